@@ -1,0 +1,75 @@
+// Plan: every decision that turns a Spec into kernels for a Target.
+//
+// resolve() is a pure function: no I/O, no CUDA, the same answer at warm-up and at run time.
+#ifndef HEDDLE_PLAN_H_
+#define HEDDLE_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/decode_plan.h"
+#include "heddle/export.h"
+#include "heddle/spec.h"
+#include "heddle/target.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+
+// Where the group's scale is applied.
+enum class ScaleMode {
+  kAccumulator,  // FP32, to the partial sum of each group: no rounding of the weight
+  kWeight,       // in the activation's dtype, to the decoded weight: one rounding
+  kChannel,      // FP32, once, in the epilogue
+};
+
+// One compiled kernel: it serves m_min <= M <= m_max.
+struct GemmVariant {
+  std::string name;  // the entry point's name
+  std::int64_t m_min = 1;
+  std::int64_t m_max = 1;
+  Path path = Path::kAmpere;  // never kAuto
+  int tile_m = 8;             // tokens per block, a multiple of 8 * warps_m
+  int tile_n = 64;            // rows of W per block, a multiple of 16 * warps_n
+  int stage_k = 64;           // K per pipeline stage, a multiple of 64 * warps_k
+  int stages = 2;
+  int split_k = 1;  // gridDim.z; partial sums are added in a fixed order
+  int warps_m = 1;
+  int warps_n = 1;
+  int warps_k = 1;
+  ScaleMode scale_mode = ScaleMode::kAccumulator;
+  int shared_bytes = 0;   // dynamic
+  int blocks_per_sm = 1;  // what the register budget is set for
+
+  int threads() const noexcept { return 32 * warps_m * warps_n * warps_k; }
+};
+
+struct Plan {
+  Spec spec;
+  Target target;
+  DecodePlan decode;
+  WeightLayout layout;
+  std::vector<GemmVariant> variants;  // ascending, contiguous M ranges that cover shape.m
+  std::vector<std::string> reasons;   // why each decision was made, for people
+
+  // Index of the variant that serves M. Precondition: M is inside shape.m.
+  std::size_t variant_for(std::int64_t m) const noexcept;
+  // Bytes of zero-initialised device memory that a launch with M needs; 0 if none. See Kernel.
+  std::size_t workspace_bytes(std::int64_t m) const noexcept;
+};
+
+// Throws Error(kUnsupported) with every reason why the target cannot serve the spec.
+HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target);
+
+// Every decision in words, for people; the text is not a stable format.
+HEDDLE_EXPORT std::string describe(const Plan& plan);
+// The same as one JSON object; a stable format.
+HEDDLE_EXPORT std::string plan_to_json(const Plan& plan);
+
+HEDDLE_EXPORT std::string_view to_string(ScaleMode mode) noexcept;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_PLAN_H_

@@ -1,0 +1,31 @@
+// Source: one readable CUDA translation unit, byte for byte what NVRTC gets.
+#ifndef HEDDLE_SOURCE_H_
+#define HEDDLE_SOURCE_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "heddle/export.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+struct Source {
+  std::string kernel_name;  // the extern "C" entry point
+  std::string file_name;    // names the content, so that equal sources compile to equal bytes
+  std::string text;         // includes nothing
+  std::string arch;         // for NVRTC: "sm_80", "sm_90a"
+  int threads = 0;          // per block
+  int dynamic_shared_bytes = 0;
+};
+
+// Pure: no I/O, no CUDA. Throws Error(kInternal) if a template's parameters and the plan disagree.
+HEDDLE_EXPORT Source render(const Plan& plan, std::size_t variant);
+
+// One source per variant of the plan, in its order.
+HEDDLE_EXPORT std::vector<Source> render_all(const Plan& plan);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_SOURCE_H_

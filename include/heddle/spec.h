@@ -1,0 +1,119 @@
+// Spec: what the user asked for, validated, typed and canonical.
+//
+// Parsing does no I/O and touches no CUDA. A Spec is a value: copy it, use it from any thread.
+// Every field is described in docs/spec.md and by the JSON Schema of spec_schema().
+#ifndef HEDDLE_SPEC_H_
+#define HEDDLE_SPEC_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "heddle/export.h"
+
+namespace heddle {
+
+inline constexpr int kSpecVersion = 1;  // the value of the field "heddle"
+inline constexpr int kPerChannel = -1;  // WeightSpec::group_size: one scale per row of W
+inline constexpr std::int64_t kDefaultMaxM = 65536;  // shape.m is [1, kDefaultMaxM] when absent
+
+enum class Op { kGemm };
+enum class DType { kFp16, kBf16, kFp32 };
+enum class WeightType { kUint, kInt };  // kInt: two's complement
+enum class ZeroPoint { kNone, kInt, kFloat };
+enum class Interleave { kFragment };
+enum class Activation { kNone, kRelu, kGelu, kGeluTanh, kSilu };
+// Which generation's instructions the kernel uses; kAuto takes the newest that the target has.
+enum class Path {
+  kAuto,
+  kTuring,  // mma.m16n8k8, loads through registers: sm_75 and up, FP16 only
+  kAmpere,  // mma.m16n8k16, cp.async pipeline: sm_80 and up
+};
+
+// Y[M,N] = X[M,K] * W[N,K]^T
+struct GemmShape {
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t m_min = 1;
+  std::int64_t m_max = kDefaultMaxM;
+};
+
+struct WeightSpec {
+  int bits = 4;
+  WeightType type = WeightType::kUint;
+  int group_size = 128;  // weights along K that share a scale; kPerChannel for one group of all K
+  // kNone: kUint codes have the fixed bias 2^(bits-1), kInt codes have none.
+  ZeroPoint zero_point = ZeroPoint::kNone;
+  DType scale_dtype = DType::kFp16;  // absent in JSON: the activation's dtype
+  Interleave interleave = Interleave::kFragment;
+};
+
+// Every field that is set is honoured or refused by resolve(); the planner fills the others.
+// A tile that is set applies to every M range.
+struct TileSpec {
+  std::optional<int> m;        // tokens per block
+  std::optional<int> n;        // rows of W per block
+  std::optional<int> k;        // K per pipeline stage
+  std::optional<int> stages;   // pipeline stages
+  std::optional<int> split_k;  // blocks that share one output tile
+  std::optional<int> warps_m;  // warps of a block along M, N and K
+  std::optional<int> warps_n;
+  std::optional<int> warps_k;
+};
+
+// Y = activation(X W^T + bias) + residual, in FP32, then one rounding.
+struct EpilogueSpec {
+  bool bias = false;  // [N], the activation's dtype
+  Activation activation = Activation::kNone;
+  bool residual = false;  // [M, N], the activation's dtype
+};
+
+struct GemmSpec {
+  GemmShape shape;
+  WeightSpec weight;
+  DType activation = DType::kFp16;  // kFp16 or kBf16; X and Y
+  TileSpec tile;
+  EpilogueSpec epilogue;
+  bool deterministic = true;
+  Path path = Path::kAuto;
+};
+
+class HEDDLE_EXPORT Spec {
+ public:
+  // Parses and validates one JSON document. Throws Error(kSpec) that holds every problem found,
+  // each with its JSON pointer.
+  static Spec parse(std::string_view json);
+  // Throws Error(kSpec) like parse() if a value is out of range.
+  static Spec from_gemm(const GemmSpec& gemm, std::string name = {});
+
+  Op op() const noexcept { return op_; }
+  // Precondition: op() == Op::kGemm.
+  const GemmSpec& gemm() const noexcept { return gemm_; }
+  // The optional label "name": shown in tables and messages, no part of what is generated.
+  const std::string& name() const noexcept { return name_; }
+  // One line of JSON: fixed field order, every default written out, no name. Two specs that mean
+  // the same have the same canonical text.
+  std::string canonical_json() const;
+
+ private:
+  Op op_ = Op::kGemm;
+  GemmSpec gemm_;
+  std::string name_;
+};
+
+// The JSON Schema (draft 2020-12) of a spec. Spec::parse accepts exactly what it accepts.
+HEDDLE_EXPORT std::string spec_schema();
+
+// The words used in JSON: "fp16", "none", "turing" ...
+HEDDLE_EXPORT std::string_view to_string(Op op) noexcept;
+HEDDLE_EXPORT std::string_view to_string(DType dtype) noexcept;
+HEDDLE_EXPORT std::string_view to_string(WeightType type) noexcept;
+HEDDLE_EXPORT std::string_view to_string(ZeroPoint zero_point) noexcept;
+HEDDLE_EXPORT std::string_view to_string(Interleave interleave) noexcept;
+HEDDLE_EXPORT std::string_view to_string(Activation activation) noexcept;
+HEDDLE_EXPORT std::string_view to_string(Path path) noexcept;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_SPEC_H_

@@ -1,0 +1,45 @@
+// Target: the architecture that code is made for, and the device facts that the planner uses.
+//
+// A Target comes from the device at hand (Runtime::device_target) or, on a machine without a GPU,
+// from a table by name.
+#ifndef HEDDLE_TARGET_H_
+#define HEDDLE_TARGET_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/export.h"
+
+namespace heddle {
+
+struct Target {
+  std::string name;  // "h200", "sm_90" ...
+  int major = 0;     // compute capability
+  int minor = 0;
+  int sm_count = 0;
+  int shared_per_block = 0;      // bytes, the opt-in limit of one block
+  int shared_per_sm = 0;         // bytes
+  int registers_per_sm = 65536;  // 32-bit registers
+  int threads_per_sm = 0;
+  std::int64_t l2_bytes = 0;
+  double memory_gb_per_s = 0;  // data sheet
+
+  // 10 * major + minor: 75, 80, 90, 120 ...
+  int arch() const noexcept { return 10 * major + minor; }
+};
+
+// The name given to NVRTC: "sm_80"; with the architecture's own features from 9.0 up: "sm_90a".
+HEDDLE_EXPORT std::string compiler_arch(const Target& target);
+
+// `name` is one of target_names(). Throws Error(kUsage, "target.unknown") that lists them.
+HEDDLE_EXPORT Target target_from_name(std::string_view name);
+
+// Devices first ("h200", "a100" ...), then architectures ("sm_75" ...), which carry the facts of
+// that architecture's usual device.
+HEDDLE_EXPORT std::vector<Target> known_targets();
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TARGET_H_
