@@ -6,18 +6,16 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kLongest = 60;
-
 // A quoted, escaped string of printable ASCII.
 std::string json_string(std::string_view text) {
   // More than is shown; a character cut in half here is dropped by the error handler.
-  const nlohmann::json value(std::string(text.substr(0, 2 * kLongest)));
+  const nlohmann::json value(std::string(text.substr(0, 2 * kLongestExcerpt)));
   return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::ignore);
 }
 
 std::string cut(std::string text) {
-  if (text.size() <= kLongest) return text;
-  text.resize(kLongest - 3);
+  if (text.size() <= kLongestExcerpt) return text;
+  text.resize(kLongestExcerpt - 3);
   return text + "...";
 }
 
@@ -34,7 +32,7 @@ void append(const Node& node, std::string& text) {
       text += std::to_string(node.integer);
       return;
     case Node::Kind::kNumber:
-      text += node.text.substr(0, 2 * kLongest);
+      text += node.text.substr(0, 2 * kLongestExcerpt);
       return;
     case Node::Kind::kString:
       text += json_string(node.text);
@@ -45,7 +43,7 @@ void append(const Node& node, std::string& text) {
   }
   const bool object = node.kind == Node::Kind::kObject;
   text += object ? '{' : '[';
-  for (std::size_t i = 0; i < node.items.size() && text.size() <= kLongest; ++i) {
+  for (std::size_t i = 0; i < node.items.size() && text.size() <= kLongestExcerpt; ++i) {
     if (i > 0) text += ", ";
     if (object) text += json_string(node.keys[i]) + ": ";
     append(node.items[i], text);
