@@ -1,0 +1,87 @@
+// From global memory to one stage of shared memory: chunks of weights and rows of activations.
+#pragma once
+
+#include "gemm/shape.cuh"
+#include "primitives/memory.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct StageCopy {
+  using S = Shape<Config>;
+  // 16-byte pieces of one stage. Weights and metadata are counted apart, because the first is a
+  // power of two per chunk and the second is not.
+  static constexpr int kPiecesPerChunk = Config::kScaleOffset / 16;
+  static constexpr int kMetaPerChunk = Config::kChunkBytes / 16 - kPiecesPerChunk;
+  static constexpr int kStageChunksAll = S::kStageRowBlocks * S::kStageChunks;
+  static constexpr int kWeightPieces = kStageChunksAll * kPiecesPerChunk;
+  static constexpr int kMetaPieces = kStageChunksAll * kMetaPerChunk;
+  static constexpr int kTokenUnits = Config::kStageK / 8;
+  static constexpr int kTokenPieces = Config::kTileM * kTokenUnits;
+
+  template <int kPieces>
+  static constexpr int kStepsFor = (kPieces + S::kThreads - 1) / S::kThreads;
+  // Pieces that one thread moves.
+  static constexpr int kSteps =
+      kStepsFor<kWeightPieces> + kStepsFor<kMetaPieces> + kStepsFor<kTokenPieces>;
+
+  // Offsets inside a tile are 32 bits wide.
+  static_assert(static_cast<i64>(S::kStageRowBlocks) * Config::kChunks * Config::kChunkBytes <
+                    (i64{1} << 31) &&
+                static_cast<i64>(Config::kTileM) * Config::kK * 2 < (i64{1} << 31));
+
+  const u8* weights;  // first chunk of the tile's first row block
+  const u8* tokens;   // first row of X of the tile
+  int row_blocks;     // from the tile's first to the end of W
+  int rows;           // from the tile's first to the end of X
+
+  // Calls f(index, offset in the stage, global pointer, valid) for each piece of this thread.
+  // An invalid piece lies outside the matrices, and its pointer is some valid address.
+  template <class F>
+  __device__ __forceinline__ void for_each_piece(int stage, const F& f) const {
+    const int first_chunk = stage * S::kStageChunks;
+    int index = 0;
+#pragma unroll
+    for (int i = 0; i < kStepsFor<kWeightPieces>; ++i, ++index) {
+      const int piece = i * S::kThreads + static_cast<int>(threadIdx.x);
+      if (kWeightPieces % S::kThreads != 0 && piece >= kWeightPieces) continue;
+      copy_chunk_piece(index, first_chunk, piece / kPiecesPerChunk, piece % kPiecesPerChunk, f);
+    }
+#pragma unroll
+    for (int i = 0; i < kStepsFor<kMetaPieces>; ++i, ++index) {
+      const int piece = i * S::kThreads + static_cast<int>(threadIdx.x);
+      if (kMetaPieces % S::kThreads != 0 && piece >= kMetaPieces) continue;
+      constexpr int kDivisor = kMetaPerChunk > 0 ? kMetaPerChunk : 1;
+      copy_chunk_piece(index, first_chunk, piece / kDivisor, kPiecesPerChunk + piece % kDivisor, f);
+    }
+#pragma unroll
+    for (int i = 0; i < kStepsFor<kTokenPieces>; ++i, ++index) {
+      const int piece = i * S::kThreads + static_cast<int>(threadIdx.x);
+      if (kTokenPieces % S::kThreads != 0 && piece >= kTokenPieces) continue;
+      const int row = piece / kTokenUnits;
+      const int unit = piece % kTokenUnits;
+      const int column = stage * Config::kStageK + unit * 8;
+      const bool valid = row < rows && (Config::kK % Config::kStageK == 0 || column < Config::kK);
+      const int offset = valid ? 2 * (row * Config::kK + column) : 0;
+      f(index, S::kWeightBytes + token_unit_offset<Config>(row, unit), tokens + offset, valid);
+    }
+  }
+
+ private:
+  // Piece `piece` of chunk `chunk` of the stage, counted row block by row block.
+  template <class F>
+  __device__ __forceinline__ void copy_chunk_piece(int index, int first_chunk, int chunk, int piece,
+                                                   const F& f) const {
+    const int block = chunk / S::kStageChunks;
+    const int column = chunk % S::kStageChunks;
+    const bool valid =
+        (Config::kChunks % S::kStageChunks == 0 || first_chunk + column < Config::kChunks) &&
+        (Config::kRowBlocks % S::kStageRowBlocks == 0 || block < row_blocks);
+    const int offset =
+        (block * Config::kChunks + first_chunk + column) * Config::kChunkBytes + piece * 16;
+    f(index, block * S::kRowBlockBytes + column * Config::kChunkBytes + piece * 16,
+      weights + (valid ? offset : 0), valid);
+  }
+};
+
+}  // namespace heddle
