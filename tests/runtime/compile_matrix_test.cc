@@ -68,6 +68,7 @@ TEST_P(CompileMatrix, CompilesWithoutSpills) {
     }
   }
   int most_registers = 0;
+  int most_spilled = 0;
   for (const BuildResult& result : runtime().build(sources)) {
     const Binary& binary = *result.binary;
     EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on sm_" << arch;
@@ -76,9 +77,10 @@ TEST_P(CompileMatrix, CompilesWithoutSpills) {
     EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
     EXPECT_FALSE(binary.cubin.empty());
     most_registers = std::max(most_registers, binary.registers);
+    most_spilled = std::max(most_spilled, binary.spill_bytes);
   }
-  std::printf("sm_%d: %zu kernels, at most %d registers, no spills\n", arch, sources.size(),
-              most_registers);
+  std::printf("sm_%d: %zu kernels, at most %d registers and %d bytes spilled\n", arch,
+              sources.size(), most_registers, most_spilled);
 }
 
 std::vector<int> archs() {
