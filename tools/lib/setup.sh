@@ -84,7 +84,7 @@ install_missing() {
 # Version of the wheel that stands in for a CUDA toolkit.
 nvrtc_wheel_version=13.0.88
 
-# find_nvrtc BUILD_DIR [--no-toolkit]: sets nvrtc_dir to the folder of libnvrtc; to nothing where
+# find_nvrtc BUILD_DIR [--no-toolkit], for its caller: sets nvrtc_dir to the folder of libnvrtc; to nothing where
 # the loader finds it by itself. Without any, takes the wheel from PyPI into BUILD_DIR/nvrtc.
 find_nvrtc() {
   local build_dir=$1 hide_toolkit=${2:-} library
@@ -131,6 +131,7 @@ take_nvrtc_wheel() {
   fi
   library=$(find "$folder" -name 'libnvrtc.so.[0-9]*' -print -quit)
   [ -n "$library" ] || die "no libnvrtc.so in $folder; remove that folder and try again"
+  # shellcheck disable=SC2034  # the caller reads it
   nvrtc_dir=$(dirname "$library")
 }
 
