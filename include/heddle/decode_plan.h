@@ -18,59 +18,60 @@ namespace heddle {
 
 enum class DecodeOpcode {
   kShr,   // dst = a >> imm
-  kLop3,  // dst = lut(a, imm, imm2)                  bitwise, any function of three inputs
-  kSub,   // dst = a - b       (or a - imm)           two 16-bit floats at once
-  kFma,   // dst = a * imm + b (or a * imm - imm2)    two 16-bit floats at once, one rounding
+  kLop3,  // dst = lut(a, imm, imm2)              bitwise, any function of three inputs
+  kSub,   // dst = a - subtrahend                 two 16-bit floats at once
+  kFma,   // dst = a * imm - subtrahend           two 16-bit floats at once, one rounding
 };
 
 // What a kSub or kFma subtracts.
-enum class DecodeOperand {
+enum class Subtrahend {
   kNone,
-  kImmediate,  // the constant in DecodeOp::imm
-  kZeroPoint,  // the register made by DecodePlan::zero_ops for the row of this output
+  kImmediate,  // DecodeOp::imm2
+  kZeroPoint,  // element DecodeOp::zero of DecodePlan::zero_outputs
 };
 
 struct DecodeOp {
   DecodeOpcode opcode = DecodeOpcode::kShr;
   int dst = 0;
   int a = 0;               // source register
-  std::uint32_t imm = 0;   // shift count, mask or constant
-  std::uint32_t imm2 = 0;  // kLop3: the magic number
+  std::uint32_t imm = 0;   // kShr: bits; kLop3: mask; kFma: factor
+  std::uint32_t imm2 = 0;  // kLop3: magic number; kSub, kFma: the subtrahend, if immediate
   std::uint8_t lut = 0;    // kLop3: immLut
-  DecodeOperand subtrahend = DecodeOperand::kNone;
-  int row = 0;      // which of the fragment's two rows (0: g, 1: g + 8) the register belongs to
+  Subtrahend subtrahend = Subtrahend::kNone;
+  int zero = 0;
   std::string why;  // for the comment in the rendered code
 };
 
-// Asks for the conversion of one word; the fragment has eight 4-bit weights to the word, in the
-// element order a0.lo, a0.hi, a1.lo, a1.hi, a2.lo ... of the A operand of mma.m16n8k16.
+// Asks for the conversion of one word of the weight layout: the A operand of mma.m16n8k16 in the
+// element order a0.low, a0.high, a1.low ... ; 32 / bits elements to the word.
 struct DecodeRequest {
   int bits = 4;
   WeightType type = WeightType::kUint;
   ZeroPoint zero_point = ZeroPoint::kNone;
   DType dtype = DType::kFp16;
-  bool native_bf16_sub = true;  // false below sm_90: a subtraction is an fma by one there
 };
 
 struct DecodePlan {
   DecodeRequest request;
   std::vector<DecodeOp> ops;
-  std::vector<int> outputs;           // registers that hold a0, a1, a2, a3
-  std::vector<int> field_of;          // element e of the fragment is bits [bits * field_of[e], ...)
-  std::vector<DecodeOp> zero_ops;     // from a replicated zero point byte to the two subtrahends
-  std::array<int, 2> zero_outputs{};  // registers of zero_ops for row g and row g + 8
+  std::vector<int> outputs;   // registers that hold a0, a1 ... ; element 2i is the low half of a_i
+  std::vector<int> field_of;  // element e is the bits [bits * field_of[e], ...) of the word
+  // With integer zero points: from a word that holds, in both halves, the zero points of row g and
+  // of row g + 8 as two neighbouring fields, to the subtrahends of `ops`.
+  std::vector<DecodeOp> zero_ops;
+  std::vector<int> zero_outputs;
   double instructions_per_weight = 0;
 };
 
 // Throws Error(kUnsupported, "decode.unsupported") where there is no exact plan.
 HEDDLE_EXPORT DecodePlan derive_decode_plan(const DecodeRequest& request);
 
-// Executes the plan on the host with bit-exact binary16 or bfloat16 arithmetic. `zero_byte` holds
-// the zero point of row g in bits [0, 4) and of row g + 8 in bits [4, 8). Element e of the result
-// has the bits of the 16-bit float.
+// Executes the plan on the host with bit-exact binary16 or bfloat16 arithmetic. `zero_fields` holds
+// the zero point of row g in its lowest `bits` bits and that of row g + 8 in the next ones. Element
+// e of the result has the bits of the 16-bit float.
 HEDDLE_EXPORT std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
                                                               std::uint32_t word,
-                                                              std::uint8_t zero_byte);
+                                                              std::uint16_t zero_fields);
 
 // The outcome of checking a plan against exact arithmetic: every code in every position, with
 // neighbours all zero, all one and random, and every zero point.

@@ -25,6 +25,9 @@ enum class ScaleMode {
   kChannel,      // FP32, once, in the epilogue
 };
 
+// A workspace opens with one 32-bit counter per output tile, zero between launches.
+inline constexpr int kWorkspaceCounterBytes = 65536;
+
 // One compiled kernel: it serves m_min <= M <= m_max.
 struct GemmVariant {
   std::string name;  // the entry point's name
@@ -44,6 +47,8 @@ struct GemmVariant {
   int blocks_per_sm = 1;  // what the register budget is set for
 
   int threads() const noexcept { return 32 * warps_m * warps_n * warps_k; }
+  int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp
+  int token_tiles() const noexcept { return tile_m / (8 * warps_m); }  // of 8 tokens, per warp
 };
 
 struct Plan {

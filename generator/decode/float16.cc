@@ -1,0 +1,69 @@
+#include "generator/decode/float16.h"
+
+#include <bit>
+#include <cmath>
+
+namespace heddle {
+namespace {
+
+// The sum of two doubles, rounded to odd: the result keeps a trace of what was cut off, so that a
+// second rounding to a format with at least two bits less gives the singly rounded sum.
+double add_to_odd(double x, double y) {
+  const double sum = x + y;
+  if (!std::isfinite(sum)) return sum;
+  // Knuth's two-sum: x + y == sum + rest, exactly.
+  const double y_part = sum - x;
+  const double rest = (x - (sum - y_part)) + (y - y_part);
+  if (rest == 0.0 || (std::bit_cast<std::uint64_t>(sum) & 1) != 0) return sum;
+  return std::nextafter(sum, rest > 0 ? INFINITY : -INFINITY);
+}
+
+}  // namespace
+
+Float16Format float16_format(DType dtype) { return dtype == DType::kBf16 ? kBfloat16 : kBinary16; }
+
+double float16_to_double(Float16Format format, std::uint16_t bits) {
+  const int mantissa = bits & ((1 << format.mantissa_bits) - 1);
+  const int exponent = (bits & format.exponent_mask()) >> format.mantissa_bits;
+  const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
+  if (exponent == (1 << format.exponent_bits) - 1) {
+    return mantissa == 0 ? sign * INFINITY : std::copysign(NAN, sign);
+  }
+  const int implicit = exponent == 0 ? 0 : 1 << format.mantissa_bits;
+  const int scale = (exponent == 0 ? 1 : exponent) - format.bias() - format.mantissa_bits;
+  return sign * std::ldexp(implicit + mantissa, scale);
+}
+
+std::uint16_t float16_from_double(Float16Format format, double value) {
+  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const std::uint16_t infinity = format.exponent_mask();
+  if (std::isnan(value)) {
+    return static_cast<std::uint16_t>(sign | infinity | 1 << (format.mantissa_bits - 1));
+  }
+  const double magnitude = std::fabs(value);
+  if (std::isinf(magnitude)) return sign | infinity;
+  if (magnitude == 0.0) return sign;
+  // The weight of the last place: that of the value's binade, or of the subnormals.
+  const int lowest = 1 - format.bias();
+  const int binade = std::max(std::ilogb(magnitude), lowest);
+  const int last_place = binade - format.mantissa_bits;
+  // nearbyint rounds ties to even; the quotient is exact, because it is a shift of the exponent.
+  auto units = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, -last_place)));
+  // A carry out of the mantissa moves into the exponent by itself.
+  const std::uint32_t base = static_cast<std::uint32_t>(binade - lowest) << format.mantissa_bits;
+  const std::uint32_t result = base + units;
+  return result >= infinity ? sign | infinity : static_cast<std::uint16_t>(sign | result);
+}
+
+std::uint16_t float16_fma(Float16Format format, std::uint16_t a, std::uint16_t b, std::uint16_t c) {
+  // The product of two 11-bit significands is exact in a double.
+  const double product = float16_to_double(format, a) * float16_to_double(format, b);
+  return float16_from_double(format, add_to_odd(product, float16_to_double(format, c)));
+}
+
+std::uint16_t float16_sub(Float16Format format, std::uint16_t a, std::uint16_t b) {
+  return float16_from_double(
+      format, add_to_odd(float16_to_double(format, a), -float16_to_double(format, b)));
+}
+
+}  // namespace heddle

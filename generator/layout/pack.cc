@@ -1,0 +1,193 @@
+// Packing and unpacking: one walk over the layout, in which each piece of data is moved one way or
+// the other.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <type_traits>
+
+#include "generator/layout/fragment_order.h"
+#include "heddle/decode_plan.h"
+#include "heddle/error.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kLanes = 32;
+constexpr int kTileK = 16;
+constexpr int kLoadK = 64;  // columns in the 16 bytes of one lane
+constexpr int kElements = 8;
+
+void expect_size(const char* what, std::size_t got, std::size_t want) {
+  if (got == want) return;
+  throw Error(ErrorCategory::kUsage, "weights.size",
+              fmt::format("{} has {} bytes, the spec asks for {}", what, got, want));
+}
+
+// Packed is `std::uint8_t` when packing and `const std::uint8_t` when unpacking.
+template <class Packed>
+class Walk {
+ public:
+  static constexpr bool kPacking = !std::is_const_v<Packed>;
+  using Plain = std::conditional_t<kPacking, const QuantizedWeights, QuantizedWeights>;
+
+  Walk(const GemmSpec& spec, Packed* packed, Plain& plain)
+      : weight_(spec.weight),
+        n_(spec.shape.n),
+        k_(spec.shape.k),
+        layout_(weight_layout(spec)),
+        field_of_(derive_decode_plan({weight_.bits, weight_.type, ZeroPoint::kNone, DType::kFp16})
+                      .field_of),
+        groups_(weight_.group_size == kPerChannel ? 1 : k_ / weight_.group_size),
+        packed_(packed),
+        plain_(plain) {}
+
+  void run() {
+    for (std::int64_t block = 0; block < layout_.row_blocks; ++block) {
+      for (std::int64_t c = 0; c < layout_.chunks_per_row_block; ++c) {
+        Packed* chunk =
+            packed_ + (block * layout_.chunks_per_row_block + c) * layout_.chunk_bytes;
+        move_codes(chunk, block, c * WeightLayout::kChunkK);
+        for (int g = 0; g < layout_.groups_per_chunk; ++g) {
+          const std::int64_t group = group_of(c, g);
+          if (group >= groups_) continue;
+          move_scales(chunk + layout_.scale_offset + g * layout_.scale_bytes, block, group);
+          move_zeros(chunk + layout_.zero_offset + g * layout_.zero_bytes, block, group);
+        }
+      }
+      if (layout_.channel_bytes != 0) {
+        Packed* channel = packed_ + layout_.channel_offset + block * layout_.channel_bytes;
+        move_scales(channel, block, 0);
+        move_zeros(channel + layout_.channel_zero_offset, block, 0);
+      }
+    }
+  }
+
+ private:
+  std::int64_t group_of(std::int64_t chunk, int in_chunk) const {
+    return weight_.group_size >= WeightLayout::kChunkK
+               ? chunk * WeightLayout::kChunkK / weight_.group_size
+               : chunk * layout_.groups_per_chunk + in_chunk;
+  }
+
+  void move_codes(Packed* chunk, std::int64_t block, std::int64_t first_column) {
+    for (int tile = 0; tile < WeightLayout::kChunkK / kTileK; ++tile) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int load = tile * kTileK / kLoadK;
+        const int word_in_load = tile % (kLoadK / kTileK);
+        Packed* word = chunk + (load * kLanes + lane) * 16 + word_in_load * 4;
+        move_word(word, lane, block * WeightLayout::kRowBlock, first_column + tile * kTileK);
+      }
+    }
+  }
+
+  void move_word(Packed* at, int lane, std::int64_t first_row, std::int64_t first_column) {
+    std::uint32_t word = 0;
+    if constexpr (!kPacking) std::memcpy(&word, at, 4);
+    const std::uint32_t mask = (1u << weight_.bits) - 1;
+    for (int e = 0; e < kElements; ++e) {
+      const FragmentElement element = fragment_element(lane, e);
+      const std::int64_t row = first_row + element.row;
+      const std::int64_t column = first_column + element.column;
+      const int shift = field_of_[e] * weight_.bits;
+      const bool inside = row < n_ && column < k_;
+      if constexpr (kPacking) {
+        word |= (inside ? plain_.codes[row * k_ + column] & mask : padding_code()) << shift;
+      } else if (inside) {
+        plain_.codes[row * k_ + column] = static_cast<std::uint8_t>(word >> shift & mask);
+      }
+    }
+    if constexpr (kPacking) std::memcpy(at, &word, 4);
+  }
+
+  // Decodes to zero, given zero points of zero.
+  std::uint32_t padding_code() const {
+    const bool biased =
+        weight_.type == WeightType::kUint && weight_.zero_point == ZeroPoint::kNone;
+    return biased ? 1u << (weight_.bits - 1) : 0;
+  }
+
+  // Rows g and g + 8 side by side: a lane needs both.
+  void move_scales(Packed* at, std::int64_t block, std::int64_t group) {
+    const int bytes = layout_.scale_bytes / WeightLayout::kRowBlock;
+    for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
+      const std::int64_t row = block * WeightLayout::kRowBlock + i;
+      if (row >= n_) continue;
+      Packed* slot = at + (i % 8 * 2 + i / 8) * bytes;
+      auto* plain = plain_.scales.data() + (row * groups_ + group) * bytes;
+      if constexpr (kPacking) {
+        std::memcpy(slot, plain, bytes);
+      } else {
+        std::memcpy(plain, slot, bytes);
+      }
+    }
+  }
+
+  // One field pair for rows g and g + 8.
+  void move_zeros(Packed* at, std::int64_t block, std::int64_t group) {
+    if (layout_.zero_bytes == 0) return;
+    const std::uint32_t mask = (1u << weight_.bits) - 1;
+    for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
+      const std::int64_t row = block * WeightLayout::kRowBlock + i;
+      if (row >= n_) continue;
+      const int shift = i / 8 * weight_.bits;
+      if constexpr (kPacking) {
+        at[i % 8] |= static_cast<std::uint8_t>((plain_.zeros[row * groups_ + group] & mask) << shift);
+      } else {
+        plain_.zeros[row * groups_ + group] = static_cast<std::uint8_t>(at[i % 8] >> shift & mask);
+      }
+    }
+  }
+
+  const WeightSpec weight_;
+  const std::int64_t n_;
+  const std::int64_t k_;
+  const WeightLayout layout_;
+  const std::vector<int> field_of_;
+  const std::int64_t groups_;
+  Packed* packed_;
+  Plain& plain_;
+};
+
+struct PlainSizes {
+  std::size_t codes, scales, zeros;
+};
+
+PlainSizes plain_sizes(const GemmSpec& spec) {
+  if (spec.weight.bits != 4 || spec.weight.zero_point == ZeroPoint::kFloat) {
+    throw Error(ErrorCategory::kUnsupported, "weights.unsupported",
+                "the weight layout holds 4-bit codes with no or integer zero points");
+  }
+  const auto n = static_cast<std::size_t>(spec.shape.n);
+  const auto k = static_cast<std::size_t>(spec.shape.k);
+  const std::size_t groups =
+      spec.weight.group_size == kPerChannel ? 1 : k / static_cast<std::size_t>(spec.weight.group_size);
+  return {n * k, n * groups * (spec.weight.scale_dtype == DType::kFp32 ? 4 : 2),
+          spec.weight.zero_point == ZeroPoint::kInt ? n * groups : 0};
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> pack_weights(const GemmSpec& spec, const QuantizedWeights& weights) {
+  const PlainSizes sizes = plain_sizes(spec);
+  expect_size("codes", weights.codes.size(), sizes.codes);
+  expect_size("scales", weights.scales.size(), sizes.scales);
+  expect_size("zeros", weights.zeros.size(), sizes.zeros);
+  std::vector<std::uint8_t> packed(weight_layout(spec).total_bytes);
+  Walk<std::uint8_t>(spec, packed.data(), weights).run();
+  return packed;
+}
+
+QuantizedWeights unpack_weights(const GemmSpec& spec, const std::uint8_t* packed,
+                                std::size_t packed_bytes) {
+  const PlainSizes sizes = plain_sizes(spec);
+  expect_size("packed weights", packed_bytes, weight_layout(spec).total_bytes);
+  QuantizedWeights weights;
+  weights.codes.resize(sizes.codes);
+  weights.scales.resize(sizes.scales);
+  weights.zeros.resize(sizes.zeros);
+  Walk<const std::uint8_t>(spec, packed, weights).run();
+  return weights;
+}
+
+}  // namespace heddle

@@ -1,0 +1,135 @@
+#include "generator/plan/default_tile.h"
+
+#include <algorithm>
+
+#include "generator/plan/stage.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kMaxStages = 4;
+constexpr int kReservedShared = 1024;  // per block, by the driver
+
+struct TileChoice {
+  std::int64_t up_to_m;
+  int tile_m, tile_n, stage_k, warps_m, warps_n, warps_k, blocks_per_sm;
+};
+
+// Up to 16 tokens the weights are the only traffic that matters: long stages of few rows, K over
+// eight warps. From there on, activations are reused over more rows.
+constexpr TileChoice kChoices[] = {
+    {8, 8, 64, 512, 1, 1, 8, 2},     {16, 16, 64, 512, 1, 1, 8, 2}, {32, 32, 128, 256, 1, 2, 4, 1},
+    {64, 64, 128, 256, 2, 2, 2, 1},  {128, 128, 128, 128, 2, 4, 1, 1},
+};
+
+void apply(const TileChoice& choice, GemmVariant& v) {
+  v.tile_m = choice.tile_m;
+  v.tile_n = choice.tile_n;
+  v.stage_k = choice.stage_k;
+  v.warps_m = choice.warps_m;
+  v.warps_n = choice.warps_n;
+  v.warps_k = choice.warps_k;
+  v.blocks_per_sm = choice.blocks_per_sm;
+}
+
+void apply_user(const TileSpec& tile, GemmVariant& v) {
+  v.tile_m = tile.m.value_or(v.tile_m);
+  v.tile_n = tile.n.value_or(v.tile_n);
+  v.stage_k = tile.k.value_or(v.stage_k);
+  v.warps_m = tile.warps_m.value_or(v.warps_m);
+  v.warps_n = tile.warps_n.value_or(v.warps_n);
+  v.warps_k = tile.warps_k.value_or(v.warps_k);
+}
+
+// The most stages, up to kMaxStages, that leave room for blocks_per_sm blocks; below two: none fit.
+int stages_that_fit(const Target& target, const WeightLayout& layout, const GemmVariant& v) {
+  const int per_block = std::min(target.shared_per_block,
+                                 target.shared_per_sm / v.blocks_per_sm - kReservedShared);
+  if (sum_bytes(v) > per_block) return 0;
+  return std::min(kMaxStages, per_block / stage_bytes(v, layout));
+}
+
+int wanted_stages(Path path) { return path == Path::kTuring ? 2 : 3; }
+
+// One step towards less shared memory; false if there is none.
+bool shrink(const TileSpec& user, GemmVariant& v) {
+  if (v.blocks_per_sm > 1) {
+    v.blocks_per_sm = 1;
+  } else if (v.stage_k > 128 && !user.k && !user.warps_k) {
+    v.stage_k /= 2;
+    v.warps_k = std::min(v.warps_k, v.stage_k / 64);
+  } else if (v.tile_m > 64 && !user.m && !user.warps_m) {
+    v.tile_m /= 2;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const std::vector<std::int64_t>& m_range_ends() {
+  static const std::vector<std::int64_t> ends{8, 16, 32, 64, 128, 256, 512, INT64_MAX};
+  return ends;
+}
+
+ScaleMode choose_scale_mode(const GemmSpec& spec, const GemmVariant& v) {
+  if (spec.weight.group_size == kPerChannel) return ScaleMode::kChannel;
+  // A scale of another type would have to be rounded before it could meet the weight.
+  if (spec.weight.scale_dtype != spec.activation) return ScaleMode::kAccumulator;
+  // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
+  // 16 columns. The first also needs twice the registers for sums.
+  const bool cheaper = v.token_tiles() <= unit_k(v, spec.weight) / 16;
+  const bool fits = 2 * 4 * v.row_tiles() * v.token_tiles() <= 128;
+  return cheaper && fits ? ScaleMode::kAccumulator : ScaleMode::kWeight;
+}
+
+GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                         Path path, std::int64_t m_min, std::int64_t m_max) {
+  GemmVariant v;
+  v.m_min = m_min;
+  v.m_max = m_max;
+  v.path = path;
+  const TileChoice* choice = std::begin(kChoices);
+  while (choice + 1 != std::end(kChoices) && choice->up_to_m < m_max) ++choice;
+  apply(*choice, v);
+  apply_user(spec.tile, v);
+  // Two blocks to an SM leave each of 256 threads 128 registers.
+  if (v.threads() > 256) v.blocks_per_sm = 1;
+  const bool legal = v.stage_k >= 128 && v.stage_k % 128 == 0;
+  const int wanted = spec.tile.stages.value_or(wanted_stages(path));
+  while (legal && stages_that_fit(target, layout, v) < wanted && shrink(spec.tile, v)) {
+  }
+  const int fit = legal ? stages_that_fit(target, layout, v) : wanted;
+  v.stages = spec.tile.stages.value_or(path == Path::kTuring ? 2 : std::max(2, fit));
+  v.scale_mode = choose_scale_mode(spec, v);
+  v.shared_bytes = shared_bytes(v, layout);
+  return v;
+}
+
+int choose_split_k(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                   const GemmVariant& v) {
+  const std::int64_t n_tiles = ceil_div(spec.shape.n, v.tile_n);
+  const std::int64_t tiles = ceil_div(v.m_min, v.tile_m) * n_tiles;
+  const std::int64_t stages = total_stages(v, layout);
+  // In units of one stage's time: every SM works through its blocks; a block costs about one and a
+  // half stages to start and to end, and a split two more to exchange sums.
+  constexpr double kBlockCost = 1.5, kSplitCost = 2.0;
+  int best = 1;
+  double best_cost = 0;
+  for (int split = 1; split <= 16 && split * 2 <= stages; ++split) {
+    const bool counters = ceil_div(v.m_max, v.tile_m) * n_tiles <= kWorkspaceCounterBytes / 4;
+    if (split > 1 && !counters) break;
+    const double blocks_of_one_sm = static_cast<double>(ceil_div(tiles * split, target.sm_count));
+    const double cost =
+        blocks_of_one_sm * (static_cast<double>(ceil_div(stages, split)) + kBlockCost) +
+        (split > 1 ? kSplitCost : 0.0);
+    if (split == 1 || cost < best_cost) {
+      best = split;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+}  // namespace heddle

@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include "generator/plan/stage.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+namespace {
+
+std::string describe_layout(const Plan& plan) {
+  const WeightLayout& l = plan.layout;
+  std::string text = fmt::format(
+      "weights: layout version {}, {} row blocks of {} rows, {} chunks of {} columns each, {} bytes "
+      "per chunk, {} bytes in all\n",
+      kLayoutVersion, l.row_blocks, WeightLayout::kRowBlock, l.chunks_per_row_block,
+      WeightLayout::kChunkK, l.chunk_bytes, l.total_bytes);
+  if (l.channel_bytes != 0) {
+    text += fmt::format("  per-channel scales at byte {}, {} bytes per row block\n",
+                        l.channel_offset, l.channel_bytes);
+  } else {
+    text += fmt::format("  in a chunk: {} bytes of weights, {} x {} bytes of scales", l.scale_offset,
+                        l.groups_per_chunk, l.scale_bytes);
+    if (l.zero_bytes != 0) {
+      text += fmt::format(", {} x {} bytes of zero points", l.groups_per_chunk, l.zero_bytes);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string describe_variant(const Plan& plan, const GemmVariant& v) {
+  return fmt::format(
+      "{}\n"
+      "  M {} to {}: tile {} tokens x {} rows, stages {} of {} columns, {} warps (M {} x N {} x K "
+      "{})\n"
+      "  split K {}, scale on {}, {} bytes of shared memory, {} block{} per SM, workspace {} bytes "
+      "at M = {}\n",
+      v.name, v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, v.threads() / 32,
+      v.warps_m, v.warps_n, v.warps_k, v.split_k, to_string(v.scale_mode), v.shared_bytes,
+      v.blocks_per_sm, v.blocks_per_sm == 1 ? "" : "s", plan.workspace_bytes(v.m_max), v.m_max);
+}
+
+}  // namespace
+
+std::string describe(const Plan& plan) {
+  const GemmSpec& spec = plan.spec.gemm();
+  std::string text =
+      fmt::format("spec: {}\ntarget: {} (sm_{}, {} SMs, {} bytes of shared memory per block)\n",
+                  plan.spec.canonical_json(), plan.target.name, plan.target.arch(),
+                  plan.target.sm_count, plan.target.shared_per_block);
+  text += fmt::format("Y[M, {}] = X[M, {}] * W[{}, {}]^T, path {}\n", spec.shape.n, spec.shape.k,
+                      spec.shape.n, spec.shape.k, to_string(plan.variants.front().path));
+  text += "\n" + describe_layout(plan);
+  text += "\ndecode plan: " + describe(plan.decode);
+  text += "\nkernels:\n";
+  for (const GemmVariant& v : plan.variants) text += describe_variant(plan, v);
+  text += "\nwhy:\n";
+  for (const std::string& reason : plan.reasons) text += "- " + reason + '\n';
+  return text;
+}
+
+}  // namespace heddle

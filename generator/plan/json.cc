@@ -1,0 +1,107 @@
+#include <nlohmann/json.hpp>
+
+#include "heddle/plan.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string_view opcode_name(DecodeOpcode opcode) {
+  switch (opcode) {
+    case DecodeOpcode::kShr:
+      return "shr";
+    case DecodeOpcode::kLop3:
+      return "lop3";
+    case DecodeOpcode::kSub:
+      return "sub";
+    case DecodeOpcode::kFma:
+      return "fma";
+  }
+  return "";
+}
+
+ordered_json ops_json(const std::vector<DecodeOp>& ops) {
+  ordered_json list = ordered_json::array();
+  for (const DecodeOp& op : ops) {
+    ordered_json j{{"op", opcode_name(op.opcode)}, {"dst", op.dst}, {"a", op.a}};
+    if (op.opcode == DecodeOpcode::kLop3) {
+      j["mask"] = op.imm;
+      j["magic"] = op.imm2;
+      j["lut"] = op.lut;
+    } else if (op.opcode == DecodeOpcode::kShr) {
+      j["bits"] = op.imm;
+    } else {
+      if (op.opcode == DecodeOpcode::kFma) j["factor"] = op.imm;
+      if (op.subtrahend == Subtrahend::kZeroPoint) j["zero"] = op.zero;
+      if (op.subtrahend == Subtrahend::kImmediate) j["subtrahend"] = op.imm2;
+    }
+    j["why"] = op.why;
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
+ordered_json decode_json(const DecodePlan& plan) {
+  return {{"bits", plan.request.bits},
+          {"type", to_string(plan.request.type)},
+          {"dtype", to_string(plan.request.dtype)},
+          {"zero_point", to_string(plan.request.zero_point)},
+          {"field_of", plan.field_of},
+          {"ops", ops_json(plan.ops)},
+          {"outputs", plan.outputs},
+          {"zero_ops", ops_json(plan.zero_ops)},
+          {"zero_outputs", plan.zero_outputs},
+          {"instructions_per_weight", plan.instructions_per_weight}};
+}
+
+ordered_json layout_json(const WeightLayout& l) {
+  return {{"version", kLayoutVersion},
+          {"row_block", WeightLayout::kRowBlock},
+          {"chunk_k", WeightLayout::kChunkK},
+          {"row_blocks", l.row_blocks},
+          {"chunks_per_row_block", l.chunks_per_row_block},
+          {"chunk_bytes", l.chunk_bytes},
+          {"scale_offset", l.scale_offset},
+          {"zero_offset", l.zero_offset},
+          {"channel_offset", l.channel_offset},
+          {"total_bytes", l.total_bytes}};
+}
+
+ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
+  return {{"name", v.name},
+          {"m", {v.m_min, v.m_max}},
+          {"path", to_string(v.path)},
+          {"tile",
+           {{"m", v.tile_m},
+            {"n", v.tile_n},
+            {"k", v.stage_k},
+            {"stages", v.stages},
+            {"split_k", v.split_k},
+            {"warps_m", v.warps_m},
+            {"warps_n", v.warps_n},
+            {"warps_k", v.warps_k}}},
+          {"scale_mode", to_string(v.scale_mode)},
+          {"shared_bytes", v.shared_bytes},
+          {"blocks_per_sm", v.blocks_per_sm},
+          {"workspace_bytes", plan.workspace_bytes(v.m_max)}};
+}
+
+}  // namespace
+
+std::string plan_to_json(const Plan& plan) {
+  ordered_json j{{"spec", ordered_json::parse(plan.spec.canonical_json())},
+                 {"target",
+                  {{"name", plan.target.name},
+                   {"arch", compiler_arch(plan.target)},
+                   {"sm_count", plan.target.sm_count},
+                   {"shared_per_block", plan.target.shared_per_block}}},
+                 {"layout", layout_json(plan.layout)},
+                 {"decode", decode_json(plan.decode)},
+                 {"kernels", ordered_json::array()},
+                 {"reasons", plan.reasons}};
+  for (const GemmVariant& v : plan.variants) j["kernels"].push_back(variant_json(plan, v));
+  return j.dump(2);
+}
+
+}  // namespace heddle

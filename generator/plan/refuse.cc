@@ -1,0 +1,104 @@
+#include "generator/plan/refuse.h"
+
+#include <fmt/format.h>
+
+#include "generator/plan/stage.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+// Sums, partial sums and fragments beyond this many registers spill.
+constexpr int kMaxSumRegisters = 160;
+
+class Reasons {
+ public:
+  void unless(bool fine, const char* pointer, std::string message, std::string value = {},
+              std::string allowed = {}) {
+    if (fine) return;
+    problems_.push_back({pointer, std::move(message), std::move(value), std::move(allowed), ""});
+  }
+  std::vector<Problem> take() { return std::move(problems_); }
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+bool group_has_kernel(int group_size) {
+  return group_size == kPerChannel || group_size == 32 || group_size == 64 ||
+         group_size % WeightLayout::kChunkK == 0;
+}
+
+}  // namespace
+
+std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
+  Reasons reasons;
+  const int arch = target.arch();
+  reasons.unless(spec.weight.bits == 4, "/weight/bits", "there is no kernel for this width yet",
+                 fmt::format("{}", spec.weight.bits), "4");
+  reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/weight/zero_point",
+                 "there is no kernel for float zero points yet", "\"float\"",
+                 "\"none\", \"int\"");
+  reasons.unless(group_has_kernel(spec.weight.group_size), "/weight/group_size",
+                 "a group must be 32 or 64 columns or whole chunks of 128",
+                 fmt::format("{}", spec.weight.group_size), "-1, 32, 64, multiples of 128");
+  reasons.unless(arch >= 75, "", fmt::format("target {} has no tensor core path", target.name),
+                 fmt::format("sm_{}", arch), "sm_75 and up");
+  reasons.unless(spec.activation == DType::kFp16 || arch >= 80, "/activation/dtype",
+                 fmt::format("the tensor cores of {} (sm_{}) have no bfloat16", target.name, arch),
+                 "\"bf16\"", "\"fp16\"");
+  reasons.unless(spec.activation == DType::kFp16 || spec.path != Path::kTuring || arch < 80,
+                 "/path", "the turing path has no bfloat16", "\"turing\"", "\"ampere\", \"auto\"");
+  reasons.unless(spec.path != Path::kAmpere || arch >= 80, "/path",
+                 fmt::format("{} (sm_{}) has no cp.async and no mma.m16n8k16", target.name, arch),
+                 "\"ampere\"", "\"turing\", \"auto\"");
+  return reasons.take();
+}
+
+std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
+                                 const WeightLayout& layout, const GemmVariant& v) {
+  Reasons reasons;
+  const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
+  reasons.unless(v.tile_m % (8 * v.warps_m) == 0, "/tile/m",
+                 fmt::format("each of {} warps along M takes whole tiles of 8 tokens", v.warps_m),
+                 number(v.tile_m), fmt::format("multiples of {}", 8 * v.warps_m));
+  reasons.unless(v.tile_n % (16 * v.warps_n) == 0, "/tile/n",
+                 fmt::format("each of {} warps along N takes whole tiles of 16 rows", v.warps_n),
+                 number(v.tile_n), fmt::format("multiples of {}", 16 * v.warps_n));
+  reasons.unless(v.stage_k % 128 == 0 && v.stage_k % (64 * v.warps_k) == 0, "/tile/k",
+                 fmt::format("a stage is whole chunks of 128 columns, of which each of {} warps "
+                             "along K takes whole runs of 64",
+                             v.warps_k),
+                 number(v.stage_k), "");
+  reasons.unless(v.threads() <= kMaxThreads, "/tile", "a block has at most 1024 threads",
+                 number(v.threads()), "");
+  reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages",
+                 number(v.stages), "2 and up");
+  reasons.unless(v.path != Path::kTuring || v.stages == 2, "/tile/stages",
+                 "the turing path holds one stage in registers and one in shared memory",
+                 number(v.stages), "2");
+  if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
+
+  const int shared = shared_bytes(v, layout);
+  reasons.unless(shared <= target.shared_per_block, "/tile",
+                 fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
+                             shared, target.name, target.shared_per_block));
+  const int planes = v.scale_mode == ScaleMode::kAccumulator ? 2 : 1;
+  const int registers = 4 * planes * v.row_tiles() * v.token_tiles();
+  reasons.unless(registers <= kMaxSumRegisters, "/tile",
+                 fmt::format("a warp's tile of {} rows by {} tokens needs {} registers for its "
+                             "sums; use more warps along M or N",
+                             16 * v.row_tiles(), 8 * v.token_tiles(), registers),
+                 "", fmt::format("at most {}", kMaxSumRegisters));
+  reasons.unless(v.split_k <= total_stages(v, layout), "/tile/split_k",
+                 "every block of a split needs a stage of K", number(v.split_k),
+                 fmt::format("1 to {}", total_stages(v, layout)));
+  const std::int64_t tiles =
+      ceil_div(v.m_max, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
+  reasons.unless(v.split_k == 1 || tiles <= kWorkspaceCounterBytes / 4, "/tile/split_k",
+                 fmt::format("M up to {} has {} output tiles, a split serves {}", v.m_max, tiles,
+                             kWorkspaceCounterBytes / 4));
+  return reasons.take();
+}
+
+}  // namespace heddle

@@ -1,0 +1,21 @@
+// What Heddle cannot serve, and why.
+#ifndef HEDDLE_GENERATOR_PLAN_REFUSE_H_
+#define HEDDLE_GENERATOR_PLAN_REFUSE_H_
+
+#include <vector>
+
+#include "heddle/error.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// Every reason why no kernel exists for this pair; empty if there is one.
+std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
+
+// Every reason why this tile cannot be built; empty if it can.
+std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
+                                 const WeightLayout& layout, const GemmVariant& variant);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLAN_REFUSE_H_

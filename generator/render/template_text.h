@@ -1,0 +1,20 @@
+// Templates as text: includes expanded, parameters known.
+#ifndef HEDDLE_GENERATOR_RENDER_TEMPLATE_TEXT_H_
+#define HEDDLE_GENERATOR_RENDER_TEMPLATE_TEXT_H_
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace heddle {
+
+// The template with every #include "..." replaced by that file, each file once, in order. Throws
+// Error(kInternal) for an include that is not embedded.
+std::string expand_template(std::string_view path);
+
+// The names on the template's lines "// heddle-parameters: a b c".
+std::set<std::string> template_parameters(std::string_view path);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_RENDER_TEMPLATE_TEXT_H_

@@ -1,0 +1,60 @@
+// GEMM with quantised weights on mma.sync: Y[M, N] = X[M, K] * W[N, K]^T.
+//
+// Grid: (tiles of M, tiles of N, split_k). Weights are the A operand and tokens the N dimension of
+// the matrix instruction, so that one to eight tokens waste nothing.
+//
+// heddle-parameters: kN kK kChunks kRowBlocks kTileM kTileN kStageK kStages kSplitK kWarpsM
+// heddle-parameters: kWarpsN kWarpsK kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
+// heddle-parameters: kScaleBytes kScaleIsFloat kZeroOffset kZeroBytes kHasZeros kChannelOffset
+// heddle-parameters: kChannelBytes kChannelZeroOffset kScaleMode kBias kResidual kActivation
+// heddle-parameters: Value Scale Mma Pipeline
+#pragma once
+
+#include "gemm/epilogue.cuh"
+#include "gemm/multiply.cuh"
+#include "gemm/pipeline.cuh"
+
+namespace heddle {
+
+template <class Config, class Decode>
+__device__ __forceinline__ void gemm_mma(const u8* x, const u8* weights, u8* y, const u8* bias,
+                                         const u8* residual, u8* workspace, int m) {
+  using S = Shape<Config>;
+  extern __shared__ __align__(128) u8 shared_memory[];
+  const u32 shared = shared_address(shared_memory);
+  const int row_block = blockIdx.y * S::kStageRowBlocks;
+
+  typename Config::Pipeline pipeline{};
+  pipeline.shared = shared;
+  pipeline.begin = S::kTotalStages * static_cast<int>(blockIdx.z) / Config::kSplitK;
+  pipeline.end = S::kTotalStages * (static_cast<int>(blockIdx.z) + 1) / Config::kSplitK;
+  pipeline.copy.weights =
+      weights + static_cast<i64>(row_block) * Config::kChunks * Config::kChunkBytes;
+  pipeline.copy.tokens = x;
+  pipeline.copy.row_block = row_block;
+  pipeline.copy.token = static_cast<int>(blockIdx.x) * Config::kTileM;
+  pipeline.copy.m = m;
+  pipeline.start();
+
+  // Warps of one K slice are neighbours; inside a slice, those of one group of tokens are.
+  const int warp = threadIdx.x / 32;
+  const int warp_n = warp % Config::kWarpsN;
+  const int warp_m = warp / Config::kWarpsN % Config::kWarpsM;
+  const int warp_k = warp / (Config::kWarpsN * Config::kWarpsM);
+  WarpTile<Config, Decode> tile(threadIdx.x % 32, warp_m, warp_n, warp_k);
+  tile.load_channel_zeros(weights + Config::kChannelOffset, row_block);
+
+#pragma unroll 1
+  for (int stage = pipeline.begin; stage < pipeline.end; ++stage) {
+    tile.multiply(pipeline.acquire(stage));
+    pipeline.release(stage);
+  }
+
+  pipeline.finish();
+  const Epilogue<Config> epilogue{shared, weights, y, bias, residual, workspace, m};
+  epilogue.put(tile, warp_k);
+  block_barrier();
+  epilogue.finish();
+}
+
+}  // namespace heddle

@@ -1,0 +1,33 @@
+// Integer instructions on one 32-bit register.
+#pragma once
+
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+// lop3.b32: any bitwise function of three inputs. Bit i of kLut is the result for the inputs
+// (a, b, c) = the bits of i, so the table of f is f(0xF0, 0xCC, 0xAA).
+template <u32 kLut>
+__device__ __forceinline__ u32 lop3(u32 a, u32 b, u32 c) {
+  u32 d;
+  asm("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(d) : "r"(a), "r"(b), "r"(c), "n"(kLut));
+  return d;
+}
+
+// prmt.b32: byte i of the result is byte (nibble i of kSelector) of the eight bytes {b, a}.
+template <u32 kSelector>
+__device__ __forceinline__ u32 prmt(u32 a, u32 b) {
+  u32 d;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "n"(kSelector));
+  return d;
+}
+
+// shr.u32: logical shift right.
+template <u32 kBits>
+__device__ __forceinline__ u32 shr(u32 a) {
+  return a >> kBits;
+}
+
+__device__ __forceinline__ float float_from_bits(u32 bits) { return __uint_as_float(bits); }
+
+}  // namespace heddle

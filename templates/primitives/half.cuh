@@ -1,0 +1,87 @@
+// Arithmetic on a register that holds two 16-bit floats, and conversions from and to FP32.
+// Fp16 and Bf16 have the same members, so that kernels take one of them as a type.
+#pragma once
+
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+struct Fp16 {
+  // d = a - b, each half rounded once.
+  static __device__ __forceinline__ u32 sub2(u32 a, u32 b) {
+    u32 d;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+  }
+  // d = a * b + c, each half rounded once.
+  static __device__ __forceinline__ u32 fma2(u32 a, u32 b, u32 c) {
+    u32 d;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+    return d;
+  }
+  // d = a * b, each half rounded once.
+  static __device__ __forceinline__ u32 mul2(u32 a, u32 b) {
+    u32 d;
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+  }
+  static __device__ __forceinline__ float low_to_float(u32 pair) {
+    float f;
+    asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, l; }" : "=f"(f) : "r"(pair));
+    return f;
+  }
+  static __device__ __forceinline__ float high_to_float(u32 pair) {
+    float f;
+    asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, h; }" : "=f"(f) : "r"(pair));
+    return f;
+  }
+  // Rounds to nearest even; beyond the largest finite value gives infinity.
+  static __device__ __forceinline__ u32 from_floats(float low, float high) {
+    u32 d;
+    asm("{ .reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }"
+        : "=r"(d)
+        : "f"(low), "f"(high));
+    return d;
+  }
+};
+
+struct Bf16 {
+  // Before sm_90 there is only fma: a product with one, or a sum with minus zero, is as exact.
+  static __device__ __forceinline__ u32 sub2(u32 a, u32 b) {
+    u32 d;
+#if __CUDA_ARCH__ >= 900
+    asm("sub.rn.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+#else
+    d = fma2(a, 0x3f803f80u, b ^ 0x80008000u);
+#endif
+    return d;
+  }
+  static __device__ __forceinline__ u32 fma2(u32 a, u32 b, u32 c) {
+    u32 d;
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+    return d;
+  }
+  static __device__ __forceinline__ u32 mul2(u32 a, u32 b) {
+    u32 d;
+#if __CUDA_ARCH__ >= 900
+    asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+#else
+    d = fma2(a, b, 0x80008000u);
+#endif
+    return d;
+  }
+  // A bfloat16 is the upper half of the FP32 of the same value.
+  static __device__ __forceinline__ float low_to_float(u32 pair) {
+    return __uint_as_float(pair << 16);
+  }
+  static __device__ __forceinline__ float high_to_float(u32 pair) {
+    return __uint_as_float(pair & 0xffff0000u);
+  }
+  static __device__ __forceinline__ u32 from_floats(float low, float high) {
+    u32 d;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
+    return d;
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,96 @@
+// Loads, stores and asynchronous copies. Shared memory is addressed by its 32-bit address.
+#pragma once
+
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+__device__ __forceinline__ u32 shared_address(const void* pointer) {
+  return static_cast<u32>(__cvta_generic_to_shared(pointer));
+}
+
+// ld.shared
+__device__ __forceinline__ u32x4 load_shared_16(u32 address) {
+  u32x4 v;
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "r"(address)
+               : "memory");
+  return v;
+}
+__device__ __forceinline__ u64 load_shared_8(u32 address) {
+  u64 v;
+  asm volatile("ld.shared.b64 %0, [%1];" : "=l"(v) : "r"(address) : "memory");
+  return v;
+}
+__device__ __forceinline__ u32 load_shared_4(u32 address) {
+  u32 v;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+  return v;
+}
+__device__ __forceinline__ u32 load_shared_1(u32 address) {
+  u32 v;
+  asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+  return v;
+}
+
+// st.shared
+__device__ __forceinline__ void store_shared_16(u32 address, u32x4 v) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y),
+               "r"(v.z), "r"(v.w)
+               : "memory");
+}
+__device__ __forceinline__ void store_shared_float(u32 address, float v) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
+}
+
+// ld.global.nc: data that no one writes while the kernel runs.
+__device__ __forceinline__ u32x4 load_global_16(const void* address) {
+  u32x4 v;
+  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(address));
+  return v;
+}
+// ld.global: data that this kernel may overwrite later.
+__device__ __forceinline__ u32x4 load_global_16_coherent(const void* address) {
+  u32x4 v;
+  asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(address)
+               : "memory");
+  return v;
+}
+// ld.global.cg: from the L2 cache, where other blocks' stores are.
+__device__ __forceinline__ u32x4 load_global_16_l2(const void* address) {
+  u32x4 v;
+  asm volatile("ld.global.cg.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(address)
+               : "memory");
+  return v;
+}
+__device__ __forceinline__ void store_global_16(void* address, u32x4 v) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(v.x), "r"(v.y),
+               "r"(v.z), "r"(v.w)
+               : "memory");
+}
+
+// cp.async, sm_80 and up: 16 bytes from global to shared memory without registers, past the L1
+// cache. Where `valid` is false nothing is read and 16 zero bytes are written.
+__device__ __forceinline__ void copy_async_16(u32 shared, const void* global, bool valid) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
+               "r"(valid ? 16 : 0)
+               : "memory");
+}
+// Closes the group of all copies that this thread has started since the last call.
+__device__ __forceinline__ void copy_async_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+// Waits until at most kPending of this thread's latest groups are unfinished.
+template <int kPending>
+__device__ __forceinline__ void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+}  // namespace heddle

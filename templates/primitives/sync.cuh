@@ -1,0 +1,26 @@
+// Order between threads and between blocks.
+#pragma once
+
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+// bar.sync 0: every thread of the block arrives; their shared memory accesses are ordered.
+__device__ __forceinline__ void block_barrier() { __syncthreads(); }
+
+// fence.acq_rel.gpu: orders this thread's accesses as seen by the whole device.
+__device__ __forceinline__ void device_fence() {
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+// atom.add: returns the value before.
+__device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
+  u32 old;
+  asm volatile("atom.global.gpu.add.u32 %0, [%1], %2;"
+               : "=r"(old)
+               : "l"(address), "r"(value)
+               : "memory");
+  return old;
+}
+
+}  // namespace heddle
