@@ -137,7 +137,7 @@ void add_inspect_command(CLI::App& app, Action* action) {
   add_json_option(*command, &options->json);
   command->footer(
       "Example:\n"
-      "  heddle inspect examples/specs/w4a16.json --target h200 --m 1 --ptx");
+      "  heddle inspect examples/specs/symmetric-g128.json --target h200 --m 1 --ptx");
   command->callback([=] { *action = [options] { return run(*options); }; });
 }
 

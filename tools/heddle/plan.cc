@@ -73,7 +73,7 @@ void add_plan_command(CLI::App& app, Action* action) {
   add_json_option(*command, &options->json);
   command->footer(
       "Example:\n"
-      "  heddle plan examples/specs/w4a16.json --target h200 --prove");
+      "  heddle plan examples/specs/symmetric-g128.json --target h200 --prove");
   command->callback([=] { *action = [options] { return run(*options); }; });
 }
 

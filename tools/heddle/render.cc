@@ -73,7 +73,7 @@ void add_render_command(CLI::App& app, Action* action) {
   command->footer(
       "What is printed for one kernel is byte for byte what the compiler gets.\n"
       "Example:\n"
-      "  heddle render examples/specs/w4a16.json --target h200 --m 64");
+      "  heddle render examples/specs/symmetric-g128.json --target h200 --m 64");
   command->callback([=] { *action = [options] { return run(*options); }; });
 }
 
