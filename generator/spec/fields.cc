@@ -1,0 +1,98 @@
+#include "generator/spec/fields.h"
+
+namespace heddle {
+namespace {
+
+std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
+
+// "a", "a or b", "a, b or c"
+void append_choice(std::string& text, std::string_view choice, bool first, bool last) {
+  if (!first) text += last ? " or " : ", ";
+  text += choice;
+}
+
+std::string integers_text(const Field& field) {
+  std::string text;
+  if (field.also) text = std::to_string(*field.also) + ", or ";
+  text += std::to_string(field.min);
+  if (field.max != field.min) text += " to " + std::to_string(field.max);
+  if (field.multiple != 1) text += ", a multiple of " + std::to_string(field.multiple);
+  return text;
+}
+
+std::string words_text(const Field& field) {
+  std::string text;
+  for (std::size_t i = 0; i < field.words.size(); ++i) {
+    append_choice(text, quoted(field.words[i]), i == 0, i + 1 == field.words.size());
+  }
+  return text;
+}
+
+std::string members_text(const FieldTable& table, const Field& field) {
+  std::string text;
+  for (const Field& child : table.fields) {
+    if (child.parent() != field.pointer) continue;
+    if (!text.empty()) text += ", ";
+    text += field.kind == FieldKind::kTuple ? allowed_text(table, child) : child.name();
+  }
+  return field.kind == FieldKind::kTuple ? '[' + text + ']' : "an object of " + text;
+}
+
+}  // namespace
+
+const Field* FieldTable::find(std::string_view parent, std::string_view name) const noexcept {
+  for (const Field& field : fields) {
+    if (field.parent() == parent && field.name() == name) return &field;
+  }
+  return nullptr;
+}
+
+const Field* FieldTable::find(std::string_view pointer) const noexcept {
+  for (const Field& field : fields) {
+    if (field.pointer == pointer) return &field;
+  }
+  return nullptr;
+}
+
+bool allows(const Field& field, std::int64_t value) noexcept {
+  switch (field.kind) {
+    case FieldKind::kBool:
+      return value == 0 || value == 1;
+    case FieldKind::kWord:
+      return value >= 0 && value < static_cast<std::int64_t>(field.words.size());
+    case FieldKind::kInteger:
+      if (field.also && value == *field.also) return true;
+      return value >= field.min && value <= field.max && value % field.multiple == 0;
+    case FieldKind::kObject:
+    case FieldKind::kTuple:
+    case FieldKind::kLabel:
+      break;
+  }
+  return false;
+}
+
+std::string allowed_text(const FieldTable& table, const Field& field) {
+  switch (field.kind) {
+    case FieldKind::kInteger:
+      return integers_text(field);
+    case FieldKind::kBool:
+      return "true or false";
+    case FieldKind::kWord:
+      return words_text(field);
+    case FieldKind::kLabel:
+      return std::to_string(field.min) + " to " + std::to_string(field.max) +
+             " characters of A-Z, a-z, 0-9, \".\", \"_\", \"-\"";
+    case FieldKind::kObject:
+    case FieldKind::kTuple:
+      break;
+  }
+  return members_text(table, field);
+}
+
+std::string value_text(const Field& field, std::int64_t value) {
+  if (field.kind == FieldKind::kBool) return value != 0 ? "true" : "false";
+  if (field.kind == FieldKind::kWord) return quoted(field.words[static_cast<std::size_t>(value)]);
+  return std::to_string(value);
+}
+
+}  // namespace heddle

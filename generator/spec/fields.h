@@ -1,0 +1,134 @@
+// Fields: the declarative description of a spec's JSON. One table per operation drives the parser,
+// the JSON Schema, the canonical text and the reference in docs/spec.md.
+//
+// A leaf's value is one integer: the number itself, 0 or 1, or the index of a word, which is also
+// the value of the enumerator. A Slot reads and writes it in the operation's struct.
+#ifndef HEDDLE_GENERATOR_SPEC_FIELDS_H_
+#define HEDDLE_GENERATOR_SPEC_FIELDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "heddle/spec.h"
+
+namespace heddle {
+
+enum class FieldKind {
+  kObject,   // its members are the fields below it
+  kTuple,    // an array whose elements are the fields "/0", "/1" ... below it, all present
+  kInteger,  // min <= value <= max, a multiple, or the value of `also`
+  kBool,
+  kWord,   // one of `words`
+  kLabel,  // Spec::name(): a string of `min` to `max` characters of [A-Za-z0-9._-]
+};
+
+// Reads and writes one value in the operation's struct, which is passed by its address.
+struct Slot {
+  std::optional<std::int64_t> (*get)(const void* object) = nullptr;
+  void (*set)(void* object, std::int64_t value) = nullptr;
+};
+
+struct Field {
+  std::string_view pointer;  // JSON pointer: "/weight/bits"
+  FieldKind kind = FieldKind::kInteger;
+  bool required = false;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  std::int64_t multiple = 1;
+  std::optional<std::int64_t> also{};         // one more value beside the range
+  std::span<const std::string_view> words{};  // kWord
+  std::string_view
+      default_from{};      // pointer of the field whose value is taken where this is absent
+  Slot slot{};             // of leaves; empty for kLabel
+  std::string_view doc{};  // one line, no full stop
+
+  std::string_view parent() const noexcept { return pointer.substr(0, pointer.rfind('/')); }
+  std::string_view name() const noexcept { return pointer.substr(pointer.rfind('/') + 1); }
+  bool is_leaf() const noexcept { return kind != FieldKind::kObject && kind != FieldKind::kTuple; }
+};
+
+// The fields of one operation, parents before children, in canonical order.
+struct FieldTable {
+  Op op = Op::kGemm;
+  std::span<const Field> fields;
+  const void* defaults = nullptr;  // a struct of the operation as it is constructed
+
+  const Field* find(std::string_view parent, std::string_view name) const noexcept;
+  const Field* find(std::string_view pointer) const noexcept;
+};
+
+const FieldTable& gemm_fields();
+
+// Whether the value is one that the leaf may have.
+bool allows(const Field& field, std::int64_t value) noexcept;
+// What the field accepts, in words: "1 to 8", "\"fp16\" or \"bf16\"".
+std::string allowed_text(const FieldTable& table, const Field& field);
+// JSON text of a leaf's value: 4, true, "fp16".
+std::string value_text(const Field& field, std::int64_t value);
+
+namespace internal {
+
+template <class T>
+struct MemberOf;
+template <class Class, class Type>
+struct MemberOf<Type Class::*> {
+  using Owner = Class;
+};
+
+template <auto kMember, auto... kRest>
+constexpr auto& follow(auto& object) {
+  if constexpr (sizeof...(kRest) == 0) {
+    return object.*kMember;
+  } else {
+    return follow<kRest...>(object.*kMember);
+  }
+}
+
+template <class T>
+std::optional<std::int64_t> to_number(const T& value) {
+  return static_cast<std::int64_t>(value);
+}
+template <class T>
+std::optional<std::int64_t> to_number(const std::optional<T>& value) {
+  if (!value) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+template <class T>
+void from_number(T& target, std::int64_t value) {
+  target = static_cast<T>(value);
+}
+template <class T>
+void from_number(std::optional<T>& target, std::int64_t value) {
+  target = static_cast<T>(value);
+}
+
+}  // namespace internal
+
+// The slot of a member, or of a member of a member: slot<&GemmSpec::shape, &GemmShape::n>().
+template <auto kMember, auto... kRest>
+constexpr Slot slot() {
+  using Object = typename internal::MemberOf<decltype(kMember)>::Owner;
+  return Slot{[](const void* object) {
+                return internal::to_number(
+                    internal::follow<kMember, kRest...>(*static_cast<const Object*>(object)));
+              },
+              [](void* object, std::int64_t value) {
+                internal::from_number(
+                    internal::follow<kMember, kRest...>(*static_cast<Object*>(object)), value);
+              }};
+}
+
+// The slot of a field that has only one value.
+template <std::int64_t kValue>
+constexpr Slot fixed_slot() {
+  return Slot{[](const void* /*object*/) { return std::optional<std::int64_t>(kValue); },
+              [](void* /*object*/, std::int64_t /*value*/) {}};
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_SPEC_FIELDS_H_

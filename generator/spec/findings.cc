@@ -1,0 +1,30 @@
+#include "generator/spec/findings.h"
+
+#include <utility>
+
+namespace heddle {
+
+void Findings::add(std::string_view what, Problem problem) {
+  const std::string code = area_ + "." + std::string(what);
+  if (problems_.empty()) {
+    code_ = code;
+  } else if (code_ != code) {
+    code_ = area_ + ".invalid";
+  }
+  if (problems_.size() == kMost) {
+    ++dropped_;
+    return;
+  }
+  problems_.push_back(std::move(problem));
+}
+
+void Findings::throw_if_any() const {
+  if (problems_.empty()) return;
+  std::vector<Problem> problems = problems_;
+  if (dropped_ > 0) {
+    problems.push_back({"", "and " + std::to_string(dropped_) + " more problems", "", "", ""});
+  }
+  throw Error(ErrorCategory::kSpec, code_, std::move(problems));
+}
+
+}  // namespace heddle

@@ -1,0 +1,85 @@
+#include "generator/spec/meaning.h"
+
+#include <string>
+
+namespace heddle {
+namespace {
+
+constexpr int kStepN = 8;   // rows of Y are then a multiple of 16 bytes
+constexpr int kStepK = 32;  // two k tiles of the fragment layout
+constexpr int kWarpM = 8;   // one matrix instruction of a warp
+constexpr int kWarpN = 16;
+constexpr int kWarpK = 64;  // one 16-byte load of 4-bit weights
+constexpr int kMostWarps = 32;
+
+using Problems = std::vector<Problem>;
+
+std::string multiples_of(std::int64_t step) { return "multiples of " + std::to_string(step); }
+
+void check_shape(const GemmShape& shape, Problems& problems) {
+  if (shape.m_min > shape.m_max) {
+    problems.push_back(
+        {"/shape/m", "the smallest M is larger than the largest",
+         '[' + std::to_string(shape.m_min) + ", " + std::to_string(shape.m_max) + ']',
+         "[smallest, largest]", ""});
+  }
+  if (shape.n % kStepN != 0) {
+    problems.push_back({"/shape/n",
+                        "N must be a multiple of 8: rows of Y are written 16 bytes at a time",
+                        std::to_string(shape.n), multiples_of(kStepN), ""});
+  }
+  if (shape.k % kStepK != 0) {
+    problems.push_back({"/shape/k",
+                        "K must be a multiple of 32: packed weights have no shorter step along K",
+                        std::to_string(shape.k), multiples_of(kStepK), ""});
+  }
+}
+
+void check_group(const GemmSpec& gemm, Problems& problems) {
+  const int group = gemm.weight.group_size;
+  if (group == kPerChannel || gemm.shape.k % group == 0) return;
+  const bool larger = group > gemm.shape.k;
+  problems.push_back(
+      {"/weight/group_size",
+       std::string(larger ? "the group is larger than K = " : "the group does not divide K = ") +
+           std::to_string(gemm.shape.k),
+       std::to_string(group), "-1 (per channel), or a divisor of K", ""});
+}
+
+// `extent` of a block must hold whole steps of all its warps.
+void check_extent(const char* name, std::optional<int> extent, std::optional<int> warps, int step,
+                  Problems& problems) {
+  const int whole = step * warps.value_or(1);
+  if (!extent || *extent % whole == 0) return;
+  std::string message = "each warp takes whole steps of " + std::to_string(step);
+  if (warps) message += ", and there are " + std::to_string(*warps) + " warps";
+  problems.push_back(
+      {std::string("/tile/") + name, message, std::to_string(*extent), multiples_of(whole), ""});
+}
+
+void check_tile(const TileSpec& tile, Problems& problems) {
+  check_extent("m", tile.m, tile.warps_m, kWarpM, problems);
+  check_extent("n", tile.n, tile.warps_n, kWarpN, problems);
+  check_extent("k", tile.k, tile.warps_k, kWarpK, problems);
+  const int warps = tile.warps_m.value_or(1) * tile.warps_n.value_or(1) * tile.warps_k.value_or(1);
+  if (warps > kMostWarps) {
+    problems.push_back({"/tile", "warps_m * warps_n * warps_k is more than a block can have",
+                        std::to_string(warps), "at most 32 warps", ""});
+  }
+}
+
+}  // namespace
+
+std::vector<Problem> check_meaning(const GemmSpec& gemm) {
+  Problems problems;
+  check_shape(gemm.shape, problems);
+  check_group(gemm, problems);
+  check_tile(gemm.tile, problems);
+  if (gemm.path == Path::kTuring && gemm.activation == DType::kBf16) {
+    problems.push_back({"/path", "the turing path has no BF16 matrix instruction", "\"turing\"",
+                        "\"auto\" or \"ampere\", or FP16 activations", ""});
+  }
+  return problems;
+}
+
+}  // namespace heddle

@@ -1,0 +1,19 @@
+// Meaning: the rules between fields, which JSON Schema cannot say and parse() does not check.
+#ifndef HEDDLE_GENERATOR_SPEC_MEANING_H_
+#define HEDDLE_GENERATOR_SPEC_MEANING_H_
+
+#include <vector>
+
+#include "heddle/error.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// Everything that makes the spec senseless or not servable on any target, each with its pointer
+// and the reason; empty if there is nothing. What depends on the target or on which kernels exist
+// is the planner's. Pure; precondition: every value is inside its field's range.
+std::vector<Problem> check_meaning(const GemmSpec& gemm);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_SPEC_MEANING_H_

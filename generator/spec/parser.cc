@@ -1,0 +1,222 @@
+#include "generator/spec/parser.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "generator/spec/near_miss.h"
+
+namespace heddle {
+namespace {
+
+std::string type_text(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::kObject:
+      return "must be an object";
+    case FieldKind::kTuple:
+      return "must be an array";
+    case FieldKind::kInteger:
+      return "must be an integer";
+    case FieldKind::kBool:
+      return "must be a boolean";
+    case FieldKind::kWord:
+    case FieldKind::kLabel:
+      break;
+  }
+  return "must be a string";
+}
+
+bool is_label(const Field& field, std::string_view text) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return size >= field.min && size <= field.max && text.find_first_not_of(kLetters) == text.npos;
+}
+
+class Parser {
+ public:
+  Parser(const FieldTable& table, void* object, std::string& name, Findings& findings)
+      : table_(table), object_(object), name_(name), findings_(findings) {}
+
+  void parse_root(const Node& root) {
+    if (root.kind != Node::Kind::kObject) {
+      findings_.add("wrong_type", {"", "the document must be an object", excerpt(root), "", ""});
+      return;
+    }
+    parse_members(root, "");
+    take_defaults();
+  }
+
+ private:
+  void parse_members(const Node& node, std::string_view parent) {
+    for (std::size_t i = 0; i < node.keys.size(); ++i) {
+      const Field* field = table_.find(parent, node.keys[i]);
+      if (field == nullptr) {
+        unknown(parent, node.keys[i], node.items[i]);
+      } else {
+        parse_field(node.items[i], *field);
+      }
+    }
+    for (const Field& field : table_.fields) {
+      if (field.parent() != parent || !field.required || node.find(field.name()) != nullptr) {
+        continue;
+      }
+      findings_.add("missing_field", {std::string(field.pointer), "the field is required", "",
+                                      allowed_text(table_, field), ""});
+    }
+  }
+
+  void parse_field(const Node& node, const Field& field) {
+    switch (field.kind) {
+      case FieldKind::kObject:
+        if (node.kind != Node::Kind::kObject) return wrong_type(node, field);
+        return parse_members(node, field.pointer);
+      case FieldKind::kTuple:
+        return parse_tuple(node, field);
+      case FieldKind::kInteger:
+        return parse_integer(node, field);
+      case FieldKind::kBool:
+        if (node.kind != Node::Kind::kBool) return wrong_type(node, field);
+        return set(field, node.boolean ? 1 : 0);
+      case FieldKind::kWord:
+        return parse_word(node, field);
+      case FieldKind::kLabel:
+        return parse_label(node, field);
+    }
+  }
+
+  void parse_tuple(const Node& node, const Field& field) {
+    if (node.kind != Node::Kind::kArray) return wrong_type(node, field);
+    std::vector<const Field*> elements;
+    for (const Field& child : table_.fields) {
+      if (child.parent() == field.pointer) elements.push_back(&child);
+    }
+    if (node.items.size() != elements.size()) {
+      add("wrong_type", node, field,
+          "must have exactly " + std::to_string(elements.size()) + " elements", "");
+      return;
+    }
+    for (std::size_t i = 0; i < elements.size(); ++i) parse_field(node.items[i], *elements[i]);
+  }
+
+  void parse_integer(const Node& node, const Field& field) {
+    const std::optional<std::int64_t> value = node.as_integer();
+    if (!value) return wrong_type(node, field);
+    if (allows(field, *value)) return set(field, *value);
+    const bool in_range = *value >= field.min && *value <= field.max;
+    add("out_of_range", node, field, in_range ? "is not a multiple" : "is out of range", "");
+  }
+
+  void parse_word(const Node& node, const Field& field) {
+    if (node.kind != Node::Kind::kString) return wrong_type(node, field);
+    const auto word = std::find(field.words.begin(), field.words.end(), node.text);
+    if (word != field.words.end()) return set(field, word - field.words.begin());
+    const std::vector<std::string_view> words(field.words.begin(), field.words.end());
+    add("unknown_word", node, field, "is not a known word",
+        did_you_mean(near_miss(node.text, words)));
+  }
+
+  void parse_label(const Node& node, const Field& field) {
+    if (node.kind != Node::Kind::kString) return wrong_type(node, field);
+    if (is_label(field, node.text)) {
+      name_ = node.text;
+    } else {
+      add("bad_label", node, field, "is not a label", "");
+    }
+  }
+
+  // An unknown field may be a misspelt one, or one that belongs elsewhere, or both.
+  void unknown(std::string_view parent, std::string_view key, const Node& node) {
+    std::vector<std::string_view> here;
+    std::vector<std::string_view> anywhere;
+    for (const Field& field : table_.fields) {
+      if (table_.find(field.parent()) != nullptr &&
+          table_.find(field.parent())->kind == FieldKind::kTuple) {
+        continue;
+      }
+      if (field.parent() == parent) here.push_back(field.name());
+      anywhere.push_back(field.name());
+    }
+    std::string allowed;
+    for (const std::string_view name : here) {
+      allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+    }
+    std::string hint = belongs_at(key);
+    if (hint.empty()) hint = did_you_mean(near_miss(key, here));
+    if (hint.empty()) {
+      const std::string_view near = near_miss(key, anywhere);
+      if (!near.empty()) hint = did_you_mean(near) + " " + belongs_at(near);
+    }
+    findings_.add("unknown_field", {child_pointer(parent, key), "the field is unknown",
+                                    excerpt(node), std::move(allowed), std::move(hint)});
+  }
+
+  std::string belongs_at(std::string_view name) const {
+    std::string places;
+    for (const Field& field : table_.fields) {
+      if (field.name() != name || (name[0] >= '0' && name[0] <= '9')) continue;
+      places += (places.empty() ? "it belongs at " : " or ") + std::string(field.pointer);
+    }
+    return places;
+  }
+
+  void take_defaults() {
+    for (const Field& field : table_.fields) {
+      if (field.default_from.empty() || was_set(field)) continue;
+      const Field& source = *table_.find(field.default_from);
+      if (was_set(source)) field.slot.set(object_, *source.slot.get(object_));
+    }
+  }
+
+  void set(const Field& field, std::int64_t value) {
+    field.slot.set(object_, value);
+    set_.push_back(&field);
+  }
+  bool was_set(const Field& field) const {
+    return std::find(set_.begin(), set_.end(), &field) != set_.end();
+  }
+
+  void wrong_type(const Node& node, const Field& field) {
+    add("wrong_type", node, field, type_text(field.kind), "");
+  }
+  void add(std::string_view what, const Node& node, const Field& field, std::string message,
+           std::string hint) {
+    findings_.add(what, {std::string(field.pointer), std::move(message), excerpt(node),
+                         allowed_text(table_, field), std::move(hint)});
+  }
+
+  const FieldTable& table_;
+  void* object_;
+  std::string& name_;
+  Findings& findings_;
+  std::vector<const Field*> set_;
+};
+
+}  // namespace
+
+void parse_fields(const Node& root, const FieldTable& table, void* object, std::string& name,
+                  Findings& findings) {
+  Parser(table, object, name, findings).parse_root(root);
+}
+
+void check_fields(const FieldTable& table, const void* object, const std::string& name,
+                  Findings& findings) {
+  for (const Field& field : table.fields) {
+    if (!field.is_leaf()) continue;
+    Problem problem{std::string(field.pointer), "is out of range", "", allowed_text(table, field),
+                    ""};
+    if (field.kind == FieldKind::kLabel) {
+      if (name.empty() || is_label(field, name)) continue;
+      problem.message = "is not a label";
+      problem.value = '"' + excerpt(name) + '"';
+      findings.add("bad_label", std::move(problem));
+      continue;
+    }
+    const std::optional<std::int64_t> value = field.slot.get(object);
+    if (!value || allows(field, *value)) continue;
+    problem.value = std::to_string(*value);
+    findings.add("out_of_range", std::move(problem));
+  }
+}
+
+}  // namespace heddle

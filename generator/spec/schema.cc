@@ -1,0 +1,119 @@
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "generator/spec/canonical.h"
+
+namespace heddle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json field_schema(const FieldTable& table, const Field& field);
+
+void add_members(const FieldTable& table, std::string_view parent, Json& schema) {
+  Json properties = Json::object();
+  Json required = Json::array();
+  for (const Field& field : table.fields) {
+    if (field.parent() != parent) continue;
+    properties[std::string(field.name())] = field_schema(table, field);
+    if (field.required) required.push_back(field.name());
+  }
+  schema["type"] = "object";
+  schema["additionalProperties"] = false;
+  if (!required.empty()) schema["required"] = std::move(required);
+  schema["properties"] = std::move(properties);
+}
+
+void add_elements(const FieldTable& table, std::string_view parent, Json& schema) {
+  Json elements = Json::array();
+  for (const Field& field : table.fields) {
+    if (field.parent() == parent) elements.push_back(field_schema(table, field));
+  }
+  schema["type"] = "array";
+  schema["minItems"] = elements.size();
+  schema["maxItems"] = elements.size();
+  schema["prefixItems"] = std::move(elements);
+}
+
+void add_integers(const Field& field, Json& schema) {
+  schema["type"] = "integer";
+  if (field.min == field.max) {
+    schema["const"] = field.min;
+    return;
+  }
+  Json range = {{"minimum", field.min}, {"maximum", field.max}};
+  if (field.multiple != 1) range["multipleOf"] = field.multiple;
+  if (field.also) {
+    schema["anyOf"] = Json::array({Json{{"const", *field.also}}, std::move(range)});
+  } else {
+    schema.update(range);
+  }
+}
+
+// The letters are a `not` because "$" also matches before a line feed in some dialects.
+void add_label(const Field& field, Json& schema) {
+  schema["type"] = "string";
+  schema["minLength"] = field.min;
+  schema["maxLength"] = field.max;
+  schema["not"] = {{"pattern", "[^A-Za-z0-9._-]"}};
+}
+
+void add_default(const FieldTable& table, const Field& field, Json& schema) {
+  if (field.required || field.kind == FieldKind::kLabel || !field.default_from.empty()) return;
+  if (field.is_leaf()) {
+    if (const auto value = field.slot.get(table.defaults)) {
+      schema["default"] = Json::parse(value_text(field, *value));
+    }
+  } else if (field.kind == FieldKind::kTuple) {
+    Json values = Json::array();
+    for (const Field& child : table.fields) {
+      if (child.parent() == field.pointer) values.push_back(*child.slot.get(table.defaults));
+    }
+    schema["default"] = std::move(values);
+  }
+}
+
+Json field_schema(const FieldTable& table, const Field& field) {
+  Json schema;
+  std::string description(field.doc);
+  if (!field.default_from.empty()) {
+    description += "; by default as " + std::string(field.default_from);
+  }
+  schema["description"] = std::move(description);
+  switch (field.kind) {
+    case FieldKind::kObject:
+      add_members(table, field.pointer, schema);
+      break;
+    case FieldKind::kTuple:
+      add_elements(table, field.pointer, schema);
+      break;
+    case FieldKind::kInteger:
+      add_integers(field, schema);
+      break;
+    case FieldKind::kBool:
+      schema["type"] = "boolean";
+      break;
+    case FieldKind::kWord:
+      schema["type"] = "string";
+      schema["enum"] = field.words;
+      break;
+    case FieldKind::kLabel:
+      add_label(field, schema);
+      break;
+  }
+  add_default(table, field, schema);
+  return schema;
+}
+
+}  // namespace
+
+std::string schema_text(const FieldTable& table) {
+  Json schema;
+  schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
+  schema["title"] = "Heddle spec";
+  schema["description"] = "What one kernel must do. Rules between fields are checked by resolve.";
+  add_members(table, "", schema);
+  return schema.dump(2) + '\n';
+}
+
+}  // namespace heddle

@@ -1,0 +1,32 @@
+// Facts: the tables behind target_from_name.
+#ifndef HEDDLE_GENERATOR_TARGET_FACTS_H_
+#define HEDDLE_GENERATOR_TARGET_FACTS_H_
+
+#include <span>
+#include <string_view>
+
+namespace heddle {
+
+// What holds for every device of one compute capability.
+struct ArchitectureFacts {
+  int arch = 0;             // 10 * major + minor
+  int shared_per_sm = 0;    // KiB
+  int shared_reserved = 0;  // KiB of it that a block cannot have
+  int threads_per_sm = 0;
+  std::string_view device;  // whose figures stand for the architecture
+};
+
+struct DeviceFacts {
+  std::string_view name;
+  int arch = 0;
+  int sm_count = 0;
+  double l2_mib = 0;
+  double memory_gb_per_s = 0;
+};
+
+std::span<const ArchitectureFacts> architecture_facts();
+std::span<const DeviceFacts> device_facts();
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_TARGET_FACTS_H_
