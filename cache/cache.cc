@@ -1,0 +1,109 @@
+#include "cache/cache.h"
+
+#include <optional>
+#include <utility>
+
+namespace heddle {
+
+Cache::Cache(CacheOptions options) {
+  if (!options.disk) return;
+  DiskCacheOptions disk;
+  disk.max_bytes = options.max_bytes;
+  disk.lock_wait_ms = options.lock_wait_ms;
+  disk.warn = options.warn;
+  disk.files = options.files;
+  disk.root = resolve_cache_root(options.dir, options.environment);
+  if (!disk.root.empty()) disk_ = std::make_unique<DiskCache>(disk);
+  disk.read_only = true;
+  for (std::string& root : options.read_only_roots) {
+    disk.root = std::move(root);
+    layers_.push_back(std::make_unique<DiskCache>(disk));
+  }
+}
+
+Cache::Result Cache::get_or_make(const CacheKey& key, const Make& make, bool* hit) {
+  bool unused = false;
+  if (hit == nullptr) hit = &unused;
+  *hit = true;
+  if (Result known = memory_.find(key)) return known;
+  bool led = false;
+  return flights_.run(
+      key, [&] { return load_or_make(key, make, hit); }, &led);
+}
+
+Cache::Result Cache::load_or_make(const CacheKey& key, const Make& make, bool* hit) {
+  // The last flight for this key may have landed since the caller looked.
+  if (Result known = find(key)) return known;
+  KeyLock lock;
+  if (disk_ != nullptr) {
+    Result found;
+    const auto made_by_other = [&] { return (found = find_on_disk(key)) != nullptr; };
+    lock = disk_->lock(key, made_by_other);
+    // Once more under the lock: its last holder may have stored the entry just before.
+    if (found != nullptr || made_by_other()) return found;
+  }
+  *hit = false;
+  return make_and_store(key, make);
+}
+
+Cache::Result Cache::make_and_store(const CacheKey& key, const Make& make) {
+  Result made = keep(key, make());
+  if (disk_ != nullptr) disk_->store(key, *made);
+  return made;
+}
+
+Cache::Result Cache::keep(const CacheKey& key, Binary binary) {
+  auto kept = std::make_shared<const Binary>(std::move(binary));
+  memory_.put(key, kept);
+  return kept;
+}
+
+Cache::Result Cache::find(const CacheKey& key) {
+  if (Result known = memory_.find(key)) return known;
+  return find_on_disk(key);
+}
+
+Cache::Result Cache::find_on_disk(const CacheKey& key) {
+  if (disk_ != nullptr) {
+    if (auto binary = disk_->find(key)) return keep(key, *std::move(binary));
+  }
+  for (const auto& layer : layers_) {
+    if (auto binary = layer->find(key)) return keep(key, *std::move(binary));
+  }
+  return nullptr;
+}
+
+Cache::Result Cache::find_any_compiler(const CacheKey& key) {
+  CacheKey any = key;
+  any.compiler.clear();
+  if (Result known = memory_.find(any)) return known;
+  std::optional<Binary> best;
+  const auto consider = [&](DiskCache& disk) {
+    auto binary = disk.find_any_compiler(any);
+    if (binary && (!best || later_compiler(binary->compiler, best->compiler))) {
+      best = std::move(binary);
+    }
+  };
+  if (disk_ != nullptr) consider(*disk_);
+  for (const auto& layer : layers_) consider(*layer);
+  return best ? keep(any, *std::move(best)) : nullptr;
+}
+
+Cache::Result Cache::remake(const CacheKey& key, const Result& refused, const Make& make) {
+  const auto work = [&] {
+    const Result known = memory_.find(key);
+    return known != nullptr && known != refused ? known : make_and_store(key, make);
+  };
+  // Again where this thread only joined a flight that found the refused one.
+  bool led = false;
+  Result result = flights_.run(key, work, &led);
+  while (result == refused) result = flights_.run(key, work, &led);
+  return result;
+}
+
+std::size_t Cache::clear() {
+  memory_.clear();
+  return disk_ == nullptr ? 0 : disk_->clear();
+}
+
+}  // namespace heddle

@@ -1,0 +1,24 @@
+// Digest: XXH3 with 128 bits, for names and checksums. It finds accidents, not forgeries.
+#ifndef HEDDLE_CACHE_DIGEST_H_
+#define HEDDLE_CACHE_DIGEST_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace heddle {
+
+// In the canonical (big-endian) byte order, in which hex() prints it and files hold it.
+using Digest = std::array<std::uint8_t, 16>;
+
+Digest digest(const void* data, std::size_t bytes);
+inline Digest digest(std::string_view text) { return digest(text.data(), text.size()); }
+
+// 32 lower-case digits.
+std::string hex(const Digest& digest);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CACHE_DIGEST_H_

@@ -1,0 +1,122 @@
+// DiskCache: the entries below one root folder.
+#ifndef HEDDLE_CACHE_DISK_CACHE_H_
+#define HEDDLE_CACHE_DISK_CACHE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/entry.h"
+#include "cache/file_lock.h"
+#include "cache/file_system.h"
+#include "cache/key.h"
+#include "cache/root.h"
+#include "heddle/binary.h"
+
+namespace heddle {
+
+struct DiskCacheOptions {
+  std::string root;
+  bool read_only = false;                          // a shared layer: nothing in it is ever changed
+  std::int64_t max_bytes = std::int64_t{1} << 30;  // 0 or less: no cap
+  int lock_wait_ms = 10'000;                       // how long lock() waits for another maker
+  std::function<void(std::string)> warn;     // called at most once, from any thread; may be empty
+  FileSystem* files = &posix_file_system();  // outlives the cache
+};
+
+// The right to make one entry. Keeps others from making the same until it dies; without a held
+// lock its owner makes the entry all the same.
+class KeyLock {
+ public:
+  KeyLock() = default;
+  KeyLock(KeyLock&& other) noexcept = default;
+  KeyLock& operator=(KeyLock&& other) noexcept;
+  bool held() const { return lock_.status() == LockStatus::kHeld; }
+
+ private:
+  friend class DiskCache;
+  std::shared_ptr<const Fd> shard_;  // declared first: released after the lock
+  FileLock lock_;
+};
+
+struct EntryInfo {
+  std::string id;
+  std::string kernel_name;
+  std::string arch;
+  std::string compiler;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t cubin_bytes = 0;
+  std::uint64_t ptx_bytes = 0;
+  std::int64_t age_s = 0;  // since the last use, as far as known
+};
+
+struct VerifyReport {
+  struct Problem {
+    std::string file;  // below the root
+    std::string why;
+  };
+  std::size_t good = 0;
+  std::size_t damaged = 0;  // problems.size()
+  std::vector<Problem> problems;
+};
+
+// Whatever is wrong with the disk or an entry is a miss, never an error; the first reason why the
+// root is of no use goes to `warn`. Thread-safe, and safe beside any number of other processes.
+class DiskCache {
+ public:
+  explicit DiskCache(DiskCacheOptions options);
+
+  // A hit costs open, fstat, one read and close. A damaged entry is deleted.
+  std::optional<Binary> find(const CacheKey& key);
+
+  // An entry made by whichever compiler; key.compiler is ignored. Of several, the one with the
+  // highest Binary::compiler in the order of later_compiler().
+  std::optional<Binary> find_any_compiler(const CacheKey& key);
+
+  // Publishes the entry atomically, replacing what is there. False if it could not be stored.
+  bool store(const CacheKey& key, const Binary& binary);
+
+  // Waits at most lock_wait_ms for the makers of this key in other threads and processes; between
+  // the tries asks `give_up` (may be empty). One thread may hold one lock at a time.
+  KeyLock lock(const CacheKey& key, const std::function<bool()>& give_up = {});
+
+  // Readable entries, by kernel name, then id.
+  std::vector<EntryInfo> list();
+  // Reads every entry in full and checks it against its name. Changes nothing.
+  VerifyReport verify();
+  // Deletes every entry; returns how many.
+  std::size_t clear();
+  // Removes strays, evicts down to the cap. Returns the bytes in use.
+  std::uint64_t tidy();
+
+  const std::string& root() const { return root_.path(); }
+  bool read_only() const { return options_.read_only; }
+
+ private:
+  std::shared_ptr<const Fd> base(bool create);
+  std::shared_ptr<const Fd> shard(const std::string& id, int* error);
+  std::optional<Binary> find_in(int base, const SerialKey& key, bool* stale);
+  int store_in(const SerialKey& key, const Bytes& bytes);
+  void touch(int fd, const FileInfo& info);
+  void heal(int base, const std::string& path, const FileInfo& read);
+  void warn(const std::string& why);
+  std::uint64_t cap() const;
+
+  const DiskCacheOptions options_;
+  FileSystem& files_;
+  CacheRoot root_;
+  std::atomic<bool> warned_{false};
+};
+
+// Digit runs compare as numbers: "nvrtc 13.10" is later than "nvrtc 13.9". A strict weak order in
+// which only equal texts are equal.
+bool later_compiler(const std::string& a, const std::string& b);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CACHE_DISK_CACHE_H_

@@ -1,0 +1,137 @@
+// The parts of DiskCache that look at many entries: find_any_compiler, list, verify.
+#include <algorithm>
+#include <compare>
+#include <tuple>
+
+#include "cache/disk_cache.h"
+#include "cache/file_io.h"
+#include "cache/layout.h"
+
+namespace heddle {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// The run of digits at *at, without leading zeros; moves *at behind it.
+std::string_view take_number(std::string_view text, std::size_t* at) {
+  while (*at < text.size() && text[*at] == '0') ++*at;
+  const std::size_t begin = *at;
+  while (*at < text.size() && is_digit(text[*at])) ++*at;
+  return text.substr(begin, *at - begin);
+}
+
+std::strong_ordering natural_order(std::string_view a, std::string_view b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      const std::string_view x = take_number(a, &i);
+      const std::string_view y = take_number(b, &j);
+      if (x.size() != y.size()) return x.size() <=> y.size();
+      if (x != y) return x <=> y;
+    } else if (a[i] != b[j]) {
+      return a[i] <=> b[j];
+    } else {
+      ++i;
+      ++j;
+    }
+  }
+  const auto rest = (a.size() - i) <=> (b.size() - j);
+  return rest != 0 ? rest : a <=> b;  // only leading zeros differ
+}
+
+std::string id_of(const CacheFile& file) {
+  return file.name.substr(0, file.name.size() - (sizeof(kEntrySuffix) - 1));
+}
+
+// Why the file is not a sound entry of its name; empty if it is.
+std::string problem_of(const CacheFile& file, const FileContent& content) {
+  if (content.status != ReadStatus::kOk) return content.why;
+  const EntryView view = parse_entry(content.bytes());
+  if (view.status != EntryStatus::kOk) return view.why;
+  const SerialKey key{std::string(view.source_key), std::string(view.compiler_key),
+                      digest(view.source_key), digest(view.compiler_key)};
+  if (key.source_digest != view.source_digest || key.compiler_digest != view.compiler_digest) {
+    return "its digests are not of its key";
+  }
+  if (key.id() != id_of(file)) return "of another key than its name says";
+  if (file.shard_name != shard_of(file.name)) return "in the wrong folder";
+  return {};
+}
+
+}  // namespace
+
+bool later_compiler(const std::string& a, const std::string& b) { return natural_order(a, b) > 0; }
+
+std::optional<Binary> DiskCache::find_any_compiler(const CacheKey& key) {
+  const auto folder = base(false);
+  if (folder == nullptr) return std::nullopt;
+  const SerialKey wanted = serialize(key);
+  const std::string source = hex(wanted.source_digest);
+  const Fd shard = open_folder(files_, folder->get(), shard_of(source));
+  if (!shard) return std::nullopt;
+  std::vector<std::string> names;
+  files_.list(shard.get(), &names);
+  std::ranges::sort(names);  // so that ties do not depend on the order of the listing
+  std::optional<Binary> best;
+  for (const std::string& name : names) {
+    if (file_kind(name) != FileKind::kEntry || !name.starts_with(source)) continue;
+    const FileContent content =
+        read_file(files_, shard.get(), name, options_.read_only, kEntryMaxBytes);
+    if (content.status != ReadStatus::kOk) continue;
+    const EntryView view = parse_entry(content.bytes());
+    if (view.status != EntryStatus::kOk || view.source_key != wanted.source) continue;
+    if (!best || later_compiler(std::string(view.compiler), best->compiler)) {
+      best = to_binary(view);
+      touch(content.fd.get(), content.info);
+    }
+  }
+  return best;
+}
+
+std::vector<EntryInfo> DiskCache::list() {
+  std::vector<EntryInfo> entries;
+  const auto folder = base(false);
+  if (folder == nullptr) return entries;
+  const std::int64_t now = files_.now_ns();
+  for_each_file(files_, folder->get(), [&](const CacheFile& file) {
+    if (file.kind != FileKind::kEntry) return;
+    const FileContent content =
+        read_file(files_, file.shard, file.name, options_.read_only, kEntryMaxBytes);
+    if (content.status != ReadStatus::kOk) return;
+    const EntryView view = parse_entry(content.bytes());
+    if (view.status != EntryStatus::kOk) return;
+    const std::int64_t age = (now - content.info.modified_ns) / 1'000'000'000;
+    entries.push_back({id_of(file), std::string(view.kernel_name), std::string(view.arch),
+                       std::string(view.compiler), content.size, view.cubin.size(), view.ptx.size(),
+                       std::max<std::int64_t>(age, 0)});
+  });
+  std::ranges::sort(entries, [](const EntryInfo& a, const EntryInfo& b) {
+    return std::tie(a.kernel_name, a.id) < std::tie(b.kernel_name, b.id);
+  });
+  return entries;
+}
+
+VerifyReport DiskCache::verify() {
+  VerifyReport report;
+  const auto folder = base(false);
+  if (folder == nullptr) return report;
+  for_each_file(files_, folder->get(), [&](const CacheFile& file) {
+    if (file.kind != FileKind::kEntry) return;
+    const FileContent content =
+        read_file(files_, file.shard, file.name, options_.read_only, kEntryMaxBytes);
+    if (content.status == ReadStatus::kAbsent) return;  // evicted since it was listed
+    const std::string why = problem_of(file, content);
+    if (why.empty()) {
+      ++report.good;
+    } else {
+      report.problems.push_back(
+          {std::string(kFormatFolder) + "/" + file.shard_name + "/" + file.name, why});
+    }
+  });
+  report.damaged = report.problems.size();
+  std::ranges::sort(report.problems, {}, &VerifyReport::Problem::file);
+  return report;
+}
+
+}  // namespace heddle

@@ -1,0 +1,50 @@
+// Whole files: read one that may be hostile, publish one so that nobody sees half of it.
+#ifndef HEDDLE_CACHE_FILE_IO_H_
+#define HEDDLE_CACHE_FILE_IO_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cache/bytes.h"
+#include "cache/file_system.h"
+
+namespace heddle {
+
+enum class ReadStatus {
+  kOk,
+  kAbsent,
+  kRefused,  // not a regular file, or somebody else's, or others may write to it
+  kFailed,   // a call failed
+};
+
+struct FileContent {
+  ReadStatus status = ReadStatus::kFailed;
+  std::string why;  // for kRefused and kFailed
+  int error = 0;    // errno, for kFailed
+  FileInfo info;
+  Fd fd;  // still open, for kOk
+  std::unique_ptr<std::uint8_t[]> data;
+  std::size_t size = 0;
+
+  ByteView bytes() const { return {data.get(), size}; }
+};
+
+// Opens, stats and reads `path` at once, without following a link. `read_only` is for files of a
+// shared layer: they may belong to root, and have several hard links.
+// A file above max_bytes counts as failed.
+FileContent read_file(FileSystem& files, int folder, const std::string& path, bool read_only,
+                      std::uint64_t max_bytes);
+
+// All or nothing: 0, or -errno. Interruptions and short transfers are continued.
+int read_all(FileSystem& files, int fd, void* data, std::size_t bytes);
+int write_all(FileSystem& files, int fd, ByteView bytes);
+
+// Writes a new file beside `name` in `folder`, syncs it and renames it to `name`. 0 or -errno; on
+// failure `name` is as it was, and no temporary is left unless deleting it fails too.
+int publish_file(FileSystem& files, int folder, const std::string& stem, const std::string& name,
+                 ByteView bytes);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CACHE_FILE_IO_H_

@@ -1,0 +1,127 @@
+// Which folders are used, and what happens where none can be.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <map>
+
+#include "cache/cache.h"
+#include "cache/cache_roots.h"
+#include "faulty_file_system.h"
+#include "test_util.h"
+
+namespace heddle {
+namespace {
+
+using testing::expect_equal;
+using testing::sample_binary;
+using testing::sample_key;
+using testing::TempFolder;
+
+std::string resolve(const std::string& dir, const std::map<std::string, std::string>& variables) {
+  return resolve_cache_root(dir, [&](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(CacheRoots, Order) {
+  const std::map<std::string, std::string> all = {
+      {"HEDDLE_CACHE", "/h"}, {"XDG_CACHE_HOME", "/x"}, {"HOME", "/home/u"}};
+  EXPECT_EQ(resolve("/d", all), "/d");
+  EXPECT_EQ(resolve("", all), "/h");
+  EXPECT_EQ(resolve("", {{"XDG_CACHE_HOME", "/x"}, {"HOME", "/home/u"}}), "/x/heddle");
+  EXPECT_EQ(resolve("", {{"HOME", "/home/u"}}), "/home/u/.cache/heddle");
+  EXPECT_EQ(resolve("", {}), "");
+}
+
+TEST(CacheRoots, EmptyAndRelativeValues) {
+  EXPECT_EQ(resolve("", {{"HEDDLE_CACHE", ""}, {"XDG_CACHE_HOME", "x"}, {"HOME", "/u"}}),
+            "/u/.cache/heddle");
+  EXPECT_EQ(resolve("", {{"HOME", "u"}}), "");
+  EXPECT_EQ(resolve("sub", {}), (std::filesystem::current_path() / "sub").string());
+}
+
+// Uses a cache on `root` and expects right results from memory and one warning in all.
+void expect_memory_only(const std::string& root, const std::string& reason,
+                        FileSystem* files = &posix_file_system()) {
+  std::vector<std::string> warnings;
+  CacheOptions options;
+  options.dir = root;
+  options.files = files;
+  options.warn = [&](const std::string& why) { warnings.push_back(why); };
+  Cache cache(options);
+  for (int number = 0; number < 2; ++number) {
+    bool hit = true;
+    const auto make = [&] { return sample_binary(number); };
+    expect_equal(*cache.get_or_make(sample_key(number), make, &hit), sample_binary(number));
+    EXPECT_FALSE(hit);
+    expect_equal(*cache.get_or_make(sample_key(number), make, &hit), sample_binary(number));
+    EXPECT_TRUE(hit);
+  }
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find(reason), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[0].find(root), std::string::npos) << warnings[0];
+}
+
+TEST(CacheRoot, WritableByOthers) {
+  const TempFolder folder;
+  for (const mode_t mode : {0777, 0770, 0702}) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), mode), 0);
+    expect_memory_only(folder.path(), "may write to it");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(CacheRoot, FormatFolderWritableByOthers) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder / "v1");
+  ASSERT_EQ(::chmod((folder / "v1").c_str(), 0777), 0);
+  expect_memory_only(folder.path(), "may write to it");
+}
+
+TEST(CacheRoot, SymbolicLink) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder / "real");
+  std::filesystem::create_directory_symlink(folder / "real", folder / "link");
+  expect_memory_only(folder / "link", "symbolic link");
+  expect_memory_only(folder / "link/", "symbolic link");
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "real"));
+}
+
+TEST(CacheRoot, BelowAFile) {
+  const TempFolder folder;
+  testing::write_bytes(folder / "file", as_bytes("x"));
+  expect_memory_only(folder / "file/sub", "not a folder");
+  expect_memory_only(folder / "file", "not a folder");
+}
+
+TEST(CacheRoot, CannotBeMade) {
+  const TempFolder folder;
+  testing::FaultyFileSystem files;
+  files.fault = [](const std::string& call, int) { return call == "make_folder" ? EROFS : 0; };
+  expect_memory_only(folder / "a/b", "Read-only file system", &files);
+  EXPECT_TRUE(files.open_files.empty());
+}
+
+class ForeignFileSystem : public testing::FaultyFileSystem {
+ public:
+  uid_t user() override { return FaultyFileSystem::user() + 1; }
+};
+
+TEST(CacheRoot, OfAnotherUser) {
+  const TempFolder folder;
+  ForeignFileSystem files;
+  expect_memory_only(folder.path(), "belongs to user", &files);
+}
+
+TEST(CacheRoot, NoneNamed) {
+  CacheOptions options;
+  options.environment = [](const char*) { return nullptr; };
+  options.warn = [](const std::string& why) { ADD_FAILURE() << why; };
+  Cache cache(options);
+  EXPECT_EQ(cache.disk(), nullptr);
+  expect_equal(*cache.get_or_make(sample_key(), [] { return sample_binary(); }), sample_binary());
+}
+
+}  // namespace
+}  // namespace heddle
