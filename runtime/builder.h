@@ -1,0 +1,45 @@
+// Builder: from sources to binaries, through the cache and the compiler.
+#ifndef HEDDLE_RUNTIME_BUILDER_H_
+#define HEDDLE_RUNTIME_BUILDER_H_
+
+#include <memory>
+#include <vector>
+
+#include "cache/cache.h"
+#include "heddle/error.h"
+#include "heddle/runtime.h"
+#include "runtime/logger.h"
+#include "runtime/nvrtc.h"
+
+namespace heddle {
+
+// Any thread may call any function. Touches no GPU.
+class Builder {
+ public:
+  // `logger` must outlive the builder.
+  Builder(const RuntimeOptions& options, Logger* logger);
+
+  // As Runtime::build.
+  std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress);
+
+  // Compiles although the cache has an entry, and replaces it: the driver refused its binary.
+  std::shared_ptr<const Binary> rebuild(const Source& source,
+                                        const std::shared_ptr<const Binary>& refused);
+
+  Nvrtc& nvrtc() { return nvrtc_; }
+
+ private:
+  CacheKey key_of(const Source& source, const std::string& compiler) const;
+  BuildResult build_one(const Source& source, const std::string& compiler);
+  BuildResult find_without_compiler(const Source& source, const Error& why);
+  Binary compile(const Source& source);
+
+  Logger* logger_;
+  int jobs_;
+  Cache cache_;
+  Nvrtc nvrtc_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_BUILDER_H_

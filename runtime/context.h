@@ -1,0 +1,48 @@
+// CurrentContext: gives a scope a current CUDA context and leaves the thread's as it was.
+#ifndef HEDDLE_RUNTIME_CONTEXT_H_
+#define HEDDLE_RUNTIME_CONTEXT_H_
+
+#include "runtime/cuda_abi.h"
+
+namespace heddle::cuda {
+
+// If the calling thread has a current context, that one is used. Otherwise the primary context of
+// device `ordinal` is retained and made current until the guard ends. Heddle never creates or
+// resets a context. Throws Error(kDriver). Belongs to the thread that made it.
+class CurrentContext {
+ public:
+  explicit CurrentContext(int ordinal = 0);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+  CUdevice device() const noexcept { return device_; }
+  CUcontext context() const noexcept { return context_; }
+  // Whether the guard retained the primary context itself.
+  bool retained() const noexcept { return retained_; }
+
+ private:
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  bool retained_ = false;
+};
+
+// A reference to the primary context of a device, for as long as the object lives. What is loaded
+// into a context must not outlive it. Any thread.
+class PrimaryContext {
+ public:
+  explicit PrimaryContext(CUdevice device);
+  ~PrimaryContext();
+  PrimaryContext(const PrimaryContext&) = delete;
+  PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+  CUcontext context() const noexcept { return context_; }
+
+ private:
+  CUdevice device_;
+  CUcontext context_ = nullptr;
+};
+
+}  // namespace heddle::cuda
+
+#endif  // HEDDLE_RUNTIME_CONTEXT_H_

@@ -1,0 +1,15 @@
+// The facts of a device that the planner uses.
+#ifndef HEDDLE_RUNTIME_DEVICE_H_
+#define HEDDLE_RUNTIME_DEVICE_H_
+
+#include "heddle/target.h"
+#include "runtime/cuda_abi.h"
+
+namespace heddle {
+
+// Asks the driver for every fact. Throws Error(kDriver). Any thread; needs no context.
+Target target_of_device(cuda::CUdevice device);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_DEVICE_H_

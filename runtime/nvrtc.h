@@ -1,0 +1,54 @@
+// The run-time compiler: from a Source to a Binary.
+#ifndef HEDDLE_RUNTIME_NVRTC_H_
+#define HEDDLE_RUNTIME_NVRTC_H_
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/binary.h"
+#include "heddle/source.h"
+#include "runtime/nvrtc_files.h"
+
+namespace heddle {
+
+struct NvrtcApi;  // the functions of the opened library
+
+// Any thread may call any function; compilations run in parallel. Nothing is looked for before the
+// first call, and libnvrtc is opened by compile() and archs() only (and by identity() where several
+// versions of the builtins lie beside it). What failed is tried again on the next call.
+class Nvrtc {
+ public:
+  Nvrtc();
+  ~Nvrtc();
+  Nvrtc(const Nvrtc&) = delete;
+  Nvrtc& operator=(const Nvrtc&) = delete;
+
+  // Version and build-ids. Throws what find_nvrtc() throws.
+  std::string identity();
+
+  // The architectures it compiles for, ascending: 75, 80 ...
+  std::vector<int> archs();
+
+  // Throws Error(kCompile, "nvrtc.compile") whose log() is the compiler's log and then the source
+  // with line numbers. `warnings`, if not null, gets what the compiler said about good code.
+  Binary compile(const Source& source, std::string* warnings = nullptr);
+
+ private:
+  const NvrtcFiles& files();
+  const NvrtcApi& api();
+
+  std::mutex mutex_;
+  std::optional<NvrtcFiles> files_;
+  std::unique_ptr<NvrtcApi> api_;
+};
+
+// The options that decide which bytes the compiler makes, for cache keys: the same text whichever
+// NVRTC there is.
+std::string compile_options_text(const std::string& arch);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_NVRTC_H_

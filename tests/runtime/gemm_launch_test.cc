@@ -1,0 +1,116 @@
+#include "runtime/gemm_launch.h"
+
+#include <gtest/gtest.h>
+
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
+
+Plan plan_with(bool bias, bool residual) {
+  GemmSpec spec;
+  spec.shape = {4096, 4096, 2, 64};
+  spec.epilogue.bias = bias;
+  spec.epilogue.residual = residual;
+  Plan plan;
+  plan.spec = Spec::from_gemm(spec);
+  return plan;
+}
+
+GemmArgs good_args() {
+  GemmArgs args;
+  args.x = address(0x1000);
+  args.weights = address(0x2000);
+  args.y = address(0x3000);
+  args.m = 64;
+  return args;
+}
+
+// The code of the error that validate() throws, "" if it throws none.
+std::string refusal(const Plan& plan, const GemmArgs& args, std::size_t workspace_bytes = 0) {
+  try {
+    validate(plan, workspace_bytes, args);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
+    return error.code();
+  }
+  return {};
+}
+
+TEST(GemmLaunchTest, AcceptsGoodArguments) {
+  EXPECT_EQ(refusal(plan_with(false, false), good_args()), "");
+}
+
+TEST(GemmLaunchTest, RefusesMOutsideTheSpec) {
+  GemmArgs args = good_args();
+  for (const std::int64_t m : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{65},
+                               std::int64_t{1} << 40}) {
+    args.m = m;
+    EXPECT_EQ(refusal(plan_with(false, false), args), "launch.m") << m;
+  }
+  args.m = 2;
+  EXPECT_EQ(refusal(plan_with(false, false), args), "");
+}
+
+TEST(GemmLaunchTest, RefusesMissingAndMisalignedPointers) {
+  const Plan plan = plan_with(false, false);
+  for (const void* GemmArgs::*field : {&GemmArgs::x, &GemmArgs::weights}) {
+    GemmArgs args = good_args();
+    args.*field = nullptr;
+    EXPECT_EQ(refusal(plan, args), "launch.missing");
+    args.*field = address(0x1008);
+    EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+  }
+  GemmArgs args = good_args();
+  args.y = nullptr;
+  EXPECT_EQ(refusal(plan, args), "launch.missing");
+  args.y = address(0x3002);
+  EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+}
+
+TEST(GemmLaunchTest, WantsBiasAndResidualExactlyIfTheSpecHasThem) {
+  const struct {
+    const void* GemmArgs::*field;
+    Plan with;
+  } cases[] = {{&GemmArgs::bias, plan_with(true, false)},
+               {&GemmArgs::residual, plan_with(false, true)}};
+  for (const auto& [field, with] : cases) {
+    GemmArgs args = good_args();
+    EXPECT_EQ(refusal(with, args), "launch.missing");
+    args.*field = address(0x4000);
+    EXPECT_EQ(refusal(with, args), "");
+    EXPECT_EQ(refusal(plan_with(false, false), args), "launch.unexpected");
+    args.*field = address(0x4004);
+    EXPECT_EQ(refusal(with, args), "launch.misaligned");
+  }
+}
+
+TEST(GemmLaunchTest, WantsAWorkspaceThatIsLargeEnoughWhereOneIsNeeded) {
+  const Plan plan = plan_with(false, false);
+  GemmArgs args = good_args();
+  EXPECT_EQ(refusal(plan, args, 1024), "launch.missing");
+  args.workspace = address(0x5000);
+  args.workspace_bytes = 1023;
+  EXPECT_EQ(refusal(plan, args, 1024), "launch.workspace");
+  args.workspace_bytes = 1024;
+  EXPECT_EQ(refusal(plan, args, 1024), "");
+  args.workspace = address(0x5001);
+  EXPECT_EQ(refusal(plan, args, 1024), "launch.misaligned");
+}
+
+TEST(GemmLaunchTest, GridCoversTheOutputWithTilesOfMInX) {
+  GemmVariant variant;
+  variant.tile_m = 8;
+  variant.tile_n = 64;
+  variant.split_k = 3;
+  const LaunchGrid grid = launch_grid(variant, 9, 4104);
+  EXPECT_EQ(grid.x, 2U);
+  EXPECT_EQ(grid.y, 65U);
+  EXPECT_EQ(grid.z, 3U);
+  EXPECT_EQ(launch_grid(variant, std::int64_t{8} * 100000, 64).x, 100000U);
+}
+
+}  // namespace
+}  // namespace heddle
