@@ -33,7 +33,8 @@ std::string reason(std::string_view what) {
   constexpr std::string_view kPrefix = "syntax error while ";
   if (what.substr(0, kPrefix.size()) == kPrefix) what.remove_prefix(kPrefix.size());
   if (what.find(expected) != what.npos) expected.clear();
-  return excerpt(what) + excerpt(expected);
+  constexpr std::size_t kLongestReason = 160;
+  return excerpt(std::string(what) + expected, kLongestReason);
 }
 
 // Builds the tree. The stack holds the open containers; an open container is the last item of its

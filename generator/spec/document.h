@@ -41,10 +41,12 @@ struct DocumentLimits {
 std::optional<Node> read_document(std::string_view text, const DocumentLimits& limits,
                                   Findings& findings);
 
-// JSON text of the node for messages: printable ASCII, cut after about 60 characters.
+inline constexpr std::size_t kLongestExcerpt = 60;
+
+// JSON text of the node for messages: printable ASCII, cut after kLongestExcerpt characters.
 std::string excerpt(const Node& node);
 // The same for a string, without quotes.
-std::string excerpt(std::string_view text);
+std::string excerpt(std::string_view text, std::size_t longest = kLongestExcerpt);
 // parent + "/" + key, escaped as in RFC 6901; an absurd key is cut like an excerpt.
 std::string child_pointer(std::string_view parent, std::string_view key);
 

@@ -6,18 +6,16 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kLongest = 60;
-
 // A quoted, escaped string of printable ASCII.
-std::string json_string(std::string_view text) {
+std::string json_string(std::string_view text, std::size_t longest = kLongestExcerpt) {
   // More than is shown; a character cut in half here is dropped by the error handler.
-  const nlohmann::json value(std::string(text.substr(0, 2 * kLongest)));
+  const nlohmann::json value(std::string(text.substr(0, 2 * longest)));
   return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::ignore);
 }
 
-std::string cut(std::string text) {
-  if (text.size() <= kLongest) return text;
-  text.resize(kLongest - 3);
+std::string cut(std::string text, std::size_t longest = kLongestExcerpt) {
+  if (text.size() <= longest) return text;
+  text.resize(longest - 3);
   return text + "...";
 }
 
@@ -34,7 +32,7 @@ void append(const Node& node, std::string& text) {
       text += std::to_string(node.integer);
       return;
     case Node::Kind::kNumber:
-      text += node.text.substr(0, 2 * kLongest);
+      text += node.text.substr(0, 2 * kLongestExcerpt);
       return;
     case Node::Kind::kString:
       text += json_string(node.text);
@@ -45,7 +43,7 @@ void append(const Node& node, std::string& text) {
   }
   const bool object = node.kind == Node::Kind::kObject;
   text += object ? '{' : '[';
-  for (std::size_t i = 0; i < node.items.size() && text.size() <= kLongest; ++i) {
+  for (std::size_t i = 0; i < node.items.size() && text.size() <= kLongestExcerpt; ++i) {
     if (i > 0) text += ", ";
     if (object) text += json_string(node.keys[i]) + ": ";
     append(node.items[i], text);
@@ -61,11 +59,11 @@ std::string excerpt(const Node& node) {
   return cut(std::move(text));
 }
 
-std::string excerpt(std::string_view text) {
-  std::string inner = json_string(text);
+std::string excerpt(std::string_view text, std::size_t longest) {
+  std::string inner = json_string(text, longest);
   inner.pop_back();
   inner.erase(0, 1);
-  return cut(std::move(inner));
+  return cut(std::move(inner), longest);
 }
 
 std::string child_pointer(std::string_view parent, std::string_view key) {

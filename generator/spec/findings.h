@@ -18,6 +18,8 @@ class Findings {
 
   // `what` is the second half: "unknown_field". Beyond kMost findings only their number is kept.
   void add(std::string_view what, Problem problem);
+  // Further findings are only counted: their problems need not be worked out.
+  bool full() const noexcept { return problems_.size() >= kMost; }
   bool empty() const noexcept { return problems_.empty(); }
   // Throws Error(kSpec) if there is any finding. Its code is theirs where all have the same one,
   // else "<area>.invalid".

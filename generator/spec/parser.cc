@@ -127,6 +127,7 @@ class Parser {
 
   // An unknown field may be a misspelt one, or one that belongs elsewhere, or both.
   void unknown(std::string_view parent, std::string_view key, const Node& node) {
+    if (findings_.full()) return findings_.add("unknown_field", {});
     std::vector<std::string_view> here;
     std::vector<std::string_view> anywhere;
     for (const Field& field : table_.fields) {

@@ -1,0 +1,103 @@
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "generator/spec/fields.h"
+#include "tests/generator/spec_helpers.h"
+
+namespace heddle {
+namespace {
+
+TEST(SpecCanonical, WritesEveryDefault) {
+  EXPECT_EQ(Spec::parse(kSmallSpec).canonical_json(),
+            R"({"heddle":1,"op":"gemm","shape":{"n":64,"k":128,"m":[1,65536]},)"
+            R"("weight":{"bits":4,"type":"uint","group_size":128,"zero_point":"none",)"
+            R"("scale_dtype":"fp16","interleave":"fragment"},"activation":{"dtype":"fp16"},)"
+            R"("epilogue":{"bias":false,"activation":"none","residual":false},)"
+            R"("deterministic":true,"path":"auto"})");
+}
+
+TEST(SpecCanonical, SameMeaningSameText) {
+  const std::string canonical = Spec::parse(kSmallSpec).canonical_json();
+  EXPECT_EQ(Spec::parse(changed(R"("op")", R"("name":"x","tile":{},"epilogue":{},"op")"))
+                .canonical_json(),
+            canonical);
+  EXPECT_EQ(Spec::parse(changed(R"("n":64)", R"("m":[1,65536.0],"n":64.0)")).canonical_json(),
+            canonical);
+  EXPECT_NE(Spec::parse(changed(R"("op")", R"("path":"ampere","op")")).canonical_json(), canonical);
+}
+
+TEST(SpecCanonical, KeepsOnlyTheTileFieldsThatAreSet) {
+  const std::string text =
+      Spec::parse(changed(R"("op")", R"("tile":{"stages":3,"m":16},"op")")).canonical_json();
+  EXPECT_NE(text.find(R"("tile":{"m":16,"stages":3},"epilogue")"), text.npos) << text;
+}
+
+TEST(SpecCanonical, ParsesToItself) {
+  int examples = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(HEDDLE_EXAMPLE_SPECS)) {
+    const Spec spec = Spec::parse(file_text(entry.path()));
+    const std::string canonical = spec.canonical_json();
+    EXPECT_EQ(Spec::parse(canonical).canonical_json(), canonical) << entry.path();
+    EXPECT_EQ(Spec::from_gemm(spec.gemm()).canonical_json(), canonical) << entry.path();
+    ++examples;
+  }
+  EXPECT_GE(examples, 5);
+}
+
+// The row of docs/spec.md that the table of fields asks for.
+std::string documented(const FieldTable& table, const Field& field) {
+  std::string path(field.pointer.substr(1));
+  for (char& c : path) c = c == '/' ? '.' : c;
+  std::string initial = "required";
+  if (!field.default_from.empty()) {
+    initial = "that of " + std::string(field.default_from.substr(1));
+    for (char& c : initial) c = c == '/' ? '.' : c;
+  } else if (!field.required) {
+    const auto value = field.is_leaf() && field.kind != FieldKind::kLabel
+                           ? field.slot.get(table.defaults)
+                           : std::optional<std::int64_t>();
+    initial = value ? value_text(field, *value) : "";
+    if (field.kind == FieldKind::kTuple) initial = "[1, 65536]";
+  }
+  std::string allowed = allowed_text(table, field);
+  if (field.kind == FieldKind::kObject) allowed = "object";
+  return "| `" + path + "` | " + allowed + " | " + initial + " | " + std::string(field.doc) +
+         " |\n";
+}
+
+// If this fails: put the printed rows into the table of docs/spec.md.
+TEST(SpecDocs, EveryFieldIsDescribed) {
+  const std::string page = file_text(HEDDLE_SPEC_PAGE);
+  std::string rows;
+  for (const Field& field : gemm_fields().fields) {
+    const Field* parent = gemm_fields().find(field.parent());
+    if (parent != nullptr && parent->kind == FieldKind::kTuple) continue;
+    rows += documented(gemm_fields(), field);
+  }
+  EXPECT_NE(page.find(rows), page.npos) << rows;
+}
+
+TEST(SpecSchema, IsClosedAndDescribed) {
+  const nlohmann::json schema = nlohmann::json::parse(spec_schema());
+  EXPECT_EQ(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+  EXPECT_EQ(schema["additionalProperties"], false);
+  EXPECT_EQ(schema["required"],
+            nlohmann::json::parse(R"(["heddle","op","shape","weight","activation"])"));
+  for (const Field& field : gemm_fields().fields) {
+    std::string path;
+    for (const Field* at = &field; at != nullptr; at = gemm_fields().find(at->parent())) {
+      const Field* parent = gemm_fields().find(at->parent());
+      const bool element = parent != nullptr && parent->kind == FieldKind::kTuple;
+      path = (element ? "/prefixItems/" : "/properties/") + std::string(at->name()) + path;
+    }
+    const auto& node = schema.at(nlohmann::json::json_pointer(path));
+    EXPECT_TRUE(node.contains("description")) << path;
+    EXPECT_EQ(node.contains("additionalProperties"), field.kind == FieldKind::kObject) << path;
+  }
+  EXPECT_EQ(schema["properties"]["weight"]["properties"]["group_size"]["default"], 128);
+  EXPECT_EQ(schema["properties"]["shape"]["properties"]["m"]["default"],
+            nlohmann::json::parse("[1,65536]"));
+}
+
+}  // namespace
+}  // namespace heddle

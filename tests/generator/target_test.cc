@@ -1,0 +1,98 @@
+#include "heddle/target.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+TEST(Target, Devices) {
+  const Target h200 = target_from_name("h200");
+  EXPECT_EQ(h200.name, "h200");
+  EXPECT_EQ(h200.arch(), 90);
+  EXPECT_EQ(h200.sm_count, 132);
+  EXPECT_EQ(h200.shared_per_block, 232448);
+  EXPECT_EQ(h200.shared_per_sm, 233472);
+  EXPECT_EQ(h200.threads_per_sm, 2048);
+  EXPECT_EQ(h200.registers_per_sm, 65536);
+  EXPECT_EQ(h200.memory_gb_per_s, 4800);
+  const Target a100 = target_from_name("a100");
+  EXPECT_EQ(a100.arch(), 80);
+  EXPECT_EQ(a100.sm_count, 108);
+  EXPECT_EQ(a100.shared_per_block, 166912);
+  EXPECT_EQ(a100.l2_bytes, 40 * 1024 * 1024);
+  EXPECT_EQ(target_from_name("rtx4090").shared_per_block, 101376);
+  EXPECT_EQ(target_from_name("rtx4090").shared_per_sm, 102400);
+  EXPECT_EQ(target_from_name("t4").shared_per_block, 65536);
+  EXPECT_EQ(target_from_name("t4").shared_per_sm, 65536);
+  EXPECT_EQ(target_from_name("b200").arch(), 100);
+}
+
+TEST(Target, Architectures) {
+  for (const int arch : {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121}) {
+    const std::string name = "sm_" + std::to_string(arch);
+    const Target target = target_from_name(name);
+    EXPECT_EQ(target.name, name);
+    EXPECT_EQ(target.arch(), arch);
+    EXPECT_EQ(target.minor, arch % 10);
+  }
+}
+
+TEST(Target, NamesAreForgiving) {
+  EXPECT_EQ(target_from_name("H200").name, "h200");
+  EXPECT_EQ(target_from_name("RTX 4090").name, "rtx4090");
+  EXPECT_EQ(target_from_name("sm90").name, "sm_90");
+  EXPECT_EQ(target_from_name("SM_90a").name, "sm_90");
+  EXPECT_EQ(target_from_name("sm_120a").name, "sm_120");
+}
+
+TEST(Target, UnknownNamesAreListed) {
+  for (const char* name : {"", "h20x", "sm_80a", "sm_70", "90", "h200a", "\x1b[31m"}) {
+    try {
+      target_from_name(name);
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kUsage);
+      EXPECT_EQ(error.code(), "target.unknown");
+      EXPECT_NE(error.problems().at(0).allowed.find("h200, "), std::string::npos);
+    }
+  }
+  try {
+    target_from_name("h20x");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problems()[0].hint, "did you mean \"h200\"?");
+  }
+}
+
+TEST(Target, CompilerArchitectureHasItsOwnFeaturesFromHopperOn) {
+  EXPECT_EQ(compiler_arch(target_from_name("t4")), "sm_75");
+  EXPECT_EQ(compiler_arch(target_from_name("rtx4090")), "sm_89");
+  EXPECT_EQ(compiler_arch(target_from_name("h200")), "sm_90a");
+  EXPECT_EQ(compiler_arch(target_from_name("sm_121")), "sm_121a");
+}
+
+TEST(Target, EveryKnownTargetIsWholeAndFoundByItsName) {
+  std::set<std::string> names;
+  bool architectures = false;
+  for (const Target& target : known_targets()) {
+    EXPECT_TRUE(names.insert(target.name).second) << target.name;
+    EXPECT_EQ(target_from_name(target.name).sm_count, target.sm_count);
+    EXPECT_GT(target.sm_count, 0);
+    EXPECT_GT(target.l2_bytes, 0);
+    EXPECT_GT(target.memory_gb_per_s, 0);
+    EXPECT_GE(target.shared_per_sm, target.shared_per_block);
+    EXPECT_GE(target.shared_per_block, 65536);
+    EXPECT_EQ(target.threads_per_sm % 512, 0);
+    const bool architecture = target.name.starts_with("sm_");
+    EXPECT_TRUE(architecture || !architectures) << "devices come first: " << target.name;
+    architectures = architecture;
+  }
+  EXPECT_GE(names.size(), 24U);
+}
+
+}  // namespace
+}  // namespace heddle
