@@ -1,10 +1,10 @@
 // Derivation of decode plans.
 //
-// A field of b bits at bit p of a 16-bit half, under the bits of the float 2^(M - p) with M mantissa
-// bits, makes the float 2^(M - p) + field: there bit p of the mantissa has the weight one. It fits if
-// p + b <= M. A field at a higher bit is shifted down first. Subtracting 2^(M - p) + zero leaves
-// field - zero exactly, since both are whole numbers that the format holds. A two's complement field
-// has its sign bit flipped in the same LOP3 that masks it, which adds 2^(b - 1).
+// A field of b bits at bit p of a 16-bit half, under the bits of the float 2^(M - p) with M
+// mantissa bits, makes the float 2^(M - p) + field: there bit p of the mantissa has the weight one.
+// It fits if p + b <= M. A field at a higher bit is shifted down first. Subtracting 2^(M - p) +
+// zero leaves field - zero exactly, since both are whole numbers that the format holds. A two's
+// complement field has its sign bit flipped in the same LOP3 that masks it, which adds 2^(b - 1).
 #include <fmt/format.h>
 
 #include <bit>
@@ -45,9 +45,7 @@ class Derivation {
  private:
   int bias() const { return 1 << (request_.bits - 1); }
   bool fits(int bit) const { return bit >= 0 && bit + request_.bits <= format_.mantissa_bits; }
-  std::uint32_t magic(int bit) const {
-    return format_.power_of_two(format_.mantissa_bits - bit);
-  }
+  std::uint32_t magic(int bit) const { return format_.power_of_two(format_.mantissa_bits - bit); }
 
   // The word, or the word shifted down, in which the field lies low enough. The last shift serves
   // again if it can.

@@ -31,8 +31,7 @@ std::uint32_t execute(const DecodeOp& op, Float16Format format, std::uint32_t a,
     case DecodeOpcode::kLop3:
       return lop3(op.lut, a, op.imm, op.imm2);
     case DecodeOpcode::kSub:
-      return each_half(
-          [&](int s) { return float16_sub(format, half(a, s), half(subtrahend, s)); });
+      return each_half([&](int s) { return float16_sub(format, half(a, s), half(subtrahend, s)); });
     case DecodeOpcode::kFma:
       return each_half([&](int s) {
         return float16_fma(format, half(a, s), half(op.imm, s),

@@ -39,8 +39,8 @@ class Proof {
     const int elements = static_cast<int>(plan_.field_of.size());
     for (int e = 0; e < elements; ++e) {
       for (unsigned code = 0; code < codes_; ++code) {
-        for (const std::uint32_t neighbours :
-             {0u, ~0u, static_cast<std::uint32_t>(random_()), static_cast<std::uint32_t>(random_())}) {
+        for (const std::uint32_t neighbours : {0u, ~0u, static_cast<std::uint32_t>(random_()),
+                                               static_cast<std::uint32_t>(random_())}) {
           const int shift = plan_.field_of[e] * plan_.request.bits;
           const std::uint32_t mask = (codes_ - 1) << shift;
           check_word((neighbours & ~mask) | code << shift, zero_low, zero_high);
@@ -65,8 +65,9 @@ class Proof {
       ++proof_.codes_checked;
       if (got[e] == want_bits) continue;
       if (proof_.mismatches++ == 0) {
-        proof_.first_mismatch = fmt::format("word 0x{:08x}, element {}: got 0x{:04x}, want {} = 0x{:04x}",
-                                            word, e, got[e], want, want_bits);
+        proof_.first_mismatch =
+            fmt::format("word 0x{:08x}, element {}: got 0x{:04x}, want {} = 0x{:04x}", word, e,
+                        got[e], want, want_bits);
       }
     }
   }

@@ -45,8 +45,7 @@ class Walk {
   void run() {
     for (std::int64_t block = 0; block < layout_.row_blocks; ++block) {
       for (std::int64_t c = 0; c < layout_.chunks_per_row_block; ++c) {
-        Packed* chunk =
-            packed_ + (block * layout_.chunks_per_row_block + c) * layout_.chunk_bytes;
+        Packed* chunk = packed_ + (block * layout_.chunks_per_row_block + c) * layout_.chunk_bytes;
         move_codes(chunk, block, c * WeightLayout::kChunkK);
         for (int g = 0; g < layout_.groups_per_chunk; ++g) {
           const std::int64_t group = group_of(c, g);
@@ -102,8 +101,7 @@ class Walk {
 
   // Decodes to zero, given zero points of zero.
   std::uint32_t padding_code() const {
-    const bool biased =
-        weight_.type == WeightType::kUint && weight_.zero_point == ZeroPoint::kNone;
+    const bool biased = weight_.type == WeightType::kUint && weight_.zero_point == ZeroPoint::kNone;
     return biased ? 1u << (weight_.bits - 1) : 0;
   }
 
@@ -132,7 +130,8 @@ class Walk {
       if (row >= n_) continue;
       const int shift = i / 8 * weight_.bits;
       if constexpr (kPacking) {
-        at[i % 8] |= static_cast<std::uint8_t>((plain_.zeros[row * groups_ + group] & mask) << shift);
+        at[i % 8] |=
+            static_cast<std::uint8_t>((plain_.zeros[row * groups_ + group] & mask) << shift);
       } else {
         plain_.zeros[row * groups_ + group] = static_cast<std::uint8_t>(at[i % 8] >> shift & mask);
       }
@@ -160,8 +159,9 @@ PlainSizes plain_sizes(const GemmSpec& spec) {
   }
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
-  const std::size_t groups =
-      spec.weight.group_size == kPerChannel ? 1 : k / static_cast<std::size_t>(spec.weight.group_size);
+  const std::size_t groups = spec.weight.group_size == kPerChannel
+                                 ? 1
+                                 : k / static_cast<std::size_t>(spec.weight.group_size);
   return {n * k, n * groups * (spec.weight.scale_dtype == DType::kFp32 ? 4 : 2),
           spec.weight.zero_point == ZeroPoint::kInt ? n * groups : 0};
 }

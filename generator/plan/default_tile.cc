@@ -18,8 +18,9 @@ struct TileChoice {
 // Up to 16 tokens the weights are the only traffic that matters: long stages of few rows, K over
 // eight warps. From there on, activations are reused over more rows.
 constexpr TileChoice kChoices[] = {
-    {8, 8, 64, 512, 1, 1, 8, 2},     {16, 16, 64, 512, 1, 1, 8, 2}, {32, 32, 128, 256, 1, 2, 4, 1},
-    {64, 64, 128, 256, 2, 2, 2, 1},  {128, 128, 128, 128, 2, 4, 1, 1},
+    {8, 8, 64, 512, 1, 1, 8, 2},      {16, 16, 64, 512, 1, 1, 8, 2},
+    {32, 32, 128, 256, 1, 2, 4, 1},   {64, 64, 128, 256, 2, 2, 2, 1},
+    {128, 128, 128, 128, 2, 4, 1, 1},
 };
 
 void apply(const TileChoice& choice, GemmVariant& v) {
@@ -43,8 +44,8 @@ void apply_user(const TileSpec& tile, GemmVariant& v) {
 
 // The most stages, up to kMaxStages, that leave room for blocks_per_sm blocks; below two: none fit.
 int stages_that_fit(const Target& target, const WeightLayout& layout, const GemmVariant& v) {
-  const int per_block = std::min(target.shared_per_block,
-                                 target.shared_per_sm / v.blocks_per_sm - kReservedShared);
+  const int per_block =
+      std::min(target.shared_per_block, target.shared_per_sm / v.blocks_per_sm - kReservedShared);
   if (sum_bytes(v) > per_block) return 0;
   return std::min(kMaxStages, per_block / stage_bytes(v, layout));
 }
@@ -80,7 +81,7 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const GemmVariant& v) {
   // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
   // 16 columns. The first also needs twice the registers for sums.
   const bool cheaper = v.token_tiles() <= unit_k(v, spec.weight) / 16;
-  const bool fits = 2 * 4 * v.row_tiles() * v.token_tiles() <= 128;
+  const bool fits = 2 * 4 * v.row_tiles() * v.token_tiles() <= 64;
   return cheaper && fits ? ScaleMode::kAccumulator : ScaleMode::kWeight;
 }
 

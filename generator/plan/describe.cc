@@ -9,7 +9,8 @@ namespace {
 std::string describe_layout(const Plan& plan) {
   const WeightLayout& l = plan.layout;
   std::string text = fmt::format(
-      "weights: layout version {}, {} row blocks of {} rows, {} chunks of {} columns each, {} bytes "
+      "weights: layout version {}, {} row blocks of {} rows, {} chunks of {} columns each, {} "
+      "bytes "
       "per chunk, {} bytes in all\n",
       kLayoutVersion, l.row_blocks, WeightLayout::kRowBlock, l.chunks_per_row_block,
       WeightLayout::kChunkK, l.chunk_bytes, l.total_bytes);
@@ -17,8 +18,8 @@ std::string describe_layout(const Plan& plan) {
     text += fmt::format("  per-channel scales at byte {}, {} bytes per row block\n",
                         l.channel_offset, l.channel_bytes);
   } else {
-    text += fmt::format("  in a chunk: {} bytes of weights, {} x {} bytes of scales", l.scale_offset,
-                        l.groups_per_chunk, l.scale_bytes);
+    text += fmt::format("  in a chunk: {} bytes of weights, {} x {} bytes of scales",
+                        l.scale_offset, l.groups_per_chunk, l.scale_bytes);
     if (l.zero_bytes != 0) {
       text += fmt::format(", {} x {} bytes of zero points", l.groups_per_chunk, l.zero_bytes);
     }

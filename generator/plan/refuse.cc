@@ -37,8 +37,7 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   reasons.unless(spec.weight.bits == 4, "/weight/bits", "there is no kernel for this width yet",
                  fmt::format("{}", spec.weight.bits), "4");
   reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/weight/zero_point",
-                 "there is no kernel for float zero points yet", "\"float\"",
-                 "\"none\", \"int\"");
+                 "there is no kernel for float zero points yet", "\"float\"", "\"none\", \"int\"");
   reasons.unless(group_has_kernel(spec.weight.group_size), "/weight/group_size",
                  "a group must be 32 or 64 columns or whole chunks of 128",
                  fmt::format("{}", spec.weight.group_size), "-1, 32, 64, multiples of 128");
@@ -93,8 +92,7 @@ std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
   reasons.unless(v.split_k <= total_stages(v, layout), "/tile/split_k",
                  "every block of a split needs a stage of K", number(v.split_k),
                  fmt::format("1 to {}", total_stages(v, layout)));
-  const std::int64_t tiles =
-      ceil_div(v.m_max, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
+  const std::int64_t tiles = ceil_div(v.m_max, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
   reasons.unless(v.split_k == 1 || tiles <= kWorkspaceCounterBytes / 4, "/tile/split_k",
                  fmt::format("M up to {} has {} output tiles, a split serves {}", v.m_max, tiles,
                              kWorkspaceCounterBytes / 4));

@@ -33,11 +33,10 @@ std::string kernel_name(const GemmSpec& spec, const GemmVariant& v) {
   const std::string group = spec.weight.group_size == kPerChannel
                                 ? "channel"
                                 : fmt::format("g{}", spec.weight.group_size);
-  return fmt::format("heddle_gemm_{}{}{}_{}_n{}_k{}_{}_m{}_{}",
-                     spec.weight.type == WeightType::kUint ? "u" : "s", spec.weight.bits,
-                     spec.weight.zero_point == ZeroPoint::kInt ? "z" : "",
-                     to_string(spec.activation), spec.shape.n, spec.shape.k, group, v.m_min,
-                     v.m_max);
+  return fmt::format(
+      "heddle_gemm_{}{}{}_{}_n{}_k{}_{}_m{}_{}", spec.weight.type == WeightType::kUint ? "u" : "s",
+      spec.weight.bits, spec.weight.zero_point == ZeroPoint::kInt ? "z" : "",
+      to_string(spec.activation), spec.shape.n, spec.shape.k, group, v.m_min, v.m_max);
 }
 
 std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
@@ -72,11 +71,11 @@ std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
 std::vector<std::string> explain(const Plan& plan) {
   std::vector<std::string> reasons;
   const GemmSpec& spec = plan.spec.gemm();
-  reasons.push_back(fmt::format("path {}: {}", to_string(plan.variants.front().path),
-                                spec.path != Path::kAuto
-                                    ? "forced by the spec"
-                                    : "the newest that sm_" + std::to_string(plan.target.arch()) +
-                                          " and this version have"));
+  reasons.push_back(fmt::format(
+      "path {}: {}", to_string(plan.variants.front().path),
+      spec.path != Path::kAuto
+          ? "forced by the spec"
+          : "the newest that sm_" + std::to_string(plan.target.arch()) + " and this version have"));
   if (spec.weight.group_size == kPerChannel) {
     reasons.emplace_back("scale in the epilogue: it is the same for all of K");
   } else if (spec.weight.scale_dtype != spec.activation) {

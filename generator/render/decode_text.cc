@@ -47,8 +47,10 @@ std::string decode_text(const DecodePlan& plan) {
   std::string text = "struct Decode {\n";
   text += fmt::format("  static constexpr int kZeroRegisters = {};\n\n", zeros);
   text += fields_comment(plan);
-  text += fmt::format("  static __device__ __forceinline__ void word(u32 r0, const u32 (&{})[{}], u32 (&a)[{}]) {{\n",
-                      has_zeros ? "z" : "", zeros, plan.outputs.size());
+  text += fmt::format(
+      "  static __device__ __forceinline__ void word(u32 r0, const u32 (&{})[{}], u32 (&a)[{}]) "
+      "{{\n",
+      has_zeros ? "z" : "", zeros, plan.outputs.size());
   text += "    using Value = Config::Value;\n";
   text += body(plan.ops);
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {

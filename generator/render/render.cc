@@ -115,7 +115,8 @@ std::string entry_text(const GemmVariant& v) {
       "    {}(const heddle::u8* x, const heddle::u8* weights,\n"
       "       heddle::u8* y, const heddle::u8* bias, const heddle::u8* residual,\n"
       "       heddle::u8* workspace, int m) {{\n"
-      "  heddle::gemm_mma<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, workspace, "
+      "  heddle::gemm_mma<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, "
+      "workspace, "
       "m);\n"
       "}}\n",
       v.threads(), v.blocks_per_sm, v.name);

@@ -160,10 +160,10 @@ struct Epilogue {
 #pragma unroll
     for (float& v : sum.v) v = activate<Config::kActivation>(v);
     if constexpr (Config::kResidual) add_values(load_global_16_coherent(residual + offset), sum);
-    store_global_16(y + offset, {Value::from_floats(sum.v[0], sum.v[1]),
-                                 Value::from_floats(sum.v[2], sum.v[3]),
-                                 Value::from_floats(sum.v[4], sum.v[5]),
-                                 Value::from_floats(sum.v[6], sum.v[7])});
+    store_global_16(
+        y + offset,
+        {Value::from_floats(sum.v[0], sum.v[1]), Value::from_floats(sum.v[2], sum.v[3]),
+         Value::from_floats(sum.v[4], sum.v[5]), Value::from_floats(sum.v[6], sum.v[7])});
   }
 
   static __device__ __forceinline__ void add_values(u32x4 values, Sums8& sum) {

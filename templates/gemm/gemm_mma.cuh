@@ -30,10 +30,10 @@ __device__ __forceinline__ void gemm_mma(const u8* x, const u8* weights, u8* y, 
   pipeline.end = S::kTotalStages * (static_cast<int>(blockIdx.z) + 1) / Config::kSplitK;
   pipeline.copy.weights =
       weights + static_cast<i64>(row_block) * Config::kChunks * Config::kChunkBytes;
-  pipeline.copy.tokens = x;
-  pipeline.copy.row_block = row_block;
-  pipeline.copy.token = static_cast<int>(blockIdx.x) * Config::kTileM;
-  pipeline.copy.m = m;
+  pipeline.copy.row_blocks = Config::kRowBlocks - row_block;
+  const int token = static_cast<int>(blockIdx.x) * Config::kTileM;
+  pipeline.copy.tokens = x + static_cast<i64>(token) * Config::kK * 2;
+  pipeline.copy.rows = m - token;
   pipeline.start();
 
   // Warps of one K slice are neighbours; inside a slice, those of one group of tokens are.

@@ -15,7 +15,8 @@ struct RowScales {
   static __device__ __forceinline__ RowScales load_shared(u32 address) {
     if constexpr (Config::kScaleIsFloat) {
       const u64 pair = load_shared_8(address);
-      return {float_from_bits(static_cast<u32>(pair)), float_from_bits(static_cast<u32>(pair >> 32))};
+      return {float_from_bits(static_cast<u32>(pair)),
+              float_from_bits(static_cast<u32>(pair >> 32))};
     } else {
       const u32 pair = load_shared_4(address);
       return {Config::Scale::low_to_float(pair), Config::Scale::high_to_float(pair)};
@@ -28,7 +29,8 @@ struct WarpTile {
   using S = Shape<Config>;
   using Value = typename Config::Value;
   static constexpr bool kPartial = Config::kScaleMode == ScaleMode::kAccumulator;
-  static constexpr bool kGroupZeros = Config::kHasZeros && Config::kScaleMode != ScaleMode::kChannel;
+  static constexpr bool kGroupZeros =
+      Config::kHasZeros && Config::kScaleMode != ScaleMode::kChannel;
 
   float sum[S::kRowTiles][S::kTokenTiles][4];
   // Only with kPartial: the sums of the current group, before its scale.
@@ -110,8 +112,8 @@ struct WarpTile {
           if constexpr (Config::kScaleMode == ScaleMode::kWeight) scale_weights(r, a);
 #pragma unroll
           for (int j = 0; j < S::kTokenTiles; ++j) {
-            Config::Mma::mma16816(Value{}, kPartial ? part[kPartial ? r : 0][kPartial ? j : 0]
-                                                    : sum[r][j],
+            Config::Mma::mma16816(Value{},
+                                  kPartial ? part[kPartial ? r : 0][kPartial ? j : 0] : sum[r][j],
                                   a, tokens[j][2 * step], tokens[j][2 * step + 1]);
           }
         }
@@ -122,8 +124,7 @@ struct WarpTile {
 
   // Shared address of the chunk of row tile r that holds the stage's column.
   __device__ __forceinline__ u32 chunk(u32 stage, int r, int column) const {
-    return stage + (row_block + r) * S::kRowBlockBytes +
-           column / S::kChunkK * Config::kChunkBytes;
+    return stage + (row_block + r) * S::kRowBlockBytes + column / S::kChunkK * Config::kChunkBytes;
   }
   static __device__ __forceinline__ int group_in_chunk(int column) {
     return column % S::kChunkK / Config::kMetaGroup;

@@ -17,7 +17,7 @@ struct AsyncPipeline {
   int begin, end;  // stages of this block
 
   __device__ __forceinline__ void start() {
-#pragma unroll
+#pragma unroll 1
     for (int i = 0; i < Config::kStages - 1; ++i) fill(begin + i, i);
   }
 

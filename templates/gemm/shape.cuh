@@ -27,10 +27,12 @@ struct Shape {
   static constexpr int kRowTiles = Config::kTileN / (16 * Config::kWarpsN);
   static constexpr int kTokenTiles = Config::kTileM / (8 * Config::kWarpsM);
   static constexpr int kRun = Config::kStageK / Config::kWarpsK;
-  // How far a warp goes between two looks at scales and zero points.
-  static constexpr int kUnit = (Config::kMetaGroup >= 128 && kRun >= 128) ? 128
-                               : Config::kMetaGroup >= 64                 ? 64
-                                                                          : Config::kMetaGroup;
+  // How far a warp goes between two looks at scales and zero points. Large tiles have little to
+  // gain from a long unit, and no registers for it.
+  static constexpr bool kLongUnit =
+      Config::kMetaGroup >= 128 && kRun >= 128 && kRowTiles * kTokenTiles <= 8;
+  static constexpr int kUnit =
+      kLongUnit ? 128 : (Config::kMetaGroup >= 64 ? 64 : Config::kMetaGroup);
 
   static constexpr int kStageChunks = Config::kStageK / kChunkK;
   static constexpr int kStageRowBlocks = Config::kTileN / kRowBlock;
@@ -45,7 +47,8 @@ struct Shape {
   static constexpr int kSumStride = Config::kTileN + 4;
   static constexpr int kSumBytes = 4 * Config::kWarpsK * Config::kTileM * kSumStride;
 
-  static_assert(Config::kStageK % kChunkK == 0 && kRun % 64 == 0, "a warp reads 64 columns at once");
+  static_assert(Config::kStageK % kChunkK == 0 && kRun % 64 == 0,
+                "a warp reads 64 columns at once");
   static_assert(Config::kTileN % (16 * Config::kWarpsN) == 0, "whole row tiles per warp");
   static_assert(Config::kTileM % (8 * Config::kWarpsM) == 0, "whole token tiles per warp");
   static_assert(Config::kChunkBytes % 16 == 0, "chunks are copied in 16-byte pieces");

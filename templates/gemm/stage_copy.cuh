@@ -19,15 +19,21 @@ struct StageCopy {
   static constexpr int kTokenUnits = Config::kStageK / 8;
   static constexpr int kTokenPieces = Config::kTileM * kTokenUnits;
 
-  static constexpr int steps(int pieces) { return (pieces + S::kThreads - 1) / S::kThreads; }
+  template <int kPieces>
+  static constexpr int kStepsFor = (kPieces + S::kThreads - 1) / S::kThreads;
   // Pieces that one thread moves.
-  static constexpr int kSteps = steps(kWeightPieces) + steps(kMetaPieces) + steps(kTokenPieces);
+  static constexpr int kSteps =
+      kStepsFor<kWeightPieces> + kStepsFor<kMetaPieces> + kStepsFor<kTokenPieces>;
 
-  const u8* weights;  // the row block's first chunk
-  const u8* tokens;   // x
-  int row_block;      // of the tile's first row
-  int token;          // the tile's first
-  int m;
+  // Offsets inside a tile are 32 bits wide.
+  static_assert(static_cast<i64>(S::kStageRowBlocks) * Config::kChunks * Config::kChunkBytes <
+                    (i64{1} << 31) &&
+                static_cast<i64>(Config::kTileM) * Config::kK * 2 < (i64{1} << 31));
+
+  const u8* weights;  // first chunk of the tile's first row block
+  const u8* tokens;   // first row of X of the tile
+  int row_blocks;     // from the tile's first to the end of W
+  int rows;           // from the tile's first to the end of X
 
   // Calls f(index, offset in the stage, global pointer, valid) for each piece of this thread.
   // An invalid piece lies outside the matrices, and its pointer is some valid address.
@@ -36,29 +42,28 @@ struct StageCopy {
     const int first_chunk = stage * S::kStageChunks;
     int index = 0;
 #pragma unroll
-    for (int i = 0; i < steps(kWeightPieces); ++i, ++index) {
+    for (int i = 0; i < kStepsFor<kWeightPieces>; ++i, ++index) {
       const int piece = i * S::kThreads + static_cast<int>(threadIdx.x);
       if (kWeightPieces % S::kThreads != 0 && piece >= kWeightPieces) continue;
       copy_chunk_piece(index, first_chunk, piece / kPiecesPerChunk, piece % kPiecesPerChunk, f);
     }
 #pragma unroll
-    for (int i = 0; i < steps(kMetaPieces); ++i, ++index) {
+    for (int i = 0; i < kStepsFor<kMetaPieces>; ++i, ++index) {
       const int piece = i * S::kThreads + static_cast<int>(threadIdx.x);
       if (kMetaPieces % S::kThreads != 0 && piece >= kMetaPieces) continue;
       constexpr int kDivisor = kMetaPerChunk > 0 ? kMetaPerChunk : 1;
       copy_chunk_piece(index, first_chunk, piece / kDivisor, kPiecesPerChunk + piece % kDivisor, f);
     }
 #pragma unroll
-    for (int i = 0; i < steps(kTokenPieces); ++i, ++index) {
+    for (int i = 0; i < kStepsFor<kTokenPieces>; ++i, ++index) {
       const int piece = i * S::kThreads + static_cast<int>(threadIdx.x);
       if (kTokenPieces % S::kThreads != 0 && piece >= kTokenPieces) continue;
       const int row = piece / kTokenUnits;
       const int unit = piece % kTokenUnits;
       const int column = stage * Config::kStageK + unit * 8;
-      const bool valid = token + row < m && (Config::kK % Config::kStageK == 0 || column < Config::kK);
-      const i64 element = static_cast<i64>(token + row) * Config::kK + column;
-      f(index, S::kWeightBytes + token_unit_offset<Config>(row, unit),
-        valid ? tokens + 2 * element : tokens, valid);
+      const bool valid = row < rows && (Config::kK % Config::kStageK == 0 || column < Config::kK);
+      const int offset = valid ? 2 * (row * Config::kK + column) : 0;
+      f(index, S::kWeightBytes + token_unit_offset<Config>(row, unit), tokens + offset, valid);
     }
   }
 
@@ -71,12 +76,11 @@ struct StageCopy {
     const int column = chunk % S::kStageChunks;
     const bool valid =
         (Config::kChunks % S::kStageChunks == 0 || first_chunk + column < Config::kChunks) &&
-        (Config::kRowBlocks % S::kStageRowBlocks == 0 || row_block + block < Config::kRowBlocks);
-    const i64 offset = (static_cast<i64>(block) * Config::kChunks + first_chunk + column) *
-                           Config::kChunkBytes +
-                       piece * 16;
+        (Config::kRowBlocks % S::kStageRowBlocks == 0 || block < row_blocks);
+    const int offset =
+        (block * Config::kChunks + first_chunk + column) * Config::kChunkBytes + piece * 16;
     f(index, block * S::kRowBlockBytes + column * Config::kChunkBytes + piece * 16,
-      valid ? weights + offset : weights, valid);
+      weights + (valid ? offset : 0), valid);
   }
 };
 

@@ -9,9 +9,7 @@ namespace heddle {
 __device__ __forceinline__ void block_barrier() { __syncthreads(); }
 
 // fence.acq_rel.gpu: orders this thread's accesses as seen by the whole device.
-__device__ __forceinline__ void device_fence() {
-  asm volatile("fence.acq_rel.gpu;" ::: "memory");
-}
+__device__ __forceinline__ void device_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // atom.add: returns the value before.
 __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
