@@ -33,8 +33,10 @@ std::string reason(std::string_view what) {
   constexpr std::string_view kPrefix = "syntax error while ";
   if (what.substr(0, kPrefix.size()) == kPrefix) what.remove_prefix(kPrefix.size());
   if (what.find(expected) != what.npos) expected.clear();
+  std::string text = std::string(what) + expected;
+  for (char& c : text) c = c >= ' ' && c <= '~' ? c : '?';
   constexpr std::size_t kLongestReason = 160;
-  return excerpt(std::string(what) + expected, kLongestReason);
+  return text.substr(0, kLongestReason);
 }
 
 // Builds the tree. The stack holds the open containers; an open container is the last item of its

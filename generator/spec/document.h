@@ -46,7 +46,7 @@ inline constexpr std::size_t kLongestExcerpt = 60;
 // JSON text of the node for messages: printable ASCII, cut after kLongestExcerpt characters.
 std::string excerpt(const Node& node);
 // The same for a string, without quotes.
-std::string excerpt(std::string_view text, std::size_t longest = kLongestExcerpt);
+std::string excerpt(std::string_view text);
 // parent + "/" + key, escaped as in RFC 6901; an absurd key is cut like an excerpt.
 std::string child_pointer(std::string_view parent, std::string_view key);
 

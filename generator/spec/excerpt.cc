@@ -7,15 +7,15 @@ namespace heddle {
 namespace {
 
 // A quoted, escaped string of printable ASCII.
-std::string json_string(std::string_view text, std::size_t longest = kLongestExcerpt) {
+std::string json_string(std::string_view text) {
   // More than is shown; a character cut in half here is dropped by the error handler.
-  const nlohmann::json value(std::string(text.substr(0, 2 * longest)));
+  const nlohmann::json value(std::string(text.substr(0, 2 * kLongestExcerpt)));
   return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::ignore);
 }
 
-std::string cut(std::string text, std::size_t longest = kLongestExcerpt) {
-  if (text.size() <= longest) return text;
-  text.resize(longest - 3);
+std::string cut(std::string text) {
+  if (text.size() <= kLongestExcerpt) return text;
+  text.resize(kLongestExcerpt - 3);
   return text + "...";
 }
 
@@ -59,11 +59,11 @@ std::string excerpt(const Node& node) {
   return cut(std::move(text));
 }
 
-std::string excerpt(std::string_view text, std::size_t longest) {
-  std::string inner = json_string(text, longest);
+std::string excerpt(std::string_view text) {
+  std::string inner = json_string(text);
   inner.pop_back();
   inner.erase(0, 1);
-  return cut(std::move(inner), longest);
+  return cut(std::move(inner));
 }
 
 std::string child_pointer(std::string_view parent, std::string_view key) {

@@ -1,0 +1,134 @@
+#include "generator/model/families.h"
+
+#include "generator/spec/near_miss.h"
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::int64_t kMostHidden = 1 << 20;
+constexpr std::int64_t kMostHeads = 1 << 16;
+constexpr std::int64_t kMostLayers = 1 << 16;
+
+enum class QkvBias { kNever, kAlways, kConfigured };  // kConfigured: "attention_bias"
+
+// Decoders with gated feed-forward layers and grouped-query attention.
+struct Decoder {
+  std::string_view model_type;
+  QkvBias qkv_bias = QkvBias::kNever;
+  std::int64_t head_dim = 0;   // where the config has none; 0: hidden_size / heads
+  bool mlp_bias = false;       // "mlp_bias" may turn it on
+  bool kv_heads_given = true;  // false: where absent, as many as query heads
+  bool stored_fused = false;   // the checkpoint has qkv_proj and gate_up_proj
+};
+
+constexpr Decoder kDecoders[] = {
+    {"llama", QkvBias::kConfigured, 0, true, false, false},
+    {"mistral", QkvBias::kNever, 0, false, true, false},
+    {"qwen2", QkvBias::kAlways, 0, false, true, false},
+    {"qwen3", QkvBias::kConfigured, 128, false, true, false},
+    {"gemma", QkvBias::kConfigured, 256, false, true, false},
+    {"gemma2", QkvBias::kConfigured, 256, false, true, false},
+    {"phi3", QkvBias::kNever, 0, false, false, true},
+};
+constexpr std::string_view kBloom = "bloom";
+
+// Fallbacks of bad values must not lead to more findings.
+bool good_so_far(const ConfigReader& config) { return config.findings().empty(); }
+
+std::int64_t head_dim_of(const ConfigReader& config, const Decoder& decoder, std::int64_t hidden,
+                         std::int64_t heads) {
+  if (config.has("head_dim")) return config.required_size("head_dim", kMostHidden);
+  if (decoder.head_dim != 0) return decoder.head_dim;
+  if (good_so_far(config) && hidden % heads != 0) {
+    config.add("out_of_range", "num_attention_heads", "does not divide hidden_size",
+               "a divisor of " + std::to_string(hidden));
+  }
+  return hidden / heads;
+}
+
+std::vector<Linear> decoder_linears(const ConfigReader& config, const Decoder& decoder) {
+  const std::int64_t hidden = config.required_size("hidden_size", kMostHidden);
+  const std::int64_t inner = config.required_size("intermediate_size", kMostHidden);
+  const std::int64_t layers = config.required_size("num_hidden_layers", kMostLayers);
+  const std::int64_t heads = config.required_size("num_attention_heads", kMostHeads);
+  const std::int64_t kv_heads = decoder.kv_heads_given
+                                    ? config.required_size("num_key_value_heads", kMostHeads)
+                                    : config.size_or("num_key_value_heads", heads, kMostHeads);
+  if (good_so_far(config) && heads % kv_heads != 0) {
+    config.add("out_of_range", "num_key_value_heads", "does not divide num_attention_heads",
+               "a divisor of " + std::to_string(heads));
+  }
+  const std::int64_t head_dim = head_dim_of(config, decoder, hidden, heads);
+  const bool configured =
+      decoder.qkv_bias == QkvBias::kConfigured && config.bool_or("attention_bias", false);
+  const bool qkv_bias = configured || decoder.qkv_bias == QkvBias::kAlways;
+  const bool mlp_bias = decoder.mlp_bias && config.bool_or("mlp_bias", false);
+  const bool fused = decoder.stored_fused;
+  return {
+      {"qkv_proj", fused ? "qkv_proj" : "q_proj + k_proj + v_proj",
+       (heads + 2 * kv_heads) * head_dim, hidden, qkv_bias, layers},
+      {"o_proj", "o_proj", hidden, heads * head_dim, configured, layers},
+      {"gate_up_proj", fused ? "gate_up_proj" : "gate_proj + up_proj", 2 * inner, hidden, mlp_bias,
+       layers},
+      {"down_proj", "down_proj", hidden, inner, mlp_bias, layers},
+  };
+}
+
+std::vector<Linear> bloom_linears(const ConfigReader& config) {
+  const std::int64_t hidden =
+      config.required_size(config.spelling({"hidden_size", "n_embed"}), kMostHidden);
+  const std::int64_t layers =
+      config.required_size(config.spelling({"n_layer", "num_hidden_layers"}), kMostLayers);
+  const std::string_view heads_key = config.spelling({"n_head", "num_attention_heads"});
+  const std::int64_t heads = config.required_size(heads_key, kMostHeads);
+  if (good_so_far(config) && hidden % heads != 0) {
+    config.add("out_of_range", heads_key, "does not divide hidden_size",
+               "a divisor of " + std::to_string(hidden));
+  }
+  return {
+      {"query_key_value", "query_key_value", 3 * hidden, hidden, true, layers},
+      {"dense", "dense", hidden, hidden, true, layers},
+      {"dense_h_to_4h", "dense_h_to_4h", 4 * hidden, hidden, true, layers},
+      {"dense_4h_to_h", "dense_4h_to_h", hidden, 4 * hidden, true, layers},
+  };
+}
+
+void refuse_experts(const ConfigReader& config) {
+  for (const std::string_view key : {"num_local_experts", "num_experts", "n_routed_experts"}) {
+    if (!config.has(key)) continue;
+    throw Error(ErrorCategory::kUnsupported, "model.type",
+                std::vector<Problem>{{config.pointer(key),
+                                      "the model is a mixture of experts, which needs grouped "
+                                      "kernels that Heddle does not have",
+                                      "", "", ""}});
+  }
+}
+
+[[noreturn]] void refuse_type(std::string_view model_type, const ConfigReader& config) {
+  std::vector<std::string_view> known;
+  for (const Decoder& decoder : kDecoders) known.push_back(decoder.model_type);
+  known.push_back(kBloom);
+  std::string allowed;
+  for (const std::string_view type : known) {
+    allowed += (allowed.empty() ? "" : ", ") + std::string(type);
+  }
+  throw Error(ErrorCategory::kUnsupported, "model.type",
+              std::vector<Problem>{{config.pointer("model_type"),
+                                    "the linear layers of this model type are not known to Heddle",
+                                    '"' + excerpt(model_type) + '"', std::move(allowed),
+                                    did_you_mean(near_miss(model_type, known))}});
+}
+
+}  // namespace
+
+std::vector<Linear> linears_of(std::string_view model_type, const ConfigReader& config) {
+  refuse_experts(config);
+  if (model_type == kBloom) return bloom_linears(config);
+  for (const Decoder& decoder : kDecoders) {
+    if (decoder.model_type == model_type) return decoder_linears(config, decoder);
+  }
+  refuse_type(model_type, config);
+}
+
+}  // namespace heddle
