@@ -19,7 +19,7 @@ class JsonTest(CommandTest):
         for kernel in report["kernels"]:
             self.assertEqual(kernel["name"], "small")
             self.assertEqual(kernel["op"], "gemm")
-            self.assertRegex(kernel["key"], r"^[0-9a-f]{32,}$")
+            self.assertRegex(kernel["key"], r"^[0-9a-f]{32}-[0-9a-f]{32}$")
             self.assertEqual(kernel["cache"], "miss")
             self.assertEqual(kernel["spill_bytes"], 0)
             for name in ("registers", "shared_bytes", "cubin_bytes", "compile_ms"):

@@ -43,6 +43,15 @@ std::string help_of(const CLI::App& app, const std::string& prefix = "") {
   return help_of(*named.front(), prefix + (prefix.empty() ? "" : " ") + app.get_name());
 }
 
+// CLI11 tells of a missing subcommand where there is one that it does not know.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining();
+  if (app.get_subcommands().empty() && !unknown.empty()) {
+    return "there is no command or option " + unknown.front();
+  }
+  return one_line(error.what());
+}
+
 int parse_and_run(int argc, char** argv) {
   CLI::App app("Makes CUDA kernels for one quantised model on one GPU.", "heddle");
   Action action;
@@ -56,7 +65,7 @@ int parse_and_run(int argc, char** argv) {
     print(std::string(version.what()) + "\n");
     return kExitDone;
   } catch (const CLI::ParseError& error) {
-    print_problem(one_line(error.what()) + "; see " + named_command(app) + " --help");
+    print_problem(complaint(app, error) + "; see " + named_command(app) + " --help");
     return kExitUsage;
   }
   return action();
