@@ -54,6 +54,18 @@ void print_specs(const Model& model) {
   print(text + "\n]\n");
 }
 
+// One line for each problem. The planner puts the spec's name in front, where the report has its
+// own place for it.
+std::vector<std::string> reasons_of(const Error& error, const std::string& name) {
+  std::vector<std::string> reasons;
+  for (Problem problem : error.problems()) {
+    if (problem.message.rfind(name + ": ", 0) == 0) problem.message.erase(0, name.size() + 2);
+    const Error alone(error.category(), error.code(), std::vector<Problem>{std::move(problem)});
+    reasons.emplace_back(alone.what());
+  }
+  return reasons;
+}
+
 void resolve_operations(const Model& model, Build* build) {
   for (std::size_t i = 0; i < model.kernels.size(); ++i) {
     std::string name = operation_name(model, i);
@@ -62,12 +74,7 @@ void resolve_operations(const Model& model, Build* build) {
       build->operations.push_back({std::move(name), std::move(plan), {}, {}});
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::kUnsupported) throw at_place(name, error);
-      UnservedOperation unserved{name, {}};
-      for (const Problem& problem : error.problems()) {
-        const Error alone(error.category(), error.code(), std::vector<Problem>{problem});
-        unserved.reasons.emplace_back(alone.what());
-      }
-      build->unserved.push_back(std::move(unserved));
+      build->unserved.push_back({name, reasons_of(error, name)});
     }
   }
 }
