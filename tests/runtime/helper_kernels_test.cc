@@ -1,0 +1,31 @@
+#include "tools/gpu_harness/helper_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include "heddle/error.h"
+#include "runtime/nvrtc.h"
+
+namespace heddle {
+namespace {
+
+TEST(HelperKernelsTest, CompileWithoutWarningsFromTheOldestArchitectureOn) {
+  Nvrtc nvrtc;
+  try {
+    nvrtc.identity();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  for (const char* arch : {"sm_75", "sm_90"}) {
+    std::string warnings;
+    const Binary binary = nvrtc.compile(helper_source(arch), &warnings);
+    EXPECT_FALSE(binary.cubin.empty()) << arch;
+    EXPECT_EQ(warnings, "") << arch;
+    for (const char* name :
+         {"reference_gemm", "round_weights", "fill_normal", "compare", "stream_read"}) {
+      EXPECT_NE(binary.ptx.find(std::string(".entry ") + name + "("), std::string::npos) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle

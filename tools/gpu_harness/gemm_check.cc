@@ -1,0 +1,98 @@
+#include "tools/gpu_harness/gemm_check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "heddle/error.h"
+#include "runtime/context.h"
+#include "tools/gpu_harness/cublas.h"
+#include "tools/gpu_harness/gemm_problem.h"
+
+namespace heddle {
+namespace {
+
+// Rounding the output alone gives about 2e-4 in FP16 and 1.7e-3 in BF16; rounding the scaled weight
+// as well (ScaleMode::kWeight) up to 1.5 times that.
+double error_limit(DType type) { return type == DType::kFp16 ? 5e-4 : 4e-3; }
+
+std::int64_t checked_max(const GemmShape& shape, const std::vector<std::int64_t>& m_list) {
+  std::int64_t most = 1;
+  for (const std::int64_t m : m_list) {
+    if (m < shape.m_min || m > shape.m_max) {
+      throw Error(
+          ErrorCategory::kUsage, "harness.m",
+          fmt::format("M = {} is outside the spec's range [{}, {}]", m, shape.m_min, shape.m_max));
+    }
+    most = std::max(most, m);
+  }
+  return most;
+}
+
+std::vector<std::uint16_t> read_output(const GemmProblem& problem, std::int64_t m) {
+  std::vector<std::uint16_t> y(static_cast<std::size_t>(m * problem.spec().shape.n));
+  cuda::check(cuda::driver().cuMemcpyDtoHAsync(
+                  y.data(), reinterpret_cast<cuda::CUdeviceptr>(problem.args(m).y),
+                  y.size() * sizeof(y[0]), problem.stream().get()),
+              "cuMemcpyDtoHAsync");
+  problem.stream().synchronize();
+  return y;
+}
+
+GemmCheck check_one(const Kernel& kernel, GemmProblem& problem, std::int64_t m) {
+  GemmCheck check;
+  check.m = m;
+  check.variant = kernel.plan().variant_for(m);
+  check.limit = error_limit(problem.spec().activation);
+  problem.make_reference(m, true);
+  problem.poison_output(m);
+  kernel.launch(problem.args(m), problem.stream().get());
+  check.error = problem.relative_error(m);
+  check.guards_intact = problem.guards_intact(m);
+  const std::vector<std::uint16_t> first = read_output(problem, m);
+  problem.poison_output(m);
+  kernel.launch(problem.args(m), problem.stream().get());
+  // A kernel that may add in any order is not asked for the same bits.
+  check.repeatable = read_output(problem, m) == first || !problem.spec().deterministic;
+  return check;
+}
+
+double cublas_error(const Cublas& cublas, const DeviceBuffer& weights, GemmProblem& problem,
+                    std::int64_t m) {
+  const GemmArgs args = problem.args(m);
+  const GemmShape& shape = problem.spec().shape;
+  if (problem.has_epilogue()) problem.make_reference(m, false);
+  problem.poison_output(m);
+  cublas.gemm(args.x, weights.get(), args.y, static_cast<int>(m), static_cast<int>(shape.n),
+              static_cast<int>(shape.k), problem.bf16());
+  return problem.relative_error(m);
+}
+
+}  // namespace
+
+std::vector<GemmCheck> run_gemm(const Kernel& kernel, const std::vector<std::int64_t>& m_list,
+                                const GemmCheckOptions& options) {
+  const cuda::CurrentContext context;
+  const std::int64_t max_m = checked_max(kernel.plan().spec.gemm().shape, m_list);
+  GemmProblem problem(kernel, max_m, options.seed);
+  std::unique_ptr<Cublas> cublas;
+  DeviceBuffer rounded;
+  if (options.cublas) cublas = Cublas::open(problem.stream(), nullptr);
+  if (cublas) rounded = problem.rounded_weights();
+  std::vector<GemmCheck> checks;
+  for (const std::int64_t m : m_list) {
+    checks.push_back(check_one(kernel, problem, m));
+    if (cublas) checks.back().cublas_error = cublas_error(*cublas, rounded, problem, m);
+  }
+  return checks;
+}
+
+std::vector<GemmCheck> run_gemm(Runtime& runtime, const Spec& spec,
+                                const std::vector<std::int64_t>& m_list,
+                                const GemmCheckOptions& options) {
+  const cuda::CurrentContext context;
+  return run_gemm(runtime.kernel(spec), m_list, options);
+}
+
+}  // namespace heddle

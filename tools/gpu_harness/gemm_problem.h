@@ -1,0 +1,71 @@
+// GemmProblem: random data for one GEMM, on the device, in Heddle's form and in plain form.
+#ifndef HEDDLE_TOOLS_GPU_HARNESS_GEMM_PROBLEM_H_
+#define HEDDLE_TOOLS_GPU_HARNESS_GEMM_PROBLEM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/kernel.h"
+#include "heddle/spec.h"
+#include "heddle/weights.h"
+#include "tools/gpu_harness/device_memory.h"
+#include "tools/gpu_harness/helper_kernels.h"
+
+namespace heddle {
+
+// Needs a current context for its whole life; one thread at a time. The same seed gives the same
+// data. Activations are normal with variance 1, codes and zero points uniform, scales between 1/128
+// and 1/64.
+class GemmProblem {
+ public:
+  // Throws Error(kUsage) for a float zero point, Error(kDriver).
+  GemmProblem(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed = 1);
+
+  // Arguments of a launch. The weights are the packed ones.
+  GemmArgs args(std::int64_t m) const;
+
+  // Fills y and what lies around it with 0xFF: NaN in both 16-bit types.
+  void poison_output(std::int64_t m);
+  // Whether the bytes before and behind y[m, n] are still 0xFF.
+  bool guards_intact(std::int64_t m) const;
+
+  // Computes the FP64 reference for M and keeps it for relative_error().
+  void make_reference(std::int64_t m, bool with_epilogue);
+  // ||y - reference|| / ||reference||; NaN if an element of y is not a number.
+  double relative_error(std::int64_t m);
+
+  // The weights in the activation's type, [N, K].
+  DeviceBuffer rounded_weights() const;
+
+  const GemmSpec& spec() const noexcept { return spec_; }
+  bool bf16() const noexcept { return spec_.activation == DType::kBf16; }
+  bool has_epilogue() const noexcept;
+  const DeviceBuffer& packed() const noexcept { return packed_; }
+  const OwnedStream& stream() const noexcept { return stream_; }
+  const HelperKernels& helpers() const noexcept { return helpers_; }
+  // Bytes that a launch must read and write at least once.
+  double traffic_bytes(std::int64_t m) const noexcept;
+
+ private:
+  DeviceBuffer random_activations(std::uint64_t count, std::uint32_t seed) const;
+
+  OwnedStream stream_;
+  HelperKernels helpers_;
+  GemmSpec spec_;
+  DeviceBuffer codes_;
+  DeviceBuffer scales_;
+  DeviceBuffer zeros_;
+  DeviceBuffer packed_;
+  DeviceBuffer x_;
+  DeviceBuffer bias_;
+  DeviceBuffer residual_;
+  DeviceBuffer y_;  // between its guard bands
+  DeviceBuffer workspace_;
+  DeviceBuffer reference_;
+  DeviceBuffer sums_;
+  ReferenceWeights weights_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_GPU_HARNESS_GEMM_PROBLEM_H_

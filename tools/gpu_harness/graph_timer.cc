@@ -1,0 +1,80 @@
+#include "tools/gpu_harness/graph_timer.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace heddle {
+namespace {
+
+constexpr int kWarmups = 2;
+
+class Event {
+ public:
+  Event() { cuda::check(cuda::driver().cuEventCreate(&event_, 0), "cuEventCreate"); }
+  ~Event() { cuda::try_driver(nullptr)->cuEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  cuda::CUevent get() const { return event_; }
+  void record(const OwnedStream& stream) const {
+    cuda::check(cuda::driver().cuEventRecord(event_, stream.get()), "cuEventRecord");
+  }
+
+ private:
+  cuda::CUevent event_ = nullptr;
+};
+
+class Graph {
+ public:
+  Graph(const OwnedStream& stream, int launches, const std::function<void(int)>& launch) {
+    const cuda::Driver& cu = cuda::driver();
+    cuda::check(cu.cuStreamBeginCapture(stream.get(), cuda::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                "cuStreamBeginCapture");
+    cuda::CUgraph graph = nullptr;
+    try {
+      for (int i = 0; i < launches; ++i) launch(i);
+    } catch (...) {
+      cu.cuStreamEndCapture(stream.get(), &graph);
+      if (graph != nullptr) cu.cuGraphDestroy(graph);
+      throw;
+    }
+    cuda::check(cu.cuStreamEndCapture(stream.get(), &graph), "cuStreamEndCapture");
+    const cuda::CUresult result = cu.cuGraphInstantiateWithFlags(&exec_, graph, 0);
+    cu.cuGraphDestroy(graph);
+    cuda::check(result, "cuGraphInstantiateWithFlags");
+  }
+  ~Graph() { cuda::try_driver(nullptr)->cuGraphExecDestroy(exec_); }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  void replay(const OwnedStream& stream) const {
+    cuda::check(cuda::driver().cuGraphLaunch(exec_, stream.get()), "cuGraphLaunch");
+  }
+
+ private:
+  cuda::CUgraphExec exec_ = nullptr;
+};
+
+}  // namespace
+
+double time_in_graph(const OwnedStream& stream, int launches, int replays,
+                     const std::function<void(int)>& launch) {
+  const Graph graph(stream, launches, launch);
+  const Event start;
+  const Event end;
+  std::vector<float> times;
+  for (int i = 0; i < kWarmups + replays; ++i) {
+    start.record(stream);
+    graph.replay(stream);
+    end.record(stream);
+    cuda::check(cuda::driver().cuEventSynchronize(end.get()), "cuEventSynchronize");
+    float milliseconds = 0;
+    cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, start.get(), end.get()),
+                "cuEventElapsedTime");
+    if (i >= kWarmups) times.push_back(milliseconds);
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return 1e3 * static_cast<double>(times[times.size() / 2]) / launches;
+}
+
+}  // namespace heddle

@@ -1,0 +1,66 @@
+// The harness's own kernels, compiled by NVRTC for the device at hand.
+#ifndef HEDDLE_TOOLS_GPU_HARNESS_HELPER_KERNELS_H_
+#define HEDDLE_TOOLS_GPU_HARNESS_HELPER_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "heddle/source.h"
+#include "runtime/driver.h"
+#include "tools/gpu_harness/device_memory.h"
+
+namespace heddle {
+
+extern const char* const kHelperKernelsText;
+
+// `struct Weights` of helper_kernels.cu, field by field.
+struct ReferenceWeights {
+  const void* codes = nullptr;
+  const void* scales = nullptr;
+  const void* zeros = nullptr;
+  int n = 0;
+  int k = 0;
+  int groups = 0;
+  int bits = 0;
+  int is_signed = 0;
+  int scale_type = 0;
+};
+
+// The source of all helper kernels for one architecture ("sm_90").
+Source helper_source(const std::string& arch);
+
+// Everything is enqueued on the stream. Needs a current context.
+class HelperKernels {
+ public:
+  // Compiles and loads for the current context's device. Throws Error.
+  HelperKernels();
+  ~HelperKernels();
+  HelperKernels(const HelperKernels&) = delete;
+  HelperKernels& operator=(const HelperKernels&) = delete;
+
+  void reference_gemm(const ReferenceWeights& weights, const void* x, const void* bias,
+                      const void* residual, void* y, int m, bool bf16, int activation,
+                      const OwnedStream& stream) const;
+  void round_weights(const ReferenceWeights& weights, void* rounded, bool bf16,
+                     const OwnedStream& stream) const;
+  void fill_normal(void* out, std::uint64_t count, std::uint32_t seed, float scale, bool bf16,
+                   const OwnedStream& stream) const;
+  // `sums` are two doubles that it adds to.
+  void compare(const void* y, const void* reference, std::uint64_t count, bool bf16, void* sums,
+               const OwnedStream& stream) const;
+  void stream_read(const void* data, std::uint64_t bytes, void* out,
+                   const OwnedStream& stream) const;
+
+ private:
+  cuda::CUkernel kernel(const char* name) const;
+  void launch(const char* name, unsigned int blocks, void** parameters,
+              const OwnedStream& stream) const;
+
+  cuda::CUlibrary library_ = nullptr;
+  unsigned int sm_count_ = 0;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_GPU_HARNESS_HELPER_KERNELS_H_

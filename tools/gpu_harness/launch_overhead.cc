@@ -1,0 +1,84 @@
+#include "tools/gpu_harness/launch_overhead.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "heddle/source.h"
+#include "runtime/gemm_launch.h"
+#include "runtime/kernel_state.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kRounds = 41;
+constexpr int kLaunches = 100;  // well under what the driver queues before it blocks
+
+double microseconds_per_launch(const OwnedStream& stream, const std::function<void()>& launch) {
+  stream.synchronize();
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < kLaunches; ++i) launch();
+  const std::chrono::duration<double, std::micro> elapsed =
+      std::chrono::steady_clock::now() - start;
+  stream.synchronize();
+  return elapsed.count() / kLaunches;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+cuda::CUlaunchConfig config_for(const Plan& plan, const GemmVariant& variant, std::int64_t m,
+                                const OwnedStream& stream) {
+  const LaunchGrid grid = launch_grid(variant, m, plan.spec.gemm().shape.n);
+  cuda::CUlaunchConfig config{};
+  config.gridDimX = grid.x;
+  config.gridDimY = grid.y;
+  config.gridDimZ = grid.z;
+  config.blockDimX = static_cast<unsigned int>(variant.threads());
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = static_cast<unsigned int>(variant.shared_bytes);
+  config.hStream = stream.get();
+  return config;
+}
+
+}  // namespace
+
+LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
+                                       const GemmProblem& problem, std::int64_t m) {
+  const cuda::Driver& cu = cuda::driver();
+  const Plan& plan = kernel.plan();
+  const std::size_t index = plan.variant_for(m);
+  const GemmVariant& variant = plan.variants[index];
+  cuda::CUdevice device = 0;
+  cuda::check(cu.cuCtxGetDevice(&device), "cuCtxGetDevice");
+  // The very same code, loaded a second time: from the cache that `kernel` came from.
+  const BuildResult built = runtime.build({render(plan, index)}).front();
+  const LoadedVariant loaded(*built.binary, variant.shared_bytes, device);
+
+  GemmArgs args = problem.args(m);
+  int tokens = static_cast<int>(m);
+  void* parameters[] = {&args.x,        &args.weights,   &args.y, &args.bias,
+                        &args.residual, &args.workspace, &tokens};
+  const cuda::CUlaunchConfig config = config_for(plan, variant, m, problem.stream());
+  const auto bare = [&] {
+    const cuda::CUresult result =
+        cu.cuLaunchKernelEx(&config, loaded.function(), parameters, nullptr);
+    if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
+  };
+  const auto own = [&] { kernel.launch(args, problem.stream().get()); };
+
+  microseconds_per_launch(problem.stream(), bare);
+  microseconds_per_launch(problem.stream(), own);
+  std::vector<double> bare_times;
+  std::vector<double> own_times;
+  for (int round = 0; round < kRounds; ++round) {
+    bare_times.push_back(microseconds_per_launch(problem.stream(), bare));
+    own_times.push_back(microseconds_per_launch(problem.stream(), own));
+  }
+  return {median(own_times), median(bare_times)};
+}
+
+}  // namespace heddle

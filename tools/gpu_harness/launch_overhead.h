@@ -1,0 +1,23 @@
+// What Kernel::launch costs on the host beside a bare cuLaunchKernelEx.
+#ifndef HEDDLE_TOOLS_GPU_HARNESS_LAUNCH_OVERHEAD_H_
+#define HEDDLE_TOOLS_GPU_HARNESS_LAUNCH_OVERHEAD_H_
+
+#include <cstdint>
+
+#include "heddle/runtime.h"
+#include "tools/gpu_harness/gemm_problem.h"
+
+namespace heddle {
+
+struct LaunchOverhead {
+  double launch_us = 0;       // Kernel::launch
+  double bare_launch_us = 0;  // cuLaunchKernelEx of the same code, grid and arguments
+};
+
+// Medians of alternating rounds of launches with `m` tokens. Needs a current context.
+LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
+                                       const GemmProblem& problem, std::int64_t m);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_GPU_HARNESS_LAUNCH_OVERHEAD_H_
