@@ -2,6 +2,7 @@
 #ifndef HEDDLE_CACHE_BYTES_H_
 #define HEDDLE_CACHE_BYTES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,7 +26,11 @@ class ByteWriter {
   explicit ByteWriter(Bytes* out) : out_(out) {}
   void u32(std::uint32_t value) { number(value, 4); }
   void u64(std::uint64_t value) { number(value, 8); }
-  void bytes(ByteView value) { out_->insert(out_->end(), value.begin(), value.end()); }
+  void bytes(ByteView value) {
+    const std::size_t at = out_->size();
+    out_->resize(at + value.size());
+    std::copy(value.begin(), value.end(), out_->begin() + static_cast<std::ptrdiff_t>(at));
+  }
 
  private:
   void number(std::uint64_t value, int width) {

@@ -29,6 +29,7 @@ KeyLock& KeyLock::operator=(KeyLock&& other) noexcept {
 DiskCache::DiskCache(DiskCacheOptions options)
     : options_(std::move(options)),
       files_(*options_.files),
+      trust_{files_.user(), options_.read_only},
       root_(files_, options_.root, options_.read_only) {}
 
 std::optional<Binary> DiskCache::find(const CacheKey& key) {
@@ -47,7 +48,7 @@ std::optional<Binary> DiskCache::find(const CacheKey& key) {
 std::optional<Binary> DiskCache::find_in(int base, const SerialKey& key, bool* stale) {
   const std::string id = key.id();
   const std::string path = shard_of(id) + "/" + id + kEntrySuffix;
-  const FileContent content = read_file(files_, base, path, options_.read_only, kEntryMaxBytes);
+  const FileContent content = read_file(files_, base, path, trust_, kEntryMaxBytes);
   *stale = content.status == ReadStatus::kFailed && content.error == ESTALE;
   if (content.status != ReadStatus::kOk) return std::nullopt;
   const EntryView view = parse_entry(content.bytes(), key);

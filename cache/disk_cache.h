@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cache/entry.h"
+#include "cache/file_io.h"
 #include "cache/file_lock.h"
 #include "cache/file_system.h"
 #include "cache/key.h"
@@ -109,6 +110,7 @@ class DiskCache {
 
   const DiskCacheOptions options_;
   FileSystem& files_;
+  const Trust trust_;  // the user is asked for once: a hit is to cost no call more than needed
   CacheRoot root_;
   std::atomic<bool> warned_{false};
 };

@@ -37,7 +37,7 @@ std::strong_ordering natural_order(std::string_view a, std::string_view b) {
     }
   }
   const auto rest = (a.size() - i) <=> (b.size() - j);
-  return rest != 0 ? rest : a <=> b;  // only leading zeros differ
+  return std::is_neq(rest) ? rest : a <=> b;  // only leading zeros differ
 }
 
 std::string id_of(const CacheFile& file) {
@@ -61,7 +61,9 @@ std::string problem_of(const CacheFile& file, const FileContent& content) {
 
 }  // namespace
 
-bool later_compiler(const std::string& a, const std::string& b) { return natural_order(a, b) > 0; }
+bool later_compiler(const std::string& a, const std::string& b) {
+  return std::is_gt(natural_order(a, b));
+}
 
 std::optional<Binary> DiskCache::find_any_compiler(const CacheKey& key) {
   const auto folder = base(false);
@@ -76,8 +78,7 @@ std::optional<Binary> DiskCache::find_any_compiler(const CacheKey& key) {
   std::optional<Binary> best;
   for (const std::string& name : names) {
     if (file_kind(name) != FileKind::kEntry || !name.starts_with(source)) continue;
-    const FileContent content =
-        read_file(files_, shard.get(), name, options_.read_only, kEntryMaxBytes);
+    const FileContent content = read_file(files_, shard.get(), name, trust_, kEntryMaxBytes);
     if (content.status != ReadStatus::kOk) continue;
     const EntryView view = parse_entry(content.bytes());
     if (view.status != EntryStatus::kOk || view.source_key != wanted.source) continue;
@@ -96,8 +97,7 @@ std::vector<EntryInfo> DiskCache::list() {
   const std::int64_t now = files_.now_ns();
   for_each_file(files_, folder->get(), [&](const CacheFile& file) {
     if (file.kind != FileKind::kEntry) return;
-    const FileContent content =
-        read_file(files_, file.shard, file.name, options_.read_only, kEntryMaxBytes);
+    const FileContent content = read_file(files_, file.shard, file.name, trust_, kEntryMaxBytes);
     if (content.status != ReadStatus::kOk) return;
     const EntryView view = parse_entry(content.bytes());
     if (view.status != EntryStatus::kOk) return;
@@ -118,8 +118,7 @@ VerifyReport DiskCache::verify() {
   if (folder == nullptr) return report;
   for_each_file(files_, folder->get(), [&](const CacheFile& file) {
     if (file.kind != FileKind::kEntry) return;
-    const FileContent content =
-        read_file(files_, file.shard, file.name, options_.read_only, kEntryMaxBytes);
+    const FileContent content = read_file(files_, file.shard, file.name, trust_, kEntryMaxBytes);
     if (content.status == ReadStatus::kAbsent) return;  // evicted since it was listed
     const std::string why = problem_of(file, content);
     if (why.empty()) {

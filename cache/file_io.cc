@@ -22,11 +22,11 @@ FileContent failed(ReadStatus status, std::string why, int error = 0) {
   return content;
 }
 
-const char* distrust(FileSystem& files, const FileInfo& info, bool read_only) {
+const char* distrust(const FileInfo& info, const Trust& trust) {
   if (!S_ISREG(info.mode)) return "not a regular file";
-  if (info.owner != files.user() && !(read_only && info.owner == 0)) return "of another user";
+  if (info.owner != trust.user && !(trust.shared && info.owner == 0)) return "of another user";
   if ((info.mode & (S_IWGRP | S_IWOTH)) != 0) return "group or others may write to it";
-  if (info.links > 1 && !read_only) return "has several hard links";
+  if (info.links > 1 && !trust.shared) return "has several hard links";
   return nullptr;
 }
 
@@ -49,7 +49,7 @@ int write_temporary(FileSystem& files, Fd fd, ByteView bytes) {
 
 }  // namespace
 
-FileContent read_file(FileSystem& files, int folder, const std::string& path, bool read_only,
+FileContent read_file(FileSystem& files, int folder, const std::string& path, const Trust& trust,
                       std::uint64_t max_bytes) {
   Fd fd = open_file(files, folder, path, O_RDONLY);
   if (fd.error() == ENOENT) return failed(ReadStatus::kAbsent, "absent");
@@ -58,7 +58,7 @@ FileContent read_file(FileSystem& files, int folder, const std::string& path, bo
   FileContent content;
   const int error = files.stat(fd.get(), &content.info);
   if (error < 0) return failed(ReadStatus::kFailed, error_text(-error), -error);
-  if (const char* why = distrust(files, content.info, read_only)) {
+  if (const char* why = distrust(content.info, trust)) {
     return failed(ReadStatus::kRefused, why);
   }
   if (content.info.size > max_bytes) return failed(ReadStatus::kFailed, "too large", EFBIG);

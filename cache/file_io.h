@@ -30,10 +30,15 @@ struct FileContent {
   ByteView bytes() const { return {data.get(), size}; }
 };
 
-// Opens, stats and reads `path` at once, without following a link. `read_only` is for files of a
-// shared layer: they may belong to root, and have several hard links.
-// A file above max_bytes counts as failed.
-FileContent read_file(FileSystem& files, int folder, const std::string& path, bool read_only,
+// Whose files are read.
+struct Trust {
+  uid_t user = 0;
+  bool shared = false;  // a read-only layer: files may also be of root, and have hard links
+};
+
+// Opens, stats and reads `path` at once, without following a link. A file above max_bytes counts as
+// failed.
+FileContent read_file(FileSystem& files, int folder, const std::string& path, const Trust& trust,
                       std::uint64_t max_bytes);
 
 // All or nothing: 0, or -errno. Interruptions and short transfers are continued.

@@ -50,7 +50,7 @@ void CacheRoot::forget() {
 }
 
 RootFolder CacheRoot::open(bool create) {
-  const RootFolder root = open_checked(AT_FDCWD, path_, create);
+  RootFolder root = open_checked(AT_FDCWD, path_, create);
   if (root.status != RootStatus::kOk) return root;
   return open_checked(root.base->get(), kFormatFolder, create);
 }

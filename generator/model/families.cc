@@ -15,21 +15,21 @@ enum class QkvBias { kNever, kAlways, kConfigured };  // kConfigured: "attention
 // Decoders with gated feed-forward layers and grouped-query attention.
 struct Decoder {
   std::string_view model_type;
+  std::int64_t head_dim = 0;  // where the config has none; 0: hidden_size / heads
   QkvBias qkv_bias = QkvBias::kNever;
-  std::int64_t head_dim = 0;   // where the config has none; 0: hidden_size / heads
   bool mlp_bias = false;       // "mlp_bias" may turn it on
   bool kv_heads_given = true;  // false: where absent, as many as query heads
   bool stored_fused = false;   // the checkpoint has qkv_proj and gate_up_proj
 };
 
 constexpr Decoder kDecoders[] = {
-    {"llama", QkvBias::kConfigured, 0, true, false, false},
-    {"mistral", QkvBias::kNever, 0, false, true, false},
-    {"qwen2", QkvBias::kAlways, 0, false, true, false},
-    {"qwen3", QkvBias::kConfigured, 128, false, true, false},
-    {"gemma", QkvBias::kConfigured, 256, false, true, false},
-    {"gemma2", QkvBias::kConfigured, 256, false, true, false},
-    {"phi3", QkvBias::kNever, 0, false, false, true},
+    {"llama", 0, QkvBias::kConfigured, true, false, false},
+    {"mistral", 0, QkvBias::kNever, false, true, false},
+    {"qwen2", 0, QkvBias::kAlways, false, true, false},
+    {"qwen3", 128, QkvBias::kConfigured, false, true, false},
+    {"gemma", 256, QkvBias::kConfigured, false, true, false},
+    {"gemma2", 256, QkvBias::kConfigured, false, true, false},
+    {"phi3", 0, QkvBias::kNever, false, false, true},
 };
 constexpr std::string_view kBloom = "bloom";
 

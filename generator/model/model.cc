@@ -1,5 +1,7 @@
 #include "heddle/model.h"
 
+#include <utility>
+
 #include "generator/model/config_reader.h"
 #include "generator/model/families.h"
 #include "generator/model/quantization.h"

@@ -12,15 +12,14 @@ constexpr int kReservedShared = 1024;  // per block, by the driver
 
 struct TileChoice {
   std::int64_t up_to_m;
-  int tile_m, tile_n, stage_k, warps_m, warps_n, warps_k, blocks_per_sm;
+  int tile_m, tile_n, stage_k, warps_m, warps_n, warps_k;
 };
 
 // Up to 16 tokens the weights are the only traffic that matters: long stages of few rows, K over
 // eight warps. From there on, activations are reused over more rows.
 constexpr TileChoice kChoices[] = {
-    {8, 8, 64, 512, 1, 1, 8, 2},      {16, 16, 64, 512, 1, 1, 8, 2},
-    {32, 32, 128, 256, 1, 2, 4, 1},   {64, 64, 128, 256, 2, 2, 2, 1},
-    {128, 128, 128, 128, 2, 4, 1, 1},
+    {8, 8, 64, 512, 1, 1, 8},    {16, 16, 64, 512, 1, 1, 8},    {32, 32, 128, 256, 1, 2, 4},
+    {64, 64, 128, 256, 2, 2, 2}, {128, 128, 128, 128, 2, 4, 1},
 };
 
 void apply(const TileChoice& choice, GemmVariant& v) {
@@ -30,7 +29,6 @@ void apply(const TileChoice& choice, GemmVariant& v) {
   v.warps_m = choice.warps_m;
   v.warps_n = choice.warps_n;
   v.warps_k = choice.warps_k;
-  v.blocks_per_sm = choice.blocks_per_sm;
 }
 
 void apply_user(const TileSpec& tile, GemmVariant& v) {
@@ -61,6 +59,8 @@ bool shrink(const TileSpec& user, GemmVariant& v) {
     v.warps_k = std::min(v.warps_k, v.stage_k / 64);
   } else if (v.tile_m > 64 && !user.m && !user.warps_m) {
     v.tile_m /= 2;
+  } else if (v.warps_k > 1 && !user.warps_k) {
+    v.warps_k /= 2;  // fewer planes of sums in the epilogue
   } else {
     return false;
   }
@@ -95,8 +95,8 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
   while (choice + 1 != std::end(kChoices) && choice->up_to_m < m_max) ++choice;
   apply(*choice, v);
   apply_user(spec.tile, v);
-  // Two blocks to an SM leave each of 256 threads 128 registers.
-  if (v.threads() > 256) v.blocks_per_sm = 1;
+  // Two blocks to an SM leave each of 256 threads 128 registers: enough for small tiles.
+  v.blocks_per_sm = v.threads() <= 256 && v.row_tiles() * v.token_tiles() <= 8 ? 2 : 1;
   const bool legal = v.stage_k >= 128 && v.stage_k % 128 == 0;
   const int wanted = spec.tile.stages.value_or(wanted_stages(path));
   while (legal && stages_that_fit(target, layout, v) < wanted && shrink(spec.tile, v)) {

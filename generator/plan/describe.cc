@@ -50,12 +50,11 @@ std::string describe(const Plan& plan) {
                   plan.target.sm_count, plan.target.shared_per_block);
   text += fmt::format("Y[M, {}] = X[M, {}] * W[{}, {}]^T, path {}\n", spec.shape.n, spec.shape.k,
                       spec.shape.n, spec.shape.k, to_string(plan.variants.front().path));
-  text += "\n" + describe_layout(plan);
-  text += "\ndecode plan: " + describe(plan.decode);
+  text += fmt::format("\n{}\ndecode plan: {}", describe_layout(plan), describe(plan.decode));
   text += "\nkernels:\n";
   for (const GemmVariant& v : plan.variants) text += describe_variant(plan, v);
   text += "\nwhy:\n";
-  for (const std::string& reason : plan.reasons) text += "- " + reason + '\n';
+  for (const std::string& reason : plan.reasons) text += fmt::format("- {}\n", reason);
   return text;
 }
 

@@ -46,8 +46,6 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   reasons.unless(spec.activation == DType::kFp16 || arch >= 80, "/activation/dtype",
                  fmt::format("the tensor cores of {} (sm_{}) have no bfloat16", target.name, arch),
                  "\"bf16\"", "\"fp16\"");
-  reasons.unless(spec.activation == DType::kFp16 || spec.path != Path::kTuring || arch < 80,
-                 "/path", "the turing path has no bfloat16", "\"turing\"", "\"ampere\", \"auto\"");
   reasons.unless(spec.path != Path::kAmpere || arch >= 80, "/path",
                  fmt::format("{} (sm_{}) has no cp.async and no mma.m16n8k16", target.name, arch),
                  "\"ampere\"", "\"turing\", \"auto\"");

@@ -29,7 +29,7 @@ void expand(const std::string& path, std::set<std::string>& done, std::string& o
     if (line.starts_with(kInclude)) {
       expand(line.substr(kInclude.size(), line.rfind('"') - kInclude.size()), done, out);
     } else if (line != kOnce) {
-      own += line + '\n';
+      own.append(line).push_back('\n');
     }
   }
   out += "// ---- " + path + "\n" + own + '\n';

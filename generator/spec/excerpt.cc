@@ -1,5 +1,6 @@
 // The text of JSON values in messages: short, and safe to show whatever the input was.
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "generator/spec/document.h"
 

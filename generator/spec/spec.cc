@@ -1,5 +1,7 @@
 #include "heddle/spec.h"
 
+#include <utility>
+
 #include "generator/spec/canonical.h"
 #include "generator/spec/document.h"
 #include "generator/spec/fields.h"

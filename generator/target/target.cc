@@ -1,5 +1,7 @@
 #include "heddle/target.h"
 
+#include <utility>
+
 #include "generator/spec/near_miss.h"
 #include "generator/target/facts.h"
 #include "heddle/error.h"

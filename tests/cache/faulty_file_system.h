@@ -82,7 +82,10 @@ class FaultyFileSystem : public FileSystem {
     const int error = next("touch");
     return error != 0 ? -error : real_.touch(fd);
   }
-  uid_t user() override { return real_.user(); }
+  uid_t user() override {
+    calls.emplace_back("user");
+    return real_.user();
+  }
   std::int64_t now_ns() override { return real_.now_ns() + clock_skew_ns; }
   void sleep_ms(int ms) override { slept_ms += ms; }
 

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_TESTS_CACHE_TEST_UTIL_H_
 #define HEDDLE_TESTS_CACHE_TEST_UTIL_H_
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,9 +38,9 @@ class TempFolder {
 };
 
 inline CacheKey sample_key(int number = 0) {
-  return {"extern \"C\" __global__ void k" + std::to_string(number) + "() {}",
+  return {fmt::format("extern \"C\" __global__ void k{}() {{}}", number),
           "k.cu",
-          "k" + std::to_string(number),
+          fmt::format("k{}", number),
           "sm_90a",
           "-std=c++17",
           "nvrtc 13.0 aa bb"};
@@ -47,7 +48,7 @@ inline CacheKey sample_key(int number = 0) {
 
 inline Binary sample_binary(int number = 0, std::size_t cubin_bytes = 40) {
   Binary binary;
-  binary.kernel_name = "k" + std::to_string(number);
+  binary.kernel_name = fmt::format("k{}", number);
   binary.arch = "sm_90a";
   binary.compiler = "nvrtc 13.0 aa bb";
   for (std::size_t i = 0; i < cubin_bytes; ++i) {

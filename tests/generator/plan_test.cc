@@ -1,0 +1,161 @@
+#include "heddle/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+GemmSpec small_spec(DType dtype = DType::kFp16) {
+  GemmSpec spec;
+  spec.shape.n = 4096;
+  spec.shape.k = 4096;
+  spec.activation = dtype;
+  spec.weight.scale_dtype = dtype;
+  return spec;
+}
+
+Plan plan_of(const GemmSpec& spec, const char* target) {
+  return resolve(Spec::from_gemm(spec), target_from_name(target));
+}
+
+std::string refusal(const GemmSpec& spec, const char* target) {
+  try {
+    plan_of(spec, target);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kUnsupported);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Resolve, VariantsCoverTheWholeRangeOnce) {
+  for (const Target& target : known_targets()) {
+    const Plan plan = resolve(Spec::from_gemm(small_spec()), target);
+    std::int64_t next = 1;
+    for (const GemmVariant& v : plan.variants) {
+      EXPECT_EQ(v.m_min, next) << target.name;
+      next = v.m_max + 1;
+    }
+    EXPECT_EQ(next, kDefaultMaxM + 1) << target.name;
+  }
+}
+
+TEST(Resolve, EveryTargetGetsTilesThatFitItsSharedMemory) {
+  for (const Target& target : known_targets()) {
+    for (const int group : {kPerChannel, 32, 64, 128, 256}) {
+      GemmSpec spec = small_spec();
+      spec.weight.group_size = group;
+      spec.weight.zero_point = ZeroPoint::kInt;
+      for (const GemmVariant& v : resolve(Spec::from_gemm(spec), target).variants) {
+        EXPECT_LE(v.shared_bytes, target.shared_per_block) << target.name;
+        EXPECT_LE(v.blocks_per_sm * (v.shared_bytes + 1024), target.shared_per_sm) << target.name;
+        EXPECT_GE(v.stages, 2);
+      }
+    }
+  }
+}
+
+TEST(Resolve, MRangeIsClippedToTheSpec) {
+  GemmSpec spec = small_spec();
+  spec.shape.m_min = 5;
+  spec.shape.m_max = 20;
+  const Plan plan = plan_of(spec, "h200");
+  EXPECT_EQ(plan.variants.front().m_min, 5);
+  EXPECT_EQ(plan.variants.back().m_max, 20);
+  EXPECT_EQ(plan.variant_for(8), 0u);
+  EXPECT_EQ(plan.variant_for(9), 1u);
+  EXPECT_EQ(plan.variant_for(20), 2u);
+}
+
+TEST(Resolve, IsPure) {
+  EXPECT_EQ(plan_to_json(plan_of(small_spec(), "h200")),
+            plan_to_json(plan_of(small_spec(), "h200")));
+}
+
+TEST(Resolve, TuringHasItsOwnPathAndNoBfloat16) {
+  EXPECT_EQ(plan_of(small_spec(), "sm_75").variants[0].path, Path::kTuring);
+  EXPECT_EQ(plan_of(small_spec(), "sm_80").variants[0].path, Path::kAmpere);
+  EXPECT_NE(refusal(small_spec(DType::kBf16), "sm_75").find("bfloat16"), std::string::npos);
+  GemmSpec forced = small_spec();
+  forced.path = Path::kAmpere;
+  EXPECT_NE(refusal(forced, "sm_75").find("cp.async"), std::string::npos);
+  forced.path = Path::kTuring;
+  EXPECT_EQ(plan_of(forced, "h200").variants[0].path, Path::kTuring);
+}
+
+TEST(Resolve, RefusesWithEveryReason) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = 4100;
+  spec.shape.k = 4104;
+  const std::string text = refusal(spec, "h200");
+  EXPECT_NE(text.find("/shape/n"), std::string::npos);
+  EXPECT_NE(text.find("/shape/k"), std::string::npos);
+  EXPECT_NE(text.find("/weight/group_size"), std::string::npos);
+}
+
+TEST(Resolve, RefusesWidthsWithoutAKernel) {
+  GemmSpec spec = small_spec();
+  spec.weight.bits = 8;
+  EXPECT_NE(refusal(spec, "h200").find("/weight/bits"), std::string::npos);
+  spec = small_spec();
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_NE(refusal(spec, "h200").find("/weight/zero_point"), std::string::npos);
+  spec = small_spec();
+  spec.weight.group_size = 16;
+  EXPECT_NE(refusal(spec, "h200").find("/weight/group_size"), std::string::npos);
+}
+
+TEST(Resolve, HonoursATileOrSaysWhyNot) {
+  GemmSpec spec = small_spec();
+  spec.tile.m = 64;
+  spec.tile.n = 64;
+  spec.tile.k = 128;
+  spec.tile.stages = 3;
+  spec.tile.split_k = 4;
+  spec.tile.warps_m = 1;
+  spec.tile.warps_n = 2;
+  spec.tile.warps_k = 2;
+  spec.shape.m_max = 512;
+  const Plan plan = plan_of(spec, "h200");
+  ASSERT_EQ(plan.variants.size(), 1u);
+  const GemmVariant& v = plan.variants[0];
+  EXPECT_EQ(v.tile_m, 64);
+  EXPECT_EQ(v.stages, 3);
+  EXPECT_EQ(v.split_k, 4);
+  EXPECT_EQ(v.warps_k, 2);
+  EXPECT_GT(plan.workspace_bytes(100), static_cast<std::size_t>(kWorkspaceCounterBytes));
+
+  spec.tile.stages = 40;
+  EXPECT_NE(refusal(spec, "h200").find("shared memory"), std::string::npos);
+  spec.tile.stages = 2;
+  spec.tile.split_k = 1000;
+  EXPECT_NE(refusal(spec, "h200").find("/tile/split_k"), std::string::npos);
+  spec.tile.split_k = 1;
+  spec.tile.m = 256;
+  EXPECT_NE(refusal(spec, "h200").find("registers"), std::string::npos);
+}
+
+TEST(Resolve, ScaleModeFollowsFromTheTypes) {
+  GemmSpec spec = small_spec();
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().scale_mode, ScaleMode::kAccumulator);
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kWeight);
+  spec.weight.scale_dtype = DType::kFp32;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
+  spec.weight.group_size = kPerChannel;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kChannel);
+}
+
+TEST(PlanJson, HoldsEveryDecision) {
+  const auto json = nlohmann::json::parse(plan_to_json(plan_of(small_spec(), "a100")));
+  EXPECT_EQ(json["target"]["arch"], "sm_80");
+  EXPECT_EQ(json["decode"]["ops"].size(), 9u);
+  EXPECT_EQ(json["kernels"][0]["tile"]["split_k"],
+            plan_of(small_spec(), "a100").variants[0].split_k);
+}
+
+}  // namespace
+}  // namespace heddle
