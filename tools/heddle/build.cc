@@ -117,10 +117,9 @@ int report_failures(const Build& build) {
   }
   for (const BuiltOperation& operation : build.operations) {
     for (const KernelCheck& check : operation.checks) {
-      if (check.passed) continue;
+      if (check.fault.empty()) continue;
       code = kExitFailed;
-      print_problem(fmt::format("{} gives wrong results for M = {}: relative error {:.2e}",
-                                operation.name, check.m, check.error));
+      print_problem(fmt::format("{}, M = {}: {}", operation.name, check.m, check.fault));
     }
   }
   return code;

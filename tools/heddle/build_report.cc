@@ -19,7 +19,7 @@ int shared_bytes(const Binary& binary) {
 const char* cache_word(const BuildResult& result) { return result.hit ? "hit" : "miss"; }
 
 std::string check_text(const KernelCheck& check) {
-  return fmt::format("{} {:.1e}", check.passed ? "ok" : "WRONG", check.error);
+  return fmt::format("{} {:.1e}", check.fault.empty() ? "ok" : "WRONG", check.error);
 }
 
 ordered_json tile_json(const GemmVariant& variant) {
@@ -48,7 +48,7 @@ ordered_json kernel_json(const Build& build, const BuiltOperation& operation, st
                        {"tile", tile_json(variant)}};
   if (!operation.checks.empty()) {
     const KernelCheck& check = operation.checks[index];
-    json["check"] = {{"m", check.m}, {"error", check.error}, {"passed", check.passed}};
+    json["check"] = {{"m", check.m}, {"error", check.error}, {"passed", check.fault.empty()}};
   }
   return json;
 }

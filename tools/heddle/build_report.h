@@ -16,8 +16,8 @@ namespace heddle {
 // The outcome of one kernel on the GPU of this machine.
 struct KernelCheck {
   std::int64_t m = 0;
-  double error = 0;  // relative Frobenius error against FP64
-  bool passed = false;
+  double error = 0;   // relative Frobenius error against FP64
+  std::string fault;  // what is wrong; empty if nothing is
 };
 
 // One operation of the model that the target can serve.

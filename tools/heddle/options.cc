@@ -20,6 +20,19 @@ void add_target_option(CLI::App& command, std::string* target) {
       ->type_name("NAME");
 }
 
+void add_device_target_option(CLI::App& command, std::string* target) {
+  command
+      .add_option("--target", *target,
+                  "stop unless the GPU of this machine is of this target's architecture")
+      ->type_name("NAME");
+}
+
+void add_baseline_option(CLI::App& command, std::string* baseline) {
+  command.add_option("--baseline", *baseline, "also the 16-bit GEMM of this library")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"cublas"}));
+}
+
 void add_cache_option(CLI::App& command, std::string* cache_dir) {
   command
       .add_option("--cache", *cache_dir,

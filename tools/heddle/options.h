@@ -28,6 +28,10 @@ struct CompileOptions {
 
 void add_json_option(CLI::App& command, bool* json);
 void add_target_option(CLI::App& command, std::string* target);
+// --target for a command that runs on the GPU: the GPU must be of that architecture.
+void add_device_target_option(CLI::App& command, std::string* target);
+// --baseline cublas
+void add_baseline_option(CLI::App& command, std::string* baseline);
 void add_cache_option(CLI::App& command, std::string* cache_dir);
 void add_compile_options(CLI::App& command, CompileOptions* options);
 // --m with one value or a list "1,7,64".
