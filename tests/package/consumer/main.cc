@@ -1,0 +1,23 @@
+// The smallest program that uses Heddle as a package: no GPU and no NVRTC needed.
+#include <cstdio>
+#include <vector>
+
+#include "heddle/heddle.hpp"
+
+int main() {
+  try {
+    const heddle::Spec spec = heddle::Spec::parse(R"({
+      "heddle": 1, "op": "gemm",
+      "shape": {"n": 4096, "k": 4096},
+      "weight": {"bits": 4, "type": "uint", "group_size": 128},
+      "activation": {"dtype": "fp16"}})");
+    const heddle::Plan plan = heddle::resolve(spec, heddle::target_from_name("h200"));
+    const std::vector<heddle::Source> sources = heddle::render_all(plan);
+    std::printf("heddle %s: %zu kernels\n", HEDDLE_VERSION, sources.size());
+  } catch (const heddle::Error& error) {
+    // Across the library's border, as the type that the header names.
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

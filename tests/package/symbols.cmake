@@ -1,0 +1,22 @@
+# The dynamic symbols that the shared library defines.
+include(${CMAKE_CURRENT_LIST_DIR}/functions.cmake)
+
+run(${NM} --dynamic --defined-only --demangle --format=posix ${LIBRARY})
+string(REPLACE ";" "," run_output "${run_output}")
+string(REGEX REPLACE "\n+" ";" symbols "${run_output}")
+set(ours 0)
+foreach(symbol ${symbols})
+  if(symbol MATCHES "^((typeinfo|typeinfo name|vtable) for )?heddle::" OR symbol MATCHES "^heddle_")
+    math(EXPR ours "${ours} + 1")
+  # Marks that the toolchain itself sets.
+  elseif(NOT symbol MATCHES "^(__bss_start|_edata|_end|_init|_fini|__(asan|odr_asan|tsan|ubsan)[^ ]*) ")
+    list(APPEND strangers ${symbol})
+  endif()
+endforeach()
+if(strangers)
+  list(JOIN strangers "\n  " strangers)
+  message(FATAL_ERROR "exported, but not of Heddle:\n  ${strangers}")
+endif()
+if(ours LESS 10)
+  message(FATAL_ERROR "only ${ours} symbols of Heddle are exported")
+endif()

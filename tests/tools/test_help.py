@@ -1,0 +1,81 @@
+"""--help of every command, and the command line itself."""
+
+import re
+import unittest
+
+from command import CommandTest
+
+COMMANDS = ["build", "render", "plan", "inspect", "schema", "targets", "run", "bench", "cache"]
+COMPILING = ["build", "inspect", "run", "bench"]
+WITH_TARGET = ["build", "render", "plan", "inspect"]
+
+
+class HelpTest(CommandTest):
+
+    def help(self, *words):
+        return self.heddle(*words, "--help", check=0).out
+
+    def test_top_names_every_command(self):
+        listed = re.findall(r"^  (\w+) ", self.help().split("Subcommands:")[1], re.M)
+        self.assertEqual(listed, COMMANDS)
+
+    def test_every_command_has_an_example_of_itself(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                text = self.help(command)
+                self.assertIn(f"  heddle {command}", text.split("Example:")[1])
+                self.assertIn(f"heddle {command}", text.splitlines()[1])
+
+    def test_every_command_takes_json(self):
+        for words in [[c] for c in COMMANDS if c != "cache"] + [
+                ["cache", part] for part in ("list", "verify", "clear")]:
+            with self.subTest(words):
+                self.assertIn("--json", self.help(*words))
+
+    def test_options_of_those_that_compile(self):
+        for command in COMPILING:
+            with self.subTest(command):
+                text = self.help(command)
+                for option in ("--cache", "--jobs"):
+                    self.assertIn(option, text)
+        for command in WITH_TARGET:
+            self.assertIn("--target", self.help(command))
+
+    def test_version(self):
+        self.assertRegex(self.heddle("--version", check=0).out, r"^heddle \d+\.\d+\.\d+\n$")
+
+
+class CommandLineTest(CommandTest):
+
+    def test_no_command(self):
+        self.assertIn("--help", self.problem(code=2))
+
+    def test_unknown_command(self):
+        self.assertIn("wibble", self.problem("wibble", code=2))
+
+    def test_unknown_option_of_every_command(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                words = [command, "list"] if command == "cache" else [command]
+                if command not in ("schema", "targets", "cache"):
+                    words.append("-")
+                line = self.problem(*words, "--wibble", code=2)
+                self.assertIn("--wibble", line)
+                self.assertIn(f"heddle {command}", line)
+
+    def test_missing_argument(self):
+        for command in ("build", "render", "plan", "inspect", "run", "bench"):
+            with self.subTest(command):
+                self.problem(command, code=2)
+
+    def test_bad_values(self):
+        self.problem("build", "-", "--jobs", "0", code=2)
+        self.problem("build", "-", "--jobs", "many", code=2)
+        self.problem("render", "-", "--m", "-3", code=2)
+        self.problem("render", "-", "--m", "1", "--all", code=2)
+        self.problem("run", "-", "--m", "1,x", code=2)
+        self.problem("run", "-", "--m", "99999999999999999999", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()

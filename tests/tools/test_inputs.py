@@ -1,0 +1,146 @@
+"""Inputs that are wrong in every way: one clear line for each problem, exit code 2, no crash."""
+
+import json
+import os
+import random
+import unittest
+
+from command import CommandTest, ROOT, SPEC, inline
+
+H200 = ("--target", "h200")
+READERS = ("render", "plan", "inspect", "build")
+
+
+class BadInputTest(CommandTest):
+
+    def test_missing_file(self):
+        for command in READERS:
+            with self.subTest(command):
+                line = self.problem(command, "no/such/file.json", *H200, code=2)
+                self.assertIn("no/such/file.json", line)
+                self.assertIn("No such file", line)
+
+    def test_directory(self):
+        for command in READERS:
+            with self.subTest(command):
+                self.assertIn("directory", self.problem(command, self.folder, *H200, code=2))
+
+    @unittest.skipIf(os.geteuid() == 0, "root may read every file")
+    def test_unreadable_file(self):
+        path = self.file("secret.json", inline())
+        path.chmod(0)
+        self.assertIn("denied", self.problem("plan", path, *H200, code=2))
+
+    def test_endless_file(self):
+        self.assertIn("larger than", self.problem("plan", "/dev/zero", *H200, code=2))
+
+    def test_empty(self):
+        for command in READERS:
+            with self.subTest(command):
+                self.problem(command, self.file("empty.json", ""), *H200, code=2)
+                self.problem(command, "-", *H200, code=2)
+
+    def test_garbage(self):
+        noise = random.Random(1).randbytes(4096)
+        texts = [noise, b"\0" * 4096, b"\xff\xfe{}", b"{", b"[", b"[1,", b'{"heddle": 1', b"null",
+                 b"17", b'"spec"', b"[" * 100000, b'{"a":' * 100000, b"{}{}", b"[[]]", b"[]",
+                 b'{"heddle": NaN}', b'{"heddle": 1e999}', b"nan", b'{"heddle": 1, "heddle": 1}']
+        for command in READERS:
+            for text in texts:
+                with self.subTest(command=command, text=text[:20]):
+                    path = self.file("garbage.json", text)
+                    done = self.heddle(command, path, *H200, check=2)
+                    self.assertEqual(done.out, "")
+                    self.assertTrue(done.err)
+                    for line in done.err.splitlines():
+                        self.assertTrue(line.startswith("heddle: "), line)
+                        self.assertLess(len(line), 3000)
+
+    def test_ten_megabytes(self):
+        noise = random.Random(2).randbytes(10 << 20)
+        for text in (noise, b"[" * (10 << 20), b'{"x": "' + b"y" * (10 << 20) + b'"}',
+                     b" " * (10 << 20)):
+            for command in ("plan", "build"):
+                with self.subTest(command=command, text=text[:20]):
+                    done = self.heddle(command, "-", *H200, stdin=text, check=2)
+                    self.assertLess(len(done.err), 10000)
+
+    def test_every_problem_has_a_line_with_its_place(self):
+        spec = {**SPEC, "shape": {"n": -8, "k": "many"}, "wibble": 1}
+        path = self.file("bad.json", json.dumps(spec))
+        lines = self.heddle("plan", path, *H200, check=2).err.splitlines()
+        self.assertEqual(len(lines), 3)
+        for pointer in ("/shape/n", "/shape/k", "/wibble"):
+            self.assertEqual(sum(f"{path}: {pointer}" in line for line in lines), 1, lines)
+
+    def test_duplicate_key_inside_a_list(self):
+        text = "[" + inline() + ", " + inline()[:-1] + ', "op": "gemm"}]'
+        path = self.file("list.json", text)
+        self.assertIn("list.json[1]", self.problem("build", path, *H200, code=2))
+
+    def test_json_errors_leave_stdout_empty(self):
+        done = self.heddle("plan", inline(op="wibble"), *H200, "--json", check=2)
+        self.assertEqual(done.out, "")
+        self.assertIn("/op", done.err)
+
+    def test_unknown_target_lists_the_known(self):
+        line = self.problem("plan", inline(), "--target", "h2000", code=2)
+        self.assertIn("h200", line)
+        self.assertIn("sm_80", line)
+
+    def test_m_outside_of_the_spec(self):
+        line = self.problem("render", inline(), *H200, "--m", "17", code=2)
+        self.assertIn("16", line)
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        done = self.heddle("plan", '{"heddle": 1, "\\u001b[31mred": 2}', *H200, check=2)
+        self.assertNotIn("\x1b", done.err)
+
+
+class UnsupportedTest(CommandTest):
+
+    BF16 = {"activation": {"dtype": "bf16"}}
+
+    def test_refused_by_the_target(self):
+        for command in ("plan", "render", "inspect", "build"):
+            with self.subTest(command):
+                done = self.heddle(command, inline(**self.BF16), "--target", "sm_75", check=1)
+                self.assertTrue(done.err.startswith("heddle: "))
+                self.assertNotIn("\nheddle: internal", done.err)
+
+    def test_build_makes_the_others(self):
+        specs = [json.loads(inline(name="good")), json.loads(inline(name="bad", **self.BF16))]
+        path = self.file("list.json", json.dumps(specs))
+        done = self.heddle("build", path, "--target", "sm_75", "--json", check=1)
+        report = json.loads(done.out)
+        self.assertEqual({kernel["name"] for kernel in report["kernels"]}, {"good"})
+        self.assertEqual([entry["name"] for entry in report["unserved"]], ["bad"])
+        self.assertTrue(report["unserved"][0]["reasons"])
+        self.assertIn("no kernel for bad:", done.err)
+
+    def test_model_without_kernels(self):
+        config = ROOT / "examples/models/llama-3-8b-fp8/config.json"
+        self.assertIn("fp8", self.problem("build", config, *H200, code=1))
+
+
+class NoGpuTest(CommandTest):
+
+    def setUp(self):
+        super().setUp()
+        if self.has_gpu():
+            self.skipTest("this machine has a GPU")
+
+    def test_target_is_asked_for(self):
+        for command in READERS:
+            with self.subTest(command):
+                line = self.problem(command, inline(), code=1)
+                self.assertIn("--target h200", line)
+
+    def test_run_and_bench_say_so(self):
+        for command in ("run", "bench"):
+            with self.subTest(command):
+                self.assertIn("GPU", self.problem(command, inline(), "--m", "1,7", code=1))
+
+
+if __name__ == "__main__":
+    unittest.main()

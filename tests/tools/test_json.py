@@ -1,0 +1,159 @@
+"""The documents of --json: their members and that they agree with each other and with the text."""
+
+import json
+import unittest
+
+from command import CommandTest, ROOT, SPEC, inline
+
+H200 = ("--target", "h200")
+MODEL = ROOT / "examples/models/qwen2.5-0.5b-gptq/config.json"
+
+
+class JsonTest(CommandTest):
+
+    def test_build(self):
+        report = self.heddle_json("build", inline(), *H200)
+        self.assertGreater(report["total_ms"], 0)
+        self.assertEqual(report["target"], "h200")
+        self.assertTrue(report["kernels"])
+        for kernel in report["kernels"]:
+            self.assertEqual(kernel["name"], "small")
+            self.assertEqual(kernel["op"], "gemm")
+            self.assertRegex(kernel["key"], r"^[0-9a-f]{32}-[0-9a-f]{32}$")
+            self.assertEqual(kernel["cache"], "miss")
+            self.assertEqual(kernel["spill_bytes"], 0)
+            for name in ("registers", "shared_bytes", "cubin_bytes", "compile_ms"):
+                self.assertGreater(kernel[name], 0, name)
+        ranges = [kernel["m"] for kernel in report["kernels"]]
+        self.assertEqual((ranges[0][0], ranges[-1][1]), (1, 16))
+        for (_, end), (start, _) in zip(ranges, ranges[1:]):
+            self.assertEqual(start, end + 1)
+
+    def test_build_again_hits(self):
+        first = self.heddle_json("build", inline(), *H200)
+        second = self.heddle_json("build", inline(), *H200)
+        self.assertEqual({kernel["cache"] for kernel in second["kernels"]}, {"hit"})
+        for name in ("key", "registers", "cubin_bytes", "m"):
+            self.assertEqual([kernel[name] for kernel in first["kernels"]],
+                             [kernel[name] for kernel in second["kernels"]])
+
+    def test_cache_option_names_the_folder(self):
+        self.heddle_json("build", inline(), *H200, "--cache", self.folder / "other")
+        self.assertTrue((self.folder / "other").is_dir())
+        self.assertFalse((self.folder / "cache").exists())
+
+    def test_build_table(self):
+        report = self.heddle_json("build", inline(), *H200)
+        lines = self.heddle("build", inline(), *H200, check=0).out.splitlines()
+        self.assertEqual(lines[0].split()[0], "KERNEL")
+        self.assertEqual(len(lines), len(report["kernels"]) + 2)
+        for line, kernel in zip(lines[1:], report["kernels"]):
+            self.assertIn("256 x 512", line)
+            self.assertIn(f" {kernel['registers']} ", line)
+            self.assertTrue(line.endswith("hit"), line)
+        self.assertIn("0 compiled", lines[-1])
+
+    def test_print_specs_is_an_input_of_build(self):
+        text = self.heddle("build", MODEL, "--print-specs", check=0).out
+        specs = json.loads(text)
+        self.assertEqual([spec["name"] for spec in specs],
+                         ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"])
+        path = self.file("specs.json", text)
+        self.assertEqual(self.heddle("build", path, "--print-specs", check=0).out, text)
+        # One of them is a spec by itself.
+        self.heddle("plan", json.dumps(specs[0]), *H200, check=0)
+
+    def test_print_specs_of_every_model(self):
+        for config in sorted((ROOT / "examples/models").glob("*/config.json")):
+            with self.subTest(config.parent.name):
+                done = self.heddle("build", config, "--print-specs")
+                self.assertIn(done.returncode, (0, 1))
+                if done.returncode == 0:
+                    self.assertTrue(json.loads(done.out))
+                else:
+                    self.assertEqual(len(done.err.splitlines()), 1)
+
+    def test_render_is_the_same_text(self):
+        everything = self.heddle_json("render", inline(), *H200, "--all")["sources"]
+        plain = self.heddle("render", inline(), *H200, "--all", check=0).out
+        self.assertEqual("".join(source["text"] for source in everything), plain)
+        one = self.heddle_json("render", inline(), *H200, "--m", 16)["sources"]
+        self.assertEqual(one, everything[-1:])
+        self.assertEqual(one[0]["arch"], "sm_90a")
+        self.assertEqual(self.heddle("render", inline(), *H200, "--m", 16, check=0).out,
+                         one[0]["text"])
+
+    def test_render_forms_of_input(self):
+        path = self.file("spec.json", inline())
+        from_file = self.heddle("render", path, *H200, check=0).out
+        from_stdin = self.heddle("render", "-", *H200, stdin=inline().encode(), check=0).out
+        self.assertTrue(from_file)
+        self.assertEqual(from_file, from_stdin)
+        self.assertEqual(from_file, self.heddle("render", inline(), *H200, check=0).out)
+
+    def test_plan(self):
+        plan = self.heddle_json("plan", inline(), *H200, "--prove")
+        self.assertEqual(plan["proof"]["mismatches"], 0)
+        self.assertGreater(plan["proof"]["codes_checked"], 100)
+        self.assertNotIn("proof", self.heddle_json("plan", inline(), *H200))
+        text = self.heddle("plan", inline(), *H200, "--prove", check=0).out
+        self.assertIn("0 mismatches", text)
+        self.assertIn("0xea", text.lower())
+
+    def test_inspect(self):
+        report = self.heddle_json("inspect", inline(), *H200)
+        for kernel in report["kernels"]:
+            self.assertEqual(kernel["spill_bytes"], 0)
+            self.assertGreater(kernel["counts"]["mma"], 0)
+            self.assertGreater(kernel["counts"]["lop3"], 0)
+            self.assertIn("prmt", kernel["counts"])
+            self.assertNotIn("ptx", kernel)
+        one = self.heddle_json("inspect", inline(), *H200, "--ptx", "--m", 1)["kernels"]
+        self.assertEqual(len(one), 1)
+        self.assertIn(".entry " + one[0]["kernel"], one[0]["ptx"])
+        text = self.heddle("inspect", inline(), *H200, "--ptx", "--m", 1, check=0).out
+        self.assertIn(one[0]["ptx"], text)
+        self.assertRegex(text, r"// registers +\d+\n")
+
+    def test_schema(self):
+        schema = self.heddle("schema", check=0).out
+        self.assertIn("2020-12", json.loads(schema)["$schema"])
+        self.assertEqual(self.heddle("schema", "--json", check=0).out, schema)
+
+    def test_targets(self):
+        targets = self.heddle_json("targets")["targets"]
+        names = [target["name"] for target in targets]
+        for name in ("h200", "a100", "rtx4090", "b200", "sm_75", "sm_120"):
+            self.assertIn(name, names)
+        text = self.heddle("targets", check=0).out.splitlines()
+        self.assertEqual([line.split()[0] for line in text[1:]], names)
+        for name in names:
+            self.heddle("render", json.dumps({**SPEC}), "--target", name, check=0)
+
+
+class DeviceTest(CommandTest):
+
+    def setUp(self):
+        super().setUp()
+        self.need_gpu()
+
+    def test_build_checks_each_kernel(self):
+        report = self.heddle_json("build", inline())
+        for kernel in report["kernels"]:
+            self.assertTrue(kernel["check"]["passed"])
+
+    def test_run(self):
+        report = self.heddle_json("run", inline(), "--m", "1,7,16")
+        self.assertEqual([row["m"] for row in report["runs"]], [1, 7, 16])
+        for row in report["runs"]:
+            self.assertTrue(row["passed"])
+
+    def test_bench(self):
+        report = self.heddle_json("bench", inline(), "--m", "1,16")
+        self.assertEqual([row["m"] for row in report["benches"]], [1, 16])
+        for row in report["benches"]:
+            self.assertGreater(row["us"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,178 @@
+// heddle build: every kernel that a model needs, compiled or found in the cache, in a table.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/error.h"
+#include "heddle/model.h"
+#include "heddle/plan.h"
+#include "heddle/runtime.h"
+#include "heddle/source.h"
+#include "tools/heddle/build_report.h"
+#include "tools/heddle/commands.h"
+#include "tools/heddle/device_check.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/model_input.h"
+#include "tools/heddle/options.h"
+#include "tools/heddle/output.h"
+#include "tools/heddle/progress.h"
+
+namespace heddle {
+namespace {
+
+struct BuildOptions {
+  std::string config;
+  std::string target;
+  CompileOptions compile;
+  bool print_specs = false;
+  bool json = false;
+};
+
+// The names that the table shows: the spec's own, else "gemm", with a number among several.
+std::string operation_name(const Model& model, std::size_t index) {
+  const std::string& name = model.kernels[index].spec.name();
+  if (!name.empty()) return name;
+  return model.kernels.size() == 1 ? "gemm" : fmt::format("gemm[{}]", index);
+}
+
+// A list that `heddle build` takes as its input, one spec to a line.
+void print_specs(const Model& model) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < model.kernels.size(); ++i) {
+    const Spec& spec = model.kernels[i].spec;
+    auto json = nlohmann::ordered_json::parse(spec.canonical_json());
+    if (!spec.name().empty()) json["name"] = spec.name();
+    text += fmt::format("{}\n  {}", i == 0 ? "" : ",", json.dump());
+  }
+  print(text + "\n]\n");
+}
+
+// One line for each problem. The planner puts the spec's name in front, where the report has its
+// own place for it.
+std::vector<std::string> reasons_of(const Error& error, const std::string& name) {
+  std::vector<std::string> reasons;
+  for (Problem problem : error.problems()) {
+    if (problem.message.rfind(name + ": ", 0) == 0) problem.message.erase(0, name.size() + 2);
+    const Error alone(error.category(), error.code(), std::vector<Problem>{std::move(problem)});
+    reasons.emplace_back(alone.what());
+  }
+  return reasons;
+}
+
+void resolve_operations(const Model& model, Build* build) {
+  for (std::size_t i = 0; i < model.kernels.size(); ++i) {
+    std::string name = operation_name(model, i);
+    try {
+      Plan plan = resolve(model.kernels[i].spec, build->target);
+      build->operations.push_back({std::move(name), std::move(plan), {}, {}});
+    } catch (const Error& error) {
+      if (error.category() != ErrorCategory::kUnsupported) throw at_place(name, error);
+      build->unserved.push_back({name, reasons_of(error, name)});
+    }
+  }
+}
+
+// Operations of one shape share their sources, and so the kernels that are made of them.
+std::vector<Source> render_operations(Build* build) {
+  std::vector<Source> sources;
+  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  for (BuiltOperation& operation : build->operations) {
+    for (Source& source : render_all(operation.plan)) {
+      const auto [place, is_new] =
+          known.try_emplace({source.file_name, source.arch}, sources.size());
+      operation.results.push_back(place->second);
+      if (is_new) sources.push_back(std::move(source));
+    }
+  }
+  return sources;
+}
+
+void compile(const BuildOptions& options, Runtime* runtime, Build* build) {
+  const std::vector<Source> sources = render_operations(build);
+  Progress progress(!options.json);
+  progress.show(fmt::format("{} kernels to make or find", sources.size()), true);
+  build->results =
+      runtime->build(sources, [&](const BuildResult& result, std::size_t done, std::size_t total) {
+        progress.show(fmt::format("[{}/{}] {}: {} in {:.0f} ms", done, total, result.kernel_name,
+                                  result.hit ? "found" : "compiled", result.ms),
+                      result.hit);
+      });
+}
+
+// Prints what could not be served or came out wrong; returns the exit code.
+int report_failures(const Build& build) {
+  int code = kExitDone;
+  for (const UnservedOperation& operation : build.unserved) {
+    code = kExitFailed;
+    for (const std::string& reason : operation.reasons) {
+      print_problem(fmt::format("no kernel for {}: {}", operation.name, reason));
+    }
+  }
+  for (const BuiltOperation& operation : build.operations) {
+    for (const KernelCheck& check : operation.checks) {
+      if (check.fault.empty()) continue;
+      code = kExitFailed;
+      print_problem(fmt::format("{}, M = {}: {}", operation.name, check.m, check.fault));
+    }
+  }
+  return code;
+}
+
+int run(const BuildOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const Model model = read_model(options.config);
+  if (options.print_specs) {
+    print_specs(model);
+    return kExitDone;
+  }
+  Runtime runtime(runtime_options(options.compile));
+  Build build;
+  build.target = choose_target(options.target, runtime);
+  build.notes = model.notes;
+  resolve_operations(model, &build);
+  compile(options, &runtime, &build);
+  build.total_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (options.target.empty()) check_on_device(&runtime, !options.json, &build);
+
+  if (options.json) {
+    print_json(build_json(build));
+  } else {
+    print(build_text(build));
+  }
+  flush_output();
+  return report_failures(build);
+}
+
+}  // namespace
+
+void add_build_command(CLI::App& app, Action* action) {
+  auto options = std::make_shared<BuildOptions>();
+  CLI::App* command = app.add_subcommand("build", "Compile every kernel that a model needs");
+  command
+      ->add_option("CONFIG", options->config,
+                   "a model's config.json, a spec or a JSON list of specs: a file, or - for "
+                   "standard input")
+      ->required();
+  add_target_option(*command, &options->target);
+  add_compile_options(*command, &options->compile);
+  command->add_flag("--print-specs", options->print_specs,
+                    "only print the specs of the model's kernels, as a list that build takes");
+  add_json_option(*command, &options->json);
+  command->footer(
+      "TILE is tokens x rows x depth, then stages (s) and split-K (k). Kernels that the target\n"
+      "cannot serve are named with the reason; the others are built, and the exit code is 1.\n"
+      "Without --target each kernel is also run on the GPU and checked.\n"
+      "Example:\n"
+      "  heddle build examples/models/llama-3-8b-awq/config.json --target h200");
+  command->callback([=] { *action = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle

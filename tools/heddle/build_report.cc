@@ -1,0 +1,151 @@
+#include "tools/heddle/build_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/heddle/table.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+int shared_bytes(const Binary& binary) {
+  return binary.static_shared_bytes + binary.dynamic_shared_bytes;
+}
+
+const char* cache_word(const BuildResult& result) { return result.hit ? "hit" : "miss"; }
+
+std::string check_text(const KernelCheck& check) {
+  return fmt::format("{} {:.1e}", check.fault.empty() ? "ok" : "WRONG", check.error);
+}
+
+ordered_json tile_json(const GemmVariant& variant) {
+  return {{"m", variant.tile_m},      {"n", variant.tile_n},        {"k", variant.stage_k},
+          {"stages", variant.stages}, {"split_k", variant.split_k}, {"threads", variant.threads()}};
+}
+
+ordered_json kernel_json(const Build& build, const BuiltOperation& operation, std::size_t index) {
+  const GemmVariant& variant = operation.plan.variants[index];
+  const GemmSpec& gemm = operation.plan.spec.gemm();
+  const BuildResult& result = build.results[operation.results[index]];
+  const Binary& binary = *result.binary;
+  ordered_json json = {{"name", operation.name},
+                       {"op", to_string(operation.plan.spec.op())},
+                       {"key", result.key},
+                       {"m", {variant.m_min, variant.m_max}},
+                       {"registers", binary.registers},
+                       {"spill_bytes", binary.spill_bytes},
+                       {"shared_bytes", shared_bytes(binary)},
+                       {"cubin_bytes", binary.cubin.size()},
+                       {"compile_ms", binary.compile_ms},
+                       {"cache", cache_word(result)},
+                       {"kernel", binary.kernel_name},
+                       {"n", gemm.shape.n},
+                       {"k", gemm.shape.k},
+                       {"tile", tile_json(variant)}};
+  if (!operation.checks.empty()) {
+    const KernelCheck& check = operation.checks[index];
+    json["check"] = {{"m", check.m}, {"error", check.error}, {"passed", check.fault.empty()}};
+  }
+  return json;
+}
+
+Table empty_table(bool checked) {
+  std::vector<Column> columns = {{"KERNEL"},
+                                 {"N x K"},
+                                 {"M"},
+                                 {"TILE"},
+                                 {"REGS", Align::kRight},
+                                 {"SPILL", Align::kRight},
+                                 {"SHARED", Align::kRight},
+                                 {"CUBIN", Align::kRight},
+                                 {"COMPILE", Align::kRight},
+                                 {"CACHE"}};
+  if (checked) columns.push_back({"CHECK"});
+  return Table(std::move(columns));
+}
+
+void add_row(const Build& build, const BuiltOperation& operation, std::size_t index, bool checked,
+             Table* table) {
+  const GemmVariant& variant = operation.plan.variants[index];
+  const GemmShape& shape = operation.plan.spec.gemm().shape;
+  const BuildResult& result = build.results[operation.results[index]];
+  const Binary& binary = *result.binary;
+  std::vector<std::string> cells = {operation.name,
+                                    fmt::format("{} x {}", shape.n, shape.k),
+                                    m_text(variant),
+                                    tile_text(variant),
+                                    fmt::format("{}", binary.registers),
+                                    fmt::format("{}", binary.spill_bytes),
+                                    fmt::format("{}", shared_bytes(binary)),
+                                    fmt::format("{}", binary.cubin.size()),
+                                    fmt::format("{:.0f} ms", binary.compile_ms),
+                                    cache_word(result)};
+  if (checked) {
+    cells.push_back(operation.checks.empty() ? "-" : check_text(operation.checks[index]));
+  }
+  table->add_row(std::move(cells));
+}
+
+std::string sums_text(const Build& build) {
+  std::size_t kernels = 0;
+  for (const BuiltOperation& operation : build.operations) kernels += operation.results.size();
+  const auto misses = std::count_if(build.results.begin(), build.results.end(),
+                                    [](const BuildResult& result) { return !result.hit; });
+  const auto hits = static_cast<std::ptrdiff_t>(build.results.size()) - misses;
+  return fmt::format("{} kernels for {} ({}): {} compiled, {} from the cache, {:.2f} s\n", kernels,
+                     build.target.name, compiler_arch(build.target), misses, hits,
+                     build.total_ms / 1000);
+}
+
+}  // namespace
+
+std::string tile_text(const GemmVariant& variant) {
+  return fmt::format("{}x{}x{} s{} k{}", variant.tile_m, variant.tile_n, variant.stage_k,
+                     variant.stages, variant.split_k);
+}
+
+std::string m_text(const GemmVariant& variant) {
+  return fmt::format("{}..{}", variant.m_min, variant.m_max);
+}
+
+std::string build_text(const Build& build) {
+  const bool checked = std::any_of(build.operations.begin(), build.operations.end(),
+                                   [](const auto& operation) { return !operation.checks.empty(); });
+  std::string text;
+  if (!build.operations.empty()) {
+    Table table = empty_table(checked);
+    for (const BuiltOperation& operation : build.operations) {
+      for (std::size_t i = 0; i < operation.results.size(); ++i) {
+        add_row(build, operation, i, checked, &table);
+      }
+    }
+    text += table.text();
+  }
+  for (const std::string& note : build.notes) text += fmt::format("note: {}\n", note);
+  return text + sums_text(build);
+}
+
+ordered_json build_json(const Build& build) {
+  auto kernels = ordered_json::array();
+  for (const BuiltOperation& operation : build.operations) {
+    for (std::size_t i = 0; i < operation.results.size(); ++i) {
+      kernels.push_back(kernel_json(build, operation, i));
+    }
+  }
+  auto unserved = ordered_json::array();
+  for (const UnservedOperation& operation : build.unserved) {
+    unserved.push_back({{"name", operation.name}, {"reasons", operation.reasons}});
+  }
+  return {{"kernels", std::move(kernels)},
+          {"unserved", std::move(unserved)},
+          {"notes", build.notes},
+          {"target", build.target.name},
+          {"arch", compiler_arch(build.target)},
+          {"total_ms", build.total_ms}};
+}
+
+}  // namespace heddle

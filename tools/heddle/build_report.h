@@ -1,0 +1,58 @@
+// What `heddle build` did, and how it is told.
+#ifndef HEDDLE_TOOLS_HEDDLE_BUILD_REPORT_H_
+#define HEDDLE_TOOLS_HEDDLE_BUILD_REPORT_H_
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/plan.h"
+#include "heddle/runtime.h"
+
+namespace heddle {
+
+// The outcome of one kernel on the GPU of this machine.
+struct KernelCheck {
+  std::int64_t m = 0;
+  double error = 0;   // relative Frobenius error against FP64
+  std::string fault;  // what is wrong; empty if nothing is
+};
+
+// One operation of the model that the target can serve.
+struct BuiltOperation {
+  std::string name;
+  Plan plan;
+  std::vector<std::size_t> results;  // for each variant of the plan, index into Build::results
+  std::vector<KernelCheck> checks;   // for each variant; empty if nothing was run
+};
+
+struct UnservedOperation {
+  std::string name;
+  std::vector<std::string> reasons;
+};
+
+struct Build {
+  Target target;
+  std::vector<BuiltOperation> operations;
+  std::vector<UnservedOperation> unserved;
+  std::vector<BuildResult> results;  // one for each different source
+  std::vector<std::string> notes;
+  double total_ms = 0;
+};
+
+// One line for each kernel of each operation, then the notes and a line with the sums.
+std::string build_text(const Build& build);
+
+// The document of `heddle build --json`; docs in README.md of this folder.
+nlohmann::ordered_json build_json(const Build& build);
+
+// "64x128x64 s4 k2": tokens, rows, depth of a tile; stages, split-K.
+std::string tile_text(const GemmVariant& variant);
+// "1..16"
+std::string m_text(const GemmVariant& variant);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_BUILD_REPORT_H_

@@ -1,0 +1,30 @@
+// The subcommands of `heddle`. Each lives in the file of its name and registers itself here.
+#ifndef HEDDLE_TOOLS_HEDDLE_COMMANDS_H_
+#define HEDDLE_TOOLS_HEDDLE_COMMANDS_H_
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace heddle {
+
+// The work of a subcommand, with its options bound. Returns the exit code; throws Error.
+using Action = std::function<int()>;
+
+// Each adds one subcommand with its options to `app`. Once the command line has been parsed,
+// *action is the work of the subcommand that was named.
+void add_build_command(CLI::App& app, Action* action);
+void add_render_command(CLI::App& app, Action* action);
+void add_plan_command(CLI::App& app, Action* action);
+void add_inspect_command(CLI::App& app, Action* action);
+void add_schema_command(CLI::App& app, Action* action);
+void add_targets_command(CLI::App& app, Action* action);
+void add_run_command(CLI::App& app, Action* action);
+void add_bench_command(CLI::App& app, Action* action);
+void add_cache_command(CLI::App& app, Action* action);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_COMMANDS_H_

@@ -1,0 +1,52 @@
+#include "tools/heddle/device_check.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/error.h"
+#include "heddle/target.h"
+#include "tools/heddle/progress.h"
+
+namespace heddle {
+
+void require_device(Runtime* runtime, const std::string& target_name) {
+  std::string wanted;
+  if (!target_name.empty()) wanted = compiler_arch(target_from_name(target_name));
+  std::string why_not;
+  if (!runtime->has_device(&why_not)) {
+    throw Error(ErrorCategory::kDriver, "tool.no_device", "this needs a GPU: " + why_not);
+  }
+  const Target device = runtime->device_target();
+  if (wanted.empty() || compiler_arch(device) == wanted) return;
+  throw Error(ErrorCategory::kDriver, "tool.other_device",
+              fmt::format("--target {} is {}, but the GPU here, {}, is {}", target_name, wanted,
+                          device.name, compiler_arch(device)));
+}
+
+std::string fault_of(const GemmCheck& check) {
+  if (check.passed()) return {};
+  if (!check.guards_intact) return "writes outside of its output";
+  if (!(check.error < check.limit)) {
+    return fmt::format("wrong results, relative error {:.2e}, limit {:.1e}", check.error,
+                       check.limit);
+  }
+  return "not the same bits from run to run";
+}
+
+void check_on_device(Runtime* runtime, bool show_progress, Build* build) {
+  Progress progress(show_progress);
+  for (std::size_t i = 0; i < build->operations.size(); ++i) {
+    BuiltOperation& operation = build->operations[i];
+    progress.show(fmt::format("[{}/{}] running the kernels of {}", i + 1, build->operations.size(),
+                              operation.name));
+    std::vector<std::int64_t> m_list;
+    for (const GemmVariant& variant : operation.plan.variants) m_list.push_back(variant.m_min);
+    for (const GemmCheck& check : run_gemm(runtime->load(operation.plan), m_list)) {
+      operation.checks.push_back({check.m, check.error, fault_of(check)});
+    }
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,86 @@
+#include "tools/heddle/errors.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <iterator>
+#include <vector>
+
+namespace heddle {
+namespace {
+
+constexpr std::size_t kMaxLine = 2000;
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, kMaxLine)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  if (text.size() > kMaxLine) out += "...";
+  return out;
+}
+
+std::vector<std::string_view> split_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return lines;
+}
+
+}  // namespace
+
+int exit_code(ErrorCategory category) noexcept {
+  switch (category) {
+    case ErrorCategory::kSpec:
+    case ErrorCategory::kUsage:
+    case ErrorCategory::kFile:
+      return kExitUsage;
+    case ErrorCategory::kUnsupported:
+    case ErrorCategory::kCompile:
+    case ErrorCategory::kDriver:
+    case ErrorCategory::kInternal:
+      break;
+  }
+  return kExitFailed;
+}
+
+void print_problem(std::string_view message) {
+  const std::string line = "heddle: " + printable(message) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int report(const Error& error) {
+  for (const std::string_view line : split_lines(error.what())) print_problem(line);
+  std::fwrite(error.log().data(), 1, error.log().size(), stderr);
+  if (!error.log().empty() && error.log().back() != '\n') std::fputc('\n', stderr);
+  return exit_code(error.category());
+}
+
+Error at_place(std::string_view place, const Error& error) {
+  std::vector<Problem> problems = error.problems();
+  for (Problem& problem : problems) {
+    problem.pointer = problem.pointer.empty() ? std::string(place)
+                                              : fmt::format("{}: {}", place, problem.pointer);
+  }
+  return {error.category(), error.code(), std::move(problems), error.log()};
+}
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const std::string_view line : split_lines(text)) {
+    if (line.empty()) continue;
+    if (!out.empty()) out += "; ";
+    out += line;
+  }
+  return out;
+}
+
+}  // namespace heddle

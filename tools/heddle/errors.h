@@ -1,0 +1,35 @@
+// How failures reach the person: one line on stderr for each problem, and an exit code.
+#ifndef HEDDLE_TOOLS_HEDDLE_ERRORS_H_
+#define HEDDLE_TOOLS_HEDDLE_ERRORS_H_
+
+#include <string>
+#include <string_view>
+
+#include "heddle/error.h"
+
+namespace heddle {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;  // the work failed
+inline constexpr int kExitUsage = 2;   // the command line or an input is wrong
+
+// The category's exit code.
+int exit_code(ErrorCategory category) noexcept;
+
+// "heddle: <message>\n" on stderr. Control characters are shown escaped and a very long message is
+// cut, so that no input can disturb the terminal.
+void print_problem(std::string_view message);
+
+// Prints every problem of the error and, for a compile error, the compiler's log. Returns the exit
+// code.
+int report(const Error& error);
+
+// The same error with `place` ("spec.json", "list.json[3]") in front of each problem.
+Error at_place(std::string_view place, const Error& error);
+
+// The text with its line breaks replaced by "; ".
+std::string one_line(std::string_view text);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_ERRORS_H_

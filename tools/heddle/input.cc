@@ -1,0 +1,68 @@
+#include "tools/heddle/input.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+
+#include "heddle/error.h"
+#include "tools/heddle/errors.h"
+
+namespace heddle {
+namespace {
+
+// More than any model config; less than what would hurt the machine. An endless file stops here.
+constexpr std::size_t kMaxInput = std::size_t{64} << 20;
+
+Error unreadable(const std::string& place, const std::string& reason) {
+  return {ErrorCategory::kFile, "tool.unreadable",
+          fmt::format("cannot read {}: {}", place, reason)};
+}
+
+std::string error_text(int number) { return std::generic_category().message(number); }
+
+std::string read_all(std::FILE* file, const std::string& place) {
+  std::string text;
+  std::array<char, 65536> buffer{};
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file)) {
+    text.append(buffer.data(), count);
+    if (text.size() > kMaxInput) {
+      throw unreadable(place, fmt::format("it is larger than {} MiB", kMaxInput >> 20));
+    }
+  }
+  // A directory can be opened, but not read.
+  if (std::ferror(file) != 0) throw unreadable(place, error_text(errno));
+  return text;
+}
+
+std::string read_file(const std::string& path) {
+  struct Closer {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "rbe"));
+  if (file == nullptr) throw unreadable(path, error_text(errno));
+  return read_all(file.get(), path);
+}
+
+}  // namespace
+
+Input read_input(const std::string& argument) {
+  if (argument == "-") return {"standard input", read_all(stdin, "standard input")};
+  const std::size_t first = argument.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && argument[first] == '{') return {"inline spec", argument};
+  return {argument, read_file(argument)};
+}
+
+Spec read_spec(const std::string& argument) {
+  const Input input = read_input(argument);
+  try {
+    return Spec::parse(input.text);
+  } catch (const Error& error) {
+    throw at_place(input.place, error);
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,144 @@
+// heddle inspect: what the compiler made of a spec: PTX, and counts of what matters in it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "heddle/plan.h"
+#include "heddle/runtime.h"
+#include "heddle/source.h"
+#include "runtime/ptx_summary.h"
+#include "tools/heddle/build_report.h"
+#include "tools/heddle/commands.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/input.h"
+#include "tools/heddle/options.h"
+#include "tools/heddle/output.h"
+
+namespace heddle {
+namespace {
+
+struct InspectOptions {
+  std::string spec;
+  std::string target;
+  CompileOptions compile;
+  std::int64_t m = 0;
+  bool ptx = false;
+  bool json = false;
+};
+
+struct Inspected {
+  const GemmVariant& variant;
+  const BuildResult& result;
+  PtxSummary summary;
+};
+
+nlohmann::ordered_json to_json(const Inspected& kernel, bool with_ptx) {
+  const Binary& binary = *kernel.result.binary;
+  nlohmann::ordered_json json = {{"kernel", binary.kernel_name},
+                                 {"key", kernel.result.key},
+                                 {"arch", binary.arch},
+                                 {"compiler", binary.compiler},
+                                 {"m", {kernel.variant.m_min, kernel.variant.m_max}},
+                                 {"threads", binary.threads},
+                                 {"registers", binary.registers},
+                                 {"spill_bytes", binary.spill_bytes},
+                                 {"local_bytes", binary.local_bytes},
+                                 {"static_shared_bytes", binary.static_shared_bytes},
+                                 {"dynamic_shared_bytes", binary.dynamic_shared_bytes},
+                                 {"cubin_bytes", binary.cubin.size()},
+                                 {"compile_ms", binary.compile_ms},
+                                 {"instructions", kernel.summary.instructions},
+                                 {"counts", kernel.summary.counts},
+                                 {"memory", kernel.summary.memory}};
+  if (with_ptx) json["ptx"] = binary.ptx;
+  return json;
+}
+
+void add_counts(const char* title, const std::map<std::string, int>& counts,
+                std::vector<std::string>* lines) {
+  lines->push_back(title);
+  for (const auto& [name, count] : counts)
+    lines->push_back(fmt::format("  {:<16}{:>6}", name, count));
+}
+
+std::vector<std::string> to_lines(const Inspected& kernel) {
+  const Binary& binary = *kernel.result.binary;
+  std::vector<std::string> lines = {
+      binary.kernel_name,
+      fmt::format("{}, M {}, tile {}", binary.arch, m_text(kernel.variant),
+                  tile_text(kernel.variant)),
+      fmt::format("threads per block {:>6}", binary.threads),
+      fmt::format("registers         {:>6}", binary.registers),
+      fmt::format("spilled bytes     {:>6}", binary.spill_bytes),
+      fmt::format("stack bytes       {:>6}", binary.local_bytes),
+      fmt::format("shared memory     {:>6} static, {} dynamic", binary.static_shared_bytes,
+                  binary.dynamic_shared_bytes),
+      fmt::format("cubin bytes       {:>6}", binary.cubin.size()),
+      fmt::format("PTX instructions  {:>6}", kernel.summary.instructions)};
+  add_counts("instructions by kind", kernel.summary.counts, &lines);
+  add_counts("memory by width in bits", kernel.summary.memory, &lines);
+  return lines;
+}
+
+// With the PTX, the summary stands in comments, so that all of the output is still PTX.
+void print_text(const Inspected& kernel, bool with_ptx) {
+  for (const std::string& line : to_lines(kernel)) {
+    print(fmt::format("{}{}\n", with_ptx ? "// " : "", line));
+  }
+  print(with_ptx ? "\n" + kernel.result.binary->ptx + "\n" : "\n");
+}
+
+std::vector<std::size_t> wanted_variants(const Plan& plan, std::int64_t m) {
+  if (m != 0) return {variant_of(plan, m)};
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < plan.variants.size(); ++i) all.push_back(i);
+  return all;
+}
+
+int run(const InspectOptions& options) {
+  Runtime runtime(runtime_options(options.compile));
+  const Spec spec = read_spec(options.spec);
+  const Plan plan = resolve(spec, choose_target(options.target, runtime));
+  const std::vector<std::size_t> variants = wanted_variants(plan, options.m);
+  std::vector<Source> sources;
+  for (const std::size_t variant : variants) sources.push_back(render(plan, variant));
+  const std::vector<BuildResult> results = runtime.build(sources);
+
+  auto kernels = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Inspected kernel{plan.variants[variants[i]], results[i],
+                           summarize_ptx(results[i].binary->ptx)};
+    if (options.json) {
+      kernels.push_back(to_json(kernel, options.ptx));
+    } else {
+      print_text(kernel, options.ptx);
+    }
+  }
+  if (options.json) print_json({{"kernels", kernels}});
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, Action* action) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command =
+      app.add_subcommand("inspect", "Show what the compiler made: registers, PTX, instructions");
+  command->add_option("SPEC", options->spec, kSpecHelp)->required();
+  add_target_option(*command, &options->target);
+  add_compile_options(*command, &options->compile);
+  add_m_option(*command, &options->m, "only the kernel that serves this M; default all");
+  command->add_flag("--ptx", options->ptx, "print the PTX too, with the summary in comments");
+  add_json_option(*command, &options->json);
+  command->footer(
+      "Example:\n"
+      "  heddle inspect examples/specs/symmetric-g128.json --target h200 --m 1 --ptx");
+  command->callback([=] { *action = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle

@@ -1,0 +1,98 @@
+// heddle: the command line of the library. Only dispatches; see commands.h.
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "heddle/error.h"
+#include "heddle/version.h"
+#include "tools/heddle/commands.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/output.h"
+
+namespace heddle {
+namespace {
+
+void add_commands(CLI::App& app, Action* action) {
+  app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
+  app.require_subcommand(1);
+  add_build_command(app, action);
+  add_render_command(app, action);
+  add_plan_command(app, action);
+  add_inspect_command(app, action);
+  add_schema_command(app, action);
+  add_targets_command(app, action);
+  add_run_command(app, action);
+  add_bench_command(app, action);
+  add_cache_command(app, action);
+  app.footer(
+      "Exit codes: 0 done, 1 the work failed, 2 the command line or an input is wrong.\n"
+      "heddle COMMAND --help explains a command and gives an example.");
+}
+
+// "heddle cache list": the command line's words up to the innermost subcommand.
+std::string named_command(const CLI::App& app) {
+  const std::vector<CLI::App*> named = app.get_subcommands();
+  return app.get_name() + (named.empty() ? "" : " " + named_command(*named.front()));
+}
+
+std::string help_of(const CLI::App& app, const std::string& prefix = "") {
+  const std::vector<CLI::App*> named = app.get_subcommands();
+  if (named.empty()) return app.help(prefix);
+  return help_of(*named.front(), prefix + (prefix.empty() ? "" : " ") + app.get_name());
+}
+
+// CLI11 tells of a missing subcommand where there is one that it does not know.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining();
+  if (app.get_subcommands().empty() && !unknown.empty()) {
+    return "there is no command or option " + unknown.front();
+  }
+  return one_line(error.what());
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app("Makes CUDA kernels for one quantised model on one GPU.", "heddle");
+  Action action;
+  add_commands(app, &action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    print(help_of(app));
+    return kExitDone;
+  } catch (const CLI::CallForVersion& version) {
+    print(std::string(version.what()) + "\n");
+    return kExitDone;
+  } catch (const CLI::ParseError& error) {
+    print_problem(complaint(app, error) + "; see " + named_command(app) + " --help");
+    return kExitUsage;
+  }
+  return action();
+}
+
+int guarded_main(int argc, char** argv) {
+  try {
+    hold_standard_streams();
+    const int code = parse_and_run(argc, argv);
+    flush_output();
+    return code;
+  } catch (const Error& error) {
+    return report(error);
+  } catch (const OutputError& error) {
+    // A reader that has seen enough, as `head` has, is no failure to tell of.
+    if (!error.reader_is_gone()) print_problem(error.what());
+    return kExitFailed;
+  } catch (const std::bad_alloc&) {
+    print_problem("out of memory");
+    return kExitFailed;
+  } catch (const std::exception& error) {
+    print_problem(std::string("internal error: ") + error.what());
+    return kExitFailed;
+  }
+}
+
+}  // namespace
+}  // namespace heddle
+
+int main(int argc, char** argv) { return heddle::guarded_main(argc, argv); }

@@ -1,0 +1,118 @@
+#include "tools/heddle/model_input.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "heddle/error.h"
+#include "heddle/spec.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/input.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+// Whether the text is a JSON object with a member that only a spec has. A text that is no JSON at
+// all is left to the config reader, which says what is wrong with it.
+bool is_spec(std::string_view text) {
+  const json document = json::parse(text, nullptr, false);
+  return document.is_object() && (document.contains("heddle") || document.contains("op"));
+}
+
+Spec parse_at(const std::string& place, std::string_view text) {
+  try {
+    return Spec::parse(text);
+  } catch (const Error& error) {
+    throw at_place(place, error);
+  }
+}
+
+void check_is_json(const Input& input) {
+  try {
+    // The callback drops every value: only whether the text is well formed is of interest.
+    const auto drop = [](int, json::parse_event_t, const json&) { return false; };
+    [[maybe_unused]] const json nothing = json::parse(input.text, drop);
+  } catch (const json::parse_error& error) {
+    throw Error(ErrorCategory::kSpec, "tool.not_json",
+                fmt::format("{}: not valid JSON at byte {}", input.place, error.byte));
+  }
+}
+
+// Every element's problems at once.
+Model model_of_list(const Input& input) {
+  check_is_json(input);
+  const std::vector<std::string_view> elements = array_elements(input.text);
+  Model model;
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    try {
+      Spec spec = parse_at(fmt::format("{}[{}]", input.place, i), elements[i]);
+      model.kernels.push_back({std::move(spec), 0, {}});
+    } catch (const Error& error) {
+      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    }
+  }
+  if (elements.empty()) {
+    problems.push_back({input.place, "the list holds no spec", "", "", ""});
+  }
+  if (!problems.empty()) {
+    throw Error(ErrorCategory::kSpec, "tool.bad_list", std::move(problems));
+  }
+  return model;
+}
+
+Model model_of_config(const Input& input) {
+  try {
+    return model_from_config(input.text);
+  } catch (const Error& error) {
+    throw at_place(input.place, error);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string_view> array_elements(std::string_view json) {
+  std::vector<std::string_view> elements;
+  int depth = 0;
+  bool in_string = false;
+  std::size_t begin = 0;
+  const auto end_element = [&](std::size_t end) {
+    const std::string_view element = json.substr(begin, end - begin);
+    const std::size_t first = element.find_first_not_of(kSpace);
+    if (first != std::string_view::npos) elements.push_back(element.substr(first));
+    begin = end + 1;
+  };
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth == 1) begin = i + 1;
+    } else if (c == ']' || c == '}') {
+      if (--depth == 0) end_element(i);
+    } else if (c == ',' && depth == 1) {
+      end_element(i);
+    }
+  }
+  return elements;
+}
+
+Model read_model(const std::string& argument) {
+  const Input input = read_input(argument);
+  const std::size_t first = input.text.find_first_not_of(kSpace);
+  if (first != std::string::npos && input.text[first] == '[') return model_of_list(input);
+  if (!is_spec(input.text)) return model_of_config(input);
+  Model model;
+  model.kernels.push_back({parse_at(input.place, input.text), 0, {}});
+  return model;
+}
+
+}  // namespace heddle

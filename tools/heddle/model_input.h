@@ -1,0 +1,23 @@
+// What `heddle build` is given: a model's config.json, one spec, or a list of specs.
+#ifndef HEDDLE_TOOLS_HEDDLE_MODEL_INPUT_H_
+#define HEDDLE_TOOLS_HEDDLE_MODEL_INPUT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/model.h"
+
+namespace heddle {
+
+// For a list or a single spec, layers is 0 and model_type is empty. Throws what Spec::parse and
+// model_from_config throw, with the place of each problem.
+Model read_model(const std::string& argument);
+
+// The elements of a JSON array as they stand in the text. Precondition: `json` is a valid array.
+// The text is kept because parsing and printing it again would hide a duplicate key.
+std::vector<std::string_view> array_elements(std::string_view json);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_MODEL_INPUT_H_

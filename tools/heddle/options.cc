@@ -1,0 +1,98 @@
+#include "tools/heddle/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "heddle/error.h"
+
+namespace heddle {
+
+void add_json_option(CLI::App& command, bool* json) {
+  command.add_flag("--json", *json, "print one JSON document instead of text");
+}
+
+void add_target_option(CLI::App& command, std::string* target) {
+  command
+      .add_option("--target", *target,
+                  "GPU or architecture to make kernels for, such as h200 or sm_80; without it, the "
+                  "GPU of this machine (heddle targets lists the names)")
+      ->type_name("NAME");
+}
+
+void add_device_target_option(CLI::App& command, std::string* target) {
+  command
+      .add_option("--target", *target,
+                  "stop unless the GPU of this machine is of this target's architecture")
+      ->type_name("NAME");
+}
+
+void add_baseline_option(CLI::App& command, std::string* baseline) {
+  command.add_option("--baseline", *baseline, "also the 16-bit GEMM of this library")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"cublas"}));
+}
+
+void add_cache_option(CLI::App& command, std::string* cache_dir) {
+  command
+      .add_option("--cache", *cache_dir,
+                  "folder of compiled kernels; default $HEDDLE_CACHE, $XDG_CACHE_HOME/heddle or "
+                  "~/.cache/heddle")
+      ->type_name("DIR");
+}
+
+void add_compile_options(CLI::App& command, CompileOptions* options) {
+  add_cache_option(command, &options->cache_dir);
+  command
+      .add_option("--jobs", options->jobs,
+                  "compilations at a time; default one per core, 8 at most")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+}
+
+CLI::Option* add_m_option(CLI::App& command, std::int64_t* m, const std::string& help) {
+  return command.add_option("--m", *m, help)->type_name("M")->check(CLI::PositiveNumber);
+}
+
+CLI::Option* add_m_list_option(CLI::App& command, std::vector<std::int64_t>* m,
+                               const std::string& help) {
+  return command.add_option("--m", *m, help)
+      ->type_name("M,M...")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+}
+
+RuntimeOptions runtime_options(const CompileOptions& options) {
+  RuntimeOptions runtime;
+  runtime.cache_dir = options.cache_dir;
+  runtime.jobs = options.jobs;
+  return runtime;
+}
+
+Target choose_target(const std::string& name, Runtime& runtime) {
+  if (!name.empty()) return target_from_name(name);
+  std::string why_not;
+  if (!runtime.has_device(&why_not)) {
+    throw Error(ErrorCategory::kDriver, "tool.no_device",
+                fmt::format("no GPU to make kernels for ({}); name one with --target, for example "
+                            "--target h200 or --target sm_80 (heddle targets lists them)",
+                            why_not));
+  }
+  return runtime.device_target();
+}
+
+void check_m(const GemmShape& shape, std::int64_t m) {
+  if (m >= shape.m_min && m <= shape.m_max) return;
+  throw Error(ErrorCategory::kUsage, "tool.m_out_of_range",
+              fmt::format("--m {} is outside of the spec's shape.m, {} to {}", m, shape.m_min,
+                          shape.m_max));
+}
+
+std::size_t variant_of(const Plan& plan, std::int64_t m) {
+  const GemmShape& shape = plan.spec.gemm().shape;
+  if (m == 0) return plan.variant_for(shape.m_min);
+  check_m(shape, m);
+  return plan.variant_for(m);
+}
+
+}  // namespace heddle

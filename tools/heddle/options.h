@@ -1,0 +1,55 @@
+// Options that several subcommands share, and what they mean.
+#ifndef HEDDLE_TOOLS_HEDDLE_OPTIONS_H_
+#define HEDDLE_TOOLS_HEDDLE_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/plan.h"
+#include "heddle/runtime.h"
+#include "heddle/target.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace heddle {
+
+// Help text for a SPEC argument.
+inline constexpr const char* kSpecHelp =
+    "a JSON spec: a file, - for standard input, or the JSON itself";
+
+struct CompileOptions {
+  std::string cache_dir;
+  int jobs = 0;
+};
+
+void add_json_option(CLI::App& command, bool* json);
+void add_target_option(CLI::App& command, std::string* target);
+// --target for a command that runs on the GPU: the GPU must be of that architecture.
+void add_device_target_option(CLI::App& command, std::string* target);
+// --baseline cublas
+void add_baseline_option(CLI::App& command, std::string* baseline);
+void add_cache_option(CLI::App& command, std::string* cache_dir);
+void add_compile_options(CLI::App& command, CompileOptions* options);
+// --m with one value or a list "1,7,64".
+CLI::Option* add_m_option(CLI::App& command, std::int64_t* m, const std::string& help);
+CLI::Option* add_m_list_option(CLI::App& command, std::vector<std::int64_t>* m,
+                               const std::string& help);
+
+RuntimeOptions runtime_options(const CompileOptions& options);
+
+// The target of that name or, for an empty name, the device at hand. Throws Error(kUsage) for an
+// unknown name, Error(kDriver) with advice where there is no device.
+Target choose_target(const std::string& name, Runtime& runtime);
+
+// The plan's variant that serves M; with `m` 0 the first. Throws Error(kUsage) for an M outside of
+// the spec's range.
+std::size_t variant_of(const Plan& plan, std::int64_t m);
+void check_m(const GemmShape& shape, std::int64_t m);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_OPTIONS_H_

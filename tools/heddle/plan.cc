@@ -1,0 +1,80 @@
+// heddle plan: every decision that turns a spec into kernels, and the proof of its decode plan.
+#include "heddle/plan.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "heddle/decode_plan.h"
+#include "heddle/runtime.h"
+#include "tools/heddle/commands.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/input.h"
+#include "tools/heddle/options.h"
+#include "tools/heddle/output.h"
+
+namespace heddle {
+namespace {
+
+struct PlanOptions {
+  std::string spec;
+  std::string target;
+  bool prove = false;
+  bool json = false;
+};
+
+nlohmann::ordered_json to_json(const DecodeProof& proof) {
+  nlohmann::ordered_json json = {{"codes_checked", proof.codes_checked},
+                                 {"mismatches", proof.mismatches}};
+  if (proof.mismatches != 0) json["first_mismatch"] = proof.first_mismatch;
+  return json;
+}
+
+void print_text(const Plan& plan, const DecodeProof* proof) {
+  std::string text = describe(plan);
+  if (text.empty() || text.back() != '\n') text += '\n';
+  if (proof != nullptr) {
+    text += fmt::format("proof of the decode plan: {} codes checked, {} mismatches\n",
+                        proof->codes_checked, proof->mismatches);
+  }
+  print(text);
+}
+
+int run(const PlanOptions& options) {
+  Runtime runtime;
+  const Spec spec = read_spec(options.spec);
+  const Plan plan = resolve(spec, choose_target(options.target, runtime));
+  DecodeProof proof;
+  if (options.prove) proof = prove_decode_plan(plan.decode);
+  if (options.json) {
+    auto json = nlohmann::ordered_json::parse(plan_to_json(plan));
+    if (options.prove) json["proof"] = to_json(proof);
+    print_json(json);
+  } else {
+    print_text(plan, options.prove ? &proof : nullptr);
+  }
+  if (proof.mismatches == 0) return kExitDone;
+  print_problem("the decode plan is wrong: " + proof.first_mismatch);
+  return kExitFailed;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, Action* action) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App* command = app.add_subcommand("plan", "Explain every decision made for a spec");
+  command->add_option("SPEC", options->spec, kSpecHelp)->required();
+  add_target_option(*command, &options->target);
+  command->add_flag("--prove", options->prove,
+                    "execute the decode plan on the host for every code and compare exactly");
+  add_json_option(*command, &options->json);
+  command->footer(
+      "Example:\n"
+      "  heddle plan examples/specs/symmetric-g128.json --target h200 --prove");
+  command->callback([=] { *action = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle

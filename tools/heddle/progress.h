@@ -1,0 +1,28 @@
+// Progress of long work on stderr: one line rewritten in place on a terminal, plain lines else.
+#ifndef HEDDLE_TOOLS_HEDDLE_PROGRESS_H_
+#define HEDDLE_TOOLS_HEDDLE_PROGRESS_H_
+
+#include <string_view>
+
+namespace heddle {
+
+class Progress {
+ public:
+  // A progress that is not enabled says nothing.
+  explicit Progress(bool enabled);
+  // Clears the line on a terminal, so that what follows starts on a fresh one.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // What is going on now. A line that tells nothing new, a cache hit, is for terminals only.
+  void show(std::string_view line, bool terminal_only = false);
+
+ private:
+  bool enabled_;
+  bool terminal_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_PROGRESS_H_

@@ -1,0 +1,126 @@
+// heddle run: a spec's kernels on the GPU, with random data against an FP64 reference.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/runtime.h"
+#include "tools/gpu_harness/gemm_check.h"
+#include "tools/heddle/commands.h"
+#include "tools/heddle/device_check.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/input.h"
+#include "tools/heddle/options.h"
+#include "tools/heddle/output.h"
+#include "tools/heddle/table.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct RunOptions {
+  std::string spec;
+  std::string target;
+  CompileOptions compile;
+  std::vector<std::int64_t> m;
+  std::uint32_t seed = 1;
+  std::string baseline;
+  bool json = false;
+};
+
+ordered_json to_json(const GemmCheck& check, const GemmVariant& variant) {
+  ordered_json json = {{"m", check.m},
+                       {"kernel", variant.name},
+                       {"error", check.error},
+                       {"limit", check.limit},
+                       {"guards_intact", check.guards_intact},
+                       {"repeatable", check.repeatable},
+                       {"passed", check.passed()}};
+  if (check.cublas_error) json["cublas_error"] = *check.cublas_error;
+  return json;
+}
+
+std::string to_text(const std::vector<GemmCheck>& checks, const Plan& plan) {
+  Table table({{"M", Align::kRight},
+               {"KERNEL FOR M"},
+               {"TILE"},
+               {"ERROR", Align::kRight},
+               {"LIMIT", Align::kRight},
+               {"CUBLAS", Align::kRight},
+               {"RESULT"}});
+  for (const GemmCheck& check : checks) {
+    const GemmVariant& variant = plan.variants[check.variant];
+    const std::string fault = fault_of(check);
+    table.add_row({fmt::format("{}", check.m), m_text(variant), tile_text(variant),
+                   fmt::format("{:.3e}", check.error), fmt::format("{:.1e}", check.limit),
+                   check.cublas_error ? fmt::format("{:.3e}", *check.cublas_error) : "-",
+                   fault.empty() ? "ok" : fault});
+  }
+  return table.text();
+}
+
+int run(const RunOptions& options) {
+  const Spec spec = read_spec(options.spec);
+  for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
+  Runtime runtime(runtime_options(options.compile));
+  require_device(&runtime, options.target);
+  const Kernel kernel = runtime.kernel(spec);
+  const Plan& plan = kernel.plan();
+  std::vector<std::int64_t> m_list = options.m;
+  if (m_list.empty()) {
+    for (const GemmVariant& variant : plan.variants) m_list.push_back(variant.m_min);
+  }
+  GemmCheckOptions check_options;
+  check_options.cublas = !options.baseline.empty();
+  check_options.seed = options.seed;
+  const std::vector<GemmCheck> checks = run_gemm(kernel, m_list, check_options);
+
+  if (options.json) {
+    auto rows = ordered_json::array();
+    for (const GemmCheck& check : checks) {
+      rows.push_back(to_json(check, plan.variants[check.variant]));
+    }
+    print_json({{"device", plan.target.name}, {"runs", std::move(rows)}});
+  } else {
+    print(to_text(checks, plan));
+  }
+  flush_output();
+  int code = kExitDone;
+  for (const GemmCheck& check : checks) {
+    if (check.passed()) continue;
+    print_problem(fmt::format("M = {}: {}", check.m, fault_of(check)));
+    code = kExitFailed;
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action* action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run kernels on the GPU and check the results");
+  command->add_option("SPEC", options->spec, kSpecHelp)->required();
+  add_m_list_option(*command, &options->m,
+                    "numbers of tokens to run with; default the smallest of each kernel");
+  command->add_option("--seed", options->seed, "of the random data; default 1")->type_name("N");
+  add_baseline_option(*command, &options->baseline);
+  add_device_target_option(*command, &options->target);
+  add_compile_options(*command, &options->compile);
+  add_json_option(*command, &options->json);
+  command->footer(
+      "Random data, compared with FP64 on the dequantised weights. ERROR is the relative\n"
+      "Frobenius norm. The exit code is 1 if a result is wrong, a byte outside of the output was\n"
+      "written, or a second launch gave other bits.\n"
+      "Example:\n"
+      "  heddle run examples/specs/symmetric-g128.json --m 1,7,64");
+  command->callback([=] { *action = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle

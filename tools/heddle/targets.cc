@@ -1,0 +1,98 @@
+// heddle targets: the names that --target takes, and the GPU of this machine.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "heddle/error.h"
+#include "heddle/runtime.h"
+#include "heddle/target.h"
+#include "tools/heddle/commands.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/options.h"
+#include "tools/heddle/output.h"
+#include "tools/heddle/table.h"
+
+namespace heddle {
+namespace {
+
+struct TargetsOptions {
+  bool device = false;
+  bool json = false;
+};
+
+nlohmann::ordered_json to_json(const Target& target) {
+  return {{"name", target.name},
+          {"arch", target.arch()},
+          {"compiler_arch", compiler_arch(target)},
+          {"sm_count", target.sm_count},
+          {"shared_per_block", target.shared_per_block},
+          {"shared_per_sm", target.shared_per_sm},
+          {"registers_per_sm", target.registers_per_sm},
+          {"threads_per_sm", target.threads_per_sm},
+          {"l2_bytes", target.l2_bytes},
+          {"memory_gb_per_s", target.memory_gb_per_s}};
+}
+
+std::string to_text(const std::vector<Target>& targets) {
+  Table table({{"TARGET"},
+               {"ARCH"},
+               {"SMS", Align::kRight},
+               {"SHARED/BLOCK", Align::kRight},
+               {"L2", Align::kRight},
+               {"MEMORY", Align::kRight}});
+  for (const Target& target : targets) {
+    table.add_row({target.name, compiler_arch(target), fmt::format("{}", target.sm_count),
+                   fmt::format("{} KiB", target.shared_per_block / 1024),
+                   fmt::format("{} MiB", target.l2_bytes >> 20),
+                   fmt::format("{:.0f} GB/s", target.memory_gb_per_s)});
+  }
+  return table.text();
+}
+
+int run_device(const TargetsOptions& options) {
+  Runtime runtime;
+  std::string why_not;
+  if (!runtime.has_device(&why_not)) {
+    throw Error(ErrorCategory::kDriver, "tool.no_device", "no GPU here: " + why_not);
+  }
+  const Target device = runtime.device_target();
+  if (options.json) {
+    print_json({{"device", to_json(device)}});
+  } else {
+    print(fmt::format("{} ({}, {} SMs)\n", device.name, compiler_arch(device), device.sm_count));
+  }
+  return kExitDone;
+}
+
+int run(const TargetsOptions& options) {
+  if (options.device) return run_device(options);
+  const std::vector<Target> targets = known_targets();
+  if (options.json) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Target& target : targets) list.push_back(to_json(target));
+    print_json({{"targets", list}});
+  } else {
+    print(to_text(targets));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_targets_command(CLI::App& app, Action* action) {
+  auto options = std::make_shared<TargetsOptions>();
+  CLI::App* command = app.add_subcommand("targets", "List the GPUs and architectures by name");
+  command->add_flag("--device", options->device,
+                    "only the GPU of this machine; exit code 1 if it has none");
+  add_json_option(*command, &options->json);
+  command->footer(
+      "Example:\n"
+      "  heddle targets");
+  command->callback([=] { *action = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle
