@@ -88,38 +88,34 @@ struct WarpTile {
   }
 
  private:
-  // 64 columns from `column` of the stage, `in_unit` columns after the last look at scales.
+  // 64 columns from `column` of the stage, `in_unit` columns after the last look at scales. The
+  // tokens of the next 16 columns are loaded while this step's are multiplied.
   __device__ __forceinline__ void multiply_64(u32 stage, int column, int in_unit) {
-    u32x4 packed[S::kRowTiles];
+    u32 packed[S::kRowTiles][4];
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
-      packed[r] = load_shared_16(chunk(stage, r, column) + (column & 64) * 8 + (4 * g + t) * 16);
+      load_shared_16(packed[r], chunk(stage, r, column) + (column & 64) * 8 + (4 * g + t) * 16);
     }
-    // Large tiles have enough work in 32 columns, and no registers for more at once.
-#pragma unroll(S::kLargeTile ? 1 : 2)
-    for (int half = 0; half < 2; ++half) {
-      const int here = in_unit + 32 * half;
-      if (here % S::kUnit == 0) begin_unit(stage, column + 32 * half);
-      u32 tokens[S::kTokenTiles][4];
-      load_tokens(stage, column + 32 * half, tokens);
+    u32 tokens[2][S::kTokenTiles][2];
+    load_tokens(stage, column, tokens[0]);
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      const int here = in_unit + 16 * step;
+      if (here % S::kUnit == 0) begin_unit(stage, column + 16 * step);
+      if (step < 3) load_tokens(stage, column + 16 * (step + 1), tokens[(step + 1) % 2]);
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
+        u32 a[4];
+        Decode::word(packed[r][step], zeros[r], a);
+        if constexpr (Config::kScaleMode == ScaleMode::kWeight) scale_weights(r, a);
 #pragma unroll
-        for (int step = 0; step < 2; ++step) {
-          const u32 word = half == 0 ? (step == 0 ? packed[r].x : packed[r].y)
-                                     : (step == 0 ? packed[r].z : packed[r].w);
-          u32 a[4];
-          Decode::word(word, zeros[r], a);
-          if constexpr (Config::kScaleMode == ScaleMode::kWeight) scale_weights(r, a);
-#pragma unroll
-          for (int j = 0; j < S::kTokenTiles; ++j) {
-            Config::Mma::mma16816(Value{},
-                                  kPartial ? part[kPartial ? r : 0][kPartial ? j : 0] : sum[r][j],
-                                  a, tokens[j][2 * step], tokens[j][2 * step + 1]);
-          }
+        for (int j = 0; j < S::kTokenTiles; ++j) {
+          Config::Mma::mma16816(Value{},
+                                kPartial ? part[kPartial ? r : 0][kPartial ? j : 0] : sum[r][j], a,
+                                tokens[step % 2][j][0], tokens[step % 2][j][1]);
         }
       }
-      if (kPartial && (here + 32) % S::kUnit == 0) end_unit(stage, column + 32 * half);
+      if (kPartial && (here + 16) % S::kUnit == 0) end_unit(stage, column + 16 * step);
     }
   }
 
@@ -178,15 +174,26 @@ struct WarpTile {
     a[3] = Value::mul2(a[3], high);
   }
 
-  // B fragments of 32 columns: [2 * step], [2 * step + 1] for k16 step 0 and 1.
+  // B fragments of 16 columns: one ldmatrix for two token tiles, a short one for the last of an
+  // odd number.
   __device__ __forceinline__ void load_tokens(u32 stage, int column,
-                                              u32 (&tokens)[S::kTokenTiles][4]) const {
+                                              u32 (&tokens)[S::kTokenTiles][2]) const {
     const int lane = 4 * g + t;
-    const u32 unit = column / 8 + lane / 8;
+    const u32 base = stage + S::kWeightBytes;
+    const u32 unit = column / 8 + (lane / 8 & 1);
 #pragma unroll
-    for (int j = 0; j < S::kTokenTiles; ++j) {
-      const u32 row = token_row + 8 * j + (lane & 7);
-      ldmatrix_x4(tokens[j], stage + S::kWeightBytes + token_unit_offset<Config>(row, unit));
+    for (int j = 0; j + 1 < S::kTokenTiles; j += 2) {
+      const u32 row = token_row + 8 * (j + lane / 16) + (lane & 7);
+      u32 pair[4];
+      ldmatrix_x4(pair, base + token_unit_offset<Config>(row, unit));
+      tokens[j][0] = pair[0];
+      tokens[j][1] = pair[1];
+      tokens[j + 1][0] = pair[2];
+      tokens[j + 1][1] = pair[3];
+    }
+    if constexpr (S::kTokenTiles % 2 == 1) {
+      const u32 row = token_row + 8 * (S::kTokenTiles - 1) + (lane & 7);
+      ldmatrix_x2(tokens[S::kTokenTiles - 1], base + token_unit_offset<Config>(row, unit));
     }
   }
 };

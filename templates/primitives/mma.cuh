@@ -53,5 +53,12 @@ __device__ __forceinline__ void ldmatrix_x4(u32 (&d)[4], u32 shared_address) {
                : "r"(shared_address)
                : "memory");
 }
+// ldmatrix.x2: the same for two matrices; lanes 16 to 31 give addresses that are not used.
+__device__ __forceinline__ void ldmatrix_x2(u32 (&d)[2], u32 shared_address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(d[0]), "=r"(d[1])
+               : "r"(shared_address)
+               : "memory");
+}
 
 }  // namespace heddle
