@@ -13,6 +13,7 @@
 namespace heddle {
 namespace {
 
+constexpr std::size_t kMaxSpareBytes = std::size_t{1} << 20;
 constexpr std::int64_t kTouchAfterNs = std::int64_t{60} * 1'000'000'000;
 
 // Errors of a folder that was deleted, or that a file server has forgotten.
@@ -48,14 +49,30 @@ std::optional<Binary> DiskCache::find(const CacheKey& key) {
 std::optional<Binary> DiskCache::find_in(int base, const SerialKey& key, bool* stale) {
   const std::string id = key.id();
   const std::string path = shard_of(id) + "/" + id + kEntrySuffix;
-  const FileContent content = read_file(files_, base, path, trust_, kEntryMaxBytes);
+  FileContent content = read_file(files_, base, path, trust_, kEntryMaxBytes, take_spare());
   *stale = content.status == ReadStatus::kFailed && content.error == ESTALE;
   if (content.status != ReadStatus::kOk) return std::nullopt;
   const EntryView view = parse_entry(content.bytes(), key);
   if (view.status == EntryStatus::kDamaged) heal(base, path, content.info);
   if (view.status != EntryStatus::kOk) return std::nullopt;
   touch(content.fd.get(), content.info);
-  return to_binary(view);
+  std::optional<Binary> binary = to_binary(view);
+  return_spare(std::move(content.buffer));
+  return binary;
+}
+
+// One buffer is kept from hit to hit: to fault in the pages of a new one takes several times as
+// long as all the rest of a hit. Threads that come while it is out use their own.
+ReadBuffer DiskCache::take_spare() {
+  const std::lock_guard guard(spare_mutex_);
+  return std::exchange(spare_, {});
+}
+
+void DiskCache::return_spare(ReadBuffer buffer) {
+  const std::lock_guard guard(spare_mutex_);
+  if (buffer.capacity <= kMaxSpareBytes && buffer.capacity > spare_.capacity) {
+    spare_ = std::move(buffer);
+  }
 }
 
 void DiskCache::touch(int fd, const FileInfo& info) {

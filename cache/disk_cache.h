@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -103,6 +104,8 @@ class DiskCache {
   std::shared_ptr<const Fd> shard(const std::string& id, int* error);
   std::optional<Binary> find_in(int base, const SerialKey& key, bool* stale);
   int store_in(const SerialKey& key, const Bytes& bytes);
+  ReadBuffer take_spare();
+  void return_spare(ReadBuffer buffer);
   void touch(int fd, const FileInfo& info);
   void heal(int base, const std::string& path, const FileInfo& read);
   void warn(const std::string& why);
@@ -113,6 +116,8 @@ class DiskCache {
   const Trust trust_;  // the user is asked for once: a hit is to cost no call more than needed
   CacheRoot root_;
   std::atomic<bool> warned_{false};
+  std::mutex spare_mutex_;
+  ReadBuffer spare_;  // guarded by spare_mutex_
 };
 
 // Digit runs compare as numbers: "nvrtc 13.10" is later than "nvrtc 13.9". A strict weak order in

@@ -50,7 +50,7 @@ int write_temporary(FileSystem& files, Fd fd, ByteView bytes) {
 }  // namespace
 
 FileContent read_file(FileSystem& files, int folder, const std::string& path, const Trust& trust,
-                      std::uint64_t max_bytes) {
+                      std::uint64_t max_bytes, ReadBuffer spare) {
   Fd fd = open_file(files, folder, path, O_RDONLY);
   if (fd.error() == ENOENT) return failed(ReadStatus::kAbsent, "absent");
   if (fd.error() == ELOOP) return failed(ReadStatus::kRefused, "a symbolic link");
@@ -63,9 +63,14 @@ FileContent read_file(FileSystem& files, int folder, const std::string& path, co
   }
   if (content.info.size > max_bytes) return failed(ReadStatus::kFailed, "too large", EFBIG);
   content.size = static_cast<std::size_t>(content.info.size);
-  content.data.reset(new (std::nothrow) std::uint8_t[content.size]);
-  if (content.data == nullptr) return failed(ReadStatus::kFailed, "out of memory", ENOMEM);
-  const int read_error = read_all(files, fd.get(), content.data.get(), content.size);
+  if (spare.capacity < content.size || spare.data == nullptr) {
+    spare = {nullptr, 0};  // first, so that there are never two
+    spare.data.reset(new (std::nothrow) std::uint8_t[content.size]);
+    if (spare.data == nullptr) return failed(ReadStatus::kFailed, "out of memory", ENOMEM);
+    spare.capacity = content.size;
+  }
+  content.buffer = std::move(spare);
+  const int read_error = read_all(files, fd.get(), content.buffer.data.get(), content.size);
   if (read_error < 0) return failed(ReadStatus::kFailed, error_text(-read_error), -read_error);
   content.status = ReadStatus::kOk;
   content.fd = std::move(fd);

@@ -18,16 +18,22 @@ enum class ReadStatus {
   kFailed,   // a call failed
 };
 
+// Memory to read into; grows, never shrinks.
+struct ReadBuffer {
+  std::unique_ptr<std::uint8_t[]> data;
+  std::size_t capacity = 0;
+};
+
 struct FileContent {
   ReadStatus status = ReadStatus::kFailed;
   std::string why;  // for kRefused and kFailed
   int error = 0;    // errno, for kFailed
   FileInfo info;
   Fd fd;  // still open, for kOk
-  std::unique_ptr<std::uint8_t[]> data;
+  ReadBuffer buffer;
   std::size_t size = 0;
 
-  ByteView bytes() const { return {data.get(), size}; }
+  ByteView bytes() const { return {buffer.data.get(), size}; }
 };
 
 // Whose files are read.
@@ -37,9 +43,9 @@ struct Trust {
 };
 
 // Opens, stats and reads `path` at once, without following a link. A file above max_bytes counts as
-// failed.
+// failed. Reads into `spare` if it is large enough.
 FileContent read_file(FileSystem& files, int folder, const std::string& path, const Trust& trust,
-                      std::uint64_t max_bytes);
+                      std::uint64_t max_bytes, ReadBuffer spare = {});
 
 // All or nothing: 0, or -errno. Interruptions and short transfers are continued.
 int read_all(FileSystem& files, int fd, void* data, std::size_t bytes);

@@ -74,6 +74,18 @@ TEST_F(DiskCacheTest, HitCostsFourCalls) {
   EXPECT_EQ(files_.calls, (std::vector<std::string>{"open", "stat", "read", "close"}));
 }
 
+// The buffer that is kept between hits: a smaller entry must not show the larger one's bytes.
+TEST_F(DiskCacheTest, EntriesOfDifferentSizesInTurn) {
+  DiskCache cache(options());
+  const std::size_t sizes[] = {5000, 10, 0, 3'000'000, 700};
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(cache.store(sample_key(i), sample_binary(i, sizes[i])));
+  for (const int i : {0, 1, 2, 3, 4, 0, 9, 3, 2}) {
+    const auto found = cache.find(sample_key(i));
+    ASSERT_EQ(found.has_value(), i != 9) << i;
+    if (found) expect_equal(*found, sample_binary(i, sizes[i]));
+  }
+}
+
 TEST_F(DiskCacheTest, TouchesAtMostOnceAMinute) {
   DiskCache cache(options());
   cache.store(sample_key(), sample_binary());
