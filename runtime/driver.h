@@ -76,6 +76,7 @@ namespace heddle::cuda {
 // clang-format on
 
 struct Driver {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name and a parameter list cannot stand in them.
 #define HEDDLE_CUDA_MEMBER(name, version, parameters) CUresult(*name) parameters = nullptr;
   HEDDLE_CUDA_FUNCTIONS(HEDDLE_CUDA_MEMBER)
 #undef HEDDLE_CUDA_MEMBER

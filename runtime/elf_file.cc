@@ -67,7 +67,7 @@ std::string read_build_id(const std::string& path) {
     file.seekg(static_cast<std::streamoff>(segment->p_offset));
     file.read(reinterpret_cast<char*>(notes.data()), static_cast<std::streamsize>(notes.size()));
     if (!file) return {};
-    const std::string id = build_id_of_notes(notes);
+    std::string id = build_id_of_notes(notes);
     if (!id.empty()) return id;
   }
   return {};

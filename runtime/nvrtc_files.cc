@@ -120,7 +120,7 @@ std::vector<std::string> toolkit_folders() {
 std::string library_from_environment(const std::string& value) {
   std::error_code error;
   if (fs::is_regular_file(value, error)) return value;
-  const std::string found = fs::is_directory(value, error) ? library_in(value) : std::string{};
+  std::string found = fs::is_directory(value, error) ? library_in(value) : std::string{};
   if (found.empty()) {
     fail("nvrtc.environment",
          fmt::format("HEDDLE_NVRTC is \"{}\", which is neither libnvrtc nor a folder that "
@@ -195,6 +195,7 @@ std::vector<std::string> nvrtc_names(const std::vector<std::string>& names) {
   }
   std::sort(found.rbegin(), found.rend());
   std::vector<std::string> sorted;
+  sorted.reserve(found.size());
   for (auto& [version, name] : found) sorted.push_back(std::move(name));
   return sorted;
 }

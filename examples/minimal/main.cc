@@ -18,7 +18,7 @@ constexpr const char* kSpec = R"({"heddle": 1, "op": "gemm", "activation": {"dty
   "weight": {"bits": 4, "type": "uint", "group_size": 128, "zero_point": "int"}})";
 
 // A call of the CUDA driver by name. A real engine has its own way to CUDA; this one needs no
-// toolkit. The arguments must have exactly the types of the driver's parameters.
+// toolkit. Arguments must be as wide as the driver's parameters; a void* is as wide as CUdeviceptr.
 template <typename... Args>
 void cuda(const char* name, Args... args) {
   static void* library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -31,10 +31,10 @@ void cuda(const char* name, Args... args) {
 template <typename T>
 void* to_device(const std::vector<T>& values) {
   const std::size_t bytes = values.size() * sizeof(T);
-  std::uint64_t pointer = 0;
+  void* pointer = nullptr;
   cuda("cuMemAlloc_v2", &pointer, bytes);
   cuda("cuMemcpyHtoD_v2", pointer, static_cast<const void*>(values.data()), bytes);
-  return reinterpret_cast<void*>(pointer);
+  return pointer;
 }
 
 double value_of(std::uint16_t bits, DType type) {
@@ -91,7 +91,7 @@ int run(const heddle::Spec& spec) {
   args.m = m;
   kernel.launch(args, stream);
   cuda("cuStreamSynchronize", stream);
-  cuda("cuMemcpyDtoH_v2", y.data(), reinterpret_cast<std::uint64_t>(args.y), 2 * y.size());
+  cuda("cuMemcpyDtoH_v2", y.data(), args.y, 2 * y.size());
   double error = 0, norm = 0;  // squared, against FP64
   for (std::size_t out = 0; out < m * n; ++out) {
     double sum = 0;

@@ -7,6 +7,7 @@
 namespace heddle {
 namespace {
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
 void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
 Plan plan_with(bool bias, bool residual) {

@@ -53,6 +53,7 @@ class DeviceBuffer {
   cuda::CUdeviceptr address() const noexcept { return pointer_; }
   // Null for an empty buffer.
   void* get(std::size_t offset = 0) const noexcept {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver counts addresses in integers.
     return pointer_ == 0 ? nullptr : reinterpret_cast<void*>(pointer_ + offset);
   }
 
