@@ -59,8 +59,10 @@ bool shrink(const TileSpec& user, GemmVariant& v) {
     v.warps_k = std::min(v.warps_k, v.stage_k / 64);
   } else if (v.tile_m > 64 && !user.m && !user.warps_m) {
     v.tile_m /= 2;
-  } else if (v.warps_k > 1 && !user.warps_k) {
-    v.warps_k /= 2;  // fewer planes of sums in the epilogue
+  } else if (v.warps_k > 1 && !user.warps_k && !user.warps_n) {
+    // Fewer planes of sums in the epilogue.
+    v.warps_k /= 2;
+    if (v.row_tiles() % 2 == 0) v.warps_n *= 2;
   } else {
     return false;
   }
@@ -95,8 +97,10 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
   while (choice + 1 != std::end(kChoices) && choice->up_to_m < m_max) ++choice;
   apply(*choice, v);
   apply_user(spec.tile, v);
-  // Two blocks to an SM leave each of 256 threads 128 registers: enough for small tiles.
-  v.blocks_per_sm = v.threads() <= 256 && v.row_tiles() * v.token_tiles() <= 8 ? 2 : 1;
+  // Two blocks to an SM leave each of 256 threads 128 registers: enough for small tiles. The turing
+  // path also holds a stage in them.
+  const int most_tiles = path == Path::kTuring ? 4 : 8;
+  v.blocks_per_sm = v.threads() <= 256 && v.row_tiles() * v.token_tiles() <= most_tiles ? 2 : 1;
   const bool legal = v.stage_k >= 128 && v.stage_k % 128 == 0;
   const int wanted = spec.tile.stages.value_or(wanted_stages(path));
   while (legal && stages_that_fit(target, layout, v) < wanted && shrink(spec.tile, v)) {

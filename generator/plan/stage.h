@@ -34,7 +34,7 @@ inline std::int64_t total_stages(const GemmVariant& v, const WeightLayout& layou
 inline int unit_k(const GemmVariant& v, const WeightSpec& weight) {
   const int run = v.stage_k / v.warps_k;
   const int group = weight.group_size == kPerChannel ? 128 : weight.group_size;
-  if (group >= 128 && run >= 128 && v.row_tiles() * v.token_tiles() <= 8) return 128;
+  if (group >= 128 && run >= 128 && v.row_tiles() * v.token_tiles() < 8) return 128;
   return group >= 64 ? 64 : group;
 }
 

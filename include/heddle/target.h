@@ -33,7 +33,7 @@ struct Target {
 // The name given to NVRTC: "sm_80"; with the architecture's own features from 9.0 up: "sm_90a".
 HEDDLE_EXPORT std::string compiler_arch(const Target& target);
 
-// `name` is one of target_names(). Throws Error(kUsage, "target.unknown") that lists them.
+// The one of known_targets() with this name. Throws Error(kUsage, "target.unknown"), listing them.
 HEDDLE_EXPORT Target target_from_name(std::string_view name);
 
 // Devices first ("h200", "a100" ...), then architectures ("sm_75" ...), which carry the facts of

@@ -124,18 +124,19 @@ struct Epilogue {
       store_global_16(mine + 32 * i, pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
       store_global_16(mine + 32 * i + 16, pack_floats(sum.v[4], sum.v[5], sum.v[6], sum.v[7]));
     }
-    __shared__ u32 arrived;
     device_fence();
     block_barrier();
+    // The sums in shared memory have been read: its first word is free.
     if (threadIdx.x == 0) {
       u32* counter = reinterpret_cast<u32*>(workspace) + blockIdx.y * gridDim.x + blockIdx.x;
-      arrived = atomic_add(counter, 1);
+      const u32 before = atomic_add(counter, 1);
       // The last block leaves the counter as it was found.
-      if (arrived == Config::kSplitK - 1) *counter = 0;
+      if (before == Config::kSplitK - 1) *counter = 0;
       device_fence();
+      store_shared_4(shared, before);
     }
     block_barrier();
-    return arrived == Config::kSplitK - 1;
+    return load_shared_4(shared) == Config::kSplitK - 1;
   }
 
   static __device__ __forceinline__ u32x4 pack_floats(float a, float b, float c, float d) {

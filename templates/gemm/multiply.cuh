@@ -95,7 +95,8 @@ struct WarpTile {
     for (int r = 0; r < S::kRowTiles; ++r) {
       packed[r] = load_shared_16(chunk(stage, r, column) + (column & 64) * 8 + (4 * g + t) * 16);
     }
-#pragma unroll
+    // Large tiles have enough work in 32 columns, and no registers for more at once.
+#pragma unroll(S::kLargeTile ? 1 : 2)
     for (int half = 0; half < 2; ++half) {
       const int here = in_unit + 32 * half;
       if (here % S::kUnit == 0) begin_unit(stage, column + 32 * half);

@@ -27,10 +27,10 @@ struct Shape {
   static constexpr int kRowTiles = Config::kTileN / (16 * Config::kWarpsN);
   static constexpr int kTokenTiles = Config::kTileM / (8 * Config::kWarpsM);
   static constexpr int kRun = Config::kStageK / Config::kWarpsK;
+  static constexpr bool kLargeTile = kRowTiles * kTokenTiles >= 8;
   // How far a warp goes between two looks at scales and zero points. Large tiles have little to
   // gain from a long unit, and no registers for it.
-  static constexpr bool kLongUnit =
-      Config::kMetaGroup >= 128 && kRun >= 128 && kRowTiles * kTokenTiles <= 8;
+  static constexpr bool kLongUnit = Config::kMetaGroup >= 128 && kRun >= 128 && !kLargeTile;
   static constexpr int kUnit =
       kLongUnit ? 128 : (Config::kMetaGroup >= 64 ? 64 : Config::kMetaGroup);
 

@@ -129,7 +129,7 @@ TEST(Resolve, HonoursATileOrSaysWhyNot) {
   EXPECT_EQ(v.warps_k, 2);
   EXPECT_GT(plan.workspace_bytes(100), static_cast<std::size_t>(kWorkspaceCounterBytes));
 
-  spec.tile.stages = 40;
+  spec.tile.stages = 20;
   EXPECT_NE(refusal(spec, "h200").find("shared memory"), std::string::npos);
   spec.tile.stages = 2;
   spec.tile.split_k = 1000;

@@ -1,0 +1,118 @@
+// Every kernel family, for every architecture that the NVRTC at hand supports from sm_75 up: it
+// compiles, it fits the register file, and nothing spills. Needs NVRTC, not a GPU.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "heddle/error.h"
+#include "heddle/runtime.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kOldest = 75;
+
+Runtime& runtime() {
+  static Runtime runtime([] {
+    RuntimeOptions options;
+    options.disk_cache = false;
+    return options;
+  }());
+  return runtime;
+}
+
+struct Case {
+  int group_size;
+  ZeroPoint zero_point;
+  DType scale_dtype;
+};
+
+// Group sizes with every way of applying a scale; a scale type other than the activation's keeps
+// the scale on the sums, which takes the most registers.
+const Case kCases[] = {
+    {32, ZeroPoint::kInt, DType::kFp16},           {64, ZeroPoint::kNone, DType::kBf16},
+    {128, ZeroPoint::kNone, DType::kFp16},         {128, ZeroPoint::kInt, DType::kBf16},
+    {128, ZeroPoint::kInt, DType::kFp32},          {256, ZeroPoint::kInt, DType::kFp16},
+    {kPerChannel, ZeroPoint::kNone, DType::kFp16}, {kPerChannel, ZeroPoint::kInt, DType::kFp32},
+};
+
+// One shape divides every tile, the other none.
+GemmSpec spec_of(const Case& c, DType dtype, bool ragged) {
+  GemmSpec spec;
+  spec.shape.n = ragged ? 1032 : 4096;
+  spec.shape.k = ragged && c.group_size == 32 ? 1056 : (ragged ? 1280 : 4096);
+  spec.activation = dtype;
+  spec.weight.group_size = c.group_size;
+  spec.weight.zero_point = c.zero_point;
+  spec.weight.scale_dtype = c.scale_dtype;
+  spec.weight.type = ragged ? WeightType::kInt : WeightType::kUint;
+  spec.epilogue.bias = ragged;
+  spec.epilogue.residual = ragged;
+  spec.epilogue.activation = ragged ? Activation::kGelu : Activation::kNone;
+  return spec;
+}
+
+class CompileMatrix : public testing::TestWithParam<int> {};
+
+TEST_P(CompileMatrix, CompilesWithoutSpills) {
+  const int arch = GetParam();
+  const Target target = target_from_name("sm_" + std::to_string(arch));
+  std::vector<Source> sources;
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    if (dtype == DType::kBf16 && arch < 80) continue;
+    bool ragged = dtype == DType::kBf16;
+    for (const Case& c : kCases) {
+      const Plan plan = resolve(Spec::from_gemm(spec_of(c, dtype, ragged)), target);
+      for (Source& source : render_all(plan)) sources.push_back(std::move(source));
+      ragged = !ragged;
+    }
+  }
+  int most_registers = 0;
+  int most_spilled = 0;
+  for (const BuildResult& result : runtime().build(sources)) {
+    const Binary& binary = *result.binary;
+    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on sm_" << arch;
+    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on sm_" << arch;
+    EXPECT_LE(binary.registers * binary.threads, target.registers_per_sm) << result.kernel_name;
+    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
+    EXPECT_FALSE(binary.cubin.empty());
+    most_registers = std::max(most_registers, binary.registers);
+    most_spilled = std::max(most_spilled, binary.spill_bytes);
+  }
+  std::printf("sm_%d: %zu kernels, at most %d registers and %d bytes spilled\n", arch,
+              sources.size(), most_registers, most_spilled);
+}
+
+std::vector<int> archs() {
+  std::vector<int> archs;
+  for (const int arch : runtime().compiler_archs()) {
+    if (arch >= kOldest) archs.push_back(arch);
+  }
+  return archs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, CompileMatrix, testing::ValuesIn(archs()),
+                         [](const auto& info) { return "sm_" + std::to_string(info.param); });
+
+TEST(CompileMatrix, HoldsTheArchitecturesThatAreSupported) {
+  const std::vector<int> all = archs();
+  for (const int arch : {75, 80, 86, 87, 89, 90, 100, 120}) {
+    EXPECT_NE(std::find(all.begin(), all.end(), arch), all.end()) << "sm_" << arch;
+  }
+}
+
+// The paths of older architectures can be forced on newer ones, so that their numbers are tested
+// there.
+TEST(CompileMatrix, TheTuringPathCompilesOnHopper) {
+  GemmSpec spec = spec_of(kCases[2], DType::kFp16, true);
+  spec.path = Path::kTuring;
+  for (const BuildResult& result :
+       runtime().build(render_all(resolve(Spec::from_gemm(spec), target_from_name("h200"))))) {
+    EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
+    EXPECT_EQ(result.binary->ptx.find("cp.async"), std::string::npos);
+    EXPECT_NE(result.binary->ptx.find("m16n8k8"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
