@@ -106,8 +106,10 @@ TEST_F(EvictionTest, UnlistableFolderIsCountedAgain) {
   files_.fault = [](const std::string& call, int) { return call == "list" ? EMFILE : 0; };
   cache.tidy();  // sees nothing
   files_.fault = nullptr;
-  for (int i = 10; i < 30; ++i) store(&cache, i);
-  EXPECT_LE(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap));
+  for (int i = 10; i < 30; ++i) {
+    store(&cache, i);
+    EXPECT_LE(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap)) << i;
+  }
 }
 
 TEST_F(EvictionTest, OldStraysAreSwept) {
