@@ -99,7 +99,6 @@ find_nvrtc() {
         return 0
       fi
     done
-    say "no libnvrtc in the loader's path or in /usr/local/cuda*: taking it from PyPI"
   fi
   take_nvrtc_wheel "$build_dir/nvrtc/$nvrtc_wheel_version"
   # A toolkit that is there all the same would be found first.
@@ -126,6 +125,7 @@ loader_has_nvrtc() {
 take_nvrtc_wheel() {
   local folder=$1 library
   if [ ! -d "$folder" ]; then
+    say "libnvrtc is taken from PyPI: the wheel nvidia-cuda-nvrtc $nvrtc_wheel_version"
     need python3-pip "fetches NVRTC, nvidia-cuda-nvrtc, from PyPI" python_runs 'import pip'
     install_missing
     rm -rf "$folder.new"
