@@ -106,6 +106,7 @@ int run(const InspectOptions& options) {
   const Plan plan = resolve(spec, choose_target(options.target, runtime));
   const std::vector<std::size_t> variants = wanted_variants(plan, options.m);
   std::vector<Source> sources;
+  sources.reserve(variants.size());
   for (const std::size_t variant : variants) sources.push_back(render(plan, variant));
   const std::vector<BuildResult> results = runtime.build(sources);
 

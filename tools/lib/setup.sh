@@ -99,9 +99,10 @@ find_nvrtc() {
         return 0
       fi
     done
-    say "no libnvrtc in the loader's path or in /usr/local/cuda*: taking it from PyPI"
   fi
   take_nvrtc_wheel "$build_dir/nvrtc/$nvrtc_wheel_version"
+  # A toolkit that is there all the same would be found first.
+  if [ "$hide_toolkit" = --no-toolkit ]; then export HEDDLE_NVRTC=$nvrtc_dir; fi
 }
 
 loader_has_nvrtc() {
@@ -112,14 +113,19 @@ loader_has_nvrtc() {
       [ -z "$folder" ] || [ ! -e "$library" ] || return 0
     done
   done
-  # All of the output is read: under pipefail, a grep that stops early would look like a failure.
-  { ldconfig -p 2>/dev/null || /sbin/ldconfig -p; } | grep 'libnvrtc\.so\.[0-9]' >/dev/null
+  # The loader's list may be older than the files.
+  while read -r library; do
+    if [ -e "$library" ]; then return 0; fi
+  done < <({ ldconfig -p 2>/dev/null || /sbin/ldconfig -p; } |
+    sed -n 's/.*libnvrtc\.so\.[0-9].* => //p')
+  return 1
 }
 
 # take_nvrtc_wheel FOLDER: sets nvrtc_dir. A folder that is there is complete.
 take_nvrtc_wheel() {
   local folder=$1 library
   if [ ! -d "$folder" ]; then
+    say "libnvrtc is taken from PyPI: the wheel nvidia-cuda-nvrtc $nvrtc_wheel_version"
     need python3-pip "fetches NVRTC, nvidia-cuda-nvrtc, from PyPI" python_runs 'import pip'
     install_missing
     rm -rf "$folder.new"
