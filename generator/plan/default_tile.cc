@@ -120,21 +120,22 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
 
 int choose_split_k(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                    const GemmVariant& v) {
-  const std::int64_t n_tiles = ceil_div(spec.shape.n, v.tile_n);
-  const std::int64_t tiles = ceil_div(v.m_min, v.tile_m) * n_tiles;
+  // Beyond the last closed range there are tiles enough, and sums would fill gigabytes.
+  if (v.m_max > m_range_ends().end()[-2]) return 1;
+  const std::int64_t tiles = ceil_div(v.m_min, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
   const std::int64_t stages = total_stages(v, layout);
-  // In units of one stage's time: every SM works through its blocks; a block costs about one and a
-  // half stages to start and to end, and a split two more to exchange sums.
+  // In units of one stage's time. Every SM works through its blocks; a block costs about one and a
+  // half stages to start and to end. A split writes its sums and reads them again, and waits for
+  // the others.
   constexpr double kBlockCost = 1.5, kSplitCost = 2.0;
+  const double sums_cost = 2.0 * 4 * v.tile_m * v.tile_n / stage_bytes(v, layout);
   int best = 1;
   double best_cost = 0;
-  for (int split = 1; split <= 16 && split * 2 <= stages; ++split) {
-    const bool counters = ceil_div(v.m_max, v.tile_m) * n_tiles <= kWorkspaceCounterBytes / 4;
-    if (split > 1 && !counters) break;
+  for (int split = 1; split <= 16 && (split == 1 || split * 2 <= stages); ++split) {
     const double blocks_of_one_sm = static_cast<double>(ceil_div(tiles * split, target.sm_count));
-    const double cost =
-        blocks_of_one_sm * (static_cast<double>(ceil_div(stages, split)) + kBlockCost) +
-        (split > 1 ? kSplitCost : 0.0);
+    const double block =
+        static_cast<double>(ceil_div(stages, split)) + kBlockCost + (split > 1 ? sums_cost : 0);
+    const double cost = blocks_of_one_sm * block + (split > 1 ? kSplitCost : 0);
     if (split == 1 || cost < best_cost) {
       best = split;
       best_cost = cost;

@@ -139,6 +139,22 @@ TEST(Resolve, HonoursATileOrSaysWhyNot) {
   EXPECT_NE(refusal(spec, "h200").find("registers"), std::string::npos);
 }
 
+// Sums of a split lie in the workspace: it must stay small beside the weights.
+TEST(Resolve, WorkspaceStaysBounded) {
+  for (const std::int64_t n : {512, 4096, 28672}) {
+    for (const std::int64_t k : {1024, 8192}) {
+      GemmSpec spec = small_spec();
+      spec.shape.n = n;
+      spec.shape.k = k;
+      const Plan plan = plan_of(spec, "h200");
+      for (const GemmVariant& v : plan.variants) {
+        EXPECT_LE(plan.workspace_bytes(v.m_max), std::size_t{256} << 20) << v.name;
+      }
+      EXPECT_EQ(plan.workspace_bytes(kDefaultMaxM), 0u);
+    }
+  }
+}
+
 TEST(Resolve, ScaleModeFollowsFromTheTypes) {
   GemmSpec spec = small_spec();
   EXPECT_EQ(plan_of(spec, "h200").variants.front().scale_mode, ScaleMode::kAccumulator);

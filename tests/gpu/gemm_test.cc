@@ -1,0 +1,161 @@
+// GEMM on the GPU against FP64: every combination of types, group sizes and zero points, at ragged
+// and boundary shapes, with poisoned outputs and guard bands. Skips where there is no GPU.
+#include <gtest/gtest.h>
+
+#include "heddle/runtime.h"
+#include "tools/gpu_harness/gemm_check.h"
+
+namespace heddle {
+namespace {
+
+// The promise: no worse than 1.05 times the error of cuBLAS on the same weights.
+constexpr double kErrorRatio = 1.05;
+
+Runtime& runtime() {
+  static Runtime runtime([] {
+    RuntimeOptions options;
+    options.disk_cache = false;
+    return options;
+  }());
+  return runtime;
+}
+
+class GemmGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
+  }
+
+  void check(const GemmSpec& spec, const std::vector<std::int64_t>& m_list) {
+    const bool plain = !spec.epilogue.bias && !spec.epilogue.residual &&
+                       spec.epilogue.activation == Activation::kNone;
+    GemmCheckOptions options;
+    options.cublas = plain;
+    const Spec full = Spec::from_gemm(spec);
+    for (const GemmCheck& check : run_gemm(runtime(), full, m_list, options)) {
+      SCOPED_TRACE(full.canonical_json() + " M = " + std::to_string(check.m));
+      EXPECT_TRUE(check.passed()) << "error " << check.error << ", limit " << check.limit
+                                  << ", guards " << check.guards_intact << ", repeatable "
+                                  << check.repeatable;
+      // A few outputs are too few for a ratio of two roundings.
+      if (check.cublas_error && check.m * spec.shape.n >= 1000) {
+        EXPECT_LE(check.error, kErrorRatio * *check.cublas_error);
+      }
+    }
+  }
+};
+
+GemmSpec spec_of(std::int64_t n, std::int64_t k, DType dtype, int group, ZeroPoint zero) {
+  GemmSpec spec;
+  spec.shape.n = n;
+  spec.shape.k = k;
+  spec.activation = dtype;
+  spec.weight.scale_dtype = dtype;
+  spec.weight.group_size = group;
+  spec.weight.zero_point = zero;
+  return spec;
+}
+
+// Both ends of every M range, and what lies between.
+const std::vector<std::int64_t> kBoundaries{1,   2,   7,   8,   9,   15,  16,  17,
+                                            31,  32,  33,  63,  64,  65,  127, 128,
+                                            129, 255, 256, 257, 511, 512, 513, 1000};
+
+TEST_F(GemmGpu, EveryTypeGroupAndZeroPoint) {
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    for (const int group : {32, 64, 128, 256, kPerChannel}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        check(spec_of(1000, 1280, dtype, group, zero), {1, 8, 13, 30, 64, 130, 300});
+      }
+    }
+  }
+}
+
+TEST_F(GemmGpu, EveryBoundaryOfM) {
+  check(spec_of(520, 640, DType::kFp16, 128, ZeroPoint::kInt), kBoundaries);
+  check(spec_of(520, 640, DType::kBf16, 64, ZeroPoint::kNone), kBoundaries);
+}
+
+TEST_F(GemmGpu, RaggedShapes) {
+  for (const std::int64_t n : {8, 16, 24, 72, 136, 248, 1032}) {
+    for (const std::int64_t k : {32, 64, 96, 160, 416, 1056}) {
+      check(spec_of(n, k, DType::kFp16, 32, ZeroPoint::kInt), {1, 9, 33, 70});
+    }
+  }
+}
+
+TEST_F(GemmGpu, ShapesOfModels) {
+  for (const auto& [n, k] : {std::pair{6144, 4096}, {4096, 14336}, {1152, 896}, {9728, 896}}) {
+    check(spec_of(n, k, DType::kFp16, 128, ZeroPoint::kNone), {1, 16, 64, 200});
+  }
+  check(spec_of(3584, 18944, DType::kBf16, 128, ZeroPoint::kInt), {1, 16, 64, 200});
+}
+
+TEST_F(GemmGpu, TwosComplementCodes) {
+  for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+    for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+      GemmSpec spec = spec_of(264, 512, dtype, 64, zero);
+      spec.weight.type = WeightType::kInt;
+      check(spec, {1, 20, 70, 200});
+    }
+  }
+}
+
+TEST_F(GemmGpu, ScalesOfAnotherType) {
+  for (const DType scale : {DType::kFp16, DType::kBf16, DType::kFp32}) {
+    for (const int group : {32, 128, kPerChannel}) {
+      for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+        GemmSpec spec = spec_of(264, 1024, dtype, group, ZeroPoint::kInt);
+        spec.weight.scale_dtype = scale;
+        check(spec, {1, 20, 70, 200});
+      }
+    }
+  }
+}
+
+TEST_F(GemmGpu, Epilogues) {
+  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kGelu,
+                                      Activation::kGeluTanh, Activation::kSilu}) {
+    for (const bool residual : {false, true}) {
+      GemmSpec spec = spec_of(264, 416, DType::kFp16, 32, ZeroPoint::kNone);
+      spec.epilogue = {true, activation, residual};
+      check(spec, {1, 17, 64, 150});
+    }
+  }
+}
+
+TEST_F(GemmGpu, TheTuringPathGivesTheSameNumbers) {
+  for (const int group : {32, 128, kPerChannel}) {
+    GemmSpec spec = spec_of(1000, 1280, DType::kFp16, group, ZeroPoint::kInt);
+    spec.path = Path::kTuring;
+    check(spec, kBoundaries);
+  }
+}
+
+TEST_F(GemmGpu, SplitsAndTilesOfTheUser) {
+  for (const int split : {1, 2, 3, 8}) {
+    GemmSpec spec = spec_of(264, 2048, DType::kBf16, 128, ZeroPoint::kInt);
+    spec.shape.m_max = 256;
+    spec.tile.split_k = split;
+    check(spec, {1, 8, 40, 100, 256});
+  }
+  GemmSpec odd = spec_of(264, 2048, DType::kFp16, 64, ZeroPoint::kInt);
+  odd.tile.m = 24;
+  odd.tile.n = 48;
+  odd.tile.k = 256;
+  odd.tile.stages = 2;
+  odd.tile.warps_m = 1;
+  odd.tile.warps_n = 3;
+  odd.tile.warps_k = 2;
+  check(odd, {1, 24, 25, 100});
+}
+
+// The workspace is left as it was found: launches of different M share one.
+TEST_F(GemmGpu, LaunchesShareAWorkspace) {
+  GemmSpec spec = spec_of(520, 4096, DType::kFp16, 128, ZeroPoint::kNone);
+  check(spec, {64, 1, 128, 8, 64, 256, 1, 512, 16});
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,150 @@
+// Loading and launching on a real device: contexts, stream capture, refusals.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "heddle/error.h"
+#include "heddle/runtime.h"
+#include "runtime/driver.h"
+#include "tools/gpu_harness/gemm_check.h"
+#include "tools/gpu_harness/gemm_problem.h"
+#include "tools/gpu_harness/graph_timer.h"
+
+namespace heddle {
+namespace {
+
+GemmSpec small_spec() {
+  GemmSpec spec;
+  spec.shape.n = 256;
+  spec.shape.k = 512;
+  spec.shape.m_max = 64;
+  return spec;
+}
+
+RuntimeOptions memory_only() {
+  RuntimeOptions options;
+  options.disk_cache = false;
+  return options;
+}
+
+class LaunchGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (!Runtime(memory_only()).has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
+  }
+};
+
+// A context of our own for the tests that need one to be current.
+class PrimaryContext {
+ public:
+  PrimaryContext() {
+    cuda::check(cuda::driver().cuDevicePrimaryCtxRetain(&context_, 0), "cuDevicePrimaryCtxRetain");
+    cuda::check(cuda::driver().cuCtxPushCurrent(context_), "cuCtxPushCurrent");
+  }
+  ~PrimaryContext() {
+    cuda::CUcontext popped = nullptr;
+    cuda::driver().cuCtxPopCurrent(&popped);
+    cuda::driver().cuDevicePrimaryCtxRelease(0);
+  }
+  PrimaryContext(const PrimaryContext&) = delete;
+  PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+ private:
+  cuda::CUcontext context_ = nullptr;
+};
+
+cuda::CUcontext current_context() {
+  cuda::CUcontext context = nullptr;
+  cuda::check(cuda::driver().cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+  return context;
+}
+
+std::string code_of(const Kernel& kernel, const GemmArgs& args, Stream stream) {
+  try {
+    kernel.launch(args, stream);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return "launched";
+}
+
+TEST_F(LaunchGpu, LeavesTheCallersContextAsFound) {
+  Runtime runtime(memory_only());
+  EXPECT_EQ(current_context(), nullptr);
+  const Kernel kernel = runtime.kernel(Spec::from_gemm(small_spec()));
+  EXPECT_EQ(current_context(), nullptr);
+  const PrimaryContext context;
+  const cuda::CUcontext before = current_context();
+  runtime.kernel(Spec::from_gemm(small_spec()));
+  EXPECT_EQ(current_context(), before);
+}
+
+TEST_F(LaunchGpu, RunsInsideAGraph) {
+  Runtime runtime(memory_only());
+  const PrimaryContext context;
+  const Kernel kernel = runtime.kernel(Spec::from_gemm(small_spec()));
+  GemmProblem problem(kernel, 64);
+  for (const std::int64_t m : {1, 20, 64}) {
+    problem.make_reference(m, true);
+    problem.poison_output(m);
+    time_in_graph(problem.stream(), 2, 1,
+                  [&](int) { kernel.launch(problem.args(m), problem.stream().get()); });
+    EXPECT_LT(problem.relative_error(m), 5e-4) << "M = " << m;
+    EXPECT_TRUE(problem.guards_intact(m));
+  }
+}
+
+TEST_F(LaunchGpu, RefusesBadArgumentsAndWritesNothing) {
+  Runtime runtime(memory_only());
+  const PrimaryContext context;
+  const Kernel kernel = runtime.kernel(Spec::from_gemm(small_spec()));
+  GemmProblem problem(kernel, 64);
+  problem.poison_output(64);
+  const Stream stream = problem.stream().get();
+  GemmArgs args = problem.args(0);
+  EXPECT_EQ(code_of(kernel, args, stream), "launch.m");
+  args = problem.args(65);
+  EXPECT_EQ(code_of(kernel, args, stream), "launch.m");
+  args = problem.args(8);
+  args.x = static_cast<const char*>(args.x) + 2;
+  EXPECT_EQ(code_of(kernel, args, stream), "launch.misaligned");
+  args = problem.args(8);
+  args.y = nullptr;
+  EXPECT_EQ(code_of(kernel, args, stream), "launch.missing");
+  args = problem.args(8);
+  args.bias = args.x;
+  EXPECT_EQ(code_of(kernel, args, stream), "launch.unexpected");
+  problem.stream().synchronize();
+  EXPECT_TRUE(problem.guards_intact(0));  // all of y, from its start, is behind guards for M = 0
+}
+
+TEST_F(LaunchGpu, AWarmCacheNeedsNoCompiler) {
+  char folder[] = "/tmp/heddle_gpu_test_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  RuntimeOptions options;
+  options.cache_dir = folder;
+  const GemmSpec spec = small_spec();
+  EXPECT_TRUE(
+      run_gemm(*std::make_unique<Runtime>(options), Spec::from_gemm(spec), {1})[0].passed());
+  Runtime warm(options);
+  for (const BuildResult& result :
+       warm.build(render_all(resolve(Spec::from_gemm(spec), warm.device_target())))) {
+    EXPECT_TRUE(result.hit) << result.kernel_name;
+  }
+  EXPECT_TRUE(run_gemm(warm, Spec::from_gemm(spec), {1, 33})[1].passed());
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(LaunchGpu, DeviceTargetIsOneThatCanBePlannedFor) {
+  Runtime runtime(memory_only());
+  const Target target = runtime.device_target();
+  EXPECT_GT(target.sm_count, 0);
+  EXPECT_GT(target.shared_per_block, 0);
+  EXPECT_GT(target.threads_per_sm, 0);
+  EXPECT_NO_THROW(resolve(Spec::from_gemm(small_spec()), target));
+}
+
+}  // namespace
+}  // namespace heddle
