@@ -44,7 +44,8 @@ HEDDLE_EXPORT WeightLayout weight_layout(const GemmSpec& spec);
 struct QuantizedWeights {
   std::vector<std::uint8_t> codes;   // [N, K], each in the low `bits` bits
   std::vector<std::uint8_t> scales;  // [N, G] in scale_dtype, native byte order; G = K / group_size
-  std::vector<std::uint8_t> zeros;   // [N, G] one byte each; empty without integer zero points
+  std::vector<std::uint8_t>
+      zeros;  // [N, G], each of the codes' type; empty without integer zero points
 };
 
 // Throw Error(kUsage) when an array has not the size that the spec asks for.

@@ -135,7 +135,7 @@ TEST_F(GemmGpu, TheTuringPathGivesTheSameNumbers) {
 
 TEST_F(GemmGpu, SplitsAndTilesOfTheUser) {
   for (const int split : {1, 2, 3, 8}) {
-    GemmSpec spec = spec_of(264, 2048, DType::kBf16, 128, ZeroPoint::kInt);
+    GemmSpec spec = spec_of(264, 8192, DType::kBf16, 128, ZeroPoint::kInt);
     spec.shape.m_max = 256;
     spec.tile.split_k = split;
     check(spec, {1, 8, 40, 100, 256});

@@ -40,7 +40,8 @@ __device__ double weight_at(const Weights& w, int row, int column) {
   int code = w.codes[static_cast<u64>(row) * w.k + column];
   const int half = 1 << (w.bits - 1);
   if (w.is_signed && code >= half) code -= 2 * half;
-  const int zero = w.zeros ? w.zeros[group] : (w.is_signed ? 0 : half);
+  int zero = w.zeros ? w.zeros[group] : (w.is_signed ? 0 : half);
+  if (w.is_signed && zero >= half) zero -= 2 * half;
   const double scale = w.scale_type == 2
                            ? static_cast<const float*>(w.scales)[group]
                            : widen(static_cast<const u16*>(w.scales)[group], w.scale_type);
