@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "generator/plan/stage.h"
 
 namespace heddle {
@@ -18,7 +20,8 @@ class Reasons {
     if (fine) return;
     problems_.push_back({pointer, std::move(message), std::move(value), std::move(allowed), ""});
   }
-  std::vector<Problem> take() { return std::move(problems_); }
+  // What was found so far; the next ones start anew.
+  std::vector<Problem> take() { return std::exchange(problems_, {}); }
 
  private:
   std::vector<Problem> problems_;

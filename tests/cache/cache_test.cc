@@ -11,7 +11,6 @@
 namespace heddle {
 namespace {
 
-using testing::entry_path;
 using testing::expect_equal;
 using testing::sample_binary;
 using testing::sample_key;

@@ -15,7 +15,7 @@ void append(std::string& bytes, std::uint32_t value) {
 
 // A cache of two libraries in glibc's format: header, entries of 24 bytes, strings.
 std::string cache_of_two() {
-  const std::string strings("liba.so.1\0/lib/liba.so.1\0libb.so\0/opt/libb.so\0", 47);
+  const std::string strings("liba.so.1\0/lib/liba.so.1\0libb.so\0/opt/libb.so\0", 46);
   std::string bytes = "glibc-ld.so.cache1.1";
   append(bytes, 2);
   append(bytes, static_cast<std::uint32_t>(strings.size()));

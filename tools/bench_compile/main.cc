@@ -1,0 +1,110 @@
+// How long kernels take to compile and to find: tools/bench-compile runs it.
+//
+// Cold: NVRTC on one kernel, against a bare kernel in the same run. A model: every kernel, cold and
+// then from the disk cache in a fresh Runtime, as a process that starts does it.
+#include <fmt/core.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "heddle/heddle.hpp"
+
+namespace heddle {
+namespace {
+
+constexpr int kRepeats = 9;
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + kRepeats / 2, values.end());
+  return values[kRepeats / 2];
+}
+
+RuntimeOptions no_disk() {
+  RuntimeOptions options;
+  options.disk_cache = false;
+  options.jobs = 1;
+  return options;
+}
+
+double median_compile_ms(const Source& source) {
+  std::vector<double> times;
+  for (int i = 0; i < kRepeats; ++i) {
+    times.push_back(Runtime(no_disk()).build({source})[0].binary->compile_ms);
+  }
+  return median(times);
+}
+
+Source bare_kernel(const Source& like) {
+  Source bare = like;
+  bare.kernel_name = "bare";
+  bare.file_name = "bare.cu";
+  bare.text = "extern \"C\" __global__ void bare(float* x) { x[threadIdx.x] = 1.0f; }\n";
+  return bare;
+}
+
+double milliseconds(const std::chrono::steady_clock::time_point& start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+// Wall time from reading the config to all binaries at hand.
+double build_model_ms(const char* config, const Target& target, const std::string& cache,
+                      std::size_t* kernels) {
+  const auto start = std::chrono::steady_clock::now();
+  std::ifstream file(config);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::vector<Source> sources;
+  for (const ModelKernel& kernel : model_from_config(text).kernels) {
+    for (Source& source : render_all(resolve(kernel.spec, target))) {
+      sources.push_back(std::move(source));
+    }
+  }
+  RuntimeOptions options;
+  options.cache_dir = cache;
+  Runtime(options).build(sources);
+  *kernels = sources.size();
+  return milliseconds(start);
+}
+
+void report(const char* config, const Target& target) {
+  GemmSpec spec;
+  spec.shape.n = 8192;
+  spec.shape.k = 8192;
+  const std::vector<Source> sources = render_all(resolve(Spec::from_gemm(spec), target));
+  const double bare = median_compile_ms(bare_kernel(sources[0]));
+  fmt::print("bare kernel: {:.0f} ms (median of {})\n", bare, kRepeats);
+  for (const Source& source : sources) {
+    const double ms = median_compile_ms(source);
+    fmt::print("{}: {:.0f} ms, {:.1f} x bare\n", source.kernel_name, ms, ms / bare);
+  }
+  char folder[] = "/tmp/heddle_bench_XXXXXX";
+  if (mkdtemp(folder) == nullptr) throw std::runtime_error("no temporary folder");
+  std::size_t kernels = 0;
+  const double cold = build_model_ms(config, target, folder, &kernels);
+  fmt::print("{} kernels of the model, cold: {:.2f} s\n", kernels, cold / 1000);
+  const double warm = build_model_ms(config, target, folder, &kernels);
+  fmt::print("from the cache: {:.1f} ms, {:.2f} ms per kernel\n", warm,
+             warm / static_cast<double>(kernels));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace heddle
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    fmt::print(stderr, "usage: heddle_bench_compile CONFIG TARGET\n");
+    return 2;
+  }
+  try {
+    heddle::report(argv[1], heddle::target_from_name(argv[2]));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "heddle_bench_compile: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
