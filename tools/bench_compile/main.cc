@@ -32,6 +32,7 @@ RuntimeOptions no_disk() {
 
 double median_compile_ms(const Source& source) {
   std::vector<double> times;
+  times.reserve(kRepeats);
   for (int i = 0; i < kRepeats; ++i) {
     times.push_back(Runtime(no_disk()).build({source})[0].binary->compile_ms);
   }
