@@ -72,7 +72,7 @@ class Derivation {
   DecodeOp isolate(int source, int bit) {
     const std::uint32_t mask = ((1u << request_.bits) - 1) << bit;
     const bool flip = request_.type == WeightType::kInt;
-    const std::uint32_t sign = flip ? 1u << (bit + request_.bits - 1) : 0;
+    const std::uint32_t sign = flip ? (mask + (1u << bit)) >> 1 : 0;
     DecodeOp op;
     op.opcode = DecodeOpcode::kLop3;
     op.dst = ++last_register_;
