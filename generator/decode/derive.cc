@@ -43,7 +43,7 @@ class Derivation {
   }
 
  private:
-  int bias() const { return 1 << (request_.bits - 1); }
+  int bias() const { return (1 << request_.bits) >> 1; }
   bool fits(int bit) const { return bit >= 0 && bit + request_.bits <= format_.mantissa_bits; }
   std::uint32_t magic(int bit) const { return format_.power_of_two(format_.mantissa_bits - bit); }
 
