@@ -5,31 +5,88 @@
 namespace heddle {
 namespace {
 
-std::string subtrahend(const DecodeOp& op) {
-  return op.subtrahend == Subtrahend::kZeroPoint ? fmt::format("z{}", op.zero)
-                                                 : fmt::format("0x{:08x}", op.imm2);
-}
+class OperationText {
+ public:
+  OperationText(const DecodeOp& op, int words, const char* input)
+      : op_(op), words_(words), input_(input) {}
 
-std::string operation(const DecodeOp& op, const char* input) {
-  const std::string a = op.a == 0 ? input : fmt::format("r{}", op.a);
-  switch (op.opcode) {
-    case DecodeOpcode::kShr:
-      return fmt::format("shr   {}, {}", a, op.imm);
-    case DecodeOpcode::kLop3:
-      return fmt::format("lop3  {}, mask 0x{:08x}, magic 0x{:08x}, immLut 0x{:02x}", a, op.imm,
-                         op.imm2, op.lut);
-    case DecodeOpcode::kSub:
-      return fmt::format("sub   {}, {}", a, subtrahend(op));
-    case DecodeOpcode::kFma:
-      return fmt::format("fma   {} * 0x{:08x} - {}", a, op.imm, subtrahend(op));
+  std::string text() const {
+    const std::string a = name(op_.a);
+    switch (op_.opcode) {
+      case DecodeOpcode::kShr:
+        return fmt::format("shr   {}, {}", a, op_.imm);
+      case DecodeOpcode::kShl:
+        return fmt::format("shl   {}, {}", a, op_.imm);
+      case DecodeOpcode::kLop3:
+        return fmt::format("lop3  {}, mask 0x{:08x}, {}, immLut 0x{:02x}", a, op_.imm,
+                           op_.b >= 0 ? name(op_.b) : fmt::format("magic 0x{:08x}", op_.imm2),
+                           op_.lut);
+      case DecodeOpcode::kPrmt:
+        return fmt::format("prmt  {}, {}, 0x{:04x}", a, second(), op_.imm);
+      case DecodeOpcode::kLookup:
+        return fmt::format("prmt  0x{:08x}, 0x{:08x}, {}", op_.imm, op_.imm2, a);
+      case DecodeOpcode::kSelect:
+        return fmt::format("prmt  {}, {}, {}", a, name(op_.b), name(op_.c));
+      case DecodeOpcode::kSub:
+        return fmt::format("sub   {}, {}", a, subtrahend());
+      case DecodeOpcode::kFma:
+        return fmt::format("fma   {} * 0x{:08x} - {}", a, op_.imm, subtrahend());
+      case DecodeOpcode::kMul:
+        return fmt::format("mul   {}, 0x{:08x}", a, op_.imm);
+    }
+    return {};
   }
-  return {};
+
+ private:
+  std::string name(int reg) const {
+    if (reg >= words_) return fmt::format("r{}", reg);
+    return words_ == 1 ? input_ : fmt::format("{}{}", input_, reg);
+  }
+  std::string second() const {
+    return op_.b >= 0 ? name(op_.b) : fmt::format("0x{:08x}", op_.imm2);
+  }
+  std::string subtrahend() const {
+    return op_.subtrahend == Subtrahend::kZeroPoint ? fmt::format("z{}", op_.zero) : second();
+  }
+
+  const DecodeOp& op_;
+  const int words_;
+  const char* input_;
+};
+
+std::string source_text(const DecodeRequest& request) {
+  switch (request.kind) {
+    case CodeKind::kInteger:
+      break;
+    case CodeKind::kFloat:
+      return fmt::format("e{}m{}", request.exponent_bits, request.mantissa_bits);
+    case CodeKind::kTable:
+      return "4-bit code of a table";
+  }
+  return fmt::format("{}-bit {}", request.bits, to_string(request.type));
 }
 
-std::string lines(const std::vector<DecodeOp>& ops, const char* input) {
+// Where each bit of a scattered element lies, as runs word:first..last.
+std::string scattered_text(const std::vector<BitPlace>& places) {
+  std::string text;
+  for (std::size_t j = 0; j < places.size();) {
+    std::size_t end = j + 1;
+    while (end < places.size() && places[end].word == places[j].word &&
+           places[end].bit == places[end - 1].bit + 1) {
+      ++end;
+    }
+    text += fmt::format("{}{}:{}..{}", j == 0 ? " " : "+", places[j].word, places[j].bit,
+                        places[end - 1].bit);
+    j = end;
+  }
+  return text;
+}
+
+std::string lines(const std::vector<DecodeOp>& ops, int words, const char* input) {
   std::string text;
   for (const DecodeOp& op : ops) {
-    text += fmt::format("  r{:<2} = {:<62} {}\n", op.dst, operation(op, input), op.why);
+    text += fmt::format("  r{:<2} = {:<62} {}\n", op.dst, OperationText(op, words, input).text(),
+                        op.why);
   }
   return text;
 }
@@ -37,23 +94,34 @@ std::string lines(const std::vector<DecodeOp>& ops, const char* input) {
 }  // namespace
 
 std::string describe(const DecodePlan& plan) {
-  std::string text =
-      fmt::format("{}-bit {} to {}, zero point {}: {} operations for {} weights, {} per weight\n",
-                  plan.request.bits, to_string(plan.request.type), to_string(plan.request.dtype),
-                  to_string(plan.request.zero_point), plan.ops.size(), plan.field_of.size(),
-                  plan.instructions_per_weight);
-  text += "fields of the word, in element order:";
-  for (const int field : plan.field_of) text += fmt::format(" {}", field);
+  std::string text = fmt::format(
+      "{} to {}, zero point {}: {} operations for {} weights, {} per weight\n",
+      source_text(plan.request), to_string(plan.request.dtype), to_string(plan.request.zero_point),
+      plan.ops.size(), plan.elements(), plan.instructions_per_weight);
+  if (plan.result_exponent != 0) {
+    text += fmt::format("a weight is the result times 2^{}, which the scale must carry\n",
+                        plan.result_exponent);
+  }
+  if (plan.field_of.empty()) {
+    text += fmt::format("bits of the {} words (word:first..last), in element order:", plan.words);
+    for (const auto& places : plan.bit_of) text += scattered_text(places);
+  } else {
+    text += fmt::format("fields of the {}, in element order:",
+                        plan.words == 1 ? "word" : std::to_string(plan.words) + " words");
+    for (const int field : plan.field_of) text += fmt::format(" {}", field);
+  }
   text += '\n';
   if (!plan.zero_ops.empty()) {
-    text += "zero points (once per group; z holds both rows' fields in each half):\n";
-    text += lines(plan.zero_ops, "z");
+    text += plan.request.zero_order == ZeroOrder::kRows
+                ? "zero points (once per group; z holds both rows' fields in each half):\n"
+                : "zero points (once per group; z holds them as the words hold the weights):\n";
+    text += lines(plan.zero_ops, plan.zero_words, "z");
     for (std::size_t i = 0; i < plan.zero_outputs.size(); ++i) {
       text += fmt::format("  z{:<2} = r{}\n", i, plan.zero_outputs[i]);
     }
     text += "weights:\n";
   }
-  text += lines(plan.ops, "word");
+  text += lines(plan.ops, plan.words, "word");
   text += "fragment:";
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     text += fmt::format(" a{} = r{}", i, plan.outputs[i]);

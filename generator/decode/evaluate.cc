@@ -1,15 +1,31 @@
 // Executing a decode plan on the host.
 #include "generator/decode/float16.h"
 #include "heddle/decode_plan.h"
+#include "heddle/error.h"
 
 namespace heddle {
 namespace {
 
+// The sum of the minterms that the table names, for all bits at once.
 std::uint32_t lop3(std::uint8_t lut, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   std::uint32_t result = 0;
-  for (int bit = 0; bit < 32; ++bit) {
-    const unsigned row = (a >> bit & 1) << 2 | (b >> bit & 1) << 1 | (c >> bit & 1);
-    result |= static_cast<std::uint32_t>(lut >> row & 1) << bit;
+  for (int row = 0; row < 8; ++row) {
+    const std::uint32_t minterm =
+        ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
+    if ((lut >> row & 1) != 0) result |= minterm;
+  }
+  return result;
+}
+
+// Nibbles of 8 and more would copy a sign; no plan has them.
+std::uint32_t prmt(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(b) << 32 | a;
+  std::uint32_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned nibble = selector >> 4 * i & 0xf;
+    auto byte = static_cast<std::uint32_t>(bytes >> 8 * (nibble & 7) & 0xff);
+    if (nibble >= 8) byte = (byte & 0x80) != 0 ? 0xff : 0;
+    result |= byte << 8 * i;
   }
   return result;
 }
@@ -23,19 +39,40 @@ std::uint16_t half(std::uint32_t pair, int shift) {
   return static_cast<std::uint16_t>(pair >> shift);
 }
 
-std::uint32_t execute(const DecodeOp& op, Float16Format format, std::uint32_t a,
-                      std::uint32_t subtrahend) {
+struct Operands {
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;  // register b, or the immediate in its place
+  std::uint32_t c = 0;
+  std::uint32_t subtrahend = 0;
+};
+
+std::uint32_t execute(const DecodeOp& op, Float16Format format, const Operands& in) {
   switch (op.opcode) {
     case DecodeOpcode::kShr:
-      return a >> op.imm;
+      return in.a >> op.imm;
+    case DecodeOpcode::kShl:
+      return in.a << op.imm;
     case DecodeOpcode::kLop3:
-      return lop3(op.lut, a, op.imm, op.imm2);
+      return lop3(op.lut, in.a, op.imm, in.b);
+    case DecodeOpcode::kPrmt:
+      return prmt(in.a, in.b, op.imm);
+    case DecodeOpcode::kLookup:
+      return prmt(op.imm, op.imm2, in.a);
+    case DecodeOpcode::kSelect:
+      return prmt(in.a, in.b, in.c);
     case DecodeOpcode::kSub:
-      return each_half([&](int s) { return float16_sub(format, half(a, s), half(subtrahend, s)); });
+      return each_half(
+          [&](int s) { return float16_sub(format, half(in.a, s), half(in.subtrahend, s)); });
     case DecodeOpcode::kFma:
       return each_half([&](int s) {
-        return float16_fma(format, half(a, s), half(op.imm, s),
-                           static_cast<std::uint16_t>(half(subtrahend, s) ^ 0x8000));
+        return float16_fma(format, half(in.a, s), half(op.imm, s),
+                           static_cast<std::uint16_t>(half(in.subtrahend, s) ^ 0x8000));
+      });
+    case DecodeOpcode::kMul:
+      return each_half([&](int s) {
+        const auto minus_zero =
+            static_cast<std::uint16_t>((half(in.a, s) ^ half(op.imm, s)) & 0x8000);
+        return float16_fma(format, half(in.a, s), half(op.imm, s), minus_zero);
       });
   }
   return 0;
@@ -43,33 +80,72 @@ std::uint32_t execute(const DecodeOp& op, Float16Format format, std::uint32_t a,
 
 // Registers 0, 1 ... after all operations.
 std::vector<std::uint32_t> run(const std::vector<DecodeOp>& ops, Float16Format format,
-                               std::uint32_t word, const std::vector<std::uint32_t>& zeros) {
-  std::vector<std::uint32_t> registers{word};
+                               const std::vector<std::uint32_t>& words,
+                               const std::vector<std::uint32_t>& zeros) {
+  std::vector<std::uint32_t> registers = words;
+  registers.reserve(words.size() + ops.size());
   for (const DecodeOp& op : ops) {
-    const std::uint32_t subtrahend =
-        op.subtrahend == Subtrahend::kZeroPoint ? zeros.at(op.zero) : op.imm2;
-    registers.resize(op.dst + 1);
-    registers[op.dst] = execute(op, format, registers[op.a], subtrahend);
+    Operands in;
+    in.a = registers[op.a];
+    in.b = op.b >= 0 ? registers[op.b] : op.imm2;
+    if (op.c >= 0) in.c = registers[op.c];
+    in.subtrahend = op.subtrahend == Subtrahend::kZeroPoint ? zeros.at(op.zero) : in.b;
+    if (static_cast<std::size_t>(op.dst) >= registers.size()) registers.resize(op.dst + 1);
+    registers[op.dst] = execute(op, format, in);
   }
   return registers;
 }
 
 }  // namespace
 
-std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan, std::uint32_t word,
-                                                std::uint16_t zero_fields) {
+std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
+                                                const std::vector<std::uint32_t>& words,
+                                                const std::vector<std::uint32_t>& zero_words) {
+  if (words.size() != static_cast<std::size_t>(plan.words) ||
+      zero_words.size() != static_cast<std::size_t>(plan.zero_words)) {
+    throw Error(ErrorCategory::kUsage, "decode.words", "not the number of words that the plan has");
+  }
   const Float16Format format = float16_format(plan.request.dtype);
-  const std::uint32_t zero_word = static_cast<std::uint32_t>(zero_fields) << 16 | zero_fields;
-  const std::vector<std::uint32_t> zero_registers = run(plan.zero_ops, format, zero_word, {});
   std::vector<std::uint32_t> zeros;
-  for (const int reg : plan.zero_outputs) zeros.push_back(zero_registers.at(reg));
-  const std::vector<std::uint32_t> registers = run(plan.ops, format, word, zeros);
+  if (plan.zero_words != 0) {
+    const std::vector<std::uint32_t> registers = run(plan.zero_ops, format, zero_words, {});
+    for (const int reg : plan.zero_outputs) zeros.push_back(registers.at(reg));
+  }
+  const std::vector<std::uint32_t> registers = run(plan.ops, format, words, zeros);
   std::vector<std::uint16_t> elements;
+  elements.reserve(2 * plan.outputs.size());
   for (const int reg : plan.outputs) {
     elements.push_back(half(registers.at(reg), 0));
     elements.push_back(half(registers.at(reg), 16));
   }
   return elements;
+}
+
+std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan, std::uint32_t word,
+                                                std::uint16_t zero_fields) {
+  std::vector<std::uint32_t> zeros;
+  if (plan.zero_words != 0) {
+    zeros.push_back(static_cast<std::uint32_t>(zero_fields) << 16 | zero_fields);
+  }
+  return evaluate_decode_plan(plan, std::vector<std::uint32_t>{word}, zeros);
+}
+
+unsigned read_code(const DecodePlan& plan, const std::vector<std::uint32_t>& words, int element) {
+  unsigned code = 0;
+  const auto& places = plan.bit_of[element];
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    code |= (words[places[j].word] >> places[j].bit & 1) << j;
+  }
+  return code;
+}
+
+void write_code(const DecodePlan& plan, int element, unsigned code,
+                std::vector<std::uint32_t>& words) {
+  const auto& places = plan.bit_of[element];
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    std::uint32_t& word = words[places[j].word];
+    word = (word & ~(1u << places[j].bit)) | (code >> j & 1) << places[j].bit;
+  }
 }
 
 }  // namespace heddle

@@ -11,31 +11,74 @@ std::string_view opcode_name(DecodeOpcode opcode) {
   switch (opcode) {
     case DecodeOpcode::kShr:
       return "shr";
+    case DecodeOpcode::kShl:
+      return "shl";
     case DecodeOpcode::kLop3:
       return "lop3";
+    case DecodeOpcode::kPrmt:
+    case DecodeOpcode::kLookup:
+    case DecodeOpcode::kSelect:
+      return "prmt";
     case DecodeOpcode::kSub:
       return "sub";
     case DecodeOpcode::kFma:
       return "fma";
+    case DecodeOpcode::kMul:
+      return "mul";
   }
   return "";
+}
+
+// The members of an operation that its opcode uses.
+void add_operands(ordered_json& j, const DecodeOp& op) {
+  switch (op.opcode) {
+    case DecodeOpcode::kShr:
+    case DecodeOpcode::kShl:
+      j["bits"] = op.imm;
+      return;
+    case DecodeOpcode::kLop3:
+      j["mask"] = op.imm;
+      if (op.b >= 0) {
+        j["b"] = op.b;
+      } else {
+        j["magic"] = op.imm2;
+      }
+      j["lut"] = op.lut;
+      return;
+    case DecodeOpcode::kPrmt:
+      if (op.b >= 0) {
+        j["b"] = op.b;
+      } else {
+        j["bytes"] = op.imm2;
+      }
+      j["selector"] = op.imm;
+      return;
+    case DecodeOpcode::kLookup:
+      j["table"] = {op.imm, op.imm2};
+      return;
+    case DecodeOpcode::kSelect:
+      j["b"] = op.b;
+      j["c"] = op.c;
+      return;
+    case DecodeOpcode::kMul:
+      j["factor"] = op.imm;
+      return;
+    case DecodeOpcode::kFma:
+      j["factor"] = op.imm;
+      break;
+    case DecodeOpcode::kSub:
+      break;
+  }
+  if (op.subtrahend == Subtrahend::kZeroPoint) j["zero"] = op.zero;
+  if (op.subtrahend == Subtrahend::kImmediate) j["subtrahend"] = op.imm2;
+  if (op.subtrahend == Subtrahend::kRegister) j["b"] = op.b;
 }
 
 ordered_json ops_json(const std::vector<DecodeOp>& ops) {
   ordered_json list = ordered_json::array();
   for (const DecodeOp& op : ops) {
     ordered_json j{{"op", opcode_name(op.opcode)}, {"dst", op.dst}, {"a", op.a}};
-    if (op.opcode == DecodeOpcode::kLop3) {
-      j["mask"] = op.imm;
-      j["magic"] = op.imm2;
-      j["lut"] = op.lut;
-    } else if (op.opcode == DecodeOpcode::kShr) {
-      j["bits"] = op.imm;
-    } else {
-      if (op.opcode == DecodeOpcode::kFma) j["factor"] = op.imm;
-      if (op.subtrahend == Subtrahend::kZeroPoint) j["zero"] = op.zero;
-      if (op.subtrahend == Subtrahend::kImmediate) j["subtrahend"] = op.imm2;
-    }
+    add_operands(j, op);
     j["why"] = op.why;
     list.push_back(std::move(j));
   }

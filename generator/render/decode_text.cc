@@ -7,14 +7,25 @@ namespace {
 
 std::string expression(const DecodeOp& op) {
   const std::string a = fmt::format("r{}", op.a);
-  const std::string subtrahend = op.subtrahend == Subtrahend::kZeroPoint
-                                     ? fmt::format("z[{}]", op.zero)
-                                     : fmt::format("0x{:08x}u", op.imm2);
+  const std::string second =
+      op.b >= 0 ? fmt::format("r{}", op.b) : fmt::format("0x{:08x}u", op.imm2);
+  const std::string subtrahend =
+      op.subtrahend == Subtrahend::kZeroPoint ? fmt::format("z[{}]", op.zero) : second;
   switch (op.opcode) {
     case DecodeOpcode::kShr:
       return fmt::format("shr<{}>({})", op.imm, a);
     case DecodeOpcode::kLop3:
-      return fmt::format("lop3<0x{:02x}>({}, 0x{:08x}u, 0x{:08x}u)", op.lut, a, op.imm, op.imm2);
+      return fmt::format("lop3<0x{:02x}>({}, 0x{:08x}u, {})", op.lut, a, op.imm, second);
+    case DecodeOpcode::kShl:
+      return fmt::format("shl<{}>({})", op.imm, a);
+    case DecodeOpcode::kPrmt:
+      return fmt::format("prmt<0x{:04x}>({}, {})", op.imm, a, second);
+    case DecodeOpcode::kLookup:
+      return fmt::format("prmt_by(0x{:08x}u, 0x{:08x}u, {})", op.imm, op.imm2, a);
+    case DecodeOpcode::kSelect:
+      return fmt::format("prmt_by({}, {}, r{})", a, second, op.c);
+    case DecodeOpcode::kMul:
+      return fmt::format("Value::mul2({}, 0x{:08x}u)", a, op.imm);
     case DecodeOpcode::kSub:
       return fmt::format("Value::sub2({}, {})", a, subtrahend);
     case DecodeOpcode::kFma:
@@ -28,6 +39,13 @@ std::string body(const std::vector<DecodeOp>& ops) {
   for (const DecodeOp& op : ops) {
     text += fmt::format("    const u32 r{} = {};  // {}\n", op.dst, expression(op), op.why);
   }
+  return text;
+}
+
+// "u32 r0, u32 r1 ...".
+std::string inputs(int words) {
+  std::string text = "u32 r0";
+  for (int i = 1; i < words; ++i) text += fmt::format(", u32 r{}", i);
   return text;
 }
 
@@ -48,9 +66,9 @@ std::string decode_text(const DecodePlan& plan) {
   text += fmt::format("  static constexpr int kZeroRegisters = {};\n\n", zeros);
   text += fields_comment(plan);
   text += fmt::format(
-      "  static __device__ __forceinline__ void word(u32 r0, const u32 (&{})[{}], u32 (&a)[{}]) "
+      "  static __device__ __forceinline__ void word({}, const u32 (&{})[{}], u32 (&a)[{}]) "
       "{{\n",
-      has_zeros ? "z" : "", zeros, plan.outputs.size());
+      inputs(plan.words), has_zeros ? "z" : "", zeros, plan.outputs.size());
   text += "    using Value = Config::Value;\n";
   text += body(plan.ops);
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {

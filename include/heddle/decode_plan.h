@@ -1,8 +1,9 @@
-// DecodePlan: how one 32-bit word of packed weights becomes pairs of 16-bit floats.
+// DecodePlan: how the words of packed weights become pairs of 16-bit floats.
 //
 // A plan is a short list of typed operations on 32-bit registers. It is derived, never written by
 // hand, and it is the one source of the CUDA text, of the packer's order inside a word, and of the
-// host evaluator. Register 0 holds the packed word; every operation defines a new register.
+// host evaluator. Registers 0 .. words - 1 hold the packed words of a unit, the smallest run of
+// whole 16 by 16 tiles that fills whole words; every operation defines a new register.
 #ifndef HEDDLE_DECODE_PLAN_H_
 #define HEDDLE_DECODE_PLAN_H_
 
@@ -17,10 +18,15 @@
 namespace heddle {
 
 enum class DecodeOpcode {
-  kShr,   // dst = a >> imm
-  kLop3,  // dst = lut(a, imm, imm2)              bitwise, any function of three inputs
-  kSub,   // dst = a - subtrahend                 two 16-bit floats at once
-  kFma,   // dst = a * imm - subtrahend           two 16-bit floats at once, one rounding
+  kShr,     // dst = a >> imm
+  kShl,     // dst = a << imm
+  kLop3,    // dst = lut(a, imm, b or imm2)          bitwise, any function of three inputs
+  kPrmt,    // dst = four of the bytes of {b or imm2, a}: nibble i of imm names byte i; a is 0..3
+  kLookup,  // dst = four of the bytes of {imm2, imm}: nibble i of register a names byte i
+  kSelect,  // dst = four of the bytes of {b, a}: nibble i of register c names byte i
+  kSub,     // dst = a - subtrahend                   two 16-bit floats at once
+  kFma,     // dst = a * imm - subtrahend             two 16-bit floats at once, one rounding
+  kMul,     // dst = a * imm                          two 16-bit floats at once
 };
 
 // What a kSub or kFma subtracts.
@@ -28,39 +34,93 @@ enum class Subtrahend {
   kNone,
   kImmediate,  // DecodeOp::imm2
   kZeroPoint,  // element DecodeOp::zero of DecodePlan::zero_outputs
+  kRegister,   // register DecodeOp::b
 };
 
 struct DecodeOp {
   DecodeOpcode opcode = DecodeOpcode::kShr;
   int dst = 0;
   int a = 0;               // source register
-  std::uint32_t imm = 0;   // kShr: bits; kLop3: mask; kFma: factor
-  std::uint32_t imm2 = 0;  // kLop3: magic number; kSub, kFma: the subtrahend, if immediate
+  int b = -1;              // kLop3, kPrmt, kSub: a second source register; -1: imm2 in its place
+  int c = -1;              // kSelect
+  std::uint32_t imm = 0;   // kShr, kShl: bits; kLop3: mask; kPrmt: selector; kFma, kMul: factor;
+                           // kLookup: bytes 0..3
+  std::uint32_t imm2 = 0;  // kLop3: magic number; kPrmt, kLookup: bytes 4..7; kSub, kFma: the
+                           // subtrahend, if immediate
   std::uint8_t lut = 0;    // kLop3: immLut
   Subtrahend subtrahend = Subtrahend::kNone;
   int zero = 0;
   std::string why;  // for the comment in the rendered code
 };
 
-// Asks for the conversion of one word of the weight layout: the A operand of mma.m16n8k16 in the
-// element order a0.low, a0.high, a1.low ... ; 32 / bits elements to the word.
+// What a code means.
+enum class CodeKind {
+  kInteger,  // DecodeRequest::bits and type, less the zero point
+  kFloat,    // a sign, exponent_bits and mantissa_bits, IEEE-style with subnormals
+  kTable,    // 16 values, DecodeRequest::table
+};
+
+// The order of a unit's elements in its words. Element e of a unit is element e % 8 of k tile
+// e / 8: half e % 2 of register a_(e / 2 % 4) of that tile's A operand.
+enum class ElementOrder {
+  kFragment,     // Heddle's own: the order that takes the fewest operations
+  kLinear,       // element 0 in the lowest bits; fields of any width cross from word to word
+  kAwq,          // field i of a word is element [0,2,4,6,1,3,5,7][i]
+  kEvenOdd,      // even elements of a word low, odd ones high
+  kPermutation,  // field i of a word is element DecodeRequest::permutation[i]
+};
+
+// What a word of integer zero points holds.
+enum class ZeroOrder {
+  kRows,      // in each half, the zero points of row g and of row g + 8 as two neighbouring fields
+  kElements,  // one zero point for each element, in words of the same layout as the weights
+};
+
+// Asks for the conversion of one unit of packed weights. The first four members are all that an
+// integer code in fragment order needs.
 struct DecodeRequest {
   int bits = 4;
   WeightType type = WeightType::kUint;
   ZeroPoint zero_point = ZeroPoint::kNone;
   DType dtype = DType::kFp16;
+  CodeKind kind = CodeKind::kInteger;
+  int exponent_bits = 0;  // kFloat: 1 + exponent_bits + mantissa_bits == bits
+  int mantissa_bits = 0;
+  std::vector<float> table{};  // kTable: 16 values, rounded to dtype
+  ElementOrder order = ElementOrder::kFragment;
+  std::vector<int> permutation{};
+  ZeroOrder zero_order = ZeroOrder::kRows;
+  // kFloat: leave the last multiplication, by 2^DecodePlan::result_exponent, to the scale.
+  bool fold_power = false;
+};
+
+// FP8, FP6 and FP4: 1 + exponent_bits + mantissa_bits bits.
+HEDDLE_EXPORT DecodeRequest float_request(int exponent_bits, int mantissa_bits, DType dtype);
+// The sixteen values of NF4.
+HEDDLE_EXPORT const std::vector<float>& nf4_values();
+HEDDLE_EXPORT DecodeRequest table_request(const std::vector<float>& table, DType dtype);
+
+struct BitPlace {
+  int word = 0;
+  int bit = 0;
 };
 
 struct DecodePlan {
   DecodeRequest request;
   std::vector<DecodeOp> ops;
-  std::vector<int> outputs;   // registers that hold a0, a1 ... ; element 2i is the low half of a_i
-  std::vector<int> field_of;  // element e is the bits [bits * field_of[e], ...) of the word
-  // With integer zero points: from a word that holds, in both halves, the zero points of row g and
-  // of row g + 8 as two neighbouring fields, to the subtrahends of `ops`.
+  std::vector<int> outputs;  // registers that hold a0, a1 ... ; element 2i is the low half of a_i
+  // Element e is the bits [bits * field_of[e], ...) of the words of a unit, the words taken as one
+  // little-endian number. Empty where an element is scattered: then only bit_of tells.
+  std::vector<int> field_of;
+  int words = 1;                              // of a unit
+  std::vector<std::vector<BitPlace>> bit_of;  // [element][bit of the code]
+  // With integer zero points: from the zero points' words to the subtrahends of `ops`.
   std::vector<DecodeOp> zero_ops;
   std::vector<int> zero_outputs;
+  int zero_words = 0;
   double instructions_per_weight = 0;
+  int result_exponent = 0;  // a weight is the result times 2^this; 0 unless fold_power
+  int elements() const { return static_cast<int>(bit_of.size()); }
 };
 
 // Throws Error(kUnsupported, "decode.unsupported") where there is no exact plan.
@@ -68,13 +128,31 @@ HEDDLE_EXPORT DecodePlan derive_decode_plan(const DecodeRequest& request);
 
 // Executes the plan on the host with bit-exact binary16 or bfloat16 arithmetic. `zero_fields` holds
 // the zero point of row g in its lowest `bits` bits and that of row g + 8 in the next ones. Element
-// e of the result has the bits of the 16-bit float.
+// e of the result has the bits of the 16-bit float. Precondition: the plan has one word.
 HEDDLE_EXPORT std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
                                                               std::uint32_t word,
                                                               std::uint16_t zero_fields);
+// The same for `plan.words` words and `plan.zero_words` words of zero points.
+HEDDLE_EXPORT std::vector<std::uint16_t> evaluate_decode_plan(
+    const DecodePlan& plan, const std::vector<std::uint32_t>& words,
+    const std::vector<std::uint32_t>& zero_words);
+
+// The code of an element in the packed words, and its place filled with a code.
+HEDDLE_EXPORT unsigned read_code(const DecodePlan& plan, const std::vector<std::uint32_t>& words,
+                                 int element);
+HEDDLE_EXPORT void write_code(const DecodePlan& plan, int element, unsigned code,
+                              std::vector<std::uint32_t>& words);
+
+// What a code has to become, by exact arithmetic and one rounding; no plan is asked. Infinities and
+// NaN of a float code stay what they are where the destination has as many exponent bits (e5m2 to
+// FP16); elsewhere such a code counts as the ordinary number that its bits would spell (e4m3 0x7f:
+// 480). `zero` is the code of the zero point; it means nothing without integer zero points. With
+// fold_power the value is divided by 2^exponent.
+HEDDLE_EXPORT std::uint16_t reference_decode(const DecodeRequest& request, unsigned code,
+                                             unsigned zero, int exponent = 0);
 
 // The outcome of checking a plan against exact arithmetic: every code in every position, with
-// neighbours all zero, all one and random, and every zero point.
+// neighbours all zero, all one and random; every code against every zero point in every position.
 struct DecodeProof {
   std::uint64_t codes_checked = 0;
   std::uint64_t mismatches = 0;
@@ -84,6 +162,17 @@ HEDDLE_EXPORT DecodeProof prove_decode_plan(const DecodePlan& plan);
 
 // One line per operation: what it does, to which bits, and why that immLut and that magic number.
 HEDDLE_EXPORT std::string describe(const DecodePlan& plan);
+
+// Every kind of request that has a plan, with its name: each width and type of integer with and
+// without zero points, each float format, the table, each order of elements; both destinations.
+struct NamedDecodeRequest {
+  std::string name;
+  DecodeRequest request;
+};
+HEDDLE_EXPORT std::vector<NamedDecodeRequest> every_decode_request();
+
+// The table of docs/decode-plans.md: operations per weight for every source, in Markdown.
+HEDDLE_EXPORT std::string decode_cost_table();
 
 }  // namespace heddle
 

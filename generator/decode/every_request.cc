@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include "heddle/decode_plan.h"
+
+namespace heddle {
+namespace {
+
+struct FloatCode {
+  int exponent_bits;
+  int mantissa_bits;
+};
+constexpr FloatCode kFloatCodes[] = {{4, 3}, {5, 2}, {2, 3}, {3, 2}, {2, 1}};
+
+struct NamedOrder {
+  ElementOrder order;
+  const char* suffix;
+};
+constexpr NamedOrder kOrders[] = {{ElementOrder::kFragment, ""},
+                                  {ElementOrder::kLinear, ", linear"},
+                                  {ElementOrder::kAwq, ", awq"},
+                                  {ElementOrder::kEvenOdd, ", even_odd"}};
+
+bool has_order(int bits, ElementOrder order) {
+  if (order == ElementOrder::kAwq) return bits == 4;
+  if (order == ElementOrder::kEvenOdd) return 32 % bits == 0;
+  return true;
+}
+
+void add(std::vector<NamedDecodeRequest>& list, const std::string& name, DecodeRequest request) {
+  for (const NamedOrder& order : kOrders) {
+    if (!has_order(request.bits, order.order)) continue;
+    request.order = order.order;
+    list.push_back({name + order.suffix, request});
+    if (request.zero_point != ZeroPoint::kInt) continue;
+    DecodeRequest by_element = request;
+    by_element.zero_order = ZeroOrder::kElements;
+    list.push_back({name + " by element" + order.suffix, by_element});
+  }
+}
+
+void add_integers(std::vector<NamedDecodeRequest>& list, DType dtype) {
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        DecodeRequest request;
+        request.bits = bits;
+        request.type = type;
+        request.zero_point = zero;
+        request.dtype = dtype;
+        add(list,
+            fmt::format("{}{}{}", to_string(type), bits,
+                        zero == ZeroPoint::kInt ? " - zero point" : ""),
+            request);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+DecodeRequest float_request(int exponent_bits, int mantissa_bits, DType dtype) {
+  DecodeRequest request;
+  request.kind = CodeKind::kFloat;
+  request.bits = 1 + exponent_bits + mantissa_bits;
+  request.exponent_bits = exponent_bits;
+  request.mantissa_bits = mantissa_bits;
+  request.dtype = dtype;
+  return request;
+}
+
+DecodeRequest table_request(const std::vector<float>& table, DType dtype) {
+  DecodeRequest request;
+  request.kind = CodeKind::kTable;
+  request.table = table;
+  request.dtype = dtype;
+  return request;
+}
+
+const std::vector<float>& nf4_values() {
+  static const std::vector<float> values{
+      -1.0f,
+      -0.6961928009986877f,
+      -0.5250730514526367f,
+      -0.39491748809814453f,
+      -0.28444138169288635f,
+      -0.18477343022823334f,
+      -0.09105003625154495f,
+      0.0f,
+      0.07958029955625534f,
+      0.16093020141124725f,
+      0.24611230194568634f,
+      0.33791524171829224f,
+      0.44070982933044434f,
+      0.5626170039176941f,
+      0.7229568362236023f,
+      1.0f,
+  };
+  return values;
+}
+
+std::vector<NamedDecodeRequest> every_decode_request() {
+  std::vector<NamedDecodeRequest> list;
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    add_integers(list, dtype);
+    for (const FloatCode code : kFloatCodes) {
+      const std::string name = fmt::format("e{}m{}", code.exponent_bits, code.mantissa_bits);
+      DecodeRequest request = float_request(code.exponent_bits, code.mantissa_bits, dtype);
+      add(list, name, request);
+      request.fold_power = true;
+      add(list, name + " / power of two", request);
+    }
+    add(list, "nf4", table_request(nf4_values(), dtype));
+  }
+  return list;
+}
+
+}  // namespace heddle

@@ -1,0 +1,55 @@
+// What a code means, by exact arithmetic.
+#include <cmath>
+
+#include "generator/decode/float16.h"
+#include "heddle/decode_plan.h"
+
+namespace heddle {
+namespace {
+
+int integer_value(const DecodeRequest& request, unsigned code) {
+  const int value = static_cast<int>(code);
+  const int half_range = 1 << (request.bits - 1);
+  return request.type == WeightType::kInt && value >= half_range ? value - 2 * half_range : value;
+}
+
+int integer_offset(const DecodeRequest& request, unsigned zero) {
+  if (request.zero_point == ZeroPoint::kInt) return integer_value(request, zero);
+  return request.type == WeightType::kUint ? 1 << (request.bits - 1) : 0;
+}
+
+double float_value(const DecodeRequest& request, unsigned code) {
+  const int mantissa = static_cast<int>(code & ((1u << request.mantissa_bits) - 1));
+  const int exponent =
+      static_cast<int>(code >> request.mantissa_bits & ((1u << request.exponent_bits) - 1));
+  const double sign = (code >> (request.bits - 1) & 1) != 0 ? -1.0 : 1.0;
+  const int bias = (1 << (request.exponent_bits - 1)) - 1;
+  const int implicit = exponent == 0 ? 0 : 1 << request.mantissa_bits;
+  const int scale = (exponent == 0 ? 1 : exponent) - bias - request.mantissa_bits;
+  return sign * std::ldexp(implicit + mantissa, scale);
+}
+
+}  // namespace
+
+std::uint16_t reference_decode(const DecodeRequest& request, unsigned code, unsigned zero,
+                               int exponent) {
+  const Float16Format format = float16_format(request.dtype);
+  switch (request.kind) {
+    case CodeKind::kInteger:
+      return float16_from_double(format,
+                                 integer_value(request, code) - integer_offset(request, zero));
+    case CodeKind::kTable:
+      return float16_from_double(format, request.table.at(code));
+    case CodeKind::kFloat:
+      break;
+  }
+  const unsigned top_exponent = (1u << request.exponent_bits) - 1;
+  const unsigned code_exponent = code >> request.mantissa_bits & top_exponent;
+  if (request.exponent_bits == format.exponent_bits && code_exponent == top_exponent) {
+    const int up = format.mantissa_bits - request.mantissa_bits;
+    return static_cast<std::uint16_t>(code << up);
+  }
+  return float16_from_double(format, std::ldexp(float_value(request, code), -exponent));
+}
+
+}  // namespace heddle
