@@ -17,6 +17,18 @@ constexpr FragmentElement fragment_element(int lane, int element) {
   return {g + 8 * (reg % 2), 2 * t + element % 2 + 8 * (reg / 2)};
 }
 
+// The columns whose words one lane loads together.
+inline constexpr int kHalfK = 64;
+
+// A lane has `bits` words for 16 rows by 64 columns. They lie in fours, 16 bytes to the lane, then
+// a pair, then a single one, each for all 32 lanes in a row: byte offset of word `i`.
+constexpr int lane_word_offset(int bits, int lane, int i) {
+  const int fours = bits / 4 * 4;
+  if (i < fours) return 128 * (i / 4 * 4) + 16 * lane + 4 * (i % 4);
+  if ((bits & 2) != 0 && i < fours + 2) return 128 * fours + 8 * lane + 4 * (i - fours);
+  return 128 * (bits - 1) + 4 * lane;
+}
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_LAYOUT_FRAGMENT_ORDER_H_

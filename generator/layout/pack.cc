@@ -15,8 +15,7 @@ namespace {
 
 constexpr int kLanes = 32;
 constexpr int kTileK = 16;
-constexpr int kLoadK = 64;  // columns in the 16 bytes of one lane
-constexpr int kElements = 8;
+constexpr int kTileElements = 8;  // of one lane in a 16 by 16 tile
 
 void expect_size(const char* what, std::size_t got, std::size_t want) {
   if (got == want) return;
@@ -36,8 +35,9 @@ class Walk {
         n_(spec.shape.n),
         k_(spec.shape.k),
         layout_(weight_layout(spec)),
-        field_of_(derive_decode_plan({weight_.bits, weight_.type, ZeroPoint::kNone, DType::kFp16})
-                      .field_of),
+        // The order inside a word depends on the width alone.
+        plan_(derive_decode_plan({weight_.bits, weight_.type, ZeroPoint::kNone, DType::kFp16})),
+        mask_((1u << weight_.bits) - 1),
         groups_(weight_.group_size == kPerChannel ? 1 : k_ / weight_.group_size),
         packed_(packed),
         plain_(plain) {}
@@ -70,33 +70,48 @@ class Walk {
   }
 
   void move_codes(Packed* chunk, std::int64_t block, std::int64_t first_column) {
-    for (int tile = 0; tile < WeightLayout::kChunkK / kTileK; ++tile) {
+    const std::int64_t first_row = block * WeightLayout::kRowBlock;
+    for (int half = 0; half < 2; ++half) {
+      Packed* words = chunk + half * kHalfK * weight_.bits * WeightLayout::kRowBlock / 8;
       for (int lane = 0; lane < kLanes; ++lane) {
-        const int load = tile * kTileK / kLoadK;
-        const int word_in_load = tile % (kLoadK / kTileK);
-        Packed* word = chunk + (load * kLanes + lane) * 16 + word_in_load * 4;
-        move_word(word, lane, block * WeightLayout::kRowBlock, first_column + tile * kTileK);
+        move_lane(words, lane, first_row, first_column + half * kHalfK);
       }
     }
   }
 
-  void move_word(Packed* at, int lane, std::int64_t first_row, std::int64_t first_column) {
-    std::uint32_t word = 0;
-    if constexpr (!kPacking) std::memcpy(&word, at, 4);
-    const std::uint32_t mask = (1u << weight_.bits) - 1;
-    for (int e = 0; e < kElements; ++e) {
-      const FragmentElement element = fragment_element(lane, e);
-      const std::int64_t row = first_row + element.row;
-      const std::int64_t column = first_column + element.column;
-      const int shift = field_of_[e] * weight_.bits;
-      const bool inside = row < n_ && column < k_;
+  // One lane's words of 64 columns, unit by unit.
+  void move_lane(Packed* half, int lane, std::int64_t first_row, std::int64_t first_column) {
+    const int unit_columns = plan_.elements() / kTileElements * kTileK;
+    for (int unit = 0; unit * unit_columns < kHalfK; ++unit) {
+      std::vector<std::uint32_t>& words = unit_words_;
+      words.assign(static_cast<std::size_t>(plan_.words), 0);
+      const auto at = [&](int i) {
+        return half + lane_word_offset(weight_.bits, lane, unit * plan_.words + i);
+      };
+      if constexpr (!kPacking) {
+        for (int i = 0; i < plan_.words; ++i) std::memcpy(&words[i], at(i), 4);
+      }
+      move_unit(words, lane, first_row, first_column + unit * unit_columns);
       if constexpr (kPacking) {
-        word |= (inside ? plain_.codes[row * k_ + column] & mask : padding_code()) << shift;
-      } else if (inside) {
-        plain_.codes[row * k_ + column] = static_cast<std::uint8_t>(word >> shift & mask);
+        for (int i = 0; i < plan_.words; ++i) std::memcpy(at(i), &words[i], 4);
       }
     }
-    if constexpr (kPacking) std::memcpy(at, &word, 4);
+  }
+
+  void move_unit(std::vector<std::uint32_t>& words, int lane, std::int64_t first_row,
+                 std::int64_t first_column) {
+    for (int e = 0; e < plan_.elements(); ++e) {
+      const FragmentElement place = fragment_element(lane, e % kTileElements);
+      const std::int64_t row = first_row + place.row;
+      const std::int64_t column = first_column + e / kTileElements * kTileK + place.column;
+      const bool inside = row < n_ && column < k_;
+      if constexpr (kPacking) {
+        write_code(plan_, e, inside ? plain_.codes[row * k_ + column] & mask_ : padding_code(),
+                   words);
+      } else if (inside) {
+        plain_.codes[row * k_ + column] = static_cast<std::uint8_t>(read_code(plan_, words, e));
+      }
+    }
   }
 
   // Decodes to zero, given zero points of zero.
@@ -121,19 +136,21 @@ class Walk {
     }
   }
 
-  // One field pair for rows g and g + 8.
+  // One pair of neighbouring fields for rows g and g + 8, in one byte or two.
   void move_zeros(Packed* at, std::int64_t block, std::int64_t group) {
     if (layout_.zero_bytes == 0) return;
-    const std::uint32_t mask = (1u << weight_.bits) - 1;
+    const int bytes = layout_.zero_bytes / 8;
     for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
       const std::int64_t row = block * WeightLayout::kRowBlock + i;
       if (row >= n_) continue;
       const int shift = i / 8 * weight_.bits;
+      std::uint16_t pair = 0;
+      std::memcpy(&pair, at + i % 8 * bytes, bytes);
       if constexpr (kPacking) {
-        at[i % 8] |=
-            static_cast<std::uint8_t>((plain_.zeros[row * groups_ + group] & mask) << shift);
+        pair |= static_cast<std::uint16_t>((plain_.zeros[row * groups_ + group] & mask_) << shift);
+        std::memcpy(at + i % 8 * bytes, &pair, bytes);
       } else {
-        plain_.zeros[row * groups_ + group] = static_cast<std::uint8_t>(at[i % 8] >> shift & mask);
+        plain_.zeros[row * groups_ + group] = static_cast<std::uint8_t>(pair >> shift & mask_);
       }
     }
   }
@@ -142,10 +159,12 @@ class Walk {
   const std::int64_t n_;
   const std::int64_t k_;
   const WeightLayout layout_;
-  const std::vector<int> field_of_;
+  const DecodePlan plan_;
+  const std::uint32_t mask_;
   const std::int64_t groups_;
   Packed* packed_;
   Plain& plain_;
+  std::vector<std::uint32_t> unit_words_;
 };
 
 struct PlainSizes {
@@ -153,9 +172,9 @@ struct PlainSizes {
 };
 
 PlainSizes plain_sizes(const GemmSpec& spec) {
-  if (spec.weight.bits != 4 || spec.weight.zero_point == ZeroPoint::kFloat) {
+  if (spec.weight.zero_point == ZeroPoint::kFloat) {
     throw Error(ErrorCategory::kUnsupported, "weights.unsupported",
-                "the weight layout holds 4-bit codes with no or integer zero points");
+                "the weight layout holds no or integer zero points");
   }
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);

@@ -18,8 +18,8 @@ WeightLayout weight_layout(const GemmSpec& spec) {
   layout.chunks_per_row_block = ceil_div(spec.shape.k, WeightLayout::kChunkK);
   layout.scale_offset = WeightLayout::kRowBlock * WeightLayout::kChunkK * weight.bits / 8;
   layout.scale_bytes = WeightLayout::kRowBlock * bytes_of(weight.scale_dtype);
-  layout.zero_bytes =
-      weight.zero_point == ZeroPoint::kInt ? WeightLayout::kRowBlock * weight.bits / 8 : 0;
+  // A pair of zero points takes one byte up to 4 bits, two above.
+  if (weight.zero_point == ZeroPoint::kInt) layout.zero_bytes = weight.bits <= 4 ? 8 : 16;
   const bool per_channel = weight.group_size == kPerChannel;
   if (!per_channel) {
     // A group wider than a chunk has its scale in each of its chunks.

@@ -101,6 +101,12 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
   const TileChoice* choice = std::begin(kChoices);
   while (choice + 1 != std::end(kChoices) && choice->up_to_m < m_max) ++choice;
   apply(*choice, v);
+  if (spec.weight.bits > 4 && v.stage_k > 128) {
+    // Wide codes: stages of as many bytes, with the warps along N instead of K.
+    v.stage_k /= 2;
+    v.warps_k /= 2;
+    if (v.row_tiles() % 2 == 0) v.warps_n *= 2;
+  }
   apply_user(spec.tile, v);
   if (choose_scale_mode(spec, v) == ScaleMode::kAccumulator && !spec.tile.m && !spec.tile.warps_m) {
     while (sum_registers(v) > kMaxPartialSumRegisters && v.token_tiles() % 2 == 0) v.tile_m /= 2;

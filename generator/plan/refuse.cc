@@ -28,7 +28,7 @@ class Reasons {
 };
 
 bool group_has_kernel(int group_size) {
-  return group_size == kPerChannel || group_size == 32 || group_size == 64 ||
+  return group_size == kPerChannel || group_size == 16 || group_size == 32 || group_size == 64 ||
          group_size % WeightLayout::kChunkK == 0;
 }
 
@@ -37,13 +37,11 @@ bool group_has_kernel(int group_size) {
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   Reasons reasons;
   const int arch = target.arch();
-  reasons.unless(spec.weight.bits == 4, "/weight/bits", "there is no kernel for this width yet",
-                 fmt::format("{}", spec.weight.bits), "4");
   reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/weight/zero_point",
                  "there is no kernel for float zero points yet", "\"float\"", "\"none\", \"int\"");
   reasons.unless(group_has_kernel(spec.weight.group_size), "/weight/group_size",
-                 "a group must be 32 or 64 columns or whole chunks of 128",
-                 fmt::format("{}", spec.weight.group_size), "-1, 32, 64, multiples of 128");
+                 "a group must be 16, 32 or 64 columns or whole chunks of 128",
+                 fmt::format("{}", spec.weight.group_size), "-1, 16, 32, 64, multiples of 128");
   reasons.unless(arch >= 75, "", fmt::format("target {} has no tensor core path", target.name),
                  fmt::format("sm_{}", arch), "sm_75 and up");
   reasons.unless(spec.activation == DType::kFp16 || arch >= 80, "/activation/dtype",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "heddle/error.h"
+
 namespace heddle {
 namespace {
 
@@ -42,47 +44,65 @@ std::string body(const std::vector<DecodeOp>& ops) {
   return text;
 }
 
-// "u32 r0, u32 r1 ...".
-std::string inputs(int words) {
-  std::string text = "u32 r0";
-  for (int i = 1; i < words; ++i) text += fmt::format(", u32 r{}", i);
-  return text;
-}
-
 std::string fields_comment(const DecodePlan& plan) {
-  std::string text = "  // Element e of the fragment is field f of the word, e -> f:";
+  if (plan.field_of.empty()) {
+    return "  // Codes are scattered over the unit's words; heddle plan --json tells where each "
+           "bit lies.\n";
+  }
+  std::string text = "  // Element e of the unit is field f of its words, e -> f:";
   for (std::size_t e = 0; e < plan.field_of.size(); ++e) {
     text += fmt::format(" {}->{}", e, plan.field_of[e]);
   }
   return text + ".\n";
 }
 
-}  // namespace
-
-std::string decode_text(const DecodePlan& plan) {
-  const std::size_t zeros = plan.zero_outputs.empty() ? 1 : plan.zero_outputs.size();
+// Words of a unit in, A operands of its tiles out.
+std::string unit_text(const DecodePlan& plan, std::size_t zeros) {
+  constexpr int kRegistersPerTile = 4;
   const bool has_zeros = !plan.zero_outputs.empty();
-  std::string text = "struct Decode {\n";
-  text += fmt::format("  static constexpr int kZeroRegisters = {};\n\n", zeros);
-  text += fields_comment(plan);
-  text += fmt::format(
-      "  static __device__ __forceinline__ void word({}, const u32 (&{})[{}], u32 (&a)[{}]) "
-      "{{\n",
-      inputs(plan.words), has_zeros ? "z" : "", zeros, plan.outputs.size());
+  std::string text = fmt::format(
+      "  static __device__ __forceinline__ void unit(const u32 (&words)[{}], int unit,\n"
+      "                                              const u32 (&{})[{}], u32 (&a)[{}][{}]) {{\n",
+      plan.request.bits, has_zeros ? "z" : "", zeros, plan.elements() / 8, kRegistersPerTile);
   text += "    using Value = Config::Value;\n";
+  for (int i = 0; i < plan.words; ++i) {
+    text += fmt::format("    const u32 r{} = words[{} * unit + {}];\n", i, plan.words, i);
+  }
   text += body(plan.ops);
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
-    text += fmt::format("    a[{}] = r{};\n", i, plan.outputs[i]);
+    text += fmt::format("    a[{}][{}] = r{};\n", i / kRegistersPerTile, i % kRegistersPerTile,
+                        plan.outputs[i]);
   }
-  text += "  }\n\n";
-  text += "  // r0 holds, in both halves, the zero points of row g and of row g + 8 above it.\n";
+  return text + "  }\n";
+}
+
+std::string zeros_text(const DecodePlan& plan, std::size_t zeros) {
+  const bool has_zeros = !plan.zero_outputs.empty();
+  std::string text =
+      "  // r0 holds, in both halves, the zero points of row g and of row g + 8 above it.\n";
   text += fmt::format("  static __device__ __forceinline__ void zeros(u32{}, u32 (&{})[{}]) {{\n",
                       has_zeros ? " r0" : "", has_zeros ? "z" : "", zeros);
   text += body(plan.zero_ops);
   for (std::size_t i = 0; i < plan.zero_outputs.size(); ++i) {
     text += fmt::format("    z[{}] = r{};\n", i, plan.zero_outputs[i]);
   }
-  return text + "  }\n};\n";
+  return text + "  }\n";
+}
+
+}  // namespace
+
+std::string decode_text(const DecodePlan& plan) {
+  if (plan.zero_words > 1) {
+    throw Error(ErrorCategory::kInternal, "render.zero_words",
+                "a kernel reads the zero points of a unit as one word");
+  }
+  const std::size_t zeros = plan.zero_outputs.empty() ? 1 : plan.zero_outputs.size();
+  std::string text = "struct Decode {\n";
+  text += fmt::format("  static constexpr int kTiles = {};  // 16 by 16 tiles in a unit\n",
+                      plan.elements() / 8);
+  text += fmt::format("  static constexpr int kZeroRegisters = {};\n\n", zeros);
+  return text + fields_comment(plan) + unit_text(plan, zeros) + '\n' + zeros_text(plan, zeros) +
+         "};\n";
 }
 
 }  // namespace heddle

@@ -49,6 +49,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v) {
   const WeightLayout& layout = plan.layout;
   const bool turing = v.path == Path::kTuring;
   ConfigWriter config;
+  config.number("kBits", spec.weight.bits);
   config.number("kN", spec.shape.n);
   config.number("kK", spec.shape.k);
   config.number("kChunks", layout.chunks_per_row_block);

@@ -3,7 +3,7 @@
 // Grid: (tiles of M, tiles of N, split_k). Weights are the A operand and tokens the N dimension of
 // the matrix instruction, so that one to eight tokens waste nothing.
 //
-// heddle-parameters: kN kK kChunks kRowBlocks kTileM kTileN kStageK kStages kSplitK kWarpsM
+// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kStageK kStages kSplitK kWarpsM
 // heddle-parameters: kWarpsN kWarpsK kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
 // heddle-parameters: kScaleBytes kScaleIsFloat kZeroOffset kZeroBytes kHasZeros kChannelOffset
 // heddle-parameters: kChannelBytes kChannelZeroOffset kScaleMode kBias kResidual kActivation

@@ -67,8 +67,10 @@ struct WarpTile {
       for (int r = 0; r < S::kRowTiles; ++r) {
         int block = first_row_block + row_block + r;
         if (block >= Config::kRowBlocks) block = 0;
-        const u8* at = metadata + static_cast<i64>(block) * Config::kChannelBytes;
-        Decode::zeros(at[Config::kChannelZeroOffset + g] * 0x00010001u, zeros[r]);
+        const u8* at =
+            metadata + static_cast<i64>(block) * Config::kChannelBytes + Config::kChannelZeroOffset;
+        const u32 pair = Config::kZeroBytes == 8 ? at[g] : reinterpret_cast<const u16*>(at)[g];
+        Decode::zeros(zero_fields(pair), zeros[r]);
       }
     }
   }
@@ -88,34 +90,72 @@ struct WarpTile {
   }
 
  private:
-  // 64 columns from `column` of the stage, `in_unit` columns after the last look at scales. The
-  // tokens of the next 16 columns are loaded while this step's are multiplied.
+  // 64 columns from `column` of the stage, `in_unit` columns after the last look at scales. Decode
+  // takes kDecodeTiles k tiles at a time; where that is one, the tokens of the next 16 columns are
+  // loaded while this tile's are multiplied.
   __device__ __forceinline__ void multiply_64(u32 stage, int column, int in_unit) {
-    u32 packed[S::kRowTiles][4];
+    constexpr int kTiles = Decode::kTiles;
+    constexpr bool kAhead = kTiles == 1;
+    u32 packed[S::kRowTiles][Config::kBits];
 #pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) {
-      load_shared_16(packed[r], chunk(stage, r, column) + (column & 64) * 8 + (4 * g + t) * 16);
-    }
-    u32 tokens[2][S::kTokenTiles][2];
-    load_tokens(stage, column, tokens[0]);
+    for (int r = 0; r < S::kRowTiles; ++r) load_words(chunk(stage, r, column), column, packed[r]);
+    u32 tokens[kAhead ? 2 : kTiles][S::kTokenTiles][2];
+    if (kAhead) load_tokens(stage, column, tokens[0]);
 #pragma unroll
-    for (int step = 0; step < 4; ++step) {
-      const int here = in_unit + 16 * step;
-      if (here % S::kUnit == 0) begin_unit(stage, column + 16 * step);
-      if (step < 3) load_tokens(stage, column + 16 * (step + 1), tokens[(step + 1) % 2]);
+    for (int first = 0; first < 4; first += kTiles) {
+      if (kAhead) {
+        if (first < 3) load_tokens(stage, column + 16 * (first + 1), tokens[(first + 1) % 2]);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kTiles; ++i) load_tokens(stage, column + 16 * (first + i), tokens[i]);
+      }
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        u32 a[4];
-        Decode::word(packed[r][step], zeros[r], a);
-        if constexpr (Config::kScaleMode == ScaleMode::kWeight) scale_weights(r, a);
+        u32 a[kTiles][4];
 #pragma unroll
-        for (int j = 0; j < S::kTokenTiles; ++j) {
-          Config::Mma::mma16816(Value{},
-                                kPartial ? part[kPartial ? r : 0][kPartial ? j : 0] : sum[r][j], a,
-                                tokens[step % 2][j][0], tokens[step % 2][j][1]);
+        for (int i = 0; i < kTiles; ++i) {
+          const int here = in_unit + 16 * (first + i);
+          const bool begins = here % S::kUnit == 0;
+          if (begins) begin_unit(r, stage, column + 16 * (first + i));
+          // Another group has other zero points: what follows is decoded with them.
+          if (i == 0 || begins) Decode::unit(packed[r], first / kTiles, zeros[r], a);
+          if constexpr (Config::kScaleMode == ScaleMode::kWeight) scale_weights(r, a[i]);
+#pragma unroll
+          for (int j = 0; j < S::kTokenTiles; ++j) {
+            const u32(&b)[2] = tokens[kAhead ? first % 2 : i][j];
+            Config::Mma::mma16816(Value{},
+                                  kPartial ? part[kPartial ? r : 0][kPartial ? j : 0] : sum[r][j],
+                                  a[i], b[0], b[1]);
+          }
+          if (kPartial && (here + 16) % S::kUnit == 0) {
+            end_unit(r, stage, column + 16 * (first + i));
+          }
         }
       }
-      if (kPartial && (here + 16) % S::kUnit == 0) end_unit(stage, column + 16 * step);
+    }
+  }
+
+  // The lane's kBits words of the 64 columns: as 16-byte loads, then one of 8 and one of 4 bytes.
+  __device__ __forceinline__ void load_words(u32 chunk, int column,
+                                             u32 (&words)[Config::kBits]) const {
+    const int lane = 4 * g + t;
+    const u32 half = chunk + (column & 64) * (2 * Config::kBits);
+    constexpr int kFours = Config::kBits / 4 * 4;
+#pragma unroll
+    for (int i = 0; i < kFours; i += 4) {
+      const u32x4 v = load_shared_16(half + 128 * i + 16 * lane);
+      words[i] = v.x;
+      words[i + 1] = v.y;
+      words[i + 2] = v.z;
+      words[i + 3] = v.w;
+    }
+    if constexpr ((Config::kBits & 2) != 0) {
+      const u64 v = load_shared_8(half + 128 * kFours + 8 * lane);
+      words[kFours] = static_cast<u32>(v);
+      words[kFours + 1] = static_cast<u32>(v >> 32);
+    }
+    if constexpr ((Config::kBits & 1) != 0) {
+      words[Config::kBits - 1] = load_shared_4(half + 128 * (Config::kBits - 1) + 4 * lane);
     }
   }
 
@@ -131,39 +171,39 @@ struct WarpTile {
            group_in_chunk(column) * Config::kScaleBytes + g * (Config::kScaleBytes / 8);
   }
 
-  __device__ __forceinline__ void begin_unit(u32 stage, int column) {
+  __device__ __forceinline__ void begin_unit(int r, u32 stage, int column) {
+    if constexpr (kGroupZeros) {
+      Decode::zeros(zero_fields(load_zero(stage, r, column)), zeros[r]);
+    }
+    if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
+      weight_scales[r] = load_shared_4(scale_address(stage, r, column));
+    }
+    if constexpr (kPartial) {
 #pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) {
-      if constexpr (kGroupZeros) {
-        const u32 byte = load_shared_1(chunk(stage, r, column) + Config::kZeroOffset +
-                                       group_in_chunk(column) * Config::kZeroBytes + g);
-        Decode::zeros(byte * 0x00010001u, zeros[r]);
-      }
-      if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
-        weight_scales[r] = load_shared_4(scale_address(stage, r, column));
-      }
-      if constexpr (kPartial) {
+      for (int j = 0; j < S::kTokenTiles; ++j)
 #pragma unroll
-        for (int j = 0; j < S::kTokenTiles; ++j)
-#pragma unroll
-          for (int i = 0; i < 4; ++i) part[r][j][i] = 0.0f;
-      }
+        for (int i = 0; i < 4; ++i) part[r][j][i] = 0.0f;
     }
   }
 
-  __device__ __forceinline__ void end_unit(u32 stage, int column) {
+  __device__ __forceinline__ void end_unit(int r, u32 stage, int column) {
+    const auto scale = RowScales<Config>::load_shared(scale_address(stage, r, column));
 #pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) {
-      const auto scale = RowScales<Config>::load_shared(scale_address(stage, r, column));
-#pragma unroll
-      for (int j = 0; j < S::kTokenTiles; ++j) {
-        sum[r][j][0] += scale.low * part[r][j][0];
-        sum[r][j][1] += scale.low * part[r][j][1];
-        sum[r][j][2] += scale.high * part[r][j][2];
-        sum[r][j][3] += scale.high * part[r][j][3];
-      }
+    for (int j = 0; j < S::kTokenTiles; ++j) {
+      sum[r][j][0] += scale.low * part[r][j][0];
+      sum[r][j][1] += scale.low * part[r][j][1];
+      sum[r][j][2] += scale.high * part[r][j][2];
+      sum[r][j][3] += scale.high * part[r][j][3];
     }
   }
+
+  // The zero points of rows g and g + 8: one byte up to 4 bits, two above.
+  __device__ __forceinline__ u32 load_zero(u32 stage, int r, int column) const {
+    const u32 at = chunk(stage, r, column) + Config::kZeroOffset +
+                   group_in_chunk(column) * Config::kZeroBytes + g * (Config::kZeroBytes / 8);
+    return Config::kZeroBytes == 8 ? load_shared_1(at) : load_shared_2(at);
+  }
+  static __device__ __forceinline__ u32 zero_fields(u32 pair) { return pair * 0x00010001u; }
 
   __device__ __forceinline__ void scale_weights(int r, u32 (&a)[4]) const {
     const u32 low = prmt<0x1010>(weight_scales[r], 0);

@@ -37,6 +37,7 @@ struct Shape {
   static constexpr int kStageChunks = Config::kStageK / kChunkK;
   static constexpr int kStageRowBlocks = Config::kTileN / kRowBlock;
   static constexpr int kRowBlockBytes = kStageChunks * Config::kChunkBytes;
+  static_assert(Config::kScaleOffset == 256 * Config::kBits, "16 rows by 128 columns");
   static constexpr int kWeightBytes = kStageRowBlocks * kRowBlockBytes;
   static constexpr int kTokenBytes = 2 * Config::kStageK;
   static constexpr int kStageBytes = kWeightBytes + Config::kTileM * kTokenBytes;

@@ -18,13 +18,6 @@ __device__ __forceinline__ u32x4 load_shared_16(u32 address) {
                : "memory");
   return v;
 }
-__device__ __forceinline__ void load_shared_16(u32 (&d)[4], u32 address) {
-  const u32x4 v = load_shared_16(address);
-  d[0] = v.x;
-  d[1] = v.y;
-  d[2] = v.z;
-  d[3] = v.w;
-}
 __device__ __forceinline__ u64 load_shared_8(u32 address) {
   u64 v;
   asm volatile("ld.shared.b64 %0, [%1];" : "=l"(v) : "r"(address) : "memory");
@@ -33,6 +26,11 @@ __device__ __forceinline__ u64 load_shared_8(u32 address) {
 __device__ __forceinline__ u32 load_shared_4(u32 address) {
   u32 v;
   asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+  return v;
+}
+__device__ __forceinline__ u32 load_shared_2(u32 address) {
+  u32 v;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
   return v;
 }
 __device__ __forceinline__ u32 load_shared_1(u32 address) {

@@ -97,15 +97,13 @@ TEST(Resolve, RefusesWithEveryReason) {
   EXPECT_NE(text.find("/weight/group_size"), std::string::npos);
 }
 
-TEST(Resolve, RefusesWidthsWithoutAKernel) {
+TEST(Resolve, RefusesWhatHasNoKernel) {
   GemmSpec spec = small_spec();
-  spec.weight.bits = 8;
-  EXPECT_NE(refusal(spec, "h200").find("/weight/bits"), std::string::npos);
-  spec = small_spec();
   spec.weight.zero_point = ZeroPoint::kFloat;
   EXPECT_NE(refusal(spec, "h200").find("/weight/zero_point"), std::string::npos);
   spec = small_spec();
-  spec.weight.group_size = 16;
+  spec.shape.k = 4800;
+  spec.weight.group_size = 96;
   EXPECT_NE(refusal(spec, "h200").find("/weight/group_size"), std::string::npos);
 }
 
