@@ -84,8 +84,9 @@ void scatter_fragment(DecodePlan& plan) {
   }
   std::vector<int> left(plan.words, spare);
   for (; 2 * pair < plan.elements(); ++pair) {
+    const int element = 2 * pair;
     for (int word = 0; word < plan.words; ++word) {
-      const int have = static_cast<int>(plan.bit_of[2 * pair].size());
+      const int have = static_cast<int>(plan.bit_of[element].size());
       const int count = std::min(left[word], bits - have);
       append_pair(plan, pair, word, kHalfBits - left[word], count);
       left[word] -= count;

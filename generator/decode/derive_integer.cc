@@ -46,7 +46,8 @@ class IntegerDerivation {
   void run() {
     if (with_zeros()) plan_.zero_words = by_element() ? plan_.words : 1;
     for (int pair = 0; pair < plan_.elements() / 2; ++pair) {
-      const PairBits bits{plan_.bit_of[2 * pair], plan_.bit_of[2 * pair + 1]};
+      const int element = 2 * pair;
+      const PairBits bits{plan_.bit_of[element], plan_.bit_of[element + 1]};
       plan_.outputs.push_back(split() ? decode_split(pair, bits) : decode_under_magic(pair, bits));
     }
     plan_.ops = weights_.ops();
@@ -199,9 +200,9 @@ class IntegerDerivation {
 
   std::vector<BitPlace> zero_places(int pair, int half) const {
     if (by_element()) return plan_.bit_of[2 * pair + half];
-    std::vector<BitPlace> places;
+    std::vector<BitPlace> places(request_.bits);
     for (int j = 0; j < request_.bits; ++j) {
-      places.push_back({0, 16 * half + row_of(pair) * request_.bits + j});
+      places[j].bit = 16 * half + row_of(pair) * request_.bits + j;
     }
     return places;
   }
