@@ -64,7 +64,6 @@ std::string unit_text(const DecodePlan& plan, std::size_t zeros) {
       "  static __device__ __forceinline__ void unit(const u32 (&words)[{}], int unit,\n"
       "                                              const u32 (&{})[{}], u32 (&a)[{}][{}]) {{\n",
       plan.request.bits, has_zeros ? "z" : "", zeros, plan.elements() / 8, kRegistersPerTile);
-  text += "    using Value = Config::Value;\n";
   for (int i = 0; i < plan.words; ++i) {
     text += fmt::format("    const u32 r{} = words[{} * unit + {}];\n", i, plan.words, i);
   }
@@ -97,7 +96,7 @@ std::string decode_text(const DecodePlan& plan) {
                 "a kernel reads the zero points of a unit as one word");
   }
   const std::size_t zeros = plan.zero_outputs.empty() ? 1 : plan.zero_outputs.size();
-  std::string text = "struct Decode {\n";
+  std::string text = "struct Decode {\n  using Value = Config::Value;\n";
   text += fmt::format("  static constexpr int kTiles = {};  // 16 by 16 tiles in a unit\n",
                       plan.elements() / 8);
   text += fmt::format("  static constexpr int kZeroRegisters = {};\n\n", zeros);
