@@ -89,7 +89,11 @@ class IntegerLayerReader {
   }
 
   void read_codes(const char* suffix) {
-    if (load_ == Load::kAll) layer_.words_ = read_words(suffix);
+    if (load_ == Load::kShape) return;
+    const Checkpoint::Entry& entry = checkpoint_.at(full(suffix));
+    const std::size_t count = entry.tensor->bytes / 4;
+    layer_.words_ = std::make_unique_for_overwrite<std::uint32_t[]>(count);
+    entry.file->read(*entry.tensor, 0, layer_.words_.get(), count * 4);
   }
 
   void set_bits(int bits) {
@@ -327,7 +331,7 @@ DType IntegerLayer::native_dtype() const {
 
 void IntegerLayer::codes(std::int64_t first, std::int64_t rows, std::uint8_t* out) const {
   PackedCodes packed = codes_;
-  packed.words = words_.data();
+  packed.words = words_.get();
   unpack_codes(packed, first, rows, out);
 }
 

@@ -4,6 +4,7 @@
 #define HEDDLE_CHECKPOINT_INTEGER_LAYER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,7 +52,8 @@ class IntegerLayer final : public DenseRows {
   friend class IntegerLayerReader;
 
   std::string name_;
-  std::vector<std::uint32_t> words_;
+  // Not a vector: filling a hundred megabytes with zeros before reading them takes its time.
+  std::unique_ptr<std::uint32_t[]> words_;
   PackedCodes codes_;  // without the pointer to the words, which would not survive a move
   std::int64_t groups_ = 1;
   int group_size_ = kPerChannel;

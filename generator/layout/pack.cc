@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "generator/layout/fragment_order.h"
+#include "generator/layout/pack_nibbles.h"
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -38,6 +39,7 @@ class Walk {
         layout_(weight_layout(spec)),
         field_of_(derive_decode_plan({weight_.bits, weight_.type, ZeroPoint::kNone, DType::kFp16})
                       .field_of),
+        nibbles_(weight_.bits == 4 && is_nibble_order(field_of_)),
         groups_(weight_.group_size == kPerChannel ? 1 : k_ / weight_.group_size),
         packed_(packed),
         plain_(plain) {}
@@ -70,6 +72,14 @@ class Walk {
   }
 
   void move_codes(Packed* chunk, std::int64_t block, std::int64_t first_column) {
+    if constexpr (kPacking) {
+      const std::int64_t first_row = block * WeightLayout::kRowBlock;
+      if (nibbles_ && first_row + WeightLayout::kRowBlock <= n_ &&
+          first_column + WeightLayout::kChunkK <= k_) {
+        pack_nibbles(plain_.codes.data() + first_row * k_ + first_column, k_, chunk);
+        return;
+      }
+    }
     for (int tile = 0; tile < WeightLayout::kChunkK / kTileK; ++tile) {
       for (int lane = 0; lane < kLanes; ++lane) {
         const int load = tile * kTileK / kLoadK;
@@ -143,6 +153,7 @@ class Walk {
   const std::int64_t k_;
   const WeightLayout layout_;
   const std::vector<int> field_of_;
+  const bool nibbles_;  // whole chunks may take the fast path
   const std::int64_t groups_;
   Packed* packed_;
   Plain& plain_;
