@@ -60,6 +60,8 @@ class CommandLineTest(CommandTest):
                 words = [command, "list"] if command == "cache" else [command]
                 if command not in ("schema", "targets", "cache"):
                     words.append("-")
+                if command in ("repack", "dequantize"):
+                    words += ["-o", "out"]
                 line = self.problem(*words, "--wibble", code=2)
                 self.assertIn("--wibble", line)
                 self.assertIn(f"heddle {command}", line)
