@@ -48,7 +48,7 @@ GemmSpec with_rows(const GemmSpec& spec, std::int64_t rows) {
 // shows whether there is a layout for them.
 Spec checked_spec(const FusedLayer& layer) {
   try {
-    const Spec spec = Spec::from_gemm(layer.spec());
+    Spec spec = Spec::from_gemm(layer.spec());
     GemmSpec small = with_rows(spec.gemm(), 1);
     const WeightSpec& weight = small.weight;
     if (weight.group_size != kPerChannel) small.shape.k = weight.group_size;
