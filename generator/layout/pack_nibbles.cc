@@ -1,6 +1,7 @@
 #include "generator/layout/pack_nibbles.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstring>
 
 #include "heddle/weights.h"
@@ -8,10 +9,10 @@
 namespace heddle {
 namespace {
 
-constexpr int kTileK = 16;
-constexpr int kTilesToALoad = 4;
-constexpr int kLoadBytes = 512;
-constexpr int kLaneBytes = 16;
+constexpr std::ptrdiff_t kTileK = 16;
+constexpr std::ptrdiff_t kTilesToALoad = 4;
+constexpr std::ptrdiff_t kLoadBytes = 512;
+constexpr std::ptrdiff_t kLaneBytes = 16;
 
 // Byte i of the half to byte 2 * i.
 std::uint64_t spread_bytes(std::uint32_t half) {
@@ -35,7 +36,7 @@ std::uint64_t row_pair(const std::uint8_t* row, std::int64_t stride) {
 void pack_row_pair(const std::uint8_t* row, std::int64_t stride, std::uint8_t* lanes) {
   const std::uint64_t near = row_pair(row, stride);
   const std::uint64_t far = row_pair(row + 8, stride);
-  for (int half = 0; half < 2; ++half) {
+  for (std::ptrdiff_t half = 0; half < 2; ++half) {
     const std::uint64_t two = spread_bytes(static_cast<std::uint32_t>(near >> (32 * half))) |
                               spread_bytes(static_cast<std::uint32_t>(far >> (32 * half))) << 8;
     const auto first = static_cast<std::uint32_t>(two);
@@ -53,8 +54,8 @@ bool is_nibble_order(const std::vector<int>& field_of) {
 }
 
 void pack_nibbles(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* chunk) {
-  for (int g = 0; g < 8; ++g) {
-    for (int tile = 0; tile < WeightLayout::kChunkK / kTileK; ++tile) {
+  for (std::ptrdiff_t g = 0; g < 8; ++g) {
+    for (std::ptrdiff_t tile = 0; tile < WeightLayout::kChunkK / kTileK; ++tile) {
       pack_row_pair(codes + g * stride + tile * kTileK, stride,
                     chunk + tile / kTilesToALoad * kLoadBytes + 4 * g * kLaneBytes +
                         tile % kTilesToALoad * 4);
