@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "generator/layout/fragment_order.h"
+#include "generator/layout/pack_nibbles.h"
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -38,6 +39,7 @@ class Walk {
         // The order inside a word depends on the width alone.
         plan_(derive_decode_plan({weight_.bits, weight_.type, ZeroPoint::kNone, DType::kFp16})),
         mask_((1u << weight_.bits) - 1),
+        nibbles_(weight_.bits == 4 && is_nibble_order(plan_.field_of)),
         groups_(weight_.group_size == kPerChannel ? 1 : k_ / weight_.group_size),
         packed_(packed),
         plain_(plain) {}
@@ -71,6 +73,13 @@ class Walk {
 
   void move_codes(Packed* chunk, std::int64_t block, std::int64_t first_column) {
     const std::int64_t first_row = block * WeightLayout::kRowBlock;
+    if constexpr (kPacking) {
+      if (nibbles_ && first_row + WeightLayout::kRowBlock <= n_ &&
+          first_column + WeightLayout::kChunkK <= k_) {
+        pack_nibbles(plain_.codes.data() + first_row * k_ + first_column, k_, chunk);
+        return;
+      }
+    }
     for (int half = 0; half < 2; ++half) {
       Packed* words = chunk + half * kHalfK * weight_.bits * WeightLayout::kRowBlock / 8;
       for (int lane = 0; lane < kLanes; ++lane) {
@@ -161,6 +170,7 @@ class Walk {
   const WeightLayout layout_;
   const DecodePlan plan_;
   const std::uint32_t mask_;
+  const bool nibbles_;  // whole chunks may take the fast path
   const std::int64_t groups_;
   Packed* packed_;
   Plain& plain_;

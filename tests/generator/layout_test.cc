@@ -29,9 +29,10 @@ QuantizedWeights random_weights(const GemmSpec& spec) {
   weights.codes.resize(spec.shape.n * spec.shape.k);
   weights.scales.resize(spec.shape.n * groups * scale_bytes);
   if (spec.weight.zero_point == ZeroPoint::kInt) weights.zeros.resize(spec.shape.n * groups);
-  for (auto& code : weights.codes) code = random() % 16;
+  const unsigned codes = 1u << spec.weight.bits;
+  for (auto& code : weights.codes) code = static_cast<std::uint8_t>(random() % codes);
   for (auto& byte : weights.scales) byte = static_cast<std::uint8_t>(random());
-  for (auto& zero : weights.zeros) zero = random() % 16;
+  for (auto& zero : weights.zeros) zero = static_cast<std::uint8_t>(random() % codes);
   return weights;
 }
 
@@ -100,6 +101,23 @@ TEST(PackWeights, UnpackIsTheInverse) {
           EXPECT_EQ(back.scales, weights.scales);
           EXPECT_EQ(back.zeros, weights.zeros);
         }
+      }
+    }
+  }
+}
+
+TEST(PackWeights, UnpackIsTheInverseAtEveryWidth) {
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const auto& [n, k] : {std::pair{32, 256}, {24, 160}, {8, 32}}) {
+      for (const int group : {kPerChannel, 16, 32}) {
+        GemmSpec spec = spec_of(n, k, group, ZeroPoint::kInt);
+        spec.weight.bits = bits;
+        const QuantizedWeights weights = random_weights(spec);
+        const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+        const QuantizedWeights back = unpack_weights(spec, packed.data(), packed.size());
+        EXPECT_EQ(back.codes, weights.codes) << bits << " bits";
+        EXPECT_EQ(back.scales, weights.scales) << bits << " bits";
+        EXPECT_EQ(back.zeros, weights.zeros) << bits << " bits";
       }
     }
   }

@@ -5,7 +5,8 @@ import unittest
 
 from command import CommandTest
 
-COMMANDS = ["build", "render", "plan", "inspect", "schema", "targets", "run", "bench", "cache"]
+COMMANDS = ["build", "render", "plan", "inspect", "schema", "targets", "run", "bench", "cache",
+            "repack", "dequantize"]
 COMPILING = ["build", "inspect", "run", "bench"]
 WITH_TARGET = ["build", "render", "plan", "inspect"]
 
@@ -59,6 +60,8 @@ class CommandLineTest(CommandTest):
                 words = [command, "list"] if command == "cache" else [command]
                 if command not in ("schema", "targets", "cache"):
                     words.append("-")
+                if command in ("repack", "dequantize"):
+                    words += ["-o", "out"]
                 line = self.problem(*words, "--wibble", code=2)
                 self.assertIn("--wibble", line)
                 self.assertIn(f"heddle {command}", line)

@@ -26,6 +26,8 @@ void add_commands(CLI::App& app, Action* action) {
   add_run_command(app, action);
   add_bench_command(app, action);
   add_cache_command(app, action);
+  add_repack_command(app, action);
+  add_dequantize_command(app, action);
   app.footer(
       "Exit codes: 0 done, 1 the work failed, 2 the command line or an input is wrong.\n"
       "heddle COMMAND --help explains a command and gives an example.");

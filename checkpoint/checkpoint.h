@@ -1,0 +1,47 @@
+// Checkpoint: the tensors of one safetensors file, or of all the shards of an index.
+#ifndef HEDDLE_CHECKPOINT_CHECKPOINT_H_
+#define HEDDLE_CHECKPOINT_CHECKPOINT_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+
+namespace heddle {
+
+// Immutable after construction: any thread may call it.
+class Checkpoint {
+ public:
+  struct Entry {
+    const SafetensorsFile* file;
+    const TensorInfo* tensor;
+  };
+
+  // `path` is a .safetensors file, a model.safetensors.index.json, or a folder that holds one of
+  // them. Throws Error(kFile) for files that are missing, damaged or contradict the index.
+  explicit Checkpoint(const std::string& path);
+
+  // All tensors by name.
+  const std::map<std::string, Entry>& tensors() const noexcept { return tensors_; }
+  const TensorInfo* find(const std::string& name) const;
+  // Throws Error(kFile, "checkpoint.missing") where there is no such tensor.
+  const Entry& at(const std::string& name) const;
+  // A whole tensor.
+  std::vector<std::uint8_t> read(const std::string& name) const;
+  // The sum of all tensors.
+  std::uint64_t bytes() const;
+
+ private:
+  void open_index(const std::string& path);
+  void add_file(const std::string& path);
+
+  std::vector<std::unique_ptr<SafetensorsFile>> files_;
+  std::map<std::string, Entry> tensors_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_CHECKPOINT_H_

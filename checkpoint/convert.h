@@ -1,0 +1,45 @@
+// Whole checkpoints from one form to another: dequantised, or packed for Heddle's kernels.
+#ifndef HEDDLE_CHECKPOINT_CONVERT_H_
+#define HEDDLE_CHECKPOINT_CONVERT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/config.h"
+
+namespace heddle {
+
+struct ConvertOptions {
+  std::string layer;  // dequantise only this one; empty: all, and copy the other tensors
+  bool fuse = true;   // repack q, k, v and gate, up as the one matrix that kernels take
+  int jobs = 0;       // layers at a time; 0: one per core, 8 at most
+  // After each tensor, one call at a time, from any thread.
+  std::function<void(const std::string& tensor, std::size_t done, std::size_t total)> progress;
+};
+
+struct ConvertReport {
+  std::size_t layers = 0;  // dequantised or packed
+  std::size_t copied = 0;  // tensors taken over as they were
+  std::uint64_t input_bytes = 0;
+  std::uint64_t output_bytes = 0;
+};
+
+// Both write `output` whole or not at all, and hold at most one layer per job in memory. They throw
+// Error(kFile) for bad input, Error(kUnsupported) for what cannot be converted.
+
+// <layer>.weight [N, K] in the config's torch_dtype, else that of the scales.
+ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                                    const std::string& output, const ConvertOptions& options);
+
+// <layer>.heddle U8: pack_weights() of the layer. <layer>.heddle_perm I32 [K], for act-order only:
+// packed column j is column perm[j] of the checkpoint. The metadata holds, under the tensor's name,
+// the layer's spec as canonical JSON.
+ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                                const std::string& output, const ConvertOptions& options);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_CONVERT_H_

@@ -1,0 +1,56 @@
+// InputFile and OutputFile: reading and writing ranges of a file, from any thread.
+#ifndef HEDDLE_CHECKPOINT_FILE_H_
+#define HEDDLE_CHECKPOINT_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace heddle {
+
+// A regular file, open for reading. read() may be called from any thread.
+class InputFile {
+ public:
+  // Throws Error(kFile, "checkpoint.open").
+  explicit InputFile(std::string path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const noexcept { return path_; }
+  std::uint64_t size() const noexcept { return size_; }
+  // All of the range. Throws Error(kFile, "checkpoint.read").
+  void read(std::uint64_t offset, void* to, std::size_t bytes) const;
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+// A new file that takes the place of `path` once it is complete: it is written beside it under
+// another name and renamed by commit(). Without commit() nothing is left of it.
+class OutputFile {
+ public:
+  // Throws Error(kFile, "checkpoint.write"), as do the others.
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  // May be called from any thread.
+  void write(std::uint64_t offset, const void* from, std::size_t bytes) const;
+  // On disk, then in place.
+  void commit();
+
+ private:
+  [[noreturn]] void fail(int error) const;
+
+  std::string path_;
+  std::string temporary_;
+  int fd_ = -1;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_FILE_H_

@@ -1,0 +1,47 @@
+#include "checkpoint/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::uint64_t kPrefixBytes = 8;  // the length of the header, little-endian
+
+std::uint64_t header_bytes(const InputFile& file) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCategory::kFile, "checkpoint.header", fmt::format("{}: {}", file.path(), why));
+  };
+  if (file.size() < kPrefixBytes) refuse("too short for a safetensors file");
+  std::array<std::uint8_t, kPrefixBytes> prefix{};
+  file.read(0, prefix.data(), prefix.size());
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < prefix.size(); ++i) bytes |= std::uint64_t{prefix[i]} << (8 * i);
+  if (bytes > kMostHeaderBytes) {
+    refuse(fmt::format("a header of {} bytes; the format allows {}", bytes, kMostHeaderBytes));
+  }
+  if (bytes > file.size() - kPrefixBytes) {
+    refuse(fmt::format("a header of {} bytes in a file of {}", bytes, file.size()));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(std::string path) : file_(std::move(path)) {
+  const std::uint64_t bytes = header_bytes(file_);
+  std::string json(bytes, '\0');
+  file_.read(kPrefixBytes, json.data(), json.size());
+  data_ = kPrefixBytes + bytes;
+  header_ = parse_safetensors_header(json, file_.size() - data_, file_.path());
+}
+
+void SafetensorsFile::read(const TensorInfo& tensor, std::uint64_t offset, void* to,
+                           std::size_t bytes) const {
+  file_.read(data_ + tensor.begin + offset, to, bytes);
+}
+
+}  // namespace heddle

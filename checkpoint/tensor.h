@@ -1,0 +1,68 @@
+// TensorInfo: one tensor of a safetensors file, as its header describes it.
+#ifndef HEDDLE_CHECKPOINT_TENSOR_H_
+#define HEDDLE_CHECKPOINT_TENSOR_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle {
+
+enum class TensorType {
+  kBool,
+  kU8,
+  kI8,
+  kF8E4M3,
+  kF8E5M2,
+  kF8E8M0,
+  kU16,
+  kI16,
+  kF16,
+  kBf16,
+  kU32,
+  kI32,
+  kF32,
+  kU64,
+  kI64,
+  kF64,
+};
+
+struct TensorInfo {
+  std::string name;
+  TensorType type = TensorType::kU8;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0;  // in the data that follows the header
+  std::uint64_t bytes = 0;  // == elements * bytes_of(type)
+};
+
+int bytes_of(TensorType type) noexcept;
+// As the file spells it: "F8_E4M3", "BF16" ...
+std::string_view to_string(TensorType type) noexcept;
+std::optional<TensorType> tensor_type(std::string_view word) noexcept;
+
+// The size in bytes of a tensor of this shape; nothing where a side is negative or the size is
+// 2^63 or more.
+std::optional<std::uint64_t> tensor_bytes(TensorType type, const std::vector<std::int64_t>& shape);
+
+// "I32 [512, 4096]", for messages.
+std::string describe(TensorType type, const std::vector<std::int64_t>& shape);
+
+struct SafetensorsHeader {
+  std::map<std::string, std::string> metadata;
+  std::vector<TensorInfo> tensors;  // in the order of their data
+};
+
+inline constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // the format's own limit
+
+// Reads the JSON of a header and checks that the tensors cover `data_bytes` bytes without gap or
+// overlap. `file` is for messages. Throws Error(kFile, "checkpoint.header"), which names the file
+// and, where the fault is in one, the tensor.
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
+                                           const std::string& file);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_TENSOR_H_

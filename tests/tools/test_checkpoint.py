@@ -1,0 +1,88 @@
+"""heddle repack and dequantize: known checkpoints of one layer, bad files, options."""
+
+import json
+import pathlib
+import struct
+import unittest
+
+from command import CommandTest, ROOT
+
+GOLDEN = sorted((ROOT / "tests/golden").iterdir())
+
+
+def load(path):
+    """Metadata, and {name: (dtype, shape, bytes)}."""
+    content = pathlib.Path(path).read_bytes()
+    length, = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    metadata = header.pop("__metadata__", {})
+    data = content[8 + length:]
+    return metadata, {name: (t["dtype"], t["shape"], data[slice(*t["data_offsets"])])
+                      for name, t in header.items()}
+
+
+class CheckpointTest(CommandTest):
+
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out.safetensors"
+
+    def test_dequantize_gives_the_expected_bits(self):
+        self.assertEqual(len(GOLDEN), 9)
+        for folder in GOLDEN:
+            with self.subTest(folder.name):
+                report = self.heddle_json("dequantize", folder / "model.safetensors", "--config",
+                                          folder / "config.json", "-o", self.out)
+                self.assertEqual(report["layers"], 1)
+                self.assertEqual(load(self.out)[1], load(folder / "expected.safetensors")[1])
+
+    def test_dequantize_one_layer(self):
+        folder = GOLDEN[0]
+        self.heddle("dequantize", folder, "--layer", "model.proj", "-o", self.out, check=0)
+        self.assertEqual(list(load(self.out)[1]), ["model.proj.weight"])
+        line = self.problem("dequantize", folder, "--layer", "model.wibble", "-o", self.out, code=2)
+        self.assertIn("model.wibble", line)
+        self.assertIn("model.proj", line)
+
+    def test_repack(self):
+        for folder in GOLDEN:
+            if json.loads((folder / "config.json").read_text())["quantization_config"]["bits"] != 4:
+                continue
+            with self.subTest(folder.name):
+                done = self.heddle("repack", folder, "-o", self.out, check=0)
+                self.assertIn("1 layers packed", done.out)
+                self.assertIn("model.proj", done.err)
+                metadata, tensors = load(self.out)
+                spec = json.loads(metadata["model.proj.heddle"])
+                self.assertEqual(tensors["model.proj.heddle"][0], "U8")
+                self.assertEqual("model.proj.heddle_perm" in tensors, "actorder" in folder.name)
+                self.assertEqual(
+                    f"k{spec['shape']['k']}_n{spec['shape']['n']}" in folder.name, True)
+                # The spec is one that the other commands take.
+                self.heddle("plan", metadata["model.proj.heddle"], "--target", "h200", check=0)
+
+    def test_bad_files(self):
+        config = GOLDEN[0] / "config.json"
+        whole = (GOLDEN[0] / "model.safetensors").read_bytes()
+        for command in ("repack", "dequantize"):
+            with self.subTest(command):
+                cut = self.file("cut.safetensors", whole[:-1])
+                line = self.problem(command, cut, "--config", config, "-o", self.out, code=2)
+                self.assertIn("cut.safetensors", line)
+                self.assertIn("model.proj.", line)
+                self.problem(command, "no/such.safetensors", "--config", config, "-o", self.out,
+                             code=2)
+                self.problem(command, GOLDEN[0], "--config", "no/such.json", "-o", self.out, code=2)
+                self.problem(command, GOLDEN[0], "--config", self.file("c.json", "{"), "-o",
+                             self.out, code=2)
+                self.problem(command, GOLDEN[0], "-o", self.folder / "no/such/folder", code=2)
+                self.problem(command, GOLDEN[0], code=2)
+                self.assertFalse(self.out.exists())
+
+    def test_nothing_is_left_of_a_failure(self):
+        self.heddle("dequantize", GOLDEN[0], "--layer", "x", "-o", self.out, check=2)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,96 @@
+#include "tools/heddle/convert_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "heddle/error.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/input.h"
+#include "tools/heddle/options.h"
+#include "tools/heddle/output.h"
+#include "tools/heddle/progress.h"
+
+namespace heddle {
+namespace {
+
+// Beside the tensors, where model hubs put it.
+std::string config_path(const ConvertCommandOptions& options) {
+  if (!options.config.empty()) return options.config;
+  const std::filesystem::path checkpoint(options.checkpoint);
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(checkpoint, ignored);
+  return (folder ? checkpoint : checkpoint.parent_path()) / "config.json";
+}
+
+CheckpointConfig read_config(const ConvertCommandOptions& options) {
+  const Input input = read_input(config_path(options));
+  try {
+    return read_checkpoint_config(input.text);
+  } catch (const Error& error) {
+    throw at_place(input.place, error);
+  }
+}
+
+std::string report_text(const ConvertReport& report, const std::string& output, const char* verb,
+                        double seconds) {
+  return fmt::format("{} layers {}, {} tensors copied: {:.1f} MB to {:.1f} MB in {:.1f} s, {}\n",
+                     report.layers, verb, report.copied,
+                     static_cast<double>(report.input_bytes) / 1e6,
+                     static_cast<double>(report.output_bytes) / 1e6, seconds, output);
+}
+
+}  // namespace
+
+void add_convert_options(CLI::App& command, ConvertCommandOptions* options) {
+  command
+      .add_option("CHECKPOINT", options->checkpoint,
+                  "a .safetensors file, a model.safetensors.index.json, or a folder with one")
+      ->required();
+  command
+      .add_option("--config", options->config,
+                  "the model's config.json; default the one beside the tensors")
+      ->type_name("FILE");
+  command.add_option("-o,--output", options->output, "file to write")
+      ->type_name("OUT.safetensors")
+      ->required();
+  command
+      .add_option("--jobs", options->convert.jobs,
+                  "layers at a time; default one per core, 8 at most")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  add_json_option(command, &options->json);
+}
+
+int run_convert(const ConvertCommandOptions& options, Convert convert, const char* verb) {
+  const auto start = std::chrono::steady_clock::now();
+  const CheckpointConfig config = read_config(options);
+  const Checkpoint checkpoint(options.checkpoint);
+  ConvertReport report;
+  {
+    Progress progress(!options.json);
+    ConvertOptions with_progress = options.convert;
+    with_progress.progress = [&](const std::string& tensor, std::size_t done, std::size_t total) {
+      progress.show(fmt::format("[{}/{}] {}", done, total, tensor), done != total);
+    };
+    report = convert(checkpoint, config, options.output, with_progress);
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (options.json) {
+    print_json({{"output", options.output},
+                {"layers", report.layers},
+                {"copied", report.copied},
+                {"input_bytes", report.input_bytes},
+                {"output_bytes", report.output_bytes},
+                {"seconds", seconds}});
+  } else {
+    print(report_text(report, options.output, verb, seconds));
+  }
+  return kExitDone;
+}
+
+}  // namespace heddle

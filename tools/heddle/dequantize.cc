@@ -1,0 +1,30 @@
+// heddle dequantize: a quantised checkpoint as plain FP16 or BF16 weights. Needs no GPU.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/heddle/commands.h"
+#include "tools/heddle/convert_options.h"
+
+namespace heddle {
+
+void add_dequantize_command(CLI::App& app, Action* action) {
+  auto options = std::make_shared<ConvertCommandOptions>();
+  CLI::App* command =
+      app.add_subcommand("dequantize", "Write a quantised checkpoint as FP16 or BF16 weights");
+  add_convert_options(*command, options.get());
+  command
+      ->add_option("--layer", options->convert.layer,
+                   "only this layer, and none of the other tensors")
+      ->type_name("NAME");
+  command->footer(
+      "Each layer becomes <layer>.weight, [N, K] in the config's torch_dtype: (code - zero) is\n"
+      "exact, the product with the scale is rounded once. Other tensors are copied. Reads AWQ\n"
+      "(gemm), GPTQ, compressed-tensors (pack-quantized), FP8 and MXFP4.\n"
+      "Example:\n"
+      "  heddle dequantize model.safetensors --config config.json -o weights.safetensors");
+  command->callback([=] {
+    *action = [options] { return run_convert(*options, dequantize_checkpoint, "dequantized"); };
+  });
+}
+
+}  // namespace heddle

@@ -1,0 +1,29 @@
+// heddle repack: a quantised checkpoint with its weights in Heddle's layout. Needs no GPU.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/heddle/commands.h"
+#include "tools/heddle/convert_options.h"
+
+namespace heddle {
+
+void add_repack_command(CLI::App& app, Action* action) {
+  auto options = std::make_shared<ConvertCommandOptions>();
+  CLI::App* command =
+      app.add_subcommand("repack", "Write a checkpoint with its weights in Heddle's layout");
+  add_convert_options(*command, options.get());
+  command->add_flag("--fuse,!--no-fuse", options->convert.fuse,
+                    "pack q_proj, k_proj, v_proj as qkv_proj and gate_proj, up_proj as "
+                    "gate_up_proj, as the kernels of heddle build take them; on by default");
+  command->footer(
+      "Each layer becomes <layer>.heddle (U8), with its spec in the file's metadata under the\n"
+      "same name, and for act-order <layer>.heddle_perm (I32 [K]): packed column j is column\n"
+      "perm[j] of the checkpoint. Other tensors are copied. Reads AWQ (gemm), GPTQ and\n"
+      "compressed-tensors (pack-quantized).\n"
+      "Example:\n"
+      "  heddle repack model.safetensors --config config.json -o packed.safetensors");
+  command->callback(
+      [=] { *action = [options] { return run_convert(*options, repack_checkpoint, "packed"); }; });
+}
+
+}  // namespace heddle
