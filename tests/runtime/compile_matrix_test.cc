@@ -25,6 +25,7 @@ struct Case {
   int group_size;
   ZeroPoint zero_point;
   DType scale_dtype;
+  int bits = 4;
 };
 
 // Group sizes with every way of applying a scale; a scale type other than the activation's keeps
@@ -33,6 +34,8 @@ const Case kCases[] = {
     {32, ZeroPoint::kInt, DType::kFp16},           {64, ZeroPoint::kNone, DType::kBf16},
     {128, ZeroPoint::kNone, DType::kFp16},         {128, ZeroPoint::kInt, DType::kBf16},
     {128, ZeroPoint::kInt, DType::kFp32},          {256, ZeroPoint::kInt, DType::kFp16},
+    {128, ZeroPoint::kInt, DType::kFp16, 2},       {32, ZeroPoint::kInt, DType::kBf16, 3},
+    {16, ZeroPoint::kNone, DType::kFp16, 5},       {128, ZeroPoint::kInt, DType::kBf16, 8},
     {kPerChannel, ZeroPoint::kNone, DType::kFp16}, {kPerChannel, ZeroPoint::kInt, DType::kFp32},
 };
 
@@ -42,6 +45,7 @@ GemmSpec spec_of(const Case& c, DType dtype, bool ragged) {
   spec.shape.n = ragged ? 1032 : 4096;
   spec.shape.k = ragged && c.group_size == 32 ? 1056 : (ragged ? 1280 : 4096);
   spec.activation = dtype;
+  spec.weight.bits = c.bits;
   spec.weight.group_size = c.group_size;
   spec.weight.zero_point = c.zero_point;
   spec.weight.scale_dtype = c.scale_dtype;
