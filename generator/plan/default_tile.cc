@@ -19,7 +19,7 @@ struct TileChoice {
 // many warps. From there on, activations are reused over more rows. The best of those that were
 // measured on an H200; see docs/measurements.md.
 constexpr TileChoice kChoices[] = {
-    {8, 8, 64, 512, 1, 1, 8},    {16, 16, 64, 512, 1, 2, 4},    {32, 32, 128, 256, 1, 4, 4},
+    {8, 8, 64, 512, 1, 1, 8},    {16, 16, 64, 512, 1, 2, 4},    {32, 32, 128, 256, 1, 2, 4},
     {64, 64, 128, 128, 1, 4, 2}, {128, 128, 128, 128, 2, 4, 1},
 };
 
@@ -62,7 +62,7 @@ bool shrink(const TileSpec& user, GemmVariant& v) {
   } else if (v.stage_k > 128 && !user.k && !user.warps_k) {
     v.stage_k /= 2;
     v.warps_k = std::min(v.warps_k, v.stage_k / 64);
-  } else if (v.tile_m > 64 && !user.m && !user.warps_m) {
+  } else if (v.tile_m > 32 && !user.m && !user.warps_m) {
     v.tile_m /= 2;
   } else if (v.warps_k > 1 && !user.warps_k && !user.warps_n) {
     // Fewer planes of sums in the epilogue.
@@ -111,8 +111,10 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
   if (choose_scale_mode(spec, v) == ScaleMode::kAccumulator && !spec.tile.m && !spec.tile.warps_m) {
     while (sum_registers(v) > kMaxPartialSumRegisters && v.token_tiles() % 2 == 0) v.tile_m /= 2;
   }
-  // Two blocks to an SM leave each of 256 threads 128 registers: enough for small tiles.
-  v.blocks_per_sm = v.threads() <= 256 && v.row_tiles() * v.token_tiles() <= 4 ? 2 : 1;
+  // Two blocks to an SM leave each of 256 threads 128 registers: enough for small tiles, unless the
+  // next stage is held in registers, too.
+  const bool small = v.threads() <= 256 && v.row_tiles() * v.token_tiles() <= 4;
+  v.blocks_per_sm = small && path != Path::kTuring ? 2 : 1;
   const bool legal = v.stage_k >= 128 && v.stage_k % 128 == 0;
   const int wanted = spec.tile.stages.value_or(wanted_stages(path));
   while (legal && stages_that_fit(target, layout, v) < wanted && shrink(spec.tile, v)) {
