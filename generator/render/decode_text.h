@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-// "struct Decode { ... };" with the functions word() and zeros(), instruction by instruction.
+// "struct Decode { ... };" with the functions unit() and zeros(), instruction by instruction.
 std::string decode_text(const DecodePlan& plan);
 
 }  // namespace heddle
