@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/gemm_launch.h"
 #include "runtime/kernel_state.h"
 
 namespace heddle {
 
-LoadedVariant::LoadedVariant(const Binary& binary, int shared_bytes, cuda::CUdevice device) {
+LoadedKernel::LoadedKernel(const Binary& binary, int shared_bytes, cuda::CUdevice device) {
   const cuda::Driver& cu = cuda::driver();
+  driver_ = &cu;
   cuda::check(cu.cuLibraryLoadData(&library_, binary.cubin.data(), nullptr, nullptr, 0, nullptr,
                                    nullptr, 0),
               "cuLibraryLoadData");
@@ -25,50 +25,32 @@ LoadedVariant::LoadedVariant(const Binary& binary, int shared_bytes, cuda::CUdev
   }
 }
 
-LoadedVariant::LoadedVariant(LoadedVariant&& other) noexcept
-    : library_(std::exchange(other.library_, nullptr)),
+LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept
+    : driver_(other.driver_),
+      library_(std::exchange(other.library_, nullptr)),
       kernel_(std::exchange(other.kernel_, nullptr)) {}
 
 // At process exit the driver may be gone already and refuse; nothing is left to release then.
-LoadedVariant::~LoadedVariant() {
+LoadedKernel::~LoadedKernel() {
   if (library_ != nullptr) cuda::try_driver(nullptr)->cuLibraryUnload(library_);
 }
 
-Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-
-void Kernel::launch(const GemmArgs& args, Stream stream) const {
-  const State& state = *state_;
-  const Plan& plan = state.plan;
-  // M is checked first: variant_for() and workspace_bytes() are defined inside the range only.
-  const GemmShape& shape = plan.spec.gemm().shape;
-  const bool m_in_range = args.m >= shape.m_min && args.m <= shape.m_max;
-  validate(plan, m_in_range ? plan.workspace_bytes(args.m) : 0, args);
-  const std::size_t index = plan.variant_for(args.m);
-  const GemmVariant& variant = plan.variants[index];
-  const LaunchGrid grid = launch_grid(variant, args.m, shape.n);
-
-  int m = static_cast<int>(args.m);
-  // The driver copies the values during the call and writes to none of them.
-  void* parameters[] = {const_cast<const void**>(&args.x),
-                        const_cast<const void**>(&args.weights),
-                        const_cast<void**>(&args.y),
-                        const_cast<const void**>(&args.bias),
-                        const_cast<const void**>(&args.residual),
-                        const_cast<void**>(&args.workspace),
-                        &m};
+void LoadedKernel::launch(const LaunchGrid& grid, int threads, int shared_bytes, void** parameters,
+                          Stream stream) const {
   cuda::CUlaunchConfig config{};
   config.gridDimX = grid.x;
   config.gridDimY = grid.y;
   config.gridDimZ = grid.z;
-  config.blockDimX = static_cast<unsigned int>(variant.threads());
+  config.blockDimX = static_cast<unsigned int>(threads);
   config.blockDimY = 1;
   config.blockDimZ = 1;
-  config.sharedMemBytes = static_cast<unsigned int>(variant.shared_bytes);
+  config.sharedMemBytes = static_cast<unsigned int>(shared_bytes);
   config.hStream = static_cast<cuda::CUstream>(stream);
-  const cuda::CUresult result = state.driver->cuLaunchKernelEx(
-      &config, state.variants[index].function(), parameters, nullptr);
+  const cuda::CUresult result = driver_->cuLaunchKernelEx(&config, function(), parameters, nullptr);
   if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
 }
+
+Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
 std::size_t Kernel::workspace_bytes(std::int64_t m) const {
   const GemmShape& shape = plan().spec.gemm().shape;

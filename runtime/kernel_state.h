@@ -10,26 +10,32 @@
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
 #include "runtime/driver.h"
+#include "runtime/launch_checks.h"
 
 namespace heddle {
 
-// One variant's code. A CUlibrary belongs to no context, so it outlives the one it was loaded in.
-class LoadedVariant {
+// One kernel's code. A CUlibrary belongs to no context, so it outlives the one it was loaded in.
+class LoadedKernel {
  public:
   // Loads the cubin from memory and lifts the limit of dynamic shared memory once.
   // Throws Error(kDriver).
-  LoadedVariant(const Binary& binary, int shared_bytes, cuda::CUdevice device);
-  ~LoadedVariant();
-  LoadedVariant(LoadedVariant&& other) noexcept;
-  LoadedVariant(const LoadedVariant&) = delete;
-  LoadedVariant& operator=(const LoadedVariant&) = delete;
-  LoadedVariant& operator=(LoadedVariant&&) = delete;
+  LoadedKernel(const Binary& binary, int shared_bytes, cuda::CUdevice device);
+  ~LoadedKernel();
+  LoadedKernel(LoadedKernel&& other) noexcept;
+  LoadedKernel(const LoadedKernel&) = delete;
+  LoadedKernel& operator=(const LoadedKernel&) = delete;
+  LoadedKernel& operator=(LoadedKernel&&) = delete;
 
   // The driver takes a CUkernel wherever it takes a CUfunction.
   cuda::CUfunction function() const noexcept { return reinterpret_cast<cuda::CUfunction>(kernel_); }
   cuda::CUkernel kernel() const noexcept { return kernel_; }
 
+  // One driver call, and nothing else. Throws Error(kDriver).
+  void launch(const LaunchGrid& grid, int threads, int shared_bytes, void** parameters,
+              Stream stream) const;
+
  private:
+  const cuda::Driver* driver_ = nullptr;
   cuda::CUlibrary library_ = nullptr;
   cuda::CUkernel kernel_ = nullptr;
 };
@@ -37,8 +43,7 @@ class LoadedVariant {
 // Immutable once made.
 struct Kernel::State {
   Plan plan;
-  std::vector<LoadedVariant> variants;  // in the plan's order
-  const cuda::Driver* driver = nullptr;
+  std::vector<LoadedKernel> kernels;  // as the plan counts them
 };
 
 }  // namespace heddle

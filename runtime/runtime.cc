@@ -50,8 +50,7 @@ struct Runtime::Impl {
       : logger(std::move(options.log)), builder(options, &logger) {}
 
   void keep_primary_context(cuda::CUdevice device);
-  LoadedVariant load_variant(const Source& source, const BuildResult& built, int shared_bytes,
-                             cuda::CUdevice device);
+  LoadedKernel load_kernel(const Source& source, const BuildResult& built, cuda::CUdevice device);
 
   Logger logger;
   Builder builder;
@@ -66,8 +65,9 @@ void Runtime::Impl::keep_primary_context(cuda::CUdevice device) {
   if (!primary) primary = std::make_unique<cuda::PrimaryContext>(device);
 }
 
-LoadedVariant Runtime::Impl::load_variant(const Source& source, const BuildResult& built,
-                                          int shared_bytes, cuda::CUdevice device) {
+LoadedKernel Runtime::Impl::load_kernel(const Source& source, const BuildResult& built,
+                                        cuda::CUdevice device) {
+  const int shared_bytes = source.dynamic_shared_bytes;
   try {
     return {*built.binary, shared_bytes, device};
   } catch (const Error& error) {
@@ -108,10 +108,8 @@ Kernel Runtime::load(const Plan& plan) {
   const std::vector<BuildResult> built = build(sources);
   auto state = std::make_shared<Kernel::State>();
   state->plan = plan;
-  state->driver = &cuda::driver();
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    state->variants.push_back(
-        impl_->load_variant(sources[i], built[i], plan.variants[i].shared_bytes, context.device()));
+    state->kernels.push_back(impl_->load_kernel(sources[i], built[i], context.device()));
   }
   return Kernel(std::move(state));
 }

@@ -64,6 +64,22 @@ std::vector<int> even_odd(int fields) {
   return element_at;
 }
 
+// Elements 4i, 4i+1 (of 16 bits each register) belong to row g where i is even, else to row g + 8.
+// A word of each row, in which even elements lie low and odd ones high.
+void set_rows_apart(DecodePlan& plan) {
+  const int bits = plan.request.bits;
+  const int fields = kWordBits / bits;
+  plan.words = 2;
+  plan.field_of.resize(static_cast<std::size_t>(2 * fields));
+  for (int row = 0; row < 2; ++row) {
+    for (int i = 0; i < fields; ++i) {
+      const int pair = i / 2 * 2 + row;  // the row's pairs are every other one
+      const int place = i % 2 * fields / 2 + i / 2;
+      plan.field_of[2 * pair + i % 2] = row * fields + place;
+    }
+  }
+}
+
 // A pair of elements at bits [first, first + bits) of both halves of a word, from bit `from` of the
 // code on.
 void append_pair(DecodePlan& plan, int pair, int word, int first, int count) {
@@ -154,6 +170,13 @@ void set_bit_order(DecodePlan& plan) {
     case ElementOrder::kEvenOdd:
       if (!by_word) refuse(fmt::format("the order even_odd needs whole codes, not {} bits", bits));
       set_fields(plan, even_odd(fields));
+      break;
+    case ElementOrder::kTrtllm:
+      if (request.kind == CodeKind::kTable) refuse("a code table has no order trtllm");
+      if (bits != 4 && bits != 8) {
+        refuse(fmt::format("the order trtllm is one of 4- and 8-bit codes, not {}", bits));
+      }
+      set_rows_apart(plan);
       break;
     case ElementOrder::kPermutation:
       if (!by_word || static_cast<int>(request.permutation.size()) != fields) {

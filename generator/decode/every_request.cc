@@ -18,9 +18,14 @@ struct NamedOrder {
 constexpr NamedOrder kOrders[] = {{ElementOrder::kFragment, ""},
                                   {ElementOrder::kLinear, ", linear"},
                                   {ElementOrder::kAwq, ", awq"},
-                                  {ElementOrder::kEvenOdd, ", even_odd"}};
+                                  {ElementOrder::kEvenOdd, ", even_odd"},
+                                  {ElementOrder::kTrtllm, ", trtllm"}};
 
-bool has_order(int bits, ElementOrder order) {
+bool has_order(const DecodeRequest& request, ElementOrder order) {
+  const int bits = request.bits;
+  if (order == ElementOrder::kTrtllm) {
+    return (bits == 4 || bits == 8) && request.kind != CodeKind::kTable;
+  }
   if (order == ElementOrder::kAwq) return bits == 4;
   if (order == ElementOrder::kEvenOdd) return 32 % bits == 0;
   return true;
@@ -28,7 +33,7 @@ bool has_order(int bits, ElementOrder order) {
 
 void add(std::vector<NamedDecodeRequest>& list, const std::string& name, DecodeRequest request) {
   for (const NamedOrder& order : kOrders) {
-    if (!has_order(request.bits, order.order)) continue;
+    if (!has_order(request, order.order)) continue;
     request.order = order.order;
     list.push_back({name + order.suffix, request});
     if (request.zero_point != ZeroPoint::kInt) continue;

@@ -29,6 +29,19 @@ constexpr int lane_word_offset(int bits, int lane, int i) {
   return 128 * (bits - 1) + 4 * lane;
 }
 
+// TensorRT-LLM's tile interleave of 4- and 8-bit codes: a line of 128 bytes holds 64 columns of 4
+// or 2 neighbouring rows; a chunk's lines go by row first, then by column. Byte offset in the chunk
+// of word `i` of 64 columns, the `half` of the chunk. A lane's even words are of row g, its odd
+// ones of row g + 8.
+constexpr int trtllm_word_offset(int bits, int half, int lane, int i) {
+  constexpr int kLineBytes = 128;
+  const int rows_of_line = 16 / bits;
+  const int row = lane / 4 + 8 * (i % 2);
+  const int line = row / rows_of_line * 2 + half;
+  return line * kLineBytes + row % rows_of_line * (kHalfK * bits / 8) + 16 * (i / 2) +
+         4 * (lane % 4);
+}
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_LAYOUT_FRAGMENT_ORDER_H_

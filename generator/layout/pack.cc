@@ -36,11 +36,12 @@ class Walk {
         n_(spec.shape.n),
         k_(spec.shape.k),
         layout_(weight_layout(spec)),
-        // The order inside a word depends on the width alone.
-        plan_(derive_decode_plan({weight_.bits, weight_.type, ZeroPoint::kNone, DType::kFp16})),
+        // The order inside a word does not depend on the destination's type.
+        plan_(derive_decode_plan(decode_request(weight_, DType::kFp16))),
         mask_((1u << weight_.bits) - 1),
-        nibbles_(weight_.bits == 4 && is_nibble_order(plan_.field_of)),
-        groups_(weight_.group_size == kPerChannel ? 1 : k_ / weight_.group_size),
+        nibbles_(weight_.bits == 4 && weight_.interleave != Interleave::kTrtllm &&
+                 is_nibble_order(plan_.field_of)),
+        groups_(weight_.group_size > 0 ? k_ / weight_.group_size : 1),
         packed_(packed),
         plain_(plain) {}
 
@@ -50,8 +51,9 @@ class Walk {
         Packed* chunk = packed_ + (block * layout_.chunks_per_row_block + c) * layout_.chunk_bytes;
         move_codes(chunk, block, c * WeightLayout::kChunkK);
         for (int g = 0; g < layout_.groups_per_chunk; ++g) {
-          const std::int64_t group = group_of(c, g);
-          if (group >= groups_) continue;
+          const std::int64_t column = c * WeightLayout::kChunkK + g * layout_.meta_group;
+          if (column >= k_) continue;
+          const std::int64_t group = column / weight_.group_size;
           move_scales(chunk + layout_.scale_offset + g * layout_.scale_bytes, block, group);
           move_zeros(chunk + layout_.zero_offset + g * layout_.zero_bytes, block, group);
         }
@@ -65,10 +67,9 @@ class Walk {
   }
 
  private:
-  std::int64_t group_of(std::int64_t chunk, int in_chunk) const {
-    return weight_.group_size >= WeightLayout::kChunkK
-               ? chunk * WeightLayout::kChunkK / weight_.group_size
-               : chunk * layout_.groups_per_chunk + in_chunk;
+  // Of a row's group among the plain scales.
+  std::int64_t scale_index(std::int64_t row, std::int64_t group) const {
+    return weight_.group_size == kPerTensor ? 0 : row * groups_ + group;
   }
 
   void move_codes(Packed* chunk, std::int64_t block, std::int64_t first_column) {
@@ -81,21 +82,29 @@ class Walk {
       }
     }
     for (int half = 0; half < 2; ++half) {
-      Packed* words = chunk + half * kHalfK * weight_.bits * WeightLayout::kRowBlock / 8;
       for (int lane = 0; lane < kLanes; ++lane) {
-        move_lane(words, lane, first_row, first_column + half * kHalfK);
+        move_lane(chunk, half, lane, first_row, first_column + half * kHalfK);
       }
     }
   }
 
+  int word_offset(int half, int lane, int i) const {
+    if (weight_.interleave == Interleave::kTrtllm) {
+      return trtllm_word_offset(weight_.bits, half, lane, i);
+    }
+    return half * kHalfK * weight_.bits * WeightLayout::kRowBlock / 8 +
+           lane_word_offset(weight_.bits, lane, i);
+  }
+
   // One lane's words of 64 columns, unit by unit.
-  void move_lane(Packed* half, int lane, std::int64_t first_row, std::int64_t first_column) {
+  void move_lane(Packed* chunk, int half, int lane, std::int64_t first_row,
+                 std::int64_t first_column) {
     const int unit_columns = plan_.elements() / kTileElements * kTileK;
     for (int unit = 0; unit * unit_columns < kHalfK; ++unit) {
       std::vector<std::uint32_t>& words = unit_words_;
       words.assign(static_cast<std::size_t>(plan_.words), 0);
       const auto at = [&](int i) {
-        return half + lane_word_offset(weight_.bits, lane, unit * plan_.words + i);
+        return chunk + word_offset(half, lane, unit * plan_.words + i);
       };
       if constexpr (!kPacking) {
         for (int i = 0; i < plan_.words; ++i) std::memcpy(&words[i], at(i), 4);
@@ -123,7 +132,8 @@ class Walk {
     }
   }
 
-  // Decodes to zero, given zero points of zero.
+  // Decodes to zero, given zero points of zero; a table's zero is wherever it is: scales of zero do
+  // the rest.
   std::uint32_t padding_code() const {
     const bool biased = weight_.type == WeightType::kUint && weight_.zero_point == ZeroPoint::kNone;
     return biased ? 1u << (weight_.bits - 1) : 0;
@@ -131,12 +141,17 @@ class Walk {
 
   // Rows g and g + 8 side by side: a lane needs both.
   void move_scales(Packed* at, std::int64_t block, std::int64_t group) {
+    move_row_values(at, block, group, plain_.scales);
+  }
+
+  template <class Values>
+  void move_row_values(Packed* at, std::int64_t block, std::int64_t group, Values& values) {
     const int bytes = layout_.scale_bytes / WeightLayout::kRowBlock;
     for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
       const std::int64_t row = block * WeightLayout::kRowBlock + i;
       if (row >= n_) continue;
       Packed* slot = at + (i % 8 * 2 + i / 8) * bytes;
-      auto* plain = plain_.scales.data() + (row * groups_ + group) * bytes;
+      auto* plain = values.data() + scale_index(row, group) * bytes;
       if constexpr (kPacking) {
         std::memcpy(slot, plain, bytes);
       } else {
@@ -145,9 +160,13 @@ class Walk {
     }
   }
 
-  // One pair of neighbouring fields for rows g and g + 8, in one byte or two.
+  // Floats lie as scales do; integers as one pair of neighbouring fields for rows g and g + 8, in
+  // one byte or two.
   void move_zeros(Packed* at, std::int64_t block, std::int64_t group) {
     if (layout_.zero_bytes == 0) return;
+    if (weight_.zero_point == ZeroPoint::kFloat) {
+      return move_row_values(at, block, group, plain_.zeros);
+    }
     const int bytes = layout_.zero_bytes / 8;
     for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
       const std::int64_t row = block * WeightLayout::kRowBlock + i;
@@ -156,10 +175,11 @@ class Walk {
       std::uint16_t pair = 0;
       std::memcpy(&pair, at + i % 8 * bytes, bytes);
       if constexpr (kPacking) {
-        pair |= static_cast<std::uint16_t>((plain_.zeros[row * groups_ + group] & mask_) << shift);
+        pair |=
+            static_cast<std::uint16_t>((plain_.zeros[scale_index(row, group)] & mask_) << shift);
         std::memcpy(at + i % 8 * bytes, &pair, bytes);
       } else {
-        plain_.zeros[row * groups_ + group] = static_cast<std::uint8_t>(pair >> shift & mask_);
+        plain_.zeros[scale_index(row, group)] = static_cast<std::uint8_t>(pair >> shift & mask_);
       }
     }
   }
@@ -182,17 +202,17 @@ struct PlainSizes {
 };
 
 PlainSizes plain_sizes(const GemmSpec& spec) {
-  if (spec.weight.zero_point == ZeroPoint::kFloat) {
-    throw Error(ErrorCategory::kUnsupported, "weights.unsupported",
-                "the weight layout holds no or integer zero points");
-  }
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
-  const std::size_t groups = spec.weight.group_size == kPerChannel
-                                 ? 1
-                                 : k / static_cast<std::size_t>(spec.weight.group_size);
-  return {n * k, n * groups * (spec.weight.scale_dtype == DType::kFp32 ? 4 : 2),
-          spec.weight.zero_point == ZeroPoint::kInt ? n * groups : 0};
+  const int group = spec.weight.group_size;
+  const std::size_t groups = group > 0 ? k / static_cast<std::size_t>(group) : 1;
+  const std::size_t count = group == kPerTensor ? 1 : n * groups;
+  const auto bytes = static_cast<std::size_t>(bytes_of(spec.weight.scale_dtype));
+  const ZeroPoint zero = spec.weight.zero_point;
+  return {n * k, count * bytes,
+          zero == ZeroPoint::kNone  ? 0
+          : zero == ZeroPoint::kInt ? count
+                                    : count * bytes};
 }
 
 }  // namespace
@@ -204,6 +224,9 @@ std::vector<std::uint8_t> pack_weights(const GemmSpec& spec, const QuantizedWeig
   expect_size("zeros", weights.zeros.size(), sizes.zeros);
   std::vector<std::uint8_t> packed(weight_layout(spec).total_bytes);
   Walk<std::uint8_t>(spec, packed.data(), weights).run();
+  if (spec.weight.tensor_scale) {
+    std::memcpy(packed.data() + weight_layout(spec).tensor_offset, &weights.tensor_scale, 4);
+  }
   return packed;
 }
 
@@ -216,6 +239,9 @@ QuantizedWeights unpack_weights(const GemmSpec& spec, const std::uint8_t* packed
   weights.scales.resize(sizes.scales);
   weights.zeros.resize(sizes.zeros);
   Walk<const std::uint8_t>(spec, packed, weights).run();
+  if (spec.weight.tensor_scale) {
+    std::memcpy(&weights.tensor_scale, packed + weight_layout(spec).tensor_offset, 4);
+  }
   return weights;
 }
 

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <numeric>
 
 #include "heddle/weights.h"
 
@@ -7,24 +7,43 @@ namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 int round_up_16(int bytes) { return (bytes + 15) / 16 * 16; }
-int bytes_of(DType dtype) { return dtype == DType::kFp32 ? 4 : 2; }
+constexpr int kTensorBytes = 16;  // an FP32 scale, padded
 
 }  // namespace
 
+int bytes_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::kFp32:
+      return 4;
+    case DType::kFp16:
+    case DType::kBf16:
+      return 2;
+    case DType::kE8m0:
+    case DType::kE4m3:
+      break;
+  }
+  return 1;
+}
+
 WeightLayout weight_layout(const GemmSpec& spec) {
-  const WeightSpec& weight = spec.weight;
+  return weight_layout({spec.shape.n, spec.shape.k}, spec.weight);
+}
+
+WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight) {
   WeightLayout layout;
-  layout.row_blocks = ceil_div(spec.shape.n, WeightLayout::kRowBlock);
-  layout.chunks_per_row_block = ceil_div(spec.shape.k, WeightLayout::kChunkK);
+  layout.row_blocks = ceil_div(shape.n, WeightLayout::kRowBlock);
+  layout.chunks_per_row_block = ceil_div(shape.k, WeightLayout::kChunkK);
   layout.scale_offset = WeightLayout::kRowBlock * WeightLayout::kChunkK * weight.bits / 8;
   layout.scale_bytes = WeightLayout::kRowBlock * bytes_of(weight.scale_dtype);
-  // A pair of zero points takes one byte up to 4 bits, two above.
+  // A pair of integer zero points takes one byte up to 4 bits, two above.
   if (weight.zero_point == ZeroPoint::kInt) layout.zero_bytes = weight.bits <= 4 ? 8 : 16;
-  const bool per_channel = weight.group_size == kPerChannel;
-  if (!per_channel) {
-    // A group wider than a chunk has its scale in each of its chunks.
-    layout.groups_per_chunk = std::max(1, WeightLayout::kChunkK / weight.group_size);
-  }
+  if (weight.zero_point == ZeroPoint::kFloat) layout.zero_bytes = layout.scale_bytes;
+  // One scale for the tensor is kept as one for each channel: kernels know one case less.
+  const bool per_channel = weight.group_size == kPerChannel || weight.group_size == kPerTensor;
+  layout.meta_group =
+      per_channel ? WeightLayout::kChunkK : std::gcd(weight.group_size, WeightLayout::kChunkK);
+  // A group wider than an entry has its scale in each of its entries.
+  if (!per_channel) layout.groups_per_chunk = WeightLayout::kChunkK / layout.meta_group;
   layout.zero_offset = layout.scale_offset + layout.groups_per_chunk * layout.scale_bytes;
   layout.chunk_bytes =
       round_up_16(layout.zero_offset + layout.groups_per_chunk * layout.zero_bytes);
@@ -36,8 +55,9 @@ WeightLayout weight_layout(const GemmSpec& spec) {
     layout.channel_zero_offset = layout.scale_bytes;
     layout.channel_bytes = round_up_16(layout.scale_bytes + layout.zero_bytes);
   }
-  layout.total_bytes = layout.channel_offset + static_cast<std::size_t>(layout.row_blocks) *
-                                                   static_cast<std::size_t>(layout.channel_bytes);
+  layout.tensor_offset = layout.channel_offset + static_cast<std::size_t>(layout.row_blocks) *
+                                                     static_cast<std::size_t>(layout.channel_bytes);
+  layout.total_bytes = layout.tensor_offset + (weight.tensor_scale ? kTensorBytes : 0);
   return layout;
 }
 

@@ -40,19 +40,44 @@ std::string describe_variant(const Plan& plan, const GemmVariant& v) {
       v.blocks_per_sm, v.blocks_per_sm == 1 ? "" : "s", plan.workspace_bytes(v.m_max), v.m_max);
 }
 
+std::string describe_tile_kernel(const TileKernel& kernel) {
+  return fmt::format(
+      "{}\n"
+      "  {}: tiles of {} rows x {} columns, {} threads, {} bytes of shared memory, {} block{} per "
+      "SM\n",
+      kernel.name, to_string(kernel.role), kernel.tile_rows, kernel.tile_columns, kernel.threads,
+      kernel.shared_bytes, kernel.blocks_per_sm, kernel.blocks_per_sm == 1 ? "" : "s");
+}
+
+std::string describe_operation(const Plan& plan) {
+  const auto [n, k] = plan.spec.weight_shape();
+  switch (plan.spec.op()) {
+    case Op::kGemm:
+      return fmt::format("Y[M, {}] = X[M, {}] * W[{}, {}]^T, path {}", n, k, n, k,
+                         to_string(plan.variants.front().path));
+    case Op::kDequantize:
+      return fmt::format("W[{}, {}] in {} from {}", n, k, to_string(plan.spec.weight_op().dtype),
+                         to_string(plan.spec.weight_op().format));
+    case Op::kRepack:
+      return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().format));
+    case Op::kQuantizeWeight:
+      return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().dtype));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string describe(const Plan& plan) {
-  const GemmSpec& spec = plan.spec.gemm();
   std::string text =
       fmt::format("spec: {}\ntarget: {} (sm_{}, {} SMs, {} bytes of shared memory per block)\n",
                   plan.spec.canonical_json(), plan.target.name, plan.target.arch(),
                   plan.target.sm_count, plan.target.shared_per_block);
-  text += fmt::format("Y[M, {}] = X[M, {}] * W[{}, {}]^T, path {}\n", spec.shape.n, spec.shape.k,
-                      spec.shape.n, spec.shape.k, to_string(plan.variants.front().path));
+  text += describe_operation(plan) + '\n';
   text += fmt::format("\n{}\ndecode plan: {}", describe_layout(plan), describe(plan.decode));
   text += "\nkernels:\n";
   for (const GemmVariant& v : plan.variants) text += describe_variant(plan, v);
+  for (const TileKernel& kernel : plan.tile_kernels) text += describe_tile_kernel(kernel);
   text += "\nwhy:\n";
   for (const std::string& reason : plan.reasons) text += fmt::format("- {}\n", reason);
   return text;

@@ -130,6 +130,15 @@ ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
           {"workspace_bytes", plan.workspace_bytes(v.m_max)}};
 }
 
+ordered_json tile_kernel_json(const TileKernel& kernel) {
+  return {{"name", kernel.name},
+          {"role", to_string(kernel.role)},
+          {"tile", {{"rows", kernel.tile_rows}, {"columns", kernel.tile_columns}}},
+          {"threads", kernel.threads},
+          {"shared_bytes", kernel.shared_bytes},
+          {"blocks_per_sm", kernel.blocks_per_sm}};
+}
+
 }  // namespace
 
 std::string plan_to_json(const Plan& plan) {
@@ -144,6 +153,8 @@ std::string plan_to_json(const Plan& plan) {
                  {"kernels", ordered_json::array()},
                  {"reasons", plan.reasons}};
   for (const GemmVariant& v : plan.variants) j["kernels"].push_back(variant_json(plan, v));
+  for (const TileKernel& kernel : plan.tile_kernels)
+    j["kernels"].push_back(tile_kernel_json(kernel));
   return j.dump(2);
 }
 

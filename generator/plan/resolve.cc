@@ -1,139 +1,48 @@
-#include <fmt/format.h>
+#include "generator/plan/resolve.h"
 
-#include "generator/plan/default_tile.h"
-#include "generator/plan/refuse.h"
-#include "generator/plan/stage.h"
-#include "generator/spec/meaning.h"
-#include "heddle/error.h"
-#include "heddle/plan.h"
+#include <utility>
 
 namespace heddle {
-namespace {
 
-[[noreturn]] void refuse(const Spec& spec, std::vector<Problem> problems) {
+void refuse_if_any(const Spec& spec, std::vector<Problem> problems) {
+  if (problems.empty()) return;
   if (!spec.name().empty()) {
     for (Problem& problem : problems) problem.message = spec.name() + ": " + problem.message;
   }
   throw Error(ErrorCategory::kUnsupported, "plan.unsupported", std::move(problems));
 }
 
-Path choose_path(const GemmSpec& spec, const Target& target) {
-  if (spec.path != Path::kAuto) return spec.path;
-  return target.arch() >= 80 ? Path::kAmpere : Path::kTuring;
-}
-
-bool same_kernel(const GemmVariant& a, const GemmVariant& b) {
-  return a.tile_m == b.tile_m && a.tile_n == b.tile_n && a.stage_k == b.stage_k &&
-         a.stages == b.stages && a.split_k == b.split_k && a.warps_m == b.warps_m &&
-         a.warps_n == b.warps_n && a.warps_k == b.warps_k && a.scale_mode == b.scale_mode &&
-         a.blocks_per_sm == b.blocks_per_sm;
-}
-
-std::string kernel_name(const GemmSpec& spec, const GemmVariant& v) {
-  const std::string group = spec.weight.group_size == kPerChannel
-                                ? "channel"
-                                : fmt::format("g{}", spec.weight.group_size);
-  return fmt::format(
-      "heddle_gemm_{}{}{}_{}_n{}_k{}_{}_m{}_{}", spec.weight.type == WeightType::kUint ? "u" : "s",
-      spec.weight.bits, spec.weight.zero_point == ZeroPoint::kInt ? "z" : "",
-      to_string(spec.activation), spec.shape.n, spec.shape.k, group, v.m_min, v.m_max);
-}
-
-std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
-                                         const WeightLayout& layout) {
-  const GemmSpec& gemm = spec.gemm();
-  const Path path = choose_path(gemm, target);
-  std::vector<GemmVariant> variants;
-  std::int64_t m_min = gemm.shape.m_min;
-  for (const std::int64_t end : m_range_ends()) {
-    if (m_min > gemm.shape.m_max) break;
-    if (end < m_min) continue;
-    const std::int64_t m_max = std::min(end, gemm.shape.m_max);
-    GemmVariant v = default_tile(gemm, target, layout, path, m_min, m_max);
-    if (std::vector<Problem> problems = refuse_tile(gemm, target, layout, v); !problems.empty()) {
-      refuse(spec, std::move(problems));
-    }
-    v.split_k = gemm.tile.split_k.value_or(choose_split_k(gemm, target, layout, v));
-    if (std::vector<Problem> problems = refuse_tile(gemm, target, layout, v); !problems.empty()) {
-      refuse(spec, std::move(problems));
-    }
-    if (!variants.empty() && same_kernel(variants.back(), v)) {
-      variants.back().m_max = m_max;
-    } else {
-      variants.push_back(v);
-    }
-    m_min = m_max + 1;
-  }
-  for (GemmVariant& v : variants) v.name = kernel_name(gemm, v);
-  return variants;
-}
-
-std::vector<std::string> explain(const Plan& plan) {
-  std::vector<std::string> reasons;
-  const GemmSpec& spec = plan.spec.gemm();
-  reasons.push_back(fmt::format(
-      "path {}: {}", to_string(plan.variants.front().path),
-      spec.path != Path::kAuto
-          ? "forced by the spec"
-          : "the newest that sm_" + std::to_string(plan.target.arch()) + " and this version have"));
-  if (spec.weight.group_size == kPerChannel) {
-    reasons.emplace_back("scale in the epilogue: it is the same for all of K");
-  } else if (spec.weight.scale_dtype != spec.activation) {
-    reasons.push_back(fmt::format("scale on the FP32 sums: {} scales cannot multiply {} weights",
-                                  to_string(spec.weight.scale_dtype), to_string(spec.activation)));
-  } else {
-    reasons.emplace_back(
-        "scale on the FP32 sums of each group where that costs no more instructions than scaling "
-        "the weights and the registers hold both sums, else on the weights");
-  }
-  reasons.push_back(fmt::format(
-      "split_k: the smallest longest chain of stages on any of {} SMs, counting the start of each "
-      "block and the exchange of sums",
-      plan.target.sm_count));
-  return reasons;
-}
-
-}  // namespace
-
 Plan resolve(const Spec& spec, const Target& target) {
-  const GemmSpec& gemm = spec.gemm();
-  std::vector<Problem> problems = check_meaning(gemm);
-  for (Problem& problem : refuse_pair(gemm, target)) problems.push_back(std::move(problem));
-  if (!problems.empty()) refuse(spec, std::move(problems));
-
   Plan plan;
   plan.spec = spec;
   plan.target = target;
-  plan.decode = derive_decode_plan(
-      {gemm.weight.bits, gemm.weight.type, gemm.weight.zero_point, gemm.activation});
-  plan.layout = weight_layout(gemm);
-  plan.variants = choose_variants(spec, target, plan.layout);
-  plan.reasons = explain(plan);
+  switch (spec.op()) {
+    case Op::kGemm:
+      resolve_gemm(plan);
+      break;
+    case Op::kDequantize:
+      resolve_dequantize(plan);
+      break;
+    case Op::kRepack:
+      resolve_repack(plan);
+      break;
+    case Op::kQuantizeWeight:
+      resolve_quantize_weight(plan);
+      break;
+  }
   return plan;
 }
 
-std::size_t Plan::variant_for(std::int64_t m) const noexcept {
-  std::size_t index = 0;
-  while (index + 1 < variants.size() && m > variants[index].m_max) ++index;
-  return index;
-}
-
-std::size_t Plan::workspace_bytes(std::int64_t m) const noexcept {
-  const GemmVariant& v = variants[variant_for(m)];
-  if (v.split_k == 1) return 0;
-  const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(spec.gemm().shape.n, v.tile_n);
-  return static_cast<std::size_t>(kWorkspaceCounterBytes +
-                                  4 * tiles * v.split_k * v.tile_m * v.tile_n);
-}
-
-std::string_view to_string(ScaleMode mode) noexcept {
-  switch (mode) {
-    case ScaleMode::kAccumulator:
-      return "accumulator";
-    case ScaleMode::kWeight:
-      return "weight";
-    case ScaleMode::kChannel:
-      return "channel";
+std::string_view to_string(KernelRole role) noexcept {
+  switch (role) {
+    case KernelRole::kGather:
+      return "gather";
+    case KernelRole::kDequantize:
+      return "dequantize";
+    case KernelRole::kRepack:
+      return "repack";
+    case KernelRole::kQuantizeWeight:
+      return "quantize_weight";
   }
   return "";
 }

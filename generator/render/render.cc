@@ -1,147 +1,47 @@
 #include <fmt/format.h>
 
-#include <sstream>
-
-#include "generator/render/config.h"
-#include "generator/render/decode_text.h"
 #include "generator/render/digest.h"
-#include "generator/render/template_text.h"
+#include "generator/render/kernel_text.h"
+#include "heddle/error.h"
 #include "heddle/source.h"
-#include "heddle/version.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::string_view kTemplate = "gemm/gemm_mma.cuh";
-
-std::string value_type(DType dtype) { return dtype == DType::kBf16 ? "Bf16" : "Fp16"; }
-
-std::string activation_name(Activation activation) {
-  switch (activation) {
-    case Activation::kNone:
-      return "kNone";
-    case Activation::kRelu:
-      return "kRelu";
-    case Activation::kGelu:
-      return "kGelu";
-    case Activation::kGeluTanh:
-      return "kGeluTanh";
-    case Activation::kSilu:
-      return "kSilu";
+Source render_tile_kernel(const Plan& plan, const TileKernel& kernel) {
+  switch (kernel.role) {
+    case KernelRole::kGather:
+      return render_gather(plan, kernel);
+    case KernelRole::kDequantize:
+      return render_dequantize(plan, kernel);
+    case KernelRole::kRepack:
+      return render_repack(plan, kernel);
+    case KernelRole::kQuantizeWeight:
+      return render_quantize_weight(plan, kernel);
   }
   return {};
-}
-
-std::string scale_mode_name(ScaleMode mode) {
-  switch (mode) {
-    case ScaleMode::kAccumulator:
-      return "kAccumulator";
-    case ScaleMode::kWeight:
-      return "kWeight";
-    case ScaleMode::kChannel:
-      return "kChannel";
-  }
-  return {};
-}
-
-std::string config_text(const Plan& plan, const GemmVariant& v) {
-  const GemmSpec& spec = plan.spec.gemm();
-  const WeightLayout& layout = plan.layout;
-  const bool turing = v.path == Path::kTuring;
-  ConfigWriter config;
-  config.number("kBits", spec.weight.bits);
-  config.number("kN", spec.shape.n);
-  config.number("kK", spec.shape.k);
-  config.number("kChunks", layout.chunks_per_row_block);
-  config.number("kRowBlocks", layout.row_blocks);
-  config.number("kTileM", v.tile_m);
-  config.number("kTileN", v.tile_n);
-  config.number("kStageK", v.stage_k);
-  config.number("kStages", v.stages);
-  config.number("kSplitK", v.split_k);
-  config.number("kWarpsM", v.warps_m);
-  config.number("kWarpsN", v.warps_n);
-  config.number("kWarpsK", v.warps_k);
-  config.number("kSharedBytes", v.shared_bytes);
-  config.number("kCounterBytes", kWorkspaceCounterBytes);
-  config.number("kMetaGroup", spec.weight.group_size == kPerChannel
-                                  ? WeightLayout::kChunkK
-                                  : std::min(spec.weight.group_size, WeightLayout::kChunkK));
-  config.number("kChunkBytes", layout.chunk_bytes);
-  config.number("kScaleOffset", layout.scale_offset);
-  config.number("kScaleBytes", layout.scale_bytes);
-  config.flag("kScaleIsFloat", spec.weight.scale_dtype == DType::kFp32);
-  config.number("kZeroOffset", layout.zero_offset);
-  config.number("kZeroBytes", layout.zero_bytes);
-  config.flag("kHasZeros", spec.weight.zero_point == ZeroPoint::kInt);
-  config.number("kChannelOffset", static_cast<std::int64_t>(layout.channel_offset));
-  config.number("kChannelBytes", layout.channel_bytes);
-  config.number("kChannelZeroOffset", layout.channel_zero_offset);
-  config.enumerator("kScaleMode", "ScaleMode", scale_mode_name(v.scale_mode));
-  config.flag("kBias", spec.epilogue.bias);
-  config.flag("kResidual", spec.epilogue.residual);
-  config.enumerator("kActivation", "Activation", activation_name(spec.epilogue.activation));
-  config.type("Value", value_type(spec.activation));
-  config.type("Scale", value_type(spec.weight.scale_dtype));
-  config.type("Mma", turing ? "MmaTuring" : "MmaAmpere");
-  config.type("Pipeline", turing ? "RegisterPipeline<Config>" : "AsyncPipeline<Config>");
-  return config.text(kTemplate);
-}
-
-std::string as_comment(const std::string& text) {
-  std::istringstream lines(text);
-  std::string comment;
-  for (std::string line; std::getline(lines, line);) {
-    comment += line.empty() ? "//\n" : "// " + line + '\n';
-  }
-  return comment;
-}
-
-std::string banner(const Plan& plan, const GemmVariant& v) {
-  return as_comment(fmt::format(
-      "Made by Heddle {}.\n\n"
-      "spec:   {}\n"
-      "target: {}\n"
-      "M {} to {}: tile {} tokens x {} rows, {} stages of {} columns, warps M {} x N {} x K {},\n"
-      "split K {}, scale on {}, path {}\n\n"
-      "decode plan: {}",
-      HEDDLE_VERSION, plan.spec.canonical_json(), compiler_arch(plan.target), v.m_min, v.m_max,
-      v.tile_m, v.tile_n, v.stages, v.stage_k, v.warps_m, v.warps_n, v.warps_k, v.split_k,
-      to_string(v.scale_mode), to_string(v.path), describe(plan.decode)));
-}
-
-std::string entry_text(const GemmVariant& v) {
-  return fmt::format(
-      "extern \"C\" __global__ void __launch_bounds__({}, {})\n"
-      "    {}(const heddle::u8* x, const heddle::u8* weights,\n"
-      "       heddle::u8* y, const heddle::u8* bias, const heddle::u8* residual,\n"
-      "       heddle::u8* workspace, int m) {{\n"
-      "  heddle::gemm_mma<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, "
-      "workspace, "
-      "m);\n"
-      "}}\n",
-      v.threads(), v.blocks_per_sm, v.name);
 }
 
 }  // namespace
 
-Source render(const Plan& plan, std::size_t variant) {
-  const GemmVariant& v = plan.variants.at(variant);
-  Source source;
-  source.kernel_name = v.name;
+Source render(const Plan& plan, std::size_t kernel) {
+  if (kernel >= plan.kernel_count()) {
+    throw Error(
+        ErrorCategory::kUsage, "render.kernel",
+        fmt::format("the plan has {} kernels, there is no number {}", plan.kernel_count(), kernel));
+  }
+  const std::size_t variants = plan.variants.size();
+  Source source = kernel < variants
+                      ? render_gemm(plan, plan.variants[kernel])
+                      : render_tile_kernel(plan, plan.tile_kernels[kernel - variants]);
   source.arch = compiler_arch(plan.target);
-  source.threads = v.threads();
-  source.dynamic_shared_bytes = v.shared_bytes;
-  source.text = banner(plan, v) + '\n' + expand_template(kTemplate) + "namespace heddle {\n\n" +
-                config_text(plan, v) + '\n' + decode_text(plan.decode) +
-                "\n}  // namespace heddle\n\n" + entry_text(v);
   source.file_name = fmt::format("{}_{}.cu", source.kernel_name, content_digest(source.text));
   return source;
 }
 
 std::vector<Source> render_all(const Plan& plan) {
   std::vector<Source> sources;
-  for (std::size_t i = 0; i < plan.variants.size(); ++i) sources.push_back(render(plan, i));
+  for (std::size_t i = 0; i < plan.kernel_count(); ++i) sources.push_back(render(plan, i));
   return sources;
 }
 

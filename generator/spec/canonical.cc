@@ -22,6 +22,10 @@ std::string members_text(const FieldTable& table, const void* object, std::strin
 
 std::string node_text(const FieldTable& table, const void* object, const Field& field) {
   if (field.kind == FieldKind::kLabel) return {};
+  if (field.kind == FieldKind::kList) {
+    const std::vector<int>& values = field.list.get(object);
+    return values.empty() ? std::string() : value_text(values);
+  }
   if (field.is_leaf()) {
     const std::optional<std::int64_t> value = field.slot.get(object);
     return value ? value_text(field, *value) : std::string();

@@ -12,8 +12,9 @@ namespace heddle {
 // no objects that would be empty.
 std::string canonical_text(const FieldTable& table, const void* object);
 
-// JSON Schema, draft 2020-12, indented by two spaces, with a line feed at its end.
-std::string schema_text(const FieldTable& table);
+// JSON Schema, draft 2020-12, of all operations, indented by two spaces, with a line feed at its
+// end.
+std::string schema_text();
 
 }  // namespace heddle
 

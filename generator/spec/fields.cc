@@ -1,5 +1,7 @@
 #include "generator/spec/fields.h"
 
+#include <algorithm>
+
 namespace heddle {
 namespace {
 
@@ -13,7 +15,8 @@ void append_choice(std::string& text, std::string_view choice, bool first, bool 
 
 std::string integers_text(const Field& field) {
   std::string text;
-  if (field.also) text = std::to_string(*field.also) + ", or ";
+  for (const std::int64_t also : field.also) text += std::to_string(also) + ", ";
+  if (!text.empty()) text += "or ";
   text += std::to_string(field.min);
   if (field.max != field.min) text += " to " + std::to_string(field.max);
   if (field.multiple != 1) text += ", a multiple of " + std::to_string(field.multiple);
@@ -61,14 +64,24 @@ bool allows(const Field& field, std::int64_t value) noexcept {
     case FieldKind::kWord:
       return value >= 0 && value < static_cast<std::int64_t>(field.words.size());
     case FieldKind::kInteger:
-      if (field.also && value == *field.also) return true;
+      if (std::find(field.also.begin(), field.also.end(), value) != field.also.end()) return true;
       return value >= field.min && value <= field.max && value % field.multiple == 0;
     case FieldKind::kObject:
     case FieldKind::kTuple:
+    case FieldKind::kList:
     case FieldKind::kLabel:
       break;
   }
   return false;
+}
+
+bool allows(const Field& field, const std::vector<int>& values) noexcept {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < 0 || values[i] > field.max) return false;
+    if (std::find(values.begin(), values.begin() + i, values[i]) != values.begin() + i)
+      return false;
+  }
+  return true;
 }
 
 std::string allowed_text(const FieldTable& table, const Field& field) {
@@ -79,6 +92,8 @@ std::string allowed_text(const FieldTable& table, const Field& field) {
       return "true or false";
     case FieldKind::kWord:
       return words_text(field);
+    case FieldKind::kList:
+      return "a list of distinct integers from 0 to " + std::to_string(field.max);
     case FieldKind::kLabel:
       return std::to_string(field.min) + " to " + std::to_string(field.max) +
              " characters of A-Z, a-z, 0-9, \".\", \"_\", \"-\"";
@@ -93,6 +108,20 @@ std::string value_text(const Field& field, std::int64_t value) {
   if (field.kind == FieldKind::kBool) return value != 0 ? "true" : "false";
   if (field.kind == FieldKind::kWord) return quoted(field.words[static_cast<std::size_t>(value)]);
   return std::to_string(value);
+}
+
+std::string value_text(const std::vector<int>& values) {
+  std::string text;
+  for (const int value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
+  return '[' + text + ']';
+}
+
+const FieldTable& fields_of(Op op) { return *every_field_table()[static_cast<std::size_t>(op)]; }
+
+std::span<const FieldTable* const> every_field_table() {
+  static const FieldTable* const tables[] = {&gemm_fields(), &dequantize_fields(), &repack_fields(),
+                                             &quantize_weight_fields()};
+  return tables;
 }
 
 }  // namespace heddle

@@ -2,7 +2,8 @@
 // the JSON Schema, the canonical text and the reference in docs/spec.md.
 //
 // A leaf's value is one integer: the number itself, 0 or 1, or the index of a word, which is also
-// the value of the enumerator. A Slot reads and writes it in the operation's struct.
+// the value of the enumerator. A Slot reads and writes it in the operation's struct; a ListSlot
+// does so for the one kind of leaf that has several.
 #ifndef HEDDLE_GENERATOR_SPEC_FIELDS_H_
 #define HEDDLE_GENERATOR_SPEC_FIELDS_H_
 
@@ -12,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "heddle/spec.h"
 
@@ -23,6 +26,7 @@ enum class FieldKind {
   kInteger,  // min <= value <= max, a multiple, or the value of `also`
   kBool,
   kWord,   // one of `words`
+  kList,   // distinct integers from 0 to max, at least one; empty where absent
   kLabel,  // Spec::name(): a string of `min` to `max` characters of [A-Za-z0-9._-]
 };
 
@@ -32,6 +36,11 @@ struct Slot {
   void (*set)(void* object, std::int64_t value) = nullptr;
 };
 
+struct ListSlot {
+  const std::vector<int>& (*get)(const void* object) = nullptr;
+  void (*set)(void* object, std::vector<int> values) = nullptr;
+};
+
 struct Field {
   std::string_view pointer;  // JSON pointer: "/weight/bits"
   FieldKind kind = FieldKind::kInteger;
@@ -39,11 +48,12 @@ struct Field {
   std::int64_t min = 0;
   std::int64_t max = 0;
   std::int64_t multiple = 1;
-  std::optional<std::int64_t> also{};         // one more value beside the range
+  std::span<const std::int64_t> also{};       // values allowed beside the range
   std::span<const std::string_view> words{};  // kWord
   std::string_view
       default_from{};      // pointer of the field whose value is taken where this is absent
-  Slot slot{};             // of leaves; empty for kLabel
+  Slot slot{};             // of leaves; empty for kLabel and kList
+  ListSlot list{};         // of kList
   std::string_view doc{};  // one line, no full stop
 
   std::string_view parent() const noexcept { return pointer.substr(0, pointer.rfind('/')); }
@@ -62,13 +72,21 @@ struct FieldTable {
 };
 
 const FieldTable& gemm_fields();
+const FieldTable& dequantize_fields();
+const FieldTable& repack_fields();
+const FieldTable& quantize_weight_fields();
+const FieldTable& fields_of(Op op);
+// All of them, in the order of Op.
+std::span<const FieldTable* const> every_field_table();
 
 // Whether the value is one that the leaf may have.
 bool allows(const Field& field, std::int64_t value) noexcept;
+bool allows(const Field& field, const std::vector<int>& values) noexcept;
 // What the field accepts, in words: "1 to 8", "\"fp16\" or \"bf16\"".
 std::string allowed_text(const FieldTable& table, const Field& field);
 // JSON text of a leaf's value: 4, true, "fp16".
 std::string value_text(const Field& field, std::int64_t value);
+std::string value_text(const std::vector<int>& values);
 
 namespace internal {
 
@@ -120,6 +138,19 @@ constexpr Slot slot() {
                 internal::from_number(
                     internal::follow<kMember, kRest...>(*static_cast<Object*>(object)), value);
               }};
+}
+
+// The same for a list.
+template <auto kMember, auto... kRest>
+constexpr ListSlot list_slot() {
+  using Object = typename internal::MemberOf<decltype(kMember)>::Owner;
+  return ListSlot{[](const void* object) -> const std::vector<int>& {
+                    return internal::follow<kMember, kRest...>(*static_cast<const Object*>(object));
+                  },
+                  [](void* object, std::vector<int> values) {
+                    internal::follow<kMember, kRest...>(*static_cast<Object*>(object)) =
+                        std::move(values);
+                  }};
 }
 
 // The slot of a field that has only one value.

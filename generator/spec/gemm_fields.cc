@@ -1,33 +1,13 @@
 #include <limits>
 
-#include "generator/spec/fields.h"
-#include "generator/spec/words.h"
+#include "generator/spec/common_fields.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kLargestSide = 1 << 20;
 constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
 
-constexpr Field kFields[] = {
-    {.pointer = "/heddle",
-     .required = true,
-     .min = kSpecVersion,
-     .max = kSpecVersion,
-     .slot = fixed_slot<kSpecVersion>(),
-     .doc = "version of the spec language"},
-    {.pointer = "/op",
-     .kind = FieldKind::kWord,
-     .required = true,
-     .words = kOpWords,
-     .slot = fixed_slot<0>(),
-     .doc = "the operation: gemm is Y[M,N] = X[M,K] * W[N,K]^T"},
-    {.pointer = "/name",
-     .kind = FieldKind::kLabel,
-     .min = 1,
-     .max = 64,
-     .doc = "a label for tables and messages, no part of what is generated"},
-
+constexpr auto kShapeFields = std::to_array<Field>({
     {.pointer = "/shape",
      .kind = FieldKind::kObject,
      .required = true,
@@ -59,45 +39,9 @@ constexpr Field kFields[] = {
      .max = kLargestM,
      .slot = slot<&GemmSpec::shape, &GemmShape::m_max>(),
      .doc = "largest M"},
+});
 
-    {.pointer = "/weight",
-     .kind = FieldKind::kObject,
-     .required = true,
-     .doc = "how W is quantised and stored"},
-    {.pointer = "/weight/bits",
-     .required = true,
-     .min = 1,
-     .max = 8,
-     .slot = slot<&GemmSpec::weight, &WeightSpec::bits>(),
-     .doc = "bits of one weight code"},
-    {.pointer = "/weight/type",
-     .kind = FieldKind::kWord,
-     .words = kWeightTypeWords,
-     .slot = slot<&GemmSpec::weight, &WeightSpec::type>(),
-     .doc = "uint: unsigned codes; int: two's complement codes"},
-    {.pointer = "/weight/group_size",
-     .min = 16,
-     .max = kLargestSide,
-     .also = kPerChannel,
-     .slot = slot<&GemmSpec::weight, &WeightSpec::group_size>(),
-     .doc = "weights along K that share one scale; -1: one scale for each row of W"},
-    {.pointer = "/weight/zero_point",
-     .kind = FieldKind::kWord,
-     .words = kZeroPointWords,
-     .slot = slot<&GemmSpec::weight, &WeightSpec::zero_point>(),
-     .doc = "none: uint codes have the fixed bias 2^(bits-1); int, float: one per scale, stored"},
-    {.pointer = "/weight/scale_dtype",
-     .kind = FieldKind::kWord,
-     .words = kDTypeWords,
-     .default_from = "/activation/dtype",
-     .slot = slot<&GemmSpec::weight, &WeightSpec::scale_dtype>(),
-     .doc = "type of the stored scales"},
-    {.pointer = "/weight/interleave",
-     .kind = FieldKind::kWord,
-     .words = kInterleaveWords,
-     .slot = slot<&GemmSpec::weight, &WeightSpec::interleave>(),
-     .doc = "order of the packed weights; fragment: as the matrix instruction wants them"},
-
+constexpr auto kOtherFields = std::to_array<Field>({
     {.pointer = "/activation",
      .kind = FieldKind::kObject,
      .required = true,
@@ -108,6 +52,14 @@ constexpr Field kFields[] = {
      .words = kActivationDTypeWords,
      .slot = slot<&GemmSpec::activation>(),
      .doc = "type of X and Y"},
+    {.pointer = "/activation/pre_scale",
+     .kind = FieldKind::kBool,
+     .slot = slot<&GemmSpec::pre_scale>(),
+     .doc = "multiply column k of X by a factor of its own first (AWQ's activation scale)"},
+    {.pointer = "/activation/act_order",
+     .kind = FieldKind::kBool,
+     .slot = slot<&GemmSpec::act_order>(),
+     .doc = "packed column j of W is column permutation[j] of X (GPTQ's act-order)"},
 
     {.pointer = "/tile",
      .kind = FieldKind::kObject,
@@ -182,7 +134,11 @@ constexpr Field kFields[] = {
      .words = kPathWords,
      .slot = slot<&GemmSpec::path>(),
      .doc = "which generation's instructions to use; auto: the newest that the target has"},
-};
+});
+
+constexpr auto kFields =
+    join_fields(header_fields<Op::kGemm>("the operation: gemm is Y[M,N] = X[M,K] * W[N,K]^T"),
+                kShapeFields, weight_fields<&GemmSpec::weight>("/activation/dtype"), kOtherFields);
 
 }  // namespace
 

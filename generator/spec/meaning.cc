@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "generator/spec/weight_meaning.h"
+
 namespace heddle {
 namespace {
 
@@ -12,17 +14,9 @@ constexpr int kWarpN = 16;
 constexpr int kWarpK = 64;  // one 16-byte load of 4-bit weights
 constexpr int kMostWarps = 32;
 
-using Problems = std::vector<Problem>;
-
 std::string multiples_of(std::int64_t step) { return "multiples of " + std::to_string(step); }
 
-void check_shape(const GemmShape& shape, Problems& problems) {
-  if (shape.m_min > shape.m_max) {
-    problems.push_back(
-        {"/shape/m", "the smallest M is larger than the largest",
-         '[' + std::to_string(shape.m_min) + ", " + std::to_string(shape.m_max) + ']',
-         "[smallest, largest]", ""});
-  }
+void check_sides(const MatrixShape& shape, Problems& problems) {
   if (shape.n % kStepN != 0) {
     problems.push_back({"/shape/n",
                         "N must be a multiple of 8: rows of Y are written 16 bytes at a time",
@@ -35,15 +29,11 @@ void check_shape(const GemmShape& shape, Problems& problems) {
   }
 }
 
-void check_group(const GemmSpec& gemm, Problems& problems) {
-  const int group = gemm.weight.group_size;
-  if (group == kPerChannel || gemm.shape.k % group == 0) return;
-  const bool larger = group > gemm.shape.k;
-  problems.push_back(
-      {"/weight/group_size",
-       std::string(larger ? "the group is larger than K = " : "the group does not divide K = ") +
-           std::to_string(gemm.shape.k),
-       std::to_string(group), "-1 (per channel), or a divisor of K", ""});
+void check_m(const GemmShape& shape, Problems& problems) {
+  if (shape.m_min <= shape.m_max) return;
+  problems.push_back({"/shape/m", "the smallest M is larger than the largest",
+                      '[' + std::to_string(shape.m_min) + ", " + std::to_string(shape.m_max) + ']',
+                      "[smallest, largest]", ""});
 }
 
 // `extent` of a block must hold whole steps of all its warps.
@@ -72,13 +62,27 @@ void check_tile(const TileSpec& tile, Problems& problems) {
 
 std::vector<Problem> check_meaning(const GemmSpec& gemm) {
   Problems problems;
-  check_shape(gemm.shape, problems);
-  check_group(gemm, problems);
+  check_m(gemm.shape, problems);
+  check_sides({gemm.shape.n, gemm.shape.k}, problems);
+  check_weight({gemm.shape.n, gemm.shape.k}, gemm.weight, problems);
   check_tile(gemm.tile, problems);
   if (gemm.path == Path::kTuring && gemm.activation == DType::kBf16) {
     problems.push_back({"/path", "the turing path has no BF16 matrix instruction", "\"turing\"",
                         "\"auto\" or \"ampere\", or FP16 activations", ""});
   }
+  return problems;
+}
+
+std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec) {
+  Problems problems;
+  check_sides(spec.shape, problems);
+  check_weight(spec.shape, spec.weight, problems);
+  const bool packed = spec.format == CheckpointFormat::kHeddle;
+  if (op == Op::kRepack && packed) {
+    problems.push_back({"/source/format", "packed weights need no repacking", "\"heddle\"",
+                        "\"awq\", \"gptq\" or \"gptq_v2\"", ""});
+  }
+  if (!packed && op != Op::kQuantizeWeight) check_checkpoint(spec, problems);
   return problems;
 }
 

@@ -13,6 +13,8 @@ namespace heddle {
 // and the reason; empty if there is nothing. What depends on the target or on which kernels exist
 // is the planner's. Pure; precondition: every value is inside its field's range.
 std::vector<Problem> check_meaning(const GemmSpec& gemm);
+// The same for the operation `op`, which is not kGemm.
+std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec);
 
 }  // namespace heddle
 

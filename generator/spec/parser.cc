@@ -14,6 +14,7 @@ std::string type_text(FieldKind kind) {
     case FieldKind::kObject:
       return "must be an object";
     case FieldKind::kTuple:
+    case FieldKind::kList:
       return "must be an array";
     case FieldKind::kInteger:
       return "must be an integer";
@@ -80,6 +81,8 @@ class Parser {
         return set(field, node.boolean ? 1 : 0);
       case FieldKind::kWord:
         return parse_word(node, field);
+      case FieldKind::kList:
+        return parse_list(node, field);
       case FieldKind::kLabel:
         return parse_label(node, field);
     }
@@ -97,6 +100,20 @@ class Parser {
       return;
     }
     for (std::size_t i = 0; i < elements.size(); ++i) parse_field(node.items[i], *elements[i]);
+  }
+
+  void parse_list(const Node& node, const Field& field) {
+    if (node.kind != Node::Kind::kArray) return wrong_type(node, field);
+    std::vector<int> values;
+    for (const Node& item : node.items) {
+      const std::optional<std::int64_t> value = item.as_integer();
+      if (!value) return add("wrong_type", node, field, "must hold integers only", "");
+      values.push_back(static_cast<int>(std::clamp<std::int64_t>(*value, -1, field.max + 1)));
+    }
+    if (values.empty() || !allows(field, values)) {
+      return add("out_of_range", node, field, "has a value twice, out of range, or none", "");
+    }
+    field.list.set(object_, std::move(values));
   }
 
   void parse_integer(const Node& node, const Field& field) {
@@ -211,6 +228,13 @@ void check_fields(const FieldTable& table, const void* object, const std::string
       problem.message = "is not a label";
       problem.value = '"' + excerpt(name) + '"';
       findings.add("bad_label", std::move(problem));
+      continue;
+    }
+    if (field.kind == FieldKind::kList) {
+      const std::vector<int>& values = field.list.get(object);
+      if (allows(field, values)) continue;
+      problem.value = value_text(values);
+      findings.add("out_of_range", std::move(problem));
       continue;
     }
     const std::optional<std::int64_t> value = field.slot.get(object);

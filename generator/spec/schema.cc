@@ -43,11 +43,20 @@ void add_integers(const Field& field, Json& schema) {
   }
   Json range = {{"minimum", field.min}, {"maximum", field.max}};
   if (field.multiple != 1) range["multipleOf"] = field.multiple;
-  if (field.also) {
-    schema["anyOf"] = Json::array({Json{{"const", *field.also}}, std::move(range)});
-  } else {
+  if (field.also.empty()) {
     schema.update(range);
+    return;
   }
+  schema["anyOf"] = Json::array();
+  for (const std::int64_t also : field.also) schema["anyOf"].push_back(Json{{"const", also}});
+  schema["anyOf"].push_back(std::move(range));
+}
+
+void add_list(const Field& field, Json& schema) {
+  schema["type"] = "array";
+  schema["items"] = {{"type", "integer"}, {"minimum", 0}, {"maximum", field.max}};
+  schema["minItems"] = 1;
+  schema["uniqueItems"] = true;
 }
 
 // The letters are a `not` because "$" also matches before a line feed in some dialects.
@@ -59,7 +68,8 @@ void add_label(const Field& field, Json& schema) {
 }
 
 void add_default(const FieldTable& table, const Field& field, Json& schema) {
-  if (field.required || field.kind == FieldKind::kLabel || !field.default_from.empty()) return;
+  if (field.required || !field.default_from.empty()) return;
+  if (field.kind == FieldKind::kLabel || field.kind == FieldKind::kList) return;
   if (field.is_leaf()) {
     if (const auto value = field.slot.get(table.defaults)) {
       schema["default"] = Json::parse(value_text(field, *value));
@@ -97,6 +107,9 @@ Json field_schema(const FieldTable& table, const Field& field) {
       schema["type"] = "string";
       schema["enum"] = field.words;
       break;
+    case FieldKind::kList:
+      add_list(field, schema);
+      break;
     case FieldKind::kLabel:
       add_label(field, schema);
       break;
@@ -107,12 +120,20 @@ Json field_schema(const FieldTable& table, const Field& field) {
 
 }  // namespace
 
-std::string schema_text(const FieldTable& table) {
+std::string schema_text() {
   Json schema;
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "Heddle spec";
   schema["description"] = "What one kernel must do. Rules between fields are checked by resolve.";
-  add_members(table, "", schema);
+  schema["oneOf"] = Json::array();
+  for (const FieldTable* table : every_field_table()) {
+    Json operation;
+    operation["title"] = to_string(table->op);
+    add_members(*table, "", operation);
+    operation["properties"]["op"].erase("enum");
+    operation["properties"]["op"]["const"] = to_string(table->op);
+    schema["oneOf"].push_back(std::move(operation));
+  }
   return schema.dump(2) + '\n';
 }
 

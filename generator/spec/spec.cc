@@ -1,5 +1,6 @@
 #include "heddle/spec.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "generator/spec/canonical.h"
@@ -7,15 +8,30 @@
 #include "generator/spec/fields.h"
 #include "generator/spec/findings.h"
 #include "generator/spec/parser.h"
+#include "generator/spec/words.h"
+#include "heddle/error.h"
 
 namespace heddle {
+
+namespace {
+
+// The operation that the document names; a missing or unknown one is the parser's to report.
+Op op_of(const Node& root) {
+  const Node* op = root.find("op");
+  if (op == nullptr || op->kind != Node::Kind::kString) return Op::kGemm;
+  const auto word = std::find(kOpWords.begin(), kOpWords.end(), op->text);
+  return word == kOpWords.end() ? Op::kGemm : static_cast<Op>(word - kOpWords.begin());
+}
+
+}  // namespace
 
 Spec Spec::parse(std::string_view json) {
   Findings findings("spec");
   Spec spec;
   if (const std::optional<Node> root = read_document(json, DocumentLimits{}, findings)) {
-    // A second operation chooses its table here, by "/op".
-    parse_fields(*root, gemm_fields(), &spec.gemm_, spec.name_, findings);
+    spec.op_ = op_of(*root);
+    void* object = spec.op_ == Op::kGemm ? static_cast<void*>(&spec.gemm_) : &spec.weight_op_;
+    parse_fields(*root, fields_of(spec.op_), object, spec.name_, findings);
   }
   findings.throw_if_any();
   return spec;
@@ -31,8 +47,33 @@ Spec Spec::from_gemm(const GemmSpec& gemm, std::string name) {
   return spec;
 }
 
-std::string Spec::canonical_json() const { return canonical_text(gemm_fields(), &gemm_); }
+Spec Spec::from_weight_op(Op op, const WeightOpSpec& weight_op, std::string name) {
+  if (op == Op::kGemm) {
+    throw Error(ErrorCategory::kUsage, "spec.op", "a gemm is made by from_gemm");
+  }
+  Findings findings("spec");
+  check_fields(fields_of(op), &weight_op, name, findings);
+  findings.throw_if_any();
+  Spec spec;
+  spec.op_ = op;
+  spec.weight_op_ = weight_op;
+  spec.name_ = std::move(name);
+  return spec;
+}
 
-std::string spec_schema() { return schema_text(gemm_fields()); }
+MatrixShape Spec::weight_shape() const noexcept {
+  return op_ == Op::kGemm ? MatrixShape{gemm_.shape.n, gemm_.shape.k} : weight_op_.shape;
+}
+
+const WeightSpec& Spec::weight() const noexcept {
+  return op_ == Op::kGemm ? gemm_.weight : weight_op_.weight;
+}
+
+std::string Spec::canonical_json() const {
+  const void* object = op_ == Op::kGemm ? static_cast<const void*>(&gemm_) : &weight_op_;
+  return canonical_text(fields_of(op_), object);
+}
+
+std::string spec_schema() { return schema_text(); }
 
 }  // namespace heddle

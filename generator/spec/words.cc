@@ -15,12 +15,13 @@ constexpr std::string_view word(const std::array<std::string_view, kCount>& word
 }
 
 // The tables follow the enumerators; these are the last ones.
-static_assert(word(kOpWords, Op::kGemm) == "gemm");
-static_assert(word(kDTypeWords, DType::kFp32) == "fp32");
+static_assert(word(kOpWords, Op::kQuantizeWeight) == "quantize_weight");
+static_assert(word(kDTypeWords, DType::kE4m3) == "e4m3");
 static_assert(word(kActivationDTypeWords, DType::kBf16) == "bf16");
-static_assert(word(kWeightTypeWords, WeightType::kInt) == "int");
+static_assert(word(kWeightTypeWords, WeightType::kNf4) == "nf4");
 static_assert(word(kZeroPointWords, ZeroPoint::kFloat) == "float");
-static_assert(word(kInterleaveWords, Interleave::kFragment) == "fragment");
+static_assert(word(kInterleaveWords, Interleave::kPermutation) == "permutation");
+static_assert(word(kCheckpointFormatWords, CheckpointFormat::kGptqV2) == "gptq_v2");
 static_assert(word(kActivationWords, Activation::kSilu) == "silu");
 static_assert(word(kPathWords, Path::kAmpere) == "ampere");
 
@@ -34,6 +35,9 @@ std::string_view to_string(ZeroPoint zero_point) noexcept {
 }
 std::string_view to_string(Interleave interleave) noexcept {
   return word(kInterleaveWords, interleave);
+}
+std::string_view to_string(CheckpointFormat format) noexcept {
+  return word(kCheckpointFormatWords, format);
 }
 std::string_view to_string(Activation activation) noexcept {
   return word(kActivationWords, activation);

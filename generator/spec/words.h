@@ -7,12 +7,18 @@
 
 namespace heddle {
 
-inline constexpr std::array<std::string_view, 1> kOpWords = {"gemm"};
-inline constexpr std::array<std::string_view, 3> kDTypeWords = {"fp16", "bf16", "fp32"};
+inline constexpr std::array<std::string_view, 4> kOpWords = {"gemm", "dequantize", "repack",
+                                                             "quantize_weight"};
+inline constexpr std::array<std::string_view, 5> kDTypeWords = {"fp16", "bf16", "fp32", "e8m0",
+                                                                "e4m3"};
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"fp16", "bf16"};
-inline constexpr std::array<std::string_view, 2> kWeightTypeWords = {"uint", "int"};
+inline constexpr std::array<std::string_view, 8> kWeightTypeWords = {"uint", "int",  "e4m3", "e5m2",
+                                                                     "e2m3", "e3m2", "e2m1", "nf4"};
 inline constexpr std::array<std::string_view, 3> kZeroPointWords = {"none", "int", "float"};
-inline constexpr std::array<std::string_view, 1> kInterleaveWords = {"fragment"};
+inline constexpr std::array<std::string_view, 6> kInterleaveWords = {
+    "fragment", "linear", "awq", "even_odd", "trtllm", "permutation"};
+inline constexpr std::array<std::string_view, 4> kCheckpointFormatWords = {"heddle", "awq", "gptq",
+                                                                           "gptq_v2"};
 inline constexpr std::array<std::string_view, 5> kActivationWords = {"none", "relu", "gelu",
                                                                      "gelu_tanh", "silu"};
 inline constexpr std::array<std::string_view, 3> kPathWords = {"auto", "turing", "ampere"};

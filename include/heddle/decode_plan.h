@@ -63,10 +63,13 @@ enum class CodeKind {
 // The order of a unit's elements in its words. Element e of a unit is element e % 8 of k tile
 // e / 8: half e % 2 of register a_(e / 2 % 4) of that tile's A operand.
 enum class ElementOrder {
-  kFragment,     // Heddle's own: the order that takes the fewest operations
-  kLinear,       // element 0 in the lowest bits; fields of any width cross from word to word
-  kAwq,          // field i of a word is element [0,2,4,6,1,3,5,7][i]
-  kEvenOdd,      // even elements of a word low, odd ones high
+  kFragment,  // Heddle's own: the order that takes the fewest operations
+  kLinear,    // element 0 in the lowest bits; fields of any width cross from word to word
+  kAwq,       // field i of a word is element [0,2,4,6,1,3,5,7][i]
+  kEvenOdd,   // even elements of a word low, odd ones high
+  // A word holds elements of one row, even ones low, odd ones high: of a unit's two words the first
+  // has row g's, the second row g + 8's. 4 and 8 bits.
+  kTrtllm,
   kPermutation,  // field i of a word is element DecodeRequest::permutation[i]
 };
 
@@ -94,6 +97,8 @@ struct DecodeRequest {
   bool fold_power = false;
 };
 
+// What the kernels of a spec ask for: the codes of `weight`, in its interleave, as `dtype`.
+HEDDLE_EXPORT DecodeRequest decode_request(const WeightSpec& weight, DType dtype);
 // FP8, FP6 and FP4: 1 + exponent_bits + mantissa_bits bits.
 HEDDLE_EXPORT DecodeRequest float_request(int exponent_bits, int mantissa_bits, DType dtype);
 // The sixteen values of NF4.

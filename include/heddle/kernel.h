@@ -21,6 +21,11 @@ struct GemmArgs {
   void* y = nullptr;               // [M, N] row-major, the activation's dtype
   const void* bias = nullptr;      // [N]; required exactly if the spec has one
   const void* residual = nullptr;  // [M, N]; required exactly if the spec has one; may be y
+  // [K] of the activation's dtype; required exactly with activation.pre_scale.
+  const void* pre_scale = nullptr;
+  // [K] int32; required exactly with activation.act_order: packed column j of W is column
+  // permutation[j] of X and of pre_scale. Each column once; checked by no one.
+  const void* permutation = nullptr;
   // Required where workspace_bytes(m) > 0. Zeroed once before its first use; every launch leaves
   // it ready for the next one. Launches that may run at the same time need their own.
   void* workspace = nullptr;
@@ -28,16 +33,46 @@ struct GemmArgs {
   std::int64_t m = 0;
 };
 
+// Quantised weights as the spec's format has them; device pointers, each aligned to 16 bytes.
+struct WeightSource {
+  const void* weights = nullptr;  // packed weights, or the checkpoint's qweight
+  const void* scales = nullptr;   // AWQ, GPTQ: [K / group_size, N] of scale_dtype
+  const void* zeros = nullptr;    // AWQ, GPTQ: qzeros; required exactly with integer zero points
+  // With act_order, to dequantise GPTQ: [K] int32, the group of each column.
+  const void* group_index = nullptr;
+  // With act_order, for all else: [K] int32, packed column j is column permutation[j].
+  const void* permutation = nullptr;
+};
+
+struct DequantizeArgs {
+  WeightSource source;
+  void* w = nullptr;  // [N, K] row-major, output.dtype
+};
+
+struct RepackArgs {
+  WeightSource source;
+  void* packed = nullptr;  // WeightLayout::total_bytes
+};
+
+struct QuantizeWeightArgs {
+  const void* w = nullptr;  // [N, K] row-major, input.dtype
+  void* packed = nullptr;   // WeightLayout::total_bytes
+};
+
 // Immutable; copies share the loaded modules. Any thread may launch.
 class HEDDLE_EXPORT Kernel {
  public:
-  // Enqueues on `stream`, in the current context, which must be of the device that the kernel was
-  // loaded for. Allocates nothing, takes no lock, does not synchronise, and may be captured.
-  // Throws Error(kUsage) and launches nothing if M is outside shape.m, or a pointer is missing,
-  // unexpected or misaligned; Error(kDriver) if the driver refuses the launch.
+  // All of them: enqueue on `stream`, in the current context, which must be of the device that the
+  // kernel was loaded for. Allocate nothing, take no lock, do not synchronise, and may be captured.
+  // Throw Error(kUsage) and launch nothing if the kernel is of another operation, M is outside
+  // shape.m, or a pointer is missing, unexpected or misaligned; Error(kDriver) if the driver
+  // refuses the launch.
   void launch(const GemmArgs& args, Stream stream) const;
+  void launch(const DequantizeArgs& args, Stream stream) const;
+  void launch(const RepackArgs& args, Stream stream) const;
+  void launch(const QuantizeWeightArgs& args, Stream stream) const;
 
-  // Bytes of workspace for a launch with this M, and the most over all M of the spec.
+  // Bytes of workspace of a gemm for a launch with this M, and the most over all M of the spec.
   std::size_t workspace_bytes(std::int64_t m) const;
   std::size_t max_workspace_bytes() const;
 

@@ -51,14 +51,32 @@ struct GemmVariant {
   int token_tiles() const noexcept { return tile_m / (8 * warps_m); }  // of 8 tokens, per warp
 };
 
+enum class KernelRole { kGather, kDequantize, kRepack, kQuantizeWeight };
+
+// One compiled kernel that walks a matrix in tiles, one thread block to a tile.
+struct TileKernel {
+  std::string name;  // the entry point's name
+  KernelRole role = KernelRole::kDequantize;
+  int tile_rows = 0;
+  int tile_columns = 0;
+  int threads = 256;
+  int shared_bytes = 0;   // dynamic
+  int blocks_per_sm = 1;  // what the register budget is set for
+};
+
 struct Plan {
   Spec spec;
   Target target;
   DecodePlan decode;
   WeightLayout layout;
-  std::vector<GemmVariant> variants;  // ascending, contiguous M ranges that cover shape.m
-  std::vector<std::string> reasons;   // why each decision was made, for people
+  // Of a gemm: ascending, contiguous M ranges that cover shape.m.
+  std::vector<GemmVariant> variants;
+  // Of every other operation; of a gemm with act-order, the gather of X.
+  std::vector<TileKernel> tile_kernels;
+  std::vector<std::string> reasons;  // why each decision was made, for people
 
+  // Kernels are counted through: first the variants, then the tile kernels.
+  std::size_t kernel_count() const noexcept { return variants.size() + tile_kernels.size(); }
   // Index of the variant that serves M. Precondition: M is inside shape.m.
   std::size_t variant_for(std::int64_t m) const noexcept;
   // Bytes of zero-initialised device memory that a launch with M needs; 0 if none. See Kernel.
@@ -74,6 +92,7 @@ HEDDLE_EXPORT std::string describe(const Plan& plan);
 HEDDLE_EXPORT std::string plan_to_json(const Plan& plan);
 
 HEDDLE_EXPORT std::string_view to_string(ScaleMode mode) noexcept;
+HEDDLE_EXPORT std::string_view to_string(KernelRole role) noexcept;
 
 }  // namespace heddle
 

@@ -21,9 +21,10 @@ struct Source {
 };
 
 // Pure: no I/O, no CUDA. Throws Error(kInternal) if a template's parameters and the plan disagree.
-HEDDLE_EXPORT Source render(const Plan& plan, std::size_t variant);
+// `kernel` is below plan.kernel_count().
+HEDDLE_EXPORT Source render(const Plan& plan, std::size_t kernel);
 
-// One source per variant of the plan, in its order.
+// One source per kernel of the plan, in its order.
 HEDDLE_EXPORT std::vector<Source> render_all(const Plan& plan);
 
 }  // namespace heddle

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heddle/export.h"
 
@@ -16,13 +17,20 @@ namespace heddle {
 
 inline constexpr int kSpecVersion = 1;  // the value of the field "heddle"
 inline constexpr int kPerChannel = -1;  // WeightSpec::group_size: one scale per row of W
+inline constexpr int kPerTensor = 0;    // WeightSpec::group_size: one scale for all of W
 inline constexpr std::int64_t kDefaultMaxM = 65536;  // shape.m is [1, kDefaultMaxM] when absent
 
-enum class Op { kGemm };
-enum class DType { kFp16, kBf16, kFp32 };
-enum class WeightType { kUint, kInt };  // kInt: two's complement
+enum class Op { kGemm, kDequantize, kRepack, kQuantizeWeight };
+// The last two are of scales only: e8m0 is 2^(code - 127), 255 is NaN; e4m3 as in OCP FP8.
+enum class DType { kFp16, kBf16, kFp32, kE8m0, kE4m3 };
+// kInt: two's complement. eXmY: a sign, X exponent bits and Y mantissa bits, with subnormals.
+// kNf4: the sixteen values of nf4_values().
+enum class WeightType { kUint, kInt, kE4m3, kE5m2, kE2m3, kE3m2, kE2m1, kNf4 };
 enum class ZeroPoint { kNone, kInt, kFloat };
-enum class Interleave { kFragment };
+// The order of the codes in a packed word; see ElementOrder.
+enum class Interleave { kFragment, kLinear, kAwq, kEvenOdd, kTrtllm, kPermutation };
+// How a checkpoint stores integer codes, scales and zero points; docs/checkpoints.md has the bytes.
+enum class CheckpointFormat { kHeddle, kAwq, kGptq, kGptqV2 };
 enum class Activation { kNone, kRelu, kGelu, kGeluTanh, kSilu };
 // Which generation's instructions the kernel uses; kAuto takes the newest that the target has.
 enum class Path {
@@ -42,11 +50,13 @@ struct GemmShape {
 struct WeightSpec {
   int bits = 4;
   WeightType type = WeightType::kUint;
-  int group_size = 128;  // weights along K that share a scale; kPerChannel for one group of all K
-  // kNone: kUint codes have the fixed bias 2^(bits-1), kInt codes have none.
+  int group_size = 128;  // weights along K that share a scale, kPerChannel or kPerTensor
+  // kNone: kUint codes have the fixed bias 2^(bits-1), others have none. kFloat: of scale_dtype.
   ZeroPoint zero_point = ZeroPoint::kNone;
   DType scale_dtype = DType::kFp16;  // absent in JSON: the activation's dtype
+  bool tensor_scale = false;         // one FP32 factor more, for all of W
   Interleave interleave = Interleave::kFragment;
+  std::vector<int> permutation{};  // kPermutation: field i of a word is element permutation[i]
 };
 
 // Every field that is set is honoured or refused by resolve(); the planner fills the others.
@@ -73,10 +83,29 @@ struct GemmSpec {
   GemmShape shape;
   WeightSpec weight;
   DType activation = DType::kFp16;  // kFp16 or kBf16; X and Y
+  bool pre_scale = false;           // column k of X is multiplied by a factor of its own first
+  bool act_order = false;           // packed column j of W is column permutation[j] of X
   TileSpec tile;
   EpilogueSpec epilogue;
   bool deterministic = true;
   Path path = Path::kAuto;
+};
+
+struct MatrixShape {
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+
+// The operations that read or make packed weights W[N, K]:
+//   dequantize       from `format` to W in `dtype`, row-major
+//   repack           from `format`, which is not kHeddle, to Heddle's layout
+//   quantize_weight  from W in `dtype`, row-major, to Heddle's layout, each code the nearest
+struct WeightOpSpec {
+  MatrixShape shape;
+  WeightSpec weight;  // what the codes mean, in every format
+  CheckpointFormat format = CheckpointFormat::kHeddle;
+  bool act_order = false;      // the source's columns are permuted: GPTQ with g_idx
+  DType dtype = DType::kFp16;  // kFp16 or kBf16; no part of repack
 };
 
 class HEDDLE_EXPORT Spec {
@@ -86,10 +115,17 @@ class HEDDLE_EXPORT Spec {
   static Spec parse(std::string_view json);
   // Throws Error(kSpec) like parse() if a value is out of range.
   static Spec from_gemm(const GemmSpec& gemm, std::string name = {});
+  // The same for any operation but kGemm.
+  static Spec from_weight_op(Op op, const WeightOpSpec& weight_op, std::string name = {});
 
   Op op() const noexcept { return op_; }
   // Precondition: op() == Op::kGemm.
   const GemmSpec& gemm() const noexcept { return gemm_; }
+  // Precondition: op() != Op::kGemm.
+  const WeightOpSpec& weight_op() const noexcept { return weight_op_; }
+  // Of W, for every operation.
+  MatrixShape weight_shape() const noexcept;
+  const WeightSpec& weight() const noexcept;
   // The optional label "name": shown in tables and messages, no part of what is generated.
   const std::string& name() const noexcept { return name_; }
   // One line of JSON: fixed field order, every default written out, no name. Two specs that mean
@@ -99,6 +135,7 @@ class HEDDLE_EXPORT Spec {
  private:
   Op op_ = Op::kGemm;
   GemmSpec gemm_;
+  WeightOpSpec weight_op_;
   std::string name_;
 };
 
@@ -111,6 +148,7 @@ HEDDLE_EXPORT std::string_view to_string(DType dtype) noexcept;
 HEDDLE_EXPORT std::string_view to_string(WeightType type) noexcept;
 HEDDLE_EXPORT std::string_view to_string(ZeroPoint zero_point) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Interleave interleave) noexcept;
+HEDDLE_EXPORT std::string_view to_string(CheckpointFormat format) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Activation activation) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Path path) noexcept;
 

@@ -17,35 +17,44 @@ inline constexpr int kLayoutVersion = 1;
 
 // Where everything lies. A chunk is a block of kRowBlock rows by a run of kChunkK columns: first
 // its weights, then the scales of its groups, then their zero points. Row block r's chunk c starts
-// at (r * chunks_per_row_block + c) * chunk_bytes. Per-channel metadata follows all the chunks, at
-// channel_offset + r * channel_bytes.
+// at (r * chunks_per_row_block + c) * chunk_bytes. Metadata per channel or per tensor follows all
+// the chunks, at channel_offset + r * channel_bytes, and the tensor's scale all else.
 struct WeightLayout {
   static constexpr int kRowBlock = 16;
   static constexpr int kChunkK = 128;
 
   std::int64_t row_blocks = 0;
   std::int64_t chunks_per_row_block = 0;
-  int groups_per_chunk = 0;  // 0 for per-channel scales
+  int meta_group = 0;        // columns of an entry of scales: gcd(group size, kChunkK)
+  int groups_per_chunk = 0;  // such entries in a chunk; 0 for scales per channel or tensor
   int chunk_bytes = 0;       // a multiple of 16
   int scale_offset = 0;      // inside a chunk; also the number of bytes of its weights
-  int scale_bytes = 0;       // of one group of the row block: 16 scales
+  int scale_bytes = 0;       // of one entry of the row block: 16 scales
   int zero_offset = 0;       // inside a chunk; == chunk_bytes if there are no zero points
-  int zero_bytes = 0;        // of one group of the row block: 16 zero points, 0 if none
+  int zero_bytes = 0;        // of one entry of the row block: 16 zero points, 0 if none
   std::size_t channel_offset = 0;
   int channel_bytes = 0;  // of one row block: its scales and zero points, padded; 0 if grouped
-  int channel_zero_offset = 0;  // inside the row block's channel metadata
+  int channel_zero_offset = 0;    // inside the row block's channel metadata
+  std::size_t tensor_offset = 0;  // of the FP32 tensor scale; == total_bytes if there is none
   std::size_t total_bytes = 0;
 };
 
+// 1 for e8m0 and e4m3, 2, or 4.
+HEDDLE_EXPORT int bytes_of(DType dtype) noexcept;
+
 HEDDLE_EXPORT WeightLayout weight_layout(const GemmSpec& spec);
+HEDDLE_EXPORT WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight);
 
 // Quantised weights as plain arrays; the value of row n, column k is
-// (code - zero) * scale, with the code's type and the fixed bias as WeightSpec says.
+// (code - zero) * scale * tensor_scale, with the code's type and the fixed bias as WeightSpec says.
 struct QuantizedWeights {
-  std::vector<std::uint8_t> codes;   // [N, K], each in the low `bits` bits
-  std::vector<std::uint8_t> scales;  // [N, G] in scale_dtype, native byte order; G = K / group_size
-  std::vector<std::uint8_t>
-      zeros;  // [N, G], each of the codes' type; empty without integer zero points
+  std::vector<std::uint8_t> codes;  // [N, K], each in the low `bits` bits
+  // [N, G] in scale_dtype, native byte order; G = K / group_size, 1 per channel. Per tensor: one.
+  std::vector<std::uint8_t> scales;
+  // As many as scales: integer zero points each a byte with a code, float ones of scale_dtype.
+  // Empty without zero points.
+  std::vector<std::uint8_t> zeros;
+  float tensor_scale = 1.0f;  // counts with WeightSpec::tensor_scale only
 };
 
 // Throw Error(kUsage) when an array has not the size that the spec asks for.

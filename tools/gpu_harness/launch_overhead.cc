@@ -56,7 +56,7 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
   cuda::check(cu.cuCtxGetDevice(&device), "cuCtxGetDevice");
   // The very same code, loaded a second time: from the cache that `kernel` came from.
   const BuildResult built = runtime.build({render(plan, index)}).front();
-  const LoadedVariant loaded(*built.binary, variant.shared_bytes, device);
+  const LoadedKernel loaded(*built.binary, variant.shared_bytes, device);
 
   GemmArgs args = problem.args(m);
   int tokens = static_cast<int>(m);

@@ -22,20 +22,24 @@ std::string check_text(const KernelCheck& check) {
   return fmt::format("{} {:.1e}", check.fault.empty() ? "ok" : "WRONG", check.error);
 }
 
-ordered_json tile_json(const GemmVariant& variant) {
+ordered_json tile_json(const Plan& plan, std::size_t kernel) {
+  if (kernel >= plan.variants.size()) {
+    const TileKernel& tile = plan.tile_kernels[kernel - plan.variants.size()];
+    return {{"rows", tile.tile_rows}, {"columns", tile.tile_columns}, {"threads", tile.threads}};
+  }
+  const GemmVariant& variant = plan.variants[kernel];
   return {{"m", variant.tile_m},      {"n", variant.tile_n},        {"k", variant.stage_k},
           {"stages", variant.stages}, {"split_k", variant.split_k}, {"threads", variant.threads()}};
 }
 
 ordered_json kernel_json(const Build& build, const BuiltOperation& operation, std::size_t index) {
-  const GemmVariant& variant = operation.plan.variants[index];
-  const GemmSpec& gemm = operation.plan.spec.gemm();
+  const MatrixShape shape = operation.plan.spec.weight_shape();
   const BuildResult& result = build.results[operation.results[index]];
   const Binary& binary = *result.binary;
   ordered_json json = {{"name", operation.name},
                        {"op", to_string(operation.plan.spec.op())},
                        {"key", result.key},
-                       {"m", {variant.m_min, variant.m_max}},
+                       {"m", m_json(operation.plan, index)},
                        {"registers", binary.registers},
                        {"spill_bytes", binary.spill_bytes},
                        {"shared_bytes", shared_bytes(binary)},
@@ -43,10 +47,10 @@ ordered_json kernel_json(const Build& build, const BuiltOperation& operation, st
                        {"compile_ms", binary.compile_ms},
                        {"cache", cache_word(result)},
                        {"kernel", binary.kernel_name},
-                       {"n", gemm.shape.n},
-                       {"k", gemm.shape.k},
-                       {"tile", tile_json(variant)}};
-  if (!operation.checks.empty()) {
+                       {"n", shape.n},
+                       {"k", shape.k},
+                       {"tile", tile_json(operation.plan, index)}};
+  if (index < operation.checks.size()) {
     const KernelCheck& check = operation.checks[index];
     json["check"] = {{"m", check.m}, {"error", check.error}, {"passed", check.fault.empty()}};
   }
@@ -70,14 +74,13 @@ Table empty_table(bool checked) {
 
 void add_row(const Build& build, const BuiltOperation& operation, std::size_t index, bool checked,
              Table* table) {
-  const GemmVariant& variant = operation.plan.variants[index];
-  const GemmShape& shape = operation.plan.spec.gemm().shape;
+  const MatrixShape shape = operation.plan.spec.weight_shape();
   const BuildResult& result = build.results[operation.results[index]];
   const Binary& binary = *result.binary;
   std::vector<std::string> cells = {operation.name,
                                     fmt::format("{} x {}", shape.n, shape.k),
-                                    m_text(variant),
-                                    tile_text(variant),
+                                    m_text(operation.plan, index),
+                                    tile_text(operation.plan, index),
                                     fmt::format("{}", binary.registers),
                                     fmt::format("{}", binary.spill_bytes),
                                     fmt::format("{}", shared_bytes(binary)),
@@ -85,7 +88,7 @@ void add_row(const Build& build, const BuiltOperation& operation, std::size_t in
                                     fmt::format("{:.0f} ms", binary.compile_ms),
                                     cache_word(result)};
   if (checked) {
-    cells.push_back(operation.checks.empty() ? "-" : check_text(operation.checks[index]));
+    cells.push_back(index >= operation.checks.size() ? "-" : check_text(operation.checks[index]));
   }
   table->add_row(std::move(cells));
 }
@@ -110,6 +113,21 @@ std::string tile_text(const GemmVariant& variant) {
 
 std::string m_text(const GemmVariant& variant) {
   return fmt::format("{}..{}", variant.m_min, variant.m_max);
+}
+
+std::string tile_text(const Plan& plan, std::size_t kernel) {
+  if (kernel < plan.variants.size()) return tile_text(plan.variants[kernel]);
+  const TileKernel& tile = plan.tile_kernels[kernel - plan.variants.size()];
+  return fmt::format("{}x{}", tile.tile_rows, tile.tile_columns);
+}
+
+std::string m_text(const Plan& plan, std::size_t kernel) {
+  return kernel < plan.variants.size() ? m_text(plan.variants[kernel]) : "-";
+}
+
+ordered_json m_json(const Plan& plan, std::size_t kernel) {
+  if (kernel >= plan.variants.size()) return nullptr;
+  return {plan.variants[kernel].m_min, plan.variants[kernel].m_max};
 }
 
 std::string build_text(const Build& build) {

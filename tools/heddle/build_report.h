@@ -24,7 +24,7 @@ struct KernelCheck {
 struct BuiltOperation {
   std::string name;
   Plan plan;
-  std::vector<std::size_t> results;  // for each variant of the plan, index into Build::results
+  std::vector<std::size_t> results;  // for each kernel of the plan, index into Build::results
   std::vector<KernelCheck> checks;   // for each variant; empty if nothing was run
 };
 
@@ -52,6 +52,11 @@ nlohmann::ordered_json build_json(const Build& build);
 std::string tile_text(const GemmVariant& variant);
 // "1..16"
 std::string m_text(const GemmVariant& variant);
+// The same for any kernel of the plan: "128x64": rows, columns of a tile kernel's tile; "-".
+std::string tile_text(const Plan& plan, std::size_t kernel);
+std::string m_text(const Plan& plan, std::size_t kernel);
+// [1, 16]; null for a tile kernel.
+nlohmann::ordered_json m_json(const Plan& plan, std::size_t kernel);
 
 }  // namespace heddle
 

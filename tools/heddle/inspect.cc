@@ -32,7 +32,8 @@ struct InspectOptions {
 };
 
 struct Inspected {
-  const GemmVariant& variant;
+  const Plan& plan;
+  std::size_t index;  // of the kernel in the plan
   const BuildResult& result;
   PtxSummary summary;
 };
@@ -43,7 +44,7 @@ nlohmann::ordered_json to_json(const Inspected& kernel, bool with_ptx) {
                                  {"key", kernel.result.key},
                                  {"arch", binary.arch},
                                  {"compiler", binary.compiler},
-                                 {"m", {kernel.variant.m_min, kernel.variant.m_max}},
+                                 {"m", m_json(kernel.plan, kernel.index)},
                                  {"threads", binary.threads},
                                  {"registers", binary.registers},
                                  {"spill_bytes", binary.spill_bytes},
@@ -70,8 +71,8 @@ std::vector<std::string> to_lines(const Inspected& kernel) {
   const Binary& binary = *kernel.result.binary;
   std::vector<std::string> lines = {
       binary.kernel_name,
-      fmt::format("{}, M {}, tile {}", binary.arch, m_text(kernel.variant),
-                  tile_text(kernel.variant)),
+      fmt::format("{}, M {}, tile {}", binary.arch, m_text(kernel.plan, kernel.index),
+                  tile_text(kernel.plan, kernel.index)),
       fmt::format("threads per block {:>6}", binary.threads),
       fmt::format("registers         {:>6}", binary.registers),
       fmt::format("spilled bytes     {:>6}", binary.spill_bytes),
@@ -93,10 +94,10 @@ void print_text(const Inspected& kernel, bool with_ptx) {
   print(with_ptx ? "\n" + kernel.result.binary->ptx + "\n" : "\n");
 }
 
-std::vector<std::size_t> wanted_variants(const Plan& plan, std::int64_t m) {
-  if (m != 0) return {variant_of(plan, m)};
+std::vector<std::size_t> wanted_kernels(const Plan& plan, std::int64_t m) {
+  if (m != 0) return {kernel_of(plan, m)};
   std::vector<std::size_t> all;
-  for (std::size_t i = 0; i < plan.variants.size(); ++i) all.push_back(i);
+  for (std::size_t i = 0; i < plan.kernel_count(); ++i) all.push_back(i);
   return all;
 }
 
@@ -104,16 +105,15 @@ int run(const InspectOptions& options) {
   Runtime runtime(runtime_options(options.compile));
   const Spec spec = read_spec(options.spec);
   const Plan plan = resolve(spec, choose_target(options.target, runtime));
-  const std::vector<std::size_t> variants = wanted_variants(plan, options.m);
+  const std::vector<std::size_t> wanted = wanted_kernels(plan, options.m);
   std::vector<Source> sources;
-  sources.reserve(variants.size());
-  for (const std::size_t variant : variants) sources.push_back(render(plan, variant));
+  sources.reserve(wanted.size());
+  for (const std::size_t kernel : wanted) sources.push_back(render(plan, kernel));
   const std::vector<BuildResult> results = runtime.build(sources);
 
   auto kernels = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const Inspected kernel{plan.variants[variants[i]], results[i],
-                           summarize_ptx(results[i].binary->ptx)};
+    const Inspected kernel{plan, wanted[i], results[i], summarize_ptx(results[i].binary->ptx)};
     if (options.json) {
       kernels.push_back(to_json(kernel, options.ptx));
     } else {

@@ -88,7 +88,13 @@ void check_m(const GemmShape& shape, std::int64_t m) {
                           shape.m_max));
 }
 
-std::size_t variant_of(const Plan& plan, std::int64_t m) {
+std::size_t kernel_of(const Plan& plan, std::int64_t m) {
+  if (plan.spec.op() != Op::kGemm) {
+    if (m == 0) return 0;
+    throw Error(
+        ErrorCategory::kUsage, "tool.m_unexpected",
+        fmt::format("--m is of a gemm, the spec's operation is {}", to_string(plan.spec.op())));
+  }
   const GemmShape& shape = plan.spec.gemm().shape;
   if (m == 0) return plan.variant_for(shape.m_min);
   check_m(shape, m);

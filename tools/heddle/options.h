@@ -45,9 +45,9 @@ RuntimeOptions runtime_options(const CompileOptions& options);
 // unknown name, Error(kDriver) with advice where there is no device.
 Target choose_target(const std::string& name, Runtime& runtime);
 
-// The plan's variant that serves M; with `m` 0 the first. Throws Error(kUsage) for an M outside of
-// the spec's range.
-std::size_t variant_of(const Plan& plan, std::int64_t m);
+// The plan's kernel that serves M; with `m` 0 the first. Throws Error(kUsage) for an M outside of
+// the spec's range, or of an operation that has none.
+std::size_t kernel_of(const Plan& plan, std::int64_t m);
 void check_m(const GemmShape& shape, std::int64_t m);
 
 }  // namespace heddle

@@ -11,6 +11,7 @@
 #include "heddle/plan.h"
 #include "heddle/runtime.h"
 #include "heddle/source.h"
+#include "tools/heddle/build_report.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/input.h"
@@ -28,9 +29,9 @@ struct RenderOptions {
   bool json = false;
 };
 
-nlohmann::ordered_json to_json(const Source& source, const GemmVariant& variant) {
+nlohmann::ordered_json to_json(const Source& source, const Plan& plan, std::size_t kernel) {
   return {{"kernel", source.kernel_name}, {"file", source.file_name},
-          {"arch", source.arch},          {"m", {variant.m_min, variant.m_max}},
+          {"arch", source.arch},          {"m", m_json(plan, kernel)},
           {"threads", source.threads},    {"dynamic_shared_bytes", source.dynamic_shared_bytes},
           {"text", source.text}};
 }
@@ -39,17 +40,17 @@ int run(const RenderOptions& options) {
   Runtime runtime;
   const Spec spec = read_spec(options.spec);
   const Plan plan = resolve(spec, choose_target(options.target, runtime));
-  std::vector<std::size_t> variants;
+  std::vector<std::size_t> kernels;
   if (options.all) {
-    for (std::size_t i = 0; i < plan.variants.size(); ++i) variants.push_back(i);
+    for (std::size_t i = 0; i < plan.kernel_count(); ++i) kernels.push_back(i);
   } else {
-    variants.push_back(variant_of(plan, options.m));
+    kernels.push_back(kernel_of(plan, options.m));
   }
   auto sources = nlohmann::ordered_json::array();
-  for (const std::size_t variant : variants) {
-    const Source source = render(plan, variant);
+  for (const std::size_t kernel : kernels) {
+    const Source source = render(plan, kernel);
     if (options.json) {
-      sources.push_back(to_json(source, plan.variants[variant]));
+      sources.push_back(to_json(source, plan, kernel));
     } else {
       print(source.text);
     }

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "generator/render/config.h"
+#include "generator/render/decode_text.h"
+#include "generator/render/kernel_text.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::string_view kTemplate = "gemm/gemm_mma.cuh";
+
+std::string activation_name(Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return "kNone";
+    case Activation::kRelu:
+      return "kRelu";
+    case Activation::kGelu:
+      return "kGelu";
+    case Activation::kGeluTanh:
+      return "kGeluTanh";
+    case Activation::kSilu:
+      return "kSilu";
+  }
+  return {};
+}
+
+std::string scale_mode_name(ScaleMode mode) {
+  switch (mode) {
+    case ScaleMode::kAccumulator:
+      return "kAccumulator";
+    case ScaleMode::kWeight:
+      return "kWeight";
+    case ScaleMode::kChannel:
+      return "kChannel";
+  }
+  return {};
+}
+
+std::string config_text(const Plan& plan, const GemmVariant& v) {
+  const GemmSpec& spec = plan.spec.gemm();
+  const WeightLayout& layout = plan.layout;
+  const bool turing = v.path == Path::kTuring;
+  ConfigWriter config;
+  config.number("kBits", spec.weight.bits);
+  config.number("kN", spec.shape.n);
+  config.number("kK", spec.shape.k);
+  config.number("kChunks", layout.chunks_per_row_block);
+  config.number("kRowBlocks", layout.row_blocks);
+  config.number("kTileM", v.tile_m);
+  config.number("kTileN", v.tile_n);
+  config.number("kStageK", v.stage_k);
+  config.number("kStages", v.stages);
+  config.number("kSplitK", v.split_k);
+  config.number("kWarpsM", v.warps_m);
+  config.number("kWarpsN", v.warps_n);
+  config.number("kWarpsK", v.warps_k);
+  config.number("kSharedBytes", v.shared_bytes);
+  config.number("kCounterBytes", kWorkspaceCounterBytes);
+  config.number("kMetaGroup", spec.weight.group_size == kPerChannel
+                                  ? WeightLayout::kChunkK
+                                  : std::min(spec.weight.group_size, WeightLayout::kChunkK));
+  config.number("kChunkBytes", layout.chunk_bytes);
+  config.number("kScaleOffset", layout.scale_offset);
+  config.number("kScaleBytes", layout.scale_bytes);
+  config.flag("kScaleIsFloat", spec.weight.scale_dtype == DType::kFp32);
+  config.number("kZeroOffset", layout.zero_offset);
+  config.number("kZeroBytes", layout.zero_bytes);
+  config.flag("kHasZeros", spec.weight.zero_point == ZeroPoint::kInt);
+  config.number("kChannelOffset", static_cast<std::int64_t>(layout.channel_offset));
+  config.number("kChannelBytes", layout.channel_bytes);
+  config.number("kChannelZeroOffset", layout.channel_zero_offset);
+  config.enumerator("kScaleMode", "ScaleMode", scale_mode_name(v.scale_mode));
+  config.flag("kBias", spec.epilogue.bias);
+  config.flag("kResidual", spec.epilogue.residual);
+  config.enumerator("kActivation", "Activation", activation_name(spec.epilogue.activation));
+  config.type("Value", value_type(spec.activation));
+  config.type("Scale", value_type(spec.weight.scale_dtype));
+  config.type("Mma", turing ? "MmaTuring" : "MmaAmpere");
+  config.type("Pipeline", turing ? "RegisterPipeline<Config>" : "AsyncPipeline<Config>");
+  return config.text(kTemplate);
+}
+
+std::string decisions_text(const Plan& plan, const GemmVariant& v) {
+  return fmt::format(
+      "M {} to {}: tile {} tokens x {} rows, {} stages of {} columns, warps M {} x N {} x K {},\n"
+      "split K {}, scale on {}, path {}\n\n"
+      "decode plan: {}",
+      v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, v.warps_m, v.warps_n, v.warps_k,
+      v.split_k, to_string(v.scale_mode), to_string(v.path), describe(plan.decode));
+}
+
+}  // namespace
+
+Source render_gemm(const Plan& plan, const GemmVariant& v) {
+  Source source;
+  source.kernel_name = v.name;
+  source.threads = v.threads();
+  source.dynamic_shared_bytes = v.shared_bytes;
+  source.text = kernel_text(
+      plan, decisions_text(plan, v), kTemplate,
+      config_text(plan, v) + '\n' + decode_text(plan.decode),
+      entry_text(v.name, v.threads(), v.blocks_per_sm,
+                 "const heddle::u8* x, const heddle::u8* weights,\n"
+                 "       heddle::u8* y, const heddle::u8* bias, const heddle::u8* residual,\n"
+                 "       heddle::u8* workspace, int m",
+                 "heddle::gemm_mma<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, "
+                 "workspace, m)"));
+  return source;
+}
+
+}  // namespace heddle

@@ -1,0 +1,10 @@
+#include "generator/render/kernel_text.h"
+#include "heddle/error.h"
+
+namespace heddle {
+
+Source render_quantize_weight(const Plan& /*plan*/, const TileKernel& kernel) {
+  throw Error(ErrorCategory::kInternal, "render.role", "no template for " + kernel.name);
+}
+
+}  // namespace heddle

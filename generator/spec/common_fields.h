@@ -1,0 +1,110 @@
+// What the tables of several operations share.
+#ifndef HEDDLE_GENERATOR_SPEC_COMMON_FIELDS_H_
+#define HEDDLE_GENERATOR_SPEC_COMMON_FIELDS_H_
+
+#include <array>
+#include <cstddef>
+
+#include "generator/spec/fields.h"
+#include "generator/spec/words.h"
+
+namespace heddle {
+
+inline constexpr std::int64_t kLargestSide = 1 << 20;
+inline constexpr std::int64_t kSpecialGroups[] = {kPerChannel, kPerTensor};
+inline constexpr int kMostFields = 32;  // codes of one bit in a word
+
+// One array of all the parts' fields.
+template <std::size_t... kSizes>
+constexpr auto join_fields(const std::array<Field, kSizes>&... parts) {
+  std::array<Field, (kSizes + ...)> all{};
+  std::size_t at = 0;
+  const auto append = [&](const auto& part) {
+    for (const Field& field : part) all[at++] = field;
+  };
+  (append(parts), ...);
+  return all;
+}
+
+// The version, the operation and the label.
+template <Op kOp>
+constexpr std::array<Field, 3> header_fields(std::string_view op_doc) {
+  return {{{.pointer = "/heddle",
+            .required = true,
+            .min = kSpecVersion,
+            .max = kSpecVersion,
+            .slot = fixed_slot<kSpecVersion>(),
+            .doc = "version of the spec language"},
+           {.pointer = "/op",
+            .kind = FieldKind::kWord,
+            .required = true,
+            .words = kOpWords,
+            .slot = fixed_slot<static_cast<std::int64_t>(kOp)>(),
+            .doc = op_doc},
+           {.pointer = "/name",
+            .kind = FieldKind::kLabel,
+            .min = 1,
+            .max = 64,
+            .doc = "a label for tables and messages, no part of what is generated"}}};
+}
+
+// The object "weight", which is the member kWeight of the operation's struct. `scale_default`: the
+// field whose type the scales have where none is given.
+template <auto kWeight>
+constexpr std::array<Field, 9> weight_fields(std::string_view scale_default) {
+  return {
+      {{.pointer = "/weight",
+        .kind = FieldKind::kObject,
+        .required = true,
+        .doc = "how W is quantised and stored"},
+       {.pointer = "/weight/bits",
+        .required = true,
+        .min = 1,
+        .max = 8,
+        .slot = slot<kWeight, &WeightSpec::bits>(),
+        .doc = "bits of one weight code"},
+       {.pointer = "/weight/type",
+        .kind = FieldKind::kWord,
+        .words = kWeightTypeWords,
+        .slot = slot<kWeight, &WeightSpec::type>(),
+        .doc = "uint: unsigned codes; int: two's complement; eXmY: floats of X exponent and Y "
+               "mantissa bits; nf4: a table of 16 values"},
+       {.pointer = "/weight/group_size",
+        .min = 16,
+        .max = kLargestSide,
+        .multiple = 16,
+        .also = kSpecialGroups,
+        .slot = slot<kWeight, &WeightSpec::group_size>(),
+        .doc = "weights along K that share one scale; -1: one scale for each row of W; 0: one "
+               "for all of W"},
+       {.pointer = "/weight/zero_point",
+        .kind = FieldKind::kWord,
+        .words = kZeroPointWords,
+        .slot = slot<kWeight, &WeightSpec::zero_point>(),
+        .doc = "none: uint codes have the fixed bias 2^(bits-1); int: one code per scale; float: "
+               "one of the scales' type per scale"},
+       {.pointer = "/weight/scale_dtype",
+        .kind = FieldKind::kWord,
+        .words = kDTypeWords,
+        .default_from = scale_default,
+        .slot = slot<kWeight, &WeightSpec::scale_dtype>(),
+        .doc = "type of the stored scales; e8m0: powers of two, as MX formats have them"},
+       {.pointer = "/weight/tensor_scale",
+        .kind = FieldKind::kBool,
+        .slot = slot<kWeight, &WeightSpec::tensor_scale>(),
+        .doc = "one FP32 factor more for all of W, as NVFP4 has it"},
+       {.pointer = "/weight/interleave",
+        .kind = FieldKind::kWord,
+        .words = kInterleaveWords,
+        .slot = slot<kWeight, &WeightSpec::interleave>(),
+        .doc = "order of the packed codes; fragment: as the matrix instruction wants them"},
+       {.pointer = "/weight/permutation",
+        .kind = FieldKind::kList,
+        .max = kMostFields - 1,
+        .list = list_slot<kWeight, &WeightSpec::permutation>(),
+        .doc = "with interleave permutation: field i of a word is element permutation[i]"}}};
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_SPEC_COMMON_FIELDS_H_

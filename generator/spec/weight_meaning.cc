@@ -1,0 +1,129 @@
+#include "generator/spec/weight_meaning.h"
+
+#include <string>
+
+namespace heddle {
+namespace {
+
+std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
+
+bool is_integer(WeightType type) { return type == WeightType::kUint || type == WeightType::kInt; }
+
+void check_type(const WeightSpec& weight, Problems& problems) {
+  const int bits = fixed_bits(weight.type);
+  if (bits != 0 && bits != weight.bits) {
+    problems.push_back({"/weight/bits",
+                        "codes of type " + std::string(to_string(weight.type)) + " have " +
+                            std::to_string(bits) + " bits",
+                        std::to_string(weight.bits), std::to_string(bits), ""});
+  }
+  if (!is_integer(weight.type) && weight.zero_point != ZeroPoint::kNone) {
+    problems.push_back({"/weight/zero_point", "only integer codes have zero points",
+                        quoted(to_string(weight.zero_point)), "\"none\"", ""});
+  }
+  const bool coded = weight.scale_dtype == DType::kE8m0 || weight.scale_dtype == DType::kE4m3;
+  if (weight.zero_point == ZeroPoint::kFloat && coded) {
+    problems.push_back({"/weight/scale_dtype", "float zero points are of the scales' type",
+                        quoted(to_string(weight.scale_dtype)), "\"fp16\", \"bf16\" or \"fp32\"",
+                        ""});
+  }
+}
+
+void check_group(std::int64_t k, int group, Problems& problems) {
+  if (group == kPerChannel || group == kPerTensor || k % group == 0) return;
+  problems.push_back(
+      {"/weight/group_size",
+       std::string(group > k ? "the group is larger than K = " : "the group does not divide K = ") +
+           std::to_string(k),
+       std::to_string(group), "-1 (per channel), 0 (per tensor), or a divisor of K", ""});
+}
+
+void check_interleave(const WeightSpec& weight, Problems& problems) {
+  const auto refuse = [&](const char* why) {
+    problems.push_back(
+        {"/weight/interleave", why, quoted(to_string(weight.interleave)), "\"fragment\"", ""});
+  };
+  switch (weight.interleave) {
+    case Interleave::kAwq:
+      if (weight.bits != 4) refuse("AWQ's order is one of 4-bit codes");
+      break;
+    case Interleave::kEvenOdd:
+      if (32 % weight.bits != 0) refuse("even and odd codes need whole codes in a word");
+      break;
+    case Interleave::kTrtllm:
+      if (!is_integer(weight.type) || (weight.bits != 4 && weight.bits != 8)) {
+        refuse("TensorRT-LLM interleaves integer codes of 4 and 8 bits");
+      }
+      break;
+    case Interleave::kPermutation:
+    case Interleave::kLinear:
+    case Interleave::kFragment:
+      break;
+  }
+  const bool permuted = weight.interleave == Interleave::kPermutation;
+  const std::size_t codes = permuted && 32 % weight.bits == 0 ? 32 / weight.bits : 0;
+  if (weight.permutation.size() == codes) {
+    for (const int element : weight.permutation) {
+      if (element < static_cast<int>(codes)) continue;
+      problems.push_back({"/weight/permutation", "a word has no such element",
+                          std::to_string(element), "0 to " + std::to_string(codes - 1), ""});
+    }
+    if (permuted && codes == 0) refuse("a permutation needs whole codes in a word");
+    return;
+  }
+  problems.push_back(
+      {"/weight/permutation",
+       permuted ? "names each of the codes of a word once" : "needs the interleave \"permutation\"",
+       std::to_string(weight.permutation.size()) + " elements", std::to_string(codes) + " elements",
+       ""});
+}
+
+}  // namespace
+
+int fixed_bits(WeightType type) {
+  switch (type) {
+    case WeightType::kE4m3:
+    case WeightType::kE5m2:
+      return 8;
+    case WeightType::kE2m3:
+    case WeightType::kE3m2:
+      return 6;
+    case WeightType::kE2m1:
+    case WeightType::kNf4:
+      return 4;
+    case WeightType::kUint:
+    case WeightType::kInt:
+      break;
+  }
+  return 0;
+}
+
+void check_weight(const MatrixShape& shape, const WeightSpec& weight, Problems& problems) {
+  check_type(weight, problems);
+  check_group(shape.k, weight.group_size, problems);
+  check_interleave(weight, problems);
+}
+
+void check_checkpoint(const WeightOpSpec& spec, Problems& problems) {
+  const WeightSpec& weight = spec.weight;
+  const bool awq = spec.format == CheckpointFormat::kAwq;
+  const std::string format(to_string(spec.format));
+  const auto unless = [&](bool fine, const char* pointer, const char* why, std::string value,
+                          const char* allowed) {
+    if (!fine) problems.push_back({pointer, format + ": " + why, std::move(value), allowed, ""});
+  };
+  unless(weight.type == WeightType::kUint, "/weight/type", "the codes are unsigned",
+         quoted(to_string(weight.type)), "\"uint\"");
+  unless(awq ? weight.bits == 4
+             : weight.bits == 2 || weight.bits == 3 || weight.bits == 4 || weight.bits == 8,
+         "/weight/bits", "there are no checkpoints with this width", std::to_string(weight.bits),
+         awq ? "4" : "2, 3, 4, 8");
+  unless(weight.zero_point != ZeroPoint::kFloat, "/weight/zero_point", "zero points are integers",
+         "\"float\"", "\"none\" or \"int\"");
+  unless(weight.group_size != kPerTensor && !weight.tensor_scale, "/weight/group_size",
+         "scales are per group or per channel", std::to_string(weight.group_size),
+         "-1, or 16 and more");
+  unless(!awq || !spec.act_order, "/source/act_order", "the columns are in order", "true", "false");
+}
+
+}  // namespace heddle

@@ -1,0 +1,24 @@
+// The rules between the fields of "weight".
+#ifndef HEDDLE_GENERATOR_SPEC_WEIGHT_MEANING_H_
+#define HEDDLE_GENERATOR_SPEC_WEIGHT_MEANING_H_
+
+#include <vector>
+
+#include "heddle/error.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+using Problems = std::vector<Problem>;
+
+void check_weight(const MatrixShape& shape, const WeightSpec& weight, Problems& problems);
+
+// What the tensors of AWQ and GPTQ cannot hold.
+void check_checkpoint(const WeightOpSpec& spec, Problems& problems);
+
+// Width of the type's codes; 0 where `bits` decides.
+int fixed_bits(WeightType type);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_SPEC_WEIGHT_MEANING_H_

@@ -1,0 +1,92 @@
+// The tables of the operations that read or make packed weights.
+#include "generator/spec/common_fields.h"
+
+namespace heddle {
+namespace {
+
+constexpr auto kShapeFields = std::to_array<Field>(
+    {{.pointer = "/shape", .kind = FieldKind::kObject, .required = true, .doc = "the sizes of W"},
+     {.pointer = "/shape/n",
+      .required = true,
+      .min = 1,
+      .max = kLargestSide,
+      .slot = slot<&WeightOpSpec::shape, &MatrixShape::n>(),
+      .doc = "rows of W"},
+     {.pointer = "/shape/k",
+      .required = true,
+      .min = 1,
+      .max = kLargestSide,
+      .slot = slot<&WeightOpSpec::shape, &MatrixShape::k>(),
+      .doc = "columns of W"}});
+
+constexpr auto kSourceFields = std::to_array<Field>(
+    {{.pointer = "/source", .kind = FieldKind::kObject, .doc = "what the operation reads"},
+     {.pointer = "/source/format",
+      .kind = FieldKind::kWord,
+      .words = kCheckpointFormatWords,
+      .slot = slot<&WeightOpSpec::format>(),
+      .doc = "heddle: packed weights; awq, gptq, gptq_v2: a checkpoint's tensors"},
+     {.pointer = "/source/act_order",
+      .kind = FieldKind::kBool,
+      .slot = slot<&WeightOpSpec::act_order>(),
+      .doc = "the checkpoint's columns are of groups out of order (GPTQ's g_idx)"}});
+
+constexpr auto kOutputFields = std::to_array<Field>({{.pointer = "/output",
+                                                      .kind = FieldKind::kObject,
+                                                      .required = true,
+                                                      .doc = "what the operation writes"},
+                                                     {.pointer = "/output/dtype",
+                                                      .kind = FieldKind::kWord,
+                                                      .required = true,
+                                                      .words = kActivationDTypeWords,
+                                                      .slot = slot<&WeightOpSpec::dtype>(),
+                                                      .doc = "type of W[N,K], row-major"}});
+
+constexpr auto kInputFields = std::to_array<Field>({{.pointer = "/input",
+                                                     .kind = FieldKind::kObject,
+                                                     .required = true,
+                                                     .doc = "what the operation reads"},
+                                                    {.pointer = "/input/dtype",
+                                                     .kind = FieldKind::kWord,
+                                                     .required = true,
+                                                     .words = kActivationDTypeWords,
+                                                     .slot = slot<&WeightOpSpec::dtype>(),
+                                                     .doc = "type of W[N,K], row-major"}});
+
+constexpr auto kDequantizeFields = join_fields(
+    header_fields<Op::kDequantize>("the operation: packed codes to W[N,K]"), kShapeFields,
+    weight_fields<&WeightOpSpec::weight>("/output/dtype"), kSourceFields, kOutputFields);
+
+constexpr auto kRepackFields =
+    join_fields(header_fields<Op::kRepack>("the operation: a checkpoint's tensors to Heddle's "
+                                           "packed weights"),
+                kShapeFields, weight_fields<&WeightOpSpec::weight>(""), kSourceFields);
+
+constexpr auto kQuantizeWeightFields =
+    join_fields(header_fields<Op::kQuantizeWeight>("the operation: W[N,K] to packed weights, each "
+                                                   "code the nearest"),
+                kShapeFields, weight_fields<&WeightOpSpec::weight>("/input/dtype"), kInputFields);
+
+const WeightOpSpec& defaults() {
+  static const WeightOpSpec spec;
+  return spec;
+}
+
+}  // namespace
+
+const FieldTable& dequantize_fields() {
+  static const FieldTable table{Op::kDequantize, kDequantizeFields, &defaults()};
+  return table;
+}
+
+const FieldTable& repack_fields() {
+  static const FieldTable table{Op::kRepack, kRepackFields, &defaults()};
+  return table;
+}
+
+const FieldTable& quantize_weight_fields() {
+  static const FieldTable table{Op::kQuantizeWeight, kQuantizeWeightFields, &defaults()};
+  return table;
+}
+
+}  // namespace heddle

@@ -1,0 +1,48 @@
+#include "runtime/launch_checks.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::uintptr_t kAlignment = 16;
+
+}  // namespace
+
+LaunchGrid tile_grid(const TileKernel& kernel, std::int64_t rows, std::int64_t columns) noexcept {
+  return {tiles_of(rows, kernel.tile_rows), tiles_of(columns, kernel.tile_columns), 1};
+}
+
+unsigned int tiles_of(std::int64_t size, int tile) noexcept {
+  return static_cast<unsigned int>((size + tile - 1) / tile);
+}
+
+void refuse_launch(const char* code, std::string message) {
+  throw Error(ErrorCategory::kUsage, code, std::move(message));
+}
+
+void check_op(const Plan& plan, Op op) {
+  if (plan.spec.op() == op) return;
+  refuse_launch("launch.op", fmt::format("the kernel's operation is {}, the arguments are of {}",
+                                         to_string(plan.spec.op()), to_string(op)));
+}
+
+void check_required(const void* pointer, const char* name) {
+  if (pointer == nullptr) refuse_launch("launch.missing", fmt::format("{} is null", name));
+  if (reinterpret_cast<std::uintptr_t>(pointer) % kAlignment == 0) return;
+  refuse_launch("launch.misaligned",
+                fmt::format("{} = {} is not aligned to {} bytes", name, pointer, kAlignment));
+}
+
+void check_wanted(const void* pointer, bool wanted, const char* name) {
+  if (wanted) return check_required(pointer, name);
+  if (pointer == nullptr) return;
+  refuse_launch("launch.unexpected",
+                fmt::format("{} is given, but the kernel's spec has none", name));
+}
+
+}  // namespace heddle

@@ -1,0 +1,36 @@
+// What the launches of all operations check. Pure; nothing allocates unless it throws.
+#ifndef HEDDLE_RUNTIME_LAUNCH_CHECKS_H_
+#define HEDDLE_RUNTIME_LAUNCH_CHECKS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "heddle/plan.h"
+
+namespace heddle {
+
+struct LaunchGrid {
+  unsigned int x = 1;
+  unsigned int y = 1;
+  unsigned int z = 1;
+};
+
+// One block to a tile: x counts tiles of rows, y tiles of columns.
+LaunchGrid tile_grid(const TileKernel& kernel, std::int64_t rows, std::int64_t columns) noexcept;
+
+// Tiles of `tile` that cover `size`.
+unsigned int tiles_of(std::int64_t size, int tile) noexcept;
+
+// All throw Error(kUsage).
+[[noreturn]] void refuse_launch(const char* code, std::string message);
+// "launch.op": the plan is of another operation.
+void check_op(const Plan& plan, Op op);
+// "launch.missing", "launch.misaligned"
+void check_required(const void* pointer, const char* name);
+// As check_required() where the spec asks for the pointer, else "launch.unexpected" if it is given:
+// silently ignoring one would give wrong results.
+void check_wanted(const void* pointer, bool wanted, const char* name);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_LAUNCH_CHECKS_H_
