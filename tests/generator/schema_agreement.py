@@ -82,6 +82,9 @@ def good_value(schema, rng):
         return {name: good_value(schema["properties"][name], rng) for name in names}
     if "prefixItems" in schema:
         return [good_value(item, rng) for item in schema["prefixItems"]]
+    if schema["type"] == "array":
+        low, high = schema["items"]["minimum"], schema["items"]["maximum"]
+        return rng.sample(range(low, high + 1), rng.choice([1, 2, 8, 16]))
     if schema["type"] == "boolean":
         return rng.random() < 0.5
     if schema["type"] == "string":
@@ -95,7 +98,10 @@ def good_value(schema, rng):
 
 def edge_value(schema, rng):
     """A value at or beyond the edge of what one field accepts."""
-    schema = schema.get("anyOf", [{}, schema])[1] if "anyOf" in schema else schema
+    schema = schema["anyOf"][-1] if "anyOf" in schema else schema
+    if "uniqueItems" in schema:
+        return rng.choice([[], [0], [0, 0], [-1], [schema["items"]["maximum"] + 1], [0.5], ["0"],
+                           [1.0, 2], list(range(schema["items"]["maximum"] + 1))])
     if "minimum" in schema:
         low, high, step = schema["minimum"], schema["maximum"], schema.get("multipleOf", 1)
         return rng.choice([low, high, low - 1, high + 1, low + step, high - step, low + 1, 0, -1,
@@ -191,8 +197,9 @@ def main():
         sys.exit(f"schema_agreement: no examples in {examples_dir}")
     examples = [json.loads(path.read_text()) for path in files]
     documents = [json.dumps(example) for example in examples]
+    operations = {one["properties"]["op"]["const"]: one for one in schema["oneOf"]}
     for example in examples:
-        documents.extend(mutants(example, schema, rng))
+        documents.extend(mutants(example, operations[example["op"]], rng))
 
     run = subprocess.run([program], input="\n".join(documents) + "\n", check=True,
                          capture_output=True, text=True)

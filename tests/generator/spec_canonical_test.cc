@@ -11,7 +11,8 @@ TEST(SpecCanonical, WritesEveryDefault) {
   EXPECT_EQ(Spec::parse(kSmallSpec).canonical_json(),
             R"({"heddle":1,"op":"gemm","shape":{"n":64,"k":128,"m":[1,65536]},)"
             R"("weight":{"bits":4,"type":"uint","group_size":128,"zero_point":"none",)"
-            R"("scale_dtype":"fp16","interleave":"fragment"},"activation":{"dtype":"fp16"},)"
+            R"("scale_dtype":"fp16","tensor_scale":false,"interleave":"fragment"},)"
+            R"("activation":{"dtype":"fp16","pre_scale":false,"act_order":false},)"
             R"("epilogue":{"bias":false,"activation":"none","residual":false},)"
             R"("deterministic":true,"path":"auto"})");
 }
@@ -38,7 +39,9 @@ TEST(SpecCanonical, ParsesToItself) {
     const Spec spec = Spec::parse(file_text(entry.path()));
     const std::string canonical = spec.canonical_json();
     EXPECT_EQ(Spec::parse(canonical).canonical_json(), canonical) << entry.path();
-    EXPECT_EQ(Spec::from_gemm(spec.gemm()).canonical_json(), canonical) << entry.path();
+    const Spec again = spec.op() == Op::kGemm ? Spec::from_gemm(spec.gemm())
+                                              : Spec::from_weight_op(spec.op(), spec.weight_op());
+    EXPECT_EQ(again.canonical_json(), canonical) << entry.path();
     ++examples;
   }
   EXPECT_GE(examples, 5);
@@ -53,9 +56,8 @@ std::string documented(const FieldTable& table, const Field& field) {
     initial = "that of " + std::string(field.default_from.substr(1));
     for (char& c : initial) c = c == '/' ? '.' : c;
   } else if (!field.required) {
-    const auto value = field.is_leaf() && field.kind != FieldKind::kLabel
-                           ? field.slot.get(table.defaults)
-                           : std::optional<std::int64_t>();
+    const auto value = field.is_leaf() && field.slot.get != nullptr ? field.slot.get(table.defaults)
+                                                                    : std::optional<std::int64_t>();
     initial = value ? value_text(field, *value) : "";
     if (field.kind == FieldKind::kTuple) initial = "[1, 65536]";
   }
@@ -68,21 +70,26 @@ std::string documented(const FieldTable& table, const Field& field) {
 // If this fails: put the printed rows into the table of docs/spec.md.
 TEST(SpecDocs, EveryFieldIsDescribed) {
   const std::string page = file_text(HEDDLE_SPEC_PAGE);
-  std::string rows;
-  for (const Field& field : gemm_fields().fields) {
-    const Field* parent = gemm_fields().find(field.parent());
-    if (parent != nullptr && parent->kind == FieldKind::kTuple) continue;
-    rows += documented(gemm_fields(), field);
+  for (const FieldTable* table : every_field_table()) {
+    std::string rows;
+    for (const Field& field : table->fields) {
+      const Field* parent = table->find(field.parent());
+      if (parent != nullptr && parent->kind == FieldKind::kTuple) continue;
+      rows += documented(*table, field);
+    }
+    EXPECT_NE(page.find(rows), page.npos) << to_string(table->op) << '\n' << rows;
   }
-  EXPECT_NE(page.find(rows), page.npos) << rows;
 }
 
 TEST(SpecSchema, IsClosedAndDescribed) {
-  const nlohmann::json schema = nlohmann::json::parse(spec_schema());
-  EXPECT_EQ(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+  const nlohmann::json whole = nlohmann::json::parse(spec_schema());
+  EXPECT_EQ(whole["$schema"], "https://json-schema.org/draft/2020-12/schema");
+  ASSERT_EQ(whole["oneOf"].size(), every_field_table().size());
+  const nlohmann::json& schema = whole["oneOf"][0];
   EXPECT_EQ(schema["additionalProperties"], false);
   EXPECT_EQ(schema["required"],
             nlohmann::json::parse(R"(["heddle","op","shape","weight","activation"])"));
+  EXPECT_EQ(schema["properties"]["op"]["const"], "gemm");
   for (const Field& field : gemm_fields().fields) {
     std::string path;
     for (const Field* at = &field; at != nullptr; at = gemm_fields().find(at->parent())) {
@@ -94,8 +101,9 @@ TEST(SpecSchema, IsClosedAndDescribed) {
     EXPECT_TRUE(node.contains("description")) << path;
     EXPECT_EQ(node.contains("additionalProperties"), field.kind == FieldKind::kObject) << path;
   }
-  EXPECT_EQ(schema["properties"]["weight"]["properties"]["group_size"]["default"], 128);
-  EXPECT_EQ(schema["properties"]["shape"]["properties"]["m"]["default"],
+  EXPECT_EQ(schema.at("properties").at("weight").at("properties").at("group_size").at("default"),
+            128);
+  EXPECT_EQ(schema.at("properties").at("shape").at("properties").at("m").at("default"),
             nlohmann::json::parse("[1,65536]"));
 }
 

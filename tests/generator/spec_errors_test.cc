@@ -25,7 +25,9 @@ TEST(SpecErrors, MisspeltField) {
   const Problem& problem = error.problems()[0];
   EXPECT_EQ(problem.pointer, "/weight/group_sise");
   EXPECT_EQ(problem.value, "64");
-  EXPECT_EQ(problem.allowed, "bits, type, group_size, zero_point, scale_dtype, interleave");
+  EXPECT_EQ(problem.allowed,
+            "bits, type, group_size, zero_point, scale_dtype, tensor_scale, interleave, "
+            "permutation");
   EXPECT_EQ(problem.hint, "did you mean \"group_size\"?");
 }
 

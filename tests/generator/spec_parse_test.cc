@@ -86,13 +86,52 @@ TEST(SpecParse, RangesAndMultiples) {
   EXPECT_NO_THROW(Spec::parse(changed(R"("n":64)", R"("n":1048576)")));
   EXPECT_EQ(parse_error(changed(R"("n":64)", R"("n":1048577)")).code(), "spec.out_of_range");
   EXPECT_EQ(parse_error(changed(R"("n":64)", R"("n":0)")).code(), "spec.out_of_range");
-  EXPECT_EQ(parse_error(changed(R"("bits":4)", R"("bits":4,"group_size":0)")).code(),
-            "spec.out_of_range");
+  for (const char* group : {"-1", "0", "16", "48", "1048576"}) {
+    EXPECT_NO_THROW(
+        Spec::parse(changed(R"("bits":4)", std::string(R"("bits":4,"group_size":)") + group)));
+  }
+  for (const char* group : {"-2", "1", "15", "40", "1048592"}) {
+    EXPECT_EQ(parse_error(changed(R"("bits":4)", std::string(R"("bits":4,"group_size":)") + group))
+                  .code(),
+              "spec.out_of_range");
+  }
   const Error error = parse_error(changed(R"("op")", R"("tile":{"m":12},"op")"));
   ASSERT_EQ(error.problems().size(), 1U);
   EXPECT_EQ(error.problems()[0].message, "is not a multiple");
   EXPECT_EQ(error.problems()[0].allowed, "8 to 1024, a multiple of 8");
   EXPECT_EQ(error.problems()[0].value, "12");
+}
+
+TEST(SpecParse, Lists) {
+  const auto permuted = [](std::string_view list) {
+    return changed(R"("bits":4)",
+                   R"("bits":4,"interleave":"permutation","permutation":)" + std::string(list));
+  };
+  EXPECT_EQ(Spec::parse(permuted("[7,6.0,5,4,3,2,1,0]")).gemm().weight.permutation,
+            (std::vector<int>{7, 6, 5, 4, 3, 2, 1, 0}));
+  for (const char* list : {"[]", "[0,0]", "[-1]", "[32]", "[9223372036854775807]"}) {
+    EXPECT_EQ(parse_error(permuted(list)).code(), "spec.out_of_range") << list;
+  }
+  for (const char* list : {"[0.5]", "[\"0\"]", "{}", "3", "[null]"}) {
+    EXPECT_EQ(parse_error(permuted(list)).code(), "spec.wrong_type") << list;
+  }
+}
+
+TEST(SpecParse, OperationsOnWeights) {
+  const Spec spec =
+      Spec::parse(R"({"heddle":1,"op":"dequantize","shape":{"n":64,"k":128},"weight":{"bits":4},)"
+                  R"("source":{"format":"gptq","act_order":true},"output":{"dtype":"bf16"}})");
+  EXPECT_EQ(spec.op(), Op::kDequantize);
+  EXPECT_EQ(spec.weight_op().format, CheckpointFormat::kGptq);
+  EXPECT_TRUE(spec.weight_op().act_order);
+  EXPECT_EQ(spec.weight_op().dtype, DType::kBf16);
+  EXPECT_EQ(spec.weight_op().weight.scale_dtype, DType::kBf16);
+  EXPECT_EQ(spec.weight_shape().k, 128);
+  // A field of another operation is unknown here.
+  EXPECT_EQ(parse_error(R"({"heddle":1,"op":"repack","shape":{"n":64,"k":128},"weight":{"bits":4},)"
+                        R"("activation":{"dtype":"fp16"}})")
+                .code(),
+            "spec.unknown_field");
 }
 
 // [5, 1] is a matter of meaning: the schema cannot refuse it.
