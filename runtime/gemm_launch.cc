@@ -53,11 +53,23 @@ void Kernel::launch(const GemmArgs& args, Stream stream) const {
 
   int m = static_cast<int>(args.m);
   // The driver copies the values during the call and writes to none of them.
-  void* parameters[] = {const_cast<const void**>(&args.x),
+  const void* x = args.x;
+  if (plan.spec.gemm().act_order) {
+    const TileKernel& gather = plan.tile_kernels.front();
+    void* gathered = static_cast<unsigned char*>(args.workspace) + plan.gathered_offset(args.m);
+    void* parameters[] = {const_cast<const void**>(&args.x),
+                          const_cast<const void**>(&args.permutation),
+                          const_cast<const void**>(&args.pre_scale), &gathered, &m};
+    state_->kernels.back().launch(tile_grid(gather, args.m, shape.k), gather.threads,
+                                  gather.shared_bytes, parameters, stream);
+    x = gathered;
+  }
+  void* parameters[] = {&x,
                         const_cast<const void**>(&args.weights),
                         const_cast<void**>(&args.y),
                         const_cast<const void**>(&args.bias),
                         const_cast<const void**>(&args.residual),
+                        const_cast<const void**>(&args.pre_scale),
                         const_cast<void**>(&args.workspace),
                         &m};
   state_->kernels[index].launch(launch_grid(variant, args.m, shape.n), variant.threads(),

@@ -46,11 +46,12 @@ int sum_registers(const GemmVariant& v) { return 2 * 4 * v.row_tiles() * v.token
 constexpr int kMaxPartialSumRegisters = 64;
 
 // The most stages, up to kMaxStages, that leave room for blocks_per_sm blocks; below two: none fit.
-int stages_that_fit(const Target& target, const WeightLayout& layout, const GemmVariant& v) {
+int stages_that_fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                    const GemmVariant& v) {
   const int per_block =
       std::min(target.shared_per_block, target.shared_per_sm / v.blocks_per_sm - kReservedShared);
   if (sum_bytes(v) > per_block) return 0;
-  return std::min(kMaxStages, per_block / stage_bytes(v, layout));
+  return std::min(kMaxStages, per_block / stage_bytes(spec, v, layout));
 }
 
 int wanted_stages(Path path) { return path == Path::kTuring ? 2 : 3; }
@@ -81,13 +82,24 @@ const std::vector<std::int64_t>& m_range_ends() {
   return ends;
 }
 
-ScaleMode choose_scale_mode(const GemmSpec& spec, const GemmVariant& v) {
-  if (spec.weight.group_size == kPerChannel) return ScaleMode::kChannel;
-  // A scale of another type would have to be rounded before it could meet the weight.
-  if (spec.weight.scale_dtype != spec.activation) return ScaleMode::kAccumulator;
+bool scales_weights_exactly(const GemmSpec& spec) {
+  const DType scale = spec.weight.scale_dtype;
+  // e4m3 fits both 16-bit types, e8m0 the one with as many exponent bits.
+  return scale == spec.activation || scale == DType::kE4m3 ||
+         (scale == DType::kE8m0 && spec.activation == DType::kBf16);
+}
+
+ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
+                            const GemmVariant& v) {
+  if (layout.groups_per_chunk == 0) return ScaleMode::kChannel;
+  // Another scale would have to be rounded before it could meet the weight; a float zero point
+  // meets the sums only.
+  if (!scales_weights_exactly(spec) || spec.weight.zero_point == ZeroPoint::kFloat) {
+    return ScaleMode::kAccumulator;
+  }
   // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
   // 16 columns. The first also needs twice the registers for sums.
-  const bool cheaper = v.token_tiles() < unit_k(v, spec.weight) / 16;
+  const bool cheaper = v.token_tiles() < unit_k(v, layout) / 16;
   const bool fits = sum_registers(v) <= kMaxPartialSumRegisters;
   return cheaper && fits ? ScaleMode::kAccumulator : ScaleMode::kWeight;
 }
@@ -108,7 +120,8 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
     if (v.row_tiles() % 2 == 0) v.warps_n *= 2;
   }
   apply_user(spec.tile, v);
-  if (choose_scale_mode(spec, v) == ScaleMode::kAccumulator && !spec.tile.m && !spec.tile.warps_m) {
+  if (choose_scale_mode(spec, layout, v) == ScaleMode::kAccumulator && !spec.tile.m &&
+      !spec.tile.warps_m) {
     while (sum_registers(v) > kMaxPartialSumRegisters && v.token_tiles() % 2 == 0) v.tile_m /= 2;
   }
   // Two blocks to an SM leave each of 256 threads 128 registers: enough for small tiles, unless the
@@ -117,12 +130,16 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
   v.blocks_per_sm = small && path != Path::kTuring ? 2 : 1;
   const bool legal = v.stage_k >= 128 && v.stage_k % 128 == 0;
   const int wanted = spec.tile.stages.value_or(wanted_stages(path));
-  while (legal && stages_that_fit(target, layout, v) < wanted && shrink(spec.tile, v)) {
+  while (legal && stages_that_fit(spec, target, layout, v) < wanted && shrink(spec.tile, v)) {
   }
-  const int fit = legal ? stages_that_fit(target, layout, v) : wanted;
+  const int fit = legal ? stages_that_fit(spec, target, layout, v) : wanted;
   v.stages = spec.tile.stages.value_or(path == Path::kTuring ? 2 : std::max(2, fit));
-  v.scale_mode = choose_scale_mode(spec, v);
-  v.shared_bytes = shared_bytes(v, layout);
+  v.scale_mode = choose_scale_mode(spec, layout, v);
+  // The product with an FP32 scale costs the same with the power of two in it. A bfloat16 without
+  // it would be so small that the sums lose bits.
+  v.fold_power = decode_request(spec.weight, spec.activation).kind == CodeKind::kFloat &&
+                 spec.activation == DType::kFp16 && v.scale_mode != ScaleMode::kWeight;
+  v.shared_bytes = shared_bytes(spec, v, layout);
   return v;
 }
 
@@ -136,7 +153,7 @@ int choose_split_k(const GemmSpec& spec, const Target& target, const WeightLayou
   // half stages to start and to end. A split writes its sums and reads them again, and waits for
   // the others.
   constexpr double kBlockCost = 1.5, kSplitCost = 2.0;
-  const double sums_cost = 2.0 * 4 * v.tile_m * v.tile_n / stage_bytes(v, layout);
+  const double sums_cost = 2.0 * 4 * v.tile_m * v.tile_n / stage_bytes(spec, v, layout);
   int best = 1;
   double best_cost = 0;
   for (int split = 1; split <= 16 && (split == 1 || split * 2 <= stages); ++split) {

@@ -12,7 +12,11 @@ namespace heddle {
 const std::vector<std::int64_t>& m_range_ends();
 
 // Where the scale goes for this tile: see ScaleMode.
-ScaleMode choose_scale_mode(const GemmSpec& spec, const GemmVariant& variant);
+ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
+                            const GemmVariant& variant);
+
+// Whether the activation's type holds every scale, so that a scaled weight is rounded once.
+bool scales_weights_exactly(const GemmSpec& spec);
 
 // Tile, warps and stages for tokens m_min to m_max, shrunk until the target's shared memory holds
 // them. Fields that the spec's tile sets are taken from it. split_k is left at one.

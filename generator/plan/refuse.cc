@@ -27,21 +27,11 @@ class Reasons {
   std::vector<Problem> problems_;
 };
 
-bool group_has_kernel(int group_size) {
-  return group_size == kPerChannel || group_size == 16 || group_size == 32 || group_size == 64 ||
-         group_size % WeightLayout::kChunkK == 0;
-}
-
 }  // namespace
 
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   Reasons reasons;
   const int arch = target.arch();
-  reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/weight/zero_point",
-                 "there is no kernel for float zero points yet", "\"float\"", "\"none\", \"int\"");
-  reasons.unless(group_has_kernel(spec.weight.group_size), "/weight/group_size",
-                 "a group must be 16, 32 or 64 columns or whole chunks of 128",
-                 fmt::format("{}", spec.weight.group_size), "-1, 16, 32, 64, multiples of 128");
   reasons.unless(arch >= 75, "", fmt::format("target {} has no tensor core path", target.name),
                  fmt::format("sm_{}", arch), "sm_75 and up");
   reasons.unless(spec.activation == DType::kFp16 || arch >= 80, "/activation/dtype",
@@ -77,7 +67,7 @@ std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
                  number(v.stages), "2");
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
 
-  const int shared = shared_bytes(v, layout);
+  const int shared = shared_bytes(spec, v, layout);
   reasons.unless(shared <= target.shared_per_block, "/tile",
                  fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
                              shared, target.name, target.shared_per_block));

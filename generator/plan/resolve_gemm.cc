@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "generator/plan/default_tile.h"
+#include "generator/plan/kernel_name.h"
 #include "generator/plan/refuse.h"
 #include "generator/plan/resolve.h"
 #include "generator/plan/stage.h"
@@ -24,13 +25,19 @@ bool same_kernel(const GemmVariant& a, const GemmVariant& b) {
 }
 
 std::string kernel_name(const GemmSpec& spec, const GemmVariant& v) {
-  const std::string group = spec.weight.group_size == kPerChannel
-                                ? "channel"
-                                : fmt::format("g{}", spec.weight.group_size);
-  return fmt::format(
-      "heddle_gemm_{}{}{}_{}_n{}_k{}_{}_m{}_{}", spec.weight.type == WeightType::kUint ? "u" : "s",
-      spec.weight.bits, spec.weight.zero_point == ZeroPoint::kInt ? "z" : "",
-      to_string(spec.activation), spec.shape.n, spec.shape.k, group, v.m_min, v.m_max);
+  return fmt::format("heddle_gemm_{}_{}_n{}_k{}_m{}_{}", weight_name(spec.weight),
+                     to_string(spec.activation), spec.shape.n, spec.shape.k, v.m_min, v.m_max);
+}
+
+// A few tokens to a block, so that it reads the permutation once for all of them.
+TileKernel gather_kernel(const GemmSpec& spec) {
+  TileKernel kernel;
+  kernel.name = fmt::format("heddle_gather_{}_k{}", to_string(spec.activation), spec.shape.k);
+  kernel.role = KernelRole::kGather;
+  kernel.threads = 64;
+  kernel.tile_rows = 4;
+  kernel.tile_columns = 8 * kernel.threads;
+  return kernel;
 }
 
 std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
@@ -66,9 +73,11 @@ std::vector<std::string> explain(const Plan& plan) {
       spec.path != Path::kAuto
           ? "forced by the spec"
           : "the newest that sm_" + std::to_string(plan.target.arch()) + " and this version have"));
-  if (spec.weight.group_size == kPerChannel) {
+  if (plan.layout.groups_per_chunk == 0) {
     reasons.emplace_back("scale in the epilogue: it is the same for all of K");
-  } else if (spec.weight.scale_dtype != spec.activation) {
+  } else if (spec.weight.zero_point == ZeroPoint::kFloat) {
+    reasons.emplace_back("scale on the FP32 sums: float zero points meet the sums of the tokens");
+  } else if (!scales_weights_exactly(spec)) {
     reasons.push_back(fmt::format("scale on the FP32 sums: {} scales cannot multiply {} weights",
                                   to_string(spec.weight.scale_dtype), to_string(spec.activation)));
   } else {
@@ -80,6 +89,14 @@ std::vector<std::string> explain(const Plan& plan) {
       "split_k: the smallest longest chain of stages on any of {} SMs, counting the start of each "
       "block and the exchange of sums",
       plan.target.sm_count));
+  if (plan.variants.front().fold_power) {
+    reasons.emplace_back("the power of two that float codes lack is part of the FP32 scale");
+  }
+  if (spec.act_order) {
+    reasons.emplace_back(
+        "act-order: a kernel before the GEMM puts the columns of X in the order of the packed "
+        "weights; they are copied into shared memory 16 bytes at a time from there");
+  }
   return reasons;
 }
 
@@ -90,11 +107,18 @@ void resolve_gemm(Plan& plan) {
   std::vector<Problem> problems = check_meaning(gemm);
   for (Problem& problem : refuse_pair(gemm, plan.target)) problems.push_back(std::move(problem));
   refuse_if_any(plan.spec, std::move(problems));
-  plan.decode = derive_decode_plan(
-      {gemm.weight.bits, gemm.weight.type, gemm.weight.zero_point, gemm.activation});
+  plan.decode = derive_decode_plan(decode_request(gemm.weight, gemm.activation));
   plan.layout = weight_layout(gemm);
   plan.variants = choose_variants(plan.spec, plan.target, plan.layout);
+  if (gemm.act_order) plan.tile_kernels.push_back(gather_kernel(gemm));
   plan.reasons = explain(plan);
+}
+
+DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant) {
+  if (!variant.fold_power) return plan.decode;
+  DecodeRequest request = plan.decode.request;
+  request.fold_power = true;
+  return derive_decode_plan(request);
 }
 
 std::size_t Plan::variant_for(std::int64_t m) const noexcept {
@@ -103,12 +127,21 @@ std::size_t Plan::variant_for(std::int64_t m) const noexcept {
   return index;
 }
 
-std::size_t Plan::workspace_bytes(std::int64_t m) const noexcept {
+// The counters come first for every M, so that nothing else ever writes to them.
+std::size_t Plan::gathered_offset(std::int64_t m) const noexcept {
   const GemmVariant& v = variants[variant_for(m)];
-  if (v.split_k == 1) return 0;
+  if (v.split_k == 1) return kWorkspaceCounterBytes;
   const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(spec.gemm().shape.n, v.tile_n);
   return static_cast<std::size_t>(kWorkspaceCounterBytes +
                                   4 * tiles * v.split_k * v.tile_m * v.tile_n);
+}
+
+std::size_t Plan::workspace_bytes(std::int64_t m) const noexcept {
+  const GemmSpec& gemm = spec.gemm();
+  if (gemm.act_order) {
+    return gathered_offset(m) + static_cast<std::size_t>(2 * m * gemm.shape.k);
+  }
+  return variants[variant_for(m)].split_k == 1 ? 0 : gathered_offset(m);
 }
 
 std::string_view to_string(ScaleMode mode) noexcept {

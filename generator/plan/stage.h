@@ -11,17 +11,18 @@ namespace heddle {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// One stage: the chunks of every row block, then the activations.
-inline int stage_bytes(const GemmVariant& v, const WeightLayout& layout) {
+// One stage: the chunks of every row block, then the activations and the factors of their columns.
+inline int stage_bytes(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout) {
   const int chunks = v.tile_n / WeightLayout::kRowBlock * (v.stage_k / WeightLayout::kChunkK);
-  return chunks * layout.chunk_bytes + v.tile_m * v.stage_k * 2;
+  const int rows = v.tile_m + (spec.pre_scale && !spec.act_order ? 1 : 0);
+  return chunks * layout.chunk_bytes + rows * v.stage_k * 2;
 }
 
 // The FP32 sums that the warps along K exchange in the epilogue, rows padded by four floats.
 inline int sum_bytes(const GemmVariant& v) { return 4 * v.warps_k * v.tile_m * (v.tile_n + 4); }
 
-inline int shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
-  const int pipeline = v.stages * stage_bytes(v, layout);
+inline int shared_bytes(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout) {
+  const int pipeline = v.stages * stage_bytes(spec, v, layout);
   const int sums = sum_bytes(v);
   return pipeline > sums ? pipeline : sums;
 }
@@ -31,9 +32,9 @@ inline std::int64_t total_stages(const GemmVariant& v, const WeightLayout& layou
 }
 
 // How far a warp goes between two looks at scales and zero points.
-inline int unit_k(const GemmVariant& v, const WeightSpec& weight) {
+inline int unit_k(const GemmVariant& v, const WeightLayout& layout) {
   const int run = v.stage_k / v.warps_k;
-  const int group = weight.group_size == kPerChannel ? 128 : weight.group_size;
+  const int group = layout.meta_group;
   if (group >= 128 && run >= 128 && v.row_tiles() * v.token_tiles() < 8) return 128;
   return group >= 64 ? 64 : group;
 }

@@ -39,7 +39,40 @@ std::string scale_mode_name(ScaleMode mode) {
   return {};
 }
 
-std::string config_text(const Plan& plan, const GemmVariant& v) {
+std::string zero_point_name(ZeroPoint zero) {
+  switch (zero) {
+    case ZeroPoint::kNone:
+      return "kNone";
+    case ZeroPoint::kInt:
+      return "kInt";
+    case ZeroPoint::kFloat:
+      return "kFloat";
+  }
+  return {};
+}
+
+std::string scale_type(DType dtype) {
+  switch (dtype) {
+    case DType::kFp16:
+      return "Scale16<Fp16>";
+    case DType::kBf16:
+      return "Scale16<Bf16>";
+    case DType::kFp32:
+      return "ScaleFp32";
+    case DType::kE8m0:
+      return "Scale8<E8m0>";
+    case DType::kE4m3:
+      return "Scale8<E4m3>";
+  }
+  return {};
+}
+
+// What decoding takes off an unsigned code.
+int fixed_bias(const WeightSpec& weight) {
+  return weight.type == WeightType::kUint ? 1 << (weight.bits - 1) : 0;
+}
+
+std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan& decode) {
   const GemmSpec& spec = plan.spec.gemm();
   const WeightLayout& layout = plan.layout;
   const bool turing = v.path == Path::kTuring;
@@ -59,55 +92,59 @@ std::string config_text(const Plan& plan, const GemmVariant& v) {
   config.number("kWarpsK", v.warps_k);
   config.number("kSharedBytes", v.shared_bytes);
   config.number("kCounterBytes", kWorkspaceCounterBytes);
-  config.number("kMetaGroup", spec.weight.group_size == kPerChannel
-                                  ? WeightLayout::kChunkK
-                                  : std::min(spec.weight.group_size, WeightLayout::kChunkK));
+  config.number("kMetaGroup", layout.meta_group);
   config.number("kChunkBytes", layout.chunk_bytes);
   config.number("kScaleOffset", layout.scale_offset);
   config.number("kScaleBytes", layout.scale_bytes);
-  config.flag("kScaleIsFloat", spec.weight.scale_dtype == DType::kFp32);
   config.number("kZeroOffset", layout.zero_offset);
   config.number("kZeroBytes", layout.zero_bytes);
-  config.flag("kHasZeros", spec.weight.zero_point == ZeroPoint::kInt);
+  config.enumerator("kZeroPoint", "ZeroPoint", zero_point_name(spec.weight.zero_point));
+  config.number("kFixedBias", fixed_bias(spec.weight));
   config.number("kChannelOffset", static_cast<std::int64_t>(layout.channel_offset));
   config.number("kChannelBytes", layout.channel_bytes);
   config.number("kChannelZeroOffset", layout.channel_zero_offset);
+  config.number("kTensorOffset", static_cast<std::int64_t>(layout.tensor_offset));
+  config.flag("kTensorScale", spec.weight.tensor_scale);
+  config.number("kResultExponent", decode.result_exponent);
+  config.flag("kRowLines", spec.weight.interleave == Interleave::kTrtllm);
   config.enumerator("kScaleMode", "ScaleMode", scale_mode_name(v.scale_mode));
+  config.flag("kPreScale", spec.pre_scale && !spec.act_order);
   config.flag("kBias", spec.epilogue.bias);
   config.flag("kResidual", spec.epilogue.residual);
   config.enumerator("kActivation", "Activation", activation_name(spec.epilogue.activation));
   config.type("Value", value_type(spec.activation));
-  config.type("Scale", value_type(spec.weight.scale_dtype));
+  config.type("Scale", scale_type(spec.weight.scale_dtype));
   config.type("Mma", turing ? "MmaTuring" : "MmaAmpere");
   config.type("Pipeline", turing ? "RegisterPipeline<Config>" : "AsyncPipeline<Config>");
   return config.text(kTemplate);
 }
 
-std::string decisions_text(const Plan& plan, const GemmVariant& v) {
+std::string decisions_text(const GemmVariant& v, const DecodePlan& decode) {
   return fmt::format(
       "M {} to {}: tile {} tokens x {} rows, {} stages of {} columns, warps M {} x N {} x K {},\n"
       "split K {}, scale on {}, path {}\n\n"
       "decode plan: {}",
       v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, v.warps_m, v.warps_n, v.warps_k,
-      v.split_k, to_string(v.scale_mode), to_string(v.path), describe(plan.decode));
+      v.split_k, to_string(v.scale_mode), to_string(v.path), describe(decode));
 }
 
 }  // namespace
 
 Source render_gemm(const Plan& plan, const GemmVariant& v) {
+  const DecodePlan decode = decode_plan_of(plan, v);
   Source source;
   source.kernel_name = v.name;
   source.threads = v.threads();
   source.dynamic_shared_bytes = v.shared_bytes;
   source.text = kernel_text(
-      plan, decisions_text(plan, v), kTemplate,
-      config_text(plan, v) + '\n' + decode_text(plan.decode),
+      plan, decisions_text(v, decode), kTemplate,
+      config_text(plan, v, decode) + '\n' + decode_text(decode),
       entry_text(v.name, v.threads(), v.blocks_per_sm,
                  "const heddle::u8* x, const heddle::u8* weights,\n"
                  "       heddle::u8* y, const heddle::u8* bias, const heddle::u8* residual,\n"
-                 "       heddle::u8* workspace, int m",
+                 "       const heddle::u8* pre_scale, heddle::u8* workspace, int m",
                  "heddle::gemm_mma<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, "
-                 "workspace, m)"));
+                 "pre_scale, workspace, m)"));
   return source;
 }
 

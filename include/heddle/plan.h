@@ -43,8 +43,9 @@ struct GemmVariant {
   int warps_n = 1;
   int warps_k = 1;
   ScaleMode scale_mode = ScaleMode::kAccumulator;
-  int shared_bytes = 0;   // dynamic
-  int blocks_per_sm = 1;  // what the register budget is set for
+  bool fold_power = false;  // the power of two of float codes is left to the FP32 scale
+  int shared_bytes = 0;     // dynamic
+  int blocks_per_sm = 1;    // what the register budget is set for
 
   int threads() const noexcept { return 32 * warps_m * warps_n * warps_k; }
   int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp
@@ -81,7 +82,12 @@ struct Plan {
   std::size_t variant_for(std::int64_t m) const noexcept;
   // Bytes of zero-initialised device memory that a launch with M needs; 0 if none. See Kernel.
   std::size_t workspace_bytes(std::int64_t m) const noexcept;
+  // Where in it the gathered X begins. Precondition: a gemm with act-order.
+  std::size_t gathered_offset(std::int64_t m) const noexcept;
 };
+
+// The variant's decode plan: plan.decode, but for fold_power.
+HEDDLE_EXPORT DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec.
 HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target);

@@ -4,6 +4,7 @@
 
 #include "gemm/shape.cuh"
 #include "primitives/memory.cuh"
+#include "primitives/scale.cuh"
 #include "primitives/sync.cuh"
 
 namespace heddle {
@@ -37,7 +38,7 @@ struct Epilogue {
   static constexpr i64 kTileFloats = static_cast<i64>(Config::kTileM) * Config::kTileN;
 
   u32 shared;
-  const u8* weights;  // the whole packed buffer, for per-channel scales
+  const u8* weights;  // the whole packed buffer, for scales per channel and per tensor
   u8* y;
   const u8* bias;
   const u8* residual;
@@ -157,6 +158,7 @@ struct Epilogue {
   __device__ __forceinline__ void store(int token, int row, Sums8 sum) const {
     const i64 offset = 2 * (static_cast<i64>(global_token(token)) * Config::kN + global_row(row));
     if constexpr (Config::kScaleMode == ScaleMode::kChannel) scale_channels(global_row(row), sum);
+    if constexpr (Config::kTensorScale) scale_all(tensor_scale(), sum);
     if constexpr (Config::kBias) add_values(load_global_16(bias + 2 * global_row(row)), sum);
 #pragma unroll
     for (float& v : sum.v) v = activate<Config::kActivation>(v);
@@ -183,13 +185,18 @@ struct Epilogue {
     const bool upper = row % S::kRowBlock != 0;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      if constexpr (Config::kScaleIsFloat) {
-        sum.v[i] *= reinterpret_cast<const float*>(scales)[2 * i + upper];
-      } else {
-        const u32 pair = reinterpret_cast<const u32*>(scales)[i];
-        sum.v[i] *= upper ? Config::Scale::high_to_float(pair) : Config::Scale::low_to_float(pair);
-      }
+      const RowPair pair = Config::Scale::load_global(scales + i * Config::Scale::kPairBytes);
+      sum.v[i] *= power_of_two<Config::kResultExponent>(upper ? pair.high : pair.low);
     }
+  }
+
+  __device__ __forceinline__ float tensor_scale() const {
+    return *reinterpret_cast<const float*>(weights + Config::kTensorOffset);
+  }
+
+  static __device__ __forceinline__ void scale_all(float scale, Sums8& sum) {
+#pragma unroll
+    for (float& v : sum.v) v *= scale;
   }
 };
 

@@ -5,9 +5,10 @@
 //
 // heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kStageK kStages kSplitK kWarpsM
 // heddle-parameters: kWarpsN kWarpsK kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
-// heddle-parameters: kScaleBytes kScaleIsFloat kZeroOffset kZeroBytes kHasZeros kChannelOffset
-// heddle-parameters: kChannelBytes kChannelZeroOffset kScaleMode kBias kResidual kActivation
-// heddle-parameters: Value Scale Mma Pipeline
+// heddle-parameters: kScaleBytes kZeroOffset kZeroBytes kZeroPoint kFixedBias kChannelOffset
+// heddle-parameters: kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale kResultExponent
+// heddle-parameters: kRowLines kScaleMode kPreScale kBias kResidual kActivation Value Scale Mma
+// heddle-parameters: Pipeline
 #pragma once
 
 #include "gemm/epilogue.cuh"
@@ -18,7 +19,8 @@ namespace heddle {
 
 template <class Config, class Decode>
 __device__ __forceinline__ void gemm_mma(const u8* x, const u8* weights, u8* y, const u8* bias,
-                                         const u8* residual, u8* workspace, int m) {
+                                         const u8* residual, const u8* pre_scale, u8* workspace,
+                                         int m) {
   using S = Shape<Config>;
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
@@ -33,6 +35,7 @@ __device__ __forceinline__ void gemm_mma(const u8* x, const u8* weights, u8* y, 
   pipeline.copy.row_blocks = Config::kRowBlocks - row_block;
   const int token = static_cast<int>(blockIdx.x) * Config::kTileM;
   pipeline.copy.tokens = x + static_cast<i64>(token) * Config::kK * 2;
+  pipeline.copy.pre_scale = pre_scale;
   pipeline.copy.rows = m - token;
   pipeline.start();
 
@@ -51,6 +54,7 @@ __device__ __forceinline__ void gemm_mma(const u8* x, const u8* weights, u8* y, 
   }
 
   pipeline.finish();
+  tile.subtract_channel_zeros(weights + Config::kChannelOffset, row_block);
   const Epilogue<Config> epilogue{shared, weights, y, bias, residual, workspace, m};
   epilogue.put(tile, warp_k);
   block_barrier();

@@ -5,36 +5,27 @@
 #include "primitives/bits.cuh"
 #include "primitives/memory.cuh"
 #include "primitives/mma.cuh"
+#include "primitives/scale.cuh"
 
 namespace heddle {
-
-// Scales of rows g and g + 8, which are stored side by side.
-template <class Config>
-struct RowScales {
-  float low, high;
-  static __device__ __forceinline__ RowScales load_shared(u32 address) {
-    if constexpr (Config::kScaleIsFloat) {
-      const u64 pair = load_shared_8(address);
-      return {float_from_bits(static_cast<u32>(pair)),
-              float_from_bits(static_cast<u32>(pair >> 32))};
-    } else {
-      const u32 pair = load_shared_4(address);
-      return {Config::Scale::low_to_float(pair), Config::Scale::high_to_float(pair)};
-    }
-  }
-};
 
 template <class Config, class Decode>
 struct WarpTile {
   using S = Shape<Config>;
   using Value = typename Config::Value;
   static constexpr bool kPartial = Config::kScaleMode == ScaleMode::kAccumulator;
-  static constexpr bool kGroupZeros =
-      Config::kHasZeros && Config::kScaleMode != ScaleMode::kChannel;
+  static constexpr bool kChannel = Config::kScaleMode == ScaleMode::kChannel;
+  static constexpr bool kIntZeros = Config::kZeroPoint == ZeroPoint::kInt;
+  static constexpr bool kFloatZeros = Config::kZeroPoint == ZeroPoint::kFloat;
+  static constexpr int kTokenSums = kFloatZeros ? (kChannel ? 1 : Decode::kTiles) : 0;
 
   float sum[S::kRowTiles][S::kTokenTiles][4];
   // Only with kPartial: the sums of the current group, before its scale.
   float part[kPartial ? S::kRowTiles : 1][kPartial ? S::kTokenTiles : 1][4];
+  // Only with float zero points: [i] is the sum of each token over the columns of this unit up to
+  // those of tile i that is decoded together with others; per channel, over all columns. The matrix
+  // instruction sums them, with ones as its weights: values 0 and 1 are of the lane's two tokens.
+  float token_sum[kTokenSums > 0 ? kTokenSums : 1][kTokenSums > 0 ? S::kTokenTiles : 1][4];
   // Subtrahends that stand for the zero points of rows g and g + 8.
   u32 zeros[S::kRowTiles][Decode::kZeroRegisters];
   // Only with ScaleMode::kWeight: the pair of scales of rows g and g + 8.
@@ -57,25 +48,40 @@ struct WarpTile {
       for (int j = 0; j < S::kTokenTiles; ++j)
 #pragma unroll
         for (int i = 0; i < 4; ++i) sum[r][j][i] = 0.0f;
+    if constexpr (kFloatZeros) {
+#pragma unroll
+      for (int j = 0; j < S::kTokenTiles; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) token_sum[kTokenSums - 1][j][i] = 0.0f;
+    }
   }
 
-  // Per-channel zero points, once per kernel. `metadata` is that of row block 0; rows past the end
-  // read row block 0's, and their results are never stored.
+  // Integer zero points per channel, once per kernel. `metadata` is that of row block 0.
   __device__ __forceinline__ void load_channel_zeros(const u8* metadata, int first_row_block) {
-    if constexpr (Config::kHasZeros && Config::kScaleMode == ScaleMode::kChannel) {
+    if constexpr (kIntZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        int block = first_row_block + row_block + r;
-        if (block >= Config::kRowBlocks) block = 0;
-        const u8* at =
-            metadata + static_cast<i64>(block) * Config::kChannelBytes + Config::kChannelZeroOffset;
+        const u8* at = channel_zeros(metadata, first_row_block, r);
         const u32 pair = Config::kZeroBytes == 8 ? at[g] : reinterpret_cast<const u16*>(at)[g];
         Decode::zeros(zero_fields(pair), zeros[r]);
       }
     }
   }
 
-  // A lane's 16 bytes of weights hold 64 columns.
+  // Float zero points per channel, once all columns have been summed.
+  __device__ __forceinline__ void subtract_channel_zeros(const u8* metadata, int first_row_block) {
+    if constexpr (kFloatZeros && kChannel) {
+#pragma unroll
+      for (int r = 0; r < S::kRowTiles; ++r) {
+        subtract_zeros(Config::Scale::load_global(channel_zeros(metadata, first_row_block, r) +
+                                                  g * Config::Scale::kPairBytes),
+                       0, sum[r]);
+      }
+    }
+  }
+
+  // Columns between two looks at scales, but whole loads of weights: a lane loads those of 64
+  // columns at once.
   static constexpr int kStep = S::kUnit < 64 ? 64 : S::kUnit;
 
   // All columns of this warp in the stage at shared address `stage`.
@@ -91,14 +97,20 @@ struct WarpTile {
 
  private:
   // 64 columns from `column` of the stage, `in_unit` columns after the last look at scales. Decode
-  // takes kDecodeTiles k tiles at a time; where that is one, the tokens of the next 16 columns are
+  // takes kTiles k tiles at a time; where that is one, the tokens of the next 16 columns are
   // loaded while this tile's are multiplied.
   __device__ __forceinline__ void multiply_64(u32 stage, int column, int in_unit) {
     constexpr int kTiles = Decode::kTiles;
     constexpr bool kAhead = kTiles == 1;
     u32 packed[S::kRowTiles][Config::kBits];
 #pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) load_words(chunk(stage, r, column), column, packed[r]);
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      if constexpr (Config::kRowLines) {
+        load_row_lines(chunk(stage, r, column), column, packed[r]);
+      } else {
+        load_words(chunk(stage, r, column), column, packed[r]);
+      }
+    }
     u32 tokens[kAhead ? 2 : kTiles][S::kTokenTiles][2];
     if (kAhead) load_tokens(stage, column, tokens[0]);
 #pragma unroll
@@ -108,6 +120,12 @@ struct WarpTile {
       } else {
 #pragma unroll
         for (int i = 0; i < kTiles; ++i) load_tokens(stage, column + 16 * (first + i), tokens[i]);
+      }
+      if constexpr (kFloatZeros) {
+#pragma unroll
+        for (int i = 0; i < kTiles; ++i) {
+          sum_tokens(i, in_unit + 16 * (first + i), tokens[kAhead ? first % 2 : i]);
+        }
       }
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
@@ -128,7 +146,7 @@ struct WarpTile {
                                   a[i], b[0], b[1]);
           }
           if (kPartial && (here + 16) % S::kUnit == 0) {
-            end_unit(r, stage, column + 16 * (first + i));
+            end_unit(r, i, stage, column + 16 * (first + i));
           }
         }
       }
@@ -159,6 +177,61 @@ struct WarpTile {
     }
   }
 
+  // The same where a line of 128 bytes holds 64 columns of a few rows, as TensorRT-LLM has them:
+  // even words are of row g, odd ones of row g + 8.
+  __device__ __forceinline__ void load_row_lines(u32 chunk, int column,
+                                                 u32 (&words)[Config::kBits]) const {
+    constexpr u32 kRowsOfLine = 16 / Config::kBits;
+    constexpr u32 kRowBytes = 8 * Config::kBits;
+#pragma unroll
+    for (int i = 0; i < Config::kBits; ++i) {
+      const u32 row = g + 8 * (i % 2);
+      const u32 line = row / kRowsOfLine * 2 + (column / 64 & 1);
+      words[i] =
+          load_shared_4(chunk + 128 * line + row % kRowsOfLine * kRowBytes + 16 * (i / 2) + 4 * t);
+    }
+  }
+
+  // Adds 16 columns to the tokens' sums; `here` is where in the unit they begin.
+  __device__ __forceinline__ void sum_tokens(int i, int here,
+                                             const u32 (&tokens)[S::kTokenTiles][2]) {
+    const int slot = kChannel ? 0 : i;
+    const int before = kChannel || i == 0 ? kTokenSums - 1 : i - 1;
+    const u32 ones[4] = {Value::kOnes, Value::kOnes, Value::kOnes, Value::kOnes};
+#pragma unroll
+    for (int j = 0; j < S::kTokenTiles; ++j) {
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        token_sum[slot][j][v] = !kChannel && here % S::kUnit == 0 ? 0.0f : token_sum[before][j][v];
+      }
+      Config::Mma::mma16816(Value{}, token_sum[slot][j], ones, tokens[j][0], tokens[j][1]);
+    }
+  }
+
+  // From the sums of a row tile, what the zero points of its rows add to each weight.
+  __device__ __forceinline__ void subtract_zeros(RowPair zero, int slot,
+                                                 float (&sums)[S::kTokenTiles][4]) const {
+    // Decoding has taken the fixed bias off the codes already.
+    const float low = zero.low - Config::kFixedBias;
+    const float high = zero.high - Config::kFixedBias;
+#pragma unroll
+    for (int j = 0; j < S::kTokenTiles; ++j) {
+      sums[j][0] -= low * token_sum[slot][j][0];
+      sums[j][1] -= low * token_sum[slot][j][1];
+      sums[j][2] -= high * token_sum[slot][j][0];
+      sums[j][3] -= high * token_sum[slot][j][1];
+    }
+  }
+
+  // Zero points of a row tile. Rows past the end read row block 0's: their results are never
+  // stored.
+  __device__ __forceinline__ const u8* channel_zeros(const u8* metadata, int first_row_block,
+                                                     int r) const {
+    int block = first_row_block + row_block + r;
+    if (block >= Config::kRowBlocks) block = 0;
+    return metadata + static_cast<i64>(block) * Config::kChannelBytes + Config::kChannelZeroOffset;
+  }
+
   // Shared address of the chunk of row tile r that holds the stage's column.
   __device__ __forceinline__ u32 chunk(u32 stage, int r, int column) const {
     return stage + (row_block + r) * S::kRowBlockBytes + column / S::kChunkK * Config::kChunkBytes;
@@ -172,11 +245,11 @@ struct WarpTile {
   }
 
   __device__ __forceinline__ void begin_unit(int r, u32 stage, int column) {
-    if constexpr (kGroupZeros) {
+    if constexpr (kIntZeros && !kChannel) {
       Decode::zeros(zero_fields(load_zero(stage, r, column)), zeros[r]);
     }
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
-      weight_scales[r] = load_shared_4(scale_address(stage, r, column));
+      weight_scales[r] = load_weight_scales(scale_address(stage, r, column));
     }
     if constexpr (kPartial) {
 #pragma unroll
@@ -186,14 +259,32 @@ struct WarpTile {
     }
   }
 
-  __device__ __forceinline__ void end_unit(int r, u32 stage, int column) {
-    const auto scale = RowScales<Config>::load_shared(scale_address(stage, r, column));
+  // Scales of the weights' own type, or of one that it holds exactly.
+  static __device__ __forceinline__ u32 load_weight_scales(u32 address) {
+    if constexpr (Config::Scale::kPairBytes == 4) {
+      return load_shared_4(address);
+    } else {
+      const RowPair scale = Config::Scale::load_shared(address);
+      return Value::from_floats(scale.low, scale.high);
+    }
+  }
+
+  // `slot`: of token_sum.
+  __device__ __forceinline__ void end_unit(int r, int slot, u32 stage, int column) {
+    const RowPair scale = Config::Scale::load_shared(scale_address(stage, r, column));
+    const float low = power_of_two<Config::kResultExponent>(scale.low);
+    const float high = power_of_two<Config::kResultExponent>(scale.high);
+    if constexpr (kFloatZeros && kPartial) {
+      const u32 zeros =
+          scale_address(stage, r, column) + Config::kZeroOffset - Config::kScaleOffset;
+      subtract_zeros(Config::Scale::load_shared(zeros), slot, part[r]);
+    }
 #pragma unroll
     for (int j = 0; j < S::kTokenTiles; ++j) {
-      sum[r][j][0] += scale.low * part[r][j][0];
-      sum[r][j][1] += scale.low * part[r][j][1];
-      sum[r][j][2] += scale.high * part[r][j][2];
-      sum[r][j][3] += scale.high * part[r][j][3];
+      sum[r][j][0] += low * part[r][j][0];
+      sum[r][j][1] += low * part[r][j][1];
+      sum[r][j][2] += high * part[r][j][2];
+      sum[r][j][3] += high * part[r][j][3];
     }
   }
 
@@ -214,10 +305,25 @@ struct WarpTile {
     a[3] = Value::mul2(a[3], high);
   }
 
-  // B fragments of 16 columns: one ldmatrix for two token tiles, a short one for the last of an
-  // odd number.
+  // B fragments of 16 columns, each column times its factor, if there are any.
   __device__ __forceinline__ void load_tokens(u32 stage, int column,
                                               u32 (&tokens)[S::kTokenTiles][2]) const {
+    load_fragments(stage, column, tokens);
+    if constexpr (Config::kPreScale) {
+      const u32 at = stage + S::kPreScaleOffset + 2 * column + 4 * t;
+      const u32 near = load_shared_4(at);
+      const u32 far = load_shared_4(at + 16);
+#pragma unroll
+      for (int j = 0; j < S::kTokenTiles; ++j) {
+        tokens[j][0] = Value::mul2(tokens[j][0], near);
+        tokens[j][1] = Value::mul2(tokens[j][1], far);
+      }
+    }
+  }
+
+  // One ldmatrix for two token tiles, a short one for the last of an odd number.
+  __device__ __forceinline__ void load_fragments(u32 stage, int column,
+                                                 u32 (&tokens)[S::kTokenTiles][2]) const {
     const int lane = 4 * g + t;
     const u32 base = stage + S::kWeightBytes;
     const u32 unit = column / 8 + (lane / 8 & 1);

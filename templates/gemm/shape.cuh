@@ -14,10 +14,14 @@ enum class ScaleMode {
   kChannel,      // one scale per row, in the epilogue
 };
 
+// Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.
+enum class ZeroPoint { kNone, kInt, kFloat };
+
 enum class Activation { kNone, kRelu, kGelu, kGeluTanh, kSilu };
 
 // The bytes that differ between kernels, and where they lie in a stage of shared memory:
-// first the chunks of every row block, then the activations [kTileM][kStageK], swizzled.
+// first the chunks of every row block, then the activations [kTileM][kStageK], swizzled, then the
+// factors of the activations' columns [kStageK], if there are any.
 template <class Config>
 struct Shape {
   static constexpr int kRowBlock = 16;
@@ -40,7 +44,8 @@ struct Shape {
   static_assert(Config::kScaleOffset == 256 * Config::kBits, "16 rows by 128 columns");
   static constexpr int kWeightBytes = kStageRowBlocks * kRowBlockBytes;
   static constexpr int kTokenBytes = 2 * Config::kStageK;
-  static constexpr int kStageBytes = kWeightBytes + Config::kTileM * kTokenBytes;
+  static constexpr int kPreScaleOffset = kWeightBytes + Config::kTileM * kTokenBytes;
+  static constexpr int kStageBytes = kPreScaleOffset + (Config::kPreScale ? kTokenBytes : 0);
 
   static constexpr int kTotalStages = (Config::kChunks + kStageChunks - 1) / kStageChunks;
 

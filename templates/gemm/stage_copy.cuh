@@ -18,22 +18,24 @@ struct StageCopy {
   static constexpr int kMetaPieces = kStageChunksAll * kMetaPerChunk;
   static constexpr int kTokenUnits = Config::kStageK / 8;
   static constexpr int kTokenPieces = Config::kTileM * kTokenUnits;
+  static constexpr int kPreScalePieces = Config::kPreScale ? kTokenUnits : 0;
 
   template <int kPieces>
   static constexpr int kStepsFor = (kPieces + S::kThreads - 1) / S::kThreads;
   // Pieces that one thread moves.
-  static constexpr int kSteps =
-      kStepsFor<kWeightPieces> + kStepsFor<kMetaPieces> + kStepsFor<kTokenPieces>;
+  static constexpr int kSteps = kStepsFor<kWeightPieces> + kStepsFor<kMetaPieces> +
+                                kStepsFor<kTokenPieces> + kStepsFor<kPreScalePieces>;
 
   // Offsets inside a tile are 32 bits wide.
   static_assert(static_cast<i64>(S::kStageRowBlocks) * Config::kChunks * Config::kChunkBytes <
                     (i64{1} << 31) &&
                 static_cast<i64>(Config::kTileM) * Config::kK * 2 < (i64{1} << 31));
 
-  const u8* weights;  // first chunk of the tile's first row block
-  const u8* tokens;   // first row of X of the tile
-  int row_blocks;     // from the tile's first to the end of W
-  int rows;           // from the tile's first to the end of X
+  const u8* weights;    // first chunk of the tile's first row block
+  const u8* tokens;     // first row of X of the tile
+  const u8* pre_scale;  // factors of the columns of X
+  int row_blocks;       // from the tile's first to the end of W
+  int rows;             // from the tile's first to the end of X
 
   // Calls f(index, offset in the stage, global pointer, valid) for each piece of this thread.
   // An invalid piece lies outside the matrices, and its pointer is some valid address.
@@ -64,6 +66,14 @@ struct StageCopy {
       const bool valid = row < rows && (Config::kK % Config::kStageK == 0 || column < Config::kK);
       const int offset = valid ? 2 * (row * Config::kK + column) : 0;
       f(index, S::kWeightBytes + token_unit_offset<Config>(row, unit), tokens + offset, valid);
+    }
+#pragma unroll
+    for (int i = 0; i < kStepsFor<kPreScalePieces>; ++i, ++index) {
+      const int unit = i * S::kThreads + static_cast<int>(threadIdx.x);
+      if (kPreScalePieces % S::kThreads != 0 && unit >= kPreScalePieces) continue;
+      const int column = stage * Config::kStageK + unit * 8;
+      const bool valid = Config::kK % Config::kStageK == 0 || column < Config::kK;
+      f(index, S::kPreScaleOffset + unit * 16, pre_scale + (valid ? 2 * column : 0), valid);
     }
   }
 

@@ -7,6 +7,7 @@
 namespace heddle {
 
 struct Fp16 {
+  static constexpr u32 kOnes = 0x3c003c00;  // 1, 1
   // d = a - b, each half rounded once.
   static __device__ __forceinline__ u32 sub2(u32 a, u32 b) {
     u32 d;
@@ -46,6 +47,7 @@ struct Fp16 {
 };
 
 struct Bf16 {
+  static constexpr u32 kOnes = 0x3f803f80;  // 1, 1
   // Before sm_90 there is only fma: a product with one, or a sum with minus zero, is as exact.
   static __device__ __forceinline__ u32 sub2(u32 a, u32 b) {
     u32 d;

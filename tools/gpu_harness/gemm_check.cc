@@ -64,7 +64,8 @@ double cublas_error(const Cublas& cublas, const DeviceBuffer& weights, GemmProbl
   const GemmShape& shape = problem.spec().shape;
   if (problem.has_epilogue()) problem.make_reference(m, false);
   problem.poison_output(m);
-  cublas.gemm(args.x, weights.get(), args.y, static_cast<int>(m), static_cast<int>(shape.n),
+  const DeviceBuffer x = problem.arranged_x(m);
+  cublas.gemm(x.get(), weights.get(), args.y, static_cast<int>(m), static_cast<int>(shape.n),
               static_cast<int>(shape.k), problem.bf16());
   return problem.relative_error(m);
 }

@@ -3,58 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
+#include <numeric>
 #include <random>
 #include <vector>
 
-#include "heddle/error.h"
+#include "tools/gpu_harness/random_weights.h"
 
 namespace heddle {
 namespace {
 
 constexpr std::size_t kGuardBytes = 4096;
 constexpr unsigned char kPoison = 0xff;
-constexpr int kScalePower = -7;  // scales lie between 2^-7 and 2^-6
-
-std::int64_t groups_of(const GemmSpec& spec) {
-  return spec.weight.group_size > 0 ? spec.shape.k / spec.weight.group_size : 1;
+// Each column once, in a random order.
+std::vector<std::int32_t> random_permutation(std::int64_t k, std::uint32_t seed) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(k));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  return order;
 }
-
-// The bits of a random scale of the given type, as many bytes as the type has.
-std::uint32_t random_scale(std::mt19937& random, DType type) {
-  const int mantissa = type == DType::kFp32 ? 23 : type == DType::kFp16 ? 10 : 7;
-  const std::uint32_t bias = type == DType::kFp16 ? 15 : 127;
-  return (bias + kScalePower) << mantissa | (random() & ((1U << mantissa) - 1));
-}
-
-QuantizedWeights random_weights(const GemmSpec& spec, std::uint32_t seed) {
-  const auto n = static_cast<std::size_t>(spec.shape.n);
-  const auto k = static_cast<std::size_t>(spec.shape.k);
-  const std::size_t metadata = n * static_cast<std::size_t>(groups_of(spec));
-  const auto mask = static_cast<std::uint32_t>((1 << spec.weight.bits) - 1);
-  std::mt19937 random(seed);
-  QuantizedWeights weights;
-  weights.codes.resize(n * k);
-  for (std::size_t i = 0; i < weights.codes.size(); i += 4) {
-    std::uint32_t four = random();
-    for (std::size_t j = i; j < std::min(i + 4, weights.codes.size()); ++j, four >>= 8) {
-      weights.codes[j] = static_cast<std::uint8_t>(four & mask);
-    }
-  }
-  const std::size_t scale_bytes = spec.weight.scale_dtype == DType::kFp32 ? 4 : 2;
-  weights.scales.resize(metadata * scale_bytes);
-  for (std::size_t i = 0; i < metadata; ++i) {
-    const std::uint32_t bits = random_scale(random, spec.weight.scale_dtype);
-    std::memcpy(&weights.scales[i * scale_bytes], &bits, scale_bytes);  // little-endian
-  }
-  if (spec.weight.zero_point == ZeroPoint::kInt) {
-    weights.zeros.resize(metadata);
-    for (std::uint8_t& zero : weights.zeros) zero = static_cast<std::uint8_t>(random() & mask);
-  }
-  return weights;
-}
-
-int scale_type_code(DType type) { return type == DType::kFp32 ? 2 : type == DType::kBf16 ? 1 : 0; }
 
 int activation_code(Activation activation) {
   switch (activation) {
@@ -76,34 +42,31 @@ int activation_code(Activation activation) {
 
 GemmProblem::GemmProblem(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed)
     : spec_(kernel.plan().spec.gemm()) {
-  if (spec_.weight.zero_point == ZeroPoint::kFloat) {
-    throw Error(ErrorCategory::kUsage, "harness.zero_point",
-                "the reference knows no float zero points");
-  }
   const auto n = static_cast<std::uint64_t>(spec_.shape.n);
   const auto k = static_cast<std::uint64_t>(spec_.shape.k);
   const auto m = static_cast<std::uint64_t>(max_m);
-  const QuantizedWeights weights = random_weights(spec_, seed);
+  const MatrixShape shape{spec_.shape.n, spec_.shape.k};
+  const QuantizedWeights weights = random_weights(shape, spec_.weight, seed);
+  const PlainNumbers plain = plain_numbers(shape, spec_.weight, spec_.activation, weights);
   codes_ = to_device(weights.codes, stream_);
-  scales_ = to_device(weights.scales, stream_);
-  zeros_ = to_device(weights.zeros, stream_);
+  values_ = to_device(std::vector<float>(plain.values.begin(), plain.values.end()), stream_);
+  scales_ = to_device(plain.scales, stream_);
+  zeros_ = to_device(plain.zeros, stream_);
   packed_ = to_device(pack_weights(spec_, weights), stream_);
   x_ = random_activations(m * k, seed + 1);
   if (spec_.epilogue.bias) bias_ = random_activations(n, seed + 2);
   if (spec_.epilogue.residual) residual_ = random_activations(m * n, seed + 3);
+  if (spec_.pre_scale) pre_scale_ = random_activations(k, seed + 4);
+  if (spec_.act_order) permutation_ = to_device(random_permutation(spec_.shape.k, seed), stream_);
   y_ = DeviceBuffer(2 * m * n + 2 * kGuardBytes);
   workspace_ = DeviceBuffer(kernel.max_workspace_bytes());
   workspace_.fill(0, stream_);
   sums_ = DeviceBuffer(2 * sizeof(double));
-  weights_ = {codes_.get(),
-              scales_.get(),
-              zeros_.get(),
-              static_cast<int>(n),
-              static_cast<int>(k),
-              static_cast<int>(groups_of(spec_)),
-              spec_.weight.bits,
-              spec_.weight.type == WeightType::kInt ? 1 : 0,
-              scale_type_code(spec_.weight.scale_dtype)};
+  weights_ = {codes_.get(),        values_.get(),
+              scales_.get(),       zeros_.get(),
+              plain.tensor_scale,  static_cast<int>(n),
+              static_cast<int>(k), static_cast<int>(plain.group_size)};
+  columns_ = {permutation_.get(), pre_scale_.get()};
   stream_.synchronize();
 }
 
@@ -120,6 +83,8 @@ GemmArgs GemmProblem::args(std::int64_t m) const {
   args.y = y_.get(kGuardBytes);
   args.bias = bias_.get();
   args.residual = residual_.get();
+  args.pre_scale = pre_scale_.get();
+  args.permutation = permutation_.get();
   args.workspace = workspace_.get();
   args.workspace_bytes = workspace_.bytes();
   args.m = m;
@@ -141,7 +106,7 @@ void GemmProblem::make_reference(std::int64_t m, bool with_epilogue) {
   const std::size_t bytes =
       sizeof(double) * static_cast<std::size_t>(m) * static_cast<std::size_t>(spec_.shape.n);
   if (reference_.bytes() < bytes) reference_ = DeviceBuffer(bytes);
-  helpers_.reference_gemm(weights_, x_.get(), with_epilogue ? bias_.get() : nullptr,
+  helpers_.reference_gemm(weights_, columns_, x_.get(), with_epilogue ? bias_.get() : nullptr,
                           with_epilogue ? residual_.get() : nullptr, reference_.get(),
                           static_cast<int>(m), bf16(),
                           with_epilogue ? activation_code(spec_.epilogue.activation) : 0, stream_);
@@ -162,6 +127,13 @@ DeviceBuffer GemmProblem::rounded_weights() const {
   return rounded;
 }
 
+DeviceBuffer GemmProblem::arranged_x(std::int64_t m) const {
+  DeviceBuffer arranged(static_cast<std::size_t>(2 * m * spec_.shape.k));
+  helpers_.arrange_columns(columns_, x_.get(), arranged.get(), static_cast<std::uint64_t>(m),
+                           static_cast<int>(spec_.shape.k), bf16(), stream_);
+  return arranged;
+}
+
 bool GemmProblem::has_epilogue() const noexcept {
   const EpilogueSpec& epilogue = spec_.epilogue;
   return epilogue.bias || epilogue.residual || epilogue.activation != Activation::kNone;
@@ -171,8 +143,9 @@ double GemmProblem::traffic_bytes(std::int64_t m) const noexcept {
   const double tokens = static_cast<double>(m);
   const double n = static_cast<double>(spec_.shape.n);
   const double k = static_cast<double>(spec_.shape.k);
-  const double extra =
-      (spec_.epilogue.bias ? 2 * n : 0) + (spec_.epilogue.residual ? 2 * tokens * n : 0);
+  const double extra = (spec_.epilogue.bias ? 2 * n : 0) + (spec_.pre_scale ? 2 * k : 0) +
+                       (spec_.act_order ? 4 * k + 4 * tokens * k : 0) +
+                       (spec_.epilogue.residual ? 2 * tokens * n : 0);
   // The packed weights hold their scales and zero points.
   return static_cast<double>(packed_.bytes()) + 2 * tokens * (n + k) + extra;
 }

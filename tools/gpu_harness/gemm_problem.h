@@ -14,11 +14,11 @@
 namespace heddle {
 
 // Needs a current context for its whole life; one thread at a time. The same seed gives the same
-// data. Activations are normal with variance 1, codes and zero points uniform, scales between 1/128
-// and 1/64.
+// data. Activations and the factors of their columns are normal with variance 1; weights as
+// random_weights() makes them.
 class GemmProblem {
  public:
-  // Throws Error(kUsage) for a float zero point, Error(kDriver).
+  // Throws Error(kDriver).
   GemmProblem(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed = 1);
 
   // Arguments of a launch. The weights are the packed ones.
@@ -36,6 +36,8 @@ class GemmProblem {
 
   // The weights in the activation's type, [N, K].
   DeviceBuffer rounded_weights() const;
+  // X in the order of the weights' columns, each column times its factor, [m, K].
+  DeviceBuffer arranged_x(std::int64_t m) const;
 
   const GemmSpec& spec() const noexcept { return spec_; }
   bool bf16() const noexcept { return spec_.activation == DType::kBf16; }
@@ -53,17 +55,21 @@ class GemmProblem {
   HelperKernels helpers_;
   GemmSpec spec_;
   DeviceBuffer codes_;
+  DeviceBuffer values_;
   DeviceBuffer scales_;
   DeviceBuffer zeros_;
   DeviceBuffer packed_;
   DeviceBuffer x_;
   DeviceBuffer bias_;
   DeviceBuffer residual_;
+  DeviceBuffer pre_scale_;
+  DeviceBuffer permutation_;
   DeviceBuffer y_;  // between its guard bands
   DeviceBuffer workspace_;
   DeviceBuffer reference_;
   DeviceBuffer sums_;
   ReferenceWeights weights_;
+  ReferenceColumns columns_;
 };
 
 }  // namespace heddle

@@ -57,15 +57,26 @@ void HelperKernels::launch(const char* name, unsigned int blocks, void** paramet
               name);
 }
 
-void HelperKernels::reference_gemm(const ReferenceWeights& weights, const void* x, const void* bias,
-                                   const void* residual, void* y, int m, bool bf16, int activation,
+void HelperKernels::reference_gemm(const ReferenceWeights& weights, const ReferenceColumns& columns,
+                                   const void* x, const void* bias, const void* residual, void* y,
+                                   int m, bool bf16, int activation,
                                    const OwnedStream& stream) const {
   ReferenceWeights w = weights;
+  ReferenceColumns c = columns;
   int is_bf16 = bf16 ? 1 : 0;
-  void* parameters[] = {&w, &x, &bias, &residual, &y, &m, &is_bf16, &activation};
+  void* parameters[] = {&w, &c, &x, &bias, &residual, &y, &m, &is_bf16, &activation};
   const auto outputs = static_cast<std::uint64_t>(m) * static_cast<std::uint64_t>(w.n);
   launch("reference_gemm", static_cast<unsigned int>((outputs + kThreads - 1) / kThreads),
          parameters, stream);
+}
+
+void HelperKernels::arrange_columns(const ReferenceColumns& columns, const void* x, void* arranged,
+                                    std::uint64_t m, int k, bool bf16,
+                                    const OwnedStream& stream) const {
+  ReferenceColumns c = columns;
+  int is_bf16 = bf16 ? 1 : 0;
+  void* parameters[] = {&c, &x, &arranged, &m, &k, &is_bf16};
+  launch("arrange_columns", sm_count_ * kBlocksPerSm, parameters, stream);
 }
 
 void HelperKernels::round_weights(const ReferenceWeights& weights, void* rounded, bool bf16,

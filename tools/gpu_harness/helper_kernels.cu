@@ -24,28 +24,33 @@ __device__ u16 narrow(float value, int bf16) {
   return bits;
 }
 
-// The quantised weights as plain arrays, and what their numbers mean.
+// The quantised weights as plain arrays, and what their numbers are worth.
 struct Weights {
-  const u8* codes;     // [n, k]
-  const void* scales;  // [n, groups]
-  const u8* zeros;     // [n, groups] or null
-  int n, k, groups;
-  int bits;
-  int is_signed;
-  int scale_type;  // 0: FP16, 1: BF16, 2: FP32
+  const u8* codes;      // [n, k]
+  const float* values;  // [256], of a code
+  const float* scales;  // [n, k / group_size]
+  const float* zeros;   // [n, k / group_size]
+  double tensor_scale;
+  int n, k, group_size;
 };
 
 __device__ double weight_at(const Weights& w, int row, int column) {
-  const u64 group = static_cast<u64>(row) * w.groups + column / (w.k / w.groups);
-  int code = w.codes[static_cast<u64>(row) * w.k + column];
-  const int half = 1 << (w.bits - 1);
-  if (w.is_signed && code >= half) code -= 2 * half;
-  int zero = w.zeros ? w.zeros[group] : (w.is_signed ? 0 : half);
-  if (w.is_signed && zero >= half) zero -= 2 * half;
-  const double scale = w.scale_type == 2
-                           ? static_cast<const float*>(w.scales)[group]
-                           : widen(static_cast<const u16*>(w.scales)[group], w.scale_type);
-  return (code - zero) * scale;
+  const u64 group = static_cast<u64>(row) * (w.k / w.group_size) + column / w.group_size;
+  const double value = w.values[w.codes[static_cast<u64>(row) * w.k + column]];
+  return (value - w.zeros[group]) * w.scales[group] * w.tensor_scale;
+}
+
+// X as the caller gives it: column j that meets the weights is column permutation[j] times its
+// factor. Either may be null.
+struct Columns {
+  const int* permutation;
+  const u16* factors;
+};
+
+__device__ double token_at(const Columns& columns, const u16* row, int j, int bf16) {
+  const int column = columns.permutation ? columns.permutation[j] : j;
+  const double value = widen(row[column], bf16);
+  return columns.factors ? value * widen(columns.factors[column], bf16) : value;
 }
 
 // 0: none, 1: ReLU, 2: GELU, 3: GELU by tanh, 4: SiLU
@@ -63,7 +68,7 @@ __device__ u64 thread_index() { return static_cast<u64>(blockIdx.x) * blockDim.x
 __device__ u64 thread_count() { return static_cast<u64>(gridDim.x) * blockDim.x; }
 
 // One thread per output; bias and residual may be null.
-extern "C" __global__ void reference_gemm(Weights w, const u16* x, const u16* bias,
+extern "C" __global__ void reference_gemm(Weights w, Columns columns, const u16* x, const u16* bias,
                                           const u16* residual, double* y, int m, int bf16,
                                           int activation) {
   const u64 index = thread_index();
@@ -73,7 +78,7 @@ extern "C" __global__ void reference_gemm(Weights w, const u16* x, const u16* bi
   const int token = static_cast<int>(index % m);
   double sum = 0;
   for (int k = 0; k < w.k; ++k) {
-    sum += weight_at(w, row, k) * widen(x[static_cast<u64>(token) * w.k + k], bf16);
+    sum += weight_at(w, row, k) * token_at(columns, x + static_cast<u64>(token) * w.k, k, bf16);
   }
   if (bias) sum += widen(bias[row], bf16);
   sum = activate(sum, activation);
@@ -88,6 +93,16 @@ extern "C" __global__ void round_weights(Weights w, u16* rounded, int bf16) {
   for (u64 i = thread_index(); i < count; i += thread_count()) {
     const double value = weight_at(w, static_cast<int>(i / w.k), static_cast<int>(i % w.k));
     rounded[i] = narrow(static_cast<float>(value), bf16);
+  }
+}
+
+// X[m, k] in the weights' order, each value rounded, for the same libraries.
+extern "C" __global__ void arrange_columns(Columns columns, const u16* x, u16* arranged, u64 m,
+                                           int k, int bf16) {
+  for (u64 i = thread_index(); i < m * k; i += thread_count()) {
+    const u16* row = x + i / k * k;
+    arranged[i] =
+        narrow(static_cast<float>(token_at(columns, row, static_cast<int>(i % k), bf16)), bf16);
   }
 }
 

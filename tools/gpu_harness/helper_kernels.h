@@ -17,14 +17,19 @@ extern const char* const kHelperKernelsText;
 // `struct Weights` of helper_kernels.cu, field by field.
 struct ReferenceWeights {
   const void* codes = nullptr;
+  const void* values = nullptr;
   const void* scales = nullptr;
   const void* zeros = nullptr;
+  double tensor_scale = 1;
   int n = 0;
   int k = 0;
-  int groups = 0;
-  int bits = 0;
-  int is_signed = 0;
-  int scale_type = 0;
+  int group_size = 0;
+};
+
+// `struct Columns`.
+struct ReferenceColumns {
+  const void* permutation = nullptr;
+  const void* factors = nullptr;
 };
 
 // The source of all helper kernels for one architecture ("sm_90").
@@ -39,9 +44,11 @@ class HelperKernels {
   HelperKernels(const HelperKernels&) = delete;
   HelperKernels& operator=(const HelperKernels&) = delete;
 
-  void reference_gemm(const ReferenceWeights& weights, const void* x, const void* bias,
-                      const void* residual, void* y, int m, bool bf16, int activation,
-                      const OwnedStream& stream) const;
+  void reference_gemm(const ReferenceWeights& weights, const ReferenceColumns& columns,
+                      const void* x, const void* bias, const void* residual, void* y, int m,
+                      bool bf16, int activation, const OwnedStream& stream) const;
+  void arrange_columns(const ReferenceColumns& columns, const void* x, void* arranged,
+                       std::uint64_t m, int k, bool bf16, const OwnedStream& stream) const;
   void round_weights(const ReferenceWeights& weights, void* rounded, bool bf16,
                      const OwnedStream& stream) const;
   void fill_normal(void* out, std::uint64_t count, std::uint32_t seed, float scale, bool bf16,

@@ -60,8 +60,8 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
 
   GemmArgs args = problem.args(m);
   int tokens = static_cast<int>(m);
-  void* parameters[] = {&args.x,        &args.weights,   &args.y, &args.bias,
-                        &args.residual, &args.workspace, &tokens};
+  void* parameters[] = {&args.x,        &args.weights,   &args.y,         &args.bias,
+                        &args.residual, &args.pre_scale, &args.workspace, &tokens};
   const cuda::CUlaunchConfig config = config_for(plan, variant, m, problem.stream());
   const auto bare = [&] {
     const cuda::CUresult result =

@@ -1,0 +1,82 @@
+// Types of stored scales and zero points, as they come from memory to FP32. Rows g and g + 8 lie
+// side by side: one load brings both.
+#pragma once
+
+#include "primitives/half.cuh"
+#include "primitives/memory.cuh"
+
+namespace heddle {
+
+// Values of row g and of row g + 8.
+struct RowPair {
+  float low, high;
+};
+
+// Two values in the bits of a register, where `Value` is Fp16 or Bf16.
+template <class Value>
+struct Scale16 {
+  static constexpr int kPairBytes = 4;
+  static __device__ __forceinline__ RowPair load_shared(u32 address) {
+    return widen(load_shared_4(address));
+  }
+  static __device__ __forceinline__ RowPair load_global(const u8* address) {
+    return widen(*reinterpret_cast<const u32*>(address));
+  }
+
+ private:
+  static __device__ __forceinline__ RowPair widen(u32 pair) {
+    return {Value::low_to_float(pair), Value::high_to_float(pair)};
+  }
+};
+
+struct ScaleFp32 {
+  static constexpr int kPairBytes = 8;
+  static __device__ __forceinline__ RowPair load_shared(u32 address) {
+    const u64 pair = load_shared_8(address);
+    return {__uint_as_float(static_cast<u32>(pair)), __uint_as_float(static_cast<u32>(pair >> 32))};
+  }
+  static __device__ __forceinline__ RowPair load_global(const u8* address) {
+    const float* pair = reinterpret_cast<const float*>(address);
+    return {pair[0], pair[1]};
+  }
+};
+
+// Two codes of 8 bits, each widened by Code::widen.
+template <class Code>
+struct Scale8 {
+  static constexpr int kPairBytes = 2;
+  static __device__ __forceinline__ RowPair load_shared(u32 address) {
+    const u32 pair = load_shared_2(address);
+    return {Code::widen(pair & 0xff), Code::widen(pair >> 8)};
+  }
+  static __device__ __forceinline__ RowPair load_global(const u8* address) {
+    return {Code::widen(address[0]), Code::widen(address[1])};
+  }
+};
+
+// 2^(code - 127), 255 is NaN. As the exponent of an FP32 the code is already right, but for code 0,
+// which is the subnormal 2^-127, and for NaN.
+struct E8m0 {
+  static __device__ __forceinline__ float widen(u32 code) {
+    const u32 bits = code == 0 ? 0x00400000u : code == 255 ? 0x7fc00000u : code << 23;
+    return __uint_as_float(bits);
+  }
+};
+
+// Sign, 4 exponent and 3 mantissa bits, moved to the FP32's places: the biases differ by 120, and a
+// multiplication mends that for subnormals, too. The NaN codes count as 480, as they do in weights.
+struct E4m3 {
+  static __device__ __forceinline__ float widen(u32 code) {
+    return __uint_as_float((code & 0x80) << 24 | (code & 0x7f) << 20) * 0x1p120f;
+  }
+};
+
+// x * 2^kExponent.
+template <int kExponent>
+__device__ __forceinline__ float power_of_two(float x) {
+  static_assert(kExponent > -127 && kExponent < 128, "a normal FP32");
+  if constexpr (kExponent == 0) return x;
+  return x * __uint_as_float(static_cast<u32>(127 + kExponent) << 23);
+}
+
+}  // namespace heddle

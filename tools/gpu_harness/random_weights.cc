@@ -1,0 +1,155 @@
+#include "tools/gpu_harness/random_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "generator/decode/float16.h"
+#include "heddle/decode_plan.h"
+
+namespace heddle {
+namespace {
+
+constexpr float kLargestValue = 64;
+
+std::int64_t group_size_of(const MatrixShape& shape, const WeightSpec& weight) {
+  return weight.group_size > 0 ? weight.group_size : shape.k;
+}
+
+std::size_t count_of_scales(const MatrixShape& shape, const WeightSpec& weight) {
+  if (weight.group_size == kPerTensor) return 1;
+  return static_cast<std::size_t>(shape.n * (shape.k / group_size_of(shape, weight)));
+}
+
+// What each code decodes to, less no zero point but the fixed bias.
+std::array<float, 256> code_values(const WeightSpec& weight, DType dtype) {
+  WeightSpec plain = weight;
+  plain.zero_point = ZeroPoint::kNone;
+  const DecodeRequest request = decode_request(plain, dtype);
+  std::array<float, 256> values{};
+  for (unsigned code = 0; code < 1u << weight.bits; ++code) {
+    values[code] = static_cast<float>(
+        float16_to_double(float16_format(dtype), reference_decode(request, code, 0)));
+  }
+  return values;
+}
+
+// Scales lie between 2^this and twice that.
+int scale_power(const WeightSpec& weight) {
+  if (weight.scale_dtype == DType::kE4m3) return -5;
+  return weight.type == WeightType::kE4m3 || weight.type == WeightType::kE5m2 ? -9 : -7;
+}
+
+// The bits of a random scale, as many bytes as its type has.
+std::uint32_t random_scale(std::mt19937& random, DType type, int power) {
+  switch (type) {
+    case DType::kE8m0:
+      return static_cast<std::uint32_t>(127 + power) + (random() & 1);
+    case DType::kE4m3:
+      return static_cast<std::uint32_t>(7 + power) << 3 | (random() & 7);
+    case DType::kFp16:
+      return static_cast<std::uint32_t>(15 + power) << 10 | (random() & 0x3ff);
+    case DType::kBf16:
+      return static_cast<std::uint32_t>(127 + power) << 7 | (random() & 0x7f);
+    case DType::kFp32:
+      break;
+  }
+  return static_cast<std::uint32_t>(127 + power) << 23 | (random() & 0x7fffff);
+}
+
+// A zero point among the codes, in the scales' type.
+std::uint32_t random_float_zero(std::mt19937& random, const WeightSpec& weight) {
+  const float zero = static_cast<float>(random() % (16u << weight.bits)) / 16;
+  const float centred =
+      weight.type == WeightType::kInt ? zero - static_cast<float>(1 << (weight.bits - 1)) : zero;
+  if (weight.scale_dtype != DType::kFp32) {
+    return float16_from_double(float16_format(weight.scale_dtype), centred);
+  }
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &centred, 4);
+  return bits;
+}
+
+float stored_value(DType type, const std::uint8_t* bytes) {
+  switch (type) {
+    case DType::kE8m0:
+      return std::ldexp(1.0F, *bytes - 127);
+    case DType::kE4m3:
+      return static_cast<float>(float16_to_double(
+          kBinary16, reference_decode(float_request(4, 3, DType::kFp16), *bytes, 0)));
+    case DType::kFp16:
+    case DType::kBf16: {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, bytes, 2);
+      return static_cast<float>(float16_to_double(float16_format(type), bits));
+    }
+    case DType::kFp32:
+      break;
+  }
+  float value = 0;
+  std::memcpy(&value, bytes, 4);
+  return value;
+}
+
+void append(std::vector<std::uint8_t>& bytes, std::uint32_t bits, int count) {
+  for (int i = 0; i < count; ++i) bytes.push_back(static_cast<std::uint8_t>(bits >> 8 * i));
+}
+
+}  // namespace
+
+QuantizedWeights random_weights(const MatrixShape& shape, const WeightSpec& weight,
+                                std::uint32_t seed) {
+  const auto mask = static_cast<std::uint32_t>((1 << weight.bits) - 1);
+  const std::array<float, 256> values = code_values(weight, DType::kBf16);
+  std::array<std::uint8_t, 256> allowed{};
+  const bool is_integer = weight.type == WeightType::kUint || weight.type == WeightType::kInt;
+  for (std::uint32_t code = 0; code <= mask; ++code) {
+    const bool fine = is_integer || std::abs(values[code]) <= kLargestValue;
+    allowed[code] = static_cast<std::uint8_t>(fine ? code : code & mask >> 2);
+  }
+  std::mt19937 random(seed);
+  QuantizedWeights weights;
+  weights.codes.resize(static_cast<std::size_t>(shape.n * shape.k));
+  for (std::size_t i = 0; i < weights.codes.size(); i += 4) {
+    std::uint32_t four = random();
+    for (std::size_t j = i; j < std::min(i + 4, weights.codes.size()); ++j, four >>= 8) {
+      weights.codes[j] = allowed[four & mask];
+    }
+  }
+  for (std::size_t i = 0; i < count_of_scales(shape, weight); ++i) {
+    append(weights.scales, random_scale(random, weight.scale_dtype, scale_power(weight)),
+           bytes_of(weight.scale_dtype));
+    if (weight.zero_point == ZeroPoint::kInt) append(weights.zeros, random() & mask, 1);
+    if (weight.zero_point == ZeroPoint::kFloat) {
+      append(weights.zeros, random_float_zero(random, weight), bytes_of(weight.scale_dtype));
+    }
+  }
+  if (weight.tensor_scale) weights.tensor_scale = 0.8125F;
+  return weights;
+}
+
+PlainNumbers plain_numbers(const MatrixShape& shape, const WeightSpec& weight, DType dtype,
+                           const QuantizedWeights& weights) {
+  PlainNumbers plain;
+  plain.values = code_values(weight, dtype);
+  plain.group_size = group_size_of(shape, weight);
+  plain.tensor_scale = weight.tensor_scale ? weights.tensor_scale : 1;
+  const float bias =
+      weight.type == WeightType::kUint ? static_cast<float>(1 << (weight.bits - 1)) : 0;
+  const int bytes = bytes_of(weight.scale_dtype);
+  const std::int64_t count = shape.n * (shape.k / plain.group_size);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::size_t at = weight.group_size == kPerTensor ? 0 : static_cast<std::size_t>(i);
+    plain.scales.push_back(stored_value(weight.scale_dtype, &weights.scales[at * bytes]));
+    float zero = 0;
+    if (weight.zero_point == ZeroPoint::kInt) zero = plain.values[weights.zeros[at]];
+    if (weight.zero_point == ZeroPoint::kFloat) {
+      zero = stored_value(weight.scale_dtype, &weights.zeros[at * bytes]) - bias;
+    }
+    plain.zeros.push_back(zero);
+  }
+  return plain;
+}
+
+}  // namespace heddle

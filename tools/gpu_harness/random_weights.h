@@ -1,0 +1,35 @@
+// Random quantised weights, and what their numbers are worth.
+#ifndef HEDDLE_TOOLS_GPU_HARNESS_RANDOM_WEIGHTS_H_
+#define HEDDLE_TOOLS_GPU_HARNESS_RANDOM_WEIGHTS_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "heddle/spec.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+
+// Codes and integer zero points uniform, but for those that stand for infinity, NaN or more than
+// 64; scales of some size, so that a weight is around 1/16. The same seed gives the same weights.
+QuantizedWeights random_weights(const MatrixShape& shape, const WeightSpec& weight,
+                                std::uint32_t seed);
+
+// W[n, k] = (values[code] - zeros[n, g]) * scales[n, g] * tensor_scale, each number exact; group g
+// is column / group_size.
+struct PlainNumbers {
+  std::array<float, 256> values{};
+  std::vector<float> scales;  // [N, G]
+  std::vector<float> zeros;   // [N, G]
+  std::int64_t group_size = 1;
+  double tensor_scale = 1;
+};
+
+// `dtype`: that the weights are decoded to; a table's values are rounded to it.
+PlainNumbers plain_numbers(const MatrixShape& shape, const WeightSpec& weight, DType dtype,
+                           const QuantizedWeights& weights);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_GPU_HARNESS_RANDOM_WEIGHTS_H_
