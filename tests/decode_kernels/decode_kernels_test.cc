@@ -12,6 +12,7 @@
 
 #include "heddle/runtime.h"
 #include "runtime/ptx_summary.h"
+#include "tests/memory_only.h"
 
 namespace heddle {
 namespace {
@@ -44,9 +45,7 @@ class DecodeKernelsOn : public testing::TestWithParam<const char*> {};
 
 TEST_P(DecodeKernelsOn, CompileToTheInstructionsOfThePlan) {
   const DecodeKernels all = every_decode_kernel(GetParam());
-  RuntimeOptions options;
-  options.disk_cache = false;
-  const std::vector<BuildResult> results = Runtime(options).build(all.sources);
+  const std::vector<BuildResult> results = Runtime(memory_only()).build(all.sources);
   int checked = 0;
   double slowest_ms = 0;
   for (const BuildResult& result : results) slowest_ms = std::max(slowest_ms, result.ms);

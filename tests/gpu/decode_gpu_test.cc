@@ -10,6 +10,7 @@
 #include "heddle/runtime.h"
 #include "runtime/context.h"
 #include "tests/decode_kernels/decode_kernels.h"
+#include "tests/memory_only.h"
 #include "tools/gpu_harness/device_memory.h"
 
 namespace heddle {
@@ -17,12 +18,6 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr std::size_t kOutputWordsPerRun = 16;
-
-RuntimeOptions memory_only() {
-  RuntimeOptions options;
-  options.disk_cache = false;
-  return options;
-}
 
 // A plan's cases, one after the other, as its kernel reads them.
 struct PackedCases {
