@@ -1,3 +1,5 @@
+#include "checkpoint/fused_layer.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "checkpoint/integer_layer.h"
 #include "heddle/error.h"
 
 namespace heddle {

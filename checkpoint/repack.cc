@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "checkpoint/convert.h"
-#include "checkpoint/integer_layer.h"
+#include "checkpoint/fused_layer.h"
 #include "checkpoint/layer_names.h"
 #include "checkpoint/output_plan.h"
 #include "generator/spec/document.h"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "heddle/error.h"
-
 namespace heddle {
 namespace {
 
@@ -75,12 +73,24 @@ std::string unit_text(const DecodePlan& plan, std::size_t zeros) {
   return text + "  }\n";
 }
 
+// Words of zero points in, subtrahends out. Kernels hold one word in a register; more come as an
+// array.
 std::string zeros_text(const DecodePlan& plan, std::size_t zeros) {
   const bool has_zeros = !plan.zero_outputs.empty();
+  const bool is_array = plan.zero_words > 1;
   std::string text =
-      "  // r0 holds, in both halves, the zero points of row g and of row g + 8 above it.\n";
-  text += fmt::format("  static __device__ __forceinline__ void zeros(u32{}, u32 (&{})[{}]) {{\n",
-                      has_zeros ? " r0" : "", has_zeros ? "z" : "", zeros);
+      plan.request.zero_order == ZeroOrder::kElements
+          ? "  // The zero points of a unit's elements, in words of the same layout as the "
+            "weights.\n"
+          : "  // r0 holds, in both halves, the zero points of row g and of row g + 8 above it.\n";
+  text += fmt::format("  static __device__ __forceinline__ void zeros({}, u32 (&{})[{}]) {{\n",
+                      is_array    ? fmt::format("const u32 (&words)[{}]", plan.zero_words)
+                      : has_zeros ? "u32 r0"
+                                  : "u32",
+                      has_zeros ? "z" : "", zeros);
+  for (int i = 0; is_array && i < plan.zero_words; ++i) {
+    text += fmt::format("    const u32 r{0} = words[{0}];\n", i);
+  }
   text += body(plan.zero_ops);
   for (std::size_t i = 0; i < plan.zero_outputs.size(); ++i) {
     text += fmt::format("    z[{}] = r{};\n", i, plan.zero_outputs[i]);
@@ -91,10 +101,6 @@ std::string zeros_text(const DecodePlan& plan, std::size_t zeros) {
 }  // namespace
 
 std::string decode_text(const DecodePlan& plan) {
-  if (plan.zero_words > 1) {
-    throw Error(ErrorCategory::kInternal, "render.zero_words",
-                "a kernel reads the zero points of a unit as one word");
-  }
   const std::size_t zeros = plan.zero_outputs.empty() ? 1 : plan.zero_outputs.size();
   std::string text = "struct Decode {\n  using Value = Config::Value;\n";
   text += fmt::format("  static constexpr int kTiles = {};  // 16 by 16 tiles in a unit\n",

@@ -8,7 +8,13 @@
 
 namespace heddle {
 
-// "struct Decode { ... };" with the functions unit() and zeros(), instruction by instruction.
+// "struct Decode { ... };" instruction by instruction. It needs primitives/bits.cuh, half.cuh and a
+// Config with the type Value (Fp16 or Bf16). Its members:
+//   kTiles                             16 by 16 tiles in a unit
+//   kZeroRegisters                     subtrahends that stand for the zero points of a unit
+//   unit(words, i, z, a)               unit i of a run of four tiles, whose words are all of
+//   `words` zeros(u32, z)                      the zero points of a unit in one word zeros(const
+//   u32 (&words)[n], z)    the same where they take n > 1 words
 std::string decode_text(const DecodePlan& plan);
 
 }  // namespace heddle

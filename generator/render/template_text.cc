@@ -21,27 +21,34 @@ const std::string& embedded(std::string_view path) {
   return found->second;
 }
 
-void expand(const std::string& path, std::set<std::string>& done, std::string& out) {
-  if (!done.insert(path).second) return;
-  std::istringstream lines(embedded(path));
+// `text` without its includes, which are appended to `out` before.
+std::string expand(const std::string& text, std::set<std::string>& done, std::string& out) {
+  std::istringstream lines(text);
   std::string own;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(kInclude)) {
-      expand(line.substr(kInclude.size(), line.rfind('"') - kInclude.size()), done, out);
+      const std::string path = line.substr(kInclude.size(), line.rfind('"') - kInclude.size());
+      if (!done.insert(path).second) continue;
+      const std::string included = expand(embedded(path), done, out);
+      out.append("// ---- ").append(path).append("\n").append(included).append("\n");
     } else if (line != kOnce) {
       own.append(line).push_back('\n');
     }
   }
-  out += "// ---- " + path + "\n" + own + '\n';
+  return own;
 }
 
 }  // namespace
 
-std::string expand_template(std::string_view path) {
+std::string expand_includes(const std::string& text) {
   std::set<std::string> done;
-  std::string text;
-  expand(std::string(path), done, text);
-  return text;
+  std::string out;
+  const std::string own = expand(text, done, out);
+  return out + own;
+}
+
+std::string expand_template(std::string_view path) {
+  return expand_includes(std::string(kInclude) + std::string(path) + '"');
 }
 
 std::set<std::string> template_parameters(std::string_view path) {

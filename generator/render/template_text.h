@@ -12,6 +12,9 @@ namespace heddle {
 // Error(kInternal) for an include that is not embedded.
 std::string expand_template(std::string_view path);
 
+// The same for a text that is not embedded itself but includes what is.
+std::string expand_includes(const std::string& text);
+
 // The names on the template's lines "// heddle-parameters: a b c".
 std::set<std::string> template_parameters(std::string_view path);
 

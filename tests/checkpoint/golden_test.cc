@@ -8,6 +8,7 @@
 #include "checkpoint/integer_layer.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
+#include "heddle/weights.h"
 #include "tests/checkpoint/test_util.h"
 
 namespace heddle {

@@ -1,29 +1,61 @@
-// Any bytes as a safetensors header: an Error or a header whose tensors cover the data exactly.
+// Any bytes as a safetensors file: an error that names the file, or tensors that cover the data
+// exactly and can be read.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <string_view>
+#include <string>
+#include <vector>
 
-#include "checkpoint/tensor.h"
+#include "checkpoint/safetensors.h"
 #include "heddle/error.h"
 
-// The first two bytes are the number of bytes of data, the rest is the header.
+namespace {
+
+void must(bool condition) {
+  if (!condition) std::abort();
+}
+
+// A file in memory whose content is the fuzzer's.
+class MemoryFile {
+ public:
+  MemoryFile() : fd_(memfd_create("fuzzed", 0)) { must(fd_ >= 0); }
+  void assign(const std::uint8_t* data, std::size_t size) const {
+    must(ftruncate(fd_, 0) == 0);
+    must(pwrite(fd_, data, size, 0) == static_cast<ssize_t>(size));
+  }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+
+ private:
+  int fd_;
+};
+
+void read_all(const heddle::SafetensorsFile& file, std::size_t file_bytes) {
+  std::uint64_t end = 0;
+  for (const heddle::TensorInfo& tensor : file.header().tensors) {
+    must(!tensor.name.empty());
+    must(tensor.begin == end);
+    must(tensor.bytes == heddle::tensor_bytes(tensor.type, tensor.shape));
+    end += tensor.bytes;
+    must(end <= file_bytes);
+    std::vector<std::uint8_t> bytes(tensor.bytes);
+    file.read(tensor, 0, bytes.data(), bytes.size());
+  }
+  must(end <= file_bytes - sizeof(std::uint64_t));
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < 2) return 0;
-  const std::uint64_t data_bytes = data[0] | data[1] << 8;
-  const std::string_view json(reinterpret_cast<const char*>(data) + 2, size - 2);
+  static const MemoryFile file;
+  file.assign(data, size);
   try {
-    const heddle::SafetensorsHeader header =
-        heddle::parse_safetensors_header(json, data_bytes, "file");
-    std::uint64_t end = 0;
-    for (const heddle::TensorInfo& tensor : header.tensors) {
-      if (tensor.begin != end) std::abort();
-      if (tensor.bytes != heddle::tensor_bytes(tensor.type, tensor.shape)) std::abort();
-      end += tensor.bytes;
-    }
-    if (end != data_bytes) std::abort();
+    read_all(heddle::SafetensorsFile(file.path()), size);
   } catch (const heddle::Error& error) {
-    if (error.category() != heddle::ErrorCategory::kFile) std::abort();
+    must(error.category() == heddle::ErrorCategory::kFile);
+    must(std::string(error.what()).find(file.path()) != std::string::npos);
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "heddle/runtime.h"
+#include "tests/memory_only.h"
 #include "tools/gpu_harness/gemm_check.h"
 
 namespace heddle {
@@ -12,11 +13,7 @@ namespace {
 constexpr double kErrorRatio = 1.05;
 
 Runtime& runtime() {
-  static Runtime runtime([] {
-    RuntimeOptions options;
-    options.disk_cache = false;
-    return options;
-  }());
+  static Runtime runtime(memory_only());
   return runtime;
 }
 

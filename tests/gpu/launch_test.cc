@@ -7,6 +7,7 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "runtime/driver.h"
+#include "tests/memory_only.h"
 #include "tools/gpu_harness/gemm_check.h"
 #include "tools/gpu_harness/gemm_problem.h"
 #include "tools/gpu_harness/graph_timer.h"
@@ -20,12 +21,6 @@ GemmSpec small_spec() {
   spec.shape.k = 512;
   spec.shape.m_max = 64;
   return spec;
-}
-
-RuntimeOptions memory_only() {
-  RuntimeOptions options;
-  options.disk_cache = false;
-  return options;
 }
 
 class LaunchGpu : public testing::Test {

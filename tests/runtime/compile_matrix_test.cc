@@ -6,6 +6,7 @@
 
 #include "heddle/error.h"
 #include "heddle/runtime.h"
+#include "tests/memory_only.h"
 
 namespace heddle {
 namespace {
@@ -13,11 +14,7 @@ namespace {
 constexpr int kOldest = 75;
 
 Runtime& runtime() {
-  static Runtime runtime([] {
-    RuntimeOptions options;
-    options.disk_cache = false;
-    return options;
-  }());
+  static Runtime runtime(memory_only());
   return runtime;
 }
 

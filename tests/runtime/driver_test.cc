@@ -4,19 +4,14 @@
 
 #include "heddle/error.h"
 #include "heddle/runtime.h"
+#include "tests/memory_only.h"
 
 namespace heddle {
 namespace {
 
-Runtime memory_only_runtime() {
-  RuntimeOptions options;
-  options.disk_cache = false;
-  return Runtime(options);
-}
-
 TEST(DriverTest, TellsWhyThereIsNoDeviceOrHasOne) {
   std::string why_not;
-  const bool has_device = memory_only_runtime().has_device(&why_not);
+  const bool has_device = Runtime(memory_only()).has_device(&why_not);
   EXPECT_EQ(has_device, why_not.empty()) << why_not;
 }
 
@@ -25,7 +20,7 @@ TEST(DriverTest, ThrowsWhatTryDriverReports) {
   if (cuda::try_driver(&why_not) != nullptr) GTEST_SKIP() << "there is a driver";
   EXPECT_FALSE(why_not.empty());
   try {
-    memory_only_runtime().device_target();
+    Runtime(memory_only()).device_target();
     FAIL() << "no exception";
   } catch (const Error& error) {
     EXPECT_EQ(error.category(), ErrorCategory::kDriver);

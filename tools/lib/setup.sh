@@ -61,6 +61,16 @@ need_test_tools() {
   need python3-jsonschema "checks the spec's JSON Schema" python_runs 'import jsonschema'
 }
 
+need_fuzz_tools() {
+  need clang-14 "libFuzzer is a part of clang" command -v clang++-14
+  need libclang-rt-14-dev "libFuzzer and the sanitizers" has_libfuzzer
+}
+
+has_libfuzzer() {
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+    clang++-14 -fsanitize=fuzzer,address,undefined -x c++ - -o /dev/null
+}
+
 # install_missing: installs what need_* noted, or names it and stops.
 install_missing() {
   [ ${#missing_packages[@]} -gt 0 ] || return 0

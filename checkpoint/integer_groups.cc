@@ -1,0 +1,92 @@
+// Scales, and what they and the config say about groups.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "checkpoint/integer_reader.h"
+
+namespace heddle {
+
+const TensorInfo& IntegerReader::scale_tensor(const char* suffix) {
+  const TensorInfo& scales = tensor(suffix);
+  if (scales.type != TensorType::kF16 && scales.type != TensorType::kBf16 &&
+      scales.type != TensorType::kF32) {
+    contradiction(fmt::format("the tensor {} is {}, not F16, BF16 or F32", full(suffix),
+                              describe(scales.type, scales.shape)));
+  }
+  if (scales.shape.size() != 2) {
+    contradiction(fmt::format("the tensor {} has not two sides", full(suffix)));
+  }
+  layer_.scale_type = scales.type;
+  return scales;
+}
+
+void IntegerReader::set_groups(std::int64_t groups) {
+  if (groups < 1 || groups > layer_.codes.k) {
+    contradiction(fmt::format("{} groups of scales for K = {}", groups, layer_.codes.k));
+  }
+  layer_.groups = groups;
+  const std::int64_t k = layer_.codes.k;
+  const int said = config_.group_size;
+  if (said > 0 && (k + said - 1) / said == groups) {
+    layer_.group_size = said;
+  } else if (said > 0 || (said == kPerChannel && groups != 1)) {
+    contradiction(fmt::format("{} groups of scales for K = {}, but the config's group_size is {}",
+                              groups, k, said));
+  } else if (groups == 1) {
+    layer_.group_size = kPerChannel;
+  } else if (k % groups == 0) {
+    layer_.group_size = static_cast<int>(k / groups);
+  } else {
+    contradiction(fmt::format("{} groups of scales do not divide K = {}", groups, k));
+  }
+}
+
+void IntegerReader::read_scales_by_group(const char* suffix) {
+  const TensorInfo& scales = scale_tensor(suffix);
+  set_groups(scales.shape[0]);
+  expect_shape(suffix, {layer_.groups, layer_.codes.n});
+  if (load_ == Load::kShape) return;
+  const std::vector<std::uint8_t> stored = checkpoint_.read(scales.name);
+  const auto width = static_cast<std::size_t>(bytes_of(scales.type));
+  const auto n = static_cast<std::size_t>(layer_.codes.n);
+  const auto groups = static_cast<std::size_t>(layer_.groups);
+  layer_.scales.resize(stored.size());
+  for (std::size_t g = 0; g < groups; ++g) {
+    for (std::size_t i = 0; i < n; ++i) {
+      std::memcpy(&layer_.scales[(i * groups + g) * width], &stored[(g * n + i) * width], width);
+    }
+  }
+}
+
+void IntegerReader::read_scales_by_row(const char* suffix) {
+  const TensorInfo& scales = scale_tensor(suffix);
+  set_groups(scales.shape[1]);
+  expect_shape(suffix, {layer_.codes.n, layer_.groups});
+  if (load_ == Load::kAll) layer_.scales = checkpoint_.read(scales.name);
+}
+
+void IntegerReader::read_group_index(const char* suffix) {
+  const TensorInfo* found = checkpoint_.find(full(suffix));
+  if (found == nullptr) return;
+  if (found->type != TensorType::kI32) contradiction(full(suffix) + " is not of I32");
+  expect_shape(suffix, {layer_.codes.k});
+  const std::vector<std::uint32_t> words = read_words(suffix);
+  std::vector<std::int32_t> index(words.begin(), words.end());
+  // compressed-tensors marks an index that is not in use.
+  if (std::all_of(index.begin(), index.end(), [](std::int32_t g) { return g == -1; })) return;
+  bool in_order = true;
+  const std::int64_t size = layer_.group_size == kPerChannel ? layer_.codes.k : layer_.group_size;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (index[i] < 0 || index[i] >= layer_.groups) {
+      contradiction(fmt::format("{}[{}] is {}, but there are {} groups", full(suffix), i, index[i],
+                                layer_.groups));
+    }
+    in_order = in_order && index[i] == static_cast<std::int64_t>(i) / size;
+  }
+  if (!in_order) layer_.group_index = std::move(index);
+}
+
+}  // namespace heddle

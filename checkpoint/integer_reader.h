@@ -1,0 +1,87 @@
+// IntegerReader: what the readers of all integer formats share.
+#ifndef HEDDLE_CHECKPOINT_INTEGER_READER_H_
+#define HEDDLE_CHECKPOINT_INTEGER_READER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checkpoint/integer_layer.h"
+
+namespace heddle {
+
+// One layer of a checkpoint. The references must outlive the reading.
+struct LayerSource {
+  const Checkpoint& checkpoint;
+  const std::string& name;
+  const CheckpointConfig& config;
+  Load load;
+};
+
+// All throw Error(kFile, "checkpoint.layer") for tensors that contradict each other or the config,
+// Error(kUnsupported, "checkpoint.layer") for a form that cannot be read.
+IntegerTensors read_awq_layer(const LayerSource& source);
+IntegerTensors read_gptq_layer(const LayerSource& source);
+IntegerTensors read_compressed_layer(const LayerSource& source);
+
+// A format's reader fills layer_ in read_tensors(). Tensors are named by what follows the layer's
+// name: ".qweight". Every fault names the layer. Used once, by one thread.
+class IntegerReader {
+ public:
+  explicit IntegerReader(const LayerSource& source)
+      : checkpoint_(source.checkpoint), config_(source.config), load_(source.load) {
+    layer_.name = source.name;
+  }
+  virtual ~IntegerReader() = default;
+  IntegerReader(const IntegerReader&) = delete;
+  IntegerReader& operator=(const IntegerReader&) = delete;
+
+  IntegerTensors read();
+
+ protected:
+  static constexpr std::int64_t kLargestSide = std::int64_t{1} << 24;
+
+  // In this order: the codes' width, order and shape; the scales, which give the groups; zero
+  // points and the index of groups.
+  virtual void read_tensors() = 0;
+
+  [[noreturn]] void contradiction(const std::string& why) const;  // kFile
+  [[noreturn]] void unsupported(const std::string& why) const;    // kUnsupported
+
+  std::string full(const char* suffix) const { return layer_.name + suffix; }
+  const TensorInfo& tensor(const char* suffix) const;
+  // A tensor of two sides, of I32.
+  const TensorInfo& matrix(const char* suffix) const;
+  void expect_shape(const char* suffix, const std::vector<std::int64_t>& want) const;
+
+  std::vector<std::uint32_t> read_words(const char* suffix) const;
+  void read_codes(const char* suffix);
+  void set_bits(int bits);
+
+  void read_scales_by_group(const char* suffix);  // [G, N] in the checkpoint, [N, G] here
+  void read_scales_by_row(const char* suffix);    // [N, G]
+  void read_group_index(const char* suffix);      // [K], may be missing
+
+  // 2^(bits-1), the zero point of symmetric codes.
+  unsigned fixed_zero() const { return 1U << (layer_.codes.bits - 1); }
+  void fixed_zeros();
+  // The zero points of group g: a stream along N that starts `group_step` words after that of the
+  // group before, its words `word_step` apart. `bias` is added to what is stored.
+  void unpack_zeros(const std::vector<std::uint32_t>& words, std::int64_t group_step,
+                    std::int64_t word_step, unsigned bias);
+
+  const Checkpoint& checkpoint_;
+  const CheckpointConfig& config_;
+  const Load load_;
+  IntegerTensors layer_;
+
+ private:
+  const TensorInfo& scale_tensor(const char* suffix);
+  void set_groups(std::int64_t groups);
+
+  bool zeros_given_ = true;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_INTEGER_READER_H_

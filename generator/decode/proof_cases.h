@@ -1,0 +1,47 @@
+// What a decode plan is proven on, the same for the host's evaluator and for compiled code.
+#ifndef HEDDLE_GENERATOR_DECODE_PROOF_CASES_H_
+#define HEDDLE_GENERATOR_DECODE_PROOF_CASES_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "heddle/decode_plan.h"
+
+namespace heddle {
+
+// One unit of packed weights.
+struct ProofCase {
+  std::vector<std::uint32_t> words;
+  std::vector<std::uint32_t> zero_words;
+  std::vector<unsigned> zeros;  // [element]: the code of its zero point; 0 where there is none
+};
+
+// Every code in every position, with neighbours all zero, all one and random; every code against
+// every zero point. The order is the same on every call. `visit` must not keep the reference.
+void for_each_proof_case(const DecodePlan& plan,
+                         const std::function<void(const ProofCase& one)>& visit);
+
+// Compares what came out of the cases with exact arithmetic.
+class ProofJudge {
+ public:
+  // `plan` must outlive the judge.
+  explicit ProofJudge(const DecodePlan& plan);
+
+  // `got` holds the bits of plan.elements() floats.
+  void check(const ProofCase& one, const std::uint16_t* got);
+
+  const DecodeProof& proof() const noexcept { return proof_; }
+
+ private:
+  void note(const ProofCase& one, int element, unsigned code, std::uint16_t got,
+            std::uint16_t want);
+
+  const DecodePlan& plan_;
+  std::vector<std::uint16_t> want_;  // [zero point][code]
+  DecodeProof proof_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_DECODE_PROOF_CASES_H_

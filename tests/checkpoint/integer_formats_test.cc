@@ -1,0 +1,110 @@
+// Round trips: random layers are packed in each foreign format and read back.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/integer_layer.h"
+#include "heddle/error.h"
+#include "tests/checkpoint/foreign_formats.h"
+
+namespace heddle {
+namespace {
+
+void expect_reads(const std::vector<TestTensor>& tensors, const CheckpointConfig& config,
+                  const Layer& want) {
+  const TemporaryFolder folder;
+  write_tensors(folder / "a.safetensors", tensors);
+  const Checkpoint checkpoint(folder / "a.safetensors");
+  const std::vector<LayerName> names = quantised_layers(checkpoint);
+  ASSERT_EQ(names.size(), 1u);
+  const IntegerLayer got = IntegerLayer::read(checkpoint, names.front(), config);
+  // From an odd row, so that the slow ways are taken, too.
+  for (const std::size_t first : {std::size_t{0}, std::size_t{8}, std::size_t{3}}) {
+    const std::size_t rows = want.n - first;
+    std::vector<std::uint8_t> codes(rows * want.k);
+    got.codes(static_cast<std::int64_t>(first), static_cast<std::int64_t>(rows), codes.data());
+    ASSERT_TRUE(std::equal(codes.begin(), codes.end(),
+                           want.codes.begin() + static_cast<std::ptrdiff_t>(first * want.k)));
+  }
+  EXPECT_TRUE(
+      std::equal(got.zeros().begin(), got.zeros().end(), want.zeros.begin(), want.zeros.end()));
+  EXPECT_EQ(got.scales(), bytes_of_values(want.scales));
+  std::vector<std::uint16_t> values(want.n * want.k);
+  got.rows(0, got.n(), DType::kFp16, values.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(values[i], want.value(i / want.k, i % want.k)) << i;
+  }
+}
+
+TEST(IntegerFormats, Gptq) {
+  for (const int bits : {2, 3, 4, 8}) {
+    for (const bool act_order : {false, true}) {
+      for (const bool minus_one : {false, true}) {
+        const Layer layer = random_layer(64, 192, 32, bits, act_order);
+        expect_reads(gptq(layer, "l", minus_one), config_of(Method::kGptq, layer, minus_one),
+                     layer);
+      }
+    }
+  }
+}
+
+TEST(IntegerFormats, Awq) {
+  for (const std::size_t k : {96u, 100u}) {
+    const Layer layer = random_layer(40, k, k / 2, 4, false);
+    expect_reads(awq(layer, "l"), config_of(Method::kAwq, layer), layer);
+  }
+}
+
+TEST(IntegerFormats, CompressedTensors) {
+  for (const int bits : {2, 4, 8}) {
+    for (const std::size_t k : {192u, 193u}) {
+      const Layer layer = random_layer(20, k, k == 192 ? 64 : k, bits, k == 192);
+      expect_reads(compressed(layer, "l"), config_of(Method::kCompressedTensors, layer), layer);
+    }
+  }
+}
+
+// Every tensor of a layer, cut to a wrong shape or type, is refused by name.
+TEST(IntegerFormats, ContradictionsNameTheLayer) {
+  const Layer layer = random_layer(64, 128, 32, 4, true);
+  const std::vector<TestTensor> forms[] = {gptq(layer, "deep.l", true), awq(layer, "deep.l"),
+                                           compressed(layer, "deep.l")};
+  const Method methods[] = {Method::kGptq, Method::kAwq, Method::kCompressedTensors};
+  for (std::size_t f = 0; f < 3; ++f) {
+    for (std::size_t t = 0; t < forms[f].size(); ++t) {
+      for (int change = 0; change < 3; ++change) {
+        std::vector<TestTensor> tensors = forms[f];
+        TestTensor& bad = tensors[t];
+        if (change == 0) bad.shape = {std::int64_t(bad.bytes.size()) / bytes_of(bad.type), 1, 1};
+        if (change == 1) bad.type = TensorType::kBool, bad.shape = {std::int64_t(bad.bytes.size())};
+        if (change == 2)
+          bad.shape.front() += 1, bad.bytes.resize(*tensor_bytes(bad.type, bad.shape));
+        const TemporaryFolder folder;
+        write_tensors(folder / "a.safetensors", tensors);
+        const Checkpoint checkpoint(folder / "a.safetensors");
+        try {
+          IntegerLayer::read(checkpoint, quantised_layers(checkpoint).front(),
+                             config_of(methods[f], layer));
+          ADD_FAILURE() << bad.name << " " << change;
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find("deep.l"), std::string::npos) << error.what();
+        }
+      }
+    }
+  }
+}
+
+TEST(IntegerFormats, GroupIndexOutOfRange) {
+  Layer layer = random_layer(32, 64, 32, 4, true);
+  layer.index[5] = 2;
+  const TemporaryFolder folder;
+  write_tensors(folder / "a.safetensors", gptq(layer, "l", true));
+  const Checkpoint checkpoint(folder / "a.safetensors");
+  EXPECT_THROW(IntegerLayer::read(checkpoint, quantised_layers(checkpoint).front(),
+                                  config_of(Method::kGptq, layer)),
+               Error);
+}
+
+}  // namespace
+}  // namespace heddle
