@@ -1,58 +1,9 @@
 // GEMM on the GPU against FP64: every combination of types, group sizes and zero points, at ragged
 // and boundary shapes, with poisoned outputs and guard bands. Skips where there is no GPU.
-#include <gtest/gtest.h>
-
-#include "heddle/runtime.h"
-#include "tests/memory_only.h"
-#include "tools/gpu_harness/gemm_check.h"
+#include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
 namespace {
-
-// The promise: no worse than 1.05 times the error of cuBLAS on the same weights.
-constexpr double kErrorRatio = 1.05;
-
-Runtime& runtime() {
-  static Runtime runtime(memory_only());
-  return runtime;
-}
-
-class GemmGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string why;
-    if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
-  }
-
-  void check(const GemmSpec& spec, const std::vector<std::int64_t>& m_list) {
-    const bool plain = !spec.epilogue.bias && !spec.epilogue.residual &&
-                       spec.epilogue.activation == Activation::kNone;
-    GemmCheckOptions options;
-    options.cublas = plain;
-    const Spec full = Spec::from_gemm(spec);
-    for (const GemmCheck& check : run_gemm(runtime(), full, m_list, options)) {
-      SCOPED_TRACE(full.canonical_json() + " M = " + std::to_string(check.m));
-      EXPECT_TRUE(check.passed()) << "error " << check.error << ", limit " << check.limit
-                                  << ", guards " << check.guards_intact << ", repeatable "
-                                  << check.repeatable;
-      // A few outputs are too few for a ratio of two roundings.
-      if (check.cublas_error && check.m * spec.shape.n >= 1000) {
-        EXPECT_LE(check.error, kErrorRatio * *check.cublas_error);
-      }
-    }
-  }
-};
-
-GemmSpec spec_of(std::int64_t n, std::int64_t k, DType dtype, int group, ZeroPoint zero) {
-  GemmSpec spec;
-  spec.shape.n = n;
-  spec.shape.k = k;
-  spec.activation = dtype;
-  spec.weight.scale_dtype = dtype;
-  spec.weight.group_size = group;
-  spec.weight.zero_point = zero;
-  return spec;
-}
 
 // Both ends of every M range, and what lies between.
 const std::vector<std::int64_t> kBoundaries{1,   2,   7,   8,   9,   15,  16,  17,
