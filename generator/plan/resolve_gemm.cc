@@ -65,6 +65,24 @@ std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
   return variants;
 }
 
+// What the order of the codes costs against Heddle's own.
+std::string describe_interleave(const GemmSpec& spec, const DecodePlan& decode) {
+  WeightSpec own = spec.weight;
+  own.interleave = Interleave::kFragment;
+  own.permutation.clear();
+  const double fragment =
+      derive_decode_plan(decode_request(own, spec.activation)).instructions_per_weight;
+  const double more = decode.instructions_per_weight / fragment - 1;
+  std::string text =
+      fmt::format("interleave {}: {:.3f} instructions per weight, {:.3f} in the order fragment",
+                  to_string(spec.weight.interleave), decode.instructions_per_weight, fragment);
+  if (more > 0) text += fmt::format(": this order costs {:.0f} % more", 100 * more);
+  if (spec.weight.interleave == Interleave::kTrtllm) {
+    text += "; a lane's words lie apart, each is a load of 4 bytes";
+  }
+  return text;
+}
+
 std::vector<std::string> explain(const Plan& plan) {
   std::vector<std::string> reasons;
   const GemmSpec& spec = plan.spec.gemm();
@@ -91,6 +109,9 @@ std::vector<std::string> explain(const Plan& plan) {
       plan.target.sm_count));
   if (plan.variants.front().fold_power) {
     reasons.emplace_back("the power of two that float codes lack is part of the FP32 scale");
+  }
+  if (spec.weight.interleave != Interleave::kFragment) {
+    reasons.push_back(describe_interleave(spec, plan.decode));
   }
   if (spec.act_order) {
     reasons.emplace_back(

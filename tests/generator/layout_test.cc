@@ -22,17 +22,23 @@ GemmSpec spec_of(std::int64_t n, std::int64_t k, int group, ZeroPoint zero = Zer
 
 QuantizedWeights random_weights(const GemmSpec& spec) {
   std::mt19937 random(11);
-  const std::int64_t groups =
-      spec.weight.group_size == kPerChannel ? 1 : spec.shape.k / spec.weight.group_size;
-  const int scale_bytes = spec.weight.scale_dtype == DType::kFp32 ? 4 : 2;
+  const int group = spec.weight.group_size;
+  const std::int64_t count =
+      group == kPerTensor ? 1 : spec.shape.n * (group == kPerChannel ? 1 : spec.shape.k / group);
+  const int scale_bytes = bytes_of(spec.weight.scale_dtype);
+  const bool float_zeros = spec.weight.zero_point == ZeroPoint::kFloat;
   QuantizedWeights weights;
   weights.codes.resize(spec.shape.n * spec.shape.k);
-  weights.scales.resize(spec.shape.n * groups * scale_bytes);
-  if (spec.weight.zero_point == ZeroPoint::kInt) weights.zeros.resize(spec.shape.n * groups);
+  weights.scales.resize(count * scale_bytes);
+  if (spec.weight.zero_point == ZeroPoint::kInt) weights.zeros.resize(count);
+  if (float_zeros) weights.zeros.resize(count * scale_bytes);
   const unsigned codes = 1u << spec.weight.bits;
   for (auto& code : weights.codes) code = static_cast<std::uint8_t>(random() % codes);
   for (auto& byte : weights.scales) byte = static_cast<std::uint8_t>(random());
-  for (auto& zero : weights.zeros) zero = static_cast<std::uint8_t>(random() % codes);
+  for (auto& zero : weights.zeros) {
+    zero = static_cast<std::uint8_t>(float_zeros ? random() : random() % codes);
+  }
+  if (spec.weight.tensor_scale) weights.tensor_scale = 0.3f;
   return weights;
 }
 
@@ -48,6 +54,34 @@ TEST(WeightLayout, ChunkSizes) {
   EXPECT_EQ(channel.chunk_bytes, 1024);
   EXPECT_EQ(channel.channel_bytes, 48);
   EXPECT_EQ(channel.total_bytes, 4u * 2 * 1024 + 4 * 48);
+}
+
+TEST(WeightLayout, ScalesOfOneByteAndTheTensorsScale) {
+  GemmSpec nvfp4 = spec_of(64, 256, 16, ZeroPoint::kNone, DType::kE4m3);
+  nvfp4.weight.type = WeightType::kE2m1;
+  nvfp4.weight.tensor_scale = true;
+  const WeightLayout layout = weight_layout(nvfp4);
+  EXPECT_EQ(layout.chunk_bytes, 1024 + 8 * 16);
+  EXPECT_EQ(layout.tensor_offset, 4u * 2 * (1024 + 128));
+  EXPECT_EQ(layout.total_bytes, layout.tensor_offset + 16);
+}
+
+// A group that does not divide a chunk has its scale once for each run of columns that does.
+TEST(WeightLayout, GroupsAcrossChunks) {
+  EXPECT_EQ(weight_layout(spec_of(64, 192, 48)).meta_group, 16);
+  EXPECT_EQ(weight_layout(spec_of(64, 192, 96)).meta_group, 32);
+  EXPECT_EQ(weight_layout(spec_of(64, 384, 192)).meta_group, 64);
+  EXPECT_EQ(weight_layout(spec_of(64, 384, 192)).groups_per_chunk, 2);
+  const GemmSpec spec = spec_of(16, 192, 96);
+  const QuantizedWeights weights = random_weights(spec);
+  const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+  // Row 2: columns 64 .. 95 are of group 0, 96 .. 127 of group 1; so are 128 .. 159.
+  const auto scale = [&](int chunk, int entry) {
+    return &packed[chunk * (1024 + 4 * 32) + 1024 + entry * 32 + 2 * 4];
+  };
+  EXPECT_EQ(std::memcmp(scale(0, 2), &weights.scales[(2 * 2 + 0) * 2], 2), 0);
+  EXPECT_EQ(std::memcmp(scale(0, 3), &weights.scales[(2 * 2 + 1) * 2], 2), 0);
+  EXPECT_EQ(std::memcmp(scale(1, 0), &weights.scales[(2 * 2 + 1) * 2], 2), 0);
 }
 
 TEST(WeightLayout, PadsRowsTo16AndColumnsTo128) {
@@ -119,6 +153,63 @@ TEST(PackWeights, UnpackIsTheInverseAtEveryWidth) {
         EXPECT_EQ(back.scales, weights.scales) << bits << " bits";
         EXPECT_EQ(back.zeros, weights.zeros) << bits << " bits";
       }
+    }
+  }
+}
+
+// A line of 128 bytes has 64 columns of four rows; in a row, 32 columns are four words, each of the
+// columns 2t, 2t+1, 2t+8, 2t+9, 2t+16 ... that a lane needs, even ones low and odd ones high.
+TEST(PackWeights, TensorRtLlmsTileInterleave) {
+  GemmSpec spec = spec_of(16, 128, 128);
+  spec.weight.interleave = Interleave::kTrtllm;
+  const QuantizedWeights weights = random_weights(spec);
+  const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+  constexpr int kOrder[8] = {0, 8, 16, 24, 1, 9, 17, 25};
+  for (int row = 0; row < 16; ++row) {
+    for (int word = 0; word < 16; ++word) {
+      const int at = (row / 4 * 2 + word / 8) * 128 + row % 4 * 32 + word % 8 * 4;
+      std::uint32_t got = 0;
+      std::memcpy(&got, &packed[at], 4);
+      for (int i = 0; i < 8; ++i) {
+        const int column = word / 4 * 32 + word % 4 * 2 + kOrder[i];
+        EXPECT_EQ(got >> 4 * i & 15, weights.codes[row * 128 + column]) << row << ' ' << column;
+      }
+    }
+  }
+}
+
+TEST(PackWeights, UnpackIsTheInverseForEveryFormat) {
+  struct Format {
+    WeightType type;
+    int bits, group;
+    DType scale;
+    ZeroPoint zero;
+    Interleave interleave;
+  };
+  const Format formats[] = {
+      {WeightType::kE4m3, 8, kPerTensor, DType::kFp32, ZeroPoint::kNone, Interleave::kFragment},
+      {WeightType::kE2m3, 6, 48, DType::kE8m0, ZeroPoint::kNone, Interleave::kFragment},
+      {WeightType::kE2m1, 4, 16, DType::kE4m3, ZeroPoint::kNone, Interleave::kFragment},
+      {WeightType::kNf4, 4, 96, DType::kBf16, ZeroPoint::kNone, Interleave::kAwq},
+      {WeightType::kUint, 3, 32, DType::kFp16, ZeroPoint::kFloat, Interleave::kLinear},
+      {WeightType::kUint, 4, kPerTensor, DType::kFp32, ZeroPoint::kFloat, Interleave::kTrtllm},
+      {WeightType::kInt, 8, kPerChannel, DType::kFp16, ZeroPoint::kInt, Interleave::kTrtllm},
+      {WeightType::kUint, 2, 96, DType::kFp16, ZeroPoint::kInt, Interleave::kEvenOdd},
+  };
+  for (const Format& format : formats) {
+    for (const auto& [n, k] : {std::pair{32, 384}, {24, 192}}) {
+      GemmSpec spec = spec_of(n, k, format.group, format.zero, format.scale);
+      spec.weight.type = format.type;
+      spec.weight.bits = format.bits;
+      spec.weight.interleave = format.interleave;
+      spec.weight.tensor_scale = true;
+      const QuantizedWeights weights = random_weights(spec);
+      const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+      const QuantizedWeights back = unpack_weights(spec, packed.data(), packed.size());
+      EXPECT_EQ(back.codes, weights.codes) << spec.weight.bits;
+      EXPECT_EQ(back.scales, weights.scales) << spec.weight.bits;
+      EXPECT_EQ(back.zeros, weights.zeros) << spec.weight.bits;
+      EXPECT_EQ(back.tensor_scale, weights.tensor_scale);
     }
   }
 }

@@ -67,6 +67,71 @@ TEST(SpecMeaning, TileHoldsWholeStepsOfItsWarps) {
   EXPECT_EQ(pointers(gemm), Pointers{"/tile"});
 }
 
+TEST(SpecMeaning, CodesHaveTheirTypesWidth) {
+  GemmSpec gemm = good();
+  gemm.weight.type = WeightType::kE4m3;
+  EXPECT_EQ(pointers(gemm), Pointers{"/weight/bits"});
+  EXPECT_EQ(check_meaning(gemm).at(0).allowed, "8");
+  gemm.weight.bits = 8;
+  EXPECT_EQ(pointers(gemm), Pointers{});
+  gemm.weight.zero_point = ZeroPoint::kInt;
+  EXPECT_EQ(pointers(gemm), Pointers{"/weight/zero_point"});
+}
+
+TEST(SpecMeaning, FloatZeroPointsAreOfTheScalesType) {
+  GemmSpec gemm = good();
+  gemm.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_EQ(pointers(gemm), Pointers{});
+  gemm.weight.scale_dtype = DType::kE8m0;
+  EXPECT_EQ(pointers(gemm), Pointers{"/weight/scale_dtype"});
+}
+
+TEST(SpecMeaning, InterleaveFitsTheCodes) {
+  GemmSpec gemm = good();
+  gemm.weight.bits = 3;
+  for (const Interleave bad :
+       {Interleave::kAwq, Interleave::kEvenOdd, Interleave::kTrtllm, Interleave::kPermutation}) {
+    gemm.weight.interleave = bad;
+    EXPECT_EQ(pointers(gemm), Pointers{"/weight/interleave"}) << to_string(bad);
+  }
+  gemm.weight.interleave = Interleave::kLinear;
+  EXPECT_EQ(pointers(gemm), Pointers{});
+  gemm.weight.permutation = {0};
+  EXPECT_EQ(pointers(gemm), Pointers{"/weight/permutation"});
+  gemm.weight.bits = 8;
+  gemm.weight.interleave = Interleave::kPermutation;
+  EXPECT_EQ(pointers(gemm), Pointers{"/weight/permutation"});
+  gemm.weight.permutation = {3, 2, 1, 4};
+  EXPECT_EQ(pointers(gemm), Pointers{"/weight/permutation"});
+  gemm.weight.permutation = {3, 2, 1, 0};
+  EXPECT_EQ(pointers(gemm), Pointers{});
+}
+
+TEST(SpecMeaning, WhatACheckpointCannotHold) {
+  WeightOpSpec spec;
+  spec.shape = {64, 256};
+  const auto found = [&](Op op) {
+    std::vector<std::string> pointers;
+    for (const Problem& problem : check_meaning(op, spec)) pointers.push_back(problem.pointer);
+    return pointers;
+  };
+  EXPECT_EQ(found(Op::kDequantize), Pointers{});
+  EXPECT_EQ(found(Op::kQuantizeWeight), Pointers{});
+  EXPECT_EQ(found(Op::kRepack), Pointers{"/source/format"});
+  spec.format = CheckpointFormat::kAwq;
+  EXPECT_EQ(found(Op::kRepack), Pointers{});
+  spec.weight.bits = 3;
+  spec.act_order = true;
+  EXPECT_EQ(found(Op::kRepack), (Pointers{"/weight/bits", "/source/act_order"}));
+  spec.format = CheckpointFormat::kGptq;
+  EXPECT_EQ(found(Op::kDequantize), Pointers{});
+  spec.weight.type = WeightType::kInt;
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  spec.weight.group_size = kPerTensor;
+  EXPECT_EQ(found(Op::kDequantize),
+            (Pointers{"/weight/type", "/weight/zero_point", "/weight/group_size"}));
+}
+
 TEST(SpecMeaning, TuringHasNoBf16) {
   GemmSpec gemm = good();
   gemm.path = Path::kTuring;

@@ -1,0 +1,82 @@
+// Every kind of weight and of activation treatment that compile_matrix_test.cc leaves out, for one
+// architecture of each generation: it compiles and nothing spills. Needs NVRTC, not a GPU.
+#include <gtest/gtest.h>
+
+#include "heddle/runtime.h"
+#include "tests/memory_only.h"
+
+namespace heddle {
+namespace {
+
+GemmSpec spec_of(WeightType type, int bits, int group, DType scale) {
+  GemmSpec spec;
+  spec.shape = {1032, 1536, 1, 100};
+  spec.weight.type = type;
+  spec.weight.bits = bits;
+  spec.weight.group_size = group;
+  spec.weight.scale_dtype = scale;
+  return spec;
+}
+
+std::vector<GemmSpec> every_format(DType dtype) {
+  std::vector<GemmSpec> specs{
+      spec_of(WeightType::kE4m3, 8, kPerChannel, DType::kFp32),
+      spec_of(WeightType::kE4m3, 8, 32, DType::kE8m0),
+      spec_of(WeightType::kE5m2, 8, kPerTensor, DType::kFp32),
+      spec_of(WeightType::kE2m3, 6, 128, dtype),
+      spec_of(WeightType::kE3m2, 6, 64, DType::kFp32),
+      spec_of(WeightType::kE2m1, 4, 32, DType::kE8m0),
+      spec_of(WeightType::kE2m1, 4, 16, DType::kE4m3),
+      spec_of(WeightType::kNf4, 4, 64, dtype),
+      spec_of(WeightType::kUint, 4, 48, dtype),
+      spec_of(WeightType::kUint, 8, 128, DType::kE8m0),
+  };
+  specs[6].weight.tensor_scale = true;
+  for (const int bits : {3, 4, 8}) {
+    for (const int group : {32, 128, kPerChannel}) {
+      specs.push_back(spec_of(WeightType::kUint, bits, group, dtype));
+      specs.back().weight.zero_point = ZeroPoint::kFloat;
+    }
+    specs.push_back(spec_of(WeightType::kInt, bits, 128, dtype));
+    specs.back().weight.zero_point = ZeroPoint::kInt;
+    specs.back().weight.interleave = bits == 3 ? Interleave::kLinear : Interleave::kTrtllm;
+  }
+  for (const bool act_order : {false, true}) {
+    specs.push_back(spec_of(WeightType::kUint, 4, 128, dtype));
+    specs.back().pre_scale = true;
+    specs.back().act_order = act_order;
+  }
+  for (GemmSpec& spec : specs) spec.activation = dtype;
+  return specs;
+}
+
+class CompileFormats : public testing::TestWithParam<const char*> {};
+
+TEST_P(CompileFormats, WithoutSpills) {
+  static Runtime runtime(memory_only());
+  const Target target = target_from_name(GetParam());
+  std::vector<Source> sources;
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    // Both types on one architecture; BF16, which takes more registers, where there is one.
+    if (target.arch() != 90 && (dtype == DType::kBf16) != (target.arch() >= 80)) continue;
+    for (const GemmSpec& spec : every_format(dtype)) {
+      for (Source& source : render_all(resolve(Spec::from_gemm(spec), target))) {
+        sources.push_back(std::move(source));
+      }
+    }
+  }
+  for (const BuildResult& result : runtime.build(sources)) {
+    const Binary& binary = *result.binary;
+    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << GetParam();
+    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << GetParam();
+    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
+  }
+  std::printf("%s: %zu kernels\n", GetParam(), sources.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Generations, CompileFormats,
+                         testing::Values("sm_75", "sm_80", "sm_90", "sm_120"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace heddle
