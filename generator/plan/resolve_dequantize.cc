@@ -45,6 +45,12 @@ std::vector<Problem> refuse_pair(const WeightOpSpec& spec, const Target& target)
   return problems;
 }
 
+// Whether one product in 16 bits is all that scaling takes.
+bool scales_in_place(const WeightOpSpec& spec) {
+  return spec.weight.scale_dtype == spec.dtype && !spec.weight.tensor_scale &&
+         spec.weight.zero_point != ZeroPoint::kFloat;
+}
+
 DecodeRequest request_of(const WeightOpSpec& spec) {
   DecodeRequest request = decode_request(spec.weight, spec.dtype);
   if (is_gptq(spec.format)) {
@@ -86,13 +92,24 @@ TileKernel gptq_tile(const WeightOpSpec& spec, const DecodePlan& decode) {
   return kernel;
 }
 
-// The same; a lane has 32 rows and eight columns.
+// The same; a lane has 16 rows and eight columns. Warps side by side along N read whole lines.
 TileKernel awq_tile(const MatrixShape& shape) {
   TileKernel kernel;
-  const int along_k = warps_along(shape.k, 64, 2);
-  kernel.tile_rows = 128 * (kWarps / along_k);
-  kernel.tile_columns = 64 * along_k;
+  const int along_n = warps_along(shape.n, 64, kWarps);
+  kernel.tile_rows = 64 * along_n;
+  kernel.tile_columns = 64 * (kWarps / along_n);
   return kernel;
+}
+
+// What the registers allow without spills, at 128 threads to a block: the more blocks, the more
+// loads are in flight. 8 leaves a thread 64 registers, 4 leaves 128, 2 leaves 255.
+int blocks_per_sm(const WeightOpSpec& spec) {
+  const WeightSpec& weight = spec.weight;
+  const bool in_place = scales_in_place(spec);
+  if (spec.act_order && weight.bits == 3) return 2;
+  const bool narrow = spec.format != CheckpointFormat::kAwq && weight.bits == 4 &&
+                      weight.group_size != 16 && !spec.act_order;
+  return narrow && in_place ? 8 : 4;
 }
 
 TileKernel choose_tile(const Plan& plan) {
@@ -102,7 +119,7 @@ TileKernel choose_tile(const Plan& plan) {
                                                                : gptq_tile(spec, plan.decode);
   kernel.role = KernelRole::kDequantize;
   kernel.threads = 32 * kWarps;
-  kernel.blocks_per_sm = 4;  // 128 registers for each thread
+  kernel.blocks_per_sm = blocks_per_sm(spec);
   const WeightSpec& weight = spec.weight;
   kernel.name = fmt::format(
       "heddle_dequantize_{}_{}{}{}_{}_n{}_k{}_{}", to_string(spec.format), to_string(weight.type),
@@ -116,9 +133,7 @@ TileKernel choose_tile(const Plan& plan) {
 
 std::vector<std::string> explain(const WeightOpSpec& spec) {
   std::vector<std::string> reasons;
-  const WeightSpec& weight = spec.weight;
-  if (weight.scale_dtype == spec.dtype && !weight.tensor_scale &&
-      weight.zero_point != ZeroPoint::kFloat) {
+  if (scales_in_place(spec)) {
     reasons.push_back(
         fmt::format("scale in {}: one product is the one rounding", to_string(spec.dtype)));
   } else {

@@ -1,11 +1,12 @@
 // AWQ's tensors to W[N, K].
 //
-// A word of qweight [K, N / 8] has eight rows of W of one column. A lane takes four neighbouring
-// words of eight consecutive columns with eight 16-byte loads, 32 rows by 8 columns. Decoding a
-// word gives pairs of rows; one PRMT for each two pairs makes pairs of columns of them, and eight
-// words give each of eight rows a 16-byte store. A warp's four lanes along N and eight along K read
-// 64-byte and write 128-byte runs. Nothing passes through shared memory: 128 bytes of codes per
-// lane are in flight at once.
+// A word of qweight [K, N / 8] has eight rows of W of one column. A lane takes two neighbouring
+// words of eight consecutive columns with eight 8-byte loads, 16 rows by 8 columns: 64 bytes of
+// codes per lane are in flight at once, and 24 warps or more fit an SM. Decoding a word gives pairs
+// of rows; one PRMT for each two pairs makes pairs of columns of them, and eight words give each of
+// eight rows a 16-byte store. A warp's four lanes along N and eight along K read 32-byte and write
+// 128-byte runs; four warps of a block lie side by side along N, so that it reads whole lines.
+// Nothing passes through shared memory.
 //
 // heddle-parameters: kBits kN kK kTileRows kTileColumns kHasZeros kFloatZero kCodeBias kPackedScale
 // heddle-parameters: kExactProduct kTensorScale Value Scale kGroupSize
@@ -23,7 +24,7 @@ struct AwqTile {
   using Scale = typename Config::Scale;
   static constexpr int kWordRows = 8;
   static constexpr int kColumns = 8;  // of a lane
-  static constexpr int kWords = 4;    // neighbouring ones
+  static constexpr int kWords = 2;    // neighbouring ones
   static constexpr int kLanesN = 4;
   static constexpr int kLanesK = 8;
   static constexpr int kWarpRows = kLanesN * kWords * kWordRows;
@@ -32,48 +33,42 @@ struct AwqTile {
   static constexpr bool kWhole = kRowWords % kWords == 0;
   static_assert(Config::kBits == 4 && Decode::kTiles == 1, "a unit is a word");
 
-  // Words word .. word + 3 of a row; those past its end are zero.
+  // Words word and word + 1 of a row; those past its end are zero.
   static __device__ __forceinline__ void load_row(const u32* row, int word, u32 (&to)[kWords]) {
     if constexpr (kWhole) {
-      const u32x4 v = load_global_16(row + word);
-      to[0] = v.x;
-      to[1] = v.y;
-      to[2] = v.z;
-      to[3] = v.w;
+      const u64 v = *reinterpret_cast<const u64*>(row + word);
+      to[0] = static_cast<u32>(v);
+      to[1] = static_cast<u32>(v >> 32);
     } else {
 #pragma unroll
       for (int i = 0; i < kWords; ++i) to[i] = word + i < kRowWords ? row[word + i] : 0;
     }
   }
 
-  // Eight rows by eight columns.
+  // Eight rows by eight columns, the first of them at `to`.
   static __device__ __forceinline__ void put(const u32 (&words)[kColumns], u32 zero_word,
-                                             const RawScales<Scale, kWordRows>& scales, u8* w,
-                                             int row, int column) {
+                                             const RawScales<Scale, kWordRows>& scales, u8* to) {
     u32 z[Decode::kZeroRegisters];
     if constexpr (Config::kHasZeros) Decode::zeros(zero_word, z);
-    u32 pairs[kColumns][4];  // of rows 2i, 2i + 1
-    PairScale<Config> scale[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) scale[i].set(scales[2 * i], scales[2 * i + 1], 1.0f);
-#pragma unroll
-    for (int k = 0; k < kColumns; ++k) {
-      const u32 own[Config::kBits] = {words[k]};
-      u32 a[1][4];
-      Decode::unit(own, 0, z, a);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) pairs[k][i] = scale[i].apply(a[0][i], 1.0f);
-    }
+      // Two rows at a time: of a word's four pairs only one is in registers.
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      store_weights<Config>(
-          w, row + 2 * i, column,
-          {prmt<0x5410>(pairs[0][i], pairs[1][i]), prmt<0x5410>(pairs[2][i], pairs[3][i]),
-           prmt<0x5410>(pairs[4][i], pairs[5][i]), prmt<0x5410>(pairs[6][i], pairs[7][i])});
-      store_weights<Config>(
-          w, row + 2 * i + 1, column,
-          {prmt<0x7632>(pairs[0][i], pairs[1][i]), prmt<0x7632>(pairs[2][i], pairs[3][i]),
-           prmt<0x7632>(pairs[4][i], pairs[5][i]), prmt<0x7632>(pairs[6][i], pairs[7][i])});
+      PairScale<Config> scale;
+      scale.set(scales[2 * i], scales[2 * i + 1], 1.0f);
+      u32 pairs[kColumns];
+#pragma unroll
+      for (int k = 0; k < kColumns; ++k) {
+        const u32 own[Config::kBits] = {words[k]};
+        u32 a[1][4];
+        Decode::unit(own, 0, z, a);
+        pairs[k] = scale.apply(a[0][i], 1.0f);
+      }
+      store_global_16(to + weights_apart<Config>(2 * i, 0),
+                      {prmt<0x5410>(pairs[0], pairs[1]), prmt<0x5410>(pairs[2], pairs[3]),
+                       prmt<0x5410>(pairs[4], pairs[5]), prmt<0x5410>(pairs[6], pairs[7])});
+      store_global_16(to + weights_apart<Config>(2 * i + 1, 0),
+                      {prmt<0x7632>(pairs[0], pairs[1]), prmt<0x7632>(pairs[2], pairs[3]),
+                       prmt<0x7632>(pairs[4], pairs[5]), prmt<0x7632>(pairs[6], pairs[7])});
     }
   }
 };
@@ -113,15 +108,17 @@ __device__ __forceinline__ void dequantize_awq(const u8* qweight, const u8* scal
 #pragma unroll
   for (int i = 0; i < Tile::kWords; ++i) {
     if (!Tile::kWhole && word + i >= Tile::kRowWords) continue;
-    row_scales[i].load(scales +
-                       (static_cast<i64>(group) * Config::kN + row + 8 * i) * Scale::kBytes);
+    row_scales[i].load(scales + (static_cast<i64>(group) * Config::kN + row + Tile::kWordRows * i) *
+                                    Scale::kBytes);
   }
+  u8* to = weight_address<Config>(w, row, column);
 #pragma unroll
   for (int i = 0; i < Tile::kWords; ++i) {
     if (!Tile::kWhole && word + i >= Tile::kRowWords) break;
     const u32 column_words[Tile::kColumns] = {words[0][i], words[1][i], words[2][i], words[3][i],
                                               words[4][i], words[5][i], words[6][i], words[7][i]};
-    Tile::put(column_words, zeros[i], row_scales[i], w, row + 8 * i, column);
+    Tile::put(column_words, zeros[i], row_scales[i],
+              to + weights_apart<Config>(Tile::kWordRows * i, 0));
   }
 }
 

@@ -88,8 +88,9 @@ struct GptqTile {
     }
   }
 
-  __device__ __forceinline__ void store(int i, int column, const u32 (&a)[4]) const {
-    store_weights<Config>(w, row + i, column, {a[0], a[1], a[2], a[3]});
+  // Eight weights, so many rows and columns from `to`.
+  static __device__ __forceinline__ void store(u8* to, int rows, int columns, const u32 (&a)[4]) {
+    store_global_16(to + weights_apart<Config>(rows, columns), {a[0], a[1], a[2], a[3]});
   }
 
   // Subtrahends and scales of row i in a group.
@@ -104,7 +105,7 @@ struct GptqTile {
   }
 
   static __device__ __forceinline__ bool inside(int unit) {
-    return Config::kK % kWarpColumns == 0 || unit * kUnit < Config::kK;
+    return Config::kK % Config::kTileColumns == 0 || unit * kUnit < Config::kK;
   }
 
   // Groups in order. Everything is loaded before anything is used.
@@ -122,6 +123,7 @@ struct GptqTile {
         groups[step / kGroupSteps][i] = load_group((unit * kUnit + 8 * i) / Config::kGroupSize);
       }
     }
+    u8* to = weight_address<Config>(w, row, first_unit * kUnit);
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       u32 z[Decode::kZeroRegisters];
@@ -144,7 +146,7 @@ struct GptqTile {
           }
 #pragma unroll
           for (int j = 0; j < 4; ++j) a[tile][j] = scale.apply(a[tile][j], 1.0f);
-          store(i, unit * kUnit + 8 * tile, a[tile]);
+          store(to, i, step * kStepColumns + 8 * tile, a[tile]);
         }
       }
     }
@@ -180,10 +182,11 @@ struct GptqTile {
         codes = scale.apply(codes, 1.0f);
       }
     }
+    u8* to = weight_address<Config>(w, row, unit * kUnit);
 #pragma unroll
     for (int i = 0; i < kRows; ++i)
 #pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) store(i, unit * kUnit + 8 * tile, a[i][tile]);
+      for (int tile = 0; tile < kTiles; ++tile) store(to, i, 8 * tile, a[i][tile]);
   }
   static __device__ __forceinline__ float offset_of(const Group& group, int i) {
     return static_cast<float>(static_cast<int>(zero_of(group, i)) - Config::kCodeBias);

@@ -99,11 +99,12 @@ struct ChunkToRows {
     const int row = lane / kPieces;
     const int column = lane % kPieces * 8;
     if (Config::kK % kChunkK != 0 && first_column + column >= Config::kK) return;
+    const u32 from = shared + row * kRowPitch + 2 * column;
+    u8* to = weight_address<Config>(w, first_row + row, first_column + column);
 #pragma unroll
     for (int i = 0; i < kRowBlock; i += 2) {
       if (Config::kN % kRowBlock != 0 && first_row + row + i >= Config::kN) return;
-      store_weights<Config>(w, first_row + row + i, first_column + column,
-                            load_shared_16(shared + (row + i) * kRowPitch + 2 * column));
+      store_global_16(to + weights_apart<Config>(i, 0), load_shared_16(from + i * kRowPitch));
     }
   }
 

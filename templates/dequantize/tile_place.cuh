@@ -1,7 +1,7 @@
 // Which tile of W a block has.
 #pragma once
 
-#include "primitives/memory.cuh"
+#include "primitives/types.cuh"
 
 namespace heddle {
 
@@ -19,10 +19,14 @@ struct TilePlace {
   }
 };
 
-// Eight weights of one row to W[row, column].
+// Where W[row, column] lies; others are a constant number of bytes away, `weights_apart`.
 template <class Config>
-__device__ __forceinline__ void store_weights(u8* w, int row, int column, u32x4 weights) {
-  store_global_16(w + 2 * (static_cast<i64>(row) * Config::kK + column), weights);
+__device__ __forceinline__ u8* weight_address(u8* w, int row, int column) {
+  return w + 2 * (static_cast<i64>(row) * Config::kK + column);
+}
+template <class Config>
+__device__ __forceinline__ constexpr i64 weights_apart(int rows, int columns) {
+  return 2 * (static_cast<i64>(rows) * Config::kK + columns);
 }
 
 }  // namespace heddle

@@ -119,7 +119,8 @@ int report_failures(const Build& build) {
     for (const KernelCheck& check : operation.checks) {
       if (check.fault.empty()) continue;
       code = kExitFailed;
-      print_problem(fmt::format("{}, M = {}: {}", operation.name, check.m, check.fault));
+      const std::string where = check.m == 0 ? "" : fmt::format(", M = {}", check.m);
+      print_problem(fmt::format("{}{}: {}", operation.name, where, check.fault));
     }
   }
   return code;
