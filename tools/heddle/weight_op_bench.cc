@@ -53,10 +53,10 @@ std::string to_text(const DequantizeTiming& timing, const Plan& plan) {
 }  // namespace
 
 int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
+  if (options.has_m) refuse_m(spec.op());
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
   const Plan plan = resolve(spec, runtime.device_target());
-  if (options.has_m) static_cast<void>(kernel_of(plan, 1));
   if (spec.op() != Op::kDequantize) {
     throw Error(ErrorCategory::kUnsupported, "tool.op",
                 fmt::format("there is no benchmark for {} yet", to_string(spec.op())));

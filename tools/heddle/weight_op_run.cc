@@ -49,10 +49,9 @@ int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions&
 }  // namespace
 
 int run_weight_op(const Spec& spec, const WeightOpOptions& options) {
+  if (options.has_m) refuse_m(spec.op());
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
-  const Plan plan = resolve(spec, runtime.device_target());
-  if (options.has_m) static_cast<void>(kernel_of(plan, 1));
   if (spec.op() == Op::kDequantize) return run_dequantize_op(runtime, spec, options);
   throw Error(ErrorCategory::kUnsupported, "tool.op",
               fmt::format("there is no check for {} yet", to_string(spec.op())));
