@@ -11,6 +11,7 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times any L2 cache
+constexpr std::size_t kMostBuffers = 1024;                      // of tiny matrices
 constexpr std::size_t kLeastLaunches = 32;  // so that the graph's own start weighs little
 
 struct Buffers {
@@ -52,7 +53,7 @@ DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, int replay
                          static_cast<std::uint64_t>(weight_op.shape.k);
 
   std::vector<Buffers> rotation;
-  for (std::size_t bytes = 0; bytes <= kRotationBytes;
+  for (std::size_t bytes = 0; bytes <= kRotationBytes && rotation.size() < kMostBuffers;
        bytes += timing.read_bytes + timing.written_bytes) {
     rotation.push_back({DeviceSource(source, stream), DeviceBuffer(timing.written_bytes)});
   }

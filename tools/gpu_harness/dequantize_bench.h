@@ -32,8 +32,8 @@ struct DequantizeTiming {
 // Makes the kernel in the current context, else in device 0's primary one. Throws Error.
 DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, int replays = 21);
 
-// Of every shape of stream_copy the fastest: over the buffers in turn, `read` bytes of each source
-// and `written` bytes of each output. Needs a current context.
+// Of every shape of stream_copy the fastest: all bytes of each source are read and of each output
+// written, in turn. Needs a current context.
 StreamTiming fastest_stream(const HelperKernels& helpers, const OwnedStream& stream,
                             const std::vector<const DeviceBuffer*>& sources,
                             const std::vector<const DeviceBuffer*>& outputs, int launches,
