@@ -8,6 +8,9 @@ namespace heddle {
 // bar.sync 0: every thread of the block arrives; their shared memory accesses are ordered.
 __device__ __forceinline__ void block_barrier() { __syncthreads(); }
 
+// bar.warp.sync: the same for the 32 threads of a warp.
+__device__ __forceinline__ void warp_barrier() { __syncwarp(); }
+
 // fence.acq_rel.gpu: orders this thread's accesses as seen by the whole device.
 __device__ __forceinline__ void device_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
