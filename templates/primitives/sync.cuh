@@ -21,4 +21,9 @@ __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
   return old;
 }
 
+// red.shared.max: for unsigned integers.
+__device__ __forceinline__ void shared_max(u32 shared_address, u32 value) {
+  asm volatile("red.shared.max.u32 [%0], %1;" ::"r"(shared_address), "r"(value) : "memory");
+}
+
 }  // namespace heddle

@@ -97,4 +97,12 @@ void HelperKernels::stream_read(const void* data, std::uint64_t bytes, void* out
   launch("stream_read", sm_count_ * kBlocksPerSm, parameters, stream);
 }
 
+void HelperKernels::stream_copy(const void* from, std::uint64_t read_bytes, void* to,
+                                std::uint64_t written_bytes, const OwnedStream& stream) const {
+  std::uint64_t reads = read_bytes / 16;
+  std::uint64_t writes = written_bytes / 16;
+  void* parameters[] = {&from, &reads, &to, &writes};
+  launch("stream_copy", sm_count_ * kBlocksPerSm, parameters, stream);
+}
+
 }  // namespace heddle

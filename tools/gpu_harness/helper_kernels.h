@@ -51,6 +51,9 @@ class HelperKernels {
                const OwnedStream& stream) const;
   void stream_read(const void* data, std::uint64_t bytes, void* out,
                    const OwnedStream& stream) const;
+  // Both counts are multiples of 16.
+  void stream_copy(const void* from, std::uint64_t read_bytes, void* to,
+                   std::uint64_t written_bytes, const OwnedStream& stream) const;
 
  private:
   cuda::CUkernel kernel(const char* name) const;
