@@ -19,7 +19,9 @@ std::string config_text(const Plan& plan, const TileKernel& kernel) {
   config.enumerator("kFormat", "Format", awq ? "kAwq" : "kGptq");
   config.number("kZeroBias", spec.format == CheckpointFormat::kGptq ? 1 : 0);
   config.flag("kActOrder", spec.act_order);
-  config.type("Codes", awq ? "AwqCodes<Config>" : "GptqCodes<Config>");
+  config.type("Codes", awq              ? "AwqCodes<Config>"
+                       : spec.act_order ? "GptqGather<Config>"
+                                        : "GptqCodes<Config>");
   return config.text(kTemplate);
 }
 

@@ -8,6 +8,7 @@
 
 #include "packing/code_tile.cuh"
 #include "primitives/memory.cuh"
+#include "primitives/sync.cuh"
 #include "primitives/types.cuh"
 
 namespace heddle {
@@ -88,61 +89,69 @@ __device__ __forceinline__ void pack_half_chunk(const CodeTile& tile, int row, i
   }
 }
 
-// Writes the scales of a row block's `entries` runs of kMetaGroup columns, and its zero points up
-// to `end`, with what pads them. Values: scale(row, group) and zero(row, group), bits; neither is
-// asked for what lies outside of W. A whole warp calls it.
-template <class Config, class Values>
-__device__ __forceinline__ void put_metadata(u8* scales, u8* zeros, const u8* end, int entries,
-                                             int row, int column, int lane, const Values& values) {
-  for (int i = lane; i < entries * kRowBlock; i += 32) {
-    // Rows g and g + 8 lie side by side.
-    const int r = row + i % kRowBlock / 2 + i % 2 * 8;
-    const int k = column + i / kRowBlock * Config::kMetaGroup;
-    const bool inside = r < Config::kN && k < Config::kK;
-    store_global<Config::kScaleWidth>(scales + i * Config::kScaleWidth,
-                                      inside ? values.scale(r, k / Config::kGroup) : 0);
-  }
-  if constexpr (Config::kZeroWidth != 0) {
-    const int slots = static_cast<int>(end - zeros) / Config::kZeroWidth;
-    for (int i = lane; i < slots; i += 32) {
-      const int r = row + i % 8;
-      const int k = column + i / 8 * Config::kMetaGroup;
-      u32 pair = 0;
-      if (i / 8 < entries && k < Config::kK) {
-        if (r < Config::kN) pair = values.zero(r, k / Config::kGroup);
-        if (r + 8 < Config::kN) pair |= values.zero(r + 8, k / Config::kGroup) << Config::kBits;
+// One row's part of a row block's scales and zero points.
+template <class Config>
+struct RowMetadata {
+  // An entry of zero points has 8 pairs.
+  static constexpr int kZeroEntryBytes = 8 * Config::kZeroWidth;
+
+  u8* scales;      // of the row block
+  u8* zeros;       // of the row block
+  int row_of_w;    // a block of 16 starts at a multiple of 16
+  int entries;     // of scales
+  int zero_bytes;  // from `zeros` on, what pads the entries included
+
+  // Values: scale(row, group) and zero(row, group), bits; neither is asked for what lies outside
+  // of W. Whole warps call it, each 16 lanes for the rows of a row block.
+  template <class Values>
+  __device__ __forceinline__ void put(int entry, int column, const Values& values) const {
+    const int row = row_of_w & (kRowBlock - 1);
+    const int k = column + entry * Config::kMetaGroup;
+    const bool column_inside = entry < entries && (Config::kWholeColumns || k < Config::kK);
+    const int group = k / Config::kGroup;
+    const bool read = column_inside && (Config::kWholeRows || row_of_w < Config::kN);
+    // All loads before the first store.
+    const u32 scale = read ? values.scale(row_of_w, group) : 0;
+    u32 zero = 0;
+    if constexpr (Config::kZeroWidth != 0) zero = read ? values.zero(row_of_w, group) : 0;
+    const bool has_block = Config::kWholeRows || row_of_w < Config::kRowBlocks * kRowBlock;
+    if (has_block && entry < entries) {
+      // Rows g and g + 8 lie side by side.
+      const int slot = entry * kRowBlock + (row & 7) * 2 + (row >> 3);
+      store_global<Config::kScaleWidth>(scales + slot * Config::kScaleWidth, scale);
+    }
+    if constexpr (Config::kZeroWidth != 0) {
+      const u32 pair = zero | shuffle_down_8(zero) << Config::kBits;
+      if (has_block && row < 8 && entry * kZeroEntryBytes < zero_bytes) {
+        store_global<Config::kZeroWidth>(zeros + (entry * 8 + row) * Config::kZeroWidth, pair);
       }
-      store_global<Config::kZeroWidth>(zeros + i * Config::kZeroWidth, pair);
     }
   }
-}
+};
 
 // Where chunks lie.
 template <class Config>
 struct Packed {
+  // Entries of a chunk and of a row block's channel metadata, an entry that pads included.
+  static constexpr int kPaddedEntries = Config::kEntries + (Config::kZeroWidth != 0);
+  static constexpr int kPaddedChannelEntries = 1 + (Config::kZeroWidth != 0);
+
   u8* packed;
 
   __device__ __forceinline__ u8* chunk(int row_block, int c) const {
     return packed + (static_cast<i64>(row_block) * Config::kChunks + c) * Config::kChunkBytes;
   }
-
-  template <class Values>
-  __device__ __forceinline__ void put_chunk_metadata(int row_block, int c, int lane,
-                                                     const Values& values) const {
-    u8* const at = chunk(row_block, c);
-    put_metadata<Config>(at + Config::kScaleOffset, at + Config::kZeroOffset,
-                         at + Config::kChunkBytes, Config::kEntries, row_block * kRowBlock,
-                         c * CodeTile::kColumns, lane, values);
+  __device__ __forceinline__ RowMetadata<Config> of_chunk(int row_of_w, int c) const {
+    u8* const at = chunk(row_of_w >> 4, c);
+    return {at + Config::kScaleOffset, at + Config::kZeroOffset, row_of_w, Config::kEntries,
+            Config::kChunkBytes - Config::kZeroOffset};
   }
-
-  // Scales of a whole row, after all the chunks.
-  template <class Values>
-  __device__ __forceinline__ void put_channel_metadata(int row_block, int lane,
-                                                       const Values& values) const {
+  // Scales of whole rows, after all the chunks.
+  __device__ __forceinline__ RowMetadata<Config> of_channel(int row_of_w) const {
     u8* const at =
-        packed + Config::kChannelOffset + static_cast<i64>(row_block) * Config::kChannelBytes;
-    put_metadata<Config>(at, at + Config::kChannelZeroOffset, at + Config::kChannelBytes, 1,
-                         row_block * kRowBlock, 0, lane, values);
+        packed + Config::kChannelOffset + static_cast<i64>(row_of_w >> 4) * Config::kChannelBytes;
+    return {at, at + Config::kChannelZeroOffset, row_of_w, 1,
+            Config::kChannelBytes - Config::kChannelZeroOffset};
   }
 };
 

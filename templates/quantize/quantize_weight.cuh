@@ -180,7 +180,10 @@ __device__ __forceinline__ void quantize_weight(const u8* w, u8* packed) {
   const int lane = thread % 32;
   const int role = thread / 32 % 4;  // of a chunk's four warps
   if constexpr (Config::kEntries == 0) {
-    if (thread / 32 == 3) to.put_channel_metadata(row_block, lane, values);
+    // An entry, and one that pads.
+    if (thread < 32) {
+      to.of_channel(row_block * kRowBlock + lane % kRowBlock).put(lane / kRowBlock, 0, values);
+    }
   }
 #pragma unroll 1
   for (int base = 0; base < Config::kSpanChunks; base += Config::kStepChunks) {
@@ -196,8 +199,12 @@ __device__ __forceinline__ void quantize_weight(const u8* w, u8* packed) {
     if (chunk_inside) {
       if (role < 2) {
         pack_half_chunk<Config, Encode>(tile, step * kRowBlock, role, lane, to.chunk(row_block, c));
-      } else if (Config::kEntries != 0 && role == 2) {
-        to.put_chunk_metadata(row_block, c, lane, values);
+      } else if (Config::kEntries != 0) {
+        // Two warps, four entries at a time.
+        const auto metadata = to.of_chunk(row_block * kRowBlock + lane % kRowBlock, c);
+        for (int entry = 0; entry < Packed<Config>::kPaddedEntries; entry += 4) {
+          metadata.put(entry + thread / kRowBlock % 4, c * CodeTile::kColumns, values);
+        }
       }
     }
     block_barrier();

@@ -32,15 +32,17 @@ struct AwqCodes {
     }
   }
 
-  static __device__ __forceinline__ void load(const u8* qweight, const u8*, int row, int column,
-                                              const CodeTile& tile) {
-    const int c = static_cast<int>(threadIdx.x) % kTileWords;
-    const int t = static_cast<int>(threadIdx.x) / kTileWords % 4;
-    const int half = static_cast<int>(threadIdx.x) / kTileWords / 4;
-    const int first = column + 64 * half + 2 * t;
-    const bool row_inside = Config::kWholeRows || row + 8 * c < Config::kN;
+  u32 words[4][4];  // [k tile][column], columns as above
+  int first_row;    // in the tile
+  int unit;         // of the tile's rows
+
+  __device__ __forceinline__ void load(const u8* qweight, int row, int column) {
+    const int c = static_cast<int>(threadIdx.x % kTileWords);
+    unit = static_cast<int>(threadIdx.x / kTileWords);  // 4 * half + t
+    first_row = 8 * c;
+    const int first = column + unit / 4 * 64 + unit % 4 * 2;
+    const bool row_inside = Config::kWholeRows || row + first_row < Config::kN;
     const u8* const from = qweight + (static_cast<i64>(first) * kWords + row / 8 + c) * 4;
-    u32 words[4][4];
 #pragma unroll
     for (int q = 0; q < 4; ++q) {
 #pragma unroll
@@ -51,12 +53,15 @@ struct AwqCodes {
                              : Config::kPaddingCode * 0x11111111u;
       }
     }
+  }
+
+  __device__ __forceinline__ void store(const CodeTile& tile) const {
     u32 rows[4][8];
 #pragma unroll
     for (int q = 0; q < 4; ++q) transpose(words[q], rows[q]);
 #pragma unroll
     for (int r = 0; r < 8; ++r) {
-      store_shared_16(tile.unit(8 * c + r, 4 * half + t),
+      store_shared_16(tile.unit(first_row + r, unit),
                       {rows[0][r], rows[1][r], rows[2][r], rows[3][r]});
     }
   }

@@ -14,8 +14,27 @@
 #include "primitives/sync.cuh"
 #include "repack/awq_codes.cuh"
 #include "repack/gptq_codes.cuh"
+#include "repack/gptq_gather.cuh"
 
 namespace heddle {
+
+// One row's scales and zero points of chunk c.
+template <class Config>
+__device__ __forceinline__ void put_metadata(const Packed<Config>& to,
+                                             const CheckpointValues<Config>& values, int row,
+                                             int c) {
+  if constexpr (Config::kEntries != 0) {
+#pragma unroll(Config::kEntries <= 8 ? Config::kEntries + 1 : 1)
+    for (int entry = 0; entry < Packed<Config>::kPaddedEntries; ++entry) {
+      to.of_chunk(row, c).put(entry, c * CodeTile::kColumns, values);
+    }
+  } else if (c == 0) {
+#pragma unroll
+    for (int entry = 0; entry < Packed<Config>::kPaddedChannelEntries; ++entry) {
+      to.of_channel(row).put(entry, 0, values);
+    }
+  }
+}
 
 template <class Config, class Encode>
 __device__ __forceinline__ void repack(const u8* weights, const u8* scales, const u8* zeros,
@@ -26,25 +45,30 @@ __device__ __forceinline__ void repack(const u8* weights, const u8* scales, cons
   const CodeTile tile{shared_address(shared_memory)};
   const int row = static_cast<int>(blockIdx.x) * Config::kTileRows;
   const int c = static_cast<int>(blockIdx.y);
-  Config::Codes::load(weights, permutation, row, c * CodeTile::kColumns, tile);
-  block_barrier();
+  typename Config::Codes codes;
+  if constexpr (Config::kActOrder) {
+    codes.load(weights, permutation, row, c * CodeTile::kColumns);
+  } else {
+    codes.load(weights, row, c * CodeTile::kColumns);
+  }
 
+  // While the codes are on their way.
   const Packed<Config> to{packed};
   const CheckpointValues<Config> values{scales, zeros};
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+  put_metadata<Config>(to, values, row + static_cast<int>(threadIdx.x), c);
+
+  codes.store(tile);
+  block_barrier();
+
+  const int lane = static_cast<int>(threadIdx.x % 32);
 #pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x) / 32; i < Config::kTileRows / kRowBlock;
+  for (int i = static_cast<int>(threadIdx.x / 32); i < Config::kTileRows / kRowBlock;
        i += Config::kThreads / 32) {
     const int row_block = row / kRowBlock + i;
     if (row_block >= Config::kRowBlocks) break;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       pack_half_chunk<Config, Encode>(tile, kRowBlock * i, half, lane, to.chunk(row_block, c));
-    }
-    if constexpr (Config::kEntries != 0) {
-      to.put_chunk_metadata(row_block, c, lane, values);
-    } else if (c == 0) {
-      to.put_channel_metadata(row_block, lane, values);
     }
   }
 }
