@@ -19,6 +19,7 @@
 #include "tools/heddle/input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/packing.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -82,9 +83,13 @@ std::string to_text(const GemmBenchReport& report, const Target& device) {
 
 int run(const BenchOptions& options) {
   const Spec spec = read_spec(options.spec);
-  for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
+  const bool packing = writes_packed_weights(spec.op());
+  if (!packing) {
+    for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
+  }
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
+  if (packing) return bench_packing_command(runtime, spec, options.json);
   const Target device = runtime.device_target();
   GemmBenchOptions bench_options;
   bench_options.cublas = !options.baseline.empty();
@@ -117,6 +122,9 @@ void add_bench_command(CLI::App& app, Action* action) {
       "on\n"
       "an H100 or H200 at least the time of the tensor cores. Without cuBLAS the baseline is left\n"
       "out with a line on stderr.\n"
+      "repack and quantize_weight: beside a plain copy of as many bytes; --m and --baseline have "
+      "no\n"
+      "use.\n"
       "Example:\n"
       "  heddle bench examples/specs/symmetric-g128.json --m 1,16,64 --baseline cublas");
   command->callback([=] { *action = [options] { return run(*options); }; });

@@ -18,6 +18,7 @@
 #include "tools/heddle/input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/packing.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -68,9 +69,13 @@ std::string to_text(const std::vector<GemmCheck>& checks, const Plan& plan) {
 
 int run(const RunOptions& options) {
   const Spec spec = read_spec(options.spec);
-  for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
+  const bool packing = writes_packed_weights(spec.op());
+  if (!packing) {
+    for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
+  }
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
+  if (packing) return run_packing_command(runtime, spec, options.seed, options.json);
   const Kernel kernel = runtime.kernel(spec);
   const Plan& plan = kernel.plan();
   std::vector<std::int64_t> m_list = options.m;
@@ -118,6 +123,8 @@ void add_run_command(CLI::App& app, Action* action) {
       "Random data, compared with FP64 on the dequantised weights. ERROR is the relative\n"
       "Frobenius norm. The exit code is 1 if a result is wrong, a byte outside of the output was\n"
       "written, or a second launch gave other bits.\n"
+      "repack and quantize_weight: byte for byte against the host; --m and --baseline have no "
+      "use.\n"
       "Example:\n"
       "  heddle run examples/specs/symmetric-g128.json --m 1,7,64");
   command->callback([=] { *action = [options] { return run(*options); }; });
