@@ -25,14 +25,12 @@ class QuantizeWeightGpu : public testing::Test {
     bf16_ = runtime().device_target().arch() >= 80;
   }
 
+  // From FP16 and from BF16 in turn.
   void check(WeightOpSpec op) {
-    for (const DType dtype : {DType::kFp16, DType::kBf16}) {
-      if (dtype == DType::kBf16 && !bf16_) continue;
-      op.dtype = dtype;
-      const Spec spec = Spec::from_weight_op(Op::kQuantizeWeight, op);
-      SCOPED_TRACE(spec.canonical_json());
-      EXPECT_EQ(run_quantize_weight(runtime().kernel(spec), ++seed_).fault(), "");
-    }
+    op.dtype = bf16_ && ++seed_ % 2 == 0 ? DType::kBf16 : DType::kFp16;
+    const Spec spec = Spec::from_weight_op(Op::kQuantizeWeight, op);
+    SCOPED_TRACE(spec.canonical_json());
+    EXPECT_EQ(run_quantize_weight(runtime().kernel(spec), seed_).fault(), "");
   }
 
  private:

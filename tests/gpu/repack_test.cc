@@ -66,12 +66,12 @@ const Source kSources[] = {
     {CheckpointFormat::kGptqV2, 3}, {CheckpointFormat::kGptqV2, 4}, {CheckpointFormat::kGptqV2, 8}};
 
 TEST_F(RepackGpu, EveryFormatWidthGroupAndScale) {
+  int scale = 0;
   for (const auto& [format, bits] : kSources) {
     for (const int group : {16, 32, 64, 128, 256, kPerChannel}) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-        for (const DType scale : {DType::kFp16, DType::kBf16, DType::kFp32}) {
-          check(spec_of(format, bits, 512, 768, group, zero, scale));
-        }
+        constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
+        check(spec_of(format, bits, 512, 768, group, zero, kScales[scale++ % 3]));
       }
     }
   }
@@ -79,8 +79,8 @@ TEST_F(RepackGpu, EveryFormatWidthGroupAndScale) {
 
 TEST_F(RepackGpu, RaggedShapes) {
   for (const auto& [format, bits] : kSources) {
-    for (const std::int64_t n : {32, 64, 224, 288, 1056}) {
-      for (const std::int64_t k : {32, 96, 160, 416}) {
+    for (const std::int64_t n : {32, 288, 1056}) {
+      for (const std::int64_t k : {32, 416}) {
         check(spec_of(format, bits, n, k, 32));
         check(spec_of(format, bits, n, k, kPerChannel, ZeroPoint::kNone));
       }
@@ -149,7 +149,7 @@ std::vector<std::uint32_t> words_of(const Checkpoint& checkpoint, const char* na
   return words;
 }
 
-class RepackGolden : public RepackGpu, public testing::WithParamInterface<const char*> {};
+class RepackGolden : public testing::TestWithParam<const char*> {};
 
 // The checkpoint's own tensors, against the importer that `heddle repack` uses.
 TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
@@ -177,8 +177,10 @@ TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
     tensors.zeros = words_of(checkpoint, "model.proj.qzeros");
   }
   tensors.permutation = layer.permutation();
-  // The host's side of the check is the importer's.
+  // The host's side of all these tests is the importer's; this needs no GPU.
   EXPECT_EQ(pack_on_host(op, tensors), pack_weights(layer.spec(), layer.rows(0, op.shape.n)));
+  std::string why;
+  if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
   EXPECT_EQ(run_repack(runtime().kernel(Spec::from_weight_op(Op::kRepack, op)), tensors).fault(),
             "");
 }
