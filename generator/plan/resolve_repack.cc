@@ -9,9 +9,11 @@ namespace heddle {
 namespace {
 
 // A block's threads are as many as its rows: each takes one row of a GPTQ tensor, or one lane's
-// share of a word of AWQ.
-constexpr int kTileRows = 256;
-constexpr int kMostBlocks = 4;  // of an SM: 64 registers to a thread
+// share of a word of AWQ. Small blocks leave no tail at the end of a matrix; AWQ, with eight rows
+// to a word, needs 256 of them for whole lines of memory.
+int tile_rows(CheckpointFormat format) { return format == CheckpointFormat::kAwq ? 256 : 128; }
+
+constexpr int kThreadsOfAnSm = 1024;  // 64 registers each
 
 void refuse(const Spec& spec, const Target& target) {
   const WeightOpSpec& op = spec.weight_op();
@@ -41,16 +43,17 @@ void resolve_repack(Plan& plan) {
   TileKernel kernel;
   kernel.role = KernelRole::kRepack;
   kernel.name = weight_op_kernel_name(plan.spec, to_string(spec.format));
-  kernel.tile_rows = kTileRows;
+  kernel.tile_rows = tile_rows(spec.format);
   kernel.tile_columns = WeightLayout::kChunkK;
-  kernel.threads = kTileRows;
-  kernel.shared_bytes = kTileRows * WeightLayout::kChunkK;
-  kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel, kMostBlocks);
+  kernel.threads = kernel.tile_rows;
+  kernel.shared_bytes = kernel.tile_rows * WeightLayout::kChunkK;
+  kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel, kThreadsOfAnSm / kernel.threads);
   plan.tile_kernels = {kernel};
   plan.reasons = {
       fmt::format("tiles of {} rows: {} words of a row of the checkpoint are whole lines of 128 "
                   "bytes",
-                  kTileRows, spec.format == CheckpointFormat::kAwq ? kTileRows / 8 : kTileRows),
+                  kernel.tile_rows,
+                  spec.format == CheckpointFormat::kAwq ? kernel.tile_rows / 8 : kernel.tile_rows),
       "codes stay in shared memory, a byte each, until a warp packs 16 rows of them: a lane then "
       "finds its 32 codes of 64 columns in two accesses",
       fmt::format("packing takes {:.3g} instructions per weight, one for all bits that travel the "

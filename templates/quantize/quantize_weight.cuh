@@ -161,12 +161,14 @@ __device__ __forceinline__ void quantize_weight(const u8* w, u8* packed) {
   const bool row_inside = Config::kWholeRows || row_of_w < Config::kN;
   const Segment<Config> mine{row, thread % 8, w + static_cast<i64>(row_of_w) * Config::kK * 2};
 
+#pragma unroll 1
   for (int i = thread; i < SpanMemory<Config>::kEntries; i += Config::kThreads) {
     store_shared_16(memory.entry(i, 0), {0, 0, 0, 0});
   }
   block_barrier();
   find_ranges(mine, row_inside, first_chunk, step, memory);
   block_barrier();
+#pragma unroll 1
   for (int i = thread; i < SpanMemory<Config>::kEntries; i += Config::kThreads) {
     const u32x4 range = load_shared_16(memory.entry(i, 0));
     const auto code = Rounding<Config>::group_code(range.x, range.y);
