@@ -7,6 +7,7 @@
 
 #include "generator/layout/fragment_order.h"
 #include "generator/layout/pack_nibbles.h"
+#include "generator/layout/padding_code.h"
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -124,19 +125,12 @@ class Walk {
       const std::int64_t column = first_column + e / kTileElements * kTileK + place.column;
       const bool inside = row < n_ && column < k_;
       if constexpr (kPacking) {
-        write_code(plan_, e, inside ? plain_.codes[row * k_ + column] & mask_ : padding_code(),
-                   words);
+        write_code(plan_, e,
+                   inside ? plain_.codes[row * k_ + column] & mask_ : padding_code(weight_), words);
       } else if (inside) {
         plain_.codes[row * k_ + column] = static_cast<std::uint8_t>(read_code(plan_, words, e));
       }
     }
-  }
-
-  // Decodes to zero, given zero points of zero; a table's zero is wherever it is: scales of zero do
-  // the rest.
-  std::uint32_t padding_code() const {
-    const bool biased = weight_.type == WeightType::kUint && weight_.zero_point == ZeroPoint::kNone;
-    return biased ? 1u << (weight_.bits - 1) : 0;
   }
 
   // Rows g and g + 8 side by side: a lane needs both.

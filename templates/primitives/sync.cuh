@@ -24,4 +24,17 @@ __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
   return old;
 }
 
+// shfl.sync.down.b32 among each 16 lanes of a warp, all of which call it: lane i of them gets the
+// value of lane i + 8; the upper eight get their own.
+__device__ __forceinline__ u32 shuffle_down_8(u32 value) {
+  u32 d;
+  asm volatile("shfl.sync.down.b32 %0, %1, 8, 0x101f, 0xffffffff;" : "=r"(d) : "r"(value));
+  return d;
+}
+
+// red.shared.max: for unsigned integers.
+__device__ __forceinline__ void shared_max(u32 shared_address, u32 value) {
+  asm volatile("red.shared.max.u32 [%0], %1;" ::"r"(shared_address), "r"(value) : "memory");
+}
+
 }  // namespace heddle

@@ -3,17 +3,11 @@
 #define HEDDLE_TOOLS_GPU_HARNESS_DEQUANTIZE_BENCH_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "heddle/runtime.h"
-#include "tools/gpu_harness/helper_kernels.h"
+#include "tools/gpu_harness/stream_bench.h"
 
 namespace heddle {
-
-struct StreamTiming {
-  double us = 0;      // of the fastest shape, median per launch
-  StreamShape shape;  // that one
-};
 
 struct DequantizeTiming {
   std::uint64_t read_bytes = 0;     // the tensors, once
@@ -31,13 +25,6 @@ struct DequantizeTiming {
 
 // Makes the kernel in the current context, else in device 0's primary one. Throws Error.
 DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, int replays = 21);
-
-// Of every shape of stream_copy the fastest: all bytes of each source are read and of each output
-// written, in turn. Needs a current context.
-StreamTiming fastest_stream(const HelperKernels& helpers, const OwnedStream& stream,
-                            const std::vector<const DeviceBuffer*>& sources,
-                            const std::vector<const DeviceBuffer*>& outputs, int launches,
-                            int replays);
 
 }  // namespace heddle
 

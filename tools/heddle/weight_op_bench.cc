@@ -10,6 +10,7 @@
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/packing.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/weight_op.h"
 
@@ -56,11 +57,8 @@ int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
   if (options.has_m) refuse_m(spec.op());
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
+  if (spec.op() != Op::kDequantize) return bench_packing(runtime, spec, options.json);
   const Plan plan = resolve(spec, runtime.device_target());
-  if (spec.op() != Op::kDequantize) {
-    throw Error(ErrorCategory::kUnsupported, "tool.op",
-                fmt::format("there is no benchmark for {} yet", to_string(spec.op())));
-  }
   const DequantizeTiming timing = bench_dequantize(runtime, spec);
   if (options.json) {
     auto rows = ordered_json::array();

@@ -11,6 +11,7 @@
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/packing.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/weight_op.h"
 
@@ -53,8 +54,7 @@ int run_weight_op(const Spec& spec, const WeightOpOptions& options) {
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
   if (spec.op() == Op::kDequantize) return run_dequantize_op(runtime, spec, options);
-  throw Error(ErrorCategory::kUnsupported, "tool.op",
-              fmt::format("there is no check for {} yet", to_string(spec.op())));
+  return run_packing(runtime, spec, options.seed, options.json);
 }
 
 }  // namespace heddle
