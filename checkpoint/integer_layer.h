@@ -3,7 +3,6 @@
 #define HEDDLE_CHECKPOINT_INTEGER_LAYER_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config.h"
 #include "checkpoint/dense_rows.h"
+#include "checkpoint/large_buffer.h"
 #include "checkpoint/layer_names.h"
 #include "checkpoint/unpack_codes.h"
 #include "heddle/spec.h"
@@ -20,8 +20,7 @@ namespace heddle {
 // What the readers of all formats fill in.
 struct IntegerTensors {
   std::string name;
-  // Not a vector: filling a hundred megabytes with zeros before reading them takes its time.
-  std::unique_ptr<std::uint32_t[]> words;
+  LargeBuffer<std::uint32_t> words;
   PackedCodes codes;  // without the pointer to the words, which would not survive a move
   std::int64_t groups = 1;
   int group_size = kPerChannel;
