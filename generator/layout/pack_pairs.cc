@@ -81,7 +81,7 @@ bool has_runs_of(const DecodePlan& plan) {
     const int half = static_cast<int>(element % 2) * kHalfBits;
     for (const Run& run : kRuns[element / 2]) {
       for (int i = 0; i < run.count; ++i) {
-        const BitPlace& place = plan.bit_of[element][static_cast<std::size_t>(run.from + i)];
+        const BitPlace& place = plan.bit_of[element][run.from + i];
         if (place.word != run.word || place.bit != half + run.bit + i) return false;
       }
     }
