@@ -134,8 +134,10 @@ class UnsupportedTest(CommandTest):
         self.assertEqual(ops, {"gemm-one": "gemm", "dequantize-gptq": "dequantize"})
 
     def test_model_without_kernels(self):
-        config = ROOT / "examples/models/llama-3-8b-fp8/config.json"
-        self.assertIn("fp8", self.problem("build", config, *H200, code=1))
+        config = json.loads((ROOT / "examples/models/llama-3-8b-awq/config.json").read_text())
+        config["quantization_config"] = {"quant_method": "bitsandbytes"}
+        path = self.file("config.json", json.dumps(config))
+        self.assertIn("bitsandbytes", self.problem("build", path, *H200, code=1))
 
 
 class NoGpuTest(CommandTest):
