@@ -97,14 +97,37 @@ TEST(Resolve, RefusesWithEveryReason) {
   EXPECT_NE(text.find("/weight/group_size"), std::string::npos);
 }
 
-TEST(Resolve, RefusesWhatHasNoKernel) {
+// Codes that e4m3 scales and a tensor scale fit are scaled exactly; FP32 scales meet the sums.
+TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   GemmSpec spec = small_spec();
-  spec.weight.zero_point = ZeroPoint::kFloat;
-  EXPECT_NE(refusal(spec, "h200").find("/weight/zero_point"), std::string::npos);
+  spec.weight = {4, WeightType::kE2m1, 16, ZeroPoint::kNone, DType::kE4m3, true};
+  for (const GemmVariant& v : plan_of(spec, "h200").variants) {
+    EXPECT_FALSE(v.fold_power && v.scale_mode == ScaleMode::kWeight);
+  }
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kWeight);
+  spec.weight.scale_dtype = DType::kE8m0;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
+  EXPECT_TRUE(plan_of(spec, "h200").variants.back().fold_power);
+  spec.activation = DType::kBf16;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kWeight);
   spec = small_spec();
-  spec.shape.k = 4800;
-  spec.weight.group_size = 96;
-  EXPECT_NE(refusal(spec, "h200").find("/weight/group_size"), std::string::npos);
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
+}
+
+TEST(Resolve, ActOrderGathersXFirst) {
+  GemmSpec spec = small_spec();
+  spec.act_order = true;
+  const Plan plan = plan_of(spec, "h200");
+  ASSERT_EQ(plan.tile_kernels.size(), 1U);
+  EXPECT_EQ(plan.tile_kernels[0].role, KernelRole::kGather);
+  EXPECT_EQ(plan.kernel_count(), plan.variants.size() + 1);
+  // Behind the counters, which no other M may find overwritten.
+  for (const std::int64_t m : {1, 8, 64, 600}) {
+    EXPECT_GE(plan.gathered_offset(m), static_cast<std::size_t>(kWorkspaceCounterBytes));
+    EXPECT_EQ(plan.workspace_bytes(m),
+              plan.gathered_offset(m) + static_cast<std::size_t>(2 * m * spec.shape.k));
+  }
 }
 
 TEST(Resolve, HonoursATileOrSaysWhyNot) {

@@ -9,6 +9,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config.h"
+#include "checkpoint/fused_layer.h"
 #include "checkpoint/integer_layer.h"
 #include "heddle/runtime.h"
 #include "tests/checkpoint/test_util.h"
@@ -156,10 +157,10 @@ TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
   const std::string folder = std::string(HEDDLE_GOLDEN "/") + GetParam();
   const CheckpointConfig config = read_checkpoint_config(read_file(folder + "/config.json"));
   const Checkpoint checkpoint(folder);
-  std::vector<IntegerLayer> parts;
-  parts.push_back(
-      IntegerLayer::read(checkpoint, {"model.proj", LayerName::Kind::kQweight}, config));
-  const FusedLayer layer("model.proj", std::move(parts), {}, false);
+  FusedLayer::Parts parts;
+  parts.push_back(std::make_unique<IntegerLayer>(
+      IntegerLayer::read(checkpoint, {"model.proj", LayerName::Kind::kQweight}, config)));
+  const FusedLayer layer("model.proj", std::move(parts), {});
 
   WeightOpSpec op;
   op.shape = {layer.spec().shape.n, layer.spec().shape.k};
@@ -178,7 +179,9 @@ TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
   }
   tensors.permutation = layer.permutation();
   // The host's side of all these tests is the importer's; this needs no GPU.
-  EXPECT_EQ(pack_on_host(op, tensors), pack_weights(layer.spec(), layer.rows(0, op.shape.n)));
+  QuantizedWeights rows;
+  layer.rows(0, 0, op.shape.n, &rows);
+  EXPECT_EQ(pack_on_host(op, tensors), pack_weights(layer.spec(), rows));
   std::string why;
   if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
   EXPECT_EQ(run_repack(runtime().kernel(Spec::from_weight_op(Op::kRepack, op)), tensors).fault(),
