@@ -86,9 +86,9 @@ TileKernel gptq_tile(const WeightOpSpec& spec, const DecodePlan& decode) {
   TileKernel kernel;
   const int steps = spec.act_order || decode.elements() > 8 ? 1 : 4;
   const int of_one = 8 * decode.elements() * steps;
-  const int along_k = warps_along(spec.shape.k, of_one, 2);
-  kernel.tile_rows = 16 * (kWarps / along_k);
-  kernel.tile_columns = of_one * along_k;
+  // All warps side by side along N: they read runs of 256 bytes.
+  kernel.tile_rows = 16 * kWarps;
+  kernel.tile_columns = of_one;
   return kernel;
 }
 
