@@ -40,6 +40,9 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   reasons.unless(spec.path != Path::kAmpere || arch >= 80, "/path",
                  fmt::format("{} (sm_{}) has no cp.async and no mma.m16n8k16", target.name, arch),
                  "\"ampere\"", "\"turing\", \"auto\"");
+  reasons.unless(spec.path != Path::kHopper || arch >= 90, "/path",
+                 fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
+                 "\"ampere\", \"auto\"");
   return reasons.take();
 }
 

@@ -84,6 +84,15 @@ __device__ __forceinline__ void store_global_16(void* address, u32x4 v) {
                : "memory");
 }
 
+__device__ __forceinline__ void store_global_8(void* address, u32 low, u32 high) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(low), "r"(high) : "memory");
+}
+__device__ __forceinline__ u64 load_global_8_coherent(const void* address) {
+  u64 v;
+  asm volatile("ld.global.b64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
+  return v;
+}
+
 // cp.async, sm_80 and up: 16 bytes from global to shared memory without registers, past the L1
 // cache. Where `valid` is false nothing is read and 16 zero bytes are written.
 __device__ __forceinline__ void copy_async_16(u32 shared, const void* global, bool valid) {
