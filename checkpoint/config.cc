@@ -1,5 +1,7 @@
 #include "checkpoint/config.h"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "generator/model/config_reader.h"
@@ -61,6 +63,31 @@ void read_gptq(const ConfigReader& config, CheckpointConfig& result) {
            "\"gptq\" or \"gptq_v2\"");
   }
   result.zero_is_minus_one = format == "gptq";
+  const Node* dynamic = config.object("dynamic");
+  if (dynamic != nullptr && !dynamic->items.empty()) {
+    refuse(config, "dynamic", "the quantisation differs from module to module", excerpt(*dynamic),
+           "one quantisation for all");
+  }
+}
+
+void read_fp8_blocks(const ConfigReader& config, const Node& node, std::string_view key,
+                     CheckpointConfig& result) {
+  const Node* block = node.find(key);
+  if (block == nullptr || block->kind == Node::Kind::kNull) return;
+  if (block->kind != Node::Kind::kArray || block->items.size() != 2) {
+    config.add("wrong_type", key, "must be an array of two integers");
+    return;
+  }
+  int* const sides[] = {&result.fp8_block_n, &result.fp8_block_k};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t side = block->items[i].as_integer().value_or(0);
+    if (side < 1 || side > kLargestBlock) {
+      config.add("out_of_range", key, "has a side that is out of range",
+                 "1 to " + std::to_string(kLargestBlock));
+      return;
+    }
+    *sides[i] = static_cast<int>(side);
+  }
 }
 
 // Every group of the config must say the same of bits and symmetry; what is not quantised is seen
@@ -77,7 +104,10 @@ void read_compressed_tensors(const ConfigReader& config, CheckpointConfig& resul
     const Node* weights = reader.object("weights");
     if (weights == nullptr) continue;
     const ConfigReader fields(*weights, reader.pointer("weights"), config.findings());
-    if (fields.string_or("type", "int") != "int") continue;  // FP8: the tensors tell
+    if (fields.string_or("type", "int") != "int") {  // floats: the tensors tell all but blocks
+      read_fp8_blocks(fields, *weights, "block_structure", result);
+      continue;
+    }
     const int bits = read_bits(fields, "num_bits");
     if (result.bits != 0 && result.bits != bits) {
       refuse(fields, "num_bits", "the width of the weights differs from module to module",
@@ -88,23 +118,18 @@ void read_compressed_tensors(const ConfigReader& config, CheckpointConfig& resul
   }
 }
 
-void read_fp8(const ConfigReader& config, const Node& node, CheckpointConfig& result) {
-  result.method = Method::kFp8;
-  const Node* block = node.find("weight_block_size");
-  if (block == nullptr || block->kind == Node::Kind::kNull) return;
-  if (block->kind != Node::Kind::kArray || block->items.size() != 2) {
-    config.add("wrong_type", "weight_block_size", "must be an array of two integers");
-    return;
-  }
-  int* const sides[] = {&result.fp8_block_n, &result.fp8_block_k};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t side = block->items[i].as_integer().value_or(0);
-    if (side < 1 || side > kLargestBlock) {
-      config.add("out_of_range", "weight_block_size", "has a side that is out of range",
-                 "1 to " + std::to_string(kLargestBlock));
-      return;
-    }
-    *sides[i] = static_cast<int>(side);
+// The tensors tell which of these each layer is; other forms would be taken for plain tensors.
+void read_modelopt(const ConfigReader& config, CheckpointConfig& result) {
+  constexpr std::string_view kKnown[] = {
+      "FP8",        "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PB_WO", "MXFP8", "NVFP4", "NVFP4_AWQ",
+      "W4A16_NVFP4"};
+  result.method = Method::kModelopt;
+  std::string algorithm = config.required_string("quant_algo");
+  for (char& c : algorithm) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  if (algorithm.empty()) return;
+  if (std::find(std::begin(kKnown), std::end(kKnown), algorithm) == std::end(kKnown)) {
+    refuse(config, "quant_algo", "this form of Model Optimizer cannot be read", quoted(algorithm),
+           "FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, MXFP8, NVFP4, NVFP4_AWQ or W4A16_NVFP4");
   }
 }
 
@@ -117,12 +142,16 @@ void read_quantization(const ConfigReader& config, const Node& node, CheckpointC
   } else if (method == "compressed-tensors") {
     read_compressed_tensors(config, result);
   } else if (method == "fp8") {
-    read_fp8(config, node, result);
+    result.method = Method::kFp8;
+    read_fp8_blocks(config, node, "weight_block_size", result);
+  } else if (method == "modelopt") {
+    read_modelopt(config, result);
   } else if (method == "mxfp4") {
     result.method = Method::kMxfp4;
   } else if (!method.empty()) {
     refuse(config, "quant_method", "checkpoints of this quantisation cannot be read",
-           quoted(method), "\"awq\", \"gptq\", \"compressed-tensors\", \"fp8\" or \"mxfp4\"");
+           quoted(method),
+           "\"awq\", \"gptq\", \"compressed-tensors\", \"fp8\", \"mxfp4\" or \"modelopt\"");
   }
 }
 

@@ -13,7 +13,7 @@ namespace heddle {
 // Bits and group sizes are read from the tensors themselves where these tell; the config decides
 // what they do not tell, and must agree with them.
 struct CheckpointConfig {
-  enum class Method { kNone, kAwq, kGptq, kCompressedTensors, kFp8, kMxfp4 };
+  enum class Method { kNone, kAwq, kGptq, kCompressedTensors, kFp8, kMxfp4, kModelopt };
 
   Method method = Method::kNone;
   std::optional<DType> dtype;  // torch_dtype: kFp16 or kBf16, else absent
@@ -21,7 +21,7 @@ struct CheckpointConfig {
   int group_size = 0;          // 0: not said; kPerChannel: one group of all K
   bool symmetric = false;
   bool zero_is_minus_one = false;  // GPTQ v1 stores zero points minus one
-  int fp8_block_n = 128;           // of weight_scale_inv
+  int fp8_block_n = 128;           // of FP8 scales by block
   int fp8_block_k = 128;
 };
 

@@ -34,9 +34,10 @@ struct ConvertReport {
 ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                     const std::string& output, const ConvertOptions& options);
 
-// <layer>.heddle U8: pack_weights() of the layer. <layer>.heddle_perm I32 [K], for act-order only:
-// packed column j is column perm[j] of the checkpoint. The metadata holds, under the tensor's name,
-// the layer's spec as canonical JSON.
+// <layer>.heddle U8: pack_weights() of the layer; of experts [E, bytes], each on its own.
+// <layer>.heddle_perm I32 [K], for act-order only: packed column j is column perm[j] of the
+// checkpoint. Fused layers have <layer>.bias and <layer>.pre_quant_scale where their parts have.
+// The metadata holds, under the name of the packed tensor, the layer's spec as canonical JSON.
 ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                 const std::string& output, const ConvertOptions& options);
 

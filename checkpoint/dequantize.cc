@@ -5,10 +5,9 @@
 #include <utility>
 
 #include "checkpoint/convert.h"
-#include "checkpoint/integer_layer.h"
 #include "checkpoint/layer_names.h"
-#include "checkpoint/mx_fp8.h"
 #include "checkpoint/output_plan.h"
+#include "checkpoint/read_layer.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 
@@ -16,29 +15,13 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kPanelElements = std::int64_t{1} << 19;
+constexpr std::int64_t kPanelRows = 32;  // a multiple: AWQ's words are unpacked by 32 rows
 
-std::unique_ptr<DenseRows> read_layer(const Checkpoint& checkpoint, const LayerName& layer,
-                                      const CheckpointConfig& config, Load load) {
-  switch (layer.kind) {
-    case LayerName::Kind::kFp8:
-      return read_fp8_layer(checkpoint, layer, config, load);
-    case LayerName::Kind::kMxfp4:
-    case LayerName::Kind::kMxfp4Experts:
-      return read_mxfp4_layer(checkpoint, layer, load);
-    case LayerName::Kind::kQweight:
-    case LayerName::Kind::kPacked:
-      break;
-  }
-  return std::make_unique<IntegerLayer>(IntegerLayer::read(checkpoint, layer, config, load));
-}
-
-void write_rows(const DenseRows& layer, DType dtype, const SafetensorsWriter& writer,
+void write_rows(const QuantizedRows& layer, DType dtype, const SafetensorsWriter& writer,
                 std::size_t tensor) {
-  const std::vector<std::int64_t> shape = layer.shape();
-  const std::int64_t k = shape.back();
-  std::int64_t rows = 1;
-  for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
-  const std::int64_t panel = std::max<std::int64_t>(16, kPanelElements / k / 16 * 16);
+  const std::int64_t k = layer.k();
+  const std::int64_t rows = layer.matrices() * layer.n();
+  const std::int64_t panel = std::max(kPanelRows, kPanelElements / k / kPanelRows * kPanelRows);
   std::vector<std::uint16_t> values(static_cast<std::size_t>(std::min(panel, rows) * k));
   for (std::int64_t first = 0; first < rows; first += panel) {
     const std::int64_t count = std::min(panel, rows - first);

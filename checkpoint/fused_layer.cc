@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -17,22 +17,30 @@ namespace {
               fmt::format("layer \"{}\": {}", name, why));
 }
 
-void check_alike(const std::string& name, const IntegerLayer& a, const IntegerLayer& b) {
+void check_alike(const std::string& name, const QuantizedRows& a, const QuantizedRows& b) {
   const auto differ = [&](const char* what, const auto& x, const auto& y) {
     if (x == y) return;
     refuse(name, fmt::format("{} and {} cannot be fused: they differ in {}; --no-fuse keeps them "
                              "apart",
                              a.name(), b.name(), what));
   };
+  const WeightSpec v = a.weight();
+  const WeightSpec w = b.weight();
   differ("K", a.k(), b.k());
-  differ("the width of their codes", a.bits(), b.bits());
-  differ("their groups", a.group_size(), b.group_size());
-  differ("the type of their scales", a.scale_dtype(), b.scale_dtype());
+  differ("the number of experts", a.matrices(), b.matrices());
+  differ("the type of their codes", v.type, w.type);
+  differ("the width of their codes", v.bits, w.bits);
+  differ("their groups", v.group_size, w.group_size);
+  differ("the type of their scales", v.scale_dtype, w.scale_dtype);
+  differ("the scale of the whole tensor", v.tensor_scale, w.tensor_scale);
+  differ("the scale of the whole tensor", std::bit_cast<std::uint32_t>(a.tensor_scale()),
+         std::bit_cast<std::uint32_t>(b.tensor_scale()));
   differ("the order of their columns (act-order)", a.group_index(), b.group_index());
 }
 
-std::vector<std::int32_t> sorted_columns(const std::string& name, const IntegerLayer& layer) {
+std::vector<std::int32_t> sorted_columns(const std::string& name, const QuantizedRows& layer) {
   const std::vector<std::int32_t>& index = layer.group_index();
+  const int group_size = layer.weight().group_size;
   std::vector<std::int32_t> order(index.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
@@ -40,71 +48,73 @@ std::vector<std::int32_t> sorted_columns(const std::string& name, const IntegerL
   });
   for (std::size_t j = 0; j < order.size(); ++j) {
     const std::int32_t group = index[static_cast<std::size_t>(order[j])];
-    if (group != static_cast<std::int64_t>(j) / layer.group_size()) {
-      refuse(name, fmt::format("g_idx does not give each group {} columns", layer.group_size()));
+    if (group != static_cast<std::int64_t>(j) / group_size) {
+      refuse(name, fmt::format("g_idx does not give each group {} columns", group_size));
     }
   }
   return order;
 }
 
-GemmSpec spec_of(const std::vector<IntegerLayer>& parts, std::optional<DType> activation,
-                 bool bias) {
-  const IntegerLayer& first = parts.front();
+GemmSpec spec_of(const FusedLayer::Parts& parts, std::optional<DType> activation) {
+  const QuantizedRows& first = *parts.front();
   GemmSpec spec;
+  spec.weight = first.weight();
   spec.shape.k = first.k();
-  bool symmetric = true;
-  for (const IntegerLayer& part : parts) {
-    spec.shape.n += part.n();
-    symmetric = symmetric && part.symmetric();
+  for (const auto& part : parts) {
+    spec.shape.n += part->n();
+    const bool symmetric = part->weight().zero_point == ZeroPoint::kNone;
+    if (!symmetric) spec.weight.zero_point = ZeroPoint::kInt;
   }
-  spec.weight.bits = first.bits();
-  spec.weight.group_size = first.group_size();
-  spec.weight.zero_point = symmetric ? ZeroPoint::kNone : ZeroPoint::kInt;
-  spec.weight.scale_dtype = first.scale_dtype();
+  if (parts.size() > 1 && spec.weight.group_size == kPerTensor) {
+    spec.weight.group_size = kPerChannel;
+  }
   spec.activation = activation.value_or(first.native_dtype());
-  spec.epilogue.bias = bias;
+  spec.act_order = !first.group_index().empty();
   return spec;
 }
 
 }  // namespace
 
-FusedLayer::FusedLayer(std::string name, std::vector<IntegerLayer> parts,
-                       std::optional<DType> activation, bool bias)
-    : name_(std::move(name)), parts_(std::move(parts)), spec_(spec_of(parts_, activation, bias)) {
-  for (const IntegerLayer& part : parts_) check_alike(name_, parts_.front(), part);
-  const IntegerLayer& first = parts_.front();
-  if (!first.group_index().empty()) permutation_ = sorted_columns(name_, first);
+FusedLayer::FusedLayer(std::string name, Parts parts, std::optional<DType> activation)
+    : name_(std::move(name)), parts_(std::move(parts)), spec_(spec_of(parts_, activation)) {
+  for (const auto& part : parts_) check_alike(name_, *parts_.front(), *part);
+  if (spec_.act_order) permutation_ = sorted_columns(name_, *parts_.front());
 }
 
-QuantizedWeights FusedLayer::rows(std::int64_t first, std::int64_t count) const {
+std::vector<std::int64_t> FusedLayer::heights() const {
+  std::vector<std::int64_t> heights;
+  for (const auto& part : parts_) heights.push_back(part->n());
+  return heights;
+}
+
+void FusedLayer::rows(std::int64_t matrix, std::int64_t first, std::int64_t count,
+                      QuantizedWeights* weights) const {
+  const WeightSpec& weight = spec_.weight;
   const std::int64_t k = spec_.shape.k;
-  const std::int64_t groups = parts_.front().groups();
-  const std::int64_t scale_bytes = spec_.weight.scale_dtype == DType::kFp32 ? 4 : 2;
-  const bool zeros = spec_.weight.zero_point == ZeroPoint::kInt;
-  QuantizedWeights weights;
-  weights.codes.resize(static_cast<std::size_t>(count * k));
-  weights.scales.resize(static_cast<std::size_t>(count * groups * scale_bytes));
-  weights.zeros.resize(static_cast<std::size_t>(zeros ? count * groups : 0));
+  const std::int64_t groups = parts_.front()->groups();
+  const std::int64_t scale_bytes = groups * bytes_of(weight.scale_dtype);
+  const bool zeros = weight.zero_point == ZeroPoint::kInt;
+  weights->codes.resize(static_cast<std::size_t>(count * k));
+  weights->scales.resize(static_cast<std::size_t>(count * scale_bytes));
+  weights->zeros.resize(static_cast<std::size_t>(zeros ? count * groups : 0));
+  weights->tensor_scale = parts_.front()->tensor_scale();
   std::int64_t start = 0;  // of the part, among all rows
-  for (const IntegerLayer& part : parts_) {
+  for (const auto& part : parts_) {
     const std::int64_t begin = std::max(first, start);
-    const std::int64_t end = std::min(first + count, start + part.n());
+    const std::int64_t end = std::min(first + count, start + part->n());
     if (begin < end) {
       const std::int64_t at = begin - first;
-      const std::int64_t row = begin - start;
-      part.codes(row, end - begin, weights.codes.data() + at * k);
-      std::memcpy(weights.scales.data() + at * groups * scale_bytes,
-                  part.scales().data() + row * groups * scale_bytes,
-                  static_cast<std::size_t>((end - begin) * groups * scale_bytes));
-      if (zeros) {
-        std::memcpy(weights.zeros.data() + at * groups, part.zeros().data() + row * groups,
-                    static_cast<std::size_t>((end - begin) * groups));
-      }
+      const std::int64_t row = matrix * part->n() + begin - start;
+      part->codes(row, end - begin, weights->codes.data() + at * k);
+      part->scales(row, end - begin, weights->scales.data() + at * scale_bytes);
+      if (zeros) part->zeros(row, end - begin, weights->zeros.data() + at * groups);
     }
-    start += part.n();
+    start += part->n();
   }
-  if (!permutation_.empty()) permute(count, weights.codes);
-  return weights;
+  // One for all rows.
+  if (weight.group_size == kPerTensor)
+    weights->scales.resize(static_cast<std::size_t>(scale_bytes));
+  if (!permutation_.empty()) permute(count, weights->codes);
 }
 
 void FusedLayer::permute(std::int64_t count, std::vector<std::uint8_t>& codes) const {

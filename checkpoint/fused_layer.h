@@ -1,13 +1,14 @@
-// FusedLayer: the rows of one or several integer layers, as Heddle's kernels take them.
+// FusedLayer: the rows of one or several layers, as Heddle's kernels take them.
 #ifndef HEDDLE_CHECKPOINT_FUSED_LAYER_H_
 #define HEDDLE_CHECKPOINT_FUSED_LAYER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "checkpoint/integer_layer.h"
+#include "checkpoint/quantized_rows.h"
 #include "heddle/weights.h"
 
 namespace heddle {
@@ -15,24 +16,32 @@ namespace heddle {
 // Immutable.
 class FusedLayer {
  public:
+  using Parts = std::vector<std::unique_ptr<QuantizedRows>>;
+
   // Throws Error(kUnsupported) where the parts' rows cannot be taken together by one kernel, or
-  // their groups cannot be made contiguous.
-  FusedLayer(std::string name, std::vector<IntegerLayer> parts, std::optional<DType> activation,
-             bool bias);
+  // their groups cannot be made contiguous. The epilogue and activation.pre_scale of the spec are
+  // left as they are by default: they are not of the rows.
+  FusedLayer(std::string name, Parts parts, std::optional<DType> activation);
 
   const std::string& name() const noexcept { return name_; }
+  // Of one matrix. Several parts with a scale each for the whole tensor have one to a row.
   const GemmSpec& spec() const noexcept { return spec_; }
+  // Experts, whose matrices follow each other; else 1.
+  std::int64_t matrices() const { return parts_.front()->matrices(); }
+  // Rows of a matrix of each part.
+  std::vector<std::int64_t> heights() const;
   // With act-order: column j of the weights is column permutation()[j] of the checkpoint, so that
   // the columns of a group are neighbours. Else empty.
   const std::vector<std::int32_t>& permutation() const noexcept { return permutation_; }
-  // Some rows as weights of their own.
-  QuantizedWeights rows(std::int64_t first, std::int64_t count) const;
+  // Some rows of a matrix as weights of their own; memory that `weights` has is used again.
+  void rows(std::int64_t matrix, std::int64_t first, std::int64_t count,
+            QuantizedWeights* weights) const;
 
  private:
   void permute(std::int64_t count, std::vector<std::uint8_t>& codes) const;
 
   std::string name_;
-  std::vector<IntegerLayer> parts_;
+  Parts parts_;
   GemmSpec spec_;
   std::vector<std::int32_t> permutation_;
 };

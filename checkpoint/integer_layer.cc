@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <utility>
 
 #include "checkpoint/half_convert.h"
@@ -30,31 +31,47 @@ IntegerLayer IntegerLayer::read(const Checkpoint& checkpoint, const LayerName& l
   return IntegerLayer(read_tensors({checkpoint, layer.name, config, load}, layer.kind));
 }
 
-DType IntegerLayer::scale_dtype() const noexcept {
-  if (tensors_.scale_type == TensorType::kF32) return DType::kFp32;
-  return tensors_.scale_type == TensorType::kBf16 ? DType::kBf16 : DType::kFp16;
+WeightSpec IntegerLayer::weight() const {
+  WeightSpec weight;
+  weight.bits = tensors_.codes.bits;
+  weight.group_size = tensors_.group_size;
+  weight.zero_point = tensors_.symmetric ? ZeroPoint::kNone : ZeroPoint::kInt;
+  weight.scale_dtype = tensors_.scale_type == TensorType::kF32 ? DType::kFp32 : native_dtype();
+  return weight;
 }
 
 DType IntegerLayer::native_dtype() const {
   return tensors_.scale_type == TensorType::kBf16 ? DType::kBf16 : DType::kFp16;
 }
 
-void IntegerLayer::codes(std::int64_t first, std::int64_t rows, std::uint8_t* out) const {
+void IntegerLayer::codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const {
   PackedCodes packed = tensors_.codes;
   packed.words = tensors_.words.get();
-  unpack_codes(packed, first, rows, out);
+  unpack_codes(packed, first, count, out);
+}
+
+void IntegerLayer::scales(std::int64_t first, std::int64_t count, std::uint8_t* out) const {
+  const std::int64_t bytes = tensors_.groups * bytes_of(tensors_.scale_type);
+  std::memcpy(out, tensors_.scales.data() + first * bytes, static_cast<std::size_t>(count * bytes));
+}
+
+void IntegerLayer::zeros(std::int64_t first, std::int64_t count, std::uint8_t* out) const {
+  const std::int64_t groups = tensors_.groups;
+  std::memcpy(out, tensors_.zeros.data() + first * groups,
+              static_cast<std::size_t>(count * groups));
 }
 
 void IntegerLayer::rows(std::int64_t first, std::int64_t count, DType dtype,
                         std::uint16_t* out) const {
   const auto width = static_cast<std::size_t>(k());
   const auto groups = static_cast<std::size_t>(tensors_.groups);
-  const std::size_t levels = std::size_t{1} << bits();
+  const int bits = tensors_.codes.bits;
+  const std::size_t levels = std::size_t{1} << bits;
   const std::size_t run =
       tensors_.group_size == kPerChannel ? width : static_cast<std::size_t>(tensors_.group_size);
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(count) * width);
   this->codes(first, count, codes.data());
-  const bool use_table = bits() <= kNarrow || !tensors_.group_index.empty() || run >= 2 * levels;
+  const bool use_table = bits <= kNarrow || !tensors_.group_index.empty() || run >= 2 * levels;
   std::vector<std::uint16_t> table(use_table ? groups * levels : 0);
   for (std::int64_t r = 0; r < count; ++r) {
     const std::size_t meta = static_cast<std::size_t>(first + r) * groups;

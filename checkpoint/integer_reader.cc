@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "heddle/error.h"
@@ -68,7 +67,7 @@ void IntegerReader::read_codes(const char* suffix) {
   if (load_ == Load::kShape) return;
   const Checkpoint::Entry& entry = checkpoint_.at(full(suffix));
   const std::size_t count = entry.tensor->bytes / 4;
-  layer_.words = std::make_unique_for_overwrite<std::uint32_t[]>(count);
+  layer_.words = make_large_buffer<std::uint32_t>(count);
   entry.file->read(*entry.tensor, 0, layer_.words.get(), count * 4);
 }
 

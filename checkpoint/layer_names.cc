@@ -33,8 +33,12 @@ std::vector<std::string_view> suffixes(Kind kind) {
     case Kind::kPacked:
       return {".weight_packed", ".weight_scale", ".weight_zero_point", ".weight_shape",
               ".weight_g_idx"};
-    case Kind::kFp8:
+    case Kind::kBytes:
       return {".weight", ".weight_scale", ".weight_scale_inv"};
+    case Kind::kFp4:
+      return {".weight", ".weight_scale", ".weight_scale_2"};
+    case Kind::kPackedFp4:
+      return {".weight_packed", ".weight_scale", ".weight_global_scale"};
     case Kind::kMxfp4:
       return {".blocks", ".scales"};
     case Kind::kMxfp4Experts:
@@ -47,12 +51,20 @@ bool belongs(const Checkpoint& checkpoint, const std::string& layer, Kind kind,
              const TensorInfo& tensor) {
   switch (kind) {
     case Kind::kQweight:
-    case Kind::kPacked:
       return true;
-    case Kind::kFp8:
-      return tensor.type == TensorType::kF8E4M3 &&
+    case Kind::kPacked:
+      return tensor.type != TensorType::kU8;
+    case Kind::kPackedFp4:
+      return tensor.type == TensorType::kU8;
+    case Kind::kBytes:
+      return (tensor.type == TensorType::kF8E4M3 || tensor.type == TensorType::kF8E5M2 ||
+              tensor.type == TensorType::kI8) &&
              (checkpoint.find(layer + ".weight_scale") != nullptr ||
               checkpoint.find(layer + ".weight_scale_inv") != nullptr);
+    case Kind::kFp4:
+      return tensor.type == TensorType::kU8 &&
+             checkpoint.find(layer + ".weight_scale") != nullptr &&
+             checkpoint.find(layer + ".weight_scale_2") != nullptr;
     case Kind::kMxfp4:
       return tensor.type == TensorType::kU8 && checkpoint.find(layer + ".scales") != nullptr;
     case Kind::kMxfp4Experts:
@@ -66,8 +78,8 @@ bool belongs(const Checkpoint& checkpoint, const std::string& layer, Kind kind,
 std::vector<LayerName> quantised_layers(const Checkpoint& checkpoint) {
   std::vector<LayerName> layers;
   for (const auto& [name, entry] : checkpoint.tensors()) {
-    for (const Kind kind :
-         {Kind::kQweight, Kind::kPacked, Kind::kFp8, Kind::kMxfp4, Kind::kMxfp4Experts}) {
+    for (const Kind kind : {Kind::kQweight, Kind::kPacked, Kind::kBytes, Kind::kFp4,
+                            Kind::kPackedFp4, Kind::kMxfp4, Kind::kMxfp4Experts}) {
       const std::string layer = stem(name, suffixes(kind).front());
       if (layer.empty() || !belongs(checkpoint, layer, kind, *entry.tensor)) continue;
       layers.push_back({layer, kind});

@@ -13,8 +13,10 @@ namespace heddle {
 struct LayerName {
   enum class Kind {
     kQweight,       // AWQ and GPTQ: <layer>.qweight
-    kPacked,        // compressed-tensors: <layer>.weight_packed
-    kFp8,           // <layer>.weight of F8_E4M3 with <layer>.weight_scale or _scale_inv
+    kPacked,        // compressed-tensors: <layer>.weight_packed of I32
+    kBytes,         // <layer>.weight of F8 or I8 with <layer>.weight_scale or _scale_inv
+    kFp4,           // <layer>.weight of U8 with <layer>.weight_scale_2: Model Optimizer's NVFP4
+    kPackedFp4,     // <layer>.weight_packed of U8: compressed-tensors' NVFP4 and MXFP4
     kMxfp4,         // <layer>.blocks and <layer>.scales
     kMxfp4Experts,  // <layer>_blocks and <layer>_scales
   };

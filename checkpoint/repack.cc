@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "checkpoint/companions.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/fused_layer.h"
 #include "checkpoint/layer_names.h"
 #include "checkpoint/output_plan.h"
+#include "checkpoint/read_layer.h"
 #include "generator/spec/document.h"
+#include "generator/spec/meaning.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
 #include "heddle/version.h"
@@ -22,66 +25,58 @@ static_assert(kPanelRows % WeightLayout::kRowBlock == 0);
 
 FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
                       const CheckpointConfig& config, Load load) {
-  std::vector<IntegerLayer> parts;
-  bool bias = true;
+  FusedLayer::Parts parts;
   for (const LayerName& part : group.parts) {
-    if (part.kind != LayerName::Kind::kQweight && part.kind != LayerName::Kind::kPacked) {
-      throw Error(ErrorCategory::kUnsupported, "checkpoint.repack",
-                  fmt::format("layer \"{}\" has weights of FP8 or FP4, for which there is no "
-                              "packed layout; dequantize can read it",
-                              excerpt(part.name)));
-    }
-    parts.push_back(IntegerLayer::read(checkpoint, part, config, load));
-    bias = bias && checkpoint.find(part.name + ".bias") != nullptr;
+    parts.push_back(read_layer(checkpoint, part, config, load));
   }
-  return {group.name, std::move(parts), config.dtype, bias};
+  return {group.name, std::move(parts), config.dtype};
 }
 
-// Rows of a layer as weights of their own.
-GemmSpec with_rows(const GemmSpec& spec, std::int64_t rows) {
-  GemmSpec panel = spec;
-  panel.shape.n = rows;
-  return panel;
-}
-
-// The layer's spec; throws where no kernel can take it. Packing the smallest weights of its kind
-// shows whether there is a layout for them.
-Spec checked_spec(const FusedLayer& layer) {
+// Throws where no kernel can take the layer.
+Spec checked_spec(const FusedLayer& layer, const Companions& companions) {
+  GemmSpec gemm = layer.spec();
+  gemm.epilogue.bias = companions.has_bias();
+  gemm.pre_scale = companions.has_pre_scale();
   try {
-    Spec spec = Spec::from_gemm(layer.spec());
-    GemmSpec small = with_rows(spec.gemm(), 1);
-    const WeightSpec& weight = small.weight;
-    if (weight.group_size != kPerChannel) small.shape.k = weight.group_size;
-    const auto k = static_cast<std::size_t>(small.shape.k);
-    const std::size_t zeros = weight.zero_point == ZeroPoint::kInt ? 1 : 0;
-    const std::size_t scale = weight.scale_dtype == DType::kFp32 ? 4 : 2;
-    static_cast<void>(
-        pack_weights(small, {std::vector<std::uint8_t>(k), std::vector<std::uint8_t>(scale),
-                             std::vector<std::uint8_t>(zeros)}));
-    return spec;
+    Spec spec = Spec::from_gemm(gemm);
+    std::vector<Problem> problems = check_meaning(gemm);
+    if (problems.empty()) return spec;
+    throw Error(ErrorCategory::kUnsupported, "spec.meaning", std::move(problems));
   } catch (const Error& error) {
     throw Error(ErrorCategory::kUnsupported, "checkpoint.repack",
                 fmt::format("layer \"{}\" ({} x {}, {}-bit weights) cannot be packed: {}",
-                            excerpt(layer.name()), layer.spec().shape.n, layer.spec().shape.k,
-                            layer.spec().weight.bits, error.what()));
+                            excerpt(layer.name()), gemm.shape.n, gemm.shape.k, gemm.weight.bits,
+                            error.what()));
   }
 }
 
+// Matrix after matrix, a panel of rows at a time.
 void write_packed(const FusedLayer& layer, const SafetensorsWriter& writer, std::size_t tensor) {
   const GemmSpec& spec = layer.spec();
   const WeightLayout layout = weight_layout(spec);
   const auto row_block_bytes = static_cast<std::uint64_t>(layout.chunks_per_row_block) *
                                static_cast<std::uint64_t>(layout.chunk_bytes);
   const auto channel_bytes = static_cast<std::uint64_t>(layout.channel_bytes);
-  for (std::int64_t first = 0; first < spec.shape.n; first += kPanelRows) {
-    const GemmSpec panel = with_rows(spec, std::min(kPanelRows, spec.shape.n - first));
-    const std::vector<std::uint8_t> packed = pack_weights(panel, layer.rows(first, panel.shape.n));
-    // Row blocks are independent of each other; per-channel metadata follows the last one.
-    const auto block = static_cast<std::uint64_t>(first / WeightLayout::kRowBlock);
-    const std::size_t chunks = weight_layout(panel).channel_offset;
-    writer.write(tensor, block * row_block_bytes, packed.data(), chunks);
-    writer.write(tensor, layout.channel_offset + block * channel_bytes, packed.data() + chunks,
-                 packed.size() - chunks);
+  GemmSpec panel = spec;
+  QuantizedWeights weights;
+  for (std::int64_t matrix = 0; matrix < layer.matrices(); ++matrix) {
+    const std::uint64_t start = static_cast<std::uint64_t>(matrix) * layout.total_bytes;
+    for (std::int64_t first = 0; first < spec.shape.n; first += kPanelRows) {
+      panel.shape.n = std::min(kPanelRows, spec.shape.n - first);
+      layer.rows(matrix, first, panel.shape.n, &weights);
+      const std::vector<std::uint8_t> packed = pack_weights(panel, weights);
+      // Row blocks are independent of each other; per-channel metadata follows the last one, and
+      // the tensor's scale all else.
+      const auto block = static_cast<std::uint64_t>(first / WeightLayout::kRowBlock);
+      const WeightLayout part = weight_layout(panel);
+      writer.write(tensor, start + block * row_block_bytes, packed.data(), part.channel_offset);
+      writer.write(tensor, start + layout.channel_offset + block * channel_bytes,
+                   packed.data() + part.channel_offset, part.tensor_offset - part.channel_offset);
+      if (first == 0) {
+        writer.write(tensor, start + layout.tensor_offset, packed.data() + part.tensor_offset,
+                     part.total_bytes - part.tensor_offset);
+      }
+    }
   }
   const std::vector<std::int32_t>& permutation = layer.permutation();
   if (!permutation.empty()) {
@@ -93,6 +88,7 @@ std::vector<TensorInfo> outputs_of(const FusedLayer& layer) {
   TensorInfo packed;
   packed.name = layer.name() + ".heddle";
   packed.shape = {static_cast<std::int64_t>(weight_layout(layer.spec()).total_bytes)};
+  if (layer.matrices() != 1) packed.shape.insert(packed.shape.begin(), layer.matrices());
   if (layer.permutation().empty()) return {packed};
   TensorInfo permutation;
   permutation.name = layer.name() + ".heddle_perm";
@@ -109,6 +105,7 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
   ConvertReport report;
   report.input_bytes = checkpoint.bytes();
   std::vector<std::string> consumed;
+  std::vector<Companions> all_companions;
   std::map<std::string, std::string> metadata = {
       {"format", "pt"},
       {"heddle.version", HEDDLE_VERSION},
@@ -116,7 +113,8 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
   };
   for (const LayerGroup& group : group_layers(quantised_layers(checkpoint), options.fuse)) {
     const FusedLayer shape_only = read_group(checkpoint, group, config, Load::kShape);
-    metadata[group.name + ".heddle"] = checked_spec(shape_only).canonical_json();
+    const Companions companions(checkpoint, group, shape_only);
+    metadata[group.name + ".heddle"] = checked_spec(shape_only, companions).canonical_json();
     plan.add(group.name, outputs_of(shape_only),
              [&checkpoint, &config, group](const SafetensorsWriter& writer, std::size_t first) {
                write_packed(read_group(checkpoint, group, config, Load::kAll), writer, first);
@@ -124,8 +122,11 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
     for (const LayerName& part : group.parts) {
       for (const std::string& name : tensors_of(part, checkpoint)) consumed.push_back(name);
     }
+    for (const std::string& name : companions.replaced()) consumed.push_back(name);
+    all_companions.push_back(companions);
     ++report.layers;
   }
+  for (const Companions& companions : all_companions) companions.add_to(&plan);
   report.copied = copy_others(checkpoint, consumed, &plan);
   plan.set_metadata(std::move(metadata));
   report.output_bytes = plan.write(output, options);

@@ -5,8 +5,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "generator/decode/bit_order.h"
 #include "generator/layout/fragment_order.h"
-#include "generator/layout/pack_nibbles.h"
+#include "generator/layout/pack_pairs.h"
+#include "generator/layout/padding_code.h"
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -24,6 +26,15 @@ void expect_size(const char* what, std::size_t got, std::size_t want) {
               fmt::format("{} has {} bytes, the spec asks for {}", what, got, want));
 }
 
+// Where the bits of the codes lie, and no more of a plan: the order inside a word does not depend
+// on the destination's type, and deriving operations for each panel of rows takes its time.
+DecodePlan bit_places(const WeightSpec& weight) {
+  DecodePlan plan;
+  plan.request = decode_request(weight, DType::kFp16);
+  set_bit_order(plan);
+  return plan;
+}
+
 // Packed is `std::uint8_t` when packing and `const std::uint8_t` when unpacking.
 template <class Packed>
 class Walk {
@@ -36,11 +47,9 @@ class Walk {
         n_(spec.shape.n),
         k_(spec.shape.k),
         layout_(weight_layout(spec)),
-        // The order inside a word does not depend on the destination's type.
-        plan_(derive_decode_plan(decode_request(weight_, DType::kFp16))),
+        plan_(bit_places(weight_)),
         mask_((1u << weight_.bits) - 1),
-        nibbles_(weight_.bits == 4 && weight_.interleave != Interleave::kTrtllm &&
-                 is_nibble_order(plan_.field_of)),
+        pack_chunk_(weight_.interleave == Interleave::kTrtllm ? nullptr : chunk_packer(plan_)),
         groups_(weight_.group_size > 0 ? k_ / weight_.group_size : 1),
         packed_(packed),
         plain_(plain) {}
@@ -75,9 +84,9 @@ class Walk {
   void move_codes(Packed* chunk, std::int64_t block, std::int64_t first_column) {
     const std::int64_t first_row = block * WeightLayout::kRowBlock;
     if constexpr (kPacking) {
-      if (nibbles_ && first_row + WeightLayout::kRowBlock <= n_ &&
+      if (pack_chunk_ != nullptr && first_row + WeightLayout::kRowBlock <= n_ &&
           first_column + WeightLayout::kChunkK <= k_) {
-        pack_nibbles(plain_.codes.data() + first_row * k_ + first_column, k_, chunk);
+        pack_chunk_(plain_.codes.data() + first_row * k_ + first_column, k_, chunk);
         return;
       }
     }
@@ -124,19 +133,12 @@ class Walk {
       const std::int64_t column = first_column + e / kTileElements * kTileK + place.column;
       const bool inside = row < n_ && column < k_;
       if constexpr (kPacking) {
-        write_code(plan_, e, inside ? plain_.codes[row * k_ + column] & mask_ : padding_code(),
-                   words);
+        write_code(plan_, e,
+                   inside ? plain_.codes[row * k_ + column] & mask_ : padding_code(weight_), words);
       } else if (inside) {
         plain_.codes[row * k_ + column] = static_cast<std::uint8_t>(read_code(plan_, words, e));
       }
     }
-  }
-
-  // Decodes to zero, given zero points of zero; a table's zero is wherever it is: scales of zero do
-  // the rest.
-  std::uint32_t padding_code() const {
-    const bool biased = weight_.type == WeightType::kUint && weight_.zero_point == ZeroPoint::kNone;
-    return biased ? 1u << (weight_.bits - 1) : 0;
   }
 
   // Rows g and g + 8 side by side: a lane needs both.
@@ -146,7 +148,19 @@ class Walk {
 
   template <class Values>
   void move_row_values(Packed* at, std::int64_t block, std::int64_t group, Values& values) {
-    const int bytes = layout_.scale_bytes / WeightLayout::kRowBlock;
+    switch (layout_.scale_bytes / WeightLayout::kRowBlock) {
+      case 1:
+        return move_row_values<1>(at, block, group, values);
+      case 2:
+        return move_row_values<2>(at, block, group, values);
+      default:
+        return move_row_values<4>(at, block, group, values);
+    }
+  }
+
+  // Rows g and g + 8 side by side: a lane needs both.
+  template <int bytes, class Values>
+  void move_row_values(Packed* at, std::int64_t block, std::int64_t group, Values& values) {
     for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
       const std::int64_t row = block * WeightLayout::kRowBlock + i;
       if (row >= n_) continue;
@@ -190,7 +204,7 @@ class Walk {
   const WeightLayout layout_;
   const DecodePlan plan_;
   const std::uint32_t mask_;
-  const bool nibbles_;  // whole chunks may take the fast path
+  const PackChunk pack_chunk_;  // for whole chunks; null: the slow way only
   const std::int64_t groups_;
   Packed* packed_;
   Plain& plain_;

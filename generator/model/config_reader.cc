@@ -95,6 +95,31 @@ std::vector<std::string> ConfigReader::strings(std::string_view key) const {
   return {};
 }
 
+std::vector<std::int64_t> ConfigReader::integers(std::string_view key) const {
+  const Node* node = find(key);
+  if (node == nullptr) return {};
+  std::vector<std::int64_t> values;
+  bool good = node->kind == Node::Kind::kArray;
+  for (const Node& item : node->items) {
+    const std::optional<std::int64_t> value = item.as_integer();
+    good = good && value.has_value();
+    values.push_back(value.value_or(0));
+  }
+  if (good) return values;
+  add("wrong_type", key, "must be an array of integers");
+  return {};
+}
+
+bool ConfigReader::is_true(std::string_view key) const {
+  const Node* node = find(key);
+  return node != nullptr && node->kind == Node::Kind::kBool && node->boolean;
+}
+
+std::string ConfigReader::text(std::string_view key) const {
+  const Node* node = find(key);
+  return node != nullptr && node->kind == Node::Kind::kString ? node->text : std::string();
+}
+
 const Node* ConfigReader::object(std::string_view key) const {
   const Node* node = find(key);
   if (node == nullptr || node->kind == Node::Kind::kObject) return node;

@@ -36,6 +36,10 @@ class ConfigReader {
   std::string string_or(std::string_view key, std::string_view fallback) const;
   // Empty where absent.
   std::vector<std::string> strings(std::string_view key) const;
+  std::vector<std::int64_t> integers(std::string_view key) const;
+  // For fields that may be of several types: no finding where the field is of another one.
+  bool is_true(std::string_view key) const;
+  std::string text(std::string_view key) const;
   // Null (with a finding where it is there and no object) or the object.
   const Node* object(std::string_view key) const;
 

@@ -40,13 +40,21 @@ void add_lm_head(const ConfigReader& config, bool quantised, std::vector<Linear>
                      config.required_size(hidden, kLargestSide), false, 1});
 }
 
-ModelKernel make_kernel(const Linear& linear, const WeightSpec& weight, DType dtype) {
+// Parts that the checkpoint keeps apart have a scale each where there is one for a whole tensor.
+bool is_fused(const Linear& linear) { return linear.covers.find(" + ") != std::string::npos; }
+
+ModelKernel make_kernel(const Linear& linear, const Quantization& quantization, DType dtype) {
   GemmSpec gemm;
   gemm.shape.n = linear.n;
   gemm.shape.k = linear.k;
-  gemm.weight = weight;
-  gemm.weight.scale_dtype = dtype;
+  gemm.weight = quantization.weight;
+  gemm.weight.scale_dtype = quantization.scale_dtype.value_or(dtype);
+  if (gemm.weight.group_size == kPerTensor && is_fused(linear)) {
+    gemm.weight.group_size = kPerChannel;
+  }
   gemm.activation = dtype;
+  gemm.act_order = quantization.act_order;
+  gemm.pre_scale = quantization.pre_scale;
   gemm.epilogue.bias = linear.bias;
   return {Spec::from_gemm(gemm, linear.name), static_cast<int>(linear.layers), linear.covers};
 }
@@ -83,7 +91,7 @@ Model read_model(const Node& root, Findings& findings) {
   check_sides(linears, findings);
   findings.throw_if_any();
   for (const Linear& linear : linears) {
-    model.kernels.push_back(make_kernel(linear, quantization.weight, dtype));
+    model.kernels.push_back(make_kernel(linear, quantization, dtype));
   }
   return model;
 }

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_MODEL_QUANTIZATION_H_
 #define HEDDLE_GENERATOR_MODEL_QUANTIZATION_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,11 @@
 namespace heddle {
 
 struct Quantization {
-  std::string method;  // "awq", "gptq" ...
-  WeightSpec weight;   // scale_dtype is left as it is
+  std::string method;                // "awq", "gptq" ...
+  WeightSpec weight;                 // scale_dtype is left as it is
+  std::optional<DType> scale_dtype;  // absent: the model's
+  bool act_order = false;
+  bool pre_scale = false;
   bool lm_head = false;
   std::vector<std::string> notes;
 };

@@ -58,12 +58,17 @@ std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
   const GemmSpec& gemm = spec.gemm();
   std::vector<GemmVariant> variants;
   std::int64_t m_min = gemm.shape.m_min;
+  if (const auto slices = slice_variant(gemm, target, layout, m_min)) {
+    variants.push_back(*slices);
+    m_min = slices->m_max + 1;
+  } else if (gemm.path == Path::kHopper) {
+    refuse_if_any(spec, refuse_slices(gemm));
+  }
   for (const std::int64_t end : m_range_ends()) {
     if (m_min > gemm.shape.m_max) break;
     if (end < m_min) continue;
     const std::int64_t m_max = std::min(end, gemm.shape.m_max);
-    const std::optional<GemmVariant> slices = slice_variant(gemm, target, layout, m_min, m_max);
-    const GemmVariant v = slices ? *slices : tile_variant(spec, target, layout, m_min, m_max);
+    const GemmVariant v = tile_variant(spec, target, layout, m_min, m_max);
     if (!variants.empty() && same_kernel(variants.back(), v)) {
       variants.back().m_max = m_max;
     } else {

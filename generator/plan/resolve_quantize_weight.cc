@@ -1,10 +1,60 @@
+#include <fmt/format.h>
+
+#include "generator/decode/encode_moves.h"
+#include "generator/layout/rounding_rule.h"
 #include "generator/plan/resolve.h"
+#include "generator/plan/span.h"
+#include "generator/plan/weight_op_kernel.h"
+#include "generator/spec/meaning.h"
 
 namespace heddle {
+namespace {
+
+constexpr int kChunkThreads = 128;  // 16 columns of a row each
+constexpr int kEntryBytes = 16;     // of shared memory, for a group of a row
+constexpr int kThreadsOfAnSm = 1024;
+
+void refuse(const Spec& spec, const Target& target) {
+  const WeightOpSpec& op = spec.weight_op();
+  std::vector<Problem> problems = check_meaning(Op::kQuantizeWeight, op);
+  for (Problem& problem : refuse_rounding(op.weight)) problems.push_back(std::move(problem));
+  if (target.arch() < 75) {
+    problems.push_back({"", fmt::format("no kernel of target {} reads packed weights", target.name),
+                        fmt::format("sm_{}", target.arch()), "sm_75 and up", ""});
+  }
+  if (target.arch() < 80 && op.dtype == DType::kBf16) {
+    problems.push_back(
+        {"/input/dtype",
+         fmt::format("{} (sm_{}) computes in no bfloat16", target.name, target.arch()), "\"bf16\"",
+         "\"fp16\"", ""});
+  }
+  refuse_if_any(spec, std::move(problems));
+}
+
+}  // namespace
 
 void resolve_quantize_weight(Plan& plan) {
-  refuse_if_any(plan.spec, {{"/op", "there is no kernel for this operation yet",
-                             "\"quantize_weight\"", "\"gemm\"", ""}});
+  refuse(plan.spec, plan.target);
+  const WeightOpSpec& spec = plan.spec.weight_op();
+  // The order inside a word does not depend on what codes decode to.
+  plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));
+  plan.layout = weight_layout(spec.shape, spec.weight);
+  const Span span = quantize_span(plan.layout, spec.weight);
+  TileKernel kernel;
+  kernel.role = KernelRole::kQuantizeWeight;
+  kernel.name = weight_op_kernel_name(plan.spec, to_string(spec.dtype));
+  kernel.tile_rows = WeightLayout::kRowBlock;
+  kernel.tile_columns = span.chunks * WeightLayout::kChunkK;
+  kernel.threads = span.step_chunks * kChunkThreads;
+  kernel.shared_bytes = span.step_chunks * WeightLayout::kRowBlock * WeightLayout::kChunkK +
+                        span.groups * WeightLayout::kRowBlock * kEntryBytes;
+  kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel, kThreadsOfAnSm / kernel.threads);
+  plan.tile_kernels = {kernel};
+  plan.reasons = {
+      fmt::format("a block takes 16 rows and {} columns: whole chunks that are whole groups",
+                  kernel.tile_columns),
+      fmt::format("{} chunks at a time, 128 threads to a chunk", span.step_chunks),
+      "W is read twice, the second time from the caches: a scale is needed before the first code"};
 }
 
 }  // namespace heddle

@@ -1,10 +1,69 @@
+#include <fmt/format.h>
+
+#include "generator/decode/encode_moves.h"
 #include "generator/plan/resolve.h"
+#include "generator/plan/weight_op_kernel.h"
+#include "generator/spec/meaning.h"
 
 namespace heddle {
+namespace {
+
+// A block's threads are as many as its rows: each takes one row of a GPTQ tensor, or one lane's
+// share of a word of AWQ. Small blocks leave no tail at the end of a matrix; AWQ, with eight rows
+// to a word, needs 256 of them for whole lines of memory.
+int tile_rows(CheckpointFormat format) { return format == CheckpointFormat::kAwq ? 256 : 128; }
+
+constexpr int kThreadsOfAnSm = 1024;  // 64 registers each
+
+void refuse(const Spec& spec, const Target& target) {
+  const WeightOpSpec& op = spec.weight_op();
+  std::vector<Problem> problems = check_meaning(Op::kRepack, op);
+  const bool gptq = op.format == CheckpointFormat::kGptq || op.format == CheckpointFormat::kGptqV2;
+  if (gptq && op.weight.zero_point == ZeroPoint::kInt && op.shape.n * op.weight.bits % 32 != 0) {
+    problems.push_back({"/shape/n",
+                        fmt::format("{} zero points of {} bits fill no whole words of qzeros",
+                                    op.shape.n, op.weight.bits),
+                        std::to_string(op.shape.n), "N * bits a multiple of 32", ""});
+  }
+  if (target.arch() < 75) {
+    problems.push_back({"", fmt::format("no kernel of target {} reads packed weights", target.name),
+                        fmt::format("sm_{}", target.arch()), "sm_75 and up", ""});
+  }
+  refuse_if_any(spec, std::move(problems));
+}
+
+}  // namespace
 
 void resolve_repack(Plan& plan) {
-  refuse_if_any(plan.spec, {{"/op", "there is no kernel for this operation yet", "\"repack\"",
-                             "\"gemm\"", ""}});
+  refuse(plan.spec, plan.target);
+  const WeightOpSpec& spec = plan.spec.weight_op();
+  // The order inside a word does not depend on what codes decode to.
+  plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));
+  plan.layout = weight_layout(spec.shape, spec.weight);
+  TileKernel kernel;
+  kernel.role = KernelRole::kRepack;
+  kernel.name = weight_op_kernel_name(plan.spec, to_string(spec.format));
+  kernel.tile_rows = tile_rows(spec.format);
+  kernel.tile_columns = WeightLayout::kChunkK;
+  kernel.threads = kernel.tile_rows;
+  kernel.shared_bytes = kernel.tile_rows * WeightLayout::kChunkK;
+  kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel, kThreadsOfAnSm / kernel.threads);
+  plan.tile_kernels = {kernel};
+  plan.reasons = {
+      fmt::format("tiles of {} rows: {} words of a row of the checkpoint are whole lines of 128 "
+                  "bytes",
+                  kernel.tile_rows,
+                  spec.format == CheckpointFormat::kAwq ? kernel.tile_rows / 8 : kernel.tile_rows),
+      "codes stay in shared memory, a byte each, until a warp packs 16 rows of them: a lane then "
+      "finds its 32 codes of 64 columns in two accesses",
+      fmt::format("packing takes {:.3g} instructions per weight, one for all bits that travel the "
+                  "same way",
+                  encode_cost(plan.decode))};
+  if (spec.act_order) {
+    plan.reasons.emplace_back(
+        "act-order: each code is gathered by its column; neighbouring lanes still read "
+        "neighbouring words");
+  }
 }
 
 }  // namespace heddle

@@ -8,14 +8,11 @@
 
 namespace heddle {
 
-// Whether the user has chosen any of it.
-bool has_tile(const TileSpec& tile);
-
-// How K and the rows are shared out for tokens m_min to m_max; nothing where tiles must serve: too
-// many tokens, an older path, a tile of the user's that no sharing out has, float zero points.
+// How K and the rows are shared out for m_min tokens and as many more as slices are good for;
+// nothing where tiles must serve: too many tokens, an older path, a tile of the user's that no
+// sharing out has, float zero points.
 std::optional<GemmVariant> slice_variant(const GemmSpec& spec, const Target& target,
-                                         const WeightLayout& layout, std::int64_t m_min,
-                                         std::int64_t m_max);
+                                         const WeightLayout& layout, std::int64_t m_min);
 
 }  // namespace heddle
 

@@ -111,6 +111,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.type("Value", value_type(spec.activation));
   config.type("Scale", scale_type(spec.weight.scale_dtype));
   if (v.path == Path::kHopper) {
+    config.number("kTokens", v.m_max);
     config.number("kSliceChunks", v.slice_chunks);
     config.number("kStageChunks", v.stage_chunks);
     config.number("kFirstStages", v.first_stages);

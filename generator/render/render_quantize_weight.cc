@@ -1,10 +1,77 @@
+#include <fmt/format.h>
+
+#include "generator/decode/encode_moves.h"
+#include "generator/decode/float16.h"
+#include "generator/layout/rounding_rule.h"
+#include "generator/plan/span.h"
+#include "generator/render/config.h"
+#include "generator/render/encode_text.h"
 #include "generator/render/kernel_text.h"
-#include "heddle/error.h"
+#include "generator/render/packing_config.h"
 
 namespace heddle {
+namespace {
 
-Source render_quantize_weight(const Plan& /*plan*/, const TileKernel& kernel) {
-  throw Error(ErrorCategory::kInternal, "render.role", "no template for " + kernel.name);
+constexpr std::string_view kTemplate = "quantize/quantize_weight.cuh";
+
+std::string scale_type_name(DType dtype) {
+  switch (dtype) {
+    case DType::kFp16:
+      return "kFp16";
+    case DType::kBf16:
+      return "kBf16";
+    case DType::kFp32:
+      return "kFp32";
+    case DType::kE8m0:
+      return "kE8m0";
+    case DType::kE4m3:
+      return "kE4m3";
+  }
+  return {};
+}
+
+std::string config_text(const Plan& plan, const TileKernel& kernel) {
+  const WeightOpSpec& spec = plan.spec.weight_op();
+  const RoundingRule rule = rounding_rule(spec.weight);
+  const Span span = quantize_span(plan.layout, spec.weight);
+  ConfigWriter config;
+  add_packing_members(plan, kernel, config);
+  config.number("kSpanChunks", span.chunks);
+  config.number("kStepChunks", span.step_chunks);
+  config.number("kGroups", span.groups);
+  config.flag("kFloatCodes", rule.is_float);
+  // Integer codes have no use for these, but SmallFloat wants some format.
+  config.number("kExponentBits", rule.is_float ? rule.code_float.exponent_bits : 1);
+  config.number("kMantissaBits", rule.code_float.mantissa_bits);
+  config.number("kLargestCode", rule.code_float.largest);
+  config.flag("kAsymmetric", rule.asymmetric);
+  config.number("kLow", rule.low);
+  config.number("kHigh", rule.high);
+  config.number("kBias", rule.bias);
+  config.number("kDivisor", rule.divisor);
+  config.number("kInfinity", float16_format(spec.dtype).exponent_mask());
+  config.number("kNanScale", nan_scale(spec.weight.scale_dtype));
+  config.enumerator("kScaleType", "ScaleType", scale_type_name(spec.weight.scale_dtype));
+  config.type("Value", value_type(spec.dtype));
+  return config.text(kTemplate);
+}
+
+}  // namespace
+
+Source render_quantize_weight(const Plan& plan, const TileKernel& kernel) {
+  Source source;
+  source.kernel_name = kernel.name;
+  source.threads = kernel.threads;
+  source.dynamic_shared_bytes = kernel.shared_bytes;
+  source.text = kernel_text(
+      plan,
+      fmt::format("tiles of {} rows x {} columns, {:.3g} instructions per weight to pack codes\n",
+                  kernel.tile_rows, kernel.tile_columns, encode_cost(plan.decode)),
+      kTemplate, config_text(plan, kernel) + '\n' + encode_text(plan.decode),
+      entry_text(kernel.name, kernel.threads, kernel.blocks_per_sm,
+                 "const heddle::u8* w, heddle::u8* packed",
+                 "heddle::quantize_weight<heddle::Config, heddle::Encode>(w, packed)"));
+  return source;
 }
 
 }  // namespace heddle

@@ -63,6 +63,13 @@ HEDDLE_EXPORT std::vector<std::uint8_t> pack_weights(const GemmSpec& spec,
 HEDDLE_EXPORT QuantizedWeights unpack_weights(const GemmSpec& spec, const std::uint8_t* packed,
                                               std::size_t packed_bytes);
 
+// W to the nearest codes, as "op": "quantize_weight" does it on the GPU, with the same bits:
+// pack_weights() of the result is what that kernel writes. `w` is [N, K] row-major in spec.dtype,
+// its bits; docs/spec.md defines the arithmetic. Throws Error(kUsage) when `w` has not N * K
+// values, Error(kUnsupported) for codes, scales or zero points that it makes none of.
+HEDDLE_EXPORT QuantizedWeights quantize_weights(const WeightOpSpec& spec,
+                                                const std::vector<std::uint16_t>& w);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_WEIGHTS_H_

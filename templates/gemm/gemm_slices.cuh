@@ -10,12 +10,12 @@
 //
 // Grid: (blocks that share the row blocks, split_k).
 //
-// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kSliceChunks kStageChunks kStages
-// heddle-parameters: kFirstStages kSplitK kWarpsN
-// heddle-parameters: kWarpsK kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
-// heddle-parameters: kScaleBytes kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
-// heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kRowLines
-// heddle-parameters: kScaleMode kPreScale kBias kResidual kActivation Value Scale
+// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTokens kSliceChunks kStageChunks
+// heddle-parameters: kStages kFirstStages kSplitK kWarpsN kWarpsK kSharedBytes kCounterBytes
+// heddle-parameters: kMetaGroup kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes
+// heddle-parameters: kZeroPoint kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset
+// heddle-parameters: kTensorScale kResultExponent kRowLines kScaleMode kPreScale kBias kResidual
+// heddle-parameters: kActivation Value Scale
 #pragma once
 
 #include "gemm/slice_reducer.cuh"

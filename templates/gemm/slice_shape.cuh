@@ -22,7 +22,7 @@ struct SliceShape {
 
   // The slice of every token, on its way to registers: rows lie 16 bytes apart in their banks.
   static constexpr int kTokenRowBytes = Config::kSliceChunks * kChunkK * 2 + 16;
-  static constexpr int kTokenBytes = Config::kTileM * kTokenRowBytes;
+  static constexpr int kTokenBytes = Config::kTokens * kTokenRowBytes;
   // A warp's own memory: its ring. The tokens pass through what lies behind the first stages.
   static constexpr int kTokenOffset = Config::kFirstStages * kStageBytes;
   static constexpr int kWarpBytes = kTokenOffset + kTokenBytes > Config::kStages* kStageBytes
@@ -41,7 +41,7 @@ struct SliceShape {
   static constexpr int kRowGroups = (Config::kRowBlocks + Config::kWarpsN - 1) / Config::kWarpsN;
   static constexpr int kSplitChunks = (Config::kChunks + Config::kSplitK - 1) / Config::kSplitK;
 
-  static_assert(Config::kTileM % 8 == 0, "whole token tiles");
+  static_assert(Config::kTileM % 8 == 0 && Config::kTokens <= Config::kTileM, "whole token tiles");
   static_assert(Config::kSliceChunks % Config::kStageChunks == 0, "whole stages");
   static_assert(Config::kWarpsK * Config::kSliceChunks >= kSplitChunks, "the slices cover K");
   static_assert(Config::kSharedBytes >= kSharedBytes, "the launch gives this much shared memory");

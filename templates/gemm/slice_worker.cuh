@@ -130,7 +130,7 @@ struct SliceWorker : ChunkLane<Config> {
     const u32 area = memory.ring(warp) + S::kTokenOffset;
     const int column = first_chunk * S::kChunkK;
 #pragma unroll 4
-    for (int i = lane; i < Config::kTileM * kUnits; i += 32) {
+    for (int i = lane; i < Config::kTokens * kUnits; i += 32) {
       const int token = i / kUnits;
       const int unit = i % kUnits;
       const bool valid = token < m && column + 8 * unit < Config::kK;
@@ -147,16 +147,20 @@ struct SliceWorker : ChunkLane<Config> {
     copy_async_wait<0>();
     warp_barrier();
 #pragma unroll
-    for (int tile = 0; tile < S::kSliceTiles; tile += 2) {
+    for (int j = 0; j < S::kTokenTiles; ++j) {
+      // Tokens beyond the last that the kernel serves have no place in shared memory.
+      const int row = 8 * j + (lane & 7);
+      const u32 at =
+          area + (row < Config::kTokens ? row : 0) * S::kTokenRowBytes + 16 * (lane >> 3);
+      const bool served = 8 * j + g < Config::kTokens;
 #pragma unroll
-      for (int j = 0; j < S::kTokenTiles; ++j) {
+      for (int tile = 0; tile < S::kSliceTiles; tile += 2) {
         u32 b[4];
-        ldmatrix_x4(b,
-                    area + (8 * j + (lane & 7)) * S::kTokenRowBytes + 32 * tile + 16 * (lane >> 3));
-        tokens[tile][j][0] = b[0];
-        tokens[tile][j][1] = b[1];
-        tokens[tile + 1][j][0] = b[2];
-        tokens[tile + 1][j][1] = b[3];
+        ldmatrix_x4(b, at + 32 * tile);
+        tokens[tile][j][0] = served ? b[0] : 0;
+        tokens[tile][j][1] = served ? b[1] : 0;
+        tokens[tile + 1][j][0] = served ? b[2] : 0;
+        tokens[tile + 1][j][1] = served ? b[3] : 0;
       }
     }
     // All lanes have read theirs; bulk copies may write here.

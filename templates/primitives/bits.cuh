@@ -41,6 +41,15 @@ __device__ __forceinline__ u32 shr(u32 a) {
   return a >> kBits;
 }
 
+// shf.r.wrap.b32: 32 bits of the 64 bits {high, low}, from bit kBits on; kBits below 32.
+template <u32 kBits>
+__device__ __forceinline__ u32 funnel_shr(u32 low, u32 high) {
+  u32 d;
+  asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "n"(kBits));
+  return d;
+}
+
 __device__ __forceinline__ float float_from_bits(u32 bits) { return __uint_as_float(bits); }
+__device__ __forceinline__ u32 bits_of_float(float value) { return __float_as_uint(value); }
 
 }  // namespace heddle

@@ -60,6 +60,21 @@ __device__ __forceinline__ u32x4 load_global_16(const void* address) {
                : "l"(address));
   return v;
 }
+__device__ __forceinline__ u32 load_global_4(const void* address) {
+  u32 v;
+  asm("ld.global.nc.b32 %0, [%1];" : "=r"(v) : "l"(address));
+  return v;
+}
+__device__ __forceinline__ u32 load_global_2(const void* address) {
+  u32 v;
+  asm("ld.global.nc.u16 %0, [%1];" : "=r"(v) : "l"(address));
+  return v;
+}
+__device__ __forceinline__ u32 load_global_1(const void* address) {
+  u32 v;
+  asm("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(address));
+  return v;
+}
 // ld.global: data that this kernel may overwrite later.
 __device__ __forceinline__ u32x4 load_global_16_coherent(const void* address) {
   u32x4 v;
@@ -83,14 +98,21 @@ __device__ __forceinline__ void store_global_16(void* address, u32x4 v) {
                "r"(v.z), "r"(v.w)
                : "memory");
 }
-
-__device__ __forceinline__ void store_global_8(void* address, u32 low, u32 high) {
-  asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(low), "r"(high) : "memory");
+__device__ __forceinline__ void store_global_8(void* address, u32 x, u32 y) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(x), "r"(y) : "memory");
 }
-__device__ __forceinline__ u64 load_global_8_coherent(const void* address) {
-  u64 v;
-  asm volatile("ld.global.b64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
-  return v;
+__device__ __forceinline__ void store_global_4(void* address, u32 v) {
+  asm volatile("st.global.b32 [%0], %1;" ::"l"(address), "r"(v) : "memory");
+}
+// The low 16 bits.
+__device__ __forceinline__ void store_global_2(void* address, u32 v) {
+  asm volatile("{ .reg .b16 l, h; mov.b32 {l, h}, %1; st.global.b16 [%0], l; }" ::"l"(address),
+               "r"(v)
+               : "memory");
+}
+// The low 8 bits.
+__device__ __forceinline__ void store_global_1(void* address, u32 v) {
+  asm volatile("st.global.u8 [%0], %1;" ::"l"(address), "r"(v) : "memory");
 }
 
 // cp.async, sm_80 and up: 16 bytes from global to shared memory without registers, past the L1

@@ -8,7 +8,7 @@ namespace heddle {
 // bar.sync 0: every thread of the block arrives; their shared memory accesses are ordered.
 __device__ __forceinline__ void block_barrier() { __syncthreads(); }
 
-// bar.warp.sync: all lanes of the warp arrive; their memory accesses are ordered.
+// bar.warp.sync: the same for the 32 threads of a warp.
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }
 
 // shfl.sync: the value of one lane, in all of them.
@@ -27,6 +27,19 @@ __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
                : "l"(address), "r"(value)
                : "memory");
   return old;
+}
+
+// shfl.sync.down.b32 among each 16 lanes of a warp, all of which call it: lane i of them gets the
+// value of lane i + 8; the upper eight get their own.
+__device__ __forceinline__ u32 shuffle_down_8(u32 value) {
+  u32 d;
+  asm volatile("shfl.sync.down.b32 %0, %1, 8, 0x101f, 0xffffffff;" : "=r"(d) : "r"(value));
+  return d;
+}
+
+// red.shared.max: for unsigned integers.
+__device__ __forceinline__ void shared_max(u32 shared_address, u32 value) {
+  asm volatile("red.shared.max.u32 [%0], %1;" ::"r"(shared_address), "r"(value) : "memory");
 }
 
 }  // namespace heddle

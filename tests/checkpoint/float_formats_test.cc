@@ -8,7 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config.h"
 #include "checkpoint/convert.h"
-#include "checkpoint/mx_fp8.h"
+#include "checkpoint/float_codes.h"
 #include "generator/decode/float16.h"
 #include "tests/checkpoint/foreign_formats.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <random>
 
+#include "checkpoint/float_codes.h"
 #include "checkpoint/half_convert.h"
-#include "checkpoint/mx_fp8.h"
 #include "generator/decode/float16.h"
 
 namespace heddle {
@@ -50,6 +50,11 @@ TEST(FloatCodes, KnownValues) {
   EXPECT_EQ(e4m3_value(0x01), std::ldexp(1, -9));
   EXPECT_EQ(e4m3_value(0xB8), -1);
   EXPECT_TRUE(std::isnan(e4m3_value(0xFF)));
+  EXPECT_EQ(e5m2_value(0x7B), 57344);
+  EXPECT_EQ(e5m2_value(0x01), std::ldexp(1, -16));
+  EXPECT_EQ(e5m2_value(0xBC), -1);
+  EXPECT_TRUE(std::isinf(e5m2_value(0x7C)));
+  EXPECT_TRUE(std::isnan(e5m2_value(0xFD)));
   EXPECT_EQ(e2m1_value(0x7), 6);
   EXPECT_EQ(e2m1_value(0x9), -0.5);
   EXPECT_EQ(e8m0_value(127), 1);

@@ -97,14 +97,63 @@ TEST(Resolve, RefusesWithEveryReason) {
   EXPECT_NE(text.find("/weight/group_size"), std::string::npos);
 }
 
-TEST(Resolve, RefusesWhatHasNoKernel) {
+// Codes that e4m3 scales and a tensor scale fit are scaled exactly; FP32 scales meet the sums.
+TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   GemmSpec spec = small_spec();
-  spec.weight.zero_point = ZeroPoint::kFloat;
-  EXPECT_NE(refusal(spec, "h200").find("/weight/zero_point"), std::string::npos);
+  spec.weight = {4, WeightType::kE2m1, 16, ZeroPoint::kNone, DType::kE4m3, true};
+  for (const GemmVariant& v : plan_of(spec, "h200").variants) {
+    EXPECT_FALSE(v.fold_power && v.scale_mode == ScaleMode::kWeight);
+  }
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kWeight);
+  spec.weight.scale_dtype = DType::kE8m0;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
+  EXPECT_TRUE(plan_of(spec, "h200").variants.back().fold_power);
+  spec.activation = DType::kBf16;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kWeight);
   spec = small_spec();
-  spec.shape.k = 4800;
-  spec.weight.group_size = 96;
-  EXPECT_NE(refusal(spec, "h200").find("/weight/group_size"), std::string::npos);
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
+}
+
+TEST(Resolve, SlicesServeTheFewestTokensOnHopper) {
+  const Plan plan = plan_of(small_spec(), "h200");
+  const GemmVariant& v = plan.variants.front();
+  EXPECT_EQ(v.path, Path::kHopper);
+  EXPECT_EQ(v.m_max, 2);
+  EXPECT_EQ(v.threads(), 32 * (v.warps_k * v.warps_n + 1));
+  // The slices of all warps cover K.
+  EXPECT_GE(v.warps_k * v.slice_chunks * WeightLayout::kChunkK * v.split_k, 4096);
+  EXPECT_EQ(plan.variants[1].path, Path::kAmpere);
+  EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
+  GemmSpec spec = small_spec();
+  spec.path = Path::kAmpere;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().path, Path::kAmpere);
+  spec.path = Path::kHopper;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().m_max, 8);
+  EXPECT_NE(refusal(spec, "a100").find("/path"), std::string::npos);
+  spec.tile.split_k = 7;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().split_k, 7);
+  spec.tile.warps_k = 31;
+  EXPECT_NE(refusal(spec, "h200").find("/tile"), std::string::npos);
+  spec = small_spec();
+  spec.path = Path::kHopper;
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
+}
+
+TEST(Resolve, ActOrderGathersXFirst) {
+  GemmSpec spec = small_spec();
+  spec.act_order = true;
+  const Plan plan = plan_of(spec, "h200");
+  ASSERT_EQ(plan.tile_kernels.size(), 1U);
+  EXPECT_EQ(plan.tile_kernels[0].role, KernelRole::kGather);
+  EXPECT_EQ(plan.kernel_count(), plan.variants.size() + 1);
+  // Behind the counters, which no other M may find overwritten.
+  for (const std::int64_t m : {1, 8, 64, 600}) {
+    EXPECT_GE(plan.gathered_offset(m), static_cast<std::size_t>(kWorkspaceCounterBytes));
+    EXPECT_EQ(plan.workspace_bytes(m),
+              plan.gathered_offset(m) + static_cast<std::size_t>(2 * m * spec.shape.k));
+  }
 }
 
 TEST(Resolve, HonoursATileOrSaysWhyNot) {

@@ -46,8 +46,6 @@ class CheckpointTest(CommandTest):
 
     def test_repack(self):
         for folder in GOLDEN:
-            if json.loads((folder / "config.json").read_text())["quantization_config"]["bits"] != 4:
-                continue
             with self.subTest(folder.name):
                 done = self.heddle("repack", folder, "-o", self.out, check=0)
                 self.assertIn("1 layers packed", done.out)
@@ -56,6 +54,7 @@ class CheckpointTest(CommandTest):
                 spec = json.loads(metadata["model.proj.heddle"])
                 self.assertEqual(tensors["model.proj.heddle"][0], "U8")
                 self.assertEqual("model.proj.heddle_perm" in tensors, "actorder" in folder.name)
+                self.assertEqual(spec["activation"]["act_order"], "actorder" in folder.name)
                 self.assertEqual(
                     f"k{spec['shape']['k']}_n{spec['shape']['n']}" in folder.name, True)
                 # The spec is one that the other commands take.

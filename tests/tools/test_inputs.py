@@ -9,6 +9,7 @@ from command import CommandTest, ROOT, SPEC, inline
 
 H200 = ("--target", "h200")
 READERS = ("render", "plan", "inspect", "build")
+DEQUANTIZE = ROOT / "examples/specs/dequantize-gptq.json"
 
 
 class BadInputTest(CommandTest):
@@ -92,6 +93,13 @@ class BadInputTest(CommandTest):
         line = self.problem("render", inline(), *H200, "--m", "17", code=2)
         self.assertIn("16", line)
 
+    def test_m_of_an_operation_that_has_none(self):
+        for command in ("render", "run", "bench"):
+            with self.subTest(command):
+                target = H200 if command == "render" else ()
+                line = self.problem(command, DEQUANTIZE, *target, "--m", "1", code=2)
+                self.assertIn("dequantize", line)
+
     def test_control_characters_do_not_reach_the_terminal(self):
         done = self.heddle("plan", '{"heddle": 1, "\\u001b[31mred": 2}', *H200, check=2)
         self.assertNotIn("\x1b", done.err)
@@ -118,9 +126,18 @@ class UnsupportedTest(CommandTest):
         self.assertTrue(report["unserved"][0]["reasons"])
         self.assertIn("no kernel for bad:", done.err)
 
+    def test_a_list_of_several_operations(self):
+        path = self.file("list.json", "[" + inline(name="gemm-one") + ", " +
+                         DEQUANTIZE.read_text() + "]")
+        done = self.heddle("build", path, *H200, "--json", check=0)
+        ops = {kernel["name"]: kernel["op"] for kernel in json.loads(done.out)["kernels"]}
+        self.assertEqual(ops, {"gemm-one": "gemm", "dequantize-gptq": "dequantize"})
+
     def test_model_without_kernels(self):
-        config = ROOT / "examples/models/llama-3-8b-fp8/config.json"
-        self.assertIn("fp8", self.problem("build", config, *H200, code=1))
+        config = json.loads((ROOT / "examples/models/llama-3-8b-awq/config.json").read_text())
+        config["quantization_config"] = {"quant_method": "bitsandbytes"}
+        path = self.file("config.json", json.dumps(config))
+        self.assertIn("bitsandbytes", self.problem("build", path, *H200, code=1))
 
 
 class NoGpuTest(CommandTest):
@@ -140,6 +157,7 @@ class NoGpuTest(CommandTest):
         for command in ("run", "bench"):
             with self.subTest(command):
                 self.assertIn("GPU", self.problem(command, inline(), "--m", "1,7", code=1))
+                self.assertIn("GPU", self.problem(command, DEQUANTIZE, code=1))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "heddle/binary.h"
 #include "runtime/device.h"
 #include "runtime/nvrtc.h"
@@ -106,6 +108,29 @@ void HelperKernels::stream_read(const void* data, std::uint64_t bytes, void* out
   std::uint64_t words = bytes / 16;
   void* parameters[] = {&data, &words, &out};
   launch("stream_read", sm_count_ * kBlocksPerSm, parameters, stream);
+}
+
+void HelperKernels::stream_copy(const void* data, std::uint64_t read, void* out,
+                                std::uint64_t written, const StreamShape& shape,
+                                const OwnedStream& stream) const {
+  constexpr std::uint64_t kWord = 16;
+  constexpr std::uint64_t kLine = 128 / kWord;
+  std::uint64_t read_words = read / kWord;
+  std::uint64_t written_words = written / kWord;
+  const std::uint64_t per_tile = static_cast<std::uint64_t>(shape.words) * kThreads;
+  const std::uint64_t tiles = (read_words + per_tile - 1) / per_tile;
+  // Whole lines, so that no two tiles share one.
+  std::uint64_t written_per_tile =
+      ((written_words + tiles - 1) / tiles + kLine - 1) / kLine * kLine;
+  void* parameters[] = {&data, &read_words, &out, &written_words, &written_per_tile};
+  const std::uint64_t blocks =
+      shape.blocks_per_sm == 0
+          ? tiles
+          : std::min<std::uint64_t>(tiles, std::uint64_t{sm_count_} * shape.blocks_per_sm);
+  const char* name = shape.words == 1   ? "stream_copy_1"
+                     : shape.words == 2 ? "stream_copy_2"
+                                        : "stream_copy_4";
+  launch(name, static_cast<unsigned int>(blocks), parameters, stream);
 }
 
 }  // namespace heddle

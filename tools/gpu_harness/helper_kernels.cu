@@ -1,4 +1,4 @@
-// The harness's own kernels: random data, the FP64 reference, comparison, and a streaming read.
+// The harness's own kernels: random data, the FP64 reference, comparison, and streaming.
 // Includes nothing. 16-bit floats travel as their bits; `bf16` says which kind they are.
 
 typedef unsigned char u8;
@@ -148,4 +148,43 @@ extern "C" __global__ void stream_read(const uint4* data, u64 count, u32* out) {
   }
   for (; i < count; i += step) sum ^= data[i].x ^ data[i].y ^ data[i].z ^ data[i].w;
   if (sum == 0x12345678u) *out = sum;
+}
+
+// Reads `read` 16-byte words once and writes `written` ones, as fast as the memory allows: a block
+// goes from tile to tile, a thread reads kWords words of each, and the tile's share of the output,
+// `written_per_tile` consecutive words, follows.
+template <int kWords>
+__device__ void stream_copy(const uint4* data, u64 read, uint4* out, u64 written,
+                            u64 written_per_tile) {
+  const u64 read_per_tile = static_cast<u64>(kWords) * blockDim.x;
+  for (u64 tile = blockIdx.x; tile * read_per_tile < read; tile += gridDim.x) {
+    uint4 words[kWords];
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      const u64 at = tile * read_per_tile + i * blockDim.x + threadIdx.x;
+      words[i] = at < read ? __ldg(&data[at]) : uint4{0, 0, 0, 0};
+    }
+    uint4 sum = words[0];
+#pragma unroll
+    for (int i = 1; i < kWords; ++i) {
+      sum = uint4{sum.x ^ words[i].x, sum.y ^ words[i].y, sum.z ^ words[i].z, sum.w ^ words[i].w};
+    }
+    const u64 begin = tile * written_per_tile;
+    const u64 end = begin + written_per_tile < written ? begin + written_per_tile : written;
+#pragma unroll 4
+    for (u64 at = begin + threadIdx.x; at < end; at += blockDim.x) out[at] = sum;
+  }
+}
+
+extern "C" __global__ void stream_copy_1(const uint4* data, u64 read, uint4* out, u64 written,
+                                         u64 written_per_tile) {
+  stream_copy<1>(data, read, out, written, written_per_tile);
+}
+extern "C" __global__ void stream_copy_2(const uint4* data, u64 read, uint4* out, u64 written,
+                                         u64 written_per_tile) {
+  stream_copy<2>(data, read, out, written, written_per_tile);
+}
+extern "C" __global__ void stream_copy_4(const uint4* data, u64 read, uint4* out, u64 written,
+                                         u64 written_per_tile) {
+  stream_copy<4>(data, read, out, written, written_per_tile);
 }

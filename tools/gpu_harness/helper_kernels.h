@@ -14,6 +14,13 @@ namespace heddle {
 
 extern const char* const kHelperKernelsText;
 
+// A way to stream: which is the fastest depends on the device.
+struct StreamShape {
+  int words = 1;  // of 16 bytes that a thread reads at once: 1, 2 or 4
+  // 0: a block for each tile. Else this many blocks to an SM go from tile to tile.
+  unsigned int blocks_per_sm = 0;
+};
+
 // `struct Weights` of helper_kernels.cu, field by field.
 struct ReferenceWeights {
   const void* codes = nullptr;
@@ -58,6 +65,9 @@ class HelperKernels {
                const OwnedStream& stream) const;
   void stream_read(const void* data, std::uint64_t bytes, void* out,
                    const OwnedStream& stream) const;
+  // Reads and writes so many bytes, both multiples of 16, once.
+  void stream_copy(const void* data, std::uint64_t read, void* out, std::uint64_t written,
+                   const StreamShape& shape, const OwnedStream& stream) const;
 
  private:
   cuda::CUkernel kernel(const char* name) const;

@@ -20,6 +20,7 @@
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/table.h"
+#include "tools/heddle/weight_op.h"
 
 namespace heddle {
 namespace {
@@ -31,6 +32,7 @@ struct BenchOptions {
   std::string target;
   CompileOptions compile;
   std::vector<std::int64_t> m = {1, 16, 64};
+  bool has_m = false;  // on the command line
   std::string baseline;
   bool json = false;
 };
@@ -82,6 +84,9 @@ std::string to_text(const GemmBenchReport& report, const Target& device) {
 
 int run(const BenchOptions& options) {
   const Spec spec = read_spec(options.spec);
+  if (spec.op() != Op::kGemm) {
+    return bench_weight_op(spec, {options.target, options.compile, options.has_m, 1, options.json});
+  }
   for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
@@ -106,7 +111,8 @@ void add_bench_command(CLI::App& app, Action* action) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Time kernels on the GPU");
   command->add_option("SPEC", options->spec, kSpecHelp)->required();
-  add_m_list_option(*command, &options->m, "numbers of tokens to time; default 1,16,64");
+  const CLI::Option* m =
+      add_m_list_option(*command, &options->m, "numbers of tokens to time; default 1,16,64");
   add_baseline_option(*command, &options->baseline);
   add_device_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
@@ -116,10 +122,14 @@ void add_bench_command(CLI::App& app, Action* action) {
       "FLOOR is the time of a launch and of moving the bytes at the streaming rate of this run, "
       "on\n"
       "an H100 or H200 at least the time of the tensor cores. Without cuBLAS the baseline is left\n"
-      "out with a line on stderr.\n"
+      "out with a line on stderr. Dequantising is timed beside a plain kernel that reads and\n"
+      "writes the same numbers of bytes.\n"
       "Example:\n"
       "  heddle bench examples/specs/symmetric-g128.json --m 1,16,64 --baseline cublas");
-  command->callback([=] { *action = [options] { return run(*options); }; });
+  command->callback([=] {
+    options->has_m = m->count() > 0;
+    *action = [options] { return run(*options); };
+  });
 }
 
 }  // namespace heddle

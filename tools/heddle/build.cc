@@ -35,11 +35,12 @@ struct BuildOptions {
   bool json = false;
 };
 
-// The names that the table shows: the spec's own, else "gemm", with a number among several.
+// The names that the table shows: the spec's own, else its operation, with a number among several.
 std::string operation_name(const Model& model, std::size_t index) {
-  const std::string& name = model.kernels[index].spec.name();
-  if (!name.empty()) return name;
-  return model.kernels.size() == 1 ? "gemm" : fmt::format("gemm[{}]", index);
+  const Spec& spec = model.kernels[index].spec;
+  if (!spec.name().empty()) return spec.name();
+  const std::string op(to_string(spec.op()));
+  return model.kernels.size() == 1 ? op : fmt::format("{}[{}]", op, index);
 }
 
 // A list that `heddle build` takes as its input, one spec to a line.
@@ -119,7 +120,8 @@ int report_failures(const Build& build) {
     for (const KernelCheck& check : operation.checks) {
       if (check.fault.empty()) continue;
       code = kExitFailed;
-      print_problem(fmt::format("{}, M = {}: {}", operation.name, check.m, check.fault));
+      const std::string where = check.m == 0 ? "" : fmt::format(", M = {}", check.m);
+      print_problem(fmt::format("{}{}: {}", operation.name, where, check.fault));
     }
   }
   return code;

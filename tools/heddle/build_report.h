@@ -15,9 +15,9 @@ namespace heddle {
 
 // The outcome of one kernel on the GPU of this machine.
 struct KernelCheck {
-  std::int64_t m = 0;
-  double error = 0;   // relative Frobenius error against FP64
-  std::string fault;  // what is wrong; empty if nothing is
+  std::int64_t m = 0;  // of a gemm, else 0
+  double error = 0;    // relative Frobenius error against FP64; of weights, the share of wrong ones
+  std::string fault;   // what is wrong; empty if nothing is
 };
 
 // One operation of the model that the target can serve.

@@ -35,17 +35,41 @@ std::string fault_of(const GemmCheck& check) {
   return "not the same bits from run to run";
 }
 
+std::string fault_of(const DequantizeCheck& check) {
+  if (check.passed()) return {};
+  if (!check.guards_intact) return "writes outside of its output";
+  return fmt::format("{} of {} weights are wrong: {}", check.mismatches, check.weights,
+                     check.first_mismatch);
+}
+
+namespace {
+
+std::vector<KernelCheck> run_operation(Runtime* runtime, const Plan& plan) {
+  std::vector<KernelCheck> checks;
+  const Kernel kernel = runtime->load(plan);
+  if (plan.spec.op() == Op::kDequantize) {
+    const DequantizeCheck check = run_dequantize(kernel);
+    const double wrong = static_cast<double>(check.mismatches) / static_cast<double>(check.weights);
+    checks.push_back({0, wrong, fault_of(check)});
+    return checks;
+  }
+  std::vector<std::int64_t> m_list;
+  for (const GemmVariant& variant : plan.variants) m_list.push_back(variant.m_min);
+  for (const GemmCheck& check : run_gemm(kernel, m_list)) {
+    checks.push_back({check.m, check.error, fault_of(check)});
+  }
+  return checks;
+}
+
+}  // namespace
+
 void check_on_device(Runtime* runtime, bool show_progress, Build* build) {
   Progress progress(show_progress);
   for (std::size_t i = 0; i < build->operations.size(); ++i) {
     BuiltOperation& operation = build->operations[i];
     progress.show(fmt::format("[{}/{}] running the kernels of {}", i + 1, build->operations.size(),
                               operation.name));
-    std::vector<std::int64_t> m_list;
-    for (const GemmVariant& variant : operation.plan.variants) m_list.push_back(variant.m_min);
-    for (const GemmCheck& check : run_gemm(runtime->load(operation.plan), m_list)) {
-      operation.checks.push_back({check.m, check.error, fault_of(check)});
-    }
+    operation.checks = run_operation(runtime, operation.plan);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "heddle/runtime.h"
+#include "tools/gpu_harness/dequantize_check.h"
 #include "tools/gpu_harness/gemm_check.h"
 #include "tools/heddle/build_report.h"
 
@@ -15,11 +16,13 @@ namespace heddle {
 void require_device(Runtime* runtime, const std::string& target_name);
 
 // Fills `checks` of every operation: each kernel with random data at the smallest M that it serves,
-// against FP64. Precondition: the build is for the device of `runtime`. Throws Error(kDriver).
+// against FP64; dequantised weights bit for bit. Precondition: the build is for the device of
+// `runtime`. Throws Error(kDriver).
 void check_on_device(Runtime* runtime, bool show_progress, Build* build);
 
 // What is wrong in a few words; empty if the check passed.
 std::string fault_of(const GemmCheck& check);
+std::string fault_of(const DequantizeCheck& check);
 
 }  // namespace heddle
 

@@ -88,12 +88,15 @@ void check_m(const GemmShape& shape, std::int64_t m) {
                           shape.m_max));
 }
 
+void refuse_m(Op op) {
+  throw Error(ErrorCategory::kUsage, "tool.m_unexpected",
+              fmt::format("--m is of a gemm, the spec's operation is {}", to_string(op)));
+}
+
 std::size_t kernel_of(const Plan& plan, std::int64_t m) {
   if (plan.spec.op() != Op::kGemm) {
-    if (m == 0) return 0;
-    throw Error(
-        ErrorCategory::kUsage, "tool.m_unexpected",
-        fmt::format("--m is of a gemm, the spec's operation is {}", to_string(plan.spec.op())));
+    if (m != 0) refuse_m(plan.spec.op());
+    return 0;
   }
   const GemmShape& shape = plan.spec.gemm().shape;
   if (m == 0) return plan.variant_for(shape.m_min);

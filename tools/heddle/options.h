@@ -48,6 +48,8 @@ Target choose_target(const std::string& name, Runtime& runtime);
 // The plan's kernel that serves M; with `m` 0 the first. Throws Error(kUsage) for an M outside of
 // the spec's range, or of an operation that has none.
 std::size_t kernel_of(const Plan& plan, std::int64_t m);
+// Throws Error(kUsage): --m was given with a spec whose operation has none.
+[[noreturn]] void refuse_m(Op op);
 void check_m(const GemmShape& shape, std::int64_t m);
 
 }  // namespace heddle

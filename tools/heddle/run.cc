@@ -19,6 +19,7 @@
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/table.h"
+#include "tools/heddle/weight_op.h"
 
 namespace heddle {
 namespace {
@@ -68,6 +69,10 @@ std::string to_text(const std::vector<GemmCheck>& checks, const Plan& plan) {
 
 int run(const RunOptions& options) {
   const Spec spec = read_spec(options.spec);
+  if (spec.op() != Op::kGemm) {
+    return run_weight_op(
+        spec, {options.target, options.compile, !options.m.empty(), options.seed, options.json});
+  }
   for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
@@ -115,9 +120,11 @@ void add_run_command(CLI::App& app, Action* action) {
   add_compile_options(*command, &options->compile);
   add_json_option(*command, &options->json);
   command->footer(
-      "Random data, compared with FP64 on the dequantised weights. ERROR is the relative\n"
+      "Random data. A gemm is compared with FP64 on the dequantised weights; ERROR is the "
+      "relative\n"
       "Frobenius norm. The exit code is 1 if a result is wrong, a byte outside of the output was\n"
-      "written, or a second launch gave other bits.\n"
+      "written, or a second launch gave other bits. Dequantised weights must have the bits of a\n"
+      "computation on the CPU.\n"
       "Example:\n"
       "  heddle run examples/specs/symmetric-g128.json --m 1,7,64");
   command->callback([=] { *action = [options] { return run(*options); }; });

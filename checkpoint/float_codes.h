@@ -1,0 +1,16 @@
+// Values of codes and of coded scales; all exact.
+#ifndef HEDDLE_CHECKPOINT_FLOAT_CODES_H_
+#define HEDDLE_CHECKPOINT_FLOAT_CODES_H_
+
+#include <cstdint>
+
+namespace heddle {
+
+double e4m3_value(std::uint8_t code);  // 0x7F and 0xFF are NaN
+double e5m2_value(std::uint8_t code);  // with infinities and NaN
+double e2m1_value(std::uint8_t code);  // of the low four bits
+double e8m0_value(std::uint8_t code);  // 2^(code - 127); 255 is NaN
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_FLOAT_CODES_H_

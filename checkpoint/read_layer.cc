@@ -1,0 +1,24 @@
+#include "checkpoint/read_layer.h"
+
+#include "checkpoint/integer_layer.h"
+
+namespace heddle {
+
+std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const LayerName& layer,
+                                          const CheckpointConfig& config, Load load) {
+  switch (layer.kind) {
+    case LayerName::Kind::kBytes:
+      return read_byte_layer(checkpoint, layer, config, load);
+    case LayerName::Kind::kMxfp4:
+    case LayerName::Kind::kMxfp4Experts:
+    case LayerName::Kind::kFp4:
+    case LayerName::Kind::kPackedFp4:
+      return read_fp4_layer(checkpoint, layer, load);
+    case LayerName::Kind::kQweight:
+    case LayerName::Kind::kPacked:
+      break;
+  }
+  return std::make_unique<IntegerLayer>(IntegerLayer::read(checkpoint, layer, config, load));
+}
+
+}  // namespace heddle

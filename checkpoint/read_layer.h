@@ -1,0 +1,27 @@
+// A quantised layer of any form that is known.
+#ifndef HEDDLE_CHECKPOINT_READ_LAYER_H_
+#define HEDDLE_CHECKPOINT_READ_LAYER_H_
+
+#include <memory>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/config.h"
+#include "checkpoint/layer_names.h"
+#include "checkpoint/quantized_rows.h"
+
+namespace heddle {
+
+// All throw Error(kFile, "checkpoint.layer") for tensors that contradict each other or the config,
+// Error(kUnsupported, "checkpoint.layer") for a form that cannot be read; both name the layer.
+std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const LayerName& layer,
+                                          const CheckpointConfig& config, Load load);
+
+// The parts of it that are not integers packed into words.
+std::unique_ptr<QuantizedRows> read_byte_layer(const Checkpoint& checkpoint, const LayerName& layer,
+                                               const CheckpointConfig& config, Load load);
+std::unique_ptr<QuantizedRows> read_fp4_layer(const Checkpoint& checkpoint, const LayerName& layer,
+                                              Load load);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_READ_LAYER_H_

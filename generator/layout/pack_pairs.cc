@@ -1,0 +1,187 @@
+#include "generator/layout/pack_pairs.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "generator/layout/fragment_order.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kHalfBits = 16;
+constexpr std::size_t kTilePairs = 4;  // of a lane: elements 2p and 2p + 1, neighbouring columns
+constexpr std::size_t kTilesOfHalf = 4;
+
+// Eight codes of a row are one pair of each of the lanes 4g .. 4g + 3. Widened to 16 bits they lie
+// as the halves of these lanes' words do.
+using Bytes = std::uint8_t __attribute__((vector_size(8)));
+using Halves = std::uint16_t __attribute__((vector_size(16)));
+using Words = std::uint32_t __attribute__((vector_size(16)));
+
+// A run of a code's bits, at the same place in both halves of a word.
+struct Run {
+  int word = 0;
+  int bit = 0;    // its lowest one, in the half
+  int from = 0;   // its lowest one, in the code
+  int count = 0;  // 0: there is no such run
+};
+
+// Where a unit's pairs lie in fragment order, with constants for the compiler: whole codes first,
+// as many as a half holds; the bits left in all the halves make the last pairs.
+template <int kBits>
+struct Unit {
+  static constexpr int kElements = std::lcm(8, 32 / std::gcd(kBits, 32));
+  static constexpr int kWords = kElements * kBits / 32;
+  static constexpr std::size_t kPairs = kElements / 2;
+  using Runs = std::array<Run, kBits>;
+
+  static constexpr std::array<Runs, kPairs> runs() {
+    std::array<Runs, kPairs> result{};
+    std::array<int, kWords> used{};
+    std::size_t pair = 0;
+    for (int word = 0; word < kWords; ++word) {
+      for (; used[word] + kBits <= kHalfBits; used[word] += kBits) {
+        result[pair++][0] = {word, used[word], 0, kBits};
+      }
+    }
+    for (; pair < kPairs; ++pair) {
+      int have = 0;
+      std::size_t run = 0;
+      for (int word = 0; word < kWords; ++word) {
+        const int count = std::min(kHalfBits - used[word], kBits - have);
+        if (count == 0) continue;
+        result[pair][run++] = {word, used[word], have, count};
+        used[word] += count;
+        have += count;
+      }
+    }
+    return result;
+  }
+};
+
+template <std::size_t kMost>
+constexpr std::size_t run_count(const std::array<Run, kMost>& runs) {
+  std::size_t count = 0;
+  while (count < kMost && runs[count].count != 0) ++count;
+  return count;
+}
+
+template <int kBits>
+bool has_runs_of(const DecodePlan& plan) {
+  constexpr auto kRuns = Unit<kBits>::runs();
+  if (plan.bit_of.size() != 2 * kRuns.size()) return false;
+  for (std::size_t element = 0; element < plan.bit_of.size(); ++element) {
+    const int half = static_cast<int>(element % 2) * kHalfBits;
+    for (const Run& run : kRuns[element / 2]) {
+      for (int i = 0; i < run.count; ++i) {
+        const BitPlace& place = plan.bit_of[element][run.from + i];
+        if (place.word != run.word || place.bit != half + run.bit + i) return false;
+      }
+    }
+  }
+  return true;
+}
+
+template <Run kRun>
+inline Halves place(Halves codes) {
+  constexpr auto kMask = static_cast<std::uint16_t>(((1U << kRun.count) - 1) << kRun.from);
+  return (codes & kMask) >> kRun.from << kRun.bit;
+}
+
+// Pair kPair of 64 columns. `row` is row g, its first column.
+template <int kBits, std::size_t kPair>
+inline void add_pair(const std::uint8_t* row, std::int64_t stride, Halves* words) {
+  constexpr auto kRuns = Unit<kBits>::runs()[kPair % Unit<kBits>::kPairs];
+  constexpr int kFirstWord = kPair / Unit<kBits>::kPairs * Unit<kBits>::kWords;
+  constexpr FragmentElement kPlace = fragment_element(0, kPair % kTilePairs * 2);
+  constexpr int kColumn = kPair / kTilePairs * 16 + kPlace.column;
+  Bytes eight;
+  std::memcpy(&eight, row + kPlace.row * stride + kColumn, sizeof eight);
+  const Halves codes = __builtin_convertvector(eight, Halves);
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    ((words[kFirstWord + kRuns[i].word] |= place<kRuns[i]>(codes)), ...);
+  }
+  (std::make_index_sequence<run_count(kRuns)>());
+}
+
+// The words of lanes 4g .. 4g + 3 to where lane_word_offset has them; `at` is for lane 4g's.
+template <int kBits>
+inline void store_words(const Halves* halves, std::uint8_t* chunk, int lane) {
+  const auto words = [&](int i) { return std::bit_cast<Words>(halves[i]); };
+  const auto store = [&](int i, int quarter, Words value) {
+    std::memcpy(chunk + lane_word_offset(kBits, lane, i) + 16 * quarter, &value, sizeof value);
+  };
+  int i = 0;
+  for (; i + 4 <= kBits; i += 4) {
+    const Words low01 = __builtin_shufflevector(words(i), words(i + 1), 0, 4, 1, 5);
+    const Words low23 = __builtin_shufflevector(words(i + 2), words(i + 3), 0, 4, 1, 5);
+    const Words high01 = __builtin_shufflevector(words(i), words(i + 1), 2, 6, 3, 7);
+    const Words high23 = __builtin_shufflevector(words(i + 2), words(i + 3), 2, 6, 3, 7);
+    store(i, 0, __builtin_shufflevector(low01, low23, 0, 1, 4, 5));
+    store(i, 1, __builtin_shufflevector(low01, low23, 2, 3, 6, 7));
+    store(i, 2, __builtin_shufflevector(high01, high23, 0, 1, 4, 5));
+    store(i, 3, __builtin_shufflevector(high01, high23, 2, 3, 6, 7));
+  }
+  if constexpr ((kBits & 2) != 0) {
+    store(i, 0, __builtin_shufflevector(words(i), words(i + 1), 0, 4, 1, 5));
+    store(i, 1, __builtin_shufflevector(words(i), words(i + 1), 2, 6, 3, 7));
+    i += 2;
+  }
+  if constexpr ((kBits & 1) != 0) store(i, 0, words(i));
+}
+
+template <int kBits>
+void pack_chunk(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* chunk) {
+  constexpr int kHalfBytes = WeightLayout::kRowBlock * kHalfK * kBits / 8;
+  for (int half = 0; half < WeightLayout::kChunkK / kHalfK; ++half) {
+    for (int g = 0; g < 8; ++g) {
+      const std::uint8_t* row = codes + g * stride + half * kHalfK;
+      Halves words[kBits] = {};
+      [&]<std::size_t... kPair>(std::index_sequence<kPair...>) {
+        (add_pair<kBits, kPair>(row, stride, words), ...);
+      }
+      (std::make_index_sequence<kTilesOfHalf * kTilePairs>());
+      store_words<kBits>(words, chunk + half * kHalfBytes, 4 * g);
+    }
+  }
+}
+
+template <int kBits>
+PackChunk packer_of(const DecodePlan& plan) {
+  return has_runs_of<kBits>(plan) ? pack_chunk<kBits> : nullptr;
+}
+
+}  // namespace
+
+PackChunk chunk_packer(const DecodePlan& plan) {
+  if constexpr (std::endian::native != std::endian::little) return nullptr;
+  switch (plan.request.bits) {
+    case 1:
+      return packer_of<1>(plan);
+    case 2:
+      return packer_of<2>(plan);
+    case 3:
+      return packer_of<3>(plan);
+    case 4:
+      return packer_of<4>(plan);
+    case 5:
+      return packer_of<5>(plan);
+    case 6:
+      return packer_of<6>(plan);
+    case 7:
+      return packer_of<7>(plan);
+    case 8:
+      return packer_of<8>(plan);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,22 @@
+// The inner loop of packing codes in fragment order: what fragment_element and the plan's bit_of
+// say, eight columns of a row at a time.
+#ifndef HEDDLE_GENERATOR_LAYOUT_PACK_PAIRS_H_
+#define HEDDLE_GENERATOR_LAYOUT_PACK_PAIRS_H_
+
+#include <cstdint>
+
+#include "heddle/decode_plan.h"
+
+namespace heddle {
+
+// Packs the codes of a whole chunk, 16 rows by WeightLayout::kChunkK columns, into the chunk's
+// first bytes. The rows start `stride` bytes apart, one byte to a code; bits above the code's width
+// are ignored.
+using PackChunk = void (*)(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* chunk);
+
+// The packer of words whose bits are where `plan` has them, or null: then only write_code knows.
+PackChunk chunk_packer(const DecodePlan& plan);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_LAYOUT_PACK_PAIRS_H_

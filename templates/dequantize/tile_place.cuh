@@ -1,0 +1,32 @@
+// Which tile of W a block has.
+#pragma once
+
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+// Neighbouring blocks, which run at the same time, take neighbouring columns: together they write
+// whole rows of W, which the memory likes better than pieces of many rows.
+template <class Config>
+struct TilePlace {
+  int row, column;  // the tile's first
+
+  static __device__ __forceinline__ TilePlace of_block() {
+    constexpr u32 kColumnTiles = (Config::kK + Config::kTileColumns - 1) / Config::kTileColumns;
+    const u32 tile = blockIdx.y * gridDim.x + blockIdx.x;
+    return {static_cast<int>(tile / kColumnTiles) * Config::kTileRows,
+            static_cast<int>(tile % kColumnTiles) * Config::kTileColumns};
+  }
+};
+
+// Where W[row, column] lies; others are a constant number of bytes away, `weights_apart`.
+template <class Config>
+__device__ __forceinline__ u8* weight_address(u8* w, int row, int column) {
+  return w + 2 * (static_cast<i64>(row) * Config::kK + column);
+}
+template <class Config>
+__device__ __forceinline__ constexpr i64 weights_apart(int rows, int columns) {
+  return 2 * (static_cast<i64>(rows) * Config::kK + columns);
+}
+
+}  // namespace heddle

@@ -1,0 +1,158 @@
+// Packed chunks, written by whole warps: docs/layouts.md has the bytes.
+//
+// Config: kN kK kBits kGroup (columns that share a scale; past K: all of a row's), kChunks,
+// kRowBlocks, kChunkBytes and the offsets in a chunk; kEntries of scales in a chunk, each of
+// kMetaGroup columns; kScaleWidth and kZeroWidth in bytes, of one scale and of a pair of zero
+// points (0: there are none).
+#pragma once
+
+#include "packing/code_tile.cuh"
+#include "primitives/memory.cuh"
+#include "primitives/sync.cuh"
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+constexpr int kRowBlock = 16;
+
+// The low kBytes bytes of a value. kBytes: 1, 2, 4.
+template <int kBytes>
+__device__ __forceinline__ void store_global(u8* address, u32 value) {
+  if constexpr (kBytes == 1) {
+    store_global_1(address, value);
+  } else if constexpr (kBytes == 2) {
+    store_global_2(address, value);
+  } else {
+    store_global_4(address, value);
+  }
+}
+
+template <int kBytes>
+__device__ __forceinline__ u32 load_global(const u8* address) {
+  if constexpr (kBytes == 1) {
+    return load_global_1(address);
+  } else if constexpr (kBytes == 2) {
+    return load_global_2(address);
+  } else {
+    return load_global_4(address);
+  }
+}
+
+// A lane's words of 64 columns: fours, then a pair, then a single word, each for all lanes in a
+// row.
+template <int kBits>
+__device__ __forceinline__ void store_lane_words(u8* half, int lane, const u32 (&words)[kBits]) {
+  constexpr int kFours = kBits / 4 * 4;
+#pragma unroll
+  for (int i = 0; i < kFours; i += 4) {
+    store_global_16(half + 128 * i + 16 * lane,
+                    {words[i], words[i + 1], words[i + 2], words[i + 3]});
+  }
+  if constexpr ((kBits & 2) != 0) {
+    store_global_8(half + 128 * kFours + 8 * lane, words[kFours], words[kFours + 1]);
+  }
+  if constexpr ((kBits & 1) != 0) {
+    store_global_4(half + 128 * (kBits - 1) + 4 * lane, words[kBits - 1]);
+  }
+}
+
+// TensorRT-LLM's order: lines of 128 bytes, each 64 columns of neighbouring rows. Even words are of
+// row g, odd ones of row g + 8.
+template <int kBits>
+__device__ __forceinline__ void store_lane_words_trtllm(u8* chunk, int half, int lane,
+                                                        const u32 (&words)[kBits]) {
+  constexpr int kRowsOfLine = 16 / kBits;
+#pragma unroll
+  for (int i = 0; i < kBits; ++i) {
+    const int row = lane / 4 + 8 * (i % 2);
+    store_global_4(chunk + (row / kRowsOfLine * 2 + half) * 128 + row % kRowsOfLine * (8 * kBits) +
+                       16 * (i / 2) + 4 * (lane % 4),
+                   words[i]);
+  }
+}
+
+// Packs 64 columns of the tile's 16 rows from `row` on. A whole warp calls it.
+template <class Config, class Encode>
+__device__ __forceinline__ void pack_half_chunk(const CodeTile& tile, int row, int half, int lane,
+                                                u8* chunk) {
+  const int unit = 4 * half + lane % 4;
+  const u32x4 near = load_shared_16(tile.unit(row + lane / 4, unit));
+  const u32x4 far = load_shared_16(tile.unit(row + lane / 4 + 8, unit));
+  const u32 codes[8] = {near.x, far.x, near.y, far.y, near.z, far.z, near.w, far.w};
+  u32 words[Config::kBits];
+#pragma unroll
+  for (int i = 0; i < 4 / Encode::kTiles; ++i) Encode::unit(codes, i, words);
+  if constexpr (Config::kTrtllm) {
+    store_lane_words_trtllm<Config::kBits>(chunk, half, lane, words);
+  } else {
+    store_lane_words<Config::kBits>(chunk + half * (Config::kScaleOffset / 2), lane, words);
+  }
+}
+
+// One row's part of a row block's scales and zero points.
+template <class Config>
+struct RowMetadata {
+  // An entry of zero points has 8 pairs.
+  static constexpr int kZeroEntryBytes = 8 * Config::kZeroWidth;
+
+  u8* scales;      // of the row block
+  u8* zeros;       // of the row block
+  int row_of_w;    // a block of 16 starts at a multiple of 16
+  int entries;     // of scales
+  int zero_bytes;  // from `zeros` on, what pads the entries included
+
+  // Values: scale(row, group) and zero(row, group), bits; neither is asked for what lies outside
+  // of W. Whole warps call it, each 16 lanes for the rows of a row block.
+  template <class Values>
+  __device__ __forceinline__ void put(int entry, int column, const Values& values) const {
+    const int row = row_of_w & (kRowBlock - 1);
+    const int k = column + entry * Config::kMetaGroup;
+    const bool column_inside = entry < entries && (Config::kWholeColumns || k < Config::kK);
+    const int group = k / Config::kGroup;
+    const bool read = column_inside && (Config::kWholeRows || row_of_w < Config::kN);
+    // All loads before the first store.
+    const u32 scale = read ? values.scale(row_of_w, group) : 0;
+    u32 zero = 0;
+    if constexpr (Config::kZeroWidth != 0) zero = read ? values.zero(row_of_w, group) : 0;
+    const bool has_block = Config::kWholeRows || row_of_w < Config::kRowBlocks * kRowBlock;
+    if (has_block && entry < entries) {
+      // Rows g and g + 8 lie side by side.
+      const int slot = entry * kRowBlock + (row & 7) * 2 + (row >> 3);
+      store_global<Config::kScaleWidth>(scales + slot * Config::kScaleWidth, scale);
+    }
+    if constexpr (Config::kZeroWidth != 0) {
+      const u32 pair = zero | shuffle_down_8(zero) << Config::kBits;
+      if (has_block && row < 8 && entry * kZeroEntryBytes < zero_bytes) {
+        store_global<Config::kZeroWidth>(zeros + (entry * 8 + row) * Config::kZeroWidth, pair);
+      }
+    }
+  }
+};
+
+// Where chunks lie.
+template <class Config>
+struct Packed {
+  // Entries of a chunk and of a row block's channel metadata, an entry that pads included.
+  static constexpr int kPaddedEntries = Config::kEntries + (Config::kZeroWidth != 0);
+  static constexpr int kPaddedChannelEntries = 1 + (Config::kZeroWidth != 0);
+
+  u8* packed;
+
+  __device__ __forceinline__ u8* chunk(int row_block, int c) const {
+    return packed + (static_cast<i64>(row_block) * Config::kChunks + c) * Config::kChunkBytes;
+  }
+  __device__ __forceinline__ RowMetadata<Config> of_chunk(int row_of_w, int c) const {
+    u8* const at = chunk(row_of_w >> 4, c);
+    return {at + Config::kScaleOffset, at + Config::kZeroOffset, row_of_w, Config::kEntries,
+            Config::kChunkBytes - Config::kZeroOffset};
+  }
+  // Scales of whole rows, after all the chunks.
+  __device__ __forceinline__ RowMetadata<Config> of_channel(int row_of_w) const {
+    u8* const at =
+        packed + Config::kChannelOffset + static_cast<i64>(row_of_w >> 4) * Config::kChannelBytes;
+    return {at, at + Config::kChannelZeroOffset, row_of_w, 1,
+            Config::kChannelBytes - Config::kChannelZeroOffset};
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,51 @@
+// FP32 arithmetic whose rounding is part of a result's definition. All of it keeps subnormals.
+#pragma once
+
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+// mul.rm.f32: rounds toward minus infinity.
+__device__ __forceinline__ float mul_down(float a, float b) {
+  float d;
+  asm("mul.rm.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+}
+// mul.rp.f32: rounds toward plus infinity.
+__device__ __forceinline__ float mul_up(float a, float b) {
+  float d;
+  asm("mul.rp.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+}
+
+// The product rounded to odd: itself where FP32 holds it, else the one of its two neighbours whose
+// last bit is set. A second rounding, to 16 bits, then gives what a single one would have given.
+__device__ __forceinline__ float mul_to_odd(float a, float b) {
+  const float below = mul_down(a, b);
+  return (__float_as_uint(below) & 1u) != 0 ? below : mul_up(a, b);
+}
+
+// div.rn.f32: the quotient, rounded once, as IEEE 754 has it.
+__device__ __forceinline__ float divide(float a, float b) {
+  float d;
+  asm("div.rn.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+}
+
+// cvt.rni.f32.f32: to the nearest integer, ties to even; infinities stay.
+__device__ __forceinline__ float round_to_integer(float a) {
+  float d;
+  asm("cvt.rni.f32.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
+
+// min.f32 and max.f32: of two numbers, neither a NaN.
+__device__ __forceinline__ float clamp(float a, float low, float high) {
+  float d;
+  asm("{ .reg .f32 t; max.f32 t, %1, %2; min.f32 %0, t, %3; }"
+      : "=f"(d)
+      : "f"(a), "f"(low), "f"(high));
+  return d;
+}
+
+}  // namespace heddle

@@ -1,0 +1,216 @@
+// Quantize: W[N, K] in 16 bits to packed weights, each code the nearest.
+//
+// Grid: (row blocks of 16 rows, spans of kSpanChunks chunks of 128 columns). A span holds whole
+// groups. A block first looks for the largest values of its groups, then reads the span again, from
+// the caches, and rounds it. A thread takes segments of 16 columns of a row, each inside one group;
+// 128 threads take a chunk, and kStepChunks chunks go at a time.
+//
+// heddle-parameters: kBits kN kK kWholeRows kWholeColumns kPaddingCode kTrtllm kChunks kRowBlocks
+// heddle-parameters: kChunkBytes kScaleOffset kScaleWidth kZeroOffset kZeroWidth kEntries
+// heddle-parameters: kMetaGroup kGroup kChannelOffset kChannelBytes kChannelZeroOffset kTileRows
+// heddle-parameters: kThreads kSharedBytes kSpanChunks kStepChunks kGroups kFloatCodes
+// heddle-parameters: kExponentBits kMantissaBits kLargestCode kAsymmetric kLow kHigh kBias kDivisor
+// heddle-parameters: kInfinity kNanScale kScaleType Value
+#pragma once
+
+#include "packing/chunk.cuh"
+#include "primitives/sync.cuh"
+#include "quantize/rounding.cuh"
+
+namespace heddle {
+
+// Shared memory: the codes of kStepChunks chunks, then an entry for each group and row: first the
+// magnitudes of its largest positive and negative value, then what follows from them.
+template <class Config>
+struct SpanMemory {
+  static constexpr int kEntries = Config::kGroups * kRowBlock;
+  static constexpr int kEntryBytes = 16;
+  static constexpr int kCodeBytes = Config::kStepChunks * kRowBlock * CodeTile::kRowBytes;
+  static_assert(Config::kSharedBytes == kCodeBytes + kEntries * kEntryBytes,
+                "the launch gives this much shared memory");
+
+  u32 shared;
+
+  __device__ __forceinline__ u32 entry(int row, int group) const {
+    return shared + kCodeBytes + (group * kRowBlock + row) * kEntryBytes;
+  }
+};
+
+// The scales and zero points that a block has found. Rows and groups count from those of W.
+template <class Config>
+struct SpanValues {
+  SpanMemory<Config> memory;
+  int first_row;
+  int first_group;
+
+  __device__ __forceinline__ u32x4 at(int row, int group) const {
+    return load_shared_16(memory.entry(row - first_row, group - first_group));
+  }
+  __device__ __forceinline__ u32 scale(int row, int group) const { return at(row, group).x; }
+  __device__ __forceinline__ u32 zero(int row, int group) const {
+    return at(row, group).z & ((1u << Config::kBits) - 1);
+  }
+};
+
+// One thread's row and its segment in every chunk.
+template <class Config>
+struct Segment {
+  int row;      // in the row block
+  int segment;  // in the chunk
+  const u8* w;  // of the row
+
+  // The eight registers of a segment; each holds two columns.
+  __device__ __forceinline__ void load(int column, u32 (&pairs)[8]) const {
+    const u32x4 near = load_global_16(w + static_cast<i64>(column) * 2);
+    const u32x4 far = load_global_16(w + static_cast<i64>(column) * 2 + 16);
+    pairs[0] = near.x, pairs[1] = near.y, pairs[2] = near.z, pairs[3] = near.w;
+    pairs[4] = far.x, pairs[5] = far.y, pairs[6] = far.z, pairs[7] = far.w;
+  }
+};
+
+// The largest values of a run of segments. Bits of 16-bit floats order like their magnitudes: as
+// signed numbers in the high half, the positive ones are on top, as unsigned ones the negative.
+struct RunningRange {
+  int positive = 0;
+  u32 negative = 0x80000000u;
+
+  __device__ __forceinline__ void add_high_half(u32 bits) {
+    const int as_signed = static_cast<int>(bits);
+    positive = as_signed > positive ? as_signed : positive;
+    negative = bits > negative ? bits : negative;
+  }
+  __device__ __forceinline__ void add(const u32 (&pairs)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      add_high_half(pairs[i] << 16);
+      add_high_half(pairs[i] & 0xffff0000u);
+    }
+  }
+  // Into an entry of shared memory; then starts anew.
+  __device__ __forceinline__ void flush(u32 entry) {
+    shared_max(entry, static_cast<u32>(positive) >> 16);
+    shared_max(entry + 4, (negative & 0x7fffffffu) >> 16);
+    *this = RunningRange();
+  }
+};
+
+template <class Config>
+__device__ __forceinline__ void find_ranges(const Segment<Config>& mine, bool row_inside,
+                                            int first_chunk, int step,
+                                            const SpanMemory<Config>& memory) {
+  RunningRange range;
+  int group = -1;
+  if (row_inside) {
+#pragma unroll 2
+    for (int c = step; c < Config::kSpanChunks; c += Config::kStepChunks) {
+      const int in_span = c * CodeTile::kColumns + 16 * mine.segment;
+      const int column = first_chunk * CodeTile::kColumns + in_span;
+      if (column >= Config::kK) break;
+      if (group >= 0 && group != in_span / Config::kGroup)
+        range.flush(memory.entry(mine.row, group));
+      group = in_span / Config::kGroup;
+      u32 pairs[8];
+      mine.load(column, pairs);
+      range.add(pairs);
+    }
+  }
+  if (group >= 0) range.flush(memory.entry(mine.row, group));
+}
+
+// The codes of a segment, into the shared tile: register t of its k tile has columns 2t, 2t + 8,
+// 2t + 1 and 2t + 9.
+template <class Config>
+__device__ __forceinline__ void round_segment(const Segment<Config>& mine, bool inside, int column,
+                                              int tile_row, const CodeTile& tile, u32 entry) {
+  using Value = typename Config::Value;
+  u32 codes[4];
+#pragma unroll
+  for (int t = 0; t < 4; ++t) codes[t] = Config::kPaddingCode * 0x01010101u;
+  if (inside) {
+    const u32x4 group = load_shared_16(entry);
+    const float scale = float_from_bits(group.y);
+    const float zero = static_cast<float>(static_cast<int>(group.z));
+    u32 pairs[8];
+    mine.load(column, pairs);
+#pragma unroll
+    for (int t = 0; t < 4; ++t) {
+      codes[t] = Rounding<Config>::code(Value::low_to_float(pairs[t]), scale, zero) |
+                 Rounding<Config>::code(Value::low_to_float(pairs[t + 4]), scale, zero) << 8 |
+                 Rounding<Config>::code(Value::high_to_float(pairs[t]), scale, zero) << 16 |
+                 Rounding<Config>::code(Value::high_to_float(pairs[t + 4]), scale, zero) << 24;
+    }
+  }
+#pragma unroll
+  for (int t = 0; t < 4; ++t) {
+    store_shared_4(tile.unit(tile_row, mine.segment / 4 * 4 + t) + mine.segment % 4 * 4, codes[t]);
+  }
+}
+
+template <class Config, class Encode>
+__device__ __forceinline__ void quantize_weight(const u8* w, u8* packed) {
+  extern __shared__ __align__(128) u8 shared_memory[];
+  const SpanMemory<Config> memory{shared_address(shared_memory)};
+  const CodeTile tile{memory.shared};
+  const int thread = static_cast<int>(threadIdx.x);
+  const int row_block = static_cast<int>(blockIdx.x);
+  const int first_chunk = static_cast<int>(blockIdx.y) * Config::kSpanChunks;
+  const int first_group = first_chunk * CodeTile::kColumns / Config::kGroup;
+  const int step = thread / 128;
+  const int row = thread / 8 % kRowBlock;
+  const int row_of_w = row_block * kRowBlock + row;
+  const bool row_inside = Config::kWholeRows || row_of_w < Config::kN;
+  const Segment<Config> mine{row, thread % 8, w + static_cast<i64>(row_of_w) * Config::kK * 2};
+
+#pragma unroll 1
+  for (int i = thread; i < SpanMemory<Config>::kEntries; i += Config::kThreads) {
+    store_shared_16(memory.entry(i, 0), {0, 0, 0, 0});
+  }
+  block_barrier();
+  find_ranges(mine, row_inside, first_chunk, step, memory);
+  block_barrier();
+#pragma unroll 1
+  for (int i = thread; i < SpanMemory<Config>::kEntries; i += Config::kThreads) {
+    const u32x4 range = load_shared_16(memory.entry(i, 0));
+    const auto code = Rounding<Config>::group_code(range.x, range.y);
+    store_shared_16(memory.entry(i, 0), {code.scale.bits, bits_of_float(code.scale.value),
+                                         static_cast<u32>(code.zero), 0});
+  }
+  block_barrier();
+
+  const Packed<Config> to{packed};
+  const SpanValues<Config> values{memory, row_block * kRowBlock, first_group};
+  const int lane = thread % 32;
+  const int role = thread / 32 % 4;  // of a chunk's four warps
+  if constexpr (Config::kEntries == 0) {
+    // An entry, and one that pads.
+    if (thread < 32) {
+      to.of_channel(row_block * kRowBlock + lane % kRowBlock).put(lane / kRowBlock, 0, values);
+    }
+  }
+#pragma unroll 1
+  for (int base = 0; base < Config::kSpanChunks; base += Config::kStepChunks) {
+    const int c = first_chunk + base + step;
+    const bool chunk_inside = base + step < Config::kSpanChunks && c < Config::kChunks;
+    if (chunk_inside) {
+      const int column = c * CodeTile::kColumns + 16 * mine.segment;
+      const bool inside = row_inside && (Config::kWholeColumns || column < Config::kK);
+      round_segment(mine, inside, column, step * kRowBlock + row, tile,
+                    memory.entry(row, column / Config::kGroup - first_group));
+    }
+    block_barrier();
+    if (chunk_inside) {
+      if (role < 2) {
+        pack_half_chunk<Config, Encode>(tile, step * kRowBlock, role, lane, to.chunk(row_block, c));
+      } else if (Config::kEntries != 0) {
+        // Two warps, four entries at a time.
+        const auto metadata = to.of_chunk(row_block * kRowBlock + lane % kRowBlock, c);
+        for (int entry = 0; entry < Packed<Config>::kPaddedEntries; entry += 4) {
+          metadata.put(entry + thread / kRowBlock % 4, c * CodeTile::kColumns, values);
+        }
+      }
+    }
+    block_barrier();
+  }
+}
+
+}  // namespace heddle

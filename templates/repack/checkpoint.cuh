@@ -1,0 +1,51 @@
+// The tensors of a checkpoint: codes, scales and zero points. docs/checkpoints.md has the formats.
+#pragma once
+
+#include "packing/chunk.cuh"
+#include "primitives/bits.cuh"
+#include "primitives/memory.cuh"
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+enum class Format { kAwq, kGptq };
+
+// Which nibble of a word has row i of AWQ's eight: the inverse of 0 2 4 6 1 3 5 7.
+__device__ __forceinline__ int awq_nibble(int i) { return i % 2 * 4 + i / 2; }
+
+// Value i of a stream of kBits-wide values.
+template <int kBits>
+__device__ __forceinline__ u32 stream_value(const u8* words, u32 i) {
+  const u32 bit = i * kBits;
+  const u32 low = load_global_4(words + bit / 32 * 4) >> bit % 32;
+  if constexpr (32 % kBits == 0) {
+    return low & ((1u << kBits) - 1);
+  } else {
+    const u32 taken = 32 - bit % 32;
+    const u32 high = taken < kBits ? load_global_4(words + bit / 32 * 4 + 4) << taken : 0;
+    return (low | high) & ((1u << kBits) - 1);
+  }
+}
+
+template <class Config>
+struct CheckpointValues {
+  const u8* scales;  // [K / group, N]
+  const u8* zeros;   // [K / group, N * bits / 32], a stream along N; AWQ: as its codes
+
+  __device__ __forceinline__ u32 scale(int row, int group) const {
+    return load_global<Config::kScaleWidth>(scales + (static_cast<i64>(group) * Config::kN + row) *
+                                                         Config::kScaleWidth);
+  }
+  __device__ __forceinline__ u32 zero(int row, int group) const {
+    const u8* const words = zeros + static_cast<i64>(group) * (Config::kN * Config::kBits / 32) * 4;
+    if constexpr (Config::kFormat == Format::kAwq) {
+      return load_global_4(words + row / 8 * 4) >> 4 * awq_nibble(row % 8) & 15;
+    } else {
+      // GPTQ's first version stores one less, modulo 2^bits.
+      return (stream_value<Config::kBits>(words, row) + Config::kZeroBias) &
+             ((1u << Config::kBits) - 1);
+    }
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,116 @@
+// quantize_weight on the GPU, byte for byte against quantize_weights() and pack_weights() on the
+// host. Skips where there is no GPU.
+#include <gtest/gtest.h>
+
+#include "heddle/runtime.h"
+#include "tools/gpu_harness/quantize_check.h"
+
+namespace heddle {
+namespace {
+
+Runtime& runtime() {
+  static Runtime runtime([] {
+    RuntimeOptions options;
+    options.disk_cache = false;
+    return options;
+  }());
+  return runtime;
+}
+
+class QuantizeWeightGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
+    bf16_ = runtime().device_target().arch() >= 80;
+  }
+
+  // From FP16 and from BF16 in turn.
+  void check(WeightOpSpec op) {
+    op.dtype = bf16_ && ++seed_ % 2 == 0 ? DType::kBf16 : DType::kFp16;
+    const Spec spec = Spec::from_weight_op(Op::kQuantizeWeight, op);
+    SCOPED_TRACE(spec.canonical_json());
+    EXPECT_EQ(run_quantize_weight(runtime().kernel(spec), seed_).fault(), "");
+  }
+
+ private:
+  std::uint32_t seed_ = 0;
+  bool bf16_ = false;
+};
+
+WeightOpSpec spec_of(std::int64_t n, std::int64_t k, int group) {
+  WeightOpSpec spec;
+  spec.shape = {n, k};
+  spec.weight.group_size = group;
+  return spec;
+}
+
+constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32, DType::kE8m0, DType::kE4m3};
+
+TEST_F(QuantizeWeightGpu, EveryIntegerAndScale) {
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        if (bits == 1 && zero == ZeroPoint::kNone) continue;
+        for (const DType scale : kScales) {
+          WeightOpSpec spec = spec_of(264, 1056, 32);
+          spec.weight.bits = bits;
+          spec.weight.type = type;
+          spec.weight.zero_point = zero;
+          spec.weight.scale_dtype = scale;
+          check(spec);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(QuantizeWeightGpu, EveryFloatAndScale) {
+  for (const auto& [type, bits] : {std::pair{WeightType::kE4m3, 8},
+                                   {WeightType::kE5m2, 8},
+                                   {WeightType::kE2m3, 6},
+                                   {WeightType::kE3m2, 6},
+                                   {WeightType::kE2m1, 4}}) {
+    for (const DType scale : kScales) {
+      for (const int group : {32, kPerChannel}) {
+        WeightOpSpec spec = spec_of(264, 1056, group);
+        spec.weight.type = type;
+        spec.weight.bits = bits;
+        spec.weight.scale_dtype = scale;
+        check(spec);
+      }
+    }
+  }
+}
+
+// Groups of a part of a chunk, of chunks, of neither, and of all of K.
+TEST_F(QuantizeWeightGpu, EveryGroup) {
+  for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+    for (const int group : {16, 32, 48, 64, 96, 128, 160, 256, 384, 640, 1920, 3840, kPerChannel}) {
+      WeightOpSpec spec = spec_of(72, 3840, group);
+      spec.weight.zero_point = zero;
+      check(spec);
+    }
+  }
+}
+
+TEST_F(QuantizeWeightGpu, RaggedShapes) {
+  for (const std::int64_t n : {8, 16, 24, 1032}) {
+    for (const std::int64_t k : {32, 96, 160, 480, 1056}) {
+      check(spec_of(n, k, 32));
+      check(spec_of(n, k, kPerChannel));
+    }
+  }
+}
+
+TEST_F(QuantizeWeightGpu, EveryInterleave) {
+  for (const Interleave interleave :
+       {Interleave::kLinear, Interleave::kAwq, Interleave::kEvenOdd, Interleave::kTrtllm}) {
+    WeightOpSpec spec = spec_of(72, 416, 32);
+    spec.weight.interleave = interleave;
+    check(spec);
+  }
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,200 @@
+// repack on the GPU, byte for byte against the host: every format, width and order, ragged shapes,
+// act-order, and known checkpoints. Skips where there is no GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/config.h"
+#include "checkpoint/fused_layer.h"
+#include "checkpoint/integer_layer.h"
+#include "heddle/runtime.h"
+#include "tests/checkpoint/test_util.h"
+#include "tools/gpu_harness/repack_check.h"
+
+namespace heddle {
+namespace {
+
+Runtime& runtime() {
+  static Runtime runtime([] {
+    RuntimeOptions options;
+    options.disk_cache = false;
+    return options;
+  }());
+  return runtime;
+}
+
+class RepackGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
+  }
+
+  void check(const WeightOpSpec& op) {
+    const Spec spec = Spec::from_weight_op(Op::kRepack, op);
+    SCOPED_TRACE(spec.canonical_json());
+    EXPECT_EQ(run_repack(runtime().kernel(spec), ++seed_).fault(), "");
+  }
+
+ private:
+  std::uint32_t seed_ = 0;
+};
+
+WeightOpSpec spec_of(CheckpointFormat format, int bits, std::int64_t n, std::int64_t k, int group,
+                     ZeroPoint zero = ZeroPoint::kInt, DType scale = DType::kFp16) {
+  WeightOpSpec spec;
+  spec.shape = {n, k};
+  spec.format = format;
+  spec.weight.bits = bits;
+  spec.weight.group_size = group;
+  spec.weight.zero_point = zero;
+  spec.weight.scale_dtype = scale;
+  return spec;
+}
+
+struct Source {
+  CheckpointFormat format;
+  int bits;
+};
+
+const Source kSources[] = {
+    {CheckpointFormat::kAwq, 4},    {CheckpointFormat::kGptq, 2},   {CheckpointFormat::kGptq, 3},
+    {CheckpointFormat::kGptq, 4},   {CheckpointFormat::kGptq, 8},   {CheckpointFormat::kGptqV2, 2},
+    {CheckpointFormat::kGptqV2, 3}, {CheckpointFormat::kGptqV2, 4}, {CheckpointFormat::kGptqV2, 8}};
+
+TEST_F(RepackGpu, EveryFormatWidthGroupAndScale) {
+  int scale = 0;
+  for (const auto& [format, bits] : kSources) {
+    for (const int group : {16, 32, 64, 128, 256, kPerChannel}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
+        check(spec_of(format, bits, 512, 768, group, zero, kScales[scale++ % 3]));
+      }
+    }
+  }
+}
+
+TEST_F(RepackGpu, RaggedShapes) {
+  for (const auto& [format, bits] : kSources) {
+    for (const std::int64_t n : {32, 288, 1056}) {
+      for (const std::int64_t k : {32, 416}) {
+        check(spec_of(format, bits, n, k, 32));
+        check(spec_of(format, bits, n, k, kPerChannel, ZeroPoint::kNone));
+      }
+    }
+  }
+  // Fewer rows than zero points fill a word of.
+  check(spec_of(CheckpointFormat::kAwq, 4, 8, 32, 16));
+  check(spec_of(CheckpointFormat::kGptq, 4, 24, 96, 96));
+  check(spec_of(CheckpointFormat::kGptq, 3, 8, 64, 64, ZeroPoint::kNone));
+}
+
+TEST_F(RepackGpu, EveryInterleave) {
+  std::mt19937 random(17);
+  for (const auto& [format, bits] : kSources) {
+    for (const Interleave interleave :
+         {Interleave::kFragment, Interleave::kLinear, Interleave::kAwq, Interleave::kEvenOdd,
+          Interleave::kTrtllm, Interleave::kPermutation}) {
+      if (interleave == Interleave::kAwq && bits != 4) continue;
+      if (interleave == Interleave::kTrtllm && bits != 4 && bits != 8) continue;
+      const bool whole_codes =
+          interleave == Interleave::kEvenOdd || interleave == Interleave::kPermutation;
+      if (whole_codes && 32 % bits != 0) continue;
+      WeightOpSpec spec = spec_of(format, bits, 288, 416, 32);
+      spec.weight.interleave = interleave;
+      if (interleave == Interleave::kPermutation) {
+        spec.weight.permutation.resize(32 / bits);
+        std::iota(spec.weight.permutation.begin(), spec.weight.permutation.end(), 0);
+        std::shuffle(spec.weight.permutation.begin(), spec.weight.permutation.end(), random);
+      }
+      check(spec);
+    }
+  }
+}
+
+TEST_F(RepackGpu, ActOrder) {
+  for (const auto& [format, bits] : kSources) {
+    if (format == CheckpointFormat::kAwq) continue;
+    for (const std::int64_t n : {256, 288}) {
+      for (const std::int64_t k : {256, 416}) {
+        WeightOpSpec spec = spec_of(format, bits, n, k, 32);
+        spec.act_order = true;
+        check(spec);
+      }
+    }
+  }
+}
+
+TEST_F(RepackGpu, ShapesOfModels) {
+  for (const auto& [format, bits] : kSources) {
+    check(spec_of(format, bits, 4096, 11008, 128));
+  }
+}
+
+// ---- tests/golden
+
+DType dtype_of(const TensorInfo& tensor) {
+  return tensor.type == TensorType::kF32    ? DType::kFp32
+         : tensor.type == TensorType::kBf16 ? DType::kBf16
+                                            : DType::kFp16;
+}
+
+std::vector<std::uint32_t> words_of(const Checkpoint& checkpoint, const char* name) {
+  const std::vector<std::uint8_t> bytes = checkpoint.read(name);
+  std::vector<std::uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), 4 * words.size());
+  return words;
+}
+
+class RepackGolden : public testing::TestWithParam<const char*> {};
+
+// The checkpoint's own tensors, against the importer that `heddle repack` uses.
+TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
+  const std::string folder = std::string(HEDDLE_GOLDEN "/") + GetParam();
+  const CheckpointConfig config = read_checkpoint_config(read_file(folder + "/config.json"));
+  const Checkpoint checkpoint(folder);
+  FusedLayer::Parts parts;
+  parts.push_back(std::make_unique<IntegerLayer>(
+      IntegerLayer::read(checkpoint, {"model.proj", LayerName::Kind::kQweight}, config)));
+  const FusedLayer layer("model.proj", std::move(parts), {});
+
+  WeightOpSpec op;
+  op.shape = {layer.spec().shape.n, layer.spec().shape.k};
+  op.weight = layer.spec().weight;
+  op.format = config.method == CheckpointConfig::Method::kAwq ? CheckpointFormat::kAwq
+              : config.zero_is_minus_one                      ? CheckpointFormat::kGptq
+                                                              : CheckpointFormat::kGptqV2;
+  op.act_order = !layer.permutation().empty();
+  EXPECT_EQ(op.weight.scale_dtype, dtype_of(*checkpoint.find("model.proj.scales")));
+
+  CheckpointTensors tensors;
+  tensors.weights = words_of(checkpoint, "model.proj.qweight");
+  tensors.scales = checkpoint.read("model.proj.scales");
+  if (op.weight.zero_point == ZeroPoint::kInt) {
+    tensors.zeros = words_of(checkpoint, "model.proj.qzeros");
+  }
+  tensors.permutation = layer.permutation();
+  // The host's side of all these tests is the importer's; this needs no GPU.
+  QuantizedWeights rows;
+  layer.rows(0, 0, op.shape.n, &rows);
+  EXPECT_EQ(pack_on_host(op, tensors), pack_weights(layer.spec(), rows));
+  std::string why;
+  if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
+  EXPECT_EQ(run_repack(runtime().kernel(Spec::from_weight_op(Op::kRepack, op)), tensors).fault(),
+            "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RepackGolden,
+                         ::testing::Values("awq_k128_n64_g32", "awq_k256_n32_g128",
+                                           "gptq2_k128_n32_g64", "gptq3_k128_n32_g128",
+                                           "gptq4_k128_n32_g32", "gptq4_k256_n32_g128_actorder",
+                                           "gptq4_sym_k128_n64_g128", "gptq4v2_k128_n32_g64",
+                                           "gptq8_k128_n32_g128"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,152 @@
+// The kernels of operations on weights, for an architecture of each kind: they compile, fit the
+// register file, and nothing spills. Needs NVRTC, not a GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "heddle/runtime.h"
+
+namespace heddle {
+namespace {
+
+Runtime& runtime() {
+  static Runtime runtime([] {
+    RuntimeOptions options;
+    options.disk_cache = false;
+    return options;
+  }());
+  return runtime;
+}
+
+constexpr DType kOutputs[] = {DType::kFp16, DType::kBf16};
+constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32, DType::kE8m0, DType::kE4m3};
+
+// Every other spec has a shape that no tile divides.
+class DequantizeSpecs {
+ public:
+  void add(WeightOpSpec spec, DType dtype) {
+    const bool ragged = all_.size() % 2 == 1;
+    spec.shape =
+        ragged ? MatrixShape{1056 - 32 * (all_.size() % 4 == 1), 1056} : MatrixShape{4096, 4096};
+    if (ragged && spec.weight.group_size > 32) spec.weight.group_size = 48;
+    if (ragged && spec.weight.group_size == 48) spec.shape.k = 1056;
+    spec.dtype = dtype;
+    all_.push_back(spec);
+  }
+  // With the scales of the output's type, the one that matters most, and in turn another.
+  void add_both(const WeightOpSpec& spec) {
+    for (const DType dtype : kOutputs) {
+      WeightOpSpec own = spec;
+      own.weight.scale_dtype = dtype;
+      add(own, dtype);
+    }
+  }
+  const std::vector<WeightOpSpec>& all() const { return all_; }
+
+ private:
+  std::vector<WeightOpSpec> all_;
+};
+
+WeightOpSpec spec_of(CheckpointFormat format, int bits, int group, ZeroPoint zero) {
+  WeightOpSpec spec;
+  spec.format = format;
+  spec.weight.bits = bits;
+  spec.weight.group_size = group;
+  spec.weight.zero_point = zero;
+  return spec;
+}
+
+void add_packed(DequantizeSpecs& specs) {
+  constexpr auto kHeddle = CheckpointFormat::kHeddle;
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt, ZeroPoint::kFloat}) {
+      specs.add_both(spec_of(kHeddle, bits, bits % 2 == 0 ? 128 : 16, zero));
+    }
+  }
+  const struct {
+    WeightType type;
+    int bits;
+  } types[] = {{WeightType::kE4m3, 8}, {WeightType::kE5m2, 8}, {WeightType::kE2m3, 6},
+               {WeightType::kE3m2, 6}, {WeightType::kE2m1, 4}, {WeightType::kNf4, 4}};
+  for (const auto& [type, bits] : types) {
+    WeightOpSpec spec = spec_of(kHeddle, bits, 16, ZeroPoint::kNone);
+    spec.weight.type = type;
+    specs.add_both(spec);
+  }
+  for (const DType scale : kScales) {
+    for (const DType dtype : kOutputs) {
+      WeightOpSpec spec = spec_of(kHeddle, 4, 16, ZeroPoint::kNone);
+      spec.weight.type = WeightType::kE2m1;
+      spec.weight.scale_dtype = scale;
+      spec.weight.tensor_scale = true;
+      specs.add(spec, dtype);
+    }
+  }
+  for (const Interleave interleave :
+       {Interleave::kLinear, Interleave::kAwq, Interleave::kEvenOdd, Interleave::kTrtllm}) {
+    WeightOpSpec spec = spec_of(kHeddle, 4, 128, ZeroPoint::kInt);
+    spec.weight.interleave = interleave;
+    specs.add_both(spec);
+  }
+  WeightOpSpec permuted = spec_of(kHeddle, 4, kPerChannel, ZeroPoint::kInt);
+  permuted.act_order = true;
+  specs.add_both(permuted);
+}
+
+void add_checkpoints(DequantizeSpecs& specs) {
+  for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+    for (const int bits : {2, 3, 4, 8}) {
+      for (const bool act_order : {false, true}) {
+        WeightOpSpec spec = spec_of(CheckpointFormat::kGptq, bits, act_order ? 128 : 16, zero);
+        spec.act_order = act_order;
+        specs.add_both(spec);
+      }
+    }
+    for (const int group : {16, 128}) {
+      specs.add_both(spec_of(CheckpointFormat::kAwq, 4, group, zero));
+      // Once more: the shape is now the other one.
+      specs.add(spec_of(CheckpointFormat::kAwq, 4, group, zero), DType::kFp16);
+    }
+  }
+  specs.add_both(spec_of(CheckpointFormat::kGptqV2, 4, 128, ZeroPoint::kInt));
+  for (const DType scale : kScales) {
+    for (const CheckpointFormat format : {CheckpointFormat::kGptq, CheckpointFormat::kAwq}) {
+      WeightOpSpec spec = spec_of(format, 4, 128, ZeroPoint::kInt);
+      spec.weight.scale_dtype = scale;
+      specs.add(spec, DType::kFp16);
+      specs.add(spec, DType::kBf16);
+    }
+  }
+}
+
+class CompileWeightOps : public testing::TestWithParam<int> {};
+
+TEST_P(CompileWeightOps, DequantizeWithoutSpills) {
+  const Target target = target_from_name("sm_" + std::to_string(GetParam()));
+  DequantizeSpecs specs;
+  add_packed(specs);
+  add_checkpoints(specs);
+  std::vector<Source> sources;
+  for (const WeightOpSpec& spec : specs.all()) {
+    if (spec.dtype == DType::kBf16 && target.arch() < 80) continue;
+    sources.push_back(render(resolve(Spec::from_weight_op(Op::kDequantize, spec), target), 0));
+  }
+  int most_registers = 0;
+  for (const BuildResult& result : runtime().build(sources)) {
+    const Binary& binary = *result.binary;
+    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << target.name;
+    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << target.name;
+    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
+    EXPECT_FALSE(binary.cubin.empty());
+    most_registers = std::max(most_registers, binary.registers);
+  }
+  std::printf("%s: %zu kernels, at most %d registers\n", target.name.c_str(), sources.size(),
+              most_registers);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, CompileWeightOps, testing::Values(75, 80, 90, 120),
+                         [](const auto& info) { return "sm_" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include "heddle/error.h"
+#include "runtime/weight_op_launch.h"
+
+namespace heddle {
+namespace {
+
+// NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
+void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
+
+Plan plan_of(CheckpointFormat format, ZeroPoint zero, bool act_order) {
+  WeightOpSpec spec;
+  spec.shape = {256, 256};
+  spec.format = format;
+  spec.weight.zero_point = zero;
+  spec.act_order = act_order;
+  return resolve(Spec::from_weight_op(Op::kDequantize, spec), target_from_name("h200"));
+}
+
+DequantizeArgs packed_args() {
+  DequantizeArgs args;
+  args.source.weights = address(0x1000);
+  args.w = address(0x2000);
+  return args;
+}
+
+DequantizeArgs gptq_args() {
+  DequantizeArgs args = packed_args();
+  args.source.scales = address(0x3000);
+  args.source.zeros = address(0x4000);
+  return args;
+}
+
+// The code of the error that validate() throws, "" if it throws none.
+std::string refusal(const Plan& plan, const DequantizeArgs& args) {
+  try {
+    validate(plan, args);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
+    return error.code();
+  }
+  return {};
+}
+
+TEST(DequantizeLaunch, PackedWeightsHoldTheirScales) {
+  const Plan plan = plan_of(CheckpointFormat::kHeddle, ZeroPoint::kInt, false);
+  EXPECT_EQ(refusal(plan, packed_args()), "");
+  for (const void* WeightSource::*field :
+       {&WeightSource::scales, &WeightSource::zeros, &WeightSource::group_index,
+        &WeightSource::permutation}) {
+    DequantizeArgs args = packed_args();
+    args.source.*field = address(0x5000);
+    EXPECT_EQ(refusal(plan, args), "launch.unexpected");
+  }
+}
+
+TEST(DequantizeLaunch, CheckpointsComeWithScalesAndZeroPoints) {
+  for (const CheckpointFormat format :
+       {CheckpointFormat::kAwq, CheckpointFormat::kGptq, CheckpointFormat::kGptqV2}) {
+    const Plan plan = plan_of(format, ZeroPoint::kInt, false);
+    EXPECT_EQ(refusal(plan, gptq_args()), "");
+    DequantizeArgs args = gptq_args();
+    args.source.scales = nullptr;
+    EXPECT_EQ(refusal(plan, args), "launch.missing");
+    args = gptq_args();
+    args.source.zeros = nullptr;
+    EXPECT_EQ(refusal(plan, args), "launch.missing");
+    EXPECT_EQ(refusal(plan_of(format, ZeroPoint::kNone, false), gptq_args()), "launch.unexpected");
+  }
+}
+
+TEST(DequantizeLaunch, ActOrderNeedsTheOrderOfItsFormat) {
+  const Plan gptq = plan_of(CheckpointFormat::kGptq, ZeroPoint::kInt, true);
+  DequantizeArgs args = gptq_args();
+  EXPECT_EQ(refusal(gptq, args), "launch.missing");
+  args.source.group_index = address(0x5000);
+  EXPECT_EQ(refusal(gptq, args), "");
+  args.source.permutation = address(0x6000);
+  EXPECT_EQ(refusal(gptq, args), "launch.unexpected");
+
+  const Plan packed = plan_of(CheckpointFormat::kHeddle, ZeroPoint::kNone, true);
+  args = packed_args();
+  EXPECT_EQ(refusal(packed, args), "launch.missing");
+  args.source.permutation = address(0x6000);
+  EXPECT_EQ(refusal(packed, args), "");
+}
+
+TEST(DequantizeLaunch, RefusesMissingAndMisalignedPointersAndOtherOperations) {
+  const Plan plan = plan_of(CheckpointFormat::kHeddle, ZeroPoint::kNone, false);
+  DequantizeArgs args = packed_args();
+  args.source.weights = nullptr;
+  EXPECT_EQ(refusal(plan, args), "launch.missing");
+  args = packed_args();
+  args.w = nullptr;
+  EXPECT_EQ(refusal(plan, args), "launch.missing");
+  args.w = address(0x2008);
+  EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+  GemmSpec gemm;
+  gemm.shape.n = gemm.shape.k = 256;
+  const Plan other = resolve(Spec::from_gemm(gemm), target_from_name("h200"));
+  EXPECT_EQ(refusal(other, packed_args()), "launch.op");
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,102 @@
+#include "runtime/weight_op_launch.h"
+
+#include <gtest/gtest.h>
+
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+// NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
+void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
+
+Plan plan_of(Op op, const WeightOpSpec& spec) {
+  Plan plan;
+  plan.spec = Spec::from_weight_op(op, spec);
+  return plan;
+}
+
+WeightOpSpec gptq(bool zeros, bool act_order) {
+  WeightOpSpec spec;
+  spec.shape = {512, 1024};
+  spec.format = CheckpointFormat::kGptq;
+  spec.weight.zero_point = zeros ? ZeroPoint::kInt : ZeroPoint::kNone;
+  spec.act_order = act_order;
+  return spec;
+}
+
+RepackArgs repack_args() {
+  RepackArgs args;
+  args.source.weights = address(0x1000);
+  args.source.scales = address(0x2000);
+  args.packed = address(0x3000);
+  return args;
+}
+
+template <class Args>
+std::string refusal(const Plan& plan, const Args& args) {
+  try {
+    validate(plan, args);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
+    return error.code();
+  }
+  return {};
+}
+
+TEST(RepackLaunch, WantsItsPointersAligned) {
+  const Plan plan = plan_of(Op::kRepack, gptq(false, false));
+  EXPECT_EQ(refusal(plan, repack_args()), "");
+  for (const void* WeightSource::*field : {&WeightSource::weights, &WeightSource::scales}) {
+    RepackArgs args = repack_args();
+    args.source.*field = nullptr;
+    EXPECT_EQ(refusal(plan, args), "launch.missing");
+    args.source.*field = address(0x1004);
+    EXPECT_EQ(refusal(plan, args), "launch.misaligned");
+  }
+  RepackArgs args = repack_args();
+  args.packed = nullptr;
+  EXPECT_EQ(refusal(plan, args), "launch.missing");
+}
+
+TEST(RepackLaunch, WantsZerosAndPermutationExactlyIfTheSpecHasThem) {
+  const struct {
+    const void* WeightSource::*field;
+    Plan with;
+  } cases[] = {{&WeightSource::zeros, plan_of(Op::kRepack, gptq(true, false))},
+               {&WeightSource::permutation, plan_of(Op::kRepack, gptq(false, true))}};
+  const Plan without = plan_of(Op::kRepack, gptq(false, false));
+  for (const auto& [field, with] : cases) {
+    RepackArgs args = repack_args();
+    EXPECT_EQ(refusal(with, args), "launch.missing");
+    args.source.*field = address(0x4000);
+    EXPECT_EQ(refusal(with, args), "");
+    EXPECT_EQ(refusal(without, args), "launch.unexpected");
+  }
+  RepackArgs args = repack_args();
+  args.source.permutation = address(0x4000);
+  args.source.group_index = address(0x5000);  // of dequantize
+  EXPECT_EQ(refusal(plan_of(Op::kRepack, gptq(false, true)), args), "launch.unexpected");
+}
+
+TEST(QuantizeWeightLaunch, WantsBothPointers) {
+  WeightOpSpec spec;
+  spec.shape = {512, 1024};
+  const Plan plan = plan_of(Op::kQuantizeWeight, spec);
+  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{address(0x1000), address(0x2000)}), "");
+  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{nullptr, address(0x2000)}), "launch.missing");
+  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{address(0x1000), nullptr}), "launch.missing");
+  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{address(0x1002), address(0x2000)}),
+            "launch.misaligned");
+}
+
+TEST(WeightOpLaunch, RefusesTheArgumentsOfAnotherOperation) {
+  const Plan repack = plan_of(Op::kRepack, gptq(false, false));
+  EXPECT_EQ(refusal(repack, QuantizeWeightArgs{address(0x1000), address(0x2000)}), "launch.op");
+  WeightOpSpec spec;
+  spec.shape = {512, 1024};
+  EXPECT_EQ(refusal(plan_of(Op::kQuantizeWeight, spec), repack_args()), "launch.op");
+}
+
+}  // namespace
+}  // namespace heddle

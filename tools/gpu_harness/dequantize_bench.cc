@@ -1,0 +1,61 @@
+#include "tools/gpu_harness/dequantize_bench.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/context.h"
+#include "tools/gpu_harness/device_source.h"
+#include "tools/gpu_harness/graph_timer.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times any L2 cache
+constexpr std::size_t kMostBuffers = 1024;                      // of tiny matrices
+constexpr std::size_t kLeastLaunches = 32;  // so that the graph's own start weighs little
+
+struct Buffers {
+  DeviceSource source;
+  DeviceBuffer w;
+};
+
+}  // namespace
+
+DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, int replays) {
+  const cuda::CurrentContext context;
+  const Kernel kernel = runtime.kernel(spec);
+  const HelperKernels helpers;
+  const OwnedStream stream;
+  const WeightOpSpec& weight_op = spec.weight_op();
+  const SourceTensors source = make_any_source(weight_op);
+  DequantizeTiming timing;
+  timing.read_bytes = source.bytes();
+  timing.written_bytes = 2 * static_cast<std::uint64_t>(weight_op.shape.n) *
+                         static_cast<std::uint64_t>(weight_op.shape.k);
+
+  std::vector<Buffers> rotation;
+  for (std::size_t bytes = 0; bytes <= kRotationBytes && rotation.size() < kMostBuffers;
+       bytes += timing.read_bytes + timing.written_bytes) {
+    rotation.push_back({DeviceSource(source, stream), DeviceBuffer(timing.written_bytes)});
+  }
+  const std::size_t rounds = std::max<std::size_t>(1, kLeastLaunches / rotation.size());
+  const auto launches = static_cast<int>(rounds * rotation.size());
+  timing.us = time_in_graph(stream, launches, replays, [&](int i) {
+    const Buffers& buffers = rotation[static_cast<std::size_t>(i) % rotation.size()];
+    DequantizeArgs args;
+    args.source = buffers.source.get();
+    args.w = buffers.w.get();
+    kernel.launch(args, stream.get());
+  });
+
+  std::vector<const DeviceBuffer*> sources;
+  std::vector<const DeviceBuffer*> outputs;
+  for (const Buffers& buffers : rotation) {
+    sources.push_back(&buffers.source.buffer());
+    outputs.push_back(&buffers.w);
+  }
+  timing.stream = fastest_stream(helpers, stream, sources, outputs, launches, replays);
+  return timing;
+}
+
+}  // namespace heddle

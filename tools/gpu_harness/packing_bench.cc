@@ -1,0 +1,119 @@
+#include "tools/gpu_harness/packing_bench.h"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "runtime/context.h"
+#include "tools/gpu_harness/graph_timer.h"
+#include "tools/gpu_harness/quantize_check.h"
+#include "tools/gpu_harness/repack_check.h"
+#include "tools/gpu_harness/stream_bench.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times any L2 cache
+constexpr int kLeastLaunches = 32;
+constexpr unsigned char kAnyByte = 0x35;
+
+// As many copies as fill the rotation.
+int copies_for(std::size_t bytes) { return static_cast<int>(1 + kRotationBytes / bytes); }
+
+// Whole rounds over the copies.
+int launches_for(int copies) {
+  return copies * std::max(1, (kLeastLaunches + copies - 1) / copies);
+}
+
+std::vector<DeviceBuffer> buffers(int count, std::size_t bytes, const OwnedStream& stream) {
+  std::vector<DeviceBuffer> all;
+  for (int i = 0; i < count; ++i) {
+    all.emplace_back(bytes);
+    all.back().fill(kAnyByte, stream);
+  }
+  stream.synchronize();
+  return all;
+}
+
+void time_stream(const OwnedStream& stream, int replays, PackingTiming* timing) {
+  // The copy takes whole words of 16 bytes.
+  const std::size_t read = (timing->read_bytes + 15) / 16 * 16;
+  const std::size_t written = (timing->written_bytes + 15) / 16 * 16;
+  const int copies = copies_for(read + written);
+  const std::vector<DeviceBuffer> from = buffers(copies, read, stream);
+  const std::vector<DeviceBuffer> to = buffers(copies, written, stream);
+  std::vector<const DeviceBuffer*> sources;
+  std::vector<const DeviceBuffer*> outputs;
+  for (int i = 0; i < copies; ++i) {
+    sources.push_back(&from[static_cast<std::size_t>(i)]);
+    outputs.push_back(&to[static_cast<std::size_t>(i)]);
+  }
+  timing->stream_us =
+      fastest_stream(HelperKernels(), stream, sources, outputs, launches_for(copies), replays).us;
+}
+
+// The kernel's inputs, many times over. Their content counts for little: no time depends on it.
+class Inputs {
+ public:
+  Inputs(const Kernel& kernel, const OwnedStream& stream)
+      : kernel_(kernel), spec_(kernel.plan().spec.weight_op()) {
+    const std::size_t packed = kernel.plan().layout.total_bytes;
+    if (kernel.plan().spec.op() == Op::kRepack) {
+      const CheckpointTensors tensors = random_tensors(spec_, 1);
+      sources_.emplace_back(tensors, stream);
+      read_bytes_ = sources_.front().bytes();
+      for (int i = 1; i < copies_for(read_bytes_ + packed); ++i) {
+        sources_.emplace_back(tensors, stream);
+      }
+      copies_ = static_cast<int>(sources_.size());
+    } else {
+      read_bytes_ = static_cast<std::size_t>(spec_.shape.n * spec_.shape.k * 2);
+      copies_ = copies_for(read_bytes_ + packed);
+      matrices_ = buffers(copies_, read_bytes_, stream);
+    }
+    packed_ = buffers(copies_, packed, stream);
+  }
+
+  int copies() const { return copies_; }
+  std::size_t read_bytes() const { return read_bytes_; }
+  void launch(int i, const OwnedStream& stream) const {
+    const auto at = static_cast<std::size_t>(i % copies_);
+    void* const packed = packed_[at].get();
+    if (sources_.empty()) {
+      kernel_.launch(QuantizeWeightArgs{matrices_[at].get(), packed}, stream.get());
+    } else {
+      kernel_.launch(RepackArgs{sources_[at].source(), packed}, stream.get());
+    }
+  }
+
+ private:
+  const Kernel& kernel_;
+  const WeightOpSpec& spec_;
+  std::vector<DeviceTensors> sources_;
+  std::vector<DeviceBuffer> matrices_;
+  std::vector<DeviceBuffer> packed_;
+  std::size_t read_bytes_ = 0;
+  int copies_ = 1;
+};
+
+}  // namespace
+
+PackingTiming bench_packing(Runtime& runtime, const Spec& spec, int replays) {
+  const cuda::CurrentContext context;
+  const Kernel kernel = runtime.kernel(spec);
+  const OwnedStream stream;
+  PackingTiming timing;
+  timing.written_bytes = kernel.plan().layout.total_bytes;
+  {
+    const Inputs inputs(kernel, stream);
+    timing.read_bytes = inputs.read_bytes();
+    timing.us = time_in_graph(stream, launches_for(inputs.copies()), replays,
+                              [&](int i) { inputs.launch(i, stream); });
+  }
+  timing.gb_per_s =
+      static_cast<double>(timing.read_bytes + timing.written_bytes) / timing.us * 1e-3;
+  time_stream(stream, replays, &timing);
+  return timing;
+}
+
+}  // namespace heddle

@@ -1,0 +1,92 @@
+#include "tools/heddle/packing.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/gpu_harness/packing_bench.h"
+#include "tools/gpu_harness/quantize_check.h"
+#include "tools/gpu_harness/repack_check.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/output.h"
+#include "tools/heddle/table.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const ByteCheck& check, const TileKernel& kernel) {
+  ordered_json json = {{"kernel", kernel.name},
+                       {"bytes", check.bytes},
+                       {"mismatches", check.mismatches},
+                       {"guards_intact", check.guards_intact},
+                       {"passed", check.passed()}};
+  if (check.mismatches != 0) json["first_mismatch"] = check.first_mismatch;
+  return json;
+}
+
+std::string to_text(const ByteCheck& check, const TileKernel& kernel) {
+  Table table({{"KERNEL"}, {"BYTES", Align::kRight}, {"MISMATCHES", Align::kRight}, {"RESULT"}});
+  table.add_row({kernel.name, fmt::format("{}", check.bytes), fmt::format("{}", check.mismatches),
+                 check.passed() ? "ok" : check.fault()});
+  return table.text();
+}
+
+ordered_json to_json(const PackingTiming& timing, const Target& device) {
+  return {{"device", device.name},
+          {"benches",
+           {{{"us", timing.us},
+             {"gb_per_s", timing.gb_per_s},
+             {"read_bytes", timing.read_bytes},
+             {"written_bytes", timing.written_bytes},
+             {"stream_us", timing.stream_us},
+             {"stream_ratio", timing.stream_ratio()}}}}};
+}
+
+std::string to_text(const PackingTiming& timing, const Target& device) {
+  Table table({{"us", Align::kRight},
+               {"GB/s", Align::kRight},
+               {"READ", Align::kRight},
+               {"WRITTEN", Align::kRight},
+               {"STREAM us", Align::kRight},
+               {"OF STREAM", Align::kRight}});
+  table.add_row({fmt::format("{:.1f}", timing.us), fmt::format("{:.0f}", timing.gb_per_s),
+                 fmt::format("{}", timing.read_bytes), fmt::format("{}", timing.written_bytes),
+                 fmt::format("{:.1f}", timing.stream_us),
+                 fmt::format("{:.1f} %", 100 * timing.stream_ratio())});
+  return table.text() +
+         fmt::format("{}: STREAM is a plain copy of as many bytes in this run\n", device.name);
+}
+
+}  // namespace
+
+int run_packing(Runtime& runtime, const Spec& spec, std::uint32_t seed, bool json) {
+  const Kernel kernel = runtime.kernel(spec);
+  const ByteCheck check =
+      spec.op() == Op::kRepack ? run_repack(kernel, seed) : run_quantize_weight(kernel, seed);
+  const Plan& plan = kernel.plan();
+  const TileKernel& tile_kernel = plan.tile_kernels.front();
+  if (json) {
+    print_json({{"device", plan.target.name}, {"runs", {to_json(check, tile_kernel)}}});
+  } else {
+    print(to_text(check, tile_kernel));
+  }
+  flush_output();
+  if (check.passed()) return kExitDone;
+  print_problem(check.fault());
+  return kExitFailed;
+}
+
+int bench_packing(Runtime& runtime, const Spec& spec, bool json) {
+  const PackingTiming timing = bench_packing(runtime, spec);
+  const Target device = runtime.device_target();
+  if (json) {
+    print_json(to_json(timing, device));
+  } else {
+    print(to_text(timing, device));
+  }
+  return kExitDone;
+}
+
+}  // namespace heddle

@@ -1,0 +1,21 @@
+// What `heddle run` and `heddle bench` do with the operations that write packed weights: repack and
+// quantize_weight.
+#ifndef HEDDLE_TOOLS_HEDDLE_PACKING_H_
+#define HEDDLE_TOOLS_HEDDLE_PACKING_H_
+
+#include <cstdint>
+
+#include "heddle/runtime.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// Random data, compared byte for byte with the host. Prints the outcome; returns the exit code.
+int run_packing(Runtime& runtime, const Spec& spec, std::uint32_t seed, bool json);
+
+// The kernel's time beside that of a plain copy. Prints it; returns the exit code.
+int bench_packing(Runtime& runtime, const Spec& spec, bool json);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_PACKING_H_

@@ -1,0 +1,27 @@
+// What `heddle run` and `heddle bench` do for operations that read or make packed weights.
+#ifndef HEDDLE_TOOLS_HEDDLE_WEIGHT_OP_H_
+#define HEDDLE_TOOLS_HEDDLE_WEIGHT_OP_H_
+
+#include <cstdint>
+#include <string>
+
+#include "heddle/spec.h"
+#include "tools/heddle/options.h"
+
+namespace heddle {
+
+struct WeightOpOptions {
+  std::string target;
+  CompileOptions compile;
+  bool has_m = false;  // --m was given, which is of a gemm
+  std::uint32_t seed = 1;
+  bool json = false;
+};
+
+// Both return the exit code and throw Error. Precondition: the operation is no gemm.
+int run_weight_op(const Spec& spec, const WeightOpOptions& options);
+int bench_weight_op(const Spec& spec, const WeightOpOptions& options);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_WEIGHT_OP_H_

@@ -1,0 +1,73 @@
+// heddle bench for operations on weights: beside a streaming kernel that moves the same bytes.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "heddle/error.h"
+#include "heddle/runtime.h"
+#include "tools/gpu_harness/dequantize_bench.h"
+#include "tools/heddle/device_check.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/output.h"
+#include "tools/heddle/packing.h"
+#include "tools/heddle/table.h"
+#include "tools/heddle/weight_op.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const DequantizeTiming& timing, const Plan& plan) {
+  return {{"kernel", plan.tile_kernels.front().name},
+          {"read_bytes", timing.read_bytes},
+          {"written_bytes", timing.written_bytes},
+          {"us", timing.us},
+          {"gb_per_s", timing.gb_per_s()},
+          {"stream_us", timing.stream.us},
+          {"stream_gb_per_s", timing.stream_gb_per_s()},
+          {"stream_words", timing.stream.shape.words},
+          {"stream_blocks_per_sm", timing.stream.shape.blocks_per_sm},
+          {"ratio", timing.ratio()}};
+}
+
+std::string to_text(const DequantizeTiming& timing, const Plan& plan) {
+  Table table({{"KERNEL"},
+               {"MB READ", Align::kRight},
+               {"MB WRITTEN", Align::kRight},
+               {"us", Align::kRight},
+               {"GB/s", Align::kRight},
+               {"STREAM us", Align::kRight},
+               {"STREAM GB/s", Align::kRight},
+               {"% OF STREAM", Align::kRight}});
+  table.add_row({plan.tile_kernels.front().name,
+                 fmt::format("{:.1f}", static_cast<double>(timing.read_bytes) * 1e-6),
+                 fmt::format("{:.1f}", static_cast<double>(timing.written_bytes) * 1e-6),
+                 fmt::format("{:.1f}", timing.us), fmt::format("{:.0f}", timing.gb_per_s()),
+                 fmt::format("{:.1f}", timing.stream.us),
+                 fmt::format("{:.0f}", timing.stream_gb_per_s()),
+                 fmt::format("{:.1f}", 100 * timing.ratio())});
+  return table.text();
+}
+
+}  // namespace
+
+int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
+  if (options.has_m) refuse_m(spec.op());
+  Runtime runtime(runtime_options(options.compile));
+  require_device(&runtime, options.target);
+  if (spec.op() != Op::kDequantize) return bench_packing(runtime, spec, options.json);
+  const Plan plan = resolve(spec, runtime.device_target());
+  const DequantizeTiming timing = bench_dequantize(runtime, spec);
+  if (options.json) {
+    auto rows = ordered_json::array();
+    rows.push_back(to_json(timing, plan));
+    print_json({{"device", plan.target.name}, {"benches", std::move(rows)}});
+  } else {
+    print(to_text(timing, plan));
+  }
+  return kExitDone;
+}
+
+}  // namespace heddle

@@ -1,0 +1,60 @@
+// heddle run for operations on weights: random data, compared bit for bit.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "heddle/error.h"
+#include "heddle/runtime.h"
+#include "tools/gpu_harness/dequantize_check.h"
+#include "tools/heddle/build_report.h"
+#include "tools/heddle/device_check.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/output.h"
+#include "tools/heddle/packing.h"
+#include "tools/heddle/table.h"
+#include "tools/heddle/weight_op.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions& options) {
+  const Kernel kernel = runtime.kernel(spec);
+  const Plan& plan = kernel.plan();
+  const DequantizeCheck check = run_dequantize(kernel, options.seed);
+  const std::string fault = fault_of(check);
+  if (options.json) {
+    auto rows = ordered_json::array();
+    rows.push_back({{"kernel", plan.tile_kernels.front().name},
+                    {"weights", check.weights},
+                    {"mismatches", check.mismatches},
+                    {"guards_intact", check.guards_intact},
+                    {"passed", check.passed()}});
+    print_json({{"device", plan.target.name}, {"runs", std::move(rows)}});
+  } else {
+    Table table(
+        {{"KERNEL"}, {"TILE"}, {"WEIGHTS", Align::kRight}, {"WRONG", Align::kRight}, {"RESULT"}});
+    table.add_row({plan.tile_kernels.front().name, tile_text(plan, 0),
+                   fmt::format("{}", check.weights), fmt::format("{}", check.mismatches),
+                   fault.empty() ? "ok" : "WRONG"});
+    print(table.text());
+  }
+  flush_output();
+  if (fault.empty()) return kExitDone;
+  print_problem(fault);
+  return kExitFailed;
+}
+
+}  // namespace
+
+int run_weight_op(const Spec& spec, const WeightOpOptions& options) {
+  if (options.has_m) refuse_m(spec.op());
+  Runtime runtime(runtime_options(options.compile));
+  require_device(&runtime, options.target);
+  if (spec.op() == Op::kDequantize) return run_dequantize_op(runtime, spec, options);
+  return run_packing(runtime, spec, options.seed, options.json);
+}
+
+}  // namespace heddle
