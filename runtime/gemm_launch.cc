@@ -37,6 +37,10 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
 }
 
 LaunchGrid launch_grid(const GemmVariant& variant, std::int64_t m, std::int64_t n) noexcept {
+  if (variant.path == Path::kHopper) {
+    return {static_cast<unsigned int>(variant.workers), static_cast<unsigned int>(variant.split_k),
+            1};
+  }
   return {tiles_of(m, variant.tile_m), tiles_of(n, variant.tile_n),
           static_cast<unsigned int>(variant.split_k)};
 }
@@ -73,7 +77,8 @@ void Kernel::launch(const GemmArgs& args, Stream stream) const {
                         const_cast<void**>(&args.workspace),
                         &m};
   state_->kernels[index].launch(launch_grid(variant, args.m, shape.n), variant.threads(),
-                                variant.shared_bytes, parameters, stream);
+                                variant.shared_bytes, parameters, stream,
+                                variant.path == Path::kHopper);
 }
 
 }  // namespace heddle

@@ -36,7 +36,7 @@ LoadedKernel::~LoadedKernel() {
 }
 
 void LoadedKernel::launch(const LaunchGrid& grid, int threads, int shared_bytes, void** parameters,
-                          Stream stream) const {
+                          Stream stream, bool dependent) const {
   cuda::CUlaunchConfig config{};
   config.gridDimX = grid.x;
   config.gridDimY = grid.y;
@@ -46,6 +46,13 @@ void LoadedKernel::launch(const LaunchGrid& grid, int threads, int shared_bytes,
   config.blockDimZ = 1;
   config.sharedMemBytes = static_cast<unsigned int>(shared_bytes);
   config.hStream = static_cast<cuda::CUstream>(stream);
+  cuda::CUlaunchAttribute attribute{};
+  if (dependent) {
+    attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
   const cuda::CUresult result = driver_->cuLaunchKernelEx(&config, function(), parameters, nullptr);
   if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
 }

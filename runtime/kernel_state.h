@@ -30,9 +30,10 @@ class LoadedKernel {
   cuda::CUfunction function() const noexcept { return reinterpret_cast<cuda::CUfunction>(kernel_); }
   cuda::CUkernel kernel() const noexcept { return kernel_; }
 
-  // One driver call, and nothing else. Throws Error(kDriver).
+  // One driver call, and nothing else. `dependent`: the kernel may start before the one before it
+  // in the stream has ended, and waits for that one itself. Throws Error(kDriver).
   void launch(const LaunchGrid& grid, int threads, int shared_bytes, void** parameters,
-              Stream stream) const;
+              Stream stream, bool dependent = false) const;
 
  private:
   const cuda::Driver* driver_ = nullptr;

@@ -97,11 +97,22 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   if (!scales_weights_exactly(spec) || spec.weight.zero_point == ZeroPoint::kFloat) {
     return ScaleMode::kAccumulator;
   }
+  // A slice's unit is a whole entry of scales, its row tile one.
+  if (v.path == Path::kHopper) {
+    return v.tile_m / 8 < layout.meta_group / 16 ? ScaleMode::kAccumulator : ScaleMode::kWeight;
+  }
   // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
   // 16 columns. The first also needs twice the registers for sums.
   const bool cheaper = v.token_tiles() < unit_k(v, layout) / 16;
   const bool fits = sum_registers(v) <= kMaxPartialSumRegisters;
   return cheaper && fits ? ScaleMode::kAccumulator : ScaleMode::kWeight;
+}
+
+bool folds_power(const GemmSpec& spec, ScaleMode mode) {
+  // The product with an FP32 scale costs the same with the power of two in it. A bfloat16 without
+  // it would be so small that the sums lose bits.
+  return decode_request(spec.weight, spec.activation).kind == CodeKind::kFloat &&
+         spec.activation == DType::kFp16 && mode != ScaleMode::kWeight;
 }
 
 GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
@@ -135,10 +146,7 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
   const int fit = legal ? stages_that_fit(spec, target, layout, v) : wanted;
   v.stages = spec.tile.stages.value_or(path == Path::kTuring ? 2 : std::max(2, fit));
   v.scale_mode = choose_scale_mode(spec, layout, v);
-  // The product with an FP32 scale costs the same with the power of two in it. A bfloat16 without
-  // it would be so small that the sums lose bits.
-  v.fold_power = decode_request(spec.weight, spec.activation).kind == CodeKind::kFloat &&
-                 spec.activation == DType::kFp16 && v.scale_mode != ScaleMode::kWeight;
+  v.fold_power = folds_power(spec, v.scale_mode);
   v.shared_bytes = shared_bytes(spec, v, layout);
   return v;
 }

@@ -124,6 +124,8 @@ ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
             {"warps_m", v.warps_m},
             {"warps_n", v.warps_n},
             {"warps_k", v.warps_k}}},
+          {"slice_chunks", v.slice_chunks},
+          {"workers", v.workers},
           {"scale_mode", to_string(v.scale_mode)},
           {"shared_bytes", v.shared_bytes},
           {"blocks_per_sm", v.blocks_per_sm},

@@ -40,7 +40,23 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   reasons.unless(spec.path != Path::kAmpere || arch >= 80, "/path",
                  fmt::format("{} (sm_{}) has no cp.async and no mma.m16n8k16", target.name, arch),
                  "\"ampere\"", "\"turing\", \"auto\"");
+  reasons.unless(spec.path != Path::kHopper || arch >= 90, "/path",
+                 fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
+                 "\"ampere\", \"auto\"");
   return reasons.take();
+}
+
+std::vector<Problem> refuse_slices(const GemmSpec& spec) {
+  Reasons reasons;
+  reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",
+                 "slices of K know no float zero points", "\"hopper\"", "\"auto\", \"ampere\"");
+  reasons.unless(spec.shape.m_min <= 8, "/path", "slices of K serve up to 8 tokens", "\"hopper\"",
+                 "\"auto\", \"ampere\"");
+  std::vector<Problem> problems = reasons.take();
+  if (problems.empty()) {
+    problems.push_back({"/tile", "no sharing out of K over slices has this tile", "", "", ""});
+  }
+  return problems;
 }
 
 std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,

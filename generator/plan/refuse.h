@@ -12,6 +12,9 @@ namespace heddle {
 // Every reason why no kernel exists for this pair; empty if there is one.
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
 
+// Why the path hopper, which the spec asks for, has no kernel.
+std::vector<Problem> refuse_slices(const GemmSpec& spec);
+
 // Every reason why this tile cannot be built; empty if it can.
 std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
                                  const WeightLayout& layout, const GemmVariant& variant);

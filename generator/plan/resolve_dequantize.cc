@@ -81,18 +81,18 @@ TileKernel packed_tile(const MatrixShape& shape) {
   return kernel;
 }
 
-// A warp has four lanes along N and eight along K; a lane has four rows and one unit or four.
+// A warp has two lanes along N and sixteen along K; a lane has four rows and one unit or two.
 TileKernel gptq_tile(const WeightOpSpec& spec, const DecodePlan& decode) {
   TileKernel kernel;
-  const int steps = spec.act_order || decode.elements() > 8 ? 1 : 4;
-  const int of_one = 8 * decode.elements() * steps;
-  // All warps side by side along N: they read runs of 256 bytes.
-  kernel.tile_rows = 16 * kWarps;
+  const int steps = spec.act_order || decode.elements() > 8 ? 1 : 2;
+  const int of_one = 16 * decode.elements() * steps;
+  kernel.tile_rows = 8 * kWarps;
   kernel.tile_columns = of_one;
   return kernel;
 }
 
-// The same; a lane has 16 rows and eight columns. Warps side by side along N read whole lines.
+// A warp has four lanes along N and eight along K; a lane has 16 rows and eight columns. Warps side
+// by side along N read whole lines.
 TileKernel awq_tile(const MatrixShape& shape) {
   TileKernel kernel;
   const int along_n = warps_along(shape.n, 64, kWarps);

@@ -4,6 +4,7 @@
 #include "generator/plan/kernel_name.h"
 #include "generator/plan/refuse.h"
 #include "generator/plan/resolve.h"
+#include "generator/plan/slices.h"
 #include "generator/plan/stage.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"
@@ -12,8 +13,9 @@
 namespace heddle {
 namespace {
 
-Path choose_path(const GemmSpec& spec, const Target& target) {
-  if (spec.path != Path::kAuto) return spec.path;
+// Of the kernels that walk tiles.
+Path tile_path(const GemmSpec& spec, const Target& target) {
+  if (spec.path == Path::kTuring || spec.path == Path::kAmpere) return spec.path;
   return target.arch() >= 80 ? Path::kAmpere : Path::kTuring;
 }
 
@@ -21,7 +23,8 @@ bool same_kernel(const GemmVariant& a, const GemmVariant& b) {
   return a.tile_m == b.tile_m && a.tile_n == b.tile_n && a.stage_k == b.stage_k &&
          a.stages == b.stages && a.split_k == b.split_k && a.warps_m == b.warps_m &&
          a.warps_n == b.warps_n && a.warps_k == b.warps_k && a.scale_mode == b.scale_mode &&
-         a.blocks_per_sm == b.blocks_per_sm;
+         a.blocks_per_sm == b.blocks_per_sm && a.path == b.path &&
+         a.slice_chunks == b.slice_chunks && a.workers == b.workers;
 }
 
 std::string kernel_name(const GemmSpec& spec, const GemmVariant& v) {
@@ -40,20 +43,32 @@ TileKernel gather_kernel(const GemmSpec& spec) {
   return kernel;
 }
 
+GemmVariant tile_variant(const Spec& spec, const Target& target, const WeightLayout& layout,
+                         std::int64_t m_min, std::int64_t m_max) {
+  const GemmSpec& gemm = spec.gemm();
+  GemmVariant v = default_tile(gemm, target, layout, tile_path(gemm, target), m_min, m_max);
+  refuse_if_any(spec, refuse_tile(gemm, target, layout, v));
+  v.split_k = gemm.tile.split_k.value_or(choose_split_k(gemm, target, layout, v));
+  refuse_if_any(spec, refuse_tile(gemm, target, layout, v));
+  return v;
+}
+
 std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
                                          const WeightLayout& layout) {
   const GemmSpec& gemm = spec.gemm();
-  const Path path = choose_path(gemm, target);
   std::vector<GemmVariant> variants;
   std::int64_t m_min = gemm.shape.m_min;
+  if (const auto slices = slice_variant(gemm, target, layout, m_min)) {
+    variants.push_back(*slices);
+    m_min = slices->m_max + 1;
+  } else if (gemm.path == Path::kHopper) {
+    refuse_if_any(spec, refuse_slices(gemm));
+  }
   for (const std::int64_t end : m_range_ends()) {
     if (m_min > gemm.shape.m_max) break;
     if (end < m_min) continue;
     const std::int64_t m_max = std::min(end, gemm.shape.m_max);
-    GemmVariant v = default_tile(gemm, target, layout, path, m_min, m_max);
-    refuse_if_any(spec, refuse_tile(gemm, target, layout, v));
-    v.split_k = gemm.tile.split_k.value_or(choose_split_k(gemm, target, layout, v));
-    refuse_if_any(spec, refuse_tile(gemm, target, layout, v));
+    const GemmVariant v = tile_variant(spec, target, layout, m_min, m_max);
     if (!variants.empty() && same_kernel(variants.back(), v)) {
       variants.back().m_max = m_max;
     } else {
@@ -152,6 +167,11 @@ std::size_t Plan::variant_for(std::int64_t m) const noexcept {
 std::size_t Plan::gathered_offset(std::int64_t m) const noexcept {
   const GemmVariant& v = variants[variant_for(m)];
   if (v.split_k == 1) return kWorkspaceCounterBytes;
+  if (v.path == Path::kHopper) {
+    return static_cast<std::size_t>(kWorkspaceCounterBytes + 4 * layout.row_blocks *
+                                                                 WeightLayout::kRowBlock *
+                                                                 v.split_k * v.tile_m);
+  }
   const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(spec.gemm().shape.n, v.tile_n);
   return static_cast<std::size_t>(kWorkspaceCounterBytes +
                                   4 * tiles * v.split_k * v.tile_m * v.tile_n);

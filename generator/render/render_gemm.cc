@@ -9,7 +9,8 @@
 namespace heddle {
 namespace {
 
-constexpr std::string_view kTemplate = "gemm/gemm_mma.cuh";
+constexpr std::string_view kTiles = "gemm/gemm_mma.cuh";
+constexpr std::string_view kSlices = "gemm/gemm_slices.cuh";
 
 std::string activation_name(Activation activation) {
   switch (activation) {
@@ -75,7 +76,6 @@ int fixed_bias(const WeightSpec& weight) {
 std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan& decode) {
   const GemmSpec& spec = plan.spec.gemm();
   const WeightLayout& layout = plan.layout;
-  const bool turing = v.path == Path::kTuring;
   ConfigWriter config;
   config.number("kBits", spec.weight.bits);
   config.number("kN", spec.shape.n);
@@ -83,11 +83,8 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kChunks", layout.chunks_per_row_block);
   config.number("kRowBlocks", layout.row_blocks);
   config.number("kTileM", v.tile_m);
-  config.number("kTileN", v.tile_n);
-  config.number("kStageK", v.stage_k);
   config.number("kStages", v.stages);
   config.number("kSplitK", v.split_k);
-  config.number("kWarpsM", v.warps_m);
   config.number("kWarpsN", v.warps_n);
   config.number("kWarpsK", v.warps_k);
   config.number("kSharedBytes", v.shared_bytes);
@@ -99,7 +96,6 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kZeroOffset", layout.zero_offset);
   config.number("kZeroBytes", layout.zero_bytes);
   config.enumerator("kZeroPoint", "ZeroPoint", zero_point_name(spec.weight.zero_point));
-  config.number("kFixedBias", fixed_bias(spec.weight));
   config.number("kChannelOffset", static_cast<std::int64_t>(layout.channel_offset));
   config.number("kChannelBytes", layout.channel_bytes);
   config.number("kChannelZeroOffset", layout.channel_zero_offset);
@@ -114,12 +110,31 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.enumerator("kActivation", "Activation", activation_name(spec.epilogue.activation));
   config.type("Value", value_type(spec.activation));
   config.type("Scale", scale_type(spec.weight.scale_dtype));
+  if (v.path == Path::kHopper) {
+    config.number("kTokens", v.m_max);
+    config.number("kSliceChunks", v.slice_chunks);
+    config.number("kStageChunks", v.stage_chunks);
+    config.number("kFirstStages", v.first_stages);
+    return config.text(kSlices);
+  }
+  const bool turing = v.path == Path::kTuring;
+  config.number("kTileN", v.tile_n);
+  config.number("kStageK", v.stage_k);
+  config.number("kWarpsM", v.warps_m);
+  config.number("kFixedBias", fixed_bias(spec.weight));
   config.type("Mma", turing ? "MmaTuring" : "MmaAmpere");
   config.type("Pipeline", turing ? "RegisterPipeline<Config>" : "AsyncPipeline<Config>");
-  return config.text(kTemplate);
+  return config.text(kTiles);
 }
 
 std::string decisions_text(const GemmVariant& v, const DecodePlan& decode) {
+  if (v.path == Path::kHopper) {
+    return fmt::format(
+        "M {} to {}: {} tokens, slices of {} x 128 columns in registers, {} stages, warps N {} x K "
+        "{},\nsplit K {}, {} blocks each, scale on {}, path {}\n\ndecode plan: {}",
+        v.m_min, v.m_max, v.tile_m, v.slice_chunks, v.stages, v.warps_n, v.warps_k, v.split_k,
+        v.workers, to_string(v.scale_mode), to_string(v.path), describe(decode));
+  }
   return fmt::format(
       "M {} to {}: tile {} tokens x {} rows, {} stages of {} columns, warps M {} x N {} x K {},\n"
       "split K {}, scale on {}, path {}\n\n"
@@ -137,14 +152,15 @@ Source render_gemm(const Plan& plan, const GemmVariant& v) {
   source.threads = v.threads();
   source.dynamic_shared_bytes = v.shared_bytes;
   source.text = kernel_text(
-      plan, decisions_text(v, decode), kTemplate,
+      plan, decisions_text(v, decode), v.path == Path::kHopper ? kSlices : kTiles,
       config_text(plan, v, decode) + '\n' + decode_text(decode),
       entry_text(v.name, v.threads(), v.blocks_per_sm,
                  "const heddle::u8* x, const heddle::u8* weights,\n"
                  "       heddle::u8* y, const heddle::u8* bias, const heddle::u8* residual,\n"
                  "       const heddle::u8* pre_scale, heddle::u8* workspace, int m",
-                 "heddle::gemm_mma<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, "
-                 "pre_scale, workspace, m)"));
+                 std::string("heddle::") + (v.path == Path::kHopper ? "gemm_slices" : "gemm_mma") +
+                     "<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, "
+                     "pre_scale, workspace, m)"));
   return source;
 }
 

@@ -23,7 +23,7 @@ static_assert(word(kZeroPointWords, ZeroPoint::kFloat) == "float");
 static_assert(word(kInterleaveWords, Interleave::kPermutation) == "permutation");
 static_assert(word(kCheckpointFormatWords, CheckpointFormat::kGptqV2) == "gptq_v2");
 static_assert(word(kActivationWords, Activation::kSilu) == "silu");
-static_assert(word(kPathWords, Path::kAmpere) == "ampere");
+static_assert(word(kPathWords, Path::kHopper) == "hopper");
 
 }  // namespace
 

@@ -21,7 +21,8 @@ inline constexpr std::array<std::string_view, 4> kCheckpointFormatWords = {"hedd
                                                                            "gptq_v2"};
 inline constexpr std::array<std::string_view, 5> kActivationWords = {"none", "relu", "gelu",
                                                                      "gelu_tanh", "silu"};
-inline constexpr std::array<std::string_view, 3> kPathWords = {"auto", "turing", "ampere"};
+inline constexpr std::array<std::string_view, 4> kPathWords = {"auto", "turing", "ampere",
+                                                               "hopper"};
 
 }  // namespace heddle
 

@@ -38,16 +38,26 @@ struct GemmVariant {
   int tile_n = 64;            // rows of W per block, a multiple of 16 * warps_n
   int stage_k = 64;           // K per pipeline stage, a multiple of 64 * warps_k
   int stages = 2;
-  int split_k = 1;  // gridDim.z; partial sums are added in a fixed order
+  int split_k = 1;  // blocks along K; partial sums are added in a fixed order
   int warps_m = 1;
   int warps_n = 1;
   int warps_k = 1;
+  // Path::kHopper only: each warp keeps the tokens of `slice_chunks` chunks of K in registers,
+  // loads weights `stage_chunks` at a time, `first_stages` of them before the tokens have passed,
+  // and `workers` blocks share the row blocks.
+  int slice_chunks = 0;
+  int stage_chunks = 0;
+  int first_stages = 0;
+  int workers = 0;
   ScaleMode scale_mode = ScaleMode::kAccumulator;
   bool fold_power = false;  // the power of two of float codes is left to the FP32 scale
   int shared_bytes = 0;     // dynamic
   int blocks_per_sm = 1;    // what the register budget is set for
 
-  int threads() const noexcept { return 32 * warps_m * warps_n * warps_k; }
+  // Path::kHopper has a warp more, which adds.
+  int threads() const noexcept {
+    return 32 * (warps_m * warps_n * warps_k + (path == Path::kHopper ? 1 : 0));
+  }
   int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp
   int token_tiles() const noexcept { return tile_m / (8 * warps_m); }  // of 8 tokens, per warp
 };

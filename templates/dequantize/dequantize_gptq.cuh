@@ -3,10 +3,12 @@
 // qweight [K * bits / 32, N] is a stream of codes down each column of words: the words of one unit
 // are consecutive columns of one row of W. A lane takes units of four neighbouring rows with one
 // 16-byte load for each word; at 4 bits a unit is eight columns, which one 16-byte store writes. A
-// warp's four lanes along N and eight along K read 64-byte and write 128-byte runs; kSteps such
-// loads are in flight at once. Nothing passes through shared memory. At 4 bits that is 3.7
-// instructions for a weight in all, where the memory of an H200 leaves time for 18. At 2 and 3 bits
-// a unit is 32 and 64 bytes of a row, which several stores write.
+// warp's two lanes along N and sixteen along K read 32-byte and write 256-byte runs, and the warps
+// of a block lie side by side along N; kSteps such loads are in flight at once. Longer runs of
+// reads at the cost of shorter ones of writes were slower (docs/measurements.md). Nothing passes
+// through shared memory. At 4 bits that is 3.7 instructions for a weight in all, where the memory
+// of an H200 leaves time for 18. At 2 and 3 bits a unit is 32 and 64 bytes of a row, which several
+// stores write.
 //
 // heddle-parameters: kBits kN kK kTileRows kTileColumns kHasZeros kFloatZero kCodeBias kPackedScale
 // heddle-parameters: kExactProduct kTensorScale Value Scale kGroupSize kZeroBias kActOrder
@@ -26,11 +28,11 @@ struct GptqTile {
   static constexpr int kUnit = 8 * kTiles;  // columns
   static constexpr int kWords = kUnit * Config::kBits / 32;
   static constexpr int kRows = 4;  // of a lane
-  static constexpr int kLanesN = 4;
-  static constexpr int kLanesK = 8;
+  static constexpr int kLanesN = 2;
+  static constexpr int kLanesK = 16;
   static constexpr int kWarpRows = kLanesN * kRows;
   static constexpr int kStepColumns = kLanesK * kUnit;
-  static constexpr int kSteps = Config::kActOrder || kUnit > 8 ? 1 : 4;
+  static constexpr int kSteps = Config::kActOrder || kUnit > 8 ? 1 : 2;
   static constexpr int kWarpColumns = kSteps * kStepColumns;
   static constexpr u32 kMask = (1u << Config::kBits) - 1;
   // A unit is of one group, or else each of its runs of eight columns is: groups are multiples of

@@ -55,7 +55,7 @@ __device__ __forceinline__ void gemm_mma(const u8* x, const u8* weights, u8* y, 
 
   pipeline.finish();
   tile.subtract_channel_zeros(weights + Config::kChannelOffset, row_block);
-  const Epilogue<Config> epilogue{shared, weights, y, bias, residual, workspace, m};
+  const Epilogue<Config> epilogue{shared, {weights, y, bias, residual}, workspace, m};
   epilogue.put(tile, warp_k);
   block_barrier();
   epilogue.finish();

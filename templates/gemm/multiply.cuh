@@ -1,16 +1,17 @@
 // One warp's share of one stage: decode weights into A fragments and multiply.
 #pragma once
 
+#include "gemm/chunk.cuh"
 #include "gemm/shape.cuh"
-#include "primitives/bits.cuh"
-#include "primitives/memory.cuh"
 #include "primitives/mma.cuh"
-#include "primitives/scale.cuh"
 
 namespace heddle {
 
 template <class Config, class Decode>
-struct WarpTile {
+struct WarpTile : ChunkLane<Config> {
+  using Lane = ChunkLane<Config>;
+  using Lane::g;
+  using Lane::t;
   using S = Shape<Config>;
   using Value = typename Config::Value;
   static constexpr bool kPartial = Config::kScaleMode == ScaleMode::kAccumulator;
@@ -31,14 +32,12 @@ struct WarpTile {
   // Only with ScaleMode::kWeight: the pair of scales of rows g and g + 8.
   u32 weight_scales[Config::kScaleMode == ScaleMode::kWeight ? S::kRowTiles : 1];
 
-  int g, t;        // lane = 4 * g + t
   int row_block;   // of the warp's first row tile, in the stage
   int token_row;   // the warp's first token, in the stage
   int run_offset;  // the warp's first column, in the stage
 
   __device__ __forceinline__ WarpTile(int lane, int warp_m, int warp_n, int warp_k)
-      : g(lane >> 2),
-        t(lane & 3),
+      : Lane(lane),
         row_block(warp_n * S::kRowTiles),
         token_row(warp_m * S::kTokenTiles * 8),
         run_offset(warp_k * S::kRun) {
@@ -61,9 +60,8 @@ struct WarpTile {
     if constexpr (kIntZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        const u8* at = channel_zeros(metadata, first_row_block, r);
-        const u32 pair = Config::kZeroBytes == 8 ? at[g] : reinterpret_cast<const u16*>(at)[g];
-        Decode::zeros(zero_fields(pair), zeros[r]);
+        Decode::zeros(Lane::channel_int_zeros(channel_zeros(metadata, first_row_block, r)),
+                      zeros[r]);
       }
     }
   }
@@ -105,11 +103,7 @@ struct WarpTile {
     u32 packed[S::kRowTiles][Config::kBits];
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
-      if constexpr (Config::kRowLines) {
-        load_row_lines(chunk(stage, r, column), column, packed[r]);
-      } else {
-        load_words(chunk(stage, r, column), column, packed[r]);
-      }
+      Lane::load_words(chunk(stage, r, column), column / 64 & 1, packed[r]);
     }
     u32 tokens[kAhead ? 2 : kTiles][S::kTokenTiles][2];
     if (kAhead) load_tokens(stage, column, tokens[0]);
@@ -137,7 +131,8 @@ struct WarpTile {
           if (begins) begin_unit(r, stage, column + 16 * (first + i));
           // Another group has other zero points: what follows is decoded with them.
           if (i == 0 || begins) Decode::unit(packed[r], first / kTiles, zeros[r], a);
-          if constexpr (Config::kScaleMode == ScaleMode::kWeight) scale_weights(r, a[i]);
+          if constexpr (Config::kScaleMode == ScaleMode::kWeight)
+            Lane::scale_weights(weight_scales[r], a[i]);
 #pragma unroll
           for (int j = 0; j < S::kTokenTiles; ++j) {
             const u32(&b)[2] = tokens[kAhead ? first % 2 : i][j];
@@ -150,45 +145,6 @@ struct WarpTile {
           }
         }
       }
-    }
-  }
-
-  // The lane's kBits words of the 64 columns: as 16-byte loads, then one of 8 and one of 4 bytes.
-  __device__ __forceinline__ void load_words(u32 chunk, int column,
-                                             u32 (&words)[Config::kBits]) const {
-    const int lane = 4 * g + t;
-    const u32 half = chunk + (column & 64) * (2 * Config::kBits);
-    constexpr int kFours = Config::kBits / 4 * 4;
-#pragma unroll
-    for (int i = 0; i < kFours; i += 4) {
-      const u32x4 v = load_shared_16(half + 128 * i + 16 * lane);
-      words[i] = v.x;
-      words[i + 1] = v.y;
-      words[i + 2] = v.z;
-      words[i + 3] = v.w;
-    }
-    if constexpr ((Config::kBits & 2) != 0) {
-      const u64 v = load_shared_8(half + 128 * kFours + 8 * lane);
-      words[kFours] = static_cast<u32>(v);
-      words[kFours + 1] = static_cast<u32>(v >> 32);
-    }
-    if constexpr ((Config::kBits & 1) != 0) {
-      words[Config::kBits - 1] = load_shared_4(half + 128 * (Config::kBits - 1) + 4 * lane);
-    }
-  }
-
-  // The same where a line of 128 bytes holds 64 columns of a few rows, as TensorRT-LLM has them:
-  // even words are of row g, odd ones of row g + 8.
-  __device__ __forceinline__ void load_row_lines(u32 chunk, int column,
-                                                 u32 (&words)[Config::kBits]) const {
-    constexpr u32 kRowsOfLine = 16 / Config::kBits;
-    constexpr u32 kRowBytes = 8 * Config::kBits;
-#pragma unroll
-    for (int i = 0; i < Config::kBits; ++i) {
-      const u32 row = g + 8 * (i % 2);
-      const u32 line = row / kRowsOfLine * 2 + (column / 64 & 1);
-      words[i] =
-          load_shared_4(chunk + 128 * line + row % kRowsOfLine * kRowBytes + 16 * (i / 2) + 4 * t);
     }
   }
 
@@ -236,20 +192,12 @@ struct WarpTile {
   __device__ __forceinline__ u32 chunk(u32 stage, int r, int column) const {
     return stage + (row_block + r) * S::kRowBlockBytes + column / S::kChunkK * Config::kChunkBytes;
   }
-  static __device__ __forceinline__ int group_in_chunk(int column) {
-    return column % S::kChunkK / Config::kMetaGroup;
-  }
-  __device__ __forceinline__ u32 scale_address(u32 stage, int r, int column) const {
-    return chunk(stage, r, column) + Config::kScaleOffset +
-           group_in_chunk(column) * Config::kScaleBytes + g * (Config::kScaleBytes / 8);
-  }
-
   __device__ __forceinline__ void begin_unit(int r, u32 stage, int column) {
     if constexpr (kIntZeros && !kChannel) {
-      Decode::zeros(zero_fields(load_zero(stage, r, column)), zeros[r]);
+      Decode::zeros(Lane::int_zeros(chunk(stage, r, column), column % S::kChunkK), zeros[r]);
     }
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
-      weight_scales[r] = load_weight_scales(scale_address(stage, r, column));
+      weight_scales[r] = Lane::weight_scales(chunk(stage, r, column), column % S::kChunkK);
     }
     if constexpr (kPartial) {
 #pragma unroll
@@ -259,25 +207,14 @@ struct WarpTile {
     }
   }
 
-  // Scales of the weights' own type, or of one that it holds exactly.
-  static __device__ __forceinline__ u32 load_weight_scales(u32 address) {
-    if constexpr (Config::Scale::kPairBytes == 4) {
-      return load_shared_4(address);
-    } else {
-      const RowPair scale = Config::Scale::load_shared(address);
-      return Value::from_floats(scale.low, scale.high);
-    }
-  }
-
   // `slot`: of token_sum.
   __device__ __forceinline__ void end_unit(int r, int slot, u32 stage, int column) {
-    const RowPair scale = Config::Scale::load_shared(scale_address(stage, r, column));
+    const u32 from = chunk(stage, r, column);
+    const RowPair scale = Lane::scales(from, column % S::kChunkK);
     const float low = power_of_two<Config::kResultExponent>(scale.low);
     const float high = power_of_two<Config::kResultExponent>(scale.high);
     if constexpr (kFloatZeros && kPartial) {
-      const u32 zeros =
-          scale_address(stage, r, column) + Config::kZeroOffset - Config::kScaleOffset;
-      subtract_zeros(Config::Scale::load_shared(zeros), slot, part[r]);
+      subtract_zeros(Lane::float_zeros(from, column % S::kChunkK), slot, part[r]);
     }
 #pragma unroll
     for (int j = 0; j < S::kTokenTiles; ++j) {
@@ -286,23 +223,6 @@ struct WarpTile {
       sum[r][j][2] += high * part[r][j][2];
       sum[r][j][3] += high * part[r][j][3];
     }
-  }
-
-  // The zero points of rows g and g + 8: one byte up to 4 bits, two above.
-  __device__ __forceinline__ u32 load_zero(u32 stage, int r, int column) const {
-    const u32 at = chunk(stage, r, column) + Config::kZeroOffset +
-                   group_in_chunk(column) * Config::kZeroBytes + g * (Config::kZeroBytes / 8);
-    return Config::kZeroBytes == 8 ? load_shared_1(at) : load_shared_2(at);
-  }
-  static __device__ __forceinline__ u32 zero_fields(u32 pair) { return pair * 0x00010001u; }
-
-  __device__ __forceinline__ void scale_weights(int r, u32 (&a)[4]) const {
-    const u32 low = prmt<0x1010>(weight_scales[r], 0);
-    const u32 high = prmt<0x3232>(weight_scales[r], 0);
-    a[0] = Value::mul2(a[0], low);
-    a[1] = Value::mul2(a[1], high);
-    a[2] = Value::mul2(a[2], low);
-    a[3] = Value::mul2(a[3], high);
   }
 
   // B fragments of 16 columns, each column times its factor, if there are any.

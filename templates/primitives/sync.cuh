@@ -11,6 +11,11 @@ __device__ __forceinline__ void block_barrier() { __syncthreads(); }
 // bar.warp.sync: the same for the 32 threads of a warp.
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }
 
+// shfl.sync: the value of one lane, in all of them.
+__device__ __forceinline__ u32 broadcast(u32 value, int lane) {
+  return __shfl_sync(0xffffffffu, value, lane);
+}
+
 // fence.acq_rel.gpu: orders this thread's accesses as seen by the whole device.
 __device__ __forceinline__ void device_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 

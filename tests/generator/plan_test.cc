@@ -115,6 +115,32 @@ TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
 }
 
+TEST(Resolve, SlicesServeTheFewestTokensOnHopper) {
+  const Plan plan = plan_of(small_spec(), "h200");
+  const GemmVariant& v = plan.variants.front();
+  EXPECT_EQ(v.path, Path::kHopper);
+  EXPECT_EQ(v.m_max, 2);
+  EXPECT_EQ(v.threads(), 32 * (v.warps_k * v.warps_n + 1));
+  // The slices of all warps cover K.
+  EXPECT_GE(v.warps_k * v.slice_chunks * WeightLayout::kChunkK * v.split_k, 4096);
+  EXPECT_EQ(plan.variants[1].path, Path::kAmpere);
+  EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
+  GemmSpec spec = small_spec();
+  spec.path = Path::kAmpere;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().path, Path::kAmpere);
+  spec.path = Path::kHopper;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().m_max, 8);
+  EXPECT_NE(refusal(spec, "a100").find("/path"), std::string::npos);
+  spec.tile.split_k = 7;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().split_k, 7);
+  spec.tile.warps_k = 31;
+  EXPECT_NE(refusal(spec, "h200").find("/tile"), std::string::npos);
+  spec = small_spec();
+  spec.path = Path::kHopper;
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
+}
+
 TEST(Resolve, ActOrderGathersXFirst) {
   GemmSpec spec = small_spec();
   spec.act_order = true;

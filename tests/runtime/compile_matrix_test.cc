@@ -53,6 +53,12 @@ GemmSpec spec_of(const Case& c, DType dtype, bool ragged) {
   return spec;
 }
 
+// One of each generation compiles every case; its siblings, which differ in shared memory and
+// numbers of registers at most, every third.
+bool takes_every_case(int arch) {
+  return arch == 75 || arch == 80 || arch == 90 || arch == 100 || arch == 120;
+}
+
 class CompileMatrix : public testing::TestWithParam<int> {};
 
 TEST_P(CompileMatrix, CompilesWithoutSpills) {
@@ -62,7 +68,9 @@ TEST_P(CompileMatrix, CompilesWithoutSpills) {
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
     if (dtype == DType::kBf16 && arch < 80) continue;
     bool ragged = dtype == DType::kBf16;
+    std::size_t turn = static_cast<std::size_t>(arch);
     for (const Case& c : kCases) {
+      if (!takes_every_case(arch) && ++turn % 3 != 0) continue;
       const Plan plan = resolve(Spec::from_gemm(spec_of(c, dtype, ragged)), target);
       for (Source& source : render_all(plan)) sources.push_back(std::move(source));
       ragged = !ragged;

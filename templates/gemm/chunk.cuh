@@ -1,0 +1,115 @@
+// What a lane reads of one chunk of packed weights in shared memory: its words, and the scales and
+// zero points of rows g and g + 8. docs/layouts.md has the bytes.
+#pragma once
+
+#include "primitives/bits.cuh"
+#include "primitives/half.cuh"
+#include "primitives/memory.cuh"
+#include "primitives/scale.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct ChunkLane {
+  using Value = typename Config::Value;
+  using Scale = typename Config::Scale;
+
+  int g, t;  // lane = 4 * g + t
+
+  __device__ __forceinline__ explicit ChunkLane(int lane) : g(lane >> 2), t(lane & 3) {}
+
+  // The lane's kBits words of 64 columns, the chunk's first or second half.
+  __device__ __forceinline__ void load_words(u32 chunk, int half,
+                                             u32 (&words)[Config::kBits]) const {
+    if constexpr (Config::kRowLines) {
+      load_row_lines(chunk, half, words);
+    } else {
+      load_lane_words(chunk + half * (128 * Config::kBits), words);
+    }
+  }
+
+  // `column`: in the chunk.
+  __device__ __forceinline__ RowPair scales(u32 chunk, int column) const {
+    return Scale::load_shared(entry(chunk + Config::kScaleOffset, column, Config::kScaleBytes));
+  }
+  // As a pair of the weights' own type, which holds them exactly.
+  __device__ __forceinline__ u32 weight_scales(u32 chunk, int column) const {
+    const u32 at = entry(chunk + Config::kScaleOffset, column, Config::kScaleBytes);
+    if constexpr (Scale::kPairBytes == 4) {
+      return load_shared_4(at);
+    } else {
+      const RowPair scale = Scale::load_shared(at);
+      return Value::from_floats(scale.low, scale.high);
+    }
+  }
+  __device__ __forceinline__ RowPair float_zeros(u32 chunk, int column) const {
+    return Scale::load_shared(entry(chunk + Config::kZeroOffset, column, Config::kZeroBytes));
+  }
+  // As Decode::zeros() wants them.
+  __device__ __forceinline__ u32 int_zeros(u32 chunk, int column) const {
+    const u32 at = entry(chunk + Config::kZeroOffset, column, Config::kZeroBytes);
+    return zero_fields(Config::kZeroBytes == 8 ? load_shared_1(at) : load_shared_2(at));
+  }
+
+  // Integer zero points of a channel's metadata, the same way; `zeros` is global.
+  __device__ __forceinline__ u32 channel_int_zeros(const u8* zeros) const {
+    return zero_fields(Config::kZeroBytes == 8 ? zeros[g] : reinterpret_cast<const u16*>(zeros)[g]);
+  }
+
+  // Times the pair of scales of rows g and g + 8, each weight rounded once.
+  static __device__ __forceinline__ void scale_weights(u32 scales, u32 (&a)[4]) {
+    const u32 low = prmt<0x1010>(scales, 0);
+    const u32 high = prmt<0x3232>(scales, 0);
+    a[0] = Value::mul2(a[0], low);
+    a[1] = Value::mul2(a[1], high);
+    a[2] = Value::mul2(a[2], low);
+    a[3] = Value::mul2(a[3], high);
+  }
+
+ private:
+  // Of the entry of kMetaGroup columns that holds the column, what belongs to rows g and g + 8.
+  __device__ __forceinline__ u32 entry(u32 entries, int column, int entry_bytes) const {
+    return entries + column / Config::kMetaGroup * entry_bytes + g * (entry_bytes / 8);
+  }
+
+  static __device__ __forceinline__ u32 zero_fields(u32 pair) { return pair * 0x00010001u; }
+
+  // As 16-byte loads, then one of 8 and one of 4 bytes.
+  __device__ __forceinline__ void load_lane_words(u32 half, u32 (&words)[Config::kBits]) const {
+    const int lane = 4 * g + t;
+    constexpr int kFours = Config::kBits / 4 * 4;
+#pragma unroll
+    for (int i = 0; i < kFours; i += 4) {
+      const u32x4 v = load_shared_16(half + 128 * i + 16 * lane);
+      words[i] = v.x;
+      words[i + 1] = v.y;
+      words[i + 2] = v.z;
+      words[i + 3] = v.w;
+    }
+    if constexpr ((Config::kBits & 2) != 0) {
+      const u64 v = load_shared_8(half + 128 * kFours + 8 * lane);
+      words[kFours] = static_cast<u32>(v);
+      words[kFours + 1] = static_cast<u32>(v >> 32);
+    }
+    if constexpr ((Config::kBits & 1) != 0) {
+      words[Config::kBits - 1] = load_shared_4(half + 128 * (Config::kBits - 1) + 4 * lane);
+    }
+  }
+
+  // Where a line of 128 bytes holds 64 columns of a few rows, as TensorRT-LLM has them: even words
+  // are of row g, odd ones of row g + 8.
+  __device__ __forceinline__ void load_row_lines(u32 chunk, int half,
+                                                 u32 (&words)[Config::kBits]) const {
+    constexpr u32 kRowsOfLine = 16 / Config::kBits;
+    constexpr u32 kRowBytes = 8 * Config::kBits;
+#pragma unroll
+    for (int i = 0; i < Config::kBits; ++i) {
+      const u32 row = g + 8 * (i % 2);
+      const u32 line = row / kRowsOfLine * 2 + half;
+      words[i] =
+          load_shared_4(chunk + 128 * line + row % kRowsOfLine * kRowBytes + 16 * (i / 2) + 4 * t);
+    }
+  }
+};
+
+}  // namespace heddle
