@@ -70,7 +70,7 @@ void set_rows_apart(DecodePlan& plan) {
   const int bits = plan.request.bits;
   const int fields = kWordBits / bits;
   plan.words = 2;
-  plan.field_of.resize(static_cast<std::size_t>(2 * fields));
+  plan.field_of.resize(2 * static_cast<std::size_t>(fields));
   for (int row = 0; row < 2; ++row) {
     for (int i = 0; i < fields; ++i) {
       const int pair = i / 2 * 2 + row;  // the row's pairs are every other one

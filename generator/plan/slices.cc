@@ -12,11 +12,15 @@ namespace {
 // docs/measurements.md.
 constexpr std::int64_t kGoodTokens = 2;
 constexpr std::int64_t kMostTokens = 8;  // one token tile
-constexpr int kMostWarps = 16;       // with up to 64 registers of tokens each, and one that adds
-constexpr int kMostSliceChunks = 4;  // those 64 registers
+constexpr int kGoodBits = 4;             // the width that was measured
+constexpr int kShortSlice = 3;
+constexpr std::int64_t kManyRuns = 5;
+// With the one that adds, four to each part of an SM: 128 registers for each thread. A slice's
+// tokens take 16 of them for each chunk.
+constexpr int kMostWarps = 15;
+constexpr int kMostSliceChunks = 5;
 // More bytes on their way at a time only make the first ones come later.
 constexpr int kStages = 2;
-constexpr int kStageChunks = 2;
 constexpr int kSumRow = 20;  // floats, as in templates/gemm/slice_shape.cuh
 
 // The same arithmetic as templates/gemm/slice_shape.cuh, which checks the result.
@@ -43,20 +47,21 @@ bool honours(const TileSpec& tile, const GemmVariant& v) {
          same(tile.warps_k, v.warps_k);
 }
 
-// K over as many warps as there are, in the fewest slices' chunks; the warps that are left take
-// other row blocks. False if K is too long for one block.
+// K over as many warps as there are, in the shortest slices; the warps that are left take other row
+// blocks. False if K is too long for one block.
 bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                GemmVariant& v) {
   const std::int64_t chunks = ceil_div(layout.chunks_per_row_block, v.split_k);
   v.slice_chunks = 1;
-  while (v.slice_chunks * kMostWarps < chunks) v.slice_chunks *= 2;
+  while (v.slice_chunks * kMostWarps < chunks) ++v.slice_chunks;
   if (v.slice_chunks > kMostSliceChunks) return false;
   v.warps_k = static_cast<int>(ceil_div(chunks, v.slice_chunks));
   v.warps_n = kMostWarps / v.warps_k;
   v.tile_n = WeightLayout::kRowBlock * v.warps_n;
   v.stage_k = v.slice_chunks * WeightLayout::kChunkK * v.warps_k;
-  v.stage_chunks = std::min(v.slice_chunks, kStageChunks);
+  v.stage_chunks = v.slice_chunks;
   v.stages = spec.tile.stages.value_or(kStages);
+  if (v.stages < 2) return false;
   v.workers = static_cast<int>(
       std::min<std::int64_t>(target.sm_count / v.split_k, ceil_div(layout.row_blocks, v.warps_n)));
   for (v.first_stages = v.stages; v.first_stages > 0; --v.first_stages) {
@@ -64,6 +69,12 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
     if (v.shared_bytes <= target.shared_per_block) return true;
   }
   return false;
+}
+
+// Long slices are large stages, whose first bytes come late: that takes some runs to make up for.
+bool is_worth_it(const WeightLayout& layout, const GemmVariant& v) {
+  const std::int64_t runs = ceil_div(ceil_div(layout.row_blocks, v.warps_n), v.workers);
+  return v.slice_chunks <= kShortSlice || runs >= kManyRuns;
 }
 
 }  // namespace
@@ -77,6 +88,7 @@ std::optional<GemmVariant> slice_variant(const GemmSpec& spec, const Target& tar
   if ((!asked && !fitting) || m_min > most || spec.weight.zero_point == ZeroPoint::kFloat) {
     return std::nullopt;
   }
+  if (!asked && spec.weight.bits != kGoodBits) return std::nullopt;
   GemmVariant v;
   v.m_min = m_min;
   v.m_max = most;
@@ -86,6 +98,7 @@ std::optional<GemmVariant> slice_variant(const GemmSpec& spec, const Target& tar
     if (!share_out(spec, target, layout, v) || !honours(spec.tile, v)) continue;
     v.scale_mode = choose_scale_mode(spec, layout, v);
     v.fold_power = folds_power(spec, v.scale_mode);
+    if (!asked && !is_worth_it(layout, v)) return std::nullopt;
     return v;
   }
   return std::nullopt;

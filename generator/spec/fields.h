@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "heddle/spec.h"
@@ -38,7 +37,7 @@ struct Slot {
 
 struct ListSlot {
   const std::vector<int>& (*get)(const void* object) = nullptr;
-  void (*set)(void* object, std::vector<int> values) = nullptr;
+  void (*set)(void* object, const std::vector<int>& values) = nullptr;
 };
 
 struct Field {
@@ -147,9 +146,8 @@ constexpr ListSlot list_slot() {
   return ListSlot{[](const void* object) -> const std::vector<int>& {
                     return internal::follow<kMember, kRest...>(*static_cast<const Object*>(object));
                   },
-                  [](void* object, std::vector<int> values) {
-                    internal::follow<kMember, kRest...>(*static_cast<Object*>(object)) =
-                        std::move(values);
+                  [](void* object, const std::vector<int>& values) {
+                    internal::follow<kMember, kRest...>(*static_cast<Object*>(object)) = values;
                   }};
 }
 

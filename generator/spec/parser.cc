@@ -113,7 +113,7 @@ class Parser {
     if (values.empty() || !allows(field, values)) {
       return add("out_of_range", node, field, "has a value twice, out of range, or none", "");
     }
-    field.list.set(object_, std::move(values));
+    field.list.set(object_, values);
   }
 
   void parse_integer(const Node& node, const Field& field) {

@@ -34,17 +34,15 @@ __device__ __forceinline__ void gemm_slices(const u8* x, const u8* weights, u8* 
   const int lane = threadIdx.x % 32;
   launch_dependents();
 
+  if (lane == 0) init_barriers(memory, warp);
+  mbarrier_init_fence();
+  block_barrier();
+
   if (warp == S::kWarps) {
     const SliceReducer<Config> reducer{memory, {weights, y, bias, residual}, workspace, m, lane};
-    reducer.init_barriers();
-    mbarrier_init_fence();
-    block_barrier();
     reducer.run();
   } else {
     SliceWorker<Config, Decode> worker(memory, x, weights, pre_scale, m, warp, lane);
-    worker.init_barriers();
-    mbarrier_init_fence();
-    block_barrier();
     worker.run();
   }
 }

@@ -5,7 +5,6 @@
 #include "gemm/output.cuh"
 #include "gemm/slice_shape.cuh"
 #include "primitives/dependent_launch.cuh"
-#include "primitives/mbarrier.cuh"
 #include "primitives/sync.cuh"
 
 namespace heddle {
@@ -23,15 +22,6 @@ struct SliceReducer {
   int m;
   int lane;
 
-  __device__ __forceinline__ void init_barriers() const {
-    if (lane != 0) return;
-#pragma unroll
-    for (int buffer = 0; buffer < 2; ++buffer) {
-      mbarrier_init(memory.full_barrier(buffer), S::kWarps);
-      mbarrier_init(memory.free_barrier(buffer), 1);
-    }
-  }
-
   __device__ __forceinline__ void run() const {
     const int runs = slice_runs<Config>();
     wait_for_predecessor();
@@ -44,8 +34,7 @@ struct SliceReducer {
         const int row_block = slice_row_block<Config>(i, warp_n);
         if (row_block < Config::kRowBlocks) finish_slices(buffer, warp_n, row_block);
       }
-      warp_barrier();
-      if (lane == 0) mbarrier_arrive(memory.free_barrier(buffer));
+      mbarrier_arrive(memory.free_barrier(buffer));
     }
     if constexpr (Config::kSplitK > 1) {
       if (comes_last()) finish_splits(runs);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "gemm/shape.cuh"
+#include "primitives/mbarrier.cuh"
 
 namespace heddle {
 
@@ -41,8 +42,9 @@ struct SliceShape {
   static constexpr int kRowGroups = (Config::kRowBlocks + Config::kWarpsN - 1) / Config::kWarpsN;
   static constexpr int kSplitChunks = (Config::kChunks + Config::kSplitK - 1) / Config::kSplitK;
 
+  static_assert(Config::kSliceChunks == Config::kStageChunks,
+                "a warp with fewer parts than the others would lose count of its stages");
   static_assert(Config::kTileM % 8 == 0 && Config::kTokens <= Config::kTileM, "whole token tiles");
-  static_assert(Config::kSliceChunks % Config::kStageChunks == 0, "whole stages");
   static_assert(Config::kWarpsK * Config::kSliceChunks >= kSplitChunks, "the slices cover K");
   static_assert(Config::kSharedBytes >= kSharedBytes, "the launch gives this much shared memory");
 };
@@ -68,6 +70,25 @@ struct SliceMemory {
     return shared + S::kBarrierBytes + 2 * S::kWarps * S::kSumBytes + warp * S::kWarpBytes;
   }
 };
+
+// A warp's own barriers; those of the sums for the warp that adds. Every thread that puts or has
+// read sums arrives for itself.
+template <class Config>
+__device__ __forceinline__ void init_barriers(const SliceMemory<Config>& memory, int warp) {
+  using S = SliceShape<Config>;
+  if (warp < S::kWarps) {
+#pragma unroll
+    for (int stage = 0; stage < Config::kStages; ++stage) {
+      mbarrier_init(memory.stage_barrier(warp, stage), 1);
+    }
+  } else {
+#pragma unroll
+    for (int buffer = 0; buffer < 2; ++buffer) {
+      mbarrier_init(memory.full_barrier(buffer), 32 * S::kWarps);
+      mbarrier_init(memory.free_barrier(buffer), 32);
+    }
+  }
+}
 
 // The row blocks of a block: group `i` of its run holds kWarpsN of them.
 template <class Config>

@@ -5,7 +5,6 @@
 #include "gemm/slice_shape.cuh"
 #include "primitives/bulk_copy.cuh"
 #include "primitives/dependent_launch.cuh"
-#include "primitives/mbarrier.cuh"
 #include "primitives/mma.cuh"
 #include "primitives/sync.cuh"
 
@@ -54,15 +53,6 @@ struct SliceWorker : ChunkLane<Config> {
     first_chunk = begin + warp % Config::kWarpsK * Config::kSliceChunks;
     const int left = end - first_chunk;
     chunks = left < 0 ? 0 : left < Config::kSliceChunks ? left : Config::kSliceChunks;
-  }
-
-  // Before anything else touches the barriers of this warp.
-  __device__ __forceinline__ void init_barriers() const {
-    if (4 * g + t != 0) return;
-#pragma unroll
-    for (int stage = 0; stage < Config::kStages; ++stage) {
-      mbarrier_init(memory.stage_barrier(warp, stage), 1);
-    }
   }
 
   __device__ __forceinline__ void run() {
@@ -208,11 +198,10 @@ struct SliceWorker : ChunkLane<Config> {
 
   __device__ __forceinline__ void multiply_chunk(u32 chunk, int c) {
     constexpr int kTiles = Decode::kTiles;
-    u32 words[2][Config::kBits];
-    Lane::load_words(chunk, 0, words[0]);
-    Lane::load_words(chunk, 1, words[1]);
+    u32 words[Config::kBits];  // of 64 columns
 #pragma unroll
     for (int first = 0; first < 8; first += kTiles) {
+      if (first % 4 == 0) Lane::load_words(chunk, first / 4, words);
       u32 a[kTiles][4];
 #pragma unroll
       for (int i = 0; i < kTiles; ++i) {
@@ -221,7 +210,7 @@ struct SliceWorker : ChunkLane<Config> {
         if (begins) begin_unit(chunk, column);
         // Another group has other zero points: what follows is decoded with them.
         if (i == 0 || begins) {
-          Decode::unit(words[first / 4], first % 4 / kTiles, zeros, a);
+          Decode::unit(words, first % 4 / kTiles, zeros, a);
         }
         if constexpr (Config::kScaleMode == ScaleMode::kWeight) Lane::scale_weights(scales, a[i]);
 #pragma unroll
@@ -275,8 +264,7 @@ struct SliceWorker : ChunkLane<Config> {
         store_shared_float(at + 4 * (token * S::kSumRow + g + 8 * (v >> 1)), sum[j][v]);
       }
     }
-    warp_barrier();
-    if (4 * g + t == 0) mbarrier_arrive(memory.full_barrier(buffer));
+    mbarrier_arrive(memory.full_barrier(buffer));
   }
 };
 

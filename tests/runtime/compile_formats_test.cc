@@ -46,6 +46,14 @@ std::vector<GemmSpec> every_format(DType dtype) {
     specs.back().pre_scale = true;
     specs.back().act_order = act_order;
   }
+  // The longest slices of K, which leave a thread the fewest registers.
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const int group : {16, 128}) {
+      specs.push_back(spec_of(WeightType::kUint, bits, group, dtype));
+      specs.back().weight.zero_point = ZeroPoint::kInt;
+      specs.back().shape = {1032, 9600, 1, 2};
+    }
+  }
   for (GemmSpec& spec : specs) spec.activation = dtype;
   return specs;
 }

@@ -22,7 +22,8 @@ int copies_for(std::size_t bytes) { return static_cast<int>(1 + kRotationBytes /
 
 // Whole rounds over the copies.
 int launches_for(int copies) {
-  return copies * std::max(1, (kLeastLaunches + copies - 1) / copies);
+  const int least = std::max(1, copies);
+  return least * std::max(1, (kLeastLaunches + least - 1) / least);
 }
 
 std::vector<DeviceBuffer> buffers(int count, std::size_t bytes, const OwnedStream& stream) {
