@@ -26,7 +26,7 @@ constexpr int kSumRow = 20;  // floats, as in templates/gemm/slice_shape.cuh
 // The same arithmetic as templates/gemm/slice_shape.cuh, which checks the result.
 int shared_bytes_of(const GemmVariant& v, const WeightLayout& layout) {
   const int warps = v.warps_k * v.warps_n;
-  const int stage = v.stage_chunks * layout.chunk_bytes;
+  const int stage = v.slice_chunks * layout.chunk_bytes;
   const int tokens = static_cast<int>(v.m_max) * (v.slice_chunks * WeightLayout::kChunkK * 2 + 16);
   const int barriers = ((warps * v.stages + 4) * 8 + 127) / 128 * 128;
   return barriers + 2 * warps * 4 * v.tile_m * kSumRow +
@@ -59,7 +59,6 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   v.warps_n = kMostWarps / v.warps_k;
   v.tile_n = WeightLayout::kRowBlock * v.warps_n;
   v.stage_k = v.slice_chunks * WeightLayout::kChunkK * v.warps_k;
-  v.stage_chunks = v.slice_chunks;
   v.stages = spec.tile.stages.value_or(kStages);
   if (v.stages < 2) return false;
   v.workers = static_cast<int>(

@@ -113,7 +113,6 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   if (v.path == Path::kHopper) {
     config.number("kTokens", v.m_max);
     config.number("kSliceChunks", v.slice_chunks);
-    config.number("kStageChunks", v.stage_chunks);
     config.number("kFirstStages", v.first_stages);
     return config.text(kSlices);
   }

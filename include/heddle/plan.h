@@ -43,10 +43,9 @@ struct GemmVariant {
   int warps_n = 1;
   int warps_k = 1;
   // Path::kHopper only: each warp keeps the tokens of `slice_chunks` chunks of K in registers,
-  // loads weights `stage_chunks` at a time, `first_stages` of them before the tokens have passed,
-  // and `workers` blocks share the row blocks.
+  // `first_stages` stages of weights are loaded before the tokens have passed, and `workers` blocks
+  // share the row blocks.
   int slice_chunks = 0;
-  int stage_chunks = 0;
   int first_stages = 0;
   int workers = 0;
   ScaleMode scale_mode = ScaleMode::kAccumulator;

@@ -1,21 +1,21 @@
 // GEMM with quantised weights for few tokens, sm_90 and up: Y[M, N] = X[M, K] * W[N, K]^T, M up to
-// kTileM.
+// kTokens.
 //
 // The weights are the traffic, once each; everything else must stay out of their way. Floors per SM
 // of an H200: 20 bytes a clock from memory, so a 4-bit chunk of 1056 bytes in 53 clocks. Its
 // instructions: 72 to decode, 8 to multiply each 8 tokens, some 20 for scales, loads and addresses:
 // 100 of the 212 issue slots. Shared memory: written once and read once, 40 of 128 bytes a clock.
-// The tokens' values cost nothing per weight, because they stay in registers: 64 of them for 512
-// columns by 8 tokens.
+// The tokens' values cost nothing per weight, because they stay in registers: 16 of them for a
+// chunk's 128 columns by 8 tokens.
 //
 // Grid: (blocks that share the row blocks, split_k).
 //
-// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTokens kSliceChunks kStageChunks
-// heddle-parameters: kStages kFirstStages kSplitK kWarpsN kWarpsK kSharedBytes kCounterBytes
-// heddle-parameters: kMetaGroup kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes
-// heddle-parameters: kZeroPoint kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset
-// heddle-parameters: kTensorScale kResultExponent kRowLines kScaleMode kPreScale kBias kResidual
-// heddle-parameters: kActivation Value Scale
+// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTokens kSliceChunks kStages
+// heddle-parameters: kFirstStages kSplitK kWarpsN kWarpsK kSharedBytes kCounterBytes kMetaGroup
+// heddle-parameters: kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint
+// heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale
+// heddle-parameters: kResultExponent kRowLines kScaleMode kPreScale kBias kResidual kActivation
+// heddle-parameters: Value Scale
 #pragma once
 
 #include "gemm/slice_reducer.cuh"

@@ -17,9 +17,8 @@ struct SliceShape {
   static constexpr int kTokenTiles = Config::kTileM / 8;
   static constexpr int kWarps = Config::kWarpsK * Config::kWarpsN;  // that multiply
   static constexpr int kSliceTiles = Config::kSliceChunks * (kChunkK / 16);
-  // A slice comes in parts of some chunks, each a stage of the ring.
-  static constexpr int kParts = Config::kSliceChunks / Config::kStageChunks;
-  static constexpr int kStageBytes = Config::kStageChunks * Config::kChunkBytes;
+  // A stage of the ring holds the slice of one row block.
+  static constexpr int kStageBytes = Config::kSliceChunks * Config::kChunkBytes;
 
   // The slice of every token, on its way to registers: rows lie 16 bytes apart in their banks.
   static constexpr int kTokenRowBytes = Config::kSliceChunks * kChunkK * 2 + 16;
@@ -42,8 +41,6 @@ struct SliceShape {
   static constexpr int kRowGroups = (Config::kRowBlocks + Config::kWarpsN - 1) / Config::kWarpsN;
   static constexpr int kSplitChunks = (Config::kChunks + Config::kSplitK - 1) / Config::kSplitK;
 
-  static_assert(Config::kSliceChunks == Config::kStageChunks,
-                "a warp with fewer parts than the others would lose count of its stages");
   static_assert(Config::kTileM % 8 == 0 && Config::kTokens <= Config::kTileM, "whole token tiles");
   static_assert(Config::kWarpsK * Config::kSliceChunks >= kSplitChunks, "the slices cover K");
   static_assert(Config::kSharedBytes >= kSharedBytes, "the launch gives this much shared memory");

@@ -65,47 +65,37 @@ struct SliceWorker : ChunkLane<Config> {
 #pragma unroll
     for (int i = Config::kFirstStages; i < Config::kStages; ++i) fill(i, i, runs);
 
-    int part = 0;  // counts through all runs
     int stage = 0;
     u32 parity = 0;
 #pragma unroll 1
     for (int i = 0; i < runs; ++i) {
       begin_run(i, runs);
-#pragma unroll
-      for (int p = 0; p < S::kParts; ++p) {
-        if (has_part(i, p, runs)) {
-          mbarrier_wait(memory.stage_barrier(warp, stage), parity);
-          multiply_part(memory.ring(warp) + stage * S::kStageBytes, p);
-          warp_barrier();
-        }
-        fill(part + Config::kStages, stage, runs);
-        ++part;
-        if (++stage == Config::kStages) {
-          stage = 0;
-          parity ^= 1;
-        }
+      if (has_work(i, runs)) {
+        mbarrier_wait(memory.stage_barrier(warp, stage), parity);
+        multiply(memory.ring(warp) + stage * S::kStageBytes);
+        warp_barrier();
+      }
+      fill(i + Config::kStages, stage, runs);
+      if (++stage == Config::kStages) {
+        stage = 0;
+        parity ^= 1;
       }
       hand_over(i);
     }
   }
 
  private:
-  // Whether part p of run i's row block holds anything of this slice.
-  __device__ __forceinline__ bool has_part(int i, int p, int runs) const {
-    return i < runs && p * Config::kStageChunks < chunks &&
-           slice_row_block<Config>(i, warp_n) < Config::kRowBlocks;
+  // Whether run i's row block exists and holds anything of this slice.
+  __device__ __forceinline__ bool has_work(int i, int runs) const {
+    return i < runs && chunks > 0 && slice_row_block<Config>(i, warp_n) < Config::kRowBlocks;
   }
 
-  // Part `part` of all runs, counted through.
-  __device__ __forceinline__ void fill(int part, int stage, int runs) const {
-    const int i = part / S::kParts;
-    const int p = part % S::kParts;
-    if (4 * g + t != 0 || !has_part(i, p, runs)) return;
-    const int left = chunks - p * Config::kStageChunks;
-    const u32 bytes =
-        (left < Config::kStageChunks ? left : Config::kStageChunks) * Config::kChunkBytes;
-    const i64 chunk = static_cast<i64>(slice_row_block<Config>(i, warp_n)) * Config::kChunks +
-                      first_chunk + p * Config::kStageChunks;
+  // Starts the copy of run i's slice.
+  __device__ __forceinline__ void fill(int i, int stage, int runs) const {
+    if (4 * g + t != 0 || !has_work(i, runs)) return;
+    const u32 bytes = chunks * Config::kChunkBytes;
+    const i64 chunk =
+        static_cast<i64>(slice_row_block<Config>(i, warp_n)) * Config::kChunks + first_chunk;
     const u32 barrier = memory.stage_barrier(warp, stage);
     mbarrier_arrive_expect(barrier, bytes);
     bulk_copy_once(memory.ring(warp) + stage * S::kStageBytes,
@@ -179,7 +169,7 @@ struct SliceWorker : ChunkLane<Config> {
 #pragma unroll
       for (int v = 0; v < 4; ++v) sum[j][v] = 0.0f;
     if constexpr (kIntZeros && kChannel) {
-      if (!has_part(i, 0, runs)) return;
+      if (!has_work(i, runs)) return;
       const u8* metadata = weights + Config::kChannelOffset + Config::kChannelZeroOffset;
       Decode::zeros(
           Lane::channel_int_zeros(metadata + static_cast<i64>(slice_row_block<Config>(i, warp_n)) *
@@ -188,11 +178,10 @@ struct SliceWorker : ChunkLane<Config> {
     }
   }
 
-  __device__ __forceinline__ void multiply_part(u32 stage, int p) {
+  __device__ __forceinline__ void multiply(u32 stage) {
 #pragma unroll
-    for (int c = 0; c < Config::kStageChunks; ++c) {
-      const int chunk = p * Config::kStageChunks + c;
-      if (c == 0 || chunk < chunks) multiply_chunk(stage + c * Config::kChunkBytes, chunk);
+    for (int c = 0; c < Config::kSliceChunks; ++c) {
+      if (c == 0 || c < chunks) multiply_chunk(stage + c * Config::kChunkBytes, c);
     }
   }
 

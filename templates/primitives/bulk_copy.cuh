@@ -6,15 +6,8 @@
 
 namespace heddle {
 
-// cp.async.bulk: from global to shared memory.
-__device__ __forceinline__ void bulk_copy(u32 shared, const void* global, u32 bytes, u32 barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared),
-      "l"(global), "r"(bytes), "r"(barrier)
-      : "memory");
-}
-// The same for data that is read once: the L2 cache may drop it first.
+// cp.async.bulk: from global to shared memory, for data that is read once: the L2 cache may drop it
+// first.
 __device__ __forceinline__ void bulk_copy_once(u32 shared, const void* global, u32 bytes,
                                                u32 barrier) {
   asm volatile(
@@ -29,9 +22,4 @@ __device__ __forceinline__ void bulk_copy_once(u32 shared, const void* global, u
 __device__ __forceinline__ void async_proxy_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-// cp.async.bulk.prefetch.L2: into the L2 cache only, where later stores of others are seen.
-__device__ __forceinline__ void bulk_prefetch(const void* global, u32 bytes) {
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
-}
-
 }  // namespace heddle
