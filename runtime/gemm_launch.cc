@@ -39,7 +39,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
 LaunchGrid launch_grid(const GemmVariant& variant, std::int64_t m, std::int64_t n) noexcept {
   if (variant.path == Path::kHopper) {
     return {static_cast<unsigned int>(variant.workers), static_cast<unsigned int>(variant.split_k),
-            1};
+            1, static_cast<unsigned int>(variant.cluster)};
   }
   return {tiles_of(m, variant.tile_m), tiles_of(n, variant.tile_n),
           static_cast<unsigned int>(variant.split_k)};

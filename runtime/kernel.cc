@@ -46,12 +46,17 @@ void LoadedKernel::launch(const LaunchGrid& grid, int threads, int shared_bytes,
   config.blockDimZ = 1;
   config.sharedMemBytes = static_cast<unsigned int>(shared_bytes);
   config.hStream = static_cast<cuda::CUstream>(stream);
-  cuda::CUlaunchAttribute attribute{};
+  cuda::CUlaunchAttribute attributes[2]{};
+  config.attrs = attributes;
   if (dependent) {
+    cuda::CUlaunchAttribute& attribute = attributes[config.numAttrs++];
     attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+  }
+  if (grid.cluster > 1) {
+    cuda::CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim = {grid.cluster, 1, 1};
   }
   const cuda::CUresult result = driver_->cuLaunchKernelEx(&config, function(), parameters, nullptr);
   if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");

@@ -46,15 +46,15 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   return reasons.take();
 }
 
-std::vector<Problem> refuse_slices(const GemmSpec& spec) {
+std::vector<Problem> refuse_stream(const GemmSpec& spec) {
   Reasons reasons;
   reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",
-                 "slices of K know no float zero points", "\"hopper\"", "\"auto\", \"ampere\"");
-  reasons.unless(spec.shape.m_min <= 8, "/path", "slices of K serve up to 8 tokens", "\"hopper\"",
+                 "streamed weights know no float zero points", "\"hopper\"", "\"auto\", \"ampere\"");
+  reasons.unless(spec.shape.m_min <= 8, "/path", "streamed weights serve up to 8 tokens", "\"hopper\"",
                  "\"auto\", \"ampere\"");
   std::vector<Problem> problems = reasons.take();
   if (problems.empty()) {
-    problems.push_back({"/tile", "no sharing out of K over slices has this tile", "", "", ""});
+    problems.push_back({"/tile", "no sharing out of streamed weights has this tile", "", "", ""});
   }
   return problems;
 }

@@ -13,7 +13,7 @@ namespace heddle {
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
 
 // Why the path hopper, which the spec asks for, has no kernel.
-std::vector<Problem> refuse_slices(const GemmSpec& spec);
+std::vector<Problem> refuse_stream(const GemmSpec& spec);
 
 // Every reason why this tile cannot be built; empty if it can.
 std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,

@@ -4,7 +4,7 @@
 #include "generator/plan/kernel_name.h"
 #include "generator/plan/refuse.h"
 #include "generator/plan/resolve.h"
-#include "generator/plan/slices.h"
+#include "generator/plan/stream.h"
 #include "generator/plan/stage.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"
@@ -24,7 +24,7 @@ bool same_kernel(const GemmVariant& a, const GemmVariant& b) {
          a.stages == b.stages && a.split_k == b.split_k && a.warps_m == b.warps_m &&
          a.warps_n == b.warps_n && a.warps_k == b.warps_k && a.scale_mode == b.scale_mode &&
          a.blocks_per_sm == b.blocks_per_sm && a.path == b.path &&
-         a.slice_chunks == b.slice_chunks && a.workers == b.workers;
+         a.piece_chunks == b.piece_chunks && a.stage_chunks == b.stage_chunks && a.workers == b.workers;
 }
 
 std::string kernel_name(const GemmSpec& spec, const GemmVariant& v) {
@@ -58,12 +58,13 @@ std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
   const GemmSpec& gemm = spec.gemm();
   std::vector<GemmVariant> variants;
   std::int64_t m_min = gemm.shape.m_min;
-  if (const auto slices = slice_variant(gemm, target, layout, m_min)) {
-    variants.push_back(*slices);
-    m_min = slices->m_max + 1;
-  } else if (gemm.path == Path::kHopper) {
-    refuse_if_any(spec, refuse_slices(gemm));
+  while (m_min <= gemm.shape.m_max) {
+    const auto stream = stream_variant(gemm, target, layout, m_min);
+    if (!stream) break;
+    variants.push_back(*stream);
+    m_min = stream->m_max + 1;
   }
+  if (variants.empty() && gemm.path == Path::kHopper) refuse_if_any(spec, refuse_stream(gemm));
   for (const std::int64_t end : m_range_ends()) {
     if (m_min > gemm.shape.m_max) break;
     if (end < m_min) continue;
@@ -151,9 +152,11 @@ void resolve_gemm(Plan& plan) {
 }
 
 DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant) {
-  if (!variant.fold_power) return plan.decode;
+  if (!variant.fold_power && !variant.fold_bias) return plan.decode;
   DecodeRequest request = plan.decode.request;
-  request.fold_power = true;
+  request.fold_power = variant.fold_power;
+  request.fold_bias = variant.fold_bias;
+  if (variant.fold_bias) request.zero_point = ZeroPoint::kNone;
   return derive_decode_plan(request);
 }
 

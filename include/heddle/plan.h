@@ -42,21 +42,22 @@ struct GemmVariant {
   int warps_m = 1;
   int warps_n = 1;
   int warps_k = 1;
-  // Path::kHopper only: each warp keeps the tokens of `slice_chunks` chunks of K in registers,
-  // `first_stages` stages of weights are loaded before the tokens have passed, and `workers` blocks
-  // share the row blocks.
-  int slice_chunks = 0;
-  int first_stages = 0;
+  // Path::kHopper only: `workers` blocks share the row blocks, `most_blocks` at most to each; their
+  // warps take K in pieces of `piece_chunks` chunks, whose tokens are kept, and load weights
+  // `stage_chunks` at a time.
   int workers = 0;
+  int most_blocks = 0;
+  int piece_chunks = 0;
+  int stage_chunks = 0;
+  int first_stages = 0;
+  int cluster = 1;  // blocks that share what they read of the tokens
   ScaleMode scale_mode = ScaleMode::kAccumulator;
   bool fold_power = false;  // the power of two of float codes is left to the FP32 scale
+  bool fold_bias = false;   // the bias of integer codes is left to the FP32 sums
   int shared_bytes = 0;     // dynamic
   int blocks_per_sm = 1;    // what the register budget is set for
 
-  // Path::kHopper has a warp more, which adds.
-  int threads() const noexcept {
-    return 32 * (warps_m * warps_n * warps_k + (path == Path::kHopper ? 1 : 0));
-  }
+  int threads() const noexcept { return 32 * warps_m * warps_n * warps_k; }
   int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp
   int token_tiles() const noexcept { return tile_m / (8 * warps_m); }  // of 8 tokens, per warp
 };
@@ -95,7 +96,7 @@ struct Plan {
   std::size_t gathered_offset(std::int64_t m) const noexcept;
 };
 
-// The variant's decode plan: plan.decode, but for fold_power.
+// The variant's decode plan: plan.decode, but for fold_power and fold_bias.
 HEDDLE_EXPORT DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec.

@@ -6,15 +6,19 @@
 
 namespace heddle {
 
-// cp.async.bulk: from global to shared memory, for data that is read once: the L2 cache may drop it
-// first.
-__device__ __forceinline__ void bulk_copy_once(u32 shared, const void* global, u32 bytes,
-                                               u32 barrier) {
+// createpolicy: for data that is read once, which the L2 cache may drop first.
+__device__ __forceinline__ u64 policy_read_once() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+// cp.async.bulk: from global to shared memory.
+__device__ __forceinline__ void bulk_copy(u32 shared, const void* global, u32 bytes, u32 barrier,
+                                          u64 policy) {
   asm volatile(
-      "{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0; "
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
-      "[%0], [%1], %2, [%3], policy; }" ::"r"(shared),
-      "l"(global), "r"(bytes), "r"(barrier)
+      "[%0], [%1], %2, [%3], %4;" ::"r"(shared),
+      "l"(global), "r"(bytes), "r"(barrier), "l"(policy)
       : "memory");
 }
 // fence.proxy.async: orders this thread's ordinary accesses to shared memory before bulk copies

@@ -115,30 +115,51 @@ TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
 }
 
-TEST(Resolve, SlicesServeTheFewestTokensOnHopper) {
+TEST(Resolve, StreamsServeFewTokensOnHopper) {
   const Plan plan = plan_of(small_spec(), "h200");
-  const GemmVariant& v = plan.variants.front();
-  EXPECT_EQ(v.path, Path::kHopper);
-  EXPECT_EQ(v.m_max, 2);
-  EXPECT_EQ(v.threads(), 32 * (v.warps_k * v.warps_n + 1));
-  // The slices of all warps cover K.
-  EXPECT_GE(v.warps_k * v.slice_chunks * WeightLayout::kChunkK * v.split_k, 4096);
-  EXPECT_EQ(plan.variants[1].path, Path::kAmpere);
+  std::int64_t m = 1;
+  for (std::size_t i = 0; m <= 8; ++i) {
+    const GemmVariant& v = plan.variants.at(i);
+    EXPECT_EQ(v.path, Path::kHopper);
+    EXPECT_EQ(v.m_min, m);
+    EXPECT_EQ(v.workers % v.cluster, 0);
+    // The row blocks of all blocks, and the pieces of all warps, cover the weights.
+    EXPECT_GE(v.workers * v.most_blocks, plan.layout.row_blocks);
+    EXPECT_EQ(v.piece_chunks % v.stage_chunks, 0);
+    EXPECT_LE(v.shared_bytes * v.blocks_per_sm, plan.target.shared_per_sm);
+    m = v.m_max + 1;
+  }
+  EXPECT_EQ(m, 9);
+  EXPECT_EQ(plan.variants.back().path, Path::kAmpere);
   EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
   GemmSpec spec = small_spec();
   spec.path = Path::kAmpere;
   EXPECT_EQ(plan_of(spec, "h200").variants.front().path, Path::kAmpere);
   spec.path = Path::kHopper;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().m_max, 8);
   EXPECT_NE(refusal(spec, "a100").find("/path"), std::string::npos);
-  spec.tile.split_k = 7;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().split_k, 7);
+  spec.tile.split_k = 3;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().split_k, 3);
   spec.tile.warps_k = 31;
   EXPECT_NE(refusal(spec, "h200").find("/tile"), std::string::npos);
   spec = small_spec();
   spec.path = Path::kHopper;
   spec.weight.zero_point = ZeroPoint::kFloat;
   EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
+}
+
+// Tokens that do not fit beside the ring come in pieces; two of them cost more than tiles do.
+TEST(Resolve, StreamsLeaveLongKOfEightTokensToTiles) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = 8192;
+  spec.shape.k = 28672;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().path, Path::kHopper);
+  const Plan plan = plan_of(spec, "h200");
+  EXPECT_EQ(plan.variants[plan.variant_for(8)].path, Path::kAmpere);
+  spec.path = Path::kHopper;
+  spec.shape.m_max = 8;
+  const GemmVariant& forced = plan_of(spec, "h200").variants.back();
+  EXPECT_EQ(forced.m_max, 8);
+  EXPECT_LT(forced.piece_chunks * forced.warps_k, 28672 / WeightLayout::kChunkK);
 }
 
 TEST(Resolve, ActOrderGathersXFirst) {

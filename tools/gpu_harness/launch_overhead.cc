@@ -62,7 +62,12 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
   int tokens = static_cast<int>(m);
   void* parameters[] = {&args.x,        &args.weights,   &args.y,         &args.bias,
                         &args.residual, &args.pre_scale, &args.workspace, &tokens};
-  const cuda::CUlaunchConfig config = config_for(plan, variant, m, problem.stream());
+  cuda::CUlaunchConfig config = config_for(plan, variant, m, problem.stream());
+  cuda::CUlaunchAttribute cluster{};
+  cluster.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {launch_grid(variant, m, plan.spec.gemm().shape.n).cluster, 1, 1};
+  config.attrs = &cluster;
+  config.numAttrs = 1;
   const auto bare = [&] {
     const cuda::CUresult result =
         cu.cuLaunchKernelEx(&config, loaded.function(), parameters, nullptr);
