@@ -93,6 +93,7 @@ std::optional<GemmVariant> slice_variant(const GemmSpec& spec, const Target& tar
   v.m_min = m_min;
   v.m_max = most;
   v.path = Path::kHopper;
+  v.kernel = GemmKernel::kSlices;
   v.tile_m = 8;
   for (v.split_k = 1; v.split_k <= target.sm_count; ++v.split_k) {
     if (!share_out(spec, target, layout, v) || !honours(spec.tile, v)) continue;
