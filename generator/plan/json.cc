@@ -128,6 +128,8 @@ ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
           {"slice_chunks", v.slice_chunks},
           {"workers", v.workers},
           {"shares_tiles", v.shares_tiles},
+          {"step_tiles", v.step_tiles},
+          {"decoded_sets", v.decoded_sets},
           {"scale_mode", to_string(v.scale_mode)},
           {"shared_bytes", v.shared_bytes},
           {"blocks_per_sm", v.blocks_per_sm},

@@ -14,6 +14,8 @@ constexpr std::int64_t kFewestByDefault = 33;  // below, tiles were measured to 
 constexpr std::int64_t kManyTokens = 4096;     // what an open range is planned for
 constexpr int kWarpgroups = 2;                 // that multiply
 constexpr int kMostStages = 8;
+constexpr int kStepTiles = 4;
+constexpr int kDecodedSets = 2;
 constexpr int kPassRow = 64 + 4;  // floats, as in templates/gemm/wgmma_shape.cuh
 
 bool sets_any(const TileSpec& tile) {
@@ -131,6 +133,8 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   v.warps_n = 4 * kWarpgroups;
   v.workers = target.sm_count;
   v.shares_tiles = !spec.tile.split_k;
+  v.step_tiles = kStepTiles;
+  v.decoded_sets = kDecodedSets;
   v.tile_m = spec.tile.m.value_or(tile_tokens(m_max));
   v.tile_n = spec.tile.n.value_or(256);
   complete(spec, target, layout, v);

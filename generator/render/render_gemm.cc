@@ -123,6 +123,8 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     config.number("kTileN", v.tile_n);
     config.number("kTokens", v.m_max);
     config.flag("kShares", v.shares_tiles);
+    config.number("kStepTiles", v.step_tiles);
+    config.number("kDecodedSets", v.decoded_sets);
     return config.text(kWgmma);
   }
   config.number("kSplitK", v.split_k);

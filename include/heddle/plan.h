@@ -57,7 +57,11 @@ struct GemmVariant {
   int stage_chunks = 0;
   int first_stages = 0;
   int workers = 0;
-  bool shares_tiles = false;  // kWgmma only: several blocks may share the K of a tile
+  // kWgmma only: several blocks may share the K of a tile; weights are decoded `step_tiles` tiles
+  // of 16 columns at a time, into `decoded_sets` sets of registers in turn.
+  bool shares_tiles = false;
+  int step_tiles = 4;
+  int decoded_sets = 2;
   ScaleMode scale_mode = ScaleMode::kAccumulator;
   bool fold_power = false;  // the power of two of float codes is left to the FP32 scale
   int shared_bytes = 0;     // dynamic

@@ -21,6 +21,7 @@
 // docs/measurements.md has what became of it.
 //
 // heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
+// heddle-parameters: kStepTiles kDecodedSets
 // heddle-parameters: kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset kScaleBytes
 // heddle-parameters: kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
 // heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kRowLines

@@ -16,6 +16,9 @@ struct WgmmaFinish {
   // Sums of a warpgroup as they lie in its registers, four of a thread at a time.
   static constexpr i64 kPartBytes = static_cast<i64>(S::kRowTiles) * S::kSums * 4 * 128;
 
+  // Parts whose sums are on their way at a time: they need as many registers as the sums.
+  static constexpr int kPartsAhead = S::kRowTiles * S::kSums <= 64 ? 2 : 1;
+
   WgmmaMemory<Config> memory;
   Output<Config> output;
   u8* workspace;
@@ -99,9 +102,11 @@ struct WgmmaFinish {
 #pragma unroll
         for (float& v : sum[r]) v = -0.0f;  // adds nothing, not even a sign
     }
-#pragma unroll 1
-    for (int i = 0; i < count; ++i) {
-      if (!has_begun || i != own) add(part(first + i, i == 0), sum);
+    const int others = has_begun ? count - 1 : count;
+#pragma unroll kPartsAhead
+    for (int i = 0; i < others; ++i) {
+      const int at = has_begun && i >= own ? i + 1 : i;
+      add(part(first + at, at == 0), sum);
     }
     return true;
   }

@@ -2,9 +2,9 @@
 // shared memory.
 //
 // A step is one row tile by kStepTiles tiles of 16 columns: its weights are decoded while the
-// tensor cores still work on the step before, then handed over as one group. Steps take turns
-// between two sets of registers for decoded weights. A step that ends a group of scales leaves its
-// sums to the next one, which takes them up once its own weights are decoded.
+// tensor cores still work on the steps before, then handed over as one group. Steps take turns
+// between kSets sets of registers for decoded weights. A step that ends a group of scales leaves
+// its sums to the next one, which takes them up once its own weights are decoded.
 #pragma once
 
 #include "gemm/chunk.cuh"
@@ -23,10 +23,13 @@ struct WgmmaMultiply : ChunkLane<Config> {
   static constexpr bool kChannel = Config::kScaleMode == ScaleMode::kChannel;
   static constexpr bool kIntZeros = Config::kZeroPoint == ZeroPoint::kInt;
   static constexpr int kGroupTiles = Config::kMetaGroup / 16;  // between two looks at scales
-  static constexpr int kStepTiles = kPartial && kGroupTiles < 4 ? kGroupTiles : 4;
+  static constexpr int kStepTiles =
+      kPartial && kGroupTiles < Config::kStepTiles ? kGroupTiles : Config::kStepTiles;
+  static constexpr int kSets = Config::kDecodedSets;
   static constexpr int kColumnSteps = 8 / kStepTiles;  // of a stage
   static constexpr int kSteps = kColumnSteps * S::kRowTiles;
-  static_assert(kSteps % 2 == 0, "registers of decoded weights take turns");
+  static_assert(4 % kStepTiles == 0, "a step lies in the 64 columns of a lane's words");
+  static_assert(kSets >= 2 && kSteps % kSets == 0, "registers of decoded weights take turns");
 
   WgmmaMemory<Config> memory;
   int warp;       // of the warpgroup
@@ -35,7 +38,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
   float sum[S::kRowTiles][S::kSums];
   float part[kPartial ? S::kSums : 1];  // of a group, not yet scaled
   u32 words[2][Config::kBits];          // of 64 columns
-  u32 a[2][kStepTiles][4];
+  u32 a[kSets][kStepTiles][4];
   u32 zeros[kChannel ? S::kRowTiles : 1][Decode::kZeroRegisters];
   u32 weight_scales;  // of rows g and g + 8, with ScaleMode::kWeight only
   RowPair scales;     // the same of the last group that has ended, with kPartial only
@@ -103,19 +106,24 @@ struct WgmmaMultiply : ChunkLane<Config> {
       const int r = step / kColumnSteps;
       const int tile = step % kColumnSteps * kStepTiles;  // the first, in the stage
       const u32 chunk = chunks + 4 * r * Config::kChunkBytes;
-      decode(step % 2, r, tile, chunk);
-      if (step + 1 < kSteps) {
-        const int next_r = (step + 1) / kColumnSteps;
-        const int next_tile = (step + 1) % kColumnSteps * kStepTiles;
-        Lane::load_words(chunks + 4 * next_r * Config::kChunkBytes, next_tile / 4,
-                         words[(step + 1) % 2]);
-      }
+      decode(step % kSets, r, tile, chunk);
+      if (tile % 4 == 0) load_next_words(chunks, r, tile);
       retire((step + kSteps - 1) % kSteps);
       if (kPartial && ends_group(step)) load_scales(chunk, tile);
-      issue(step % 2, r, tile, columns);
-      wgmma_wait<1>();
-      if (step == 0) release(previous);
+      issue(step % kSets, r, tile, columns);
+      // The step that used the next set has ended, and with it one of the stage before.
+      wgmma_wait<kSets - 1>();
+      if (step == kSets - 2) release(previous);
     }
+  }
+
+  // A lane's words of 64 columns are loaded while those before them are decoded; a stage has two of
+  // these halves for each row tile.
+  static __device__ __forceinline__ int half(int r, int tile) { return (2 * r + tile / 4) % 2; }
+  __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
+    const int next = 2 * r + tile / 4 + 1;
+    if (next == 2 * S::kRowTiles) return;
+    Lane::load_words(chunks + next / 2 * 4 * Config::kChunkBytes, next % 2, words[next % 2]);
   }
 
   // Weights of a row tile, from the tile of the stage on.
@@ -129,7 +137,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
       if (begins) begin_group(chunk, 16 * here);
       // Another group has other zero points: what follows is decoded with them.
       if (i == 0 || begins || here % kTiles == 0) {
-        Decode::unit(words[set], here % 4 / kTiles, zeros[kChannel ? r : 0], unit);
+        Decode::unit(words[half(r, here)], here % 4 / kTiles, zeros[kChannel ? r : 0], unit);
       }
 #pragma unroll
       for (int v = 0; v < 4; ++v) a[set][i][v] = unit[here % kTiles][v];

@@ -104,5 +104,26 @@ TEST_F(CompileWgmma, EveryTile) {
   check(sources);
 }
 
+// What the planner may choose by a constant, as fields of the variant.
+TEST_F(CompileWgmma, EveryStep) {
+  std::vector<Source> sources;
+  for (const int tiles : {1, 2, 4}) {
+    for (const int sets : {2, 4}) {
+      if (tiles * sets > 8) continue;  // a stage of one row tile has no more
+      for (const int n : {128, 256}) {
+        GemmSpec spec = spec_of(kCases[0], DType::kFp16, n == 128);
+        spec.tile.n = n;
+        Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+        for (GemmVariant& v : plan.variants) {
+          v.step_tiles = tiles;
+          v.decoded_sets = sets;
+        }
+        for (Source& source : render_all(plan)) sources.push_back(std::move(source));
+      }
+    }
+  }
+  check(sources);
+}
+
 }  // namespace
 }  // namespace heddle
