@@ -1,6 +1,5 @@
 #include "heddle/kernel.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/kernel_state.h"
@@ -69,16 +68,7 @@ std::size_t Kernel::workspace_bytes(std::int64_t m) const {
   return m >= shape.m_min && m <= shape.m_max ? plan().workspace_bytes(m) : 0;
 }
 
-std::size_t Kernel::max_workspace_bytes() const {
-  // Inside a variant the need grows with M, so each variant's largest M decides.
-  const GemmShape& shape = plan().spec.gemm().shape;
-  std::size_t most = 0;
-  for (const GemmVariant& variant : plan().variants) {
-    const std::int64_t m = std::clamp(variant.m_max, shape.m_min, shape.m_max);
-    most = std::max(most, plan().workspace_bytes(m));
-  }
-  return most;
-}
+std::size_t Kernel::max_workspace_bytes() const { return plan().max_workspace_bytes(); }
 
 const Plan& Kernel::plan() const { return state_->plan; }
 

@@ -57,7 +57,8 @@ void add_integers(std::vector<NamedDecodeRequest>& list, DType dtype) {
                         zero == ZeroPoint::kInt ? " - zero point" : ""),
             request);
         request.fold_bias = can_fold_bias(request);
-        if (request.fold_bias) add(list, fmt::format("{}{} + bias", to_string(type), bits), request);
+        if (request.fold_bias)
+          add(list, fmt::format("{}{} + bias", to_string(type), bits), request);
       }
     }
   }

@@ -97,8 +97,8 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   if (!scales_weights_exactly(spec) || spec.weight.zero_point == ZeroPoint::kFloat) {
     return ScaleMode::kAccumulator;
   }
-  // A stream's unit is a whole entry of scales, its row tile one.
-  if (v.path == Path::kHopper) {
+  // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
+  if (v.kernel != GemmKernel::kTiles) {
     return v.tile_m / 8 < layout.meta_group / 16 ? ScaleMode::kAccumulator : ScaleMode::kWeight;
   }
   // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every

@@ -19,6 +19,15 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec);
 std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
                                  const WeightLayout& layout, const GemmVariant& variant);
 
+// Registers of a thread for sums, those of unscaled groups included.
+int sum_registers(const GemmVariant& variant);
+// The most of them that wgmma leaves room for.
+inline constexpr int kMostWgmmaSums = 128;
+
+// Every reason why this variant of kWgmma cannot be built; empty if it can.
+std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
+                                  const GemmVariant& variant);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_PLAN_REFUSE_H_

@@ -34,13 +34,12 @@ int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayo
   const int rows = tokens + (spec.pre_scale && !spec.act_order ? 1 : 0);
   const int units =
       v.piece_chunks * WeightLayout::kChunkK / std::min(layout.meta_group, WeightLayout::kChunkK);
-  const int token_bytes = rows * (v.piece_chunks * WeightLayout::kChunkK * 2 + 16) +
-                          (v.fold_bias ? units * 64 : 0);
+  const int token_bytes =
+      rows * (v.piece_chunks * WeightLayout::kChunkK * 2 + 16) + (v.fold_bias ? units * 64 : 0);
   const int barriers = ((v.warps_k * (v.stages + 1) + 2 * kSlots) * 8 + 127) / 128 * 128;
   const int kept = of_warp > v.piece_chunks ? v.most_blocks * sums : 0;
   return barriers + kept +
-         v.warps_k *
-             (kSlots * sums + token_bytes + v.stages * v.stage_chunks * layout.chunk_bytes);
+         v.warps_k * (kSlots * sums + token_bytes + v.stages * v.stage_chunks * layout.chunk_bytes);
 }
 
 bool has_tile(const TileSpec& tile) {
@@ -77,8 +76,8 @@ bool fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
   for (int pieces = 1; pieces <= whole; ++pieces) {
     v.piece_chunks = static_cast<int>(ceil_div(whole, pieces)) * v.stage_chunks;
     for (v.blocks_per_sm = 2; v.blocks_per_sm > 0; --v.blocks_per_sm) {
-      const int room = v.blocks_per_sm == 1 ? target.shared_per_block
-                                            : target.shared_per_sm / 2 - kBlockReserve;
+      const int room =
+          v.blocks_per_sm == 1 ? target.shared_per_block : target.shared_per_sm / 2 - kBlockReserve;
       for (v.stages = wanted; v.stages >= spec.tile.stages.value_or(2); --v.stages) {
         v.shared_bytes = shared_bytes_of(spec, v, layout, of_warp);
         if (v.shared_bytes <= room) return true;
@@ -92,13 +91,16 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
                GemmVariant& v) {
   const int chunks = static_cast<int>(layout.chunks_per_row_block / v.split_k);
   if (chunks < 1) return false;
+  // A split has a counter for each row block.
+  if (v.split_k > 1 && 4 * layout.row_blocks > kWorkspaceCounterBytes) return false;
   v.warps_k = choose_warps(spec.tile, chunks);
-  const auto of_warp = static_cast<int>(
-      ceil_div(ceil_div(layout.chunks_per_row_block, v.split_k), v.warps_k));
+  const auto of_warp =
+      static_cast<int>(ceil_div(ceil_div(layout.chunks_per_row_block, v.split_k), v.warps_k));
   v.stage_chunks = std::clamp(kStageBytes / layout.chunk_bytes, 1, of_warp);
   const bool has_clusters = target.arch() < 120;  // that copy to all of their blocks at once
   v.cluster = has_clusters && layout.row_blocks >= kCluster ? kCluster : 1;
-  const std::int64_t workers = std::min<std::int64_t>(target.sm_count / v.split_k, layout.row_blocks);
+  const std::int64_t workers =
+      std::min<std::int64_t>(target.sm_count / v.split_k, layout.row_blocks);
   v.workers = static_cast<int>(std::max<std::int64_t>(workers / v.cluster, 1)) * v.cluster;
   v.most_blocks = static_cast<int>(ceil_div(layout.row_blocks, v.workers));
   v.tile_n = WeightLayout::kRowBlock;
@@ -139,6 +141,7 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
     v.m_min = m_min;
     v.m_max = std::min(end, spec.shape.m_max);
     v.path = Path::kHopper;
+    v.kernel = GemmKernel::kStream;
     v.tile_m = 8;
     v.split_k = choose_split(spec, target, layout);
     v.scale_mode = choose_scale_mode(spec, layout, v);

@@ -10,8 +10,8 @@
 // so that the next kernel's blocks start beside it: while this one ends they have their rings
 // filled, and memory is never idle between kernels.
 //
-// Integer codes are multiplied with the bias that decoding leaves them (kFoldBias): the sums of each
-// group begin with what that bias and the zero point add, from the sums of the tokens.
+// Integer codes are multiplied with the bias that decoding leaves them (kFoldBias): the sums of
+// each group begin with what that bias and the zero point add, from the sums of the tokens.
 //
 // Weights are read before the kernel ahead has ended: no kernel that writes weights lets its
 // dependents start early. Everything else is read and written after it.

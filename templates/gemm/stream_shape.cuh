@@ -23,11 +23,10 @@ struct StreamShape {
   static constexpr int kMostChunks = (kSplitChunks + Config::kWarpsK - 1) / Config::kWarpsK;
   static constexpr int kPieces = (kMostChunks + Config::kPieceChunks - 1) / Config::kPieceChunks;
   // Whether every warp has as many chunks, in whole pieces of whole stages.
-  static constexpr bool kEven = Config::kChunks % (Config::kSplitK * Config::kWarpsK) == 0 &&
-                                Config::kChunks / (Config::kSplitK * Config::kWarpsK) %
-                                        Config::kPieceChunks ==
-                                    0 &&
-                                Config::kPieceChunks % Config::kStageChunks == 0;
+  static constexpr bool kEven =
+      Config::kChunks % (Config::kSplitK * Config::kWarpsK) == 0 &&
+      Config::kChunks / (Config::kSplitK * Config::kWarpsK) % Config::kPieceChunks == 0 &&
+      Config::kPieceChunks % Config::kStageChunks == 0;
 
   // A piece of every token: rows lie 16 bytes apart in their banks. The factors of the columns are
   // one row more.
@@ -42,8 +41,8 @@ struct StreamShape {
   static constexpr int kTokenBytes = kStartOffset + kUnits * kStartBytes;
   static constexpr int kWarpBytes = Config::kStages * kStageBytes + kTokenBytes;
 
-  // The sums of a warp, of a piece of one row block: what lane 4g + t holds of token tile j is 16 bytes,
-  // [j][g][t], of those t that have tokens.
+  // The sums of a warp, of a piece of one row block: what lane 4g + t holds of token tile j is 16
+  // bytes, [j][g][t], of those t that have tokens.
   static constexpr int kLastTokens = Config::kTokens - 8 * (kTokenTiles - 1);
   static constexpr int kPairs = kTokenTiles > 1 ? 4 : (kLastTokens + 1) / 2;
   static constexpr int kSumVectors = kTokenTiles * 8 * kPairs;
@@ -113,6 +112,5 @@ __device__ __forceinline__ Range part_of(const Range& all, int i, int n) {
   return {all.begin + static_cast<int>(count * i / n),
           all.begin + static_cast<int>(count * (i + 1) / n)};
 }
-
 
 }  // namespace heddle

@@ -107,8 +107,7 @@ struct StreamSums {
 #pragma unroll
     for (int first = 0; first < kVectors; first += 32) {
       const int vector = first + lane;
-      const bool inside =
-          Config::kN % 16 == 0 || 16 * row_block + 8 * (vector % 2) < Config::kN;
+      const bool inside = Config::kN % 16 == 0 || 16 * row_block + 8 * (vector % 2) < Config::kN;
       if (vector < 2 * m && inside) f(vector);
     }
   }

@@ -51,7 +51,7 @@ struct StreamWarp : ChunkLane<Config> {
   // Of the current group, before its scale; without groups of the stage.
   float part[S::kTokenTiles][kTurns][4];
   u32 zeros[Decode::kZeroRegisters];
-  u32 scales;  // ScaleMode::kWeight only
+  u32 scales;                   // ScaleMode::kWeight only
   float low_start, high_start;  // kFold with integer zero points only
 
   __device__ __forceinline__ StreamWarp(StreamMemory<Config> memory, const u8* x, const u8* weights,
@@ -180,9 +180,8 @@ struct StreamWarp : ChunkLane<Config> {
   __device__ __forceinline__ void point_to(Cursor& cursor, int block, int chunk) const {
     cursor.block = block;
     cursor.chunk = chunk;
-    cursor.source =
-        weights + (static_cast<i64>(row_block(block)) * Config::kChunks + chunk) *
-                      Config::kChunkBytes;
+    cursor.source = weights + (static_cast<i64>(row_block(block)) * Config::kChunks + chunk) *
+                                  Config::kChunkBytes;
   }
 
   // A piece of every token on its way to shared memory, each part of it fetched by one block of the
@@ -201,7 +200,8 @@ struct StreamWarp : ChunkLane<Config> {
     // A row is cut into parts where there are fewer rows than blocks.
     constexpr int kParts = S::kTokenRows >= Config::kCluster ? 1 : Config::kCluster;
     for (int i = lane; i < rows * kParts; i += 32) {
-      if (Config::kCluster > 1 && i % Config::kCluster != static_cast<int>(cluster_rank())) continue;
+      if (Config::kCluster > 1 && i % Config::kCluster != static_cast<int>(cluster_rank()))
+        continue;
       const int row = i / kParts;
       const Range part = part_of({0, valid / 8}, i % kParts, kParts);
       const u32 bytes = 16 * (part.end - part.begin);
@@ -221,9 +221,9 @@ struct StreamWarp : ChunkLane<Config> {
   __device__ __forceinline__ void clear_columns(int begin, int end) const {
     const int units = (end - begin) / 8;
     for (int i = 4 * g + t; i < S::kTokenRows * units; i += 32) {
-      store_shared_16(memory.tokens(warp) + i / units * S::kTokenRowBytes +
-                          2 * (begin + 8 * (i % units)),
-                      {0, 0, 0, 0});
+      store_shared_16(
+          memory.tokens(warp) + i / units * S::kTokenRowBytes + 2 * (begin + 8 * (i % units)),
+          {0, 0, 0, 0});
     }
   }
 
@@ -235,8 +235,8 @@ struct StreamWarp : ChunkLane<Config> {
     for (int j = 0; j < S::kTokenTiles; ++j) {
       // Rows beyond the last token only make outputs that no one writes.
       const int row = 8 * j + (lane & 7);
-      ldmatrix_x4(b[j], tokens + (row < Config::kTokens ? row : 0) * S::kTokenRowBytes +
-                            16 * (lane >> 3));
+      ldmatrix_x4(
+          b[j], tokens + (row < Config::kTokens ? row : 0) * S::kTokenRowBytes + 16 * (lane >> 3));
       if constexpr (Config::kPreScale) {
         const u32 factors = tokens + Config::kTokens * S::kTokenRowBytes + 4 * t;
 #pragma unroll
@@ -291,9 +291,8 @@ struct StreamWarp : ChunkLane<Config> {
       for (int v = 0; v < 4; ++v) sum[j][v] = 0.0f;
     if constexpr (kIntZeros && kChannel) {
       const u8* metadata = weights + Config::kChannelOffset + Config::kChannelZeroOffset;
-      take_zeros(Lane::channel_int_zeros(metadata +
-                                         static_cast<i64>(row_block(block)) *
-                                             Config::kChannelBytes));
+      take_zeros(Lane::channel_int_zeros(metadata + static_cast<i64>(row_block(block)) *
+                                                        Config::kChannelBytes));
     }
   }
 
@@ -310,7 +309,7 @@ struct StreamWarp : ChunkLane<Config> {
 
   __device__ __forceinline__ void multiply_chunk(u32 chunk, u32 tokens) {
     constexpr int kTiles = Decode::kTiles;
-    u32 words[Config::kBits];  // of 64 columns
+    u32 words[Config::kBits];     // of 64 columns
     u32 b[2][S::kTokenTiles][4];  // of 64 columns
 #pragma unroll
     for (int first = 0; first < 8; first += kTiles) {

@@ -20,9 +20,8 @@ __device__ __forceinline__ u32 broadcast(u32 value, int lane) {
 // knows that what it does is done once.
 __device__ __forceinline__ bool elect_one() {
   u32 elected;
-  asm volatile(
-      "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 %0, 1, 0, p; }"
-      : "=r"(elected)::"memory");
+  asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 %0, 1, 0, p; }"
+               : "=r"(elected)::"memory");
   return elected != 0;
 }
 

@@ -1,4 +1,5 @@
-// GEMM that streams its weights on the GPU: the path for the fewest tokens, by default and up to where it serves.
+// GEMM that streams its weights on the GPU: the path for the fewest tokens, by default and up to
+// where it serves.
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {

@@ -7,6 +7,7 @@
 
 #include "heddle/source.h"
 #include "runtime/gemm_launch.h"
+#include "runtime/gemm_parameters.h"
 #include "runtime/kernel_state.h"
 
 namespace heddle {
@@ -32,7 +33,7 @@ double median(std::vector<double> values) {
 
 cuda::CUlaunchConfig config_for(const Plan& plan, const GemmVariant& variant, std::int64_t m,
                                 const OwnedStream& stream) {
-  const LaunchGrid grid = launch_grid(variant, m, plan.spec.gemm().shape.n);
+  const LaunchGrid grid = launch_grid(plan, variant, m);
   cuda::CUlaunchConfig config{};
   config.gridDimX = grid.x;
   config.gridDimY = grid.y;
@@ -59,18 +60,16 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
   const LoadedKernel loaded(*built.binary, variant.shared_bytes, device);
 
   GemmArgs args = problem.args(m);
-  int tokens = static_cast<int>(m);
-  void* parameters[] = {&args.x,        &args.weights,   &args.y,         &args.bias,
-                        &args.residual, &args.pre_scale, &args.workspace, &tokens};
+  GemmParameters parameters(cu, plan, variant, args, args.x);
   cuda::CUlaunchConfig config = config_for(plan, variant, m, problem.stream());
   cuda::CUlaunchAttribute cluster{};
   cluster.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim = {launch_grid(variant, m, plan.spec.gemm().shape.n).cluster, 1, 1};
+  cluster.value.clusterDim = {launch_grid(plan, variant, m).cluster, 1, 1};
   config.attrs = &cluster;
   config.numAttrs = 1;
   const auto bare = [&] {
     const cuda::CUresult result =
-        cu.cuLaunchKernelEx(&config, loaded.function(), parameters, nullptr);
+        cu.cuLaunchKernelEx(&config, loaded.function(), parameters.list(), nullptr);
     if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
   };
   const auto own = [&] { kernel.launch(args, problem.stream().get()); };
