@@ -128,7 +128,6 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     return config.text(kWgmma);
   }
   config.number("kSplitK", v.split_k);
-  config.number("kWarpsN", v.warps_n);
   config.number("kWarpsK", v.warps_k);
   config.flag("kPreScale", spec.pre_scale && !spec.act_order);
   if (v.kernel == GemmKernel::kStream) {

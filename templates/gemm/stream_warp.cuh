@@ -157,7 +157,8 @@ struct StreamWarp : ChunkLane<Config> {
     if (elect_one()) {
       const u32 barrier = memory.stage_barrier(warp, stage);
       mbarrier_arrive_expect(barrier, bytes);
-      bulk_copy(memory.ring(warp) + stage * S::kStageBytes, next.source, bytes, barrier, policy);
+      bulk_copy_once(memory.ring(warp) + stage * S::kStageBytes, next.source, bytes, barrier,
+                     policy);
     }
     advance(next);
   }
@@ -214,7 +215,7 @@ struct StreamWarp : ChunkLane<Config> {
       if constexpr (Config::kCluster > 1) {
         bulk_copy_to_all(to, source, bytes, barrier, (1u << Config::kCluster) - 1);
       } else {
-        bulk_copy_plain(to, source, bytes, barrier);
+        bulk_copy(to, source, bytes, barrier);
       }
     }
   }

@@ -19,6 +19,7 @@ struct WgmmaFetch {
   const u8* weights;
   WgmmaWork<Config> work;
   int warp;
+  u64 policy = policy_read_once();
 
   // Weights may be read before the kernel before this one has ended: no kernel that lets its
   // successor start early writes them. So the first stages of the first piece come in two steps.
@@ -74,7 +75,7 @@ struct WgmmaFetch {
       if (i >= blocks) break;
       const u32 at = to + i * S::kFetchWarps * Config::kChunkBytes;
       if constexpr (S::kOneTokenTile) {
-        bulk_copy_once(at, from + i * kStep, Config::kChunkBytes, barrier);
+        bulk_copy_once(at, from + i * kStep, Config::kChunkBytes, barrier, policy);
       } else {
         bulk_copy(at, from + i * kStep, Config::kChunkBytes, barrier);
       }

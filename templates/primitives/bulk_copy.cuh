@@ -13,8 +13,16 @@ __device__ __forceinline__ u64 policy_read_once() {
   return policy;
 }
 // cp.async.bulk: from global to shared memory.
-__device__ __forceinline__ void bulk_copy(u32 shared, const void* global, u32 bytes, u32 barrier,
-                                          u64 policy) {
+__device__ __forceinline__ void bulk_copy(u32 shared, const void* global, u32 bytes, u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared),
+      "l"(global), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+// The same with policy_read_once().
+__device__ __forceinline__ void bulk_copy_once(u32 shared, const void* global, u32 bytes,
+                                               u32 barrier, u64 policy) {
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
       "[%0], [%1], %2, [%3], %4;" ::"r"(shared),

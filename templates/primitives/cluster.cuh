@@ -28,14 +28,5 @@ __device__ __forceinline__ void bulk_copy_to_all(u32 shared, const void* global,
       "l"(global), "r"(bytes), "r"(barrier), "r"(mask)
       : "memory");
 }
-// cp.async.bulk: to this block alone.
-__device__ __forceinline__ void bulk_copy_plain(u32 shared, const void* global, u32 bytes,
-                                                u32 barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared),
-      "l"(global), "r"(bytes), "r"(barrier)
-      : "memory");
-}
 
 }  // namespace heddle
