@@ -110,8 +110,9 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
 }
 
 // A piece more makes all warps of two blocks wait for each other and for its tokens; from then on
-// tiles are as fast.
-bool is_worth_it(const GemmVariant& v, const WeightLayout& layout) {
+// tiles are as fast. Narrow codes are bound by instructions, of which tiles take fewer for a token.
+bool is_worth_it(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout) {
+  if (spec.weight.bits < 4 && v.m_max > 2) return false;
   const std::int64_t of_warp =
       ceil_div(ceil_div(layout.chunks_per_row_block, v.split_k), v.warps_k);
   return ceil_div(of_warp, v.piece_chunks) <= (v.m_max <= 4 ? 2 : 1);
@@ -148,7 +149,7 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
     v.fold_power = folds_power(spec, v.scale_mode);
     v.fold_bias = folds_bias(spec, v.scale_mode);
     if (!share_out(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
-    if (!asked && !is_worth_it(v, layout)) return std::nullopt;
+    if (!asked && !is_worth_it(spec, v, layout)) return std::nullopt;
     v.fold_bias = v.fold_bias && v.most_blocks >= kManyBlocks;
     return v;
   }

@@ -9,8 +9,7 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kFewestTokens = 9;      // below, streams and tiles waste less
-constexpr std::int64_t kFewestByDefault = 33;  // below, tiles were measured to be as fast
+constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
 constexpr std::int64_t kManyTokens = 4096;     // what an open range is planned for
 constexpr int kWarpgroups = 2;                 // that multiply
 constexpr int kMostStages = 8;
@@ -117,9 +116,10 @@ bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min
   // tokens after the tensor copy, float zero points the sums of the tokens.
   if (target.arch() != 90 || spec.weight.zero_point == ZeroPoint::kFloat) return false;
   if (spec.pre_scale && !spec.act_order) return false;
-  if (spec.path == Path::kHopper) return m_min >= kFewestTokens;
+  if (m_min < kFewestTokens) return false;
+  if (spec.path == Path::kHopper) return true;
   // A tile of the user's is one of mma.sync, unless the path says otherwise.
-  return spec.path == Path::kAuto && m_min >= kFewestByDefault && !sets_any(spec.tile);
+  return spec.path == Path::kAuto && !sets_any(spec.tile);
 }
 
 GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const WeightLayout& layout,

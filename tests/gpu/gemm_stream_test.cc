@@ -44,6 +44,25 @@ TEST_F(GemmGpu, StreamsOfRaggedShapes) {
   }
 }
 
+// From eight row blocks of a block on, the bias of integer codes is left to the sums.
+TEST_F(GemmGpu, StreamsThatFoldTheBias) {
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        for (const int group : {32, 128, kPerChannel}) {
+          GemmSpec spec = streamed(17000, 1184, dtype, group, zero);
+          spec.weight.type = type;
+          if (group == 128) spec.shape.k = 1280;
+          for (const int bits : {2, 3, 4, 8}) {
+            spec.weight.bits = bits;
+            check(spec, {1, 7});
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_F(GemmGpu, StreamsWithEverythingAround) {
   for (const bool act_order : {false, true}) {
     GemmSpec spec = streamed(520, 4096, DType::kBf16, 128, ZeroPoint::kInt);
