@@ -73,7 +73,8 @@ class DiskCache {
  public:
   explicit DiskCache(DiskCacheOptions options);
 
-  // A hit costs open, fstat, one read and close. A damaged entry is deleted.
+  // A hit costs six calls: the shard's open and close, the file's with fstat and one read. A
+  // damaged entry is deleted.
   std::optional<Binary> find(const CacheKey& key);
 
   // An entry made by whichever compiler; key.compiler is ignored. Of several, the one with the
@@ -107,7 +108,7 @@ class DiskCache {
   ReadBuffer take_spare();
   void return_spare(ReadBuffer buffer);
   void touch(int fd, const FileInfo& info);
-  void heal(int base, const std::string& path, const FileInfo& read);
+  void heal(int shard, const std::string& name, const FileInfo& read);
   void warn(const std::string& why);
   std::uint64_t cap() const;
 

@@ -66,12 +66,13 @@ TEST_F(DiskCacheTest, PrivateModes) {
   EXPECT_EQ(info.st_mode & 0777, 0600U);
 }
 
-TEST_F(DiskCacheTest, HitCostsFourCalls) {
+TEST_F(DiskCacheTest, HitCostsSixCalls) {
   DiskCache cache(options());
   cache.store(sample_key(), sample_binary());
   files_.calls.clear();
   ASSERT_TRUE(cache.find(sample_key()));
-  EXPECT_EQ(files_.calls, (std::vector<std::string>{"open", "stat", "read", "close"}));
+  EXPECT_EQ(files_.calls,
+            (std::vector<std::string>{"open", "open", "stat", "read", "close", "close"}));
 }
 
 // The buffer that is kept between hits: a smaller entry must not show the larger one's bytes.
