@@ -95,12 +95,15 @@ void DiskCache::heal(int shard, const std::string& name, const FileInfo& read) {
 bool DiskCache::store(const CacheKey& key, const Binary& binary) {
   if (options_.read_only) return false;
   const SerialKey serial = serialize(key);
-  const Bytes bytes = encode_entry(serial, binary);
-  if (bytes.size() > cap() || bytes.size() > kEntryMaxBytes) return false;
-  int error = store_in(serial, bytes);
+  return store(serial, encode_entry(serial, binary));
+}
+
+bool DiskCache::store(const SerialKey& key, const Bytes& bytes) {
+  if (options_.read_only || bytes.size() > cap() || bytes.size() > kEntryMaxBytes) return false;
+  int error = store_in(key, bytes);
   if (is_stale(-error)) {
     root_.forget();
-    error = store_in(serial, bytes);
+    error = store_in(key, bytes);
   }
   if (error < 0) warn("cannot store an entry: " + error_text(-error));
   return error == 0;

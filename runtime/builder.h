@@ -13,6 +13,9 @@
 
 namespace heddle {
 
+// What the cache knows a source by.
+CacheKey cache_key(const Source& source, const std::string& compiler);
+
 // Any thread may call any function. Touches no GPU.
 class Builder {
  public:
@@ -23,19 +26,20 @@ class Builder {
   std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress);
 
   // Compiles although the cache has an entry, and replaces it: the driver refused its binary.
+  // Throws Error(kMissing) in strict mode.
   std::shared_ptr<const Binary> rebuild(const Source& source,
                                         const std::shared_ptr<const Binary>& refused);
 
   Nvrtc& nvrtc() { return nvrtc_; }
 
  private:
-  CacheKey key_of(const Source& source, const std::string& compiler) const;
   BuildResult build_one(const Source& source, const std::string& compiler);
-  BuildResult find_without_compiler(const Source& source, const Error& why);
+  BuildResult find_without_compiler(const Source& source, const Error* why);
   Binary compile(const Source& source);
 
   Logger* logger_;
   int jobs_;
+  bool strict_;
   Cache cache_;
   Nvrtc nvrtc_;
 };

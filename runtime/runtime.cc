@@ -10,6 +10,7 @@
 #include "runtime/context.h"
 #include "runtime/device.h"
 #include "runtime/kernel_state.h"
+#include "runtime/recorder.h"
 
 namespace heddle {
 namespace {
@@ -47,13 +48,15 @@ void check_device(const Plan& plan, const Target& device) {
 
 struct Runtime::Impl {
   explicit Impl(RuntimeOptions options)
-      : logger(std::move(options.log)), builder(options, &logger) {}
+      : logger(std::move(options.log)), builder(options, &logger), recorder(options, &logger) {}
 
   void keep_primary_context(cuda::CUdevice device);
+  std::vector<BuildResult> build_for(const Plan& plan, const std::vector<Source>& sources);
   LoadedKernel load_kernel(const Source& source, const BuildResult& built, cuda::CUdevice device);
 
   Logger logger;
   Builder builder;
+  Recorder recorder;
   std::mutex mutex;
   // Held where the caller has no context, so that the driver does not make and destroy the primary
   // context anew for every kernel.
@@ -63,6 +66,20 @@ struct Runtime::Impl {
 void Runtime::Impl::keep_primary_context(cuda::CUdevice device) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (!primary) primary = std::make_unique<cuda::PrimaryContext>(device);
+}
+
+// A kernel that strict mode misses is told with the spec that would have made it.
+std::vector<BuildResult> Runtime::Impl::build_for(const Plan& plan,
+                                                  const std::vector<Source>& sources) {
+  recorder.record(plan);
+  try {
+    return builder.build(sources, {});
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::kMissing) throw;
+    throw Error(error.category(), error.code(),
+                fmt::format("{}; add this spec for {} ({}): {}", error.what(), plan.target.name,
+                            compiler_arch(plan.target), plan.spec.canonical_json()));
+  }
 }
 
 LoadedKernel Runtime::Impl::load_kernel(const Source& source, const BuildResult& built,
@@ -105,7 +122,7 @@ Kernel Runtime::load(const Plan& plan) {
   if (context.retained()) impl_->keep_primary_context(context.device());
   check_device(plan, target_of_device(context.device()));
   const std::vector<Source> sources = render_all(plan);
-  const std::vector<BuildResult> built = build(sources);
+  const std::vector<BuildResult> built = impl_->build_for(plan, sources);
   auto state = std::make_shared<Kernel::State>();
   state->plan = plan;
   for (std::size_t i = 0; i < sources.size(); ++i) {

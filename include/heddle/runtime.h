@@ -23,11 +23,21 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 using LogCallback = std::function<void(LogLevel, std::string_view)>;
 
 struct RuntimeOptions {
-  // Folder of the disk cache. Empty: $HEDDLE_CACHE, else $XDG_CACHE_HOME/heddle, else
-  // ~/.cache/heddle, else memory only.
+  // Folder of the disk cache, or layers: "rw:/folder:ro:/image/layer:ro:/image/model.hdl". Empty:
+  // $HEDDLE_CACHE, else $XDG_CACHE_HOME/heddle, else ~/.cache/heddle, else memory only. A layer
+  // whose name ends in ".hdl" is a bundle.
   std::string cache_dir;
+  // More read-only layers, searched after those of cache_dir.
+  std::vector<std::string> read_only_roots;
   bool disk_cache = true;
   std::int64_t cache_max_bytes = std::int64_t{1} << 30;
+  // Compiles nothing and looks for no compiler: a kernel that no layer has is Error(kMissing,
+  // "runtime.not_in_cache"), which holds the spec to add. Of kernels that several compilers made
+  // the latest compiler's is taken.
+  bool strict = false;
+  // Every spec that a kernel is asked for is added to this file, with its target; `heddle bundle
+  // create` compiles them elsewhere. Empty: $HEDDLE_RECORD, else nothing is recorded.
+  std::string record_file;
   int jobs = 0;     // compilations at a time; 0: min(cores, 8)
   LogCallback log;  // called from any thread, one call at a time; none: silent
 };
@@ -48,6 +58,7 @@ using BuildProgress = std::function<void(const BuildResult&, std::size_t done, s
 // miss, libcuda on the first call that needs a device.
 class HEDDLE_EXPORT Runtime {
  public:
+  // Throws Error(kUsage, "cache.roots") for a list of layers that is malformed.
   explicit Runtime(RuntimeOptions options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;

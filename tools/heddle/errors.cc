@@ -47,6 +47,7 @@ int exit_code(ErrorCategory category) noexcept {
     case ErrorCategory::kCompile:
     case ErrorCategory::kDriver:
     case ErrorCategory::kInternal:
+    case ErrorCategory::kMissing:
       break;
   }
   return kExitFailed;
