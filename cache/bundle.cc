@@ -45,6 +45,17 @@ struct Bundle::Content {
 
 bool is_bundle_name(std::string_view path) { return path.ends_with(".hdl"); }
 
+int publish_bundle(const std::string& path, ByteView bytes, FileSystem& files) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  // The caller's own path: links in it are the caller's affair.
+  const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  const Fd fd(&files, retry_interrupted([&] { return files.open(AT_FDCWD, folder, flags, 0); }));
+  if (!fd) return -fd.error();
+  return publish_file(files, fd.get(), name, name, bytes, 0644);
+}
+
 Bundle::Bundle(std::string path, FileSystem& files, std::function<void(std::string)> warn)
     : path_(std::move(path)), files_(files), warn_(std::move(warn)) {}
 

@@ -19,6 +19,11 @@ namespace heddle {
 // A read-only root of this name is taken to be a bundle: it ends in ".hdl".
 bool is_bundle_name(std::string_view path);
 
+// Writes encode_bundle()'s bytes to a file beside `path` and renames that to it. Everybody may read
+// it, as far as the umask allows. 0 or -errno.
+int publish_bundle(const std::string& path, ByteView bytes,
+                   FileSystem& files = posix_file_system());
+
 // The same rules as for the files of a read-only folder: owned by this user or by root, not
 // writable by group or others, no link. The file is opened on the first use and stays open, so
 // replacing it by rename disturbs nobody. A bundle that cannot be used is a miss and told to `warn`

@@ -108,12 +108,12 @@ int write_all(FileSystem& files, int fd, ByteView bytes) {
 }
 
 int publish_file(FileSystem& files, int folder, const std::string& stem, const std::string& name,
-                 ByteView bytes) {
+                 ByteView bytes, mode_t mode) {
   std::string temporary;
   Fd fd;
   for (int tries = 0; tries < 16; ++tries) {
     temporary = temporary_name(files, stem);
-    fd = open_file(files, folder, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    fd = open_file(files, folder, temporary, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (fd.error() != EEXIST) break;
   }
   if (!fd) return -fd.error();

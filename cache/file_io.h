@@ -58,7 +58,7 @@ int write_all(FileSystem& files, int fd, ByteView bytes);
 // Writes a new file beside `name` in `folder`, syncs it and renames it to `name`. 0 or -errno; on
 // failure `name` is as it was, and no temporary is left unless deleting it fails too.
 int publish_file(FileSystem& files, int folder, const std::string& stem, const std::string& name,
-                 ByteView bytes);
+                 ByteView bytes, mode_t mode = 0600);
 
 }  // namespace heddle
 

@@ -188,6 +188,20 @@ TEST(Bundle, EntriesOfOtherKeysAreMisses) {
   EXPECT_TRUE(bundle.list().empty());
 }
 
+TEST(Bundle, IsPublishedWholeOrNotAtAll) {
+  const TempFolder folder;
+  const Bytes bytes = encode_bundle(sample_entries(2));
+  for (const std::string failing : {"open", "write", "sync", "close", "rename"}) {
+    testing::FaultyFileSystem files;
+    files.fault = [&](const std::string& call, int) { return call == failing ? ENOSPC : 0; };
+    EXPECT_EQ(publish_bundle(folder / "b.hdl", bytes, files), -ENOSPC) << failing;
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << failing;
+  }
+  ASSERT_EQ(publish_bundle(folder / "b.hdl", bytes), 0);
+  EXPECT_EQ(read_bytes(folder / "b.hdl"), bytes);
+  EXPECT_EQ(publish_bundle(folder / "none/b.hdl", bytes), -ENOENT);
+}
+
 TEST(Bundle, FilesThatAreNotTrusted) {
   const TempFolder folder;
   const std::string path = folder / "b.hdl";
