@@ -93,7 +93,8 @@ BuildResult Builder::find_without_compiler(const Source& source, const Error* wh
 }
 
 std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
-                                        const BuildProgress& progress) {
+                                        const BuildProgress& progress,
+                                        const std::atomic<bool>* stop) {
   std::optional<Error> no_compiler;
   std::string compiler;
   try {
@@ -106,6 +107,10 @@ std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
   std::mutex progress_mutex;
   std::size_t done = 0;
   run_jobs(sources.size(), jobs_, [&](std::size_t index) {
+    if (stop != nullptr && *stop) {
+      throw Error(ErrorCategory::kCancelled, "runtime.cancelled",
+                  "cancelled; what was compiled until then is in the cache");
+    }
     const auto start = std::chrono::steady_clock::now();
     BuildResult result =
         strict_ || no_compiler
@@ -122,7 +127,6 @@ std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
 
 std::shared_ptr<const Binary> Builder::rebuild(const Source& source,
                                                const std::shared_ptr<const Binary>& refused) {
-  if (strict_) throw strict_error(source.kernel_name);
   return cache_.remake(cache_key(source, nvrtc_.identity()), refused,
                        [&] { return compile(source); });
 }

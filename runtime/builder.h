@@ -2,6 +2,7 @@
 #ifndef HEDDLE_RUNTIME_BUILDER_H_
 #define HEDDLE_RUNTIME_BUILDER_H_
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -22,15 +23,18 @@ class Builder {
   // `logger` must outlive the builder.
   Builder(const RuntimeOptions& options, Logger* logger);
 
-  // As Runtime::build.
-  std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress);
+  // As Runtime::build. Once `stop` (may be null) is true, begins nothing more and throws
+  // Error(kCancelled, "runtime.cancelled").
+  std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress,
+                                 const std::atomic<bool>* stop = nullptr);
 
   // Compiles although the cache has an entry, and replaces it: the driver refused its binary.
-  // Throws Error(kMissing) in strict mode.
+  // Not in strict mode.
   std::shared_ptr<const Binary> rebuild(const Source& source,
                                         const std::shared_ptr<const Binary>& refused);
 
   Nvrtc& nvrtc() { return nvrtc_; }
+  bool strict() const { return strict_; }
 
  private:
   BuildResult build_one(const Source& source, const std::string& compiler);

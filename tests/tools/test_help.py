@@ -5,7 +5,7 @@ import unittest
 
 from command import CommandTest
 
-COMMANDS = ["build", "render", "plan", "inspect", "schema", "targets", "run", "bench", "cache",
+COMMANDS = ["build", "render", "plan", "inspect", "schema", "targets", "run", "bench", "cache", "bundle", "record",
             "repack", "dequantize"]
 COMPILING = ["build", "inspect", "run", "bench"]
 WITH_TARGET = ["build", "render", "plan", "inspect"]

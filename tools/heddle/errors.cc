@@ -48,6 +48,7 @@ int exit_code(ErrorCategory category) noexcept {
     case ErrorCategory::kDriver:
     case ErrorCategory::kInternal:
     case ErrorCategory::kMissing:
+    case ErrorCategory::kCancelled:
       break;
   }
   return kExitFailed;
