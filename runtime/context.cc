@@ -33,6 +33,8 @@ bool is_capturing(Stream stream) {
   const CUresult result = driver().cuStreamIsCapturing(static_cast<CUstream>(stream), &status);
   // What the default stream answers while another one that it waits for is being captured.
   if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
+  // Without a context there is no default stream that could be captured.
+  if (stream == nullptr && result == CUDA_ERROR_INVALID_CONTEXT) return false;
   check(result, "cuStreamIsCapturing");
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }

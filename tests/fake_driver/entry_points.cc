@@ -332,6 +332,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   const Call call("cuStreamIsCapturing");
   if (call.result != CUDA_SUCCESS) return call.result;
+  if (stream == nullptr && context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   const FakeStream* found = find_stream(stream);
   *status = found != nullptr && found->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE
                                                  : CU_STREAM_CAPTURE_STATUS_NONE;

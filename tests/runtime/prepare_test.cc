@@ -121,6 +121,11 @@ TEST_F(PrepareTest, AMissInACaptureLeavesItValid) {
   EXPECT_NO_THROW(runtime.kernel(dequantize_spec(), stream.get())) << "after it";
 }
 
+TEST_F(PrepareTest, TheDefaultStreamNeedsNoContext) {
+  Runtime runtime(options_);
+  EXPECT_NO_THROW(runtime.kernel(dequantize_spec(), nullptr));
+}
+
 // What the check is for: without it, loading breaks the capture.
 TEST_F(PrepareTest, LoadingInACaptureBreaksIt) {
   Runtime runtime(options_);
