@@ -124,9 +124,10 @@ std::optional<Binary> Bundle::find_any_compiler(const CacheKey& key) {
   if (open == nullptr) return std::nullopt;
   const SerialKey wanted = serialize(key);
   std::optional<Binary> best;
-  for (const BundleItem& item : std::ranges::equal_range(open->items, wanted.source_digest, {},
-                                                         &BundleItem::source_digest)) {
-    const Bytes bytes = read(*open, item);
+  auto item =
+      std::ranges::lower_bound(open->items, wanted.source_digest, {}, &BundleItem::source_digest);
+  for (; item != open->items.end() && item->source_digest == wanted.source_digest; ++item) {
+    const Bytes bytes = read(*open, *item);
     const EntryView view = parse_entry(bytes);
     if (view.status != EntryStatus::kOk || view.source_key != wanted.source) continue;
     if (!best || later_compiler(std::string(view.compiler), best->compiler)) {

@@ -30,8 +30,8 @@ int publish_bundle(const std::string& path, ByteView bytes,
 // once. Thread-safe.
 class Bundle final : public CacheLayer {
  public:
-  Bundle(std::string path, FileSystem& files = posix_file_system(),
-         std::function<void(std::string)> warn = {});
+  explicit Bundle(std::string path, FileSystem& files = posix_file_system(),
+                  std::function<void(std::string)> warn = {});
   ~Bundle() override;
 
   std::optional<Binary> find(const CacheKey& key) override;

@@ -19,7 +19,7 @@ std::unique_ptr<CacheLayer> open_layer(const std::string& name, DiskCacheOptions
 
 }  // namespace
 
-Cache::Cache(CacheOptions options) {
+Cache::Cache(const CacheOptions& options) {
   if (!options.disk) return;
   DiskCacheOptions disk;
   disk.max_bytes = options.max_bytes;

@@ -37,7 +37,7 @@ class Cache {
   using Result = std::shared_ptr<const Binary>;
 
   // Throws what resolve_cache_roots() throws.
-  explicit Cache(CacheOptions options);
+  explicit Cache(const CacheOptions& options);
 
   // `hit` (may be null) says whether this was served without a call of this call's `make`. For one
   // key, make() runs in one thread of this process at a time, and in one process at a time as long

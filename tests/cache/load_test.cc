@@ -78,6 +78,45 @@ TEST(Load, CapHoldsWhileManyWrite) {
                                    kWriters, kWriters * stores, cap, most, looks));
 }
 
+// Microseconds that each of many calls takes, in ascending order.
+template <typename Call>
+std::vector<double> time_calls(int count, const Call& call) {
+  std::vector<double> us;
+  for (int i = 0; i < count; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    us.push_back(took.count());
+  }
+  std::ranges::sort(us);
+  return us;
+}
+
+// A key and a binary of the size that kernels have.
+TEST(Load, AHitOfARealKernel) {
+  CacheKey key = sample_key();
+  key.source_text.resize(61'000, 'x');
+  Binary binary = sample_binary(0, 30'000);
+  binary.ptx.resize(100'000, 'y');
+  const TempFolder folder;
+  CacheOptions options;
+  options.dir = folder.path();
+  Cache cache(options);
+  const auto make = [&] { return binary; };
+  cache.get_or_make(key, make);
+  const auto memory = time_calls(20'000, [&] { ASSERT_NE(cache.find(key), nullptr); });
+  DiskCache* disk = cache.disk();
+  const auto from_disk = time_calls(4'000, [&] { ASSERT_TRUE(disk->find(key)); });
+  testing::tell_figure("hit from memory",
+                       fmt::format("median {:.2f} us", memory[memory.size() / 2]));
+  testing::tell_figure("hit from disk",
+                       fmt::format("median {:.1f} us", from_disk[from_disk.size() / 2]));
+  if (testing::torture()) {
+    EXPECT_LT(memory[memory.size() / 2], 1);
+    EXPECT_LT(from_disk[from_disk.size() / 2], 60);
+  }
+}
+
 TEST(Load, HitAmongManyEntries) {
   const int entries = rounds(500, 100'000);
   constexpr int kReads = 4'000;
@@ -89,16 +128,10 @@ TEST(Load, HitAmongManyEntries) {
   for (int i = 0; i < entries; ++i)
     ASSERT_TRUE(cache.store(sample_key(i), sample_binary(i, 2'000)));
   std::mt19937_64 random(3);
-  std::vector<double> us;
-  for (int i = 0; i < kReads; ++i) {
-    const CacheKey key =
-        sample_key(static_cast<int>(random() % static_cast<std::uint64_t>(entries)));
-    const auto start = std::chrono::steady_clock::now();
-    ASSERT_TRUE(cache.find(key));
-    us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
-                     .count());
-  }
-  std::ranges::sort(us);
+  const auto us = time_calls(kReads, [&] {
+    const auto number = random() % static_cast<std::uint64_t>(entries);
+    ASSERT_TRUE(cache.find(sample_key(static_cast<int>(number))));
+  });
   const double median = us[us.size() / 2];
   testing::tell_figure("hit among many entries",
                        fmt::format("{} entries: median {:.1f} us, 99th percentile {:.1f} us",

@@ -1,10 +1,15 @@
 """heddle bundle and heddle record: kernels for other machines."""
 
 import json
+import os
+import pathlib
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
-from command import CommandTest, SPEC, inline
+from command import HEDDLE, CommandTest, SPEC, inline
 
 TARGET = {"name": "a device", "major": 8, "minor": 0, "sm_count": 100, "shared_per_block": 166912,
           "shared_per_sm": 167936, "registers_per_sm": 65536, "threads_per_sm": 2048,
@@ -40,6 +45,26 @@ class BundleTest(CommandTest):
         first = self.create().read_bytes()
         self.heddle("cache", "clear", check=0)
         self.assertEqual(self.create(targets="h200,sm_80").read_bytes(), first)
+
+    def test_same_bytes_for_others(self):
+        """Another user, folder, home, locale, umask, environment: the same cubins, byte for byte."""
+        first = self.create().read_bytes()
+        other = pathlib.Path(tempfile.mkdtemp(prefix="heddle other "))
+        self.addCleanup(shutil.rmtree, other, ignore_errors=True)
+        user = None
+        if os.geteuid() == 0:
+            user = 65534
+            os.chown(other, user, user)
+        environment = {"PATH": os.environ["PATH"], "HOME": str(other), "LC_ALL": "C.UTF-8",
+                       "TZ": "Asia/Kathmandu", "XDG_CACHE_HOME": str(other / "cache"),
+                       **{name: os.environ[name] for name in ("HEDDLE_NVRTC", "LD_LIBRARY_PATH")
+                          if name in os.environ}}
+        done = subprocess.run([HEDDLE, "bundle", "create", "--specs", inline(), "--targets",
+                               "sm_80,h200", "-o", "model.hdl", "--jobs", "1"], cwd=other,
+                              env=environment, user=user, umask=0o027, capture_output=True,
+                              timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((other / "model.hdl").read_bytes(), first)
 
     def test_as_a_root(self):
         bundle = self.create()
