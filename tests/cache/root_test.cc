@@ -36,6 +36,12 @@ TEST(CacheRoots, Order) {
   EXPECT_EQ(resolve("", {}), "");
 }
 
+TEST(CacheRoots, TheProcessesOwnEnvironment) {
+  ASSERT_EQ(::setenv("HEDDLE_CACHE", "/from/the/environment", 1), 0);
+  EXPECT_EQ(resolve_cache_roots("").writable, "/from/the/environment");
+  ::unsetenv("HEDDLE_CACHE");
+}
+
 TEST(CacheRoots, EmptyAndRelativeValues) {
   EXPECT_EQ(resolve("", {{"HEDDLE_CACHE", ""}, {"XDG_CACHE_HOME", "x"}, {"HOME", "/u"}}),
             "/u/.cache/heddle");

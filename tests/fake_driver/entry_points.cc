@@ -8,7 +8,6 @@
 using namespace heddle::cuda;
 using heddle::fake::Device;
 using heddle::fake::FakeStream;
-using heddle::fake::Launch;
 using heddle::fake::Library;
 using heddle::fake::LoadedFunction;
 using heddle::fake::state;
@@ -89,6 +88,15 @@ std::size_t elf_bytes(const unsigned char* image) {
   std::memcpy(&entry, image + 58, 2);
   std::memcpy(&count, image + 60, 2);
   return sections + std::size_t{entry} * count;
+}
+
+struct Entry {
+  const char* name;
+  void* function;
+};
+template <typename Function>
+Entry entry(const char* name, Function* function) {
+  return {name, reinterpret_cast<void*>(function)};
 }
 
 FakeStream* find_stream(CUstream stream) {
@@ -345,6 +353,7 @@ CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
 }
 
 // Looked up with the others and used by tools only.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a function's name cannot stand in them.
 #define FAKE_UNUSED(name) \
   CUresult name() { return Call(#name).result; }
 FAKE_UNUSED(cuMemGetInfo)
@@ -368,12 +377,7 @@ FAKE_UNUSED(cuGraphDestroy)
 
 CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, std::uint64_t,
                              CUdriverProcAddressQueryResult* status) {
-  struct Entry {
-    const char* name;
-    void* function;
-  };
-#define FAKE_ENTRY(name) \
-  { #name, reinterpret_cast < void*>(&name) }
+#define FAKE_ENTRY(name) entry(#name, &(name))
   static const Entry entries[] = {FAKE_ENTRY(cuInit),
                                   FAKE_ENTRY(cuDriverGetVersion),
                                   FAKE_ENTRY(cuGetErrorName),
@@ -425,9 +429,9 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, std::uint
   *function = nullptr;
   *status = static_cast<CUdriverProcAddressQueryResult>(1);  // not found
   if (state().missing.count(symbol) != 0) return CUDA_SUCCESS;
-  for (const Entry& entry : entries) {
-    if (std::string_view(entry.name) != symbol) continue;
-    *function = entry.function;
+  for (const Entry& known : entries) {
+    if (std::string_view(known.name) != symbol) continue;
+    *function = known.function;
     *status = CU_GET_PROC_ADDRESS_SUCCESS;
     return CUDA_SUCCESS;
   }

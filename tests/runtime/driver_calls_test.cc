@@ -11,8 +11,6 @@ namespace {
 using testing::code_of;
 using testing::dequantize_args;
 using testing::dequantize_spec;
-using testing::EngineContext;
-using testing::EngineStream;
 
 class DriverCallsTest : public testing::FakeDevice {
  protected:
