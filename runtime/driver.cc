@@ -21,7 +21,9 @@ struct Opened {
   std::optional<Error> error;
 };
 
-// CUDA's state does not survive a fork: calls in the child fail, hang or worse.
+// CUDA's state does not survive a fork: calls in the child fail, hang or worse. What was never
+// started has none.
+std::atomic<bool> started{false};
 std::atomic<bool> forked{false};
 
 Error failure(const char* code, std::string message) {
@@ -80,9 +82,13 @@ Opened open_driver() {
     return opened;
   }
   // Before the driver's own start, so that no child slips through.
-  pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  pthread_atfork(nullptr, nullptr, [] { forked = started.load(); });
+  started = true;
   const CUresult result = opened.table.cuInit(0);
-  if (result != CUDA_SUCCESS) opened.error = driver_error(opened.table, result, "cuInit");
+  if (result != CUDA_SUCCESS) {
+    started = false;
+    opened.error = driver_error(opened.table, result, "cuInit");
+  }
   return opened;
 }
 
