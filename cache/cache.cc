@@ -3,21 +3,35 @@
 #include <optional>
 #include <utility>
 
-namespace heddle {
+#include "cache/bundle.h"
 
-Cache::Cache(CacheOptions options) {
+namespace heddle {
+namespace {
+
+std::unique_ptr<CacheLayer> open_layer(const std::string& name, DiskCacheOptions options) {
+  if (is_bundle_name(name)) {
+    return std::make_unique<Bundle>(name, *options.files, std::move(options.warn));
+  }
+  options.root = name;
+  options.read_only = true;
+  return std::make_unique<DiskCache>(std::move(options));
+}
+
+}  // namespace
+
+Cache::Cache(const CacheOptions& options) {
   if (!options.disk) return;
   DiskCacheOptions disk;
   disk.max_bytes = options.max_bytes;
   disk.lock_wait_ms = options.lock_wait_ms;
   disk.warn = options.warn;
   disk.files = options.files;
-  disk.root = resolve_cache_root(options.dir, options.environment);
+  const CacheRoots roots = resolve_cache_roots(options.dir, options.environment);
+  disk.root = roots.writable;
   if (!disk.root.empty()) disk_ = std::make_unique<DiskCache>(disk);
-  disk.read_only = true;
-  for (std::string& root : options.read_only_roots) {
-    disk.root = std::move(root);
-    layers_.push_back(std::make_unique<DiskCache>(disk));
+  for (const std::string& name : roots.read_only) layers_.push_back(open_layer(name, disk));
+  for (const std::string& name : options.read_only_roots) {
+    layers_.push_back(open_layer(name, disk));
   }
 }
 
@@ -78,8 +92,8 @@ Cache::Result Cache::find_any_compiler(const CacheKey& key) {
   any.compiler.clear();
   if (Result known = memory_.find(any)) return known;
   std::optional<Binary> best;
-  const auto consider = [&](DiskCache& disk) {
-    auto binary = disk.find_any_compiler(any);
+  const auto consider = [&](CacheLayer& layer) {
+    auto binary = layer.find_any_compiler(any);
     if (binary && (!best || later_compiler(binary->compiler, best->compiler))) {
       best = std::move(binary);
     }

@@ -18,9 +18,10 @@
 namespace heddle {
 
 struct CacheOptions {
-  std::string dir;  // as in resolve_cache_root()
+  std::string dir;  // as in resolve_cache_roots()
   bool disk = true;
-  std::vector<std::string> read_only_roots;        // searched in this order, after the writable one
+  // Searched in this order, after the roots of `dir`. A name that ends in ".hdl" is a bundle.
+  std::vector<std::string> read_only_roots;
   std::int64_t max_bytes = std::int64_t{1} << 30;  // of the writable root; 0 or less: no cap
   int lock_wait_ms = 10'000;
   // Told at most once per root, from any thread, why the root is of no use.
@@ -35,7 +36,8 @@ class Cache {
   using Make = std::function<Binary()>;
   using Result = std::shared_ptr<const Binary>;
 
-  explicit Cache(CacheOptions options);
+  // Throws what resolve_cache_roots() throws.
+  explicit Cache(const CacheOptions& options);
 
   // `hit` (may be null) says whether this was served without a call of this call's `make`. For one
   // key, make() runs in one thread of this process at a time, and in one process at a time as long
@@ -68,7 +70,7 @@ class Cache {
   MemoryCache memory_;
   SingleFlight flights_;
   std::unique_ptr<DiskCache> disk_;
-  std::vector<std::unique_ptr<DiskCache>> layers_;  // read-only
+  std::vector<std::unique_ptr<CacheLayer>> layers_;  // read-only
 };
 
 }  // namespace heddle

@@ -1,17 +1,42 @@
 #include "cache/cache_roots.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
+#include "heddle/error.h"
+
 namespace heddle {
 namespace {
 
+constexpr std::size_t kMarkLength = 3;  // "rw:", "ro:"
+
+bool is_mark(std::string_view text) { return text.starts_with("rw:") || text.starts_with("ro:"); }
+
 // So that a later chdir() does not move the cache.
-std::string absolute(const std::string& dir) {
+std::string absolute(std::string_view dir) {
   std::error_code error;
   const auto path = std::filesystem::absolute(dir, error);
-  return error ? dir : path.string();
+  return error ? std::string(dir) : path.string();
+}
+
+// Where the first layer ends: at the colon before the next mark, else at the end.
+std::size_t layer_end(std::string_view list) {
+  for (std::size_t at = list.find(':', kMarkLength); at != std::string_view::npos;
+       at = list.find(':', at + 1)) {
+    if (is_mark(list.substr(at + 1))) return at;
+  }
+  return list.size();
+}
+
+[[noreturn]] void refuse(std::string_view text, const char* why) {
+  throw Error(ErrorCategory::kUsage, "cache.roots",
+              fmt::format("cache folder \"{}\": {}; write a folder, or layers as in "
+                          "\"rw:/folder:ro:/image/layer:ro:/image/model.hdl\"",
+                          text, why));
 }
 
 std::string below(const char* home, const char* rest) {
@@ -22,12 +47,36 @@ std::string below(const char* home, const char* rest) {
 
 const char* process_environment(const char* name) { return ::secure_getenv(name); }
 
-std::string resolve_cache_root(const std::string& dir, const Environment& environment) {
-  if (!dir.empty()) return absolute(dir);
+CacheRoots parse_cache_roots(std::string_view text) {
+  CacheRoots roots;
+  if (!is_mark(text)) {
+    if (!text.empty()) roots.writable = absolute(text);
+    return roots;
+  }
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = layer_end(rest);
+    const std::string_view path = rest.substr(kMarkLength, end - kMarkLength);
+    if (path.empty()) refuse(text, "a layer has no path");
+    if (rest.starts_with("ro:")) {
+      roots.read_only.push_back(absolute(path));
+    } else if (roots.writable.empty()) {
+      roots.writable = absolute(path);
+    } else {
+      refuse(text, "only one layer can be rw");
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return roots;
+}
+
+CacheRoots resolve_cache_roots(const std::string& dir, const Environment& environment) {
+  if (!dir.empty()) return parse_cache_roots(dir);
   const char* own = environment("HEDDLE_CACHE");
-  if (own != nullptr && own[0] != '\0') return absolute(own);
-  const std::string shared = below(environment("XDG_CACHE_HOME"), "/heddle");
-  return shared.empty() ? below(environment("HOME"), "/.cache/heddle") : shared;
+  if (own != nullptr && own[0] != '\0') return parse_cache_roots(own);
+  CacheRoots roots;
+  roots.writable = below(environment("XDG_CACHE_HOME"), "/heddle");
+  if (roots.writable.empty()) roots.writable = below(environment("HOME"), "/.cache/heddle");
+  return roots;
 }
 
 }  // namespace heddle

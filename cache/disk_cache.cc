@@ -48,12 +48,16 @@ std::optional<Binary> DiskCache::find(const CacheKey& key) {
 
 std::optional<Binary> DiskCache::find_in(int base, const SerialKey& key, bool* stale) {
   const std::string id = key.id();
-  const std::string path = shard_of(id) + "/" + id + kEntrySuffix;
-  FileContent content = read_file(files_, base, path, trust_, kEntryMaxBytes, take_spare());
+  const std::string name = id + kEntrySuffix;
+  // On its own, because O_NOFOLLOW looks at the last name of a path only.
+  const Fd shard = open_folder(files_, base, shard_of(id));
+  *stale = shard.error() == ESTALE;
+  if (!shard) return std::nullopt;
+  FileContent content = read_file(files_, shard.get(), name, trust_, kEntryMaxBytes, take_spare());
   *stale = content.status == ReadStatus::kFailed && content.error == ESTALE;
   if (content.status != ReadStatus::kOk) return std::nullopt;
   const EntryView view = parse_entry(content.bytes(), key);
-  if (view.status == EntryStatus::kDamaged) heal(base, path, content.info);
+  if (view.status == EntryStatus::kDamaged) heal(shard.get(), name, content.info);
   if (view.status != EntryStatus::kOk) return std::nullopt;
   touch(content.fd.get(), content.info);
   std::optional<Binary> binary = to_binary(view);
@@ -82,21 +86,24 @@ void DiskCache::touch(int fd, const FileInfo& info) {
 }
 
 // Deletes a damaged entry, unless somebody has just replaced it by another.
-void DiskCache::heal(int base, const std::string& path, const FileInfo& read) {
+void DiskCache::heal(int shard, const std::string& name, const FileInfo& read) {
   FileInfo now;
-  if (options_.read_only || files_.stat_at(base, path, &now) < 0) return;
-  if (now.device == read.device && now.inode == read.inode) files_.unlink(base, path);
+  if (options_.read_only || files_.stat_at(shard, name, &now) < 0) return;
+  if (now.device == read.device && now.inode == read.inode) files_.unlink(shard, name);
 }
 
 bool DiskCache::store(const CacheKey& key, const Binary& binary) {
   if (options_.read_only) return false;
   const SerialKey serial = serialize(key);
-  const Bytes bytes = encode_entry(serial, binary);
-  if (bytes.size() > cap() || bytes.size() > kEntryMaxBytes) return false;
-  int error = store_in(serial, bytes);
+  return store(serial, encode_entry(serial, binary));
+}
+
+bool DiskCache::store(const SerialKey& key, const Bytes& bytes) {
+  if (options_.read_only || bytes.size() > cap() || bytes.size() > kEntryMaxBytes) return false;
+  int error = store_in(key, bytes);
   if (is_stale(-error)) {
     root_.forget();
-    error = store_in(serial, bytes);
+    error = store_in(key, bytes);
   }
   if (error < 0) warn("cannot store an entry: " + error_text(-error));
   return error == 0;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/cache_layer.h"
 #include "cache/entry.h"
 #include "cache/file_io.h"
 #include "cache/file_lock.h"
@@ -46,51 +47,28 @@ class KeyLock {
   FileLock lock_;
 };
 
-struct EntryInfo {
-  std::string id;
-  std::string kernel_name;
-  std::string arch;
-  std::string compiler;
-  std::uint64_t file_bytes = 0;
-  std::uint64_t cubin_bytes = 0;
-  std::uint64_t ptx_bytes = 0;
-  std::int64_t age_s = 0;  // since the last use, as far as known
-};
-
-struct VerifyReport {
-  struct Problem {
-    std::string file;  // below the root
-    std::string why;
-  };
-  std::size_t good = 0;
-  std::size_t damaged = 0;  // problems.size()
-  std::vector<Problem> problems;
-};
-
 // Whatever is wrong with the disk or an entry is a miss, never an error; the first reason why the
 // root is of no use goes to `warn`. Thread-safe, and safe beside any number of other processes.
-class DiskCache {
+class DiskCache final : public CacheLayer {
  public:
   explicit DiskCache(DiskCacheOptions options);
 
-  // A hit costs open, fstat, one read and close. A damaged entry is deleted.
-  std::optional<Binary> find(const CacheKey& key);
-
-  // An entry made by whichever compiler; key.compiler is ignored. Of several, the one with the
-  // highest Binary::compiler in the order of later_compiler().
-  std::optional<Binary> find_any_compiler(const CacheKey& key);
+  // A hit costs six calls: the shard's open and close, the file's with fstat and one read. A
+  // damaged entry is deleted.
+  std::optional<Binary> find(const CacheKey& key) override;
+  std::optional<Binary> find_any_compiler(const CacheKey& key) override;
 
   // Publishes the entry atomically, replacing what is there. False if it could not be stored.
   bool store(const CacheKey& key, const Binary& binary);
+  // The same for encode_entry()'s bytes.
+  bool store(const SerialKey& key, const Bytes& bytes);
 
   // Waits at most lock_wait_ms for the makers of this key in other threads and processes; between
   // the tries asks `give_up` (may be empty). One thread may hold one lock at a time.
   KeyLock lock(const CacheKey& key, const std::function<bool()>& give_up = {});
 
-  // Readable entries, by kernel name, then id.
-  std::vector<EntryInfo> list();
-  // Reads every entry in full and checks it against its name. Changes nothing.
-  VerifyReport verify();
+  std::vector<EntryInfo> list() override;
+  VerifyReport verify() override;
   // Deletes every entry; returns how many.
   std::size_t clear();
   // Removes strays, evicts down to the cap. Returns the bytes in use.
@@ -107,7 +85,7 @@ class DiskCache {
   ReadBuffer take_spare();
   void return_spare(ReadBuffer buffer);
   void touch(int fd, const FileInfo& info);
-  void heal(int base, const std::string& path, const FileInfo& read);
+  void heal(int shard, const std::string& name, const FileInfo& read);
   void warn(const std::string& why);
   std::uint64_t cap() const;
 
@@ -119,10 +97,6 @@ class DiskCache {
   std::mutex spare_mutex_;
   ReadBuffer spare_;  // guarded by spare_mutex_
 };
-
-// Digit runs compare as numbers: "nvrtc 13.10" is later than "nvrtc 13.9". A strict weak order in
-// which only equal texts are equal.
-bool later_compiler(const std::string& a, const std::string& b);
 
 }  // namespace heddle
 

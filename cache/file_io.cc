@@ -49,8 +49,8 @@ int write_temporary(FileSystem& files, Fd fd, ByteView bytes) {
 
 }  // namespace
 
-FileContent read_file(FileSystem& files, int folder, const std::string& path, const Trust& trust,
-                      std::uint64_t max_bytes, ReadBuffer spare) {
+FileContent open_trusted(FileSystem& files, int folder, const std::string& path,
+                         const Trust& trust) {
   Fd fd = open_file(files, folder, path, O_RDONLY);
   if (fd.error() == ENOENT) return failed(ReadStatus::kAbsent, "absent");
   if (fd.error() == ELOOP) return failed(ReadStatus::kRefused, "a symbolic link");
@@ -61,6 +61,15 @@ FileContent read_file(FileSystem& files, int folder, const std::string& path, co
   if (const char* why = distrust(content.info, trust)) {
     return failed(ReadStatus::kRefused, why);
   }
+  content.status = ReadStatus::kOk;
+  content.fd = std::move(fd);
+  return content;
+}
+
+FileContent read_file(FileSystem& files, int folder, const std::string& path, const Trust& trust,
+                      std::uint64_t max_bytes, ReadBuffer spare) {
+  FileContent content = open_trusted(files, folder, path, trust);
+  if (content.status != ReadStatus::kOk) return content;
   if (content.info.size > max_bytes) return failed(ReadStatus::kFailed, "too large", EFBIG);
   content.size = static_cast<std::size_t>(content.info.size);
   if (spare.capacity < content.size || spare.data == nullptr) {
@@ -70,18 +79,16 @@ FileContent read_file(FileSystem& files, int folder, const std::string& path, co
     spare.capacity = content.size;
   }
   content.buffer = std::move(spare);
-  const int read_error = read_all(files, fd.get(), content.buffer.data.get(), content.size);
+  const int read_error = read_all(files, content.fd.get(), content.buffer.data.get(), content.size);
   if (read_error < 0) return failed(ReadStatus::kFailed, error_text(-read_error), -read_error);
-  content.status = ReadStatus::kOk;
-  content.fd = std::move(fd);
   return content;
 }
 
-int read_all(FileSystem& files, int fd, void* data, std::size_t bytes) {
+int read_all(FileSystem& files, int fd, void* data, std::size_t bytes, std::uint64_t offset) {
   auto* const to = static_cast<std::uint8_t*>(data);
   for (std::size_t done = 0; done < bytes;) {
     const ssize_t got =
-        retry_interrupted([&] { return files.read(fd, to + done, bytes - done, done); });
+        retry_interrupted([&] { return files.read(fd, to + done, bytes - done, offset + done); });
     if (got < 0) return static_cast<int>(got);
     if (got == 0) return -EIO;  // shorter than it was a moment ago
     done += static_cast<std::size_t>(got);
@@ -101,12 +108,12 @@ int write_all(FileSystem& files, int fd, ByteView bytes) {
 }
 
 int publish_file(FileSystem& files, int folder, const std::string& stem, const std::string& name,
-                 ByteView bytes) {
+                 ByteView bytes, mode_t mode) {
   std::string temporary;
   Fd fd;
   for (int tries = 0; tries < 16; ++tries) {
     temporary = temporary_name(files, stem);
-    fd = open_file(files, folder, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    fd = open_file(files, folder, temporary, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (fd.error() != EEXIST) break;
   }
   if (!fd) return -fd.error();

@@ -42,19 +42,23 @@ struct Trust {
   bool shared = false;  // a read-only layer: files may also be of root, and have hard links
 };
 
+// Opens and stats without reading: fd and info are set for kOk.
+FileContent open_trusted(FileSystem& files, int folder, const std::string& path,
+                         const Trust& trust);
+
 // Opens, stats and reads `path` at once, without following a link. A file above max_bytes counts as
 // failed. Reads into `spare` if it is large enough.
 FileContent read_file(FileSystem& files, int folder, const std::string& path, const Trust& trust,
                       std::uint64_t max_bytes, ReadBuffer spare = {});
 
 // All or nothing: 0, or -errno. Interruptions and short transfers are continued.
-int read_all(FileSystem& files, int fd, void* data, std::size_t bytes);
+int read_all(FileSystem& files, int fd, void* data, std::size_t bytes, std::uint64_t offset = 0);
 int write_all(FileSystem& files, int fd, ByteView bytes);
 
 // Writes a new file beside `name` in `folder`, syncs it and renames it to `name`. 0 or -errno; on
 // failure `name` is as it was, and no temporary is left unless deleting it fails too.
 int publish_file(FileSystem& files, int folder, const std::string& stem, const std::string& name,
-                 ByteView bytes);
+                 ByteView bytes, mode_t mode = 0600);
 
 }  // namespace heddle
 

@@ -66,11 +66,10 @@ class PosixFileSystem final : public FileSystem {
   int list(int folder, std::vector<std::string>* names) override {
     // A descriptor of its own: the position of a listing belongs to the open file.
     const int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return -errno;
-    DIR* stream = ::fdopendir(fd);
+    DIR* stream = fd < 0 ? nullptr : ::fdopendir(fd);
     if (stream == nullptr) {
       const int error = errno;
-      ::close(fd);
+      if (fd >= 0) ::close(fd);
       return -error;
     }
     errno = 0;

@@ -17,6 +17,7 @@ CacheOptions cache_options(const RuntimeOptions& options, Logger* logger) {
   CacheOptions cache;
   cache.dir = options.cache_dir;
   cache.disk = options.disk_cache;
+  cache.read_only_roots = options.read_only_roots;
   cache.max_bytes = options.cache_max_bytes;
   cache.warn = [logger](const std::string& text) { logger->log(LogLevel::kWarning, text); };
   return cache;
@@ -27,12 +28,15 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
+Error strict_error(const std::string& kernel_name) {
+  return {
+      ErrorCategory::kMissing, "runtime.not_in_cache",
+      fmt::format("{} is in no layer of the cache, and strict mode compiles nothing", kernel_name)};
+}
+
 }  // namespace
 
-Builder::Builder(const RuntimeOptions& options, Logger* logger)
-    : logger_(logger), jobs_(pool_size(options.jobs)), cache_(cache_options(options, logger)) {}
-
-CacheKey Builder::key_of(const Source& source, const std::string& compiler) const {
+CacheKey cache_key(const Source& source, const std::string& compiler) {
   CacheKey key;
   key.source_text = source.text;
   key.file_name = source.file_name;
@@ -42,6 +46,12 @@ CacheKey Builder::key_of(const Source& source, const std::string& compiler) cons
   key.compiler = compiler;
   return key;
 }
+
+Builder::Builder(const RuntimeOptions& options, Logger* logger)
+    : logger_(logger),
+      jobs_(pool_size(options.jobs)),
+      strict_(options.strict),
+      cache_(cache_options(options, logger)) {}
 
 Binary Builder::compile(const Source& source) {
   std::string warnings;
@@ -55,7 +65,7 @@ Binary Builder::compile(const Source& source) {
 }
 
 BuildResult Builder::build_one(const Source& source, const std::string& compiler) {
-  const CacheKey key = key_of(source, compiler);
+  const CacheKey key = cache_key(source, compiler);
   BuildResult result;
   result.kernel_name = source.kernel_name;
   result.key = key.id();
@@ -64,28 +74,31 @@ BuildResult Builder::build_one(const Source& source, const std::string& compiler
   return result;
 }
 
-// Without NVRTC a cached binary of any compiler is better than none.
-BuildResult Builder::find_without_compiler(const Source& source, const Error& why) {
-  const CacheKey key = key_of(source, "");
+// Without NVRTC a cached binary of any compiler is better than none; in strict mode it is what is
+// asked for.
+BuildResult Builder::find_without_compiler(const Source& source, const Error* why) {
+  const CacheKey key = cache_key(source, "");
   BuildResult result;
   result.kernel_name = source.kernel_name;
   result.binary = cache_.find_any_compiler(key);
+  if (result.binary == nullptr && strict_) throw strict_error(source.kernel_name);
   if (result.binary == nullptr) {
-    throw Error(why.category(), why.code(),
+    throw Error(why->category(), why->code(),
                 fmt::format("{} is not in the cache and must be compiled, but {}",
-                            source.kernel_name, why.what()));
+                            source.kernel_name, why->what()));
   }
-  result.key = key_of(source, result.binary->compiler).id();
+  result.key = cache_key(source, result.binary->compiler).id();
   result.hit = true;
   return result;
 }
 
 std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
-                                        const BuildProgress& progress) {
+                                        const BuildProgress& progress,
+                                        const std::atomic<bool>* stop) {
   std::optional<Error> no_compiler;
   std::string compiler;
   try {
-    compiler = nvrtc_.identity();
+    if (!strict_) compiler = nvrtc_.identity();
   } catch (const Error& error) {
     if (error.code() != "nvrtc.missing") throw;
     no_compiler = error;
@@ -94,9 +107,15 @@ std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
   std::mutex progress_mutex;
   std::size_t done = 0;
   run_jobs(sources.size(), jobs_, [&](std::size_t index) {
+    if (stop != nullptr && *stop) {
+      throw Error(ErrorCategory::kCancelled, "runtime.cancelled",
+                  "cancelled; what was compiled until then is in the cache");
+    }
     const auto start = std::chrono::steady_clock::now();
-    BuildResult result = no_compiler ? find_without_compiler(sources[index], *no_compiler)
-                                     : build_one(sources[index], compiler);
+    BuildResult result =
+        strict_ || no_compiler
+            ? find_without_compiler(sources[index], no_compiler ? &*no_compiler : nullptr)
+            : build_one(sources[index], compiler);
     result.ms = milliseconds_since(start);
     results[index] = std::move(result);
     const std::lock_guard<std::mutex> lock(progress_mutex);
@@ -108,7 +127,8 @@ std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
 
 std::shared_ptr<const Binary> Builder::rebuild(const Source& source,
                                                const std::shared_ptr<const Binary>& refused) {
-  return cache_.remake(key_of(source, nvrtc_.identity()), refused, [&] { return compile(source); });
+  return cache_.remake(cache_key(source, nvrtc_.identity()), refused,
+                       [&] { return compile(source); });
 }
 
 }  // namespace heddle

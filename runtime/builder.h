@@ -2,6 +2,7 @@
 #ifndef HEDDLE_RUNTIME_BUILDER_H_
 #define HEDDLE_RUNTIME_BUILDER_H_
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -13,29 +14,36 @@
 
 namespace heddle {
 
+// What the cache knows a source by.
+CacheKey cache_key(const Source& source, const std::string& compiler);
+
 // Any thread may call any function. Touches no GPU.
 class Builder {
  public:
   // `logger` must outlive the builder.
   Builder(const RuntimeOptions& options, Logger* logger);
 
-  // As Runtime::build.
-  std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress);
+  // As Runtime::build. Once `stop` (may be null) is true, begins nothing more and throws
+  // Error(kCancelled, "runtime.cancelled").
+  std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress,
+                                 const std::atomic<bool>* stop = nullptr);
 
   // Compiles although the cache has an entry, and replaces it: the driver refused its binary.
+  // Not in strict mode.
   std::shared_ptr<const Binary> rebuild(const Source& source,
                                         const std::shared_ptr<const Binary>& refused);
 
   Nvrtc& nvrtc() { return nvrtc_; }
+  bool strict() const { return strict_; }
 
  private:
-  CacheKey key_of(const Source& source, const std::string& compiler) const;
   BuildResult build_one(const Source& source, const std::string& compiler);
-  BuildResult find_without_compiler(const Source& source, const Error& why);
+  BuildResult find_without_compiler(const Source& source, const Error* why);
   Binary compile(const Source& source);
 
   Logger* logger_;
   int jobs_;
+  bool strict_;
   Cache cache_;
   Nvrtc nvrtc_;
 };

@@ -21,16 +21,30 @@ CurrentContext::CurrentContext(int ordinal) {
 
 CurrentContext::~CurrentContext() {
   if (!retained_) return;
-  const Driver& cu = *try_driver(nullptr);
+  const Driver* cu = try_driver(nullptr);
+  if (cu == nullptr) return;  // forked
   CUcontext popped = nullptr;
-  cu.cuCtxPopCurrent(&popped);
-  cu.cuDevicePrimaryCtxRelease(device_);
+  cu->cuCtxPopCurrent(&popped);
+  cu->cuDevicePrimaryCtxRelease(device_);
+}
+
+bool is_capturing(Stream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult result = driver().cuStreamIsCapturing(static_cast<CUstream>(stream), &status);
+  // What the default stream answers while another one that it waits for is being captured.
+  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
+  // Without a context there is no default stream that could be captured.
+  if (stream == nullptr && result == CUDA_ERROR_INVALID_CONTEXT) return false;
+  check(result, "cuStreamIsCapturing");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 PrimaryContext::PrimaryContext(CUdevice device) : device_(device) {
   check(driver().cuDevicePrimaryCtxRetain(&context_, device), "cuDevicePrimaryCtxRetain");
 }
 
-PrimaryContext::~PrimaryContext() { try_driver(nullptr)->cuDevicePrimaryCtxRelease(device_); }
+PrimaryContext::~PrimaryContext() {
+  if (const Driver* cu = try_driver(nullptr)) cu->cuDevicePrimaryCtxRelease(device_);
+}
 
 }  // namespace heddle::cuda

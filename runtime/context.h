@@ -2,6 +2,7 @@
 #ifndef HEDDLE_RUNTIME_CONTEXT_H_
 #define HEDDLE_RUNTIME_CONTEXT_H_
 
+#include "heddle/kernel.h"
 #include "runtime/cuda_abi.h"
 
 namespace heddle::cuda {
@@ -42,6 +43,10 @@ class PrimaryContext {
   CUdevice device_;
   CUcontext context_ = nullptr;
 };
+
+// Whether launches on `stream` are being captured. A query that a capture allows.
+// Throws Error(kDriver).
+bool is_capturing(Stream stream);
 
 }  // namespace heddle::cuda
 

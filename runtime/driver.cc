@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 #include <fmt/core.h>
+#include <pthread.h>
 
+#include <atomic>
 #include <optional>
 
 #include "heddle/error.h"
@@ -18,6 +20,11 @@ struct Opened {
   Driver table;
   std::optional<Error> error;
 };
+
+// CUDA's state does not survive a fork: calls in the child fail, hang or worse. What was never
+// started has none.
+std::atomic<bool> started{false};
+std::atomic<bool> forked{false};
 
 Error failure(const char* code, std::string message) {
   return {ErrorCategory::kDriver, code, std::move(message)};
@@ -74,8 +81,14 @@ Opened open_driver() {
                                        missing));
     return opened;
   }
+  // Before the driver's own start, so that no child slips through.
+  pthread_atfork(nullptr, nullptr, [] { forked = started.load(); });
+  started = true;
   const CUresult result = opened.table.cuInit(0);
-  if (result != CUDA_SUCCESS) opened.error = driver_error(opened.table, result, "cuInit");
+  if (result != CUDA_SUCCESS) {
+    started = false;
+    opened.error = driver_error(opened.table, result, "cuInit");
+  }
   return opened;
 }
 
@@ -87,13 +100,27 @@ const Opened& opened_driver() {
 
 }  // namespace
 
+bool driver_is_forked() noexcept { return forked.load(std::memory_order_relaxed); }
+
+void refuse_forked() {
+  if (!driver_is_forked()) return;
+  throw failure("driver.forked",
+                "this process is a fork of one that used CUDA, which does not work in the child; "
+                "fork before the first use of Heddle's kernels, or start the child with exec");
+}
+
 const Driver& driver() {
+  refuse_forked();
   const Opened& opened = opened_driver();
   if (opened.error) throw Error(*opened.error);
   return opened.table;
 }
 
 const Driver* try_driver(std::string* why_not) {
+  if (driver_is_forked()) {
+    if (why_not != nullptr) *why_not = "this process is a fork of one that used CUDA";
+    return nullptr;
+  }
   const Opened& opened = opened_driver();
   if (!opened.error) return &opened.table;
   if (why_not != nullptr) *why_not = opened.error->what();

@@ -70,6 +70,7 @@ namespace heddle::cuda {
   X(cuStreamBeginCapture, 10010, (CUstream stream, CUstreamCaptureMode mode))                    \
   X(cuStreamEndCapture, 10000, (CUstream stream, CUgraph* graph))                                \
   X(cuStreamIsCapturing, 10000, (CUstream stream, CUstreamCaptureStatus* status))                \
+  X(cuThreadExchangeStreamCaptureMode, 10010, (CUstreamCaptureMode * mode))                      \
   X(cuEventCreate, 2000, (CUevent* event, unsigned int flags))                                   \
   X(cuEventDestroy, 4000, (CUevent event))                                                       \
   X(cuEventRecord, 2000, (CUevent event, CUstream stream))                                       \
@@ -90,11 +91,18 @@ struct Driver {
 };
 
 // The initialised driver. Throws Error(kDriver, "driver.missing") where libcuda cannot be opened,
-// "driver.too_old" where it lacks a function, and cuInit's own error. Any thread.
+// "driver.too_old" where it lacks a function, "driver.forked" in a child of the process that opened
+// it, where CUDA works no more, and cuInit's own error. Any thread.
 const Driver& driver();
 
 // The same without an exception: nullptr, and the reason in `why_not` if that is not null.
 const Driver* try_driver(std::string* why_not);
+
+// Whether this process is a fork of one that has used the driver; then no call of it may be made,
+// not even to release something. One load of a flag.
+bool driver_is_forked() noexcept;
+// Throws Error(kDriver, "driver.forked") if it is.
+void refuse_forked();
 
 // Throws Error(kDriver, "driver.<NAME>") with the driver's own words unless `result` is success.
 void check(CUresult result, const char* call);

@@ -31,11 +31,13 @@ LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept
 
 // At process exit the driver may be gone already and refuse; nothing is left to release then.
 LoadedKernel::~LoadedKernel() {
-  if (library_ != nullptr) cuda::try_driver(nullptr)->cuLibraryUnload(library_);
+  if (library_ == nullptr) return;
+  if (const cuda::Driver* cu = cuda::try_driver(nullptr)) cu->cuLibraryUnload(library_);
 }
 
 void LoadedKernel::launch(const LaunchGrid& grid, int threads, int shared_bytes, void** parameters,
                           Stream stream, bool dependent) const {
+  cuda::refuse_forked();
   cuda::CUlaunchConfig config{};
   config.gridDimX = grid.x;
   config.gridDimY = grid.y;

@@ -2,19 +2,26 @@
 
 #include <fmt/core.h>
 
-#include <mutex>
 #include <utility>
 
 #include "heddle/error.h"
-#include "runtime/builder.h"
-#include "runtime/context.h"
 #include "runtime/device.h"
-#include "runtime/kernel_state.h"
+#include "runtime/runtime_impl.h"
 
 namespace heddle {
 namespace {
 
-// The current context's device, else the device `ordinal`.
+// Whether the driver said that the code itself is of no use, and not that it lacks memory, say.
+bool is_refusal(const Error& error) {
+  for (const char* name : {"INVALID_IMAGE", "NO_BINARY_FOR_GPU", "INVALID_PTX", "INVALID_SOURCE",
+                           "UNSUPPORTED_PTX_VERSION", "NOT_FOUND"}) {
+    if (error.code() == fmt::format("driver.CUDA_ERROR_{}", name)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 cuda::CUdevice device_at_hand(int ordinal) {
   const cuda::Driver& cu = cuda::driver();
   cuda::CUcontext context = nullptr;
@@ -28,10 +35,25 @@ cuda::CUdevice device_at_hand(int ordinal) {
   return device;
 }
 
+std::string spec_to_add(const Plan& plan) {
+  return fmt::format("add this spec for {} ({}): {}", plan.target.name, compiler_arch(plan.target),
+                     plan.spec.canonical_json());
+}
+
+Runtime::Impl::Impl(RuntimeOptions options)
+    : logger(std::move(options.log)), builder(options, &logger), recorder(options, &logger) {}
+
+void Runtime::Impl::keep_primary_context(const cuda::CurrentContext& context) {
+  if (!context.retained()) return;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (!primary) primary = std::make_unique<cuda::PrimaryContext>(context.device());
+}
+
 // Machine code runs on later minor revisions of its major one; with the architecture's own
 // features ("sm_90a") on no other.
-void check_device(const Plan& plan, const Target& device) {
+void Runtime::Impl::check_device(const Plan& plan, const cuda::CurrentContext& context) {
   const Target& made_for = plan.target;
+  const Target device = target_of_device(context.device());
   const bool exact = compiler_arch(made_for).back() == 'a';
   const bool fits = made_for.major == device.major &&
                     (exact ? made_for.minor == device.minor : made_for.minor <= device.minor);
@@ -43,26 +65,16 @@ void check_device(const Plan& plan, const Target& device) {
                           device.minor));
 }
 
-}  // namespace
-
-struct Runtime::Impl {
-  explicit Impl(RuntimeOptions options)
-      : logger(std::move(options.log)), builder(options, &logger) {}
-
-  void keep_primary_context(cuda::CUdevice device);
-  LoadedKernel load_kernel(const Source& source, const BuildResult& built, cuda::CUdevice device);
-
-  Logger logger;
-  Builder builder;
-  std::mutex mutex;
-  // Held where the caller has no context, so that the driver does not make and destroy the primary
-  // context anew for every kernel.
-  std::unique_ptr<cuda::PrimaryContext> primary;
-};
-
-void Runtime::Impl::keep_primary_context(cuda::CUdevice device) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (!primary) primary = std::make_unique<cuda::PrimaryContext>(device);
+std::vector<BuildResult> Runtime::Impl::build_for(const Plan& plan,
+                                                  const std::vector<Source>& sources) {
+  recorder.record(plan);
+  try {
+    return builder.build(sources, {});
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::kMissing) throw;
+    throw Error(error.category(), error.code(),
+                fmt::format("{}; {}", error.what(), spec_to_add(plan)));
+  }
 }
 
 LoadedKernel Runtime::Impl::load_kernel(const Source& source, const BuildResult& built,
@@ -72,11 +84,29 @@ LoadedKernel Runtime::Impl::load_kernel(const Source& source, const BuildResult&
     return {*built.binary, shared_bytes, device};
   } catch (const Error& error) {
     // A cached binary that the driver refuses is stale in a way that no key can tell.
-    if (!built.hit) throw;
+    if (!built.hit || builder.strict() || !is_refusal(error)) throw;
     logger.log(LogLevel::kWarning,
                fmt::format("compiling {} again: {}", source.kernel_name, error.what()));
   }
   return {*builder.rebuild(source, built.binary), shared_bytes, device};
+}
+
+Kernel Runtime::Impl::load_built(const Plan& plan, const std::vector<Source>& sources,
+                                 const std::vector<BuildResult>& built, cuda::CUdevice device) {
+  auto state = std::make_shared<Kernel::State>();
+  state->plan = plan;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    state->kernels.push_back(load_kernel(sources[i], built[i], device));
+  }
+  return Kernel(std::move(state));
+}
+
+Kernel Runtime::Impl::load(const Plan& plan) {
+  const cuda::CurrentContext context;
+  keep_primary_context(context);
+  check_device(plan, context);
+  const std::vector<Source> sources = render_all(plan);
+  return load_built(plan, sources, build_for(plan, sources), context.device());
 }
 
 Runtime::Runtime(RuntimeOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -98,21 +128,7 @@ bool Runtime::has_device(std::string* why_not) {
   return false;
 }
 
-Kernel Runtime::kernel(const Spec& spec) { return load(resolve(spec, device_target())); }
-
-Kernel Runtime::load(const Plan& plan) {
-  const cuda::CurrentContext context;
-  if (context.retained()) impl_->keep_primary_context(context.device());
-  check_device(plan, target_of_device(context.device()));
-  const std::vector<Source> sources = render_all(plan);
-  const std::vector<BuildResult> built = build(sources);
-  auto state = std::make_shared<Kernel::State>();
-  state->plan = plan;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    state->kernels.push_back(impl_->load_kernel(sources[i], built[i], context.device()));
-  }
-  return Kernel(std::move(state));
-}
+Kernel Runtime::load(const Plan& plan) { return impl_->load(plan); }
 
 std::string Runtime::compiler_identity() { return impl_->builder.nvrtc().identity(); }
 

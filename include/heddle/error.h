@@ -20,6 +20,8 @@ enum class ErrorCategory {
   kCompile,      // NVRTC refused the source; log() holds its whole output
   kDriver,       // a CUDA driver call failed, or libcuda or libnvrtc cannot be loaded
   kInternal,     // a bug in Heddle
+  kCancelled,    // the caller's callback asked to stop
+  kMissing,      // a kernel is not at hand and may not be made here: strict mode, stream capture
 };
 
 // One thing that is wrong. All fields but `message` may be empty.

@@ -23,11 +23,21 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 using LogCallback = std::function<void(LogLevel, std::string_view)>;
 
 struct RuntimeOptions {
-  // Folder of the disk cache. Empty: $HEDDLE_CACHE, else $XDG_CACHE_HOME/heddle, else
-  // ~/.cache/heddle, else memory only.
+  // Folder of the disk cache, or layers: "rw:/folder:ro:/image/layer:ro:/image/model.hdl". Empty:
+  // $HEDDLE_CACHE, else $XDG_CACHE_HOME/heddle, else ~/.cache/heddle, else memory only. A layer
+  // whose name ends in ".hdl" is a bundle.
   std::string cache_dir;
+  // More read-only layers, searched after those of cache_dir.
+  std::vector<std::string> read_only_roots;
   bool disk_cache = true;
   std::int64_t cache_max_bytes = std::int64_t{1} << 30;
+  // Compiles nothing and looks for no compiler: a kernel that no layer has is Error(kMissing,
+  // "runtime.not_in_cache"), which holds the spec to add. Of kernels that several compilers made
+  // the latest compiler's is taken.
+  bool strict = false;
+  // Every spec that a kernel is asked for is added to this file, with its target; `heddle bundle
+  // create` compiles them elsewhere. Empty: $HEDDLE_RECORD, else nothing is recorded.
+  std::string record_file;
   int jobs = 0;     // compilations at a time; 0: min(cores, 8)
   LogCallback log;  // called from any thread, one call at a time; none: silent
 };
@@ -44,10 +54,40 @@ struct BuildResult {
 // Called after each kernel is ready, one call at a time.
 using BuildProgress = std::function<void(const BuildResult&, std::size_t done, std::size_t total)>;
 
-// May be used from any thread. Creating one loads nothing: libnvrtc is opened on the first cache
-// miss, libcuda on the first call that needs a device.
+// Called after each kernel is compiled or found, one call at a time; false cancels: nothing more is
+// begun, and what runs is waited for.
+using PrepareProgress =
+    std::function<bool(const BuildResult&, std::size_t done, std::size_t total)>;
+
+// A kernel that is being made in the background. Copies share the work; any thread may use one.
+class HEDDLE_EXPORT KernelRequest {
+ public:
+  // Whether making it has ended, well or not.
+  bool ready() const;
+  // Waits for it. Throws what making it threw.
+  Kernel wait() const;
+
+  // What to launch on `stream` now, without waiting: the kernel itself once it is ready, until then
+  // the general one that request() found among the prepared ones. Changes from the one to the
+  // other between two calls, but never while `stream` is being captured, so that a graph holds the
+  // one or the other. The general one may need another workspace and reads the same weights.
+  // Throws Error(kMissing, "runtime.not_ready") while there is neither, and what making it threw if
+  // there is no general one.
+  Kernel kernel(Stream stream) const;
+
+  struct State;
+  explicit KernelRequest(std::shared_ptr<State> state);
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// May be used from any thread. In a child that was forked after the driver was used everything that
+// needs the driver throws Error(kDriver, "driver.forked"). Creating one loads nothing: libnvrtc is
+// opened on the first cache miss, libcuda on the first call that needs a device.
 class HEDDLE_EXPORT Runtime {
  public:
+  // Throws Error(kUsage, "cache.roots") for a list of layers that is malformed.
   explicit Runtime(RuntimeOptions options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -64,8 +104,26 @@ class HEDDLE_EXPORT Runtime {
   bool has_device(std::string* why_not = nullptr);
 
   // resolve, render, compile or find, load. In the current context; without one, retains the
-  // primary context of device 0 and makes it current for the call.
+  // primary context of device 0 and makes it current for the call. What prepare() or request() has
+  // made for this device is returned at once.
   Kernel kernel(const Spec& spec);
+  // The same for use on `stream`, which may be in capture: then only what was prepared is served. A
+  // miss is Error(kMissing, "runtime.capturing"), and the capture stays valid: until then the
+  // driver has only been asked whether and where it captures.
+  Kernel kernel(const Spec& spec, Stream stream);
+
+  // All kernels of a model, compiled in parallel and loaded, in the order of the specs; kept for as
+  // long as the Runtime, so that kernel() neither compiles nor loads any of them later. Context as
+  // in kernel(). Throws Error(kUnsupported) or Error(kMissing) with every spec that cannot be
+  // served, Error(kCancelled), and what kernel() throws.
+  std::vector<Kernel> prepare(const std::vector<Spec>& specs, const PrepareProgress& progress = {});
+
+  // Makes the kernel in the background and keeps it as prepare() does. Returns at once, but throws
+  // for a spec that this device cannot serve. Until it is ready the request stands in a prepared
+  // kernel that differs in nothing but tile and path and a wider range of M, if there is one.
+  // Captures by other threads go on undisturbed. The current context must live until it is ready.
+  KernelRequest request(const Spec& spec);
+
   // The same for a plan that was resolved for this device.
   Kernel load(const Plan& plan);
 
@@ -74,8 +132,9 @@ class HEDDLE_EXPORT Runtime {
   // The architectures that the NVRTC at hand compiles for, ascending: 75, 80, ...
   std::vector<int> compiler_archs();
 
- private:
   struct Impl;
+
+ private:
   std::unique_ptr<Impl> impl_;
 };
 

@@ -66,12 +66,13 @@ TEST_F(DiskCacheTest, PrivateModes) {
   EXPECT_EQ(info.st_mode & 0777, 0600U);
 }
 
-TEST_F(DiskCacheTest, HitCostsFourCalls) {
+TEST_F(DiskCacheTest, HitCostsSixCalls) {
   DiskCache cache(options());
   cache.store(sample_key(), sample_binary());
   files_.calls.clear();
   ASSERT_TRUE(cache.find(sample_key()));
-  EXPECT_EQ(files_.calls, (std::vector<std::string>{"open", "stat", "read", "close"}));
+  EXPECT_EQ(files_.calls,
+            (std::vector<std::string>{"open", "open", "stat", "read", "close", "close"}));
 }
 
 // The buffer that is kept between hits: a smaller entry must not show the larger one's bytes.
@@ -200,6 +201,64 @@ TEST_F(DiskCacheTest, RootThatIsDeletedIsMadeAgain) {
   EXPECT_TRUE(cache.lock(sample_key()).held());
   EXPECT_TRUE(cache.store(sample_key(), sample_binary()));
   EXPECT_TRUE(cache.find(sample_key()));
+}
+
+// A file server that has forgotten the shards, however often the root is opened anew.
+class StaleShards : public FaultyFileSystem {
+ public:
+  bool stale = false;
+  int open(int folder, const std::string& path, int flags, mode_t mode) override {
+    if (stale && path.size() == 2 && path != "v1") return -ESTALE;
+    return FaultyFileSystem::open(folder, path, flags, mode);
+  }
+};
+
+TEST_F(DiskCacheTest, ShardsThatStayStaleAreAMiss) {
+  StaleShards files;
+  DiskCacheOptions stale = options();
+  stale.files = &files;
+  DiskCache cache(stale);
+  ASSERT_TRUE(cache.store(sample_key(), sample_binary()));
+  files.stale = true;
+  EXPECT_FALSE(cache.find(sample_key()));
+  EXPECT_FALSE(cache.lock(sample_key()).held());
+  EXPECT_FALSE(cache.store(sample_key(), sample_binary()));
+  files.stale = false;
+  EXPECT_TRUE(cache.find(sample_key()));
+}
+
+// Somebody who replaces the lock file again and again.
+class RestlessNames : public FaultyFileSystem {
+ public:
+  int stat_at(int folder, const std::string& path, FileInfo* info) override {
+    const int result = FaultyFileSystem::stat_at(folder, path, info);
+    ++info->inode;
+    return result;
+  }
+};
+
+TEST_F(DiskCacheTest, ALockFileThatIsAlwaysAnotherIsBusy) {
+  RestlessNames files;
+  DiskCacheOptions restless = options();
+  restless.files = &files;
+  restless.lock_wait_ms = 5;
+  EXPECT_FALSE(DiskCache(restless).lock(sample_key()).held());
+  EXPECT_TRUE(files.open_files.empty());
+}
+
+TEST_F(DiskCacheTest, VerifySeesDigestsThatAreNotOfTheKey) {
+  DiskCache cache(options());
+  SerialKey forged = serialize(sample_key(0));
+  forged.source += " ";
+  ASSERT_TRUE(cache.store(forged, encode_entry(forged, sample_binary(0))));
+  const VerifyReport report = cache.verify();
+  ASSERT_EQ(report.damaged, 1U);
+  EXPECT_EQ(report.problems[0].why, "its digests are not of its key");
+}
+
+TEST_F(DiskCacheTest, AFolderThatCannotBeOpenedCannotBeListed) {
+  std::vector<std::string> names;
+  EXPECT_EQ(posix_file_system().list(-1, &names), -EBADF);
 }
 
 TEST_F(DiskCacheTest, ReadOnlyRootIsNotChanged) {

@@ -1,4 +1,4 @@
-// FaultyFileSystem: the real one, where a test decides which calls fail, with a made-up clock.
+// FaultyFileSystem: another one, where a test decides which calls fail, with a made-up clock.
 #ifndef HEDDLE_TESTS_CACHE_FAULTY_FILE_SYSTEM_H_
 #define HEDDLE_TESTS_CACHE_FAULTY_FILE_SYSTEM_H_
 
@@ -14,11 +14,14 @@ namespace heddle::testing {
 // For one thread. `fault` sees each call's name and its number from 0 and returns 0 or an errno.
 class FaultyFileSystem : public FileSystem {
  public:
+  explicit FaultyFileSystem(FileSystem& real = posix_file_system()) : real_(real) {}
+
   std::function<int(const std::string& call, int number)> fault;
   std::vector<std::string> calls;
   std::set<int> open_files;
   std::int64_t clock_skew_ns = 0;
   bool short_transfers = false;  // one byte at a time
+  int short_at = -1;             // only the call with this number
   int slept_ms = 0;
 
   int open(int folder, const std::string& path, int flags, mode_t mode) override {
@@ -95,9 +98,12 @@ class FaultyFileSystem : public FileSystem {
     calls.emplace_back(call);
     return fault ? fault(call, number) : 0;
   }
-  std::size_t portion(std::size_t bytes) const { return short_transfers && bytes > 1 ? 1 : bytes; }
+  std::size_t portion(std::size_t bytes) const {
+    const bool is_short = short_transfers || static_cast<int>(calls.size()) - 1 == short_at;
+    return is_short && bytes > 1 ? 1 : bytes;
+  }
 
-  FileSystem& real_ = posix_file_system();
+  FileSystem& real_;
 };
 
 }  // namespace heddle::testing

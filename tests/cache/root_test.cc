@@ -7,6 +7,7 @@
 #include "cache/cache.h"
 #include "cache/cache_roots.h"
 #include "faulty_file_system.h"
+#include "heddle/error.h"
 #include "test_util.h"
 
 namespace heddle {
@@ -18,10 +19,11 @@ using testing::sample_key;
 using testing::TempFolder;
 
 std::string resolve(const std::string& dir, const std::map<std::string, std::string>& variables) {
-  return resolve_cache_root(dir, [&](const char* name) -> const char* {
+  const auto environment = [&](const char* name) -> const char* {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
-  });
+  };
+  return resolve_cache_roots(dir, environment).writable;
 }
 
 TEST(CacheRoots, Order) {
@@ -34,11 +36,46 @@ TEST(CacheRoots, Order) {
   EXPECT_EQ(resolve("", {}), "");
 }
 
+TEST(CacheRoots, TheProcessesOwnEnvironment) {
+  ASSERT_EQ(::setenv("HEDDLE_CACHE", "/from/the/environment", 1), 0);
+  EXPECT_EQ(resolve_cache_roots("").writable, "/from/the/environment");
+  ::unsetenv("HEDDLE_CACHE");
+}
+
 TEST(CacheRoots, EmptyAndRelativeValues) {
   EXPECT_EQ(resolve("", {{"HEDDLE_CACHE", ""}, {"XDG_CACHE_HOME", "x"}, {"HOME", "/u"}}),
             "/u/.cache/heddle");
   EXPECT_EQ(resolve("", {{"HOME", "u"}}), "");
   EXPECT_EQ(resolve("sub", {}), (std::filesystem::current_path() / "sub").string());
+}
+
+TEST(CacheRoots, Layers) {
+  const CacheRoots roots = parse_cache_roots("rw:/w:ro:/image/layer:ro:/image/model.hdl");
+  EXPECT_EQ(roots.writable, "/w");
+  EXPECT_EQ(roots.read_only, (std::vector<std::string>{"/image/layer", "/image/model.hdl"}));
+  EXPECT_EQ(parse_cache_roots("ro:/l:rw:/w").writable, "/w") << "in any order";
+  EXPECT_EQ(parse_cache_roots("ro:/l").writable, "");
+  EXPECT_EQ(resolve("", {{"HEDDLE_CACHE", "rw:/h:ro:/l"}, {"HOME", "/u"}}), "/h");
+}
+
+TEST(CacheRoots, ColonsInPaths) {
+  EXPECT_EQ(parse_cache_roots("/a:ro:/b").writable, "/a:ro:/b") << "a plain path is one path";
+  const CacheRoots roots = parse_cache_roots("rw:/a:b:ro:/c:d:");
+  EXPECT_EQ(roots.writable, "/a:b");
+  EXPECT_EQ(roots.read_only, std::vector<std::string>{"/c:d:"});
+}
+
+TEST(CacheRoots, MalformedLayers) {
+  for (const char* text : {"rw:", "ro:", "rw:/a:ro:", "rw::ro:/b", "rw:/a:rw:/b"}) {
+    try {
+      parse_cache_roots(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kUsage);
+      EXPECT_EQ(error.code(), "cache.roots");
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  }
 }
 
 // Uses a cache on `root` and expects right results from memory and one warning in all.

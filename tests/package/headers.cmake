@@ -20,3 +20,8 @@ foreach(header ${headers})
     message(FATAL_ERROR "${header} includes ${CMAKE_MATCH_0}")
   endif()
 endforeach()
+
+# The C API as C99, alone and twice.
+set(unit ${WORK_DIR}/headers/heddle.c)
+file(WRITE ${unit} "#include \"heddle/heddle.h\"\n#include \"heddle/heddle.h\"\n")
+run(${CC} -std=c99 -Wall -Wextra -Wpedantic -Werror -I${include_dir} -fsyntax-only ${unit})

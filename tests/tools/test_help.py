@@ -6,7 +6,7 @@ import unittest
 from command import CommandTest
 
 COMMANDS = ["build", "render", "plan", "inspect", "schema", "targets", "run", "bench", "cache",
-            "repack", "dequantize"]
+            "bundle", "record", "repack", "dequantize"]
 COMPILING = ["build", "inspect", "run", "bench"]
 WITH_TARGET = ["build", "render", "plan", "inspect"]
 
@@ -28,8 +28,10 @@ class HelpTest(CommandTest):
                 self.assertIn(f"heddle {command}", text.splitlines()[1])
 
     def test_every_command_takes_json(self):
-        for words in [[c] for c in COMMANDS if c != "cache"] + [
-                ["cache", part] for part in ("list", "verify", "clear")]:
+        # record's output is another program's.
+        for words in [[c] for c in COMMANDS if c not in ("cache", "bundle", "record")] + [
+                ["cache", part] for part in ("list", "verify", "clear")] + [
+                ["bundle", part] for part in ("create", "list", "verify", "extract")]:
             with self.subTest(words):
                 self.assertIn("--json", self.help(*words))
 
@@ -57,12 +59,15 @@ class CommandLineTest(CommandTest):
     def test_unknown_option_of_every_command(self):
         for command in COMMANDS:
             with self.subTest(command):
-                words = [command, "list"] if command == "cache" else [command]
-                if command not in ("schema", "targets", "cache"):
+                words = [command, "list"] if command in ("cache", "bundle") else [command]
+                if command not in ("schema", "targets", "cache", "record"):
                     words.append("-")
                 if command in ("repack", "dequantize"):
                     words += ["-o", "out"]
-                line = self.problem(*words, "--wibble", code=2)
+                words.append("--wibble")
+                if command == "record":  # what comes later is the other program's
+                    words += ["-o", "out", "true"]
+                line = self.problem(*words, code=2)
                 self.assertIn("--wibble", line)
                 self.assertIn(f"heddle {command}", line)
 

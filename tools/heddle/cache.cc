@@ -28,10 +28,10 @@ struct CacheCommandOptions {
 };
 
 DiskCache open_cache(const CacheCommandOptions& options) {
-  std::string root = resolve_cache_root(options.dir);
+  std::string root = resolve_cache_roots(options.dir).writable;
   if (root.empty()) {
     throw Error(ErrorCategory::kUsage, "tool.no_cache_dir",
-                "no cache folder: name one with --cache or HEDDLE_CACHE");
+                "no writable cache folder: name one with --cache or HEDDLE_CACHE");
   }
   DiskCacheOptions disk;
   disk.root = std::move(root);

@@ -47,6 +47,8 @@ int exit_code(ErrorCategory category) noexcept {
     case ErrorCategory::kCompile:
     case ErrorCategory::kDriver:
     case ErrorCategory::kInternal:
+    case ErrorCategory::kMissing:
+    case ErrorCategory::kCancelled:
       break;
   }
   return kExitFailed;

@@ -26,6 +26,8 @@ void add_commands(CLI::App& app, Action* action) {
   add_run_command(app, action);
   add_bench_command(app, action);
   add_cache_command(app, action);
+  add_bundle_command(app, action);
+  add_record_command(app, action);
   add_repack_command(app, action);
   add_dequantize_command(app, action);
   app.footer(

@@ -36,8 +36,8 @@ void add_baseline_option(CLI::App& command, std::string* baseline) {
 void add_cache_option(CLI::App& command, std::string* cache_dir) {
   command
       .add_option("--cache", *cache_dir,
-                  "folder of compiled kernels; default $HEDDLE_CACHE, $XDG_CACHE_HOME/heddle or "
-                  "~/.cache/heddle")
+                  "folder of compiled kernels, or layers as in rw:DIR:ro:DIR:ro:model.hdl; default "
+                  "$HEDDLE_CACHE, $XDG_CACHE_HOME/heddle or ~/.cache/heddle")
       ->type_name("DIR");
 }
 
@@ -48,6 +48,8 @@ void add_compile_options(CLI::App& command, CompileOptions* options) {
                   "compilations at a time; default one per core, 8 at most")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+  command.add_flag("--strict", options->strict,
+                   "compile nothing; a kernel that the cache lacks is a failure");
 }
 
 CLI::Option* add_m_option(CLI::App& command, std::int64_t* m, const std::string& help) {
@@ -66,6 +68,7 @@ RuntimeOptions runtime_options(const CompileOptions& options) {
   RuntimeOptions runtime;
   runtime.cache_dir = options.cache_dir;
   runtime.jobs = options.jobs;
+  runtime.strict = options.strict;
   return runtime;
 }
 

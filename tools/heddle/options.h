@@ -24,6 +24,7 @@ inline constexpr const char* kSpecHelp =
 struct CompileOptions {
   std::string cache_dir;
   int jobs = 0;
+  bool strict = false;
 };
 
 void add_json_option(CLI::App& command, bool* json);

@@ -1,0 +1,38 @@
+// AppendLog: a text file that processes add lines to.
+#ifndef HEDDLE_CACHE_APPEND_LOG_H_
+#define HEDDLE_CACHE_APPEND_LOG_H_
+
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "cache/file_system.h"
+
+namespace heddle {
+
+// Thread-safe, and safe beside other processes: each line is one write to the file's end.
+class AppendLog {
+ public:
+  // `warn` (may be empty) is told at most once why nothing can be written; that is no error.
+  AppendLog(std::string path, std::function<void(std::string)> warn,
+            FileSystem& files = posix_file_system());
+
+  // Adds the line and a newline, unless this object has written the same line before. An empty path
+  // does nothing.
+  void add(const std::string& line);
+
+ private:
+  int append(const std::string& line);
+
+  const std::string path_;
+  const std::function<void(std::string)> warn_;
+  FileSystem& files_;
+  std::mutex mutex_;
+  std::set<std::string> written_;  // guarded by mutex_, as is the next
+  bool warned_ = false;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CACHE_APPEND_LOG_H_

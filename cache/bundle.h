@@ -1,0 +1,64 @@
+// Bundle: a file with the kernels of a model for several architectures, as a read-only root.
+#ifndef HEDDLE_CACHE_BUNDLE_H_
+#define HEDDLE_CACHE_BUNDLE_H_
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/bundle_format.h"
+#include "cache/cache_layer.h"
+#include "cache/file_io.h"
+#include "cache/file_system.h"
+
+namespace heddle {
+
+// A read-only root of this name is taken to be a bundle: it ends in ".hdl".
+bool is_bundle_name(std::string_view path);
+
+// Writes encode_bundle()'s bytes to a file beside `path` and renames that to it. Everybody may read
+// it, as far as the umask allows. 0 or -errno.
+int publish_bundle(const std::string& path, ByteView bytes,
+                   FileSystem& files = posix_file_system());
+
+// The same rules as for the files of a read-only folder: owned by this user or by root, not
+// writable by group or others, no link. The file is opened on the first use and stays open, so
+// replacing it by rename disturbs nobody. A bundle that cannot be used is a miss and told to `warn`
+// once. Thread-safe.
+class Bundle final : public CacheLayer {
+ public:
+  explicit Bundle(std::string path, FileSystem& files = posix_file_system(),
+                  std::function<void(std::string)> warn = {});
+  ~Bundle() override;
+
+  std::optional<Binary> find(const CacheKey& key) override;
+  std::optional<Binary> find_any_compiler(const CacheKey& key) override;
+  std::vector<EntryInfo> list() override;
+  VerifyReport verify() override;
+
+  // Why the file cannot be used; empty if it can.
+  std::string problem();
+  // Calls visit(item, bytes of the entry) for each entry that can be read and is sound.
+  void for_each(const std::function<void(const SerialKey& key, const Bytes& bytes)>& visit);
+
+ private:
+  struct Content;
+
+  std::shared_ptr<const Content> content(std::string* why);
+  // The bytes of one entry; empty if they cannot be read.
+  Bytes read(const Content& content, const BundleItem& item);
+
+  const std::string path_;
+  FileSystem& files_;
+  const std::function<void(std::string)> warn_;
+  std::mutex mutex_;
+  std::shared_ptr<const Content> content_;  // guarded by mutex_, as is the next
+  bool warned_ = false;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CACHE_BUNDLE_H_

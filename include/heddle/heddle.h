@@ -1,0 +1,207 @@
+/* The C API of Heddle: everything an engine needs, for C99 and for whatever can call C.
+ *
+ * Every function that can fail returns a heddle_status; heddle_error_message() then tells what was
+ * wrong, to the thread that made the call. No C++ exception leaves a function. A pointer to memory
+ * comes with its size in bytes; text is UTF-8 with a length and need not end in a zero. Structs
+ * that may grow start with their own size, as the caller knows it.
+ *
+ * Handles may be used from any thread, also at the same time; destroying one is the last use of it.
+ * What is made of a handle may outlive it. All but heddle_runtime_create() and functions without a
+ * handle return HEDDLE_ERROR_USAGE for a null handle; destroying null does nothing.
+ *
+ * docs/c-api.md tells what the functions are for; the C++ headers say more on each. */
+#ifndef HEDDLE_HEDDLE_H_
+#define HEDDLE_HEDDLE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int32_t heddle_status;
+enum {
+  HEDDLE_OK = 0,
+  HEDDLE_ERROR_SPEC = 1, /* the JSON spec is not well formed */
+  HEDDLE_ERROR_UNSUPPORTED =
+      2,                      /* this spec cannot be served on this device; nothing was compiled */
+  HEDDLE_ERROR_USAGE = 3,     /* arguments that break the contract */
+  HEDDLE_ERROR_FILE = 4,      /* a named file cannot be read or written */
+  HEDDLE_ERROR_COMPILE = 5,   /* the compiler refused the source; see heddle_error_log() */
+  HEDDLE_ERROR_DRIVER = 6,    /* a CUDA driver call failed, or libcuda or libnvrtc is missing */
+  HEDDLE_ERROR_INTERNAL = 7,  /* a bug in Heddle */
+  HEDDLE_ERROR_MISSING = 8,   /* not at hand, and may not be made: strict mode, stream capture */
+  HEDDLE_ERROR_CANCELLED = 9, /* the caller's callback asked to stop */
+  HEDDLE_ERROR_OUT_OF_MEMORY = 10
+};
+
+/* "driver" for HEDDLE_ERROR_DRIVER; "unknown" for what is no status. Never null. */
+HEDDLE_EXPORT const char* heddle_status_name(heddle_status status);
+/* "0.1.0" */
+HEDDLE_EXPORT const char* heddle_version(void);
+
+/* Of the last call of this thread that failed; "" if none has. Valid until the thread's next call
+ * that fails. A stable identifier such as "launch.misaligned", a sentence for people, and for
+ * compile errors the compiler's log with numbered source lines. Never null. */
+HEDDLE_EXPORT const char* heddle_error_code(void);
+HEDDLE_EXPORT const char* heddle_error_message(void);
+HEDDLE_EXPORT const char* heddle_error_log(void);
+
+typedef struct heddle_runtime heddle_runtime; /* compiles, caches, loads */
+typedef struct heddle_kernel heddle_kernel;   /* one loaded operation; immutable */
+typedef struct heddle_request heddle_request; /* a kernel that is being made in the background */
+
+/* `level`: 0 debug, 1 info, 2 warning, 3 error. Called from any thread, one call at a time; the
+ * text lives for the call. */
+typedef void (*heddle_log_callback)(void* user, int32_t level, const char* text, size_t length);
+
+typedef struct heddle_text {
+  const char* data;
+  size_t length;
+} heddle_text;
+
+typedef struct heddle_runtime_options {
+  size_t struct_size;      /* sizeof(heddle_runtime_options) */
+  heddle_text cache_dir;   /* a folder or layers, "rw:/folder:ro:/model.hdl"; empty: see below */
+  heddle_text record_file; /* specs that are asked for are added to it; empty: $HEDDLE_RECORD */
+  int64_t cache_max_bytes; /* 0 or less: no cap */
+  int32_t disk_cache;      /* 0: memory only */
+  int32_t strict;          /* not 0: compile nothing; what is missing is HEDDLE_ERROR_MISSING */
+  int32_t jobs;            /* compilations at a time; 0: min(cores, 8) */
+  heddle_log_callback log; /* may be null */
+  void* log_user;
+} heddle_runtime_options;
+
+/* Sets `struct_size` and every default: the cache folder is $HEDDLE_CACHE, else
+ * $XDG_CACHE_HOME/heddle, else ~/.cache/heddle, else memory only; 1 GiB; not strict. */
+HEDDLE_EXPORT heddle_status heddle_runtime_options_init(heddle_runtime_options* options,
+                                                        size_t struct_size);
+
+/* `options` may be null: the defaults. Loads no library and touches no file. */
+HEDDLE_EXPORT heddle_status heddle_runtime_create(const heddle_runtime_options* options,
+                                                  heddle_runtime** runtime);
+HEDDLE_EXPORT void heddle_runtime_destroy(heddle_runtime* runtime);
+
+/* *has_device: 1 if libcuda is there and has a device, else 0, and the reason is the message. */
+HEDDLE_EXPORT heddle_status heddle_runtime_has_device(heddle_runtime* runtime, int32_t* has_device);
+
+/* Compiles or finds, and loads, in the current context; without one, in the primary context of
+ * device 0. For use on `stream` (a CUstream or cudaStream_t): while that is being captured only
+ * what was prepared is served, a miss is HEDDLE_ERROR_MISSING, and the capture stays valid. */
+HEDDLE_EXPORT heddle_status heddle_kernel_create(heddle_runtime* runtime, const char* spec,
+                                                 size_t spec_length, void* stream,
+                                                 heddle_kernel** kernel);
+HEDDLE_EXPORT void heddle_kernel_destroy(heddle_kernel* kernel);
+
+/* Returns 0 to cancel. One call at a time, from any thread. */
+typedef int32_t (*heddle_progress_callback)(void* user, const char* kernel_name, size_t done,
+                                            size_t total);
+
+/* All kernels of a model, in parallel; kept by the runtime, so that heddle_kernel_create() neither
+ * compiles nor loads any of them later. `progress` may be null. */
+HEDDLE_EXPORT heddle_status heddle_prepare(heddle_runtime* runtime, const heddle_text* specs,
+                                           size_t spec_count, heddle_progress_callback progress,
+                                           void* user);
+
+/* Starts making a kernel in the background. The context must live until it is ready. */
+HEDDLE_EXPORT heddle_status heddle_request_create(heddle_runtime* runtime, const char* spec,
+                                                  size_t spec_length, heddle_request** request);
+HEDDLE_EXPORT void heddle_request_destroy(heddle_request* request);
+/* *ready: 1 once making it has ended, well or not. */
+HEDDLE_EXPORT heddle_status heddle_request_ready(heddle_request* request, int32_t* ready);
+/* Waits for the kernel; fails as making it failed. */
+HEDDLE_EXPORT heddle_status heddle_request_wait(heddle_request* request, heddle_kernel** kernel);
+/* What to launch on `stream` now: the kernel once it is ready, until then a prepared one that
+ * computes the same, else HEDDLE_ERROR_MISSING. Never changes within a capture. */
+HEDDLE_EXPORT heddle_status heddle_request_kernel(heddle_request* request, void* stream,
+                                                  heddle_kernel** kernel);
+
+/* Of a gemm, for a launch with this m; and the most over all m of the spec. */
+HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m,
+                                                          size_t* bytes);
+HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel,
+                                                              size_t* bytes);
+/* The plan as one JSON object. Writes at most `capacity` bytes and no zero behind them; *length is
+ * that of the whole text, so a capacity of 0 asks for it. */
+HEDDLE_EXPORT heddle_status heddle_kernel_plan(const heddle_kernel* kernel, char* text,
+                                               size_t capacity, size_t* length);
+
+/* Device memory, aligned to 16 bytes. Null and 0 for what the spec does not ask for. */
+typedef struct heddle_input {
+  const void* data;
+  size_t bytes;
+} heddle_input;
+typedef struct heddle_output {
+  void* data;
+  size_t bytes;
+} heddle_output;
+
+typedef struct heddle_gemm_args {
+  size_t struct_size; /* sizeof(heddle_gemm_args) */
+  int64_t m;
+  heddle_input x;           /* [M, K] of the activation's dtype, row-major */
+  heddle_input weights;     /* packed */
+  heddle_output y;          /* [M, N] of the activation's dtype, row-major */
+  heddle_input bias;        /* [N] */
+  heddle_input residual;    /* [M, N]; may be y */
+  heddle_input pre_scale;   /* [K] of the activation's dtype */
+  heddle_input permutation; /* [K] int32 */
+  heddle_output workspace;  /* zeroed once before its first use */
+} heddle_gemm_args;
+
+typedef struct heddle_weight_source {
+  heddle_input weights;     /* packed weights, or the checkpoint's qweight */
+  heddle_input scales;      /* AWQ, GPTQ: [K / group_size, N] */
+  heddle_input zeros;       /* AWQ, GPTQ: qzeros */
+  heddle_input group_index; /* [K] int32 */
+  heddle_input permutation; /* [K] int32 */
+} heddle_weight_source;
+
+/* All enqueue on `stream`, in the current context, which must be of the kernel's device. They
+ * allocate nothing, take no lock, do not synchronise and may be captured. Nothing is launched if
+ * they fail: for a kernel of another operation, for memory that is missing, unexpected, misaligned
+ * or smaller than what the kernel reads or writes of it. */
+HEDDLE_EXPORT heddle_status heddle_launch_gemm(const heddle_kernel* kernel,
+                                               const heddle_gemm_args* args, void* stream);
+/* `w`: [N, K] of the spec's output dtype. */
+HEDDLE_EXPORT heddle_status heddle_launch_dequantize(const heddle_kernel* kernel,
+                                                     const heddle_weight_source* source,
+                                                     heddle_output w, void* stream);
+/* `packed`: heddle_packed_bytes() of the spec. */
+HEDDLE_EXPORT heddle_status heddle_launch_repack(const heddle_kernel* kernel,
+                                                 const heddle_weight_source* source,
+                                                 heddle_output packed, void* stream);
+/* `w`: [N, K] of the spec's input dtype. */
+HEDDLE_EXPORT heddle_status heddle_launch_quantize_weight(const heddle_kernel* kernel,
+                                                          heddle_input w, heddle_output packed,
+                                                          void* stream);
+
+/* Bytes of packed weights of a spec, of any operation. Needs no device. */
+HEDDLE_EXPORT heddle_status heddle_packed_bytes(const char* spec, size_t spec_length,
+                                                size_t* bytes);
+
+/* Plain arrays in host memory, as heddle/weights.h has them. */
+typedef struct heddle_quantized_weights {
+  size_t struct_size;   /* sizeof(heddle_quantized_weights) */
+  const uint8_t* codes; /* [N, K], a byte each */
+  size_t codes_bytes;
+  const void* scales; /* [N, K / group_size] of scale_dtype */
+  size_t scales_bytes;
+  const void* zeros; /* as many as scales: a byte each, or of scale_dtype; null without */
+  size_t zeros_bytes;
+  float tensor_scale; /* counts with "tensor_scale" only */
+} heddle_quantized_weights;
+
+/* Packs on the host, for a gemm. `packed_bytes` is at least heddle_packed_bytes(). */
+HEDDLE_EXPORT heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
+                                                const heddle_quantized_weights* weights,
+                                                void* packed, size_t packed_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HEDDLE_HEDDLE_H_ */

@@ -1,0 +1,58 @@
+// The C API for weights in host memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "heddle/weights.h"
+#include "runtime/c_api.h"
+
+using heddle::c_api::guarded;
+using heddle::c_api::need;
+using heddle::c_api::view;
+
+namespace {
+
+std::vector<std::uint8_t> bytes_at(const void* data, std::size_t bytes, const char* name) {
+  if (bytes > 0) need(data, name);
+  const auto* begin = static_cast<const std::uint8_t*>(data);
+  return bytes == 0 ? std::vector<std::uint8_t>() : std::vector<std::uint8_t>(begin, begin + bytes);
+}
+
+}  // namespace
+
+heddle_status heddle_packed_bytes(const char* spec, size_t spec_length, size_t* bytes) {
+  return guarded([&] {
+    need(bytes, "bytes");
+    const auto parsed = heddle::Spec::parse(view(spec, spec_length));
+    *bytes = heddle::weight_layout(parsed.weight_shape(), parsed.weight()).total_bytes;
+  });
+}
+
+heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
+                                  const heddle_quantized_weights* weights, void* packed,
+                                  size_t packed_bytes) {
+  return guarded([&] {
+    need(weights, "weights");
+    need(packed, "packed");
+    heddle::c_api::need_size(weights->struct_size, sizeof *weights, "heddle_quantized_weights");
+    const auto parsed = heddle::Spec::parse(view(spec, spec_length));
+    if (parsed.op() != heddle::Op::kGemm) {
+      heddle::c_api::refuse("api.op", fmt::format("weights are packed for a gemm, the spec's "
+                                                  "operation is {}",
+                                                  to_string(parsed.op())));
+    }
+    heddle::QuantizedWeights plain;
+    plain.codes = bytes_at(weights->codes, weights->codes_bytes, "codes");
+    plain.scales = bytes_at(weights->scales, weights->scales_bytes, "scales");
+    plain.zeros = bytes_at(weights->zeros, weights->zeros_bytes, "zeros");
+    plain.tensor_scale = weights->tensor_scale;
+    const std::vector<std::uint8_t> bytes = heddle::pack_weights(parsed.gemm(), plain);
+    if (packed_bytes < bytes.size()) {
+      heddle::c_api::refuse("api.too_small", fmt::format("packed has {} bytes and needs {}",
+                                                         packed_bytes, bytes.size()));
+    }
+    std::ranges::copy(bytes, static_cast<std::uint8_t*>(packed));
+  });
+}

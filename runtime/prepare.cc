@@ -1,0 +1,154 @@
+// Runtime::prepare, request and kernel(): kernels that are there before they are needed.
+#include <fmt/core.h>
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "heddle/error.h"
+#include "runtime/device.h"
+#include "runtime/runtime_impl.h"
+
+namespace heddle {
+namespace {
+
+// One of the specs on its way; `kernel` is set from the start for what was prepared before.
+struct Preparation {
+  std::optional<Kernel> kernel;
+  Plan plan;
+  std::vector<Source> sources;
+  std::vector<std::size_t> built;  // for each source, index among those of all specs
+};
+
+std::vector<Preparation> resolve_all(const std::vector<Spec>& specs, const Target& target,
+                                     cuda::CUdevice device, const PreparedKernels& prepared) {
+  std::vector<Preparation> preparations(specs.size());
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    preparations[i].kernel = prepared.find(device, specs[i]);
+    if (preparations[i].kernel) continue;
+    try {
+      preparations[i].plan = resolve(specs[i], target);
+    } catch (const Error& error) {
+      if (error.category() != ErrorCategory::kUnsupported) throw;
+      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    }
+  }
+  if (problems.empty()) return preparations;
+  throw Error(ErrorCategory::kUnsupported, "runtime.unsupported", std::move(problems));
+}
+
+// Specs of one shape share their sources, and so what is compiled.
+std::vector<Source> render_each_once(std::vector<Preparation>* preparations) {
+  std::vector<Source> sources;
+  std::map<std::string, std::size_t> known;  // by file name, which names the content
+  for (Preparation& preparation : *preparations) {
+    if (preparation.kernel) continue;
+    preparation.sources = render_all(preparation.plan);
+    for (const Source& source : preparation.sources) {
+      const auto [place, is_new] = known.try_emplace(source.file_name, sources.size());
+      if (is_new) sources.push_back(source);
+      preparation.built.push_back(place->second);
+    }
+  }
+  return sources;
+}
+
+// Strict mode stops at the first kernel that is missing; the caller wants to know them all.
+Error all_missing(Runtime::Impl* impl, const std::vector<Preparation>& preparations) {
+  std::vector<Problem> problems;
+  for (const Preparation& preparation : preparations) {
+    if (preparation.kernel) continue;
+    try {
+      impl->build_for(preparation.plan, preparation.sources);
+    } catch (const Error& error) {
+      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    }
+  }
+  return {ErrorCategory::kMissing, "runtime.not_in_cache", std::move(problems)};
+}
+
+std::vector<BuildResult> build_all(Runtime::Impl* impl, const std::vector<Source>& sources,
+                                   const std::vector<Preparation>& preparations,
+                                   const PrepareProgress& progress) {
+  std::atomic<bool> stop{false};
+  const auto tell = [&](const BuildResult& result, std::size_t done, std::size_t total) {
+    if (progress && !progress(result, done, total)) stop = true;
+  };
+  try {
+    std::vector<BuildResult> built = impl->builder.build(sources, tell, &stop);
+    if (!stop) return built;
+  } catch (const Error& error) {
+    if (error.category() == ErrorCategory::kMissing) throw all_missing(impl, preparations);
+    throw;
+  }
+  throw Error(ErrorCategory::kCancelled, "runtime.cancelled", "cancelled after the last kernel");
+}
+
+}  // namespace
+
+std::vector<Kernel> Runtime::prepare(const std::vector<Spec>& specs,
+                                     const PrepareProgress& progress) {
+  const cuda::CurrentContext context;
+  impl_->keep_primary_context(context);
+  const cuda::CUdevice device = context.device();
+  std::vector<Preparation> preparations =
+      resolve_all(specs, target_of_device(device), device, impl_->prepared);
+  for (const Preparation& preparation : preparations) {
+    if (!preparation.kernel) impl_->recorder.record(preparation.plan);
+  }
+  const std::vector<Source> sources = render_each_once(&preparations);
+  const std::vector<BuildResult> built = build_all(impl_.get(), sources, preparations, progress);
+  std::vector<Kernel> kernels;
+  for (const Preparation& preparation : preparations) {
+    if (preparation.kernel) {
+      kernels.push_back(*preparation.kernel);
+      continue;
+    }
+    std::vector<BuildResult> own;
+    for (const std::size_t index : preparation.built) own.push_back(built[index]);
+    const Kernel kernel = impl_->load_built(preparation.plan, preparation.sources, own, device);
+    kernels.push_back(impl_->prepared.put(device, kernel));
+  }
+  return kernels;
+}
+
+Kernel Runtime::kernel(const Spec& spec) {
+  if (const auto known = impl_->prepared.find(device_at_hand(0), spec)) return *known;
+  return load(resolve(spec, device_target()));
+}
+
+Kernel Runtime::kernel(const Spec& spec, Stream stream) {
+  if (const auto known = impl_->prepared.find(device_at_hand(0), spec)) return *known;
+  if (cuda::is_capturing(stream)) {
+    throw Error(ErrorCategory::kMissing, "runtime.capturing",
+                fmt::format("the stream is being captured, and this spec was not prepared: {}",
+                            spec.canonical_json()));
+  }
+  return load(resolve(spec, device_target()));
+}
+
+KernelRequest Runtime::request(const Spec& spec) {
+  const cuda::CurrentContext context;
+  impl_->keep_primary_context(context);
+  const cuda::CUdevice device = context.device();
+  auto state = std::make_shared<KernelRequest::State>();
+  if (const auto known = impl_->prepared.find(device, spec)) {
+    std::promise<Kernel> promise;
+    promise.set_value(*known);
+    state->special = promise.get_future().share();
+    return KernelRequest(std::move(state));
+  }
+  state->general = impl_->prepared.find_general(device, spec);
+  Plan plan = resolve(spec, target_of_device(device));
+  state->special =
+      impl_->requests.add(context.context(), [impl = impl_.get(), plan = std::move(plan), device] {
+        // Another request for it may have been before this one.
+        if (const auto known = impl->prepared.find(device, plan.spec)) return *known;
+        return impl->prepared.put(device, impl->load(plan));
+      });
+  return KernelRequest(std::move(state));
+}
+
+}  // namespace heddle

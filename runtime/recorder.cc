@@ -1,0 +1,113 @@
+#include "runtime/recorder.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "cache/cache_roots.h"
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr int kRecordVersion = 1;
+constexpr std::string_view kSpace = " \t\r\n";
+
+std::string record_path(const RuntimeOptions& options) {
+  if (!options.record_file.empty()) return options.record_file;
+  const char* path = process_environment("HEDDLE_RECORD");
+  return path != nullptr ? path : "";
+}
+
+ordered_json to_json(const Target& target) {
+  return {{"name", target.name},
+          {"major", target.major},
+          {"minor", target.minor},
+          {"sm_count", target.sm_count},
+          {"shared_per_block", target.shared_per_block},
+          {"shared_per_sm", target.shared_per_sm},
+          {"registers_per_sm", target.registers_per_sm},
+          {"threads_per_sm", target.threads_per_sm},
+          {"l2_bytes", target.l2_bytes},
+          {"memory_gb_per_s", target.memory_gb_per_s}};
+}
+
+Target target_of(const json& object) {
+  Target target;
+  target.name = object.at("name").get<std::string>();
+  target.major = object.at("major").get<int>();
+  target.minor = object.at("minor").get<int>();
+  target.sm_count = object.at("sm_count").get<int>();
+  target.shared_per_block = object.at("shared_per_block").get<int>();
+  target.shared_per_sm = object.at("shared_per_sm").get<int>();
+  target.registers_per_sm = object.at("registers_per_sm").get<int>();
+  target.threads_per_sm = object.at("threads_per_sm").get<int>();
+  target.l2_bytes = object.at("l2_bytes").get<std::int64_t>();
+  target.memory_gb_per_s = object.at("memory_gb_per_s").get<double>();
+  return target;
+}
+
+RecordedSpec parse_line(std::string_view line) {
+  try {
+    const json object = json::parse(line);
+    if (object.at("heddle_record").get<int>() != kRecordVersion) {
+      throw Error(ErrorCategory::kSpec, "record.version", "another version of records");
+    }
+    return {Spec::parse(object.at("spec").dump()), target_of(object.at("target"))};
+  } catch (const json::exception& error) {
+    throw Error(ErrorCategory::kSpec, "record.malformed",
+                fmt::format("no line of a record: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+Recorder::Recorder(const RuntimeOptions& options, Logger* logger)
+    : log_(record_path(options), [logger](const std::string& why) {
+        logger->log(LogLevel::kWarning, "recording specs: " + why);
+      }) {}
+
+void Recorder::record(const Plan& plan) { log_.add(record_line(plan.spec, plan.target)); }
+
+std::string record_line(const Spec& spec, const Target& target) {
+  auto spec_json = ordered_json::parse(spec.canonical_json());
+  if (!spec.name().empty()) spec_json["name"] = spec.name();
+  const ordered_json line = {
+      {"heddle_record", kRecordVersion}, {"spec", spec_json}, {"target", to_json(target)}};
+  return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+bool is_record(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kSpace);
+  return first != std::string_view::npos && text.substr(first).starts_with("{\"heddle_record\"");
+}
+
+std::vector<RecordedSpec> parse_record(std::string_view text) {
+  std::vector<RecordedSpec> specs;
+  std::vector<Problem> problems;
+  std::set<std::string_view> known;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.find_first_not_of(kSpace) == std::string_view::npos) continue;
+    if (!known.insert(line).second) continue;
+    try {
+      specs.push_back(parse_line(line));
+    } catch (const Error& error) {
+      for (Problem problem : error.problems()) {
+        problem.pointer = fmt::format("line {}{}{}", number, problem.pointer.empty() ? "" : ": ",
+                                      problem.pointer);
+        problems.push_back(std::move(problem));
+      }
+    }
+  }
+  if (!problems.empty()) throw Error(ErrorCategory::kSpec, "record.malformed", std::move(problems));
+  return specs;
+}
+
+}  // namespace heddle

@@ -1,0 +1,120 @@
+#include "runtime/request_queue.h"
+
+#include <chrono>
+#include <utility>
+
+#include "heddle/error.h"
+#include "runtime/context.h"
+#include "runtime/driver.h"
+
+namespace heddle {
+namespace {
+
+// Makes a context current for a scope, on a thread that has none.
+class PushedContext {
+ public:
+  explicit PushedContext(cuda::CUcontext context) {
+    cuda::check(cuda::driver().cuCtxPushCurrent(context), "cuCtxPushCurrent");
+  }
+  ~PushedContext() {
+    cuda::CUcontext popped = nullptr;
+    cuda::driver().cuCtxPopCurrent(&popped);
+  }
+  PushedContext(const PushedContext&) = delete;
+  PushedContext& operator=(const PushedContext&) = delete;
+};
+
+// Loading code while another thread captures would fail, and break its capture: unless this thread
+// says that it has nothing to do with that.
+void leave_captures_alone() {
+  cuda::CUstreamCaptureMode mode = cuda::CU_STREAM_CAPTURE_MODE_RELAXED;
+  cuda::check(cuda::driver().cuThreadExchangeStreamCaptureMode(&mode),
+              "cuThreadExchangeStreamCaptureMode");
+}
+
+}  // namespace
+
+RequestQueue::~RequestQueue() {
+  if (!thread_.joinable()) return;
+  if (owner_ != ::getpid()) {
+    // A forked child has the object, but not the thread: to destroy what that waited on would wait
+    // for it for ever.
+    thread_.detach();
+    static_cast<void>(shared_.release());
+    return;
+  }
+  {
+    const std::lock_guard<std::mutex> lock(shared_->mutex);
+    shared_->stop = true;
+  }
+  shared_->wake.notify_one();
+  thread_.join();
+  const Error cancelled(ErrorCategory::kCancelled, "runtime.cancelled",
+                        "the Runtime was destroyed before the kernel was made");
+  for (Job& job : shared_->jobs) job.promise.set_exception(std::make_exception_ptr(cancelled));
+}
+
+std::shared_future<Kernel> RequestQueue::add(cuda::CUcontext context, Make make) {
+  Job job{context, std::move(make), {}};
+  std::shared_future<Kernel> future = job.promise.get_future().share();
+  {
+    const std::lock_guard<std::mutex> lock(shared_->mutex);
+    if (!thread_.joinable()) {
+      thread_ = std::thread(work, shared_.get());
+      owner_ = ::getpid();
+    }
+    shared_->jobs.push_back(std::move(job));
+  }
+  shared_->wake.notify_one();
+  return future;
+}
+
+void RequestQueue::work(Shared* shared) {
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock<std::mutex> lock(shared->mutex);
+      shared->wake.wait(lock, [shared] { return shared->stop || !shared->jobs.empty(); });
+      if (shared->stop) return;
+      job = std::move(shared->jobs.front());
+      shared->jobs.pop_front();
+    }
+    try {
+      leave_captures_alone();
+      const PushedContext context(job.context);
+      job.promise.set_value(job.make());
+    } catch (...) {
+      job.promise.set_exception(std::current_exception());
+    }
+  }
+}
+
+KernelRequest::KernelRequest(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+bool KernelRequest::ready() const {
+  return state_->special.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+Kernel KernelRequest::wait() const { return state_->special.get(); }
+
+Kernel KernelRequest::kernel(Stream stream) const {
+  cuda::refuse_forked();
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  if (state_->adopted) return state_->special.get();
+  const bool done = ready();
+  if (!state_->general) {
+    if (done) return state_->special.get();
+    throw Error(ErrorCategory::kMissing, "runtime.not_ready",
+                "the kernel is still being made, and no prepared one can stand in for it");
+  }
+  if (!done || cuda::is_capturing(stream)) return *state_->general;
+  try {
+    Kernel kernel = state_->special.get();
+    state_->adopted = true;
+    return kernel;
+  } catch (const Error&) {
+    return *state_->general;  // wait() tells why
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,61 @@
+// Runtime::Impl: what a Runtime owns, and the way from a plan to a loaded kernel.
+#ifndef HEDDLE_RUNTIME_RUNTIME_IMPL_H_
+#define HEDDLE_RUNTIME_RUNTIME_IMPL_H_
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "heddle/runtime.h"
+#include "runtime/builder.h"
+#include "runtime/context.h"
+#include "runtime/kernel_state.h"
+#include "runtime/logger.h"
+#include "runtime/prepared_kernels.h"
+#include "runtime/recorder.h"
+#include "runtime/request_queue.h"
+
+namespace heddle {
+
+// The current context's device, else the device `ordinal`. Throws Error(kDriver).
+cuda::CUdevice device_at_hand(int ordinal);
+
+// Any thread may call any function.
+struct Runtime::Impl {
+  explicit Impl(RuntimeOptions options);
+
+  // Where `context` retained the primary context, keeps it, so that the driver does not make and
+  // destroy it anew for every kernel.
+  void keep_primary_context(const cuda::CurrentContext& context);
+
+  // Throws Error(kUsage, "runtime.wrong_device") for a plan of another device than the context's.
+  void check_device(const Plan& plan, const cuda::CurrentContext& context);
+
+  // Compiles or finds. A kernel that strict mode misses is told with its spec.
+  std::vector<BuildResult> build_for(const Plan& plan, const std::vector<Source>& sources);
+
+  // Loads what build() has made of the plan's sources, for the device.
+  Kernel load_built(const Plan& plan, const std::vector<Source>& sources,
+                    const std::vector<BuildResult>& built, cuda::CUdevice device);
+
+  // All of it, in the current context.
+  Kernel load(const Plan& plan);
+
+  Logger logger;
+  Builder builder;
+  Recorder recorder;
+  PreparedKernels prepared;
+  std::mutex mutex;
+  std::unique_ptr<cuda::PrimaryContext> primary;  // guarded by mutex
+  RequestQueue requests;                          // last: its thread uses all of the above
+
+ private:
+  LoadedKernel load_kernel(const Source& source, const BuildResult& built, cuda::CUdevice device);
+};
+
+// "add this spec for h200 (sm_90a): {...}"
+std::string spec_to_add(const Plan& plan);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_RUNTIME_IMPL_H_

@@ -1,0 +1,254 @@
+#include "cache/bundle.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "cache/cache.h"
+#include "cache/entry.h"
+#include "faulty_file_system.h"
+#include "memory_file_system.h"
+#include "test_util.h"
+
+namespace heddle {
+namespace {
+
+using testing::expect_equal;
+using testing::MemoryFileSystem;
+using testing::read_bytes;
+using testing::sample_binary;
+using testing::sample_key;
+using testing::TempFolder;
+using testing::write_bytes;
+
+BundleEntry entry_of(const CacheKey& key, const Binary& binary) {
+  const SerialKey serial = serialize(key);
+  return {serial, encode_entry(serial, binary)};
+}
+
+std::vector<BundleEntry> sample_entries(int count) {
+  std::vector<BundleEntry> entries;
+  for (int i = 0; i < count; ++i) entries.push_back(entry_of(sample_key(i), sample_binary(i)));
+  return entries;
+}
+
+std::string problem_of(const Bytes& bytes) {
+  const TempFolder folder;
+  write_bytes(folder / "b.hdl", bytes);
+  return Bundle(folder / "b.hdl").problem();
+}
+
+TEST(Bundle, FindsWhatWasPutIn) {
+  const TempFolder folder;
+  for (const int count : {0, 1, 2, 3, 50}) {
+    write_bytes(folder / "b.hdl", encode_bundle(sample_entries(count)));
+    Bundle bundle(folder / "b.hdl");
+    for (int i = 0; i < count; ++i) {
+      const auto found = bundle.find(sample_key(i));
+      ASSERT_TRUE(found) << i;
+      expect_equal(*found, sample_binary(i));
+    }
+    EXPECT_FALSE(bundle.find(sample_key(count)));
+    EXPECT_EQ(bundle.verify().good, static_cast<std::size_t>(count));
+    EXPECT_EQ(bundle.verify().damaged, 0U);
+    EXPECT_EQ(bundle.list().size(), static_cast<std::size_t>(count));
+  }
+}
+
+TEST(Bundle, BytesDependOnTheEntriesAlone) {
+  std::vector<BundleEntry> entries = sample_entries(9);
+  const Bytes once = encode_bundle(entries);
+  std::reverse(entries.begin(), entries.end());
+  entries.push_back(entries.front());
+  EXPECT_EQ(encode_bundle(entries), once);
+}
+
+TEST(Bundle, FieldsAreWhereTheDocumentSays) {
+  const Bytes bytes = encode_bundle(sample_entries(2));
+  EXPECT_EQ(as_text(bytes).substr(0, 8), "\x89HDB\r\n\x1a\n");
+  EXPECT_EQ(bytes[8], 1);
+  EXPECT_EQ(bytes[16] + 256 * bytes[17], static_cast<int>(bytes.size()));
+  EXPECT_EQ(bytes[24], 2);
+  EXPECT_EQ(bytes[48 + 32], 48 + 2 * 48);  // the first entry's offset
+  EXPECT_EQ(as_text(bytes).substr(48 + 2 * 48, 4), "\x89HDL");
+}
+
+TEST(Bundle, TheLatestCompilerOfSeveral) {
+  std::vector<BundleEntry> entries = sample_entries(3);
+  for (const char* compiler : {"nvrtc 13.9", "nvrtc 13.10", "nvrtc 12.8"}) {
+    CacheKey key = sample_key(7);
+    Binary binary = sample_binary(7);
+    key.compiler = binary.compiler = compiler;
+    entries.push_back(entry_of(key, binary));
+  }
+  const TempFolder folder;
+  write_bytes(folder / "b.hdl", encode_bundle(entries));
+  Bundle bundle(folder / "b.hdl");
+  EXPECT_EQ(bundle.find_any_compiler(sample_key(7)).value().compiler, "nvrtc 13.10");
+  EXPECT_FALSE(bundle.find_any_compiler(sample_key(8)));
+}
+
+TEST(Bundle, AsALayerOfACache) {
+  const TempFolder folder;
+  write_bytes(folder / "model.hdl", encode_bundle(sample_entries(2)));
+  CacheOptions options;
+  options.dir = "rw:" + (folder / "own") + ":ro:" + (folder / "model.hdl");
+  Cache cache(options);
+  bool hit = false;
+  for (const int i : {0, 1}) {
+    const auto found = cache.get_or_make(
+        sample_key(i), []() -> Binary { throw std::logic_error("must not be made"); }, &hit);
+    expect_equal(*found, sample_binary(i));
+    EXPECT_TRUE(hit);
+  }
+  EXPECT_NE(cache.get_or_make(sample_key(2), [] { return sample_binary(2); }), nullptr);
+  EXPECT_EQ(testing::files_ending(folder / "own", ".hdl").size(), 1U);
+}
+
+// Of the header, the index and the entries: never a wrong kernel, and verify() sees every one.
+TEST(Bundle, EveryBitFlipped) {
+  MemoryFileSystem files;
+  const Bytes original = encode_bundle(sample_entries(2));
+  const int fd = files.open(-1, "/b.hdl", O_CREAT | O_RDWR, 0600);
+  ASSERT_GE(fd, 0);
+  files.close(fd);
+  for (std::size_t bit = 0; bit < 8 * original.size(); ++bit) {
+    Bytes bytes = original;
+    bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
+    files.at("/b.hdl")->bytes = bytes;
+    Bundle bundle("/b.hdl", files);
+    EXPECT_GE(bundle.verify().damaged, 1U) << "bit " << bit;
+    for (const int i : {0, 1}) {
+      const auto found = bundle.find(sample_key(i));
+      if (found) expect_equal(*found, sample_binary(i));
+    }
+  }
+  EXPECT_EQ(files.open_files(), 0);
+}
+
+TEST(Bundle, EveryTruncationAndGarbage) {
+  const Bytes original = encode_bundle(sample_entries(2));
+  for (std::size_t length = 0; length < original.size(); length += length < 200 ? 1 : 13) {
+    EXPECT_NE(problem_of(Bytes(original.begin(), original.begin() + static_cast<long>(length))), "")
+        << length;
+  }
+  Bytes longer = original;
+  longer.push_back(0);
+  EXPECT_EQ(problem_of(longer), "wrong length");
+  EXPECT_EQ(problem_of(Bytes(100, 0)), "not a bundle");
+  EXPECT_EQ(problem_of(original), "");
+}
+
+// With right checksums, so that only the checks of the numbers themselves are left.
+TEST(Bundle, NumbersThatLie) {
+  const Bytes original = encode_bundle(sample_entries(2));
+  const auto seal = [](Bytes* bytes, std::size_t items) {
+    Bytes checked(bytes->begin(), bytes->begin() + 32);
+    checked.insert(checked.end(), bytes->begin() + 48,
+                   bytes->begin() + 48 + static_cast<long>(48 * items));
+    std::ranges::copy(digest(checked.data(), checked.size()), bytes->begin() + 32);
+  };
+  const auto with_u64 = [&](std::size_t at, std::uint64_t value) {
+    Bytes bytes = original;
+    for (int i = 0; i < 8; ++i) bytes[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
+    seal(&bytes, 2);
+    return problem_of(bytes);
+  };
+  for (const std::uint64_t lie : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 31,
+                                  std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+    EXPECT_NE(with_u64(24, lie), "") << "count " << lie;
+    EXPECT_NE(with_u64(48 + 32, lie), "") << "offset " << lie;
+    EXPECT_NE(with_u64(48 + 40, lie), "") << "length " << lie;
+  }
+  Bytes swapped = original;
+  std::swap_ranges(swapped.begin() + 48, swapped.begin() + 80, swapped.begin() + 96);
+  seal(&swapped, 2);
+  EXPECT_EQ(problem_of(swapped), "an index that is not in order");
+  Bytes version = original;
+  version[8] = 2;
+  seal(&version, 2);
+  EXPECT_EQ(problem_of(version), "another format version");
+}
+
+// An index that gives a sound entry another key's name.
+TEST(Bundle, EntriesOfOtherKeysAreMisses) {
+  std::vector<BundleEntry> entries = sample_entries(2);
+  std::swap(entries[0].bytes, entries[1].bytes);
+  const TempFolder folder;
+  write_bytes(folder / "b.hdl", encode_bundle(entries));
+  Bundle bundle(folder / "b.hdl");
+  EXPECT_EQ(bundle.problem(), "");
+  for (const int i : {0, 1}) {
+    EXPECT_FALSE(bundle.find(sample_key(i)));
+    EXPECT_FALSE(bundle.find_any_compiler(sample_key(i)));
+  }
+  EXPECT_EQ(bundle.verify().damaged, 2U);
+  EXPECT_TRUE(bundle.list().empty());
+}
+
+TEST(Bundle, IsPublishedWholeOrNotAtAll) {
+  const TempFolder folder;
+  const Bytes bytes = encode_bundle(sample_entries(2));
+  for (const std::string failing : {"open", "write", "sync", "close", "rename"}) {
+    testing::FaultyFileSystem files;
+    files.fault = [&](const std::string& call, int) { return call == failing ? ENOSPC : 0; };
+    EXPECT_EQ(publish_bundle(folder / "b.hdl", bytes, files), -ENOSPC) << failing;
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << failing;
+  }
+  ASSERT_EQ(publish_bundle(folder / "b.hdl", bytes), 0);
+  EXPECT_EQ(read_bytes(folder / "b.hdl"), bytes);
+  EXPECT_EQ(publish_bundle(folder / "none/b.hdl", bytes), -ENOENT);
+}
+
+TEST(Bundle, FilesThatAreNotTrusted) {
+  const TempFolder folder;
+  const std::string path = folder / "b.hdl";
+  std::vector<std::string> warnings;
+  const auto expect_refused = [&](const char* what) {
+    warnings.clear();
+    Bundle bundle(path, posix_file_system(), [&](auto why) { warnings.push_back(why); });
+    EXPECT_FALSE(bundle.find(sample_key()));
+    EXPECT_FALSE(bundle.find(sample_key()));
+    ASSERT_EQ(warnings.size(), 1U) << what;
+    EXPECT_NE(warnings[0].find(path), std::string::npos) << warnings[0];
+  };
+  expect_refused("absent");
+  write_bytes(folder / "real", encode_bundle(sample_entries(1)));
+  ASSERT_EQ(::chmod((folder / "real").c_str(), 0666), 0);
+  std::filesystem::create_hard_link(folder / "real", path);
+  expect_refused("writable by all");
+  ASSERT_EQ(::chmod(path.c_str(), 0444), 0);
+  EXPECT_TRUE(Bundle(path).find(sample_key())) << "an image's files may have several names";
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(folder / "real", path);
+  expect_refused("a link");
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  expect_refused("a fifo");
+}
+
+TEST(Bundle, AnyFailingCallIsAMiss) {
+  const TempFolder folder;
+  write_bytes(folder / "b.hdl", encode_bundle(sample_entries(3)));
+  for (const int error : {EIO, ESTALE, EMFILE, EINTR, ENOMEM}) {
+    for (int at = 0; at < 16; ++at) {
+      testing::FaultyFileSystem files;
+      files.fault = [&](const std::string&, int number) { return number == at ? error : 0; };
+      {
+        Bundle bundle(folder / "b.hdl", files);
+        for (const int i : {0, 1, 2}) {
+          const auto found = bundle.find(sample_key(i));
+          if (found) expect_equal(*found, sample_binary(i));
+        }
+        files.fault = nullptr;
+        EXPECT_TRUE(bundle.find(sample_key(0))) << "a failure is not remembered";
+      }
+      EXPECT_TRUE(files.open_files.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle

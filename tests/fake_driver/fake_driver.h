@@ -1,0 +1,83 @@
+// The controls and the books of the fake driver. Thread-safe.
+#ifndef HEDDLE_TESTS_FAKE_DRIVER_FAKE_DRIVER_H_
+#define HEDDLE_TESTS_FAKE_DRIVER_FAKE_DRIVER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda_abi.h"
+
+namespace heddle::fake {
+
+struct Device {
+  std::string name = "Fake H200";
+  std::map<int, int> attributes;  // by CUdevice_attribute
+  int retained = 0;               // references to its primary context
+};
+
+// One that can be planned for.
+Device device_of(const std::string& name, int major, int minor);
+
+struct Launch {
+  std::string kernel;
+  cuda::CUlaunchConfig config{};
+  bool captured = false;
+};
+
+struct Failure {
+  int result = 0;
+  int skip = 0;   // calls that still succeed
+  int times = 0;  // calls that then fail; negative: all
+};
+
+// What a cubin that was loaded turned into.
+struct Library {
+  std::string image;  // its first bytes, for telling them apart
+  std::size_t image_bytes = 0;
+};
+struct LoadedFunction {
+  Library* library = nullptr;
+  std::string name;
+  std::map<int, int> limits;  // of dynamic shared memory, by device
+};
+struct FakeStream {
+  bool capturing = false;
+  bool broken = false;  // the capture was broken by a forbidden call
+};
+
+// The state behind the entry points. Lock `mutex` to look at it.
+struct State {
+  std::mutex mutex;
+  std::vector<Device> devices;
+  std::map<std::string, Failure> failures;
+  std::vector<std::string> calls;  // in order
+  std::vector<Launch> launches;
+  std::set<Library*> libraries;
+  std::set<LoadedFunction*> functions;
+  std::set<FakeStream*> streams;
+  std::set<std::string> missing;  // functions that this driver does not have
+  // For counting allocations: the launches succeed, are counted, and nothing else is done.
+  std::atomic<bool> quiet{false};
+  std::atomic<int> quiet_launches{0};
+};
+
+State& state();
+
+// One device, nothing loaded, no failures, empty books.
+void reset();
+void fail(const std::string& call, int result, int skip = 0, int times = -1);
+void heal();  // no failures
+std::vector<std::string> calls();
+int count(const std::string& call);
+std::vector<Launch> launches();
+int live_libraries();
+int live_references();  // to primary contexts
+
+}  // namespace heddle::fake
+
+#endif  // HEDDLE_TESTS_FAKE_DRIVER_FAKE_DRIVER_H_

@@ -1,0 +1,129 @@
+// The fixture of tests that load and launch on the fake driver.
+#ifndef HEDDLE_TESTS_RUNTIME_FAKE_DEVICE_H_
+#define HEDDLE_TESTS_RUNTIME_FAKE_DEVICE_H_
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "heddle/error.h"
+#include "heddle/runtime.h"
+#include "runtime/driver.h"
+#include "runtime/nvrtc.h"
+#include "tests/fake_driver/fake_driver.h"
+#include "tests/runtime/temporary_folder.h"
+
+namespace heddle::testing {
+
+// One kernel each, that compiles in a tenth of a second.
+inline Spec dequantize_spec(int n = 64) {
+  return Spec::parse(fmt::format(
+      R"({{"heddle":1,"op":"dequantize","shape":{{"n":{},"k":256}},"weight":{{"bits":4}},)"
+      R"("source":{{"format":"heddle"}},"output":{{"dtype":"fp16"}}}})",
+      n));
+}
+
+inline Spec gemm_spec(std::int64_t m_max = 8) {
+  GemmSpec gemm;
+  gemm.shape = {256, 512, 1, m_max};
+  return Spec::from_gemm(gemm);
+}
+
+// NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
+inline void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
+
+inline DequantizeArgs dequantize_args() {
+  DequantizeArgs args;
+  args.source.weights = address(0x1000);
+  args.w = address(0x2000);
+  return args;
+}
+
+// The primary context of a device, retained and current, as an engine has it.
+class EngineContext {
+ public:
+  explicit EngineContext(int device = 0) : device_(device) {
+    cuda::CUcontext context = nullptr;
+    cuda::check(cuda::driver().cuDevicePrimaryCtxRetain(&context, device), "retain");
+    cuda::check(cuda::driver().cuCtxPushCurrent(context), "push");
+  }
+  ~EngineContext() {
+    cuda::CUcontext popped = nullptr;
+    cuda::driver().cuCtxPopCurrent(&popped);
+    cuda::driver().cuDevicePrimaryCtxRelease(device_);
+  }
+  EngineContext(const EngineContext&) = delete;
+  EngineContext& operator=(const EngineContext&) = delete;
+
+ private:
+  int device_;
+};
+
+class EngineStream {
+ public:
+  EngineStream() { cuda::check(cuda::driver().cuStreamCreate(&stream_, 0), "create"); }
+  ~EngineStream() { cuda::driver().cuStreamDestroy(stream_); }
+  EngineStream(const EngineStream&) = delete;
+  EngineStream& operator=(const EngineStream&) = delete;
+
+  Stream get() const { return stream_; }
+  void begin_capture() {
+    cuda::check(
+        cuda::driver().cuStreamBeginCapture(stream_, cuda::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        "begin");
+  }
+  // Whether the capture came out valid.
+  bool end_capture() {
+    cuda::CUgraph graph = nullptr;
+    return cuda::driver().cuStreamEndCapture(stream_, &graph) == cuda::CUDA_SUCCESS;
+  }
+
+ private:
+  cuda::CUstream stream_ = nullptr;
+};
+
+// The error that work() throws: its code, and its text in `what`. "" if it throws none.
+template <typename Work>
+std::string code_of(const Work& work, std::string* what = nullptr) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (what != nullptr) *what = error.what();
+    return error.code();
+  }
+  return {};
+}
+
+class FakeDevice : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      Nvrtc().identity();
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+    fake::reset();
+    options_.cache_dir = (folder_.path() / "cache").string();
+    options_.log = [this](LogLevel level, std::string_view text) {
+      if (level == LogLevel::kWarning) warnings_.emplace_back(text);
+      if (text.substr(0, 9) == "compiled ") ++compilations_;
+    };
+  }
+  // Whatever a test did, all is given back.
+  void TearDown() override {
+    fake::heal();
+    EXPECT_EQ(fake::live_libraries(), 0);
+    EXPECT_EQ(fake::live_references(), 0);
+  }
+
+  TemporaryFolder folder_;
+  RuntimeOptions options_;
+  std::vector<std::string> warnings_;
+  int compilations_ = 0;
+};
+
+}  // namespace heddle::testing
+
+#endif  // HEDDLE_TESTS_RUNTIME_FAKE_DEVICE_H_

@@ -1,0 +1,178 @@
+"""heddle bundle and heddle record: kernels for other machines."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from command import HEDDLE, CommandTest, SPEC, inline
+
+TARGET = {"name": "a device", "major": 8, "minor": 0, "sm_count": 100, "shared_per_block": 166912,
+          "shared_per_sm": 167936, "registers_per_sm": 65536, "threads_per_sm": 2048,
+          "l2_bytes": 40 << 20, "memory_gb_per_s": 1500.0}
+
+
+def record_line(**changes):
+    return json.dumps({"heddle_record": 1, "spec": {**SPEC, **changes}, "target": TARGET},
+                      separators=(",", ":")) + "\n"
+
+
+class BundleTest(CommandTest):
+
+    def create(self, *more, targets="sm_80,h200", check=0):
+        bundle = self.folder / "model.hdl"
+        arguments = ["bundle", "create", "--specs", inline(), "-o", bundle]
+        if targets:
+            arguments += ["--targets", targets]
+        self.heddle(*arguments, *more, check=check)
+        return bundle
+
+    def test_create_list_verify(self):
+        bundle = self.create()
+        entries = self.heddle_json("bundle", "list", bundle)["entries"]
+        self.assertEqual({entry["arch"] for entry in entries}, {"sm_80", "sm_90a"})
+        report = self.heddle_json("bundle", "verify", bundle)
+        self.assertEqual((report["good"], report["damaged"]), (len(entries), 0))
+        text = self.heddle("bundle", "list", bundle, check=0).out
+        for entry in entries:
+            self.assertIn(entry["kernel"], text)
+
+    def test_same_input_same_bytes(self):
+        first = self.create().read_bytes()
+        self.heddle("cache", "clear", check=0)
+        self.assertEqual(self.create(targets="h200,sm_80").read_bytes(), first)
+
+    def test_same_bytes_for_others(self):
+        """Another user, folder, home, locale, umask, environment: the same cubins, byte for byte."""
+        first = self.create().read_bytes()
+        other = pathlib.Path(tempfile.mkdtemp(prefix="heddle other "))
+        self.addCleanup(shutil.rmtree, other, ignore_errors=True)
+        user = None
+        if os.geteuid() == 0:
+            user = 65534
+            os.chown(other, user, user)
+        environment = {"PATH": os.environ["PATH"], "HOME": str(other), "LC_ALL": "C.UTF-8",
+                       "TZ": "Asia/Kathmandu", "XDG_CACHE_HOME": str(other / "cache"),
+                       **{name: os.environ[name] for name in ("HEDDLE_NVRTC", "LD_LIBRARY_PATH")
+                          if name in os.environ}}
+        done = subprocess.run([HEDDLE, "bundle", "create", "--specs", inline(), "--targets",
+                               "sm_80,h200", "-o", "model.hdl", "--jobs", "1"], cwd=other,
+                              env=environment, user=user, umask=0o027, capture_output=True,
+                              timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((other / "model.hdl").read_bytes(), first)
+
+    def test_as_a_root(self):
+        bundle = self.create()
+        self.environment["HEDDLE_CACHE"] = f"rw:{self.folder}/empty:ro:{bundle}"
+        kernels = self.heddle_json("build", inline(), "--target", "sm_80")["kernels"]
+        self.assertEqual({kernel["cache"] for kernel in kernels}, {"hit"})
+        self.assertFalse((self.folder / "empty").exists())
+        kernels = self.heddle_json("build", inline(), "--target", "sm_86")["kernels"]
+        self.assertEqual({kernel["cache"] for kernel in kernels}, {"miss"})
+
+    def test_strict_needs_no_compiler(self):
+        bundle = self.create(targets="sm_80")
+        self.environment["HEDDLE_CACHE"] = f"ro:{bundle}"
+        self.environment["HEDDLE_NVRTC"] = "/nonexistent"
+        strict = ("build", inline(), "--strict", "--target")
+        kernels = self.heddle_json(*strict, "sm_80")["kernels"]
+        self.assertEqual({kernel["cache"] for kernel in kernels}, {"hit"})
+        self.assertIn("strict mode compiles nothing",
+                      self.problem(*strict, "sm_86", "--json", code=1))
+
+    def test_extract(self):
+        bundle = self.create()
+        root = self.folder / "extracted"
+        count = self.heddle_json("bundle", "extract", bundle, "-o", root)["kernels"]
+        report = self.heddle_json("cache", "verify", "--cache", root)
+        self.assertEqual((report["good"], report["damaged"]), (count, 0))
+        kernels = self.heddle_json("build", inline(), "--target", "h200", "--cache", root)["kernels"]
+        self.assertEqual({kernel["cache"] for kernel in kernels}, {"hit"})
+
+    def test_damage_is_found_and_the_rest_still_serves(self):
+        bundle = self.create()
+        content = bytearray(bundle.read_bytes())
+        content[-100] ^= 1  # in the last entry
+        bundle.write_bytes(content)
+        report = self.heddle_json("bundle", "verify", bundle, check=1)
+        self.assertEqual(report["damaged"], 1)
+        self.assertEqual(len(self.heddle_json("bundle", "list", bundle)["entries"]),
+                         report["good"])
+        content[40] ^= 1  # the checksum of the index
+        bundle.write_bytes(content)
+        for part in ("list", "verify"):
+            self.assertIn("wrong checksum", self.problem("bundle", part, bundle, code=2))
+
+    def test_a_pair_that_cannot_be_served(self):
+        bundle = self.folder / "model.hdl"
+        line = self.problem("bundle", "create", "--specs", inline(activation={"dtype": "bf16"}),
+                            "--targets", "sm_75,sm_80", "-o", bundle, "--json", code=1)
+        self.assertIn("sm_75", line)
+        self.assertFalse(bundle.exists())
+
+    def test_wrong_command_lines(self):
+        self.assertIn(".hdl", self.problem("bundle", "create", "--specs", inline(), "--targets",
+                                           "sm_80", "-o", self.folder / "x", code=2))
+        self.assertIn("--targets", self.problem("bundle", "create", "--specs", inline(), "-o",
+                                                self.folder / "x.hdl", code=2))
+        self.problem("bundle", "create", "--specs", inline(), "--targets", "wibble", "-o",
+                     self.folder / "x.hdl", code=2)
+        self.problem("bundle", "list", self.folder / "absent.hdl", code=2)
+        self.problem("bundle", code=2)
+
+    def test_layers_that_are_malformed(self):
+        self.environment["HEDDLE_CACHE"] = "rw:/a:rw:/b"
+        self.assertIn("rw:/a:rw:/b",
+                      self.problem("build", inline(), "--target", "sm_80", "--json", code=2))
+
+
+class RecordTest(CommandTest):
+
+    def test_replay(self):
+        record = self.file("model.record", record_line() + "\n" + record_line() +
+                           record_line(shape={"n": 512, "k": 512, "m": [1, 1]}))
+        bundle = self.folder / "model.hdl"
+        self.heddle("bundle", "create", "--specs", record, "-o", bundle, check=0)
+        entries = self.heddle_json("bundle", "list", bundle)["entries"]
+        self.assertEqual({entry["arch"] for entry in entries}, {"sm_80"})
+        both = self.folder / "both.hdl"
+        self.heddle("bundle", "create", "--specs", record, "--targets", "sm_90", "-o", both, check=0)
+        self.assertEqual({entry["arch"] for entry in
+                          self.heddle_json("bundle", "list", both)["entries"]}, {"sm_90a"})
+
+    def test_lines_that_are_broken(self):
+        good = record_line()
+        cases = {
+            good + '{"heddle_record":1,"spec"': "line 2",
+            good + record_line(shape={"n": -1, "k": 512}): "line 2",
+            good.replace('"major":8,', ""): "line 1",
+            good.replace('"heddle_record":1', '"heddle_record":2'): "line 1",
+        }
+        for text, place in cases.items():
+            line = self.heddle("bundle", "create", "--specs", self.file("r", text), "-o",
+                               self.folder / "x.hdl", check=2).err
+            self.assertIn(place, line)
+
+    def test_runs_the_command(self):
+        record = self.folder / "model.record"
+        program = ("import os, sys\n"
+                   "open(os.environ['HEDDLE_RECORD'], 'a').write(sys.argv[1])\n"
+                   "print('said'); sys.exit(7)\n")
+        done = self.heddle("record", "-o", record, "--", sys.executable, "-c", program,
+                           record_line(), check=7)
+        self.assertEqual(done.out, "said\n")
+        self.assertIn("1 specs", done.err)
+        self.assertEqual(record.read_text(), record_line())
+
+    def test_a_command_that_cannot_run(self):
+        self.problem("record", "-o", self.folder / "r", "--", "/nonexistent/program", code=2)
+        self.problem("record", "-o", self.folder / "r", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
