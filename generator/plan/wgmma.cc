@@ -9,9 +9,9 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
-constexpr std::int64_t kManyTokens = 4096;     // what an open range is planned for
-constexpr int kWarpgroups = 2;                 // that multiply
+constexpr std::int64_t kFewestTokens = 9;   // below, streams and tiles waste less
+constexpr std::int64_t kManyTokens = 4096;  // what an open range is planned for
+constexpr int kWarpgroups = 2;              // that multiply
 constexpr int kMostStages = 8;
 constexpr int kStepTiles = 4;
 constexpr int kDecodedSets = 2;

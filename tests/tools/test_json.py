@@ -104,7 +104,7 @@ class JsonTest(CommandTest):
         report = self.heddle_json("inspect", inline(), *H200)
         for kernel in report["kernels"]:
             self.assertEqual(kernel["spill_bytes"], 0)
-            self.assertGreater(kernel["counts"]["mma"], 0)
+            self.assertGreater(kernel["counts"]["mma"] + kernel["counts"]["wgmma"], 0)
             self.assertGreater(kernel["counts"]["lop3"], 0)
             self.assertIn("prmt", kernel["counts"])
             self.assertNotIn("ptx", kernel)
