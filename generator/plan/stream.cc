@@ -15,6 +15,7 @@ constexpr int kMostWarps = 8;
 constexpr int kFewestWarps = 6;
 // Copies of this size reach the full rate of the memory, smaller ones do not.
 constexpr int kStageBytes = 4224;
+constexpr int kMostStageChunks = 8;  // they are unrolled
 // More on its way than this makes the tokens come later.
 constexpr int kRingBytes = 72 * 1024;
 constexpr int kMostStages = 8;
@@ -65,6 +66,13 @@ int choose_warps(const TileSpec& tile, int chunks) {
   return std::min(kMostWarps, chunks);
 }
 
+// Chunks of a stage: the nearest to a good copy, fewer by one where that leaves no short stage.
+int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
+  const int nearest = (kStageBytes + layout.chunk_bytes / 2) / layout.chunk_bytes;
+  const int chunks = std::clamp(nearest, 1, std::min(of_warp, kMostStageChunks));
+  return of_warp % chunks != 0 && chunks > 1 && of_warp % (chunks - 1) == 0 ? chunks - 1 : chunks;
+}
+
 // Stages and pieces that the shared memory holds: all tokens at once if it can, and half an SM, so
 // that the next kernel's blocks can start beside this one's.
 bool fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout, int of_warp,
@@ -96,7 +104,7 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   v.warps_k = choose_warps(spec.tile, chunks);
   const auto of_warp =
       static_cast<int>(ceil_div(ceil_div(layout.chunks_per_row_block, v.split_k), v.warps_k));
-  v.stage_chunks = std::clamp(kStageBytes / layout.chunk_bytes, 1, of_warp);
+  v.stage_chunks = choose_stage_chunks(layout, of_warp);
   const bool has_clusters = target.arch() < 120;  // that copy to all of their blocks at once
   v.cluster = has_clusters && layout.row_blocks >= kCluster ? kCluster : 1;
   const std::int64_t workers =
