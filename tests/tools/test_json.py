@@ -153,6 +153,15 @@ class DeviceTest(CommandTest):
         self.assertEqual([row["m"] for row in report["benches"]], [1, 16])
         for row in report["benches"]:
             self.assertGreater(row["us"], 0)
+            self.assertEqual(row["name"], "small")
+            self.assertEqual(row["spec"], 0)
+
+    def test_bench_of_a_list(self):
+        path = self.file("list.json", "[" + inline() + ", " + inline(name="second") + "]")
+        report = self.heddle_json("bench", path, "--m", "1,16", "--ms", "2", "--chain")
+        self.assertEqual([(row["name"], row["m"]) for row in report["benches"]],
+                         [("small", 1), ("small", 16), ("second", 1), ("second", 16)])
+        self.assertEqual([row["m"] for row in report["chain"]], [1, 16])
 
 
 if __name__ == "__main__":

@@ -47,10 +47,10 @@ cuda::CUlaunchConfig config_for(const Plan& plan, const GemmVariant& variant, st
 }  // namespace
 
 LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
-                                       const GemmProblem& problem, std::int64_t m) {
+                                       const GemmArgs& launch_args, const OwnedStream& stream) {
   const cuda::Driver& cu = cuda::driver();
   const Plan& plan = kernel.plan();
-  const std::size_t index = plan.variant_for(m);
+  const std::size_t index = plan.variant_for(launch_args.m);
   const GemmVariant& variant = plan.variants[index];
   cuda::CUdevice device = 0;
   cuda::check(cu.cuCtxGetDevice(&device), "cuCtxGetDevice");
@@ -58,25 +58,25 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
   const BuildResult built = runtime.build({render(plan, index)}).front();
   const LoadedKernel loaded(*built.binary, variant.shared_bytes, device);
 
-  GemmArgs args = problem.args(m);
-  int tokens = static_cast<int>(m);
+  GemmArgs args = launch_args;
+  int tokens = static_cast<int>(args.m);
   void* parameters[] = {&args.x,        &args.weights,   &args.y,         &args.bias,
                         &args.residual, &args.pre_scale, &args.workspace, &tokens};
-  const cuda::CUlaunchConfig config = config_for(plan, variant, m, problem.stream());
+  const cuda::CUlaunchConfig config = config_for(plan, variant, args.m, stream);
   const auto bare = [&] {
     const cuda::CUresult result =
         cu.cuLaunchKernelEx(&config, loaded.function(), parameters, nullptr);
     if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
   };
-  const auto own = [&] { kernel.launch(args, problem.stream().get()); };
+  const auto own = [&] { kernel.launch(args, stream.get()); };
 
-  microseconds_per_launch(problem.stream(), bare);
-  microseconds_per_launch(problem.stream(), own);
+  microseconds_per_launch(stream, bare);
+  microseconds_per_launch(stream, own);
   std::vector<double> bare_times;
   std::vector<double> own_times;
   for (int round = 0; round < kRounds; ++round) {
-    bare_times.push_back(microseconds_per_launch(problem.stream(), bare));
-    own_times.push_back(microseconds_per_launch(problem.stream(), own));
+    bare_times.push_back(microseconds_per_launch(stream, bare));
+    own_times.push_back(microseconds_per_launch(stream, own));
   }
   return {median(own_times), median(bare_times)};
 }
