@@ -163,6 +163,15 @@ class DeviceTest(CommandTest):
                          [("small", 1), ("small", 16), ("second", 1), ("second", 16)])
         self.assertEqual([row["m"] for row in report["chain"]], [1, 16])
 
+    def test_sweep(self):
+        report = self.heddle_json("bench", inline(), "--m", "16", "--ms", "1", "--sweep")
+        [sweep] = report["sweeps"]
+        self.assertEqual(len(sweep["rows"]), sweep["candidates"])
+        self.assertGreaterEqual(sweep["times_best"], 1)
+        self.assertIn(sweep["chosen"], sweep["rows"])
+        times = [row["us"] for row in sweep["rows"]]
+        self.assertEqual(times, sorted(times))
+
 
 if __name__ == "__main__":
     unittest.main()

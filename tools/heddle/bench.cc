@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/plan/candidates.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/gemm_bench.h"
@@ -19,10 +20,14 @@
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/progress.h"
+#include "tools/heddle/sweep_report.h"
 #include "tools/heddle/weight_op.h"
 
 namespace heddle {
 namespace {
+
+constexpr double kSweepMilliseconds = 10;  // hundreds of kernels
+constexpr std::size_t kSweepRows = 10;
 
 struct BenchOptions {
   std::string input;
@@ -32,7 +37,8 @@ struct BenchOptions {
   bool has_m = false;  // on the command line
   std::string baseline;
   bool chain = false;
-  double milliseconds = 50;
+  bool sweep = false;
+  double milliseconds = 0;  // 0: as long as is usual
   bool json = false;
 };
 
@@ -54,6 +60,44 @@ void check_gemms(const std::vector<Spec>& specs, const std::vector<std::int64_t>
   }
 }
 
+// What the measuring tells while it goes on.
+void show_progress(Progress* progress, const std::vector<Spec>& specs, GemmBenchOptions* options) {
+  options->on_build = [=](const BuildResult& built, std::size_t done, std::size_t total) {
+    progress->show(fmt::format("[{}/{}] {}", done, total, built.kernel_name), true);
+  };
+  options->on_spec = [=, &specs](std::size_t i) {
+    progress->show(fmt::format("[{}/{}] timing {}", i + 1, specs.size(), bench_name(specs[i])),
+                   true);
+  };
+}
+
+Sweep sweep_at(const BenchOptions& options, const Spec& spec, std::int64_t m, Runtime& runtime) {
+  const std::vector<Spec> candidates = tile_candidates(spec, runtime.device_target(), m);
+  GemmBenchOptions bench_options;
+  bench_options.budget.total_us =
+      1e3 * (options.milliseconds > 0 ? options.milliseconds : kSweepMilliseconds);
+  Progress progress(true);
+  show_progress(&progress, candidates, &bench_options);
+  return sweep_of(bench_gemm(runtime, candidates, {m}, bench_options));
+}
+
+int run_sweep(const BenchOptions& options, const Spec& spec, Runtime& runtime) {
+  auto documents = nlohmann::ordered_json::array();
+  for (const std::int64_t m : options.m) {
+    const Sweep sweep = sweep_at(options, spec, m, runtime);
+    if (options.json) {
+      documents.push_back(sweep_json(sweep));
+    } else {
+      print(sweep_text(sweep, kSweepRows));
+      flush_output();
+    }
+  }
+  if (options.json) {
+    print_json({{"device", runtime.device_target().name}, {"sweeps", std::move(documents)}});
+  }
+  return kExitDone;
+}
+
 int run(const BenchOptions& options) {
   const std::vector<Spec> specs = read_specs(options.input);
   if (specs.size() == 1 && specs.front().op() != Op::kGemm) {
@@ -61,21 +105,19 @@ int run(const BenchOptions& options) {
                            {options.target, options.compile, options.has_m, 1, options.json});
   }
   check_gemms(specs, options.m);
+  if (options.sweep && specs.size() != 1) {
+    throw Error(ErrorCategory::kUsage, "tool.sweep_list", "--sweep takes one spec, not a list");
+  }
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
+  if (options.sweep) return run_sweep(options, specs.front(), runtime);
   // A single spec is done before anyone asks.
   Progress progress(specs.size() > 1);
   GemmBenchOptions bench_options;
   bench_options.cublas = !options.baseline.empty();
   bench_options.chain = options.chain;
-  bench_options.budget.total_us = 1e3 * options.milliseconds;
-  bench_options.on_build = [&](const BuildResult& built, std::size_t done, std::size_t total) {
-    progress.show(fmt::format("[{}/{}] {}", done, total, built.kernel_name), true);
-  };
-  bench_options.on_spec = [&](std::size_t i) {
-    progress.show(fmt::format("[{}/{}] timing {}", i + 1, specs.size(), bench_name(specs[i])),
-                  true);
-  };
+  if (options.milliseconds > 0) bench_options.budget.total_us = 1e3 * options.milliseconds;
+  show_progress(&progress, specs, &bench_options);
   const GemmBenchReport report = bench_gemm(runtime, specs, options.m, bench_options);
   if (!report.cublas_missing.empty()) print_problem("no baseline: " + report.cublas_missing);
   if (options.json) {
@@ -101,9 +143,14 @@ void add_bench_command(CLI::App& app, Action* action) {
   add_baseline_option(*command, &options->baseline);
   command->add_flag("--chain", options->chain,
                     "also the specs one after another in one graph, as a model's layers are");
+  CLI::Option* sweep = command->add_flag(
+      "--sweep", options->sweep,
+      "every kernel that the planner could have chosen for each M, and how far its choice is from "
+      "the fastest");
+  sweep->excludes("--baseline")->excludes("--chain");
   command
       ->add_option("--ms", options->milliseconds,
-                   "how long to measure each M of a spec; default 50")
+                   "how long to measure each M of a spec; default 50, with --sweep 10")
       ->type_name("MS")
       ->check(CLI::Range(1.0, 10000.0));
   add_device_target_option(*command, &options->target);
