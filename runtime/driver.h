@@ -43,6 +43,13 @@ namespace heddle::cuda {
                                   CUdevice device))                                              \
   X(cuLaunchKernelEx, 11060, (const CUlaunchConfig* config, CUfunction function,                 \
                               void** parameters, void** extra))                                  \
+  X(cuTensorMapEncodeTiled, 12000, (CUtensorMap* map, CUtensorMapDataType type,                  \
+                                    unsigned int rank, void* address,                            \
+                                    const std::uint64_t* sizes, const std::uint64_t* strides,    \
+                                    const unsigned int* box, const unsigned int* steps,          \
+                                    CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,\
+                                    CUtensorMapL2promotion promotion,                            \
+                                    CUtensorMapFloatOOBfill fill))                               \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, (int* blocks, CUfunction function,        \
                                                         int block_size, std::size_t shared))     \
   X(cuMemGetInfo, 3020, (std::size_t* free_bytes, std::size_t* total_bytes))                     \

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "generator/plan/wgmma.h"
+#include "runtime/gemm_parameters.h"
 #include "runtime/kernel_state.h"
 
 namespace heddle {
@@ -36,13 +38,18 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
   check_workspace(workspace_bytes, args);
 }
 
-LaunchGrid launch_grid(const GemmVariant& variant, std::int64_t m, std::int64_t n) noexcept {
-  if (variant.path == Path::kHopper) {
-    return {static_cast<unsigned int>(variant.workers), static_cast<unsigned int>(variant.split_k),
-            1};
+LaunchGrid launch_grid(const Plan& plan, const GemmVariant& variant, std::int64_t m) noexcept {
+  const auto split_k = static_cast<unsigned int>(variant.split_k);
+  switch (variant.kernel) {
+    case GemmKernel::kTiles:
+      break;
+    case GemmKernel::kStream:
+      return {static_cast<unsigned int>(variant.workers), split_k, 1,
+              static_cast<unsigned int>(variant.cluster)};
+    case GemmKernel::kWgmma:
+      return {static_cast<unsigned int>(wgmma_shares(variant, plan.layout, m).workers), 1, 1};
   }
-  return {tiles_of(m, variant.tile_m), tiles_of(n, variant.tile_n),
-          static_cast<unsigned int>(variant.split_k)};
+  return {tiles_of(m, variant.tile_m), tiles_of(plan.spec.gemm().shape.n, variant.tile_n), split_k};
 }
 
 void Kernel::launch(const GemmArgs& args, Stream stream) const {
@@ -55,12 +62,12 @@ void Kernel::launch(const GemmArgs& args, Stream stream) const {
   const std::size_t index = plan.variant_for(args.m);
   const GemmVariant& variant = plan.variants[index];
 
-  int m = static_cast<int>(args.m);
-  // The driver copies the values during the call and writes to none of them.
   const void* x = args.x;
   if (plan.spec.gemm().act_order) {
     const TileKernel& gather = plan.tile_kernels.front();
+    int m = static_cast<int>(args.m);
     void* gathered = static_cast<unsigned char*>(args.workspace) + plan.gathered_offset(args.m);
+    // The driver copies the values during the call and writes to none of them.
     void* parameters[] = {const_cast<const void**>(&args.x),
                           const_cast<const void**>(&args.permutation),
                           const_cast<const void**>(&args.pre_scale), &gathered, &m};
@@ -68,16 +75,9 @@ void Kernel::launch(const GemmArgs& args, Stream stream) const {
                                   gather.shared_bytes, parameters, stream);
     x = gathered;
   }
-  void* parameters[] = {&x,
-                        const_cast<const void**>(&args.weights),
-                        const_cast<void**>(&args.y),
-                        const_cast<const void**>(&args.bias),
-                        const_cast<const void**>(&args.residual),
-                        const_cast<const void**>(&args.pre_scale),
-                        const_cast<void**>(&args.workspace),
-                        &m};
-  state_->kernels[index].launch(launch_grid(variant, args.m, shape.n), variant.threads(),
-                                variant.shared_bytes, parameters, stream,
+  GemmParameters parameters(cuda::driver(), plan, variant, args, x);
+  state_->kernels[index].launch(launch_grid(plan, variant, args.m), variant.threads(),
+                                variant.shared_bytes, parameters.list(), stream,
                                 variant.path == Path::kHopper);
 }
 

@@ -17,8 +17,8 @@ namespace heddle {
 // Allocates nothing unless it throws.
 void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& args);
 
-// x: tiles of M, the one count that may pass 65535; y: tiles of N; z: parts of K.
-LaunchGrid launch_grid(const GemmVariant& variant, std::int64_t m, std::int64_t n) noexcept;
+// Of tiles: x: tiles of M, the one count that may pass 65535; y: tiles of N; z: parts of K.
+LaunchGrid launch_grid(const Plan& plan, const GemmVariant& variant, std::int64_t m) noexcept;
 
 }  // namespace heddle
 

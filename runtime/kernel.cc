@@ -1,6 +1,5 @@
 #include "heddle/kernel.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/kernel_state.h"
@@ -46,12 +45,17 @@ void LoadedKernel::launch(const LaunchGrid& grid, int threads, int shared_bytes,
   config.blockDimZ = 1;
   config.sharedMemBytes = static_cast<unsigned int>(shared_bytes);
   config.hStream = static_cast<cuda::CUstream>(stream);
-  cuda::CUlaunchAttribute attribute{};
+  cuda::CUlaunchAttribute attributes[2]{};
+  config.attrs = attributes;
   if (dependent) {
+    cuda::CUlaunchAttribute& attribute = attributes[config.numAttrs++];
     attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+  }
+  if (grid.cluster > 1) {
+    cuda::CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim = {grid.cluster, 1, 1};
   }
   const cuda::CUresult result = driver_->cuLaunchKernelEx(&config, function(), parameters, nullptr);
   if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
@@ -64,16 +68,7 @@ std::size_t Kernel::workspace_bytes(std::int64_t m) const {
   return m >= shape.m_min && m <= shape.m_max ? plan().workspace_bytes(m) : 0;
 }
 
-std::size_t Kernel::max_workspace_bytes() const {
-  // Inside a variant the need grows with M, so each variant's largest M decides.
-  const GemmShape& shape = plan().spec.gemm().shape;
-  std::size_t most = 0;
-  for (const GemmVariant& variant : plan().variants) {
-    const std::int64_t m = std::clamp(variant.m_max, shape.m_min, shape.m_max);
-    most = std::max(most, plan().workspace_bytes(m));
-  }
-  return most;
-}
+std::size_t Kernel::max_workspace_bytes() const { return plan().max_workspace_bytes(); }
 
 const Plan& Kernel::plan() const { return state_->plan; }
 

@@ -13,6 +13,7 @@ struct LaunchGrid {
   unsigned int x = 1;
   unsigned int y = 1;
   unsigned int z = 1;
+  unsigned int cluster = 1;  // blocks of a cluster, along x
 };
 
 // One block to a tile: x counts tiles of rows, y tiles of columns.

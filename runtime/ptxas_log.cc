@@ -20,8 +20,10 @@ std::optional<int> number_before(std::string_view line, std::string_view words) 
   return error == std::errc{} ? std::optional<int>(value) : std::nullopt;
 }
 
+// Advice has a number, as in "ptxas info    : (C7510) Potential Performance Loss: ...".
 bool is_report(std::string_view line) {
-  return line.rfind("ptxas info", 0) == 0 || line.find("bytes stack frame") != line.npos ||
+  const bool is_info = line.rfind("ptxas info", 0) == 0 && line.find(": (C") == line.npos;
+  return is_info || line.find("bytes stack frame") != line.npos ||
          line.find_first_not_of(" \t\r") == line.npos;
 }
 

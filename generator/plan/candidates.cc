@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "generator/plan/default_tile.h"
+#include "generator/plan/same_kernel.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -112,18 +113,28 @@ void add_tiles(Path path, const TileSpec& user, std::int64_t m, Collector* colle
   }
 }
 
-// Kernels that share out the work themselves take their tokens, rows, stages and split from the
-// spec, and find the rest.
-void add_shares(Path path, const TileSpec& user, std::int64_t m, Collector* collector) {
+// Streamed weights: rows and tokens of a block are fixed, K and its warps are not.
+void add_streams(const TileSpec& user, Collector* collector) {
   TileSpec tile = user;
-  Choices tokens = token_tiles(m);
-  tokens.insert(tokens.begin(), std::nullopt);
-  for (auto token_tile : open(user.m, tokens)) {
-    for (auto rows : open(user.n, {std::nullopt, 64, 128, 256})) {
-      for (auto stages : open(user.stages, {std::nullopt, 2, 3, 4, 6, 8})) {
-        for (auto split : open(user.split_k, {std::nullopt, 1, 2, 3, 4, 8})) {
-          tile.m = token_tile, tile.n = rows, tile.stages = stages, tile.split_k = split;
-          collector->add(path, tile);
+  for (auto warps : open(user.warps_k, {std::nullopt, 4, 5, 6, 7, 8})) {
+    for (auto stages : open(user.stages, {std::nullopt, 2, 3, 4, 6, 8})) {
+      for (auto split : open(user.split_k, {std::nullopt, 1, 2, 3, 4, 8})) {
+        tile.warps_k = warps, tile.stages = stages, tile.split_k = split;
+        collector->add(Path::kHopper, tile);
+      }
+    }
+  }
+}
+
+// wgmma: a split of one keeps every tile to one block.
+void add_wgmma(const TileSpec& user, std::int64_t m, Collector* collector) {
+  TileSpec tile = user;
+  for (auto tokens : open(user.m, token_tiles(m))) {
+    for (auto rows : open(user.n, {128, 256})) {
+      for (auto stages : open(user.stages, {std::nullopt, 2, 3, 4, 5, 6, 8})) {
+        for (auto split : open(user.split_k, {std::nullopt, 1})) {
+          tile.m = tokens, tile.n = rows, tile.stages = stages, tile.split_k = split;
+          collector->add(Path::kHopper, tile);
         }
       }
     }
@@ -132,15 +143,6 @@ void add_shares(Path path, const TileSpec& user, std::int64_t m, Collector* coll
 
 }  // namespace
 
-bool is_same_kernel(const GemmVariant& a, const GemmVariant& b) {
-  return a.path == b.path && a.tile_m == b.tile_m && a.tile_n == b.tile_n &&
-         a.stage_k == b.stage_k && a.stages == b.stages && a.split_k == b.split_k &&
-         a.warps_m == b.warps_m && a.warps_n == b.warps_n && a.warps_k == b.warps_k &&
-         a.slice_chunks == b.slice_chunks && a.stage_chunks == b.stage_chunks &&
-         a.workers == b.workers && a.scale_mode == b.scale_mode &&
-         a.blocks_per_sm == b.blocks_per_sm;
-}
-
 std::vector<Spec> tile_candidates(const Spec& spec, const Target& target, std::int64_t m) {
   Collector collector(spec, target, m);
   const GemmSpec& gemm = spec.gemm();
@@ -148,7 +150,10 @@ std::vector<Spec> tile_candidates(const Spec& spec, const Target& target, std::i
   if (gemm.path == Path::kTuring) add_tiles(Path::kTuring, gemm.tile, m, &collector);
   if (any && target.arch() < 80) add_tiles(Path::kTuring, gemm.tile, m, &collector);
   if (any || gemm.path == Path::kAmpere) add_tiles(Path::kAmpere, gemm.tile, m, &collector);
-  if (any || gemm.path == Path::kHopper) add_shares(Path::kHopper, gemm.tile, m, &collector);
+  if (any || gemm.path == Path::kHopper) {
+    add_streams(gemm.tile, &collector);
+    add_wgmma(gemm.tile, m, &collector);
+  }
   return collector.take();
 }
 

@@ -9,9 +9,6 @@
 
 namespace heddle {
 
-// Whether two variants are one kernel but for its name and the M that it serves.
-bool is_same_kernel(const GemmVariant& a, const GemmVariant& b);
-
 // The spec, then the same with each tile and path that it leaves open and the target can serve, no
 // two of them with the same kernel for M. Those after the first ask for the M range of one kernel.
 // Tiles that leave most of a block or of its threads without work are passed over. Throws what

@@ -97,8 +97,8 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   if (!scales_weights_exactly(spec) || spec.weight.zero_point == ZeroPoint::kFloat) {
     return ScaleMode::kAccumulator;
   }
-  // A slice's unit is a whole entry of scales, its row tile one.
-  if (v.path == Path::kHopper) {
+  // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
+  if (v.kernel != GemmKernel::kTiles) {
     return v.tile_m / 8 < layout.meta_group / 16 ? ScaleMode::kAccumulator : ScaleMode::kWeight;
   }
   // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
@@ -113,6 +113,13 @@ bool folds_power(const GemmSpec& spec, ScaleMode mode) {
   // it would be so small that the sums lose bits.
   return decode_request(spec.weight, spec.activation).kind == CodeKind::kFloat &&
          spec.activation == DType::kFp16 && mode != ScaleMode::kWeight;
+}
+
+bool folds_bias(const GemmSpec& spec, ScaleMode mode) {
+  DecodeRequest request = decode_request(spec.weight, spec.activation);
+  request.zero_point = ZeroPoint::kNone;
+  return mode != ScaleMode::kWeight && spec.weight.zero_point != ZeroPoint::kFloat &&
+         can_fold_bias(request);
 }
 
 GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,

@@ -28,22 +28,32 @@ std::string describe_layout(const Plan& plan) {
   return text;
 }
 
-std::string describe_slices(const Plan& plan, const GemmVariant& v) {
+std::string describe_stream(const Plan& plan, const GemmVariant& v) {
   return fmt::format(
       "{}\n"
-      "  M {} to {}: {} tokens, slices of {} columns in registers, stages {}, {} warps (N {} x K "
-      "{}) "
-      "and one that adds\n"
+      "  M {} to {}: pieces of {} columns, stages {} of {}, {} warps along K, up to {} row "
+      "blocks\n"
       "  split K {} with {} blocks each, scale on {}, {} bytes of shared memory, workspace {} "
-      "bytes at "
-      "M = {}\n",
-      v.name, v.m_min, v.m_max, v.tile_m, v.slice_chunks * WeightLayout::kChunkK, v.stages,
-      v.warps_n * v.warps_k, v.warps_n, v.warps_k, v.split_k, v.workers, to_string(v.scale_mode),
-      v.shared_bytes, plan.workspace_bytes(v.m_max), v.m_max);
+      "bytes at M = {}\n",
+      v.name, v.m_min, v.m_max, v.piece_chunks * WeightLayout::kChunkK, v.stages,
+      v.stage_chunks * WeightLayout::kChunkK, v.warps_k, v.most_blocks, v.split_k, v.workers,
+      to_string(v.scale_mode), v.shared_bytes, plan.workspace_bytes(v.m_max), v.m_max);
+}
+
+std::string describe_wgmma(const Plan& plan, const GemmVariant& v) {
+  return fmt::format(
+      "{}\n"
+      "  M {} to {}: wgmma, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
+      "most{}\n"
+      "  scale on {}, {} bytes of shared memory, workspace {} bytes\n",
+      v.name, v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, v.workers,
+      v.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
+      to_string(v.scale_mode), v.shared_bytes, plan.workspace_bytes(v.m_max));
 }
 
 std::string describe_variant(const Plan& plan, const GemmVariant& v) {
-  if (v.path == Path::kHopper) return describe_slices(plan, v);
+  if (v.kernel == GemmKernel::kStream) return describe_stream(plan, v);
+  if (v.kernel == GemmKernel::kWgmma) return describe_wgmma(plan, v);
   return fmt::format(
       "{}\n"
       "  M {} to {}: tile {} tokens x {} rows, stages {} of {} columns, {} warps (M {} x N {} x K "

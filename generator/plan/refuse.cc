@@ -46,15 +46,16 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   return reasons.take();
 }
 
-std::vector<Problem> refuse_slices(const GemmSpec& spec) {
+std::vector<Problem> refuse_stream(const GemmSpec& spec) {
   Reasons reasons;
   reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",
-                 "slices of K know no float zero points", "\"hopper\"", "\"auto\", \"ampere\"");
-  reasons.unless(spec.shape.m_min <= 8, "/path", "slices of K serve up to 8 tokens", "\"hopper\"",
+                 "streamed weights know no float zero points", "\"hopper\"",
                  "\"auto\", \"ampere\"");
+  reasons.unless(spec.shape.m_min <= 8, "/path", "streamed weights serve up to 8 tokens",
+                 "\"hopper\"", "\"auto\", \"ampere\"");
   std::vector<Problem> problems = reasons.take();
   if (problems.empty()) {
-    problems.push_back({"/tile", "no sharing out of K over slices has this tile", "", "", ""});
+    problems.push_back({"/tile", "no sharing out of streamed weights has this tile", "", "", ""});
   }
   return problems;
 }
@@ -87,8 +88,7 @@ std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
   reasons.unless(shared <= target.shared_per_block, "/tile",
                  fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
                              shared, target.name, target.shared_per_block));
-  const int planes = v.scale_mode == ScaleMode::kAccumulator ? 2 : 1;
-  const int registers = 4 * planes * v.row_tiles() * v.token_tiles();
+  const int registers = sum_registers(v);
   reasons.unless(registers <= kMaxSumRegisters, "/tile",
                  fmt::format("a warp's tile of {} rows by {} tokens needs {} registers for its "
                              "sums; use more warps along M or N",
@@ -101,6 +101,48 @@ std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
   reasons.unless(v.split_k == 1 || tiles <= kWorkspaceCounterBytes / 4, "/tile/split_k",
                  fmt::format("M up to {} has {} output tiles, a split serves {}", v.m_max, tiles,
                              kWorkspaceCounterBytes / 4));
+  return reasons.take();
+}
+
+int sum_registers(const GemmVariant& v) {
+  return (v.scale_mode == ScaleMode::kAccumulator ? 8 : 4) * v.row_tiles() * v.token_tiles();
+}
+
+std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
+                                  const GemmVariant& v) {
+  Reasons reasons;
+  const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
+  const auto only = [&](const std::optional<int>& wanted, int value, const char* pointer,
+                        const char* why) {
+    reasons.unless(!wanted || *wanted == value, pointer, why, number(wanted.value_or(0)),
+                   number(value));
+  };
+  const TileSpec& tile = spec.tile;
+  const bool power_of_two = (v.tile_m & (v.tile_m - 1)) == 0;
+  reasons.unless(power_of_two && v.tile_m >= 16 && v.tile_m <= 256, "/tile/m",
+                 "wgmma multiplies so many tokens at a time", number(v.tile_m),
+                 "16, 32, 64, 128, 256");
+  reasons.unless(v.tile_n == 128 || v.tile_n == 256, "/tile/n",
+                 "each of two warpgroups takes one or two tiles of 64 rows", number(v.tile_n),
+                 "128, 256");
+  reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages",
+                 number(v.stages), "2 and up");
+  only(tile.k, v.stage_k, "/tile/k", "a stage of wgmma is one chunk of columns");
+  only(tile.split_k, 1, "/tile/split_k",
+       "wgmma gives every block an equal share of the last tiles, or each tile to one block");
+  only(tile.warps_m, v.warps_m, "/tile/warps_m", "the warps of wgmma lie along N");
+  only(tile.warps_n, v.warps_n, "/tile/warps_n", "two warpgroups multiply");
+  only(tile.warps_k, v.warps_k, "/tile/warps_k", "the warps of wgmma lie along N");
+  if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
+
+  reasons.unless(v.shared_bytes <= target.shared_per_block, "/tile",
+                 fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
+                             v.shared_bytes, target.name, target.shared_per_block));
+  reasons.unless(sum_registers(v) <= kMostWgmmaSums, "/tile",
+                 fmt::format("a tile of {} rows by {} tokens needs {} registers of a thread for "
+                             "its sums",
+                             v.tile_n, v.tile_m, sum_registers(v)),
+                 "", fmt::format("at most {}", kMostWgmmaSums));
   return reasons.take();
 }
 

@@ -13,11 +13,20 @@ namespace heddle {
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
 
 // Why the path hopper, which the spec asks for, has no kernel.
-std::vector<Problem> refuse_slices(const GemmSpec& spec);
+std::vector<Problem> refuse_stream(const GemmSpec& spec);
 
 // Every reason why this tile cannot be built; empty if it can.
 std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
                                  const WeightLayout& layout, const GemmVariant& variant);
+
+// Registers of a thread for sums, those of unscaled groups included.
+int sum_registers(const GemmVariant& variant);
+// The most of them that wgmma leaves room for.
+inline constexpr int kMostWgmmaSums = 128;
+
+// Every reason why this variant of kWgmma cannot be built; empty if it can.
+std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
+                                  const GemmVariant& variant);
 
 }  // namespace heddle
 

@@ -4,8 +4,10 @@
 #include "generator/plan/kernel_name.h"
 #include "generator/plan/refuse.h"
 #include "generator/plan/resolve.h"
-#include "generator/plan/slices.h"
+#include "generator/plan/same_kernel.h"
 #include "generator/plan/stage.h"
+#include "generator/plan/stream.h"
+#include "generator/plan/wgmma.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"
 #include "heddle/plan.h"
@@ -17,14 +19,6 @@ namespace {
 Path tile_path(const GemmSpec& spec, const Target& target) {
   if (spec.path == Path::kTuring || spec.path == Path::kAmpere) return spec.path;
   return target.arch() >= 80 ? Path::kAmpere : Path::kTuring;
-}
-
-bool same_kernel(const GemmVariant& a, const GemmVariant& b) {
-  return a.tile_m == b.tile_m && a.tile_n == b.tile_n && a.stage_k == b.stage_k &&
-         a.stages == b.stages && a.split_k == b.split_k && a.warps_m == b.warps_m &&
-         a.warps_n == b.warps_n && a.warps_k == b.warps_k && a.scale_mode == b.scale_mode &&
-         a.blocks_per_sm == b.blocks_per_sm && a.path == b.path &&
-         a.slice_chunks == b.slice_chunks && a.workers == b.workers;
 }
 
 std::string kernel_name(const GemmSpec& spec, const GemmVariant& v) {
@@ -53,23 +47,35 @@ GemmVariant tile_variant(const Spec& spec, const Target& target, const WeightLay
   return v;
 }
 
+GemmVariant variant_of(const Spec& spec, const Target& target, const WeightLayout& layout,
+                       std::int64_t m_min, std::int64_t m_max) {
+  const GemmSpec& gemm = spec.gemm();
+  if (!wgmma_serves(gemm, target, m_min)) return tile_variant(spec, target, layout, m_min, m_max);
+  GemmVariant v = wgmma_variant(gemm, target, layout, m_min, m_max);
+  refuse_if_any(spec, refuse_wgmma(gemm, target, v));
+  return v;
+}
+
 std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
                                          const WeightLayout& layout) {
   const GemmSpec& gemm = spec.gemm();
   std::vector<GemmVariant> variants;
   std::int64_t m_min = gemm.shape.m_min;
-  if (const auto slices = slice_variant(gemm, target, layout, m_min)) {
-    variants.push_back(*slices);
-    m_min = slices->m_max + 1;
-  } else if (gemm.path == Path::kHopper) {
-    refuse_if_any(spec, refuse_slices(gemm));
+  while (m_min <= gemm.shape.m_max) {
+    const auto stream = stream_variant(gemm, target, layout, m_min);
+    if (!stream) break;
+    variants.push_back(*stream);
+    m_min = stream->m_max + 1;
+  }
+  if (variants.empty() && gemm.path == Path::kHopper && !wgmma_serves(gemm, target, m_min)) {
+    refuse_if_any(spec, refuse_stream(gemm));
   }
   for (const std::int64_t end : m_range_ends()) {
     if (m_min > gemm.shape.m_max) break;
     if (end < m_min) continue;
     const std::int64_t m_max = std::min(end, gemm.shape.m_max);
-    const GemmVariant v = tile_variant(spec, target, layout, m_min, m_max);
-    if (!variants.empty() && same_kernel(variants.back(), v)) {
+    const GemmVariant v = variant_of(spec, target, layout, m_min, m_max);
+    if (!variants.empty() && is_same_kernel(variants.back(), v)) {
       variants.back().m_max = m_max;
     } else {
       variants.push_back(v);
@@ -106,6 +112,11 @@ std::vector<std::string> explain(const Plan& plan) {
       spec.path != Path::kAuto
           ? "forced by the spec"
           : "the newest that sm_" + std::to_string(plan.target.arch()) + " and this version have"));
+  if (plan.target.arch() == 90 && !wgmma_serves(spec, plan.target, spec.shape.m_max)) {
+    reasons.emplace_back(
+        "no wgmma: it takes no float zero points, no pre_scale without act-order, and neither few "
+        "tokens nor a tile unless the path is hopper");
+  }
   if (plan.layout.groups_per_chunk == 0) {
     reasons.emplace_back("scale in the epilogue: it is the same for all of K");
   } else if (spec.weight.zero_point == ZeroPoint::kFloat) {
@@ -151,9 +162,11 @@ void resolve_gemm(Plan& plan) {
 }
 
 DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant) {
-  if (!variant.fold_power) return plan.decode;
+  if (!variant.fold_power && !variant.fold_bias) return plan.decode;
   DecodeRequest request = plan.decode.request;
-  request.fold_power = true;
+  request.fold_power = variant.fold_power;
+  request.fold_bias = variant.fold_bias;
+  if (variant.fold_bias) request.zero_point = ZeroPoint::kNone;
   return derive_decode_plan(request);
 }
 
@@ -166,8 +179,9 @@ std::size_t Plan::variant_for(std::int64_t m) const noexcept {
 // The counters come first for every M, so that nothing else ever writes to them.
 std::size_t Plan::gathered_offset(std::int64_t m) const noexcept {
   const GemmVariant& v = variants[variant_for(m)];
+  if (v.kernel == GemmKernel::kWgmma) return kWorkspaceCounterBytes + wgmma_partial_bytes(v);
   if (v.split_k == 1) return kWorkspaceCounterBytes;
-  if (v.path == Path::kHopper) {
+  if (v.kernel == GemmKernel::kStream) {
     return static_cast<std::size_t>(kWorkspaceCounterBytes + 4 * layout.row_blocks *
                                                                  WeightLayout::kRowBlock *
                                                                  v.split_k * v.tile_m);
@@ -182,7 +196,32 @@ std::size_t Plan::workspace_bytes(std::int64_t m) const noexcept {
   if (gemm.act_order) {
     return gathered_offset(m) + static_cast<std::size_t>(2 * m * gemm.shape.k);
   }
-  return variants[variant_for(m)].split_k == 1 ? 0 : gathered_offset(m);
+  const GemmVariant& v = variants[variant_for(m)];
+  const bool splits =
+      v.kernel == GemmKernel::kWgmma ? wgmma_shares(v, layout, m).shared_tiles > 0 : v.split_k > 1;
+  return splits ? gathered_offset(m) : 0;
+}
+
+// The need grows with M, so the largest M decides; but for wgmma, which shares tiles for some M.
+std::size_t Plan::max_workspace_bytes() const noexcept {
+  std::size_t most = 0;
+  for (const GemmVariant& v : variants) {
+    most = std::max(most, workspace_bytes(v.m_max));
+    if (v.shares_tiles) most = std::max(most, gathered_offset(v.m_max));
+  }
+  return most;
+}
+
+std::string_view to_string(GemmKernel kernel) noexcept {
+  switch (kernel) {
+    case GemmKernel::kTiles:
+      return "tiles";
+    case GemmKernel::kStream:
+      return "stream";
+    case GemmKernel::kWgmma:
+      return "wgmma";
+  }
+  return "";
 }
 
 std::string_view to_string(ScaleMode mode) noexcept {

@@ -10,7 +10,20 @@ namespace heddle {
 namespace {
 
 constexpr std::string_view kTiles = "gemm/gemm_mma.cuh";
-constexpr std::string_view kSlices = "gemm/gemm_slices.cuh";
+constexpr std::string_view kStream = "gemm/gemm_stream.cuh";
+constexpr std::string_view kWgmma = "gemm/gemm_wgmma.cuh";
+
+std::string_view template_of(GemmKernel kernel) {
+  switch (kernel) {
+    case GemmKernel::kTiles:
+      return kTiles;
+    case GemmKernel::kStream:
+      return kStream;
+    case GemmKernel::kWgmma:
+      return kWgmma;
+  }
+  return {};
+}
 
 std::string activation_name(Activation activation) {
   switch (activation) {
@@ -84,9 +97,6 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kRowBlocks", layout.row_blocks);
   config.number("kTileM", v.tile_m);
   config.number("kStages", v.stages);
-  config.number("kSplitK", v.split_k);
-  config.number("kWarpsN", v.warps_n);
-  config.number("kWarpsK", v.warps_k);
   config.number("kSharedBytes", v.shared_bytes);
   config.number("kCounterBytes", kWorkspaceCounterBytes);
   config.number("kMetaGroup", layout.meta_group);
@@ -104,20 +114,40 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kResultExponent", decode.result_exponent);
   config.flag("kRowLines", spec.weight.interleave == Interleave::kTrtllm);
   config.enumerator("kScaleMode", "ScaleMode", scale_mode_name(v.scale_mode));
-  config.flag("kPreScale", spec.pre_scale && !spec.act_order);
   config.flag("kBias", spec.epilogue.bias);
   config.flag("kResidual", spec.epilogue.residual);
   config.enumerator("kActivation", "Activation", activation_name(spec.epilogue.activation));
   config.type("Value", value_type(spec.activation));
   config.type("Scale", scale_type(spec.weight.scale_dtype));
-  if (v.path == Path::kHopper) {
+  if (v.kernel == GemmKernel::kWgmma) {
+    config.number("kTileN", v.tile_n);
     config.number("kTokens", v.m_max);
-    config.number("kSliceChunks", v.slice_chunks);
+    config.flag("kShares", v.shares_tiles);
+    config.number("kStepTiles", v.step_tiles);
+    config.number("kDecodedSets", v.decoded_sets);
+    return config.text(kWgmma);
+  }
+  config.number("kSplitK", v.split_k);
+  config.number("kWarpsK", v.warps_k);
+  config.flag("kPreScale", spec.pre_scale && !spec.act_order);
+  if (v.kernel == GemmKernel::kStream) {
+    config.number("kTokens", v.m_max);
+    config.number("kPieceChunks", v.piece_chunks);
     config.number("kStageChunks", v.stage_chunks);
     config.number("kFirstStages", v.first_stages);
-    return config.text(kSlices);
+    config.number("kCluster", v.cluster);
+    config.flag("kFoldBias", v.fold_bias);
+    config.number("kLowExponent", decode.rows[0].exponent);
+    config.number("kLowBias", decode.rows[0].bias);
+    config.number("kHighExponent", decode.rows[1].exponent);
+    config.number("kHighBias", decode.rows[1].bias);
+    config.number("kMiddleCode", 1 << (spec.weight.bits - 1));
+    config.flag("kSigned", spec.weight.type == WeightType::kInt);
+    config.number("kMostBlocks", v.most_blocks);
+    return config.text(kStream);
   }
   const bool turing = v.path == Path::kTuring;
+  config.number("kWarpsN", v.warps_n);
   config.number("kTileN", v.tile_n);
   config.number("kStageK", v.stage_k);
   config.number("kWarpsM", v.warps_m);
@@ -128,12 +158,21 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
 }
 
 std::string decisions_text(const GemmVariant& v, const DecodePlan& decode) {
-  if (v.path == Path::kHopper) {
+  if (v.kernel == GemmKernel::kWgmma) {
     return fmt::format(
-        "M {} to {}: {} tokens, slices of {} x 128 columns in registers, {} stages, warps N {} x K "
-        "{},\nsplit K {}, {} blocks each, scale on {}, path {}\n\ndecode plan: {}",
-        v.m_min, v.m_max, v.tile_m, v.slice_chunks, v.stages, v.warps_n, v.warps_k, v.split_k,
-        v.workers, to_string(v.scale_mode), to_string(v.path), describe(decode));
+        "M {} to {}: tile {} tokens x {} rows, {} stages of {} columns, scale on {}, path {}\n\n"
+        "decode plan: {}",
+        v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, to_string(v.scale_mode),
+        to_string(v.path), describe(decode));
+  }
+  if (v.kernel == GemmKernel::kStream) {
+    return fmt::format(
+        "M {} to {}: pieces of {} x 128 columns, {} of them to a stage, {} stages, {} warps along "
+        "K,\n"
+        "split K {}, {} blocks each with up to {} row blocks, scale on {}, path {}\n\n"
+        "decode plan: {}",
+        v.m_min, v.m_max, v.piece_chunks, v.stage_chunks, v.stages, v.warps_k, v.split_k, v.workers,
+        v.most_blocks, to_string(v.scale_mode), to_string(v.path), describe(decode));
   }
   return fmt::format(
       "M {} to {}: tile {} tokens x {} rows, {} stages of {} columns, warps M {} x N {} x K {},\n"
@@ -141,6 +180,27 @@ std::string decisions_text(const GemmVariant& v, const DecodePlan& decode) {
       "decode plan: {}",
       v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, v.warps_m, v.warps_n, v.warps_k,
       v.split_k, to_string(v.scale_mode), to_string(v.path), describe(decode));
+}
+
+std::string entry_of(const GemmVariant& v) {
+  if (v.kernel == GemmKernel::kWgmma) {
+    return entry_text(
+        v.name, v.threads(), v.blocks_per_sm,
+        "const __grid_constant__ heddle::TensorMap tokens,\n"
+        "       const heddle::u8* weights, heddle::u8* y, const heddle::u8* bias,\n"
+        "       const heddle::u8* residual, heddle::u8* workspace, int m,\n"
+        "       int shared_tiles",
+        "heddle::gemm_wgmma<heddle::Config, heddle::Decode>(tokens, weights, y, bias, "
+        "residual, workspace, m, shared_tiles)");
+  }
+  return entry_text(v.name, v.threads(), v.blocks_per_sm,
+                    "const heddle::u8* x, const heddle::u8* weights,\n"
+                    "       heddle::u8* y, const heddle::u8* bias, const heddle::u8* residual,\n"
+                    "       const heddle::u8* pre_scale, heddle::u8* workspace, int m",
+                    std::string("heddle::") +
+                        (v.kernel == GemmKernel::kStream ? "gemm_stream" : "gemm_mma") +
+                        "<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, "
+                        "pre_scale, workspace, m)");
 }
 
 }  // namespace
@@ -151,16 +211,8 @@ Source render_gemm(const Plan& plan, const GemmVariant& v) {
   source.kernel_name = v.name;
   source.threads = v.threads();
   source.dynamic_shared_bytes = v.shared_bytes;
-  source.text = kernel_text(
-      plan, decisions_text(v, decode), v.path == Path::kHopper ? kSlices : kTiles,
-      config_text(plan, v, decode) + '\n' + decode_text(decode),
-      entry_text(v.name, v.threads(), v.blocks_per_sm,
-                 "const heddle::u8* x, const heddle::u8* weights,\n"
-                 "       heddle::u8* y, const heddle::u8* bias, const heddle::u8* residual,\n"
-                 "       const heddle::u8* pre_scale, heddle::u8* workspace, int m",
-                 std::string("heddle::") + (v.path == Path::kHopper ? "gemm_slices" : "gemm_mma") +
-                     "<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, "
-                     "pre_scale, workspace, m)"));
+  source.text = kernel_text(plan, decisions_text(v, decode), template_of(v.kernel),
+                            config_text(plan, v, decode) + '\n' + decode_text(decode), entry_of(v));
   return source;
 }
 

@@ -16,8 +16,10 @@ using Stream = void*;
 
 // Device pointers, each aligned to 16 bytes.
 struct GemmArgs {
-  const void* x = nullptr;         // [M, K] row-major, the activation's dtype
-  const void* weights = nullptr;   // pack_weights() output
+  const void* x = nullptr;  // [M, K] row-major, the activation's dtype
+  // pack_weights() output. On the path hopper it may be read before the kernel before this one in
+  // the stream has ended, so that one must not write it: synchronise once after packing on the GPU.
+  const void* weights = nullptr;
   void* y = nullptr;               // [M, N] row-major, the activation's dtype
   const void* bias = nullptr;      // [N]; required exactly if the spec has one
   const void* residual = nullptr;  // [M, N]; required exactly if the spec has one; may be y

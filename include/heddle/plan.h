@@ -25,6 +25,13 @@ enum class ScaleMode {
   kChannel,      // FP32, once, in the epilogue
 };
 
+// Which template a variant is made from.
+enum class GemmKernel {
+  kTiles,   // tiles of the output, mma.sync: every path
+  kStream,  // few tokens, kept in shared memory, weights streamed past them: Path::kHopper
+  kWgmma,   // weights in registers of warpgroups, tensor copies of tokens: Path::kHopper, sm_90
+};
+
 // A workspace opens with one 32-bit counter per output tile, zero between launches.
 inline constexpr int kWorkspaceCounterBytes = 65536;
 
@@ -34,29 +41,39 @@ struct GemmVariant {
   std::int64_t m_min = 1;
   std::int64_t m_max = 1;
   Path path = Path::kAmpere;  // never kAuto
-  int tile_m = 8;             // tokens per block, a multiple of 8 * warps_m
-  int tile_n = 64;            // rows of W per block, a multiple of 16 * warps_n
-  int stage_k = 64;           // K per pipeline stage, a multiple of 64 * warps_k
+  GemmKernel kernel = GemmKernel::kTiles;
+  int tile_m = 8;    // tokens per block, a multiple of 8 * warps_m
+  int tile_n = 64;   // rows of W per block, a multiple of 16 * warps_n
+  int stage_k = 64;  // K per pipeline stage, a multiple of 64 * warps_k
   int stages = 2;
   int split_k = 1;  // blocks along K; partial sums are added in a fixed order
   int warps_m = 1;
   int warps_n = 1;
   int warps_k = 1;
-  // Path::kHopper only: each warp keeps the tokens of `slice_chunks` chunks of K in registers,
-  // loads weights `stage_chunks` at a time, `first_stages` of them before the tokens have passed,
-  // and `workers` blocks share the row blocks.
-  int slice_chunks = 0;
+  // kStream: blocks that share the row blocks; kWgmma: the most blocks of a launch.
+  int workers = 0;
+  // kStream only: a block has `most_blocks` row blocks at most; its warps take K in pieces of
+  // `piece_chunks` chunks, whose tokens are kept, and load weights `stage_chunks` at a time,
+  // `first_stages` stages before the tokens. The blocks of a cluster share what they read of these.
+  int most_blocks = 0;
+  int piece_chunks = 0;
   int stage_chunks = 0;
   int first_stages = 0;
-  int workers = 0;
+  int cluster = 1;
+  // kWgmma only: several blocks may share the K of a tile; weights are decoded `step_tiles` tiles
+  // of 16 columns at a time, into `decoded_sets` sets of registers in turn.
+  bool shares_tiles = false;
+  int step_tiles = 4;
+  int decoded_sets = 2;
   ScaleMode scale_mode = ScaleMode::kAccumulator;
   bool fold_power = false;  // the power of two of float codes is left to the FP32 scale
+  bool fold_bias = false;   // the bias of integer codes is left to the FP32 sums
   int shared_bytes = 0;     // dynamic
   int blocks_per_sm = 1;    // what the register budget is set for
 
-  // Path::kHopper has a warp more, which adds.
+  // wgmma has four warps more, which fetch.
   int threads() const noexcept {
-    return 32 * (warps_m * warps_n * warps_k + (path == Path::kHopper ? 1 : 0));
+    return 32 * (warps_m * warps_n * warps_k + (kernel == GemmKernel::kWgmma ? 4 : 0));
   }
   int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp
   int token_tiles() const noexcept { return tile_m / (8 * warps_m); }  // of 8 tokens, per warp
@@ -92,11 +109,13 @@ struct Plan {
   std::size_t variant_for(std::int64_t m) const noexcept;
   // Bytes of zero-initialised device memory that a launch with M needs; 0 if none. See Kernel.
   std::size_t workspace_bytes(std::int64_t m) const noexcept;
+  // The most for any M of the spec.
+  std::size_t max_workspace_bytes() const noexcept;
   // Where in it the gathered X begins. Precondition: a gemm with act-order.
   std::size_t gathered_offset(std::int64_t m) const noexcept;
 };
 
-// The variant's decode plan: plan.decode, but for fold_power.
+// The variant's decode plan: plan.decode, but for fold_power and fold_bias.
 HEDDLE_EXPORT DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec.
@@ -108,6 +127,7 @@ HEDDLE_EXPORT std::string describe(const Plan& plan);
 HEDDLE_EXPORT std::string plan_to_json(const Plan& plan);
 
 HEDDLE_EXPORT std::string_view to_string(ScaleMode mode) noexcept;
+HEDDLE_EXPORT std::string_view to_string(GemmKernel kernel) noexcept;
 HEDDLE_EXPORT std::string_view to_string(KernelRole role) noexcept;
 
 }  // namespace heddle

@@ -37,7 +37,7 @@ enum class Path {
   kAuto,
   kTuring,  // mma.m16n8k8, loads through registers: sm_75 and up, FP16 only
   kAmpere,  // mma.m16n8k16, cp.async pipeline: sm_80 and up
-  kHopper,  // bulk copies and mbarriers: sm_90 and up; M up to 8, beyond that as kAmpere
+  kHopper,  // bulk copies and mbarriers: sm_90 and up; wgmma: sm_90
 };
 
 // Y[M,N] = X[M,K] * W[N,K]^T

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gemm/shape.cuh"
+#include "primitives/bits.cuh"
 #include "primitives/memory.cuh"
 #include "primitives/scale.cuh"
 
@@ -35,10 +36,6 @@ __device__ __forceinline__ void add_floats(Sums8& sum, u32x4 low, u32x4 high) {
   sum.v[5] += __uint_as_float(high.y);
   sum.v[6] += __uint_as_float(high.z);
   sum.v[7] += __uint_as_float(high.w);
-}
-
-__device__ __forceinline__ u32x4 pack_floats(float a, float b, float c, float d) {
-  return {__float_as_uint(a), __float_as_uint(b), __float_as_uint(c), __float_as_uint(d)};
 }
 
 template <class Config>

@@ -6,6 +6,12 @@
 
 namespace heddle {
 
+// createpolicy: for data that is read once, which the L2 cache may drop first.
+__device__ __forceinline__ u64 policy_read_once() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
 // cp.async.bulk: from global to shared memory.
 __device__ __forceinline__ void bulk_copy(u32 shared, const void* global, u32 bytes, u32 barrier) {
   asm volatile(
@@ -14,14 +20,13 @@ __device__ __forceinline__ void bulk_copy(u32 shared, const void* global, u32 by
       "l"(global), "r"(bytes), "r"(barrier)
       : "memory");
 }
-// The same for data that is read once: the L2 cache may drop it first.
+// The same with policy_read_once().
 __device__ __forceinline__ void bulk_copy_once(u32 shared, const void* global, u32 bytes,
-                                               u32 barrier) {
+                                               u32 barrier, u64 policy) {
   asm volatile(
-      "{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0; "
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
-      "[%0], [%1], %2, [%3], policy; }" ::"r"(shared),
-      "l"(global), "r"(bytes), "r"(barrier)
+      "[%0], [%1], %2, [%3], %4;" ::"r"(shared),
+      "l"(global), "r"(bytes), "r"(barrier), "l"(policy)
       : "memory");
 }
 // fence.proxy.async: orders this thread's ordinary accesses to shared memory before bulk copies
@@ -29,9 +34,4 @@ __device__ __forceinline__ void bulk_copy_once(u32 shared, const void* global, u
 __device__ __forceinline__ void async_proxy_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-// cp.async.bulk.prefetch.L2: into the L2 cache only, where later stores of others are seen.
-__device__ __forceinline__ void bulk_prefetch(const void* global, u32 bytes) {
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
-}
-
 }  // namespace heddle

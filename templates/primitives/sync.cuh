@@ -16,6 +16,15 @@ __device__ __forceinline__ u32 broadcast(u32 value, int lane) {
   return __shfl_sync(0xffffffffu, value, lane);
 }
 
+// elect.sync, sm_90 and up: true in one lane of the warp, always the same one, and the compiler
+// knows that what it does is done once.
+__device__ __forceinline__ bool elect_one() {
+  u32 elected;
+  asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 %0, 1, 0, p; }"
+               : "=r"(elected)::"memory");
+  return elected != 0;
+}
+
 // fence.acq_rel.gpu: orders this thread's accesses as seen by the whole device.
 __device__ __forceinline__ void device_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "generator/plan/same_kernel.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -46,12 +47,29 @@ TEST(Candidates, NoTwoHaveTheSameKernel) {
   }
 }
 
-TEST(Candidates, AnotherSplitIsAnotherKernel) {
+TEST(Candidates, ANameAndARangeMakeNoOtherKernel) {
   const GemmVariant one = kernels_of(some_spec(), "h200", 16).front();
   GemmVariant other = one;
   other.name = "of another name";
+  other.m_max = one.m_max + 1;
   EXPECT_TRUE(is_same_kernel(one, other));
-  other.split_k = one.split_k + 1;
+}
+
+TEST(Candidates, AnyOtherFieldMakesAnotherKernel) {
+  const GemmVariant one = kernels_of(some_spec(), "h200", 16).front();
+  for (int GemmVariant::*field :
+       {&GemmVariant::split_k, &GemmVariant::stages, &GemmVariant::most_blocks,
+        &GemmVariant::piece_chunks, &GemmVariant::cluster, &GemmVariant::step_tiles,
+        &GemmVariant::decoded_sets, &GemmVariant::shared_bytes}) {
+    GemmVariant other = one;
+    ++(other.*field);
+    EXPECT_FALSE(is_same_kernel(one, other));
+  }
+  GemmVariant other = one;
+  other.kernel = GemmKernel::kWgmma;
+  EXPECT_FALSE(is_same_kernel(one, other));
+  other = one;
+  other.shares_tiles = !one.shares_tiles;
   EXPECT_FALSE(is_same_kernel(one, other));
 }
 
@@ -68,6 +86,26 @@ TEST(Candidates, WhatTheSpecSetsStays) {
     EXPECT_EQ(v.tile_n, 64);
     EXPECT_EQ(v.split_k, 2);
   }
+}
+
+std::size_t count(const std::vector<GemmVariant>& kernels, GemmKernel kernel) {
+  return static_cast<std::size_t>(std::count_if(
+      kernels.begin(), kernels.end(), [&](const GemmVariant& v) { return v.kernel == kernel; }));
+}
+
+TEST(Candidates, EveryKernelThatServesTheTokensIsTried) {
+  const std::vector<GemmVariant> few = kernels_of(some_spec(), "h200", 4);
+  EXPECT_GT(count(few, GemmKernel::kStream), 10U);
+  EXPECT_GT(count(few, GemmKernel::kTiles), 10U);
+  EXPECT_EQ(count(few, GemmKernel::kWgmma), 0U);
+  for (const std::int64_t m : {16, 64, 4096}) {
+    const std::vector<GemmVariant> many = kernels_of(some_spec(), "h200", m);
+    EXPECT_GT(count(many, GemmKernel::kWgmma), 10U) << m;
+    EXPECT_GT(count(many, GemmKernel::kTiles), 10U) << m;
+    EXPECT_EQ(count(many, GemmKernel::kStream), 0U) << m;
+  }
+  EXPECT_GT(count(kernels_of(some_spec(), "b200", 4), GemmKernel::kStream), 10U);
+  EXPECT_EQ(count(kernels_of(some_spec(), "b200", 64), GemmKernel::kWgmma), 0U);
 }
 
 TEST(Candidates, EveryPathOfTheTargetIsTried) {

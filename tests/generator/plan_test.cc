@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "generator/plan/stage.h"
+#include "generator/plan/wgmma.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -115,30 +117,155 @@ TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
 }
 
-TEST(Resolve, SlicesServeTheFewestTokensOnHopper) {
+TEST(Resolve, StreamsServeFewTokensOnHopper) {
   const Plan plan = plan_of(small_spec(), "h200");
-  const GemmVariant& v = plan.variants.front();
-  EXPECT_EQ(v.path, Path::kHopper);
-  EXPECT_EQ(v.m_max, 2);
-  EXPECT_EQ(v.threads(), 32 * (v.warps_k * v.warps_n + 1));
-  // The slices of all warps cover K.
-  EXPECT_GE(v.warps_k * v.slice_chunks * WeightLayout::kChunkK * v.split_k, 4096);
-  EXPECT_EQ(plan.variants[1].path, Path::kAmpere);
+  std::int64_t m = 1;
+  for (std::size_t i = 0; m <= 8; ++i) {
+    const GemmVariant& v = plan.variants.at(i);
+    EXPECT_EQ(v.path, Path::kHopper);
+    EXPECT_EQ(v.m_min, m);
+    EXPECT_EQ(v.workers % v.cluster, 0);
+    // The row blocks of all blocks, and the pieces of all warps, cover the weights.
+    EXPECT_GE(v.workers * v.most_blocks, plan.layout.row_blocks);
+    EXPECT_EQ(v.piece_chunks % v.stage_chunks, 0);
+    EXPECT_LE(v.shared_bytes * v.blocks_per_sm, plan.target.shared_per_sm);
+    m = v.m_max + 1;
+  }
+  EXPECT_EQ(m, 9);
+  EXPECT_EQ(plan.variants[plan.variant_for(9)].path, Path::kAmpere);
   EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
   GemmSpec spec = small_spec();
   spec.path = Path::kAmpere;
   EXPECT_EQ(plan_of(spec, "h200").variants.front().path, Path::kAmpere);
   spec.path = Path::kHopper;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().m_max, 8);
   EXPECT_NE(refusal(spec, "a100").find("/path"), std::string::npos);
-  spec.tile.split_k = 7;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().split_k, 7);
+  spec.shape.m_max = 8;
+  spec.tile.split_k = 3;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().split_k, 3);
   spec.tile.warps_k = 31;
   EXPECT_NE(refusal(spec, "h200").find("/tile"), std::string::npos);
   spec = small_spec();
   spec.path = Path::kHopper;
   spec.weight.zero_point = ZeroPoint::kFloat;
   EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
+}
+
+// Tokens that do not fit beside the ring come in pieces; two of them cost more than tiles do.
+TEST(Resolve, StreamsLeaveLongKOfEightTokensToTiles) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = 8192;
+  spec.shape.k = 28672;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().path, Path::kHopper);
+  const Plan plan = plan_of(spec, "h200");
+  EXPECT_EQ(plan.variants[plan.variant_for(8)].path, Path::kAmpere);
+  spec.path = Path::kHopper;
+  spec.shape.m_max = 8;
+  const GemmVariant& forced = plan_of(spec, "h200").variants.back();
+  EXPECT_EQ(forced.m_max, 8);
+  EXPECT_LT(forced.piece_chunks * forced.warps_k, 28672 / WeightLayout::kChunkK);
+}
+
+std::vector<GemmKernel> kernels_of(const Plan& plan) {
+  std::vector<GemmKernel> kernels;
+  for (const GemmVariant& v : plan.variants) kernels.push_back(v.kernel);
+  return kernels;
+}
+
+TEST(Resolve, WgmmaServesManyTokensOnHopper) {
+  GemmSpec spec = small_spec();
+  Plan plan = plan_of(spec, "h200");
+  EXPECT_EQ(plan.variants[plan.variant_for(32)].kernel, GemmKernel::kTiles);
+  EXPECT_EQ(plan.variants[plan.variant_for(33)].kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(plan.variants.back().kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(plan.variants.back().path, Path::kHopper);
+  EXPECT_EQ(plan.variants.back().threads(), 384);
+  for (const char* other : {"a100", "b200", "rtx5090"}) {
+    EXPECT_EQ(plan_of(spec, other).variants.back().kernel, GemmKernel::kTiles) << other;
+  }
+  spec.path = Path::kHopper;
+  plan = plan_of(spec, "h200");
+  EXPECT_EQ(plan.variants[plan.variant_for(8)].kernel, GemmKernel::kStream);
+  EXPECT_EQ(plan.variants[plan.variant_for(9)].kernel, GemmKernel::kWgmma);
+  spec.shape.m_min = 9;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kWgmma);
+}
+
+// Tensor copies bring tokens as they are, and nothing sums them.
+TEST(Resolve, WgmmaLeavesFactorsOfColumnsAndFloatZeroPointsToTiles) {
+  GemmSpec spec = small_spec();
+  spec.shape.m_min = 33;
+  spec.pre_scale = true;
+  EXPECT_EQ(kernels_of(plan_of(spec, "h200")).back(), GemmKernel::kTiles);
+  spec.act_order = true;  // the gather applies them
+  EXPECT_EQ(kernels_of(plan_of(spec, "h200")).back(), GemmKernel::kWgmma);
+  spec = small_spec();
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_EQ(kernels_of(plan_of(spec, "h200")).back(), GemmKernel::kTiles);
+}
+
+TEST(Resolve, WgmmaHonoursATileOrSaysWhyNot) {
+  GemmSpec spec = small_spec();
+  spec.shape.m_min = 9;
+  spec.tile.m = 64;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().kernel, GemmKernel::kTiles);
+  spec.path = Path::kHopper;
+  spec.tile.n = 128;
+  spec.tile.stages = 3;
+  spec.tile.split_k = 1;
+  const Plan plan = plan_of(spec, "h200");
+  ASSERT_EQ(plan.variants.size(), 1U);
+  EXPECT_EQ(plan.variants[0].tile_m, 64);
+  EXPECT_EQ(plan.variants[0].tile_n, 128);
+  EXPECT_EQ(plan.variants[0].stages, 3);
+  EXPECT_EQ(plan.workspace_bytes(600), 0U);
+  const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
+      {&TileSpec::m, 48},      {&TileSpec::n, 64},      {&TileSpec::k, 256},
+      {&TileSpec::stages, 1},  {&TileSpec::stages, 12}, {&TileSpec::split_k, 2},
+      {&TileSpec::warps_m, 2}, {&TileSpec::warps_n, 4}, {&TileSpec::warps_k, 2}};
+  for (const auto& [field, value] : wrong) {
+    GemmSpec other = spec;
+    other.tile.*field = value;
+    EXPECT_NE(refusal(other, "h200").find("/tile"), std::string::npos) << value;
+  }
+  // 256 rows by 256 tokens: too many sums.
+  spec.tile.m = spec.tile.n = 256;
+  EXPECT_NE(refusal(spec, "h200").find("registers"), std::string::npos);
+}
+
+// What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
+// the others every block gets at least one stage.
+TEST(WgmmaShares, GiveEveryBlockWork) {
+  for (const std::int64_t n : {8, 1000, 4096, 8192, 28672, 57344}) {
+    for (const std::int64_t k : {32, 128, 896, 8192}) {
+      GemmSpec spec = small_spec();
+      spec.shape = {n, k, 9, 8192};
+      spec.weight.group_size = 32;
+      spec.path = Path::kHopper;
+      const Plan plan = plan_of(spec, "h200");
+      for (const std::int64_t m : {9, 16, 32, 64, 100, 256, 1000, 8192}) {
+        const GemmVariant& v = plan.variants[plan.variant_for(m)];
+        const WgmmaShares shares = wgmma_shares(v, plan.layout, m);
+        const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, v.tile_n);
+        EXPECT_GE(shares.workers, 1);
+        EXPECT_LE(shares.workers, 132);
+        if (shares.shared_tiles == 0) {
+          EXPECT_EQ(shares.workers, std::min<std::int64_t>(tiles, 132));
+          EXPECT_EQ(plan.workspace_bytes(m), 0U);
+        } else {
+          EXPECT_LE(shares.shared_tiles, tiles);
+          EXPECT_EQ((tiles - shares.shared_tiles) % shares.workers, 0);
+          EXPECT_LT(shares.shared_tiles, shares.workers);
+          EXPECT_GE(shares.shared_tiles * plan.layout.chunks_per_row_block, shares.workers);
+          // A counter for each of two warpgroups, two places for each block.
+          EXPECT_LE(2 * 4 * shares.shared_tiles, kWorkspaceCounterBytes);
+          EXPECT_EQ(plan.workspace_bytes(m),
+                    static_cast<std::size_t>(kWorkspaceCounterBytes +
+                                             2 * 4 * v.workers * v.tile_m * v.tile_n));
+          EXPECT_LE(plan.workspace_bytes(m), plan.max_workspace_bytes());
+        }
+      }
+    }
+  }
 }
 
 TEST(Resolve, ActOrderGathersXFirst) {
@@ -197,7 +324,8 @@ TEST(Resolve, WorkspaceStaysBounded) {
       for (const GemmVariant& v : plan.variants) {
         EXPECT_LE(plan.workspace_bytes(v.m_max), std::size_t{256} << 20) << v.name;
       }
-      EXPECT_EQ(plan.workspace_bytes(kDefaultMaxM), 0u);
+      EXPECT_LE(plan.max_workspace_bytes(), std::size_t{256} << 20);
+      EXPECT_EQ(plan_of(spec, "a100").workspace_bytes(kDefaultMaxM), 0u);
     }
   }
 }

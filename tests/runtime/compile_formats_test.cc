@@ -46,7 +46,7 @@ std::vector<GemmSpec> every_format(DType dtype) {
     specs.back().pre_scale = true;
     specs.back().act_order = act_order;
   }
-  // The longest slices of K, which leave a thread the fewest registers.
+  // Long K, whose tokens come in pieces.
   for (int bits = 1; bits <= 8; ++bits) {
     for (const int group : {16, 128}) {
       specs.push_back(spec_of(WeightType::kUint, bits, group, dtype));

@@ -55,6 +55,12 @@ TEST(CudaAbiTest, OtherEnumeratorsAreThoseOfCudaH) {
   SAME(CU_LAUNCH_ATTRIBUTE_IGNORE);
   SAME(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   SAME(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  SAME(CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+  SAME(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+  SAME(CU_TENSOR_MAP_INTERLEAVE_NONE);
+  SAME(CU_TENSOR_MAP_SWIZZLE_128B);
+  SAME(CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  SAME(CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 #undef SAME
 
@@ -66,6 +72,8 @@ static_assert(sizeof(cuda::CUlaunchAttributeValue) == sizeof(::CUlaunchAttribute
 static_assert(sizeof(cuda::CUlaunchAttribute) == sizeof(::CUlaunchAttribute));
 static_assert(alignof(cuda::CUlaunchAttribute) == alignof(::CUlaunchAttribute));
 static_assert(sizeof(cuda::CUlaunchConfig) == sizeof(::CUlaunchConfig));
+static_assert(sizeof(cuda::CUtensorMap) == sizeof(::CUtensorMap));
+static_assert(alignof(cuda::CUtensorMap) == alignof(::CUtensorMap));
 
 TEST(CudaAbiTest, StructsHaveTheirFieldsWhereCudaHHasThem) {
 #define SAME_OFFSET(type, field) \

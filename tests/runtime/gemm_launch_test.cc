@@ -102,15 +102,19 @@ TEST(GemmLaunchTest, WantsAWorkspaceThatIsLargeEnoughWhereOneIsNeeded) {
 }
 
 TEST(GemmLaunchTest, GridCoversTheOutputWithTilesOfMInX) {
+  Plan plan;
+  GemmSpec spec;
+  spec.shape = {4104, 4096, 1, 1000000};
+  plan.spec = Spec::from_gemm(spec);
   GemmVariant variant;
   variant.tile_m = 8;
   variant.tile_n = 64;
   variant.split_k = 3;
-  const LaunchGrid grid = launch_grid(variant, 9, 4104);
+  const LaunchGrid grid = launch_grid(plan, variant, 9);
   EXPECT_EQ(grid.x, 2U);
   EXPECT_EQ(grid.y, 65U);
   EXPECT_EQ(grid.z, 3U);
-  EXPECT_EQ(launch_grid(variant, std::int64_t{8} * 100000, 64).x, 100000U);
+  EXPECT_EQ(launch_grid(plan, variant, std::int64_t{8} * 100000).x, 100000U);
 }
 
 }  // namespace

@@ -33,6 +33,16 @@ TEST(PtxasLogTest, ReadsTheOlderFormWithoutSharedMemory) {
   EXPECT_EQ(report.other_lines, "");
 }
 
+TEST(PtxasLogTest, AdviceIsNoReport) {
+  const std::string advice =
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are "
+      "serialized due to insufficient register resources for the wgmma pipeline\n";
+  const PtxasReport report = parse_ptxas_log(
+      advice + "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n" +
+      "ptxas info    : Used 8 registers, 364 bytes cmem[0]\n");
+  EXPECT_EQ(report.other_lines, advice);
+}
+
 TEST(PtxasLogTest, RefusesALogWithoutFigures) {
   EXPECT_THROW(parse_ptxas_log(""), Error);
   EXPECT_THROW(parse_ptxas_log("ptxas info    : Used 8 registers\n"), Error);

@@ -44,14 +44,16 @@ TEST(SweepReport, Json) {
   ASSERT_EQ(json["rows"].size(), 3U);
   EXPECT_EQ(json["rows"][0]["us"], 10);
   EXPECT_EQ(json["rows"][0]["path"], "ampere");
+  EXPECT_EQ(json["rows"][0]["kernel"], "tiles");
 }
 
 TEST(SweepReport, TheTableHasTheFastestAndTheChoiceWhereverItIs) {
   const std::string text = sweep_text(sweep_of(report({20, 15, 10, 12})), 2);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
-  EXPECT_NE(text.find("    4  ampere  8x16x64   1x1x1       2      1  20.00     2.50   2.000  the "
-                      "planner's\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("    4  ampere  tiles   8x16x64   1x1x1       2      1  20.00     2.50   2.000  "
+                "the planner's\n"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("M = 16: of 4 kernels the planner's takes 100.0 % more than the fastest\n"),
             std::string::npos)

@@ -7,6 +7,7 @@
 
 #include "heddle/source.h"
 #include "runtime/gemm_launch.h"
+#include "runtime/gemm_parameters.h"
 #include "runtime/kernel_state.h"
 
 namespace heddle {
@@ -32,7 +33,7 @@ double median(std::vector<double> values) {
 
 cuda::CUlaunchConfig config_for(const Plan& plan, const GemmVariant& variant, std::int64_t m,
                                 const OwnedStream& stream) {
-  const LaunchGrid grid = launch_grid(variant, m, plan.spec.gemm().shape.n);
+  const LaunchGrid grid = launch_grid(plan, variant, m);
   cuda::CUlaunchConfig config{};
   config.gridDimX = grid.x;
   config.gridDimY = grid.y;
@@ -46,11 +47,11 @@ cuda::CUlaunchConfig config_for(const Plan& plan, const GemmVariant& variant, st
 
 }  // namespace
 
-LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
-                                       const GemmArgs& launch_args, const OwnedStream& stream) {
+LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, const GemmArgs& args,
+                                       const OwnedStream& stream) {
   const cuda::Driver& cu = cuda::driver();
   const Plan& plan = kernel.plan();
-  const std::size_t index = plan.variant_for(launch_args.m);
+  const std::size_t index = plan.variant_for(args.m);
   const GemmVariant& variant = plan.variants[index];
   cuda::CUdevice device = 0;
   cuda::check(cu.cuCtxGetDevice(&device), "cuCtxGetDevice");
@@ -58,14 +59,16 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
   const BuildResult built = runtime.build({render(plan, index)}).front();
   const LoadedKernel loaded(*built.binary, variant.shared_bytes, device);
 
-  GemmArgs args = launch_args;
-  int tokens = static_cast<int>(args.m);
-  void* parameters[] = {&args.x,        &args.weights,   &args.y,         &args.bias,
-                        &args.residual, &args.pre_scale, &args.workspace, &tokens};
-  const cuda::CUlaunchConfig config = config_for(plan, variant, args.m, stream);
+  GemmParameters parameters(cu, plan, variant, args, args.x);
+  cuda::CUlaunchConfig config = config_for(plan, variant, args.m, stream);
+  cuda::CUlaunchAttribute cluster{};
+  cluster.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {launch_grid(plan, variant, args.m).cluster, 1, 1};
+  config.attrs = &cluster;
+  config.numAttrs = 1;
   const auto bare = [&] {
     const cuda::CUresult result =
-        cu.cuLaunchKernelEx(&config, loaded.function(), parameters, nullptr);
+        cu.cuLaunchKernelEx(&config, loaded.function(), parameters.list(), nullptr);
     if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
   };
   const auto own = [&] { kernel.launch(args, stream.get()); };

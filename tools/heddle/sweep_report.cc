@@ -23,6 +23,7 @@ nlohmann::ordered_json row_json(const GemmTiming& row) {
   return {{"us", row.us},
           {"times_floor", row.us / row.floor_us},
           {"path", to_string(v.path)},
+          {"kernel", to_string(v.kernel)},
           {"tile",
            {{"m", v.tile_m},
             {"n", v.tile_n},
@@ -62,6 +63,7 @@ nlohmann::ordered_json sweep_json(const Sweep& sweep) {
 std::string sweep_text(const Sweep& sweep, std::size_t top) {
   Table table({{"PLACE", Align::kRight},
                {"PATH"},
+               {"KERNEL"},
                {"TILE"},
                {"WARPS"},
                {"STAGES", Align::kRight},
@@ -75,11 +77,11 @@ std::string sweep_text(const Sweep& sweep, std::size_t top) {
     const GemmVariant& v = row.variant;
     const bool chosen = row.spec == sweep.chosen.spec;
     if (i >= top && !chosen) continue;
-    table.add_row({fmt::format("{}", i + 1), std::string(to_string(v.path)), tile_text(v),
-                   warps_text(v), fmt::format("{}", v.stages), fmt::format("{}", v.split_k),
-                   fmt::format("{:.2f}", row.us), fmt::format("{:.2f}", row.us / row.floor_us),
-                   fmt::format("{:.3f}", row.us / sweep.rows.front().us),
-                   chosen ? "the planner's" : ""});
+    table.add_row(
+        {fmt::format("{}", i + 1), std::string(to_string(v.path)), std::string(to_string(v.kernel)),
+         tile_text(v), warps_text(v), fmt::format("{}", v.stages), fmt::format("{}", v.split_k),
+         fmt::format("{:.2f}", row.us), fmt::format("{:.2f}", row.us / row.floor_us),
+         fmt::format("{:.3f}", row.us / sweep.rows.front().us), chosen ? "the planner's" : ""});
   }
   return table.text() +
          fmt::format("M = {}: of {} kernels the planner's takes {:.1f} % more than the fastest\n",

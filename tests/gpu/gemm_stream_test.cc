@@ -1,4 +1,5 @@
-// GEMM by slices on the GPU: the path for the fewest tokens, by default and up to where it serves.
+// GEMM that streams its weights on the GPU: the path for the fewest tokens, by default and up to
+// where it serves.
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
@@ -6,69 +7,69 @@ namespace {
 
 const std::vector<std::int64_t> kTokens{1, 2, 3, 5, 8};
 
-GemmSpec slices(std::int64_t n, std::int64_t k, DType dtype, int group, ZeroPoint zero) {
+GemmSpec streamed(std::int64_t n, std::int64_t k, DType dtype, int group, ZeroPoint zero) {
   GemmSpec spec = spec_of(n, k, dtype, group, zero);
   spec.shape.m_max = 8;
   spec.path = Path::kHopper;
   return spec;
 }
 
-TEST_F(GemmGpu, SlicesOfEveryTypeAndGroup) {
+TEST_F(GemmGpu, StreamsOfEveryTypeAndGroup) {
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
     for (const int group : {16, 32, 64, 128, 256, kPerChannel, kPerTensor}) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-        check(slices(1000, 2560, dtype, group, zero), kTokens);
+        check(streamed(1000, 2560, dtype, group, zero), kTokens);
       }
     }
   }
 }
 
-TEST_F(GemmGpu, SlicesOfEveryWidth) {
+TEST_F(GemmGpu, StreamsOfEveryWidth) {
   for (int bits = 1; bits <= 8; ++bits) {
     for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-      GemmSpec spec = slices(264, 4096, bits % 2 == 0 ? DType::kFp16 : DType::kBf16, 32, zero);
+      GemmSpec spec = streamed(264, 4096, bits % 2 == 0 ? DType::kFp16 : DType::kBf16, 32, zero);
       spec.weight.bits = bits;
       check(spec, kTokens);
     }
   }
 }
 
-// Fewer chunks than warps, slices of one, two and four chunks, an end of K inside of a slice and
+// Fewer chunks than warps, pieces of one, two and four chunks, an end of K inside of a piece and
 // inside of a chunk, and K over several blocks.
-TEST_F(GemmGpu, SlicesOfRaggedShapes) {
+TEST_F(GemmGpu, StreamsOfRaggedShapes) {
   for (const std::int64_t n : {8, 24, 136, 2120, 4352}) {
     for (const std::int64_t k : {32, 160, 896, 2208, 3584, 8192, 8320, 18944}) {
-      check(slices(n, k, DType::kFp16, 32, ZeroPoint::kInt), {1, 2, 7});
+      check(streamed(n, k, DType::kFp16, 32, ZeroPoint::kInt), {1, 2, 7});
     }
   }
 }
 
-TEST_F(GemmGpu, SlicesWithEverythingAround) {
+TEST_F(GemmGpu, StreamsWithEverythingAround) {
   for (const bool act_order : {false, true}) {
-    GemmSpec spec = slices(520, 4096, DType::kBf16, 128, ZeroPoint::kInt);
+    GemmSpec spec = streamed(520, 4096, DType::kBf16, 128, ZeroPoint::kInt);
     spec.epilogue = {true, Activation::kSilu, true};
     spec.pre_scale = true;
     spec.act_order = act_order;
     check(spec, kTokens);
   }
-  GemmSpec nvfp4 = slices(520, 4096, DType::kFp16, 16, ZeroPoint::kNone);
+  GemmSpec nvfp4 = streamed(520, 4096, DType::kFp16, 16, ZeroPoint::kNone);
   nvfp4.weight.type = WeightType::kE2m1;
   nvfp4.weight.scale_dtype = DType::kE4m3;
   nvfp4.weight.tensor_scale = true;
   check(nvfp4, kTokens);
-  GemmSpec fp8 = slices(520, 4096, DType::kFp16, kPerChannel, ZeroPoint::kNone);
+  GemmSpec fp8 = streamed(520, 4096, DType::kFp16, kPerChannel, ZeroPoint::kNone);
   fp8.weight.type = WeightType::kE4m3;
   fp8.weight.bits = 8;
   fp8.weight.scale_dtype = DType::kFp32;
   check(fp8, kTokens);
-  GemmSpec trtllm = slices(520, 4096, DType::kFp16, 64, ZeroPoint::kNone);
+  GemmSpec trtllm = streamed(520, 4096, DType::kFp16, 64, ZeroPoint::kNone);
   trtllm.weight.interleave = Interleave::kTrtllm;
   check(trtllm, kTokens);
 }
 
-TEST_F(GemmGpu, SlicesSharedOutByTheUser) {
+TEST_F(GemmGpu, StreamsSplitByTheUser) {
   for (const int split : {1, 2, 3, 5}) {
-    GemmSpec spec = slices(4128, 2560, DType::kFp16, 64, ZeroPoint::kInt);
+    GemmSpec spec = streamed(4128, 2560, DType::kFp16, 64, ZeroPoint::kInt);
     spec.tile.split_k = split;
     check(spec, kTokens);
   }

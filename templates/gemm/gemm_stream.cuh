@@ -1,0 +1,59 @@
+// GEMM with quantised weights for few tokens, sm_90 and up: Y[M, N] = X[M, K] * W[N, K]^T, M up to
+// kTokens.
+//
+// The weights are the traffic, once each; everything else must stay out of their way. Floors per SM
+// of an H200: 20 bytes a clock from memory, so a 4-bit chunk of 1056 bytes in 53 clocks. Its
+// instructions: 72 to decode, 8 to multiply each 8 tokens, some 20 for scales, loads and addresses:
+// 100 of the 212 issue slots. Shared memory: written once and read once, 40 of 128 bytes a clock.
+//
+// Every SM reads every token once, piece by piece beside the weights. A block takes half of an SM,
+// so that the next kernel's blocks start beside it: while this one ends they have their rings
+// filled, and memory is never idle between kernels.
+//
+// Integer codes are multiplied with the bias that decoding leaves them (kFoldBias): the sums of
+// each group begin with what that bias and the zero point add, from the sums of the tokens.
+//
+// Weights are read before the kernel ahead has ended: no kernel that writes weights lets its
+// dependents start early. Everything else is read and written after it.
+//
+// Grid: (blocks that share the row blocks, split_k).
+//
+// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTokens kPieceChunks
+// heddle-parameters: kStageChunks kStages kFirstStages kMostBlocks kCluster
+// heddle-parameters: kSplitK kWarpsK kSharedBytes kCounterBytes kMetaGroup
+// heddle-parameters: kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint
+// heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale
+// heddle-parameters: kResultExponent kRowLines kScaleMode kPreScale kBias kResidual kActivation
+// heddle-parameters: kFoldBias kLowExponent kLowBias kHighExponent kHighBias kMiddleCode kSigned
+// heddle-parameters: Value Scale
+#pragma once
+
+#include "gemm/stream_sums.cuh"
+#include "gemm/stream_warp.cuh"
+
+namespace heddle {
+
+template <class Config, class Decode>
+__device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* y, const u8* bias,
+                                            const u8* residual, const u8* pre_scale, u8* workspace,
+                                            int m) {
+  extern __shared__ __align__(128) u8 shared_memory[];
+  const StreamMemory<Config> memory{shared_address(shared_memory)};
+  const int warp = broadcast(threadIdx.x / 32, 0);
+  const int lane = threadIdx.x % 32;
+  launch_dependents();
+
+  const StreamSums<Config> sums{memory, {weights, y, bias, residual}, workspace, m, warp, lane};
+  StreamWarp<Config, Decode> stream(memory, x, weights, pre_scale, m, warp, lane);
+  if (warp == 0) sums.init_barriers();
+  stream.fill_ring();
+  if constexpr (Config::kCluster > 1) {
+    cluster_barrier();
+  } else {
+    block_barrier();
+  }
+  wait_for_predecessor();
+  stream.run(sums);
+}
+
+}  // namespace heddle

@@ -1,0 +1,206 @@
+// A warpgroup's share of a piece: decode weights into registers, multiply them with the tokens in
+// shared memory.
+//
+// A step is one row tile by kStepTiles tiles of 16 columns: its weights are decoded while the
+// tensor cores still work on the steps before, then handed over as one group. Steps take turns
+// between kSets sets of registers for decoded weights. A step that ends a group of scales leaves
+// its sums to the next one, which takes them up once its own weights are decoded.
+#pragma once
+
+#include "gemm/chunk.cuh"
+#include "gemm/wgmma_shape.cuh"
+#include "primitives/sync.cuh"
+#include "primitives/wgmma.cuh"
+
+namespace heddle {
+
+template <class Config, class Decode>
+struct WgmmaMultiply : ChunkLane<Config> {
+  using S = WgmmaShape<Config>;
+  using Lane = ChunkLane<Config>;
+  using Value = typename Config::Value;
+  static constexpr bool kPartial = Config::kScaleMode == ScaleMode::kAccumulator;
+  static constexpr bool kChannel = Config::kScaleMode == ScaleMode::kChannel;
+  static constexpr bool kIntZeros = Config::kZeroPoint == ZeroPoint::kInt;
+  static constexpr int kGroupTiles = Config::kMetaGroup / 16;  // between two looks at scales
+  static constexpr int kStepTiles =
+      kPartial && kGroupTiles < Config::kStepTiles ? kGroupTiles : Config::kStepTiles;
+  static constexpr int kSets = Config::kDecodedSets;
+  static constexpr int kColumnSteps = 8 / kStepTiles;  // of a stage
+  static constexpr int kSteps = kColumnSteps * S::kRowTiles;
+  static_assert(4 % kStepTiles == 0, "a step lies in the 64 columns of a lane's words");
+  static_assert(kSets >= 2 && kSteps % kSets == 0, "registers of decoded weights take turns");
+
+  WgmmaMemory<Config> memory;
+  int warp;       // of the warpgroup
+  int row_block;  // in the tile, of the warp's first row tile
+
+  float sum[S::kRowTiles][S::kSums];
+  float part[kPartial ? S::kSums : 1];  // of a group, not yet scaled
+  u32 words[2][Config::kBits];          // of 64 columns
+  u32 a[kSets][kStepTiles][4];
+  u32 zeros[kChannel ? S::kRowTiles : 1][Decode::kZeroRegisters];
+  u32 weight_scales;  // of rows g and g + 8, with ScaleMode::kWeight only
+  RowPair scales;     // the same of the last group that has ended, with kPartial only
+
+  __device__ __forceinline__ WgmmaMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
+                                           int lane)
+      : Lane(lane), memory(memory), warp(warp), row_block(4 * S::kRowTiles * warpgroup + warp) {}
+
+  // Stages of one piece; `place` walks on.
+  __device__ __forceinline__ void run(int stages, RingPlace<Config>& place) {
+    clear();
+    int previous = -1;  // the stage before
+#pragma unroll 1
+    for (int i = 0; i < stages; ++i) {
+      mbarrier_wait(memory.full_barrier(place.stage), place.parity);
+      multiply_stage(place.stage, previous);
+      previous = place.stage;
+      place.advance();
+    }
+    retire(kSteps - 1);
+    wgmma_wait<0>();
+    release(previous);
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r)
+#pragma unroll
+      for (float& v : sum[r]) pin(v);
+  }
+
+  // Integer zero points per channel, once for a piece. `metadata` is that of the tile's first row
+  // block. Rows past the end read row block 0's: their results are never stored.
+  __device__ __forceinline__ void load_channel_zeros(const u8* metadata, int first_row_block) {
+    if constexpr (kIntZeros && kChannel) {
+#pragma unroll
+      for (int r = 0; r < S::kRowTiles; ++r) {
+        int block = first_row_block + row_block + 4 * r;
+        if (block >= Config::kRowBlocks) block = 0;
+        Decode::zeros(
+            Lane::channel_int_zeros(metadata + static_cast<i64>(block) * Config::kChannelBytes +
+                                    Config::kChannelZeroOffset),
+            zeros[r]);
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r)
+#pragma unroll
+      for (float& v : sum[r]) v = 0.0f;
+    if constexpr (kPartial) {
+      // The first step of a piece finds nothing in what the step before has left.
+#pragma unroll
+      for (float& v : part) v = 0.0f;
+      scales = {0.0f, 0.0f};
+    }
+  }
+
+  __device__ __forceinline__ void multiply_stage(int stage, int previous) {
+    const u64 columns = wgmma_columns(memory.tokens(stage));
+    const u32 chunks = memory.weights(stage) + row_block * Config::kChunkBytes;
+    Lane::load_words(chunks, 0, words[0]);
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      const int r = step / kColumnSteps;
+      const int tile = step % kColumnSteps * kStepTiles;  // the first, in the stage
+      const u32 chunk = chunks + 4 * r * Config::kChunkBytes;
+      decode(step % kSets, r, tile, chunk);
+      if (tile % 4 == 0) load_next_words(chunks, r, tile);
+      retire((step + kSteps - 1) % kSteps);
+      if (kPartial && ends_group(step)) load_scales(chunk, tile);
+      issue(step % kSets, r, tile, columns);
+      // The step that used the next set has ended, and with it one of the stage before.
+      wgmma_wait<kSets - 1>();
+      if (step == kSets - 2) release(previous);
+    }
+  }
+
+  // A lane's words of 64 columns are loaded while those before them are decoded; a stage has two of
+  // these halves for each row tile.
+  static __device__ __forceinline__ int half(int r, int tile) { return (2 * r + tile / 4) % 2; }
+  __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
+    const int next = 2 * r + tile / 4 + 1;
+    if (next == 2 * S::kRowTiles) return;
+    Lane::load_words(chunks + next / 2 * 4 * Config::kChunkBytes, next % 2, words[next % 2]);
+  }
+
+  // Weights of a row tile, from the tile of the stage on.
+  __device__ __forceinline__ void decode(int set, int r, int tile, u32 chunk) {
+    constexpr int kTiles = Decode::kTiles;
+    u32 unit[kTiles][4];
+#pragma unroll
+    for (int i = 0; i < kStepTiles; ++i) {
+      const int here = tile + i;
+      const bool begins = here % kGroupTiles == 0;
+      if (begins) begin_group(chunk, 16 * here);
+      // Another group has other zero points: what follows is decoded with them.
+      if (i == 0 || begins || here % kTiles == 0) {
+        Decode::unit(words[half(r, here)], here % 4 / kTiles, zeros[kChannel ? r : 0], unit);
+      }
+#pragma unroll
+      for (int v = 0; v < 4; ++v) a[set][i][v] = unit[here % kTiles][v];
+      if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
+        Lane::scale_weights(weight_scales, a[set][i]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void begin_group(u32 chunk, int column) {
+    if constexpr (kIntZeros && !kChannel) Decode::zeros(Lane::int_zeros(chunk, column), zeros[0]);
+    if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
+      weight_scales = Lane::weight_scales(chunk, column);
+    }
+  }
+
+  static __device__ __forceinline__ bool ends_group(int step) {
+    return (step % kColumnSteps + 1) * kStepTiles % kGroupTiles == 0;
+  }
+
+  __device__ __forceinline__ void load_scales(u32 chunk, int tile) {
+    const RowPair scale = Lane::scales(chunk, 16 * tile);
+    scales = {power_of_two<Config::kResultExponent>(scale.low),
+              power_of_two<Config::kResultExponent>(scale.high)};
+  }
+
+  __device__ __forceinline__ void issue(int set, int r, int tile, u64 columns) {
+#pragma unroll
+    for (int i = 0; i < kStepTiles; ++i)
+#pragma unroll
+      for (u32& v : a[set][i]) pin(v);
+    wgmma_fence();
+#pragma unroll
+    for (int i = 0; i < kStepTiles; ++i) {
+      const int here = tile + i;
+      const u64 at = columns + (here / 4 * S::kHalfBytes >> 4) + 2 * (here % 4);
+      if constexpr (kPartial) {
+        wgmma(Value{}, part, a[set][i], at, here % kGroupTiles != 0);
+      } else {
+        wgmma(Value{}, sum[r], a[set][i], at, true);
+      }
+    }
+    wgmma_commit();
+  }
+
+  // The sums of the group that a step has ended, if it has.
+  __device__ __forceinline__ void retire(int step) {
+    if constexpr (kPartial) {
+      if (!ends_group(step)) return;
+      float(&sums)[S::kSums] = sum[step / kColumnSteps];
+      wgmma_wait<0>();
+#pragma unroll
+      for (float& v : part) pin(v);
+#pragma unroll
+      for (int i = 0; i < S::kSums; ++i)
+        sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * part[i];
+    }
+  }
+
+  // The warp has read all of the stage.
+  __device__ __forceinline__ void release(int stage) const {
+    if (stage >= 0 && Lane::g + Lane::t == 0) mbarrier_arrive(memory.empty_barrier(stage));
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,97 @@
+// Constants that follow from the Config of a GEMM with wgmma, and the places in shared memory.
+//
+// A tile is kTileN rows of W by kTileM tokens. Each of two warpgroups owns half of its rows, in
+// tiles of 64: warp w of it holds row block w of each of them. A stage is 128 columns of the tile.
+#pragma once
+
+#include "gemm/shape.cuh"
+#include "primitives/mbarrier.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct WgmmaShape {
+  static constexpr int kChunkK = 128;
+  static constexpr int kWarpgroups = 2;  // that multiply; one more fetches
+  static constexpr int kWarps = 4 * kWarpgroups;
+  static constexpr int kFetchWarps = 4;
+  static constexpr int kThreads = 128 * (kWarpgroups + 1);
+  static constexpr int kRowTiles = Config::kTileN / (64 * kWarpgroups);  // of a warpgroup
+  static constexpr int kTileRowBlocks = Config::kTileN / 16;
+  static constexpr int kRowGroups = (Config::kRowBlocks + kTileRowBlocks - 1) / kTileRowBlocks;
+  static constexpr int kSums = Config::kTileM / 2;  // a thread's, of each row tile
+  static constexpr bool kOneTokenTile = Config::kTokens <= Config::kTileM;
+
+  // Tokens of a stage: [2][kTileM][64 values], each token's 128 bytes swizzled.
+  static constexpr int kHalfBytes = Config::kTileM * 128;
+  static constexpr int kTokenBytes = 2 * kHalfBytes;
+  static constexpr int kWeightBytes = kTileRowBlocks * Config::kChunkBytes;
+
+  // Sums on their way to Y: for each warpgroup [kPassTokens][kPassRow]; the padding spreads the
+  // banks. What 256 tokens leave beside three stages is half as much.
+  static constexpr int kMostPassTokens = Config::kTileM > 128 ? 16 : 32;
+  static constexpr int kPassTokens =
+      Config::kTileM < kMostPassTokens ? Config::kTileM : kMostPassTokens;
+  static constexpr int kPassRow = 64 + 4;
+  static constexpr int kPassBytes = 4 * kPassTokens * kPassRow;
+
+  // Tokens, weights, sums on their way, barriers.
+  static constexpr int kWeightOffset = Config::kStages * kTokenBytes;
+  static constexpr int kPassOffset = kWeightOffset + Config::kStages * kWeightBytes;
+  static constexpr int kBarrierOffset = kPassOffset + kWarpgroups * kPassBytes;
+  static constexpr int kSharedBytes = kBarrierOffset + 2 * Config::kStages * 8 + 8;
+
+  static_assert(Config::kTileN % (64 * kWarpgroups) == 0, "whole row tiles for each warpgroup");
+  static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
+  static_assert(kHalfBytes % 1024 == 0, "the swizzle repeats after 1024 bytes");
+  static_assert(Config::kSharedBytes >= kSharedBytes, "the launch gives this much shared memory");
+};
+
+template <class Config>
+struct WgmmaMemory {
+  using S = WgmmaShape<Config>;
+  u32 shared;  // a multiple of 1024
+
+  __device__ __forceinline__ u32 tokens(int stage) const { return shared + stage * S::kTokenBytes; }
+  __device__ __forceinline__ u32 weights(int stage) const {
+    return shared + S::kWeightOffset + stage * S::kWeightBytes;
+  }
+  __device__ __forceinline__ u32 pass(int warpgroup) const {
+    return shared + S::kPassOffset + warpgroup * S::kPassBytes;
+  }
+  // Of a stage: its bytes have come; all warps have read them.
+  __device__ __forceinline__ u32 full_barrier(int stage) const {
+    return shared + S::kBarrierOffset + 8 * stage;
+  }
+  __device__ __forceinline__ u32 empty_barrier(int stage) const {
+    return full_barrier(Config::kStages + stage);
+  }
+  // A word in which a warpgroup's first thread tells the others something.
+  __device__ __forceinline__ u32 word(int warpgroup) const {
+    return full_barrier(2 * Config::kStages) + 4 * warpgroup;
+  }
+
+  __device__ __forceinline__ void init_barriers() const {
+#pragma unroll
+    for (int stage = 0; stage < Config::kStages; ++stage) {
+      mbarrier_init(full_barrier(stage), S::kFetchWarps);
+      mbarrier_init(empty_barrier(stage), S::kWarps);
+    }
+  }
+};
+
+// Where in the ring of stages a role is; every role walks it in the same order.
+template <class Config>
+struct RingPlace {
+  int stage = 0;
+  u32 parity = 0;  // of the phase in which the stage is filled
+
+  __device__ __forceinline__ void advance() {
+    if (++stage == Config::kStages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,114 @@
+// GEMM with wgmma on the GPU: every kind of weight, ragged shapes, whole and shared tiles.
+#include "tests/gpu/gemm_fixture.h"
+
+namespace heddle {
+namespace {
+
+// Around the ends of token tiles.
+const std::vector<std::int64_t> kTokens{9, 16, 17, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};
+
+class WgmmaGpu : public GemmGpu {
+ protected:
+  void SetUp() override {
+    GemmGpu::SetUp();
+    if (IsSkipped()) return;
+    if (runtime().device_target().arch() != 90) GTEST_SKIP() << "wgmma is of sm_90";
+  }
+};
+
+GemmSpec wgmma(std::int64_t n, std::int64_t k, DType dtype, int group, ZeroPoint zero) {
+  GemmSpec spec = spec_of(n, k, dtype, group, zero);
+  spec.shape.m_min = 9;
+  spec.path = Path::kHopper;
+  return spec;
+}
+
+TEST_F(WgmmaGpu, EveryTypeAndGroup) {
+  bool bf16 = false;
+  for (const int group : {16, 32, 64, 128, 256, kPerChannel}) {
+    for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+      const DType dtype = bf16 ? DType::kBf16 : DType::kFp16;
+      check(wgmma(520, 1280, dtype, group, zero), {9, 17, 64, 130});
+      bf16 = !bf16;
+    }
+    bf16 = !bf16;
+  }
+}
+
+TEST_F(WgmmaGpu, EveryWidth) {
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+      const bool odd = (bits + (zero == ZeroPoint::kInt ? 1 : 0)) % 2 != 0;
+      GemmSpec spec = wgmma(264, 2048, odd ? DType::kBf16 : DType::kFp16, odd ? 32 : 128, zero);
+      spec.weight.bits = bits;
+      check(spec, {16, 32, 100});
+    }
+  }
+}
+
+TEST_F(WgmmaGpu, EndsOfTokenTiles) {
+  check(wgmma(520, 2048, DType::kFp16, 128, ZeroPoint::kInt), kTokens);
+  check(wgmma(520, 2048, DType::kBf16, 32, ZeroPoint::kNone), kTokens);
+  check(wgmma(2048, 512, DType::kFp16, 128, ZeroPoint::kNone), {300, 1000, 2049, 4100});
+}
+
+// N below a tile and behind its end, K below a stage, inside of a chunk, and over many stages; more
+// tiles than blocks, some of them shared.
+TEST_F(WgmmaGpu, RaggedShapes) {
+  for (const std::int64_t n : {8, 40, 136, 2120}) {
+    for (const std::int64_t k : {32, 160, 2208}) {
+      check(wgmma(n, k, DType::kFp16, 32, ZeroPoint::kInt), {9, 40, 129});
+    }
+  }
+  check(wgmma(35072, 160, DType::kFp16, 32, ZeroPoint::kInt), {9, 40});
+  check(wgmma(17536, 2048, DType::kFp16, 32, ZeroPoint::kInt), {9, 40});
+  check(wgmma(40, 18944, DType::kFp16, 128, ZeroPoint::kNone), {10, 31, 64, 300});
+}
+
+// Every tile that can be forced, each to one block and shared.
+TEST_F(WgmmaGpu, EveryTile) {
+  for (const int m : {16, 32, 64, 128, 256}) {
+    for (const int n : {128, 256}) {
+      for (const bool shared : {false, true}) {
+        GemmSpec spec = wgmma(1288, 3072, DType::kFp16, 128, ZeroPoint::kNone);
+        spec.tile.m = m;
+        spec.tile.n = n;
+        if (!shared) spec.tile.split_k = 1;
+        if (m * n > 128 * 256) continue;  // too many sums
+        check(spec, {9, 77, 200, 1000});
+      }
+    }
+  }
+}
+
+TEST_F(WgmmaGpu, EverythingAround) {
+  for (const bool act_order : {false, true}) {
+    GemmSpec spec = wgmma(520, 4096, DType::kBf16, 128, ZeroPoint::kInt);
+    spec.epilogue = {true, Activation::kSilu, true};
+    spec.pre_scale = act_order;
+    spec.act_order = act_order;
+    check(spec, {9, 33, 100, 300});
+  }
+  GemmSpec nvfp4 = wgmma(520, 2048, DType::kFp16, 16, ZeroPoint::kNone);
+  nvfp4.weight.type = WeightType::kE2m1;
+  nvfp4.weight.scale_dtype = DType::kE4m3;
+  nvfp4.weight.tensor_scale = true;
+  check(nvfp4, {9, 33, 100, 300});
+  GemmSpec mxfp4 = wgmma(520, 2048, DType::kFp16, 32, ZeroPoint::kNone);
+  mxfp4.weight.type = WeightType::kE2m1;
+  mxfp4.weight.scale_dtype = DType::kE8m0;
+  check(mxfp4, {9, 33, 100, 300});
+  GemmSpec fp8 = wgmma(520, 2048, DType::kFp16, kPerChannel, ZeroPoint::kNone);
+  fp8.weight.type = WeightType::kE4m3;
+  fp8.weight.bits = 8;
+  fp8.weight.scale_dtype = DType::kFp32;
+  check(fp8, {9, 33, 100, 300});
+  fp8.weight.group_size = 128;
+  check(fp8, {9, 33, 100, 300});
+  GemmSpec trtllm = wgmma(520, 2048, DType::kFp16, 64, ZeroPoint::kNone);
+  trtllm.weight.interleave = Interleave::kTrtllm;
+  check(trtllm, {9, 33, 100, 300});
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,129 @@
+// GEMM with wgmma: every way of decoding and scaling compiles without spills, and the assembler has
+// nothing to say: it warns where it must wait for every multiplication before the next one. Needs
+// NVRTC, not a GPU.
+#include <gtest/gtest.h>
+
+#include "heddle/runtime.h"
+#include "tests/memory_only.h"
+
+namespace heddle {
+namespace {
+
+struct Case {
+  int bits;
+  int group_size;
+  ZeroPoint zero_point;
+  DType scale_dtype;
+  WeightType type = WeightType::kUint;
+};
+
+// A scale type other than the activation's keeps the scale on the sums, for any number of tokens.
+const Case kCases[] = {
+    {4, 128, ZeroPoint::kNone, DType::kFp16},
+    {4, 128, ZeroPoint::kInt, DType::kBf16},
+    {4, 16, ZeroPoint::kInt, DType::kFp16},
+    {4, 32, ZeroPoint::kNone, DType::kFp32},
+    {4, 64, ZeroPoint::kInt, DType::kBf16},
+    {4, kPerChannel, ZeroPoint::kInt, DType::kFp32},
+    {1, 32, ZeroPoint::kInt, DType::kBf16},
+    {2, 16, ZeroPoint::kInt, DType::kFp32},
+    {3, 64, ZeroPoint::kInt, DType::kFp32},
+    {5, 128, ZeroPoint::kInt, DType::kBf16},
+    {6, 32, ZeroPoint::kNone, DType::kFp16},
+    {7, kPerChannel, ZeroPoint::kInt, DType::kBf16},
+    {8, 128, ZeroPoint::kInt, DType::kFp16},
+    {8, 128, ZeroPoint::kNone, DType::kFp32, WeightType::kE4m3},
+    {4, 32, ZeroPoint::kNone, DType::kE8m0, WeightType::kE2m1},
+    {4, 64, ZeroPoint::kNone, DType::kFp16, WeightType::kNf4},
+};
+
+GemmSpec spec_of(const Case& c, DType dtype, bool ragged) {
+  GemmSpec spec;
+  spec.shape = {ragged ? 1032 : 8192, ragged ? 1280 : 8192, 9, 300};
+  spec.activation = dtype;
+  spec.weight.bits = c.bits;
+  spec.weight.group_size = c.group_size;
+  spec.weight.zero_point = c.zero_point;
+  spec.weight.scale_dtype = c.scale_dtype;
+  spec.weight.type = c.type;
+  spec.epilogue.bias = ragged;
+  spec.epilogue.residual = ragged;
+  spec.epilogue.activation = ragged ? Activation::kGelu : Activation::kNone;
+  spec.path = Path::kHopper;
+  return spec;
+}
+
+class CompileWgmma : public testing::Test {
+ protected:
+  void check(const std::vector<Source>& sources) {
+    RuntimeOptions options = memory_only();
+    options.log = [this](LogLevel level, std::string_view text) {
+      if (level >= LogLevel::kWarning) warnings_ += text;
+    };
+    Runtime runtime(options);
+    for (const BuildResult& result : runtime.build(sources)) {
+      EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
+      EXPECT_EQ(result.binary->local_bytes, 0) << result.kernel_name;
+      EXPECT_EQ(result.binary->threads, 384) << result.kernel_name;
+      EXPECT_NE(result.binary->ptx.find("wgmma.mma_async"), std::string::npos);
+    }
+    EXPECT_EQ(warnings_, "");
+  }
+
+ private:
+  std::string warnings_;
+};
+
+TEST_F(CompileWgmma, EveryWayOfDecoding) {
+  std::vector<Source> sources;
+  bool ragged = false;
+  for (const Case& c : kCases) {
+    for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+      const GemmSpec spec = spec_of(c, dtype, ragged);
+      const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+      for (Source& source : render_all(plan)) sources.push_back(std::move(source));
+      ragged = !ragged;
+    }
+    ragged = !ragged;
+  }
+  check(sources);
+}
+
+TEST_F(CompileWgmma, EveryTile) {
+  std::vector<Source> sources;
+  for (const int m : {16, 32, 64, 128, 256}) {
+    for (const int n : {128, 256}) {
+      if (m * n > 128 * 256) continue;  // too many sums
+      GemmSpec spec = spec_of(kCases[1], DType::kBf16, true);
+      spec.tile.m = m;
+      spec.tile.n = n;
+      const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+      sources.push_back(render(plan, 0));
+    }
+  }
+  check(sources);
+}
+
+// What the planner may choose by a constant, as fields of the variant.
+TEST_F(CompileWgmma, EveryStep) {
+  std::vector<Source> sources;
+  for (const int tiles : {1, 2, 4}) {
+    for (const int sets : {2, 4}) {
+      if (tiles * sets > 8) continue;  // a stage of one row tile has no more
+      for (const int n : {128, 256}) {
+        GemmSpec spec = spec_of(kCases[0], DType::kFp16, n == 128);
+        spec.tile.n = n;
+        Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+        for (GemmVariant& v : plan.variants) {
+          v.step_tiles = tiles;
+          v.decoded_sets = sets;
+        }
+        for (Source& source : render_all(plan)) sources.push_back(std::move(source));
+      }
+    }
+  }
+  check(sources);
+}
+
+}  // namespace
+}  // namespace heddle
