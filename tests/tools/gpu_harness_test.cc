@@ -1,9 +1,12 @@
 // The parts of the GPU harness that compute and touch no GPU.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "heddle/weights.h"
 #include "tools/gpu_harness/gemm_floor.h"
 #include "tools/gpu_harness/graph_timer.h"
+#include "tools/gpu_harness/stored_scale.h"
 #include "tools/gpu_harness/weight_copies.h"
 
 namespace heddle {
@@ -67,6 +70,17 @@ TEST(WeightCopies, TogetherTheyAreLargerThanAnyCache) {
     EXPECT_LE((copies_for(bytes) - 1) * bytes, std::size_t{260} << 20);
   }
   EXPECT_EQ(copies_for(std::size_t{1} << 30), 1U);
+}
+
+TEST(StoredScale, IsTheTypesOwnNumber) {
+  EXPECT_EQ(stored_scale(DType::kFp16, 0xC500), -5);
+  EXPECT_EQ(stored_scale(DType::kBf16, 0x3FC0), 1.5);
+  EXPECT_EQ(stored_scale(DType::kFp32, 0x3F000000), 0.5);
+  EXPECT_EQ(stored_scale(DType::kE8m0, 0), std::ldexp(1.0F, -127));
+  EXPECT_EQ(stored_scale(DType::kE4m3, 0x01), std::ldexp(1.0F, -9));
+  EXPECT_EQ(stored_scale(DType::kE4m3, 0xFE), -448);
+  EXPECT_TRUE(std::isnan(stored_scale(DType::kE4m3, 0x7F)));
+  EXPECT_TRUE(std::isnan(stored_scale(DType::kE8m0, 0xFF)));
 }
 
 }  // namespace
