@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "generator/target/facts.h"
 #include "runtime/driver.h"
 
 namespace heddle {
@@ -49,6 +50,10 @@ Target target_of_device(cuda::CUdevice device) {
       attribute(cuda::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device);
   target.l2_bytes = attribute(cuda::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
   target.memory_gb_per_s = memory_gb_per_s(device);
+  if (const DeviceFacts* known = facts_of_device(target.name)) {
+    target.tensor_tflops = known->tensor_tflops;
+    target.launch_us = known->launch_us;
+  }
   return target;
 }
 

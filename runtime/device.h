@@ -7,7 +7,8 @@
 
 namespace heddle {
 
-// Asks the driver for every fact. Throws Error(kDriver). Any thread; needs no context.
+// Asks the driver for every fact but those that were measured, which go by its name. Throws
+// Error(kDriver). Any thread; needs no context.
 Target target_of_device(cuda::CUdevice device);
 
 }  // namespace heddle

@@ -4,7 +4,7 @@
 
 #include "generator/plan/resolve.h"
 #include "generator/plan/stage.h"
-#include "generator/spec/meaning.h"
+#include "generator/plan/weight_op_kernel.h"
 
 namespace heddle {
 namespace {
@@ -18,31 +18,13 @@ bool is_gptq(CheckpointFormat format) {
   return format == CheckpointFormat::kGptq || format == CheckpointFormat::kGptqV2;
 }
 
-std::vector<Problem> refuse_pair(const WeightOpSpec& spec, const Target& target) {
-  std::vector<Problem> problems;
-  const int arch = target.arch();
-  if (arch < 75) {
-    problems.push_back({"", fmt::format("target {} is too old", target.name),
-                        fmt::format("sm_{}", arch), "sm_75 and up", ""});
+// The order of the codes is the checkpoint's; the spec's is that of packed weights.
+std::vector<Problem> refuse_order(const WeightOpSpec& spec) {
+  if (spec.format == CheckpointFormat::kHeddle || spec.weight.interleave == Interleave::kFragment) {
+    return {};
   }
-  if (spec.dtype == DType::kBf16 && arch < 80) {
-    problems.push_back({"/output/dtype",
-                        fmt::format("{} (sm_{}) has no bfloat16 arithmetic", target.name, arch),
-                        "\"bf16\"", "\"fp16\"", ""});
-  }
-  if (spec.format != CheckpointFormat::kHeddle && spec.weight.interleave != Interleave::kFragment) {
-    problems.push_back({"/weight/interleave", "the checkpoint's format decides the order of codes",
-                        fmt::format("\"{}\"", to_string(spec.weight.interleave)), "\"fragment\"",
-                        ""});
-  }
-  const bool stored_zeros = is_gptq(spec.format) && spec.weight.zero_point == ZeroPoint::kInt;
-  if (stored_zeros && spec.shape.n * spec.weight.bits % 32 != 0) {
-    problems.push_back(
-        {"/shape/n",
-         fmt::format("N zero points of {} bits fill no whole number of words", spec.weight.bits),
-         fmt::format("{}", spec.shape.n), "", ""});
-  }
-  return problems;
+  return {{"/weight/interleave", "the checkpoint's format decides the order of codes",
+           fmt::format("\"{}\"", to_string(spec.weight.interleave)), "\"fragment\"", ""}};
 }
 
 // Whether one product in 16 bits is all that scaling takes.
@@ -120,14 +102,8 @@ TileKernel choose_tile(const Plan& plan) {
   kernel.role = KernelRole::kDequantize;
   kernel.threads = 32 * kWarps;
   kernel.blocks_per_sm = blocks_per_sm(spec);
-  const WeightSpec& weight = spec.weight;
-  kernel.name = fmt::format(
-      "heddle_dequantize_{}_{}{}{}_{}_n{}_k{}_{}", to_string(spec.format), to_string(weight.type),
-      weight.bits, weight.zero_point == ZeroPoint::kNone ? "" : "z", to_string(spec.dtype),
-      spec.shape.n, spec.shape.k,
-      weight.group_size == kPerChannel  ? "channel"
-      : weight.group_size == kPerTensor ? "tensor"
-                                        : fmt::format("g{}", weight.group_size));
+  kernel.name = weight_op_kernel_name(
+      plan.spec, fmt::format("{}_{}", to_string(spec.format), to_string(spec.dtype)));
   return kernel;
 }
 
@@ -153,8 +129,8 @@ std::vector<std::string> explain(const WeightOpSpec& spec) {
 
 void resolve_dequantize(Plan& plan) {
   const WeightOpSpec& spec = plan.spec.weight_op();
-  std::vector<Problem> problems = check_meaning(Op::kDequantize, spec);
-  for (Problem& problem : refuse_pair(spec, plan.target)) problems.push_back(std::move(problem));
+  std::vector<Problem> problems = refuse_weight_op(plan.spec, plan.target);
+  for (Problem& problem : refuse_order(spec)) problems.push_back(std::move(problem));
   refuse_if_any(plan.spec, std::move(problems));
   plan.decode = derive_decode_plan(request_of(spec));
   plan.layout = weight_layout(spec.shape, spec.weight);

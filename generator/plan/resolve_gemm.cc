@@ -4,6 +4,7 @@
 #include "generator/plan/kernel_name.h"
 #include "generator/plan/refuse.h"
 #include "generator/plan/resolve.h"
+#include "generator/plan/same_kernel.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/stream.h"
 #include "generator/plan/wgmma.h"
@@ -18,15 +19,6 @@ namespace {
 Path tile_path(const GemmSpec& spec, const Target& target) {
   if (spec.path == Path::kTuring || spec.path == Path::kAmpere) return spec.path;
   return target.arch() >= 80 ? Path::kAmpere : Path::kTuring;
-}
-
-bool same_kernel(const GemmVariant& a, const GemmVariant& b) {
-  return a.tile_m == b.tile_m && a.tile_n == b.tile_n && a.stage_k == b.stage_k &&
-         a.stages == b.stages && a.split_k == b.split_k && a.warps_m == b.warps_m &&
-         a.warps_n == b.warps_n && a.warps_k == b.warps_k && a.scale_mode == b.scale_mode &&
-         a.blocks_per_sm == b.blocks_per_sm && a.path == b.path && a.kernel == b.kernel &&
-         a.piece_chunks == b.piece_chunks && a.stage_chunks == b.stage_chunks &&
-         a.workers == b.workers;
 }
 
 std::string kernel_name(const GemmSpec& spec, const GemmVariant& v) {
@@ -83,7 +75,7 @@ std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
     if (end < m_min) continue;
     const std::int64_t m_max = std::min(end, gemm.shape.m_max);
     const GemmVariant v = variant_of(spec, target, layout, m_min, m_max);
-    if (!variants.empty() && same_kernel(variants.back(), v)) {
+    if (!variants.empty() && is_same_kernel(variants.back(), v)) {
       variants.back().m_max = m_max;
     } else {
       variants.push_back(v);

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "generator/decode/encode_moves.h"
 #include "generator/layout/rounding_rule.h"
 #include "generator/plan/resolve.h"
 #include "generator/plan/span.h"
 #include "generator/plan/weight_op_kernel.h"
-#include "generator/spec/meaning.h"
 
 namespace heddle {
 namespace {
@@ -15,18 +16,9 @@ constexpr int kEntryBytes = 16;     // of shared memory, for a group of a row
 constexpr int kThreadsOfAnSm = 1024;
 
 void refuse(const Spec& spec, const Target& target) {
-  const WeightOpSpec& op = spec.weight_op();
-  std::vector<Problem> problems = check_meaning(Op::kQuantizeWeight, op);
-  for (Problem& problem : refuse_rounding(op.weight)) problems.push_back(std::move(problem));
-  if (target.arch() < 75) {
-    problems.push_back({"", fmt::format("no kernel of target {} reads packed weights", target.name),
-                        fmt::format("sm_{}", target.arch()), "sm_75 and up", ""});
-  }
-  if (target.arch() < 80 && op.dtype == DType::kBf16) {
-    problems.push_back(
-        {"/input/dtype",
-         fmt::format("{} (sm_{}) computes in no bfloat16", target.name, target.arch()), "\"bf16\"",
-         "\"fp16\"", ""});
+  std::vector<Problem> problems = refuse_weight_op(spec, target);
+  for (Problem& problem : refuse_rounding(spec.weight_op().weight)) {
+    problems.push_back(std::move(problem));
   }
   refuse_if_any(spec, std::move(problems));
 }

@@ -3,7 +3,6 @@
 #include "generator/decode/encode_moves.h"
 #include "generator/plan/resolve.h"
 #include "generator/plan/weight_op_kernel.h"
-#include "generator/spec/meaning.h"
 
 namespace heddle {
 namespace {
@@ -15,27 +14,10 @@ int tile_rows(CheckpointFormat format) { return format == CheckpointFormat::kAwq
 
 constexpr int kThreadsOfAnSm = 1024;  // 64 registers each
 
-void refuse(const Spec& spec, const Target& target) {
-  const WeightOpSpec& op = spec.weight_op();
-  std::vector<Problem> problems = check_meaning(Op::kRepack, op);
-  const bool gptq = op.format == CheckpointFormat::kGptq || op.format == CheckpointFormat::kGptqV2;
-  if (gptq && op.weight.zero_point == ZeroPoint::kInt && op.shape.n * op.weight.bits % 32 != 0) {
-    problems.push_back({"/shape/n",
-                        fmt::format("{} zero points of {} bits fill no whole words of qzeros",
-                                    op.shape.n, op.weight.bits),
-                        std::to_string(op.shape.n), "N * bits a multiple of 32", ""});
-  }
-  if (target.arch() < 75) {
-    problems.push_back({"", fmt::format("no kernel of target {} reads packed weights", target.name),
-                        fmt::format("sm_{}", target.arch()), "sm_75 and up", ""});
-  }
-  refuse_if_any(spec, std::move(problems));
-}
-
 }  // namespace
 
 void resolve_repack(Plan& plan) {
-  refuse(plan.spec, plan.target);
+  refuse_if_any(plan.spec, refuse_weight_op(plan.spec, plan.target));
   const WeightOpSpec& spec = plan.spec.weight_op();
   // The order inside a word does not depend on what codes decode to.
   plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));

@@ -4,36 +4,37 @@
 
 #include <algorithm>
 
+#include "generator/plan/kernel_name.h"
+#include "generator/spec/meaning.h"
+
 namespace heddle {
 namespace {
 
 constexpr int kReservedSharedBytes = 1024;  // by CUDA, of each block
 
-std::string group_text(int group_size) {
-  if (group_size == kPerChannel) return "channel";
-  if (group_size == kPerTensor) return "tensor";
-  return fmt::format("g{}", group_size);
-}
-
-std::string codes_text(const WeightSpec& weight) {
-  const std::string zero = weight.zero_point == ZeroPoint::kNone ? "" : "z";
-  switch (weight.type) {
-    case WeightType::kUint:
-      return fmt::format("u{}{}", weight.bits, zero);
-    case WeightType::kInt:
-      return fmt::format("s{}{}", weight.bits, zero);
-    default:
-      return std::string(to_string(weight.type));
-  }
-}
-
 }  // namespace
 
-std::string weight_op_kernel_name(const Spec& spec, std::string_view source) {
+std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target) {
   const WeightOpSpec& op = spec.weight_op();
-  return fmt::format("heddle_{}_{}_{}_n{}_k{}_{}", to_string(spec.op()), source,
-                     codes_text(op.weight), op.shape.n, op.shape.k,
-                     group_text(op.weight.group_size));
+  std::vector<Problem> problems = check_meaning(spec.op(), op);
+  const int arch = target.arch();
+  if (arch < 75) {
+    problems.push_back({"", fmt::format("no kernel serves target {}", target.name),
+                        fmt::format("sm_{}", arch), "sm_75 and up", ""});
+  }
+  // Repacking computes nothing.
+  if (spec.op() != Op::kRepack && op.dtype == DType::kBf16 && arch < 80) {
+    problems.push_back({spec.op() == Op::kDequantize ? "/output/dtype" : "/input/dtype",
+                        fmt::format("{} (sm_{}) has no bfloat16 arithmetic", target.name, arch),
+                        "\"bf16\"", "\"fp16\"", ""});
+  }
+  return problems;
+}
+
+std::string weight_op_kernel_name(const Spec& spec, std::string_view types) {
+  const WeightOpSpec& op = spec.weight_op();
+  return fmt::format("heddle_{}_{}_{}_n{}_k{}", to_string(spec.op()), types, weight_name(op.weight),
+                     op.shape.n, op.shape.k);
 }
 
 int blocks_that_fit(const Target& target, const TileKernel& kernel, int most) {

@@ -123,6 +123,11 @@ void check_checkpoint(const WeightOpSpec& spec, Problems& problems) {
   unless(weight.group_size != kPerTensor && !weight.tensor_scale, "/weight/group_size",
          "scales are per group or per channel", std::to_string(weight.group_size),
          "-1, or 16 and more");
+  // Those of AWQ always do: eight rows to a word.
+  const bool stored_zeros = weight.zero_point == ZeroPoint::kInt;
+  unless(!stored_zeros || spec.shape.n * weight.bits % 32 == 0, "/shape/n",
+         "the zero points of a group fill whole words", std::to_string(spec.shape.n),
+         "N * bits a multiple of 32");
   unless(!awq || !spec.act_order, "/source/act_order", "the columns are in order", "true", "false");
 }
 

@@ -22,10 +22,15 @@ struct DeviceFacts {
   int sm_count = 0;
   double l2_mib = 0;
   double memory_gb_per_s = 0;
+  double tensor_tflops = 0;  // as in Target
+  double launch_us = 0;
 };
 
 std::span<const ArchitectureFacts> architecture_facts();
 std::span<const DeviceFacts> device_facts();
+
+// Of the device that the driver calls so ("NVIDIA H200"); null if the table has none of that name.
+const DeviceFacts* facts_of_device(std::string_view driver_name);
 
 }  // namespace heddle
 

@@ -30,6 +30,8 @@ Target make_target(std::string name, const ArchitectureFacts& arch, const Device
   target.threads_per_sm = arch.threads_per_sm;
   target.l2_bytes = static_cast<std::int64_t>(device.l2_mib * kKib * kKib);
   target.memory_gb_per_s = device.memory_gb_per_s;
+  target.tensor_tflops = device.tensor_tflops;
+  target.launch_us = device.launch_us;
   return target;
 }
 
@@ -77,6 +79,16 @@ std::string shown(std::string_view name) {
 }
 
 }  // namespace
+
+const DeviceFacts* facts_of_device(std::string_view driver_name) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  if (driver_name.starts_with(kMaker)) driver_name.remove_prefix(kMaker.size());
+  const std::string wanted = plain(driver_name);
+  for (const DeviceFacts& device : device_facts()) {
+    if (plain(device.name) == wanted) return &device;
+  }
+  return nullptr;
+}
 
 std::string compiler_arch(const Target& target) {
   std::string arch = "sm_" + std::to_string(target.arch());

@@ -8,6 +8,7 @@
 #include "checkpoint/config.h"
 #include "checkpoint/convert.h"
 #include "tests/checkpoint/test_util.h"
+#include "tools/gpu_harness/expected_weight.h"
 
 namespace heddle {
 namespace {

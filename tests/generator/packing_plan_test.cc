@@ -49,6 +49,37 @@ TEST(RepackPlan, HasOneKernelThatEveryTargetHolds) {
   }
 }
 
+TEST(WeightOpPlan, KernelsAreNamedAfterWhatTheyReadAndWrite) {
+  const auto name = [](Op op, const WeightOpSpec& spec) {
+    return plan_of(op, spec).tile_kernels.front().name;
+  };
+  EXPECT_EQ(name(Op::kRepack, repack_spec()), "heddle_repack_gptq_uint4z_g128_n512_k1024");
+  WeightOpSpec spec = repack_spec(CheckpointFormat::kAwq);
+  EXPECT_EQ(name(Op::kDequantize, spec), "heddle_dequantize_awq_fp16_uint4z_g128_n512_k1024");
+  spec = repack_spec(CheckpointFormat::kHeddle);
+  spec.dtype = DType::kBf16;
+  EXPECT_EQ(name(Op::kQuantizeWeight, spec), "heddle_quantize_weight_bf16_uint4z_g128_n512_k1024");
+  spec.weight = {};
+  spec.weight.type = WeightType::kE2m1;
+  spec.weight.group_size = 16;
+  spec.weight.tensor_scale = true;
+  EXPECT_EQ(name(Op::kDequantize, spec), "heddle_dequantize_heddle_bf16_e2m1_g16_ts_n512_k1024");
+}
+
+TEST(WeightOpPlan, EachRefusesTheSameTargets) {
+  for (const auto& [op, pointer] :
+       {std::pair{Op::kDequantize, "/output/dtype"}, {Op::kQuantizeWeight, "/input/dtype"}}) {
+    WeightOpSpec spec = repack_spec(CheckpointFormat::kHeddle);
+    EXPECT_EQ(refused(op, spec, "sm_75"), Pointers{});
+    spec.dtype = DType::kBf16;
+    EXPECT_EQ(refused(op, spec, "sm_75"), Pointers{pointer});
+    EXPECT_EQ(refused(op, spec, "sm_80"), Pointers{});
+  }
+  WeightOpSpec spec = repack_spec();
+  spec.dtype = DType::kBf16;
+  EXPECT_EQ(refused(Op::kRepack, spec, "sm_75"), Pointers{});
+}
+
 TEST(RepackPlan, RefusesWithReasons) {
   WeightOpSpec spec = repack_spec(CheckpointFormat::kHeddle);
   EXPECT_EQ(refused(Op::kRepack, spec), Pointers{"/source/format"});

@@ -130,6 +130,13 @@ TEST(SpecMeaning, WhatACheckpointCannotHold) {
   spec.weight.group_size = kPerTensor;
   EXPECT_EQ(found(Op::kDequantize),
             (Pointers{"/weight/type", "/weight/zero_point", "/weight/group_size"}));
+  spec.weight = {};
+  spec.weight.bits = 3;
+  spec.shape.n = 72;  // 216 bits are no whole words
+  EXPECT_EQ(found(Op::kRepack), Pointers{});
+  spec.weight.zero_point = ZeroPoint::kInt;
+  EXPECT_EQ(found(Op::kRepack), Pointers{"/shape/n"});
+  EXPECT_EQ(found(Op::kDequantize), Pointers{"/shape/n"});
 }
 
 TEST(SpecMeaning, TuringHasNoBf16) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "generator/target/facts.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -65,6 +66,24 @@ TEST(Target, UnknownNamesAreListed) {
     target_from_name("h20x");
   } catch (const Error& error) {
     EXPECT_EQ(error.problems()[0].hint, "did you mean \"h200\"?");
+  }
+}
+
+TEST(Target, MeasuredFactsAreOfTheirDeviceAlone) {
+  EXPECT_EQ(target_from_name("h200").tensor_tflops, 790);
+  EXPECT_EQ(target_from_name("h200").launch_us, 1.5);
+  for (const char* name : {"h100", "gh200", "sm_90", "a100", "b200"}) {
+    EXPECT_EQ(target_from_name(name).tensor_tflops, 0) << name;
+    EXPECT_EQ(target_from_name(name).launch_us, 0) << name;
+  }
+}
+
+TEST(Target, DevicesAreFoundByTheDriversName) {
+  ASSERT_NE(facts_of_device("NVIDIA H200"), nullptr);
+  EXPECT_EQ(facts_of_device("NVIDIA H200")->name, "h200");
+  EXPECT_EQ(facts_of_device("NVIDIA L4")->name, "l4");
+  for (const char* name : {"NVIDIA H200 NVL", "NVIDIA GH200 480GB", "NVIDIA H100 80GB HBM3", ""}) {
+    EXPECT_EQ(facts_of_device(name), nullptr) << name;
   }
 }
 

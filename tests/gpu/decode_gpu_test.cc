@@ -10,7 +10,7 @@
 #include "heddle/runtime.h"
 #include "runtime/context.h"
 #include "tests/decode_kernels/decode_kernels.h"
-#include "tests/memory_only.h"
+#include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/device_memory.h"
 
 namespace heddle {
@@ -97,19 +97,11 @@ DecodeProof judge(const DecodeKernel& kernel, const std::vector<std::uint16_t>& 
   return judge.proof();
 }
 
-class DecodeGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string why;
-    if (!runtime_.has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
-  }
-
-  Runtime runtime_{memory_only()};
-};
+class DecodeGpu : public OnGpu {};
 
 TEST_F(DecodeGpu, EveryCompiledPlanIsExact) {
-  const DecodeKernels all = every_decode_kernel(compiler_arch(runtime_.device_target()));
-  const std::vector<BuildResult> built = runtime_.build(all.sources);
+  const DecodeKernels all = every_decode_kernel(compiler_arch(runtime().device_target()));
+  const std::vector<BuildResult> built = runtime().build(all.sources);
   const cuda::CurrentContext context;
   std::vector<std::unique_ptr<Library>> libraries;
   for (const BuildResult& result : built) {
@@ -130,11 +122,11 @@ TEST_F(DecodeGpu, EveryCompiledPlanIsExact) {
 
 // The comparison itself: one wrong bit of one word, or of one zero point, does not pass.
 TEST_F(DecodeGpu, AWrongBitIsFound) {
-  const DecodeKernels all = every_decode_kernel(compiler_arch(runtime_.device_target()));
+  const DecodeKernels all = every_decode_kernel(compiler_arch(runtime().device_target()));
   const DecodeKernel& kernel = *std::find_if(
       all.kernels.begin(), all.kernels.end(),
       [](const DecodeKernel& one) { return one.plan_name == "uint4 - zero point to fp16"; });
-  const std::vector<BuildResult> built = runtime_.build({all.sources[kernel.source]});
+  const std::vector<BuildResult> built = runtime().build({all.sources[kernel.source]});
   const cuda::CurrentContext context;
   const Library library(*built[0].binary);
   PackedCases cases(kernel);

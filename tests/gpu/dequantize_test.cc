@@ -9,20 +9,11 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config.h"
-#include "heddle/runtime.h"
+#include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/dequantize_check.h"
 
 namespace heddle {
 namespace {
-
-Runtime& runtime() {
-  static Runtime runtime([] {
-    RuntimeOptions options;
-    options.disk_cache = false;
-    return options;
-  }());
-  return runtime;
-}
 
 constexpr DType kOutputs[] = {DType::kFp16, DType::kBf16};
 constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32, DType::kE8m0, DType::kE4m3};
@@ -30,13 +21,8 @@ constexpr CheckpointFormat kHeddle = CheckpointFormat::kHeddle;
 constexpr CheckpointFormat kAwq = CheckpointFormat::kAwq;
 constexpr CheckpointFormat kGptq = CheckpointFormat::kGptq;
 
-class DequantizeGpu : public testing::Test {
+class DequantizeGpu : public OnGpu {
  protected:
-  void SetUp() override {
-    std::string why;
-    if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
-  }
-
   void add(const WeightOpSpec& spec) {
     specs_.push_back(Spec::from_weight_op(Op::kDequantize, spec));
   }

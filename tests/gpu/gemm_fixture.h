@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/runtime.h"
-#include "tests/memory_only.h"
+#include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/gemm_check.h"
 
 namespace heddle {
@@ -16,18 +15,8 @@ namespace heddle {
 // The promise: no worse than 1.05 times the error of cuBLAS on the same weights.
 inline constexpr double kErrorRatio = 1.05;
 
-inline Runtime& runtime() {
-  static Runtime runtime(memory_only());
-  return runtime;
-}
-
-class GemmGpu : public testing::Test {
+class GemmGpu : public OnGpu {
  protected:
-  void SetUp() override {
-    std::string why;
-    if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
-  }
-
   void check(const GemmSpec& spec, const std::vector<std::int64_t>& m_list) {
     const bool plain = !spec.epilogue.bias && !spec.epilogue.residual &&
                        spec.epilogue.activation == Activation::kNone;

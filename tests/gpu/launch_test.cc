@@ -7,7 +7,7 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "runtime/driver.h"
-#include "tests/memory_only.h"
+#include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/gemm_check.h"
 #include "tools/gpu_harness/gemm_problem.h"
 #include "tools/gpu_harness/graph_timer.h"
@@ -23,13 +23,7 @@ GemmSpec small_spec() {
   return spec;
 }
 
-class LaunchGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string why;
-    if (!Runtime(memory_only()).has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
-  }
-};
+class LaunchGpu : public OnGpu {};
 
 // A context of our own for the tests that need one to be current.
 class PrimaryContext {

@@ -2,26 +2,17 @@
 // host. Skips where there is no GPU.
 #include <gtest/gtest.h>
 
-#include "heddle/runtime.h"
+#include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/quantize_check.h"
 
 namespace heddle {
 namespace {
 
-Runtime& runtime() {
-  static Runtime runtime([] {
-    RuntimeOptions options;
-    options.disk_cache = false;
-    return options;
-  }());
-  return runtime;
-}
-
-class QuantizeWeightGpu : public testing::Test {
+class QuantizeWeightGpu : public OnGpu {
  protected:
   void SetUp() override {
-    std::string why;
-    if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
+    OnGpu::SetUp();
+    if (IsSkipped()) return;
     bf16_ = runtime().device_target().arch() >= 80;
   }
 

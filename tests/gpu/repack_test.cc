@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -11,29 +10,15 @@
 #include "checkpoint/config.h"
 #include "checkpoint/fused_layer.h"
 #include "checkpoint/integer_layer.h"
-#include "heddle/runtime.h"
 #include "tests/checkpoint/test_util.h"
+#include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/repack_check.h"
 
 namespace heddle {
 namespace {
 
-Runtime& runtime() {
-  static Runtime runtime([] {
-    RuntimeOptions options;
-    options.disk_cache = false;
-    return options;
-  }());
-  return runtime;
-}
-
-class RepackGpu : public testing::Test {
+class RepackGpu : public OnGpu {
  protected:
-  void SetUp() override {
-    std::string why;
-    if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
-  }
-
   void check(const WeightOpSpec& op) {
     const Spec spec = Spec::from_weight_op(Op::kRepack, op);
     SCOPED_TRACE(spec.canonical_json());
@@ -143,13 +128,6 @@ DType dtype_of(const TensorInfo& tensor) {
                                             : DType::kFp16;
 }
 
-std::vector<std::uint32_t> words_of(const Checkpoint& checkpoint, const char* name) {
-  const std::vector<std::uint8_t> bytes = checkpoint.read(name);
-  std::vector<std::uint32_t> words(bytes.size() / 4);
-  std::memcpy(words.data(), bytes.data(), 4 * words.size());
-  return words;
-}
-
 class RepackGolden : public testing::TestWithParam<const char*> {};
 
 // The checkpoint's own tensors, against the importer that `heddle repack` uses.
@@ -171,11 +149,11 @@ TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
   op.act_order = !layer.permutation().empty();
   EXPECT_EQ(op.weight.scale_dtype, dtype_of(*checkpoint.find("model.proj.scales")));
 
-  CheckpointTensors tensors;
-  tensors.weights = words_of(checkpoint, "model.proj.qweight");
+  SourceTensors tensors;
+  tensors.weights = checkpoint.read("model.proj.qweight");
   tensors.scales = checkpoint.read("model.proj.scales");
   if (op.weight.zero_point == ZeroPoint::kInt) {
-    tensors.zeros = words_of(checkpoint, "model.proj.qzeros");
+    tensors.zeros = checkpoint.read("model.proj.qzeros");
   }
   tensors.permutation = layer.permutation();
   // The host's side of all these tests is the importer's; this needs no GPU.

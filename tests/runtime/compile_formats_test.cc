@@ -2,8 +2,7 @@
 // architecture of each generation: it compiles and nothing spills. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
-#include "heddle/runtime.h"
-#include "tests/memory_only.h"
+#include "tests/shared_runtime.h"
 
 namespace heddle {
 namespace {
@@ -61,7 +60,6 @@ std::vector<GemmSpec> every_format(DType dtype) {
 class CompileFormats : public testing::TestWithParam<const char*> {};
 
 TEST_P(CompileFormats, WithoutSpills) {
-  static Runtime runtime(memory_only());
   const Target target = target_from_name(GetParam());
   std::vector<Source> sources;
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
@@ -74,7 +72,7 @@ TEST_P(CompileFormats, WithoutSpills) {
       }
     }
   }
-  for (const BuildResult& result : runtime.build(sources)) {
+  for (const BuildResult& result : runtime().build(sources)) {
     const Binary& binary = *result.binary;
     EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << GetParam();
     EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << GetParam();

@@ -5,18 +5,12 @@
 #include <cstdio>
 
 #include "heddle/error.h"
-#include "heddle/runtime.h"
-#include "tests/memory_only.h"
+#include "tests/shared_runtime.h"
 
 namespace heddle {
 namespace {
 
 constexpr int kOldest = 75;
-
-Runtime& runtime() {
-  static Runtime runtime(memory_only());
-  return runtime;
-}
 
 struct Case {
   int group_size;

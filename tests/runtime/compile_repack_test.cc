@@ -6,21 +6,12 @@
 #include <cstdio>
 #include <numeric>
 
-#include "heddle/runtime.h"
+#include "tests/shared_runtime.h"
 
 namespace heddle {
 namespace {
 
 constexpr int kArchs[] = {75, 80, 90, 120};
-
-Runtime& runtime() {
-  static Runtime runtime([] {
-    RuntimeOptions options;
-    options.disk_cache = false;
-    return options;
-  }());
-  return runtime;
-}
 
 void set_interleave(Interleave interleave, WeightSpec* weight) {
   weight->interleave = interleave;

@@ -5,19 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "heddle/runtime.h"
+#include "tests/shared_runtime.h"
 
 namespace heddle {
 namespace {
-
-Runtime& runtime() {
-  static Runtime runtime([] {
-    RuntimeOptions options;
-    options.disk_cache = false;
-    return options;
-  }());
-  return runtime;
-}
 
 constexpr DType kOutputs[] = {DType::kFp16, DType::kBf16};
 constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32, DType::kE8m0, DType::kE4m3};

@@ -81,6 +81,9 @@ class CommandLineTest(CommandTest):
         self.problem("build", "-", "--jobs", "many", code=2)
         self.problem("render", "-", "--m", "-3", code=2)
         self.problem("render", "-", "--m", "1", "--all", code=2)
+        self.problem("bench", "-", "--ms", "0", code=2)
+        self.problem("bench", "-", "--sweep", "--chain", code=2)
+        self.problem("bench", "-", "--baseline", "wibble", code=2)
         self.problem("run", "-", "--m", "1,x", code=2)
         self.problem("run", "-", "--m", "99999999999999999999", code=2)
 

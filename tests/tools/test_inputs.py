@@ -100,6 +100,17 @@ class BadInputTest(CommandTest):
                 line = self.problem(command, DEQUANTIZE, *target, "--m", "1", code=2)
                 self.assertIn("dequantize", line)
 
+    def test_a_list_to_time_is_of_gemms(self):
+        path = self.file("list.json", "[" + inline() + ", " + DEQUANTIZE.read_text() + "]")
+        self.assertIn("dequantize", self.problem("bench", path, code=2))
+        path = self.file("list.json", "[" + inline(name="wide", shape={"n": 64, "k": 64}) + ", " +
+                         inline() + "]")
+        self.assertIn("17", self.problem("bench", path, "--m", "17", code=2))
+
+    def test_a_sweep_is_of_one_spec(self):
+        path = self.file("list.json", "[" + inline() + ", " + inline(name="second") + "]")
+        self.assertIn("one spec", self.problem("bench", path, "--m", "1", "--sweep", code=2))
+
     def test_control_characters_do_not_reach_the_terminal(self):
         done = self.heddle("plan", '{"heddle": 1, "\\u001b[31mred": 2}', *H200, check=2)
         self.assertNotIn("\x1b", done.err)
@@ -158,6 +169,9 @@ class NoGpuTest(CommandTest):
             with self.subTest(command):
                 self.assertIn("GPU", self.problem(command, inline(), "--m", "1,7", code=1))
                 self.assertIn("GPU", self.problem(command, DEQUANTIZE, code=1))
+        model = ROOT / "examples/models/llama-3-8b-awq/config.json"
+        self.assertIn("GPU", self.problem("bench", model, "--m", "1", "--chain", code=1))
+        self.assertIn("GPU", self.problem("bench", inline(), "--m", "1", "--sweep", code=1))
 
 
 if __name__ == "__main__":

@@ -153,6 +153,24 @@ class DeviceTest(CommandTest):
         self.assertEqual([row["m"] for row in report["benches"]], [1, 16])
         for row in report["benches"]:
             self.assertGreater(row["us"], 0)
+            self.assertEqual(row["name"], "small")
+            self.assertEqual(row["spec"], 0)
+
+    def test_bench_of_a_list(self):
+        path = self.file("list.json", "[" + inline() + ", " + inline(name="second") + "]")
+        report = self.heddle_json("bench", path, "--m", "1,16", "--ms", "2", "--chain")
+        self.assertEqual([(row["name"], row["m"]) for row in report["benches"]],
+                         [("small", 1), ("small", 16), ("second", 1), ("second", 16)])
+        self.assertEqual([row["m"] for row in report["chain"]], [1, 16])
+
+    def test_sweep(self):
+        report = self.heddle_json("bench", inline(), "--m", "16", "--ms", "1", "--sweep")
+        [sweep] = report["sweeps"]
+        self.assertEqual(len(sweep["rows"]), sweep["candidates"])
+        self.assertGreaterEqual(sweep["times_best"], 1)
+        self.assertIn(sweep["chosen"], sweep["rows"])
+        times = [row["us"] for row in sweep["rows"]]
+        self.assertEqual(times, sorted(times))
 
 
 if __name__ == "__main__":

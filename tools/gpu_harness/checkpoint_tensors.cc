@@ -1,22 +1,15 @@
 #include "tools/gpu_harness/checkpoint_tensors.h"
 
-#include <algorithm>
 #include <cstring>
-#include <numeric>
-#include <random>
 
 #include "checkpoint/unpack_codes.h"
 
 namespace heddle {
 namespace {
 
-std::int64_t groups_of(const WeightOpSpec& spec) {
-  return spec.weight.group_size > 0 ? spec.shape.k / spec.weight.group_size : 1;
-}
-
-std::vector<std::uint32_t> random_words(std::int64_t count, std::mt19937& random) {
-  std::vector<std::uint32_t> words(static_cast<std::size_t>(count));
-  for (std::uint32_t& word : words) word = random();
+std::vector<std::uint32_t> words_of(const std::vector<std::uint8_t>& bytes) {
+  std::vector<std::uint32_t> words(bytes.size() / 4);
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), 4 * words.size());
   return words;
 }
 
@@ -25,13 +18,13 @@ CodeOrder order_of(CheckpointFormat format) {
 }
 
 // [N, K], columns in the packed order.
-std::vector<std::uint8_t> codes_of(const WeightOpSpec& spec, const CheckpointTensors& tensors) {
+std::vector<std::uint8_t> codes_of(const WeightOpSpec& spec, const SourceTensors& tensors) {
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
+  const std::vector<std::uint32_t> words = words_of(tensors.weights);
   std::vector<std::uint8_t> codes(n * k);
-  unpack_codes(
-      {order_of(spec.format), spec.weight.bits, spec.shape.n, spec.shape.k, tensors.weights.data()},
-      0, spec.shape.n, codes.data());
+  unpack_codes({order_of(spec.format), spec.weight.bits, spec.shape.n, spec.shape.k, words.data()},
+               0, spec.shape.n, codes.data());
   if (tensors.permutation.empty()) return codes;
   std::vector<std::uint8_t> permuted(n * k);
   for (std::size_t row = 0; row < n; ++row) {
@@ -43,13 +36,14 @@ std::vector<std::uint8_t> codes_of(const WeightOpSpec& spec, const CheckpointTen
 }
 
 // [N, G]
-std::vector<std::uint8_t> zeros_of(const WeightOpSpec& spec, const CheckpointTensors& tensors) {
+std::vector<std::uint8_t> zeros_of(const WeightOpSpec& spec, const SourceTensors& tensors) {
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto groups = static_cast<std::size_t>(groups_of(spec));
   const int bits = spec.weight.bits;
+  const std::vector<std::uint32_t> stored_words = words_of(tensors.zeros);
   std::vector<std::uint8_t> zeros(n * groups);
   if (spec.format == CheckpointFormat::kAwq) {
-    unpack_codes({CodeOrder::kAwq, bits, spec.shape.n, groups_of(spec), tensors.zeros.data()}, 0,
+    unpack_codes({CodeOrder::kAwq, bits, spec.shape.n, groups_of(spec), stored_words.data()}, 0,
                  spec.shape.n, zeros.data());
     return zeros;
   }
@@ -57,7 +51,7 @@ std::vector<std::uint8_t> zeros_of(const WeightOpSpec& spec, const CheckpointTen
   const std::size_t words = n * static_cast<std::size_t>(bits) / 32;
   for (std::size_t group = 0; group < groups; ++group) {
     for (std::size_t row = 0; row < n; ++row) {
-      const std::uint32_t stored = stream_value(tensors.zeros.data() + group * words, 1, bits,
+      const std::uint32_t stored = stream_value(stored_words.data() + group * words, 1, bits,
                                                 static_cast<std::int64_t>(row));
       zeros[row * groups + group] = static_cast<std::uint8_t>((stored + bias) & ((1U << bits) - 1));
     }
@@ -67,34 +61,13 @@ std::vector<std::uint8_t> zeros_of(const WeightOpSpec& spec, const CheckpointTen
 
 }  // namespace
 
-CheckpointTensors random_tensors(const WeightOpSpec& spec, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  const std::int64_t bits = spec.weight.bits;
-  const std::int64_t count = groups_of(spec) * spec.shape.n;
-  CheckpointTensors tensors;
-  tensors.weights = random_words(spec.shape.n * spec.shape.k * bits / 32, random);
-  tensors.scales.resize(static_cast<std::size_t>(count * bytes_of(spec.weight.scale_dtype)));
-  for (std::uint8_t& byte : tensors.scales) byte = static_cast<std::uint8_t>(random());
-  if (spec.weight.zero_point == ZeroPoint::kInt) {
-    tensors.zeros = random_words(count * bits / 32, random);
-  }
-  if (spec.act_order) {
-    tensors.permutation.resize(static_cast<std::size_t>(spec.shape.k));
-    std::iota(tensors.permutation.begin(), tensors.permutation.end(), 0);
-    std::shuffle(tensors.permutation.begin(), tensors.permutation.end(), random);
-  }
+SourceTensors random_tensors(const WeightOpSpec& spec, std::uint32_t seed) {
+  SourceTensors tensors = any_source(spec, seed);
+  if (spec.act_order) tensors.permutation = random_permutation(spec.shape.k, seed + 1);
   return tensors;
 }
 
-GemmSpec gemm_spec_of(const WeightOpSpec& spec) {
-  GemmSpec gemm;
-  gemm.shape.n = spec.shape.n;
-  gemm.shape.k = spec.shape.k;
-  gemm.weight = spec.weight;
-  return gemm;
-}
-
-std::vector<std::uint8_t> pack_on_host(const WeightOpSpec& spec, const CheckpointTensors& tensors) {
+std::vector<std::uint8_t> pack_on_host(const WeightOpSpec& spec, const SourceTensors& tensors) {
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto groups = static_cast<std::size_t>(groups_of(spec));
   const auto width = static_cast<std::size_t>(bytes_of(spec.weight.scale_dtype));

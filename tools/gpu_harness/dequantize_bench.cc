@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/context.h"
+#include "tools/gpu_harness/dequantize_problem.h"
 #include "tools/gpu_harness/device_source.h"
 #include "tools/gpu_harness/graph_timer.h"
 

@@ -7,6 +7,7 @@
 
 #include "runtime/context.h"
 #include "tools/gpu_harness/device_source.h"
+#include "tools/gpu_harness/expected_weight.h"
 
 namespace heddle {
 namespace {

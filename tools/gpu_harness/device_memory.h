@@ -2,6 +2,7 @@
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_DEVICE_MEMORY_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_DEVICE_MEMORY_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -63,9 +64,10 @@ class DeviceBuffer {
                 "cuMemsetD8Async");
   }
   // Both wait until the copy is done.
-  void upload(const void* from, std::size_t bytes, const OwnedStream& stream) {
+  void upload(const void* from, std::size_t bytes, const OwnedStream& stream,
+              std::size_t offset = 0) {
     if (bytes == 0) return;
-    cuda::check(cuda::driver().cuMemcpyHtoDAsync(pointer_, from, bytes, stream.get()),
+    cuda::check(cuda::driver().cuMemcpyHtoDAsync(pointer_ + offset, from, bytes, stream.get()),
                 "cuMemcpyHtoDAsync");
     stream.synchronize();
   }
@@ -78,6 +80,15 @@ class DeviceBuffer {
     cuda::check(
         cuda::driver().cuMemcpyDtoDAsync(pointer_, other.pointer_, other.bytes_, stream.get()),
         "cuMemcpyDtoDAsync");
+  }
+  // Fills the bytes from `begin` to `end` with repetitions of the first `unit` of them.
+  void repeat(std::size_t begin, std::size_t unit, std::size_t end, const OwnedStream& stream) {
+    for (std::size_t filled = unit; unit > 0 && begin + filled < end; filled *= 2) {
+      cuda::check(
+          cuda::driver().cuMemcpyDtoDAsync(pointer_ + begin + filled, pointer_ + begin,
+                                           std::min(filled, end - begin - filled), stream.get()),
+          "cuMemcpyDtoDAsync");
+    }
   }
 
  private:

@@ -6,8 +6,8 @@
 #include <cstddef>
 
 #include "heddle/kernel.h"
-#include "tools/gpu_harness/dequantize_problem.h"
 #include "tools/gpu_harness/device_memory.h"
+#include "tools/gpu_harness/source_tensors.h"
 
 namespace heddle {
 

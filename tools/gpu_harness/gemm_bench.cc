@@ -3,81 +3,35 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include "heddle/error.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/cublas.h"
-#include "tools/gpu_harness/gemm_problem.h"
-#include "tools/gpu_harness/graph_timer.h"
+#include "tools/gpu_harness/gemm_floor.h"
+#include "tools/gpu_harness/gemm_tensors.h"
 #include "tools/gpu_harness/launch_overhead.h"
+#include "tools/gpu_harness/weight_copies.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times any L2 cache
 constexpr std::size_t kReadBytes = std::size_t{2} << 30;
 constexpr int kReadReplays = 9;
+constexpr std::uint32_t kSeed = 1;
 
-// Copies of a buffer that together are larger than the caches.
-std::vector<DeviceBuffer> copies_of(const DeviceBuffer& original, const OwnedStream& stream) {
-  std::vector<DeviceBuffer> copies;
-  for (std::size_t bytes = 0; bytes <= kRotationBytes; bytes += original.bytes()) {
-    copies.emplace_back(original.bytes());
-    copies.back().copy_from(original, stream);
-  }
-  stream.synchronize();
-  return copies;
-}
-
-// Whole rounds over the buffers, some thirty launches at least, so that the graph's own start
-// weighs little.
-int launches_for(std::size_t buffers) {
-  constexpr std::size_t kLeast = 32;
-  return static_cast<int>(buffers * std::max<std::size_t>(1, (kLeast + buffers - 1) / buffers));
-}
-
-double read_ceiling(const GemmProblem& problem) {
+double read_ceiling(const HelperKernels& helpers, const OwnedStream& stream) {
   DeviceBuffer data(kReadBytes);
   DeviceBuffer out(16);
-  data.fill(1, problem.stream());
-  const double us = time_in_graph(problem.stream(), 4, kReadReplays, [&](int) {
-    problem.helpers().stream_read(data.get(), kReadBytes, out.get(), problem.stream());
+  data.fill(1, stream);
+  const double us = time_in_graph(stream, 4, kReadReplays, [&](int) {
+    helpers.stream_read(data.get(), kReadBytes, out.get(), stream);
   });
   return static_cast<double>(kReadBytes) / us * 1e-6;
-}
-
-double floor_us(const GemmProblem& problem, std::int64_t m, double read_tb_per_s,
-                const GemmBenchOptions& options) {
-  const GemmShape& shape = problem.spec().shape;
-  const double memory = options.launch_floor_us + problem.traffic_bytes(m) / read_tb_per_s * 1e-6;
-  if (options.tensor_tflops <= 0) return memory;
-  const double flops =
-      2.0 * static_cast<double>(m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  return std::max(memory, flops / options.tensor_tflops * 1e-6);
-}
-
-double time_heddle(const Kernel& kernel, const GemmProblem& problem,
-                   const std::vector<DeviceBuffer>& weights, std::int64_t m, int replays) {
-  return time_in_graph(problem.stream(), launches_for(weights.size()), replays, [&](int i) {
-    GemmArgs args = problem.args(m);
-    args.weights = weights[static_cast<std::size_t>(i) % weights.size()].get();
-    kernel.launch(args, problem.stream().get());
-  });
-}
-
-double time_cublas(const Cublas& cublas, const GemmProblem& problem,
-                   const std::vector<DeviceBuffer>& weights, std::int64_t m, int replays) {
-  const GemmArgs args = problem.args(m);
-  const GemmShape& shape = problem.spec().shape;
-  const auto launch = [&](int i) {
-    cublas.gemm(args.x, weights[static_cast<std::size_t>(i) % weights.size()].get(), args.y,
-                static_cast<int>(m), static_cast<int>(shape.n), static_cast<int>(shape.k),
-                problem.bf16());
-  };
-  launch(0);  // outside of the capture, so that cuBLAS may load its kernel
-  problem.stream().synchronize();
-  return time_in_graph(problem.stream(), launches_for(weights.size()), replays, launch);
 }
 
 void check_m_list(const GemmShape& shape, const std::vector<std::int64_t>& m_list) {
@@ -90,43 +44,179 @@ void check_m_list(const GemmShape& shape, const std::vector<std::int64_t>& m_lis
   if (m_list.empty()) throw Error(ErrorCategory::kUsage, "harness.m", "no M is given");
 }
 
-void add_cublas(const GemmProblem& problem, int replays, GemmBenchReport* report) {
-  const std::unique_ptr<Cublas> cublas = Cublas::open(problem.stream(), &report->cublas_missing);
-  if (!cublas) return;
-  const std::vector<DeviceBuffer> weights = copies_of(problem.rounded_weights(), problem.stream());
-  for (GemmTiming& row : report->rows) {
-    row.cublas_us = time_cublas(*cublas, problem, weights, row.m, replays);
+// Two plans that share a kernel share its source.
+std::vector<Source> sources_of(const std::vector<Plan>& plans) {
+  std::vector<Source> sources;
+  std::set<std::pair<std::string, std::string>> known;
+  for (const Plan& plan : plans) {
+    for (Source& source : render_all(plan)) {
+      if (known.emplace(source.file_name, source.arch).second) sources.push_back(std::move(source));
+    }
+  }
+  return sources;
+}
+
+std::vector<Kernel> load_all(Runtime& runtime, const std::vector<Spec>& specs,
+                             const BuildProgress& progress) {
+  const Target device = runtime.device_target();
+  std::vector<Plan> plans;
+  plans.reserve(specs.size());
+  for (const Spec& spec : specs) plans.push_back(resolve(spec, device));
+  runtime.build(sources_of(plans), progress);
+  std::vector<Kernel> kernels;
+  kernels.reserve(specs.size());
+  for (const Plan& plan : plans) kernels.push_back(runtime.load(plan));
+  return kernels;
+}
+
+const void* turn(const std::vector<DeviceBuffer>& buffers, std::size_t i) {
+  return buffers[i % buffers.size()].get();
+}
+
+// What the specs of one list share. Needs a current context for its whole life.
+class Bench {
+ public:
+  Bench(std::vector<Kernel> kernels, const std::vector<std::int64_t>& m_list,
+        const GemmBenchOptions& options)
+      : kernels_(std::move(kernels)),
+        m_list_(m_list),
+        max_m_(*std::max_element(m_list.begin(), m_list.end())),
+        options_(options) {
+    if (options.cublas) cublas_ = Cublas::open(stream_, &report_.cublas_missing);
+    report_.device = kernels_.front().plan().target;
+    report_.read_tb_per_s = read_ceiling(helpers_, stream_);
+  }
+
+  void time_launches(Runtime& runtime) {
+    const GemmTensors tensors = tensors_for(kernels_.front());
+    const GemmArgs args = tensors.args(m_list_.front(), weights_for(0).packed().front().get());
+    const LaunchOverhead overhead =
+        measure_launch_overhead(runtime, kernels_.front(), args, stream_);
+    report_.launch_us = overhead.launch_us;
+    report_.bare_launch_us = overhead.bare_launch_us;
+  }
+
+  void time_each() {
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      if (options_.on_spec) options_.on_spec(i);
+      const GemmTensors tensors = tensors_for(kernels_[i]);
+      for (const std::int64_t m : m_list_) report_.rows.push_back(time_one(i, m, tensors));
+    }
+    weights_.reset();
+  }
+
+  void time_chain();
+  GemmBenchReport take_report() { return std::move(report_); }
+
+ private:
+  const GemmSpec& spec(std::size_t i) const { return kernels_[i].plan().spec.gemm(); }
+  GemmTensors tensors_for(const Kernel& kernel) const {
+    return make_gemm_tensors(kernel, max_m_, kSeed, helpers_, stream_);
+  }
+  WeightCopies& weights_for(std::size_t i);
+  GemmTiming time_one(std::size_t i, std::int64_t m, const GemmTensors& tensors);
+  double time_cublas(std::size_t i, std::int64_t m, const GemmTensors& tensors);
+
+  OwnedStream stream_;
+  HelperKernels helpers_;
+  std::vector<Kernel> kernels_;
+  std::vector<std::int64_t> m_list_;
+  std::int64_t max_m_;
+  const GemmBenchOptions& options_;
+  std::unique_ptr<Cublas> cublas_;
+  // By N, K, M and type: what the weights were quantised to makes no difference.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, DType>, double> cublas_times_;
+  std::unique_ptr<WeightCopies> weights_;
+  std::string weights_key_;  // of the spec that they are of
+  GemmBenchReport report_;
+};
+
+// Kept from one spec to the next where they differ in their tiles or paths only.
+WeightCopies& Bench::weights_for(std::size_t i) {
+  GemmSpec plain = spec(i);
+  plain.tile = {};
+  plain.path = Path::kAuto;
+  plain.shape.m_min = 1;
+  plain.shape.m_max = kDefaultMaxM;
+  std::string key = Spec::from_gemm(plain).canonical_json();
+  if (!weights_ || key != weights_key_) {
+    weights_.reset();
+    weights_ = std::make_unique<WeightCopies>(plain, helpers_, stream_);
+    weights_key_ = std::move(key);
+  }
+  return *weights_;
+}
+
+GemmTiming Bench::time_one(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
+  const Kernel& kernel = kernels_[i];
+  const std::vector<DeviceBuffer>& weights = weights_for(i).packed();
+  GemmTiming row;
+  row.spec = i;
+  row.m = m;
+  row.variant = kernel.plan().variants[kernel.plan().variant_for(m)];
+  row.us = time_in_graph(stream_, static_cast<int>(weights.size()), options_.budget, [&](int n) {
+    kernel.launch(tensors.args(m, turn(weights, static_cast<std::size_t>(n))), stream_.get());
+  });
+  row.bytes = traffic_bytes(spec(i), m);
+  row.floor_us = floor_us(spec(i), m, report_.device, report_.read_tb_per_s);
+  if (cublas_) row.cublas_us = time_cublas(i, m, tensors);
+  return row;
+}
+
+double Bench::time_cublas(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
+  const GemmSpec& gemm = spec(i);
+  const auto [known, is_new] =
+      cublas_times_.try_emplace({gemm.shape.n, gemm.shape.k, m, gemm.activation}, 0);
+  if (!is_new) return known->second;
+  const std::vector<DeviceBuffer>& weights = weights_for(i).rounded();
+  const GemmArgs args = tensors.args(m, nullptr);
+  const auto launch = [&](int n) {
+    cublas_->gemm(args.x, turn(weights, static_cast<std::size_t>(n)), args.y, static_cast<int>(m),
+                  static_cast<int>(gemm.shape.n), static_cast<int>(gemm.shape.k),
+                  gemm.activation == DType::kBf16);
+  };
+  launch(0);  // outside of the capture, so that cuBLAS may load its kernel
+  stream_.synchronize();
+  known->second = time_in_graph(stream_, static_cast<int>(weights.size()), options_.budget, launch);
+  return known->second;
+}
+
+void Bench::time_chain() {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) bytes += weight_layout(spec(i)).total_bytes;
+  std::vector<WeightCopies> weights;
+  std::vector<GemmTensors> tensors;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    weights.emplace_back(spec(i), helpers_, stream_, copies_for(bytes));
+    tensors.push_back(tensors_for(kernels_[i]));
+  }
+  const auto round = static_cast<int>(kernels_.size() * copies_for(bytes));
+  for (const std::int64_t m : m_list_) {
+    ChainTiming row;
+    row.m = m;
+    const double us = time_in_graph(stream_, round, options_.budget, [&](int n) {
+      const std::size_t i = static_cast<std::size_t>(n) % kernels_.size();
+      const std::size_t copy = static_cast<std::size_t>(n) / kernels_.size();
+      kernels_[i].launch(tensors[i].args(m, turn(weights[i].packed(), copy)), stream_.get());
+    });
+    row.us = us * static_cast<double>(kernels_.size());
+    for (std::size_t i = 0; i < kernels_.size(); ++i) row.bytes += traffic_bytes(spec(i), m);
+    report_.chain.push_back(row);
   }
 }
 
 }  // namespace
 
-GemmBenchReport bench_gemm(Runtime& runtime, const Spec& spec,
+GemmBenchReport bench_gemm(Runtime& runtime, const std::vector<Spec>& specs,
                            const std::vector<std::int64_t>& m_list,
                            const GemmBenchOptions& options) {
-  check_m_list(spec.gemm().shape, m_list);
+  for (const Spec& spec : specs) check_m_list(spec.gemm().shape, m_list);
   const cuda::CurrentContext context;
-  const Kernel kernel = runtime.kernel(spec);
-  const GemmProblem problem(kernel, *std::max_element(m_list.begin(), m_list.end()));
-  GemmBenchReport report;
-  report.read_tb_per_s = read_ceiling(problem);
-  const LaunchOverhead overhead = measure_launch_overhead(runtime, kernel, problem, m_list.front());
-  report.launch_us = overhead.launch_us;
-  report.bare_launch_us = overhead.bare_launch_us;
-  {
-    const std::vector<DeviceBuffer> weights = copies_of(problem.packed(), problem.stream());
-    for (const std::int64_t m : m_list) {
-      GemmTiming row;
-      row.m = m;
-      row.variant = kernel.plan().variant_for(m);
-      row.us = time_heddle(kernel, problem, weights, m, options.replays);
-      row.gb_per_s = problem.traffic_bytes(m) / row.us * 1e-3;
-      row.floor_us = floor_us(problem, m, report.read_tb_per_s, options);
-      report.rows.push_back(row);
-    }
-  }
-  if (options.cublas) add_cublas(problem, options.replays, &report);
-  return report;
+  Bench bench(load_all(runtime, specs, options.on_build), m_list, options);
+  bench.time_launches(runtime);
+  bench.time_each();
+  if (options.chain) bench.time_chain();
+  return bench.take_report();
 }
 
 }  // namespace heddle

@@ -7,8 +7,9 @@
 
 #include "heddle/kernel.h"
 #include "heddle/spec.h"
-#include "heddle/weights.h"
 #include "tools/gpu_harness/device_memory.h"
+#include "tools/gpu_harness/device_weights.h"
+#include "tools/gpu_harness/gemm_tensors.h"
 #include "tools/gpu_harness/helper_kernels.h"
 
 namespace heddle {
@@ -42,33 +43,18 @@ class GemmProblem {
   const GemmSpec& spec() const noexcept { return spec_; }
   bool bf16() const noexcept { return spec_.activation == DType::kBf16; }
   bool has_epilogue() const noexcept;
-  const DeviceBuffer& packed() const noexcept { return packed_; }
   const OwnedStream& stream() const noexcept { return stream_; }
   const HelperKernels& helpers() const noexcept { return helpers_; }
-  // Bytes that a launch must read and write at least once.
-  double traffic_bytes(std::int64_t m) const noexcept;
 
  private:
-  DeviceBuffer random_activations(std::uint64_t count, std::uint32_t seed) const;
-
   OwnedStream stream_;
   HelperKernels helpers_;
   GemmSpec spec_;
-  DeviceBuffer codes_;
-  DeviceBuffer values_;
-  DeviceBuffer scales_;
-  DeviceBuffer zeros_;
+  DeviceWeights weights_;
   DeviceBuffer packed_;
-  DeviceBuffer x_;
-  DeviceBuffer bias_;
-  DeviceBuffer residual_;
-  DeviceBuffer pre_scale_;
-  DeviceBuffer permutation_;
-  DeviceBuffer y_;  // between its guard bands
-  DeviceBuffer workspace_;
+  GemmTensors tensors_;
   DeviceBuffer reference_;
   DeviceBuffer sums_;
-  ReferenceWeights weights_;
   ReferenceColumns columns_;
 };
 

@@ -1,6 +1,7 @@
 #include "tools/gpu_harness/graph_timer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace heddle {
@@ -55,11 +56,8 @@ class Graph {
   cuda::CUgraphExec exec_ = nullptr;
 };
 
-}  // namespace
-
-double time_in_graph(const OwnedStream& stream, int launches, int replays,
-                     const std::function<void(int)>& launch) {
-  const Graph graph(stream, launches, launch);
+double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int launches,
+                            int replays) {
   const Event start;
   const Event end;
   std::vector<float> times;
@@ -75,6 +73,34 @@ double time_in_graph(const OwnedStream& stream, int launches, int replays,
   }
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
   return 1e3 * static_cast<double>(times[times.size() / 2]) / launches;
+}
+
+}  // namespace
+
+double time_in_graph(const OwnedStream& stream, int launches, int replays,
+                     const std::function<void(int)>& launch) {
+  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays);
+}
+
+ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget) {
+  constexpr double kLeastReplays = 5;
+  constexpr double kMostReplays = 21;
+  const double round_us = round * launch_us;
+  const double rounds = std::max(1.0, std::ceil(budget.graph_us / round_us));
+  const double replays =
+      std::clamp(std::floor(budget.total_us / (rounds * round_us)), kLeastReplays, kMostReplays);
+  return {round * static_cast<int>(rounds), static_cast<int>(replays)};
+}
+
+double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
+                     const std::function<void(int)>& launch) {
+  const Graph one_round(stream, round, launch);
+  const double pilot_us = median_us_per_launch(one_round, stream, round, 1);
+  const ReplayPlan plan = plan_replays(round, pilot_us, budget);
+  if (plan.launches == round) {
+    return median_us_per_launch(one_round, stream, round, plan.replays);
+  }
+  return time_in_graph(stream, plan.launches, plan.replays, launch);
 }
 
 }  // namespace heddle

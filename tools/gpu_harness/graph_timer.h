@@ -14,6 +14,25 @@ namespace heddle {
 double time_in_graph(const OwnedStream& stream, int launches, int replays,
                      const std::function<void(int)>& launch);
 
+// How long to measure.
+struct TimingBudget {
+  double graph_us = 2000;   // one replay takes at least so long, so that its start weighs little
+  double total_us = 50000;  // and all of them about so long
+};
+
+struct ReplayPlan {
+  int launches = 0;  // in the graph: whole rounds
+  int replays = 0;   // 5 to 21
+};
+
+// For rounds of `round` launches that take `launch_us` each.
+ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget);
+
+// As time_in_graph() above, with as many rounds of `round` launches and replays as plan_replays()
+// says; a graph of one round tells it how long a launch takes.
+double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
+                     const std::function<void(int)>& launch);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TOOLS_GPU_HARNESS_GRAPH_TIMER_H_

@@ -47,11 +47,11 @@ cuda::CUlaunchConfig config_for(const Plan& plan, const GemmVariant& variant, st
 
 }  // namespace
 
-LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
-                                       const GemmProblem& problem, std::int64_t m) {
+LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, const GemmArgs& args,
+                                       const OwnedStream& stream) {
   const cuda::Driver& cu = cuda::driver();
   const Plan& plan = kernel.plan();
-  const std::size_t index = plan.variant_for(m);
+  const std::size_t index = plan.variant_for(args.m);
   const GemmVariant& variant = plan.variants[index];
   cuda::CUdevice device = 0;
   cuda::check(cu.cuCtxGetDevice(&device), "cuCtxGetDevice");
@@ -59,12 +59,11 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
   const BuildResult built = runtime.build({render(plan, index)}).front();
   const LoadedKernel loaded(*built.binary, variant.shared_bytes, device);
 
-  GemmArgs args = problem.args(m);
   GemmParameters parameters(cu, plan, variant, args, args.x);
-  cuda::CUlaunchConfig config = config_for(plan, variant, m, problem.stream());
+  cuda::CUlaunchConfig config = config_for(plan, variant, args.m, stream);
   cuda::CUlaunchAttribute cluster{};
   cluster.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim = {launch_grid(plan, variant, m).cluster, 1, 1};
+  cluster.value.clusterDim = {launch_grid(plan, variant, args.m).cluster, 1, 1};
   config.attrs = &cluster;
   config.numAttrs = 1;
   const auto bare = [&] {
@@ -72,15 +71,15 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
         cu.cuLaunchKernelEx(&config, loaded.function(), parameters.list(), nullptr);
     if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
   };
-  const auto own = [&] { kernel.launch(args, problem.stream().get()); };
+  const auto own = [&] { kernel.launch(args, stream.get()); };
 
-  microseconds_per_launch(problem.stream(), bare);
-  microseconds_per_launch(problem.stream(), own);
+  microseconds_per_launch(stream, bare);
+  microseconds_per_launch(stream, own);
   std::vector<double> bare_times;
   std::vector<double> own_times;
   for (int round = 0; round < kRounds; ++round) {
-    bare_times.push_back(microseconds_per_launch(problem.stream(), bare));
-    own_times.push_back(microseconds_per_launch(problem.stream(), own));
+    bare_times.push_back(microseconds_per_launch(stream, bare));
+    own_times.push_back(microseconds_per_launch(stream, own));
   }
   return {median(own_times), median(bare_times)};
 }

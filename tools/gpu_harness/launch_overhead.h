@@ -2,10 +2,8 @@
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_LAUNCH_OVERHEAD_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_LAUNCH_OVERHEAD_H_
 
-#include <cstdint>
-
 #include "heddle/runtime.h"
-#include "tools/gpu_harness/gemm_problem.h"
+#include "tools/gpu_harness/device_memory.h"
 
 namespace heddle {
 
@@ -14,9 +12,9 @@ struct LaunchOverhead {
   double bare_launch_us = 0;  // cuLaunchKernelEx of the same code, grid and arguments
 };
 
-// Medians of alternating rounds of launches with `m` tokens. Needs a current context.
-LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel,
-                                       const GemmProblem& problem, std::int64_t m);
+// Medians of alternating rounds of these launches. Needs a current context.
+LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, const GemmArgs& args,
+                                       const OwnedStream& stream);
 
 }  // namespace heddle
 

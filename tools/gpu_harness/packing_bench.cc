@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "runtime/context.h"
+#include "tools/gpu_harness/checkpoint_tensors.h"
+#include "tools/gpu_harness/device_source.h"
 #include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/quantize_check.h"
-#include "tools/gpu_harness/repack_check.h"
 #include "tools/gpu_harness/stream_bench.h"
 
 namespace heddle {
@@ -60,9 +61,9 @@ class Inputs {
       : kernel_(kernel), spec_(kernel.plan().spec.weight_op()) {
     const std::size_t packed = kernel.plan().layout.total_bytes;
     if (kernel.plan().spec.op() == Op::kRepack) {
-      const CheckpointTensors tensors = random_tensors(spec_, 1);
+      const SourceTensors tensors = random_tensors(spec_, 1);
       sources_.emplace_back(tensors, stream);
-      read_bytes_ = sources_.front().bytes();
+      read_bytes_ = tensors.bytes();
       for (int i = 1; i < copies_for(read_bytes_ + packed); ++i) {
         sources_.emplace_back(tensors, stream);
       }
@@ -83,14 +84,14 @@ class Inputs {
     if (sources_.empty()) {
       kernel_.launch(QuantizeWeightArgs{matrices_[at].get(), packed}, stream.get());
     } else {
-      kernel_.launch(RepackArgs{sources_[at].source(), packed}, stream.get());
+      kernel_.launch(RepackArgs{sources_[at].get(), packed}, stream.get());
     }
   }
 
  private:
   const Kernel& kernel_;
   const WeightOpSpec& spec_;
-  std::vector<DeviceTensors> sources_;
+  std::vector<DeviceSource> sources_;
   std::vector<DeviceBuffer> matrices_;
   std::vector<DeviceBuffer> packed_;
   std::size_t read_bytes_ = 0;

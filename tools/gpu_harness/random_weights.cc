@@ -7,6 +7,7 @@
 
 #include "generator/decode/float16.h"
 #include "heddle/decode_plan.h"
+#include "tools/gpu_harness/stored_scale.h"
 
 namespace heddle {
 namespace {
@@ -71,32 +72,19 @@ std::uint32_t random_float_zero(std::mt19937& random, const WeightSpec& weight) 
   return bits;
 }
 
-float stored_value(DType type, const std::uint8_t* bytes) {
-  switch (type) {
-    case DType::kE8m0:
-      return std::ldexp(1.0F, *bytes - 127);
-    case DType::kE4m3:
-      return static_cast<float>(float16_to_double(
-          kBinary16, reference_decode(float_request(4, 3, DType::kFp16), *bytes, 0)));
-    case DType::kFp16:
-    case DType::kBf16: {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, bytes, 2);
-      return static_cast<float>(float16_to_double(float16_format(type), bits));
-    }
-    case DType::kFp32:
-      break;
-  }
-  float value = 0;
-  std::memcpy(&value, bytes, 4);
-  return value;
-}
-
-void append(std::vector<std::uint8_t>& bytes, std::uint32_t bits, int count) {
-  for (int i = 0; i < count; ++i) bytes.push_back(static_cast<std::uint8_t>(bits >> 8 * i));
-}
-
 }  // namespace
+
+std::vector<std::uint8_t> random_codes(std::mt19937& random, std::int64_t count, int bits) {
+  const std::uint32_t mask = (1U << bits) - 1;
+  std::vector<std::uint8_t> codes(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < codes.size(); i += 4) {
+    std::uint32_t four = random();
+    for (std::size_t j = i; j < std::min(i + 4, codes.size()); ++j, four >>= 8) {
+      codes[j] = static_cast<std::uint8_t>(four & mask);
+    }
+  }
+  return codes;
+}
 
 QuantizedWeights random_weights(const MatrixShape& shape, const WeightSpec& weight,
                                 std::uint32_t seed) {
@@ -110,19 +98,14 @@ QuantizedWeights random_weights(const MatrixShape& shape, const WeightSpec& weig
   }
   std::mt19937 random(seed);
   QuantizedWeights weights;
-  weights.codes.resize(static_cast<std::size_t>(shape.n * shape.k));
-  for (std::size_t i = 0; i < weights.codes.size(); i += 4) {
-    std::uint32_t four = random();
-    for (std::size_t j = i; j < std::min(i + 4, weights.codes.size()); ++j, four >>= 8) {
-      weights.codes[j] = allowed[four & mask];
-    }
-  }
+  weights.codes = random_codes(random, shape.n * shape.k, weight.bits);
+  for (std::uint8_t& code : weights.codes) code = allowed[code];
   for (std::size_t i = 0; i < count_of_scales(shape, weight); ++i) {
-    append(weights.scales, random_scale(random, weight.scale_dtype, scale_power(weight)),
-           bytes_of(weight.scale_dtype));
-    if (weight.zero_point == ZeroPoint::kInt) append(weights.zeros, random() & mask, 1);
+    append_bits(weights.scales, random_scale(random, weight.scale_dtype, scale_power(weight)),
+                bytes_of(weight.scale_dtype));
+    if (weight.zero_point == ZeroPoint::kInt) append_bits(weights.zeros, random() & mask, 1);
     if (weight.zero_point == ZeroPoint::kFloat) {
-      append(weights.zeros, random_float_zero(random, weight), bytes_of(weight.scale_dtype));
+      append_bits(weights.zeros, random_float_zero(random, weight), bytes_of(weight.scale_dtype));
     }
   }
   if (weight.tensor_scale) weights.tensor_scale = 0.8125F;
@@ -141,11 +124,11 @@ PlainNumbers plain_numbers(const MatrixShape& shape, const WeightSpec& weight, D
   const std::int64_t count = shape.n * (shape.k / plain.group_size);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t at = weight.group_size == kPerTensor ? 0 : static_cast<std::size_t>(i);
-    plain.scales.push_back(stored_value(weight.scale_dtype, &weights.scales[at * bytes]));
+    plain.scales.push_back(stored_scale(weight.scale_dtype, read_bits(weights.scales, at, bytes)));
     float zero = 0;
     if (weight.zero_point == ZeroPoint::kInt) zero = plain.values[weights.zeros[at]];
     if (weight.zero_point == ZeroPoint::kFloat) {
-      zero = stored_value(weight.scale_dtype, &weights.zeros[at * bytes]) - bias;
+      zero = stored_scale(weight.scale_dtype, read_bits(weights.zeros, at, bytes)) - bias;
     }
     plain.zeros.push_back(zero);
   }

@@ -4,12 +4,16 @@
 
 #include <array>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "heddle/spec.h"
 #include "heddle/weights.h"
 
 namespace heddle {
+
+// Uniform codes of so many bits.
+std::vector<std::uint8_t> random_codes(std::mt19937& random, std::int64_t count, int bits);
 
 // Codes and integer zero points uniform, but for those that stand for infinity, NaN or more than
 // 64; scales of some size, so that a weight is around 1/16. The same seed gives the same weights.

@@ -10,23 +10,9 @@
 
 namespace heddle {
 
-// The tensors on the device.
-class DeviceTensors {
- public:
-  DeviceTensors(const CheckpointTensors& tensors, const OwnedStream& stream);
-
-  // Null where a tensor is empty.
-  WeightSource source() const;
-  // What a kernel reads.
-  std::size_t bytes() const;
-
- private:
-  DeviceBuffer weights_, scales_, zeros_, permutation_;
-};
-
 // In the current context, for whose device the kernel was loaded. Throws Error.
 ByteCheck run_repack(const Kernel& kernel, std::uint32_t seed = 1);
-ByteCheck run_repack(const Kernel& kernel, const CheckpointTensors& tensors);
+ByteCheck run_repack(const Kernel& kernel, const SourceTensors& tensors);
 
 }  // namespace heddle
 

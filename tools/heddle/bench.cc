@@ -5,102 +5,125 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "generator/plan/candidates.h"
+#include "heddle/error.h"
 #include "heddle/runtime.h"
-#include "heddle/target.h"
 #include "tools/gpu_harness/gemm_bench.h"
+#include "tools/heddle/bench_report.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
-#include "tools/heddle/input.h"
+#include "tools/heddle/model_input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
-#include "tools/heddle/table.h"
+#include "tools/heddle/progress.h"
+#include "tools/heddle/sweep_report.h"
 #include "tools/heddle/weight_op.h"
 
 namespace heddle {
 namespace {
 
-using nlohmann::ordered_json;
+constexpr double kSweepMilliseconds = 10;  // hundreds of kernels
+constexpr std::size_t kSweepRows = 10;
 
 struct BenchOptions {
-  std::string spec;
+  std::string input;
   std::string target;
   CompileOptions compile;
   std::vector<std::int64_t> m = {1, 16, 64};
   bool has_m = false;  // on the command line
   std::string baseline;
+  bool chain = false;
+  bool sweep = false;
+  double milliseconds = 0;  // 0: as long as is usual
   bool json = false;
 };
 
-ordered_json to_json(const GemmTiming& row) {
-  ordered_json json = {{"m", row.m},
-                       {"us", row.us},
-                       {"gb_per_s", row.gb_per_s},
-                       {"floor_us", row.floor_us},
-                       {"times_floor", row.us / row.floor_us}};
-  if (row.cublas_us) {
-    json["cublas_us"] = *row.cublas_us;
-    json["cublas_ratio"] = *row.cublas_us / row.us;
-  }
-  return json;
+std::vector<Spec> read_specs(const std::string& input) {
+  std::vector<Spec> specs;
+  for (const ModelKernel& kernel : read_model(input).kernels) specs.push_back(kernel.spec);
+  return specs;
 }
 
-ordered_json to_json(const GemmBenchReport& report, const Target& device) {
-  auto rows = ordered_json::array();
-  for (const GemmTiming& row : report.rows) rows.push_back(to_json(row));
-  return {{"device", device.name},
-          {"read_tb_per_s", report.read_tb_per_s},
-          {"launch_us", report.launch_us},
-          {"bare_launch_us", report.bare_launch_us},
-          {"benches", std::move(rows)}};
+void check_gemms(const std::vector<Spec>& specs, const std::vector<std::int64_t>& m_list) {
+  for (const Spec& spec : specs) {
+    if (spec.op() == Op::kGemm) continue;
+    throw Error(ErrorCategory::kUsage, "tool.bench_list",
+                fmt::format("a list to time is of gemms, one of these is a {}; time it alone",
+                            to_string(spec.op())));
+  }
+  for (const Spec& spec : specs) {
+    for (const std::int64_t m : m_list) check_m(spec.gemm().shape, m);
+  }
 }
 
-std::string to_text(const GemmBenchReport& report, const Target& device) {
-  Table table({{"M", Align::kRight},
-               {"us", Align::kRight},
-               {"GB/s", Align::kRight},
-               {"FLOOR us", Align::kRight},
-               {"x FLOOR", Align::kRight},
-               {"CUBLAS us", Align::kRight},
-               {"x FASTER", Align::kRight}});
-  for (const GemmTiming& row : report.rows) {
-    const bool baseline = row.cublas_us.has_value();
-    table.add_row({fmt::format("{}", row.m), fmt::format("{:.1f}", row.us),
-                   fmt::format("{:.0f}", row.gb_per_s), fmt::format("{:.1f}", row.floor_us),
-                   fmt::format("{:.2f}", row.us / row.floor_us),
-                   baseline ? fmt::format("{:.1f}", *row.cublas_us) : "-",
-                   baseline ? fmt::format("{:.2f}", *row.cublas_us / row.us) : "-"});
+// What the measuring tells while it goes on.
+void show_progress(Progress* progress, const std::vector<Spec>& specs, GemmBenchOptions* options) {
+  options->on_build = [=](const BuildResult& built, std::size_t done, std::size_t total) {
+    progress->show(fmt::format("[{}/{}] {}", done, total, built.kernel_name), true);
+  };
+  options->on_spec = [=, &specs](std::size_t i) {
+    progress->show(fmt::format("[{}/{}] timing {}", i + 1, specs.size(), bench_name(specs[i])),
+                   true);
+  };
+}
+
+Sweep sweep_at(const BenchOptions& options, const Spec& spec, std::int64_t m, Runtime& runtime) {
+  const std::vector<Spec> candidates = tile_candidates(spec, runtime.device_target(), m);
+  GemmBenchOptions bench_options;
+  bench_options.budget.total_us =
+      1e3 * (options.milliseconds > 0 ? options.milliseconds : kSweepMilliseconds);
+  Progress progress(true);
+  show_progress(&progress, candidates, &bench_options);
+  return sweep_of(bench_gemm(runtime, candidates, {m}, bench_options));
+}
+
+int run_sweep(const BenchOptions& options, const Spec& spec, Runtime& runtime) {
+  auto documents = nlohmann::ordered_json::array();
+  for (const std::int64_t m : options.m) {
+    const Sweep sweep = sweep_at(options, spec, m, runtime);
+    if (options.json) {
+      documents.push_back(sweep_json(sweep));
+    } else {
+      print(sweep_text(sweep, kSweepRows));
+      flush_output();
+    }
   }
-  return table.text() +
-         fmt::format(
-             "{}: streaming read {:.2f} TB/s, launch {:.2f} us on the host, {:.2f} us bare\n",
-             device.name, report.read_tb_per_s, report.launch_us, report.bare_launch_us);
+  if (options.json) {
+    print_json({{"device", runtime.device_target().name}, {"sweeps", std::move(documents)}});
+  }
+  return kExitDone;
 }
 
 int run(const BenchOptions& options) {
-  const Spec spec = read_spec(options.spec);
-  if (spec.op() != Op::kGemm) {
-    return bench_weight_op(spec, {options.target, options.compile, options.has_m, 1, options.json});
+  const std::vector<Spec> specs = read_specs(options.input);
+  if (specs.size() == 1 && specs.front().op() != Op::kGemm) {
+    return bench_weight_op(specs.front(),
+                           {options.target, options.compile, options.has_m, 1, options.json});
   }
-  for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
+  check_gemms(specs, options.m);
+  if (options.sweep && specs.size() != 1) {
+    throw Error(ErrorCategory::kUsage, "tool.sweep_list", "--sweep takes one spec, not a list");
+  }
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
-  const Target device = runtime.device_target();
+  if (options.sweep) return run_sweep(options, specs.front(), runtime);
+  // A single spec is done before anyone asks.
+  Progress progress(specs.size() > 1);
   GemmBenchOptions bench_options;
   bench_options.cublas = !options.baseline.empty();
-  // The harness knows the tensor cores' rate of this architecture only.
-  if (device.arch() != 90) bench_options.tensor_tflops = 0;
-  const GemmBenchReport report = bench_gemm(runtime, spec, options.m, bench_options);
+  bench_options.chain = options.chain;
+  if (options.milliseconds > 0) bench_options.budget.total_us = 1e3 * options.milliseconds;
+  show_progress(&progress, specs, &bench_options);
+  const GemmBenchReport report = bench_gemm(runtime, specs, options.m, bench_options);
   if (!report.cublas_missing.empty()) print_problem("no baseline: " + report.cublas_missing);
   if (options.json) {
-    print_json(to_json(report, device));
+    print_json(bench_json(report, specs));
   } else {
-    print(to_text(report, device));
+    print(bench_text(report, specs));
   }
   return kExitDone;
 }
@@ -110,22 +133,40 @@ int run(const BenchOptions& options) {
 void add_bench_command(CLI::App& app, Action* action) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Time kernels on the GPU");
-  command->add_option("SPEC", options->spec, kSpecHelp)->required();
+  command
+      ->add_option("SPEC", options->input,
+                   "a JSON spec, a list of them or a model's config.json: a file, - for standard "
+                   "input, or the JSON of one spec itself")
+      ->required();
   const CLI::Option* m =
       add_m_list_option(*command, &options->m, "numbers of tokens to time; default 1,16,64");
   add_baseline_option(*command, &options->baseline);
+  command->add_flag("--chain", options->chain,
+                    "also the specs one after another in one graph, as a model's layers are");
+  CLI::Option* sweep = command->add_flag(
+      "--sweep", options->sweep,
+      "every kernel that the planner could have chosen for each M, and how far its choice is from "
+      "the fastest");
+  sweep->excludes("--baseline")->excludes("--chain");
+  command
+      ->add_option("--ms", options->milliseconds,
+                   "how long to measure each M of a spec; default 50, with --sweep 10")
+      ->type_name("MS")
+      ->check(CLI::Range(1.0, 10000.0));
   add_device_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
   add_json_option(*command, &options->json);
   command->footer(
       "Medians of CUDA graphs over weights that rotate through more memory than the caches hold.\n"
-      "FLOOR is the time of a launch and of moving the bytes at the streaming rate of this run, "
-      "on\n"
-      "an H100 or H200 at least the time of the tensor cores. Without cuBLAS the baseline is left\n"
+      "FLOOR is the time of moving the bytes at the streaming rate of this run; on an H200 also "
+      "that\n"
+      "of a launch, and at least the time of the tensor cores. Without cuBLAS the baseline is "
+      "left\n"
       "out with a line on stderr. Dequantising is timed beside a plain kernel that reads and\n"
       "writes the same numbers of bytes.\n"
       "Example:\n"
-      "  heddle bench examples/specs/symmetric-g128.json --m 1,16,64 --baseline cublas");
+      "  heddle bench examples/specs/symmetric-g128.json --m 1,16,64 --baseline cublas\n"
+      "  heddle bench examples/models/llama-3-8b-awq/config.json --m 1 --chain");
   command->callback([=] {
     options->has_m = m->count() > 0;
     *action = [options] { return run(*options); };

@@ -1,0 +1,26 @@
+#include "generator/plan/same_kernel.h"
+
+#include <tuple>
+
+namespace heddle {
+namespace {
+
+// The binding names every field, so that a new one does not compile until it is decided on here.
+auto deciding_fields(const GemmVariant& v) {
+  const auto& [name, m_min, m_max, path, kernel, tile_m, tile_n, stage_k, stages, split_k, warps_m,
+               warps_n, warps_k, workers, most_blocks, piece_chunks, stage_chunks, first_stages,
+               cluster, shares_tiles, step_tiles, decoded_sets, scale_mode, fold_power, fold_bias,
+               shared_bytes, blocks_per_sm] = v;
+  return std::make_tuple(path, kernel, tile_m, tile_n, stage_k, stages, split_k, warps_m, warps_n,
+                         warps_k, workers, most_blocks, piece_chunks, stage_chunks, first_stages,
+                         cluster, shares_tiles, step_tiles, decoded_sets, scale_mode, fold_power,
+                         fold_bias, shared_bytes, blocks_per_sm);
+}
+
+}  // namespace
+
+bool is_same_kernel(const GemmVariant& a, const GemmVariant& b) {
+  return deciding_fields(a) == deciding_fields(b);
+}
+
+}  // namespace heddle

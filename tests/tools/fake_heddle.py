@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Stands in for `heddle bench - --json` where there is no GPU: times that the tests can foretell.
+
+FAKE_HEDDLE is JSON: {"times": kernel time over floor, "cublas": whether there is one,
+"spike": {M: times more}, "fail": exit code}.
+"""
+
+import json
+import os
+import sys
+
+RATE = 4.5  # TB/s
+LAUNCH_US = 1.5
+TFLOPS = 790
+
+
+def bytes_of(spec, m):
+    n, k, weight = spec["shape"]["n"], spec["shape"]["k"], spec["weight"]
+    return n * k * (weight["bits"] / 8 + 2 / weight["group_size"]) + 2 * m * (n + k)
+
+
+def floor_us(spec, m):
+    n, k = spec["shape"]["n"], spec["shape"]["k"]
+    return max(LAUNCH_US + bytes_of(spec, m) / RATE * 1e-6, 2 * m * n * k / TFLOPS * 1e-6)
+
+
+def main(arguments):
+    wanted = json.loads(os.environ["FAKE_HEDDLE"])
+    assert arguments[:3] == ["bench", "-", "--json"], arguments
+    specs = json.load(sys.stdin)
+    if "fail" in wanted:
+        print("heddle: something is wrong", file=sys.stderr)
+        return wanted["fail"]
+    m_list = [int(m) for m in arguments[arguments.index("--m") + 1].split(",")]
+    rows = []
+    for i, spec in enumerate(specs):
+        for m in m_list:
+            floor = floor_us(spec, m)
+            us = floor * wanted["times"] * wanted.get("spike", {}).get(str(m), 1)
+            older = spec.get("path") == "ampere"
+            row = {"spec": i, "m": m, "path": "ampere" if older else "hopper",
+                   "us": us * (1.3 if older else 1), "floor_us": floor}
+            if "--baseline" in arguments and wanted.get("cublas", True):
+                row["cublas_us"] = 2 * floor
+            rows.append(row)
+    report = {"device": "fake", "read_tb_per_s": RATE, "floor_launch_us": LAUNCH_US,
+              "floor_tflops": TFLOPS, "benches": rows}
+    if "--chain" in arguments:
+        moved = sum(bytes_of(spec, 1) for spec in specs)
+        report["chain"] = [{"m": 1, "us": wanted["times"] * moved / RATE * 1e-6,
+                            "stream_us": moved / RATE * 1e-6}]
+    print(json.dumps(report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

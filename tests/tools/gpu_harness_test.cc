@@ -1,0 +1,87 @@
+// The parts of the GPU harness that compute and touch no GPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "heddle/weights.h"
+#include "tools/gpu_harness/gemm_floor.h"
+#include "tools/gpu_harness/graph_timer.h"
+#include "tools/gpu_harness/stored_scale.h"
+#include "tools/gpu_harness/weight_copies.h"
+
+namespace heddle {
+namespace {
+
+constexpr double kReadTbPerS = 4.5;
+
+GemmSpec large_spec() {
+  GemmSpec spec;
+  spec.shape.n = spec.shape.k = 8192;
+  return spec;
+}
+
+TEST(GemmFloor, TrafficIsThePackedWeightsAndBothSidesOfEachToken) {
+  const GemmSpec spec = large_spec();
+  EXPECT_EQ(traffic_bytes(spec, 3),
+            static_cast<double>(weight_layout(spec).total_bytes + 2 * 3 * (8192 + 8192)));
+}
+
+TEST(GemmFloor, TrafficCountsWhatElseALaunchReads) {
+  GemmSpec spec = large_spec();
+  const double plain = traffic_bytes(spec, 5);
+  spec.epilogue.bias = true;
+  EXPECT_EQ(traffic_bytes(spec, 5), plain + 2 * 8192);
+  spec.epilogue.residual = true;
+  EXPECT_EQ(traffic_bytes(spec, 5), plain + 2 * 8192 + 2 * 5 * 8192);
+}
+
+TEST(GemmFloor, MemoryBoundsFewTokensAndTensorCoresMany) {
+  const GemmSpec spec = large_spec();
+  const Target h200 = target_from_name("h200");
+  EXPECT_DOUBLE_EQ(floor_us(spec, 1, h200, kReadTbPerS),
+                   1.5 + traffic_bytes(spec, 1) / kReadTbPerS * 1e-6);
+  EXPECT_NEAR(floor_us(spec, 4096, h200, kReadTbPerS), 2.0 * 4096 * 8192 * 8192 / 790e6, 1e-6);
+}
+
+TEST(GemmFloor, WhatIsNotKnownOfADeviceBoundsNothing) {
+  const GemmSpec spec = large_spec();
+  for (const char* name : {"h100", "a100"}) {
+    EXPECT_DOUBLE_EQ(floor_us(spec, 4096, target_from_name(name), kReadTbPerS),
+                     traffic_bytes(spec, 4096) / kReadTbPerS * 1e-6)
+        << name;
+  }
+}
+
+TEST(ReplayPlan, ShortLaunchesFillAGraphWithWholeRounds) {
+  const ReplayPlan plan = plan_replays(30, 5, {2000, 50000});
+  EXPECT_EQ(plan.launches, 420);  // 14 rounds of 150 us
+  EXPECT_EQ(plan.replays, 21);
+}
+
+TEST(ReplayPlan, LongLaunchesAreReplayedAFewTimes) {
+  EXPECT_EQ(plan_replays(3, 6000, {2000, 50000}).launches, 3);
+  EXPECT_EQ(plan_replays(3, 6000, {2000, 50000}).replays, 5);
+  EXPECT_EQ(plan_replays(1, 5000, {2000, 50000}).replays, 10);
+}
+
+TEST(WeightCopies, TogetherTheyAreLargerThanAnyCache) {
+  for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{100} << 20}) {
+    EXPECT_GT(copies_for(bytes) * bytes, std::size_t{260} << 20);
+    EXPECT_LE((copies_for(bytes) - 1) * bytes, std::size_t{260} << 20);
+  }
+  EXPECT_EQ(copies_for(std::size_t{1} << 30), 1U);
+}
+
+TEST(StoredScale, IsTheTypesOwnNumber) {
+  EXPECT_EQ(stored_scale(DType::kFp16, 0xC500), -5);
+  EXPECT_EQ(stored_scale(DType::kBf16, 0x3FC0), 1.5);
+  EXPECT_EQ(stored_scale(DType::kFp32, 0x3F000000), 0.5);
+  EXPECT_EQ(stored_scale(DType::kE8m0, 0), std::ldexp(1.0F, -127));
+  EXPECT_EQ(stored_scale(DType::kE4m3, 0x01), std::ldexp(1.0F, -9));
+  EXPECT_EQ(stored_scale(DType::kE4m3, 0xFE), -448);
+  EXPECT_TRUE(std::isnan(stored_scale(DType::kE4m3, 0x7F)));
+  EXPECT_TRUE(std::isnan(stored_scale(DType::kE8m0, 0xFF)));
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,270 @@
+"""tools/bench-decode and tools/bench-prefill: bars, verdicts, tables, JSON and the plot.
+
+A stand-in for heddle gives the times, so no GPU is needed.
+"""
+
+import json
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree
+
+from command import CommandTest, ROOT
+
+sys.path.insert(0, str(ROOT / "tools/lib"))
+
+from bench import bars, svg_plot, verdict  # noqa: E402
+
+FAKE = ROOT / "tests/tools/fake_heddle.py"
+# What the stand-in says of its device.
+REPORT = {"floor_launch_us": 1.5, "floor_tflops": 790, "read_tb_per_s": 4.5}
+
+
+class ScriptTest(CommandTest):
+
+    def script(self, name, *arguments, check=0, **fake):
+        done = subprocess.run([ROOT / "tools" / name, *map(str, arguments)], capture_output=True,
+                              text=True, timeout=300,
+                              env={**self.environment, "HEDDLE": str(FAKE),
+                                   "FAKE_HEDDLE": json.dumps(fake)})
+        self.assertEqual(done.returncode, check, done.stderr[-2000:])
+        return done
+
+    def document(self, name, *arguments, **fake):
+        return json.loads(self.script(name, *arguments, "--json", **fake).stdout)
+
+
+class DecodeTest(ScriptTest):
+
+    def test_main_table(self):
+        done = self.document("bench-decode", "--quick", times=1.22)
+        self.assertEqual(list(done["groups"]), ["main"])
+        main = done["groups"]["main"]
+        self.assertEqual(main["read_tb_per_s"], 4.5)
+        self.assertEqual(len(main["cells"]), len(bars.DECODE) * len(bars.DECODE_M))
+        cells = {(cell["n"], cell["k"], cell["m"]): cell for cell in main["cells"]}
+        for (n, k, m), passed in {(28672, 8192, 1): False, (8192, 8192, 8): False,
+                                  (8192, 8192, 16): True, (14336, 4096, 4): True,
+                                  (28672, 8192, 32): False, (6144, 4096, 32): True,
+                                  (10240, 8192, 64): None}.items():
+            self.assertEqual(cells[n, k, m]["passed"], passed, (n, k, m))
+            self.assertAlmostEqual(cells[n, k, m]["times"], 1.22)
+        self.assertAlmostEqual(cells[8192, 8192, 64]["bar"] * cells[8192, 8192, 64]["against_us"],
+                               15.5)
+        self.assertIn("cublas_us", cells[8192, 8192, 64])
+
+    def test_every_kind_is_in_the_main_table(self):
+        cells = self.document("bench-decode", "--groups", "main", times=1)["groups"]["main"]["cells"]
+        self.assertEqual({cell["what"] for cell in cells},
+                         {"W4 FP16", "W4 zero points FP16", "W4 BF16", "W4 zero points BF16"})
+        self.assertNotIn(False, {cell["passed"] for cell in cells})
+
+    def test_tables_for_people(self):
+        out = self.script("bench-decode", "--groups", "main,older", times=1.3).stdout
+        self.assertIn("## main: W4 zero points BF16\n", out)
+        self.assertRegex(out, r"\| 8192 x 8192 +\| +1 \| hopper \| +\d+\.\d \| +\d+\.\d \| +1\.30 "
+                              r"\| 1\.20 \|  MISSED \|")
+        self.assertRegex(out, r"main: \d+ of 216 pass; furthest from its bar: W4 ")
+        self.assertRegex(out, r"\| 4096 x 4096 +\| +16 \| hopper .* 1\.30 \| 1\.25 \|  MISSED \|")
+        self.assertIn("older: 0 of 40 pass", out)
+
+    def test_other_weights_have_the_bars_of_theirs(self):
+        for group, slack in (("w8", 1.0), ("narrow", 1.1), ("floats", 1.1)):
+            cells = self.document("bench-decode", "--groups", group, times=1)["groups"][group][
+                "cells"]
+            few = {cell["bar"] for cell in cells if cell["n"] == 8192 and cell["m"] == 8}
+            self.assertEqual(len(few), 1, group)
+            self.assertAlmostEqual(few.pop(), 1.20 * slack)
+
+    def test_odd_shapes(self):
+        cells = self.document("bench-decode", "--groups", "odd", times=1.5)["groups"]["odd"]["cells"]
+        by_shape = {(cell["n"], cell["k"], cell["m"]): cell for cell in cells}
+        self.assertTrue(by_shape[4864, 896, 64]["passed"])
+        self.assertEqual(by_shape[8192, 29568, 16]["bar"], 1.12)
+        self.assertFalse(by_shape[8192, 29568, 16]["passed"])
+
+    def test_layer(self):
+        for times, passed in ((1.1, True), (1.5, False)):
+            layer = self.document("bench-decode", "--groups", "layer", times=times)["groups"][
+                "layer"]["layer"]
+            self.assertAlmostEqual(layer["bar_us"], 1.15 * layer["stream_us"] + 3)
+            self.assertEqual(layer["passed"], passed)
+        self.assertIn("back to back in one graph",
+                      self.script("bench-decode", "--groups", "layer", times=1.1).stdout)
+
+    def test_save_writes_the_document(self):
+        path = self.folder / "out.json"
+        out = self.script("bench-decode", "--quick", "--save", path, times=1).stdout
+        self.assertIn("## main", out)
+        self.assertEqual(json.loads(path.read_text()),
+                         self.document("bench-decode", "--quick", times=1))
+
+    def test_heddles_failure_is_passed_on(self):
+        done = self.script("bench-decode", "--quick", check=2, fail=2)
+        self.assertEqual(done.stderr, "heddle: something is wrong\n")
+        self.assertEqual(done.stdout, "")
+
+    def test_bad_options(self):
+        self.assertIn("wibble", self.script("bench-decode", "--groups", "wibble", check=2).stderr)
+        self.assertIn("no/such", self.script("bench-decode", "--heddle", "no/such",
+                                             check=2).stderr)
+
+
+class PrefillTest(ScriptTest):
+
+    def test_ratio_to_cublas(self):
+        document = self.document("bench-prefill", "--quick", times=1.98)
+        cells = {(cell["n"], cell["k"], cell["m"]): cell
+                 for cell in document["groups"]["main"]["cells"]}
+        for (n, k, m), passed in {(8192, 8192, 128): False, (8192, 8192, 256): False,
+                                  (8192, 8192, 512): True, (4096, 4096, 128): True,
+                                  (28672, 8192, 65): None, (28672, 8192, 1025): None}.items():
+            self.assertEqual(cells[n, k, m]["passed"], passed, (n, k, m))
+            self.assertAlmostEqual(cells[n, k, m]["times"], 0.99)
+        self.assertEqual(document["groups"]["main"]["steps"], [])
+
+    def test_a_step_at_a_border_is_found(self):
+        done = self.document("bench-prefill", "--quick", times=1, spike={"129": 1.6})
+        steps = done["groups"]["main"]["steps"]
+        self.assertEqual({(step["m"], step["n"]) for step in steps},
+                         {(129, n) for n, _ in bars.PREFILL})
+        for step in steps:
+            self.assertGreater(step["times"], 1.05)
+            self.assertGreater(step["larger_m"], 129)
+        text = self.script("bench-prefill", "--quick", times=1, spike={"129": 1.6}).stdout
+        self.assertIn("steps: 4 M takes more", text)
+        self.assertIn("MISSED: W4 FP16 4096 x 4096, M = 129 takes", text)
+
+    def test_formats_are_held_against_4_bits(self):
+        cells = self.document("bench-prefill", "--groups", "formats", times=1)["groups"]["formats"][
+            "cells"]
+        self.assertEqual(len({cell["what"] for cell in cells}), len(bars.PREFILL_FORMATS))
+        for cell in cells:
+            self.assertGreaterEqual(cell["times"], 1)
+            self.assertEqual(cell["bar"], 1.05 if "group" in cell["what"] else 1.03)
+
+    def test_older_path(self):
+        cells = self.document("bench-prefill", "--groups", "older", times=1)["groups"]["older"][
+            "cells"]
+        self.assertEqual({cell["path"] for cell in cells}, {"ampere"})
+        self.assertEqual({cell["against_us"] for cell in cells if cell["n"] == 8192},
+                         set(bars.OLDER_PREFILL[8192, 8192].values()))
+
+    def test_without_cublas(self):
+        done = self.script("bench-prefill", "--quick", check=1, times=1, cublas=False)
+        self.assertIn("without cuBLAS", done.stderr)
+
+    def test_plot(self):
+        path = self.folder / "plot.svg"
+        self.script("bench-prefill", "--quick", "--plot", path, times=1)
+        root = xml.etree.ElementTree.parse(path).getroot()
+        space = "{http://www.w3.org/2000/svg}"
+        self.assertEqual(len(root.findall(f".//{space}polyline")), 3 * len(bars.PREFILL))
+        self.assertIn("28672 x 8192, W4 FP16", {text.text for text in root.iter(f"{space}text")})
+
+
+class SpecsTest(CommandTest):
+
+    def specs(self, name):
+        done = subprocess.run([ROOT / "tools" / name, "--specs"], capture_output=True, check=True)
+        return json.loads(done.stdout), done.stdout
+
+    def test_heddle_takes_them(self):
+        for name in ("bench-decode", "bench-prefill"):
+            specs, text = self.specs(name)
+            self.assertEqual(len({json.dumps(spec) for spec in specs}), len(specs))
+            done = self.heddle("build", "-", "--print-specs", stdin=text, check=0)
+            self.assertEqual(len(json.loads(done.out)), len(specs))
+
+    def test_the_planner_serves_every_kind(self):
+        kinds = {}
+        for name in ("bench-decode", "bench-prefill"):
+            for spec in self.specs(name)[0]:
+                kinds[json.dumps([spec["weight"], spec["activation"], spec.get("path")])] = spec
+        self.assertGreater(len(kinds), 12)
+        for spec in kinds.values():
+            self.heddle("plan", json.dumps(spec), "--target", "h200", check=0)
+
+
+class VerdictTest(unittest.TestCase):
+
+    def test_bars_of_4_bits(self):
+        def bar(shape, m):
+            return verdict.decode_bar(bars.DECODE, bars.FEW, REPORT, shape, m)
+
+        self.assertEqual([bar((8192, 8192), m) for m in (1, 8, 16, 32)], [1.2, 1.2, 1.25, 1.35])
+        self.assertIsNone(bar((10240, 8192), 64))
+        self.assertIsNone(bar((8192, 8192), 128))
+        floor = verdict.floor_us(REPORT, 8192, 8192, 64)
+        self.assertAlmostEqual(bar((8192, 8192), 64) * floor, 15.5)
+
+    def test_floor(self):
+        memory = 1.5 + (8192 * 8192 * (0.5 + 1 / 64) + 2 * (8192 + 8192)) / 4.5e6
+        self.assertAlmostEqual(verdict.floor_us(REPORT, 8192, 8192, 1), memory)
+        self.assertAlmostEqual(verdict.floor_us(REPORT, 8192, 8192, 4096),
+                               2 * 4096 * 8192 * 8192 / 790e6)
+        unknown = {**REPORT, "floor_launch_us": 0, "floor_tflops": 0}
+        self.assertAlmostEqual(verdict.floor_us(unknown, 8192, 8192, 1), memory - 1.5)
+
+    def test_steps(self):
+        self.assertEqual(verdict.steps({64: 10, 65: 10.4, 128: 10, 256: 20}, 1.05), [])
+        [(m, larger, times)] = verdict.steps({64: 10, 65: 12, 128: 11, 256: 20}, 1.05)
+        self.assertEqual((m, larger), (65, 128))
+        self.assertAlmostEqual(times, 12 / 11)
+        # Not only neighbours count.
+        self.assertEqual([m for m, _, _ in verdict.steps({1: 10, 2: 9.6, 4: 9.2, 8: 20}, 1.05)],
+                         [1])
+
+    def test_cell(self):
+        cell = verdict.Cell(8192, 4096, "W4", 1, 12, 10, 1.2)
+        self.assertTrue(cell.passed)
+        self.assertFalse(verdict.Cell(8192, 4096, "W4", 1, 12.1, 10, 1.2).passed)
+        self.assertIsNone(verdict.Cell(8192, 4096, "W4", 1, 12, 10).passed)
+        self.assertEqual(cell.document()["times"], 1.2)
+        self.assertNotIn("cublas_us", cell.document())
+
+    def test_summary(self):
+        good = verdict.Cell(8192, 8192, "W4", 1, 11, 10, 1.2)
+        bad = verdict.Cell(4096, 4096, "W4", 8, 20, 10, 1.4)
+        self.assertEqual(verdict.summary([good, bad]),
+                         "1 of 2 pass; furthest from its bar: W4 4096 x 4096, M = 8, 2.00 where "
+                         "1.40 is the bar\n")
+        self.assertEqual(verdict.summary([]), "no bars are set here\n")
+
+    def test_table(self):
+        self.assertEqual(verdict.table(["a", "long"], [["x", 1], ["yy", 20]]),
+                         "| a  | long |\n| -- | ---: |\n| x  |    1 |\n| yy |   20 |\n")
+
+
+class SvgTest(unittest.TestCase):
+
+    def test_axes(self):
+        axis = svg_plot.Axis(1, 100, 0, 200)
+        self.assertAlmostEqual(axis.pixel(1), 0)
+        self.assertAlmostEqual(axis.pixel(10), 100)
+        self.assertAlmostEqual(axis.pixel(100), 200)
+        from_zero = svg_plot.Axis(0, 100, 200, 0)
+        self.assertEqual([from_zero.pixel(y) for y in (0, 25, 100)], [200, 150, 0])
+
+    def test_ticks(self):
+        self.assertEqual(svg_plot.ticks(830), [100.0 * i for i in range(9)])
+        self.assertEqual(svg_plot.ticks(4.2), [0.5 * i for i in range(9)])
+        for high in (1, 1.99, 2, 9.99, 10, 777):
+            self.assertTrue(4 <= len(svg_plot.ticks(high)) <= 11, high)
+        self.assertEqual(svg_plot.powers_of_two(64, 300), [64, 128, 256])
+
+    def test_names_are_escaped_and_points_lie_inside(self):
+        panel = svg_plot.Panel("a < b & c", "x", "y", {"one": [(2, 8), (1, 4)], "two": [(1, 9)]})
+        root = xml.etree.ElementTree.fromstring(svg_plot.svg([panel, panel, panel]))
+        self.assertEqual(root.get("height"), str(2 * svg_plot.HEIGHT))
+        lines = root.findall(".//{http://www.w3.org/2000/svg}polyline")
+        self.assertEqual(len(lines), 6)
+        points = [tuple(map(float, point.split(","))) for point in lines[0].get("points").split()]
+        self.assertEqual(points, sorted(points))
+        for x, y in points:
+            self.assertTrue(svg_plot.LEFT <= x <= svg_plot.WIDTH - svg_plot.RIGHT)
+            self.assertTrue(svg_plot.TOP <= y <= svg_plot.HEIGHT - svg_plot.BOTTOM)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+#include "tools/gpu_harness/gemm_floor.h"
+
+#include <algorithm>
+
+#include "heddle/weights.h"
+
+namespace heddle {
+
+double traffic_bytes(const GemmSpec& spec, std::int64_t m) {
+  const auto tokens = static_cast<double>(m);
+  const auto n = static_cast<double>(spec.shape.n);
+  const auto k = static_cast<double>(spec.shape.k);
+  const double extra = (spec.epilogue.bias ? 2 * n : 0) + (spec.pre_scale ? 2 * k : 0) +
+                       (spec.act_order ? 4 * k + 4 * tokens * k : 0) +
+                       (spec.epilogue.residual ? 2 * tokens * n : 0);
+  // The packed weights hold their scales and zero points.
+  return static_cast<double>(weight_layout(spec).total_bytes) + 2 * tokens * (n + k) + extra;
+}
+
+double floor_us(const GemmSpec& spec, std::int64_t m, const Target& device, double read_tb_per_s) {
+  const double memory = device.launch_us + traffic_bytes(spec, m) / read_tb_per_s * 1e-6;
+  if (device.tensor_tflops <= 0) return memory;
+  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(spec.shape.n) *
+                       static_cast<double>(spec.shape.k);
+  return std::max(memory, flops / device.tensor_tflops * 1e-6);
+}
+
+}  // namespace heddle

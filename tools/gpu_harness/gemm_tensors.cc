@@ -1,0 +1,71 @@
+#include "tools/gpu_harness/gemm_tensors.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace heddle {
+namespace {
+
+std::vector<std::int32_t> random_permutation(std::int64_t k, std::uint32_t seed) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(k));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  return order;
+}
+
+// Inside a variant the need grows with M, so each variant's largest M decides.
+std::size_t workspace_for(const Kernel& kernel, std::int64_t max_m) {
+  std::size_t most = 0;
+  for (const GemmVariant& variant : kernel.plan().variants) {
+    if (variant.m_min > max_m) break;
+    most = std::max(most, kernel.workspace_bytes(std::min(variant.m_max, max_m)));
+  }
+  return most;
+}
+
+}  // namespace
+
+GemmArgs GemmTensors::args(std::int64_t m, const void* weights) const noexcept {
+  GemmArgs args;
+  args.x = x.get();
+  args.weights = weights;
+  args.y = y.get(kGuardBytes);
+  args.bias = bias.get();
+  args.residual = residual.get();
+  args.pre_scale = pre_scale.get();
+  args.permutation = permutation.get();
+  args.workspace = workspace.get();
+  args.workspace_bytes = workspace.bytes();
+  args.m = m;
+  return args;
+}
+
+GemmTensors make_gemm_tensors(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed,
+                              const HelperKernels& helpers, const OwnedStream& stream) {
+  const GemmSpec& spec = kernel.plan().spec.gemm();
+  const auto n = static_cast<std::uint64_t>(spec.shape.n);
+  const auto k = static_cast<std::uint64_t>(spec.shape.k);
+  const auto m = static_cast<std::uint64_t>(max_m);
+  const auto random = [&](std::uint64_t count, std::uint32_t seed_of_it) {
+    DeviceBuffer buffer(2 * count);
+    helpers.fill_normal(buffer.get(), count, seed_of_it, 1.0F, spec.activation == DType::kBf16,
+                        stream);
+    return buffer;
+  };
+  GemmTensors tensors;
+  tensors.x = random(m * k, seed + 1);
+  if (spec.epilogue.bias) tensors.bias = random(n, seed + 2);
+  if (spec.epilogue.residual) tensors.residual = random(m * n, seed + 3);
+  if (spec.pre_scale) tensors.pre_scale = random(k, seed + 4);
+  if (spec.act_order) {
+    tensors.permutation = to_device(random_permutation(spec.shape.k, seed), stream);
+  }
+  tensors.y = DeviceBuffer(2 * m * n + 2 * kGuardBytes);
+  tensors.workspace = DeviceBuffer(workspace_for(kernel, max_m));
+  tensors.workspace.fill(0, stream);
+  return tensors;
+}
+
+}  // namespace heddle

@@ -1,0 +1,37 @@
+// All that a launch of a GEMM takes but the weights: random activations, an output, a workspace.
+#ifndef HEDDLE_TOOLS_GPU_HARNESS_GEMM_TENSORS_H_
+#define HEDDLE_TOOLS_GPU_HARNESS_GEMM_TENSORS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/kernel.h"
+#include "tools/gpu_harness/device_memory.h"
+#include "tools/gpu_harness/helper_kernels.h"
+
+namespace heddle {
+
+// Bytes before and behind the output that no kernel may write to.
+inline constexpr std::size_t kGuardBytes = 4096;
+
+// Those that the spec has no use for are empty.
+struct GemmTensors {
+  DeviceBuffer x;  // normal with variance 1, as are the next three
+  DeviceBuffer bias;
+  DeviceBuffer residual;
+  DeviceBuffer pre_scale;
+  DeviceBuffer permutation;  // each column once, in a random order
+  DeviceBuffer y;            // between its guard bands
+  DeviceBuffer workspace;    // zeroed
+
+  GemmArgs args(std::int64_t m, const void* weights) const noexcept;
+};
+
+// For up to max_m tokens. The same seed gives the same data. Enqueued on the stream; needs a
+// current context.
+GemmTensors make_gemm_tensors(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed,
+                              const HelperKernels& helpers, const OwnedStream& stream);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_GPU_HARNESS_GEMM_TENSORS_H_

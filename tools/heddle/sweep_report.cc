@@ -1,0 +1,91 @@
+#include "tools/heddle/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/heddle/table.h"
+
+namespace heddle {
+namespace {
+
+std::string warps_text(const GemmVariant& v) {
+  return fmt::format("{}x{}x{}", v.warps_m, v.warps_n, v.warps_k);
+}
+
+std::string tile_text(const GemmVariant& v) {
+  return fmt::format("{}x{}x{}", v.tile_m, v.tile_n, v.stage_k);
+}
+
+nlohmann::ordered_json row_json(const GemmTiming& row) {
+  const GemmVariant& v = row.variant;
+  return {{"us", row.us},
+          {"times_floor", row.us / row.floor_us},
+          {"path", to_string(v.path)},
+          {"kernel", to_string(v.kernel)},
+          {"tile",
+           {{"m", v.tile_m},
+            {"n", v.tile_n},
+            {"k", v.stage_k},
+            {"stages", v.stages},
+            {"split_k", v.split_k},
+            {"warps_m", v.warps_m},
+            {"warps_n", v.warps_n},
+            {"warps_k", v.warps_k}}},
+          {"scale_mode", to_string(v.scale_mode)}};
+}
+
+}  // namespace
+
+Sweep sweep_of(const GemmBenchReport& report) {
+  Sweep sweep;
+  sweep.m = report.rows.front().m;
+  sweep.read_tb_per_s = report.read_tb_per_s;
+  sweep.chosen = report.rows.front();
+  sweep.rows = report.rows;
+  std::stable_sort(sweep.rows.begin(), sweep.rows.end(),
+                   [](const GemmTiming& a, const GemmTiming& b) { return a.us < b.us; });
+  return sweep;
+}
+
+nlohmann::ordered_json sweep_json(const Sweep& sweep) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const GemmTiming& row : sweep.rows) rows.push_back(row_json(row));
+  return {{"m", sweep.m},
+          {"read_tb_per_s", sweep.read_tb_per_s},
+          {"candidates", sweep.rows.size()},
+          {"times_best", sweep.times_best()},
+          {"chosen", row_json(sweep.chosen)},
+          {"rows", std::move(rows)}};
+}
+
+std::string sweep_text(const Sweep& sweep, std::size_t top) {
+  Table table({{"PLACE", Align::kRight},
+               {"PATH"},
+               {"KERNEL"},
+               {"TILE"},
+               {"WARPS"},
+               {"STAGES", Align::kRight},
+               {"SPLIT", Align::kRight},
+               {"us", Align::kRight},
+               {"x FLOOR", Align::kRight},
+               {"x BEST", Align::kRight},
+               {""}});
+  for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
+    const GemmTiming& row = sweep.rows[i];
+    const GemmVariant& v = row.variant;
+    const bool chosen = row.spec == sweep.chosen.spec;
+    if (i >= top && !chosen) continue;
+    table.add_row(
+        {fmt::format("{}", i + 1), std::string(to_string(v.path)), std::string(to_string(v.kernel)),
+         tile_text(v), warps_text(v), fmt::format("{}", v.stages), fmt::format("{}", v.split_k),
+         fmt::format("{:.2f}", row.us), fmt::format("{:.2f}", row.us / row.floor_us),
+         fmt::format("{:.3f}", row.us / sweep.rows.front().us), chosen ? "the planner's" : ""});
+  }
+  return table.text() +
+         fmt::format("M = {}: of {} kernels the planner's takes {:.1f} % more than the fastest\n",
+                     sweep.m, sweep.rows.size(), 100 * (sweep.times_best() - 1));
+}
+
+}  // namespace heddle

@@ -1,0 +1,33 @@
+// What `heddle bench --sweep` says: how far the planner's kernel is from the fastest one.
+#ifndef HEDDLE_TOOLS_HEDDLE_SWEEP_REPORT_H_
+#define HEDDLE_TOOLS_HEDDLE_SWEEP_REPORT_H_
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/gpu_harness/gemm_bench.h"
+
+namespace heddle {
+
+// All candidates at one M.
+struct Sweep {
+  std::int64_t m = 0;
+  double read_tb_per_s = 0;
+  GemmTiming chosen;             // by the planner
+  std::vector<GemmTiming> rows;  // the fastest first, the chosen one among them
+
+  double times_best() const noexcept { return chosen.us / rows.front().us; }
+};
+
+// From a report whose first spec is the planner's own and that has one M.
+Sweep sweep_of(const GemmBenchReport& report);
+
+nlohmann::ordered_json sweep_json(const Sweep& sweep);
+// The `top` fastest and the chosen one.
+std::string sweep_text(const Sweep& sweep, std::size_t top);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_SWEEP_REPORT_H_

@@ -1,0 +1,99 @@
+"""What the GEMM must reach on an H200: the shapes, the weights and the bars, as data.
+
+A floor is what heddle bench prints: the time of a launch and of the bytes at the streaming rate of
+the same run, or that of the tensor cores.
+"""
+
+FEW = (1, 2, 4, 8)  # tokens for which the first bar of a shape holds
+DECODE_M = (*FEW, 16, 32, 64)
+
+# 4-bit weights, group 128. (N, K): times the floor for few tokens, for 16 and for 32; microseconds
+# for 64, where one is set.
+DECODE = {
+    (28672, 8192): (1.10, 1.12, 1.20, 45),
+    (8192, 28672): (1.10, 1.12, 1.20, 45),
+    (8192, 8192): (1.20, 1.25, 1.35, 15.5),
+    (10240, 8192): (1.20, 1.25, 1.35, None),
+    (14336, 4096): (1.25, 1.30, 1.40, 14.5),
+    (4096, 14336): (1.25, 1.30, 1.40, 14.5),
+    (4096, 4096): (1.40, 1.50, 1.60, 7.5),
+    (6144, 4096): (1.40, 1.50, 1.60, None),
+}
+
+# Shapes of real models that are as good as the one beside them, which is of their size; a number
+# is a bar for every M.
+ODD = {
+    (18944, 3584): (8192, 8192),    # Qwen2.5-7B
+    (3584, 18944): (8192, 8192),
+    (8192, 29568): (28672, 8192),   # Qwen2.5-72B
+    (4864, 896): 1.60,              # Qwen2.5-0.5B
+    (21504, 14336): (28672, 8192),  # BLOOM, split two ways
+}
+
+# A shape of each size, for the tables of other weights and for prefill.
+PROBE_SHAPES = ((4096, 4096), (14336, 4096), (8192, 8192), (28672, 8192))
+
+W4 = {"bits": 4, "group_size": 128}
+W4_ZERO = {**W4, "zero_point": "int"}
+NVFP4 = {"bits": 4, "type": "e2m1", "group_size": 16, "scale_dtype": "e4m3", "tensor_scale": True}
+MXFP4 = {"bits": 4, "type": "e2m1", "group_size": 32, "scale_dtype": "e8m0"}
+
+# Other weights at decode: label, weight, activations, times the bar of 4-bit weights.
+DECODE_FORMATS = {
+    "w8": [("W8", {"bits": 8, "group_size": 128}, "fp16", 1.00)],
+    "narrow": [
+        ("W2", {"bits": 2, "group_size": 128}, "fp16", 1.10),
+        ("W3", {"bits": 3, "group_size": 128}, "fp16", 1.10),
+        ("W6", {"bits": 6, "group_size": 128}, "fp16", 1.10),
+    ],
+    "floats": [
+        ("FP8", {"bits": 8, "type": "e4m3", "group_size": 128}, "fp16", 1.10),
+        ("FP4", {"bits": 4, "type": "e2m1", "group_size": 128}, "fp16", 1.10),
+        ("NVFP4", NVFP4, "bf16", 1.10),
+        ("MXFP4", MXFP4, "bf16", 1.10),
+    ],
+}
+FORMATS_M = (1, 8, 16, 32, 64)
+
+# The GEMMs of a Llama-3-8B layer in one graph: times their bytes at the streaming rate, plus.
+LAYER = ((6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336))
+LAYER_TIMES = 1.15
+LAYER_PLUS_US = 3.0
+
+# The path of older GPUs, forced, against the default one.
+OLDER_M = (1, 2, 4, 8, 16)
+OLDER_TIMES = 1.25
+
+# Times cuBLAS FP16 of the same run.
+PREFILL = {
+    (8192, 8192): {128: 0.75, 256: 0.98, 512: 1.00, 1024: 1.00, 4096: 1.00},
+    (28672, 8192): {128: 0.72, 256: 0.98, 512: 0.99, 1024: 0.99, 4096: 1.00},
+    (14336, 4096): {128: 0.85, 256: 1.02, 512: 1.03, 1024: 1.03, 4096: 1.03},
+    (4096, 4096): {128: 1.00, 256: 1.05, 512: 1.10, 1024: 1.10, 4096: 1.05},
+}
+PREFILL_M = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+BORDER_M = (65, 127, 129, 257, 1000, 1023, 1025)
+BETWEEN_M = (96, 192, 384, 768, 1536, 3072)
+# No size takes more than so many times what a larger one takes.
+STEP_TIMES = 1.05
+
+# Other weights at prefill: label, weight, activations, times the 4-bit weights of the same run.
+PREFILL_FORMATS = [
+    ("W4 zero points", W4_ZERO, "fp16", 1.03),
+    ("W4 group 64", {"bits": 4, "group_size": 64}, "fp16", 1.05),
+    ("W4 group 32", {"bits": 4, "group_size": 32}, "fp16", 1.05),
+    ("W8", {"bits": 8, "group_size": 128}, "fp16", 1.03),
+    ("FP8", {"bits": 8, "type": "e4m3", "group_size": 128}, "fp16", 1.03),
+    ("FP4", {"bits": 4, "type": "e2m1", "group_size": 128}, "fp16", 1.03),
+    ("NVFP4", NVFP4, "bf16", 1.03),
+    ("MXFP4", MXFP4, "bf16", 1.03),
+]
+PREFILL_FORMATS_M = (128, 256, 512, 1024, 4096)
+
+# The path of older GPUs, forced, against vLLM's Marlin on the same GPU: microseconds.
+OLDER_PREFILL = {
+    (4096, 4096): {1: 8.7, 16: 9.2, 64: 14.9, 256: 29.9, 4096: 370},
+    (14336, 4096): {1: 15.3, 16: 16.8, 64: 31.1, 256: 86.5, 4096: 1436},
+    (8192, 8192): {1: 15.6, 16: 17.0, 64: 40.7, 256: 96.3, 4096: 1584},
+    (28672, 8192): {1: 44.0, 16: 49.1, 64: 87.9, 256: 333, 4096: 5392},
+}
