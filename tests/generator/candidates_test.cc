@@ -66,7 +66,7 @@ TEST(Candidates, AnyOtherFieldMakesAnotherKernel) {
     EXPECT_FALSE(is_same_kernel(one, other));
   }
   GemmVariant other = one;
-  other.kernel = GemmKernel::kWgmma;
+  other.kernel = GemmKernel::kStream;
   EXPECT_FALSE(is_same_kernel(one, other));
   other = one;
   other.shares_tiles = !one.shares_tiles;
