@@ -82,6 +82,11 @@ const std::vector<std::int64_t>& m_range_ends() {
   return ends;
 }
 
+bool sets_any(const TileSpec& tile) {
+  return tile.m || tile.n || tile.k || tile.stages || tile.split_k || tile.warps_m ||
+         tile.warps_n || tile.warps_k;
+}
+
 bool scales_weights_exactly(const GemmSpec& spec) {
   const DType scale = spec.weight.scale_dtype;
   // e4m3 fits both 16-bit types, e8m0 the one with as many exponent bits.

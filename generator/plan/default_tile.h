@@ -11,6 +11,9 @@ namespace heddle {
 // Upper ends of the M ranges that get a kernel of their own, ascending; the last is open.
 const std::vector<std::int64_t>& m_range_ends();
 
+// Whether the user's tile sets a field.
+bool sets_any(const TileSpec& tile);
+
 // Where the scale goes for this tile: see ScaleMode.
 ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
                             const GemmVariant& variant);

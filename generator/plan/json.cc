@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "generator/plan/tile_json.h"
 #include "heddle/plan.h"
 
 namespace heddle {
@@ -116,15 +117,7 @@ ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
           {"m", {v.m_min, v.m_max}},
           {"path", to_string(v.path)},
           {"kernel", to_string(v.kernel)},
-          {"tile",
-           {{"m", v.tile_m},
-            {"n", v.tile_n},
-            {"k", v.stage_k},
-            {"stages", v.stages},
-            {"split_k", v.split_k},
-            {"warps_m", v.warps_m},
-            {"warps_n", v.warps_n},
-            {"warps_k", v.warps_k}}},
+          {"tile", tile_json(v)},
           {"workers", v.workers},
           {"piece_chunks", v.piece_chunks},
           {"stage_chunks", v.stage_chunks},

@@ -1,6 +1,7 @@
 #include "generator/plan/stream.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "generator/plan/default_tile.h"
 #include "generator/plan/stage.h"
@@ -43,11 +44,6 @@ int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayo
          v.warps_k * (kSlots * sums + token_bytes + v.stages * v.stage_chunks * layout.chunk_bytes);
 }
 
-bool has_tile(const TileSpec& tile) {
-  return tile.m || tile.n || tile.k || tile.stages || tile.split_k || tile.warps_m ||
-         tile.warps_n || tile.warps_k;
-}
-
 bool same(const std::optional<int>& wanted, int value) { return !wanted || *wanted == value; }
 
 bool honours(const TileSpec& tile, const GemmVariant& v) {
@@ -66,6 +62,11 @@ int choose_warps(const TileSpec& tile, int chunks) {
   return std::min(kMostWarps, chunks);
 }
 
+// Of the warp that has the most.
+int chunks_of_warp(const WeightLayout& layout, const GemmVariant& v) {
+  return static_cast<int>(ceil_div(ceil_div(layout.chunks_per_row_block, v.split_k), v.warps_k));
+}
+
 // Chunks of a stage: the nearest to a good copy, fewer by one where that leaves no short stage.
 int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
   const int nearest = (kStageBytes + layout.chunk_bytes / 2) / layout.chunk_bytes;
@@ -75,8 +76,8 @@ int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
 
 // Stages and pieces that the shared memory holds: all tokens at once if it can, and half an SM, so
 // that the next kernel's blocks can start beside this one's.
-bool fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout, int of_warp,
-         GemmVariant& v) {
+bool fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout, GemmVariant& v) {
+  const int of_warp = chunks_of_warp(layout, v);
   const int stage = v.warps_k * v.stage_chunks * layout.chunk_bytes;
   const int whole = static_cast<int>(ceil_div(of_warp, v.stage_chunks));  // stages of a row block
   const int wanted = spec.tile.stages.value_or(
@@ -102,9 +103,7 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   // A split has a counter for each row block.
   if (v.split_k > 1 && 4 * layout.row_blocks > kWorkspaceCounterBytes) return false;
   v.warps_k = choose_warps(spec.tile, chunks);
-  const auto of_warp =
-      static_cast<int>(ceil_div(ceil_div(layout.chunks_per_row_block, v.split_k), v.warps_k));
-  v.stage_chunks = choose_stage_chunks(layout, of_warp);
+  v.stage_chunks = choose_stage_chunks(layout, chunks_of_warp(layout, v));
   const bool has_clusters = target.arch() < 120;  // that copy to all of their blocks at once
   v.cluster = has_clusters && layout.row_blocks >= kCluster ? kCluster : 1;
   const std::int64_t workers =
@@ -114,16 +113,14 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   v.tile_n = WeightLayout::kRowBlock;
   v.stage_k = v.stage_chunks * WeightLayout::kChunkK * v.warps_k;
   v.first_stages = 1;
-  return fit(spec, target, layout, of_warp, v);
+  return fit(spec, target, layout, v);
 }
 
 // A piece more makes all warps of two blocks wait for each other and for its tokens; from then on
 // tiles are as fast. Narrow codes are bound by instructions, of which tiles take fewer for a token.
 bool is_worth_it(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout) {
   if (spec.weight.bits < 4 && v.m_max > 2) return false;
-  const std::int64_t of_warp =
-      ceil_div(ceil_div(layout.chunks_per_row_block, v.split_k), v.warps_k);
-  return ceil_div(of_warp, v.piece_chunks) <= (v.m_max <= 4 ? 2 : 1);
+  return ceil_div(chunks_of_warp(layout, v), v.piece_chunks) <= (v.m_max <= 4 ? 2 : 1);
 }
 
 // Row blocks for every SM, as far as K lasts.
@@ -142,26 +139,24 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
                                           const WeightLayout& layout, std::int64_t m_min) {
   const bool asked = spec.path == Path::kHopper;
   // A tile of the user's is one of those that walk the output, unless the path says otherwise.
-  const bool fitting = spec.path == Path::kAuto && target.arch() >= 90 && !has_tile(spec.tile);
+  const bool fitting = spec.path == Path::kAuto && target.arch() >= 90 && !sets_any(spec.tile);
   if ((!asked && !fitting) || spec.weight.zero_point == ZeroPoint::kFloat) return std::nullopt;
-  for (const std::int64_t end : kRangeEnds) {
-    if (m_min > end) continue;
-    GemmVariant v;
-    v.m_min = m_min;
-    v.m_max = std::min(end, spec.shape.m_max);
-    v.path = Path::kHopper;
-    v.kernel = GemmKernel::kStream;
-    v.tile_m = 8;
-    v.split_k = choose_split(spec, target, layout);
-    v.scale_mode = choose_scale_mode(spec, layout, v);
-    v.fold_power = folds_power(spec, v.scale_mode);
-    v.fold_bias = folds_bias(spec, v.scale_mode);
-    if (!share_out(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
-    if (!asked && !is_worth_it(spec, v, layout)) return std::nullopt;
-    v.fold_bias = v.fold_bias && v.most_blocks >= kManyBlocks;
-    return v;
-  }
-  return std::nullopt;
+  const auto* const end = std::lower_bound(std::begin(kRangeEnds), std::end(kRangeEnds), m_min);
+  if (end == std::end(kRangeEnds)) return std::nullopt;
+  GemmVariant v;
+  v.m_min = m_min;
+  v.m_max = std::min(*end, spec.shape.m_max);
+  v.path = Path::kHopper;
+  v.kernel = GemmKernel::kStream;
+  v.tile_m = 8;
+  v.split_k = choose_split(spec, target, layout);
+  v.scale_mode = choose_scale_mode(spec, layout, v);
+  v.fold_power = folds_power(spec, v.scale_mode);
+  v.fold_bias = folds_bias(spec, v.scale_mode);
+  if (!share_out(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
+  if (!asked && !is_worth_it(spec, v, layout)) return std::nullopt;
+  v.fold_bias = v.fold_bias && v.most_blocks >= kManyBlocks;
+  return v;
 }
 
 }  // namespace heddle

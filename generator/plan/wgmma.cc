@@ -17,11 +17,6 @@ constexpr int kStepTiles = 4;
 constexpr int kDecodedSets = 2;
 constexpr int kPassRow = 64 + 4;  // floats, as in templates/gemm/wgmma_shape.cuh
 
-bool sets_any(const TileSpec& tile) {
-  return tile.m || tile.n || tile.k || tile.stages || tile.split_k || tile.warps_m ||
-         tile.warps_n || tile.warps_k;
-}
-
 int wgmma_stage_bytes(const GemmVariant& v, const WeightLayout& layout) {
   return v.tile_n / WeightLayout::kRowBlock * layout.chunk_bytes +
          v.tile_m * 2 * WeightLayout::kChunkK;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "generator/plan/tile_json.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -24,15 +25,7 @@ nlohmann::ordered_json row_json(const GemmTiming& row) {
           {"times_floor", row.us / row.floor_us},
           {"path", to_string(v.path)},
           {"kernel", to_string(v.kernel)},
-          {"tile",
-           {{"m", v.tile_m},
-            {"n", v.tile_n},
-            {"k", v.stage_k},
-            {"stages", v.stages},
-            {"split_k", v.split_k},
-            {"warps_m", v.warps_m},
-            {"warps_n", v.warps_n},
-            {"warps_k", v.warps_k}}},
+          {"tile", tile_json(v)},
           {"scale_mode", to_string(v.scale_mode)}};
 }
 
