@@ -143,7 +143,8 @@ typedef struct heddle_gemm_args {
   size_t struct_size; /* sizeof(heddle_gemm_args) */
   int64_t m;
   heddle_input x;           /* [M, K] of the activation's dtype, row-major */
-  heddle_input weights;     /* packed */
+  heddle_input weights;     /* packed; may be read before the kernel before this one in the stream
+                               has ended: synchronise once after packing on the GPU */
   heddle_output y;          /* [M, N] of the activation's dtype, row-major */
   heddle_input bias;        /* [N] */
   heddle_input residual;    /* [M, N]; may be y */

@@ -6,15 +6,15 @@
 // instructions: 72 to decode, 8 to multiply each 8 tokens, some 20 for scales, loads and addresses:
 // 100 of the 212 issue slots. Shared memory: written once and read once, 40 of 128 bytes a clock.
 //
-// Every SM reads every token once, piece by piece beside the weights. A block takes half of an SM,
-// so that the next kernel's blocks start beside it: while this one ends they have their rings
-// filled, and memory is never idle between kernels.
+// Every cluster reads every token once for all of its blocks. A block takes half of an SM where the
+// tokens leave room, so that the next kernel's blocks start beside it and have their first weights
+// while this one ends.
 //
 // Integer codes are multiplied with the bias that decoding leaves them (kFoldBias): the sums of
 // each group begin with what that bias and the zero point add, from the sums of the tokens.
 //
-// Weights are read before the kernel ahead has ended: no kernel that writes weights lets its
-// dependents start early. Everything else is read and written after it.
+// Weights are read before the kernel ahead has ended, which must not write them
+// (GemmArgs::weights). Everything else is read and written after it.
 //
 // Grid: (blocks that share the row blocks, split_k).
 //
