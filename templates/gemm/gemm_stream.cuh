@@ -30,6 +30,7 @@
 
 #include "gemm/stream_sums.cuh"
 #include "gemm/stream_warp.cuh"
+#include "primitives/dependent_launch.cuh"
 
 namespace heddle {
 

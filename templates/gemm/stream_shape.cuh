@@ -14,7 +14,6 @@ namespace heddle {
 template <class Config>
 struct StreamShape {
   static constexpr int kChunkK = 128;
-  static constexpr int kThreads = 32 * Config::kWarpsK;
   static constexpr int kTokenTiles = Config::kTileM / 8;
   static constexpr int kStageBytes = Config::kStageChunks * Config::kChunkBytes;
 

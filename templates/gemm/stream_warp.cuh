@@ -5,7 +5,6 @@
 #include "gemm/stream_sums.cuh"
 #include "primitives/bulk_copy.cuh"
 #include "primitives/cluster.cuh"
-#include "primitives/dependent_launch.cuh"
 #include "primitives/mma.cuh"
 #include "primitives/sync.cuh"
 

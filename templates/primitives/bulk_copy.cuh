@@ -29,9 +29,5 @@ __device__ __forceinline__ void bulk_copy_once(u32 shared, const void* global, u
       "l"(global), "r"(bytes), "r"(barrier), "l"(policy)
       : "memory");
 }
-// fence.proxy.async: orders this thread's ordinary accesses to shared memory before bulk copies
-// that are started later.
-__device__ __forceinline__ void async_proxy_fence() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
+
 }  // namespace heddle
