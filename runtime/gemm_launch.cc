@@ -44,7 +44,7 @@ LaunchGrid launch_grid(const Plan& plan, const GemmVariant& variant, std::int64_
     case GemmKernel::kTiles:
       break;
     case GemmKernel::kStream:
-      return {static_cast<unsigned int>(variant.workers), split_k, 1,
+      return {static_cast<unsigned int>(variant.workers), 1, 1,
               static_cast<unsigned int>(variant.cluster)};
     case GemmKernel::kWgmma:
       return {static_cast<unsigned int>(wgmma_shares(variant, plan.layout, m).workers), 1, 1};

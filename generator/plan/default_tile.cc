@@ -120,13 +120,6 @@ bool folds_power(const GemmSpec& spec, ScaleMode mode) {
          spec.activation == DType::kFp16 && mode != ScaleMode::kWeight;
 }
 
-bool folds_bias(const GemmSpec& spec, ScaleMode mode) {
-  DecodeRequest request = decode_request(spec.weight, spec.activation);
-  request.zero_point = ZeroPoint::kNone;
-  return mode != ScaleMode::kWeight && spec.weight.zero_point != ZeroPoint::kFloat &&
-         can_fold_bias(request);
-}
-
 GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                          Path path, std::int64_t m_min, std::int64_t m_max) {
   GemmVariant v;

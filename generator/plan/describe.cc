@@ -28,16 +28,13 @@ std::string describe_layout(const Plan& plan) {
   return text;
 }
 
-std::string describe_stream(const Plan& plan, const GemmVariant& v) {
+std::string describe_stream(const GemmVariant& v) {
   return fmt::format(
       "{}\n"
-      "  M {} to {}: pieces of {} columns, stages {} of {}, {} warps along K, up to {} row "
-      "blocks\n"
-      "  split K {} with {} blocks each, scale on {}, {} bytes of shared memory, workspace {} "
-      "bytes at M = {}\n",
-      v.name, v.m_min, v.m_max, v.piece_chunks * WeightLayout::kChunkK, v.stages,
-      v.stage_chunks * WeightLayout::kChunkK, v.warps_k, v.most_blocks, v.split_k, v.workers,
-      to_string(v.scale_mode), v.shared_bytes, plan.workspace_bytes(v.m_max), v.m_max);
+      "  M {} to {}: stream, stages {} of {} columns, {} warps along K, {} blocks, split K {}\n"
+      "  scale on {}, {} bytes of shared memory\n",
+      v.name, v.m_min, v.m_max, v.stages, v.stage_chunks * WeightLayout::kChunkK, v.warps_k,
+      v.workers, v.split_k, to_string(v.scale_mode), v.shared_bytes);
 }
 
 std::string describe_wgmma(const Plan& plan, const GemmVariant& v) {
@@ -52,7 +49,7 @@ std::string describe_wgmma(const Plan& plan, const GemmVariant& v) {
 }
 
 std::string describe_variant(const Plan& plan, const GemmVariant& v) {
-  if (v.kernel == GemmKernel::kStream) return describe_stream(plan, v);
+  if (v.kernel == GemmKernel::kStream) return describe_stream(v);
   if (v.kernel == GemmKernel::kWgmma) return describe_wgmma(plan, v);
   return fmt::format(
       "{}\n"

@@ -162,11 +162,9 @@ void resolve_gemm(Plan& plan) {
 }
 
 DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant) {
-  if (!variant.fold_power && !variant.fold_bias) return plan.decode;
+  if (!variant.fold_power) return plan.decode;
   DecodeRequest request = plan.decode.request;
-  request.fold_power = variant.fold_power;
-  request.fold_bias = variant.fold_bias;
-  if (variant.fold_bias) request.zero_point = ZeroPoint::kNone;
+  request.fold_power = true;
   return derive_decode_plan(request);
 }
 
@@ -176,16 +174,27 @@ std::size_t Plan::variant_for(std::int64_t m) const noexcept {
   return index;
 }
 
+namespace {
+
+bool needs_workspace(const GemmVariant& v, const WeightLayout& layout, std::int64_t m) noexcept {
+  switch (v.kernel) {
+    case GemmKernel::kTiles:
+      return v.split_k > 1;
+    case GemmKernel::kStream:
+      return false;
+    case GemmKernel::kWgmma:
+      return wgmma_shares(v, layout, m).shared_tiles > 0;
+  }
+  return false;
+}
+
+}  // namespace
+
 // The counters come first for every M, so that nothing else ever writes to them.
 std::size_t Plan::gathered_offset(std::int64_t m) const noexcept {
   const GemmVariant& v = variants[variant_for(m)];
   if (v.kernel == GemmKernel::kWgmma) return kWorkspaceCounterBytes + wgmma_partial_bytes(v);
-  if (v.split_k == 1) return kWorkspaceCounterBytes;
-  if (v.kernel == GemmKernel::kStream) {
-    return static_cast<std::size_t>(kWorkspaceCounterBytes + 4 * layout.row_blocks *
-                                                                 WeightLayout::kRowBlock *
-                                                                 v.split_k * v.tile_m);
-  }
+  if (v.split_k == 1 || v.kernel == GemmKernel::kStream) return kWorkspaceCounterBytes;
   const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(spec.gemm().shape.n, v.tile_n);
   return static_cast<std::size_t>(kWorkspaceCounterBytes +
                                   4 * tiles * v.split_k * v.tile_m * v.tile_n);
@@ -197,9 +206,7 @@ std::size_t Plan::workspace_bytes(std::int64_t m) const noexcept {
     return gathered_offset(m) + static_cast<std::size_t>(2 * m * gemm.shape.k);
   }
   const GemmVariant& v = variants[variant_for(m)];
-  const bool splits =
-      v.kernel == GemmKernel::kWgmma ? wgmma_shares(v, layout, m).shared_tiles > 0 : v.split_k > 1;
-  return splits ? gathered_offset(m) : 0;
+  return needs_workspace(v, layout, m) ? gathered_offset(m) : 0;
 }
 
 // The need grows with M, so the largest M decides; but for wgmma, which shares tiles for some M.

@@ -95,10 +95,8 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kK", spec.shape.k);
   config.number("kChunks", layout.chunks_per_row_block);
   config.number("kRowBlocks", layout.row_blocks);
-  config.number("kTileM", v.tile_m);
   config.number("kStages", v.stages);
   config.number("kSharedBytes", v.shared_bytes);
-  config.number("kCounterBytes", kWorkspaceCounterBytes);
   config.number("kMetaGroup", layout.meta_group);
   config.number("kChunkBytes", layout.chunk_bytes);
   config.number("kScaleOffset", layout.scale_offset);
@@ -119,6 +117,10 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.enumerator("kActivation", "Activation", activation_name(spec.epilogue.activation));
   config.type("Value", value_type(spec.activation));
   config.type("Scale", scale_type(spec.weight.scale_dtype));
+  if (v.kernel != GemmKernel::kStream) {
+    config.number("kTileM", v.tile_m);
+    config.number("kCounterBytes", kWorkspaceCounterBytes);
+  }
   if (v.kernel == GemmKernel::kWgmma) {
     config.number("kTileN", v.tile_n);
     config.number("kTokens", v.m_max);
@@ -132,18 +134,8 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.flag("kPreScale", spec.pre_scale && !spec.act_order);
   if (v.kernel == GemmKernel::kStream) {
     config.number("kTokens", v.m_max);
-    config.number("kPieceChunks", v.piece_chunks);
     config.number("kStageChunks", v.stage_chunks);
-    config.number("kFirstStages", v.first_stages);
     config.number("kCluster", v.cluster);
-    config.flag("kFoldBias", v.fold_bias);
-    config.number("kLowExponent", decode.rows[0].exponent);
-    config.number("kLowBias", decode.rows[0].bias);
-    config.number("kHighExponent", decode.rows[1].exponent);
-    config.number("kHighBias", decode.rows[1].bias);
-    config.number("kMiddleCode", 1 << (spec.weight.bits - 1));
-    config.flag("kSigned", spec.weight.type == WeightType::kInt);
-    config.number("kMostBlocks", v.most_blocks);
     return config.text(kStream);
   }
   const bool turing = v.path == Path::kTuring;
@@ -167,12 +159,11 @@ std::string decisions_text(const GemmVariant& v, const DecodePlan& decode) {
   }
   if (v.kernel == GemmKernel::kStream) {
     return fmt::format(
-        "M {} to {}: pieces of {} x 128 columns, {} of them to a stage, {} stages, {} warps along "
-        "K,\n"
-        "split K {}, {} blocks each with up to {} row blocks, scale on {}, path {}\n\n"
+        "M {} to {}: {} stages of {} columns, {} warps along K, {} blocks, split K {},\n"
+        "scale on {}, path {}\n\n"
         "decode plan: {}",
-        v.m_min, v.m_max, v.piece_chunks, v.stage_chunks, v.stages, v.warps_k, v.split_k, v.workers,
-        v.most_blocks, to_string(v.scale_mode), to_string(v.path), describe(decode));
+        v.m_min, v.m_max, v.stages, v.stage_chunks * WeightLayout::kChunkK, v.warps_k, v.workers,
+        v.split_k, to_string(v.scale_mode), to_string(v.path), describe(decode));
   }
   return fmt::format(
       "M {} to {}: tile {} tokens x {} rows, {} stages of {} columns, warps M {} x N {} x K {},\n"

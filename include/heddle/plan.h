@@ -46,19 +46,15 @@ struct GemmVariant {
   int tile_n = 64;   // rows of W per block, a multiple of 16 * warps_n
   int stage_k = 64;  // K per pipeline stage, a multiple of 64 * warps_k
   int stages = 2;
-  int split_k = 1;  // blocks along K; partial sums are added in a fixed order
+  int split_k = 1;  // blocks along K; their sums are added in a fixed order
   int warps_m = 1;
   int warps_n = 1;
   int warps_k = 1;
   // kStream: blocks that share the row blocks; kWgmma: the most blocks of a launch.
   int workers = 0;
-  // kStream only: a block has `most_blocks` row blocks at most; its warps take K in pieces of
-  // `piece_chunks` chunks, whose tokens are kept, and load weights `stage_chunks` at a time,
-  // `first_stages` stages before the tokens. The blocks of a cluster share what they read of these.
-  int most_blocks = 0;
-  int piece_chunks = 0;
+  // kStream only: warps load weights `stage_chunks` chunks at a time. The blocks of a cluster share
+  // K (split_k of them) or what they read of the tokens.
   int stage_chunks = 0;
-  int first_stages = 0;
   int cluster = 1;
   // kWgmma only: several blocks may share the K of a tile; weights are decoded `step_tiles` tiles
   // of 16 columns at a time, into `decoded_sets` sets of registers in turn.
@@ -67,13 +63,13 @@ struct GemmVariant {
   int decoded_sets = 2;
   ScaleMode scale_mode = ScaleMode::kAccumulator;
   bool fold_power = false;  // the power of two of float codes is left to the FP32 scale
-  bool fold_bias = false;   // the bias of integer codes is left to the FP32 sums
   int shared_bytes = 0;     // dynamic
   int blocks_per_sm = 1;    // what the register budget is set for
 
-  // wgmma has four warps more, which fetch.
+  // wgmma has four warps more, which fetch, streams one, which adds.
   int threads() const noexcept {
-    return 32 * (warps_m * warps_n * warps_k + (kernel == GemmKernel::kWgmma ? 4 : 0));
+    const int more = kernel == GemmKernel::kWgmma ? 4 : kernel == GemmKernel::kStream ? 1 : 0;
+    return 32 * (warps_m * warps_n * warps_k + more);
   }
   int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp
   int token_tiles() const noexcept { return tile_m / (8 * warps_m); }  // of 8 tokens, per warp
@@ -115,7 +111,7 @@ struct Plan {
   std::size_t gathered_offset(std::int64_t m) const noexcept;
 };
 
-// The variant's decode plan: plan.decode, but for fold_power and fold_bias.
+// The variant's decode plan: plan.decode, but for fold_power.
 HEDDLE_EXPORT DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec.

@@ -6,25 +6,21 @@
 // instructions: 72 to decode, 8 to multiply each 8 tokens, some 20 for scales, loads and addresses:
 // 100 of the 212 issue slots. Shared memory: written once and read once, 40 of 128 bytes a clock.
 //
-// Every cluster reads every token once for all of its blocks. A block takes half of an SM where the
-// tokens leave room, so that the next kernel's blocks start beside it and have their first weights
-// while this one ends.
-//
-// Integer codes are multiplied with the bias that decoding leaves them (kFoldBias): the sums of
-// each group begin with what that bias and the zero point add, from the sums of the tokens.
+// Tokens are read once for a cluster: where the tokens of all of K fit beside the ring, by two
+// blocks for each other, which have row blocks of their own; else the blocks of a cluster share K
+// (kSplitK), each has the tokens of its part, and the first adds the sums of all. A block takes
+// half of an SM where the tokens leave room, so that the next kernel's blocks start beside it and
+// have their first weights while this one ends.
 //
 // Weights are read before the kernel ahead has ended, which must not write them
 // (GemmArgs::weights). Everything else is read and written after it.
 //
-// Grid: (blocks that share the row blocks, split_k).
-//
-// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTokens kPieceChunks
-// heddle-parameters: kStageChunks kStages kFirstStages kMostBlocks kCluster
-// heddle-parameters: kSplitK kWarpsK kSharedBytes kCounterBytes kMetaGroup
+// heddle-parameters: kBits kN kK kChunks kRowBlocks kTokens
+// heddle-parameters: kStageChunks kStages kCluster
+// heddle-parameters: kSplitK kWarpsK kSharedBytes kMetaGroup
 // heddle-parameters: kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint
 // heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale
 // heddle-parameters: kResultExponent kRowLines kScaleMode kPreScale kBias kResidual kActivation
-// heddle-parameters: kFoldBias kLowExponent kLowBias kHighExponent kHighBias kMiddleCode kSigned
 // heddle-parameters: Value Scale
 #pragma once
 
@@ -44,17 +40,28 @@ __device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* 
   const int lane = threadIdx.x % 32;
   launch_dependents();
 
-  const StreamSums<Config> sums{memory, {weights, y, bias, residual}, workspace, m, warp, lane};
-  StreamWarp<Config, Decode> stream(memory, x, weights, pre_scale, m, warp, lane);
-  if (warp == 0) sums.init_barriers();
-  stream.fill_ring();
+  const StreamRows<Config> rows;
+  const StreamSums<Config> sums{memory, rows, {weights, y, bias, residual}, m, lane};
+  StreamWarp<Config, Decode> stream(memory, rows, x, weights, pre_scale, m, warp, lane);
+  const bool adds = warp == Config::kWarpsK;
+  if (adds) {
+    sums.init_barriers();
+  } else {
+    stream.start_ring();
+  }
   if constexpr (Config::kCluster > 1) {
     cluster_barrier();
   } else {
     block_barrier();
   }
   wait_for_predecessor();
-  stream.run(sums);
+  if (adds) {
+    sums.run();
+  } else {
+    stream.run();
+  }
+  // No block may go while another may still write into it.
+  if constexpr (Config::kSplitK > 1) cluster_barrier();
 }
 
 }  // namespace heddle

@@ -17,6 +17,39 @@ __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+// mapa: where in the shared memory of the cluster's block `rank` an address of this block's lies.
+__device__ __forceinline__ u32 address_in_block(u32 shared, u32 rank) {
+  u32 remote;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared), "r"(rank));
+  return remote;
+}
+// st.async: 16 bytes into another block's shared memory, where that block's mbarrier counts them
+// in. Both addresses are address_in_block()'s.
+__device__ __forceinline__ void store_remote_16(u32 remote, u32x4 v, u32 remote_barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, "
+      "[%5];" ::"r"(remote),
+      "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(remote_barrier)
+      : "memory");
+}
+// mbarrier.arrive on another block's barrier: orders this thread's earlier accesses before those
+// of whoever waits with mbarrier_wait_cluster().
+__device__ __forceinline__ void mbarrier_arrive_remote(u32 remote_barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(remote_barrier)
+               : "memory");
+}
+// mbarrier.try_wait for what other blocks of the cluster have done.
+__device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {
+  u32 done;
+  do {
+    asm volatile(
+        "{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; "
+        "selp.b32 %0, 1, 0, p; }"
+        : "=r"(done)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (!done);
+}
 // cp.async.bulk with .multicast: to the same place in the shared memory of every block in the mask,
 // each of whose own mbarriers counts the bytes in.
 __device__ __forceinline__ void bulk_copy_to_all(u32 shared, const void* global, u32 bytes,

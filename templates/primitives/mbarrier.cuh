@@ -22,17 +22,6 @@ __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("{ .reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0]; }" ::"r"(barrier)
                : "memory");
 }
-// mbarrier.arrive and mbarrier.pending_count: arrives; true if no other arrival was outstanding.
-__device__ __forceinline__ bool mbarrier_arrive_last(u32 barrier) {
-  u32 pending;
-  asm volatile(
-      "{ .reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%1]; "
-      "mbarrier.pending_count.b64 %0, state; }"
-      : "=r"(pending)
-      : "r"(barrier)
-      : "memory");
-  return pending == 1;
-}
 // mbarrier.arrive.expect_tx: arrives, and the phase also waits for `bytes` bytes.
 __device__ __forceinline__ void mbarrier_arrive_expect(u32 barrier, u32 bytes) {
   asm volatile(

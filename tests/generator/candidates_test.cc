@@ -58,9 +58,9 @@ TEST(Candidates, ANameAndARangeMakeNoOtherKernel) {
 TEST(Candidates, AnyOtherFieldMakesAnotherKernel) {
   const GemmVariant one = kernels_of(some_spec(), "h200", 16).front();
   for (int GemmVariant::*field :
-       {&GemmVariant::split_k, &GemmVariant::stages, &GemmVariant::most_blocks,
-        &GemmVariant::piece_chunks, &GemmVariant::cluster, &GemmVariant::step_tiles,
-        &GemmVariant::decoded_sets, &GemmVariant::shared_bytes}) {
+       {&GemmVariant::split_k, &GemmVariant::stages, &GemmVariant::stage_chunks,
+        &GemmVariant::cluster, &GemmVariant::step_tiles, &GemmVariant::decoded_sets,
+        &GemmVariant::shared_bytes}) {
     GemmVariant other = one;
     ++(other.*field);
     EXPECT_FALSE(is_same_kernel(one, other));

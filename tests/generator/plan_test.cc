@@ -125,9 +125,10 @@ TEST(Resolve, StreamsServeFewTokensOnHopper) {
     EXPECT_EQ(v.path, Path::kHopper);
     EXPECT_EQ(v.m_min, m);
     EXPECT_EQ(v.workers % v.cluster, 0);
-    // The row blocks of all blocks, and the pieces of all warps, cover the weights.
-    EXPECT_GE(v.workers * v.most_blocks, plan.layout.row_blocks);
-    EXPECT_EQ(v.piece_chunks % v.stage_chunks, 0);
+    EXPECT_EQ(v.cluster, 2);  // which reads the tokens together
+    EXPECT_EQ(v.split_k, 1);
+    EXPECT_EQ(v.threads(), 32 * (v.warps_k + 1));
+    EXPECT_EQ(plan.workspace_bytes(m), 0U);
     EXPECT_LE(v.shared_bytes * v.blocks_per_sm, plan.target.shared_per_sm);
     m = v.m_max + 1;
   }
@@ -150,24 +151,37 @@ TEST(Resolve, StreamsServeFewTokensOnHopper) {
   EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
 }
 
-// Tokens that do not fit beside the ring come in pieces; two of them cost more than tiles do.
-TEST(Resolve, StreamsLeaveLongKOfEightTokensToTiles) {
+// Tokens that do not fit beside the ring are shared out among the blocks of a cluster, with K.
+TEST(Resolve, StreamsSplitLongKInClusters) {
   GemmSpec spec = small_spec();
   spec.shape.n = 8192;
   spec.shape.k = 28672;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().path, Path::kHopper);
   const Plan plan = plan_of(spec, "h200");
-  EXPECT_EQ(plan.variants[plan.variant_for(8)].path, Path::kAmpere);
-  // Narrow codes are bound by instructions, of which tiles take fewer from three tokens on.
-  GemmSpec narrow = small_spec();
-  narrow.weight.bits = 2;
-  EXPECT_EQ(plan_of(narrow, "h200").variants[0].kernel, GemmKernel::kStream);
-  EXPECT_EQ(plan_of(narrow, "h200").variants[1].kernel, GemmKernel::kTiles);
-  spec.path = Path::kHopper;
-  spec.shape.m_max = 8;
-  const GemmVariant& forced = plan_of(spec, "h200").variants.back();
-  EXPECT_EQ(forced.m_max, 8);
-  EXPECT_LT(forced.piece_chunks * forced.warps_k, 28672 / WeightLayout::kChunkK);
+  const GemmVariant& one = plan.variants[plan.variant_for(1)];
+  EXPECT_EQ(one.split_k, 1);
+  const GemmVariant& eight = plan.variants[plan.variant_for(8)];
+  EXPECT_EQ(eight.kernel, GemmKernel::kStream);
+  EXPECT_EQ(eight.split_k, 4);
+  EXPECT_EQ(eight.cluster, 4);
+  // More than half of an SM: two blocks of a cluster would share one else.
+  EXPECT_GE(2 * eight.shared_bytes, plan.target.shared_per_sm);
+  EXPECT_EQ(plan.workspace_bytes(8), 0U);
+  // No clusters there.
+  EXPECT_EQ(plan_of(spec, "rtx5090").variants.back().kernel, GemmKernel::kTiles);
+  spec.shape.k = 14336;
+  EXPECT_EQ(plan_of(spec, "h200").variants[2].split_k, 2);
+}
+
+TEST(Resolve, StreamsSplitKWhereRowBlocksAreFew) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = 512;
+  for (const std::int64_t m : {1, 3, 5}) {
+    const Plan plan = plan_of(spec, "h200");
+    const GemmVariant& v = plan.variants[plan.variant_for(m)];
+    EXPECT_EQ(v.kernel, GemmKernel::kStream);
+    EXPECT_EQ(v.split_k, 4);
+    EXPECT_GT(v.workers, 64);
+  }
 }
 
 std::vector<GemmKernel> kernels_of(const Plan& plan) {
