@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/context.h"
 #include "runtime/kernel_state.h"
 
 namespace heddle {
@@ -32,7 +33,10 @@ LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept
 // At process exit the driver may be gone already and refuse; nothing is left to release then.
 LoadedKernel::~LoadedKernel() {
   if (library_ == nullptr) return;
-  if (const cuda::Driver* cu = cuda::try_driver(nullptr)) cu->cuLibraryUnload(library_);
+  const cuda::Driver* cu = cuda::try_driver(nullptr);
+  if (cu == nullptr) return;
+  const cuda::RelaxedCaptures relaxed(*cu);
+  cu->cuLibraryUnload(library_);
 }
 
 void LoadedKernel::launch(const LaunchGrid& grid, int threads, int shared_bytes, void** parameters,

@@ -67,8 +67,10 @@ struct State {
 };
 
 State& state();
+// Of the calling thread; 0, global, as the driver begins.
+int& capture_mode();
 
-// One device, nothing loaded, no failures, empty books.
+// One device, nothing loaded, no failures, empty books, this thread's capture mode as at first.
 void reset();
 void fail(const std::string& call, int result, int skip = 0, int times = -1);
 void heal();  // no failures
