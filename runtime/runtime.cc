@@ -107,6 +107,8 @@ Kernel Runtime::Impl::load_built(const Plan& plan, const std::vector<Source>& so
                                  const std::vector<BuildResult>& built, cuda::CUdevice device) {
   auto state = std::make_shared<Kernel::State>();
   state->plan = plan;
+  state->max_workspace_bytes = plan.max_workspace_bytes();
+  for (const GemmVariant& variant : plan.variants) state->blocks.emplace_back(plan, variant);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     state->kernels.push_back(load_kernel(sources[i], built[i], device));
   }
