@@ -24,14 +24,14 @@ constexpr int kRelaxed = 2;
 
 thread_local std::vector<CUcontext> context_stack;
 
-// The primary context of device i; contexts are only ever compared.
-CUcontext context_of(int device) {
+// Of device i, the primary context and one that an engine made; contexts are only ever compared.
+CUcontext context_of(int device, bool primary = true) {
   static char contexts[64];
-  return reinterpret_cast<CUcontext>(&contexts[device]);
+  return reinterpret_cast<CUcontext>(&contexts[2 * device + (primary ? 0 : 1)]);
 }
 int device_of(CUcontext context) {
-  for (int i = 0; i < 64; ++i) {
-    if (context == context_of(i)) return i;
+  for (int i = 0; i < 32; ++i) {
+    if (context == context_of(i) || context == context_of(i, false)) return i;
   }
   return -1;
 }
@@ -108,6 +108,8 @@ FakeStream* find_stream(CUstream stream) {
 }
 
 }  // namespace
+
+CUcontext heddle::fake::own_context(int device) { return context_of(device, false); }
 
 extern "C" {
 

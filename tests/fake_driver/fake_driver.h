@@ -79,6 +79,8 @@ int count(const std::string& call);
 std::vector<Launch> launches();
 int live_libraries();
 int live_references();  // to primary contexts
+// A context of the device that is not its primary one, as cuCtxCreate() makes them.
+cuda::CUcontext own_context(int device);
 
 }  // namespace heddle::fake
 
