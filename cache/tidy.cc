@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -19,9 +20,19 @@ struct Candidate {
   std::uint64_t bytes;
 };
 
-// Deleting a lock file is safe only for its holder, so become that.
+// What a file system without locks says, NFS for one.
+bool has_no_locks(int error) {
+  return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
+}
+
+// Deleting a lock file is safe only for its holder, so become that; where there are no locks,
+// nobody can be.
 void sweep_lock(FileSystem& files, const CacheFile& file) {
-  FileLock::attempt(files, file.shard, file.name, FileLock::AtRelease::kDelete);
+  const FileLock lock =
+      FileLock::attempt(files, file.shard, file.name, FileLock::AtRelease::kDelete);
+  if (lock.status() == LockStatus::kUnavailable && has_no_locks(lock.error())) {
+    files.unlink(file.shard, file.name);
+  }
 }
 
 void sweep(FileSystem& files, const CacheFile& file) {

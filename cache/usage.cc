@@ -1,5 +1,7 @@
 #include "cache/usage.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "cache/bytes.h"
@@ -47,29 +49,43 @@ void write_record(FileSystem& files, int fd, const Record& record) {
 // A count that is not to be trusted is repeated by the next store.
 Record after(const TidyResult& tidied) { return {tidied.bytes, tidied.complete ? 0 : kTidyEvery}; }
 
-FileLock lock_usage(FileSystem& files, int base) {
-  return FileLock::wait(files, base, kUsageFile, FileLock::AtRelease::kKeep, kWaitMs, {});
-}
+// The file of the count, locked where the file system has locks. Without them what several
+// processes write at once is lost but for one, and the count too low until the next one.
+class UsageFile {
+ public:
+  UsageFile(FileSystem& files, int base)
+      : lock_(FileLock::wait(files, base, kUsageFile, FileLock::AtRelease::kKeep, kWaitMs, {})) {
+    if (lock_.status() == LockStatus::kUnavailable) {
+      unlocked_ = open_file(files, base, kUsageFile, O_RDWR | O_CREAT, 0600);
+    }
+  }
+  // Negative while somebody else holds it, and where there can be no such file.
+  int fd() const { return lock_.status() == LockStatus::kHeld ? lock_.fd() : unlocked_.get(); }
+
+ private:
+  FileLock lock_;
+  Fd unlocked_;
+};
 
 }  // namespace
 
 void reserve_bytes(FileSystem& files, int base, std::uint64_t bytes, std::uint64_t cap) {
-  const FileLock lock = lock_usage(files, base);
+  const UsageFile usage(files, base);
   // Busy for so long: the holder is tidying, and one entry more does no harm.
-  if (lock.status() != LockStatus::kHeld) return;
+  if (usage.fd() < 0) return;
   Record record;
-  const bool known = read_record(files, lock.fd(), &record);
+  const bool known = read_record(files, usage.fd(), &record);
   if (!known || record.total > cap - bytes || ++record.stores >= kTidyEvery) {
     record = after(tidy_folder(files, base, cap - bytes));
   }
   record.total += bytes;
-  write_record(files, lock.fd(), record);
+  write_record(files, usage.fd(), record);
 }
 
 std::uint64_t recount_bytes(FileSystem& files, int base, std::uint64_t cap) {
-  const FileLock lock = lock_usage(files, base);
+  const UsageFile usage(files, base);
   const TidyResult tidied = tidy_folder(files, base, cap);
-  if (lock.status() == LockStatus::kHeld) write_record(files, lock.fd(), after(tidied));
+  if (usage.fd() >= 0) write_record(files, usage.fd(), after(tidied));
   return tidied.bytes;
 }
 

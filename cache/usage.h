@@ -19,8 +19,9 @@ namespace heddle {
 
 inline constexpr std::uint64_t kTidyEvery = 256;
 
-// `bytes` must not be more than `cap`. Best effort: where the file cannot be locked or written,
-// the entry is written all the same.
+// `bytes` must not be more than `cap`. Best effort: where the file cannot be written, the entry is
+// written all the same. Where the file system has no locks, writers at the same time lose each
+// other's bytes, and the cap may be passed until the next count.
 void reserve_bytes(FileSystem& files, int base, std::uint64_t bytes, std::uint64_t cap);
 
 // Tidies and counts now. Returns the bytes in use.

@@ -169,6 +169,13 @@ heddle_status heddle_runtime_has_device(heddle_runtime* runtime, int32_t* has_de
   });
 }
 
+heddle_status heddle_runtime_seal(heddle_runtime* runtime) {
+  return guarded([&] {
+    need(runtime, "runtime");
+    runtime->runtime.seal();
+  });
+}
+
 heddle_status heddle_kernel_create(heddle_runtime* runtime, const char* spec, size_t spec_length,
                                    void* stream, heddle_kernel** kernel) {
   return guarded([&] {

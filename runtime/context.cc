@@ -4,8 +4,20 @@
 
 namespace heddle::cuda {
 
-CurrentContext::CurrentContext(int ordinal) {
+RelaxedCaptures::RelaxedCaptures(const Driver& driver) noexcept
+    : driver_(driver), result_(driver.cuThreadExchangeStreamCaptureMode(&before_)) {}
+
+RelaxedCaptures::~RelaxedCaptures() {
+  if (result_ == CUDA_SUCCESS && !driver_is_forked()) {
+    driver_.cuThreadExchangeStreamCaptureMode(&before_);
+  }
+}
+
+void RelaxedCaptures::check() const { cuda::check(result_, "cuThreadExchangeStreamCaptureMode"); }
+
+CurrentContext::CurrentContext(int ordinal) : relaxed_(driver()) {
   const Driver& cu = driver();
+  relaxed_.check();
   check(cu.cuCtxGetCurrent(&context_), "cuCtxGetCurrent");
   if (context_ != nullptr) {
     check(cu.cuCtxGetDevice(&device_), "cuCtxGetDevice");
@@ -44,7 +56,10 @@ PrimaryContext::PrimaryContext(CUdevice device) : device_(device) {
 }
 
 PrimaryContext::~PrimaryContext() {
-  if (const Driver* cu = try_driver(nullptr)) cu->cuDevicePrimaryCtxRelease(device_);
+  const Driver* cu = try_driver(nullptr);
+  if (cu == nullptr) return;
+  const RelaxedCaptures relaxed(*cu);
+  cu->cuDevicePrimaryCtxRelease(device_);
 }
 
 }  // namespace heddle::cuda

@@ -7,9 +7,31 @@
 
 namespace heddle::cuda {
 
+struct Driver;
+
+// While one lives, the calling thread may make calls that a stream capture forbids, such as loading
+// and unloading code: they neither fail nor break a capture, of this thread or of another. Belongs
+// to the thread that made it.
+class RelaxedCaptures {
+ public:
+  explicit RelaxedCaptures(const Driver& driver) noexcept;
+  ~RelaxedCaptures();
+  RelaxedCaptures(const RelaxedCaptures&) = delete;
+  RelaxedCaptures& operator=(const RelaxedCaptures&) = delete;
+
+  // Throws Error(kDriver) if the driver refused; then captures are in danger as they always are.
+  void check() const;
+
+ private:
+  const Driver& driver_;
+  CUstreamCaptureMode before_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // what the thread had, once set
+  CUresult result_;
+};
+
 // If the calling thread has a current context, that one is used. Otherwise the primary context of
 // device `ordinal` is retained and made current until the guard ends. Heddle never creates or
-// resets a context. Throws Error(kDriver). Belongs to the thread that made it.
+// resets a context. What is done until then breaks no capture. Throws Error(kDriver). Belongs to
+// the thread that made it.
 class CurrentContext {
  public:
   explicit CurrentContext(int ordinal = 0);
@@ -23,6 +45,7 @@ class CurrentContext {
   bool retained() const noexcept { return retained_; }
 
  private:
+  RelaxedCaptures relaxed_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   bool retained_ = false;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 
 #include "generator/plan/wgmma.h"
@@ -17,6 +18,17 @@ void check_workspace(std::size_t needed, const GemmArgs& args) {
   if (args.workspace_bytes >= needed) return;
   refuse_launch("launch.workspace", fmt::format("workspace has {} bytes; M = {} needs {}",
                                                 args.workspace_bytes, args.m, needed));
+}
+
+// What validate() is to ask for: what this M needs, which takes a while to tell, unless there is
+// enough for every M.
+std::size_t workspace_to_check(const Kernel::State& state, const GemmArgs& args) noexcept {
+  const GemmShape& shape = state.plan.spec.gemm().shape;
+  const std::size_t most = state.max_workspace_bytes;
+  if (args.workspace_bytes >= most && is_aligned(args.workspace)) return 0;
+  // Defined inside the range only; validate() refuses what is outside.
+  const bool m_in_range = args.m >= shape.m_min && args.m <= shape.m_max;
+  return m_in_range ? state.plan.workspace_bytes(args.m) : 0;
 }
 
 }  // namespace
@@ -38,27 +50,35 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
   check_workspace(workspace_bytes, args);
 }
 
-LaunchGrid launch_grid(const Plan& plan, const GemmVariant& variant, std::int64_t m) noexcept {
+GemmBlocks gemm_blocks(const Plan& plan, const GemmVariant& variant, std::int64_t m) noexcept {
   const auto split_k = static_cast<unsigned int>(variant.split_k);
   switch (variant.kernel) {
     case GemmKernel::kTiles:
       break;
     case GemmKernel::kStream:
-      return {static_cast<unsigned int>(variant.workers), 1, 1,
-              static_cast<unsigned int>(variant.cluster)};
-    case GemmKernel::kWgmma:
-      return {static_cast<unsigned int>(wgmma_shares(variant, plan.layout, m).workers), 1, 1};
+      return {{static_cast<unsigned int>(variant.workers), 1, 1,
+               static_cast<unsigned int>(variant.cluster)}};
+    case GemmKernel::kWgmma: {
+      const WgmmaShares shares = wgmma_shares(variant, plan.layout, m);
+      return {{static_cast<unsigned int>(shares.workers), 1, 1}, shares.shared_tiles};
+    }
   }
-  return {tiles_of(m, variant.tile_m), tiles_of(plan.spec.gemm().shape.n, variant.tile_n), split_k};
+  return {
+      {tiles_of(m, variant.tile_m), tiles_of(plan.spec.gemm().shape.n, variant.tile_n), split_k}};
+}
+
+GemmBlocksTable::GemmBlocksTable(const Plan& plan, const GemmVariant& variant)
+    : tile_m_(variant.tile_m), first_(tiles_of(variant.m_min, variant.tile_m)) {
+  for (std::int64_t m = variant.m_min;; m += tile_m_) {
+    blocks_.push_back(gemm_blocks(plan, variant, std::min(m, variant.m_max)));
+    if (tiles_of(m, tile_m_) >= tiles_of(variant.m_max, tile_m_)) return;
+  }
 }
 
 void Kernel::launch(const GemmArgs& args, Stream stream) const {
   const Plan& plan = state_->plan;
   check_op(plan, Op::kGemm);
-  // M is checked first: variant_for() and workspace_bytes() are defined inside the range only.
-  const GemmShape& shape = plan.spec.gemm().shape;
-  const bool m_in_range = args.m >= shape.m_min && args.m <= shape.m_max;
-  validate(plan, m_in_range ? plan.workspace_bytes(args.m) : 0, args);
+  validate(plan, workspace_to_check(*state_, args), args);
   const std::size_t index = plan.variant_for(args.m);
   const GemmVariant& variant = plan.variants[index];
 
@@ -71,14 +91,17 @@ void Kernel::launch(const GemmArgs& args, Stream stream) const {
     void* parameters[] = {const_cast<const void**>(&args.x),
                           const_cast<const void**>(&args.permutation),
                           const_cast<const void**>(&args.pre_scale), &gathered, &m};
-    state_->kernels.back().launch(tile_grid(gather, args.m, shape.k), gather.threads,
-                                  gather.shared_bytes, parameters, stream);
+    const LaunchConfig config(tile_grid(gather, args.m, plan.spec.gemm().shape.k), gather.threads,
+                              gather.shared_bytes, stream);
+    state_->kernels.back().launch(config, parameters);
     x = gathered;
   }
-  GemmParameters parameters(cuda::driver(), plan, variant, args, x);
-  state_->kernels[index].launch(launch_grid(plan, variant, args.m), variant.threads(),
-                                variant.shared_bytes, parameters.list(), stream,
-                                variant.path == Path::kHopper);
+  const LoadedKernel& kernel = state_->kernels[index];
+  const GemmBlocks& blocks = state_->blocks[index].at(args.m);
+  GemmParameters parameters(kernel.driver(), plan, variant, blocks.shared_tiles, args, x);
+  const LaunchConfig config(blocks.grid, variant.threads(), variant.shared_bytes, stream,
+                            variant.path == Path::kHopper);
+  kernel.launch(config, parameters.list());
 }
 
 }  // namespace heddle

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
@@ -17,8 +18,29 @@ namespace heddle {
 // Allocates nothing unless it throws.
 void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& args);
 
-// Of tiles: x: tiles of M, the one count that may pass 65535; y: tiles of N; z: parts of K.
-LaunchGrid launch_grid(const Plan& plan, const GemmVariant& variant, std::int64_t m) noexcept;
+// The blocks of a launch with M. Of tiles: x: tiles of M, the one count that may pass 65535; y:
+// tiles of N; z: parts of K.
+struct GemmBlocks {
+  LaunchGrid grid;
+  int shared_tiles = 0;  // kWgmma: how many tiles several blocks share
+};
+GemmBlocks gemm_blocks(const Plan& plan, const GemmVariant& variant, std::int64_t m) noexcept;
+
+// gemm_blocks() of one variant, for every M that it serves.
+class GemmBlocksTable {
+ public:
+  GemmBlocksTable(const Plan& plan, const GemmVariant& variant);
+  // Precondition: the variant serves M.
+  const GemmBlocks& at(std::int64_t m) const noexcept {
+    return blocks_[tiles_of(m, tile_m_) - first_];
+  }
+
+ private:
+  int tile_m_;
+  unsigned int first_;  // tiles of the least M
+  // They depend on M by the number of its tiles.
+  std::vector<GemmBlocks> blocks_;
+};
 
 }  // namespace heddle
 

@@ -8,25 +8,24 @@
 
 namespace heddle {
 
-// Lives on the caller's stack for one launch, where it stays: `list` points into it.
+// Lives on the caller's stack for one launch, where it stays: `list` points into it. One at a time
+// on each thread.
 class GemmParameters {
  public:
-  // `x`: what the kernel reads, args.x or the gathered tokens. The driver copies the values during
-  // the launch and writes to none of them. Throws Error(kDriver). Allocates nothing unless it does.
+  // `args` must live as long. `shared_tiles`: of gemm_blocks(). `x`: what the kernel reads, args.x
+  // or the gathered tokens. The driver copies the values during the launch and writes to none of
+  // them. Throws Error(kDriver). Allocates nothing unless it does.
   GemmParameters(const cuda::Driver& driver, const Plan& plan, const GemmVariant& variant,
-                 const GemmArgs& args, const void* x);
+                 int shared_tiles, const GemmArgs& args, const void* x);
   GemmParameters(const GemmParameters&) = delete;
   GemmParameters& operator=(const GemmParameters&) = delete;
 
   void** list() noexcept { return list_; }
 
  private:
-  void encode_tokens(const cuda::Driver& driver, const GemmSpec& spec, int tile_m);
-
-  cuda::CUtensorMap tokens_;  // kWgmma only
-  GemmArgs args_;
+  const void* x_;
   int m_;
-  int shared_tiles_ = 0;
+  int shared_tiles_;
   void* list_[8];
 };
 

@@ -2,9 +2,33 @@
 
 #include <utility>
 
+#include "runtime/context.h"
 #include "runtime/kernel_state.h"
 
 namespace heddle {
+
+LaunchConfig::LaunchConfig(const LaunchGrid& grid, int threads, int shared_bytes, Stream stream,
+                           bool dependent) noexcept {
+  config_.gridDimX = grid.x;
+  config_.gridDimY = grid.y;
+  config_.gridDimZ = grid.z;
+  config_.blockDimX = static_cast<unsigned int>(threads);
+  config_.blockDimY = 1;
+  config_.blockDimZ = 1;
+  config_.sharedMemBytes = static_cast<unsigned int>(shared_bytes);
+  config_.hStream = static_cast<cuda::CUstream>(stream);
+  config_.attrs = attributes_;
+  if (dependent) {
+    cuda::CUlaunchAttribute& attribute = attributes_[config_.numAttrs++];
+    attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (grid.cluster > 1) {
+    cuda::CUlaunchAttribute& attribute = attributes_[config_.numAttrs++];
+    attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim = {grid.cluster, 1, 1};
+  }
+}
 
 LoadedKernel::LoadedKernel(const Binary& binary, int shared_bytes, cuda::CUdevice device) {
   const cuda::Driver& cu = cuda::driver();
@@ -32,34 +56,16 @@ LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept
 // At process exit the driver may be gone already and refuse; nothing is left to release then.
 LoadedKernel::~LoadedKernel() {
   if (library_ == nullptr) return;
-  if (const cuda::Driver* cu = cuda::try_driver(nullptr)) cu->cuLibraryUnload(library_);
+  const cuda::Driver* cu = cuda::try_driver(nullptr);
+  if (cu == nullptr) return;
+  const cuda::RelaxedCaptures relaxed(*cu);
+  cu->cuLibraryUnload(library_);
 }
 
-void LoadedKernel::launch(const LaunchGrid& grid, int threads, int shared_bytes, void** parameters,
-                          Stream stream, bool dependent) const {
+void LoadedKernel::launch(const LaunchConfig& config, void** parameters) const {
   cuda::refuse_forked();
-  cuda::CUlaunchConfig config{};
-  config.gridDimX = grid.x;
-  config.gridDimY = grid.y;
-  config.gridDimZ = grid.z;
-  config.blockDimX = static_cast<unsigned int>(threads);
-  config.blockDimY = 1;
-  config.blockDimZ = 1;
-  config.sharedMemBytes = static_cast<unsigned int>(shared_bytes);
-  config.hStream = static_cast<cuda::CUstream>(stream);
-  cuda::CUlaunchAttribute attributes[2]{};
-  config.attrs = attributes;
-  if (dependent) {
-    cuda::CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    attribute.value.programmaticStreamSerializationAllowed = 1;
-  }
-  if (grid.cluster > 1) {
-    cuda::CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim = {grid.cluster, 1, 1};
-  }
-  const cuda::CUresult result = driver_->cuLaunchKernelEx(&config, function(), parameters, nullptr);
+  const cuda::CUresult result =
+      driver_->cuLaunchKernelEx(config.get(), function(), parameters, nullptr);
   if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
 }
 
@@ -70,7 +76,7 @@ std::size_t Kernel::workspace_bytes(std::int64_t m) const {
   return m >= shape.m_min && m <= shape.m_max ? plan().workspace_bytes(m) : 0;
 }
 
-std::size_t Kernel::max_workspace_bytes() const { return plan().max_workspace_bytes(); }
+std::size_t Kernel::max_workspace_bytes() const { return state_->max_workspace_bytes; }
 
 const Plan& Kernel::plan() const { return state_->plan; }
 

@@ -10,9 +10,27 @@
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
 #include "runtime/driver.h"
+#include "runtime/gemm_launch.h"
 #include "runtime/launch_checks.h"
 
 namespace heddle {
+
+// What one launch asks of the driver. Lives on the caller's stack, where it stays.
+class LaunchConfig {
+ public:
+  // `dependent`: the kernel may start before the one before it in the stream has ended, and waits
+  // for that one itself.
+  LaunchConfig(const LaunchGrid& grid, int threads, int shared_bytes, Stream stream,
+               bool dependent = false) noexcept;
+  LaunchConfig(const LaunchConfig&) = delete;
+  LaunchConfig& operator=(const LaunchConfig&) = delete;
+
+  const cuda::CUlaunchConfig* get() const noexcept { return &config_; }
+
+ private:
+  cuda::CUlaunchConfig config_{};
+  cuda::CUlaunchAttribute attributes_[2];
+};
 
 // One kernel's code. A CUlibrary belongs to no context, so it outlives the one it was loaded in.
 class LoadedKernel {
@@ -29,11 +47,10 @@ class LoadedKernel {
   // The driver takes a CUkernel wherever it takes a CUfunction.
   cuda::CUfunction function() const noexcept { return reinterpret_cast<cuda::CUfunction>(kernel_); }
   cuda::CUkernel kernel() const noexcept { return kernel_; }
+  const cuda::Driver& driver() const noexcept { return *driver_; }
 
-  // One driver call, and nothing else. `dependent`: the kernel may start before the one before it
-  // in the stream has ended, and waits for that one itself. Throws Error(kDriver).
-  void launch(const LaunchGrid& grid, int threads, int shared_bytes, void** parameters,
-              Stream stream, bool dependent = false) const;
+  // One driver call, and nothing else. Throws Error(kDriver).
+  void launch(const LaunchConfig& config, void** parameters) const;
 
  private:
   const cuda::Driver* driver_ = nullptr;
@@ -45,6 +62,9 @@ class LoadedKernel {
 struct Kernel::State {
   Plan plan;
   std::vector<LoadedKernel> kernels;  // as the plan counts them
+  // Of a gemm, what a launch would take a while to tell: the plan's, and of each variant.
+  std::size_t max_workspace_bytes = 0;
+  std::vector<GemmBlocksTable> blocks;
 };
 
 }  // namespace heddle

@@ -31,9 +31,13 @@ void check_op(const Plan& plan, Op op) {
                                          to_string(plan.spec.op()), to_string(op)));
 }
 
+bool is_aligned(const void* pointer) noexcept {
+  return pointer != nullptr && reinterpret_cast<std::uintptr_t>(pointer) % kAlignment == 0;
+}
+
 void check_required(const void* pointer, const char* name) {
+  if (is_aligned(pointer)) return;
   if (pointer == nullptr) refuse_launch("launch.missing", fmt::format("{} is null", name));
-  if (reinterpret_cast<std::uintptr_t>(pointer) % kAlignment == 0) return;
   refuse_launch("launch.misaligned",
                 fmt::format("{} = {} is not aligned to {} bytes", name, pointer, kAlignment));
 }

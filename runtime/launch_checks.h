@@ -26,6 +26,8 @@ unsigned int tiles_of(std::int64_t size, int tile) noexcept;
 [[noreturn]] void refuse_launch(const char* code, std::string message);
 // "launch.op": the plan is of another operation.
 void check_op(const Plan& plan, Op op);
+// Not null, and at the start of 16 bytes.
+bool is_aligned(const void* pointer) noexcept;
 // "launch.missing", "launch.misaligned"
 void check_required(const void* pointer, const char* name);
 // As check_required() where the spec asks for the pointer, else "launch.unexpected" if it is given:

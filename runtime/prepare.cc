@@ -39,6 +39,24 @@ std::vector<Preparation> resolve_all(const std::vector<Spec>& specs, const Targe
   throw Error(ErrorCategory::kUnsupported, "runtime.unsupported", std::move(problems));
 }
 
+std::vector<Kernel> all_prepared(Runtime::Impl* impl, const std::vector<Spec>& specs) {
+  std::vector<Kernel> kernels;
+  std::vector<Problem> problems;
+  for (const Spec& spec : specs) {
+    if (const auto known = impl->find_prepared(spec)) {
+      kernels.push_back(*known);
+      continue;
+    }
+    try {
+      impl->refuse_sealed(spec);
+    } catch (const Error& error) {
+      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    }
+  }
+  if (problems.empty()) return kernels;
+  throw Error(ErrorCategory::kMissing, "runtime.sealed", std::move(problems));
+}
+
 // Specs of one shape share their sources, and so what is compiled.
 std::vector<Source> render_each_once(std::vector<Preparation>* preparations) {
   std::vector<Source> sources;
@@ -90,6 +108,7 @@ std::vector<BuildResult> build_all(Runtime::Impl* impl, const std::vector<Source
 
 std::vector<Kernel> Runtime::prepare(const std::vector<Spec>& specs,
                                      const PrepareProgress& progress) {
+  if (impl_->sealed) return all_prepared(impl_.get(), specs);
   const cuda::CurrentContext context;
   impl_->keep_primary_context(context);
   const cuda::CUdevice device = context.device();
@@ -114,13 +133,17 @@ std::vector<Kernel> Runtime::prepare(const std::vector<Spec>& specs,
   return kernels;
 }
 
+void Runtime::seal() { impl_->sealed = true; }
+
 Kernel Runtime::kernel(const Spec& spec) {
-  if (const auto known = impl_->prepared.find(device_at_hand(0), spec)) return *known;
+  if (const auto known = impl_->find_prepared(spec)) return *known;
+  impl_->refuse_sealed(spec);
   return load(resolve(spec, device_target()));
 }
 
 Kernel Runtime::kernel(const Spec& spec, Stream stream) {
-  if (const auto known = impl_->prepared.find(device_at_hand(0), spec)) return *known;
+  if (const auto known = impl_->find_prepared(spec)) return *known;
+  impl_->refuse_sealed(spec);
   if (cuda::is_capturing(stream)) {
     throw Error(ErrorCategory::kMissing, "runtime.capturing",
                 fmt::format("the stream is being captured, and this spec was not prepared: {}",
@@ -130,6 +153,7 @@ Kernel Runtime::kernel(const Spec& spec, Stream stream) {
 }
 
 KernelRequest Runtime::request(const Spec& spec) {
+  if (!impl_->prepared.has(spec)) impl_->refuse_sealed(spec);
   const cuda::CurrentContext context;
   impl_->keep_primary_context(context);
   const cuda::CUdevice device = context.device();
@@ -140,6 +164,7 @@ KernelRequest Runtime::request(const Spec& spec) {
     state->special = promise.get_future().share();
     return KernelRequest(std::move(state));
   }
+  impl_->refuse_sealed(spec);
   state->general = impl_->prepared.find_general(device, spec);
   Plan plan = resolve(spec, target_of_device(device));
   state->special =

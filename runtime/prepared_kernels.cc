@@ -27,15 +27,24 @@ bool serves(const Spec& general, const Spec& wanted) {
 std::optional<Kernel> PreparedKernels::find(cuda::CUdevice device, const Spec& spec) const {
   const std::string text = spec.canonical_json();
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = kernels_.find({device, text});
-  if (found == kernels_.end()) return std::nullopt;
+  const auto of_spec = kernels_.find(text);
+  if (of_spec == kernels_.end()) return std::nullopt;
+  const auto found = of_spec->second.find(device);
+  if (found == of_spec->second.end()) return std::nullopt;
   return found->second;
+}
+
+bool PreparedKernels::has(const Spec& spec) const {
+  const std::string text = spec.canonical_json();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return kernels_.count(text) != 0;
 }
 
 std::optional<Kernel> PreparedKernels::find_general(cuda::CUdevice device, const Spec& spec) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [key, kernel] : kernels_) {
-    if (key.first == device && serves(kernel.plan().spec, spec)) return kernel;
+  for (const auto& [text, by_device] : kernels_) {
+    const auto found = by_device.find(device);
+    if (found != by_device.end() && serves(found->second.plan().spec, spec)) return found->second;
   }
   return std::nullopt;
 }
@@ -43,7 +52,7 @@ std::optional<Kernel> PreparedKernels::find_general(cuda::CUdevice device, const
 Kernel PreparedKernels::put(cuda::CUdevice device, const Kernel& kernel) {
   const std::string text = kernel.plan().spec.canonical_json();
   const std::lock_guard<std::mutex> lock(mutex_);
-  return kernels_.emplace(std::pair(device, text), kernel).first->second;
+  return kernels_[text].emplace(device, kernel).first->second;
 }
 
 }  // namespace heddle

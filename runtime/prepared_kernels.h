@@ -6,7 +6,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "heddle/kernel.h"
 #include "heddle/spec.h"
@@ -22,6 +21,8 @@ bool serves(const Spec& general, const Spec& wanted);
 class PreparedKernels {
  public:
   std::optional<Kernel> find(cuda::CUdevice device, const Spec& spec) const;
+  // Whether any device has it, so that a miss can be told without asking the driver for one.
+  bool has(const Spec& spec) const;
   // Any that serves() the spec.
   std::optional<Kernel> find_general(cuda::CUdevice device, const Spec& spec) const;
   // The first one stays.
@@ -29,7 +30,7 @@ class PreparedKernels {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::pair<cuda::CUdevice, std::string>, Kernel> kernels_;  // by canonical text
+  std::map<std::string, std::map<cuda::CUdevice, Kernel>> kernels_;  // by canonical text
 };
 
 }  // namespace heddle

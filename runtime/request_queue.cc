@@ -10,10 +10,12 @@
 namespace heddle {
 namespace {
 
-// Makes a context current for a scope, on a thread that has none.
+// Makes a context current for a scope, on a thread that has none. Other threads may capture
+// meanwhile.
 class PushedContext {
  public:
-  explicit PushedContext(cuda::CUcontext context) {
+  explicit PushedContext(cuda::CUcontext context) : relaxed_(cuda::driver()) {
+    relaxed_.check();
     cuda::check(cuda::driver().cuCtxPushCurrent(context), "cuCtxPushCurrent");
   }
   ~PushedContext() {
@@ -22,15 +24,10 @@ class PushedContext {
   }
   PushedContext(const PushedContext&) = delete;
   PushedContext& operator=(const PushedContext&) = delete;
-};
 
-// Loading code while another thread captures would fail, and break its capture: unless this thread
-// says that it has nothing to do with that.
-void leave_captures_alone() {
-  cuda::CUstreamCaptureMode mode = cuda::CU_STREAM_CAPTURE_MODE_RELAXED;
-  cuda::check(cuda::driver().cuThreadExchangeStreamCaptureMode(&mode),
-              "cuThreadExchangeStreamCaptureMode");
-}
+ private:
+  cuda::RelaxedCaptures relaxed_;
+};
 
 }  // namespace
 
@@ -80,7 +77,6 @@ void RequestQueue::work(Shared* shared) {
       shared->jobs.pop_front();
     }
     try {
-      leave_captures_alone();
       const PushedContext context(job.context);
       job.promise.set_value(job.make());
     } catch (...) {

@@ -37,7 +37,7 @@ class RequestQueue {
   RequestQueue(const RequestQueue&) = delete;
   RequestQueue& operator=(const RequestQueue&) = delete;
 
-  // Runs make() in `context`, with calls that a capture of another thread forbids allowed.
+  // Runs make() in `context`, without breaking the captures of other threads.
   std::shared_future<Kernel> add(cuda::CUcontext context, Make make);
 
  private:

@@ -40,6 +40,18 @@ std::string spec_to_add(const Plan& plan) {
                      plan.spec.canonical_json());
 }
 
+std::optional<Kernel> Runtime::Impl::find_prepared(const Spec& spec) {
+  if (!prepared.has(spec)) return std::nullopt;
+  return prepared.find(device_at_hand(0), spec);
+}
+
+void Runtime::Impl::refuse_sealed(const Spec& spec) const {
+  if (!sealed) return;
+  throw Error(ErrorCategory::kMissing, "runtime.sealed",
+              fmt::format("the runtime is sealed, and this spec was not prepared: {}",
+                          spec.canonical_json()));
+}
+
 Runtime::Impl::Impl(RuntimeOptions options)
     : logger(std::move(options.log)), builder(options, &logger), recorder(options, &logger) {}
 
@@ -95,6 +107,8 @@ Kernel Runtime::Impl::load_built(const Plan& plan, const std::vector<Source>& so
                                  const std::vector<BuildResult>& built, cuda::CUdevice device) {
   auto state = std::make_shared<Kernel::State>();
   state->plan = plan;
+  state->max_workspace_bytes = plan.max_workspace_bytes();
+  for (const GemmVariant& variant : plan.variants) state->blocks.emplace_back(plan, variant);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     state->kernels.push_back(load_kernel(sources[i], built[i], device));
   }
@@ -114,6 +128,10 @@ Runtime::~Runtime() = default;
 
 std::vector<BuildResult> Runtime::build(const std::vector<Source>& sources,
                                         const BuildProgress& progress) {
+  if (impl_->sealed) {
+    throw Error(ErrorCategory::kMissing, "runtime.sealed",
+                "the runtime is sealed and builds nothing more");
+  }
   return impl_->builder.build(sources, progress);
 }
 
@@ -128,7 +146,10 @@ bool Runtime::has_device(std::string* why_not) {
   return false;
 }
 
-Kernel Runtime::load(const Plan& plan) { return impl_->load(plan); }
+Kernel Runtime::load(const Plan& plan) {
+  impl_->refuse_sealed(plan.spec);
+  return impl_->load(plan);
+}
 
 std::string Runtime::compiler_identity() { return impl_->builder.nvrtc().identity(); }
 

@@ -2,8 +2,10 @@
 #ifndef HEDDLE_RUNTIME_RUNTIME_IMPL_H_
 #define HEDDLE_RUNTIME_RUNTIME_IMPL_H_
 
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "heddle/runtime.h"
@@ -23,6 +25,12 @@ cuda::CUdevice device_at_hand(int ordinal);
 // Any thread may call any function.
 struct Runtime::Impl {
   explicit Impl(RuntimeOptions options);
+
+  // The prepared kernel of the device at hand. No call of the driver if no device has one.
+  std::optional<Kernel> find_prepared(const Spec& spec);
+
+  // Throws Error(kMissing, "runtime.sealed") after Runtime::seal().
+  void refuse_sealed(const Spec& spec) const;
 
   // Where `context` retained the primary context, keeps it, so that the driver does not make and
   // destroy it anew for every kernel.
@@ -45,6 +53,7 @@ struct Runtime::Impl {
   Builder builder;
   Recorder recorder;
   PreparedKernels prepared;
+  std::atomic<bool> sealed{false};
   std::mutex mutex;
   std::unique_ptr<cuda::PrimaryContext> primary;  // guarded by mutex
   RequestQueue requests;                          // last: its thread uses all of the above

@@ -12,6 +12,15 @@ void check_source(const WeightOpSpec& spec, const WeightSource& source) {
   check_wanted(source.zeros, checkpoint && spec.weight.zero_point == ZeroPoint::kInt, "zeros");
 }
 
+// The driver copies the values of parameters during the call and writes to none of them.
+void launch_tiles(const Kernel::State& state, const WeightOpSpec& spec, void** parameters,
+                  Stream stream) {
+  const TileKernel& kernel = state.plan.tile_kernels.front();
+  const LaunchConfig config(tile_grid(kernel, spec.shape.n, spec.shape.k), kernel.threads,
+                            kernel.shared_bytes, stream);
+  state.kernels.front().launch(config, parameters);
+}
+
 }  // namespace
 
 void validate(const Plan& plan, const DequantizeArgs& args) {
@@ -39,40 +48,32 @@ void validate(const Plan& plan, const QuantizeWeightArgs& args) {
   check_required(args.packed, "packed");
 }
 
-// The driver copies the values of parameters during the call and writes to none of them.
-
 void Kernel::launch(const DequantizeArgs& args, Stream stream) const {
   validate(plan(), args);
   const WeightOpSpec& spec = plan().spec.weight_op();
-  const TileKernel& kernel = plan().tile_kernels.front();
   const void* order =
       args.source.group_index != nullptr ? args.source.group_index : args.source.permutation;
   void* parameters[] = {
       const_cast<const void**>(&args.source.weights), const_cast<const void**>(&args.source.scales),
       const_cast<const void**>(&args.source.zeros), &order, const_cast<void**>(&args.w)};
-  state_->kernels.front().launch(tile_grid(kernel, spec.shape.n, spec.shape.k), kernel.threads,
-                                 kernel.shared_bytes, parameters, stream);
+  launch_tiles(*state_, spec, parameters, stream);
 }
 
 void Kernel::launch(const RepackArgs& args, Stream stream) const {
   validate(plan(), args);
   const WeightOpSpec& spec = plan().spec.weight_op();
-  const TileKernel& kernel = plan().tile_kernels.front();
   void* parameters[] = {
       const_cast<const void**>(&args.source.weights), const_cast<const void**>(&args.source.scales),
       const_cast<const void**>(&args.source.zeros),
       const_cast<const void**>(&args.source.permutation), const_cast<void**>(&args.packed)};
-  state_->kernels.front().launch(tile_grid(kernel, spec.shape.n, spec.shape.k), kernel.threads,
-                                 kernel.shared_bytes, parameters, stream);
+  launch_tiles(*state_, spec, parameters, stream);
 }
 
 void Kernel::launch(const QuantizeWeightArgs& args, Stream stream) const {
   validate(plan(), args);
   const WeightOpSpec& spec = plan().spec.weight_op();
-  const TileKernel& kernel = plan().tile_kernels.front();
   void* parameters[] = {const_cast<const void**>(&args.w), const_cast<void**>(&args.packed)};
-  state_->kernels.front().launch(tile_grid(kernel, spec.shape.n, spec.shape.k), kernel.threads,
-                                 kernel.shared_bytes, parameters, stream);
+  launch_tiles(*state_, spec, parameters, stream);
 }
 
 }  // namespace heddle

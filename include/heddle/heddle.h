@@ -106,6 +106,10 @@ HEDDLE_EXPORT heddle_status heddle_prepare(heddle_runtime* runtime, const heddle
                                            size_t spec_count, heddle_progress_callback progress,
                                            void* user);
 
+/* From here on nothing more is compiled or loaded. What was not prepared or requested before is
+ * HEDDLE_ERROR_MISSING, and no driver call is made to tell a spec that no device has. */
+HEDDLE_EXPORT heddle_status heddle_runtime_seal(heddle_runtime* runtime);
+
 /* Starts making a kernel in the background. The context must live until it is ready. */
 HEDDLE_EXPORT heddle_status heddle_request_create(heddle_runtime* runtime, const char* spec,
                                                   size_t spec_length, heddle_request** request);

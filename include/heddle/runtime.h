@@ -105,11 +105,13 @@ class HEDDLE_EXPORT Runtime {
 
   // resolve, render, compile or find, load. In the current context; without one, retains the
   // primary context of device 0 and makes it current for the call. What prepare() or request() has
-  // made for this device is returned at once.
+  // made for this device is returned at once. Compiling and loading break no capture, of any
+  // thread; a capture does wait for them.
   Kernel kernel(const Spec& spec);
   // The same for use on `stream`, which may be in capture: then only what was prepared is served. A
   // miss is Error(kMissing, "runtime.capturing"), and the capture stays valid: until then the
-  // driver has only been asked whether and where it captures.
+  // driver has only been asked whether the stream captures and, if another device has the kernel,
+  // for the device at hand.
   Kernel kernel(const Spec& spec, Stream stream);
 
   // All kernels of a model, compiled in parallel and loaded, in the order of the specs; kept for as
@@ -123,6 +125,12 @@ class HEDDLE_EXPORT Runtime {
   // kernel that differs in nothing but tile and path and a wider range of M, if there is one.
   // Captures by other threads go on undisturbed. The current context must live until it is ready.
   KernelRequest request(const Spec& spec);
+
+  // From here on nothing more is compiled or loaded: kernel(), prepare() and request() serve what
+  // was prepared or requested before, all else is Error(kMissing, "runtime.sealed"), as is every
+  // load() and build(). A spec that no device has is refused without a call of the driver. What is
+  // being made meanwhile is still made.
+  void seal();
 
   // The same for a plan that was resolved for this device.
   Kernel load(const Plan& plan);

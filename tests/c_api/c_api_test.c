@@ -112,6 +112,7 @@ static void test_nulls(heddle_runtime* runtime, heddle_kernel* kernel) {
   CHECK_CODE(heddle_kernel_create(runtime, NULL, 5, NULL, &made), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_kernel_create(runtime, SPEC(kGemm), NULL, NULL), HEDDLE_ERROR_USAGE,
              "api.null");
+  CHECK_CODE(heddle_runtime_seal(NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_prepare(runtime, NULL, 1, NULL, NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_request_create(runtime, SPEC(kGemm), NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_request_create(NULL, SPEC(kGemm), &request), HEDDLE_ERROR_USAGE, "api.null");
@@ -293,6 +294,12 @@ static void test_prepare_and_request(void* stream) {
   heddle_kernel_destroy(kernel);
   CHECK(heddle_request_ready(request, &ready) == HEDDLE_OK && ready == 1);
   heddle_request_destroy(request);
+
+  CHECK(heddle_runtime_seal(runtime) == HEDDLE_OK);
+  CHECK(heddle_kernel_create(runtime, SPEC(kGemm), stream, &kernel) == HEDDLE_OK);
+  heddle_kernel_destroy(kernel);
+  CHECK_CODE(heddle_kernel_create(runtime, SPEC(kRepack), stream, &kernel), HEDDLE_ERROR_MISSING,
+             "runtime.sealed");
   heddle_runtime_destroy(runtime);
 }
 

@@ -138,5 +138,51 @@ TEST_F(EvictionTest, HeldLockIsNotSwept) {
   EXPECT_EQ(testing::files_ending(folder_.path(), ".lock").size(), 1U);
 }
 
+// As a network file system that is mounted without locks.
+class WithoutLocks : public EvictionTest {
+ protected:
+  WithoutLocks() {
+    files_.fault = [](const std::string& call, int) { return call == "lock" ? ENOLCK : 0; };
+  }
+};
+
+TEST_F(WithoutLocks, CapHoldsForWritersInTurn) {
+  DiskCache a(options());
+  DiskCache b(options());
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_TRUE(store(i % 2 == 0 ? &a : &b, i));
+    EXPECT_LE(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap)) << i;
+    EXPECT_TRUE(a.find(sample_key(i))) << i;
+  }
+  EXPECT_GT(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap) / 2);
+}
+
+// What writers at the same time do to the count: all but one of their additions are lost.
+TEST_F(WithoutLocks, ALostCountIsMadeGoodByTheNext) {
+  DiskCache cache(options());
+  store(&cache, 0);
+  const Bytes usage = testing::read_bytes(folder_ / "v1/usage");
+  std::uint64_t most = 0;
+  for (int i = 1; i < 30; ++i) {
+    testing::write_bytes(folder_ / "v1/usage", usage);
+    store(&cache, i);
+    most = std::max(most, entry_bytes(folder_.path()));
+  }
+  EXPECT_GT(most, static_cast<std::uint64_t>(kCap)) << "the test loses counts";
+  for (int i = 0; i < static_cast<int>(kTidyEvery); ++i) store(&cache, i % 4);
+  EXPECT_LE(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap));
+}
+
+TEST_F(WithoutLocks, NothingLocksAndNoLockFileStays) {
+  DiskCache cache(options());
+  store(&cache, 0);
+  EXPECT_FALSE(cache.lock(sample_key()).held());
+  EXPECT_EQ(testing::files_ending(folder_.path(), ".lock").size(), 1U) << "it cannot know whose";
+  files_.clock_skew_ns = std::int64_t{7200} * 1'000'000'000;
+  cache.tidy();
+  EXPECT_TRUE(testing::files_ending(folder_.path(), ".lock").empty());
+  EXPECT_TRUE(cache.find(sample_key(0)));
+}
+
 }  // namespace
 }  // namespace heddle

@@ -6,6 +6,7 @@
 #include "fake_driver.h"
 
 using namespace heddle::cuda;
+using heddle::fake::capture_mode;
 using heddle::fake::Device;
 using heddle::fake::FakeStream;
 using heddle::fake::Library;
@@ -22,27 +23,32 @@ constexpr auto kNotFound = CUDA_ERROR_NOT_FOUND;
 constexpr int kRelaxed = 2;
 
 thread_local std::vector<CUcontext> context_stack;
-thread_local int capture_mode = 0;  // global, as the driver begins
 
-// The primary context of device i; contexts are only ever compared.
-CUcontext context_of(int device) {
+// Of device i, the primary context and one that an engine made; contexts are only ever compared.
+CUcontext context_of(int device, bool primary = true) {
   static char contexts[64];
-  return reinterpret_cast<CUcontext>(&contexts[device]);
+  return reinterpret_cast<CUcontext>(&contexts[2 * device + (primary ? 0 : 1)]);
 }
 int device_of(CUcontext context) {
-  for (int i = 0; i < 64; ++i) {
-    if (context == context_of(i)) return i;
+  for (int i = 0; i < 32; ++i) {
+    if (context == context_of(i) || context == context_of(i, false)) return i;
   }
   return -1;
 }
+
+enum class InCapture { kForbidden, kAllowed };
 
 // Enters the books and holds the lock for as long as the call; `result` is what it must return if
 // that is no success.
 class Call {
  public:
-  explicit Call(const char* name) : lock_(state().mutex) {
+  // A call that is not said to be allowed in a capture, this thread's or another's, breaks every
+  // one and fails, as loading code does, unless this thread has said that it knows what it does.
+  explicit Call(const char* name, InCapture in_capture = InCapture::kForbidden)
+      : lock_(state().mutex) {
     State& s = state();
     s.calls.emplace_back(name);
+    if (in_capture == InCapture::kForbidden && capture_mode() != kRelaxed) break_captures();
     const auto found = s.failures.find(name);
     if (found == s.failures.end()) return;
     if (found->second.skip > 0) {
@@ -52,19 +58,16 @@ class Call {
       result = static_cast<CUresult>(found->second.result);
     }
   }
-  // For a call that another thread's or this one's capture forbids, as loading code does: breaks
-  // every capture and fails, unless this thread has said that it knows what it does.
-  void forbidden_in_capture() {
-    if (capture_mode == kRelaxed) return;
+  CUresult result = CUDA_SUCCESS;
+
+ private:
+  void break_captures() {
     for (FakeStream* stream : state().streams) {
       if (!stream->capturing) continue;
       stream->broken = true;
       result = kCaptureUnsupported;
     }
   }
-  CUresult result = CUDA_SUCCESS;
-
- private:
   std::unique_lock<std::mutex> lock_;
 };
 
@@ -106,12 +109,14 @@ FakeStream* find_stream(CUstream stream) {
 
 }  // namespace
 
+CUcontext heddle::fake::own_context(int device) { return context_of(device, false); }
+
 extern "C" {
 
-CUresult cuInit(unsigned int) { return Call("cuInit").result; }
+CUresult cuInit(unsigned int) { return Call("cuInit", InCapture::kAllowed).result; }
 
 CUresult cuDriverGetVersion(int* version) {
-  const Call call("cuDriverGetVersion");
+  const Call call("cuDriverGetVersion", InCapture::kAllowed);
   *version = 13000;
   return call.result;
 }
@@ -146,19 +151,19 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  const Call call("cuDeviceGet");
+  const Call call("cuDeviceGet", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
   if (find_device(ordinal) == nullptr) return static_cast<CUresult>(101);
   *device = ordinal;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int* count) {
-  const Call call("cuDeviceGetCount");
+  const Call call("cuDeviceGetCount", InCapture::kAllowed);
   if (call.result == CUDA_SUCCESS) *count = static_cast<int>(state().devices.size());
   return call.result;
 }
 CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
-  const Call call("cuDeviceGetName");
+  const Call call("cuDeviceGetName", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
   const Device* found = find_device(device);
   if (found == nullptr || size <= 0) return kInvalidValue;
@@ -167,7 +172,7 @@ CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  const Call call("cuDeviceGetAttribute");
+  const Call call("cuDeviceGetAttribute", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
   const Device* found = find_device(device);
   if (found == nullptr || found->attributes.count(attribute) == 0) return kInvalidValue;
@@ -190,33 +195,33 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   return call.result;
 }
 CUresult cuCtxGetCurrent(CUcontext* context) {
-  const Call call("cuCtxGetCurrent");
+  const Call call("cuCtxGetCurrent", InCapture::kAllowed);
   if (call.result == CUDA_SUCCESS) {
     *context = context_stack.empty() ? nullptr : context_stack.back();
   }
   return call.result;
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
-  const Call call("cuCtxSetCurrent");
+  const Call call("cuCtxSetCurrent", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
   if (!context_stack.empty()) context_stack.pop_back();
   if (context != nullptr) context_stack.push_back(context);
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent(CUcontext context) {
-  const Call call("cuCtxPushCurrent");
+  const Call call("cuCtxPushCurrent", InCapture::kAllowed);
   if (call.result == CUDA_SUCCESS) context_stack.push_back(context);
   return call.result;
 }
 CUresult cuCtxPopCurrent(CUcontext* context) {
-  const Call call("cuCtxPopCurrent");
+  const Call call("cuCtxPopCurrent", InCapture::kAllowed);
   if (context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   *context = context_stack.back();
   context_stack.pop_back();
   return call.result;
 }
 CUresult cuCtxGetDevice(CUdevice* device) {
-  const Call call("cuCtxGetDevice");
+  const Call call("cuCtxGetDevice", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
   if (context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   *device = device_of(context_stack.back());
@@ -226,8 +231,7 @@ CUresult cuCtxSynchronize() { return Call("cuCtxSynchronize").result; }
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**,
                            unsigned int, CUlibraryOption*, void**, unsigned int) {
-  Call call("cuLibraryLoadData");
-  call.forbidden_in_capture();
+  const Call call("cuLibraryLoadData");
   if (call.result != CUDA_SUCCESS) return call.result;
   const std::size_t bytes = elf_bytes(static_cast<const unsigned char*>(code));
   if (bytes == 0) return kInvalidImage;
@@ -287,7 +291,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, unsigned 
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
   *map = {};
   if (state().quiet) return CUDA_SUCCESS;
-  const Call call("cuTensorMapEncodeTiled");
+  const Call call("cuTensorMapEncodeTiled", InCapture::kAllowed);
   return call.result;
 }
 
@@ -296,7 +300,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
     ++state().quiet_launches;
     return CUDA_SUCCESS;
   }
-  const Call call("cuLaunchKernelEx");
+  const Call call("cuLaunchKernelEx", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
   auto* launched = reinterpret_cast<LoadedFunction*>(function);
   if (state().functions.count(launched) == 0) return kInvalidValue;
@@ -316,7 +320,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
 }
 
 CUresult cuStreamCreate(CUstream* stream, unsigned int) {
-  const Call call("cuStreamCreate");
+  const Call call("cuStreamCreate", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
   auto* made = new FakeStream;
   state().streams.insert(made);
@@ -332,7 +336,7 @@ CUresult cuStreamDestroy(CUstream stream) {
 }
 CUresult cuStreamSynchronize(CUstream) { return Call("cuStreamSynchronize").result; }
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
-  const Call call("cuStreamBeginCapture");
+  const Call call("cuStreamBeginCapture", InCapture::kAllowed);
   FakeStream* found = find_stream(stream);
   if (found == nullptr || found->capturing) return kInvalidValue;
   found->capturing = true;
@@ -340,7 +344,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   return call.result;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  const Call call("cuStreamEndCapture");
+  const Call call("cuStreamEndCapture", InCapture::kAllowed);
   FakeStream* found = find_stream(stream);
   if (found == nullptr || !found->capturing) return kInvalidValue;
   found->capturing = false;
@@ -348,7 +352,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return found->broken ? static_cast<CUresult>(901) : call.result;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  const Call call("cuStreamIsCapturing");
+  const Call call("cuStreamIsCapturing", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
   if (stream == nullptr && context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   const FakeStream* found = find_stream(stream);
@@ -357,32 +361,32 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   return CUDA_SUCCESS;
 }
 CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
-  const Call call("cuThreadExchangeStreamCaptureMode");
-  std::swap(*mode, capture_mode);
+  const Call call("cuThreadExchangeStreamCaptureMode", InCapture::kAllowed);
+  if (call.result == CUDA_SUCCESS) std::swap(*mode, capture_mode());
   return call.result;
 }
 
 // Looked up with the others and used by tools only.
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a function's name cannot stand in them.
-#define FAKE_UNUSED(name) \
-  CUresult name() { return Call(#name).result; }
-FAKE_UNUSED(cuMemGetInfo)
-FAKE_UNUSED(cuMemAlloc)
-FAKE_UNUSED(cuMemFree)
-FAKE_UNUSED(cuMemcpyHtoDAsync)
-FAKE_UNUSED(cuMemcpyDtoHAsync)
-FAKE_UNUSED(cuMemcpyDtoDAsync)
-FAKE_UNUSED(cuMemsetD8Async)
-FAKE_UNUSED(cuPointerGetAttribute)
-FAKE_UNUSED(cuEventCreate)
-FAKE_UNUSED(cuEventDestroy)
-FAKE_UNUSED(cuEventRecord)
-FAKE_UNUSED(cuEventSynchronize)
-FAKE_UNUSED(cuEventElapsedTime)
-FAKE_UNUSED(cuGraphInstantiateWithFlags)
-FAKE_UNUSED(cuGraphLaunch)
-FAKE_UNUSED(cuGraphExecDestroy)
-FAKE_UNUSED(cuGraphDestroy)
+#define FAKE_UNUSED(name, in_capture) \
+  CUresult name() { return Call(#name, InCapture::in_capture).result; }
+FAKE_UNUSED(cuMemGetInfo, kForbidden)
+FAKE_UNUSED(cuMemAlloc, kForbidden)
+FAKE_UNUSED(cuMemFree, kForbidden)
+FAKE_UNUSED(cuMemcpyHtoDAsync, kAllowed)
+FAKE_UNUSED(cuMemcpyDtoHAsync, kAllowed)
+FAKE_UNUSED(cuMemcpyDtoDAsync, kAllowed)
+FAKE_UNUSED(cuMemsetD8Async, kAllowed)
+FAKE_UNUSED(cuPointerGetAttribute, kAllowed)
+FAKE_UNUSED(cuEventCreate, kForbidden)
+FAKE_UNUSED(cuEventDestroy, kForbidden)
+FAKE_UNUSED(cuEventRecord, kAllowed)
+FAKE_UNUSED(cuEventSynchronize, kForbidden)
+FAKE_UNUSED(cuEventElapsedTime, kForbidden)
+FAKE_UNUSED(cuGraphInstantiateWithFlags, kForbidden)
+FAKE_UNUSED(cuGraphLaunch, kForbidden)
+FAKE_UNUSED(cuGraphExecDestroy, kForbidden)
+FAKE_UNUSED(cuGraphDestroy, kForbidden)
 #undef FAKE_UNUSED
 
 CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, std::uint64_t,

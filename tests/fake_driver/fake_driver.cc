@@ -43,7 +43,13 @@ Device device_of(const std::string& name, int major, int minor) {
   return device;
 }
 
+int& capture_mode() {
+  static thread_local int mode = 0;
+  return mode;
+}
+
 void reset() {
+  capture_mode() = 0;
   State& s = state();
   const std::lock_guard<std::mutex> lock(s.mutex);
   s.devices = {device_of("Fake H200", 9, 0)};

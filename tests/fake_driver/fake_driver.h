@@ -67,8 +67,10 @@ struct State {
 };
 
 State& state();
+// Of the calling thread; 0, global, as the driver begins.
+int& capture_mode();
 
-// One device, nothing loaded, no failures, empty books.
+// One device, nothing loaded, no failures, empty books, this thread's capture mode as at first.
 void reset();
 void fail(const std::string& call, int result, int skip = 0, int times = -1);
 void heal();  // no failures
@@ -77,6 +79,8 @@ int count(const std::string& call);
 std::vector<Launch> launches();
 int live_libraries();
 int live_references();  // to primary contexts
+// A context of the device that is not its primary one, as cuCtxCreate() makes them.
+cuda::CUcontext own_context(int device);
 
 }  // namespace heddle::fake
 

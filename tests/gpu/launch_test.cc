@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <string>
 
 #include "heddle/error.h"
 #include "heddle/runtime.h"
@@ -11,6 +13,7 @@
 #include "tools/gpu_harness/gemm_check.h"
 #include "tools/gpu_harness/gemm_problem.h"
 #include "tools/gpu_harness/graph_timer.h"
+#include "tools/gpu_harness/launch_overhead.h"
 
 namespace heddle {
 namespace {
@@ -124,6 +127,38 @@ TEST_F(LaunchGpu, AWarmCacheNeedsNoCompiler) {
   }
   EXPECT_TRUE(run_gemm(warm, Spec::from_gemm(spec), {1, 33})[1].passed());
   std::filesystem::remove_all(folder);
+}
+
+// The best of three: what else the host does only adds to it.
+LaunchOverhead best_overhead(Runtime& runtime, const Kernel& kernel, const GemmProblem& problem,
+                             std::int64_t m) {
+  LaunchOverhead best{1e9, 1};
+  for (int i = 0; i < 3; ++i) {
+    const LaunchOverhead cost =
+        measure_launch_overhead(runtime, kernel, problem.args(m), problem.stream());
+    if (cost.launch_us * best.bare_launch_us < best.launch_us * cost.bare_launch_us) best = cost;
+  }
+  return best;
+}
+
+TEST_F(LaunchGpu, CostsTheHostWhatABareLaunchDoes) {
+  Runtime runtime(memory_only());
+  const PrimaryContext context;
+  GemmSpec spec;
+  spec.shape = {1024, 1024, 1, 64};
+  for (const Path path : {Path::kAmpere, Path::kAuto}) {
+    spec.path = path;
+    const Kernel kernel = runtime.kernel(Spec::from_gemm(spec));
+    const GemmProblem problem(kernel, 64);
+    for (const std::int64_t m : {1, 16, 64}) {
+      const LaunchOverhead cost = best_overhead(runtime, kernel, problem, m);
+      const GemmVariant& variant = kernel.plan().variants[kernel.plan().variant_for(m)];
+      std::printf("launch of %s, M = %d: %.3f us, bare %.3f us\n",
+                  std::string(to_string(variant.kernel)).c_str(), static_cast<int>(m),
+                  cost.launch_us, cost.bare_launch_us);
+      EXPECT_LT(cost.launch_us, 1.03 * cost.bare_launch_us) << "M = " << m;
+    }
+  }
 }
 
 TEST_F(LaunchGpu, DeviceTargetIsOneThatCanBePlannedFor) {

@@ -71,6 +71,49 @@ TEST_F(PrepareGpu, AMissInACaptureLeavesItValid) {
   EXPECT_TRUE(end_capture());
 }
 
+// No launch warms it up: what prepare() loaded is there.
+TEST_F(PrepareGpu, TheFirstLaunchMayBeInACapture) {
+  Runtime runtime(memory_only());
+  const Kernel kernel = runtime.prepare({gemm_spec(8)})[0];
+  GemmProblem problem(kernel, 8);
+  problem.make_reference(5, true);
+  problem.poison_output(5);
+  problem.stream().synchronize();
+  const cuda::CUstream stream = problem.stream().get();
+  const auto global = static_cast<cuda::CUstreamCaptureMode>(0);
+  cuda::check(cu().cuStreamBeginCapture(stream, global), "cuStreamBeginCapture");
+  kernel.launch(problem.args(5), stream);
+  cuda::CUgraph graph = nullptr;
+  cuda::check(cu().cuStreamEndCapture(stream, &graph), "cuStreamEndCapture");
+  cuda::CUgraphExec exec = nullptr;
+  cuda::check(cu().cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiateWithFlags");
+  cuda::check(cu().cuGraphLaunch(exec, stream), "cuGraphLaunch");
+  problem.stream().synchronize();
+  EXPECT_LT(problem.relative_error(5), 5e-4);
+  cu().cuGraphExecDestroy(exec);
+  cu().cuGraphDestroy(graph);
+}
+
+TEST_F(PrepareGpu, LoadingAndUnloadingOnTheCapturingThreadLeaveItValid) {
+  begin_capture();
+  {
+    Runtime runtime(memory_only());
+    EXPECT_NO_THROW(runtime.kernel(gemm_spec(64)));
+    EXPECT_EQ(runtime.prepare({gemm_spec(8)}).size(), 1U);
+  }
+  EXPECT_TRUE(end_capture());
+}
+
+TEST_F(PrepareGpu, ASealedRuntimeMissesInACaptureAndServesWhatItHas) {
+  Runtime runtime(memory_only());
+  runtime.prepare({gemm_spec(64)});
+  runtime.seal();
+  begin_capture();
+  EXPECT_THROW(runtime.kernel(gemm_spec(8)), Error);
+  EXPECT_NO_THROW(runtime.kernel(gemm_spec(64)));
+  EXPECT_TRUE(end_capture());
+}
+
 TEST_F(PrepareGpu, LoadingInTheBackgroundLeavesACaptureValid) {
   Runtime runtime(memory_only());
   runtime.prepare({gemm_spec(64)});

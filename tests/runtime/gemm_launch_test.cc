@@ -110,11 +110,33 @@ TEST(GemmLaunchTest, GridCoversTheOutputWithTilesOfMInX) {
   variant.tile_m = 8;
   variant.tile_n = 64;
   variant.split_k = 3;
-  const LaunchGrid grid = launch_grid(plan, variant, 9);
+  const LaunchGrid grid = gemm_blocks(plan, variant, 9).grid;
   EXPECT_EQ(grid.x, 2U);
   EXPECT_EQ(grid.y, 65U);
   EXPECT_EQ(grid.z, 3U);
-  EXPECT_EQ(launch_grid(plan, variant, std::int64_t{8} * 100000).x, 100000U);
+  EXPECT_EQ(gemm_blocks(plan, variant, std::int64_t{8} * 100000).grid.x, 100000U);
+}
+
+TEST(GemmLaunchTest, TheTableHoldsTheBlocksOfEveryM) {
+  for (const char* target : {"h200", "a100"}) {
+    for (const std::int64_t n : {264, 4096, 17000}) {
+      GemmSpec spec;
+      spec.shape = {n, 4096, 3, 600};
+      const Plan plan = resolve(Spec::from_gemm(spec), target_from_name(target));
+      for (const GemmVariant& variant : plan.variants) {
+        const GemmBlocksTable table(plan, variant);
+        for (std::int64_t m = variant.m_min; m <= variant.m_max; ++m) {
+          const GemmBlocks expected = gemm_blocks(plan, variant, m);
+          const GemmBlocks& blocks = table.at(m);
+          EXPECT_EQ(blocks.grid.x, expected.grid.x) << target << " N = " << n << " M = " << m;
+          EXPECT_EQ(blocks.grid.y, expected.grid.y);
+          EXPECT_EQ(blocks.grid.z, expected.grid.z);
+          EXPECT_EQ(blocks.grid.cluster, expected.grid.cluster);
+          EXPECT_EQ(blocks.shared_tiles, expected.shared_tiles);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ TEST_F(LoadTest, ALaunchIsOneCallAndNoAllocation) {
   Runtime runtime(options_);
   const EngineContext context;
   const Kernel gemm = runtime.kernel(gemm_spec());
+  const Kernel wgmma = runtime.kernel(gemm_spec(64));
   const Kernel dequantize = runtime.kernel(dequantize_spec());
   GemmArgs args;
   args.x = testing::address(0x1000);
@@ -51,15 +52,23 @@ TEST_F(LoadTest, ALaunchIsOneCallAndNoAllocation) {
   const std::size_t before = fake::calls().size();
   gemm.launch(args, nullptr);
   EXPECT_EQ(fake::calls().size(), before + 1);
+  GemmArgs many = args;
+  many.workspace_bytes = wgmma.max_workspace_bytes();
+  many.m = 64;
+  ASSERT_EQ(wgmma.plan().variants[wgmma.plan().variant_for(64)].kernel, GemmKernel::kWgmma);
+  wgmma.launch(many, nullptr);  // encodes its tensor map
+  wgmma.launch(many, nullptr);
+  EXPECT_EQ(fake::calls().size(), before + 4);
   fake::state().quiet = true;
   const long allocations = testing::allocations();
   for (int i = 0; i < 1000; ++i) {
     gemm.launch(args, nullptr);
+    wgmma.launch(many, nullptr);
     dequantize.launch(dequantize_args(), nullptr);
   }
   EXPECT_EQ(testing::allocations(), allocations);
   fake::state().quiet = false;
-  EXPECT_EQ(fake::state().quiet_launches, 2000);
+  EXPECT_EQ(fake::state().quiet_launches, 3000);
   EXPECT_GT(testing::allocations(), 0) << "the counter counts nothing";
 }
 
@@ -76,6 +85,23 @@ TEST_F(LoadTest, ContextIsLeftAsFound) {
   const auto before = current();
   runtime.kernel(dequantize_spec());
   EXPECT_EQ(current(), before);
+}
+
+TEST_F(LoadTest, ContextsThatOthersMadeServeAsWell) {
+  Runtime runtime(options_);
+  const cuda::Driver& cu = cuda::driver();
+  ASSERT_EQ(cu.cuCtxPushCurrent(fake::own_context(0)), cuda::CUDA_SUCCESS);
+  const Kernel kernel = runtime.prepare({dequantize_spec()})[0];
+  kernel.launch(dequantize_args(), nullptr);
+  EXPECT_EQ(fake::live_references(), 0) << "the primary context is not asked for";
+  cuda::CUcontext popped = nullptr;
+  ASSERT_EQ(cu.cuCtxPopCurrent(&popped), cuda::CUDA_SUCCESS);
+  EXPECT_EQ(popped, fake::own_context(0));
+  const EngineContext primary;
+  EXPECT_NO_THROW(runtime.kernel(dequantize_spec()).launch(dequantize_args(), nullptr))
+      << "in another context of the device";
+  EXPECT_EQ(fake::count("cuLibraryLoadData"), 1);
+  EXPECT_EQ(fake::launches().size(), 2U);
 }
 
 // The checksum is right, the key is right, and the driver still says no.
@@ -141,6 +167,51 @@ TEST_F(LoadTest, SeveralDevicesOfDifferentKinds) {
   const Plan plan = resolve(spec, target_from_name("sm_90"));
   const EngineContext other(1);
   EXPECT_EQ(code_of([&] { runtime.load(plan); }), "runtime.wrong_device");
+}
+
+TEST_F(LoadTest, ActOrderGathersFirst) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  GemmSpec gemm;
+  gemm.shape = {256, 512, 1, 8};
+  gemm.act_order = true;
+  const Kernel kernel = runtime.kernel(Spec::from_gemm(gemm));
+  GemmArgs args;
+  args.x = testing::address(0x1000);
+  args.weights = testing::address(0x2000);
+  args.y = testing::address(0x3000);
+  args.permutation = testing::address(0x4000);
+  args.workspace = testing::address(0x5000);
+  args.m = 3;
+  args.workspace_bytes = kernel.workspace_bytes(args.m);
+  ASSERT_LT(args.workspace_bytes, kernel.max_workspace_bytes());
+  kernel.launch(args, nullptr);
+  const auto launches = fake::launches();
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_EQ(launches[0].kernel, kernel.plan().tile_kernels[0].name);
+  EXPECT_EQ(launches[1].kernel, kernel.plan().variants[kernel.plan().variant_for(args.m)].name);
+  --args.workspace_bytes;
+  EXPECT_EQ(code_of([&] { kernel.launch(args, nullptr); }), "launch.workspace");
+  args.m = 9;
+  EXPECT_EQ(code_of([&] { kernel.launch(args, nullptr); }), "launch.m");
+  EXPECT_EQ(fake::launches().size(), 2U);
+}
+
+TEST_F(LoadTest, WhatIsKnownOfADeviceByItsNameIsAdded) {
+  const auto target_of = [](const fake::Device& device) {
+    {
+      const std::lock_guard<std::mutex> lock(fake::state().mutex);
+      fake::state().devices = {device};
+    }
+    return Runtime().device_target();
+  };
+  fake::Device device = fake::device_of("NVIDIA H200", 9, 0);
+  EXPECT_GT(target_of(device).tensor_tflops, 0);
+  EXPECT_NEAR(target_of(device).memory_gb_per_s, 4800, 50);
+  device.attributes.erase(cuda::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  EXPECT_EQ(target_of(device).memory_gb_per_s, 0) << "as newer drivers have it";
+  device.name = "Another";
+  EXPECT_EQ(target_of(device).tensor_tflops, 0);
 }
 
 TEST_F(LoadTest, NoDevice) {

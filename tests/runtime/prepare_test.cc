@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <thread>
 
+#include "heddle/source.h"
 #include "tests/runtime/fake_device.h"
 
 namespace heddle {
@@ -116,7 +118,7 @@ TEST_F(PrepareTest, AMissInACaptureLeavesItValid) {
   EXPECT_NE(what.find(dequantize_spec().canonical_json()), std::string::npos) << what;
   const std::vector<std::string> calls = fake::calls();
   EXPECT_EQ(std::vector<std::string>(calls.begin() + static_cast<long>(before), calls.end()),
-            (std::vector<std::string>{"cuCtxGetCurrent", "cuCtxGetDevice", "cuStreamIsCapturing"}));
+            (std::vector<std::string>{"cuStreamIsCapturing"}));
   EXPECT_TRUE(stream.end_capture());
   EXPECT_NO_THROW(runtime.kernel(dequantize_spec(), stream.get())) << "after it";
 }
@@ -126,15 +128,111 @@ TEST_F(PrepareTest, TheDefaultStreamNeedsNoContext) {
   EXPECT_NO_THROW(runtime.kernel(dequantize_spec(), nullptr));
 }
 
-// What the check is for: without it, loading breaks the capture.
-TEST_F(PrepareTest, LoadingInACaptureBreaksIt) {
+TEST_F(PrepareTest, WithoutAStreamTooACaptureStaysValid) {
   Runtime runtime(options_);
   const EngineContext context;
   EngineStream stream;
   stream.begin_capture();
-  EXPECT_EQ(code_of([&] { runtime.kernel(dequantize_spec()); }),
-            "driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
+  {
+    const Kernel kernel = runtime.kernel(dequantize_spec());
+    kernel.launch(dequantize_args(), stream.get());
+    EXPECT_EQ(runtime.prepare({gemm_spec()}).size(), 1U);
+    EXPECT_NO_THROW(runtime.request(dequantize_spec(128)).wait());
+  }
+  EXPECT_GT(fake::count("cuLibraryUnload"), 0) << "which breaks captures as loading does";
+  EXPECT_TRUE(stream.end_capture());
+  ASSERT_EQ(fake::launches().size(), 1U);
+  EXPECT_TRUE(fake::launches()[0].captured);
+}
+
+TEST_F(PrepareTest, ThreadsWithoutAContextBreakNoCapture) {
+  const EngineContext context;
+  EngineStream stream;
+  stream.begin_capture();
+  std::thread([this] {
+    Runtime runtime(options_);
+    runtime.prepare({dequantize_spec()});
+  }).join();
+  EXPECT_TRUE(stream.end_capture());
+}
+
+// What the tests above rest on: without Heddle's care, the same calls break a capture.
+TEST_F(PrepareTest, LoadingCarelesslyBreaksACapture) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  EngineStream stream;
+  const auto binary =
+      runtime.build(render_all(resolve(dequantize_spec(), runtime.device_target())))[0].binary;
+  stream.begin_capture();
+  cuda::CUlibrary library = nullptr;
+  EXPECT_NE(cuda::driver().cuLibraryLoadData(&library, binary->cubin.data(), nullptr, nullptr, 0,
+                                             nullptr, nullptr, 0),
+            cuda::CUDA_SUCCESS);
   EXPECT_FALSE(stream.end_capture());
+}
+
+// The calls of the driver that work() makes.
+template <typename Work>
+std::vector<std::string> calls_of(const Work& work) {
+  const std::size_t before = fake::calls().size();
+  work();
+  const std::vector<std::string> calls = fake::calls();
+  return {calls.begin() + static_cast<long>(before), calls.end()};
+}
+
+TEST_F(PrepareTest, SealedRuntimesMissWithoutTheDriver) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  EngineStream stream;
+  runtime.prepare({dequantize_spec()});
+  const Plan other = resolve(dequantize_spec(128), runtime.device_target());
+  runtime.seal();
+  stream.begin_capture();
+  std::string what;
+  const auto refused = [&](auto work) {
+    return calls_of([&] { EXPECT_EQ(code_of(work, &what), "runtime.sealed"); }).empty();
+  };
+  EXPECT_TRUE(refused([&] { runtime.kernel(dequantize_spec(128)); }));
+  EXPECT_NE(what.find(dequantize_spec(128).canonical_json()), std::string::npos) << what;
+  EXPECT_TRUE(refused([&] { runtime.kernel(dequantize_spec(128), stream.get()); }));
+  EXPECT_TRUE(refused([&] { runtime.request(dequantize_spec(128)); }));
+  EXPECT_TRUE(refused([&] { runtime.load(other); }));
+  EXPECT_TRUE(refused([&] { runtime.build(render_all(other)); }));
+  EXPECT_TRUE(refused([&] { runtime.prepare({dequantize_spec(128), dequantize_spec(192)}); }));
+  EXPECT_NE(what.find("\"n\":192"), std::string::npos) << "all of them: " << what;
+  EXPECT_NO_THROW(runtime.kernel(dequantize_spec()));
+  EXPECT_NO_THROW(runtime.kernel(dequantize_spec(), stream.get()));
+  EXPECT_EQ(runtime.prepare({dequantize_spec()}).size(), 1U);
+  EXPECT_TRUE(runtime.request(dequantize_spec()).ready());
+  EXPECT_TRUE(stream.end_capture());
+  EXPECT_EQ(compilations_, 1);
+  EXPECT_EQ(fake::count("cuLibraryLoadData"), 1);
+}
+
+TEST_F(PrepareTest, SealedRuntimesTellDevicesApart) {
+  {
+    const std::lock_guard<std::mutex> lock(fake::state().mutex);
+    fake::state().devices.push_back(fake::device_of("Fake A100", 8, 0));
+  }
+  Runtime runtime(options_);
+  {
+    const EngineContext first(0);
+    runtime.prepare({dequantize_spec()});
+  }
+  runtime.seal();
+  const EngineContext second(1);
+  EXPECT_EQ(code_of([&] { runtime.kernel(dequantize_spec()); }), "runtime.sealed");
+  EXPECT_EQ(code_of([&] { runtime.request(dequantize_spec()); }), "runtime.sealed");
+  EXPECT_EQ(fake::count("cuLibraryLoadData"), 1);
+}
+
+TEST_F(PrepareTest, WhatWasRequestedBeforeTheSealIsMade) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  const KernelRequest request = runtime.request(dequantize_spec());
+  runtime.seal();
+  EXPECT_NO_THROW(request.wait());
+  EXPECT_NO_THROW(runtime.kernel(dequantize_spec()));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ struct LaunchOverhead {
   double bare_launch_us = 0;  // cuLaunchKernelEx of the same code, grid and arguments
 };
 
-// Medians of alternating rounds of these launches. Needs a current context.
+// Medians of alternating rounds of these launches, a fifth of a second in all. With act-order the
+// gather is a launch more, which counts as Kernel::launch's. Needs a current context.
 LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, const GemmArgs& args,
                                        const OwnedStream& stream);
 

@@ -1,0 +1,31 @@
+// Tensor maps of the tokens that a wgmma kernel reads, kept by each thread.
+#ifndef HEDDLE_RUNTIME_TENSOR_MAPS_H_
+#define HEDDLE_RUNTIME_TENSOR_MAPS_H_
+
+#include <cstdint>
+
+#include "runtime/driver.h"
+
+namespace heddle {
+
+// X as boxes of 64 columns by the tokens of a tile.
+struct TokenBoxes {
+  const void* x = nullptr;  // [m, k], row-major
+  std::int64_t m = 0;
+  std::int64_t k = 0;
+  int tile_m = 0;
+  bool bf16 = false;
+
+  bool operator==(const TokenBoxes&) const = default;
+};
+
+// The map of `boxes`, from the few that this thread encoded last: an engine launches from the same
+// buffers over and over, and the driver takes as long to encode one as Heddle for all the rest of a
+// launch. A map is a function of the boxes alone, so none is ever out of date. It stays valid until
+// the thread's next call. Throws Error(kDriver). Allocates nothing unless it does, but where the
+// library was opened with dlopen() the loader takes memory for a thread's maps at its first call.
+cuda::CUtensorMap* token_map(const cuda::Driver& driver, const TokenBoxes& boxes);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_TENSOR_MAPS_H_

@@ -1,0 +1,206 @@
+// Specs of every kind, as text: what computes something else is other code, and the page and the
+// JSON about a plan tell the same as the plan.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "heddle/plan.h"
+#include "heddle/source.h"
+
+namespace heddle {
+namespace {
+
+using Named = std::pair<std::string, Spec>;
+
+std::vector<Named> gemms() {
+  std::vector<Named> specs;
+  const auto add = [&specs](const char* what, const std::function<void(GemmSpec&)>& change) {
+    GemmSpec spec;
+    spec.shape = {1024, 2048, 1, 100};
+    change(spec);
+    specs.emplace_back(what, Spec::from_gemm(spec));
+  };
+  const auto weight = [&add](const char* what, WeightType type, int bits, int group, DType scale) {
+    add(what, [=](GemmSpec& spec) {
+      spec.weight.type = type;
+      spec.weight.bits = bits;
+      spec.weight.group_size = group;
+      spec.weight.scale_dtype = scale;
+    });
+  };
+  add("as it is", [](GemmSpec&) {});
+  add("N", [](GemmSpec& spec) { spec.shape.n = 1032; });
+  add("K", [](GemmSpec& spec) { spec.shape.k = 4096; });
+  for (const Activation activation :
+       {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh, Activation::kSilu}) {
+    add("activation", [=](GemmSpec& spec) { spec.epilogue.activation = activation; });
+  }
+  add("bias", [](GemmSpec& spec) { spec.epilogue.bias = true; });
+  add("residual", [](GemmSpec& spec) { spec.epilogue.residual = true; });
+  add("pre_scale", [](GemmSpec& spec) { spec.pre_scale = true; });
+  add("act_order", [](GemmSpec& spec) { spec.act_order = true; });
+  add("both", [](GemmSpec& spec) { spec.act_order = spec.pre_scale = true; });
+  add("zeros", [](GemmSpec& spec) { spec.weight.zero_point = ZeroPoint::kInt; });
+  add("float zeros", [](GemmSpec& spec) { spec.weight.zero_point = ZeroPoint::kFloat; });
+  add("trtllm", [](GemmSpec& spec) { spec.weight.interleave = Interleave::kTrtllm; });
+  add("turing", [](GemmSpec& spec) { spec.path = Path::kTuring; });
+  add("ampere", [](GemmSpec& spec) { spec.path = Path::kAmpere; });
+  add("bf16", [](GemmSpec& spec) {
+    spec.activation = DType::kBf16;
+    spec.weight.scale_dtype = DType::kBf16;
+  });
+  weight("int", WeightType::kInt, 4, 128, DType::kFp16);
+  for (const int bits : {2, 3, 8}) weight("bits", WeightType::kUint, bits, 128, DType::kFp16);
+  weight("group 32", WeightType::kUint, 4, 32, DType::kFp16);
+  weight("channels", WeightType::kUint, 4, kPerChannel, DType::kFp16);
+  weight("bf16 scales", WeightType::kUint, 4, 128, DType::kBf16);
+  weight("fp32 scales", WeightType::kUint, 4, 128, DType::kFp32);
+  weight("e4m3", WeightType::kE4m3, 8, kPerChannel, DType::kFp32);
+  weight("e5m2", WeightType::kE5m2, 8, kPerTensor, DType::kFp32);
+  weight("e2m3", WeightType::kE2m3, 6, 128, DType::kFp16);
+  weight("e3m2", WeightType::kE3m2, 6, 128, DType::kFp16);
+  weight("mxfp4", WeightType::kE2m1, 4, 32, DType::kE8m0);
+  weight("e2m1 with e4m3", WeightType::kE2m1, 4, 16, DType::kE4m3);
+  weight("nf4", WeightType::kNf4, 4, 64, DType::kFp16);
+  return specs;
+}
+
+std::vector<Named> weight_ops() {
+  std::vector<Named> specs;
+  const auto add = [&specs](const char* what, Op op, CheckpointFormat format, DType dtype,
+                            const std::function<void(WeightOpSpec&)>& change) {
+    WeightOpSpec spec;
+    spec.shape = {1024, 2048};
+    spec.format = format;
+    spec.dtype = dtype;
+    change(spec);
+    specs.emplace_back(what, Spec::from_weight_op(op, spec));
+  };
+  const auto nothing = [](WeightOpSpec&) {};
+  const auto zeros = [](WeightOpSpec& spec) { spec.weight.zero_point = ZeroPoint::kInt; };
+  using Format = CheckpointFormat;
+  for (const Format format : {Format::kHeddle, Format::kGptq, Format::kGptqV2, Format::kAwq}) {
+    for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+      add("dequantize", Op::kDequantize, format, dtype, zeros);
+    }
+    if (format != Format::kHeddle) add("repack", Op::kRepack, format, DType::kFp16, zeros);
+  }
+  add("dequantize in order", Op::kDequantize, Format::kGptq, DType::kFp16,
+      [](WeightOpSpec& spec) { spec.act_order = true; });
+  const struct {
+    DType scale;
+    int group;
+  } scales[] = {{DType::kBf16, 128}, {DType::kFp32, 128}, {DType::kE8m0, 32}, {DType::kE4m3, 16}};
+  for (const auto& [scale, group] : scales) {
+    const auto as_scales = [scale = scale, group = group](WeightOpSpec& spec) {
+      spec.weight.type = WeightType::kE2m1;
+      spec.weight.scale_dtype = scale;
+      spec.weight.group_size = group;
+    };
+    add("scales", Op::kDequantize, Format::kHeddle, DType::kFp16, as_scales);
+    add("scales", Op::kQuantizeWeight, Format::kHeddle, DType::kFp16, as_scales);
+  }
+  add("quantize", Op::kQuantizeWeight, Format::kHeddle, DType::kFp16, nothing);
+  add("quantize bf16", Op::kQuantizeWeight, Format::kHeddle, DType::kBf16, nothing);
+  return specs;
+}
+
+std::vector<Named> every_kind() {
+  std::vector<Named> specs = gemms();
+  for (Named& spec : weight_ops()) specs.push_back(std::move(spec));
+  return specs;
+}
+
+// The lines that are no comment: the banner holds the spec. Names of kernels hold digests of it.
+std::string code_of(const Source& source) {
+  std::istringstream lines(source.text);
+  std::string code;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.compare(0, 2, "//") == 0) continue;
+    const std::size_t at = line.find(source.kernel_name);
+    if (at != std::string::npos) line.replace(at, source.kernel_name.size(), "kernel");
+    code += line + '\n';
+  }
+  return code;
+}
+
+TEST(EveryKind, WhatComputesSomethingElseIsOtherCode) {
+  std::map<std::string, std::string> known;  // code of all kernels, and whose it is
+  for (const auto& [what, spec] : every_kind()) {
+    std::string code;
+    for (const Source& source : render_all(resolve(spec, target_from_name("h200")))) {
+      code += code_of(source);
+    }
+    const auto [other, is_new] = known.emplace(code, spec.canonical_json());
+    EXPECT_TRUE(is_new) << what << ": " << spec.canonical_json() << "\nis the code of "
+                        << other->second;
+  }
+}
+
+TEST(EveryKind, EachKernelIsThereUnderItsName) {
+  for (const char* target : {"h200", "a100"}) {
+    for (const auto& [what, spec] : every_kind()) {
+      const Plan plan = resolve(spec, target_from_name(target));
+      const std::vector<Source> sources = render_all(plan);
+      ASSERT_EQ(sources.size(), plan.kernel_count());
+      for (const Source& source : sources) {
+        EXPECT_NE(source.text.find(' ' + source.kernel_name + '('), std::string::npos) << what;
+        EXPECT_EQ(source.arch, compiler_arch(plan.target));
+        EXPECT_LE(source.dynamic_shared_bytes, plan.target.shared_per_block);
+      }
+      EXPECT_ANY_THROW(render(plan, plan.kernel_count()));
+    }
+  }
+}
+
+TEST(EveryKind, ThePageNamesAllKernelsAndReasons) {
+  for (const char* target : {"h200", "a100"}) {
+    for (const auto& [what, spec] : every_kind()) {
+      const Plan plan = resolve(spec, target_from_name(target));
+      const std::string page = describe(plan);
+      EXPECT_NE(page.find(spec.canonical_json()), std::string::npos) << what;
+      for (const GemmVariant& variant : plan.variants) {
+        EXPECT_NE(page.find(variant.name), std::string::npos) << what;
+        EXPECT_NE(page.find(fmt::format("scale on {}", to_string(variant.scale_mode))),
+                  std::string::npos)
+            << what << page;
+        EXPECT_NE(page.find(std::to_string(variant.shared_bytes)), std::string::npos) << what;
+      }
+      for (const TileKernel& kernel : plan.tile_kernels) {
+        EXPECT_NE(page.find(fmt::format("{}: tiles of {} rows", to_string(kernel.role),
+                                        kernel.tile_rows)),
+                  std::string::npos)
+            << what << page;
+      }
+      for (const std::string& reason : plan.reasons) {
+        EXPECT_NE(page.find("- " + reason), std::string::npos) << what;
+      }
+    }
+  }
+}
+
+TEST(EveryKind, TheJsonHoldsThePlan) {
+  for (const char* target : {"h200", "a100"}) {
+    for (const auto& [what, spec] : every_kind()) {
+      const Plan plan = resolve(spec, target_from_name(target));
+      const auto json = nlohmann::json::parse(plan_to_json(plan));
+      EXPECT_EQ(Spec::parse(json.at("spec").dump()).canonical_json(), spec.canonical_json());
+      EXPECT_EQ(json.at("layout").at("total_bytes"), plan.layout.total_bytes);
+      EXPECT_EQ(json.at("decode").at("ops").size(), plan.decode.ops.size()) << what;
+      std::vector<std::string> names;
+      for (const GemmVariant& variant : plan.variants) names.push_back(variant.name);
+      for (const TileKernel& kernel : plan.tile_kernels) names.push_back(kernel.name);
+      ASSERT_EQ(json.at("kernels").size(), names.size());
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        EXPECT_EQ(json.at("kernels")[i].at("name"), names[i]) << what;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle

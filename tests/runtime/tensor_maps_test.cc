@@ -1,0 +1,80 @@
+// Tensor maps are encoded once for as long as a thread uses the same tokens.
+#include "runtime/tensor_maps.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/runtime/fake_device.h"
+
+namespace heddle {
+namespace {
+
+using testing::address;
+using testing::code_of;
+
+class TensorMapsTest : public testing::FakeDevice {
+ protected:
+  // How often the driver encodes for these.
+  static int encodings(const TokenBoxes& boxes) {
+    const int before = fake::count("cuTensorMapEncodeTiled");
+    EXPECT_NE(token_map(cuda::driver(), boxes), nullptr);
+    return fake::count("cuTensorMapEncodeTiled") - before;
+  }
+};
+
+TEST_F(TensorMapsTest, OfTheSameTokensAreEncodedOnce) {
+  const TokenBoxes boxes{address(0x10000), 16, 4096, 16, false};
+  EXPECT_EQ(encodings(boxes), 1);
+  EXPECT_EQ(encodings(boxes), 0);
+}
+
+TEST_F(TensorMapsTest, OfAnythingElseAreOthers) {
+  const TokenBoxes boxes{address(0x20000), 16, 4096, 16, false};
+  const auto with = [&](auto change) {
+    TokenBoxes changed = boxes;
+    change(&changed);
+    return changed;
+  };
+  for (const TokenBoxes& other : {
+           with([](TokenBoxes* b) { b->x = address(0x30000); }),
+           with([](TokenBoxes* b) { b->m = 17; }),
+           with([](TokenBoxes* b) { b->k = 8192; }),
+           with([](TokenBoxes* b) { b->tile_m = 32; }),
+           with([](TokenBoxes* b) { b->bf16 = true; }),
+       }) {
+    encodings(boxes);
+    EXPECT_EQ(encodings(other), 1);
+  }
+}
+
+TEST_F(TensorMapsTest, ManyBuffersArePushedOutAndEncodedAnew) {
+  for (int round = 0; round < 2; ++round) {
+    int encoded = 0;
+    for (std::uintptr_t i = 0; i < 100; ++i) {
+      encoded += encodings({address(0x100000 * (i + 1)), 16, 4096, 16, false});
+    }
+    EXPECT_GT(encoded, 90);
+  }
+}
+
+TEST_F(TensorMapsTest, AFailureIsNotKept) {
+  const TokenBoxes boxes{address(0x40000), 16, 4096, 16, false};
+  fake::fail("cuTensorMapEncodeTiled", 2);
+  EXPECT_EQ(code_of([&] { token_map(cuda::driver(), boxes); }), "driver.CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_EQ(code_of([&] { token_map(cuda::driver(), boxes); }), "driver.CUDA_ERROR_OUT_OF_MEMORY");
+  fake::heal();
+  EXPECT_EQ(encodings(boxes), 1);
+}
+
+TEST_F(TensorMapsTest, ThreadsShareNone) {
+  const TokenBoxes boxes{address(0x50000), 16, 4096, 16, false};
+  const cuda::CUtensorMap* mine = token_map(cuda::driver(), boxes);
+  std::thread([&] {
+    EXPECT_EQ(encodings(boxes), 1);
+    EXPECT_NE(token_map(cuda::driver(), boxes), mine);
+  }).join();
+}
+
+}  // namespace
+}  // namespace heddle

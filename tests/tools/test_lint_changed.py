@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Which files tools/lint --changed checks."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/lib/lint/changed.py"
+
+
+class Changed(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+        for name, text in (("deep.h", ""), ("a/middle.h", '#include "deep.h"\n'),
+                           ("a/top.cc", '#include "a/middle.h"\n'), ("b/near.h", ""),
+                           ("b/near.cc", '#include "near.h"\n'), ("alone.cc", "int one;\n"),
+                           ("page.md", "text\n"), (".clang-tidy", "Checks: some\n")):
+            self.write(name, text)
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.commit()
+        self.git("checkout", "--quiet", "-b", "change")
+
+    def write(self, name, text):
+        (self.root / name).parent.mkdir(exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def git(self, *arguments):
+        subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *arguments],
+                       cwd=self.root, check=True, capture_output=True)
+
+    def commit(self):
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message=m")
+
+    def changed(self):
+        done = subprocess.run([sys.executable, SCRIPT, "main"], cwd=self.root, text=True,
+                              capture_output=True, check=True)
+        return done.stdout.split()
+
+    def test_nothing(self):
+        self.assertEqual(self.changed(), [])
+        self.write("page.md", "another text\n")
+        self.assertEqual(self.changed(), [])
+
+    def test_sources_committed_or_not(self):
+        self.write("alone.cc", "int two;\n")
+        self.commit()
+        self.write("new.cc", "")
+        self.assertEqual(self.changed(), ["alone.cc", "new.cc"])
+
+    def test_includers_of_includers(self):
+        self.write("deep.h", "int deep;\n")
+        self.assertEqual(self.changed(), ["a/top.cc"])
+
+    def test_includes_beside_the_file(self):
+        self.write("b/near.h", "int near;\n")
+        self.assertEqual(self.changed(), ["b/near.cc"])
+
+    def test_what_is_gone_counts(self):
+        (self.root / "alone.cc").unlink()
+        (self.root / "deep.h").unlink()
+        self.assertEqual(self.changed(), ["a/top.cc"])
+
+    def test_other_checks_are_for_all(self):
+        self.write(".clang-tidy", "Checks: others\n")
+        self.assertEqual(self.changed(), ["a/top.cc", "alone.cc", "b/near.cc"])
+
+    def test_what_landed_meanwhile_does_not_count(self):
+        self.git("checkout", "--quiet", "main")
+        self.write("alone.cc", "int landed;\n")
+        self.commit()
+        self.git("checkout", "--quiet", "change")
+        self.write("b/near.cc", '#include "near.h"\nint changed;\n')
+        self.assertEqual(self.changed(), ["b/near.cc"])
+
+
+if __name__ == "__main__":
+    unittest.main()
