@@ -46,8 +46,11 @@ LaunchGrid launch_grid(const Plan& plan, const GemmVariant& variant, std::int64_
     case GemmKernel::kStream:
       return {static_cast<unsigned int>(variant.workers), 1, 1,
               static_cast<unsigned int>(variant.cluster)};
-    case GemmKernel::kWgmma:
-      return {static_cast<unsigned int>(wgmma_shares(variant, plan.layout, m).workers), 1, 1};
+    case GemmKernel::kWgmma: {
+      const WgmmaShares shares = wgmma_shares(variant, plan.layout, m);
+      return {static_cast<unsigned int>(shares.workers), 1, 1,
+              static_cast<unsigned int>(shares.cluster)};
+    }
   }
   return {tiles_of(m, variant.tile_m), tiles_of(plan.spec.gemm().shape.n, variant.tile_n), split_k};
 }
