@@ -60,7 +60,9 @@ GemmBlocks gemm_blocks(const Plan& plan, const GemmVariant& variant, std::int64_
                static_cast<unsigned int>(variant.cluster)}};
     case GemmKernel::kWgmma: {
       const WgmmaShares shares = wgmma_shares(variant, plan.layout, m);
-      return {{static_cast<unsigned int>(shares.workers), 1, 1}, shares.shared_tiles};
+      return {{static_cast<unsigned int>(shares.workers), 1, 1,
+               static_cast<unsigned int>(shares.cluster)},
+              shares.shared_tiles};
     }
   }
   return {

@@ -131,10 +131,13 @@ void add_wgmma(const TileSpec& user, std::int64_t m, Collector* collector) {
   TileSpec tile = user;
   for (auto tokens : open(user.m, token_tiles(m))) {
     for (auto rows : open(user.n, {128, 256})) {
-      for (auto stages : open(user.stages, {std::nullopt, 2, 3, 4, 5, 6, 8})) {
-        for (auto split : open(user.split_k, {std::nullopt, 1})) {
-          tile.m = tokens, tile.n = rows, tile.stages = stages, tile.split_k = split;
-          collector->add(Path::kHopper, tile);
+      for (auto columns : open(user.k, {128, 256, 512})) {
+        for (auto stages : open(user.stages, {std::nullopt, 2, 3, 4, 6})) {
+          for (auto split : open(user.split_k, {std::nullopt, 1})) {
+            tile.m = tokens, tile.n = rows, tile.k = columns;
+            tile.stages = stages, tile.split_k = split;
+            collector->add(Path::kHopper, tile);
+          }
         }
       }
     }

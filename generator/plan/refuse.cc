@@ -127,7 +127,9 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                  "128, 256");
   reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages",
                  number(v.stages), "2 and up");
-  only(tile.k, v.stage_k, "/tile/k", "a stage of wgmma is one chunk of columns");
+  reasons.unless(v.stage_k == 128 || v.stage_k == 256 || v.stage_k == 512, "/tile/k",
+                 "a stage of wgmma is one, two or four chunks of columns", number(v.stage_k),
+                 "128, 256, 512");
   only(tile.split_k, 1, "/tile/split_k",
        "wgmma gives every block an equal share of the last tiles, or each tile to one block");
   only(tile.warps_m, v.warps_m, "/tile/warps_m", "the warps of wgmma lie along N");

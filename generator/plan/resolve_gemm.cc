@@ -183,7 +183,7 @@ bool needs_workspace(const GemmVariant& v, const WeightLayout& layout, std::int6
     case GemmKernel::kStream:
       return false;
     case GemmKernel::kWgmma:
-      return wgmma_shares(v, layout, m).shared_tiles > 0;
+      return wgmma_shares(v, layout, m).needs_workspace();
   }
   return false;
 }

@@ -13,35 +13,57 @@ constexpr std::int64_t kFewestTokens = 9;   // below, streams and tiles waste le
 constexpr std::int64_t kManyTokens = 4096;  // what an open range is planned for
 constexpr int kWarpgroups = 2;              // that multiply
 constexpr int kMostStages = 8;
-constexpr int kStepTiles = 4;
+constexpr int kFewestLongStages = 3;
 constexpr int kDecodedSets = 2;
+// Blocks of a cluster. 32 clusters of four did not fit a GPU whose GPCs have 16 or 18 SMs.
+constexpr int kCluster = 2;
 constexpr int kPassRow = 64 + 4;  // floats, as in templates/gemm/wgmma_shape.cuh
 
 int wgmma_stage_bytes(const GemmVariant& v, const WeightLayout& layout) {
-  return v.tile_n / WeightLayout::kRowBlock * layout.chunk_bytes +
-         v.tile_m * 2 * WeightLayout::kChunkK;
+  return v.stage_chunks * (v.tile_n / WeightLayout::kRowBlock * layout.chunk_bytes +
+                           v.tile_m * 2 * WeightLayout::kChunkK);
 }
 
 // The same arithmetic as templates/gemm/wgmma_shape.cuh, which checks the result.
 int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
   const int pass_tokens = std::min(v.tile_m, v.tile_m > 128 ? 16 : 32);
   return v.stages * wgmma_stage_bytes(v, layout) + kWarpgroups * 4 * pass_tokens * kPassRow +
-         2 * v.stages * 8 + 8;
+         2 * v.stages * 8 + 8 * kWarpgroups;
+}
+// Whether all sums of a block find room where its stages were, as there.
+bool sums_fit(const GemmVariant& v, const WeightLayout& layout) {
+  return 4 * v.tile_m * v.tile_n / 64 * kPassRow <= v.stages * wgmma_stage_bytes(v, layout);
 }
 
-// Clocks of an SM of an H200 at 1980 MHz for a stage: as measured, the time of the memory and that
-// of the tensor cores add up, and the L2 cache sets a floor. See docs/measurements.md.
-double stage_clocks(const GemmVariant& v, const WeightLayout& layout) {
-  constexpr double kMemory = 20, kCache = 25;  // bytes a clock
-  const double weights = v.tile_n / 16.0 * layout.chunk_bytes;
-  const double tensor = v.tile_n / 64.0 * 8 * v.tile_m / 2;
-  return std::max(weights / kMemory + tensor, wgmma_stage_bytes(v, layout) / kCache);
+std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
+  return ceil_div(layout.chunks_per_row_block, v.stage_chunks);
 }
 
-// To share a tile: the round trips of the exchange, then the sums of all parts through one SM.
-double share_clocks(const GemmVariant& v, std::int64_t parts) {
-  constexpr double kExchange = 3600, kRead = 30;  // bytes a clock
-  return kExchange + static_cast<double>(parts) * 4 * v.tile_m * v.tile_n / kRead;
+// Clocks of an SM of an H200 at 1965 MHz, fitted to docs/measurements.md.
+//
+// A stage: decoding, which wgmma with weights in registers holds up, or wgmma; the L2 cache, which
+// is slower where blocks read tokens of different columns.
+double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
+  constexpr double kDecode = 185, kDecodeToken = 3, kMultiplyToken = 1.13 * 4;
+  const double cache = in_step ? 32 : 28;  // bytes a clock
+  const double unit = std::max(kDecode + kDecodeToken * v.tile_m, kMultiplyToken * v.tile_m);
+  return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, wgmma_stage_bytes(v, layout) / cache);
+}
+// To share a tile: the steps of the exchange one after the other, then the sums of one SM.
+double tile_bytes(const GemmVariant& v) { return 4.0 * v.tile_m * v.tile_n; }
+double cluster_clocks(const GemmVariant& v) { return 1200 + tile_bytes(v) / 11; }
+double parts_clocks(const GemmVariant& v, std::int64_t parts) {
+  constexpr double kBlock = 1600, kMostBlocks = 4;  // of more blocks the steps overlap
+  const double blocks = static_cast<double>(parts);
+  return kBlock * std::min(blocks, kMostBlocks) + blocks * tile_bytes(v) / 29;
+}
+double equal_clocks(const GemmVariant& v) { return 4500 + tile_bytes(v) / 5; }
+
+// With the time that memory takes for all weights: the two hinder each other a little.
+double beside_memory(const GemmVariant& v, const WeightLayout& layout, double clocks) {
+  constexpr double kBytes = 17.3, kHindrance = 0.15;  // bytes a clock of an SM
+  const double memory = static_cast<double>(layout.total_bytes) / (v.workers * kBytes);
+  return std::max(clocks, memory) + kHindrance * std::min(clocks, memory);
 }
 
 struct Choice {
@@ -52,31 +74,37 @@ struct Choice {
 Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int64_t m) {
   const std::int64_t rows = layout.row_blocks * WeightLayout::kRowBlock;
   const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(rows, v.tile_n);
-  const std::int64_t stages = layout.chunks_per_row_block;
+  const std::int64_t stages = stages_of_k(v, layout);
   const std::int64_t workers = v.workers;
-  const double stage = stage_clocks(v, layout);
   const std::int64_t left = tiles % workers;
-  const auto clocks = [&](std::int64_t k_stages) {
-    const std::int64_t whole = tiles / workers * stages;
-    return static_cast<double>(whole + k_stages) * stage;
+  const std::int64_t whole = tiles / workers * stages;
+  const auto clocks_of = [&](std::int64_t in_step, std::int64_t apart) {
+    const double clocks = static_cast<double>(in_step) * stage_clocks(v, layout, true) +
+                          static_cast<double>(apart) * stage_clocks(v, layout, false);
+    return beside_memory(v, layout, clocks);
   };
   const auto count = [](std::int64_t value) { return static_cast<int>(value); };
 
-  Choice best{{count(std::min(tiles, workers)), 0}, clocks(left > 0 ? stages : 0)};
+  Choice best{{count(std::min(tiles, workers)), 0, 1},
+              clocks_of(whole + (left > 0 ? stages : 0), 0)};
   if (!v.shares_tiles || left == 0) return best;
   const auto consider = [&best](const Choice& choice) {
     if (choice.clocks < best.clocks) best = choice;
   };
+  if (tiles * kCluster <= workers && stages >= kCluster && sums_fit(v, layout)) {
+    consider({{count(tiles * kCluster), count(tiles), kCluster},
+              clocks_of(ceil_div(stages, kCluster), 0) + cluster_clocks(v)});
+  }
   // Each tile of the last wave to the same number of blocks, or all of them in equal shares.
-  const std::int64_t parts = std::min(workers / left, stages);
-  if (tiles < workers && parts > 1) {
-    consider({{count(tiles * parts), count(tiles)},
-              clocks(ceil_div(stages, parts)) + share_clocks(v, parts)});
+  for (std::int64_t parts = 2; tiles < workers && parts <= std::min(workers / tiles, stages);
+       ++parts) {
+    consider({{count(tiles * parts), count(tiles), 1},
+              clocks_of(ceil_div(stages, parts), 0) + parts_clocks(v, parts)});
   }
   if (left * stages >= workers) {
     // A block may end one tile and begin another.
-    consider({{count(workers), count(left)},
-              clocks(ceil_div(left * stages, workers)) + 2 * share_clocks(v, parts + 1)});
+    consider({{count(workers), count(left), 1},
+              clocks_of(whole, ceil_div(left * stages, workers)) + equal_clocks(v)});
   }
   return best;
 }
@@ -96,12 +124,26 @@ int stages_that_fit(const Target& target, const WeightLayout& layout, GemmVarian
   return v.stages;
 }
 
+// Two chunks where the tokens leave room for them: fewer copies and waits.
+int choose_stage_chunks(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                        GemmVariant v) {
+  if (v.tile_m > 64 || layout.chunks_per_row_block == 1) return 1;
+  v.stage_chunks = 2;
+  const int fewest = spec.tile.stages.value_or(kFewestLongStages);
+  return stages_that_fit(target, layout, v) >= fewest ? 2 : 1;
+}
+
 void complete(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
               GemmVariant& v) {
   v.scale_mode = choose_scale_mode(spec, layout, v);
   v.fold_power = folds_power(spec, v.scale_mode);
+  v.stage_chunks = spec.tile.k ? std::max(*spec.tile.k / WeightLayout::kChunkK, 1)
+                               : choose_stage_chunks(spec, target, layout, v);
+  v.stage_k = spec.tile.k.value_or(v.stage_chunks * WeightLayout::kChunkK);
   v.stages = spec.tile.stages.value_or(stages_that_fit(target, layout, v));
   v.shared_bytes = wgmma_shared_bytes(v, layout);
+  // Short steps were faster where wgmma takes about as long as decoding.
+  v.step_tiles = v.tile_m == 64 || (v.tile_m > 64 && v.tile_n == 128) ? 2 : 4;
 }
 
 }  // namespace
@@ -124,11 +166,9 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   v.path = Path::kHopper;
   v.m_min = m_min;
   v.m_max = m_max;
-  v.stage_k = WeightLayout::kChunkK;
   v.warps_n = 4 * kWarpgroups;
   v.workers = target.sm_count;
   v.shares_tiles = !spec.tile.split_k;
-  v.step_tiles = kStepTiles;
   v.decoded_sets = kDecodedSets;
   v.tile_m = spec.tile.m.value_or(tile_tokens(m_max));
   v.tile_n = spec.tile.n.value_or(256);

@@ -15,10 +15,13 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
                           std::int64_t m_min, std::int64_t m_max);
 
 // How many blocks a launch with m tokens has, and how many tiles at the end of their list several
-// of them share.
+// of them share: those of a cluster, or any, which then need a workspace.
 struct WgmmaShares {
   int workers = 1;
   int shared_tiles = 0;
+  int cluster = 1;
+
+  bool needs_workspace() const noexcept { return shared_tiles > 0 && cluster == 1; }
 };
 WgmmaShares wgmma_shares(const GemmVariant& variant, const WeightLayout& layout, std::int64_t m);
 

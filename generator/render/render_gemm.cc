@@ -125,6 +125,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     config.number("kTileN", v.tile_n);
     config.number("kTokens", v.m_max);
     config.flag("kShares", v.shares_tiles);
+    config.number("kStageChunks", v.stage_chunks);
     config.number("kStepTiles", v.step_tiles);
     config.number("kDecodedSets", v.decoded_sets);
     return config.text(kWgmma);

@@ -52,9 +52,8 @@ struct GemmVariant {
   int warps_k = 1;
   // kStream: blocks that share the row blocks; kWgmma: the most blocks of a launch.
   int workers = 0;
-  // kStream only: warps load weights `stage_chunks` chunks at a time. The blocks of a cluster share
-  // K (split_k of them) or what they read of the tokens.
-  int stage_chunks = 0;
+  int stage_chunks = 0;  // kStream and kWgmma: chunks of a row block that are loaded at a time
+  // kStream only: blocks of a cluster share K (split_k of them) or what they read of the tokens.
   int cluster = 1;
   // kWgmma only: several blocks may share the K of a tile; weights are decoded `step_tiles` tiles
   // of 16 columns at a time, into `decoded_sets` sets of registers in turn.

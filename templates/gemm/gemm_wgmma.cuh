@@ -4,24 +4,23 @@
 // the tensor copy engine has put them. One block to an SM, for the whole launch: a warpgroup
 // that fetches, two that decode and multiply, each half of the tile's rows.
 //
-// Budget of an SM of an H200 for one stage, 128 columns, 4-bit weights in groups of 128, clocks at
-// 1755 MHz. Memory gives an SM 20 bytes a clock, the L2 cache some 30 or 40; decoding takes 72
-// instructions for a chunk (16 rows), of which each of four parts of the SM issues one a clock:
+// Budget of an SM of an H200 for 64 rows by 128 columns of 4-bit weights, in clocks at 1965 MHz.
+// Memory gives an SM 17 bytes a clock, the L2 cache some 30. Decoding 64 rows takes 72 instructions
+// of each of the four parts of an SM, half of them logical ones, of which a part issues one every
+// two clocks. While wgmma reads weights from registers, a part issues others at some 0.4 of its
+// rate.
 //
-//   tile, rows x tokens   256 x 16   256 x 64   128 x 128   256 x 128   128 x 256
-//   weights, bytes           16896      16896        8448       16896        8448
-//   tokens, bytes             4096      16384       32768       32768       65536
-//   from memory, clocks        845        845         422         845         422
-//   tensor cores, clocks       256       1024        1024        2048        2048
-//   instructions, clocks       520        560         270         560         270
-//   sums, registers      2 x 8 + 2 x 8   2 x 32        64      2 x 64         128
+//   tokens                            16     32     64    128    256
+//   weights from memory              243    243    243    243    243
+//   tensor cores                     104    128    256    512   1024
+//   measured, memory not the limit   225    255    370    570   1160
 //
-// So up to 32 tokens memory should set the pace, from 64 on the tensor cores; weights of the next
-// step are decoded while those of the last are multiplied, in 2 x 16 registers.
-// docs/measurements.md has what became of it.
+// So up to 32 tokens memory and decoding set the pace, from 128 on the tensor cores. Few
+// instructions beside decoding matter most: long stages, copies from uniform registers, no waiting
+// for sums. docs/measurements.md has what became of it.
 //
 // heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
-// heddle-parameters: kStepTiles kDecodedSets
+// heddle-parameters: kStageChunks kStepTiles kDecodedSets
 // heddle-parameters: kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset kScaleBytes
 // heddle-parameters: kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
 // heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kRowLines
@@ -56,10 +55,8 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
   WgmmaWork<Config> work(m, shared_tiles);
   if (warpgroup < 0) {
     shrink_registers<40>();
-    if (lane == 0) {
-      WgmmaFetch<Config> fetch{memory, tokens, weights, work, warp};
-      fetch.run();
-    }
+    WgmmaFetch<Config> fetch{memory, tokens, weights, work, warp};
+    fetch.run();
   } else {
     grow_registers<232>();
     WgmmaMultiply<Config, Decode> multiply(memory, warpgroup, warp % 4, lane);
@@ -73,7 +70,7 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     while (work.next(piece)) {
       const int first_row_block = piece.row_group * WgmmaShape<Config>::kTileRowBlocks;
       multiply.load_channel_zeros(weights + Config::kChannelOffset, first_row_block);
-      multiply.run(piece.end - piece.begin, place);
+      multiply.run(piece.begin, piece.end, place);
       finish.run(work, piece, multiply.sum);
     }
   }

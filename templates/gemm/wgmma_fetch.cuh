@@ -1,11 +1,15 @@
-// The warps that fetch: for every stage of the block's work the chunks of its row blocks, a bulk
-// copy each, and the tokens, two tensor copies. Four warps share them, one lane of each: a copy
+// The warps that fetch: for every stage of the block's work the weights of its row blocks, a bulk
+// copy each, and the tokens, a tensor copy for each 64 columns. Four warps share them, since a copy
 // takes some dozens of clocks to start.
+//
+// All lanes of a warp walk the stages, one of them copies: as the compiler knows so, it keeps
+// addresses in uniform registers. Fewer instructions are less in the way of those that multiply.
 #pragma once
 
 #include "gemm/wgmma_work.cuh"
 #include "primitives/bulk_copy.cuh"
 #include "primitives/dependent_launch.cuh"
+#include "primitives/sync.cuh"
 #include "primitives/tensor_copy.cuh"
 
 namespace heddle {
@@ -13,6 +17,7 @@ namespace heddle {
 template <class Config>
 struct WgmmaFetch {
   using S = WgmmaShape<Config>;
+  static constexpr int kMostBlocks = S::kTileRowBlocks / S::kFetchWarps;  // of a warp
 
   WgmmaMemory<Config> memory;
   const TensorMap& tokens;
@@ -51,41 +56,53 @@ struct WgmmaFetch {
   }
 
  private:
-  // Warps 0 and 1 fetch half of the tokens' columns each.
-  __device__ __forceinline__ bool has_tokens() const { return warp < 2; }
+  // Each warp fetches every fourth 64 columns of the tokens; of a short stage there may be none.
+  __device__ __forceinline__ int token_copies() const {
+    return (S::kHalves - warp + S::kFetchWarps - 1) / S::kFetchWarps;
+  }
 
-  // Announces this warp's bytes of the stage, then copies its chunks: every fourth row block. Rows
-  // past the end of W stay what they are: their results are never stored.
-  __device__ __forceinline__ void fetch_weights(const Piece& piece, int k, int stage) const {
-    constexpr int kMost = S::kTileRowBlocks / S::kFetchWarps;
-    const int first = piece.row_group * S::kTileRowBlocks + warp;
+  // Of the warp's row blocks those that exist.
+  __device__ __forceinline__ int blocks_of(int first) const {
+    if (Config::kRowBlocks % S::kTileRowBlocks == 0) return kMostBlocks;
     const int left = (Config::kRowBlocks - first + S::kFetchWarps - 1) / S::kFetchWarps;
-    const int blocks = Config::kRowBlocks % S::kTileRowBlocks == 0 || left > kMost ? kMost
-                       : left < 0                                                  ? 0
-                                                                                   : left;
+    return left > kMostBlocks ? kMostBlocks : left < 0 ? 0 : left;
+  }
+
+  // Announces this warp's bytes of the stage, then copies its weights: every fourth row block. Rows
+  // past the end of W stay what they are: their results are never stored. So do chunks past the end
+  // of K, which no one reads.
+  __device__ __forceinline__ void fetch_weights(const Piece& piece, int k, int stage) const {
+    const int first = piece.row_group * S::kTileRowBlocks + warp;
+    const int blocks = blocks_of(first);
+    const u32 bytes = S::chunks_of_stage(k) * Config::kChunkBytes;
     const u32 barrier = memory.full_barrier(stage);
-    mbarrier_arrive_expect(barrier,
-                           blocks * Config::kChunkBytes + (has_tokens() ? S::kHalfBytes : 0));
-    const u8* from =
-        weights + (static_cast<i64>(first) * Config::kChunks + k) * Config::kChunkBytes;
-    const u32 to = memory.weights(stage) + warp * Config::kChunkBytes;
+    const u8* from = weights + (static_cast<i64>(first) * Config::kChunks + k * S::kStageChunks) *
+                                   Config::kChunkBytes;
+    const u32 to = memory.weights(stage) + warp * S::kRowBlockBytes;
     constexpr i64 kStep = static_cast<i64>(S::kFetchWarps) * Config::kChunks * Config::kChunkBytes;
+    if (!elect_one()) return;
+    mbarrier_arrive_expect(barrier, blocks * bytes + token_copies() * S::kHalfBytes);
 #pragma unroll
-    for (int i = 0; i < kMost; ++i) {
+    for (int i = 0; i < kMostBlocks; ++i) {
       if (i >= blocks) break;
-      const u32 at = to + i * S::kFetchWarps * Config::kChunkBytes;
+      const u32 at = to + i * S::kFetchWarps * S::kRowBlockBytes;
       if constexpr (S::kOneTokenTile) {
-        bulk_copy_once(at, from + i * kStep, Config::kChunkBytes, barrier, policy);
+        bulk_copy_once(at, from + i * kStep, bytes, barrier, policy);
       } else {
-        bulk_copy(at, from + i * kStep, Config::kChunkBytes, barrier);
+        bulk_copy(at, from + i * kStep, bytes, barrier);
       }
     }
   }
 
   __device__ __forceinline__ void fetch_tokens(const Piece& piece, int k, int stage) const {
-    if (!has_tokens()) return;
-    tensor_copy(memory.tokens(stage) + warp * S::kHalfBytes, tokens, k * S::kChunkK + 64 * warp,
-                piece.token_tile * Config::kTileM, memory.full_barrier(stage));
+    if (!elect_one()) return;
+#pragma unroll
+    for (int i = 0; i < S::kHalves; i += S::kFetchWarps) {
+      const int half = i + warp;
+      if (S::kHalves % S::kFetchWarps != 0 && half >= S::kHalves) break;
+      tensor_copy(memory.tokens(stage) + half * S::kHalfBytes, tokens, 64 * (k * S::kHalves + half),
+                  piece.token_tile * Config::kTileM, memory.full_barrier(stage));
+    }
   }
 };
 

@@ -1,11 +1,15 @@
-// From a warpgroup's sums to Y. Of a tile that several blocks share, each block puts its sums where
-// the others find them, and the one that comes last adds them all in the order of K. No one waits.
+// From a warpgroup's sums to Y. Blocks that share a tile are a cluster, each of which adds all sums
+// for its part of the outputs, or they are any blocks: then each puts its sums where the others
+// find them, and the one that comes last adds them all, and no one waits. Both add in the order of
+// K.
 #pragma once
 
 #include "gemm/output.cuh"
 #include "gemm/wgmma_work.cuh"
+#include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/warpgroup.cuh"
+#include "primitives/wgmma.cuh"
 
 namespace heddle {
 
@@ -16,8 +20,10 @@ struct WgmmaFinish {
   // Sums of a warpgroup as they lie in its registers, four of a thread at a time.
   static constexpr i64 kPartBytes = static_cast<i64>(S::kRowTiles) * S::kSums * 4 * 128;
 
-  // Parts whose sums are on their way at a time: they need as many registers as the sums.
-  static constexpr int kPartsAhead = S::kRowTiles * S::kSums <= 64 ? 2 : 1;
+  // Registers for sums of other parts that are on their way, and how many parts that are.
+  static constexpr int kSumsAhead = 64;
+  static constexpr int kOwnSums = S::kRowTiles * S::kSums;
+  static constexpr int kPartsAhead = kOwnSums < kSumsAhead ? kSumsAhead / kOwnSums : 1;
 
   WgmmaMemory<Config> memory;
   Output<Config> output;
@@ -28,8 +34,11 @@ struct WgmmaFinish {
 
   __device__ __forceinline__ void run(const WgmmaWork<Config>& work, const Piece& piece,
                                       Sums& sum) const {
+    if constexpr (S::kClusters) {
+      if (cluster_size() > 1) return add_in_cluster(piece, sum);
+    }
     if constexpr (Config::kShares) {
-      const bool whole = piece.begin == 0 && piece.end == Config::kChunks;
+      const bool whole = piece.begin == 0 && piece.end == S::kTotalStages;
       if (!whole && !add_to_tile(work, piece, sum)) return;
     }
 #pragma unroll
@@ -38,7 +47,7 @@ struct WgmmaFinish {
       for (int first = 0; first < Config::kTileM; first += S::kPassTokens) {
         const int token = piece.token_tile * Config::kTileM + first;
         const int row = piece.row_group * Config::kTileN + (S::kRowTiles * warpgroup + r) * 64;
-        put(sum[r], first);
+        put<S::kPassTokens>(memory.pass(warpgroup), sum[r], first);
         warpgroup_barrier(1 + warpgroup);
         store(token, row);
         warpgroup_barrier(1 + warpgroup);
@@ -47,19 +56,54 @@ struct WgmmaFinish {
   }
 
  private:
-  // Some tokens of a row tile to shared memory.
-  __device__ __forceinline__ void put(const float (&sums)[S::kSums], int first) const {
+  // Tokens of a row tile to shared memory.
+  template <int kTokens>
+  __device__ __forceinline__ void put(u32 shared, const float (&sums)[S::kSums], int first) const {
     const int g = thread % 32 / 4;
     const int t = thread % 4;
-    const u32 to = memory.pass(warpgroup) + 4 * (2 * t * S::kPassRow + thread / 32 * 16 + g);
+    const u32 to = shared + 4 * (2 * t * S::kPassRow + thread / 32 * 16 + g);
 #pragma unroll
-    for (int j = 0; j < S::kPassTokens / 8; ++j) {
+    for (int j = 0; j < kTokens / 8; ++j) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         store_shared_float(to + 4 * ((8 * j + (i & 1)) * S::kPassRow + 8 * (i >> 1)),
                            sums[(first / 8 + j) * 4 + i]);
       }
     }
+  }
+
+  // All sums of the block where its stages were, then of some outputs the sums of all blocks.
+  __device__ __forceinline__ void add_in_cluster(const Piece& piece, const Sums& sum) const {
+    const int blocks = static_cast<int>(cluster_size());
+    const int rank = static_cast<int>(cluster_rank());
+    const u32 own = memory.shared + warpgroup * S::kAllSumBytes;
+    warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);  // the stages have been read
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r)
+      put<Config::kTileM>(own + r * S::kRowTileSumBytes, sum[r], 0);
+    cluster_barrier();
+    // Eight threads for 64 rows of a token.
+    constexpr int kItems = S::kRowTiles * Config::kTileM * 8;
+    for (int i = kItems * rank / blocks + thread; i < kItems * (rank + 1) / blocks; i += 128) {
+      const int r = i / (8 * Config::kTileM);
+      const int token = i / 8 % Config::kTileM;
+      const int row = i % 8 * 8;
+      const u32 at = own + r * S::kRowTileSumBytes + 4 * (token * S::kPassRow + row);
+      Sums8 total = {};
+#pragma unroll 4
+      for (int block = 0; block < blocks; ++block) {
+        const u32 part = address_in_block(at, block);
+        add_floats(total, load_cluster_16(part), load_cluster_16(part + 16));
+      }
+      const int y_token = piece.token_tile * Config::kTileM + token;
+      const int y_row =
+          piece.row_group * Config::kTileN + (S::kRowTiles * warpgroup + r) * 64 + row;
+      if (y_token < m && (Config::kN % Config::kTileN == 0 || y_row < Config::kN)) {
+        output.store(y_token, y_row, total);
+      }
+    }
+    warp_barrier();
+    cluster_barrier();  // the others have read this block's sums
   }
 
   // Eight threads write 64 rows of a token, each eight of them.
@@ -92,8 +136,12 @@ struct WgmmaFinish {
     const int first = work.first_worker(piece.shared_tile, shared_tiles);
     const int count = work.end_worker(piece.shared_tile, shared_tiles) - first;
     const int own = static_cast<int>(blockIdx.x) - first;
-    publish(part(static_cast<int>(blockIdx.x), own == 0), sum);
-    if (!comes_last(piece.shared_tile, count)) return false;
+    // Who begins a tile with the end of its share finds the others' sums there, as a rule, and need
+    // not publish its own.
+    if (!work.is_late(piece, shared_tiles) || !others_have_come(piece.shared_tile, count)) {
+      publish(part(static_cast<int>(blockIdx.x), own == 0), sum);
+      if (!comes_last(piece.shared_tile, count)) return false;
+    }
     // Two summands may change places: the first two blocks have begun the sum already.
     const bool has_begun = own <= 1;
     if (!has_begun) {
@@ -124,17 +172,32 @@ struct WgmmaFinish {
     warpgroup_barrier(1 + warpgroup);
   }
 
+  __device__ __forceinline__ u32* counter(int shared_tile) const {
+    return reinterpret_cast<u32*>(workspace) + shared_tile * S::kWarpgroups + warpgroup;
+  }
+
   __device__ __forceinline__ bool comes_last(int shared_tile, int count) const {
+    u32 before = 0;
+    if (thread == 0) before = atomic_add(counter(shared_tile), 1);
+    return are_others(shared_tile, count, before, memory.word(warpgroup));
+  }
+  // The same before this block has published; asked once at most.
+  __device__ __forceinline__ bool others_have_come(int shared_tile, int count) const {
+    u32 before = 0;
+    if (thread == 0) before = load_acquire(counter(shared_tile));
+    return are_others(shared_tile, count, before, memory.word(S::kWarpgroups + warpgroup));
+  }
+  // Tells the warpgroup whether `before`, which its first thread has read, counts all other blocks.
+  // If so, the counter is left as it was found.
+  __device__ __forceinline__ bool are_others(int shared_tile, int count, u32 before,
+                                             u32 word) const {
     if (thread == 0) {
-      u32* counter = reinterpret_cast<u32*>(workspace) + shared_tile * S::kWarpgroups + warpgroup;
-      const u32 before = atomic_add(counter, 1);
-      // It leaves the counter as it was found.
-      if (before + 1 == static_cast<u32>(count)) *counter = 0;
+      if (before + 1 == static_cast<u32>(count)) *counter(shared_tile) = 0;
       device_fence();
-      store_shared_4(memory.word(warpgroup), before);
+      store_shared_4(word, before);
     }
     warpgroup_barrier(1 + warpgroup);
-    return load_shared_4(memory.word(warpgroup)) + 1 == static_cast<u32>(count);
+    return load_shared_4(word) + 1 == static_cast<u32>(count);
   }
 
   __device__ __forceinline__ void add(const u8* from, Sums& sum) const {
@@ -147,6 +210,11 @@ struct WgmmaFinish {
         sum[r][i + 1] += __uint_as_float(v.y);
         sum[r][i + 2] += __uint_as_float(v.z);
         sum[r][i + 3] += __uint_as_float(v.w);
+        // What is loaded later waits until these have been added.
+        if ((i + 4) % kSumsAhead == 0) {
+#pragma unroll
+          for (int j = i + 4 - kSumsAhead; j < i + 4; ++j) pin(sum[r][j]);
+        }
       }
     }
   }

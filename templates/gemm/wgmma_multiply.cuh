@@ -47,14 +47,19 @@ struct WgmmaMultiply : ChunkLane<Config> {
                                            int lane)
       : Lane(lane), memory(memory), warp(warp), row_block(4 * S::kRowTiles * warpgroup + warp) {}
 
-  // Stages of one piece; `place` walks on.
-  __device__ __forceinline__ void run(int stages, RingPlace<Config>& place) {
+  // Stages [begin, end) of one piece; `place` walks on.
+  __device__ __forceinline__ void run(int begin, int end, RingPlace<Config>& place) {
     clear();
     int previous = -1;  // the stage before
 #pragma unroll 1
-    for (int i = 0; i < stages; ++i) {
+    for (int k = begin; k < end; ++k) {
       mbarrier_wait(memory.full_barrier(place.stage), place.parity);
-      multiply_stage(place.stage, previous);
+      const int count = S::chunks_of_stage(k);
+#pragma unroll
+      for (int c = 0; c < S::kStageChunks; ++c) {
+        if (c > 0 && c >= count) break;
+        multiply_chunk(place.stage, c, c == 0 ? previous : -1);
+      }
       previous = place.stage;
       place.advance();
     }
@@ -97,15 +102,17 @@ struct WgmmaMultiply : ChunkLane<Config> {
     }
   }
 
-  __device__ __forceinline__ void multiply_stage(int stage, int previous) {
-    const u64 columns = wgmma_columns(memory.tokens(stage));
-    const u32 chunks = memory.weights(stage) + row_block * Config::kChunkBytes;
+  // Chunk c of the stage, of each row tile. Behind it the warp has read all of stage `previous`.
+  __device__ __forceinline__ void multiply_chunk(int stage, int c, int previous) {
+    const u64 columns = wgmma_columns(memory.tokens(stage) + 2 * c * S::kHalfBytes);
+    const u32 chunks =
+        memory.weights(stage) + row_block * S::kRowBlockBytes + c * Config::kChunkBytes;
     Lane::load_words(chunks, 0, words[0]);
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       const int r = step / kColumnSteps;
       const int tile = step % kColumnSteps * kStepTiles;  // the first, in the stage
-      const u32 chunk = chunks + 4 * r * Config::kChunkBytes;
+      const u32 chunk = chunks + 4 * r * S::kRowBlockBytes;
       decode(step % kSets, r, tile, chunk);
       if (tile % 4 == 0) load_next_words(chunks, r, tile);
       retire((step + kSteps - 1) % kSteps);
@@ -123,7 +130,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
   __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
     const int next = 2 * r + tile / 4 + 1;
     if (next == 2 * S::kRowTiles) return;
-    Lane::load_words(chunks + next / 2 * 4 * Config::kChunkBytes, next % 2, words[next % 2]);
+    Lane::load_words(chunks + next / 2 * 4 * S::kRowBlockBytes, next % 2, words[next % 2]);
   }
 
   // Weights of a row tile, from the tile of the stage on.

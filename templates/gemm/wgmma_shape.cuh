@@ -1,7 +1,8 @@
 // Constants that follow from the Config of a GEMM with wgmma, and the places in shared memory.
 //
 // A tile is kTileN rows of W by kTileM tokens. Each of two warpgroups owns half of its rows, in
-// tiles of 64: warp w of it holds row block w of each of them. A stage is 128 columns of the tile.
+// tiles of 64: warp w of it holds row block w of each of them. A stage is kStageChunks chunks, of
+// 128 columns each, of all row blocks of the tile.
 #pragma once
 
 #include "gemm/shape.cuh"
@@ -18,14 +19,19 @@ struct WgmmaShape {
   static constexpr int kThreads = 128 * (kWarpgroups + 1);
   static constexpr int kRowTiles = Config::kTileN / (64 * kWarpgroups);  // of a warpgroup
   static constexpr int kTileRowBlocks = Config::kTileN / 16;
+  static constexpr int kStageChunks = Config::kStageChunks;
+  static constexpr int kTotalStages = (Config::kChunks + kStageChunks - 1) / kStageChunks;
   static constexpr int kRowGroups = (Config::kRowBlocks + kTileRowBlocks - 1) / kTileRowBlocks;
   static constexpr int kSums = Config::kTileM / 2;  // a thread's, of each row tile
   static constexpr bool kOneTokenTile = Config::kTokens <= Config::kTileM;
 
-  // Tokens of a stage: [2][kTileM][64 values], each token's 128 bytes swizzled.
+  // Tokens of a stage: [kHalves][kTileM][64 values], each token's 128 bytes swizzled. Weights:
+  // [kTileRowBlocks][kStageChunks] chunks.
+  static constexpr int kHalves = 2 * kStageChunks;
   static constexpr int kHalfBytes = Config::kTileM * 128;
-  static constexpr int kTokenBytes = 2 * kHalfBytes;
-  static constexpr int kWeightBytes = kTileRowBlocks * Config::kChunkBytes;
+  static constexpr int kTokenBytes = kHalves * kHalfBytes;
+  static constexpr int kRowBlockBytes = kStageChunks * Config::kChunkBytes;
+  static constexpr int kWeightBytes = kTileRowBlocks * kRowBlockBytes;
 
   // Sums on their way to Y: for each warpgroup [kPassTokens][kPassRow]; the padding spreads the
   // banks. What 256 tokens leave beside three stages is half as much.
@@ -35,11 +41,25 @@ struct WgmmaShape {
   static constexpr int kPassRow = 64 + 4;
   static constexpr int kPassBytes = 4 * kPassTokens * kPassRow;
 
+  // All sums of a row tile, and of a warpgroup, for the other blocks of a cluster. They take the
+  // place of stages.
+  static constexpr int kRowTileSumBytes = 4 * Config::kTileM * kPassRow;
+  static constexpr int kAllSumBytes = kRowTiles * kRowTileSumBytes;
+  static constexpr bool kClusters =
+      Config::kShares &&
+      kWarpgroups * kAllSumBytes <= Config::kStages * (kTokenBytes + kWeightBytes);
+
   // Tokens, weights, sums on their way, barriers.
   static constexpr int kWeightOffset = Config::kStages * kTokenBytes;
   static constexpr int kPassOffset = kWeightOffset + Config::kStages * kWeightBytes;
   static constexpr int kBarrierOffset = kPassOffset + kWarpgroups * kPassBytes;
-  static constexpr int kSharedBytes = kBarrierOffset + 2 * Config::kStages * 8 + 8;
+  static constexpr int kSharedBytes = kBarrierOffset + 2 * Config::kStages * 8 + 8 * kWarpgroups;
+
+  // Fewer at the end of K, where the last stage may be short.
+  static __device__ __forceinline__ int chunks_of_stage(int k) {
+    const int left = Config::kChunks - k * kStageChunks;
+    return Config::kChunks % kStageChunks == 0 || left > kStageChunks ? kStageChunks : left;
+  }
 
   static_assert(Config::kTileN % (64 * kWarpgroups) == 0, "whole row tiles for each warpgroup");
   static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
@@ -66,9 +86,9 @@ struct WgmmaMemory {
   __device__ __forceinline__ u32 empty_barrier(int stage) const {
     return full_barrier(Config::kStages + stage);
   }
-  // A word in which a warpgroup's first thread tells the others something.
-  __device__ __forceinline__ u32 word(int warpgroup) const {
-    return full_barrier(2 * Config::kStages) + 4 * warpgroup;
+  // Words in which a warpgroup's first thread tells the others something, two for each.
+  __device__ __forceinline__ u32 word(int i) const {
+    return full_barrier(2 * Config::kStages) + 4 * i;
   }
 
   __device__ __forceinline__ void init_barriers() const {

@@ -47,12 +47,12 @@ struct WgmmaWork {
       tile += workers;
       piece.shared_tile = -1;
       piece.begin = 0;
-      piece.end = Config::kChunks;
+      piece.end = S::kTotalStages;
     } else if (Config::kShares && unit < unit_end) {
-      piece.shared_tile = unit / Config::kChunks;
-      piece.begin = unit - piece.shared_tile * Config::kChunks;
+      piece.shared_tile = unit / S::kTotalStages;
+      piece.begin = unit - piece.shared_tile * S::kTotalStages;
       const int left = piece.begin + unit_end - unit;
-      piece.end = left < Config::kChunks ? left : Config::kChunks;
+      piece.end = left < S::kTotalStages ? left : S::kTotalStages;
       unit += piece.end - piece.begin;
       at = whole_tiles + piece.shared_tile;
     } else {
@@ -62,21 +62,27 @@ struct WgmmaWork {
     return true;
   }
 
+  // Whether this block begins a shared tile behind its part of the shared tile before.
+  __device__ __forceinline__ bool is_late(const Piece& piece, int shared_tiles) const {
+    return piece.begin == 0 && first_unit(static_cast<int>(blockIdx.x), shared_tiles) <
+                                   piece.shared_tile * S::kTotalStages;
+  }
+
   // The first block that works on the shared tile, and the one behind the last.
   __device__ __forceinline__ int first_worker(int shared_tile, int shared_tiles) const {
-    return worker_of(static_cast<i64>(shared_tile) * Config::kChunks, shared_tiles);
+    return worker_of(static_cast<i64>(shared_tile) * S::kTotalStages, shared_tiles);
   }
   __device__ __forceinline__ int end_worker(int shared_tile, int shared_tiles) const {
-    return worker_of(static_cast<i64>(shared_tile + 1) * Config::kChunks - 1, shared_tiles) + 1;
+    return worker_of(static_cast<i64>(shared_tile + 1) * S::kTotalStages - 1, shared_tiles) + 1;
   }
 
  private:
   __device__ __forceinline__ int first_unit(int worker, int shared_tiles) const {
-    return static_cast<int>(static_cast<i64>(shared_tiles) * Config::kChunks * worker / workers);
+    return static_cast<int>(static_cast<i64>(shared_tiles) * S::kTotalStages * worker / workers);
   }
   // The one whose first unit is the last at or before this.
   __device__ __forceinline__ int worker_of(i64 at, int shared_tiles) const {
-    const i64 units = static_cast<i64>(shared_tiles) * Config::kChunks;
+    const i64 units = static_cast<i64>(shared_tiles) * S::kTotalStages;
     return static_cast<int>(((at + 1) * workers - 1) / units);
   }
 

@@ -12,7 +12,14 @@ __device__ __forceinline__ u32 cluster_rank() {
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// barrier.cluster: every thread of every block of the cluster arrives; their accesses are ordered.
+// %cluster_nctaid: how many blocks the cluster has; 1 without one.
+__device__ __forceinline__ u32 cluster_size() {
+  u32 size;
+  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
+  return size;
+}
+// barrier.cluster: every thread of every block of the cluster arrives or has ended; their accesses
+// are ordered.
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -22,6 +29,15 @@ __device__ __forceinline__ u32 address_in_block(u32 shared, u32 rank) {
   u32 remote;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared), "r"(rank));
   return remote;
+}
+// ld.shared::cluster: 16 bytes of any block's shared memory, from address_in_block().
+__device__ __forceinline__ u32x4 load_cluster_16(u32 address) {
+  u32x4 v;
+  asm volatile("ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "r"(address)
+               : "memory");
+  return v;
 }
 // st.async: 16 bytes into another block's shared memory, where that block's mbarrier counts them
 // in. Both addresses are address_in_block()'s.

@@ -38,6 +38,13 @@ __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
   return old;
 }
 
+// ld.acquire.gpu: what the writer of this value wrote before it is there for this thread.
+__device__ __forceinline__ u32 load_acquire(const u32* address) {
+  u32 value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
 // shfl.sync.down.b32 among each 16 lanes of a warp, all of which call it: lane i of them gets the
 // value of lane i + 8; the upper eight get their own.
 __device__ __forceinline__ u32 shuffle_down_8(u32 value) {

@@ -21,4 +21,10 @@ __device__ __forceinline__ void warpgroup_barrier(int barrier) {
   asm volatile("bar.sync %0, 128;" ::"r"(barrier) : "memory");
 }
 
+// bar.sync: the same for several warpgroups.
+template <int kWarpgroups>
+__device__ __forceinline__ void warpgroups_barrier(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(128 * kWarpgroups) : "memory");
+}
+
 }  // namespace heddle

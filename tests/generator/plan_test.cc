@@ -236,7 +236,7 @@ TEST(Resolve, WgmmaHonoursATileOrSaysWhyNot) {
   EXPECT_EQ(plan.variants[0].stages, 3);
   EXPECT_EQ(plan.workspace_bytes(600), 0U);
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
-      {&TileSpec::m, 48},      {&TileSpec::n, 64},      {&TileSpec::k, 256},
+      {&TileSpec::m, 48},      {&TileSpec::n, 64},      {&TileSpec::k, 192},
       {&TileSpec::stages, 1},  {&TileSpec::stages, 12}, {&TileSpec::split_k, 2},
       {&TileSpec::warps_m, 2}, {&TileSpec::warps_n, 4}, {&TileSpec::warps_k, 2}};
   for (const auto& [field, value] : wrong) {
@@ -263,8 +263,10 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
         const GemmVariant& v = plan.variants[plan.variant_for(m)];
         const WgmmaShares shares = wgmma_shares(v, plan.layout, m);
         const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, v.tile_n);
+        const std::int64_t stages = ceil_div(plan.layout.chunks_per_row_block, v.stage_chunks);
         EXPECT_GE(shares.workers, 1);
         EXPECT_LE(shares.workers, 132);
+        EXPECT_EQ(shares.workers % shares.cluster, 0);
         if (shares.shared_tiles == 0) {
           EXPECT_EQ(shares.workers, std::min<std::int64_t>(tiles, 132));
           EXPECT_EQ(plan.workspace_bytes(m), 0U);
@@ -272,7 +274,14 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
           EXPECT_LE(shares.shared_tiles, tiles);
           EXPECT_EQ((tiles - shares.shared_tiles) % shares.workers, 0);
           EXPECT_LT(shares.shared_tiles, shares.workers);
-          EXPECT_GE(shares.shared_tiles * plan.layout.chunks_per_row_block, shares.workers);
+          EXPECT_GE(shares.shared_tiles * stages, shares.workers);
+          if (shares.cluster > 1) {
+            // Each cluster has a tile of its own, and no other place for the sums.
+            EXPECT_EQ(shares.workers, tiles * shares.cluster);
+            EXPECT_EQ(shares.shared_tiles, tiles);
+            EXPECT_EQ(plan.workspace_bytes(m), 0U);
+            continue;
+          }
           // A counter for each of two warpgroups, two places for each block.
           EXPECT_LE(2 * 4 * shares.shared_tiles, kWorkspaceCounterBytes);
           EXPECT_EQ(plan.workspace_bytes(m),
@@ -283,6 +292,23 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
       }
     }
   }
+}
+
+// Wide enough tiles for all SMs are left whole; half as many are shared by pairs, which need no
+// workspace.
+TEST(WgmmaShares, PairsShareTilesOfHalfTheSms) {
+  GemmSpec spec = small_spec();
+  spec.shape = {8192, 8192, 33, 256};
+  spec.weight.zero_point = ZeroPoint::kNone;
+  spec.path = Path::kHopper;
+  const Plan plan = plan_of(spec, "h200");
+  const auto shares = [&](std::int64_t m) {
+    return wgmma_shares(plan.variants[plan.variant_for(m)], plan.layout, m);
+  };
+  EXPECT_EQ(shares(64).cluster, 2);
+  EXPECT_EQ(shares(128).cluster, 2);
+  EXPECT_EQ(shares(256).cluster, 1);
+  EXPECT_EQ(shares(256).shared_tiles, 0);
 }
 
 TEST(Resolve, ActOrderGathersXFirst) {

@@ -81,6 +81,28 @@ TEST_F(WgmmaGpu, EveryTile) {
   }
 }
 
+// Stages of one, two and four chunks; the last of K shorter than the others, or the only one.
+TEST_F(WgmmaGpu, EveryStage) {
+  for (const int columns : {128, 256, 512}) {
+    for (const std::int64_t k : {96, 1152, 2048, 2336}) {
+      GemmSpec spec = wgmma(1288, k, DType::kFp16, 32, ZeroPoint::kInt);
+      spec.tile.m = columns == 512 ? 32 : 64;
+      spec.tile.n = 128;
+      spec.tile.k = columns;
+      check(spec, {9, 77});
+    }
+  }
+}
+
+// Tiles left whole, shared by pairs of blocks in a cluster, by more of them, and by any in a row,
+// of which one may come late to a tile that it begins.
+TEST_F(WgmmaGpu, EveryShare) {
+  for (const std::int64_t n : {8184, 5120, 4096, 2048, 256, 20480}) {
+    const GemmSpec spec = wgmma(n, 4096, DType::kBf16, 128, ZeroPoint::kNone);
+    check(spec, {9, 20, 60, 100, 200});
+  }
+}
+
 TEST_F(WgmmaGpu, EverythingAround) {
   for (const bool act_order : {false, true}) {
     GemmSpec spec = wgmma(520, 4096, DType::kBf16, 128, ZeroPoint::kInt);

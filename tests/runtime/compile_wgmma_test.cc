@@ -104,6 +104,24 @@ TEST_F(CompileWgmma, EveryTile) {
   check(sources);
 }
 
+// Stages of several chunks, of an odd number of them.
+TEST_F(CompileWgmma, EveryStage) {
+  std::vector<Source> sources;
+  for (const int columns : {128, 256, 512}) {
+    for (const int m : {16, 64}) {
+      GemmSpec spec = spec_of(kCases[4], DType::kFp16, columns != 128);
+      spec.shape.k = 1152;
+      spec.tile.m = m;
+      spec.tile.n = 128;
+      spec.tile.k = columns;
+      const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+      EXPECT_EQ(plan.variants[0].stage_chunks, columns / 128);
+      sources.push_back(render(plan, 0));
+    }
+  }
+  check(sources);
+}
+
 // What the planner may choose by a constant, as fields of the variant.
 TEST_F(CompileWgmma, EveryStep) {
   std::vector<Source> sources;
