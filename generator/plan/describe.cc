@@ -84,6 +84,9 @@ std::string describe_operation(const Plan& plan) {
       return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().format));
     case Op::kQuantizeWeight:
       return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().dtype));
+    case Op::kKvAppend:
+    case Op::kDecodeAttention:
+      break;
   }
   return {};
 }

@@ -29,6 +29,12 @@ Plan resolve(const Spec& spec, const Target& target) {
     case Op::kQuantizeWeight:
       resolve_quantize_weight(plan);
       break;
+    case Op::kKvAppend:
+      resolve_kv_append(plan);
+      break;
+    case Op::kDecodeAttention:
+      resolve_decode_attention(plan);
+      break;
   }
   return plan;
 }
