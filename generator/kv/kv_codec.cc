@@ -64,9 +64,11 @@ class Codec {
       return group;
     }
     const float width = tensor_.symmetric ? std::max(high, -low) : high - low;
-    float wanted = width / rule_.divisor;
-    if (tensor_.dtype == KvDtype::kNvfp4) wanted = given_is_usable() ? wanted / given_.scale : 0;
-    RoundedScale scale = round_scale(*tensor_.scale_dtype, wanted);
+    float wanted = width * (1 / rule_.divisor);
+    if (tensor_.dtype == KvDtype::kNvfp4) {
+      wanted = is_usable_kv_scale(given_.scale) ? wanted * (1 / given_.scale) : 0;
+    }
+    RoundedScale scale = round_scale(*tensor_.scale_dtype, std::min(wanted, kLargestKvScale));
     if (tensor_.dtype == KvDtype::kNvfp4) scale.value *= given_.scale;
     GroupScale group = usable(scale);
     if (tensor_.symmetric) {
@@ -118,13 +120,8 @@ class Codec {
   }
 
  private:
-  bool given_is_usable() const {
-    return given_.scale >= kLeastKvScale && std::isfinite(given_.scale);
-  }
-
   static GroupScale usable(const RoundedScale& scale) {
-    const bool fine = scale.value >= kLeastKvScale && std::isfinite(scale.value);
-    if (!fine) return {};
+    if (!is_usable_kv_scale(scale.value)) return {};
     return {scale.bits, scale.value, 1 / scale.value, 0};
   }
 

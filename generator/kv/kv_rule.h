@@ -21,8 +21,10 @@ struct KvRule {
 
 KvRule kv_rule(const KvTensor& tensor);
 
-// Scales below this, the smallest normal FP32, divide nothing: their values count as zeros.
-inline constexpr float kLeastKvScale = 0x1p-126F;
+// Other scales divide nothing: their values count as zeros. Below are no normal FP32 numbers, and
+// from 2^126 on the inverse is none. Scales that are found stop at kLargestKvScale.
+inline constexpr float kLargestKvScale = 0x1.FEp125F;
+inline bool is_usable_kv_scale(float scale) { return scale >= 0x1p-126F && scale < 0x1p126F; }
 
 }  // namespace heddle
 

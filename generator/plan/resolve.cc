@@ -49,6 +49,8 @@ std::string_view to_string(KernelRole role) noexcept {
       return "repack";
     case KernelRole::kQuantizeWeight:
       return "quantize_weight";
+    case KernelRole::kKvAppend:
+      return "kv_append";
   }
   return "";
 }

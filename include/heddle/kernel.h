@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "heddle/export.h"
+#include "heddle/kv_args.h"
 #include "heddle/plan.h"
 
 namespace heddle {
@@ -73,6 +74,7 @@ class HEDDLE_EXPORT Kernel {
   void launch(const DequantizeArgs& args, Stream stream) const;
   void launch(const RepackArgs& args, Stream stream) const;
   void launch(const QuantizeWeightArgs& args, Stream stream) const;
+  void launch(const KvAppendArgs& args, Stream stream) const;
 
   // Bytes of workspace of a gemm for a launch with this M, and the most over all M of the spec.
   std::size_t workspace_bytes(std::int64_t m) const;

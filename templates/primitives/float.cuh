@@ -25,6 +25,31 @@ __device__ __forceinline__ float mul_to_odd(float a, float b) {
   return (__float_as_uint(below) & 1u) != 0 ? below : mul_up(a, b);
 }
 
+// mul.rn.f32 and fma.rn.f32: never joined to, or taken apart into, other operations.
+__device__ __forceinline__ float multiply(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ float multiply_add(float a, float b, float c) {
+  return __fmaf_rn(a, b, c);
+}
+
+// max.NaN.f32, sm_80 and up: the larger one, a NaN if there is one.
+__device__ __forceinline__ float max_or_nan(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float d;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+#else
+  return a < b || b != b ? b : a;
+#endif
+}
+
+// 1 / a, rounded to nearest, for 2^-126 <= a < 2^126. rcp.approx.ftz.f32 is within one unit in the
+// last place; what it lacks is exact in one fma, and a second one adds it.
+__device__ __forceinline__ float reciprocal(float a) {
+  float near;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(a));
+  return multiply_add(near, multiply_add(-a, near, 1.0f), near);
+}
+
 // div.rn.f32: the quotient, rounded once, as IEEE 754 has it.
 __device__ __forceinline__ float divide(float a, float b) {
   float d;

@@ -26,6 +26,12 @@ struct Fp16 {
     asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
     return d;
   }
+  // The larger of each half, a NaN if one is; sm_80 and up.
+  static __device__ __forceinline__ u32 max2_or_nan(u32 a, u32 b) {
+    u32 d;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+  }
   static __device__ __forceinline__ float low_to_float(u32 pair) {
     float f;
     asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, l; }" : "=f"(f) : "r"(pair));
@@ -70,6 +76,11 @@ struct Bf16 {
 #else
     d = fma2(a, b, 0x80008000u);
 #endif
+    return d;
+  }
+  static __device__ __forceinline__ u32 max2_or_nan(u32 a, u32 b) {
+    u32 d;
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
     return d;
   }
   // A bfloat16 is the upper half of the FP32 of the same value.

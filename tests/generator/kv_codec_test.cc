@@ -18,7 +18,6 @@ constexpr int kHeads = 3;
 constexpr int kDim = 64;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr KvDtype kIntegers[] = {KvDtype::kInt8, KvDtype::kInt4, KvDtype::kInt2};
 constexpr KvDtype kCoded[] = {KvDtype::kInt8,    KvDtype::kInt4,    KvDtype::kInt2,
                               KvDtype::kFp8E4m3, KvDtype::kFp8E5m2, KvDtype::kNvfp4};
 
