@@ -153,7 +153,7 @@ __device__ __forceinline__ void append(const KvAppendParameters& p, const u8* in
   float factor = 1.0f;
   if constexpr (Tensor::kGivenFactor) factor = float_from_bits(load_global_4(cache.given));
   Place place = find_place<Config>(p, mine.token - mine.token_in_block, mine.token);
-  if constexpr (kRotate && Config::kRopeTable) {
+  if constexpr (Config::kRopeTable) {
     place.inside = place.inside && place.position < p.rotation_rows;
   }
 

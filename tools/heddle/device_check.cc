@@ -7,6 +7,7 @@
 
 #include "heddle/error.h"
 #include "heddle/target.h"
+#include "tools/gpu_harness/kv_append_check.h"
 #include "tools/heddle/progress.h"
 
 namespace heddle {
@@ -51,6 +52,12 @@ std::vector<KernelCheck> run_operation(Runtime* runtime, const Plan& plan) {
     const DequantizeCheck check = run_dequantize(kernel);
     const double wrong = static_cast<double>(check.mismatches) / static_cast<double>(check.weights);
     checks.push_back({0, wrong, fault_of(check)});
+    return checks;
+  }
+  if (plan.spec.op() == Op::kKvAppend) {
+    const ByteCheck check = run_kv_append(kernel);
+    const double wrong = static_cast<double>(check.mismatches) / static_cast<double>(check.bytes);
+    checks.push_back({0, wrong, check.fault()});
     return checks;
   }
   std::vector<std::int64_t> m_list;
