@@ -109,7 +109,7 @@ void Kernel::launch(const KvAppendArgs& args, Stream stream) const {
   const KvShape shape = plan().spec.kv_append().shape;
   const TileKernel& kernel = plan().tile_kernels.front();
   LaunchGrid grid = tile_grid(kernel, args.tokens, std::int64_t{shape.kv_heads} * shape.head_dim);
-  grid.z = 2;  // K and V
+  grid.x *= 2;  // K and V in turn
   KvAppendParameters parameter = kv_append_parameters(plan(), args);
   void* parameters[] = {&parameter};
   state_->kernels.front().launch(grid, kernel.threads, kernel.shared_bytes, parameters, stream);

@@ -15,10 +15,10 @@ namespace {
 
 constexpr int kLaneElements = 16;
 constexpr int kMostRows = 2;  // of a thread: 64 bytes of V under way, 128 of K
-constexpr int kUsualThreads = 256;
+// Small blocks: while some wait for their bytes, others compute.
+constexpr int kUsualThreads = 128;
 constexpr int kMostThreads = 1024;
-constexpr int kThreadsOfAnSm = 768;  // 80 registers each
-constexpr int kTokenBytes = 12;      // of shared memory, beside its rotations
+constexpr int kTokenBytes = 12;  // of shared memory, beside its rotations
 
 bool has(const KvSpec& kv, KvGranularity granularity) {
   return kv.k.granularity == granularity || kv.v.granularity == granularity;
@@ -72,6 +72,18 @@ void refuse(const Spec& spec, const Target& target) {
   refuse_if_any(spec, std::move(problems));
 }
 
+// Zero points, scales per token and integers beside a given scale keep more values at a time: 80
+// registers hold them. All else has room in 64.
+int threads_of_an_sm(const KvSpec& kv) {
+  const auto is_large = [](const KvTensor& tensor) {
+    const bool integer = tensor.dtype == KvDtype::kInt8 || tensor.dtype == KvDtype::kInt4 ||
+                         tensor.dtype == KvDtype::kInt2;
+    return !tensor.symmetric || tensor.granularity == KvGranularity::kToken ||
+           (integer && tensor.granularity == KvGranularity::kTensor);
+  };
+  return is_large(kv.k) || is_large(kv.v) ? 768 : 1024;
+}
+
 std::string tensor_name(const KvTensor& tensor) {
   std::string name(to_string(tensor.dtype));
   if (!tensor.symmetric) name += 'z';
@@ -122,7 +134,8 @@ void resolve_kv_append(Plan& plan) {
   kernel.tile_columns = tile.heads * spec.shape.head_dim;
   kernel.threads = tile.threads;
   kernel.shared_bytes = tile.shared_bytes;
-  kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel, kThreadsOfAnSm / kernel.threads);
+  kernel.blocks_per_sm =
+      blocks_that_fit(plan.target, kernel, threads_of_an_sm(spec.kv) / kernel.threads);
   plan.tile_kernels = {kernel};
   plan.reasons = {
       fmt::format("{} lanes take the {} elements of a row, 16 each, and find its scale among "

@@ -122,8 +122,9 @@ struct KvEncode {
     }
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
-      // A NaN, which only a given scale leaves, becomes a zero.
-      x[i] = x[i] != x[i] ? 0.0f : clamp(x[i], lowest, highest);
+      // Beside a given scale a NaN becomes a zero; elsewhere it has left its group no scale.
+      const bool nan = kGivenScale && x[i] != x[i];
+      x[i] = nan ? 0.0f : clamp(x[i], lowest, highest);
     }
   }
 

@@ -1,7 +1,8 @@
 // Append: K and V of new tokens, rotated, quantised and written into the cache.
 //
 // Floor: K and V read once, their codes and scales written once. Grid: (tiles of kTokens tokens,
-// tiles of kHeadsOfBlock heads, K and V). kLanes lanes take a row, one head of one token, 16
+// for K and for V in turn, so that the work of turning K hides behind V's bytes; tiles of
+// kHeadsOfBlock heads). kLanes lanes take a row, one head of one token, 16
 // elements each, and find its scale among themselves; a thread takes kRows rows of its token, so
 // that enough bytes are under way and the place is looked up once. All loads come first: the way
 // through offsets, lengths and block table to the place takes as long as they do.
@@ -52,7 +53,7 @@ struct Share {
     lane = thread % Config::kLanes;
     head = static_cast<int>(blockIdx.y) * Config::kHeadsOfBlock + slot % kSlotHeads;
     token_in_block = in_block ? slot / kSlotHeads : Config::kTokens - 1;
-    token = static_cast<int>(blockIdx.x) * Config::kTokens + token_in_block;
+    token = static_cast<int>(blockIdx.x / 2) * Config::kTokens + token_in_block;
     element = 16 * lane;
     has_token = in_block && token < tokens;
     has_values = has_token && element < Config::kHeadDim;
@@ -243,7 +244,7 @@ template <class Config>
 __device__ __forceinline__ void kv_append(const KvAppendParameters& p) {
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
-  if (blockIdx.z == 0) {
+  if (blockIdx.x % 2 == 0) {
     append<Config, typename Config::K, Config::kRope != RopePairing::kNone>(p, p.k, p.k_stride,
                                                                             p.k_cache, shared);
   } else {
