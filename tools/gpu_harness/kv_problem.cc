@@ -248,7 +248,8 @@ void append_on_host(const KvAppendSpec& spec, const KvProblem& problem,
       if (turned) {
         const auto rotations = rotations_at(spec.rope, problem, position, frequencies);
         for (int head = 0; head < heads; ++head) {
-          rotate_row(spec.rope, rotations, &k[static_cast<std::size_t>(head * head_dim)]);
+          rotate_row(spec.rope, rotations,
+                     &k[static_cast<std::size_t>(head) * static_cast<std::size_t>(head_dim)]);
         }
       }
       put_token(problem.layout.k, problem, *place,
