@@ -85,7 +85,7 @@ std::string describe_tensor(const char* name, const KvTensor& tensor,
 }
 
 std::string describe_cache(const Spec& spec) {
-  const KvShape shape = spec.kv_append().shape;
+  const KvShape shape = spec.kv_shape();
   const KvCacheLayout layout = kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
   const KvTokenBytes bytes = kv_token_bytes(layout);
   return describe_tensor("K", spec.kv().k, layout.k) + describe_tensor("V", spec.kv().v, layout.v) +
@@ -111,8 +111,13 @@ std::string describe_operation(const Plan& plan) {
       return fmt::format("K and V[tokens, {}, {}] in {} into the cache", heads, head_dim,
                          to_string(plan.spec.kv_append().activation));
     }
-    case Op::kDecodeAttention:
-      break;
+    case Op::kDecodeAttention: {
+      const auto [heads, kv_heads, head_dim, query_len] = plan.spec.decode_attention().shape;
+      return fmt::format("attention of {} heads of {}, {} of K and V, and the last {} in {}", heads,
+                         head_dim, kv_heads,
+                         query_len == 1 ? "token" : fmt::format("{} tokens", query_len),
+                         to_string(plan.spec.decode_attention().activation));
+    }
   }
   return {};
 }

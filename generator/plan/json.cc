@@ -121,7 +121,7 @@ ordered_json cache_tensor_json(const KvTensorLayout& layout) {
 }
 
 ordered_json cache_json(const Spec& spec) {
-  const KvShape shape = spec.kv_append().shape;
+  const KvShape shape = spec.kv_shape();
   const KvCacheLayout layout = kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
   const KvTokenBytes bytes = kv_token_bytes(layout);
   return {{"k", cache_tensor_json(layout.k)},

@@ -51,6 +51,8 @@ std::string_view to_string(KernelRole role) noexcept {
       return "quantize_weight";
     case KernelRole::kKvAppend:
       return "kv_append";
+    case KernelRole::kDecodeAttention:
+      return "decode_attention";
   }
   return "";
 }

@@ -90,6 +90,11 @@ const KvSpec& Spec::kv() const noexcept {
   return op_ == Op::kKvAppend ? kv_append_.kv : decode_attention_.kv;
 }
 
+KvShape Spec::kv_shape() const noexcept {
+  if (op_ == Op::kKvAppend) return kv_append_.shape;
+  return {decode_attention_.shape.kv_heads, decode_attention_.shape.head_dim};
+}
+
 bool Spec::has_weight() const noexcept {
   return op_ != Op::kKvAppend && op_ != Op::kDecodeAttention;
 }

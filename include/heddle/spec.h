@@ -135,6 +135,7 @@ class HEDDLE_EXPORT Spec {
   // Of those two. No granularity is kAuto, and group_size, scale_dtype and page_size are what they
   // stand for.
   const KvSpec& kv() const noexcept;
+  KvShape kv_shape() const noexcept;
   // Whether the operation has weights W.
   bool has_weight() const noexcept;
   // Precondition: has_weight().

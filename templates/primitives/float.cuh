@@ -73,4 +73,29 @@ __device__ __forceinline__ float clamp(float a, float low, float high) {
   return d;
 }
 
+// ex2.approx.ftz.f32: 2^a, to 2 units in the last place; 0 of minus infinity.
+__device__ __forceinline__ float exp2_fast(float a) {
+  float d;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
+// lg2.approx.f32
+__device__ __forceinline__ float log2_fast(float a) {
+  float d;
+  asm("lg2.approx.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
+// rcp.approx.f32: 1 / a, to 1 unit in the last place.
+__device__ __forceinline__ float reciprocal_fast(float a) {
+  float d;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
+// max.f32: the number, where one of the two is a NaN.
+__device__ __forceinline__ float larger(float a, float b) {
+  float d;
+  asm("max.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+}
+
 }  // namespace heddle

@@ -97,4 +97,20 @@ struct Bf16 {
   }
 };
 
+// Two e4m3 codes in the low 16 bits, as FP16, exactly; NaN stays NaN.
+__device__ __forceinline__ u32 fp16_from_e4m3(u32 codes) {
+#if __CUDA_ARCH__ >= 890
+  // cvt.rn.f16x2.e4m3x2
+  u32 d;
+  asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.rn.f16x2.e4m3x2 %0, l; }" : "=r"(d) : "r"(codes));
+  return d;
+#else
+  // Sign, exponent and mantissa in the FP16's places make the value times 2^-8.
+  const u32 high = (codes & 0xffu) << 8 | (codes & 0xff00u) << 16;
+  const u32 d = Fp16::mul2((high & 0x80008000u) | (high >> 1 & 0x3f803f80u), 0x5c005c00u);
+  const u32 low_nan = (codes & 0x7fu) == 0x7fu ? 0x7e00u : 0u;
+  return d | low_nan | ((codes & 0x7f00u) == 0x7f00u ? 0x7e000000u : 0u);
+#endif
+}
+
 }  // namespace heddle
