@@ -34,8 +34,8 @@ ordered_json tile_json(const Plan& plan, std::size_t kernel) {
 
 // Of W, or of a token's K.
 std::string shape_text(const Spec& spec) {
-  if (spec.op() == Op::kKvAppend) {
-    const KvShape shape = spec.kv_append().shape;
+  if (!spec.has_weight()) {
+    const KvShape shape = spec.kv_shape();
     return fmt::format("{} x {}", shape.kv_heads, shape.head_dim);
   }
   return fmt::format("{} x {}", spec.weight_shape().n, spec.weight_shape().k);

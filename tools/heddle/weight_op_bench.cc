@@ -8,6 +8,7 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/dequantize_bench.h"
+#include "tools/heddle/decode_attention.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/kv_append.h"
@@ -59,6 +60,9 @@ int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
   if (options.has_m) refuse_m(spec.op());
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
+  if (spec.op() == Op::kDecodeAttention) {
+    return bench_decode_attention(runtime, spec, options.json);
+  }
   if (spec.op() == Op::kKvAppend) return bench_kv_append(runtime, spec, options.json);
   if (spec.op() != Op::kDequantize) return bench_packing(runtime, spec, options.json);
   const Plan plan = resolve(spec, runtime.device_target());

@@ -9,6 +9,7 @@
 #include "tools/gpu_harness/dequantize_check.h"
 #include "tools/gpu_harness/kv_append_check.h"
 #include "tools/heddle/build_report.h"
+#include "tools/heddle/decode_attention.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
@@ -58,6 +59,9 @@ int run_weight_op(const Spec& spec, const WeightOpOptions& options) {
   if (spec.op() == Op::kKvAppend) {
     const Kernel kernel = runtime.kernel(spec);
     return report(kernel, run_kv_append(kernel, options.seed), options.json);
+  }
+  if (spec.op() == Op::kDecodeAttention) {
+    return run_decode_attention(runtime, spec, options.seed, options.json);
   }
   return run_packing(runtime, spec, options.seed, options.json);
 }
