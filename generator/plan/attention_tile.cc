@@ -13,7 +13,10 @@ constexpr int kReservedSharedBytes = 1024;  // by CUDA, of each block
 constexpr int kChunkBytes = 16;
 constexpr int kMostStages = 6;
 constexpr int kMostRowTiles = 2;
-constexpr int kRowTileDim = 128;  // up to this head_dim registers hold two row tiles
+// Up to this head_dim and number of groups registers hold two row tiles.
+constexpr int kRowTileDim = 128;
+constexpr int kRowTileGroups = 2;
+constexpr int kQueryInRegisters = 192;  // head_dim beyond which they have no room for Q, either
 // What an SM should have on its way, to reach the memory's rate at its latency.
 constexpr int kBytesInFlight = 96 * 1024;
 
@@ -42,7 +45,7 @@ int shared_head_bytes(const AttentionTile& tile) {
   const int lengths = round_up(4 * (kMostSequences + 1), 16);
   const int stats = lengths + round_up(4 * kMostSequences, 16);
   const int places = stats + 8 * tile.warps * 8 * tile.row_tiles;
-  return round_up(places + 4 * (tile.warps + 1), 128);
+  return round_up(places + 4 * (tile.warps + 1), 128) + tile.warps * tile.query_bytes;
 }
 
 // As many stages as are useful and fit, for this many warps and blocks.
@@ -149,10 +152,13 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
   const KvCacheLayout layout = kv_cache_layout(spec.kv, kv_heads, head_dim);
   AttentionTile tile;
   const int rows = heads / kv_heads * query_len;
-  tile.row_tiles = head_dim <= kRowTileDim ? std::min(kMostRowTiles, (rows + 7) / 8) : 1;
+  const int groups = std::max(layout.k.scales_of_row, layout.v.scales_of_row);
+  const bool two_fit = head_dim <= kRowTileDim && groups <= kRowTileGroups;
+  tile.row_tiles = two_fit ? std::min(kMostRowTiles, (rows + 7) / 8) : 1;
   const int tile_bytes = code_tile_bytes(layout.k) + code_tile_bytes(layout.v) +
                          entry_tile_bytes(spec.kv.k, layout.k, spec) +
                          entry_tile_bytes(spec.kv.v, layout.v, spec);
+  tile.query_bytes = head_dim > kQueryInRegisters ? 16 * tile.row_tiles * head_dim : 0;
   // The ring is also where a warp's output waits for the others'.
   tile.stage_bytes = round_up(std::max(tile_bytes, 4 * 8 * (head_dim + 4)), 128);
   const struct {

@@ -20,6 +20,7 @@ struct AttentionTile {
   int warps = 4;
   int stages = 2;  // tiles of a warp's ring
   int stage_bytes = 0;
+  int query_bytes = 0;   // of Q in shared memory, of a warp
   int shared_bytes = 0;  // dynamic, of a block
   int blocks_per_sm = 1;
   int blocks = 1;       // of every launch: as many as the device runs at the same time

@@ -65,7 +65,9 @@ struct AttentionFinish {
   __device__ __forceinline__ void merge(const Segment& segment, u32 ring) const {
     const int first = segment.item / work.share;
     const int last = (segment.item_end - 1) / work.share;
+#pragma unroll 1
     for (int row = warp; row < S::kBlockRows && is_query(segment, row); row += Config::kWarps) {
+#pragma unroll 1
       for (int i = 0; i < kQuads; i += 32) merge_row(segment, ring, row, i + lane, first, last);
     }
   }
@@ -79,7 +81,9 @@ struct AttentionFinish {
         store_global_8(arguments.out + 8 * (static_cast<i64>(i) * kQueryRows * kQuads + j), 0, 0);
       if constexpr (Config::kLogSums) {
         for (int j = threadIdx.x; j < kQueryRows; j += S::kThreads)
-          arguments.log_sums[static_cast<i64>(i) * kQueryRows + j] = float_from_bits(0xff800000u);
+          arguments.log_sums[static_cast<i64>(i) * kQueryRows + j] =
+              Config::kSinkLogits ? arguments.sinks[j % Config::kHeads]
+                                  : float_from_bits(0xff800000u);
       }
     }
   }
@@ -140,6 +144,7 @@ struct AttentionFinish {
   // Eight rows, to their places in the output or the slot.
   __device__ __forceinline__ void add_warps(const Segment& segment, int n, bool whole,
                                             u8* slot) const {
+#pragma unroll 1
     for (int i = threadIdx.x; i < 8 * kQuads; i += S::kThreads) {
       const int row = 8 * n + i / kQuads;
       if (!is_query(segment, row)) break;

@@ -29,14 +29,27 @@ struct AttentionQuery {
   static constexpr int kLargestExponent = 13;
 
   u32 pairs[S::kRowTiles][kPairs];
+  u32 place;  // S::kQueryInShared: of the lane's pairs in shared memory
   // Of a group's elements, times the code that means zero, if there are no zero points, and times
   // what decoding leaves in a code.
   float sums[kSums > 0 ? kSums : 1][S::kRowTiles][2];
   float factor;  // of logits: 1 / sqrt(scale_dim) * log2(e), and what Q was divided by
 
-  // Precondition: every lane of the warp calls it.
+  // The two pairs of a step, `pair` the first one's number.
+  __device__ __forceinline__ void step(int n, int pair, u32 (&b)[2]) const {
+    if constexpr (S::kQueryInShared) {
+      const u64 both = load_shared_8(place + (n * kPairs + pair) * 128);
+      b[0] = static_cast<u32>(both);
+      b[1] = static_cast<u32>(both >> 32);
+    } else {
+      b[0] = pairs[n][pair];
+      b[1] = pairs[n][pair + 1];
+    }
+  }
+
+  // Precondition: every lane of the warp calls it. `room`: S::kQueryBytes of the warp's own.
   __device__ __forceinline__ void load(const AttentionArguments& arguments, const Segment& segment,
-                                       int g, int t) {
+                                       u32 room, int g, int t) {
     const int part = segment.head % S::kRowParts;
     const int head = segment.head / S::kRowParts;
 #pragma unroll
@@ -67,6 +80,12 @@ struct AttentionQuery {
         Codes::order_query(*reinterpret_cast<u32(*)[kWordPairs]>(&pairs[n][i]));
     }
     add_up();
+    if constexpr (S::kQueryInShared) {
+      place = room + 8 * (4 * g + t);
+#pragma unroll
+      for (int i = 0; i < S::kRowTiles * kPairs; ++i)
+        store_shared_4(place + i / 2 * 256 + i % 2 * 4, pairs[i / kPairs][i % kPairs]);
+    }
   }
 
  private:

@@ -14,7 +14,7 @@ struct AttentionScores {
   using Query = AttentionQuery<Config>;
   static constexpr int kPieceWords = Key::kPieceBytes / 4;
   static constexpr int kPieces = Key::kRowBytes / (4 * Key::kPieceBytes);  // of a lane and row
-  static constexpr int kTurns = S::kRowTiles == 1 ? 2 : 1;
+  static constexpr int kTurns = S::kRowTiles == 1 && Config::kHeadDim <= 128 ? 2 : 1;
 
   float logits[S::kRowTiles][4][2];  // [row tile][octet][row]
 
@@ -49,9 +49,12 @@ struct AttentionScores {
             const u32 a[4] = {low[i], high[i], low[i + 1], high[i + 1]};
             const int pair = piece * Query::kPiecePairs + i;
 #pragma unroll
-            for (int n = 0; n < S::kRowTiles; ++n)
+            for (int n = 0; n < S::kRowTiles; ++n) {
+              u32 b[2];
+              query.step(n, pair, b);
               MmaAmpere::mma16816(typename Codes::Value{}, sums[n][half][pair / 2 % kTurns], a,
-                                  query.pairs[n][pair], query.pairs[n][pair + 1]);
+                                  b[0], b[1]);
+            }
           }
         }
       }

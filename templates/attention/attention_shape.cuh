@@ -44,8 +44,11 @@ struct KvTensorShape {
   static constexpr int kGroups = kScale == KvScale::kGroup ? Config::kHeadDim / kGroupSize : 1;
   static_assert(kRowBytes % 16 == 0, "rows are copied in 16-byte chunks");
 
-  // The largest piece that the four lanes of a row can share, inside of a group.
-  static constexpr bool piece_fits(int bytes) { return kRowBytes / kGroups % (4 * bytes) == 0; }
+  // The largest piece that the four lanes of a row can share, inside of a group. Large heads have
+  // no registers for large pieces.
+  static __device__ constexpr bool piece_fits(int bytes) {
+    return kRowBytes / kGroups % (4 * bytes) == 0 && (Config::kHeadDim <= 192 || bytes < 16);
+  }
   static constexpr int kPieceBytes = !kIsKey || piece_fits(16) ? 16 : piece_fits(8) ? 8 : 4;
   static_assert(!kIsKey || piece_fits(kPieceBytes), "four lanes read a group of a row");
 
@@ -138,7 +141,11 @@ struct AttentionShape {
   static constexpr int kLengthsOffset = (4 * (Config::kMaxSequences + 1) + 15) / 16 * 16;
   static constexpr int kStatsOffset = kLengthsOffset + (4 * Config::kMaxSequences + 15) / 16 * 16;
   static constexpr int kPlacesOffset = kStatsOffset + 8 * Config::kWarps * kBlockRows;
-  static constexpr int kRingOffset = (kPlacesOffset + 4 * (Config::kWarps + 1) + 127) / 128 * 128;
+  static constexpr int kQueryOffset = (kPlacesOffset + 4 * (Config::kWarps + 1) + 127) / 128 * 128;
+  // Of large heads Q is there, too: registers hold the output.
+  static constexpr bool kQueryInShared = Config::kHeadDim > 192;
+  static constexpr int kQueryBytes = kQueryInShared ? 16 * kRowTiles * Config::kHeadDim : 0;
+  static constexpr int kRingOffset = kQueryOffset + Config::kWarps * kQueryBytes;
   // A warp's output goes where a stage was, eight rows at a time.
   static constexpr int kSumStride = Config::kHeadDim + 4;
   static constexpr int kSumBytes = 4 * 8 * kSumStride;

@@ -39,6 +39,7 @@ struct AttentionWarp {
   const AttentionWork<Config>& work;
   KvFetch<Config> fetch;
   u32 ring;
+  u32 query_room;
   int warp;
   int lane;
   TensorScale keys;
@@ -51,7 +52,7 @@ struct AttentionWarp {
     const int t = lane % 4;
     const int length = work.length(segment.sequence);
     AttentionQuery<Config> query;
-    query.load(arguments, segment, g, t);
+    query.load(arguments, segment, query_room, g, t);
     AttentionRows<Config> rows;
     rows.load(arguments, segment, length, t);
     // Of entries whose words hold those of two heads: where this head's is.
@@ -126,14 +127,18 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
   if (work.any()) {
     Segment segment = work.first();
     const u32 ring = memory + S::kRingOffset + warp * S::kRingBytes;
-    AttentionWarp<Config> stream{
-        arguments, work,  KvFetch<Config>(arguments, work, ring, warp, lane, segment),
-        ring,      warp,  lane,
-        keys,      values};
+    AttentionWarp<Config> stream{arguments,
+                                 work,
+                                 KvFetch<Config>(arguments, work, ring, warp, lane, segment),
+                                 ring,
+                                 memory + S::kQueryOffset + warp * S::kQueryBytes,
+                                 warp,
+                                 lane,
+                                 keys,
+                                 values};
 #pragma unroll 1
     for (int i = 0; i < Config::kStages - 1; ++i) stream.fetch.fetch(i);
     // Items that other blocks share are the first segment's and the last one's.
-    Segment first = segment;
     bool merge_first = false;
     bool merge_last = false;
     while (true) {
@@ -146,8 +151,8 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
     }
 #pragma unroll 1
     for (int i = 0; i < 2; ++i) {
-      if (i == 1) first = segment;
-      if (i == 0 ? merge_first : merge_last) finish.merge(first, ring);
+      if (i == 0 ? merge_last : merge_first) finish.merge(segment, ring);
+      segment = work.first();
     }
   }
   finish.clear_empty();
