@@ -54,6 +54,11 @@ void need_size(std::size_t given, std::size_t wanted, const char* name);
 // Throws Error(kUsage) for null with a length.
 std::string_view view(const char* data, std::size_t length);
 
+// Throw Error(kUsage, "launch.too_small"). Memory that is missing or not wanted is for the launch
+// itself to judge.
+void need_bytes(const heddle_input& input, std::size_t wanted, const char* name);
+void need_bytes(const heddle_output& output, std::size_t wanted, const char* name);
+
 }  // namespace heddle::c_api
 
 #endif  // HEDDLE_RUNTIME_C_API_H_

@@ -10,17 +10,20 @@
 namespace heddle::c_api {
 namespace {
 
-// Memory that is missing or not wanted is for the launch itself to judge.
-void need_bytes(const void* data, std::size_t given, std::size_t wanted, const char* name) {
+void need_at_least(const void* data, std::size_t given, std::size_t wanted, const char* name) {
   if (data == nullptr || given >= wanted) return;
   refuse("launch.too_small", fmt::format("{} has {} bytes and needs {}", name, given, wanted));
 }
+}  // namespace
+
 void need_bytes(const heddle_input& input, std::size_t wanted, const char* name) {
-  need_bytes(input.data, input.bytes, wanted, name);
+  need_at_least(input.data, input.bytes, wanted, name);
 }
 void need_bytes(const heddle_output& output, std::size_t wanted, const char* name) {
-  need_bytes(output.data, output.bytes, wanted, name);
+  need_at_least(output.data, output.bytes, wanted, name);
 }
+
+namespace {
 
 std::size_t product(std::int64_t a, std::int64_t b) {
   return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);

@@ -26,6 +26,10 @@ heddle_status heddle_packed_bytes(const char* spec, size_t spec_length, size_t* 
   return guarded([&] {
     need(bytes, "bytes");
     const auto parsed = heddle::Spec::parse(view(spec, spec_length));
+    if (!parsed.has_weight()) {
+      heddle::c_api::refuse("api.op",
+                            fmt::format("the operation {} has no weights", to_string(parsed.op())));
+    }
     *bytes = heddle::weight_layout(parsed.weight_shape(), parsed.weight()).total_bytes;
   });
 }

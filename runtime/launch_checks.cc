@@ -7,11 +7,6 @@
 #include "heddle/error.h"
 
 namespace heddle {
-namespace {
-
-constexpr std::uintptr_t kAlignment = 16;
-
-}  // namespace
 
 LaunchGrid tile_grid(const TileKernel& kernel, std::int64_t rows, std::int64_t columns) noexcept {
   return {tiles_of(rows, kernel.tile_rows), tiles_of(columns, kernel.tile_columns), 1};
@@ -31,19 +26,19 @@ void check_op(const Plan& plan, Op op) {
                                          to_string(plan.spec.op()), to_string(op)));
 }
 
-bool is_aligned(const void* pointer) noexcept {
-  return pointer != nullptr && reinterpret_cast<std::uintptr_t>(pointer) % kAlignment == 0;
+bool is_aligned(const void* pointer, std::size_t alignment) noexcept {
+  return pointer != nullptr && reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
 }
 
-void check_required(const void* pointer, const char* name) {
-  if (is_aligned(pointer)) return;
+void check_required(const void* pointer, const char* name, std::size_t alignment) {
+  if (is_aligned(pointer, alignment)) return;
   if (pointer == nullptr) refuse_launch("launch.missing", fmt::format("{} is null", name));
   refuse_launch("launch.misaligned",
-                fmt::format("{} = {} is not aligned to {} bytes", name, pointer, kAlignment));
+                fmt::format("{} = {} is not aligned to {} bytes", name, pointer, alignment));
 }
 
-void check_wanted(const void* pointer, bool wanted, const char* name) {
-  if (wanted) return check_required(pointer, name);
+void check_wanted(const void* pointer, bool wanted, const char* name, std::size_t alignment) {
+  if (wanted) return check_required(pointer, name, alignment);
   if (pointer == nullptr) return;
   refuse_launch("launch.unexpected",
                 fmt::format("{} is given, but the kernel's spec has none", name));

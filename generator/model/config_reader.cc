@@ -59,6 +59,15 @@ std::int64_t ConfigReader::required_integer(std::string_view key) const {
   return value.value_or(1);
 }
 
+double ConfigReader::number_or(std::string_view key, double fallback) const {
+  const Node* node = find(key);
+  if (node == nullptr) return fallback;
+  if (node->kind == Node::Kind::kInteger) return static_cast<double>(node->integer);
+  if (node->kind == Node::Kind::kNumber) return node->number;
+  add("wrong_type", key, "must be a number");
+  return fallback;
+}
+
 bool ConfigReader::bool_or(std::string_view key, bool fallback) const {
   const Node* node = find(key);
   if (node == nullptr) return fallback;

@@ -31,6 +31,8 @@ class ConfigReader {
   std::int64_t required_size(std::string_view key, std::int64_t max) const;
   std::int64_t size_or(std::string_view key, std::int64_t fallback, std::int64_t max) const;
   std::int64_t required_integer(std::string_view key) const;
+  // An integer or a fraction.
+  double number_or(std::string_view key, double fallback) const;
   bool bool_or(std::string_view key, bool fallback) const;
   std::string required_string(std::string_view key) const;
   std::string string_or(std::string_view key, std::string_view fallback) const;

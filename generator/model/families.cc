@@ -47,9 +47,8 @@ std::int64_t head_dim_of(const ConfigReader& config, const Decoder& decoder, std
   return hidden / heads;
 }
 
-std::vector<Linear> decoder_linears(const ConfigReader& config, const Decoder& decoder) {
+Heads decoder_heads(const ConfigReader& config, const Decoder& decoder) {
   const std::int64_t hidden = config.required_size("hidden_size", kMostHidden);
-  const std::int64_t inner = config.required_size("intermediate_size", kMostHidden);
   const std::int64_t layers = config.required_size("num_hidden_layers", kMostLayers);
   const std::int64_t heads = config.required_size("num_attention_heads", kMostHeads);
   const std::int64_t kv_heads = decoder.kv_heads_given
@@ -59,7 +58,12 @@ std::vector<Linear> decoder_linears(const ConfigReader& config, const Decoder& d
     config.add("out_of_range", "num_key_value_heads", "does not divide num_attention_heads",
                "a divisor of " + std::to_string(heads));
   }
-  const std::int64_t head_dim = head_dim_of(config, decoder, hidden, heads);
+  return {heads, kv_heads, head_dim_of(config, decoder, hidden, heads), layers, hidden};
+}
+
+std::vector<Linear> decoder_linears(const ConfigReader& config, const Decoder& decoder) {
+  const auto [heads, kv_heads, head_dim, layers, hidden] = decoder_heads(config, decoder);
+  const std::int64_t inner = config.required_size("intermediate_size", kMostHidden);
   const bool configured =
       decoder.qkv_bias == QkvBias::kConfigured && config.bool_or("attention_bias", false);
   const bool qkv_bias = configured || decoder.qkv_bias == QkvBias::kAlways;
@@ -75,7 +79,7 @@ std::vector<Linear> decoder_linears(const ConfigReader& config, const Decoder& d
   };
 }
 
-std::vector<Linear> bloom_linears(const ConfigReader& config) {
+Heads bloom_heads(const ConfigReader& config) {
   const std::int64_t hidden =
       config.required_size(config.spelling({"hidden_size", "n_embed"}), kMostHidden);
   const std::int64_t layers =
@@ -86,6 +90,13 @@ std::vector<Linear> bloom_linears(const ConfigReader& config) {
     config.add("out_of_range", heads_key, "does not divide hidden_size",
                "a divisor of " + std::to_string(hidden));
   }
+  return {heads, heads, hidden / heads, layers, hidden};
+}
+
+std::vector<Linear> bloom_linears(const ConfigReader& config) {
+  const Heads sizes = bloom_heads(config);
+  const std::int64_t hidden = sizes.hidden;
+  const std::int64_t layers = sizes.layers;
   return {
       {"query_key_value", "query_key_value", 3 * hidden, hidden, true, layers},
       {"dense", "dense", hidden, hidden, true, layers},
@@ -121,6 +132,14 @@ void refuse_experts(const ConfigReader& config) {
 }
 
 }  // namespace
+
+Heads heads_of(std::string_view model_type, const ConfigReader& config) {
+  if (model_type == kBloom) return bloom_heads(config);
+  for (const Decoder& decoder : kDecoders) {
+    if (decoder.model_type == model_type) return decoder_heads(config, decoder);
+  }
+  refuse_type(model_type, config);
+}
 
 std::vector<Linear> linears_of(std::string_view model_type, const ConfigReader& config) {
   refuse_experts(config);

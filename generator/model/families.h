@@ -20,6 +20,18 @@ struct Linear {
   std::int64_t layers = 0;
 };
 
+// Attention heads of every layer.
+struct Heads {
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;  // the model's width
+};
+
+// As linears_of().
+Heads heads_of(std::string_view model_type, const ConfigReader& config);
+
 // Throws Error(kUnsupported, "model.type") for a model type that is not known, with the known ones.
 // Values are good only if the reader has no findings after the call.
 std::vector<Linear> linears_of(std::string_view model_type, const ConfigReader& config);

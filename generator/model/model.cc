@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "generator/model/config_reader.h"
+#include "generator/model/dtype.h"
 #include "generator/model/families.h"
 #include "generator/model/quantization.h"
 #include "heddle/error.h"
@@ -16,17 +17,6 @@ constexpr std::int64_t kLargestSide = 1 << 20;  // as in the spec's table
 [[noreturn]] void refuse(std::string code, Problem problem) {
   throw Error(ErrorCategory::kUnsupported, std::move(code),
               std::vector<Problem>{std::move(problem)});
-}
-
-DType read_dtype(const ConfigReader& config) {
-  const std::string_view key = config.spelling({"torch_dtype", "dtype"});
-  std::string dtype = config.required_string(key);
-  constexpr std::string_view kPrefix = "torch.";
-  if (dtype.starts_with(kPrefix)) dtype.erase(0, kPrefix.size());
-  if (dtype == "bfloat16") return DType::kBf16;
-  if (dtype == "float16" || dtype.empty()) return DType::kFp16;  // empty: there is a finding
-  refuse("model.dtype", {config.pointer(key), "kernels take activations of 16 bits",
-                         '"' + excerpt(dtype) + '"', "\"float16\" or \"bfloat16\"", ""});
 }
 
 void add_lm_head(const ConfigReader& config, bool quantised, std::vector<Linear>& linears,

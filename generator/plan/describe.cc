@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "generator/plan/stage.h"
+#include "heddle/kv_cache.h"
 #include "heddle/plan.h"
 
 namespace heddle {
@@ -71,6 +72,27 @@ std::string describe_tile_kernel(const TileKernel& kernel) {
       kernel.shared_bytes, kernel.blocks_per_sm, kernel.blocks_per_sm == 1 ? "" : "s");
 }
 
+std::string describe_tensor(const char* name, const KvTensor& tensor,
+                            const KvTensorLayout& layout) {
+  std::string text =
+      fmt::format("{}: {}, scales per {}, a row of a head has {} bytes of codes", name,
+                  to_string(tensor.dtype), to_string(tensor.granularity), layout.row_bytes);
+  if (layout.scale_row_bytes != 0) {
+    text += fmt::format(" and {} of scales ({}{})", layout.scale_row_bytes,
+                        to_string(*tensor.scale_dtype), tensor.symmetric ? "" : ", zero points");
+  }
+  return text + '\n';
+}
+
+std::string describe_cache(const Spec& spec) {
+  const KvShape shape = spec.kv_shape();
+  const KvCacheLayout layout = kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
+  const KvTokenBytes bytes = kv_token_bytes(layout);
+  return describe_tensor("K", spec.kv().k, layout.k) + describe_tensor("V", spec.kv().v, layout.v) +
+         fmt::format("a token takes {} bytes of codes and {} of scales\n", bytes.codes,
+                     bytes.scales);
+}
+
 std::string describe_operation(const Plan& plan) {
   const auto [n, k] = plan.spec.weight_shape();
   switch (plan.spec.op()) {
@@ -84,6 +106,18 @@ std::string describe_operation(const Plan& plan) {
       return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().format));
     case Op::kQuantizeWeight:
       return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().dtype));
+    case Op::kKvAppend: {
+      const auto [heads, head_dim] = plan.spec.kv_append().shape;
+      return fmt::format("K and V[tokens, {}, {}] in {} into the cache", heads, head_dim,
+                         to_string(plan.spec.kv_append().activation));
+    }
+    case Op::kDecodeAttention: {
+      const auto [heads, kv_heads, head_dim, query_len] = plan.spec.decode_attention().shape;
+      return fmt::format("attention of {} heads of {}, {} of K and V, and the last {} in {}", heads,
+                         head_dim, kv_heads,
+                         query_len == 1 ? "token" : fmt::format("{} tokens", query_len),
+                         to_string(plan.spec.decode_attention().activation));
+    }
   }
   return {};
 }
@@ -96,7 +130,11 @@ std::string describe(const Plan& plan) {
                   plan.spec.canonical_json(), plan.target.name, plan.target.arch(),
                   plan.target.sm_count, plan.target.shared_per_block);
   text += describe_operation(plan) + '\n';
-  text += fmt::format("\n{}\ndecode plan: {}", describe_layout(plan), describe(plan.decode));
+  if (plan.spec.has_weight()) {
+    text += fmt::format("\n{}\ndecode plan: {}", describe_layout(plan), describe(plan.decode));
+  } else {
+    text += '\n' + describe_cache(plan.spec);
+  }
   text += "\nkernels:\n";
   for (const GemmVariant& v : plan.variants) text += describe_variant(plan, v);
   for (const TileKernel& kernel : plan.tile_kernels) text += describe_tile_kernel(kernel);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/plan/tile_json.h"
+#include "heddle/kv_cache.h"
 #include "heddle/plan.h"
 
 namespace heddle {
@@ -112,6 +113,23 @@ ordered_json layout_json(const WeightLayout& l) {
           {"total_bytes", l.total_bytes}};
 }
 
+ordered_json cache_tensor_json(const KvTensorLayout& layout) {
+  return {{"row_bytes", layout.row_bytes},
+          {"scale_heads", layout.scale_heads},
+          {"scale_row_bytes", layout.scale_row_bytes},
+          {"scales_of_row", layout.scales_of_row}};
+}
+
+ordered_json cache_json(const Spec& spec) {
+  const KvShape shape = spec.kv_shape();
+  const KvCacheLayout layout = kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
+  const KvTokenBytes bytes = kv_token_bytes(layout);
+  return {{"k", cache_tensor_json(layout.k)},
+          {"v", cache_tensor_json(layout.v)},
+          {"code_bytes_of_token", bytes.codes},
+          {"scale_bytes_of_token", bytes.scales}};
+}
+
 ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
   return {{"name", v.name},
           {"m", {v.m_min, v.m_max}},
@@ -147,14 +165,18 @@ std::string plan_to_json(const Plan& plan) {
                   {{"name", plan.target.name},
                    {"arch", compiler_arch(plan.target)},
                    {"sm_count", plan.target.sm_count},
-                   {"shared_per_block", plan.target.shared_per_block}}},
-                 {"layout", layout_json(plan.layout)},
-                 {"decode", decode_json(plan.decode)},
-                 {"kernels", ordered_json::array()},
-                 {"reasons", plan.reasons}};
+                   {"shared_per_block", plan.target.shared_per_block}}}};
+  if (plan.spec.has_weight()) {
+    j["layout"] = layout_json(plan.layout);
+    j["decode"] = decode_json(plan.decode);
+  } else {
+    j["cache"] = cache_json(plan.spec);
+  }
+  j["kernels"] = ordered_json::array();
   for (const GemmVariant& v : plan.variants) j["kernels"].push_back(variant_json(plan, v));
   for (const TileKernel& kernel : plan.tile_kernels)
     j["kernels"].push_back(tile_kernel_json(kernel));
+  j["reasons"] = plan.reasons;
   return j.dump(2);
 }
 

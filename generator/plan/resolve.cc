@@ -29,6 +29,12 @@ Plan resolve(const Spec& spec, const Target& target) {
     case Op::kQuantizeWeight:
       resolve_quantize_weight(plan);
       break;
+    case Op::kKvAppend:
+      resolve_kv_append(plan);
+      break;
+    case Op::kDecodeAttention:
+      resolve_decode_attention(plan);
+      break;
   }
   return plan;
 }
@@ -43,6 +49,10 @@ std::string_view to_string(KernelRole role) noexcept {
       return "repack";
     case KernelRole::kQuantizeWeight:
       return "quantize_weight";
+    case KernelRole::kKvAppend:
+      return "kv_append";
+    case KernelRole::kDecodeAttention:
+      return "decode_attention";
   }
   return "";
 }

@@ -14,6 +14,8 @@ void resolve_gemm(Plan& plan);
 void resolve_dequantize(Plan& plan);
 void resolve_repack(Plan& plan);
 void resolve_quantize_weight(Plan& plan);
+void resolve_kv_append(Plan& plan);
+void resolve_decode_attention(Plan& plan);
 
 // Throws, with the spec's name in front of each problem, if there are any.
 void refuse_if_any(const Spec& spec, std::vector<Problem> problems);

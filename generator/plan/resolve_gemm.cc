@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "generator/plan/attention_tile.h"
 #include "generator/plan/default_tile.h"
 #include "generator/plan/kernel_name.h"
 #include "generator/plan/refuse.h"
@@ -211,6 +212,10 @@ std::size_t Plan::workspace_bytes(std::int64_t m) const noexcept {
 
 // The need grows with M, so the largest M decides; but for wgmma, which shares tiles for some M.
 std::size_t Plan::max_workspace_bytes() const noexcept {
+  if (spec.op() == Op::kDecodeAttention) {
+    const DecodeAttentionSpec& attention = spec.decode_attention();
+    return attention_workspace_bytes(attention, attention_tile(attention, target));
+  }
   std::size_t most = 0;
   for (const GemmVariant& v : variants) {
     most = std::max(most, workspace_bytes(v.m_max));

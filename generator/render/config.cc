@@ -30,9 +30,9 @@ void ConfigWriter::type(std::string name, std::string value) {
   members_.push_back({std::move(name), std::move(line)});
 }
 
-std::string ConfigWriter::text(std::string_view template_path) const {
+std::string ConfigWriter::text(std::string_view template_path, std::string_view name) const {
   std::set<std::string> wanted = template_parameters(template_path);
-  std::string text = "struct Config {\n";
+  std::string text = fmt::format("struct {} {{\n", name);
   for (const Member& member : members_) {
     if (wanted.erase(member.name) == 0) {
       throw Error(ErrorCategory::kInternal, "render.parameters",

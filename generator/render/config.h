@@ -1,4 +1,4 @@
-// The Config struct of a rendered kernel.
+// The Config struct of a rendered kernel, and others that a template takes.
 #ifndef HEDDLE_GENERATOR_RENDER_CONFIG_H_
 #define HEDDLE_GENERATOR_RENDER_CONFIG_H_
 
@@ -17,9 +17,9 @@ class ConfigWriter {
   void enumerator(std::string name, std::string type, std::string value);
   void type(std::string name, std::string value);
 
-  // "struct Config { ... };". Throws Error(kInternal, "render.parameters") if a parameter of the
+  // "struct NAME { ... };". Throws Error(kInternal, "render.parameters") if a parameter of the
   // template is missing here or one here is unknown to it.
-  std::string text(std::string_view template_path) const;
+  std::string text(std::string_view template_path, std::string_view name = "Config") const;
 
  private:
   struct Member {

@@ -30,6 +30,8 @@ Source render_gather(const Plan& plan, const TileKernel& kernel);
 Source render_dequantize(const Plan& plan, const TileKernel& kernel);
 Source render_repack(const Plan& plan, const TileKernel& kernel);
 Source render_quantize_weight(const Plan& plan, const TileKernel& kernel);
+Source render_kv_append(const Plan& plan, const TileKernel& kernel);
+Source render_decode_attention(const Plan& plan, const TileKernel& kernel);
 
 }  // namespace heddle
 

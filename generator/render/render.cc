@@ -18,6 +18,10 @@ Source render_tile_kernel(const Plan& plan, const TileKernel& kernel) {
       return render_repack(plan, kernel);
     case KernelRole::kQuantizeWeight:
       return render_quantize_weight(plan, kernel);
+    case KernelRole::kKvAppend:
+      return render_kv_append(plan, kernel);
+    case KernelRole::kDecodeAttention:
+      return render_decode_attention(plan, kernel);
   }
   return {};
 }

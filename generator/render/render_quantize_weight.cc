@@ -8,27 +8,12 @@
 #include "generator/render/encode_text.h"
 #include "generator/render/kernel_text.h"
 #include "generator/render/packing_config.h"
+#include "generator/render/scale_type.h"
 
 namespace heddle {
 namespace {
 
 constexpr std::string_view kTemplate = "quantize/quantize_weight.cuh";
-
-std::string scale_type_name(DType dtype) {
-  switch (dtype) {
-    case DType::kFp16:
-      return "kFp16";
-    case DType::kBf16:
-      return "kBf16";
-    case DType::kFp32:
-      return "kFp32";
-    case DType::kE8m0:
-      return "kE8m0";
-    case DType::kE4m3:
-      return "kE4m3";
-  }
-  return {};
-}
 
 std::string config_text(const Plan& plan, const TileKernel& kernel) {
   const WeightOpSpec& spec = plan.spec.weight_op();

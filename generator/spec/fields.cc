@@ -119,8 +119,9 @@ std::string value_text(const std::vector<int>& values) {
 const FieldTable& fields_of(Op op) { return *every_field_table()[static_cast<std::size_t>(op)]; }
 
 std::span<const FieldTable* const> every_field_table() {
-  static const FieldTable* const tables[] = {&gemm_fields(), &dequantize_fields(), &repack_fields(),
-                                             &quantize_weight_fields()};
+  static const FieldTable* const tables[] = {&gemm_fields(),      &dequantize_fields(),
+                                             &repack_fields(),    &quantize_weight_fields(),
+                                             &kv_append_fields(), &decode_attention_fields()};
   return tables;
 }
 

@@ -74,6 +74,8 @@ const FieldTable& gemm_fields();
 const FieldTable& dequantize_fields();
 const FieldTable& repack_fields();
 const FieldTable& quantize_weight_fields();
+const FieldTable& kv_append_fields();
+const FieldTable& decode_attention_fields();
 const FieldTable& fields_of(Op op);
 // All of them, in the order of Op.
 std::span<const FieldTable* const> every_field_table();
@@ -155,6 +157,12 @@ constexpr ListSlot list_slot() {
 template <std::int64_t kValue>
 constexpr Slot fixed_slot() {
   return Slot{[](const void* /*object*/) { return std::optional<std::int64_t>(kValue); },
+              [](void* /*object*/, std::int64_t /*value*/) {}};
+}
+
+// The slot of a field that is only a default of others: nothing is stored.
+constexpr Slot default_slot() {
+  return Slot{[](const void* /*object*/) { return std::optional<std::int64_t>(); },
               [](void* /*object*/, std::int64_t /*value*/) {}};
 }
 

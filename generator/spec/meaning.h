@@ -13,8 +13,11 @@ namespace heddle {
 // and the reason; empty if there is nothing. What depends on the target or on which kernels exist
 // is the planner's. Pure; precondition: every value is inside its field's range.
 std::vector<Problem> check_meaning(const GemmSpec& gemm);
-// The same for the operation `op`, which is not kGemm.
+// The same for the operation `op`, one on weights alone.
 std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec);
+// Of a cache; precondition: the spec is complete, as Spec has it.
+std::vector<Problem> check_meaning(const KvAppendSpec& spec);
+std::vector<Problem> check_meaning(const DecodeAttentionSpec& spec);
 
 }  // namespace heddle
 

@@ -180,18 +180,22 @@ class Parser {
 
   void take_defaults() {
     for (const Field& field : table_.fields) {
-      if (field.default_from.empty() || was_set(field)) continue;
-      const Field& source = *table_.find(field.default_from);
-      if (was_set(source)) field.slot.set(object_, *source.slot.get(object_));
+      if (field.default_from.empty() || value_of(field)) continue;
+      const auto value = value_of(*table_.find(field.default_from));
+      if (value) field.slot.set(object_, *value);
     }
   }
 
   void set(const Field& field, std::int64_t value) {
     field.slot.set(object_, value);
-    set_.push_back(&field);
+    set_.emplace_back(&field, value);
   }
-  bool was_set(const Field& field) const {
-    return std::find(set_.begin(), set_.end(), &field) != set_.end();
+  // What the document gives the field.
+  std::optional<std::int64_t> value_of(const Field& field) const {
+    for (const auto& [set, value] : set_) {
+      if (set == &field) return value;
+    }
+    return std::nullopt;
   }
 
   void wrong_type(const Node& node, const Field& field) {
@@ -207,7 +211,7 @@ class Parser {
   void* object_;
   std::string& name_;
   Findings& findings_;
-  std::vector<const Field*> set_;
+  std::vector<std::pair<const Field*, std::int64_t>> set_;
 };
 
 }  // namespace

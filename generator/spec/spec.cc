@@ -7,6 +7,7 @@
 #include "generator/spec/document.h"
 #include "generator/spec/fields.h"
 #include "generator/spec/findings.h"
+#include "generator/spec/kv_complete.h"
 #include "generator/spec/parser.h"
 #include "generator/spec/words.h"
 #include "heddle/error.h"
@@ -23,6 +24,12 @@ Op op_of(const Node& root) {
   return word == kOpWords.end() ? Op::kGemm : static_cast<Op>(word - kOpWords.begin());
 }
 
+void check(Op op, const void* object, const std::string& name) {
+  Findings findings("spec");
+  check_fields(fields_of(op), object, name, findings);
+  findings.throw_if_any();
+}
+
 }  // namespace
 
 Spec Spec::parse(std::string_view json) {
@@ -30,17 +37,16 @@ Spec Spec::parse(std::string_view json) {
   Spec spec;
   if (const std::optional<Node> root = read_document(json, DocumentLimits{}, findings)) {
     spec.op_ = op_of(*root);
-    void* object = spec.op_ == Op::kGemm ? static_cast<void*>(&spec.gemm_) : &spec.weight_op_;
-    parse_fields(*root, fields_of(spec.op_), object, spec.name_, findings);
+    parse_fields(*root, fields_of(spec.op_), spec.object(), spec.name_, findings);
   }
   findings.throw_if_any();
+  complete(spec.kv_append_);
+  complete(spec.decode_attention_);
   return spec;
 }
 
 Spec Spec::from_gemm(const GemmSpec& gemm, std::string name) {
-  Findings findings("spec");
-  check_fields(gemm_fields(), &gemm, name, findings);
-  findings.throw_if_any();
+  check(Op::kGemm, &gemm, name);
   Spec spec;
   spec.gemm_ = gemm;
   spec.name_ = std::move(name);
@@ -48,17 +54,49 @@ Spec Spec::from_gemm(const GemmSpec& gemm, std::string name) {
 }
 
 Spec Spec::from_weight_op(Op op, const WeightOpSpec& weight_op, std::string name) {
-  if (op == Op::kGemm) {
-    throw Error(ErrorCategory::kUsage, "spec.op", "a gemm is made by from_gemm");
+  if (op != Op::kDequantize && op != Op::kRepack && op != Op::kQuantizeWeight) {
+    throw Error(ErrorCategory::kUsage, "spec.op",
+                std::string(to_string(op)) + " is no operation on weights alone");
   }
-  Findings findings("spec");
-  check_fields(fields_of(op), &weight_op, name, findings);
-  findings.throw_if_any();
+  check(op, &weight_op, name);
   Spec spec;
   spec.op_ = op;
   spec.weight_op_ = weight_op;
   spec.name_ = std::move(name);
   return spec;
+}
+
+Spec Spec::from_kv_append(const KvAppendSpec& kv_append, std::string name) {
+  check(Op::kKvAppend, &kv_append, name);
+  Spec spec;
+  spec.op_ = Op::kKvAppend;
+  spec.kv_append_ = kv_append;
+  spec.name_ = std::move(name);
+  complete(spec.kv_append_);
+  return spec;
+}
+
+Spec Spec::from_decode_attention(const DecodeAttentionSpec& attention, std::string name) {
+  check(Op::kDecodeAttention, &attention, name);
+  Spec spec;
+  spec.op_ = Op::kDecodeAttention;
+  spec.decode_attention_ = attention;
+  spec.name_ = std::move(name);
+  complete(spec.decode_attention_);
+  return spec;
+}
+
+const KvSpec& Spec::kv() const noexcept {
+  return op_ == Op::kKvAppend ? kv_append_.kv : decode_attention_.kv;
+}
+
+KvShape Spec::kv_shape() const noexcept {
+  if (op_ == Op::kKvAppend) return kv_append_.shape;
+  return {decode_attention_.shape.kv_heads, decode_attention_.shape.head_dim};
+}
+
+bool Spec::has_weight() const noexcept {
+  return op_ != Op::kKvAppend && op_ != Op::kDecodeAttention;
 }
 
 MatrixShape Spec::weight_shape() const noexcept {
@@ -69,10 +107,27 @@ const WeightSpec& Spec::weight() const noexcept {
   return op_ == Op::kGemm ? gemm_.weight : weight_op_.weight;
 }
 
-std::string Spec::canonical_json() const {
-  const void* object = op_ == Op::kGemm ? static_cast<const void*>(&gemm_) : &weight_op_;
-  return canonical_text(fields_of(op_), object);
+void* Spec::object() noexcept {
+  return const_cast<void*>(static_cast<const Spec*>(this)->object());
 }
+
+const void* Spec::object() const noexcept {
+  switch (op_) {
+    case Op::kGemm:
+      return &gemm_;
+    case Op::kKvAppend:
+      return &kv_append_;
+    case Op::kDecodeAttention:
+      return &decode_attention_;
+    case Op::kDequantize:
+    case Op::kRepack:
+    case Op::kQuantizeWeight:
+      break;
+  }
+  return &weight_op_;
+}
+
+std::string Spec::canonical_json() const { return canonical_text(fields_of(op_), object()); }
 
 std::string spec_schema() { return schema_text(); }
 

@@ -15,7 +15,7 @@ constexpr std::string_view word(const std::array<std::string_view, kCount>& word
 }
 
 // The tables follow the enumerators; these are the last ones.
-static_assert(word(kOpWords, Op::kQuantizeWeight) == "quantize_weight");
+static_assert(word(kOpWords, Op::kDecodeAttention) == "decode_attention");
 static_assert(word(kDTypeWords, DType::kE4m3) == "e4m3");
 static_assert(word(kActivationDTypeWords, DType::kBf16) == "bf16");
 static_assert(word(kWeightTypeWords, WeightType::kNf4) == "nf4");
@@ -24,6 +24,13 @@ static_assert(word(kInterleaveWords, Interleave::kPermutation) == "permutation")
 static_assert(word(kCheckpointFormatWords, CheckpointFormat::kGptqV2) == "gptq_v2");
 static_assert(word(kActivationWords, Activation::kSilu) == "silu");
 static_assert(word(kPathWords, Path::kHopper) == "hopper");
+static_assert(word(kKvDtypeWords, KvDtype::kNvfp4) == "nvfp4");
+static_assert(word(kKvGranularityWords, KvGranularity::kChannel) == "channel");
+static_assert(word(kKvLayoutWords, KvLayout::kPaged) == "paged");
+static_assert(word(kKvOrderWords, KvOrder::kNhd) == "nhd");
+static_assert(word(kRopePairingWords, RopePairing::kGptj) == "gptj");
+static_assert(word(kRopeSourceWords, RopeSource::kTable) == "table");
+static_assert(word(kAlibiWords, Alibi::kGiven) == "given");
 
 }  // namespace
 
@@ -43,5 +50,16 @@ std::string_view to_string(Activation activation) noexcept {
   return word(kActivationWords, activation);
 }
 std::string_view to_string(Path path) noexcept { return word(kPathWords, path); }
+std::string_view to_string(KvDtype dtype) noexcept { return word(kKvDtypeWords, dtype); }
+std::string_view to_string(KvGranularity granularity) noexcept {
+  return word(kKvGranularityWords, granularity);
+}
+std::string_view to_string(KvLayout layout) noexcept { return word(kKvLayoutWords, layout); }
+std::string_view to_string(KvOrder order) noexcept { return word(kKvOrderWords, order); }
+std::string_view to_string(RopePairing pairing) noexcept {
+  return word(kRopePairingWords, pairing);
+}
+std::string_view to_string(RopeSource source) noexcept { return word(kRopeSourceWords, source); }
+std::string_view to_string(Alibi alibi) noexcept { return word(kAlibiWords, alibi); }
 
 }  // namespace heddle

@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-inline constexpr std::array<std::string_view, 4> kOpWords = {"gemm", "dequantize", "repack",
-                                                             "quantize_weight"};
+inline constexpr std::array<std::string_view, 6> kOpWords = {
+    "gemm", "dequantize", "repack", "quantize_weight", "kv_append", "decode_attention"};
 inline constexpr std::array<std::string_view, 5> kDTypeWords = {"fp16", "bf16", "fp32", "e8m0",
                                                                 "e4m3"};
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"fp16", "bf16"};
@@ -23,6 +23,15 @@ inline constexpr std::array<std::string_view, 5> kActivationWords = {"none", "re
                                                                      "gelu_tanh", "silu"};
 inline constexpr std::array<std::string_view, 4> kPathWords = {"auto", "turing", "ampere",
                                                                "hopper"};
+inline constexpr std::array<std::string_view, 8> kKvDtypeWords = {
+    "fp16", "bf16", "int8", "int4", "int2", "fp8_e4m3", "fp8_e5m2", "nvfp4"};
+inline constexpr std::array<std::string_view, 7> kKvGranularityWords = {
+    "auto", "none", "tensor", "token", "head", "group", "channel"};
+inline constexpr std::array<std::string_view, 2> kKvLayoutWords = {"contiguous", "paged"};
+inline constexpr std::array<std::string_view, 2> kKvOrderWords = {"hnd", "nhd"};
+inline constexpr std::array<std::string_view, 3> kRopePairingWords = {"none", "neox", "gptj"};
+inline constexpr std::array<std::string_view, 2> kRopeSourceWords = {"base", "table"};
+inline constexpr std::array<std::string_view, 3> kAlibiWords = {"none", "standard", "given"};
 
 }  // namespace heddle
 

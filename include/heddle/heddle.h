@@ -184,6 +184,55 @@ HEDDLE_EXPORT heddle_status heddle_launch_quantize_weight(const heddle_kernel* k
                                                           heddle_input w, heddle_output packed,
                                                           void* stream);
 
+/* One of the tensors of a key-value cache. Null and 0 for what the spec does not ask for. */
+typedef struct heddle_kv_tensor {
+  heddle_output codes;
+  heddle_output scales;
+  heddle_input given; /* FP32: a scale and, without "symmetric", a zero point for all of the tensor;
+                         with nvfp4 the factor of its scales */
+} heddle_kv_tensor;
+
+typedef struct heddle_kv_cache {
+  heddle_kv_tensor k;
+  heddle_kv_tensor v;
+  int64_t pages;            /* of a contiguous cache: sequences */
+  int64_t page_tokens;      /* contiguous: tokens that a sequence may have; paged: 0 or page_size */
+  heddle_input block_table; /* [sequences][table_stride] int32; of a paged cache */
+  int64_t table_stride;
+} heddle_kv_cache;
+
+typedef struct heddle_kv_append_args {
+  size_t struct_size; /* sizeof(heddle_kv_append_args) */
+  int64_t tokens;     /* 0: nothing is launched */
+  int64_t sequences;  /* without offsets as many as tokens */
+  heddle_input k;     /* [tokens][kv_heads][head_dim] of the activation's dtype */
+  heddle_input v;
+  int64_t k_stride; /* elements from token to token; 0: dense */
+  int64_t v_stride;
+  heddle_input offsets;   /* [sequences + 1] int32; null: one token for each sequence */
+  heddle_input lengths;   /* [sequences] int32, the new tokens included */
+  heddle_input rotations; /* [rotation_rows][rope.dim] FP32; with rope.source table */
+  int64_t rotation_rows;
+  heddle_kv_cache cache;
+} heddle_kv_append_args;
+
+/* As above: K and V of new tokens into the cache. */
+HEDDLE_EXPORT heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
+                                                    const heddle_kv_append_args* args,
+                                                    void* stream);
+
+/* Bytes of the four tensors of a cache, for a spec with a kv block; 0 for scales that are not
+ * stored. Needs no device. */
+typedef struct heddle_kv_bytes {
+  size_t k_codes;
+  size_t k_scales;
+  size_t v_codes;
+  size_t v_scales;
+} heddle_kv_bytes;
+HEDDLE_EXPORT heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length,
+                                                  int64_t pages, int64_t page_tokens,
+                                                  heddle_kv_bytes* bytes);
+
 /* Bytes of packed weights of a spec, of any operation. Needs no device. */
 HEDDLE_EXPORT heddle_status heddle_packed_bytes(const char* spec, size_t spec_length,
                                                 size_t* bytes);

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "heddle/attention_args.h"
 #include "heddle/export.h"
+#include "heddle/kv_args.h"
 #include "heddle/plan.h"
 
 namespace heddle {
@@ -73,8 +75,11 @@ class HEDDLE_EXPORT Kernel {
   void launch(const DequantizeArgs& args, Stream stream) const;
   void launch(const RepackArgs& args, Stream stream) const;
   void launch(const QuantizeWeightArgs& args, Stream stream) const;
+  void launch(const KvAppendArgs& args, Stream stream) const;
+  void launch(const DecodeAttentionArgs& args, Stream stream) const;
 
-  // Bytes of workspace of a gemm for a launch with this M, and the most over all M of the spec.
+  // Bytes of workspace of a gemm for a launch with this M, and the most over all M of the spec; of
+  // decode_attention only the latter.
   std::size_t workspace_bytes(std::int64_t m) const;
   std::size_t max_workspace_bytes() const;
 

@@ -31,6 +31,11 @@ struct Model {
 // kernels for, with the reason.
 HEDDLE_EXPORT Model model_from_config(std::string_view json);
 
+// The operations on a model's key-value cache, kv_append and decode_attention (twice where only
+// some layers have a sliding window). `kv` is the JSON text of a spec's kv block; the config need
+// not be quantised. Throws as model_from_config() and Spec::parse() do.
+HEDDLE_EXPORT Model cache_model_from_config(std::string_view json, std::string_view kv);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_MODEL_H_

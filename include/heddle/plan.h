@@ -74,9 +74,18 @@ struct GemmVariant {
   int token_tiles() const noexcept { return tile_m / (8 * warps_m); }  // of 8 tokens, per warp
 };
 
-enum class KernelRole { kGather, kDequantize, kRepack, kQuantizeWeight };
+enum class KernelRole {
+  kGather,
+  kDequantize,
+  kRepack,
+  kQuantizeWeight,
+  kKvAppend,
+  kDecodeAttention,
+};
 
-// One compiled kernel that walks a matrix in tiles, one thread block to a tile.
+// One compiled kernel that walks a matrix in tiles, one thread block to a tile. Of kKvAppend the
+// matrix is [tokens][kv_heads * head_dim]. Of kDecodeAttention it is [tokens][head_dim], K and V of
+// all sequences and heads, and blocks take tiles in equal parts.
 struct TileKernel {
   std::string name;  // the entry point's name
   KernelRole role = KernelRole::kDequantize;
@@ -90,6 +99,7 @@ struct TileKernel {
 struct Plan {
   Spec spec;
   Target target;
+  // Of an operation with weights.
   DecodePlan decode;
   WeightLayout layout;
   // Of a gemm: ascending, contiguous M ranges that cover shape.m.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/export.h"
+#include "heddle/kv_spec.h"
 
 namespace heddle {
 
@@ -20,7 +21,7 @@ inline constexpr int kPerChannel = -1;  // WeightSpec::group_size: one scale per
 inline constexpr int kPerTensor = 0;    // WeightSpec::group_size: one scale for all of W
 inline constexpr std::int64_t kDefaultMaxM = 65536;  // shape.m is [1, kDefaultMaxM] when absent
 
-enum class Op { kGemm, kDequantize, kRepack, kQuantizeWeight };
+enum class Op { kGemm, kDequantize, kRepack, kQuantizeWeight, kKvAppend, kDecodeAttention };
 // The last two are of scales only: e8m0 is 2^(code - 127), 255 is NaN; e4m3 as in OCP FP8.
 enum class DType { kFp16, kBf16, kFp32, kE8m0, kE4m3 };
 // kInt: two's complement. eXmY: a sign, X exponent bits and Y mantissa bits, with subnormals.
@@ -116,15 +117,28 @@ class HEDDLE_EXPORT Spec {
   static Spec parse(std::string_view json);
   // Throws Error(kSpec) like parse() if a value is out of range.
   static Spec from_gemm(const GemmSpec& gemm, std::string name = {});
-  // The same for any operation but kGemm.
+  // The same for kDequantize, kRepack and kQuantizeWeight.
   static Spec from_weight_op(Op op, const WeightOpSpec& weight_op, std::string name = {});
+  // What the kv block leaves open is filled in.
+  static Spec from_kv_append(const KvAppendSpec& kv_append, std::string name = {});
+  static Spec from_decode_attention(const DecodeAttentionSpec& attention, std::string name = {});
 
   Op op() const noexcept { return op_; }
   // Precondition: op() == Op::kGemm.
   const GemmSpec& gemm() const noexcept { return gemm_; }
-  // Precondition: op() != Op::kGemm.
+  // Precondition: kDequantize, kRepack or kQuantizeWeight.
   const WeightOpSpec& weight_op() const noexcept { return weight_op_; }
-  // Of W, for every operation.
+  // Precondition: op() == Op::kKvAppend.
+  const KvAppendSpec& kv_append() const noexcept { return kv_append_; }
+  // Precondition: op() == Op::kDecodeAttention.
+  const DecodeAttentionSpec& decode_attention() const noexcept { return decode_attention_; }
+  // Of those two. No granularity is kAuto, and group_size, scale_dtype and page_size are what they
+  // stand for.
+  const KvSpec& kv() const noexcept;
+  KvShape kv_shape() const noexcept;
+  // Whether the operation has weights W.
+  bool has_weight() const noexcept;
+  // Precondition: has_weight().
   MatrixShape weight_shape() const noexcept;
   const WeightSpec& weight() const noexcept;
   // The optional label "name": shown in tables and messages, no part of what is generated.
@@ -137,7 +151,12 @@ class HEDDLE_EXPORT Spec {
   Op op_ = Op::kGemm;
   GemmSpec gemm_;
   WeightOpSpec weight_op_;
+  KvAppendSpec kv_append_;
+  DecodeAttentionSpec decode_attention_;
   std::string name_;
+
+  void* object() noexcept;
+  const void* object() const noexcept;
 };
 
 // The JSON Schema (draft 2020-12) of a spec. Spec::parse accepts exactly what it accepts.
@@ -152,6 +171,13 @@ HEDDLE_EXPORT std::string_view to_string(Interleave interleave) noexcept;
 HEDDLE_EXPORT std::string_view to_string(CheckpointFormat format) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Activation activation) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Path path) noexcept;
+HEDDLE_EXPORT std::string_view to_string(KvDtype dtype) noexcept;
+HEDDLE_EXPORT std::string_view to_string(KvGranularity granularity) noexcept;
+HEDDLE_EXPORT std::string_view to_string(KvLayout layout) noexcept;
+HEDDLE_EXPORT std::string_view to_string(KvOrder order) noexcept;
+HEDDLE_EXPORT std::string_view to_string(RopePairing pairing) noexcept;
+HEDDLE_EXPORT std::string_view to_string(RopeSource source) noexcept;
+HEDDLE_EXPORT std::string_view to_string(Alibi alibi) noexcept;
 
 }  // namespace heddle
 

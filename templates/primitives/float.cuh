@@ -25,6 +25,31 @@ __device__ __forceinline__ float mul_to_odd(float a, float b) {
   return (__float_as_uint(below) & 1u) != 0 ? below : mul_up(a, b);
 }
 
+// mul.rn.f32 and fma.rn.f32: never joined to, or taken apart into, other operations.
+__device__ __forceinline__ float multiply(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ float multiply_add(float a, float b, float c) {
+  return __fmaf_rn(a, b, c);
+}
+
+// max.NaN.f32, sm_80 and up: the larger one, a NaN if there is one.
+__device__ __forceinline__ float max_or_nan(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float d;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+#else
+  return a < b || b != b ? b : a;
+#endif
+}
+
+// 1 / a, rounded to nearest, for 2^-126 <= a < 2^126. rcp.approx.ftz.f32 is within one unit in the
+// last place; what it lacks is exact in one fma, and a second one adds it.
+__device__ __forceinline__ float reciprocal(float a) {
+  float near;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(a));
+  return multiply_add(near, multiply_add(-a, near, 1.0f), near);
+}
+
 // div.rn.f32: the quotient, rounded once, as IEEE 754 has it.
 __device__ __forceinline__ float divide(float a, float b) {
   float d;
@@ -45,6 +70,31 @@ __device__ __forceinline__ float clamp(float a, float low, float high) {
   asm("{ .reg .f32 t; max.f32 t, %1, %2; min.f32 %0, t, %3; }"
       : "=f"(d)
       : "f"(a), "f"(low), "f"(high));
+  return d;
+}
+
+// ex2.approx.ftz.f32: 2^a, to 2 units in the last place; 0 of minus infinity.
+__device__ __forceinline__ float exp2_fast(float a) {
+  float d;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
+// lg2.approx.f32
+__device__ __forceinline__ float log2_fast(float a) {
+  float d;
+  asm("lg2.approx.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
+// rcp.approx.f32: 1 / a, to 1 unit in the last place.
+__device__ __forceinline__ float reciprocal_fast(float a) {
+  float d;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
+// max.f32: the number, where one of the two is a NaN.
+__device__ __forceinline__ float larger(float a, float b) {
+  float d;
+  asm("max.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
   return d;
 }
 

@@ -26,6 +26,12 @@ struct Fp16 {
     asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
     return d;
   }
+  // The larger of each half, a NaN if one is; sm_80 and up.
+  static __device__ __forceinline__ u32 max2_or_nan(u32 a, u32 b) {
+    u32 d;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+  }
   static __device__ __forceinline__ float low_to_float(u32 pair) {
     float f;
     asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, l; }" : "=f"(f) : "r"(pair));
@@ -72,6 +78,11 @@ struct Bf16 {
 #endif
     return d;
   }
+  static __device__ __forceinline__ u32 max2_or_nan(u32 a, u32 b) {
+    u32 d;
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+  }
   // A bfloat16 is the upper half of the FP32 of the same value.
   static __device__ __forceinline__ float low_to_float(u32 pair) {
     return __uint_as_float(pair << 16);
@@ -85,5 +96,21 @@ struct Bf16 {
     return d;
   }
 };
+
+// Two e4m3 codes in the low 16 bits, as FP16, exactly; NaN stays NaN.
+__device__ __forceinline__ u32 fp16_from_e4m3(u32 codes) {
+#if __CUDA_ARCH__ >= 890
+  // cvt.rn.f16x2.e4m3x2
+  u32 d;
+  asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.rn.f16x2.e4m3x2 %0, l; }" : "=r"(d) : "r"(codes));
+  return d;
+#else
+  // Sign, exponent and mantissa in the FP16's places make the value times 2^-8.
+  const u32 high = (codes & 0xffu) << 8 | (codes & 0xff00u) << 16;
+  const u32 d = Fp16::mul2((high & 0x80008000u) | (high >> 1 & 0x3f803f80u), 0x5c005c00u);
+  const u32 low_nan = (codes & 0x7fu) == 0x7fu ? 0x7e00u : 0u;
+  return d | low_nan | ((codes & 0x7f00u) == 0x7f00u ? 0x7e000000u : 0u);
+#endif
+}
 
 }  // namespace heddle

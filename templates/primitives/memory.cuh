@@ -96,6 +96,11 @@ __device__ __forceinline__ u32x4 load_global_16_l2(const void* address) {
                : "memory");
   return v;
 }
+__device__ __forceinline__ u64 load_global_8_l2(const void* address) {
+  u64 v;
+  asm volatile("ld.global.cg.b64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
+  return v;
+}
 __device__ __forceinline__ void store_global_16(void* address, u32x4 v) {
   asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(v.x), "r"(v.y),
                "r"(v.z), "r"(v.w)
@@ -118,11 +123,31 @@ __device__ __forceinline__ void store_global_1(void* address, u32 v) {
   asm volatile("st.global.u8 [%0], %1;" ::"l"(address), "r"(v) : "memory");
 }
 
+// prefetch.global.L2: the 128 bytes of a line of an array of `bytes` bytes, if it has that line.
+__device__ __forceinline__ void prefetch_line(const void* array, i64 line, i64 bytes) {
+  if (128 * line < bytes)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const u8*>(array) + 128 * line)
+                 : "memory");
+}
+
+// The address of the 4-byte word that a byte is in.
+__device__ __forceinline__ const u8* align_down_4(const u8* address) {
+  return reinterpret_cast<const u8*>(reinterpret_cast<u64>(address) & ~u64{3});
+}
+
 // cp.async, sm_80 and up: 16 bytes from global to shared memory without registers, past the L1
 // cache. Where `valid` is false nothing is read and 16 zero bytes are written.
 __device__ __forceinline__ void copy_async_16(u32 shared, const void* global, bool valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
                "r"(valid ? 16 : 0)
+               : "memory");
+}
+// cp.async of 4 or 8 bytes, of which the first `valid_bytes` are read; the others become zero.
+template <int kBytes>
+__device__ __forceinline__ void copy_async_small(u32 shared, const void* global, int valid_bytes) {
+  static_assert(kBytes == 4 || kBytes == 8, "16 bytes are copy_async_16");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(global),
+               "n"(kBytes), "r"(valid_bytes)
                : "memory");
 }
 // Closes the group of all copies that this thread has started since the last call.

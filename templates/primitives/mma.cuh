@@ -61,4 +61,20 @@ __device__ __forceinline__ void ldmatrix_x2(u32 (&d)[2], u32 shared_address) {
                : "memory");
 }
 
+// ldmatrix.x4.trans: the same with each matrix transposed: lane 4g + t receives rows 2t, 2t+1 of
+// column g.
+__device__ __forceinline__ void ldmatrix_x4_trans(u32 (&d)[4], u32 shared_address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+               : "r"(shared_address)
+               : "memory");
+}
+// movmatrix.trans: transposes an 8x8 matrix of 16-bit values that lies in a warp's registers, lane
+// 4g + t with columns 2t, 2t+1 of row g.
+__device__ __forceinline__ u32 transpose_8x8(u32 a) {
+  u32 d;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+
 }  // namespace heddle

@@ -16,6 +16,24 @@ __device__ __forceinline__ u32 broadcast(u32 value, int lane) {
   return __shfl_sync(0xffffffffu, value, lane);
 }
 
+// shfl.sync.bfly: the value of the lane whose number differs in the bits of `mask`.
+__device__ __forceinline__ float shuffle_xor(float value, int mask) {
+  return __shfl_xor_sync(0xffffffffu, value, mask);
+}
+
+// vote.sync.ballot: bit i is what lane i of the warp says.
+__device__ __forceinline__ u32 ballot(bool value) { return __ballot_sync(0xffffffffu, value); }
+
+// shfl.sync.up: the value of the lane `lanes` before; the first ones get their own.
+__device__ __forceinline__ int shuffle_up(int value, int lanes) {
+  return __shfl_up_sync(0xffffffffu, value, lanes);
+}
+
+// vote.sync.any: whether the condition holds in any lane.
+__device__ __forceinline__ bool any_lane(bool condition) {
+  return __any_sync(0xffffffffu, condition) != 0;
+}
+
 // elect.sync, sm_90 and up: true in one lane of the warp, always the same one, and the compiler
 // knows that what it does is done once.
 __device__ __forceinline__ bool elect_one() {

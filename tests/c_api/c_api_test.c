@@ -45,6 +45,10 @@ static const char kQuantize[] =
     "{\"heddle\":1,\"op\":\"quantize_weight\",\"shape\":{\"n\":64,\"k\":256},"
     "\"weight\":{\"bits\":4},\"input\":{\"dtype\":\"fp16\"}}";
 
+static const char kAppend[] =
+    "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
+    "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"page_size\":16}}";
+
 static char folder[] = "/tmp/heddle-c-api-XXXXXX";
 
 static void* address(size_t value) { return (char*)0 + value; }
@@ -193,6 +197,51 @@ static void test_gemm(heddle_kernel* kernel, void* stream) {
   REFUSED(y.data = address(0x30002), "launch.misaligned");
   REFUSED(bias = input(0x50000, 512), "launch.unexpected");
 #undef REFUSED
+}
+
+static void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
+  heddle_kernel* append = NULL;
+  heddle_kv_append_args args;
+  heddle_kv_bytes bytes;
+  const size_t row = 4 * 64 * 2;
+  CHECK(heddle_kv_cache_bytes(SPEC(kAppend), 10, 0, &bytes) == HEDDLE_OK);
+  CHECK(bytes.k_codes == 10 * 16 * 4 * 32 && bytes.v_scales == 10 * 16 * 4 * 2);
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kGemm), 10, 0, &bytes), HEDDLE_ERROR_USAGE, "api.op");
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), -1, 0, &bytes), HEDDLE_ERROR_USAGE, "api.kv");
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), 10, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK(heddle_kernel_create(runtime, SPEC(kAppend), NULL, &append) == HEDDLE_OK);
+  memset(&args, 0, sizeof args);
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "api.struct_size");
+  CHECK_CODE(heddle_launch_kv_append(append, NULL, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_launch_kv_append(NULL, &args, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  args.struct_size = sizeof args;
+  args.tokens = args.sequences = 3;
+  args.k = input(0x10000, 3 * row);
+  args.v = input(0x20000, 3 * row);
+  args.lengths = input(0x30000, 12);
+  args.cache.k.codes = output(0x40000, bytes.k_codes);
+  args.cache.k.scales = output(0x50000, bytes.k_scales);
+  args.cache.v.codes = output(0x60000, bytes.v_codes);
+  args.cache.v.scales = output(0x70000, bytes.v_scales);
+  args.cache.pages = 10;
+  args.cache.block_table = input(0x80000, 3 * 4 * 4);
+  args.cache.table_stride = 4;
+  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
+  CHECK_CODE(heddle_launch_kv_append(gemm, &args, NULL), HEDDLE_ERROR_USAGE, "launch.op");
+  {
+    size_t* const sizes[] = {&args.k.bytes, &args.lengths.bytes, &args.cache.k.codes.bytes,
+                             &args.cache.v.scales.bytes, &args.cache.block_table.bytes};
+    size_t i;
+    for (i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+      *sizes[i] -= 1;
+      CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE,
+                 "launch.too_small");
+      *sizes[i] += 1;
+    }
+  }
+  args.tokens = 4;
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.size");
+  heddle_kernel_destroy(append);
 }
 
 static void test_weight_operations(heddle_runtime* runtime, heddle_kernel* gemm) {
@@ -361,6 +410,7 @@ int main(void) {
   test_errors(runtime);
   test_gemm(kernel, stream);
   test_weight_operations(runtime, kernel);
+  test_kv_append(runtime, kernel);
   test_packing();
   test_prepare_and_request(stream);
   test_strict();

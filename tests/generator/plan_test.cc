@@ -391,5 +391,22 @@ TEST(PlanJson, HoldsEveryDecision) {
             plan_of(small_spec(), "a100").variants[0].split_k);
 }
 
+// A word of the language without a kernel is refused by name, beside what else is wrong.
+TEST(Refuse, OperationWithoutKernel) {
+  const Spec spec = Spec::parse(
+      R"({"heddle":1,"op":"decode_attention","activation":{"dtype":"fp16"},"kv":{"page_size":0},)"
+      R"("shape":{"heads":32,"kv_heads":8,"head_dim":128}})");
+  try {
+    resolve(spec, target_from_name("h200"));
+    ADD_FAILURE() << "planned";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "plan.unsupported");
+    ASSERT_EQ(error.problems().size(), 2U);
+    EXPECT_EQ(error.problems()[0].pointer, "/kv/page_size");
+    EXPECT_EQ(error.problems()[1].pointer, "/op");
+    EXPECT_EQ(error.problems()[1].value, "\"decode_attention\"");
+  }
+}
+
 }  // namespace
 }  // namespace heddle

@@ -174,5 +174,47 @@ class NoGpuTest(CommandTest):
         self.assertIn("GPU", self.problem("bench", inline(), "--m", "1", "--sweep", code=1))
 
 
+class CacheOptionTest(CommandTest):
+    """--kv of heddle build: words, blocks and files that mean the same."""
+
+    MODEL = ROOT / "examples/models/llama-3-8b-awq/config.json"
+
+    def cache_specs(self, kv, model=MODEL):
+        out = self.heddle("build", model, "--kv", kv, "--print-specs", check=0).out
+        return [spec for spec in json.loads(out) if spec["op"] != "gemm"]
+
+    def test_words_blocks_and_files_agree(self):
+        append, attention = self.cache_specs("int4:group:64")
+        self.assertEqual((append["op"], attention["op"]), ("kv_append", "decode_attention"))
+        self.assertEqual(append["kv"], attention["kv"])
+        self.assertEqual(append["kv"]["v"]["group_size"], 64)
+        block = {"dtype": "int4", "granularity": "group", "group_size": 64}
+        for kv in (json.dumps(block), self.file("kv.json", json.dumps(block)),
+                   self.file("spec.json", json.dumps({"op": "kv_append", "kv": block})),
+                   "int4:group:64,int4:group:64"):
+            with self.subTest(kv):
+                self.assertEqual(self.cache_specs(kv), [append, attention])
+        both = self.cache_specs("int8,fp8_e4m3")[0]["kv"]
+        self.assertEqual((both["k"]["dtype"], both["v"]["dtype"]), ("int8", "fp8_e4m3"))
+
+    def test_a_model_that_is_not_quantised(self):
+        config = json.loads(self.MODEL.read_text())
+        del config["quantization_config"]
+        path = self.file("config.json", json.dumps(config))
+        self.assertEqual(len(self.cache_specs("int8:head", path)), 2)
+        self.problem("build", path, *H200, code=1)
+
+    def test_what_is_wrong_is_said(self):
+        for kv, said in (("int8:haed", 'did you mean "head"?'), ("int9", "/kv/dtype"),
+                         ("int8:", "DTYPE[:GRANULARITY[:GROUP]]"), ("int8,int8,int8", "K and V"),
+                         ("int4:group:x", "no number"), ("no/such.json", "No such file"),
+                         ("{}}", "no JSON object")):
+            with self.subTest(kv):
+                line = self.problem("build", self.MODEL, "--kv", kv, *H200, code=2)
+                self.assertIn(said, line)
+        self.assertIn("config.json", self.problem("build", "-", "--kv", "int8", *H200, code=2,
+                                                  stdin=inline().encode()))
+
+
 if __name__ == "__main__":
     unittest.main()

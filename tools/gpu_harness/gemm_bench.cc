@@ -15,24 +15,13 @@
 #include "tools/gpu_harness/gemm_floor.h"
 #include "tools/gpu_harness/gemm_tensors.h"
 #include "tools/gpu_harness/launch_overhead.h"
+#include "tools/gpu_harness/read_rate.h"
 #include "tools/gpu_harness/weight_copies.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::size_t kReadBytes = std::size_t{2} << 30;
-constexpr int kReadReplays = 9;
 constexpr std::uint32_t kSeed = 1;
-
-double read_ceiling(const HelperKernels& helpers, const OwnedStream& stream) {
-  DeviceBuffer data(kReadBytes);
-  DeviceBuffer out(16);
-  data.fill(1, stream);
-  const double us = time_in_graph(stream, 4, kReadReplays, [&](int) {
-    helpers.stream_read(data.get(), kReadBytes, out.get(), stream);
-  });
-  return static_cast<double>(kReadBytes) / us * 1e-6;
-}
 
 void check_m_list(const GemmShape& shape, const std::vector<std::int64_t>& m_list) {
   for (const std::int64_t m : m_list) {
@@ -84,7 +73,7 @@ class Bench {
         options_(options) {
     if (options.cublas) cublas_ = Cublas::open(stream_, &report_.cublas_missing);
     report_.device = kernels_.front().plan().target;
-    report_.read_tb_per_s = read_ceiling(helpers_, stream_);
+    report_.read_tb_per_s = read_rate(helpers_, stream_);
   }
 
   void time_launches(Runtime& runtime) {

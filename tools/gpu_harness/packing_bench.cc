@@ -18,15 +18,6 @@ constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times
 constexpr int kLeastLaunches = 32;
 constexpr unsigned char kAnyByte = 0x35;
 
-// As many copies as fill the rotation.
-int copies_for(std::size_t bytes) { return static_cast<int>(1 + kRotationBytes / bytes); }
-
-// Whole rounds over the copies.
-int launches_for(int copies) {
-  const int least = std::max(1, copies);
-  return least * std::max(1, (kLeastLaunches + least - 1) / least);
-}
-
 std::vector<DeviceBuffer> buffers(int count, std::size_t bytes, const OwnedStream& stream) {
   std::vector<DeviceBuffer> all;
   for (int i = 0; i < count; ++i) {
@@ -37,11 +28,20 @@ std::vector<DeviceBuffer> buffers(int count, std::size_t bytes, const OwnedStrea
   return all;
 }
 
+}  // namespace
+
+int rotation_copies(std::size_t bytes) { return static_cast<int>(1 + kRotationBytes / bytes); }
+
+int rotation_launches(int copies) {
+  const int least = std::max(1, copies);
+  return least * std::max(1, (kLeastLaunches + least - 1) / least);
+}
+
 void time_stream(const OwnedStream& stream, int replays, PackingTiming* timing) {
   // The copy takes whole words of 16 bytes.
   const std::size_t read = (timing->read_bytes + 15) / 16 * 16;
   const std::size_t written = (timing->written_bytes + 15) / 16 * 16;
-  const int copies = copies_for(read + written);
+  const int copies = rotation_copies(read + written);
   const std::vector<DeviceBuffer> from = buffers(copies, read, stream);
   const std::vector<DeviceBuffer> to = buffers(copies, written, stream);
   std::vector<const DeviceBuffer*> sources;
@@ -51,8 +51,11 @@ void time_stream(const OwnedStream& stream, int replays, PackingTiming* timing) 
     outputs.push_back(&to[static_cast<std::size_t>(i)]);
   }
   timing->stream_us =
-      fastest_stream(HelperKernels(), stream, sources, outputs, launches_for(copies), replays).us;
+      fastest_stream(HelperKernels(), stream, sources, outputs, rotation_launches(copies), replays)
+          .us;
 }
+
+namespace {
 
 // The kernel's inputs, many times over. Their content counts for little: no time depends on it.
 class Inputs {
@@ -64,13 +67,13 @@ class Inputs {
       const SourceTensors tensors = random_tensors(spec_, 1);
       sources_.emplace_back(tensors, stream);
       read_bytes_ = tensors.bytes();
-      for (int i = 1; i < copies_for(read_bytes_ + packed); ++i) {
+      for (int i = 1; i < rotation_copies(read_bytes_ + packed); ++i) {
         sources_.emplace_back(tensors, stream);
       }
       copies_ = static_cast<int>(sources_.size());
     } else {
       read_bytes_ = static_cast<std::size_t>(spec_.shape.n * spec_.shape.k * 2);
-      copies_ = copies_for(read_bytes_ + packed);
+      copies_ = rotation_copies(read_bytes_ + packed);
       matrices_ = buffers(copies_, read_bytes_, stream);
     }
     packed_ = buffers(copies_, packed, stream);
@@ -109,7 +112,7 @@ PackingTiming bench_packing(Runtime& runtime, const Spec& spec, int replays) {
   {
     const Inputs inputs(kernel, stream);
     timing.read_bytes = inputs.read_bytes();
-    timing.us = time_in_graph(stream, launches_for(inputs.copies()), replays,
+    timing.us = time_in_graph(stream, rotation_launches(inputs.copies()), replays,
                               [&](int i) { inputs.launch(i, stream); });
   }
   timing.gb_per_s =

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "heddle/runtime.h"
+#include "tools/gpu_harness/device_memory.h"
 
 namespace heddle {
 
@@ -21,6 +22,12 @@ struct PackingTiming {
 // A repack or quantize_weight spec, in a CUDA graph over buffers that rotate through more memory
 // than the caches hold. In the current context, else in device 0's primary one. Throws Error.
 PackingTiming bench_packing(Runtime& runtime, const Spec& spec, int replays = 21);
+
+// As many copies of `bytes` as no cache holds, and whole rounds over them.
+int rotation_copies(std::size_t bytes);
+int rotation_launches(int copies);
+// Sets stream_us, from read_bytes and written_bytes.
+void time_stream(const OwnedStream& stream, int replays, PackingTiming* timing);
 
 }  // namespace heddle
 

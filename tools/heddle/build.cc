@@ -29,6 +29,7 @@ namespace {
 
 struct BuildOptions {
   std::string config;
+  std::string kv;
   std::string target;
   CompileOptions compile;
   bool print_specs = false;
@@ -129,7 +130,8 @@ int report_failures(const Build& build) {
 
 int run(const BuildOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  const Model model = read_model(options.config);
+  const Model model =
+      options.kv.empty() ? read_model(options.config) : read_model(options.config, options.kv);
   if (options.print_specs) {
     print_specs(model);
     return kExitDone;
@@ -163,6 +165,12 @@ void add_build_command(CLI::App& app, Action* action) {
                    "a model's config.json, a spec or a JSON list of specs: a file, or - for "
                    "standard input")
       ->required();
+  command
+      ->add_option("--kv", options->kv,
+                   "also the kernels of the model's key-value cache: DTYPE[:GRANULARITY[:GROUP]], "
+                   "two of them with a comma for K and V, or a spec's kv block: its JSON or a "
+                   "file")
+      ->type_name("KV");
   add_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
   command->add_flag("--print-specs", options->print_specs,
@@ -173,7 +181,8 @@ void add_build_command(CLI::App& app, Action* action) {
       "cannot serve are named with the reason; the others are built, and the exit code is 1.\n"
       "Without --target each kernel is also run on the GPU and checked.\n"
       "Example:\n"
-      "  heddle build examples/models/llama-3-8b-awq/config.json --target h200");
+      "  heddle build examples/models/llama-3-8b-awq/config.json --target h200\n"
+      "  heddle build config.json --kv int8:head");
   command->callback([=] { *action = [options] { return run(*options); }; });
 }
 

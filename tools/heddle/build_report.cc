@@ -32,8 +32,16 @@ ordered_json tile_json(const Plan& plan, std::size_t kernel) {
           {"stages", variant.stages}, {"split_k", variant.split_k}, {"threads", variant.threads()}};
 }
 
+// Of W, or of a token's K.
+std::string shape_text(const Spec& spec) {
+  if (!spec.has_weight()) {
+    const KvShape shape = spec.kv_shape();
+    return fmt::format("{} x {}", shape.kv_heads, shape.head_dim);
+  }
+  return fmt::format("{} x {}", spec.weight_shape().n, spec.weight_shape().k);
+}
+
 ordered_json kernel_json(const Build& build, const BuiltOperation& operation, std::size_t index) {
-  const MatrixShape shape = operation.plan.spec.weight_shape();
   const BuildResult& result = build.results[operation.results[index]];
   const Binary& binary = *result.binary;
   ordered_json json = {{"name", operation.name},
@@ -47,9 +55,11 @@ ordered_json kernel_json(const Build& build, const BuiltOperation& operation, st
                        {"compile_ms", binary.compile_ms},
                        {"cache", cache_word(result)},
                        {"kernel", binary.kernel_name},
-                       {"n", shape.n},
-                       {"k", shape.k},
                        {"tile", tile_json(operation.plan, index)}};
+  if (const Spec& spec = operation.plan.spec; spec.has_weight()) {
+    json["n"] = spec.weight_shape().n;
+    json["k"] = spec.weight_shape().k;
+  }
   if (index < operation.checks.size()) {
     const KernelCheck& check = operation.checks[index];
     json["check"] = {{"m", check.m}, {"error", check.error}, {"passed", check.fault.empty()}};
@@ -59,7 +69,7 @@ ordered_json kernel_json(const Build& build, const BuiltOperation& operation, st
 
 Table empty_table(bool checked) {
   std::vector<Column> columns = {{"KERNEL"},
-                                 {"N x K"},
+                                 {"SHAPE"},
                                  {"M"},
                                  {"TILE"},
                                  {"REGS", Align::kRight},
@@ -74,11 +84,10 @@ Table empty_table(bool checked) {
 
 void add_row(const Build& build, const BuiltOperation& operation, std::size_t index, bool checked,
              Table* table) {
-  const MatrixShape shape = operation.plan.spec.weight_shape();
   const BuildResult& result = build.results[operation.results[index]];
   const Binary& binary = *result.binary;
   std::vector<std::string> cells = {operation.name,
-                                    fmt::format("{} x {}", shape.n, shape.k),
+                                    shape_text(operation.plan.spec),
                                     m_text(operation.plan, index),
                                     tile_text(operation.plan, index),
                                     fmt::format("{}", binary.registers),

@@ -28,6 +28,7 @@ void add_bundle_command(CLI::App& app, Action* action);
 void add_record_command(CLI::App& app, Action* action);
 void add_repack_command(CLI::App& app, Action* action);
 void add_dequantize_command(CLI::App& app, Action* action);
+void add_kv_error_command(CLI::App& app, Action* action);
 
 }  // namespace heddle
 

@@ -7,6 +7,8 @@
 
 #include "heddle/error.h"
 #include "heddle/target.h"
+#include "tools/gpu_harness/attention_check.h"
+#include "tools/gpu_harness/kv_append_check.h"
 #include "tools/heddle/progress.h"
 
 namespace heddle {
@@ -51,6 +53,17 @@ std::vector<KernelCheck> run_operation(Runtime* runtime, const Plan& plan) {
     const DequantizeCheck check = run_dequantize(kernel);
     const double wrong = static_cast<double>(check.mismatches) / static_cast<double>(check.weights);
     checks.push_back({0, wrong, fault_of(check)});
+    return checks;
+  }
+  if (plan.spec.op() == Op::kKvAppend) {
+    const ByteCheck check = run_kv_append(kernel);
+    const double wrong = static_cast<double>(check.mismatches) / static_cast<double>(check.bytes);
+    checks.push_back({0, wrong, check.fault()});
+    return checks;
+  }
+  if (plan.spec.op() == Op::kDecodeAttention) {
+    const AttentionCheck check = check_attention(kernel);
+    checks.push_back({0, check.error, check.fault()});
     return checks;
   }
   std::vector<std::int64_t> m_list;

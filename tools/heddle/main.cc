@@ -30,6 +30,7 @@ void add_commands(CLI::App& app, Action* action) {
   add_record_command(app, action);
   add_repack_command(app, action);
   add_dequantize_command(app, action);
+  add_kv_error_command(app, action);
   app.footer(
       "Exit codes: 0 done, 1 the work failed, 2 the command line or an input is wrong.\n"
       "heddle COMMAND --help explains a command and gives an example.");

@@ -9,6 +9,7 @@
 #include "heddle/spec.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/input.h"
+#include "tools/heddle/kv_option.h"
 
 namespace heddle {
 namespace {
@@ -103,6 +104,31 @@ std::vector<std::string_view> array_elements(std::string_view json) {
     }
   }
   return elements;
+}
+
+Model read_model(const std::string& argument, const std::string& kv) {
+  const Input input = read_input(argument);
+  const json document = json::parse(input.text, nullptr, false);
+  if (document.is_array() || is_spec(input.text)) {
+    throw Error(ErrorCategory::kUsage, "tool.kv_needs_config",
+                "--kv asks for the cache of a model: it takes a config.json, not specs");
+  }
+  Model model;
+  const bool quantised = document.is_object() && document.contains("quantization_config");
+  if (quantised) {
+    model = model_of_config(input);
+  } else {
+    model.notes.emplace_back("the model is not quantised: its matrices need no kernels of Heddle");
+  }
+  const std::string block = kv_block(kv);
+  try {
+    Model cache = cache_model_from_config(input.text, block);
+    for (ModelKernel& kernel : cache.kernels) model.kernels.push_back(std::move(kernel));
+    for (std::string& note : cache.notes) model.notes.push_back(std::move(note));
+  } catch (const Error& error) {
+    throw at_place(input.place, error);
+  }
+  return model;
 }
 
 Model read_model(const std::string& argument) {

@@ -14,6 +14,10 @@ namespace heddle {
 // model_from_config throw, with the place of each problem.
 Model read_model(const std::string& argument);
 
+// The same with the operations on the cache of a model's config; `kv` as for kv_block(). The config
+// need not be quantised then. Throws Error(kUsage, "tool.kv_needs_config") for specs.
+Model read_model(const std::string& argument, const std::string& kv);
+
 // The elements of a JSON array as they stand in the text. Precondition: `json` is a valid array.
 // The text is kept because parsing and printing it again would hide a duplicate key.
 std::vector<std::string_view> array_elements(std::string_view json);

@@ -63,8 +63,13 @@ std::string to_text(const PackingTiming& timing, const Target& device) {
 
 int run_packing(Runtime& runtime, const Spec& spec, std::uint32_t seed, bool json) {
   const Kernel kernel = runtime.kernel(spec);
-  const ByteCheck check =
-      spec.op() == Op::kRepack ? run_repack(kernel, seed) : run_quantize_weight(kernel, seed);
+  return report(
+      kernel,
+      spec.op() == Op::kRepack ? run_repack(kernel, seed) : run_quantize_weight(kernel, seed),
+      json);
+}
+
+int report(const Kernel& kernel, const ByteCheck& check, bool json) {
   const Plan& plan = kernel.plan();
   const TileKernel& tile_kernel = plan.tile_kernels.front();
   if (json) {

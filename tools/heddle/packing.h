@@ -7,11 +7,15 @@
 
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
+#include "tools/gpu_harness/byte_check.h"
 
 namespace heddle {
 
 // Random data, compared byte for byte with the host. Prints the outcome; returns the exit code.
 int run_packing(Runtime& runtime, const Spec& spec, std::uint32_t seed, bool json);
+
+// Prints the outcome of comparing bytes; returns the exit code.
+int report(const Kernel& kernel, const ByteCheck& check, bool json);
 
 // The kernel's time beside that of a plain copy. Prints it; returns the exit code.
 int bench_packing(Runtime& runtime, const Spec& spec, bool json);

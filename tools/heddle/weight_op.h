@@ -1,4 +1,4 @@
-// What `heddle run` and `heddle bench` do for operations that read or make packed weights.
+// What `heddle run` and `heddle bench` do for operations that are no gemm.
 #ifndef HEDDLE_TOOLS_HEDDLE_WEIGHT_OP_H_
 #define HEDDLE_TOOLS_HEDDLE_WEIGHT_OP_H_
 

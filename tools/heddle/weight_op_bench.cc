@@ -1,4 +1,5 @@
-// heddle bench for operations on weights: beside a streaming kernel that moves the same bytes.
+// heddle bench for operations that are no gemm: beside a streaming kernel that moves the same
+// bytes.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -7,8 +8,10 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/dequantize_bench.h"
+#include "tools/heddle/decode_attention.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/kv_append.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/packing.h"
 #include "tools/heddle/table.h"
@@ -57,6 +60,10 @@ int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
   if (options.has_m) refuse_m(spec.op());
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
+  if (spec.op() == Op::kDecodeAttention) {
+    return bench_decode_attention(runtime, spec, options.json);
+  }
+  if (spec.op() == Op::kKvAppend) return bench_kv_append(runtime, spec, options.json);
   if (spec.op() != Op::kDequantize) return bench_packing(runtime, spec, options.json);
   const Plan plan = resolve(spec, runtime.device_target());
   const DequantizeTiming timing = bench_dequantize(runtime, spec);

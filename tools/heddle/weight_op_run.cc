@@ -1,4 +1,4 @@
-// heddle run for operations on weights: random data, compared bit for bit.
+// heddle run for operations that are no gemm: random data, compared bit for bit.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,9 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/dequantize_check.h"
+#include "tools/gpu_harness/kv_append_check.h"
 #include "tools/heddle/build_report.h"
+#include "tools/heddle/decode_attention.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
@@ -54,6 +56,13 @@ int run_weight_op(const Spec& spec, const WeightOpOptions& options) {
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
   if (spec.op() == Op::kDequantize) return run_dequantize_op(runtime, spec, options);
+  if (spec.op() == Op::kKvAppend) {
+    const Kernel kernel = runtime.kernel(spec);
+    return report(kernel, run_kv_append(kernel, options.seed), options.json);
+  }
+  if (spec.op() == Op::kDecodeAttention) {
+    return run_decode_attention(runtime, spec, options.seed, options.json);
+  }
   return run_packing(runtime, spec, options.seed, options.json);
 }
 

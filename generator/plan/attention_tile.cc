@@ -1,0 +1,187 @@
+#include "generator/plan/attention_tile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace heddle {
+namespace {
+
+constexpr int kReservedSharedBytes = 1024;  // by CUDA, of each block
+constexpr int kChunkBytes = 16;
+constexpr int kMostStages = 6;
+constexpr int kMostRowTiles = 2;
+// Up to this head_dim and number of groups registers hold two row tiles.
+constexpr int kRowTileDim = 128;
+constexpr int kRowTileGroups = 2;
+constexpr int kQueryInRegisters = 192;  // head_dim beyond which they have no room for Q, either
+// What an SM should have on its way, to reach the memory's rate at its latency.
+constexpr int kBytesInFlight = 96 * 1024;
+
+int round_up(int value, int step) { return (value + step - 1) / step * step; }
+
+// A tile of K or of V in shared memory; templates/attention/attention_shape.cuh computes the same.
+int code_tile_bytes(const KvTensorLayout& layout) {
+  const int chunks = layout.row_bytes / kChunkBytes;
+  const bool swizzled = std::has_single_bit(static_cast<unsigned>(chunks));
+  return kAttentionTile * kChunkBytes * (swizzled ? chunks : chunks | 1);
+}
+
+bool entries_by_token(const KvTensor& tensor, const DecodeAttentionSpec& spec) {
+  return tensor.granularity == KvGranularity::kToken || spec.kv.order == KvOrder::kHnd ||
+         spec.shape.kv_heads == 1;
+}
+
+int entry_tile_bytes(const KvTensor& tensor, const KvTensorLayout& layout,
+                     const DecodeAttentionSpec& spec) {
+  const bool halves = layout.scale_row_bytes == 2 && !entries_by_token(tensor, spec);
+  return kAttentionTile * (halves ? 4 : layout.scale_row_bytes);
+}
+
+// Before the rings: beginnings and lengths of sequences, the warps' references, sums and places.
+int shared_head_bytes(const AttentionTile& tile) {
+  const int lengths = round_up(4 * (kMostSequences + 1), 16);
+  const int stats = lengths + round_up(4 * kMostSequences, 16);
+  const int places = stats + 8 * tile.warps * 8 * tile.row_tiles;
+  return round_up(places + 4 * (tile.warps + 1), 128) + tile.warps * tile.query_bytes;
+}
+
+// As many stages as are useful and fit, for this many warps and blocks.
+void fill_sm(const Target& target, AttentionTile& tile) {
+  const int room = std::min(target.shared_per_sm / tile.blocks_per_sm - kReservedSharedBytes,
+                            target.shared_per_block) -
+                   shared_head_bytes(tile);
+  const int fitting = room / (tile.warps * tile.stage_bytes);
+  const int in_flight = tile.blocks_per_sm * tile.warps * tile.stage_bytes;
+  const int useful = 1 + (kBytesInFlight + in_flight - 1) / in_flight;
+  tile.stages = std::min({fitting, std::max(3, useful), kMostStages});
+  tile.shared_bytes = shared_head_bytes(tile) + tile.warps * tile.stages * tile.stage_bytes;
+}
+
+class TensorRefusal {
+ public:
+  TensorRefusal(const KvTensor& tensor, const DecodeAttentionSpec& spec, std::string pointer,
+                std::vector<Problem>& problems)
+      : tensor_(tensor), spec_(spec), pointer_(std::move(pointer)), problems_(problems) {}
+
+  void check() {
+    check_dtype();
+    if (tensor_.granularity == KvGranularity::kChannel) {
+      refuse("/granularity", "there is no attention kernel for scales per channel yet",
+             "\"channel\"", "\"tensor\", \"token\", \"head\" or \"group\"");
+      return;
+    }
+    if (problems_.empty()) check_rows();
+  }
+
+ private:
+  void check_dtype() {
+    const KvDtype dtype = tensor_.dtype;
+    const std::string name = '"' + std::string(to_string(dtype)) + '"';
+    if (dtype == KvDtype::kInt2 || dtype == KvDtype::kNvfp4) {
+      refuse("/dtype", "there is no attention kernel for these codes yet", name,
+             "\"int8\", \"int4\", \"fp8_e4m3\", \"fp8_e5m2\" or 16 bits");
+    }
+    const bool fp16 = spec_.activation == DType::kFp16;
+    if ((dtype == KvDtype::kFp16 && !fp16) || (dtype == KvDtype::kBf16 && fp16)) {
+      refuse("/dtype", "a cache of 16-bit values has the type of Q", name,
+             fp16 ? "\"fp16\"" : "\"bf16\"");
+    }
+  }
+
+  void check_rows() {
+    const int dim = spec_.shape.head_dim;
+    const KvCacheLayout cache = kv_cache_layout(spec_.kv, spec_.shape.kv_heads, dim);
+    const KvTensorLayout& layout = pointer_ == "/kv/k" ? cache.k : cache.v;
+    const int bits = kv_bits(tensor_.dtype);
+    if (layout.row_bytes % kChunkBytes != 0) {
+      problems_.push_back({"/shape/head_dim", "a row of codes is whole runs of 16 bytes",
+                           fmt::format("{}", dim), fmt::format("multiples of {}", 128 / bits), ""});
+      return;
+    }
+    const int entry = layout.scale_row_bytes;
+    if (entry > 2 && entry != 4 && entry != 8 && entry % 16 != 0) {
+      refuse("/group_size", "the scales of a row are copied 4, 8 or multiples of 16 bytes at once",
+             fmt::format("{}, which makes {} bytes of scales", tensor_.group_size, entry),
+             "other groups or scales of another type");
+    }
+    if (tensor_.granularity == KvGranularity::kGroup && tensor_.group_size * bits < 128) {
+      refuse("/group_size", "groups of less than 16 bytes of codes have no kernel",
+             fmt::format("{}", tensor_.group_size), fmt::format("at least {}", 128 / bits));
+    }
+    check_pairs(entry);
+  }
+
+  // Scales of two bytes are copied in words of two.
+  void check_pairs(int entry) {
+    if (entry != 2) return;
+    if (!entries_by_token(tensor_, spec_)) {
+      if (spec_.shape.kv_heads % 2 == 0) return;
+      refuse("/scale_dtype", "scales of 16 bits lie in pairs of heads in the order nhd",
+             fmt::format("{} heads", spec_.shape.kv_heads),
+             "an even number of heads, the order hnd or scales in FP32");
+    } else if (spec_.kv.layout == KvLayout::kPaged && spec_.kv.page_size % 2 != 0) {
+      refuse("/scale_dtype", "scales of 16 bits lie in pairs of tokens",
+             fmt::format("pages of {}", spec_.kv.page_size), "even pages or scales in FP32");
+    }
+  }
+
+  void refuse(const char* field, const char* why, std::string value, std::string allowed) {
+    problems_.push_back({pointer_ + field, why, std::move(value), std::move(allowed), ""});
+  }
+
+  const KvTensor& tensor_;
+  const DecodeAttentionSpec& spec_;
+  std::string pointer_;
+  std::vector<Problem>& problems_;
+};
+
+}  // namespace
+
+std::vector<Problem> refuse_attention_tensors(const DecodeAttentionSpec& spec) {
+  std::vector<Problem> problems;
+  TensorRefusal(spec.kv.k, spec, "/kv/k", problems).check();
+  TensorRefusal(spec.kv.v, spec, "/kv/v", problems).check();
+  return problems;
+}
+
+AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& target) {
+  const auto [heads, kv_heads, head_dim, query_len] = spec.shape;
+  const KvCacheLayout layout = kv_cache_layout(spec.kv, kv_heads, head_dim);
+  AttentionTile tile;
+  const int rows = heads / kv_heads * query_len;
+  const int groups = std::max(layout.k.scales_of_row, layout.v.scales_of_row);
+  const bool two_fit = head_dim <= kRowTileDim && groups <= kRowTileGroups;
+  tile.row_tiles = two_fit ? std::min(kMostRowTiles, (rows + 7) / 8) : 1;
+  const int tile_bytes = code_tile_bytes(layout.k) + code_tile_bytes(layout.v) +
+                         entry_tile_bytes(spec.kv.k, layout.k, spec) +
+                         entry_tile_bytes(spec.kv.v, layout.v, spec);
+  tile.query_bytes = head_dim > kQueryInRegisters ? 16 * tile.row_tiles * head_dim : 0;
+  // The ring is also where a warp's output waits for the others'.
+  tile.stage_bytes = round_up(std::max(tile_bytes, 4 * 8 * (head_dim + 4)), 128);
+  const struct {
+    int warps;
+    int blocks;
+    int least_stages;
+  } choices[] = {{4, 2, 3}, {4, 1, 3}, {4, 1, 2}, {2, 1, 2}, {1, 1, 2}};
+  for (const auto& choice : choices) {
+    tile.warps = choice.warps;
+    tile.blocks_per_sm = choice.blocks;
+    fill_sm(target, tile);
+    if (tile.stages >= choice.least_stages) break;
+  }
+  tile.blocks = target.sm_count * tile.blocks_per_sm;
+  tile.least_share = tile.warps;
+  return tile;
+}
+
+std::size_t attention_workspace_bytes(const DecodeAttentionSpec& spec, const AttentionTile& tile) {
+  const auto blocks = static_cast<std::size_t>(tile.blocks);
+  const auto rows = static_cast<std::size_t>(8 * tile.row_tiles);
+  const std::size_t slot = rows * (4 * static_cast<std::size_t>(spec.shape.head_dim) + 8);
+  return (4 * blocks + 15) / 16 * 16 + 2 * blocks * slot;
+}
+
+}  // namespace heddle

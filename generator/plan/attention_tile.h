@@ -1,0 +1,43 @@
+// How decode_attention is cut into warps, stages and blocks.
+#ifndef HEDDLE_GENERATOR_PLAN_ATTENTION_TILE_H_
+#define HEDDLE_GENERATOR_PLAN_ATTENTION_TILE_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "heddle/error.h"
+#include "heddle/kv_cache.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+inline constexpr int kAttentionTile = 32;  // tokens that a warp takes at a time
+// The most sequences of a launch: a block keeps their lengths in shared memory.
+inline constexpr int kMostSequences = 1024;
+
+struct AttentionTile {
+  int row_tiles = 1;  // of 8 queries of one head of K and V, per block
+  int warps = 4;
+  int stages = 2;  // tiles of a warp's ring
+  int stage_bytes = 0;
+  int query_bytes = 0;   // of Q in shared memory, of a warp
+  int shared_bytes = 0;  // dynamic, of a block
+  int blocks_per_sm = 1;
+  int blocks = 1;       // of every launch: as many as the device runs at the same time
+  int least_share = 4;  // tiles of a block
+
+  bool fits() const noexcept { return stages >= 2; }
+};
+
+// Precondition: refuse_attention_tensors() finds nothing.
+AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& target);
+
+// Why the cache's tensors have no kernel.
+std::vector<Problem> refuse_attention_tensors(const DecodeAttentionSpec& spec);
+
+// Bytes of zero-initialised device memory that a launch needs.
+std::size_t attention_workspace_bytes(const DecodeAttentionSpec& spec, const AttentionTile& tile);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLAN_ATTENTION_TILE_H_

@@ -1,0 +1,23 @@
+// How kv_append shares a cache's rows out: what its planner and its renderer both need.
+#ifndef HEDDLE_GENERATOR_PLAN_KV_APPEND_TILE_H_
+#define HEDDLE_GENERATOR_PLAN_KV_APPEND_TILE_H_
+
+#include "heddle/kv_spec.h"
+
+namespace heddle {
+
+struct KvAppendTile {
+  int lanes = 0;   // of a row, 16 elements each: a power of two
+  int heads = 0;   // of a block
+  int rows = 0;    // of a thread, all of one token: divides `heads`
+  int tokens = 0;  // of a block
+  int threads = 0;
+  int rotation_bytes = 0;  // of shared memory
+  int shared_bytes = 0;
+};
+
+KvAppendTile kv_append_tile(const KvAppendSpec& spec);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLAN_KV_APPEND_TILE_H_

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "generator/plan/kv_append_tile.h"
+#include "generator/plan/resolve.h"
+#include "generator/plan/weight_op_kernel.h"
+#include "generator/spec/meaning.h"
+#include "heddle/kv_cache.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kLaneElements = 16;
+constexpr int kMostRows = 2;  // of a thread: 64 bytes of V under way, 128 of K
+// Small blocks: while some wait for their bytes, others compute.
+constexpr int kUsualThreads = 128;
+constexpr int kMostThreads = 1024;
+constexpr int kTokenBytes = 12;  // of shared memory, beside its rotations
+
+bool has(const KvSpec& kv, KvGranularity granularity) {
+  return kv.k.granularity == granularity || kv.v.granularity == granularity;
+}
+
+bool is_power_of_two(int value) { return std::has_single_bit(static_cast<unsigned>(value)); }
+
+void refuse_tensor(const KvTensor& tensor, const std::string& pointer,
+                   std::vector<Problem>& problems) {
+  if (tensor.granularity == KvGranularity::kChannel) {
+    problems.push_back({pointer + "/granularity",
+                        "there is no kernel that appends with scales per channel yet",
+                        "\"channel\"", "\"tensor\", \"token\", \"head\" or \"group\"", ""});
+  }
+  if (tensor.granularity == KvGranularity::kGroup &&
+      !is_power_of_two(tensor.group_size / kLaneElements)) {
+    problems.push_back({pointer + "/group_size", "groups are found by halves of a warp's lanes",
+                        fmt::format("{}", tensor.group_size), "16, 32, 64, 128 or 256", ""});
+  }
+}
+
+bool is_bf16(const KvAppendSpec& spec) {
+  return spec.activation == DType::kBf16 || spec.kv.k.dtype == KvDtype::kBf16 ||
+         spec.kv.v.dtype == KvDtype::kBf16;
+}
+
+void refuse(const Spec& spec, const Target& target) {
+  const KvAppendSpec& append = spec.kv_append();
+  std::vector<Problem> problems = check_meaning(append);
+  if (problems.empty()) {
+    refuse_tensor(append.kv.k, "/kv/k", problems);
+    refuse_tensor(append.kv.v, "/kv/v", problems);
+    const KvAppendTile tile = kv_append_tile(append);
+    if (tile.threads > kMostThreads) {
+      problems.push_back(
+          {"/kv/granularity",
+           "a block finds the scale of all heads of a token, 16 elements a thread", "\"token\"",
+           fmt::format("heads that take at most {} threads, here {}", kMostThreads, tile.threads),
+           ""});
+    }
+  }
+  if (target.arch() < 75) {
+    problems.push_back({"", fmt::format("no kernel serves target {}", target.name),
+                        fmt::format("sm_{}", target.arch()), "sm_75 and up", ""});
+  } else if (is_bf16(append) && target.arch() < 80) {
+    problems.push_back(
+        {"/activation/dtype",
+         fmt::format("{} (sm_{}) has no bfloat16 arithmetic", target.name, target.arch()),
+         "\"bf16\"", "\"fp16\", also in the cache", ""});
+  }
+  refuse_if_any(spec, std::move(problems));
+}
+
+// Zero points, scales per token and integers beside a given scale keep more values at a time: 80
+// registers hold them. All else has room in 64.
+int threads_of_an_sm(const KvSpec& kv) {
+  const auto is_large = [](const KvTensor& tensor) {
+    const bool integer = tensor.dtype == KvDtype::kInt8 || tensor.dtype == KvDtype::kInt4 ||
+                         tensor.dtype == KvDtype::kInt2;
+    return !tensor.symmetric || tensor.granularity == KvGranularity::kToken ||
+           (integer && tensor.granularity == KvGranularity::kTensor);
+  };
+  return is_large(kv.k) || is_large(kv.v) ? 768 : 1024;
+}
+
+std::string tensor_name(const KvTensor& tensor) {
+  std::string name(to_string(tensor.dtype));
+  if (!tensor.symmetric) name += 'z';
+  if (tensor.granularity == KvGranularity::kGroup)
+    return name + fmt::format("_g{}", tensor.group_size);
+  if (tensor.granularity == KvGranularity::kNone) return name;
+  return name + '_' + std::string(to_string(tensor.granularity));
+}
+
+std::string kernel_name(const KvAppendSpec& spec) {
+  std::string types = tensor_name(spec.kv.k);
+  if (const std::string v = tensor_name(spec.kv.v); v != types) types += '_' + v;
+  return fmt::format("heddle_kv_append_{}_{}_h{}_d{}", to_string(spec.activation), types,
+                     spec.shape.kv_heads, spec.shape.head_dim);
+}
+
+}  // namespace
+
+KvAppendTile kv_append_tile(const KvAppendSpec& spec) {
+  KvAppendTile tile;
+  const auto [heads, head_dim] = spec.shape;
+  const int lanes = (head_dim + kLaneElements - 1) / kLaneElements;
+  tile.lanes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(lanes)));
+  tile.heads = has(spec.kv, KvGranularity::kToken)
+                   ? heads
+                   : std::min(heads, kMostRows * kUsualThreads / tile.lanes);
+  tile.rows = tile.heads % kMostRows == 0 ? kMostRows : 1;
+  const int token_threads = tile.heads / tile.rows * tile.lanes;
+  tile.tokens = std::max(1, kUsualThreads / token_threads);
+  const int threads = tile.tokens * token_threads;
+  tile.threads = (threads + 31) / 32 * 32;
+  if (spec.rope.pairing != RopePairing::kNone) {
+    // 16 numbers and 16 empty bytes, for cosines and for sines.
+    tile.rotation_bytes = tile.tokens * 2 * ((spec.rope.dim / 2 + 15) / 16 * 80);
+  }
+  tile.shared_bytes = tile.rotation_bytes + tile.tokens * kTokenBytes;
+  return tile;
+}
+
+void resolve_kv_append(Plan& plan) {
+  refuse(plan.spec, plan.target);
+  const KvAppendSpec& spec = plan.spec.kv_append();
+  const KvAppendTile tile = kv_append_tile(spec);
+  TileKernel kernel;
+  kernel.role = KernelRole::kKvAppend;
+  kernel.name = kernel_name(spec);
+  kernel.tile_rows = tile.tokens;
+  kernel.tile_columns = tile.heads * spec.shape.head_dim;
+  kernel.threads = tile.threads;
+  kernel.shared_bytes = tile.shared_bytes;
+  kernel.blocks_per_sm =
+      blocks_that_fit(plan.target, kernel, threads_of_an_sm(spec.kv) / kernel.threads);
+  plan.tile_kernels = {kernel};
+  plan.reasons = {
+      fmt::format("{} lanes take the {} elements of a row, 16 each, and find its scale among "
+                  "themselves",
+                  tile.lanes, spec.shape.head_dim),
+      fmt::format(
+          "a block takes {} heads of {} tokens, first of K, then, in blocks of its own, of V",
+          tile.heads, tile.tokens)};
+  if (has(spec.kv, KvGranularity::kToken)) {
+    plan.reasons.emplace_back("scales per token: a block holds all heads of its tokens");
+  }
+  if (spec.rope.pairing != RopePairing::kNone) {
+    plan.reasons.push_back(
+        fmt::format("rotations are {} once for each token of a block, in shared memory",
+                    spec.rope.source == RopeSource::kTable ? "read" : "computed"));
+  }
+}
+
+}  // namespace heddle

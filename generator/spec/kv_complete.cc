@@ -1,0 +1,59 @@
+#include "generator/spec/kv_complete.h"
+
+namespace heddle {
+namespace {
+
+KvGranularity usual_granularity(KvDtype dtype) {
+  switch (dtype) {
+    case KvDtype::kFp16:
+    case KvDtype::kBf16:
+      return KvGranularity::kNone;
+    case KvDtype::kFp8E4m3:
+    case KvDtype::kFp8E5m2:
+      return KvGranularity::kTensor;
+    case KvDtype::kNvfp4:
+      return KvGranularity::kGroup;
+    case KvDtype::kInt8:
+    case KvDtype::kInt4:
+    case KvDtype::kInt2:
+      break;
+  }
+  return KvGranularity::kHead;
+}
+
+void complete(KvTensor& tensor, DType activation) {
+  const bool nvfp4 = tensor.dtype == KvDtype::kNvfp4;
+  if (tensor.granularity == KvGranularity::kAuto) {
+    tensor.granularity = usual_granularity(tensor.dtype);
+  }
+  if (tensor.group_size == 0) {
+    if (tensor.granularity == KvGranularity::kGroup) tensor.group_size = nvfp4 ? 16 : 64;
+    if (tensor.granularity == KvGranularity::kChannel) tensor.group_size = 32;
+  }
+  if (tensor.scale_dtype || tensor.granularity == KvGranularity::kNone) return;
+  tensor.scale_dtype = nvfp4 ? DType::kE4m3 : activation;
+  if (tensor.granularity == KvGranularity::kTensor) tensor.scale_dtype = DType::kFp32;
+}
+
+void complete(KvSpec& kv, DType activation) {
+  complete(kv.k, activation);
+  complete(kv.v, activation);
+  if (kv.layout == KvLayout::kContiguous) kv.page_size = 0;
+}
+
+}  // namespace
+
+void complete(KvAppendSpec& spec) {
+  complete(spec.kv, spec.activation);
+  RopeSpec& rope = spec.rope;
+  if (rope.pairing == RopePairing::kNone) rope = {};
+  if (rope.pairing != RopePairing::kNone && rope.dim == 0) rope.dim = spec.shape.head_dim;
+  if (rope.source == RopeSource::kTable) rope.base = RopeSpec().base;
+}
+
+void complete(DecodeAttentionSpec& spec) {
+  complete(spec.kv, spec.activation);
+  if (spec.scale_dim == 0) spec.scale_dim = spec.shape.head_dim;
+}
+
+}  // namespace heddle

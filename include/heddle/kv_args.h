@@ -1,0 +1,57 @@
+// The arguments of launches on a key-value cache.
+#ifndef HEDDLE_KV_ARGS_H_
+#define HEDDLE_KV_ARGS_H_
+
+#include <cstdint>
+
+namespace heddle {
+
+// One of the two tensors, in device memory; docs/kv-cache.md has the bytes.
+struct KvCacheTensor {
+  void* codes = nullptr;   // aligned to 16 bytes
+  void* scales = nullptr;  // aligned to 16 bytes; required exactly where scales are stored
+  // FP32, read at each launch. With the granularity tensor: the scale and, where codes are not
+  // symmetric, the zero point; with NVFP4: the factor of all scales. Required exactly there.
+  const float* given = nullptr;
+};
+
+struct KvCache {
+  KvCacheTensor k;
+  KvCacheTensor v;
+  // Pages that the tensors have; of a contiguous cache the sequences.
+  std::int64_t pages = 0;
+  // Contiguous: tokens that a sequence may have. Paged: 0, or the spec's page_size.
+  std::int64_t page_tokens = 0;
+  // [sequences][table_stride] int32, the page of each page_size tokens of a sequence; required
+  // exactly for a paged cache. Pages outside of the cache are neither written nor read.
+  const std::int32_t* block_table = nullptr;
+  std::int64_t table_stride = 0;
+};
+
+// K and V of new tokens, sequence after sequence. All pointers are of device memory; what they
+// point to may change between replays of a graph.
+struct KvAppendArgs {
+  const void* k = nullptr;  // [tokens][kv_heads][head_dim] of the activation's dtype
+  const void* v = nullptr;
+  // Elements from a token to the next, multiples of 8: K and V may be parts of wider rows. 0: they
+  // are dense.
+  std::int64_t k_stride = 0;
+  std::int64_t v_stride = 0;
+  std::int64_t tokens = 0;     // 0: nothing is launched
+  std::int64_t sequences = 0;  // without offsets as many as tokens
+  // [sequences + 1], ascending: sequence s has the tokens from offsets[s] to offsets[s + 1]. Null:
+  // one token for each sequence.
+  const std::int32_t* offsets = nullptr;
+  // [sequences], tokens in the cache once the new ones are there: the last new token of sequence s
+  // has the position lengths[s] - 1. What attention takes after this.
+  const std::int32_t* lengths = nullptr;
+  // With rope.source table, required exactly there: [rotation_rows][rope.dim], of each position the
+  // cosines of all pairs and then their sines. Tokens beyond its last row are not written.
+  const float* rotations = nullptr;
+  std::int64_t rotation_rows = 0;
+  KvCache cache;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_KV_ARGS_H_

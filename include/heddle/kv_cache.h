@@ -1,0 +1,59 @@
+// The tensors of a key-value cache: how many bytes each has, and where everything lies in them.
+//
+// docs/kv-cache.md describes the bytes. All functions are pure and may be called from any thread.
+#ifndef HEDDLE_KV_CACHE_H_
+#define HEDDLE_KV_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/export.h"
+#include "heddle/kv_spec.h"
+
+namespace heddle {
+
+// Bits of one code; 16 for 16-bit values.
+HEDDLE_EXPORT int kv_bits(KvDtype dtype) noexcept;
+
+// K or V: a tensor of codes and one of scales. A row is what one head of one token has of either.
+// Codes are packed from the lowest bit on: that of element d is the bits [d * bits, (d + 1) * bits)
+// of its row. Scales are in the order of the groups; a zero point follows its scale.
+//
+// Both tensors are [pages][heads][page tokens][row] in the order hnd, [pages][page tokens][heads]
+// [row] in nhd. A contiguous cache has one page for each sequence, of as many tokens as a sequence
+// may have. With scales per token there is one row of scales for all heads: [pages][page tokens].
+struct HEDDLE_EXPORT KvTensorLayout {
+  KvOrder order = KvOrder::kHnd;
+  int heads = 0;
+  int row_bytes = 0;        // of codes
+  int scale_heads = 0;      // heads that have a row of scales: all, or 1 with scales per token
+  int scale_row_bytes = 0;  // 0: no scales are stored
+  int scales_of_row = 0;    // scales in it: 1, or the groups of a head
+
+  std::size_t code_bytes(std::int64_t pages, std::int64_t page_tokens) const noexcept;
+  std::size_t scale_bytes(std::int64_t pages, std::int64_t page_tokens) const noexcept;
+  // Where the row of a token (its place in the page) and head begins.
+  std::size_t code_offset(std::int64_t page, std::int64_t page_tokens, std::int64_t token,
+                          int head) const noexcept;
+  std::size_t scale_offset(std::int64_t page, std::int64_t page_tokens, std::int64_t token,
+                           int head) const noexcept;
+};
+
+struct KvCacheLayout {
+  KvTensorLayout k;
+  KvTensorLayout v;
+};
+
+// Precondition: a complete block, as Spec::kv() has it, without the granularity channel.
+HEDDLE_EXPORT KvCacheLayout kv_cache_layout(const KvSpec& kv, int kv_heads, int head_dim) noexcept;
+
+// Bytes that one token takes in K and V, codes and scales.
+struct KvTokenBytes {
+  std::size_t codes = 0;
+  std::size_t scales = 0;
+};
+HEDDLE_EXPORT KvTokenBytes kv_token_bytes(const KvCacheLayout& layout) noexcept;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_KV_CACHE_H_

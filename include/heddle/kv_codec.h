@@ -1,0 +1,39 @@
+// Quantising K and V on the host, with the bits that "op": "kv_append" writes, and back.
+//
+// docs/kv-cache.md defines the arithmetic, all of it FP32. Pure functions, from any thread.
+#ifndef HEDDLE_KV_CODEC_H_
+#define HEDDLE_KV_CODEC_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/export.h"
+#include "heddle/kv_spec.h"
+
+namespace heddle {
+
+// What the caller gives for all of K, or of V: with the granularity tensor the scale and, where it
+// is not symmetric, the zero point in units of codes; with NVFP4 the factor of the groups' scales.
+struct KvGivenScale {
+  float scale = 1;
+  float zero = 0;
+};
+
+// One token's rows of codes, and of scales, one after the other: what KvTensorLayout says of them.
+struct KvToken {
+  std::vector<std::uint8_t> codes;
+  std::vector<std::uint8_t> scales;
+};
+
+// `values`: [heads][head_dim]. Precondition of both: `tensor` is complete, as Spec::kv() has it,
+// and its granularity is not channel. A 16-bit type rounds to nearest even.
+HEDDLE_EXPORT KvToken quantize_kv(const KvTensor& tensor, int heads, int head_dim,
+                                  const float* values, const KvGivenScale& given = {});
+// What the codes stand for; a product with the scale is rounded once, to FP32.
+HEDDLE_EXPORT std::vector<float> dequantize_kv(const KvTensor& tensor, int heads, int head_dim,
+                                               const KvToken& token,
+                                               const KvGivenScale& given = {});
+
+}  // namespace heddle
+
+#endif  // HEDDLE_KV_CODEC_H_

@@ -1,0 +1,102 @@
+// KvSpec: how a key-value cache is quantised and laid out, and the two operations that share it.
+//
+// docs/kv-cache.md describes the tensors byte by byte; heddle/kv_cache.h computes their sizes.
+#ifndef HEDDLE_KV_SPEC_H_
+#define HEDDLE_KV_SPEC_H_
+
+#include <cstdint>
+#include <optional>
+
+namespace heddle {
+
+enum class DType;
+
+// kNvfp4: e2m1 codes in groups of 16 with e4m3 scales and one FP32 factor for the tensor.
+enum class KvDtype { kFp16, kBf16, kInt8, kInt4, kInt2, kFp8E4m3, kFp8E5m2, kNvfp4 };
+// Which values share one scale (and zero point).
+enum class KvGranularity {
+  kAuto,     // in JSON only: kNone of 16-bit values, kTensor of FP8, kGroup of NVFP4, else kHead
+  kNone,     // 16-bit values, which have no scales
+  kTensor,   // all of K (V) of the layer; given by the caller
+  kToken,    // all heads of a token
+  kHead,     // a head of a token
+  kGroup,    // group_size values along head_dim of a head of a token
+  kChannel,  // one element of head_dim of a head, over group_size tokens
+};
+// kContiguous: one run of tokens for each sequence. kPaged: pages that a block table names.
+enum class KvLayout { kContiguous, kPaged };
+// The order inside a page. kHnd: [heads][tokens][head_dim]. kNhd: [tokens][heads][head_dim].
+enum class KvOrder { kHnd, kNhd };
+// Which elements of a row rotary embeddings turn together. kNeox: i and i + dim / 2. kGptj: 2i and
+// 2i + 1.
+enum class RopePairing { kNone, kNeox, kGptj };
+// Where their angles come from. kBase: position / base^(2i / dim). kTable: cosines and sines that
+// are given with each launch.
+enum class RopeSource { kBase, kTable };
+// kStandard: the slopes of the ALiBi paper for the number of heads. kGiven: with each launch.
+enum class Alibi { kNone, kStandard, kGiven };
+
+struct KvTensor {
+  KvDtype dtype = KvDtype::kInt8;
+  KvGranularity granularity = KvGranularity::kAuto;
+  // kGroup: values along head_dim; kChannel: tokens; else 0. 0 asks for the usual one: 16 with
+  // NVFP4, 64 in other groups, 32 with kChannel.
+  int group_size = 0;
+  bool symmetric = true;  // false: integer codes with a zero point beside each scale
+  // Of the stored scales; the activation's type where absent. kTensor: kFp32, kNvfp4: kE4m3; none
+  // with kNone.
+  std::optional<DType> scale_dtype{};
+};
+
+struct KvSpec {
+  KvTensor k;
+  KvTensor v;
+  KvLayout layout = KvLayout::kPaged;
+  int page_size = 64;  // tokens of a page; 0 with kContiguous
+  KvOrder order = KvOrder::kHnd;
+};
+
+struct KvShape {
+  int kv_heads = 0;
+  int head_dim = 0;
+};
+
+struct RopeSpec {
+  RopePairing pairing = RopePairing::kNone;
+  int dim = 0;  // elements that are turned, the first ones of a row; 0: head_dim
+  RopeSource source = RopeSource::kBase;
+  std::int64_t base = 10000;
+};
+
+// K and V of new tokens, quantised into the cache.
+struct KvAppendSpec {
+  KvShape shape;
+  DType activation{};  // kFp16 or kBf16: of the new K and V
+  KvSpec kv;
+  RopeSpec rope;  // of K
+};
+
+struct AttentionShape {
+  int heads = 0;  // query heads, a multiple of kv_heads
+  int kv_heads = 0;
+  int head_dim = 0;
+  int query_len = 1;  // the last tokens of each sequence; each sees those up to itself
+};
+
+// softmax(Q K^T / sqrt(scale_dim) + bias) V of the last tokens of each sequence.
+struct DecodeAttentionSpec {
+  AttentionShape shape;
+  DType activation{};  // kFp16 or kBf16: of Q and the output
+  KvSpec kv;
+  std::int64_t scale_dim = 0;  // 0: head_dim
+  Alibi alibi = Alibi::kNone;
+  std::int64_t window = 0;   // tokens that a query sees, itself included; 0: all
+  int sink_tokens = 0;       // first tokens that are seen beside the window
+  bool sink_logits = false;  // one logit per head more in the softmax, with no value
+  std::int64_t softcap = 0;  // logits become softcap * tanh(logit / softcap); 0: not
+  bool log_sum_exp = false;  // also written, FP32
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_KV_SPEC_H_

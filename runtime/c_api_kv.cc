@@ -1,0 +1,128 @@
+// The C API of key-value caches: the C++ one, after a look at the sizes.
+#include <fmt/format.h>
+
+#include "heddle/kernel.h"
+#include "heddle/kv_cache.h"
+#include "heddle/weights.h"
+#include "runtime/c_api.h"
+#include "runtime/kv_append_launch.h"
+#include "runtime/launch_checks.h"
+
+namespace heddle::c_api {
+namespace {
+
+std::size_t product(std::int64_t a, std::int64_t b) {
+  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
+}
+
+KvShape shape_of(const Spec& spec) {
+  if (spec.op() == Op::kKvAppend) return spec.kv_append().shape;
+  const AttentionShape& shape = spec.decode_attention().shape;
+  return {shape.kv_heads, shape.head_dim};
+}
+
+void check_tensor(const heddle_kv_tensor& tensor, const KvTensor& spec,
+                  const KvTensorLayout& layout, const KvCache& cache, const char* name) {
+  need_bytes(tensor.codes, layout.code_bytes(cache.pages, cache.page_tokens),
+             fmt::format("cache.{}.codes", name).c_str());
+  need_bytes(tensor.scales, layout.scale_bytes(cache.pages, cache.page_tokens),
+             fmt::format("cache.{}.scales", name).c_str());
+  need_bytes(tensor.given, spec.symmetric ? 4 : 8, fmt::format("cache.{}.given", name).c_str());
+}
+
+KvCacheTensor to_cpp(const heddle_kv_tensor& tensor) {
+  return {tensor.codes.data, tensor.scales.data, static_cast<const float*>(tensor.given.data)};
+}
+
+KvAppendArgs to_cpp(const heddle_kv_append_args& args) {
+  const auto numbers = [](const heddle_input& input) {
+    return static_cast<const std::int32_t*>(input.data);
+  };
+  KvAppendArgs launch;
+  launch.k = args.k.data;
+  launch.v = args.v.data;
+  launch.k_stride = args.k_stride;
+  launch.v_stride = args.v_stride;
+  launch.tokens = args.tokens;
+  launch.sequences = args.sequences;
+  launch.offsets = numbers(args.offsets);
+  launch.lengths = numbers(args.lengths);
+  launch.rotations = static_cast<const float*>(args.rotations.data);
+  launch.rotation_rows = args.rotation_rows;
+  launch.cache.k = to_cpp(args.cache.k);
+  launch.cache.v = to_cpp(args.cache.v);
+  launch.cache.pages = args.cache.pages;
+  launch.cache.page_tokens = args.cache.page_tokens;
+  launch.cache.block_table = numbers(args.cache.block_table);
+  launch.cache.table_stride = args.cache.table_stride;
+  return launch;
+}
+
+// Precondition: validate() accepts the launch.
+void check_sizes(const Plan& plan, const heddle_kv_append_args& args, const KvAppendArgs& launch) {
+  const KvAppendSpec& spec = plan.spec.kv_append();
+  const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
+  const auto input_bytes = [&](std::int64_t stride) {
+    if (args.tokens == 0) return std::size_t{0};
+    return product((args.tokens - 1) * (stride == 0 ? row : stride) + row,
+                   bytes_of(spec.activation));
+  };
+  need_bytes(args.k, input_bytes(args.k_stride), "k");
+  need_bytes(args.v, input_bytes(args.v_stride), "v");
+  need_bytes(args.offsets, product(4, args.sequences + 1), "offsets");
+  need_bytes(args.lengths, product(4, args.sequences), "lengths");
+  need_bytes(args.rotations, product(4 * args.rotation_rows, spec.rope.dim), "rotations");
+  need_bytes(args.cache.block_table, product(4 * args.sequences, args.cache.table_stride),
+             "cache.block_table");
+  KvCache cache = launch.cache;
+  if (cache.page_tokens == 0) cache.page_tokens = spec.kv.page_size;
+  const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
+  check_tensor(args.cache.k, spec.kv.k, layout.k, cache, "k");
+  check_tensor(args.cache.v, spec.kv.v, layout.v, cache, "v");
+}
+
+}  // namespace
+}  // namespace heddle::c_api
+
+using heddle::c_api::guarded;
+using heddle::c_api::need;
+
+heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
+                                      const heddle_kv_append_args* args, void* stream) {
+  return guarded([&] {
+    need(kernel, "kernel");
+    need(args, "args");
+    heddle::c_api::need_size(args->struct_size, sizeof *args, "heddle_kv_append_args");
+    const heddle::Plan& plan = kernel->kernel.plan();
+    const heddle::KvAppendArgs launch = heddle::c_api::to_cpp(*args);
+    heddle::validate(plan, launch);
+    heddle::c_api::check_sizes(plan, *args, launch);
+    kernel->kernel.launch(launch, stream);
+  });
+}
+
+heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length, int64_t pages,
+                                    int64_t page_tokens, heddle_kv_bytes* bytes) {
+  return guarded([&] {
+    need(bytes, "bytes");
+    const auto parsed = heddle::Spec::parse(heddle::c_api::view(spec, spec_length));
+    if (parsed.has_weight()) {
+      heddle::c_api::refuse("api.op",
+                            fmt::format("the operation {} has no cache", to_string(parsed.op())));
+    }
+    const heddle::KvSpec& kv = parsed.kv();
+    const bool channel = kv.k.granularity == heddle::KvGranularity::kChannel ||
+                         kv.v.granularity == heddle::KvGranularity::kChannel;
+    if (channel) {
+      heddle::c_api::refuse("api.kv", "a cache with scales per channel has no layout yet");
+    }
+    if (page_tokens == 0) page_tokens = kv.page_size;
+    if (pages < 0 || page_tokens < 0) {
+      heddle::c_api::refuse("api.kv", "pages and page_tokens are not negative");
+    }
+    const heddle::KvShape shape = heddle::c_api::shape_of(parsed);
+    const auto layout = heddle::kv_cache_layout(kv, shape.kv_heads, shape.head_dim);
+    *bytes = {layout.k.code_bytes(pages, page_tokens), layout.k.scale_bytes(pages, page_tokens),
+              layout.v.code_bytes(pages, page_tokens), layout.v.scale_bytes(pages, page_tokens)};
+  });
+}

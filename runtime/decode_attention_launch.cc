@@ -1,0 +1,110 @@
+#include "runtime/decode_attention_launch.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "generator/plan/attention_tile.h"
+#include "heddle/kv_cache.h"
+#include "runtime/kernel_state.h"
+#include "runtime/kv_append_launch.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::size_t kNumberAlignment = 4;
+// Lengths and what follows from them stay far below 2^31.
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
+
+static_assert(sizeof(DecodeAttentionParameters) == 128, "the kernel's struct is the same");
+
+void check_workspace(std::size_t needed, const DecodeAttentionArgs& args) {
+  check_required(args.workspace, "workspace");
+  if (args.workspace_bytes >= needed) return;
+  refuse_launch("launch.workspace", fmt::format("workspace has {} bytes; a launch needs {}",
+                                                args.workspace_bytes, needed));
+}
+
+// Whether scales of two bytes are copied in words of two tokens.
+bool has_pairs(const KvTensor& tensor, const KvTensorLayout& layout,
+               const DecodeAttentionSpec& spec) {
+  return layout.scale_row_bytes == 2 &&
+         (tensor.granularity == KvGranularity::kToken || spec.kv.order == KvOrder::kHnd ||
+          spec.shape.kv_heads == 1);
+}
+
+// Of a contiguous cache.
+void check_contiguous(const DecodeAttentionSpec& spec, const DecodeAttentionArgs& args) {
+  if (args.cache.pages < args.sequences) {
+    refuse_launch("launch.size", fmt::format("the cache has {} sequences, the launch {}",
+                                             args.cache.pages, args.sequences));
+  }
+  const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
+  const bool pairs = has_pairs(spec.kv.k, layout.k, spec) || has_pairs(spec.kv.v, layout.v, spec);
+  if (!pairs || args.cache.page_tokens % 2 == 0) return;
+  refuse_launch("launch.size", fmt::format("cache.page_tokens = {}: scales of 16 bits lie in pairs "
+                                           "of tokens, an odd number has half a pair",
+                                           args.cache.page_tokens));
+}
+
+}  // namespace
+
+void validate(const Plan& plan, const DecodeAttentionArgs& args) {
+  check_op(plan, Op::kDecodeAttention);
+  const DecodeAttentionSpec& spec = plan.spec.decode_attention();
+  if (args.sequences < 0 || args.sequences > kMostSequences) {
+    refuse_launch("launch.size", fmt::format("sequences = {} is not between 0 and {}",
+                                             args.sequences, kMostSequences));
+  }
+  check_required(args.q, "q");
+  check_required(args.out, "out");
+  check_required(args.lengths, "lengths", kNumberAlignment);
+  check_wanted(args.slopes, spec.alibi == Alibi::kGiven, "slopes", kNumberAlignment);
+  check_wanted(args.sink_logits, spec.sink_logits, "sink_logits", kNumberAlignment);
+  check_wanted(args.log_sum_exp, spec.log_sum_exp, "log_sum_exp", kNumberAlignment);
+  validate(spec.kv, args.cache);
+  if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(spec, args);
+  check_workspace(plan.max_workspace_bytes(), args);
+}
+
+DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
+                                                      const DecodeAttentionArgs& args) noexcept {
+  const KvSpec& kv = plan.spec.decode_attention().kv;
+  const bool paged = kv.layout == KvLayout::kPaged;
+  const KvCache& cache = args.cache;
+  const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+  const std::int64_t capacity = paged ? cache.table_stride * kv.page_size : cache.page_tokens;
+  return {args.q,
+          cache.k.codes,
+          cache.v.codes,
+          cache.k.scales,
+          cache.v.scales,
+          cache.k.given,
+          cache.v.given,
+          cache.block_table,
+          args.lengths,
+          args.slopes,
+          args.sink_logits,
+          args.out,
+          args.log_sum_exp,
+          args.workspace,
+          number(args.sequences),
+          number(cache.table_stride),
+          number(cache.pages),
+          number(std::min(capacity, kMostTokens))};
+}
+
+void Kernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
+  validate(plan(), args);
+  if (args.sequences == 0) return;
+  const TileKernel& kernel = plan().tile_kernels.front();
+  const AttentionTile tile = attention_tile(plan().spec.decode_attention(), plan().target);
+  DecodeAttentionParameters parameter = decode_attention_parameters(plan(), args);
+  void* parameters[] = {&parameter};
+  const LaunchConfig config({static_cast<unsigned int>(tile.blocks), 1, 1}, kernel.threads,
+                            kernel.shared_bytes, stream, plan().target.arch() >= 90);
+  state_->kernels.front().launch(config, parameters);
+}
+
+}  // namespace heddle

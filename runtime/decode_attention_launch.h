@@ -1,0 +1,45 @@
+// What a launch of decode_attention is: its arguments' contract and what the kernel takes. Pure.
+#ifndef HEDDLE_RUNTIME_DECODE_ATTENTION_LAUNCH_H_
+#define HEDDLE_RUNTIME_DECODE_ATTENTION_LAUNCH_H_
+
+#include <cstdint>
+
+#include "heddle/kernel.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// Throws Error(kUsage) with the code "launch.op", "launch.missing", "launch.unexpected",
+// "launch.misaligned", "launch.size" or "launch.workspace" if `args` break the contract of
+// DecodeAttentionArgs.
+void validate(const Plan& plan, const DecodeAttentionArgs& args);
+
+// The kernel's one parameter; templates/attention/attention_shape.cuh has the same struct.
+struct DecodeAttentionParameters {
+  const void* q;
+  const void* k;
+  const void* v;
+  const void* k_scales;
+  const void* v_scales;
+  const float* k_given;
+  const float* v_given;
+  const std::int32_t* block_table;
+  const std::int32_t* lengths;
+  const float* slopes;
+  const float* sinks;
+  void* out;
+  float* log_sums;
+  void* workspace;
+  std::int32_t sequences;
+  std::int32_t table_width;
+  std::int32_t pages;
+  std::int32_t capacity;
+};
+
+// Precondition: validate() accepts the arguments.
+DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
+                                                      const DecodeAttentionArgs& args) noexcept;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_DECODE_ATTENTION_LAUNCH_H_

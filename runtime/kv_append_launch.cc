@@ -1,0 +1,119 @@
+#include "runtime/kv_append_launch.h"
+
+#include <fmt/core.h>
+
+#include <limits>
+
+#include "heddle/weights.h"
+#include "runtime/kernel_state.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::size_t kNumberAlignment = 4;
+constexpr std::int64_t kStrideStep = 8;  // elements: 16 bytes
+
+static_assert(sizeof(KvAppendParameters) == 136, "the kernel's struct is the same");
+
+void check_size(std::int64_t value, std::int64_t least, const char* name) {
+  if (value >= least && value <= std::numeric_limits<std::int32_t>::max()) return;
+  refuse_launch("launch.size", fmt::format("{} = {} is not between {} and {}", name, value, least,
+                                           std::numeric_limits<std::int32_t>::max()));
+}
+
+void check_stride(std::int64_t stride, std::int64_t row, const char* name) {
+  if (stride == 0 || (stride >= row && stride % kStrideStep == 0)) return;
+  refuse_launch("launch.size", fmt::format("{} = {} is neither 0 nor a multiple of {} from {} on",
+                                           name, stride, kStrideStep, row));
+}
+
+void check_tensor(const KvTensor& tensor, const KvCacheTensor& given, const char* codes,
+                  const char* scales, const char* factor) {
+  const bool by_caller = tensor.granularity == KvGranularity::kTensor;
+  const bool none = tensor.granularity == KvGranularity::kNone;
+  check_required(given.codes, codes);
+  check_wanted(given.scales, !by_caller && !none, scales);
+  check_wanted(given.given, by_caller || tensor.dtype == KvDtype::kNvfp4, factor, kNumberAlignment);
+}
+
+std::int64_t stride_bytes(std::int64_t stride, std::int64_t row, DType dtype) {
+  return (stride == 0 ? row : stride) * bytes_of(dtype);
+}
+
+}  // namespace
+
+void validate(const KvSpec& kv, const KvCache& cache) {
+  check_tensor(kv.k, cache.k, "cache.k.codes", "cache.k.scales", "cache.k.given");
+  check_tensor(kv.v, cache.v, "cache.v.codes", "cache.v.scales", "cache.v.given");
+  check_size(cache.pages, 1, "cache.pages");
+  const bool paged = kv.layout == KvLayout::kPaged;
+  check_wanted(cache.block_table, paged, "cache.block_table", kNumberAlignment);
+  if (!paged) return check_size(cache.page_tokens, 1, "cache.page_tokens");
+  check_size(cache.table_stride, 1, "cache.table_stride");
+  if (cache.page_tokens == 0 || cache.page_tokens == kv.page_size) return;
+  refuse_launch("launch.size", fmt::format("cache.page_tokens = {}, the spec's pages have {}",
+                                           cache.page_tokens, kv.page_size));
+}
+
+void validate(const Plan& plan, const KvAppendArgs& args) {
+  check_op(plan, Op::kKvAppend);
+  const KvAppendSpec& spec = plan.spec.kv_append();
+  const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
+  check_size(args.tokens, 0, "tokens");
+  check_size(args.sequences, 1, "sequences");
+  check_required(args.k, "k");
+  check_required(args.v, "v");
+  check_stride(args.k_stride, row, "k_stride");
+  check_stride(args.v_stride, row, "v_stride");
+  check_wanted(args.offsets, args.offsets != nullptr, "offsets", kNumberAlignment);
+  if (args.offsets == nullptr && args.tokens != args.sequences) {
+    refuse_launch("launch.size",
+                  fmt::format("without offsets each of {} sequences has one token, not {} in all",
+                              args.sequences, args.tokens));
+  }
+  check_required(args.lengths, "lengths", kNumberAlignment);
+  const bool table = spec.rope.source == RopeSource::kTable;
+  check_wanted(args.rotations, table, "rotations", kNumberAlignment);
+  if (table) check_size(args.rotation_rows, 1, "rotation_rows");
+  validate(spec.kv, args.cache);
+}
+
+KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args) noexcept {
+  const KvAppendSpec& spec = plan.spec.kv_append();
+  const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
+  const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+  const auto tensor = [](const KvCacheTensor& t) {
+    return KvAppendParameters::Tensor{t.codes, t.scales, t.given};
+  };
+  return {args.k,
+          args.v,
+          stride_bytes(args.k_stride, row, spec.activation),
+          stride_bytes(args.v_stride, row, spec.activation),
+          args.offsets,
+          args.lengths,
+          args.rotations,
+          tensor(args.cache.k),
+          tensor(args.cache.v),
+          args.cache.block_table,
+          number(args.cache.table_stride),
+          number(args.cache.pages),
+          number(args.cache.page_tokens),
+          number(args.tokens),
+          number(args.sequences),
+          number(args.rotation_rows)};
+}
+
+void Kernel::launch(const KvAppendArgs& args, Stream stream) const {
+  validate(plan(), args);
+  if (args.tokens == 0) return;
+  const KvShape shape = plan().spec.kv_append().shape;
+  const TileKernel& kernel = plan().tile_kernels.front();
+  LaunchGrid grid = tile_grid(kernel, args.tokens, std::int64_t{shape.kv_heads} * shape.head_dim);
+  grid.x *= 2;  // K and V in turn
+  KvAppendParameters parameter = kv_append_parameters(plan(), args);
+  void* parameters[] = {&parameter};
+  const LaunchConfig config(grid, kernel.threads, kernel.shared_bytes, stream);
+  state_->kernels.front().launch(config, parameters);
+}
+
+}  // namespace heddle

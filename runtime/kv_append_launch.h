@@ -1,0 +1,48 @@
+// What a launch of kv_append is: its arguments' contract and what the kernel takes. Pure.
+#ifndef HEDDLE_RUNTIME_KV_APPEND_LAUNCH_H_
+#define HEDDLE_RUNTIME_KV_APPEND_LAUNCH_H_
+
+#include <cstdint>
+
+#include "heddle/kernel.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// Throws Error(kUsage) with the code "launch.op", "launch.missing", "launch.unexpected",
+// "launch.misaligned" or "launch.size" if `args` break the contract of KvAppendArgs.
+void validate(const Plan& plan, const KvAppendArgs& args);
+// The tensors' and the table's part of it, for every operation on a cache of `sequences`.
+void validate(const KvSpec& kv, const KvCache& cache);
+
+// The kernel's one parameter; templates/kv_append/place.cuh has the same struct.
+struct KvAppendParameters {
+  struct Tensor {
+    void* codes;
+    void* scales;
+    const float* given;
+  };
+  const void* k;
+  const void* v;
+  std::int64_t k_stride;  // bytes
+  std::int64_t v_stride;
+  const std::int32_t* offsets;
+  const std::int32_t* lengths;
+  const float* rotations;
+  Tensor k_cache;
+  Tensor v_cache;
+  const std::int32_t* block_table;
+  std::int32_t table_stride;
+  std::int32_t pages;
+  std::int32_t page_tokens;
+  std::int32_t tokens;
+  std::int32_t sequences;
+  std::int32_t rotation_rows;
+};
+
+// Precondition: validate() accepts the arguments.
+KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args) noexcept;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_KV_APPEND_LAUNCH_H_

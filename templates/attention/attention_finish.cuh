@@ -1,0 +1,281 @@
+// The results of a segment: of all warps of the block, then of all blocks that share the item, both
+// in a fixed order.
+//
+// Workspace: a counter per block, 0 between launches; then two slots per block, of the segment that
+// ends an item which another block began, and of the one that begins an item for others to end:
+// FP32 [block rows][head_dim], then [block rows] of (reference, sum). The last block to finish
+// its part of an item merges all of them.
+#pragma once
+
+#include "attention/attention_softmax.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct AttentionFinish {
+  using S = AttentionShape<Config>;
+  using Softmax = AttentionSoftmax<Config>;
+  using Value = typename Config::Value;
+  static constexpr float kLn2 = 0.6931471805599453f;
+  static constexpr int kQuads = Config::kHeadDim / 4;
+  static constexpr int kSlotBytes = S::kBlockRows * (4 * Config::kHeadDim + 8);
+
+  const AttentionArguments& arguments;
+  const AttentionWork<Config>& work;
+  u32 memory;
+  float value_scale;  // of the tensor
+  int warp;
+  int lane;
+
+  // Every thread of the block calls it. `room`: kSumBytes of the warp's own. True if this block is
+  // the one to merge the item.
+  __device__ __forceinline__ bool finish(const Segment& segment, Softmax& softmax, u32 room) const {
+    const int g = lane / 4;
+    const int t = lane % 4;
+    if (lane == 0) store_shared_4(place(warp), room);
+    add_lanes(softmax, g, t);
+    block_barrier();
+    const bool whole = segment.begin == segment.item && segment.end == segment.item_end;
+    u8* slot = slot_of(static_cast<int>(blockIdx.x), segment.begin == segment.item);
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+      if (n > 0) block_barrier();
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        const int row = 8 * n + 2 * t + c;
+        const float factor = exp2_fast(softmax.reference[n][c] - block_reference(row));
+#pragma unroll
+        for (int m = 0; m < S::kDimTiles; ++m) {
+#pragma unroll
+          for (int upper = 0; upper < 2; ++upper)
+            store_shared_float(room + 4 * ((2 * t + c) * S::kSumStride + Softmax::dim(m, upper, g)),
+                               softmax.value(n, m, 2 * upper + c) * factor);
+        }
+      }
+      block_barrier();
+      add_warps(segment, n, whole, slot);
+    }
+    // All have read what the rings and the next segment will overwrite.
+    block_barrier();
+    return !whole && arrive(segment);
+  }
+
+  // By the last block to come, when its work is done. `ring`: of the warp, where nothing is on its
+  // way any more.
+  __device__ __forceinline__ void merge(const Segment& segment, u32 ring) const {
+    const int first = segment.item / work.share;
+    const int last = (segment.item_end - 1) / work.share;
+#pragma unroll 1
+    for (int row = warp; row < S::kBlockRows && is_query(segment, row); row += Config::kWarps) {
+#pragma unroll 1
+      for (int i = 0; i < kQuads; i += 32) merge_row(segment, ring, row, i + lane, first, last);
+    }
+  }
+
+  // Sequences without a token: zeros.
+  __device__ __forceinline__ void clear_empty() const {
+    for (int i = blockIdx.x; i < work.sequences; i += gridDim.x) {
+      if (work.length(i) > 0) continue;
+      constexpr int kQueryRows = Config::kQueryLen * Config::kHeads;
+      for (int j = threadIdx.x; j < kQueryRows * kQuads; j += S::kThreads)
+        store_global_8(arguments.out + 8 * (static_cast<i64>(i) * kQueryRows * kQuads + j), 0, 0);
+      if constexpr (Config::kLogSums) {
+        for (int j = threadIdx.x; j < kQueryRows; j += S::kThreads)
+          arguments.log_sums[static_cast<i64>(i) * kQueryRows + j] =
+              Config::kSinkLogits ? arguments.sinks[j % Config::kHeads]
+                                  : float_from_bits(0xff800000u);
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ u32 place(int of_warp) const {
+    return memory + S::kPlacesOffset + 4 * of_warp;
+  }
+  __device__ __forceinline__ u32 stats(int row, int of_warp) const {
+    return memory + S::kStatsOffset + 8 * (row * Config::kWarps + of_warp);
+  }
+
+  __device__ __forceinline__ void add_lanes(Softmax& softmax, int g, int t) const {
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        float& sum = softmax.sum[n][c];
+        sum += shuffle_xor(sum, 4);
+        sum += shuffle_xor(sum, 8);
+        sum += shuffle_xor(sum, 16);
+        if (g == 0) {
+          store_shared_float(stats(8 * n + 2 * t + c, warp), softmax.reference[n][c]);
+          store_shared_float(stats(8 * n + 2 * t + c, warp) + 4, sum);
+        }
+      }
+    }
+  }
+  __device__ __forceinline__ float block_reference(int row) const {
+    float top = Softmax::kNothing;
+#pragma unroll
+    for (int i = 0; i < Config::kWarps; ++i)
+      top = larger(top, float_from_bits(load_shared_4(stats(row, i))));
+    return top;
+  }
+  __device__ __forceinline__ float block_sum(int row, float reference) const {
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < Config::kWarps; ++i)
+      sum += float_from_bits(load_shared_4(stats(row, i) + 4)) *
+             exp2_fast(float_from_bits(load_shared_4(stats(row, i))) - reference);
+    return sum;
+  }
+
+  struct Quad {
+    float v[4];
+  };
+  static __device__ __forceinline__ Quad quad(u32x4 bits) {
+    return {{float_from_bits(bits.x), float_from_bits(bits.y), float_from_bits(bits.z),
+             float_from_bits(bits.w)}};
+  }
+
+  // Rows of this block that are queries.
+  static __device__ __forceinline__ bool is_query(const Segment& segment, int row) {
+    return segment.head % S::kRowParts * S::kBlockRows + row < S::kRows;
+  }
+
+  // Eight rows, to their places in the output or the slot.
+  __device__ __forceinline__ void add_warps(const Segment& segment, int n, bool whole,
+                                            u8* slot) const {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 8 * kQuads; i += S::kThreads) {
+      const int row = 8 * n + i / kQuads;
+      if (!is_query(segment, row)) break;
+      Quad sum = {};
+#pragma unroll
+      for (int w = 0; w < Config::kWarps; ++w) {
+        const Quad part = quad(load_shared_16(
+            load_shared_4(place(w)) + 4 * (i / kQuads * S::kSumStride) + 16 * (i % kQuads)));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) sum.v[j] += part.v[j];
+      }
+      const float reference = block_reference(row);
+      const float total = block_sum(row, reference);
+      if (whole) {
+        put(segment, row, i % kQuads, sum, reference, total);
+      } else {
+        store_global_16(slot + 16 * (row * kQuads + i % kQuads),
+                        pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
+        if (i % kQuads == 0)
+          store_global_8(slot + stats_offset(row), bits_of_float(reference), bits_of_float(total));
+      }
+    }
+  }
+
+  // Four elements of a row.
+  __device__ __forceinline__ void put(const Segment& segment, int row, int quad, Quad sum,
+                                      float reference, float total) const {
+    const int r = segment.head % S::kRowParts * S::kBlockRows + row;
+    const int head = segment.head / S::kRowParts * S::kGroup + r % S::kGroup;
+    const i64 query = static_cast<i64>(segment.sequence) * Config::kQueryLen + r / S::kGroup;
+    float scale = 1.0f;
+    if constexpr (Config::kSinkLogits) {
+      const float sink = 1.4426950408889634f * arguments.sinks[head];
+      const float top = larger(reference, sink);
+      scale = exp2_fast(reference - top);
+      total = total * scale + exp2_fast(sink - top);
+      reference = top;
+    }
+    // A row that sees no token at all is zero.
+    scale = total == 0.0f ? 0.0f : scale * value_scale / total;
+    const i64 place = query * Config::kHeads + head;
+    store_global_8(arguments.out + 2 * (place * Config::kHeadDim + 4 * quad),
+                   Value::from_floats(sum.v[0] * scale, sum.v[1] * scale),
+                   Value::from_floats(sum.v[2] * scale, sum.v[3] * scale));
+    if (Config::kLogSums && quad == 0)
+      arguments.log_sums[place] = kLn2 * (reference + log2_fast(total));
+  }
+
+  __device__ __forceinline__ u8* slot_of(int block, bool begins) const {
+    const i64 first = (4 * static_cast<i64>(gridDim.x) + 15) / 16 * 16;
+    return arguments.workspace + first +
+           (2 * static_cast<i64>(block) + (begins ? 1 : 0)) * kSlotBytes;
+  }
+  static __device__ __forceinline__ int stats_offset(int row) {
+    return 4 * S::kBlockRows * Config::kHeadDim + 8 * row;
+  }
+
+  // Whether all others that share the item have stored their parts.
+  __device__ __forceinline__ bool arrive(const Segment& segment) const {
+    const int first = segment.item / work.share;
+    const int last = (segment.item_end - 1) / work.share;
+    device_fence();
+    block_barrier();
+    const u32 flag = place(Config::kWarps);
+    if (threadIdx.x == 0) {
+      u32* counter = reinterpret_cast<u32*>(arguments.workspace) + first;
+      const u32 before = atomic_add(counter, 1);
+      const bool is_last = before == static_cast<u32>(last - first);
+      if (is_last) store_global_4(counter, 0);
+      device_fence();
+      store_shared_4(flag, is_last);
+    }
+    block_barrier();
+    return load_shared_4(flag) != 0;
+  }
+
+  // A lane has four elements of the row, of all blocks, in its own part of the ring; and one
+  // block's reference and sum.
+  __device__ __forceinline__ void merge_row(const Segment& segment, u32 ring, int row,
+                                            int quad_index, int first, int last) const {
+    constexpr int kFits = S::kRingBytes / 512;
+    constexpr int kAtOnce = kFits < 32 ? kFits : 32;
+    const bool inside = kQuads % 32 == 0 || quad_index < kQuads;
+    const int place = 16 * (row * kQuads + (inside ? quad_index : 0));
+    const u32 mine = ring + 16 * lane;
+    float reference = Softmax::kNothing;
+    float total = 0.0f;
+    Quad sum = {};
+#pragma unroll 1
+    for (int begin = first; begin <= last; begin += kAtOnce) {
+      const int count = last - begin < kAtOnce ? last - begin + 1 : kAtOnce;
+#pragma unroll 4
+      for (int i = 0; i < count; ++i)
+        copy_async_16(mine + 512 * i, slot_of(begin + i, begin + i == first) + place, true);
+      copy_async_commit();
+      u64 stats = static_cast<u64>(bits_of_float(Softmax::kNothing));
+      if (lane < count)
+        stats = load_global_8_l2(slot_of(begin + lane, begin + lane == first) + stats_offset(row));
+      const float block_reference = float_from_bits(static_cast<u32>(stats));
+      const float next = larger(reference, warp_max(block_reference));
+      const float old = exp2_fast(reference - next);
+      const float factor = exp2_fast(block_reference - next);
+      reference = next;
+      total = total * old + warp_sum(factor * float_from_bits(static_cast<u32>(stats >> 32)));
+#pragma unroll
+      for (int j = 0; j < 4; ++j) sum.v[j] *= old;
+      copy_async_wait<0>();
+#pragma unroll 4
+      for (int i = 0; i < count; ++i) {
+        const float of = float_from_bits(broadcast(bits_of_float(factor), i));
+        const Quad part = quad(load_shared_16(mine + 512 * i));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) sum.v[j] += of * part.v[j];
+      }
+    }
+    if (inside) put(segment, row, quad_index, sum, reference, total);
+  }
+  static __device__ __forceinline__ float warp_max(float x) {
+    x = larger(x, shuffle_xor(x, 1));
+    x = larger(x, shuffle_xor(x, 2));
+    x = larger(x, shuffle_xor(x, 4));
+    x = larger(x, shuffle_xor(x, 8));
+    return larger(x, shuffle_xor(x, 16));
+  }
+  static __device__ __forceinline__ float warp_sum(float x) {
+    x += shuffle_xor(x, 1);
+    x += shuffle_xor(x, 2);
+    x += shuffle_xor(x, 4);
+    x += shuffle_xor(x, 8);
+    return x + shuffle_xor(x, 16);
+  }
+};
+
+}  // namespace heddle

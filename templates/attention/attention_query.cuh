@@ -1,0 +1,169 @@
+// Q as the B operand of S^T = K Q^T, in the order in which K's elements are decoded, and what a
+// lane knows of its rows: those in columns 2t and 2t+1 of every tile of 8.
+#pragma once
+
+#include "attention/attention_work.cuh"
+#include "primitives/float.cuh"
+#include "primitives/mma.cuh"
+
+namespace heddle {
+
+// Of K or V as a whole, where there is one.
+struct TensorScale {
+  float scale = 1.0f;
+  float zero = 0.0f;
+};
+
+template <class Config>
+struct AttentionQuery {
+  using S = AttentionShape<Config>;
+  using Key = typename S::Key;
+  using Codes = typename Key::Codes;
+  using Value = typename Config::Value;
+  // Pairs of elements that a lane has of a row, and of a piece.
+  static constexpr int kPairs = Config::kHeadDim / 8;
+  static constexpr int kWordPairs = 16 / Codes::kBits;
+  static constexpr int kPiecePairs = Key::kPieceBytes / 4 * kWordPairs;
+  static constexpr int kSums = Codes::kInteger ? Key::kGroups : 0;
+  // FP16 holds Q as exactly as it came: the largest element gets this exponent.
+  static constexpr int kLargestExponent = 13;
+
+  u32 pairs[S::kRowTiles][kPairs];
+  u32 place;  // S::kQueryInShared: of the lane's pairs in shared memory
+  // Of a group's elements, times the code that means zero, if there are no zero points, and times
+  // what decoding leaves in a code.
+  float sums[kSums > 0 ? kSums : 1][S::kRowTiles][2];
+  float factor;  // of logits: 1 / sqrt(scale_dim) * log2(e), and what Q was divided by
+
+  // The two pairs of a step, `pair` the first one's number.
+  __device__ __forceinline__ void step(int n, int pair, u32 (&b)[2]) const {
+    if constexpr (S::kQueryInShared) {
+      const u64 both = load_shared_8(place + (n * kPairs + pair) * 128);
+      b[0] = static_cast<u32>(both);
+      b[1] = static_cast<u32>(both >> 32);
+    } else {
+      b[0] = pairs[n][pair];
+      b[1] = pairs[n][pair + 1];
+    }
+  }
+
+  // Precondition: every lane of the warp calls it. `room`: S::kQueryBytes of the warp's own.
+  __device__ __forceinline__ void load(const AttentionArguments& arguments, const Segment& segment,
+                                       u32 room, int g, int t) {
+    const int part = segment.head % S::kRowParts;
+    const int head = segment.head / S::kRowParts;
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+      const int row = part * S::kBlockRows + 8 * n + g;
+      const bool valid = S::kRows % 8 == 0 || row < S::kRows;
+      const i64 query = static_cast<i64>(segment.sequence) * Config::kQueryLen + row / S::kGroup;
+      const u8* from =
+          arguments.q +
+          2 * Config::kHeadDim * (query * Config::kHeads + head * S::kGroup + row % S::kGroup);
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) {
+        // Piece i / kPiecePairs of the lane.
+        const int piece = t + 4 * (i / kPiecePairs);
+        const int element = 2 * (piece * kPiecePairs + i % kPiecePairs);
+        pairs[n][i] = valid ? load_global_4(from + 2 * element) : 0;
+      }
+    }
+    if constexpr (is_same<typename Codes::Value, Value>::value && !Codes::kInteger) {
+      factor = logit_factor();
+    } else {
+      normalise();
+    }
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < kPairs; i += kWordPairs)
+        Codes::order_query(*reinterpret_cast<u32(*)[kWordPairs]>(&pairs[n][i]));
+    }
+    add_up();
+    if constexpr (S::kQueryInShared) {
+      place = room + 8 * (4 * g + t);
+#pragma unroll
+      for (int i = 0; i < S::kRowTiles * kPairs; ++i)
+        store_shared_4(place + i / 2 * 256 + i % 2 * 4, pairs[i / kPairs][i % kPairs]);
+    }
+  }
+
+ private:
+  template <class A, class B>
+  struct is_same {
+    static constexpr bool value = false;
+  };
+  template <class A>
+  struct is_same<A, A> {
+    static constexpr bool value = true;
+  };
+
+  static __device__ __forceinline__ float logit_factor() {
+    return 1.4426950408889634f / sqrtf(static_cast<float>(Config::kScaleDim));
+  }
+
+  // To FP16, by a power of two that all rows of the warp share.
+  __device__ __forceinline__ void normalise() {
+    float most = 0.0f;
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) {
+        most = finite_max(most, Value::low_to_float(pairs[n][i]));
+        most = finite_max(most, Value::high_to_float(pairs[n][i]));
+      }
+    }
+    most = larger(most, shuffle_xor(most, 1));
+    most = larger(most, shuffle_xor(most, 2));
+    most = larger(most, shuffle_xor(most, 4));
+    most = larger(most, shuffle_xor(most, 8));
+    most = larger(most, shuffle_xor(most, 16));
+    int exponent = static_cast<int>(bits_of_float(most) >> 23) - 127;
+    if (exponent < -80) exponent = -80;
+    if (exponent > 80) exponent = 80;
+    const float down = float_from_bits((127 + kLargestExponent - exponent) << 23);
+    factor = logit_factor() *
+             float_from_bits((127 - kLargestExponent + exponent - Codes::kExponent) << 23);
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i)
+        pairs[n][i] = Fp16::from_floats(Value::low_to_float(pairs[n][i]) * down,
+                                        Value::high_to_float(pairs[n][i]) * down);
+    }
+  }
+  static __device__ __forceinline__ float finite_max(float most, float value) {
+    const float size = float_from_bits(bits_of_float(value) & 0x7fffffffu);
+    return size < float_from_bits(0x7f800000u) ? larger(most, size) : most;
+  }
+
+  // By the tensor core, with ones in place of K.
+  __device__ __forceinline__ void add_up() {
+    if constexpr (kSums > 0) {
+      // A word of the code that means zero.
+      constexpr u32 kMiddle = Key::kZeros ? 1 : Codes::kMiddle;
+      constexpr u32 kWord = Codes::kBits == 8 ? kMiddle * 0x01010101u : kMiddle * 0x11111111u;
+      u32 zero[kWordPairs];
+      Codes::keys(kWord, zero);
+      constexpr int kSteps = S::kSteps / kSums;
+#pragma unroll
+      for (int group = 0; group < kSums; ++group) {
+#pragma unroll
+        for (int n = 0; n < S::kRowTiles; ++n) {
+          float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+          for (int i = group * kSteps; i < (group + 1) * kSteps; ++i) {
+            const u32 low = zero[2 * i % kWordPairs];
+            const u32 high = zero[(2 * i + 1) % kWordPairs];
+            const u32 a[4] = {low, low, high, high};
+            MmaAmpere::mma16816(Fp16{}, sum, a, pairs[n][2 * i], pairs[n][2 * i + 1]);
+          }
+          sums[group][n][0] = sum[0];
+          sums[group][n][1] = sum[1];
+        }
+      }
+    }
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,93 @@
+// What a logit becomes besides the dot product: softcap, the bias of ALiBi, and which tokens a row
+// sees at all.
+#pragma once
+
+#include "attention/attention_scores.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct AttentionRows {
+  using S = AttentionShape<Config>;
+  static constexpr float kLog2E = 1.4426950408889634f;
+
+  int length;
+  int position[S::kRowTiles][2];  // of the row's query
+  float slope[S::kRowTiles][2];   // times log2(e)
+
+  __device__ __forceinline__ void load(const AttentionArguments& arguments, const Segment& segment,
+                                       int sequence_length, int t) {
+    length = sequence_length;
+    const int first = segment.head % S::kRowParts * S::kBlockRows;
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        int row = first + 8 * n + 2 * t + c;
+        if (S::kRows % 8 != 0 && row >= S::kRows) row = S::kRows - 1;
+        position[n][c] = length - Config::kQueryLen + row / S::kGroup;
+        if constexpr (Config::kAlibi) {
+          const int head = segment.head / S::kRowParts * S::kGroup + row % S::kGroup;
+          slope[n][c] =
+              kLog2E * (Config::kGivenSlopes ? arguments.slopes[head] : standard_slope(head));
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void apply(float (&logits)[S::kRowTiles][4][2], int token,
+                                        int g) const {
+    if constexpr (Config::kSoftcap > 0) {
+#pragma unroll
+      for (int i = 0; i < S::kRowTiles * 8; ++i) cap(logits[i / 8][i / 2 % 4][i % 2]);
+    }
+    if constexpr (Config::kAlibi) {
+#pragma unroll
+      for (int i = 0; i < S::kRowTiles * 8; ++i) {
+        const int n = i / 8, octet = i / 2 % 4, c = i % 2;
+        const int distance = token + 8 * octet + g - position[n][c];
+        logits[n][octet][c] += slope[n][c] * static_cast<float>(distance);
+      }
+    }
+    if (all_seen(token)) return;
+#pragma unroll
+    for (int i = 0; i < S::kRowTiles * 8; ++i) {
+      const int n = i / 8, octet = i / 2 % 4, c = i % 2;
+      if (!seen(token + 8 * octet + g, position[n][c]))
+        logits[n][octet][c] = float_from_bits(0xff800000u);
+    }
+  }
+
+ private:
+  // Of n heads, n a power of two: 2^(-8 (i + 1) / n). Where n is none: those of the power of two
+  // below, then every other one of the power above.
+  static __device__ __forceinline__ float standard_slope(int head) {
+    constexpr int kBelow = power_of_two_below(Config::kHeads);
+    const int step = head < kBelow ? 2 * (head + 1) : 2 * (head - kBelow) + 1;
+    return exp2_fast(-4.0f / kBelow * static_cast<float>(step));
+  }
+  static __device__ constexpr int power_of_two_below(int n) {
+    return n == 1 ? 1 : 2 * power_of_two_below(n / 2);
+  }
+
+  // softcap * tanh(x / softcap), of logits times log2(e): 1 - 2 / (1 + e^(2 x / softcap)).
+  static __device__ __forceinline__ void cap(float& logit) {
+    const float power = exp2_fast(logit * (2.0f / Config::kSoftcap));
+    logit = kLog2E * Config::kSoftcap * (1.0f - 2.0f * reciprocal_fast(1.0f + power));
+  }
+  // Of the tile that begins at `token`, by every row.
+  __device__ __forceinline__ bool all_seen(int token) const {
+    bool all = token + S::kTile <= length - (Config::kQueryLen - 1);
+    if constexpr (Config::kWindow > 0)
+      all = all && (token >= length - Config::kWindow || token + S::kTile <= Config::kSinkTokens);
+    return all;
+  }
+  static __device__ __forceinline__ bool seen(int token, int position) {
+    bool is = token <= position;
+    if constexpr (Config::kWindow > 0)
+      is = is && (token > position - Config::kWindow || token < Config::kSinkTokens);
+    return is;
+  }
+};
+
+}  // namespace heddle

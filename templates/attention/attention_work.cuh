@@ -1,0 +1,142 @@
+// Which tiles a block takes.
+//
+// The tiles of all sequences follow each other, once for every head: block i takes the i-th equal
+// part of them, however long the sequences are, and neighbouring blocks read the same tokens of
+// several heads at about the same time. What a block has of one sequence and head is a segment; an
+// item is all of these tiles, and the blocks that share it merge their results.
+//
+// A sequence's length decides which of its tiles are seen: all, or those of the window and before
+// them those of sink tokens.
+#pragma once
+
+#include "attention/attention_shape.cuh"
+#include "primitives/sync.cuh"
+
+namespace heddle {
+
+struct Segment {
+  int head;  // of work
+  int sequence;
+  int item;  // the item's first tile
+  int item_end;
+  int begin;
+  int end;
+};
+
+template <class Config>
+struct AttentionWork {
+  using S = AttentionShape<Config>;
+
+  u32 memory;  // shared
+  int sequences;
+  int tiles;  // of one head
+  int share;  // of a block
+  int end;    // of this block
+
+  // By every warp for itself: all write the same.
+  __device__ __forceinline__ AttentionWork(u32 memory, const AttentionArguments& arguments,
+                                           int lane)
+      : memory(memory), sequences(arguments.sequences) {
+    int before = 0;
+    for (int first = 0; first < sequences; first += 32) {
+      const int sequence = first + lane;
+      int length = 0;
+      if (sequence < sequences) {
+        length = arguments.lengths[sequence];
+        length = length < 0 ? 0 : length > arguments.capacity ? arguments.capacity : length;
+        store_shared_4(memory + S::kLengthsOffset + 4 * sequence, length);
+      }
+      int sum = seen_tiles(length);
+      add_before<1>(sum, lane);
+      add_before<2>(sum, lane);
+      add_before<4>(sum, lane);
+      add_before<8>(sum, lane);
+      add_before<16>(sum, lane);
+      if (sequence < sequences) store_shared_4(memory + 4 * (sequence + 1), before + sum);
+      before += static_cast<int>(broadcast(sum, 31));
+    }
+    if (lane == 0) store_shared_4(memory, 0);
+    warp_barrier();
+    tiles = before;
+    const int all = tiles * S::kWorkHeads;
+    const int blocks = static_cast<int>(gridDim.x);
+    share = (all + blocks - 1) / blocks;
+    if (share < Config::kLeastShare) share = Config::kLeastShare;
+    const i64 last = static_cast<i64>(share) * (static_cast<int>(blockIdx.x) + 1);
+    end = last < all ? static_cast<int>(last) : all;
+  }
+
+  __device__ __forceinline__ int length(int sequence) const {
+    return static_cast<int>(load_shared_4(memory + S::kLengthsOffset + 4 * sequence));
+  }
+  // The first token of the i-th tile that is seen.
+  __device__ __forceinline__ int token_of(int i, int length) const {
+    return S::kTile * (i < sink_tiles(length) ? i : i + hidden_tiles(length));
+  }
+
+  __device__ __forceinline__ bool any() const {
+    return static_cast<i64>(share) * static_cast<int>(blockIdx.x) < end;
+  }
+  __device__ __forceinline__ Segment first() const {
+    Segment segment;
+    segment.begin = share * static_cast<int>(blockIdx.x);
+    segment.head = segment.begin / tiles;
+    const int tile = segment.begin - segment.head * tiles;
+    // The last sequence that begins at or before the tile: one without tiles is never the last.
+    int low = 0;
+    int high = sequences;
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+      if (begin_of(middle) <= tile) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    segment.sequence = low;
+    bound(segment);
+    return segment;
+  }
+  // Precondition: segment.end < end.
+  __device__ __forceinline__ void next(Segment& segment) const {
+    segment.begin = segment.end;
+    do {
+      if (++segment.sequence == sequences) {
+        segment.sequence = 0;
+        ++segment.head;
+      }
+    } while (begin_of(segment.sequence) == begin_of(segment.sequence + 1));
+    bound(segment);
+  }
+
+ private:
+  template <int kLanes>
+  static __device__ __forceinline__ void add_before(int& sum, int lane) {
+    const int other = shuffle_up(sum, kLanes);
+    if (lane >= kLanes) sum += other;
+  }
+  static __device__ __forceinline__ int tiles_of(int tokens) {
+    return (tokens + S::kTile - 1) / S::kTile;
+  }
+  // Whole tiles between the sink tokens and the first token of the first query's window.
+  static __device__ __forceinline__ int hidden_tiles(int length) {
+    if constexpr (Config::kWindow == 0) return 0;
+    const int first = length - Config::kQueryLen - Config::kWindow + 1;
+    const int hidden = (first > 0 ? first : 0) / S::kTile - tiles_of(Config::kSinkTokens);
+    return hidden > 0 ? hidden : 0;
+  }
+  static __device__ __forceinline__ int sink_tiles(int) { return tiles_of(Config::kSinkTokens); }
+  static __device__ __forceinline__ int seen_tiles(int length) {
+    return tiles_of(length) - hidden_tiles(length);
+  }
+  __device__ __forceinline__ int begin_of(int sequence) const {
+    return static_cast<int>(load_shared_4(memory + 4 * sequence));
+  }
+  __device__ __forceinline__ void bound(Segment& segment) const {
+    segment.item = segment.head * tiles + begin_of(segment.sequence);
+    segment.item_end = segment.head * tiles + begin_of(segment.sequence + 1);
+    segment.end = segment.item_end < end ? segment.item_end : end;
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,161 @@
+// Attention of each sequence's last tokens over a quantised cache of K and V, sm_80 and up:
+// out = softmax(Q K^T / sqrt(scale_dim) + bias) V.
+//
+// The cache is the traffic, once. Floors per SM of an H200: 20 bytes a clock from memory, so 32
+// tokens of one head of 128 elements in 8 bits (8 KB of K and V) in 410 clocks, in 4 bits in 205.
+// Instructions for them, of 1640 and 820 issue slots: some 330 with 8 rows, decoding 128 or 190 of
+// these, 32 to multiply.
+//
+// A warp works for itself: it fetches tiles of 32 tokens into its ring, multiplies them with Q
+// (attention_scores.cuh), and adds them to its own softmax and output (attention_softmax.cuh).
+// Warps of a block meet at the end of a segment only, blocks at the end of an item
+// (attention_finish.cuh). Which tiles are whose follows from the lengths on the device, so a
+// captured graph may be replayed with others.
+//
+// Grid: any number of blocks, as many as run at the same time.
+//
+// heddle-parameters: kHeads kKvHeads kHeadDim kQueryLen kRowTiles kScaleDim
+// heddle-parameters: kKeyCode kKeyScale kKeyGroup kKeyZeros kValueCode kValueScale kValueGroup
+// heddle-parameters: kValueZeros kPaged kPageSize kNhd kMaxSequences
+// heddle-parameters: kWindow kSinkTokens kSinkLogits kAlibi kGivenSlopes kSoftcap
+// heddle-parameters: kLogSums kDependent
+// heddle-parameters: kWarps kStages kLeastShare kSharedBytes
+// heddle-parameters: Value KeyScaleType ValueScaleType
+#pragma once
+
+#include "attention/attention_finish.cuh"
+#include "attention/kv_fetch.cuh"
+#include "primitives/dependent_launch.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct AttentionWarp {
+  using S = AttentionShape<Config>;
+  using Key = typename S::Key;
+  using Val = typename S::Val;
+
+  const AttentionArguments& arguments;
+  const AttentionWork<Config>& work;
+  KvFetch<Config> fetch;
+  u32 ring;
+  u32 query_room;
+  int warp;
+  int lane;
+  TensorScale keys;
+  TensorScale values;
+  int stage = 0;
+
+  // A segment's tiles that are this warp's.
+  __device__ __forceinline__ void run(const Segment& segment, AttentionSoftmax<Config>& softmax) {
+    const int g = lane / 4;
+    const int t = lane % 4;
+    const int length = work.length(segment.sequence);
+    AttentionQuery<Config> query;
+    query.load(arguments, segment, query_room, g, t);
+    AttentionRows<Config> rows;
+    rows.load(arguments, segment, length, t);
+    // Of entries whose words hold those of two heads: where this head's is.
+    const u32 odd_head = 2 * (segment.head / S::kRowParts % 2);
+    const u32 key_half = Key::kEntryBytes == 2 && !Key::kPairs ? odd_head : 0;
+    const u32 value_half = Val::kEntryBytes == 2 && !Val::kPairs ? odd_head : 0;
+#pragma unroll 1
+    for (int tile = segment.begin + warp; tile < segment.end; tile += Config::kWarps) {
+      const int token = work.token_of(tile - segment.item, length);
+      copy_async_wait<Config::kStages - 2>();
+      warp_barrier();
+      fetch.fetch(before(stage));
+      const u32 from = ring + stage * S::kStageBytes;
+      AttentionScores<Config> scores;
+      scores.multiply(from, from + S::kKeyEntriesOffset + key_half, query, keys, g, t);
+      rows.apply(scores.logits, token, g);
+      softmax.add(from + S::kValueOffset, from + S::kValueEntriesOffset + value_half, scores.logits,
+                  values, length - token, g, t, lane);
+      if (++stage == Config::kStages) stage = 0;
+    }
+  }
+
+  // The stage of the tile before, which every lane has left and nothing is copied to.
+  __device__ __forceinline__ u32 free_stage() const {
+    return ring + before(stage) * S::kStageBytes;
+  }
+
+ private:
+  static __device__ __forceinline__ int before(int stage) {
+    return stage == 0 ? Config::kStages - 1 : stage - 1;
+  }
+};
+
+template <class Tensor>
+__device__ __forceinline__ TensorScale tensor_scale(const float* given) {
+  TensorScale tensor;
+  if constexpr (Tensor::kScale == KvScale::kTensor) {
+    tensor.scale = given[0];
+    if constexpr (Tensor::kZeros) tensor.zero = given[1];
+  }
+  return tensor;
+}
+
+// What every block will wait for, on its way to the L2 cache.
+template <class Config>
+__device__ __forceinline__ void warm_l2(const AttentionArguments& arguments) {
+  using S = AttentionShape<Config>;
+  const i64 line = static_cast<i64>(blockIdx.x) * S::kThreads + threadIdx.x;
+  const i64 query = 2 * static_cast<i64>(Config::kQueryLen) * Config::kHeads * Config::kHeadDim;
+  prefetch_line(arguments.q, line, query * arguments.sequences);
+  prefetch_line(arguments.lengths, line, 4 * static_cast<i64>(arguments.sequences));
+  if constexpr (Config::kPaged)
+    prefetch_line(arguments.block_table, line,
+                  4 * static_cast<i64>(arguments.sequences) * arguments.table_width);
+}
+
+template <class Config>
+__device__ __forceinline__ void decode_attention(const AttentionArguments& arguments) {
+  using S = AttentionShape<Config>;
+  extern __shared__ __align__(128) u8 shared_memory[];
+  const u32 memory = shared_address(shared_memory);
+  const int warp = static_cast<int>(broadcast(threadIdx.x / 32, 0));
+  const int lane = threadIdx.x % 32;
+  if constexpr (Config::kDependent) launch_dependents();
+  warm_l2<Config>(arguments);
+  if constexpr (Config::kDependent) wait_for_predecessor();
+
+  const AttentionWork<Config> work(memory, arguments, lane);
+  const TensorScale keys = tensor_scale<typename S::Key>(arguments.k_given);
+  const TensorScale values = tensor_scale<typename S::Val>(arguments.v_given);
+  const AttentionFinish<Config> finish{arguments, work, memory, values.scale, warp, lane};
+  if (work.any()) {
+    Segment segment = work.first();
+    const u32 ring = memory + S::kRingOffset + warp * S::kRingBytes;
+    AttentionWarp<Config> stream{arguments,
+                                 work,
+                                 KvFetch<Config>(arguments, work, ring, warp, lane, segment),
+                                 ring,
+                                 memory + S::kQueryOffset + warp * S::kQueryBytes,
+                                 warp,
+                                 lane,
+                                 keys,
+                                 values};
+#pragma unroll 1
+    for (int i = 0; i < Config::kStages - 1; ++i) stream.fetch.fetch(i);
+    // Items that other blocks share are the first segment's and the last one's.
+    bool merge_first = false;
+    bool merge_last = false;
+    while (true) {
+      AttentionSoftmax<Config> softmax;
+      stream.run(segment, softmax);
+      merge_last = finish.finish(segment, softmax, stream.free_stage());
+      if (segment.end == work.end) break;
+      merge_first = merge_first || merge_last;
+      work.next(segment);
+    }
+#pragma unroll 1
+    for (int i = 0; i < 2; ++i) {
+      if (i == 0 ? merge_last : merge_first) finish.merge(segment, ring);
+      segment = work.first();
+    }
+  }
+  finish.clear_empty();
+}
+
+}  // namespace heddle

@@ -1,0 +1,119 @@
+// Codes of a cache to 16-bit floats in the fragments of the tensor cores.
+//
+// K is read along its rows: a word of codes gives pairs of one token's elements, in whatever order
+// is cheapest; Q is put into the same order once. V comes transposed: a register has the codes of
+// kDims neighbouring elements of one token in its low half and of the next token in its high half,
+// and gives kDims pairs, each of one element of the two tokens.
+//
+// An integer code is left in place as the bits of an FP16, a subnormal one: the code times 2^-24,
+// or 2^-20 where it lies 4 bits higher. The tensor core multiplies these exactly. Q makes good for
+// the 4 bits; 2^kExponent and the zero point are left to the sums.
+#pragma once
+
+#include "primitives/bits.cuh"
+#include "primitives/half.cuh"
+
+namespace heddle {
+
+enum class KvCode { kInt8, kInt4, kE4m3, kE5m2, kHalf };
+
+// Value: what 16-bit codes are.
+template <KvCode kCode, class Value>
+struct KvCodes;
+
+struct KvFloatCodes {
+  static constexpr bool kInteger = false;
+  static constexpr int kExponent = 0;
+  static constexpr int kMiddle = 0;
+  // Q's elements, pair after pair as a word of K is decoded; here as they are.
+  template <int kPairs>
+  static __device__ __forceinline__ void order_query(u32 (&)[kPairs]) {}
+  // What values() leaves in the element, beside 2^kExponent.
+  static __device__ __forceinline__ float element_factor(int) { return 1.0f; }
+};
+
+struct KvIntegerCodes : KvFloatCodes {
+  using Value = Fp16;
+  static constexpr bool kInteger = true;
+  static constexpr int kExponent = -24;
+};
+
+template <class V>
+struct KvCodes<KvCode::kHalf, V> : KvFloatCodes {
+  using Value = V;
+  static constexpr int kBits = 16;
+  static constexpr int kDims = 1;
+  static __device__ __forceinline__ void keys(u32 word, u32 (&pairs)[1]) { pairs[0] = word; }
+  static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[1]) { pairs[0] = word; }
+};
+
+template <class V>
+struct KvCodes<KvCode::kInt8, V> : KvIntegerCodes {
+  static constexpr int kBits = 8;
+  static constexpr int kDims = 2;
+  static constexpr int kMiddle = 128;
+  static __device__ __forceinline__ void keys(u32 word, u32 (&pairs)[2]) {
+    pairs[0] = prmt<0x4140>(word, 0);
+    pairs[1] = prmt<0x4342>(word, 0);
+  }
+  static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[2]) {
+    pairs[0] = word & 0x00ff00ffu;
+    pairs[1] = prmt<0x4341>(word, 0);
+  }
+};
+
+template <class V>
+struct KvCodes<KvCode::kInt4, V> : KvIntegerCodes {
+  static constexpr int kBits = 4;
+  static constexpr int kDims = 4;
+  static constexpr int kMiddle = 8;
+  // Elements 0 and 4, 1 and 5, 2 and 6, 3 and 7; odd ones 4 bits higher.
+  static __device__ __forceinline__ void keys(u32 word, u32 (&pairs)[4]) {
+    const u32 upper = shr<8>(word);
+    pairs[0] = word & 0x000f000fu;
+    pairs[1] = word & 0x00f000f0u;
+    pairs[2] = upper & 0x000f000fu;
+    pairs[3] = upper & 0x00f000f0u;
+  }
+  static __device__ __forceinline__ void order_query(u32 (&q)[4]) {
+    constexpr u32 kSixteenth = 0x2c002c00u;
+    const u32 a = prmt<0x5410>(q[0], q[2]), b = prmt<0x7632>(q[0], q[2]);
+    const u32 c = prmt<0x5410>(q[1], q[3]), d = prmt<0x7632>(q[1], q[3]);
+    q[0] = a, q[1] = Fp16::mul2(b, kSixteenth);
+    q[2] = c, q[3] = Fp16::mul2(d, kSixteenth);
+  }
+  static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[4]) { keys(word, pairs); }
+  static __device__ __forceinline__ float element_factor(int i) { return i % 2 ? 0.0625f : 1.0f; }
+};
+
+template <class V>
+struct KvCodes<KvCode::kE4m3, V> : KvFloatCodes {
+  using Value = Fp16;
+  static constexpr int kBits = 8;
+  static constexpr int kDims = 2;
+  static __device__ __forceinline__ void keys(u32 word, u32 (&pairs)[2]) {
+    pairs[0] = fp16_from_e4m3(word);
+    pairs[1] = fp16_from_e4m3(shr<16>(word));
+  }
+  static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[2]) {
+    keys(prmt<0x3120>(word, 0), pairs);
+  }
+};
+
+// The upper half of an FP16.
+template <class V>
+struct KvCodes<KvCode::kE5m2, V> : KvFloatCodes {
+  using Value = Fp16;
+  static constexpr int kBits = 8;
+  static constexpr int kDims = 2;
+  static __device__ __forceinline__ void keys(u32 word, u32 (&pairs)[2]) {
+    pairs[0] = prmt<0x1404>(word, 0);
+    pairs[1] = prmt<0x3424>(word, 0);
+  }
+  static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[2]) {
+    pairs[0] = prmt<0x2404>(word, 0);
+    pairs[1] = word & 0xff00ff00u;
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,223 @@
+// Tiles of K and V on their way into a warp's ring.
+//
+// Nothing outside of the cache is read: a page that is none of it, and tokens past the end of a
+// sequence, become zeros.
+#pragma once
+
+#include "attention/attention_work.cuh"
+
+namespace heddle {
+
+// One lane's copies of K or of V.
+template <class Config, class Tensor>
+struct KvTensorFetch {
+  using S = AttentionShape<Config>;
+  // Whether a tile lies in one page.
+  static constexpr bool kOnePage = !Config::kPaged || Config::kPageSize % S::kTile == 0;
+  // Rows that the warp copies at once, if it copies whole rows.
+  static constexpr bool kWholeRows = Tensor::kSwizzled && Tensor::kChunks <= 32;
+  static constexpr int kRows = kWholeRows ? 32 / Tensor::kChunks : 0;
+  static constexpr int kStepBytes = Tensor::kTokenStep * Tensor::kRowBytes;
+
+  // Of page 0: the lane's first chunk and its entry, if a tile begins with the page; else those of
+  // its first token.
+  const u8* codes;
+  const u8* entries;
+  u32 place;  // of that chunk in a tile
+  int lane;
+
+  __device__ __forceinline__ KvTensorFetch(int lane) : lane(lane) {
+    place = Tensor::place(first_row(), first_chunk());
+  }
+  __device__ __forceinline__ void set_head(const u8* all_codes, const u8* all_entries, int head,
+                                           int page_tokens) {
+    codes = all_codes + 16 * first_chunk() +
+            Tensor::code_offset(0, head, kOnePage ? first_row() : 0, page_tokens);
+    if constexpr (Tensor::kStoredScales)
+      entries =
+          all_entries + Tensor::entry_offset(0, head, kOnePage ? entry_row() : 0, page_tokens);
+  }
+
+  // A tile that lies in one page, of which `left` tokens are there. `row`: of the page.
+  template <bool kWhole>
+  __device__ __forceinline__ void copy(u32 to, u32 entries_to, u32 page, int row, int left,
+                                       int page_tokens) const {
+    const u8* from = codes + Tensor::code_offset(page, 0, row, page_tokens);
+#pragma unroll
+    for (int i = 0; i < Tensor::kChunks; ++i) {
+      if constexpr (kWholeRows) {
+        const bool valid = kWhole || i * kRows + first_row() < left;
+        const u32 at = (place ^ 16 * Tensor::swizzle(i * kRows)) + i * kRows * Tensor::kStride * 16;
+        copy_async_16(to + at, valid ? from + i * kRows * kStepBytes : codes, valid);
+      } else {
+        const int of = (32 * i + lane) / Tensor::kChunks;
+        const int chunk = (32 * i + lane) % Tensor::kChunks;
+        const bool valid = kWhole || of < left;
+        copy_async_16(to + Tensor::place(of, chunk),
+                      valid ? from + of * kStepBytes + 16 * chunk : codes, valid);
+      }
+    }
+    if constexpr (Tensor::kStoredScales)
+      copy_entry(entries_to, Tensor::entry_offset(page, 0, row, page_tokens),
+                 kWhole ? S::kTile : left);
+  }
+
+  // A tile of several pages; `page` and `row`: of the lane's token.
+  __device__ __forceinline__ void gather(u32 to, u32 entries_to, u32 page, int row, int left,
+                                         int page_tokens, u32 pages) const {
+#pragma unroll
+    for (int i = 0; i < Tensor::kChunks; ++i) {
+      const int of = (32 * i + lane) / Tensor::kChunks;
+      const int chunk = (32 * i + lane) % Tensor::kChunks;
+      const u32 of_page = broadcast(page, of);
+      const int of_row = static_cast<int>(broadcast(row, of));
+      const bool valid = of < left && of_page < pages;
+      const u8* from = codes + Tensor::code_offset(of_page, 0, of_row, page_tokens);
+      if constexpr (!kWholeRows) from += 16 * chunk;
+      copy_async_16(to + Tensor::place(of, chunk), valid ? from : codes, valid);
+    }
+    if constexpr (Tensor::kStoredScales) {
+      const u32 of_page = broadcast(page, entry_row());
+      const int of_row = static_cast<int>(broadcast(row, entry_row()));
+      copy_entry(entries_to, Tensor::entry_offset(of_page, 0, of_row, page_tokens),
+                 of_page < pages ? left : 0);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ int first_row() const {
+    return kWholeRows ? lane / Tensor::kChunks : 0;
+  }
+  __device__ __forceinline__ int first_chunk() const {
+    return kWholeRows ? lane % Tensor::kChunks : 0;
+  }
+  // Of pairs of entries half of the lanes copy one each.
+  __device__ __forceinline__ int entry_row() const { return Tensor::kPairs ? 2 * lane % 32 : lane; }
+
+  // The entry at `entries` + offset, unless the token is none of the `left` ones.
+  __device__ __forceinline__ void copy_entry(u32 to, i64 offset, int left) const {
+    const int row = entry_row();
+    const bool valid = row < left;
+    if (Tensor::kPairs && lane >= S::kTile / 2) return;
+    const u8* from = entries + (valid ? offset : 0);
+    to += row * Tensor::kEntryStride;
+    if constexpr (Tensor::kEntryBytes == 2) {
+      // The word with the entry; of the entry alone where the word's other one is none.
+      const int bytes = !valid ? 0 : Tensor::kPairs && row + 1 == left ? 2 : 4;
+      copy_async_small<4>(to, align_down_4(from), bytes);
+    } else if constexpr (Tensor::kEntryBytes < 16) {
+      static_assert(Tensor::kEntryBytes == 4 || Tensor::kEntryBytes == 8, "a power of two");
+      copy_async_small<Tensor::kEntryBytes>(to, from, valid ? Tensor::kEntryBytes : 0);
+    } else {
+      static_assert(Tensor::kEntryBytes % 16 == 0, "whole copies");
+#pragma unroll
+      for (int i = 0; i < Tensor::kEntryBytes; i += 16) copy_async_16(to + i, from + i, valid);
+    }
+  }
+};
+
+template <class Config>
+struct KvFetch {
+  using S = AttentionShape<Config>;
+  using Key = typename S::Key;
+  using Val = typename S::Val;
+  using KeyFetch = KvTensorFetch<Config, Key>;
+  using ValueFetch = KvTensorFetch<Config, Val>;
+  static constexpr bool kOnePage = KeyFetch::kOnePage;
+
+  const AttentionArguments& arguments;
+  const AttentionWork<Config>& work;
+  u32 ring;
+  int warp;
+  int lane;
+  KeyFetch keys;
+  ValueFetch values;
+  Segment segment;
+  const int* pages;  // of the sequence
+  int length;        // of the sequence
+  int tile;          // next to fetch; the end of the block's work when nothing is left
+  int token;         // its first
+  u32 page;          // of the tile, or of the lane's token
+
+  __device__ __forceinline__ KvFetch(const AttentionArguments& arguments,
+                                     const AttentionWork<Config>& work, u32 ring, int warp,
+                                     int lane, const Segment& first)
+      : arguments(arguments),
+        work(work),
+        ring(ring),
+        warp(warp),
+        lane(lane),
+        keys(lane),
+        values(lane),
+        segment(first) {
+    begin_segment();
+    find();
+  }
+
+  // Starts the copies of the next tile, if there is one, and closes their group.
+  __device__ __forceinline__ void fetch(int stage) {
+    if (tile < work.end) {
+      const u32 to = ring + stage * S::kStageBytes;
+      const int left = length - token;
+      if constexpr (kOnePage) {
+        const bool is_page = page < static_cast<u32>(arguments.pages);
+        if (left >= S::kTile && is_page) {
+          copy<true>(to, left);
+        } else {
+          copy<false>(to, is_page ? left : 0);
+        }
+      } else {
+        const int row = (token + lane) % Config::kPageSize;
+        keys.gather(to, to + S::kKeyEntriesOffset, page, row, left, page_tokens(), arguments.pages);
+        values.gather(to + S::kValueOffset, to + S::kValueEntriesOffset, page, row, left,
+                      page_tokens(), arguments.pages);
+      }
+      tile += Config::kWarps;
+      find();
+    }
+    copy_async_commit();
+  }
+
+ private:
+  // The segment that the tile is in, and its page.
+  __device__ __forceinline__ void find() {
+    while (tile >= segment.end) {
+      if (segment.end == work.end) {
+        tile = work.end;
+        return;
+      }
+      work.next(segment);
+      begin_segment();
+    }
+    token = work.token_of(tile - segment.item, length);
+    if constexpr (!Config::kPaged) {
+      page = segment.sequence;
+    } else {
+      const int mine = kOnePage ? token : token + lane;
+      page = 0xffffffffu;
+      if (kOnePage || mine < length) page = pages[mine / Config::kPageSize];
+    }
+  }
+  __device__ __forceinline__ void begin_segment() {
+    tile = segment.begin + warp;
+    length = work.length(segment.sequence);
+    const int head = segment.head / S::kRowParts;
+    keys.set_head(arguments.k, arguments.k_scales, head, page_tokens());
+    values.set_head(arguments.v, arguments.v_scales, head, page_tokens());
+    if constexpr (Config::kPaged)
+      pages = arguments.block_table + static_cast<i64>(segment.sequence) * arguments.table_width;
+  }
+
+  __device__ __forceinline__ int page_tokens() const {
+    return Config::kPaged ? Config::kPageSize : arguments.capacity;
+  }
+  template <bool kWhole>
+  __device__ __forceinline__ void copy(u32 to, int left) const {
+    const int row = Config::kPaged ? token % Config::kPageSize : token;
+    keys.template copy<kWhole>(to, to + S::kKeyEntriesOffset, page, row, left, page_tokens());
+    values.template copy<kWhole>(to + S::kValueOffset, to + S::kValueEntriesOffset, page, row, left,
+                                 page_tokens());
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,123 @@
+// The operations on a cache that a model's config asks for.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "heddle/error.h"
+#include "heddle/model.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::json;
+
+// Not quantised: a cache is a matter of its own.
+json llama() {
+  return {{"model_type", "llama"},   {"torch_dtype", "bfloat16"}, {"hidden_size", 4096},
+          {"num_hidden_layers", 32}, {"num_attention_heads", 32}, {"num_key_value_heads", 8},
+          {"rope_theta", 500000.0}};
+}
+
+Model model_of(const json& config, const char* kv = R"({"dtype":"int8","granularity":"head"})") {
+  return cache_model_from_config(config.dump(), kv);
+}
+
+TEST(CacheModel, Llama) {
+  const Model model = model_of(llama());
+  ASSERT_EQ(model.kernels.size(), 2U);
+  const KvAppendSpec& append = model.kernels[0].spec.kv_append();
+  EXPECT_EQ(append.shape.kv_heads, 8);
+  EXPECT_EQ(append.shape.head_dim, 128);
+  EXPECT_EQ(append.activation, DType::kBf16);
+  EXPECT_EQ(append.kv.k.scale_dtype, DType::kBf16);
+  EXPECT_EQ(append.rope.pairing, RopePairing::kNeox);
+  EXPECT_EQ(append.rope.base, 500000);
+  EXPECT_EQ(model.kernels[0].layers, 32);
+  const DecodeAttentionSpec& attention = model.kernels[1].spec.decode_attention();
+  EXPECT_EQ(attention.shape.heads, 32);
+  EXPECT_EQ(attention.window, 0);
+  EXPECT_EQ(attention.scale_dim, 128);
+  EXPECT_EQ(attention.alibi, Alibi::kNone);
+}
+
+TEST(CacheModel, WindowsAndScores) {
+  json mistral = llama();
+  mistral["model_type"] = "mistral";
+  mistral["sliding_window"] = 4096;
+  EXPECT_EQ(model_of(mistral).kernels.at(1).spec.decode_attention().window, 4096);
+  mistral["sliding_window"] = nullptr;
+  EXPECT_EQ(model_of(mistral).kernels.at(1).spec.decode_attention().window, 0);
+
+  json gemma = llama();
+  gemma["model_type"] = "gemma2";
+  gemma["sliding_window"] = 4096;
+  gemma["attn_logit_softcapping"] = 50.0;
+  gemma["query_pre_attn_scalar"] = 144;
+  const Model model = model_of(gemma);
+  ASSERT_EQ(model.kernels.size(), 3U);
+  EXPECT_EQ(model.kernels[1].spec.name(), "decode_attention_window");
+  EXPECT_EQ(model.kernels[1].spec.decode_attention().window, 4096);
+  EXPECT_EQ(model.kernels[1].layers, 16);
+  EXPECT_EQ(model.kernels[2].spec.decode_attention().window, 0);
+  EXPECT_EQ(model.kernels[2].spec.decode_attention().softcap, 50);
+  EXPECT_EQ(model.kernels[2].spec.decode_attention().scale_dim, 144);
+  EXPECT_EQ(model.kernels[0].spec.kv_append().shape.head_dim, 256);
+
+  json qwen = llama();
+  qwen["model_type"] = "qwen2";
+  qwen["sliding_window"] = 4096;
+  EXPECT_EQ(model_of(qwen).kernels.size(), 2U);  // which the config does not turn on
+  qwen["use_sliding_window"] = true;
+  qwen["max_window_layers"] = 28;
+  EXPECT_EQ(model_of(qwen).kernels.at(1).layers, 28);
+  EXPECT_EQ(model_of(qwen).kernels.at(2).spec.decode_attention().window, 4096);
+}
+
+TEST(CacheModel, BloomHasSlopesAndNoRotations) {
+  const json bloom = {{"model_type", "bloom"},
+                      {"torch_dtype", "float16"},
+                      {"hidden_size", 14336},
+                      {"n_layer", 70},
+                      {"n_head", 112}};
+  const Model model = model_of(bloom);
+  EXPECT_EQ(model.kernels.at(0).spec.kv_append().rope.pairing, RopePairing::kNone);
+  EXPECT_EQ(model.kernels.at(0).spec.kv_append().shape.kv_heads, 112);
+  EXPECT_EQ(model.kernels.at(1).spec.decode_attention().alibi, Alibi::kStandard);
+}
+
+TEST(CacheModel, ScaledRotationsAreATable) {
+  json scaled = llama();
+  scaled["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8.0}};
+  EXPECT_EQ(model_of(scaled).kernels[0].spec.kv_append().rope.source, RopeSource::kTable);
+  EXPECT_EQ(model_of(scaled).notes.size(), 1U);
+  json newer = llama();
+  newer.erase("rope_theta");
+  newer["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 1000000}};
+  EXPECT_EQ(model_of(newer).kernels[0].spec.kv_append().rope.base, 1000000);
+  json partial = llama();
+  partial["partial_rotary_factor"] = 0.5;
+  EXPECT_EQ(model_of(partial).kernels[0].spec.kv_append().rope.dim, 64);
+}
+
+TEST(CacheModel, Errors) {
+  const auto code = [](const json& config, const char* kv) -> std::string {
+    try {
+      model_of(config, kv);
+    } catch (const Error& error) {
+      return error.code() + ' ' + error.problems().at(0).pointer;
+    }
+    return {};
+  };
+  EXPECT_EQ(code(llama(), R"({"dtype":"int9"})"), "spec.unknown_word /kv/dtype");
+  json config = llama();
+  config.erase("num_attention_heads");
+  EXPECT_EQ(code(config, "{}"), "model.missing_field /num_attention_heads");
+  config = llama();
+  config["rope_theta"] = "big";
+  EXPECT_EQ(code(config, "{}"), "model.wrong_type /rope_theta");
+  config["model_type"] = "llame";
+  EXPECT_EQ(code(config, "{}"), "model.type /model_type");
+}
+
+}  // namespace
+}  // namespace heddle

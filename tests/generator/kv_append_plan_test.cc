@@ -1,0 +1,103 @@
+// How kv_append is planned, what is refused, and that what is rendered holds the decisions.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "generator/plan/kv_append_tile.h"
+#include "heddle/error.h"
+#include "heddle/plan.h"
+#include "heddle/source.h"
+
+namespace heddle {
+namespace {
+
+Spec spec_of(int heads, int head_dim, const std::string& kv, const std::string& more = "",
+             const std::string& dtype = "fp16") {
+  return Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":)" +
+                     std::to_string(heads) + R"(,"head_dim":)" + std::to_string(head_dim) +
+                     R"(},"activation":{"dtype":")" + dtype + R"("},"kv":{)" + kv + "}" + more +
+                     "}");
+}
+
+Plan plan_of(const Spec& spec, const char* target = "h200") {
+  return resolve(spec, target_from_name(target));
+}
+
+std::vector<std::string> refusals(const Spec& spec, const char* target = "h200") {
+  try {
+    plan_of(spec, target);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "plan.unsupported");
+    std::vector<std::string> pointers;
+    for (const Problem& problem : error.problems()) pointers.push_back(problem.pointer);
+    return pointers;
+  }
+  return {};
+}
+
+using Pointers = std::vector<std::string>;
+
+// Whole rows, whole tokens, whole warps, and never more threads than a block may have.
+TEST(KvAppendPlan, BlocksHoldWholeRows) {
+  for (const int heads : {1, 2, 3, 5, 8, 12, 32, 40, 64, 96, 128}) {
+    for (const int head_dim : {16, 64, 80, 96, 128, 192, 256, 512}) {
+      const Spec spec = spec_of(heads, head_dim, "", R"(,"rope":{"pairing":"neox","dim":16})");
+      const KvAppendTile tile = kv_append_tile(spec.kv_append());
+      EXPECT_GE(tile.lanes * 16, head_dim);
+      EXPECT_LE(tile.lanes, 32);
+      EXPECT_EQ(32 % tile.lanes, 0);
+      EXPECT_EQ(tile.heads % tile.rows, 0);
+      EXPECT_EQ(tile.threads % 32, 0);
+      EXPECT_GE(tile.threads, tile.tokens * tile.heads / tile.rows * tile.lanes);
+      EXPECT_LE(tile.threads, 512);
+      const Plan plan = plan_of(spec);
+      ASSERT_EQ(plan.kernel_count(), 1U);
+      EXPECT_EQ(plan.tile_kernels[0].role, KernelRole::kKvAppend);
+      EXPECT_EQ(plan.tile_kernels[0].tile_rows, tile.tokens);
+    }
+  }
+  // Scales per token: all heads of one in a block.
+  const Spec token = spec_of(96, 128, R"("granularity":"token")");
+  EXPECT_EQ(kv_append_tile(token.kv_append()).heads, 96);
+}
+
+TEST(KvAppendPlan, Refusals) {
+  EXPECT_EQ(refusals(spec_of(8, 128, R"("k":{"granularity":"channel"})")),
+            Pointers{"/kv/k/granularity"});
+  EXPECT_EQ(refusals(spec_of(8, 96, R"("v":{"granularity":"group","group_size":48})")),
+            Pointers{"/kv/v/group_size"});
+  EXPECT_EQ(refusals(spec_of(512, 128, R"("granularity":"token")")), Pointers{"/kv/granularity"});
+  EXPECT_EQ(refusals(spec_of(8, 72, "")), Pointers{"/shape/head_dim"});
+  EXPECT_EQ(refusals(spec_of(8, 128, "", "", "bf16"), "sm_75"), Pointers{"/activation/dtype"});
+  EXPECT_EQ(refusals(spec_of(8, 128, R"("v":{"dtype":"bf16"})"), "sm_75"),
+            Pointers{"/activation/dtype"});
+  EXPECT_EQ(refusals(spec_of(8, 128, ""), "sm_75"), Pointers{});
+}
+
+TEST(KvAppendPlan, TellsItsBytes) {
+  const Plan plan = plan_of(spec_of(8, 128, R"("dtype":"int4","v":{"symmetric":false})"));
+  const auto json = nlohmann::json::parse(plan_to_json(plan));
+  EXPECT_FALSE(json.contains("decode"));
+  EXPECT_EQ(json["cache"]["k"]["row_bytes"], 64);
+  EXPECT_EQ(json["cache"]["v"]["scale_row_bytes"], 4);
+  EXPECT_EQ(json["cache"]["code_bytes_of_token"], 1024);
+  EXPECT_EQ(json["cache"]["scale_bytes_of_token"], 48);
+  EXPECT_EQ(json["kernels"][0]["role"], "kv_append");
+  EXPECT_NE(describe(plan).find("a token takes 1024 bytes of codes and 48 of scales"),
+            std::string::npos);
+}
+
+TEST(KvAppendPlan, RendersBothTensors) {
+  const Source source =
+      render(plan_of(spec_of(8, 128, R"("k":{"dtype":"int4"},"v":{"dtype":"fp8_e4m3"})",
+                             R"(,"rope":{"pairing":"neox","base":500000})")),
+             0);
+  const auto has = [&](const char* text) { return source.text.find(text) != std::string::npos; };
+  EXPECT_TRUE(has("struct KTensor {\n  static constexpr int kBits = 4;"));
+  EXPECT_TRUE(has("struct VTensor {\n  static constexpr int kBits = 8;"));
+  EXPECT_TRUE(has("2^64 / (2 pi) * 500000^(-2i / 128)"));
+  EXPECT_EQ(source.kernel_name, "heddle_kv_append_fp16_int4_head_fp8_e4m3_tensor_h8_d128");
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,145 @@
+#include "generator/spec/meaning.h"
+#include "tests/generator/spec_helpers.h"
+
+namespace heddle {
+namespace {
+
+std::string append_spec(std::string_view kv, std::string_view more = "") {
+  return R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":8,"head_dim":128},)"
+         R"("activation":{"dtype":"bf16"},"kv":{)" +
+         std::string(kv) + "}" + std::string(more) + "}";
+}
+
+std::string attention_spec(std::string_view shape, std::string_view more = "") {
+  return R"({"heddle":1,"op":"decode_attention","shape":{)" + std::string(shape) +
+         R"(},"activation":{"dtype":"fp16"},"kv":{})" + std::string(more) + "}";
+}
+
+using Pointers = std::vector<std::string>;
+
+Pointers pointers(const std::string& json) {
+  const Spec spec = Spec::parse(json);
+  const auto problems = spec.op() == Op::kKvAppend ? check_meaning(spec.kv_append())
+                                                   : check_meaning(spec.decode_attention());
+  Pointers found;
+  for (const Problem& problem : problems) found.push_back(problem.pointer);
+  return found;
+}
+
+TEST(SpecKv, UsualValuesFollowFromTheType) {
+  EXPECT_EQ(Spec::parse(append_spec("")).canonical_json(),
+            R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":8,"head_dim":128},)"
+            R"("activation":{"dtype":"bf16"},"kv":{)"
+            R"("k":{"dtype":"int8","granularity":"head","group_size":0,"symmetric":true,)"
+            R"("scale_dtype":"bf16"},)"
+            R"("v":{"dtype":"int8","granularity":"head","group_size":0,"symmetric":true,)"
+            R"("scale_dtype":"bf16"},)"
+            R"("layout":"paged","page_size":64,"order":"hnd"},)"
+            R"("rope":{"pairing":"none","dim":0,"source":"base","base":10000}})");
+  const auto k_of = [](std::string_view kv) { return Spec::parse(append_spec(kv)).kv().k; };
+  EXPECT_EQ(k_of(R"("dtype":"fp8_e4m3")").granularity, KvGranularity::kTensor);
+  EXPECT_EQ(k_of(R"("dtype":"fp8_e4m3")").scale_dtype, DType::kFp32);
+  EXPECT_EQ(k_of(R"("dtype":"nvfp4")").group_size, 16);
+  EXPECT_EQ(k_of(R"("dtype":"nvfp4")").scale_dtype, DType::kE4m3);
+  EXPECT_EQ(k_of(R"("dtype":"fp16")").granularity, KvGranularity::kNone);
+  EXPECT_EQ(k_of(R"("dtype":"fp16")").scale_dtype, std::nullopt);
+  EXPECT_EQ(k_of(R"("granularity":"group")").group_size, 64);
+  EXPECT_EQ(k_of(R"("granularity":"channel")").group_size, 32);
+}
+
+TEST(SpecKv, KAndVMayDiffer) {
+  const Spec spec = Spec::parse(append_spec(
+      R"("v":{"dtype":"int4"},"dtype":"int8","symmetric":false,"k":{"symmetric":true})"));
+  EXPECT_EQ(spec.kv().k.dtype, KvDtype::kInt8);
+  EXPECT_TRUE(spec.kv().k.symmetric);
+  EXPECT_EQ(spec.kv().v.dtype, KvDtype::kInt4);
+  EXPECT_FALSE(spec.kv().v.symmetric);
+}
+
+// However it is written.
+TEST(SpecKv, SameMeaningSameText) {
+  const std::string canonical = Spec::parse(append_spec(R"("dtype":"int4")")).canonical_json();
+  for (const std::string_view same :
+       {R"("k":{"dtype":"int4"},"v":{"dtype":"int4"})",
+        R"("dtype":"int8","k":{"dtype":"int4"},"v":{"dtype":"int4","scale_dtype":"bf16"})",
+        R"("dtype":"int4","granularity":"auto","group_size":0,"page_size":64)"}) {
+    EXPECT_EQ(Spec::parse(append_spec(same)).canonical_json(), canonical) << same;
+  }
+  EXPECT_EQ(Spec::parse(canonical).canonical_json(), canonical);
+  EXPECT_EQ(
+      Spec::parse(append_spec("", R"(,"rope":{"pairing":"neox","dim":128})")).canonical_json(),
+      Spec::parse(append_spec("", R"(,"rope":{"pairing":"neox"})")).canonical_json());
+  EXPECT_EQ(Spec::parse(append_spec(R"("layout":"contiguous")")).kv().page_size, 0);
+  EXPECT_EQ(Spec::parse(attention_spec(R"("heads":8,"kv_heads":8,"head_dim":64)"))
+                .decode_attention()
+                .scale_dim,
+            64);
+}
+
+TEST(SpecKv, MisspeltWordsAndFields) {
+  Error error = parse_error(append_spec(R"("dtype":"fp8_e4m4")"));
+  EXPECT_EQ(error.problems()[0].pointer, "/kv/dtype");
+  EXPECT_EQ(error.problems()[0].hint, "did you mean \"fp8_e4m3\"?");
+  error = parse_error(append_spec(R"("k":{"granulrity":"head"})"));
+  EXPECT_EQ(error.problems()[0].pointer, "/kv/k/granulrity");
+  EXPECT_EQ(error.problems()[0].hint, "did you mean \"granularity\"?");
+  error = parse_error(append_spec(R"("page_size":512)"));
+  EXPECT_EQ(error.code(), "spec.out_of_range");
+  EXPECT_EQ(parse_error(append_spec("", R"(,"rope":{"dim":64})")).problems()[0].pointer,
+            "/rope/pairing");
+  EXPECT_EQ(parse_error(append_spec("", R"(,"window":64)")).code(), "spec.unknown_field");
+}
+
+TEST(SpecKv, GoodSpecsHaveNoProblems) {
+  for (const std::string_view kv :
+       {"", R"("dtype":"fp16")", R"("dtype":"nvfp4")",
+        R"("dtype":"fp8_e5m2","granularity":"token")",
+        R"("dtype":"int2","granularity":"group","group_size":32,"symmetric":false)",
+        R"("layout":"contiguous","order":"nhd")", R"("granularity":"channel","group_size":64)"}) {
+    EXPECT_EQ(pointers(append_spec(kv)), Pointers{}) << kv;
+  }
+  EXPECT_EQ(pointers(attention_spec(R"("heads":32,"kv_heads":8,"head_dim":128,"query_len":8)",
+                                    R"(,"window":4096,"sink_tokens":4,"softcap":50)")),
+            Pointers{});
+}
+
+TEST(SpecKv, RulesBetweenFields) {
+  const auto of_kv = [](std::string_view kv) { return pointers(append_spec(kv)); };
+  const Pointers granularities{"/kv/k/granularity", "/kv/v/granularity"};
+  EXPECT_EQ(of_kv(R"("dtype":"fp16","granularity":"head")"),
+            (Pointers{"/kv/k/granularity", "/kv/k/scale_dtype", "/kv/v/granularity",
+                      "/kv/v/scale_dtype"}));
+  EXPECT_EQ(of_kv(R"("granularity":"none")"), granularities);
+  EXPECT_EQ(of_kv(R"("dtype":"nvfp4","granularity":"token")"), granularities);
+  EXPECT_EQ(of_kv(R"("dtype":"nvfp4","group_size":32)"),
+            (Pointers{"/kv/k/group_size", "/kv/v/group_size"}));
+  EXPECT_EQ(of_kv(R"("v":{"dtype":"fp8_e4m3","symmetric":false})"), Pointers{"/kv/v/symmetric"});
+  EXPECT_EQ(of_kv(R"("k":{"granularity":"group","group_size":48})"), Pointers{"/kv/k/group_size"});
+  EXPECT_EQ(of_kv(R"("k":{"granularity":"group","group_size":8})"), Pointers{"/kv/k/group_size"});
+  EXPECT_EQ(of_kv(R"("k":{"group_size":64})"), Pointers{"/kv/k/group_size"});
+  EXPECT_EQ(of_kv(R"("k":{"scale_dtype":"e8m0"})"), Pointers{"/kv/k/scale_dtype"});
+  EXPECT_EQ(of_kv(R"("k":{"granularity":"tensor","scale_dtype":"fp16"})"),
+            Pointers{"/kv/k/scale_dtype"});
+  EXPECT_EQ(of_kv(R"("page_size":0)"), Pointers{"/kv/page_size"});
+  EXPECT_EQ(pointers(append_spec("", R"(,"rope":{"pairing":"neox","dim":144})")),
+            Pointers{"/rope/dim"});
+  EXPECT_EQ(pointers(attention_spec(R"("heads":12,"kv_heads":8,"head_dim":72)")),
+            (Pointers{"/shape/head_dim", "/shape/heads"}));
+  EXPECT_EQ(
+      pointers(attention_spec(R"("heads":8,"kv_heads":8,"head_dim":64)", R"(,"sink_tokens":4)")),
+      Pointers{"/sink_tokens"});
+}
+
+TEST(SpecKv, StructsAreCheckedAndCompleted) {
+  KvAppendSpec append;
+  append.shape = {8, 128};
+  EXPECT_EQ(Spec::from_kv_append(append).kv().k.granularity, KvGranularity::kHead);
+  EXPECT_FALSE(Spec::from_kv_append(append).has_weight());
+  append.kv.page_size = 1000;
+  EXPECT_THROW(Spec::from_kv_append(append), Error);
+  EXPECT_THROW(Spec::from_decode_attention({}), Error);
+  EXPECT_THROW(Spec::from_weight_op(Op::kKvAppend, {}), Error);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,182 @@
+// decode_attention on the GPU against FP64 on the dequantised cache. Skips where there is no GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "generator/decode/float16.h"
+#include "tests/gpu/gpu_fixture.h"
+#include "tools/gpu_harness/attention_check.h"
+
+namespace heddle {
+namespace {
+
+struct Shape {
+  int heads = 8;
+  int kv_heads = 2;
+  int head_dim = 64;
+  int query_len = 1;
+};
+
+Spec spec_of(const std::string& kv, const std::string& more, const Shape& shape, bool bf16) {
+  return Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":)" +
+                     std::to_string(shape.heads) + R"(,"kv_heads":)" +
+                     std::to_string(shape.kv_heads) + R"(,"head_dim":)" +
+                     std::to_string(shape.head_dim) + R"(,"query_len":)" +
+                     std::to_string(shape.query_len) + R"(},"activation":{"dtype":")" +
+                     (bf16 ? "bf16" : "fp16") + R"("},"kv":{)" + kv + "}" + more + "}");
+}
+
+class DecodeAttentionGpu : public OnGpu {
+ protected:
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (!IsSkipped() && runtime().device_target().arch() < 80) GTEST_SKIP() << "needs sm_80";
+  }
+  // Every other one with BF16, unless the cache decides.
+  void add(const std::string& kv, const std::string& more = "", const Shape& shape = {}) {
+    const bool fp16 = kv.find(R"("dtype":"fp16")") != std::string::npos;
+    const bool bf16 = kv.find(R"("dtype":"bf16")") != std::string::npos;
+    specs_.push_back(spec_of(kv, more, shape, bf16 || (!fp16 && specs_.size() % 2 == 1)));
+  }
+  // All kernels are made at the same time; then each one runs.
+  void TearDown() override {
+    if (IsSkipped()) return;
+    const std::vector<Kernel> kernels = runtime().prepare(specs_);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const AttentionCheck check = check_attention(kernels[i], static_cast<std::uint32_t>(i));
+      EXPECT_EQ(check.fault(), "") << specs_[i].canonical_json();
+    }
+  }
+
+ private:
+  std::vector<Spec> specs_;
+};
+
+constexpr const char* kLayouts[] = {R"("page_size":64)",
+                                    R"("page_size":16,"order":"nhd")",
+                                    R"("layout":"contiguous")",
+                                    R"("page_size":24)",
+                                    R"("layout":"contiguous","order":"nhd")",
+                                    R"("page_size":128,"order":"nhd")"};
+constexpr const char* kFeatures[] = {
+    "",
+    R"(,"alibi":"standard")",
+    R"(,"window":100,"log_sum_exp":true)",
+    R"(,"softcap":20)",
+    R"(,"alibi":"given","log_sum_exp":true)",
+    R"(,"window":64,"sink_tokens":5)",
+    R"(,"sink_logits":true,"log_sum_exp":true)",
+    R"(,"scale_dim":100,"softcap":30,"alibi":"given","window":200,"sink_logits":true)"};
+constexpr Shape kShapes[] = {{8, 2, 64, 1},  {4, 4, 128, 1}, {32, 2, 64, 1},
+                             {6, 2, 128, 3}, {12, 4, 96, 2}, {16, 1, 64, 8}};
+
+TEST_F(DecodeAttentionGpu, EveryTypeAndGranularity) {
+  std::size_t turn = 0;
+  for (const char* dtype : {"int8", "int4", "fp8_e4m3", "fp8_e5m2"}) {
+    const bool integer = dtype[0] == 'i';
+    for (const char* granularity : {R"("tensor")", R"("token")", R"("head")",
+                                    R"("group","group_size":32)", R"("group","group_size":64)"}) {
+      for (const bool symmetric : {true, false}) {
+        if (!symmetric && !integer) continue;
+        for (const char* scale : {"fp16", "bf16", "fp32"}) {
+          const bool tensor = std::string(granularity) == R"("tensor")";
+          if (tensor && std::string(scale) != "fp32") continue;
+          // Groups divide these heads.
+          const Shape shape = kShapes[turn % 4];
+          add(std::string(R"("dtype":")") + dtype + R"(","granularity":)" + granularity +
+                  R"(,"scale_dtype":")" + scale + R"(","symmetric":)" +
+                  (symmetric ? "true," : "false,") + kLayouts[turn % 6],
+              kFeatures[turn / 2 % 8], shape);
+          ++turn;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(DecodeAttentionGpu, CachesOf16Bits) {
+  std::size_t turn = 0;
+  for (const Shape& shape : kShapes) {
+    for (const char* layout : kLayouts) {
+      const char* features = kFeatures[turn++ % 8];
+      add(std::string(R"("dtype":"fp16",)") + layout, features, shape);
+      add(std::string(R"("dtype":"bf16",)") + layout, features, shape);
+    }
+  }
+}
+
+TEST_F(DecodeAttentionGpu, EveryLayoutWithEveryFeature) {
+  for (const char* layout : kLayouts) {
+    for (const char* features : kFeatures) {
+      add(std::string(R"("dtype":"int8",)") + layout, features, kShapes[3]);
+      add(std::string(R"("dtype":"int4",)") + layout, features, kShapes[0]);
+    }
+  }
+}
+
+TEST_F(DecodeAttentionGpu, KAndVDiffer) {
+  add(R"("k":{"dtype":"int8"},"v":{"dtype":"int4"})");
+  add(R"("k":{"dtype":"int4","granularity":"group","group_size":32},"v":{"dtype":"fp8_e4m3"})");
+  add(R"("k":{"dtype":"fp16"},"v":{"dtype":"int8","symmetric":false})");
+  add(R"("k":{"dtype":"fp8_e5m2"},"v":{"dtype":"bf16"})");
+}
+
+TEST_F(DecodeAttentionGpu, ShapesOfModels) {
+  for (const Shape& shape :
+       {Shape{32, 8, 128, 1}, Shape{64, 8, 128, 1}, Shape{32, 32, 128, 1}, Shape{71, 1, 64, 1},
+        Shape{16, 8, 256, 1}, Shape{8, 4, 192, 2}, Shape{32, 8, 80, 1}, Shape{28, 4, 128, 4}}) {
+    add(R"("dtype":"int8")", "", shape);
+    if (shape.head_dim % 32 == 0) add(R"("dtype":"int4")", "", shape);
+    add(R"("dtype":"fp8_e4m3","page_size":1)", "", shape);
+    add(R"("dtype":"fp16","page_size":256)", "", shape);
+    add(R"("dtype":"bf16")", "", shape);
+  }
+}
+
+TEST_F(DecodeAttentionGpu, PagesInAnotherOrderGiveTheSameBits) {
+  for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)"}) {
+    const Spec spec = spec_of(kv, "", {8, 2, 128, 1}, false);
+    const Kernel kernel = runtime().kernel(spec);
+    const std::vector<std::int32_t> lengths = {700, 3, 0, 1290};
+    const auto& attention = spec.decode_attention();
+    const auto first = run_attention(kernel, make_attention_problem(attention, lengths, 5, 1));
+    const auto second = run_attention(kernel, make_attention_problem(attention, lengths, 5, 2));
+    EXPECT_EQ(first, second);
+  }
+}
+
+double difference_of(const std::vector<std::uint16_t>& a, const std::uint16_t* b) {
+  double error = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double x = float16_to_double(kBinary16, a[i]);
+    const double difference = x - float16_to_double(kBinary16, b[i]);
+    error += difference * difference;
+    size += x * x;
+  }
+  return std::sqrt(error / size);
+}
+
+// A sequence alone, which many blocks share, and sixty that have its pages, which few blocks share.
+TEST_F(DecodeAttentionGpu, SplittingASequenceChangesOnlyRounding) {
+  const Spec spec = spec_of(R"("dtype":"int8")", "", {8, 2, 128, 1}, false);
+  const Kernel kernel = runtime().kernel(spec);
+  const AttentionProblem one = make_attention_problem(spec.decode_attention(), {5000}, 9);
+  AttentionProblem many = one;
+  constexpr std::size_t kSequences = 60;
+  for (std::size_t i = 1; i < kSequences; ++i) {
+    many.lengths.push_back(5000);
+    many.block_table.insert(many.block_table.end(), one.block_table.begin(),
+                            one.block_table.begin() + one.table_stride);
+    many.q.insert(many.q.end(), one.q.begin(), one.q.end());
+  }
+  const auto alone = run_attention(kernel, one);
+  const auto all = run_attention(kernel, many);
+  for (std::size_t i = 0; i < kSequences; ++i) {
+    EXPECT_LT(difference_of(alone, &all[i * alone.size()]), 5e-4) << i;
+  }
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,114 @@
+// kv_append on the GPU, byte for byte against quantize_kv() on the host. Skips where there is no
+// GPU.
+#include <gtest/gtest.h>
+
+#include "tests/gpu/gpu_fixture.h"
+#include "tools/gpu_harness/kv_append_check.h"
+
+namespace heddle {
+namespace {
+
+class KvAppendGpu : public OnGpu {
+ protected:
+  void add(const std::string& kv, const std::string& more = "", int heads = 4, int head_dim = 64) {
+    const bool bf16 = runtime().device_target().arch() >= 80 && specs_.size() % 2 == 1;
+    specs_.push_back(
+        Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":)" + std::to_string(heads) +
+                    R"(,"head_dim":)" + std::to_string(head_dim) + R"(},"activation":{"dtype":")" +
+                    (bf16 ? "bf16" : "fp16") + R"("},"kv":{)" + kv + "}" + more + "}"));
+  }
+
+  // All kernels are made at the same time; then each one runs.
+  void TearDown() override {
+    if (IsSkipped()) return;
+    const std::vector<Kernel> kernels = runtime().prepare(specs_);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      EXPECT_EQ(run_kv_append(kernels[i], static_cast<std::uint32_t>(i)).fault(), "")
+          << specs_[i].canonical_json();
+    }
+  }
+
+ private:
+  std::vector<Spec> specs_;
+};
+
+constexpr const char* kLayouts[] = {
+    R"("layout":"paged","page_size":16)", R"("layout":"paged","page_size":24,"order":"nhd")",
+    R"("layout":"contiguous")", R"("layout":"contiguous","order":"nhd")"};
+constexpr const char* kRopes[] = {"", R"(,"rope":{"pairing":"neox","base":500000})",
+                                  R"(,"rope":{"pairing":"gptj","dim":32})",
+                                  R"(,"rope":{"pairing":"neox","dim":48,"source":"table"})"};
+
+TEST_F(KvAppendGpu, EveryTypeAndGranularity) {
+  int turn = 0;
+  for (const char* dtype : {"int8", "int4", "int2", "fp8_e4m3", "fp8_e5m2"}) {
+    const bool integer = dtype[0] == 'i';
+    for (const char* granularity :
+         {R"("tensor")", R"("token")", R"("head")", R"("group","group_size":16)",
+          R"("group","group_size":32)", R"("group","group_size":64)"}) {
+      for (const char* scale : {"fp16", "bf16", "fp32"}) {
+        for (const bool symmetric : {true, false}) {
+          const bool tensor = std::string(granularity) == R"("tensor")";
+          if (!symmetric && !integer) continue;
+          if (tensor && std::string(scale) != "fp32") continue;
+          add(std::string(R"("dtype":")") + dtype + R"(","granularity":)" + granularity +
+                  R"(,"scale_dtype":")" + scale + R"(","symmetric":)" +
+                  (symmetric ? "true," : "false,") + kLayouts[turn % 4],
+              kRopes[turn / 4 % 4]);
+          ++turn;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(KvAppendGpu, SixteenBitsAndNvfp4) {
+  for (const char* dtype : {"fp16", "bf16", "nvfp4"}) {
+    if (std::string(dtype) == "bf16" && runtime().device_target().arch() < 80) continue;
+    for (const char* layout : kLayouts) {
+      for (const char* rope : kRopes) {
+        add(std::string(R"("dtype":")") + dtype + R"(",)" + layout, rope);
+      }
+    }
+  }
+}
+
+TEST_F(KvAppendGpu, KAndVDiffer) {
+  add(R"("k":{"dtype":"int8","granularity":"token"},"v":{"dtype":"int4"})", kRopes[1]);
+  add(R"("k":{"dtype":"fp16"},"v":{"dtype":"fp8_e4m3","granularity":"token"})", kRopes[2]);
+  add(R"("k":{"dtype":"int4","granularity":"group","group_size":32},"v":{"dtype":"nvfp4"})");
+}
+
+TEST_F(KvAppendGpu, EveryShape) {
+  const auto add_shape = [&](int heads, int head_dim) {
+    const std::string rope = head_dim == 16 ? "" : R"(,"rope":{"pairing":"neox","dim":32})";
+    add(heads % 2 == 0 ? R"("dtype":"int8")" : R"("dtype":"int4","symmetric":false)", rope, heads,
+        head_dim);
+    add(R"("granularity":"token")", rope, heads, head_dim);
+  };
+  for (const int heads : {1, 2, 3, 5, 8, 12, 40, 65, 96}) add_shape(heads, 64);
+  for (const int head_dim : {16, 48, 80, 96, 112, 128, 192, 256, 512}) {
+    add_shape(3, head_dim);
+    add_shape(4, head_dim);
+  }
+}
+
+TEST_F(KvAppendGpu, EveryPageSize) {
+  for (const int size : {1, 2, 7, 32, 64, 128, 256}) {
+    add(R"("page_size":)" + std::to_string(size), kRopes[1]);
+  }
+}
+
+// One long sequence, one token, and more sequences than a search takes in one step.
+TEST_F(KvAppendGpu, EveryBatch) {
+  const Spec spec =
+      Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":8,"head_dim":128},)"
+                  R"("activation":{"dtype":"fp16"},"kv":{},"rope":{"pairing":"neox"}})");
+  const Kernel kernel = runtime().kernel(spec);
+  EXPECT_EQ(run_kv_append(kernel, prefill_shape(1000)).fault(), "");
+  EXPECT_EQ(run_kv_append(kernel, decode_shape(1, 1000, 3)).fault(), "");
+  EXPECT_EQ(run_kv_append(kernel, decode_shape(1500, 200, 4)).fault(), "");
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,81 @@
+// The kernels of decode_attention, for an architecture of each kind: they compile, fit the register
+// file, and nothing spills. Needs NVRTC, not a GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "tests/shared_runtime.h"
+
+namespace heddle {
+namespace {
+
+struct Shape {
+  int heads;
+  int kv_heads;
+  int head_dim;
+  int query_len;
+};
+
+Spec spec_of(const std::string& kv, const std::string& more, const Shape& shape, bool bf16) {
+  return Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":)" +
+                     std::to_string(shape.heads) + R"(,"kv_heads":)" +
+                     std::to_string(shape.kv_heads) + R"(,"head_dim":)" +
+                     std::to_string(shape.head_dim) + R"(,"query_len":)" +
+                     std::to_string(shape.query_len) + R"(},"activation":{"dtype":")" +
+                     (bf16 ? "bf16" : "fp16") + R"("},"kv":{)" + kv + "}" + more + "}");
+}
+
+std::vector<Spec> specs() {
+  constexpr const char* kFeatures = R"(,"alibi":"given","window":64,"sink_tokens":5,"softcap":30,)"
+                                    R"("sink_logits":true,"log_sum_exp":true)";
+  std::vector<Spec> all;
+  for (const char* kv :
+       {R"("dtype":"int8")", R"("dtype":"int4")", R"("dtype":"fp8_e4m3")", R"("dtype":"fp8_e5m2")",
+        R"("dtype":"int8","granularity":"group","group_size":64,"symmetric":false)",
+        R"("dtype":"int4","granularity":"group","group_size":32,"order":"nhd")",
+        R"("dtype":"int4","symmetric":false,"page_size":16)",
+        R"("dtype":"int8","granularity":"token","layout":"contiguous")",
+        R"("k":{"dtype":"int8"},"v":{"dtype":"int4"})"}) {
+    for (const Shape& shape : {Shape{32, 8, 128, 1}, Shape{32, 2, 128, 1}, Shape{32, 32, 64, 1}}) {
+      all.push_back(spec_of(kv, "", shape, all.size() % 2 == 1));
+    }
+    all.push_back(spec_of(kv, kFeatures, {32, 8, 128, 4}, all.size() % 2 == 1));
+  }
+  for (const bool bf16 : {false, true}) {
+    const std::string kv = bf16 ? R"("dtype":"bf16")" : R"("dtype":"fp16")";
+    for (const Shape& shape : {Shape{32, 8, 128, 1}, Shape{32, 2, 128, 1}, Shape{8, 4, 80, 2}}) {
+      all.push_back(spec_of(kv, "", shape, bf16));
+    }
+  }
+  for (const int head_dim : {64, 80, 96, 192, 256}) {
+    all.push_back(spec_of(R"("dtype":"int8")", kFeatures, {16, 4, head_dim, 2}, true));
+  }
+  return all;
+}
+
+class CompileAttention : public testing::TestWithParam<int> {};
+
+TEST_P(CompileAttention, WithoutSpills) {
+  const Target target = target_from_name("sm_" + std::to_string(GetParam()));
+  std::vector<Source> sources;
+  for (const Spec& spec : specs()) sources.push_back(render(resolve(spec, target), 0));
+  int most_registers = 0;
+  for (const BuildResult& result : runtime().build(sources)) {
+    const Binary& binary = *result.binary;
+    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << target.name;
+    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << target.name;
+    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
+    EXPECT_FALSE(binary.cubin.empty());
+    most_registers = std::max(most_registers, binary.registers);
+  }
+  std::printf("%s: %zu kernels, at most %d registers\n", target.name.c_str(), sources.size(),
+              most_registers);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, CompileAttention, testing::Values(80, 90, 120),
+                         [](const auto& info) { return "sm_" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace heddle

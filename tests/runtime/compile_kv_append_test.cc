@@ -1,0 +1,95 @@
+// The kernels of kv_append, for an architecture of each kind: they compile, fit the register file,
+// and nothing spills. Needs NVRTC, not a GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "heddle/error.h"
+#include "tests/shared_runtime.h"
+
+namespace heddle {
+namespace {
+
+KvTensor tensor(KvDtype dtype, KvGranularity granularity, bool symmetric, DType scale) {
+  KvTensor tensor;
+  tensor.dtype = dtype;
+  tensor.granularity = granularity;
+  tensor.symmetric = symmetric;
+  if (granularity == KvGranularity::kGroup && dtype != KvDtype::kNvfp4) tensor.group_size = 32;
+  const bool stored = granularity == KvGranularity::kToken || granularity == KvGranularity::kHead ||
+                      granularity == KvGranularity::kGroup;
+  if (stored && dtype != KvDtype::kNvfp4) tensor.scale_dtype = scale;
+  return tensor;
+}
+
+// Every type in every granularity, K and V with their own ones; the rest takes turns.
+std::vector<KvAppendSpec> every_spec() {
+  constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
+  constexpr RopePairing kPairings[] = {RopePairing::kNone, RopePairing::kNeox, RopePairing::kGptj};
+  constexpr int kDims[] = {128, 64, 80, 256, 96, 192};
+  constexpr int kHeads[] = {8, 32, 1, 5, 40};
+  std::vector<KvTensor> tensors = {
+      tensor(KvDtype::kFp16, KvGranularity::kNone, true, DType::kFp32),
+      tensor(KvDtype::kBf16, KvGranularity::kNone, true, DType::kFp32),
+      tensor(KvDtype::kNvfp4, KvGranularity::kGroup, true, DType::kE4m3)};
+  for (const auto dtype :
+       {KvDtype::kInt8, KvDtype::kInt4, KvDtype::kInt2, KvDtype::kFp8E4m3, KvDtype::kFp8E5m2}) {
+    for (const auto granularity : {KvGranularity::kTensor, KvGranularity::kToken,
+                                   KvGranularity::kHead, KvGranularity::kGroup}) {
+      const DType scale = kScales[tensors.size() % 3];
+      tensors.push_back(tensor(dtype, granularity, true, scale));
+      if (dtype <= KvDtype::kInt2) tensors.push_back(tensor(dtype, granularity, false, scale));
+    }
+  }
+  std::vector<KvAppendSpec> specs;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    KvAppendSpec spec;
+    spec.kv.k = tensors[i];
+    spec.kv.v = tensors[(i * 7 + 3) % tensors.size()];
+    spec.shape = {kHeads[i % 5], kDims[i % 6]};
+    const bool groups = spec.kv.k.granularity == KvGranularity::kGroup ||
+                        spec.kv.v.granularity == KvGranularity::kGroup;
+    if (groups && spec.shape.head_dim == 80) spec.shape.head_dim = 128;
+    spec.activation = i % 2 == 0 ? DType::kFp16 : DType::kBf16;
+    spec.kv.layout = i % 3 == 0 ? KvLayout::kContiguous : KvLayout::kPaged;
+    spec.kv.order = i % 4 < 2 ? KvOrder::kHnd : KvOrder::kNhd;
+    spec.rope.pairing = kPairings[(i / 2) % 3];
+    spec.rope.source = i % 5 == 0 ? RopeSource::kTable : RopeSource::kBase;
+    if (i % 7 == 0) spec.rope.dim = 32;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+class CompileKvAppend : public testing::TestWithParam<int> {};
+
+TEST_P(CompileKvAppend, WithoutSpills) {
+  const Target target = target_from_name("sm_" + std::to_string(GetParam()));
+  std::vector<Source> sources;
+  for (KvAppendSpec spec : every_spec()) {
+    if (target.arch() < 80) {
+      spec.activation = DType::kFp16;
+      if (spec.kv.k.dtype == KvDtype::kBf16) spec.kv.k.dtype = KvDtype::kFp16;
+      if (spec.kv.v.dtype == KvDtype::kBf16) spec.kv.v.dtype = KvDtype::kFp16;
+    }
+    sources.push_back(render(resolve(Spec::from_kv_append(spec), target), 0));
+  }
+  int most_registers = 0;
+  for (const BuildResult& result : runtime().build(sources)) {
+    const Binary& binary = *result.binary;
+    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << target.name;
+    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << target.name;
+    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
+    EXPECT_FALSE(binary.cubin.empty());
+    most_registers = std::max(most_registers, binary.registers);
+  }
+  std::printf("%s: %zu kernels, at most %d registers\n", target.name.c_str(), sources.size(),
+              most_registers);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, CompileKvAppend, testing::Values(75, 80, 90, 120),
+                         [](const auto& info) { return "sm_" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace heddle

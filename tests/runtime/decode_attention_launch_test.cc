@@ -1,0 +1,147 @@
+#include "runtime/decode_attention_launch.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+template <class T = void>
+T* address(std::uintptr_t value) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
+  return reinterpret_cast<T*>(value);
+}
+
+Plan plan_of(const std::string& kv, const std::string& more = "") {
+  return resolve(
+      Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":32,)"
+                  R"("kv_heads":8,"head_dim":128},"activation":{"dtype":"fp16"},"kv":{)" +
+                  kv + "}" + more + "}"),
+      target_from_name("h200"));
+}
+
+// Of a paged cache with stored scales.
+DecodeAttentionArgs good_args() {
+  DecodeAttentionArgs args;
+  args.q = address(0x1000);
+  args.out = address(0x2000);
+  args.sequences = 4;
+  args.lengths = address<std::int32_t>(0x3004);
+  args.cache.k = {address(0x4000), address(0x5000), nullptr};
+  args.cache.v = {address(0x6000), address(0x7000), nullptr};
+  args.cache.pages = 16;
+  args.cache.block_table = address<std::int32_t>(0x8004);
+  args.cache.table_stride = 4;
+  args.workspace = address(0x9000);
+  args.workspace_bytes = std::size_t{1} << 30;
+  return args;
+}
+
+std::string refusal(const Plan& plan, const std::function<void(DecodeAttentionArgs&)>& change) {
+  DecodeAttentionArgs args = good_args();
+  change(args);
+  try {
+    validate(plan, args);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
+    return error.code();
+  }
+  return {};
+}
+
+TEST(DecodeAttentionLaunch, WantsItsPointers) {
+  const Plan plan = plan_of("");
+  EXPECT_EQ(refusal(plan, [](auto&) {}), "");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.q = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.out = address(0x2008); }), "launch.misaligned");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.lengths = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.block_table = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.v.scales = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.slopes = address<float>(0xa000); }), "launch.unexpected");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.log_sum_exp = address<float>(0xa000); }),
+            "launch.unexpected");
+}
+
+TEST(DecodeAttentionLaunch, WantsWhatTheSpecAsksFor) {
+  const Plan plan = plan_of("", R"(,"alibi":"given","sink_logits":true,"log_sum_exp":true)");
+  const auto all = [](DecodeAttentionArgs& a) {
+    a.slopes = a.sink_logits = address<float>(0xa004);
+    a.log_sum_exp = address<float>(0xb004);
+  };
+  EXPECT_EQ(refusal(plan, all), "");
+  EXPECT_EQ(refusal(plan,
+                    [&](auto& a) {
+                      all(a);
+                      a.slopes = nullptr;
+                    }),
+            "launch.missing");
+  EXPECT_EQ(refusal(plan,
+                    [&](auto& a) {
+                      all(a);
+                      a.sink_logits = nullptr;
+                    }),
+            "launch.missing");
+}
+
+TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
+  const Plan plan = plan_of("");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.sequences = 1025; }), "launch.size");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.sequences = -1; }), "launch.size");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.pages = 0; }), "launch.size");
+  EXPECT_EQ(refusal(plan, [&](auto& a) { a.workspace_bytes = plan.max_workspace_bytes() - 1; }),
+            "launch.workspace");
+  EXPECT_EQ(refusal(plan, [](auto& a) { a.workspace = nullptr; }), "launch.missing");
+  const Plan contiguous = plan_of(R"("layout":"contiguous")");
+  const auto dense = [](DecodeAttentionArgs& a) {
+    a.cache.block_table = nullptr;
+    a.cache.table_stride = 0;
+    a.cache.page_tokens = 100;
+  };
+  EXPECT_EQ(refusal(contiguous, dense), "");
+  EXPECT_EQ(refusal(contiguous,
+                    [&](auto& a) {
+                      dense(a);
+                      a.cache.page_tokens = 101;
+                    }),
+            "launch.size");
+  EXPECT_EQ(refusal(contiguous,
+                    [&](auto& a) {
+                      dense(a);
+                      a.sequences = 17;
+                    }),
+            "launch.size");
+}
+
+std::string refused(const std::string& kv, const char* target = "h200") {
+  try {
+    resolve(Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":12,"kv_heads":3,)"
+                        R"("head_dim":80},"activation":{"dtype":"fp16"},"kv":{)" +
+                        kv + "}}"),
+            target_from_name(target));
+  } catch (const Error& error) {
+    return error.problems().empty() ? "none" : error.problems().front().pointer;
+  }
+  return {};
+}
+
+TEST(DecodeAttentionPlan, RefusesWhatHasNoKernel) {
+  EXPECT_EQ(refused(R"("dtype":"int8")"), "");
+  EXPECT_THROW(resolve(Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":8,)"
+                                   R"("kv_heads":8,"head_dim":64},"activation":{"dtype":"fp16"},)"
+                                   R"("kv":{"dtype":"int8"}})"),
+                       target_from_name("sm_75")),
+               Error);
+  EXPECT_EQ(refused(R"("dtype":"int4")"), "/shape/head_dim");
+  EXPECT_EQ(refused(R"("dtype":"int2")"), "/kv/k/dtype");
+  EXPECT_EQ(refused(R"("dtype":"bf16")"), "/kv/k/dtype");
+  EXPECT_EQ(refused(R"("dtype":"int8","granularity":"channel")"), "/kv/k/granularity");
+  EXPECT_EQ(refused(R"("dtype":"int8","page_size":1)"), "/kv/k/scale_dtype");
+  EXPECT_EQ(refused(R"("dtype":"int8","page_size":1,"scale_dtype":"fp32")"), "");
+  EXPECT_EQ(refused(R"("dtype":"int8","order":"nhd")"), "/kv/k/scale_dtype");
+}
+
+}  // namespace
+}  // namespace heddle

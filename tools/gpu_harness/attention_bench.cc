@@ -1,0 +1,154 @@
+#include "tools/gpu_harness/attention_bench.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "heddle/kv_cache.h"
+#include "runtime/context.h"
+#include "tools/gpu_harness/attention_problem.h"
+#include "tools/gpu_harness/graph_timer.h"
+#include "tools/gpu_harness/read_rate.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::size_t kRotationBytes = std::size_t{320} << 20;  // several times any L2 cache
+constexpr int kMostSets = 64;
+constexpr int kPatternTokens = 1024;  // repeated all over the cache
+
+// A cache of so many pages, with random data.
+class BenchCache {
+ public:
+  BenchCache(const DecodeAttentionSpec& spec, std::int64_t pages, std::int64_t page_tokens,
+             const OwnedStream& stream) {
+    // One page and order do for a pattern: its bytes mean something in any place.
+    DecodeAttentionSpec plain = spec;
+    plain.kv.layout = KvLayout::kContiguous;
+    plain.kv.page_size = 0;
+    const AttentionProblem pattern = make_attention_problem(plain, {kPatternTokens});
+    const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
+    fill(pattern, 0, layout.k, pages, page_tokens, stream);
+    fill(pattern, 1, layout.v, pages, page_tokens, stream);
+    given_ = to_device(std::vector<float>(pattern.given.begin(), pattern.given.end()), stream);
+    cache_.pages = pages;
+    cache_.page_tokens = page_tokens;
+    const auto* given = static_cast<const float*>(given_.get());
+    if (spec.kv.k.granularity == KvGranularity::kTensor) cache_.k.given = given;
+    if (spec.kv.v.granularity == KvGranularity::kTensor) cache_.v.given = given + 2;
+  }
+  const KvCache& cache() const noexcept { return cache_; }
+
+ private:
+  void fill(const AttentionProblem& pattern, std::size_t which, const KvTensorLayout& layout,
+            std::int64_t pages, std::int64_t page_tokens, const OwnedStream& stream) {
+    codes_[which] = repeated(pattern.codes[which], layout.code_bytes(pages, page_tokens), stream);
+    scales_[which] =
+        repeated(pattern.scales[which], layout.scale_bytes(pages, page_tokens), stream);
+    KvCacheTensor& tensor = which == 0 ? cache_.k : cache_.v;
+    tensor.codes = codes_[which].get();
+    tensor.scales = scales_[which].get();
+  }
+  static DeviceBuffer repeated(const std::vector<std::uint8_t>& pattern, std::size_t bytes,
+                               const OwnedStream& stream) {
+    DeviceBuffer buffer(bytes);
+    const std::size_t unit = std::min(bytes, pattern.size());
+    buffer.upload(pattern.data(), unit, stream);
+    buffer.repeat(0, unit, bytes, stream);
+    return buffer;
+  }
+
+  KvCache cache_;
+  DeviceBuffer codes_[2];
+  DeviceBuffer scales_[2];
+  DeviceBuffer given_;
+};
+
+// One load: a cache, and sets of sequences that take turns.
+AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, double read_tb_per_s,
+                          const OwnedStream& stream) {
+  const Plan& plan = kernel.plan();
+  const DecodeAttentionSpec& spec = plan.spec.decode_attention();
+  const bool paged = spec.kv.layout == KvLayout::kPaged;
+  const KvTokenBytes token =
+      kv_token_bytes(kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim));
+  const std::int64_t page_tokens = paged ? spec.kv.page_size : load.length;
+  const std::int64_t width = (load.length + page_tokens - 1) / page_tokens;
+  const std::int64_t set_pages = load.sequences * width;
+  AttentionTiming timing;
+  timing.load = load;
+  timing.bytes = static_cast<double>(token.codes + token.scales) * load.sequences * load.length;
+  timing.floor_us = plan.target.launch_us + timing.bytes / read_tb_per_s * 1e-6;
+  const int sets = std::clamp(
+      static_cast<int>(static_cast<double>(kRotationBytes) / timing.bytes) + 1, 1, kMostSets);
+  const BenchCache cache(spec, sets * set_pages, page_tokens, stream);
+  std::vector<std::int32_t> table(static_cast<std::size_t>(sets * set_pages));
+  std::iota(table.begin(), table.end(), 0);
+  std::mt19937 random(1);
+  std::shuffle(table.begin(), table.end(), random);
+  const DeviceBuffer tables = to_device(table, stream);
+  const DeviceBuffer lengths = to_device(
+      std::vector<std::int32_t>(static_cast<std::size_t>(load.sequences), load.length), stream);
+
+  const std::size_t rows = static_cast<std::size_t>(load.sequences) *
+                           static_cast<std::size_t>(spec.shape.query_len * spec.shape.heads);
+  std::vector<std::uint16_t> queries(rows * static_cast<std::size_t>(spec.shape.head_dim));
+  for (std::uint16_t& element : queries) {
+    // From one half to one.
+    element =
+        static_cast<std::uint16_t>(spec.activation == DType::kBf16 ? 0x3F00 | (random() & 0x807F)
+                                                                   : 0x3800 | (random() & 0x83FF));
+  }
+  const DeviceBuffer q = to_device(queries, stream);
+  const DeviceBuffer out(q.bytes());
+  const DeviceBuffer sums(rows * sizeof(float));
+  const DeviceBuffer heads =
+      to_device(std::vector<float>(static_cast<std::size_t>(spec.shape.heads), 0.01F), stream);
+  DeviceBuffer workspace(plan.max_workspace_bytes());
+  workspace.fill(0, stream);
+
+  DecodeAttentionArgs args;
+  args.q = q.get();
+  args.out = out.get();
+  args.sequences = load.sequences;
+  args.lengths = static_cast<const std::int32_t*>(lengths.get());
+  args.cache = cache.cache();
+  args.cache.table_stride = paged ? width : 0;
+  if (spec.alibi == Alibi::kGiven) args.slopes = static_cast<const float*>(heads.get());
+  if (spec.sink_logits) args.sink_logits = static_cast<const float*>(heads.get());
+  if (spec.log_sum_exp) args.log_sum_exp = static_cast<float*>(sums.get());
+  args.workspace = workspace.get();
+  args.workspace_bytes = workspace.bytes();
+  timing.us = time_in_graph(stream, std::max(sets, 4), TimingBudget{}, [&](int i) {
+    DecodeAttentionArgs own = args;
+    const auto first = static_cast<std::size_t>(i % sets) * static_cast<std::size_t>(set_pages);
+    if (paged) own.cache.block_table = static_cast<const std::int32_t*>(tables.get()) + first;
+    kernel.launch(own, stream.get());
+  });
+  return timing;
+}
+
+}  // namespace
+
+std::vector<AttentionLoad> usual_attention_loads() {
+  return {{1, 1024},  {1, 8192},  {1, 32768},  {8, 4096},
+          {16, 8192}, {64, 1024}, {256, 1024}, {64, 8192}};
+}
+
+AttentionBenchReport bench_attention(Runtime& runtime, const Spec& spec,
+                                     const std::vector<AttentionLoad>& loads) {
+  const cuda::CurrentContext context;
+  const Kernel kernel = runtime.kernel(spec);
+  const OwnedStream stream;
+  AttentionBenchReport report;
+  {
+    const HelperKernels helpers;
+    report.read_tb_per_s = read_rate(helpers, stream);
+  }
+  for (const AttentionLoad& load : loads) {
+    report.rows.push_back(time_load(kernel, load, report.read_tb_per_s, stream));
+  }
+  return report;
+}
+
+}  // namespace heddle

@@ -1,0 +1,38 @@
+#include "tools/gpu_harness/attention_device.h"
+
+namespace heddle {
+
+DeviceAttention::DeviceAttention(const Plan& plan, const AttentionProblem& problem,
+                                 const OwnedStream& stream)
+    : q_(to_device(problem.q, stream)),
+      lengths_(to_device(problem.lengths, stream)),
+      table_(to_device(problem.block_table, stream)),
+      codes_{to_device(problem.codes[0], stream), to_device(problem.codes[1], stream)},
+      scales_{to_device(problem.scales[0], stream), to_device(problem.scales[1], stream)},
+      slopes_(to_device(problem.slopes, stream)),
+      sinks_(to_device(problem.sinks, stream)),
+      workspace_(plan.max_workspace_bytes()) {
+  const DecodeAttentionSpec& spec = plan.spec.decode_attention();
+  given_ = to_device(std::vector<float>(problem.given.begin(), problem.given.end()), stream);
+  workspace_.fill(0, stream);
+  args_.q = q_.get();
+  args_.sequences = static_cast<std::int64_t>(problem.lengths.size());
+  args_.lengths = static_cast<const std::int32_t*>(lengths_.get());
+  args_.cache.k.codes = codes_[0].get();
+  args_.cache.k.scales = scales_[0].get();
+  args_.cache.v.codes = codes_[1].get();
+  args_.cache.v.scales = scales_[1].get();
+  const auto* given = static_cast<const float*>(given_.get());
+  if (spec.kv.k.granularity == KvGranularity::kTensor) args_.cache.k.given = given;
+  if (spec.kv.v.granularity == KvGranularity::kTensor) args_.cache.v.given = given + 2;
+  args_.cache.pages = problem.pages;
+  args_.cache.page_tokens = problem.page_tokens;
+  args_.cache.block_table = static_cast<const std::int32_t*>(table_.get());
+  args_.cache.table_stride = problem.table_stride;
+  if (spec.alibi == Alibi::kGiven) args_.slopes = static_cast<const float*>(slopes_.get());
+  if (spec.sink_logits) args_.sink_logits = static_cast<const float*>(sinks_.get());
+  args_.workspace = workspace_.get();
+  args_.workspace_bytes = workspace_.bytes();
+}
+
+}  // namespace heddle

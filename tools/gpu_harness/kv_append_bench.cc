@@ -1,0 +1,78 @@
+#include "tools/gpu_harness/kv_append_bench.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "runtime/context.h"
+#include "tools/gpu_harness/graph_timer.h"
+#include "tools/gpu_harness/kv_device.h"
+
+namespace heddle {
+namespace {
+
+// Every launch has tokens of its own, and they go to places of their own: copies of a small cache,
+// or other lengths in a large one.
+class Launches {
+ public:
+  Launches(const Kernel& kernel, const KvAppendShape& shape, std::size_t moved_bytes,
+           const OwnedStream& stream)
+      : kernel_(kernel) {
+    const KvAppendSpec& spec = kernel.plan().spec.kv_append();
+    KvProblem problem = make_kv_problem(spec, shape);
+    std::size_t cache_bytes = 0;
+    for (const std::size_t bytes : problem.bytes) cache_bytes += bytes;
+    const int copies = rotation_copies(moved_bytes);
+    const int caches = std::min(copies, rotation_copies(cache_bytes));
+    for (int i = 0; i < caches; ++i) {
+      caches_.push_back(std::make_unique<DeviceKvCache>(problem.bytes));
+    }
+    for (int i = 0; i < copies; ++i) {
+      inputs_.push_back(std::make_unique<DeviceKvInput>(spec, problem, stream));
+      if (problem.offsets.empty()) {
+        std::rotate(problem.lengths.begin(), problem.lengths.begin() + 1, problem.lengths.end());
+      }
+    }
+  }
+
+  int copies() const { return static_cast<int>(inputs_.size()); }
+  void launch(int i, const OwnedStream& stream) const {
+    const auto at = static_cast<std::size_t>(i);
+    KvAppendArgs args = inputs_[at % inputs_.size()]->args();
+    caches_[at % caches_.size()]->set(&args.cache);
+    kernel_.launch(args, stream.get());
+  }
+
+ private:
+  const Kernel& kernel_;
+  std::vector<std::unique_ptr<DeviceKvInput>> inputs_;
+  std::vector<std::unique_ptr<DeviceKvCache>> caches_;
+};
+
+}  // namespace
+
+PackingTiming bench_kv_append(Runtime& runtime, const Spec& spec, const KvAppendShape& shape,
+                              int replays) {
+  const cuda::CurrentContext context;
+  const Kernel kernel = runtime.kernel(spec);
+  const OwnedStream stream;
+  const KvShape heads = spec.kv_append().shape;
+  const KvTokenBytes token =
+      kv_token_bytes(kv_cache_layout(spec.kv(), heads.kv_heads, heads.head_dim));
+  std::size_t tokens = 0;
+  for (const int new_tokens : shape.new_tokens) tokens += static_cast<std::size_t>(new_tokens);
+  PackingTiming timing;
+  timing.read_bytes = tokens * static_cast<std::size_t>(heads.kv_heads * heads.head_dim) * 4;
+  timing.written_bytes = tokens * (token.codes + token.scales);
+  {
+    const Launches launches(kernel, shape, timing.read_bytes + timing.written_bytes, stream);
+    timing.us = time_in_graph(stream, rotation_launches(launches.copies()), replays,
+                              [&](int i) { launches.launch(i, stream); });
+  }
+  timing.gb_per_s =
+      static_cast<double>(timing.read_bytes + timing.written_bytes) / timing.us * 1e-3;
+  time_stream(stream, replays, &timing);
+  return timing;
+}
+
+}  // namespace heddle

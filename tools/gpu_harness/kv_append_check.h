@@ -1,0 +1,22 @@
+// Runs a kv_append kernel with random K and V and compares the cache's bytes with the host's.
+#ifndef HEDDLE_TOOLS_GPU_HARNESS_KV_APPEND_CHECK_H_
+#define HEDDLE_TOOLS_GPU_HARNESS_KV_APPEND_CHECK_H_
+
+#include <cstdint>
+
+#include "heddle/kernel.h"
+#include "tools/gpu_harness/byte_check.h"
+#include "tools/gpu_harness/kv_problem.h"
+
+namespace heddle {
+
+// Every byte of the cache: what must be written is, all else stays as it was. Of 16-bit values a
+// NaN is any NaN. In the current context, for whose device the kernel was loaded. Throws Error.
+ByteCheck run_kv_append(const Kernel& kernel, const KvAppendShape& shape, std::uint32_t seed = 1);
+
+// Ragged batches inside and beyond the cache, and single tokens: the sum of all checks.
+ByteCheck run_kv_append(const Kernel& kernel, std::uint32_t seed = 1);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_GPU_HARNESS_KV_APPEND_CHECK_H_

@@ -1,0 +1,54 @@
+// A KvProblem in device memory: its input, and a cache.
+#ifndef HEDDLE_TOOLS_GPU_HARNESS_KV_DEVICE_H_
+#define HEDDLE_TOOLS_GPU_HARNESS_KV_DEVICE_H_
+
+#include <array>
+
+#include "heddle/kv_args.h"
+#include "tools/gpu_harness/device_memory.h"
+#include "tools/gpu_harness/kv_problem.h"
+
+namespace heddle {
+
+class DeviceKvInput {
+ public:
+  DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem, const OwnedStream& stream);
+
+  // All but the pointers of the cache's codes and scales.
+  KvAppendArgs args() const;
+  std::size_t bytes() const noexcept { return k_.bytes() + v_.bytes(); }
+
+ private:
+  KvAppendArgs args_;
+  DeviceBuffer k_;
+  DeviceBuffer v_;
+  DeviceBuffer offsets_;
+  DeviceBuffer lengths_;
+  DeviceBuffer block_table_;
+  DeviceBuffer rotations_;
+  DeviceBuffer given_;
+};
+
+// The four tensors in one buffer, with a guard before each and behind the last.
+class DeviceKvCache {
+ public:
+  explicit DeviceKvCache(const std::array<std::size_t, 4>& bytes);
+
+  DeviceBuffer& buffer() noexcept { return buffer_; }
+  const DeviceBuffer& buffer() const noexcept { return buffer_; }
+  std::size_t offset(KvPart part) const noexcept { return offsets_[part]; }
+  // Null for a part that has no bytes.
+  void* get(KvPart part) const noexcept {
+    return bytes_[part] == 0 ? nullptr : buffer_.get(offsets_[part]);
+  }
+  void set(KvCache* cache) const noexcept;
+
+ private:
+  std::array<std::size_t, 4> bytes_;
+  std::array<std::size_t, 4> offsets_{};
+  DeviceBuffer buffer_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_GPU_HARNESS_KV_DEVICE_H_

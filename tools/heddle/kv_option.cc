@@ -1,0 +1,76 @@
+#include "tools/heddle/kv_option.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "heddle/error.h"
+#include "tools/heddle/input.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+[[noreturn]] void refuse(const std::string& argument, const char* why) {
+  throw Error(ErrorCategory::kUsage, "tool.kv",
+              fmt::format("--kv {}: {}; it takes DTYPE[:GRANULARITY[:GROUP]], as in int8:head, two "
+                          "of them with a comma for K and V, the JSON of a kv block or a file",
+                          argument, why));
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == at) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+ordered_json tensor_of_words(const std::string& argument, const std::string& text) {
+  const std::vector<std::string> words = split(text, ':');
+  const auto empty = [](const std::string& word) { return word.empty(); };
+  if (words.size() > 3 || std::any_of(words.begin(), words.end(), empty)) {
+    refuse(argument, "not as many words");
+  }
+  ordered_json tensor = {{"dtype", words[0]}};
+  if (words.size() > 1) tensor["granularity"] = words[1];
+  if (words.size() > 2) {
+    int group = 0;
+    const char* end = words[2].data() + words[2].size();
+    const auto [stopped, error] = std::from_chars(words[2].data(), end, group);
+    if (error != std::errc() || stopped != end) refuse(argument, "the group is no number");
+    tensor["group_size"] = group;
+  }
+  return tensor;
+}
+
+std::string block_of_text(const std::string& argument, const std::string& text) {
+  const ordered_json json = ordered_json::parse(text, nullptr, false);
+  if (!json.is_object()) refuse(argument, "no JSON object");
+  return json.contains("kv") ? json["kv"].dump() : text;
+}
+
+}  // namespace
+
+std::string kv_block(const std::string& argument) {
+  if (argument.find('{') != std::string::npos) return block_of_text(argument, argument);
+  if (argument.find('.') != std::string::npos || argument.find('/') != std::string::npos) {
+    return block_of_text(argument, read_input(argument).text);
+  }
+  const std::vector<std::string> tensors = split(argument, ',');
+  if (tensors.size() > 2) refuse(argument, "more than K and V");
+  if (tensors.size() == 1) return tensor_of_words(argument, tensors[0]).dump();
+  return ordered_json{{"k", tensor_of_words(argument, tensors[0])},
+                      {"v", tensor_of_words(argument, tensors[1])}}
+      .dump();
+}
+
+}  // namespace heddle
