@@ -113,8 +113,10 @@ struct StreamSums {
     }
   }
   __device__ __forceinline__ void send(int slot, u32 parity, const float (&sum)[4]) const {
-    mbarrier_wait_cluster(memory.cluster_free_barrier(slot), parity ^ 1);
+    // Who sends nothing does not wait: the phase after may end before it has looked, as the first
+    // block waits for what is sent only, and then it would wait for ever.
     if (lane >= S::kSumVectors) return;
+    mbarrier_wait_cluster(memory.cluster_free_barrier(slot), parity ^ 1);
     const u32 place = memory.sums(slot, Config::kWarpsK + cluster_rank() - 1) + 16 * lane;
     store_remote_16(address_in_block(place, 0), pack_floats(sum[0], sum[1], sum[2], sum[3]),
                     address_in_block(memory.cluster_full_barrier(slot), 0));
