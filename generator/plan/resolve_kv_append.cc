@@ -141,9 +141,9 @@ void resolve_kv_append(Plan& plan) {
       fmt::format("{} lanes take the {} elements of a row, 16 each, and find its scale among "
                   "themselves",
                   tile.lanes, spec.shape.head_dim),
-      fmt::format(
-          "a block takes {} heads of {} tokens, first of K, then, in blocks of its own, of V",
-          tile.heads, tile.tokens)};
+      fmt::format("a block takes {} heads of {} tokens, of K or of V: the two take turns, so that "
+                  "turning K hides behind the bytes of V",
+                  tile.heads, tile.tokens)};
   if (has(spec.kv, KvGranularity::kToken)) {
     plan.reasons.emplace_back("scales per token: a block holds all heads of its tokens");
   }
