@@ -25,7 +25,7 @@ void check_workspace(std::size_t needed, const GemmArgs& args) {
 std::size_t workspace_to_check(const Kernel::State& state, const GemmArgs& args) noexcept {
   const GemmShape& shape = state.plan.spec.gemm().shape;
   const std::size_t most = state.max_workspace_bytes;
-  if (args.workspace_bytes >= most && is_aligned(args.workspace)) return 0;
+  if (most == 0 || (args.workspace_bytes >= most && is_aligned(args.workspace))) return 0;
   // Defined inside the range only; validate() refuses what is outside.
   const bool m_in_range = args.m >= shape.m_min && args.m <= shape.m_max;
   return m_in_range ? state.plan.workspace_bytes(args.m) : 0;
