@@ -179,7 +179,7 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
 
 std::size_t attention_workspace_bytes(const DecodeAttentionSpec& spec, const AttentionTile& tile) {
   const auto blocks = static_cast<std::size_t>(tile.blocks);
-  const auto rows = static_cast<std::size_t>(8 * tile.row_tiles);
+  const auto rows = 8 * static_cast<std::size_t>(tile.row_tiles);
   const std::size_t slot = rows * (4 * static_cast<std::size_t>(spec.shape.head_dim) + 8);
   return (4 * blocks + 15) / 16 * 16 + 2 * blocks * slot;
 }

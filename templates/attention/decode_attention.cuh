@@ -3,8 +3,8 @@
 //
 // The cache is the traffic, once. Floors per SM of an H200: 20 bytes a clock from memory, so 32
 // tokens of one head of 128 elements in 8 bits (8 KB of K and V) in 410 clocks, in 4 bits in 205.
-// Instructions for them, of 1640 and 820 issue slots: some 330 with 8 rows, decoding 128 or 190 of
-// these, 32 to multiply.
+// Instructions for them, of 1640 and 820 issue slots: some 500 and 450 with up to 8 rows, 128 and
+// 160 of these to decode, 34 to multiply.
 //
 // A warp works for itself: it fetches tiles of 32 tokens into its ring, multiplies them with Q
 // (attention_scores.cuh), and adds them to its own softmax and output (attention_softmax.cuh).

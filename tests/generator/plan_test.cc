@@ -391,10 +391,10 @@ TEST(PlanJson, HoldsEveryDecision) {
             plan_of(small_spec(), "a100").variants[0].split_k);
 }
 
-// A word of the language without a kernel is refused by name, beside what else is wrong.
-TEST(Refuse, OperationWithoutKernel) {
+// Words of the language without a kernel are refused by name.
+TEST(Refuse, CodesWithoutKernel) {
   const Spec spec = Spec::parse(
-      R"({"heddle":1,"op":"decode_attention","activation":{"dtype":"fp16"},"kv":{"page_size":0},)"
+      R"({"heddle":1,"op":"decode_attention","activation":{"dtype":"fp16"},"kv":{"dtype":"int2"},)"
       R"("shape":{"heads":32,"kv_heads":8,"head_dim":128}})");
   try {
     resolve(spec, target_from_name("h200"));
@@ -402,9 +402,9 @@ TEST(Refuse, OperationWithoutKernel) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), "plan.unsupported");
     ASSERT_EQ(error.problems().size(), 2U);
-    EXPECT_EQ(error.problems()[0].pointer, "/kv/page_size");
-    EXPECT_EQ(error.problems()[1].pointer, "/op");
-    EXPECT_EQ(error.problems()[1].value, "\"decode_attention\"");
+    EXPECT_EQ(error.problems()[0].pointer, "/kv/k/dtype");
+    EXPECT_EQ(error.problems()[0].value, "\"int2\"");
+    EXPECT_EQ(error.problems()[1].pointer, "/kv/v/dtype");
   }
 }
 
