@@ -1,0 +1,24 @@
+// CUDA's words for GCC and Clang, where kernels run as fibers of machine.h.
+#ifndef HEDDLE_TESTS_EMULATOR_CUDA_WORDS_H_
+#define HEDDLE_TESTS_EMULATOR_CUDA_WORDS_H_
+
+#include <bit>
+#include <cmath>
+
+#define __device__
+#define __global__
+#define __shared__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+struct Index3 {
+  unsigned x, y, z;
+};
+extern Index3 threadIdx, blockIdx, gridDim;
+
+inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
+inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
+inline float __expf(float x) { return std::exp(x); }
+
+#endif  // HEDDLE_TESTS_EMULATOR_CUDA_WORDS_H_

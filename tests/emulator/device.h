@@ -1,0 +1,54 @@
+// What the emulated primitives are made of. Called by fibers of a running Launch only; see
+// machine.h. Shared addresses are those of the fiber's block, or remote ones of its cluster.
+#ifndef HEDDLE_TESTS_EMULATOR_DEVICE_H_
+#define HEDDLE_TESTS_EMULATOR_DEVICE_H_
+
+#include <cstdint>
+#include <string>
+
+namespace emulator {
+
+// Ends the run.
+[[noreturn]] void fail(const std::string& what);
+
+// Shared memory of the fiber's block. The address must be a multiple of the bytes.
+std::uint32_t shared_begin();
+void load_shared(std::uint32_t address, void* to, unsigned bytes);
+void store_shared(std::uint32_t address, const void* from, unsigned bytes);
+
+// Checks an access to global memory.
+void check_global(const void* pointer, unsigned bytes, bool write);
+void predecessor_has_ended();
+
+// Waits until all 32 lanes have called it with the same name; then one of them calls `act` with the
+// arguments of all, by lane.
+using WarpArguments = void* const[32];
+void warp_together(const char* name, void* argument, void (*act)(const WarpArguments& arguments));
+void warp_together(const char* name);
+unsigned lane();
+// The lane that elect.sync picks.
+unsigned elected_lane();
+
+void block_barrier();
+void cluster_barrier();
+unsigned cluster_rank();
+// The address of the cluster's block `rank` that corresponds to one of this block's.
+std::uint32_t remote_address(std::uint32_t address, unsigned rank);
+
+// mbarriers of the fiber's block.
+void mbarrier_init(std::uint32_t barrier, unsigned arrivals);
+void mbarrier_arrive(std::uint32_t barrier, std::uint32_t expected_bytes);
+// `cluster`: whether what other blocks have done is seen after it.
+void mbarrier_wait(std::uint32_t barrier, unsigned parity, bool cluster);
+
+// Asynchronous: they happen at some time, in any order.
+void arrive_remote(std::uint32_t remote_barrier);
+void store_remote(std::uint32_t remote, const void* from, unsigned bytes,
+                  std::uint32_t remote_barrier);
+// Into every block of the cluster whose bit is set in `blocks`; 0: this one.
+void bulk_copy(std::uint32_t address, const void* global, unsigned bytes, std::uint32_t barrier,
+               unsigned blocks);
+
+}  // namespace emulator
+
+#endif  // HEDDLE_TESTS_EMULATOR_DEVICE_H_

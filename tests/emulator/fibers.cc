@@ -1,0 +1,42 @@
+#include "tests/emulator/fibers.h"
+
+namespace emulator {
+namespace {
+
+constexpr std::size_t kStackBytes = 64 * 1024;
+
+// makecontext() passes on no pointers.
+Fibers* entering = nullptr;
+
+}  // namespace
+
+// The stacks are not initialised, so that only the pages that are used exist.
+Fibers::Fibers(std::size_t count, const std::function<void()>& function)
+    : function_(function), stacks_(new char[count * kStackBytes]), fibers_(count) {}
+
+void Fibers::enter() {
+  Fibers* fibers = entering;
+  fibers->function_();
+  fibers->fibers_[fibers->current_].returned = true;
+  fibers->suspend();
+}
+
+bool Fibers::resume(std::size_t index) {
+  Fiber& fiber = fibers_[index];
+  current_ = index;
+  if (!fiber.started) {
+    fiber.started = true;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = stacks_.get() + index * kStackBytes;
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, &Fibers::enter, 0);
+    entering = this;
+  }
+  swapcontext(&outside_, &fiber.context);
+  return fiber.returned;
+}
+
+void Fibers::suspend() { swapcontext(&fibers_[current_].context, &outside_); }
+
+}  // namespace emulator

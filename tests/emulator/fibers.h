@@ -1,0 +1,45 @@
+// Fibers: functions that give way to each other on one thread, each on a stack of its own.
+#ifndef HEDDLE_TESTS_EMULATOR_FIBERS_H_
+#define HEDDLE_TESTS_EMULATOR_FIBERS_H_
+
+#include <ucontext.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace emulator {
+
+// All run the same function, which must not throw. Those that have not returned are dropped with
+// what is on their stacks.
+class Fibers {
+ public:
+  Fibers(std::size_t count, const std::function<void()>& function);
+  Fibers(const Fibers&) = delete;
+  Fibers& operator=(const Fibers&) = delete;
+
+  // From outside of the fibers: runs one until it suspends or returns. True: it returned.
+  bool resume(std::size_t fiber);
+  // From inside: back to who resumed it.
+  void suspend();
+
+ private:
+  struct Fiber {
+    ucontext_t context;
+    bool started = false;
+    bool returned = false;
+  };
+
+  static void enter();
+
+  const std::function<void()>& function_;
+  std::unique_ptr<char[]> stacks_;
+  std::vector<Fiber> fibers_;
+  ucontext_t outside_;
+  std::size_t current_ = 0;
+};
+
+}  // namespace emulator
+
+#endif  // HEDDLE_TESTS_EMULATOR_FIBERS_H_

@@ -1,0 +1,52 @@
+#include "tests/emulator/global_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace emulator {
+namespace {
+
+constexpr std::size_t kGuardBytes = 4096;
+constexpr std::size_t kAlignment = 256;
+constexpr std::uint8_t kPoison = 0xff;
+
+bool poisoned(const std::uint8_t* begin, const std::uint8_t* end) {
+  return std::all_of(begin, end, [](std::uint8_t byte) { return byte == kPoison; });
+}
+
+}  // namespace
+
+std::uint8_t* GlobalMemory::allocate(std::size_t bytes, Access access) {
+  const std::size_t all = bytes + 2 * kGuardBytes + kAlignment;
+  Buffer buffer{std::make_unique<std::uint8_t[]>(all), all, nullptr, bytes, access};
+  std::memset(buffer.memory.get(), kPoison, all);
+  void* begin = buffer.memory.get() + kGuardBytes;
+  std::size_t room = all - kGuardBytes;
+  buffer.begin = static_cast<std::uint8_t*>(std::align(kAlignment, bytes, begin, room));
+  buffers_.push_back(std::move(buffer));
+  return buffers_.back().begin;
+}
+
+std::uint8_t* GlobalMemory::allocate(const void* data, std::size_t bytes, Access access) {
+  std::uint8_t* begin = allocate(bytes, access);
+  std::memcpy(begin, data, bytes);
+  return begin;
+}
+
+const Access* GlobalMemory::access(const void* pointer, std::size_t bytes) const noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(pointer);
+  for (const Buffer& buffer : buffers_) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(buffer.begin);
+    if (at >= begin && at + bytes <= begin + buffer.bytes) return &buffer.access;
+  }
+  return nullptr;
+}
+
+bool GlobalMemory::guards_intact() const noexcept {
+  return std::all_of(buffers_.begin(), buffers_.end(), [](const Buffer& buffer) {
+    return poisoned(buffer.memory.get(), buffer.begin) &&
+           poisoned(buffer.begin + buffer.bytes, buffer.memory.get() + buffer.memory_bytes);
+  });
+}
+
+}  // namespace emulator

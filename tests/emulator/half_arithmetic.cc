@@ -1,0 +1,117 @@
+#include "tests/emulator/half_arithmetic.h"
+
+#include <vector>
+
+#include "generator/decode/float16.h"
+#include "tests/emulator/device.h"
+
+namespace emulator {
+namespace {
+
+heddle::Float16Format format_of(Half half) {
+  return half == Half::kFp16 ? heddle::kBinary16 : heddle::kBfloat16;
+}
+
+std::uint16_t low(std::uint32_t pair) { return static_cast<std::uint16_t>(pair); }
+std::uint16_t high(std::uint32_t pair) { return static_cast<std::uint16_t>(pair >> 16); }
+std::uint32_t pair_of(std::uint16_t low, std::uint16_t high) {
+  return low | static_cast<std::uint32_t>(high) << 16;
+}
+
+std::vector<float> widened(heddle::Float16Format format) {
+  std::vector<float> values;
+  for (std::uint32_t bits = 0; bits < 1U << 16; ++bits) {
+    values.push_back(
+        static_cast<float>(heddle::float16_to_double(format, static_cast<std::uint16_t>(bits))));
+  }
+  return values;
+}
+
+struct MmaLane {
+  Half half;
+  float* d;
+  const std::uint32_t* a;
+  std::uint32_t b[2];
+};
+
+void multiply(const WarpArguments& lanes) {
+  const Half half = static_cast<const MmaLane*>(lanes[0])->half;
+  float a[16][16], b[8][16];  // rows, and columns of B
+  for (int lane = 0; lane < 32; ++lane) {
+    const auto& mine = *static_cast<const MmaLane*>(lanes[lane]);
+    const int g = lane / 4, t = lane % 4;
+    for (int i = 0; i < 4; ++i) {
+      const int row = g + i % 2 * 8, column = 2 * t + i / 2 * 8;
+      a[row][column] = widen(half, low(mine.a[i]));
+      a[row][column + 1] = widen(half, high(mine.a[i]));
+    }
+    for (int i = 0; i < 2; ++i) {
+      b[g][2 * t + 8 * i] = widen(half, low(mine.b[i]));
+      b[g][2 * t + 8 * i + 1] = widen(half, high(mine.b[i]));
+    }
+  }
+  for (int lane = 0; lane < 32; ++lane) {
+    const auto& mine = *static_cast<const MmaLane*>(lanes[lane]);
+    for (int i = 0; i < 4; ++i) {
+      const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+      double sum = mine.d[i];
+      for (int k = 0; k < 16; ++k) sum += static_cast<double>(a[row][k]) * b[column][k];
+      mine.d[i] = static_cast<float>(sum);
+    }
+  }
+}
+
+struct LoadLane {
+  std::uint32_t* d;
+  std::uint32_t address;
+};
+
+void load(const WarpArguments& lanes) {
+  for (int lane = 0; lane < 32; ++lane) {
+    std::uint32_t row[4];
+    load_shared(static_cast<const LoadLane*>(lanes[lane])->address, row, sizeof row);
+    const int matrix = lane / 8, g = lane % 8;
+    for (int t = 0; t < 4; ++t) {
+      static_cast<const LoadLane*>(lanes[4 * g + t])->d[matrix] = row[t];
+    }
+  }
+}
+
+}  // namespace
+
+std::uint32_t sub_pair(Half half, std::uint32_t a, std::uint32_t b) {
+  const heddle::Float16Format format = format_of(half);
+  return pair_of(heddle::float16_sub(format, low(a), low(b)),
+                 heddle::float16_sub(format, high(a), high(b)));
+}
+std::uint32_t mul_pair(Half half, std::uint32_t a, std::uint32_t b) {
+  constexpr std::uint32_t kMinusZeros = 0x80008000;
+  return fma_pair(half, a, b, kMinusZeros);
+}
+std::uint32_t fma_pair(Half half, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  const heddle::Float16Format format = format_of(half);
+  return pair_of(heddle::float16_fma(format, low(a), low(b), low(c)),
+                 heddle::float16_fma(format, high(a), high(b), high(c)));
+}
+std::uint32_t round_pair(Half half, float low, float high) {
+  const heddle::Float16Format format = format_of(half);
+  return pair_of(heddle::float16_from_double(format, low),
+                 heddle::float16_from_double(format, high));
+}
+float widen(Half half, std::uint16_t bits) {
+  static const std::vector<float> fp16 = widened(heddle::kBinary16);
+  static const std::vector<float> bf16 = widened(heddle::kBfloat16);
+  return half == Half::kFp16 ? fp16[bits] : bf16[bits];
+}
+
+void multiply_tiles(Half half, float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                    std::uint32_t b1) {
+  MmaLane lane{half, d, a, {b0, b1}};
+  warp_together("mma", &lane, multiply);
+}
+void load_matrices(std::uint32_t (&d)[4], std::uint32_t address) {
+  LoadLane lane{d, address};
+  warp_together("ldmatrix", &lane, load);
+}
+
+}  // namespace emulator

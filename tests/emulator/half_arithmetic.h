@@ -1,0 +1,28 @@
+// Arithmetic of registers that hold two 16-bit floats, with the GPU's rounding, and the matrix
+// instruction of a warp.
+#ifndef HEDDLE_TESTS_EMULATOR_HALF_ARITHMETIC_H_
+#define HEDDLE_TESTS_EMULATOR_HALF_ARITHMETIC_H_
+
+#include <cstdint>
+
+namespace emulator {
+
+enum class Half { kFp16, kBf16 };
+
+// Each half rounded once.
+std::uint32_t sub_pair(Half half, std::uint32_t a, std::uint32_t b);
+std::uint32_t mul_pair(Half half, std::uint32_t a, std::uint32_t b);
+std::uint32_t fma_pair(Half half, std::uint32_t a, std::uint32_t b, std::uint32_t c);
+std::uint32_t round_pair(Half half, float low, float high);
+float widen(Half half, std::uint16_t bits);
+
+// For a lane of the warp, see templates/primitives/mma.cuh. Products and their sum are exact, then
+// rounded to FP32 once.
+void multiply_tiles(Half half, float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                    std::uint32_t b1);
+// Four matrices of 16-bit values from shared memory.
+void load_matrices(std::uint32_t (&d)[4], std::uint32_t address);
+
+}  // namespace emulator
+
+#endif  // HEDDLE_TESTS_EMULATOR_HALF_ARITHMETIC_H_

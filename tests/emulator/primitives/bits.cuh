@@ -1,0 +1,55 @@
+// templates/primitives/bits.cuh in C++.
+#pragma once
+
+#include "primitives/types.cuh"
+#include "tests/emulator/cuda_words.h"
+
+namespace heddle {
+
+template <u32 kLut>
+inline u32 lop3(u32 a, u32 b, u32 c) {
+  u32 d = 0;
+  for (u32 i = 0; i < 8; ++i) {
+    if ((kLut >> i & 1) == 0) continue;
+    d |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+  }
+  return d;
+}
+
+inline u32 prmt_by(u32 a, u32 b, u32 selector) {
+  const u64 bytes = static_cast<u64>(b) << 32 | a;
+  u32 d = 0;
+  for (int i = 0; i < 4; ++i) {
+    const u32 nibble = selector >> 4 * i & 15;
+    u32 byte = static_cast<u32>(bytes >> 8 * (nibble & 7)) & 255;
+    if (nibble & 8) byte = byte & 128 ? 255 : 0;  // its sign, eight times
+    d |= byte << 8 * i;
+  }
+  return d;
+}
+template <u32 kSelector>
+inline u32 prmt(u32 a, u32 b) {
+  return prmt_by(a, b, kSelector);
+}
+
+template <u32 kBits>
+inline u32 shl(u32 a) {
+  return a << kBits;
+}
+template <u32 kBits>
+inline u32 shr(u32 a) {
+  return a >> kBits;
+}
+template <u32 kBits>
+inline u32 funnel_shr(u32 low, u32 high) {
+  return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> (kBits & 31));
+}
+
+inline float float_from_bits(u32 bits) { return __uint_as_float(bits); }
+inline u32 bits_of_float(float value) { return __float_as_uint(value); }
+inline float small_to_float(u32 value) { return float_from_bits(0x4b000000u | value) - 8388608.0f; }
+inline u32x4 pack_floats(float a, float b, float c, float d) {
+  return {bits_of_float(a), bits_of_float(b), bits_of_float(c), bits_of_float(d)};
+}
+
+}  // namespace heddle

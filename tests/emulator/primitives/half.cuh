@@ -1,0 +1,23 @@
+// templates/primitives/half.cuh in C++.
+#pragma once
+
+#include "primitives/types.cuh"
+#include "tests/emulator/half_arithmetic.h"
+
+namespace heddle {
+
+template <emulator::Half kHalf, u32 kOne>
+struct HalfPair {
+  static constexpr u32 kOnes = kOne << 16 | kOne;
+  static u32 sub2(u32 a, u32 b) { return emulator::sub_pair(kHalf, a, b); }
+  static u32 fma2(u32 a, u32 b, u32 c) { return emulator::fma_pair(kHalf, a, b, c); }
+  static u32 mul2(u32 a, u32 b) { return emulator::mul_pair(kHalf, a, b); }
+  static float low_to_float(u32 pair) { return emulator::widen(kHalf, pair & 0xffff); }
+  static float high_to_float(u32 pair) { return emulator::widen(kHalf, pair >> 16); }
+  static u32 from_floats(float low, float high) { return emulator::round_pair(kHalf, low, high); }
+};
+
+struct Fp16 : HalfPair<emulator::Half::kFp16, 0x3c00> {};
+struct Bf16 : HalfPair<emulator::Half::kBf16, 0x3f80> {};
+
+}  // namespace heddle

@@ -1,0 +1,20 @@
+// templates/primitives/mma.cuh in C++: what streams use of it.
+#pragma once
+
+#include "primitives/half.cuh"
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+struct MmaAmpere {
+  template <emulator::Half kHalf, u32 kOne>
+  static void mma16816(HalfPair<kHalf, kOne>, float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+    emulator::multiply_tiles(kHalf, d, a, b0, b1);
+  }
+};
+
+inline void ldmatrix_x4(u32 (&d)[4], u32 shared_address) {
+  emulator::load_matrices(d, shared_address);
+}
+
+}  // namespace heddle

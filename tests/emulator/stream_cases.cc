@@ -1,0 +1,102 @@
+#include "tests/emulator/stream_cases.h"
+
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+namespace heddle {
+namespace {
+
+struct Tokens {
+  std::int64_t fewest, most;
+};
+
+GemmSpec gemm(std::int64_t n, std::int64_t k, Tokens m, DType dtype, int group, ZeroPoint zero) {
+  GemmSpec spec;
+  spec.shape = {n, k, m.fewest, m.most};
+  spec.activation = dtype;
+  spec.weight.scale_dtype = dtype;
+  spec.weight.group_size = group;
+  spec.weight.zero_point = zero;
+  spec.path = Path::kHopper;
+  return spec;
+}
+
+std::vector<StreamCase> make_cases() {
+  using enum DType;
+  constexpr auto kInt = ZeroPoint::kInt;
+  constexpr auto kNone = ZeroPoint::kNone;
+  std::vector<StreamCase> cases;
+  const auto add = [&](std::string name, GemmSpec spec, int sm_count) -> GemmSpec& {
+    cases.push_back({std::move(name), std::move(spec), sm_count});
+    return cases.back().spec;
+  };
+  // Ends of N inside of a row block, of K inside of a stage and inside of a chunk; fewer chunks
+  // than warps.
+  add("OneChunk", gemm(8, 32, {1, 2}, kFp16, 32, kInt), 4);
+  add("OneRowBlock", gemm(8, 896, {5, 8}, kFp16, 32, kNone), 4);
+  add("RaggedN", gemm(24, 160, {3, 4}, kBf16, 16, kInt), 4);
+  add("RaggedK", gemm(40, 2208, {5, 7}, kFp16, 32, kInt), 2);
+  add("RaggedWarps", gemm(136, 1184, {1, 1}, kBf16, 32, kNone), 4);
+  // Stages and slots of sums come round several times; some blocks have a row block more.
+  add("ManyRowBlocks", gemm(520, 1280, {1, 2}, kFp16, 128, kInt), 4);
+  add("ManyStages", gemm(264, 2560, {3, 3}, kBf16, 64, kNone), 2);
+
+  // K over the blocks of a cluster.
+  for (const auto& [blocks, k, sm_count] :
+       {std::tuple{2, 2208, 6}, {3, 2560, 8}, {4, 1184, 9}, {8, 2560, 18}}) {
+    GemmSpec& spec = add("SplitBy" + std::to_string(blocks),
+                         gemm(136, k, {5, 8}, kFp16, 32, kInt), sm_count);
+    spec.tile.split_k = blocks;
+  }
+  GemmSpec& split_channels =
+      add("SplitOfChannels", gemm(200, 2208, {1, 2}, kBf16, kPerChannel, kInt), 5);
+  split_channels.tile.split_k = 4;
+  split_channels.weight.bits = 3;
+
+  // Widths, types and scales.
+  add("Channels", gemm(136, 896, {7, 8}, kFp16, kPerChannel, kInt), 4).weight.bits = 8;
+  add("Tensor", gemm(40, 1184, {3, 4}, kBf16, kPerTensor, kNone), 2).weight.type = WeightType::kInt;
+  add("TwoBits", gemm(136, 1280, {1, 2}, kBf16, 128, kInt), 4).weight.bits = 2;
+  add("ThreeBits", gemm(136, 2560, {5, 8}, kFp16, 64, kInt), 4).weight.bits = 3;
+  add("EightBits", gemm(40, 2208, {3, 4}, kBf16, 16, kNone), 2).weight.bits = 8;
+  WeightSpec& fp8 = add("Fp8", gemm(136, 1184, {5, 5}, kFp16, kPerChannel, kNone), 4).weight;
+  fp8.type = WeightType::kE4m3;
+  fp8.bits = 8;
+  fp8.scale_dtype = kFp32;
+  WeightSpec& nvfp4 = add("Nvfp4", gemm(136, 2208, {7, 8}, kFp16, 16, kNone), 4).weight;
+  nvfp4.type = WeightType::kE2m1;
+  nvfp4.scale_dtype = kE4m3;
+  nvfp4.tensor_scale = true;
+  add("Trtllm", gemm(136, 2560, {5, 8}, kFp16, 64, kNone), 4).weight.interleave =
+      Interleave::kTrtllm;
+
+  // What surrounds the product.
+  for (const int blocks : {1, 2}) {
+    GemmSpec& around = add("EverythingAroundSplitBy" + std::to_string(blocks),
+                           gemm(136, 2208, {5, 8}, kBf16, 32, kInt), 6);
+    around.epilogue = {true, Activation::kSilu, true};
+    around.pre_scale = true;
+    around.tile.split_k = blocks;
+  }
+  return cases;
+}
+
+}  // namespace
+
+Plan StreamCase::plan() const {
+  Target target = target_from_name("h200");
+  target.sm_count = sm_count;
+  Plan plan = resolve(Spec::from_gemm(spec), target);
+  if (plan.variants.size() != 1 || plan.variants[0].kernel != GemmKernel::kStream) {
+    throw std::logic_error("not one stream: " + name);
+  }
+  return plan;
+}
+
+const std::vector<StreamCase>& stream_cases() {
+  static const std::vector<StreamCase> cases = make_cases();
+  return cases;
+}
+
+}  // namespace heddle
