@@ -24,8 +24,8 @@ constexpr unsigned kLanes = 32;
 constexpr unsigned kRankShift = 24;
 
 struct Thread {
-  unsigned block = 0;  // rank
-  unsigned index = 0;  // in the block
+  unsigned block = 0;               // rank
+  unsigned index = 0;               // in the block
   const char* waits_for = nullptr;  // null: it can run
   std::uint32_t barrier = 0;        // that it waits for, and for the end of which phase
   unsigned parity = 0;
@@ -36,6 +36,7 @@ struct Thread {
 struct Warp {
   std::vector<unsigned> ready;  // lanes that can run
   double priority = 0;
+  unsigned lane_order = 0;  // lanes by their number ^ this
   unsigned elected = 0;
   // The instruction at which lanes wait for the others.
   const char* together = nullptr;
@@ -46,7 +47,7 @@ struct Warp {
 struct Block {
   explicit Block(std::size_t shared_bytes) : shared(shared_bytes) {}
   SharedMemory shared;
-  unsigned running = 0;   // threads
+  unsigned running = 0;  // threads
   unsigned at_barrier = 0;
 };
 
@@ -63,9 +64,10 @@ struct Pending {
 
 // How a run draws what comes next.
 struct Style {
-  double pending;      // how often something that is pending happens
-  bool uniform;        // any warp, or the one of the highest priority
-  double new_priority;  // how often that changes
+  double pending;       // how often something that is pending happens
+  bool uniform;         // any warp, or the one of the highest priority
+  bool any_lane;        // of a warp, or the first in an order, which leaves some behind
+  double new_priority;  // how often both change
 };
 
 class Machine {
@@ -104,6 +106,7 @@ class Machine {
  private:
   // The number of the next thread; false: none can run.
   bool pick(std::size_t& thread);
+  void draw(Warp& warp);
   void happen(std::size_t which);
   bool chance(double probability) { return random_() < probability * 4294967296.0; }
   std::size_t below(std::size_t n) { return random_() % n; }
@@ -128,7 +131,7 @@ Machine* machine = nullptr;
 Style style_of(std::mt19937& random) {
   constexpr double kPending[] = {0, 0.02, 0.3, 1};
   constexpr double kNewPriority[] = {0.001, 0.02, 0.2};
-  return {kPending[random() % 4], random() % 3 == 0, kNewPriority[random() % 3]};
+  return {kPending[random() % 4], random() % 3 == 0, random() % 2 == 0, kNewPriority[random() % 3]};
 }
 
 Machine::Machine(const Launch& launch, const GlobalMemory& memory, int first_block,
@@ -152,7 +155,7 @@ Machine::Machine(const Launch& launch, const GlobalMemory& memory, int first_blo
     warps_[i / kLanes].ready.push_back(static_cast<unsigned>(i % kLanes));
   }
   for (Warp& warp : warps_) {
-    warp.priority = static_cast<double>(random_());
+    draw(warp);
     warp.elected = static_cast<unsigned>(below(kLanes));
   }
 }
@@ -165,20 +168,32 @@ void Machine::fail(const std::string& what) {
   throw Error("a fiber went on after a failure");
 }
 
+void Machine::draw(Warp& warp) {
+  warp.priority = static_cast<double>(random_());
+  warp.lane_order = random_() % kLanes;
+}
+
 bool Machine::pick(std::size_t& thread) {
   std::size_t best = warps_.size();
   std::size_t seen = 0;
   for (std::size_t i = 0; i < warps_.size(); ++i) {
     if (warps_[i].ready.empty()) continue;
-    const bool better = best == warps_.size() || (style_.uniform ? below(++seen) == 0
-                                                                 : warps_[i].priority > warps_[best].priority);
+    const bool better =
+        best == warps_.size() ||
+        (style_.uniform ? below(++seen) == 0 : warps_[i].priority > warps_[best].priority);
     if (best == warps_.size()) seen = 1;
     if (better) best = i;
   }
   if (best == warps_.size()) return false;
   Warp& warp = warps_[best];
-  if (chance(style_.new_priority)) warp.priority = static_cast<double>(random_());
-  std::swap(warp.ready[below(warp.ready.size())], warp.ready.back());
+  if (chance(style_.new_priority)) draw(warp);
+  auto lane = warp.ready.begin() + static_cast<std::ptrdiff_t>(below(warp.ready.size()));
+  if (!style_.any_lane) {
+    lane = std::min_element(warp.ready.begin(), warp.ready.end(), [&](unsigned a, unsigned b) {
+      return (a ^ warp.lane_order) < (b ^ warp.lane_order);
+    });
+  }
+  std::swap(*lane, warp.ready.back());
   thread = best * kLanes + warp.ready.back();
   warp.ready.pop_back();
   return true;
@@ -193,7 +208,8 @@ void Machine::run() {
       happen(below(pending_.size()));
     }
     if (!found) {
-      if (std::all_of(warps_.begin(), warps_.end(), [](const Warp& w) { return w.ready.empty(); }) &&
+      if (std::all_of(warps_.begin(), warps_.end(),
+                      [](const Warp& w) { return w.ready.empty(); }) &&
           pending_.empty()) {
         fail("nothing can run: " + who_waits());
       }
@@ -332,8 +348,8 @@ void warp_together(const char* name, void* argument, void (*act)(const WarpArgum
   if (act != nullptr) act(warp.arguments);
   warp.arrived = 0;
   const Thread& self = machine->self();
-  const std::size_t thread = std::size_t{self.block} * static_cast<unsigned>(machine->launch.threads) +
-                             self.index;
+  const std::size_t thread =
+      std::size_t{self.block} * static_cast<unsigned>(machine->launch.threads) + self.index;
   machine->wake(thread / kLanes * kLanes, kLanes, name);
 }
 void warp_together(const char* name) { warp_together(name, nullptr, nullptr); }

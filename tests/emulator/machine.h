@@ -27,7 +27,7 @@ class Error : public std::runtime_error {
 
 struct Launch {
   int blocks = 1;
-  int cluster = 1;  // blocks of a cluster; divides `blocks`
+  int cluster = 1;   // blocks of a cluster; divides `blocks`
   int threads = 32;  // of a block, a multiple of 32
   int shared_bytes = 0;
   std::uint32_t seed = 1;

@@ -12,9 +12,9 @@ namespace emulator {
 struct Mbarrier {
   unsigned arrivals = 0;  // of a phase
   unsigned pending = 0;
-  std::int64_t bytes = 0;  // below zero where they come before they are expected
-  unsigned phase = 0;      // parity of the current one
-  bool remote = false;     // another block's threads have a part in the current phase
+  std::int64_t bytes = 0;      // below zero where they come before they are expected
+  unsigned phase = 0;          // parity of the current one
+  bool remote = false;         // another block's threads have a part in the current phase
   bool remote_before = false;  // the same of the phase before
 };
 

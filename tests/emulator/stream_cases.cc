@@ -45,10 +45,12 @@ std::vector<StreamCase> make_cases() {
   // K over the blocks of a cluster.
   for (const auto& [blocks, k, sm_count] :
        {std::tuple{2, 2208, 6}, {3, 2560, 8}, {4, 1184, 9}, {8, 2560, 18}}) {
-    GemmSpec& spec = add("SplitBy" + std::to_string(blocks),
-                         gemm(136, k, {5, 8}, kFp16, 32, kInt), sm_count);
+    GemmSpec& spec =
+        add("SplitBy" + std::to_string(blocks), gemm(136, k, {5, 8}, kFp16, 32, kInt), sm_count);
     spec.tile.split_k = blocks;
   }
+  // Not all lanes of the warp that adds have sums to send.
+  add("SplitOfManyRowBlocks", gemm(264, 640, {3, 4}, kBf16, 32, kNone), 9).tile.split_k = 2;
   GemmSpec& split_channels =
       add("SplitOfChannels", gemm(200, 2208, {1, 2}, kBf16, kPerChannel, kInt), 5);
   split_channels.tile.split_k = 4;

@@ -86,7 +86,8 @@ class Problem {
     emulator::GlobalMemory memory;
     const auto copy = [&](const Values& values, std::int64_t count) -> const std::uint8_t* {
       if (values.bits.empty()) return nullptr;
-      return memory.allocate(values.bits.data(), static_cast<std::size_t>(2 * count), Access::kRead);
+      return memory.allocate(values.bits.data(), static_cast<std::size_t>(2 * count),
+                             Access::kRead);
     };
     const std::uint8_t* weights =
         memory.allocate(packed_.data(), packed_.size(), Access::kReadEarly);
@@ -97,11 +98,10 @@ class Problem {
     std::uint8_t* y = memory.allocate(static_cast<std::size_t>(2 * m * n), Access::kWrite);
     const GemmVariant& variant = plan_.variants[0];
     const LaunchGrid grid = launch_grid(plan_, variant, m);
-    emulator::run({static_cast<int>(grid.x), variant.cluster, variant.threads(),
-                   variant.shared_bytes, seed},
-                  memory, [&] {
-                    kernel(x, weights, y, bias, residual, pre_scale, nullptr, static_cast<int>(m));
-                  });
+    emulator::run(
+        {static_cast<int>(grid.x), variant.cluster, variant.threads(), variant.shared_bytes, seed},
+        memory,
+        [&] { kernel(x, weights, y, bias, residual, pre_scale, nullptr, static_cast<int>(m)); });
     EXPECT_TRUE(memory.guards_intact());
     double error = 0, norm = 0;
     for (std::int64_t i = 0; i < m * n; ++i) {
@@ -131,7 +131,8 @@ class Problem {
         // Rounded, as the kernel has to do it.
         const Float16Format format = float16_format(spec_.activation);
         x = float16_to_double(
-            format, float16_from_double(format, x * pre_scale_.numbers[static_cast<std::size_t>(i)]));
+            format,
+            float16_from_double(format, x * pre_scale_.numbers[static_cast<std::size_t>(i)]));
       }
       sum += x * weight(row, i);
     }
@@ -165,9 +166,11 @@ TEST_P(EmulatedStream, ComputesTheProduct) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Cases, EmulatedStream, testing::Range<std::size_t>(0, stream_cases().size()),
-    [](const testing::TestParamInfo<std::size_t>& info) { return stream_cases()[info.param].name; });
+INSTANTIATE_TEST_SUITE_P(Cases, EmulatedStream,
+                         testing::Range<std::size_t>(0, stream_cases().size()),
+                         [](const testing::TestParamInfo<std::size_t>& info) {
+                           return stream_cases()[info.param].name;
+                         });
 
 }  // namespace
 }  // namespace heddle

@@ -31,7 +31,8 @@ std::string own_text(const Source& source, std::size_t number) {
   const std::size_t begin = source.text.find("namespace heddle {\n\nstruct Config {");
   if (begin == std::string::npos) throw std::logic_error("no Config in the source");
   std::string text;
-  for (const std::string& name : {std::string("Config"), std::string("Decode"), source.kernel_name}) {
+  for (const std::string& name :
+       {std::string("Config"), std::string("Decode"), source.kernel_name}) {
     const std::string as = name == source.kernel_name ? "stream" : name;
     text += fmt::format("#undef {0}\n#define {0} {1}_{2}\n", name, as, number);
   }
