@@ -14,6 +14,8 @@ namespace emulator {
 // Shared memory of the fiber's block. The address must be a multiple of the bytes.
 std::uint32_t shared_begin();
 void load_shared(std::uint32_t address, void* to, unsigned bytes);
+// For another lane of the fiber's warp.
+void load_shared(std::uint32_t address, void* to, unsigned bytes, unsigned lane);
 void store_shared(std::uint32_t address, const void* from, unsigned bytes);
 
 // Checks an access to global memory.
@@ -21,10 +23,11 @@ void check_global(const void* pointer, unsigned bytes, bool write);
 void predecessor_has_ended();
 
 // Waits until all 32 lanes have called it with the same name; then one of them calls `act` with the
-// arguments of all, by lane.
+// arguments of all, by lane. It orders no accesses to memory, but for warp_barrier().
 using WarpArguments = void* const[32];
 void warp_together(const char* name, void* argument, void (*act)(const WarpArguments& arguments));
 void warp_together(const char* name);
+void warp_barrier();
 unsigned lane();
 // The lane that elect.sync picks.
 unsigned elected_lane();
@@ -37,6 +40,7 @@ std::uint32_t remote_address(std::uint32_t address, unsigned rank);
 
 // mbarriers of the fiber's block.
 void mbarrier_init(std::uint32_t barrier, unsigned arrivals);
+void mbarrier_init_fence();
 void mbarrier_arrive(std::uint32_t barrier, std::uint32_t expected_bytes);
 // `cluster`: whether what other blocks have done is seen after it.
 void mbarrier_wait(std::uint32_t barrier, unsigned parity, bool cluster);

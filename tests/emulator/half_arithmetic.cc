@@ -67,11 +67,11 @@ struct LoadLane {
 };
 
 void load(const WarpArguments& lanes) {
-  for (int lane = 0; lane < 32; ++lane) {
+  for (unsigned lane = 0; lane < 32; ++lane) {
     std::uint32_t row[4];
-    load_shared(static_cast<const LoadLane*>(lanes[lane])->address, row, sizeof row);
-    const int matrix = lane / 8, g = lane % 8;
-    for (int t = 0; t < 4; ++t) {
+    load_shared(static_cast<const LoadLane*>(lanes[lane])->address, row, sizeof row, lane);
+    const unsigned matrix = lane / 8, g = lane % 8;
+    for (unsigned t = 0; t < 4; ++t) {
       static_cast<const LoadLane*>(lanes[4 * g + t])->d[matrix] = row[t];
     }
   }

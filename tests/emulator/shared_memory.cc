@@ -10,15 +10,16 @@
 namespace emulator {
 namespace {
 
-constexpr unsigned kUnit = 8;
+constexpr unsigned kWord = 4;
+constexpr unsigned kBarrierBytes = 8;
 constexpr unsigned kLargestAccess = 16;
 
 }  // namespace
 
 SharedMemory::SharedMemory(std::size_t bytes)
-    : bytes_(bytes, 0xff), uses_((bytes + kUnit - 1) / kUnit, Use::kPlain) {}
+    : bytes_(bytes, 0xff), words_((bytes + kWord - 1) / kWord) {}
 
-std::size_t SharedMemory::checked(std::uint32_t address, unsigned bytes, Use use) const {
+std::size_t SharedMemory::offset_of(std::uint32_t address, unsigned bytes) const {
   const std::uint32_t offset = address - kBegin;
   if (address < kBegin || std::size_t{offset} + bytes > bytes_.size()) {
     fail(fmt::format("{} bytes at shared offset {} are outside of {}", bytes,
@@ -27,44 +28,100 @@ std::size_t SharedMemory::checked(std::uint32_t address, unsigned bytes, Use use
   if (offset % std::min(bytes, kLargestAccess) != 0) {
     fail(fmt::format("{} bytes at shared offset {} are not aligned", bytes, offset));
   }
-  for (std::size_t unit = offset / kUnit; unit <= (offset + bytes - 1) / kUnit; ++unit) {
-    if (uses_[unit] == use) continue;
-    const char* why = uses_[unit] == Use::kCopy      ? "a copy is writing"
-                      : uses_[unit] == Use::kBarrier ? "are a barrier"
-                                                     : "no one has begun to write";
-    fail(fmt::format("access to {} bytes at shared offset {}, which {}", bytes, offset, why));
-  }
   return offset;
 }
 
-void SharedMemory::set_use(std::size_t offset, unsigned bytes, Use use) {
-  std::fill(uses_.begin() + static_cast<std::ptrdiff_t>(offset / kUnit),
-            uses_.begin() + static_cast<std::ptrdiff_t>((offset + bytes + kUnit - 1) / kUnit), use);
+SharedMemory::Words SharedMemory::words(std::size_t offset, unsigned bytes, Use use) {
+  const Words range{words_.data() + offset / kWord,
+                    words_.data() + (offset + bytes + kWord - 1) / kWord};
+  for (const Word& word : range) {
+    if (word.use == use) continue;
+    const char* why = word.use == Use::kCopy      ? "a copy is writing"
+                      : word.use == Use::kBarrier ? "are a barrier"
+                                                  : "no copy is writing";
+    fail(fmt::format("access to {} bytes at shared offset {}, which {}", bytes, offset, why));
+  }
+  return range;
 }
 
-void SharedMemory::load(std::uint32_t address, void* to, unsigned bytes) const {
-  std::memcpy(to, bytes_.data() + checked(address, bytes, Use::kPlain), bytes);
+void SharedMemory::before_read(std::size_t offset, const Word& word, const Actor& actor) const {
+  if (actor.clock.knows(word.written)) return;
+  fail(fmt::format("access near shared offset {} is not ordered after the last write, by agent {}",
+                   offset, word.written.agent));
+}
+void SharedMemory::before_write(std::size_t offset, const Word& word, const Actor& actor) const {
+  before_read(offset, word, actor);
+  for (const Stamp& stamp : word.read) {
+    if (actor.clock.knows(stamp)) continue;
+    fail(fmt::format("write near shared offset {} is not ordered after a read, by agent {}", offset,
+                     stamp.agent));
+  }
 }
 
-void SharedMemory::store(std::uint32_t address, const void* from, unsigned bytes) {
-  std::memcpy(bytes_.data() + checked(address, bytes, Use::kPlain), from, bytes);
+void SharedMemory::load(std::uint32_t address, void* to, unsigned bytes, const Actor& actor) {
+  const std::size_t offset = offset_of(address, bytes);
+  for (Word& word : words(offset, bytes, Use::kPlain)) {
+    before_read(offset, word, actor);
+    const auto mine = std::find_if(word.read.begin(), word.read.end(),
+                                   [&](const Stamp& stamp) { return stamp.agent == actor.agent; });
+    if (mine == word.read.end()) {
+      word.read.push_back(actor.now());
+    } else {
+      *mine = actor.now();
+    }
+  }
+  std::memcpy(to, bytes_.data() + offset, bytes);
 }
 
-void SharedMemory::begin_copy(std::uint32_t address, unsigned bytes) {
-  if (bytes % kLargestAccess != 0) fail(fmt::format("a copy of {} bytes", bytes));
-  set_use(checked(address, bytes, Use::kPlain), bytes, Use::kCopy);
-}
-
-void SharedMemory::end_copy(std::uint32_t address, const void* from, unsigned bytes) {
-  const std::size_t offset = checked(address, bytes, Use::kCopy);
+void SharedMemory::store(std::uint32_t address, const void* from, unsigned bytes,
+                         const Actor& actor) {
+  const std::size_t offset = offset_of(address, bytes);
+  for (Word& word : words(offset, bytes, Use::kPlain)) {
+    before_write(offset, word, actor);
+    word.written = actor.now();
+    word.stored = true;
+    word.read.clear();
+  }
   std::memcpy(bytes_.data() + offset, from, bytes);
-  set_use(offset, bytes, Use::kPlain);
 }
 
-void SharedMemory::make_barrier(std::uint32_t address, unsigned arrivals) {
-  set_use(checked(address, kUnit, Use::kPlain), kUnit, Use::kBarrier);
+void SharedMemory::begin_copy(std::uint32_t address, unsigned bytes, const Actor& actor,
+                              bool bulk) {
+  if (bytes % kLargestAccess != 0) fail(fmt::format("a copy of {} bytes", bytes));
+  const std::size_t offset = offset_of(address, bytes);
+  for (Word& word : words(offset, bytes, Use::kPlain)) {
+    before_write(offset, word, actor);
+    if (bulk && word.stored) fail("a bulk copy over bytes that a thread has stored");
+    word.use = Use::kCopy;
+  }
+}
+
+void SharedMemory::end_copy(std::uint32_t address, const void* from, unsigned bytes,
+                            const Mbarrier& barrier) {
+  const std::size_t offset = offset_of(address, bytes);
+  for (Word& word : words(offset, bytes, Use::kCopy)) {
+    word = {Use::kPlain, false, {barrier.agent, barrier.phases + 1}, {}};
+  }
+  std::memcpy(bytes_.data() + offset, from, bytes);
+}
+
+void SharedMemory::make_barrier(std::uint32_t address, unsigned arrivals, std::uint32_t agent,
+                                const Actor& actor) {
+  const std::size_t offset = offset_of(address, kBarrierBytes);
+  for (Word& word : words(offset, kBarrierBytes, Use::kPlain)) {
+    before_write(offset, word, actor);
+    word.use = Use::kBarrier;
+  }
   Mbarrier& barrier = barriers_[address];
   barrier.arrivals = barrier.pending = arrivals;
+  barrier.agent = agent;
+  barrier.made = actor.now();
+}
+
+void SharedMemory::fence_barriers(const Actor& actor) {
+  for (auto& [address, barrier] : barriers_) {
+    if (barrier.made.agent == actor.agent) barrier.fenced = true;
+  }
 }
 
 Mbarrier& SharedMemory::barrier(std::uint32_t address) {
@@ -74,6 +131,16 @@ Mbarrier& SharedMemory::barrier(std::uint32_t address) {
                      static_cast<std::int64_t>(address) - kBegin));
   }
   return found->second;
+}
+
+Mbarrier& SharedMemory::barrier(std::uint32_t address, const Actor& actor, bool by_copy) {
+  Mbarrier& found = barrier(address);
+  const bool own = found.made.agent == actor.agent && !by_copy;
+  if (!actor.clock.knows(found.made) || !(own || found.fenced)) {
+    fail(fmt::format("use of the barrier at shared offset {} is not ordered after its start",
+                     address - kBegin));
+  }
+  return found;
 }
 
 }  // namespace emulator

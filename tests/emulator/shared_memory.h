@@ -6,6 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "tests/emulator/clock.h"
+
 namespace emulator {
 
 // A phase ends when no arrivals are pending and all expected bytes have come.
@@ -13,13 +15,21 @@ struct Mbarrier {
   unsigned arrivals = 0;  // of a phase
   unsigned pending = 0;
   std::int64_t bytes = 0;      // below zero where they come before they are expected
-  unsigned phase = 0;          // parity of the current one
+  std::uint32_t phases = 0;    // that have ended; the parity of the current one is its lowest bit
   bool remote = false;         // another block's threads have a part in the current phase
   bool remote_before = false;  // the same of the phase before
+  std::uint32_t agent = 0;     // see Stamp
+  Stamp made;                  // its initialisation
+  bool fenced = false;         // which others than the thread that did it may rely on
+  Clock arrived;               // of all who have arrived so far
+  Clock ended;  // the same when the last phase ended: who has waited for it knows that
+
+  unsigned parity() const { return phases & 1; }
 };
 
 // Every function ends the run (see fail()) when an access is not inside of the memory, not aligned
-// to its size, or to bytes that a copy is writing or that are a barrier.
+// to its size, or to bytes that a copy is writing or that are a barrier; and when it is not ordered
+// after the accesses before: of a read, the last write; of a write, the reads since then, too.
 class SharedMemory {
  public:
   // Of the first byte; as on a GPU, not 0.
@@ -28,24 +38,46 @@ class SharedMemory {
   // Filled with 0xFF: NaN in every floating point type.
   explicit SharedMemory(std::size_t bytes);
 
-  void load(std::uint32_t address, void* to, unsigned bytes) const;
-  void store(std::uint32_t address, const void* from, unsigned bytes);
+  void load(std::uint32_t address, void* to, unsigned bytes, const Actor& actor);
+  void store(std::uint32_t address, const void* from, unsigned bytes, const Actor& actor);
 
-  // The bytes belong to an asynchronous copy from the one to the other.
-  void begin_copy(std::uint32_t address, unsigned bytes);
-  void end_copy(std::uint32_t address, const void* from, unsigned bytes);
+  // The bytes belong to an asynchronous copy from the one to the other. `bulk`: through the async
+  // proxy, to which a thread's stores are not ordered.
+  void begin_copy(std::uint32_t address, unsigned bytes, const Actor& actor, bool bulk);
+  void end_copy(std::uint32_t address, const void* from, unsigned bytes, const Mbarrier& barrier);
 
-  void make_barrier(std::uint32_t address, unsigned arrivals);
+  void make_barrier(std::uint32_t address, unsigned arrivals, std::uint32_t agent,
+                    const Actor& actor);
+  // Those that the thread has made are ready for others.
+  void fence_barriers(const Actor& actor);
+  // For a use by the thread, or by a copy of its.
+  Mbarrier& barrier(std::uint32_t address, const Actor& actor, bool by_copy = false);
   Mbarrier& barrier(std::uint32_t address);
 
  private:
-  enum class Use : std::uint8_t { kPlain, kCopy, kBarrier };  // of 8 bytes
+  enum class Use : std::uint8_t { kPlain, kCopy, kBarrier };
+  // 4 bytes.
+  struct Word {
+    Use use = Use::kPlain;
+    bool stored = false;  // by a thread, not by a copy
+    Stamp written;
+    std::vector<Stamp> read;  // since then, each agent's last
+  };
+  struct Words {
+    Word* first;
+    Word* last;
+    Word* begin() const { return first; }
+    Word* end() const { return last; }
+  };
 
-  std::size_t checked(std::uint32_t address, unsigned bytes, Use use) const;
-  void set_use(std::size_t offset, unsigned bytes, Use use);
+  std::size_t offset_of(std::uint32_t address, unsigned bytes) const;
+  // Checks that all are in this use.
+  Words words(std::size_t offset, unsigned bytes, Use use);
+  void before_write(std::size_t offset, const Word& word, const Actor& actor) const;
+  void before_read(std::size_t offset, const Word& word, const Actor& actor) const;
 
   std::vector<std::uint8_t> bytes_;
-  std::vector<Use> uses_;
+  std::vector<Word> words_;
   std::map<std::uint32_t, Mbarrier> barriers_;
 };
 

@@ -7,7 +7,7 @@
 namespace heddle {
 
 inline void block_barrier() { emulator::block_barrier(); }
-inline void warp_barrier() { emulator::warp_together("bar.warp.sync"); }
+inline void warp_barrier() { emulator::warp_barrier(); }
 
 inline u32 broadcast(u32 value, int lane) {
   struct Lane {

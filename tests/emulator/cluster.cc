@@ -1,0 +1,241 @@
+#include "tests/emulator/cluster.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tests/emulator/cuda_words.h"
+
+Index3 threadIdx, blockIdx, gridDim;
+
+namespace emulator {
+
+Cluster::Style Cluster::draw_style(std::mt19937& random) {
+  constexpr double kPending[] = {0, 0.02, 0.3, 1};
+  constexpr double kNewPriority[] = {0.001, 0.02, 0.2};
+  const double pending = kPending[random() % 4];
+  const bool uniform = random() % 3 == 0;
+  const bool any_lane = random() % 2 == 0;
+  return {pending, uniform, any_lane, kNewPriority[random() % 3]};
+}
+
+Cluster::Cluster(const Launch& launch, const GlobalMemory& memory, int first_block,
+                 const std::function<void()>& kernel)
+    : launch_(launch),
+      memory_(memory),
+      random_(launch.seed + static_cast<unsigned>(first_block)),
+      style_(draw_style(random_)),
+      threads_(static_cast<std::size_t>(launch.cluster * launch.threads)),
+      warps_(threads_.size() / kLanes),
+      running_(threads_.size()),
+      next_agent_(static_cast<std::uint32_t>(threads_.size())),
+      first_block_(first_block),
+      fibers_(threads_.size(), kernel) {
+  const auto in_block = static_cast<unsigned>(launch.threads);
+  for (int i = 0; i < launch.cluster; ++i) {
+    blocks_.emplace_back(static_cast<std::size_t>(launch.shared_bytes)).running = in_block;
+  }
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    threads_[i].block = static_cast<unsigned>(i) / in_block;
+    threads_[i].index = static_cast<unsigned>(i) % in_block;
+    threads_[i].actor.agent = static_cast<std::uint32_t>(i);
+    threads_[i].actor.advance();
+    warps_[i / kLanes].ready.push_back(static_cast<unsigned>(i % kLanes));
+  }
+  for (Warp& warp : warps_) {
+    draw(warp);
+    warp.elected = static_cast<unsigned>(below(kLanes));
+  }
+}
+
+void Cluster::fail(const std::string& what) {
+  if (!inside_) throw Error(what);
+  failure_ = fmt::format("block {}, thread {}: {}", first_block_ + static_cast<int>(self().block),
+                         self().index, what);
+  fibers_.suspend();
+  throw Error("a fiber went on after a failure");
+}
+
+void Cluster::draw(Warp& warp) {
+  warp.priority = static_cast<double>(random_());
+  warp.lane_order = random_() % kLanes;
+}
+
+bool Cluster::pick(std::size_t& thread) {
+  std::size_t best = warps_.size();
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < warps_.size(); ++i) {
+    if (warps_[i].ready.empty()) continue;
+    ++seen;
+    if (seen == 1 ||
+        (style_.uniform ? below(seen) == 0 : warps_[i].priority > warps_[best].priority)) {
+      best = i;
+    }
+  }
+  if (seen == 0) return false;
+  Warp& warp = warps_[best];
+  if (chance(style_.new_priority)) draw(warp);
+  auto lane = warp.ready.begin() + static_cast<std::ptrdiff_t>(below(warp.ready.size()));
+  if (!style_.any_lane) {
+    lane = std::min_element(warp.ready.begin(), warp.ready.end(), [&](unsigned a, unsigned b) {
+      return (a ^ warp.lane_order) < (b ^ warp.lane_order);
+    });
+  }
+  thread = best * kLanes + *lane;
+  warp.ready.erase(lane);
+  return true;
+}
+
+void Cluster::run() {
+  gridDim = {static_cast<unsigned>(launch_.blocks), 1, 1};
+  while (running_ > 0) {
+    if (!pending_.empty() && chance(style_.pending)) happen(below(pending_.size()));
+    std::size_t next = 0;
+    if (pick(next)) {
+      resume(next);
+    } else if (!pending_.empty()) {
+      happen(below(pending_.size()));
+    } else {
+      fail("nothing can run: " + who_waits());
+    }
+  }
+  if (!pending_.empty()) fail("the blocks have ended before their copies");
+}
+
+void Cluster::resume(std::size_t thread) {
+  current_ = thread;
+  threadIdx = {self().index, 0, 0};
+  blockIdx = {static_cast<unsigned>(first_block_) + self().block, 0, 0};
+  inside_ = true;
+  const bool returned = fibers_.resume(thread);
+  inside_ = false;
+  if (!failure_.empty()) throw Error(failure_);
+  if (!returned) return;
+  self().done = true;
+  --running_;
+  --block().running;
+}
+
+void Cluster::wait(const char* what) {
+  self().waits_for = what;
+  fibers_.suspend();
+}
+
+void Cluster::wake(std::size_t thread) {
+  threads_[thread].waits_for = nullptr;
+  warps_[thread / kLanes].ready.push_back(static_cast<unsigned>(thread % kLanes));
+}
+
+Block& Cluster::block(unsigned rank) {
+  if (rank >= blocks_.size()) fail(fmt::format("the cluster has no block {}", rank));
+  if (blocks_[rank].running == 0) fail(fmt::format("block {} of the cluster has ended", rank));
+  return blocks_[rank];
+}
+
+Cluster::Range Cluster::block_threads() {
+  const auto threads = static_cast<std::size_t>(launch_.threads);
+  return {self().block * threads, threads};
+}
+
+void Cluster::meet(const char* what, unsigned& arrived, Range range, bool orders,
+                   const std::function<void()>& act) {
+  if (++arrived < range.count) return wait(what);
+  arrived = 0;
+  if (act) act();
+  Clock all;
+  for (std::size_t i = range.first; orders && i < range.first + range.count; ++i) {
+    all.join(threads_[i].actor.clock);
+  }
+  for (std::size_t i = range.first; i < range.first + range.count; ++i) {
+    if (orders) {
+      threads_[i].actor.clock = all;
+      threads_[i].actor.advance();
+    }
+    if (i != current_) wake(i);
+  }
+}
+
+void Cluster::wait_for_phase(std::uint32_t address, unsigned parity) {
+  Mbarrier& barrier = block().shared.barrier(address, self().actor);
+  if (barrier.parity() == parity) {
+    self().barrier = address;
+    self().parity = parity;
+    wait("an mbarrier");
+    self().barrier = 0;
+  }
+  self().actor.clock.join(barrier.ended);
+}
+
+void Cluster::count_in(unsigned rank, Mbarrier& barrier, std::uint32_t address, unsigned arrivals,
+                       std::int64_t bytes, bool remote, const Clock* clock) {
+  if (arrivals > barrier.pending) {
+    fail(fmt::format("more arrivals than the {} of a phase at the barrier of shared offset {}",
+                     barrier.arrivals, address - SharedMemory::kBegin));
+  }
+  barrier.pending -= arrivals;
+  barrier.bytes += bytes;
+  barrier.remote = barrier.remote || remote;
+  if (clock != nullptr) barrier.arrived.join(*clock);
+  if (barrier.pending != 0 || barrier.bytes != 0) return;
+  barrier.pending = barrier.arrivals;
+  ++barrier.phases;
+  barrier.remote_before = std::exchange(barrier.remote, false);
+  barrier.ended = barrier.arrived;
+  barrier.ended.set(barrier.agent, barrier.phases);
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    const Thread& thread = threads_[i];
+    if (thread.waits_for != nullptr && thread.barrier == address && thread.block == rank &&
+        thread.parity != barrier.parity()) {
+      wake(i);
+    }
+  }
+}
+
+void Cluster::later(Pending pending) {
+  pending.thread = current_;
+  pending_.push_back(std::move(pending));
+}
+
+void Cluster::finish_arrivals() {
+  for (std::size_t i = pending_.size(); i-- > 0;) {
+    if (pending_[i].bytes == 0 && pending_[i].thread == current_) happen(i);
+  }
+}
+
+void Cluster::happen(std::size_t which) {
+  std::swap(pending_[which], pending_.back());
+  const Pending it = std::move(pending_.back());
+  pending_.pop_back();
+  SharedMemory& shared = block(it.block).shared;
+  Mbarrier& barrier = shared.barrier(it.barrier);
+  if (it.bytes == 0) {
+    return count_in(it.block, barrier, it.barrier, 1, 0, true, &it.clock);
+  }
+  const bool stored = it.from == nullptr;
+  shared.end_copy(it.address, stored ? it.data : it.from, it.bytes, barrier);
+  count_in(it.block, barrier, it.barrier, 0, -static_cast<std::int64_t>(it.bytes), stored, nullptr);
+}
+
+std::string Cluster::who_waits() const {
+  std::string text;
+  for (std::size_t i = 0; i < threads_.size(); i += kLanes) {
+    std::map<std::string, int> waits;
+    for (std::size_t t = i; t < i + kLanes; ++t) {
+      const Thread& thread = threads_[t];
+      if (thread.done) continue;
+      ++waits[thread.barrier != 0
+                  ? fmt::format("{} of shared offset {}, parity {}", thread.waits_for,
+                                thread.barrier - SharedMemory::kBegin, thread.parity)
+                  : thread.waits_for];
+    }
+    for (const auto& [what, count] : waits) {
+      text += fmt::format("\n  block {} warp {}: {} lanes wait for {}", threads_[i].block,
+                          threads_[i].index / kLanes, count, what);
+    }
+  }
+  return text;
+}
+
+}  // namespace emulator

@@ -1,0 +1,164 @@
+#include "tests/emulator/device.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tests/emulator/cluster.h"
+#include "tests/emulator/machine.h"
+
+namespace emulator {
+namespace {
+
+// A remote address is an address of a block plus (its rank + 1) of these.
+constexpr unsigned kRankShift = 24;
+
+struct Place {
+  unsigned block;
+  std::uint32_t address;
+};
+Place place_of(std::uint32_t remote) {
+  if (remote >> kRankShift == 0) fail("an address of the own block where a remote one must be");
+  return {(remote >> kRankShift) - 1, remote & ((1U << kRankShift) - 1)};
+}
+
+Cluster* cluster = nullptr;
+
+}  // namespace
+
+void run(const Launch& launch, const GlobalMemory& memory, const std::function<void()>& kernel) {
+  for (int first = 0; first < launch.blocks; first += launch.cluster) {
+    Cluster running(launch, memory, first, kernel);
+    cluster = &running;
+    running.run();
+  }
+}
+
+void fail(const std::string& what) { cluster->fail(what); }
+
+std::uint32_t shared_begin() { return SharedMemory::kBegin; }
+void load_shared(std::uint32_t address, void* to, unsigned bytes) {
+  load_shared(address, to, bytes, lane());
+}
+void load_shared(std::uint32_t address, void* to, unsigned bytes, unsigned lane) {
+  cluster->block().shared.load(address, to, bytes, cluster->thread_of_lane(lane).actor);
+}
+void store_shared(std::uint32_t address, const void* from, unsigned bytes) {
+  cluster->block().shared.store(address, from, bytes, cluster->self().actor);
+}
+
+void check_global(const void* pointer, unsigned bytes, bool write) {
+  const Access* access = cluster->memory().access(pointer, bytes);
+  if (access == nullptr) fail(fmt::format("{} bytes of global memory are in no buffer", bytes));
+  if (reinterpret_cast<std::uintptr_t>(pointer) % std::min(bytes, 16U) != 0) {
+    fail(fmt::format("{} bytes of global memory are not aligned", bytes));
+  }
+  if (write && *access != Access::kWrite) fail("a buffer is written that is only read");
+  if (*access != Access::kReadEarly && !cluster->self().predecessor_has_ended) {
+    fail("global memory is used before the kernel ahead has ended");
+  }
+}
+void predecessor_has_ended() { cluster->self().predecessor_has_ended = true; }
+
+namespace {
+void warp_together(const char* name, void* argument, void (*act)(const WarpArguments& arguments),
+                   bool orders) {
+  Warp& warp = cluster->warp();
+  if (warp.arrived != 0 && std::strcmp(warp.together, name) != 0) {
+    fail(fmt::format("at {} while other lanes of the warp wait for {}", name, warp.together));
+  }
+  warp.together = name;
+  warp.arguments[lane()] = argument;
+  cluster->meet(name, warp.arrived, cluster->warp_threads(), orders, [&] {
+    if (act != nullptr) act(warp.arguments);
+  });
+}
+}  // namespace
+void warp_together(const char* name, void* argument, void (*act)(const WarpArguments& arguments)) {
+  warp_together(name, argument, act, false);
+}
+void warp_together(const char* name) { warp_together(name, nullptr, nullptr, false); }
+void warp_barrier() { warp_together("bar.warp.sync", nullptr, nullptr, true); }
+unsigned lane() { return cluster->self().index % kLanes; }
+unsigned elected_lane() { return cluster->warp().elected; }
+
+void block_barrier() {
+  cluster->meet("the block's barrier", cluster->block().at_barrier, cluster->block_threads(), true);
+}
+void cluster_barrier() {
+  cluster->finish_arrivals();
+  cluster->meet("the cluster's barrier", cluster->at_barrier(), cluster->all_threads(), true);
+}
+unsigned cluster_rank() { return cluster->self().block; }
+std::uint32_t remote_address(std::uint32_t address, unsigned rank) {
+  cluster->block(rank);
+  return address + ((rank + 1) << kRankShift);
+}
+
+void mbarrier_init(std::uint32_t barrier, unsigned arrivals) {
+  cluster->block().shared.make_barrier(barrier, arrivals, cluster->new_barrier_agent(),
+                                       cluster->self().actor);
+}
+void mbarrier_init_fence() { cluster->block().shared.fence_barriers(cluster->self().actor); }
+void mbarrier_arrive(std::uint32_t address, std::uint32_t expected_bytes) {
+  Actor& actor = cluster->self().actor;
+  Mbarrier& barrier = cluster->block().shared.barrier(address, actor);
+  cluster->count_in(cluster_rank(), barrier, address, 1, expected_bytes, false, &actor.clock);
+  actor.advance();
+}
+void mbarrier_wait(std::uint32_t address, unsigned parity, bool of_cluster) {
+  cluster->wait_for_phase(address, parity);
+  if (cluster->block().shared.barrier(address).remote_before && !of_cluster) {
+    fail("what other blocks did is waited for as if the own block had");
+  }
+}
+
+void arrive_remote(std::uint32_t remote_barrier) {
+  const Place to = place_of(remote_barrier);
+  Actor& actor = cluster->self().actor;
+  cluster->block(to.block).shared.barrier(to.address, actor);
+  Pending arrival;
+  arrival.block = to.block;
+  arrival.barrier = to.address;
+  arrival.clock = actor.clock;
+  cluster->later(std::move(arrival));
+  actor.advance();
+}
+void store_remote(std::uint32_t remote, const void* from, unsigned bytes,
+                  std::uint32_t remote_barrier) {
+  const Place to = place_of(remote);
+  const Place barrier = place_of(remote_barrier);
+  if (to.block != barrier.block) fail("a store to one block, counted in by another");
+  SharedMemory& shared = cluster->block(to.block).shared;
+  shared.barrier(barrier.address, cluster->self().actor);
+  shared.begin_copy(to.address, bytes, cluster->self().actor, false);
+  Pending store;
+  store.block = to.block;
+  store.barrier = barrier.address;
+  store.address = to.address;
+  store.bytes = bytes;
+  std::memcpy(store.data, from, bytes);
+  cluster->later(std::move(store));
+}
+void bulk_copy(std::uint32_t address, const void* global, unsigned bytes, std::uint32_t barrier,
+               unsigned blocks) {
+  check_global(global, bytes, false);
+  if (blocks == 0) blocks = 1U << cluster_rank();
+  for (unsigned rank = 0; blocks >> rank != 0; ++rank) {
+    if ((blocks >> rank & 1) == 0) continue;
+    SharedMemory& shared = cluster->block(rank).shared;
+    shared.barrier(barrier, cluster->self().actor, true);
+    shared.begin_copy(address, bytes, cluster->self().actor, true);
+    Pending copy;
+    copy.block = rank;
+    copy.barrier = barrier;
+    copy.address = address;
+    copy.bytes = bytes;
+    copy.from = global;
+    cluster->later(std::move(copy));
+  }
+}
+
+}  // namespace emulator
