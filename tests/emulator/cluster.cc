@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "tests/emulator/cuda_words.h"
+#include "tests/emulator/thread_index.h"
 
 Index3 threadIdx, blockIdx, gridDim;
 

@@ -5,17 +5,14 @@
 #include <bit>
 #include <cmath>
 
+#include "tests/emulator/thread_index.h"
+
 #define __device__
 #define __global__
 #define __shared__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
-
-struct Index3 {
-  unsigned x, y, z;
-};
-extern Index3 threadIdx, blockIdx, gridDim;
 
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }

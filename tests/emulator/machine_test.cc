@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "tests/emulator/cuda_words.h"
 #include "tests/emulator/device.h"
+#include "tests/emulator/thread_index.h"
 
 namespace emulator {
 namespace {
