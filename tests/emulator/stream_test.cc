@@ -100,7 +100,7 @@ class Problem {
     const std::uint8_t* pre_scale = copy(pre_scale_, k);
     std::uint8_t* y = memory.allocate(static_cast<std::size_t>(2 * m * n), Access::kWrite);
     const GemmVariant& variant = plan_.variants[0];
-    const LaunchGrid grid = launch_grid(plan_, variant, m);
+    const LaunchGrid grid = gemm_blocks(plan_, variant, m).grid;
     emulator::run(
         {static_cast<int>(grid.x), variant.cluster, variant.threads(), variant.shared_bytes, seed},
         memory,
