@@ -27,14 +27,19 @@ Cluster::Cluster(const Launch& launch, const GlobalMemory& memory, int first_blo
       memory_(memory),
       random_(launch.seed + static_cast<unsigned>(first_block)),
       style_(draw_style(random_)),
-      threads_(static_cast<std::size_t>(launch.cluster * launch.threads)),
+      threads_(static_cast<std::size_t>((launch.together ? launch.blocks : launch.cluster) *
+                                        launch.threads)),
       warps_(threads_.size() / kLanes),
       running_(threads_.size()),
       next_agent_(static_cast<std::uint32_t>(threads_.size())),
       first_block_(first_block),
       fibers_(threads_.size(), kernel) {
   const auto in_block = static_cast<unsigned>(launch.threads);
-  for (int i = 0; i < launch.cluster; ++i) {
+  const auto blocks = static_cast<unsigned>(threads_.size()) / in_block;
+  const auto of_cluster = static_cast<unsigned>(launch.cluster);
+  at_barrier_.resize(blocks / of_cluster);
+  running_of_.assign(blocks / of_cluster, of_cluster * in_block);
+  for (unsigned i = 0; i < blocks; ++i) {
     blocks_.emplace_back(static_cast<std::size_t>(launch.shared_bytes)).running = in_block;
   }
   for (std::size_t i = 0; i < threads_.size(); ++i) {
@@ -113,9 +118,15 @@ void Cluster::resume(std::size_t thread) {
   inside_ = false;
   if (!failure_.empty()) throw Error(failure_);
   if (!returned) return;
+  if (!warp().multiplications[self().index % kLanes].empty()) {
+    fail("a thread has ended before its multiplications");
+  }
   self().done = true;
   --running_;
   --block().running;
+  const unsigned number = first_of_cluster() / static_cast<unsigned>(launch_.cluster);
+  --running_of_[number];
+  end_cluster_meeting(number);
 }
 
 void Cluster::wait(const char* what) {
@@ -155,6 +166,51 @@ void Cluster::meet(const char* what, unsigned& arrived, Range range, bool orders
     }
     if (i != current_) wake(i);
   }
+}
+
+void Cluster::end_meeting(const std::vector<std::size_t>& threads) {
+  Clock all;
+  for (const std::size_t i : threads) all.join(threads_[i].actor.clock);
+  for (const std::size_t i : threads) {
+    threads_[i].actor.clock = all;
+    threads_[i].actor.advance();
+    if (threads_[i].waits_for != nullptr) wake(i);
+  }
+}
+
+void Cluster::meet_at(int barrier, unsigned threads) {
+  static const char* const kNames[] = {"barrier 0",  "barrier 1",  "barrier 2",  "barrier 3",
+                                       "barrier 4",  "barrier 5",  "barrier 6",  "barrier 7",
+                                       "barrier 8",  "barrier 9",  "barrier 10", "barrier 11",
+                                       "barrier 12", "barrier 13", "barrier 14", "barrier 15"};
+  if (barrier < 1 || barrier > 15) fail(fmt::format("there is no barrier {}", barrier));
+  std::vector<std::size_t>& here = block().at_numbered[barrier];
+  here.push_back(current_);
+  if (here.size() < threads) return wait(kNames[barrier]);
+  end_meeting(std::exchange(here, {}));
+}
+
+unsigned Cluster::first_of_cluster() const {
+  const auto blocks = static_cast<unsigned>(launch_.cluster);
+  return threads_[current_].block / blocks * blocks;
+}
+
+void Cluster::meet_cluster() {
+  const unsigned number = first_of_cluster() / static_cast<unsigned>(launch_.cluster);
+  at_barrier_[number].push_back(current_);
+  if (at_barrier_[number].size() < running_of_[number]) return wait("the cluster's barrier");
+  end_cluster_meeting(number);
+}
+
+void Cluster::end_cluster_meeting(unsigned number) {
+  std::vector<std::size_t>& here = at_barrier_[number];
+  if (here.empty() || here.size() < running_of_[number]) return;
+  end_meeting(std::exchange(here, {}));
+}
+
+void Cluster::give_way() {
+  wake(current_);
+  fibers_.suspend();
 }
 
 void Cluster::wait_for_phase(std::uint32_t address, unsigned parity) {
@@ -213,8 +269,9 @@ void Cluster::happen(std::size_t which) {
   if (it.bytes == 0) {
     return count_in(it.block, barrier, it.barrier, 1, 0, true, &it.clock);
   }
-  const bool stored = it.from == nullptr;
-  shared.end_copy(it.address, stored ? it.data : it.from, it.bytes, barrier);
+  const bool stored = it.from == nullptr && it.box.empty();
+  const void* from = !it.box.empty() ? it.box.data() : it.from;
+  shared.end_copy(it.address, stored ? it.data : from, it.bytes, barrier);
   count_in(it.block, barrier, it.barrier, 0, -static_cast<std::int64_t>(it.bytes), stored, nullptr);
 }
 

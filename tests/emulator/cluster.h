@@ -1,9 +1,10 @@
-// The blocks of a cluster as fibers, and which of them runs next. machine.h says what is drawn.
+// The blocks of one cluster, or of all of them, as fibers, and which of them runs next. machine.h says what is drawn.
 #ifndef HEDDLE_TESTS_EMULATOR_CLUSTER_H_
 #define HEDDLE_TESTS_EMULATOR_CLUSTER_H_
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "tests/emulator/clock.h"
 #include "tests/emulator/fibers.h"
 #include "tests/emulator/machine.h"
+#include "tests/emulator/multiplications.h"
 #include "tests/emulator/shared_memory.h"
 
 namespace emulator {
@@ -18,7 +20,7 @@ namespace emulator {
 inline constexpr unsigned kLanes = 32;
 
 struct Thread {
-  unsigned block = 0;  // rank
+  unsigned block = 0;  // counted from the first that runs
   unsigned index = 0;  // in the block
   Actor actor;
   const char* waits_for = nullptr;  // null: it can run
@@ -37,6 +39,7 @@ struct Warp {
   const char* together = nullptr;
   unsigned arrived = 0;
   void* arguments[kLanes] = {};
+  Multiplications multiplications[kLanes];  // a lane's part of those that are on their way
 };
 
 struct Block {
@@ -44,6 +47,8 @@ struct Block {
   SharedMemory shared;
   unsigned running = 0;  // threads
   unsigned at_barrier = 0;
+  // Threads at the barriers with numbers.
+  std::map<int, std::vector<std::size_t>> at_numbered;
 };
 
 // What happens some time later.
@@ -53,6 +58,7 @@ struct Pending {
   std::uint32_t address = 0;
   unsigned bytes = 0;          // 0: an arrival
   const void* from = nullptr;  // global memory; null: `data`
+  std::vector<std::uint8_t> box = {};  // of a tensor copy: `from` is null
   std::uint32_t data[4] = {};
   std::size_t thread = 0;  // whose it is
   Clock clock;             // of an arrival
@@ -72,23 +78,29 @@ class Cluster {
   Thread& self() { return threads_[current_]; }
   Warp& warp() { return warps_[current_ / kLanes]; }
   Block& block() { return blocks_[self().block]; }
+  // The first block of the fiber's cluster.
+  unsigned first_of_cluster() const;
   Thread& thread_of_lane(unsigned lane) { return threads_[current_ / kLanes * kLanes + lane]; }
   // Fails where there is none that still runs.
   Block& block(unsigned rank);
 
-  // Threads, numbered through the cluster.
+  // Threads, numbered through all blocks.
   struct Range {
     std::size_t first, count;
   };
   Range warp_threads() const { return {current_ / kLanes * kLanes, kLanes}; }
   Range block_threads();
-  Range all_threads() const { return {0, threads_.size()}; }
 
   // Waits for the others of the range, of which `arrived` have come before; the last wakes them up.
   // `orders`: what each has done is known to all. `act`: what the last one does.
   void meet(const char* what, unsigned& arrived, Range range, bool orders,
             const std::function<void()>& act = {});
-  unsigned& at_barrier() { return at_barrier_; }
+  // The same for so many threads of the block, whichever come.
+  void meet_at(int barrier, unsigned threads);
+  // The same for the threads of the cluster that have not ended.
+  void meet_cluster();
+  // Lets others run.
+  void give_way();
   // Waits for the end of the barrier's phase of that parity.
   void wait_for_phase(std::uint32_t barrier, unsigned parity);
 
@@ -120,6 +132,8 @@ class Cluster {
   bool pick(std::size_t& thread);
   void resume(std::size_t thread);
   void happen(std::size_t which);
+  void end_meeting(const std::vector<std::size_t>& threads);
+  void end_cluster_meeting(unsigned number);
   void wait(const char* what);
   void wake(std::size_t thread);
   std::string who_waits() const;
@@ -134,7 +148,9 @@ class Cluster {
   std::vector<Pending> pending_;
   std::size_t current_ = 0;
   std::size_t running_;
-  unsigned at_barrier_ = 0;
+  // Of each cluster: threads at its barrier, threads that have not ended.
+  std::vector<std::vector<std::size_t>> at_barrier_;
+  std::vector<std::size_t> running_of_;
   std::uint32_t next_agent_;
   int first_block_;
   bool inside_ = false;  // of a fiber

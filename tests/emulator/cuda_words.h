@@ -9,6 +9,7 @@
 
 #define __device__
 #define __global__
+#define __grid_constant__
 #define __shared__
 #define __forceinline__ inline
 #define __launch_bounds__(...)

@@ -8,6 +8,7 @@
 
 #include "tests/emulator/cluster.h"
 #include "tests/emulator/machine.h"
+#include "tests/emulator/warp_lanes.h"
 
 namespace emulator {
 namespace {
@@ -15,21 +16,23 @@ namespace {
 // A remote address is an address of a block plus (its rank + 1) of these.
 constexpr unsigned kRankShift = 24;
 
+Cluster* cluster = nullptr;
+
 struct Place {
   unsigned block;
   std::uint32_t address;
 };
 Place place_of(std::uint32_t remote) {
   if (remote >> kRankShift == 0) fail("an address of the own block where a remote one must be");
-  return {(remote >> kRankShift) - 1, remote & ((1U << kRankShift) - 1)};
+  return {cluster->first_of_cluster() + (remote >> kRankShift) - 1,
+          remote & ((1U << kRankShift) - 1)};
 }
-
-Cluster* cluster = nullptr;
 
 }  // namespace
 
 void run(const Launch& launch, const GlobalMemory& memory, const std::function<void()>& kernel) {
-  for (int first = 0; first < launch.blocks; first += launch.cluster) {
+  const int blocks = launch.together ? launch.blocks : launch.cluster;
+  for (int first = 0; first < launch.blocks; first += blocks) {
     Cluster running(launch, memory, first, kernel);
     cluster = &running;
     running.run();
@@ -89,13 +92,22 @@ void block_barrier() {
 }
 void cluster_barrier() {
   cluster->finish_arrivals();
-  cluster->meet("the cluster's barrier", cluster->at_barrier(), cluster->all_threads(), true);
+  cluster->meet_cluster();
 }
-unsigned cluster_rank() { return cluster->self().block; }
+unsigned cluster_rank() { return cluster->self().block - cluster->first_of_cluster(); }
+unsigned cluster_size() { return static_cast<unsigned>(cluster->launch().cluster); }
 std::uint32_t remote_address(std::uint32_t address, unsigned rank) {
-  cluster->block(rank);
+  if (rank >= cluster_size()) fail(fmt::format("the cluster has no block {}", rank));
+  cluster->block(cluster->first_of_cluster() + rank);
   return address + ((rank + 1) << kRankShift);
 }
+
+void load_remote(std::uint32_t remote, void* to, unsigned bytes) {
+  const Place from = place_of(remote);
+  cluster->block(from.block).shared.load(from.address, to, bytes, cluster->self().actor);
+}
+void numbered_barrier(int barrier, unsigned threads) { cluster->meet_at(barrier, threads); }
+void give_way() { cluster->give_way(); }
 
 void mbarrier_init(std::uint32_t barrier, unsigned arrivals) {
   cluster->block().shared.make_barrier(barrier, arrivals, cluster->new_barrier_agent(),
@@ -105,7 +117,7 @@ void mbarrier_init_fence() { cluster->block().shared.fence_barriers(cluster->sel
 void mbarrier_arrive(std::uint32_t address, std::uint32_t expected_bytes) {
   Actor& actor = cluster->self().actor;
   Mbarrier& barrier = cluster->block().shared.barrier(address, actor);
-  cluster->count_in(cluster_rank(), barrier, address, 1, expected_bytes, false, &actor.clock);
+  cluster->count_in(cluster->self().block, barrier, address, 1, expected_bytes, false, &actor.clock);
   actor.advance();
 }
 void mbarrier_wait(std::uint32_t address, unsigned parity, bool of_cluster) {
@@ -148,11 +160,12 @@ void bulk_copy(std::uint32_t address, const void* global, unsigned bytes, std::u
   if (blocks == 0) blocks = 1U << cluster_rank();
   for (unsigned rank = 0; blocks >> rank != 0; ++rank) {
     if ((blocks >> rank & 1) == 0) continue;
-    SharedMemory& shared = cluster->block(rank).shared;
+    const unsigned block = cluster->first_of_cluster() + rank;
+    SharedMemory& shared = cluster->block(block).shared;
     shared.barrier(barrier, cluster->self().actor, true);
     shared.begin_copy(address, bytes, cluster->self().actor, true);
     Pending copy;
-    copy.block = rank;
+    copy.block = block;
     copy.barrier = barrier;
     copy.address = address;
     copy.bytes = bytes;
@@ -160,5 +173,23 @@ void bulk_copy(std::uint32_t address, const void* global, unsigned bytes, std::u
     cluster->later(std::move(copy));
   }
 }
+
+void box_copy(std::uint32_t address, std::vector<std::uint8_t> box, std::uint32_t barrier) {
+  SharedMemory& shared = cluster->block().shared;
+  shared.barrier(barrier, cluster->self().actor, true);
+  Pending copy;
+  copy.block = cluster->self().block;
+  copy.barrier = barrier;
+  copy.address = address;
+  copy.bytes = static_cast<unsigned>(box.size());
+  copy.box = std::move(box);
+  shared.begin_copy(address, copy.bytes, cluster->self().actor, true);
+  cluster->later(std::move(copy));
+}
+
+Multiplications& multiplications_of(unsigned lane) {
+  return cluster->warp().multiplications[lane];
+}
+Actor& actor_of(unsigned lane) { return cluster->thread_of_lane(lane).actor; }
 
 }  // namespace emulator

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace emulator {
 
@@ -35,8 +36,16 @@ unsigned elected_lane();
 void block_barrier();
 void cluster_barrier();
 unsigned cluster_rank();
+unsigned cluster_size();
 // The address of the cluster's block `rank` that corresponds to one of this block's.
 std::uint32_t remote_address(std::uint32_t address, unsigned rank);
+
+// From a remote address.
+void load_remote(std::uint32_t remote, void* to, unsigned bytes);
+// One of 15 of the block, for so many of its threads.
+void numbered_barrier(int barrier, unsigned threads);
+// Lets others run: what this thread does before and after may lie far apart.
+void give_way();
 
 // mbarriers of the fiber's block.
 void mbarrier_init(std::uint32_t barrier, unsigned arrivals);
@@ -52,6 +61,8 @@ void store_remote(std::uint32_t remote, const void* from, unsigned bytes,
 // Into every block of the cluster whose bit is set in `blocks`; 0: this one.
 void bulk_copy(std::uint32_t address, const void* global, unsigned bytes, std::uint32_t barrier,
                unsigned blocks);
+// Bytes that a copy has put together.
+void box_copy(std::uint32_t address, std::vector<std::uint8_t> box, std::uint32_t barrier);
 
 }  // namespace emulator
 

@@ -1,5 +1,5 @@
-// A GPU for kernels that were compiled for the CPU: the blocks of a grid, cluster after cluster,
-// each thread a fiber, all on the caller's thread.
+// A GPU for kernels that were compiled for the CPU: the blocks of a grid, cluster after cluster or
+// all at once, each thread a fiber, all on the caller's thread.
 //
 // A fiber runs until it waits: at a barrier, at an instruction of its whole warp, at an mbarrier.
 // Which one runs next, and when an asynchronous copy ends, is drawn from a seed, so that many seeds
@@ -30,6 +30,7 @@ struct Launch {
   int cluster = 1;   // blocks of a cluster; divides `blocks`
   int threads = 32;  // of a block, a multiple of 32
   int shared_bytes = 0;
+  bool together = false;  // all blocks run at once
   std::uint32_t seed = 1;
 };
 

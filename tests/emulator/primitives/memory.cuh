@@ -1,4 +1,4 @@
-// templates/primitives/memory.cuh in C++: what streams use of it.
+// templates/primitives/memory.cuh in C++: what streams and wgmma use of it.
 #pragma once
 
 #include "primitives/types.cuh"
@@ -24,12 +24,14 @@ inline u32 load_shared_1(u32 address) { return load_shared_as<u8>(address); }
 inline void store_shared_16(u32 address, u32x4 v) { emulator::store_shared(address, &v, 16); }
 inline void store_shared_8(u32 address, u64 v) { emulator::store_shared(address, &v, 8); }
 inline void store_shared_4(u32 address, u32 v) { emulator::store_shared(address, &v, 4); }
+inline void store_shared_float(u32 address, float v) { emulator::store_shared(address, &v, 4); }
 
 inline u32x4 load_global_16(const void* address) {
   emulator::check_global(address, 16, false);
   return *static_cast<const u32x4*>(address);
 }
 inline u32x4 load_global_16_coherent(const void* address) { return load_global_16(address); }
+inline u32x4 load_global_16_l2(const void* address) { return load_global_16(address); }
 inline void store_global_16(void* address, u32x4 v) {
   emulator::check_global(address, 16, true);
   *static_cast<u32x4*>(address) = v;

@@ -1,4 +1,4 @@
-// templates/primitives/sync.cuh in C++: what streams use of it.
+// templates/primitives/sync.cuh in C++: what streams and wgmma use of it.
 #pragma once
 
 #include "primitives/types.cuh"
@@ -23,6 +23,24 @@ inline u32 broadcast(u32 value, int lane) {
     }
   });
   return mine.value;
+}
+
+// Other threads may come before and after all of these.
+inline void device_fence() { emulator::give_way(); }
+inline u32 atomic_add(u32* address, u32 value) {
+  emulator::give_way();
+  emulator::check_global(address, 4, true);
+  const u32 old = *address;
+  *address += value;
+  emulator::give_way();
+  return old;
+}
+inline u32 load_acquire(const u32* address) {
+  emulator::give_way();
+  emulator::check_global(address, 4, false);
+  const u32 value = *address;
+  emulator::give_way();
+  return value;
 }
 
 inline bool elect_one() {

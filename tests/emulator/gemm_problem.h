@@ -1,0 +1,43 @@
+// The data of a GEMM, and its outputs in FP64.
+#ifndef HEDDLE_TESTS_EMULATOR_GEMM_PROBLEM_H_
+#define HEDDLE_TESTS_EMULATOR_GEMM_PROBLEM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/spec.h"
+#include "tests/emulator/global_memory.h"
+
+namespace heddle {
+
+// How far an output is off, relative to the root mean square of all that are expected.
+struct Errors {
+  double root_mean_square = 0;
+  double most = 0;
+};
+
+class GemmProblem {
+ public:
+  // For as many tokens as the spec's shape has. No factors of the columns of X.
+  explicit GemmProblem(const GemmSpec& spec);
+
+  struct Buffers {
+    const std::uint8_t* x;
+    const std::uint8_t* weights;
+    const std::uint8_t* bias;
+    const std::uint8_t* residual;
+    std::uint8_t* y;
+  };
+  Buffers allocate(emulator::GlobalMemory& memory, std::int64_t m) const;
+  Errors errors(const std::uint8_t* y, std::int64_t m) const;
+
+ private:
+  GemmSpec spec_;
+  std::vector<std::uint8_t> packed_;
+  std::vector<std::uint16_t> x_, bias_, residual_;
+  std::vector<double> reference_;  // [M, N]
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_EMULATOR_GEMM_PROBLEM_H_

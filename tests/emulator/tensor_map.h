@@ -1,0 +1,22 @@
+// Tensor maps as runtime/tensor_maps.cc encodes them: boxes of 64 16-bit columns, their 16-byte
+// units permuted by the 128-byte swizzle.
+#ifndef HEDDLE_TESTS_EMULATOR_TENSOR_MAP_H_
+#define HEDDLE_TESTS_EMULATOR_TENSOR_MAP_H_
+
+#include <cstdint>
+
+namespace emulator {
+
+struct TensorMap {
+  const std::uint8_t* matrix;
+  int rows, columns;  // row-major
+  int box_rows;
+};
+
+// Called by a fiber. What lies outside of the matrix arrives as zeros.
+void copy_box(std::uint32_t shared, const TensorMap& map, int column, int row,
+              std::uint32_t barrier);
+
+}  // namespace emulator
+
+#endif  // HEDDLE_TESTS_EMULATOR_TENSOR_MAP_H_

@@ -1,0 +1,15 @@
+// What multiplications have to do with each lane of the running fiber's warp.
+#ifndef HEDDLE_TESTS_EMULATOR_WARP_LANES_H_
+#define HEDDLE_TESTS_EMULATOR_WARP_LANES_H_
+
+#include "tests/emulator/clock.h"
+#include "tests/emulator/multiplications.h"
+
+namespace emulator {
+
+Multiplications& multiplications_of(unsigned lane);
+Actor& actor_of(unsigned lane);
+
+}  // namespace emulator
+
+#endif  // HEDDLE_TESTS_EMULATOR_WARP_LANES_H_

@@ -1,0 +1,36 @@
+// The GEMMs whose wgmma kernels are run on the CPU: small, and ragged where a kernel can be.
+#ifndef HEDDLE_TESTS_EMULATOR_WGMMA_CASES_H_
+#define HEDDLE_TESTS_EMULATOR_WGMMA_CASES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/plan.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// How the blocks of a launch come by their work.
+enum class Sharing {
+  kNone,         // each tile is one block's
+  kClusters,     // a pair of blocks for each tile
+  kEqualParts,   // each tile to the same number of blocks, by way of the workspace
+  kEqualShares,  // as much for each block, which may end one tile and begin another
+};
+
+struct WgmmaCase {
+  std::string name;
+  GemmSpec spec;  // whose range of M one kernel serves
+  int sm_count;
+  std::vector<std::int64_t> tokens;  // the M to run
+  Sharing sharing;                   // with the last of them
+
+  Plan plan() const;  // of one variant, with wgmma
+};
+
+const std::vector<WgmmaCase>& wgmma_cases();
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_EMULATOR_WGMMA_CASES_H_
