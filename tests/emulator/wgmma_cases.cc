@@ -49,6 +49,62 @@ std::vector<WgmmaCase> make_cases() {
   c.add("TwoRowTiles", 1000, 1184, {64, 256, 128}, kFp16, 32, kInt, 3, {64, 65, 129}, kNone);
   c.add("ManyTokens", 136, 896, {128, 128, 128}, kBf16, 128, kNo, 3, {127, 200, 300}, kNone);
   c.add("MostTokens", 264, 160, {256, 128, 128}, kFp16, 16, kInt, 3, {65, 257, 300}, kNone);
+
+  // Pairs of blocks that add in each other's shared memory.
+  c.add("Pairs", 40, 1184, {16, 128, 128}, kFp16, 32, kInt, 3, {9, 16}, kClusters);
+  c.add("PairsOfTiles", 264, 2560, {16, 128, 256}, kBf16, 128, kNo, 7, {9, 16}, kClusters);
+  c.add("PairsOfRowTiles", 520, 896, {16, 256, 256}, kFp16, 32, kInt, 6, {9, 16}, kClusters);
+  c.add("PairsOfLongStages", 136, 2560, {16, 128, 512}, kBf16, 16, kInt, 5, {9, 16}, kClusters);
+  c.add("PairsOfMoreTokens", 40, 2560, {32, 128, 256}, kFp16, 128, kNo, 3, {17, 31}, kClusters);
+  c.add("PairsOf64", 264, 1184, {64, 256, 128}, kBf16, 32, kInt, 4, {33, 64}, kClusters);
+  c.add("PairsOf128", 136, 2560, {128, 128, 128}, kFp16, 32, kNo, 4, {65, 127}, kClusters);
+
+  // Blocks that share tiles by way of the workspace.
+  c.add("Parts", 136, 2560, {16, 256, 256}, kFp16, 32, kInt, 5, {9, 16}, kEqualParts);
+  c.add("PartsOfTiles", 264, 2560, {64, 256, 128}, kBf16, 32, kNo, 6, {33, 64}, kEqualParts);
+  c.add("PartsOf128", 40, 2560, {128, 256, 128}, kFp16, 32, kInt, 4, {65, 127}, kEqualParts);
+  c.add("PartsOf256", 136, 2560, {256, 128, 128}, kBf16, 32, kInt, 6, {129, 200}, kEqualParts);
+  c.add("Shares", 520, 2560, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kEqualShares);
+  c.add("SharesOfRowTiles", 1000, 2560, {64, 256, 128}, kFp16, 32, kNo, 3, {64}, kEqualShares);
+  c.add("SharesOf128", 520, 2560, {128, 128, 128}, kFp16, 128, kInt, 8, {200}, kEqualShares);
+  c.add("SharesOf256", 264, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kEqualShares);
+
+  // Widths, types and scales.
+  c.add("TwoBits", 136, 1280, {32, 128, 128}, kBf16, 128, kInt, 4, {17, 31}, kNone).weight.bits = 2;
+  c.add("ThreeBits", 136, 2560, {16, 256, 256}, kFp16, 64, kInt, 5, {9}, kEqualParts).weight.bits =
+      3;
+  c.add("EightBits", 264, 1184, {64, 128, 256}, kBf16, 16, kNo, 3, {65}, kNone).weight.bits = 8;
+  c.add("Channels", 136, 1184, {32, 256, 256}, kFp16, kPerChannel, kInt, 3, {33}, kNone);
+  c.add("ChannelsOfPairs", 264, 1184, {16, 128, 128}, kBf16, kPerChannel, kInt, 6, {16}, kClusters)
+      .weight.bits = 8;
+  c.add("ChannelsOfShares", 1000, 2560, {64, 256, 128}, kFp16, kPerChannel, kInt, 3, {33},
+        kEqualShares)
+      .weight.bits = 3;
+  c.add("Tensor", 40, 1184, {16, 128, 256}, kBf16, kPerTensor, kNo, 2, {16}, kNone).weight.type =
+      WeightType::kInt;
+  for (const int tile_m : {16, 128}) {
+    WeightSpec& nvfp4 = c.add("Nvfp4By" + std::to_string(tile_m), 136, 896, {tile_m, 128, 128},
+                              kFp16, 16, kNo, 3, {tile_m - 1, tile_m + 1}, kNone)
+                            .weight;
+    nvfp4.type = WeightType::kE2m1;
+    nvfp4.scale_dtype = kE4m3;
+    nvfp4.tensor_scale = true;
+  }
+  WeightSpec& fp8 =
+      c.add("Fp8", 136, 1184, {32, 128, 256}, kFp16, kPerChannel, kNo, 3, {33}, kNone).weight;
+  fp8.type = WeightType::kE4m3;
+  fp8.bits = 8;
+  fp8.scale_dtype = kFp32;
+  c.add("Trtllm", 136, 2560, {16, 128, 256}, kFp16, 64, kNo, 4, {16}, kClusters)
+      .weight.interleave = Interleave::kTrtllm;
+
+  // What surrounds the product.
+  c.add("Around", 136, 896, {64, 128, 128}, kBf16, 32, kInt, 3, {33, 100}, kNone).epilogue = {
+      true, Activation::kSilu, true};
+  c.add("AroundPairs", 264, 1184, {16, 128, 128}, kFp16, 32, kInt, 6, {9, 16}, kClusters).epilogue = {
+      true, Activation::kGelu, true};
+  c.add("AroundParts", 136, 2560, {16, 256, 256}, kBf16, 32, kInt, 5, {9, 16}, kEqualParts)
+      .epilogue = {true, Activation::kGeluTanh, true};
   return std::move(c.cases);
 }
 

@@ -26,32 +26,23 @@ constexpr unsigned kSeeds = 3;
 double error_limit(DType type) { return type == DType::kFp16 ? 5e-4 : 4e-3; }
 constexpr double kMostLimit = 10;
 
-Sharing sharing_of(const GemmBlocks& blocks, const GemmVariant& variant, std::int64_t m,
-                   const GemmSpec& spec) {
-  const auto count = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const std::int64_t tiles = count(m, variant.tile_m) * count(spec.shape.n, variant.tile_n);
-  if (blocks.shared_tiles == 0) return Sharing::kNone;
-  if (blocks.grid.cluster > 1) return Sharing::kClusters;
-  const bool all = blocks.shared_tiles == tiles && blocks.grid.x % tiles == 0;
-  return all ? Sharing::kEqualParts : Sharing::kEqualShares;
-}
+std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
  protected:
   EmulatedWgmma()
       : case_(wgmma_cases()[GetParam()]), plan_(case_.plan()), problem_(plan_.spec.gemm()) {}
 
-  // All launches that the case asks for with M tokens.
-  void launch(std::int64_t m) const {
+  // M tokens in several interleavings, with the same bits each time.
+  void launch(std::int64_t m, const WgmmaShares& shares) const {
     const GemmSpec& spec = plan_.spec.gemm();
     const GemmVariant& variant = plan_.variants[0];
-    const GemmBlocks blocks = gemm_blocks(plan_, variant, m);
     emulator::GlobalMemory memory;
     const GemmProblem::Buffers buffers = problem_.allocate(memory, m);
-    const std::size_t workspace_bytes = plan_.workspace_bytes(m);
     std::uint8_t* workspace = nullptr;
-    if (workspace_bytes > 0) {
-      workspace = memory.allocate(workspace_bytes, Access::kWrite);
+    if (shares.needs_workspace()) {
+      workspace =
+          memory.allocate(kWorkspaceCounterBytes + wgmma_partial_bytes(variant), Access::kWrite);
       std::memset(workspace, 0, kWorkspaceCounterBytes);
     }
     const auto y_bytes = static_cast<std::size_t>(2 * m * spec.shape.n);
@@ -59,14 +50,13 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
     for (unsigned seed = 1; seed <= kSeeds; ++seed) {
       SCOPED_TRACE(fmt::format("M {}, seed {}", m, seed));
       std::fill(buffers.y, buffers.y + y_bytes, std::uint8_t{0xff});
-      emulator::run({static_cast<int>(blocks.grid.x), static_cast<int>(blocks.grid.cluster),
-                     variant.threads(), variant.shared_bytes, true, seed},
+      emulator::run({shares.workers, shares.cluster, variant.threads(), variant.shared_bytes, true, seed},
                     memory, [&] {
                       wgmma_kernels[GetParam()](
                           {buffers.x, static_cast<int>(m), static_cast<int>(spec.shape.k),
                            variant.tile_m},
                           buffers.weights, buffers.y, buffers.bias, buffers.residual, workspace,
-                          static_cast<int>(m), blocks.shared_tiles);
+                          static_cast<int>(m), shares.shared_tiles);
                     });
       ASSERT_TRUE(memory.guards_intact());
       if (first.empty()) {
@@ -83,18 +73,48 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
     }
   }
 
+  const GemmVariant& variant() const { return plan_.variants[0]; }
+  int tiles(std::int64_t m) const {
+    return static_cast<int>(ceil_of(m, variant().tile_m) *
+                            ceil_of(plan_.spec.gemm().shape.n, variant().tile_n));
+  }
+  Sharing sharing_of(std::int64_t m, const WgmmaShares& shares) const {
+    if (shares.shared_tiles == 0) return Sharing::kNone;
+    if (shares.cluster > 1) return Sharing::kClusters;
+    const bool all = shares.shared_tiles == tiles(m) && shares.workers % tiles(m) == 0;
+    return all ? Sharing::kEqualParts : Sharing::kEqualShares;
+  }
+
   const WgmmaCase& case_;
   Plan plan_;
   GemmProblem problem_;
 };
 
 TEST_P(EmulatedWgmma, ComputesTheProduct) {
-  const GemmVariant& variant = plan_.variants[0];
-  const std::int64_t most = case_.tokens.back();
-  ASSERT_EQ(sharing_of(gemm_blocks(plan_, variant, most), variant, most, plan_.spec.gemm()),
-            case_.sharing);
   for (const std::int64_t m : case_.tokens) {
-    ASSERT_NO_FATAL_FAILURE(launch(m));
+    const GemmBlocks blocks = gemm_blocks(plan_, variant(), m);
+    const WgmmaShares shares = wgmma_shares(variant(), plan_.layout, m);
+    ASSERT_EQ(static_cast<int>(blocks.grid.x), shares.workers);
+    ASSERT_EQ(static_cast<int>(blocks.grid.cluster), shares.cluster);
+    ASSERT_EQ(blocks.shared_tiles, shares.shared_tiles);
+    if (m == case_.tokens.back()) {
+      ASSERT_EQ(sharing_of(m, shares), case_.sharing);
+    }
+    ASSERT_NO_FATAL_FAILURE(launch(m, shares));
+  }
+}
+
+// What the planner would choose for other GPUs.
+TEST_P(EmulatedWgmma, ComputesTheProductInOtherShares) {
+  if (case_.sharing == Sharing::kNone) GTEST_SKIP() << "no tiles are shared";
+  const std::int64_t m = case_.tokens.front();
+  const int stages =
+      static_cast<int>(ceil_of(plan_.layout.chunks_per_row_block, variant().stage_chunks));
+  for (int workers = 2; workers <= variant().workers; ++workers) {
+    const int left = tiles(m) % workers;
+    if (left == 0 || left * stages < workers) continue;
+    SCOPED_TRACE(fmt::format("{} blocks", workers));
+    ASSERT_NO_FATAL_FAILURE(launch(m, {workers, left, 1}));
   }
 }
 
