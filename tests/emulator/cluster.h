@@ -1,4 +1,5 @@
-// The blocks of one cluster, or of all of them, as fibers, and which of them runs next. machine.h says what is drawn.
+// The blocks of one cluster, or of all of them, as fibers, and which of them runs next. machine.h
+// says what is drawn.
 #ifndef HEDDLE_TESTS_EMULATOR_CLUSTER_H_
 #define HEDDLE_TESTS_EMULATOR_CLUSTER_H_
 
@@ -56,8 +57,8 @@ struct Pending {
   unsigned block = 0;  // where
   std::uint32_t barrier = 0;
   std::uint32_t address = 0;
-  unsigned bytes = 0;          // 0: an arrival
-  const void* from = nullptr;  // global memory; null: `data`
+  unsigned bytes = 0;                  // 0: an arrival
+  const void* from = nullptr;          // global memory; null: `data`
   std::vector<std::uint8_t> box = {};  // of a tensor copy: `from` is null
   std::uint32_t data[4] = {};
   std::size_t thread = 0;  // whose it is

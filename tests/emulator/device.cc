@@ -117,7 +117,8 @@ void mbarrier_init_fence() { cluster->block().shared.fence_barriers(cluster->sel
 void mbarrier_arrive(std::uint32_t address, std::uint32_t expected_bytes) {
   Actor& actor = cluster->self().actor;
   Mbarrier& barrier = cluster->block().shared.barrier(address, actor);
-  cluster->count_in(cluster->self().block, barrier, address, 1, expected_bytes, false, &actor.clock);
+  cluster->count_in(cluster->self().block, barrier, address, 1, expected_bytes, false,
+                    &actor.clock);
   actor.advance();
 }
 void mbarrier_wait(std::uint32_t address, unsigned parity, bool of_cluster) {
@@ -187,9 +188,7 @@ void box_copy(std::uint32_t address, std::vector<std::uint8_t> box, std::uint32_
   cluster->later(std::move(copy));
 }
 
-Multiplications& multiplications_of(unsigned lane) {
-  return cluster->warp().multiplications[lane];
-}
+Multiplications& multiplications_of(unsigned lane) { return cluster->warp().multiplications[lane]; }
 Actor& actor_of(unsigned lane) { return cluster->thread_of_lane(lane).actor; }
 
 }  // namespace emulator

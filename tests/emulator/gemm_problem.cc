@@ -111,8 +111,7 @@ Errors GemmProblem::errors(const std::uint8_t* y, std::int64_t m) const {
   for (std::size_t i = 0; i < count; ++i) {
     std::uint16_t bits = 0;
     std::memcpy(&bits, y + 2 * i, 2);
-    const double off =
-        float16_to_double(float16_format(spec_.activation), bits) - reference_[i];
+    const double off = float16_to_double(float16_format(spec_.activation), bits) - reference_[i];
     error += off * off;
     norm += reference_[i] * reference_[i];
     // Written so that a NaN stays.
