@@ -30,8 +30,8 @@ struct Launch {
   int cluster = 1;   // blocks of a cluster; divides `blocks`
   int threads = 32;  // of a block, a multiple of 32
   int shared_bytes = 0;
-  bool together = false;  // all blocks run at once
   std::uint32_t seed = 1;
+  bool together = false;  // all blocks run at once
 };
 
 // Runs `kernel` once for each thread, which finds its place in threadIdx, blockIdx and gridDim.

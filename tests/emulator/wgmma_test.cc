@@ -55,7 +55,7 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
       if (workspace != nullptr)
         std::memset(workspace + kWorkspaceCounterBytes, 0xff, partial_bytes);
       emulator::run(
-          {shares.workers, shares.cluster, variant.threads(), variant.shared_bytes, true, seed},
+          {shares.workers, shares.cluster, variant.threads(), variant.shared_bytes, seed, true},
           memory, [&] {
             wgmma_kernels[GetParam()](
                 {buffers.x, static_cast<int>(m), static_cast<int>(spec.shape.k), variant.tile_m},
