@@ -62,7 +62,18 @@ std::vector<double> plain_weights(const GemmSpec& spec, const QuantizedWeights& 
   return values;
 }
 
+// Each column times its factor, rounded as the kernel has to do it.
+void scale_columns(const std::vector<double>& factors, DType dtype, std::vector<double>* x) {
+  const Float16Format format = float16_format(dtype);
+  for (std::size_t i = 0; i < x->size(); ++i) {
+    (*x)[i] = float16_to_double(format,
+                                float16_from_double(format, (*x)[i] * factors[i % factors.size()]));
+  }
+}
+
 }  // namespace
+
+double error_limit(DType activation) { return activation == DType::kFp16 ? 5e-4 : 4e-3; }
 
 GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
   const auto [n, k, m_min, m_max] = spec.shape;
@@ -71,8 +82,12 @@ GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
   x_ = random_values(m_max * k, spec.activation, 2);
   if (spec.epilogue.bias) bias_ = random_values(n, spec.activation, 3);
   if (spec.epilogue.residual) residual_ = random_values(m_max * n, spec.activation, 4);
+  if (spec.pre_scale) pre_scale_ = random_values(k, spec.activation, 5);
   const std::vector<double> w = plain_weights(spec, weights);
-  const std::vector<double> x = numbers(x_, spec.activation);
+  std::vector<double> x = numbers(x_, spec.activation);
+  if (spec.pre_scale) {
+    scale_columns(numbers(pre_scale_, spec.activation), spec.activation, &x);
+  }
   const std::vector<double> bias = numbers(bias_, spec.activation);
   const std::vector<double> residual = numbers(residual_, spec.activation);
   for (std::int64_t token = 0; token < m_max; ++token) {
@@ -100,8 +115,10 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
   };
   const std::int64_t n = spec_.shape.n;
   return {copy(x_, m * spec_.shape.k),
-          memory.allocate(packed_.data(), packed_.size(), Access::kReadEarly), copy(bias_, n),
+          memory.allocate(packed_.data(), packed_.size(), Access::kReadEarly),
+          copy(bias_, n),
           copy(residual_, m * n),
+          copy(pre_scale_, spec_.shape.k),
           memory.allocate(static_cast<std::size_t>(2 * m * n), Access::kWrite)};
 }
 

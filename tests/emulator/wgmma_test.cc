@@ -22,9 +22,7 @@ using emulator::Access;
 // Interleavings of each M, all with one workspace.
 constexpr unsigned kSeeds = 2;
 
-// Rounding the output alone gives about 2e-4 in FP16 and 1.7e-3 in BF16; rounding the scaled weight
-// as well up to 1.5 times that. The largest of a hundred thousand errors is some ten times that.
-double error_limit(DType type) { return type == DType::kFp16 ? 5e-4 : 4e-3; }
+// The largest of a hundred thousand errors is some ten times their root mean square.
 constexpr double kMostLimit = 10;
 
 std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

@@ -1,65 +1,94 @@
-// Writes the kernels of stream_cases() as C++: what the renderer adds to the templates, behind an
-// #include of those, spread over some files, and a table of them.
+// Writes the kernels of stream_cases() or wgmma_cases() as C++: what the renderer adds to the
+// templates, behind an #include of those, spread over some files, and a table of them.
 //
-// usage: write_kernels FOLDER FILES
+// usage: write_kernels stream|wgmma FOLDER FILES
 #include <fmt/core.h>
 
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/source.h"
 #include "tests/emulator/stream_cases.h"
+#include "tests/emulator/wgmma_cases.h"
 
 namespace heddle {
 namespace {
 
-constexpr const char* kTemplates =
-    "#include \"tests/emulator/cuda_words.h\"\n"
-    "// The library has some of these names, too.\n"
-    "#define heddle heddle_kernels\n"
-    "#include \"gemm/gemm_stream.cuh\"\n";
-constexpr const char* kTable =
-    "#include \"tests/emulator/stream_kernels.h\"\n"
-    "namespace heddle_kernels {\n"
-    "extern unsigned char shared_memory[];\n"
-    "unsigned char shared_memory[1];\n"
-    "}\n";
+// KIND_kernels.h declares the table KIND_kernels of pointers to `type`.
+struct Family {
+  std::string kind;
+  std::string type;
+  std::vector<Plan> plans;  // each of one kernel
+};
+
+template <class Cases>
+std::vector<Plan> plans_of(const Cases& cases) {
+  std::vector<Plan> plans;
+  for (const auto& one : cases) plans.push_back(one.plan());
+  return plans;
+}
+
+Family family_of(std::string_view kind) {
+  if (kind == "stream") return {"stream", "StreamKernel", plans_of(stream_cases())};
+  if (kind == "wgmma") return {"wgmma", "WgmmaKernel", plans_of(wgmma_cases())};
+  throw std::invalid_argument("no such kind of kernels");
+}
 
 // Config, Decode and the entry point, which get names of their own.
-std::string own_text(const Source& source, std::size_t number) {
+std::string own_text(const Source& source, const std::string& kind, std::size_t number) {
   const std::size_t begin = source.text.find("namespace heddle {\n\nstruct Config {");
   if (begin == std::string::npos) throw std::logic_error("no Config in the source");
   std::string text;
   for (const std::string& name :
        {std::string("Config"), std::string("Decode"), source.kernel_name}) {
-    const std::string as = name == source.kernel_name ? "stream" : name;
+    const std::string& as = name == source.kernel_name ? kind : name;
     text += fmt::format("#undef {0}\n#define {0} {1}_{2}\n", name, as, number);
   }
   return text + source.text.substr(begin);
 }
 
-void write(const std::string& folder, int files) {
-  std::vector<std::string> texts(static_cast<std::size_t>(files), kTemplates);
-  std::string table = kTable;
+void write(const Family& family, const std::string& folder, int files) {
+  const auto& [kind, type, plans] = family;
+  std::vector<std::string> texts(static_cast<std::size_t>(files),
+                                 fmt::format("#include \"tests/emulator/cuda_words.h\"\n"
+                                             "// The library has some of these names, too.\n"
+                                             "#define heddle heddle_kernels\n"
+                                             "#include \"gemm/gemm_{}.cuh\"\n",
+                                             kind));
+  std::string table = fmt::format(
+      "#include \"tests/emulator/{}_kernels.h\"\n"
+      "namespace heddle_kernels {{\n"
+      "extern unsigned char shared_memory[];\n"
+      "unsigned char shared_memory[1];\n"
+      "}}\n",
+      kind);
   std::string list;
-  for (std::size_t i = 0; i < stream_cases().size(); ++i) {
-    texts[i % texts.size()] += own_text(render(stream_cases()[i].plan(), 0), i);
-    table += fmt::format("extern \"C\" heddle::StreamKernel stream_{};\n", i);
-    list += fmt::format("  stream_{},\n", i);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    texts[i % texts.size()] += own_text(render(plans[i], 0), kind, i);
+    table += fmt::format("extern \"C\" heddle::{} {}_{};\n", type, kind, i);
+    list += fmt::format("  {}_{},\n", kind, i);
   }
-  table += "const std::vector<heddle::StreamKernel*> heddle::stream_kernels{\n" + list + "};\n";
+  table +=
+      fmt::format("const std::vector<heddle::{}*> heddle::{}_kernels{{\n{}}};\n", type, kind, list);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    std::ofstream(fmt::format("{}/stream_kernels_{}.cc", folder, i)) << texts[i];
+    std::ofstream(fmt::format("{}/{}_kernels_{}.cc", folder, kind, i)) << texts[i];
   }
-  std::ofstream(folder + "/stream_kernels.cc") << table;
+  std::ofstream(fmt::format("{}/{}_kernels.cc", folder, kind)) << table;
 }
 
 }  // namespace
 }  // namespace heddle
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  heddle::write(argv[1], std::stoi(argv[2]));
+  if (argc != 4) return 2;
+  try {
+    heddle::write(heddle::family_of(argv[1]), argv[2], std::stoi(argv[3]));
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 1;
+  }
   return 0;
 }
