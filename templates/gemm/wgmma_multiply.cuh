@@ -204,9 +204,11 @@ struct WgmmaMultiply : ChunkLane<Config> {
     }
   }
 
-  // The warp has read all of the stage.
+  // The lane has read all that it reads of the stage. Each says so for itself: one lane for all
+  // would have to wait for the others, and a barrier of the warp makes the compiler end every wgmma
+  // before it (8192 x 8192, M = 16: 18.1 us, not 13.3).
   __device__ __forceinline__ void release(int stage) const {
-    if (stage >= 0 && Lane::g + Lane::t == 0) mbarrier_arrive(memory.empty_barrier(stage));
+    if (stage >= 0) mbarrier_arrive(memory.empty_barrier(stage));
   }
 };
 

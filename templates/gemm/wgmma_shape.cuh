@@ -79,7 +79,7 @@ struct WgmmaMemory {
   __device__ __forceinline__ u32 pass(int warpgroup) const {
     return shared + S::kPassOffset + warpgroup * S::kPassBytes;
   }
-  // Of a stage: its bytes have come; all warps have read them.
+  // Of a stage: its bytes have come; all lanes that multiply have read them.
   __device__ __forceinline__ u32 full_barrier(int stage) const {
     return shared + S::kBarrierOffset + 8 * stage;
   }
@@ -95,7 +95,7 @@ struct WgmmaMemory {
 #pragma unroll
     for (int stage = 0; stage < Config::kStages; ++stage) {
       mbarrier_init(full_barrier(stage), S::kFetchWarps);
-      mbarrier_init(empty_barrier(stage), S::kWarps);
+      mbarrier_init(empty_barrier(stage), 32 * S::kWarps);
     }
   }
 };

@@ -15,16 +15,6 @@ std::vector<std::int32_t> random_permutation(std::int64_t k, std::uint32_t seed)
   return order;
 }
 
-// Inside a variant the need grows with M, so each variant's largest M decides.
-std::size_t workspace_for(const Kernel& kernel, std::int64_t max_m) {
-  std::size_t most = 0;
-  for (const GemmVariant& variant : kernel.plan().variants) {
-    if (variant.m_min > max_m) break;
-    most = std::max(most, kernel.workspace_bytes(std::min(variant.m_max, max_m)));
-  }
-  return most;
-}
-
 }  // namespace
 
 GemmArgs GemmTensors::args(std::int64_t m, const void* weights) const noexcept {
@@ -63,7 +53,7 @@ GemmTensors make_gemm_tensors(const Kernel& kernel, std::int64_t max_m, std::uin
     tensors.permutation = to_device(random_permutation(spec.shape.k, seed), stream);
   }
   tensors.y = DeviceBuffer(2 * m * n + 2 * kGuardBytes);
-  tensors.workspace = DeviceBuffer(workspace_for(kernel, max_m));
+  tensors.workspace = DeviceBuffer(kernel.max_workspace_bytes());
   tensors.workspace.fill(0, stream);
   return tensors;
 }
