@@ -76,12 +76,11 @@ struct AttentionFinish {
   __device__ __forceinline__ void clear_empty() const {
     for (int i = blockIdx.x; i < work.sequences; i += gridDim.x) {
       if (work.length(i) > 0) continue;
-      constexpr int kQueryRows = Config::kQueryLen * Config::kHeads;
-      for (int j = threadIdx.x; j < kQueryRows * kQuads; j += S::kThreads)
-        store_global_8(arguments.out + 8 * (static_cast<i64>(i) * kQueryRows * kQuads + j), 0, 0);
+      for (int j = threadIdx.x; j < S::kQueries * kQuads; j += S::kThreads)
+        store_global_8(arguments.out + 8 * (static_cast<i64>(i) * S::kQueries * kQuads + j), 0, 0);
       if constexpr (Config::kLogSums) {
-        for (int j = threadIdx.x; j < kQueryRows; j += S::kThreads)
-          arguments.log_sums[static_cast<i64>(i) * kQueryRows + j] =
+        for (int j = threadIdx.x; j < S::kQueries; j += S::kThreads)
+          arguments.log_sums[static_cast<i64>(i) * S::kQueries + j] =
               Config::kSinkLogits ? arguments.sinks[j % Config::kHeads]
                                   : float_from_bits(0xff800000u);
       }
@@ -174,7 +173,6 @@ struct AttentionFinish {
                                       float reference, float total) const {
     const int r = segment.head % S::kRowParts * S::kBlockRows + row;
     const int head = segment.head / S::kRowParts * S::kGroup + r % S::kGroup;
-    const i64 query = static_cast<i64>(segment.sequence) * Config::kQueryLen + r / S::kGroup;
     float scale = 1.0f;
     if constexpr (Config::kSinkLogits) {
       const float sink = 1.4426950408889634f * arguments.sinks[head];
@@ -185,7 +183,8 @@ struct AttentionFinish {
     }
     // A row that sees no token at all is zero.
     scale = total == 0.0f ? 0.0f : scale * value_scale / total;
-    const i64 place = query * Config::kHeads + head;
+    const int query = segment.head / S::kRowParts * S::kGroup + S::query_of_row(r);
+    const i64 place = static_cast<i64>(segment.sequence) * S::kQueries + query;
     store_global_8(arguments.out + 2 * (place * Config::kHeadDim + 4 * quad),
                    Value::from_floats(sum.v[0] * scale, sum.v[1] * scale),
                    Value::from_floats(sum.v[2] * scale, sum.v[3] * scale));

@@ -50,16 +50,16 @@ struct AttentionQuery {
   // Precondition: every lane of the warp calls it. `room`: S::kQueryBytes of the warp's own.
   __device__ __forceinline__ void load(const AttentionArguments& arguments, const Segment& segment,
                                        u32 room, int g, int t) {
+    constexpr int kBytes = 2 * Config::kHeadDim;  // of a query
     const int part = segment.head % S::kRowParts;
     const int head = segment.head / S::kRowParts;
+    const u8* first = arguments.q + static_cast<i64>(segment.sequence) * (S::kQueries * kBytes) +
+                      head * (S::kGroup * kBytes);
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
       const int row = part * S::kBlockRows + 8 * n + g;
       const bool valid = S::kRows % 8 == 0 || row < S::kRows;
-      const i64 query = static_cast<i64>(segment.sequence) * Config::kQueryLen + row / S::kGroup;
-      const u8* from =
-          arguments.q +
-          2 * Config::kHeadDim * (query * Config::kHeads + head * S::kGroup + row % S::kGroup);
+      const u8* from = first + S::query_of_row(row) * kBytes;
 #pragma unroll
       for (int i = 0; i < kPairs; ++i) {
         // Piece i / kPiecePairs of the lane.

@@ -132,6 +132,14 @@ struct AttentionShape {
   // Heads of work: each head of K and V once for every part of its rows.
   static constexpr int kWorkHeads = Config::kKvHeads * kRowParts;
 
+  // Where a row of the first head of K and V is among a sequence's queries, [query_len][heads]. In
+  // 32 bits on purpose, and so is what callers multiply it with: NVRTC 13.0 takes row % kGroup for
+  // 32 bits without a sign in 64-bit arithmetic after it has subtracted a constant from it.
+  static constexpr int kQueries = Config::kQueryLen * Config::kHeads;
+  static __device__ __forceinline__ int query_of_row(int row) {
+    return row / kGroup * Config::kHeads + row % kGroup;
+  }
+
   static constexpr int kSteps = Config::kHeadDim / 16;  // of Q K^T
   static constexpr int kDimTiles = Config::kHeadDim / 16;
   static_assert(Config::kHeadDim % 16 == 0, "whole tiles of the tensor core");

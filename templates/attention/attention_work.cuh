@@ -33,9 +33,9 @@ struct AttentionWork {
   int share;  // of a block
   int end;    // of this block
 
-  // By every warp for itself: all write the same.
+  // By every warp, of which the first writes; every thread of the block calls it.
   __device__ __forceinline__ AttentionWork(u32 memory, const AttentionArguments& arguments,
-                                           int lane)
+                                           int warp, int lane)
       : memory(memory), sequences(arguments.sequences) {
     int before = 0;
     for (int first = 0; first < sequences; first += 32) {
@@ -44,7 +44,7 @@ struct AttentionWork {
       if (sequence < sequences) {
         length = arguments.lengths[sequence];
         length = length < 0 ? 0 : length > arguments.capacity ? arguments.capacity : length;
-        store_shared_4(memory + S::kLengthsOffset + 4 * sequence, length);
+        if (warp == 0) store_shared_4(memory + S::kLengthsOffset + 4 * sequence, length);
       }
       int sum = seen_tiles(length);
       add_before<1>(sum, lane);
@@ -52,11 +52,12 @@ struct AttentionWork {
       add_before<4>(sum, lane);
       add_before<8>(sum, lane);
       add_before<16>(sum, lane);
-      if (sequence < sequences) store_shared_4(memory + 4 * (sequence + 1), before + sum);
+      if (warp == 0 && sequence < sequences)
+        store_shared_4(memory + 4 * (sequence + 1), before + sum);
       before += static_cast<int>(broadcast(sum, 31));
     }
-    if (lane == 0) store_shared_4(memory, 0);
-    warp_barrier();
+    if (warp == 0 && lane == 0) store_shared_4(memory, 0);
+    block_barrier();
     tiles = before;
     const int all = tiles * S::kWorkHeads;
     const int blocks = static_cast<int>(gridDim.x);

@@ -120,7 +120,7 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
   warm_l2<Config>(arguments);
   if constexpr (Config::kDependent) wait_for_predecessor();
 
-  const AttentionWork<Config> work(memory, arguments, lane);
+  const AttentionWork<Config> work(memory, arguments, warp, lane);
   const TensorScale keys = tensor_scale<typename S::Key>(arguments.k_given);
   const TensorScale values = tensor_scale<typename S::Val>(arguments.v_given);
   const AttentionFinish<Config> finish{arguments, work, memory, values.scale, warp, lane};

@@ -44,12 +44,21 @@ class DecodeAttentionGpu : public OnGpu {
     if (IsSkipped()) return;
     const std::vector<Kernel> kernels = runtime().prepare(specs_);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const AttentionCheck check = check_attention(kernels[i], static_cast<std::uint32_t>(i));
-      EXPECT_EQ(check.fault(), "") << specs_[i].canonical_json();
+      SCOPED_TRACE(specs_[i].canonical_json());
+      EXPECT_EQ(fault_of(kernels[i], static_cast<std::uint32_t>(i)), "");
+      if (HasFatalFailure()) return;
     }
   }
 
  private:
+  // Behind a fault of the device nothing else can run.
+  static std::string fault_of(const Kernel& kernel, std::uint32_t seed) {
+    std::string fault;
+    const auto check = [&] { fault = check_attention(kernel, seed).fault(); };
+    [&] { ASSERT_NO_THROW(check()); }();
+    return fault;
+  }
+
   std::vector<Spec> specs_;
 };
 
