@@ -95,6 +95,18 @@ DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
           number(std::min(capacity, kMostTokens))};
 }
 
+int decode_attention_blocks(const Plan& plan, const AttentionTile& tile,
+                            const DecodeAttentionParameters& parameters) noexcept {
+  const AttentionShape& shape = plan.spec.decode_attention().shape;
+  const auto ceil_of = [](std::int64_t count, int size) { return (count + size - 1) / size; };
+  const std::int64_t rows = std::int64_t{shape.heads / shape.kv_heads} * shape.query_len;
+  const std::int64_t of_sequence = ceil_of(parameters.capacity, kAttentionTile);
+  const std::int64_t tiles =
+      of_sequence * parameters.sequences * shape.kv_heads * ceil_of(rows, 8 * tile.row_tiles);
+  const int least = of_sequence <= tile.warps ? tile.warps : tile.least_share;
+  return static_cast<int>(std::clamp<std::int64_t>(ceil_of(tiles, least), 1, tile.blocks));
+}
+
 void Kernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
   validate(plan(), args);
   if (args.sequences == 0) return;
@@ -102,7 +114,8 @@ void Kernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
   const AttentionTile tile = attention_tile(plan().spec.decode_attention(), plan().target);
   DecodeAttentionParameters parameter = decode_attention_parameters(plan(), args);
   void* parameters[] = {&parameter};
-  const LaunchConfig config({static_cast<unsigned int>(tile.blocks), 1, 1}, kernel.threads,
+  const int blocks = decode_attention_blocks(plan(), tile, parameter);
+  const LaunchConfig config({static_cast<unsigned int>(blocks), 1, 1}, kernel.threads,
                             kernel.shared_bytes, stream, plan().target.arch() >= 90);
   state_->kernels.front().launch(config, parameters);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "generator/plan/attention_tile.h"
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
 
@@ -39,6 +40,10 @@ struct DecodeAttentionParameters {
 // Precondition: validate() accepts the arguments.
 DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
                                                       const DecodeAttentionArgs& args) noexcept;
+
+// Blocks of the launch: no more than have tiles when every sequence is as long as it can be.
+int decode_attention_blocks(const Plan& plan, const AttentionTile& tile,
+                            const DecodeAttentionParameters& parameters) noexcept;
 
 }  // namespace heddle
 

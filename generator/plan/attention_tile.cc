@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 namespace heddle {
@@ -40,10 +42,11 @@ int entry_tile_bytes(const KvTensor& tensor, const KvTensorLayout& layout,
   return kAttentionTile * (halves ? 4 : layout.scale_row_bytes);
 }
 
-// Before the rings: beginnings and lengths of sequences, the warps' references, sums and places.
+// Before the rings: beginnings of sequences, lengths if a window hides tiles, the warps'
+// references, sums and places.
 int shared_head_bytes(const AttentionTile& tile) {
   const int lengths = round_up(4 * (kMostSequences + 1), 16);
-  const int stats = lengths + round_up(4 * kMostSequences, 16);
+  const int stats = lengths + (tile.has_window ? round_up(4 * kMostSequences, 16) : 0);
   const int places = stats + 8 * tile.warps * 8 * tile.row_tiles;
   return round_up(places + 4 * (tile.warps + 1), 128) + tile.warps * tile.query_bytes;
 }
@@ -151,6 +154,7 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
   const auto [heads, kv_heads, head_dim, query_len] = spec.shape;
   const KvCacheLayout layout = kv_cache_layout(spec.kv, kv_heads, head_dim);
   AttentionTile tile;
+  tile.has_window = spec.window > 0;
   const int rows = heads / kv_heads * query_len;
   const int groups = std::max(layout.k.scales_of_row, layout.v.scales_of_row);
   const bool two_fit = head_dim <= kRowTileDim && groups <= kRowTileGroups;
@@ -165,15 +169,17 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
     int warps;
     int blocks;
     int least_stages;
-  } choices[] = {{4, 2, 3}, {4, 1, 3}, {4, 1, 2}, {2, 1, 2}, {1, 1, 2}};
+  } choices[] = {{4, 4, 3}, {4, 3, 3}, {4, 2, 3}, {4, 1, 3}, {4, 1, 2}, {2, 1, 2}, {1, 1, 2}};
   for (const auto& choice : choices) {
+    if (choice.blocks > 2 && tile.row_tiles > 1) continue;  // registers
     tile.warps = choice.warps;
     tile.blocks_per_sm = choice.blocks;
     fill_sm(target, tile);
     if (tile.stages >= choice.least_stages) break;
   }
+  // Of many blocks each takes two tiles a warp at least: the parts of an item are merged by one.
+  tile.least_share = (tile.blocks_per_sm > 2 ? 2 : 1) * tile.warps;
   tile.blocks = target.sm_count * tile.blocks_per_sm;
-  tile.least_share = tile.warps;
   return tile;
 }
 

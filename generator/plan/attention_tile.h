@@ -17,6 +17,7 @@ inline constexpr int kMostSequences = 1024;
 
 struct AttentionTile {
   int row_tiles = 1;  // of 8 queries of one head of K and V, per block
+  bool has_window = false;
   int warps = 4;
   int stages = 2;  // tiles of a warp's ring
   int stage_bytes = 0;

@@ -80,6 +80,7 @@ std::string config_text(const DecodeAttentionSpec& spec, const Target& target) {
   config.flag("kDependent", target.arch() >= 90);
   config.number("kWarps", tile.warps);
   config.number("kStages", tile.stages);
+  config.number("kMostBlocks", tile.blocks);
   config.number("kLeastShare", tile.least_share);
   config.number("kSharedBytes", tile.shared_bytes);
   config.type("Value", value_type(spec.activation));

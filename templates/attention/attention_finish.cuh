@@ -1,9 +1,9 @@
 // The results of a segment: of all warps of the block, then of all blocks that share the item, both
 // in a fixed order.
 //
-// Workspace: a counter per block, 0 between launches; then two slots per block, of the segment that
-// ends an item which another block began, and of the one that begins an item for others to end:
-// FP32 [block rows][head_dim], then [block rows] of (reference, sum). The last block to finish
+// Workspace: kMostBlocks counters, 0 between launches; then two slots per block, of the segment
+// that ends an item which another block began, and of the one that begins an item for others to
+// end: FP32 [block rows][head_dim], then [block rows] of (reference, sum). The last block to finish
 // its part of an item merges all of them.
 #pragma once
 
@@ -193,23 +193,23 @@ struct AttentionFinish {
   }
 
   __device__ __forceinline__ u8* slot_of(int block, bool begins) const {
-    const i64 first = (4 * static_cast<i64>(gridDim.x) + 15) / 16 * 16;
-    return arguments.workspace + first +
+    constexpr int kFirst = (4 * Config::kMostBlocks + 15) / 16 * 16;
+    return arguments.workspace + kFirst +
            (2 * static_cast<i64>(block) + (begins ? 1 : 0)) * kSlotBytes;
   }
   static __device__ __forceinline__ int stats_offset(int row) {
     return 4 * S::kBlockRows * Config::kHeadDim + 8 * row;
   }
 
-  // Whether all others that share the item have stored their parts.
+  // Whether all others that share the item have stored their parts. Behind a barrier of the block,
+  // so that the first thread's fence is one for all.
   __device__ __forceinline__ bool arrive(const Segment& segment) const {
     const int first = segment.item / work.share;
     const int last = (segment.item_end - 1) / work.share;
-    device_fence();
-    block_barrier();
     const u32 flag = place(Config::kWarps);
     if (threadIdx.x == 0) {
       u32* counter = reinterpret_cast<u32*>(arguments.workspace) + first;
+      device_fence();
       const u32 before = atomic_add(counter, 1);
       const bool is_last = before == static_cast<u32>(last - first);
       if (is_last) store_global_4(counter, 0);
@@ -235,7 +235,7 @@ struct AttentionFinish {
 #pragma unroll 1
     for (int begin = first; begin <= last; begin += kAtOnce) {
       const int count = last - begin < kAtOnce ? last - begin + 1 : kAtOnce;
-#pragma unroll 4
+#pragma unroll 8
       for (int i = 0; i < count; ++i)
         copy_async_16(mine + 512 * i, slot_of(begin + i, begin + i == first) + place, true);
       copy_async_commit();
@@ -251,7 +251,7 @@ struct AttentionFinish {
 #pragma unroll
       for (int j = 0; j < 4; ++j) sum.v[j] *= old;
       copy_async_wait<0>();
-#pragma unroll 4
+#pragma unroll 8
       for (int i = 0; i < count; ++i) {
         const float of = float_from_bits(broadcast(bits_of_float(factor), i));
         const Quad part = quad(load_shared_16(mine + 512 * i));

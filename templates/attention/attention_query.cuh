@@ -24,6 +24,7 @@ struct AttentionQuery {
   static constexpr int kPairs = Config::kHeadDim / 8;
   static constexpr int kWordPairs = 16 / Codes::kBits;
   static constexpr int kPiecePairs = Key::kPieceBytes / 4 * kWordPairs;
+  static constexpr int kLoadPairs = kPiecePairs % 4 == 0 ? 4 : 1;
   static constexpr int kSums = Codes::kInteger ? Key::kGroups : 0;
   // FP16 holds Q as exactly as it came: the largest element gets this exponent.
   static constexpr int kLargestExponent = 13;
@@ -47,9 +48,9 @@ struct AttentionQuery {
     }
   }
 
-  // Precondition: every lane of the warp calls it. `room`: S::kQueryBytes of the warp's own.
-  __device__ __forceinline__ void load(const AttentionArguments& arguments, const Segment& segment,
-                                       u32 room, int g, int t) {
+  // Starts the loads of a segment's Q: before copies of its tiles, which would stand in the way.
+  __device__ __forceinline__ void request(const AttentionArguments& arguments,
+                                          const Segment& segment, int g, int t) {
     constexpr int kBytes = 2 * Config::kHeadDim;  // of a query
     const int part = segment.head % S::kRowParts;
     const int head = segment.head / S::kRowParts;
@@ -61,13 +62,23 @@ struct AttentionQuery {
       const bool valid = S::kRows % 8 == 0 || row < S::kRows;
       const u8* from = first + S::query_of_row(row) * kBytes;
 #pragma unroll
-      for (int i = 0; i < kPairs; ++i) {
+      for (int i = 0; i < kPairs; i += kLoadPairs) {
         // Piece i / kPiecePairs of the lane.
         const int piece = t + 4 * (i / kPiecePairs);
-        const int element = 2 * (piece * kPiecePairs + i % kPiecePairs);
-        pairs[n][i] = valid ? load_global_4(from + 2 * element) : 0;
+        const u8* at = from + 4 * (piece * kPiecePairs + i % kPiecePairs);
+        if constexpr (kLoadPairs == 4) {
+          const u32x4 v = valid ? load_global_16(at) : u32x4{0, 0, 0, 0};
+          pairs[n][i] = v.x, pairs[n][i + 1] = v.y, pairs[n][i + 2] = v.z, pairs[n][i + 3] = v.w;
+        } else {
+          pairs[n][i] = valid ? load_global_4(at) : 0;
+        }
       }
     }
+  }
+
+  // Makes of what request() has loaded what step() gives. Precondition: every lane of the warp
+  // calls it. `room`: S::kQueryBytes of the warp's own.
+  __device__ __forceinline__ void prepare(u32 room, int g, int t) {
     if constexpr (is_same<typename Codes::Value, Value>::value && !Codes::kInteger) {
       factor = logit_factor();
     } else {

@@ -144,10 +144,13 @@ struct AttentionShape {
   static constexpr int kDimTiles = Config::kHeadDim / 16;
   static_assert(Config::kHeadDim % 16 == 0, "whole tiles of the tensor core");
 
-  // Shared memory: where each tile of each sequence begins among all, lengths, each warp's
-  // references and sums and where its output is, rings.
+  // Shared memory: which tiles each sequence has among all, lengths if a window hides tiles, each
+  // warp's references and sums and where its output is, rings.
   static constexpr int kLengthsOffset = (4 * (Config::kMaxSequences + 1) + 15) / 16 * 16;
-  static constexpr int kStatsOffset = kLengthsOffset + (4 * Config::kMaxSequences + 15) / 16 * 16;
+  static constexpr int kLengthsBytes = Config::kWindow > 0
+                                           ? (4 * Config::kMaxSequences + 15) / 16 * 16
+                                           : 0;
+  static constexpr int kStatsOffset = kLengthsOffset + kLengthsBytes;
   static constexpr int kPlacesOffset = kStatsOffset + 8 * Config::kWarps * kBlockRows;
   static constexpr int kQueryOffset = (kPlacesOffset + 4 * (Config::kWarps + 1) + 127) / 128 * 128;
   // Of large heads Q is there, too: registers hold the output.

@@ -37,24 +37,38 @@ struct AttentionWork {
   __device__ __forceinline__ AttentionWork(u32 memory, const AttentionArguments& arguments,
                                            int warp, int lane)
       : memory(memory), sequences(arguments.sequences) {
+    constexpr int kAtOnce = 8;  // loads of a lane on their way
     int before = 0;
-    for (int first = 0; first < sequences; first += 32) {
-      const int sequence = first + lane;
-      int length = 0;
-      if (sequence < sequences) {
-        length = arguments.lengths[sequence];
-        length = length < 0 ? 0 : length > arguments.capacity ? arguments.capacity : length;
-        if (warp == 0) store_shared_4(memory + S::kLengthsOffset + 4 * sequence, length);
+#pragma unroll 1
+    for (int first = 0; first < sequences; first += 32 * kAtOnce) {
+      int lengths[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int sequence = first + 32 * i + lane;
+        lengths[i] = sequence < sequences
+                         ? static_cast<int>(load_global_4_l2(arguments.lengths + sequence))
+                         : 0;
       }
-      int sum = seen_tiles(length);
-      add_before<1>(sum, lane);
-      add_before<2>(sum, lane);
-      add_before<4>(sum, lane);
-      add_before<8>(sum, lane);
-      add_before<16>(sum, lane);
-      if (warp == 0 && sequence < sequences)
-        store_shared_4(memory + 4 * (sequence + 1), before + sum);
-      before += static_cast<int>(broadcast(sum, 31));
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (first + 32 * i >= sequences) break;
+        const int sequence = first + 32 * i + lane;
+        int length = lengths[i];
+        length = length < 0 ? 0 : length > arguments.capacity ? arguments.capacity : length;
+        int sum = seen_tiles(length);
+        add_before<1>(sum, lane);
+        add_before<2>(sum, lane);
+        add_before<4>(sum, lane);
+        add_before<8>(sum, lane);
+        add_before<16>(sum, lane);
+        if (warp == 0 && sequence < sequences) {
+          const int unused = tiles_of(length) * S::kTile - length;
+          store_shared_4(memory + 4 * (sequence + 1), (before + sum) * S::kTile + unused);
+          if constexpr (Config::kWindow > 0)
+            store_shared_4(memory + S::kLengthsOffset + 4 * sequence, length);
+        }
+        before += static_cast<int>(broadcast(sum, 31));
+      }
     }
     if (warp == 0 && lane == 0) store_shared_4(memory, 0);
     block_barrier();
@@ -62,13 +76,18 @@ struct AttentionWork {
     const int all = tiles * S::kWorkHeads;
     const int blocks = static_cast<int>(gridDim.x);
     share = (all + blocks - 1) / blocks;
-    if (share < Config::kLeastShare) share = Config::kLeastShare;
+    // Where an item has no more tiles than a block has warps, one block takes it.
+    const int least = tiles <= Config::kWarps * sequences ? Config::kWarps : Config::kLeastShare;
+    if (share < least) share = least;
     const i64 last = static_cast<i64>(share) * (static_cast<int>(blockIdx.x) + 1);
     end = last < all ? static_cast<int>(last) : all;
   }
 
   __device__ __forceinline__ int length(int sequence) const {
-    return static_cast<int>(load_shared_4(memory + S::kLengthsOffset + 4 * sequence));
+    if constexpr (Config::kWindow > 0)
+      return static_cast<int>(load_shared_4(memory + S::kLengthsOffset + 4 * sequence));
+    const u32 end = ends(sequence + 1);
+    return static_cast<int>((end / S::kTile - begin_of(sequence)) * S::kTile - end % S::kTile);
   }
   // The first token of the i-th tile that is seen.
   __device__ __forceinline__ int token_of(int i, int length) const {
@@ -130,8 +149,12 @@ struct AttentionWork {
   static __device__ __forceinline__ int seen_tiles(int length) {
     return tiles_of(length) - hidden_tiles(length);
   }
+  // Tiles of all sequences before this one, times kTile, plus what the last of them has room for.
+  __device__ __forceinline__ u32 ends(int sequence) const {
+    return load_shared_4(memory + 4 * sequence);
+  }
   __device__ __forceinline__ int begin_of(int sequence) const {
-    return static_cast<int>(load_shared_4(memory + 4 * sequence));
+    return static_cast<int>(ends(sequence) / S::kTile);
   }
   __device__ __forceinline__ void bound(Segment& segment) const {
     segment.item = segment.head * tiles + begin_of(segment.sequence);

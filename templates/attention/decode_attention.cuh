@@ -12,14 +12,14 @@
 // (attention_finish.cuh). Which tiles are whose follows from the lengths on the device, so a
 // captured graph may be replayed with others.
 //
-// Grid: any number of blocks, as many as run at the same time.
+// Grid: any number of blocks up to kMostBlocks, which run at the same time.
 //
 // heddle-parameters: kHeads kKvHeads kHeadDim kQueryLen kRowTiles kScaleDim
 // heddle-parameters: kKeyCode kKeyScale kKeyGroup kKeyZeros kValueCode kValueScale kValueGroup
 // heddle-parameters: kValueZeros kPaged kPageSize kNhd kMaxSequences
 // heddle-parameters: kWindow kSinkTokens kSinkLogits kAlibi kGivenSlopes kSoftcap
 // heddle-parameters: kLogSums kDependent
-// heddle-parameters: kWarps kStages kLeastShare kSharedBytes
+// heddle-parameters: kWarps kStages kMostBlocks kLeastShare kSharedBytes
 // heddle-parameters: Value KeyScaleType ValueScaleType
 #pragma once
 
@@ -38,6 +38,7 @@ struct AttentionWarp {
   const AttentionArguments& arguments;
   const AttentionWork<Config>& work;
   KvFetch<Config> fetch;
+  AttentionQuery<Config> query;  // of the segment, requested
   u32 ring;
   u32 query_room;
   int warp;
@@ -51,8 +52,7 @@ struct AttentionWarp {
     const int g = lane / 4;
     const int t = lane % 4;
     const int length = work.length(segment.sequence);
-    AttentionQuery<Config> query;
-    query.load(arguments, segment, query_room, g, t);
+    query.prepare(query_room, g, t);
     AttentionRows<Config> rows;
     rows.load(arguments, segment, length, t);
     // Of entries whose words hold those of two heads: where this head's is.
@@ -96,17 +96,22 @@ __device__ __forceinline__ TensorScale tensor_scale(const float* given) {
   return tensor;
 }
 
-// What every block will wait for, on its way to the L2 cache.
+// What blocks will wait for, on its way to the L2 cache while the kernel before still runs: Q, the
+// pages, and the tiles that the block begins with if lengths and pages stay what they are now. Only
+// hints follow from these: what is used is read again.
 template <class Config>
-__device__ __forceinline__ void warm_l2(const AttentionArguments& arguments) {
+__device__ __forceinline__ void warm_l2(const AttentionArguments& arguments, u32 memory, int warp,
+                                        int lane) {
   using S = AttentionShape<Config>;
   const i64 line = static_cast<i64>(blockIdx.x) * S::kThreads + threadIdx.x;
-  const i64 query = 2 * static_cast<i64>(Config::kQueryLen) * Config::kHeads * Config::kHeadDim;
-  prefetch_line(arguments.q, line, query * arguments.sequences);
-  prefetch_line(arguments.lengths, line, 4 * static_cast<i64>(arguments.sequences));
+  prefetch_line(arguments.q, line,
+                static_cast<i64>(arguments.sequences) * (2 * S::kQueries * Config::kHeadDim));
   if constexpr (Config::kPaged)
     prefetch_line(arguments.block_table, line,
                   4 * static_cast<i64>(arguments.sequences) * arguments.table_width);
+  const AttentionWork<Config> work(memory, arguments, warp, lane);
+  if (work.any()) KvFetch<Config>(arguments, work, 0, warp, lane, work.first()).warm();
+  block_barrier();
 }
 
 template <class Config>
@@ -116,9 +121,11 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
   const u32 memory = shared_address(shared_memory);
   const int warp = static_cast<int>(broadcast(threadIdx.x / 32, 0));
   const int lane = threadIdx.x % 32;
-  if constexpr (Config::kDependent) launch_dependents();
-  warm_l2<Config>(arguments);
-  if constexpr (Config::kDependent) wait_for_predecessor();
+  if constexpr (Config::kDependent) {
+    warm_l2<Config>(arguments, memory, warp, lane);
+    wait_for_predecessor();
+    launch_dependents();
+  }
 
   const AttentionWork<Config> work(memory, arguments, warp, lane);
   const TensorScale keys = tensor_scale<typename S::Key>(arguments.k_given);
@@ -127,15 +134,13 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
   if (work.any()) {
     Segment segment = work.first();
     const u32 ring = memory + S::kRingOffset + warp * S::kRingBytes;
-    AttentionWarp<Config> stream{arguments,
-                                 work,
-                                 KvFetch<Config>(arguments, work, ring, warp, lane, segment),
-                                 ring,
-                                 memory + S::kQueryOffset + warp * S::kQueryBytes,
-                                 warp,
-                                 lane,
-                                 keys,
-                                 values};
+    AttentionQuery<Config> query;
+    query.request(arguments, segment, lane / 4, lane % 4);
+    AttentionWarp<Config> stream{
+        arguments, work, KvFetch<Config>(arguments, work, ring, warp, lane, segment),
+        query,     ring, memory + S::kQueryOffset + warp * S::kQueryBytes,
+        warp,      lane, keys,
+        values};
 #pragma unroll 1
     for (int i = 0; i < Config::kStages - 1; ++i) stream.fetch.fetch(i);
     // Items that other blocks share are the first segment's and the last one's.
@@ -144,10 +149,15 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
     while (true) {
       AttentionSoftmax<Config> softmax;
       stream.run(segment, softmax);
-      merge_last = finish.finish(segment, softmax, stream.free_stage());
-      if (segment.end == work.end) break;
+      const Segment done = segment;
+      const bool is_last = segment.end == work.end;
+      if (!is_last) {
+        work.next(segment);
+        stream.query.request(arguments, segment, lane / 4, lane % 4);
+      }
+      merge_last = finish.finish(done, softmax, stream.free_stage());
+      if (is_last) break;
       merge_first = merge_first || merge_last;
-      work.next(segment);
     }
 #pragma unroll 1
     for (int i = 0; i < 2; ++i) {

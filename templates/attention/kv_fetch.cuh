@@ -84,6 +84,16 @@ struct KvTensorFetch {
     }
   }
 
+  // Asks for a token's codes and entry in the L2 cache.
+  static __device__ __forceinline__ void warm(const u8* all_codes, const u8* all_entries, u32 page,
+                                              int head, int row, int page_tokens) {
+    const u8* from = all_codes + Tensor::code_offset(page, head, row, page_tokens);
+#pragma unroll
+    for (int i = 0; i < Tensor::kRowBytes; i += 128) prefetch_l2(from + i);
+    if constexpr (Tensor::kStoredScales)
+      prefetch_l2(all_entries + Tensor::entry_offset(page, head, row, page_tokens));
+  }
+
  private:
   __device__ __forceinline__ int first_row() const {
     return kWholeRows ? lane / Tensor::kChunks : 0;
@@ -137,7 +147,10 @@ struct KvFetch {
   int length;        // of the sequence
   int tile;          // next to fetch; the end of the block's work when nothing is left
   int token;         // its first
-  u32 page;          // of the tile, or of the lane's token
+  // If a tile lies in one page: lane i has that of the warp's i-th tile from some tile on, of which
+  // the next one to fetch is number `ahead`. Else of the lane's token.
+  u32 page;
+  int ahead;
 
   __device__ __forceinline__ KvFetch(const AttentionArguments& arguments,
                                      const AttentionWork<Config>& work, u32 ring, int warp,
@@ -160,11 +173,12 @@ struct KvFetch {
       const u32 to = ring + stage * S::kStageBytes;
       const int left = length - token;
       if constexpr (kOnePage) {
-        const bool is_page = page < static_cast<u32>(arguments.pages);
+        const u32 of = page_of_tile();
+        const bool is_page = of < static_cast<u32>(arguments.pages);
         if (left >= S::kTile && is_page) {
-          copy<true>(to, left);
+          copy<true>(to, of, left);
         } else {
-          copy<false>(to, is_page ? left : 0);
+          copy<false>(to, of, is_page ? left : 0);
         }
       } else {
         const int row = (token + lane) % Config::kPageSize;
@@ -178,7 +192,25 @@ struct KvFetch {
     copy_async_commit();
   }
 
+  // Asks for the next tiles in the L2 cache, and passes them.
+  __device__ __forceinline__ void warm() {
+#pragma unroll 1
+    for (int i = 0; i < kWarmTiles && tile < work.end; ++i) {
+      const u32 of = kOnePage ? page_of_tile() : page;
+      const int row = Config::kPaged ? (token + lane) % Config::kPageSize : token + lane;
+      if (token + lane < length && of < static_cast<u32>(arguments.pages)) {
+        const int head = segment.head / S::kRowParts;
+        KeyFetch::warm(arguments.k, arguments.k_scales, of, head, row, page_tokens());
+        ValueFetch::warm(arguments.v, arguments.v_scales, of, head, row, page_tokens());
+      }
+      tile += Config::kWarps;
+      find();
+    }
+  }
+
  private:
+  static constexpr int kWarmTiles = 2;
+
   // The segment that the tile is in, and its page.
   __device__ __forceinline__ void find() {
     while (tile >= segment.end) {
@@ -190,16 +222,28 @@ struct KvFetch {
       begin_segment();
     }
     token = work.token_of(tile - segment.item, length);
-    if constexpr (!Config::kPaged) {
-      page = segment.sequence;
-    } else {
-      const int mine = kOnePage ? token : token + lane;
-      page = 0xffffffffu;
-      if (kOnePage || mine < length) page = pages[mine / Config::kPageSize];
+    if constexpr (Config::kPaged) {
+      if constexpr (kOnePage) {
+        if (++ahead < 32) return;
+        ahead = 0;
+        const int mine = tile + lane * Config::kWarps;
+        page = mine < segment.end ? load_page(work.token_of(mine - segment.item, length))
+                                  : 0xffffffffu;
+      } else {
+        page = token + lane < length ? load_page(token + lane) : 0xffffffffu;
+      }
     }
+  }
+  // Of a token. Not from the L1 cache: warm() may have read it before it was written.
+  __device__ __forceinline__ u32 load_page(int of) const {
+    return load_global_4_l2(pages + of / Config::kPageSize);
+  }
+  __device__ __forceinline__ u32 page_of_tile() const {
+    return Config::kPaged ? broadcast(page, ahead) : segment.sequence;
   }
   __device__ __forceinline__ void begin_segment() {
     tile = segment.begin + warp;
+    ahead = 31;
     length = work.length(segment.sequence);
     const int head = segment.head / S::kRowParts;
     keys.set_head(arguments.k, arguments.k_scales, head, page_tokens());
@@ -212,10 +256,10 @@ struct KvFetch {
     return Config::kPaged ? Config::kPageSize : arguments.capacity;
   }
   template <bool kWhole>
-  __device__ __forceinline__ void copy(u32 to, int left) const {
+  __device__ __forceinline__ void copy(u32 to, u32 of, int left) const {
     const int row = Config::kPaged ? token % Config::kPageSize : token;
-    keys.template copy<kWhole>(to, to + S::kKeyEntriesOffset, page, row, left, page_tokens());
-    values.template copy<kWhole>(to + S::kValueOffset, to + S::kValueEntriesOffset, page, row, left,
+    keys.template copy<kWhole>(to, to + S::kKeyEntriesOffset, of, row, left, page_tokens());
+    values.template copy<kWhole>(to + S::kValueOffset, to + S::kValueEntriesOffset, of, row, left,
                                  page_tokens());
   }
 };

@@ -96,6 +96,11 @@ __device__ __forceinline__ u32x4 load_global_16_l2(const void* address) {
                : "memory");
   return v;
 }
+__device__ __forceinline__ u32 load_global_4_l2(const void* address) {
+  u32 v;
+  asm volatile("ld.global.cg.b32 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
+  return v;
+}
 __device__ __forceinline__ u64 load_global_8_l2(const void* address) {
   u64 v;
   asm volatile("ld.global.cg.b64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
@@ -123,11 +128,13 @@ __device__ __forceinline__ void store_global_1(void* address, u32 v) {
   asm volatile("st.global.u8 [%0], %1;" ::"l"(address), "r"(v) : "memory");
 }
 
-// prefetch.global.L2: the 128 bytes of a line of an array of `bytes` bytes, if it has that line.
+// prefetch.global.L2: the 128 bytes of a line; a hint.
+__device__ __forceinline__ void prefetch_l2(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
+}
+// The same of an array of `bytes` bytes, if it has that line.
 __device__ __forceinline__ void prefetch_line(const void* array, i64 line, i64 bytes) {
-  if (128 * line < bytes)
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const u8*>(array) + 128 * line)
-                 : "memory");
+  if (128 * line < bytes) prefetch_l2(static_cast<const u8*>(array) + 128 * line);
 }
 
 // The address of the 4-byte word that a byte is in.

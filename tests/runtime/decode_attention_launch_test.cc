@@ -127,6 +127,39 @@ std::string refused(const std::string& kv, const char* target = "h200") {
   return {};
 }
 
+int blocks_of(const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
+  DecodeAttentionArgs args = good_args();
+  args.sequences = sequences;
+  args.cache.table_stride = capacity / plan.spec.decode_attention().kv.page_size;
+  return decode_attention_blocks(plan, attention_tile(plan.spec.decode_attention(), plan.target),
+                                 decode_attention_parameters(plan, args));
+}
+
+// 8 heads, tiles of 32 tokens.
+TEST(DecodeAttentionLaunch, HasNoMoreBlocksThanCanHaveWork) {
+  const Plan int8 = plan_of(R"("dtype":"int8")");  // 2 blocks of 4 warps per SM, 4 tiles at least
+  EXPECT_EQ(blocks_of(int8, 1, 128), 8);
+  EXPECT_EQ(blocks_of(int8, 1, 1024), 64);
+  EXPECT_EQ(blocks_of(int8, 2, 1024), 128);
+  EXPECT_EQ(blocks_of(int8, 64, 8192), 264);
+  EXPECT_EQ(blocks_of(int8, 1, 0), 1);
+  const Plan int4 = plan_of(R"("dtype":"int4")");  // 4 blocks, 8 tiles at least of longer sequences
+  EXPECT_EQ(blocks_of(int4, 1, 128), 8);
+  EXPECT_EQ(blocks_of(int4, 1, 1024), 32);
+  EXPECT_EQ(blocks_of(int4, 64, 8192), 528);
+}
+
+// Small stages leave room for more blocks, a window's table of lengths or two row tiles do not.
+TEST(DecodeAttentionPlan, FillsTheSharedMemoryOfAnSm) {
+  const auto blocks_per_sm = [](const Plan& plan) {
+    return plan.tile_kernels.front().blocks_per_sm;
+  };
+  EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"fp16")")), 1);
+  EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int8")")), 2);
+  EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int4")")), 4);
+  EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int4")", R"(,"window":100)")), 3);
+}
+
 TEST(DecodeAttentionPlan, RefusesWhatHasNoKernel) {
   EXPECT_EQ(refused(R"("dtype":"int8")"), "");
   EXPECT_THROW(resolve(Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":8,)"
