@@ -64,6 +64,15 @@ class BenchCache {
   DeviceBuffer given_;
 };
 
+std::vector<std::int32_t> lengths_of(const AttentionLoad& load) {
+  std::vector<std::int32_t> lengths(static_cast<std::size_t>(load.sequences), load.length);
+  if (load.shortest == 0) return lengths;
+  std::mt19937 random(2);
+  std::uniform_int_distribution<std::int32_t> draw(load.shortest, load.length);
+  for (std::int32_t& length : lengths) length = draw(random);
+  return lengths;
+}
+
 // One load: a cache, and sets of sequences that take turns.
 AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, double read_tb_per_s,
                           const OwnedStream& stream) {
@@ -77,7 +86,9 @@ AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, doubl
   const std::int64_t set_pages = load.sequences * width;
   AttentionTiming timing;
   timing.load = load;
-  timing.bytes = static_cast<double>(token.codes + token.scales) * load.sequences * load.length;
+  const std::vector<std::int32_t> all_lengths = lengths_of(load);
+  timing.bytes = static_cast<double>(token.codes + token.scales) *
+                 std::accumulate(all_lengths.begin(), all_lengths.end(), 0.0);
   timing.floor_us = plan.target.launch_us + timing.bytes / read_tb_per_s * 1e-6;
   const int sets = std::clamp(
       static_cast<int>(static_cast<double>(kRotationBytes) / timing.bytes) + 1, 1, kMostSets);
@@ -87,8 +98,7 @@ AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, doubl
   std::mt19937 random(1);
   std::shuffle(table.begin(), table.end(), random);
   const DeviceBuffer tables = to_device(table, stream);
-  const DeviceBuffer lengths = to_device(
-      std::vector<std::int32_t>(static_cast<std::size_t>(load.sequences), load.length), stream);
+  const DeviceBuffer lengths = to_device(all_lengths, stream);
 
   const std::size_t rows = static_cast<std::size_t>(load.sequences) *
                            static_cast<std::size_t>(spec.shape.query_len * spec.shape.heads);

@@ -9,9 +9,12 @@
 
 namespace heddle {
 
+inline constexpr int kMostAttentionSequences = 1024;
+
 struct AttentionLoad {
   int sequences = 0;
   int length = 0;
+  int shortest = 0;  // not 0: lengths are drawn from `shortest` to `length`, each as likely
 };
 // From one short sequence to many long ones.
 std::vector<AttentionLoad> usual_attention_loads();

@@ -12,6 +12,7 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/gemm_bench.h"
+#include "tools/heddle/attention_loads.h"
 #include "tools/heddle/bench_report.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/device_check.h"
@@ -36,6 +37,7 @@ struct BenchOptions {
   std::vector<std::int64_t> m = {1, 16, 64};
   bool has_m = false;  // on the command line
   std::string baseline;
+  std::vector<std::string> loads;
   bool chain = false;
   bool sweep = false;
   double milliseconds = 0;  // 0: as long as is usual
@@ -101,8 +103,11 @@ int run_sweep(const BenchOptions& options, const Spec& spec, Runtime& runtime) {
 int run(const BenchOptions& options) {
   const std::vector<Spec> specs = read_specs(options.input);
   if (specs.size() == 1 && specs.front().op() != Op::kGemm) {
-    return bench_weight_op(specs.front(),
-                           {options.target, options.compile, options.has_m, 1, options.json});
+    return bench_weight_op(specs.front(), {options.target, options.compile, options.has_m, 1,
+                                           options.json, parse_attention_loads(options.loads)});
+  }
+  if (!options.loads.empty()) {
+    throw Error(ErrorCategory::kUsage, "tool.loads", "--loads is of decode_attention");
   }
   check_gemms(specs, options.m);
   if (options.sweep && specs.size() != 1) {
@@ -141,6 +146,12 @@ void add_bench_command(CLI::App& app, Action* action) {
   const CLI::Option* m =
       add_m_list_option(*command, &options->m, "numbers of tokens to time; default 1,16,64");
   add_baseline_option(*command, &options->baseline);
+  command
+      ->add_option("--loads", options->loads,
+                   "of decode_attention: sequences and their length, or a range that lengths are "
+                   "drawn from, as 64x8192,64x1-16384")
+      ->type_name("BxL,BxL...")
+      ->delimiter(',');
   command->add_flag("--chain", options->chain,
                     "also the specs one after another in one graph, as a model's layers are");
   CLI::Option* sweep = command->add_flag(

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
-#include "tools/gpu_harness/attention_bench.h"
 #include "tools/gpu_harness/attention_check.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
@@ -19,11 +19,17 @@ using nlohmann::ordered_json;
 ordered_json to_json(const AttentionTiming& timing) {
   return {{"sequences", timing.load.sequences},
           {"length", timing.load.length},
+          {"shortest", timing.load.shortest > 0 ? timing.load.shortest : timing.load.length},
           {"bytes", timing.bytes},
           {"us", timing.us},
           {"gb_per_s", timing.gb_per_s()},
           {"floor_us", timing.floor_us},
           {"ratio", timing.ratio()}};
+}
+
+std::string length_text(const AttentionLoad& load) {
+  if (load.shortest == 0) return fmt::format("{}", load.length);
+  return fmt::format("{}-{}", load.shortest, load.length);
 }
 
 }  // namespace
@@ -55,8 +61,10 @@ int run_decode_attention(Runtime& runtime, const Spec& spec, std::uint32_t seed,
   return kExitFailed;
 }
 
-int bench_decode_attention(Runtime& runtime, const Spec& spec, bool json) {
-  const AttentionBenchReport report = bench_attention(runtime, spec, usual_attention_loads());
+int bench_decode_attention(Runtime& runtime, const Spec& spec,
+                           const std::vector<AttentionLoad>& loads, bool json) {
+  const AttentionBenchReport report =
+      bench_attention(runtime, spec, loads.empty() ? usual_attention_loads() : loads);
   Table table({{"SEQUENCES", Align::kRight},
                {"LENGTH", Align::kRight},
                {"MB READ", Align::kRight},
@@ -67,7 +75,7 @@ int bench_decode_attention(Runtime& runtime, const Spec& spec, bool json) {
   auto rows = ordered_json::array();
   for (const AttentionTiming& timing : report.rows) {
     rows.push_back(to_json(timing));
-    table.add_row({fmt::format("{}", timing.load.sequences), fmt::format("{}", timing.load.length),
+    table.add_row({fmt::format("{}", timing.load.sequences), length_text(timing.load),
                    fmt::format("{:.1f}", timing.bytes * 1e-6), fmt::format("{:.1f}", timing.us),
                    fmt::format("{:.0f}", timing.gb_per_s()), fmt::format("{:.1f}", timing.floor_us),
                    fmt::format("{:.2f}", timing.ratio())});

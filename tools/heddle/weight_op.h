@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "heddle/spec.h"
+#include "tools/gpu_harness/attention_bench.h"
 #include "tools/heddle/options.h"
 
 namespace heddle {
@@ -16,6 +18,7 @@ struct WeightOpOptions {
   bool has_m = false;  // --m was given, which is of a gemm
   std::uint32_t seed = 1;
   bool json = false;
+  std::vector<AttentionLoad> loads = {};  // to time decode_attention with; none: the usual ones
 };
 
 // Both return the exit code and throw Error. Precondition: the operation is no gemm.

@@ -58,10 +58,14 @@ std::string to_text(const DequantizeTiming& timing, const Plan& plan) {
 
 int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
   if (options.has_m) refuse_m(spec.op());
+  if (!options.loads.empty() && spec.op() != Op::kDecodeAttention) {
+    throw Error(ErrorCategory::kUsage, "tool.loads",
+                fmt::format("--loads is of decode_attention; this is a {}", to_string(spec.op())));
+  }
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
   if (spec.op() == Op::kDecodeAttention) {
-    return bench_decode_attention(runtime, spec, options.json);
+    return bench_decode_attention(runtime, spec, options.loads, options.json);
   }
   if (spec.op() == Op::kKvAppend) return bench_kv_append(runtime, spec, options.json);
   if (spec.op() != Op::kDequantize) return bench_packing(runtime, spec, options.json);
