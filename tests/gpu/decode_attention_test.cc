@@ -155,6 +155,18 @@ TEST_F(DecodeAttentionGpu, PagesInAnotherOrderGiveTheSameBits) {
   }
 }
 
+// The kernel starts while the one before still runs: nothing that this one writes may be used as it
+// was.
+TEST_F(DecodeAttentionGpu, LengthsThatTheKernelBeforeWrites) {
+  for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)"}) {
+    const Spec spec = spec_of(kv, "", {8, 2, 128, 1}, false);
+    const Kernel kernel = runtime().kernel(spec);
+    const std::vector<std::int32_t> lengths = {700, 3, 0, 1290, 64};
+    const auto problem = make_attention_problem(spec.decode_attention(), lengths, 5);
+    EXPECT_EQ(run_attention_after_late_writes(kernel, problem), run_attention(kernel, problem));
+  }
+}
+
 double difference_of(const std::vector<std::uint16_t>& a, const std::uint16_t* b) {
   double error = 0;
   double size = 0;

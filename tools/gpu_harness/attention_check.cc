@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "generator/decode/float16.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/attention_device.h"
+#include "tools/gpu_harness/helper_kernels.h"
 
 namespace heddle {
 namespace {
@@ -102,6 +104,33 @@ std::vector<std::uint16_t> run_attention(const Kernel& kernel, const AttentionPr
   const OwnedStream stream;
   const DeviceAttention device(kernel.plan(), problem, stream);
   return launch_once(kernel, device, problem.q.size(), stream).out;
+}
+
+std::vector<std::uint16_t> run_attention_after_late_writes(const Kernel& kernel,
+                                                           const AttentionProblem& problem) {
+  const cuda::CurrentContext context;
+  const OwnedStream stream;
+  const HelperKernels helpers;
+  const DeviceAttention device(kernel.plan(), problem, stream);
+  const std::size_t count = problem.lengths.size();
+  std::vector<std::int32_t> words(problem.lengths.begin(), problem.lengths.end());
+  words.insert(words.end(), problem.block_table.begin(), problem.block_table.end());
+  const DeviceBuffer to_come = to_device(words, stream);
+  // Before: every sequence as long as can be, of pages in another order.
+  std::fill_n(words.begin(), count, std::numeric_limits<std::int32_t>::max());
+  std::reverse(words.begin() + static_cast<std::ptrdiff_t>(count), words.end());
+  const DeviceBuffer late = to_device(words, stream);
+  const DeviceBuffer out(2 * problem.q.size());
+  DecodeAttentionArgs args = device.args();
+  args.out = out.get();
+  args.lengths = static_cast<const std::int32_t*>(late.get());
+  args.cache.block_table = static_cast<const std::int32_t*>(late.get(count * sizeof(std::int32_t)));
+  stream.synchronize();
+  helpers.copy_late(to_come.get(), late.get(), words.size(), stream);
+  kernel.launch(args, stream.get());
+  std::vector<std::uint16_t> bits(problem.q.size());
+  out.download(bits.data(), 0, out.bytes(), stream);
+  return bits;
 }
 
 std::vector<std::int32_t> ragged_lengths(const DecodeAttentionSpec& spec) {

@@ -133,4 +133,10 @@ void HelperKernels::stream_copy(const void* data, std::uint64_t read, void* out,
   launch(name, static_cast<unsigned int>(blocks), parameters, stream);
 }
 
+void HelperKernels::copy_late(const void* from, void* to, std::uint64_t words,
+                              const OwnedStream& stream) const {
+  void* parameters[] = {&from, &to, &words};
+  launch("copy_late", 1, parameters, stream);
+}
+
 }  // namespace heddle

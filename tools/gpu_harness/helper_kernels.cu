@@ -188,3 +188,15 @@ extern "C" __global__ void stream_copy_4(const uint4* data, u64 read, uint4* out
                                          u64 written_per_tile) {
   stream_copy<4>(data, read, out, written, written_per_tile);
 }
+
+// Lets the kernel behind it start, then takes its time, then copies: a kernel that reads `to`
+// without waiting finds what was there before.
+extern "C" __global__ void copy_late(const u32* from, u32* to, u64 words) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  constexpr long long kClocks = 100000;
+  const long long begin = clock64();
+  while (clock64() - begin < kClocks) continue;
+  for (u64 i = thread_index(); i < words; i += thread_count()) to[i] = from[i];
+}
