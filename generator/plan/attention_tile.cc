@@ -83,9 +83,9 @@ class TensorRefusal {
   void check_dtype() {
     const KvDtype dtype = tensor_.dtype;
     const std::string name = '"' + std::string(to_string(dtype)) + '"';
-    if (dtype == KvDtype::kInt2 || dtype == KvDtype::kNvfp4) {
+    if (dtype == KvDtype::kNvfp4) {
       refuse("/dtype", "there is no attention kernel for these codes yet", name,
-             "\"int8\", \"int4\", \"fp8_e4m3\", \"fp8_e5m2\" or 16 bits");
+             "\"int8\", \"int4\", \"int2\", \"fp8_e4m3\", \"fp8_e5m2\" or 16 bits");
     }
     const bool fp16 = spec_.activation == DType::kFp16;
     if ((dtype == KvDtype::kFp16 && !fp16) || (dtype == KvDtype::kBf16 && fp16)) {

@@ -18,6 +18,8 @@ std::string code_name(KvDtype dtype) {
       return "kInt8";
     case KvDtype::kInt4:
       return "kInt4";
+    case KvDtype::kInt2:
+      return "kInt2";
     case KvDtype::kFp8E4m3:
       return "kE4m3";
     case KvDtype::kFp8E5m2:

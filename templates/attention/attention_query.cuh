@@ -153,7 +153,7 @@ struct AttentionQuery {
     if constexpr (kSums > 0) {
       // A word of the code that means zero.
       constexpr u32 kMiddle = Key::kZeros ? 1 : Codes::kMiddle;
-      constexpr u32 kWord = Codes::kBits == 8 ? kMiddle * 0x01010101u : kMiddle * 0x11111111u;
+      constexpr u32 kWord = kMiddle * (0xffffffffu / ((1u << Codes::kBits) - 1));
       u32 zero[kWordPairs];
       Codes::keys(kWord, zero);
       constexpr int kSteps = S::kSteps / kSums;

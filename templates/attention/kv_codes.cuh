@@ -6,8 +6,8 @@
 // and gives kDims pairs, each of one element of the two tokens.
 //
 // An integer code is left in place as the bits of an FP16, a subnormal one: the code times 2^-24,
-// or 2^-20 where it lies 4 bits higher. The tensor core multiplies these exactly. Q makes good for
-// the 4 bits; 2^kExponent and the zero point are left to the sums.
+// or 2^n times that where it lies n bits higher. The tensor core multiplies these exactly. Q makes
+// good for 2^n; 2^kExponent and the zero point are left to the sums.
 #pragma once
 
 #include "primitives/bits.cuh"
@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-enum class KvCode { kInt8, kInt4, kE4m3, kE5m2, kHalf };
+enum class KvCode { kInt8, kInt4, kInt2, kE4m3, kE5m2, kHalf };
 
 // Value: what 16-bit codes are.
 template <KvCode kCode, class Value>
@@ -84,6 +84,44 @@ struct KvCodes<KvCode::kInt4, V> : KvIntegerCodes {
   }
   static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[4]) { keys(word, pairs); }
   static __device__ __forceinline__ float element_factor(int i) { return i % 2 ? 0.0625f : 1.0f; }
+};
+
+template <class V>
+struct KvCodes<KvCode::kInt2, V> : KvIntegerCodes {
+  static constexpr int kBits = 2;
+  static constexpr int kDims = 8;
+  static constexpr int kMiddle = 2;
+  // Elements 0 and 8, 1 and 9, ..., 7 and 15, each 2 bits higher than the one before; from element
+  // 5 on again from the lowest bit, since only 10 bits are a subnormal FP16's.
+  static constexpr int kAgain = 5;
+  static __device__ __forceinline__ void keys(u32 word, u32 (&pairs)[8]) {
+    const u32 upper = shr<2 * kAgain>(word);
+    pairs[0] = word & 0x00030003u;
+    pairs[1] = word & 0x000c000cu;
+    pairs[2] = word & 0x00300030u;
+    pairs[3] = word & 0x00c000c0u;
+    pairs[4] = word & 0x03000300u;
+    pairs[5] = upper & 0x00030003u;
+    pairs[6] = upper & 0x000c000cu;
+    pairs[7] = upper & 0x00300030u;
+  }
+  static __device__ __forceinline__ void order_query(u32 (&q)[8]) {
+    constexpr u32 kQuarters[kAgain] = {0x3c003c00u, 0x34003400u, 0x2c002c00u, 0x24002400u,
+                                       0x1c001c00u};  // 1, 1/4, 1/16, 1/64, 1/256
+    u32 ordered[8];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      ordered[2 * i] = prmt<0x5410>(q[i], q[i + 4]);
+      ordered[2 * i + 1] = prmt<0x7632>(q[i], q[i + 4]);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      q[i] = i % kAgain == 0 ? ordered[i] : Fp16::mul2(ordered[i], kQuarters[i % kAgain]);
+  }
+  static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[8]) { keys(word, pairs); }
+  static __device__ __forceinline__ float element_factor(int i) {
+    return 1.0f / static_cast<float>(1 << (2 * (i % kAgain)));
+  }
 };
 
 template <class V>

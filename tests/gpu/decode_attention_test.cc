@@ -104,6 +104,23 @@ TEST_F(DecodeAttentionGpu, EveryTypeAndGranularity) {
   }
 }
 
+TEST_F(DecodeAttentionGpu, CodesOf2Bits) {
+  std::size_t turn = 0;
+  for (const char* granularity : {R"("tensor","scale_dtype":"fp32")", R"("token")", R"("head")",
+                                  R"("group","group_size":64)"}) {
+    for (const char* symmetric : {"true", "false"}) {
+      for (const Shape& shape : {Shape{8, 2, 128, 1}, Shape{32, 2, 64, 1}, Shape{6, 2, 128, 3}}) {
+        add(std::string(R"("dtype":"int2","granularity":)") + granularity + R"(,"symmetric":)" +
+                symmetric + "," + kLayouts[turn % 6],
+            kFeatures[turn % 8], shape);
+        ++turn;
+      }
+    }
+  }
+  add(R"("k":{"dtype":"int2","granularity":"group","group_size":64},"v":{"dtype":"int4"})", "",
+      {8, 2, 256, 1});
+}
+
 TEST_F(DecodeAttentionGpu, CachesOf16Bits) {
   std::size_t turn = 0;
   for (const Shape& shape : kShapes) {

@@ -36,7 +36,7 @@ std::vector<Spec> specs() {
         R"("dtype":"int8","granularity":"group","group_size":64,"symmetric":false)",
         R"("dtype":"int4","granularity":"group","group_size":32,"order":"nhd")",
         R"("dtype":"int4","symmetric":false,"page_size":16)",
-        R"("dtype":"int8","granularity":"token","layout":"contiguous")",
+        R"("dtype":"int8","granularity":"token","layout":"contiguous")", R"("dtype":"int2")",
         R"("k":{"dtype":"int8"},"v":{"dtype":"int4"})"}) {
     for (const Shape& shape : {Shape{32, 8, 128, 1}, Shape{32, 2, 128, 1}, Shape{32, 32, 64, 1}}) {
       all.push_back(spec_of(kv, "", shape, all.size() % 2 == 1));

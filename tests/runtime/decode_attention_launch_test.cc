@@ -168,7 +168,8 @@ TEST(DecodeAttentionPlan, RefusesWhatHasNoKernel) {
                        target_from_name("sm_75")),
                Error);
   EXPECT_EQ(refused(R"("dtype":"int4")"), "/shape/head_dim");
-  EXPECT_EQ(refused(R"("dtype":"int2")"), "/kv/k/dtype");
+  EXPECT_EQ(refused(R"("dtype":"int2")"), "/shape/head_dim");
+  EXPECT_EQ(refused(R"("dtype":"nvfp4")"), "/kv/k/dtype");
   EXPECT_EQ(refused(R"("dtype":"bf16")"), "/kv/k/dtype");
   EXPECT_EQ(refused(R"("dtype":"int8","granularity":"channel")"), "/kv/k/granularity");
   EXPECT_EQ(refused(R"("dtype":"int8","page_size":1)"), "/kv/k/scale_dtype");

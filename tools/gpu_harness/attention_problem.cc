@@ -16,7 +16,9 @@ namespace {
 constexpr int kSparePages = 2;
 constexpr std::uint8_t kPoison = 0xFF;
 
-bool is_integer(KvDtype dtype) { return dtype == KvDtype::kInt8 || dtype == KvDtype::kInt4; }
+bool is_integer(KvDtype dtype) {
+  return dtype == KvDtype::kInt8 || dtype == KvDtype::kInt4 || dtype == KvDtype::kInt2;
+}
 
 // Sign, exponent, mantissa; NaN and infinity do not occur.
 double small_float(unsigned code, int exponent_bits, int mantissa_bits) {
@@ -110,7 +112,8 @@ class Tensor {
  private:
   int scale_bytes() const { return type_ == DType::kFp32 ? 4 : 2; }
   double usual_scale() const {
-    return tensor_.dtype == KvDtype::kInt8 ? 1.0 / 64 : tensor_.dtype == KvDtype::kInt4 ? 0.25 : 1;
+    if (!is_integer(tensor_.dtype)) return 1;
+    return 2.0 / (1 << (bits_ - 1));  // codes from -2 to 2
   }
   double zero_of(std::mt19937& random) const {
     return middle_ - 3 + static_cast<double>(random() % 6);
@@ -152,6 +155,8 @@ class Tensor {
         return small_float(row[d], 5, 2);
       case KvDtype::kInt4:
         return (row[d / 2] >> (4 * (d % 2))) & 15;
+      case KvDtype::kInt2:
+        return (row[d / 4] >> (2 * (d % 4))) & 3;
       default:
         return row[d];
     }
