@@ -63,6 +63,13 @@ void fill_sm(const Target& target, AttentionTile& tile) {
   tile.shared_bytes = shared_head_bytes(tile) + tile.warps * tile.stages * tile.stage_bytes;
 }
 
+// Blocks of four warps that an SM has registers for: 128 of a thread with 4, 168 with 3. Codes of 8
+// bits and sums of many groups take more.
+int most_blocks_per_sm(const DecodeAttentionSpec& spec, int row_tiles, int groups) {
+  if (row_tiles > 1 || groups > 2) return 2;
+  return std::max(kv_bits(spec.kv.k.dtype), kv_bits(spec.kv.v.dtype)) > 4 ? 3 : 4;
+}
+
 class TensorRefusal {
  public:
   TensorRefusal(const KvTensor& tensor, const DecodeAttentionSpec& spec, std::string pointer,
@@ -170,8 +177,9 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
     int blocks;
     int least_stages;
   } choices[] = {{4, 4, 3}, {4, 3, 3}, {4, 2, 3}, {4, 1, 3}, {4, 1, 2}, {2, 1, 2}, {1, 1, 2}};
+  const int most_blocks = most_blocks_per_sm(spec, tile.row_tiles, groups);
   for (const auto& choice : choices) {
-    if (choice.blocks > 2 && tile.row_tiles > 1) continue;  // registers
+    if (choice.blocks > most_blocks) continue;
     tile.warps = choice.warps;
     tile.blocks_per_sm = choice.blocks;
     fill_sm(target, tile);

@@ -151,12 +151,13 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
       stream.run(segment, softmax);
       const Segment done = segment;
       const bool is_last = segment.end == work.end;
-      if (!is_last) {
-        work.next(segment);
+      if (!is_last) work.next(segment);
+      // Large heads leave no registers for the next Q.
+      if (!is_last && !S::kQueryInShared)
         stream.query.request(arguments, segment, lane / 4, lane % 4);
-      }
       merge_last = finish.finish(done, softmax, stream.free_stage());
       if (is_last) break;
+      if constexpr (S::kQueryInShared) stream.query.request(arguments, segment, lane / 4, lane % 4);
       merge_first = merge_first || merge_last;
     }
 #pragma unroll 1
