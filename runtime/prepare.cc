@@ -136,13 +136,13 @@ std::vector<Kernel> Runtime::prepare(const std::vector<Spec>& specs,
 void Runtime::seal() { impl_->sealed = true; }
 
 Kernel Runtime::kernel(const Spec& spec) {
-  if (const auto known = impl_->find_prepared(spec)) return *known;
+  if (auto known = impl_->find_prepared(spec)) return *std::move(known);
   impl_->refuse_sealed(spec);
   return load(resolve(spec, device_target()));
 }
 
 Kernel Runtime::kernel(const Spec& spec, Stream stream) {
-  if (const auto known = impl_->find_prepared(spec)) return *known;
+  if (auto known = impl_->find_prepared(spec)) return *std::move(known);
   impl_->refuse_sealed(spec);
   if (cuda::is_capturing(stream)) {
     throw Error(ErrorCategory::kMissing, "runtime.capturing",
@@ -153,7 +153,7 @@ Kernel Runtime::kernel(const Spec& spec, Stream stream) {
 }
 
 KernelRequest Runtime::request(const Spec& spec) {
-  if (!impl_->prepared.has(spec)) impl_->refuse_sealed(spec);
+  if (impl_->prepared.of(spec) == nullptr) impl_->refuse_sealed(spec);
   const cuda::CurrentContext context;
   impl_->keep_primary_context(context);
   const cuda::CUdevice device = context.device();

@@ -1,5 +1,8 @@
 #include "runtime/prepared_kernels.h"
 
+#include <mutex>
+#include <utility>
+
 namespace heddle {
 namespace {
 
@@ -24,35 +27,38 @@ bool serves(const Spec& general, const Spec& wanted) {
   return wide.m_min <= narrow.m_min && narrow.m_max <= wide.m_max;
 }
 
+std::shared_ptr<const PreparedKernels::ByDevice> PreparedKernels::of(const Spec& spec) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = kernels_.find(spec);
+  return found == kernels_.end() ? nullptr : found->second;
+}
+
 std::optional<Kernel> PreparedKernels::find(cuda::CUdevice device, const Spec& spec) const {
-  const std::string text = spec.canonical_json();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto of_spec = kernels_.find(text);
-  if (of_spec == kernels_.end()) return std::nullopt;
-  const auto found = of_spec->second.find(device);
-  if (found == of_spec->second.end()) return std::nullopt;
+  const std::shared_ptr<const ByDevice> of_spec = of(spec);
+  if (of_spec == nullptr) return std::nullopt;
+  const auto found = of_spec->find(device);
+  if (found == of_spec->end()) return std::nullopt;
   return found->second;
 }
 
-bool PreparedKernels::has(const Spec& spec) const {
-  const std::string text = spec.canonical_json();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return kernels_.count(text) != 0;
-}
-
 std::optional<Kernel> PreparedKernels::find_general(cuda::CUdevice device, const Spec& spec) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [text, by_device] : kernels_) {
-    const auto found = by_device.find(device);
-    if (found != by_device.end() && serves(found->second.plan().spec, spec)) return found->second;
+  const std::shared_lock lock(mutex_);
+  for (const auto& [general, by_device] : kernels_) {
+    const auto found = by_device->find(device);
+    if (found != by_device->end() && serves(general, spec)) return found->second;
   }
   return std::nullopt;
 }
 
 Kernel PreparedKernels::put(cuda::CUdevice device, const Kernel& kernel) {
-  const std::string text = kernel.plan().spec.canonical_json();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return kernels_[text].emplace(device, kernel).first->second;
+  const Spec& spec = kernel.plan().spec;
+  const std::lock_guard lock(mutex_);
+  const auto known = kernels_.find(spec);
+  auto grown = known == kernels_.end() ? std::make_shared<ByDevice>()
+                                       : std::make_shared<ByDevice>(*known->second);
+  Kernel stays = grown->emplace(device, kernel).first->second;
+  kernels_.insert_or_assign(spec, std::move(grown));
+  return stays;
 }
 
 }  // namespace heddle

@@ -3,13 +3,15 @@
 #define HEDDLE_RUNTIME_PREPARED_KERNELS_H_
 
 #include <map>
-#include <mutex>
+#include <memory>
 #include <optional>
-#include <string>
+#include <shared_mutex>
+#include <unordered_map>
 
 #include "heddle/kernel.h"
 #include "heddle/spec.h"
 #include "runtime/cuda_abi.h"
+#include "runtime/spec_meaning.h"
 
 namespace heddle {
 
@@ -17,20 +19,24 @@ namespace heddle {
 // at most in tile, path, name, and a range of M that is wider. Pure.
 bool serves(const Spec& general, const Spec& wanted);
 
-// Thread-safe.
+// Thread-safe. One lock for each call, held over no other work than finding the spec.
 class PreparedKernels {
  public:
+  using ByDevice = std::map<cuda::CUdevice, Kernel>;
+
+  // The kernels of one spec, by device; nullptr if no device has one, so that a miss can be told
+  // without asking the driver for the device.
+  std::shared_ptr<const ByDevice> of(const Spec& spec) const;
   std::optional<Kernel> find(cuda::CUdevice device, const Spec& spec) const;
-  // Whether any device has it, so that a miss can be told without asking the driver for one.
-  bool has(const Spec& spec) const;
   // Any that serves() the spec.
   std::optional<Kernel> find_general(cuda::CUdevice device, const Spec& spec) const;
   // The first one stays.
   Kernel put(cuda::CUdevice device, const Kernel& kernel);
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, std::map<cuda::CUdevice, Kernel>> kernels_;  // by canonical text
+  mutable std::shared_mutex mutex_;
+  // What is pointed to never changes: put() makes it anew.
+  std::unordered_map<Spec, std::shared_ptr<const ByDevice>, MeaningHash, SameMeaning> kernels_;
 };
 
 }  // namespace heddle

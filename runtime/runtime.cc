@@ -41,8 +41,11 @@ std::string spec_to_add(const Plan& plan) {
 }
 
 std::optional<Kernel> Runtime::Impl::find_prepared(const Spec& spec) {
-  if (!prepared.has(spec)) return std::nullopt;
-  return prepared.find(device_at_hand(0), spec);
+  const auto of_spec = prepared.of(spec);
+  if (of_spec == nullptr) return std::nullopt;
+  const auto found = of_spec->find(device_at_hand(0));
+  if (found == of_spec->end()) return std::nullopt;
+  return found->second;
 }
 
 void Runtime::Impl::refuse_sealed(const Spec& spec) const {

@@ -195,6 +195,10 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   return call.result;
 }
 CUresult cuCtxGetCurrent(CUcontext* context) {
+  if (state().quiet) {
+    *context = context_stack.empty() ? nullptr : context_stack.back();
+    return CUDA_SUCCESS;
+  }
   const Call call("cuCtxGetCurrent", InCapture::kAllowed);
   if (call.result == CUDA_SUCCESS) {
     *context = context_stack.empty() ? nullptr : context_stack.back();
@@ -221,8 +225,10 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
   return call.result;
 }
 CUresult cuCtxGetDevice(CUdevice* device) {
-  const Call call("cuCtxGetDevice", InCapture::kAllowed);
-  if (call.result != CUDA_SUCCESS) return call.result;
+  if (!state().quiet) {
+    const Call call("cuCtxGetDevice", InCapture::kAllowed);
+    if (call.result != CUDA_SUCCESS) return call.result;
+  }
   if (context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   *device = device_of(context_stack.back());
   return CUDA_SUCCESS;

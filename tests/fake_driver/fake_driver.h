@@ -61,7 +61,8 @@ struct State {
   std::set<LoadedFunction*> functions;
   std::set<FakeStream*> streams;
   std::set<std::string> missing;  // functions that this driver does not have
-  // For counting allocations: the launches succeed, are counted, and nothing else is done.
+  // For counting allocations and time: launches succeed and are counted, the current context and
+  // its device are told, and nothing else is done; no books, no failures.
   std::atomic<bool> quiet{false};
   std::atomic<int> quiet_launches{0};
 };

@@ -1,0 +1,69 @@
+#include "runtime/spec_meaning.h"
+
+#include <cstdint>
+#include <optional>
+
+#include "generator/spec/fields.h"
+
+namespace heddle {
+namespace {
+
+// The struct that the fields of the spec's operation are read from.
+const void* object_of(const Spec& spec) noexcept {
+  switch (spec.op()) {
+    case Op::kGemm:
+      return &spec.gemm();
+    case Op::kKvAppend:
+      return &spec.kv_append();
+    case Op::kDecodeAttention:
+      return &spec.decode_attention();
+    case Op::kDequantize:
+    case Op::kRepack:
+    case Op::kQuantizeWeight:
+      break;
+  }
+  return &spec.weight_op();
+}
+
+bool same_value(const Field& field, const void* a, const void* b) {
+  if (field.kind == FieldKind::kList) return field.list.get(a) == field.list.get(b);
+  return field.slot.get(a) == field.slot.get(b);
+}
+
+bool has_value(const Field& field) { return field.is_leaf() && field.kind != FieldKind::kLabel; }
+
+void mix(std::uint64_t* hash, std::uint64_t value) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  *hash = (*hash ^ value) * kOdd;
+  *hash ^= *hash >> 29;
+}
+
+}  // namespace
+
+bool SameMeaning::operator()(const Spec& a, const Spec& b) const noexcept {
+  if (a.op() != b.op()) return false;
+  const void* of_a = object_of(a);
+  const void* of_b = object_of(b);
+  for (const Field& field : fields_of(a.op()).fields) {
+    if (has_value(field) && !same_value(field, of_a, of_b)) return false;
+  }
+  return true;
+}
+
+std::size_t MeaningHash::operator()(const Spec& spec) const noexcept {
+  const void* object = object_of(spec);
+  auto hash = static_cast<std::uint64_t>(spec.op());
+  for (const Field& field : fields_of(spec.op()).fields) {
+    if (!has_value(field)) continue;
+    if (field.kind == FieldKind::kList) {
+      for (const int value : field.list.get(object)) mix(&hash, static_cast<std::uint64_t>(value));
+      continue;
+    }
+    // No field's value is the least integer.
+    const std::optional<std::int64_t> value = field.slot.get(object);
+    mix(&hash, value ? static_cast<std::uint64_t>(*value) : std::uint64_t{1} << 63);
+  }
+  return hash;
+}
+
+}  // namespace heddle
