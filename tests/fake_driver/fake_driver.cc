@@ -1,5 +1,7 @@
 #include "fake_driver.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
@@ -19,6 +21,9 @@ State& state() {
     if (const char* result = std::getenv("FAKE_DRIVER_INIT")) {
       made->failures["cuInit"] = {std::atoi(result), 0, -1};
     }
+    // A child must not find the books locked by a thread that it lacks.
+    pthread_atfork([] { fake::state().mutex.lock(); }, [] { fake::state().mutex.unlock(); },
+                   [] { fake::state().mutex.unlock(); });
     return made;
   }();
   return state;
