@@ -1,6 +1,9 @@
 // How long it takes to be given a kernel that was prepared.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <thread>
+#include <vector>
 
 #include "tests/cache/torture.h"
 #include "tests/runtime/allocation_counter.h"
@@ -44,6 +47,27 @@ TEST_F(HitTest, OfAPreparedKernelWritesNoText) {
   if (testing::torture()) {
     EXPECT_LT(hit, 1000);
   }
+}
+
+// Under ThreadSanitizer this shows that the table may grow while it is read.
+TEST_F(HitTest, WhileOthersArePrepared) {
+  Runtime runtime(options_);
+  const testing::EngineContext context;
+  const Spec spec = testing::dequantize_spec();
+  const void* const code = &runtime.prepare({spec})[0].plan();
+  std::atomic<bool> stop{false};
+  std::atomic<long> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      const testing::EngineContext own;
+      while (!stop) wrong += &runtime.kernel(spec).plan() != code;
+    });
+  }
+  for (int n = 128; n <= 512; n += 64) runtime.prepare({testing::dequantize_spec(n)});
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace
