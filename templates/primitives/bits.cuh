@@ -51,10 +51,6 @@ __device__ __forceinline__ u32 funnel_shr(u32 low, u32 high) {
 
 __device__ __forceinline__ float float_from_bits(u32 bits) { return __uint_as_float(bits); }
 __device__ __forceinline__ u32 bits_of_float(float value) { return __float_as_uint(value); }
-// Exact below 2^23.
-__device__ __forceinline__ float small_to_float(u32 value) {
-  return float_from_bits(0x4b000000u | value) - 8388608.0f;
-}
 __device__ __forceinline__ u32x4 pack_floats(float a, float b, float c, float d) {
   return {__float_as_uint(a), __float_as_uint(b), __float_as_uint(c), __float_as_uint(d)};
 }

@@ -45,9 +45,6 @@ __device__ __forceinline__ void store_shared_16(u32 address, u32x4 v) {
                "r"(v.z), "r"(v.w)
                : "memory");
 }
-__device__ __forceinline__ void store_shared_8(u32 address, u64 v) {
-  asm volatile("st.shared.b64 [%0], %1;" ::"r"(address), "l"(v) : "memory");
-}
 __device__ __forceinline__ void store_shared_4(u32 address, u32 v) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
 }

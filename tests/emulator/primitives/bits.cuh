@@ -47,7 +47,6 @@ inline u32 funnel_shr(u32 low, u32 high) {
 
 inline float float_from_bits(u32 bits) { return __uint_as_float(bits); }
 inline u32 bits_of_float(float value) { return __float_as_uint(value); }
-inline float small_to_float(u32 value) { return float_from_bits(0x4b000000u | value) - 8388608.0f; }
 inline u32x4 pack_floats(float a, float b, float c, float d) {
   return {bits_of_float(a), bits_of_float(b), bits_of_float(c), bits_of_float(d)};
 }

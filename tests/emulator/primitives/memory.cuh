@@ -22,7 +22,6 @@ inline u32 load_shared_2(u32 address) { return load_shared_as<u16>(address); }
 inline u32 load_shared_1(u32 address) { return load_shared_as<u8>(address); }
 
 inline void store_shared_16(u32 address, u32x4 v) { emulator::store_shared(address, &v, 16); }
-inline void store_shared_8(u32 address, u64 v) { emulator::store_shared(address, &v, 8); }
 inline void store_shared_4(u32 address, u32 v) { emulator::store_shared(address, &v, 4); }
 inline void store_shared_float(u32 address, float v) { emulator::store_shared(address, &v, 4); }
 
