@@ -36,7 +36,6 @@ std::string why_no_float(const DecodeRequest& request) {
 std::string why_unsupported(const DecodeRequest& request) {
   if (request.dtype == DType::kFp32) return "weights decode to fp16 or bf16 only";
   if (request.zero_point == ZeroPoint::kFloat) return "there is no plan for float zero points";
-  if (request.fold_bias && !can_fold_bias(request)) return "there is no bias to leave to the sums";
   if (request.kind == CodeKind::kInteger) return why_no_integer(request);
   if (request.zero_point != ZeroPoint::kNone) return "only integer codes have zero points";
   if (request.kind == CodeKind::kFloat) return why_no_float(request);
@@ -45,12 +44,6 @@ std::string why_unsupported(const DecodeRequest& request) {
 }
 
 }  // namespace
-
-bool can_fold_bias(const DecodeRequest& request) {
-  return request.kind == CodeKind::kInteger && request.zero_point == ZeroPoint::kNone &&
-         request.dtype != DType::kFp32 &&
-         request.bits <= float16_format(request.dtype).mantissa_bits;
-}
 
 DecodePlan derive_decode_plan(const DecodeRequest& request) {
   if (const std::string why = why_unsupported(request); !why.empty()) {

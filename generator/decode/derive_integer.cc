@@ -11,11 +11,6 @@
 //
 // The bit p is free where the field fits at several; the choice with the fewest new operations
 // wins, then the lowest p.
-//
-// With fold_bias nothing is subtracted. FP16 needs no magic number then: a field at bit p of an
-// otherwise empty half is the subnormal 2^(p - 24) * field, which the tensor cores take exactly.
-// bfloat16 reaches so far down that products would be lost in FP32; there the field stays under its
-// magic number. p is the same for all elements of a row, so that its scale makes good for 2^p.
 #include <fmt/format.h>
 
 #include <map>
@@ -28,9 +23,6 @@
 namespace heddle {
 namespace {
 
-// FP16's lowest bit is 2^-24.
-constexpr int kSubnormalExponent = 24;
-
 // The bit of each half at which a field comes to lie.
 struct Position {
   int low = 0;
@@ -42,7 +34,7 @@ using PairBits = std::vector<BitPlace>[2];
 
 class IntegerDerivation {
  public:
-  // first_choice[w]: the position to try first for fields of word w; with fold_bias, of row w.
+  // first_choice[w]: the position to try first for fields of word w.
   IntegerDerivation(DecodePlan& plan, std::vector<int> first_choice)
       : plan_(plan),
         request_(plan.request),
@@ -56,9 +48,7 @@ class IntegerDerivation {
     for (int pair = 0; pair < plan_.elements() / 2; ++pair) {
       const int element = 2 * pair;
       const PairBits bits{plan_.bit_of[element], plan_.bit_of[element + 1]};
-      plan_.outputs.push_back(request_.fold_bias ? decode_biased(pair, bits)
-                              : split()          ? decode_split(pair, bits)
-                                                 : decode_under_magic(pair, bits));
+      plan_.outputs.push_back(split() ? decode_split(pair, bits) : decode_under_magic(pair, bits));
     }
     plan_.ops = weights_.ops();
     plan_.zero_ops = zeros_.ops();
@@ -160,23 +150,6 @@ class IntegerDerivation {
     return weights_.emit(op);
   }
 
-  // The field as it lies, subnormal or under its magic number.
-  int decode_biased(int pair, const PairBits& bits) {
-    const int bit = first_choice_[row_of(pair)];
-    const Position p{bit, bit};
-    Placement field = under_magic(bits, p);
-    std::string why = under_magic_why(p);
-    RowFold& row = plan_.rows[row_of(pair)];
-    row = {0, weight_of_magic(bit)};
-    if (request_.dtype == DType::kFp16) {
-      row = {bit - kSubnormalExponent, 0};
-      field.constant = is_signed() ? at(p, 1u << (request_.bits - 1)) : 0;
-      why = fmt::format("2^{} * field: a subnormal{}", row.exponent,
-                        is_signed() ? "; the XOR flips the sign bit, which adds to it" : "");
-    }
-    return weights_.place(field, why);
-  }
-
   // The code less its bias, from two floats.
   int split_value(Registers& registers, const PairBits& bits, const std::string& shift_why = {}) {
     const int m = format_.mantissa_bits;
@@ -275,28 +248,10 @@ DecodePlan derived(const DecodePlan& empty, const std::vector<int>& first_choice
   return plan;
 }
 
-// The positions of the two rows that take the fewest operations, then the highest: under a magic
-// number they keep the smallest bias.
-DecodePlan derived_biased(const DecodePlan& empty) {
-  const int last = float16_format(empty.request.dtype).mantissa_bits - empty.request.bits;
-  DecodePlan best;
-  for (int low = last; low >= 0; --low) {
-    for (int high = last; high >= 0; --high) {
-      DecodePlan plan = derived(empty, {low, high});
-      if (best.ops.empty() || plan.ops.size() < best.ops.size()) best = std::move(plan);
-    }
-  }
-  return best;
-}
-
 }  // namespace
 
 void derive_integer(DecodePlan& plan) {
   const DecodePlan empty = plan;
-  if (plan.request.fold_bias) {
-    plan = derived_biased(empty);
-    return;
-  }
   std::vector<int> choice(plan.words, 0);
   plan = derived(empty, choice);
   // Elements made of the bits left over in several words are cheap if the shifts that other fields

@@ -102,13 +102,6 @@ std::string describe(const DecodePlan& plan) {
     text += fmt::format("a weight is the result times 2^{}, which the scale must carry\n",
                         plan.result_exponent);
   }
-  if (plan.request.fold_bias) {
-    const RowFold(&rows)[2] = plan.rows;
-    text += fmt::format(
-        "a code u is left as 2^{} * ({} + u) in row g and 2^{} * ({} + u) in row g + 8: scale and "
-        "sums make good for it\n",
-        rows[0].exponent, rows[0].bias, rows[1].exponent, rows[1].bias);
-  }
   if (plan.field_of.empty()) {
     text += fmt::format("bits of the {} words (word:first..last), in element order:", plan.words);
     for (const auto& places : plan.bit_of) text += scattered_text(places);

@@ -56,9 +56,6 @@ void add_integers(std::vector<NamedDecodeRequest>& list, DType dtype) {
             fmt::format("{}{}{}", to_string(type), bits,
                         zero == ZeroPoint::kInt ? " - zero point" : ""),
             request);
-        request.fold_bias = can_fold_bias(request);
-        if (request.fold_bias)
-          add(list, fmt::format("{}{} + bias", to_string(type), bits), request);
       }
     }
   }

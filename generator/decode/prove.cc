@@ -10,9 +10,7 @@ ProofJudge::ProofJudge(const DecodePlan& plan) : plan_(plan) {
   const unsigned zero_codes = plan.request.zero_point == ZeroPoint::kInt ? codes : 1;
   for (unsigned zero = 0; zero < zero_codes; ++zero) {
     for (unsigned code = 0; code < codes; ++code) {
-      for (const RowFold& row : plan.rows) {
-        want_.push_back(reference_decode(plan.request, code, zero, plan.result_exponent, row));
-      }
+      want_.push_back(reference_decode(plan.request, code, zero, plan.result_exponent));
     }
   }
 }
@@ -21,8 +19,7 @@ ProofJudge::ProofJudge(const DecodePlan& plan) : plan_(plan) {
 void ProofJudge::check(const ProofCase& one, const std::uint16_t* got) {
   for (int e = 0; e < plan_.elements(); ++e) {
     const unsigned code = read_code(plan_, one.words, e);
-    const int row = e / 2 % 2;
-    const std::uint16_t want = want_[2 * ((one.zeros[e] << plan_.request.bits) + code) + row];
+    const std::uint16_t want = want_[(one.zeros[e] << plan_.request.bits) + code];
     ++proof_.codes_checked;
     if (got[e] != want && proof_.mismatches++ == 0) note(one, e, code, got[e], want);
   }

@@ -32,15 +32,10 @@ double float_value(const DecodeRequest& request, unsigned code) {
 }  // namespace
 
 std::uint16_t reference_decode(const DecodeRequest& request, unsigned code, unsigned zero,
-                               int exponent, const RowFold& row) {
+                               int exponent) {
   const Float16Format format = float16_format(request.dtype);
   switch (request.kind) {
     case CodeKind::kInteger:
-      if (request.fold_bias) {
-        const int sign = request.type == WeightType::kInt ? 1 << (request.bits - 1) : 0;
-        return float16_from_double(
-            format, std::ldexp(row.bias + (static_cast<int>(code) ^ sign), row.exponent));
-      }
       return float16_from_double(format,
                                  integer_value(request, code) - integer_offset(request, zero));
     case CodeKind::kTable:

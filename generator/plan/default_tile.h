@@ -24,9 +24,6 @@ bool scales_weights_exactly(const GemmSpec& spec);
 // Whether the scale takes over the power of two of float codes.
 bool folds_power(const GemmSpec& spec, ScaleMode mode);
 
-// Whether a kernel that sums tokens may leave the bias of integer codes to the sums.
-bool folds_bias(const GemmSpec& spec, ScaleMode mode);
-
 // Tile, warps and stages for tokens m_min to m_max, shrunk until the target's shared memory holds
 // them. Fields that the spec's tile sets are taken from it. split_k is left at one.
 GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,

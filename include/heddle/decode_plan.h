@@ -95,13 +95,7 @@ struct DecodeRequest {
   ZeroOrder zero_order = ZeroOrder::kRows;
   // kFloat: leave the last multiplication, by 2^DecodePlan::result_exponent, to the scale.
   bool fold_power = false;
-  // kInteger without zero points, where can_fold_bias(): leave each row's power of two to the scale
-  // and its bias to the sums. See DecodePlan::rows.
-  bool fold_bias = false;
 };
-
-// Whether decoded integers may keep a bias: not where a code has more bits than the mantissa.
-HEDDLE_EXPORT bool can_fold_bias(const DecodeRequest& request);
 
 // What the kernels of a spec ask for: the codes of `weight`, in its interleave, as `dtype`.
 HEDDLE_EXPORT DecodeRequest decode_request(const WeightSpec& weight, DType dtype);
@@ -114,13 +108,6 @@ HEDDLE_EXPORT DecodeRequest table_request(const std::vector<float>& table, DType
 struct BitPlace {
   int word = 0;
   int bit = 0;
-};
-
-// With fold_bias a code u (of a two's complement type: u plus half of its range, which leaves it
-// without a sign) becomes 2^exponent * (bias + u).
-struct RowFold {
-  int exponent = 0;
-  int bias = 0;
 };
 
 struct DecodePlan {
@@ -138,7 +125,6 @@ struct DecodePlan {
   int zero_words = 0;
   double instructions_per_weight = 0;
   int result_exponent = 0;  // a weight is the result times 2^this; 0 unless fold_power
-  RowFold rows[2];          // of row g (a0, a2) and of row g + 8 (a1, a3); with fold_bias only
   int elements() const { return static_cast<int>(bit_of.size()); }
 };
 
@@ -166,10 +152,9 @@ HEDDLE_EXPORT void write_code(const DecodePlan& plan, int element, unsigned code
 // NaN of a float code stay what they are where the destination has as many exponent bits (e5m2 to
 // FP16); elsewhere such a code counts as the ordinary number that its bits would spell (e4m3 0x7f:
 // 480). `zero` is the code of the zero point; it means nothing without integer zero points. With
-// fold_power the value is divided by 2^exponent; with fold_bias `row` says what it keeps.
+// fold_power the value is divided by 2^exponent.
 HEDDLE_EXPORT std::uint16_t reference_decode(const DecodeRequest& request, unsigned code,
-                                             unsigned zero, int exponent = 0,
-                                             const RowFold& row = {});
+                                             unsigned zero, int exponent = 0);
 
 // The outcome of checking a plan against exact arithmetic: every code in every position, with
 // neighbours all zero, all one and random; every code against every zero point in every position.
