@@ -5,15 +5,10 @@
 #include <functional>
 
 #include "heddle/error.h"
+#include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
 namespace {
-
-template <class T = void>
-T* address(std::uintptr_t value) {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
-  return reinterpret_cast<T*>(value);
-}
 
 Plan plan_of(const std::string& kv, const std::string& more = "") {
   return resolve(
@@ -23,45 +18,33 @@ Plan plan_of(const std::string& kv, const std::string& more = "") {
       target_from_name("h200"));
 }
 
-// Of a paged cache with stored scales.
 DecodeAttentionArgs good_args() {
-  DecodeAttentionArgs args;
+  auto args = args_with_cache<DecodeAttentionArgs>();
   args.q = address(0x1000);
   args.out = address(0x2000);
-  args.sequences = 4;
-  args.lengths = address<std::int32_t>(0x3004);
-  args.cache.k = {address(0x4000), address(0x5000), nullptr};
-  args.cache.v = {address(0x6000), address(0x7000), nullptr};
-  args.cache.pages = 16;
-  args.cache.block_table = address<std::int32_t>(0x8004);
-  args.cache.table_stride = 4;
   args.workspace = address(0x9000);
   args.workspace_bytes = std::size_t{1} << 30;
   return args;
 }
 
-std::string refusal(const Plan& plan, const std::function<void(DecodeAttentionArgs&)>& change) {
+std::string refusal_after(const Plan& plan,
+                          const std::function<void(DecodeAttentionArgs&)>& change) {
   DecodeAttentionArgs args = good_args();
   change(args);
-  try {
-    validate(plan, args);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
-    return error.code();
-  }
-  return {};
+  return refusal(plan, args);
 }
 
 TEST(DecodeAttentionLaunch, WantsItsPointers) {
   const Plan plan = plan_of("");
-  EXPECT_EQ(refusal(plan, [](auto&) {}), "");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.q = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.out = address(0x2008); }), "launch.misaligned");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.lengths = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.block_table = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.v.scales = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.slopes = address<float>(0xa000); }), "launch.unexpected");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.log_sum_exp = address<float>(0xa000); }),
+  EXPECT_EQ(refusal_after(plan, [](auto&) {}), "");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.q = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.out = address(0x2008); }), "launch.misaligned");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.lengths = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.block_table = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.v.scales = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.slopes = address<float>(0xa000); }),
+            "launch.unexpected");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.log_sum_exp = address<float>(0xa000); }),
             "launch.unexpected");
 }
 
@@ -71,47 +54,48 @@ TEST(DecodeAttentionLaunch, WantsWhatTheSpecAsksFor) {
     a.slopes = a.sink_logits = address<float>(0xa004);
     a.log_sum_exp = address<float>(0xb004);
   };
-  EXPECT_EQ(refusal(plan, all), "");
-  EXPECT_EQ(refusal(plan,
-                    [&](auto& a) {
-                      all(a);
-                      a.slopes = nullptr;
-                    }),
+  EXPECT_EQ(refusal_after(plan, all), "");
+  EXPECT_EQ(refusal_after(plan,
+                          [&](auto& a) {
+                            all(a);
+                            a.slopes = nullptr;
+                          }),
             "launch.missing");
-  EXPECT_EQ(refusal(plan,
-                    [&](auto& a) {
-                      all(a);
-                      a.sink_logits = nullptr;
-                    }),
+  EXPECT_EQ(refusal_after(plan,
+                          [&](auto& a) {
+                            all(a);
+                            a.sink_logits = nullptr;
+                          }),
             "launch.missing");
 }
 
 TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
   const Plan plan = plan_of("");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.sequences = 1025; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.sequences = -1; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.pages = 0; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [&](auto& a) { a.workspace_bytes = plan.max_workspace_bytes() - 1; }),
-            "launch.workspace");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.workspace = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.sequences = 1025; }), "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.sequences = -1; }), "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.pages = 0; }), "launch.size");
+  EXPECT_EQ(
+      refusal_after(plan, [&](auto& a) { a.workspace_bytes = plan.max_workspace_bytes() - 1; }),
+      "launch.workspace");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.workspace = nullptr; }), "launch.missing");
   const Plan contiguous = plan_of(R"("layout":"contiguous")");
   const auto dense = [](DecodeAttentionArgs& a) {
     a.cache.block_table = nullptr;
     a.cache.table_stride = 0;
     a.cache.page_tokens = 100;
   };
-  EXPECT_EQ(refusal(contiguous, dense), "");
-  EXPECT_EQ(refusal(contiguous,
-                    [&](auto& a) {
-                      dense(a);
-                      a.cache.page_tokens = 101;
-                    }),
+  EXPECT_EQ(refusal_after(contiguous, dense), "");
+  EXPECT_EQ(refusal_after(contiguous,
+                          [&](auto& a) {
+                            dense(a);
+                            a.cache.page_tokens = 101;
+                          }),
             "launch.size");
-  EXPECT_EQ(refusal(contiguous,
-                    [&](auto& a) {
-                      dense(a);
-                      a.sequences = 17;
-                    }),
+  EXPECT_EQ(refusal_after(contiguous,
+                          [&](auto& a) {
+                            dense(a);
+                            a.sequences = 17;
+                          }),
             "launch.size");
 }
 

@@ -1,13 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "heddle/error.h"
 #include "runtime/weight_op_launch.h"
+#include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
 namespace {
-
-// NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
-void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
 Plan plan_of(CheckpointFormat format, ZeroPoint zero, bool act_order) {
   WeightOpSpec spec;
@@ -30,17 +27,6 @@ DequantizeArgs gptq_args() {
   args.source.scales = address(0x3000);
   args.source.zeros = address(0x4000);
   return args;
-}
-
-// The code of the error that validate() throws, "" if it throws none.
-std::string refusal(const Plan& plan, const DequantizeArgs& args) {
-  try {
-    validate(plan, args);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
-    return error.code();
-  }
-  return {};
 }
 
 TEST(DequantizeLaunch, PackedWeightsHoldTheirScales) {

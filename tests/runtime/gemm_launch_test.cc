@@ -2,13 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "heddle/error.h"
+#include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
 namespace {
-
-// NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
-void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
 Plan plan_with(bool bias, bool residual) {
   GemmSpec spec;
@@ -29,15 +26,8 @@ GemmArgs good_args() {
   return args;
 }
 
-// The code of the error that validate() throws, "" if it throws none.
 std::string refusal(const Plan& plan, const GemmArgs& args, std::size_t workspace_bytes = 0) {
-  try {
-    validate(plan, workspace_bytes, args);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
-    return error.code();
-  }
-  return {};
+  return code_thrown_by([&] { validate(plan, workspace_bytes, args); });
 }
 
 TEST(GemmLaunchTest, AcceptsGoodArguments) {

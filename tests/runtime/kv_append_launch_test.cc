@@ -4,16 +4,10 @@
 
 #include <functional>
 
-#include "heddle/error.h"
+#include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
 namespace {
-
-template <class T = void>
-T* address(std::uintptr_t value) {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
-  return reinterpret_cast<T*>(value);
-}
 
 Plan plan_of(const std::string& kv, const std::string& more = "") {
   Plan plan;
@@ -23,101 +17,90 @@ Plan plan_of(const std::string& kv, const std::string& more = "") {
   return plan;
 }
 
-// Of a paged cache with stored scales.
 KvAppendArgs good_args() {
-  KvAppendArgs args;
+  auto args = args_with_cache<KvAppendArgs>();
   args.k = address(0x1000);
   args.v = address(0x2000);
-  args.tokens = args.sequences = 4;
-  args.lengths = address<std::int32_t>(0x3004);
-  args.cache.k = {address(0x4000), address(0x5000), nullptr};
-  args.cache.v = {address(0x6000), address(0x7000), nullptr};
-  args.cache.pages = 16;
-  args.cache.block_table = address<std::int32_t>(0x8004);
-  args.cache.table_stride = 4;
+  args.tokens = 4;
   return args;
 }
 
-std::string refusal(const Plan& plan, const std::function<void(KvAppendArgs&)>& change) {
+std::string refusal_after(const Plan& plan, const std::function<void(KvAppendArgs&)>& change) {
   KvAppendArgs args = good_args();
   change(args);
-  try {
-    validate(plan, args);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
-    return error.code();
-  }
-  return {};
+  return refusal(plan, args);
 }
 
 TEST(KvAppendLaunch, WantsItsPointers) {
   const Plan plan = plan_of("");
-  EXPECT_EQ(refusal(plan, [](auto&) {}), "");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.k = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.v = address(0x2008); }), "launch.misaligned");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.lengths = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.lengths = address<std::int32_t>(0x3002); }),
+  EXPECT_EQ(refusal_after(plan, [](auto&) {}), "");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.k = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.v = address(0x2008); }), "launch.misaligned");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.lengths = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.lengths = address<std::int32_t>(0x3002); }),
             "launch.misaligned");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.k.codes = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.v.scales = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.block_table = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.rotations = address<float>(0x9000); }),
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.k.codes = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.v.scales = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.block_table = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.rotations = address<float>(0x9000); }),
             "launch.unexpected");
 }
 
 TEST(KvAppendLaunch, WantsScalesAsTheSpecHasThem) {
   const Plan given = plan_of(R"("dtype":"fp8_e4m3")");
-  EXPECT_EQ(refusal(given, [](auto&) {}), "launch.unexpected");
+  EXPECT_EQ(refusal_after(given, [](auto&) {}), "launch.unexpected");
   const auto without = [](KvAppendArgs& a) { a.cache.k.scales = a.cache.v.scales = nullptr; };
-  EXPECT_EQ(refusal(given, without), "launch.missing");
-  EXPECT_EQ(refusal(given,
-                    [&](auto& a) {
-                      without(a);
-                      a.cache.k.given = a.cache.v.given = address<float>(0x9004);
-                    }),
+  EXPECT_EQ(refusal_after(given, without), "launch.missing");
+  EXPECT_EQ(refusal_after(given,
+                          [&](auto& a) {
+                            without(a);
+                            a.cache.k.given = a.cache.v.given = address<float>(0x9004);
+                          }),
             "");
-  EXPECT_EQ(refusal(plan_of(R"("dtype":"fp16")"), without), "");
-  EXPECT_EQ(refusal(plan_of(R"("dtype":"nvfp4")"), [](auto&) {}), "launch.missing");
+  EXPECT_EQ(refusal_after(plan_of(R"("dtype":"fp16")"), without), "");
+  EXPECT_EQ(refusal_after(plan_of(R"("dtype":"nvfp4")"), [](auto&) {}), "launch.missing");
 }
 
 TEST(KvAppendLaunch, WantsSizesThatFit) {
   const Plan plan = plan_of("");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.tokens = 5; }), "launch.size");
-  EXPECT_EQ(refusal(plan,
-                    [](auto& a) {
-                      a.tokens = 5;
-                      a.offsets = address<std::int32_t>(0x9004);
-                    }),
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.tokens = 5; }), "launch.size");
+  EXPECT_EQ(refusal_after(plan,
+                          [](auto& a) {
+                            a.tokens = 5;
+                            a.offsets = address<std::int32_t>(0x9004);
+                          }),
             "");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.tokens = -1; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.sequences = 0; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.pages = std::int64_t{1} << 31; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.table_stride = 0; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.cache.page_tokens = 32; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.k_stride = 1000; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.v_stride = 1028; }), "launch.size");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.v_stride = 3072; }), "");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.tokens = -1; }), "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.sequences = 0; }), "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.pages = std::int64_t{1} << 31; }),
+            "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.table_stride = 0; }), "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.page_tokens = 32; }), "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.k_stride = 1000; }), "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.v_stride = 1028; }), "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.v_stride = 3072; }), "");
   const Plan contiguous = plan_of(R"("layout":"contiguous")");
-  EXPECT_EQ(refusal(contiguous, [](auto&) {}), "launch.unexpected");
+  EXPECT_EQ(refusal_after(contiguous, [](auto&) {}), "launch.unexpected");
   const auto table = [](KvAppendArgs& a) { a.cache.block_table = nullptr; };
-  EXPECT_EQ(refusal(contiguous, table), "launch.size");
-  EXPECT_EQ(refusal(contiguous,
-                    [&](auto& a) {
-                      table(a);
-                      a.cache.page_tokens = 4096;
-                    }),
+  EXPECT_EQ(refusal_after(contiguous, table), "launch.size");
+  EXPECT_EQ(refusal_after(contiguous,
+                          [&](auto& a) {
+                            table(a);
+                            a.cache.page_tokens = 4096;
+                          }),
             "");
 }
 
 TEST(KvAppendLaunch, WantsATableOfRotationsExactlyIfTheSpecHasOne) {
   const Plan plan = plan_of("", R"(,"rope":{"pairing":"gptj","source":"table"})");
-  EXPECT_EQ(refusal(plan, [](auto&) {}), "launch.missing");
-  EXPECT_EQ(refusal(plan, [](auto& a) { a.rotations = address<float>(0x9000); }), "launch.size");
-  EXPECT_EQ(refusal(plan,
-                    [](auto& a) {
-                      a.rotations = address<float>(0x9000);
-                      a.rotation_rows = 10;
-                    }),
+  EXPECT_EQ(refusal_after(plan, [](auto&) {}), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.rotations = address<float>(0x9000); }),
+            "launch.size");
+  EXPECT_EQ(refusal_after(plan,
+                          [](auto& a) {
+                            a.rotations = address<float>(0x9000);
+                            a.rotation_rows = 10;
+                          }),
             "");
 }
 

@@ -2,13 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "heddle/error.h"
+#include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
 namespace {
-
-// NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
-void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
 Plan plan_of(Op op, const WeightOpSpec& spec) {
   Plan plan;
@@ -31,17 +28,6 @@ RepackArgs repack_args() {
   args.source.scales = address(0x2000);
   args.packed = address(0x3000);
   return args;
-}
-
-template <class Args>
-std::string refusal(const Plan& plan, const Args& args) {
-  try {
-    validate(plan, args);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
-    return error.code();
-  }
-  return {};
 }
 
 TEST(RepackLaunch, WantsItsPointersAligned) {

@@ -1,0 +1,55 @@
+// For the tests of launches: arguments that are never followed, and what is refused of them.
+#ifndef HEDDLE_TESTS_RUNTIME_LAUNCH_REFUSALS_H_
+#define HEDDLE_TESTS_RUNTIME_LAUNCH_REFUSALS_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "heddle/error.h"
+#include "heddle/runtime.h"
+
+namespace heddle {
+
+template <class T = void>
+T* address(std::uintptr_t value) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
+  return reinterpret_cast<T*>(value);
+}
+
+// The code of the error that `validate` throws, "" if it throws none.
+template <class Validate>
+std::string code_thrown_by(const Validate& validate) {
+  try {
+    validate();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kUsage);
+    return error.code();
+  }
+  return {};
+}
+
+// What a launch of the plan with these arguments is refused for.
+template <class Args>
+std::string refusal(const Plan& plan, const Args& args) {
+  return code_thrown_by([&] { validate(plan, args); });
+}
+
+// A paged cache with stored scales, and four sequences in it.
+template <class Args>
+Args args_with_cache() {
+  Args args;
+  args.sequences = 4;
+  args.lengths = address<std::int32_t>(0x3004);
+  args.cache.k = {address(0x4000), address(0x5000), nullptr};
+  args.cache.v = {address(0x6000), address(0x7000), nullptr};
+  args.cache.pages = 16;
+  args.cache.block_table = address<std::int32_t>(0x8004);
+  args.cache.table_stride = 4;
+  return args;
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_RUNTIME_LAUNCH_REFUSALS_H_
