@@ -2,11 +2,9 @@
 // file, and nothing spills. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <string>
 
-#include "tests/shared_runtime.h"
+#include "tests/runtime/compile_check.h"
 
 namespace heddle {
 namespace {
@@ -61,17 +59,7 @@ TEST_P(CompileAttention, WithoutSpills) {
   const Target target = target_from_name("sm_" + std::to_string(GetParam()));
   std::vector<Source> sources;
   for (const Spec& spec : specs()) sources.push_back(render(resolve(spec, target), 0));
-  int most_registers = 0;
-  for (const BuildResult& result : runtime().build(sources)) {
-    const Binary& binary = *result.binary;
-    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << target.name;
-    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << target.name;
-    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
-    EXPECT_FALSE(binary.cubin.empty());
-    most_registers = std::max(most_registers, binary.registers);
-  }
-  std::printf("%s: %zu kernels, at most %d registers\n", target.name.c_str(), sources.size(),
-              most_registers);
+  expect_no_spills(sources, target);
 }
 
 INSTANTIATE_TEST_SUITE_P(Archs, CompileAttention, testing::Values(80, 90, 120),

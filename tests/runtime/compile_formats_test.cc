@@ -2,7 +2,7 @@
 // architecture of each generation: it compiles and nothing spills. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
-#include "tests/shared_runtime.h"
+#include "tests/runtime/compile_check.h"
 
 namespace heddle {
 namespace {
@@ -72,13 +72,7 @@ TEST_P(CompileFormats, WithoutSpills) {
       }
     }
   }
-  for (const BuildResult& result : runtime().build(sources)) {
-    const Binary& binary = *result.binary;
-    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << GetParam();
-    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << GetParam();
-    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
-  }
-  std::printf("%s: %zu kernels\n", GetParam(), sources.size());
+  expect_no_spills(sources, target);
 }
 
 INSTANTIATE_TEST_SUITE_P(Generations, CompileFormats,

@@ -2,10 +2,10 @@
 // compiles, it fits the register file, and nothing spills. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
-#include <cstdio>
+#include <algorithm>
 
 #include "heddle/error.h"
-#include "tests/shared_runtime.h"
+#include "tests/runtime/compile_check.h"
 
 namespace heddle {
 namespace {
@@ -70,20 +70,7 @@ TEST_P(CompileMatrix, CompilesWithoutSpills) {
       ragged = !ragged;
     }
   }
-  int most_registers = 0;
-  int most_spilled = 0;
-  for (const BuildResult& result : runtime().build(sources)) {
-    const Binary& binary = *result.binary;
-    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on sm_" << arch;
-    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on sm_" << arch;
-    EXPECT_LE(binary.registers * binary.threads, target.registers_per_sm) << result.kernel_name;
-    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
-    EXPECT_FALSE(binary.cubin.empty());
-    most_registers = std::max(most_registers, binary.registers);
-    most_spilled = std::max(most_spilled, binary.spill_bytes);
-  }
-  std::printf("sm_%d: %zu kernels, at most %d registers and %d bytes spilled\n", arch,
-              sources.size(), most_registers, most_spilled);
+  expect_no_spills(sources, target);
 }
 
 std::vector<int> archs() {

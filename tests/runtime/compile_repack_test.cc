@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
-#include "tests/shared_runtime.h"
+#include "tests/runtime/compile_check.h"
 
 namespace heddle {
 namespace {
@@ -44,17 +43,7 @@ class CompileRepack : public testing::TestWithParam<int> {
   void add(Op op, const WeightOpSpec& spec) {
     sources_.push_back(render(resolve(Spec::from_weight_op(op, spec), target()), 0));
   }
-  void expect_no_spills() {
-    int most = 0;
-    for (const BuildResult& result : runtime().build(sources_)) {
-      const Binary& binary = *result.binary;
-      EXPECT_EQ(binary.spill_bytes, 0) << binary.kernel_name;
-      EXPECT_EQ(binary.local_bytes, 0) << binary.kernel_name;
-      EXPECT_LE(binary.registers * binary.threads, target().registers_per_sm);
-      most = std::max(most, binary.registers);
-    }
-    std::printf("sm_%d: %zu kernels, at most %d registers\n", GetParam(), sources_.size(), most);
-  }
+  void expect_no_spills() { heddle::expect_no_spills(sources_, target()); }
 
   std::vector<Source> sources_;
 };

@@ -2,10 +2,7 @@
 // register file, and nothing spills. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdio>
-
-#include "tests/shared_runtime.h"
+#include "tests/runtime/compile_check.h"
 
 namespace heddle {
 namespace {
@@ -123,17 +120,7 @@ TEST_P(CompileWeightOps, DequantizeWithoutSpills) {
     if (spec.dtype == DType::kBf16 && target.arch() < 80) continue;
     sources.push_back(render(resolve(Spec::from_weight_op(Op::kDequantize, spec), target), 0));
   }
-  int most_registers = 0;
-  for (const BuildResult& result : runtime().build(sources)) {
-    const Binary& binary = *result.binary;
-    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << target.name;
-    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << target.name;
-    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
-    EXPECT_FALSE(binary.cubin.empty());
-    most_registers = std::max(most_registers, binary.registers);
-  }
-  std::printf("%s: %zu kernels, at most %d registers\n", target.name.c_str(), sources.size(),
-              most_registers);
+  expect_no_spills(sources, target);
 }
 
 INSTANTIATE_TEST_SUITE_P(Archs, CompileWeightOps, testing::Values(75, 80, 90, 120),

@@ -1,0 +1,33 @@
+// For the tests that compile kernels.
+#ifndef HEDDLE_TESTS_RUNTIME_COMPILE_CHECK_H_
+#define HEDDLE_TESTS_RUNTIME_COMPILE_CHECK_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "tests/shared_runtime.h"
+
+namespace heddle {
+
+// Each compiles, fits the target's register file and shared memory, and spills nothing.
+inline void expect_no_spills(const std::vector<Source>& sources, const Target& target) {
+  int most_registers = 0;
+  for (const BuildResult& result : runtime().build(sources)) {
+    const Binary& binary = *result.binary;
+    EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << target.name;
+    EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << target.name;
+    EXPECT_LE(binary.registers * binary.threads, target.registers_per_sm) << result.kernel_name;
+    EXPECT_LE(binary.static_shared_bytes + binary.dynamic_shared_bytes, target.shared_per_block);
+    EXPECT_FALSE(binary.cubin.empty());
+    most_registers = std::max(most_registers, binary.registers);
+  }
+  std::printf("%s: %zu kernels, at most %d registers\n", target.name.c_str(), sources.size(),
+              most_registers);
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_RUNTIME_COMPILE_CHECK_H_
