@@ -48,6 +48,42 @@ constexpr std::array<Field, 3> header_fields(std::string_view op_doc) {
             .doc = "a label for tables and messages, no part of what is generated"}}};
 }
 
+constexpr Field shape_field(std::string_view doc) {
+  return {.pointer = "/shape", .kind = FieldKind::kObject, .required = true, .doc = doc};
+}
+
+// A size that has no default, a multiple of `least`.
+constexpr Field size_field(std::string_view pointer, std::int64_t least, std::int64_t most,
+                           Slot slot, std::string_view doc) {
+  return {.pointer = pointer,
+          .required = true,
+          .min = least,
+          .max = most,
+          .multiple = least,
+          .slot = slot,
+          .doc = doc};
+}
+
+// An object that names the 16-bit type kDType of what is read or written.
+template <auto kDType>
+constexpr std::array<Field, 2> dtype_fields(std::string_view object, std::string_view dtype,
+                                            std::string_view object_doc,
+                                            std::string_view dtype_doc) {
+  return {{{.pointer = object, .kind = FieldKind::kObject, .required = true, .doc = object_doc},
+           {.pointer = dtype,
+            .kind = FieldKind::kWord,
+            .required = true,
+            .words = kActivationDTypeWords,
+            .slot = slot<kDType>(),
+            .doc = dtype_doc}}};
+}
+
+template <auto kDType>
+constexpr std::array<Field, 2> activation_fields(std::string_view dtype_doc) {
+  return dtype_fields<kDType>("/activation", "/activation/dtype",
+                              "the 16-bit side of the operation", dtype_doc);
+}
+
 // The object "weight", which is the member kWeight of the operation's struct. `scale_default`: the
 // field whose type the scales have where none is given.
 template <auto kWeight>

@@ -8,50 +8,21 @@ namespace {
 constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
 
 constexpr auto kShapeFields = std::to_array<Field>({
-    {.pointer = "/shape",
-     .kind = FieldKind::kObject,
-     .required = true,
-     .doc = "the sizes of the operation"},
-    {.pointer = "/shape/n",
-     .required = true,
-     .min = 1,
-     .max = kLargestSide,
-     .slot = slot<&GemmSpec::shape, &GemmShape::n>(),
-     .doc = "rows of W, columns of Y"},
-    {.pointer = "/shape/k",
-     .required = true,
-     .min = 1,
-     .max = kLargestSide,
-     .slot = slot<&GemmSpec::shape, &GemmShape::k>(),
-     .doc = "columns of W and of X"},
+    shape_field("the sizes of the operation"),
+    size_field("/shape/n", 1, kLargestSide, slot<&GemmSpec::shape, &GemmShape::n>(),
+               "rows of W, columns of Y"),
+    size_field("/shape/k", 1, kLargestSide, slot<&GemmSpec::shape, &GemmShape::k>(),
+               "columns of W and of X"),
     {.pointer = "/shape/m",
      .kind = FieldKind::kTuple,
      .doc = "smallest and largest number of rows of X (tokens) that the kernel must serve"},
-    {.pointer = "/shape/m/0",
-     .required = true,
-     .min = 1,
-     .max = kLargestM,
-     .slot = slot<&GemmSpec::shape, &GemmShape::m_min>(),
-     .doc = "smallest M"},
-    {.pointer = "/shape/m/1",
-     .required = true,
-     .min = 1,
-     .max = kLargestM,
-     .slot = slot<&GemmSpec::shape, &GemmShape::m_max>(),
-     .doc = "largest M"},
+    size_field("/shape/m/0", 1, kLargestM, slot<&GemmSpec::shape, &GemmShape::m_min>(),
+               "smallest M"),
+    size_field("/shape/m/1", 1, kLargestM, slot<&GemmSpec::shape, &GemmShape::m_max>(),
+               "largest M"),
 });
 
 constexpr auto kOtherFields = std::to_array<Field>({
-    {.pointer = "/activation",
-     .kind = FieldKind::kObject,
-     .required = true,
-     .doc = "the 16-bit side of the operation"},
-    {.pointer = "/activation/dtype",
-     .kind = FieldKind::kWord,
-     .required = true,
-     .words = kActivationDTypeWords,
-     .slot = slot<&GemmSpec::activation>(),
-     .doc = "type of X and Y"},
     {.pointer = "/activation/pre_scale",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::pre_scale>(),
@@ -138,7 +109,8 @@ constexpr auto kOtherFields = std::to_array<Field>({
 
 constexpr auto kFields =
     join_fields(header_fields<Op::kGemm>("the operation: gemm is Y[M,N] = X[M,K] * W[N,K]^T"),
-                kShapeFields, weight_fields<&GemmSpec::weight>("/activation/dtype"), kOtherFields);
+                kShapeFields, weight_fields<&GemmSpec::weight>("/activation/dtype"),
+                activation_fields<&GemmSpec::activation>("type of X and Y"), kOtherFields);
 
 }  // namespace
 

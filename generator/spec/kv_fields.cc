@@ -11,68 +11,30 @@ constexpr std::int64_t kLongestSequence = std::int64_t{1} << 30;
 constexpr std::int64_t kLargestBase = std::int64_t{1} << 40;
 constexpr std::int64_t kUsual[] = {0};
 
+constexpr Field kv_heads_field(Slot slot) {
+  return size_field("/shape/kv_heads", 1, kMostHeads, slot, "heads of K and V");
+}
+constexpr Field head_dim_field(Slot slot) {
+  return size_field("/shape/head_dim", 8, kLargestHead, slot, "elements of a head");
+}
+
 constexpr auto kAppendShape =
-    std::to_array<Field>({{.pointer = "/shape",
-                           .kind = FieldKind::kObject,
-                           .required = true,
-                           .doc = "the sizes of one token's K, and of its V"},
-                          {.pointer = "/shape/kv_heads",
-                           .required = true,
-                           .min = 1,
-                           .max = kMostHeads,
-                           .slot = slot<&KvAppendSpec::shape, &KvShape::kv_heads>(),
-                           .doc = "heads of K and V"},
-                          {.pointer = "/shape/head_dim",
-                           .required = true,
-                           .min = 8,
-                           .max = kLargestHead,
-                           .multiple = 8,
-                           .slot = slot<&KvAppendSpec::shape, &KvShape::head_dim>(),
-                           .doc = "elements of a head"}});
+    std::to_array<Field>({shape_field("the sizes of one token's K, and of its V"),
+                          kv_heads_field(slot<&KvAppendSpec::shape, &KvShape::kv_heads>()),
+                          head_dim_field(slot<&KvAppendSpec::shape, &KvShape::head_dim>())});
 
 constexpr auto kAttentionShape = std::to_array<Field>(
-    {{.pointer = "/shape",
-      .kind = FieldKind::kObject,
-      .required = true,
-      .doc = "the sizes of the operation"},
-     {.pointer = "/shape/heads",
-      .required = true,
-      .min = 1,
-      .max = kMostHeads,
-      .slot = slot<&DecodeAttentionSpec::shape, &AttentionShape::heads>(),
-      .doc = "heads of Q, a multiple of those of K and V"},
-     {.pointer = "/shape/kv_heads",
-      .required = true,
-      .min = 1,
-      .max = kMostHeads,
-      .slot = slot<&DecodeAttentionSpec::shape, &AttentionShape::kv_heads>(),
-      .doc = "heads of K and V"},
-     {.pointer = "/shape/head_dim",
-      .required = true,
-      .min = 8,
-      .max = kLargestHead,
-      .multiple = 8,
-      .slot = slot<&DecodeAttentionSpec::shape, &AttentionShape::head_dim>(),
-      .doc = "elements of a head"},
+    {shape_field("the sizes of the operation"),
+     size_field("/shape/heads", 1, kMostHeads,
+                slot<&DecodeAttentionSpec::shape, &AttentionShape::heads>(),
+                "heads of Q, a multiple of those of K and V"),
+     kv_heads_field(slot<&DecodeAttentionSpec::shape, &AttentionShape::kv_heads>()),
+     head_dim_field(slot<&DecodeAttentionSpec::shape, &AttentionShape::head_dim>()),
      {.pointer = "/shape/query_len",
       .min = 1,
       .max = 8,
       .slot = slot<&DecodeAttentionSpec::shape, &AttentionShape::query_len>(),
       .doc = "queries of each sequence: its last tokens, each of which sees those up to itself"}});
-
-template <auto kDType>
-constexpr std::array<Field, 2> activation_fields(std::string_view doc) {
-  return {{{.pointer = "/activation",
-            .kind = FieldKind::kObject,
-            .required = true,
-            .doc = "the 16-bit side of the operation"},
-           {.pointer = "/activation/dtype",
-            .kind = FieldKind::kWord,
-            .required = true,
-            .words = kActivationDTypeWords,
-            .slot = slot<kDType>(),
-            .doc = doc}}};
-}
 
 // What holds for K and V where their own objects do not say otherwise.
 constexpr auto kSharedFields =

@@ -5,19 +5,11 @@ namespace heddle {
 namespace {
 
 constexpr auto kShapeFields = std::to_array<Field>(
-    {{.pointer = "/shape", .kind = FieldKind::kObject, .required = true, .doc = "the sizes of W"},
-     {.pointer = "/shape/n",
-      .required = true,
-      .min = 1,
-      .max = kLargestSide,
-      .slot = slot<&WeightOpSpec::shape, &MatrixShape::n>(),
-      .doc = "rows of W"},
-     {.pointer = "/shape/k",
-      .required = true,
-      .min = 1,
-      .max = kLargestSide,
-      .slot = slot<&WeightOpSpec::shape, &MatrixShape::k>(),
-      .doc = "columns of W"}});
+    {shape_field("the sizes of W"),
+     size_field("/shape/n", 1, kLargestSide, slot<&WeightOpSpec::shape, &MatrixShape::n>(),
+                "rows of W"),
+     size_field("/shape/k", 1, kLargestSide, slot<&WeightOpSpec::shape, &MatrixShape::k>(),
+                "columns of W")});
 
 constexpr auto kSourceFields = std::to_array<Field>(
     {{.pointer = "/source", .kind = FieldKind::kObject, .doc = "what the operation reads"},
@@ -31,27 +23,10 @@ constexpr auto kSourceFields = std::to_array<Field>(
       .slot = slot<&WeightOpSpec::act_order>(),
       .doc = "the checkpoint's columns are of groups out of order (GPTQ's g_idx)"}});
 
-constexpr auto kOutputFields = std::to_array<Field>({{.pointer = "/output",
-                                                      .kind = FieldKind::kObject,
-                                                      .required = true,
-                                                      .doc = "what the operation writes"},
-                                                     {.pointer = "/output/dtype",
-                                                      .kind = FieldKind::kWord,
-                                                      .required = true,
-                                                      .words = kActivationDTypeWords,
-                                                      .slot = slot<&WeightOpSpec::dtype>(),
-                                                      .doc = "type of W[N,K], row-major"}});
-
-constexpr auto kInputFields = std::to_array<Field>({{.pointer = "/input",
-                                                     .kind = FieldKind::kObject,
-                                                     .required = true,
-                                                     .doc = "what the operation reads"},
-                                                    {.pointer = "/input/dtype",
-                                                     .kind = FieldKind::kWord,
-                                                     .required = true,
-                                                     .words = kActivationDTypeWords,
-                                                     .slot = slot<&WeightOpSpec::dtype>(),
-                                                     .doc = "type of W[N,K], row-major"}});
+constexpr auto kOutputFields = dtype_fields<&WeightOpSpec::dtype>(
+    "/output", "/output/dtype", "what the operation writes", "type of W[N,K], row-major");
+constexpr auto kInputFields = dtype_fields<&WeightOpSpec::dtype>(
+    "/input", "/input/dtype", "what the operation reads", "type of W[N,K], row-major");
 
 constexpr auto kDequantizeFields = join_fields(
     header_fields<Op::kDequantize>("the operation: packed codes to W[N,K]"), kShapeFields,
