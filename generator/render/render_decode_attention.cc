@@ -6,6 +6,7 @@
 #include "generator/plan/attention_tile.h"
 #include "generator/render/config.h"
 #include "generator/render/kernel_text.h"
+#include "generator/render/kv_granularity.h"
 
 namespace heddle {
 namespace {
@@ -29,21 +30,6 @@ std::string code_name(KvDtype dtype) {
   }
 }
 
-std::string scale_name(KvGranularity granularity) {
-  switch (granularity) {
-    case KvGranularity::kTensor:
-      return "kTensor";
-    case KvGranularity::kToken:
-      return "kToken";
-    case KvGranularity::kHead:
-      return "kHead";
-    case KvGranularity::kGroup:
-      return "kGroup";
-    default:
-      return "kNone";
-  }
-}
-
 std::string scale_type(const KvTensor& tensor) {
   const DType type = tensor.scale_dtype.value_or(DType::kFp32);
   return type == DType::kFp32 ? "ScaleFloat" : fmt::format("ScaleHalf<{}>", value_type(type));
@@ -51,7 +37,8 @@ std::string scale_type(const KvTensor& tensor) {
 
 void add_tensor(const KvTensor& tensor, const std::string& name, ConfigWriter& config) {
   config.enumerator("k" + name + "Code", "KvCode", code_name(tensor.dtype));
-  config.enumerator("k" + name + "Scale", "KvScale", scale_name(tensor.granularity));
+  config.enumerator("k" + name + "Granularity", "KvGranularity",
+                    kv_granularity_name(tensor.granularity));
   config.number("k" + name + "Group", tensor.group_size);
   config.flag("k" + name + "Zeros", !tensor.symmetric);
   config.type(name + "ScaleType", scale_type(tensor));

@@ -7,6 +7,7 @@
 #include "generator/plan/kv_append_tile.h"
 #include "generator/render/config.h"
 #include "generator/render/kernel_text.h"
+#include "generator/render/kv_granularity.h"
 #include "generator/render/scale_type.h"
 #include "heddle/kv_cache.h"
 #include "heddle/weights.h"
@@ -16,24 +17,6 @@ namespace {
 
 constexpr std::string_view kTemplate = "kv_append/kv_append.cuh";
 constexpr std::string_view kTensorTemplate = "kv_append/encode.cuh";
-
-std::string granularity_name(KvGranularity granularity) {
-  switch (granularity) {
-    case KvGranularity::kTensor:
-      return "kTensor";
-    case KvGranularity::kToken:
-      return "kToken";
-    case KvGranularity::kHead:
-      return "kHead";
-    case KvGranularity::kGroup:
-      return "kGroup";
-    case KvGranularity::kAuto:
-    case KvGranularity::kNone:
-    case KvGranularity::kChannel:
-      break;
-  }
-  return "kNone";
-}
 
 std::string pairing_name(RopePairing pairing) {
   if (pairing == RopePairing::kNone) return "kNone";
@@ -57,7 +40,7 @@ std::string tensor_text(const KvTensor& tensor, const KvTensorLayout& layout, DT
   config.number("kHigh", rule.high);
   config.number("kBias", rule.bias);
   config.number("kDivisor", static_cast<std::int64_t>(rule.divisor));
-  config.enumerator("kGranularity", "KvGranularity", granularity_name(tensor.granularity));
+  config.enumerator("kGranularity", "KvGranularity", kv_granularity_name(tensor.granularity));
   config.number("kGroupSize", tensor.group_size);
   config.flag("kGivenFactor", tensor.dtype == KvDtype::kNvfp4);
   config.enumerator("kScaleType", "ScaleType", scale_type_name(scale));

@@ -6,13 +6,10 @@
 #pragma once
 
 #include "attention/kv_codes.cuh"
+#include "kv/granularity.cuh"
 #include "primitives/memory.cuh"
 
 namespace heddle {
-
-// Which values share a scale: kToken: of all heads of a token; kHead: of one head of a token;
-// kGroup: kGroupSize of these. Of kTensor and kNone none are stored per token.
-enum class KvScale { kNone, kTensor, kToken, kHead, kGroup };
 
 // Stored scales and zero points.
 struct ScaleFloat {
@@ -31,17 +28,18 @@ struct ScaleHalf {
 
 // K or V: how a tile of it lies in memory and in shared memory.
 // kPieceBytes: what a lane reads of a row at once, 16 for V, where ldmatrix does.
-template <class Config, KvCode kCode, KvScale kScaleKind, int kGroupSize, bool kZeroPoints,
+template <class Config, KvCode kCode, KvGranularity kScaledBy, int kGroupSize, bool kZeroPoints,
           class ScaleT, class Value, bool kIsKey>
 struct KvTensorShape {
   using Codes = KvCodes<kCode, Value>;
   using Scale = ScaleT;
-  static constexpr KvScale kScale = kScaleKind;
+  static constexpr KvGranularity kGranularity = kScaledBy;
   static constexpr bool kZeros = kZeroPoints;
   static constexpr int kTile = 32;
 
   static constexpr int kRowBytes = Config::kHeadDim * Codes::kBits / 8;
-  static constexpr int kGroups = kScale == KvScale::kGroup ? Config::kHeadDim / kGroupSize : 1;
+  static constexpr int kGroups =
+      kGranularity == KvGranularity::kGroup ? Config::kHeadDim / kGroupSize : 1;
   static_assert(kRowBytes % 16 == 0, "rows are copied in 16-byte chunks");
 
   // The largest piece that the four lanes of a row can share, inside of a group. Large heads have
@@ -82,13 +80,14 @@ struct KvTensorShape {
   }
 
   // A token's scales, each with its zero point behind it.
-  static constexpr bool kStoredScales = kScale != KvScale::kNone && kScale != KvScale::kTensor;
+  static constexpr bool kStoredScales =
+      kGranularity != KvGranularity::kNone && kGranularity != KvGranularity::kTensor;
   static constexpr int kScaleBytes = Scale::kBytes * (kZeros ? 2 : 1);
   static constexpr int kEntryBytes = kStoredScales ? kGroups * kScaleBytes : 0;
   // Entries of two bytes come in words of two entries: of neighbouring tokens (kPairs), or of
   // neighbouring heads.
   static constexpr bool kByToken =
-      kScale == KvScale::kToken || !Config::kNhd || Config::kKvHeads == 1;
+      kGranularity == KvGranularity::kToken || !Config::kNhd || Config::kKvHeads == 1;
   static constexpr bool kPairs = kEntryBytes == 2 && kByToken;
   static constexpr int kEntryStride = kPairs ? 2 : kEntryBytes == 2 ? 4 : kEntryBytes;
   static_assert(kEntryBytes != 2 || !Config::kPaged ||
@@ -104,24 +103,24 @@ struct KvTensorShape {
   }
   static constexpr int kTokenStep = Config::kNhd ? Config::kKvHeads : 1;  // in rows
   static __device__ __forceinline__ i64 entry_offset(u32 page, int head, int row, int tokens) {
-    if constexpr (kScale == KvScale::kToken)
+    if constexpr (kGranularity == KvGranularity::kToken)
       return (static_cast<i64>(page) * tokens + row) * kEntryBytes;
     const i64 rows = static_cast<i64>(page) * (tokens * Config::kKvHeads);
     return (rows + (Config::kNhd ? row * Config::kKvHeads + head : head * tokens + row)) *
            kEntryBytes;
   }
-  static constexpr int kEntryStep = kScale == KvScale::kToken ? 1 : kTokenStep;
+  static constexpr int kEntryStep = kGranularity == KvGranularity::kToken ? 1 : kTokenStep;
 };
 
 template <class Config>
 struct AttentionShape {
   static constexpr int kTile = 32;
   using Key =
-      KvTensorShape<Config, Config::kKeyCode, Config::kKeyScale, Config::kKeyGroup,
+      KvTensorShape<Config, Config::kKeyCode, Config::kKeyGranularity, Config::kKeyGroup,
                     Config::kKeyZeros, typename Config::KeyScaleType, typename Config::Value, true>;
-  using Val = KvTensorShape<Config, Config::kValueCode, Config::kValueScale, Config::kValueGroup,
-                            Config::kValueZeros, typename Config::ValueScaleType,
-                            typename Config::Value, false>;
+  using Val = KvTensorShape<Config, Config::kValueCode, Config::kValueGranularity,
+                            Config::kValueGroup, Config::kValueZeros,
+                            typename Config::ValueScaleType, typename Config::Value, false>;
 
   static constexpr int kThreads = 32 * Config::kWarps;
   static constexpr int kGroup = Config::kHeads / Config::kKvHeads;

@@ -15,8 +15,9 @@
 // Grid: any number of blocks up to kMostBlocks, which run at the same time.
 //
 // heddle-parameters: kHeads kKvHeads kHeadDim kQueryLen kRowTiles kScaleDim
-// heddle-parameters: kKeyCode kKeyScale kKeyGroup kKeyZeros kValueCode kValueScale kValueGroup
-// heddle-parameters: kValueZeros kPaged kPageSize kNhd kMaxSequences
+// heddle-parameters: kKeyCode kKeyGranularity kKeyGroup kKeyZeros
+// heddle-parameters: kValueCode kValueGranularity kValueGroup kValueZeros
+// heddle-parameters: kPaged kPageSize kNhd kMaxSequences
 // heddle-parameters: kWindow kSinkTokens kSinkLogits kAlibi kGivenSlopes kSoftcap
 // heddle-parameters: kLogSums kDependent
 // heddle-parameters: kWarps kStages kMostBlocks kLeastShare kSharedBytes
@@ -89,7 +90,7 @@ struct AttentionWarp {
 template <class Tensor>
 __device__ __forceinline__ TensorScale tensor_scale(const float* given) {
   TensorScale tensor;
-  if constexpr (Tensor::kScale == KvScale::kTensor) {
+  if constexpr (Tensor::kGranularity == KvGranularity::kTensor) {
     tensor.scale = given[0];
     if constexpr (Tensor::kZeros) tensor.zero = given[1];
   }

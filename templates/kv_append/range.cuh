@@ -1,6 +1,7 @@
 // The range of the values that share a scale.
 #pragma once
 
+#include "kv/granularity.cuh"
 #include "primitives/bits.cuh"
 #include "primitives/float.cuh"
 #include "primitives/half.cuh"
@@ -8,8 +9,6 @@
 #include "primitives/sync.cuh"
 
 namespace heddle {
-
-enum class KvGranularity { kNone, kTensor, kToken, kHead, kGroup };
 
 // The largest magnitudes on both sides of zero; a NaN if there is one. Without zero points only
 // `positive` counts, which is that of both.
