@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cache/cache_roots.h"
+#include "generator/target/target_json.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -25,16 +26,9 @@ std::string record_path(const RuntimeOptions& options) {
 }
 
 ordered_json to_json(const Target& target) {
-  return {{"name", target.name},
-          {"major", target.major},
-          {"minor", target.minor},
-          {"sm_count", target.sm_count},
-          {"shared_per_block", target.shared_per_block},
-          {"shared_per_sm", target.shared_per_sm},
-          {"registers_per_sm", target.registers_per_sm},
-          {"threads_per_sm", target.threads_per_sm},
-          {"l2_bytes", target.l2_bytes},
-          {"memory_gb_per_s", target.memory_gb_per_s}};
+  ordered_json object = {{"name", target.name}, {"major", target.major}, {"minor", target.minor}};
+  add_target_facts(target, &object);
+  return object;
 }
 
 Target target_of(const json& object) {
@@ -42,13 +36,7 @@ Target target_of(const json& object) {
   target.name = object.at("name").get<std::string>();
   target.major = object.at("major").get<int>();
   target.minor = object.at("minor").get<int>();
-  target.sm_count = object.at("sm_count").get<int>();
-  target.shared_per_block = object.at("shared_per_block").get<int>();
-  target.shared_per_sm = object.at("shared_per_sm").get<int>();
-  target.registers_per_sm = object.at("registers_per_sm").get<int>();
-  target.threads_per_sm = object.at("threads_per_sm").get<int>();
-  target.l2_bytes = object.at("l2_bytes").get<std::int64_t>();
-  target.memory_gb_per_s = object.at("memory_gb_per_s").get<double>();
+  read_target_facts(object, &target);
   return target;
 }
 

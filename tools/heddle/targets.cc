@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/target/target_json.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "heddle/target.h"
@@ -25,16 +26,10 @@ struct TargetsOptions {
 };
 
 nlohmann::ordered_json to_json(const Target& target) {
-  return {{"name", target.name},
-          {"arch", target.arch()},
-          {"compiler_arch", compiler_arch(target)},
-          {"sm_count", target.sm_count},
-          {"shared_per_block", target.shared_per_block},
-          {"shared_per_sm", target.shared_per_sm},
-          {"registers_per_sm", target.registers_per_sm},
-          {"threads_per_sm", target.threads_per_sm},
-          {"l2_bytes", target.l2_bytes},
-          {"memory_gb_per_s", target.memory_gb_per_s}};
+  nlohmann::ordered_json object = {
+      {"name", target.name}, {"arch", target.arch()}, {"compiler_arch", compiler_arch(target)}};
+  add_target_facts(target, &object);
+  return object;
 }
 
 std::string to_text(const std::vector<Target>& targets) {
