@@ -1,0 +1,40 @@
+// Plans of GEMMs for the tests of this folder.
+#ifndef HEDDLE_TESTS_GENERATOR_GEMM_PLANS_H_
+#define HEDDLE_TESTS_GENERATOR_GEMM_PLANS_H_
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "heddle/error.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+inline GemmSpec small_spec(DType dtype = DType::kFp16) {
+  GemmSpec spec;
+  spec.shape.n = 4096;
+  spec.shape.k = 4096;
+  spec.activation = dtype;
+  spec.weight.scale_dtype = dtype;
+  return spec;
+}
+
+inline Plan plan_of(const GemmSpec& spec, const char* target) {
+  return resolve(Spec::from_gemm(spec), target_from_name(target));
+}
+
+// What resolve() says of what it refuses.
+inline std::string refusal(const GemmSpec& spec, const char* target) {
+  try {
+    plan_of(spec, target);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kUnsupported);
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_GENERATOR_GEMM_PLANS_H_

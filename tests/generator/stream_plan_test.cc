@@ -1,0 +1,77 @@
+// Which GEMMs stream their weights, and how their blocks share them.
+#include <gtest/gtest.h>
+
+#include "tests/generator/gemm_plans.h"
+
+namespace heddle {
+namespace {
+
+TEST(Resolve, StreamsServeFewTokensOnHopper) {
+  const Plan plan = plan_of(small_spec(), "h200");
+  std::int64_t m = 1;
+  for (std::size_t i = 0; m <= 8; ++i) {
+    const GemmVariant& v = plan.variants.at(i);
+    EXPECT_EQ(v.path, Path::kHopper);
+    EXPECT_EQ(v.m_min, m);
+    EXPECT_EQ(v.workers % v.cluster, 0);
+    EXPECT_EQ(v.cluster, 2);  // which reads the tokens together
+    EXPECT_EQ(v.split_k, 1);
+    EXPECT_EQ(v.threads(), 32 * (v.warps_k + 1));
+    EXPECT_EQ(plan.workspace_bytes(m), 0U);
+    EXPECT_LE(v.shared_bytes * v.blocks_per_sm, plan.target.shared_per_sm);
+    m = v.m_max + 1;
+  }
+  EXPECT_EQ(m, 9);
+  EXPECT_NE(plan.variants[plan.variant_for(9)].kernel, GemmKernel::kStream);
+  EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
+  GemmSpec spec = small_spec();
+  spec.path = Path::kAmpere;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().path, Path::kAmpere);
+  spec.path = Path::kHopper;
+  EXPECT_NE(refusal(spec, "a100").find("/path"), std::string::npos);
+  spec.shape.m_max = 8;
+  spec.tile.split_k = 3;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().split_k, 3);
+  spec.tile.warps_k = 31;
+  EXPECT_NE(refusal(spec, "h200").find("/tile"), std::string::npos);
+  spec = small_spec();
+  spec.path = Path::kHopper;
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
+}
+
+// Tokens that do not fit beside the ring are shared out among the blocks of a cluster, with K.
+TEST(Resolve, StreamsSplitLongKInClusters) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = 8192;
+  spec.shape.k = 28672;
+  const Plan plan = plan_of(spec, "h200");
+  const GemmVariant& one = plan.variants[plan.variant_for(1)];
+  EXPECT_EQ(one.split_k, 1);
+  const GemmVariant& eight = plan.variants[plan.variant_for(8)];
+  EXPECT_EQ(eight.kernel, GemmKernel::kStream);
+  EXPECT_EQ(eight.split_k, 4);
+  EXPECT_EQ(eight.cluster, 4);
+  // More than half of an SM: two blocks of a cluster would share one else.
+  EXPECT_GE(2 * eight.shared_bytes, plan.target.shared_per_sm);
+  EXPECT_EQ(plan.workspace_bytes(8), 0U);
+  // No clusters there.
+  EXPECT_EQ(plan_of(spec, "rtx5090").variants.back().kernel, GemmKernel::kTiles);
+  spec.shape.k = 14336;
+  EXPECT_EQ(plan_of(spec, "h200").variants[2].split_k, 2);
+}
+
+TEST(Resolve, StreamsSplitKWhereRowBlocksAreFew) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = 512;
+  for (const std::int64_t m : {1, 3, 5}) {
+    const Plan plan = plan_of(spec, "h200");
+    const GemmVariant& v = plan.variants[plan.variant_for(m)];
+    EXPECT_EQ(v.kernel, GemmKernel::kStream);
+    EXPECT_EQ(v.split_k, 4);
+    EXPECT_GT(v.workers, 64);
+  }
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,139 @@
+// Which GEMMs take wgmma, and how their blocks share the tiles.
+#include <gtest/gtest.h>
+
+#include "generator/plan/stage.h"
+#include "generator/plan/wgmma.h"
+#include "tests/generator/gemm_plans.h"
+
+namespace heddle {
+namespace {
+
+std::vector<GemmKernel> kernels_of(const Plan& plan) {
+  std::vector<GemmKernel> kernels;
+  for (const GemmVariant& v : plan.variants) kernels.push_back(v.kernel);
+  return kernels;
+}
+
+TEST(Resolve, WgmmaServesManyTokensOnHopper) {
+  GemmSpec spec = small_spec();
+  Plan plan = plan_of(spec, "h200");
+  EXPECT_EQ(plan.variants[plan.variant_for(8)].kernel, GemmKernel::kStream);
+  EXPECT_EQ(plan.variants[plan.variant_for(9)].kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(plan.variants.back().kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(plan.variants.back().path, Path::kHopper);
+  EXPECT_EQ(plan.variants.back().threads(), 384);
+  for (const char* other : {"a100", "b200", "rtx5090"}) {
+    EXPECT_EQ(plan_of(spec, other).variants.back().kernel, GemmKernel::kTiles) << other;
+  }
+  spec.path = Path::kHopper;
+  plan = plan_of(spec, "h200");
+  spec.shape.m_min = 9;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kWgmma);
+}
+
+// Tensor copies bring tokens as they are, and nothing sums them.
+TEST(Resolve, WgmmaLeavesFactorsOfColumnsAndFloatZeroPointsToTiles) {
+  GemmSpec spec = small_spec();
+  spec.shape.m_min = 33;
+  spec.pre_scale = true;
+  EXPECT_EQ(kernels_of(plan_of(spec, "h200")).back(), GemmKernel::kTiles);
+  spec.act_order = true;  // the gather applies them
+  EXPECT_EQ(kernels_of(plan_of(spec, "h200")).back(), GemmKernel::kWgmma);
+  spec = small_spec();
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_EQ(kernels_of(plan_of(spec, "h200")).back(), GemmKernel::kTiles);
+}
+
+TEST(Resolve, WgmmaHonoursATileOrSaysWhyNot) {
+  GemmSpec spec = small_spec();
+  spec.shape.m_min = 9;
+  spec.tile.m = 64;
+  EXPECT_EQ(plan_of(spec, "h200").variants.back().kernel, GemmKernel::kTiles);
+  spec.path = Path::kHopper;
+  spec.tile.n = 128;
+  spec.tile.stages = 3;
+  spec.tile.split_k = 1;
+  const Plan plan = plan_of(spec, "h200");
+  ASSERT_EQ(plan.variants.size(), 1U);
+  EXPECT_EQ(plan.variants[0].tile_m, 64);
+  EXPECT_EQ(plan.variants[0].tile_n, 128);
+  EXPECT_EQ(plan.variants[0].stages, 3);
+  EXPECT_EQ(plan.workspace_bytes(600), 0U);
+  const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
+      {&TileSpec::m, 48},      {&TileSpec::n, 64},      {&TileSpec::k, 192},
+      {&TileSpec::stages, 1},  {&TileSpec::stages, 12}, {&TileSpec::split_k, 2},
+      {&TileSpec::warps_m, 2}, {&TileSpec::warps_n, 4}, {&TileSpec::warps_k, 2}};
+  for (const auto& [field, value] : wrong) {
+    GemmSpec other = spec;
+    other.tile.*field = value;
+    EXPECT_NE(refusal(other, "h200").find("/tile"), std::string::npos) << value;
+  }
+  // 256 rows by 256 tokens: too many sums.
+  spec.tile.m = spec.tile.n = 256;
+  EXPECT_NE(refusal(spec, "h200").find("registers"), std::string::npos);
+}
+
+// What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
+// the others every block gets at least one stage.
+TEST(WgmmaShares, GiveEveryBlockWork) {
+  for (const std::int64_t n : {8, 1000, 4096, 8192, 28672, 57344}) {
+    for (const std::int64_t k : {32, 128, 896, 8192}) {
+      GemmSpec spec = small_spec();
+      spec.shape = {n, k, 9, 8192};
+      spec.weight.group_size = 32;
+      spec.path = Path::kHopper;
+      const Plan plan = plan_of(spec, "h200");
+      for (const std::int64_t m : {9, 16, 32, 64, 100, 256, 1000, 8192}) {
+        const GemmVariant& v = plan.variants[plan.variant_for(m)];
+        const WgmmaShares shares = wgmma_shares(v, plan.layout, m);
+        const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, v.tile_n);
+        const std::int64_t stages = ceil_div(plan.layout.chunks_per_row_block, v.stage_chunks);
+        EXPECT_GE(shares.workers, 1);
+        EXPECT_LE(shares.workers, 132);
+        EXPECT_EQ(shares.workers % shares.cluster, 0);
+        if (shares.shared_tiles == 0) {
+          EXPECT_EQ(shares.workers, std::min<std::int64_t>(tiles, 132));
+          EXPECT_EQ(plan.workspace_bytes(m), 0U);
+        } else {
+          EXPECT_LE(shares.shared_tiles, tiles);
+          EXPECT_EQ((tiles - shares.shared_tiles) % shares.workers, 0);
+          EXPECT_LT(shares.shared_tiles, shares.workers);
+          EXPECT_GE(shares.shared_tiles * stages, shares.workers);
+          if (shares.cluster > 1) {
+            // Each cluster has a tile of its own, and no other place for the sums.
+            EXPECT_EQ(shares.workers, tiles * shares.cluster);
+            EXPECT_EQ(shares.shared_tiles, tiles);
+            EXPECT_EQ(plan.workspace_bytes(m), 0U);
+            continue;
+          }
+          // A counter for each of two warpgroups, two places for each block.
+          EXPECT_LE(2 * 4 * shares.shared_tiles, kWorkspaceCounterBytes);
+          EXPECT_EQ(plan.workspace_bytes(m),
+                    static_cast<std::size_t>(kWorkspaceCounterBytes +
+                                             2 * 4 * v.workers * v.tile_m * v.tile_n));
+          EXPECT_LE(plan.workspace_bytes(m), plan.max_workspace_bytes());
+        }
+      }
+    }
+  }
+}
+
+// Wide enough tiles for all SMs are left whole; half as many are shared by pairs, which need no
+// workspace.
+TEST(WgmmaShares, PairsShareTilesOfHalfTheSms) {
+  GemmSpec spec = small_spec();
+  spec.shape = {8192, 8192, 33, 256};
+  spec.weight.zero_point = ZeroPoint::kNone;
+  spec.path = Path::kHopper;
+  const Plan plan = plan_of(spec, "h200");
+  const auto shares = [&](std::int64_t m) {
+    return wgmma_shares(plan.variants[plan.variant_for(m)], plan.layout, m);
+  };
+  EXPECT_EQ(shares(64).cluster, 2);
+  EXPECT_EQ(shares(128).cluster, 2);
+  EXPECT_EQ(shares(256).cluster, 1);
+  EXPECT_EQ(shares(256).shared_tiles, 0);
+}
+
+}  // namespace
+}  // namespace heddle
