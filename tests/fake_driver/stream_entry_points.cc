@@ -1,0 +1,60 @@
+// Streams and what is captured in them.
+#include <utility>
+
+#include "call.h"
+#include "entry_points.h"
+
+namespace heddle::fake {
+
+extern "C" {
+
+CUresult cuStreamCreate(CUstream* stream, unsigned int) {
+  const Call call("cuStreamCreate", InCapture::kAllowed);
+  if (call.result != CUDA_SUCCESS) return call.result;
+  auto* made = new FakeStream;
+  state().streams.insert(made);
+  *stream = reinterpret_cast<CUstream>(made);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  const Call call("cuStreamDestroy");
+  auto* found = reinterpret_cast<FakeStream*>(stream);
+  if (state().streams.erase(found) == 0) return kInvalidValue;
+  delete found;
+  return call.result;
+}
+CUresult cuStreamSynchronize(CUstream) { return Call("cuStreamSynchronize").result; }
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  const Call call("cuStreamBeginCapture", InCapture::kAllowed);
+  FakeStream* found = find_stream(stream);
+  if (found == nullptr || found->capturing) return kInvalidValue;
+  found->capturing = true;
+  found->broken = false;
+  return call.result;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  const Call call("cuStreamEndCapture", InCapture::kAllowed);
+  FakeStream* found = find_stream(stream);
+  if (found == nullptr || !found->capturing) return kInvalidValue;
+  found->capturing = false;
+  *graph = nullptr;
+  return found->broken ? static_cast<CUresult>(901) : call.result;
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  const Call call("cuStreamIsCapturing", InCapture::kAllowed);
+  if (call.result != CUDA_SUCCESS) return call.result;
+  if (stream == nullptr && context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  const FakeStream* found = find_stream(stream);
+  *status = found != nullptr && found->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                                 : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
+  const Call call("cuThreadExchangeStreamCaptureMode", InCapture::kAllowed);
+  if (call.result == CUDA_SUCCESS) std::swap(*mode, capture_mode());
+  return call.result;
+}
+
+}  // extern "C"
+
+}  // namespace heddle::fake
