@@ -1,0 +1,70 @@
+/* What the C99 tests of heddle/heddle.h share. */
+#ifndef HEDDLE_TESTS_C_API_CHECK_H_
+#define HEDDLE_TESTS_C_API_CHECK_H_
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "heddle/heddle.h"
+
+extern int failures;
+
+#define CHECK(condition)                                                                   \
+  do {                                                                                     \
+    if (!(condition)) {                                                                    \
+      printf("%s:%d: %s\n  %s: %s\n", __FILE__, __LINE__, #condition, heddle_error_code(), \
+             heddle_error_message());                                                      \
+      ++failures;                                                                          \
+    }                                                                                      \
+  } while (0)
+#define CHECK_CODE(call, status, code) \
+  CHECK((call) == (status) && strcmp(heddle_error_code(), (code)) == 0)
+#define SPEC(text) text, strlen(text)
+
+static const char kGemm[] =
+    "{\"heddle\":1,\"op\":\"gemm\",\"shape\":{\"n\":256,\"k\":512,\"m\":[1,8]},"
+    "\"weight\":{\"bits\":4},\"activation\":{\"dtype\":\"fp16\"}}";
+static const char kDequantize[] =
+    "{\"heddle\":1,\"op\":\"dequantize\",\"shape\":{\"n\":64,\"k\":256},"
+    "\"weight\":{\"bits\":4},\"source\":{\"format\":\"gptq\"},\"output\":{\"dtype\":\"fp16\"}}";
+static const char kRepack[] =
+    "{\"heddle\":1,\"op\":\"repack\",\"shape\":{\"n\":64,\"k\":256},"
+    "\"weight\":{\"bits\":4},\"source\":{\"format\":\"gptq\"}}";
+
+static inline void* address(size_t value) { return (char*)0 + value; }
+
+static inline heddle_input input(size_t at, size_t bytes) {
+  heddle_input result;
+  result.data = address(at);
+  result.bytes = bytes;
+  return result;
+}
+static inline heddle_output output(size_t at, size_t bytes) {
+  heddle_output result;
+  result.data = address(at);
+  result.bytes = bytes;
+  return result;
+}
+
+/* Of the driver, as an engine declares or loads them. */
+int cuDevicePrimaryCtxRetain(void** context, int device);
+int cuCtxPushCurrent(void* context);
+int cuStreamCreate(void** stream, unsigned flags);
+int cuStreamBeginCapture(void* stream, int mode);
+int cuStreamEndCapture(void* stream, void** graph);
+
+/* On a cache in a folder that main() has made. `lines`: counts those of the log, or NULL. */
+heddle_runtime* make_runtime(int* lines, int32_t strict);
+
+/* launch_checks.c */
+void test_gemm(heddle_kernel* kernel, void* stream);
+void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm);
+void test_weight_operations(heddle_runtime* runtime, heddle_kernel* gemm);
+void test_packing(void);
+
+/* build_checks.c */
+void test_prepare_and_request(void* stream);
+void test_strict(void);
+
+#endif /* HEDDLE_TESTS_C_API_CHECK_H_ */

@@ -1,0 +1,154 @@
+/* Launches and their refusals, and packing. */
+#include <stdint.h>
+
+#include "check.h"
+
+static const char kQuantize[] =
+    "{\"heddle\":1,\"op\":\"quantize_weight\",\"shape\":{\"n\":64,\"k\":256},"
+    "\"weight\":{\"bits\":4},\"input\":{\"dtype\":\"fp16\"}}";
+
+static const char kAppend[] =
+    "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
+    "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"page_size\":16}}";
+
+void test_gemm(heddle_kernel* kernel, void* stream) {
+  heddle_gemm_args args;
+  size_t most = 0, bytes = 1, length = 0;
+  char text[8];
+  CHECK(heddle_kernel_max_workspace_bytes(kernel, &most) == HEDDLE_OK);
+  CHECK(heddle_kernel_workspace_bytes(kernel, 8, &bytes) == HEDDLE_OK && bytes <= most);
+  CHECK(heddle_kernel_workspace_bytes(kernel, 9, &bytes) == HEDDLE_OK && bytes == 0);
+  CHECK(heddle_kernel_plan(kernel, NULL, 0, &length) == HEDDLE_OK && length > 100);
+  CHECK(heddle_kernel_plan(kernel, text, sizeof text, &length) == HEDDLE_OK);
+  CHECK(text[0] == '{');
+
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.m = 8;
+  CHECK(heddle_packed_bytes(SPEC(kGemm), &bytes) == HEDDLE_OK);
+  args.x = input(0x10000, 8 * 512 * 2);
+  args.weights = input(0x20000, bytes);
+  args.y = output(0x30000, 8 * 256 * 2);
+  args.workspace = output(0x40000, most);
+  CHECK(heddle_launch_gemm(kernel, &args, stream) == HEDDLE_OK);
+
+#define REFUSED(change, code)                                                       \
+  do {                                                                              \
+    heddle_gemm_args bad = args;                                                    \
+    bad.change;                                                                     \
+    CHECK_CODE(heddle_launch_gemm(kernel, &bad, stream), HEDDLE_ERROR_USAGE, code); \
+  } while (0)
+  REFUSED(m = 9, "launch.m");
+  REFUSED(m = -1, "launch.m");
+  REFUSED(x.bytes -= 1, "launch.too_small");
+  REFUSED(weights.bytes -= 1, "launch.too_small");
+  REFUSED(y.bytes -= 1, "launch.too_small");
+  REFUSED(x.data = NULL, "launch.missing");
+  REFUSED(y.data = address(0x30002), "launch.misaligned");
+  REFUSED(bias = input(0x50000, 512), "launch.unexpected");
+#undef REFUSED
+}
+
+void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
+  heddle_kernel* append = NULL;
+  heddle_kv_append_args args;
+  heddle_kv_bytes bytes;
+  const size_t row = 4 * 64 * 2;
+  CHECK(heddle_kv_cache_bytes(SPEC(kAppend), 10, 0, &bytes) == HEDDLE_OK);
+  CHECK(bytes.k_codes == 10 * 16 * 4 * 32 && bytes.v_scales == 10 * 16 * 4 * 2);
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kGemm), 10, 0, &bytes), HEDDLE_ERROR_USAGE, "api.op");
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), -1, 0, &bytes), HEDDLE_ERROR_USAGE, "api.kv");
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), 10, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK(heddle_kernel_create(runtime, SPEC(kAppend), NULL, &append) == HEDDLE_OK);
+  memset(&args, 0, sizeof args);
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "api.struct_size");
+  CHECK_CODE(heddle_launch_kv_append(append, NULL, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_launch_kv_append(NULL, &args, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  args.struct_size = sizeof args;
+  args.tokens = args.sequences = 3;
+  args.k = input(0x10000, 3 * row);
+  args.v = input(0x20000, 3 * row);
+  args.lengths = input(0x30000, 12);
+  args.cache.k.codes = output(0x40000, bytes.k_codes);
+  args.cache.k.scales = output(0x50000, bytes.k_scales);
+  args.cache.v.codes = output(0x60000, bytes.v_codes);
+  args.cache.v.scales = output(0x70000, bytes.v_scales);
+  args.cache.pages = 10;
+  args.cache.block_table = input(0x80000, 3 * 4 * 4);
+  args.cache.table_stride = 4;
+  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
+  CHECK_CODE(heddle_launch_kv_append(gemm, &args, NULL), HEDDLE_ERROR_USAGE, "launch.op");
+  {
+    size_t* const sizes[] = {&args.k.bytes, &args.lengths.bytes, &args.cache.k.codes.bytes,
+                             &args.cache.v.scales.bytes, &args.cache.block_table.bytes};
+    size_t i;
+    for (i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+      *sizes[i] -= 1;
+      CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE,
+                 "launch.too_small");
+      *sizes[i] += 1;
+    }
+  }
+  args.tokens = 4;
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.size");
+  heddle_kernel_destroy(append);
+}
+
+void test_weight_operations(heddle_runtime* runtime, heddle_kernel* gemm) {
+  heddle_kernel *dequantize = NULL, *repack = NULL, *quantize = NULL;
+  heddle_weight_source source;
+  size_t packed = 0, bytes = 0;
+  const size_t matrix = 64 * 256 * 2;
+  CHECK(heddle_kernel_create(runtime, SPEC(kDequantize), NULL, &dequantize) == HEDDLE_OK);
+  CHECK(heddle_kernel_create(runtime, SPEC(kRepack), NULL, &repack) == HEDDLE_OK);
+  CHECK(heddle_kernel_create(runtime, SPEC(kQuantize), NULL, &quantize) == HEDDLE_OK);
+  CHECK(heddle_packed_bytes(SPEC(kRepack), &packed) == HEDDLE_OK && packed > 64 * 256 / 2);
+  memset(&source, 0, sizeof source);
+  source.weights = input(0x10000, 64 * 256 / 2);
+  source.scales = input(0x20000, 2 * 64 * 2);
+  CHECK(heddle_launch_dequantize(dequantize, &source, output(0x40000, matrix), NULL) == HEDDLE_OK);
+  CHECK(heddle_launch_repack(repack, &source, output(0x40000, packed), NULL) == HEDDLE_OK);
+  CHECK(heddle_launch_quantize_weight(quantize, input(0x10000, matrix), output(0x40000, packed),
+                                      NULL) == HEDDLE_OK);
+  CHECK_CODE(heddle_launch_dequantize(dequantize, &source, output(0x40000, matrix - 1), NULL),
+             HEDDLE_ERROR_USAGE, "launch.too_small");
+  CHECK_CODE(heddle_launch_repack(repack, &source, output(0x40000, packed - 1), NULL),
+             HEDDLE_ERROR_USAGE, "launch.too_small");
+  CHECK_CODE(heddle_launch_quantize_weight(quantize, input(0x10000, matrix - 1),
+                                           output(0x40000, packed), NULL),
+             HEDDLE_ERROR_USAGE, "launch.too_small");
+  source.scales.bytes -= 1;
+  CHECK_CODE(heddle_launch_repack(repack, &source, output(0x40000, packed), NULL),
+             HEDDLE_ERROR_USAGE, "launch.too_small");
+  CHECK_CODE(heddle_launch_dequantize(gemm, &source, output(0x40000, matrix), NULL),
+             HEDDLE_ERROR_USAGE, "launch.op");
+  CHECK_CODE(heddle_kernel_max_workspace_bytes(repack, &bytes), HEDDLE_ERROR_USAGE, "launch.op");
+  heddle_kernel_destroy(dequantize);
+  heddle_kernel_destroy(repack);
+  heddle_kernel_destroy(quantize);
+}
+
+void test_packing(void) {
+  static uint8_t codes[256 * 512], packed[256 * 512];
+  static uint16_t scales[256 * 4];
+  heddle_quantized_weights weights;
+  size_t bytes = 0, i = 0, written = 0;
+  for (i = 0; i < sizeof codes; ++i) codes[i] = (uint8_t)(i % 16);
+  for (i = 0; i < 256 * 4; ++i) scales[i] = 0x3c00;
+  memset(&weights, 0, sizeof weights);
+  weights.struct_size = sizeof weights;
+  weights.codes = codes;
+  weights.codes_bytes = sizeof codes;
+  weights.scales = scales;
+  weights.scales_bytes = sizeof scales;
+  CHECK(heddle_packed_bytes(SPEC(kGemm), &bytes) == HEDDLE_OK && bytes < sizeof packed);
+  CHECK(heddle_pack_weights(SPEC(kGemm), &weights, packed, bytes) == HEDDLE_OK);
+  for (i = 0; i < bytes; ++i) written += packed[i] != 0;
+  CHECK(written > bytes / 2);
+  CHECK_CODE(heddle_pack_weights(SPEC(kGemm), &weights, packed, bytes - 1), HEDDLE_ERROR_USAGE,
+             "api.too_small");
+  CHECK_CODE(heddle_pack_weights(SPEC(kRepack), &weights, packed, bytes), HEDDLE_ERROR_USAGE,
+             "api.op");
+  weights.codes_bytes -= 1;
+  CHECK(heddle_pack_weights(SPEC(kGemm), &weights, packed, bytes) == HEDDLE_ERROR_USAGE);
+}
