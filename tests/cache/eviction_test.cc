@@ -45,20 +45,23 @@ class EvictionTest : public ::testing::Test {
     return path;
   }
 
+  // Of two that store in turn.
+  void expect_cap_for_two_writers() {
+    DiskCache a(options());
+    DiskCache b(options());
+    for (int i = 0; i < 60; ++i) {
+      ASSERT_TRUE(store(i % 2 == 0 ? &a : &b, i));
+      EXPECT_LE(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap)) << i;
+      EXPECT_TRUE(a.find(sample_key(i))) << i;
+    }
+    EXPECT_GT(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap) / 2);
+  }
+
   TempFolder folder_;
   FaultyFileSystem files_;
 };
 
-TEST_F(EvictionTest, CapHoldsForSeveralWriters) {
-  DiskCache a(options());
-  DiskCache b(options());
-  for (int i = 0; i < 60; ++i) {
-    ASSERT_TRUE(store(i % 2 == 0 ? &a : &b, i));
-    EXPECT_LE(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap)) << i;
-    EXPECT_TRUE(a.find(sample_key(i))) << i;
-  }
-  EXPECT_GT(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap) / 2);
-}
+TEST_F(EvictionTest, CapHoldsForSeveralWriters) { expect_cap_for_two_writers(); }
 
 TEST_F(EvictionTest, LeastRecentlyUsedGoesFirst) {
   DiskCache cache(options());
@@ -146,16 +149,7 @@ class WithoutLocks : public EvictionTest {
   }
 };
 
-TEST_F(WithoutLocks, CapHoldsForWritersInTurn) {
-  DiskCache a(options());
-  DiskCache b(options());
-  for (int i = 0; i < 60; ++i) {
-    ASSERT_TRUE(store(i % 2 == 0 ? &a : &b, i));
-    EXPECT_LE(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap)) << i;
-    EXPECT_TRUE(a.find(sample_key(i))) << i;
-  }
-  EXPECT_GT(entry_bytes(folder_.path()), static_cast<std::uint64_t>(kCap) / 2);
-}
+TEST_F(WithoutLocks, CapHoldsForWritersInTurn) { expect_cap_for_two_writers(); }
 
 // What writers at the same time do to the count: all but one of their additions are lost.
 TEST_F(WithoutLocks, ALostCountIsMadeGoodByTheNext) {

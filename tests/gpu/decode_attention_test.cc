@@ -5,27 +5,12 @@
 #include <cmath>
 
 #include "generator/decode/float16.h"
+#include "tests/attention_spec.h"
 #include "tests/gpu/gpu_fixture.h"
 #include "tools/gpu_harness/attention_check.h"
 
 namespace heddle {
 namespace {
-
-struct Shape {
-  int heads = 8;
-  int kv_heads = 2;
-  int head_dim = 64;
-  int query_len = 1;
-};
-
-Spec spec_of(const std::string& kv, const std::string& more, const Shape& shape, bool bf16) {
-  return Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":)" +
-                     std::to_string(shape.heads) + R"(,"kv_heads":)" +
-                     std::to_string(shape.kv_heads) + R"(,"head_dim":)" +
-                     std::to_string(shape.head_dim) + R"(,"query_len":)" +
-                     std::to_string(shape.query_len) + R"(},"activation":{"dtype":")" +
-                     (bf16 ? "bf16" : "fp16") + R"("},"kv":{)" + kv + "}" + more + "}");
-}
 
 class DecodeAttentionGpu : public OnGpu {
  protected:
@@ -34,10 +19,11 @@ class DecodeAttentionGpu : public OnGpu {
     if (!IsSkipped() && runtime().device_target().arch() < 80) GTEST_SKIP() << "needs sm_80";
   }
   // Every other one with BF16, unless the cache decides.
-  void add(const std::string& kv, const std::string& more = "", const Shape& shape = {}) {
+  void add(const std::string& kv, const std::string& more = "",
+           const AttentionShape& shape = {8, 2, 64, 1}) {
     const bool fp16 = kv.find(R"("dtype":"fp16")") != std::string::npos;
     const bool bf16 = kv.find(R"("dtype":"bf16")") != std::string::npos;
-    specs_.push_back(spec_of(kv, more, shape, bf16 || (!fp16 && specs_.size() % 2 == 1)));
+    specs_.push_back(attention_spec(kv, more, shape, bf16 || (!fp16 && specs_.size() % 2 == 1)));
   }
   // All kernels are made at the same time; then each one runs.
   void TearDown() override {
@@ -77,8 +63,8 @@ constexpr const char* kFeatures[] = {
     R"(,"window":64,"sink_tokens":5)",
     R"(,"sink_logits":true,"log_sum_exp":true)",
     R"(,"scale_dim":100,"softcap":30,"alibi":"given","window":200,"sink_logits":true)"};
-constexpr Shape kShapes[] = {{8, 2, 64, 1},  {4, 4, 128, 1}, {32, 2, 64, 1},
-                             {6, 2, 128, 3}, {12, 4, 96, 2}, {16, 1, 64, 8}};
+constexpr AttentionShape kShapes[] = {{8, 2, 64, 1},  {4, 4, 128, 1}, {32, 2, 64, 1},
+                                      {6, 2, 128, 3}, {12, 4, 96, 2}, {16, 1, 64, 8}};
 
 TEST_F(DecodeAttentionGpu, EveryTypeAndGranularity) {
   std::size_t turn = 0;
@@ -92,7 +78,7 @@ TEST_F(DecodeAttentionGpu, EveryTypeAndGranularity) {
           const bool tensor = std::string(granularity) == R"("tensor")";
           if (tensor && std::string(scale) != "fp32") continue;
           // Groups divide these heads.
-          const Shape shape = kShapes[turn % 4];
+          const AttentionShape shape = kShapes[turn % 4];
           add(std::string(R"("dtype":")") + dtype + R"(","granularity":)" + granularity +
                   R"(,"scale_dtype":")" + scale + R"(","symmetric":)" +
                   (symmetric ? "true," : "false,") + kLayouts[turn % 6],
@@ -109,7 +95,9 @@ TEST_F(DecodeAttentionGpu, CodesOf2Bits) {
   for (const char* granularity : {R"("tensor","scale_dtype":"fp32")", R"("token")", R"("head")",
                                   R"("group","group_size":64)"}) {
     for (const char* symmetric : {"true", "false"}) {
-      for (const Shape& shape : {Shape{8, 2, 128, 1}, Shape{32, 2, 64, 1}, Shape{6, 2, 128, 3}}) {
+      for (const AttentionShape& shape :
+           {AttentionShape{8, 2, 128, 1}, AttentionShape{32, 2, 64, 1},
+            AttentionShape{6, 2, 128, 3}}) {
         add(std::string(R"("dtype":"int2","granularity":)") + granularity + R"(,"symmetric":)" +
                 symmetric + "," + kLayouts[turn % 6],
             kFeatures[turn % 8], shape);
@@ -123,7 +111,7 @@ TEST_F(DecodeAttentionGpu, CodesOf2Bits) {
 
 TEST_F(DecodeAttentionGpu, CachesOf16Bits) {
   std::size_t turn = 0;
-  for (const Shape& shape : kShapes) {
+  for (const AttentionShape& shape : kShapes) {
     for (const char* layout : kLayouts) {
       const char* features = kFeatures[turn++ % 8];
       add(std::string(R"("dtype":"fp16",)") + layout, features, shape);
@@ -149,9 +137,11 @@ TEST_F(DecodeAttentionGpu, KAndVDiffer) {
 }
 
 TEST_F(DecodeAttentionGpu, ShapesOfModels) {
-  for (const Shape& shape :
-       {Shape{32, 8, 128, 1}, Shape{64, 8, 128, 1}, Shape{32, 32, 128, 1}, Shape{71, 1, 64, 1},
-        Shape{16, 8, 256, 1}, Shape{8, 4, 192, 2}, Shape{32, 8, 80, 1}, Shape{28, 4, 128, 4}}) {
+  for (const AttentionShape& shape :
+       {AttentionShape{32, 8, 128, 1}, AttentionShape{64, 8, 128, 1},
+        AttentionShape{32, 32, 128, 1}, AttentionShape{71, 1, 64, 1}, AttentionShape{16, 8, 256, 1},
+        AttentionShape{8, 4, 192, 2}, AttentionShape{32, 8, 80, 1},
+        AttentionShape{28, 4, 128, 4}}) {
     add(R"("dtype":"int8")", "", shape);
     if (shape.head_dim % 32 == 0) add(R"("dtype":"int4")", "", shape);
     add(R"("dtype":"fp8_e4m3","page_size":1)", "", shape);
@@ -162,7 +152,7 @@ TEST_F(DecodeAttentionGpu, ShapesOfModels) {
 
 TEST_F(DecodeAttentionGpu, PagesInAnotherOrderGiveTheSameBits) {
   for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)"}) {
-    const Spec spec = spec_of(kv, "", {8, 2, 128, 1}, false);
+    const Spec spec = attention_spec(kv, "", {8, 2, 128, 1}, false);
     const Kernel kernel = runtime().kernel(spec);
     const std::vector<std::int32_t> lengths = {700, 3, 0, 1290};
     const auto& attention = spec.decode_attention();
@@ -176,7 +166,7 @@ TEST_F(DecodeAttentionGpu, PagesInAnotherOrderGiveTheSameBits) {
 // was.
 TEST_F(DecodeAttentionGpu, LengthsThatTheKernelBeforeWrites) {
   for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)"}) {
-    const Spec spec = spec_of(kv, "", {8, 2, 128, 1}, false);
+    const Spec spec = attention_spec(kv, "", {8, 2, 128, 1}, false);
     const Kernel kernel = runtime().kernel(spec);
     const std::vector<std::int32_t> lengths = {700, 3, 0, 1290, 64};
     const auto problem = make_attention_problem(spec.decode_attention(), lengths, 5);
@@ -198,7 +188,7 @@ double difference_of(const std::vector<std::uint16_t>& a, const std::uint16_t* b
 
 // A sequence alone, which many blocks share, and sixty that have its pages, which few blocks share.
 TEST_F(DecodeAttentionGpu, SplittingASequenceChangesOnlyRounding) {
-  const Spec spec = spec_of(R"("dtype":"int8")", "", {8, 2, 128, 1}, false);
+  const Spec spec = attention_spec(R"("dtype":"int8")", "", {8, 2, 128, 1}, false);
   const Kernel kernel = runtime().kernel(spec);
   const AttentionProblem one = make_attention_problem(spec.decode_attention(), {5000}, 9);
   AttentionProblem many = one;

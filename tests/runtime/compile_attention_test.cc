@@ -4,26 +4,11 @@
 
 #include <string>
 
+#include "tests/attention_spec.h"
 #include "tests/runtime/compile_check.h"
 
 namespace heddle {
 namespace {
-
-struct Shape {
-  int heads;
-  int kv_heads;
-  int head_dim;
-  int query_len;
-};
-
-Spec spec_of(const std::string& kv, const std::string& more, const Shape& shape, bool bf16) {
-  return Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":)" +
-                     std::to_string(shape.heads) + R"(,"kv_heads":)" +
-                     std::to_string(shape.kv_heads) + R"(,"head_dim":)" +
-                     std::to_string(shape.head_dim) + R"(,"query_len":)" +
-                     std::to_string(shape.query_len) + R"(},"activation":{"dtype":")" +
-                     (bf16 ? "bf16" : "fp16") + R"("},"kv":{)" + kv + "}" + more + "}");
-}
 
 std::vector<Spec> specs() {
   constexpr const char* kFeatures = R"(,"alibi":"given","window":64,"sink_tokens":5,"softcap":30,)"
@@ -36,19 +21,23 @@ std::vector<Spec> specs() {
         R"("dtype":"int4","symmetric":false,"page_size":16)",
         R"("dtype":"int8","granularity":"token","layout":"contiguous")", R"("dtype":"int2")",
         R"("k":{"dtype":"int8"},"v":{"dtype":"int4"})"}) {
-    for (const Shape& shape : {Shape{32, 8, 128, 1}, Shape{32, 2, 128, 1}, Shape{32, 32, 64, 1}}) {
-      all.push_back(spec_of(kv, "", shape, all.size() % 2 == 1));
+    for (const AttentionShape& shape :
+         {AttentionShape{32, 8, 128, 1}, AttentionShape{32, 2, 128, 1},
+          AttentionShape{32, 32, 64, 1}}) {
+      all.push_back(attention_spec(kv, "", shape, all.size() % 2 == 1));
     }
-    all.push_back(spec_of(kv, kFeatures, {32, 8, 128, 4}, all.size() % 2 == 1));
+    all.push_back(attention_spec(kv, kFeatures, {32, 8, 128, 4}, all.size() % 2 == 1));
   }
   for (const bool bf16 : {false, true}) {
     const std::string kv = bf16 ? R"("dtype":"bf16")" : R"("dtype":"fp16")";
-    for (const Shape& shape : {Shape{32, 8, 128, 1}, Shape{32, 2, 128, 1}, Shape{8, 4, 80, 2}}) {
-      all.push_back(spec_of(kv, "", shape, bf16));
+    for (const AttentionShape& shape :
+         {AttentionShape{32, 8, 128, 1}, AttentionShape{32, 2, 128, 1},
+          AttentionShape{8, 4, 80, 2}}) {
+      all.push_back(attention_spec(kv, "", shape, bf16));
     }
   }
   for (const int head_dim : {64, 80, 96, 192, 256}) {
-    all.push_back(spec_of(R"("dtype":"int8")", kFeatures, {16, 4, head_dim, 2}, true));
+    all.push_back(attention_spec(R"("dtype":"int8")", kFeatures, {16, 4, head_dim, 2}, true));
   }
   return all;
 }
