@@ -5,6 +5,7 @@
 #include "heddle/kv_cache.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
+#include "runtime/decode_attention_launch.h"
 #include "runtime/kv_append_launch.h"
 #include "runtime/launch_checks.h"
 
@@ -34,10 +35,33 @@ KvCacheTensor to_cpp(const heddle_kv_tensor& tensor) {
   return {tensor.codes.data, tensor.scales.data, static_cast<const float*>(tensor.given.data)};
 }
 
+const std::int32_t* numbers(const heddle_input& input) {
+  return static_cast<const std::int32_t*>(input.data);
+}
+
+KvCache to_cpp(const heddle_kv_cache& cache) {
+  KvCache launch;
+  launch.k = to_cpp(cache.k);
+  launch.v = to_cpp(cache.v);
+  launch.pages = cache.pages;
+  launch.page_tokens = cache.page_tokens;
+  launch.block_table = numbers(cache.block_table);
+  launch.table_stride = cache.table_stride;
+  return launch;
+}
+
+// Precondition: validate() accepts the launch.
+void check_sizes(const heddle_kv_cache& cache, std::int64_t sequences, const KvSpec& spec,
+                 const KvShape& shape) {
+  need_bytes(cache.block_table, product(4 * sequences, cache.table_stride), "cache.block_table");
+  KvCache launch = to_cpp(cache);
+  if (launch.page_tokens == 0) launch.page_tokens = spec.page_size;
+  const KvCacheLayout layout = kv_cache_layout(spec, shape.kv_heads, shape.head_dim);
+  check_tensor(cache.k, spec.k, layout.k, launch, "k");
+  check_tensor(cache.v, spec.v, layout.v, launch, "v");
+}
+
 KvAppendArgs to_cpp(const heddle_kv_append_args& args) {
-  const auto numbers = [](const heddle_input& input) {
-    return static_cast<const std::int32_t*>(input.data);
-  };
   KvAppendArgs launch;
   launch.k = args.k.data;
   launch.v = args.v.data;
@@ -49,17 +73,12 @@ KvAppendArgs to_cpp(const heddle_kv_append_args& args) {
   launch.lengths = numbers(args.lengths);
   launch.rotations = static_cast<const float*>(args.rotations.data);
   launch.rotation_rows = args.rotation_rows;
-  launch.cache.k = to_cpp(args.cache.k);
-  launch.cache.v = to_cpp(args.cache.v);
-  launch.cache.pages = args.cache.pages;
-  launch.cache.page_tokens = args.cache.page_tokens;
-  launch.cache.block_table = numbers(args.cache.block_table);
-  launch.cache.table_stride = args.cache.table_stride;
+  launch.cache = to_cpp(args.cache);
   return launch;
 }
 
 // Precondition: validate() accepts the launch.
-void check_sizes(const Plan& plan, const heddle_kv_append_args& args, const KvAppendArgs& launch) {
+void check_sizes(const Plan& plan, const heddle_kv_append_args& args) {
   const KvAppendSpec& spec = plan.spec.kv_append();
   const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
   const auto input_bytes = [&](std::int64_t stride) {
@@ -72,13 +91,37 @@ void check_sizes(const Plan& plan, const heddle_kv_append_args& args, const KvAp
   need_bytes(args.offsets, product(4, args.sequences + 1), "offsets");
   need_bytes(args.lengths, product(4, args.sequences), "lengths");
   need_bytes(args.rotations, product(4 * args.rotation_rows, spec.rope.dim), "rotations");
-  need_bytes(args.cache.block_table, product(4 * args.sequences, args.cache.table_stride),
-             "cache.block_table");
-  KvCache cache = launch.cache;
-  if (cache.page_tokens == 0) cache.page_tokens = spec.kv.page_size;
-  const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
-  check_tensor(args.cache.k, spec.kv.k, layout.k, cache, "k");
-  check_tensor(args.cache.v, spec.kv.v, layout.v, cache, "v");
+  check_sizes(args.cache, args.sequences, spec.kv, spec.shape);
+}
+
+DecodeAttentionArgs to_cpp(const heddle_decode_attention_args& args) {
+  DecodeAttentionArgs launch;
+  launch.q = args.q.data;
+  launch.out = args.out.data;
+  launch.sequences = args.sequences;
+  launch.lengths = numbers(args.lengths);
+  launch.cache = to_cpp(args.cache);
+  launch.slopes = static_cast<const float*>(args.slopes.data);
+  launch.sink_logits = static_cast<const float*>(args.sink_logits.data);
+  launch.log_sum_exp = static_cast<float*>(args.log_sum_exp.data);
+  launch.workspace = args.workspace.data;
+  launch.workspace_bytes = args.workspace.bytes;
+  return launch;
+}
+
+// Precondition: validate() accepts the launch, which looks at the workspace.
+void check_sizes(const Plan& plan, const heddle_decode_attention_args& args) {
+  const DecodeAttentionSpec& spec = plan.spec.decode_attention();
+  const AttentionShape& shape = spec.shape;
+  const std::int64_t queries = args.sequences * shape.query_len * shape.heads;
+  const std::size_t bytes = product(queries, shape.head_dim) * bytes_of(spec.activation);
+  need_bytes(args.q, bytes, "q");
+  need_bytes(args.out, bytes, "out");
+  need_bytes(args.lengths, product(4, args.sequences), "lengths");
+  need_bytes(args.slopes, product(4, shape.heads), "slopes");
+  need_bytes(args.sink_logits, product(4, shape.heads), "sink_logits");
+  need_bytes(args.log_sum_exp, product(4, queries), "log_sum_exp");
+  check_sizes(args.cache, args.sequences, spec.kv, {shape.kv_heads, shape.head_dim});
 }
 
 }  // namespace
@@ -96,7 +139,22 @@ heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
     const heddle::Plan& plan = kernel->kernel.plan();
     const heddle::KvAppendArgs launch = heddle::c_api::to_cpp(*args);
     heddle::validate(plan, launch);
-    heddle::c_api::check_sizes(plan, *args, launch);
+    heddle::c_api::check_sizes(plan, *args);
+    kernel->kernel.launch(launch, stream);
+  });
+}
+
+heddle_status heddle_launch_decode_attention(const heddle_kernel* kernel,
+                                             const heddle_decode_attention_args* args,
+                                             void* stream) {
+  return guarded([&] {
+    need(kernel, "kernel");
+    need(args, "args");
+    heddle::c_api::need_size(args->struct_size, sizeof *args, "heddle_decode_attention_args");
+    const heddle::Plan& plan = kernel->kernel.plan();
+    const heddle::DecodeAttentionArgs launch = heddle::c_api::to_cpp(*args);
+    heddle::validate(plan, launch);
+    heddle::c_api::check_sizes(plan, *args);
     kernel->kernel.launch(launch, stream);
   });
 }

@@ -92,7 +92,6 @@ heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel, siz
   return guarded([&] {
     need(kernel, "kernel");
     need(bytes, "bytes");
-    heddle::check_op(kernel->kernel.plan(), Op::kGemm);
     *bytes = kernel->kernel.max_workspace_bytes();
   });
 }

@@ -123,7 +123,8 @@ HEDDLE_EXPORT heddle_status heddle_request_wait(heddle_request* request, heddle_
 HEDDLE_EXPORT heddle_status heddle_request_kernel(heddle_request* request, void* stream,
                                                   heddle_kernel** kernel);
 
-/* Of a gemm, for a launch with this m; and the most over all m of the spec. */
+/* Of a gemm, for a launch with this m; and the most of any launch of a kernel, 0 if it needs none.
+ */
 HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m,
                                                           size_t* bytes);
 HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel,
@@ -220,6 +221,25 @@ typedef struct heddle_kv_append_args {
 HEDDLE_EXPORT heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
                                                     const heddle_kv_append_args* args,
                                                     void* stream);
+
+typedef struct heddle_decode_attention_args {
+  size_t struct_size;   /* sizeof(heddle_decode_attention_args) */
+  int64_t sequences;    /* at most 1024; 0: nothing is launched */
+  heddle_input q;       /* [sequences][query_len][heads][head_dim] of the activation's dtype */
+  heddle_output out;    /* the same */
+  heddle_input lengths; /* [sequences] int32: tokens in the cache, Q's among them */
+  heddle_kv_cache cache;
+  heddle_input slopes;       /* [heads] FP32; with alibi given */
+  heddle_input sink_logits;  /* [heads] FP32 */
+  heddle_output log_sum_exp; /* [sequences][query_len][heads] FP32 */
+  heddle_output workspace;   /* heddle_kernel_max_workspace_bytes(), zeroed once before its first
+                                use; launches that may run at the same time need their own */
+} heddle_decode_attention_args;
+
+/* As above: attention of the last tokens of each sequence over the cache. */
+HEDDLE_EXPORT heddle_status heddle_launch_decode_attention(const heddle_kernel* kernel,
+                                                           const heddle_decode_attention_args* args,
+                                                           void* stream);
 
 /* Bytes of the four tensors of a cache, for a spec with a kv block; 0 for scales that are not
  * stored. Needs no device. */

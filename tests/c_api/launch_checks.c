@@ -11,6 +11,11 @@ static const char kAppend[] =
     "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
     "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"page_size\":16}}";
 
+static const char kAttention[] =
+    "{\"heddle\":1,\"op\":\"decode_attention\",\"shape\":{\"heads\":8,\"kv_heads\":4,"
+    "\"head_dim\":64},\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\","
+    "\"page_size\":16},\"alibi\":\"given\",\"log_sum_exp\":true}";
+
 void test_gemm(heddle_kernel* kernel, void* stream) {
   heddle_gemm_args args;
   size_t most = 0, bytes = 1, length = 0;
@@ -94,6 +99,68 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   heddle_kernel_destroy(append);
 }
 
+void test_decode_attention(heddle_runtime* runtime, heddle_kernel* gemm) {
+  heddle_kernel* attention = NULL;
+  heddle_decode_attention_args args;
+  heddle_kv_bytes bytes;
+  size_t workspace = 0;
+  const size_t queries = 3 * 8;
+  CHECK(heddle_kv_cache_bytes(SPEC(kAttention), 10, 0, &bytes) == HEDDLE_OK);
+  CHECK(heddle_kernel_create(runtime, SPEC(kAttention), NULL, &attention) == HEDDLE_OK);
+  CHECK(heddle_kernel_max_workspace_bytes(attention, &workspace) == HEDDLE_OK && workspace > 0);
+  memset(&args, 0, sizeof args);
+  CHECK_CODE(heddle_launch_decode_attention(attention, &args, NULL), HEDDLE_ERROR_USAGE,
+             "api.struct_size");
+  CHECK_CODE(heddle_launch_decode_attention(attention, NULL, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_launch_decode_attention(NULL, &args, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  args.struct_size = sizeof args;
+  args.sequences = 3;
+  args.q = input(0x10000, queries * 64 * 2);
+  args.out = output(0x20000, queries * 64 * 2);
+  args.lengths = input(0x30000, 12);
+  args.cache.k.codes = output(0x40000, bytes.k_codes);
+  args.cache.k.scales = output(0x50000, bytes.k_scales);
+  args.cache.v.codes = output(0x60000, bytes.v_codes);
+  args.cache.v.scales = output(0x70000, bytes.v_scales);
+  args.cache.pages = 10;
+  args.cache.block_table = input(0x80000, 3 * 4 * 4);
+  args.cache.table_stride = 4;
+  args.slopes = input(0x90000, 8 * 4);
+  args.log_sum_exp = output(0xA0000, queries * 4);
+  args.workspace = output(0xB0000, workspace);
+  CHECK(heddle_launch_decode_attention(attention, &args, NULL) == HEDDLE_OK);
+  CHECK_CODE(heddle_launch_decode_attention(gemm, &args, NULL), HEDDLE_ERROR_USAGE, "launch.op");
+  {
+    size_t* const sizes[] = {&args.q.bytes,
+                             &args.out.bytes,
+                             &args.lengths.bytes,
+                             &args.slopes.bytes,
+                             &args.log_sum_exp.bytes,
+                             &args.cache.k.scales.bytes,
+                             &args.cache.v.codes.bytes,
+                             &args.cache.block_table.bytes};
+    size_t i;
+    for (i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+      *sizes[i] -= 1;
+      CHECK_CODE(heddle_launch_decode_attention(attention, &args, NULL), HEDDLE_ERROR_USAGE,
+                 "launch.too_small");
+      *sizes[i] += 1;
+    }
+  }
+  args.workspace.bytes -= 1;
+  CHECK_CODE(heddle_launch_decode_attention(attention, &args, NULL), HEDDLE_ERROR_USAGE,
+             "launch.workspace");
+  args.workspace.bytes += 1;
+  args.slopes.data = NULL;
+  CHECK_CODE(heddle_launch_decode_attention(attention, &args, NULL), HEDDLE_ERROR_USAGE,
+             "launch.missing");
+  args.slopes.data = address(0x90000);
+  args.sequences = 1025;
+  CHECK_CODE(heddle_launch_decode_attention(attention, &args, NULL), HEDDLE_ERROR_USAGE,
+             "launch.size");
+  heddle_kernel_destroy(attention);
+}
+
 void test_weight_operations(heddle_runtime* runtime, heddle_kernel* gemm) {
   heddle_kernel *dequantize = NULL, *repack = NULL, *quantize = NULL;
   heddle_weight_source source;
@@ -122,7 +189,8 @@ void test_weight_operations(heddle_runtime* runtime, heddle_kernel* gemm) {
              HEDDLE_ERROR_USAGE, "launch.too_small");
   CHECK_CODE(heddle_launch_dequantize(gemm, &source, output(0x40000, matrix), NULL),
              HEDDLE_ERROR_USAGE, "launch.op");
-  CHECK_CODE(heddle_kernel_max_workspace_bytes(repack, &bytes), HEDDLE_ERROR_USAGE, "launch.op");
+  CHECK(heddle_kernel_max_workspace_bytes(repack, &bytes) == HEDDLE_OK && bytes == 0);
+  CHECK_CODE(heddle_kernel_workspace_bytes(repack, 1, &bytes), HEDDLE_ERROR_USAGE, "launch.op");
   heddle_kernel_destroy(dequantize);
   heddle_kernel_destroy(repack);
   heddle_kernel_destroy(quantize);

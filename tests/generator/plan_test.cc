@@ -175,7 +175,7 @@ TEST(PlanJson, HoldsEveryDecision) {
 // Words of the language without a kernel are refused by name.
 TEST(Refuse, CodesWithoutKernel) {
   const Spec spec = Spec::parse(
-      R"({"heddle":1,"op":"decode_attention","activation":{"dtype":"fp16"},"kv":{"dtype":"int2"},)"
+      R"({"heddle":1,"op":"decode_attention","activation":{"dtype":"fp16"},"kv":{"dtype":"nvfp4"},)"
       R"("shape":{"heads":32,"kv_heads":8,"head_dim":128}})");
   try {
     resolve(spec, target_from_name("h200"));
@@ -184,7 +184,7 @@ TEST(Refuse, CodesWithoutKernel) {
     EXPECT_EQ(error.code(), "plan.unsupported");
     ASSERT_EQ(error.problems().size(), 2U);
     EXPECT_EQ(error.problems()[0].pointer, "/kv/k/dtype");
-    EXPECT_EQ(error.problems()[0].value, "\"int2\"");
+    EXPECT_EQ(error.problems()[0].value, "\"nvfp4\"");
     EXPECT_EQ(error.problems()[1].pointer, "/kv/v/dtype");
   }
 }
