@@ -19,6 +19,7 @@
 #include "tools/heddle/errors.h"
 #include "tools/heddle/input.h"
 #include "tools/heddle/kv_error_measure.h"
+#include "tools/heddle/kv_sample_file.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/table.h"
@@ -34,6 +35,7 @@ struct KvErrorOptions {
   std::string config;
   int tokens = 512;
   std::uint32_t seed = 1;
+  std::string data;  // a safetensors file; empty: synthetic
   std::string plot;
   bool json = false;
 };
@@ -135,8 +137,10 @@ int run(const KvErrorOptions& options) {
   const AttentionShape shape = model.kernels.back().spec.decode_attention().shape;
   const DType dtype = model.kernels.back().spec.decode_attention().activation;
   const int heads = std::min(shape.kv_heads, kMostHeads);
-  const KvSample sample = make_kv_sample(heads, shape.heads / shape.kv_heads, shape.head_dim,
-                                         options.tokens, dtype, options.seed);
+  const KvSample sample =
+      options.data.empty() ? make_kv_sample(heads, shape.heads / shape.kv_heads, shape.head_dim,
+                                            options.tokens, dtype, options.seed)
+                           : read_kv_sample(options.data, shape, kMostHeads, dtype, options.seed);
   std::vector<Row> rows;
   for (const KvChoice& choice : kv_choices(heads, shape.head_dim, dtype)) {
     KvSpec kv;
@@ -153,7 +157,8 @@ int run(const KvErrorOptions& options) {
                 {"head_dim", shape.head_dim},
                 {"kv_heads", shape.kv_heads},
                 {"layers", model.kernels.front().layers},
-                {"tokens", options.tokens},
+                {"data", options.data.empty() ? "synthetic" : options.data},
+                {"tokens", sample.tokens},
                 {"seed", options.seed},
                 {"caches", std::move(list)}});
   } else {
@@ -175,19 +180,28 @@ void add_kv_error_command(CLI::App& app, Action* action) {
       ->add_option("CONFIG", options->config,
                    "a model's config.json: a file, or - for standard input")
       ->required();
-  command->add_option("--tokens", options->tokens, "tokens in the cache; default 512")
-      ->check(CLI::Range(1, 65536));
+  CLI::Option* data = command->add_option(
+      "--data", options->data,
+      "take K and V from this safetensors file: \"k\" and \"v\", [tokens, kv_heads, head_dim], and "
+      "\"q\", [heads, head_dim], if it is there");
+  data->type_name("FILE");
+  command->add_option("--tokens", options->tokens, "synthetic tokens in the cache; default 512")
+      ->check(CLI::Range(1, 65536))
+      ->excludes(data);
   command->add_option("--seed", options->seed, "of the data; default 1");
   command->add_option("--plot", options->plot, "also write a plot, SVG, to this file")
       ->type_name("FILE");
   add_json_option(*command, &options->json);
   command->footer(
-      "Synthetic K with channels of large values, as trained models have them, V without. ERROR "
-      "is\n"
-      "the distance of attention's output from that of the cache in 16 bits, K ERROR and V ERROR\n"
-      "with only K or only V quantised. It needs no GPU; the codes are those of kv_append.\n"
+      "Without --data K is synthetic with channels of large values, as trained models have them, "
+      "V\n"
+      "without, and Q is random. Of a model with more than 8 heads of K and V the first 8 count.\n"
+      "ERROR is the distance of attention's output from that of the cache in 16 bits, K ERROR and\n"
+      "V ERROR with only K or only V quantised. It needs no GPU; the codes are those of "
+      "kv_append.\n"
       "Example:\n"
-      "  heddle kv-error examples/models/llama-3-8b-awq/config.json --plot kv.svg");
+      "  heddle kv-error examples/models/llama-3-8b-awq/config.json --plot kv.svg\n"
+      "  heddle kv-error config.json --data layer-12.safetensors");
   command->callback([=] { *action = [options] { return run(*options); }; });
 }
 
