@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "tests/emulator/thread_index.h"
@@ -121,6 +122,7 @@ void Cluster::resume(std::size_t thread) {
   if (!warp().multiplications[self().index % kLanes].empty()) {
     fail("a thread has ended before its multiplications");
   }
+  if (self().copies.any()) fail("a thread has ended before its copies");
   self().done = true;
   --running_;
   --block().running;
@@ -155,25 +157,26 @@ void Cluster::meet(const char* what, unsigned& arrived, Range range, bool orders
   if (++arrived < range.count) return wait(what);
   arrived = 0;
   if (act) act();
-  Clock all;
-  for (std::size_t i = range.first; orders && i < range.first + range.count; ++i) {
-    all.join(threads_[i].actor.clock);
+  if (orders) {
+    std::vector<std::size_t> threads(range.count);
+    std::iota(threads.begin(), threads.end(), range.first);
+    return end_meeting(threads);
   }
   for (std::size_t i = range.first; i < range.first + range.count; ++i) {
-    if (orders) {
-      threads_[i].actor.clock = all;
-      threads_[i].actor.advance();
-    }
     if (i != current_) wake(i);
   }
 }
 
 void Cluster::end_meeting(const std::vector<std::size_t>& threads) {
-  Clock all;
-  for (const std::size_t i : threads) all.join(threads_[i].actor.clock);
+  Clock all, released;
+  for (const std::size_t i : threads) {
+    all.join(threads_[i].actor.clock);
+    released.join(threads_[i].released);
+  }
   for (const std::size_t i : threads) {
     threads_[i].actor.clock = all;
     threads_[i].actor.advance();
+    threads_[i].released = released;
     if (threads_[i].waits_for != nullptr) wake(i);
   }
 }

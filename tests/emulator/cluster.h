@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulator/async_copies.h"
 #include "tests/emulator/clock.h"
 #include "tests/emulator/fibers.h"
+#include "tests/emulator/global_races.h"
 #include "tests/emulator/machine.h"
 #include "tests/emulator/multiplications.h"
 #include "tests/emulator/shared_memory.h"
@@ -24,6 +26,9 @@ struct Thread {
   unsigned block = 0;  // counted from the first that runs
   unsigned index = 0;  // in the block
   Actor actor;
+  Clock released;  // what it knew at the last fence, its own or one that a barrier tells it of
+  Clock seen;      // what atomics have told it, which it knows after its next fence
+  AsyncCopies copies;
   const char* waits_for = nullptr;  // null: it can run
   std::uint32_t barrier = 0;        // that it waits for, and for the end of which phase
   unsigned parity = 0;
@@ -74,6 +79,7 @@ class Cluster {
 
   const Launch& launch() const { return launch_; }
   const GlobalMemory& memory() const { return memory_; }
+  GlobalRaces& global_races() { return global_races_; }
 
   // Of the running fiber.
   Thread& self() { return threads_[current_]; }
@@ -141,6 +147,7 @@ class Cluster {
 
   const Launch& launch_;
   const GlobalMemory& memory_;
+  GlobalRaces global_races_;
   std::mt19937 random_;
   Style style_;
   std::vector<Block> blocks_;

@@ -52,16 +52,79 @@ void store_shared(std::uint32_t address, const void* from, unsigned bytes) {
   cluster->block().shared.store(address, from, bytes, cluster->self().actor);
 }
 
-void check_global(const void* pointer, unsigned bytes, bool write) {
-  const Access* access = cluster->memory().access(pointer, bytes);
-  if (access == nullptr) fail(fmt::format("{} bytes of global memory are in no buffer", bytes));
+namespace {
+void check_aligned(const void* pointer, unsigned bytes) {
   if (reinterpret_cast<std::uintptr_t>(pointer) % std::min(bytes, 16U) != 0) {
     fail(fmt::format("{} bytes of global memory are not aligned", bytes));
   }
-  if (write && *access != Access::kWrite) fail("a buffer is written that is only read");
-  if (*access != Access::kReadEarly && !cluster->self().predecessor_has_ended) {
+}
+Access access_of(const void* pointer, unsigned bytes) {
+  const Access* access = cluster->memory().access(pointer, bytes);
+  if (access == nullptr) fail(fmt::format("{} bytes of global memory are in no buffer", bytes));
+  check_aligned(pointer, bytes);
+  return *access;
+}
+}  // namespace
+void check_global(const void* pointer, unsigned bytes, bool write) {
+  const Access access = access_of(pointer, bytes);
+  if (write && access != Access::kWrite) fail("a buffer is written that is only read");
+  if (access != Access::kReadEarly && !cluster->self().predecessor_has_ended) {
     fail("global memory is used before the kernel ahead has ended");
   }
+  if (access != Access::kWrite) return;
+  GlobalRaces& races = cluster->global_races();
+  write ? races.store(pointer, bytes, cluster->self().actor)
+        : races.load(pointer, bytes, cluster->self().actor);
+}
+void load_global(const void* pointer, void* to, unsigned bytes) {
+  check_global(pointer, bytes, false);
+  std::memcpy(to, pointer, bytes);
+}
+void load_global_l2(const void* pointer, void* to, unsigned bytes) {
+  const bool early = !cluster->self().predecessor_has_ended;
+  if (!early || access_of(pointer, bytes) != Access::kReadAsHint) {
+    return load_global(pointer, to, bytes);
+  }
+  std::memcpy(to, cluster->memory().before(pointer), bytes);
+}
+void store_global(void* pointer, const void* from, unsigned bytes) {
+  check_global(pointer, bytes, true);
+  std::memcpy(pointer, from, bytes);
+}
+void prefetch_global(const void* pointer) { access_of(pointer, 1); }
+
+// Other threads may come before and after all of these.
+void device_fence() {
+  Thread& thread = cluster->self();
+  thread.actor.clock.join(thread.seen);
+  thread.released = thread.actor.clock;
+  thread.actor.advance();
+  cluster->give_way();
+}
+namespace {
+Clock& begin_atomic(const std::uint32_t* address) {
+  cluster->give_way();
+  if (access_of(address, 4) != Access::kWrite) fail("atomics on a buffer that is only read");
+  if (!cluster->self().predecessor_has_ended) {
+    fail("global memory is used before the kernel ahead has ended");
+  }
+  return cluster->global_races().atomic(address, cluster->self().actor);
+}
+}  // namespace
+std::uint32_t atomic_add(std::uint32_t* address, std::uint32_t value) {
+  Clock& told = begin_atomic(address);
+  cluster->self().seen.join(told);
+  told.join(cluster->self().released);
+  const std::uint32_t old = *address;
+  *address += value;
+  cluster->give_way();
+  return old;
+}
+std::uint32_t load_acquire(const std::uint32_t* address) {
+  cluster->self().actor.clock.join(begin_atomic(address));
+  const std::uint32_t value = *address;
+  cluster->give_way();
+  return value;
 }
 void predecessor_has_ended() { cluster->self().predecessor_has_ended = true; }
 
@@ -108,6 +171,25 @@ void load_remote(std::uint32_t remote, void* to, unsigned bytes) {
 }
 void numbered_barrier(int barrier, unsigned threads) { cluster->meet_at(barrier, threads); }
 void give_way() { cluster->give_way(); }
+
+void async_copy(std::uint32_t address, const void* global, unsigned bytes, unsigned valid_bytes) {
+  if (valid_bytes > bytes) fail(fmt::format("{} valid bytes of {}", valid_bytes, bytes));
+  check_aligned(global, bytes);
+  if (valid_bytes > 0) check_global(global, valid_bytes, false);
+  cluster->block().shared.begin_copy(address, bytes, cluster->self().actor, false);
+  cluster->self().copies.add({address, global, bytes, valid_bytes});
+}
+void commit_async_copies() { cluster->self().copies.commit(); }
+void wait_for_async_copies(unsigned pending) {
+  AsyncCopies::Group group;
+  while (cluster->self().copies.take(pending, group)) {
+    for (const AsyncCopy& copy : group) {
+      std::uint8_t data[16] = {};
+      if (copy.valid_bytes > 0) std::memcpy(data, copy.from, copy.valid_bytes);
+      cluster->block().shared.end_copy(copy.address, data, copy.bytes, cluster->self().actor);
+    }
+  }
+}
 
 void mbarrier_init(std::uint32_t barrier, unsigned arrivals) {
   cluster->block().shared.make_barrier(barrier, arrivals, cluster->new_barrier_agent(),

@@ -21,7 +21,19 @@ void store_shared(std::uint32_t address, const void* from, unsigned bytes);
 
 // Checks an access to global memory.
 void check_global(const void* pointer, unsigned bytes, bool write);
+void load_global(const void* pointer, void* to, unsigned bytes);
+// Not from the L1 cache: see Access::kReadAsHint.
+void load_global_l2(const void* pointer, void* to, unsigned bytes);
+void store_global(void* pointer, const void* from, unsigned bytes);
+// Changes nothing, but for the check that the byte is in a buffer.
+void prefetch_global(const void* pointer);
 void predecessor_has_ended();
+
+// Between blocks: what a thread did before a fence is known to those who have seen, before a fence
+// of theirs, what its atomics did after it.
+void device_fence();
+std::uint32_t atomic_add(std::uint32_t* address, std::uint32_t value);
+std::uint32_t load_acquire(const std::uint32_t* address);
 
 // Waits until all 32 lanes have called it with the same name; then one of them calls `act` with the
 // arguments of all, by lane. It orders no accesses to memory, but for warp_barrier().
@@ -46,6 +58,11 @@ void load_remote(std::uint32_t remote, void* to, unsigned bytes);
 void numbered_barrier(int barrier, unsigned threads);
 // Lets others run: what this thread does before and after may lie far apart.
 void give_way();
+
+// cp.async, of 4, 8 or 16 bytes of which the first `valid_bytes` are read; see async_copies.h.
+void async_copy(std::uint32_t address, const void* global, unsigned bytes, unsigned valid_bytes);
+void commit_async_copies();
+void wait_for_async_copies(unsigned pending);
 
 // mbarriers of the fiber's block.
 void mbarrier_init(std::uint32_t barrier, unsigned arrivals);

@@ -33,13 +33,29 @@ std::uint8_t* GlobalMemory::allocate(const void* data, std::size_t bytes, Access
   return begin;
 }
 
-const Access* GlobalMemory::access(const void* pointer, std::size_t bytes) const noexcept {
+std::uint8_t* GlobalMemory::allocate_late(const void* data, const void* before, std::size_t bytes) {
+  std::uint8_t* begin = allocate(data, bytes, Access::kReadAsHint);
+  const auto* first = static_cast<const std::uint8_t*>(before);
+  buffers_.back().before.assign(first, first + bytes);
+  return begin;
+}
+
+const GlobalMemory::Buffer* GlobalMemory::find(const void* pointer,
+                                               std::size_t bytes) const noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(pointer);
   for (const Buffer& buffer : buffers_) {
     const auto begin = reinterpret_cast<std::uintptr_t>(buffer.begin);
-    if (at >= begin && at + bytes <= begin + buffer.bytes) return &buffer.access;
+    if (at >= begin && at + bytes <= begin + buffer.bytes) return &buffer;
   }
   return nullptr;
+}
+const Access* GlobalMemory::access(const void* pointer, std::size_t bytes) const noexcept {
+  const Buffer* buffer = find(pointer, bytes);
+  return buffer == nullptr ? nullptr : &buffer->access;
+}
+const void* GlobalMemory::before(const void* pointer) const noexcept {
+  const Buffer* buffer = find(pointer, 1);
+  return buffer->before.data() + (static_cast<const std::uint8_t*>(pointer) - buffer->begin);
 }
 
 bool GlobalMemory::guards_intact() const noexcept {

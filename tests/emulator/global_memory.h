@@ -11,7 +11,8 @@ namespace emulator {
 
 // What a kernel may do with a buffer.
 enum class Access {
-  kReadEarly,  // read, even before the kernel ahead has ended
+  kReadEarly,   // read, even before the kernel ahead has ended
+  kReadAsHint,  // the same in the L2 cache alone, where other bytes are until then
   kRead,
   kWrite,
 };
@@ -22,9 +23,13 @@ class GlobalMemory {
   std::uint8_t* allocate(std::size_t bytes, Access access);
   // With these bytes.
   std::uint8_t* allocate(const void* data, std::size_t bytes, Access access);
+  // With these bytes, and as many that were there until the kernel ahead has ended: kReadAsHint.
+  std::uint8_t* allocate_late(const void* data, const void* before, std::size_t bytes);
 
   // What may be done with all of these bytes; null where they are not inside one buffer.
   const Access* access(const void* pointer, std::size_t bytes) const noexcept;
+  // What was there until the kernel ahead had ended. Precondition: in a buffer of kReadAsHint.
+  const void* before(const void* pointer) const noexcept;
   // Whether all guard bands are as they were.
   bool guards_intact() const noexcept;
 
@@ -35,7 +40,9 @@ class GlobalMemory {
     std::uint8_t* begin;
     std::size_t bytes;
     Access access;
+    std::vector<std::uint8_t> before{};
   };
+  const Buffer* find(const void* pointer, std::size_t bytes) const noexcept;
   std::vector<Buffer> buffers_;
 };
 

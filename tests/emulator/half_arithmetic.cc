@@ -1,5 +1,6 @@
 #include "tests/emulator/half_arithmetic.h"
 
+#include <cmath>
 #include <vector>
 
 #include "generator/decode/float16.h"
@@ -66,15 +67,50 @@ struct LoadLane {
   std::uint32_t address;
 };
 
+using Matrix = std::uint16_t[8][8];
+
+// A lane's part of the columns.
+std::uint32_t transposed(const Matrix& matrix, unsigned lane) {
+  return pair_of(matrix[2 * (lane % 4)][lane / 4], matrix[2 * (lane % 4) + 1][lane / 4]);
+}
+
+template <bool kTransposed>
 void load(const WarpArguments& lanes) {
+  Matrix matrices[4];
   for (unsigned lane = 0; lane < 32; ++lane) {
-    std::uint32_t row[4];
-    load_shared(static_cast<const LoadLane*>(lanes[lane])->address, row, sizeof row, lane);
-    const unsigned matrix = lane / 8, g = lane % 8;
-    for (unsigned t = 0; t < 4; ++t) {
-      static_cast<const LoadLane*>(lanes[4 * g + t])->d[matrix] = row[t];
+    load_shared(static_cast<const LoadLane*>(lanes[lane])->address, matrices[lane / 8][lane % 8],
+                16, lane);
+  }
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned g = lane / 4, t = lane % 4;
+    for (int i = 0; i < 4; ++i) {
+      static_cast<const LoadLane*>(lanes[lane])->d[i] =
+          kTransposed ? transposed(matrices[i], lane)
+                      : pair_of(matrices[i][g][2 * t], matrices[i][g][2 * t + 1]);
     }
   }
+}
+
+void transpose(const WarpArguments& lanes) {
+  Matrix matrix;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const std::uint32_t pair = *static_cast<const std::uint32_t*>(lanes[lane]);
+    matrix[lane / 4][2 * (lane % 4)] = low(pair);
+    matrix[lane / 4][2 * (lane % 4) + 1] = high(pair);
+  }
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    *static_cast<std::uint32_t*>(lanes[lane]) = transposed(matrix, lane);
+  }
+}
+
+// 4 exponent bits with bias 7; all ones are NaN.
+std::uint16_t fp16_of_code(std::uint32_t code) {
+  const std::uint32_t size = code & 0x7F;
+  const double value =
+      size < 8 ? std::ldexp(size, -9) : std::ldexp(8 + size % 8, static_cast<int>(size / 8) - 10);
+  const std::uint16_t bits =
+      size == 0x7F ? 0x7E00 : heddle::float16_from_double(heddle::kBinary16, value);
+  return static_cast<std::uint16_t>(bits | (code & 0x80) << 8);
 }
 
 }  // namespace
@@ -111,7 +147,18 @@ void multiply_tiles(Half half, float (&d)[4], const std::uint32_t (&a)[4], std::
 }
 void load_matrices(std::uint32_t (&d)[4], std::uint32_t address) {
   LoadLane lane{d, address};
-  warp_together("ldmatrix", &lane, load);
+  warp_together("ldmatrix", &lane, load<false>);
+}
+void load_matrices_transposed(std::uint32_t (&d)[4], std::uint32_t address) {
+  LoadLane lane{d, address};
+  warp_together("ldmatrix.trans", &lane, load<true>);
+}
+std::uint32_t transpose_matrix(std::uint32_t a) {
+  warp_together("movmatrix.trans", &a, transpose);
+  return a;
+}
+std::uint32_t fp16_of_e4m3(std::uint32_t codes) {
+  return pair_of(fp16_of_code(codes & 255), fp16_of_code(codes >> 8 & 255));
 }
 
 }  // namespace emulator

@@ -22,6 +22,11 @@ void multiply_tiles(Half half, float (&d)[4], const std::uint32_t (&a)[4], std::
                     std::uint32_t b1);
 // Four matrices of 16-bit values from shared memory.
 void load_matrices(std::uint32_t (&d)[4], std::uint32_t address);
+void load_matrices_transposed(std::uint32_t (&d)[4], std::uint32_t address);
+// One in registers.
+std::uint32_t transpose_matrix(std::uint32_t a);
+// Two e4m3 codes in the low 16 bits, as FP16.
+std::uint32_t fp16_of_e4m3(std::uint32_t codes);
 
 }  // namespace emulator
 

@@ -87,7 +87,7 @@ void SharedMemory::store(std::uint32_t address, const void* from, unsigned bytes
 
 void SharedMemory::begin_copy(std::uint32_t address, unsigned bytes, const Actor& actor,
                               bool bulk) {
-  if (bytes % kLargestAccess != 0) fail(fmt::format("a copy of {} bytes", bytes));
+  if (bulk && bytes % kLargestAccess != 0) fail(fmt::format("a copy of {} bytes", bytes));
   const std::size_t offset = offset_of(address, bytes);
   for (Word& word : words(offset, bytes, Use::kPlain)) {
     before_write(offset, word, actor);
@@ -97,12 +97,18 @@ void SharedMemory::begin_copy(std::uint32_t address, unsigned bytes, const Actor
 }
 
 void SharedMemory::end_copy(std::uint32_t address, const void* from, unsigned bytes,
-                            const Mbarrier& barrier) {
+                            const Word& as) {
   const std::size_t offset = offset_of(address, bytes);
-  for (Word& word : words(offset, bytes, Use::kCopy)) {
-    word = {Use::kPlain, false, {barrier.agent, barrier.phases + 1}, {}};
-  }
+  for (Word& word : words(offset, bytes, Use::kCopy)) word = as;
   std::memcpy(bytes_.data() + offset, from, bytes);
+}
+void SharedMemory::end_copy(std::uint32_t address, const void* from, unsigned bytes,
+                            const Mbarrier& barrier) {
+  end_copy(address, from, bytes, {Use::kPlain, false, {barrier.agent, barrier.phases + 1}, {}});
+}
+void SharedMemory::end_copy(std::uint32_t address, const void* from, unsigned bytes,
+                            const Actor& actor) {
+  end_copy(address, from, bytes, {Use::kPlain, true, actor.now(), {}});
 }
 
 void SharedMemory::make_barrier(std::uint32_t address, unsigned arrivals, std::uint32_t agent,

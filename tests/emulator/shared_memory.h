@@ -44,7 +44,10 @@ class SharedMemory {
   // The bytes belong to an asynchronous copy from the one to the other. `bulk`: through the async
   // proxy, to which a thread's stores are not ordered.
   void begin_copy(std::uint32_t address, unsigned bytes, const Actor& actor, bool bulk);
+  // Who waits for the barrier knows of it.
   void end_copy(std::uint32_t address, const void* from, unsigned bytes, const Mbarrier& barrier);
+  // As if the thread had stored them now.
+  void end_copy(std::uint32_t address, const void* from, unsigned bytes, const Actor& actor);
 
   void make_barrier(std::uint32_t address, unsigned arrivals, std::uint32_t agent,
                     const Actor& actor);
@@ -75,6 +78,7 @@ class SharedMemory {
   Words words(std::size_t offset, unsigned bytes, Use use);
   void before_write(std::size_t offset, const Word& word, const Actor& actor) const;
   void before_read(std::size_t offset, const Word& word, const Actor& actor) const;
+  void end_copy(std::uint32_t address, const void* from, unsigned bytes, const Word& as);
 
   std::vector<std::uint8_t> bytes_;
   std::vector<Word> words_;

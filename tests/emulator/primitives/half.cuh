@@ -20,4 +20,6 @@ struct HalfPair {
 struct Fp16 : HalfPair<emulator::Half::kFp16, 0x3c00> {};
 struct Bf16 : HalfPair<emulator::Half::kBf16, 0x3f80> {};
 
+inline u32 fp16_from_e4m3(u32 codes) { return emulator::fp16_of_e4m3(codes); }
+
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// templates/primitives/mma.cuh in C++: what streams use of it.
+// templates/primitives/mma.cuh in C++: what streams and attention use of it.
 #pragma once
 
 #include "primitives/half.cuh"
@@ -16,5 +16,9 @@ struct MmaAmpere {
 inline void ldmatrix_x4(u32 (&d)[4], u32 shared_address) {
   emulator::load_matrices(d, shared_address);
 }
+inline void ldmatrix_x4_trans(u32 (&d)[4], u32 shared_address) {
+  emulator::load_matrices_transposed(d, shared_address);
+}
+inline u32 transpose_8x8(u32 a) { return emulator::transpose_matrix(a); }
 
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// templates/primitives/sync.cuh in C++: what streams and wgmma use of it.
+// templates/primitives/sync.cuh in C++: what streams, wgmma and attention use of it.
 #pragma once
 
 #include "primitives/types.cuh"
@@ -9,39 +9,44 @@ namespace heddle {
 inline void block_barrier() { emulator::block_barrier(); }
 inline void warp_barrier() { emulator::warp_barrier(); }
 
-inline u32 broadcast(u32 value, int lane) {
+// Each lane gets the value of the lane that it names.
+template <class T>
+inline T shuffle(const char* name, T value, int lane) {
   struct Lane {
-    u32 value;
+    T value;
     int from;
   } mine{value, lane};
-  emulator::warp_together("shfl", &mine, [](const emulator::WarpArguments& lanes) {
-    u32 values[32];
+  emulator::warp_together(name, &mine, [](const emulator::WarpArguments& lanes) {
+    T values[32];
     for (int i = 0; i < 32; ++i) values[i] = static_cast<Lane*>(lanes[i])->value;
     for (int i = 0; i < 32; ++i) {
       Lane& lane = *static_cast<Lane*>(lanes[i]);
-      lane.value = values[lane.from];
+      lane.value = values[lane.from & 31];
     }
   });
   return mine.value;
 }
+inline u32 broadcast(u32 value, int lane) { return shuffle("shfl.idx", value, lane); }
+inline float shuffle_xor(float value, int mask) {
+  return shuffle("shfl.bfly", value, static_cast<int>(emulator::lane()) ^ mask);
+}
+inline int shuffle_up(int value, int lanes) {
+  const int lane = static_cast<int>(emulator::lane());
+  return shuffle("shfl.up", value, lane < lanes ? lane : lane - lanes);
+}
+inline bool any_lane(bool condition) {
+  u32 any = condition;
+  emulator::warp_together("vote.any", &any, [](const emulator::WarpArguments& lanes) {
+    u32 all = 0;
+    for (void* lane : lanes) all |= *static_cast<u32*>(lane);
+    for (void* lane : lanes) *static_cast<u32*>(lane) = all;
+  });
+  return any != 0;
+}
 
-// Other threads may come before and after all of these.
-inline void device_fence() { emulator::give_way(); }
-inline u32 atomic_add(u32* address, u32 value) {
-  emulator::give_way();
-  emulator::check_global(address, 4, true);
-  const u32 old = *address;
-  *address += value;
-  emulator::give_way();
-  return old;
-}
-inline u32 load_acquire(const u32* address) {
-  emulator::give_way();
-  emulator::check_global(address, 4, false);
-  const u32 value = *address;
-  emulator::give_way();
-  return value;
-}
+inline void device_fence() { emulator::device_fence(); }
+inline u32 atomic_add(u32* address, u32 value) { return emulator::atomic_add(address, value); }
+inline u32 load_acquire(const u32* address) { return emulator::load_acquire(address); }
 
 inline bool elect_one() {
   emulator::warp_together("elect.sync");
