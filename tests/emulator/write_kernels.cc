@@ -1,7 +1,8 @@
-// Writes the kernels of stream_cases() or wgmma_cases() as C++: what the renderer adds to the
-// templates, behind an #include of those, spread over some files, and a table of them.
+// Writes the kernels of stream_cases(), wgmma_cases() or attention_cases() as C++: what the
+// renderer adds to the templates, behind an #include of those, spread over some files, and a table
+// of them.
 //
-// usage: write_kernels stream|wgmma FOLDER FILES
+// usage: write_kernels stream|wgmma|attention FOLDER FILES
 #include <fmt/core.h>
 
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "heddle/source.h"
+#include "tests/emulator/attention_cases.h"
 #include "tests/emulator/stream_cases.h"
 #include "tests/emulator/wgmma_cases.h"
 
@@ -21,6 +23,7 @@ namespace {
 struct Family {
   std::string kind;
   std::string type;
+  std::string path;         // of its template
   std::vector<Plan> plans;  // each of one kernel
 };
 
@@ -32,8 +35,16 @@ std::vector<Plan> plans_of(const Cases& cases) {
 }
 
 Family family_of(std::string_view kind) {
-  if (kind == "stream") return {"stream", "StreamKernel", plans_of(stream_cases())};
-  if (kind == "wgmma") return {"wgmma", "WgmmaKernel", plans_of(wgmma_cases())};
+  if (kind == "stream") {
+    return {"stream", "StreamKernel", "gemm/gemm_stream.cuh", plans_of(stream_cases())};
+  }
+  if (kind == "wgmma") {
+    return {"wgmma", "WgmmaKernel", "gemm/gemm_wgmma.cuh", plans_of(wgmma_cases())};
+  }
+  if (kind == "attention") {
+    return {"attention", "AttentionKernel", "attention/decode_attention.cuh",
+            plans_of(attention_cases())};
+  }
   throw std::invalid_argument("no such kind of kernels");
 }
 
@@ -51,13 +62,13 @@ std::string own_text(const Source& source, const std::string& kind, std::size_t 
 }
 
 void write(const Family& family, const std::string& folder, int files) {
-  const auto& [kind, type, plans] = family;
+  const auto& [kind, type, path, plans] = family;
   std::vector<std::string> texts(static_cast<std::size_t>(files),
                                  fmt::format("#include \"tests/emulator/cuda_words.h\"\n"
                                              "// The library has some of these names, too.\n"
                                              "#define heddle heddle_kernels\n"
-                                             "#include \"gemm/gemm_{}.cuh\"\n",
-                                             kind));
+                                             "#include \"{}\"\n",
+                                             path));
   std::string table = fmt::format(
       "#include \"tests/emulator/{}_kernels.h\"\n"
       "namespace heddle_kernels {{\n"

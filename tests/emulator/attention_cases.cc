@@ -1,0 +1,99 @@
+#include "tests/emulator/attention_cases.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+namespace heddle {
+namespace {
+
+constexpr int kSmCount = 3;
+
+struct Shape {
+  int heads, kv_heads, head_dim, query_len;
+};
+
+class Cases {
+ public:
+  // `kv` and `more`: members of the spec's JSON. Every other case has FP16.
+  void add(std::string name, const Shape& shape, const char* kv, const char* more = "") {
+    const char* dtype = cases.size() % 2 == 0 ? "fp16" : "bf16";
+    cases.push_back(
+        {std::move(name),
+         Spec::parse(fmt::format(
+             R"({{"heddle":1,"op":"decode_attention","shape":{{"heads":{},"kv_heads":{},)"
+             R"("head_dim":{},"query_len":{}}},"activation":{{"dtype":"{}"}},"kv":{{{}}}{}}})",
+             shape.heads, shape.kv_heads, shape.head_dim, shape.query_len, dtype, kv, more))});
+  }
+
+  std::vector<AttentionCase> cases;
+};
+
+std::vector<AttentionCase> make_cases() {
+  Cases c;
+  // Each type of codes with each kind of scales, in pages and in one run of tokens.
+  c.add("Int8", {8, 2, 64, 1}, R"("dtype":"int8")");
+  c.add("Int8Tensor", {4, 4, 128, 1},
+        R"("dtype":"int8","granularity":"tensor","symmetric":false,"page_size":16,"order":"nhd")",
+        R"(,"softcap":20)");
+  c.add("Int8Token", {6, 2, 64, 3},
+        R"("dtype":"int8","granularity":"token","symmetric":false,"page_size":24)",
+        R"(,"alibi":"given","log_sum_exp":true)");
+  c.add("Int8Head", {6, 2, 128, 1}, R"("dtype":"int8","layout":"contiguous","order":"nhd")",
+        R"(,"window":100,"log_sum_exp":true)");
+  c.add("Int8Group", {4, 2, 128, 2}, R"("dtype":"int8","granularity":"group","group_size":32)",
+        R"(,"window":64,"sink_tokens":40)");
+  c.add("Int4", {12, 4, 96, 1}, R"("dtype":"int4","scale_dtype":"fp32","layout":"contiguous")",
+        R"(,"alibi":"standard")");
+  c.add("Int4Tensor", {4, 2, 64, 1},
+        R"("dtype":"int4","granularity":"tensor","layout":"contiguous")",
+        R"(,"scale_dim":100,"softcap":30,"alibi":"given","window":90,"sink_logits":true)");
+  c.add("Int4Token", {4, 2, 64, 1},
+        R"("dtype":"int4","granularity":"token","page_size":16,"order":"nhd")",
+        R"(,"sink_logits":true,"log_sum_exp":true)");
+  c.add("Int4Group", {4, 2, 128, 1},
+        R"("dtype":"int4","granularity":"group","group_size":32,"symmetric":false,)"
+        R"("page_size":128,"order":"nhd")",
+        R"(,"window":64,"sink_tokens":5)");
+  c.add("E4m3Tensor", {6, 2, 80, 1}, R"("dtype":"fp8_e4m3","page_size":1)");
+  c.add("E4m3Head", {4, 2, 256, 2}, R"("dtype":"fp8_e4m3","granularity":"head","order":"nhd")",
+        R"(,"sink_logits":true,"log_sum_exp":true)");
+  c.add("E5m2Token", {4, 2, 128, 1},
+        R"("dtype":"fp8_e5m2","granularity":"token","scale_dtype":"fp32","page_size":24)",
+        R"(,"softcap":20)");
+  c.add("E5m2Group", {4, 1, 128, 1},
+        R"("dtype":"fp8_e5m2","granularity":"group","layout":"contiguous","order":"nhd")",
+        R"(,"alibi":"standard","log_sum_exp":true)");
+  c.add("Bf16", {4, 2, 80, 3}, R"("dtype":"bf16","layout":"contiguous","order":"nhd")",
+        R"(,"log_sum_exp":true)");
+  c.add("Fp16", {6, 2, 64, 1}, R"("dtype":"fp16","page_size":16)",
+        R"(,"window":100,"sink_tokens":5)");
+  c.add("Bf16OfLargeHeads", {4, 2, 256, 1}, R"("dtype":"bf16")", R"(,"alibi":"standard")");
+
+  // K and V that differ.
+  c.add("Fp16AndInt8", {4, 2, 64, 1},
+        R"("k":{"dtype":"fp16"},"v":{"dtype":"int8","symmetric":false})");
+  c.add("Int4AndE4m3", {4, 2, 128, 1},
+        R"("k":{"dtype":"int4","granularity":"group","group_size":32},"v":{"dtype":"fp8_e4m3"})");
+
+  // Two row tiles, and a head whose rows two blocks share.
+  c.add("TwoRowTiles", {4, 1, 64, 4}, R"("dtype":"int4","symmetric":false)",
+        R"(,"log_sum_exp":true)");
+  c.add("TwoParts", {20, 1, 64, 1}, R"("dtype":"int8","page_size":16)", R"(,"alibi":"standard")");
+  return std::move(c.cases);
+}
+
+}  // namespace
+
+Plan AttentionCase::plan() const {
+  Target target = target_from_name("h200");
+  target.sm_count = kSmCount;
+  return resolve(spec, target);
+}
+
+const std::vector<AttentionCase>& attention_cases() {
+  static const std::vector<AttentionCase> cases = make_cases();
+  return cases;
+}
+
+}  // namespace heddle

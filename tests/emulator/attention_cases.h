@@ -1,0 +1,24 @@
+// The attention whose kernels are run on the CPU: few heads and every kind of cache.
+#ifndef HEDDLE_TESTS_EMULATOR_ATTENTION_CASES_H_
+#define HEDDLE_TESTS_EMULATOR_ATTENTION_CASES_H_
+
+#include <string>
+#include <vector>
+
+#include "heddle/plan.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+struct AttentionCase {
+  std::string name;
+  Spec spec;
+
+  Plan plan() const;  // for a GPU of few SMs, so that a block has several items
+};
+
+const std::vector<AttentionCase>& attention_cases();
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_EMULATOR_ATTENTION_CASES_H_
