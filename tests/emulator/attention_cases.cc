@@ -55,6 +55,10 @@ std::vector<AttentionCase> make_cases() {
         R"("dtype":"int4","granularity":"group","group_size":32,"symmetric":false,)"
         R"("page_size":128,"order":"nhd")",
         R"(,"window":64,"sink_tokens":5)");
+  c.add("Int2", {4, 2, 64, 1}, R"("dtype":"int2","page_size":16,"order":"nhd")");
+  c.add("Int2Group", {6, 2, 128, 1},
+        R"("dtype":"int2","granularity":"group","group_size":64,"symmetric":false)",
+        R"(,"window":100)");
   c.add("E4m3Tensor", {6, 2, 80, 1}, R"("dtype":"fp8_e4m3","page_size":1)");
   c.add("E4m3Head", {4, 2, 256, 2}, R"("dtype":"fp8_e4m3","granularity":"head","order":"nhd")",
         R"(,"sink_logits":true,"log_sum_exp":true)");

@@ -21,7 +21,7 @@ namespace {
 using emulator::Access;
 
 // Interleavings of each launch, all with one workspace.
-constexpr unsigned kSeeds = 2;
+constexpr unsigned kSeeds = 3;
 
 template <class T>
 T* to_memory(const std::vector<T>& values, emulator::GlobalMemory& memory) {
