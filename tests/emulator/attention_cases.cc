@@ -7,8 +7,6 @@
 namespace heddle {
 namespace {
 
-constexpr int kSmCount = 3;
-
 struct Shape {
   int heads, kv_heads, head_dim, query_len;
 };
@@ -16,7 +14,7 @@ struct Shape {
 class Cases {
  public:
   // `kv` and `more`: members of the spec's JSON. Every other case has FP16.
-  void add(std::string name, const Shape& shape, const char* kv, const char* more = "") {
+  AttentionCase& add(std::string name, const Shape& shape, const char* kv, const char* more = "") {
     const char* dtype = cases.size() % 2 == 0 ? "fp16" : "bf16";
     cases.push_back(
         {std::move(name),
@@ -24,6 +22,7 @@ class Cases {
              R"({{"heddle":1,"op":"decode_attention","shape":{{"heads":{},"kv_heads":{},)"
              R"("head_dim":{},"query_len":{}}},"activation":{{"dtype":"{}"}},"kv":{{{}}}{}}})",
              shape.heads, shape.kv_heads, shape.head_dim, shape.query_len, dtype, kv, more))});
+    return cases.back();
   }
 
   std::vector<AttentionCase> cases;
@@ -84,6 +83,12 @@ std::vector<AttentionCase> make_cases() {
   c.add("TwoRowTiles", {4, 1, 64, 4}, R"("dtype":"int4","symmetric":false)",
         R"(,"log_sum_exp":true)");
   c.add("TwoParts", {20, 1, 64, 1}, R"("dtype":"int8","page_size":16)", R"(,"alibi":"standard")");
+
+  // So many blocks that they are merged in two turns, of which the second has the largest logits.
+  AttentionCase& many = c.add("ManyBlocks", {2, 1, 256, 1}, R"("dtype":"fp16")",
+                              R"(,"alibi":"standard","log_sum_exp":true)");
+  many.sm_count = 34;
+  many.shared = 2140;
   return std::move(c.cases);
 }
 
@@ -91,7 +96,7 @@ std::vector<AttentionCase> make_cases() {
 
 Plan AttentionCase::plan() const {
   Target target = target_from_name("h200");
-  target.sm_count = kSmCount;
+  target.sm_count = sm_count;
   return resolve(spec, target);
 }
 

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_TESTS_EMULATOR_ATTENTION_CASES_H_
 #define HEDDLE_TESTS_EMULATOR_ATTENTION_CASES_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,10 @@ namespace heddle {
 struct AttentionCase {
   std::string name;
   Spec spec;
+  int sm_count = 3;           // few, so that a block has several items
+  std::int32_t shared = 450;  // tokens of a sequence that all blocks share
 
-  Plan plan() const;  // for a GPU of few SMs, so that a block has several items
+  Plan plan() const;
 };
 
 const std::vector<AttentionCase>& attention_cases();

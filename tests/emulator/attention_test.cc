@@ -190,7 +190,7 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
 TEST_P(EmulatedAttention, OfRaggedSequences) { launch({0, 1, page() + 1, 31, 0, 290, 32}, {0, 1}); }
 
 TEST_P(EmulatedAttention, OfSequencesThatBlocksShare) {
-  ASSERT_NO_FATAL_FAILURE(launch({450, 3}, {most_blocks(), 3}));
+  ASSERT_NO_FATAL_FAILURE(launch({attention_cases()[GetParam()].shared, 3}, {most_blocks(), 3}));
   EXPECT_TRUE(merged());
 }
 
