@@ -1,27 +1,19 @@
 #include "tests/emulator/attention_cases.h"
 
-#include <fmt/core.h>
-
 #include <utility>
+
+#include "tests/attention_spec.h"
 
 namespace heddle {
 namespace {
 
-struct Shape {
-  int heads, kv_heads, head_dim, query_len;
-};
-
 class Cases {
  public:
-  // `kv` and `more`: members of the spec's JSON. Every other case has FP16.
-  AttentionCase& add(std::string name, const Shape& shape, const char* kv, const char* more = "") {
-    const char* dtype = cases.size() % 2 == 0 ? "fp16" : "bf16";
-    cases.push_back(
-        {std::move(name),
-         Spec::parse(fmt::format(
-             R"({{"heddle":1,"op":"decode_attention","shape":{{"heads":{},"kv_heads":{},)"
-             R"("head_dim":{},"query_len":{}}},"activation":{{"dtype":"{}"}},"kv":{{{}}}{}}})",
-             shape.heads, shape.kv_heads, shape.head_dim, shape.query_len, dtype, kv, more))});
+  // See attention_spec(); every other case has FP16.
+  AttentionCase& add(std::string name, const AttentionShape& shape, const char* kv,
+                     const char* more = "") {
+    const bool bf16 = cases.size() % 2 != 0;
+    cases.push_back({std::move(name), attention_spec(kv, more, shape, bf16)});
     return cases.back();
   }
 
