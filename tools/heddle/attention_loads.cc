@@ -45,6 +45,7 @@ AttentionLoad parse_attention_load(const std::string& text) {
 
 std::vector<AttentionLoad> parse_attention_loads(const std::vector<std::string>& texts) {
   std::vector<AttentionLoad> loads;
+  loads.reserve(texts.size());
   for (const std::string& text : texts) loads.push_back(parse_attention_load(text));
   return loads;
 }
