@@ -54,6 +54,20 @@ void test_gemm(heddle_kernel* kernel, void* stream) {
 #undef REFUSED
 }
 
+/* Of 10 pages, for 3 sequences of up to 4 pages. */
+static heddle_kv_cache cache_of(const heddle_kv_bytes* bytes) {
+  heddle_kv_cache cache;
+  memset(&cache, 0, sizeof cache);
+  cache.k.codes = output(0x40000, bytes->k_codes);
+  cache.k.scales = output(0x50000, bytes->k_scales);
+  cache.v.codes = output(0x60000, bytes->v_codes);
+  cache.v.scales = output(0x70000, bytes->v_scales);
+  cache.pages = 10;
+  cache.block_table = input(0x80000, 3 * 4 * 4);
+  cache.table_stride = 4;
+  return cache;
+}
+
 void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   heddle_kernel* append = NULL;
   heddle_kv_append_args args;
@@ -74,13 +88,7 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   args.k = input(0x10000, 3 * row);
   args.v = input(0x20000, 3 * row);
   args.lengths = input(0x30000, 12);
-  args.cache.k.codes = output(0x40000, bytes.k_codes);
-  args.cache.k.scales = output(0x50000, bytes.k_scales);
-  args.cache.v.codes = output(0x60000, bytes.v_codes);
-  args.cache.v.scales = output(0x70000, bytes.v_scales);
-  args.cache.pages = 10;
-  args.cache.block_table = input(0x80000, 3 * 4 * 4);
-  args.cache.table_stride = 4;
+  args.cache = cache_of(&bytes);
   CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
   CHECK_CODE(heddle_launch_kv_append(gemm, &args, NULL), HEDDLE_ERROR_USAGE, "launch.op");
   {
@@ -118,13 +126,7 @@ void test_decode_attention(heddle_runtime* runtime, heddle_kernel* gemm) {
   args.q = input(0x10000, queries * 64 * 2);
   args.out = output(0x20000, queries * 64 * 2);
   args.lengths = input(0x30000, 12);
-  args.cache.k.codes = output(0x40000, bytes.k_codes);
-  args.cache.k.scales = output(0x50000, bytes.k_scales);
-  args.cache.v.codes = output(0x60000, bytes.v_codes);
-  args.cache.v.scales = output(0x70000, bytes.v_scales);
-  args.cache.pages = 10;
-  args.cache.block_table = input(0x80000, 3 * 4 * 4);
-  args.cache.table_stride = 4;
+  args.cache = cache_of(&bytes);
   args.slopes = input(0x90000, 8 * 4);
   args.log_sum_exp = output(0xA0000, queries * 4);
   args.workspace = output(0xB0000, workspace);
