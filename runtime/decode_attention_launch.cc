@@ -17,7 +17,27 @@ constexpr std::size_t kNumberAlignment = 4;
 // Lengths and what follows from them stay far below 2^31.
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 
+// Of all sequences: the kernel counts them in 32 bits.
+constexpr std::int64_t kMostTokensOfAll = (std::int64_t{1} << 31) - 1;
+
 static_assert(sizeof(DecodeAttentionParameters) == 128, "the kernel's struct is the same");
+
+// Tokens that a sequence may have.
+std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
+  const bool paged = kv.layout == KvLayout::kPaged;
+  return std::min(paged ? cache.table_stride * kv.page_size : cache.page_tokens, kMostTokens);
+}
+
+// Before their lengths are known on the device every sequence counts as full.
+void check_tokens(const KvSpec& kv, const DecodeAttentionArgs& args) {
+  const std::int64_t capacity = capacity_of(kv, args.cache);
+  const std::int64_t whole_tiles =
+      (capacity + kAttentionTile - 1) / kAttentionTile * kAttentionTile;
+  if (args.sequences * whole_tiles <= kMostTokensOfAll) return;
+  refuse_launch("launch.size",
+                fmt::format("{} sequences of up to {} tokens are more than {} tokens together",
+                            args.sequences, capacity, kMostTokensOfAll));
+}
 
 void check_workspace(std::size_t needed, const DecodeAttentionArgs& args) {
   check_required(args.workspace, "workspace");
@@ -65,16 +85,15 @@ void validate(const Plan& plan, const DecodeAttentionArgs& args) {
   check_wanted(args.log_sum_exp, spec.log_sum_exp, "log_sum_exp", kNumberAlignment);
   validate(spec.kv, args.cache);
   if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(spec, args);
+  check_tokens(spec.kv, args);
   check_workspace(plan.max_workspace_bytes(), args);
 }
 
 DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
                                                       const DecodeAttentionArgs& args) noexcept {
   const KvSpec& kv = plan.spec.decode_attention().kv;
-  const bool paged = kv.layout == KvLayout::kPaged;
   const KvCache& cache = args.cache;
   const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-  const std::int64_t capacity = paged ? cache.table_stride * kv.page_size : cache.page_tokens;
   return {args.q,
           cache.k.codes,
           cache.v.codes,
@@ -92,7 +111,7 @@ DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
           number(args.sequences),
           number(cache.table_stride),
           number(cache.pages),
-          number(std::min(capacity, kMostTokens))};
+          number(capacity_of(kv, cache))};
 }
 
 int decode_attention_blocks(const Plan& plan, const AttentionTile& tile,

@@ -16,7 +16,8 @@ struct DecodeAttentionArgs {
   void* out = nullptr;         // the same
   std::int64_t sequences = 0;  // at most 1024; 0: nothing is launched
   // [sequences], tokens in the cache, those of Q among them: Q's last one has the position
-  // lengths[s] - 1. Of a sequence without tokens the output is zero.
+  // lengths[s] - 1. Of a sequence without tokens the output is zero. Sequences times
+  // the tokens that each may have, rounded up to 32, are fewer than 2^31.
   const std::int32_t* lengths = nullptr;
   KvCache cache;
   const float* slopes = nullptr;       // [heads]; required exactly with alibi given

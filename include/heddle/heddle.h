@@ -123,7 +123,7 @@ HEDDLE_EXPORT heddle_status heddle_request_wait(heddle_request* request, heddle_
 HEDDLE_EXPORT heddle_status heddle_request_kernel(heddle_request* request, void* stream,
                                                   heddle_kernel** kernel);
 
-/* Of a gemm, for a launch with this m; and the most of any launch of a kernel, 0 if it needs none.
+/* Of a gemm, for a launch with this m; of any kernel, the most of any launch: 0 if it needs none.
  */
 HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m,
                                                           size_t* bytes);

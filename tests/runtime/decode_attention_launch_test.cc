@@ -78,6 +78,15 @@ TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
       refusal_after(plan, [&](auto& a) { a.workspace_bytes = plan.max_workspace_bytes() - 1; }),
       "launch.workspace");
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.workspace = nullptr; }), "launch.missing");
+  // Pages of 64: 1024 sequences of 2^21 tokens are one too many, of 2^21 - 64 they are not.
+  const auto of_pages = [](std::int64_t pages) {
+    return [=](DecodeAttentionArgs& a) {
+      a.sequences = 1024;
+      a.cache.table_stride = pages;
+    };
+  };
+  EXPECT_EQ(refusal_after(plan, of_pages(32768)), "launch.size");
+  EXPECT_EQ(refusal_after(plan, of_pages(32767)), "");
   const Plan contiguous = plan_of(R"("layout":"contiguous")");
   const auto dense = [](DecodeAttentionArgs& a) {
     a.cache.block_table = nullptr;
