@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 namespace heddle {

@@ -9,8 +9,6 @@
 
 namespace heddle {
 
-inline constexpr int kMostAttentionSequences = 1024;
-
 struct AttentionLoad {
   int sequences = 0;
   int length = 0;
