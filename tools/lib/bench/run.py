@@ -19,7 +19,7 @@ def gemm(n, k, weight, dtype="fp16", **more):
             "activation": {"dtype": dtype}, **more}
 
 
-def parser(description, groups):
+def parser(description, groups, quick="the main table with symmetric weights and FP16 only"):
     """The options of every script; groups are the parts that can be run by themselves."""
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--heddle", type=pathlib.Path, metavar="PATH",
@@ -27,10 +27,9 @@ def parser(description, groups):
                                                              ROOT / "build/release/bin/heddle")),
                          help="the command to measure with; default $HEDDLE or build/release's")
     options.add_argument("--quick", action="store_true",
-                         help="the main table with symmetric weights and FP16 only")
+                         help=quick)
     options.add_argument("--groups", type=lambda text: text.split(","), metavar="NAME,NAME...",
                          help="parts to run, in this order; default all: " + ",".join(groups))
-    options.add_argument("--ms", type=float, default=50, help="how long to measure each cell")
     options.add_argument("--cache", type=pathlib.Path, help="folder of compiled kernels")
     options.add_argument("--json", action="store_true",
                          help="print one JSON document instead of tables")
@@ -40,6 +39,11 @@ def parser(description, groups):
                          help="only print the specs, as a list that heddle build takes: what it "
                               "makes on a machine without a GPU need not be made where there is one")
     return options
+
+
+def add_ms(options):
+    """For scripts that call time()."""
+    options.add_argument("--ms", type=float, default=50, help="how long to measure each cell")
 
 
 def parse(options, groups, quick, arguments):
