@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-constexpr int kWarmups = 2;
+constexpr int kLeastWarmups = 2;
 
 class Event {
  public:
@@ -56,30 +56,37 @@ class Graph {
   cuda::CUgraphExec exec_ = nullptr;
 };
 
+double replay_us(const Graph& graph, const OwnedStream& stream, const Event& start,
+                 const Event& end) {
+  start.record(stream);
+  graph.replay(stream);
+  end.record(stream);
+  cuda::check(cuda::driver().cuEventSynchronize(end.get()), "cuEventSynchronize");
+  float milliseconds = 0;
+  cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, start.get(), end.get()),
+              "cuEventElapsedTime");
+  return 1e3 * static_cast<double>(milliseconds);
+}
+
 double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int launches,
-                            int replays) {
+                            int replays, double warm_up_us) {
   const Event start;
   const Event end;
-  std::vector<float> times;
-  for (int i = 0; i < kWarmups + replays; ++i) {
-    start.record(stream);
-    graph.replay(stream);
-    end.record(stream);
-    cuda::check(cuda::driver().cuEventSynchronize(end.get()), "cuEventSynchronize");
-    float milliseconds = 0;
-    cuda::check(cuda::driver().cuEventElapsedTime(&milliseconds, start.get(), end.get()),
-                "cuEventElapsedTime");
-    if (i >= kWarmups) times.push_back(milliseconds);
+  double warmed_us = 0;
+  for (int i = 0; i < kLeastWarmups || warmed_us < warm_up_us; ++i) {
+    warmed_us += replay_us(graph, stream, start, end);
   }
+  std::vector<double> times;
+  for (int i = 0; i < replays; ++i) times.push_back(replay_us(graph, stream, start, end));
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return 1e3 * static_cast<double>(times[times.size() / 2]) / launches;
+  return times[times.size() / 2] / launches;
 }
 
 }  // namespace
 
 double time_in_graph(const OwnedStream& stream, int launches, int replays,
                      const std::function<void(int)>& launch) {
-  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays);
+  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays, 0);
 }
 
 ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget) {
@@ -95,10 +102,10 @@ ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget)
 double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
                      const std::function<void(int)>& launch) {
   const Graph one_round(stream, round, launch);
-  const double pilot_us = median_us_per_launch(one_round, stream, round, 1);
+  const double pilot_us = median_us_per_launch(one_round, stream, round, 1, budget.warm_up_us);
   const ReplayPlan plan = plan_replays(round, pilot_us, budget);
   if (plan.launches == round) {
-    return median_us_per_launch(one_round, stream, round, plan.replays);
+    return median_us_per_launch(one_round, stream, round, plan.replays, 0);
   }
   return time_in_graph(stream, plan.launches, plan.replays, launch);
 }

@@ -18,6 +18,8 @@ double time_in_graph(const OwnedStream& stream, int launches, int replays,
 struct TimingBudget {
   double graph_us = 2000;   // one replay takes at least so long, so that its start weighs little
   double total_us = 50000;  // and all of them about so long
+  // Replays before that, unmeasured: a GPU that was idle takes its time to reach its clock.
+  double warm_up_us = 30000;
 };
 
 struct ReplayPlan {
@@ -29,7 +31,7 @@ struct ReplayPlan {
 ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget);
 
 // As time_in_graph() above, with as many rounds of `round` launches and replays as plan_replays()
-// says; a graph of one round tells it how long a launch takes.
+// says; a graph of one round warms up and tells it how long a launch takes.
 double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
                      const std::function<void(int)>& launch);
 
