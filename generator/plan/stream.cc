@@ -5,12 +5,14 @@
 
 #include "generator/plan/default_tile.h"
 #include "generator/plan/stage.h"
+#include "generator/plan/wgmma.h"
 
 namespace heddle {
 namespace {
 
+constexpr std::int64_t kTokenTile = 8;  // tokens of a matrix instruction
 // Upper ends of the M ranges that get a kernel of their own.
-constexpr std::int64_t kRangeEnds[] = {2, 4, 8};
+constexpr std::int64_t kRangeEnds[] = {2, 4, 8, 16};
 // Two for each part of an SM: with two blocks on an SM, as many registers as a thread can want.
 constexpr int kMostWarps = 8;
 constexpr int kFewestWarps = 6;
@@ -24,21 +26,29 @@ constexpr int kSharers = 2;    // blocks that read the tokens together
 constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has them
 // Four blocks with so many chunks each are faster than two: exchanging sums costs less than the
 // more tokens of each.
-constexpr int kLongChunks = 32;
+constexpr int kLongChunks = 28;
 constexpr int kBlockReserve = 1024;  // bytes of shared memory that the system takes of each block
+
+// Of a warp's columns.
+int token_bytes(const GemmSpec& spec, const GemmVariant& v, int of_warp) {
+  const int rows = stream_tokens(v) + (spec.pre_scale && !spec.act_order ? 1 : 0);
+  return rows * (of_warp * WeightLayout::kChunkK * 2 + 16);
+}
 
 // The same arithmetic as templates/gemm/stream_shape.cuh, which checks the result.
 int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout,
                     int of_warp) {
-  constexpr int kSlots = 2;
-  const int tokens = static_cast<int>(v.m_max);
-  const int sums = 128 * ((tokens + 1) / 2);
-  const int rows = tokens + (spec.pre_scale && !spec.act_order ? 1 : 0);
-  const int token_bytes = rows * (of_warp * WeightLayout::kChunkK * 2 + 16);
-  const int barriers = v.warps_k * (v.stages + 1) + 4 * kSlots;
+  constexpr int kSlots = 2, kMostPieces = 2;
+  const int meetings = v.split_k > 1 ? 2 : 1;
+  const int meeting_barriers = v.split_k > 1 ? meetings * (1 + v.split_k) : 0;
+  const int sums = 128 * ((stream_tokens(v) + 1) / 2);
+  const int piece = static_cast<int>(ceil_div(of_warp, kMostPieces));
+  const int pieces = static_cast<int>(ceil_div(of_warp, piece));
+  const int barriers = v.warps_k * (v.stages + pieces) + 2 * kSlots + meeting_barriers;
   const int front = (8 * barriers + 127) / 128 * 128;
-  return front + kSlots * (v.warps_k + v.split_k - 1) * sums +
-         v.warps_k * (token_bytes + v.stages * v.stage_chunks * layout.chunk_bytes);
+  return front + (kSlots * v.warps_k + meetings * v.split_k) * sums +
+         v.warps_k *
+             (token_bytes(spec, v, of_warp) + v.stages * v.stage_chunks * layout.chunk_bytes);
 }
 
 bool same(const std::optional<int>& wanted, int value) { return !wanted || *wanted == value; }
@@ -135,6 +145,10 @@ bool choose_split(const GemmSpec& spec, const Target& target, const WeightLayout
 
 }  // namespace
 
+int stream_tokens(const GemmVariant& v) {
+  return v.m_max < kTokenTile ? static_cast<int>(v.m_max) : v.tile_m;
+}
+
 std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& target,
                                           const WeightLayout& layout, std::int64_t m_min) {
   const bool asked = spec.path == Path::kHopper;
@@ -148,10 +162,13 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   v.m_max = std::min(*end, spec.shape.m_max);
   v.path = Path::kHopper;
   v.kernel = GemmKernel::kStream;
-  v.tile_m = 8;
+  v.tile_m = static_cast<int>(ceil_div(v.m_max, kTokenTile)) * kTokenTile;
   v.scale_mode = choose_scale_mode(spec, layout, v);
   v.fold_power = folds_power(spec, v.scale_mode);
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
+  // More tokens than that take longer to come than wgmma's, which has no need of all at once.
+  const bool many = v.split_k > 1 && !spec.tile.split_k && wgmma_serves(spec, target, m_min);
+  if (many) return std::nullopt;
   return v;
 }
 

@@ -14,6 +14,10 @@ namespace heddle {
 std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& target,
                                           const WeightLayout& layout, std::int64_t m_min);
 
+// Tokens that the shared memory of a stream's block holds: those of the range, in whole tiles of
+// the matrix instruction where there are several.
+int stream_tokens(const GemmVariant& variant);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_PLAN_STREAM_H_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/plan/stream.h"
 #include "generator/render/config.h"
 #include "generator/render/decode_text.h"
 #include "generator/render/kernel_text.h"
@@ -134,7 +135,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kWarpsK", v.warps_k);
   config.flag("kPreScale", spec.pre_scale && !spec.act_order);
   if (v.kernel == GemmKernel::kStream) {
-    config.number("kTokens", v.m_max);
+    config.number("kTokens", stream_tokens(v));
     config.number("kStageChunks", v.stage_chunks);
     config.number("kCluster", v.cluster);
     return config.text(kStream);

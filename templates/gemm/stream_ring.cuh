@@ -31,7 +31,8 @@ struct StreamRing {
     if (elect_one()) {
 #pragma unroll
       for (int i = 0; i < Config::kStages; ++i) mbarrier_init(memory.stage_barrier(warp, i), 1);
-      mbarrier_init(memory.token_barrier(warp), 1);
+#pragma unroll
+      for (int i = 0; i < S::kPieces; ++i) mbarrier_init(memory.token_barrier(warp, i), 1);
       mbarrier_init_fence();
     }
     warp_barrier();

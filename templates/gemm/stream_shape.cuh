@@ -30,26 +30,39 @@ struct StreamShape {
   // Rows lie 16 bytes apart in their banks. The factors of the columns are one row more.
   static constexpr int kTokenRows = Config::kTokens + (Config::kPreScale ? 1 : 0);
   static constexpr int kTokenRowBytes = kMostChunks * kChunkK * 2 + 16;
+  static constexpr int kHalfTokenBytes = kChunkK;  // of a token, for half a chunk
   static constexpr int kTokenBytes = kTokenRows * kTokenRowBytes;
   static constexpr int kWarpBytes = Config::kStages * kStageBytes + kTokenBytes;
 
-  // The sums of a warp, of one row block: what lane 4g + t holds is 16 bytes, [g][t], of those t
-  // that have tokens.
-  static constexpr int kPairs = (Config::kTokens + 1) / 2;
-  static constexpr int kSumVectors = 8 * kPairs;
-  static constexpr int kSumBytes = 16 * kSumVectors;
-  // Warps put them in slots that are used in turn; so do the other blocks of a cluster.
-  static constexpr int kSlots = 2;
-  static constexpr int kPlaces = Config::kWarpsK + Config::kSplitK - 1;  // of a slot
+  // A warp's tokens come in pieces, so that the first columns need not wait for the last.
+  static constexpr int kMostPieces = 2;
+  static constexpr int kPieceChunks = (kMostChunks + kMostPieces - 1) / kMostPieces;
+  static constexpr int kPieces = (kMostChunks + kPieceChunks - 1) / kPieceChunks;
 
-  // For each warp its stages and its tokens; for each slot of sums full and free, and both again
-  // between the blocks of a cluster.
-  static constexpr int kBarriers = Config::kWarpsK * (Config::kStages + 1) + 4 * kSlots;
+  // The sums of a warp, of one row block: of each eight tokens what lane 4g + t holds is 16 bytes,
+  // [g][t], of those t that have tokens.
+  static constexpr int kTokenTiles = (Config::kTokens + 7) / 8;
+  static constexpr int kPairs = Config::kTokens < 8 ? (Config::kTokens + 1) / 2 : 4;  // of a tile
+  static constexpr int kSumVectors = 8 * kPairs;                                      // of a tile
+  static constexpr int kTileSumBytes = 16 * kSumVectors;
+  static constexpr int kSumBytes = kTokenTiles * kTileSumBytes;
+  // Warps put them in slots that are used in turn; so do the blocks that share K where their sums
+  // meet.
+  static constexpr bool kMeets = Config::kSplitK > 1;
+  static constexpr int kSlots = 2;
+  static constexpr int kMeetings = kMeets ? 2 : 1;
+
+  // For each warp its stages and pieces of tokens; for each slot of sums full and free; for each
+  // meeting full, and free of every block's.
+  static constexpr int kMeetingBarriers = kMeets ? kMeetings * (1 + Config::kSplitK) : 0;
+  static constexpr int kBarriers =
+      Config::kWarpsK * (Config::kStages + kPieces) + 2 * kSlots + kMeetingBarriers;
   static constexpr int kSumOffset = (8 * kBarriers + 127) / 128 * 128;
-  static constexpr int kRingOffset = kSumOffset + kSlots * kPlaces * kSumBytes;
+  static constexpr int kMeetingOffset = kSumOffset + kSlots * Config::kWarpsK * kSumBytes;
+  static constexpr int kRingOffset = kMeetingOffset + kMeetings * Config::kSplitK * kSumBytes;
   static constexpr int kSharedBytes = kRingOffset + Config::kWarpsK * kWarpBytes;
 
-  static_assert(Config::kTokens <= 8, "one tile of the matrix instruction");
+  static_assert(Config::kTokens <= 8 || Config::kTokens == 16, "one or two tiles of tokens");
   static_assert(Config::kChunks / Config::kSplitK >= Config::kWarpsK, "every warp has a chunk");
   static_assert(Config::kSharedBytes >= kSharedBytes, "the launch gives this much shared memory");
 };
@@ -62,27 +75,31 @@ struct StreamMemory {
   __device__ __forceinline__ u32 stage_barrier(int warp, int stage) const {
     return shared + 8 * (warp * Config::kStages + stage);
   }
-  __device__ __forceinline__ u32 token_barrier(int warp) const {
-    return stage_barrier(Config::kWarpsK, 0) + 8 * warp;
+  __device__ __forceinline__ u32 token_barrier(int warp, int piece) const {
+    return stage_barrier(Config::kWarpsK, 0) + 8 * (warp * S::kPieces + piece);
   }
   // All warps have put their sums in the slot; they have been read.
   __device__ __forceinline__ u32 full_barrier(int slot) const {
-    return token_barrier(Config::kWarpsK) + 8 * slot;
+    return token_barrier(Config::kWarpsK, 0) + 8 * slot;
   }
   __device__ __forceinline__ u32 free_barrier(int slot) const {
     return full_barrier(S::kSlots + slot);
   }
-  // The same between blocks: the first block's counts the sums of the others in; each of the
-  // others learns that its place is free.
-  __device__ __forceinline__ u32 cluster_full_barrier(int slot) const {
-    return free_barrier(S::kSlots + slot);
+  // The same between blocks, of meetings of which this block counts the others' sums in, and of
+  // this block's places in meetings of block `rank`.
+  __device__ __forceinline__ u32 meeting_full_barrier(int meeting) const {
+    return free_barrier(S::kSlots + meeting);
   }
-  __device__ __forceinline__ u32 cluster_free_barrier(int slot) const {
-    return cluster_full_barrier(S::kSlots + slot);
+  __device__ __forceinline__ u32 meeting_free_barrier(int meeting, int rank) const {
+    return meeting_full_barrier(S::kMeetings + rank * S::kMeetings + meeting);
   }
-  // Of a warp, or behind them of the cluster's blocks from the second on.
-  __device__ __forceinline__ u32 sums(int slot, int place) const {
-    return shared + S::kSumOffset + (slot * S::kPlaces + place) * S::kSumBytes;
+  // Of a warp.
+  __device__ __forceinline__ u32 sums(int slot, int warp) const {
+    return shared + S::kSumOffset + (slot * Config::kWarpsK + warp) * S::kSumBytes;
+  }
+  // Of a block.
+  __device__ __forceinline__ u32 meeting(int meeting, int rank) const {
+    return shared + S::kMeetingOffset + (meeting * Config::kSplitK + rank) * S::kSumBytes;
   }
   __device__ __forceinline__ u32 ring(int warp) const {
     return shared + S::kRingOffset + warp * S::kWarpBytes;

@@ -1,6 +1,6 @@
 // The sums of a row block: the warps that multiply put theirs into a slot of shared memory; one
-// warp more adds them in the order of K, and those of the other blocks of a cluster, and writes the
-// outputs.
+// warp more adds them in the order of K and writes the outputs. Where blocks share K, their sums
+// meet in one of them, in each of them in turn.
 #pragma once
 
 #include "gemm/output.cuh"
@@ -11,18 +11,29 @@
 
 namespace heddle {
 
+__device__ __forceinline__ u32x4 pack_sums(const float (&sum)[4]) {
+  return pack_floats(sum[0], sum[1], sum[2], sum[3]);
+}
+
+// Of each eight tokens a lane's part of a fragment.
+template <class Config>
+using StreamSum = float[StreamShape<Config>::kTokenTiles][4];
+
 // A warp's, in fragment order; `i` counts the block's row blocks.
 template <class Config>
 __device__ __forceinline__ void put_sums(const StreamMemory<Config>& memory, int i, int warp,
-                                         int lane, const float (&sum)[4]) {
+                                         int lane, const StreamSum<Config>& sum) {
   using S = StreamShape<Config>;
   const int slot = i % S::kSlots;
   // A fresh barrier counts as one whose phase of parity 1 has ended.
   mbarrier_wait(memory.free_barrier(slot), (i / S::kSlots & 1) ^ 1);
   const int t = lane % 4;
   if (t < S::kPairs) {
-    store_shared_16(memory.sums(slot, warp) + 16 * (lane / 4 * S::kPairs + t),
-                    pack_floats(sum[0], sum[1], sum[2], sum[3]));
+    const u32 to = memory.sums(slot, warp) + 16 * (lane / 4 * S::kPairs + t);
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      store_shared_16(to + tile * S::kTileSumBytes, pack_sums(sum[tile]));
+    }
   }
   mbarrier_arrive(memory.full_barrier(slot));
 }
@@ -31,13 +42,14 @@ __device__ __forceinline__ void put_sums(const StreamMemory<Config>& memory, int
 template <class Config>
 struct StreamSums {
   using S = StreamShape<Config>;
-  static constexpr bool kAlone = Config::kSplitK == 1;
+  using Sum = StreamSum<Config>;
 
   StreamMemory<Config> memory;
   StreamRows<Config> rows;
   Output<Config> output;
   int m;
   int lane;
+  int rank = S::kMeets ? static_cast<int>(cluster_rank()) : 0;
 
   // Other warps may use them after a barrier of the block, other blocks after one of the cluster.
   __device__ __forceinline__ void init_barriers() const {
@@ -46,91 +58,131 @@ struct StreamSums {
     for (int slot = 0; slot < S::kSlots; ++slot) {
       mbarrier_init(memory.full_barrier(slot), 32 * Config::kWarpsK);
       mbarrier_init(memory.free_barrier(slot), 32);
-      if constexpr (!kAlone) {
-        mbarrier_init(memory.cluster_full_barrier(slot), 1);
-        mbarrier_init(memory.cluster_free_barrier(slot), 1);
+    }
+    if constexpr (S::kMeets) {
+#pragma unroll
+      for (int i = 0; i < S::kMeetingBarriers; ++i) {
+        mbarrier_init(memory.meeting_full_barrier(0) + 8 * i, 1);
       }
     }
     mbarrier_init_fence();
-    if constexpr (!kAlone) {
+    if constexpr (S::kMeets) {
 #pragma unroll
-      for (int slot = 0; slot < S::kSlots; ++slot) expect_others(slot);
+      for (int i = 0; i < S::kMeetings; ++i) expect_others(i);
     }
   }
 
+  // Sums of other blocks take their time: a row block is finished after the next one's warps.
   __device__ __forceinline__ void run() const {
     const int count = rows.count();
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
       const int slot = i % S::kSlots;
-      const u32 parity = i / S::kSlots & 1;
-      mbarrier_wait(memory.full_barrier(slot), parity);
-      float sum[4] = {};
-      add_places(slot, 0, Config::kWarpsK, sum);
-      if (kAlone || cluster_rank() == 0) {
-        if constexpr (!kAlone) add_others(slot, parity, sum);
-        put(memory.sums(slot, 0), sum);
-        warp_barrier();
-        write(slot, rows.row_block(i));
-      } else {
-        send(slot, parity, sum);
-      }
+      mbarrier_wait(memory.full_barrier(slot), i / S::kSlots & 1);
+      Sum sum = {};
+      add(memory.sums(slot, 0), Config::kWarpsK, sum);
       mbarrier_arrive(memory.free_barrier(slot));
+      if constexpr (S::kMeets) {
+        hand_over(Meeting(i), sum);
+        if (i > 0) finish(i - 1);
+      } else {
+        write(memory.meeting(0, 0), rows.row_block(i), sum);
+      }
     }
+    if (S::kMeets && count > 0) finish(count - 1);
   }
 
  private:
-  // What a lane holds of the sums of some places of a slot.
-  __device__ __forceinline__ void add_places(int slot, int begin, int end, float (&sum)[4]) const {
+  // Where the sums of the i-th row block meet.
+  struct Meeting {
+    int rank;   // in which block
+    int index;  // in which of its meetings
+    u32 parity;
+
+    __device__ __forceinline__ explicit Meeting(int i)
+        : rank(i % Config::kSplitK),
+          index(i / Config::kSplitK % S::kMeetings),
+          parity(i / Config::kSplitK / S::kMeetings & 1) {}
+  };
+
+  // What a lane holds of sums that lie one behind the other.
+  __device__ __forceinline__ void add(u32 sums, int count, Sum& sum) const {
     if (lane >= S::kSumVectors) return;
 #pragma unroll
-    for (int place = begin; place < end; ++place) {
-      const u32x4 v = load_shared_16(memory.sums(slot, place) + 16 * lane);
-      sum[0] += float_from_bits(v.x);
-      sum[1] += float_from_bits(v.y);
-      sum[2] += float_from_bits(v.z);
-      sum[3] += float_from_bits(v.w);
+    for (int i = 0; i < count; ++i) {
+#pragma unroll
+      for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+        const u32x4 v =
+            load_shared_16(sums + i * S::kSumBytes + tile * S::kTileSumBytes + 16 * lane);
+        sum[tile][0] += float_from_bits(v.x);
+        sum[tile][1] += float_from_bits(v.y);
+        sum[tile][2] += float_from_bits(v.z);
+        sum[tile][3] += float_from_bits(v.w);
+      }
     }
   }
-  __device__ __forceinline__ void put(u32 sums, const float (&sum)[4]) const {
+  __device__ __forceinline__ void put(u32 sums, const Sum& sum) const {
     if (lane >= S::kSumVectors) return;
-    store_shared_16(sums + 16 * lane, pack_floats(sum[0], sum[1], sum[2], sum[3]));
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      store_shared_16(sums + tile * S::kTileSumBytes + 16 * lane, pack_sums(sum[tile]));
+    }
   }
 
-  // Between the blocks of a cluster: the first one adds and writes.
-  __device__ __forceinline__ void expect_others(int slot) const {
-    if (cluster_rank() != 0) return;
-    mbarrier_arrive_expect(memory.cluster_full_barrier(slot), (Config::kSplitK - 1) * S::kSumBytes);
+  __device__ __forceinline__ void expect_others(int meeting) const {
+    mbarrier_arrive_expect(memory.meeting_full_barrier(meeting),
+                           (Config::kSplitK - 1) * S::kSumBytes);
   }
-  __device__ __forceinline__ void add_others(int slot, u32 parity, float (&sum)[4]) const {
-    mbarrier_wait_cluster(memory.cluster_full_barrier(slot), parity);
-    add_places(slot, Config::kWarpsK, S::kPlaces, sum);
-    warp_barrier();
-    if (lane == 0) expect_others(slot);
-    warp_barrier();
-    if (lane > 0 && lane < Config::kSplitK) {
-      mbarrier_arrive_remote(address_in_block(memory.cluster_free_barrier(slot), lane));
-    }
-  }
-  __device__ __forceinline__ void send(int slot, u32 parity, const float (&sum)[4]) const {
-    // Who sends nothing does not wait: the phase after may end before it has looked, as the first
+
+  // This block's sums to where they meet the others'.
+  __device__ __forceinline__ void hand_over(const Meeting& at, const Sum& sum) const {
+    const u32 place = memory.meeting(at.index, rank);
+    if (at.rank == rank) return put(place, sum);
+    // Who sends nothing does not wait: the phase after may end before it has looked, as the other
     // block waits for what is sent only, and then it would wait for ever.
     if (lane >= S::kSumVectors) return;
-    mbarrier_wait_cluster(memory.cluster_free_barrier(slot), parity ^ 1);
-    const u32 place = memory.sums(slot, Config::kWarpsK + cluster_rank() - 1) + 16 * lane;
-    store_remote_16(address_in_block(place, 0), pack_floats(sum[0], sum[1], sum[2], sum[3]),
-                    address_in_block(memory.cluster_full_barrier(slot), 0));
+    mbarrier_wait_cluster(memory.meeting_free_barrier(at.index, at.rank), at.parity ^ 1);
+    const u32 barrier = address_in_block(memory.meeting_full_barrier(at.index), at.rank);
+    const u32 to = address_in_block(place, at.rank) + 16 * lane;
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      store_remote_16(to + tile * S::kTileSumBytes, pack_sums(sum[tile]), barrier);
+    }
   }
 
-  __device__ __forceinline__ void write(int slot, int row_block) const {
+  // In the block where they meet: all sums, and the outputs.
+  __device__ __forceinline__ void finish(int i) const {
+    const Meeting at(i);
+    if (at.rank != rank) return;
+    mbarrier_wait_cluster(memory.meeting_full_barrier(at.index), at.parity);
+    Sum sum = {};
+    add(memory.meeting(at.index, 0), Config::kSplitK, sum);
+    warp_barrier();
+    if (lane == 0) expect_others(at.index);
+    warp_barrier();
+    if (lane != rank && lane < Config::kSplitK) {
+      mbarrier_arrive_remote(address_in_block(memory.meeting_free_barrier(at.index, rank), lane));
+    }
+    write(memory.meeting(at.index, rank), rows.row_block(i), sum);
+  }
+
+  // By way of shared memory, since a lane has fragments. Two lanes for a token, of rows 0..7 and
+  // 8..15.
+  __device__ __forceinline__ void write(u32 shared, int row_block, const Sum& sum) const {
+    put(shared, sum);
+    warp_barrier();
     const int row = 16 * row_block + 8 * (lane % 2);
     const bool inside = Config::kN % 16 == 0 || row < Config::kN;
-    if (lane < 2 * m && inside) output.store(lane / 2, row, vector_of(slot));
+#pragma unroll
+    for (int first = 0; first < Config::kTokens; first += 16) {
+      const int token = first + lane / 2;
+      if (token < m && inside) output.store(token, row, vector_of(shared, token));
+    }
+    warp_barrier();
   }
-  // Of token lane / 2, rows 0..7 or 8..15, out of fragments.
-  __device__ __forceinline__ Sums8 vector_of(int slot) const {
-    const int token = lane / 2;
-    const u32 at = memory.sums(slot, 0) + 16 * (token % 8 / 2) + 4 * (2 * (lane % 2) + token % 2);
+  __device__ __forceinline__ Sums8 vector_of(u32 sums, int token) const {
+    const u32 at = sums + token / 8 * S::kTileSumBytes + 16 * (token % 8 / 2) +
+                   4 * (2 * (lane % 2) + token % 2);
     Sums8 sum;
 #pragma unroll
     for (int g = 0; g < 8; ++g) sum.v[g] = float_from_bits(load_shared_4(at + 16 * S::kPairs * g));

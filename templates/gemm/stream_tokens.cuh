@@ -24,28 +24,73 @@ struct StreamTokens {
   int warp;
   int lane;
 
-  // Starts it. Columns that do not exist are zero.
+  // Starts it, piece by piece. Columns that do not exist are zero.
   __device__ __forceinline__ void copy(const Range& chunks) const {
-    const int columns = S::kChunkK * (chunks.end - chunks.begin);
-    const int first = S::kChunkK * chunks.begin;
-    const int valid = first + columns <= Config::kK ? columns : Config::kK - first;
+    const int end = S::kChunkK * chunks.end;
+    if (end > Config::kK) {
+      const int first = S::kChunkK * chunks.begin;
+      clear_columns(Config::kK - first, end - first);
+    }
+#pragma unroll
+    for (int piece = 0; piece < S::kPieces; ++piece) {
+      const int begin = chunks.begin + piece * S::kPieceChunks;
+      if (begin >= chunks.end) break;
+      const int count = chunks.end - begin;
+      const int columns = S::kChunkK * (count < S::kPieceChunks ? count : S::kPieceChunks);
+      const int left = Config::kK - S::kChunkK * begin;
+      copy_piece(piece, S::kChunkK * begin, columns < left ? columns : left);
+    }
+  }
+
+  // For other lanes than those of which copy() cleared columns after a warp_barrier().
+  __device__ __forceinline__ void wait(int piece) const {
+    mbarrier_wait(memory.token_barrier(warp, piece), 0);
+  }
+
+  // Of 64 columns, for each eight tokens; each column times its factor, if there are any. `tokens`:
+  // of the first column.
+  using Fragments = u32[S::kTokenTiles][2][4];
+  __device__ __forceinline__ void load(u32 tokens, Fragments& b) const {
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      load(tokens, tile, b[tile][0]);
+      load(tokens + 64, tile, b[tile][1]);
+    }
+  }
+
+ private:
+  // 32 columns of eight tokens.
+  __device__ __forceinline__ void load(u32 tokens, int tile, u32 (&b)[4]) const {
+    // Rows beyond the last token only make outputs that no one writes.
+    const int row = lane & 7;
+    ldmatrix_x4(b, tokens + (8 * tile + (row < Config::kTokens ? row : 0)) * S::kTokenRowBytes +
+                       16 * (lane >> 3));
+    if constexpr (Config::kPreScale) {
+      const u32 factors = tokens + Config::kTokens * S::kTokenRowBytes + 4 * (lane & 3);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) b[i] = Value::mul2(b[i], load_shared_4(factors + 16 * i));
+    }
+  }
+
+  // `columns` of X from `first` on.
+  __device__ __forceinline__ void copy_piece(int piece, int first, int columns) const {
     const int rows = m + (Config::kPreScale ? 1 : 0);
-    const u32 barrier = memory.token_barrier(warp);
-    if (lane == 0) mbarrier_arrive_expect(barrier, 2 * rows * valid);
-    if (valid < columns) clear_columns(valid, columns);
+    const u32 barrier = memory.token_barrier(warp, piece);
+    if (lane == 0) mbarrier_arrive_expect(barrier, 2 * rows * columns);
     warp_barrier();
+    const u32 shared = memory.tokens(warp) + piece * 2 * S::kPieceChunks * S::kHalfTokenBytes;
     // A row is cut into parts where there are fewer rows than blocks.
     constexpr int kParts = S::kTokenRows >= kSharers ? 1 : kSharers;
     for (int i = lane; i < rows * kParts; i += 32) {
       if (kSharers > 1 && i % kSharers != static_cast<int>(cluster_rank())) continue;
       const int row = i / kParts;
-      const Range part = part_of({0, valid / 8}, i % kParts, kParts);
+      const Range part = part_of({0, columns / 8}, i % kParts, kParts);
       const u32 bytes = 16 * (part.end - part.begin);
       if (bytes == 0) continue;
       const bool factors = Config::kPreScale && row == m;
       const u8* source = factors ? pre_scale : x + 2 * static_cast<i64>(row) * Config::kK;
-      const u32 to = memory.tokens(warp) + (factors ? Config::kTokens : row) * S::kTokenRowBytes +
-                     16 * part.begin;
+      const u32 to =
+          shared + (factors ? Config::kTokens : row) * S::kTokenRowBytes + 16 * part.begin;
       source += 2 * first + 16 * part.begin;
       if constexpr (kSharers > 1) {
         bulk_copy_to_all(to, source, bytes, barrier, (1u << Config::kCluster) - 1);
@@ -55,24 +100,6 @@ struct StreamTokens {
     }
   }
 
-  // For other lanes than those of which copy() cleared columns after a warp_barrier().
-  __device__ __forceinline__ void wait() const { mbarrier_wait(memory.token_barrier(warp), 0); }
-
-  // B fragments of 32 columns, each column times its factor, if there are any. `tokens`: of their
-  // first column.
-  __device__ __forceinline__ void load(u32 tokens, u32 (&b)[4]) const {
-    // Rows beyond the last token only make outputs that no one writes.
-    const int row = lane & 7;
-    ldmatrix_x4(b,
-                tokens + (row < Config::kTokens ? row : 0) * S::kTokenRowBytes + 16 * (lane >> 3));
-    if constexpr (Config::kPreScale) {
-      const u32 factors = tokens + Config::kTokens * S::kTokenRowBytes + 4 * (lane & 3);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) b[i] = Value::mul2(b[i], load_shared_4(factors + 16 * i));
-    }
-  }
-
- private:
   __device__ __forceinline__ void clear_columns(int begin, int end) const {
     const int units = (end - begin) / 8;
     for (int i = lane; i < S::kTokenRows * units; i += 32) {

@@ -32,8 +32,8 @@ struct StreamWarp : ChunkLane<Config> {
   int warp;
   int lane;
 
-  float sum[4];
-  float part[kTurns][4];  // of the current group, before its scale; without groups of the stage
+  StreamSum<Config> sum;
+  StreamSum<Config> part[kTurns];  // of the group, before its scale; without groups of the stage
   u32 zeros[Decode::kZeroRegisters];
   u32 scales;  // ScaleMode::kWeight only
 
@@ -60,12 +60,11 @@ struct StreamWarp : ChunkLane<Config> {
     tokens.copy(ring.chunks);
 #pragma unroll
     for (int i = 1; i < Config::kStages; ++i) ring.fill(i);
-    tokens.wait();
     warp_barrier();
     const int count = rows.count();
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
-      multiply_block(rows.row_block(i));
+      multiply_block(i);
       put_sums(memory, i, warp, lane, sum);
     }
   }
@@ -76,45 +75,48 @@ struct StreamWarp : ChunkLane<Config> {
     return part_of({0, Config::kChunks}, rank, Config::kSplitK);
   }
 
-  __device__ __forceinline__ void multiply_block(int row_block) {
-#pragma unroll
-    for (float& v : sum) v = 0.0f;
+  // The i-th row block of this block's.
+  __device__ __forceinline__ void multiply_block(int i) {
+    clear(sum);
     if constexpr (kIntZeros && kChannel) {
       const u8* metadata = weights + Config::kChannelOffset + Config::kChannelZeroOffset;
-      Decode::zeros(
-          Lane::channel_int_zeros(metadata + static_cast<i64>(row_block) * Config::kChannelBytes),
-          zeros);
+      Decode::zeros(Lane::channel_int_zeros(metadata + static_cast<i64>(rows.row_block(i)) *
+                                                           Config::kChannelBytes),
+                    zeros);
     }
-    u32 from = memory.tokens(warp);
+    const int chunks = ring.chunks.end - ring.chunks.begin;
 #pragma unroll 1
-    for (int chunk = ring.chunks.begin; chunk < ring.chunks.end; chunk += Config::kStageChunks) {
-      multiply_stage(ring.take(), from, ring.chunks.end - chunk);
-      ring.give_back();
-      from += Config::kStageChunks * S::kChunkK * 2;
+    for (int first = 0; first < chunks; first += Config::kStageChunks) {
+      multiply_stage(i == 0, first, chunks);
     }
   }
 
-  // `count` chunks of the stage or more exist.
-  __device__ __forceinline__ void multiply_stage(u32 stage, u32 from, int count) {
+  // Of the warp's chunks those from `first` on; `begins` in the first row block.
+  __device__ __forceinline__ void multiply_stage(bool begins, int first, int chunks) {
+    const u32 stage = ring.take();
     if constexpr (!kPartial) clear_parts();
 #pragma unroll 4
     for (int c = 0; c < Config::kStageChunks; ++c) {
-      if (!S::kEven && c > 0 && c >= count) break;
-      multiply_chunk(stage + c * Config::kChunkBytes, from + c * S::kChunkK * 2);
+      if (!S::kEven && c > 0 && first + c >= chunks) break;
+      if (begins && (first + c) % S::kPieceChunks == 0) {
+        tokens.wait((first + c) / S::kPieceChunks);
+      }
+      multiply_chunk(stage + c * Config::kChunkBytes, first + c);
     }
     if constexpr (!kPartial) add_parts(1.0f, 1.0f);
+    ring.give_back();
   }
 
-  __device__ __forceinline__ void multiply_chunk(u32 chunk, u32 from) {
+  // Chunk `c` of the warp's.
+  __device__ __forceinline__ void multiply_chunk(u32 chunk, int c) {
     constexpr int kTiles = Decode::kTiles;
-    u32 words[Config::kBits];  // of 64 columns
-    u32 b[2][4];               // of 64 columns
+    u32 words[Config::kBits];                    // of 64 columns
+    typename StreamTokens<Config>::Fragments b;  // the same
 #pragma unroll
     for (int first = 0; first < 8; first += kTiles) {
       if (first % 4 == 0) {
         Lane::load_words(chunk, first / 4, words);
-        tokens.load(from + 32 * first, b[0]);
-        tokens.load(from + 32 * first + 64, b[1]);
+        tokens.load(memory.tokens(warp) + (2 * c + first / 4) * S::kHalfTokenBytes, b);
       }
       u32 a[kTiles][4];
 #pragma unroll
@@ -126,9 +128,12 @@ struct StreamWarp : ChunkLane<Config> {
         // Another group has other zero points: what follows is decoded with them.
         if (i == 0 || begins) Decode::unit(words, first % 4 / kTiles, zeros, a);
         if constexpr (Config::kScaleMode == ScaleMode::kWeight) Lane::scale_weights(scales, a[i]);
-        const u32(&pair)[4] = b[tile % 4 / 2];
-        MmaAmpere::mma16816(Value{}, part[tile % kTurns], a[i], pair[tile % 2 * 2],
-                            pair[tile % 2 * 2 + 1]);
+#pragma unroll
+        for (int j = 0; j < S::kTokenTiles; ++j) {
+          const u32(&pair)[4] = b[j][tile % 4 / 2];
+          MmaAmpere::mma16816(Value{}, part[tile % kTurns][j], a[i], pair[tile % 2 * 2],
+                              pair[tile % 2 * 2 + 1]);
+        }
         if ((column + 16) % kUnit == 0) end_unit(chunk, column);
       }
     }
@@ -148,15 +153,24 @@ struct StreamWarp : ChunkLane<Config> {
               power_of_two<Config::kResultExponent>(scale.high));
   }
 
+  static __device__ __forceinline__ void clear(StreamSum<Config>& sums) {
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile)
+#pragma unroll
+      for (float& v : sums[tile]) v = 0.0f;
+  }
   __device__ __forceinline__ void clear_parts() {
 #pragma unroll
-    for (int turn = 0; turn < kTurns; ++turn)
-#pragma unroll
-      for (float& v : part[turn]) v = 0.0f;
+    for (int turn = 0; turn < kTurns; ++turn) clear(part[turn]);
   }
   __device__ __forceinline__ void add_parts(float low, float high) {
 #pragma unroll
-    for (int v = 0; v < 4; ++v) sum[v] += (v < 2 ? low : high) * (part[0][v] + part[1][v]);
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        sum[tile][v] += (v < 2 ? low : high) * (part[0][tile][v] + part[1][tile][v]);
+      }
+    }
   }
 };
 

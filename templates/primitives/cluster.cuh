@@ -48,11 +48,12 @@ __device__ __forceinline__ void store_remote_16(u32 remote, u32x4 v, u32 remote_
       "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(remote_barrier)
       : "memory");
 }
-// mbarrier.arrive on another block's barrier: orders this thread's earlier accesses before those
-// of whoever waits with mbarrier_wait_cluster().
+// mbarrier.arrive on another block's barrier, by who has read a place in its own shared memory that
+// the other block may fill again with store_remote_16(). Release at the scope of this block is
+// enough for that; at the scope of the cluster it waits for all stores of the thread to global
+// memory.
 __device__ __forceinline__ void mbarrier_arrive_remote(u32 remote_barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(remote_barrier)
-               : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote_barrier) : "memory");
 }
 // mbarrier.try_wait for what other blocks of the cluster have done.
 __device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {

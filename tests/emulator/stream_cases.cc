@@ -42,6 +42,13 @@ std::vector<StreamCase> make_cases() {
   add("ManyRowBlocks", gemm(520, 1280, {1, 2}, kFp16, 128, kInt), 4);
   add("ManyStages", gemm(264, 2560, {3, 3}, kBf16, 64, kNone), 2);
 
+  // Two tiles of tokens, which come in one piece or two.
+  add("SixteenTokens", gemm(136, 1280, {9, 16}, kFp16, 64, kInt), 4);
+  add("SixteenRaggedTokens", gemm(40, 2208, {15, 15}, kBf16, 32, kInt), 2);
+  add("SixteenLongTokens", gemm(72, 4096, {16, 16}, kFp16, 128, kNone), 4);
+  add("SplitOfSixteenTokens", gemm(136, 2560, {15, 16}, kBf16, 32, kInt), 6).tile.split_k = 2;
+  add("SplitOfLongTokens", gemm(72, 8192, {16, 16}, kFp16, 64, kInt), 8).tile.split_k = 4;
+
   // K over the blocks of a cluster.
   for (const auto& [blocks, k, sm_count] :
        {std::tuple{2, 2208, 6}, {3, 2560, 8}, {4, 1184, 9}, {8, 2560, 18}}) {

@@ -66,7 +66,7 @@ TEST(Candidates, AnyOtherFieldMakesAnotherKernel) {
     EXPECT_FALSE(is_same_kernel(one, other));
   }
   GemmVariant other = one;
-  other.kernel = GemmKernel::kStream;
+  other.kernel = GemmKernel::kTiles;
   EXPECT_FALSE(is_same_kernel(one, other));
   other = one;
   other.shares_tiles = !one.shares_tiles;
@@ -98,7 +98,10 @@ TEST(Candidates, EveryKernelThatServesTheTokensIsTried) {
   EXPECT_GT(count(few, GemmKernel::kStream), 10U);
   EXPECT_GT(count(few, GemmKernel::kTiles), 10U);
   EXPECT_EQ(count(few, GemmKernel::kWgmma), 0U);
-  for (const std::int64_t m : {16, 64, 4096}) {
+  const std::vector<GemmVariant> some = kernels_of(some_spec(), "h200", 16);
+  EXPECT_GT(count(some, GemmKernel::kStream), 10U);
+  EXPECT_GT(count(some, GemmKernel::kWgmma), 10U);
+  for (const std::int64_t m : {17, 64, 4096}) {
     const std::vector<GemmVariant> many = kernels_of(some_spec(), "h200", m);
     EXPECT_GT(count(many, GemmKernel::kWgmma), 10U) << m;
     EXPECT_GT(count(many, GemmKernel::kTiles), 10U) << m;

@@ -9,7 +9,7 @@ namespace {
 TEST(Resolve, StreamsServeFewTokensOnHopper) {
   const Plan plan = plan_of(small_spec(), "h200");
   std::int64_t m = 1;
-  for (std::size_t i = 0; m <= 8; ++i) {
+  for (std::size_t i = 0; m <= 16; ++i) {
     const GemmVariant& v = plan.variants.at(i);
     EXPECT_EQ(v.path, Path::kHopper);
     EXPECT_EQ(v.m_min, m);
@@ -21,8 +21,8 @@ TEST(Resolve, StreamsServeFewTokensOnHopper) {
     EXPECT_LE(v.shared_bytes * v.blocks_per_sm, plan.target.shared_per_sm);
     m = v.m_max + 1;
   }
-  EXPECT_EQ(m, 9);
-  EXPECT_NE(plan.variants[plan.variant_for(9)].kernel, GemmKernel::kStream);
+  EXPECT_EQ(m, 17);
+  EXPECT_NE(plan.variants[plan.variant_for(17)].kernel, GemmKernel::kStream);
   EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
   GemmSpec spec = small_spec();
   spec.path = Path::kAmpere;
@@ -57,8 +57,24 @@ TEST(Resolve, StreamsSplitLongKInClusters) {
   EXPECT_EQ(plan.workspace_bytes(8), 0U);
   // No clusters there.
   EXPECT_EQ(plan_of(spec, "rtx5090").variants.back().kernel, GemmKernel::kTiles);
-  spec.shape.k = 14336;
+  spec.shape.k = 12288;
   EXPECT_EQ(plan_of(spec, "h200").variants[2].split_k, 2);
+}
+
+// wgmma needs no room for all tokens at once; where it does not serve, more blocks share K.
+TEST(Resolve, StreamsServeSixteenTokensThatFit) {
+  GemmSpec spec = small_spec();
+  const auto kernel = [&spec] {
+    const Plan plan = plan_of(spec, "h200");
+    return plan.variants[plan.variant_for(16)];
+  };
+  EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
+  EXPECT_EQ(kernel().tile_m, 16);
+  spec.shape.k = 8192;
+  EXPECT_EQ(kernel().kernel, GemmKernel::kWgmma);
+  spec.pre_scale = true;
+  EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
+  EXPECT_GT(kernel().split_k, 1);
 }
 
 TEST(Resolve, StreamsSplitKWhereRowBlocksAreFew) {

@@ -17,8 +17,8 @@ std::vector<GemmKernel> kernels_of(const Plan& plan) {
 TEST(Resolve, WgmmaServesManyTokensOnHopper) {
   GemmSpec spec = small_spec();
   Plan plan = plan_of(spec, "h200");
-  EXPECT_EQ(plan.variants[plan.variant_for(8)].kernel, GemmKernel::kStream);
-  EXPECT_EQ(plan.variants[plan.variant_for(9)].kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(plan.variants[plan.variant_for(16)].kernel, GemmKernel::kStream);
+  EXPECT_EQ(plan.variants[plan.variant_for(17)].kernel, GemmKernel::kWgmma);
   EXPECT_EQ(plan.variants.back().kernel, GemmKernel::kWgmma);
   EXPECT_EQ(plan.variants.back().path, Path::kHopper);
   EXPECT_EQ(plan.variants.back().threads(), 384);
@@ -26,8 +26,7 @@ TEST(Resolve, WgmmaServesManyTokensOnHopper) {
     EXPECT_EQ(plan_of(spec, other).variants.back().kernel, GemmKernel::kTiles) << other;
   }
   spec.path = Path::kHopper;
-  plan = plan_of(spec, "h200");
-  spec.shape.m_min = 9;
+  spec.shape.m_min = 17;
   EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kWgmma);
 }
 
@@ -82,6 +81,7 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
       spec.shape = {n, k, 9, 8192};
       spec.weight.group_size = 32;
       spec.path = Path::kHopper;
+      spec.tile.n = 128;
       const Plan plan = plan_of(spec, "h200");
       for (const std::int64_t m : {9, 16, 32, 64, 100, 256, 1000, 8192}) {
         const GemmVariant& v = plan.variants[plan.variant_for(m)];

@@ -20,6 +20,7 @@ GemmSpec wgmma(std::int64_t n, std::int64_t k, DType dtype, int group, ZeroPoint
   GemmSpec spec = spec_of(n, k, dtype, group, zero);
   spec.shape.m_min = 9;
   spec.path = Path::kHopper;
+  spec.tile.n = n < 1024 ? 128 : 256;  // no stream has this, of few tokens either
   return spec;
 }
 
