@@ -113,11 +113,27 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   return cheaper && fits ? ScaleMode::kAccumulator : ScaleMode::kWeight;
 }
 
+namespace {
+
+// An e2m1 times an e4m3 is exact in both 16-bit types, with as large a power of two as fits.
+bool e4m3_scales_e2m1(const GemmSpec& spec, ScaleMode mode) {
+  return mode == ScaleMode::kWeight && spec.weight.type == WeightType::kE2m1 &&
+         spec.weight.scale_dtype == DType::kE4m3;
+}
+
+}  // namespace
+
 bool folds_power(const GemmSpec& spec, ScaleMode mode) {
+  if (e4m3_scales_e2m1(spec, mode)) return true;
   // The product with an FP32 scale costs the same with the power of two in it. A bfloat16 without
   // it would be so small that the sums lose bits.
   return decode_request(spec.weight, spec.activation).kind == CodeKind::kFloat &&
          spec.activation == DType::kFp16 && mode != ScaleMode::kWeight;
+}
+
+int power_of_scale(const GemmSpec& spec, const GemmVariant& v) {
+  if (!e4m3_scales_e2m1(spec, v.scale_mode)) return 0;
+  return spec.activation == DType::kFp16 ? 7 : 119;  // 448 times that is finite
 }
 
 GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,

@@ -135,7 +135,7 @@ std::vector<std::string> explain(const Plan& plan) {
       "block and the exchange of sums",
       plan.target.sm_count));
   if (plan.variants.front().fold_power) {
-    reasons.emplace_back("the power of two that float codes lack is part of the FP32 scale");
+    reasons.emplace_back("the power of two that float codes lack is part of the scale");
   }
   if (spec.weight.interleave != Interleave::kFragment) {
     reasons.push_back(describe_interleave(spec, plan.decode));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/plan/default_tile.h"
 #include "generator/plan/stream.h"
 #include "generator/render/config.h"
 #include "generator/render/decode_text.h"
@@ -110,7 +111,9 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kChannelZeroOffset", layout.channel_zero_offset);
   config.number("kTensorOffset", static_cast<std::int64_t>(layout.tensor_offset));
   config.flag("kTensorScale", spec.weight.tensor_scale);
-  config.number("kResultExponent", decode.result_exponent);
+  const int of_scale = power_of_scale(spec, v);
+  config.number("kResultExponent", decode.result_exponent - of_scale);
+  config.number("kScaleExponent", of_scale);
   config.flag("kRowLines", spec.weight.interleave == Interleave::kTrtllm);
   config.enumerator("kScaleMode", "ScaleMode", scale_mode_name(v.scale_mode));
   config.flag("kBias", spec.epilogue.bias);

@@ -61,7 +61,7 @@ struct GemmVariant {
   int step_tiles = 4;
   int decoded_sets = 2;
   ScaleMode scale_mode = ScaleMode::kAccumulator;
-  bool fold_power = false;  // the power of two of float codes is left to the FP32 scale
+  bool fold_power = false;  // the power of two of float codes is left to the scale
   int shared_bytes = 0;     // dynamic
   int blocks_per_sm = 1;    // what the register budget is set for
 

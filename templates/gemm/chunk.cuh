@@ -32,14 +32,13 @@ struct ChunkLane {
   __device__ __forceinline__ RowPair scales(u32 chunk, int column) const {
     return Scale::load_shared(entry(chunk + Config::kScaleOffset, column, Config::kScaleBytes));
   }
-  // As a pair of the weights' own type, which holds them exactly.
+  // Times 2^kScaleExponent, as a pair of the weights' own type, which holds them exactly.
   __device__ __forceinline__ u32 weight_scales(u32 chunk, int column) const {
     const u32 at = entry(chunk + Config::kScaleOffset, column, Config::kScaleBytes);
     if constexpr (Scale::kPairBytes == 4) {
       return load_shared_4(at);
     } else {
-      const RowPair scale = Scale::load_shared(at);
-      return Value::from_floats(scale.low, scale.high);
+      return Scale::template load_values<Value, Config::kScaleExponent>(at);
     }
   }
   __device__ __forceinline__ RowPair float_zeros(u32 chunk, int column) const {

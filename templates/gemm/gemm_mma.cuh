@@ -7,8 +7,8 @@
 // heddle-parameters: kWarpsN kWarpsK kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
 // heddle-parameters: kScaleBytes kZeroOffset kZeroBytes kZeroPoint kFixedBias kChannelOffset
 // heddle-parameters: kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale kResultExponent
-// heddle-parameters: kRowLines kScaleMode kPreScale kBias kResidual kActivation Value Scale Mma
-// heddle-parameters: Pipeline
+// heddle-parameters: kScaleExponent kRowLines kScaleMode kPreScale kBias kResidual kActivation
+// heddle-parameters: Value Scale Mma Pipeline
 #pragma once
 
 #include "gemm/epilogue.cuh"

@@ -16,13 +16,11 @@
 // Weights are read before the kernel ahead has ended, which must not write them
 // (GemmArgs::weights). Everything else is read and written after it.
 //
-// heddle-parameters: kBits kN kK kChunks kRowBlocks kTokens
-// heddle-parameters: kStageChunks kStages kCluster
-// heddle-parameters: kSplitK kWarpsK kSharedBytes kMetaGroup
-// heddle-parameters: kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint
-// heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale
-// heddle-parameters: kResultExponent kRowLines kScaleMode kPreScale kBias kResidual kActivation
-// heddle-parameters: Value Scale
+// heddle-parameters: kBits kN kK kChunks kRowBlocks kTokens kStageChunks kStages kCluster kSplitK
+// heddle-parameters: kWarpsK kSharedBytes kMetaGroup kChunkBytes kScaleOffset kScaleBytes
+// heddle-parameters: kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
+// heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kScaleExponent
+// heddle-parameters: kRowLines kScaleMode kPreScale kBias kResidual kActivation Value Scale
 #pragma once
 
 #include "gemm/stream_sums.cuh"

@@ -20,11 +20,11 @@
 // for sums. docs/measurements.md has what became of it.
 //
 // heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
-// heddle-parameters: kStageChunks kStepTiles kDecodedSets
-// heddle-parameters: kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset kScaleBytes
-// heddle-parameters: kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
-// heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kRowLines
-// heddle-parameters: kScaleMode kBias kResidual kActivation Value Scale
+// heddle-parameters: kStageChunks kStepTiles kDecodedSets kSharedBytes kCounterBytes kMetaGroup
+// heddle-parameters: kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint
+// heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale
+// heddle-parameters: kResultExponent kScaleExponent kRowLines kScaleMode kBias kResidual
+// heddle-parameters: kActivation Value Scale
 #pragma once
 
 #include "gemm/wgmma_fetch.cuh"

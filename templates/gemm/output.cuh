@@ -52,7 +52,13 @@ struct Output {
   __device__ __forceinline__ void store(int token, int row, Sums8 sum) const {
     const i64 offset = 2 * (static_cast<i64>(token) * Config::kN + row);
     if constexpr (Config::kScaleMode == ScaleMode::kChannel) scale_channels(row, sum);
-    if constexpr (Config::kTensorScale) scale_all(tensor_scale(), sum);
+    // What neither the weights' scales nor those of the sums have taken.
+    constexpr int kLeft = Config::kScaleMode == ScaleMode::kWeight ? Config::kResultExponent : 0;
+    if constexpr (Config::kTensorScale) {
+      scale_all(power_of_two<kLeft>(tensor_scale()), sum);
+    } else if constexpr (kLeft != 0) {
+      scale_all(power_of_two<kLeft>(1.0f), sum);
+    }
     if constexpr (Config::kBias) add_values(load_global_16(bias + 2 * row), sum);
 #pragma unroll
     for (float& v : sum.v) v = activate<Config::kActivation>(v);

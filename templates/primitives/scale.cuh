@@ -2,6 +2,7 @@
 // side by side: one load brings both.
 #pragma once
 
+#include "primitives/bits.cuh"
 #include "primitives/half.cuh"
 #include "primitives/memory.cuh"
 
@@ -52,6 +53,13 @@ struct Scale8 {
   static __device__ __forceinline__ RowPair load_global(const u8* address) {
     return {Code::widen(address[0]), Code::widen(address[1])};
   }
+  // Times 2^kExponent, as a pair of `Value`s, which hold them exactly.
+  template <class Value, int kExponent>
+  static __device__ __forceinline__ u32 load_values(u32 address) {
+    const u32 values = Code::template values<Value>(load_shared_2(address));
+    if constexpr (kExponent == 0) return values;
+    return Value::mul2(values, Value::kOnes + kExponent * Value::kExponentUnits);
+  }
 };
 
 // 2^(code - 127), 255 is NaN. As the exponent of an FP32 the code is already right, but for code 0,
@@ -61,6 +69,10 @@ struct E8m0 {
     const u32 bits = code == 0 ? 0x00400000u : code == 255 ? 0x7fc00000u : code << 23;
     return __uint_as_float(bits);
   }
+  template <class Value>
+  static __device__ __forceinline__ u32 values(u32 pair) {
+    return Value::from_floats(widen(pair & 0xff), widen(pair >> 8));
+  }
 };
 
 // Sign, 4 exponent and 3 mantissa bits, moved to the FP32's places: the biases differ by 120, and a
@@ -68,6 +80,14 @@ struct E8m0 {
 struct E4m3 {
   static __device__ __forceinline__ float widen(u32 code) {
     return __uint_as_float((code & 0x80) << 24 | (code & 0x7f) << 20) * 0x1p120f;
+  }
+  // The same for both codes at once, in the places of a 16-bit float.
+  template <class Value>
+  static __device__ __forceinline__ u32 values(u32 pair) {
+    constexpr u32 kPlaces = (0x7f00u >> Value::kE4m3Shift) * 0x00010001u;
+    const u32 high = prmt<0x1404>(pair, 0);  // each in the upper byte of its half
+    return Value::mul2((high & 0x80008000u) | (high >> Value::kE4m3Shift & kPlaces),
+                       Value::kE4m3Factor);
   }
 };
 

@@ -79,9 +79,16 @@ TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   GemmSpec spec = small_spec();
   spec.weight = {4, WeightType::kE2m1, 16, ZeroPoint::kNone, DType::kE4m3, true};
   for (const GemmVariant& v : plan_of(spec, "h200").variants) {
-    EXPECT_FALSE(v.fold_power && v.scale_mode == ScaleMode::kWeight);
+    // The scale takes the power of two: what it multiplies stays exact.
+    EXPECT_EQ(v.scale_mode, ScaleMode::kWeight);
+    EXPECT_TRUE(v.fold_power);
   }
+  spec.weight.type = WeightType::kE4m3;
+  spec.weight.bits = 8;
   EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kWeight);
+  EXPECT_FALSE(plan_of(spec, "h200").variants.back().fold_power);
+  spec.weight.type = WeightType::kE2m1;
+  spec.weight.bits = 4;
   spec.weight.scale_dtype = DType::kE8m0;
   EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
   EXPECT_TRUE(plan_of(spec, "h200").variants.back().fold_power);
