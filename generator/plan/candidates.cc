@@ -130,7 +130,7 @@ void add_streams(const TileSpec& user, Collector* collector) {
 void add_wgmma(const TileSpec& user, std::int64_t m, Collector* collector) {
   TileSpec tile = user;
   for (auto tokens : open(user.m, token_tiles(m))) {
-    for (auto rows : open(user.n, {128, 256})) {
+    for (auto rows : open(user.n, {64, 128, 256})) {
       for (auto columns : open(user.k, {128, 256, 512})) {
         for (auto stages : open(user.stages, {std::nullopt, 2, 3, 4, 6})) {
           for (auto split : open(user.split_k, {std::nullopt, 1})) {

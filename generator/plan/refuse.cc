@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "generator/plan/stage.h"
@@ -105,7 +106,9 @@ std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
 }
 
 int sum_registers(const GemmVariant& v) {
-  return (v.scale_mode == ScaleMode::kAccumulator ? 8 : 4) * v.row_tiles() * v.token_tiles();
+  // Two warpgroups share a row tile of wgmma.
+  const int row_tiles = std::max(1, v.row_tiles());
+  return (v.scale_mode == ScaleMode::kAccumulator ? 8 : 4) * row_tiles * v.token_tiles();
 }
 
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
@@ -122,9 +125,11 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   reasons.unless(power_of_two && v.tile_m >= 16 && v.tile_m <= 256, "/tile/m",
                  "wgmma multiplies so many tokens at a time", number(v.tile_m),
                  "16, 32, 64, 128, 256");
-  reasons.unless(v.tile_n == 128 || v.tile_n == 256, "/tile/n",
-                 "each of two warpgroups takes one or two tiles of 64 rows", number(v.tile_n),
-                 "128, 256");
+  const bool shared_rows = v.tile_n == 64 && v.tile_m >= 32 && v.tile_m <= 128;
+  reasons.unless(v.tile_n == 128 || v.tile_n == 256 || shared_rows, "/tile/n",
+                 "each of two warpgroups takes one or two tiles of 64 rows, or of 32 to 128 tokens "
+                 "they share one",
+                 number(v.tile_n), "64, 128, 256");
   reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages",
                  number(v.stages), "2 and up");
   reasons.unless(v.stage_k == 128 || v.stage_k == 256 || v.stage_k == 512, "/tile/k",

@@ -26,13 +26,17 @@ int wgmma_stage_bytes(const GemmVariant& v, const WeightLayout& layout) {
 
 // The same arithmetic as templates/gemm/wgmma_shape.cuh, which checks the result.
 int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
-  const int pass_tokens = std::min(v.tile_m, v.tile_m > 128 ? 16 : 32);
-  return v.stages * wgmma_stage_bytes(v, layout) + kWarpgroups * 4 * pass_tokens * kPassRow +
-         2 * v.stages * 8 + 8 * kWarpgroups;
+  const bool splits_columns = v.tile_n == 64;
+  const int own_tokens = splits_columns ? v.tile_m / 2 : v.tile_m;
+  const int pass_tokens = std::min(own_tokens, v.tile_m > 128 ? 16 : 32);
+  const int half_sum_bytes = splits_columns ? 4 * 128 * own_tokens / 2 : 0;
+  const int pass_bytes = std::max(4 * pass_tokens * kPassRow, half_sum_bytes);
+  return v.stages * wgmma_stage_bytes(v, layout) + kWarpgroups * pass_bytes + 2 * v.stages * 8 +
+         8 * kWarpgroups;
 }
-// Whether all sums of a block find room where its stages were, as there.
+// Whether half of a block's sums find room where its stages were, as there.
 bool sums_fit(const GemmVariant& v, const WeightLayout& layout) {
-  return 4 * v.tile_m * v.tile_n / 64 * kPassRow <= v.stages * wgmma_stage_bytes(v, layout);
+  return 2 * v.tile_m * v.tile_n <= v.stages * wgmma_stage_bytes(v, layout);
 }
 
 std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
@@ -41,21 +45,25 @@ std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
 
 // Clocks of an SM of an H200 at 1965 MHz, fitted to docs/measurements.md.
 //
-// A stage: decoding, which wgmma with weights in registers holds up, or wgmma; the L2 cache, which
-// is slower where blocks read tokens of different columns.
+// A stage: decoding, which wgmma with weights in registers holds up, or wgmma, both a little slower
+// where two warpgroups share 64 rows; the L2 cache, which is slower where blocks read tokens of
+// different columns. All bytes cost power, and so clock rate.
 double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
-  constexpr double kDecode = 185, kDecodeToken = 3, kMultiplyToken = 1.13 * 4;
-  const double cache = in_step ? 32 : 28;  // bytes a clock
-  const double unit = std::max(kDecode + kDecodeToken * v.tile_m, kMultiplyToken * v.tile_m);
-  return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, wgmma_stage_bytes(v, layout) / cache);
+  constexpr double kDecode = 155, kDecodeToken = 3, kMultiplyToken = 1.07 * 4;
+  constexpr double kSharedRows = 1.08, kPowerBytes = 320;
+  const double cache = in_step ? 54 : 38;  // bytes a clock
+  const double bytes = wgmma_stage_bytes(v, layout);
+  double unit = std::max(kDecode + kDecodeToken * v.tile_m, kMultiplyToken * v.tile_m);
+  if (v.tile_n == 64) unit *= kSharedRows;
+  return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, bytes / cache) + bytes / kPowerBytes;
 }
 // To share a tile: the steps of the exchange one after the other, then the sums of one SM.
 double tile_bytes(const GemmVariant& v) { return 4.0 * v.tile_m * v.tile_n; }
-double cluster_clocks(const GemmVariant& v) { return 1200 + tile_bytes(v) / 11; }
+double cluster_clocks(const GemmVariant& v) { return 1440 + tile_bytes(v) / 51; }
 double parts_clocks(const GemmVariant& v, std::int64_t parts) {
-  constexpr double kBlock = 1600, kMostBlocks = 4;  // of more blocks the steps overlap
+  constexpr double kBlock = 800, kMostBlocks = 4;  // of more blocks the steps overlap
   const double blocks = static_cast<double>(parts);
-  return kBlock * std::min(blocks, kMostBlocks) + blocks * tile_bytes(v) / 29;
+  return kBlock * std::min(blocks, kMostBlocks) + blocks * tile_bytes(v) / 26;
 }
 double equal_clocks(const GemmVariant& v) { return 4500 + tile_bytes(v) / 5; }
 
@@ -143,7 +151,7 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   v.stages = spec.tile.stages.value_or(stages_that_fit(target, layout, v));
   v.shared_bytes = wgmma_shared_bytes(v, layout);
   // Short steps were faster where wgmma takes about as long as decoding.
-  v.step_tiles = v.tile_m == 64 || (v.tile_m > 64 && v.tile_n == 128) ? 2 : 4;
+  v.step_tiles = v.tile_m == 64 || (v.tile_m > 64 && v.tile_n == 128) || v.tile_n == 64 ? 2 : 4;
 }
 
 }  // namespace
@@ -174,13 +182,16 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   v.tile_n = spec.tile.n.value_or(256);
   complete(spec, target, layout, v);
   if (spec.tile.n) return v;
-  GemmVariant narrow = v;
-  narrow.tile_n = 128;
-  complete(spec, target, layout, narrow);
   const std::int64_t m = std::min(m_max, kManyTokens);
-  const bool too_large = sum_registers(v) > kMostWgmmaSums || v.stages < 2;
-  if (too_large || choose_shares(narrow, layout, m).clocks < choose_shares(v, layout, m).clocks) {
-    return narrow;
+  for (const int rows : {128, 64}) {
+    if (rows == 64 && (v.tile_m < 64 || v.tile_m > 128)) break;
+    GemmVariant narrow = v;
+    narrow.tile_n = rows;
+    complete(spec, target, layout, narrow);
+    const bool too_large = sum_registers(v) > kMostWgmmaSums || v.stages < 2;
+    if (too_large || choose_shares(narrow, layout, m).clocks < choose_shares(v, layout, m).clocks) {
+      v = narrow;
+    }
   }
   return v;
 }

@@ -27,32 +27,24 @@ struct WgmmaFetch {
   u64 policy = policy_read_once();
 
   // Weights may be read before the kernel before this one has ended: no kernel that lets its
-  // successor start early writes them. So the first stages of the first piece come in two steps.
+  // successor start early writes them. Those of the first stage are: more of them would keep its
+  // tokens waiting.
   __device__ __forceinline__ void run() {
     Piece piece;
     RingPlace<Config> place;
-    if (!work.next(piece)) return;
-    const int length = piece.end - piece.begin;
-    const int ahead = length < Config::kStages ? length : Config::kStages;
-#pragma unroll 1
-    for (int i = 0; i < ahead; ++i) fetch_weights(piece, piece.begin + i, i);
-    wait_for_predecessor();
-#pragma unroll 1
-    for (int i = 0; i < ahead; ++i) {
-      fetch_tokens(piece, piece.begin + i, i);
-      place.advance();
-    }
-    piece.begin += ahead;
-    do {
+    bool is_first = true;
+    while (work.next(piece)) {
 #pragma unroll 1
       for (int k = piece.begin; k < piece.end; ++k) {
         // A fresh barrier counts as one whose phase of parity 1 has ended.
         mbarrier_wait(memory.empty_barrier(place.stage), place.parity ^ 1);
         fetch_weights(piece, k, place.stage);
+        if (is_first) wait_for_predecessor();
+        is_first = false;
         fetch_tokens(piece, k, place.stage);
         place.advance();
       }
-    } while (work.next(piece));
+    }
   }
 
  private:

@@ -1,7 +1,7 @@
-// From a warpgroup's sums to Y. Blocks that share a tile are a cluster, each of which adds all sums
-// for its part of the outputs, or they are any blocks: then each puts its sums where the others
-// find them, and the one that comes last adds them all, and no one waits. Both add in the order of
-// K.
+// From a warpgroup's sums to Y. Two warpgroups that have shared columns, and two blocks of a
+// cluster that share a tile, exchange: each gives the sums of half of its tokens and adds the
+// other's to those of the other half. If any blocks share a tile, each puts its sums where the
+// others find them, and the one that comes last adds them all in the order of K, and no one waits.
 #pragma once
 
 #include "gemm/output.cuh"
@@ -16,14 +16,16 @@ namespace heddle {
 template <class Config>
 struct WgmmaFinish {
   using S = WgmmaShape<Config>;
-  using Sums = float[S::kRowTiles][S::kSums];
+  template <int kCount>
+  using SumsOf = float[S::kRowTiles][kCount];
+  using Sums = SumsOf<S::kOwnSums>;
   // Sums of a warpgroup as they lie in its registers, four of a thread at a time.
-  static constexpr i64 kPartBytes = static_cast<i64>(S::kRowTiles) * S::kSums * 4 * 128;
+  static constexpr i64 kPartBytes = static_cast<i64>(S::kRowTiles) * S::kOwnSums * 4 * 128;
 
   // Registers for sums of other parts that are on their way, and how many parts that are.
   static constexpr int kSumsAhead = 64;
-  static constexpr int kOwnSums = S::kRowTiles * S::kSums;
-  static constexpr int kPartsAhead = kOwnSums < kSumsAhead ? kSumsAhead / kOwnSums : 1;
+  static constexpr int kAllSums = S::kRowTiles * S::kOwnSums;
+  static constexpr int kPartsAhead = kAllSums < kSumsAhead ? kSumsAhead / kAllSums : 1;
 
   WgmmaMemory<Config> memory;
   Output<Config> output;
@@ -33,35 +35,120 @@ struct WgmmaFinish {
   int warpgroup, thread;  // of the warpgroup
 
   __device__ __forceinline__ void run(const WgmmaWork<Config>& work, const Piece& piece,
-                                      Sums& sum) const {
-    if constexpr (S::kClusters) {
-      if (cluster_size() > 1) return add_in_cluster(piece, sum);
+                                      SumsOf<S::kSums>& sum) const {
+    if constexpr (S::kSplitsColumns) {
+      Sums own;
+      exchange<Other::kWarpgroup>(warpgroup, sum, own, memory.pass(warpgroup),
+                                  memory.pass(1 - warpgroup));
+      finish(work, piece, own);
+    } else {
+      finish(work, piece, sum);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void finish(const WgmmaWork<Config>& work, const Piece& piece,
+                                         Sums& sum) const {
+    if constexpr (S::kPairs) {
+      if (cluster_size() > 1) return add_in_pair(piece, sum);
     }
     if constexpr (Config::kShares) {
       const bool whole = piece.begin == 0 && piece.end == S::kTotalStages;
       if (!whole && !add_to_tile(work, piece, sum)) return;
     }
+    store(piece, sum, 0);
+  }
+
+  enum class Other { kWarpgroup, kBlock };
+
+  // Of `sum` to `kept` the lower half of the tokens, or the upper one, plus what the other side has
+  // of them. `given` and `taken` are where the two put the halves that they give; they are free
+  // again at the end.
+  template <Other kOther, int kCount>
+  __device__ __forceinline__ void exchange(int upper, const SumsOf<kCount>& sum,
+                                           SumsOf<kCount / 2>& kept, u32 given, u32 taken) const {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
-      for (int first = 0; first < Config::kTileM; first += S::kPassTokens) {
-        const int token = piece.token_tile * Config::kTileM + first;
-        const int row = piece.row_group * Config::kTileN + (S::kRowTiles * warpgroup + r) * 64;
-        put<S::kPassTokens>(memory.pass(warpgroup), sum[r], first);
+      for (int i = 0; i < kCount / 2; i += 4) {
+        float give[4];
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const float low = sum[r][i + j];
+          const float high = sum[r][kCount / 2 + i + j];
+          kept[r][i + j] = upper != 0 ? high : low;
+          give[j] = upper != 0 ? low : high;
+        }
+        store_shared_16(given + 16 * thread + (r * kCount / 2 + i) * 512,
+                        pack_floats(give[0], give[1], give[2], give[3]));
+      }
+    }
+    meet<kOther>();
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r) {
+#pragma unroll
+      for (int i = 0; i < kCount / 2; i += 4) {
+        const u32 from = taken + 16 * thread + (r * kCount / 2 + i) * 512;
+        const u32x4 v = kOther == Other::kBlock ? load_cluster_16(from) : load_shared_16(from);
+        kept[r][i] += __uint_as_float(v.x);
+        kept[r][i + 1] += __uint_as_float(v.y);
+        kept[r][i + 2] += __uint_as_float(v.z);
+        kept[r][i + 3] += __uint_as_float(v.w);
+      }
+    }
+    meet<kOther>();
+  }
+
+  template <Other kOther>
+  static __device__ __forceinline__ void meet() {
+    if constexpr (kOther == Other::kBlock) {
+      cluster_barrier();
+    } else {
+      warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);
+    }
+  }
+
+  // Each block of a pair adds the other's sums for half of the tokens.
+  __device__ __forceinline__ void add_in_pair(const Piece& piece, const Sums& sum) const {
+    const u32 rank = cluster_rank();
+    const u32 given = memory.shared + warpgroup * S::kPairSumBytes;
+    warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);  // the stages have been read
+    SumsOf<S::kOwnSums / 2> half;
+    exchange<Other::kBlock>(static_cast<int>(rank), sum, half, given,
+                            address_in_block(given, 1 - rank));
+    store(piece, half, static_cast<int>(rank) * S::kOwnTokens / 2);
+  }
+
+  // Stores to Y, through shared memory, the sums of the warpgroup's tokens from `first_token` on.
+  template <int kCount>
+  __device__ __forceinline__ void store(const Piece& piece, const SumsOf<kCount>& sum,
+                                        int first_token) const {
+    constexpr int kTokens = 2 * kCount < S::kPassTokens ? 2 * kCount : S::kPassTokens;
+    first_token += piece.token_tile * Config::kTileM;
+    int first_row = piece.row_group * Config::kTileN;
+    if constexpr (S::kSplitsColumns) {
+      first_token += warpgroup * S::kOwnTokens;
+    } else {
+      first_row += S::kRowTiles * warpgroup * 64;
+    }
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r) {
+#pragma unroll
+      for (int first = 0; first < 2 * kCount; first += kTokens) {
+        put<kTokens>(sum[r], first);
         warpgroup_barrier(1 + warpgroup);
-        store(token, row);
+        store_pass<kTokens>(first_token + first, first_row + 64 * r);
         warpgroup_barrier(1 + warpgroup);
       }
     }
   }
 
- private:
   // Tokens of a row tile to shared memory.
-  template <int kTokens>
-  __device__ __forceinline__ void put(u32 shared, const float (&sums)[S::kSums], int first) const {
+  template <int kTokens, int kCount>
+  __device__ __forceinline__ void put(const float (&sums)[kCount], int first) const {
     const int g = thread % 32 / 4;
     const int t = thread % 4;
-    const u32 to = shared + 4 * (2 * t * S::kPassRow + thread / 32 * 16 + g);
+    const u32 to = memory.pass(warpgroup) + 4 * (2 * t * S::kPassRow + thread / 32 * 16 + g);
 #pragma unroll
     for (int j = 0; j < kTokens / 8; ++j) {
 #pragma unroll
@@ -72,44 +159,11 @@ struct WgmmaFinish {
     }
   }
 
-  // All sums of the block where its stages were, then of some outputs the sums of all blocks.
-  __device__ __forceinline__ void add_in_cluster(const Piece& piece, const Sums& sum) const {
-    const int blocks = static_cast<int>(cluster_size());
-    const int rank = static_cast<int>(cluster_rank());
-    const u32 own = memory.shared + warpgroup * S::kAllSumBytes;
-    warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);  // the stages have been read
-#pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r)
-      put<Config::kTileM>(own + r * S::kRowTileSumBytes, sum[r], 0);
-    cluster_barrier();
-    // Eight threads for 64 rows of a token.
-    constexpr int kItems = S::kRowTiles * Config::kTileM * 8;
-    for (int i = kItems * rank / blocks + thread; i < kItems * (rank + 1) / blocks; i += 128) {
-      const int r = i / (8 * Config::kTileM);
-      const int token = i / 8 % Config::kTileM;
-      const int row = i % 8 * 8;
-      const u32 at = own + r * S::kRowTileSumBytes + 4 * (token * S::kPassRow + row);
-      Sums8 total = {};
-#pragma unroll 4
-      for (int block = 0; block < blocks; ++block) {
-        const u32 part = address_in_block(at, block);
-        add_floats(total, load_cluster_16(part), load_cluster_16(part + 16));
-      }
-      const int y_token = piece.token_tile * Config::kTileM + token;
-      const int y_row =
-          piece.row_group * Config::kTileN + (S::kRowTiles * warpgroup + r) * 64 + row;
-      if (y_token < m && (Config::kN % Config::kTileN == 0 || y_row < Config::kN)) {
-        output.store(y_token, y_row, total);
-      }
-    }
-    warp_barrier();
-    cluster_barrier();  // the others have read this block's sums
-  }
-
   // Eight threads write 64 rows of a token, each eight of them.
-  __device__ __forceinline__ void store(int first_token, int first_row) const {
+  template <int kTokens>
+  __device__ __forceinline__ void store_pass(int first_token, int first_row) const {
 #pragma unroll
-    for (int i = thread; i < S::kPassTokens * 8; i += 128) {
+    for (int i = thread; i < kTokens * 8; i += 128) {
       const int token = i / 8;
       const int row = i % 8 * 8;
       if (first_token + token >= m) continue;
@@ -163,8 +217,8 @@ struct WgmmaFinish {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
-      for (int i = 0; i < S::kSums; i += 4) {
-        store_global_16(to + (r * S::kSums + i) * 512,
+      for (int i = 0; i < S::kOwnSums; i += 4) {
+        store_global_16(to + (r * S::kOwnSums + i) * 512,
                         pack_floats(sum[r][i], sum[r][i + 1], sum[r][i + 2], sum[r][i + 3]));
       }
     }
@@ -204,8 +258,8 @@ struct WgmmaFinish {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
-      for (int i = 0; i < S::kSums; i += 4) {
-        const u32x4 v = load_global_16_l2(from + (r * S::kSums + i) * 512);
+      for (int i = 0; i < S::kOwnSums; i += 4) {
+        const u32x4 v = load_global_16_l2(from + (r * S::kOwnSums + i) * 512);
         sum[r][i] += __uint_as_float(v.x);
         sum[r][i + 1] += __uint_as_float(v.y);
         sum[r][i + 2] += __uint_as_float(v.z);

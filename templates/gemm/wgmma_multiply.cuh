@@ -22,18 +22,22 @@ struct WgmmaMultiply : ChunkLane<Config> {
   static constexpr bool kPartial = Config::kScaleMode == ScaleMode::kAccumulator;
   static constexpr bool kChannel = Config::kScaleMode == ScaleMode::kChannel;
   static constexpr bool kIntZeros = Config::kZeroPoint == ZeroPoint::kInt;
-  static constexpr int kGroupTiles = Config::kMetaGroup / 16;  // between two looks at scales
+  static constexpr int kTiles = S::kSplitsColumns ? 4 : 8;  // of 16 columns, of a chunk
+  static constexpr int kHalves = kTiles / 4;                // of a chunk
+  static constexpr int kGroupTiles =                        // between two looks at scales
+      Config::kMetaGroup / 16 < kTiles ? Config::kMetaGroup / 16 : kTiles;
   static constexpr int kStepTiles =
       kPartial && kGroupTiles < Config::kStepTiles ? kGroupTiles : Config::kStepTiles;
   static constexpr int kSets = Config::kDecodedSets;
-  static constexpr int kColumnSteps = 8 / kStepTiles;  // of a stage
+  static constexpr int kColumnSteps = kTiles / kStepTiles;  // of a chunk
   static constexpr int kSteps = kColumnSteps * S::kRowTiles;
   static_assert(4 % kStepTiles == 0, "a step lies in the 64 columns of a lane's words");
   static_assert(kSets >= 2 && kSteps % kSets == 0, "registers of decoded weights take turns");
 
   WgmmaMemory<Config> memory;
-  int warp;       // of the warpgroup
-  int row_block;  // in the tile, of the warp's first row tile
+  int warp;        // of the warpgroup
+  int row_block;   // in the tile, of the warp's first row tile
+  int first_half;  // of a chunk's columns that the warpgroup multiplies
 
   float sum[S::kRowTiles][S::kSums];
   float part[kPartial ? S::kSums : 1];  // of a group, not yet scaled
@@ -45,7 +49,11 @@ struct WgmmaMultiply : ChunkLane<Config> {
 
   __device__ __forceinline__ WgmmaMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
                                            int lane)
-      : Lane(lane), memory(memory), warp(warp), row_block(4 * S::kRowTiles * warpgroup + warp) {}
+      : Lane(lane),
+        memory(memory),
+        warp(warp),
+        row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
+        first_half(S::kSplitsColumns ? warpgroup : 0) {}
 
   // Stages [begin, end) of one piece; `place` walks on.
   __device__ __forceinline__ void run(int begin, int end, RingPlace<Config>& place) {
@@ -104,14 +112,14 @@ struct WgmmaMultiply : ChunkLane<Config> {
 
   // Chunk c of the stage, of each row tile. Behind it the warp has read all of stage `previous`.
   __device__ __forceinline__ void multiply_chunk(int stage, int c, int previous) {
-    const u64 columns = wgmma_columns(memory.tokens(stage) + 2 * c * S::kHalfBytes);
+    const u64 columns = wgmma_columns(memory.tokens(stage) + (2 * c + first_half) * S::kHalfBytes);
     const u32 chunks =
         memory.weights(stage) + row_block * S::kRowBlockBytes + c * Config::kChunkBytes;
-    Lane::load_words(chunks, 0, words[0]);
+    Lane::load_words(chunks, first_half, words[0]);
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       const int r = step / kColumnSteps;
-      const int tile = step % kColumnSteps * kStepTiles;  // the first, in the stage
+      const int tile = step % kColumnSteps * kStepTiles;  // the first, of the warpgroup's
       const u32 chunk = chunks + 4 * r * S::kRowBlockBytes;
       decode(step % kSets, r, tile, chunk);
       if (tile % 4 == 0) load_next_words(chunks, r, tile);
@@ -124,30 +132,33 @@ struct WgmmaMultiply : ChunkLane<Config> {
     }
   }
 
-  // A lane's words of 64 columns are loaded while those before them are decoded; a stage has two of
-  // these halves for each row tile.
-  static __device__ __forceinline__ int half(int r, int tile) { return (2 * r + tile / 4) % 2; }
+  // A lane's words of 64 columns are loaded while those before them are decoded; a chunk has one or
+  // two of these halves for each row tile.
+  static __device__ __forceinline__ int half(int r, int tile) {
+    return (kHalves * r + tile / 4) % 2;
+  }
   __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
-    const int next = 2 * r + tile / 4 + 1;
-    if (next == 2 * S::kRowTiles) return;
-    Lane::load_words(chunks + next / 2 * 4 * S::kRowBlockBytes, next % 2, words[next % 2]);
+    const int next = kHalves * r + tile / 4 + 1;
+    if (next == kHalves * S::kRowTiles) return;
+    Lane::load_words(chunks + next / kHalves * 4 * S::kRowBlockBytes, next % kHalves,
+                     words[next % 2]);
   }
 
-  // Weights of a row tile, from the tile of the stage on.
+  // Weights of a row tile, from the tile on.
   __device__ __forceinline__ void decode(int set, int r, int tile, u32 chunk) {
-    constexpr int kTiles = Decode::kTiles;
-    u32 unit[kTiles][4];
+    constexpr int kUnitTiles = Decode::kTiles;
+    u32 unit[kUnitTiles][4];
 #pragma unroll
     for (int i = 0; i < kStepTiles; ++i) {
       const int here = tile + i;
       const bool begins = here % kGroupTiles == 0;
       if (begins) begin_group(chunk, 16 * here);
       // Another group has other zero points: what follows is decoded with them.
-      if (i == 0 || begins || here % kTiles == 0) {
-        Decode::unit(words[half(r, here)], here % 4 / kTiles, zeros[kChannel ? r : 0], unit);
+      if (i == 0 || begins || here % kUnitTiles == 0) {
+        Decode::unit(words[half(r, here)], here % 4 / kUnitTiles, zeros[kChannel ? r : 0], unit);
       }
 #pragma unroll
-      for (int v = 0; v < 4; ++v) a[set][i][v] = unit[here % kTiles][v];
+      for (int v = 0; v < 4; ++v) a[set][i][v] = unit[here % kUnitTiles][v];
       if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
         Lane::scale_weights(weight_scales, a[set][i]);
       }
@@ -155,6 +166,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
   }
 
   __device__ __forceinline__ void begin_group(u32 chunk, int column) {
+    column += 64 * first_half;
     if constexpr (kIntZeros && !kChannel) Decode::zeros(Lane::int_zeros(chunk, column), zeros[0]);
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
       weight_scales = Lane::weight_scales(chunk, column);
@@ -166,7 +178,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
   }
 
   __device__ __forceinline__ void load_scales(u32 chunk, int tile) {
-    const RowPair scale = Lane::scales(chunk, 16 * tile);
+    const RowPair scale = Lane::scales(chunk, 16 * tile + 64 * first_half);
     scales = {power_of_two<Config::kResultExponent>(scale.low),
               power_of_two<Config::kResultExponent>(scale.high)};
   }

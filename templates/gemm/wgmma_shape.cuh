@@ -1,8 +1,9 @@
 // Constants that follow from the Config of a GEMM with wgmma, and the places in shared memory.
 //
 // A tile is kTileN rows of W by kTileM tokens. Each of two warpgroups owns half of its rows, in
-// tiles of 64: warp w of it holds row block w of each of them. A stage is kStageChunks chunks, of
-// 128 columns each, of all row blocks of the tile.
+// tiles of 64: warp w of it holds row block w of each of them. Of a tile of 64 rows it owns half of
+// each chunk's columns, and in the end the sums of half of the tokens. A stage is kStageChunks
+// chunks, of 128 columns each, of all row blocks of the tile.
 #pragma once
 
 #include "gemm/shape.cuh"
@@ -17,12 +18,16 @@ struct WgmmaShape {
   static constexpr int kWarps = 4 * kWarpgroups;
   static constexpr int kFetchWarps = 4;
   static constexpr int kThreads = 128 * (kWarpgroups + 1);
-  static constexpr int kRowTiles = Config::kTileN / (64 * kWarpgroups);  // of a warpgroup
+  static constexpr bool kSplitsColumns = Config::kTileN == 64;
+  static constexpr int kRowTiles =  // of a warpgroup
+      kSplitsColumns ? 1 : Config::kTileN / (64 * kWarpgroups);
   static constexpr int kTileRowBlocks = Config::kTileN / 16;
   static constexpr int kStageChunks = Config::kStageChunks;
   static constexpr int kTotalStages = (Config::kChunks + kStageChunks - 1) / kStageChunks;
   static constexpr int kRowGroups = (Config::kRowBlocks + kTileRowBlocks - 1) / kTileRowBlocks;
   static constexpr int kSums = Config::kTileM / 2;  // a thread's, of each row tile
+  static constexpr int kOwnTokens = kSplitsColumns ? Config::kTileM / 2 : Config::kTileM;
+  static constexpr int kOwnSums = kOwnTokens / 2;
   static constexpr bool kOneTokenTile = Config::kTokens <= Config::kTileM;
 
   // Tokens of a stage: [kHalves][kTileM][64 values], each token's 128 bytes swizzled. Weights:
@@ -34,20 +39,21 @@ struct WgmmaShape {
   static constexpr int kWeightBytes = kTileRowBlocks * kRowBlockBytes;
 
   // Sums on their way to Y: for each warpgroup [kPassTokens][kPassRow]; the padding spreads the
-  // banks. What 256 tokens leave beside three stages is half as much.
+  // banks. What 256 tokens leave beside three stages is half as much. Or those that it gives to the
+  // other warpgroup, as they lie in its registers.
   static constexpr int kMostPassTokens = Config::kTileM > 128 ? 16 : 32;
-  static constexpr int kPassTokens =
-      Config::kTileM < kMostPassTokens ? Config::kTileM : kMostPassTokens;
+  static constexpr int kPassTokens = kOwnTokens < kMostPassTokens ? kOwnTokens : kMostPassTokens;
   static constexpr int kPassRow = 64 + 4;
-  static constexpr int kPassBytes = 4 * kPassTokens * kPassRow;
+  static constexpr int kPassSumBytes = 4 * kPassTokens * kPassRow;
+  static constexpr int kHalfSumBytes = kSplitsColumns ? 4 * 128 * kOwnSums : 0;
+  static constexpr int kPassBytes = kPassSumBytes > kHalfSumBytes ? kPassSumBytes : kHalfSumBytes;
 
-  // All sums of a row tile, and of a warpgroup, for the other blocks of a cluster. They take the
-  // place of stages.
-  static constexpr int kRowTileSumBytes = 4 * Config::kTileM * kPassRow;
-  static constexpr int kAllSumBytes = kRowTiles * kRowTileSumBytes;
-  static constexpr bool kClusters =
+  // Sums that a warpgroup gives to the other block of a pair, half of its own. They take the place
+  // of stages.
+  static constexpr int kPairSumBytes = kRowTiles * 4 * 128 * kOwnSums / 2;
+  static constexpr bool kPairs =
       Config::kShares &&
-      kWarpgroups * kAllSumBytes <= Config::kStages * (kTokenBytes + kWeightBytes);
+      kWarpgroups * kPairSumBytes <= Config::kStages * (kTokenBytes + kWeightBytes);
 
   // Tokens, weights, sums on their way, barriers.
   static constexpr int kWeightOffset = Config::kStages * kTokenBytes;
@@ -61,7 +67,9 @@ struct WgmmaShape {
     return Config::kChunks % kStageChunks == 0 || left > kStageChunks ? kStageChunks : left;
   }
 
-  static_assert(Config::kTileN % (64 * kWarpgroups) == 0, "whole row tiles for each warpgroup");
+  static_assert(kSplitsColumns || Config::kTileN % (64 * kWarpgroups) == 0,
+                "whole row tiles for each warpgroup");
+  static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
   static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
   static_assert(kHalfBytes % 1024 == 0, "the swizzle repeats after 1024 bytes");
   static_assert(Config::kSharedBytes >= kSharedBytes, "the launch gives this much shared memory");

@@ -70,20 +70,21 @@ struct WgmmaWork {
 
   // The first block that works on the shared tile, and the one behind the last.
   __device__ __forceinline__ int first_worker(int shared_tile, int shared_tiles) const {
-    return worker_of(static_cast<i64>(shared_tile) * S::kTotalStages, shared_tiles);
+    return worker_of(shared_tile * S::kTotalStages, shared_tiles);
   }
   __device__ __forceinline__ int end_worker(int shared_tile, int shared_tiles) const {
-    return worker_of(static_cast<i64>(shared_tile + 1) * S::kTotalStages - 1, shared_tiles) + 1;
+    return worker_of((shared_tile + 1) * S::kTotalStages - 1, shared_tiles) + 1;
   }
 
  private:
+  // There are fewer shared tiles than blocks, so all of this fits 32 bits, whose division is short.
   __device__ __forceinline__ int first_unit(int worker, int shared_tiles) const {
-    return static_cast<int>(static_cast<i64>(shared_tiles) * S::kTotalStages * worker / workers);
+    return static_cast<int>(static_cast<u32>(shared_tiles * S::kTotalStages) * worker / workers);
   }
   // The one whose first unit is the last at or before this.
-  __device__ __forceinline__ int worker_of(i64 at, int shared_tiles) const {
-    const i64 units = static_cast<i64>(shared_tiles) * S::kTotalStages;
-    return static_cast<int>(((at + 1) * workers - 1) / units);
+  __device__ __forceinline__ int worker_of(int at, int shared_tiles) const {
+    const u32 units = shared_tiles * S::kTotalStages;
+    return static_cast<int>((static_cast<u32>(at + 1) * workers - 1) / units);
   }
 
   __device__ __forceinline__ void place(int at, Piece& piece) const {

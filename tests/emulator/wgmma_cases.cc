@@ -50,6 +50,11 @@ std::vector<WgmmaCase> make_cases() {
   c.add("ManyTokens", 136, 896, {128, 128, 128}, kBf16, 128, kNo, 3, {127, 200, 300}, kNone);
   c.add("MostTokens", 264, 160, {256, 128, 128}, kFp16, 16, kInt, 3, {65, 257, 300}, kNone);
 
+  // Two warpgroups share 64 rows.
+  c.add("SharedRows", 40, 1184, {64, 64, 128}, kFp16, 32, kInt, 3, {33, 64, 100}, kNone);
+  c.add("SharedRowsOf32", 136, 896, {32, 64, 256}, kBf16, 128, kNo, 3, {17, 31}, kNone);
+  c.add("SharedRowsOf128", 72, 1280, {128, 64, 128}, kFp16, 64, kInt, 3, {65, 129}, kNone);
+
   // Pairs of blocks that add in each other's shared memory.
   c.add("Pairs", 40, 1184, {16, 128, 128}, kFp16, 32, kInt, 3, {9, 16}, kClusters);
   c.add("PairsOfTiles", 264, 2560, {16, 128, 256}, kBf16, 128, kNo, 7, {9, 16}, kClusters);
@@ -58,12 +63,16 @@ std::vector<WgmmaCase> make_cases() {
   c.add("PairsOfMoreTokens", 40, 2560, {32, 128, 256}, kFp16, 128, kNo, 3, {17, 31}, kClusters);
   c.add("PairsOf64", 264, 1184, {64, 256, 128}, kBf16, 32, kInt, 4, {33, 64}, kClusters);
   c.add("PairsOf128", 136, 2560, {128, 128, 128}, kFp16, 32, kNo, 4, {65, 127}, kClusters);
+  c.add("PairsOfSharedRows", 136, 2560, {64, 64, 256}, kFp16, 128, kInt, 6, {33, 64}, kClusters);
+  c.add("PairsOfSharedRowsOf128", 40, 2560, {128, 64, 128}, kBf16, 16, kNo, 3, {127}, kClusters);
 
   // Blocks that share tiles by way of the workspace.
   c.add("Parts", 136, 2560, {16, 256, 256}, kFp16, 32, kInt, 5, {9, 16}, kEqualParts);
-  c.add("PartsOfTiles", 264, 2560, {64, 256, 128}, kBf16, 32, kNo, 6, {33, 64}, kEqualParts);
-  c.add("PartsOf128", 40, 2560, {128, 256, 128}, kFp16, 32, kInt, 4, {65, 127}, kEqualParts);
-  c.add("PartsOf256", 136, 2560, {256, 128, 128}, kBf16, 32, kInt, 6, {129, 200}, kEqualParts);
+  c.add("PartsOfTiles", 264, 5120, {64, 256, 128}, kBf16, 32, kNo, 6, {33, 64}, kEqualParts);
+  c.add("PartsOf128", 40, 5120, {128, 256, 128}, kFp16, 32, kInt, 4, {65, 127}, kEqualParts);
+  c.add("PartsOf256", 136, 5120, {256, 128, 128}, kBf16, 32, kInt, 6, {129, 200}, kEqualParts);
+  c.add("PartsOfSharedRows", 72, 10240, {64, 64, 128}, kBf16, 64, kInt, 9, {64}, kEqualParts);
+  c.add("SharesOfSharedRows", 328, 5120, {64, 64, 128}, kFp16, 32, kNo, 5, {50}, kEqualShares);
   c.add("Shares", 520, 2560, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kEqualShares);
   c.add("SharesOfRowTiles", 1000, 2560, {64, 256, 128}, kFp16, 32, kNo, 3, {64}, kEqualShares);
   c.add("SharesOf128", 264, 2560, {128, 128, 128}, kFp16, 128, kInt, 5, {129}, kEqualShares);
@@ -75,7 +84,10 @@ std::vector<WgmmaCase> make_cases() {
       3;
   c.add("EightBits", 264, 1184, {64, 128, 256}, kBf16, 16, kNo, 3, {65}, kNone).weight.bits = 8;
   c.add("Channels", 136, 1184, {32, 256, 256}, kFp16, kPerChannel, kInt, 3, {33}, kNone);
-  c.add("ChannelsOfPairs", 264, 1184, {16, 128, 128}, kBf16, kPerChannel, kInt, 6, {16}, kClusters)
+  c.add("ChannelsOfPairs", 264, 2560, {16, 128, 128}, kBf16, kPerChannel, kInt, 6, {16}, kClusters)
+      .weight.bits = 8;
+  c.add("ChannelsOfSharedRows", 72, 1184, {64, 64, 256}, kBf16, kPerChannel, kInt, 4, {64},
+        kClusters)
       .weight.bits = 8;
   c.add("ChannelsOfShares", 1000, 2560, {64, 256, 128}, kFp16, kPerChannel, kInt, 3, {33},
         kEqualShares)

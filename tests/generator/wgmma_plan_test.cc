@@ -59,7 +59,7 @@ TEST(Resolve, WgmmaHonoursATileOrSaysWhyNot) {
   EXPECT_EQ(plan.variants[0].stages, 3);
   EXPECT_EQ(plan.workspace_bytes(600), 0U);
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
-      {&TileSpec::m, 48},      {&TileSpec::n, 64},      {&TileSpec::k, 192},
+      {&TileSpec::m, 48},      {&TileSpec::n, 192},     {&TileSpec::k, 192},
       {&TileSpec::stages, 1},  {&TileSpec::stages, 12}, {&TileSpec::split_k, 2},
       {&TileSpec::warps_m, 2}, {&TileSpec::warps_n, 4}, {&TileSpec::warps_k, 2}};
   for (const auto& [field, value] : wrong) {
@@ -133,6 +133,26 @@ TEST(WgmmaShares, PairsShareTilesOfHalfTheSms) {
   EXPECT_EQ(shares(128).cluster, 2);
   EXPECT_EQ(shares(256).cluster, 1);
   EXPECT_EQ(shares(256).shared_tiles, 0);
+}
+
+// Where 128 rows to a tile would leave half of the SMs idle, warpgroups share 64.
+TEST(WgmmaShares, WarpgroupsShareTheRowsOfSmallMatrices) {
+  GemmSpec spec = small_spec();
+  spec.shape = {4096, 4096, 33, 256};
+  spec.path = Path::kHopper;
+  const Plan plan = plan_of(spec, "h200");
+  for (const std::int64_t m : {64, 128}) {
+    const GemmVariant& v = plan.variants[plan.variant_for(m)];
+    EXPECT_EQ(v.tile_n, 64);
+    EXPECT_EQ(wgmma_shares(v, plan.layout, m).workers, 128);
+    EXPECT_EQ(wgmma_shares(v, plan.layout, m).cluster, 2);
+  }
+  EXPECT_EQ(plan.variants[plan.variant_for(256)].tile_n, 128);
+  spec.shape.m_min = 9;
+  spec.shape.m_max = 32;
+  spec.tile.n = 64;
+  spec.tile.m = 16;
+  EXPECT_NE(refusal(spec, "h200").find("/tile/n"), std::string::npos);
 }
 
 }  // namespace
