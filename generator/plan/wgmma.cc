@@ -49,7 +49,7 @@ std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
 // where two warpgroups share 64 rows; the L2 cache, which is slower where blocks read tokens of
 // different columns. All bytes cost power, and so clock rate.
 double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
-  constexpr double kDecode = 155, kDecodeToken = 3, kMultiplyToken = 1.07 * 4;
+  constexpr double kDecode = 170, kDecodeToken = 2.75, kMultiplyToken = 1.07 * 4;
   constexpr double kSharedRows = 1.08, kPowerBytes = 320;
   const double cache = in_step ? 54 : 38;  // bytes a clock
   const double bytes = wgmma_stage_bytes(v, layout);
@@ -61,9 +61,9 @@ double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_st
 double tile_bytes(const GemmVariant& v) { return 4.0 * v.tile_m * v.tile_n; }
 double cluster_clocks(const GemmVariant& v) { return 1440 + tile_bytes(v) / 51; }
 double parts_clocks(const GemmVariant& v, std::int64_t parts) {
-  constexpr double kBlock = 800, kMostBlocks = 4;  // of more blocks the steps overlap
+  constexpr double kBlock = 1100, kMostBlocks = 4;  // of more blocks the steps overlap
   const double blocks = static_cast<double>(parts);
-  return kBlock * std::min(blocks, kMostBlocks) + blocks * tile_bytes(v) / 26;
+  return kBlock * std::min(blocks, kMostBlocks) + blocks * tile_bytes(v) / 30;
 }
 double equal_clocks(const GemmVariant& v) { return 4500 + tile_bytes(v) / 5; }
 

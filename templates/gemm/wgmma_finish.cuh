@@ -40,6 +40,7 @@ struct WgmmaFinish {
       Sums own;
       exchange<Other::kWarpgroup>(warpgroup, sum, own, memory.pass(warpgroup),
                                   memory.pass(1 - warpgroup));
+      meet_warpgroup();
       finish(work, piece, own);
     } else {
       finish(work, piece, sum);
@@ -62,8 +63,8 @@ struct WgmmaFinish {
   enum class Other { kWarpgroup, kBlock };
 
   // Of `sum` to `kept` the lower half of the tokens, or the upper one, plus what the other side has
-  // of them. `given` and `taken` are where the two put the halves that they give; they are free
-  // again at the end.
+  // of them. `given` and `taken` are where the two put the halves that they give; `given` may be
+  // written again once the other side says so.
   template <Other kOther, int kCount>
   __device__ __forceinline__ void exchange(int upper, const SumsOf<kCount>& sum,
                                            SumsOf<kCount / 2>& kept, u32 given, u32 taken) const {
@@ -83,7 +84,11 @@ struct WgmmaFinish {
                         pack_floats(give[0], give[1], give[2], give[3]));
       }
     }
-    meet<kOther>();
+    if constexpr (kOther == Other::kBlock) {
+      cluster_barrier();
+    } else {
+      meet_warpgroup();
+    }
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
@@ -96,27 +101,22 @@ struct WgmmaFinish {
         kept[r][i + 3] += __uint_as_float(v.w);
       }
     }
-    meet<kOther>();
   }
 
-  template <Other kOther>
-  static __device__ __forceinline__ void meet() {
-    if constexpr (kOther == Other::kBlock) {
-      cluster_barrier();
-    } else {
-      warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);
-    }
+  static __device__ __forceinline__ void meet_warpgroup() {
+    warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);
   }
 
   // Each block of a pair adds the other's sums for half of the tokens.
   __device__ __forceinline__ void add_in_pair(const Piece& piece, const Sums& sum) const {
     const u32 rank = cluster_rank();
     const u32 given = memory.shared + warpgroup * S::kPairSumBytes;
-    warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);  // the stages have been read
+    meet_warpgroup();  // the stages have been read
     SumsOf<S::kOwnSums / 2> half;
     exchange<Other::kBlock>(static_cast<int>(rank), sum, half, given,
                             address_in_block(given, 1 - rank));
     store(piece, half, static_cast<int>(rank) * S::kOwnTokens / 2);
+    cluster_barrier_unordered();  // the other has read and used what this block gave
   }
 
   // Stores to Y, through shared memory, the sums of the warpgroup's tokens from `first_token` on.

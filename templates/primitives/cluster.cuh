@@ -24,6 +24,12 @@ __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+// barrier.cluster, relaxed: the same without the order, which takes a fence of the whole GPU. What
+// a thread has loaded and used has been read, though.
+__device__ __forceinline__ void cluster_barrier_unordered() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
 // mapa: where in the shared memory of the cluster's block `rank` an address of this block's lies.
 __device__ __forceinline__ u32 address_in_block(u32 shared, u32 rank) {
   u32 remote;

@@ -69,7 +69,8 @@ TEST_F(WgmmaGpu, RaggedShapes) {
 // Every tile that can be forced, each to one block and shared.
 TEST_F(WgmmaGpu, EveryTile) {
   for (const int m : {16, 32, 64, 128, 256}) {
-    for (const int n : {128, 256}) {
+    for (const int n : {64, 128, 256}) {
+      if (n == 64 && (m < 32 || m > 128)) continue;  // warpgroups share no such rows
       for (const bool shared : {false, true}) {
         GemmSpec spec = wgmma(1288, 3072, DType::kFp16, 128, ZeroPoint::kNone);
         spec.tile.m = m;
@@ -101,6 +102,23 @@ TEST_F(WgmmaGpu, EveryShare) {
   for (const std::int64_t n : {8184, 5120, 4096, 2048, 256, 20480}) {
     const GemmSpec spec = wgmma(n, 4096, DType::kBf16, 128, ZeroPoint::kNone);
     check(spec, {9, 20, 60, 100, 200});
+  }
+}
+
+// Two warpgroups to 64 rows: groups within a half of a chunk and across both, a pair of blocks, any
+// blocks, and one.
+TEST_F(WgmmaGpu, SharedRows) {
+  const int groups[] = {16, 32, 64, 128, kPerChannel};
+  int i = 0;
+  for (const std::int64_t n : {72, 4096, 16448}) {
+    for (const int m : {32, 64, 128}) {
+      const DType dtype = i % 2 == 0 ? DType::kFp16 : DType::kBf16;
+      GemmSpec spec = wgmma(n, 1408, dtype, groups[i % 5], ZeroPoint::kInt);
+      spec.tile.n = 64;
+      spec.tile.m = m;
+      check(spec, {31, 70});
+      ++i;
+    }
   }
 }
 

@@ -92,11 +92,26 @@ TEST_F(CompileWgmma, EveryWayOfDecoding) {
 TEST_F(CompileWgmma, EveryTile) {
   std::vector<Source> sources;
   for (const int m : {16, 32, 64, 128, 256}) {
-    for (const int n : {128, 256}) {
-      if (m * n > 128 * 256) continue;  // too many sums
+    for (const int n : {64, 128, 256}) {
+      if (m * n > 128 * 256) continue;               // too many sums
+      if (n == 64 && (m < 32 || m > 128)) continue;  // warpgroups share no such rows
       GemmSpec spec = spec_of(kCases[1], DType::kBf16, true);
       spec.tile.m = m;
       spec.tile.n = n;
+      const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+      sources.push_back(render(plan, 0));
+    }
+  }
+  check(sources);
+}
+
+TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
+  std::vector<Source> sources;
+  for (const Case& c : kCases) {
+    for (const int m : {64, 128}) {
+      GemmSpec spec = spec_of(c, m == 64 ? DType::kFp16 : DType::kBf16, m == 64);
+      spec.tile.m = m;
+      spec.tile.n = 64;
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
       sources.push_back(render(plan, 0));
     }

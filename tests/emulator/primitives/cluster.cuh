@@ -9,6 +9,7 @@ namespace heddle {
 inline u32 cluster_rank() { return emulator::cluster_rank(); }
 inline u32 cluster_size() { return emulator::cluster_size(); }
 inline void cluster_barrier() { emulator::cluster_barrier(); }
+inline void cluster_barrier_unordered() { emulator::cluster_barrier(); }
 inline u32 address_in_block(u32 shared, u32 rank) { return emulator::remote_address(shared, rank); }
 inline u32x4 load_cluster_16(u32 address) {
   u32x4 v;
