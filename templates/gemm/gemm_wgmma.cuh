@@ -2,7 +2,8 @@
 //
 // Weights are the A operand, decoded into registers; tokens are the B operand, in shared memory as
 // the tensor copy engine has put them. One block to an SM, for the whole launch: a warpgroup
-// that fetches, two that decode and multiply, each half of the tile's rows.
+// that fetches, two that decode and multiply, each half of the tile's rows, or of 64 rows half of
+// the columns.
 //
 // Budget of an SM of an H200 for 64 rows by 128 columns of 4-bit weights, in clocks at 1965 MHz.
 // Memory gives an SM 17 bytes a clock, the L2 cache some 30. Decoding 64 rows takes 72 instructions
