@@ -50,11 +50,11 @@ std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
 // different columns. All bytes cost power, and so clock rate.
 double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
   constexpr double kDecode = 170, kDecodeToken = 2.75, kMultiplyToken = 1.07 * 4;
-  constexpr double kSharedRows = 1.08, kPowerBytes = 320;
+  constexpr double kSharedRows = 1.08, kLeastShared = 335, kPowerBytes = 320;
   const double cache = in_step ? 54 : 38;  // bytes a clock
   const double bytes = wgmma_stage_bytes(v, layout);
   double unit = std::max(kDecode + kDecodeToken * v.tile_m, kMultiplyToken * v.tile_m);
-  if (v.tile_n == 64) unit *= kSharedRows;
+  if (v.tile_n == 64) unit = std::max(kLeastShared, unit * kSharedRows);
   return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, bytes / cache) + bytes / kPowerBytes;
 }
 // To share a tile: the steps of the exchange one after the other, then the sums of one SM.
@@ -184,7 +184,7 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   if (spec.tile.n) return v;
   const std::int64_t m = std::min(m_max, kManyTokens);
   for (const int rows : {128, 64}) {
-    if (rows == 64 && (v.tile_m < 64 || v.tile_m > 128)) break;
+    if (rows == 64 && (v.tile_m < 32 || v.tile_m > 128)) break;
     GemmVariant narrow = v;
     narrow.tile_n = rows;
     complete(spec, target, layout, narrow);
