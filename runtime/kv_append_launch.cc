@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "generator/kv/kv_rule.h"
 #include "heddle/weights.h"
 #include "runtime/kernel_state.h"
 
@@ -33,7 +34,7 @@ void check_tensor(const KvTensor& tensor, const KvCacheTensor& given, const char
   const bool none = tensor.granularity == KvGranularity::kNone;
   check_required(given.codes, codes);
   check_wanted(given.scales, !by_caller && !none, scales);
-  check_wanted(given.given, by_caller || tensor.dtype == KvDtype::kNvfp4, factor, kNumberAlignment);
+  check_wanted(given.given, takes_given(tensor), factor, kNumberAlignment);
 }
 
 std::int64_t stride_bytes(std::int64_t stride, std::int64_t row, DType dtype) {

@@ -26,6 +26,11 @@ KvRule kv_rule(const KvTensor& tensor);
 inline constexpr float kLargestKvScale = 0x1.FEp125F;
 inline bool is_usable_kv_scale(float scale) { return scale >= 0x1p-126F && scale < 0x1p126F; }
 
+// Whether the caller gives a number for the whole tensor: KvCacheTensor::given.
+inline bool takes_given(const KvTensor& tensor) noexcept {
+  return tensor.granularity == KvGranularity::kTensor || tensor.dtype == KvDtype::kNvfp4;
+}
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_KV_KV_RULE_H_

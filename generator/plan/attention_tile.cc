@@ -68,6 +68,11 @@ int most_blocks_per_sm(const DecodeAttentionSpec& spec, int row_tiles, int group
   return std::max(kv_bits(spec.kv.k.dtype), kv_bits(spec.kv.v.dtype)) > 4 ? 3 : 4;
 }
 
+// Groups that have sums, or P, of their own.
+int groups_of(const KvTensor& tensor, const KvTensorLayout& layout) {
+  return tensor.dtype == KvDtype::kNvfp4 ? 1 : layout.scales_of_row;
+}
+
 class TensorRefusal {
  public:
   TensorRefusal(const KvTensor& tensor, const DecodeAttentionSpec& spec, std::string pointer,
@@ -75,7 +80,7 @@ class TensorRefusal {
       : tensor_(tensor), spec_(spec), pointer_(std::move(pointer)), problems_(problems) {}
 
   void check() {
-    check_dtype();
+    check_half();
     if (tensor_.granularity == KvGranularity::kChannel) {
       refuse("/granularity", "there is no attention kernel for scales per channel yet",
              "\"channel\"", "\"tensor\", \"token\", \"head\" or \"group\"");
@@ -85,13 +90,9 @@ class TensorRefusal {
   }
 
  private:
-  void check_dtype() {
+  void check_half() {
     const KvDtype dtype = tensor_.dtype;
     const std::string name = '"' + std::string(to_string(dtype)) + '"';
-    if (dtype == KvDtype::kNvfp4) {
-      refuse("/dtype", "there is no attention kernel for these codes yet", name,
-             "\"int8\", \"int4\", \"int2\", \"fp8_e4m3\", \"fp8_e5m2\" or 16 bits");
-    }
     const bool fp16 = spec_.activation == DType::kFp16;
     if ((dtype == KvDtype::kFp16 && !fp16) || (dtype == KvDtype::kBf16 && fp16)) {
       refuse("/dtype", "a cache of 16-bit values has the type of Q", name,
@@ -110,6 +111,14 @@ class TensorRefusal {
       return;
     }
     const int entry = layout.scale_row_bytes;
+    if (tensor_.dtype == KvDtype::kNvfp4) {
+      if (entry == 4 || entry == 8 || entry % 16 == 0) return;
+      problems_.push_back({"/shape/head_dim",
+                           "the scales of a row are copied 4, 8 or multiples of 16 bytes at once",
+                           fmt::format("{}, which makes {} bytes of scales", dim, entry),
+                           "64, 128 or multiples of 256", ""});
+      return;
+    }
     if (entry > 2 && entry != 4 && entry != 8 && entry % 16 != 0) {
       refuse("/group_size", "the scales of a row are copied 4, 8 or multiples of 16 bytes at once",
              fmt::format("{}, which makes {} bytes of scales", tensor_.group_size, entry),
@@ -161,7 +170,7 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
   AttentionTile tile;
   tile.has_window = spec.window > 0;
   const int rows = heads / kv_heads * query_len;
-  const int groups = std::max(layout.k.scales_of_row, layout.v.scales_of_row);
+  const int groups = std::max(groups_of(spec.kv.k, layout.k), groups_of(spec.kv.v, layout.v));
   const bool two_fit = head_dim <= kRowTileDim && groups <= kRowTileGroups;
   tile.row_tiles = two_fit ? std::min(kMostRowTiles, (rows + 7) / 8) : 1;
   const int tile_bytes = code_tile_bytes(layout.k) + code_tile_bytes(layout.v) +

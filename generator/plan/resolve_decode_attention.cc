@@ -49,6 +49,10 @@ std::string kernel_name(const DecodeAttentionSpec& spec) {
 // What becomes of the scales and zero points of K or V.
 std::string folding(const char* name, const KvTensor& tensor, bool is_key) {
   const char* into = is_key ? "the logits" : "P";
+  if (tensor.dtype == KvDtype::kNvfp4) {
+    return fmt::format("{}: codes times the scales of their groups of {}; the factor into {}", name,
+                       tensor.group_size, is_key ? "the logits" : "the output");
+  }
   std::string text;
   switch (tensor.granularity) {
     case KvGranularity::kTensor:

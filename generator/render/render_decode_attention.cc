@@ -25,6 +25,8 @@ std::string code_name(KvDtype dtype) {
       return "kE4m3";
     case KvDtype::kFp8E5m2:
       return "kE5m2";
+    case KvDtype::kNvfp4:
+      return "kE2m1";
     default:
       return "kHalf";
   }
@@ -32,6 +34,7 @@ std::string code_name(KvDtype dtype) {
 
 std::string scale_type(const KvTensor& tensor) {
   const DType type = tensor.scale_dtype.value_or(DType::kFp32);
+  if (type == DType::kE4m3) return "ScaleE4m3";
   return type == DType::kFp32 ? "ScaleFloat" : fmt::format("ScaleHalf<{}>", value_type(type));
 }
 

@@ -80,7 +80,7 @@ struct AttentionQuery {
   // calls it. `room`: S::kQueryBytes of the warp's own.
   __device__ __forceinline__ void prepare(u32 room, int g, int t) {
     if constexpr (is_same<typename Codes::Value, Value>::value && !Codes::kInteger) {
-      factor = logit_factor();
+      factor = logit_factor() * float_from_bits((127 - Codes::kExponent) << 23);
     } else {
       normalise();
     }

@@ -44,6 +44,11 @@ struct AttentionScores {
             read(at + 16 * half * kRowStride, low + i * Query::kPiecePairs);
             read(at + (16 * half + 8) * kRowStride, high + i * Query::kPiecePairs);
           }
+          if constexpr (Key::kScaledCodes) {
+            const u32 of_token = entries + (16 * half + g) * Key::kEntryStride;
+            scale(of_token, piece, t, low);
+            scale(of_token + 8 * Key::kEntryStride, piece, t, high);
+          }
 #pragma unroll
           for (int i = 0; i < kTogether * Query::kPiecePairs; i += 2) {
             const u32 a[4] = {low[i], high[i], low[i + 1], high[i + 1]};
@@ -95,6 +100,18 @@ struct AttentionScores {
                   *reinterpret_cast<u32(*)[Query::kWordPairs]>(pairs + i * Query::kWordPairs));
   }
 
+  // What read() has made of a lane's piece of a token, times the scales of its groups of 16.
+  static __device__ __forceinline__ void scale(u32 of_token, int piece, int t, u32* pairs) {
+    constexpr int kScales = kPieceWords / 2;
+    static_assert(kScales == 1 || kScales == 2, "a piece is one group or two");
+    const u32 at = of_token + kScales * (4 * piece + t);
+    const u32 codes = prmt<0x1100>(kScales == 2 ? load_shared_2(at) : load_shared_1(at), 0);
+    const u32 scales[2] = {fp16_from_e4m3(codes), fp16_from_e4m3(shr<16>(codes))};
+#pragma unroll
+    for (int i = 0; i < Query::kPiecePairs; ++i)
+      pairs[i] = Fp16::mul2(pairs[i], scales[i / (2 * Query::kWordPairs)]);
+  }
+
   // With what the scales of a group make of them.
   __device__ __forceinline__ void finish(u32 entries,
                                          const float (&sums)[S::kRowTiles][2][kTurns][4],
@@ -104,7 +121,7 @@ struct AttentionScores {
     for (int octet = 0; octet < 4; ++octet) {
       float scale = query.factor * tensor.scale;
       float zero = tensor.zero;
-      if constexpr (Key::kStoredScales) {
+      if constexpr (Key::kGroupFactors) {
         const u32 at = entries + (8 * octet + g) * Key::kEntryStride + group * Key::kScaleBytes;
         scale *= Key::Scale::load_shared(at);
         if constexpr (Key::kZeros) zero = Key::Scale::load_shared(at + Key::Scale::kBytes);

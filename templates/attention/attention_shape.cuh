@@ -25,6 +25,10 @@ struct ScaleHalf {
     return Value::low_to_float(load_shared_2(address));
   }
 };
+// Multiplies codes as they are decoded: see KvTensorShape::kScaledCodes.
+struct ScaleE4m3 {
+  static constexpr int kBytes = 1;
+};
 
 // K or V: how a tile of it lies in memory and in shared memory.
 // kPieceBytes: what a lane reads of a row at once, 16 for V, where ldmatrix does.
@@ -36,10 +40,15 @@ struct KvTensorShape {
   static constexpr KvGranularity kGranularity = kScaledBy;
   static constexpr bool kZeros = kZeroPoints;
   static constexpr int kTile = 32;
+  // Scales of e2m1 multiply the codes, exactly, and their factor is the tensor's scale. Others
+  // multiply sums or P, of which there is one for each group.
+  static constexpr bool kScaledCodes = kCode == KvCode::kE2m1;
+  static constexpr bool kGivenScale = kScaledCodes || kGranularity == KvGranularity::kTensor;
 
   static constexpr int kRowBytes = Config::kHeadDim * Codes::kBits / 8;
-  static constexpr int kGroups =
+  static constexpr int kScales =
       kGranularity == KvGranularity::kGroup ? Config::kHeadDim / kGroupSize : 1;
+  static constexpr int kGroups = kScaledCodes ? 1 : kScales;
   static_assert(kRowBytes % 16 == 0, "rows are copied in 16-byte chunks");
 
   // The largest piece that the four lanes of a row can share, inside of a group. Large heads have
@@ -82,8 +91,9 @@ struct KvTensorShape {
   // A token's scales, each with its zero point behind it.
   static constexpr bool kStoredScales =
       kGranularity != KvGranularity::kNone && kGranularity != KvGranularity::kTensor;
+  static constexpr bool kGroupFactors = kStoredScales && !kScaledCodes;
   static constexpr int kScaleBytes = Scale::kBytes * (kZeros ? 2 : 1);
-  static constexpr int kEntryBytes = kStoredScales ? kGroups * kScaleBytes : 0;
+  static constexpr int kEntryBytes = kStoredScales ? kScales * kScaleBytes : 0;
   // Entries of two bytes come in words of two entries: of neighbouring tokens (kPairs), or of
   // neighbouring heads.
   static constexpr bool kByToken =

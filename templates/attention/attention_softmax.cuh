@@ -66,14 +66,14 @@ struct AttentionSoftmax {
         for (int octet = 0; octet < 4; ++octet) {
           float low = logits[n][octet][0];
           float high = logits[n][octet][1];
-          if constexpr (Val::kStoredScales) {
+          if constexpr (Val::kGroupFactors) {
             low *= scales[octet][group];
             high *= scales[octet][group];
           }
           p[n][octet] = transpose_8x8(Value::from_floats(low, high));
         }
       }
-      multiply(tile, p, group, lane);
+      multiply(tile, entries, p, group, g, t, lane);
       add_excess(entries, p, tensor, group, t);
     }
   }
@@ -81,7 +81,7 @@ struct AttentionSoftmax {
  private:
   __device__ __forceinline__ void load_scales(u32 entries, float (&scales)[4][Val::kGroups],
                                               int left, int g) const {
-    if constexpr (Val::kStoredScales) {
+    if constexpr (Val::kGroupFactors) {
 #pragma unroll
       for (int octet = 0; octet < 4; ++octet) {
 #pragma unroll
@@ -108,7 +108,7 @@ struct AttentionSoftmax {
       for (int octet = 0; octet < 4; ++octet) {
         float low = Val::kZeros ? tensor.zero : Codes::kMiddle;
         float high = low;
-        if constexpr (Val::kZeros && Val::kStoredScales) {
+        if constexpr (Val::kZeros && Val::kGroupFactors) {
           const u32 at = entries + (8 * octet + 2 * t) * Val::kEntryStride +
                          group * Val::kScaleBytes + Val::Scale::kBytes;
           low = Val::Scale::load_shared(at);
@@ -142,14 +142,14 @@ struct AttentionSoftmax {
       }
     }
     float scale = 0.0f;
-    if constexpr (Val::kStoredScales) {
+    if constexpr (Val::kGroupFactors) {
 #pragma unroll
       for (int i = 0; i < 4 * Val::kGroups; ++i)
         scale = larger(scale, scales[i / Val::kGroups][i % Val::kGroups]);
       above = above || scale * inverse > 4.0f;
     }
     if (any_lane(above)) rescale(most, scale);
-    if constexpr (Val::kStoredScales) {
+    if constexpr (Val::kGroupFactors) {
 #pragma unroll
       for (int i = 0; i < 4 * Val::kGroups; ++i)
         scales[i / Val::kGroups][i % Val::kGroups] *= inverse;
@@ -158,7 +158,7 @@ struct AttentionSoftmax {
 
   __device__ __forceinline__ void rescale(float (&most)[S::kRowTiles][2], float scale) {
     float all = 1.0f;
-    if constexpr (Val::kStoredScales) {
+    if constexpr (Val::kGroupFactors) {
       scale = larger(scale, shuffle_xor(scale, 4));
       scale = larger(scale, shuffle_xor(scale, 8));
       scale = larger(scale, shuffle_xor(scale, 16));
@@ -197,8 +197,8 @@ struct AttentionSoftmax {
   }
 
   // A tile of 16 elements at a time: its rows g and g + 8 are the two elements that dim() names.
-  __device__ __forceinline__ void multiply(u32 tile, const u32 (&p)[S::kRowTiles][4], int group,
-                                           int lane) {
+  __device__ __forceinline__ void multiply(u32 tile, u32 entries, const u32 (&p)[S::kRowTiles][4],
+                                           int group, int g, int t, int lane) {
     constexpr int kDims = Codes::kDims;
     if constexpr (kDims == 1) {
       const u32 first = tile + Val::place(lane % 16, 0);
@@ -217,6 +217,7 @@ struct AttentionSoftmax {
       constexpr int kChunkTiles = kDims / 2;
       constexpr int kGroupChunks = Val::kChunks / Val::kGroups;
       const u32 first = tile + Val::place(lane, 0);
+      u32 scales[4];
 #pragma unroll
       for (int chunk = group * kGroupChunks; chunk < (group + 1) * kGroupChunks; ++chunk) {
         u32 v[4];  // the four octets
@@ -224,6 +225,16 @@ struct AttentionSoftmax {
         u32 pairs[4][kDims];
 #pragma unroll
         for (int octet = 0; octet < 4; ++octet) Codes::values(v[octet], pairs[octet]);
+        if constexpr (Val::kScaledCodes) {
+          if (chunk % 2 == 0) load_chunk_scales(entries, chunk, scales, g, t);
+#pragma unroll
+          for (int octet = 0; octet < 4; ++octet) {
+            const u32 codes = scales[octet];
+            const u32 scale = fp16_from_e4m3(chunk % 2 == 0 ? codes : shr<16>(codes));
+#pragma unroll
+            for (int i = 0; i < kDims; ++i) pairs[octet][i] = Fp16::mul2(pairs[octet][i], scale);
+          }
+        }
 #pragma unroll
         for (int m = 0; m < kChunkTiles; ++m) {
 #pragma unroll
@@ -234,6 +245,17 @@ struct AttentionSoftmax {
           }
         }
       }
+    }
+  }
+  // Of an octet's tokens 2t and 2t+1, in chunk `chunk` and in the next one: the scales, e4m3, of
+  // the groups of 16 that the lane has elements of.
+  static __device__ __forceinline__ void load_chunk_scales(u32 entries, int chunk, u32 (&scales)[4],
+                                                           int g, int t) {
+    const u32 selector = 0x6240 + g / 4 * 0x1111;
+#pragma unroll
+    for (int octet = 0; octet < 4; ++octet) {
+      const u32 at = entries + (8 * octet + 2 * t) * Val::kEntryStride + 2 * chunk;
+      scales[octet] = prmt_by(load_shared_4(at), load_shared_4(at + Val::kEntryStride), selector);
     }
   }
   __device__ __forceinline__ void multiply_half(int m, int half, const u32 (&a)[4],
@@ -249,12 +271,11 @@ struct AttentionSoftmax {
     constexpr int kChunkTiles = Codes::kDims > 1 ? Codes::kDims / 2 : 1;
     constexpr int kGroupTiles = S::kDimTiles / Val::kGroups;
     float x = out[n][m][v];
-    if constexpr (Codes::kInteger) {
-      x = power_of_two<-Codes::kExponent>(x) *
-              Codes::element_factor(2 * (m % kChunkTiles) + v / 2) -
-          excess[n][m / kGroupTiles][v % 2];
+    if constexpr (Codes::kExponent != 0) {
+      x = power_of_two<-Codes::kExponent>(x) * Codes::element_factor(2 * (m % kChunkTiles) + v / 2);
     }
-    return Val::kStoredScales ? x * power_inverse(inverse) : x;
+    if constexpr (Codes::kInteger) x -= excess[n][m / kGroupTiles][v % 2];
+    return Val::kGroupFactors ? x * power_inverse(inverse) : x;
   }
   // The element of head_dim in row g + 8 * upper of tile m of `out`.
   static __device__ __forceinline__ int dim(int m, int upper, int g) {

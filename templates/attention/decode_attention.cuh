@@ -90,7 +90,7 @@ struct AttentionWarp {
 template <class Tensor>
 __device__ __forceinline__ TensorScale tensor_scale(const float* given) {
   TensorScale tensor;
-  if constexpr (Tensor::kGranularity == KvGranularity::kTensor) {
+  if constexpr (Tensor::kGivenScale) {
     tensor.scale = given[0];
     if constexpr (Tensor::kZeros) tensor.zero = given[1];
   }

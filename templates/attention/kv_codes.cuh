@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-enum class KvCode { kInt8, kInt4, kInt2, kE4m3, kE5m2, kHalf };
+enum class KvCode { kInt8, kInt4, kInt2, kE4m3, kE5m2, kE2m1, kHalf };
 
 // Value: what 16-bit codes are.
 template <KvCode kCode, class Value>
@@ -152,6 +152,32 @@ struct KvCodes<KvCode::kE5m2, V> : KvFloatCodes {
     pairs[0] = prmt<0x2404>(word, 0);
     pairs[1] = word & 0xff00ff00u;
   }
+};
+
+// Sign, exponent and mantissa in the places of an FP16's sign, lowest exponent bits and highest
+// mantissa bit: the value times 2^-14. Times an e4m3 scale it is an FP16, too, exactly.
+template <class V>
+struct KvCodes<KvCode::kE2m1, V> : KvFloatCodes {
+  using Value = Fp16;
+  static constexpr int kExponent = -14;
+  static constexpr int kBits = 4;
+  static constexpr int kDims = 4;
+  // Elements 0 and 4, 1 and 5, 2 and 6, 3 and 7.
+  static __device__ __forceinline__ void keys(u32 word, u32 (&pairs)[4]) {
+    // Upper halves of the FP16 of the even elements and of the odd ones.
+    const u32 even = (shl<4>(word) & 0x80808080u) | (shl<1>(word) & 0x0e0e0e0eu);
+    const u32 odd = (word & 0x80808080u) | (shr<3>(word) & 0x0e0e0e0eu);
+    pairs[0] = prmt<0x2404>(even, 0);
+    pairs[1] = prmt<0x2404>(odd, 0);
+    pairs[2] = even & 0xff00ff00u;
+    pairs[3] = odd & 0xff00ff00u;
+  }
+  static __device__ __forceinline__ void order_query(u32 (&q)[4]) {
+    const u32 a = prmt<0x5410>(q[0], q[2]), b = prmt<0x7632>(q[0], q[2]);
+    const u32 c = prmt<0x5410>(q[1], q[3]), d = prmt<0x7632>(q[1], q[3]);
+    q[0] = a, q[1] = b, q[2] = c, q[3] = d;
+  }
+  static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[4]) { keys(word, pairs); }
 };
 
 }  // namespace heddle

@@ -70,6 +70,18 @@ std::vector<AttentionCase> make_cases() {
         R"("k":{"dtype":"fp16"},"v":{"dtype":"int8","symmetric":false})");
   c.add("Int4AndE4m3", {4, 2, 128, 1},
         R"("k":{"dtype":"int4","granularity":"group","group_size":32},"v":{"dtype":"fp8_e4m3"})");
+  c.add("Nvfp4", {8, 2, 128, 1}, R"("dtype":"nvfp4","page_size":16)", R"(,"log_sum_exp":true)");
+  c.add("Nvfp4OfTwoParts", {20, 1, 128, 1}, R"("dtype":"nvfp4","layout":"contiguous")",
+        R"(,"alibi":"given")");
+  c.add("Nvfp4InHeadsOf64", {6, 2, 64, 3}, R"("dtype":"nvfp4","layout":"contiguous")",
+        R"(,"window":100,"sink_tokens":5)");
+  c.add("Nvfp4InHeadsOf256", {4, 2, 256, 2}, R"("dtype":"nvfp4","page_size":24,"order":"nhd")",
+        R"(,"sink_logits":true)");
+  c.add("Nvfp4AndInt4", {16, 1, 128, 1}, R"("k":{"dtype":"nvfp4"},"v":{"dtype":"int4"})",
+        R"(,"alibi":"standard")");
+  c.add("Int8AndNvfp4", {4, 2, 128, 1},
+        R"("k":{"dtype":"int8","granularity":"group","group_size":64},"v":{"dtype":"nvfp4"})",
+        R"(,"softcap":20)");
 
   // Two row tiles, and a head whose rows two blocks share.
   c.add("TwoRowTiles", {4, 1, 64, 4}, R"("dtype":"int4","symmetric":false)",

@@ -8,7 +8,9 @@
 #include <limits>
 
 #include "generator/decode/float16.h"
+#include "generator/kv/kv_rule.h"
 #include "generator/plan/attention_tile.h"
+#include "heddle/kv_cache.h"
 #include "runtime/decode_attention_launch.h"
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/attention_kernels.h"
@@ -82,8 +84,8 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
     args.cache.v.scales = to_memory(problem.scales[1], memory);
     const float* given =
         to_memory(std::vector<float>(problem.given.begin(), problem.given.end()), memory);
-    if (spec_.kv.k.granularity == KvGranularity::kTensor) args.cache.k.given = given;
-    if (spec_.kv.v.granularity == KvGranularity::kTensor) args.cache.v.given = given + 2;
+    if (takes_given(spec_.kv.k)) args.cache.k.given = given;
+    if (takes_given(spec_.kv.v)) args.cache.v.given = given + 2;
     args.cache.pages = problem.pages;
     args.cache.page_tokens = problem.page_tokens;
     args.cache.block_table =
@@ -136,6 +138,24 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
     }
   }
 
+  // The output of one launch, element after element.
+  std::vector<double> output_of(const AttentionProblem& problem) const {
+    emulator::GlobalMemory memory;
+    const DecodeAttentionArgs args = arguments(problem, memory);
+    clear(args, problem);
+    const DecodeAttentionParameters parameters = decode_attention_parameters(plan_, args);
+    const int blocks = decode_attention_blocks(plan_, tile_, parameters);
+    emulator::run({blocks, 1, 32 * tile_.warps, tile_.shared_bytes, 1, true}, memory,
+                  [&] { attention_kernels[GetParam()](parameters); });
+    std::vector<double> out;
+    const auto* bits = static_cast<const std::uint16_t*>(args.out);
+    for (std::size_t i = 0; i < problem.q.size(); ++i) {
+      out.push_back(float16_to_double(float16_format(spec_.activation), bits[i]));
+    }
+    return out;
+  }
+
+  const DecodeAttentionSpec& spec() const { return spec_; }
   int most_blocks() const { return tile_.blocks; }
   // Whether blocks have shared an item.
   bool merged() const { return merged_; }
@@ -195,6 +215,43 @@ TEST_P(EmulatedAttention, OfSequencesThatBlocksShare) {
 }
 
 TEST_P(EmulatedAttention, OfLessThanThereAreBlocksFor) { launch({0, 5}, {most_blocks()}); }
+
+// Of K: the queries of the head; of V: their elements of the group.
+class EmulatedNanOfNvfp4 : public EmulatedAttention {
+ protected:
+  void check(bool value) const {
+    const auto& [heads, kv_heads, head_dim, query_len] = spec().shape;
+    constexpr int kHead = 1;
+    constexpr int kGroup = 2;
+    AttentionProblem problem = make_attention_problem(spec(), {70, 40}, 3);
+    const KvCacheLayout cache = kv_cache_layout(spec().kv, kv_heads, head_dim);
+    const KvTensorLayout& layout = value ? cache.v : cache.k;
+    // Token 5 of sequence 1.
+    const std::int32_t page = problem.block_table[static_cast<std::size_t>(problem.table_stride)];
+    problem
+        .scales[value ? 1 : 0][layout.scale_offset(page, problem.page_tokens, 5, kHead) + kGroup] =
+        0x7F;
+    const std::vector<double> out = output_of(problem);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const int element = static_cast<int>(i);
+      const int head = element / head_dim % heads;
+      const bool reached = element / head_dim / heads == 1 && head / (heads / kv_heads) == kHead &&
+                           (!value || element % head_dim / 16 == kGroup);
+      ASSERT_EQ(std::isnan(out[i]), reached) << i;
+    }
+  }
+};
+
+TEST_P(EmulatedNanOfNvfp4, OfK) { check(false); }
+TEST_P(EmulatedNanOfNvfp4, OfV) { check(true); }
+
+std::size_t case_named(const char* name) {
+  const std::vector<AttentionCase>& all = attention_cases();
+  return static_cast<std::size_t>(
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; }) -
+      all.begin());
+}
+INSTANTIATE_TEST_SUITE_P(Scales, EmulatedNanOfNvfp4, testing::Values(case_named("Nvfp4")));
 
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedAttention,
                          testing::Range<std::size_t>(0, attention_cases().size()),

@@ -179,20 +179,19 @@ TEST(PlanJson, HoldsEveryDecision) {
             plan_of(small_spec(), "a100").variants[0].split_k);
 }
 
-// Words of the language without a kernel are refused by name.
-TEST(Refuse, CodesWithoutKernel) {
+// Rows of scales that no copy fits.
+TEST(Refuse, HeadsOfNvfp4) {
   const Spec spec = Spec::parse(
       R"({"heddle":1,"op":"decode_attention","activation":{"dtype":"fp16"},"kv":{"dtype":"nvfp4"},)"
-      R"("shape":{"heads":32,"kv_heads":8,"head_dim":128}})");
+      R"("shape":{"heads":32,"kv_heads":8,"head_dim":96}})");
   try {
     resolve(spec, target_from_name("h200"));
     ADD_FAILURE() << "planned";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), "plan.unsupported");
-    ASSERT_EQ(error.problems().size(), 2U);
-    EXPECT_EQ(error.problems()[0].pointer, "/kv/k/dtype");
-    EXPECT_EQ(error.problems()[0].value, "\"nvfp4\"");
-    EXPECT_EQ(error.problems()[1].pointer, "/kv/v/dtype");
+    ASSERT_EQ(error.problems().size(), 1U);
+    EXPECT_EQ(error.problems()[0].pointer, "/shape/head_dim");
+    EXPECT_EQ(error.problems()[0].value, "96, which makes 6 bytes of scales");
   }
 }
 

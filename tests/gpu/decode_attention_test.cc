@@ -109,6 +109,27 @@ TEST_F(DecodeAttentionGpu, CodesOf2Bits) {
       {8, 2, 256, 1});
 }
 
+TEST_F(DecodeAttentionGpu, Nvfp4) {
+  std::size_t turn = 0;
+  for (const AttentionShape& shape : {AttentionShape{8, 2, 128, 1}, AttentionShape{32, 2, 64, 1},
+                                      AttentionShape{6, 2, 128, 3}, AttentionShape{16, 1, 128, 8},
+                                      AttentionShape{8, 4, 256, 2}, AttentionShape{71, 1, 64, 1}}) {
+    for (const char* layout : kLayouts) {
+      add(std::string(R"("dtype":"nvfp4",)") + layout, kFeatures[turn % 8], shape);
+      ++turn;
+    }
+  }
+  // With each feature, and with each other type as K and as V.
+  for (const char* features : kFeatures) add(R"("dtype":"nvfp4")", features, {32, 8, 128, 1});
+  for (const char* other :
+       {R"("dtype":"int8")", R"("dtype":"int4","granularity":"group","group_size":64)",
+        R"("dtype":"int2","symmetric":false)", R"("dtype":"fp8_e4m3")",
+        R"("dtype":"fp8_e5m2","granularity":"token")", R"("dtype":"fp16")", R"("dtype":"bf16")"}) {
+    add(std::string(R"("k":{"dtype":"nvfp4"},"v":{)") + other + "}", "", {8, 2, 128, 1});
+    add(std::string(R"("k":{)") + other + R"(},"v":{"dtype":"nvfp4"})", "", {6, 2, 128, 2});
+  }
+}
+
 TEST_F(DecodeAttentionGpu, CachesOf16Bits) {
   std::size_t turn = 0;
   for (const AttentionShape& shape : kShapes) {

@@ -20,7 +20,8 @@ std::vector<Spec> specs() {
         R"("dtype":"int4","granularity":"group","group_size":32,"order":"nhd")",
         R"("dtype":"int4","symmetric":false,"page_size":16)",
         R"("dtype":"int8","granularity":"token","layout":"contiguous")", R"("dtype":"int2")",
-        R"("k":{"dtype":"int8"},"v":{"dtype":"int4"})"}) {
+        R"("k":{"dtype":"int8"},"v":{"dtype":"int4"})", R"("dtype":"nvfp4")",
+        R"("k":{"dtype":"nvfp4"},"v":{"dtype":"int8"})"}) {
     for (const AttentionShape& shape :
          {AttentionShape{32, 8, 128, 1}, AttentionShape{32, 2, 128, 1},
           AttentionShape{32, 32, 64, 1}}) {
@@ -35,6 +36,9 @@ std::vector<Spec> specs() {
           AttentionShape{8, 4, 80, 2}}) {
       all.push_back(attention_spec(kv, "", shape, bf16));
     }
+  }
+  for (const char* kv : {R"("dtype":"nvfp4")", R"("k":{"dtype":"fp16"},"v":{"dtype":"nvfp4"})"}) {
+    all.push_back(attention_spec(kv, kFeatures, {16, 4, 256, 2}, false));
   }
   for (const int head_dim : {64, 80, 96, 192, 256}) {
     all.push_back(attention_spec(R"("dtype":"int8")", kFeatures, {16, 4, head_dim, 2}, true));

@@ -128,6 +128,15 @@ int blocks_of(const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
                                  decode_attention_parameters(plan, args));
 }
 
+// NVFP4 has a factor of all scales.
+TEST(DecodeAttentionLaunch, WantsWhatIsGiven) {
+  const Plan plan = plan_of(R"("k":{"dtype":"nvfp4"},"v":{"dtype":"int8"})");
+  EXPECT_EQ(refusal_after(plan, [](auto&) {}), "launch.missing");
+  const auto give = [](auto& a) { a.cache.k.given = address<float>(0xa000); };
+  EXPECT_EQ(refusal_after(plan, give), "");
+  EXPECT_EQ(refusal_after(plan_of(""), give), "launch.unexpected");
+}
+
 // 8 heads, tiles of 32 tokens.
 TEST(DecodeAttentionLaunch, HasNoMoreBlocksThanCanHaveWork) {
   const Plan int8 = plan_of(R"("dtype":"int8")");  // 2 blocks of 4 warps per SM, 4 tiles at least
@@ -151,6 +160,7 @@ TEST(DecodeAttentionPlan, FillsTheSharedMemoryOfAnSm) {
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int8")")), 2);
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int4")")), 4);
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int4")", R"(,"window":100)")), 3);
+  EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"nvfp4")")), 3);
 }
 
 TEST(DecodeAttentionPlan, RefusesWhatHasNoKernel) {
@@ -162,7 +172,7 @@ TEST(DecodeAttentionPlan, RefusesWhatHasNoKernel) {
                Error);
   EXPECT_EQ(refused(R"("dtype":"int4")"), "/shape/head_dim");
   EXPECT_EQ(refused(R"("dtype":"int2")"), "/shape/head_dim");
-  EXPECT_EQ(refused(R"("dtype":"nvfp4")"), "/kv/k/dtype");
+  EXPECT_EQ(refused(R"("dtype":"nvfp4")"), "/shape/head_dim");
   EXPECT_EQ(refused(R"("dtype":"bf16")"), "/kv/k/dtype");
   EXPECT_EQ(refused(R"("dtype":"int8","granularity":"channel")"), "/kv/k/granularity");
   EXPECT_EQ(refused(R"("dtype":"int8","page_size":1)"), "/kv/k/scale_dtype");

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 
+#include "generator/kv/kv_rule.h"
 #include "heddle/kv_cache.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/attention_problem.h"
@@ -34,8 +35,8 @@ class BenchCache {
     cache_.pages = pages;
     cache_.page_tokens = page_tokens;
     const auto* given = static_cast<const float*>(given_.get());
-    if (spec.kv.k.granularity == KvGranularity::kTensor) cache_.k.given = given;
-    if (spec.kv.v.granularity == KvGranularity::kTensor) cache_.v.given = given + 2;
+    if (takes_given(spec.kv.k)) cache_.k.given = given;
+    if (takes_given(spec.kv.v)) cache_.v.given = given + 2;
   }
   const KvCache& cache() const noexcept { return cache_; }
 

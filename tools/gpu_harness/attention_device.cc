@@ -1,5 +1,7 @@
 #include "tools/gpu_harness/attention_device.h"
 
+#include "generator/kv/kv_rule.h"
+
 namespace heddle {
 
 DeviceAttention::DeviceAttention(const Plan& plan, const AttentionProblem& problem,
@@ -23,8 +25,8 @@ DeviceAttention::DeviceAttention(const Plan& plan, const AttentionProblem& probl
   args_.cache.v.codes = codes_[1].get();
   args_.cache.v.scales = scales_[1].get();
   const auto* given = static_cast<const float*>(given_.get());
-  if (spec.kv.k.granularity == KvGranularity::kTensor) args_.cache.k.given = given;
-  if (spec.kv.v.granularity == KvGranularity::kTensor) args_.cache.v.given = given + 2;
+  if (takes_given(spec.kv.k)) args_.cache.k.given = given;
+  if (takes_given(spec.kv.v)) args_.cache.v.given = given + 2;
   args_.cache.pages = problem.pages;
   args_.cache.page_tokens = problem.page_tokens;
   args_.cache.block_table = static_cast<const std::int32_t*>(table_.get());

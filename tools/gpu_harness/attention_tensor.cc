@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "generator/decode/float16.h"
+#include "generator/kv/kv_rule.h"
 
 namespace heddle {
 namespace {
@@ -24,6 +25,7 @@ double small_float(unsigned code, int exponent_bits, int mantissa_bits) {
 }
 
 double scale_at(const std::uint8_t* bytes, DType type) {
+  if (type == DType::kE4m3) return small_float(*bytes, 4, 3);
   if (type == DType::kFp32) {
     float value = 0;
     std::memcpy(&value, bytes, sizeof value);
@@ -89,15 +91,14 @@ void AttentionTensor::read(const AttentionProblem& problem, TokenPlace place, in
   }
   const int group = scale == nullptr ? head_dim_ : head_dim_ / layout_.scales_of_row;
   for (int d = 0; d < head_dim_; ++d) {
-    double factor = 1;
+    double factor = takes_given(tensor_) ? problem.given[2 * index_] : 1;
     double zero = middle_;
     if (scale != nullptr) {
       const std::uint8_t* at = scale + d / group * scale_bytes() * (tensor_.symmetric ? 1 : 2);
-      factor = scale_at(at, type_);
+      factor *= scale_at(at, type_);
       if (!tensor_.symmetric) zero = scale_at(at + scale_bytes(), type_);
-    } else if (tensor_.granularity == KvGranularity::kTensor) {
-      factor = problem.given[2 * index_];
-      if (!tensor_.symmetric) zero = problem.given[2 * index_ + 1];
+    } else if (!tensor_.symmetric) {
+      zero = problem.given[2 * index_ + 1];
     }
     values[static_cast<std::size_t>(d)] = (value_of(code, d) - zero) * factor;
   }
@@ -114,6 +115,7 @@ std::size_t AttentionTensor::scale_offset(const AttentionProblem& problem, Token
 }
 
 double AttentionTensor::usual_scale() const {
+  if (tensor_.dtype == KvDtype::kNvfp4) return 0.5;
   if (!is_integer(tensor_.dtype)) return 1;
   return 2.0 / (1 << (bits_ - 1));  // codes from -2 to 2
 }
@@ -129,15 +131,21 @@ void AttentionTensor::fill_codes(std::uint8_t* row, std::mt19937& random) const 
     for (int d = 0; d < head_dim_; ++d) put_scale(row + 2 * d, type, normal(random));
     return;
   }
+  const bool is_fp8 = tensor_.dtype == KvDtype::kFp8E4m3 || tensor_.dtype == KvDtype::kFp8E5m2;
   for (int i = 0; i < layout_.row_bytes; ++i) {
     auto byte = static_cast<std::uint8_t>(random() >> 16);
     // Below two, sign and all.
-    if (!is_integer(tensor_.dtype)) byte &= 0xBF;
+    if (is_fp8) byte &= 0xBF;
     row[i] = byte;
   }
 }
 
 void AttentionTensor::fill_scales(std::uint8_t* row, std::mt19937& random) const {
+  if (type_ == DType::kE4m3) {
+    // Below two; an eighth of them zero or subnormal.
+    for (int i = 0; i < layout_.scales_of_row; ++i) row[i] = (random() >> 16) & 0x3F;
+    return;
+  }
   std::uniform_real_distribution<double> some(0.5, 1.5);
   for (int i = 0; i < layout_.scales_of_row; ++i) {
     put_scale(row, type_, usual_scale() * some(random));
@@ -160,6 +168,8 @@ double AttentionTensor::value_of(const std::uint8_t* row, int d) const {
       return small_float(row[d], 5, 2);
     case KvDtype::kInt4:
       return (row[d / 2] >> (4 * (d % 2))) & 15;
+    case KvDtype::kNvfp4:
+      return small_float((row[d / 2] >> (4 * (d % 2))) & 15U, 2, 1);
     case KvDtype::kInt2:
       return (row[d / 4] >> (2 * (d % 4))) & 3;
     default:

@@ -39,7 +39,7 @@ class AttentionTensor {
  private:
   std::size_t code_offset(const AttentionProblem& problem, TokenPlace place, int head) const;
   std::size_t scale_offset(const AttentionProblem& problem, TokenPlace place, int head) const;
-  int scale_bytes() const { return type_ == DType::kFp32 ? 4 : 2; }
+  int scale_bytes() const { return type_ == DType::kE4m3 ? 1 : type_ == DType::kFp32 ? 4 : 2; }
   double usual_scale() const;
   double zero_of(std::mt19937& random) const;
   void fill_codes(std::uint8_t* row, std::mt19937& random) const;

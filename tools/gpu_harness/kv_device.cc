@@ -1,5 +1,7 @@
 #include "tools/gpu_harness/kv_device.h"
 
+#include "generator/kv/kv_rule.h"
+
 namespace heddle {
 namespace {
 
@@ -34,12 +36,9 @@ DeviceKvInput::DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem,
   args_.cache.page_tokens = problem.page_tokens;
   args_.cache.block_table = static_cast<const std::int32_t*>(block_table_.get());
   args_.cache.table_stride = problem.table_stride;
-  const auto takes = [](const KvTensor& tensor) {
-    return tensor.granularity == KvGranularity::kTensor || tensor.dtype == KvDtype::kNvfp4;
-  };
   const auto* given = static_cast<const float*>(given_.get());
-  if (takes(spec.kv.k)) args_.cache.k.given = given;
-  if (takes(spec.kv.v)) args_.cache.v.given = given + 2;
+  if (takes_given(spec.kv.k)) args_.cache.k.given = given;
+  if (takes_given(spec.kv.v)) args_.cache.v.given = given + 2;
 }
 
 KvAppendArgs DeviceKvInput::args() const { return args_; }
