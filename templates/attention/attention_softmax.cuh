@@ -271,6 +271,9 @@ struct AttentionSoftmax {
     constexpr int kChunkTiles = Codes::kDims > 1 ? Codes::kDims / 2 : 1;
     constexpr int kGroupTiles = S::kDimTiles / Val::kGroups;
     float x = out[n][m][v];
+    if constexpr (Codes::kOddHaveEven) {
+      if (v >= 2) x -= out[n][m][v - 2];
+    }
     if constexpr (Codes::kExponent != 0) {
       x = power_of_two<-Codes::kExponent>(x) * Codes::element_factor(2 * (m % kChunkTiles) + v / 2);
     }

@@ -25,6 +25,7 @@ struct KvFloatCodes {
   static constexpr bool kInteger = false;
   static constexpr int kExponent = 0;
   static constexpr int kMiddle = 0;
+  static constexpr bool kOddHaveEven = false;
   // Q's elements, pair after pair as a word of K is decoded; here as they are.
   template <int kPairs>
   static __device__ __forceinline__ void order_query(u32 (&)[kPairs]) {}
@@ -69,11 +70,11 @@ struct KvCodes<KvCode::kInt4, V> : KvIntegerCodes {
   static constexpr int kMiddle = 8;
   // Elements 0 and 4, 1 and 5, 2 and 6, 3 and 7; odd ones 4 bits higher.
   static __device__ __forceinline__ void keys(u32 word, u32 (&pairs)[4]) {
-    const u32 upper = shr<8>(word);
+    const u32 upper = prmt<0x4341>(word, 0);
     pairs[0] = word & 0x000f000fu;
     pairs[1] = word & 0x00f000f0u;
     pairs[2] = upper & 0x000f000fu;
-    pairs[3] = upper & 0x00f000f0u;
+    pairs[3] = Fp16::sub2(upper, pairs[2]);  // exact, and not on the pipe of the masks
   }
   static __device__ __forceinline__ void order_query(u32 (&q)[4]) {
     constexpr u32 kSixteenth = 0x2c002c00u;
@@ -82,7 +83,14 @@ struct KvCodes<KvCode::kInt4, V> : KvIntegerCodes {
     q[0] = a, q[1] = Fp16::mul2(b, kSixteenth);
     q[2] = c, q[3] = Fp16::mul2(d, kSixteenth);
   }
-  static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[4]) { keys(word, pairs); }
+  // Odd ones with the even one below them, whose sum is subtracted from theirs.
+  static constexpr bool kOddHaveEven = true;
+  static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[4]) {
+    pairs[1] = word & 0x00ff00ffu;
+    pairs[3] = prmt<0x4341>(word, 0);
+    pairs[0] = word & 0x000f000fu;
+    pairs[2] = pairs[3] & 0x000f000fu;
+  }
   static __device__ __forceinline__ float element_factor(int i) { return i % 2 ? 0.0625f : 1.0f; }
 };
 
@@ -164,13 +172,14 @@ struct KvCodes<KvCode::kE2m1, V> : KvFloatCodes {
   static constexpr int kDims = 4;
   // Elements 0 and 4, 1 and 5, 2 and 6, 3 and 7.
   static __device__ __forceinline__ void keys(u32 word, u32 (&pairs)[4]) {
-    // Upper halves of the FP16 of the even elements and of the odd ones.
-    const u32 even = (shl<4>(word) & 0x80808080u) | (shl<1>(word) & 0x0e0e0e0eu);
-    const u32 odd = (word & 0x80808080u) | (shr<3>(word) & 0x0e0e0e0eu);
-    pairs[0] = prmt<0x2404>(even, 0);
-    pairs[1] = prmt<0x2404>(odd, 0);
-    pairs[2] = even & 0xff00ff00u;
-    pairs[3] = odd & 0xff00ff00u;
+    // Upper halves of the FP16 of the even elements and of the odd ones, and other bits where these
+    // have zeros.
+    const u32 even = sign_or(shl<4>(word), shl<1>(word));
+    const u32 odd = sign_or(word, shr<3>(word));
+    pairs[0] = shl<8>(even) & kBits16;
+    pairs[1] = shl<8>(odd) & kBits16;
+    pairs[2] = even & kBits16;
+    pairs[3] = odd & kBits16;
   }
   static __device__ __forceinline__ void order_query(u32 (&q)[4]) {
     const u32 a = prmt<0x5410>(q[0], q[2]), b = prmt<0x7632>(q[0], q[2]);
@@ -178,6 +187,13 @@ struct KvCodes<KvCode::kE2m1, V> : KvFloatCodes {
     q[0] = a, q[1] = b, q[2] = c, q[3] = d;
   }
   static __device__ __forceinline__ void values(u32 word, u32 (&pairs)[4]) { keys(word, pairs); }
+
+ private:
+  static constexpr u32 kBits16 = 0x8e008e00u;
+  // (signs & 0x80808080) | (others & 0x7f7f7f7f)
+  static __device__ __forceinline__ u32 sign_or(u32 signs, u32 others) {
+    return lop3<0xe4>(signs, others, 0x80808080u);
+  }
 };
 
 }  // namespace heddle
