@@ -68,6 +68,28 @@ void check_contiguous(const DecodeAttentionSpec& spec, const DecodeAttentionArgs
                                            args.cache.page_tokens));
 }
 
+// Blocks that share each sequence and head, a power of two; 1: blocks take equal parts of all. A
+// team is a cluster: all of them and those of the next launch, which starts before this one has
+// ended, must find room, and clusters of more than two do not reach every SM.
+int team_of(const AttentionTile& tile, std::int64_t tiles_of_sequence, std::int64_t items,
+            int sequences) noexcept {
+  // Beyond these more blocks are faster.
+  constexpr int kMostTilesOfSm = 16;
+  constexpr int kMostTilesOfWarp = 8;
+  const int sms = tile.blocks / tile.blocks_per_sm;
+  if (tile.blocks_per_sm == 1 || sequences > kMostTeamSequences ||
+      tiles_of_sequence * items > kMostTilesOfSm * sms) {
+    return 1;
+  }
+  const auto fits = [&](int team) {
+    const std::int64_t blocks = items * team;
+    return blocks <= sms && 2 * blocks <= (team > 2 ? tile.blocks * 9 / 10 : tile.blocks);
+  };
+  int team = tile.most_team;
+  while (team > 1 && (!fits(team) || tiles_of_sequence <= tile.warps * team / 2)) team /= 2;
+  return tiles_of_sequence <= kMostTilesOfWarp * tile.warps * team ? team : 1;
+}
+
 }  // namespace
 
 void validate(const Plan& plan, const DecodeAttentionArgs& args) {
@@ -114,16 +136,19 @@ DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
           number(capacity_of(kv, cache))};
 }
 
-int decode_attention_blocks(const Plan& plan, const AttentionTile& tile,
-                            const DecodeAttentionParameters& parameters) noexcept {
+AttentionGrid decode_attention_grid(const Plan& plan, const AttentionTile& tile,
+                                    const DecodeAttentionParameters& parameters) noexcept {
   const AttentionShape& shape = plan.spec.decode_attention().shape;
   const auto ceil_of = [](std::int64_t count, int size) { return (count + size - 1) / size; };
   const std::int64_t rows = std::int64_t{shape.heads / shape.kv_heads} * shape.query_len;
   const std::int64_t of_sequence = ceil_of(parameters.capacity, kAttentionTile);
-  const std::int64_t tiles =
-      of_sequence * parameters.sequences * shape.kv_heads * ceil_of(rows, 8 * tile.row_tiles);
+  const std::int64_t items =
+      std::int64_t{parameters.sequences} * shape.kv_heads * ceil_of(rows, 8 * tile.row_tiles);
+  const std::int64_t tiles = of_sequence * items;
   const int least = of_sequence <= tile.warps ? tile.warps : tile.least_share;
-  return static_cast<int>(std::clamp<std::int64_t>(ceil_of(tiles, least), 1, tile.blocks));
+  const int team = team_of(tile, of_sequence, items, parameters.sequences);
+  if (team > 1) return {static_cast<int>(items) * team, team};
+  return {static_cast<int>(std::clamp<std::int64_t>(ceil_of(tiles, least), 1, tile.blocks)), 1};
 }
 
 void Kernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
@@ -133,9 +158,10 @@ void Kernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
   const AttentionTile tile = attention_tile(plan().spec.decode_attention(), plan().target);
   DecodeAttentionParameters parameter = decode_attention_parameters(plan(), args);
   void* parameters[] = {&parameter};
-  const int blocks = decode_attention_blocks(plan(), tile, parameter);
-  const LaunchConfig config({static_cast<unsigned int>(blocks), 1, 1}, kernel.threads,
-                            kernel.shared_bytes, stream, plan().target.arch() >= 90);
+  const AttentionGrid grid = decode_attention_grid(plan(), tile, parameter);
+  const LaunchConfig config(
+      {static_cast<unsigned int>(grid.blocks), 1, 1, static_cast<unsigned int>(grid.team)},
+      kernel.threads, kernel.shared_bytes, stream, plan().target.arch() >= 90);
   state_->kernels.front().launch(config, parameters);
 }
 

@@ -41,9 +41,14 @@ struct DecodeAttentionParameters {
 DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
                                                       const DecodeAttentionArgs& args) noexcept;
 
-// Blocks of the launch: no more than have tiles when every sequence is as long as it can be.
-int decode_attention_blocks(const Plan& plan, const AttentionTile& tile,
-                            const DecodeAttentionParameters& parameters) noexcept;
+struct AttentionGrid {
+  int blocks = 1;
+  int team = 1;  // of them in a cluster
+};
+
+// No more blocks than have tiles when every sequence is as long as it can be.
+AttentionGrid decode_attention_grid(const Plan& plan, const AttentionTile& tile,
+                                    const DecodeAttentionParameters& parameters) noexcept;
 
 }  // namespace heddle
 

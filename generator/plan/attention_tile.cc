@@ -13,6 +13,8 @@ constexpr int kReservedSharedBytes = 1024;  // by CUDA, of each block
 constexpr int kChunkBytes = 16;
 constexpr int kMostStages = 6;
 constexpr int kMostRowTiles = 2;
+constexpr int kMostTeam = 8;   // blocks of a cluster
+constexpr int kTeamArch = 90;  // that has been measured
 // Up to this head_dim and number of groups registers hold two row tiles.
 constexpr int kRowTileDim = 128;
 constexpr int kRowTileGroups = 2;
@@ -41,12 +43,17 @@ int entry_tile_bytes(const KvTensor& tensor, const KvTensorLayout& layout,
 }
 
 // Before the rings: beginnings of sequences, lengths if a window hides tiles, the warps'
-// references, sums and places.
+// references, sums and places, a team's tiles.
 int shared_head_bytes(const AttentionTile& tile) {
-  const int lengths = round_up(4 * (kMostSequences + 1), 16);
+  const int ends = round_up(4 * (kMostSequences + 1), 16);
+  // An mbarrier, references and sums, quads: templates/attention/attention_shape.cuh.
+  const int quads = 8 * tile.head_dim / 4 + 4 * (tile.most_team - 1);
+  const int team =
+      round_up(4 * (kMostTeamSequences + 1), 16) + 16 * (1 + 8 * tile.most_team + quads);
+  const int lengths = tile.most_team > 1 ? std::max(ends, team) : ends;
   const int stats = lengths + (tile.has_window ? round_up(4 * kMostSequences, 16) : 0);
   const int places = stats + 8 * tile.warps * 8 * tile.row_tiles;
-  return round_up(places + 4 * (tile.warps + 1), 128) + tile.warps * tile.query_bytes;
+  return round_up(places + 4 * (tile.warps + 2), 128) + tile.warps * tile.query_bytes;
 }
 
 // As many stages as are useful and fit, for this many warps and blocks.
@@ -169,6 +176,8 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
   const KvCacheLayout layout = kv_cache_layout(spec.kv, kv_heads, head_dim);
   AttentionTile tile;
   tile.has_window = spec.window > 0;
+  tile.head_dim = head_dim;
+  tile.most_team = target.arch() == kTeamArch ? kMostTeam : 1;
   const int rows = heads / kv_heads * query_len;
   const int groups = std::max(groups_of(spec.kv.k, layout.k), groups_of(spec.kv.v, layout.v));
   const bool two_fit = head_dim <= kRowTileDim && groups <= kRowTileGroups;

@@ -14,10 +14,13 @@ namespace heddle {
 inline constexpr int kAttentionTile = 32;  // tokens that a warp takes at a time
 // The most sequences of a launch: a block keeps their lengths in shared memory.
 inline constexpr int kMostSequences = 1024;
+// The same where the blocks of a cluster are a team that adds in shared memory.
+inline constexpr int kMostTeamSequences = 31;
 
 struct AttentionTile {
   int row_tiles = 1;  // of 8 queries of one head of K and V, per block
   bool has_window = false;
+  int head_dim = 0;
   int warps = 4;
   int stages = 2;  // tiles of a warp's ring
   int stage_bytes = 0;
@@ -26,6 +29,7 @@ struct AttentionTile {
   int blocks_per_sm = 1;
   int blocks = 1;       // of every launch: as many as the device runs at the same time
   int least_share = 4;  // tiles of a block
+  int most_team = 1;    // blocks of a team
 
   bool fits() const noexcept { return stages >= 2; }
 };

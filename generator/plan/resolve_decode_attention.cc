@@ -105,6 +105,12 @@ void resolve_decode_attention(Plan& plan) {
       fmt::format("workspace: {} bytes", attention_workspace_bytes(spec, tile)),
       folding("K", spec.kv.k, true),
       folding("V", spec.kv.v, false)};
+  if (tile.most_team > 1 && tile.blocks_per_sm > 1) {
+    plan.reasons.push_back(
+        fmt::format("few short sequences, {} at most: each head of one to a cluster of up to {} "
+                    "blocks, which add in shared memory",
+                    kMostTeamSequences, tile.most_team));
+  }
 }
 
 }  // namespace heddle

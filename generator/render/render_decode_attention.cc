@@ -75,6 +75,8 @@ std::string config_text(const DecodeAttentionSpec& spec, const Target& target) {
   config.number("kMostBlocks", tile.blocks);
   config.number("kLeastShare", tile.least_share);
   config.number("kSharedBytes", tile.shared_bytes);
+  config.number("kMostTeam", tile.most_team);
+  config.number("kMostTeamSequences", kMostTeamSequences);
   config.type("Value", value_type(spec.activation));
   return config.text(kTemplate);
 }

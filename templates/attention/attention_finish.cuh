@@ -1,13 +1,14 @@
-// The results of a segment: of all warps of the block, then of all blocks that share the item, both
-// in a fixed order.
+// The results of a segment: of all warps of the block, of all blocks of its team, then of all teams
+// that share the item, each in a fixed order.
 //
-// Workspace: kMostBlocks counters, 0 between launches; then two slots per block, of the segment
-// that ends an item which another block began, and of the one that begins an item for others to
+// Workspace: kMostBlocks counters, 0 between launches; then two slots per team, of the segment
+// that ends an item which another team began, and of the one that begins an item for others to
 // end: FP32 [block rows][head_dim], then [block rows] of (reference, sum). The last block to finish
 // its part of an item merges all of them.
 #pragma once
 
 #include "attention/attention_softmax.cuh"
+#include "primitives/mbarrier.cuh"
 
 namespace heddle {
 
@@ -15,6 +16,7 @@ template <class Config>
 struct AttentionFinish {
   using S = AttentionShape<Config>;
   using Softmax = AttentionSoftmax<Config>;
+  using Team = AttentionTeam<Config>;
   using Value = typename Config::Value;
   static constexpr float kLn2 = 0.6931471805599453f;
   static constexpr int kQuads = Config::kHeadDim / 4;
@@ -27,6 +29,19 @@ struct AttentionFinish {
   int warp;
   int lane;
 
+  // Before anything else, by every thread of the block.
+  static __device__ __forceinline__ void start(u32 memory) {
+    if constexpr (Config::kMostTeam > 1) {
+      if (Team::blocks() == 1) return;
+      if (threadIdx.x == 0) {
+        mbarrier_init(memory + S::kTeamOffset, 1);
+        mbarrier_init_fence();
+        store_shared_4(memory + S::kTeamOffset + 8, 0);
+      }
+      cluster_barrier();
+    }
+  }
+
   // Every thread of the block calls it. `room`: kSumBytes of the warp's own. True if this block is
   // the one to merge the item.
   __device__ __forceinline__ bool finish(const Segment& segment, Softmax& softmax, u32 room) const {
@@ -36,7 +51,7 @@ struct AttentionFinish {
     add_lanes(softmax, g, t);
     block_barrier();
     const bool whole = segment.begin == segment.item && segment.end == segment.item_end;
-    u8* slot = slot_of(static_cast<int>(blockIdx.x), segment.begin == segment.item);
+    u8* slot = slot_of(Team::index(), segment.begin == segment.item);
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
       if (n > 0) block_barrier();
@@ -52,8 +67,14 @@ struct AttentionFinish {
                                softmax.value(n, m, 2 * upper + c) * factor);
         }
       }
+      u32 exchanges = 0;  // that have been
+      if (work.is_shared(segment)) exchanges = load_shared_4(memory + S::kTeamOffset + 8);
       block_barrier();
-      add_warps(segment, n, whole, slot);
+      if (work.is_shared(segment)) {
+        if constexpr (Config::kMostTeam > 1) exchange(segment, n, exchanges, whole, slot);
+      } else if (Team::rank() == 0) {
+        add_warps(segment, n, whole, slot);
+      }
     }
     // All have read what the rings and the next segment will overwrite.
     block_barrier();
@@ -63,8 +84,8 @@ struct AttentionFinish {
   // By the last block to come, when its work is done. `ring`: of the warp, where nothing is on its
   // way any more.
   __device__ __forceinline__ void merge(const Segment& segment, u32 ring) const {
-    const int first = segment.item / work.share;
-    const int last = (segment.item_end - 1) / work.share;
+    const int first = segment.item / work.share();
+    const int last = (segment.item_end - 1) / work.share();
 #pragma unroll 1
     for (int row = warp; row < S::kBlockRows && is_query(segment, row); row += Config::kWarps) {
 #pragma unroll 1
@@ -140,6 +161,19 @@ struct AttentionFinish {
     return segment.head % S::kRowParts * S::kBlockRows + row < S::kRows;
   }
 
+  // Four elements of a row, of all warps.
+  __device__ __forceinline__ Quad quad_of_warps(int i) const {
+    Quad sum = {};
+#pragma unroll
+    for (int w = 0; w < Config::kWarps; ++w) {
+      const Quad part = quad(load_shared_16(load_shared_4(place(w)) +
+                                            4 * (i / kQuads * S::kSumStride) + 16 * (i % kQuads)));
+#pragma unroll
+      for (int j = 0; j < 4; ++j) sum.v[j] += part.v[j];
+    }
+    return sum;
+  }
+
   // Eight rows, to their places in the output or the slot.
   __device__ __forceinline__ void add_warps(const Segment& segment, int n, bool whole,
                                             u8* slot) const {
@@ -147,25 +181,91 @@ struct AttentionFinish {
     for (int i = threadIdx.x; i < 8 * kQuads; i += S::kThreads) {
       const int row = 8 * n + i / kQuads;
       if (!is_query(segment, row)) break;
-      Quad sum = {};
-#pragma unroll
-      for (int w = 0; w < Config::kWarps; ++w) {
-        const Quad part = quad(load_shared_16(
-            load_shared_4(place(w)) + 4 * (i / kQuads * S::kSumStride) + 16 * (i % kQuads)));
-#pragma unroll
-        for (int j = 0; j < 4; ++j) sum.v[j] += part.v[j];
-      }
       const float reference = block_reference(row);
-      const float total = block_sum(row, reference);
-      if (whole) {
-        put(segment, row, i % kQuads, sum, reference, total);
-      } else {
-        store_global_16(slot + 16 * (row * kQuads + i % kQuads),
-                        pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
-        if (i % kQuads == 0)
-          store_global_8(slot + stats_offset(row), bits_of_float(reference), bits_of_float(total));
-      }
+      put_or_keep(segment, row, i % kQuads, quad_of_warps(i), reference, block_sum(row, reference),
+                  whole, slot);
     }
+  }
+  __device__ __forceinline__ void put_or_keep(const Segment& segment, int row, int quad,
+                                              const Quad& sum, float reference, float total,
+                                              bool whole, u8* slot) const {
+    if (whole) {
+      put(segment, row, quad, sum, reference, total);
+      return;
+    }
+    store_global_16(slot + 16 * (row * kQuads + quad),
+                    pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
+    if (quad == 0)
+      store_global_8(slot + stats_offset(row), bits_of_float(reference), bits_of_float(total));
+  }
+
+  // Eight rows of all blocks of the team: each block sends the others what they add, and adds its
+  // own share, in the order of the blocks.
+  __device__ __forceinline__ void exchange(const Segment& segment, int n, u32 exchanges, bool whole,
+                                           u8* slot) const {
+    const int blocks = Team::blocks();
+    const int rank = Team::rank();
+    const int left = S::kRows - segment.head % S::kRowParts * S::kBlockRows - 8 * n;
+    const int rows = left < 0 ? 0 : left < 8 ? left : 8;
+    // A block's are every `blocks`-th run of four quads, a sector of the output.
+    const int log = (blocks > 1) + (blocks > 2) + (blocks > 4);
+    const int runs = rows * (kQuads / 4);
+    const int count = 4 * ((runs - rank + blocks - 1) >> log);
+    const int step = 4 * ((runs + blocks - 1) >> log);
+    const u32 barrier = memory + S::kTeamOffset;
+    // All have read what these will overwrite.
+    if (exchanges > 0) cluster_barrier_unordered();
+    if (threadIdx.x == 0) {
+      mbarrier_arrive_expect(barrier, 16 * blocks * (count + rows));
+      store_shared_4(barrier + 8, exchanges + 1);
+    }
+#pragma unroll 1
+    for (int i = threadIdx.x; i < rows * blocks; i += S::kThreads) {
+      const int row = 8 * n + (i >> log);
+      const int to = i & (blocks - 1);
+      const float reference = block_reference(row);
+      const u32 at = memory + S::kTeamStatsOffset + 16 * ((i >> log) * Config::kMostTeam + rank);
+      store_remote_16(address_in_block(at, to),
+                      pack_floats(reference, block_sum(row, reference), 0.0f, 0.0f),
+                      address_in_block(barrier, to));
+    }
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 4 * runs; i += S::kThreads) {
+      const int to = i / 4 & (blocks - 1);
+      const u32 at =
+          memory + S::kTeamQuadsOffset + 16 * (rank * step + (i >> (log + 2)) * 4 + i % 4);
+      const Quad sum = quad_of_warps(i);
+      store_remote_16(address_in_block(at, to), pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]),
+                      address_in_block(barrier, to));
+    }
+    mbarrier_wait_cluster(barrier, exchanges % 2);
+#pragma unroll 1
+    for (int i = threadIdx.x; i < count; i += S::kThreads)
+      add_blocks(segment, n, ((i / 4) << log | rank) * 4 + i % 4,
+                 memory + S::kTeamQuadsOffset + 16 * i, 16 * step, whole, slot);
+  }
+
+  // Quad i of eight rows, that of block b at `at` + b * step.
+  __device__ __forceinline__ void add_blocks(const Segment& segment, int n, int i, u32 at, u32 step,
+                                             bool whole, u8* slot) const {
+    const u32 stats = memory + S::kTeamStatsOffset + 16 * (i / kQuads * Config::kMostTeam);
+    const int blocks = Team::blocks();
+    float reference = Softmax::kNothing;
+#pragma unroll 1
+    for (int b = 0; b < blocks; ++b)
+      reference = larger(reference, float_from_bits(load_shared_4(stats + 16 * b)));
+    float total = 0.0f;
+    Quad sum = {};
+#pragma unroll 1
+    for (int b = 0; b < blocks; ++b) {
+      const u64 both = load_shared_8(stats + 16 * b);
+      const float factor = exp2_fast(float_from_bits(static_cast<u32>(both)) - reference);
+      total += factor * float_from_bits(static_cast<u32>(both >> 32));
+      const Quad part = quad(load_shared_16(at + step * b));
+#pragma unroll
+      for (int j = 0; j < 4; ++j) sum.v[j] += factor * part.v[j];
+    }
+    put_or_keep(segment, 8 * n + i / kQuads, i % kQuads, sum, reference, total, whole, slot);
   }
 
   // Four elements of a row.
@@ -204,14 +304,14 @@ struct AttentionFinish {
   // Whether all others that share the item have stored their parts. Behind a barrier of the block,
   // so that the first thread's fence is one for all.
   __device__ __forceinline__ bool arrive(const Segment& segment) const {
-    const int first = segment.item / work.share;
-    const int last = (segment.item_end - 1) / work.share;
+    const int first = segment.item / work.share();
+    const int last = (segment.item_end - 1) / work.share();
     const u32 flag = place(Config::kWarps);
     if (threadIdx.x == 0) {
       u32* counter = reinterpret_cast<u32*>(arguments.workspace) + first;
       device_fence();
       const u32 before = atomic_add(counter, 1);
-      const bool is_last = before == static_cast<u32>(last - first);
+      const bool is_last = before + 1 == static_cast<u32>((last - first + 1) * Team::blocks());
       if (is_last) store_global_4(counter, 0);
       device_fence();
       store_shared_4(flag, is_last);

@@ -154,14 +154,25 @@ struct AttentionShape {
   static_assert(Config::kHeadDim % 16 == 0, "whole tiles of the tensor core");
 
   // Shared memory: which tiles each sequence has among all, lengths if a window hides tiles, each
-  // warp's references and sums and where its output is, rings.
-  static constexpr int kLengthsOffset = (4 * (Config::kMaxSequences + 1) + 15) / 16 * 16;
+  // warp's references and sums and where its output is, how many tiles a team takes, rings.
+  static constexpr int kEndsBytes = (4 * (Config::kMaxSequences + 1) + 15) / 16 * 16;
+  // What blocks of a team send to each other of eight rows, where the table has no sequences, of
+  // which a launch with teams has few: an mbarrier and how often it was used; of each row and block
+  // its reference and sum; of each block its share of the outputs, in quads.
+  static constexpr int kTeamOffset = (4 * (Config::kMostTeamSequences + 1) + 15) / 16 * 16;
+  static constexpr int kTeamStatsOffset = kTeamOffset + 16;
+  static constexpr int kTeamQuadsOffset = kTeamStatsOffset + 16 * 8 * Config::kMostTeam;
+  static constexpr int kTeamEnd =
+      kTeamQuadsOffset + 16 * (8 * Config::kHeadDim / 4 + 4 * (Config::kMostTeam - 1));
+  static constexpr int kLengthsOffset =
+      Config::kMostTeam > 1 && kTeamEnd > kEndsBytes ? kTeamEnd : kEndsBytes;
   static constexpr int kLengthsBytes = Config::kWindow > 0
                                            ? (4 * Config::kMaxSequences + 15) / 16 * 16
                                            : 0;
   static constexpr int kStatsOffset = kLengthsOffset + kLengthsBytes;
   static constexpr int kPlacesOffset = kStatsOffset + 8 * Config::kWarps * kBlockRows;
-  static constexpr int kQueryOffset = (kPlacesOffset + 4 * (Config::kWarps + 1) + 127) / 128 * 128;
+  static constexpr int kShareOffset = kPlacesOffset + 4 * (Config::kWarps + 1);
+  static constexpr int kQueryOffset = (kShareOffset + 4 + 127) / 128 * 128;
   // Of large heads Q is there, too: registers hold the output.
   static constexpr bool kQueryInShared = Config::kHeadDim > 192;
   static constexpr int kQueryBytes = kQueryInShared ? 16 * kRowTiles * Config::kHeadDim : 0;

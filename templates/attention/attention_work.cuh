@@ -10,6 +10,7 @@
 #pragma once
 
 #include "attention/attention_shape.cuh"
+#include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
 
 namespace heddle {
@@ -23,15 +24,39 @@ struct Segment {
   int end;
 };
 
+// Blocks that take the same segments, each of them a part of every segment's tiles: those of a
+// cluster, a power of two. A block alone where a launch has no clusters. Nothing of this is held in
+// registers, which the loop over tiles has none for.
+template <class Config>
+struct AttentionTeam {
+  static constexpr bool kAlone = Config::kMostTeam == 1;
+  static __device__ __forceinline__ int blocks() {
+    if constexpr (kAlone) return 1;
+    return static_cast<int>(cluster_size());
+  }
+  static __device__ __forceinline__ int rank() {
+    if constexpr (kAlone) return 0;
+    return static_cast<int>(blockIdx.x & (cluster_size() - 1));
+  }
+  // This team's number, and how many there are.
+  static __device__ __forceinline__ int index() {
+    if constexpr (kAlone) return static_cast<int>(blockIdx.x);
+    return static_cast<int>(cluster_index());
+  }
+  static __device__ __forceinline__ int count() {
+    if constexpr (kAlone) return static_cast<int>(gridDim.x);
+    return static_cast<int>(cluster_count());
+  }
+};
+
 template <class Config>
 struct AttentionWork {
   using S = AttentionShape<Config>;
+  using Team = AttentionTeam<Config>;
 
   u32 memory;  // shared
   int sequences;
-  int tiles;  // of one head
-  int share;  // of a block
-  int end;    // of this block
+  int end;  // of this team
 
   // By every warp, of which the first writes; every thread of the block calls it.
   __device__ __forceinline__ AttentionWork(u32 memory, const AttentionArguments& arguments,
@@ -70,17 +95,32 @@ struct AttentionWork {
         before += static_cast<int>(broadcast(sum, 31));
       }
     }
-    if (warp == 0 && lane == 0) store_shared_4(memory, 0);
-    block_barrier();
-    tiles = before;
+    const int tiles = before;
     const int all = tiles * S::kWorkHeads;
-    const int blocks = static_cast<int>(gridDim.x);
-    share = (all + blocks - 1) / blocks;
-    // Where an item has no more tiles than a block has warps, one block takes it.
-    const int least = tiles <= Config::kWarps * sequences ? Config::kWarps : Config::kLeastShare;
+    const int teams = Team::count();
+    int share = (all + teams - 1) / teams;
+    // Where an item has no more tiles than a team has warps, one team takes it.
+    int least = tiles <= warps() * sequences ? warps() : Config::kLeastShare;
+    if (Team::blocks() > 1) {
+      // Nor does a team take more than an item then.
+      const int item = (tiles + sequences - 1) / sequences;
+      least = item < warps() ? item : warps();
+    }
     if (share < least) share = least;
-    const i64 last = static_cast<i64>(share) * (static_cast<int>(blockIdx.x) + 1);
+    if (warp == 0 && lane == 0) {
+      store_shared_4(memory, 0);
+      store_shared_4(memory + S::kShareOffset, share);
+    }
+    block_barrier();
+    const i64 last = static_cast<i64>(share) * (Team::index() + 1);
     end = last < all ? static_cast<int>(last) : all;
+  }
+
+  // In shared memory rather than in registers, as they are seldom asked for. Tiles of one head; of
+  // a team.
+  __device__ __forceinline__ int tiles() const { return begin_of(sequences); }
+  __device__ __forceinline__ int share() const {
+    return static_cast<int>(load_shared_4(memory + S::kShareOffset));
   }
 
   __device__ __forceinline__ int length(int sequence) const {
@@ -95,13 +135,13 @@ struct AttentionWork {
   }
 
   __device__ __forceinline__ bool any() const {
-    return static_cast<i64>(share) * static_cast<int>(blockIdx.x) < end;
+    return static_cast<i64>(share()) * Team::index() < end;
   }
   __device__ __forceinline__ Segment first() const {
     Segment segment;
-    segment.begin = share * static_cast<int>(blockIdx.x);
-    segment.head = segment.begin / tiles;
-    const int tile = segment.begin - segment.head * tiles;
+    segment.begin = share() * Team::index();
+    segment.head = segment.begin / tiles();
+    const int tile = segment.begin - segment.head * tiles();
     // The last sequence that begins at or before the tile: one without tiles is never the last.
     int low = 0;
     int high = sequences;
@@ -116,6 +156,15 @@ struct AttentionWork {
     segment.sequence = low;
     bound(segment);
     return segment;
+  }
+  // Of a team, and which of them one of this block's is.
+  static __device__ __forceinline__ int warps() { return Team::blocks() * Config::kWarps; }
+  static __device__ __forceinline__ int of_team(int warp) {
+    return Team::rank() * Config::kWarps + warp;
+  }
+  // Whether more than the first block of the team has tiles of a segment.
+  __device__ __forceinline__ bool is_shared(const Segment& segment) const {
+    return Team::blocks() > 1 && segment.end - segment.begin > Config::kWarps;
   }
   // Precondition: segment.end < end.
   __device__ __forceinline__ void next(Segment& segment) const {
@@ -157,8 +206,9 @@ struct AttentionWork {
     return static_cast<int>(ends(sequence) / S::kTile);
   }
   __device__ __forceinline__ void bound(Segment& segment) const {
-    segment.item = segment.head * tiles + begin_of(segment.sequence);
-    segment.item_end = segment.head * tiles + begin_of(segment.sequence + 1);
+    const int before = segment.head * tiles();
+    segment.item = before + begin_of(segment.sequence);
+    segment.item_end = before + begin_of(segment.sequence + 1);
     segment.end = segment.item_end < end ? segment.item_end : end;
   }
 };

@@ -9,10 +9,12 @@
 // A warp works for itself: it fetches tiles of 32 tokens into its ring, multiplies them with Q
 // (attention_scores.cuh), and adds them to its own softmax and output (attention_softmax.cuh).
 // Warps of a block meet at the end of a segment only, blocks at the end of an item
-// (attention_finish.cuh). Which tiles are whose follows from the lengths on the device, so a
+// (attention_finish.cuh); those of a cluster are a team, which takes segments as one large block
+// would. Which tiles are whose follows from the lengths on the device, so a
 // captured graph may be replayed with others.
 //
-// Grid: any number of blocks up to kMostBlocks, which run at the same time.
+// Grid: any number of blocks up to kMostBlocks, which run at the same time, alone or in clusters of
+// a power of two up to kMostTeam.
 //
 // heddle-parameters: kHeads kKvHeads kHeadDim kQueryLen kRowTiles kScaleDim
 // heddle-parameters: kKeyCode kKeyGranularity kKeyGroup kKeyZeros
@@ -21,6 +23,7 @@
 // heddle-parameters: kWindow kSinkTokens kSinkLogits kAlibi kGivenSlopes kSoftcap
 // heddle-parameters: kLogSums kDependent
 // heddle-parameters: kWarps kStages kMostBlocks kLeastShare kSharedBytes
+// heddle-parameters: kMostTeam kMostTeamSequences
 // heddle-parameters: Value KeyScaleType ValueScaleType
 #pragma once
 
@@ -61,7 +64,7 @@ struct AttentionWarp {
     const u32 key_half = Key::kEntryBytes == 2 && !Key::kPairs ? odd_head : 0;
     const u32 value_half = Val::kEntryBytes == 2 && !Val::kPairs ? odd_head : 0;
 #pragma unroll 1
-    for (int tile = segment.begin + warp; tile < segment.end; tile += Config::kWarps) {
+    for (int tile = segment.begin + work.of_team(warp); tile < segment.end; tile += work.warps()) {
       const int token = work.token_of(tile - segment.item, length);
       copy_async_wait<Config::kStages - 2>();
       warp_barrier();
@@ -122,6 +125,7 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
   const u32 memory = shared_address(shared_memory);
   const int warp = static_cast<int>(broadcast(threadIdx.x / 32, 0));
   const int lane = threadIdx.x % 32;
+  AttentionFinish<Config>::start(memory);
   if constexpr (Config::kDependent) {
     warm_l2<Config>(arguments, memory, warp, lane);
     wait_for_predecessor();
@@ -163,8 +167,9 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
     }
 #pragma unroll 1
     for (int i = 0; i < 2; ++i) {
-      if (i == 0 ? merge_last : merge_first) finish.merge(segment, ring);
-      segment = work.first();
+      if (!(i == 0 ? merge_last : merge_first)) continue;
+      if (i == 1) segment = work.first();
+      finish.merge(segment, ring);
     }
   }
   finish.clear_empty();

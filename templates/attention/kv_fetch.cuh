@@ -186,7 +186,7 @@ struct KvFetch {
         values.gather(to + S::kValueOffset, to + S::kValueEntriesOffset, page, row, left,
                       page_tokens(), arguments.pages);
       }
-      tile += Config::kWarps;
+      tile += work.warps();
       find();
     }
     copy_async_commit();
@@ -203,7 +203,7 @@ struct KvFetch {
         KeyFetch::warm(arguments.k, arguments.k_scales, of, head, row, page_tokens());
         ValueFetch::warm(arguments.v, arguments.v_scales, of, head, row, page_tokens());
       }
-      tile += Config::kWarps;
+      tile += work.warps();
       find();
     }
   }
@@ -226,7 +226,7 @@ struct KvFetch {
       if constexpr (kOnePage) {
         if (++ahead < 32) return;
         ahead = 0;
-        const int mine = tile + lane * Config::kWarps;
+        const int mine = tile + lane * work.warps();
         page = mine < segment.end ? load_page(work.token_of(mine - segment.item, length))
                                   : 0xffffffffu;
       } else {
@@ -242,7 +242,7 @@ struct KvFetch {
     return Config::kPaged ? broadcast(page, ahead) : segment.sequence;
   }
   __device__ __forceinline__ void begin_segment() {
-    tile = segment.begin + warp;
+    tile = segment.begin + work.of_team(warp);
     ahead = 31;
     length = work.length(segment.sequence);
     const int head = segment.head / S::kRowParts;

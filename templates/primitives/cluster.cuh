@@ -12,11 +12,24 @@ __device__ __forceinline__ u32 cluster_rank() {
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// %cluster_nctaid: how many blocks the cluster has; 1 without one.
+// %cluster_nctaid: how many blocks the cluster has; 1 without one. This and the next two are read
+// again wherever they are asked for.
 __device__ __forceinline__ u32 cluster_size() {
   u32 size;
-  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
+  asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
   return size;
+}
+// %clusterid: this cluster's number; the block's where there are no clusters.
+__device__ __forceinline__ u32 cluster_index() {
+  u32 index;
+  asm volatile("mov.u32 %0, %%clusterid.x;" : "=r"(index));
+  return index;
+}
+// %nclusterid: how many clusters the grid has.
+__device__ __forceinline__ u32 cluster_count() {
+  u32 count;
+  asm volatile("mov.u32 %0, %%nclusterid.x;" : "=r"(count));
+  return count;
 }
 // barrier.cluster: every thread of every block of the cluster arrives or has ended; their accesses
 // are ordered.

@@ -105,7 +105,7 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
   }
 
   // In several interleavings, with the same bits each time.
-  void launch(const std::vector<std::int32_t>& lengths, const std::vector<int>& grids) {
+  void launch(const std::vector<std::int32_t>& lengths, const std::vector<AttentionGrid>& grids) {
     const AttentionProblem problem =
         make_attention_problem(spec_, lengths, static_cast<std::uint32_t>(GetParam()));
     const ExpectedAttention expected = expected_attention(spec_, problem);
@@ -113,14 +113,13 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
     const DecodeAttentionArgs args = arguments(problem, memory);
     validate(plan_, args);
     const DecodeAttentionParameters parameters = decode_attention_parameters(plan_, args);
-    for (int blocks : grids) {
-      if (blocks == 0) blocks = decode_attention_blocks(plan_, tile_, parameters);
+    for (AttentionGrid grid : grids) {
+      if (grid.blocks == 0) grid = decode_attention_grid(plan_, tile_, parameters);
       std::vector<std::uint8_t> first;
       for (unsigned seed = 1; seed <= kSeeds; ++seed) {
-        SCOPED_TRACE(fmt::format("{} blocks, seed {}", blocks, seed));
+        SCOPED_TRACE(fmt::format("{} blocks, teams of {}, seed {}", grid.blocks, grid.team, seed));
         clear(args, problem);
-        emulator::run({blocks, 1, 32 * tile_.warps, tile_.shared_bytes, seed, true}, memory,
-                      [&] { attention_kernels[GetParam()](parameters); });
+        run(grid, seed, parameters, memory);
         ASSERT_TRUE(memory.guards_intact());
         if (first.empty()) {
           first = results(args, problem);
@@ -144,9 +143,7 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
     const DecodeAttentionArgs args = arguments(problem, memory);
     clear(args, problem);
     const DecodeAttentionParameters parameters = decode_attention_parameters(plan_, args);
-    const int blocks = decode_attention_blocks(plan_, tile_, parameters);
-    emulator::run({blocks, 1, 32 * tile_.warps, tile_.shared_bytes, 1, true}, memory,
-                  [&] { attention_kernels[GetParam()](parameters); });
+    run(decode_attention_grid(plan_, tile_, parameters), 1, parameters, memory);
     std::vector<double> out;
     const auto* bits = static_cast<const std::uint16_t*>(args.out);
     for (std::size_t i = 0; i < problem.q.size(); ++i) {
@@ -162,6 +159,11 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
   int page() const { return std::max(2, spec_.kv.page_size); }
 
  private:
+  void run(AttentionGrid grid, unsigned seed, const DecodeAttentionParameters& parameters,
+           const emulator::GlobalMemory& memory) const {
+    emulator::run({grid.blocks, grid.team, 32 * tile_.warps, tile_.shared_bytes, seed, true},
+                  memory, [&] { attention_kernels[GetParam()](parameters); });
+  }
   std::size_t counter_bytes() const {
     return (4 * static_cast<std::size_t>(tile_.blocks) + 15) / 16 * 16;
   }
@@ -207,14 +209,22 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
 };
 
 // 0 blocks: as many as the runtime launches.
-TEST_P(EmulatedAttention, OfRaggedSequences) { launch({0, 1, page() + 1, 31, 0, 290, 32}, {0, 1}); }
+TEST_P(EmulatedAttention, OfRaggedSequences) {
+  launch({0, 1, page() + 1, 31, 0, 290, 32}, {{0, 1}, {1, 1}, {4, 2}});
+}
 
 TEST_P(EmulatedAttention, OfSequencesThatBlocksShare) {
-  ASSERT_NO_FATAL_FAILURE(launch({attention_cases()[GetParam()].shared, 3}, {most_blocks(), 3}));
+  ASSERT_NO_FATAL_FAILURE(
+      launch({attention_cases()[GetParam()].shared, 3}, {{most_blocks(), 1}, {3, 1}}));
   EXPECT_TRUE(merged());
 }
 
-TEST_P(EmulatedAttention, OfLessThanThereAreBlocksFor) { launch({0, 5}, {most_blocks()}); }
+// Teams add what they have of a sequence, and leave what others need for the whole.
+TEST_P(EmulatedAttention, OfSequencesThatTeamsShare) { launch({300, 3, 90}, {{8, 8}, {4, 2}}); }
+
+TEST_P(EmulatedAttention, OfLessThanThereAreBlocksFor) {
+  launch({0, 5}, {{most_blocks(), 1}, {6, 2}});
+}
 
 // Of K: the queries of the head; of V: their elements of the group.
 class EmulatedNanOfNvfp4 : public EmulatedAttention {

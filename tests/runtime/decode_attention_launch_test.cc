@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 #include "heddle/error.h"
 #include "tests/runtime/launch_refusals.h"
@@ -10,12 +11,12 @@
 namespace heddle {
 namespace {
 
-Plan plan_of(const std::string& kv, const std::string& more = "") {
+Plan plan_of(const std::string& kv, const std::string& more = "", const char* target = "h200") {
   return resolve(
       Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":32,)"
                   R"("kv_heads":8,"head_dim":128},"activation":{"dtype":"fp16"},"kv":{)" +
                   kv + "}" + more + "}"),
-      target_from_name("h200"));
+      target_from_name(target));
 }
 
 DecodeAttentionArgs good_args() {
@@ -120,12 +121,12 @@ std::string refused(const std::string& kv, const char* target = "h200") {
   return {};
 }
 
-int blocks_of(const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
+AttentionGrid grid_of(const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
   DecodeAttentionArgs args = good_args();
   args.sequences = sequences;
   args.cache.table_stride = capacity / plan.spec.decode_attention().kv.page_size;
-  return decode_attention_blocks(plan, attention_tile(plan.spec.decode_attention(), plan.target),
-                                 decode_attention_parameters(plan, args));
+  return decode_attention_grid(plan, attention_tile(plan.spec.decode_attention(), plan.target),
+                               decode_attention_parameters(plan, args));
 }
 
 // NVFP4 has a factor of all scales.
@@ -139,16 +140,43 @@ TEST(DecodeAttentionLaunch, WantsWhatIsGiven) {
 
 // 8 heads, tiles of 32 tokens.
 TEST(DecodeAttentionLaunch, HasNoMoreBlocksThanCanHaveWork) {
+  const auto blocks_of = [](const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
+    return grid_of(plan, sequences, capacity).blocks;
+  };
   const Plan int8 = plan_of(R"("dtype":"int8")");  // 2 blocks of 4 warps per SM, 4 tiles at least
   EXPECT_EQ(blocks_of(int8, 1, 128), 8);
-  EXPECT_EQ(blocks_of(int8, 1, 1024), 64);
-  EXPECT_EQ(blocks_of(int8, 2, 1024), 128);
+  EXPECT_EQ(blocks_of(int8, 4, 4096), 264);
+  EXPECT_EQ(blocks_of(int8, 10, 128), 80);
   EXPECT_EQ(blocks_of(int8, 64, 8192), 264);
   EXPECT_EQ(blocks_of(int8, 1, 0), 1);
   const Plan int4 = plan_of(R"("dtype":"int4")");  // 4 blocks, 8 tiles at least of longer sequences
   EXPECT_EQ(blocks_of(int4, 1, 128), 8);
-  EXPECT_EQ(blocks_of(int4, 1, 1024), 32);
+  EXPECT_EQ(blocks_of(int4, 32, 1024), 528);
   EXPECT_EQ(blocks_of(int4, 64, 8192), 528);
+}
+
+// As large as sequences have tiles for, but where two launches would not fit, and not where few
+// blocks would have many tiles.
+TEST(DecodeAttentionLaunch, FewSequencesAreSharedByTeams) {
+  const auto teams_of = [](const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
+    const AttentionGrid grid = grid_of(plan, sequences, capacity);
+    return std::pair(grid.blocks, grid.team);
+  };
+  const Plan int8 = plan_of(R"("dtype":"int8")");
+  EXPECT_EQ(teams_of(int8, 1, 128), std::pair(8, 1));
+  EXPECT_EQ(teams_of(int8, 1, 192), std::pair(16, 2));
+  EXPECT_EQ(teams_of(int8, 1, 1024), std::pair(64, 8));
+  EXPECT_EQ(teams_of(int8, 1, 8192), std::pair(64, 8));
+  EXPECT_EQ(teams_of(int8, 1, 8256), std::pair(264, 1));
+  EXPECT_EQ(teams_of(int8, 2, 1024), std::pair(64, 4));
+  EXPECT_EQ(teams_of(int8, 8, 512), std::pair(128, 2));
+  EXPECT_EQ(teams_of(int8, 9, 512), std::pair(264, 1));
+  EXPECT_EQ(teams_of(int8, 32, 1024), std::pair(264, 1));
+  const Plan int4 = plan_of(R"("dtype":"int4")");
+  EXPECT_EQ(teams_of(int4, 2, 1024), std::pair(128, 8));
+  EXPECT_EQ(teams_of(int4, 3, 1024), std::pair(96, 4));
+  EXPECT_EQ(grid_of(plan_of(R"("dtype":"fp16")"), 1, 1024).team, 1);
+  EXPECT_EQ(grid_of(plan_of("", "", "a100"), 1, 1024).team, 1);
 }
 
 // Small stages leave room for more blocks, a window's table of lengths or two row tiles do not.

@@ -8,6 +8,8 @@ namespace heddle {
 
 inline u32 cluster_rank() { return emulator::cluster_rank(); }
 inline u32 cluster_size() { return emulator::cluster_size(); }
+inline u32 cluster_index() { return blockIdx.x / cluster_size(); }
+inline u32 cluster_count() { return gridDim.x / cluster_size(); }
 inline void cluster_barrier() { emulator::cluster_barrier(); }
 inline void cluster_barrier_unordered() { emulator::cluster_barrier(); }
 inline u32 address_in_block(u32 shared, u32 rank) { return emulator::remote_address(shared, rank); }
