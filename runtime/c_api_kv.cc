@@ -29,10 +29,13 @@ void check_tensor(const heddle_kv_tensor& tensor, const KvTensor& spec,
   need_bytes(tensor.scales, layout.scale_bytes(cache.pages, cache.page_tokens),
              fmt::format("cache.{}.scales", name).c_str());
   need_bytes(tensor.given, spec.symmetric ? 4 : 8, fmt::format("cache.{}.given", name).c_str());
+  need_bytes(tensor.residual, layout.residual_bytes(cache.residual_slot_count),
+             fmt::format("cache.{}.residual", name).c_str());
 }
 
 KvCacheTensor to_cpp(const heddle_kv_tensor& tensor) {
-  return {tensor.codes.data, tensor.scales.data, static_cast<const float*>(tensor.given.data)};
+  return {tensor.codes.data, tensor.scales.data, static_cast<const float*>(tensor.given.data),
+          tensor.residual.data};
 }
 
 const std::int32_t* numbers(const heddle_input& input) {
@@ -47,6 +50,8 @@ KvCache to_cpp(const heddle_kv_cache& cache) {
   launch.page_tokens = cache.page_tokens;
   launch.block_table = numbers(cache.block_table);
   launch.table_stride = cache.table_stride;
+  launch.residual_slot_count = cache.residual_slot_count;
+  launch.residual_slots = numbers(cache.residual_slots);
   return launch;
 }
 
@@ -54,6 +59,7 @@ KvCache to_cpp(const heddle_kv_cache& cache) {
 void check_sizes(const heddle_kv_cache& cache, std::int64_t sequences, const KvSpec& spec,
                  const KvShape& shape) {
   need_bytes(cache.block_table, product(4 * sequences, cache.table_stride), "cache.block_table");
+  need_bytes(cache.residual_slots, product(4, sequences), "cache.residual_slots");
   KvCache launch = to_cpp(cache);
   if (launch.page_tokens == 0) launch.page_tokens = spec.page_size;
   const KvCacheLayout layout = kv_cache_layout(spec, shape.kv_heads, shape.head_dim);
@@ -169,11 +175,6 @@ heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length, int64_
                             fmt::format("the operation {} has no cache", to_string(parsed.op())));
     }
     const heddle::KvSpec& kv = parsed.kv();
-    const bool channel = kv.k.granularity == heddle::KvGranularity::kChannel ||
-                         kv.v.granularity == heddle::KvGranularity::kChannel;
-    if (channel) {
-      heddle::c_api::refuse("api.kv", "a cache with scales per channel has no layout yet");
-    }
     if (page_tokens == 0) page_tokens = kv.page_size;
     if (pages < 0 || page_tokens < 0) {
       heddle::c_api::refuse("api.kv", "pages and page_tokens are not negative");
@@ -181,6 +182,7 @@ heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length, int64_
     const heddle::KvShape shape = heddle::c_api::shape_of(parsed);
     const auto layout = heddle::kv_cache_layout(kv, shape.kv_heads, shape.head_dim);
     *bytes = {layout.k.code_bytes(pages, page_tokens), layout.k.scale_bytes(pages, page_tokens),
-              layout.v.code_bytes(pages, page_tokens), layout.v.scale_bytes(pages, page_tokens)};
+              layout.v.code_bytes(pages, page_tokens), layout.v.scale_bytes(pages, page_tokens),
+              layout.k.residual_bytes(1)};
   });
 }

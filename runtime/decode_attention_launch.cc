@@ -105,7 +105,7 @@ void validate(const Plan& plan, const DecodeAttentionArgs& args) {
   check_wanted(args.slopes, spec.alibi == Alibi::kGiven, "slopes", kNumberAlignment);
   check_wanted(args.sink_logits, spec.sink_logits, "sink_logits", kNumberAlignment);
   check_wanted(args.log_sum_exp, spec.log_sum_exp, "log_sum_exp", kNumberAlignment);
-  validate(spec.kv, args.cache);
+  validate(spec.kv, args.cache, args.sequences);
   if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(spec, args);
   check_tokens(spec.kv, args);
   check_workspace(plan.max_workspace_bytes(), args);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kNumberAlignment = 4;
 constexpr std::int64_t kStrideStep = 8;  // elements: 16 bytes
 
-static_assert(sizeof(KvAppendParameters) == 136, "the kernel's struct is the same");
+static_assert(sizeof(KvAppendParameters) == 160, "the kernel's struct is the same");
 
 void check_size(std::int64_t value, std::int64_t least, const char* name) {
   if (value >= least && value <= std::numeric_limits<std::int32_t>::max()) return;
@@ -37,15 +37,30 @@ void check_tensor(const KvTensor& tensor, const KvCacheTensor& given, const char
   check_wanted(given.given, takes_given(tensor), factor, kNumberAlignment);
 }
 
+// The window of tokens whose block of scales per channel is not full.
+void check_residual(const KvSpec& kv, const KvCache& cache, std::int64_t sequences) {
+  const bool wanted = kv.k.granularity == KvGranularity::kChannel;
+  check_wanted(cache.k.residual, wanted, "cache.k.residual");
+  check_wanted(cache.v.residual, false, "cache.v.residual");
+  const bool slots = cache.residual_slots != nullptr;
+  check_wanted(cache.residual_slots, wanted && slots, "cache.residual_slots", kNumberAlignment);
+  if (!wanted) return;
+  check_size(cache.residual_slot_count, slots ? 1 : sequences, "cache.residual_slot_count");
+  if (kv.layout == KvLayout::kPaged || cache.page_tokens % kv.k.group_size == 0) return;
+  refuse_launch("launch.size", fmt::format("cache.page_tokens = {} holds no whole blocks of {}",
+                                           cache.page_tokens, kv.k.group_size));
+}
+
 std::int64_t stride_bytes(std::int64_t stride, std::int64_t row, DType dtype) {
   return (stride == 0 ? row : stride) * bytes_of(dtype);
 }
 
 }  // namespace
 
-void validate(const KvSpec& kv, const KvCache& cache) {
+void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences) {
   check_tensor(kv.k, cache.k, "cache.k.codes", "cache.k.scales", "cache.k.given");
   check_tensor(kv.v, cache.v, "cache.v.codes", "cache.v.scales", "cache.v.given");
+  check_residual(kv, cache, sequences);
   check_size(cache.pages, 1, "cache.pages");
   const bool paged = kv.layout == KvLayout::kPaged;
   check_wanted(cache.block_table, paged, "cache.block_table", kNumberAlignment);
@@ -76,7 +91,7 @@ void validate(const Plan& plan, const KvAppendArgs& args) {
   const bool table = spec.rope.source == RopeSource::kTable;
   check_wanted(args.rotations, table, "rotations", kNumberAlignment);
   if (table) check_size(args.rotation_rows, 1, "rotation_rows");
-  validate(spec.kv, args.cache);
+  validate(spec.kv, args.cache, args.sequences);
 }
 
 KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args) noexcept {
@@ -101,19 +116,37 @@ KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& ar
           number(args.cache.page_tokens),
           number(args.tokens),
           number(args.sequences),
-          number(args.rotation_rows)};
+          number(args.rotation_rows),
+          args.cache.k.residual,
+          args.cache.residual_slots,
+          number(args.cache.residual_slot_count),
+          0};
+}
+
+LaunchGrid kv_append_grid(const Plan& plan, const KvAppendArgs& args) noexcept {
+  const KvAppendSpec& spec = plan.spec.kv_append();
+  LaunchGrid grid = tile_grid(plan.tile_kernels.front(), args.tokens,
+                              std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim);
+  if (spec.kv.k.granularity != KvGranularity::kChannel) {
+    grid.x *= 2;  // K and V in turn
+    return grid;
+  }
+  // K's blocks of tokens, a sequence's first one and those that its new tokens may fill; then V.
+  std::int64_t units = args.sequences;
+  if (args.offsets != nullptr) units += args.tokens / spec.kv.k.group_size;
+  grid.x = grid.x * grid.y + static_cast<unsigned>(units * spec.shape.kv_heads);
+  grid.y = 1;
+  return grid;
 }
 
 void Kernel::launch(const KvAppendArgs& args, Stream stream) const {
   validate(plan(), args);
   if (args.tokens == 0) return;
-  const KvShape shape = plan().spec.kv_append().shape;
   const TileKernel& kernel = plan().tile_kernels.front();
-  LaunchGrid grid = tile_grid(kernel, args.tokens, std::int64_t{shape.kv_heads} * shape.head_dim);
-  grid.x *= 2;  // K and V in turn
   KvAppendParameters parameter = kv_append_parameters(plan(), args);
   void* parameters[] = {&parameter};
-  const LaunchConfig config(grid, kernel.threads, kernel.shared_bytes, stream);
+  const LaunchConfig config(kv_append_grid(plan(), args), kernel.threads, kernel.shared_bytes,
+                            stream);
   state_->kernels.front().launch(config, parameters);
 }
 

@@ -6,6 +6,7 @@
 
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
+#include "runtime/launch_checks.h"
 
 namespace heddle {
 
@@ -13,7 +14,7 @@ namespace heddle {
 // "launch.misaligned" or "launch.size" if `args` break the contract of KvAppendArgs.
 void validate(const Plan& plan, const KvAppendArgs& args);
 // The tensors' and the table's part of it, for every operation on a cache of `sequences`.
-void validate(const KvSpec& kv, const KvCache& cache);
+void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences);
 
 // The kernel's one parameter; templates/kv_append/place.cuh has the same struct.
 struct KvAppendParameters {
@@ -38,10 +39,15 @@ struct KvAppendParameters {
   std::int32_t tokens;
   std::int32_t sequences;
   std::int32_t rotation_rows;
+  void* residual;
+  const std::int32_t* residual_slots;
+  std::int32_t residual_slot_count;
+  std::int32_t unused;
 };
 
-// Precondition: validate() accepts the arguments.
+// Precondition of both: validate() accepts the arguments.
 KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args) noexcept;
+LaunchGrid kv_append_grid(const Plan& plan, const KvAppendArgs& args) noexcept;
 
 }  // namespace heddle
 

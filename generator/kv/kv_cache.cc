@@ -20,16 +20,26 @@ KvTensorLayout tensor_layout(const KvTensor& tensor, KvOrder order, int heads,
   layout.order = order;
   layout.heads = heads;
   layout.row_bytes = head_dim * kv_bits(tensor.dtype) / 8;
-  const bool stored = tensor.granularity == KvGranularity::kToken ||
-                      tensor.granularity == KvGranularity::kHead ||
-                      tensor.granularity == KvGranularity::kGroup;
+  const bool stored =
+      tensor.granularity != KvGranularity::kNone && tensor.granularity != KvGranularity::kTensor;
   if (!stored) return layout;
   layout.scale_heads = tensor.granularity == KvGranularity::kToken ? 1 : heads;
   layout.scales_of_row =
       tensor.granularity == KvGranularity::kGroup ? head_dim / tensor.group_size : 1;
+  if (tensor.granularity == KvGranularity::kChannel) {
+    layout.scales_of_row = head_dim;
+    layout.scale_tokens = tensor.group_size;
+    layout.residual_row_bytes = 2 * head_dim;
+  }
   layout.scale_row_bytes =
       layout.scales_of_row * bytes_of(*tensor.scale_dtype) * (tensor.symmetric ? 1 : 2);
   return layout;
+}
+
+// A token's part of the scales that scale_tokens of them share, rounded up.
+std::size_t scales_of_token(const KvTensorLayout& layout) noexcept {
+  const auto tokens = static_cast<std::size_t>(layout.scale_tokens);
+  return (layout.scale_bytes(1, layout.scale_tokens) + tokens - 1) / tokens;
 }
 
 }  // namespace
@@ -60,7 +70,7 @@ std::size_t KvTensorLayout::code_bytes(std::int64_t pages,
 
 std::size_t KvTensorLayout::scale_bytes(std::int64_t pages,
                                         std::int64_t page_tokens) const noexcept {
-  return static_cast<std::size_t>(pages * page_tokens * scale_heads) *
+  return static_cast<std::size_t>(pages * (page_tokens / scale_tokens) * scale_heads) *
          static_cast<std::size_t>(scale_row_bytes);
 }
 
@@ -73,8 +83,20 @@ std::size_t KvTensorLayout::code_offset(std::int64_t page, std::int64_t page_tok
 std::size_t KvTensorLayout::scale_offset(std::int64_t page, std::int64_t page_tokens,
                                          std::int64_t token, int head) const noexcept {
   const int own = scale_heads == heads ? head : 0;
-  return rows_before(order, scale_heads, page, page_tokens, token, own) *
+  return rows_before(order, scale_heads, page, page_tokens / scale_tokens, token / scale_tokens,
+                     own) *
          static_cast<std::size_t>(scale_row_bytes);
+}
+
+std::size_t KvTensorLayout::residual_bytes(std::int64_t slots) const noexcept {
+  return static_cast<std::size_t>(slots * heads * scale_tokens) *
+         static_cast<std::size_t>(residual_row_bytes);
+}
+
+std::size_t KvTensorLayout::residual_offset(std::int64_t slot, std::int64_t position,
+                                            int head) const noexcept {
+  const std::int64_t row = (slot * heads + head) * scale_tokens + position % scale_tokens;
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(residual_row_bytes);
 }
 
 KvCacheLayout kv_cache_layout(const KvSpec& kv, int kv_heads, int head_dim) noexcept {
@@ -84,7 +106,7 @@ KvCacheLayout kv_cache_layout(const KvSpec& kv, int kv_heads, int head_dim) noex
 
 KvTokenBytes kv_token_bytes(const KvCacheLayout& layout) noexcept {
   return {layout.k.code_bytes(1, 1) + layout.v.code_bytes(1, 1),
-          layout.k.scale_bytes(1, 1) + layout.v.scale_bytes(1, 1)};
+          scales_of_token(layout.k) + scales_of_token(layout.v)};
 }
 
 }  // namespace heddle

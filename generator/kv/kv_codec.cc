@@ -158,11 +158,21 @@ class Codec {
   const KvGivenScale given_;
 };
 
-// The elements [heads][head_dim] that share each scale, in the order of the scales.
+std::size_t values_of(const KvTensor& tensor, int heads, int head_dim) {
+  return static_cast<std::size_t>(kv_block_tokens(tensor)) * static_cast<std::size_t>(heads) *
+         static_cast<std::size_t>(head_dim);
+}
+
+// The elements [tokens][heads][head_dim] that share each scale, in the order of the scales.
 std::vector<std::vector<std::size_t>> scale_groups(const KvTensor& tensor, int heads,
                                                    int head_dim) {
   const auto row = static_cast<std::size_t>(head_dim);
-  const std::size_t all = static_cast<std::size_t>(heads) * row;
+  const std::size_t all = values_of(tensor, heads, head_dim);
+  if (tensor.granularity == KvGranularity::kChannel) {
+    std::vector<std::vector<std::size_t>> channels(static_cast<std::size_t>(heads) * row);
+    for (std::size_t i = 0; i < all; ++i) channels[i % channels.size()].push_back(i);
+    return channels;
+  }
   std::size_t size = all;
   if (tensor.granularity == KvGranularity::kHead) size = row;
   if (tensor.granularity == KvGranularity::kGroup) {
@@ -177,11 +187,15 @@ DType dtype_of(KvDtype dtype) { return dtype == KvDtype::kBf16 ? DType::kBf16 : 
 
 }  // namespace
 
+int kv_block_tokens(const KvTensor& tensor) noexcept {
+  return tensor.granularity == KvGranularity::kChannel ? tensor.group_size : 1;
+}
+
 KvToken quantize_kv(const KvTensor& tensor, int heads, int head_dim, const float* values,
                     const KvGivenScale& given) {
   const Codec codec(tensor, given);
   const auto bits = static_cast<std::size_t>(codec.rule().bits);
-  const auto count = static_cast<std::size_t>(heads) * static_cast<std::size_t>(head_dim);
+  const std::size_t count = values_of(tensor, heads, head_dim);
   KvToken token;
   token.codes.resize(count * bits / 8);
   if (codec.rule().is_16_bit) {
@@ -212,7 +226,7 @@ std::vector<float> dequantize_kv(const KvTensor& tensor, int heads, int head_dim
                                  const KvToken& token, const KvGivenScale& given) {
   const Codec codec(tensor, given);
   const auto bits = static_cast<std::size_t>(codec.rule().bits);
-  std::vector<float> values(static_cast<std::size_t>(heads) * static_cast<std::size_t>(head_dim));
+  std::vector<float> values(values_of(tensor, heads, head_dim));
   if (codec.rule().is_16_bit) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       std::uint16_t value = 0;

@@ -78,8 +78,14 @@ std::string describe_tensor(const char* name, const KvTensor& tensor,
       fmt::format("{}: {}, scales per {}, a row of a head has {} bytes of codes", name,
                   to_string(tensor.dtype), to_string(tensor.granularity), layout.row_bytes);
   if (layout.scale_row_bytes != 0) {
-    text += fmt::format(" and {} of scales ({}{})", layout.scale_row_bytes,
+    const std::string tokens =
+        layout.scale_tokens == 1 ? "" : fmt::format(", for {} tokens,", layout.scale_tokens);
+    text += fmt::format(" and{} {} of scales ({}{})", tokens, layout.scale_row_bytes,
                         to_string(*tensor.scale_dtype), tensor.symmetric ? "" : ", zero points");
+  }
+  if (layout.residual_row_bytes != 0) {
+    text +=
+        fmt::format("; a residual window of {} bytes for each sequence", layout.residual_bytes(1));
   }
   return text + '\n';
 }

@@ -117,7 +117,9 @@ ordered_json cache_tensor_json(const KvTensorLayout& layout) {
   return {{"row_bytes", layout.row_bytes},
           {"scale_heads", layout.scale_heads},
           {"scale_row_bytes", layout.scale_row_bytes},
-          {"scales_of_row", layout.scales_of_row}};
+          {"scales_of_row", layout.scales_of_row},
+          {"scale_tokens", layout.scale_tokens},
+          {"residual_bytes_of_slot", layout.residual_bytes(1)}};
 }
 
 ordered_json cache_json(const Spec& spec) {

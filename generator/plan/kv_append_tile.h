@@ -14,6 +14,7 @@ struct KvAppendTile {
   int threads = 0;
   int rotation_bytes = 0;  // of shared memory
   int shared_bytes = 0;
+  int channel_tokens = 0;  // of K with scales per channel: what a block takes at a time
 };
 
 KvAppendTile kv_append_tile(const KvAppendSpec& spec);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "generator/plan/kv_append_tile.h"
+#include "generator/plan/kv_channel.h"
 #include "generator/plan/resolve.h"
 #include "generator/plan/weight_op_kernel.h"
 #include "generator/spec/meaning.h"
@@ -28,11 +29,6 @@ bool is_power_of_two(int value) { return std::has_single_bit(static_cast<unsigne
 
 void refuse_tensor(const KvTensor& tensor, const std::string& pointer,
                    std::vector<Problem>& problems) {
-  if (tensor.granularity == KvGranularity::kChannel) {
-    problems.push_back({pointer + "/granularity",
-                        "there is no kernel that appends with scales per channel yet",
-                        "\"channel\"", "\"tensor\", \"token\", \"head\" or \"group\"", ""});
-  }
   if (tensor.granularity == KvGranularity::kGroup &&
       !is_power_of_two(tensor.group_size / kLaneElements)) {
     problems.push_back({pointer + "/group_size", "groups are found by halves of a warp's lanes",
@@ -48,6 +44,7 @@ bool is_bf16(const KvAppendSpec& spec) {
 void refuse(const Spec& spec, const Target& target) {
   const KvAppendSpec& append = spec.kv_append();
   std::vector<Problem> problems = check_meaning(append);
+  if (problems.empty()) problems = refuse_channels(append.kv);
   if (problems.empty()) {
     refuse_tensor(append.kv.k, "/kv/k", problems);
     refuse_tensor(append.kv.v, "/kv/v", problems);
@@ -58,6 +55,14 @@ void refuse(const Spec& spec, const Target& target) {
            "a block finds the scale of all heads of a token, 16 elements a thread", "\"token\"",
            fmt::format("heads that take at most {} threads, here {}", kMostThreads, tile.threads),
            ""});
+    } else if (tile.shared_bytes > target.shared_per_block) {
+      problems.push_back(
+          {"/kv/k/group_size",
+           fmt::format("a block keeps the tokens that share scales in shared memory,"
+                       " of which {} has {} bytes",
+                       target.name, target.shared_per_block),
+           fmt::format("{}, which takes {} bytes", append.kv.k.group_size, tile.shared_bytes),
+           "fewer tokens", ""});
     }
   }
   if (target.arch() < 75) {
@@ -72,8 +77,9 @@ void refuse(const Spec& spec, const Target& target) {
   refuse_if_any(spec, std::move(problems));
 }
 
-// Zero points, scales per token and integers beside a given scale keep more values at a time: 80
-// registers hold them. All else has room in 64.
+// Zero points, scales per token or channel and integers beside a given scale keep more values at a
+// time: 80 registers hold them, and those of 16 channels with zero points have room in 128. All
+// else has room in 64.
 int threads_of_an_sm(const KvSpec& kv) {
   const auto is_large = [](const KvTensor& tensor) {
     const bool integer = tensor.dtype == KvDtype::kInt8 || tensor.dtype == KvDtype::kInt4 ||
@@ -81,6 +87,7 @@ int threads_of_an_sm(const KvSpec& kv) {
     return !tensor.symmetric || tensor.granularity == KvGranularity::kToken ||
            (integer && tensor.granularity == KvGranularity::kTensor);
   };
+  if (kv.k.granularity == KvGranularity::kChannel) return kv.k.symmetric ? 640 : 512;
   return is_large(kv.k) || is_large(kv.v) ? 768 : 1024;
 }
 
@@ -90,7 +97,8 @@ std::string tensor_name(const KvTensor& tensor) {
   if (tensor.granularity == KvGranularity::kGroup)
     return name + fmt::format("_g{}", tensor.group_size);
   if (tensor.granularity == KvGranularity::kNone) return name;
-  return name + '_' + std::string(to_string(tensor.granularity));
+  name += '_' + std::string(to_string(tensor.granularity));
+  return tensor.group_size == 0 ? name : name + fmt::format("{}", tensor.group_size);
 }
 
 std::string kernel_name(const KvAppendSpec& spec) {
@@ -98,6 +106,15 @@ std::string kernel_name(const KvAppendSpec& spec) {
   if (const std::string v = tensor_name(spec.kv.v); v != types) types += '_' + v;
   return fmt::format("heddle_kv_append_{}_{}_h{}_d{}", to_string(spec.activation), types,
                      spec.shape.kv_heads, spec.shape.head_dim);
+}
+
+// templates/kv_append/append_channel.cuh computes the same: rotations of the tokens that a block
+// takes at a time, their positions, the channels' ranges and all values of the tokens that share
+// scales.
+int channel_bytes(const KvAppendSpec& spec, const KvAppendTile& tile, int rotation_bytes) {
+  const int rounds = (spec.kv.k.group_size + tile.channel_tokens - 1) / tile.channel_tokens;
+  return tile.channel_tokens * rotation_bytes + (4 * tile.channel_tokens + 15) / 16 * 16 +
+         8 * spec.shape.head_dim + 32 * tile.threads * rounds;
 }
 
 }  // namespace
@@ -115,11 +132,17 @@ KvAppendTile kv_append_tile(const KvAppendSpec& spec) {
   tile.tokens = std::max(1, kUsualThreads / token_threads);
   const int threads = tile.tokens * token_threads;
   tile.threads = (threads + 31) / 32 * 32;
+  int rotation_bytes = 0;  // of a token
   if (spec.rope.pairing != RopePairing::kNone) {
     // 16 numbers and 16 empty bytes, for cosines and for sines.
-    tile.rotation_bytes = tile.tokens * 2 * ((spec.rope.dim / 2 + 15) / 16 * 80);
+    rotation_bytes = 2 * ((spec.rope.dim / 2 + 15) / 16 * 80);
   }
+  tile.rotation_bytes = tile.tokens * rotation_bytes;
   tile.shared_bytes = tile.rotation_bytes + tile.tokens * kTokenBytes;
+  if (spec.kv.k.granularity == KvGranularity::kChannel) {
+    tile.channel_tokens = tile.threads / tile.lanes;
+    tile.shared_bytes = std::max(tile.shared_bytes, channel_bytes(spec, tile, rotation_bytes));
+  }
   return tile;
 }
 
@@ -144,6 +167,12 @@ void resolve_kv_append(Plan& plan) {
       fmt::format("a block takes {} heads of {} tokens, of K or of V: the two take turns, so that "
                   "turning K hides behind the bytes of V",
                   tile.heads, tile.tokens)};
+  if (spec.kv.k.granularity == KvGranularity::kChannel) {
+    plan.reasons[1] = fmt::format(
+        "a block takes one head of K in {} tokens that share scales, {} of them at a "
+        "time, and {} heads of V in {} tokens",
+        spec.kv.k.group_size, tile.channel_tokens, tile.heads, tile.tokens);
+  }
   if (has(spec.kv, KvGranularity::kToken)) {
     plan.reasons.emplace_back("scales per token: a block holds all heads of its tokens");
   }

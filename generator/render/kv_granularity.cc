@@ -12,9 +12,10 @@ std::string kv_granularity_name(KvGranularity granularity) {
       return "kHead";
     case KvGranularity::kGroup:
       return "kGroup";
+    case KvGranularity::kChannel:
+      return "kChannel";
     case KvGranularity::kAuto:
     case KvGranularity::kNone:
-    case KvGranularity::kChannel:
       break;
   }
   return "kNone";

@@ -9,7 +9,7 @@
 namespace heddle {
 
 // The enumerator of KvGranularity in kv/granularity.cuh. Precondition: a kernel's spec has this
-// granularity, which leaves out kAuto and kChannel.
+// granularity, which leaves out kAuto.
 std::string kv_granularity_name(KvGranularity granularity);
 
 }  // namespace heddle

@@ -191,6 +191,8 @@ typedef struct heddle_kv_tensor {
   heddle_output scales;
   heddle_input given; /* FP32: a scale and, without "symmetric", a zero point for all of the tensor;
                          with nvfp4 the factor of its scales */
+  heddle_output residual; /* with scales per channel the window of tokens whose block is not full:
+                             [slots][kv_heads][group_size][head_dim] of the activation's dtype */
 } heddle_kv_tensor;
 
 typedef struct heddle_kv_cache {
@@ -200,6 +202,8 @@ typedef struct heddle_kv_cache {
   int64_t page_tokens;      /* contiguous: tokens that a sequence may have; paged: 0 or page_size */
   heddle_input block_table; /* [sequences][table_stride] int32; of a paged cache */
   int64_t table_stride;
+  int64_t residual_slot_count; /* of the residual window */
+  heddle_input residual_slots; /* [sequences] int32, each sequence's own one; null: its number */
 } heddle_kv_cache;
 
 typedef struct heddle_kv_append_args {
@@ -241,13 +245,14 @@ HEDDLE_EXPORT heddle_status heddle_launch_decode_attention(const heddle_kernel* 
                                                            const heddle_decode_attention_args* args,
                                                            void* stream);
 
-/* Bytes of the four tensors of a cache, for a spec with a kv block; 0 for scales that are not
- * stored. Needs no device. */
+/* Bytes of the tensors of a cache, for a spec with a kv block; 0 for what is not stored. Needs no
+ * device. */
 typedef struct heddle_kv_bytes {
   size_t k_codes;
   size_t k_scales;
   size_t v_codes;
   size_t v_scales;
+  size_t k_residual; /* of one slot */
 } heddle_kv_bytes;
 HEDDLE_EXPORT heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length,
                                                   int64_t pages, int64_t page_tokens,

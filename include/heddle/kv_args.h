@@ -13,6 +13,9 @@ struct KvCacheTensor {
   // FP32, read at each launch. With the granularity tensor: the scale and, where codes are not
   // symmetric, the zero point; with NVFP4: the factor of all scales. Required exactly there.
   const float* given = nullptr;
+  // With scales per channel, required exactly there: the residual window of tokens whose block is
+  // not full, [slots][kv_heads][group_size][head_dim] of the activation's dtype, aligned to 16.
+  void* residual = nullptr;
 };
 
 struct KvCache {
@@ -26,6 +29,11 @@ struct KvCache {
   // exactly for a paged cache. Pages outside of the cache are neither written nor read.
   const std::int32_t* block_table = nullptr;
   std::int64_t table_stride = 0;
+  // With scales per channel: slots of the residual window, and int32 [sequences], each sequence's
+  // one, no two the same; null: its number in the batch. A sequence whose slot is none of these has
+  // no window: its tokens there are neither written nor read.
+  std::int64_t residual_slot_count = 0;
+  const std::int32_t* residual_slots = nullptr;
 };
 
 // K and V of new tokens, sequence after sequence. All pointers are of device memory; what they

@@ -22,13 +22,18 @@ HEDDLE_EXPORT int kv_bits(KvDtype dtype) noexcept;
 // Both tensors are [pages][heads][page tokens][row] in the order hnd, [pages][page tokens][heads]
 // [row] in nhd. A contiguous cache has one page for each sequence, of as many tokens as a sequence
 // may have. With scales per token there is one row of scales for all heads: [pages][page tokens].
+// With scales per channel there is one row of them for each block of scale_tokens tokens, which
+// takes the place of a token: [pages][heads][page tokens / scale_tokens][row].
 struct HEDDLE_EXPORT KvTensorLayout {
   KvOrder order = KvOrder::kHnd;
   int heads = 0;
   int row_bytes = 0;        // of codes
   int scale_heads = 0;      // heads that have a row of scales: all, or 1 with scales per token
   int scale_row_bytes = 0;  // 0: no scales are stored
-  int scales_of_row = 0;    // scales in it: 1, or the groups of a head
+  int scales_of_row = 0;    // scales in it: 1, the groups of a head, or its elements
+  int scale_tokens = 1;     // neighbouring tokens that share a row of scales; a page has whole runs
+  // Of the residual window, where tokens are until their block is full; 0: there is none.
+  int residual_row_bytes = 0;
 
   std::size_t code_bytes(std::int64_t pages, std::int64_t page_tokens) const noexcept;
   std::size_t scale_bytes(std::int64_t pages, std::int64_t page_tokens) const noexcept;
@@ -37,6 +42,9 @@ struct HEDDLE_EXPORT KvTensorLayout {
                           int head) const noexcept;
   std::size_t scale_offset(std::int64_t page, std::int64_t page_tokens, std::int64_t token,
                            int head) const noexcept;
+  // The residual window: [slots][heads][scale_tokens][head_dim] of the activation's type.
+  std::size_t residual_bytes(std::int64_t slots) const noexcept;
+  std::size_t residual_offset(std::int64_t slot, std::int64_t position, int head) const noexcept;
 };
 
 struct KvCacheLayout {
@@ -44,10 +52,11 @@ struct KvCacheLayout {
   KvTensorLayout v;
 };
 
-// Precondition: a complete block, as Spec::kv() has it, without the granularity channel.
+// Precondition: a complete block, as Spec::kv() has it.
 HEDDLE_EXPORT KvCacheLayout kv_cache_layout(const KvSpec& kv, int kv_heads, int head_dim) noexcept;
 
-// Bytes that one token takes in K and V, codes and scales.
+// Bytes that one token takes in K and V, codes and scales; of scales that a block of tokens shares
+// its part, rounded up.
 struct KvTokenBytes {
   std::size_t codes = 0;
   std::size_t scales = 0;

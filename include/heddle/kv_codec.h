@@ -19,14 +19,19 @@ struct KvGivenScale {
   float zero = 0;
 };
 
-// One token's rows of codes, and of scales, one after the other: what KvTensorLayout says of them.
+// Rows of codes, and of scales, one after the other: what KvTensorLayout says of them. Of one
+// token, or of a block of them where these share scales.
 struct KvToken {
   std::vector<std::uint8_t> codes;
   std::vector<std::uint8_t> scales;
 };
 
-// `values`: [heads][head_dim]. Precondition of both: `tensor` is complete, as Spec::kv() has it,
-// and its granularity is not channel. A 16-bit type rounds to nearest even.
+// Tokens that are quantised together: group_size with scales per channel, else one.
+HEDDLE_EXPORT int kv_block_tokens(const KvTensor& tensor) noexcept;
+
+// `values`: [kv_block_tokens()][heads][head_dim]. Precondition of both: `tensor` is complete, as
+// Spec::kv() has it. A 16-bit type rounds to nearest even. With scales per channel kv_append rounds
+// K to the activation's type before; this does not.
 HEDDLE_EXPORT KvToken quantize_kv(const KvTensor& tensor, int heads, int head_dim,
                                   const float* values, const KvGivenScale& given = {});
 // What the codes stand for; a product with the scale is rounded once, to FP32.

@@ -3,8 +3,8 @@
 
 namespace heddle {
 
-// kToken: of all heads of a token; kHead: of one head of a token; kGroup: of a part of these. Of
-// kTensor and kNone no scales are stored.
-enum class KvGranularity { kNone, kTensor, kToken, kHead, kGroup };
+// kToken: of all heads of a token; kHead: of one head of a token; kGroup: of a part of these;
+// kChannel: one element of a head in a block of tokens. Of kTensor and kNone no scales are stored.
+enum class KvGranularity { kNone, kTensor, kToken, kHead, kGroup, kChannel };
 
 }  // namespace heddle

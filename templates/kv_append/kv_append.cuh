@@ -7,20 +7,21 @@
 // that enough bytes are under way and the place is looked up once. All loads come first: the way
 // through offsets, lengths and block table to the place takes as long as they do.
 //
+// With scales per channel K goes its own way (append_channel.cuh): the grid is then blocks of K's
+// tokens for every head, and behind them V's tiles for every tile of heads.
+//
 // heddle-parameters: kHeads kHeadDim kLanes kTokens kHeadsOfBlock kRows kThreads kSharedBytes kHnd
 // heddle-parameters: kPaged kPageSize kRope kRopeDim kRopeTable Frequencies Value K V
 #pragma once
 
-#include "kv_append/encode.cuh"
-#include "kv_append/place.cuh"
-#include "kv_append/rope.cuh"
+#include "kv_append/append_channel.cuh"
 
 namespace heddle {
 
 // Shared memory: rotations, then the tokens' positions, then the ranges of all heads of each.
 template <class Config>
 struct TokenMemory {
-  static_assert(Config::kSharedBytes == Rotations<Config>::kBytes + 12 * Config::kTokens,
+  static_assert(Config::kSharedBytes >= Rotations<Config>::kBytes + 12 * Config::kTokens,
                 "the launch gives this much shared memory");
   u32 shared;
 
@@ -46,14 +47,15 @@ struct Share {
   bool has_token;
   bool has_values;
 
-  __device__ __forceinline__ explicit Share(int tokens) {
+  // `tile`: of tokens, `heads`: of heads.
+  __device__ __forceinline__ Share(int tokens, int tile, int heads) {
     const int thread = static_cast<int>(threadIdx.x);
     const int slot = thread / Config::kLanes;
     const bool in_block = slot < Config::kTokens * kSlotHeads;
     lane = thread % Config::kLanes;
-    head = static_cast<int>(blockIdx.y) * Config::kHeadsOfBlock + slot % kSlotHeads;
+    head = heads * Config::kHeadsOfBlock + slot % kSlotHeads;
     token_in_block = in_block ? slot / kSlotHeads : Config::kTokens - 1;
-    token = static_cast<int>(blockIdx.x / 2) * Config::kTokens + token_in_block;
+    token = tile * Config::kTokens + token_in_block;
     element = 16 * lane;
     has_token = in_block && token < tokens;
     has_values = has_token && element < Config::kHeadDim;
@@ -66,35 +68,6 @@ struct Share {
   // One thread of each token.
   __device__ __forceinline__ bool leads_token() const {
     return has_values && lane == 0 && head % Config::kHeadsOfBlock == 0;
-  }
-};
-
-// Rows before that of a token and head where `heads` of them share a page.
-template <class Config>
-__device__ __forceinline__ i64 rows_before(int heads, const Place& place, int head, int capacity) {
-  const int page_tokens = Config::kPaged ? Config::kPageSize : capacity;
-  const i64 page_rows = static_cast<i64>(page_tokens) * heads;
-  const i64 in_page = Config::kHnd ? static_cast<i64>(head) * page_tokens + place.token
-                                   : static_cast<i64>(place.token) * heads + head;
-  return place.page * page_rows + in_page;
-}
-
-// 16 elements as they come from memory.
-struct Sixteen {
-  u32 pairs[8];
-
-  __device__ __forceinline__ void load_8(int half, const u8* from) {
-    const u32x4 v = load_global_16(from);
-    pairs[4 * half] = v.x, pairs[4 * half + 1] = v.y;
-    pairs[4 * half + 2] = v.z, pairs[4 * half + 3] = v.w;
-  }
-  template <class Value>
-  __device__ __forceinline__ void widen(float (&x)[16]) const {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      x[2 * i] = Value::low_to_float(pairs[i]);
-      x[2 * i + 1] = Value::high_to_float(pairs[i]);
-    }
   }
 };
 
@@ -125,7 +98,8 @@ struct RowStore {
 
 template <class Config, class Tensor, bool kRotate>
 __device__ __forceinline__ void append(const KvAppendParameters& p, const u8* input, i64 stride,
-                                       const KvTensorPointers& cache, u32 shared) {
+                                       const KvTensorPointers& cache, u32 shared, int tile,
+                                       int heads) {
   using Value = typename Config::Value;
   using Encode = KvEncode<Tensor>;
   constexpr int kRows = Config::kRows;
@@ -134,7 +108,7 @@ __device__ __forceinline__ void append(const KvAppendParameters& p, const u8* in
                             Tensor::kGranularity == KvGranularity::kGroup;
   const TokenMemory<Config> memory{shared};
   const Rotations<Config> rotations{shared};
-  const Share<Config> mine(p.tokens);
+  const Share<Config> mine(p.tokens, tile, heads);
 
   Sixteen own[kRows] = {};
   Sixteen partners[kRows] = {};
@@ -167,7 +141,7 @@ __device__ __forceinline__ void append(const KvAppendParameters& p, const u8* in
     block_barrier();
   }
   if constexpr (kRotate) {
-    fill_rotations(p, memory.position(0), rotations);
+    fill_rotations(p, memory.position(0), rotations, Config::kTokens);
     block_barrier();
   }
 
@@ -244,11 +218,23 @@ template <class Config>
 __device__ __forceinline__ void kv_append(const KvAppendParameters& p) {
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
-  if (blockIdx.x % 2 == 0) {
-    append<Config, typename Config::K, Config::kRope != RopePairing::kNone>(p, p.k, p.k_stride,
-                                                                            p.k_cache, shared);
+  const int block = static_cast<int>(blockIdx.x);
+  if constexpr (Config::K::kGranularity == KvGranularity::kChannel) {
+    constexpr int kHeadTiles = (Config::kHeads + Config::kHeadsOfBlock - 1) / Config::kHeadsOfBlock;
+    const int of_k = channel_units<Config>(p) * Config::kHeads;
+    if (block < of_k) {
+      append_channel<Config>(p, block / Config::kHeads, block % Config::kHeads, shared);
+    } else {
+      append<Config, typename Config::V, false>(p, p.v, p.v_stride, p.v_cache, shared,
+                                                (block - of_k) / kHeadTiles,
+                                                (block - of_k) % kHeadTiles);
+    }
+  } else if (block % 2 == 0) {
+    append<Config, typename Config::K, Config::kRope != RopePairing::kNone>(
+        p, p.k, p.k_stride, p.k_cache, shared, block / 2, static_cast<int>(blockIdx.y));
   } else {
-    append<Config, typename Config::V, false>(p, p.v, p.v_stride, p.v_cache, shared);
+    append<Config, typename Config::V, false>(p, p.v, p.v_stride, p.v_cache, shared, block / 2,
+                                              static_cast<int>(blockIdx.y));
   }
 }
 

@@ -29,8 +29,13 @@ struct KvAppendParameters {
   int tokens;
   int sequences;
   int rotation_rows;
+  // Of K with scales per channel: [slots][heads][tokens of a block][head_dim].
+  u8* residual;
+  const int* residual_slots;  // [sequences]; null: each sequence's number
+  int residual_slot_count;
+  int unused;
 };
-static_assert(sizeof(KvAppendParameters) == 136, "the host's struct is the same");
+static_assert(sizeof(KvAppendParameters) == 160, "the host's struct is the same");
 
 struct Place {
   int position;  // in the sequence
@@ -39,21 +44,49 @@ struct Place {
   bool inside;  // of the cache; else nothing is written
 };
 
-// The sequence of new token `token`, found by all lanes of the warp together, 32 runs of sequences
-// at a time; `sequences` where the offsets end before it.
-__device__ __forceinline__ int sequence_of(const int* offsets, int sequences, int token) {
+// The last sequence that begins at or before a place, found by all lanes of the warp together, 32
+// runs of sequences at a time; `begins`: whether a sequence does, and so do all before it. Not less
+// than `sequences` where the one behind the last does.
+template <class Begins>
+__device__ __forceinline__ int last_sequence(int sequences, const Begins& begins) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   int first = 0;
   int count = sequences;
   while (count > 1) {
     const int run = (count + 31) / 32;
     const int end = (lane + 1) * run < count ? (lane + 1) * run : count;
-    const bool before = static_cast<int>(load_global_4(offsets + first + end)) <= token;
-    const int passed = __popc(ballot(before)) * run;
+    const int passed = __popc(ballot(begins(first + end))) * run;
     first += passed;
     count = run < count - passed ? run : count - passed;
   }
   return first;
+}
+
+// The sequence of new token `token`.
+__device__ __forceinline__ int sequence_of(const int* offsets, int sequences, int token) {
+  return last_sequence(sequences, [=](int sequence) {
+    return static_cast<int>(load_global_4(offsets + sequence)) <= token;
+  });
+}
+
+// Where position `position` of a sequence lies.
+template <class Config>
+__device__ __forceinline__ Place place_at(const KvAppendParameters& p, int sequence, int position) {
+  Place place{position, 0, 0, false};
+  if (position < 0) return place;
+  if constexpr (Config::kPaged) {
+    const int index = position / Config::kPageSize;
+    if (index >= p.table_stride) return place;
+    const int* entry = p.block_table + static_cast<i64>(sequence) * p.table_stride + index;
+    place.page = static_cast<int>(load_global_4(entry));
+    place.token = position % Config::kPageSize;
+    place.inside = static_cast<u32>(place.page) < static_cast<u32>(p.pages);
+  } else {
+    place.page = sequence;
+    place.token = position;
+    place.inside = sequence < p.pages && position < p.page_tokens;
+  }
+  return place;
 }
 
 // Of the thread's own token, where `first_token` is the smallest one of the warp. All lanes call
@@ -70,23 +103,9 @@ __device__ __forceinline__ Place find_place(const KvAppendParameters& p, int fir
       if (end > token) break;
     }
   }
-  Place place{0, 0, 0, false};
-  if (sequence >= p.sequences || token >= p.tokens) return place;
-  place.position = static_cast<int>(load_global_4(p.lengths + sequence)) - (end - token);
-  if (place.position < 0) return place;
-  if constexpr (Config::kPaged) {
-    const int index = place.position / Config::kPageSize;
-    if (index >= p.table_stride) return place;
-    const int* entry = p.block_table + static_cast<i64>(sequence) * p.table_stride + index;
-    place.page = static_cast<int>(load_global_4(entry));
-    place.token = place.position % Config::kPageSize;
-    place.inside = static_cast<u32>(place.page) < static_cast<u32>(p.pages);
-  } else {
-    place.page = sequence;
-    place.token = place.position;
-    place.inside = sequence < p.pages && place.position < p.page_tokens;
-  }
-  return place;
+  if (sequence >= p.sequences || token >= p.tokens) return {0, 0, 0, false};
+  const int length = static_cast<int>(load_global_4(p.lengths + sequence));
+  return place_at<Config>(p, sequence, length - (end - token));
 }
 
 }  // namespace heddle

@@ -56,11 +56,14 @@ struct KvRange {
   template <class Tensor, int kLanes>
   __device__ __forceinline__ void reduce() {
 #pragma unroll
-    for (int mask = 1; mask < kLanes; mask *= 2) {
-      positive = max_or_nan(positive, shuffle_xor(positive, mask));
-      if constexpr (Tensor::kAsymmetric) {
-        negative = max_or_nan(negative, shuffle_xor(negative, mask));
-      }
+    for (int mask = 1; mask < kLanes; mask *= 2) take_larger<Tensor>(mask);
+  }
+  // Of the lane whose number differs by `mask`.
+  template <class Tensor>
+  __device__ __forceinline__ void take_larger(int mask) {
+    positive = max_or_nan(positive, shuffle_xor(positive, mask));
+    if constexpr (Tensor::kAsymmetric) {
+      negative = max_or_nan(negative, shuffle_xor(negative, mask));
     }
   }
 

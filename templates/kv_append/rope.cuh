@@ -52,16 +52,16 @@ __device__ __forceinline__ Rotation rope_rotation(u64 frequency, u32 position) {
   const float c = multiply_add(z, multiply_add(z, even, -0.5f), 1.0f);
   const float cosine = (quarter & 1) != 0 ? s : c;
   const float sine = (quarter & 1) != 0 ? c : s;
-  return {(quarter + 1 & 2) != 0 ? -cosine : cosine, (quarter & 2) != 0 ? -sine : sine};
+  return {((quarter + 1) & 2) != 0 ? -cosine : cosine, (quarter & 2) != 0 ? -sine : sine};
 }
 
-// All threads of the block; `positions`: the tokens' in shared memory.
+// All threads of the block, of the first `tokens` tokens; `positions`: theirs in shared memory.
 template <class Config>
 __device__ __forceinline__ void fill_rotations(const KvAppendParameters& p, u32 positions,
-                                               const Rotations<Config>& rotations) {
+                                               const Rotations<Config>& rotations, int tokens) {
   constexpr int kPairs = Rotations<Config>::kPairs;
 #pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x); i < Config::kTokens * kPairs; i += Config::kThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < tokens * kPairs; i += Config::kThreads) {
     const int token = i / kPairs;
     const int pair = i % kPairs;
     const u32 position = load_shared_4(positions + token * 4);

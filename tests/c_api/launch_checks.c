@@ -11,6 +11,11 @@ static const char kAppend[] =
     "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
     "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"page_size\":16}}";
 
+static const char kChannelAppend[] =
+    "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
+    "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"k\":{\"granularity\":\"channel\"},"
+    "\"dtype\":\"int4\",\"page_size\":64}}";
+
 static const char kAttention[] =
     "{\"heddle\":1,\"op\":\"decode_attention\",\"shape\":{\"heads\":8,\"kv_heads\":4,"
     "\"head_dim\":64},\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\","
@@ -104,6 +109,36 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   }
   args.tokens = 4;
   CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.size");
+  heddle_kernel_destroy(append);
+}
+
+/* 8 slots of a window of 32 tokens. */
+void test_kv_append_by_channel(heddle_runtime* runtime) {
+  heddle_kernel* append = NULL;
+  heddle_kv_append_args args;
+  heddle_kv_bytes bytes;
+  const size_t row = 4 * 64 * 2;
+  CHECK(heddle_kv_cache_bytes(SPEC(kChannelAppend), 10, 0, &bytes) == HEDDLE_OK);
+  CHECK(bytes.k_scales == 10 * 2 * 4 * 64 * 2 && bytes.k_residual == 4 * 32 * 64 * 2);
+  CHECK(heddle_kernel_create(runtime, SPEC(kChannelAppend), NULL, &append) == HEDDLE_OK);
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.tokens = args.sequences = 3;
+  args.k = input(0x10000, 3 * row);
+  args.v = input(0x20000, 3 * row);
+  args.lengths = input(0x30000, 12);
+  args.cache = cache_of(&bytes);
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.missing");
+  args.cache.k.residual = output(0xA0000, 8 * bytes.k_residual);
+  args.cache.residual_slot_count = 8;
+  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
+  args.cache.residual_slots = input(0xB0000, 12);
+  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
+  args.cache.residual_slots.bytes -= 1;
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.too_small");
+  args.cache.residual_slots.bytes += 1;
+  args.cache.k.residual.bytes -= 1;
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.too_small");
   heddle_kernel_destroy(append);
 }
 

@@ -51,6 +51,9 @@ void load_shared(std::uint32_t address, void* to, unsigned bytes, unsigned lane)
 void store_shared(std::uint32_t address, const void* from, unsigned bytes) {
   cluster->block().shared.store(address, from, bytes, cluster->self().actor);
 }
+void shared_max(std::uint32_t address, std::uint32_t value) {
+  cluster->block().shared.max(address, value, cluster->self().actor);
+}
 
 namespace {
 void check_aligned(const void* pointer, unsigned bytes) {

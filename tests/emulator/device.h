@@ -18,6 +18,7 @@ void load_shared(std::uint32_t address, void* to, unsigned bytes);
 // For another lane of the fiber's warp.
 void load_shared(std::uint32_t address, void* to, unsigned bytes, unsigned lane);
 void store_shared(std::uint32_t address, const void* from, unsigned bytes);
+void shared_max(std::uint32_t address, std::uint32_t value);
 
 // Checks an access to global memory.
 void check_global(const void* pointer, unsigned bytes, bool write);

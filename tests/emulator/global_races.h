@@ -23,7 +23,7 @@ class GlobalRaces {
   Clock& atomic(const void* pointer, const Actor& actor);
 
  private:
-  // 4 bytes.
+  // 2 bytes: the least that two threads write beside each other.
   struct Word {
     Stamp written;
     std::vector<Stamp> read;  // since then, each agent's last

@@ -58,6 +58,21 @@ TEST(Machine, OrdersByBarriersOfTheBlock) {
             "");
 }
 
+TEST(Machine, OrdersMaximaAmongThemselvesOnly) {
+  const auto most = [](bool before, bool after) {
+    return [=] {
+      if (threadIdx.x == 0) store(kData, 0);
+      if (before) block_barrier();
+      shared_max(shared(kData), threadIdx.x * 7 % 64);
+      if (after) block_barrier();
+      if (load(kData) != 63 && after) fail("wrong value");
+    };
+  };
+  EXPECT_EQ(problem_of(most(true, true)), "");
+  expect_problem("not ordered", most(false, true));
+  expect_problem("not ordered", most(true, false));
+}
+
 TEST(Machine, FindsARaceInAnyInterleaving) {
   const auto one_warp = [](bool barrier) {
     return [barrier] {

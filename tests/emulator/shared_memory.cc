@@ -45,9 +45,14 @@ SharedMemory::Words SharedMemory::words(std::size_t offset, unsigned bytes, Use 
 }
 
 void SharedMemory::before_read(std::size_t offset, const Word& word, const Actor& actor) const {
-  if (actor.clock.knows(word.written)) return;
-  fail(fmt::format("access near shared offset {} is not ordered after the last write, by agent {}",
-                   offset, word.written.agent));
+  const auto check = [&](const Stamp& written) {
+    if (actor.clock.knows(written)) return;
+    fail(
+        fmt::format("access near shared offset {} is not ordered after the last write, by agent {}",
+                    offset, written.agent));
+  };
+  check(word.written);
+  for (const Stamp& stamp : word.maxima) check(stamp);
 }
 void SharedMemory::before_write(std::size_t offset, const Word& word, const Actor& actor) const {
   before_read(offset, word, actor);
@@ -81,8 +86,23 @@ void SharedMemory::store(std::uint32_t address, const void* from, unsigned bytes
     word.written = actor.now();
     word.stored = true;
     word.read.clear();
+    word.maxima.clear();
   }
   std::memcpy(bytes_.data() + offset, from, bytes);
+}
+
+void SharedMemory::max(std::uint32_t address, std::uint32_t value, const Actor& actor) {
+  const std::size_t offset = offset_of(address, kWord);
+  for (Word& word : words(offset, kWord, Use::kPlain)) {
+    Word plain = word;
+    plain.maxima.clear();
+    before_write(offset, plain, actor);
+    word.maxima.push_back(actor.now());
+  }
+  std::uint32_t old = 0;
+  std::memcpy(&old, bytes_.data() + offset, kWord);
+  value = std::max(old, value);
+  std::memcpy(bytes_.data() + offset, &value, kWord);
 }
 
 void SharedMemory::begin_copy(std::uint32_t address, unsigned bytes, const Actor& actor,

@@ -40,6 +40,8 @@ class SharedMemory {
 
   void load(std::uint32_t address, void* to, unsigned bytes, const Actor& actor);
   void store(std::uint32_t address, const void* from, unsigned bytes, const Actor& actor);
+  // Of an unsigned word, atomically: not ordered among other threads' maxima of it.
+  void max(std::uint32_t address, std::uint32_t value, const Actor& actor);
 
   // The bytes belong to an asynchronous copy from the one to the other. `bulk`: through the async
   // proxy, to which a thread's stores are not ordered.
@@ -64,7 +66,8 @@ class SharedMemory {
     Use use = Use::kPlain;
     bool stored = false;  // by a thread, not by a copy
     Stamp written;
-    std::vector<Stamp> read;  // since then, each agent's last
+    std::vector<Stamp> read;      // since then, each agent's last
+    std::vector<Stamp> maxima{};  // the same
   };
   struct Words {
     Word* first;

@@ -1,8 +1,8 @@
-// Writes the kernels of stream_cases(), wgmma_cases() or attention_cases() as C++: what the
-// renderer adds to the templates, behind an #include of those, spread over some files, and a table
-// of them.
+// Writes the kernels of stream_cases(), wgmma_cases(), attention_cases() or kv_append_cases() as
+// C++: what the renderer adds to the templates, behind an #include of those, spread over some
+// files, and a table of them.
 //
-// usage: write_kernels stream|wgmma|attention FOLDER FILES
+// usage: write_kernels stream|wgmma|attention|kv_append FOLDER FILES
 #include <fmt/core.h>
 
 #include <fstream>
@@ -13,6 +13,7 @@
 
 #include "heddle/source.h"
 #include "tests/emulator/attention_cases.h"
+#include "tests/emulator/kv_append_cases.h"
 #include "tests/emulator/stream_cases.h"
 #include "tests/emulator/wgmma_cases.h"
 
@@ -45,20 +46,40 @@ Family family_of(std::string_view kind) {
     return {"attention", "AttentionKernel", "attention/decode_attention.cuh",
             plans_of(attention_cases())};
   }
+  if (kind == "kv_append") {
+    return {"kv_append", "KvAppendKernel", "kv_append/kv_append.cuh", plans_of(kv_append_cases())};
+  }
   throw std::invalid_argument("no such kind of kernels");
 }
 
-// Config, Decode and the entry point, which get names of their own.
+// Behind each `word` in the text its number.
+void number_words(const std::string& word, std::size_t number, std::string* text) {
+  const std::string numbered = fmt::format("{}_{}", word, number);
+  for (std::size_t at = 0; (at = text->find(word, at)) != std::string::npos;) {
+    text->replace(at, word.size(), numbered);
+    at += numbered.size();
+  }
+}
+
+// Config, Decode, what else a family's Config has of its own, and the entry point, which get names
+// of their own.
 std::string own_text(const Source& source, const std::string& kind, std::size_t number) {
-  const std::size_t begin = source.text.find("namespace heddle {\n\nstruct Config {");
-  if (begin == std::string::npos) throw std::logic_error("no Config in the source");
+  const std::size_t config = source.text.find("\nstruct Config {");
+  if (config == std::string::npos) throw std::logic_error("no Config in the source");
+  const std::size_t begin = source.text.rfind("\nnamespace heddle {", config);
   std::string text;
   for (const std::string& name :
        {std::string("Config"), std::string("Decode"), source.kernel_name}) {
     const std::string& as = name == source.kernel_name ? kind : name;
     text += fmt::format("#undef {0}\n#define {0} {1}_{2}\n", name, as, number);
   }
-  return text + source.text.substr(begin);
+  std::string own = source.text.substr(begin);
+  // Not macros: members of templates have some of these names, too.
+  for (const char* word :
+       {"KTensor", "VTensor", "struct Frequencies", "heddle::Frequencies", "rope_frequencies"}) {
+    number_words(word, number, &own);
+  }
+  return text + own;
 }
 
 void write(const Family& family, const std::string& folder, int files) {

@@ -62,8 +62,24 @@ TEST(KvAppendPlan, BlocksHoldWholeRows) {
 }
 
 TEST(KvAppendPlan, Refusals) {
-  EXPECT_EQ(refusals(spec_of(8, 128, R"("k":{"granularity":"channel"})")),
-            Pointers{"/kv/k/granularity"});
+  const auto channel = [](const std::string& group, const std::string& more = "") {
+    return refusals(
+        spec_of(8, 128, R"("k":{"granularity":"channel","group_size":)" + group + "}" + more));
+  };
+  EXPECT_EQ(channel("32"), Pointers{});
+  EXPECT_EQ(channel("96", R"(,"page_size":192)"), Pointers{});
+  EXPECT_EQ(channel("48"), Pointers{"/kv/k/group_size"});
+  EXPECT_EQ(channel("128"), Pointers{"/kv/page_size"});
+  EXPECT_EQ(channel("256", R"(,"layout":"contiguous")"), Pointers{});
+  EXPECT_EQ(channel("512", R"(,"layout":"contiguous")"), Pointers{"/kv/k/group_size"});
+  EXPECT_EQ(refusals(spec_of(8, 128, R"("v":{"granularity":"channel"})")),
+            Pointers{"/kv/v/granularity"});
+  // 512 elements of 256 tokens are more than a block of this GPU can keep.
+  EXPECT_EQ(refusals(spec_of(8, 512,
+                             R"("k":{"granularity":"channel","group_size":256},)"
+                             R"("layout":"contiguous")"),
+                     "sm_75"),
+            Pointers{"/kv/k/group_size"});
   EXPECT_EQ(refusals(spec_of(8, 96, R"("v":{"granularity":"group","group_size":48})")),
             Pointers{"/kv/v/group_size"});
   EXPECT_EQ(refusals(spec_of(512, 128, R"("granularity":"token")")), Pointers{"/kv/granularity"});
@@ -85,6 +101,19 @@ TEST(KvAppendPlan, TellsItsBytes) {
   EXPECT_EQ(json["kernels"][0]["role"], "kv_append");
   EXPECT_NE(describe(plan).find("a token takes 1024 bytes of codes and 48 of scales"),
             std::string::npos);
+}
+
+TEST(KvAppendPlan, TellsOfBlocksOfTokens) {
+  const Plan plan =
+      plan_of(spec_of(8, 128, R"("k":{"dtype":"int4","granularity":"channel","group_size":64})"));
+  const auto json = nlohmann::json::parse(plan_to_json(plan));
+  EXPECT_EQ(json["cache"]["k"]["scale_tokens"], 64);
+  EXPECT_EQ(json["cache"]["k"]["residual_bytes_of_slot"], 8 * 64 * 128 * 2);
+  EXPECT_EQ(json["cache"]["v"]["scale_tokens"], 1);
+  EXPECT_NE(describe(plan).find("64 bytes of codes and, for 64 tokens, 256 of scales (fp16); a "
+                                "residual window of 131072 bytes"),
+            std::string::npos)
+      << describe(plan);
 }
 
 TEST(KvAppendPlan, RendersBothTensors) {

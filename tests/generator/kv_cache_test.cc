@@ -46,6 +46,26 @@ TEST(KvCacheLayout, OrdersByHand) {
   EXPECT_EQ(token.scale_offset(2, 16, 5, 3), (2 * 16 + 5) * 2U);
 }
 
+TEST(KvCacheLayout, ChannelsHaveARowForABlockOfTokens) {
+  const std::string spec =
+      R"("k":{"dtype":"int4","granularity":"channel","group_size":32,"symmetric":false})";
+  const KvTensorLayout hnd = layout_of(spec, 4, 64).k;
+  const KvTensorLayout nhd = layout_of(spec + R"(,"order":"nhd")", 4, 64).k;
+  EXPECT_EQ(hnd.scale_tokens, 32);
+  EXPECT_EQ(hnd.scale_row_bytes, 64 * 4);
+  EXPECT_EQ(hnd.scale_bytes(3, 128), 3 * 4 * 4 * 256U);
+  // Page 2 of 128 tokens, token 70 in its third block, head 3.
+  EXPECT_EQ(hnd.scale_offset(2, 128, 70, 3), ((2 * 4 + 3) * 4 + 2) * 256U);
+  EXPECT_EQ(nhd.scale_offset(2, 128, 70, 3), ((2 * 4 + 2) * 4 + 3) * 256U);
+  EXPECT_EQ(hnd.code_offset(2, 128, 70, 3), ((2 * 4 + 3) * 128 + 70) * 32U);
+  EXPECT_EQ(hnd.residual_bytes(5), 5 * 4 * 32 * 128U);
+  EXPECT_EQ(hnd.residual_offset(3, 70, 2), ((3 * 4 + 2) * 32 + 6) * 128U);
+  EXPECT_EQ(nhd.residual_offset(3, 70, 2), hnd.residual_offset(3, 70, 2));
+  // 4 heads of 64 scales and zero points, over 32 tokens; V has a scale for each of its 4 heads.
+  EXPECT_EQ(kv_token_bytes(layout_of(spec, 4, 64)).scales, 4 * 64 * 4 / 32 + 4 * 2U);
+  EXPECT_EQ(layout_of(R"("dtype":"int8")", 4, 64).k.residual_bytes(5), 0U);
+}
+
 // Rows tile the tensors: none overlaps another, none is missing.
 TEST(KvCacheLayout, RowsTileTheTensors) {
   for (const char* kv : {R"("order":"hnd")", R"("order":"nhd")",

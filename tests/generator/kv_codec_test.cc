@@ -243,6 +243,47 @@ TEST(KvCodec, GivenScales) {
   for (const float value : there_and_back(asymmetric, values, {0.25F, 4})) EXPECT_EQ(value, 1);
 }
 
+// A channel of a block is to its scale what a head of a token is: the same codes and scales, in
+// other places, and the same edges.
+TEST(KvCodec, ChannelsOfABlockAreHeadsOfItsTranspose) {
+  constexpr int kTokens = 32;
+  constexpr int kChannels = kHeads * kDim;
+  for (const KvTensor& by_head : every_tensor()) {
+    if (by_head.granularity != KvGranularity::kHead) continue;
+    KvTensor t = by_head;
+    t.granularity = KvGranularity::kChannel;
+    t.group_size = kTokens;
+    ASSERT_EQ(kv_block_tokens(t), kTokens);
+    std::vector<float> block;
+    for (int token = 0; token < kTokens; ++token) {
+      const std::vector<float> row = random_values(static_cast<unsigned>(token), 3);
+      block.insert(block.end(), row.begin(), row.end());
+    }
+    for (int token = 0; token < kTokens; ++token) block[token * kChannels + 3] = 0;
+    for (int token = 0; token < kTokens; ++token) block[token * kChannels + 5] = -0.75F;
+    block[7 * kChannels + 9] = kNan;
+    block[2 * kChannels + 70] = 1e37F;
+    std::vector<float> turned(block.size());
+    for (int i = 0; i < kTokens * kChannels; ++i) {
+      turned[i % kChannels * kTokens + i / kChannels] = block[i];
+    }
+    const KvToken got = quantize_kv(t, kHeads, kDim, block.data());
+    EXPECT_EQ(got.scales, quantize_kv(by_head, kChannels, kTokens, turned.data()).scales)
+        << name_of(t);
+    const std::vector<float> values = dequantize_kv(t, kHeads, kDim, got);
+    const std::vector<float> expected = dequantize_kv(
+        by_head, kChannels, kTokens, quantize_kv(by_head, kChannels, kTokens, turned.data()));
+    for (int i = 0; i < kTokens * kChannels; ++i) {
+      const float value = expected[i % kChannels * kTokens + i / kChannels];
+      if (i % kChannels == 9) {
+        EXPECT_TRUE(std::isnan(values[i])) << name_of(t);
+      } else {
+        EXPECT_EQ(values[i], value) << name_of(t) << ' ' << i;
+      }
+    }
+  }
+}
+
 TEST(KvCodec, SixteenBitsAreRounded) {
   std::vector<float> values = random_values(7);
   values[0] = 1e6F;

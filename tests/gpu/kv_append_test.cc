@@ -62,6 +62,38 @@ TEST_F(KvAppendGpu, EveryTypeAndGranularity) {
   }
 }
 
+// Blocks of tokens that one thread block takes; the window's slots are in any order.
+TEST_F(KvAppendGpu, ScalesPerChannel) {
+  int turn = 0;
+  for (const char* dtype : {"int8", "int4", "int2", "fp8_e4m3", "fp8_e5m2"}) {
+    for (const int tokens : {32, 64, 96, 128, 256}) {
+      for (const bool symmetric : {true, false}) {
+        if (!symmetric && dtype[0] != 'i') continue;
+        constexpr const char* kScales[] = {"fp16", "bf16", "fp32"};
+        const std::string block = std::to_string(tokens);
+        const std::string layouts[] = {R"("page_size":)" + (tokens == 96   ? "192"
+                                                            : tokens < 128 ? "128"
+                                                                           : block),
+                                       R"("layout":"contiguous","order":"nhd")",
+                                       R"("order":"nhd","page_size":)" + block,
+                                       R"("layout":"contiguous")"};
+        constexpr int kDims[] = {64, 128, 80, 48, 256};
+        // What the rotations turn, a head has.
+        const int head_dim = kDims[turn % 5];
+        add(std::string(R"("k":{"granularity":"channel","dtype":")") + dtype +
+                R"(","group_size":)" + block + R"(,"scale_dtype":")" + kScales[turn % 3] +
+                R"(","symmetric":)" + (symmetric ? "true}," : "false},") + layouts[turn % 4],
+            kRopes[turn / 2 % 4], 1 + turn % 4, head_dim);
+        ++turn;
+      }
+    }
+  }
+  // V in each way of its own.
+  add(R"("k":{"granularity":"channel"},"v":{"granularity":"token"})", kRopes[1], 40);
+  add(R"("k":{"granularity":"channel"},"v":{"dtype":"fp16"})");
+  add(R"("k":{"granularity":"channel"},"v":{"dtype":"nvfp4"})", kRopes[2], 12, 128);
+}
+
 TEST_F(KvAppendGpu, SixteenBitsAndNvfp4) {
   for (const char* dtype : {"fp16", "bf16", "nvfp4"}) {
     if (std::string(dtype) == "bf16" && runtime().device_target().arch() < 80) continue;
@@ -108,6 +140,20 @@ TEST_F(KvAppendGpu, EveryBatch) {
   EXPECT_EQ(run_kv_append(kernel, prefill_shape(1000)).fault(), "");
   EXPECT_EQ(run_kv_append(kernel, decode_shape(1, 1000, 3)).fault(), "");
   EXPECT_EQ(run_kv_append(kernel, decode_shape(1500, 200, 4)).fault(), "");
+  const Spec channel =
+      Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":8,"head_dim":128},)"
+                  R"("activation":{"dtype":"fp16"},"rope":{"pairing":"neox"},)"
+                  R"("kv":{"k":{"granularity":"channel","group_size":64}}})");
+  const Kernel by_channel = runtime().kernel(channel);
+  EXPECT_EQ(run_kv_append(by_channel, prefill_shape(1000)).fault(), "");
+  EXPECT_EQ(run_kv_append(by_channel, decode_shape(1500, 200, 4)).fault(), "");
+  // More sequences than the search takes in one step, most of them with nothing new.
+  KvAppendShape many;
+  for (int i = 0; i < 1200; ++i) {
+    many.new_tokens.push_back(i % 5 == 0 ? i % 90 : 0);
+    many.lengths.push_back(many.new_tokens.back() + i % 70);
+  }
+  EXPECT_EQ(run_kv_append(by_channel, many).fault(), "");
 }
 
 }  // namespace

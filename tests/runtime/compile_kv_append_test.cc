@@ -38,11 +38,25 @@ std::vector<KvAppendSpec> every_spec() {
       if (dtype <= KvDtype::kInt2) tensors.push_back(tensor(dtype, granularity, false, scale));
     }
   }
+  // Scales of K per channel, V with its own ones.
+  const std::size_t rows = tensors.size();
+  std::vector<KvTensor> channels;
+  for (const auto dtype :
+       {KvDtype::kInt8, KvDtype::kInt4, KvDtype::kInt2, KvDtype::kFp8E4m3, KvDtype::kFp8E5m2}) {
+    for (const bool symmetric : {true, false}) {
+      if (!symmetric && dtype > KvDtype::kInt2) continue;
+      KvTensor channel = tensor(dtype, KvGranularity::kChannel, symmetric, DType::kFp16);
+      channel.group_size = symmetric ? 64 : 32;
+      channel.scale_dtype = kScales[channels.size() % 3];
+      channels.push_back(channel);
+    }
+  }
+  tensors.insert(tensors.end(), channels.begin(), channels.end());
   std::vector<KvAppendSpec> specs;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     KvAppendSpec spec;
     spec.kv.k = tensors[i];
-    spec.kv.v = tensors[(i * 7 + 3) % tensors.size()];
+    spec.kv.v = tensors[(i * 7 + 3) % rows];
     spec.shape = {kHeads[i % 5], kDims[i % 6]};
     const bool groups = spec.kv.k.granularity == KvGranularity::kGroup ||
                         spec.kv.v.granularity == KvGranularity::kGroup;

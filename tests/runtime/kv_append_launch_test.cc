@@ -104,6 +104,61 @@ TEST(KvAppendLaunch, WantsATableOfRotationsExactlyIfTheSpecHasOne) {
             "");
 }
 
+TEST(KvAppendLaunch, WantsAResidualWindowExactlyWithScalesPerChannel) {
+  const auto window = [](KvAppendArgs& a) {
+    a.cache.k.residual = address(0xa000);
+    a.cache.residual_slot_count = 4;
+  };
+  EXPECT_EQ(refusal_after(plan_of(""), window), "launch.unexpected");
+  const Plan plan = plan_of(R"("k":{"granularity":"channel","group_size":32})");
+  EXPECT_EQ(refusal_after(plan, [](auto&) {}), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, window), "");
+  const auto after = [&](const std::function<void(KvAppendArgs&)>& change) {
+    return refusal_after(plan, [&](KvAppendArgs& a) {
+      window(a);
+      change(a);
+    });
+  };
+  EXPECT_EQ(after([](auto& a) { a.cache.k.residual = address(0xa008); }), "launch.misaligned");
+  EXPECT_EQ(after([](auto& a) { a.cache.v.residual = address(0xa000); }), "launch.unexpected");
+  EXPECT_EQ(after([](auto& a) { a.cache.residual_slot_count = 3; }), "launch.size");
+  EXPECT_EQ(after([](auto& a) {
+              a.cache.residual_slot_count = 3;
+              a.cache.residual_slots = address<std::int32_t>(0xb004);
+            }),
+            "");
+  EXPECT_EQ(after([](auto& a) {
+              a.cache.residual_slot_count = 0;
+              a.cache.residual_slots = address<std::int32_t>(0xb004);
+            }),
+            "launch.size");
+  const Plan contiguous =
+      plan_of(R"("k":{"granularity":"channel","group_size":64},"layout":"contiguous")");
+  const auto of_tokens = [&](std::int64_t tokens) {
+    return refusal_after(contiguous, [&](KvAppendArgs& a) {
+      window(a);
+      a.cache.block_table = nullptr;
+      a.cache.page_tokens = tokens;
+    });
+  };
+  EXPECT_EQ(of_tokens(640), "");
+  EXPECT_EQ(of_tokens(672), "launch.size");
+}
+
+// A block of threads for every sequence and for every 32 tokens, of each head; then V's.
+TEST(KvAppendLaunch, CountsBlocksOfTokens) {
+  const Plan plan = resolve(plan_of(R"("k":{"granularity":"channel","group_size":32})").spec,
+                            target_from_name("h200"));
+  KvAppendArgs args = good_args();
+  const unsigned tokens_of_tile = static_cast<unsigned>(plan.tile_kernels[0].tile_rows);
+  EXPECT_EQ(kv_append_grid(plan, args).x, 8 * 4 + (4 + tokens_of_tile - 1) / tokens_of_tile);
+  args.tokens = 100;
+  args.offsets = address<std::int32_t>(0x9004);
+  EXPECT_EQ(kv_append_grid(plan, args).x,
+            8 * (4 + 3) + (100 + tokens_of_tile - 1) / tokens_of_tile);
+  EXPECT_EQ(kv_append_grid(plan, args).y, 1U);
+}
+
 TEST(KvAppendLaunch, StridesAreBytes) {
   KvAppendArgs args = good_args();
   args.v_stride = 3072;

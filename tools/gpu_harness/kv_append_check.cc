@@ -11,6 +11,13 @@ namespace {
 
 bool is_16_bit(KvDtype dtype) { return dtype == KvDtype::kFp16 || dtype == KvDtype::kBf16; }
 
+KvDtype dtype_of(const KvAppendSpec& spec, KvPart part) {
+  if (part == kKResidual) {
+    return spec.activation == DType::kBf16 ? KvDtype::kBf16 : KvDtype::kFp16;
+  }
+  return part == kKCodes ? spec.kv.k.dtype : spec.kv.v.dtype;
+}
+
 // Makes every NaN of 16-bit codes the same.
 void unify_nans(KvDtype dtype, std::vector<std::uint8_t>& codes) {
   if (!is_16_bit(dtype)) return;
@@ -45,22 +52,23 @@ ByteCheck run_kv_append(const Kernel& kernel, const KvAppendShape& shape, std::u
   check.guards_intact = true;
   std::vector<std::uint8_t> got(cache.buffer().bytes());
   for (const std::uint8_t poison : {0xFF, 0x5A}) {
-    std::array<std::vector<std::uint8_t>, 4> expected;
-    for (std::size_t part = 0; part < 4; ++part) expected[part].assign(problem.bytes[part], poison);
-    append_on_host(spec, problem, expected);
+    KvImages expected = kv_images(problem, poison);
     cache.buffer().fill(poison, stream);
+    cache.buffer().upload(expected[kKResidual].data(), problem.bytes[kKResidual], stream,
+                          cache.offset(kKResidual));
+    append_on_host(spec, problem, expected);
     kernel.launch(args, stream.get());
     cache.buffer().download(got.data(), 0, got.size(), stream);
     std::size_t end = 0;
-    for (const KvPart part : {kKCodes, kKScales, kVCodes, kVScales}) {
+    for (const KvPart part : {kKCodes, kKScales, kVCodes, kVScales, kKResidual}) {
       const auto first = got.begin() + static_cast<std::ptrdiff_t>(cache.offset(part));
       const auto guard = got.begin() + static_cast<std::ptrdiff_t>(end);
       const auto is_poison = [poison](std::uint8_t byte) { return byte == poison; };
       check.guards_intact = check.guards_intact && std::all_of(guard, first, is_poison);
       std::vector<std::uint8_t> part_got(first,
                                          first + static_cast<std::ptrdiff_t>(problem.bytes[part]));
-      if (part == kKCodes || part == kVCodes) {
-        const KvDtype dtype = part == kKCodes ? spec.kv.k.dtype : spec.kv.v.dtype;
+      if (part == kKCodes || part == kVCodes || part == kKResidual) {
+        const KvDtype dtype = dtype_of(spec, part);
         unify_nans(dtype, part_got);
         unify_nans(dtype, expected[part]);
       }

@@ -20,7 +20,8 @@ DeviceKvInput::DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem,
       offsets_(to_device(problem.offsets, stream)),
       lengths_(to_device(problem.lengths, stream)),
       block_table_(to_device(problem.block_table, stream)),
-      rotations_(to_device(problem.rotations, stream)) {
+      rotations_(to_device(problem.rotations, stream)),
+      residual_slots_(to_device(problem.residual_slots, stream)) {
   const auto& [k, v] = problem.given;
   given_ = to_device(std::vector<float>{k.scale, k.zero, v.scale, v.zero}, stream);
   args_.k = k_.get();
@@ -36,6 +37,8 @@ DeviceKvInput::DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem,
   args_.cache.page_tokens = problem.page_tokens;
   args_.cache.block_table = static_cast<const std::int32_t*>(block_table_.get());
   args_.cache.table_stride = problem.table_stride;
+  args_.cache.residual_slot_count = problem.residual_slot_count;
+  args_.cache.residual_slots = static_cast<const std::int32_t*>(residual_slots_.get());
   const auto* given = static_cast<const float*>(given_.get());
   if (takes_given(spec.kv.k)) args_.cache.k.given = given;
   if (takes_given(spec.kv.v)) args_.cache.v.given = given + 2;
@@ -43,7 +46,7 @@ DeviceKvInput::DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem,
 
 KvAppendArgs DeviceKvInput::args() const { return args_; }
 
-DeviceKvCache::DeviceKvCache(const std::array<std::size_t, 4>& bytes) : bytes_(bytes) {
+DeviceKvCache::DeviceKvCache(const KvPartBytes& bytes) : bytes_(bytes) {
   std::size_t end = kGuardBytes;
   for (std::size_t part = 0; part < bytes.size(); ++part) {
     offsets_[part] = end;
@@ -57,6 +60,7 @@ void DeviceKvCache::set(KvCache* cache) const noexcept {
   cache->k.scales = get(kKScales);
   cache->v.codes = get(kVCodes);
   cache->v.scales = get(kVScales);
+  cache->k.residual = get(kKResidual);
 }
 
 }  // namespace heddle

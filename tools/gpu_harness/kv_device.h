@@ -27,12 +27,13 @@ class DeviceKvInput {
   DeviceBuffer block_table_;
   DeviceBuffer rotations_;
   DeviceBuffer given_;
+  DeviceBuffer residual_slots_;
 };
 
-// The four tensors in one buffer, with a guard before each and behind the last.
+// The tensors in one buffer, with a guard before each and behind the last.
 class DeviceKvCache {
  public:
-  explicit DeviceKvCache(const std::array<std::size_t, 4>& bytes);
+  explicit DeviceKvCache(const KvPartBytes& bytes);
 
   DeviceBuffer& buffer() noexcept { return buffer_; }
   const DeviceBuffer& buffer() const noexcept { return buffer_; }
@@ -44,8 +45,8 @@ class DeviceKvCache {
   void set(KvCache* cache) const noexcept;
 
  private:
-  std::array<std::size_t, 4> bytes_;
-  std::array<std::size_t, 4> offsets_{};
+  KvPartBytes bytes_;
+  KvPartBytes offsets_{};
   DeviceBuffer buffer_;
 };
 

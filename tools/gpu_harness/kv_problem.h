@@ -32,7 +32,11 @@ KvAppendShape decode_shape(int sequences, int longest, std::uint32_t seed);
 // `tokens` new tokens of one sequence.
 KvAppendShape prefill_shape(int tokens);
 
-enum KvPart { kKCodes, kKScales, kVCodes, kVScales };
+// kKResidual: the window of tokens whose block of scales per channel is not full.
+enum KvPart { kKCodes, kKScales, kVCodes, kVScales, kKResidual };
+inline constexpr std::size_t kKvParts = 5;
+using KvPartBytes = std::array<std::size_t, kKvParts>;
+using KvImages = std::array<std::vector<std::uint8_t>, kKvParts>;
 
 struct KvProblem {
   KvCacheLayout layout;
@@ -49,7 +53,12 @@ struct KvProblem {
   std::vector<float> rotations;
   std::int64_t rotation_rows = 0;
   std::array<KvGivenScale, 2> given;  // of K, of V
-  std::array<std::size_t, 4> bytes;   // of each KvPart
+  // With scales per channel: old tokens, and each sequence's slot; some sequences have none where
+  // the shape has something outside.
+  std::vector<std::uint16_t> residual;
+  std::vector<std::int32_t> residual_slots;
+  std::int64_t residual_slot_count = 0;
+  KvPartBytes bytes{};  // of each KvPart
 };
 
 // Values about one and rows of all that is special: zeros, constants, subnormals, the largest,
@@ -57,10 +66,12 @@ struct KvProblem {
 KvProblem make_kv_problem(const KvAppendSpec& spec, const KvAppendShape& shape,
                           std::uint32_t seed = 1);
 
-// Writes what kv_append must write into images of the four tensors, by quantize_kv() and
-// rotate_row(). Bytes that it must not touch stay.
-void append_on_host(const KvAppendSpec& spec, const KvProblem& problem,
-                    std::array<std::vector<std::uint8_t>, 4>& parts);
+// All bytes `poison`, but for the residual window, where the problem's old tokens are.
+KvImages kv_images(const KvProblem& problem, std::uint8_t poison);
+
+// Writes what kv_append must write into images of the tensors, by quantize_kv() and rotate_row().
+// Bytes that it must not touch stay.
+void append_on_host(const KvAppendSpec& spec, const KvProblem& problem, KvImages& parts);
 
 }  // namespace heddle
 

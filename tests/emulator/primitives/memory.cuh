@@ -1,4 +1,4 @@
-// templates/primitives/memory.cuh in C++: what streams, wgmma and attention use of it.
+// templates/primitives/memory.cuh in C++: what the emulated kernels use of it.
 #pragma once
 
 #include "primitives/types.cuh"
@@ -51,6 +51,8 @@ inline void store_global_8(void* address, u32 x, u32 y) {
   emulator::store_global(address, &v, 8);
 }
 inline void store_global_4(void* address, u32 v) { emulator::store_global(address, &v, 4); }
+inline void store_global_2(void* address, u32 v) { emulator::store_global(address, &v, 2); }
+inline void store_global_1(void* address, u32 v) { emulator::store_global(address, &v, 1); }
 
 inline void prefetch_l2(const void* address) { emulator::prefetch_global(address); }
 inline void prefetch_line(const void* array, i64 line, i64 bytes) {

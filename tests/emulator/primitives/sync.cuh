@@ -1,4 +1,4 @@
-// templates/primitives/sync.cuh in C++: what streams, wgmma and attention use of it.
+// templates/primitives/sync.cuh in C++: what the emulated kernels use of it.
 #pragma once
 
 #include "primitives/types.cuh"
@@ -43,6 +43,17 @@ inline bool any_lane(bool condition) {
   });
   return any != 0;
 }
+
+inline u32 ballot(bool value) {
+  u32 bits = value;
+  emulator::warp_together("vote.ballot", &bits, [](const emulator::WarpArguments& lanes) {
+    u32 all = 0;
+    for (int i = 0; i < 32; ++i) all |= *static_cast<u32*>(lanes[i]) << i;
+    for (void* lane : lanes) *static_cast<u32*>(lane) = all;
+  });
+  return bits;
+}
+inline void shared_max(u32 address, u32 value) { emulator::shared_max(address, value); }
 
 inline void device_fence() { emulator::device_fence(); }
 inline u32 atomic_add(u32* address, u32 value) { return emulator::atomic_add(address, value); }

@@ -1,0 +1,39 @@
+// Rows of K and V: as they come, and where they lie in the cache.
+#pragma once
+
+#include "kv_append/place.cuh"
+
+namespace heddle {
+
+// Rows before that of a token and head where `heads` of them share a page; of a row that `block`
+// tokens share, `place` and `capacity` count these.
+template <class Config>
+__device__ __forceinline__ i64 rows_before(int heads, const Place& place, int head, int capacity,
+                                           int block = 1) {
+  const int page_tokens = Config::kPaged ? Config::kPageSize / block : capacity;
+  const i64 page_rows = static_cast<i64>(page_tokens) * heads;
+  const i64 in_page = Config::kHnd ? static_cast<i64>(head) * page_tokens + place.token
+                                   : static_cast<i64>(place.token) * heads + head;
+  return place.page * page_rows + in_page;
+}
+
+// 16 elements as they come from memory.
+struct Sixteen {
+  u32 pairs[8];
+
+  __device__ __forceinline__ void load_8(int half, const u8* from) {
+    const u32x4 v = load_global_16(from);
+    pairs[4 * half] = v.x, pairs[4 * half + 1] = v.y;
+    pairs[4 * half + 2] = v.z, pairs[4 * half + 3] = v.w;
+  }
+  template <class Value>
+  __device__ __forceinline__ void widen(float (&x)[16]) const {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      x[2 * i] = Value::low_to_float(pairs[i]);
+      x[2 * i + 1] = Value::high_to_float(pairs[i]);
+    }
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,56 @@
+#include "tests/emulator/kv_append_cases.h"
+
+#include <utility>
+
+namespace heddle {
+namespace {
+
+std::vector<KvAppendCase> make_cases() {
+  std::vector<KvAppendCase> cases;
+  // Every other case has BF16.
+  const auto add = [&](std::string name, int heads, int head_dim, const std::string& kv,
+                       const std::string& more) {
+    const std::string dtype = cases.size() % 2 == 0 ? "fp16" : "bf16";
+    cases.push_back(
+        {std::move(name), Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":)" +
+                                      std::to_string(heads) + R"(,"head_dim":)" +
+                                      std::to_string(head_dim) + R"(},"activation":{"dtype":")" +
+                                      dtype + R"("},"kv":{)" + kv + "}" + more + "}")});
+  };
+  const auto k = [](const char* of_k) {
+    return R"("k":{"granularity":"channel",)" + std::string(of_k) + "}";
+  };
+  add("Int4", 2, 64, k(R"("dtype":"int4","group_size":32)") + R"(,"v":{"dtype":"int4"})",
+      R"(,"rope":{"pairing":"neox","base":500000})");
+  add("Int8Zeros", 3, 80,
+      k(R"("dtype":"int8","group_size":64,"symmetric":false)") + R"(,"order":"nhd")",
+      R"(,"rope":{"pairing":"gptj","dim":32})");
+  add("Int2Zeros", 2, 128,
+      k(R"("dtype":"int2","group_size":128,"symmetric":false,"scale_dtype":"fp32")") +
+          R"(,"layout":"contiguous")",
+      "");
+  add("E4m3", 1, 64,
+      k(R"("dtype":"fp8_e4m3","group_size":32,"scale_dtype":"bf16")") +
+          R"(,"layout":"contiguous","order":"nhd")",
+      R"(,"rope":{"pairing":"neox","dim":48,"source":"table"})");
+  add("E5m2OfOddBlocks", 2, 48,
+      k(R"("dtype":"fp8_e5m2","group_size":96)") +
+          R"(,"v":{"dtype":"int8","granularity":"token","symmetric":false},"page_size":192)",
+      R"(,"rope":{"pairing":"gptj"})");
+  // Scales of all heads of a token, and rotations that a block shares.
+  add("Token", 3, 64, R"("dtype":"int8","granularity":"token")", R"(,"rope":{"pairing":"neox"})");
+  add("Head", 2, 128, R"("dtype":"int4","symmetric":false,"page_size":24)",
+      R"(,"rope":{"pairing":"gptj","dim":64})");
+  return cases;
+}
+
+}  // namespace
+
+Plan KvAppendCase::plan() const { return resolve(spec, target_from_name("h200")); }
+
+const std::vector<KvAppendCase>& kv_append_cases() {
+  static const std::vector<KvAppendCase> cases = make_cases();
+  return cases;
+}
+
+}  // namespace heddle
