@@ -20,7 +20,7 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 // Of all sequences: the kernel counts them in 32 bits.
 constexpr std::int64_t kMostTokensOfAll = (std::int64_t{1} << 31) - 1;
 
-static_assert(sizeof(DecodeAttentionParameters) == 128, "the kernel's struct is the same");
+static_assert(sizeof(DecodeAttentionParameters) == 152, "the kernel's struct is the same");
 
 // Tokens that a sequence may have.
 std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
@@ -130,10 +130,14 @@ DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
           args.out,
           args.log_sum_exp,
           args.workspace,
+          cache.k.residual,
+          cache.residual_slots,
           number(args.sequences),
           number(cache.table_stride),
           number(cache.pages),
-          number(capacity_of(kv, cache))};
+          number(capacity_of(kv, cache)),
+          number(cache.residual_slot_count),
+          0};
 }
 
 AttentionGrid decode_attention_grid(const Plan& plan, const AttentionTile& tile,

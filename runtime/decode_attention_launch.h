@@ -31,10 +31,14 @@ struct DecodeAttentionParameters {
   void* out;
   float* log_sums;
   void* workspace;
+  const void* k_residual;
+  const std::int32_t* residual_slots;
   std::int32_t sequences;
   std::int32_t table_width;
   std::int32_t pages;
   std::int32_t capacity;
+  std::int32_t residual_slot_count;
+  std::int32_t unused;
 };
 
 // Precondition: validate() accepts the arguments.

@@ -6,6 +6,8 @@
 #include <bit>
 #include <string>
 
+#include "generator/plan/kv_channel.h"
+
 namespace heddle {
 namespace {
 
@@ -38,6 +40,7 @@ bool entries_by_token(const KvTensor& tensor, const DecodeAttentionSpec& spec) {
 
 int entry_tile_bytes(const KvTensor& tensor, const KvTensorLayout& layout,
                      const DecodeAttentionSpec& spec) {
+  if (tensor.granularity == KvGranularity::kChannel) return layout.scale_row_bytes;
   const bool halves = layout.scale_row_bytes == 2 && !entries_by_token(tensor, spec);
   return kAttentionTile * (halves ? 4 : layout.scale_row_bytes);
 }
@@ -72,12 +75,16 @@ void fill_sm(const Target& target, AttentionTile& tile) {
 // bits and sums of many groups take more.
 int most_blocks_per_sm(const DecodeAttentionSpec& spec, int row_tiles, int groups) {
   if (row_tiles > 1 || groups > 2) return 2;
+  // Q and its product with scales.
+  if (spec.kv.k.granularity == KvGranularity::kChannel) return 3;
   return std::max(kv_bits(spec.kv.k.dtype), kv_bits(spec.kv.v.dtype)) > 4 ? 3 : 4;
 }
 
 // Groups that have sums, or P, of their own.
 int groups_of(const KvTensor& tensor, const KvTensorLayout& layout) {
-  return tensor.dtype == KvDtype::kNvfp4 ? 1 : layout.scales_of_row;
+  const bool none =
+      tensor.dtype == KvDtype::kNvfp4 || tensor.granularity == KvGranularity::kChannel;
+  return none ? 1 : layout.scales_of_row;
 }
 
 class TensorRefusal {
@@ -88,11 +95,6 @@ class TensorRefusal {
 
   void check() {
     check_half();
-    if (tensor_.granularity == KvGranularity::kChannel) {
-      refuse("/granularity", "there is no attention kernel for scales per channel yet",
-             "\"channel\"", "\"tensor\", \"token\", \"head\" or \"group\"");
-      return;
-    }
     if (problems_.empty()) check_rows();
   }
 
@@ -165,7 +167,8 @@ class TensorRefusal {
 }  // namespace
 
 std::vector<Problem> refuse_attention_tensors(const DecodeAttentionSpec& spec) {
-  std::vector<Problem> problems;
+  std::vector<Problem> problems = refuse_channels(spec.kv);
+  if (!problems.empty()) return problems;
   TensorRefusal(spec.kv.k, spec, "/kv/k", problems).check();
   TensorRefusal(spec.kv.v, spec, "/kv/v", problems).check();
   return problems;
@@ -186,6 +189,7 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
                          entry_tile_bytes(spec.kv.k, layout.k, spec) +
                          entry_tile_bytes(spec.kv.v, layout.v, spec);
   tile.query_bytes = head_dim > kQueryInRegisters ? 16 * tile.row_tiles * head_dim : 0;
+  if (spec.kv.k.granularity == KvGranularity::kChannel) tile.query_bytes *= 2;
   // The ring is also where a warp's output waits for the others'.
   tile.stage_bytes = round_up(std::max(tile_bytes, 4 * 8 * (head_dim + 4)), 128);
   const struct {

@@ -36,7 +36,8 @@ std::string tensor_name(const KvTensor& tensor) {
     return name + fmt::format("_g{}", tensor.group_size);
   }
   if (tensor.granularity == KvGranularity::kNone) return name;
-  return name + '_' + std::string(to_string(tensor.granularity));
+  name += '_' + std::string(to_string(tensor.granularity));
+  return tensor.group_size == 0 ? name : name + fmt::format("{}", tensor.group_size);
 }
 
 std::string kernel_name(const DecodeAttentionSpec& spec) {
@@ -68,6 +69,11 @@ std::string folding(const char* name, const KvTensor& tensor, bool is_key) {
                     : fmt::format("{}: P once for each group of {} elements, with its scale", name,
                                   tensor.group_size);
       break;
+    case KvGranularity::kChannel:
+      text = fmt::format("{}: scales of {} tokens' channels, into Q; the last tokens as they are",
+                         name, tensor.group_size);
+      if (!tensor.symmetric) text += "; zero points times that Q";
+      return text;
     default:
       return fmt::format("{}: as it is", name);
   }

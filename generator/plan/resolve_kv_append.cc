@@ -109,12 +109,13 @@ std::string kernel_name(const KvAppendSpec& spec) {
 }
 
 // templates/kv_append/append_channel.cuh computes the same: rotations of the tokens that a block
-// takes at a time, their positions, the channels' ranges and all values of the tokens that share
+// takes at a time, positions, the channels' ranges and all values of the tokens that share
 // scales.
 int channel_bytes(const KvAppendSpec& spec, const KvAppendTile& tile, int rotation_bytes) {
   const int rounds = (spec.kv.k.group_size + tile.channel_tokens - 1) / tile.channel_tokens;
-  return tile.channel_tokens * rotation_bytes + (4 * tile.channel_tokens + 15) / 16 * 16 +
-         8 * spec.shape.head_dim + 32 * tile.threads * rounds;
+  const int position_bytes = rotation_bytes > 0 ? 4 * spec.kv.k.group_size : 0;
+  return tile.channel_tokens * rotation_bytes + position_bytes + 8 * spec.shape.head_dim +
+         32 * tile.threads * rounds;
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ std::string frequencies_text(const RopeSpec& rope) {
          "};\n";
 }
 
-std::string config_text(const KvAppendSpec& spec, const TileKernel& kernel) {
+std::string config_text(const KvAppendSpec& spec, const TileKernel& kernel, int arch) {
   const KvAppendTile tile = kv_append_tile(spec);
   ConfigWriter config;
   config.number("kHeads", spec.shape.kv_heads);
@@ -85,6 +85,7 @@ std::string config_text(const KvAppendSpec& spec, const TileKernel& kernel) {
   config.number("kThreads", kernel.threads);
   config.number("kSharedBytes", kernel.shared_bytes);
   config.flag("kHnd", spec.kv.order == KvOrder::kHnd);
+  config.flag("kAsyncCopies", arch >= 80);
   config.flag("kPaged", spec.kv.layout == KvLayout::kPaged);
   config.number("kPageSize", spec.kv.page_size);
   config.enumerator("kRope", "RopePairing", pairing_name(spec.rope.pairing));
@@ -105,7 +106,7 @@ Source render_kv_append(const Plan& plan, const TileKernel& kernel) {
   const std::string definitions =
       tensor_text(spec.kv.k, layout.k, spec.activation, "KTensor") + '\n' +
       tensor_text(spec.kv.v, layout.v, spec.activation, "VTensor") + '\n' +
-      frequencies_text(spec.rope) + '\n' + config_text(spec, kernel);
+      frequencies_text(spec.rope) + '\n' + config_text(spec, kernel, plan.target.arch());
   Source source;
   source.kernel_name = kernel.name;
   source.threads = kernel.threads;

@@ -26,6 +26,9 @@ struct AttentionQuery {
   static constexpr int kPiecePairs = Key::kPieceBytes / 4 * kWordPairs;
   static constexpr int kLoadPairs = kPiecePairs % 4 == 0 ? 4 : 1;
   static constexpr int kSums = Codes::kInteger ? Key::kGroups : 0;
+  // A word of the code that means zero.
+  static constexpr u32 kMiddle = Key::kZeros ? 1 : Codes::kMiddle;
+  static constexpr u32 kMiddleWord = kMiddle * (0xffffffffu / ((1u << Codes::kBits) - 1));
   // FP16 holds Q as exactly as it came: the largest element gets this exponent.
   static constexpr int kLargestExponent = 13;
 
@@ -48,19 +51,34 @@ struct AttentionQuery {
     }
   }
 
+  __device__ __forceinline__ void set(int n, int pair, const u32 (&b)[2]) {
+    if constexpr (S::kQueryInShared) {
+      store_shared_4(place + (n * kPairs + pair) * 128, b[0]);
+      store_shared_4(place + (n * kPairs + pair) * 128 + 4, b[1]);
+    } else {
+      pairs[n][pair] = b[0];
+      pairs[n][pair + 1] = b[1];
+    }
+  }
+
+  // Row 8n + g of the block in memory; null where it is no query.
+  static __device__ __forceinline__ const u8* row_of(const AttentionArguments& arguments,
+                                                     const Segment& segment, int n, int g) {
+    constexpr int kBytes = 2 * Config::kHeadDim;  // of a query
+    const int head = segment.head / S::kRowParts;
+    const int row = segment.head % S::kRowParts * S::kBlockRows + 8 * n + g;
+    if (S::kRows % 8 != 0 && row >= S::kRows) return nullptr;
+    return arguments.q + static_cast<i64>(segment.sequence) * (S::kQueries * kBytes) +
+           head * (S::kGroup * kBytes) + S::query_of_row(row) * kBytes;
+  }
+
   // Starts the loads of a segment's Q: before copies of its tiles, which would stand in the way.
   __device__ __forceinline__ void request(const AttentionArguments& arguments,
                                           const Segment& segment, int g, int t) {
-    constexpr int kBytes = 2 * Config::kHeadDim;  // of a query
-    const int part = segment.head % S::kRowParts;
-    const int head = segment.head / S::kRowParts;
-    const u8* first = arguments.q + static_cast<i64>(segment.sequence) * (S::kQueries * kBytes) +
-                      head * (S::kGroup * kBytes);
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
-      const int row = part * S::kBlockRows + 8 * n + g;
-      const bool valid = S::kRows % 8 == 0 || row < S::kRows;
-      const u8* from = first + S::query_of_row(row) * kBytes;
+      const u8* from = row_of(arguments, segment, n, g);
+      const bool valid = from != nullptr;
 #pragma unroll
       for (int i = 0; i < kPairs; i += kLoadPairs) {
         // Piece i / kPiecePairs of the lane.
@@ -79,7 +97,8 @@ struct AttentionQuery {
   // Makes of what request() has loaded what step() gives. Precondition: every lane of the warp
   // calls it. `room`: S::kQueryBytes of the warp's own.
   __device__ __forceinline__ void prepare(u32 room, int g, int t) {
-    if constexpr (is_same<typename Codes::Value, Value>::value && !Codes::kInteger) {
+    if constexpr (is_same<typename Codes::Value, Value>::value && !Codes::kInteger &&
+                  !Key::kPerChannel) {
       factor = logit_factor() * float_from_bits((127 - Codes::kExponent) << 23);
     } else {
       normalise();
@@ -90,13 +109,28 @@ struct AttentionQuery {
       for (int i = 0; i < kPairs; i += kWordPairs)
         Codes::order_query(*reinterpret_cast<u32(*)[kWordPairs]>(&pairs[n][i]));
     }
-    add_up();
+    if constexpr (!Key::kPerChannel) add_up();
     if constexpr (S::kQueryInShared) {
       place = room + 8 * (4 * g + t);
 #pragma unroll
       for (int i = 0; i < S::kRowTiles * kPairs; ++i)
         store_shared_4(place + i / 2 * 256 + i % 2 * 4, pairs[i / kPairs][i % kPairs]);
     }
+  }
+
+  static __device__ __forceinline__ float logit_factor() {
+    return 1.4426950408889634f / sqrtf(static_cast<float>(Config::kScaleDim));
+  }
+  static __device__ __forceinline__ float finite_max(float most, float value) {
+    const float size = float_from_bits(bits_of_float(value) & 0x7fffffffu);
+    return size < float_from_bits(0x7f800000u) ? larger(most, size) : most;
+  }
+  static __device__ __forceinline__ float warp_max(float most) {
+    most = larger(most, shuffle_xor(most, 1));
+    most = larger(most, shuffle_xor(most, 2));
+    most = larger(most, shuffle_xor(most, 4));
+    most = larger(most, shuffle_xor(most, 8));
+    return larger(most, shuffle_xor(most, 16));
   }
 
  private:
@@ -109,10 +143,6 @@ struct AttentionQuery {
     static constexpr bool value = true;
   };
 
-  static __device__ __forceinline__ float logit_factor() {
-    return 1.4426950408889634f / sqrtf(static_cast<float>(Config::kScaleDim));
-  }
-
   // To FP16, by a power of two that all rows of the warp share.
   __device__ __forceinline__ void normalise() {
     float most = 0.0f;
@@ -124,11 +154,7 @@ struct AttentionQuery {
         most = finite_max(most, Value::high_to_float(pairs[n][i]));
       }
     }
-    most = larger(most, shuffle_xor(most, 1));
-    most = larger(most, shuffle_xor(most, 2));
-    most = larger(most, shuffle_xor(most, 4));
-    most = larger(most, shuffle_xor(most, 8));
-    most = larger(most, shuffle_xor(most, 16));
+    most = warp_max(most);
     int exponent = static_cast<int>(bits_of_float(most) >> 23) - 127;
     if (exponent < -80) exponent = -80;
     if (exponent > 80) exponent = 80;
@@ -143,19 +169,11 @@ struct AttentionQuery {
                                         Value::high_to_float(pairs[n][i]) * down);
     }
   }
-  static __device__ __forceinline__ float finite_max(float most, float value) {
-    const float size = float_from_bits(bits_of_float(value) & 0x7fffffffu);
-    return size < float_from_bits(0x7f800000u) ? larger(most, size) : most;
-  }
-
   // By the tensor core, with ones in place of K.
   __device__ __forceinline__ void add_up() {
     if constexpr (kSums > 0) {
-      // A word of the code that means zero.
-      constexpr u32 kMiddle = Key::kZeros ? 1 : Codes::kMiddle;
-      constexpr u32 kWord = kMiddle * (0xffffffffu / ((1u << Codes::kBits) - 1));
       u32 zero[kWordPairs];
-      Codes::keys(kWord, zero);
+      Codes::keys(kMiddleWord, zero);
       constexpr int kSteps = S::kSteps / kSums;
 #pragma unroll
       for (int group = 0; group < kSums; ++group) {

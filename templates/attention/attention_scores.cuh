@@ -76,7 +76,8 @@ struct AttentionScores {
 #pragma unroll
       for (int v = 0; v < 8; ++v) {
         float from = 0.0f;
-        if constexpr (Codes::kInteger && !Key::kZeros) from = -query.sums[group][n][v % 2];
+        if constexpr (Codes::kInteger && (!Key::kZeros || Key::kPerChannel))
+          from = -query.sums[group][n][v % 2];
         sums[n][v / 4][0][v % 4] = from;
         if (kTurns > 1) sums[n][v / 4][kTurns - 1][v % 4] = 0.0f;
       }
@@ -133,7 +134,7 @@ struct AttentionScores {
           const float(&turns)[kTurns][4] = sums[n][octet / 2];
           const int v = octet % 2 * 2 + c;
           float sum = kTurns > 1 ? turns[0][v] + turns[kTurns - 1][v] : turns[0][v];
-          if constexpr (Key::kZeros) sum -= zero * query.sums[group][n][c];
+          if constexpr (Key::kZeros && !Key::kPerChannel) sum -= zero * query.sums[group][n][c];
           const float logit = sum * scale;
           logits[n][octet][c] = group == 0 ? logit : logits[n][octet][c] + logit;
         }

@@ -91,9 +91,20 @@ struct KvTensorShape {
   // A token's scales, each with its zero point behind it.
   static constexpr bool kStoredScales =
       kGranularity != KvGranularity::kNone && kGranularity != KvGranularity::kTensor;
-  static constexpr bool kGroupFactors = kStoredScales && !kScaledCodes;
   static constexpr int kScaleBytes = Scale::kBytes * (kZeros ? 2 : 1);
-  static constexpr int kEntryBytes = kStoredScales ? kScales * kScaleBytes : 0;
+  // With scales per channel the entry is that of a block of tokens, and so of a tile.
+  static constexpr bool kPerChannel = kGranularity == KvGranularity::kChannel;
+  static constexpr bool kGroupFactors = kStoredScales && !kScaledCodes && !kPerChannel;
+  static constexpr int kBlockTokens = kPerChannel ? kGroupSize : 1;
+  static_assert(!kPerChannel || (kIsKey && kBlockTokens % kTile == 0 &&
+                                 (!Config::kPaged || Config::kPageSize % kBlockTokens == 0)),
+                "a tile lies in one block, and that in one page");
+  static constexpr int kEntryBytes =
+      kStoredScales ? (kPerChannel ? Config::kHeadDim : kScales) * kScaleBytes : 0;
+  // Tokens from here on are in the residual window.
+  static __device__ __forceinline__ int window_begin(int length) {
+    return kPerChannel ? length / kBlockTokens * kBlockTokens : length;
+  }
   // Entries of two bytes come in words of two entries: of neighbouring tokens (kPairs), or of
   // neighbouring heads.
   static constexpr bool kByToken =
@@ -103,7 +114,7 @@ struct KvTensorShape {
   static_assert(kEntryBytes != 2 || !Config::kPaged ||
                     (kByToken ? Config::kPageSize % 2 == 0 : Config::kKvHeads % 2 == 0),
                 "an entry's place in its word is known");
-  static constexpr int kEntriesBytes = kTile * kEntryStride;
+  static constexpr int kEntriesBytes = kPerChannel ? kEntryBytes : kTile * kEntryStride;
 
   // Places in memory: tokens of a page, heads of a page, pages. `tokens`: of a page.
   static __device__ __forceinline__ i64 code_offset(u32 page, int head, int row, int tokens) {
@@ -115,6 +126,7 @@ struct KvTensorShape {
   static __device__ __forceinline__ i64 entry_offset(u32 page, int head, int row, int tokens) {
     if constexpr (kGranularity == KvGranularity::kToken)
       return (static_cast<i64>(page) * tokens + row) * kEntryBytes;
+    row /= kBlockTokens, tokens /= kBlockTokens;
     const i64 rows = static_cast<i64>(page) * (tokens * Config::kKvHeads);
     return (rows + (Config::kNhd ? row * Config::kKvHeads + head : head * tokens + row)) *
            kEntryBytes;
@@ -149,6 +161,7 @@ struct AttentionShape {
     return row / kGroup * Config::kHeads + row % kGroup;
   }
 
+  static constexpr int kResidualRowBytes = 2 * Config::kHeadDim;
   static constexpr int kSteps = Config::kHeadDim / 16;  // of Q K^T
   static constexpr int kDimTiles = Config::kHeadDim / 16;
   static_assert(Config::kHeadDim % 16 == 0, "whole tiles of the tensor core");
@@ -175,7 +188,9 @@ struct AttentionShape {
   static constexpr int kQueryOffset = (kShareOffset + 4 + 127) / 128 * 128;
   // Of large heads Q is there, too: registers hold the output.
   static constexpr bool kQueryInShared = Config::kHeadDim > 192;
-  static constexpr int kQueryBytes = kQueryInShared ? 16 * kRowTiles * Config::kHeadDim : 0;
+  // With scales of K per channel there is its product with those beside it.
+  static constexpr int kQueryBytes =
+      kQueryInShared ? 16 * kRowTiles * Config::kHeadDim * (Key::kPerChannel ? 2 : 1) : 0;
   static constexpr int kRingOffset = kQueryOffset + Config::kWarps * kQueryBytes;
   // A warp's output goes where a stage was, eight rows at a time.
   static constexpr int kSumStride = Config::kHeadDim + 4;
@@ -207,10 +222,14 @@ struct AttentionArguments {
   u8* out;                 // as q
   float* log_sums;         // [sequences][query_len][heads]
   u8* workspace;
+  const u8* k_residual;       // [slots][kv_heads][tokens of a block][head_dim] as q
+  const int* residual_slots;  // [sequences]; null: each sequence's number
   int sequences;
   int table_width;  // pages of a sequence; without pages: 1
   int pages;        // of the cache; without pages: sequences
   int capacity;     // tokens of a sequence; without pages: of a page
+  int residual_slot_count;
+  int unused;
 };
 
 }  // namespace heddle

@@ -27,6 +27,7 @@
 // heddle-parameters: Value KeyScaleType ValueScaleType
 #pragma once
 
+#include "attention/attention_channel.cuh"
 #include "attention/attention_finish.cuh"
 #include "attention/kv_fetch.cuh"
 #include "primitives/dependent_launch.cuh"
@@ -71,7 +72,17 @@ struct AttentionWarp {
       fetch.fetch(before(stage));
       const u32 from = ring + stage * S::kStageBytes;
       AttentionScores<Config> scores;
-      scores.multiply(from, from + S::kKeyEntriesOffset + key_half, query, keys, g, t);
+      if constexpr (Key::kPerChannel) {
+        if (token < Key::window_begin(length)) {
+          AttentionQuery<Config> scaled;
+          AttentionChannels<Config>::scale(from + S::kKeyEntriesOffset, query, scaled, t, lane);
+          scores.multiply(from, 0, scaled, keys, g, t);
+        } else {
+          AttentionChannels<Config>::window(arguments, segment, token, length, scores.logits, g, t);
+        }
+      } else {
+        scores.multiply(from, from + S::kKeyEntriesOffset + key_half, query, keys, g, t);
+      }
       rows.apply(scores.logits, token, g);
       softmax.add(from + S::kValueOffset, from + S::kValueEntriesOffset + value_half, scores.logits,
                   values, length - token, g, t, lane);

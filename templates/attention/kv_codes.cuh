@@ -29,6 +29,10 @@ struct KvFloatCodes {
   // Q's elements, pair after pair as a word of K is decoded; here as they are.
   template <int kPairs>
   static __device__ __forceinline__ void order_query(u32 (&)[kPairs]) {}
+  // The element that keys() puts into half `half` of pair `pair` of a row, and how many bits higher
+  // than elsewhere.
+  static __device__ __forceinline__ int key_element(int pair, int half) { return 2 * pair + half; }
+  static __device__ __forceinline__ int key_shift(int) { return 0; }
   // What values() leaves in the element, beside 2^kExponent.
   static __device__ __forceinline__ float element_factor(int) { return 1.0f; }
 };
@@ -76,6 +80,10 @@ struct KvCodes<KvCode::kInt4, V> : KvIntegerCodes {
     pairs[2] = upper & 0x000f000fu;
     pairs[3] = Fp16::sub2(upper, pairs[2]);  // exact, and not on the pipe of the masks
   }
+  static __device__ __forceinline__ int key_element(int pair, int half) {
+    return 8 * (pair / 4) + pair % 4 + 4 * half;
+  }
+  static __device__ __forceinline__ int key_shift(int pair) { return 4 * (pair % 2); }
   static __device__ __forceinline__ void order_query(u32 (&q)[4]) {
     constexpr u32 kSixteenth = 0x2c002c00u;
     const u32 a = prmt<0x5410>(q[0], q[2]), b = prmt<0x7632>(q[0], q[2]);
@@ -113,6 +121,10 @@ struct KvCodes<KvCode::kInt2, V> : KvIntegerCodes {
     pairs[6] = upper & 0x000c000cu;
     pairs[7] = upper & 0x00300030u;
   }
+  static __device__ __forceinline__ int key_element(int pair, int half) {
+    return 16 * (pair / 8) + pair % 8 + 8 * half;
+  }
+  static __device__ __forceinline__ int key_shift(int pair) { return 2 * (pair % 8 % kAgain); }
   static __device__ __forceinline__ void order_query(u32 (&q)[8]) {
     constexpr u32 kQuarters[kAgain] = {0x3c003c00u, 0x34003400u, 0x2c002c00u, 0x24002400u,
                                        0x1c001c00u};  // 1, 1/4, 1/16, 1/64, 1/256

@@ -4,7 +4,7 @@
 // sequence, become zeros.
 #pragma once
 
-#include "attention/attention_work.cuh"
+#include "attention/residual_window.cuh"
 
 namespace heddle {
 
@@ -102,10 +102,21 @@ struct KvTensorFetch {
     return kWholeRows ? lane % Tensor::kChunks : 0;
   }
   // Of pairs of entries half of the lanes copy one each.
-  __device__ __forceinline__ int entry_row() const { return Tensor::kPairs ? 2 * lane % 32 : lane; }
+  __device__ __forceinline__ int entry_row() const {
+    return Tensor::kPerChannel ? 0 : Tensor::kPairs ? 2 * lane % 32 : lane;
+  }
 
   // The entry at `entries` + offset, unless the token is none of the `left` ones.
   __device__ __forceinline__ void copy_entry(u32 to, i64 offset, int left) const {
+    if constexpr (Tensor::kPerChannel) {
+      const u8* from = entries + (left > 0 ? offset : 0);
+#pragma unroll
+      for (int i = 0; i < Tensor::kEntryBytes; i += 512) {
+        const int at = i + 16 * lane;
+        if (at < Tensor::kEntryBytes) copy_async_16(to + at, from + at, left > 0);
+      }
+      return;
+    }
     const int row = entry_row();
     const bool valid = row < left;
     if (Tensor::kPairs && lane >= S::kTile / 2) return;
@@ -258,7 +269,12 @@ struct KvFetch {
   template <bool kWhole>
   __device__ __forceinline__ void copy(u32 to, u32 of, int left) const {
     const int row = Config::kPaged ? token % Config::kPageSize : token;
-    keys.template copy<kWhole>(to, to + S::kKeyEntriesOffset, of, row, left, page_tokens());
+    if (Key::kPerChannel && token >= Key::window_begin(length)) {
+      warm_residual_tile<Config>(arguments, segment, token, left, lane);
+      keys.template copy<false>(to, to + S::kKeyEntriesOffset, of, row, 0, page_tokens());
+    } else {
+      keys.template copy<kWhole>(to, to + S::kKeyEntriesOffset, of, row, left, page_tokens());
+    }
     values.template copy<kWhole>(to + S::kValueOffset, to + S::kValueEntriesOffset, of, row, left,
                                  page_tokens());
   }

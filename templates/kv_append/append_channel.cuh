@@ -2,8 +2,9 @@
 // into the cache.
 //
 // A thread block takes one block of tokens of one head. Lanes share its rows out as elsewhere, 16
-// elements each, and take kSlots tokens at a time; each keeps the range of its 16 channels, and its
-// values in shared memory until their scales are known.
+// elements each, and take kSlots tokens at a time. All tokens come to shared memory at once, where
+// new ones are turned; each lane keeps the range of its 16 channels, and reads its values again
+// when their scales are known.
 //
 // The first block of tokens that the new ones of a sequence reach is whole if the window's old
 // tokens complete it. The thread block that takes it also writes the window's new tokens, those of
@@ -37,9 +38,9 @@ struct ChannelAppend {
   struct Round : Config {
     static constexpr int kTokens = kSlots;
   };
-  // Shared memory: rotations, their positions, ranges of the channels, which become scales, values.
+  // Shared memory: rotations, positions, ranges of the channels, which become scales, values.
   static constexpr int kPositions = Rotations<Round>::kBytes;
-  static constexpr int kChannels = kPositions + (4 * kSlots + 15) / 16 * 16;
+  static constexpr int kChannels = kPositions + (kRotate ? 4 * kBlock : 0);
   static constexpr int kValues = kChannels + 8 * Config::kHeadDim;
   static_assert(Config::kSharedBytes >= kValues + 32 * Config::kThreads * kRounds,
                 "the launch gives this much shared memory");
@@ -101,23 +102,24 @@ struct ChannelAppend {
     if (!complete) return;
     const ChannelScales<Tensor> scales{shared + kChannels, Config::kHeadDim};
     scales.clear(Config::kThreads);
+    set_positions(begin, kBlock);
+    fetch(begin);
+    block_barrier();
     KvRange ranges[16];
 #pragma unroll 1
     for (int round = 0; round < kRounds; ++round) {
-      const int token = round * kSlots + slot;
-      const bool has_row = has_values && token < kBlock;
-      u32 pairs[8] = {};
-      load(begin + round * kSlots, kBlock - round * kSlots, begin + token, has_row, pairs);
-      if (!has_row) continue;
+      const int first = begin + round * kSlots;
+      if constexpr (kRotate) {
+        if (first + kSlots > first_new) turn(round, first + slot >= first_new);
+      }
+      if (!has_row(round)) continue;
+      const Sixteen own = values_of(round);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        ranges[2 * i].template add<Tensor>(Value::low_to_float(pairs[i]));
-        ranges[2 * i + 1].template add<Tensor>(Value::high_to_float(pairs[i]));
+        ranges[2 * i].template add<Tensor>(Value::low_to_float(own.pairs[i]));
+        ranges[2 * i + 1].template add<Tensor>(Value::high_to_float(own.pairs[i]));
       }
-      store_shared_16(values(round, 0), {pairs[0], pairs[1], pairs[2], pairs[3]});
-      store_shared_16(values(round, 1), {pairs[4], pairs[5], pairs[6], pairs[7]});
     }
-    block_barrier();
     scales.template add<Config::kLanes>(ranges, element, has_values);
     block_barrier();
     // A block of tokens is a token of the scales.
@@ -128,9 +130,8 @@ struct ChannelAppend {
     block_barrier();
 #pragma unroll 1
     for (int round = 0; round < kRounds; ++round) {
-      const int token = round * kSlots + slot;
-      if (!has_values || token >= kBlock) continue;
-      store_codes(scales, {0, place.page, place.token + token, true}, round);
+      if (has_row(round))
+        store_codes(scales, {0, place.page, place.token + round * kSlots + slot, true}, round);
     }
   }
 
@@ -139,14 +140,30 @@ struct ChannelAppend {
     const int begin = length / kBlock * kBlock;
     if (begin == length || window == nullptr) return;
     const int first = first_new > begin ? first_new : begin;
+    if constexpr (kRotate) set_positions(first, length - first);
 #pragma unroll 1
-    for (int from = first; from < length; from += kSlots) {
-      const int position = from + slot;
-      bool has_row = has_values && position < length && position < capacity();
-      if constexpr (Config::kRopeTable) has_row = has_row && position < p.rotation_rows;
-      u32 pairs[8] = {};
-      load(from, length - from, position, has_row, pairs);
-      if (has_row) store_words(window + (position - begin) * kRowBytes + 2 * element, pairs);
+    for (int round = 0; first + round * kSlots < length; ++round) {
+      const int position = first + round * kSlots + slot;
+      bool inside = has_values && position < length && position < capacity();
+      if constexpr (Config::kRopeTable) inside = inside && position < p.rotation_rows;
+      Sixteen own = {};
+      Sixteen partner = {};
+      if (inside) {
+        const u8* row = row_of(position);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int from = element + 8 * half;
+          own.load_8(half, row + 2 * from);
+          if (has_partner(from)) partner.load_8(half, row + 2 * neox_partner<Config>(from));
+        }
+      }
+      if constexpr (kRotate) {
+        block_barrier();
+        fill(round, length - first);
+        block_barrier();
+        rotate(partner, own);
+      }
+      if (inside) store_words(window + (position - begin) * kRowBytes + 2 * element, own.pairs);
     }
   }
 
@@ -160,69 +177,104 @@ struct ChannelAppend {
     const i64 tokens = static_cast<i64>(p.table_stride) * Config::kPageSize;
     return tokens < 0x7fffffff ? static_cast<int>(tokens) : 0x7fffffff;
   }
-  // A thread's own.
-  __device__ __forceinline__ u32 values(int round, int half) const {
-    return shared + kValues +
-           16 * ((2 * round + half) * Config::kThreads + static_cast<int>(threadIdx.x));
+  // Whether the thread has a token of the block in this round.
+  __device__ __forceinline__ bool has_row(int round) const {
+    return has_values && (kBlock % kSlots == 0 || round * kSlots + slot < kBlock);
+  }
+  // Of a new token, in the input.
+  __device__ __forceinline__ const u8* row_of(int position) const {
+    return p.k + (last_row - (length - 1 - position)) * p.k_stride + head * kRowBytes;
+  }
+  // Where 8 elements of the slot's token in a round are, from a multiple of 8 on.
+  __device__ __forceinline__ u32 values(int round, int from) const {
+    const int thread = slot * Config::kLanes + from / 16;
+    return shared + kValues + 16 * ((2 * round + from / 8 % 2) * Config::kThreads + thread);
+  }
+  __device__ __forceinline__ Sixteen values_of(int round) const {
+    const u32x4 low = load_shared_16(values(round, element));
+    const u32x4 high = load_shared_16(values(round, element + 8));
+    return {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
   }
 
-  // The thread's 16 elements of the token at `position`, as the window has them. All threads of the
-  // block call it, for `tokens` tokens from `first` on.
-  __device__ __forceinline__ void load(int first, int tokens, int position, bool has_row,
-                                       u32 (&pairs)[8]) const {
-    const Rotations<Round> rotations{shared};
-    if constexpr (kRotate) {
-      block_barrier();  // the round before has read its rotations
-      if (threadIdx.x < kSlots) {
-        store_shared_4(shared + kPositions + 4 * threadIdx.x,
-                       static_cast<u32>(first) + threadIdx.x);
-      }
-      block_barrier();
-      fill_rotations(p, shared + kPositions, rotations, tokens < kSlots ? tokens : kSlots);
-      block_barrier();
-    }
-    if (!has_row) return;
-    if (position < first_new) {
-      const u8* row = window + position % kBlock * kRowBytes + 2 * element;
-      const u32x4 low = load_global_16_coherent(row);
-      const u32x4 high = load_global_16_coherent(row + 16);
-      pairs[0] = low.x, pairs[1] = low.y, pairs[2] = low.z, pairs[3] = low.w;
-      pairs[4] = high.x, pairs[5] = high.y, pairs[6] = high.z, pairs[7] = high.w;
-      return;
-    }
-    const u8* row =
-        p.k + (last_row - (length - 1 - position)) * p.k_stride + head * Config::kHeadDim * 2;
-    Sixteen own = {};
-    own.load_8(0, row + 2 * element);
-    own.load_8(1, row + 2 * element + 16);
+  // The block's tokens as they come, all on their way at the same time.
+  __device__ __forceinline__ void fetch(int begin) const {
+#pragma unroll 1
+    for (int round = 0; round < kRounds; ++round) {
+      if (!has_row(round)) continue;
+      const int position = begin + round * kSlots + slot;
+      const u8* row =
+          position < first_new ? window + (position - begin) * kRowBytes : row_of(position);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) pairs[i] = own.pairs[i];
-    if constexpr (kRotate) {
-      Sixteen partner = {};
-      if constexpr (Config::kRope == RopePairing::kNeox) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int from = element + 8 * half;
-          if (from < Config::kRopeDim) partner.load_8(half, row + 2 * neox_partner<Config>(from));
+      for (int half = 0; half < 16; half += 8) {
+        const u8* from = row + 2 * (element + half);
+        if constexpr (Config::kAsyncCopies) {
+          copy_async_16(values(round, element + half), from, true);
+        } else {
+          store_shared_16(values(round, element + half), load_global_16_coherent(from));
         }
       }
-      float x[1][16];
-      float y[1][16];
-      own.template widen<Value>(x[0]);
-      partner.template widen<Value>(y[0]);
-      rotate_rows(rotations, position - first, element, y, x);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) pairs[i] = Value::from_floats(x[0][2 * i], x[0][2 * i + 1]);
     }
+    if constexpr (Config::kAsyncCopies) {
+      copy_async_commit();
+      copy_async_wait<0>();
+    }
+  }
+
+  // Tokens from position `first` on, for the rotations of rounds of them.
+  __device__ __forceinline__ void set_positions(int first, int tokens) const {
+    if constexpr (kRotate) {
+      for (int i = static_cast<int>(threadIdx.x); i < tokens; i += Config::kThreads)
+        store_shared_4(shared + kPositions + 4 * i, static_cast<u32>(first + i));
+    }
+  }
+  __device__ __forceinline__ void fill(int round, int tokens) const {
+    const int left = tokens - round * kSlots;
+    fill_rotations(p, shared + kPositions + 4 * round * kSlots, Rotations<Round>{shared},
+                   left < kSlots ? left : kSlots);
+  }
+  static __device__ __forceinline__ bool has_partner(int from) {
+    return Config::kRope == RopePairing::kNeox && from < Config::kRopeDim;
+  }
+  // The slot's token of the round whose rotations are there.
+  __device__ __forceinline__ void rotate(const Sixteen& partner, Sixteen& own) const {
+    float x[1][16];
+    float y[1][16];
+    own.template widen<Value>(x[0]);
+    partner.template widen<Value>(y[0]);
+    rotate_rows(Rotations<Round>{shared}, slot, element, y, x);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) own.pairs[i] = Value::from_floats(x[0][2 * i], x[0][2 * i + 1]);
+  }
+  // A round's new tokens in shared memory. All threads of the block call it.
+  __device__ __forceinline__ void turn(int round, bool is_new) const {
+    fill(round, kBlock);
+    block_barrier();
+    is_new = is_new && has_row(round);
+    Sixteen own = {};
+    if (is_new) {
+      own = values_of(round);
+      Sixteen partner = {};
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int from = element + 8 * half;
+        if (!has_partner(from)) continue;
+        const u32x4 v = load_shared_16(values(round, neox_partner<Config>(from)));
+        partner.pairs[4 * half] = v.x, partner.pairs[4 * half + 1] = v.y;
+        partner.pairs[4 * half + 2] = v.z, partner.pairs[4 * half + 3] = v.w;
+      }
+      rotate(partner, own);
+    }
+    block_barrier();
+    if (!is_new) return;
+    const u32(&pairs)[8] = own.pairs;
+    store_shared_16(values(round, element), {pairs[0], pairs[1], pairs[2], pairs[3]});
+    store_shared_16(values(round, element + 8), {pairs[4], pairs[5], pairs[6], pairs[7]});
   }
 
   __device__ __forceinline__ void store_codes(const ChannelScales<Tensor>& scales,
                                               const Place& place, int round) const {
-    const u32x4 low = load_shared_16(values(round, 0));
-    const u32x4 high = load_shared_16(values(round, 1));
-    const Sixteen own{{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
     float x[16];
-    own.template widen<Value>(x);
+    values_of(round).template widen<Value>(x);
     u32 words[KvEncode<Tensor>::kWords];
     scales.codes(x, element, words);
     const i64 row = rows_before<Config>(Config::kHeads, place, head, p.page_tokens);

@@ -11,7 +11,7 @@
 // tokens for every head, and behind them V's tiles for every tile of heads.
 //
 // heddle-parameters: kHeads kHeadDim kLanes kTokens kHeadsOfBlock kRows kThreads kSharedBytes kHnd
-// heddle-parameters: kPaged kPageSize kRope kRopeDim kRopeTable Frequencies Value K V
+// heddle-parameters: kAsyncCopies kPaged kPageSize kRope kRopeDim kRopeTable Frequencies Value K V
 #pragma once
 
 #include "kv_append/append_channel.cuh"

@@ -83,6 +83,42 @@ std::vector<AttentionCase> make_cases() {
         R"("k":{"dtype":"int8","granularity":"group","group_size":64},"v":{"dtype":"nvfp4"})",
         R"(,"softcap":20)");
 
+  // Scales of K per channel: blocks of a tile, of several, of a page; K's order in all its kinds.
+  c.add("Int8Channel", {8, 2, 64, 1}, R"("k":{"granularity":"channel","group_size":32})");
+  c.add("Int8ChannelZeros", {6, 2, 80, 3},
+        R"("k":{"granularity":"channel","group_size":64,"symmetric":false},"order":"nhd",)"
+        R"("page_size":128)",
+        R"(,"log_sum_exp":true)");
+  c.add("Int4Channel", {4, 2, 128, 1},
+        R"("k":{"dtype":"int4","granularity":"channel","group_size":128},"v":{"dtype":"int4"},)"
+        R"("layout":"contiguous")",
+        R"(,"window":100,"sink_tokens":40)");
+  c.add("Int4ChannelZeros", {4, 2, 96, 2},
+        R"("k":{"dtype":"int4","granularity":"channel","group_size":64,"symmetric":false,)"
+        R"("scale_dtype":"fp32"},"v":{"dtype":"int4","symmetric":false},"order":"nhd")",
+        R"(,"alibi":"standard","log_sum_exp":true)");
+  c.add("Int2ChannelZeros", {4, 2, 64, 8},
+        R"("k":{"dtype":"int2","granularity":"channel","group_size":32,"symmetric":false},)"
+        R"("v":{"dtype":"int2","granularity":"group","symmetric":false})",
+        R"(,"softcap":20)");
+  c.add("Int2Channel", {4, 2, 128, 1},
+        R"("k":{"dtype":"int2","granularity":"channel","group_size":96},"v":{"dtype":"bf16"},)"
+        R"("page_size":96)");
+  c.add("E4m3Channel", {4, 1, 128, 4},
+        R"("k":{"dtype":"fp8_e4m3","granularity":"channel","group_size":64},)"
+        R"("v":{"dtype":"fp8_e4m3"},"layout":"contiguous","order":"nhd")");
+  c.add("E5m2Channel", {4, 2, 80, 1},
+        R"("k":{"dtype":"fp8_e5m2","granularity":"channel","group_size":32},)"
+        R"("v":{"dtype":"int8","granularity":"token"})",
+        R"(,"sink_logits":true,"log_sum_exp":true)");
+  c.add("Int8ChannelOfLargeHeads", {4, 2, 256, 2},
+        R"("k":{"granularity":"channel","group_size":32,"symmetric":false},"v":{"dtype":"int8"})",
+        R"(,"window":300)");
+
+  c.add("Int4ChannelTwoRowTiles", {20, 1, 64, 1},
+        R"("k":{"dtype":"int4","granularity":"channel","group_size":64,"symmetric":false},)"
+        R"("v":{"dtype":"int4"})");
+
   // Two row tiles, and a head whose rows two blocks share.
   c.add("TwoRowTiles", {4, 1, 64, 4}, R"("dtype":"int4","symmetric":false)",
         R"(,"log_sum_exp":true)");

@@ -90,6 +90,40 @@ TEST_F(DecodeAttentionGpu, EveryTypeAndGranularity) {
   }
 }
 
+// The window's tokens among the others; V in the ways that it has.
+TEST_F(DecodeAttentionGpu, ScalesOfKeysPerChannel) {
+  constexpr const char* kBlocks[] = {
+      R"("group_size":32},"page_size":64)", R"("group_size":64},"page_size":128,"order":"nhd")",
+      R"("group_size":128},"layout":"contiguous")", R"("group_size":96},"page_size":192)",
+      R"("group_size":256},"layout":"contiguous","order":"nhd")"};
+  constexpr const char* kValues[] = {R"("v":{"dtype":"int8"})", R"("v":{"dtype":"int4"})",
+                                     R"("v":{"dtype":"int8","granularity":"group"})",
+                                     R"("v":{"dtype":"fp8_e4m3"})"};
+  std::size_t turn = 0;
+  for (const char* dtype : {"int8", "int4", "int2", "fp8_e4m3", "fp8_e5m2"}) {
+    for (const char* symmetric : {"true", "false"}) {
+      if (symmetric[0] == 'f' && dtype[0] != 'i') continue;
+      for (const char* scale : {"fp16", "bf16", "fp32"}) {
+        for (const AttentionShape& shape :
+             {AttentionShape{8, 2, 64, 1}, AttentionShape{32, 2, 128, 2},
+              AttentionShape{4, 4, 128, 8}}) {
+          add(std::string(R"("k":{"granularity":"channel","dtype":")") + dtype +
+                  R"(","symmetric":)" + symmetric + R"(,"scale_dtype":")" + scale + R"(",)" +
+                  kBlocks[turn % 5] + "," + kValues[turn % 4],
+              kFeatures[turn % 8], shape);
+          ++turn;
+        }
+      }
+    }
+  }
+  for (const AttentionShape& shape : {AttentionShape{8, 4, 192, 2}, AttentionShape{16, 8, 256, 1},
+                                      AttentionShape{32, 8, 80, 3}, AttentionShape{71, 1, 64, 1}}) {
+    for (const char* symmetric : {"true", "false"}) {
+      add(R"("k":{"granularity":"channel","symmetric":)" + std::string(symmetric) + "}", "", shape);
+    }
+  }
+}
+
 TEST_F(DecodeAttentionGpu, CodesOf2Bits) {
   std::size_t turn = 0;
   for (const char* granularity : {R"("tensor","scale_dtype":"fp32")", R"("token")", R"("head")",
@@ -172,7 +206,8 @@ TEST_F(DecodeAttentionGpu, ShapesOfModels) {
 }
 
 TEST_F(DecodeAttentionGpu, PagesInAnotherOrderGiveTheSameBits) {
-  for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)"}) {
+  for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)",
+                         R"("k":{"granularity":"channel"})"}) {
     const Spec spec = attention_spec(kv, "", {8, 2, 128, 1}, false);
     const Kernel kernel = runtime().kernel(spec);
     const std::vector<std::int32_t> lengths = {700, 3, 0, 1290};
@@ -186,7 +221,8 @@ TEST_F(DecodeAttentionGpu, PagesInAnotherOrderGiveTheSameBits) {
 // The kernel starts while the one before still runs: nothing that this one writes may be used as it
 // was.
 TEST_F(DecodeAttentionGpu, LengthsThatTheKernelBeforeWrites) {
-  for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)"}) {
+  for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)",
+                         R"("k":{"granularity":"channel","group_size":64})"}) {
     const Spec spec = attention_spec(kv, "", {8, 2, 128, 1}, false);
     const Kernel kernel = runtime().kernel(spec);
     const std::vector<std::int32_t> lengths = {700, 3, 0, 1290, 64};

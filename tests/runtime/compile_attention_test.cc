@@ -21,7 +21,14 @@ std::vector<Spec> specs() {
         R"("dtype":"int4","symmetric":false,"page_size":16)",
         R"("dtype":"int8","granularity":"token","layout":"contiguous")", R"("dtype":"int2")",
         R"("k":{"dtype":"int8"},"v":{"dtype":"int4"})", R"("dtype":"nvfp4")",
-        R"("k":{"dtype":"nvfp4"},"v":{"dtype":"int8"})"}) {
+        R"("k":{"dtype":"nvfp4"},"v":{"dtype":"int8"})",
+        R"("k":{"granularity":"channel","symmetric":false,"group_size":64},"v":{"dtype":"int8"})",
+        R"("k":{"dtype":"int4","granularity":"channel"},"v":{"dtype":"int4"})",
+        R"("k":{"dtype":"int4","granularity":"channel","symmetric":false,"scale_dtype":"fp32"},)"
+        R"("v":{"dtype":"int2","granularity":"group","symmetric":false})",
+        R"("k":{"dtype":"int2","granularity":"channel"},"v":{"dtype":"int2"},"order":"nhd")",
+        R"("k":{"dtype":"fp8_e4m3","granularity":"channel"},"v":{"dtype":"int8"},)"
+        R"("layout":"contiguous")"}) {
     for (const AttentionShape& shape :
          {AttentionShape{32, 8, 128, 1}, AttentionShape{32, 2, 128, 1},
           AttentionShape{32, 32, 64, 1}}) {
@@ -42,6 +49,9 @@ std::vector<Spec> specs() {
   }
   for (const int head_dim : {64, 80, 96, 192, 256}) {
     all.push_back(attention_spec(R"("dtype":"int8")", kFeatures, {16, 4, head_dim, 2}, true));
+    all.push_back(
+        attention_spec(R"("k":{"granularity":"channel","symmetric":false},"v":{"dtype":"int8"})",
+                       kFeatures, {16, 4, head_dim, 2}, true));
   }
   return all;
 }

@@ -109,6 +109,24 @@ TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
             "launch.size");
 }
 
+TEST(DecodeAttentionLaunch, WantsAResidualWindowWithScalesPerChannel) {
+  const Plan plan = plan_of(R"("k":{"granularity":"channel"})");
+  const auto window = [](DecodeAttentionArgs& a) {
+    a.cache.k.residual = address(0xa000);
+    a.cache.residual_slot_count = 4;
+  };
+  EXPECT_EQ(refusal_after(plan, [](auto&) {}), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, window), "");
+  EXPECT_EQ(refusal_after(plan_of(""), window), "launch.unexpected");
+  DecodeAttentionArgs args = good_args();
+  window(args);
+  args.cache.residual_slots = address<std::int32_t>(0xb004);
+  const DecodeAttentionParameters parameters = decode_attention_parameters(plan, args);
+  EXPECT_EQ(parameters.k_residual, args.cache.k.residual);
+  EXPECT_EQ(parameters.residual_slots, args.cache.residual_slots);
+  EXPECT_EQ(parameters.residual_slot_count, 4);
+}
+
 std::string refused(const std::string& kv, const char* target = "h200") {
   try {
     resolve(Spec::parse(R"({"heddle":1,"op":"decode_attention","shape":{"heads":12,"kv_heads":3,)"
@@ -202,7 +220,10 @@ TEST(DecodeAttentionPlan, RefusesWhatHasNoKernel) {
   EXPECT_EQ(refused(R"("dtype":"int2")"), "/shape/head_dim");
   EXPECT_EQ(refused(R"("dtype":"nvfp4")"), "/shape/head_dim");
   EXPECT_EQ(refused(R"("dtype":"bf16")"), "/kv/k/dtype");
-  EXPECT_EQ(refused(R"("dtype":"int8","granularity":"channel")"), "/kv/k/granularity");
+  EXPECT_EQ(refused(R"("dtype":"int8","granularity":"channel")"), "/kv/v/granularity");
+  EXPECT_EQ(refused(R"("k":{"granularity":"channel"})"), "");
+  EXPECT_EQ(refused(R"("k":{"granularity":"channel","group_size":40})"), "/kv/k/group_size");
+  EXPECT_EQ(refused(R"("k":{"granularity":"channel","group_size":128})"), "/kv/page_size");
   EXPECT_EQ(refused(R"("dtype":"int8","page_size":1)"), "/kv/k/scale_dtype");
   EXPECT_EQ(refused(R"("dtype":"int8","page_size":1,"scale_dtype":"fp32")"), "");
   EXPECT_EQ(refused(R"("dtype":"int8","order":"nhd")"), "/kv/k/scale_dtype");

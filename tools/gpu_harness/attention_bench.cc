@@ -6,6 +6,7 @@
 
 #include "generator/kv/kv_rule.h"
 #include "heddle/kv_cache.h"
+#include "heddle/kv_codec.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/attention_problem.h"
 #include "tools/gpu_harness/graph_timer.h"
@@ -22,7 +23,7 @@ constexpr int kPatternTokens = 1024;  // repeated all over the cache
 class BenchCache {
  public:
   BenchCache(const DecodeAttentionSpec& spec, std::int64_t pages, std::int64_t page_tokens,
-             const OwnedStream& stream) {
+             std::int64_t sequences, const OwnedStream& stream) {
     // One page and order do for a pattern: its bytes mean something in any place.
     DecodeAttentionSpec plain = spec;
     plain.kv.layout = KvLayout::kContiguous;
@@ -34,6 +35,7 @@ class BenchCache {
     given_ = to_device(std::vector<float>(pattern.given.begin(), pattern.given.end()), stream);
     cache_.pages = pages;
     cache_.page_tokens = page_tokens;
+    fill_residual(plain, layout.k, sequences, stream);
     const auto* given = static_cast<const float*>(given_.get());
     if (takes_given(spec.kv.k)) cache_.k.given = given;
     if (takes_given(spec.kv.v)) cache_.v.given = given + 2;
@@ -50,6 +52,18 @@ class BenchCache {
     tensor.codes = codes_[which].get();
     tensor.scales = scales_[which].get();
   }
+  // Windows that are full but for a token.
+  void fill_residual(const DecodeAttentionSpec& plain, const KvTensorLayout& layout,
+                     std::int64_t sequences, const OwnedStream& stream) {
+    if (layout.residual_row_bytes == 0) return;
+    const AttentionProblem pattern = make_attention_problem(plain, {layout.scale_tokens - 1});
+    const auto* slot = reinterpret_cast<const std::uint8_t*>(pattern.residual.data()) +
+                       layout.residual_offset(pattern.residual_slots[0], 0, 0);
+    residual_ =
+        repeated({slot, slot + layout.residual_bytes(1)}, layout.residual_bytes(sequences), stream);
+    cache_.k.residual = residual_.get();
+    cache_.residual_slot_count = sequences;
+  }
   static DeviceBuffer repeated(const std::vector<std::uint8_t>& pattern, std::size_t bytes,
                                const OwnedStream& stream) {
     DeviceBuffer buffer(bytes);
@@ -63,6 +77,7 @@ class BenchCache {
   DeviceBuffer codes_[2];
   DeviceBuffer scales_[2];
   DeviceBuffer given_;
+  DeviceBuffer residual_;
 };
 
 std::vector<std::int32_t> lengths_of(const AttentionLoad& load) {
@@ -74,26 +89,34 @@ std::vector<std::int32_t> lengths_of(const AttentionLoad& load) {
   return lengths;
 }
 
+// What a sequence has in the cache, and in the residual window.
+double bytes_of(const KvCacheLayout& layout, std::int32_t length) {
+  const auto whole = length / layout.k.scale_tokens * layout.k.scale_tokens;
+  return static_cast<double>(layout.k.code_bytes(1, whole) + layout.k.scale_bytes(1, whole) +
+                             layout.v.code_bytes(1, length) + layout.v.scale_bytes(1, length)) +
+         static_cast<double>(length - whole) * layout.k.heads * layout.k.residual_row_bytes;
+}
+
 // One load: a cache, and sets of sequences that take turns.
 AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, double read_tb_per_s,
                           const OwnedStream& stream) {
   const Plan& plan = kernel.plan();
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
   const bool paged = spec.kv.layout == KvLayout::kPaged;
-  const KvTokenBytes token =
-      kv_token_bytes(kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim));
-  const std::int64_t page_tokens = paged ? spec.kv.page_size : load.length;
+  const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
+  const std::int64_t block = kv_block_tokens(spec.kv.k);
+  const std::int64_t page_tokens =
+      paged ? spec.kv.page_size : (load.length + block - 1) / block * block;
   const std::int64_t width = (load.length + page_tokens - 1) / page_tokens;
   const std::int64_t set_pages = load.sequences * width;
   AttentionTiming timing;
   timing.load = load;
   const std::vector<std::int32_t> all_lengths = lengths_of(load);
-  timing.bytes = static_cast<double>(token.codes + token.scales) *
-                 std::accumulate(all_lengths.begin(), all_lengths.end(), 0.0);
+  for (const std::int32_t length : all_lengths) timing.bytes += bytes_of(layout, length);
   timing.floor_us = plan.target.launch_us + timing.bytes / read_tb_per_s * 1e-6;
   const int sets = std::clamp(
       static_cast<int>(static_cast<double>(kRotationBytes) / timing.bytes) + 1, 1, kMostSets);
-  const BenchCache cache(spec, sets * set_pages, page_tokens, stream);
+  const BenchCache cache(spec, sets * set_pages, page_tokens, load.sequences, stream);
   std::vector<std::int32_t> table(static_cast<std::size_t>(sets * set_pages));
   std::iota(table.begin(), table.end(), 0);
   std::mt19937 random(1);

@@ -67,7 +67,7 @@ std::string AttentionCheck::fault() const {
   if (!(error < limit)) {
     return fmt::format("wrong results, relative error {:.2e}, limit {:.1e}", error, limit);
   }
-  if (!(log_sum_error < 1e-3)) {
+  if (!(log_sum_error < log_sum_limit)) {
     return fmt::format("wrong logarithms of sums, by up to {:.2e}", log_sum_error);
   }
   return "not the same bits from run to run";
@@ -94,6 +94,7 @@ AttentionCheck check_attention(const Kernel& kernel, const AttentionProblem& pro
   }
   check.error = size > 0 ? std::sqrt(wrong / size) : std::sqrt(wrong);
   check.limit = spec.activation == DType::kBf16 ? 4e-3 : 6e-4;
+  check.log_sum_limit = log_sum_limit(spec);
   if (spec.log_sum_exp)
     check.log_sum_error = largest_difference(first.log_sums, expected.log_sum_exp);
   return check;

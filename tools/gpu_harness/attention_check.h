@@ -15,11 +15,12 @@ struct AttentionCheck {
   double error = 0;  // relative Frobenius norm
   double limit = 0;
   double log_sum_error = 0;  // the largest; 0 without
+  double log_sum_limit = 0;
   bool guards_intact = false;
   bool repeatable = false;
 
   bool passed() const noexcept {
-    return error < limit && log_sum_error < 1e-3 && guards_intact && repeatable;
+    return error < limit && log_sum_error < log_sum_limit && guards_intact && repeatable;
   }
   std::string fault() const;  // empty if there is none
 };

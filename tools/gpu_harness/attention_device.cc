@@ -13,7 +13,9 @@ DeviceAttention::DeviceAttention(const Plan& plan, const AttentionProblem& probl
       scales_{to_device(problem.scales[0], stream), to_device(problem.scales[1], stream)},
       slopes_(to_device(problem.slopes, stream)),
       sinks_(to_device(problem.sinks, stream)),
-      workspace_(plan.max_workspace_bytes()) {
+      workspace_(plan.max_workspace_bytes()),
+      residual_(to_device(problem.residual, stream)),
+      residual_slots_(to_device(problem.residual_slots, stream)) {
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
   given_ = to_device(std::vector<float>(problem.given.begin(), problem.given.end()), stream);
   workspace_.fill(0, stream);
@@ -31,6 +33,9 @@ DeviceAttention::DeviceAttention(const Plan& plan, const AttentionProblem& probl
   args_.cache.page_tokens = problem.page_tokens;
   args_.cache.block_table = static_cast<const std::int32_t*>(table_.get());
   args_.cache.table_stride = problem.table_stride;
+  args_.cache.k.residual = residual_.get();
+  args_.cache.residual_slots = static_cast<const std::int32_t*>(residual_slots_.get());
+  args_.cache.residual_slot_count = problem.residual_slot_count;
   if (spec.alibi == Alibi::kGiven) args_.slopes = static_cast<const float*>(slopes_.get());
   if (spec.sink_logits) args_.sink_logits = static_cast<const float*>(sinks_.get());
   args_.workspace = workspace_.get();

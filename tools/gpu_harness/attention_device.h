@@ -29,6 +29,8 @@ class DeviceAttention {
   DeviceBuffer slopes_;
   DeviceBuffer sinks_;
   DeviceBuffer workspace_;
+  DeviceBuffer residual_;
+  DeviceBuffer residual_slots_;
 };
 
 }  // namespace heddle

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "generator/decode/float16.h"
+#include "heddle/kv_codec.h"
 #include "tools/gpu_harness/attention_tensor.h"
 
 namespace heddle {
@@ -20,7 +21,8 @@ void make_pages(const KvSpec& kv, std::uint32_t page_seed, AttentionProblem& pro
   const auto sequences = static_cast<std::int64_t>(problem.lengths.size());
   if (kv.layout == KvLayout::kContiguous) {
     problem.pages = sequences;
-    problem.page_tokens = (longest + 2) / 2 * 2;
+    const std::int64_t step = std::max(2, kv_block_tokens(kv.k));
+    problem.page_tokens = (longest + step) / step * step;
     return;
   }
   problem.page_tokens = kv.page_size;
@@ -33,6 +35,20 @@ void make_pages(const KvSpec& kv, std::uint32_t page_seed, AttentionProblem& pro
   problem.block_table.assign(order.begin(), order.end() - kSparePages);
 }
 
+// A window for each sequence, and one more.
+void make_residual(const DecodeAttentionSpec& spec, std::uint32_t page_seed,
+                   AttentionProblem& problem) {
+  if (spec.kv.k.granularity != KvGranularity::kChannel) return;
+  problem.residual_slots.resize(problem.lengths.size() + 1);
+  std::iota(problem.residual_slots.begin(), problem.residual_slots.end(), 0);
+  std::mt19937 random(page_seed);
+  std::shuffle(problem.residual_slots.begin(), problem.residual_slots.end(), random);
+  problem.residual_slot_count = static_cast<std::int64_t>(problem.residual_slots.size());
+  problem.residual_slots.pop_back();
+  const KvTensorLayout layout = AttentionTensor(spec, false).layout();
+  problem.residual.assign(layout.residual_bytes(problem.residual_slot_count) / 2, 0xFFFF);
+}
+
 }  // namespace
 
 AttentionProblem make_attention_problem(const DecodeAttentionSpec& spec,
@@ -41,6 +57,7 @@ AttentionProblem make_attention_problem(const DecodeAttentionSpec& spec,
   AttentionProblem problem;
   problem.lengths = lengths;
   make_pages(spec.kv, page_seed, problem);
+  make_residual(spec, page_seed, problem);
   std::mt19937 random(seed);
   for (const bool value : {false, true}) {
     const AttentionTensor tensor(spec, value);
@@ -51,7 +68,7 @@ AttentionProblem make_attention_problem(const DecodeAttentionSpec& spec,
     tensor.fill_given(random, problem);
     for (std::size_t s = 0; s < lengths.size(); ++s) {
       for (std::int64_t token = 0; token < lengths[s]; ++token) {
-        tensor.fill_token(place_of(problem, s, token), random, problem);
+        tensor.fill_token(s, token, random, problem);
       }
     }
   }

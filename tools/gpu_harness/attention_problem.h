@@ -19,14 +19,18 @@ struct AttentionProblem {
   std::array<std::vector<std::uint8_t>, 2> codes;  // of K, of V
   std::array<std::vector<std::uint8_t>, 2> scales;
   std::array<float, 4> given{};  // scale and zero point of K, of V
+  // Of K with scales per channel: the window, and each sequence's slot, in a random order.
+  std::vector<std::uint16_t> residual;
+  std::vector<std::int32_t> residual_slots;
+  std::int64_t residual_slot_count = 0;
   std::vector<std::uint16_t> q;
   std::vector<float> slopes;
   std::vector<float> sinks;
 };
 
 // Random codes, without those of NaN and infinity, with scales that make the values about one.
-// Where no token lies, codes and scales are all ones: NaN, for floats. The same seed gives the same
-// data, whatever the pages' order, which `page_seed` decides.
+// Where no token lies, codes, scales and the window are all ones: NaN, for floats. The same seed
+// gives the same data, whatever the pages' order, which `page_seed` decides.
 AttentionProblem make_attention_problem(const DecodeAttentionSpec& spec,
                                         const std::vector<std::int32_t>& lengths,
                                         std::uint32_t seed = 1, std::uint32_t page_seed = 1);
@@ -37,6 +41,10 @@ struct ExpectedAttention {
 };
 ExpectedAttention expected_attention(const DecodeAttentionSpec& spec,
                                      const AttentionProblem& problem);
+
+// How far a logarithm of sums may be from it. With scales of K per channel Q times these is rounded
+// to FP16, as K would be that were turned back into FP16.
+double log_sum_limit(const DecodeAttentionSpec& spec) noexcept;
 
 }  // namespace heddle
 

@@ -61,16 +61,27 @@ AttentionTensor::AttentionTensor(const DecodeAttentionSpec& spec, bool value)
       layout_(value ? kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim).v
                     : kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim).k),
       type_(tensor_.scale_dtype.value_or(DType::kFp32)),
+      activation_(spec.activation),
       bits_(kv_bits(tensor_.dtype)),
       head_dim_(spec.shape.head_dim),
       middle_(is_integer(tensor_.dtype) ? 1 << (bits_ - 1) : 0) {}
 
-void AttentionTensor::fill_token(TokenPlace place, std::mt19937& random,
+void AttentionTensor::fill_token(std::size_t sequence, std::int64_t token, std::mt19937& random,
                                  AttentionProblem& problem) const {
+  const TokenPlace place = place_of(problem, sequence, token);
   for (int head = 0; head < layout_.heads; ++head) {
+    if (const std::uint16_t* row = row_in_window(problem, sequence, token, head)) {
+      std::normal_distribution<double> normal;
+      auto* element = &problem.residual[static_cast<std::size_t>(row - problem.residual.data())];
+      for (int d = 0; d < head_dim_; ++d) {
+        element[d] = float16_from_double(float16_format(activation_), normal(random));
+      }
+      continue;
+    }
     fill_codes(&problem.codes[index_][code_offset(problem, place, head)], random);
   }
-  if (layout_.scale_row_bytes == 0) return;
+  if (layout_.scale_row_bytes == 0 || place.row % layout_.scale_tokens != 0) return;
+  if (row_in_window(problem, sequence, token, 0) != nullptr) return;
   for (int head = 0; head < layout_.scale_heads; ++head) {
     fill_scales(&problem.scales[index_][scale_offset(problem, place, head)], random);
   }
@@ -81,8 +92,15 @@ void AttentionTensor::fill_given(std::mt19937& random, AttentionProblem& problem
   problem.given[2 * index_ + 1] = static_cast<float>(zero_of(random));
 }
 
-void AttentionTensor::read(const AttentionProblem& problem, TokenPlace place, int head,
-                           std::vector<double>& values) const {
+void AttentionTensor::read(const AttentionProblem& problem, std::size_t sequence,
+                           std::int64_t token, int head, std::vector<double>& values) const {
+  if (const std::uint16_t* row = row_in_window(problem, sequence, token, head)) {
+    for (int d = 0; d < head_dim_; ++d) {
+      values[static_cast<std::size_t>(d)] = float16_to_double(float16_format(activation_), row[d]);
+    }
+    return;
+  }
+  const TokenPlace place = place_of(problem, sequence, token);
   const std::uint8_t* code = &problem.codes[index_][code_offset(problem, place, head)];
   const std::uint8_t* scale = nullptr;
   if (layout_.scale_row_bytes != 0) {
@@ -102,6 +120,16 @@ void AttentionTensor::read(const AttentionProblem& problem, TokenPlace place, in
     }
     values[static_cast<std::size_t>(d)] = (value_of(code, d) - zero) * factor;
   }
+}
+
+const std::uint16_t* AttentionTensor::row_in_window(const AttentionProblem& problem,
+                                                    std::size_t sequence, std::int64_t token,
+                                                    int head) const {
+  if (layout_.residual_row_bytes == 0) return nullptr;
+  const std::int64_t length = problem.lengths[sequence];
+  if (token < length / layout_.scale_tokens * layout_.scale_tokens) return nullptr;
+  return &problem
+              .residual[layout_.residual_offset(problem.residual_slots[sequence], token, head) / 2];
 }
 
 std::size_t AttentionTensor::code_offset(const AttentionProblem& problem, TokenPlace place,

@@ -27,18 +27,23 @@ class AttentionTensor {
 
   const KvTensorLayout& layout() const { return layout_; }
 
-  // All heads of a token: random codes and scales.
-  void fill_token(TokenPlace place, std::mt19937& random, AttentionProblem& problem) const;
+  // All heads of a token: random codes, and scales where it is the first one that has them; of K
+  // with scales per channel the last tokens as they are, in the window.
+  void fill_token(std::size_t sequence, std::int64_t token, std::mt19937& random,
+                  AttentionProblem& problem) const;
   // The scale and zero point of the whole tensor.
   void fill_given(std::mt19937& random, AttentionProblem& problem) const;
 
   // The values of one head of a token.
-  void read(const AttentionProblem& problem, TokenPlace place, int head,
+  void read(const AttentionProblem& problem, std::size_t sequence, std::int64_t token, int head,
             std::vector<double>& values) const;
 
  private:
   std::size_t code_offset(const AttentionProblem& problem, TokenPlace place, int head) const;
   std::size_t scale_offset(const AttentionProblem& problem, TokenPlace place, int head) const;
+  // The row of a token that is in the window; null of others.
+  const std::uint16_t* row_in_window(const AttentionProblem& problem, std::size_t sequence,
+                                     std::int64_t token, int head) const;
   int scale_bytes() const { return type_ == DType::kE4m3 ? 1 : type_ == DType::kFp32 ? 4 : 2; }
   double usual_scale() const;
   double zero_of(std::mt19937& random) const;
@@ -50,6 +55,7 @@ class AttentionTensor {
   KvTensor tensor_;
   KvTensorLayout layout_;
   DType type_;
+  DType activation_;
   int bits_;
   int head_dim_;
   int middle_;

@@ -38,6 +38,10 @@ bool is_seen(const DecodeAttentionSpec& spec, std::int64_t token, std::int64_t p
 
 }  // namespace
 
+double log_sum_limit(const DecodeAttentionSpec& spec) noexcept {
+  return spec.kv.k.granularity == KvGranularity::kChannel ? 4e-3 : 1e-3;
+}
+
 ExpectedAttention expected_attention(const DecodeAttentionSpec& spec,
                                      const AttentionProblem& problem) {
   const auto [heads, kv_heads, head_dim, query_len] = spec.shape;
@@ -56,10 +60,10 @@ ExpectedAttention expected_attention(const DecodeAttentionSpec& spec,
       std::vector<double> k(length * dim);
       std::vector<double> v(length * dim);
       for (std::size_t token = 0; token < length; ++token) {
-        const TokenPlace at = place_of(problem, s, static_cast<std::int64_t>(token));
-        keys.read(problem, at, kv_head, row);
+        const auto at = static_cast<std::int64_t>(token);
+        keys.read(problem, s, at, kv_head, row);
         std::copy(row.begin(), row.end(), k.begin() + static_cast<std::ptrdiff_t>(token * dim));
-        values.read(problem, at, kv_head, row);
+        values.read(problem, s, at, kv_head, row);
         std::copy(row.begin(), row.end(), v.begin() + static_cast<std::ptrdiff_t>(token * dim));
       }
       for (std::size_t r = 0; r < group * static_cast<std::size_t>(query_len); ++r) {
