@@ -114,7 +114,7 @@ std::string kernel_name(const KvAppendSpec& spec) {
 int channel_bytes(const KvAppendSpec& spec, const KvAppendTile& tile, int rotation_bytes) {
   const int rounds = (spec.kv.k.group_size + tile.channel_tokens - 1) / tile.channel_tokens;
   const int position_bytes = rotation_bytes > 0 ? 4 * spec.kv.k.group_size : 0;
-  return tile.channel_tokens * rotation_bytes + position_bytes + 8 * spec.shape.head_dim +
+  return tile.channel_tokens * rotation_bytes + position_bytes + 9 * spec.shape.head_dim +
          32 * tile.threads * rounds;
 }
 
@@ -125,12 +125,15 @@ KvAppendTile kv_append_tile(const KvAppendSpec& spec) {
   const auto [heads, head_dim] = spec.shape;
   const int lanes = (head_dim + kLaneElements - 1) / kLaneElements;
   tile.lanes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(lanes)));
+  // More threads take less time for the one block of tokens that a single token may fill.
+  const bool by_channel = spec.kv.k.granularity == KvGranularity::kChannel;
+  const int usual_threads = (by_channel ? 2 : 1) * kUsualThreads;
   tile.heads = has(spec.kv, KvGranularity::kToken)
                    ? heads
-                   : std::min(heads, kMostRows * kUsualThreads / tile.lanes);
+                   : std::min(heads, kMostRows * usual_threads / tile.lanes);
   tile.rows = tile.heads % kMostRows == 0 ? kMostRows : 1;
   const int token_threads = tile.heads / tile.rows * tile.lanes;
-  tile.tokens = std::max(1, kUsualThreads / token_threads);
+  tile.tokens = std::max(1, usual_threads / token_threads);
   const int threads = tile.tokens * token_threads;
   tile.threads = (threads + 31) / 32 * 32;
   int rotation_bytes = 0;  // of a token
@@ -140,7 +143,7 @@ KvAppendTile kv_append_tile(const KvAppendSpec& spec) {
   }
   tile.rotation_bytes = tile.tokens * rotation_bytes;
   tile.shared_bytes = tile.rotation_bytes + tile.tokens * kTokenBytes;
-  if (spec.kv.k.granularity == KvGranularity::kChannel) {
+  if (by_channel) {
     tile.channel_tokens = tile.threads / tile.lanes;
     tile.shared_bytes = std::max(tile.shared_bytes, channel_bytes(spec, tile, rotation_bytes));
   }

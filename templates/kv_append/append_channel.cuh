@@ -41,7 +41,7 @@ struct ChannelAppend {
   // Shared memory: rotations, positions, ranges of the channels, which become scales, values.
   static constexpr int kPositions = Rotations<Round>::kBytes;
   static constexpr int kChannels = kPositions + (kRotate ? 4 * kBlock : 0);
-  static constexpr int kValues = kChannels + 8 * Config::kHeadDim;
+  static constexpr int kValues = kChannels + Config::kHeadDim / 16 * ChannelScales<Tensor>::kBytes;
   static_assert(Config::kSharedBytes >= kValues + 32 * Config::kThreads * kRounds,
                 "the launch gives this much shared memory");
 
@@ -128,10 +128,20 @@ struct ChannelAppend {
         rows_before<Config>(Config::kHeads, of_scales, head, p.page_tokens / kBlock, kBlock);
     scales.find(p.k_cache.scales + row * Tensor::kScaleRowBytes, Config::kThreads);
     block_barrier();
+    if (!has_values) return;
+    typename ChannelScales<Tensor>::Entry own_scales[16];
+    scales.load(element, own_scales);
 #pragma unroll 1
     for (int round = 0; round < kRounds; ++round) {
-      if (has_row(round))
-        store_codes(scales, {0, place.page, place.token + round * kSlots + slot, true}, round);
+      if (!has_row(round)) continue;
+      float x[16];
+      values_of(round).template widen<Value>(x);
+      u32 words[KvEncode<Tensor>::kWords];
+      scales.codes(x, own_scales, words);
+      const Place of_token{0, place.page, place.token + round * kSlots + slot, true};
+      const i64 codes_row = rows_before<Config>(Config::kHeads, of_token, head, p.page_tokens);
+      store_words(p.k_cache.codes + codes_row * Tensor::kRowBytes + element * Tensor::kBits / 8,
+                  words);
     }
   }
 
@@ -269,16 +279,6 @@ struct ChannelAppend {
     const u32(&pairs)[8] = own.pairs;
     store_shared_16(values(round, element), {pairs[0], pairs[1], pairs[2], pairs[3]});
     store_shared_16(values(round, element + 8), {pairs[4], pairs[5], pairs[6], pairs[7]});
-  }
-
-  __device__ __forceinline__ void store_codes(const ChannelScales<Tensor>& scales,
-                                              const Place& place, int round) const {
-    float x[16];
-    values_of(round).template widen<Value>(x);
-    u32 words[KvEncode<Tensor>::kWords];
-    scales.codes(x, element, words);
-    const i64 row = rows_before<Config>(Config::kHeads, place, head, p.page_tokens);
-    store_words(p.k_cache.codes + row * Tensor::kRowBytes + element * Tensor::kBits / 8, words);
   }
 };
 

@@ -1,5 +1,6 @@
 // The scales of a block of tokens, one for each channel, in shared memory: first the channels'
-// ranges, two words each, then 1 / scale and the code of zero in their place.
+// ranges, two words each, then 1 / scale and the code of zero in their place. 16 channels and 16
+// empty bytes take turns, so that lanes which read 16 channels apart meet no other's bank.
 #pragma once
 
 #include "kv_append/encode.cuh"
@@ -13,11 +14,18 @@ struct ChannelScales {
   u32 shared;
   int channels;
 
-  __device__ __forceinline__ u32 entry(int channel) const { return shared + 8 * channel; }
+  // Bytes of 16 channels.
+  static constexpr int kBytes = 144;
+
+  __device__ __forceinline__ u32 entry(int channel) const {
+    return shared + channel / 16 * kBytes + channel % 16 * 8;
+  }
 
   __device__ __forceinline__ void clear(int threads) const {
-    for (int i = static_cast<int>(threadIdx.x); i < 2 * channels; i += threads)
-      store_shared_4(shared + 4 * i, 0);
+    for (int i = static_cast<int>(threadIdx.x); i < channels; i += threads) {
+      store_shared_4(entry(i), 0);
+      store_shared_4(entry(i) + 4, 0);
+    }
   }
 
   // The ranges of a thread's 16 channels, from `element` on, to those of all. Lanes that are
@@ -46,26 +54,32 @@ struct ChannelScales {
     }
   }
 
-  // Of 16 neighbouring elements, `element` the first.
-  __device__ __forceinline__ void codes(const float (&x)[16], int element,
-                                        u32 (&words)[Encode::kWords]) const {
-#pragma unroll
-    for (int w = 0; w < Encode::kWords; ++w) words[w] = 0;
-#pragma unroll
-    for (int i = 0; i < 16; i += 2) {
-      const u32x4 two = load_shared_16(entry(element + i));
-      const u32 pair = code_pair(x[i], {two.x, two.y}, x[i + 1], {two.z, two.w})
-                       << (i * Tensor::kBits % 32);
-      words[i * Tensor::kBits / 32] |= pair;
-    }
-  }
-
- private:
   struct Entry {
     u32 inverse;
     u32 zero;
   };
+  // Those of 16 neighbouring channels, `element` the first.
+  __device__ __forceinline__ void load(int element, Entry (&entries)[16]) const {
+#pragma unroll
+    for (int i = 0; i < 16; i += 2) {
+      const u32x4 two = load_shared_16(entry(element + i));
+      entries[i] = {two.x, two.y};
+      entries[i + 1] = {two.z, two.w};
+    }
+  }
 
+  static __device__ __forceinline__ void codes(const float (&x)[16], const Entry (&entries)[16],
+                                               u32 (&words)[Encode::kWords]) {
+#pragma unroll
+    for (int w = 0; w < Encode::kWords; ++w) words[w] = 0;
+#pragma unroll
+    for (int i = 0; i < 16; i += 2) {
+      const u32 pair = code_pair(x[i], entries[i], x[i + 1], entries[i + 1]);
+      words[i * Tensor::kBits / 32] |= pair << (i * Tensor::kBits % 32);
+    }
+  }
+
+ private:
   static __device__ __forceinline__ u32 code_pair(float low, Entry of_low, float high,
                                                   Entry of_high) {
     if constexpr (Tensor::kFloatCodes) {

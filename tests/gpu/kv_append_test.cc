@@ -140,12 +140,16 @@ TEST_F(KvAppendGpu, EveryBatch) {
   EXPECT_EQ(run_kv_append(kernel, prefill_shape(1000)).fault(), "");
   EXPECT_EQ(run_kv_append(kernel, decode_shape(1, 1000, 3)).fault(), "");
   EXPECT_EQ(run_kv_append(kernel, decode_shape(1500, 200, 4)).fault(), "");
+}
+
+TEST_F(KvAppendGpu, EveryBatchWithScalesPerChannel) {
   const Spec channel =
       Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":8,"head_dim":128},)"
                   R"("activation":{"dtype":"fp16"},"rope":{"pairing":"neox"},)"
                   R"("kv":{"k":{"granularity":"channel","group_size":64}}})");
   const Kernel by_channel = runtime().kernel(channel);
   EXPECT_EQ(run_kv_append(by_channel, prefill_shape(1000)).fault(), "");
+  EXPECT_EQ(run_kv_append(by_channel, decode_shape(130, 200, 4)).fault(), "");
   // More sequences than the search takes in one step, most of them with nothing new.
   const Kernel small = runtime().kernel(
       Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":1,"head_dim":64},)"
