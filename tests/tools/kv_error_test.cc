@@ -12,7 +12,7 @@ std::map<std::string, KvError> errors(DType dtype) {
   const KvSample sample = make_kv_sample(4, 2, 128, 256, dtype);
   std::map<std::string, KvError> all;
   for (const KvChoice& choice : kv_choices(4, 128, dtype)) {
-    all[choice.name] = measure_kv_error(sample, choice.tensor);
+    all[choice.name] = measure_kv_error(sample, choice.k, choice.v);
   }
   return all;
 }
@@ -35,6 +35,10 @@ TEST(KvErrorFigures, StayWhatTheyWere) {
                  {"int4 group 32", 2.881e-1},
                  {"int4 group 32, zero points", 1.695e-1},
                  {"int2 group 16, zero points", 5.940e-1},
+                 {"int8 K channel 128, V head", 8.868e-3},
+                 {"int4 K channel 128, V group 32", 1.637e-1},
+                 {"int4 K channel 32, V group 32, zero points", 1.143e-1},
+                 {"int2 K channel 32, V group 32, zero points", 6.192e-1},
                  {"nvfp4 group 16", 1.660e-1}};
   for (const auto& [name, error] : figures) {
     ASSERT_EQ(all.count(name), 1U) << name;
@@ -59,12 +63,17 @@ TEST(KvErrorFigures, FinerIsBetter) {
     below("int4 head, zero points", "int4 head");
     below("int4 head", "int2 group 16");
     below("fp8_e4m3 head", "fp8_e5m2 head");
+    below("int4 K channel 32, V group 32", "int4 K channel 128, V group 32");
+    below("int8 K channel 128, V head", "int8 head");
+    below("int4 K channel 128, V group 32", "int4 group 32");
+    below("int4 K channel 32, V group 32, zero points", "int4 group 32, zero points");
+    below("int2 K channel 32, V group 32, zero points", "int2 group 32, zero points");
   }
 }
 
 TEST(KvErrorFigures, GroupsThatDoNotDivideAHeadAreLeftOut) {
   for (const KvChoice& choice : kv_choices(2, 80, DType::kFp16)) {
-    EXPECT_NE(choice.tensor.group_size, 64) << choice.name;
+    EXPECT_NE(choice.v.group_size, 64) << choice.name;
   }
 }
 

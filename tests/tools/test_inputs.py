@@ -197,6 +197,15 @@ class CacheOptionTest(CommandTest):
         both = self.cache_specs("int8,fp8_e4m3")[0]["kv"]
         self.assertEqual((both["k"]["dtype"], both["v"]["dtype"]), ("int8", "fp8_e4m3"))
 
+    def test_pages_hold_whole_blocks_of_scales_per_channel(self):
+        for kv, tokens, pages in (("int4:channel:128,int4:head", 128, 128),
+                                  ("int4:channel:32,int4:head", 32, 64),
+                                  ("int8:channel,int8", 32, 64)):
+            with self.subTest(kv):
+                for spec in self.cache_specs(kv):
+                    self.assertEqual(spec["kv"]["k"]["group_size"], tokens)
+                    self.assertEqual(spec["kv"]["page_size"], pages)
+
     def test_a_model_that_is_not_quantised(self):
         config = json.loads(self.MODEL.read_text())
         del config["quantization_config"]

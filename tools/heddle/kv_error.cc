@@ -144,10 +144,11 @@ int run(const KvErrorOptions& options) {
   std::vector<Row> rows;
   for (const KvChoice& choice : kv_choices(heads, shape.head_dim, dtype)) {
     KvSpec kv;
-    kv.k = kv.v = choice.tensor;
+    kv.k = choice.k;
+    kv.v = choice.v;
     rows.push_back({choice.name,
                     kv_token_bytes(kv_cache_layout(kv, shape.kv_heads, shape.head_dim)),
-                    measure_kv_error(sample, choice.tensor)});
+                    measure_kv_error(sample, choice.k, choice.v)});
   }
   if (!options.plot.empty()) write_plot(options.plot, to_svg(rows, shape.kv_heads));
   if (options.json) {

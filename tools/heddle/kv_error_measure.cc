@@ -49,15 +49,18 @@ KvGivenScale scale_of_all(const KvTensor& tensor, const std::vector<float>& valu
 std::vector<float> there_and_back(const KvTensor& tensor, const KvSample& sample,
                                   const std::vector<float>& values) {
   const KvGivenScale given = scale_of_all(tensor, values);
-  const auto row =
-      static_cast<std::size_t>(sample.heads) * static_cast<std::size_t>(sample.head_dim);
+  const auto block = static_cast<std::size_t>(kv_block_tokens(tensor)) *
+                     static_cast<std::size_t>(sample.heads) *
+                     static_cast<std::size_t>(sample.head_dim);
   std::vector<float> back;
-  for (std::size_t first = 0; first < values.size(); first += row) {
+  for (std::size_t first = 0; first + block <= values.size(); first += block) {
     const KvToken token = quantize_kv(tensor, sample.heads, sample.head_dim, &values[first], given);
     const std::vector<float> one =
         dequantize_kv(tensor, sample.heads, sample.head_dim, token, given);
     back.insert(back.end(), one.begin(), one.end());
   }
+  // Of the residual window.
+  back.insert(back.end(), values.begin() + static_cast<std::ptrdiff_t>(back.size()), values.end());
   return back;
 }
 
@@ -110,6 +113,14 @@ std::string choice_name(const KvTensor& tensor) {
   return tensor.symmetric ? name : name + ", zero points";
 }
 
+// K and V of the same type.
+std::string choice_name(const KvTensor& k, const KvTensor& v) {
+  std::string of_v(to_string(v.granularity));
+  if (v.group_size != 0) of_v += fmt::format(" {}", v.group_size);
+  return fmt::format("{} K channel {}, V {}{}", to_string(k.dtype), k.group_size, of_v,
+                     k.symmetric ? "" : ", zero points");
+}
+
 }  // namespace
 
 KvSample make_kv_sample(int heads, int ratio, int head_dim, int tokens, DType dtype,
@@ -141,7 +152,21 @@ std::vector<KvChoice> kv_choices(int heads, int head_dim, DType dtype) {
     spec.kv.k = {type, granularity, group, symmetric, std::nullopt};
     const KvTensor tensor = Spec::from_kv_append(spec).kv().k;
     if (tensor.group_size != 0 && head_dim % tensor.group_size != 0) return;
-    choices.push_back({choice_name(tensor), tensor});
+    choices.push_back({choice_name(tensor), tensor, tensor});
+  };
+  // K per channel; V, whose large values are in no channel, in groups of a token.
+  const auto add_channel = [&](KvDtype type, int block, bool symmetric) {
+    KvAppendSpec spec;
+    spec.shape = {heads, head_dim};
+    spec.activation = dtype;
+    spec.kv.k = {type, KvGranularity::kChannel, block, symmetric, std::nullopt};
+    spec.kv.v = {type, KvGranularity::kHead, 0, symmetric, std::nullopt};
+    if (type != KvDtype::kInt8 && head_dim % 32 == 0) {
+      spec.kv.v.granularity = KvGranularity::kGroup;
+      spec.kv.v.group_size = 32;
+    }
+    const KvSpec kv = Spec::from_kv_append(spec).kv();
+    choices.push_back({choice_name(kv.k, kv.v), kv.k, kv.v});
   };
   add(dtype == DType::kBf16 ? KvDtype::kBf16 : KvDtype::kFp16, KvGranularity::kNone, 0, true);
   for (const KvDtype type : {KvDtype::kFp8E4m3, KvDtype::kFp8E5m2}) {
@@ -160,16 +185,20 @@ std::vector<KvChoice> kv_choices(int heads, int head_dim, DType dtype) {
           add(type, KvGranularity::kGroup, group, symmetric);
         }
       }
+      for (const int block : {128, 32}) {
+        if (type != KvDtype::kInt8 || block == 128) add_channel(type, block, symmetric);
+      }
     }
   }
   add(KvDtype::kNvfp4, KvGranularity::kAuto, 0, true);
   return choices;
 }
 
-KvError measure_kv_error(const KvSample& sample, const KvTensor& tensor) {
+KvError measure_kv_error(const KvSample& sample, const KvTensor& k_tensor,
+                         const KvTensor& v_tensor) {
   KvError error;
-  const std::vector<float> k = there_and_back(tensor, sample, sample.k);
-  const std::vector<float> v = there_and_back(tensor, sample, sample.v);
+  const std::vector<float> k = there_and_back(k_tensor, sample, sample.k);
+  const std::vector<float> v = there_and_back(v_tensor, sample, sample.v);
   error.k_only = error_of(sample, k, sample.v);
   error.v_only = error_of(sample, sample.k, v);
   error.both = error_of(sample, k, v);

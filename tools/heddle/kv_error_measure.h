@@ -25,10 +25,11 @@ struct KvSample {
 KvSample make_kv_sample(int heads, int ratio, int head_dim, int tokens, DType dtype,
                         std::uint32_t seed = 1);
 
-// How a cache may be kept, with its name: "int4 group 32, zero points".
+// How a cache may be kept, with its name: "int4 group 32, zero points". Both tensors are complete.
 struct KvChoice {
   std::string name;
-  KvTensor tensor;  // of K and of V, complete
+  KvTensor k;
+  KvTensor v;
 };
 // Every type in the granularities that make sense for the head, the largest first.
 std::vector<KvChoice> kv_choices(int heads, int head_dim, DType dtype);
@@ -38,8 +39,10 @@ struct KvError {
   double v_only = 0;
   double both = 0;
 };
-// Scales that a caller gives are those of the sample's own largest values.
-KvError measure_kv_error(const KvSample& sample, const KvTensor& tensor);
+// Scales that a caller gives are those of the sample's own largest values. With scales per channel
+// the last tokens, which fill no block, stay as they are.
+KvError measure_kv_error(const KvSample& sample, const KvTensor& k_tensor,
+                         const KvTensor& v_tensor);
 
 }  // namespace heddle
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/error.h"
+#include "heddle/kv_spec.h"
 #include "tools/heddle/input.h"
 
 namespace heddle {
@@ -68,9 +69,15 @@ std::string kv_block(const std::string& argument) {
   const std::vector<std::string> tensors = split(argument, ',');
   if (tensors.size() > 2) refuse(argument, "more than K and V");
   if (tensors.size() == 1) return tensor_of_words(argument, tensors[0]).dump();
-  return ordered_json{{"k", tensor_of_words(argument, tensors[0])},
-                      {"v", tensor_of_words(argument, tensors[1])}}
-      .dump();
+  ordered_json block = {{"k", tensor_of_words(argument, tensors[0])},
+                        {"v", tensor_of_words(argument, tensors[1])}};
+  // A page holds whole blocks of tokens: as many as come to the usual size, or one.
+  const int tokens = block["k"].value("group_size", 0);
+  if (block["k"].value("granularity", "") == "channel" && tokens > 0) {
+    const int usual = KvSpec().page_size;
+    block["page_size"] = (usual + tokens - 1) / tokens * tokens;
+  }
+  return block.dump();
 }
 
 }  // namespace heddle

@@ -39,6 +39,9 @@ HALF = 1.06
 VARIANTS = [
     ("groups of 64", {"granularity": "group", "group_size": 64}, {}, 1.10),
     ("groups of 32", {"granularity": "group", "group_size": 32}, {}, 1.10),
+    ("K per channel, 64 tokens", {"k": {"granularity": "channel", "group_size": 64}}, {}, 1.10),
+    ("K per channel, 128 tokens",
+     {"k": {"granularity": "channel", "group_size": 128}, "page_size": 128}, {}, 1.10),
     ("zero points", {"symmetric": False}, {}, 1.05),
     ("ALiBi", {}, {"alibi": "standard"}, 1.03),
     ("softcap", {}, {"softcap": 30}, 1.03),
