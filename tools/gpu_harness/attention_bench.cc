@@ -57,8 +57,7 @@ class BenchCache {
                      std::int64_t sequences, const OwnedStream& stream) {
     if (layout.residual_row_bytes == 0) return;
     const AttentionProblem pattern = make_attention_problem(plain, {layout.scale_tokens - 1});
-    const auto* slot = reinterpret_cast<const std::uint8_t*>(pattern.residual.data()) +
-                       layout.residual_offset(pattern.residual_slots[0], 0, 0);
+    const auto* slot = reinterpret_cast<const std::uint8_t*>(pattern.residual.data());
     residual_ =
         repeated({slot, slot + layout.residual_bytes(1)}, layout.residual_bytes(sequences), stream);
     cache_.k.residual = residual_.get();

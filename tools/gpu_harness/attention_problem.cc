@@ -39,14 +39,15 @@ void make_pages(const KvSpec& kv, std::uint32_t page_seed, AttentionProblem& pro
 void make_residual(const DecodeAttentionSpec& spec, std::uint32_t page_seed,
                    AttentionProblem& problem) {
   if (spec.kv.k.granularity != KvGranularity::kChannel) return;
+  problem.residual_slot_count = static_cast<std::int64_t>(problem.lengths.size()) + 1;
+  const KvTensorLayout layout = AttentionTensor(spec, false).layout();
+  problem.residual.assign(layout.residual_bytes(problem.residual_slot_count) / 2, 0xFFFF);
+  if (spec.kv.layout == KvLayout::kContiguous) return;
   problem.residual_slots.resize(problem.lengths.size() + 1);
   std::iota(problem.residual_slots.begin(), problem.residual_slots.end(), 0);
   std::mt19937 random(page_seed);
   std::shuffle(problem.residual_slots.begin(), problem.residual_slots.end(), random);
-  problem.residual_slot_count = static_cast<std::int64_t>(problem.residual_slots.size());
   problem.residual_slots.pop_back();
-  const KvTensorLayout layout = AttentionTensor(spec, false).layout();
-  problem.residual.assign(layout.residual_bytes(problem.residual_slot_count) / 2, 0xFFFF);
 }
 
 }  // namespace

@@ -128,8 +128,9 @@ const std::uint16_t* AttentionTensor::row_in_window(const AttentionProblem& prob
   if (layout_.residual_row_bytes == 0) return nullptr;
   const std::int64_t length = problem.lengths[sequence];
   if (token < length / layout_.scale_tokens * layout_.scale_tokens) return nullptr;
-  return &problem
-              .residual[layout_.residual_offset(problem.residual_slots[sequence], token, head) / 2];
+  const std::int64_t slot = problem.residual_slots.empty() ? static_cast<std::int64_t>(sequence)
+                                                           : problem.residual_slots[sequence];
+  return &problem.residual[layout_.residual_offset(slot, token, head) / 2];
 }
 
 std::size_t AttentionTensor::code_offset(const AttentionProblem& problem, TokenPlace place,

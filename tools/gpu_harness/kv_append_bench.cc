@@ -49,6 +49,27 @@ class Launches {
   std::vector<std::unique_ptr<DeviceKvCache>> caches_;
 };
 
+// Adds what an append to one sequence moves. K with scales per channel: of blocks that become full
+// the window's tokens are read and all are written, the new tokens of the last one go to the
+// window.
+void add_bytes(const KvCacheLayout& layout, int head_dim, int new_tokens, int length,
+               PackingTiming& timing) {
+  const int block = layout.k.scale_tokens;
+  const int first = std::max(0, length - new_tokens);
+  const int whole = length / block * block;
+  const int begin = std::min(first / block * block, whole);
+  const auto rows = [&](int tokens, int row_bytes) {
+    return static_cast<std::size_t>(tokens) * static_cast<std::size_t>(layout.k.heads) *
+           static_cast<std::size_t>(row_bytes);
+  };
+  const int old_tokens = begin < whole ? first - begin : 0;
+  timing.read_bytes += rows(new_tokens, 4 * head_dim) + rows(old_tokens, 2 * head_dim);
+  timing.written_bytes += layout.k.code_bytes(1, whole - begin) +
+                          layout.k.scale_bytes(1, whole - begin) +
+                          rows(length - std::max(first, whole), layout.k.residual_row_bytes) +
+                          layout.v.code_bytes(1, new_tokens) + layout.v.scale_bytes(1, new_tokens);
+}
+
 }  // namespace
 
 PackingTiming bench_kv_append(Runtime& runtime, const Spec& spec, const KvAppendShape& shape,
@@ -57,13 +78,11 @@ PackingTiming bench_kv_append(Runtime& runtime, const Spec& spec, const KvAppend
   const Kernel kernel = runtime.kernel(spec);
   const OwnedStream stream;
   const KvShape heads = spec.kv_append().shape;
-  const KvTokenBytes token =
-      kv_token_bytes(kv_cache_layout(spec.kv(), heads.kv_heads, heads.head_dim));
-  std::size_t tokens = 0;
-  for (const int new_tokens : shape.new_tokens) tokens += static_cast<std::size_t>(new_tokens);
+  const KvCacheLayout layout = kv_cache_layout(spec.kv(), heads.kv_heads, heads.head_dim);
   PackingTiming timing;
-  timing.read_bytes = tokens * static_cast<std::size_t>(heads.kv_heads * heads.head_dim) * 4;
-  timing.written_bytes = tokens * (token.codes + token.scales);
+  for (std::size_t i = 0; i < shape.new_tokens.size(); ++i) {
+    add_bytes(layout, heads.head_dim, shape.new_tokens[i], shape.lengths[i], timing);
+  }
   {
     const Launches launches(kernel, shape, timing.read_bytes + timing.written_bytes, stream);
     timing.us = time_in_graph(stream, rotation_launches(launches.copies()), replays,

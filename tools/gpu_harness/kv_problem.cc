@@ -162,6 +162,7 @@ void make_residual(const KvAppendSpec& spec, const KvAppendShape& shape, std::mt
   problem.residual_slot_count = static_cast<std::int64_t>(sequences) + kSpareSlots;
   problem.residual = random_rows(spec, problem.residual_slot_count * spec.kv.k.group_size,
                                  std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim, random);
+  if (!shape.offsets) return;
   problem.residual_slots.resize(static_cast<std::size_t>(problem.residual_slot_count));
   std::iota(problem.residual_slots.begin(), problem.residual_slots.end(), 0);
   std::shuffle(problem.residual_slots.begin(), problem.residual_slots.end(), random);
@@ -200,7 +201,8 @@ class KeyBlocks {
   KeyBlocks(const KvAppendSpec& spec, const KvProblem& problem, std::size_t sequence,
             KvImages& parts)
       : spec_(spec), problem_(problem), sequence_(sequence), parts_(parts) {
-    const std::int32_t slot = problem.residual_slots[sequence];
+    const std::int64_t slot = problem.residual_slots.empty() ? static_cast<std::int64_t>(sequence)
+                                                             : problem.residual_slots[sequence];
     if (slot >= 0 && slot < problem.residual_slot_count) slot_ = slot;
   }
 

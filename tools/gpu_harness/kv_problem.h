@@ -53,8 +53,9 @@ struct KvProblem {
   std::vector<float> rotations;
   std::int64_t rotation_rows = 0;
   std::array<KvGivenScale, 2> given;  // of K, of V
-  // With scales per channel: old tokens, and each sequence's slot; some sequences have none where
-  // the shape has something outside.
+  // With scales per channel: old tokens, and each sequence's slot, or nothing if it is the
+  // sequence's number: without offsets. Some sequences have none where the shape has something
+  // outside.
   std::vector<std::uint16_t> residual;
   std::vector<std::int32_t> residual_slots;
   std::int64_t residual_slot_count = 0;
