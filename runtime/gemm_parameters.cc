@@ -1,5 +1,6 @@
 #include "runtime/gemm_parameters.h"
 
+#include "generator/plan/wgmma.h"
 #include "runtime/tensor_maps.h"
 
 namespace heddle {
@@ -16,8 +17,8 @@ GemmParameters::GemmParameters(const cuda::Driver& driver, const Plan& plan,
   const bool wgmma = variant.kernel == GemmKernel::kWgmma;
   if (wgmma) {
     const GemmSpec& spec = plan.spec.gemm();
-    add(token_map(driver,
-                  {x, args.m, spec.shape.k, variant.tile_m, spec.activation == DType::kBf16}));
+    add(token_map(driver, {x, args.m, spec.shape.k, wgmma_box_tokens(variant),
+                           spec.activation == DType::kBf16}));
   } else {
     add(&x_);
   }

@@ -8,12 +8,12 @@
 
 namespace heddle {
 
-// X as boxes of 64 columns by the tokens of a tile.
+// X as boxes of 64 columns by some tokens.
 struct TokenBoxes {
   const void* x = nullptr;  // [m, k], row-major
   std::int64_t m = 0;
   std::int64_t k = 0;
-  int tile_m = 0;
+  int box_tokens = 0;
   bool bf16 = false;
 
   bool operator==(const TokenBoxes&) const = default;

@@ -15,28 +15,39 @@ constexpr int kWarpgroups = 2;              // that multiply
 constexpr int kMostStages = 8;
 constexpr int kFewestLongStages = 3;
 constexpr int kDecodedSets = 2;
-// Blocks of a cluster. 32 clusters of four did not fit a GPU whose GPCs have 16 or 18 SMs.
+// Blocks of a cluster that share K or tokens. 32 clusters of four did not fit a GPU whose GPCs have
+// 16 or 18 SMs.
 constexpr int kCluster = 2;
 constexpr int kPassRow = 64 + 4;  // floats, as in templates/gemm/wgmma_shape.cuh
+constexpr int kRoundedPassBytes = 32 * 2 * (64 + 8);
 
+// Whether a tile may have half of its tokens alone.
+bool narrows(const GemmVariant& v) { return v.tile_m > 128; }
+
+int stage_weight_bytes(const GemmVariant& v, const WeightLayout& layout) {
+  return v.stage_chunks * v.tile_n / WeightLayout::kRowBlock * layout.chunk_bytes;
+}
+int stage_token_bytes(const GemmVariant& v) {
+  return v.stage_chunks * v.tile_m * 2 * WeightLayout::kChunkK;
+}
 int wgmma_stage_bytes(const GemmVariant& v, const WeightLayout& layout) {
-  return v.stage_chunks * (v.tile_n / WeightLayout::kRowBlock * layout.chunk_bytes +
-                           v.tile_m * 2 * WeightLayout::kChunkK);
+  return stage_weight_bytes(v, layout) + stage_token_bytes(v);
 }
 
 // The same arithmetic as templates/gemm/wgmma_shape.cuh, which checks the result.
 int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
   const bool splits_columns = v.tile_n == 64;
   const int own_tokens = splits_columns ? v.tile_m / 2 : v.tile_m;
-  const int pass_tokens = std::min(own_tokens, v.tile_m > 128 ? 16 : 32);
   const int half_sum_bytes = splits_columns ? 4 * 128 * own_tokens / 2 : 0;
-  const int pass_bytes = std::max(4 * pass_tokens * kPassRow, half_sum_bytes);
+  const int pass_bytes = narrows(v)
+                             ? kRoundedPassBytes
+                             : std::max(4 * std::min(own_tokens, 32) * kPassRow, half_sum_bytes);
   return v.stages * wgmma_stage_bytes(v, layout) + kWarpgroups * pass_bytes + 2 * v.stages * 8 +
          8 * kWarpgroups;
 }
 // Whether half of a block's sums find room where its stages were, as there.
 bool sums_fit(const GemmVariant& v, const WeightLayout& layout) {
-  return 2 * v.tile_m * v.tile_n <= v.stages * wgmma_stage_bytes(v, layout);
+  return !narrows(v) && 2 * v.tile_m * v.tile_n <= v.stages * wgmma_stage_bytes(v, layout);
 }
 
 std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
@@ -45,10 +56,26 @@ std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
 
 // Clocks of an SM of an H200 at 1965 MHz, fitted to docs/measurements.md.
 //
+// From M = 129 on. Tokens that a pair reads once count half; with two stages there is the way there
+// and back; the GPU is at its limit of power, where a product in a small tile takes longer.
+double stage_clocks_of_many(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
+  constexpr double kDecode = 185, kDecodeToken = 3, kWay = 700, kWayBytes = 48;
+  const double multiply = 4 * (v.tile_m > 128 ? 1.095 : 1.15);
+  const double unit = std::max(kDecode + kDecodeToken * v.tile_m, multiply * v.tile_m);
+  const bool is_small = v.tile_m * v.tile_n < 256 * 128;
+  const double cache = !in_step || is_small ? 28 : v.tile_m == 128 ? 31 : 32;  // bytes a clock
+  const int token_bytes = stage_token_bytes(v) / v.cluster;
+  const double read = stage_weight_bytes(v, layout) + token_bytes;
+  const double clocks = std::max(v.stage_chunks * v.tile_n / 64.0 * unit, read / cache);
+  return v.stages > 2 ? clocks : std::max(clocks, kWay + wgmma_stage_bytes(v, layout) / kWayBytes);
+}
+bool has_many_tokens(const GemmVariant& v) { return v.m_min > 128; }
+
 // A stage: decoding, which wgmma with weights in registers holds up, or wgmma, both a little slower
 // where two warpgroups share 64 rows; the L2 cache, which is slower where blocks read tokens of
 // different columns. All bytes cost power, and so clock rate.
 double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
+  if (has_many_tokens(v)) return stage_clocks_of_many(v, layout, in_step);
   constexpr double kDecode = 170, kDecodeToken = 2.75, kMultiplyToken = 1.07 * 4;
   constexpr double kSharedRows = 1.08, kLeastShared = 335, kPowerBytes = 320;
   const double cache = in_step ? 54 : 38;  // bytes a clock
@@ -57,13 +84,25 @@ double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_st
   if (v.tile_n == 64) unit = std::max(kLeastShared, unit * kSharedRows);
   return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, bytes / cache) + bytes / kPowerBytes;
 }
+// Of a tile that is cut in two along its tokens, which many have.
+double cut_stage_clocks(const GemmVariant& v, const WeightLayout& layout) {
+  GemmVariant half = v;
+  half.tile_m /= 2;
+  const double clocks = std::max(stage_clocks_of_many(half, layout, true), 1440.0);
+  return v.cluster > 1 ? clocks : 1.1 * clocks;
+}
+// From the last sums of a tile to the next tile; elsewhere where there are few tokens.
+double tile_clocks(const GemmVariant& v) {
+  return has_many_tokens(v) ? 0.07 * v.tile_m * v.tile_n : 0;
+}
+double launch_clocks(const GemmVariant& v) { return v.cluster > 1 ? 6000 : 0; }
 // To share a tile: the steps of the exchange one after the other, then the sums of one SM.
 double tile_bytes(const GemmVariant& v) { return 4.0 * v.tile_m * v.tile_n; }
 double cluster_clocks(const GemmVariant& v) { return 1440 + tile_bytes(v) / 51; }
 double parts_clocks(const GemmVariant& v, std::int64_t parts) {
   constexpr double kBlock = 1100, kMostBlocks = 4;  // of more blocks the steps overlap
   const double blocks = static_cast<double>(parts);
-  return kBlock * std::min(blocks, kMostBlocks) + blocks * tile_bytes(v) / 30;
+  return kBlock * std::min(blocks, kMostBlocks) + blocks * tile_bytes(v) / (narrows(v) ? 12 : 30);
 }
 double equal_clocks(const GemmVariant& v) { return 4500 + tile_bytes(v) / 5; }
 
@@ -80,38 +119,45 @@ struct Choice {
 };
 
 Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int64_t m) {
+  // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
   const std::int64_t rows = layout.row_blocks * WeightLayout::kRowBlock;
-  const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(rows, v.tile_n);
+  const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(rows, v.tile_n * v.cluster);
   const std::int64_t stages = stages_of_k(v, layout);
-  const std::int64_t workers = v.workers;
+  const std::int64_t workers = v.workers / v.cluster;
   const std::int64_t left = tiles % workers;
   const std::int64_t whole = tiles / workers * stages;
   const auto clocks_of = [&](std::int64_t in_step, std::int64_t apart) {
     const double clocks = static_cast<double>(in_step) * stage_clocks(v, layout, true) +
-                          static_cast<double>(apart) * stage_clocks(v, layout, false);
-    return beside_memory(v, layout, clocks);
+                          static_cast<double>(apart) * stage_clocks(v, layout, false) +
+                          static_cast<double>(ceil_div(tiles, workers)) * tile_clocks(v);
+    return beside_memory(v, layout, clocks) + launch_clocks(v);
   };
-  const auto count = [](std::int64_t value) { return static_cast<int>(value); };
+  const auto count = [&](std::int64_t clusters) { return static_cast<int>(clusters * v.cluster); };
 
-  Choice best{{count(std::min(tiles, workers)), 0, 1},
+  Choice best{{count(std::min(tiles, workers)), 0, v.cluster},
               clocks_of(whole + (left > 0 ? stages : 0), 0)};
-  if (!v.shares_tiles || left == 0) return best;
   const auto consider = [&best](const Choice& choice) {
     if (choice.clocks < best.clocks) best = choice;
   };
-  if (tiles * kCluster <= workers && stages >= kCluster && sums_fit(v, layout)) {
-    consider({{count(tiles * kCluster), count(tiles), kCluster},
+  if (narrows(v) && left > 0 && 2 * left <= workers) {
+    const double cut = static_cast<double>(stages) * cut_stage_clocks(v, layout);
+    consider({{count(tiles < workers ? 2 * left : workers), static_cast<int>(-left), v.cluster},
+              clocks_of(whole, 0) + cut});
+  }
+  if (!v.shares_tiles || left == 0) return best;
+  if (v.cluster == 1 && tiles * kCluster <= workers && stages >= kCluster && sums_fit(v, layout)) {
+    consider({{count(tiles * kCluster), count(tiles), kCluster, true},
               clocks_of(ceil_div(stages, kCluster), 0) + cluster_clocks(v)});
   }
   // Each tile of the last wave to the same number of blocks, or all of them in equal shares.
   for (std::int64_t parts = 2; tiles < workers && parts <= std::min(workers / tiles, stages);
        ++parts) {
-    consider({{count(tiles * parts), count(tiles), 1},
+    consider({{count(tiles * parts), static_cast<int>(tiles), v.cluster},
               clocks_of(ceil_div(stages, parts), 0) + parts_clocks(v, parts)});
   }
   if (left * stages >= workers) {
     // A block may end one tile and begin another.
-    consider({{count(workers), count(left), 1},
+    consider({{count(workers), static_cast<int>(left), v.cluster},
               clocks_of(whole, ceil_div(left * stages, workers)) + equal_clocks(v)});
   }
   return best;
@@ -150,8 +196,18 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   v.stage_k = spec.tile.k.value_or(v.stage_chunks * WeightLayout::kChunkK);
   v.stages = spec.tile.stages.value_or(stages_that_fit(target, layout, v));
   v.shared_bytes = wgmma_shared_bytes(v, layout);
-  // Short steps were faster where wgmma takes about as long as decoding.
-  v.step_tiles = v.tile_m == 64 || (v.tile_m > 64 && v.tile_n == 128) || v.tile_n == 64 ? 2 : 4;
+  // Short steps were faster where wgmma takes about as long as decoding, long ones in pairs that
+  // read tokens once; what follows the sums then leaves no registers for them.
+  const EpilogueSpec& epilogue = spec.epilogue;
+  const bool plain =
+      !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
+  const bool pairs = narrows(v) && v.cluster > 1 && plain;
+  const bool few_rows = v.tile_m > 64 && v.tile_n == 128 && !pairs;
+  v.step_tiles = v.tile_m == 64 || v.tile_n == 64 || few_rows ? 2 : 4;
+}
+
+bool is_too_large(const GemmVariant& v) {
+  return sum_registers(v) > kMostWgmmaSums || v.stages < 2;
 }
 
 }  // namespace
@@ -183,18 +239,24 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   complete(spec, target, layout, v);
   if (spec.tile.n) return v;
   const std::int64_t m = std::min(m_max, kManyTokens);
-  for (const int rows : {128, 64}) {
-    if (rows == 64 && (v.tile_m < 32 || v.tile_m > 128)) break;
-    GemmVariant narrow = v;
-    narrow.tile_n = rows;
-    complete(spec, target, layout, narrow);
-    const bool too_large = sum_registers(v) > kMostWgmmaSums || v.stages < 2;
-    if (too_large || choose_shares(narrow, layout, m).clocks < choose_shares(v, layout, m).clocks) {
-      v = narrow;
-    }
-  }
+  const auto clocks = [&](const GemmVariant& one) { return choose_shares(one, layout, m).clocks; };
+  const auto consider = [&](int tile_m, int tile_n, int cluster) {
+    GemmVariant other = v;
+    other.tile_m = tile_m;
+    other.tile_n = tile_n;
+    other.cluster = cluster;
+    complete(spec, target, layout, other);
+    if (is_too_large(v) || (!is_too_large(other) && clocks(other) < clocks(v))) v = other;
+  };
+  consider(v.tile_m, 128, 1);
+  if (v.tile_m >= 32 && v.tile_m <= 128) consider(v.tile_m, 64, 1);
+  if (spec.tile.m || m <= 128) return v;
+  consider(256, 128, 1);
+  consider(256, 128, kCluster);
   return v;
 }
+
+int wgmma_box_tokens(const GemmVariant& v) { return v.tile_m < 128 ? v.tile_m : v.tile_m / 2; }
 
 WgmmaShares wgmma_shares(const GemmVariant& variant, const WeightLayout& layout, std::int64_t m) {
   return choose_shares(variant, layout, m).shares;

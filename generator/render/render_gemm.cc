@@ -129,6 +129,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     config.number("kTileN", v.tile_n);
     config.number("kTokens", v.m_max);
     config.flag("kShares", v.shares_tiles);
+    config.number("kCluster", v.cluster);
     config.number("kStageChunks", v.stage_chunks);
     config.number("kStepTiles", v.step_tiles);
     config.number("kDecodedSets", v.decoded_sets);
@@ -157,10 +158,11 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
 std::string decisions_text(const GemmVariant& v, const DecodePlan& decode) {
   if (v.kernel == GemmKernel::kWgmma) {
     return fmt::format(
-        "M {} to {}: tile {} tokens x {} rows, {} stages of {} columns, scale on {}, path {}\n\n"
+        "M {} to {}: tile {} tokens x {} rows, {} stages of {} columns, clusters of {},\n"
+        "scale on {}, path {}\n\n"
         "decode plan: {}",
-        v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, to_string(v.scale_mode),
-        to_string(v.path), describe(decode));
+        v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, v.cluster,
+        to_string(v.scale_mode), to_string(v.path), describe(decode));
   }
   if (v.kernel == GemmKernel::kStream) {
     return fmt::format(

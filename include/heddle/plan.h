@@ -53,7 +53,8 @@ struct GemmVariant {
   // kStream: blocks that share the row blocks; kWgmma: the most blocks of a launch.
   int workers = 0;
   int stage_chunks = 0;  // kStream and kWgmma: chunks of a row block that are loaded at a time
-  // kStream only: blocks of a cluster share K (split_k of them) or what they read of the tokens.
+  // kStream: blocks of a cluster share K (split_k of them) or what they read of the tokens; kWgmma:
+  // they share the tokens.
   int cluster = 1;
   // kWgmma only: several blocks may share the K of a tile; weights are decoded `step_tiles` tiles
   // of 16 columns at a time, into `decoded_sets` sets of registers in turn.

@@ -14,13 +14,25 @@
 //   tokens                            16     32     64    128    256
 //   weights from memory              243    243    243    243    243
 //   tensor cores                     104    128    256    512   1024
-//   measured, memory not the limit   225    255    370    570   1160
+//   measured, memory not the limit   225    255    370    570   1120
 //
 // So up to 32 tokens memory and decoding set the pace, from 128 on the tensor cores. Few
 // instructions beside decoding matter most: long stages, copies from uniform registers, no waiting
 // for sums. docs/measurements.md has what became of it.
 //
-// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
+// Bytes a clock that an SM reads of the L2 cache, which gives it 28 to 33, while the tensor cores
+// take the clocks above; and the clocks from a tile's last product to the next one's first:
+//
+//   tile, rows by tokens                    256 x 128   128 x 128   128 x 256
+//   each block reads its tokens                    22          36          34
+//   two blocks of a cluster read them once         15          22          19
+//   sums through shared memory as floats         3300
+//   rounded first, by stmatrix                   2400        1200        2400
+//
+// With many tokens the GPU is at its limit of power: then the fewest reads and instructions for a
+// product are the fastest, whatever the clocks say.
+//
+// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares kCluster
 // heddle-parameters: kStageChunks kStepTiles kDecodedSets kSharedBytes kCounterBytes kMetaGroup
 // heddle-parameters: kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint
 // heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale
@@ -51,7 +63,11 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     memory.init_barriers();
     mbarrier_init_fence();
   }
-  block_barrier();
+  if constexpr (WgmmaShape<Config>::kBlocks > 1) {
+    cluster_barrier();
+  } else {
+    block_barrier();
+  }
 
   WgmmaWork<Config> work(m, shared_tiles);
   if (warpgroup < 0) {
@@ -71,9 +87,18 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     while (work.next(piece)) {
       const int first_row_block = piece.row_group * WgmmaShape<Config>::kTileRowBlocks;
       multiply.load_channel_zeros(weights + Config::kChannelOffset, first_row_block);
-      multiply.run(piece.begin, piece.end, place);
+      if (WgmmaShape<Config>::kNarrows && piece.narrow) {
+        multiply.template run<WgmmaShape<Config>::kBoxTokens>(piece.begin, piece.end, place);
+      } else {
+        multiply.template run<Config::kTileM>(piece.begin, piece.end, place);
+      }
       finish.run(work, piece, multiply.sum);
     }
+  }
+  // Another block of the cluster may still signal this one.
+  if constexpr (WgmmaShape<Config>::kBlocks > 1) {
+    warp_barrier();
+    cluster_barrier();
   }
 }
 

@@ -48,14 +48,24 @@ struct WgmmaFetch {
   }
 
  private:
-  // Each warp fetches every fourth 64 columns of the tokens; of a short stage there may be none.
-  __device__ __forceinline__ int token_copies() const {
-    return (S::kHalves - warp + S::kFetchWarps - 1) / S::kFetchWarps;
+  // Each warp sees to every fourth box of the tokens.
+  static constexpr int kBoxes = S::kHalves * S::kBoxes;
+  static constexpr int kMostBoxes = (kBoxes + S::kFetchWarps - 1) / S::kFetchWarps;
+  __device__ __forceinline__ bool has_box(const Piece& piece, int i) const {
+    const int box = i * S::kFetchWarps + warp;
+    if (kBoxes % S::kFetchWarps != 0 && box >= kBoxes) return false;
+    return !S::kNarrows || !piece.narrow || box % S::kBoxes == 0;
+  }
+  __device__ __forceinline__ u32 token_bytes(const Piece& piece) const {
+    u32 bytes = 0;
+#pragma unroll
+    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(piece, i) ? S::kBoxBytes : 0;
+    return bytes;
   }
 
   // Of the warp's row blocks those that exist.
   __device__ __forceinline__ int blocks_of(int first) const {
-    if (Config::kRowBlocks % S::kTileRowBlocks == 0) return kMostBlocks;
+    if (Config::kRowBlocks % (S::kTileRowBlocks * S::kBlocks) == 0) return kMostBlocks;
     const int left = (Config::kRowBlocks - first + S::kFetchWarps - 1) / S::kFetchWarps;
     return left > kMostBlocks ? kMostBlocks : left < 0 ? 0 : left;
   }
@@ -73,7 +83,7 @@ struct WgmmaFetch {
     const u32 to = memory.weights(stage) + warp * S::kRowBlockBytes;
     constexpr i64 kStep = static_cast<i64>(S::kFetchWarps) * Config::kChunks * Config::kChunkBytes;
     if (!elect_one()) return;
-    mbarrier_arrive_expect(barrier, blocks * bytes + token_copies() * S::kHalfBytes);
+    mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes(piece));
 #pragma unroll
     for (int i = 0; i < kMostBlocks; ++i) {
       if (i >= blocks) break;
@@ -89,11 +99,23 @@ struct WgmmaFetch {
   __device__ __forceinline__ void fetch_tokens(const Piece& piece, int k, int stage) const {
     if (!elect_one()) return;
 #pragma unroll
-    for (int i = 0; i < S::kHalves; i += S::kFetchWarps) {
-      const int half = i + warp;
-      if (S::kHalves % S::kFetchWarps != 0 && half >= S::kHalves) break;
-      tensor_copy(memory.tokens(stage) + half * S::kHalfBytes, tokens, 64 * (k * S::kHalves + half),
-                  piece.token_tile * Config::kTileM, memory.full_barrier(stage));
+    for (int i = 0; i < kMostBoxes; ++i) {
+      if (!has_box(piece, i)) continue;
+      const int half = (i * S::kFetchWarps + warp) / S::kBoxes;
+      const int box = (i * S::kFetchWarps + warp) % S::kBoxes;
+      const u32 to = memory.tokens(stage) + half * S::kHalfBytes + box * S::kBoxBytes;
+      const int column = 64 * (k * S::kHalves + half);
+      const int first = piece.first_token + box * S::kBoxTokens;
+      const int token = first - S::early(first, work.m);
+      if constexpr (S::kBlocks == 1) {
+        tensor_copy(to, tokens, column, token, memory.full_barrier(stage));
+      } else {
+        const int owner =
+            (S::kBoxes == 1 || (S::kNarrows && piece.narrow) ? half : box) % S::kBlocks;
+        if (owner != WgmmaWork<Config>::rank()) continue;
+        tensor_copy_to_all(to, tokens, column, token, memory.full_barrier(stage),
+                           (1u << S::kBlocks) - 1);
+      }
     }
   }
 };

@@ -7,6 +7,7 @@
 #include "gemm/output.cuh"
 #include "gemm/wgmma_work.cuh"
 #include "primitives/cluster.cuh"
+#include "primitives/mma.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/warpgroup.cuh"
 #include "primitives/wgmma.cuh"
@@ -119,15 +120,24 @@ struct WgmmaFinish {
     cluster_barrier_unordered();  // the other has read and used what this block gave
   }
 
-  // Stores to Y, through shared memory, the sums of the warpgroup's tokens from `first_token` on.
+  // The token at a place of the piece; negative: none, or one that has another place, too.
+  __device__ __forceinline__ int token_at(const Piece& piece, int place) const {
+    const int box = S::kBoxes == 1 ? 0 : place / S::kBoxTokens * S::kBoxTokens;
+    const int begin = piece.first_token + box;
+    const int token = piece.first_token + place - S::early(begin, m);
+    return token >= begin && token < m ? token : -1;
+  }
+
+  // Stores to Y, through shared memory, the sums of the warpgroup's tokens from `place` of the
+  // piece on.
   template <int kCount>
   __device__ __forceinline__ void store(const Piece& piece, const SumsOf<kCount>& sum,
-                                        int first_token) const {
-    constexpr int kTokens = 2 * kCount < S::kPassTokens ? 2 * kCount : S::kPassTokens;
-    first_token += piece.token_tile * Config::kTileM;
+                                        int place) const {
+    constexpr int kMost = S::kRoundsFirst ? S::kRoundedTokens : S::kPassTokens;
+    constexpr int kTokens = 2 * kCount < kMost ? 2 * kCount : kMost;
     int first_row = piece.row_group * Config::kTileN;
     if constexpr (S::kSplitsColumns) {
-      first_token += warpgroup * S::kOwnTokens;
+      place += warpgroup * S::kOwnTokens;
     } else {
       first_row += S::kRowTiles * warpgroup * 64;
     }
@@ -135,11 +145,56 @@ struct WgmmaFinish {
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
       for (int first = 0; first < 2 * kCount; first += kTokens) {
-        put<kTokens>(sum[r], first);
+        if (S::kNarrows && piece.narrow && place + first >= S::kBoxTokens) break;
+        if constexpr (S::kRoundsFirst) {
+          put_rounded<kTokens>(sum[r], first);
+        } else {
+          put<kTokens>(sum[r], first);
+        }
         warpgroup_barrier(1 + warpgroup);
-        store_pass<kTokens>(first_token + first, first_row + 64 * r);
-        warpgroup_barrier(1 + warpgroup);
+        if constexpr (S::kRoundsFirst) {
+          store_rounded<kTokens>(piece, place + first, first_row + 64 * r);
+        } else {
+          store_pass<kTokens>(piece, place + first, first_row + 64 * r);
+          warpgroup_barrier(1 + warpgroup);
+        }
       }
+    }
+  }
+
+  // Tokens of a row tile to shared memory, rounded: each warp's part transposed by stmatrix. Of
+  // four matrices of 8 rows by 8 tokens two are of rows, then those of the next tokens.
+  template <int kTokens, int kCount>
+  __device__ __forceinline__ void put_rounded(const float (&sums)[kCount], int first) const {
+    using Value = typename Config::Value;
+    const int lane = thread % 32;
+    const u32 to = memory.pass(warpgroup) + 2 * ((lane / 16 * 8 + lane % 8) * S::kRoundedRow +
+                                                 thread / 32 * 16 + lane / 8 % 2 * 8);
+#pragma unroll
+    for (int i = 0; i < kTokens; i += 16) {
+      const float* v = sums + (first + i) / 2;
+      store_matrices_transposed(to + 2 * i * S::kRoundedRow,
+                                {Value::from_floats(v[0], v[1]), Value::from_floats(v[2], v[3]),
+                                 Value::from_floats(v[4], v[5]), Value::from_floats(v[6], v[7])});
+    }
+  }
+  // Eight threads write 64 rows of a token. Shared memory is free before they do.
+  template <int kTokens>
+  __device__ __forceinline__ void store_rounded(const Piece& piece, int place,
+                                                int first_row) const {
+    const u32 from = memory.pass(warpgroup) + 2 * (thread / 8 * S::kRoundedRow + thread % 8 * 8);
+    const int row = first_row + thread % 8 * 8;
+    u32x4 values[kTokens / 16];
+#pragma unroll
+    for (int i = 0; i < kTokens / 16; ++i) {
+      values[i] = load_shared_16(from + 2 * 16 * i * S::kRoundedRow);
+    }
+    warpgroup_barrier(1 + warpgroup);
+#pragma unroll
+    for (int i = 0; i < kTokens / 16; ++i) {
+      const int token = token_at(piece, place + 16 * i + thread / 8);
+      if (token < 0 || (S::kRowsMayEnd && row >= Config::kN)) continue;
+      store_global_16(output.y + 2 * (static_cast<i64>(token) * Config::kN + row), values[i]);
     }
   }
 
@@ -161,17 +216,17 @@ struct WgmmaFinish {
 
   // Eight threads write 64 rows of a token, each eight of them.
   template <int kTokens>
-  __device__ __forceinline__ void store_pass(int first_token, int first_row) const {
+  __device__ __forceinline__ void store_pass(const Piece& piece, int place, int first_row) const {
 #pragma unroll
     for (int i = thread; i < kTokens * 8; i += 128) {
-      const int token = i / 8;
+      const int token = token_at(piece, place + i / 8);
       const int row = i % 8 * 8;
-      if (first_token + token >= m) continue;
-      if (Config::kN % Config::kTileN != 0 && first_row + row >= Config::kN) continue;
-      const u32 at = memory.pass(warpgroup) + 4 * (token * S::kPassRow + row);
+      if (token < 0) continue;
+      if (S::kRowsMayEnd && first_row + row >= Config::kN) continue;
+      const u32 at = memory.pass(warpgroup) + 4 * (i / 8 * S::kPassRow + row);
       Sums8 sum = {};
       add_floats(sum, load_shared_16(at), load_shared_16(at + 16));
-      output.store(first_token + token, first_row + row, sum);
+      output.store(token, first_row + row, sum);
     }
   }
 
@@ -179,7 +234,8 @@ struct WgmmaFinish {
   // launches. Two places for each block follow: for a tile that it does not begin, and for one
   // that it does not end.
   __device__ __forceinline__ u8* part(int worker, bool begins) const {
-    const int place = 2 * worker + (begins ? 1 : 0);
+    const int block = worker * S::kBlocks + WgmmaWork<Config>::rank();
+    const int place = 2 * block + (begins ? 1 : 0);
     return workspace + Config::kCounterBytes +
            (static_cast<i64>(place) * S::kWarpgroups + warpgroup) * kPartBytes + 16 * thread;
   }
@@ -189,11 +245,11 @@ struct WgmmaFinish {
                                               Sums& sum) const {
     const int first = work.first_worker(piece.shared_tile, shared_tiles);
     const int count = work.end_worker(piece.shared_tile, shared_tiles) - first;
-    const int own = static_cast<int>(blockIdx.x) - first;
+    const int own = work.worker() - first;
     // Who begins a tile with the end of its share finds the others' sums there, as a rule, and need
     // not publish its own.
     if (!work.is_late(piece, shared_tiles) || !others_have_come(piece.shared_tile, count)) {
-      publish(part(static_cast<int>(blockIdx.x), own == 0), sum);
+      publish(part(work.worker(), own == 0), sum);
       if (!comes_last(piece.shared_tile, count)) return false;
     }
     // Two summands may change places: the first two blocks have begun the sum already.
@@ -227,7 +283,8 @@ struct WgmmaFinish {
   }
 
   __device__ __forceinline__ u32* counter(int shared_tile) const {
-    return reinterpret_cast<u32*>(workspace) + shared_tile * S::kWarpgroups + warpgroup;
+    return reinterpret_cast<u32*>(workspace) +
+           (shared_tile * S::kBlocks + WgmmaWork<Config>::rank()) * S::kWarpgroups + warpgroup;
   }
 
   __device__ __forceinline__ bool comes_last(int shared_tile, int count) const {

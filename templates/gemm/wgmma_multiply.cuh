@@ -9,6 +9,7 @@
 
 #include "gemm/chunk.cuh"
 #include "gemm/wgmma_shape.cuh"
+#include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/wgmma.cuh"
 
@@ -35,9 +36,10 @@ struct WgmmaMultiply : ChunkLane<Config> {
   static_assert(kSets >= 2 && kSteps % kSets == 0, "registers of decoded weights take turns");
 
   WgmmaMemory<Config> memory;
-  int warp;        // of the warpgroup
-  int row_block;   // in the tile, of the warp's first row tile
-  int first_half;  // of a chunk's columns that the warpgroup multiplies
+  WgmmaMemory<Config> peer;  // of the cluster's other block, if there is one
+  int warp;                  // of the warpgroup
+  int row_block;             // in the tile, of the warp's first row tile
+  int first_half;            // of a chunk's columns that the warpgroup multiplies
 
   float sum[S::kRowTiles][S::kSums];
   float part[kPartial ? S::kSums : 1];  // of a group, not yet scaled
@@ -51,11 +53,13 @@ struct WgmmaMultiply : ChunkLane<Config> {
                                            int lane)
       : Lane(lane),
         memory(memory),
+        peer{S::kBlocks > 1 ? address_in_block(memory.shared, cluster_rank() ^ 1) : 0},
         warp(warp),
         row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
         first_half(S::kSplitsColumns ? warpgroup : 0) {}
 
-  // Stages [begin, end) of one piece; `place` walks on.
+  // Stages [begin, end) of one piece, for so many tokens of the tile; `place` walks on.
+  template <int kTokens>
   __device__ __forceinline__ void run(int begin, int end, RingPlace<Config>& place) {
     clear();
     int previous = -1;  // the stage before
@@ -66,7 +70,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
 #pragma unroll
       for (int c = 0; c < S::kStageChunks; ++c) {
         if (c > 0 && c >= count) break;
-        multiply_chunk(place.stage, c, c == 0 ? previous : -1);
+        multiply_chunk<kTokens>(place.stage, c, c == 0 ? previous : -1);
       }
       previous = place.stage;
       place.advance();
@@ -111,6 +115,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
   }
 
   // Chunk c of the stage, of each row tile. Behind it the warp has read all of stage `previous`.
+  template <int kTokens>
   __device__ __forceinline__ void multiply_chunk(int stage, int c, int previous) {
     const u64 columns = wgmma_columns(memory.tokens(stage) + (2 * c + first_half) * S::kHalfBytes);
     const u32 chunks =
@@ -125,7 +130,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
       if (tile % 4 == 0) load_next_words(chunks, r, tile);
       retire((step + kSteps - 1) % kSteps);
       if (kPartial && ends_group(step)) load_scales(chunk, tile);
-      issue(step % kSets, r, tile, columns);
+      issue<kTokens>(step % kSets, r, tile, columns);
       // The step that used the next set has ended, and with it one of the stage before.
       wgmma_wait<kSets - 1>();
       if (step == kSets - 2) release(previous);
@@ -183,6 +188,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
               power_of_two<Config::kResultExponent>(scale.high)};
   }
 
+  template <int kTokens>
   __device__ __forceinline__ void issue(int set, int r, int tile, u64 columns) {
 #pragma unroll
     for (int i = 0; i < kStepTiles; ++i)
@@ -194,9 +200,10 @@ struct WgmmaMultiply : ChunkLane<Config> {
       const int here = tile + i;
       const u64 at = columns + (here / 4 * S::kHalfBytes >> 4) + 2 * (here % 4);
       if constexpr (kPartial) {
-        wgmma(Value{}, part, a[set][i], at, here % kGroupTiles != 0);
+        wgmma(Value{}, reinterpret_cast<float(&)[kTokens / 2]>(part), a[set][i], at,
+              here % kGroupTiles != 0);
       } else {
-        wgmma(Value{}, sum[r], a[set][i], at, true);
+        wgmma(Value{}, reinterpret_cast<float(&)[kTokens / 2]>(sum[r]), a[set][i], at, true);
       }
     }
     wgmma_commit();
@@ -221,6 +228,9 @@ struct WgmmaMultiply : ChunkLane<Config> {
   // before it (8192 x 8192, M = 16: 18.1 us, not 13.3).
   __device__ __forceinline__ void release(int stage) const {
     if (stage >= 0) mbarrier_arrive(memory.empty_barrier(stage));
+    if constexpr (S::kBlocks > 1) {
+      mbarrier_arrive_remote_if(stage >= 0 && this->g + this->t == 0, peer.empty_barrier(stage));
+    }
   }
 };
 

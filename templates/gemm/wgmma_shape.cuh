@@ -25,6 +25,11 @@ struct WgmmaShape {
   static constexpr int kStageChunks = Config::kStageChunks;
   static constexpr int kTotalStages = (Config::kChunks + kStageChunks - 1) / kStageChunks;
   static constexpr int kRowGroups = (Config::kRowBlocks + kTileRowBlocks - 1) / kTileRowBlocks;
+  // Blocks of a cluster have the same tokens and neighbouring row groups, a set of them. Each
+  // fetches its part of the tokens for all.
+  static constexpr int kBlocks = Config::kCluster;
+  static constexpr int kRowSets = (kRowGroups + kBlocks - 1) / kBlocks;
+  static constexpr bool kRowsMayEnd = Config::kN % (Config::kTileN * kBlocks) != 0;
   static constexpr int kSums = Config::kTileM / 2;  // a thread's, of each row tile
   static constexpr int kOwnTokens = kSplitsColumns ? Config::kTileM / 2 : Config::kTileM;
   static constexpr int kOwnSums = kOwnTokens / 2;
@@ -35,6 +40,15 @@ struct WgmmaShape {
   static constexpr int kHalves = 2 * kStageChunks;
   static constexpr int kHalfBytes = Config::kTileM * 128;
   static constexpr int kTokenBytes = kHalves * kHalfBytes;
+  // Tokens are copied in boxes of 64 values. What a box has outside of X is slow to come, 16 bytes
+  // a clock or so (8192 x 8192, M = 129: 68 us, with 256 tokens 48): where there are tokens for one
+  // box at least, the last box begins early enough to be full and has tokens of the one before,
+  // too.
+  static constexpr int kBoxTokens = Config::kTileM < 128 ? Config::kTileM : Config::kTileM / 2;
+  static constexpr int kBoxes = Config::kTileM / kBoxTokens;  // of a half
+  static constexpr int kBoxBytes = kBoxTokens * 128;
+  // A tile may be narrow: of its two boxes it has one.
+  static constexpr bool kNarrows = Config::kTileM > 128;
   static constexpr int kRowBlockBytes = kStageChunks * Config::kChunkBytes;
   static constexpr int kWeightBytes = kTileRowBlocks * kRowBlockBytes;
 
@@ -46,13 +60,24 @@ struct WgmmaShape {
   static constexpr int kPassRow = 64 + 4;
   static constexpr int kPassSumBytes = 4 * kPassTokens * kPassRow;
   static constexpr int kHalfSumBytes = kSplitsColumns ? 4 * 128 * kOwnSums : 0;
-  static constexpr int kPassBytes = kPassSumBytes > kHalfSumBytes ? kPassSumBytes : kHalfSumBytes;
+  // Where 256 tokens need nothing but rounding they are rounded first:
+  // [kRoundedTokens][kRoundedRow] of 16 bits.
+  static constexpr bool kRoundsFirst =
+      Config::kScaleMode != ScaleMode::kChannel && !Config::kTensorScale && !Config::kBias &&
+      !Config::kResidual && Config::kActivation == Activation::kNone && Config::kTileM > 128;
+  static constexpr int kRoundedTokens = 32;
+  static constexpr int kRoundedRow = 64 + 8;
+  static constexpr int kRoundedBytes = 2 * kRoundedTokens * kRoundedRow;
+  static constexpr int kPassBytes = Config::kTileM > 128            ? kRoundedBytes
+                                    : kPassSumBytes > kHalfSumBytes ? kPassSumBytes
+                                                                    : kHalfSumBytes;
 
-  // Sums that a warpgroup gives to the other block of a pair, half of its own. They take the place
+  // Sums that a warpgroup gives to the other block of a pair, half of its own; 256 tokens leave no
+  // registers for that. They take the place
   // of stages.
   static constexpr int kPairSumBytes = kRowTiles * 4 * 128 * kOwnSums / 2;
   static constexpr bool kPairs =
-      Config::kShares &&
+      Config::kShares && kBlocks == 1 && !kNarrows &&
       kWarpgroups * kPairSumBytes <= Config::kStages * (kTokenBytes + kWeightBytes);
 
   // Tokens, weights, sums on their way, barriers.
@@ -60,6 +85,12 @@ struct WgmmaShape {
   static constexpr int kPassOffset = kWeightOffset + Config::kStages * kWeightBytes;
   static constexpr int kBarrierOffset = kPassOffset + kWarpgroups * kPassBytes;
   static constexpr int kSharedBytes = kBarrierOffset + 2 * Config::kStages * 8 + 8 * kWarpgroups;
+
+  // By how many tokens a box begins early of which the first would be this one.
+  static __device__ __forceinline__ int early(int token, int m) {
+    const int over = token + kBoxTokens - m;
+    return kBoxes == 1 || over <= 0 || m < kBoxTokens ? 0 : over;
+  }
 
   // Fewer at the end of K, where the last stage may be short.
   static __device__ __forceinline__ int chunks_of_stage(int k) {
@@ -71,6 +102,7 @@ struct WgmmaShape {
                 "whole row tiles for each warpgroup");
   static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
   static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
+  static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
   static_assert(kHalfBytes % 1024 == 0, "the swizzle repeats after 1024 bytes");
   static_assert(Config::kSharedBytes >= kSharedBytes, "the launch gives this much shared memory");
 };
@@ -103,7 +135,8 @@ struct WgmmaMemory {
 #pragma unroll
     for (int stage = 0; stage < Config::kStages; ++stage) {
       mbarrier_init(full_barrier(stage), S::kFetchWarps);
-      mbarrier_init(empty_barrier(stage), 32 * S::kWarps);
+      // All lanes of this block, one of each warp of another.
+      mbarrier_init(empty_barrier(stage), 32 * S::kWarps + S::kWarps * (S::kBlocks - 1));
     }
   }
 };

@@ -4,13 +4,15 @@
 #pragma once
 
 #include "gemm/wgmma_shape.cuh"
+#include "primitives/cluster.cuh"
 
 namespace heddle {
 
 // Stages [begin, end) of a tile.
 struct Piece {
-  int row_group;    // kTileN rows of W
-  int token_tile;   // kTileM tokens
+  int row_group;  // kTileN rows of W
+  int first_token;
+  bool narrow;      // one box of tokens, of two
   int shared_tile;  // counted from the first tile that is shared; negative: a whole tile
   int begin, end;
 };
@@ -24,27 +26,49 @@ struct WgmmaWork {
   static constexpr int kGroupTiles =
       Config::kTileM < kGroupTokens ? kGroupTokens / Config::kTileM : 1;
 
-  int workers;  // blocks
+  int m;
   int token_tiles;
-  int whole_tiles;     // tiles that are not shared
+  int whole_tiles;     // tiles that are neither shared nor cut
   int tile;            // the next whole tile of this block
+  int last_tile;       // counting a tile that is cut in two along the tokens twice
   int unit, unit_end;  // stages of the shared tiles, counted through
 
   __device__ __forceinline__ WgmmaWork(int m, int shared_tiles)
-      : workers(static_cast<int>(gridDim.x)),
+      : m(m),
         token_tiles(S::kOneTokenTile ? 1 : (m + Config::kTileM - 1) / Config::kTileM),
-        whole_tiles(S::kRowGroups * token_tiles - shared_tiles),
-        tile(static_cast<int>(blockIdx.x)) {
-    unit = first_unit(static_cast<int>(blockIdx.x), shared_tiles);
-    unit_end = first_unit(static_cast<int>(blockIdx.x) + 1, shared_tiles);
+        whole_tiles(S::kRowSets * token_tiles -
+                    (S::kNarrows && shared_tiles < 0 ? -shared_tiles : shared_tiles)),
+        tile(worker()) {
+    last_tile = whole_tiles;
+    if (S::kNarrows && shared_tiles < 0) last_tile -= 2 * shared_tiles;
+    unit = first_unit(worker(), shared_tiles);
+    unit_end = first_unit(worker() + 1, shared_tiles);
+  }
+
+  // Clusters; this block's; and its number in that.
+  static __device__ __forceinline__ int workers() {
+    return static_cast<int>(gridDim.x) / S::kBlocks;
+  }
+  static __device__ __forceinline__ int worker() {
+    return static_cast<int>(blockIdx.x) / S::kBlocks;
+  }
+  static __device__ __forceinline__ int rank() {
+    return S::kBlocks > 1 ? static_cast<int>(cluster_rank()) : 0;
   }
 
   // False at the end of the block's work.
   __device__ __forceinline__ bool next(Piece& piece) {
     int at;
-    if (tile < whole_tiles) {
+    int box = 0;
+    piece.narrow = false;
+    if (tile < (S::kNarrows ? last_tile : whole_tiles)) {
       at = tile;
-      tile += workers;
+      if (S::kNarrows && tile >= whole_tiles) {
+        at = whole_tiles + (tile - whole_tiles) / 2;
+        box = (tile - whole_tiles) % 2;
+        piece.narrow = true;
+      }
+      tile += workers();
       piece.shared_tile = -1;
       piece.begin = 0;
       piece.end = S::kTotalStages;
@@ -59,13 +83,17 @@ struct WgmmaWork {
       return false;
     }
     place(at, piece);
+    if constexpr (S::kNarrows) {
+      piece.first_token += box * S::kBoxTokens;
+      if (m - piece.first_token <= S::kBoxTokens) piece.narrow = true;
+    }
     return true;
   }
 
   // Whether this block begins a shared tile behind its part of the shared tile before.
   __device__ __forceinline__ bool is_late(const Piece& piece, int shared_tiles) const {
-    return piece.begin == 0 && first_unit(static_cast<int>(blockIdx.x), shared_tiles) <
-                                   piece.shared_tile * S::kTotalStages;
+    return piece.begin == 0 &&
+           first_unit(worker(), shared_tiles) < piece.shared_tile * S::kTotalStages;
   }
 
   // The first block that works on the shared tile, and the one behind the last.
@@ -79,26 +107,27 @@ struct WgmmaWork {
  private:
   // There are fewer shared tiles than blocks, so all of this fits 32 bits, whose division is short.
   __device__ __forceinline__ int first_unit(int worker, int shared_tiles) const {
-    return static_cast<int>(static_cast<u32>(shared_tiles * S::kTotalStages) * worker / workers);
+    if (S::kNarrows && shared_tiles < 0) return 0;
+    return static_cast<int>(static_cast<u32>(shared_tiles * S::kTotalStages) * worker / workers());
   }
   // The one whose first unit is the last at or before this.
   __device__ __forceinline__ int worker_of(int at, int shared_tiles) const {
     const u32 units = shared_tiles * S::kTotalStages;
-    return static_cast<int>((static_cast<u32>(at + 1) * workers - 1) / units);
+    return static_cast<int>((static_cast<u32>(at + 1) * workers() - 1) / units);
   }
 
   __device__ __forceinline__ void place(int at, Piece& piece) const {
     if constexpr (S::kOneTokenTile) {
-      piece.row_group = at;
-      piece.token_tile = 0;
+      piece.row_group = at * S::kBlocks + rank();
+      piece.first_token = 0;
       return;
     }
-    const int group = at / (kGroupTiles * S::kRowGroups);
+    const int group = at / (kGroupTiles * S::kRowSets);
     const int first = group * kGroupTiles;
     const int size = token_tiles - first < kGroupTiles ? token_tiles - first : kGroupTiles;
-    const int in_group = at - group * kGroupTiles * S::kRowGroups;
-    piece.row_group = in_group / size;
-    piece.token_tile = first + in_group % size;
+    const int in_group = at - group * kGroupTiles * S::kRowSets;
+    piece.row_group = in_group / size * S::kBlocks + rank();
+    piece.first_token = (first + in_group % size) * Config::kTileM;
   }
 };
 

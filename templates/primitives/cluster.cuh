@@ -74,6 +74,17 @@ __device__ __forceinline__ void store_remote_16(u32 remote, u32x4 v, u32 remote_
 __device__ __forceinline__ void mbarrier_arrive_remote(u32 remote_barrier) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote_barrier) : "memory");
 }
+// mbarrier.arrive on another block's barrier in a thread where `arrives` holds, without a branch.
+// Orders nothing: for reads that have ended, as wgmma_wait() tells of those of wgmma. A release
+// would wait for all of the thread's accesses to memory.
+__device__ __forceinline__ void mbarrier_arrive_remote_if(bool arrives, u32 remote_barrier) {
+  asm volatile(
+      "{ .reg .pred p; setp.ne.b32 p, %0, 0; "
+      "@p mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%1]; }" ::"r"(
+          static_cast<u32>(arrives)),
+      "r"(remote_barrier)
+      : "memory");
+}
 // mbarrier.try_wait for what other blocks of the cluster have done.
 __device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {
   u32 done;

@@ -69,6 +69,14 @@ __device__ __forceinline__ void ldmatrix_x4_trans(u32 (&d)[4], u32 shared_addres
                : "r"(shared_address)
                : "memory");
 }
+// stmatrix.x4.trans, sm_90 and up: the other way, each matrix transposed: lane 4g + t has rows 2t,
+// 2t+1 of column g of matrix j, and lane i gives the shared address of row i % 8 of matrix i / 8.
+__device__ __forceinline__ void store_matrices_transposed(u32 shared_address, u32x4 v) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                   shared_address),
+               "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+               : "memory");
+}
 // movmatrix.trans: transposes an 8x8 matrix of 16-bit values that lies in a warp's registers, lane
 // 4g + t with columns 2t, 2t+1 of row g.
 __device__ __forceinline__ u32 transpose_8x8(u32 a) {

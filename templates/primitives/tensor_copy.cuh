@@ -25,5 +25,16 @@ __device__ __forceinline__ void tensor_copy(u32 shared, const TensorMap& map, in
       "l"(&map), "r"(column), "r"(row), "r"(barrier)
       : "memory");
 }
+// The same with .multicast: to the same place in the shared memory of every block of the cluster in
+// the mask, each of whose own mbarriers counts the bytes in.
+__device__ __forceinline__ void tensor_copy_to_all(u32 shared, const TensorMap& map, int column,
+                                                   int row, u32 barrier, u32 mask) {
+  asm volatile(
+      "{ .reg .b16 m; cvt.u16.u32 m, %5; "
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], m; }" ::"r"(shared),
+      "l"(&map), "r"(column), "r"(row), "r"(barrier), "r"(mask)
+      : "memory");
+}
 
 }  // namespace heddle

@@ -270,7 +270,7 @@ void Cluster::happen(std::size_t which) {
   SharedMemory& shared = block(it.block).shared;
   Mbarrier& barrier = shared.barrier(it.barrier);
   if (it.bytes == 0) {
-    return count_in(it.block, barrier, it.barrier, 1, 0, true, &it.clock);
+    return count_in(it.block, barrier, it.barrier, 1, 0, !it.relaxed, &it.clock);
   }
   const bool stored = it.from == nullptr && it.box.empty();
   const void* from = !it.box.empty() ? it.box.data() : it.from;

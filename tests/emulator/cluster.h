@@ -68,6 +68,7 @@ struct Pending {
   std::uint32_t data[4] = {};
   std::size_t thread = 0;  // whose it is
   Clock clock;             // of an arrival
+  bool relaxed = false;    // an arrival that marks no part of another block's
 };
 
 class Cluster {

@@ -49,7 +49,10 @@ void load_shared(std::uint32_t address, void* to, unsigned bytes, unsigned lane)
   cluster->block().shared.load(address, to, bytes, cluster->thread_of_lane(lane).actor);
 }
 void store_shared(std::uint32_t address, const void* from, unsigned bytes) {
-  cluster->block().shared.store(address, from, bytes, cluster->self().actor);
+  store_shared(address, from, bytes, lane());
+}
+void store_shared(std::uint32_t address, const void* from, unsigned bytes, unsigned lane) {
+  cluster->block().shared.store(address, from, bytes, cluster->thread_of_lane(lane).actor);
 }
 void shared_max(std::uint32_t address, std::uint32_t value) {
   cluster->block().shared.max(address, value, cluster->self().actor);
@@ -213,7 +216,8 @@ void mbarrier_wait(std::uint32_t address, unsigned parity, bool of_cluster) {
   }
 }
 
-void arrive_remote(std::uint32_t remote_barrier) {
+namespace {
+void arrive_remote(std::uint32_t remote_barrier, bool relaxed) {
   const Place to = place_of(remote_barrier);
   Actor& actor = cluster->self().actor;
   cluster->block(to.block).shared.barrier(to.address, actor);
@@ -221,9 +225,13 @@ void arrive_remote(std::uint32_t remote_barrier) {
   arrival.block = to.block;
   arrival.barrier = to.address;
   arrival.clock = actor.clock;
+  arrival.relaxed = relaxed;
   cluster->later(std::move(arrival));
   actor.advance();
 }
+}  // namespace
+void arrive_remote(std::uint32_t remote_barrier) { arrive_remote(remote_barrier, false); }
+void arrive_remote_relaxed(std::uint32_t remote_barrier) { arrive_remote(remote_barrier, true); }
 void store_remote(std::uint32_t remote, const void* from, unsigned bytes,
                   std::uint32_t remote_barrier) {
   const Place to = place_of(remote);
@@ -260,17 +268,22 @@ void bulk_copy(std::uint32_t address, const void* global, unsigned bytes, std::u
   }
 }
 
-void box_copy(std::uint32_t address, std::vector<std::uint8_t> box, std::uint32_t barrier) {
-  SharedMemory& shared = cluster->block().shared;
-  shared.barrier(barrier, cluster->self().actor, true);
-  Pending copy;
-  copy.block = cluster->self().block;
-  copy.barrier = barrier;
-  copy.address = address;
-  copy.bytes = static_cast<unsigned>(box.size());
-  copy.box = std::move(box);
-  shared.begin_copy(address, copy.bytes, cluster->self().actor, true);
-  cluster->later(std::move(copy));
+void box_copy(std::uint32_t address, const std::vector<std::uint8_t>& box, std::uint32_t barrier,
+              unsigned blocks) {
+  if (blocks == 0) blocks = 1U << cluster_rank();
+  for (unsigned rank = 0; blocks >> rank != 0; ++rank) {
+    if ((blocks >> rank & 1) == 0) continue;
+    Pending copy;
+    copy.block = cluster->first_of_cluster() + rank;
+    copy.barrier = barrier;
+    copy.address = address;
+    copy.bytes = static_cast<unsigned>(box.size());
+    copy.box = box;
+    SharedMemory& shared = cluster->block(copy.block).shared;
+    shared.barrier(barrier, cluster->self().actor, true);
+    shared.begin_copy(address, copy.bytes, cluster->self().actor, true);
+    cluster->later(std::move(copy));
+  }
 }
 
 Multiplications& multiplications_of(unsigned lane) { return cluster->warp().multiplications[lane]; }

@@ -19,6 +19,7 @@ void load_shared(std::uint32_t address, void* to, unsigned bytes);
 void load_shared(std::uint32_t address, void* to, unsigned bytes, unsigned lane);
 void store_shared(std::uint32_t address, const void* from, unsigned bytes);
 void shared_max(std::uint32_t address, std::uint32_t value);
+void store_shared(std::uint32_t address, const void* from, unsigned bytes, unsigned lane);
 
 // Checks an access to global memory.
 void check_global(const void* pointer, unsigned bytes, bool write);
@@ -74,13 +75,17 @@ void mbarrier_wait(std::uint32_t barrier, unsigned parity, bool cluster);
 
 // Asynchronous: they happen at some time, in any order.
 void arrive_remote(std::uint32_t remote_barrier);
+// The same of a thread all of whose reads that matter to the other block have ended: who waits for
+// the barrier need not wait for the cluster.
+void arrive_remote_relaxed(std::uint32_t remote_barrier);
 void store_remote(std::uint32_t remote, const void* from, unsigned bytes,
                   std::uint32_t remote_barrier);
 // Into every block of the cluster whose bit is set in `blocks`; 0: this one.
 void bulk_copy(std::uint32_t address, const void* global, unsigned bytes, std::uint32_t barrier,
                unsigned blocks);
-// Bytes that a copy has put together.
-void box_copy(std::uint32_t address, std::vector<std::uint8_t> box, std::uint32_t barrier);
+// Bytes that a copy has put together; `blocks` as above.
+void box_copy(std::uint32_t address, const std::vector<std::uint8_t>& box, std::uint32_t barrier,
+              unsigned blocks);
 
 }  // namespace emulator
 

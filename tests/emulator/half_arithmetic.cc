@@ -103,6 +103,23 @@ void transpose(const WarpArguments& lanes) {
   }
 }
 
+struct StoreLane {
+  const std::uint32_t* values;
+  std::uint32_t address;
+};
+
+void store(const WarpArguments& arguments) {
+  for (unsigned column = 0; column < 32; ++column) {
+    std::uint16_t values[8];
+    for (unsigned row = 0; row < 8; ++row) {
+      const auto& from = *static_cast<const StoreLane*>(arguments[4 * row + column % 8 / 2]);
+      const std::uint32_t pair = from.values[column / 8];
+      values[row] = static_cast<std::uint16_t>(column % 2 == 0 ? pair : pair >> 16);
+    }
+    store_shared(static_cast<const StoreLane*>(arguments[column])->address, values, 16, column);
+  }
+}
+
 // 4 exponent bits with bias 7; all ones are NaN.
 std::uint16_t fp16_of_code(std::uint32_t code) {
   const std::uint32_t size = code & 0x7F;
@@ -152,6 +169,10 @@ void load_matrices(std::uint32_t (&d)[4], std::uint32_t address) {
 void load_matrices_transposed(std::uint32_t (&d)[4], std::uint32_t address) {
   LoadLane lane{d, address};
   warp_together("ldmatrix.trans", &lane, load<true>);
+}
+void store_matrices_transposed(std::uint32_t address, const std::uint32_t (&values)[4]) {
+  StoreLane lane{values, address};
+  warp_together("stmatrix.trans", &lane, store);
 }
 std::uint32_t transpose_matrix(std::uint32_t a) {
   warp_together("movmatrix.trans", &a, transpose);

@@ -1,7 +1,7 @@
 #include "tests/emulator/tensor_map.h"
 
 #include <cstring>
-#include <utility>
+#include <vector>
 
 #include "tests/emulator/device.h"
 
@@ -16,7 +16,7 @@ constexpr std::uint32_t kPattern = 1024;  // after which it repeats
 }  // namespace
 
 void copy_box(std::uint32_t shared, const TensorMap& map, int column, int row,
-              std::uint32_t barrier) {
+              std::uint32_t barrier, unsigned blocks) {
   if (shared % kPattern != 0) fail("a tensor copy to where its swizzle does not begin");
   std::vector<std::uint8_t> box(static_cast<std::size_t>(map.box_rows) * kRowBytes);
   for (int r = 0; r < map.box_rows; ++r) {
@@ -30,7 +30,7 @@ void copy_box(std::uint32_t shared, const TensorMap& map, int column, int row,
       std::memcpy(box.data() + to, from, kUnit);
     }
   }
-  box_copy(shared, std::move(box), barrier);
+  box_copy(shared, box, barrier, blocks);
 }
 
 }  // namespace emulator

@@ -13,9 +13,10 @@ struct TensorMap {
   int box_rows;
 };
 
-// Called by a fiber. What lies outside of the matrix arrives as zeros.
+// Called by a fiber. What lies outside of the matrix arrives as zeros. `blocks`: those of the
+// cluster that get the box, a bit each; 0: this one.
 void copy_box(std::uint32_t shared, const TensorMap& map, int column, int row,
-              std::uint32_t barrier);
+              std::uint32_t barrier, unsigned blocks);
 
 }  // namespace emulator
 

@@ -29,6 +29,14 @@ class Cases {
     cases.push_back({std::move(name), spec, sm_count, std::move(tokens), sharing});
     return cases.back().spec;
   }
+  GemmSpec& add_pairs(std::string name, std::int64_t n, std::int64_t k, Tile tile, DType dtype,
+                      int group, ZeroPoint zero, int sm_count, std::vector<std::int64_t> tokens,
+                      Sharing sharing) {
+    GemmSpec& spec =
+        add(std::move(name), n, k, tile, dtype, group, zero, sm_count, std::move(tokens), sharing);
+    cases.back().cluster = 2;
+    return spec;
+  }
 
   std::vector<WgmmaCase> cases;
 };
@@ -76,7 +84,17 @@ std::vector<WgmmaCase> make_cases() {
   c.add("Shares", 520, 2560, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kEqualShares);
   c.add("SharesOfRowTiles", 1000, 2560, {64, 256, 128}, kFp16, 32, kNo, 3, {64}, kEqualShares);
   c.add("SharesOf128", 264, 2560, {128, 128, 128}, kFp16, 128, kInt, 5, {129}, kEqualShares);
-  c.add("SharesOf256", 264, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kEqualShares);
+  c.add("SharesOf256", 264, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kCut);
+
+  // Tiles in halves of their tokens, of which the last ones may have but one.
+  c.add("Cut", 264, 896, {256, 128, 128}, kFp16, 128, kInt, 5, {257, 300}, kCut);
+  c.add("CutOfMany", 520, 416, {256, 128, 128}, kBf16, 32, kNo, 3, {129, 512}, kCut);
+  // Pairs of blocks that read tokens once, with rows for both or for one of them.
+  c.add_pairs("Readers", 264, 896, {256, 128, 128}, kFp16, 32, kInt, 4, {65, 129, 300}, kNone);
+  c.add_pairs("ReadersOf128", 520, 416, {128, 128, 128}, kBf16, 32, kNo, 4, {33, 127, 200}, kNone);
+  c.add_pairs("ReadersOfRowTiles", 520, 416, {128, 256, 128}, kFp16, 32, kInt, 4, {65, 300}, kNone);
+  c.add_pairs("ReadersCut", 520, 896, {256, 128, 128}, kBf16, 128, kInt, 8, {257, 512}, kCut);
+  c.add_pairs("ReadersInParts", 264, 2560, {128, 128, 128}, kFp16, 32, kInt, 8, {127}, kEqualParts);
 
   // Widths, types and scales.
   c.add("TwoBits", 136, 1280, {32, 128, 128}, kBf16, 128, kInt, 4, {17, 31}, kNone).weight.bits = 2;
@@ -129,6 +147,8 @@ Plan WgmmaCase::plan() const {
   if (plan.variants.size() != 1 || plan.variants[0].kernel != GemmKernel::kWgmma) {
     throw std::logic_error("not one kernel with wgmma: " + name);
   }
+  // The planner has this for tiles of its own choice alone.
+  plan.variants[0].cluster = cluster;
   return plan;
 }
 

@@ -17,6 +17,7 @@ enum class Sharing {
   kClusters,     // a pair of blocks for each tile
   kEqualParts,   // each tile to the same number of blocks, by way of the workspace
   kEqualShares,  // as much for each block, which may end one tile and begin another
+  kCut,          // the last tiles in halves of their tokens
 };
 
 struct WgmmaCase {
@@ -25,6 +26,7 @@ struct WgmmaCase {
   int sm_count;
   std::vector<std::int64_t> tokens;  // the M to run
   Sharing sharing;                   // with the last of them
+  int cluster = 1;                   // of blocks that share tokens
 
   Plan plan() const;  // of one variant, with wgmma
 };

@@ -55,10 +55,10 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
       emulator::run(
           {shares.workers, shares.cluster, variant.threads(), variant.shared_bytes, seed, true},
           memory, [&] {
-            wgmma_kernels[GetParam()](
-                {buffers.x, static_cast<int>(m), static_cast<int>(spec.shape.k), variant.tile_m},
-                buffers.weights, buffers.y, buffers.bias, buffers.residual, workspace,
-                static_cast<int>(m), shares.shared_tiles);
+            wgmma_kernels[GetParam()]({buffers.x, static_cast<int>(m),
+                                       static_cast<int>(spec.shape.k), wgmma_box_tokens(variant)},
+                                      buffers.weights, buffers.y, buffers.bias, buffers.residual,
+                                      workspace, static_cast<int>(m), shares.shared_tiles);
           });
       ASSERT_TRUE(memory.guards_intact());
       if (first.empty()) {
@@ -77,12 +77,14 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
 
   const GemmVariant& variant() const { return plan_.variants[0]; }
   int tiles(std::int64_t m) const {
-    return static_cast<int>(ceil_of(m, variant().tile_m) *
-                            ceil_of(plan_.spec.gemm().shape.n, variant().tile_n));
+    return static_cast<int>(
+        ceil_of(m, variant().tile_m) *
+        ceil_of(plan_.spec.gemm().shape.n, variant().tile_n * variant().cluster));
   }
   Sharing sharing_of(std::int64_t m, const WgmmaShares& shares) const {
     if (shares.shared_tiles == 0) return Sharing::kNone;
-    if (shares.cluster > 1) return Sharing::kClusters;
+    if (shares.shared_tiles < 0) return Sharing::kCut;
+    if (shares.sums_in_cluster) return Sharing::kClusters;
     const bool all = shares.shared_tiles == tiles(m) && shares.workers % tiles(m) == 0;
     return all ? Sharing::kEqualParts : Sharing::kEqualShares;
   }
@@ -108,15 +110,16 @@ TEST_P(EmulatedWgmma, ComputesTheProduct) {
 
 // What the planner would choose for other GPUs.
 TEST_P(EmulatedWgmma, ComputesTheProductInOtherShares) {
-  if (case_.sharing == Sharing::kNone) GTEST_SKIP() << "no tiles are shared";
+  if (!variant().shares_tiles) GTEST_SKIP() << "no tiles are shared";
   const std::int64_t m = case_.tokens.front();
   const int stages =
       static_cast<int>(ceil_of(plan_.layout.chunks_per_row_block, variant().stage_chunks));
-  for (int workers = 2; workers <= variant().workers; ++workers) {
-    const int left = tiles(m) % workers;
-    if (left == 0 || left * stages < workers) continue;
-    SCOPED_TRACE(fmt::format("{} blocks", workers));
-    ASSERT_NO_FATAL_FAILURE(launch(m, {workers, left, 1}));
+  const int cluster = variant().cluster;
+  for (int clusters = 2; clusters <= variant().workers / cluster; ++clusters) {
+    const int left = tiles(m) % clusters;
+    if (left == 0 || left * stages < clusters) continue;
+    SCOPED_TRACE(fmt::format("{} clusters of {}", clusters, cluster));
+    ASSERT_NO_FATAL_FAILURE(launch(m, {clusters * cluster, left, cluster}));
   }
 }
 

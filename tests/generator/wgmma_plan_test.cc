@@ -86,20 +86,32 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
       for (const std::int64_t m : {9, 16, 32, 64, 100, 256, 1000, 8192}) {
         const GemmVariant& v = plan.variants[plan.variant_for(m)];
         const WgmmaShares shares = wgmma_shares(v, plan.layout, m);
-        const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, v.tile_n);
+        // Blocks that share tokens count as one.
+        const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, v.tile_n * v.cluster);
+        const std::int64_t most = 132 / v.cluster;
+        const std::int64_t workers = shares.workers / v.cluster;
         const std::int64_t stages = ceil_div(plan.layout.chunks_per_row_block, v.stage_chunks);
         EXPECT_GE(shares.workers, 1);
         EXPECT_LE(shares.workers, 132);
         EXPECT_EQ(shares.workers % shares.cluster, 0);
+        EXPECT_EQ(shares.cluster % v.cluster, 0);
         if (shares.shared_tiles == 0) {
-          EXPECT_EQ(shares.workers, std::min<std::int64_t>(tiles, 132));
+          EXPECT_EQ(workers, std::min<std::int64_t>(tiles, most));
+          EXPECT_EQ(plan.workspace_bytes(m), 0U);
+        } else if (shares.shared_tiles < 0) {
+          // Halves of tiles, at most one for each.
+          const std::int64_t cut = -shares.shared_tiles;
+          EXPECT_EQ(v.tile_m, 256);
+          EXPECT_EQ((tiles - cut) % most, 0);
+          EXPECT_LE(2 * cut, most);
+          EXPECT_EQ(workers, tiles < most ? 2 * cut : most);
           EXPECT_EQ(plan.workspace_bytes(m), 0U);
         } else {
           EXPECT_LE(shares.shared_tiles, tiles);
-          EXPECT_EQ((tiles - shares.shared_tiles) % shares.workers, 0);
-          EXPECT_LT(shares.shared_tiles, shares.workers);
-          EXPECT_GE(shares.shared_tiles * stages, shares.workers);
-          if (shares.cluster > 1) {
+          EXPECT_EQ((tiles - shares.shared_tiles) % workers, 0);
+          EXPECT_LT(shares.shared_tiles, workers);
+          EXPECT_GE(shares.shared_tiles * stages, workers);
+          if (shares.sums_in_cluster) {
             // Each cluster has a tile of its own, and no other place for the sums.
             EXPECT_EQ(shares.workers, tiles * shares.cluster);
             EXPECT_EQ(shares.shared_tiles, tiles);
@@ -107,7 +119,7 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
             continue;
           }
           // A counter for each of two warpgroups, two places for each block.
-          EXPECT_LE(2 * 4 * shares.shared_tiles, kWorkspaceCounterBytes);
+          EXPECT_LE(2 * 4 * shares.shared_tiles * v.cluster, kWorkspaceCounterBytes);
           EXPECT_EQ(plan.workspace_bytes(m),
                     static_cast<std::size_t>(kWorkspaceCounterBytes +
                                              2 * 4 * v.workers * v.tile_m * v.tile_n));
@@ -118,8 +130,7 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
   }
 }
 
-// Wide enough tiles for all SMs are left whole; half as many are shared by pairs, which need no
-// workspace.
+// As many tiles as half of the SMs are shared by pairs, which need no workspace.
 TEST(WgmmaShares, PairsShareTilesOfHalfTheSms) {
   GemmSpec spec = small_spec();
   spec.shape = {8192, 8192, 33, 256};
@@ -129,10 +140,36 @@ TEST(WgmmaShares, PairsShareTilesOfHalfTheSms) {
   const auto shares = [&](std::int64_t m) {
     return wgmma_shares(plan.variants[plan.variant_for(m)], plan.layout, m);
   };
-  EXPECT_EQ(shares(64).cluster, 2);
-  EXPECT_EQ(shares(128).cluster, 2);
-  EXPECT_EQ(shares(256).cluster, 1);
-  EXPECT_EQ(shares(256).shared_tiles, 0);
+  EXPECT_TRUE(shares(64).sums_in_cluster);
+  EXPECT_TRUE(shares(128).sums_in_cluster);
+  EXPECT_TRUE(shares(256).sums_in_cluster);
+}
+
+// 224 pairs of row groups by four tiles of 256 tokens are three rounds of 66 pairs of blocks, and
+// 26 tiles more, which make half a round if they are cut.
+TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {
+  GemmSpec spec = small_spec();
+  spec.shape = {14336, 4096, 513, 8192};
+  spec.weight.zero_point = ZeroPoint::kNone;
+  const Plan plan = plan_of(spec, "h200");
+  ASSERT_EQ(plan.variants.size(), 1U);
+  EXPECT_EQ(plan.variants[0].tile_m, 256);
+  EXPECT_EQ(plan.variants[0].cluster, 2);
+  const WgmmaShares shares = wgmma_shares(plan.variants[0], plan.layout, 1024);
+  EXPECT_EQ(shares.workers, 132);
+  EXPECT_EQ(shares.cluster, 2);
+  EXPECT_EQ(shares.shared_tiles, -26);
+  EXPECT_EQ(wgmma_box_tokens(plan.variants[0]), 128);
+}
+
+// 8-bit weights leave room for two stages of 256 tokens, which is too few.
+TEST(Resolve, WgmmaGivesWideWeightsFewerTokens) {
+  GemmSpec spec = small_spec();
+  spec.shape = {8192, 8192, 513, 8192};
+  spec.weight.bits = 8;
+  const Plan plan = plan_of(spec, "h200");
+  EXPECT_EQ(plan.variants[0].tile_m, 128);
+  EXPECT_GE(plan.variants[0].stages, 3);
 }
 
 // Where 128 rows to a tile would leave half of the SMs idle, warpgroups share 64.

@@ -83,6 +83,21 @@ TEST_F(WgmmaGpu, EveryTile) {
   }
 }
 
+// Pairs of blocks that read tokens once, the last tiles cut or shared; rows of the last pair for a
+// part of one of its blocks.
+TEST_F(WgmmaGpu, TokensReadByPairs) {
+  for (const bool around : {false, true}) {
+    GemmSpec spec = wgmma(8200, 4096, around ? DType::kFp16 : DType::kBf16, 128,
+                          around ? ZeroPoint::kInt : ZeroPoint::kNone);
+    spec.shape.m_min = 513;
+    spec.shape.m_max = 4100;
+    if (around) spec.epilogue = {true, Activation::kSilu, true};
+    const Plan plan = resolve(Spec::from_gemm(spec), runtime().device_target());
+    ASSERT_EQ(plan.variants[0].cluster, 2);
+    check(spec, {513, 640, 1000, 1025, 1300, 1536, 2048});
+  }
+}
+
 // Stages of one, two and four chunks; the last of K shorter than the others, or the only one.
 TEST_F(WgmmaGpu, EveryStage) {
   for (const int columns : {128, 256, 512}) {

@@ -119,6 +119,27 @@ TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
   check(sources);
 }
 
+// Blocks that share tokens, as fields of the variant.
+TEST_F(CompileWgmma, EveryPair) {
+  std::vector<Source> sources;
+  for (const Case& c : {kCases[0], kCases[1], kCases[2]}) {
+    for (const int m : {128, 256}) {
+      for (const int tiles : {2, 4}) {
+        // The planner's steps are short where something follows the sums.
+        const bool ragged = tiles == 2;
+        GemmSpec spec = spec_of(c, c.scale_dtype, ragged);
+        spec.tile.m = m;
+        spec.tile.n = 128;
+        Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+        plan.variants[0].cluster = 2;
+        plan.variants[0].step_tiles = tiles;
+        sources.push_back(render(plan, 0));
+      }
+    }
+  }
+  check(sources);
+}
+
 // Stages of several chunks, of an odd number of them.
 TEST_F(CompileWgmma, EveryStage) {
   std::vector<Source> sources;

@@ -40,7 +40,7 @@ TEST_F(TensorMapsTest, OfAnythingElseAreOthers) {
            with([](TokenBoxes* b) { b->x = address(0x30000); }),
            with([](TokenBoxes* b) { b->m = 17; }),
            with([](TokenBoxes* b) { b->k = 8192; }),
-           with([](TokenBoxes* b) { b->tile_m = 32; }),
+           with([](TokenBoxes* b) { b->box_tokens = 32; }),
            with([](TokenBoxes* b) { b->bf16 = true; }),
        }) {
     encodings(boxes);

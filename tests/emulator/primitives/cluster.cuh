@@ -22,6 +22,9 @@ inline void store_remote_16(u32 remote, u32x4 v, u32 remote_barrier) {
   emulator::store_remote(remote, &v, 16, remote_barrier);
 }
 inline void mbarrier_arrive_remote(u32 remote_barrier) { emulator::arrive_remote(remote_barrier); }
+inline void mbarrier_arrive_remote_if(bool arrives, u32 remote_barrier) {
+  if (arrives) emulator::arrive_remote_relaxed(remote_barrier);
+}
 inline void mbarrier_wait_cluster(u32 barrier, u32 parity) {
   emulator::mbarrier_wait(barrier, parity, true);
 }

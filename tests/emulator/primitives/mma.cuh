@@ -1,4 +1,4 @@
-// templates/primitives/mma.cuh in C++: what streams and attention use of it.
+// templates/primitives/mma.cuh in C++: what streams, wgmma and attention use of it.
 #pragma once
 
 #include "primitives/half.cuh"
@@ -18,6 +18,9 @@ inline void ldmatrix_x4(u32 (&d)[4], u32 shared_address) {
 }
 inline void ldmatrix_x4_trans(u32 (&d)[4], u32 shared_address) {
   emulator::load_matrices_transposed(d, shared_address);
+}
+inline void store_matrices_transposed(u32 shared_address, u32x4 v) {
+  emulator::store_matrices_transposed(shared_address, {v.x, v.y, v.z, v.w});
 }
 inline u32 transpose_8x8(u32 a) { return emulator::transpose_matrix(a); }
 
