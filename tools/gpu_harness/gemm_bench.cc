@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <set>
 #include <tuple>
@@ -104,7 +103,7 @@ class Bench {
   }
   WeightCopies& weights_for(std::size_t i);
   GemmTiming time_one(std::size_t i, std::int64_t m, const GemmTensors& tensors);
-  double time_cublas(std::size_t i, std::int64_t m, const GemmTensors& tensors);
+  TimedRound cublas_launches(std::size_t i, std::int64_t m, const GemmTensors& tensors);
 
   OwnedStream stream_;
   HelperKernels helpers_;
@@ -113,8 +112,6 @@ class Bench {
   std::int64_t max_m_;
   const GemmBenchOptions& options_;
   std::unique_ptr<Cublas> cublas_;
-  // By N, K, M and type: what the weights were quantised to makes no difference.
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, DType>, double> cublas_times_;
   std::unique_ptr<WeightCopies> weights_;
   std::string weights_key_;  // of the spec that they are of
   GemmBenchReport report_;
@@ -143,31 +140,33 @@ GemmTiming Bench::time_one(std::size_t i, std::int64_t m, const GemmTensors& ten
   row.spec = i;
   row.m = m;
   row.variant = kernel.plan().variants[kernel.plan().variant_for(m)];
-  row.us = time_in_graph(stream_, static_cast<int>(weights.size()), options_.budget, [&](int n) {
-    kernel.launch(tensors.args(m, turn(weights, static_cast<std::size_t>(n))), stream_.get());
-  });
+  const TimedRound own{static_cast<int>(weights.size()), [&](int n) {
+                         const void* copy = turn(weights, static_cast<std::size_t>(n));
+                         kernel.launch(tensors.args(m, copy), stream_.get());
+                       }};
+  if (cublas_) {
+    std::tie(row.us, row.cublas_us) =
+        time_in_turns(stream_, own, cublas_launches(i, m, tensors), options_.budget);
+  } else {
+    row.us = time_in_graph(stream_, own.round, options_.budget, own.launch);
+  }
   row.bytes = traffic_bytes(spec(i), m);
   row.floor_us = floor_us(spec(i), m, report_.device, report_.read_tb_per_s);
-  if (cublas_) row.cublas_us = time_cublas(i, m, tensors);
   return row;
 }
 
-double Bench::time_cublas(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
-  const GemmSpec& gemm = spec(i);
-  const auto [known, is_new] =
-      cublas_times_.try_emplace({gemm.shape.n, gemm.shape.k, m, gemm.activation}, 0);
-  if (!is_new) return known->second;
+TimedRound Bench::cublas_launches(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
+  const GemmShape& shape = spec(i).shape;
+  const bool bf16 = spec(i).activation == DType::kBf16;
   const std::vector<DeviceBuffer>& weights = weights_for(i).rounded();
   const GemmArgs args = tensors.args(m, nullptr);
-  const auto launch = [&](int n) {
+  const auto launch = [this, &weights, &shape, args, m, bf16](int n) {
     cublas_->gemm(args.x, turn(weights, static_cast<std::size_t>(n)), args.y, static_cast<int>(m),
-                  static_cast<int>(gemm.shape.n), static_cast<int>(gemm.shape.k),
-                  gemm.activation == DType::kBf16);
+                  static_cast<int>(shape.n), static_cast<int>(shape.k), bf16);
   };
   launch(0);  // outside of the capture, so that cuBLAS may load its kernel
   stream_.synchronize();
-  known->second = time_in_graph(stream_, static_cast<int>(weights.size()), options_.budget, launch);
-  return known->second;
+  return {static_cast<int>(weights.size()), launch};
 }
 
 void Bench::time_chain() {

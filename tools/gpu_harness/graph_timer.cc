@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace heddle {
@@ -68,6 +70,12 @@ double replay_us(const Graph& graph, const OwnedStream& stream, const Event& sta
   return 1e3 * static_cast<double>(milliseconds);
 }
 
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int launches,
                             int replays, double warm_up_us) {
   const Event start;
@@ -77,9 +85,9 @@ double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int l
     warmed_us += replay_us(graph, stream, start, end);
   }
   std::vector<double> times;
+  times.reserve(static_cast<std::size_t>(replays));
   for (int i = 0; i < replays; ++i) times.push_back(replay_us(graph, stream, start, end));
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return times[times.size() / 2] / launches;
+  return median_of(std::move(times)) / launches;
 }
 
 }  // namespace
@@ -108,6 +116,34 @@ double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& b
     return median_us_per_launch(one_round, stream, round, plan.replays, 0);
   }
   return time_in_graph(stream, plan.launches, plan.replays, launch);
+}
+
+std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRound& one,
+                                        const TimedRound& other, const TimingBudget& budget) {
+  struct Side {
+    ReplayPlan plan;
+    std::unique_ptr<Graph> graph;
+    std::vector<double> times;
+  };
+  Side sides[2];
+  const TimedRound* const both[] = {&one, &other};
+  for (int i = 0; i < 2; ++i) {
+    const Graph one_round(stream, both[i]->round, both[i]->launch);
+    const double pilot_us =
+        median_us_per_launch(one_round, stream, both[i]->round, 1, budget.warm_up_us);
+    sides[i].plan = plan_replays(both[i]->round, pilot_us, budget);
+    sides[i].graph = std::make_unique<Graph>(stream, sides[i].plan.launches, both[i]->launch);
+  }
+  const Event start;
+  const Event end;
+  const int replays = std::max(sides[0].plan.replays, sides[1].plan.replays);
+  for (int replay = 0; replay < kLeastWarmups + replays; ++replay) {
+    for (Side& side : sides) {
+      const double us = replay_us(*side.graph, stream, start, end);
+      if (replay >= kLeastWarmups) side.times.push_back(us / side.plan.launches);
+    }
+  }
+  return {median_of(std::move(sides[0].times)), median_of(std::move(sides[1].times))};
 }
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #define HEDDLE_TOOLS_GPU_HARNESS_GRAPH_TIMER_H_
 
 #include <functional>
+#include <utility>
 
 #include "tools/gpu_harness/device_memory.h"
 
@@ -34,6 +35,17 @@ ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget)
 // says; a graph of one round warms up and tells it how long a launch takes.
 double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
                      const std::function<void(int)>& launch);
+
+// A round of launches.
+struct TimedRound {
+  int round = 1;
+  std::function<void(int)> launch;
+};
+
+// The same of two kernels whose replays take turns: a GPU that holds a limit of power changes its
+// clock from one tenth of a second to the next, and both are to have seen the same ones.
+std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRound& one,
+                                        const TimedRound& other, const TimingBudget& budget);
 
 }  // namespace heddle
 
