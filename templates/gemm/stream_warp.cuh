@@ -23,6 +23,9 @@ struct StreamWarp : ChunkLane<Config> {
   static constexpr int kUnit = Config::kMetaGroup < S::kChunkK ? Config::kMetaGroup : S::kChunkK;
   // Sums that take turns, so that one matrix instruction need not wait for the one before.
   static constexpr int kTurns = 2;
+  // Chunks of a stage that are unrolled. With scales of 8 bits, which are widened group by group,
+  // four of them want more registers than there are.
+  static constexpr int kUnroll = kPartial && Config::Scale::kPairBytes == 2 ? 2 : 4;
 
   StreamMemory<Config> memory;
   StreamRows<Config> rows;
@@ -95,7 +98,7 @@ struct StreamWarp : ChunkLane<Config> {
   __device__ __forceinline__ void multiply_stage(bool begins, int first, int chunks) {
     const u32 stage = ring.take();
     if constexpr (!kPartial) clear_parts();
-#pragma unroll 4
+#pragma unroll kUnroll
     for (int c = 0; c < Config::kStageChunks; ++c) {
       if (!S::kEven && c > 0 && first + c >= chunks) break;
       if (begins && (first + c) % S::kPieceChunks == 0) {

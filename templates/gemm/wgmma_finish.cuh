@@ -131,8 +131,11 @@ struct WgmmaFinish {
   // Stores to Y, through shared memory, the sums of the warpgroup's tokens from `place` of the
   // piece on.
   template <int kCount>
-  __device__ __forceinline__ void store(const Piece& piece, const SumsOf<kCount>& sum,
-                                        int place) const {
+  __device__ __forceinline__ void store(Piece piece, const SumsOf<kCount>& sum, int place) const {
+    // Else the tokens' numbers, the same for every piece, would keep registers while it multiplies.
+    u32 first_token = piece.first_token;
+    pin(first_token);
+    piece.first_token = static_cast<int>(first_token);
     constexpr int kMost = S::kRoundsFirst ? S::kRoundedTokens : S::kPassTokens;
     constexpr int kTokens = 2 * kCount < kMost ? 2 * kCount : kMost;
     int first_row = piece.row_group * Config::kTileN;

@@ -79,5 +79,30 @@ INSTANTIATE_TEST_SUITE_P(Generations, CompileFormats,
                          testing::Values("sm_75", "sm_80", "sm_90", "sm_120"),
                          [](const auto& info) { return std::string(info.param); });
 
+// Every warp of a stream has one whole stage of a row block, whose chunks the compiler may mix as
+// it likes; and the tile of wgmma with the most sums beside the most tokens of its own.
+TEST(CompileShapes, WithoutSpills) {
+  const Target target = target_from_name("h200");
+  std::vector<Source> sources;
+  const auto add = [&](const GemmSpec& spec) {
+    for (Source& source : render_all(resolve(Spec::from_gemm(spec), target))) {
+      sources.push_back(std::move(source));
+    }
+  };
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    for (GemmSpec spec : {spec_of(WeightType::kE2m1, 4, 32, DType::kE8m0),
+                          spec_of(WeightType::kE2m1, 4, 16, DType::kE4m3),
+                          spec_of(WeightType::kUint, 4, 32, DType::kE8m0),
+                          spec_of(WeightType::kUint, 4, 128, dtype)}) {
+      spec.activation = dtype;
+      spec.shape = {4096, 4096, 1, 16};
+      add(spec);
+      spec.shape = {28672, 8192, 65, 128};
+      add(spec);
+    }
+  }
+  expect_no_spills(sources, target);
+}
+
 }  // namespace
 }  // namespace heddle

@@ -1,6 +1,7 @@
 #include "tools/gpu_harness/graph_timer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <memory>
@@ -70,6 +71,14 @@ double replay_us(const Graph& graph, const OwnedStream& stream, const Event& sta
   return 1e3 * static_cast<double>(milliseconds);
 }
 
+// A process's first kernels need longer: 28672 x 8192 with M = 1 took 31.9 us as the first one and
+// 29.6 later.
+double warm_up_us(const TimingBudget& budget) {
+  constexpr double kFirstUs = 300000;
+  static std::atomic<bool> is_first{true};
+  return is_first.exchange(false) ? kFirstUs : budget.warm_up_us;
+}
+
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -110,7 +119,7 @@ ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget)
 double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
                      const std::function<void(int)>& launch) {
   const Graph one_round(stream, round, launch);
-  const double pilot_us = median_us_per_launch(one_round, stream, round, 1, budget.warm_up_us);
+  const double pilot_us = median_us_per_launch(one_round, stream, round, 1, warm_up_us(budget));
   const ReplayPlan plan = plan_replays(round, pilot_us, budget);
   if (plan.launches == round) {
     return median_us_per_launch(one_round, stream, round, plan.replays, 0);
@@ -130,7 +139,7 @@ std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRo
   for (int i = 0; i < 2; ++i) {
     const Graph one_round(stream, both[i]->round, both[i]->launch);
     const double pilot_us =
-        median_us_per_launch(one_round, stream, both[i]->round, 1, budget.warm_up_us);
+        median_us_per_launch(one_round, stream, both[i]->round, 1, warm_up_us(budget));
     sides[i].plan = plan_replays(both[i]->round, pilot_us, budget);
     sides[i].graph = std::make_unique<Graph>(stream, sides[i].plan.launches, both[i]->launch);
   }
