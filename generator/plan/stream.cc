@@ -42,7 +42,8 @@ int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayo
   const int meetings = v.split_k > 1 ? 2 : 1;
   const int meeting_barriers = v.split_k > 1 ? meetings * (1 + v.split_k) : 0;
   const int sums = 128 * ((stream_tokens(v) + 1) / 2);
-  const int piece = static_cast<int>(ceil_div(of_warp, kMostPieces));
+  const int unit = of_warp <= v.stage_chunks ? 1 : v.stage_chunks;
+  const int piece = static_cast<int>(ceil_div(of_warp, kMostPieces * unit)) * unit;
   const int pieces = static_cast<int>(ceil_div(of_warp, piece));
   const int barriers = v.warps_k * (v.stages + pieces) + 2 * kSlots + meeting_barriers;
   const int front = (8 * barriers + 127) / 128 * 128;

@@ -98,16 +98,20 @@ struct StreamWarp : ChunkLane<Config> {
   __device__ __forceinline__ void multiply_stage(bool begins, int first, int chunks) {
     const u32 stage = ring.take();
     if constexpr (!kPartial) clear_parts();
+    if (!S::kOneStage && begins) receive_tokens(first);
 #pragma unroll kUnroll
     for (int c = 0; c < Config::kStageChunks; ++c) {
       if (!S::kEven && c > 0 && first + c >= chunks) break;
-      if (begins && (first + c) % S::kPieceChunks == 0) {
-        tokens.wait((first + c) / S::kPieceChunks);
-      }
+      if (S::kOneStage && begins) receive_tokens(c);
       multiply_chunk(stage + c * Config::kChunkBytes, first + c);
     }
     if constexpr (!kPartial) add_parts(1.0f, 1.0f);
     ring.give_back();
+  }
+
+  // Those of the piece that chunk `c` begins, if it does.
+  __device__ __forceinline__ void receive_tokens(int c) const {
+    if (c % S::kPieceChunks == 0) tokens.wait(c / S::kPieceChunks);
   }
 
   // Chunk `c` of the warp's.
