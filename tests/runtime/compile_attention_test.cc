@@ -13,6 +13,12 @@ namespace {
 std::vector<Spec> specs() {
   constexpr const char* kFeatures = R"(,"alibi":"given","window":64,"sink_tokens":5,"softcap":30,)"
                                     R"("sink_logits":true,"log_sum_exp":true)";
+  constexpr const char* kChannelAndGroup =
+      R"("k":{"dtype":"int4","granularity":"channel","symmetric":false,"scale_dtype":"fp32"},)"
+      R"("v":{"dtype":"int2","granularity":"group","symmetric":false})";
+  constexpr const char* kChannelContiguous =
+      R"("k":{"dtype":"fp8_e4m3","granularity":"channel"},"v":{"dtype":"int8"},)"
+      R"("layout":"contiguous")";
   std::vector<Spec> all;
   for (const char* kv :
        {R"("dtype":"int8")", R"("dtype":"int4")", R"("dtype":"fp8_e4m3")", R"("dtype":"fp8_e5m2")",
@@ -23,11 +29,8 @@ std::vector<Spec> specs() {
         R"("k":{"dtype":"int8"},"v":{"dtype":"int4"})", R"("dtype":"nvfp4")",
         R"("k":{"dtype":"nvfp4"},"v":{"dtype":"int8"})",
         R"("k":{"granularity":"channel","symmetric":false,"group_size":64},"v":{"dtype":"int8"})",
-        R"("k":{"dtype":"int4","granularity":"channel"},"v":{"dtype":"int4"})",
-        R"("k":{"dtype":"int4","granularity":"channel","symmetric":false,"scale_dtype":"fp32"},)"
-        R"("v":{"dtype":"int2","granularity":"group","symmetric":false})",
-        R"("k":{"dtype":"fp8_e4m3","granularity":"channel"},"v":{"dtype":"int8"},)"
-        R"("layout":"contiguous")"}) {
+        R"("k":{"dtype":"int4","granularity":"channel"},"v":{"dtype":"int4"})", kChannelAndGroup,
+        kChannelContiguous}) {
     for (const AttentionShape& shape :
          {AttentionShape{32, 8, 128, 1}, AttentionShape{32, 2, 128, 1},
           AttentionShape{32, 32, 64, 1}}) {
