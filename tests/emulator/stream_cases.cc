@@ -77,6 +77,9 @@ std::vector<StreamCase> make_cases() {
   nvfp4.type = WeightType::kE2m1;
   nvfp4.scale_dtype = kE4m3;
   nvfp4.tensor_scale = true;
+  WeightSpec& mxfp4 = add("Mxfp4", gemm(72, 1184, {15, 16}, kFp16, 32, kNone), 4).weight;
+  mxfp4.type = WeightType::kE2m1;
+  mxfp4.scale_dtype = kE8m0;
   add("Trtllm", gemm(136, 2560, {5, 8}, kFp16, 64, kNone), 4).weight.interleave =
       Interleave::kTrtllm;
 
