@@ -24,9 +24,11 @@ struct StreamWarp : ChunkLane<Config> {
   // Sums that take turns, so that one matrix instruction need not wait for the one before.
   static constexpr int kTurns = 2;
   // Chunks of a stage that are unrolled. With scales of 8 bits, which are widened group by group,
-  // four of them want more registers than there are, of 16 tokens two as well.
+  // or zero points of small groups four of them want more registers than there are, of 16 tokens
+  // two as well.
   static constexpr bool kWidens = kPartial && Config::Scale::kPairBytes == 2;
-  static constexpr int kUnroll = kWidens ? 2 / S::kTokenTiles : 4;
+  static constexpr bool kManyZeros = kPartial && kIntZeros && kUnit < S::kChunkK;
+  static constexpr int kUnroll = kWidens || kManyZeros ? 2 / S::kTokenTiles : 4;
 
   StreamMemory<Config> memory;
   StreamRows<Config> rows;
