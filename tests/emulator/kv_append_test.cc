@@ -11,6 +11,7 @@
 #include "tests/emulator/kv_append_cases.h"
 #include "tests/emulator/kv_append_kernels.h"
 #include "tests/emulator/machine.h"
+#include "tools/gpu_harness/expected_kv.h"
 #include "tools/gpu_harness/kv_problem.h"
 
 namespace heddle {

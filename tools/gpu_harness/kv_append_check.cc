@@ -4,6 +4,7 @@
 
 #include "generator/decode/float16.h"
 #include "runtime/context.h"
+#include "tools/gpu_harness/expected_kv.h"
 #include "tools/gpu_harness/kv_device.h"
 
 namespace heddle {

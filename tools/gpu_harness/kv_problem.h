@@ -1,4 +1,4 @@
-// Random input of kv_append, and what must come of it.
+// Random input of kv_append.
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_KV_PROBLEM_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_KV_PROBLEM_H_
 
@@ -69,10 +69,6 @@ KvProblem make_kv_problem(const KvAppendSpec& spec, const KvAppendShape& shape,
 
 // All bytes `poison`, but for the residual window, where the problem's old tokens are.
 KvImages kv_images(const KvProblem& problem, std::uint8_t poison);
-
-// Writes what kv_append must write into images of the tensors, by quantize_kv() and rotate_row().
-// Bytes that it must not touch stay.
-void append_on_host(const KvAppendSpec& spec, const KvProblem& problem, KvImages& parts);
 
 }  // namespace heddle
 
