@@ -73,11 +73,24 @@ static heddle_kv_cache cache_of(const heddle_kv_bytes* bytes) {
   return cache;
 }
 
+/* One new token of each of three sequences. */
+static heddle_kv_append_args three_tokens(const heddle_kv_bytes* bytes) {
+  const size_t row = 4 * 64 * 2;
+  heddle_kv_append_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.tokens = args.sequences = 3;
+  args.k = input(0x10000, 3 * row);
+  args.v = input(0x20000, 3 * row);
+  args.lengths = input(0x30000, 12);
+  args.cache = cache_of(bytes);
+  return args;
+}
+
 void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   heddle_kernel* append = NULL;
   heddle_kv_append_args args;
   heddle_kv_bytes bytes;
-  const size_t row = 4 * 64 * 2;
   CHECK(heddle_kv_cache_bytes(SPEC(kAppend), 10, 0, &bytes) == HEDDLE_OK);
   CHECK(bytes.k_codes == 10 * 16 * 4 * 32 && bytes.v_scales == 10 * 16 * 4 * 2);
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kGemm), 10, 0, &bytes), HEDDLE_ERROR_USAGE, "api.op");
@@ -88,12 +101,7 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "api.struct_size");
   CHECK_CODE(heddle_launch_kv_append(append, NULL, NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_launch_kv_append(NULL, &args, NULL), HEDDLE_ERROR_USAGE, "api.null");
-  args.struct_size = sizeof args;
-  args.tokens = args.sequences = 3;
-  args.k = input(0x10000, 3 * row);
-  args.v = input(0x20000, 3 * row);
-  args.lengths = input(0x30000, 12);
-  args.cache = cache_of(&bytes);
+  args = three_tokens(&bytes);
   CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
   CHECK_CODE(heddle_launch_kv_append(gemm, &args, NULL), HEDDLE_ERROR_USAGE, "launch.op");
   {
@@ -117,17 +125,10 @@ void test_kv_append_by_channel(heddle_runtime* runtime) {
   heddle_kernel* append = NULL;
   heddle_kv_append_args args;
   heddle_kv_bytes bytes;
-  const size_t row = 4 * 64 * 2;
   CHECK(heddle_kv_cache_bytes(SPEC(kChannelAppend), 10, 0, &bytes) == HEDDLE_OK);
   CHECK(bytes.k_scales == 10 * 2 * 4 * 64 * 2 && bytes.k_residual == 4 * 32 * 64 * 2);
   CHECK(heddle_kernel_create(runtime, SPEC(kChannelAppend), NULL, &append) == HEDDLE_OK);
-  memset(&args, 0, sizeof args);
-  args.struct_size = sizeof args;
-  args.tokens = args.sequences = 3;
-  args.k = input(0x10000, 3 * row);
-  args.v = input(0x20000, 3 * row);
-  args.lengths = input(0x30000, 12);
-  args.cache = cache_of(&bytes);
+  args = three_tokens(&bytes);
   CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.missing");
   args.cache.k.residual = output(0xA0000, 8 * bytes.k_residual);
   args.cache.residual_slot_count = 8;
