@@ -144,7 +144,7 @@ struct AttentionChannels {
         zeros[i] = Fp16::from_floats(zero[0] * unit, zero[1] * unit);
       }
     }
-    most = Query::warp_max(most);
+    most = warp_max(most);
     // Both the power and its inverse are normal numbers.
     u32 exponent = bits_of_float(most) >> 23;
     exponent = exponent < 1 ? 1 : exponent > 253 ? 253 : exponent;

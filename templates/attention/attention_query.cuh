@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attention/attention_work.cuh"
+#include "attention/warp_reductions.cuh"
 #include "primitives/float.cuh"
 #include "primitives/mma.cuh"
 
@@ -124,13 +125,6 @@ struct AttentionQuery {
   static __device__ __forceinline__ float finite_max(float most, float value) {
     const float size = float_from_bits(bits_of_float(value) & 0x7fffffffu);
     return size < float_from_bits(0x7f800000u) ? larger(most, size) : most;
-  }
-  static __device__ __forceinline__ float warp_max(float most) {
-    most = larger(most, shuffle_xor(most, 1));
-    most = larger(most, shuffle_xor(most, 2));
-    most = larger(most, shuffle_xor(most, 4));
-    most = larger(most, shuffle_xor(most, 8));
-    return larger(most, shuffle_xor(most, 16));
   }
 
  private:

@@ -9,8 +9,8 @@
 // A warp works for itself: it fetches tiles of 32 tokens into its ring, multiplies them with Q
 // (attention_scores.cuh), and adds them to its own softmax and output (attention_softmax.cuh).
 // Warps of a block meet at the end of a segment only, blocks at the end of an item
-// (attention_finish.cuh); those of a cluster are a team, which takes segments as one large block
-// would. Which tiles are whose follows from the lengths on the device, so a
+// (attention_finish.cuh, attention_output.cuh); those of a cluster are a team, which takes segments
+// as one large block would. Which tiles are whose follows from the lengths on the device, so a
 // captured graph may be replayed with others.
 //
 // Grid: any number of blocks up to kMostBlocks, which run at the same time, alone or in clusters of
@@ -146,7 +146,8 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
   const AttentionWork<Config> work(memory, arguments, warp, lane);
   const TensorScale keys = tensor_scale<typename S::Key>(arguments.k_given);
   const TensorScale values = tensor_scale<typename S::Val>(arguments.v_given);
-  const AttentionFinish<Config> finish{arguments, work, memory, values.scale, warp, lane};
+  const AttentionOutput<Config> output{arguments, work, values.scale};
+  const AttentionFinish<Config> finish{output, work, memory, warp, lane};
   if (work.any()) {
     Segment segment = work.first();
     const u32 ring = memory + S::kRingOffset + warp * S::kRingBytes;
@@ -180,10 +181,10 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
     for (int i = 0; i < 2; ++i) {
       if (!(i == 0 ? merge_last : merge_first)) continue;
       if (i == 1) segment = work.first();
-      finish.merge(segment, ring);
+      output.merge(segment, ring, warp, lane);
     }
   }
-  finish.clear_empty();
+  output.clear_empty();
 }
 
 }  // namespace heddle

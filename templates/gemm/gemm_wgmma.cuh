@@ -77,9 +77,9 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
   } else {
     grow_registers<232>();
     WgmmaMultiply<Config, Decode> multiply(memory, warpgroup, warp % 4, lane);
-    const WgmmaFinish<Config> finish{
-        memory,    {weights, y, bias, residual},       workspace, m, shared_tiles,
-        warpgroup, static_cast<int>(threadIdx.x) % 128};
+    const int thread = static_cast<int>(threadIdx.x) % 128;
+    const WgmmaStore<Config> store{memory, {weights, y, bias, residual}, m, warpgroup, thread};
+    const WgmmaFinish<Config> finish{memory, store, workspace, shared_tiles, warpgroup, thread};
     wait_for_predecessor();
     RingPlace<Config> place;
     Piece piece;

@@ -4,10 +4,8 @@
 // others find them, and the one that comes last adds them all in the order of K, and no one waits.
 #pragma once
 
-#include "gemm/output.cuh"
-#include "gemm/wgmma_work.cuh"
+#include "gemm/wgmma_store.cuh"
 #include "primitives/cluster.cuh"
-#include "primitives/mma.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/warpgroup.cuh"
 #include "primitives/wgmma.cuh"
@@ -29,9 +27,8 @@ struct WgmmaFinish {
   static constexpr int kPartsAhead = kAllSums < kSumsAhead ? kSumsAhead / kAllSums : 1;
 
   WgmmaMemory<Config> memory;
-  Output<Config> output;
+  WgmmaStore<Config> store;
   u8* workspace;
-  int m;
   int shared_tiles;
   int warpgroup, thread;  // of the warpgroup
 
@@ -58,7 +55,7 @@ struct WgmmaFinish {
       const bool whole = piece.begin == 0 && piece.end == S::kTotalStages;
       if (!whole && !add_to_tile(work, piece, sum)) return;
     }
-    store(piece, sum, 0);
+    store.run(piece, sum, 0);
   }
 
   enum class Other { kWarpgroup, kBlock };
@@ -116,121 +113,8 @@ struct WgmmaFinish {
     SumsOf<S::kOwnSums / 2> half;
     exchange<Other::kBlock>(static_cast<int>(rank), sum, half, given,
                             address_in_block(given, 1 - rank));
-    store(piece, half, static_cast<int>(rank) * S::kOwnTokens / 2);
+    store.run(piece, half, static_cast<int>(rank) * S::kOwnTokens / 2);
     cluster_barrier_unordered();  // the other has read and used what this block gave
-  }
-
-  // The token at a place of the piece; negative: none, or one that has another place, too.
-  __device__ __forceinline__ int token_at(const Piece& piece, int place) const {
-    const int box = S::kBoxes == 1 ? 0 : place / S::kBoxTokens * S::kBoxTokens;
-    const int begin = piece.first_token + box;
-    const int token = piece.first_token + place - S::early(begin, m);
-    return token >= begin && token < m ? token : -1;
-  }
-
-  // Stores to Y, through shared memory, the sums of the warpgroup's tokens from `place` of the
-  // piece on.
-  template <int kCount>
-  __device__ __forceinline__ void store(Piece piece, const SumsOf<kCount>& sum, int place) const {
-    // Else the tokens' numbers, the same for every piece, would keep registers while it multiplies.
-    u32 first_token = piece.first_token;
-    pin(first_token);
-    piece.first_token = static_cast<int>(first_token);
-    constexpr int kMost = S::kRoundsFirst ? S::kRoundedTokens : S::kPassTokens;
-    constexpr int kTokens = 2 * kCount < kMost ? 2 * kCount : kMost;
-    int first_row = piece.row_group * Config::kTileN;
-    if constexpr (S::kSplitsColumns) {
-      place += warpgroup * S::kOwnTokens;
-    } else {
-      first_row += S::kRowTiles * warpgroup * 64;
-    }
-#pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) {
-#pragma unroll
-      for (int first = 0; first < 2 * kCount; first += kTokens) {
-        if (S::kNarrows && piece.narrow && place + first >= S::kBoxTokens) break;
-        if constexpr (S::kRoundsFirst) {
-          put_rounded<kTokens>(sum[r], first);
-        } else {
-          put<kTokens>(sum[r], first);
-        }
-        warpgroup_barrier(1 + warpgroup);
-        if constexpr (S::kRoundsFirst) {
-          store_rounded<kTokens>(piece, place + first, first_row + 64 * r);
-        } else {
-          store_pass<kTokens>(piece, place + first, first_row + 64 * r);
-          warpgroup_barrier(1 + warpgroup);
-        }
-      }
-    }
-  }
-
-  // Tokens of a row tile to shared memory, rounded: each warp's part transposed by stmatrix. Of
-  // four matrices of 8 rows by 8 tokens two are of rows, then those of the next tokens.
-  template <int kTokens, int kCount>
-  __device__ __forceinline__ void put_rounded(const float (&sums)[kCount], int first) const {
-    using Value = typename Config::Value;
-    const int lane = thread % 32;
-    const u32 to = memory.pass(warpgroup) + 2 * ((lane / 16 * 8 + lane % 8) * S::kRoundedRow +
-                                                 thread / 32 * 16 + lane / 8 % 2 * 8);
-#pragma unroll
-    for (int i = 0; i < kTokens; i += 16) {
-      const float* v = sums + (first + i) / 2;
-      store_matrices_transposed(to + 2 * i * S::kRoundedRow,
-                                {Value::from_floats(v[0], v[1]), Value::from_floats(v[2], v[3]),
-                                 Value::from_floats(v[4], v[5]), Value::from_floats(v[6], v[7])});
-    }
-  }
-  // Eight threads write 64 rows of a token. Shared memory is free before they do.
-  template <int kTokens>
-  __device__ __forceinline__ void store_rounded(const Piece& piece, int place,
-                                                int first_row) const {
-    const u32 from = memory.pass(warpgroup) + 2 * (thread / 8 * S::kRoundedRow + thread % 8 * 8);
-    const int row = first_row + thread % 8 * 8;
-    u32x4 values[kTokens / 16];
-#pragma unroll
-    for (int i = 0; i < kTokens / 16; ++i) {
-      values[i] = load_shared_16(from + 2 * 16 * i * S::kRoundedRow);
-    }
-    warpgroup_barrier(1 + warpgroup);
-#pragma unroll
-    for (int i = 0; i < kTokens / 16; ++i) {
-      const int token = token_at(piece, place + 16 * i + thread / 8);
-      if (token < 0 || (S::kRowsMayEnd && row >= Config::kN)) continue;
-      store_global_16(output.y + 2 * (static_cast<i64>(token) * Config::kN + row), values[i]);
-    }
-  }
-
-  // Tokens of a row tile to shared memory.
-  template <int kTokens, int kCount>
-  __device__ __forceinline__ void put(const float (&sums)[kCount], int first) const {
-    const int g = thread % 32 / 4;
-    const int t = thread % 4;
-    const u32 to = memory.pass(warpgroup) + 4 * (2 * t * S::kPassRow + thread / 32 * 16 + g);
-#pragma unroll
-    for (int j = 0; j < kTokens / 8; ++j) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        store_shared_float(to + 4 * ((8 * j + (i & 1)) * S::kPassRow + 8 * (i >> 1)),
-                           sums[(first / 8 + j) * 4 + i]);
-      }
-    }
-  }
-
-  // Eight threads write 64 rows of a token, each eight of them.
-  template <int kTokens>
-  __device__ __forceinline__ void store_pass(const Piece& piece, int place, int first_row) const {
-#pragma unroll
-    for (int i = thread; i < kTokens * 8; i += 128) {
-      const int token = token_at(piece, place + i / 8);
-      const int row = i % 8 * 8;
-      if (token < 0) continue;
-      if (S::kRowsMayEnd && first_row + row >= Config::kN) continue;
-      const u32 at = memory.pass(warpgroup) + 4 * (i / 8 * S::kPassRow + row);
-      Sums8 sum = {};
-      add_floats(sum, load_shared_16(at), load_shared_16(at + 16));
-      output.store(token, first_row + row, sum);
-    }
   }
 
   // The workspace opens with a counter for each warpgroup of each shared tile, all zero between

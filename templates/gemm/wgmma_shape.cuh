@@ -55,7 +55,7 @@ struct WgmmaShape {
   // Sums on their way to Y: for each warpgroup [kPassTokens][kPassRow]; the padding spreads the
   // banks. What 256 tokens leave beside three stages is half as much. Or those that it gives to the
   // other warpgroup, as they lie in its registers.
-  static constexpr int kMostPassTokens = Config::kTileM > 128 ? 16 : 32;
+  static constexpr int kMostPassTokens = kNarrows ? 16 : 32;
   static constexpr int kPassTokens = kOwnTokens < kMostPassTokens ? kOwnTokens : kMostPassTokens;
   static constexpr int kPassRow = 64 + 4;
   static constexpr int kPassSumBytes = 4 * kPassTokens * kPassRow;
@@ -64,17 +64,16 @@ struct WgmmaShape {
   // [kRoundedTokens][kRoundedRow] of 16 bits.
   static constexpr bool kRoundsFirst =
       Config::kScaleMode != ScaleMode::kChannel && !Config::kTensorScale && !Config::kBias &&
-      !Config::kResidual && Config::kActivation == Activation::kNone && Config::kTileM > 128;
+      !Config::kResidual && Config::kActivation == Activation::kNone && kNarrows;
   static constexpr int kRoundedTokens = 32;
   static constexpr int kRoundedRow = 64 + 8;
   static constexpr int kRoundedBytes = 2 * kRoundedTokens * kRoundedRow;
-  static constexpr int kPassBytes = Config::kTileM > 128            ? kRoundedBytes
+  static constexpr int kPassBytes = kNarrows                        ? kRoundedBytes
                                     : kPassSumBytes > kHalfSumBytes ? kPassSumBytes
                                                                     : kHalfSumBytes;
 
   // Sums that a warpgroup gives to the other block of a pair, half of its own; 256 tokens leave no
-  // registers for that. They take the place
-  // of stages.
+  // registers for that. They take the place of stages.
   static constexpr int kPairSumBytes = kRowTiles * 4 * 128 * kOwnSums / 2;
   static constexpr bool kPairs =
       Config::kShares && kBlocks == 1 && !kNarrows &&
