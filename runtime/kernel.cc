@@ -6,6 +6,11 @@
 #include "runtime/kernel_state.h"
 
 namespace heddle {
+namespace {
+
+constexpr int kMostShared = 100;  // percent of what can be shared memory
+
+}  // namespace
 
 LaunchConfig::LaunchConfig(const LaunchGrid& grid, int threads, int shared_bytes, Stream stream,
                            bool dependent) noexcept {
@@ -39,9 +44,14 @@ LoadedKernel::LoadedKernel(const Binary& binary, int shared_bytes, cuda::CUdevic
   try {
     cuda::check(cu.cuLibraryGetKernel(&kernel_, library_, binary.kernel_name.c_str()),
                 "cuLibraryGetKernel");
-    cuda::check(cu.cuKernelSetAttribute(cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        shared_bytes, kernel_, device),
-                "cuKernelSetAttribute");
+    const auto set = [&](cuda::CUfunction_attribute attribute, int value) {
+      cuda::check(cu.cuKernelSetAttribute(attribute, value, kernel_, device),
+                  "cuKernelSetAttribute");
+    };
+    set(cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes);
+    // An SM that is to divide its memory otherwise must first be empty, so that kernels with unlike
+    // shares do not overlap: the four GEMMs of a layer took 45.4 us in a row instead of 35.1.
+    set(cuda::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, kMostShared);
   } catch (...) {
     cu.cuLibraryUnload(library_);
     throw;

@@ -35,7 +35,8 @@ class LaunchConfig {
 // One kernel's code. A CUlibrary belongs to no context, so it outlives the one it was loaded in.
 class LoadedKernel {
  public:
-  // Loads the cubin from memory and lifts the limit of dynamic shared memory once.
+  // Loads the cubin from memory, lifts the limit of dynamic shared memory once and asks for SMs
+  // whose memory is shared memory as far as it can be, as all kernels do.
   // Throws Error(kDriver).
   LoadedKernel(const Binary& binary, int shared_bytes, cuda::CUdevice device);
   ~LoadedKernel();

@@ -62,7 +62,7 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
   if (state().libraries.count(loaded) == 0) return kInvalidValue;
   // The section of a kernel's code is named after it.
   if (loaded->image.find(std::string(".text.") + name) == std::string::npos) return kNotFound;
-  auto* function = new LoadedFunction{loaded, name, {}};
+  auto* function = new LoadedFunction{loaded, name, {}, {}};
   state().functions.insert(function);
   *kernel = reinterpret_cast<CUkernel>(function);
   return CUDA_SUCCESS;
@@ -77,6 +77,8 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkerne
   }
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
     function->limits[device] = value;
+  } else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
+    function->carveouts[device] = value;
   }
   return CUDA_SUCCESS;
 }
@@ -111,7 +113,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   const int allowed = limit == launched->limits.end() ? 48 << 10 : limit->second;
   if (config->sharedMemBytes > static_cast<unsigned int>(allowed)) return kInvalidValue;
   const FakeStream* stream = find_stream(config->hStream);
-  state().launches.push_back({launched->name, *config, stream != nullptr && stream->capturing});
+  const auto carveout = launched->carveouts.find(device);
+  state().launches.push_back({launched->name, *config, stream != nullptr && stream->capturing,
+                              carveout == launched->carveouts.end() ? -1 : carveout->second});
   return CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {

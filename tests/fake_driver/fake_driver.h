@@ -27,6 +27,7 @@ struct Launch {
   std::string kernel;
   cuda::CUlaunchConfig config{};
   bool captured = false;
+  int carveout = -1;  // what the kernel prefers; negative: it said nothing
 };
 
 struct Failure {
@@ -43,7 +44,8 @@ struct Library {
 struct LoadedFunction {
   Library* library = nullptr;
   std::string name;
-  std::map<int, int> limits;  // of dynamic shared memory, by device
+  std::map<int, int> limits;     // of dynamic shared memory, by device
+  std::map<int, int> carveouts;  // percent of shared memory that it prefers, by device
 };
 struct FakeStream {
   bool capturing = false;

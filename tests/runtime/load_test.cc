@@ -188,6 +188,9 @@ TEST_F(LoadTest, ActOrderGathersFirst) {
   kernel.launch(args, nullptr);
   const auto launches = fake::launches();
   ASSERT_EQ(launches.size(), 2U);
+  for (const auto& launch : launches) {
+    EXPECT_EQ(launch.carveout, 100) << launch.kernel << " may wait for SMs to be empty";
+  }
   EXPECT_EQ(launches[0].kernel, kernel.plan().tile_kernels[0].name);
   EXPECT_EQ(launches[1].kernel, kernel.plan().variants[kernel.plan().variant_for(args.m)].name);
   --args.workspace_bytes;
