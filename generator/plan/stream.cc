@@ -22,7 +22,8 @@ constexpr int kMostStageChunks = 8;  // they are unrolled
 // More on its way than this makes the tokens come later.
 constexpr int kRingBytes = 72 * 1024;
 constexpr int kMostStages = 8;
-constexpr int kSharers = 2;    // blocks that read the tokens together
+constexpr int kDirectTokens = 8;  // each block reads for itself, more of them kSharers together
+constexpr int kSharers = 2;
 constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has them
 // Four blocks with so many chunks each are faster than two: exchanging sums costs less than the
 // more tokens of each.
@@ -44,7 +45,8 @@ int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayo
   const int sums = 128 * ((stream_tokens(v) + 1) / 2);
   const int unit = of_warp <= v.stage_chunks ? 1 : v.stage_chunks;
   const int piece = static_cast<int>(ceil_div(of_warp, kMostPieces * unit)) * unit;
-  const int pieces = static_cast<int>(ceil_div(of_warp, piece));
+  const int pieces =
+      stream_tokens(v) > kDirectTokens ? static_cast<int>(ceil_div(of_warp, piece)) : 0;
   const int barriers = v.warps_k * (v.stages + pieces) + 2 * kSlots + meeting_barriers;
   const int front = (8 * barriers + 127) / 128 * 128;
   return front + (kSlots * v.warps_k + meetings * v.split_k) * sums +
@@ -118,7 +120,8 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   v.split_k = split;
   v.warps_k = choose_warps(spec.tile, layout, chunks);
   v.stage_chunks = choose_stage_chunks(layout, chunks_of_warp(layout, v));
-  v.cluster = split > 1 ? split : has_clusters && layout.row_blocks >= kSharers ? kSharers : 1;
+  const bool share = v.tile_m > kDirectTokens && has_clusters && layout.row_blocks >= kSharers;
+  v.cluster = split > 1 ? split : share ? kSharers : 1;
   // GPCs have even numbers of SMs, but not multiples of four: some SMs no larger cluster reaches.
   const int sms = v.cluster > 2 ? target.sm_count * 10 / 11 : target.sm_count;
   v.workers = static_cast<int>(std::min<std::int64_t>(sms, layout.row_blocks * split)) / v.cluster *

@@ -7,11 +7,11 @@
 // 100 of the 212 issue slots. Shared memory: weights are written and read once, tokens for
 // every row block: 78 of 128 bytes a clock with 8 tokens, 117 with 16.
 //
-// Tokens are read once for a cluster: where the tokens of all of K fit beside the ring, by two
-// blocks for each other, which have row blocks of their own; else the blocks of a cluster share K
-// (kSplitK), each has the tokens of its part, and each in turn adds the sums of all. A block
-// takes half of an SM where the tokens leave room, so that the next kernel's blocks start beside it
-// and have their first weights while this one ends.
+// Where the tokens of all of K fit beside the ring, each block has them; more than eight are read
+// once by two blocks for each other, which have row blocks of their own. Else the blocks of a
+// cluster share K (kSplitK), each has the tokens of its part, and each in turn adds the sums of
+// all. A block takes half of an SM where the tokens leave room, so that the next kernel's blocks
+// start beside it and have their code and their first weights while this one ends.
 //
 // Weights are read before the kernel ahead has ended, which must not write them
 // (GemmArgs::weights). Everything else is read and written after it.

@@ -34,14 +34,16 @@ struct StreamShape {
   static constexpr int kTokenBytes = kTokenRows * kTokenRowBytes;
   static constexpr int kWarpBytes = Config::kStages * kStageBytes + kTokenBytes;
 
-  // A warp's tokens come in pieces, so that the first columns need not wait for the last: whole
+  // Tokens that each block copies for itself, through registers.
+  static constexpr bool kDirect = Config::kTokens <= 8;
+  // More of a warp's come in pieces, so that the first columns need not wait for the last: whole
   // stages, if there are several.
   static constexpr int kMostPieces = 2;
   static constexpr bool kOneStage = kMostChunks <= Config::kStageChunks;
   static constexpr int kPieceUnit = kOneStage ? 1 : Config::kStageChunks;
   static constexpr int kPieceChunks =
       (kMostChunks + kMostPieces * kPieceUnit - 1) / (kMostPieces * kPieceUnit) * kPieceUnit;
-  static constexpr int kPieces = (kMostChunks + kPieceChunks - 1) / kPieceChunks;
+  static constexpr int kPieces = kDirect ? 0 : (kMostChunks + kPieceChunks - 1) / kPieceChunks;
 
   // The sums of a warp, of one row block: of each eight tokens what lane 4g + t holds is 16 bytes,
   // [g][t], of those t that have tokens.

@@ -1,5 +1,10 @@
 // The tokens of a warp's columns: copied to shared memory once, read as B fragments for every row
 // block.
+//
+// Up to eight pass through registers: bulk copies would wait in line behind those of weights, this
+// kernel's and the next one's, and asynchronous copies of 16 bytes start slowly (4096 x 4096: 3.9
+// and 3.8 instead of 3.5 us with M = 1, 4.5 and 5.3 instead of 4.1 with 8). More are read once for
+// a cluster.
 #pragma once
 
 #include "gemm/stream_shape.cuh"
@@ -24,8 +29,75 @@ struct StreamTokens {
   int warp;
   int lane;
 
-  // Starts it, piece by piece. Columns that do not exist are zero.
+  // Starts it. Columns that do not exist are zero.
   __device__ __forceinline__ void copy(const Range& chunks) const {
+    if constexpr (S::kDirect) {
+      copy_rows(chunks);
+    } else {
+      copy_pieces(chunks);
+    }
+  }
+
+  // For other lanes behind a warp_barrier() after copy().
+  __device__ __forceinline__ void wait(int piece) const {
+    if constexpr (!S::kDirect) mbarrier_wait(memory.token_barrier(warp, piece), 0);
+  }
+
+  // Of 64 columns, for each eight tokens; each column times its factor, if there are any. `tokens`:
+  // of the first column.
+  using Fragments = u32[S::kTokenTiles][2][4];
+  __device__ __forceinline__ void load(u32 tokens, Fragments& b) const {
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      load(tokens, tile, b[tile][0]);
+      load(tokens + 64, tile, b[tile][1]);
+    }
+  }
+
+ private:
+  // A row of tokens, or of the columns' factors: of a lane 16 bytes every 512.
+  static constexpr int kVectors = 2 * S::kChunkK / 16;  // of a chunk
+  static constexpr int kRowVectors = (kVectors * S::kMostChunks + 31) / 32;
+  static constexpr int kAtOnce = 16;
+  static constexpr int kRowsAtOnce = kRowVectors < kAtOnce ? kAtOnce / kRowVectors : 1;
+  using RowVectors = u32x4[kRowVectors];
+
+  __device__ __forceinline__ void copy_rows(const Range& chunks) const {
+#pragma unroll
+    for (int first = 0; first < S::kTokenRows; first += kRowsAtOnce) {
+      RowVectors vectors[kRowsAtOnce];
+#pragma unroll
+      for (int i = 0; i < kRowsAtOnce; ++i) load_row(first + i, chunks, vectors[i]);
+#pragma unroll
+      for (int i = 0; i < kRowsAtOnce; ++i) store_row(first + i, chunks, vectors[i]);
+    }
+  }
+  __device__ __forceinline__ void load_row(int row, const Range& chunks,
+                                           RowVectors& vectors) const {
+    const bool factors = Config::kPreScale && row == Config::kTokens;
+    const u8* from = factors ? pre_scale : x + 2 * static_cast<i64>(row) * Config::kK;
+    const int end = S::kChunkK * chunks.end < Config::kK ? S::kChunkK * chunks.end : Config::kK;
+#pragma unroll
+    for (int i = 0; i < kRowVectors; ++i) {
+      const int column = S::kChunkK * chunks.begin + 8 * (32 * i + lane);
+      vectors[i] = {0, 0, 0, 0};
+      if ((factors || row < m) && column < end) vectors[i] = load_global_16_l2(from + 2 * column);
+    }
+  }
+  __device__ __forceinline__ void store_row(int row, const Range& chunks,
+                                            const RowVectors& vectors) const {
+    if (row >= S::kTokenRows) return;
+    const u32 to = memory.tokens(warp) + row * S::kTokenRowBytes + 16 * lane;
+#pragma unroll
+    for (int i = 0; i < kRowVectors; ++i) {
+      if (32 * i + lane < kVectors * (chunks.end - chunks.begin)) {
+        store_shared_16(to + 512 * i, vectors[i]);
+      }
+    }
+  }
+
+  // By bulk copies, piece by piece.
+  __device__ __forceinline__ void copy_pieces(const Range& chunks) const {
     const int end = S::kChunkK * chunks.end;
     if (end > Config::kK) {
       const int first = S::kChunkK * chunks.begin;
@@ -42,23 +114,6 @@ struct StreamTokens {
     }
   }
 
-  // For other lanes than those of which copy() cleared columns after a warp_barrier().
-  __device__ __forceinline__ void wait(int piece) const {
-    mbarrier_wait(memory.token_barrier(warp, piece), 0);
-  }
-
-  // Of 64 columns, for each eight tokens; each column times its factor, if there are any. `tokens`:
-  // of the first column.
-  using Fragments = u32[S::kTokenTiles][2][4];
-  __device__ __forceinline__ void load(u32 tokens, Fragments& b) const {
-#pragma unroll
-    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      load(tokens, tile, b[tile][0]);
-      load(tokens + 64, tile, b[tile][1]);
-    }
-  }
-
- private:
   // 32 columns of eight tokens.
   __device__ __forceinline__ void load(u32 tokens, int tile, u32 (&b)[4]) const {
     // Rows beyond the last token only make outputs that no one writes.
