@@ -144,6 +144,7 @@ ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
           {"shares_tiles", v.shares_tiles},
           {"step_tiles", v.step_tiles},
           {"decoded_sets", v.decoded_sets},
+          {"by_warps", v.by_warps},
           {"scale_mode", to_string(v.scale_mode)},
           {"shared_bytes", v.shared_bytes},
           {"blocks_per_sm", v.blocks_per_sm},

@@ -24,6 +24,8 @@ constexpr int kRingBytes = 72 * 1024;
 constexpr int kMostStages = 8;
 constexpr int kDirectTokens = 8;  // each block reads for itself, more of them kSharers together
 constexpr int kSharers = 2;
+// Of an SM, of more than kDirectTokens tokens: tiles of 16 tokens are faster from there on.
+constexpr int kFewRowBlocks = 3;
 constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has them
 // Four blocks with so many chunks each are faster than two: exchanging sums costs less than the
 // more tokens of each.
@@ -170,9 +172,13 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   v.scale_mode = choose_scale_mode(spec, layout, v);
   v.fold_power = folds_power(spec, v.scale_mode);
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
-  // More tokens than that take longer to come than wgmma's, which has no need of all at once.
-  const bool many = v.split_k > 1 && !spec.tile.split_k && wgmma_serves(spec, target, m_min);
-  if (many) return std::nullopt;
+  // More tokens take longer to come than those of tiles, which have no need of all at once; and
+  // eight at a time, decoding does not keep up with tiles that multiply beside it.
+  const bool long_rows = v.split_k > 1 && !spec.tile.split_k;
+  const bool many_rows = v.m_max > kDirectTokens && !sets_any(spec.tile) &&
+                         v.scale_mode != ScaleMode::kWeight &&
+                         ceil_div(layout.row_blocks, v.workers) > kFewRowBlocks;
+  if ((long_rows || many_rows) && wgmma_serves(spec, target, m_min)) return std::nullopt;
   return v;
 }
 

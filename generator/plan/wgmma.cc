@@ -15,6 +15,7 @@ constexpr int kWarpgroups = 2;              // that multiply
 constexpr int kMostStages = 8;
 constexpr int kFewestLongStages = 3;
 constexpr int kDecodedSets = 2;
+constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
 // Blocks of a cluster that share K or tokens. 32 clusters of four did not fit a GPU whose GPCs have
 // 16 or 18 SMs.
 constexpr int kCluster = 2;
@@ -77,11 +78,12 @@ bool has_many_tokens(const GemmVariant& v) { return v.m_min > 128; }
 double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
   if (has_many_tokens(v)) return stage_clocks_of_many(v, layout, in_step);
   constexpr double kDecode = 170, kDecodeToken = 2.75, kMultiplyToken = 1.07 * 4;
-  constexpr double kSharedRows = 1.08, kLeastShared = 335, kPowerBytes = 320;
+  constexpr double kSharedRows = 1.08, kLeastShared = 335, kPowerBytes = 320, kByWarps = 0.91;
   const double cache = in_step ? 54 : 38;  // bytes a clock
   const double bytes = wgmma_stage_bytes(v, layout);
   double unit = std::max(kDecode + kDecodeToken * v.tile_m, kMultiplyToken * v.tile_m);
   if (v.tile_n == 64) unit = std::max(kLeastShared, unit * kSharedRows);
+  if (v.by_warps) unit *= kByWarps;
   return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, bytes / cache) + bytes / kPowerBytes;
 }
 // Of a tile that is cut in two along its tokens, which many have.
@@ -178,19 +180,30 @@ int stages_that_fit(const Target& target, const WeightLayout& layout, GemmVarian
   return v.stages;
 }
 
-// Two chunks where the tokens leave room for them: fewer copies and waits.
+// Two chunks where the tokens leave room for them, four for those that multiply at once: fewer
+// copies and waits.
 int choose_stage_chunks(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                         GemmVariant v) {
-  if (v.tile_m > 64 || layout.chunks_per_row_block == 1) return 1;
-  v.stage_chunks = 2;
   const int fewest = spec.tile.stages.value_or(kFewestLongStages);
-  return stages_that_fit(target, layout, v) >= fewest ? 2 : 1;
+  for (v.stage_chunks = v.tile_m > 64 ? 1
+                        : v.by_warps  ? 4
+                                      : 2;
+       v.stage_chunks > 1; v.stage_chunks /= 2) {
+    if (v.stage_chunks <= layout.chunks_per_row_block &&
+        stages_that_fit(target, layout, v) >= fewest) {
+      break;
+    }
+  }
+  return v.stage_chunks;
 }
 
 void complete(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
               GemmVariant& v) {
   v.scale_mode = choose_scale_mode(spec, layout, v);
   v.fold_power = folds_power(spec, v.scale_mode);
+  // A scale for each weight is one instruction more for each pair of them, which mma.sync waits
+  // for.
+  v.by_warps = v.tile_m <= kTokensOfWarps && v.scale_mode != ScaleMode::kWeight;
   v.stage_chunks = spec.tile.k ? std::max(*spec.tile.k / WeightLayout::kChunkK, 1)
                                : choose_stage_chunks(spec, target, layout, v);
   v.stage_k = spec.tile.k.value_or(v.stage_chunks * WeightLayout::kChunkK);
@@ -238,6 +251,11 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   v.tile_n = spec.tile.n.value_or(256);
   complete(spec, target, layout, v);
   if (spec.tile.n) return v;
+  if (v.by_warps) {  // 256 rows were slower wherever they were tried
+    v.tile_n = 128;
+    complete(spec, target, layout, v);
+    return v;
+  }
   const std::int64_t m = std::min(m_max, kManyTokens);
   const auto clocks = [&](const GemmVariant& one) { return choose_shares(one, layout, m).clocks; };
   const auto consider = [&](int tile_m, int tile_n, int cluster) {

@@ -131,6 +131,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     config.flag("kShares", v.shares_tiles);
     config.number("kCluster", v.cluster);
     config.number("kStageChunks", v.stage_chunks);
+    config.flag("kByWarps", v.by_warps);
     config.number("kStepTiles", v.step_tiles);
     config.number("kDecodedSets", v.decoded_sets);
     return config.text(kWgmma);

@@ -61,6 +61,7 @@ struct GemmVariant {
   bool shares_tiles = false;
   int step_tiles = 4;
   int decoded_sets = 2;
+  bool by_warps = false;  // multiplied by mma.sync instead
   ScaleMode scale_mode = ScaleMode::kAccumulator;
   bool fold_power = false;  // the power of two of float codes is left to the scale
   int shared_bytes = 0;     // dynamic

@@ -33,11 +33,11 @@
 // product are the fastest, whatever the clocks say.
 //
 // heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares kCluster
-// heddle-parameters: kStageChunks kStepTiles kDecodedSets kSharedBytes kCounterBytes kMetaGroup
-// heddle-parameters: kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint
-// heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale
-// heddle-parameters: kResultExponent kScaleExponent kRowLines kScaleMode kBias kResidual
-// heddle-parameters: kActivation Value Scale
+// heddle-parameters: kStageChunks kByWarps kStepTiles kDecodedSets kSharedBytes kCounterBytes
+// heddle-parameters: kMetaGroup kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes
+// heddle-parameters: kZeroPoint kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset
+// heddle-parameters: kTensorScale kResultExponent kScaleExponent kRowLines kScaleMode kBias
+// heddle-parameters: kResidual kActivation Value Scale
 #pragma once
 
 #include "gemm/wgmma_fetch.cuh"

@@ -8,10 +8,9 @@
 #pragma once
 
 #include "gemm/chunk.cuh"
-#include "gemm/wgmma_shape.cuh"
+#include "gemm/wgmma_products.cuh"
 #include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
-#include "primitives/wgmma.cuh"
 
 namespace heddle {
 
@@ -19,7 +18,7 @@ template <class Config, class Decode>
 struct WgmmaMultiply : ChunkLane<Config> {
   using S = WgmmaShape<Config>;
   using Lane = ChunkLane<Config>;
-  using Value = typename Config::Value;
+  using Products = typename ProductsOf<Config, Config::kByWarps>::Type;
   static constexpr bool kPartial = Config::kScaleMode == ScaleMode::kAccumulator;
   static constexpr bool kChannel = Config::kScaleMode == ScaleMode::kChannel;
   static constexpr bool kIntZeros = Config::kZeroPoint == ZeroPoint::kInt;
@@ -76,12 +75,12 @@ struct WgmmaMultiply : ChunkLane<Config> {
       place.advance();
     }
     retire(kSteps - 1);
-    wgmma_wait<0>();
+    Products::template wait<0>();
     release(previous);
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
-      for (float& v : sum[r]) pin(v);
+      for (float& v : sum[r]) Products::hold(v);
   }
 
   // Integer zero points per channel, once for a piece. `metadata` is that of the tile's first row
@@ -117,7 +116,8 @@ struct WgmmaMultiply : ChunkLane<Config> {
   // Chunk c of the stage, of each row tile. Behind it the warp has read all of stage `previous`.
   template <int kTokens>
   __device__ __forceinline__ void multiply_chunk(int stage, int c, int previous) {
-    const u64 columns = wgmma_columns(memory.tokens(stage) + (2 * c + first_half) * S::kHalfBytes);
+    const auto columns = Products::columns(
+        memory.tokens(stage) + (2 * c + first_half) * S::kHalfBytes, 4 * this->g + this->t);
     const u32 chunks =
         memory.weights(stage) + row_block * S::kRowBlockBytes + c * Config::kChunkBytes;
     Lane::load_words(chunks, first_half, words[0]);
@@ -132,7 +132,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
       if (kPartial && ends_group(step)) load_scales(chunk, tile);
       issue<kTokens>(step % kSets, r, tile, columns);
       // The step that used the next set has ended, and with it one of the stage before.
-      wgmma_wait<kSets - 1>();
+      Products::template wait<kSets - 1>();
       if (step == kSets - 2) release(previous);
     }
   }
@@ -189,24 +189,21 @@ struct WgmmaMultiply : ChunkLane<Config> {
   }
 
   template <int kTokens>
-  __device__ __forceinline__ void issue(int set, int r, int tile, u64 columns) {
-#pragma unroll
-    for (int i = 0; i < kStepTiles; ++i)
-#pragma unroll
-      for (u32& v : a[set][i]) pin(v);
-    wgmma_fence();
+  __device__ __forceinline__ void issue(int set, int r, int tile,
+                                        const typename Products::Columns& columns) {
+    Products::begin(a[set]);
 #pragma unroll
     for (int i = 0; i < kStepTiles; ++i) {
       const int here = tile + i;
-      const u64 at = columns + (here / 4 * S::kHalfBytes >> 4) + 2 * (here % 4);
       if constexpr (kPartial) {
-        wgmma(Value{}, reinterpret_cast<float(&)[kTokens / 2]>(part), a[set][i], at,
-              here % kGroupTiles != 0);
+        Products::multiply(reinterpret_cast<float(&)[kTokens / 2]>(part), a[set][i], columns, here,
+                           here % kGroupTiles != 0);
       } else {
-        wgmma(Value{}, reinterpret_cast<float(&)[kTokens / 2]>(sum[r]), a[set][i], at, true);
+        Products::multiply(reinterpret_cast<float(&)[kTokens / 2]>(sum[r]), a[set][i], columns,
+                           here, true);
       }
     }
-    wgmma_commit();
+    Products::end();
   }
 
   // The sums of the group that a step has ended, if it has.
@@ -214,9 +211,9 @@ struct WgmmaMultiply : ChunkLane<Config> {
     if constexpr (kPartial) {
       if (!ends_group(step)) return;
       float(&sums)[S::kSums] = sum[step / kColumnSteps];
-      wgmma_wait<0>();
+      Products::template wait<0>();
 #pragma unroll
-      for (float& v : part) pin(v);
+      for (float& v : part) Products::hold(v);
 #pragma unroll
       for (int i = 0; i < S::kSums; ++i)
         sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * part[i];

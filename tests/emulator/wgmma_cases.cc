@@ -81,7 +81,7 @@ std::vector<WgmmaCase> make_cases() {
   c.add("PartsOf256", 40, 5120, {256, 128, 128}, kBf16, 32, kInt, 3, {129, 200}, kEqualParts);
   c.add("PartsOfSharedRows", 40, 6144, {64, 64, 128}, kBf16, 64, kInt, 4, {64}, kEqualParts);
   c.add("SharesOfSharedRows", 328, 5120, {64, 64, 128}, kFp16, 32, kNo, 5, {50}, kEqualShares);
-  c.add("Shares", 520, 2560, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kEqualShares);
+  c.add("Shares", 520, 5120, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kEqualShares);
   c.add("SharesOfRowTiles", 1000, 2560, {64, 256, 128}, kFp16, 32, kNo, 3, {64}, kEqualShares);
   c.add("SharesOf128", 264, 2560, {128, 128, 128}, kFp16, 128, kInt, 5, {129}, kEqualShares);
   c.add("SharesOf256", 264, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kCut);
@@ -98,8 +98,7 @@ std::vector<WgmmaCase> make_cases() {
 
   // Widths, types and scales.
   c.add("TwoBits", 136, 1280, {32, 128, 128}, kBf16, 128, kInt, 4, {17, 31}, kNone).weight.bits = 2;
-  c.add("ThreeBits", 136, 2560, {16, 256, 256}, kFp16, 64, kInt, 5, {9}, kEqualParts).weight.bits =
-      3;
+  c.add("ThreeBits", 136, 2560, {16, 256, 256}, kFp16, 64, kInt, 5, {9}, kClusters).weight.bits = 3;
   c.add("EightBits", 264, 1184, {64, 128, 256}, kBf16, 16, kNo, 3, {65}, kNone).weight.bits = 8;
   c.add("Channels", 136, 1184, {32, 256, 256}, kFp16, kPerChannel, kInt, 3, {33}, kNone);
   c.add("ChannelsOfPairs", 264, 2560, {16, 128, 128}, kBf16, kPerChannel, kInt, 6, {16}, kClusters)

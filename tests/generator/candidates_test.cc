@@ -71,6 +71,9 @@ TEST(Candidates, AnyOtherFieldMakesAnotherKernel) {
   other = one;
   other.shares_tiles = !one.shares_tiles;
   EXPECT_FALSE(is_same_kernel(one, other));
+  other = one;
+  other.by_warps = !one.by_warps;
+  EXPECT_FALSE(is_same_kernel(one, other));
 }
 
 TEST(Candidates, WhatTheSpecSetsStays) {

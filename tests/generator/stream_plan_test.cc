@@ -70,6 +70,9 @@ TEST(Resolve, StreamsServeSixteenTokensThatFit) {
   };
   EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   EXPECT_EQ(kernel().tile_m, 16);
+  spec.shape.n = 14336;  // seven row blocks for each SM
+  EXPECT_EQ(kernel().kernel, GemmKernel::kWgmma);
+  spec.shape.n = small_spec().shape.n;
   spec.shape.k = 8192;
   EXPECT_EQ(kernel().kernel, GemmKernel::kWgmma);
   spec.pre_scale = true;

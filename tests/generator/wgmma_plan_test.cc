@@ -30,6 +30,30 @@ TEST(Resolve, WgmmaServesManyTokensOnHopper) {
   EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kWgmma);
 }
 
+// Sixteen tokens at most, and no product for each weight's scale.
+TEST(Resolve, TilesOfSixteenTokensAreMultipliedByWarps) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = 28672;
+  spec.shape.k = 8192;
+  spec.shape.m_min = 9;
+  const Plan plan = plan_of(spec, "h200");
+  const GemmVariant& sixteen = plan.variants[plan.variant_for(16)];
+  EXPECT_EQ(sixteen.kernel, GemmKernel::kWgmma);
+  EXPECT_TRUE(sixteen.by_warps);
+  EXPECT_EQ(sixteen.tile_n, 128);
+  EXPECT_EQ(sixteen.stage_chunks, 4);
+  EXPECT_FALSE(plan.variants[plan.variant_for(17)].by_warps);
+  // Three stages of four chunks do not fit.
+  spec.weight.bits = 8;
+  const Plan wide = plan_of(spec, "h200");
+  EXPECT_EQ(wide.variants[wide.variant_for(16)].stage_chunks, 2);
+  spec.weight.bits = 4;
+  spec.weight.group_size = 32;
+  const Plan scaled = plan_of(spec, "h200");
+  EXPECT_EQ(scaled.variants[scaled.variant_for(16)].scale_mode, ScaleMode::kWeight);
+  EXPECT_FALSE(scaled.variants[scaled.variant_for(16)].by_warps);
+}
+
 // Tensor copies bring tokens as they are, and nothing sums them.
 TEST(Resolve, WgmmaLeavesFactorsOfColumnsAndFloatZeroPointsToTiles) {
   GemmSpec spec = small_spec();
