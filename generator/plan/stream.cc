@@ -51,9 +51,9 @@ int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayo
       stream_tokens(v) > kDirectTokens ? static_cast<int>(ceil_div(of_warp, piece)) : 0;
   const int barriers = v.warps_k * (v.stages + pieces) + 2 * kSlots + meeting_barriers;
   const int front = (8 * barriers + 127) / 128 * 128;
+  const int of_one = token_bytes(spec, v, of_warp) + v.stages * v.stage_chunks * layout.chunk_bytes;
   return front + (kSlots * v.warps_k + meetings * v.split_k) * sums +
-         v.warps_k *
-             (token_bytes(spec, v, of_warp) + v.stages * v.stage_chunks * layout.chunk_bytes);
+         v.warps_k * ((of_one + 127) / 128 * 128);
 }
 
 bool same(const std::optional<int>& wanted, int value) { return !wanted || *wanted == value; }

@@ -32,7 +32,8 @@ struct StreamShape {
   static constexpr int kTokenRowBytes = kMostChunks * kChunkK * 2 + 16;
   static constexpr int kHalfTokenBytes = kChunkK;  // of a token, for half a chunk
   static constexpr int kTokenBytes = kTokenRows * kTokenRowBytes;
-  static constexpr int kWarpBytes = Config::kStages * kStageBytes + kTokenBytes;
+  // Whole lines of shared memory, since copies into a ring that begins inside of one fill one more.
+  static constexpr int kWarpBytes = (Config::kStages * kStageBytes + kTokenBytes + 127) / 128 * 128;
 
   // Tokens that each block copies for itself, through registers.
   static constexpr bool kDirect = Config::kTokens <= 8;
