@@ -38,6 +38,18 @@ int token_bytes(const GemmSpec& spec, const GemmVariant& v, int of_warp) {
   return rows * (of_warp * WeightLayout::kChunkK * 2 + 16);
 }
 
+bool has_small_scales(const GemmSpec& spec) {
+  return spec.weight.scale_dtype == DType::kE4m3 || spec.weight.scale_dtype == DType::kE8m0;
+}
+
+// Of a warp, of as many chunks as are widened at once: scales of 8 bits.
+int wide_scale_bytes(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout) {
+  if (v.scale_mode == ScaleMode::kChannel || !has_small_scales(spec)) return 0;
+  const int entries = std::max(1, WeightLayout::kChunkK / layout.meta_group);
+  const int chunks = entries <= 4 ? v.stage_chunks : v.stage_chunks % 2 == 0 ? 2 : 1;
+  return chunks * 8 * entries * (v.scale_mode == ScaleMode::kWeight ? 4 : 8);
+}
+
 // The same arithmetic as templates/gemm/stream_shape.cuh, which checks the result.
 int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout,
                     int of_warp) {
@@ -51,7 +63,9 @@ int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayo
       stream_tokens(v) > kDirectTokens ? static_cast<int>(ceil_div(of_warp, piece)) : 0;
   const int barriers = v.warps_k * (v.stages + pieces) + 2 * kSlots + meeting_barriers;
   const int front = (8 * barriers + 127) / 128 * 128;
-  const int of_one = token_bytes(spec, v, of_warp) + v.stages * v.stage_chunks * layout.chunk_bytes;
+  const int of_one = token_bytes(spec, v, of_warp) +
+                     v.stages * v.stage_chunks * layout.chunk_bytes +
+                     wide_scale_bytes(spec, v, layout);
   return front + (kSlots * v.warps_k + meetings * v.split_k) * sums +
          v.warps_k * ((of_one + 127) / 128 * 128);
 }

@@ -57,8 +57,8 @@ struct ChunkLane {
 
   // Times the pair of scales of rows g and g + 8, each weight rounded once.
   static __device__ __forceinline__ void scale_weights(u32 scales, u32 (&a)[4]) {
-    const u32 low = prmt<0x1010>(scales, 0);
-    const u32 high = prmt<0x3232>(scales, 0);
+    const u32 low = low_twice(scales);
+    const u32 high = high_twice(scales);
     a[0] = Value::mul2(a[0], low);
     a[1] = Value::mul2(a[1], high);
     a[2] = Value::mul2(a[2], low);

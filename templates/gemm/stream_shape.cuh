@@ -32,8 +32,24 @@ struct StreamShape {
   static constexpr int kTokenRowBytes = kMostChunks * kChunkK * 2 + 16;
   static constexpr int kHalfTokenBytes = kChunkK;  // of a token, for half a chunk
   static constexpr int kTokenBytes = kTokenRows * kTokenRowBytes;
+
+  // Scales of 8 bits are widened once for a warp: [chunk][g][entry], for rows g and g + 8 a pair of
+  // the weights' type or two FP32. Those of a stage at once, but of groups of 16, so that two
+  // blocks find room on an SM.
+  static constexpr bool kWidens =
+      Config::kScaleMode != ScaleMode::kChannel && Config::Scale::kPairBytes == 2;
+  static constexpr int kEntries = Config::kMetaGroup < kChunkK ? kChunkK / Config::kMetaGroup : 1;
+  static constexpr int kWideBytes = Config::kScaleMode == ScaleMode::kWeight ? 4 : 8;
+  static constexpr int kWideRowBytes = kEntries * kWideBytes;
+  static constexpr int kWideChunkBytes = 8 * kWideRowBytes;
+  static constexpr int kWideChunks = kEntries <= 4                   ? Config::kStageChunks
+                                     : Config::kStageChunks % 2 == 0 ? 2
+                                                                     : 1;  // at once
+  static constexpr int kWideScaleBytes = kWidens ? kWideChunks * kWideChunkBytes : 0;
+
   // Whole lines of shared memory, since copies into a ring that begins inside of one fill one more.
-  static constexpr int kWarpBytes = (Config::kStages * kStageBytes + kTokenBytes + 127) / 128 * 128;
+  static constexpr int kWarpBytes =
+      (Config::kStages * kStageBytes + kTokenBytes + kWideScaleBytes + 127) / 128 * 128;
 
   // Tokens that each block copies for itself, through registers.
   static constexpr bool kDirect = Config::kTokens <= 8;
@@ -113,6 +129,9 @@ struct StreamMemory {
   }
   __device__ __forceinline__ u32 tokens(int warp) const {
     return ring(warp) + Config::kStages * S::kStageBytes;
+  }
+  __device__ __forceinline__ u32 wide_scales(int warp) const {
+    return tokens(warp) + S::kTokenBytes;
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "gemm/chunk.cuh"
 #include "gemm/stream_ring.cuh"
+#include "gemm/stream_scales.cuh"
 #include "gemm/stream_sums.cuh"
 #include "gemm/stream_tokens.cuh"
 #include "primitives/mma.cuh"
@@ -21,14 +22,14 @@ struct StreamWarp : ChunkLane<Config> {
   static constexpr bool kIntZeros = Config::kZeroPoint == ZeroPoint::kInt;
   // Columns between two looks at scales.
   static constexpr int kUnit = Config::kMetaGroup < S::kChunkK ? Config::kMetaGroup : S::kChunkK;
-  // Sums that take turns, so that one matrix instruction need not wait for the one before.
-  static constexpr int kTurns = 2;
-  // Chunks of a stage that are unrolled. With scales of 8 bits, which are widened group by group,
-  // or zero points of small groups four of them want more registers than there are, of 16 tokens
-  // two as well.
-  static constexpr bool kWidens = kPartial && Config::Scale::kPairBytes == 2;
+  // Sums that take turns, so that one matrix instruction need not wait for the one before. Small
+  // groups do not wait for each other; where instructions set the pace the second would only cost
+  // its addition.
+  static constexpr int kTurns = kPartial && S::kWidens && kUnit <= 32 ? 1 : 2;
+  // Chunks of a stage that are unrolled. With scales of 8 bits or zero points of small groups four
+  // of them want more registers than there are, of 16 tokens two as well.
   static constexpr bool kManyZeros = kPartial && kIntZeros && kUnit < S::kChunkK;
-  static constexpr int kUnroll = kWidens || kManyZeros ? 2 / S::kTokenTiles : 4;
+  static constexpr int kUnroll = (kPartial && S::kWidens) || kManyZeros ? 2 / S::kTokenTiles : 4;
 
   StreamMemory<Config> memory;
   StreamRows<Config> rows;
@@ -41,7 +42,8 @@ struct StreamWarp : ChunkLane<Config> {
   StreamSum<Config> sum;
   StreamSum<Config> part[kTurns];  // of the group, before its scale; without groups of the stage
   u32 zeros[Decode::kZeroRegisters];
-  u32 scales;  // ScaleMode::kWeight only
+  u32 scales;                        // ScaleMode::kWeight only
+  StreamScales<Config> wide_scales;  // of half a chunk; S::kWidens only
 
   __device__ __forceinline__ StreamWarp(StreamMemory<Config> memory, StreamRows<Config> rows,
                                         const u8* x, const u8* weights, const u8* pre_scale, int m,
@@ -106,7 +108,10 @@ struct StreamWarp : ChunkLane<Config> {
     for (int c = 0; c < Config::kStageChunks; ++c) {
       if (!S::kEven && c > 0 && first + c >= chunks) break;
       if (S::kOneStage && begins) receive_tokens(c);
-      multiply_chunk(stage + c * Config::kChunkBytes, first + c);
+      const u32 chunk = stage + c * Config::kChunkBytes;
+      if constexpr (S::kWidens) widen_scales(chunk, c);
+      multiply_chunk(chunk, first + c,
+                     memory.wide_scales(warp) + c % S::kWideChunks * S::kWideChunkBytes);
     }
     if constexpr (!kPartial) add_parts(1.0f, 1.0f);
     ring.give_back();
@@ -117,8 +122,15 @@ struct StreamWarp : ChunkLane<Config> {
     if (c % S::kPieceChunks == 0) tokens.wait(c / S::kPieceChunks);
   }
 
-  // Chunk `c` of the warp's.
-  __device__ __forceinline__ void multiply_chunk(u32 chunk, int c) {
+  // Of the chunks that chunk `c` of the stage begins, if it does.
+  __device__ __forceinline__ void widen_scales(u32 chunk, int c) {
+    if (c % S::kWideChunks != 0) return;
+    if (c > 0) warp_barrier();  // those before have been read
+    wide_scales.widen(chunk, memory.wide_scales(warp), lane);
+  }
+
+  // Chunk `c` of the warp's; `wide`: its scales, S::kWidens only.
+  __device__ __forceinline__ void multiply_chunk(u32 chunk, int c, u32 wide) {
     constexpr int kTiles = Decode::kTiles;
     u32 words[Config::kBits];                    // of 64 columns
     typename StreamTokens<Config>::Fragments b;  // the same
@@ -126,6 +138,7 @@ struct StreamWarp : ChunkLane<Config> {
     for (int first = 0; first < 8; first += kTiles) {
       if (first % 4 == 0) {
         Lane::load_words(chunk, first / 4, words);
+        if constexpr (S::kWidens) wide_scales.load(wide, first / 4, g);
         tokens.load(memory.tokens(warp) + (2 * c + first / 4) * S::kHalfTokenBytes, b);
       }
       u32 a[kTiles][4];
@@ -152,15 +165,20 @@ struct StreamWarp : ChunkLane<Config> {
   __device__ __forceinline__ void begin_unit(u32 chunk, int column) {
     if constexpr (kIntZeros && !kChannel) Decode::zeros(Lane::int_zeros(chunk, column), zeros);
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
-      scales = Lane::weight_scales(chunk, column);
+      scales = S::kWidens ? wide_scales.of_weights(column) : Lane::weight_scales(chunk, column);
     }
     if constexpr (kPartial) clear_parts();
   }
   __device__ __forceinline__ void end_unit(u32 chunk, int column) {
     if constexpr (!kPartial) return;
-    const RowPair scale = Lane::scales(chunk, column);
-    add_parts(power_of_two<Config::kResultExponent>(scale.low),
-              power_of_two<Config::kResultExponent>(scale.high));
+    if constexpr (S::kWidens) {
+      const RowPair scale = wide_scales.of_sums(column);
+      add_parts(scale.low, scale.high);
+    } else {
+      const RowPair scale = Lane::scales(chunk, column);
+      add_parts(power_of_two<Config::kResultExponent>(scale.low),
+                power_of_two<Config::kResultExponent>(scale.high));
+    }
   }
 
   static __device__ __forceinline__ void clear(StreamSum<Config>& sums) {
@@ -178,7 +196,9 @@ struct StreamWarp : ChunkLane<Config> {
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
 #pragma unroll
       for (int v = 0; v < 4; ++v) {
-        sum[tile][v] += (v < 2 ? low : high) * (part[0][tile][v] + part[1][tile][v]);
+        const float all =
+            kTurns == 1 ? part[0][tile][v] : part[0][tile][v] + part[kTurns - 1][tile][v];
+        sum[tile][v] += (v < 2 ? low : high) * all;
       }
     }
   }

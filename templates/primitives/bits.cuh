@@ -29,6 +29,19 @@ __device__ __forceinline__ u32 prmt_by(u32 a, u32 b, u32 selector) {
   return d;
 }
 
+// One half of a pair twice. As moves, which arithmetic on pairs takes over as its operand's form,
+// at no cost; a prmt would stay.
+__device__ __forceinline__ u32 low_twice(u32 pair) {
+  u32 d;
+  asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {l, l}; }" : "=r"(d) : "r"(pair));
+  return d;
+}
+__device__ __forceinline__ u32 high_twice(u32 pair) {
+  u32 d;
+  asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, h}; }" : "=r"(d) : "r"(pair));
+  return d;
+}
+
 // shl.b32
 template <u32 kBits>
 __device__ __forceinline__ u32 shl(u32 a) {

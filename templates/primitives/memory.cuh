@@ -45,6 +45,9 @@ __device__ __forceinline__ void store_shared_16(u32 address, u32x4 v) {
                "r"(v.z), "r"(v.w)
                : "memory");
 }
+__device__ __forceinline__ void store_shared_8(u32 address, u32 x, u32 y) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(x), "r"(y) : "memory");
+}
 __device__ __forceinline__ void store_shared_4(u32 address, u32 v) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
 }

@@ -32,6 +32,9 @@ inline u32 prmt(u32 a, u32 b) {
   return prmt_by(a, b, kSelector);
 }
 
+inline u32 low_twice(u32 pair) { return prmt<0x1010>(pair, 0); }
+inline u32 high_twice(u32 pair) { return prmt<0x3232>(pair, 0); }
+
 template <u32 kBits>
 inline u32 shl(u32 a) {
   return a << kBits;

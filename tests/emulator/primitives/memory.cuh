@@ -22,6 +22,10 @@ inline u32 load_shared_2(u32 address) { return load_shared_as<u16>(address); }
 inline u32 load_shared_1(u32 address) { return load_shared_as<u8>(address); }
 
 inline void store_shared_16(u32 address, u32x4 v) { emulator::store_shared(address, &v, 16); }
+inline void store_shared_8(u32 address, u32 x, u32 y) {
+  const u32 v[2] = {x, y};
+  emulator::store_shared(address, v, 8);
+}
 inline void store_shared_4(u32 address, u32 v) { emulator::store_shared(address, &v, 4); }
 inline void store_shared_float(u32 address, float v) { emulator::store_shared(address, &v, 4); }
 
