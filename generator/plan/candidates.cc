@@ -116,7 +116,7 @@ void add_tiles(Path path, const TileSpec& user, std::int64_t m, Collector* colle
 // Streamed weights: rows and tokens of a block are fixed, K and its warps are not.
 void add_streams(const TileSpec& user, Collector* collector) {
   TileSpec tile = user;
-  for (auto warps : open(user.warps_k, {std::nullopt, 4, 5, 6, 7, 8})) {
+  for (auto warps : open(user.warps_k, {std::nullopt, 4, 5, 6, 7, 8, 16})) {
     for (auto stages : open(user.stages, {std::nullopt, 2, 3, 4, 6, 8})) {
       for (auto split : open(user.split_k, {std::nullopt, 1, 2, 3, 4, 8})) {
         tile.warps_k = warps, tile.stages = stages, tile.split_k = split;

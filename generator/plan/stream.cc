@@ -16,9 +16,15 @@ constexpr std::int64_t kRangeEnds[] = {2, 4, 8, 16};
 // Two for each part of an SM: with two blocks on an SM, as many registers as a thread can want.
 constexpr int kMostWarps = 8;
 constexpr int kFewestWarps = 6;
+// Where instructions set the pace: twice as many hide what each waits for. They fill an SM.
+constexpr int kManyWarps = 16;
 // Copies of this size reach the full rate of the memory, smaller ones do not.
 constexpr int kStageBytes = 4224;
-constexpr int kMostStageChunks = 8;  // they are unrolled
+constexpr int kMostStageChunks = 8;   // they are unrolled
+constexpr int kShortStageChunks = 4;  // the least of many warps
+// Row blocks from which on many warps gain more than the next kernel loses, which starts no block
+// beside theirs.
+constexpr int kManyRowBlocks = 8;
 // More on its way than this makes the tokens come later.
 constexpr int kRingBytes = 72 * 1024;
 constexpr int kMostStages = 8;
@@ -88,7 +94,7 @@ int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
 
 // As many warps as have equal shares of a block's chunks, in whole stages if any can.
 int choose_warps(const TileSpec& tile, const WeightLayout& layout, int chunks) {
-  if (tile.warps_k) return std::min({*tile.warps_k, chunks, kMostWarps});
+  if (tile.warps_k) return std::min({*tile.warps_k, chunks, kManyWarps});
   int even = 0;
   for (int warps = kMostWarps; warps >= kFewestWarps; --warps) {
     if (chunks % warps != 0) continue;
@@ -105,7 +111,8 @@ int chunks_of_warp(const WeightLayout& layout, const GemmVariant& v) {
 
 // As many stages as the shared memory holds beside the tokens: of half an SM, so that the next
 // kernel's blocks can start beside this one's, or of all of it. Two blocks of a cluster of more
-// than two would be put on one SM while others stay idle, so they get all of it in any case.
+// than two would be put on one SM while others stay idle, so they get all of it in any case, as do
+// many warps, whose registers fill an SM.
 bool fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout, GemmVariant& v) {
   const int of_warp = chunks_of_warp(layout, v);
   const int ring = v.warps_k * v.stage_chunks * layout.chunk_bytes;  // one stage of all warps
@@ -115,7 +122,8 @@ bool fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
   const int wanted = spec.tile.stages.value_or(
       std::clamp(kRingBytes / ring, 2, std::min(kMostStages, std::max(2, work))));
   const int half = target.shared_per_sm / 2;
-  for (v.blocks_per_sm = v.cluster > 2 ? 1 : 2; v.blocks_per_sm > 0; --v.blocks_per_sm) {
+  const bool alone = v.cluster > 2 || v.warps_k > kMostWarps;
+  for (v.blocks_per_sm = alone ? 1 : 2; v.blocks_per_sm > 0; --v.blocks_per_sm) {
     const int room = v.blocks_per_sm == 1 ? target.shared_per_block : half - kBlockReserve;
     for (v.stages = wanted; v.stages >= fewest; --v.stages) {
       v.shared_bytes = shared_bytes_of(spec, v, layout, of_warp);
@@ -123,6 +131,31 @@ bool fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
       if (v.cluster > 2) v.shared_bytes = std::max(v.shared_bytes, half);
       return true;
     }
+  }
+  return false;
+}
+
+// Instructions set the pace of scales of 8 bits in small groups.
+bool wants_many_warps(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
+  return !spec.tile.warps_k && v.split_k == 1 && has_small_scales(spec) &&
+         layout.meta_group <= 32 && ceil_div(layout.row_blocks, v.workers) >= kManyRowBlocks;
+}
+
+// All of them with as many whole stages of a good length, if that is possible.
+bool fit_many_warps(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                    GemmVariant& v) {
+  if (layout.chunks_per_row_block % kManyWarps != 0) return false;
+  const int of_warp = layout.chunks_per_row_block / kManyWarps;
+  const int longest = std::min(of_warp, kStageBytes / layout.chunk_bytes + 1);
+  for (int chunks = longest; chunks >= kShortStageChunks; --chunks) {
+    if (of_warp % chunks != 0) continue;
+    GemmVariant many = v;
+    many.warps_k = kManyWarps;
+    many.stage_chunks = chunks;
+    many.stage_k = chunks * WeightLayout::kChunkK * kManyWarps;
+    if (!fit(spec, target, layout, many)) continue;
+    v = many;
+    return true;
   }
   return false;
 }
@@ -145,6 +178,7 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   if (v.workers == 0) return false;
   v.tile_n = WeightLayout::kRowBlock;
   v.stage_k = v.stage_chunks * WeightLayout::kChunkK * v.warps_k;
+  if (wants_many_warps(spec, layout, v) && fit_many_warps(spec, target, layout, v)) return true;
   return fit(spec, target, layout, v);
 }
 

@@ -92,5 +92,31 @@ TEST(Resolve, StreamsSplitKWhereRowBlocksAreFew) {
   }
 }
 
+GemmSpec nvfp4_spec(std::int64_t n) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = n;
+  spec.shape.k = 8192;
+  spec.weight.type = WeightType::kE2m1;
+  spec.weight.group_size = 16;
+  spec.weight.scale_dtype = DType::kE4m3;
+  spec.weight.tensor_scale = true;
+  return spec;
+}
+
+// Where small groups let instructions set the pace, and row blocks enough make up for an SM that no
+// other block shares.
+TEST(Resolve, StreamsOfSmallScalesTakeSixteenWarps) {
+  const GemmVariant many = plan_of(nvfp4_spec(28672), "h200").variants.front();
+  EXPECT_EQ(many.warps_k, 16);
+  EXPECT_EQ(many.stage_chunks, 4);
+  EXPECT_EQ(many.blocks_per_sm, 1);
+  const GemmVariant few = plan_of(nvfp4_spec(8192), "h200").variants.front();
+  EXPECT_EQ(few.warps_k, 8);
+  EXPECT_EQ(few.blocks_per_sm, 2);
+  GemmSpec large_groups = nvfp4_spec(28672);
+  large_groups.weight.group_size = 128;
+  EXPECT_EQ(plan_of(large_groups, "h200").variants.front().warps_k, 8);
+}
+
 }  // namespace
 }  // namespace heddle
