@@ -115,6 +115,9 @@ double beside_memory(const GemmVariant& v, const WeightLayout& layout, double cl
   return std::max(clocks, memory) + kHindrance * std::min(clocks, memory);
 }
 
+// More SMs at the limit of power, which read tokens of different columns.
+constexpr double kManyInParts = 1.2;
+
 struct Choice {
   WgmmaShares shares;
   double clocks = 0;  // of the SM that works longest
@@ -147,15 +150,16 @@ Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int6
               clocks_of(whole, 0) + cut});
   }
   if (!v.shares_tiles || left == 0) return best;
+  const double slower = has_many_tokens(v) ? kManyInParts : 1;
   if (v.cluster == 1 && tiles * kCluster <= workers && stages >= kCluster && sums_fit(v, layout)) {
     consider({{count(tiles * kCluster), count(tiles), kCluster, true},
-              clocks_of(ceil_div(stages, kCluster), 0) + cluster_clocks(v)});
+              slower * clocks_of(ceil_div(stages, kCluster), 0) + cluster_clocks(v)});
   }
   // Each tile of the last wave to the same number of blocks, or all of them in equal shares.
   for (std::int64_t parts = 2; tiles < workers && parts <= std::min(workers / tiles, stages);
        ++parts) {
     consider({{count(tiles * parts), static_cast<int>(tiles), v.cluster},
-              clocks_of(ceil_div(stages, parts), 0) + parts_clocks(v, parts)});
+              slower * clocks_of(ceil_div(stages, parts), 0) + parts_clocks(v, parts)});
   }
   if (left * stages >= workers) {
     // A block may end one tile and begin another.

@@ -160,12 +160,14 @@ TEST(WgmmaShares, PairsShareTilesOfHalfTheSms) {
   spec.shape = {8192, 8192, 33, 256};
   spec.weight.zero_point = ZeroPoint::kNone;
   spec.path = Path::kHopper;
-  const Plan plan = plan_of(spec, "h200");
   const auto shares = [&](std::int64_t m) {
+    const Plan plan = plan_of(spec, "h200");
     return wgmma_shares(plan.variants[plan.variant_for(m)], plan.layout, m);
   };
   EXPECT_TRUE(shares(64).sums_in_cluster);
   EXPECT_TRUE(shares(128).sums_in_cluster);
+  EXPECT_FALSE(shares(256).sums_in_cluster);  // a tile for each SM
+  spec.shape.n = 4096;
   EXPECT_TRUE(shares(256).sums_in_cluster);
 }
 

@@ -62,11 +62,17 @@ class CompileWgmma : public testing::Test {
       if (level >= LogLevel::kWarning) warnings_ += text;
     };
     Runtime runtime(options);
-    for (const BuildResult& result : runtime.build(sources)) {
+    const std::vector<BuildResult> results = runtime.build(sources);
+    ASSERT_EQ(results.size(), sources.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const BuildResult& result = results[i];
+      const bool by_warps = sources[i].text.find("kByWarps = true") != std::string::npos;
+      const std::string& ptx = result.binary->ptx;
       EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
       EXPECT_EQ(result.binary->local_bytes, 0) << result.kernel_name;
       EXPECT_EQ(result.binary->threads, 384) << result.kernel_name;
-      EXPECT_NE(result.binary->ptx.find("wgmma.mma_async"), std::string::npos);
+      EXPECT_EQ(ptx.find("wgmma.mma_async") == std::string::npos, by_warps);
+      EXPECT_EQ(ptx.find("mma.sync.aligned.m16n8k16") != std::string::npos, by_warps);
     }
     EXPECT_EQ(warnings_, "");
   }
