@@ -1,9 +1,9 @@
 // The plans and the sources of dequantize.
 #include <gtest/gtest.h>
 
-#include "heddle/error.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
+#include "tests/generator/plan_refusals.h"
 
 namespace heddle {
 namespace {
@@ -24,13 +24,7 @@ Plan plan_of(const WeightOpSpec& spec, const char* target = "h200") {
 }
 
 std::string refusal(const WeightOpSpec& spec, const char* target = "h200") {
-  try {
-    plan_of(spec, target);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::kUnsupported);
-    return error.what();
-  }
-  return "accepted";
+  return heddle::refusal(Spec::from_weight_op(Op::kDequantize, spec), target);
 }
 
 bool has(const std::string& text, const std::string& part) {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/plan/kv_append_tile.h"
-#include "heddle/error.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
+#include "tests/generator/plan_refusals.h"
 
 namespace heddle {
 namespace {
@@ -23,19 +23,9 @@ Plan plan_of(const Spec& spec, const char* target = "h200") {
   return resolve(spec, target_from_name(target));
 }
 
-std::vector<std::string> refusals(const Spec& spec, const char* target = "h200") {
-  try {
-    plan_of(spec, target);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), "plan.unsupported");
-    std::vector<std::string> pointers;
-    for (const Problem& problem : error.problems()) pointers.push_back(problem.pointer);
-    return pointers;
-  }
-  return {};
+Pointers refusals(const Spec& spec, const char* target = "h200") {
+  return refused_fields(spec, target);
 }
-
-using Pointers = std::vector<std::string>;
 
 // Whole rows, whole tokens, whole warps, and never more threads than a block may have.
 TEST(KvAppendPlan, BlocksHoldWholeRows) {

@@ -1,9 +1,9 @@
 // Plans and sources of repack and quantize_weight.
 #include <gtest/gtest.h>
 
-#include "heddle/error.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
+#include "tests/generator/plan_refusals.h"
 
 namespace heddle {
 namespace {
@@ -20,19 +20,9 @@ Plan plan_of(Op op, const WeightOpSpec& spec, const char* target = "h200") {
   return resolve(Spec::from_weight_op(op, spec), target_from_name(target));
 }
 
-// The pointers of the problems that resolve() finds; empty if it finds none.
-std::vector<std::string> refused(Op op, const WeightOpSpec& spec, const char* target = "h200") {
-  std::vector<std::string> pointers;
-  try {
-    plan_of(op, spec, target);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::kUnsupported);
-    for (const Problem& problem : error.problems()) pointers.push_back(problem.pointer);
-  }
-  return pointers;
+Pointers refused(Op op, const WeightOpSpec& spec, const char* target = "h200") {
+  return refused_fields(Spec::from_weight_op(op, spec), target);
 }
-
-using Pointers = std::vector<std::string>;
 
 TEST(RepackPlan, HasOneKernelThatEveryTargetHolds) {
   for (const Target& target : known_targets()) {

@@ -8,7 +8,6 @@
 #include <random>
 
 #include "generator/decode/float16.h"
-#include "generator/layout/rounding_rule.h"
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -250,30 +249,6 @@ TEST(QuantizeWeights, ScalesSaturate) {
   const QuantizedWeights weights = quantize_weights(spec, w);
   EXPECT_EQ(weights.scales[0] | weights.scales[1] << 8, 0x7BFF);
   EXPECT_EQ(weights.codes[0], 7);
-}
-
-TEST(QuantizeWeights, PowersOfTwoAreNotBelowTheScale) {
-  EXPECT_EQ(round_scale(DType::kE8m0, 1.0F).bits, 127u);
-  EXPECT_EQ(round_scale(DType::kE8m0, 1.0F + 0x1p-23F).bits, 128u);
-  EXPECT_EQ(round_scale(DType::kE8m0, 0x1p-127F).bits, 0u);
-  EXPECT_EQ(round_scale(DType::kE8m0, 0x1p-126F).bits, 1u);
-  EXPECT_EQ(round_scale(DType::kE8m0, 0x1.8p-127F).bits, 1u);
-  EXPECT_EQ(round_scale(DType::kE8m0, std::numeric_limits<float>::max()).bits, 254u);
-  EXPECT_EQ(round_scale(DType::kE8m0, 0).value, 0);
-}
-
-// Every 16-bit scale rounds to itself; halfway goes to the even one.
-TEST(QuantizeWeights, ScalesRoundToTheNearest) {
-  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
-    for (std::uint32_t bits = 0; bits < float16_format(dtype).exponent_mask(); ++bits) {
-      const double value = value_of(dtype, static_cast<std::uint16_t>(bits));
-      ASSERT_EQ(round_scale(dtype, static_cast<float>(value)).bits, bits);
-      ASSERT_EQ(round_scale(dtype, static_cast<float>(value)).value, value);
-      if (bits + 1 == float16_format(dtype).exponent_mask()) continue;
-      const double next = value_of(dtype, static_cast<std::uint16_t>(bits + 1));
-      ASSERT_EQ(round_scale(dtype, static_cast<float>((value + next) / 2)).bits, bits + (bits & 1));
-    }
-  }
 }
 
 TEST(QuantizeWeights, RefusesWhatItCannotMake) {
