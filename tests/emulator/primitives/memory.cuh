@@ -29,25 +29,25 @@ inline void store_shared_8(u32 address, u32 x, u32 y) {
 inline void store_shared_4(u32 address, u32 v) { emulator::store_shared(address, &v, 4); }
 inline void store_shared_float(u32 address, float v) { emulator::store_shared(address, &v, 4); }
 
-template <class T>
+template <class T, auto load = emulator::load_global>
 inline T load_global_as(const void* address) {
   T v;
-  emulator::load_global(address, &v, sizeof v);
+  load(address, &v, sizeof v);
   return v;
 }
 inline u32x4 load_global_16(const void* address) { return load_global_as<u32x4>(address); }
 inline u32 load_global_4(const void* address) { return load_global_as<u32>(address); }
 inline u32x4 load_global_16_coherent(const void* address) { return load_global_16(address); }
 
-template <class T>
-inline T load_global_l2_as(const void* address) {
-  T v;
-  emulator::load_global_l2(address, &v, sizeof v);
-  return v;
+inline u32x4 load_global_16_l2(const void* address) {
+  return load_global_as<u32x4, emulator::load_global_l2>(address);
 }
-inline u32x4 load_global_16_l2(const void* address) { return load_global_l2_as<u32x4>(address); }
-inline u64 load_global_8_l2(const void* address) { return load_global_l2_as<u64>(address); }
-inline u32 load_global_4_l2(const void* address) { return load_global_l2_as<u32>(address); }
+inline u64 load_global_8_l2(const void* address) {
+  return load_global_as<u64, emulator::load_global_l2>(address);
+}
+inline u32 load_global_4_l2(const void* address) {
+  return load_global_as<u32, emulator::load_global_l2>(address);
+}
 
 inline void store_global_16(void* address, u32x4 v) { emulator::store_global(address, &v, 16); }
 inline void store_global_8(void* address, u32 x, u32 y) {
