@@ -98,7 +98,7 @@ double bytes_of(const KvCacheLayout& layout, std::int32_t length) {
 
 // One load: a cache, and sets of sequences that take turns.
 AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, double read_tb_per_s,
-                          const OwnedStream& stream) {
+                          const OwnedStream& stream, const TimingBudget& budget) {
   const Plan& plan = kernel.plan();
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
   const bool paged = spec.kv.layout == KvLayout::kPaged;
@@ -152,7 +152,7 @@ AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, doubl
   if (spec.log_sum_exp) args.log_sum_exp = static_cast<float*>(sums.get());
   args.workspace = workspace.get();
   args.workspace_bytes = workspace.bytes();
-  timing.us = time_in_graph(stream, std::max(sets, 4), TimingBudget{}, [&](int i) {
+  timing.us = time_in_graph(stream, std::max(sets, 4), budget, [&](int i) {
     DecodeAttentionArgs own = args;
     const auto first = static_cast<std::size_t>(i % sets) * static_cast<std::size_t>(set_pages);
     if (paged) own.cache.block_table = static_cast<const std::int32_t*>(tables.get()) + first;
@@ -169,7 +169,8 @@ std::vector<AttentionLoad> usual_attention_loads() {
 }
 
 AttentionBenchReport bench_attention(Runtime& runtime, const Spec& spec,
-                                     const std::vector<AttentionLoad>& loads) {
+                                     const std::vector<AttentionLoad>& loads,
+                                     const TimingBudget& budget) {
   const cuda::CurrentContext context;
   const Kernel kernel = runtime.kernel(spec);
   const OwnedStream stream;
@@ -179,7 +180,7 @@ AttentionBenchReport bench_attention(Runtime& runtime, const Spec& spec,
     report.read_tb_per_s = read_rate(helpers, stream);
   }
   for (const AttentionLoad& load : loads) {
-    report.rows.push_back(time_load(kernel, load, report.read_tb_per_s, stream));
+    report.rows.push_back(time_load(kernel, load, report.read_tb_per_s, stream, budget));
   }
   return report;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/runtime.h"
+#include "tools/gpu_harness/graph_timer.h"
 
 namespace heddle {
 
@@ -35,7 +36,8 @@ struct AttentionBenchReport {
 // In CUDA graphs, over pages in a random order, rotating through more of them than the caches hold.
 // Makes the kernel in the current context, else in device 0's primary one. Throws Error.
 AttentionBenchReport bench_attention(Runtime& runtime, const Spec& spec,
-                                     const std::vector<AttentionLoad>& loads);
+                                     const std::vector<AttentionLoad>& loads,
+                                     const TimingBudget& budget = {});
 
 }  // namespace heddle
 

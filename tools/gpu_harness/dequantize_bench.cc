@@ -1,19 +1,16 @@
 #include "tools/gpu_harness/dequantize_bench.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "runtime/context.h"
 #include "tools/gpu_harness/dequantize_problem.h"
 #include "tools/gpu_harness/device_source.h"
-#include "tools/gpu_harness/graph_timer.h"
 
 namespace heddle {
 namespace {
 
 constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times any L2 cache
 constexpr std::size_t kMostBuffers = 1024;                      // of tiny matrices
-constexpr std::size_t kLeastLaunches = 32;  // so that the graph's own start weighs little
 
 struct Buffers {
   DeviceSource source;
@@ -22,7 +19,7 @@ struct Buffers {
 
 }  // namespace
 
-DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, int replays) {
+DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, const TimingBudget& budget) {
   const cuda::CurrentContext context;
   const Kernel kernel = runtime.kernel(spec);
   const HelperKernels helpers;
@@ -39,9 +36,8 @@ DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, int replay
        bytes += timing.read_bytes + timing.written_bytes) {
     rotation.push_back({DeviceSource(source, stream), DeviceBuffer(timing.written_bytes)});
   }
-  const std::size_t rounds = std::max<std::size_t>(1, kLeastLaunches / rotation.size());
-  const auto launches = static_cast<int>(rounds * rotation.size());
-  timing.us = time_in_graph(stream, launches, replays, [&](int i) {
+  const auto round = static_cast<int>(rotation.size());
+  timing.us = time_in_graph(stream, round, budget, [&](int i) {
     const Buffers& buffers = rotation[static_cast<std::size_t>(i) % rotation.size()];
     DequantizeArgs args;
     args.source = buffers.source.get();
@@ -55,7 +51,7 @@ DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, int replay
     sources.push_back(&buffers.source.buffer());
     outputs.push_back(&buffers.w);
   }
-  timing.stream = fastest_stream(helpers, stream, sources, outputs, launches, replays);
+  timing.stream = fastest_stream(helpers, stream, sources, outputs, budget);
   return timing;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "heddle/runtime.h"
+#include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/stream_bench.h"
 
 namespace heddle {
@@ -24,7 +25,8 @@ struct DequantizeTiming {
 };
 
 // Makes the kernel in the current context, else in device 0's primary one. Throws Error.
-DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, int replays = 21);
+DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec,
+                                  const TimingBudget& budget = {});
 
 }  // namespace heddle
 

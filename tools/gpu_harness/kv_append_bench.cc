@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "runtime/context.h"
-#include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/kv_device.h"
 
 namespace heddle {
@@ -73,7 +72,7 @@ void add_bytes(const KvCacheLayout& layout, int head_dim, int new_tokens, int le
 }  // namespace
 
 PackingTiming bench_kv_append(Runtime& runtime, const Spec& spec, const KvAppendShape& shape,
-                              int replays) {
+                              const TimingBudget& budget) {
   const cuda::CurrentContext context;
   const Kernel kernel = runtime.kernel(spec);
   const OwnedStream stream;
@@ -85,12 +84,12 @@ PackingTiming bench_kv_append(Runtime& runtime, const Spec& spec, const KvAppend
   }
   {
     const Launches launches(kernel, shape, timing.read_bytes + timing.written_bytes, stream);
-    timing.us = time_in_graph(stream, rotation_launches(launches.copies()), replays,
+    timing.us = time_in_graph(stream, launches.copies(), budget,
                               [&](int i) { launches.launch(i, stream); });
   }
   timing.gb_per_s =
       static_cast<double>(timing.read_bytes + timing.written_bytes) / timing.us * 1e-3;
-  time_stream(stream, replays, &timing);
+  time_stream(stream, budget, &timing);
   return timing;
 }
 

@@ -11,7 +11,7 @@ namespace heddle {
 
 // In the current context, in CUDA graphs, over buffers that no cache holds, rotating.
 PackingTiming bench_kv_append(Runtime& runtime, const Spec& spec, const KvAppendShape& shape,
-                              int replays = 11);
+                              const TimingBudget& budget = {});
 
 }  // namespace heddle
 

@@ -1,13 +1,10 @@
 #include "tools/gpu_harness/packing_bench.h"
 
-#include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "runtime/context.h"
 #include "tools/gpu_harness/checkpoint_tensors.h"
 #include "tools/gpu_harness/device_source.h"
-#include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/quantize_check.h"
 #include "tools/gpu_harness/stream_bench.h"
 
@@ -15,7 +12,6 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kRotationBytes = std::size_t{260} << 20;  // several times any L2 cache
-constexpr int kLeastLaunches = 32;
 constexpr unsigned char kAnyByte = 0x35;
 
 std::vector<DeviceBuffer> buffers(int count, std::size_t bytes, const OwnedStream& stream) {
@@ -32,12 +28,7 @@ std::vector<DeviceBuffer> buffers(int count, std::size_t bytes, const OwnedStrea
 
 int rotation_copies(std::size_t bytes) { return static_cast<int>(1 + kRotationBytes / bytes); }
 
-int rotation_launches(int copies) {
-  const int least = std::max(1, copies);
-  return least * std::max(1, (kLeastLaunches + least - 1) / least);
-}
-
-void time_stream(const OwnedStream& stream, int replays, PackingTiming* timing) {
+void time_stream(const OwnedStream& stream, const TimingBudget& budget, PackingTiming* timing) {
   // The copy takes whole words of 16 bytes.
   const std::size_t read = (timing->read_bytes + 15) / 16 * 16;
   const std::size_t written = (timing->written_bytes + 15) / 16 * 16;
@@ -50,9 +41,7 @@ void time_stream(const OwnedStream& stream, int replays, PackingTiming* timing) 
     sources.push_back(&from[static_cast<std::size_t>(i)]);
     outputs.push_back(&to[static_cast<std::size_t>(i)]);
   }
-  timing->stream_us =
-      fastest_stream(HelperKernels(), stream, sources, outputs, rotation_launches(copies), replays)
-          .us;
+  timing->stream_us = fastest_stream(HelperKernels(), stream, sources, outputs, budget).us;
 }
 
 namespace {
@@ -103,7 +92,7 @@ class Inputs {
 
 }  // namespace
 
-PackingTiming bench_packing(Runtime& runtime, const Spec& spec, int replays) {
+PackingTiming bench_packing(Runtime& runtime, const Spec& spec, const TimingBudget& budget) {
   const cuda::CurrentContext context;
   const Kernel kernel = runtime.kernel(spec);
   const OwnedStream stream;
@@ -112,12 +101,12 @@ PackingTiming bench_packing(Runtime& runtime, const Spec& spec, int replays) {
   {
     const Inputs inputs(kernel, stream);
     timing.read_bytes = inputs.read_bytes();
-    timing.us = time_in_graph(stream, rotation_launches(inputs.copies()), replays,
-                              [&](int i) { inputs.launch(i, stream); });
+    timing.us =
+        time_in_graph(stream, inputs.copies(), budget, [&](int i) { inputs.launch(i, stream); });
   }
   timing.gb_per_s =
       static_cast<double>(timing.read_bytes + timing.written_bytes) / timing.us * 1e-3;
-  time_stream(stream, replays, &timing);
+  time_stream(stream, budget, &timing);
   return timing;
 }
 

@@ -6,6 +6,7 @@
 
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/device_memory.h"
+#include "tools/gpu_harness/graph_timer.h"
 
 namespace heddle {
 
@@ -21,13 +22,12 @@ struct PackingTiming {
 
 // A repack or quantize_weight spec, in a CUDA graph over buffers that rotate through more memory
 // than the caches hold. In the current context, else in device 0's primary one. Throws Error.
-PackingTiming bench_packing(Runtime& runtime, const Spec& spec, int replays = 21);
+PackingTiming bench_packing(Runtime& runtime, const Spec& spec, const TimingBudget& budget = {});
 
-// As many copies of `bytes` as no cache holds, and whole rounds over them.
+// As many copies of `bytes` as no cache holds.
 int rotation_copies(std::size_t bytes);
-int rotation_launches(int copies);
 // Sets stream_us, from read_bytes and written_bytes.
-void time_stream(const OwnedStream& stream, int replays, PackingTiming* timing);
+void time_stream(const OwnedStream& stream, const TimingBudget& budget, PackingTiming* timing);
 
 }  // namespace heddle
 

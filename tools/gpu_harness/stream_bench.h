@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tools/gpu_harness/device_memory.h"
+#include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/helper_kernels.h"
 
 namespace heddle {
@@ -15,11 +16,11 @@ struct StreamTiming {
 };
 
 // Of every shape of stream_copy the fastest: all bytes of each source are read and of each output
-// written, in turn. Needs a current context.
+// written, in turn; `budget` is each shape's. As many sources as outputs. Needs a current context.
 StreamTiming fastest_stream(const HelperKernels& helpers, const OwnedStream& stream,
                             const std::vector<const DeviceBuffer*>& sources,
-                            const std::vector<const DeviceBuffer*>& outputs, int launches,
-                            int replays);
+                            const std::vector<const DeviceBuffer*>& outputs,
+                            const TimingBudget& budget);
 
 }  // namespace heddle
 

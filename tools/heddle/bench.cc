@@ -44,6 +44,11 @@ struct BenchOptions {
   bool json = false;
 };
 
+TimingBudget budget_of(const BenchOptions& options, TimingBudget usual) {
+  if (options.milliseconds > 0) usual.total_us = 1e3 * options.milliseconds;
+  return usual;
+}
+
 std::vector<Spec> read_specs(const std::string& input) {
   std::vector<Spec> specs;
   for (const ModelKernel& kernel : read_model(input).kernels) specs.push_back(kernel.spec);
@@ -76,8 +81,7 @@ void show_progress(Progress* progress, const std::vector<Spec>& specs, GemmBench
 Sweep sweep_at(const BenchOptions& options, const Spec& spec, std::int64_t m, Runtime& runtime) {
   const std::vector<Spec> candidates = tile_candidates(spec, runtime.device_target(), m);
   GemmBenchOptions bench_options;
-  bench_options.budget.total_us =
-      1e3 * (options.milliseconds > 0 ? options.milliseconds : kSweepMilliseconds);
+  bench_options.budget = budget_of(options, {.total_us = 1e3 * kSweepMilliseconds});
   Progress progress(true);
   show_progress(&progress, candidates, &bench_options);
   return sweep_of(bench_gemm(runtime, candidates, {m}, bench_options));
@@ -103,8 +107,9 @@ int run_sweep(const BenchOptions& options, const Spec& spec, Runtime& runtime) {
 int run(const BenchOptions& options) {
   const std::vector<Spec> specs = read_specs(options.input);
   if (specs.size() == 1 && specs.front().op() != Op::kGemm) {
-    return bench_weight_op(specs.front(), {options.target, options.compile, options.has_m, 1,
-                                           options.json, parse_attention_loads(options.loads)});
+    return bench_weight_op(specs.front(),
+                           {options.target, options.compile, options.has_m, 1, options.json,
+                            parse_attention_loads(options.loads), budget_of(options, {})});
   }
   if (!options.loads.empty()) {
     throw Error(ErrorCategory::kUsage, "tool.loads", "--loads is of decode_attention");
@@ -121,7 +126,7 @@ int run(const BenchOptions& options) {
   GemmBenchOptions bench_options;
   bench_options.cublas = !options.baseline.empty();
   bench_options.chain = options.chain;
-  if (options.milliseconds > 0) bench_options.budget.total_us = 1e3 * options.milliseconds;
+  bench_options.budget = budget_of(options, {});
   show_progress(&progress, specs, &bench_options);
   const GemmBenchReport report = bench_gemm(runtime, specs, options.m, bench_options);
   if (!report.cublas_missing.empty()) print_problem("no baseline: " + report.cublas_missing);
@@ -160,8 +165,9 @@ void add_bench_command(CLI::App& app, Action* action) {
       "the fastest");
   sweep->excludes("--baseline")->excludes("--chain");
   command
-      ->add_option("--ms", options->milliseconds,
-                   "how long to measure each M of a spec; default 50, with --sweep 10")
+      ->add_option(
+          "--ms", options->milliseconds,
+          "how long to measure each kernel, at each M or load; default 50, with --sweep 10")
       ->type_name("MS")
       ->check(CLI::Range(1.0, 10000.0));
   add_device_target_option(*command, &options->target);

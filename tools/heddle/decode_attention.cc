@@ -62,9 +62,10 @@ int run_decode_attention(Runtime& runtime, const Spec& spec, std::uint32_t seed,
 }
 
 int bench_decode_attention(Runtime& runtime, const Spec& spec,
-                           const std::vector<AttentionLoad>& loads, bool json) {
+                           const std::vector<AttentionLoad>& loads, const TimingBudget& budget,
+                           bool json) {
   const AttentionBenchReport report =
-      bench_attention(runtime, spec, loads.empty() ? usual_attention_loads() : loads);
+      bench_attention(runtime, spec, loads.empty() ? usual_attention_loads() : loads, budget);
   Table table({{"SEQUENCES", Align::kRight},
                {"LENGTH", Align::kRight},
                {"MB READ", Align::kRight},

@@ -16,7 +16,8 @@ int run_decode_attention(Runtime& runtime, const Spec& spec, std::uint32_t seed,
 // Each load beside the time of its bytes; of no loads those from one short sequence to many long
 // ones. Prints the times; returns the exit code.
 int bench_decode_attention(Runtime& runtime, const Spec& spec,
-                           const std::vector<AttentionLoad>& loads, bool json);
+                           const std::vector<AttentionLoad>& loads, const TimingBudget& budget,
+                           bool json);
 
 }  // namespace heddle
 

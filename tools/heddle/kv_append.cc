@@ -32,7 +32,7 @@ ordered_json to_json(const PackingTiming& timing, int sequences, int tokens) {
 
 }  // namespace
 
-int bench_kv_append(Runtime& runtime, const Spec& spec, bool json) {
+int bench_kv_append(Runtime& runtime, const Spec& spec, const TimingBudget& budget, bool json) {
   Table table({{"SEQUENCES", Align::kRight},
                {"NEW TOKENS", Align::kRight},
                {"us", Align::kRight},
@@ -46,7 +46,7 @@ int bench_kv_append(Runtime& runtime, const Spec& spec, bool json) {
        {std::pair{1, prefill_shape(kPrefillTokens)},
         std::pair{kSequences, decode_shape(kSequences, kLongest, 1)}}) {
     const int tokens = sequences == 1 ? kPrefillTokens : sequences;
-    const PackingTiming timing = bench_kv_append(runtime, spec, shape);
+    const PackingTiming timing = bench_kv_append(runtime, spec, shape, budget);
     rows.push_back(to_json(timing, sequences, tokens));
     table.add_row({fmt::format("{}", sequences), fmt::format("{}", tokens),
                    fmt::format("{:.1f}", timing.us), fmt::format("{:.0f}", timing.gb_per_s),

@@ -4,12 +4,13 @@
 
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
+#include "tools/gpu_harness/graph_timer.h"
 
 namespace heddle {
 
 // A prefill of many tokens and one token for each of some sequences, each beside a plain copy of as
 // many bytes. Prints the times; returns the exit code.
-int bench_kv_append(Runtime& runtime, const Spec& spec, bool json);
+int bench_kv_append(Runtime& runtime, const Spec& spec, const TimingBudget& budget, bool json);
 
 }  // namespace heddle
 

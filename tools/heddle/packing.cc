@@ -83,8 +83,8 @@ int report(const Kernel& kernel, const ByteCheck& check, bool json) {
   return kExitFailed;
 }
 
-int bench_packing(Runtime& runtime, const Spec& spec, bool json) {
-  const PackingTiming timing = bench_packing(runtime, spec);
+int bench_packing(Runtime& runtime, const Spec& spec, const TimingBudget& budget, bool json) {
+  const PackingTiming timing = bench_packing(runtime, spec, budget);
   const Target device = runtime.device_target();
   if (json) {
     print_json(to_json(timing, device));

@@ -8,6 +8,7 @@
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
 #include "tools/gpu_harness/byte_check.h"
+#include "tools/gpu_harness/graph_timer.h"
 
 namespace heddle {
 
@@ -18,7 +19,7 @@ int run_packing(Runtime& runtime, const Spec& spec, std::uint32_t seed, bool jso
 int report(const Kernel& kernel, const ByteCheck& check, bool json);
 
 // The kernel's time beside that of a plain copy. Prints it; returns the exit code.
-int bench_packing(Runtime& runtime, const Spec& spec, bool json);
+int bench_packing(Runtime& runtime, const Spec& spec, const TimingBudget& budget, bool json);
 
 }  // namespace heddle
 

@@ -8,6 +8,7 @@
 
 #include "heddle/spec.h"
 #include "tools/gpu_harness/attention_bench.h"
+#include "tools/gpu_harness/graph_timer.h"
 #include "tools/heddle/options.h"
 
 namespace heddle {
@@ -19,6 +20,7 @@ struct WeightOpOptions {
   std::uint32_t seed = 1;
   bool json = false;
   std::vector<AttentionLoad> loads = {};  // to time decode_attention with; none: the usual ones
+  TimingBudget budget = {};               // to time with
 };
 
 // Both return the exit code and throw Error. Precondition: the operation is no gemm.

@@ -65,12 +65,14 @@ int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
   if (spec.op() == Op::kDecodeAttention) {
-    return bench_decode_attention(runtime, spec, options.loads, options.json);
+    return bench_decode_attention(runtime, spec, options.loads, options.budget, options.json);
   }
-  if (spec.op() == Op::kKvAppend) return bench_kv_append(runtime, spec, options.json);
-  if (spec.op() != Op::kDequantize) return bench_packing(runtime, spec, options.json);
+  if (spec.op() == Op::kKvAppend)
+    return bench_kv_append(runtime, spec, options.budget, options.json);
+  if (spec.op() != Op::kDequantize)
+    return bench_packing(runtime, spec, options.budget, options.json);
   const Plan plan = resolve(spec, runtime.device_target());
-  const DequantizeTiming timing = bench_dequantize(runtime, spec);
+  const DequantizeTiming timing = bench_dequantize(runtime, spec, options.budget);
   if (options.json) {
     auto rows = ordered_json::array();
     rows.push_back(to_json(timing, plan));
