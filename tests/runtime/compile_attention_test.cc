@@ -1,5 +1,5 @@
-// The kernels of decode_attention, for an architecture of each kind: they compile, fit the register
-// file, and nothing spills. Needs NVRTC, not a GPU.
+// The kernels of decode_attention, which an architecture of each kind has a part of: they compile,
+// fit the register file, and nothing spills. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -63,8 +63,11 @@ class CompileAttention : public testing::TestWithParam<int> {};
 
 TEST_P(CompileAttention, WithoutSpills) {
   const Target target = target_from_name("sm_" + std::to_string(GetParam()));
+  const std::vector<Spec> all = specs();
   std::vector<Source> sources;
-  for (const Spec& spec : specs()) sources.push_back(render(resolve(spec, target), 0));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (has_turn(i, target.arch())) sources.push_back(render(resolve(all[i], target), 0));
+  }
   expect_no_spills(sources, target);
 }
 

@@ -1,5 +1,5 @@
-// The kernels of kv_append, for an architecture of each kind: they compile, fit the register file,
-// and nothing spills. Needs NVRTC, not a GPU.
+// The kernels of kv_append, which an architecture of each kind has a part of: they compile, fit the
+// register file, and nothing spills. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/compile_check.h"
@@ -77,7 +77,10 @@ class CompileKvAppend : public testing::TestWithParam<int> {};
 TEST_P(CompileKvAppend, WithoutSpills) {
   const Target target = target_from_name("sm_" + std::to_string(GetParam()));
   std::vector<Source> sources;
-  for (KvAppendSpec spec : every_spec()) {
+  const std::vector<KvAppendSpec> all = every_spec();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!has_turn(i, target.arch())) continue;
+    KvAppendSpec spec = all[i];
     if (target.arch() < 80) {
       spec.activation = DType::kFp16;
       if (spec.kv.k.dtype == KvDtype::kBf16) spec.kv.k.dtype = KvDtype::kFp16;
