@@ -9,7 +9,7 @@ checker's version and arguments, and .clang-tidy. Only what was clean is remembe
 finding is reported each time. CLEAN may be "" for a machine that will not be asked again.
 
 What groups.py puts together is first checked as one unit, one text behind the other, in a fraction
-of the time; where that is not clean, for whatever reason, its members are checked one by one.
+of the time; where that is not clean, for whatever reason, its halves are, down to single members.
 """
 
 import concurrent.futures
@@ -58,8 +58,8 @@ def checker_identity(checker, root):
 
 def run(checker, path, commands):
     """Whether it is clean by the compile_commands.json of that folder, and what is said of it."""
-    done = subprocess.run([*checker, "-p", str(commands), path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, check=False)
+    done = subprocess.run([*checker, "-p", str(commands), path], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if "warnings generated" not in line]
     return done.returncode == 0, "\n".join(lines)
 
@@ -72,18 +72,26 @@ def config_folder(entry):
     return folder
 
 
-def words_together(entry):
-    """The compiler's for the unit's text in another folder."""
-    folder = groups.folder_it_needs(pathlib.Path(entry["file"]), pathlib.Path.cwd())
-    return compiler_words(entry) + (["-iquote", str(folder)] if folder else [])
+def is_path(word):
+    """Whether it defines one of the paths that the build tells a program, each by another name."""
+    return word.startswith("-DHEDDLE_") and "/" in word
+
+
+def words_together(entries):
+    """The compiler's for the text of units of one kind in another folder."""
+    folder = groups.folder_it_needs(pathlib.Path(entries[0]["file"]), pathlib.Path.cwd())
+    common = [word for word in compiler_words(entries[0]) if not is_path(word)]
+    paths = {word for entry in entries for word in compiler_words(entry) if is_path(word)}
+    return common + sorted(paths) + (["-iquote", str(folder)] if folder else [])
 
 
 def kind_of(entry):
-    return words_together(entry), entry["directory"], config_folder(entry)
+    words = [word for word in words_together([entry]) if not is_path(word)]
+    return words, entry["directory"], config_folder(entry)
 
 
 def is_clean_together(entries, checker):
-    """Whether they are without findings as one unit, with the command of the first."""
+    """Whether they are without findings as one unit."""
     config = subprocess.run([checker[0], "--dump-config", entries[0]["file"], "--"],
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                             check=False)
@@ -92,7 +100,7 @@ def is_clean_together(entries, checker):
         text = "".join(pathlib.Path(entry["file"]).read_text() for entry in entries)
         pathlib.Path(path).write_text(text)
         command = {"directory": entries[0]["directory"], "file": path,
-                   "command": shlex.join([*words_together(entries[0]), "-c", path])}
+                   "command": shlex.join([*words_together(entries), "-c", path])}
         pathlib.Path(f"{folder}/compile_commands.json").write_text(json.dumps([command]))
         clean, text = run([*checker, "--config=" + config.stdout], path, folder)
     return clean and not text
@@ -126,13 +134,15 @@ class Clean:
 
 def check(entries, stamps, checker, commands):
     """[(verdict, what is said)] of units that may be one."""
-    if len(entries) > 1 and is_clean_together(entries, checker):
+    if len(entries) > 1:
+        if not is_clean_together(entries, checker):
+            half = len(entries) // 2
+            return (check(entries[:half], stamps, checker, commands)
+                    + check(entries[half:], stamps, checker, commands))
         results = [("clean", "")] * len(entries)
     else:
-        results = []
-        for entry in entries:
-            clean, text = run(checker, entry["file"], commands)
-            results.append(("clean" if clean else "found", text))
+        clean, text = run(checker, entries[0]["file"], commands)
+        results = [("clean" if clean else "found", text)]
     for entry, result in zip(entries, results):
         stamp = stamps[entry["file"]]
         if stamp is not None and result == ("clean", ""):
@@ -166,7 +176,8 @@ def main(arguments):
             else:
                 new.append(entry)
         together = groups.grouped(new, kind_of, root)
-        for results in pool.map(lambda group: check(group, stamps, checker, folder_of_commands), together):
+        for results in pool.map(
+                lambda group: check(group, stamps, checker, folder_of_commands), together):
             for verdict, text in results:
                 counts[verdict] += 1
                 if text:

@@ -6,30 +6,51 @@ import re
 MOST_UNITS = 16
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-TEST = re.compile(r"TEST(?:_F|_P)?\((\w+), (\w+)\)")
+TEST = re.compile(r"(?:TEST(?:_F|_P)?|INSTANTIATE_TEST_SUITE_P)\((\w+), (\w+)")
 TYPE = re.compile(r"(?:template <.*>\s*)?(?:class|struct|union|enum class|enum|using)\s+(\w+)")
+# Of a name that is declared elsewhere.
+USING = re.compile(r"using [\w:]+;")
 # The last word before parameters, a value or the end of the line.
 OTHER = re.compile(r"(\w+)(?:\[[^\]]*\])*\s*(?:[({=;]|$)")
 
 
+def parameters_of(line):
+    """The types of a function's that are on its first line; None of what is no function."""
+    name, bracket, rest = line.partition("(")
+    if not bracket or "=" in name:
+        return None
+    parameters = rest.split(")")[0].split(",")
+    return tuple(re.sub(r"\s*\w+(\s*=.*)?$", "", parameter.strip()) for parameter in parameters)
+
+
 def names_of(text):
-    """{names that are declared in no class and no function, of code as clang-format lays it out},
-    and those of them that are the text's own: in unnamed namespaces, macros, tests, main()."""
-    names, own, unnamed = set(), set(), False
+    """{name: the parameters of each of that name} of what is declared in no class and no function,
+    of code as clang-format lays it out; and the same of what is the text's own: in unnamed
+    namespaces, macros, tests, main()."""
+    names, own, unnamed = {}, {}, False
     for line in text.splitlines():
         if line.startswith("namespace {"):
             unnamed = True
-        elif line.startswith("}  // namespace") and line == "}  // namespace":
+        elif line == "}  // namespace":
             unnamed = False
         elif line.startswith("#define "):
-            own.add(re.findall(r"\w+", line)[1])
+            own[re.findall(r"\w+", line)[1]] = {None}
         elif test := TEST.match(line):
-            own.add("_".join(test.groups()))
-        elif re.match(r"[A-Za-z[]", line) and (found := TYPE.match(line) or OTHER.search(line)):
-            names.add(found.group(1))
-            if unnamed or line.startswith(("static ", "int main(")):
-                own.add(found.group(1))
-    return names | own, own
+            own["_".join(test.groups())] = {None}
+        elif re.match(r"[A-Za-z[]", line) and not USING.match(line):
+            found = TYPE.match(line) or OTHER.search(line)
+            if found:
+                of_its_own = unnamed or line.startswith(("static ", "int main("))
+                parameters = parameters_of(line)
+                for known in (names, own) if of_its_own else (names,):
+                    known.setdefault(found.group(1), set()).add(parameters)
+    return {**names, **own}, own
+
+
+def clash(own, names):
+    """Whether any of the names means two things. Functions of other parameters may share one."""
+    return any(None in own[name] | names[name] or own[name] & names[name]
+               for name in own.keys() & names.keys())
 
 
 class Unit:
@@ -40,8 +61,9 @@ class Unit:
         self.headers = headers.of(path)
 
     def goes_with(self, other, headers):
-        return not (self.own & (other.names | headers.names(other.headers - self.headers))
-                    or other.own & (self.names | headers.names(self.headers - other.headers)))
+        return not (clash(self.own, other.names) or clash(other.own, self.names)
+                    or self.own.keys() & headers.names(other.headers - self.headers)
+                    or other.own.keys() & headers.names(self.headers - other.headers))
 
 
 class Headers:
@@ -65,7 +87,7 @@ class Headers:
 
     def names(self, paths):
         for path in paths - self.names_of.keys():
-            self.names_of[path] = names_of(path.read_text())[0]
+            self.names_of[path] = names_of(path.read_text())[0].keys()
         return set().union(*(self.names_of[path] for path in paths))
 
 
