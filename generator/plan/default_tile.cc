@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generator/plan/stage.h"
+#include "generator/plan/wide_tile.h"
 
 namespace heddle {
 namespace {
@@ -166,6 +167,7 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
   }
   const int fit = legal ? stages_that_fit(spec, target, layout, v) : wanted;
   v.stages = spec.tile.stages.value_or(path == Path::kTuring ? 2 : std::max(2, fit));
+  v.reads_ahead = can_read_ahead(spec, layout, v);
   v.scale_mode = choose_scale_mode(spec, layout, v);
   v.fold_power = folds_power(spec, v.scale_mode);
   v.shared_bytes = shared_bytes(spec, v, layout);

@@ -56,12 +56,13 @@ std::string describe_variant(const Plan& plan, const GemmVariant& v) {
   return fmt::format(
       "{}\n"
       "  M {} to {}: tile {} tokens x {} rows, stages {} of {} columns, {} warps (M {} x N {} x K "
-      "{})\n"
+      "{}){}\n"
       "  split K {}, scale on {}, {} bytes of shared memory, {} block{} per SM, workspace {} bytes "
       "at M = {}\n",
       v.name, v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, v.threads() / 32,
-      v.warps_m, v.warps_n, v.warps_k, v.split_k, to_string(v.scale_mode), v.shared_bytes,
-      v.blocks_per_sm, v.blocks_per_sm == 1 ? "" : "s", plan.workspace_bytes(v.m_max), v.m_max);
+      v.warps_m, v.warps_n, v.warps_k, v.reads_ahead ? " that read ahead" : "", v.split_k,
+      to_string(v.scale_mode), v.shared_bytes, v.blocks_per_sm, v.blocks_per_sm == 1 ? "" : "s",
+      plan.workspace_bytes(v.m_max), v.m_max);
 }
 
 std::string describe_tile_kernel(const TileKernel& kernel) {

@@ -9,6 +9,7 @@
 #include "generator/plan/stage.h"
 #include "generator/plan/stream.h"
 #include "generator/plan/wgmma.h"
+#include "generator/plan/wide_tile.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"
 #include "heddle/plan.h"
@@ -41,7 +42,12 @@ TileKernel gather_kernel(const GemmSpec& spec) {
 GemmVariant tile_variant(const Spec& spec, const Target& target, const WeightLayout& layout,
                          std::int64_t m_min, std::int64_t m_max) {
   const GemmSpec& gemm = spec.gemm();
-  GemmVariant v = default_tile(gemm, target, layout, tile_path(gemm, target), m_min, m_max);
+  const Path path = tile_path(gemm, target);
+  if (const auto wide = wide_tile(gemm, target, layout, path, m_min, m_max)) {
+    refuse_if_any(spec, refuse_tile(gemm, target, layout, *wide));
+    return *wide;
+  }
+  GemmVariant v = default_tile(gemm, target, layout, path, m_min, m_max);
   refuse_if_any(spec, refuse_tile(gemm, target, layout, v));
   v.split_k = gemm.tile.split_k.value_or(choose_split_k(gemm, target, layout, v));
   refuse_if_any(spec, refuse_tile(gemm, target, layout, v));

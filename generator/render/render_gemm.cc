@@ -12,13 +12,14 @@ namespace heddle {
 namespace {
 
 constexpr std::string_view kTiles = "gemm/gemm_mma.cuh";
+constexpr std::string_view kWide = "gemm/gemm_wide.cuh";
 constexpr std::string_view kStream = "gemm/gemm_stream.cuh";
 constexpr std::string_view kWgmma = "gemm/gemm_wgmma.cuh";
 
-std::string_view template_of(GemmKernel kernel) {
-  switch (kernel) {
+std::string_view template_of(const GemmVariant& v) {
+  switch (v.kernel) {
     case GemmKernel::kTiles:
-      return kTiles;
+      return v.reads_ahead ? kWide : kTiles;
     case GemmKernel::kStream:
       return kStream;
     case GemmKernel::kWgmma:
@@ -152,6 +153,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kWarpsM", v.warps_m);
   config.number("kFixedBias", fixed_bias(spec.weight));
   config.type("Mma", turing ? "MmaTuring" : "MmaAmpere");
+  if (v.reads_ahead) return config.text(kWide);
   config.type("Pipeline", turing ? "RegisterPipeline<Config>" : "AsyncPipeline<Config>");
   return config.text(kTiles);
 }
@@ -181,6 +183,11 @@ std::string decisions_text(const GemmVariant& v, const DecodePlan& decode) {
       v.split_k, to_string(v.scale_mode), to_string(v.path), describe(decode));
 }
 
+std::string_view function_of(const GemmVariant& v) {
+  if (v.kernel == GemmKernel::kStream) return "gemm_stream";
+  return v.reads_ahead ? "gemm_wide" : "gemm_mma";
+}
+
 std::string entry_of(const GemmVariant& v) {
   if (v.kernel == GemmKernel::kWgmma) {
     return entry_text(
@@ -196,10 +203,9 @@ std::string entry_of(const GemmVariant& v) {
                     "const heddle::u8* x, const heddle::u8* weights,\n"
                     "       heddle::u8* y, const heddle::u8* bias, const heddle::u8* residual,\n"
                     "       const heddle::u8* pre_scale, heddle::u8* workspace, int m",
-                    std::string("heddle::") +
-                        (v.kernel == GemmKernel::kStream ? "gemm_stream" : "gemm_mma") +
-                        "<heddle::Config, heddle::Decode>(x, weights, y, bias, residual, "
-                        "pre_scale, workspace, m)");
+                    fmt::format("heddle::{}<heddle::Config, heddle::Decode>(x, weights, y, bias, "
+                                "residual, pre_scale, workspace, m)",
+                                function_of(v)));
 }
 
 }  // namespace
@@ -210,7 +216,7 @@ Source render_gemm(const Plan& plan, const GemmVariant& v) {
   source.kernel_name = v.name;
   source.threads = v.threads();
   source.dynamic_shared_bytes = v.shared_bytes;
-  source.text = kernel_text(plan, decisions_text(v, decode), template_of(v.kernel),
+  source.text = kernel_text(plan, decisions_text(v, decode), template_of(v),
                             config_text(plan, v, decode) + '\n' + decode_text(decode), entry_of(v));
   return source;
 }

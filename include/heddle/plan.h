@@ -50,6 +50,7 @@ struct GemmVariant {
   int warps_m = 1;
   int warps_n = 1;
   int warps_k = 1;
+  bool reads_ahead = false;  // kTiles: warps load, and decode, ahead of what they multiply
   // kStream: blocks that share the row blocks; kWgmma: the most blocks of a launch.
   int workers = 0;
   int stage_chunks = 0;  // kStream and kWgmma: chunks of a row block that are loaded at a time

@@ -93,7 +93,7 @@ struct WarpTile : ChunkLane<Config> {
     }
   }
 
- private:
+ protected:
   // 64 columns from `column` of the stage, `in_unit` columns after the last look at scales. Decode
   // takes kTiles k tiles at a time; where that is one, the tokens of the next 16 columns are
   // loaded while this tile's are multiplied.
@@ -106,14 +106,14 @@ struct WarpTile : ChunkLane<Config> {
       Lane::load_words(chunk(stage, r, column), column / 64 & 1, packed[r]);
     }
     u32 tokens[kAhead ? 2 : kTiles][S::kTokenTiles][2];
-    if (kAhead) load_tokens(stage, column, tokens[0]);
+    if (kAhead) load_tokens(stage, column, 0, tokens[0]);
 #pragma unroll
     for (int first = 0; first < 4; first += kTiles) {
       if (kAhead) {
-        if (first < 3) load_tokens(stage, column + 16 * (first + 1), tokens[(first + 1) % 2]);
+        if (first < 3) load_tokens(stage, column, first + 1, tokens[(first + 1) % 2]);
       } else {
 #pragma unroll
-        for (int i = 0; i < kTiles; ++i) load_tokens(stage, column + 16 * (first + i), tokens[i]);
+        for (int i = 0; i < kTiles; ++i) load_tokens(stage, column, first + i, tokens[i]);
       }
       if constexpr (kFloatZeros) {
 #pragma unroll
@@ -225,41 +225,40 @@ struct WarpTile : ChunkLane<Config> {
     }
   }
 
-  // B fragments of 16 columns, each column times its factor, if there are any.
-  __device__ __forceinline__ void load_tokens(u32 stage, int column,
+  // B fragments of 16 columns from `column` + 16 * `tile` on, where `column` is a multiple of 64.
+  __device__ __forceinline__ void load_tokens(u32 stage, int column, int tile,
                                               u32 (&tokens)[S::kTokenTiles][2]) const {
-    load_fragments(stage, column, tokens);
-    if constexpr (Config::kPreScale) {
-      const u32 at = stage + S::kPreScaleOffset + 2 * column + 4 * t;
-      const u32 near = load_shared_4(at);
-      const u32 far = load_shared_4(at + 16);
 #pragma unroll
-      for (int j = 0; j < S::kTokenTiles; ++j) {
-        tokens[j][0] = Value::mul2(tokens[j][0], near);
-        tokens[j][1] = Value::mul2(tokens[j][1], far);
-      }
-    }
+    for (int j = 0; j < S::kTokenTiles; j += 2) load_two_tiles(stage, column, tile, j, tokens);
   }
 
-  // One ldmatrix for two token tiles, a short one for the last of an odd number.
-  __device__ __forceinline__ void load_fragments(u32 stage, int column,
+  // Those of tokens 8 * j to 8 * j + 15, or of eight if there are no more, by one ldmatrix; each
+  // column times its factor, if there are any. Tiles begin at multiples of eight tokens, so that
+  // all of a lane's rows are swizzled alike.
+  __device__ __forceinline__ void load_two_tiles(u32 stage, int column, int tile, int j,
                                                  u32 (&tokens)[S::kTokenTiles][2]) const {
-    const int lane = 4 * g + t;
-    const u32 base = stage + S::kWeightBytes;
-    const u32 unit = column / 8 + (lane / 8 & 1);
-#pragma unroll
-    for (int j = 0; j + 1 < S::kTokenTiles; j += 2) {
-      const u32 row = token_row + 8 * (j + lane / 16) + (lane & 7);
+    const u32 lane = 4 * g + t;
+    const u32 unit = 2 * tile ^ (lane & 7) ^ (lane / 8 & 1);
+    const u32 at = stage + S::kWeightBytes + 2 * column + 16 * unit +
+                   (token_row + 8 * j + lane / 16 * 8 + (lane & 7)) * S::kTokenBytes;
+    const bool alone = j + 1 == S::kTokenTiles;
+    if (alone) {
+      ldmatrix_x2(tokens[j], at);
+    } else {
       u32 pair[4];
-      ldmatrix_x4(pair, base + token_unit_offset<Config>(row, unit));
-      tokens[j][0] = pair[0];
-      tokens[j][1] = pair[1];
-      tokens[j + 1][0] = pair[2];
-      tokens[j + 1][1] = pair[3];
+      ldmatrix_x4(pair, at);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) tokens[j + i / 2][i % 2] = pair[i];
     }
-    if constexpr (S::kTokenTiles % 2 == 1) {
-      const u32 row = token_row + 8 * (S::kTokenTiles - 1) + (lane & 7);
-      ldmatrix_x2(tokens[S::kTokenTiles - 1], base + token_unit_offset<Config>(row, unit));
+    if constexpr (Config::kPreScale) {
+      const u32 factors = stage + S::kPreScaleOffset + 2 * (column + 16 * tile) + 4 * t;
+      const u32 near = load_shared_4(factors);
+      const u32 far = load_shared_4(factors + 16);
+#pragma unroll
+      for (int i = j; i < (alone ? j + 1 : j + 2); ++i) {
+        tokens[i][0] = Value::mul2(tokens[i][0], near);
+        tokens[i][1] = Value::mul2(tokens[i][1], far);
+      }
     }
   }
 };

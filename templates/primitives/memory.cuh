@@ -149,6 +149,15 @@ __device__ __forceinline__ void copy_async_16(u32 shared, const void* global, bo
                "r"(valid ? 16 : 0)
                : "memory");
 }
+// The same where `wanted`; elsewhere nothing is read or written.
+__device__ __forceinline__ void copy_async_16_if(bool wanted, u32 shared, const void* global,
+                                                 bool valid) {
+  asm volatile(
+      "{ .reg .pred p; setp.ne.b32 p, %3, 0; @p cp.async.cg.shared.global [%0], [%1], 16, %2; }" ::
+          "r"(shared),
+      "l"(global), "r"(valid ? 16 : 0), "r"(static_cast<u32>(wanted))
+      : "memory");
+}
 // cp.async of 4 or 8 bytes, of which the first `valid_bytes` are read; the others become zero.
 template <int kBytes>
 __device__ __forceinline__ void copy_async_small(u32 shared, const void* global, int valid_bytes) {

@@ -93,7 +93,9 @@ bool Cluster::pick(std::size_t& thread) {
 }
 
 void Cluster::run() {
-  gridDim = {static_cast<unsigned>(launch_.blocks), 1, 1};
+  const auto x = static_cast<unsigned>(launch_.grid_x > 0 ? launch_.grid_x : launch_.blocks);
+  const auto y = static_cast<unsigned>(launch_.grid_y);
+  gridDim = {x, y, static_cast<unsigned>(launch_.blocks) / (x * y)};
   while (running_ > 0) {
     if (!pending_.empty() && chance(style_.pending)) happen(below(pending_.size()));
     std::size_t next = 0;
@@ -111,7 +113,8 @@ void Cluster::run() {
 void Cluster::resume(std::size_t thread) {
   current_ = thread;
   threadIdx = {self().index, 0, 0};
-  blockIdx = {static_cast<unsigned>(first_block_) + self().block, 0, 0};
+  const unsigned place = static_cast<unsigned>(first_block_) + self().block;
+  blockIdx = {place % gridDim.x, place / gridDim.x % gridDim.y, place / (gridDim.x * gridDim.y)};
   inside_ = true;
   const bool returned = fibers_.resume(thread);
   inside_ = false;

@@ -32,6 +32,8 @@ struct Launch {
   int shared_bytes = 0;
   std::uint32_t seed = 1;
   bool together = false;  // all blocks run at once
+  int grid_x = 0;         // of a grid that is no row of blocks: its first two sizes
+  int grid_y = 1;
 };
 
 // Runs `kernel` once for each thread, which finds its place in threadIdx, blockIdx and gridDim.

@@ -1,8 +1,8 @@
-// Writes the kernels of stream_cases(), wgmma_cases(), attention_cases() or kv_append_cases() as
-// C++: what the renderer adds to the templates, behind an #include of those, spread over some
-// files, and a table of them.
+// Writes the kernels of stream_cases(), wgmma_cases(), mma_cases(), attention_cases() or
+// kv_append_cases() as C++: what the renderer adds to the templates, behind an #include of those,
+// spread over some files, and a table of them.
 //
-// usage: write_kernels stream|wgmma|attention|kv_append FOLDER FILES
+// usage: write_kernels stream|wgmma|mma|attention|kv_append FOLDER FILES
 #include <fmt/core.h>
 
 #include <fstream>
@@ -14,6 +14,7 @@
 #include "heddle/source.h"
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/kv_append_cases.h"
+#include "tests/emulator/mma_cases.h"
 #include "tests/emulator/stream_cases.h"
 #include "tests/emulator/wgmma_cases.h"
 
@@ -24,8 +25,8 @@ namespace {
 struct Family {
   std::string kind;
   std::string type;
-  std::string path;         // of its template
-  std::vector<Plan> plans;  // each of one kernel
+  std::vector<std::string> paths;  // of its templates
+  std::vector<Plan> plans;         // each of one kernel
 };
 
 template <class Cases>
@@ -37,17 +38,23 @@ std::vector<Plan> plans_of(const Cases& cases) {
 
 Family family_of(std::string_view kind) {
   if (kind == "stream") {
-    return {"stream", "StreamKernel", "gemm/gemm_stream.cuh", plans_of(stream_cases())};
+    return {"stream", "StreamKernel", {"gemm/gemm_stream.cuh"}, plans_of(stream_cases())};
   }
   if (kind == "wgmma") {
-    return {"wgmma", "WgmmaKernel", "gemm/gemm_wgmma.cuh", plans_of(wgmma_cases())};
+    return {"wgmma", "WgmmaKernel", {"gemm/gemm_wgmma.cuh"}, plans_of(wgmma_cases())};
+  }
+  if (kind == "mma") {
+    return {"mma", "MmaKernel", {"gemm/gemm_mma.cuh", "gemm/gemm_wide.cuh"}, plans_of(mma_cases())};
   }
   if (kind == "attention") {
-    return {"attention", "AttentionKernel", "attention/decode_attention.cuh",
+    return {"attention",
+            "AttentionKernel",
+            {"attention/decode_attention.cuh"},
             plans_of(attention_cases())};
   }
   if (kind == "kv_append") {
-    return {"kv_append", "KvAppendKernel", "kv_append/kv_append.cuh", plans_of(kv_append_cases())};
+    return {
+        "kv_append", "KvAppendKernel", {"kv_append/kv_append.cuh"}, plans_of(kv_append_cases())};
   }
   throw std::invalid_argument("no such kind of kernels");
 }
@@ -83,13 +90,15 @@ std::string own_text(const Source& source, const std::string& kind, std::size_t 
 }
 
 void write(const Family& family, const std::string& folder, int files) {
-  const auto& [kind, type, path, plans] = family;
+  const auto& [kind, type, paths, plans] = family;
+  std::string includes;
+  for (const std::string& path : paths) includes += fmt::format("#include \"{}\"\n", path);
   std::vector<std::string> texts(static_cast<std::size_t>(files),
                                  fmt::format("#include \"tests/emulator/cuda_words.h\"\n"
                                              "// The library has some of these names, too.\n"
                                              "#define heddle heddle_kernels\n"
-                                             "#include \"{}\"\n",
-                                             path));
+                                             "{}",
+                                             includes));
   std::string table = fmt::format(
       "#include \"tests/emulator/{}_kernels.h\"\n"
       "namespace heddle_kernels {{\n"

@@ -69,6 +69,9 @@ inline const u8* align_down_4(const u8* address) {
 inline void copy_async_16(u32 shared, const void* global, bool valid) {
   emulator::async_copy(shared, global, 16, valid ? 16 : 0);
 }
+inline void copy_async_16_if(bool wanted, u32 shared, const void* global, bool valid) {
+  if (wanted) copy_async_16(shared, global, valid);
+}
 template <int kBytes>
 inline void copy_async_small(u32 shared, const void* global, int valid_bytes) {
   static_assert(kBytes == 4 || kBytes == 8, "16 bytes are copy_async_16");

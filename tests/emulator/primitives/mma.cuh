@@ -1,7 +1,8 @@
-// templates/primitives/mma.cuh in C++: what streams, wgmma and attention use of it.
+// templates/primitives/mma.cuh in C++: what the emulated kernels use of it.
 #pragma once
 
 #include "primitives/half.cuh"
+#include "primitives/sync.cuh"
 #include "primitives/types.cuh"
 
 namespace heddle {
@@ -15,6 +16,12 @@ struct MmaAmpere {
 
 inline void ldmatrix_x4(u32 (&d)[4], u32 shared_address) {
   emulator::load_matrices(d, shared_address);
+}
+inline void ldmatrix_x2(u32 (&d)[2], u32 shared_address) {
+  u32 all[4];
+  emulator::load_matrices(all, broadcast(shared_address, static_cast<int>(emulator::lane()) & 15));
+  d[0] = all[0];
+  d[1] = all[1];
 }
 inline void ldmatrix_x4_trans(u32 (&d)[4], u32 shared_address) {
   emulator::load_matrices_transposed(d, shared_address);

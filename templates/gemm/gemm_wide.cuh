@@ -1,0 +1,57 @@
+// GEMM with quantised weights on mma.sync for many tokens: Y[M, N] = X[M, K] * W[N, K]^T.
+//
+// Grid: (tiles of M, tiles of N, split_k). As gemm_mma.cuh, but a warp has 64 rows by 64 tokens and
+// reads ahead of its products.
+//
+// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kStageK kStages kSplitK kWarpsM
+// heddle-parameters: kWarpsN kWarpsK kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
+// heddle-parameters: kScaleBytes kZeroOffset kZeroBytes kZeroPoint kFixedBias kChannelOffset
+// heddle-parameters: kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale kResultExponent
+// heddle-parameters: kScaleExponent kRowLines kScaleMode kPreScale kBias kResidual kActivation
+// heddle-parameters: Value Scale Mma
+#pragma once
+
+#include "gemm/epilogue.cuh"
+#include "gemm/multiply_wide.cuh"
+
+namespace heddle {
+
+template <class Config, class Decode>
+__device__ __forceinline__ void gemm_wide(const u8* x, const u8* weights, u8* y, const u8* bias,
+                                          const u8* residual, const u8* pre_scale, u8* workspace,
+                                          int m) {
+  using S = Shape<Config>;
+  extern __shared__ __align__(128) u8 shared_memory[];
+  const u32 shared = shared_address(shared_memory);
+  const int row_block = blockIdx.y * S::kStageRowBlocks;
+  const int token = static_cast<int>(blockIdx.x) * Config::kTileM;
+
+  const int split = blockIdx.z;
+  const int begin = S::kTotalStages * split / Config::kSplitK;
+  const int end = S::kTotalStages * (split + 1) / Config::kSplitK;
+  WidePipeline<Config> pipeline{
+      {begin, weights + static_cast<i64>(row_block) * Config::kChunks * Config::kChunkBytes,
+       x + static_cast<i64>(token) * Config::kK * 2, pre_scale, Config::kRowBlocks - row_block,
+       m - token},
+      shared,
+      end,
+      end - begin};
+  pipeline.start();
+
+  // Warps of one K slice are neighbours; inside a slice, those of one group of tokens are.
+  const int warp = threadIdx.x / 32;
+  const int warp_n = warp % Config::kWarpsN;
+  const int warp_m = warp / Config::kWarpsN % Config::kWarpsM;
+  const int warp_k = warp / (Config::kWarpsN * Config::kWarpsM);
+  WideTile<Config, Decode> tile(threadIdx.x % 32, warp_m, warp_n, warp_k);
+  tile.load_channel_zeros(weights + Config::kChannelOffset, row_block);
+  tile.run(pipeline);
+
+  pipeline.finish();
+  const Epilogue<Config> epilogue{shared, {weights, y, bias, residual}, workspace, m};
+  epilogue.put(tile, warp_k);
+  block_barrier();
+  epilogue.finish();
+}
+
+}  // namespace heddle

@@ -1,0 +1,123 @@
+#include "tests/emulator/mma_cases.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace heddle {
+namespace {
+
+// The tiles that the planner has, and one with two chunks to a stage.
+TileSpec tile_of(int m, int n, int k, int warps_n, int warps_k) {
+  TileSpec tile;
+  tile.m = m;
+  tile.n = n;
+  tile.k = k;
+  tile.warps_m = 1;
+  tile.warps_n = warps_n;
+  tile.warps_k = warps_k;
+  tile.split_k = 1;
+  return tile;
+}
+TileSpec small_tile() { return tile_of(64, 128, 128, 4, 2); }
+TileSpec broad_tile() { return tile_of(64, 256, 128, 8, 1); }
+TileSpec large_tile() { return tile_of(128, 256, 128, 8, 1); }
+TileSpec long_tile() { return tile_of(64, 256, 256, 4, 2); }
+
+GemmSpec gemm(std::int64_t n, std::int64_t k, std::int64_t m_max, TileSpec tile, DType dtype,
+              int group, ZeroPoint zero) {
+  GemmSpec spec;
+  spec.shape = {n, k, 33, m_max};
+  spec.activation = dtype;
+  spec.weight.scale_dtype = dtype;
+  spec.weight.group_size = group;
+  spec.weight.zero_point = zero;
+  spec.path = Path::kAmpere;
+  spec.tile = tile;
+  return spec;
+}
+
+// The tile that the planner takes.
+GemmSpec few(std::int64_t m_min, std::int64_t m_max, int bits, ZeroPoint zero) {
+  GemmSpec spec = gemm(136, 1056, m_max, {}, DType::kFp16, 32, zero);
+  spec.shape.m_min = m_min;
+  spec.weight.bits = bits;
+  return spec;
+}
+
+std::vector<MmaCase> make_cases() {
+  using enum DType;
+  constexpr auto kInt = ZeroPoint::kInt;
+  constexpr auto kNone = ZeroPoint::kNone;
+  std::vector<MmaCase> cases;
+  const auto add = [&](std::string name, GemmSpec spec) -> GemmSpec& {
+    cases.push_back({std::move(name), std::move(spec)});
+    return cases.back().spec;
+  };
+  // Ends of N inside of a tile and of a row block, of K inside of a chunk and of a stage; fewer
+  // stages than the ring has, and more.
+  add("OneChunk", gemm(8, 32, 40, small_tile(), kFp16, 32, kInt));
+  add("RaggedSmall", gemm(200, 1056, 70, small_tile(), kFp16, 32, kInt));
+  add("RaggedBroad", gemm(264, 416, 70, broad_tile(), kBf16, 32, kNone));
+  add("RaggedLarge", gemm(264, 672, 140, large_tile(), kFp16, 32, kInt));
+  add("RaggedLong", gemm(136, 928, 70, long_tile(), kBf16, 16, kNone));
+  add("WholeSmall", gemm(128, 1024, 64, small_tile(), kBf16, 128, kInt));
+  add("WholeBroad", gemm(256, 512, 64, broad_tile(), kFp16, 64, kNone));
+  add("WholeLarge", gemm(256, 512, 128, large_tile(), kBf16, 128, kNone));
+  for (const int stages : {2, 3}) {
+    add("Stages" + std::to_string(stages), gemm(256, 640, 100, broad_tile(), kFp16, 128, kNone))
+        .tile.stages = stages;
+  }
+  add("SplitSmall", gemm(136, 1056, 70, small_tile(), kFp16, 32, kInt)).tile.split_k = 3;
+  add("SplitLarge", gemm(256, 512, 130, large_tile(), kFp16, 128, kNone)).tile.split_k = 2;
+
+  // Widths, types and scales.
+  add("Channels", gemm(136, 416, 64, broad_tile(), kFp16, kPerChannel, kInt));
+  add("EightBits", gemm(136, 416, 64, small_tile(), kBf16, 16, kInt)).weight.bits = 8;
+  add("EightBitsLarge", gemm(256, 640, 128, large_tile(), kFp16, 128, kNone)).weight.bits = 8;
+  WeightSpec& fp8 = add("Fp8", gemm(136, 512, 64, broad_tile(), kFp16, 128, kNone)).weight;
+  fp8.type = WeightType::kE4m3;
+  fp8.bits = 8;
+  WeightSpec& nvfp4 = add("Nvfp4", gemm(136, 416, 64, small_tile(), kBf16, 16, kNone)).weight;
+  nvfp4.type = WeightType::kE2m1;
+  nvfp4.scale_dtype = kE4m3;
+  nvfp4.tensor_scale = true;
+  WeightSpec& mxfp4 = add("Mxfp4", gemm(136, 416, 128, large_tile(), kBf16, 32, kNone)).weight;
+  mxfp4.type = WeightType::kE2m1;
+  mxfp4.scale_dtype = kE8m0;
+
+  // Few tokens, and codes that are decoded in longer units, do not read ahead.
+  add("EightTokens", few(1, 8, 4, kNone));
+  add("SixteenTokens", few(9, 16, 4, kInt));
+  add("ThirtyTwoTokens", few(17, 32, 8, kNone));
+  add("ThreeBits", few(33, 64, 3, kInt));
+  add("SixBits", few(65, 128, 6, kNone));
+
+  // What surrounds the product.
+  for (const int split : {1, 2}) {
+    GemmSpec& around = add("EverythingAroundSplitBy" + std::to_string(split),
+                           gemm(264, 672, 70, broad_tile(), kBf16, 32, kInt));
+    around.epilogue = {true, Activation::kSilu, true};
+    around.pre_scale = true;
+    around.tile.split_k = split;
+  }
+  return cases;
+}
+
+}  // namespace
+
+Plan MmaCase::plan() const {
+  Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+  const GemmVariant& variant = plan.variants[0];
+  if (plan.variants.size() != 1 || variant.kernel != GemmKernel::kTiles ||
+      variant.reads_ahead != spec.tile.m.has_value()) {
+    throw std::logic_error("not one kernel of its kind: " + name);
+  }
+  return plan;
+}
+
+const std::vector<MmaCase>& mma_cases() {
+  static const std::vector<MmaCase> cases = make_cases();
+  return cases;
+}
+
+}  // namespace heddle

@@ -1,0 +1,18 @@
+// The kernels of mma_cases(), compiled for the CPU.
+#ifndef HEDDLE_TESTS_EMULATOR_MMA_KERNELS_H_
+#define HEDDLE_TESTS_EMULATOR_MMA_KERNELS_H_
+
+#include <vector>
+
+namespace heddle {
+
+using MmaKernel = void(const unsigned char* x, const unsigned char* weights, unsigned char* y,
+                       const unsigned char* bias, const unsigned char* residual,
+                       const unsigned char* pre_scale, unsigned char* workspace, int m);
+
+// In the order of mma_cases().
+extern const std::vector<MmaKernel*> mma_kernels;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_EMULATOR_MMA_KERNELS_H_
