@@ -124,6 +124,16 @@ std::vector<WgmmaCase> make_cases() {
   fp8.type = WeightType::kE4m3;
   fp8.bits = 8;
   fp8.scale_dtype = kFp32;
+  // What the scales leave of a power of two is the sums', rounded early or not.
+  WeightSpec& unscaled =
+      c.add("Nvfp4WithoutTensorScale", 136, 416, {256, 128, 128}, kFp16, 16, kNo, 3, {130}, kNone)
+          .weight;
+  unscaled.type = WeightType::kE2m1;
+  unscaled.scale_dtype = kE4m3;
+  WeightSpec& fp8_groups =
+      c.add("Fp8Groups", 136, 416, {128, 128, 128}, kBf16, 32, kNo, 3, {130}, kNone).weight;
+  fp8_groups.type = WeightType::kE4m3;
+  fp8_groups.bits = 8;
   c.add("Trtllm", 136, 2560, {16, 128, 256}, kFp16, 64, kNo, 4, {16}, kClusters).weight.interleave =
       Interleave::kTrtllm;
 
