@@ -5,7 +5,8 @@
 // both formats once the biases are reconciled.
 //
 // Sign and magnitude go different distances, two LOP3 for a pair. Where two pairs of a word fit the
-// same half without touching, both are moved at once, and each is then taken out of the result.
+// same half without touching, both are moved at once, and each is then taken out of the result. A
+// code of whole bytes can be widened with its sign by one PRMT: then one distance is enough.
 #include <fmt/format.h>
 
 #include <optional>
@@ -72,6 +73,50 @@ class FloatDerivation {
     return result;
   }
 
+  // Where both codes of the pair are bytes of a word: the selector of the PRMT that brings them to
+  // the low bytes of both halves, each below eight copies of its sign.
+  std::optional<std::uint32_t> widening(int pair) const {
+    constexpr std::uint32_t kSign = 8;  // of the byte instead of it
+    if (plan_.request.bits != 8) return std::nullopt;
+    std::uint32_t selector = 0;
+    for (int half = 0; half < 2; ++half) {
+      const auto& places = plan_.bit_of[2 * pair + half];
+      for (int j = 0; j < 8; ++j) {
+        if (places[j].word != plan_.bit_of[2 * pair][0].word) return std::nullopt;
+        if (places[j].bit != places[0].bit + j || places[0].bit % 8 != 0) return std::nullopt;
+      }
+      const auto byte = static_cast<std::uint32_t>(places[0].bit / 8);
+      selector |= (byte | (byte | kSign) << 4) << 8 * half;
+    }
+    return selector;
+  }
+
+  int place_widened(Registers& registers, int pair, std::uint32_t selector) const {
+    DecodeOp widen;
+    widen.opcode = DecodeOpcode::kPrmt;
+    widen.a = registers.source_register(plan_.bit_of[2 * pair][0].word);
+    widen.imm = selector;
+    widen.why = "the codes, each below eight copies of its sign";
+    Placement result;
+    const int source = registers.add_source(registers.emit(widen));
+    const int shift = format_.mantissa_bits - plan_.request.mantissa_bits;
+    for (int to = 0; to < 32; ++to) {
+      if ((pattern() >> to % 16 & 1) != 0) result.moves.push_back({source, to - shift, to});
+    }
+    return registers.place(result, why());
+  }
+
+  // A pair by itself, the cheaper way.
+  int place_alone(Registers& registers, int pair) const {
+    const Placement plain = placement(pair, 0);
+    const std::optional<std::uint32_t> selector = widening(pair);
+    constexpr int kWidened = 3;
+    if (selector && registers.cost(plain) > kWidened) {
+      return place_widened(registers, pair, *selector);
+    }
+    return registers.place(plain, why());
+  }
+
   std::string why() const {
     return fmt::format("sign to bit 15, exponent and mantissa to bit {}: the weight / 2^{}",
                        format_.mantissa_bits - plan_.request.mantissa_bits, exponent_);
@@ -86,8 +131,8 @@ class FloatDerivation {
       for (int lower = 1; lower < 16; ++lower) {
         if (!fits_beside(lower)) continue;
         Registers apart = registers_, together = registers_;
-        apart.place(placement(pair, 0), {});
-        apart.place(placement(partner, 0), {});
+        place_alone(apart, pair);
+        place_alone(apart, partner);
         place_both(together, pair, partner, lower);
         const int saved =
             static_cast<int>(apart.ops().size()) - static_cast<int>(together.ops().size());
@@ -98,7 +143,7 @@ class FloatDerivation {
       }
     }
     if (best_partner < 0) {
-      placed_[pair] = registers_.place(placement(pair, 0), why());
+      placed_[pair] = place_alone(registers_, pair);
       return;
     }
     const auto both = place_both(registers_, pair, best_partner, best_lower);

@@ -32,11 +32,14 @@ struct ChunkLane {
   __device__ __forceinline__ RowPair scales(u32 chunk, int column) const {
     return Scale::load_shared(entry(chunk + Config::kScaleOffset, column, Config::kScaleBytes));
   }
-  // Times 2^kScaleExponent, as a pair of the weights' own type, which holds them exactly.
+  // Times 2^kScaleExponent, as a pair of the weights' own type, which holds them exactly; past its
+  // range they are infinite.
   __device__ __forceinline__ u32 weight_scales(u32 chunk, int column) const {
     const u32 at = entry(chunk + Config::kScaleOffset, column, Config::kScaleBytes);
     if constexpr (Scale::kPairBytes == 4) {
-      return load_shared_4(at);
+      const u32 pair = load_shared_4(at);
+      if constexpr (Config::kScaleExponent == 0) return pair;
+      return Value::mul2(pair, Value::kOnes + Config::kScaleExponent * Value::kExponentUnits);
     } else {
       return Scale::template load_values<Value, Config::kScaleExponent>(at);
     }

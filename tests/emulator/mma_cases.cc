@@ -74,9 +74,13 @@ std::vector<MmaCase> make_cases() {
   add("Channels", gemm(136, 416, 64, broad_tile(), kFp16, kPerChannel, kInt));
   add("EightBits", gemm(136, 416, 64, small_tile(), kBf16, 16, kInt)).weight.bits = 8;
   add("EightBitsLarge", gemm(256, 640, 128, large_tile(), kFp16, 128, kNone)).weight.bits = 8;
-  WeightSpec& fp8 = add("Fp8", gemm(136, 512, 64, broad_tile(), kFp16, 128, kNone)).weight;
-  fp8.type = WeightType::kE4m3;
-  fp8.bits = 8;
+  for (const DType dtype : {kFp16, kBf16}) {  // whose scales take over a power of two
+    WeightSpec& fp8 =
+        add(dtype == kFp16 ? "Fp8" : "Fp8Bf16", gemm(136, 512, 64, broad_tile(), dtype, 128, kNone))
+            .weight;
+    fp8.type = WeightType::kE4m3;
+    fp8.bits = 8;
+  }
   WeightSpec& nvfp4 = add("Nvfp4", gemm(136, 416, 64, small_tile(), kBf16, 16, kNone)).weight;
   nvfp4.type = WeightType::kE2m1;
   nvfp4.scale_dtype = kE4m3;
