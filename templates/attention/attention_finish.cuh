@@ -50,14 +50,7 @@ struct AttentionFinish {
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         const int row = 8 * n + 2 * t + c;
-        const float factor = exp2_fast(softmax.reference[n][c] - block_reference(row));
-#pragma unroll
-        for (int m = 0; m < S::kDimTiles; ++m) {
-#pragma unroll
-          for (int upper = 0; upper < 2; ++upper)
-            store_shared_float(room + 4 * ((2 * t + c) * S::kSumStride + Softmax::dim(m, upper, g)),
-                               softmax.value(n, m, 2 * upper + c) * factor);
-        }
+        store_row(softmax, n, c, g, room + 4 * (2 * t + c) * S::kSumStride, block_reference(row));
       }
       u32 exchanges = 0;  // that have been
       if (work.is_shared(segment)) exchanges = load_shared_4(memory + S::kTeamOffset + 8);
@@ -111,6 +104,28 @@ struct AttentionFinish {
       sum += float_from_bits(load_shared_4(stats(row, i) + 4)) *
              exp2_fast(float_from_bits(load_shared_4(stats(row, i))) - reference);
     return sum;
+  }
+
+  // What the lane has of row c of two, as many neighbouring elements at once as it has.
+  __device__ __forceinline__ void store_row(const Softmax& softmax, int n, int c, int g, u32 to,
+                                            float reference) const {
+    const float factor = exp2_fast(softmax.reference[n][c] - reference);
+    constexpr int kRun = Softmax::kNeighbours;
+#pragma unroll
+    for (int i = 0; i < 2 * S::kDimTiles; i += kRun) {
+      float x[kRun];
+#pragma unroll
+      for (int j = 0; j < kRun; ++j)
+        x[j] = softmax.value(n, (i + j) / 2, (i + j) % 2 * 2 + c) * factor;
+      const u32 at = to + 4 * Softmax::dim(i / 2, i % 2, g);
+      if constexpr (kRun == 4) {
+        store_shared_16(at, pack_floats(x[0], x[1], x[2], x[3]));
+      } else if constexpr (kRun == 2) {
+        store_shared_8(at, bits_of_float(x[0]), bits_of_float(x[1]));
+      } else {
+        store_shared_float(at, x[0]);
+      }
+    }
   }
 
   // Four elements of a row, of all warps.
@@ -189,20 +204,28 @@ struct AttentionFinish {
                                              bool whole, u8* slot) const {
     const u32 stats = memory + S::kTeamStatsOffset + 16 * (i / kQuads * Config::kMostTeam);
     const int blocks = Team::blocks();
+    // All loads at once, of blocks that the team does not have from the first one's places.
+    u64 both[Config::kMostTeam];
+    Quad parts[Config::kMostTeam];
     float reference = Softmax::kNothing;
-#pragma unroll 1
-    for (int b = 0; b < blocks; ++b)
-      reference = larger(reference, float_from_bits(load_shared_4(stats + 16 * b)));
+#pragma unroll
+    for (int b = 0; b < Config::kMostTeam; ++b) {
+      const int of = b < blocks ? b : 0;
+      both[b] = load_shared_8(stats + 16 * of);
+      parts[b] = quad_of(load_shared_16(at + step * of));
+    }
+#pragma unroll
+    for (int b = 0; b < Config::kMostTeam; ++b)
+      reference = larger(reference, float_from_bits(static_cast<u32>(both[b])));
     float total = 0.0f;
     Quad sum = {};
-#pragma unroll 1
-    for (int b = 0; b < blocks; ++b) {
-      const u64 both = load_shared_8(stats + 16 * b);
-      const float factor = exp2_fast(float_from_bits(static_cast<u32>(both)) - reference);
-      total += factor * float_from_bits(static_cast<u32>(both >> 32));
-      const Quad part = quad_of(load_shared_16(at + step * b));
 #pragma unroll
-      for (int j = 0; j < 4; ++j) sum.v[j] += factor * part.v[j];
+    for (int b = 0; b < Config::kMostTeam; ++b) {
+      if (b >= blocks) break;
+      const float factor = exp2_fast(float_from_bits(static_cast<u32>(both[b])) - reference);
+      total += factor * float_from_bits(static_cast<u32>(both[b] >> 32));
+#pragma unroll
+      for (int j = 0; j < 4; ++j) sum.v[j] += factor * parts[b].v[j];
     }
     output.put_or_keep(segment, 8 * n + i / kQuads, i % kQuads, sum, reference, total, whole, slot);
   }

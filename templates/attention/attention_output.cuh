@@ -75,7 +75,7 @@ struct AttentionOutput {
 
   // Sequences without a token: zeros.
   __device__ __forceinline__ void clear_empty() const {
-    for (int i = blockIdx.x; i < work.sequences; i += gridDim.x) {
+    for (int i = blockIdx.x; i < arguments.sequences; i += gridDim.x) {
       if (work.length(i) > 0) continue;
       for (int j = threadIdx.x; j < S::kQueries * kQuads; j += S::kThreads)
         store_global_8(arguments.out + 8 * (static_cast<i64>(i) * S::kQueries * kQuads + j), 0, 0);
@@ -107,7 +107,7 @@ struct AttentionOutput {
       reference = top;
     }
     // A row that sees no token at all is zero.
-    scale = total == 0.0f ? 0.0f : scale * value_scale / total;
+    scale = total == 0.0f ? 0.0f : scale * value_scale * reciprocal_fast(total);
     const int query = segment.head / S::kRowParts * S::kGroup + S::query_of_row(r);
     const i64 place = static_cast<i64>(segment.sequence) * S::kQueries + query;
     store_global_8(arguments.out + 2 * (place * Config::kHeadDim + 4 * quad),

@@ -25,7 +25,8 @@ struct AttentionRows {
       for (int c = 0; c < 2; ++c) {
         int row = first + 8 * n + 2 * t + c;
         if (S::kRows % 8 != 0 && row >= S::kRows) row = S::kRows - 1;
-        position[n][c] = length - Config::kQueryLen + row / S::kGroup;
+        position[n][c] = length - Config::kQueryLen;
+        if constexpr (Config::kQueryLen > 1) position[n][c] += row / S::kGroup;
         if constexpr (Config::kAlibi) {
           const int head = segment.head / S::kRowParts * S::kGroup + row % S::kGroup;
           slope[n][c] =

@@ -280,6 +280,9 @@ struct AttentionSoftmax {
     if constexpr (Codes::kInteger) x -= excess[n][m / kGroupTiles][v % 2];
     return Val::kGroupFactors ? x * power_inverse(inverse) : x;
   }
+  // Elements that follow each other from dim(m, upper, g) on, upper first and then m, m a multiple
+  // of two: as many as a store takes.
+  static constexpr int kNeighbours = Codes::kDims < 4 ? Codes::kDims : 4;
   // The element of head_dim in row g + 8 * upper of tile m of `out`.
   static __device__ __forceinline__ int dim(int m, int upper, int g) {
     constexpr int kDims = Codes::kDims;

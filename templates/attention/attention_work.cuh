@@ -54,16 +54,23 @@ struct AttentionWork {
   using S = AttentionShape<Config>;
   using Team = AttentionTeam<Config>;
 
-  u32 memory;  // shared
-  int sequences;
-  int end;  // of this team
+  const AttentionArguments& arguments;
+  u32 memory;   // shared
+  int end = 0;  // of this team
 
-  // By every warp, of which the first writes; every thread of the block calls it.
-  __device__ __forceinline__ AttentionWork(u32 memory, const AttentionArguments& arguments,
-                                           int warp, int lane)
-      : memory(memory), sequences(arguments.sequences) {
-    constexpr int kAtOnce = 8;  // loads of a lane on their way
+  __device__ __forceinline__ AttentionWork(const AttentionArguments& arguments, u32 memory)
+      : arguments(arguments), memory(memory) {
+    if (threadIdx.x == 0) store_shared_4(changed_flag(), 0);
+  }
+
+  // From the lengths as they are. By every warp, of which the first writes; every thread of the
+  // block calls it.
+  __device__ __forceinline__ void share_out(int warp, int lane) {
+    const int sequences = arguments.sequences;
+    constexpr int kAtOnce = 2;  // loads of a lane on their way
     int before = 0;
+    int item = 0;  // tiles of the first sequence
+    bool uneven = false;
 #pragma unroll 1
     for (int first = 0; first < sequences; first += 32 * kAtOnce) {
       int lengths[kAtOnce];
@@ -78,9 +85,10 @@ struct AttentionWork {
       for (int i = 0; i < kAtOnce; ++i) {
         if (first + 32 * i >= sequences) break;
         const int sequence = first + 32 * i + lane;
-        int length = lengths[i];
-        length = length < 0 ? 0 : length > arguments.capacity ? arguments.capacity : length;
+        const int length = within_capacity(lengths[i]);
         int sum = seen_tiles(length);
+        if (first + i == 0) item = static_cast<int>(broadcast(sum, 0));
+        uneven = uneven || (sequence < sequences && sum != item);
         add_before<1>(sum, lane);
         add_before<2>(sum, lane);
         add_before<4>(sum, lane);
@@ -107,6 +115,7 @@ struct AttentionWork {
       least = item < warps() ? item : warps();
     }
     if (share < least) share = least;
+    if (!any_lane(uneven)) share = aligned(share, item);
     if (warp == 0 && lane == 0) {
       store_shared_4(memory, 0);
       store_shared_4(memory + S::kShareOffset, share);
@@ -116,9 +125,23 @@ struct AttentionWork {
     end = last < all ? static_cast<int>(last) : all;
   }
 
+  // Whether lengths are others than those that share_out() has seen. Every thread of the block
+  // calls it, once.
+  __device__ __forceinline__ bool has_changed() const {
+    bool changed = false;
+#pragma unroll 2
+    for (int i = static_cast<int>(threadIdx.x); i < arguments.sequences; i += S::kThreads) {
+      const int now = static_cast<int>(load_global_4_l2(arguments.lengths + i));
+      changed = changed || within_capacity(now) != length(i);
+    }
+    if (changed) shared_max(changed_flag(), 1);
+    block_barrier();
+    return load_shared_4(changed_flag()) != 0;
+  }
+
   // In shared memory rather than in registers, as they are seldom asked for. Tiles of one head; of
   // a team.
-  __device__ __forceinline__ int tiles() const { return begin_of(sequences); }
+  __device__ __forceinline__ int tiles() const { return begin_of(arguments.sequences); }
   __device__ __forceinline__ int share() const {
     return static_cast<int>(load_shared_4(memory + S::kShareOffset));
   }
@@ -144,7 +167,7 @@ struct AttentionWork {
     const int tile = segment.begin - segment.head * tiles();
     // The last sequence that begins at or before the tile: one without tiles is never the last.
     int low = 0;
-    int high = sequences;
+    int high = arguments.sequences;
     while (high - low > 1) {
       const int middle = (low + high) / 2;
       if (begin_of(middle) <= tile) {
@@ -170,7 +193,7 @@ struct AttentionWork {
   __device__ __forceinline__ void next(Segment& segment) const {
     segment.begin = segment.end;
     do {
-      if (++segment.sequence == sequences) {
+      if (++segment.sequence == arguments.sequences) {
         segment.sequence = 0;
         ++segment.head;
       }
@@ -179,6 +202,26 @@ struct AttentionWork {
   }
 
  private:
+  // Where a block keeps later whether it merges an item.
+  __device__ __forceinline__ u32 changed_flag() const {
+    return memory + S::kPlacesOffset + 4 * Config::kWarps;
+  }
+  __device__ __forceinline__ int within_capacity(int length) const {
+    return length < 0 ? 0 : length > arguments.capacity ? arguments.capacity : length;
+  }
+  // A share of items of equally many tiles: whole items or equal parts of one, if a warp has hardly
+  // more tiles then. Teams have fewer segments to finish, and fewer or no parts to merge.
+  static __device__ __forceinline__ int aligned(int share, int item) {
+    if (item == 0) return share;
+    int next = (share + item - 1) / item * item;
+    if (share < item) {
+      const int parts = item / share;
+      next = item / parts;
+      if (next * parts != item) return share;
+    }
+    const int turns = (share + warps() - 1) / warps() * warps();
+    return next <= turns + share / 16 ? next : share;
+  }
   template <int kLanes>
   static __device__ __forceinline__ void add_before(int& sum, int lane) {
     const int other = shuffle_up(sum, kLanes);

@@ -42,8 +42,8 @@ struct AttentionWarp {
 
   const AttentionArguments& arguments;
   const AttentionWork<Config>& work;
-  KvFetch<Config> fetch;
-  AttentionQuery<Config> query;  // of the segment, requested
+  KvFetch<Config>& fetch;
+  AttentionQuery<Config>& query;  // of the segment, requested
   u32 ring;
   u32 query_room;
   int warp;
@@ -111,12 +111,9 @@ __device__ __forceinline__ TensorScale tensor_scale(const float* given) {
   return tensor;
 }
 
-// What blocks will wait for, on its way to the L2 cache while the kernel before still runs: Q, the
-// pages, and the tiles that the block begins with if lengths and pages stay what they are now. Only
-// hints follow from these: what is used is read again.
+// What blocks will wait for, on its way to the L2 cache: Q and the pages.
 template <class Config>
-__device__ __forceinline__ void warm_l2(const AttentionArguments& arguments, u32 memory, int warp,
-                                        int lane) {
+__device__ __forceinline__ void warm_l2(const AttentionArguments& arguments) {
   using S = AttentionShape<Config>;
   const i64 line = static_cast<i64>(blockIdx.x) * S::kThreads + threadIdx.x;
   prefetch_line(arguments.q, line,
@@ -124,9 +121,47 @@ __device__ __forceinline__ void warm_l2(const AttentionArguments& arguments, u32
   if constexpr (Config::kPaged)
     prefetch_line(arguments.block_table, line,
                   4 * static_cast<i64>(arguments.sequences) * arguments.table_width);
-  const AttentionWork<Config> work(memory, arguments, warp, lane);
-  if (work.any()) KvFetch<Config>(arguments, work, 0, warp, lane, work.first()).warm();
-  block_barrier();
+}
+
+// Which tiles are the block's; Q of the first segment is then requested, and the first tiles are on
+// their way to the ring.
+//
+// While the kernel before still runs, all of this is found from lengths and pages as they are then,
+// and the first tiles are asked for in the L2 cache. Once it has ended pages, Q and tiles are read,
+// and the lengths again: only if these are others the block begins anew.
+template <class Config>
+__device__ __forceinline__ void begin_work(const AttentionArguments& arguments,
+                                           AttentionWork<Config>& work, KvFetch<Config>& fetch,
+                                           AttentionQuery<Config>& query, Segment& segment,
+                                           int warp, int lane) {
+  if constexpr (Config::kDependent) warm_l2<Config>(arguments);
+  bool released = !Config::kDependent;
+#pragma unroll 1
+  while (true) {
+    work.share_out(warp, lane);
+    const bool any = work.any();
+    if (any) {
+      segment = work.first();
+      fetch.begin(segment);
+    }
+    const bool was_released = released;
+    if constexpr (Config::kDependent) {
+      if (!released) {
+        if (any) fetch.warm();
+        wait_for_predecessor();
+        launch_dependents();
+        released = true;
+        if (any) fetch.load_pages_again();
+      }
+    }
+    if (any) {
+      query.request(arguments, segment, lane / 4, lane % 4);
+#pragma unroll 1
+      for (int i = 0; i < Config::kStages - 1; ++i) fetch.fetch(i);
+    }
+    if (was_released || !work.has_changed()) break;
+    copy_async_wait<0>();
+  }
 }
 
 template <class Config>
@@ -137,29 +172,20 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
   const int warp = static_cast<int>(broadcast(threadIdx.x / 32, 0));
   const int lane = threadIdx.x % 32;
   AttentionFinish<Config>::start(memory);
-  if constexpr (Config::kDependent) {
-    warm_l2<Config>(arguments, memory, warp, lane);
-    wait_for_predecessor();
-    launch_dependents();
-  }
-
-  const AttentionWork<Config> work(memory, arguments, warp, lane);
+  AttentionWork<Config> work(arguments, memory);
+  const u32 ring = memory + S::kRingOffset + warp * S::kRingBytes;
+  KvFetch<Config> fetch(arguments, work, ring, warp, lane);
+  AttentionQuery<Config> query;
+  Segment segment;
+  begin_work(arguments, work, fetch, query, segment, warp, lane);
   const TensorScale keys = tensor_scale<typename S::Key>(arguments.k_given);
   const TensorScale values = tensor_scale<typename S::Val>(arguments.v_given);
   const AttentionOutput<Config> output{arguments, work, values.scale};
   const AttentionFinish<Config> finish{output, work, memory, warp, lane};
   if (work.any()) {
-    Segment segment = work.first();
-    const u32 ring = memory + S::kRingOffset + warp * S::kRingBytes;
-    AttentionQuery<Config> query;
-    query.request(arguments, segment, lane / 4, lane % 4);
     AttentionWarp<Config> stream{
-        arguments, work, KvFetch<Config>(arguments, work, ring, warp, lane, segment),
-        query,     ring, memory + S::kQueryOffset + warp * S::kQueryBytes,
-        warp,      lane, keys,
-        values};
-#pragma unroll 1
-    for (int i = 0; i < Config::kStages - 1; ++i) stream.fetch.fetch(i);
+        arguments, work, fetch, query, ring, memory + S::kQueryOffset + warp * S::kQueryBytes,
+        warp,      lane, keys,  values};
     // Items that other blocks share are the first segment's and the last one's.
     bool merge_first = false;
     bool merge_last = false;
@@ -172,10 +198,13 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
       // Large heads leave no registers for the next Q.
       if (!is_last && !S::kQueryInShared)
         stream.query.request(arguments, segment, lane / 4, lane % 4);
-      merge_last = finish.finish(done, softmax, stream.free_stage());
-      if (is_last) break;
+      const bool merges = finish.finish(done, softmax, stream.free_stage());
+      if (is_last) {
+        merge_last = merges;
+        break;
+      }
       if constexpr (S::kQueryInShared) stream.query.request(arguments, segment, lane / 4, lane % 4);
-      merge_first = merge_first || merge_last;
+      merge_first = merge_first || merges;
     }
 #pragma unroll 1
     for (int i = 0; i < 2; ++i) {

@@ -19,8 +19,8 @@ struct KvTensorFetch {
   static constexpr int kRows = kWholeRows ? 32 / Tensor::kChunks : 0;
   static constexpr int kStepBytes = Tensor::kTokenStep * Tensor::kRowBytes;
 
-  // Of page 0: the lane's first chunk and its entry, if a tile begins with the page; else those of
-  // its first token.
+  // From the first page on: the lane's first chunk and its entry, if a tile begins with the page;
+  // else those of its first token. Offsets and no pointers: those of K and V are mostly the same.
   const u8* codes;
   const u8* entries;
   u32 place;  // of that chunk in a tile
@@ -40,7 +40,8 @@ struct KvTensorFetch {
 
   // A tile that lies in one page, of which `left` tokens are there. `row`: of the page.
   template <bool kWhole>
-  __device__ __forceinline__ void copy(u32 to, u32 entries_to, u32 page, int row, int left,
+  __device__ __forceinline__ void copy(const u8* all_codes, const u8* all_entries, u32 to,
+                                       u32 entries_to, u32 page, int row, int left,
                                        int page_tokens) const {
     const u8* from = codes + Tensor::code_offset(page, 0, row, page_tokens);
 #pragma unroll
@@ -58,12 +59,13 @@ struct KvTensorFetch {
       }
     }
     if constexpr (Tensor::kStoredScales)
-      copy_entry(entries_to, Tensor::entry_offset(page, 0, row, page_tokens),
+      copy_entry(all_entries, entries_to, Tensor::entry_offset(page, 0, row, page_tokens),
                  kWhole ? S::kTile : left);
   }
 
   // A tile of several pages; `page` and `row`: of the lane's token.
-  __device__ __forceinline__ void gather(u32 to, u32 entries_to, u32 page, int row, int left,
+  __device__ __forceinline__ void gather(const u8* all_codes, const u8* all_entries, u32 to,
+                                         u32 entries_to, u32 page, int row, int left,
                                          int page_tokens, u32 pages) const {
 #pragma unroll
     for (int i = 0; i < Tensor::kChunks; ++i) {
@@ -79,7 +81,7 @@ struct KvTensorFetch {
     if constexpr (Tensor::kStoredScales) {
       const u32 of_page = broadcast(page, entry_row());
       const int of_row = static_cast<int>(broadcast(row, entry_row()));
-      copy_entry(entries_to, Tensor::entry_offset(of_page, 0, of_row, page_tokens),
+      copy_entry(all_entries, entries_to, Tensor::entry_offset(of_page, 0, of_row, page_tokens),
                  of_page < pages ? left : 0);
     }
   }
@@ -106,8 +108,9 @@ struct KvTensorFetch {
     return Tensor::kPerChannel ? 0 : Tensor::kPairs ? 2 * lane % 32 : lane;
   }
 
-  // The entry at `entries` + offset, unless the token is none of the `left` ones.
-  __device__ __forceinline__ void copy_entry(u32 to, i64 offset, int left) const {
+  // The entry at `offset` behind `entries`, unless the token is none of the `left` ones.
+  __device__ __forceinline__ void copy_entry(const u8* all_entries, u32 to, i64 offset,
+                                             int left) const {
     if constexpr (Tensor::kPerChannel) {
       const u8* from = entries + (left > 0 ? offset : 0);
 #pragma unroll
@@ -154,10 +157,8 @@ struct KvFetch {
   KeyFetch keys;
   ValueFetch values;
   Segment segment;
-  const int* pages;  // of the sequence
-  int length;        // of the sequence
-  int tile;          // next to fetch; the end of the block's work when nothing is left
-  int token;         // its first
+  int length;  // of the sequence
+  int tile;    // next to fetch; the end of the block's work when nothing is left
   // If a tile lies in one page: lane i has that of the warp's i-th tile from some tile on, of which
   // the next one to fetch is number `ahead`. Else of the lane's token.
   u32 page;
@@ -165,37 +166,45 @@ struct KvFetch {
 
   __device__ __forceinline__ KvFetch(const AttentionArguments& arguments,
                                      const AttentionWork<Config>& work, u32 ring, int warp,
-                                     int lane, const Segment& first)
+                                     int lane)
       : arguments(arguments),
         work(work),
         ring(ring),
         warp(warp),
         lane(lane),
         keys(lane),
-        values(lane),
-        segment(first) {
+        values(lane) {}
+
+  __device__ __forceinline__ void begin(const Segment& first) {
+    segment = first;
     begin_segment();
     find();
+  }
+  // Once more the pages that begin() has loaded.
+  __device__ __forceinline__ void load_pages_again() {
+    if (tile < work.end) load_pages();
   }
 
   // Starts the copies of the next tile, if there is one, and closes their group.
   __device__ __forceinline__ void fetch(int stage) {
     if (tile < work.end) {
       const u32 to = ring + stage * S::kStageBytes;
+      const int token = first_token();
       const int left = length - token;
       if constexpr (kOnePage) {
         const u32 of = page_of_tile();
         const bool is_page = of < static_cast<u32>(arguments.pages);
         if (left >= S::kTile && is_page) {
-          copy<true>(to, of, left);
+          copy<true>(to, of, token, left);
         } else {
-          copy<false>(to, of, is_page ? left : 0);
+          copy<false>(to, of, token, is_page ? left : 0);
         }
       } else {
         const int row = (token + lane) % Config::kPageSize;
-        keys.gather(to, to + S::kKeyEntriesOffset, page, row, left, page_tokens(), arguments.pages);
-        values.gather(to + S::kValueOffset, to + S::kValueEntriesOffset, page, row, left,
-                      page_tokens(), arguments.pages);
+        keys.gather(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, page, row, left,
+                    page_tokens(), arguments.pages);
+        values.gather(arguments.v, arguments.v_scales, to + S::kValueOffset,
+                      to + S::kValueEntriesOffset, page, row, left, page_tokens(), arguments.pages);
       }
       tile += work.warps();
       find();
@@ -203,19 +212,22 @@ struct KvFetch {
     copy_async_commit();
   }
 
-  // Asks for the next tiles in the L2 cache, and passes them.
-  __device__ __forceinline__ void warm() {
+  // Asks for the first tiles of the segment that begin() was called with in the L2 cache.
+  __device__ __forceinline__ void warm() const {
 #pragma unroll 1
-    for (int i = 0; i < kWarmTiles && tile < work.end; ++i) {
-      const u32 of = kOnePage ? page_of_tile() : page;
-      const int row = Config::kPaged ? (token + lane) % Config::kPageSize : token + lane;
-      if (token + lane < length && of < static_cast<u32>(arguments.pages)) {
+    for (int i = 0; i < kWarmTiles; ++i) {
+      const int next = tile + i * work.warps();
+      if (next >= segment.end) break;
+      const int mine = work.token_of(next - segment.item, length) + lane;
+      u32 of = segment.sequence;
+      if constexpr (Config::kPaged)
+        of = kOnePage ? broadcast(page, i) : mine < length ? load_page(mine) : 0xffffffffu;
+      const int row = Config::kPaged ? mine % Config::kPageSize : mine;
+      if (mine < length && of < static_cast<u32>(arguments.pages)) {
         const int head = segment.head / S::kRowParts;
         KeyFetch::warm(arguments.k, arguments.k_scales, of, head, row, page_tokens());
         ValueFetch::warm(arguments.v, arguments.v_scales, of, head, row, page_tokens());
       }
-      tile += work.warps();
-      find();
     }
   }
 
@@ -232,22 +244,31 @@ struct KvFetch {
       work.next(segment);
       begin_segment();
     }
-    token = work.token_of(tile - segment.item, length);
-    if constexpr (Config::kPaged) {
-      if constexpr (kOnePage) {
-        if (++ahead < 32) return;
-        ahead = 0;
-        const int mine = tile + lane * work.warps();
-        page = mine < segment.end ? load_page(work.token_of(mine - segment.item, length))
-                                  : 0xffffffffu;
-      } else {
-        page = token + lane < length ? load_page(token + lane) : 0xffffffffu;
-      }
+    if (kOnePage && ++ahead < 32) return;
+    ahead = 0;
+    load_pages();
+  }
+  // Of the warp's tiles from this one on, or of the tile's tokens.
+  __device__ __forceinline__ void load_pages() {
+    if constexpr (!Config::kPaged) return;
+    if constexpr (kOnePage) {
+      const int mine = tile + lane * work.warps();
+      page =
+          mine < segment.end ? load_page(work.token_of(mine - segment.item, length)) : 0xffffffffu;
+    } else {
+      const int mine = first_token() + lane;
+      page = mine < length ? load_page(mine) : 0xffffffffu;
     }
   }
   // Of a token. Not from the L1 cache: warm() may have read it before it was written.
   __device__ __forceinline__ u32 load_page(int of) const {
+    const int* pages =
+        arguments.block_table + static_cast<i64>(segment.sequence) * arguments.table_width;
     return load_global_4_l2(pages + of / Config::kPageSize);
+  }
+  // Of the tile.
+  __device__ __forceinline__ int first_token() const {
+    return work.token_of(tile - segment.item, length);
   }
   __device__ __forceinline__ u32 page_of_tile() const {
     return Config::kPaged ? broadcast(page, ahead) : segment.sequence;
@@ -259,24 +280,24 @@ struct KvFetch {
     const int head = segment.head / S::kRowParts;
     keys.set_head(arguments.k, arguments.k_scales, head, page_tokens());
     values.set_head(arguments.v, arguments.v_scales, head, page_tokens());
-    if constexpr (Config::kPaged)
-      pages = arguments.block_table + static_cast<i64>(segment.sequence) * arguments.table_width;
   }
 
   __device__ __forceinline__ int page_tokens() const {
     return Config::kPaged ? Config::kPageSize : arguments.capacity;
   }
   template <bool kWhole>
-  __device__ __forceinline__ void copy(u32 to, u32 of, int left) const {
+  __device__ __forceinline__ void copy(u32 to, u32 of, int token, int left) const {
     const int row = Config::kPaged ? token % Config::kPageSize : token;
     if (Key::kPerChannel && token >= Key::window_begin(length)) {
       warm_residual_tile<Config>(arguments, segment, token, left, lane);
-      keys.template copy<false>(to, to + S::kKeyEntriesOffset, of, row, 0, page_tokens());
+      keys.template copy<false>(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, of,
+                                row, 0, page_tokens());
     } else {
-      keys.template copy<kWhole>(to, to + S::kKeyEntriesOffset, of, row, left, page_tokens());
+      keys.template copy<kWhole>(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, of,
+                                 row, left, page_tokens());
     }
-    values.template copy<kWhole>(to + S::kValueOffset, to + S::kValueEntriesOffset, of, row, left,
-                                 page_tokens());
+    values.template copy<kWhole>(arguments.v, arguments.v_scales, to + S::kValueOffset,
+                                 to + S::kValueEntriesOffset, of, row, left, page_tokens());
   }
 };
 
