@@ -22,6 +22,10 @@ constexpr std::int64_t kMostTokensOfAll = (std::int64_t{1} << 31) - 1;
 
 static_assert(sizeof(DecodeAttentionParameters) == 152, "the kernel's struct is the same");
 
+std::int64_t tiles_of(std::int64_t tokens) noexcept {
+  return (tokens + kAttentionTile - 1) / kAttentionTile;
+}
+
 // Tokens that a sequence may have.
 std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
   const bool paged = kv.layout == KvLayout::kPaged;
@@ -31,8 +35,7 @@ std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
 // Before their lengths are known on the device every sequence counts as full.
 void check_tokens(const KvSpec& kv, const DecodeAttentionArgs& args) {
   const std::int64_t capacity = capacity_of(kv, args.cache);
-  const std::int64_t whole_tiles =
-      (capacity + kAttentionTile - 1) / kAttentionTile * kAttentionTile;
+  const std::int64_t whole_tiles = tiles_of(capacity) * kAttentionTile;
   if (args.sequences * whole_tiles <= kMostTokensOfAll) return;
   refuse_launch("launch.size",
                 fmt::format("{} sequences of up to {} tokens are more than {} tokens together",
@@ -90,9 +93,22 @@ int team_of(const AttentionTile& tile, std::int64_t tiles_of_sequence, std::int6
   return tiles_of_sequence <= kMostTilesOfWarp * tile.warps * team ? team : 1;
 }
 
+// Where blocks take equal parts of all: whether pairs of them do. Of long sequences there are half
+// as many parts to merge then, and neighbouring tiles are read at the same time.
+bool takes_pairs(const AttentionTile& tile, std::int64_t tiles_of_sequence,
+                 int sequences) noexcept {
+  return tile.most_team > 1 && tile.blocks_per_sm > 1 && sequences <= kMostTeamSequences &&
+         tiles_of_sequence >= kLongTiles;
+}
+
 }  // namespace
 
 void validate(const Plan& plan, const DecodeAttentionArgs& args) {
+  check_op(plan, Op::kDecodeAttention);
+  validate(plan, plan.max_workspace_bytes(), args);
+}
+
+void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttentionArgs& args) {
   check_op(plan, Op::kDecodeAttention);
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
   if (args.sequences < 0 || args.sequences > kMostSequences) {
@@ -108,7 +124,7 @@ void validate(const Plan& plan, const DecodeAttentionArgs& args) {
   validate(spec.kv, args.cache, args.sequences);
   if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(spec, args);
   check_tokens(spec.kv, args);
-  check_workspace(plan.max_workspace_bytes(), args);
+  check_workspace(workspace_bytes, args);
 }
 
 DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
@@ -140,33 +156,43 @@ DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
           0};
 }
 
+std::size_t decode_attention_kernel(const std::vector<AttentionTile>& tiles,
+                                    const DecodeAttentionParameters& parameters) noexcept {
+  const bool is_long = tiles_of(parameters.capacity) >= kLongTiles;
+  return is_long ? tiles.size() - 1 : 0;
+}
+
 AttentionGrid decode_attention_grid(const Plan& plan, const AttentionTile& tile,
                                     const DecodeAttentionParameters& parameters) noexcept {
   const AttentionShape& shape = plan.spec.decode_attention().shape;
   const auto ceil_of = [](std::int64_t count, int size) { return (count + size - 1) / size; };
   const std::int64_t rows = std::int64_t{shape.heads / shape.kv_heads} * shape.query_len;
-  const std::int64_t of_sequence = ceil_of(parameters.capacity, kAttentionTile);
+  const std::int64_t of_sequence = tiles_of(parameters.capacity);
   const std::int64_t items =
       std::int64_t{parameters.sequences} * shape.kv_heads * ceil_of(rows, 8 * tile.row_tiles);
   const std::int64_t tiles = of_sequence * items;
   const int least = of_sequence <= tile.warps ? tile.warps : tile.least_share;
   const int team = team_of(tile, of_sequence, items, parameters.sequences);
   if (team > 1) return {static_cast<int>(items) * team, team};
-  return {static_cast<int>(std::clamp<std::int64_t>(ceil_of(tiles, least), 1, tile.blocks)), 1};
+  const int blocks =
+      static_cast<int>(std::clamp<std::int64_t>(ceil_of(tiles, least), 1, tile.blocks));
+  if (blocks % 2 == 0 && takes_pairs(tile, of_sequence, parameters.sequences)) return {blocks, 2};
+  return {blocks, 1};
 }
 
 void Kernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
-  validate(plan(), args);
+  validate(plan(), state_->max_workspace_bytes, args);
   if (args.sequences == 0) return;
-  const TileKernel& kernel = plan().tile_kernels.front();
-  const AttentionTile tile = attention_tile(plan().spec.decode_attention(), plan().target);
   DecodeAttentionParameters parameter = decode_attention_parameters(plan(), args);
   void* parameters[] = {&parameter};
-  const AttentionGrid grid = decode_attention_grid(plan(), tile, parameter);
+  const std::vector<AttentionTile>& tiles = state_->attention_tiles;
+  const std::size_t number = decode_attention_kernel(tiles, parameter);
+  const TileKernel& kernel = plan().tile_kernels[number];
+  const AttentionGrid grid = decode_attention_grid(plan(), tiles[number], parameter);
   const LaunchConfig config(
       {static_cast<unsigned int>(grid.blocks), 1, 1, static_cast<unsigned int>(grid.team)},
       kernel.threads, kernel.shared_bytes, stream, plan().target.arch() >= 90);
-  state_->kernels.front().launch(config, parameters);
+  state_->kernels[number].launch(config, parameters);
 }
 
 }  // namespace heddle

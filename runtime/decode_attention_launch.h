@@ -2,7 +2,9 @@
 #ifndef HEDDLE_RUNTIME_DECODE_ATTENTION_LAUNCH_H_
 #define HEDDLE_RUNTIME_DECODE_ATTENTION_LAUNCH_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "generator/plan/attention_tile.h"
 #include "heddle/kernel.h"
@@ -14,6 +16,8 @@ namespace heddle {
 // "launch.misaligned", "launch.size" or "launch.workspace" if `args` break the contract of
 // DecodeAttentionArgs.
 void validate(const Plan& plan, const DecodeAttentionArgs& args);
+// The same where plan.max_workspace_bytes() is known.
+void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttentionArgs& args);
 
 // The kernel's one parameter; templates/attention/attention_shape.cuh has the same struct.
 struct DecodeAttentionParameters {
@@ -44,6 +48,11 @@ struct DecodeAttentionParameters {
 // Precondition: validate() accepts the arguments.
 DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
                                                       const DecodeAttentionArgs& args) noexcept;
+
+// Which of the plan's kernels, attention_tiles(), takes the launch: for sequences as long as they
+// can be.
+std::size_t decode_attention_kernel(const std::vector<AttentionTile>& tiles,
+                                    const DecodeAttentionParameters& parameters) noexcept;
 
 struct AttentionGrid {
   int blocks = 1;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "generator/plan/attention_tile.h"
 #include "heddle/binary.h"
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
@@ -66,6 +67,8 @@ struct Kernel::State {
   // Of a gemm, what a launch would take a while to tell: the plan's, and of each variant.
   std::size_t max_workspace_bytes = 0;
   std::vector<GemmBlocksTable> blocks;
+  // Of decode_attention, the same: the plan's, and of each kernel.
+  std::vector<AttentionTile> attention_tiles;
 };
 
 }  // namespace heddle

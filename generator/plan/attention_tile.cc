@@ -15,8 +15,9 @@ constexpr int kReservedSharedBytes = 1024;  // by CUDA, of each block
 constexpr int kChunkBytes = 16;
 constexpr int kMostStages = 6;
 constexpr int kMostRowTiles = 2;
-constexpr int kMostTeam = 8;   // blocks of a cluster
-constexpr int kTeamArch = 90;  // that has been measured
+constexpr int kMostTeam = 8;    // blocks of a cluster
+constexpr int kTeamArch = 90;   // that has been measured
+constexpr int kManyBlocks = 4;  // of an SM: as few of twice the width serve long sequences
 // Up to this head_dim and number of groups registers hold two row tiles.
 constexpr int kRowTileDim = 128;
 constexpr int kRowTileGroups = 2;
@@ -69,6 +70,12 @@ void fill_sm(const Target& target, AttentionTile& tile) {
   const int useful = 1 + (kBytesInFlight + in_flight - 1) / in_flight;
   tile.stages = std::min({fitting, std::max(3, useful), kMostStages});
   tile.shared_bytes = shared_head_bytes(tile) + tile.warps * tile.stages * tile.stage_bytes;
+}
+
+// Of many blocks each takes two tiles a warp at least: the parts of an item are merged by one.
+void count_blocks(const Target& target, AttentionTile& tile) {
+  tile.least_share = (tile.blocks_per_sm > 2 ? 2 : 1) * tile.warps;
+  tile.blocks = target.sm_count * tile.blocks_per_sm;
 }
 
 // Blocks of four warps that an SM has registers for: 128 of a thread with 4, 168 with 3. Codes of 8
@@ -205,10 +212,20 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
     fill_sm(target, tile);
     if (tile.stages >= choice.least_stages) break;
   }
-  // Of many blocks each takes two tiles a warp at least: the parts of an item are merged by one.
-  tile.least_share = (tile.blocks_per_sm > 2 ? 2 : 1) * tile.warps;
-  tile.blocks = target.sm_count * tile.blocks_per_sm;
+  count_blocks(target, tile);
   return tile;
+}
+
+std::vector<AttentionTile> attention_tiles(const DecodeAttentionSpec& spec, const Target& target) {
+  std::vector<AttentionTile> tiles{attention_tile(spec, target)};
+  if (tiles.front().most_team == 1 || tiles.front().blocks_per_sm < kManyBlocks) return tiles;
+  AttentionTile wide = tiles.front();
+  wide.warps *= 2;
+  wide.blocks_per_sm /= 2;
+  fill_sm(target, wide);
+  count_blocks(target, wide);
+  if (wide.stages >= tiles.front().stages) tiles.push_back(wide);
+  return tiles;
 }
 
 std::size_t attention_workspace_bytes(const DecodeAttentionSpec& spec, const AttentionTile& tile) {

@@ -17,6 +17,9 @@ inline constexpr int kMostSequences = 1024;
 // The same where the blocks of a cluster are a team that adds in shared memory.
 inline constexpr int kMostTeamSequences = 31;
 
+// Where sequences may have so many tiles the kernel of wide blocks takes them, if there is one.
+inline constexpr int kLongTiles = 256;
+
 struct AttentionTile {
   int row_tiles = 1;  // of 8 queries of one head of K and V, per block
   bool has_window = false;
@@ -32,10 +35,16 @@ struct AttentionTile {
   int most_team = 1;    // blocks of a team
 
   bool fits() const noexcept { return stages >= 2; }
+  int threads() const noexcept { return 32 * warps; }
 };
 
 // Precondition: refuse_attention_tensors() finds nothing.
 AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& target);
+
+// Of the plan's kernels: that one first, and for small codes one of wider and fewer blocks, which
+// leave fewer parts of a long sequence to merge. All keep their parts at the same places of the
+// workspace, of which the first one needs most.
+std::vector<AttentionTile> attention_tiles(const DecodeAttentionSpec& spec, const Target& target);
 
 // Why the cache's tensors have no kernel.
 std::vector<Problem> refuse_attention_tensors(const DecodeAttentionSpec& spec);

@@ -88,16 +88,19 @@ std::string folding(const char* name, const KvTensor& tensor, bool is_key) {
 void resolve_decode_attention(Plan& plan) {
   refuse(plan.spec, plan.target);
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
-  const AttentionTile tile = attention_tile(spec, plan.target);
-  TileKernel kernel;
-  kernel.role = KernelRole::kDecodeAttention;
-  kernel.name = kernel_name(spec);
-  kernel.tile_rows = kAttentionTile;
-  kernel.tile_columns = spec.shape.head_dim;
-  kernel.threads = 32 * tile.warps;
-  kernel.shared_bytes = tile.shared_bytes;
-  kernel.blocks_per_sm = tile.blocks_per_sm;
-  plan.tile_kernels = {kernel};
+  const std::vector<AttentionTile> tiles = attention_tiles(spec, plan.target);
+  const AttentionTile& tile = tiles.front();
+  for (const AttentionTile& each : tiles) {
+    TileKernel kernel;
+    kernel.role = KernelRole::kDecodeAttention;
+    kernel.name = kernel_name(spec) + (plan.tile_kernels.empty() ? "" : "_long");
+    kernel.tile_rows = kAttentionTile;
+    kernel.tile_columns = spec.shape.head_dim;
+    kernel.threads = each.threads();
+    kernel.shared_bytes = each.shared_bytes;
+    kernel.blocks_per_sm = each.blocks_per_sm;
+    plan.tile_kernels.push_back(kernel);
+  }
   const int rows = spec.shape.heads / spec.shape.kv_heads * spec.shape.query_len;
   plan.reasons = {
       fmt::format("{} queries share a head of K and V; a block multiplies {} of them at a time",
@@ -111,6 +114,12 @@ void resolve_decode_attention(Plan& plan) {
       fmt::format("workspace: {} bytes", attention_workspace_bytes(spec, tile)),
       folding("K", spec.kv.k, true),
       folding("V", spec.kv.v, false)};
+  if (tiles.size() > 1) {
+    plan.reasons.push_back(
+        fmt::format("sequences that may have {} tokens: {} blocks of {} warps, which leave fewer "
+                    "parts to merge",
+                    kLongTiles * kAttentionTile, tiles.back().blocks, tiles.back().warps));
+  }
   if (tile.most_team > 1 && tile.blocks_per_sm > 1) {
     plan.reasons.push_back(
         fmt::format("few short sequences, {} at most: each head of one to a cluster of up to {} "

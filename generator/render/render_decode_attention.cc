@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "generator/plan/attention_tile.h"
 #include "generator/render/config.h"
@@ -47,8 +48,12 @@ void add_tensor(const KvTensor& tensor, const std::string& name, ConfigWriter& c
   config.type(name + "ScaleType", scale_type(tensor));
 }
 
-std::string config_text(const DecodeAttentionSpec& spec, const Target& target) {
-  const AttentionTile tile = attention_tile(spec, target);
+// Of the plan's kernels each has another number of threads.
+std::string config_text(const DecodeAttentionSpec& spec, const Target& target,
+                        const TileKernel& kernel) {
+  const std::vector<AttentionTile> tiles = attention_tiles(spec, target);
+  const bool is_first = kernel.threads == tiles.front().threads();
+  const AttentionTile& tile = is_first ? tiles.front() : tiles.back();
   ConfigWriter config;
   config.number("kHeads", spec.shape.heads);
   config.number("kKvHeads", spec.shape.kv_heads);
@@ -72,7 +77,7 @@ std::string config_text(const DecodeAttentionSpec& spec, const Target& target) {
   config.flag("kDependent", target.arch() >= 90);
   config.number("kWarps", tile.warps);
   config.number("kStages", tile.stages);
-  config.number("kMostBlocks", tile.blocks);
+  config.number("kMostBlocks", tiles.front().blocks);
   config.number("kLeastShare", tile.least_share);
   config.number("kSharedBytes", tile.shared_bytes);
   config.number("kMostTeam", tile.most_team);
@@ -91,7 +96,7 @@ Source render_decode_attention(const Plan& plan, const TileKernel& kernel) {
   std::string decisions;
   for (const std::string& reason : plan.reasons) decisions += reason + '\n';
   source.text = kernel_text(
-      plan, decisions, kTemplate, config_text(plan.spec.decode_attention(), plan.target),
+      plan, decisions, kTemplate, config_text(plan.spec.decode_attention(), plan.target, kernel),
       entry_text(kernel.name, kernel.threads, kernel.blocks_per_sm,
                  "const __grid_constant__ heddle::AttentionArguments arguments",
                  "heddle::decode_attention<heddle::Config>(arguments)"));

@@ -124,6 +124,12 @@ std::vector<AttentionCase> make_cases() {
         R"(,"log_sum_exp":true)");
   c.add("TwoParts", {20, 1, 64, 1}, R"("dtype":"int8","page_size":16)", R"(,"alibi":"standard")");
 
+  // The kernel of long sequences.
+  c.add("Int4OfWideBlocks", {8, 2, 128, 1}, R"("dtype":"int4")").kernel = 1;
+  c.add("Int2OfWideBlocks", {8, 2, 64, 1}, R"("dtype":"int2","page_size":16)",
+        R"(,"log_sum_exp":true)")
+      .kernel = 1;
+
   // So many blocks that they are merged in two turns, of which the second has the largest logits.
   AttentionCase& many = c.add("ManyBlocks", {2, 1, 256, 1}, R"("dtype":"fp16")",
                               R"(,"alibi":"standard","log_sum_exp":true)");
@@ -132,12 +138,22 @@ std::vector<AttentionCase> make_cases() {
   return std::move(c.cases);
 }
 
+Target target_of(const AttentionCase& one) {
+  Target target = target_from_name("h200");
+  target.sm_count = one.sm_count;
+  return target;
+}
+
 }  // namespace
 
 Plan AttentionCase::plan() const {
-  Target target = target_from_name("h200");
-  target.sm_count = sm_count;
-  return resolve(spec, target);
+  Plan plan = resolve(spec, target_of(*this));
+  plan.tile_kernels = {plan.tile_kernels.at(kernel)};
+  return plan;
+}
+
+AttentionTile AttentionCase::tile() const {
+  return attention_tiles(spec.decode_attention(), target_of(*this)).at(kernel);
 }
 
 const std::vector<AttentionCase>& attention_cases() {

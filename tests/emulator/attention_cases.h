@@ -2,10 +2,12 @@
 #ifndef HEDDLE_TESTS_EMULATOR_ATTENTION_CASES_H_
 #define HEDDLE_TESTS_EMULATOR_ATTENTION_CASES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "generator/plan/attention_tile.h"
 #include "heddle/plan.h"
 #include "heddle/spec.h"
 
@@ -16,8 +18,11 @@ struct AttentionCase {
   Spec spec;
   int sm_count = 3;           // few, so that a block has several items
   std::int32_t shared = 450;  // tokens of a sequence that all blocks share
+  std::size_t kernel = 0;     // of the spec's plan
 
+  // With this kernel alone.
   Plan plan() const;
+  AttentionTile tile() const;
 };
 
 const std::vector<AttentionCase>& attention_cases();

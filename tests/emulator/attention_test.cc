@@ -70,14 +70,16 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
   EmulatedAttention()
       : plan_(attention_cases()[GetParam()].plan()),
         spec_(plan_.spec.decode_attention()),
-        tile_(attention_tile(spec_, plan_.target)) {}
+        tile_(attention_cases()[GetParam()].tile()) {}
 
-  DecodeAttentionArgs arguments(const AttentionProblem& problem,
-                                emulator::GlobalMemory& memory) const {
+  DecodeAttentionArgs arguments(const AttentionProblem& problem, emulator::GlobalMemory& memory,
+                                bool same_lengths = false) const {
     DecodeAttentionArgs args;
     args.q = to_memory(problem.q, memory);
     args.sequences = static_cast<std::int64_t>(problem.lengths.size());
-    args.lengths = to_late(problem.lengths, lengths_before(problem.lengths.size()), memory);
+    args.lengths =
+        to_late(problem.lengths,
+                same_lengths ? problem.lengths : lengths_before(problem.lengths.size()), memory);
     args.cache.k.codes = to_memory(problem.codes[0], memory);
     args.cache.k.scales = to_memory(problem.scales[0], memory);
     args.cache.v.codes = to_memory(problem.codes[1], memory);
@@ -108,12 +110,13 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
   }
 
   // In several interleavings, with the same bits each time.
-  void launch(const std::vector<std::int32_t>& lengths, const std::vector<AttentionGrid>& grids) {
+  void launch(const std::vector<std::int32_t>& lengths, const std::vector<AttentionGrid>& grids,
+              bool same_lengths = false) {
     const AttentionProblem problem =
         make_attention_problem(spec_, lengths, static_cast<std::uint32_t>(GetParam()));
     const ExpectedAttention expected = expected_attention(spec_, problem);
     emulator::GlobalMemory memory;
-    const DecodeAttentionArgs args = arguments(problem, memory);
+    const DecodeAttentionArgs args = arguments(problem, memory, same_lengths);
     validate(plan_, args);
     const DecodeAttentionParameters parameters = decode_attention_parameters(plan_, args);
     for (AttentionGrid grid : grids) {
@@ -224,6 +227,13 @@ TEST_P(EmulatedAttention, OfSequencesThatBlocksShare) {
 
 // Teams add what they have of a sequence, and leave what others need for the whole.
 TEST_P(EmulatedAttention, OfSequencesThatTeamsShare) { launch({300, 3, 90}, {{8, 8}, {4, 2}}); }
+
+// Lengths that the kernel ahead leaves as they are, but not the pages; equal ones, of which blocks
+// take whole sequences or equal parts.
+TEST_P(EmulatedAttention, OfLengthsThatStay) {
+  ASSERT_NO_FATAL_FAILURE(launch({page() + 1, 31, 0, 290}, {{0, 1}, {4, 2}}, true));
+  launch({300, 289, 320}, {{std::min(7, most_blocks()), 1}}, true);
+}
 
 TEST_P(EmulatedAttention, OfLessThanThereAreBlocksFor) {
   launch({0, 5}, {{most_blocks(), 1}, {6, 2}});

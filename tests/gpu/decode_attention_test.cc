@@ -231,6 +231,22 @@ TEST_F(DecodeAttentionGpu, LengthsThatTheKernelBeforeWrites) {
   }
 }
 
+// So long that pairs of blocks share them, or blocks of another width have a kernel of their own.
+TEST_F(DecodeAttentionGpu, LongSequences) {
+  for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4")",
+                         R"("dtype":"int4","symmetric":false,"layout":"contiguous")",
+                         R"("dtype":"int2","page_size":16)"}) {
+    SCOPED_TRACE(kv);
+    const Spec spec = attention_spec(kv, "", {8, 2, 128, 1}, false);
+    const Kernel kernel = runtime().kernel(spec);
+    const auto& attention = spec.decode_attention();
+    const AttentionProblem problem = make_attention_problem(attention, {8300, 3, 700, 9000}, 7);
+    EXPECT_EQ(check_attention(kernel, problem, expected_attention(attention, problem)).fault(), "");
+    if (attention.kv.layout != KvLayout::kPaged) continue;
+    EXPECT_EQ(run_attention_after_late_writes(kernel, problem), run_attention(kernel, problem));
+  }
+}
+
 double difference_of(const std::vector<std::uint16_t>& a, const std::uint16_t* b) {
   double error = 0;
   double size = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/attention_spec.h"
 #include "tests/runtime/compile_check.h"
@@ -66,7 +67,8 @@ TEST_P(CompileAttention, WithoutSpills) {
   const std::vector<Spec> all = specs();
   std::vector<Source> sources;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (has_turn(i, target.arch())) sources.push_back(render(resolve(all[i], target), 0));
+    if (!has_turn(i, target.arch())) continue;
+    for (Source& source : render_all(resolve(all[i], target))) sources.push_back(std::move(source));
   }
   expect_no_spills(sources, target);
 }

@@ -143,8 +143,10 @@ AttentionGrid grid_of(const Plan& plan, std::int64_t sequences, std::int64_t cap
   DecodeAttentionArgs args = good_args();
   args.sequences = sequences;
   args.cache.table_stride = capacity / plan.spec.decode_attention().kv.page_size;
-  return decode_attention_grid(plan, attention_tile(plan.spec.decode_attention(), plan.target),
-                               decode_attention_parameters(plan, args));
+  const DecodeAttentionParameters parameters = decode_attention_parameters(plan, args);
+  const std::vector<AttentionTile> tiles =
+      attention_tiles(plan.spec.decode_attention(), plan.target);
+  return decode_attention_grid(plan, tiles[decode_attention_kernel(tiles, parameters)], parameters);
 }
 
 // NVFP4 has a factor of all scales.
@@ -170,7 +172,8 @@ TEST(DecodeAttentionLaunch, HasNoMoreBlocksThanCanHaveWork) {
   const Plan int4 = plan_of(R"("dtype":"int4")");  // 4 blocks, 8 tiles at least of longer sequences
   EXPECT_EQ(blocks_of(int4, 1, 128), 8);
   EXPECT_EQ(blocks_of(int4, 32, 1024), 528);
-  EXPECT_EQ(blocks_of(int4, 64, 8192), 528);
+  EXPECT_EQ(blocks_of(int4, 64, 8128), 528);
+  EXPECT_EQ(blocks_of(int4, 64, 8192), 264);  // of eight warps
 }
 
 // As large as sequences have tiles for, but where two launches would not fit, and not where few
@@ -185,7 +188,10 @@ TEST(DecodeAttentionLaunch, FewSequencesAreSharedByTeams) {
   EXPECT_EQ(teams_of(int8, 1, 192), std::pair(16, 2));
   EXPECT_EQ(teams_of(int8, 1, 1024), std::pair(64, 8));
   EXPECT_EQ(teams_of(int8, 1, 8192), std::pair(64, 8));
-  EXPECT_EQ(teams_of(int8, 1, 8256), std::pair(264, 1));
+  EXPECT_EQ(teams_of(int8, 1, 8256), std::pair(264, 2));
+  EXPECT_EQ(teams_of(int8, 2, 8128), std::pair(264, 1));
+  EXPECT_EQ(teams_of(int8, 31, 8192), std::pair(264, 2));
+  EXPECT_EQ(teams_of(int8, 32, 8192), std::pair(264, 1));
   EXPECT_EQ(teams_of(int8, 2, 1024), std::pair(64, 4));
   EXPECT_EQ(teams_of(int8, 8, 512), std::pair(128, 2));
   EXPECT_EQ(teams_of(int8, 9, 512), std::pair(264, 1));
@@ -193,6 +199,8 @@ TEST(DecodeAttentionLaunch, FewSequencesAreSharedByTeams) {
   const Plan int4 = plan_of(R"("dtype":"int4")");
   EXPECT_EQ(teams_of(int4, 2, 1024), std::pair(128, 8));
   EXPECT_EQ(teams_of(int4, 3, 1024), std::pair(96, 4));
+  EXPECT_EQ(teams_of(int4, 1, 8192), std::pair(64, 8));
+  EXPECT_EQ(teams_of(int4, 1, 32768), std::pair(264, 2));
   EXPECT_EQ(grid_of(plan_of(R"("dtype":"fp16")"), 1, 1024).team, 1);
   EXPECT_EQ(grid_of(plan_of("", "", "a100"), 1, 1024).team, 1);
 }
@@ -207,6 +215,21 @@ TEST(DecodeAttentionPlan, FillsTheSharedMemoryOfAnSm) {
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int4")")), 4);
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int4")", R"(,"window":100)")), 3);
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"nvfp4")")), 3);
+}
+
+// Where four blocks of an SM serve short sequences, two of twice the width serve long ones.
+TEST(DecodeAttentionPlan, HasAKernelForLongSequencesOfSmallCodes) {
+  const auto kernels_of = [](const char* kv, const char* more, const char* target) {
+    std::vector<std::pair<int, int>> threads_and_blocks;
+    for (const TileKernel& kernel : plan_of(kv, more, target).tile_kernels)
+      threads_and_blocks.emplace_back(kernel.threads, kernel.blocks_per_sm);
+    return threads_and_blocks;
+  };
+  using Kernels = std::vector<std::pair<int, int>>;
+  EXPECT_EQ(kernels_of(R"("dtype":"int4")", "", "h200"), (Kernels{{128, 4}, {256, 2}}));
+  EXPECT_EQ(kernels_of(R"("dtype":"int8")", "", "h200"), (Kernels{{128, 2}}));
+  EXPECT_EQ(kernels_of(R"("dtype":"int4")", R"(,"window":100)", "h200"), (Kernels{{128, 3}}));
+  EXPECT_EQ(kernels_of(R"("dtype":"int4")", "", "a100").size(), 1U);
 }
 
 TEST(DecodeAttentionPlan, RefusesWhatHasNoKernel) {
