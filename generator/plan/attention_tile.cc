@@ -218,7 +218,9 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
 
 std::vector<AttentionTile> attention_tiles(const DecodeAttentionSpec& spec, const Target& target) {
   std::vector<AttentionTile> tiles{attention_tile(spec, target)};
-  if (tiles.front().most_team == 1 || tiles.front().blocks_per_sm < kManyBlocks) return tiles;
+  const bool measured = kv_bits(spec.kv.k.dtype) == 4 && kv_bits(spec.kv.v.dtype) == 4;
+  if (!measured || tiles.front().most_team == 1 || tiles.front().blocks_per_sm < kManyBlocks)
+    return tiles;
   AttentionTile wide = tiles.front();
   wide.warps *= 2;
   wide.blocks_per_sm /= 2;

@@ -41,9 +41,9 @@ struct AttentionTile {
 // Precondition: refuse_attention_tensors() finds nothing.
 AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& target);
 
-// Of the plan's kernels: that one first, and for small codes one of wider and fewer blocks, which
-// leave fewer parts of a long sequence to merge. All keep their parts at the same places of the
-// workspace, of which the first one needs most.
+// Of the plan's kernels: that one first, and for codes of 4 bits one of wider and fewer blocks,
+// which leave fewer parts of a long sequence to merge. All keep their parts at the same places of
+// the workspace, of which the first one needs most.
 std::vector<AttentionTile> attention_tiles(const DecodeAttentionSpec& spec, const Target& target);
 
 // Why the cache's tensors have no kernel.

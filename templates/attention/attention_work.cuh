@@ -67,7 +67,9 @@ struct AttentionWork {
   // block calls it.
   __device__ __forceinline__ void share_out(int warp, int lane) {
     const int sequences = arguments.sequences;
-    constexpr int kAtOnce = 2;  // loads of a lane on their way
+    // Loads of a lane on their way. Where the kernel before still runs they have their time, and
+    // registers are few.
+    constexpr int kAtOnce = Config::kDependent ? 1 : 2;
     int before = 0;
     int item = 0;  // tiles of the first sequence
     bool uneven = false;

@@ -126,7 +126,7 @@ std::vector<AttentionCase> make_cases() {
 
   // The kernel of long sequences.
   c.add("Int4OfWideBlocks", {8, 2, 128, 1}, R"("dtype":"int4")").kernel = 1;
-  c.add("Int2OfWideBlocks", {8, 2, 64, 1}, R"("dtype":"int2","page_size":16)",
+  c.add("Int4OfWideBlocksInHeadsOf64", {8, 2, 64, 1}, R"("dtype":"int4","page_size":16)",
         R"(,"log_sum_exp":true)")
       .kernel = 1;
 

@@ -218,7 +218,7 @@ TEST(DecodeAttentionPlan, FillsTheSharedMemoryOfAnSm) {
 }
 
 // Where four blocks of an SM serve short sequences, two of twice the width serve long ones.
-TEST(DecodeAttentionPlan, HasAKernelForLongSequencesOfSmallCodes) {
+TEST(DecodeAttentionPlan, HasAKernelForLongSequencesOf4BitCodes) {
   const auto kernels_of = [](const char* kv, const char* more, const char* target) {
     std::vector<std::pair<int, int>> threads_and_blocks;
     for (const TileKernel& kernel : plan_of(kv, more, target).tile_kernels)
@@ -229,6 +229,7 @@ TEST(DecodeAttentionPlan, HasAKernelForLongSequencesOfSmallCodes) {
   EXPECT_EQ(kernels_of(R"("dtype":"int4")", "", "h200"), (Kernels{{128, 4}, {256, 2}}));
   EXPECT_EQ(kernels_of(R"("dtype":"int8")", "", "h200"), (Kernels{{128, 2}}));
   EXPECT_EQ(kernels_of(R"("dtype":"int4")", R"(,"window":100)", "h200"), (Kernels{{128, 3}}));
+  EXPECT_EQ(kernels_of(R"("dtype":"int2")", "", "h200").size(), 1U);
   EXPECT_EQ(kernels_of(R"("dtype":"int4")", "", "a100").size(), 1U);
 }
 
