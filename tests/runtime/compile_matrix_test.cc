@@ -51,7 +51,7 @@ GemmSpec spec_of(const Case& c, DType dtype, bool ragged) {
 // How many architectures take turns with the cases of a type. The first of each template takes all,
 // the first of a later generation half of them, its siblings, which differ in shared memory and
 // numbers of registers at most, a sixth.
-std::size_t turns_of(int arch) {
+int turns_of(int arch) {
   if (every_kernel() || arch == 75 || arch == 80) return 1;
   return arch == 90 || arch == 100 || arch == 120 ? 2 : 6;
 }
@@ -66,8 +66,8 @@ TEST_P(CompileMatrix, CompilesWithoutSpills) {
     const bool bf16 = dtype == DType::kBf16;
     if (bf16 && arch < 80) continue;
     // Two cases at a time, of each shape; others with the other type.
-    const std::size_t turn = static_cast<std::size_t>(arch / 20 + arch % 10 + (bf16 ? 1 : 0));
-    for (std::size_t i = 0; i < std::size(kCases); ++i) {
+    const int turn = arch / 20 + arch % 10 + (bf16 ? 1 : 0);
+    for (int i = 0; i < static_cast<int>(std::size(kCases)); ++i) {
       if ((turn + i / 2) % turns_of(arch) != 0) continue;
       const bool ragged = (i % 2 == 1) != bf16;
       const Plan plan = resolve(Spec::from_gemm(spec_of(kCases[i], dtype, ragged)), target);
