@@ -21,9 +21,10 @@
 namespace heddle {
 namespace {
 
-// KIND_kernels.h declares the table KIND_kernels of pointers to `type`.
+// HEADER_kernels.h declares the table KIND_kernels of pointers to `type`.
 struct Family {
   std::string kind;
+  std::string header;
   std::string type;
   std::vector<std::string> paths;  // of its templates
   std::vector<Plan> plans;         // each of one kernel
@@ -38,23 +39,31 @@ std::vector<Plan> plans_of(const Cases& cases) {
 
 Family family_of(std::string_view kind) {
   if (kind == "stream") {
-    return {"stream", "StreamKernel", {"gemm/gemm_stream.cuh"}, plans_of(stream_cases())};
+    return {"stream", "gemm", "GemmOnCpu", {"gemm/gemm_stream.cuh"}, plans_of(stream_cases())};
   }
   if (kind == "wgmma") {
-    return {"wgmma", "WgmmaKernel", {"gemm/gemm_wgmma.cuh"}, plans_of(wgmma_cases())};
+    return {"wgmma", "wgmma", "WgmmaKernel", {"gemm/gemm_wgmma.cuh"}, plans_of(wgmma_cases())};
   }
   if (kind == "mma") {
-    return {"mma", "MmaKernel", {"gemm/gemm_mma.cuh", "gemm/gemm_wide.cuh"}, plans_of(mma_cases())};
+    return {"mma",
+            "gemm",
+            "GemmOnCpu",
+            {"gemm/gemm_mma.cuh", "gemm/gemm_wide.cuh"},
+            plans_of(mma_cases())};
   }
   if (kind == "attention") {
     return {"attention",
+            "attention",
             "AttentionKernel",
             {"attention/decode_attention.cuh"},
             plans_of(attention_cases())};
   }
   if (kind == "kv_append") {
-    return {
-        "kv_append", "KvAppendKernel", {"kv_append/kv_append.cuh"}, plans_of(kv_append_cases())};
+    return {"kv_append",
+            "kv_append",
+            "KvAppendKernel",
+            {"kv_append/kv_append.cuh"},
+            plans_of(kv_append_cases())};
   }
   throw std::invalid_argument("no such kind of kernels");
 }
@@ -90,7 +99,7 @@ std::string own_text(const Source& source, const std::string& kind, std::size_t 
 }
 
 void write(const Family& family, const std::string& folder, int files) {
-  const auto& [kind, type, paths, plans] = family;
+  const auto& [kind, header, type, paths, plans] = family;
   std::string includes;
   for (const std::string& path : paths) includes += fmt::format("#include \"{}\"\n", path);
   std::vector<std::string> texts(static_cast<std::size_t>(files),
@@ -105,7 +114,7 @@ void write(const Family& family, const std::string& folder, int files) {
       "extern unsigned char shared_memory[];\n"
       "unsigned char shared_memory[1];\n"
       "}}\n",
-      kind);
+      header);
   std::string list;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     texts[i % texts.size()] += own_text(render(plans[i], 0), kind, i);

@@ -1,0 +1,52 @@
+#include "tests/emulator/gemm_check.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "runtime/gemm_launch.h"
+#include "tests/emulator/device.h"
+#include "tests/emulator/machine.h"
+
+namespace heddle {
+namespace {
+
+// The bytes of Y.
+std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem, GemmOnCpu* kernel,
+                              std::int64_t m, unsigned seed) {
+  const GemmVariant& variant = plan.variants[0];
+  const LaunchGrid grid = gemm_blocks(plan, variant, m).grid;
+  emulator::GlobalMemory memory;
+  const GemmProblem::Buffers b = problem.allocate(memory, m);
+  const std::vector<std::uint8_t> zeros(plan.workspace_bytes(m));
+  std::uint8_t* workspace =
+      zeros.empty() ? nullptr
+                    : memory.allocate(zeros.data(), zeros.size(), emulator::Access::kWrite);
+  const bool tiles = variant.kernel == GemmKernel::kTiles;
+  emulator::Launch launch{static_cast<int>(grid.x * grid.y * grid.z), variant.cluster,
+                          variant.threads(), variant.shared_bytes, seed};
+  launch.grid_x = static_cast<int>(grid.x);
+  launch.grid_y = static_cast<int>(grid.y);
+  launch.together = tiles && variant.split_k > 1;
+  emulator::run(launch, memory, [&] {
+    if (tiles) emulator::predecessor_has_ended();  // the launch waits for it
+    kernel(b.x, b.weights, b.y, b.bias, b.residual, b.pre_scale, workspace, static_cast<int>(m));
+  });
+  EXPECT_TRUE(memory.guards_intact());
+  return {b.y, b.y + 2 * m * plan.spec.gemm().shape.n};
+}
+
+}  // namespace
+
+void check_gemm(const Plan& plan, const GemmProblem& problem, GemmOnCpu* kernel, std::int64_t m,
+                unsigned seeds) {
+  const std::vector<std::uint8_t> y = run(plan, problem, kernel, m, 0);
+  ASSERT_LE(problem.errors(y.data(), m).root_mean_square, error_limit(plan.spec.gemm().activation))
+      << "M " << m;
+  // Sums are added in one order, whoever comes first.
+  for (unsigned seed = 1; seed < seeds; ++seed) {
+    ASSERT_EQ(run(plan, problem, kernel, m, seed), y) << "M " << m << ", seed " << seed;
+  }
+}
+
+}  // namespace heddle
