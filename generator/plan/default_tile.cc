@@ -83,6 +83,8 @@ const std::vector<std::int64_t>& m_range_ends() {
   return ends;
 }
 
+bool is_open_range(std::int64_t m_max) { return m_max > m_range_ends().end()[-2]; }
+
 bool sets_any(const TileSpec& tile) {
   return tile.m || tile.n || tile.k || tile.stages || tile.split_k || tile.warps_m ||
          tile.warps_n || tile.warps_k;
@@ -186,7 +188,7 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
 int choose_split_k(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                    const GemmVariant& v) {
   // Beyond the last closed range there are tiles enough, and sums would fill gigabytes.
-  if (v.m_max > m_range_ends().end()[-2]) return 1;
+  if (is_open_range(v.m_max)) return 1;
   const std::int64_t tiles = ceil_div(v.m_min, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
   const std::int64_t stages = total_stages(v, layout);
   // In units of one stage's time. Every SM works through its blocks; a block costs about one and a

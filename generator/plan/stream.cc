@@ -14,10 +14,10 @@ constexpr std::int64_t kTokenTile = 8;  // tokens of a matrix instruction
 // Upper ends of the M ranges that get a kernel of their own.
 constexpr std::int64_t kRangeEnds[] = {2, 4, 8, 16};
 // Two for each part of an SM: with two blocks on an SM, as many registers as a thread can want.
-constexpr int kMostWarps = 8;
+constexpr int kUsualWarps = 8;
 constexpr int kFewestWarps = 6;
 // Where instructions set the pace: twice as many hide what each waits for. They fill an SM.
-constexpr int kManyWarps = 16;
+constexpr int kMostWarps = 16;
 // Copies of this size reach the full rate of the memory, smaller ones do not.
 constexpr int kStageBytes = 4224;
 constexpr int kMostStageChunks = 8;   // they are unrolled
@@ -94,14 +94,14 @@ int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
 
 // As many warps as have equal shares of a block's chunks, in whole stages if any can.
 int choose_warps(const TileSpec& tile, const WeightLayout& layout, int chunks) {
-  if (tile.warps_k) return std::min({*tile.warps_k, chunks, kManyWarps});
+  if (tile.warps_k) return std::min({*tile.warps_k, chunks, kMostWarps});
   int even = 0;
-  for (int warps = kMostWarps; warps >= kFewestWarps; --warps) {
+  for (int warps = kUsualWarps; warps >= kFewestWarps; --warps) {
     if (chunks % warps != 0) continue;
     if (chunks / warps % choose_stage_chunks(layout, chunks / warps) == 0) return warps;
     even = std::max(even, warps);
   }
-  return even > 0 ? even : std::min(kMostWarps, chunks);
+  return even > 0 ? even : std::min(kUsualWarps, chunks);
 }
 
 // Of the warp that has the most.
@@ -122,7 +122,7 @@ bool fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
   const int wanted = spec.tile.stages.value_or(
       std::clamp(kRingBytes / ring, 2, std::min(kMostStages, std::max(2, work))));
   const int half = target.shared_per_sm / 2;
-  const bool alone = v.cluster > 2 || v.warps_k > kMostWarps;
+  const bool alone = v.cluster > 2 || v.warps_k > kUsualWarps;
   for (v.blocks_per_sm = alone ? 1 : 2; v.blocks_per_sm > 0; --v.blocks_per_sm) {
     const int room = v.blocks_per_sm == 1 ? target.shared_per_block : half - kBlockReserve;
     for (v.stages = wanted; v.stages >= fewest; --v.stages) {
@@ -144,15 +144,15 @@ bool wants_many_warps(const GemmSpec& spec, const WeightLayout& layout, const Ge
 // All of them with as many whole stages of a good length, if that is possible.
 bool fit_many_warps(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                     GemmVariant& v) {
-  if (layout.chunks_per_row_block % kManyWarps != 0) return false;
-  const int of_warp = layout.chunks_per_row_block / kManyWarps;
+  if (layout.chunks_per_row_block % kMostWarps != 0) return false;
+  const int of_warp = layout.chunks_per_row_block / kMostWarps;
   const int longest = std::min(of_warp, kStageBytes / layout.chunk_bytes + 1);
   for (int chunks = longest; chunks >= kShortStageChunks; --chunks) {
     if (of_warp % chunks != 0) continue;
     GemmVariant many = v;
-    many.warps_k = kManyWarps;
+    many.warps_k = kMostWarps;
     many.stage_chunks = chunks;
-    many.stage_k = chunks * WeightLayout::kChunkK * kManyWarps;
+    many.stage_k = chunks * WeightLayout::kChunkK * kMostWarps;
     if (!fit(spec, target, layout, many)) continue;
     v = many;
     return true;
@@ -190,7 +190,7 @@ bool choose_split(const GemmSpec& spec, const Target& target, const WeightLayout
   for (int split = 1; split <= kMostSplit; split *= 2) {
     const int twice = 2 * split;
     const bool idle = twice * layout.row_blocks <= target.sm_count && twice <= kMostSplit &&
-                      twice * kMostWarps <= layout.chunks_per_row_block;
+                      twice * kUsualWarps <= layout.chunks_per_row_block;
     const bool small = split == 2 && layout.chunks_per_row_block >= 4 * kLongChunks;
     if (!idle && !small && share_out(spec, target, layout, split, v)) return true;
   }

@@ -9,9 +9,8 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kFewestTokens = 9;   // below, streams and tiles waste less
-constexpr std::int64_t kManyTokens = 4096;  // what an open range is planned for
-constexpr int kWarpgroups = 2;              // that multiply
+constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
+constexpr int kWarpgroups = 2;             // that multiply
 constexpr int kMostStages = 8;
 constexpr int kFewestLongStages = 3;
 constexpr int kDecodedSets = 2;
@@ -189,14 +188,10 @@ int stages_that_fit(const Target& target, const WeightLayout& layout, GemmVarian
 int choose_stage_chunks(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                         GemmVariant v) {
   const int fewest = spec.tile.stages.value_or(kFewestLongStages);
-  for (v.stage_chunks = v.tile_m > 64 ? 1
-                        : v.by_warps  ? 4
-                                      : 2;
-       v.stage_chunks > 1; v.stage_chunks /= 2) {
-    if (v.stage_chunks <= layout.chunks_per_row_block &&
-        stages_that_fit(target, layout, v) >= fewest) {
-      break;
-    }
+  const int most = v.by_warps ? 4 : 2;
+  for (v.stage_chunks = v.tile_m > 64 ? 1 : most; v.stage_chunks > 1; v.stage_chunks /= 2) {
+    const bool fits = stages_that_fit(target, layout, v) >= fewest;
+    if (fits && v.stage_chunks <= layout.chunks_per_row_block) break;
   }
   return v.stage_chunks;
 }
@@ -205,8 +200,7 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
               GemmVariant& v) {
   v.scale_mode = choose_scale_mode(spec, layout, v);
   v.fold_power = folds_power(spec, v.scale_mode);
-  // A scale for each weight is one instruction more for each pair of them, which mma.sync waits
-  // for.
+  // mma.sync would wait for the products of weights and scales.
   v.by_warps = v.tile_m <= kTokensOfWarps && v.scale_mode != ScaleMode::kWeight;
   v.stage_chunks = spec.tile.k ? std::max(*spec.tile.k / WeightLayout::kChunkK, 1)
                                : choose_stage_chunks(spec, target, layout, v);
@@ -260,7 +254,7 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
     complete(spec, target, layout, v);
     return v;
   }
-  const std::int64_t m = std::min(m_max, kManyTokens);
+  const std::int64_t m = std::min(m_max, kOpenRangeTokens);
   const auto clocks = [&](const GemmVariant& one) { return choose_shares(one, layout, m).clocks; };
   const auto consider = [&](int tile_m, int tile_n, int cluster) {
     GemmVariant other = v;

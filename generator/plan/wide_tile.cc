@@ -9,7 +9,6 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kFewestTokens = 33;
-constexpr std::int64_t kManyTokens = 4096;  // what an open range is planned for
 constexpr int kMostStages = 4;
 constexpr int kFewestStages = 3;  // of a tile that is weighed with others
 constexpr int kMostSplit = 8;
@@ -39,12 +38,11 @@ int stages_that_fit(const GemmSpec& spec, const Target& target, const WeightLayo
 // Sets split_k and returns microseconds.
 double choose_split(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                     const WideChoice& choice, GemmVariant& v) {
-  const bool open = v.m_max > m_range_ends().end()[-2];
-  const std::int64_t m = std::min(v.m_max, kManyTokens);
+  const std::int64_t m = std::min(v.m_max, kOpenRangeTokens);
   const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
   const std::int64_t stages = total_stages(v, layout);
   // Of many tiles sums would fill gigabytes, and counters have an end.
-  const bool splits = !open && tiles <= kWorkspaceCounterBytes / 4;
+  const bool splits = !is_open_range(v.m_max) && tiles <= kWorkspaceCounterBytes / 4;
   const double sums_us = kSumsUs * v.tile_m * v.tile_n / (64 * 128);
   double best = 0;
   for (int split = 1; split <= (splits ? kMostSplit : 1) && 2 * (split - 1) < stages; ++split) {
