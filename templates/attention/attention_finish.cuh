@@ -153,6 +153,7 @@ struct AttentionFinish {
                          block_sum(row, reference), whole, slot);
     }
   }
+
   // Eight rows of all blocks of the team: each block sends the others what they add, and adds its
   // own share, in the order of the blocks.
   __device__ __forceinline__ void exchange(const Segment& segment, int n, u32 exchanges, bool whole,
