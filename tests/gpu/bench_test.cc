@@ -73,6 +73,9 @@ TEST_F(BenchGpu, EverySpecHasARowForEachMAndTheChainOne) {
     EXPECT_EQ(report.rows[i].m, i % 2 == 0 ? 1 : 33);
     EXPECT_GT(report.rows[i].us, 0);
     EXPECT_GT(report.rows[i].floor_us, 0);
+    // Of any GPU, idle or not.
+    EXPECT_GT(report.rows[i].sm_mhz, 100);
+    EXPECT_LT(report.rows[i].sm_mhz, 4000);
   }
   ASSERT_EQ(report.chain.size(), 2U);
   EXPECT_GT(report.chain[0].us, report.rows[0].floor_us);

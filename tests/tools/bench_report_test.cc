@@ -30,6 +30,7 @@ GemmTiming timing(std::size_t spec, std::int64_t m, double us) {
   row.us = us;
   row.bytes = 8e6;
   row.floor_us = 2;
+  row.sm_mhz = 1755.4;
   return row;
 }
 
@@ -57,6 +58,7 @@ TEST(BenchReport, RowsNameTheirSpecAndCompareWithTheFloorAndTheBaseline) {
   EXPECT_EQ(first["kernel"], "heddle_gemm_some");
   EXPECT_EQ(first["gb_per_s"], 2000);
   EXPECT_EQ(first["times_floor"], 2);
+  EXPECT_EQ(first["sm_mhz"], 1755.4);
   EXPECT_FALSE(first.contains("cublas_us"));
   const auto& second = json["benches"][1];
   EXPECT_EQ(second["name"], "qkv_proj");
@@ -80,7 +82,7 @@ TEST(BenchReport, AChainIsComparedWithTheStreamOfItsBytes) {
 TEST(BenchReport, TheTableHasALineForEachRow) {
   const std::string text = bench_text(report(), two_specs());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
-  EXPECT_NE(text.find("4096 x 2048   1  hopper  4.0  2000       2.0     2.00          -"),
+  EXPECT_NE(text.find("4096 x 2048   1  hopper  4.0  2000       2.0     2.00    1755          -"),
             std::string::npos)
       << text;
 }

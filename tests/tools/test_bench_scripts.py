@@ -219,6 +219,12 @@ class VerdictTest(unittest.TestCase):
                          "1.40 is the bar\n")
         self.assertEqual(verdict.summary([]), "no bars are set here\n")
 
+    def test_cells_with_a_clock_have_a_column_for_it(self):
+        cell = verdict.Cell(8192, 8192, "W4", 1, 11, 10, 1.2)
+        self.assertNotIn("MHz", verdict.cell_table([cell], "floor"))
+        cell.sm_mhz = 1755.4
+        self.assertRegex(verdict.cell_table([cell], "floor"), r"SM MHz \|\n.*\n.* 1755 \|\n$")
+
     def test_table(self):
         self.assertEqual(verdict.table(["a", "long"], [["x", 1], ["yy", 20]]),
                          "| a  | long |\n| -- | ---: |\n| x  |    1 |\n| yy |   20 |\n")

@@ -15,6 +15,7 @@
 #include "tools/gpu_harness/gemm_tensors.h"
 #include "tools/gpu_harness/launch_overhead.h"
 #include "tools/gpu_harness/read_rate.h"
+#include "tools/gpu_harness/sm_clock.h"
 #include "tools/gpu_harness/weight_copies.h"
 
 namespace heddle {
@@ -107,6 +108,7 @@ class Bench {
 
   OwnedStream stream_;
   HelperKernels helpers_;
+  SmClock clock_{helpers_, stream_};
   std::vector<Kernel> kernels_;
   std::vector<std::int64_t> m_list_;
   std::int64_t max_m_;
@@ -146,10 +148,11 @@ GemmTiming Bench::time_one(std::size_t i, std::int64_t m, const GemmTensors& ten
                        }};
   if (cublas_) {
     std::tie(row.us, row.cublas_us) =
-        time_in_turns(stream_, own, cublas_launches(i, m, tensors), options_.budget);
+        time_in_turns(stream_, own, cublas_launches(i, m, tensors), options_.budget, &clock_);
   } else {
-    row.us = time_in_graph(stream_, own.round, options_.budget, own.launch);
+    row.us = time_in_graph(stream_, own.round, options_.budget, own.launch, &clock_);
   }
+  row.sm_mhz = clock_.mhz();
   row.bytes = traffic_bytes(spec(i), m);
   row.floor_us = floor_us(spec(i), m, report_.device, report_.read_tb_per_s);
   return row;

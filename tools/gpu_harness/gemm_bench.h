@@ -22,6 +22,7 @@ struct GemmTiming {
   double us = 0;                    // per launch, median
   double bytes = 0;                 // weights, scales, activations and output, each once
   double floor_us = 0;              // what the memory and the tensor cores allow at best
+  double sm_mhz = 0;                // the SMs' clock meanwhile, the baseline's launches included
   std::optional<double> cublas_us;  // 16-bit weights, same protocol, same run
 
   double gb_per_s() const noexcept { return bytes / us * 1e-3; }

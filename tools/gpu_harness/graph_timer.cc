@@ -86,7 +86,7 @@ double median_of(std::vector<double> values) {
 }
 
 double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int launches,
-                            int replays, double warm_up_us) {
+                            int replays, double warm_up_us, SmClock* clock) {
   const Event start;
   const Event end;
   double warmed_us = 0;
@@ -95,7 +95,9 @@ double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int l
   }
   std::vector<double> times;
   times.reserve(static_cast<std::size_t>(replays));
+  if (clock != nullptr) clock->start();
   for (int i = 0; i < replays; ++i) times.push_back(replay_us(graph, stream, start, end));
+  if (clock != nullptr) clock->stop();
   return median_of(std::move(times)) / launches;
 }
 
@@ -103,7 +105,8 @@ double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int l
 
 double time_in_graph(const OwnedStream& stream, int launches, int replays,
                      const std::function<void(int)>& launch) {
-  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays, 0);
+  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays, 0,
+                              nullptr);
 }
 
 ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget) {
@@ -117,18 +120,21 @@ ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget)
 }
 
 double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
-                     const std::function<void(int)>& launch) {
+                     const std::function<void(int)>& launch, SmClock* clock) {
   const Graph one_round(stream, round, launch);
-  const double pilot_us = median_us_per_launch(one_round, stream, round, 1, warm_up_us(budget));
+  const double pilot_us =
+      median_us_per_launch(one_round, stream, round, 1, warm_up_us(budget), nullptr);
   const ReplayPlan plan = plan_replays(round, pilot_us, budget);
   if (plan.launches == round) {
-    return median_us_per_launch(one_round, stream, round, plan.replays, 0);
+    return median_us_per_launch(one_round, stream, round, plan.replays, 0, clock);
   }
-  return time_in_graph(stream, plan.launches, plan.replays, launch);
+  return median_us_per_launch(Graph(stream, plan.launches, launch), stream, plan.launches,
+                              plan.replays, 0, clock);
 }
 
 std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRound& one,
-                                        const TimedRound& other, const TimingBudget& budget) {
+                                        const TimedRound& other, const TimingBudget& budget,
+                                        SmClock* clock) {
   struct Side {
     ReplayPlan plan;
     std::unique_ptr<Graph> graph;
@@ -139,7 +145,7 @@ std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRo
   for (int i = 0; i < 2; ++i) {
     const Graph one_round(stream, both[i]->round, both[i]->launch);
     const double pilot_us =
-        median_us_per_launch(one_round, stream, both[i]->round, 1, warm_up_us(budget));
+        median_us_per_launch(one_round, stream, both[i]->round, 1, warm_up_us(budget), nullptr);
     sides[i].plan = plan_replays(both[i]->round, pilot_us, budget);
     sides[i].graph = std::make_unique<Graph>(stream, sides[i].plan.launches, both[i]->launch);
   }
@@ -147,11 +153,13 @@ std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRo
   const Event end;
   const int replays = std::max(sides[0].plan.replays, sides[1].plan.replays);
   for (int replay = 0; replay < kLeastWarmups + replays; ++replay) {
+    if (clock != nullptr && replay == kLeastWarmups) clock->start();
     for (Side& side : sides) {
       const double us = replay_us(*side.graph, stream, start, end);
       if (replay >= kLeastWarmups) side.times.push_back(us / side.plan.launches);
     }
   }
+  if (clock != nullptr) clock->stop();
   return {median_of(std::move(sides[0].times)), median_of(std::move(sides[1].times))};
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tools/gpu_harness/device_memory.h"
+#include "tools/gpu_harness/sm_clock.h"
 
 namespace heddle {
 
@@ -32,9 +33,10 @@ struct ReplayPlan {
 ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget);
 
 // As time_in_graph() above, with as many rounds of `round` launches and replays as plan_replays()
-// says; a graph of one round warms up and tells it how long a launch takes.
+// says; a graph of one round warms up and tells it how long a launch takes. `clock`, if any, is
+// started and stopped around the measured replays.
 double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
-                     const std::function<void(int)>& launch);
+                     const std::function<void(int)>& launch, SmClock* clock = nullptr);
 
 // A round of launches.
 struct TimedRound {
@@ -45,7 +47,8 @@ struct TimedRound {
 // The same of two kernels whose replays take turns: a GPU that holds a limit of power changes its
 // clock from one tenth of a second to the next, and both are to have seen the same ones.
 std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRound& one,
-                                        const TimedRound& other, const TimingBudget& budget);
+                                        const TimedRound& other, const TimingBudget& budget,
+                                        SmClock* clock = nullptr);
 
 }  // namespace heddle
 

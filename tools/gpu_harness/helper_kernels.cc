@@ -133,6 +133,12 @@ void HelperKernels::stream_copy(const void* data, std::uint64_t read, void* out,
   launch(name, static_cast<unsigned int>(blocks), parameters, stream);
 }
 
+void HelperKernels::read_clocks(void* clocks, std::uint32_t count,
+                                const OwnedStream& stream) const {
+  void* parameters[] = {&clocks, &count};
+  launch("read_clocks", sm_count_ * kBlocksPerSm, parameters, stream);
+}
+
 void HelperKernels::copy_late(const void* from, void* to, std::uint64_t words,
                               const OwnedStream& stream) const {
   void* parameters[] = {&from, &to, &words};

@@ -189,6 +189,16 @@ extern "C" __global__ void stream_copy_4(const uint4* data, u64 read, uint4* out
   stream_copy<4>(data, read, out, written, written_per_tile);
 }
 
+// clocks[SM] = {its clock, the time in nanoseconds}, of the SMs that a block came to.
+extern "C" __global__ void read_clocks(ulonglong2* clocks, u32 count) {
+  u32 sm;
+  u64 nanoseconds;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+  const ulonglong2 pair = {static_cast<u64>(clock64()), nanoseconds};
+  if (threadIdx.x == 0 && sm < count) clocks[sm] = pair;
+}
+
 // Lets the kernel behind it start, then takes its time, then copies: a kernel that reads `to`
 // without waiting finds what was there before.
 extern "C" __global__ void copy_late(const u32* from, u32* to, u64 words) {

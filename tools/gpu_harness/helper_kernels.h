@@ -68,6 +68,8 @@ class HelperKernels {
   // Reads and writes so many bytes, both multiples of 16, once.
   void stream_copy(const void* data, std::uint64_t read, void* out, std::uint64_t written,
                    const StreamShape& shape, const OwnedStream& stream) const;
+  // Each SM's clock and time to `clocks`: pairs of 64-bit numbers, as many as `count`, by SM.
+  void read_clocks(void* clocks, std::uint32_t count, const OwnedStream& stream) const;
   // Copies 32-bit words, but not before the kernel behind it may have started, if it is launched to
   // start early.
   void copy_late(const void* from, void* to, std::uint64_t words, const OwnedStream& stream) const;

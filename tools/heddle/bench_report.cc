@@ -22,7 +22,8 @@ ordered_json row_json(const GemmTiming& row, const Spec& spec) {
                        {"bytes", row.bytes},
                        {"gb_per_s", row.gb_per_s()},
                        {"floor_us", row.floor_us},
-                       {"times_floor", row.us / row.floor_us}};
+                       {"times_floor", row.us / row.floor_us},
+                       {"sm_mhz", row.sm_mhz}};
   if (row.cublas_us) {
     json["cublas_us"] = *row.cublas_us;
     json["cublas_ratio"] = *row.cublas_us / row.us;
@@ -43,6 +44,7 @@ Table row_table(const GemmBenchReport& report, const std::vector<Spec>& specs) {
                {"GB/s", Align::kRight},
                {"FLOOR us", Align::kRight},
                {"x FLOOR", Align::kRight},
+               {"SM MHz", Align::kRight},
                {"CUBLAS us", Align::kRight},
                {"x FASTER", Align::kRight}});
   for (const GemmTiming& row : report.rows) {
@@ -50,7 +52,7 @@ Table row_table(const GemmBenchReport& report, const std::vector<Spec>& specs) {
     table.add_row({bench_name(specs[row.spec]), fmt::format("{}", row.m),
                    std::string(to_string(row.variant.path)), fmt::format("{:.1f}", row.us),
                    fmt::format("{:.0f}", row.gb_per_s()), fmt::format("{:.1f}", row.floor_us),
-                   fmt::format("{:.2f}", row.us / row.floor_us),
+                   fmt::format("{:.2f}", row.us / row.floor_us), fmt::format("{:.0f}", row.sm_mhz),
                    baseline ? fmt::format("{:.1f}", *row.cublas_us) : "-",
                    baseline ? fmt::format("{:.2f}", *row.cublas_us / row.us) : "-"});
   }

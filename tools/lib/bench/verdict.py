@@ -17,6 +17,7 @@ class Cell:
     path: str = ""
     floor_us: typing.Optional[float] = None
     cublas_us: typing.Optional[float] = None
+    sm_mhz: typing.Optional[float] = None  # of the SMs, while it was measured
 
     @property
     def times(self):
@@ -59,16 +60,20 @@ def table(titles, rows):
 def cell_table(cells, against):
     """against: the title of what the cells are held against."""
     baseline = against != "cuBLAS" and any(cell.cublas_us for cell in cells)
+    clocks = any(cell.sm_mhz for cell in cells)
     titles = ["N x K", "M", "path", "us", f"{against} us", f"x {against}", "bar", "verdict"]
     rows = []
     for cell in cells:
         row = [f"{cell.n} x {cell.k}", cell.m, cell.path, microseconds(cell.us),
                microseconds(cell.against_us), number(cell.times, 2), number(cell.bar, 2),
                word(cell.passed)]
+        if clocks:
+            row.append(number(cell.sm_mhz, 0))
         if baseline:
             row += [microseconds(cell.cublas_us),
                     number(cell.cublas_us and cell.cublas_us / cell.us, 2)]
         rows.append(row)
+    titles += ["SM MHz"] if clocks else []
     return table(titles + (["cuBLAS us", "x faster"] if baseline else []), rows)
 
 
