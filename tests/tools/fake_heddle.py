@@ -63,7 +63,8 @@ def main(arguments):
             us = floor * wanted["times"] * wanted.get("spike", {}).get(str(m), 1)
             older = spec.get("path") == "ampere"
             row = {"spec": i, "m": m, "path": "ampere" if older else "hopper",
-                   "us": us * (1.3 if older else 1), "floor_us": floor, "sm_mhz": 1755.4}
+                   "us": us * (1.3 if older else 1), "floor_us": floor,
+                   "sm_mhz": 1980 if float(arguments[arguments.index("--rest") + 1]) else 1755.4}
             if "--baseline" in arguments and wanted.get("cublas", True):
                 row["cublas_us"] = 2 * floor
             rows.append(row)

@@ -39,6 +39,11 @@ class DecodeTest(ScriptTest):
                                15.5)
         self.assertIn("cublas_us", cells[8192, 8192, 64])
 
+    def test_a_rested_gpu_keeps_its_clock(self):
+        for rest, mhz in ("0", 1755.4), ("3", 1980):
+            done = self.document("bench-decode", "--quick", "--rest", rest, times=1)
+            self.assertEqual({cell["sm_mhz"] for cell in done["groups"]["main"]["cells"]}, {mhz})
+
     def test_every_kind_is_in_the_main_table(self):
         cells = self.document("bench-decode", "--groups", "main", times=1)["groups"]["main"]["cells"]
         self.assertEqual({cell["what"] for cell in cells},

@@ -82,6 +82,7 @@ class CommandLineTest(CommandTest):
         self.problem("render", "-", "--m", "-3", code=2)
         self.problem("render", "-", "--m", "1", "--all", code=2)
         self.problem("bench", "-", "--ms", "0", code=2)
+        self.problem("bench", "-", "--rest", "-1", code=2)
         self.problem("bench", "-", "--sweep", "--chain", code=2)
         self.problem("bench", "-", "--baseline", "wibble", code=2)
         self.problem("run", "-", "--m", "1,x", code=2)

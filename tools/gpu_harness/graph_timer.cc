@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace heddle {
@@ -59,6 +61,10 @@ class Graph {
   cuda::CUgraphExec exec_ = nullptr;
 };
 
+void rest_for(double us) {
+  if (us > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
+}
+
 double replay_us(const Graph& graph, const OwnedStream& stream, const Event& start,
                  const Event& end) {
   start.record(stream);
@@ -86,7 +92,7 @@ double median_of(std::vector<double> values) {
 }
 
 double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int launches,
-                            int replays, double warm_up_us, SmClock* clock) {
+                            int replays, double warm_up_us, double rest, SmClock* clock) {
   const Event start;
   const Event end;
   double warmed_us = 0;
@@ -96,7 +102,10 @@ double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int l
   std::vector<double> times;
   times.reserve(static_cast<std::size_t>(replays));
   if (clock != nullptr) clock->start();
-  for (int i = 0; i < replays; ++i) times.push_back(replay_us(graph, stream, start, end));
+  for (int i = 0; i < replays; ++i) {
+    times.push_back(replay_us(graph, stream, start, end));
+    rest_for(rest * times.back());
+  }
   if (clock != nullptr) clock->stop();
   return median_of(std::move(times)) / launches;
 }
@@ -105,7 +114,7 @@ double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int l
 
 double time_in_graph(const OwnedStream& stream, int launches, int replays,
                      const std::function<void(int)>& launch) {
-  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays, 0,
+  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays, 0, 0,
                               nullptr);
 }
 
@@ -123,13 +132,13 @@ double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& b
                      const std::function<void(int)>& launch, SmClock* clock) {
   const Graph one_round(stream, round, launch);
   const double pilot_us =
-      median_us_per_launch(one_round, stream, round, 1, warm_up_us(budget), nullptr);
+      median_us_per_launch(one_round, stream, round, 1, warm_up_us(budget), 0, nullptr);
   const ReplayPlan plan = plan_replays(round, pilot_us, budget);
   if (plan.launches == round) {
-    return median_us_per_launch(one_round, stream, round, plan.replays, 0, clock);
+    return median_us_per_launch(one_round, stream, round, plan.replays, 0, budget.rest, clock);
   }
   return median_us_per_launch(Graph(stream, plan.launches, launch), stream, plan.launches,
-                              plan.replays, 0, clock);
+                              plan.replays, 0, budget.rest, clock);
 }
 
 std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRound& one,
@@ -145,7 +154,7 @@ std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRo
   for (int i = 0; i < 2; ++i) {
     const Graph one_round(stream, both[i]->round, both[i]->launch);
     const double pilot_us =
-        median_us_per_launch(one_round, stream, both[i]->round, 1, warm_up_us(budget), nullptr);
+        median_us_per_launch(one_round, stream, both[i]->round, 1, warm_up_us(budget), 0, nullptr);
     sides[i].plan = plan_replays(both[i]->round, pilot_us, budget);
     sides[i].graph = std::make_unique<Graph>(stream, sides[i].plan.launches, both[i]->launch);
   }
@@ -157,6 +166,7 @@ std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRo
     for (Side& side : sides) {
       const double us = replay_us(*side.graph, stream, start, end);
       if (replay >= kLeastWarmups) side.times.push_back(us / side.plan.launches);
+      rest_for(budget.rest * us);
     }
   }
   if (clock != nullptr) clock->stop();

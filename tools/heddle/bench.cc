@@ -41,11 +41,13 @@ struct BenchOptions {
   bool chain = false;
   bool sweep = false;
   double milliseconds = 0;  // 0: as long as is usual
+  double rest = 0;          // times each replay
   bool json = false;
 };
 
 TimingBudget budget_of(const BenchOptions& options, TimingBudget usual) {
   if (options.milliseconds > 0) usual.total_us = 1e3 * options.milliseconds;
+  usual.rest = options.rest;
   return usual;
 }
 
@@ -170,6 +172,12 @@ void add_bench_command(CLI::App& app, Action* action) {
           "how long to measure each kernel, at each M or load; default 50, with --sweep 10")
       ->type_name("MS")
       ->check(CLI::Range(1.0, 10000.0));
+  command
+      ->add_option("--rest", options->rest,
+                   "leave the GPU idle for so many times as long after each replay, so that it "
+                   "keeps below its limit of power; default 0")
+      ->type_name("TIMES")
+      ->check(CLI::Range(0.0, 100.0));
   add_device_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
   add_json_option(*command, &options->json);

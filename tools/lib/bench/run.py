@@ -44,6 +44,9 @@ def parser(description, groups, quick="the main table with symmetric weights and
 def add_ms(options):
     """For scripts that call time()."""
     options.add_argument("--ms", type=float, default=50, help="how long to measure each cell")
+    options.add_argument("--rest", type=float, default=0, metavar="TIMES",
+                         help="leave the GPU idle for so many times as long after each replay, so "
+                              "that it keeps below its limit of power; default 0")
 
 
 def parse(options, groups, quick, arguments):
@@ -63,7 +66,7 @@ def parse(options, groups, quick, arguments):
 def time(options, specs, m_list, *more):
     """What heddle bench --json says; its messages go to stderr as they are."""
     command = [str(options.heddle), "bench", "-", "--json", "--ms", str(options.ms),
-               "--m", ",".join(map(str, m_list)), *more]
+               "--rest", str(options.rest), "--m", ",".join(map(str, m_list)), *more]
     if options.cache:
         command += ["--cache", str(options.cache)]
     done = subprocess.run(command, input=json.dumps(specs), stdout=subprocess.PIPE, text=True)
