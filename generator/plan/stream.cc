@@ -30,13 +30,18 @@ constexpr int kRingBytes = 72 * 1024;
 constexpr int kMostStages = 8;
 constexpr int kDirectTokens = 8;  // each block reads for itself, more of them kSharers together
 constexpr int kSharers = 2;
-// Of an SM, of more than kDirectTokens tokens: tiles of 16 tokens are faster from there on.
+// Of an SM, of more than kDirectTokens tokens: tiles of 16 tokens may be faster from there on.
 constexpr int kFewRowBlocks = 3;
 constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has them
 // Four blocks with so many chunks each are faster than two: exchanging sums costs less than the
 // more tokens of each.
 constexpr int kLongChunks = 28;
 constexpr int kBlockReserve = 1024;  // bytes of shared memory that the system takes of each block
+// Rows of more chunks than this are followed by kernels of shorter ones, a block of which takes so
+// much shared memory with up to kFewTokens tokens.
+constexpr int kLongRow = 64;
+constexpr int kFewTokens = 4;
+constexpr int kNextBytes = 106 * 1024;
 
 // Of a warp's columns.
 int token_bytes(const GemmSpec& spec, const GemmVariant& v, int of_warp) {
@@ -160,6 +165,12 @@ bool fit_many_warps(const GemmSpec& spec, const Target& target, const WeightLayo
   return false;
 }
 
+// Whether every SM has room for a block of the next kernel beside this one's.
+bool leaves_room(const GemmVariant& v, const Target& target) {
+  return v.cluster <= kSharers &&
+         v.shared_bytes + kNextBytes + 2 * kBlockReserve <= target.shared_per_sm;
+}
+
 // K among `split` blocks of a cluster.
 bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& layout, int split,
                GemmVariant& v) {
@@ -182,6 +193,16 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   return fit(spec, target, layout, v);
 }
 
+// K among two blocks, if only then the next kernel may start: three or four tokens lose nothing by
+// it, one or two up to 13 %.
+void leave_room(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                GemmVariant& v) {
+  if (v.m_max <= 2 || lets_next_start(v, layout, target)) return;
+  GemmVariant shared = v;
+  const bool fits = share_out(spec, target, layout, 2, shared);
+  if (fits && lets_next_start(shared, layout, target)) v = shared;
+}
+
 // Of the ways to share K among the blocks of a cluster the first whose tokens fit; more blocks
 // where there would be SMs without a row block.
 bool choose_split(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
@@ -192,12 +213,45 @@ bool choose_split(const GemmSpec& spec, const Target& target, const WeightLayout
     const bool idle = twice * layout.row_blocks <= target.sm_count && twice <= kMostSplit &&
                       twice * kUsualWarps <= layout.chunks_per_row_block;
     const bool small = split == 2 && layout.chunks_per_row_block >= 4 * kLongChunks;
-    if (!idle && !small && share_out(spec, target, layout, split, v)) return true;
+    if (idle || small || !share_out(spec, target, layout, split, v)) continue;
+    if (split == 1) leave_room(spec, target, layout, v);
+    return true;
   }
   return false;
 }
 
+// What a stream of more than kDirectTokens tokens takes, in clocks of an SM of an H200 and in
+// excess of a launch, as wgmma_clocks() counts; fitted to 4-bit weights in docs/measurements.md,
+// others taken to be decoded no faster. Blocks that share K exchange sums.
+double stream_clocks(const GemmVariant& v, const WeightLayout& layout) {
+  constexpr double kStart = 1500, kExchange = 2600, kBytes = 13.3, kWeights = 25.8;  // a clock
+  const double bytes = static_cast<double>(layout.total_bytes);
+  const double weights = static_cast<double>(layout.row_blocks * WeightLayout::kRowBlock) *
+                         layout.chunks_per_row_block * WeightLayout::kChunkK;
+  const double of_launch = std::max(bytes / kBytes, weights / kWeights);
+  return kStart + of_launch / v.workers + (v.split_k > 1 ? kExchange : 0);
+}
+
+// More tokens take longer to come than those of tiles, which have no need of all at once; and eight
+// at a time, decoding does not keep up with tiles that multiply beside it. But rows do not always
+// make whole rounds of tiles.
+bool tiles_are_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                      const GemmVariant& v) {
+  if (v.m_max <= kDirectTokens || sets_any(spec.tile)) return false;
+  if (!wgmma_serves(spec, target, v.m_min)) return false;
+  // Scales that multiply the weights keep tiles from mma.sync.
+  if (v.scale_mode == ScaleMode::kWeight) return v.split_k > 1;
+  const std::int64_t row_blocks = ceil_div(layout.row_blocks, v.workers);
+  if (v.split_k == 1 && row_blocks <= kFewRowBlocks) return false;
+  const GemmVariant tiles = wgmma_variant(spec, target, layout, v.m_min, v.m_max);
+  return wgmma_clocks(tiles, layout) < stream_clocks(v, layout);
+}
+
 }  // namespace
+
+bool lets_next_start(const GemmVariant& v, const WeightLayout& layout, const Target& target) {
+  return v.m_max > kFewTokens || layout.chunks_per_row_block <= kLongRow || leaves_room(v, target);
+}
 
 int stream_tokens(const GemmVariant& v) {
   return v.m_max < kTokenTile ? static_cast<int>(v.m_max) : v.tile_m;
@@ -220,13 +274,7 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   v.scale_mode = choose_scale_mode(spec, layout, v);
   v.fold_power = folds_power(spec, v.scale_mode);
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
-  // More tokens take longer to come than those of tiles, which have no need of all at once; and
-  // eight at a time, decoding does not keep up with tiles that multiply beside it.
-  const bool long_rows = v.split_k > 1 && !spec.tile.split_k;
-  const bool many_rows = v.m_max > kDirectTokens && !sets_any(spec.tile) &&
-                         v.scale_mode != ScaleMode::kWeight &&
-                         ceil_div(layout.row_blocks, v.workers) > kFewRowBlocks;
-  if ((long_rows || many_rows) && wgmma_serves(spec, target, m_min)) return std::nullopt;
+  if (tiles_are_faster(spec, target, layout, v)) return std::nullopt;
   return v;
 }
 

@@ -14,6 +14,11 @@ namespace heddle {
 std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& target,
                                           const WeightLayout& layout, std::int64_t m_min);
 
+// Whether the next kernel's blocks may take their places while this one's run. Blocks of few tokens
+// fit twice on an SM: the SMs that are free first would get two of them, others none, and the next
+// kernel would take twice as long.
+bool lets_next_start(const GemmVariant& variant, const WeightLayout& layout, const Target& target);
+
 // Tokens that the shared memory of a stream's block holds: those of the range, in whole tiles of
 // the matrix instruction where there are several.
 int stream_tokens(const GemmVariant& variant);

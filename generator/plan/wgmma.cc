@@ -15,6 +15,7 @@ constexpr int kMostStages = 8;
 constexpr int kFewestLongStages = 3;
 constexpr int kDecodedSets = 2;
 constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
+constexpr int kFewTokens = 32;      // whose stages are long
 // Blocks of a cluster that share K or tokens. 32 clusters of four did not fit a GPU whose GPCs have
 // 16 or 18 SMs.
 constexpr int kCluster = 2;
@@ -105,7 +106,7 @@ double parts_clocks(const GemmVariant& v, std::int64_t parts) {
   const double blocks = static_cast<double>(parts);
   return kBlock * std::min(blocks, kMostBlocks) + blocks * tile_bytes(v) / (narrows(v) ? 12 : 30);
 }
-double equal_clocks(const GemmVariant& v) { return 4500 + tile_bytes(v) / 5; }
+double equal_clocks(const GemmVariant& v) { return (v.by_warps ? 7100 : 4500) + tile_bytes(v) / 5; }
 
 // With the time that memory takes for all weights: the two hinder each other a little.
 double beside_memory(const GemmVariant& v, const WeightLayout& layout, double clocks) {
@@ -183,12 +184,11 @@ int stages_that_fit(const Target& target, const WeightLayout& layout, GemmVarian
   return v.stages;
 }
 
-// Two chunks where the tokens leave room for them, four for those that multiply at once: fewer
-// copies and waits.
+// Two chunks where the tokens leave room for them, four of few tokens: fewer copies and waits.
 int choose_stage_chunks(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                         GemmVariant v) {
   const int fewest = spec.tile.stages.value_or(kFewestLongStages);
-  const int most = v.by_warps ? 4 : 2;
+  const int most = v.tile_m <= kFewTokens ? 4 : 2;
   for (v.stage_chunks = v.tile_m > 64 ? 1 : most; v.stage_chunks > 1; v.stage_chunks /= 2) {
     const bool fits = stages_that_fit(target, layout, v) >= fewest;
     if (fits && v.stage_chunks <= layout.chunks_per_row_block) break;
@@ -246,16 +246,11 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   v.shares_tiles = !spec.tile.split_k;
   v.decoded_sets = kDecodedSets;
   v.tile_m = spec.tile.m.value_or(tile_tokens(m_max));
-  v.tile_n = spec.tile.n.value_or(256);
+  // 256 rows were slower wherever they were tried with few tokens.
+  v.tile_n = spec.tile.n.value_or(v.tile_m <= kFewTokens ? 128 : 256);
   complete(spec, target, layout, v);
-  if (spec.tile.n) return v;
-  if (v.by_warps) {  // 256 rows were slower wherever they were tried
-    v.tile_n = 128;
-    complete(spec, target, layout, v);
-    return v;
-  }
-  const std::int64_t m = std::min(m_max, kOpenRangeTokens);
-  const auto clocks = [&](const GemmVariant& one) { return choose_shares(one, layout, m).clocks; };
+  if (spec.tile.n || v.by_warps) return v;
+  const auto clocks = [&](const GemmVariant& one) { return wgmma_clocks(one, layout); };
   const auto consider = [&](int tile_m, int tile_n, int cluster) {
     GemmVariant other = v;
     other.tile_m = tile_m;
@@ -264,12 +259,16 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
     complete(spec, target, layout, other);
     if (is_too_large(v) || (!is_too_large(other) && clocks(other) < clocks(v))) v = other;
   };
-  consider(v.tile_m, 128, 1);
+  if (v.tile_n > 128) consider(v.tile_m, 128, 1);
   if (v.tile_m >= 32 && v.tile_m <= 128) consider(v.tile_m, 64, 1);
-  if (spec.tile.m || m <= 128) return v;
+  if (spec.tile.m || m_max <= 128) return v;
   consider(256, 128, 1);
   consider(256, 128, kCluster);
   return v;
+}
+
+double wgmma_clocks(const GemmVariant& v, const WeightLayout& layout) {
+  return choose_shares(v, layout, std::min(v.m_max, kOpenRangeTokens)).clocks;
 }
 
 int wgmma_box_tokens(const GemmVariant& v) { return v.tile_m < 128 ? v.tile_m : v.tile_m / 2; }

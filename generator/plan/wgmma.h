@@ -14,6 +14,9 @@ bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min
 GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                           std::int64_t m_min, std::int64_t m_max);
 
+// What it takes for its most tokens, in clocks of an SM of an H200 and in excess of a launch.
+double wgmma_clocks(const GemmVariant& variant, const WeightLayout& layout);
+
 // Of how many tokens a tensor copy is.
 int wgmma_box_tokens(const GemmVariant& variant);
 

@@ -144,6 +144,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     config.number("kTokens", stream_tokens(v));
     config.number("kStageChunks", v.stage_chunks);
     config.number("kCluster", v.cluster);
+    config.flag("kLetsNextStart", lets_next_start(v, layout, plan.target));
     return config.text(kStream);
   }
   const bool turing = v.path == Path::kTuring;

@@ -20,7 +20,8 @@
 // heddle-parameters: kWarpsK kSharedBytes kMetaGroup kChunkBytes kScaleOffset kScaleBytes
 // heddle-parameters: kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
 // heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kScaleExponent
-// heddle-parameters: kRowLines kScaleMode kPreScale kBias kResidual kActivation Value Scale
+// heddle-parameters: kRowLines kScaleMode kPreScale kBias kResidual kActivation kLetsNextStart
+// heddle-parameters: Value Scale
 #pragma once
 
 #include "gemm/stream_sums.cuh"
@@ -37,7 +38,7 @@ __device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* 
   const StreamMemory<Config> memory{shared_address(shared_memory)};
   const int warp = broadcast(threadIdx.x / 32, 0);
   const int lane = threadIdx.x % 32;
-  launch_dependents();
+  if constexpr (Config::kLetsNextStart) launch_dependents();
 
   const StreamRows<Config> rows;
   const StreamSums<Config> sums{memory, rows, {weights, y, bias, residual}, m, lane};

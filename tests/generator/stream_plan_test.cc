@@ -1,6 +1,8 @@
 // Which GEMMs stream their weights, and how their blocks share them.
 #include <gtest/gtest.h>
 
+#include "generator/plan/stream.h"
+#include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -72,12 +74,47 @@ TEST(Resolve, StreamsServeSixteenTokensThatFit) {
   EXPECT_EQ(kernel().tile_m, 16);
   spec.shape.n = 14336;  // seven row blocks for each SM
   EXPECT_EQ(kernel().kernel, GemmKernel::kWgmma);
-  spec.shape.n = small_spec().shape.n;
+  spec.shape.n = 18944;  // rows for one round of tiles and an eighth of one
+  spec.shape.k = 3584;
+  EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   spec.shape.k = 8192;
+  spec.shape.n = 10240;  // for 0.6 rounds
+  EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
+  EXPECT_EQ(kernel().split_k, 2);
+  spec.shape.n = 8192;  // for half of one, and two blocks share a tile
   EXPECT_EQ(kernel().kernel, GemmKernel::kWgmma);
   spec.pre_scale = true;
   EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   EXPECT_GT(kernel().split_k, 1);
+}
+
+// Blocks that fill an SM would leave the first free ones to two blocks each of the next kernel.
+TEST(Resolve, TheNextKernelStartsWhereEverySmHasRoomForIt) {
+  GemmSpec spec = small_spec();
+  const auto lets_next = [&spec](std::int64_t m, int split) {
+    const Plan plan = plan_of(spec, "h200");
+    const GemmVariant& v = plan.variants[plan.variant_for(m)];
+    EXPECT_EQ(v.split_k, split) << "M " << m;
+    const bool lets = lets_next_start(v, plan.layout, plan.target);
+    const std::string text = render(plan, plan.variant_for(m)).text;
+    EXPECT_NE(text.find(lets ? "kLetsNextStart = true" : "kLetsNextStart = false"),
+              std::string::npos);
+    return lets;
+  };
+  spec.shape.n = 4096;
+  for (const std::int64_t k : {4096, 8192}) {
+    spec.shape.k = k;
+    for (const std::int64_t m : {1, 4, 8}) EXPECT_TRUE(lets_next(m, 1)) << k << ", M " << m;
+  }
+  spec.shape.k = 14336;
+  EXPECT_TRUE(lets_next(1, 1));
+  EXPECT_TRUE(lets_next(4, 2));  // in one block each the tokens would fill an SM
+  spec.shape.k = 18944;
+  EXPECT_FALSE(lets_next(1, 1));
+  EXPECT_FALSE(lets_next(4, 1));
+  spec.shape.k = 28672;
+  EXPECT_FALSE(lets_next(1, 1));
+  EXPECT_FALSE(lets_next(4, 4));  // clusters of four leave some SMs to it
 }
 
 TEST(Resolve, StreamsSplitKWhereRowBlocksAreFew) {
