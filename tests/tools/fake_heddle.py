@@ -71,9 +71,9 @@ def main(arguments):
     report = {"device": "fake", "read_tb_per_s": RATE, "floor_launch_us": LAUNCH_US,
               "floor_tflops": TFLOPS, "benches": rows}
     if "--chain" in arguments:
-        moved = sum(bytes_of(spec, 1) for spec in specs)
-        report["chain"] = [{"m": 1, "us": wanted["times"] * moved / RATE * 1e-6,
-                            "stream_us": moved / RATE * 1e-6}]
+        stream_us = [sum(bytes_of(spec, m) for spec in specs) / RATE * 1e-6 for m in m_list]
+        report["chain"] = [{"m": m, "us": wanted["times"] * us, "stream_us": us}
+                           for m, us in zip(m_list, stream_us)]
     print(json.dumps(report))
     return 0
 

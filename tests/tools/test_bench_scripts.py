@@ -76,12 +76,17 @@ class DecodeTest(ScriptTest):
 
     def test_layer(self):
         for times, passed in ((1.1, True), (1.5, False)):
-            layer = self.document("bench-decode", "--groups", "layer", times=times)["groups"][
-                "layer"]["layer"]
-            self.assertAlmostEqual(layer["bar_us"], 1.15 * layer["stream_us"] + 3)
-            self.assertEqual(layer["passed"], passed)
-        self.assertIn("back to back in one graph",
-                      self.script("bench-decode", "--groups", "layer", times=1.1).stdout)
+            layers = self.document("bench-decode", "--groups", "layer", times=times)["groups"][
+                "layer"]["layers"]
+            self.assertEqual([(layer["layer"], layer["m"]) for layer in layers],
+                             [(name, m) for name in bars.LAYERS for m in bars.LAYER_M])
+            barred, *others = layers
+            self.assertAlmostEqual(barred["bar_us"], 1.15 * barred["stream_us"] + 3)
+            self.assertEqual(barred["passed"], passed)
+            self.assertEqual({layer["passed"] for layer in others}, {None})
+        text = self.script("bench-decode", "--groups", "layer", times=1.1).stdout
+        self.assertIn("back to back in one graph", text)
+        self.assertRegex(text, r"\| Llama-3-8B +\| +1 \|.* ok \|")
 
     def test_save_writes_the_document(self):
         path = self.folder / "out.json"
@@ -229,6 +234,9 @@ class VerdictTest(unittest.TestCase):
         self.assertNotIn("MHz", verdict.cell_table([cell], "floor"))
         cell.sm_mhz = 1755.4
         self.assertRegex(verdict.cell_table([cell], "floor"), r"SM MHz \|\n.*\n.* 1755 \|\n$")
+
+    def test_a_rule_has_a_dash_in_narrow_columns(self):
+        self.assertEqual(verdict.table(["N", "M"], [["a", 1]]).splitlines()[1], "| -- | -: |")
 
     def test_table(self):
         self.assertEqual(verdict.table(["a", "long"], [["x", 1], ["yy", 20]]),

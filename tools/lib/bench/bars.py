@@ -55,8 +55,15 @@ DECODE_FORMATS = {
 }
 FORMATS_M = (1, 8, 16, 32, 64)
 
-# The GEMMs of a Llama-3-8B layer in one graph: times their bytes at the streaming rate, plus.
-LAYER = ((6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336))
+# The GEMMs of a model's layer in one graph. The bar, of the first with one token: times their bytes
+# at the streaming rate, plus.
+LAYERS = {
+    "Llama-3-8B": ((6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336)),
+    "Llama-3-70B": ((10240, 8192), (8192, 8192), (57344, 8192), (8192, 28672)),
+    "Qwen2.5-7B": ((4608, 3584), (3584, 3584), (37888, 3584), (3584, 18944)),
+}
+LAYER_M = (1, 2, 4, 8)
+LAYER_BAR = ("Llama-3-8B", 1)
 LAYER_TIMES = 1.15
 LAYER_PLUS_US = 3.0
 

@@ -47,7 +47,7 @@ def microseconds(value):
 
 def table(titles, rows):
     """A Markdown table that can also be read as it is: first column left, the others right."""
-    widths = [max(len(str(row[i])) for row in [titles, *rows]) for i in range(len(titles))]
+    widths = [max(2, *(len(str(row[i])) for row in [titles, *rows])) for i in range(len(titles))]
 
     def line(cells):
         return "| " + " | ".join(f"{cell:<{width}}" if i == 0 else f"{cell:>{width}}"
