@@ -100,6 +100,12 @@ class BadInputTest(CommandTest):
                 line = self.problem(command, DEQUANTIZE, *target, "--m", "1", code=2)
                 self.assertIn("dequantize", line)
 
+    def test_what_only_gemms_are_timed_with(self):
+        for option in (["--chain"], ["--sweep"], ["--baseline", "cublas"]):
+            line = self.problem("bench", DEQUANTIZE, *option, code=2)
+            self.assertIn(option[0], line)
+            self.assertIn("dequantize", line)
+
     def test_a_list_to_time_is_of_gemms(self):
         path = self.file("list.json", "[" + inline() + ", " + DEQUANTIZE.read_text() + "]")
         self.assertIn("dequantize", self.problem("bench", path, code=2))

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generator/plan/candidates.h"
@@ -106,9 +107,22 @@ int run_sweep(const BenchOptions& options, const Spec& spec, Runtime& runtime) {
   return kExitDone;
 }
 
+// Options that kernels of other operations do not have.
+void refuse_gemm_options(const BenchOptions& options, Op op) {
+  const std::pair<bool, const char*> of_gemms[] = {{options.chain, "--chain"},
+                                                   {options.sweep, "--sweep"},
+                                                   {!options.baseline.empty(), "--baseline"}};
+  for (const auto& [given, name] : of_gemms) {
+    if (!given) continue;
+    throw Error(ErrorCategory::kUsage, "tool.bench_option",
+                fmt::format("{} is of gemms, not of {}", name, to_string(op)));
+  }
+}
+
 int run(const BenchOptions& options) {
   const std::vector<Spec> specs = read_specs(options.input);
   if (specs.size() == 1 && specs.front().op() != Op::kGemm) {
+    refuse_gemm_options(options, specs.front().op());
     return bench_weight_op(specs.front(),
                            {options.target, options.compile, options.has_m, 1, options.json,
                             parse_attention_loads(options.loads), budget_of(options, {})});
