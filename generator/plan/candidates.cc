@@ -36,6 +36,13 @@ Choices token_tiles(std::int64_t m) {
   return {cover};
 }
 
+// wgmma multiplies by more numbers of tokens.
+Choices wgmma_token_tiles(std::int64_t m) {
+  if (m > kMostTokens / 2) return {64, 96, 128, 160, 192, kMostTokens};
+  if (m > kManyTokens) return {64, 96, 128};
+  return token_tiles(m);
+}
+
 // Few enough to leave each its registers, enough to hide the memory's latency. Warps along M read
 // the same weights from shared memory, which pays from two runs of 32 tokens on.
 bool are_good_warps(int tokens, int m, int n, int k) {
@@ -129,7 +136,7 @@ void add_streams(const TileSpec& user, Collector* collector) {
 // wgmma: a split of one keeps every tile to one block.
 void add_wgmma(const TileSpec& user, std::int64_t m, Collector* collector) {
   TileSpec tile = user;
-  for (auto tokens : open(user.m, token_tiles(m))) {
+  for (auto tokens : open(user.m, wgmma_token_tiles(m))) {
     for (auto rows : open(user.n, {64, 128, 256})) {
       for (auto columns : open(user.k, {128, 256, 512})) {
         for (auto stages : open(user.stages, {std::nullopt, 2, 3, 4, 6})) {

@@ -121,10 +121,10 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                    number(value));
   };
   const TileSpec& tile = spec.tile;
-  const bool power_of_two = (v.tile_m & (v.tile_m - 1)) == 0;
-  reasons.unless(power_of_two && v.tile_m >= 16 && v.tile_m <= 256, "/tile/m",
-                 "wgmma multiplies so many tokens at a time", number(v.tile_m),
-                 "16, 32, 64, 128, 256");
+  constexpr int kTokens[] = {16, 32, 64, 96, 128, 160, 192, 256};
+  reasons.unless(std::find(std::begin(kTokens), std::end(kTokens), v.tile_m) != std::end(kTokens),
+                 "/tile/m", "wgmma multiplies so many tokens at a time", number(v.tile_m),
+                 "16, 32, 64, 96, 128, 160, 192, 256");
   const bool shared_rows = v.tile_n == 64 && v.tile_m >= 32 && v.tile_m <= 128;
   reasons.unless(v.tile_n == 128 || v.tile_n == 256 || shared_rows, "/tile/n",
                  "each of two warpgroups takes one or two tiles of 64 rows, or of 32 to 128 tokens "

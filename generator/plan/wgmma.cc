@@ -271,7 +271,7 @@ double wgmma_clocks(const GemmVariant& v, const WeightLayout& layout) {
   return choose_shares(v, layout, std::min(v.m_max, kOpenRangeTokens)).clocks;
 }
 
-int wgmma_box_tokens(const GemmVariant& v) { return v.tile_m < 128 ? v.tile_m : v.tile_m / 2; }
+int wgmma_box_tokens(const GemmVariant& v) { return v.tile_m < 96 ? v.tile_m : v.tile_m / 2; }
 
 WgmmaShares wgmma_shares(const GemmVariant& variant, const WeightLayout& layout, std::int64_t m) {
   return choose_shares(variant, layout, m).shares;

@@ -88,7 +88,7 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
       const int first_row_block = piece.row_group * WgmmaShape<Config>::kTileRowBlocks;
       multiply.load_channel_zeros(weights + Config::kChannelOffset, first_row_block);
       if (WgmmaShape<Config>::kNarrows && piece.narrow) {
-        multiply.template run<WgmmaShape<Config>::kBoxTokens>(piece.begin, piece.end, place);
+        multiply.template run<WgmmaShape<Config>::kNarrowTokens>(piece.begin, piece.end, place);
       } else {
         multiply.template run<Config::kTileM>(piece.begin, piece.end, place);
       }

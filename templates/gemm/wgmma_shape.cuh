@@ -44,11 +44,12 @@ struct WgmmaShape {
   // a clock or so (8192 x 8192, M = 129: 68 us, with 256 tokens 48): where there are tokens for one
   // box at least, the last box begins early enough to be full and has tokens of the one before,
   // too.
-  static constexpr int kBoxTokens = Config::kTileM < 128 ? Config::kTileM : Config::kTileM / 2;
+  static constexpr int kBoxTokens = Config::kTileM < 96 ? Config::kTileM : Config::kTileM / 2;
   static constexpr int kBoxes = Config::kTileM / kBoxTokens;  // of a half
   static constexpr int kBoxBytes = kBoxTokens * 128;
   // A tile may be narrow: of its two boxes it has one.
   static constexpr bool kNarrows = Config::kTileM > 128;
+  static constexpr int kNarrowTokens = kNarrows ? kBoxTokens : Config::kTileM;
   static constexpr int kRowBlockBytes = kStageChunks * Config::kChunkBytes;
   static constexpr int kWeightBytes = kTileRowBlocks * kRowBlockBytes;
 
@@ -98,6 +99,14 @@ struct WgmmaShape {
   static __device__ __forceinline__ int chunks_of_stage(int k) {
     const int left = Config::kChunks - k * kStageChunks;
     return Config::kChunks % kStageChunks == 0 || left > kStageChunks ? kStageChunks : left;
+  }
+
+  // As many tokens of `tokens` at a time as divide them.
+  static __device__ constexpr int tokens_of_pass(int tokens) {
+    const int most = kRoundsFirst ? kRoundedTokens : kPassTokens;
+    int pass = tokens < most ? tokens : most;
+    while (tokens % pass != 0) pass -= 8;
+    return pass;
   }
 
   static_assert(kSplitsColumns || Config::kTileN % (64 * kWarpgroups) == 0,

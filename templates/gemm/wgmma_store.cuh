@@ -28,8 +28,8 @@ struct WgmmaStore {
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
-    constexpr int kMost = S::kRoundsFirst ? S::kRoundedTokens : S::kPassTokens;
-    constexpr int kTokens = 2 * kCount < kMost ? 2 * kCount : kMost;
+    // A narrow piece ends with a box.
+    constexpr int kTokens = S::tokens_of_pass(S::kNarrows ? S::kBoxTokens : 2 * kCount);
     int first_row = piece.row_group * Config::kTileN;
     if constexpr (S::kSplitsColumns) {
       place += warpgroup * S::kOwnTokens;

@@ -58,10 +58,18 @@ std::vector<WgmmaCase> make_cases() {
   c.add("ManyTokens", 136, 896, {128, 128, 128}, kBf16, 128, kNo, 3, {127, 200, 300}, kNone);
   c.add("MostTokens", 264, 160, {256, 128, 128}, kFp16, 16, kInt, 3, {65, 257, 300}, kNone);
 
+  // Two boxes of 48, 80 and 96 tokens.
+  c.add("TokensOf96", 136, 896, {96, 128, 128}, kFp16, 128, kInt, 3, {65, 96, 250}, kNone);
+  c.add("RowTilesOf96", 520, 416, {96, 256, 128}, kBf16, 32, kNo, 3, {33, 95, 97}, kNone);
+  c.add("TokensOf160", 264, 160, {160, 128, 128}, kBf16, 16, kInt, 3, {65, 129, 400}, kNone);
+  c.add("TokensOf192", 136, 896, {192, 128, 128}, kFp16, 32, kNo, 4, {129, 192, 289}, kNone);
+
   // Two warpgroups share 64 rows.
   c.add("SharedRows", 40, 1184, {64, 64, 128}, kFp16, 32, kInt, 3, {33, 64, 100}, kNone);
   c.add("SharedRowsOf32", 136, 896, {32, 64, 256}, kBf16, 128, kNo, 3, {17, 31}, kNone);
   c.add("SharedRowsOf128", 72, 1280, {128, 64, 128}, kFp16, 64, kInt, 3, {65, 129}, kNone);
+
+  c.add("SharedRowsOf96", 72, 1280, {96, 64, 128}, kBf16, 32, kInt, 3, {65, 96, 97}, kNone);
 
   // Pairs of blocks that add in each other's shared memory.
   c.add("Pairs", 40, 1184, {16, 128, 128}, kFp16, 32, kInt, 3, {9, 16}, kClusters);
@@ -74,11 +82,15 @@ std::vector<WgmmaCase> make_cases() {
   c.add("PairsOfSharedRows", 136, 2560, {64, 64, 256}, kFp16, 128, kInt, 6, {33, 64}, kClusters);
   c.add("PairsOfSharedRowsOf128", 40, 2560, {128, 64, 128}, kBf16, 16, kNo, 3, {127}, kClusters);
 
+  c.add("PairsOf96", 136, 2560, {96, 128, 128}, kFp16, 32, kInt, 4, {65, 95}, kClusters);
+  c.add("PairsOfSharedRowsOf96", 40, 2560, {96, 64, 128}, kBf16, 16, kNo, 3, {96}, kClusters);
+
   // Blocks that share tiles by way of the workspace.
   c.add("Parts", 136, 2560, {16, 256, 256}, kFp16, 32, kInt, 5, {9, 16}, kEqualParts);
   c.add("PartsOfTiles", 136, 5120, {64, 256, 128}, kBf16, 32, kNo, 3, {33, 64}, kEqualParts);
   c.add("PartsOf128", 40, 5120, {128, 256, 128}, kFp16, 32, kInt, 4, {65, 127}, kEqualParts);
   c.add("PartsOf256", 40, 5120, {256, 128, 128}, kBf16, 32, kInt, 3, {129, 200}, kEqualParts);
+  c.add("PartsOf192", 40, 5120, {192, 128, 128}, kFp16, 32, kNo, 3, {129, 192}, kEqualParts);
   c.add("PartsOfSharedRows", 40, 6144, {64, 64, 128}, kBf16, 64, kInt, 4, {64}, kEqualParts);
   c.add("SharesOfSharedRows", 328, 5120, {64, 64, 128}, kFp16, 32, kNo, 5, {50}, kEqualShares);
   c.add("Shares", 520, 5120, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kEqualShares);
@@ -88,12 +100,16 @@ std::vector<WgmmaCase> make_cases() {
 
   // Tiles in halves of their tokens, of which the last ones may have but one.
   c.add("Cut", 264, 896, {256, 128, 128}, kFp16, 128, kInt, 5, {257, 300}, kCut);
+  c.add("CutOf160", 264, 896, {160, 128, 128}, kFp16, 128, kInt, 5, {161, 320}, kCut);
+  c.add("CutOf192", 264, 896, {192, 128, 128}, kBf16, 32, kNo, 5, {193, 300}, kCut);
   c.add("CutOfMany", 520, 416, {256, 128, 128}, kBf16, 32, kNo, 3, {129, 512}, kCut);
   // Pairs of blocks that read tokens once, with rows for both or for one of them.
   c.add_pairs("Readers", 264, 896, {256, 128, 128}, kFp16, 32, kInt, 4, {65, 129, 300}, kNone);
   c.add_pairs("ReadersOf128", 520, 416, {128, 128, 128}, kBf16, 32, kNo, 4, {33, 127, 200}, kNone);
   c.add_pairs("ReadersOfRowTiles", 520, 416, {128, 256, 128}, kFp16, 32, kInt, 4, {65, 300}, kNone);
   c.add_pairs("ReadersCut", 520, 896, {256, 128, 128}, kBf16, 128, kInt, 8, {257, 512}, kCut);
+  c.add_pairs("ReadersOf160", 264, 896, {160, 128, 128}, kFp16, 32, kInt, 4, {81, 300}, kNone);
+  c.add_pairs("ReadersOf192Cut", 520, 896, {192, 128, 128}, kBf16, 128, kInt, 8, {193, 384}, kCut);
   c.add_pairs("ReadersInParts", 264, 2560, {128, 128, 128}, kFp16, 32, kInt, 8, {127}, kEqualParts);
 
   // Widths, types and scales.
@@ -140,6 +156,8 @@ std::vector<WgmmaCase> make_cases() {
   // What surrounds the product.
   c.add("Around", 136, 896, {64, 128, 128}, kBf16, 32, kInt, 3, {33, 100}, kNone).epilogue = {
       true, Activation::kSilu, true};
+  c.add("AroundTokensOf160", 136, 416, {160, 128, 128}, kFp16, 32, kNo, 3, {100, 239}, kNone)
+      .epilogue = {true, Activation::kRelu, true};
   c.add("AroundPairs", 264, 1184, {16, 128, 128}, kFp16, 32, kInt, 6, {9, 16}, kClusters)
       .epilogue = {true, Activation::kGelu, true};
   c.add("AroundParts", 136, 2560, {16, 256, 256}, kBf16, 32, kInt, 5, {9, 16}, kEqualParts)

@@ -5,7 +5,8 @@ namespace heddle {
 namespace {
 
 // Around the ends of token tiles.
-const std::vector<std::int64_t> kTokens{9, 16, 17, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};
+const std::vector<std::int64_t> kTokens{9,   16,  17,  33,  63,  64,  65,  96,  97,  127, 128,
+                                        129, 160, 161, 192, 193, 255, 256, 257, 384, 385};
 
 class WgmmaGpu : public GemmGpu {
  protected:
@@ -80,21 +81,31 @@ TEST_F(WgmmaGpu, RaggedShapes) {
   check(wgmma(40, 18944, DType::kFp16, 128, ZeroPoint::kNone), {10, 31, 64, 300});
 }
 
-// Every tile that can be forced, each to one block and shared.
-TEST_F(WgmmaGpu, EveryTile) {
-  for (const int m : {16, 32, 64, 128, 256}) {
+// Tiles that can be forced, each to one block and shared.
+std::vector<GemmSpec> forced_tiles(const std::vector<int>& tokens) {
+  std::vector<GemmSpec> specs;
+  for (const int m : tokens) {
     for (const int n : {64, 128, 256}) {
       if (n == 64 && (m < 32 || m > 128)) continue;  // warpgroups share no such rows
+      if (m * n > 128 * 256) continue;               // too many sums
       for (const bool shared : {false, true}) {
         GemmSpec spec = wgmma(1288, 3072, DType::kFp16, 128, ZeroPoint::kNone);
         spec.tile.m = m;
         spec.tile.n = n;
         if (!shared) spec.tile.split_k = 1;
-        if (m * n > 128 * 256) continue;  // too many sums
-        check(spec, {9, 77, 200, 1000});
+        specs.push_back(spec);
       }
     }
   }
+  return specs;
+}
+
+TEST_F(WgmmaGpu, EveryTileOfFewTokens) {
+  for (const GemmSpec& spec : forced_tiles({16, 32, 64})) check(spec, {9, 77, 200, 1000});
+}
+TEST_F(WgmmaGpu, EveryTileOfManyTokens) {
+  for (const GemmSpec& spec : forced_tiles({96, 128, 160, 192, 256}))
+    check(spec, {9, 77, 200, 1000});
 }
 
 // Pairs of blocks that read tokens once, the last tiles cut or shared; rows of the last pair for a

@@ -99,7 +99,7 @@ TEST_F(CompileWgmma, EveryWayOfDecoding) {
 
 TEST_F(CompileWgmma, EveryTile) {
   std::vector<Source> sources;
-  for (const int m : {16, 32, 64, 128, 256}) {
+  for (const int m : {16, 32, 64, 96, 128, 160, 192, 256}) {
     for (const int n : {64, 128, 256}) {
       if (m * n > 128 * 256) continue;               // too many sums
       if (n == 64 && (m < 32 || m > 128)) continue;  // warpgroups share no such rows
@@ -116,8 +116,8 @@ TEST_F(CompileWgmma, EveryTile) {
 TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
   std::vector<Source> sources;
   for (std::size_t i = 0; i < std::size(kCases); ++i) {
-    for (const int m : {64, 128}) {
-      if (!every_kernel() && (m == 64) != (i % 2 == 0)) continue;  // in turn, too
+    for (const int m : {64, 96, 128}) {
+      if (!every_kernel() && m != 64 + 32 * static_cast<int>(i % 3)) continue;  // in turn, too
       GemmSpec spec = spec_of(kCases[i], i / 2 % 2 == 0 ? DType::kFp16 : DType::kBf16, m == 64);
       spec.tile.m = m;
       spec.tile.n = 64;
@@ -132,7 +132,7 @@ TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
 TEST_F(CompileWgmma, EveryPair) {
   std::vector<Source> sources;
   for (const Case& c : {kCases[0], kCases[1], kCases[2]}) {
-    for (const int m : {128, 256}) {
+    for (const int m : {128, 160, 192, 256}) {
       for (const int tiles : {2, 4}) {
         // The planner's steps are short where something follows the sums.
         const bool ragged = tiles == 2;
