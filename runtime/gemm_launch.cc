@@ -70,10 +70,11 @@ GemmBlocks gemm_blocks(const Plan& plan, const GemmVariant& variant, std::int64_
 }
 
 GemmBlocksTable::GemmBlocksTable(const Plan& plan, const GemmVariant& variant)
-    : tile_m_(variant.tile_m), first_(tiles_of(variant.m_min, variant.tile_m)) {
-  for (std::int64_t m = variant.m_min;; m += tile_m_) {
+    : step_(variant.kernel == GemmKernel::kWgmma ? wgmma_box_tokens(variant) : variant.tile_m),
+      first_(tiles_of(variant.m_min, step_)) {
+  for (std::int64_t m = variant.m_min;; m += step_) {
     blocks_.push_back(gemm_blocks(plan, variant, std::min(m, variant.m_max)));
-    if (tiles_of(m, tile_m_) >= tiles_of(variant.m_max, tile_m_)) return;
+    if (tiles_of(m, step_) >= tiles_of(variant.m_max, step_)) return;
   }
 }
 

@@ -32,13 +32,13 @@ class GemmBlocksTable {
   GemmBlocksTable(const Plan& plan, const GemmVariant& variant);
   // Precondition: the variant serves M.
   const GemmBlocks& at(std::int64_t m) const noexcept {
-    return blocks_[tiles_of(m, tile_m_) - first_];
+    return blocks_[tiles_of(m, step_) - first_];
   }
 
  private:
-  int tile_m_;
-  unsigned int first_;  // tiles of the least M
-  // They depend on M by the number of its tiles.
+  int step_;            // tokens of a tile, or of half of one, which a narrow tile has
+  unsigned int first_;  // steps of the least M
+  // They depend on M by the number of its steps.
   std::vector<GemmBlocks> blocks_;
 };
 

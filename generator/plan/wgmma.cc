@@ -126,7 +126,9 @@ struct Choice {
 Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int64_t m) {
   // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
   const std::int64_t rows = layout.row_blocks * WeightLayout::kRowBlock;
-  const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(rows, v.tile_n * v.cluster);
+  const std::int64_t row_sets = ceil_div(rows, v.tile_n * v.cluster);
+  const std::int64_t token_tiles = ceil_div(m, v.tile_m);
+  const std::int64_t tiles = row_sets * token_tiles;
   const std::int64_t stages = stages_of_k(v, layout);
   const std::int64_t workers = v.workers / v.cluster;
   const std::int64_t left = tiles % workers;
@@ -139,16 +141,28 @@ Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int6
   };
   const auto count = [&](std::int64_t clusters) { return static_cast<int>(clusters * v.cluster); };
 
-  Choice best{{count(std::min(tiles, workers)), 0, v.cluster},
-              clocks_of(whole + (left > 0 ? stages : 0), 0)};
+  // Tiles of the last tokens may be narrow from the beginning. Narrow ones come behind the others.
+  const bool ends_narrow =
+      narrows(v) && token_tiles > 1 && m - (token_tiles - 1) * v.tile_m <= v.tile_m / 2;
+  const std::int64_t wide = ends_narrow ? tiles - row_sets : tiles;
+  const auto with_cut = [&](std::int64_t cut) -> Choice {
+    const std::int64_t all = tiles + cut;
+    // The block that works longest is the first, or the first with a wide tile less.
+    const auto clocks_at = [&](std::int64_t worker) {
+      const std::int64_t own_wide = ceil_div(wide - cut - worker, workers);
+      const std::int64_t own_narrow = ceil_div(all - worker, workers) - own_wide;
+      const double narrow = own_narrow > 0 ? cut_stage_clocks(v, layout) : 0;
+      return clocks_of(own_wide * stages, 0) + static_cast<double>(own_narrow * stages) * narrow;
+    };
+    return {{count(std::min(all, workers)), -static_cast<int>(cut), v.cluster},
+            std::max(clocks_at(0), clocks_at((wide - cut) % workers))};
+  };
+
+  Choice best = with_cut(0);
   const auto consider = [&best](const Choice& choice) {
     if (choice.clocks < best.clocks) best = choice;
   };
-  if (narrows(v) && left > 0 && 2 * left <= workers) {
-    const double cut = static_cast<double>(stages) * cut_stage_clocks(v, layout);
-    consider({{count(tiles < workers ? 2 * left : workers), static_cast<int>(-left), v.cluster},
-              clocks_of(whole, 0) + cut});
-  }
+  if (narrows(v) && wide % workers > 0) consider(with_cut(wide % workers));
   if (!v.shares_tiles || left == 0) return best;
   const double slower = has_many_tokens(v) ? kManyInParts : 1;
   if (v.cluster == 1 && tiles * kCluster <= workers && stages >= kCluster && sums_fit(v, layout)) {

@@ -1,6 +1,7 @@
 // Which part of the output each block of a GEMM with wgmma computes: first whole tiles, block after
-// block, then an equal share of the K of the last `shared_tiles` tiles, which may begin and end
-// inside of a tile. Every role of a block walks the same pieces in the same order.
+// block, then either narrow ones, halves of the last of the others and those of the last tokens, or
+// an equal share of the K of the last `shared_tiles` tiles, which may begin and end inside of a
+// tile. Every role of a block walks the same pieces in the same order.
 #pragma once
 
 #include "gemm/wgmma_shape.cuh"
@@ -27,20 +28,29 @@ struct WgmmaWork {
       Config::kTileM < kGroupTokens ? kGroupTokens / Config::kTileM : 1;
 
   int m;
-  int token_tiles;
-  int whole_tiles;     // tiles that are neither shared nor cut
-  int tile;            // the next whole tile of this block
-  int last_tile;       // counting a tile that is cut in two along the tokens twice
+  int token_tiles;     // without those that are narrow from the beginning
+  int whole_tiles;     // tiles that are neither shared nor narrow
+  int cut_tiles;       // in two along their tokens
+  int tile;            // the next whole or narrow tile of this block
+  int last_tile;       // behind all of them
   int unit, unit_end;  // stages of the shared tiles, counted through
 
   __device__ __forceinline__ WgmmaWork(int m, int shared_tiles)
       : m(m),
         token_tiles(S::kOneTokenTile ? 1 : (m + Config::kTileM - 1) / Config::kTileM),
-        whole_tiles(S::kRowSets * token_tiles -
-                    (S::kNarrows && shared_tiles < 0 ? -shared_tiles : shared_tiles)),
+        cut_tiles(S::kNarrows && shared_tiles < 0 ? -shared_tiles : 0),
         tile(worker()) {
-    last_tile = whole_tiles;
-    if (S::kNarrows && shared_tiles < 0) last_tile -= 2 * shared_tiles;
+    int narrow_tiles = 0;
+    if (S::kNarrows && !S::kOneTokenTile && shared_tiles <= 0) {
+      // Behind the last whole tile, no more tokens than a box has.
+      const int tokens = m - (token_tiles - 1) * Config::kTileM;
+      if (token_tiles > 1 && tokens <= S::kBoxTokens) {
+        --token_tiles;
+        narrow_tiles = S::kRowSets;
+      }
+    }
+    whole_tiles = S::kRowSets * token_tiles - (shared_tiles > 0 ? shared_tiles : cut_tiles);
+    last_tile = whole_tiles + 2 * cut_tiles + narrow_tiles;
     unit = first_unit(worker(), shared_tiles);
     unit_end = first_unit(worker() + 1, shared_tiles);
   }
@@ -58,15 +68,12 @@ struct WgmmaWork {
 
   // False at the end of the block's work.
   __device__ __forceinline__ bool next(Piece& piece) {
-    int at;
-    int box = 0;
     piece.narrow = false;
     if (tile < (S::kNarrows ? last_tile : whole_tiles)) {
-      at = tile;
       if (S::kNarrows && tile >= whole_tiles) {
-        at = whole_tiles + (tile - whole_tiles) / 2;
-        box = (tile - whole_tiles) % 2;
-        piece.narrow = true;
+        place_narrow(tile - whole_tiles, piece);
+      } else {
+        place(tile, piece);
       }
       tile += workers();
       piece.shared_tile = -1;
@@ -78,15 +85,11 @@ struct WgmmaWork {
       const int left = piece.begin + unit_end - unit;
       piece.end = left < S::kTotalStages ? left : S::kTotalStages;
       unit += piece.end - piece.begin;
-      at = whole_tiles + piece.shared_tile;
+      place(whole_tiles + piece.shared_tile, piece);
     } else {
       return false;
     }
-    place(at, piece);
-    if constexpr (S::kNarrows) {
-      piece.first_token += box * S::kBoxTokens;
-      if (m - piece.first_token <= S::kBoxTokens) piece.narrow = true;
-    }
+    if (S::kNarrows && m - piece.first_token <= S::kBoxTokens) piece.narrow = true;
     return true;
   }
 
@@ -114,6 +117,18 @@ struct WgmmaWork {
   __device__ __forceinline__ int worker_of(int at, int shared_tiles) const {
     const u32 units = shared_tiles * S::kTotalStages;
     return static_cast<int>((static_cast<u32>(at + 1) * workers() - 1) / units);
+  }
+
+  // Halves of the tiles that are cut, then those of the last tokens.
+  __device__ __forceinline__ void place_narrow(int at, Piece& piece) const {
+    piece.narrow = true;
+    if (at < 2 * cut_tiles) {
+      place(whole_tiles + at / 2, piece);
+      piece.first_token += at % 2 * S::kBoxTokens;
+    } else {
+      piece.row_group = (at - 2 * cut_tiles) * S::kBlocks + rank();
+      piece.first_token = token_tiles * Config::kTileM;
+    }
   }
 
   __device__ __forceinline__ void place(int at, Piece& piece) const {
