@@ -103,7 +103,7 @@ void Kernel::launch(const GemmArgs& args, Stream stream) const {
   const GemmBlocks& blocks = state_->blocks[index].at(args.m);
   GemmParameters parameters(kernel.driver(), plan, variant, blocks.shared_tiles, args, x);
   const LaunchConfig config(blocks.grid, variant.threads(), variant.shared_bytes, stream,
-                            variant.path == Path::kHopper);
+                            starts_early(plan, variant));
   kernel.launch(config, parameters.list());
 }
 

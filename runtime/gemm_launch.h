@@ -26,6 +26,14 @@ struct GemmBlocks {
 };
 GemmBlocks gemm_blocks(const Plan& plan, const GemmVariant& variant, std::int64_t m) noexcept;
 
+// Whether the kernel may start before the one before it has ended, for which it waits itself:
+// templates/primitives/dependent_launch.cuh. Where an SM has room for two blocks of a kernel that
+// does, the first SMs to be free take two of them, and others none (8192 x 8192, M = 1, 128 blocks:
+// 17.7 us, not 12.4), so that kernels of tiles have an SM to each block then.
+inline bool starts_early(const Plan& plan, const GemmVariant& variant) noexcept {
+  return variant.path == Path::kHopper || (plan.target.arch() >= 90 && variant.blocks_per_sm == 1);
+}
+
 // gemm_blocks() of one variant, for every M that it serves.
 class GemmBlocksTable {
  public:

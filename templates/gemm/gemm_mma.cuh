@@ -24,6 +24,7 @@ __device__ __forceinline__ void gemm_mma(const u8* x, const u8* weights, u8* y, 
   using S = Shape<Config>;
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
+  launch_dependents();
   const int row_block = blockIdx.y * S::kStageRowBlocks;
 
   typename Config::Pipeline pipeline{};

@@ -23,6 +23,7 @@ __device__ __forceinline__ void gemm_wide(const u8* x, const u8* weights, u8* y,
   using S = Shape<Config>;
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
+  launch_dependents();
   const int row_block = blockIdx.y * S::kStageRowBlocks;
   const int token = static_cast<int>(blockIdx.x) * Config::kTileM;
 

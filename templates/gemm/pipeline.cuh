@@ -1,9 +1,13 @@
 // The ring of stages in shared memory, with and without asynchronous copies.
 //
+// start() waits for the kernel before this one. Weights may be read before that: no kernel that
+// lets its successor start early writes them.
+//
 // Use: start(); then for each stage: slot = acquire(i); multiply from the slot; release(i).
 #pragma once
 
 #include "gemm/stage_copy.cuh"
+#include "primitives/dependent_launch.cuh"
 #include "primitives/sync.cuh"
 
 namespace heddle {
@@ -17,8 +21,13 @@ struct AsyncPipeline {
   int begin, end;  // stages of this block
 
   __device__ __forceinline__ void start() {
+    const auto put = copy_to(0);
+    if (begin < end) copy.for_each_weight_piece(begin, put);
+    wait_for_predecessor();
+    if (begin < end) copy.for_each_token_piece(begin, put);
+    copy_async_commit();
 #pragma unroll 1
-    for (int i = 0; i < Config::kStages - 1; ++i) fill(begin + i, i);
+    for (int i = 1; i < Config::kStages - 1; ++i) fill(begin + i, i);
   }
 
   // Waits for the stage and returns its shared address.
@@ -42,13 +51,14 @@ struct AsyncPipeline {
  private:
   // Commits a group even past the end: acquire() counts groups.
   __device__ __forceinline__ void fill(int stage, int slot) {
-    if (stage < end) {
-      const u32 base = shared + slot * S::kStageBytes;
-      copy.for_each_piece(stage, [base](int, u32 offset, const u8* from, bool valid) {
-        copy_async_16(base + offset, from, valid);
-      });
-    }
+    if (stage < end) copy.for_each_piece(stage, copy_to(slot));
     copy_async_commit();
+  }
+  __device__ __forceinline__ auto copy_to(int slot) const {
+    const u32 base = shared + slot * S::kStageBytes;
+    return [base](int, u32 offset, const u8* from, bool valid) {
+      copy_async_16(base + offset, from, valid);
+    };
   }
 };
 
@@ -64,6 +74,7 @@ struct RegisterPipeline {
   static_assert(Config::kStages == 2, "one stage in registers, one in use");
 
   __device__ __forceinline__ void start() {
+    wait_for_predecessor();
     if (begin < end) {
       load(begin);
       store(begin);

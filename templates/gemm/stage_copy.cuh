@@ -41,6 +41,12 @@ struct StageCopy {
   // An invalid piece lies outside the matrices, and its pointer is some valid address.
   template <class F>
   __device__ __forceinline__ void for_each_piece(int stage, const F& f) const {
+    for_each_weight_piece(stage, f);
+    for_each_token_piece(stage, f);
+  }
+
+  template <class F>
+  __device__ __forceinline__ void for_each_weight_piece(int stage, const F& f) const {
     const int first_chunk = stage * S::kStageChunks;
     int index = 0;
 #pragma unroll
@@ -56,6 +62,12 @@ struct StageCopy {
       constexpr int kDivisor = kMetaPerChunk > 0 ? kMetaPerChunk : 1;
       copy_chunk_piece(index, first_chunk, piece / kDivisor, kPiecesPerChunk + piece % kDivisor, f);
     }
+  }
+
+  // Of the tokens, and of the factors of their columns.
+  template <class F>
+  __device__ __forceinline__ void for_each_token_piece(int stage, const F& f) const {
+    int index = kStepsFor<kWeightPieces> + kStepsFor<kMetaPieces>;
 #pragma unroll
     for (int i = 0; i < kStepsFor<kTokenPieces>; ++i, ++index) {
       const int piece = i * S::kThreads + static_cast<int>(threadIdx.x);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "gemm/wide_copy.cuh"
+#include "primitives/dependent_launch.cuh"
 #include "primitives/sync.cuh"
 
 namespace heddle {
@@ -20,7 +21,9 @@ struct WidePipeline {
   u32 here;  // shared address of the stage that is read
   u32 free;  // of the one behind the last that has been copied
 
+  // Waits for the kernel before this one.
   __device__ __forceinline__ void start() {
+    wait_for_predecessor();
     here = shared;
     free = shared;
 #pragma unroll 1

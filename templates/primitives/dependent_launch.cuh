@@ -1,4 +1,5 @@
-// Programmatic dependent launch, sm_90 and up. Without the launch attribute both do nothing.
+// Programmatic dependent launch, of sm_90 and up. Without the launch attribute both do nothing, and
+// on other architectures, which have neither.
 #pragma once
 
 #include "primitives/types.cuh"
@@ -7,12 +8,16 @@ namespace heddle {
 
 // griddepcontrol.launch_dependents: the next kernel of the stream may start where there is room.
 __device__ __forceinline__ void launch_dependents() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 // griddepcontrol.wait: until the kernel before has ended and its stores are visible. What others
 // may have written is read, and what they may read is written, after this only.
 __device__ __forceinline__ void wait_for_predecessor() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 }  // namespace heddle

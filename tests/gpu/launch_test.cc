@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "heddle/error.h"
 #include "heddle/runtime.h"
@@ -85,6 +86,44 @@ TEST_F(LaunchGpu, RunsInsideAGraph) {
                   [&](int) { kernel.launch(problem.args(m), problem.stream().get()); });
     EXPECT_LT(problem.relative_error(m), 5e-4) << "M = " << m;
     EXPECT_TRUE(problem.guards_intact(m));
+  }
+}
+
+// A kernel that starts early waits before it reads, whatever the path: the second of each two reads
+// what the first one writes over NaNs.
+TEST_F(LaunchGpu, ReadsWhatTheKernelBeforeHasWritten) {
+  Runtime runtime(memory_only());
+  const PrimaryContext context;
+  GemmSpec spec;
+  spec.shape = {4096, 4096, 1, 64};
+  for (const Path path : {Path::kAmpere, Path::kAuto}) {
+    spec.path = path;
+    const Kernel kernel = runtime.kernel(Spec::from_gemm(spec));
+    const GemmProblem problem(kernel, 64);
+    const OwnedStream& stream = problem.stream();
+    for (const std::int64_t m : {1, 16, 64}) {
+      const auto bytes = static_cast<std::size_t>(2 * m * spec.shape.n);
+      DeviceBuffer between(bytes);
+      DeviceBuffer last(bytes);
+      GemmArgs first = problem.args(m);
+      first.y = between.get();
+      GemmArgs second = problem.args(m);
+      second.x = between.get();
+      second.y = last.get();
+      std::vector<unsigned char> expected(bytes);
+      std::vector<unsigned char> found(bytes);
+      kernel.launch(first, stream.get());
+      stream.synchronize();
+      kernel.launch(second, stream.get());
+      last.download(expected.data(), 0, bytes, stream);
+      time_in_graph(stream, 20, 2, [&](int) {
+        between.fill(0xff, stream);
+        kernel.launch(first, stream.get());
+        kernel.launch(second, stream.get());
+      });
+      last.download(found.data(), 0, bytes, stream);
+      EXPECT_EQ(found, expected) << to_string(path) << ", M = " << m;
+    }
   }
 }
 

@@ -48,7 +48,7 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, c
   const GemmBlocks blocks = gemm_blocks(plan, variant, args.m);
   GemmParameters parameters(cu, plan, variant, blocks.shared_tiles, args, args.x);
   const LaunchConfig config(blocks.grid, variant.threads(), variant.shared_bytes, stream.get(),
-                            variant.path == Path::kHopper);
+                            starts_early(plan, variant));
   const auto bare = [&] {
     const cuda::CUresult result =
         cu.cuLaunchKernelEx(config.get(), loaded.function(), parameters.list(), nullptr);
