@@ -2,6 +2,7 @@
 
 #include "generator/plan/attention_tile.h"
 #include "generator/plan/default_tile.h"
+#include "generator/plan/few_tile.h"
 #include "generator/plan/kernel_name.h"
 #include "generator/plan/refuse.h"
 #include "generator/plan/resolve.h"
@@ -47,7 +48,8 @@ GemmVariant tile_variant(const Spec& spec, const Target& target, const WeightLay
     refuse_if_any(spec, refuse_tile(gemm, target, layout, *wide));
     return *wide;
   }
-  GemmVariant v = default_tile(gemm, target, layout, path, m_min, m_max);
+  const auto few = few_tile(gemm, target, layout, path, m_min, m_max);
+  GemmVariant v = few ? *few : default_tile(gemm, target, layout, path, m_min, m_max);
   refuse_if_any(spec, refuse_tile(gemm, target, layout, v));
   v.split_k = gemm.tile.split_k.value_or(choose_split_k(gemm, target, layout, v));
   refuse_if_any(spec, refuse_tile(gemm, target, layout, v));

@@ -21,8 +21,9 @@ struct WideChoice {
   double stage_us, block_us;
 };
 constexpr WideChoice kChoices[] = {
-    {64, 128, 4, 2, 0.64, 4.2},
-    {64, 256, 8, 1, 1.23, 4.9},
+    {64, 128, 4, 2, 0.72, 2.7},
+    {64, 256, 4, 2, 1.40, 3.6},
+    {64, 256, 8, 1, 1.45, 3.6},
     {128, 256, 8, 1, 2.34, 6.5},
 };
 // A split writes its sums and reads them again: so long for 64 x 128 of them, and once to meet.

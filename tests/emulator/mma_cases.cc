@@ -20,6 +20,7 @@ TileSpec tile_of(int m, int n, int k, int warps_n, int warps_k) {
 }
 TileSpec small_tile() { return tile_of(64, 128, 128, 4, 2); }
 TileSpec broad_tile() { return tile_of(64, 256, 128, 8, 1); }
+TileSpec tall_tile() { return tile_of(64, 256, 128, 4, 2); }
 TileSpec large_tile() { return tile_of(128, 256, 128, 8, 1); }
 TileSpec long_tile() { return tile_of(64, 256, 256, 4, 2); }
 
@@ -58,6 +59,7 @@ std::vector<MmaCase> make_cases() {
   add("OneChunk", gemm(8, 32, 40, small_tile(), kFp16, 32, kInt));
   add("RaggedSmall", gemm(200, 1056, 70, small_tile(), kFp16, 32, kInt));
   add("RaggedBroad", gemm(264, 416, 70, broad_tile(), kBf16, 32, kNone));
+  add("RaggedTall", gemm(264, 672, 70, tall_tile(), kFp16, 32, kInt));
   add("RaggedLarge", gemm(264, 672, 140, large_tile(), kFp16, 32, kInt));
   add("RaggedLong", gemm(136, 928, 70, long_tile(), kBf16, 16, kNone));
   add("WholeSmall", gemm(128, 1024, 64, small_tile(), kBf16, 128, kInt));
@@ -93,6 +95,13 @@ std::vector<MmaCase> make_cases() {
   add("EightTokens", few(1, 8, 4, kNone));
   add("SixteenTokens", few(9, 16, 4, kInt));
   add("ThirtyTwoTokens", few(17, 32, 8, kNone));
+  // The rows of few SMs: several row blocks to each, in one round or more.
+  add("EightTokensByThreeRowBlocks", few(1, 8, 4, kNone)).shape.n = 328;
+  cases.back().sm_count = 7;
+  add("SixteenTokensByFourRowBlocks", few(9, 16, 4, kInt)).shape.n = 328;
+  cases.back().sm_count = 6;
+  add("EightTokensInThreeRounds", few(1, 8, 8, kNone)).shape.n = 1000;
+  cases.back().sm_count = 3;
   add("ThreeBits", few(33, 64, 3, kInt));
   add("SixBits", few(65, 128, 6, kNone));
 
@@ -110,7 +119,9 @@ std::vector<MmaCase> make_cases() {
 }  // namespace
 
 Plan MmaCase::plan() const {
-  Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+  Target target = target_from_name("h200");
+  target.sm_count = sm_count;
+  Plan plan = resolve(Spec::from_gemm(spec), target);
   const GemmVariant& variant = plan.variants[0];
   if (plan.variants.size() != 1 || variant.kernel != GemmKernel::kTiles ||
       variant.reads_ahead != spec.tile.m.has_value()) {

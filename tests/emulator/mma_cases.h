@@ -14,6 +14,7 @@ namespace heddle {
 struct MmaCase {
   std::string name;
   GemmSpec spec;  // whose range of M one kernel serves
+  int sm_count = 132;
 
   Plan plan() const;  // of one variant
 };

@@ -118,6 +118,23 @@ TEST_F(GemmGpu, SplitsAndTilesOfTheUser) {
   check(odd, {1, 24, 25, 100});
 }
 
+// The path of older GPUs: several row blocks to each SM, an even and an odd number of them, ragged.
+TEST_F(GemmGpu, FewTokensByTiles) {
+  bool bf16 = false;
+  for (const std::int64_t n : {520, 4104, 6152, 14344, 28680}) {
+    for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+      GemmSpec spec = spec_of(n, 1184, bf16 ? DType::kBf16 : DType::kFp16, bf16 ? 32 : 128, zero);
+      if (spec.weight.group_size == 128) spec.shape.k = 1280;
+      spec.path = Path::kAmpere;
+      spec.shape.m_max = 16;
+      check(spec, {1, 7, 8, 9, 16});
+      spec.weight.bits = 8;
+      check(spec, {5, 13});
+      bf16 = !bf16;
+    }
+  }
+}
+
 // The workspace is left as it was found: launches of different M share one.
 TEST_F(GemmGpu, LaunchesShareAWorkspace) {
   GemmSpec spec = spec_of(520, 4096, DType::kFp16, 128, ZeroPoint::kNone);
