@@ -79,7 +79,8 @@ bool shrink(const TileSpec& user, GemmVariant& v) {
 }  // namespace
 
 const std::vector<std::int64_t>& m_range_ends() {
-  static const std::vector<std::int64_t> ends{8, 16, 32, 64, 128, 256, 384, 512, INT64_MAX};
+  static const std::vector<std::int64_t> ends{8,   16,  32,  64,  96,  128,
+                                              160, 192, 256, 384, 512, INT64_MAX};
   return ends;
 }
 

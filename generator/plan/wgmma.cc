@@ -184,7 +184,7 @@ Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int6
 }
 
 int tile_tokens(std::int64_t m_max) {
-  for (const int tokens : {16, 32, 64}) {
+  for (const int tokens : {16, 32, 64, 96}) {
     if (m_max <= tokens) return tokens;
   }
   return 128;
@@ -276,8 +276,13 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   if (v.tile_n > 128) consider(v.tile_m, 128, 1);
   if (v.tile_m >= 32 && v.tile_m <= 128) consider(v.tile_m, 64, 1);
   if (spec.tile.m || m_max <= 128) return v;
-  consider(256, 128, 1);
-  consider(256, 128, kCluster);
+  // Where one or two of them hold all tokens; with more tokens 256 were as fast or faster.
+  if (m_max <= 2 * 96) consider(96, 128, 1);
+  for (const int tokens : {160, 192, 256}) {
+    if (tokens < 256 && m_max > 2 * tokens) continue;
+    consider(tokens, 128, 1);
+    consider(tokens, 128, kCluster);
+  }
   return v;
 }
 
