@@ -54,14 +54,14 @@ struct WgmmaShape {
   static constexpr int kWeightBytes = kTileRowBlocks * kRowBlockBytes;
 
   // Sums on their way to Y: for each warpgroup [kPassTokens][kPassRow]; the padding spreads the
-  // banks. What 256 tokens leave beside three stages is half as much. Or those that it gives to the
-  // other warpgroup, as they lie in its registers.
+  // banks. What narrow tiles leave beside three stages is half as much. Or those that it gives to
+  // the other warpgroup, as they lie in its registers.
   static constexpr int kMostPassTokens = kNarrows ? 16 : 32;
   static constexpr int kPassTokens = kOwnTokens < kMostPassTokens ? kOwnTokens : kMostPassTokens;
   static constexpr int kPassRow = 64 + 4;
   static constexpr int kPassSumBytes = 4 * kPassTokens * kPassRow;
   static constexpr int kHalfSumBytes = kSplitsColumns ? 4 * 128 * kOwnSums : 0;
-  // Where 256 tokens need nothing but rounding they are rounded first:
+  // Where so many tokens need nothing but rounding they are rounded first:
   // [kRoundedTokens][kRoundedRow] of 16 bits.
   static constexpr bool kSumsAreScaled =
       Config::kScaleMode == ScaleMode::kAccumulator ||
@@ -76,8 +76,8 @@ struct WgmmaShape {
                                     : kPassSumBytes > kHalfSumBytes ? kPassSumBytes
                                                                     : kHalfSumBytes;
 
-  // Sums that a warpgroup gives to the other block of a pair, half of its own; 256 tokens leave no
-  // registers for that. They take the place of stages.
+  // Sums that a warpgroup gives to the other block of a pair, half of its own; more than 128 tokens
+  // leave no registers for that. They take the place of stages.
   static constexpr int kPairSumBytes = kRowTiles * 4 * 128 * kOwnSums / 2;
   static constexpr bool kPairs =
       Config::kShares && kBlocks == 1 && !kNarrows &&
