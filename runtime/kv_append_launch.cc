@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "generator/kv/kv_rule.h"
@@ -53,6 +54,22 @@ void check_residual(const KvSpec& kv, const KvCache& cache, std::int64_t sequenc
 
 std::int64_t stride_bytes(std::int64_t stride, std::int64_t row, DType dtype) {
   return (stride == 0 ? row : stride) * bytes_of(dtype);
+}
+
+// Blocks that share the heads of a tile of tokens: one where the tiles keep all SMs busy, else as
+// many as do. Scales per token need all heads in one block.
+std::int32_t head_parts(const Plan& plan, std::int64_t tokens) {
+  const KvAppendSpec& spec = plan.spec.kv_append();
+  const TileKernel& kernel = plan.tile_kernels.front();
+  const auto per_token = [](const KvTensor& t) { return t.granularity == KvGranularity::kToken; };
+  if (per_token(spec.kv.k) || per_token(spec.kv.v)) return 1;
+  const std::int64_t tiles = 2 * std::int64_t{tiles_of(tokens, kernel.tile_rows)};
+  const std::int64_t blocks = std::int64_t{plan.target.sm_count} * kernel.blocks_per_sm;
+  const std::int64_t heads = spec.shape.kv_heads;
+  const std::int64_t parts = std::clamp(blocks / tiles, std::int64_t{1}, heads);
+  // No thread has more heads than with this many.
+  const std::int64_t rows = (heads + parts - 1) / parts;
+  return static_cast<std::int32_t>((heads + rows - 1) / rows);
 }
 
 }  // namespace
@@ -120,23 +137,18 @@ KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& ar
           args.cache.k.residual,
           args.cache.residual_slots,
           number(args.cache.residual_slot_count),
-          0};
+          head_parts(plan, args.tokens)};
 }
 
 LaunchGrid kv_append_grid(const Plan& plan, const KvAppendArgs& args) noexcept {
   const KvAppendSpec& spec = plan.spec.kv_append();
-  LaunchGrid grid = tile_grid(plan.tile_kernels.front(), args.tokens,
-                              std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim);
-  if (spec.kv.k.granularity != KvGranularity::kChannel) {
-    grid.x *= 2;  // K and V in turn
-    return grid;
-  }
+  const unsigned of_v = tiles_of(args.tokens, plan.tile_kernels.front().tile_rows) *
+                        static_cast<unsigned>(head_parts(plan, args.tokens));
+  if (spec.kv.k.granularity != KvGranularity::kChannel) return {2 * of_v, 1, 1};  // K and V in turn
   // K's blocks of tokens, a sequence's first one and those that its new tokens may fill; then V.
   std::int64_t units = args.sequences;
   if (args.offsets != nullptr) units += args.tokens / spec.kv.k.group_size;
-  grid.x = grid.x * grid.y + static_cast<unsigned>(units * spec.shape.kv_heads);
-  grid.y = 1;
-  return grid;
+  return {of_v + static_cast<unsigned>(units * spec.shape.kv_heads), 1, 1};
 }
 
 void Kernel::launch(const KvAppendArgs& args, Stream stream) const {
@@ -146,7 +158,7 @@ void Kernel::launch(const KvAppendArgs& args, Stream stream) const {
   KvAppendParameters parameter = kv_append_parameters(plan(), args);
   void* parameters[] = {&parameter};
   const LaunchConfig config(kv_append_grid(plan(), args), kernel.threads, kernel.shared_bytes,
-                            stream);
+                            stream, plan().target.arch() >= 90);
   state_->kernels.front().launch(config, parameters);
 }
 

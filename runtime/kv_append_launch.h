@@ -42,7 +42,7 @@ struct KvAppendParameters {
   void* residual;
   const std::int32_t* residual_slots;
   std::int32_t residual_slot_count;
-  std::int32_t unused;
+  std::int32_t head_parts;  // blocks that share the heads of a tile of tokens
 };
 
 // Precondition of both: validate() accepts the arguments.

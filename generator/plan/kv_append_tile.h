@@ -8,11 +8,10 @@ namespace heddle {
 
 struct KvAppendTile {
   int lanes = 0;   // of a row, 16 elements each: a power of two
-  int heads = 0;   // of a block
-  int rows = 0;    // of a thread, all of one token: divides `heads`
+  int slots = 0;   // threads that share the heads of a token at the same lane
+  int stages = 0;  // rows of a thread that are under way
   int tokens = 0;  // of a block
   int threads = 0;
-  int rotation_bytes = 0;  // of shared memory
   int shared_bytes = 0;
   int channel_tokens = 0;  // of K with scales per channel: what a block takes at a time
 };

@@ -15,11 +15,14 @@ namespace heddle {
 namespace {
 
 constexpr int kLaneElements = 16;
-constexpr int kMostRows = 2;  // of a thread: 64 bytes of V under way, 128 of K
+// Rows of a thread under way; of a token whose heads share scales it has no more.
+constexpr int kStages = 3;
+constexpr int kTokenRows = 2;
+constexpr int kStageBytes = 32;  // of a thread
 // Small blocks: while some wait for their bytes, others compute.
 constexpr int kUsualThreads = 128;
 constexpr int kMostThreads = 1024;
-constexpr int kTokenBytes = 12;  // of shared memory, beside its rotations
+constexpr int kTokenBytes = 8;  // of shared memory: its range
 
 bool has(const KvSpec& kv, KvGranularity granularity) {
   return kv.k.granularity == granularity || kv.v.granularity == granularity;
@@ -77,18 +80,25 @@ void refuse(const Spec& spec, const Target& target) {
   refuse_if_any(spec, std::move(problems));
 }
 
-// Zero points, scales per token or channel and integers beside a given scale keep more values at a
-// time: 80 registers hold them, and those of 16 channels with zero points have room in 128. All
-// else has room in 64.
-int threads_of_an_sm(const KvSpec& kv) {
-  const auto is_large = [](const KvTensor& tensor) {
-    const bool integer = tensor.dtype == KvDtype::kInt8 || tensor.dtype == KvDtype::kInt4 ||
-                         tensor.dtype == KvDtype::kInt2;
-    return !tensor.symmetric || tensor.granularity == KvGranularity::kToken ||
-           (integer && tensor.granularity == KvGranularity::kTensor);
-  };
-  if (kv.k.granularity == KvGranularity::kChannel) return kv.k.symmetric ? 640 : 512;
-  return is_large(kv.k) || is_large(kv.v) ? 768 : 1024;
+// Whether lanes of K hold elements that turn with those of other lanes, as AppendRows::kSpan has
+// it.
+bool turns_across_lanes(const KvAppendSpec& spec) {
+  const KvTensor& k = spec.kv.k;
+  const int dim = spec.rope.dim;
+  return spec.rope.pairing == RopePairing::kNeox && k.granularity == KvGranularity::kGroup &&
+         dim / 2 % k.group_size != 0 && k.group_size % dim != 0;
+}
+
+// 64 registers hold the rotations and what makes codes of values, 80 also the zero points of two
+// groups, 96 twice the rotations or 16 channels' scales, and with zero points these take 128.
+int threads_of_an_sm(const KvAppendSpec& spec) {
+  if (turns_across_lanes(spec)) return 640;
+  const KvTensor& k = spec.kv.k;
+  if (k.granularity == KvGranularity::kChannel) return k.symmetric ? 640 : 512;
+  for (const KvTensor* tensor : {&spec.kv.k, &spec.kv.v}) {
+    if (tensor->granularity == KvGranularity::kGroup && !tensor->symmetric) return 768;
+  }
+  return 1024;
 }
 
 std::string tensor_name(const KvTensor& tensor) {
@@ -125,25 +135,25 @@ KvAppendTile kv_append_tile(const KvAppendSpec& spec) {
   const auto [heads, head_dim] = spec.shape;
   const int lanes = (head_dim + kLaneElements - 1) / kLaneElements;
   tile.lanes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(lanes)));
+  // Scales per token: all heads of one in a block, kTokenRows rows a thread.
+  const bool by_token = has(spec.kv, KvGranularity::kToken);
+  tile.slots = by_token ? (heads + kTokenRows - 1) / kTokenRows : 1;
+  tile.stages = by_token ? kTokenRows : kStages;
   // More threads take less time for the one block of tokens that a single token may fill.
   const bool by_channel = spec.kv.k.granularity == KvGranularity::kChannel;
   const int usual_threads = (by_channel ? 2 : 1) * kUsualThreads;
-  tile.heads = has(spec.kv, KvGranularity::kToken)
-                   ? heads
-                   : std::min(heads, kMostRows * usual_threads / tile.lanes);
-  tile.rows = tile.heads % kMostRows == 0 ? kMostRows : 1;
-  const int token_threads = tile.heads / tile.rows * tile.lanes;
+  const int token_threads = tile.slots * tile.lanes;
   tile.tokens = std::max(1, usual_threads / token_threads);
   const int threads = tile.tokens * token_threads;
   tile.threads = (threads + 31) / 32 * 32;
-  int rotation_bytes = 0;  // of a token
-  if (spec.rope.pairing != RopePairing::kNone) {
-    // 16 numbers and 16 empty bytes, for cosines and for sines.
-    rotation_bytes = 2 * ((spec.rope.dim / 2 + 15) / 16 * 80);
-  }
-  tile.rotation_bytes = tile.tokens * rotation_bytes;
-  tile.shared_bytes = tile.rotation_bytes + tile.tokens * kTokenBytes;
+  tile.shared_bytes =
+      kStageBytes * tile.stages * tile.threads + (by_token ? tile.tokens * kTokenBytes : 0);
   if (by_channel) {
+    int rotation_bytes = 0;  // of a token
+    if (spec.rope.pairing != RopePairing::kNone) {
+      // 16 numbers and 16 empty bytes, for cosines and for sines.
+      rotation_bytes = 2 * ((spec.rope.dim / 2 + 15) / 16 * 80);
+    }
     tile.channel_tokens = tile.threads / tile.lanes;
     tile.shared_bytes = std::max(tile.shared_bytes, channel_bytes(spec, tile, rotation_bytes));
   }
@@ -158,11 +168,11 @@ void resolve_kv_append(Plan& plan) {
   kernel.role = KernelRole::kKvAppend;
   kernel.name = kernel_name(spec);
   kernel.tile_rows = tile.tokens;
-  kernel.tile_columns = tile.heads * spec.shape.head_dim;
+  kernel.tile_columns = spec.shape.kv_heads * spec.shape.head_dim;
   kernel.threads = tile.threads;
   kernel.shared_bytes = tile.shared_bytes;
   kernel.blocks_per_sm =
-      blocks_that_fit(plan.target, kernel, threads_of_an_sm(spec.kv) / kernel.threads);
+      blocks_that_fit(plan.target, kernel, threads_of_an_sm(spec) / kernel.threads);
   plan.tile_kernels = {kernel};
   plan.reasons = {
       fmt::format("{} lanes take the {} elements of a row, 16 each, and find its scale among "
@@ -170,12 +180,12 @@ void resolve_kv_append(Plan& plan) {
                   tile.lanes, spec.shape.head_dim),
       fmt::format("a block takes {} heads of {} tokens, of K or of V: the two take turns, so that "
                   "turning K hides behind the bytes of V",
-                  tile.heads, tile.tokens)};
+                  spec.shape.kv_heads, tile.tokens)};
   if (spec.kv.k.granularity == KvGranularity::kChannel) {
     plan.reasons[1] = fmt::format(
         "a block takes one head of K in {} tokens that share scales, {} of them at a "
         "time, and {} heads of V in {} tokens",
-        spec.kv.k.group_size, tile.channel_tokens, tile.heads, tile.tokens);
+        spec.kv.k.group_size, tile.channel_tokens, spec.shape.kv_heads, tile.tokens);
   }
   if (has(spec.kv, KvGranularity::kToken)) {
     plan.reasons.emplace_back("scales per token: a block holds all heads of its tokens");

@@ -80,10 +80,11 @@ std::string config_text(const KvAppendSpec& spec, const TileKernel& kernel, int 
   config.number("kHeadDim", spec.shape.head_dim);
   config.number("kLanes", tile.lanes);
   config.number("kTokens", kernel.tile_rows);
-  config.number("kHeadsOfBlock", tile.heads);
-  config.number("kRows", tile.rows);
+  config.number("kSlots", tile.slots);
+  config.number("kStages", tile.stages);
   config.number("kThreads", kernel.threads);
   config.number("kSharedBytes", kernel.shared_bytes);
+  config.flag("kDependent", arch >= 90);
   config.flag("kHnd", spec.kv.order == KvOrder::kHnd);
   config.flag("kAsyncCopies", arch >= 80);
   config.flag("kPaged", spec.kv.layout == KvLayout::kPaged);

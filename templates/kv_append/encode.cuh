@@ -31,7 +31,7 @@ struct KvScale {
 template <ScaleType kType>
 __device__ __forceinline__ RoundedScale round_kv_scale(float scale) {
   if constexpr (kType == ScaleType::kFp16) {
-    const u32 bits = Fp16::from_floats(clamp(scale, 0.0f, 65504.0f), 0.0f);
+    const u32 bits = Fp16::from_floats(scale < 65504.0f ? scale : 65504.0f, 0.0f);
     return {bits, Fp16::low_to_float(bits)};
   } else if constexpr (kType == ScaleType::kE4m3) {
 #if __CUDA_ARCH__ >= 890
@@ -76,16 +76,21 @@ struct KvEncode {
   // `factor`: with kGivenFactor what all scales are multiplied by.
   static __device__ __forceinline__ KvScale scale_of(const KvRange& range, float factor) {
     const bool finite = range.positive <= kLargestFloat && range.negative <= kLargestFloat;
-    if (!finite) return {Tensor::kNanScale, 0.0f, 0.0f, kBias};
     const float width = Tensor::kAsymmetric ? range.positive + range.negative : range.positive;
     float wanted = multiply(width, 1.0f / Tensor::kDivisor);
     if constexpr (Tensor::kGivenFactor) {
       wanted = is_usable(factor) ? multiply(wanted, reciprocal(factor)) : 0.0f;
     }
-    wanted = wanted < kLargestKvScale ? wanted : kLargestKvScale;
+    if constexpr (Tensor::kScaleType != ScaleType::kFp16)
+      wanted = wanted < kLargestKvScale ? wanted : kLargestKvScale;
     const RoundedScale rounded = round_kv_scale<Tensor::kScaleType>(wanted);
-    KvScale result = usable(rounded.bits,
-                            Tensor::kGivenFactor ? multiply(rounded.value, factor) : rounded.value);
+    const float value = Tensor::kGivenFactor ? multiply(rounded.value, factor) : rounded.value;
+    // All FP16 numbers but zero are.
+    const bool is_some = Tensor::kScaleType == ScaleType::kFp16 ? value != 0.0f : is_usable(value);
+    const bool divides = is_some && finite;
+    KvScale result{is_some ? rounded.bits : 0, divides ? value : 0.0f,
+                   divides ? reciprocal(value) : 0.0f, kBias};
+    if (!finite) result.bits = Tensor::kNanScale;
     if (Tensor::kAsymmetric && result.inverse != 0.0f) {
       result.zero = limited(multiply_add(range.negative, result.inverse, kMagic) - kMagic);
     }
@@ -99,6 +104,17 @@ struct KvEncode {
     return CodeFloat::nearest(magnitude) | bits >> 31 << (Tensor::kBits - 1);
   }
 
+  // Steps of e2m1 are half of a value's power of two, 1/2 below 1. 2^22 + 3 such powers have this
+  // step in FP32, so that the sum is rounded as the code is: it ends with the number of steps and
+  // 6, and before that is 2 * (149 + the exponent), which adds up to the code and a multiple of 8.
+  static __device__ __forceinline__ u32 e2m1_code(float value) {
+    const float magnitude = fabsf(value);
+    const float limited = magnitude < 6.0f ? magnitude : 6.0f;
+    const float power = float_from_bits(bits_of_float(larger(limited, 1.0f)) & 0x7f800000u);
+    const u32 sum = bits_of_float(multiply_add(power, 0x1.00000cp22f, limited));
+    return ((sum + (sum >> 22)) & 7u) | (bits_of_float(value) >> 28 & 8u);
+  }
+
   // Two codes of 8-bit floats in the low half.
   static __device__ __forceinline__ u32 float_pair(float low, float high) {
 #if __CUDA_ARCH__ >= 890
@@ -108,75 +124,97 @@ struct KvEncode {
 #endif
   }
 
-  // Brings values into the range of the integer codes. Those that share a scale made of them are
-  // nearly always inside: only where the scale is a subnormal number or the largest are they not.
+  // Whether values of this range have codes without a clamp: what shares a scale made of it nearly
+  // always does, but where that is a subnormal number, the largest or none.
+  static __device__ __forceinline__ bool fits(const KvRange& range, const KvScale& scale) {
+    // Less than half a step beyond the last code rounds to it.
+    constexpr float kSlack = 0.25f;
+    if constexpr (Tensor::kFloatCodes) {
+      return range.positive <= kLargestFloat;
+    } else if constexpr (Tensor::kAsymmetric) {
+      const float slack = multiply(scale.scale, kSlack);
+      return range.positive <= multiply(Tensor::kHigh - scale.zero, scale.scale) + slack &&
+             range.negative <= multiply(scale.zero - Tensor::kLow, scale.scale) + slack;
+    } else {
+      return range.positive <= multiply(scale.scale, Tensor::kHigh - kBias + kSlack);
+    }
+  }
+
+  // Brings values into the range of the integer codes.
+  template <int kCount>
   static __device__ __forceinline__ void limit_values(const KvRange& range, const KvScale& scale,
-                                                      float (&x)[16]) {
+                                                      float* x) {
+    if constexpr (!kGivenScale) {
+      if (fits(range, scale)) return;
+    }
     const float highest = multiply(Tensor::kHigh - scale.zero, scale.scale);
     const float lowest = multiply(Tensor::kLow - scale.zero, scale.scale);
-    if constexpr (!kGivenScale) {
-      // Less than half a step beyond the last code rounds to it.
-      const float slack = multiply(scale.scale, 0.25f);
-      const float negative = Tensor::kAsymmetric ? range.negative : range.positive;
-      if (range.positive <= highest + slack && negative <= slack - lowest) return;
-    }
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      // Beside a given scale a NaN becomes a zero; elsewhere it has left its group no scale.
+    for (int i = 0; i < kCount; ++i) {
+      // Beside a given scale a NaN becomes a zero; elsewhere it has left its group the scale 0,
+      // and all of it becomes zeros.
       const bool nan = kGivenScale && x[i] != x[i];
       x[i] = nan ? 0.0f : clamp(x[i], lowest, highest);
     }
   }
 
-  static __device__ __forceinline__ u32 integer_word(const float* x, const KvScale& scale) {
-    constexpr int kCodes = 32 / Tensor::kBits;
-    u32 rounded[kCodes];
+  // kCodes codes of values by their scale: of integers the sums with kMagic that round them.
+  template <int kCodes>
+  static __device__ __forceinline__ u32 pack(const float* scaled) {
+    if constexpr (Tensor::kFloatCodes && Tensor::kBits == 8) {
+      return float_pair(scaled[0], scaled[1]) | float_pair(scaled[2], scaled[3]) << 16;
+    } else if constexpr (Tensor::kFloatCodes) {
+      u32 word = 0;
 #pragma unroll
-    for (int i = 0; i < kCodes; ++i) {
-      // One rounding: to the nearest integer, ties to even.
-      rounded[i] = bits_of_float(multiply_add(x[i], scale.inverse, kMagic + scale.zero));
-    }
-    if constexpr (Tensor::kBits == 8) {
-      return prmt<0x5410>(prmt<0x0040>(rounded[0], rounded[1]),
-                          prmt<0x0040>(rounded[2], rounded[3]));
-    }
-    // From the last code to the first, each shifts those after it up.
-    u32 word = 0;
-    u32 magic = 0;
+      for (int i = kCodes - 1; i >= 0; --i) word = (word << 4) + e2m1_code(scaled[i]);
+      return word;
+    } else if constexpr (Tensor::kBits == 8) {
+      return prmt<0x5410>(prmt<0x0040>(bits_of_float(scaled[0]), bits_of_float(scaled[1])),
+                          prmt<0x0040>(bits_of_float(scaled[2]), bits_of_float(scaled[3])));
+    } else {
+      // From the last code to the first, each shifts those after it up.
+      u32 word = 0;
+      u32 magic = 0;
 #pragma unroll
-    for (int i = kCodes - 1; i >= 0; --i) {
-      word = (word << Tensor::kBits) + rounded[i];
-      magic = (magic << Tensor::kBits) + kMagicBits;
+      for (int i = kCodes - 1; i >= 0; --i) {
+        word = (word << Tensor::kBits) + bits_of_float(scaled[i]);
+        magic = (magic << Tensor::kBits) + kMagicBits;
+      }
+      return word - magic;
     }
-    return word - magic;
   }
 
-  static __device__ __forceinline__ u32 float_word(const float* x, const KvScale& scale) {
-    if constexpr (Tensor::kBits == 8) {
-      const u32 low = float_pair(multiply(x[0], scale.inverse), multiply(x[1], scale.inverse));
-      const u32 high = float_pair(multiply(x[2], scale.inverse), multiply(x[3], scale.inverse));
-      return low | high << 16;
-    }
-    u32 word = 0;
+  // Of 16 elements of a row, whose values may be changed: each scale's share of them.
+  template <int kScales>
+  static __device__ __forceinline__ void codes(const KvRange (&range)[kScales],
+                                               const KvScale (&scale)[kScales], float (&x)[16],
+                                               u32 (&words)[kWords]) {
+    constexpr int kCount = 16 / kScales;
+    if constexpr (kWords == 1) words[0] = 0;
+    constexpr int kCodes = kCount * Tensor::kBits < 32 ? kCount : 32 / Tensor::kBits;  // of a word
 #pragma unroll
-    for (int i = 7; i >= 0; --i) word = word << 4 | float_code(multiply(x[i], scale.inverse));
-    return word;
-  }
-
-  // Of 16 neighbouring elements of a row, whose values may be changed.
-  static __device__ __forceinline__ void codes(const KvRange& range, const KvScale& scale,
-                                               float (&x)[16], u32 (&words)[kWords]) {
-    if constexpr (!Tensor::kFloatCodes) limit_values(range, scale, x);
+    for (int s = 0; s < kScales; ++s) {
+      float* const own = x + s * kCount;
+      if constexpr (!Tensor::kFloatCodes) limit_values<kCount>(range[s], scale[s], own);
 #pragma unroll
-    for (int w = 0; w < kWords; ++w) {
-      const float* first = x + w * (32 / Tensor::kBits);
-      words[w] = Tensor::kFloatCodes ? float_word(first, scale) : integer_word(first, scale);
-    }
-    if (scale.inverse == 0.0f) {
-      constexpr u32 kOnes = 0xffffffffu / ((1u << Tensor::kBits) - 1);
-      const u32 zeros = Tensor::kFloatCodes ? 0 : static_cast<u32>(scale.zero) * kOnes;
+      for (int i = 0; i < kCount; i += kCodes) {
+        float scaled[kCodes];
 #pragma unroll
-      for (int w = 0; w < kWords; ++w) words[w] = zeros;
+        for (int j = 0; j < kCodes; ++j) {
+          // Integers: one rounding, to the nearest, ties to even.
+          scaled[j] = Tensor::kFloatCodes
+                          ? multiply(own[i + j], scale[s].inverse)
+                          : multiply_add(own[i + j], scale[s].inverse, kMagic + scale[s].zero);
+        }
+        u32 word = pack<kCodes>(scaled);
+        if (Tensor::kFloatCodes && scale[s].inverse == 0.0f) word = 0;
+        const int bit = (s * kCount + i) * Tensor::kBits;
+        if constexpr (kCodes * Tensor::kBits == 32) {
+          words[bit / 32] = word;
+        } else {
+          words[bit / 32] |= (word & 0xffffu) << bit % 32;
+        }
+      }
     }
   }
 

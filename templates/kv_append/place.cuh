@@ -33,7 +33,7 @@ struct KvAppendParameters {
   u8* residual;
   const int* residual_slots;  // [sequences]; null: each sequence's number
   int residual_slot_count;
-  int unused;
+  int head_parts;  // blocks that share the heads of a tile of tokens
 };
 static_assert(sizeof(KvAppendParameters) == 160, "the host's struct is the same");
 
@@ -96,15 +96,21 @@ __device__ __forceinline__ Place find_place(const KvAppendParameters& p, int fir
                                             int token) {
   int sequence = token;
   int end = token + 1;
+  int length = 0;
+  const auto read_length = [&] {
+    if (sequence < p.sequences) length = static_cast<int>(load_global_4(p.lengths + sequence));
+  };
   if (p.offsets != nullptr) {
     sequence = sequence_of(p.offsets, p.sequences, first_token);
-    for (; sequence < p.sequences; ++sequence) {
+    read_length();  // on its way together with the end
+    for (; sequence < p.sequences; ++sequence, read_length()) {
       end = static_cast<int>(load_global_4(p.offsets + sequence + 1));
       if (end > token) break;
     }
+  } else {
+    read_length();
   }
   if (sequence >= p.sequences || token >= p.tokens) return {0, 0, 0, false};
-  const int length = static_cast<int>(load_global_4(p.lengths + sequence));
   return place_at<Config>(p, sequence, length - (end - token));
 }
 

@@ -26,30 +26,26 @@ struct KvRange {
     }
   }
 
-  // Eight pairs of 16-bit floats, two at a time.
-  template <class Tensor, class Value>
-  __device__ __forceinline__ void add_pairs(const u32 (&pairs)[8]) {
-#if __CUDA_ARCH__ >= 800
-    u32 most = 0;
-    u32 least = 0;
+  // kCount pairs of 16-bit floats, two floats at a time.
+  template <class Tensor, class Value, int kCount>
+  __device__ __forceinline__ void add_pairs(const u32* pairs) {
+    u32 most = pairs[0];
+    u32 least = pairs[0];
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      most = Value::max2_or_nan(most, Tensor::kAsymmetric ? pairs[i] : pairs[i] & 0x7fff7fffu);
-      if constexpr (Tensor::kAsymmetric) {
-        least = Value::max2_or_nan(least, pairs[i] ^ 0x80008000u);
-      }
+    for (int i = 1; i < kCount; ++i) {
+      most = Value::max2_or_nan(most, pairs[i]);
+      least = Value::min2_or_nan(least, pairs[i]);
     }
-    positive = max_or_nan(Value::low_to_float(most), Value::high_to_float(most));
-    if constexpr (Tensor::kAsymmetric) {
-      negative = max_or_nan(Value::low_to_float(least), Value::high_to_float(least));
-    }
-#else
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      add<Tensor>(Value::low_to_float(pairs[i]));
-      add<Tensor>(Value::high_to_float(pairs[i]));
-    }
-#endif
+    add<Tensor>(Value::low_to_float(most));
+    add<Tensor>(Value::high_to_float(most));
+    add<Tensor>(Value::low_to_float(least));
+    add<Tensor>(Value::high_to_float(least));
+  }
+
+  template <class Tensor>
+  __device__ __forceinline__ void add_range(const KvRange& other) {
+    positive = max_or_nan(positive, other.positive);
+    if constexpr (Tensor::kAsymmetric) negative = max_or_nan(negative, other.negative);
   }
 
   // Among kLanes neighbouring lanes.
@@ -61,10 +57,14 @@ struct KvRange {
   // Of the lane whose number differs by `mask`.
   template <class Tensor>
   __device__ __forceinline__ void take_larger(int mask) {
-    positive = max_or_nan(positive, shuffle_xor(positive, mask));
-    if constexpr (Tensor::kAsymmetric) {
-      negative = max_or_nan(negative, shuffle_xor(negative, mask));
-    }
+    KvRange other = *this;
+    other.exchange<Tensor>(mask);
+    add_range<Tensor>(other);
+  }
+  template <class Tensor>
+  __device__ __forceinline__ void exchange(int mask) {
+    positive = shuffle_xor(positive, mask);
+    if constexpr (Tensor::kAsymmetric) negative = shuffle_xor(negative, mask);
   }
 
   // Into two words of shared memory, and from there: numbers that are not negative order like their

@@ -55,6 +55,20 @@ __device__ __forceinline__ Rotation rope_rotation(u64 frequency, u32 position) {
   return {((quarter + 1) & 2) != 0 ? -cosine : cosine, (quarter & 2) != 0 ? -sine : sine};
 }
 
+// Of a pair at a position, from the table if there is one; of positions behind it none.
+template <class Config>
+__device__ __forceinline__ Rotation rotation_of(const KvAppendParameters& p, u32 position,
+                                                int pair) {
+  if constexpr (Config::kRopeTable) {
+    if (position >= static_cast<u32>(p.rotation_rows)) return {1.0f, 0.0f};
+    const float* row = p.rotations + static_cast<i64>(position) * Config::kRopeDim + pair;
+    return {float_from_bits(load_global_4(row)),
+            float_from_bits(load_global_4(row + Config::kRopeDim / 2))};
+  } else {
+    return rope_rotation(Config::Frequencies::of(pair), position);
+  }
+}
+
 // All threads of the block, of the first `tokens` tokens; `positions`: theirs in shared memory.
 template <class Config>
 __device__ __forceinline__ void fill_rotations(const KvAppendParameters& p, u32 positions,
@@ -65,16 +79,7 @@ __device__ __forceinline__ void fill_rotations(const KvAppendParameters& p, u32 
     const int token = i / kPairs;
     const int pair = i % kPairs;
     const u32 position = load_shared_4(positions + token * 4);
-    Rotation rotation{1, 0};
-    if constexpr (Config::kRopeTable) {
-      if (position < static_cast<u32>(p.rotation_rows)) {
-        const float* row = p.rotations + static_cast<i64>(position) * Config::kRopeDim + pair;
-        rotation.cosine = float_from_bits(load_global_4(row));
-        rotation.sine = float_from_bits(load_global_4(row + kPairs));
-      }
-    } else {
-      rotation = rope_rotation(Config::Frequencies::of(pair), position);
-    }
+    const Rotation rotation = rotation_of<Config>(p, position, pair);
     store_shared_float(rotations.cosine(token, pair), rotation.cosine);
     store_shared_float(rotations.sine(token, pair), rotation.sine);
   }

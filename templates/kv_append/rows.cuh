@@ -17,14 +17,20 @@ __device__ __forceinline__ i64 rows_before(int heads, const Place& place, int he
   return place.page * page_rows + in_page;
 }
 
-// 16 elements as they come from memory.
+// 16 elements of a lane, two runs of eight, as they come from memory.
 struct Sixteen {
   u32 pairs[8];
 
   __device__ __forceinline__ void load_8(int half, const u8* from) {
-    const u32x4 v = load_global_16(from);
-    pairs[4 * half] = v.x, pairs[4 * half + 1] = v.y;
-    pairs[4 * half + 2] = v.z, pairs[4 * half + 3] = v.w;
+    set_8(half, load_global_16(from));
+  }
+  // Eight of them.
+  __device__ __forceinline__ void set_8(int run, u32x4 v) {
+    pairs[4 * run] = v.x, pairs[4 * run + 1] = v.y;
+    pairs[4 * run + 2] = v.z, pairs[4 * run + 3] = v.w;
+  }
+  __device__ __forceinline__ u32x4 get_8(int run) const {
+    return {pairs[4 * run], pairs[4 * run + 1], pairs[4 * run + 2], pairs[4 * run + 3]};
   }
   template <class Value>
   __device__ __forceinline__ void widen(float (&x)[16]) const {

@@ -2,6 +2,7 @@
 // Fp16 and Bf16 have the same members, so that kernels take one of them as a type.
 #pragma once
 
+#include "primitives/float.cuh"
 #include "primitives/types.cuh"
 
 namespace heddle {
@@ -30,11 +31,25 @@ struct Fp16 {
     asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
     return d;
   }
-  // The larger of each half, a NaN if one is; sm_80 and up.
+  // The larger and the smaller of each half, a NaN if one is.
   static __device__ __forceinline__ u32 max2_or_nan(u32 a, u32 b) {
+#if __CUDA_ARCH__ >= 800
     u32 d;
     asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
     return d;
+#else
+    return from_floats(max_or_nan(low_to_float(a), low_to_float(b)),
+                       max_or_nan(high_to_float(a), high_to_float(b)));
+#endif
+  }
+  static __device__ __forceinline__ u32 min2_or_nan(u32 a, u32 b) {
+#if __CUDA_ARCH__ >= 800
+    u32 d;
+    asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+#else
+    return max2_or_nan(a ^ 0x80008000u, b ^ 0x80008000u) ^ 0x80008000u;
+#endif
   }
   static __device__ __forceinline__ float low_to_float(u32 pair) {
     float f;
@@ -85,9 +100,15 @@ struct Bf16 {
 #endif
     return d;
   }
+  // sm_80 and up.
   static __device__ __forceinline__ u32 max2_or_nan(u32 a, u32 b) {
     u32 d;
     asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+  }
+  static __device__ __forceinline__ u32 min2_or_nan(u32 a, u32 b) {
+    u32 d;
+    asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
     return d;
   }
   // A bfloat16 is the upper half of the FP32 of the same value.

@@ -41,6 +41,17 @@ std::vector<KvAppendCase> make_cases() {
   add("Token", 3, 64, R"("dtype":"int8","granularity":"token")", R"(,"rope":{"pairing":"neox"})");
   add("Head", 2, 128, R"("dtype":"int4","symmetric":false,"page_size":24)",
       R"(,"rope":{"pairing":"gptj","dim":64})");
+  // Groups of what turns together and of what does not turn; those that a half of it does not hold
+  // wholly; one that holds all of it.
+  add("GroupsInHalves", 2, 128,
+      R"("dtype":"int2","granularity":"group","group_size":32,"symmetric":false)",
+      R"(,"rope":{"pairing":"neox","dim":64})");
+  add("GroupsAcrossHalves", 3, 80, R"("dtype":"int4","granularity":"group","group_size":16)",
+      R"(,"rope":{"pairing":"neox"})");
+  add("GroupOfAll", 1, 256, R"("dtype":"fp8_e4m3","granularity":"group","group_size":128)",
+      R"(,"rope":{"pairing":"neox","dim":128})");
+  add("GivenScale", 5, 64, R"("dtype":"int8","granularity":"tensor","symmetric":false)",
+      R"(,"rope":{"pairing":"neox","dim":32})");
   return cases;
 }
 

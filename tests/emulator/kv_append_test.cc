@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "generator/decode/float16.h"
+#include "generator/kv/kv_rule.h"
 #include "runtime/kv_append_launch.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/kv_append_cases.h"
@@ -95,6 +96,10 @@ class EmulatedKvAppend : public testing::TestWithParam<std::size_t> {
     args.cache.table_stride = problem.table_stride;
     args.cache.residual_slots = to_memory(problem.residual_slots, memory);
     args.cache.residual_slot_count = problem.residual_slot_count;
+    const auto& [k, v] = problem.given;
+    const float* given = to_memory(std::vector<float>{k.scale, k.zero, v.scale, v.zero}, memory);
+    if (takes_given(spec_.kv.k)) args.cache.k.given = given;
+    if (takes_given(spec_.kv.v)) args.cache.v.given = given + 2;
     return args;
   }
 

@@ -150,19 +150,41 @@ TEST(KvAppendLaunch, CountsBlocksOfTokens) {
   const Plan plan = resolve(plan_of(R"("k":{"granularity":"channel","group_size":32})").spec,
                             target_from_name("h200"));
   KvAppendArgs args = good_args();
-  const unsigned tokens_of_tile = static_cast<unsigned>(plan.tile_kernels[0].tile_rows);
-  EXPECT_EQ(kv_append_grid(plan, args).x, 8 * 4 + (4 + tokens_of_tile - 1) / tokens_of_tile);
+  const auto of_v = [&] {
+    const unsigned tile = static_cast<unsigned>(plan.tile_kernels[0].tile_rows);
+    const int parts = kv_append_parameters(plan, args).head_parts;
+    return (static_cast<unsigned>(args.tokens) + tile - 1) / tile * static_cast<unsigned>(parts);
+  };
+  EXPECT_EQ(kv_append_grid(plan, args).x, 8 * 4 + of_v());
   args.tokens = 100;
   args.offsets = address<std::int32_t>(0x9004);
-  EXPECT_EQ(kv_append_grid(plan, args).x,
-            8 * (4 + 3) + (100 + tokens_of_tile - 1) / tokens_of_tile);
+  EXPECT_EQ(kv_append_grid(plan, args).x, 8 * (4 + 3) + of_v());
   EXPECT_EQ(kv_append_grid(plan, args).y, 1U);
+}
+
+// So that they keep all SMs busy; not where a scale is of all heads of a token.
+TEST(KvAppendLaunch, BlocksOfFewTokensShareTheHeads) {
+  KvAppendArgs args = good_args();
+  const auto parts_of = [&](const char* kv, std::int64_t tokens) {
+    const Plan plan = resolve(plan_of(kv).spec, target_from_name("h200"));
+    args.tokens = tokens;
+    const int parts = kv_append_parameters(plan, args).head_parts;
+    const std::int64_t tile = plan.tile_kernels[0].tile_rows;
+    EXPECT_EQ(kv_append_grid(plan, args).x, 2 * ((tokens + tile - 1) / tile) * parts);
+    return parts;
+  };
+  EXPECT_EQ(parts_of("", 1), 8);
+  EXPECT_GT(parts_of("", 2000), 1);
+  EXPECT_LT(parts_of("", 2000), 8);
+  EXPECT_EQ(parts_of("", 100000), 1);
+  EXPECT_EQ(parts_of(R"("granularity":"token")", 1), 1);
 }
 
 TEST(KvAppendLaunch, StridesAreBytes) {
   KvAppendArgs args = good_args();
   args.v_stride = 3072;
-  const KvAppendParameters parameters = kv_append_parameters(plan_of(""), args);
+  const KvAppendParameters parameters =
+      kv_append_parameters(resolve(plan_of("").spec, target_from_name("h200")), args);
   EXPECT_EQ(parameters.k_stride, 8 * 128 * 2);
   EXPECT_EQ(parameters.v_stride, 3072 * 2);
 }

@@ -1,6 +1,7 @@
 // templates/primitives/half.cuh in C++.
 #pragma once
 
+#include "primitives/float.cuh"
 #include "primitives/types.cuh"
 #include "tests/emulator/half_arithmetic.h"
 
@@ -14,6 +15,13 @@ struct HalfPair {
   static u32 mul2(u32 a, u32 b) { return emulator::mul_pair(kHalf, a, b); }
   static float low_to_float(u32 pair) { return emulator::widen(kHalf, pair & 0xffff); }
   static float high_to_float(u32 pair) { return emulator::widen(kHalf, pair >> 16); }
+  static u32 max2_or_nan(u32 a, u32 b) {
+    return from_floats(max_or_nan(low_to_float(a), low_to_float(b)),
+                       max_or_nan(high_to_float(a), high_to_float(b)));
+  }
+  static u32 min2_or_nan(u32 a, u32 b) {
+    return max2_or_nan(a ^ 0x80008000u, b ^ 0x80008000u) ^ 0x80008000u;
+  }
   static u32 from_floats(float low, float high) { return emulator::round_pair(kHalf, low, high); }
 };
 

@@ -1,0 +1,273 @@
+// Rows of K or of V, each quantised by itself or with the other heads of its token.
+//
+// kLanes lanes take a token, two runs of eight elements each of one head after the other, so that
+// the token's place and its rotations are found once. The rows of the next kStages heads are on
+// their way to shared memory, each thread's to places of its own, while one is turned into codes:
+// they come before the way through offsets, lengths and block table, which takes longer than they
+// do. Few tokens have several thread blocks, which share the heads.
+#pragma once
+
+#include "kv_append/row_store.cuh"
+#include "kv_append/turn.cuh"
+
+namespace heddle {
+
+template <class Config, class Tensor, bool kRotate>
+struct AppendRows {
+  using Value = typename Config::Value;
+  using Encode = KvEncode<Tensor>;
+  static constexpr bool kToken = Tensor::kGranularity == KvGranularity::kToken;
+  static constexpr bool kGroups = Tensor::kGranularity == KvGranularity::kGroup;
+  static constexpr bool kDynamic =
+      kToken || kGroups || Tensor::kGranularity == KvGranularity::kHead;
+  static constexpr int kGroup = kGroups ? Tensor::kGroupSize : Config::kHeadDim;
+
+  // Values of the cache's own type that are not turned stay as they are, bit for bit.
+  static constexpr bool kCopy = Tensor::k16Bit && Tensor::kOfInput && !kRotate;
+
+  // The span of a lane's runs: what turns with kNeox, else all of the row; but none where groups
+  // are neither whole runs of lanes in each half of it nor hold all of it.
+  static constexpr bool kNeox = kRotate && Config::kRope == RopePairing::kNeox;
+  static constexpr int kWantedSpan = kNeox ? Config::kRopeDim : Config::kHeadDim;
+  static constexpr bool kInHalves = kGroups && kWantedSpan / 2 % kGroup == 0;
+  static constexpr int kSpan = !kGroups || kInHalves || kGroup % kWantedSpan == 0 ? kWantedSpan : 0;
+  static constexpr int kScales = kInHalves ? 2 : 1;  // of a lane
+  using Rotations = Turn<Config, kSpan>;
+  static constexpr bool kPartners = kRotate && !Rotations::kOwnPairs;
+
+  // Shared memory: kStages rows of each thread, then the ranges of tokens.
+  static constexpr int kStageBytes = 32 * Config::kThreads;
+  static constexpr int kRanges = Config::kStages * kStageBytes;
+  static_assert(Config::kSharedBytes >= kRanges + (kToken ? 8 * Config::kTokens : 0),
+                "the launch gives this much shared memory");
+
+  // Of the heads a block takes `part` of `parts`.
+  __device__ __forceinline__ AppendRows(const KvAppendParameters& p, const KvTensorPointers& cache,
+                                        u32 shared, int tile, int part, int parts)
+      : p_(p), cache_(cache), shared_(shared) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int slot = thread / Config::kLanes;
+    const bool in_block = slot < Config::kTokens * Config::kSlots;
+    lane_ = thread % Config::kLanes;
+    // Threads beyond the last token look at that one, and write nothing.
+    token_in_block_ = in_block ? slot / Config::kSlots : Config::kTokens - 1;
+    token_ = tile * Config::kTokens + token_in_block_;
+    first_head_ = Config::kSlots > 1 ? slot % Config::kSlots : part;
+    head_step_ = Config::kSlots > 1 ? Config::kSlots : parts;
+    has_values_ = in_block && token_ < p.tokens && 16 * lane_ < Config::kHeadDim;
+  }
+
+  __device__ __forceinline__ void run(const u8* input, i64 stride) {
+    const i64 step = head_step_ * (2 * Config::kHeadDim);
+    const u8* next = input + token_ * stride + 2 * (first_head_ * Config::kHeadDim + element(0));
+#pragma unroll
+    for (int stage = 0; stage < Config::kStages; ++stage, next += step)
+      fetch(next, first_head_ + stage * head_step_, stage);
+    if constexpr (Tensor::kGivenFactor) factor_ = float_from_bits(load_global_4(cache_.given));
+    if constexpr (!kDynamic && !Tensor::k16Bit) given_ = Encode::given_scale(cache_.given);
+    place_ = find_place<Config>(p_, token_ - token_in_block_, token_);
+    if constexpr (Config::kRopeTable) {
+      place_.inside = place_.inside && place_.position < p_.rotation_rows;
+    }
+    if constexpr (kRotate) rotations_.find(p_, place_.position, lane_);
+
+    KvRange range[kScales];
+    if constexpr (kToken) find_range_of_token(range);
+    RowStore<Config, Tensor> to(cache_, place_, p_.page_tokens, first_head_, element(0));
+    int stage = 0;
+#pragma unroll 1
+    for (int heads = 0; heads < Config::kHeads; heads += head_step_) {
+      const int head = first_head_ + heads;
+      if constexpr (Config::kAsyncCopies) copy_async_wait<Config::kStages - 1>();
+      const Sixteen row = fetched(stage);
+      float x[16];
+      turn(row, x);
+      if constexpr (kDynamic && !kToken) {
+#pragma unroll
+        for (int s = 0; s < kScales; ++s) range[s] = KvRange{};
+        add(row, x, range);
+        reduce(range);
+      }
+      fetch(next, head + Config::kStages * head_step_, stage);
+      next += step;
+      stage = stage + 1 == Config::kStages ? 0 : stage + 1;
+      store(to, row, range, x, head);
+      to.advance(head_step_);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ int element(int run) const { return first_of_run<kSpan>(lane_, run); }
+  // Elements from one run to the other.
+  __device__ __forceinline__ int apart() const { return in_span<kSpan>(lane_) ? kSpan / 2 : 8; }
+  __device__ __forceinline__ bool has_row(int head) const {
+    return has_values_ && head < Config::kHeads;
+  }
+
+  // Where the thread has a run of a row.
+  __device__ __forceinline__ u32 staged(int stage, int run) const {
+    const int thread = static_cast<int>(threadIdx.x);
+    return shared_ + stage * kStageBytes + 16 * (run * Config::kThreads + thread);
+  }
+  // Sends for its elements of a row, the first of which is at `from`.
+  __device__ __forceinline__ void fetch(const u8* from, int head, int stage) const {
+    if (has_row(head)) {
+#pragma unroll
+      for (int run = 0; run < 2; ++run) {
+        const u8* const eight = from + run * 2 * apart();
+        if constexpr (Config::kAsyncCopies) {
+          copy_async_16(staged(stage, run), eight, true);
+        } else {
+          store_shared_16(staged(stage, run), load_global_16(eight));
+        }
+      }
+    }
+    if constexpr (Config::kAsyncCopies) copy_async_commit();
+  }
+  __device__ __forceinline__ Sixteen fetched(int stage) const {
+    Sixteen row;
+    row.set_8(0, load_shared_16(staged(stage, 0)));
+    row.set_8(1, load_shared_16(staged(stage, 1)));
+    // Lanes behind the end of the row count as zeros.
+    if (16 * Config::kLanes != Config::kHeadDim && !has_values_) row = {};
+    return row;
+  }
+
+  // A row, or what it turns to. All lanes of the warp call it.
+  __device__ __forceinline__ void turn(const Sixteen& row, float (&x)[16]) const {
+    row.template widen<Value>(x);
+    if constexpr (kPartners) {
+      float y[16];
+      partners_of(row).template widen<Value>(y);
+      rotations_.apply(lane_, y, x);
+    } else if constexpr (kRotate) {
+      rotations_.apply(lane_, x, x);
+    }
+  }
+  // From the lanes that hold them.
+  __device__ __forceinline__ Sixteen partners_of(const Sixteen& row) const {
+    const int first_lane = static_cast<int>(threadIdx.x) % 32 - lane_;
+    Sixteen partners;
+#pragma unroll
+    for (int run = 0; run < 2; ++run) {
+      const int first = element(run);
+      const int from = Rotations::turns(first) ? neox_partner<Config>(first) : first;
+      const int lane = first_lane + from / 16;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const u32 low = broadcast(row.pairs[i], lane);
+        const u32 high = broadcast(row.pairs[i + 4], lane);
+        partners.pairs[4 * run + i] = from % 16 == 0 ? low : high;
+      }
+    }
+    return partners;
+  }
+
+  // Of a row, as it came and as it is now.
+  __device__ __forceinline__ void add(const Sixteen& row, const float (&x)[16],
+                                      KvRange (&range)[kScales]) const {
+    constexpr int kCount = 16 / kScales;
+#pragma unroll
+    for (int s = 0; s < kScales; ++s) {
+      if constexpr (kRotate) {
+#pragma unroll
+        for (int i = s * kCount; i < (s + 1) * kCount; ++i) range[s].template add<Tensor>(x[i]);
+      } else {
+        range[s].template add_pairs<Tensor, Value, kCount / 2>(row.pairs + s * kCount / 2);
+      }
+    }
+  }
+
+  // To that of all lanes that share a scale.
+  __device__ __forceinline__ void reduce(KvRange (&range)[kScales]) const {
+    if constexpr (kScales == 1) {
+      range[0].template reduce<Tensor, kGroups ? kGroup / 16 : Config::kLanes>();
+    } else {
+#pragma unroll
+      for (int mask = 1; mask < kGroup / 8; mask *= 2) {
+        KvRange other[2] = {range[0], range[1]};
+        other[0].template exchange<Tensor>(mask);
+        other[1].template exchange<Tensor>(mask);
+        // Behind the span a lane has 16 neighbours, of one group: its runs meet last.
+        if (mask == kGroup / 16 && !in_span<kSpan>(lane_)) {
+          other[0] = range[1];
+          other[1] = range[0];
+        }
+        range[0].template add_range<Tensor>(other[0]);
+        range[1].template add_range<Tensor>(other[1]);
+      }
+    }
+  }
+
+  // Of all heads of the token: all that the thread has of them are in its stages.
+  __device__ __forceinline__ void find_range_of_token(KvRange (&range)[kScales]) const {
+    static_assert(Config::kStages * Config::kSlots >= Config::kHeads, "a block has all heads");
+    const u32 entry = shared_ + kRanges + 8 * token_in_block_;
+    if (lane_ == 0 && first_head_ == 0) {
+      store_shared_4(entry, 0);
+      store_shared_4(entry + 4, 0);
+    }
+    block_barrier();
+    if constexpr (Config::kAsyncCopies) copy_async_wait<0>();
+#pragma unroll
+    for (int stage = 0; stage < Config::kStages; ++stage) {
+      if (!has_row(first_head_ + stage * head_step_)) continue;
+      const Sixteen row = fetched(stage);
+      float x[16];
+      turn(row, x);
+      add(row, x, range);
+    }
+    reduce(range);
+    if (lane_ == 0) range[0].give(entry);
+    block_barrier();
+    range[0].take(entry);
+  }
+
+  __device__ __forceinline__ void store(const RowStore<Config, Tensor>& to, const Sixteen& row,
+                                        const KvRange (&range)[kScales], float (&x)[16],
+                                        int head) const {
+    const bool is_wanted = has_row(head) && place_.inside;
+    if constexpr (Tensor::k16Bit) {
+      u32 words[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        words[i] = kCopy ? row.pairs[i] : Tensor::Stored::from_floats(x[2 * i], x[2 * i + 1]);
+      }
+      if (is_wanted) to.template store_codes<kSpan != 0>(apart(), words);
+    } else {
+      KvScale scale[kScales];
+#pragma unroll
+      for (int s = 0; s < kScales; ++s) {
+        scale[s] = kDynamic ? Encode::scale_of(range[s], factor_) : given_;
+      }
+      u32 words[Encode::kWords];
+      Encode::template codes<kScales>(range, scale, x, words);
+      if (!is_wanted) return;
+      to.template store_codes<kSpan != 0>(apart(), words);
+      if constexpr (kDynamic) {
+#pragma unroll
+        for (int s = 0; s < kScales; ++s) {
+          if (s == 1 && !in_span<kSpan>(lane_)) continue;  // of the same group as the first run
+          if (element(s) % kGroup != 0 || (kToken && head != 0)) continue;
+          to.store_scale(s * apart() / kGroup, scale[s]);
+        }
+      }
+    }
+  }
+
+  const KvAppendParameters& p_;
+  const KvTensorPointers& cache_;
+  u32 shared_;
+  int lane_;
+  int token_in_block_;
+  int token_;
+  int first_head_;
+  int head_step_;
+  bool has_values_;
+  Place place_{};
+  Rotations rotations_;
+  float factor_ = 1.0f;
+  KvScale given_{};
+};
+
+}  // namespace heddle
