@@ -89,12 +89,11 @@ bool turns_across_lanes(const KvAppendSpec& spec) {
          dim / 2 % k.group_size != 0 && k.group_size % dim != 0;
 }
 
-// 64 registers hold the rotations and what makes codes of values, 80 also the zero points of two
-// groups, 96 twice the rotations or 16 channels' scales, and with zero points these take 128.
+// 64 registers hold the rotations and what makes codes of values; 80 also the zero points of two
+// groups or 16 channels' scales, 96 twice the rotations.
 int threads_of_an_sm(const KvAppendSpec& spec) {
   if (turns_across_lanes(spec)) return 640;
-  const KvTensor& k = spec.kv.k;
-  if (k.granularity == KvGranularity::kChannel) return k.symmetric ? 640 : 512;
+  if (spec.kv.k.granularity == KvGranularity::kChannel) return 768;
   for (const KvTensor* tensor : {&spec.kv.k, &spec.kv.v}) {
     if (tensor->granularity == KvGranularity::kGroup && !tensor->symmetric) return 768;
   }
@@ -118,14 +117,13 @@ std::string kernel_name(const KvAppendSpec& spec) {
                      spec.shape.kv_heads, spec.shape.head_dim);
 }
 
-// templates/kv_append/append_channel.cuh computes the same: rotations of the tokens that a block
-// takes at a time, positions, the channels' ranges and all values of the tokens that share
-// scales.
-int channel_bytes(const KvAppendSpec& spec, const KvAppendTile& tile, int rotation_bytes) {
+// templates/kv_append/append_channel.cuh computes the same: scales of the channels, their ranges in
+// each warp's tokens, and all values of the tokens that share scales.
+int channel_bytes(const KvAppendSpec& spec, const KvAppendTile& tile) {
   const int rounds = (spec.kv.k.group_size + tile.channel_tokens - 1) / tile.channel_tokens;
-  const int position_bytes = rotation_bytes > 0 ? 4 * spec.kv.k.group_size : 0;
-  return tile.channel_tokens * rotation_bytes + position_bytes + 9 * spec.shape.head_dim +
-         32 * tile.threads * rounds;
+  const int sides = spec.kv.k.symmetric ? 1 : 2;
+  const int ranges = spec.shape.head_dim / 16 * (tile.threads / 32 * sides * 80);
+  return 16 + 9 * spec.shape.head_dim + ranges + 32 * tile.threads * rounds;
 }
 
 }  // namespace
@@ -139,23 +137,15 @@ KvAppendTile kv_append_tile(const KvAppendSpec& spec) {
   const bool by_token = has(spec.kv, KvGranularity::kToken);
   tile.slots = by_token ? (heads + kTokenRows - 1) / kTokenRows : 1;
   tile.stages = by_token ? kTokenRows : kStages;
-  // More threads take less time for the one block of tokens that a single token may fill.
-  const bool by_channel = spec.kv.k.granularity == KvGranularity::kChannel;
-  const int usual_threads = (by_channel ? 2 : 1) * kUsualThreads;
   const int token_threads = tile.slots * tile.lanes;
-  tile.tokens = std::max(1, usual_threads / token_threads);
+  tile.tokens = std::max(1, kUsualThreads / token_threads);
   const int threads = tile.tokens * token_threads;
   tile.threads = (threads + 31) / 32 * 32;
   tile.shared_bytes =
       kStageBytes * tile.stages * tile.threads + (by_token ? tile.tokens * kTokenBytes : 0);
-  if (by_channel) {
-    int rotation_bytes = 0;  // of a token
-    if (spec.rope.pairing != RopePairing::kNone) {
-      // 16 numbers and 16 empty bytes, for cosines and for sines.
-      rotation_bytes = 2 * ((spec.rope.dim / 2 + 15) / 16 * 80);
-    }
+  if (spec.kv.k.granularity == KvGranularity::kChannel) {
     tile.channel_tokens = tile.threads / tile.lanes;
-    tile.shared_bytes = std::max(tile.shared_bytes, channel_bytes(spec, tile, rotation_bytes));
+    tile.shared_bytes = std::max(tile.shared_bytes, channel_bytes(spec, tile));
   }
   return tile;
 }

@@ -2,9 +2,9 @@
 // into the cache.
 //
 // A thread block takes one block of tokens of one head. Lanes share its rows out as elsewhere, 16
-// elements each, and take kSlots tokens at a time. All tokens come to shared memory at once, where
-// new ones are turned; each lane keeps the range of its 16 channels, and reads its values again
-// when their scales are known.
+// elements each, and take kSlots tokens at a time. All tokens come to shared memory at once, each
+// thread's to places of its own, where it turns new ones; it keeps the range of its 16 channels,
+// and reads its values again when their scales are known.
 //
 // The first block of tokens that the new ones of a sequence reach is whole if the window's old
 // tokens complete it. The thread block that takes it also writes the window's new tokens, those of
@@ -12,8 +12,8 @@
 #pragma once
 
 #include "kv_append/channel_scale.cuh"
-#include "kv_append/rope.cuh"
-#include "kv_append/rows.cuh"
+#include "kv_append/row_store.cuh"
+#include "kv_append/turn.cuh"
 
 namespace heddle {
 
@@ -34,14 +34,13 @@ struct ChannelAppend {
   static constexpr bool kRotate = Config::kRope != RopePairing::kNone;
   static constexpr int kRowBytes = 2 * Config::kHeadDim;  // of the window
 
-  // Tokens of a round are what a tile is elsewhere.
-  struct Round : Config {
-    static constexpr int kTokens = kSlots;
-  };
-  // Shared memory: rotations, positions, ranges of the channels, which become scales, values.
-  static constexpr int kPositions = Rotations<Round>::kBytes;
-  static constexpr int kChannels = kPositions + (kRotate ? 4 * kBlock : 0);
-  static constexpr int kValues = kChannels + Config::kHeadDim / 16 * ChannelScales<Tensor>::kBytes;
+  static constexpr int kSpan =
+      Config::kRope == RopePairing::kNeox ? Config::kRopeDim : Config::kHeadDim;
+
+  // Shared memory: scales of the channels, their ranges, values.
+  static constexpr int kRanges = ChannelScales<Tensor>::scale_bytes(Config::kHeadDim);
+  static constexpr int kValues =
+      kRanges + ChannelScales<Tensor>::range_bytes(Config::kHeadDim, Config::kThreads);
   static_assert(Config::kSharedBytes >= kValues + 32 * Config::kThreads * kRounds,
                 "the launch gives this much shared memory");
 
@@ -50,7 +49,6 @@ struct ChannelAppend {
   int head;
   int lane;
   int slot;
-  int element;
   bool has_values;
 
   // Of the sequence.
@@ -64,8 +62,7 @@ struct ChannelAppend {
       : p(p), shared(shared), head(head) {
     lane = static_cast<int>(threadIdx.x) % Config::kLanes;
     slot = static_cast<int>(threadIdx.x) / Config::kLanes;
-    element = 16 * lane;
-    has_values = element < Config::kHeadDim;
+    has_values = 16 * lane < Config::kHeadDim;
   }
 
   // The sequence of a unit; how many units of it come before, or -1 if it has no new tokens.
@@ -96,52 +93,54 @@ struct ChannelAppend {
 
   // All tokens of the block that begins at this position, old ones from the window.
   __device__ __forceinline__ void fill_block(int begin) const {
-    const Place place = place_at<Config>(p, sequence, begin);
-    bool complete = place.inside && (window != nullptr || first_new <= begin);
+    bool complete = window != nullptr || first_new <= begin;
     if constexpr (Config::kRopeTable) complete = complete && begin + kBlock <= p.rotation_rows;
     if (!complete) return;
-    const ChannelScales<Tensor> scales{shared + kChannels, Config::kHeadDim};
-    scales.clear(Config::kThreads);
-    set_positions(begin, kBlock);
+    const ChannelScales<Tensor> scales{shared, shared + kRanges, Config::kHeadDim};
+    scales.clear();
     fetch(begin);
-    block_barrier();
-    KvRange ranges[16];
+    // While these are on their way.
+    const Place place = place_at<Config>(p, sequence, begin);
+    if constexpr (Config::kAsyncCopies) copy_async_wait<0>();
+    if (!place.inside) return;
+    RangesOfPairs<Value> ranges;
 #pragma unroll 1
     for (int round = 0; round < kRounds; ++round) {
-      const int first = begin + round * kSlots;
-      if constexpr (kRotate) {
-        if (first + kSlots > first_new) turn(round, first + slot >= first_new);
-      }
       if (!has_row(round)) continue;
-      const Sixteen own = values_of(round);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        ranges[2 * i].template add<Tensor>(Value::low_to_float(own.pairs[i]));
-        ranges[2 * i + 1].template add<Tensor>(Value::high_to_float(own.pairs[i]));
+      Sixteen own = values_of(round);
+      const int position = begin + round * kSlots + slot;
+      if (kRotate && position >= first_new) {
+        turn(position, own);
+        keep_values(round, own);
       }
+      ranges.add(own.pairs);
     }
-    scales.template add<Config::kLanes>(ranges, element, has_values);
+    scales.template add<Config::kLanes>(ranges, element(0), element(1), has_values);
     block_barrier();
     // A block of tokens is a token of the scales.
     const Place of_scales{0, place.page, place.token / kBlock, true};
     const i64 row =
         rows_before<Config>(Config::kHeads, of_scales, head, p.page_tokens / kBlock, kBlock);
-    scales.find(p.k_cache.scales + row * Tensor::kScaleRowBytes, Config::kThreads);
+    scales.template find<Config::kThreads>(p.k_cache.scales + row * Tensor::kScaleRowBytes);
     block_barrier();
     if (!has_values) return;
     typename ChannelScales<Tensor>::Entry own_scales[16];
-    scales.load(element, own_scales);
+    scales.load(element(0), element(1), own_scales);
+    const bool fit = scales.all_fit();
 #pragma unroll 1
     for (int round = 0; round < kRounds; ++round) {
       if (!has_row(round)) continue;
       float x[16];
       values_of(round).template widen<Value>(x);
       u32 words[KvEncode<Tensor>::kWords];
-      scales.codes(x, own_scales, words);
+      if (fit) {
+        scales.template codes<true>(x, own_scales, words);
+      } else {
+        scales.template codes<false>(x, own_scales, words);
+      }
       const Place of_token{0, place.page, place.token + round * kSlots + slot, true};
-      const i64 codes_row = rows_before<Config>(Config::kHeads, of_token, head, p.page_tokens);
-      store_words(p.k_cache.codes + codes_row * Tensor::kRowBytes + element * Tensor::kBits / 8,
-                  words);
+      const RowStore<Config, Tensor> to(p.k_cache, of_token, p.page_tokens, head, element(0));
+      to.template store_codes<true>(element(1) - element(0), words);
     }
   }
 
@@ -150,30 +149,19 @@ struct ChannelAppend {
     const int begin = length / kBlock * kBlock;
     if (begin == length || window == nullptr) return;
     const int first = first_new > begin ? first_new : begin;
-    if constexpr (kRotate) set_positions(first, length - first);
 #pragma unroll 1
-    for (int round = 0; first + round * kSlots < length; ++round) {
-      const int position = first + round * kSlots + slot;
-      bool inside = has_values && position < length && position < capacity();
+    for (int position = first + slot; position < length; position += kSlots) {
+      bool inside = has_values && position < capacity();
       if constexpr (Config::kRopeTable) inside = inside && position < p.rotation_rows;
-      Sixteen own = {};
-      Sixteen partner = {};
-      if (inside) {
-        const u8* row = row_of(position);
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int from = element + 8 * half;
-          own.load_8(half, row + 2 * from);
-          if (has_partner(from)) partner.load_8(half, row + 2 * neox_partner<Config>(from));
-        }
-      }
-      if constexpr (kRotate) {
-        block_barrier();
-        fill(round, length - first);
-        block_barrier();
-        rotate(partner, own);
-      }
-      if (inside) store_words(window + (position - begin) * kRowBytes + 2 * element, own.pairs);
+      if (!inside) break;
+      const u8* const row = row_of(position);
+      Sixteen own;
+      own.set_8(0, load_global_16(row + 2 * element(0)));
+      own.set_8(1, load_global_16(row + 2 * element(1)));
+      turn(position, own);
+      u8* const to = window + (position - begin) * kRowBytes;
+      store_global_16(to + 2 * element(0), own.get_8(0));
+      store_global_16(to + 2 * element(1), own.get_8(1));
     }
   }
 
@@ -195,18 +183,24 @@ struct ChannelAppend {
   __device__ __forceinline__ const u8* row_of(int position) const {
     return p.k + (last_row - (length - 1 - position)) * p.k_stride + head * kRowBytes;
   }
-  // Where 8 elements of the slot's token in a round are, from a multiple of 8 on.
-  __device__ __forceinline__ u32 values(int round, int from) const {
-    const int thread = slot * Config::kLanes + from / 16;
-    return shared + kValues + 16 * ((2 * round + from / 8 % 2) * Config::kThreads + thread);
+  __device__ __forceinline__ int element(int run) const { return first_of_run<kSpan>(lane, run); }
+  // Where the thread keeps eight elements of its token in a round.
+  __device__ __forceinline__ u32 values(int round, int run) const {
+    const int thread = static_cast<int>(threadIdx.x);
+    return shared + kValues + 16 * ((2 * round + run) * Config::kThreads + thread);
   }
   __device__ __forceinline__ Sixteen values_of(int round) const {
-    const u32x4 low = load_shared_16(values(round, element));
-    const u32x4 high = load_shared_16(values(round, element + 8));
-    return {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
+    Sixteen own;
+    own.set_8(0, load_shared_16(values(round, 0)));
+    own.set_8(1, load_shared_16(values(round, 1)));
+    return own;
+  }
+  __device__ __forceinline__ void keep_values(int round, const Sixteen& own) const {
+    store_shared_16(values(round, 0), own.get_8(0));
+    store_shared_16(values(round, 1), own.get_8(1));
   }
 
-  // The block's tokens as they come, all on their way at the same time.
+  // Sends for the block's tokens, as they come, all of them.
   __device__ __forceinline__ void fetch(int begin) const {
 #pragma unroll 1
     for (int round = 0; round < kRounds; ++round) {
@@ -215,70 +209,29 @@ struct ChannelAppend {
       const u8* row =
           position < first_new ? window + (position - begin) * kRowBytes : row_of(position);
 #pragma unroll
-      for (int half = 0; half < 16; half += 8) {
-        const u8* from = row + 2 * (element + half);
+      for (int run = 0; run < 2; ++run) {
+        const u8* from = row + 2 * element(run);
         if constexpr (Config::kAsyncCopies) {
-          copy_async_16(values(round, element + half), from, true);
+          copy_async_16(values(round, run), from, true);
         } else {
-          store_shared_16(values(round, element + half), load_global_16_coherent(from));
+          store_shared_16(values(round, run), load_global_16_coherent(from));
         }
       }
     }
-    if constexpr (Config::kAsyncCopies) {
-      copy_async_commit();
-      copy_async_wait<0>();
-    }
+    if constexpr (Config::kAsyncCopies) copy_async_commit();
   }
 
-  // Tokens from position `first` on, for the rotations of rounds of them.
-  __device__ __forceinline__ void set_positions(int first, int tokens) const {
+  // Rounded to the type that the window has.
+  __device__ __forceinline__ void turn(int position, Sixteen& own) const {
     if constexpr (kRotate) {
-      for (int i = static_cast<int>(threadIdx.x); i < tokens; i += Config::kThreads)
-        store_shared_4(shared + kPositions + 4 * i, static_cast<u32>(first + i));
-    }
-  }
-  __device__ __forceinline__ void fill(int round, int tokens) const {
-    const int left = tokens - round * kSlots;
-    fill_rotations(p, shared + kPositions + 4 * round * kSlots, Rotations<Round>{shared},
-                   left < kSlots ? left : kSlots);
-  }
-  static __device__ __forceinline__ bool has_partner(int from) {
-    return Config::kRope == RopePairing::kNeox && from < Config::kRopeDim;
-  }
-  // The slot's token of the round whose rotations are there.
-  __device__ __forceinline__ void rotate(const Sixteen& partner, Sixteen& own) const {
-    float x[1][16];
-    float y[1][16];
-    own.template widen<Value>(x[0]);
-    partner.template widen<Value>(y[0]);
-    rotate_rows(Rotations<Round>{shared}, slot, element, y, x);
+      Turn<Config, kSpan> rotations;
+      rotations.find(p, position, lane);
+      float x[16];
+      own.template widen<Value>(x);
+      rotations.apply(lane, x, x);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) own.pairs[i] = Value::from_floats(x[0][2 * i], x[0][2 * i + 1]);
-  }
-  // A round's new tokens in shared memory. All threads of the block call it.
-  __device__ __forceinline__ void turn(int round, bool is_new) const {
-    fill(round, kBlock);
-    block_barrier();
-    is_new = is_new && has_row(round);
-    Sixteen own = {};
-    if (is_new) {
-      own = values_of(round);
-      Sixteen partner = {};
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int from = element + 8 * half;
-        if (!has_partner(from)) continue;
-        const u32x4 v = load_shared_16(values(round, neox_partner<Config>(from)));
-        partner.pairs[4 * half] = v.x, partner.pairs[4 * half + 1] = v.y;
-        partner.pairs[4 * half + 2] = v.z, partner.pairs[4 * half + 3] = v.w;
-      }
-      rotate(partner, own);
+      for (int i = 0; i < 8; ++i) own.pairs[i] = Value::from_floats(x[2 * i], x[2 * i + 1]);
     }
-    block_barrier();
-    if (!is_new) return;
-    const u32(&pairs)[8] = own.pairs;
-    store_shared_16(values(round, element), {pairs[0], pairs[1], pairs[2], pairs[3]});
-    store_shared_16(values(round, element + 8), {pairs[4], pairs[5], pairs[6], pairs[7]});
   }
 };
 

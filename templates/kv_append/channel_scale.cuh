@@ -1,6 +1,7 @@
-// The scales of a block of tokens, one for each channel, in shared memory: first the channels'
-// ranges, two words each, then 1 / scale and the code of zero in their place. 16 channels and 16
-// empty bytes take turns, so that lanes which read 16 channels apart meet no other's bank.
+// The scales of a block of tokens, one for each channel, in shared memory: 1 / scale and the code
+// of zero beside the number that rounds, two words each; elsewhere the channels' ranges in each
+// warp's tokens. 16 channels and 16 empty bytes take turns, so that lanes which read 16 channels
+// apart meet no other's bank.
 #pragma once
 
 #include "kv_append/encode.cuh"
@@ -10,93 +11,121 @@ namespace heddle {
 template <class Tensor>
 struct ChannelScales {
   using Encode = KvEncode<Tensor>;
+  // Of a range: without zero points both sides of zero have the same.
+  static constexpr int kSides = Tensor::kAsymmetric ? 2 : 1;
+  // Bytes of 16 channels, and of one side of their ranges.
+  static constexpr int kBytes = 144;
+  static constexpr int kSideBytes = 80;
+  static __device__ constexpr int scale_bytes(int channels) { return 16 + channels / 16 * kBytes; }
+  static __device__ constexpr int range_bytes(int channels, int threads) {
+    return channels / 16 * (threads / 32 * kSides * kSideBytes);
+  }
 
   u32 shared;
+  u32 ranges;  // the place of those
   int channels;
 
-  // Bytes of 16 channels.
-  static constexpr int kBytes = 144;
+  // Whether all values of the block have codes without a clamp: a word, 0 if so.
+  __device__ __forceinline__ u32 flag() const { return shared; }
+  __device__ __forceinline__ void clear() const {
+    if (threadIdx.x == 0) store_shared_4(flag(), 0);
+  }
+  __device__ __forceinline__ bool all_fit() const { return load_shared_4(flag()) == 0; }
 
   __device__ __forceinline__ u32 entry(int channel) const {
-    return shared + channel / 16 * kBytes + channel % 16 * 8;
+    return shared + 16 + channel / 16 * kBytes + channel % 16 * 8;
+  }
+  __device__ __forceinline__ u32 side(int warp, int side, int channel) const {
+    const int row = (warp * kSides + side) * (channels / 16) + channel / 16;
+    return ranges + row * kSideBytes + channel % 16 * 4;
   }
 
-  __device__ __forceinline__ void clear(int threads) const {
-    for (int i = static_cast<int>(threadIdx.x); i < channels; i += threads) {
-      store_shared_4(entry(i), 0);
-      store_shared_4(entry(i) + 4, 0);
-    }
-  }
-
-  // The ranges of a thread's 16 channels, from `element` on, to those of all. Lanes that are
-  // kLanes apart have the same ones.
-  template <int kLanes>
-  __device__ __forceinline__ void add(KvRange (&ranges)[16], int element, bool has_values) const {
-    const bool leads = has_values && static_cast<int>(threadIdx.x) % 32 < kLanes;
+  // The ranges of a thread's 16 channels, eight from `low` and eight from `high` on, to those of
+  // its warp. Lanes that are kLanes apart have the same ones.
+  template <int kLanes, class Value>
+  __device__ __forceinline__ void add(RangesOfPairs<Value>& own, int low, int high,
+                                      bool has_values) const {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
+    for (int mask = kLanes; mask < 32; mask *= 2) own.take_wider(mask);
+    if (!has_values || static_cast<int>(threadIdx.x) % 32 >= kLanes) return;
 #pragma unroll
-      for (int mask = kLanes; mask < 32; mask *= 2) ranges[i].template take_larger<Tensor>(mask);
-      if (leads) ranges[i].give(entry(element + i));
+    for (int i = 0; i < 16; i += 4) {
+      const int channel = i < 8 ? low + i : high + i - 8;
+      const KvRange four[4] = {own.template of<Tensor>(i), own.template of<Tensor>(i + 1),
+                               own.template of<Tensor>(i + 2), own.template of<Tensor>(i + 3)};
+      store_shared_16(side(warp, 0, channel), pack_floats(four[0].positive, four[1].positive,
+                                                          four[2].positive, four[3].positive));
+      if constexpr (Tensor::kAsymmetric) {
+        store_shared_16(side(warp, 1, channel), pack_floats(four[0].negative, four[1].negative,
+                                                            four[2].negative, four[3].negative));
+      }
     }
   }
 
   // Also to where they are stored.
-  __device__ __forceinline__ void find(u8* to, int threads) const {
+  template <int kThreads>
+  __device__ __forceinline__ void find(u8* to) const {
     constexpr int kStep = Tensor::kScaleBytes * (Tensor::kAsymmetric ? 2 : 1);
-    for (int i = static_cast<int>(threadIdx.x); i < channels; i += threads) {
+    for (int i = static_cast<int>(threadIdx.x); i < channels; i += kThreads) {
       KvRange range;
-      range.take(entry(i));
+#pragma unroll
+      for (int warp = 0; warp < kThreads / 32; ++warp) {
+        range.positive =
+            max_or_nan(range.positive, float_from_bits(load_shared_4(side(warp, 0, i))));
+        if constexpr (Tensor::kAsymmetric)
+          range.negative =
+              max_or_nan(range.negative, float_from_bits(load_shared_4(side(warp, 1, i))));
+      }
       const KvScale scale = Encode::scale_of(range, 1.0f);
       Encode::store_scale(to + i * kStep, scale);
       store_shared_float(entry(i), scale.inverse);
-      store_shared_float(entry(i) + 4, scale.zero);
+      store_shared_float(entry(i) + 4, kMagic + scale.zero);
+      if (!Encode::fits(range, scale)) shared_max(flag(), 1);
     }
   }
 
   struct Entry {
-    u32 inverse;
-    u32 zero;
+    float inverse;
+    float rounding;
   };
-  // Those of 16 neighbouring channels, `element` the first.
-  __device__ __forceinline__ void load(int element, Entry (&entries)[16]) const {
+  // Those of a thread's 16 channels.
+  __device__ __forceinline__ void load(int low, int high, Entry (&entries)[16]) const {
 #pragma unroll
     for (int i = 0; i < 16; i += 2) {
-      const u32x4 two = load_shared_16(entry(element + i));
-      entries[i] = {two.x, two.y};
-      entries[i + 1] = {two.z, two.w};
+      const u32x4 two = load_shared_16(entry(i < 8 ? low + i : high + i - 8));
+      entries[i] = {float_from_bits(two.x), float_from_bits(two.y)};
+      entries[i + 1] = {float_from_bits(two.z), float_from_bits(two.w)};
     }
   }
 
+  template <bool kFit>
   static __device__ __forceinline__ void codes(const float (&x)[16], const Entry (&entries)[16],
                                                u32 (&words)[Encode::kWords]) {
+    constexpr int kCodes = 32 / Tensor::kBits;
 #pragma unroll
-    for (int w = 0; w < Encode::kWords; ++w) words[w] = 0;
+    for (int w = 0; w < Encode::kWords; ++w) {
+      float scaled[kCodes];
 #pragma unroll
-    for (int i = 0; i < 16; i += 2) {
-      const u32 pair = code_pair(x[i], entries[i], x[i + 1], entries[i + 1]);
-      words[i * Tensor::kBits / 32] |= pair << (i * Tensor::kBits % 32);
+      for (int i = 0; i < kCodes; ++i) {
+        scaled[i] = rounded<kFit>(x[w * kCodes + i], entries[w * kCodes + i]);
+      }
+      words[w] = Encode::template pack<kCodes>(scaled);
     }
   }
 
  private:
-  static __device__ __forceinline__ u32 code_pair(float low, Entry of_low, float high,
-                                                  Entry of_high) {
+  // What Encode::pack() takes.
+  template <bool kFit>
+  static __device__ __forceinline__ float rounded(float x, const Entry& of) {
     if constexpr (Tensor::kFloatCodes) {
-      return Encode::float_pair(scaled(low, of_low), scaled(high, of_high));
+      return kFit || of.inverse != 0.0f ? multiply(x, of.inverse) : 0.0f;
     } else {
-      return integer(low, of_low) | integer(high, of_high) << Tensor::kBits;
+      // One rounding: to the nearest integer, ties to even.
+      const float sum = multiply_add(x, of.inverse, of.rounding);
+      if constexpr (kFit) return sum;
+      return of.inverse == 0.0f ? of.rounding : Encode::limited(sum - kMagic) + kMagic;
     }
-  }
-  static __device__ __forceinline__ float scaled(float x, Entry of) {
-    return of.inverse == 0 ? 0.0f : multiply(x, float_from_bits(of.inverse));
-  }
-  // One rounding: to the nearest integer, ties to even.
-  static __device__ __forceinline__ u32 integer(float x, Entry of) {
-    const float zero = float_from_bits(of.zero);
-    const float rounded = multiply_add(x, float_from_bits(of.inverse), kMagic + zero) - kMagic;
-    const float code = of.inverse == 0 ? zero : Encode::limited(rounded);
-    return bits_of_float(code + kMagic) - kMagicBits;
   }
 };
 

@@ -79,4 +79,43 @@ struct KvRange {
   }
 };
 
+// Those of 16 elements of every row that is added, each by itself, and of zero.
+template <class Value>
+struct RangesOfPairs {
+  u32 most[8] = {};
+  u32 least[8] = {};
+
+  __device__ __forceinline__ void add(const u32 (&pairs)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      most[i] = Value::max2_or_nan(most[i], pairs[i]);
+      least[i] = Value::min2_or_nan(least[i], pairs[i]);
+    }
+  }
+  // Of the lane whose number differs by `mask`.
+  __device__ __forceinline__ void take_wider(int mask) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      most[i] = Value::max2_or_nan(most[i], shuffle_xor_bits(most[i], mask));
+      least[i] = Value::min2_or_nan(least[i], shuffle_xor_bits(least[i], mask));
+    }
+  }
+  template <class Tensor>
+  __device__ __forceinline__ KvRange of(int element) const {
+    const u32 both[2] = {most[element / 2], least[element / 2]};
+    KvRange range;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      range.add<Tensor>(element % 2 == 0 ? Value::low_to_float(both[i])
+                                         : Value::high_to_float(both[i]));
+    }
+    return range;
+  }
+
+ private:
+  static __device__ __forceinline__ u32 shuffle_xor_bits(u32 value, int mask) {
+    return bits_of_float(shuffle_xor(float_from_bits(value), mask));
+  }
+};
+
 }  // namespace heddle

@@ -21,9 +21,6 @@ __device__ __forceinline__ i64 rows_before(int heads, const Place& place, int he
 struct Sixteen {
   u32 pairs[8];
 
-  __device__ __forceinline__ void load_8(int half, const u8* from) {
-    set_8(half, load_global_16(from));
-  }
   // Eight of them.
   __device__ __forceinline__ void set_8(int run, u32x4 v) {
     pairs[4 * run] = v.x, pairs[4 * run + 1] = v.y;
