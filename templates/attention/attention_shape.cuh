@@ -145,6 +145,8 @@ struct AttentionShape {
                             typename Config::ValueScaleType, typename Config::Value, false>;
 
   static constexpr int kThreads = 32 * Config::kWarps;
+  // Whether a tile lies in one page.
+  static constexpr bool kOnePage = !Config::kPaged || Config::kPageSize % kTile == 0;
   static constexpr int kGroup = Config::kHeads / Config::kKvHeads;
   static constexpr int kRows = kGroup * Config::kQueryLen;
   static constexpr int kRowTiles = Config::kRowTiles;  // of 8 rows, per block

@@ -16,7 +16,7 @@ struct KvFetch {
   using Val = typename S::Val;
   using KeyFetch = KvTensorFetch<Config, Key>;
   using ValueFetch = KvTensorFetch<Config, Val>;
-  static constexpr bool kOnePage = KeyFetch::kOnePage;
+  static constexpr bool kOnePage = S::kOnePage;
 
   const AttentionArguments& arguments;
   const AttentionWork<Config>& work;
@@ -69,7 +69,7 @@ struct KvFetch {
           copy<false>(to, of, token, is_page ? left : 0);
         }
       } else {
-        const int row = (token + lane) % Config::kPageSize;
+        const int row = static_cast<u32>(token + lane) % Config::kPageSize;
         keys.gather(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, page, row, left,
                     page_tokens(), arguments.pages);
         values.gather(arguments.v, arguments.v_scales, to + S::kValueOffset,
@@ -133,7 +133,7 @@ struct KvFetch {
   __device__ __forceinline__ u32 load_page(int of) const {
     const int* pages =
         arguments.block_table + static_cast<i64>(segment.sequence) * arguments.table_width;
-    return load_global_4_l2(pages + of / Config::kPageSize);
+    return load_global_4_l2(pages + static_cast<u32>(of) / Config::kPageSize);
   }
   // Of the tile.
   __device__ __forceinline__ int first_token() const {
@@ -156,7 +156,8 @@ struct KvFetch {
   }
   template <bool kWhole>
   __device__ __forceinline__ void copy(u32 to, u32 of, int token, int left) const {
-    const int row = Config::kPaged ? token % Config::kPageSize : token;
+    // Without a sign, which the division would cost instructions for.
+    const int row = Config::kPaged ? static_cast<u32>(token) % Config::kPageSize : token;
     if (Key::kPerChannel && token >= Key::window_begin(length)) {
       warm_residual_tile<Config>(arguments, segment, token, left, lane);
       keys.template copy<false>(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, of,

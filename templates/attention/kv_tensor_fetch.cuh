@@ -8,11 +8,13 @@ namespace heddle {
 template <class Config, class Tensor>
 struct KvTensorFetch {
   using S = AttentionShape<Config>;
-  // Whether a tile lies in one page.
-  static constexpr bool kOnePage = !Config::kPaged || Config::kPageSize % S::kTile == 0;
+  static constexpr bool kOnePage = S::kOnePage;
   // Rows that the warp copies at once, if it copies whole rows.
   static constexpr bool kWholeRows = Tensor::kSwizzled && Tensor::kChunks <= 32;
   static constexpr int kRows = kWholeRows ? 32 / Tensor::kChunks : 0;
+  // Whether these rows lie in one page, as those of a tile might not.
+  static constexpr bool kRunsOfRows =
+      !kOnePage && kWholeRows && Config::kPageSize % (kWholeRows ? kRows : 1) == 0;
   static constexpr int kStepBytes = Tensor::kTokenStep * Tensor::kRowBytes;
 
   // From the first page on: the lane's first chunk and its entry, if a tile begins with the page;
@@ -28,7 +30,7 @@ struct KvTensorFetch {
   __device__ __forceinline__ void set_head(const u8* all_codes, const u8* all_entries, int head,
                                            int page_tokens) {
     codes = all_codes + 16 * first_chunk() +
-            Tensor::code_offset(0, head, kOnePage ? first_row() : 0, page_tokens);
+            Tensor::code_offset(0, head, kOnePage || kRunsOfRows ? first_row() : 0, page_tokens);
     if constexpr (Tensor::kStoredScales)
       entries =
           all_entries + Tensor::entry_offset(0, head, kOnePage ? entry_row() : 0, page_tokens);
@@ -63,16 +65,10 @@ struct KvTensorFetch {
   __device__ __forceinline__ void gather(const u8* all_codes, const u8* all_entries, u32 to,
                                          u32 entries_to, u32 page, int row, int left,
                                          int page_tokens, u32 pages) const {
-#pragma unroll
-    for (int i = 0; i < Tensor::kChunks; ++i) {
-      const int of = (32 * i + lane) / Tensor::kChunks;
-      const int chunk = (32 * i + lane) % Tensor::kChunks;
-      const u32 of_page = broadcast(page, of);
-      const int of_row = static_cast<int>(broadcast(row, of));
-      const bool valid = of < left && of_page < pages;
-      const u8* from = codes + Tensor::code_offset(of_page, 0, of_row, page_tokens);
-      if constexpr (!kWholeRows) from += 16 * chunk;
-      copy_async_16(to + Tensor::place(of, chunk), valid ? from : codes, valid);
+    if constexpr (kRunsOfRows) {
+      gather_runs(to, page, row, left, page_tokens, pages);
+    } else {
+      gather_rows(to, page, row, left, page_tokens, pages);
     }
     if constexpr (Tensor::kStoredScales) {
       const u32 of_page = broadcast(page, entry_row());
@@ -104,6 +100,42 @@ struct KvTensorFetch {
     return Tensor::kPerChannel ? 0 : Tensor::kPairs ? 2 * lane % 32 : lane;
   }
 
+  // Of a tile of several pages: runs of rows, each in one page.
+  __device__ __forceinline__ void gather_runs(u32 to, u32 page, int row, int left, int page_tokens,
+                                              u32 pages) const {
+    u32 of_page = 0;
+    const u8* from = nullptr;
+#pragma unroll
+    for (int i = 0; i < Tensor::kChunks; ++i) {
+      // Pages that divide a tile begin at the same rows of each.
+      constexpr bool kDivides = S::kTile % Config::kPageSize == 0;
+      if (!kDivides || i * kRows % Config::kPageSize == 0) {
+        of_page = broadcast(page, i * kRows);
+        const int of_row = kDivides ? 0 : static_cast<int>(broadcast(row, i * kRows));
+        from = codes + Tensor::code_offset(of_page, 0, of_row, page_tokens);
+      }
+      const int in_page = kDivides ? i * kRows % Config::kPageSize : 0;
+      const bool valid = i * kRows + first_row() < left && of_page < pages;
+      const u32 at = (place ^ 16 * Tensor::swizzle(i * kRows)) + i * kRows * Tensor::kStride * 16;
+      copy_async_16(to + at, valid ? from + in_page * kStepBytes : codes, valid);
+    }
+  }
+  // The same row by row.
+  __device__ __forceinline__ void gather_rows(u32 to, u32 page, int row, int left, int page_tokens,
+                                              u32 pages) const {
+#pragma unroll
+    for (int i = 0; i < Tensor::kChunks; ++i) {
+      const int of = (32 * i + lane) / Tensor::kChunks;
+      const int chunk = (32 * i + lane) % Tensor::kChunks;
+      const u32 of_page = broadcast(page, of);
+      const int of_row = static_cast<int>(broadcast(row, of));
+      const bool valid = of < left && of_page < pages;
+      const u8* from = codes + Tensor::code_offset(of_page, 0, of_row, page_tokens);
+      if constexpr (!kWholeRows) from += 16 * chunk;
+      copy_async_16(to + Tensor::place(of, chunk), valid ? from : codes, valid);
+    }
+  }
+
   // The entry at `offset` behind `entries`, unless the token is none of the `left` ones.
   __device__ __forceinline__ void copy_entry(const u8* all_entries, u32 to, i64 offset,
                                              int left) const {
@@ -124,7 +156,7 @@ struct KvTensorFetch {
     if constexpr (Tensor::kEntryBytes == 2) {
       // The word with the entry; of the entry alone where the word's other one is none.
       const int bytes = !valid ? 0 : Tensor::kPairs && row + 1 == left ? 2 : 4;
-      copy_async_small<4>(to, align_down_4(from), bytes);
+      copy_async_small<4>(to, Tensor::kPairs ? from : align_down_4(from), bytes);
     } else if constexpr (Tensor::kEntryBytes < 16) {
       static_assert(Tensor::kEntryBytes == 4 || Tensor::kEntryBytes == 8, "a power of two");
       copy_async_small<Tensor::kEntryBytes>(to, from, valid ? Tensor::kEntryBytes : 0);
