@@ -127,14 +127,19 @@ struct AttentionWork {
     end = last < all ? static_cast<int>(last) : all;
   }
 
-  // Whether lengths are others than those that share_out() has seen. Every thread of the block
-  // calls it, once.
-  __device__ __forceinline__ bool has_changed() const {
-    bool changed = false;
-#pragma unroll 2
-    for (int i = static_cast<int>(threadIdx.x); i < arguments.sequences; i += S::kThreads) {
-      const int now = static_cast<int>(load_global_4_l2(arguments.lengths + i));
+  // The length that a thread compares first: to be asked for before the tiles, which it would wait
+  // behind.
+  __device__ __forceinline__ int length_now() const {
+    return length_now(static_cast<int>(threadIdx.x));
+  }
+  // Whether lengths are others than those that share_out() has seen, or `changed` holds for a
+  // thread. `now`: length_now(). Every thread of the block calls it, once.
+  __device__ __forceinline__ bool has_changed(bool changed, int now) const {
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < arguments.sequences;) {
       changed = changed || within_capacity(now) != length(i);
+      i += S::kThreads;
+      now = length_now(i);
     }
     if (changed) shared_max(changed_flag(), 1);
     block_barrier();
@@ -204,6 +209,11 @@ struct AttentionWork {
   }
 
  private:
+  __device__ __forceinline__ int length_now(int sequence) const {
+    return sequence < arguments.sequences
+               ? static_cast<int>(load_global_4_l2(arguments.lengths + sequence))
+               : 0;
+  }
   // Where a block keeps later whether it merges an item.
   __device__ __forceinline__ u32 changed_flag() const {
     return memory + S::kPlacesOffset + 4 * Config::kWarps;

@@ -127,8 +127,8 @@ __device__ __forceinline__ void warm_l2(const AttentionArguments& arguments) {
 // their way to the ring.
 //
 // While the kernel before still runs, all of this is found from lengths and pages as they are then,
-// and the first tiles are asked for in the L2 cache. Once it has ended pages, Q and tiles are read,
-// and the lengths again: only if these are others the block begins anew.
+// and the first tiles are asked for in the L2 cache. Once it has ended Q and tiles are read, and
+// lengths and pages again: only if these are others the block begins anew.
 template <class Config>
 __device__ __forceinline__ void begin_work(const AttentionArguments& arguments,
                                            AttentionWork<Config>& work, KvFetch<Config>& fetch,
@@ -145,13 +145,17 @@ __device__ __forceinline__ void begin_work(const AttentionArguments& arguments,
       fetch.begin(segment);
     }
     const bool was_released = released;
+    const u32 pages = any ? fetch.pages_found() : 0;
+    u32 pages_now = pages;
+    int length_now = 0;
     if constexpr (Config::kDependent) {
       if (!released) {
         if (any) fetch.warm();
         wait_for_predecessor();
         launch_dependents();
         released = true;
-        if (any) fetch.load_pages_again();
+        length_now = work.length_now();
+        if (any) pages_now = fetch.pages_now();
       }
     }
     if (any) {
@@ -159,7 +163,7 @@ __device__ __forceinline__ void begin_work(const AttentionArguments& arguments,
 #pragma unroll 1
       for (int i = 0; i < Config::kStages - 1; ++i) fetch.fetch(i);
     }
-    if (was_released || !work.has_changed()) break;
+    if (was_released || !work.has_changed(pages_now != pages, length_now)) break;
     copy_async_wait<0>();
   }
 }

@@ -30,7 +30,7 @@ struct KvFetch {
   int tile;    // next to fetch; the end of the block's work when nothing is left
   // If a tile lies in one page: lane i has that of the warp's i-th tile from some tile on, of which
   // the next one to fetch is number `ahead`. Else of the lane's token.
-  u32 page;
+  u32 page = 0;
   int ahead;
 
   __device__ __forceinline__ KvFetch(const AttentionArguments& arguments,
@@ -49,9 +49,10 @@ struct KvFetch {
     begin_segment();
     find();
   }
-  // Once more the pages that begin() has loaded.
-  __device__ __forceinline__ void load_pages_again() {
-    if (tile < work.end) load_pages();
+  // The pages that begin() has found, and what they are by now.
+  __device__ __forceinline__ u32 pages_found() const { return Config::kPaged ? page : 0; }
+  __device__ __forceinline__ u32 pages_now() const {
+    return Config::kPaged && tile < work.end ? load_pages() : pages_found();
   }
 
   // Starts the copies of the next tile, if there is one, and closes their group.
@@ -115,18 +116,17 @@ struct KvFetch {
     }
     if (kOnePage && ++ahead < 32) return;
     ahead = 0;
-    load_pages();
+    if constexpr (Config::kPaged) page = load_pages();
   }
   // Of the warp's tiles from this one on, or of the tile's tokens.
-  __device__ __forceinline__ void load_pages() {
-    if constexpr (!Config::kPaged) return;
+  __device__ __forceinline__ u32 load_pages() const {
     if constexpr (kOnePage) {
       const int mine = tile + lane * work.warps();
-      page =
-          mine < segment.end ? load_page(work.token_of(mine - segment.item, length)) : 0xffffffffu;
+      return mine < segment.end ? load_page(work.token_of(mine - segment.item, length))
+                                : 0xffffffffu;
     } else {
       const int mine = first_token() + lane;
-      page = mine < length ? load_page(mine) : 0xffffffffu;
+      return mine < length ? load_page(mine) : 0xffffffffu;
     }
   }
   // Of a token. Not from the L1 cache: warm() may have read it before it was written.
