@@ -233,7 +233,8 @@ std::vector<AttentionTile> attention_tiles(const DecodeAttentionSpec& spec, cons
 std::size_t attention_workspace_bytes(const DecodeAttentionSpec& spec, const AttentionTile& tile) {
   const auto blocks = static_cast<std::size_t>(tile.blocks);
   const auto rows = 8 * static_cast<std::size_t>(tile.row_tiles);
-  const std::size_t slot = rows * (4 * static_cast<std::size_t>(spec.shape.head_dim) + 8);
+  const auto head_dim = static_cast<std::size_t>(spec.shape.head_dim);
+  const std::size_t slot = rows * (4 * head_dim + 8 * (head_dim / 16));
   return (4 * blocks + 15) / 16 * 16 + 2 * blocks * slot;
 }
 

@@ -42,8 +42,9 @@ struct AttentionFinish {
     if (lane == 0) store_shared_4(place(warp), room);
     add_lanes(softmax, g, t);
     block_barrier();
-    const bool whole = segment.begin == segment.item && segment.end == segment.item_end;
-    u8* slot = output.slot_of(Team::index(), segment.begin == segment.item);
+    const bool whole = work.is_whole(segment);
+    const bool shared = work.is_shared(segment);
+    u8* slot = output.slot_of(Output::block(Team::index()), segment.begin == segment.item);
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
       if (n > 0) block_barrier();
@@ -53,9 +54,9 @@ struct AttentionFinish {
         store_row(softmax, n, c, g, room + 4 * (2 * t + c) * S::kSumStride, block_reference(row));
       }
       u32 exchanges = 0;  // that have been
-      if (work.is_shared(segment)) exchanges = load_shared_4(memory + S::kTeamOffset + 8);
+      if (shared) exchanges = load_shared_4(memory + S::kTeamOffset + 8);
       block_barrier();
-      if (work.is_shared(segment)) {
+      if (shared) {
         if constexpr (Config::kMostTeam > 1) exchange(segment, n, exchanges, whole, slot);
       } else if (Team::rank() == 0) {
         add_warps(segment, n, whole, slot);
@@ -160,12 +161,10 @@ struct AttentionFinish {
                                            u8* slot) const {
     const int blocks = Team::blocks();
     const int rank = Team::rank();
-    const int left = S::kRows - segment.head % S::kRowParts * S::kBlockRows - 8 * n;
-    const int rows = left < 0 ? 0 : left < 8 ? left : 8;
-    // A block's are every `blocks`-th run of four quads, a sector of the output.
-    const int log = (blocks > 1) + (blocks > 2) + (blocks > 4);
+    const int log = Team::log_blocks();
+    const int rows = Output::rows_of(segment, n);
     const int runs = rows * (kQuads / 4);
-    const int count = 4 * ((runs - rank + blocks - 1) >> log);
+    const int count = Output::share_of(segment, n);
     const int step = 4 * ((runs + blocks - 1) >> log);
     const u32 barrier = memory + S::kTeamOffset;
     // All have read what these will overwrite.
@@ -196,8 +195,8 @@ struct AttentionFinish {
     mbarrier_wait_cluster(barrier, exchanges % 2);
 #pragma unroll 1
     for (int i = threadIdx.x; i < count; i += S::kThreads)
-      add_blocks(segment, n, ((i / 4) << log | rank) * 4 + i % 4,
-                 memory + S::kTeamQuadsOffset + 16 * i, 16 * step, whole, slot);
+      add_blocks(segment, n, Output::quad_of_share(i), memory + S::kTeamQuadsOffset + 16 * i,
+                 16 * step, whole, slot);
   }
 
   // Quad i of eight rows, that of block b at `at` + b * step.
@@ -231,17 +230,17 @@ struct AttentionFinish {
     output.put_or_keep(segment, 8 * n + i / kQuads, i % kQuads, sum, reference, total, whole, slot);
   }
 
-  // Whether all others that share the item have stored their parts. Behind a barrier of the block,
-  // so that the first thread's fence is one for all.
+  // Whether all other teams that share the item have stored their parts of this block's share.
+  // Behind a barrier of the block, so that the first thread's fence is one for all.
   __device__ __forceinline__ bool arrive(const Segment& segment) const {
     const int first = segment.item / work.share();
     const int last = (segment.item_end - 1) / work.share();
     const u32 flag = place(Config::kWarps);
     if (threadIdx.x == 0) {
-      u32* counter = reinterpret_cast<u32*>(output.arguments.workspace) + first;
+      u32* counter = reinterpret_cast<u32*>(output.arguments.workspace) + Output::block(first);
       device_fence();
       const u32 before = atomic_add(counter, 1);
-      const bool is_last = before + 1 == static_cast<u32>((last - first + 1) * Team::blocks());
+      const bool is_last = before == static_cast<u32>(last - first);
       if (is_last) store_global_4(counter, 0);
       device_fence();
       store_shared_4(flag, is_last);

@@ -1,13 +1,13 @@
 // From the sums of a row to the output: at once, or by way of the workspace.
 //
-// Workspace: kMostBlocks counters, 0 between launches; then two slots per team, of the segment
+// Workspace: kMostBlocks counters, 0 between launches; then two slots per block, of the segment
 // that ends an item which another team began, and of the one that begins an item for others to
-// end: FP32 [block rows][head_dim], then [block rows] of (reference, sum). The last block to finish
-// its part of an item merges all of them.
+// end: FP32 [block rows][head_dim], then (reference, sum) of each row, once for every 16 elements.
+// Blocks of a team have each a share of every row: the last block to finish that share of an item
+// merges it.
 #pragma once
 
 #include "attention/attention_softmax.cuh"
-#include "attention/warp_reductions.cuh"
 
 namespace heddle {
 
@@ -24,10 +24,11 @@ template <class Config>
 struct AttentionOutput {
   using S = AttentionShape<Config>;
   using Softmax = AttentionSoftmax<Config>;
+  using Team = AttentionTeam<Config>;
   using Value = typename Config::Value;
   static constexpr float kLn2 = 0.6931471805599453f;
   static constexpr int kQuads = Config::kHeadDim / 4;
-  static constexpr int kSlotBytes = S::kBlockRows * (4 * Config::kHeadDim + 8);
+  static constexpr int kSlotBytes = S::kBlockRows * (16 * kQuads + 8 * (kQuads / 4));
 
   const AttentionArguments& arguments;
   const AttentionWork<Config>& work;
@@ -36,6 +37,26 @@ struct AttentionOutput {
   // Rows of this block that are queries.
   static __device__ __forceinline__ bool is_query(const Segment& segment, int row) {
     return segment.head % S::kRowParts * S::kBlockRows + row < S::kRows;
+  }
+
+  // Of the n-th eight rows, how many are queries.
+  static __device__ __forceinline__ int rows_of(const Segment& segment, int n) {
+    const int left = S::kRows - segment.head % S::kRowParts * S::kBlockRows - 8 * n;
+    return left < 0 ? 0 : left < 8 ? left : 8;
+  }
+  // Of the quads of these rows a block's share is every blocks()-th run of four, a sector of the
+  // output: how many quads that are, and which the i-th of them is.
+  static __device__ __forceinline__ int share_of(const Segment& segment, int n) {
+    const int runs = rows_of(segment, n) * (kQuads / 4);
+    return 4 * ((runs - Team::rank() + Team::blocks() - 1) >> Team::log_blocks());
+  }
+  static __device__ __forceinline__ int quad_of_share(int i) {
+    return ((i / 4) << Team::log_blocks() | Team::rank()) * 4 + i % 4;
+  }
+
+  // The block of another team that has the same share as this one.
+  static __device__ __forceinline__ int block(int team) {
+    return team << Team::log_blocks() | Team::rank();
   }
 
   __device__ __forceinline__ u8* slot_of(int block, bool begins) const {
@@ -55,21 +76,30 @@ struct AttentionOutput {
     }
     store_global_16(slot + 16 * (row * kQuads + quad),
                     pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
-    if (quad == 0)
-      store_global_8(slot + stats_offset(row), bits_of_float(reference), bits_of_float(total));
+    if (quad % 4 == 0)
+      store_global_8(slot + stats_offset(row, quad), bits_of_float(reference),
+                     bits_of_float(total));
   }
 
-  // By the last block to come, when its work is done. `ring`: of the warp, where nothing is on its
-  // way any more.
-  __device__ __forceinline__ void merge(const Segment& segment, u32 ring, int warp,
-                                        int lane) const {
-    const int first = segment.item / work.share();
-    const int last = (segment.item_end - 1) / work.share();
+  // This block's share, by the last block to come, when its work is done. `ring`: of the warp,
+  // where nothing is on its way any more.
+  __device__ __forceinline__ void merge(const Segment& segment, u32 ring) const {
+    const int lane = threadIdx.x % 32;
+    const int share = work.share();
+    const int first = segment.item / share;
+    const int last = (segment.item_end - 1) / share;
+    const u8* slots = slot_of(block(first), false);
+    const int step = 2 * kSlotBytes << Team::log_blocks();
 #pragma unroll 1
-    for (int row = warp; row < S::kBlockRows && is_query(segment, row); row += Config::kWarps) {
+    for (int n = 0; n < S::kRowTiles; ++n) {
+      const int count = share_of(segment, n);
 #pragma unroll 1
-      for (int i = 0; i < kQuads; i += 32)
-        merge_row(segment, ring, lane, row, i + lane, first, last);
+      for (int i = threadIdx.x - lane; i < count; i += S::kThreads) {
+        const bool inside = i + lane < count;
+        const int quad = quad_of_share(inside ? i + lane : 0);
+        merge_quad(segment, ring + 16 * lane, 8 * n + quad / kQuads, quad % kQuads, inside, slots,
+                   step, last - first + 1);
+      }
     }
   }
 
@@ -89,8 +119,8 @@ struct AttentionOutput {
   }
 
  private:
-  static __device__ __forceinline__ int stats_offset(int row) {
-    return 4 * S::kBlockRows * Config::kHeadDim + 8 * row;
+  static __device__ __forceinline__ int stats_offset(int row, int quad) {
+    return 4 * S::kBlockRows * Config::kHeadDim + 8 * ((row * kQuads + quad) / 4);
   }
 
   // Four elements of a row.
@@ -117,46 +147,54 @@ struct AttentionOutput {
       arguments.log_sums[place] = kLn2 * (reference + log2_fast(total));
   }
 
-  // A lane has four elements of the row, of all blocks, in its own part of the ring; and one
-  // block's reference and sum.
-  __device__ __forceinline__ void merge_row(const Segment& segment, u32 ring, int lane, int row,
-                                            int quad_index, int first, int last) const {
+  // A quad of `parts` parts in their order, `step` bytes from slot to slot. `room`: of the lane,
+  // every 512 bytes of the ring.
+  __device__ __forceinline__ void merge_quad(const Segment& segment, u32 room, int row, int quad,
+                                             bool inside, const u8* slots, int step,
+                                             int parts) const {
     constexpr int kFits = S::kRingBytes / 512;
-    constexpr int kAtOnce = kFits < 32 ? kFits : 32;
-    const bool inside = kQuads % 32 == 0 || quad_index < kQuads;
-    const int place = 16 * (row * kQuads + (inside ? quad_index : 0));
-    const u32 mine = ring + 16 * lane;
+    constexpr int kAtOnce = kFits < 16 ? kFits : 16;
+    const int place = 16 * (row * kQuads + quad);
+    const int stats_place = stats_offset(row, quad);
+    // The first part begins the item.
+    const u8* from = slots + kSlotBytes;
     float reference = Softmax::kNothing;
     float total = 0.0f;
     Quad sum = {};
 #pragma unroll 1
-    for (int begin = first; begin <= last; begin += kAtOnce) {
-      const int count = last - begin < kAtOnce ? last - begin + 1 : kAtOnce;
-#pragma unroll 8
-      for (int i = 0; i < count; ++i)
-        copy_async_16(mine + 512 * i, slot_of(begin + i, begin + i == first) + place, true);
+    for (int begin = 0; begin < parts; begin += kAtOnce) {
+      u64 stats[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        stats[i] = static_cast<u64>(bits_of_float(Softmax::kNothing));
+        if (begin + i >= parts) continue;
+        stats[i] = load_global_8_l2(from + stats_place);
+        copy_async_16(room + 512 * i, from + place, true);
+        if (i == 0) from = slots + static_cast<i64>(begin) * step;
+        from += step;
+      }
       copy_async_commit();
-      u64 stats = static_cast<u64>(bits_of_float(Softmax::kNothing));
-      if (lane < count)
-        stats = load_global_8_l2(slot_of(begin + lane, begin + lane == first) + stats_offset(row));
-      const float block_reference = float_from_bits(static_cast<u32>(stats));
-      const float next = larger(reference, warp_max(block_reference));
+      float next = reference;
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i)
+        next = larger(next, float_from_bits(static_cast<u32>(stats[i])));
       const float old = exp2_fast(reference - next);
-      const float factor = exp2_fast(block_reference - next);
       reference = next;
-      total = total * old + warp_sum(factor * float_from_bits(static_cast<u32>(stats >> 32)));
+      total *= old;
 #pragma unroll
       for (int j = 0; j < 4; ++j) sum.v[j] *= old;
       copy_async_wait<0>();
-#pragma unroll 8
-      for (int i = 0; i < count; ++i) {
-        const float of = float_from_bits(broadcast(bits_of_float(factor), i));
-        const Quad part = quad_of(load_shared_16(mine + 512 * i));
 #pragma unroll
-        for (int j = 0; j < 4; ++j) sum.v[j] += of * part.v[j];
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (begin + i >= parts) break;
+        const float factor = exp2_fast(float_from_bits(static_cast<u32>(stats[i])) - reference);
+        const Quad part = quad_of(load_shared_16(room + 512 * i));
+        total += factor * float_from_bits(static_cast<u32>(stats[i] >> 32));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) sum.v[j] += factor * part.v[j];
       }
     }
-    if (inside) put(segment, row, quad_index, sum, reference, total);
+    if (inside) put(segment, row, quad, sum, reference, total);
   }
 };
 

@@ -47,6 +47,12 @@ struct AttentionTeam {
     if constexpr (kAlone) return static_cast<int>(gridDim.x);
     return static_cast<int>(cluster_count());
   }
+  // The binary logarithm of blocks().
+  static __device__ __forceinline__ int log_blocks() {
+    if constexpr (kAlone) return 0;
+    const int size = blocks();
+    return (size > 1) + (size > 2) + (size > 4) + (size > 8);
+  }
 };
 
 template <class Config>
@@ -192,9 +198,14 @@ struct AttentionWork {
   static __device__ __forceinline__ int of_team(int warp) {
     return Team::rank() * Config::kWarps + warp;
   }
-  // Whether more than the first block of the team has tiles of a segment.
+  // Whether the blocks of the team add their results: not of a whole item of which only the first
+  // block has tiles. Of items that other teams have parts of each block merges its own share.
   __device__ __forceinline__ bool is_shared(const Segment& segment) const {
-    return Team::blocks() > 1 && segment.end - segment.begin > Config::kWarps;
+    return Team::blocks() > 1 &&
+           (segment.end - segment.begin > Config::kWarps || !is_whole(segment));
+  }
+  static __device__ __forceinline__ bool is_whole(const Segment& segment) {
+    return segment.begin == segment.item && segment.end == segment.item_end;
   }
   // Precondition: segment.end < end.
   __device__ __forceinline__ void next(Segment& segment) const {

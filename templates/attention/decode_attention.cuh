@@ -214,7 +214,7 @@ __device__ __forceinline__ void decode_attention(const AttentionArguments& argum
     for (int i = 0; i < 2; ++i) {
       if (!(i == 0 ? merge_last : merge_first)) continue;
       if (i == 1) segment = work.first();
-      output.merge(segment, ring, warp, lane);
+      output.merge(segment, ring);
     }
   }
   output.clear_empty();
