@@ -15,6 +15,15 @@ struct TensorScale {
   float zero = 0.0f;
 };
 
+template <class A, class B>
+struct IsSame {
+  static constexpr bool value = false;
+};
+template <class A>
+struct IsSame<A, A> {
+  static constexpr bool value = true;
+};
+
 template <class Config>
 struct AttentionQuery {
   using S = AttentionShape<Config>;
@@ -32,6 +41,10 @@ struct AttentionQuery {
   static constexpr u32 kMiddleWord = kMiddle * (0xffffffffu / ((1u << Codes::kBits) - 1));
   // FP16 holds Q as exactly as it came: the largest element gets this exponent.
   static constexpr int kLargestExponent = 13;
+  // Nothing makes Q smaller that has the type of K's decoded codes, unless it meets scales, or
+  // codes some of which lie higher than others.
+  static constexpr bool kAsItIs = IsSame<typename Codes::Value, typename Config::Value>::value &&
+                                  (!Codes::kInteger || Codes::kBits == 8) && !Key::kPerChannel;
 
   u32 pairs[S::kRowTiles][kPairs];
   u32 place;  // S::kQueryInShared: of the lane's pairs in shared memory
@@ -98,8 +111,7 @@ struct AttentionQuery {
   // Makes of what request() has loaded what step() gives. Precondition: every lane of the warp
   // calls it. `room`: S::kQueryBytes of the warp's own.
   __device__ __forceinline__ void prepare(u32 room, int g, int t) {
-    if constexpr (is_same<typename Codes::Value, Value>::value && !Codes::kInteger &&
-                  !Key::kPerChannel) {
+    if constexpr (kAsItIs) {
       factor = logit_factor() * float_from_bits((127 - Codes::kExponent) << 23);
     } else {
       normalise();
@@ -128,15 +140,6 @@ struct AttentionQuery {
   }
 
  private:
-  template <class A, class B>
-  struct is_same {
-    static constexpr bool value = false;
-  };
-  template <class A>
-  struct is_same<A, A> {
-    static constexpr bool value = true;
-  };
-
   // To FP16, by a power of two that all rows of the warp share.
   __device__ __forceinline__ void normalise() {
     float most = 0.0f;
@@ -169,20 +172,26 @@ struct AttentionQuery {
       u32 zero[kWordPairs];
       Codes::keys(kMiddleWord, zero);
       constexpr int kSteps = S::kSteps / kSums;
+      // Sums that take turns: the first tile waits for this.
+      constexpr int kTurns = kSteps % 4 == 0 ? 4 : kSteps % 2 == 0 ? 2 : 1;
 #pragma unroll
       for (int group = 0; group < kSums; ++group) {
 #pragma unroll
         for (int n = 0; n < S::kRowTiles; ++n) {
-          float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+          float sum[kTurns][4] = {};
 #pragma unroll
           for (int i = group * kSteps; i < (group + 1) * kSteps; ++i) {
             const u32 low = zero[2 * i % kWordPairs];
             const u32 high = zero[(2 * i + 1) % kWordPairs];
             const u32 a[4] = {low, low, high, high};
-            MmaAmpere::mma16816(Fp16{}, sum, a, pairs[n][2 * i], pairs[n][2 * i + 1]);
+            MmaAmpere::mma16816(Fp16{}, sum[i % kTurns], a, pairs[n][2 * i], pairs[n][2 * i + 1]);
           }
-          sums[group][n][0] = sum[0];
-          sums[group][n][1] = sum[1];
+#pragma unroll
+          for (int c = 0; c < 2; ++c) {
+            if constexpr (kTurns == 4) sum[0][c] += sum[2][c], sum[1][c] += sum[3][c];
+            if constexpr (kTurns > 1) sum[0][c] += sum[1][c];
+            sums[group][n][c] = sum[0][c];
+          }
         }
       }
     }
