@@ -131,8 +131,10 @@ struct AttentionQuery {
     }
   }
 
+  // With softcap also what AttentionRows needs of a logit.
   static __device__ __forceinline__ float logit_factor() {
-    return 1.4426950408889634f / sqrtf(static_cast<float>(Config::kScaleDim));
+    constexpr float kTimes = Config::kSoftcap > 0 ? 2.0f / Config::kSoftcap : 1.0f;
+    return 1.4426950408889634f * kTimes / sqrtf(static_cast<float>(Config::kScaleDim));
   }
   static __device__ __forceinline__ float finite_max(float most, float value) {
     const float size = float_from_bits(bits_of_float(value) & 0x7fffffffu);

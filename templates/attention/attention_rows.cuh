@@ -71,10 +71,11 @@ struct AttentionRows {
     return n == 1 ? 1 : 2 * power_of_two_below(n / 2);
   }
 
-  // softcap * tanh(x / softcap), of logits times log2(e): 1 - 2 / (1 + e^(2 x / softcap)).
+  // softcap * tanh(x / softcap) = softcap - 2 softcap / (1 + e^(2 x / softcap)), times log2(e), of
+  // 2 x / softcap * log2(e), which AttentionQuery::logit_factor() has made of the logit x.
   static __device__ __forceinline__ void cap(float& logit) {
-    const float power = exp2_fast(logit * (2.0f / Config::kSoftcap));
-    logit = kLog2E * Config::kSoftcap * (1.0f - 2.0f * reciprocal_fast(1.0f + power));
+    constexpr float kMost = kLog2E * Config::kSoftcap;
+    logit = kMost - 2.0f * kMost * reciprocal_fast(1.0f + exp2_fast(logit));
   }
   // Of the tile that begins at `token`, by every row.
   __device__ __forceinline__ bool all_seen(int token) const {
