@@ -15,12 +15,13 @@ constexpr int kReservedSharedBytes = 1024;  // by CUDA, of each block
 constexpr int kChunkBytes = 16;
 constexpr int kMostStages = 6;
 constexpr int kMostRowTiles = 2;
-constexpr int kMostTeam = 8;    // blocks of a cluster
-constexpr int kTeamArch = 90;   // that has been measured
-constexpr int kManyBlocks = 4;  // of an SM: as few of twice the width serve long sequences
+constexpr int kMostTeam = 8;   // blocks of a cluster
+constexpr int kTeamArch = 90;  // that has been measured
+constexpr int kFewBlocks = 2;  // of an SM, as wide as serve long sequences
 // Up to this head_dim and number of groups registers hold two row tiles.
 constexpr int kRowTileDim = 128;
 constexpr int kRowTileGroups = 2;
+constexpr int kFewGroups = 4;
 constexpr int kQueryInRegisters = 192;  // head_dim beyond which they have no room for Q, either
 // What an SM should have on its way, to reach the memory's rate at its latency.
 constexpr int kBytesInFlight = 96 * 1024;
@@ -78,10 +79,22 @@ void count_blocks(const Target& target, AttentionTile& tile) {
   tile.blocks = target.sm_count * tile.blocks_per_sm;
 }
 
+// INT4 without zero points whose sums of up to four groups, or Q with K's scales per channel, need
+// the 168 registers that twelve warps of an SM leave a thread.
+bool suits_twelve_warps(const DecodeAttentionSpec& spec, int groups) {
+  const auto is_int4 = [](const KvTensor& tensor) {
+    return tensor.dtype == KvDtype::kInt4 && tensor.symmetric;
+  };
+  const bool channel = spec.kv.k.granularity == KvGranularity::kChannel;
+  return is_int4(spec.kv.k) && is_int4(spec.kv.v) &&
+         (channel ? groups == 1 : groups > kRowTileGroups && groups <= kFewGroups);
+}
+
 // Blocks of four warps that an SM has registers for: 128 of a thread with 4, 168 with 3. Codes of 8
 // bits and sums of many groups take more.
 int most_blocks_per_sm(const DecodeAttentionSpec& spec, int row_tiles, int groups) {
-  if (row_tiles > 1 || groups > 2) return 2;
+  if (row_tiles > 1) return 2;
+  if (groups > kRowTileGroups) return suits_twelve_warps(spec, groups) ? 3 : 2;
   // Q and its product with scales.
   if (spec.kv.k.granularity == KvGranularity::kChannel) return 3;
   return std::max(kv_bits(spec.kv.k.dtype), kv_bits(spec.kv.v.dtype)) > 4 ? 3 : 4;
@@ -92,6 +105,17 @@ int groups_of(const KvTensor& tensor, const KvTensorLayout& layout) {
   const bool none =
       tensor.dtype == KvDtype::kNvfp4 || tensor.granularity == KvGranularity::kChannel;
   return none ? 1 : layout.scales_of_row;
+}
+
+int most_groups(const DecodeAttentionSpec& spec) {
+  const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
+  return std::max(groups_of(spec.kv.k, layout.k), groups_of(spec.kv.v, layout.v));
+}
+
+// Whether the same number of warps in fewer blocks has been measured.
+bool has_wide(const DecodeAttentionSpec& spec, int blocks_per_sm) {
+  if (blocks_per_sm == 3) return suits_twelve_warps(spec, most_groups(spec)) && spec.window == 0;
+  return blocks_per_sm == 4 && kv_bits(spec.kv.k.dtype) == 4 && kv_bits(spec.kv.v.dtype) == 4;
 }
 
 class TensorRefusal {
@@ -189,7 +213,7 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
   tile.head_dim = head_dim;
   tile.most_team = target.arch() == kTeamArch ? kMostTeam : 1;
   const int rows = heads / kv_heads * query_len;
-  const int groups = std::max(groups_of(spec.kv.k, layout.k), groups_of(spec.kv.v, layout.v));
+  const int groups = most_groups(spec);
   const bool two_fit = head_dim <= kRowTileDim && groups <= kRowTileGroups;
   tile.row_tiles = two_fit ? std::min(kMostRowTiles, (rows + 7) / 8) : 1;
   const int tile_bytes = code_tile_bytes(layout.k) + code_tile_bytes(layout.v) +
@@ -218,15 +242,14 @@ AttentionTile attention_tile(const DecodeAttentionSpec& spec, const Target& targ
 
 std::vector<AttentionTile> attention_tiles(const DecodeAttentionSpec& spec, const Target& target) {
   std::vector<AttentionTile> tiles{attention_tile(spec, target)};
-  const bool measured = kv_bits(spec.kv.k.dtype) == 4 && kv_bits(spec.kv.v.dtype) == 4;
-  if (!measured || tiles.front().most_team == 1 || tiles.front().blocks_per_sm < kManyBlocks)
-    return tiles;
-  AttentionTile wide = tiles.front();
-  wide.warps *= 2;
-  wide.blocks_per_sm /= 2;
+  const AttentionTile& first = tiles.front();
+  if (first.most_team == 1 || !has_wide(spec, first.blocks_per_sm)) return tiles;
+  AttentionTile wide = first;
+  wide.warps = first.warps * first.blocks_per_sm / kFewBlocks;
+  wide.blocks_per_sm = kFewBlocks;
   fill_sm(target, wide);
   count_blocks(target, wide);
-  if (wide.stages >= tiles.front().stages) tiles.push_back(wide);
+  if (wide.stages >= first.stages) tiles.push_back(wide);
   return tiles;
 }
 

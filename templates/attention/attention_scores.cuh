@@ -14,15 +14,25 @@ struct AttentionScores {
   using Query = AttentionQuery<Config>;
   static constexpr int kPieceWords = Key::kPieceBytes / 4;
   static constexpr int kPieces = Key::kRowBytes / (4 * Key::kPieceBytes);  // of a lane and row
-  static constexpr int kTurns = S::kRowTiles == 1 && Config::kHeadDim <= 128 ? 2 : 1;
+  // Sums that take turns, so that one matrix instruction need not wait for the one before. Where
+  // codes of 4 bits fill an SM with warps there are others to wait for, and adding the sums up
+  // costs more; the compiler has registers for tiles of several pages only with them.
+  static constexpr bool kTakeTurns =
+      S::kRowTiles == 1 && Config::kHeadDim <= 128 && (Codes::kBits != 4 || !S::kOnePage);
+  static constexpr int kTurns = kTakeTurns ? 2 : 1;
 
   float logits[S::kRowTiles][4][2];  // [row tile][octet][row]
 
   // The tile's dot products with the scales of K.
   __device__ __forceinline__ void multiply(u32 tile, u32 entries, const Query& query,
                                            const TensorScale& tensor, int g, int t) {
-    // Two sums that take turns, so that one matrix instruction need not wait for the one before.
     float sums[S::kRowTiles][2][kTurns][4];
+    u64 fours[4];
+    if constexpr (Key::kFourScales) {
+#pragma unroll
+      for (int octet = 0; octet < 4; ++octet)
+        fours[octet] = load_shared_8(entries + (8 * octet + g) * Key::kEntryStride);
+    }
     const u32 first = Key::first_piece(g, t);
     constexpr int kRowStride = 16 * Key::kStride;
 #pragma unroll
@@ -63,7 +73,7 @@ struct AttentionScores {
           }
         }
       }
-      finish(entries, sums, query, tensor, group, g);
+      finish(entries, fours, sums, query, tensor, group, g);
     }
   }
 
@@ -114,7 +124,7 @@ struct AttentionScores {
   }
 
   // With what the scales of a group make of them.
-  __device__ __forceinline__ void finish(u32 entries,
+  __device__ __forceinline__ void finish(u32 entries, const u64 (&fours)[4],
                                          const float (&sums)[S::kRowTiles][2][kTurns][4],
                                          const Query& query, const TensorScale& tensor, int group,
                                          int g) {
@@ -122,7 +132,9 @@ struct AttentionScores {
     for (int octet = 0; octet < 4; ++octet) {
       float scale = query.factor * tensor.scale;
       float zero = tensor.zero;
-      if constexpr (Key::kGroupFactors) {
+      if constexpr (Key::kFourScales) {
+        scale *= Key::Scale::of_four(fours[octet], group);
+      } else if constexpr (Key::kGroupFactors) {
         const u32 at = entries + (8 * octet + g) * Key::kEntryStride + group * Key::kScaleBytes;
         scale *= Key::Scale::load_shared(at);
         if constexpr (Key::kZeros) zero = Key::Scale::load_shared(at + Key::Scale::kBytes);

@@ -24,6 +24,11 @@ struct ScaleHalf {
   static __device__ __forceinline__ float load_shared(u32 address) {
     return Value::low_to_float(load_shared_2(address));
   }
+  // The i-th of four that load_shared_8() has loaded at once.
+  static __device__ __forceinline__ float of_four(u64 four, int i) {
+    const u32 pair = static_cast<u32>(i < 2 ? four : four >> 32);
+    return i % 2 == 0 ? Value::low_to_float(pair) : Value::high_to_float(pair);
+  }
 };
 // Multiplies codes as they are decoded: see KvTensorShape::kScaledCodes.
 struct ScaleE4m3 {
@@ -114,6 +119,9 @@ struct KvTensorShape {
   static_assert(kEntryBytes != 2 || !Config::kPaged ||
                     (kByToken ? Config::kPageSize % 2 == 0 : Config::kKvHeads % 2 == 0),
                 "an entry's place in its word is known");
+  // Four scales of a token are loaded at once.
+  static constexpr bool kFourScales =
+      kGroupFactors && !kZeros && Scale::kBytes == 2 && kScales == 4;
   static constexpr int kEntriesBytes = kPerChannel ? kEntryBytes : kTile * kEntryStride;
 
   // Places in memory: tokens of a page, heads of a page, pages. `tokens`: of a page.

@@ -84,10 +84,17 @@ struct AttentionSoftmax {
     if constexpr (Val::kGroupFactors) {
 #pragma unroll
       for (int octet = 0; octet < 4; ++octet) {
+        const u32 entry = entries + (8 * octet + g) * Val::kEntryStride;
+        u64 four = 0;
+        if constexpr (Val::kFourScales) four = load_shared_8(entry);
 #pragma unroll
-        for (int group = 0; group < Val::kGroups; ++group)
-          scales[octet][group] = Val::Scale::load_shared(
-              entries + (8 * octet + g) * Val::kEntryStride + group * Val::kScaleBytes);
+        for (int group = 0; group < Val::kGroups; ++group) {
+          if constexpr (Val::kFourScales) {
+            scales[octet][group] = Val::Scale::of_four(four, group);
+          } else {
+            scales[octet][group] = Val::Scale::load_shared(entry + group * Val::kScaleBytes);
+          }
+        }
       }
       // Beside the last token may be what no one has written.
       if (Val::kEntryBytes == 2 && left < S::kTile) {

@@ -135,6 +135,11 @@ std::vector<AttentionCase> make_cases() {
                               R"(,"alibi":"standard","log_sum_exp":true)");
   many.sm_count = 34;
   many.shared = 2140;
+
+  // Blocks of six warps.
+  c.add("Int4GroupOfWideBlocks", {4, 2, 128, 1},
+        R"("dtype":"int4","granularity":"group","group_size":32)")
+      .kernel = 1;
   return std::move(c.cases);
 }
 

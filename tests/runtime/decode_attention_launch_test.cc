@@ -217,7 +217,8 @@ TEST(DecodeAttentionPlan, FillsTheSharedMemoryOfAnSm) {
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"nvfp4")")), 3);
 }
 
-// Where four blocks of an SM serve short sequences, two of twice the width serve long ones.
+// Where four or three blocks of an SM serve short sequences, two with as many warps serve long
+// ones.
 TEST(DecodeAttentionPlan, HasAKernelForLongSequencesOf4BitCodes) {
   const auto kernels_of = [](const char* kv, const char* more, const char* target) {
     std::vector<std::pair<int, int>> threads_and_blocks;
@@ -229,6 +230,10 @@ TEST(DecodeAttentionPlan, HasAKernelForLongSequencesOf4BitCodes) {
   EXPECT_EQ(kernels_of(R"("dtype":"int4")", "", "h200"), (Kernels{{128, 4}, {256, 2}}));
   EXPECT_EQ(kernels_of(R"("dtype":"int8")", "", "h200"), (Kernels{{128, 2}}));
   EXPECT_EQ(kernels_of(R"("dtype":"int4")", R"(,"window":100)", "h200"), (Kernels{{128, 3}}));
+  EXPECT_EQ(kernels_of(R"("dtype":"int4","granularity":"group","group_size":32)", "", "h200"),
+            (Kernels{{128, 3}, {192, 2}}));
+  EXPECT_EQ(kernels_of(R"("dtype":"int4","k":{"granularity":"channel"})", "", "h200"),
+            (Kernels{{128, 3}, {192, 2}}));
   EXPECT_EQ(kernels_of(R"("dtype":"int2")", "", "h200").size(), 1U);
   EXPECT_EQ(kernels_of(R"("dtype":"int4")", "", "a100").size(), 1U);
 }
