@@ -7,6 +7,7 @@
 // heddle-parameters: kScaleBytes kNanScale kRowBytes kScaleRowBytes kScaleHeads kOfInput Stored
 #pragma once
 
+#include "kv_append/e2m1.cuh"
 #include "kv_append/range.cuh"
 #include "primitives/fp8.cuh"
 #include "primitives/memory.cuh"
@@ -104,17 +105,6 @@ struct KvEncode {
     return CodeFloat::nearest(magnitude) | bits >> 31 << (Tensor::kBits - 1);
   }
 
-  // Steps of e2m1 are half of a value's power of two, 1/2 below 1. 2^22 + 3 such powers have this
-  // step in FP32, so that the sum is rounded as the code is: it ends with the number of steps and
-  // 6, and before that is 2 * (149 + the exponent), which adds up to the code and a multiple of 8.
-  static __device__ __forceinline__ u32 e2m1_code(float value) {
-    const float magnitude = fabsf(value);
-    const float limited = magnitude < 6.0f ? magnitude : 6.0f;
-    const float power = float_from_bits(bits_of_float(larger(limited, 1.0f)) & 0x7f800000u);
-    const u32 sum = bits_of_float(multiply_add(power, 0x1.00000cp22f, limited));
-    return ((sum + (sum >> 22)) & 7u) | (bits_of_float(value) >> 28 & 8u);
-  }
-
   // Two codes of 8-bit floats in the low half.
   static __device__ __forceinline__ u32 float_pair(float low, float high) {
 #if __CUDA_ARCH__ >= 890
@@ -164,10 +154,7 @@ struct KvEncode {
     if constexpr (Tensor::kFloatCodes && Tensor::kBits == 8) {
       return float_pair(scaled[0], scaled[1]) | float_pair(scaled[2], scaled[3]) << 16;
     } else if constexpr (Tensor::kFloatCodes) {
-      u32 word = 0;
-#pragma unroll
-      for (int i = kCodes - 1; i >= 0; --i) word = (word << 4) + e2m1_code(scaled[i]);
-      return word;
+      return e2m1_word(scaled);
     } else if constexpr (Tensor::kBits == 8) {
       return prmt<0x5410>(prmt<0x0040>(bits_of_float(scaled[0]), bits_of_float(scaled[1])),
                           prmt<0x0040>(bits_of_float(scaled[2]), bits_of_float(scaled[3])));
