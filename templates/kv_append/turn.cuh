@@ -25,6 +25,8 @@ struct Turn {
   static constexpr bool kNeox = Config::kRope == RopePairing::kNeox;
   static constexpr bool kOwnPairs = !kNeox || kSpan == Config::kRopeDim;
   static constexpr bool kAll = Config::kRopeDim == Config::kHeadDim;
+  // Whether lanes lie behind the end of the row, where there are no rotations.
+  static constexpr bool kLanesBehind = 16 * Config::kLanes != Config::kHeadDim;
 
   // Of the pairs that a lane holds, or of those that its elements belong to.
   float cosines[kOwnPairs ? 8 : 16];
@@ -81,7 +83,7 @@ struct Turn {
   template <int kRun>
   __device__ __forceinline__ void find_run(const KvAppendParameters& p, int position, int pair,
                                            int to) {
-    const bool inside = kAll || pair + kRun <= kPairs;
+    const bool inside = (kAll && !kLanesBehind) || pair + kRun <= kPairs;
 #pragma unroll
     for (int i = 0; i < kRun; ++i) {
       const Rotation r = inside ? rotation_of<Config>(p, static_cast<u32>(position), pair + i)

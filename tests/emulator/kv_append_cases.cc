@@ -50,6 +50,11 @@ std::vector<KvAppendCase> make_cases() {
       R"(,"rope":{"pairing":"neox"})");
   add("GroupOfAll", 1, 256, R"("dtype":"fp8_e4m3","granularity":"group","group_size":128)",
       R"(,"rope":{"pairing":"neox","dim":128})");
+  // Three of eight lanes lie behind the end of the row, and of the table's last one.
+  add("LanesBehindTheTable", 2, 80, R"("dtype":"int8")",
+      R"(,"rope":{"pairing":"neox","source":"table"})");
+  add("PairsBehindTheTable", 2, 80, R"("dtype":"int8")",
+      R"(,"rope":{"pairing":"gptj","source":"table"})");
   add("GivenScale", 5, 64, R"("dtype":"int8","granularity":"tensor","symmetric":false)",
       R"(,"rope":{"pairing":"neox","dim":32})");
   return cases;
