@@ -33,7 +33,24 @@ bool fits_registers(const GemmSpec& spec, const WeightLayout& layout, const Gemm
   return v.row_tiles() * (sums + spec.weight.bits + zero + 1) <= kMostRegisters;
 }
 
+// Of streams: more tokens than each block reads for itself.
+constexpr std::int64_t kMostOfStreams = 8;
+constexpr std::int64_t kFewRowBlocks = 3;  // of an SM
+constexpr int kFewestChunks = 24, kMostChunks = 36;
+
 }  // namespace
+
+bool few_tile_is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                        std::int64_t m_min) {
+  const bool fits = spec.path == Path::kAuto && target.arch() == 90 && spec.weight.bits <= 4 &&
+                    m_min > kMostOfStreams && m_min <= kMostTokens;
+  if (!fits || ceil_div(layout.row_blocks, target.sm_count) > kFewRowBlocks) return false;
+  const int chunks = layout.chunks_per_row_block;
+  if (chunks < kFewestChunks || chunks > kMostChunks) return false;
+  const std::int64_t m_max = std::min<std::int64_t>(kMostTokens, spec.shape.m_max);
+  const auto tile = few_tile(spec, target, layout, Path::kAmpere, m_min, m_max);
+  return tile && tile->scale_mode == ScaleMode::kAccumulator;
+}
 
 std::optional<GemmVariant> few_tile(const GemmSpec& spec, const Target& target,
                                     const WeightLayout& layout, Path path, std::int64_t m_min,

@@ -59,7 +59,9 @@ GemmVariant tile_variant(const Spec& spec, const Target& target, const WeightLay
 GemmVariant variant_of(const Spec& spec, const Target& target, const WeightLayout& layout,
                        std::int64_t m_min, std::int64_t m_max) {
   const GemmSpec& gemm = spec.gemm();
-  if (!wgmma_serves(gemm, target, m_min)) return tile_variant(spec, target, layout, m_min, m_max);
+  const bool tiles =
+      !wgmma_serves(gemm, target, m_min) || few_tile_is_faster(gemm, target, layout, m_min);
+  if (tiles) return tile_variant(spec, target, layout, m_min, m_max);
   GemmVariant v = wgmma_variant(gemm, target, layout, m_min, m_max);
   refuse_if_any(spec, refuse_wgmma(gemm, target, v));
   return v;

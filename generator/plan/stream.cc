@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "generator/plan/default_tile.h"
+#include "generator/plan/few_tile.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/wgmma.h"
 
@@ -274,6 +275,7 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   v.scale_mode = choose_scale_mode(spec, layout, v);
   v.fold_power = folds_power(spec, v.scale_mode);
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
+  if (few_tile_is_faster(spec, target, layout, m_min)) return std::nullopt;
   if (tiles_are_faster(spec, target, layout, v)) return std::nullopt;
   return v;
 }

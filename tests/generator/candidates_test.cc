@@ -56,7 +56,7 @@ TEST(Candidates, ANameAndARangeMakeNoOtherKernel) {
 }
 
 TEST(Candidates, AnyOtherFieldMakesAnotherKernel) {
-  const GemmVariant one = kernels_of(some_spec(), "h200", 16).front();
+  const GemmVariant one = kernels_of(some_spec(), "h200", 8).front();
   for (int GemmVariant::*field :
        {&GemmVariant::split_k, &GemmVariant::stages, &GemmVariant::stage_chunks,
         &GemmVariant::cluster, &GemmVariant::step_tiles, &GemmVariant::decoded_sets,

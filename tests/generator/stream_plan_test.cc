@@ -11,19 +11,23 @@ namespace {
 TEST(Resolve, StreamsServeFewTokensOnHopper) {
   const Plan plan = plan_of(small_spec(), "h200");
   std::int64_t m = 1;
-  for (std::size_t i = 0; m <= 16; ++i) {
+  for (std::size_t i = 0; m <= 8; ++i) {
     const GemmVariant& v = plan.variants.at(i);
     EXPECT_EQ(v.path, Path::kHopper);
     EXPECT_EQ(v.m_min, m);
     EXPECT_EQ(v.workers % v.cluster, 0);
-    EXPECT_EQ(v.cluster, v.m_max > 8 ? 2 : 1);  // which reads the tokens together
+    EXPECT_EQ(v.cluster, 1);
     EXPECT_EQ(v.split_k, 1);
     EXPECT_EQ(v.threads(), 32 * (v.warps_k + 1));
     EXPECT_EQ(plan.workspace_bytes(m), 0U);
     EXPECT_LE(v.shared_bytes * v.blocks_per_sm, plan.target.shared_per_sm);
     m = v.m_max + 1;
   }
-  EXPECT_EQ(m, 17);
+  EXPECT_EQ(m, 9);
+  // More tokens of few rows: one round of blocks.
+  const GemmVariant& sixteen = plan.variants[plan.variant_for(16)];
+  EXPECT_EQ(sixteen.kernel, GemmKernel::kTiles);
+  EXPECT_EQ(sixteen.tile_n, 32);
   EXPECT_NE(plan.variants[plan.variant_for(17)].kernel, GemmKernel::kStream);
   EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
   GemmSpec spec = small_spec();
@@ -70,8 +74,15 @@ TEST(Resolve, StreamsServeSixteenTokensThatFit) {
     const Plan plan = plan_of(spec, "h200");
     return plan.variants[plan.variant_for(16)];
   };
+  EXPECT_EQ(kernel().kernel, GemmKernel::kTiles);  // few_tile.h
+  spec.weight.bits = 8;
   EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   EXPECT_EQ(kernel().tile_m, 16);
+  EXPECT_EQ(kernel().cluster, 2);  // which reads the tokens together
+  spec.weight.bits = 4;
+  spec.shape.k = 2048;
+  EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
+  spec.shape.k = 4096;
   spec.shape.n = 14336;  // seven row blocks for each SM
   EXPECT_EQ(kernel().kernel, GemmKernel::kWgmma);
   spec.shape.n = 18944;  // rows for one round of tiles and an eighth of one
