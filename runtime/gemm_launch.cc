@@ -6,6 +6,7 @@
 #include <string>
 
 #include "generator/plan/wgmma.h"
+#include "generator/plan/wgmma_shares.h"
 #include "runtime/gemm_parameters.h"
 #include "runtime/kernel_state.h"
 

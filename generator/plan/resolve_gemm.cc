@@ -10,6 +10,7 @@
 #include "generator/plan/stage.h"
 #include "generator/plan/stream.h"
 #include "generator/plan/wgmma.h"
+#include "generator/plan/wgmma_shares.h"
 #include "generator/plan/wide_tile.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"

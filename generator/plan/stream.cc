@@ -7,6 +7,7 @@
 #include "generator/plan/few_tile.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/wgmma.h"
+#include "generator/plan/wgmma_shares.h"
 
 namespace heddle {
 namespace {

@@ -1,5 +1,6 @@
 // The kernels with wgmma, run on the CPU, against FP64.
 #include "generator/plan/wgmma.h"
+#include "generator/plan/wgmma_shares.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 
 #include "generator/plan/stage.h"
 #include "generator/plan/wgmma.h"
+#include "generator/plan/wgmma_shares.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {

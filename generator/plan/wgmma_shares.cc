@@ -1,0 +1,162 @@
+#include "generator/plan/wgmma_shares.h"
+
+#include <algorithm>
+
+#include "generator/plan/default_tile.h"
+#include "generator/plan/stage.h"
+#include "generator/plan/wgmma_stage.h"
+
+namespace heddle {
+namespace {
+
+// Whether half of a block's sums find room where its stages were, as in
+// templates/gemm/wgmma_shape.cuh.
+bool sums_fit(const GemmVariant& v, const WeightLayout& layout) {
+  return !wgmma_narrows(v) && 2 * v.tile_m * v.tile_n <= v.stages * wgmma_stage_bytes(v, layout);
+}
+
+std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
+  return ceil_div(layout.chunks_per_row_block, v.stage_chunks);
+}
+
+// Clocks of an SM of an H200 at 1965 MHz, fitted to docs/measurements.md.
+//
+// From M = 129 on. Tokens that a pair reads once count half; with two stages there is the way there
+// and back; the GPU is at its limit of power, where a product in a small tile takes longer.
+double stage_clocks_of_many(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
+  constexpr double kDecode = 185, kDecodeToken = 3, kWay = 700, kWayBytes = 48;
+  const double multiply = 4 * (v.tile_m > 128 ? 1.095 : 1.15);
+  const double unit = std::max(kDecode + kDecodeToken * v.tile_m, multiply * v.tile_m);
+  const bool is_small = v.tile_m * v.tile_n < 256 * 128;
+  const double cache = !in_step || is_small ? 28 : v.tile_m == 128 ? 31 : 32;  // bytes a clock
+  const int token_bytes = wgmma_token_bytes(v) / v.cluster;
+  const double read = wgmma_weight_bytes(v, layout) + token_bytes;
+  const double clocks = std::max(v.stage_chunks * v.tile_n / 64.0 * unit, read / cache);
+  return v.stages > 2 ? clocks : std::max(clocks, kWay + wgmma_stage_bytes(v, layout) / kWayBytes);
+}
+bool has_many_tokens(const GemmVariant& v) { return v.m_min > 128; }
+
+// A stage: decoding, which wgmma with weights in registers holds up, or wgmma, both a little slower
+// where two warpgroups share 64 rows; the L2 cache, which is slower where blocks read tokens of
+// different columns. All bytes cost power, and so clock rate.
+double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
+  if (has_many_tokens(v)) return stage_clocks_of_many(v, layout, in_step);
+  constexpr double kDecode = 170, kDecodeToken = 2.75, kMultiplyToken = 1.07 * 4;
+  constexpr double kSharedRows = 1.08, kLeastShared = 335, kPowerBytes = 320, kByWarps = 0.91;
+  const double cache = in_step ? 54 : 38;  // bytes a clock
+  const double bytes = wgmma_stage_bytes(v, layout);
+  double unit = std::max(kDecode + kDecodeToken * v.tile_m, kMultiplyToken * v.tile_m);
+  if (v.tile_n == 64) unit = std::max(kLeastShared, unit * kSharedRows);
+  if (v.by_warps) unit *= kByWarps;
+  return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, bytes / cache) + bytes / kPowerBytes;
+}
+// Of a tile that is cut in two along its tokens, which many have.
+double cut_stage_clocks(const GemmVariant& v, const WeightLayout& layout) {
+  GemmVariant half = v;
+  half.tile_m /= 2;
+  const double clocks = std::max(stage_clocks_of_many(half, layout, true), 1440.0);
+  return v.cluster > 1 ? clocks : 1.1 * clocks;
+}
+// From the last sums of a tile to the next tile; elsewhere where there are few tokens.
+double tile_clocks(const GemmVariant& v) {
+  return has_many_tokens(v) ? 0.07 * v.tile_m * v.tile_n : 0;
+}
+double launch_clocks(const GemmVariant& v) { return v.cluster > 1 ? 6000 : 0; }
+// To share a tile: the steps of the exchange one after the other, then the sums of one SM.
+double tile_bytes(const GemmVariant& v) { return 4.0 * v.tile_m * v.tile_n; }
+double cluster_clocks(const GemmVariant& v) { return 1440 + tile_bytes(v) / 51; }
+double parts_clocks(const GemmVariant& v, std::int64_t parts) {
+  constexpr double kBlock = 1100, kMostBlocks = 4;  // of more blocks the steps overlap
+  const double blocks = static_cast<double>(parts);
+  return kBlock * std::min(blocks, kMostBlocks) +
+         blocks * tile_bytes(v) / (wgmma_narrows(v) ? 12 : 30);
+}
+double equal_clocks(const GemmVariant& v) { return (v.by_warps ? 7100 : 4500) + tile_bytes(v) / 5; }
+
+// With the time that memory takes for all weights: the two hinder each other a little.
+double beside_memory(const GemmVariant& v, const WeightLayout& layout, double clocks) {
+  constexpr double kBytes = 17.3, kHindrance = 0.15;  // bytes a clock of an SM
+  const double memory = static_cast<double>(layout.total_bytes) / (v.workers * kBytes);
+  return std::max(clocks, memory) + kHindrance * std::min(clocks, memory);
+}
+
+// More SMs at the limit of power, which read tokens of different columns.
+constexpr double kManyInParts = 1.2;
+
+struct Choice {
+  WgmmaShares shares;
+  double clocks = 0;  // of the SM that works longest
+};
+
+Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int64_t m) {
+  // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
+  const std::int64_t rows = layout.row_blocks * WeightLayout::kRowBlock;
+  const std::int64_t row_sets = ceil_div(rows, v.tile_n * v.cluster);
+  const std::int64_t token_tiles = ceil_div(m, v.tile_m);
+  const std::int64_t tiles = row_sets * token_tiles;
+  const std::int64_t stages = stages_of_k(v, layout);
+  const std::int64_t workers = v.workers / v.cluster;
+  const std::int64_t left = tiles % workers;
+  const std::int64_t whole = tiles / workers * stages;
+  const auto clocks_of = [&](std::int64_t in_step, std::int64_t apart) {
+    const double clocks = static_cast<double>(in_step) * stage_clocks(v, layout, true) +
+                          static_cast<double>(apart) * stage_clocks(v, layout, false) +
+                          static_cast<double>(ceil_div(tiles, workers)) * tile_clocks(v);
+    return beside_memory(v, layout, clocks) + launch_clocks(v);
+  };
+  const auto count = [&](std::int64_t clusters) { return static_cast<int>(clusters * v.cluster); };
+
+  // Tiles of the last tokens may be narrow from the beginning. Narrow ones come behind the others.
+  const bool ends_narrow =
+      wgmma_narrows(v) && token_tiles > 1 && m - (token_tiles - 1) * v.tile_m <= v.tile_m / 2;
+  const std::int64_t wide = ends_narrow ? tiles - row_sets : tiles;
+  const auto with_cut = [&](std::int64_t cut) -> Choice {
+    const std::int64_t all = tiles + cut;
+    // The block that works longest is the first, or the first with a wide tile less.
+    const auto clocks_at = [&](std::int64_t worker) {
+      const std::int64_t own_wide = ceil_div(wide - cut - worker, workers);
+      const std::int64_t own_narrow = ceil_div(all - worker, workers) - own_wide;
+      const double narrow = own_narrow > 0 ? cut_stage_clocks(v, layout) : 0;
+      return clocks_of(own_wide * stages, 0) + static_cast<double>(own_narrow * stages) * narrow;
+    };
+    return {{count(std::min(all, workers)), -static_cast<int>(cut), v.cluster},
+            std::max(clocks_at(0), clocks_at((wide - cut) % workers))};
+  };
+
+  Choice best = with_cut(0);
+  const auto consider = [&best](const Choice& choice) {
+    if (choice.clocks < best.clocks) best = choice;
+  };
+  if (wgmma_narrows(v) && wide % workers > 0) consider(with_cut(wide % workers));
+  if (!v.shares_tiles || left == 0) return best;
+  const double slower = has_many_tokens(v) ? kManyInParts : 1;
+  if (v.cluster == 1 && tiles * kWgmmaCluster <= workers && stages >= kWgmmaCluster &&
+      sums_fit(v, layout)) {
+    consider({{count(tiles * kWgmmaCluster), count(tiles), kWgmmaCluster, true},
+              slower * clocks_of(ceil_div(stages, kWgmmaCluster), 0) + cluster_clocks(v)});
+  }
+  // Each tile of the last wave to the same number of blocks, or all of them in equal shares.
+  for (std::int64_t parts = 2; tiles < workers && parts <= std::min(workers / tiles, stages);
+       ++parts) {
+    consider({{count(tiles * parts), static_cast<int>(tiles), v.cluster},
+              slower * clocks_of(ceil_div(stages, parts), 0) + parts_clocks(v, parts)});
+  }
+  if (left * stages >= workers) {
+    // A block may end one tile and begin another.
+    consider({{count(workers), static_cast<int>(left), v.cluster},
+              clocks_of(whole, ceil_div(left * stages, workers)) + equal_clocks(v)});
+  }
+  return best;
+}
+
+}  // namespace
+
+double wgmma_clocks(const GemmVariant& v, const WeightLayout& layout) {
+  return choose_shares(v, layout, std::min(v.m_max, kOpenRangeTokens)).clocks;
+}
+
+WgmmaShares wgmma_shares(const GemmVariant& variant, const WeightLayout& layout, std::int64_t m) {
+  return choose_shares(variant, layout, m).shares;
+}
+
+}  // namespace heddle

@@ -1,0 +1,28 @@
+// A stage of a GEMM with wgmma: chunks of weights and the tokens of their columns.
+#ifndef HEDDLE_GENERATOR_PLAN_WGMMA_STAGE_H_
+#define HEDDLE_GENERATOR_PLAN_WGMMA_STAGE_H_
+
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// Blocks of a cluster that share K or tokens. 32 clusters of four did not fit a GPU whose GPCs have
+// 16 or 18 SMs.
+inline constexpr int kWgmmaCluster = 2;
+
+// Whether a tile may have half of its tokens alone.
+inline bool wgmma_narrows(const GemmVariant& v) { return v.tile_m > 128; }
+
+inline int wgmma_weight_bytes(const GemmVariant& v, const WeightLayout& layout) {
+  return v.stage_chunks * v.tile_n / WeightLayout::kRowBlock * layout.chunk_bytes;
+}
+inline int wgmma_token_bytes(const GemmVariant& v) {
+  return v.stage_chunks * v.tile_m * 2 * WeightLayout::kChunkK;
+}
+inline int wgmma_stage_bytes(const GemmVariant& v, const WeightLayout& layout) {
+  return wgmma_weight_bytes(v, layout) + wgmma_token_bytes(v);
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLAN_WGMMA_STAGE_H_
