@@ -1,6 +1,5 @@
 // The kernels with wgmma, run on the CPU, against FP64.
 #include "generator/plan/wgmma.h"
-#include "generator/plan/wgmma_shares.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "generator/plan/wgmma_shares.h"
 #include "heddle/kernel.h"
 #include "runtime/gemm_launch.h"
 #include "tests/emulator/gemm_problem.h"
