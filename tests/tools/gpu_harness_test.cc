@@ -6,6 +6,7 @@
 #include "heddle/weights.h"
 #include "tools/gpu_harness/gemm_floor.h"
 #include "tools/gpu_harness/graph_timer.h"
+#include "tools/gpu_harness/median.h"
 #include "tools/gpu_harness/stored_scale.h"
 #include "tools/gpu_harness/weight_copies.h"
 
@@ -81,6 +82,12 @@ TEST(StoredScale, IsTheTypesOwnNumber) {
   EXPECT_EQ(stored_scale(DType::kE4m3, 0xFE), -448);
   EXPECT_TRUE(std::isnan(stored_scale(DType::kE4m3, 0x7F)));
   EXPECT_TRUE(std::isnan(stored_scale(DType::kE8m0, 0xFF)));
+}
+
+TEST(Median, IsTheMiddleOrTheUpperOfTwo) {
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({5, 1, 3}), 3);
+  EXPECT_EQ(median({4, 1, 3, 2}), 3);
 }
 
 }  // namespace

@@ -5,23 +5,19 @@
 #include <fmt/core.h>
 #include <stdlib.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include "heddle/heddle.hpp"
+#include "tools/gpu_harness/median.h"
 
 namespace heddle {
 namespace {
 
 constexpr int kRepeats = 9;
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + kRepeats / 2, values.end());
-  return values[kRepeats / 2];
-}
 
 RuntimeOptions no_disk() {
   RuntimeOptions options;

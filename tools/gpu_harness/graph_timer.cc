@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "tools/gpu_harness/median.h"
+
 namespace heddle {
 namespace {
 
@@ -85,37 +87,37 @@ double warm_up_us(const TimingBudget& budget) {
   return is_first.exchange(false) ? kFirstUs : budget.warm_up_us;
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+// What surrounds the measured replays.
+struct Measuring {
+  double warm_up_us = 0;
+  double rest = 0;           // as in TimingBudget
+  SmClock* clock = nullptr;  // of them
+};
 
 double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int launches,
-                            int replays, double warm_up_us, double rest, SmClock* clock) {
+                            int replays, const Measuring& measuring) {
   const Event start;
   const Event end;
   double warmed_us = 0;
-  for (int i = 0; i < kLeastWarmups || warmed_us < warm_up_us; ++i) {
+  for (int i = 0; i < kLeastWarmups || warmed_us < measuring.warm_up_us; ++i) {
     warmed_us += replay_us(graph, stream, start, end);
   }
   std::vector<double> times;
   times.reserve(static_cast<std::size_t>(replays));
-  if (clock != nullptr) clock->start();
+  if (measuring.clock != nullptr) measuring.clock->start();
   for (int i = 0; i < replays; ++i) {
     times.push_back(replay_us(graph, stream, start, end));
-    rest_for(rest * times.back());
+    rest_for(measuring.rest * times.back());
   }
-  if (clock != nullptr) clock->stop();
-  return median_of(std::move(times)) / launches;
+  if (measuring.clock != nullptr) measuring.clock->stop();
+  return median(std::move(times)) / launches;
 }
 
 }  // namespace
 
 double time_in_graph(const OwnedStream& stream, int launches, int replays,
                      const std::function<void(int)>& launch) {
-  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays, 0, 0,
-                              nullptr);
+  return median_us_per_launch(Graph(stream, launches, launch), stream, launches, replays, {});
 }
 
 ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget) {
@@ -131,14 +133,14 @@ ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget)
 double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
                      const std::function<void(int)>& launch, SmClock* clock) {
   const Graph one_round(stream, round, launch);
-  const double pilot_us =
-      median_us_per_launch(one_round, stream, round, 1, warm_up_us(budget), 0, nullptr);
+  const double pilot_us = median_us_per_launch(one_round, stream, round, 1, {warm_up_us(budget)});
   const ReplayPlan plan = plan_replays(round, pilot_us, budget);
+  const Measuring measuring{0, budget.rest, clock};
   if (plan.launches == round) {
-    return median_us_per_launch(one_round, stream, round, plan.replays, 0, budget.rest, clock);
+    return median_us_per_launch(one_round, stream, round, plan.replays, measuring);
   }
   return median_us_per_launch(Graph(stream, plan.launches, launch), stream, plan.launches,
-                              plan.replays, 0, budget.rest, clock);
+                              plan.replays, measuring);
 }
 
 std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRound& one,
@@ -154,7 +156,7 @@ std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRo
   for (int i = 0; i < 2; ++i) {
     const Graph one_round(stream, both[i]->round, both[i]->launch);
     const double pilot_us =
-        median_us_per_launch(one_round, stream, both[i]->round, 1, warm_up_us(budget), 0, nullptr);
+        median_us_per_launch(one_round, stream, both[i]->round, 1, {warm_up_us(budget)});
     sides[i].plan = plan_replays(both[i]->round, pilot_us, budget);
     sides[i].graph = std::make_unique<Graph>(stream, sides[i].plan.launches, both[i]->launch);
   }
@@ -170,7 +172,7 @@ std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRo
     }
   }
   if (clock != nullptr) clock->stop();
-  return {median_of(std::move(sides[0].times)), median_of(std::move(sides[1].times))};
+  return {median(std::move(sides[0].times)), median(std::move(sides[1].times))};
 }
 
 }  // namespace heddle

@@ -1,6 +1,5 @@
 #include "tools/gpu_harness/launch_overhead.h"
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "runtime/gemm_launch.h"
 #include "runtime/gemm_parameters.h"
 #include "runtime/kernel_state.h"
+#include "tools/gpu_harness/median.h"
 
 namespace heddle {
 namespace {
@@ -24,11 +24,6 @@ double microseconds_per_launch(const OwnedStream& stream, const std::function<vo
       std::chrono::steady_clock::now() - start;
   stream.synchronize();
   return elapsed.count() / kLaunches;
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "tools/gpu_harness/sm_clock.h"
 
-#include <algorithm>
 #include <cstddef>
+#include <utility>
+
+#include "tools/gpu_harness/median.h"
 
 namespace heddle {
 namespace {
@@ -14,20 +16,16 @@ SmClock::SmClock(const HelperKernels& helpers, const OwnedStream& stream)
     : helpers_(helpers),
       stream_(stream),
       before_(kMostSms * sizeof(Reading)),
-      after_(kMostSms * sizeof(Reading)) {
-  before_.fill(0, stream);
-  after_.fill(0, stream);
-}
+      after_(kMostSms * sizeof(Reading)) {}
 
 void SmClock::start() {
+  // SMs that a reading does not come to keep zeros.
   before_.fill(0, stream_);
+  after_.fill(0, stream_);
   helpers_.read_clocks(before_.get(), kMostSms, stream_);
 }
 
-void SmClock::stop() {
-  after_.fill(0, stream_);
-  helpers_.read_clocks(after_.get(), kMostSms, stream_);
-}
+void SmClock::stop() { helpers_.read_clocks(after_.get(), kMostSms, stream_); }
 
 std::vector<SmClock::Reading> SmClock::readings_of(const DeviceBuffer& buffer) const {
   std::vector<Reading> readings(kMostSms);
@@ -45,10 +43,7 @@ double SmClock::mhz() const {
     of_sms.push_back(1e3 * static_cast<double>(after[sm].clocks - before[sm].clocks) /
                      static_cast<double>(after[sm].nanoseconds - before[sm].nanoseconds));
   }
-  if (of_sms.empty()) return 0;
-  const auto middle = of_sms.begin() + static_cast<std::ptrdiff_t>(of_sms.size() / 2);
-  std::nth_element(of_sms.begin(), middle, of_sms.end());
-  return *middle;
+  return of_sms.empty() ? 0 : median(std::move(of_sms));
 }
 
 }  // namespace heddle

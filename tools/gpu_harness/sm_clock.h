@@ -20,8 +20,8 @@ class SmClock {
   void start();
   void stop();
 
-  // Between the two, the mean over time, the median over SMs; waits for the stream. 0 if nothing
-  // was measured.
+  // Between the two, the mean over time, the median over SMs; waits for the stream. 0 if no SM was
+  // seen both times. Precondition: both have been called.
   double mhz() const;
 
  private:
