@@ -13,6 +13,12 @@ constexpr int kFewestStages = 3;
 constexpr int kMostStages = 6;  // more were not faster
 constexpr int kMostRegisters = 130;
 
+// Where sm_90 has nothing faster, as far as it was measured.
+constexpr std::int64_t kFewestTokens = 9;
+constexpr std::int64_t kMostRowBlocks = 3;  // of an SM
+constexpr int kFewestChunks = 24, kMostChunks = 36;
+constexpr int kMostBits = 4;
+
 // Stages, the first that fits: best are 128 columns for each warp, which then looks at scales once.
 struct Stage {
   int columns, warps_n, warps_k;
@@ -33,18 +39,13 @@ bool fits_registers(const GemmSpec& spec, const WeightLayout& layout, const Gemm
   return v.row_tiles() * (sums + spec.weight.bits + zero + 1) <= kMostRegisters;
 }
 
-// Of streams: more tokens than each block reads for itself.
-constexpr std::int64_t kMostOfStreams = 8;
-constexpr std::int64_t kFewRowBlocks = 3;  // of an SM
-constexpr int kFewestChunks = 24, kMostChunks = 36;
-
 }  // namespace
 
 bool few_tile_is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                         std::int64_t m_min) {
-  const bool fits = spec.path == Path::kAuto && target.arch() == 90 && spec.weight.bits <= 4 &&
-                    m_min > kMostOfStreams && m_min <= kMostTokens;
-  if (!fits || ceil_div(layout.row_blocks, target.sm_count) > kFewRowBlocks) return false;
+  if (spec.path != Path::kAuto || target.arch() != 90) return false;
+  if (m_min < kFewestTokens || m_min > kMostTokens || spec.weight.bits > kMostBits) return false;
+  if (ceil_div(layout.row_blocks, target.sm_count) > kMostRowBlocks) return false;
   const int chunks = layout.chunks_per_row_block;
   if (chunks < kFewestChunks || chunks > kMostChunks) return false;
   const std::int64_t m_max = std::min<std::int64_t>(kMostTokens, spec.shape.m_max);

@@ -18,8 +18,21 @@ inline GemmSpec small_spec(DType dtype = DType::kFp16) {
   return spec;
 }
 
+// Of the path that older GPUs have.
+inline GemmSpec older_spec(std::int64_t n, std::int64_t k) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = n;
+  spec.shape.k = k;
+  spec.path = Path::kAmpere;
+  return spec;
+}
+
 inline Plan plan_of(const GemmSpec& spec, const char* target) {
   return resolve(Spec::from_gemm(spec), target_from_name(target));
+}
+
+inline const GemmVariant& variant_at(const Plan& plan, std::int64_t m) {
+  return plan.variants[plan.variant_for(m)];
 }
 
 inline std::string refusal(const GemmSpec& spec, const char* target) {

@@ -25,10 +25,10 @@ TEST(Resolve, StreamsServeFewTokensOnHopper) {
   }
   EXPECT_EQ(m, 9);
   // More tokens of few rows: one round of blocks.
-  const GemmVariant& sixteen = plan.variants[plan.variant_for(16)];
+  const GemmVariant& sixteen = variant_at(plan, 16);
   EXPECT_EQ(sixteen.kernel, GemmKernel::kTiles);
   EXPECT_EQ(sixteen.tile_n, 32);
-  EXPECT_NE(plan.variants[plan.variant_for(17)].kernel, GemmKernel::kStream);
+  EXPECT_NE(variant_at(plan, 17).kernel, GemmKernel::kStream);
   EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
   GemmSpec spec = small_spec();
   spec.path = Path::kAmpere;
@@ -52,9 +52,9 @@ TEST(Resolve, StreamsSplitLongKInClusters) {
   spec.shape.n = 8192;
   spec.shape.k = 28672;
   const Plan plan = plan_of(spec, "h200");
-  const GemmVariant& one = plan.variants[plan.variant_for(1)];
+  const GemmVariant& one = variant_at(plan, 1);
   EXPECT_EQ(one.split_k, 1);
-  const GemmVariant& eight = plan.variants[plan.variant_for(8)];
+  const GemmVariant& eight = variant_at(plan, 8);
   EXPECT_EQ(eight.kernel, GemmKernel::kStream);
   EXPECT_EQ(eight.split_k, 4);
   EXPECT_EQ(eight.cluster, 4);
@@ -72,7 +72,7 @@ TEST(Resolve, StreamsServeSixteenTokensThatFit) {
   GemmSpec spec = small_spec();
   const auto kernel = [&spec] {
     const Plan plan = plan_of(spec, "h200");
-    return plan.variants[plan.variant_for(16)];
+    return variant_at(plan, 16);
   };
   EXPECT_EQ(kernel().kernel, GemmKernel::kTiles);  // few_tile.h
   spec.weight.bits = 8;
@@ -104,7 +104,7 @@ TEST(Resolve, TheNextKernelStartsWhereEverySmHasRoomForIt) {
   GemmSpec spec = small_spec();
   const auto lets_next = [&spec](std::int64_t m, int split) {
     const Plan plan = plan_of(spec, "h200");
-    const GemmVariant& v = plan.variants[plan.variant_for(m)];
+    const GemmVariant& v = variant_at(plan, m);
     EXPECT_EQ(v.split_k, split) << "M " << m;
     const bool lets = lets_next_start(v, plan.layout, plan.target);
     const std::string text = render(plan, plan.variant_for(m)).text;
@@ -133,7 +133,7 @@ TEST(Resolve, StreamsSplitKWhereRowBlocksAreFew) {
   spec.shape.n = 512;
   for (const std::int64_t m : {1, 3, 5}) {
     const Plan plan = plan_of(spec, "h200");
-    const GemmVariant& v = plan.variants[plan.variant_for(m)];
+    const GemmVariant& v = variant_at(plan, m);
     EXPECT_EQ(v.kernel, GemmKernel::kStream);
     EXPECT_EQ(v.split_k, 4);
     EXPECT_GT(v.workers, 64);

@@ -18,8 +18,8 @@ std::vector<GemmKernel> kernels_of(const Plan& plan) {
 TEST(Resolve, WgmmaServesManyTokensOnHopper) {
   GemmSpec spec = small_spec();
   Plan plan = plan_of(spec, "h200");
-  EXPECT_NE(plan.variants[plan.variant_for(16)].kernel, GemmKernel::kWgmma);
-  EXPECT_EQ(plan.variants[plan.variant_for(17)].kernel, GemmKernel::kWgmma);
+  EXPECT_NE(variant_at(plan, 16).kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(variant_at(plan, 17).kernel, GemmKernel::kWgmma);
   EXPECT_EQ(plan.variants.back().kernel, GemmKernel::kWgmma);
   EXPECT_EQ(plan.variants.back().path, Path::kHopper);
   EXPECT_EQ(plan.variants.back().threads(), 384);
@@ -38,12 +38,12 @@ TEST(Resolve, TilesOfSixteenTokensAreMultipliedByWarps) {
   spec.shape.k = 8192;
   spec.shape.m_min = 9;
   const Plan plan = plan_of(spec, "h200");
-  const GemmVariant& sixteen = plan.variants[plan.variant_for(16)];
+  const GemmVariant& sixteen = variant_at(plan, 16);
   EXPECT_EQ(sixteen.kernel, GemmKernel::kWgmma);
   EXPECT_TRUE(sixteen.by_warps);
   EXPECT_EQ(sixteen.tile_n, 128);
   EXPECT_EQ(sixteen.stage_chunks, 4);
-  EXPECT_FALSE(plan.variants[plan.variant_for(17)].by_warps);
+  EXPECT_FALSE(variant_at(plan, 17).by_warps);
   // Three stages of four chunks do not fit.
   spec.weight.bits = 8;
   const Plan wide = plan_of(spec, "h200");
@@ -109,7 +109,7 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
       spec.tile.n = 128;
       const Plan plan = plan_of(spec, "h200");
       for (const std::int64_t m : {9, 16, 32, 64, 100, 256, 1000, 8192}) {
-        const GemmVariant& v = plan.variants[plan.variant_for(m)];
+        const GemmVariant& v = variant_at(plan, m);
         const WgmmaShares shares = wgmma_shares(v, plan.layout, m);
         // Blocks that share tokens count as one.
         const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, v.tile_n * v.cluster);
@@ -167,7 +167,7 @@ TEST(WgmmaShares, PairsShareTilesOfHalfTheSms) {
   spec.path = Path::kHopper;
   const auto shares = [&](std::int64_t m) {
     const Plan plan = plan_of(spec, "h200");
-    return wgmma_shares(plan.variants[plan.variant_for(m)], plan.layout, m);
+    return wgmma_shares(variant_at(plan, m), plan.layout, m);
   };
   EXPECT_TRUE(shares(64).sums_in_cluster);
   EXPECT_TRUE(shares(128).sums_in_cluster);
@@ -210,12 +210,12 @@ TEST(WgmmaShares, WarpgroupsShareTheRowsOfSmallMatrices) {
   spec.path = Path::kHopper;
   const Plan plan = plan_of(spec, "h200");
   for (const std::int64_t m : {64, 128}) {
-    const GemmVariant& v = plan.variants[plan.variant_for(m)];
+    const GemmVariant& v = variant_at(plan, m);
     EXPECT_EQ(v.tile_n, 64);
     EXPECT_EQ(wgmma_shares(v, plan.layout, m).workers, 128);
     EXPECT_EQ(wgmma_shares(v, plan.layout, m).cluster, 2);
   }
-  EXPECT_EQ(plan.variants[plan.variant_for(256)].tile_n, 128);
+  EXPECT_EQ(variant_at(plan, 256).tile_n, 128);
   spec.shape.m_min = 9;
   spec.shape.m_max = 32;
   spec.tile.n = 64;
