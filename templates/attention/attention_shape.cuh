@@ -139,7 +139,6 @@ struct KvTensorShape {
     return (rows + (Config::kNhd ? row * Config::kKvHeads + head : head * tokens + row)) *
            kEntryBytes;
   }
-  static constexpr int kEntryStep = kGranularity == KvGranularity::kToken ? 1 : kTokenStep;
 };
 
 template <class Config>

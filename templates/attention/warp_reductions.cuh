@@ -13,12 +13,5 @@ __device__ __forceinline__ float warp_max(float x) {
   x = larger(x, shuffle_xor(x, 8));
   return larger(x, shuffle_xor(x, 16));
 }
-__device__ __forceinline__ float warp_sum(float x) {
-  x += shuffle_xor(x, 1);
-  x += shuffle_xor(x, 2);
-  x += shuffle_xor(x, 4);
-  x += shuffle_xor(x, 8);
-  return x + shuffle_xor(x, 16);
-}
 
 }  // namespace heddle
