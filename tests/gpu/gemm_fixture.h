@@ -36,6 +36,10 @@ class GemmGpu : public OnGpu {
   }
 };
 
+// The longest tests, one of each type of the activations so that they may run beside each other.
+// gemm_test.cc names the types.
+class GemmGpuOfType : public GemmGpu, public testing::WithParamInterface<DType> {};
+
 inline GemmSpec spec_of(std::int64_t n, std::int64_t k, DType dtype, int group, ZeroPoint zero) {
   GemmSpec spec;
   spec.shape.n = n;

@@ -22,16 +22,15 @@ struct Code {
 constexpr Code kCodes[] = {{WeightType::kE4m3, 8}, {WeightType::kE5m2, 8}, {WeightType::kE2m3, 6},
                            {WeightType::kE3m2, 6}, {WeightType::kE2m1, 4}, {WeightType::kNf4, 4}};
 
-TEST_F(GemmGpu, FloatAndTableCodes) {
+TEST_P(GemmGpuOfType, FloatAndTableCodes) {
+  const DType dtype = GetParam();
   for (const Code code : kCodes) {
-    for (const DType dtype : {DType::kFp16, DType::kBf16}) {
-      for (const int group : {kPerChannel, kPerTensor, 16, 32, 96}) {
-        check(coded(code.type, code.bits, dtype, group), kSomeM);
-      }
-      GemmSpec wide = coded(code.type, code.bits, dtype, 128);
-      wide.shape.k = 1280;
-      check(wide, kSomeM);
+    for (const int group : {kPerChannel, kPerTensor, 16, 32, 96}) {
+      check(coded(code.type, code.bits, dtype, group), kSomeM);
     }
+    GemmSpec wide = coded(code.type, code.bits, dtype, 128);
+    wide.shape.k = 1280;
+    check(wide, kSomeM);
   }
 }
 
@@ -51,15 +50,13 @@ TEST_F(GemmGpu, MxAndNvFormats) {
   }
 }
 
-TEST_F(GemmGpu, ScalesOfEveryTypeAndATensorScale) {
+TEST_P(GemmGpuOfType, ScalesOfEveryTypeAndATensorScale) {
   for (const DType scale : {DType::kFp16, DType::kBf16, DType::kFp32, DType::kE8m0, DType::kE4m3}) {
     for (const int group : {16, 128, kPerChannel, kPerTensor}) {
-      for (const DType dtype : {DType::kFp16, DType::kBf16}) {
-        GemmSpec spec = spec_of(264, 1280, dtype, group, ZeroPoint::kInt);
-        spec.weight.scale_dtype = scale;
-        spec.weight.tensor_scale = group != 128;
-        check(spec, kSomeM);
-      }
+      GemmSpec spec = spec_of(264, 1280, GetParam(), group, ZeroPoint::kInt);
+      spec.weight.scale_dtype = scale;
+      spec.weight.tensor_scale = group != 128;
+      check(spec, kSomeM);
     }
   }
 }

@@ -40,22 +40,24 @@ TEST_F(GemmGpu, ShapesOfModels) {
   check(spec_of(3584, 18944, DType::kBf16, 128, ZeroPoint::kInt), {1, 16, 64, 200});
 }
 
-TEST_F(GemmGpu, EveryWidth) {
+INSTANTIATE_TEST_SUITE_P(Both, GemmGpuOfType, testing::Values(DType::kFp16, DType::kBf16),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+
+TEST_P(GemmGpuOfType, EveryWidth) {
+  const DType dtype = GetParam();
   for (int bits = 1; bits <= 8; ++bits) {
-    for (const DType dtype : {DType::kFp16, DType::kBf16}) {
-      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-        for (const int group : {16, 128}) {
-          GemmSpec spec = spec_of(264, 1280, dtype, group, zero);
-          spec.weight.bits = bits;
-          // Both types, each with and without zero points.
-          spec.weight.type = (bits + (group == 16)) % 2 == 0 ? WeightType::kUint : WeightType::kInt;
-          check(spec, {1, 12, 40, 100, 300});
-        }
+    for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+      for (const int group : {16, 128}) {
+        GemmSpec spec = spec_of(264, 1280, dtype, group, zero);
+        spec.weight.bits = bits;
+        // Both types, each with and without zero points.
+        spec.weight.type = (bits + (group == 16)) % 2 == 0 ? WeightType::kUint : WeightType::kInt;
+        check(spec, {1, 12, 40, 100, 300});
       }
-      GemmSpec channel = spec_of(264, 1056, dtype, kPerChannel, ZeroPoint::kInt);
-      channel.weight.bits = bits;
-      check(channel, {1, 30, 70, 200});
     }
+    GemmSpec channel = spec_of(264, 1056, dtype, kPerChannel, ZeroPoint::kInt);
+    channel.weight.bits = bits;
+    check(channel, {1, 30, 70, 200});
   }
 }
 
