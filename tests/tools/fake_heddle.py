@@ -24,7 +24,11 @@ def floor_us(spec, m):
     return max(LAUNCH_US + bytes_of(spec, m) / RATE * 1e-6, 2 * m * n * k / TFLOPS * 1e-6)
 
 
-def attention_report(wanted, spec, loads):
+def sm_mhz(arguments):
+    return 1980 if float(arguments[arguments.index("--rest") + 1]) else 1755.4
+
+
+def attention_report(wanted, spec, loads, mhz):
     """Two bytes a token and head of the cache for INT8, in proportion to the bits of a code."""
     bits = {"int4": 4, "fp16": 16, "bf16": 16}.get(spec["kv"]["dtype"], 8)
     rows = []
@@ -34,7 +38,8 @@ def attention_report(wanted, spec, loads):
         moved = int(sequences) * length * 2 * spec["shape"]["kv_heads"] * 128 * bits / 8
         floor = LAUNCH_US + moved / RATE * 1e-6
         rows.append({"sequences": int(sequences), "length": length, "floor_us": floor,
-                     "us": floor * wanted["times"] * wanted.get("slow", {}).get(load, 1)})
+                     "us": floor * wanted["times"] * wanted.get("slow", {}).get(load, 1),
+                     "sm_mhz": mhz})
     return {"device": "fake", "read_tb_per_s": RATE, "benches": rows}
 
 
@@ -53,7 +58,7 @@ def main(arguments):
         return wanted["fail"]
     if isinstance(specs, dict):
         print(json.dumps(append_report(wanted) if specs["op"] == "kv_append" else attention_report(
-            wanted, specs, arguments[arguments.index("--loads") + 1].split(","))))
+            wanted, specs, arguments[arguments.index("--loads") + 1].split(","), sm_mhz(arguments))))
         return 0
     m_list = [int(m) for m in arguments[arguments.index("--m") + 1].split(",")]
     rows = []
@@ -64,7 +69,7 @@ def main(arguments):
             older = spec.get("path") == "ampere"
             row = {"spec": i, "m": m, "path": "ampere" if older else "hopper",
                    "us": us * (1.3 if older else 1), "floor_us": floor,
-                   "sm_mhz": 1980 if float(arguments[arguments.index("--rest") + 1]) else 1755.4}
+                   "sm_mhz": sm_mhz(arguments)}
             if "--baseline" in arguments and wanted.get("cublas", True):
                 row["cublas_us"] = 2 * floor
             rows.append(row)

@@ -62,8 +62,15 @@ class KvTest(ScriptTest):
     def test_heddles_failure_is_passed_on(self):
         self.assertEqual(self.script("bench-kv", "--groups", "half", check=2, fail=2).stdout, "")
 
-    def test_has_no_options_that_do_nothing(self):
-        self.assertIn("--ms", self.script("bench-kv", "--ms", "5", check=2).stderr)
+    def test_clocks_and_rests(self):
+        row = self.rows("half", times=1)["FP16 cache", "64x8192"]
+        self.assertEqual(row["sm_mhz"], 1755.4)
+        row = self.rows("half", "--rest", "3", times=1)["FP16 cache", "64x8192"]
+        self.assertEqual(row["sm_mhz"], 1980)
+        out = self.script("bench-kv", "--groups", "half", times=1).stdout
+        self.assertRegex(out, r"verdict \| SM MHz \|")
+        # Of kv_append it is not known.
+        self.assertNotIn("SM MHz", self.script("bench-kv", "--groups", "append", times=1).stdout)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include "tools/gpu_harness/attention_problem.h"
 #include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/read_rate.h"
+#include "tools/gpu_harness/sm_clock.h"
 
 namespace heddle {
 namespace {
@@ -98,7 +99,7 @@ double bytes_of(const KvCacheLayout& layout, std::int32_t length) {
 
 // One load: a cache, and sets of sequences that take turns.
 AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, double read_tb_per_s,
-                          const OwnedStream& stream, const TimingBudget& budget) {
+                          const OwnedStream& stream, const TimingBudget& budget, SmClock& clock) {
   const Plan& plan = kernel.plan();
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
   const bool paged = spec.kv.layout == KvLayout::kPaged;
@@ -152,12 +153,14 @@ AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, doubl
   if (spec.log_sum_exp) args.log_sum_exp = static_cast<float*>(sums.get());
   args.workspace = workspace.get();
   args.workspace_bytes = workspace.bytes();
-  timing.us = time_in_graph(stream, std::max(sets, 4), budget, [&](int i) {
+  const auto launch = [&](int i) {
     DecodeAttentionArgs own = args;
     const auto first = static_cast<std::size_t>(i % sets) * static_cast<std::size_t>(set_pages);
     if (paged) own.cache.block_table = static_cast<const std::int32_t*>(tables.get()) + first;
     kernel.launch(own, stream.get());
-  });
+  };
+  timing.us = time_in_graph(stream, std::max(sets, 4), budget, launch, &clock);
+  timing.sm_mhz = clock.mhz();
   return timing;
 }
 
@@ -174,13 +177,12 @@ AttentionBenchReport bench_attention(Runtime& runtime, const Spec& spec,
   const cuda::CurrentContext context;
   const Kernel kernel = runtime.kernel(spec);
   const OwnedStream stream;
+  const HelperKernels helpers;
+  SmClock clock(helpers, stream);
   AttentionBenchReport report;
-  {
-    const HelperKernels helpers;
-    report.read_tb_per_s = read_rate(helpers, stream);
-  }
+  report.read_tb_per_s = read_rate(helpers, stream);
   for (const AttentionLoad& load : loads) {
-    report.rows.push_back(time_load(kernel, load, report.read_tb_per_s, stream, budget));
+    report.rows.push_back(time_load(kernel, load, report.read_tb_per_s, stream, budget, clock));
   }
   return report;
 }

@@ -23,6 +23,7 @@ struct AttentionTiming {
   double bytes = 0;  // of K, V and their scales, once
   double us = 0;     // per launch, median
   double floor_us = 0;
+  double sm_mhz = 0;  // the SMs' clock meanwhile
 
   double gb_per_s() const noexcept { return bytes / us * 1e-3; }
   double ratio() const noexcept { return us / floor_us; }

@@ -24,7 +24,8 @@ ordered_json to_json(const AttentionTiming& timing) {
           {"us", timing.us},
           {"gb_per_s", timing.gb_per_s()},
           {"floor_us", timing.floor_us},
-          {"ratio", timing.ratio()}};
+          {"ratio", timing.ratio()},
+          {"sm_mhz", timing.sm_mhz}};
 }
 
 std::string length_text(const AttentionLoad& load) {
@@ -72,14 +73,15 @@ int bench_decode_attention(Runtime& runtime, const Spec& spec,
                {"us", Align::kRight},
                {"GB/s", Align::kRight},
                {"FLOOR us", Align::kRight},
-               {"OVER FLOOR", Align::kRight}});
+               {"OVER FLOOR", Align::kRight},
+               {"SM MHz", Align::kRight}});
   auto rows = ordered_json::array();
   for (const AttentionTiming& timing : report.rows) {
     rows.push_back(to_json(timing));
     table.add_row({fmt::format("{}", timing.load.sequences), length_text(timing.load),
                    fmt::format("{:.1f}", timing.bytes * 1e-6), fmt::format("{:.1f}", timing.us),
                    fmt::format("{:.0f}", timing.gb_per_s()), fmt::format("{:.1f}", timing.floor_us),
-                   fmt::format("{:.2f}", timing.ratio())});
+                   fmt::format("{:.2f}", timing.ratio()), fmt::format("{:.0f}", timing.sm_mhz)});
   }
   const Target device = runtime.device_target();
   if (json) {

@@ -42,7 +42,7 @@ def parser(description, groups, quick="the main table with symmetric weights and
 
 
 def add_ms(options):
-    """For scripts that call time()."""
+    """How long to measure: what --ms and --rest of heddle bench take."""
     options.add_argument("--ms", type=float, default=50, help="how long to measure each cell")
     options.add_argument("--rest", type=float, default=0, metavar="TIMES",
                          help="leave the GPU idle for so many times as long after each replay, so "
