@@ -34,6 +34,28 @@ TEST(SweepReport, TheChoiceIsHeldAgainstTheFastest) {
   EXPECT_DOUBLE_EQ(sweep_of(report({9, 15, 10})).times_best(), 1);
 }
 
+TEST(SweepReport, TheBestAreTimedAgainInTurns) {
+  Sweep sweep = sweep_of(report({20, 15, 10, 12}));
+  const std::vector<std::size_t> best = finalists(sweep, 3);
+  ASSERT_EQ(best, (std::vector<std::size_t>{0, 2, 3}));
+  // Three rounds; what was slow because it was the first is the fastest of the three.
+  settle(best, report({11, 13, 16, 12, 14, 40, 11, 14, 15}), &sweep);
+  EXPECT_EQ(sweep.chosen.us, 11);
+  EXPECT_DOUBLE_EQ(sweep.times_best(), 1);
+  ASSERT_EQ(sweep.rows.size(), 4U);
+  EXPECT_EQ(sweep.rows[1].spec, 2U);
+  EXPECT_EQ(sweep.rows[1].us, 14);
+  EXPECT_EQ(sweep.rows[2].us, 16);
+  // Not one of them: it keeps its place behind them.
+  EXPECT_EQ(sweep.rows[3].spec, 1U);
+  EXPECT_EQ(sweep.rows[3].us, 15);
+}
+
+TEST(SweepReport, OfFewCandidatesAllAreFinalists) {
+  EXPECT_EQ(finalists(sweep_of(report({20})), 8), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(finalists(sweep_of(report({20, 10})), 8), (std::vector<std::size_t>{0, 1}));
+}
+
 TEST(SweepReport, Json) {
   const nlohmann::ordered_json json = sweep_json(sweep_of(report({12, 15, 10})));
   EXPECT_EQ(json["m"], 16);

@@ -102,6 +102,7 @@ double median_us_per_launch(const Graph& graph, const OwnedStream& stream, int l
   for (int i = 0; i < kLeastWarmups || warmed_us < measuring.warm_up_us; ++i) {
     warmed_us += replay_us(graph, stream, start, end);
   }
+  rest_for(measuring.rest * warmed_us);
   std::vector<double> times;
   times.reserve(static_cast<std::size_t>(replays));
   if (measuring.clock != nullptr) measuring.clock->start();
@@ -133,7 +134,8 @@ ReplayPlan plan_replays(int round, double launch_us, const TimingBudget& budget)
 double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& budget,
                      const std::function<void(int)>& launch, SmClock* clock) {
   const Graph one_round(stream, round, launch);
-  const double pilot_us = median_us_per_launch(one_round, stream, round, 1, {warm_up_us(budget)});
+  const double pilot_us =
+      median_us_per_launch(one_round, stream, round, 1, {warm_up_us(budget), budget.rest});
   const ReplayPlan plan = plan_replays(round, pilot_us, budget);
   const Measuring measuring{0, budget.rest, clock};
   if (plan.launches == round) {
@@ -155,8 +157,8 @@ std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRo
   const TimedRound* const both[] = {&one, &other};
   for (int i = 0; i < 2; ++i) {
     const Graph one_round(stream, both[i]->round, both[i]->launch);
-    const double pilot_us =
-        median_us_per_launch(one_round, stream, both[i]->round, 1, {warm_up_us(budget)});
+    const double pilot_us = median_us_per_launch(one_round, stream, both[i]->round, 1,
+                                                 {warm_up_us(budget), budget.rest});
     sides[i].plan = plan_replays(both[i]->round, pilot_us, budget);
     sides[i].graph = std::make_unique<Graph>(stream, sides[i].plan.launches, both[i]->launch);
   }

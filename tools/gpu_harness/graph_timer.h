@@ -22,8 +22,8 @@ struct TimingBudget {
   double total_us = 50000;  // and all of them about so long
   // Replays before that, unmeasured: a GPU that was idle takes its time to reach its clock.
   double warm_up_us = 30000;
-  // After each replay the GPU is left idle for so many times its duration: else it measures at its
-  // limit of power, at a lower clock.
+  // After each replay, and after those for warming up, the GPU is left idle for so many times their
+  // duration: else it measures at its limit of power, at a lower clock.
   double rest = 0;
 };
 

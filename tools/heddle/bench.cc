@@ -30,6 +30,8 @@ namespace {
 
 constexpr double kSweepMilliseconds = 10;  // hundreds of kernels
 constexpr std::size_t kSweepRows = 10;
+constexpr std::size_t kFinalists = 8;
+constexpr int kFinalRounds = 5;
 
 struct BenchOptions {
   std::string input;
@@ -87,7 +89,15 @@ Sweep sweep_at(const BenchOptions& options, const Spec& spec, std::int64_t m, Ru
   bench_options.budget = budget_of(options, {.total_us = 1e3 * kSweepMilliseconds});
   Progress progress(true);
   show_progress(&progress, candidates, &bench_options);
-  return sweep_of(bench_gemm(runtime, candidates, {m}, bench_options));
+  Sweep sweep = sweep_of(bench_gemm(runtime, candidates, {m}, bench_options));
+  const std::vector<std::size_t> best = finalists(sweep, kFinalists);
+  std::vector<Spec> rounds;
+  for (int round = 0; round < kFinalRounds; ++round) {
+    for (const std::size_t place : best) rounds.push_back(candidates[place]);
+  }
+  show_progress(&progress, rounds, &bench_options);
+  settle(best, bench_gemm(runtime, rounds, {m}, bench_options), &sweep);
+  return sweep;
 }
 
 int run_sweep(const BenchOptions& options, const Spec& spec, Runtime& runtime) {

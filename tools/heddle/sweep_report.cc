@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "generator/plan/tile_json.h"
+#include "tools/gpu_harness/median.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -40,6 +43,39 @@ Sweep sweep_of(const GemmBenchReport& report) {
   std::stable_sort(sweep.rows.begin(), sweep.rows.end(),
                    [](const GemmTiming& a, const GemmTiming& b) { return a.us < b.us; });
   return sweep;
+}
+
+std::vector<std::size_t> finalists(const Sweep& sweep, std::size_t count) {
+  std::vector<std::size_t> places{sweep.chosen.spec};
+  for (const GemmTiming& row : sweep.rows) {
+    if (places.size() >= count) break;
+    if (row.spec != sweep.chosen.spec) places.push_back(row.spec);
+  }
+  return places;
+}
+
+void settle(const std::vector<std::size_t>& finalists, const GemmBenchReport& report,
+            Sweep* sweep) {
+  std::vector<std::vector<double>> times(finalists.size());
+  for (const GemmTiming& row : report.rows) {
+    times[row.spec % finalists.size()].push_back(row.us);
+  }
+  std::map<std::size_t, double> final_us;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    final_us[finalists[i]] = median(std::move(times[i]));
+  }
+  const auto settle_row = [&final_us](GemmTiming& row) {
+    const auto found = final_us.find(row.spec);
+    if (found != final_us.end()) row.us = found->second;
+  };
+  for (GemmTiming& row : sweep->rows) settle_row(row);
+  settle_row(sweep->chosen);
+  std::stable_sort(sweep->rows.begin(), sweep->rows.end(),
+                   [&final_us](const GemmTiming& a, const GemmTiming& b) {
+                     const bool is_final = final_us.contains(a.spec);
+                     if (is_final != final_us.contains(b.spec)) return is_final;
+                     return a.us < b.us;
+                   });
 }
 
 nlohmann::ordered_json sweep_json(const Sweep& sweep) {
