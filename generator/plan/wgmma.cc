@@ -17,7 +17,11 @@ constexpr int kFewestLongStages = 3;
 constexpr int kDecodedSets = 2;
 constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
 constexpr int kFewTokens = 32;      // whose stages are long
-constexpr int kPassRow = 64 + 4;    // floats, as in templates/gemm/wgmma_shape.cuh
+// With more than kTokensOfWarps of these and narrow weights: bytes on their way ahead of tokens
+// make these come later.
+constexpr int kFewTokenRing = 150 << 10;
+constexpr int kNarrowBits = 4;
+constexpr int kPassRow = 64 + 4;  // floats, as in templates/gemm/wgmma_shape.cuh
 constexpr int kRoundedPassBytes = 32 * 2 * (64 + 8);
 
 // The same arithmetic as templates/gemm/wgmma_shape.cuh, which checks the result.
@@ -40,9 +44,16 @@ int tile_tokens(std::int64_t m_max) {
 }
 
 // As many as fit.
-int stages_that_fit(const Target& target, const WeightLayout& layout, GemmVariant v) {
+int stages_that_fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                    GemmVariant v) {
+  const bool is_small =
+      v.tile_m > kTokensOfWarps && v.tile_m <= kFewTokens && spec.weight.bits <= kNarrowBits;
+  const int ring = is_small ? kFewTokenRing : target.shared_per_block;
   for (v.stages = kMostStages; v.stages > 1; --v.stages) {
-    if (wgmma_shared_bytes(v, layout) <= target.shared_per_block) break;
+    if (v.stages * wgmma_stage_bytes(v, layout) <= ring &&
+        wgmma_shared_bytes(v, layout) <= target.shared_per_block) {
+      break;
+    }
   }
   return v.stages;
 }
@@ -53,7 +64,7 @@ int choose_stage_chunks(const GemmSpec& spec, const Target& target, const Weight
   const int fewest = spec.tile.stages.value_or(kFewestLongStages);
   const int most = v.tile_m <= kFewTokens ? 4 : 2;
   for (v.stage_chunks = v.tile_m > 64 ? 1 : most; v.stage_chunks > 1; v.stage_chunks /= 2) {
-    const bool fits = stages_that_fit(target, layout, v) >= fewest;
+    const bool fits = stages_that_fit(spec, target, layout, v) >= fewest;
     if (fits && v.stage_chunks <= layout.chunks_per_row_block) break;
   }
   return v.stage_chunks;
@@ -68,7 +79,7 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   v.stage_chunks = spec.tile.k ? std::max(*spec.tile.k / WeightLayout::kChunkK, 1)
                                : choose_stage_chunks(spec, target, layout, v);
   v.stage_k = spec.tile.k.value_or(v.stage_chunks * WeightLayout::kChunkK);
-  v.stages = spec.tile.stages.value_or(stages_that_fit(target, layout, v));
+  v.stages = spec.tile.stages.value_or(stages_that_fit(spec, target, layout, v));
   v.shared_bytes = wgmma_shared_bytes(v, layout);
   // Short steps were faster where wgmma takes about as long as decoding, long ones in pairs that
   // read tokens once; what follows the sums then leaves no registers for them.
