@@ -5,8 +5,9 @@
 // both formats once the biases are reconciled.
 //
 // Sign and magnitude go different distances, two LOP3 for a pair. Where two pairs of a word fit the
-// same half without touching, both are moved at once, and each is then taken out of the result. A
-// code of whole bytes can be widened with its sign by one PRMT: then one distance is enough.
+// same half without touching, both are moved at once, among whatever else the word has, by one LOP3
+// that chooses between two distances; one more takes each pair out of the result. A code of whole
+// bytes can be widened with its sign by one PRMT: then one distance is enough.
 #include <fmt/format.h>
 
 #include <optional>
@@ -57,18 +58,11 @@ class FloatDerivation {
     return result;
   }
 
-  // The pair taken out of a source that holds two, this one `down` bits too low and the other one
-  // `other` bits. Bytes that hold no bit of the other pair are taken whole.
-  Placement taken_out(int source, int down, int other) const {
-    const std::uint32_t foreign = pattern() >> other << down;
-    std::uint32_t wanted = pattern();
-    for (const std::uint32_t byte : {0x00ffu, 0xff00u}) {
-      const bool reached = (byte >> down << down) == byte;
-      if ((pattern() & byte) != 0 && (foreign & byte) == 0 && reached) wanted |= byte;
-    }
+  // The pair taken out of a source that holds two, this one `down` bits too low.
+  Placement taken_out(int source, int down) const {
     Placement result;
     for (int to = 0; to < 32; ++to) {
-      if ((wanted >> to % 16 & 1) != 0) result.moves.push_back({source, to - down, to});
+      if ((pattern() >> to % 16 & 1) != 0) result.moves.push_back({source, to - down, to});
     }
     return result;
   }
@@ -167,12 +161,12 @@ class FloatDerivation {
   std::pair<int, int> place_both(Registers& registers, int pair, int partner, int lower) const {
     Placement both = placement(pair, lower);
     for (const BitMove& move : placement(partner, 0).moves) both.moves.push_back(move);
-    const int merged = registers.place(both, fmt::format("two pairs at once, one {} bits lower, "
+    const int merged = registers.merge(both, fmt::format("two pairs at once, one {} bits lower, "
                                                          "in the places of their destination",
                                                          lower));
     const int source = registers.add_source(merged);
-    const int second = registers.place(taken_out(source, 0, lower), why());
-    const int first = registers.place(taken_out(source, lower, 0), why());
+    const int second = registers.place(taken_out(source, 0), why());
+    const int first = registers.place(taken_out(source, lower), why());
     return {first, second};
   }
 

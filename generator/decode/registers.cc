@@ -173,6 +173,27 @@ int Registers::place_groups(const std::vector<Group>& groups, const Placement& p
   return result;
 }
 
+int Registers::merge(const Placement& placement, const std::string& why) {
+  shift_why_.clear();
+  int result = -1;
+  for (const Group& group : groups_of(placement)) {
+    const int moved = shifted(group.source, group.shift, group.mask);
+    if (result < 0) {
+      result = moved;
+      continue;
+    }
+    DecodeOp op;
+    op.opcode = DecodeOpcode::kLop3;
+    op.a = moved;
+    op.b = result;
+    op.imm = group.mask;
+    op.lut = kLutChoose;
+    op.why = why;
+    result = emit(op);
+  }
+  return result;
+}
+
 int Registers::place_gather(const Gather& gather, const Placement& placement,
                             const std::string& why) {
   DecodeOp gathered;

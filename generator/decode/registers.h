@@ -15,6 +15,8 @@ namespace heddle {
 
 // immLut of a function of three inputs is its value on these columns of the truth table.
 inline constexpr std::uint8_t kLutA = 0xF0, kLutB = 0xCC, kLutC = 0xAA;
+// a where b has ones, c where it has zeros.
+inline constexpr std::uint8_t kLutChoose = (kLutA & kLutB) | (kLutC & ~kLutB);
 
 // Bit `from` of a source becomes bit `to` of the result.
 struct BitMove {
@@ -40,6 +42,10 @@ class Registers {
   // bytes and one LOP3 (none, if whole bytes are wanted). Equal costs: the first.
   // `shift_why` explains the shifts; empty: which bits go where.
   int place(const Placement& placement, const std::string& why, const std::string& shift_why = {});
+
+  // The moved bits in their places. What lies at the others is left to whoever takes bits out of
+  // the result, so that it is one operation less than place().
+  int merge(const Placement& placement, const std::string& why);
 
   // Adds the operation with a fresh destination, which it returns.
   int emit(DecodeOp op);

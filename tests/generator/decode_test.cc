@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 
@@ -55,6 +57,18 @@ TEST(DecodePlan, DerivesTheKnownConstants) {
   EXPECT_EQ(sign.ops[0].imm2, 0x64086408u);
   const DecodePlan bf16 = plan_for(4, WeightType::kUint, ZeroPoint::kNone, DType::kBf16);
   EXPECT_EQ(bf16.ops[0].imm2, 0x43004300u);
+}
+
+// Two pairs move at once: 11 operations, of which the four shifts up may be multiplications.
+TEST(DecodePlan, FloatsOfFourBitsMoveInPairsOfPairs) {
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    DecodeRequest request = float_request(2, 1, dtype);
+    request.fold_power = true;
+    const DecodePlan plan = derive_decode_plan(request);
+    EXPECT_EQ(plan.ops.size(), 11u);
+    EXPECT_EQ(count(plan, DecodeOpcode::kShl), 4);
+    EXPECT_EQ(std::ranges::count(plan.ops, 0xE2, &DecodeOp::lut), 2);
+  }
 }
 
 // One row's fields share a bit, so one subtrahend for each row is enough.
