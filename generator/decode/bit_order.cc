@@ -136,6 +136,27 @@ void scatter_six_bit_floats(DecodePlan& plan) {
   for (int i = 0; i < pair; ++i) append_pair(plan, i, signs[i].word, signs[i].bit, 1);
 }
 
+// Four-bit floats, the same way: signs above magnitudes. Operations for a word to BF16 and to FP16,
+// and in brackets those that are no shifts up, which may be multiplications beside the others. Of
+// all orders in which the three bits of each magnitude lie together, none is better than these:
+//   magnitudes at    signs at
+//   0  3  6  9       14 12 15 13       9 (6)   12 (7)
+//   0  4  8 12        3  7 11 15      11 (7)   11 (7)   codes that lie whole
+//   0  3  6  9       13 14 12 15      12 (8)   11 (6)
+//   0  3  8 11        6  7 14 15      14 (10)   9 (6)
+// At decode the first gains 2 to 10 % over whole codes to BF16 and loses nothing to FP16 (H200).
+constexpr int kFourBits = 4;
+constexpr int kFourBitMagnitudes[4] = {0, 3, 6, 9};
+constexpr int kFourBitSigns[4] = {14, 12, 15, 13};
+
+void scatter_four_bit_floats(DecodePlan& plan) {
+  plan.bit_of.resize(unit_elements(kFourBits));
+  for (int pair = 0; pair < 4; ++pair) {
+    append_pair(plan, pair, 0, kFourBitMagnitudes[pair], kFourBits - 1);
+    append_pair(plan, pair, 0, kFourBitSigns[pair], 1);
+  }
+}
+
 }  // namespace
 
 int unit_elements(int bits) { return std::lcm(8, kWordBits / std::gcd(bits, kWordBits)); }
@@ -150,6 +171,9 @@ void set_bit_order(DecodePlan& plan) {
   switch (request.order) {
     case ElementOrder::kFragment:
       if (bits == kSixBits && request.kind == CodeKind::kFloat) return scatter_six_bit_floats(plan);
+      if (bits == kFourBits && request.kind == CodeKind::kFloat) {
+        return scatter_four_bit_floats(plan);
+      }
       if (!by_word) return scatter_fragment(plan);
       // A table lookup makes the elements of 16 bits together.
       if (request.kind == CodeKind::kTable) {

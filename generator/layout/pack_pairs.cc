@@ -35,8 +35,9 @@ struct Run {
 
 // Where a unit's pairs lie in fragment order, with constants for the compiler: whole codes first,
 // as many as a half holds; the bits left in all the halves make the last pairs.
-template <int kBits>
+template <int kBitsOfCode>
 struct Unit {
+  static constexpr int kBits = kBitsOfCode;
   static constexpr int kElements = std::lcm(8, 32 / std::gcd(kBits, 32));
   static constexpr int kWords = kElements * kBits / 32;
   static constexpr std::size_t kPairs = kElements / 2;
@@ -66,6 +67,19 @@ struct Unit {
   }
 };
 
+// The same of floats of four bits: signs above magnitudes (decode/bit_order.cc).
+struct FourBitFloats : Unit<4> {
+  static constexpr std::array<Runs, kPairs> runs() {
+    constexpr int kSigns[kPairs] = {14, 12, 15, 13};
+    std::array<Runs, kPairs> result{};
+    for (int pair = 0; pair < static_cast<int>(kPairs); ++pair) {
+      result[pair][0] = {0, 3 * pair, 0, 3};
+      result[pair][1] = {0, kSigns[pair], 3, 1};
+    }
+    return result;
+  }
+};
+
 template <std::size_t kMost>
 constexpr std::size_t run_count(const std::array<Run, kMost>& runs) {
   std::size_t count = 0;
@@ -73,9 +87,9 @@ constexpr std::size_t run_count(const std::array<Run, kMost>& runs) {
   return count;
 }
 
-template <int kBits>
+template <class Order>
 bool has_runs_of(const DecodePlan& plan) {
-  constexpr auto kRuns = Unit<kBits>::runs();
+  constexpr auto kRuns = Order::runs();
   if (plan.bit_of.size() != 2 * kRuns.size()) return false;
   for (std::size_t element = 0; element < plan.bit_of.size(); ++element) {
     const int half = static_cast<int>(element % 2) * kHalfBits;
@@ -96,10 +110,10 @@ inline Halves place(Halves codes) {
 }
 
 // Pair kPair of 64 columns. `row` is row g, its first column.
-template <int kBits, std::size_t kPair>
+template <class Order, std::size_t kPair>
 inline void add_pair(const std::uint8_t* row, std::int64_t stride, Halves* words) {
-  constexpr auto kRuns = Unit<kBits>::runs()[kPair % Unit<kBits>::kPairs];
-  constexpr int kFirstWord = kPair / Unit<kBits>::kPairs * Unit<kBits>::kWords;
+  constexpr auto kRuns = Order::runs()[kPair % Order::kPairs];
+  constexpr int kFirstWord = kPair / Order::kPairs * Order::kWords;
   constexpr FragmentElement kPlace = fragment_element(0, kPair % kTilePairs * 2);
   constexpr int kColumn = kPair / kTilePairs * 16 + kPlace.column;
   Bytes eight;
@@ -137,15 +151,16 @@ inline void store_words(const Halves* halves, std::uint8_t* chunk, int lane) {
   if constexpr ((kBits & 1) != 0) store(i, 0, words(i));
 }
 
-template <int kBits>
+template <class Order>
 void pack_chunk(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* chunk) {
+  constexpr int kBits = Order::kBits;
   constexpr int kHalfBytes = WeightLayout::kRowBlock * kHalfK * kBits / 8;
   for (int half = 0; half < WeightLayout::kChunkK / kHalfK; ++half) {
     for (int g = 0; g < 8; ++g) {
       const std::uint8_t* row = codes + g * stride + half * kHalfK;
       Halves words[kBits] = {};
       [&]<std::size_t... kPair>(std::index_sequence<kPair...>) {
-        (add_pair<kBits, kPair>(row, stride, words), ...);
+        (add_pair<Order, kPair>(row, stride, words), ...);
       }
       (std::make_index_sequence<kTilesOfHalf * kTilePairs>());
       store_words<kBits>(words, chunk + half * kHalfBytes, 4 * g);
@@ -153,9 +168,9 @@ void pack_chunk(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* ch
   }
 }
 
-template <int kBits>
+template <class Order>
 PackChunk packer_of(const DecodePlan& plan) {
-  return has_runs_of<kBits>(plan) ? pack_chunk<kBits> : nullptr;
+  return has_runs_of<Order>(plan) ? pack_chunk<Order> : nullptr;
 }
 
 }  // namespace
@@ -164,21 +179,22 @@ PackChunk chunk_packer(const DecodePlan& plan) {
   if constexpr (std::endian::native != std::endian::little) return nullptr;
   switch (plan.request.bits) {
     case 1:
-      return packer_of<1>(plan);
+      return packer_of<Unit<1>>(plan);
     case 2:
-      return packer_of<2>(plan);
+      return packer_of<Unit<2>>(plan);
     case 3:
-      return packer_of<3>(plan);
+      return packer_of<Unit<3>>(plan);
     case 4:
-      return packer_of<4>(plan);
+      if (const PackChunk packer = packer_of<FourBitFloats>(plan); packer != nullptr) return packer;
+      return packer_of<Unit<4>>(plan);
     case 5:
-      return packer_of<5>(plan);
+      return packer_of<Unit<5>>(plan);
     case 6:
-      return packer_of<6>(plan);
+      return packer_of<Unit<6>>(plan);
     case 7:
-      return packer_of<7>(plan);
+      return packer_of<Unit<7>>(plan);
     case 8:
-      return packer_of<8>(plan);
+      return packer_of<Unit<8>>(plan);
     default:
       return nullptr;
   }

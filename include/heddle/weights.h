@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-inline constexpr int kLayoutVersion = 1;
+inline constexpr int kLayoutVersion = 2;
 
 // Where everything lies. A chunk is a block of kRowBlock rows by a run of kChunkK columns: first
 // its weights, then the scales of its groups, then their zero points. Row block r's chunk c starts

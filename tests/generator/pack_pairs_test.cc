@@ -90,7 +90,8 @@ TEST(PackPairs, SameBytesAsTheSlowWayAtEveryWidth) {
   }
 }
 
-// Floats of 8 and 4 bits lie as integers do; six-bit ones and tables have orders of their own.
+// Floats of 8 bits lie as integers do, those of 4 keep their signs apart; six-bit ones and tables
+// have orders of their own.
 TEST(PackPairs, FloatsTakeTheFastWayWhereTheirBitsLieAlike) {
   for (const auto& [type, bits, fast] : {std::tuple{WeightType::kE4m3, 8, true},
                                          {WeightType::kE5m2, 8, true},
