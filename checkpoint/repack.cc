@@ -109,12 +109,13 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
   std::map<std::string, std::string> metadata = {
       {"format", "pt"},
       {"heddle.version", HEDDLE_VERSION},
-      {"heddle.layout", std::to_string(kLayoutVersion)},
   };
+  int version = 1;  // that the bytes of all layers have had since
   for (const LayerGroup& group : group_layers(quantised_layers(checkpoint), options.fuse)) {
     const FusedLayer shape_only = read_group(checkpoint, group, config, Load::kShape);
     const Companions companions(checkpoint, group, shape_only);
     metadata[group.name + ".heddle"] = checked_spec(shape_only, companions).canonical_json();
+    version = std::max(version, layout_version(shape_only.spec().weight));
     plan.add(group.name, outputs_of(shape_only),
              [&checkpoint, &config, group](const SafetensorsWriter& writer, std::size_t first) {
                write_packed(read_group(checkpoint, group, config, Load::kAll), writer, first);
@@ -128,6 +129,7 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
   }
   for (const Companions& companions : all_companions) companions.add_to(&plan);
   report.copied = copy_others(checkpoint, consumed, &plan);
+  metadata["heddle.layout"] = std::to_string(version);
   plan.set_metadata(std::move(metadata));
   report.output_bytes = plan.write(output, options);
   return report;

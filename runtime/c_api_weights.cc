@@ -20,18 +20,28 @@ std::vector<std::uint8_t> bytes_at(const void* data, std::size_t bytes, const ch
   return bytes == 0 ? std::vector<std::uint8_t>() : std::vector<std::uint8_t>(begin, begin + bytes);
 }
 
+heddle::Spec spec_with_weight(const char* spec, size_t spec_length) {
+  auto parsed = heddle::Spec::parse(view(spec, spec_length));
+  if (!parsed.has_weight()) {
+    heddle::c_api::refuse("api.op",
+                          fmt::format("the operation {} has no weights", to_string(parsed.op())));
+  }
+  return parsed;
+}
+
 }  // namespace
 
 heddle_status heddle_packed_bytes(const char* spec, size_t spec_length, size_t* bytes) {
   return guarded([&] {
     need(bytes, "bytes");
-    const auto parsed = heddle::Spec::parse(view(spec, spec_length));
-    if (!parsed.has_weight()) {
-      heddle::c_api::refuse("api.op",
-                            fmt::format("the operation {} has no weights", to_string(parsed.op())));
-    }
+    const heddle::Spec parsed = spec_with_weight(spec, spec_length);
     *bytes = heddle::weight_layout(parsed.weight_shape(), parsed.weight()).total_bytes;
   });
+}
+
+heddle_status heddle_check_layout_version(const char* spec, size_t spec_length, int32_t version) {
+  return guarded(
+      [&] { heddle::check_layout_version(spec_with_weight(spec, spec_length).weight(), version); });
 }
 
 heddle_status heddle_pack_weights(const char* spec, size_t spec_length,

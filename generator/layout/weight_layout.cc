@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <numeric>
 
+#include "heddle/error.h"
 #include "heddle/weights.h"
 
 namespace heddle {
@@ -23,6 +26,25 @@ int bytes_of(DType dtype) noexcept {
       break;
   }
   return 1;
+}
+
+int layout_version(const WeightSpec& weight) noexcept {
+  constexpr int kSignsApart = 2;
+  const bool apart = weight.type == WeightType::kE2m1 && weight.interleave == Interleave::kFragment;
+  return apart ? kSignsApart : 1;
+}
+
+void check_layout_version(const WeightSpec& weight, int version) {
+  const int oldest = layout_version(weight);
+  if (version >= oldest && version <= kLayoutVersion) return;
+  const std::string what =
+      fmt::format("weights of {} bits ({}) that version {} of the layout packed", weight.bits,
+                  to_string(weight.type), version);
+  throw Error(ErrorCategory::kUsage, "weights.layout_version",
+              version > kLayoutVersion
+                  ? fmt::format("{}: this library knows versions up to {}", what, kLayoutVersion)
+                  : fmt::format("{}: since version {} their bytes are others; pack them again",
+                                what, oldest));
 }
 
 WeightLayout weight_layout(const GemmSpec& spec) {

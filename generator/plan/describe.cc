@@ -13,8 +13,8 @@ std::string describe_layout(const Plan& plan) {
       "weights: layout version {}, {} row blocks of {} rows, {} chunks of {} columns each, {} "
       "bytes "
       "per chunk, {} bytes in all\n",
-      kLayoutVersion, l.row_blocks, WeightLayout::kRowBlock, l.chunks_per_row_block,
-      WeightLayout::kChunkK, l.chunk_bytes, l.total_bytes);
+      layout_version(plan.spec.weight()), l.row_blocks, WeightLayout::kRowBlock,
+      l.chunks_per_row_block, WeightLayout::kChunkK, l.chunk_bytes, l.total_bytes);
   if (l.channel_bytes != 0) {
     text += fmt::format("  per-channel scales at byte {}, {} bytes per row block\n",
                         l.channel_offset, l.channel_bytes);

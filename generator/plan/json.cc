@@ -100,8 +100,8 @@ ordered_json decode_json(const DecodePlan& plan) {
           {"instructions_per_weight", plan.instructions_per_weight}};
 }
 
-ordered_json layout_json(const WeightLayout& l) {
-  return {{"version", kLayoutVersion},
+ordered_json layout_json(const WeightSpec& weight, const WeightLayout& l) {
+  return {{"version", layout_version(weight)},
           {"row_block", WeightLayout::kRowBlock},
           {"chunk_k", WeightLayout::kChunkK},
           {"row_blocks", l.row_blocks},
@@ -170,7 +170,7 @@ std::string plan_to_json(const Plan& plan) {
                    {"sm_count", plan.target.sm_count},
                    {"shared_per_block", plan.target.shared_per_block}}}};
   if (plan.spec.has_weight()) {
-    j["layout"] = layout_json(plan.layout);
+    j["layout"] = layout_json(plan.spec.weight(), plan.layout);
     j["decode"] = decode_json(plan.decode);
   } else {
     j["cache"] = cache_json(plan.spec);

@@ -262,6 +262,12 @@ HEDDLE_EXPORT heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_
 HEDDLE_EXPORT heddle_status heddle_packed_bytes(const char* spec, size_t spec_length,
                                                 size_t* bytes);
 
+/* Fails with weights.layout_version unless what `version` of the layout packed is what kernels of
+   this library read: to be asked before packed weights are used that were stored. Files that
+   `heddle repack` wrote have it in their metadata, heddle.layout. Needs no device. */
+HEDDLE_EXPORT heddle_status heddle_check_layout_version(const char* spec, size_t spec_length,
+                                                        int32_t version);
+
 /* Plain arrays in host memory, as heddle/weights.h has them. */
 typedef struct heddle_quantized_weights {
   size_t struct_size;   /* sizeof(heddle_quantized_weights) */

@@ -15,6 +15,15 @@ namespace heddle {
 
 inline constexpr int kLayoutVersion = 2;
 
+// The version since which such weights have the bytes that they have now: what that version or a
+// later one packed, this library reads. 2 for 4-bit floats in fragment order, 1 for all others.
+HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
+
+// Whoever stores packed weights stores kLayoutVersion, or a layout_version(), with them and asks
+// here before they are used: throws Error(kUsage, "weights.layout_version") unless what `version`
+// packed is what kernels of this library read.
+HEDDLE_EXPORT void check_layout_version(const WeightSpec& weight, int version);
+
 // Where everything lies. A chunk is a block of kRowBlock rows by a run of kChunkK columns: first
 // its weights, then the scales of its groups, then their zero points. Row block r's chunk c starts
 // at (r * chunks_per_row_block + c) * chunk_bytes. Metadata per channel or per tensor follows all

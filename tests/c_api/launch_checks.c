@@ -255,6 +255,9 @@ void test_packing(void) {
              "api.too_small");
   CHECK_CODE(heddle_pack_weights(SPEC(kRepack), &weights, packed, bytes), HEDDLE_ERROR_USAGE,
              "api.op");
+  CHECK(heddle_check_layout_version(SPEC(kGemm), 1) == HEDDLE_OK);
+  CHECK_CODE(heddle_check_layout_version(SPEC(kGemm), 1000), HEDDLE_ERROR_USAGE,
+             "weights.layout_version");
   weights.codes_bytes -= 1;
   CHECK(heddle_pack_weights(SPEC(kGemm), &weights, packed, bytes) == HEDDLE_ERROR_USAGE);
 }

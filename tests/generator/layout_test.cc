@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -109,6 +110,55 @@ TEST(PackWeights, FirstWordIsTheFragmentOfLaneZero) {
   // The second load of lane 0 starts at column 64.
   std::memcpy(&word, packed.data() + 512, 4);
   EXPECT_EQ(word & 0xF, code(0, 64));
+}
+
+// One code at a time, all its bits set: where docs/layouts.md says that they lie in lane 0's word.
+TEST(PackWeights, FloatsOfFourBitsKeepTheirSignsApart) {
+  GemmSpec spec = spec_of(16, 128, 128);
+  spec.weight.type = WeightType::kE2m1;
+  constexpr struct {
+    int row, column, magnitude, sign;
+  } places[] = {{0, 0, 0, 14}, {0, 1, 16, 30}, {8, 0, 3, 12}, {8, 1, 19, 28},
+                {0, 8, 6, 15}, {0, 9, 22, 31}, {8, 8, 9, 13}, {8, 9, 25, 29}};
+  for (const auto& place : places) {
+    QuantizedWeights weights = random_weights(spec);
+    std::ranges::fill(weights.codes, std::uint8_t{0});
+    weights.codes[place.row * 128 + place.column] = 0xF;
+    std::uint32_t word = 0;
+    std::memcpy(&word, pack_weights(spec, weights).data(), 4);
+    EXPECT_EQ(word, 7u << place.magnitude | 1u << place.sign) << place.row << " " << place.column;
+  }
+}
+
+TEST(LayoutVersion, OnlyFloatsOfFourBitsHaveOtherBytesSinceTheFirst) {
+  WeightSpec weight;
+  EXPECT_EQ(layout_version(weight), 1);
+  EXPECT_NO_THROW(check_layout_version(weight, 1));
+  EXPECT_NO_THROW(check_layout_version(weight, kLayoutVersion));
+  weight.type = WeightType::kE2m1;
+  EXPECT_EQ(layout_version(weight), 2);
+  EXPECT_NO_THROW(check_layout_version(weight, 2));
+  weight.interleave = Interleave::kEvenOdd;
+  EXPECT_NO_THROW(check_layout_version(weight, 1));
+}
+
+TEST(LayoutVersion, OtherBytesAreRefusedByName) {
+  const auto refusal = [](const WeightSpec& weight, int version) -> std::string {
+    try {
+      check_layout_version(weight, version);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), "weights.layout_version");
+      return error.what();
+    }
+    return {};
+  };
+  WeightSpec weight;
+  EXPECT_NE(refusal(weight, kLayoutVersion + 1).find("up to 2"), std::string::npos);
+  EXPECT_NE(refusal(weight, 0).find("pack them again"), std::string::npos);
+  weight.type = WeightType::kE2m1;
+  EXPECT_EQ(refusal(weight, 1),
+            "weights of 4 bits (e2m1) that version 1 of the layout packed: since version 2 their "
+            "bytes are others; pack them again");
 }
 
 TEST(PackWeights, ScalesOfRowsGAndGPlus8AreNeighbours) {

@@ -53,6 +53,7 @@ class CheckpointTest(CommandTest):
                 metadata, tensors = load(self.out)
                 spec = json.loads(metadata["model.proj.heddle"])
                 self.assertEqual(tensors["model.proj.heddle"][0], "U8")
+                self.assertEqual(metadata["heddle.layout"], "1")
                 self.assertEqual("model.proj.heddle_perm" in tensors, "actorder" in folder.name)
                 self.assertEqual(spec["activation"]["act_order"], "actorder" in folder.name)
                 self.assertEqual(
