@@ -150,7 +150,10 @@ __device__ __forceinline__ void begin_work(const AttentionArguments& arguments,
     int length_now = 0;
     if constexpr (Config::kDependent) {
       if (!released) {
-        if (any) fetch.warm();
+        if (any) {
+          fetch.warm();
+          fetch.settle();
+        }
         wait_for_predecessor();
         launch_dependents();
         released = true;
@@ -160,8 +163,7 @@ __device__ __forceinline__ void begin_work(const AttentionArguments& arguments,
     }
     if (any) {
       query.request(arguments, segment, lane / 4, lane % 4);
-#pragma unroll 1
-      for (int i = 0; i < Config::kStages - 1; ++i) fetch.fetch(i);
+      fetch.fetch_first();
     }
     if (was_released || !work.has_changed(pages_now != pages, length_now)) break;
     copy_async_wait<0>();

@@ -17,6 +17,8 @@ struct KvFetch {
   using KeyFetch = KvTensorFetch<Config, Key>;
   using ValueFetch = KvTensorFetch<Config, Val>;
   static constexpr bool kOnePage = S::kOnePage;
+  // Whether the first tiles have a loop of their own. Two row tiles leave no registers for it.
+  static constexpr bool kLoopOfFirst = Config::kPaged && kOnePage && S::kRowTiles == 1;
 
   const AttentionArguments& arguments;
   const AttentionWork<Config>& work;
@@ -55,27 +57,33 @@ struct KvFetch {
     return Config::kPaged && tile < work.end ? load_pages() : pages_found();
   }
 
+  // Takes the page for what it is by now: nothing later waits for its load.
+  __device__ __forceinline__ void settle() {
+    if constexpr (kLoopOfFirst) page = shuffle_xor(page, 0);
+  }
+
+  // Starts the copies of the first tiles, as many as a ring has ahead. A loop that loads pages, as
+  // fetch() does, would wait for all that is on its way before it: lengths, pages and Q.
+  __device__ __forceinline__ void fetch_first() {
+    int stage = 0;
+    if constexpr (kLoopOfFirst) {
+#pragma unroll 1
+      for (; stage < Config::kStages - 1 && tile < segment.end; ++stage) {
+        copy_tile(stage);
+        copy_async_commit();
+        tile += work.warps();
+        ++ahead;
+      }
+      if (tile >= segment.end) find();
+    }
+#pragma unroll 1
+    for (; stage < Config::kStages - 1; ++stage) fetch(stage);
+  }
+
   // Starts the copies of the next tile, if there is one, and closes their group.
   __device__ __forceinline__ void fetch(int stage) {
     if (tile < work.end) {
-      const u32 to = ring + stage * S::kStageBytes;
-      const int token = first_token();
-      const int left = length - token;
-      if constexpr (kOnePage) {
-        const u32 of = page_of_tile();
-        const bool is_page = of < static_cast<u32>(arguments.pages);
-        if (left >= S::kTile && is_page) {
-          copy<true>(to, of, token, left);
-        } else {
-          copy<false>(to, of, token, is_page ? left : 0);
-        }
-      } else {
-        const int row = static_cast<u32>(token + lane) % Config::kPageSize;
-        keys.gather(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, page, row, left,
-                    page_tokens(), arguments.pages);
-        values.gather(arguments.v, arguments.v_scales, to + S::kValueOffset,
-                      to + S::kValueEntriesOffset, page, row, left, page_tokens(), arguments.pages);
-      }
+      copy_tile(stage);
       tile += work.warps();
       find();
     }
@@ -149,6 +157,28 @@ struct KvFetch {
     const int head = segment.head / S::kRowParts;
     keys.set_head(arguments.k, arguments.k_scales, head, page_tokens());
     values.set_head(arguments.v, arguments.v_scales, head, page_tokens());
+  }
+
+  // The copies of the tile.
+  __device__ __forceinline__ void copy_tile(int stage) const {
+    const u32 to = ring + stage * S::kStageBytes;
+    const int token = first_token();
+    const int left = length - token;
+    if constexpr (kOnePage) {
+      const u32 of = page_of_tile();
+      const bool is_page = of < static_cast<u32>(arguments.pages);
+      if (left >= S::kTile && is_page) {
+        copy<true>(to, of, token, left);
+      } else {
+        copy<false>(to, of, token, is_page ? left : 0);
+      }
+    } else {
+      const int row = static_cast<u32>(token + lane) % Config::kPageSize;
+      keys.gather(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, page, row, left,
+                  page_tokens(), arguments.pages);
+      values.gather(arguments.v, arguments.v_scales, to + S::kValueOffset,
+                    to + S::kValueEntriesOffset, page, row, left, page_tokens(), arguments.pages);
+    }
   }
 
   __device__ __forceinline__ int page_tokens() const {
