@@ -39,8 +39,14 @@ struct AttentionQuery {
   // A word of the code that means zero.
   static constexpr u32 kMiddle = Key::kZeros ? 1 : Codes::kMiddle;
   static constexpr u32 kMiddleWord = kMiddle * (0xffffffffu / ((1u << Codes::kBits) - 1));
-  // FP16 holds Q as exactly as it came: the largest element gets this exponent.
+  // FP16 holds Q as exactly as it came: the largest element gets this exponent, unless it is fine
+  // as it is. Then it is 2^kLeastExponent at least, so that 14 bits below it remain of the
+  // smallest, also where codes lie higher than others and their elements of Q are made as much
+  // smaller.
   static constexpr int kLargestExponent = 13;
+  static constexpr int kLeastExponent = !Codes::kInteger || Codes::kBits == 8 ? -11
+                                        : Codes::kBits == 4                   ? -7
+                                                                              : -3;
   // Nothing makes Q smaller that has the type of K's decoded codes, unless it meets scales, or
   // codes some of which lie higher than others.
   static constexpr bool kAsItIs = IsSame<typename Codes::Value, typename Config::Value>::value &&
@@ -142,8 +148,57 @@ struct AttentionQuery {
   }
 
  private:
-  // To FP16, by a power of two that all rows of the warp share.
+  // To FP16, by a power of two that all rows of the warp share: mostly one, which takes no search.
+  // The product with K's scales needs the same largest exponent of every Q.
   __device__ __forceinline__ void normalise() {
+    int up = 0;
+    if (Key::kPerChannel || any_lane(!is_fine())) up = kLargestExponent - largest_exponent();
+    if constexpr (IsSame<Fp16, Value>::value) {
+      multiply_twice(up);
+    } else {
+      factor = logit_factor() * float_from_bits((127 - up - Codes::kExponent) << 23);
+      const float times = float_from_bits((127 + up) << 23);
+#pragma unroll
+      for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < kPairs; ++i)
+          pairs[n][i] = Fp16::from_floats(Value::low_to_float(pairs[n][i]) * times,
+                                          Value::high_to_float(pairs[n][i]) * times);
+      }
+    }
+  }
+  // FP16 has no power of two for what makes the smallest of its numbers large, but a product.
+  __device__ __forceinline__ void multiply_twice(int up) {
+    constexpr int kMost = 15;
+    const int first = up < kMost ? up : kMost;
+    const int second = up - first < kMost ? up - first : kMost;
+    factor = logit_factor() * float_from_bits((127 - first - second - Codes::kExponent) << 23);
+    const u32 times = Fp16::kOnes + first * Fp16::kExponentUnits;
+    const u32 times_too = Fp16::kOnes + second * Fp16::kExponentUnits;
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i)
+        pairs[n][i] = Fp16::mul2(Fp16::mul2(pairs[n][i], times), times_too);
+    }
+  }
+  // Whether the lane's elements of each row are zeros, or need no other power of two.
+  __device__ __forceinline__ bool is_fine() const {
+    bool fine = true;
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+      u32 most[2] = {0, 0};
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i)
+        most[i % 2] = Value::max2_or_nan(most[i % 2], pairs[n][i] & 0x7fff7fffu);
+      const u32 both = Value::max2_or_nan(most[0], most[1]);
+      const float top = max_or_nan(Value::low_to_float(both), Value::high_to_float(both));
+      fine = fine && (top == 0.0f ||
+                      (top >= float_from_bits((127 + kLeastExponent) << 23) && top < 0x1p15f));
+    }
+    return fine;
+  }
+  __device__ __forceinline__ int largest_exponent() const {
     float most = 0.0f;
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
@@ -154,19 +209,8 @@ struct AttentionQuery {
       }
     }
     most = warp_max(most);
-    int exponent = static_cast<int>(bits_of_float(most) >> 23) - 127;
-    if (exponent < -80) exponent = -80;
-    if (exponent > 80) exponent = 80;
-    const float down = float_from_bits((127 + kLargestExponent - exponent) << 23);
-    factor = logit_factor() *
-             float_from_bits((127 - kLargestExponent + exponent - Codes::kExponent) << 23);
-#pragma unroll
-    for (int n = 0; n < S::kRowTiles; ++n) {
-#pragma unroll
-      for (int i = 0; i < kPairs; ++i)
-        pairs[n][i] = Fp16::from_floats(Value::low_to_float(pairs[n][i]) * down,
-                                        Value::high_to_float(pairs[n][i]) * down);
-    }
+    const int exponent = static_cast<int>(bits_of_float(most) >> 23) - 127;
+    return exponent < -80 ? -80 : exponent > 80 ? 80 : exponent;
   }
   // By the tensor core, with ones in place of K.
   __device__ __forceinline__ void add_up() {

@@ -268,6 +268,32 @@ class EmulatedNanOfNvfp4 : public EmulatedAttention {
 TEST_P(EmulatedNanOfNvfp4, OfK) { check(false); }
 TEST_P(EmulatedNanOfNvfp4, OfV) { check(true); }
 
+// Queries so small or so large that they need another power of two, and keys that make up for it.
+class EmulatedSizesOfQueries : public EmulatedAttention {
+ protected:
+  void check(int exponent) const {
+    AttentionProblem problem = make_attention_problem(spec(), {70, 40}, 3);
+    const Float16Format format = float16_format(spec().activation);
+    for (std::uint16_t& q : problem.q) {
+      q = float16_from_double(format, std::ldexp(float16_to_double(format, q), exponent));
+    }
+    problem.given[0] = std::ldexp(problem.given[0], -exponent);
+    const std::vector<double> out = output_of(problem);
+    const std::vector<double> expected = expected_attention(spec(), problem).out;
+    double wrong = 0;
+    double size = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      wrong += (out[i] - expected[i]) * (out[i] - expected[i]);
+      size += expected[i] * expected[i];
+    }
+    EXPECT_LT(std::sqrt(wrong / size), spec().activation == DType::kBf16 ? 4e-3 : 6e-4);
+  }
+  bool is_bf16() const { return spec().activation == DType::kBf16; }
+};
+
+TEST_P(EmulatedSizesOfQueries, Small) { check(is_bf16() ? -30 : -16); }
+TEST_P(EmulatedSizesOfQueries, Large) { check(is_bf16() ? 30 : 13); }
+
 std::size_t case_named(const char* name) {
   const std::vector<AttentionCase>& all = attention_cases();
   return static_cast<std::size_t>(
@@ -275,6 +301,10 @@ std::size_t case_named(const char* name) {
       all.begin());
 }
 INSTANTIATE_TEST_SUITE_P(Scales, EmulatedNanOfNvfp4, testing::Values(case_named("Nvfp4")));
+
+INSTANTIATE_TEST_SUITE_P(OfKeysWithAGivenScale, EmulatedSizesOfQueries,
+                         testing::Values(case_named("Int8Tensor"), case_named("Int4Tensor"),
+                                         case_named("E4m3Tensor")));
 
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedAttention,
                          testing::Range<std::size_t>(0, attention_cases().size()),
