@@ -14,6 +14,9 @@ struct AttentionFinish {
   using Team = AttentionTeam<Config>;
   using Output = AttentionOutput<Config>;
   static constexpr int kQuads = Output::kQuads;
+  // Whether parts of warps are brought to one reference as they are added, which saves a barrier.
+  // Two row tiles leave no registers for it.
+  static constexpr bool kScaledLast = S::kRowTiles == 1;
 
   Output output;
   const AttentionWork<Config>& work;
@@ -41,7 +44,11 @@ struct AttentionFinish {
     const int t = lane % 4;
     if (lane == 0) store_shared_4(place(warp), room);
     add_lanes(softmax, g, t);
-    block_barrier();
+    if constexpr (kScaledLast) {
+      warp_barrier();  // every lane has read what was in the room
+    } else {
+      block_barrier();
+    }
     const bool whole = work.is_whole(segment);
     const bool shared = work.is_shared(segment);
     u8* slot = output.slot_of(Output::block(Team::index()), segment.begin == segment.item);
@@ -49,10 +56,8 @@ struct AttentionFinish {
     for (int n = 0; n < S::kRowTiles; ++n) {
       if (n > 0) block_barrier();
 #pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        const int row = 8 * n + 2 * t + c;
-        store_row(softmax, n, c, g, room + 4 * (2 * t + c) * S::kSumStride, block_reference(row));
-      }
+      for (int c = 0; c < 2; ++c)
+        store_row(softmax, n, c, g, t, room + 4 * (2 * t + c) * S::kSumStride);
       u32 exchanges = 0;  // that have been
       if (shared) exchanges = load_shared_4(memory + S::kTeamOffset + 8);
       block_barrier();
@@ -91,26 +96,35 @@ struct AttentionFinish {
       }
     }
   }
-  __device__ __forceinline__ float block_reference(int row) const {
-    float top = Softmax::kNothing;
+
+  // A row's reference and sum of all warps, and what each warp's part of it is multiplied with.
+  struct RowSum {
+    float reference = Softmax::kNothing;
+    float total = 0.0f;
+    float factors[Config::kWarps];
+  };
+  __device__ __forceinline__ RowSum row_of_warps(int row) const {
+    RowSum all;
+    u64 both[Config::kWarps];
 #pragma unroll
-    for (int i = 0; i < Config::kWarps; ++i)
-      top = larger(top, float_from_bits(load_shared_4(stats(row, i))));
-    return top;
-  }
-  __device__ __forceinline__ float block_sum(int row, float reference) const {
-    float sum = 0.0f;
+    for (int w = 0; w < Config::kWarps; ++w) both[w] = load_shared_8(stats(row, w));
 #pragma unroll
-    for (int i = 0; i < Config::kWarps; ++i)
-      sum += float_from_bits(load_shared_4(stats(row, i) + 4)) *
-             exp2_fast(float_from_bits(load_shared_4(stats(row, i))) - reference);
-    return sum;
+    for (int w = 0; w < Config::kWarps; ++w)
+      all.reference = larger(all.reference, float_from_bits(static_cast<u32>(both[w])));
+#pragma unroll
+    for (int w = 0; w < Config::kWarps; ++w) {
+      all.factors[w] = exp2_fast(float_from_bits(static_cast<u32>(both[w])) - all.reference);
+      all.total += all.factors[w] * float_from_bits(static_cast<u32>(both[w] >> 32));
+    }
+    return all;
   }
 
   // What the lane has of row c of two, as many neighbouring elements at once as it has.
-  __device__ __forceinline__ void store_row(const Softmax& softmax, int n, int c, int g, u32 to,
-                                            float reference) const {
-    const float factor = exp2_fast(softmax.reference[n][c] - reference);
+  __device__ __forceinline__ void store_row(const Softmax& softmax, int n, int c, int g, int t,
+                                            u32 to) const {
+    float factor = 1.0f;
+    if constexpr (!kScaledLast)
+      factor = exp2_fast(softmax.reference[n][c] - row_of_warps(8 * n + 2 * t + c).reference);
     constexpr int kRun = Softmax::kNeighbours;
 #pragma unroll
     for (int i = 0; i < 2 * S::kDimTiles; i += kRun) {
@@ -130,14 +144,14 @@ struct AttentionFinish {
   }
 
   // Four elements of a row, of all warps.
-  __device__ __forceinline__ Quad quad_of_warps(int i) const {
+  __device__ __forceinline__ Quad quad_of_warps(int i, const RowSum& all) const {
     Quad sum = {};
 #pragma unroll
     for (int w = 0; w < Config::kWarps; ++w) {
       const Quad part = quad_of(load_shared_16(
           load_shared_4(place(w)) + 4 * (i / kQuads * S::kSumStride) + 16 * (i % kQuads)));
 #pragma unroll
-      for (int j = 0; j < 4; ++j) sum.v[j] += part.v[j];
+      for (int j = 0; j < 4; ++j) sum.v[j] += (kScaledLast ? all.factors[w] : 1.0f) * part.v[j];
     }
     return sum;
   }
@@ -149,9 +163,9 @@ struct AttentionFinish {
     for (int i = threadIdx.x; i < 8 * kQuads; i += S::kThreads) {
       const int row = 8 * n + i / kQuads;
       if (!Output::is_query(segment, row)) break;
-      const float reference = block_reference(row);
-      output.put_or_keep(segment, row, i % kQuads, quad_of_warps(i), reference,
-                         block_sum(row, reference), whole, slot);
+      const RowSum all = row_of_warps(row);
+      output.put_or_keep(segment, row, i % kQuads, quad_of_warps(i, all), all.reference, all.total,
+                         whole, slot);
     }
   }
 
@@ -177,10 +191,9 @@ struct AttentionFinish {
     for (int i = threadIdx.x; i < rows * blocks; i += S::kThreads) {
       const int row = 8 * n + (i >> log);
       const int to = i & (blocks - 1);
-      const float reference = block_reference(row);
+      const RowSum all = row_of_warps(row);
       const u32 at = memory + S::kTeamStatsOffset + 16 * ((i >> log) * Config::kMostTeam + rank);
-      store_remote_16(address_in_block(at, to),
-                      pack_floats(reference, block_sum(row, reference), 0.0f, 0.0f),
+      store_remote_16(address_in_block(at, to), pack_floats(all.reference, all.total, 0.0f, 0.0f),
                       address_in_block(barrier, to));
     }
 #pragma unroll 1
@@ -188,7 +201,7 @@ struct AttentionFinish {
       const int to = i / 4 & (blocks - 1);
       const u32 at =
           memory + S::kTeamQuadsOffset + 16 * (rank * step + (i >> (log + 2)) * 4 + i % 4);
-      const Quad sum = quad_of_warps(i);
+      const Quad sum = quad_of_warps(i, row_of_warps(8 * n + i / kQuads));
       store_remote_16(address_in_block(at, to), pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]),
                       address_in_block(barrier, to));
     }
