@@ -92,8 +92,9 @@ struct KvFetch {
 
   // Asks for the first tiles of the segment that begin() was called with in the L2 cache.
   __device__ __forceinline__ void warm() const {
+    const int count = AttentionTeam<Config>::blocks() > 2 ? kWarmTilesOfTeam : kWarmTiles;
 #pragma unroll 1
-    for (int i = 0; i < kWarmTiles; ++i) {
+    for (int i = 0; i < count; ++i) {
       const int next = tile + i * work.warps();
       if (next >= segment.end) break;
       const int mine = work.token_of(next - segment.item, length) + lane;
@@ -110,7 +111,10 @@ struct KvFetch {
   }
 
  private:
+  // More would come at the cost of the kernel before, which the SMs that a few teams leave idle do
+  // not make good.
   static constexpr int kWarmTiles = 2;
+  static constexpr int kWarmTilesOfTeam = 1;
 
   // The segment that the tile is in, and its page.
   __device__ __forceinline__ void find() {
