@@ -136,9 +136,12 @@ std::vector<AttentionCase> make_cases() {
   many.sm_count = 34;
   many.shared = 2140;
 
-  // Blocks of six warps.
+  // Blocks of six warps, with four groups and with two.
   c.add("Int4GroupOfWideBlocks", {4, 2, 128, 1},
         R"("dtype":"int4","granularity":"group","group_size":32)")
+      .kernel = 1;
+  c.add("Int4TwoGroupsOfWideBlocks", {8, 2, 128, 1},
+        R"("dtype":"int4","granularity":"group","group_size":64)")
       .kernel = 1;
   return std::move(c.cases);
 }

@@ -232,6 +232,8 @@ TEST(DecodeAttentionPlan, HasAKernelForLongSequencesOf4BitCodes) {
   EXPECT_EQ(kernels_of(R"("dtype":"int4")", R"(,"window":100)", "h200"), (Kernels{{128, 3}}));
   EXPECT_EQ(kernels_of(R"("dtype":"int4","granularity":"group","group_size":32)", "", "h200"),
             (Kernels{{128, 3}, {192, 2}}));
+  EXPECT_EQ(kernels_of(R"("dtype":"int4","granularity":"group","group_size":64)", "", "h200"),
+            (Kernels{{128, 3}, {192, 2}}));
   EXPECT_EQ(kernels_of(R"("dtype":"int4","k":{"granularity":"channel"})", "", "h200"),
             (Kernels{{128, 3}, {192, 2}}));
   EXPECT_EQ(kernels_of(R"("dtype":"int2")", "", "h200").size(), 1U);
