@@ -2,13 +2,26 @@
 #ifndef HEDDLE_TESTS_SHARED_RUNTIME_H_
 #define HEDDLE_TESTS_SHARED_RUNTIME_H_
 
+#include <cstdlib>
+
 #include "heddle/runtime.h"
 #include "tests/memory_only.h"
 
 namespace heddle {
 
+// From memory alone, unless HEDDLE_TEST_CACHE names a folder for compiled kernels: compiling is
+// most of what the tests on a GPU take.
+inline RuntimeOptions shared_options() {
+  RuntimeOptions options = memory_only();
+  const char* folder = std::getenv("HEDDLE_TEST_CACHE");
+  if (folder == nullptr || *folder == '\0') return options;
+  options.disk_cache = true;
+  options.cache_dir = folder;
+  return options;
+}
+
 inline Runtime& runtime() {
-  static Runtime runtime(memory_only());
+  static Runtime runtime(shared_options());
   return runtime;
 }
 
