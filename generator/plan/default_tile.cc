@@ -18,7 +18,7 @@ struct TileChoice {
 
 // Up to 16 tokens the weights are the only traffic that matters: long stages of few rows, K over
 // many warps. From there on, activations are reused over more rows. The best of those that were
-// measured on an H200; see docs/measurements.md.
+// measured on an H200; see docs/measurements/tiles.md.
 constexpr TileChoice kChoices[] = {
     {8, 8, 64, 512, 1, 1, 8},    {16, 16, 64, 512, 1, 2, 4},    {32, 32, 128, 256, 1, 2, 4},
     {64, 64, 128, 128, 1, 4, 2}, {128, 128, 128, 128, 2, 4, 1},

@@ -223,8 +223,9 @@ bool choose_split(const GemmSpec& spec, const Target& target, const WeightLayout
 }
 
 // What a stream of more than kDirectTokens tokens takes, in clocks of an SM of an H200 and in
-// excess of a launch, as wgmma_clocks() counts; fitted to 4-bit weights in docs/measurements.md,
-// others taken to be decoded no faster. Blocks that share K exchange sums.
+// excess of a launch, as wgmma_clocks() counts; fitted to 4-bit weights in
+// docs/measurements/streams.md, others taken to be decoded no faster. Blocks that share K exchange
+// sums.
 double stream_clocks(const GemmVariant& v, const WeightLayout& layout) {
   constexpr double kStart = 1500, kExchange = 2600, kBytes = 13.3, kWeights = 25.8;  // a clock
   const double bytes = static_cast<double>(layout.total_bytes);
