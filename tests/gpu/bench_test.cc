@@ -36,7 +36,10 @@ std::vector<std::uint8_t> packed_with_repeated_rows(const GemmSpec& spec) {
   return pack_weights(spec, whole);
 }
 
-class BenchGpu : public GemmGpu {};
+class BenchGpu : public GemmGpu {
+ protected:
+  bool makes_kernels() const override { return false; }
+};
 
 TEST_F(BenchGpu, CopiesAreThePackedWeightsOfRowsThatRepeat) {
   const cuda::CurrentContext context;

@@ -13,7 +13,7 @@ class WgmmaGpu : public GemmGpu {
   void SetUp() override {
     GemmGpu::SetUp();
     if (IsSkipped()) return;
-    if (runtime().device_target().arch() != 90) GTEST_SKIP() << "wgmma is of sm_90";
+    if (target().arch() != 90) GTEST_SKIP() << "wgmma is of sm_90";
   }
 };
 
@@ -117,7 +117,7 @@ TEST_F(WgmmaGpu, TokensReadByPairs) {
     spec.shape.m_min = 513;
     spec.shape.m_max = 4100;
     if (around) spec.epilogue = {true, Activation::kSilu, true};
-    const Plan plan = resolve(Spec::from_gemm(spec), runtime().device_target());
+    const Plan plan = resolve(Spec::from_gemm(spec), target());
     ASSERT_EQ(plan.variants[0].cluster, 2);
     check(spec, {513, 640, 1000, 1025, 1300, 1536, 2048});
   }

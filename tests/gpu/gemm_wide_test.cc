@@ -79,7 +79,7 @@ TEST_F(WideGpu, EveryTileStageAndSplit) {
         spec.tile.warps_k = tile.warps_k;
         spec.tile.stages = stages;
         spec.tile.split_k = split;
-        const Plan plan = resolve(Spec::from_gemm(spec), runtime().device_target());
+        const Plan plan = resolve(Spec::from_gemm(spec), target());
         ASSERT_TRUE(plan.variants.back().reads_ahead);
         check(spec, {64, 130, 512});
       }

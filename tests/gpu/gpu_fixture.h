@@ -4,19 +4,53 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdlib>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "heddle/source.h"
 #include "tests/shared_runtime.h"
 
 namespace heddle {
 
-// Skips where there is none.
+// Skips where there is none. Fixtures that can make their kernels without it do so before they
+// skip if HEDDLE_TEST_TARGET names a GPU, as --target does.
 class OnGpu : public testing::Test {
  protected:
   void SetUp() override {
     std::string why;
-    if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
+    if (runtime().has_device(&why)) return;
+    if (!makes_kernels() || target_name() == nullptr) GTEST_SKIP() << "no GPU: " << why;
   }
+  void TearDown() override {
+    if (made_ > 0) GTEST_SKIP() << "no GPU: made " << made_ << " kernels for " << target_name();
+  }
+
+  // Whether no test of the fixture needs the GPU where only_makes() says so.
+  virtual bool makes_kernels() const { return false; }
+  // Of the GPU, or of the one that is named instead.
+  static Target target() {
+    return runtime().has_device() ? runtime().device_target() : target_from_name(target_name());
+  }
+  // Makes the kernels of the specs, and says whether that is all that can be done here.
+  bool only_makes(const std::vector<Spec>& specs) {
+    if (runtime().has_device()) return false;
+    std::vector<Source> sources;
+    for (const Spec& spec : specs) {
+      for (Source& source : render_all(resolve(spec, target()))) {
+        sources.push_back(std::move(source));
+      }
+    }
+    made_ += runtime().build(sources).size();
+    return true;
+  }
+
+ private:
+  static const char* target_name() { return std::getenv("HEDDLE_TEST_TARGET"); }
+
+  std::size_t made_ = 0;
 };
 
 }  // namespace heddle
