@@ -14,9 +14,10 @@ namespace {
 
 class DecodeAttentionGpu : public OnGpu {
  protected:
+  bool makes_kernels() const override { return true; }
   void SetUp() override {
     OnGpu::SetUp();
-    if (!IsSkipped() && runtime().device_target().arch() < 80) GTEST_SKIP() << "needs sm_80";
+    if (!IsSkipped() && target().arch() < 80) GTEST_SKIP() << "needs sm_80";
   }
   // Every other one with BF16, unless the cache decides.
   void add(const std::string& kv, const std::string& more = "",
@@ -28,6 +29,7 @@ class DecodeAttentionGpu : public OnGpu {
   // All kernels are made at the same time; then each one runs.
   void TearDown() override {
     if (IsSkipped()) return;
+    if (only_makes(specs_)) return OnGpu::TearDown();
     const std::vector<Kernel> kernels = runtime().prepare(specs_);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       SCOPED_TRACE(specs_[i].canonical_json());
@@ -209,6 +211,7 @@ TEST_F(DecodeAttentionGpu, PagesInAnotherOrderGiveTheSameBits) {
   for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)",
                          R"("k":{"granularity":"channel"})"}) {
     const Spec spec = attention_spec(kv, "", {8, 2, 128, 1}, false);
+    if (only_makes({spec})) continue;
     const Kernel kernel = runtime().kernel(spec);
     const std::vector<std::int32_t> lengths = {700, 3, 0, 1290};
     const auto& attention = spec.decode_attention();
@@ -224,6 +227,7 @@ TEST_F(DecodeAttentionGpu, LengthsThatTheKernelBeforeWrites) {
   for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","page_size":16)",
                          R"("k":{"granularity":"channel","group_size":64})"}) {
     const Spec spec = attention_spec(kv, "", {8, 2, 128, 1}, false);
+    if (only_makes({spec})) continue;
     const Kernel kernel = runtime().kernel(spec);
     const std::vector<std::int32_t> lengths = {700, 3, 0, 1290, 64};
     const auto problem = make_attention_problem(spec.decode_attention(), lengths, 5);
@@ -238,6 +242,7 @@ TEST_F(DecodeAttentionGpu, LongSequences) {
                          R"("dtype":"int2","page_size":16)"}) {
     SCOPED_TRACE(kv);
     const Spec spec = attention_spec(kv, "", {8, 2, 128, 1}, false);
+    if (only_makes({spec})) continue;
     const Kernel kernel = runtime().kernel(spec);
     const auto& attention = spec.decode_attention();
     const AttentionProblem problem = make_attention_problem(attention, {8300, 3, 700, 9000}, 7);
@@ -262,6 +267,7 @@ double difference_of(const std::vector<std::uint16_t>& a, const std::uint16_t* b
 // A sequence alone, which many blocks share, and sixty that have its pages, which few blocks share.
 TEST_F(DecodeAttentionGpu, SplittingASequenceChangesOnlyRounding) {
   const Spec spec = attention_spec(R"("dtype":"int8")", "", {8, 2, 128, 1}, false);
+  if (only_makes({spec})) return;
   const Kernel kernel = runtime().kernel(spec);
   const AttentionProblem one = make_attention_problem(spec.decode_attention(), {5000}, 9);
   AttentionProblem many = one;
