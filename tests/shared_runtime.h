@@ -2,6 +2,7 @@
 #ifndef HEDDLE_TESTS_SHARED_RUNTIME_H_
 #define HEDDLE_TESTS_SHARED_RUNTIME_H_
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "heddle/runtime.h"
@@ -17,6 +18,7 @@ inline RuntimeOptions shared_options() {
   if (folder == nullptr || *folder == '\0') return options;
   options.disk_cache = true;
   options.cache_dir = folder;
+  options.cache_max_bytes = std::int64_t{8} << 30;  // the suite's kernels take more than one GiB
   return options;
 }
 
