@@ -38,11 +38,7 @@ class DequantizeGpu : public OnGpu {
   // Compiles the kernels of all, several at a time, then runs each.
   void check_all() {
     if (only_makes(specs_)) return;
-    std::vector<Source> sources;
-    for (const Spec& spec : specs_) {
-      sources.push_back(render(resolve(spec, target()), 0));
-    }
-    runtime().build(sources);
+    make(specs_);
     for (const Spec& spec : specs_) {
       SCOPED_TRACE(spec.canonical_json());
       expect_passed(run_dequantize(runtime(), spec));

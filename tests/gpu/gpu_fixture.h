@@ -34,16 +34,21 @@ class OnGpu : public testing::Test {
   static Target target() {
     return runtime().has_device() ? runtime().device_target() : target_from_name(target_name());
   }
-  // Makes the kernels of the specs, and says whether that is all that can be done here.
-  bool only_makes(const std::vector<Spec>& specs) {
-    if (runtime().has_device()) return false;
+  // Several at a time; returns how many.
+  static std::size_t make(const std::vector<Spec>& specs) {
     std::vector<Source> sources;
     for (const Spec& spec : specs) {
       for (Source& source : render_all(resolve(spec, target()))) {
         sources.push_back(std::move(source));
       }
     }
-    made_ += runtime().build(sources).size();
+    return runtime().build(sources).size();
+  }
+  // Where there is no GPU it makes the kernels of the specs, and says that nothing else can be
+  // done.
+  bool only_makes(const std::vector<Spec>& specs) {
+    if (runtime().has_device()) return false;
+    made_ += make(specs);
     return true;
   }
 
