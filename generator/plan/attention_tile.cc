@@ -79,17 +79,15 @@ void count_blocks(const Target& target, AttentionTile& tile) {
   tile.blocks = target.sm_count * tile.blocks_per_sm;
 }
 
-// INT4 without zero points.
-bool is_int4(const DecodeAttentionSpec& spec) {
-  return spec.kv.k.dtype == KvDtype::kInt4 && spec.kv.k.symmetric &&
-         spec.kv.v.dtype == KvDtype::kInt4 && spec.kv.v.symmetric;
-}
-
-// INT4 whose sums of up to four groups, or Q with K's scales per channel, need the 168 registers
-// that twelve warps of an SM leave a thread.
+// INT4 without zero points whose sums of up to four groups, or Q with K's scales per channel, need
+// the 168 registers that twelve warps of an SM leave a thread.
 bool suits_twelve_warps(const DecodeAttentionSpec& spec, int groups) {
+  const auto is_int4 = [](const KvTensor& tensor) {
+    return tensor.dtype == KvDtype::kInt4 && tensor.symmetric;
+  };
   const bool channel = spec.kv.k.granularity == KvGranularity::kChannel;
-  return is_int4(spec) && (channel ? groups == 1 : groups > 1 && groups <= kFewGroups);
+  return is_int4(spec.kv.k) && is_int4(spec.kv.v) &&
+         (channel ? groups == 1 : groups > 1 && groups <= kFewGroups);
 }
 
 // Blocks of four warps that an SM has registers for: 128 of a thread with 4, 168 with 3. Codes of 8

@@ -46,9 +46,9 @@ int tile_tokens(std::int64_t m_max) {
 // As many as fit.
 int stages_that_fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                     GemmVariant v) {
-  const bool is_small =
+  const bool is_short =
       v.tile_m > kTokensOfWarps && v.tile_m <= kFewTokens && spec.weight.bits <= kNarrowBits;
-  const int ring = is_small ? kFewTokenRing : target.shared_per_block;
+  const int ring = is_short ? kFewTokenRing : target.shared_per_block;
   for (v.stages = kMostStages; v.stages > 1; --v.stages) {
     if (v.stages * wgmma_stage_bytes(v, layout) <= ring &&
         wgmma_shared_bytes(v, layout) <= target.shared_per_block) {

@@ -19,7 +19,8 @@ std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
   return ceil_div(layout.chunks_per_row_block, v.stage_chunks);
 }
 
-// Clocks of an SM of an H200 at 1965 MHz, fitted to docs/measurements/wgmma.md.
+// Clocks of an SM of an H200 at 1965 MHz, fitted to docs/measurements/wgmma.md and
+// many-tokens.md.
 //
 // From M = 129 on. Tokens that a pair reads once count half; with two stages there is the way there
 // and back; the GPU is at its limit of power, where a product in a small tile takes longer.
