@@ -55,6 +55,7 @@ GemmBlocks gemm_blocks(const Plan& plan, const GemmVariant& variant, std::int64_
   const auto split_k = static_cast<unsigned int>(variant.split_k);
   switch (variant.kernel) {
     case GemmKernel::kTiles:
+    case GemmKernel::kBulk:
       break;
     case GemmKernel::kStream:
       return {{static_cast<unsigned int>(variant.workers), 1, 1,

@@ -15,10 +15,12 @@ GemmParameters::GemmParameters(const cuda::Driver& driver, const Plan& plan,
     *place++ = const_cast<void*>(static_cast<const void*>(value));
   };
   const bool wgmma = variant.kernel == GemmKernel::kWgmma;
-  if (wgmma) {
+  const bool tensor = wgmma || variant.kernel == GemmKernel::kBulk;
+  if (tensor) {
     const GemmSpec& spec = plan.spec.gemm();
-    add(token_map(driver, {x, args.m, spec.shape.k, wgmma_box_tokens(variant),
-                           spec.activation == DType::kBf16}));
+    // What a box has outside of X would be slow to come.
+    const int box = wgmma ? wgmma_box_tokens(variant) : m_;
+    add(token_map(driver, {x, args.m, spec.shape.k, box, spec.activation == DType::kBf16}));
   } else {
     add(&x_);
   }
@@ -26,7 +28,7 @@ GemmParameters::GemmParameters(const cuda::Driver& driver, const Plan& plan,
   add(&args.y);
   add(&args.bias);
   add(&args.residual);
-  if (!wgmma) add(&args.pre_scale);
+  if (!tensor) add(&args.pre_scale);
   add(&args.workspace);
   add(&m_);
   if (wgmma) add(&shared_tiles_);

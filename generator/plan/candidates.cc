@@ -133,6 +133,23 @@ void add_streams(const TileSpec& user, Collector* collector) {
   }
 }
 
+// Fed by bulk copies: rows for one round of blocks.
+void add_bulk(const TileSpec& user, Collector* collector) {
+  TileSpec tile = user;
+  for (auto columns : open(user.k, {256, 512, 1024})) {
+    for (auto warps_n : open(user.warps_n, {1, 2, 3, 4, 5, 7})) {
+      for (auto warps_k : open(user.warps_k, {1, 2, 4, 8})) {
+        if (*warps_n * *warps_k < 4 || *warps_n * *warps_k > 16) continue;
+        for (auto stages : open(user.stages, {std::nullopt, 2, 3, 4})) {
+          tile.k = columns, tile.warps_n = warps_n, tile.warps_k = warps_k;
+          tile.stages = stages;
+          collector->add(Path::kHopper, tile);
+        }
+      }
+    }
+  }
+}
+
 // wgmma: a split of one keeps every tile to one block.
 void add_wgmma(const TileSpec& user, std::int64_t m, Collector* collector) {
   TileSpec tile = user;
@@ -162,6 +179,7 @@ std::vector<Spec> tile_candidates(const Spec& spec, const Target& target, std::i
   if (any || gemm.path == Path::kAmpere) add_tiles(Path::kAmpere, gemm.tile, m, &collector);
   if (any || gemm.path == Path::kHopper) {
     add_streams(gemm.tile, &collector);
+    add_bulk(gemm.tile, &collector);
     add_wgmma(gemm.tile, m, &collector);
   }
   return collector.take();

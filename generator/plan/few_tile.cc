@@ -13,12 +13,6 @@ constexpr int kFewestStages = 3;
 constexpr int kMostStages = 6;  // more were not faster
 constexpr int kMostRegisters = 130;
 
-// Where sm_90 has nothing faster, as far as it was measured.
-constexpr std::int64_t kFewestTokens = 9;
-constexpr std::int64_t kMostRowBlocks = 3;  // of an SM
-constexpr int kFewestChunks = 24, kMostChunks = 36;
-constexpr int kMostBits = 4;
-
 // Stages, the first that fits: best are 128 columns for each warp, which then looks at scales once.
 struct Stage {
   int columns, warps_n, warps_k;
@@ -40,18 +34,6 @@ bool fits_registers(const GemmSpec& spec, const WeightLayout& layout, const Gemm
 }
 
 }  // namespace
-
-bool few_tile_is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                        std::int64_t m_min) {
-  if (spec.path != Path::kAuto || target.arch() != 90) return false;
-  if (m_min < kFewestTokens || m_min > kMostTokens || spec.weight.bits > kMostBits) return false;
-  if (ceil_div(layout.row_blocks, target.sm_count) > kMostRowBlocks) return false;
-  const int chunks = layout.chunks_per_row_block;
-  if (chunks < kFewestChunks || chunks > kMostChunks) return false;
-  const std::int64_t m_max = std::min<std::int64_t>(kMostTokens, spec.shape.m_max);
-  const auto tile = few_tile(spec, target, layout, Path::kAmpere, m_min, m_max);
-  return tile && tile->scale_mode == ScaleMode::kAccumulator;
-}
 
 std::optional<GemmVariant> few_tile(const GemmSpec& spec, const Target& target,
                                     const WeightLayout& layout, Path path, std::int64_t m_min,

@@ -14,11 +14,6 @@ std::optional<GemmVariant> few_tile(const GemmSpec& spec, const Target& target,
                                     const WeightLayout& layout, Path path, std::int64_t m_min,
                                     std::int64_t m_max);
 
-// Whether it is faster for m_min tokens and some more than streams and wgmma, which otherwise
-// serve: up to three row blocks for each SM and K of about 4096, where it was measured on an H200.
-bool few_tile_is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                        std::int64_t m_min);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_PLAN_FEW_TILE_H_

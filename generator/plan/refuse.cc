@@ -153,4 +153,34 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   return reasons.take();
 }
 
+std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
+                                 const WeightLayout& layout, const GemmVariant& v) {
+  constexpr int kMostTokens = 32;
+  Reasons reasons;
+  const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
+  reasons.unless(target.arch() == 90, "/tile/warps_n",
+                 "the tiles of the path hopper that have warps along N are for sm_90",
+                 fmt::format("sm_{}", target.arch()), "sm_90");
+  reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",
+                 "tiles fed by bulk copies know no float zero points", "\"hopper\"",
+                 "\"auto\", \"ampere\"");
+  reasons.unless(!spec.pre_scale || spec.act_order, "/path",
+                 "tiles fed by bulk copies know no pre_scale without act_order", "\"hopper\"",
+                 "\"auto\", \"ampere\"");
+  reasons.unless(v.m_max <= kMostTokens, "/tile/warps_n",
+                 "tiles fed by bulk copies serve few tokens", number(v.m_max),
+                 fmt::format("up to {}", kMostTokens));
+  reasons.unless(v.tile_m % 8 == 0 && v.tile_m >= v.m_max, "/tile/m",
+                 "a tile has all tokens, in tiles of 8", number(v.tile_m), "");
+  reasons.unless(v.warps_m == 1, "/tile/warps_m", "every warp has all tokens", number(v.warps_m),
+                 "1");
+  if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
+  std::vector<Problem> problems = refuse_tile(spec, target, layout, v);
+  if (!problems.empty()) return problems;
+  reasons.unless(v.shared_bytes <= target.shared_per_block, "/tile",
+                 fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
+                             v.shared_bytes, target.name, target.shared_per_block));
+  return reasons.take();
+}
+
 }  // namespace heddle

@@ -19,6 +19,10 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec);
 std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
                                  const WeightLayout& layout, const GemmVariant& variant);
 
+// Every reason why this variant of kBulk cannot be built; empty if it can.
+std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
+                                 const WeightLayout& layout, const GemmVariant& variant);
+
 // Registers of a thread for sums, those of unscaled groups included.
 int sum_registers(const GemmVariant& variant);
 // The most of them that wgmma leaves room for.

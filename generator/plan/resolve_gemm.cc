@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "generator/plan/attention_tile.h"
+#include "generator/plan/bulk.h"
 #include "generator/plan/default_tile.h"
 #include "generator/plan/few_tile.h"
 #include "generator/plan/kernel_name.h"
@@ -60,39 +64,42 @@ GemmVariant tile_variant(const Spec& spec, const Target& target, const WeightLay
 GemmVariant variant_of(const Spec& spec, const Target& target, const WeightLayout& layout,
                        std::int64_t m_min, std::int64_t m_max) {
   const GemmSpec& gemm = spec.gemm();
-  const bool tiles =
-      !wgmma_serves(gemm, target, m_min) || few_tile_is_faster(gemm, target, layout, m_min);
-  if (tiles) return tile_variant(spec, target, layout, m_min, m_max);
+  if (const auto bulk = bulk_variant(gemm, target, layout, m_min, m_max)) {
+    refuse_if_any(spec, refuse_bulk(gemm, target, layout, *bulk));
+    return *bulk;
+  }
+  if (!wgmma_serves(gemm, target, m_min)) return tile_variant(spec, target, layout, m_min, m_max);
   GemmVariant v = wgmma_variant(gemm, target, layout, m_min, m_max);
   refuse_if_any(spec, refuse_wgmma(gemm, target, v));
   return v;
+}
+
+// The end of the range of M that m_min lies in.
+std::int64_t range_end(const GemmSpec& spec, std::int64_t m_min) {
+  const std::vector<std::int64_t>& ends = m_range_ends();
+  return std::min(*std::lower_bound(ends.begin(), ends.end(), m_min), spec.shape.m_max);
 }
 
 std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
                                          const WeightLayout& layout) {
   const GemmSpec& gemm = spec.gemm();
   std::vector<GemmVariant> variants;
-  std::int64_t m_min = gemm.shape.m_min;
-  while (m_min <= gemm.shape.m_max) {
-    const auto stream = stream_variant(gemm, target, layout, m_min);
-    if (!stream) break;
-    variants.push_back(*stream);
-    m_min = stream->m_max + 1;
-  }
-  if (variants.empty() && gemm.path == Path::kHopper && !wgmma_serves(gemm, target, m_min)) {
-    refuse_if_any(spec, refuse_stream(gemm));
-  }
-  for (const std::int64_t end : m_range_ends()) {
-    if (m_min > gemm.shape.m_max) break;
-    if (end < m_min) continue;
-    const std::int64_t m_max = std::min(end, gemm.shape.m_max);
-    const GemmVariant v = variant_of(spec, target, layout, m_min, m_max);
-    if (!variants.empty() && is_same_kernel(variants.back(), v)) {
-      variants.back().m_max = m_max;
-    } else {
-      variants.push_back(v);
+  for (std::int64_t m_min = gemm.shape.m_min; m_min <= gemm.shape.m_max;) {
+    std::optional<GemmVariant> v = stream_variant(gemm, target, layout, m_min);
+    if (!v && m_min == gemm.shape.m_min && gemm.path == Path::kHopper && !asks_for_bulk(gemm) &&
+        !wgmma_serves(gemm, target, m_min) &&
+        !bulk_variant(gemm, target, layout, m_min, range_end(gemm, m_min))) {
+      refuse_if_any(spec, refuse_stream(gemm));
     }
-    m_min = m_max + 1;
+    if (!v) v = variant_of(spec, target, layout, m_min, range_end(gemm, m_min));
+    m_min = v->m_max + 1;
+    // Streams hold as many tokens as their range has.
+    const bool merges = v->kernel != GemmKernel::kStream && !variants.empty();
+    if (merges && is_same_kernel(variants.back(), *v)) {
+      variants.back().m_max = v->m_max;
+    } else {
+      variants.push_back(*v);
+    }
   }
   for (GemmVariant& v : variants) v.name = kernel_name(gemm, v);
   return variants;
@@ -191,6 +198,7 @@ namespace {
 bool needs_workspace(const GemmVariant& v, const WeightLayout& layout, std::int64_t m) noexcept {
   switch (v.kernel) {
     case GemmKernel::kTiles:
+    case GemmKernel::kBulk:
       return v.split_k > 1;
     case GemmKernel::kStream:
       return false;
@@ -241,6 +249,8 @@ std::string_view to_string(GemmKernel kernel) noexcept {
       return "tiles";
     case GemmKernel::kStream:
       return "stream";
+    case GemmKernel::kBulk:
+      return "bulk";
     case GemmKernel::kWgmma:
       return "wgmma";
   }

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kTiles = "gemm/gemm_mma.cuh";
 constexpr std::string_view kWide = "gemm/gemm_wide.cuh";
 constexpr std::string_view kStream = "gemm/gemm_stream.cuh";
+constexpr std::string_view kBulk = "gemm/gemm_bulk.cuh";
 constexpr std::string_view kWgmma = "gemm/gemm_wgmma.cuh";
 
 std::string_view template_of(const GemmVariant& v) {
@@ -22,6 +23,8 @@ std::string_view template_of(const GemmVariant& v) {
       return v.reads_ahead ? kWide : kTiles;
     case GemmKernel::kStream:
       return kStream;
+    case GemmKernel::kBulk:
+      return kBulk;
     case GemmKernel::kWgmma:
       return kWgmma;
   }
@@ -152,6 +155,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kTileN", v.tile_n);
   config.number("kStageK", v.stage_k);
   config.number("kWarpsM", v.warps_m);
+  if (v.kernel == GemmKernel::kBulk) return config.text(kBulk);
   config.number("kFixedBias", fixed_bias(spec.weight));
   config.type("Mma", turing ? "MmaTuring" : "MmaAmpere");
   if (v.reads_ahead) return config.text(kWide);
@@ -199,6 +203,15 @@ std::string entry_of(const GemmVariant& v) {
         "       int shared_tiles",
         "heddle::gemm_wgmma<heddle::Config, heddle::Decode>(tokens, weights, y, bias, "
         "residual, workspace, m, shared_tiles)");
+  }
+  if (v.kernel == GemmKernel::kBulk) {
+    return entry_text(
+        v.name, v.threads(), v.blocks_per_sm,
+        "const __grid_constant__ heddle::TensorMap tokens,\n"
+        "       const heddle::u8* weights, heddle::u8* y, const heddle::u8* bias,\n"
+        "       const heddle::u8* residual, heddle::u8* workspace, int m",
+        "heddle::gemm_bulk<heddle::Config, heddle::Decode>(tokens, weights, y, bias, residual, "
+        "workspace, m)");
   }
   return entry_text(v.name, v.threads(), v.blocks_per_sm,
                     "const heddle::u8* x, const heddle::u8* weights,\n"

@@ -29,6 +29,7 @@ enum class ScaleMode {
 enum class GemmKernel {
   kTiles,   // tiles of the output, mma.sync: every path
   kStream,  // few tokens, kept in shared memory, weights streamed past them: Path::kHopper
+  kBulk,    // few tokens, tiles of mma.sync that bulk copies feed: Path::kHopper
   kWgmma,   // weights in registers of warpgroups, tensor copies of tokens: Path::kHopper, sm_90
 };
 
@@ -68,9 +69,9 @@ struct GemmVariant {
   int shared_bytes = 0;     // dynamic
   int blocks_per_sm = 1;    // what the register budget is set for
 
-  // wgmma has four warps more, which fetch, streams one, which adds.
+  // wgmma has four warps more, which fetch, kBulk one, streams one, which adds.
   int threads() const noexcept {
-    const int more = kernel == GemmKernel::kWgmma ? 4 : kernel == GemmKernel::kStream ? 1 : 0;
+    const int more = kernel == GemmKernel::kWgmma ? 4 : kernel == GemmKernel::kTiles ? 0 : 1;
     return 32 * (warps_m * warps_n * warps_k + more);
   }
   int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp

@@ -7,7 +7,8 @@
 
 namespace heddle {
 
-template <class Config>
+// All kThreads threads of the block finish; not all of them need have sums.
+template <class Config, int kThreads = Shape<Config>::kThreads>
 struct Epilogue {
   using S = Shape<Config>;
   static constexpr int kVectors = Config::kTileM * Config::kTileN / 8;
@@ -44,7 +45,7 @@ struct Epilogue {
     if constexpr (Config::kSplitK > 1) {
       if (!add_to_split()) return;
     }
-    for (int i = threadIdx.x; i < kVectors; i += S::kThreads) {
+    for (int i = threadIdx.x; i < kVectors; i += kThreads) {
       const int token = i / (Config::kTileN / 8);
       const int row = i % (Config::kTileN / 8) * 8;
       if (!inside(token, row)) continue;
@@ -83,7 +84,7 @@ struct Epilogue {
   // Publishes this block's sums. True in the block that comes last, which sees all of them.
   __device__ __forceinline__ bool add_to_split() const {
     u8* mine = partial_tile(blockIdx.z);
-    for (int i = threadIdx.x; i < kVectors; i += S::kThreads) {
+    for (int i = threadIdx.x; i < kVectors; i += kThreads) {
       const int token = i / (Config::kTileN / 8);
       const int row = i % (Config::kTileN / 8) * 8;
       if (!inside(token, row)) continue;

@@ -6,6 +6,7 @@
 // chunks, of 128 columns each, of all row blocks of the tile.
 #pragma once
 
+#include "gemm/ring_place.cuh"
 #include "gemm/shape.cuh"
 #include "primitives/mbarrier.cuh"
 
@@ -148,20 +149,6 @@ struct WgmmaMemory {
       mbarrier_init(full_barrier(stage), S::kFetchWarps);
       // All lanes of this block, one of each warp of another.
       mbarrier_init(empty_barrier(stage), 32 * S::kWarps + S::kWarps * (S::kBlocks - 1));
-    }
-  }
-};
-
-// Where in the ring of stages a role is; every role walks it in the same order.
-template <class Config>
-struct RingPlace {
-  int stage = 0;
-  u32 parity = 0;  // of the phase in which the stage is filled
-
-  __device__ __forceinline__ void advance() {
-    if (++stage == Config::kStages) {
-      stage = 0;
-      parity ^= 1;
     }
   }
 };

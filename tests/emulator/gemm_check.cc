@@ -12,8 +12,8 @@ namespace heddle {
 namespace {
 
 // The bytes of Y.
-std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem, GemmOnCpu* kernel,
-                              std::int64_t m, unsigned seed) {
+std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem,
+                              const GemmThread& thread, std::int64_t m, unsigned seed) {
   const GemmVariant& variant = plan.variants[0];
   const LaunchGrid grid = gemm_blocks(plan, variant, m).grid;
   emulator::GlobalMemory memory;
@@ -22,29 +22,32 @@ std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem, Gemm
   std::uint8_t* workspace =
       zeros.empty() ? nullptr
                     : memory.allocate(zeros.data(), zeros.size(), emulator::Access::kWrite);
-  const bool tiles = variant.kernel == GemmKernel::kTiles;
   emulator::Launch launch{static_cast<int>(grid.x * grid.y * grid.z), variant.cluster,
                           variant.threads(), variant.shared_bytes, seed};
   launch.grid_x = static_cast<int>(grid.x);
   launch.grid_y = static_cast<int>(grid.y);
-  launch.together = tiles && variant.split_k > 1;
-  emulator::run(launch, memory, [&] {
-    kernel(b.x, b.weights, b.y, b.bias, b.residual, b.pre_scale, workspace, static_cast<int>(m));
-  });
+  launch.together = variant.kernel != GemmKernel::kStream && variant.split_k > 1;
+  emulator::run(launch, memory, [&] { thread(b, workspace, static_cast<int>(m)); });
   EXPECT_TRUE(memory.guards_intact());
   return {b.y, b.y + 2 * m * plan.spec.gemm().shape.n};
 }
 
 }  // namespace
 
-void check_gemm(const Plan& plan, const GemmProblem& problem, GemmOnCpu* kernel, std::int64_t m,
-                unsigned seeds) {
-  const std::vector<std::uint8_t> y = run(plan, problem, kernel, m, 0);
+GemmThread thread_of(GemmOnCpu* kernel) {
+  return [kernel](const GemmProblem::Buffers& b, std::uint8_t* workspace, int m) {
+    kernel(b.x, b.weights, b.y, b.bias, b.residual, b.pre_scale, workspace, m);
+  };
+}
+
+void check_gemm(const Plan& plan, const GemmProblem& problem, const GemmThread& thread,
+                std::int64_t m, unsigned seeds) {
+  const std::vector<std::uint8_t> y = run(plan, problem, thread, m, 0);
   ASSERT_LE(problem.errors(y.data(), m).root_mean_square, error_limit(plan.spec.gemm().activation))
       << "M " << m;
   // Sums are added in one order, whoever comes first.
   for (unsigned seed = 1; seed < seeds; ++seed) {
-    ASSERT_EQ(run(plan, problem, kernel, m, seed), y) << "M " << m << ", seed " << seed;
+    ASSERT_EQ(run(plan, problem, thread, m, seed), y) << "M " << m << ", seed " << seed;
   }
 }
 

@@ -3,6 +3,7 @@
 #define HEDDLE_TESTS_EMULATOR_GEMM_CHECK_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "heddle/plan.h"
 #include "tests/emulator/gemm_kernels.h"
@@ -10,10 +11,15 @@
 
 namespace heddle {
 
-// `kernel` is that of the plan's one variant, a stream or tiles. In each of `seeds` interleavings
-// it gives the same bits, whose errors are within the limit of the activation's type.
-void check_gemm(const Plan& plan, const GemmProblem& problem, GemmOnCpu* kernel, std::int64_t m,
-                unsigned seeds);
+// What a thread of a kernel does, for m tokens.
+using GemmThread =
+    std::function<void(const GemmProblem::Buffers& buffers, std::uint8_t* workspace, int m)>;
+GemmThread thread_of(GemmOnCpu* kernel);
+
+// `thread` is of the kernel of the plan's one variant, none with wgmma. In each of `seeds`
+// interleavings it gives the same bits, whose errors are within the limit of the activation's type.
+void check_gemm(const Plan& plan, const GemmProblem& problem, const GemmThread& thread,
+                std::int64_t m, unsigned seeds);
 
 }  // namespace heddle
 

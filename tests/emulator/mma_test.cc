@@ -17,7 +17,8 @@ TEST_P(EmulatedMma, ComputesTheProduct) {
   const GemmSpec& spec = plan.spec.gemm();
   const GemmProblem problem(spec);
   for (const std::int64_t m : {spec.shape.m_min, spec.shape.m_max}) {
-    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, problem, mma_kernels[GetParam()], m, kSeeds));
+    ASSERT_NO_FATAL_FAILURE(
+        check_gemm(plan, problem, thread_of(mma_kernels[GetParam()]), m, kSeeds));
   }
 }
 

@@ -45,7 +45,7 @@ std::vector<StreamCase> make_cases() {
   // Two tiles of tokens, which come in one piece or two.
   add("SixteenTokens", gemm(136, 1280, {9, 16}, kFp16, 64, kInt), 4);
   add("SixteenRaggedTokens", gemm(40, 2208, {15, 15}, kBf16, 32, kInt), 2);
-  add("SixteenLongTokens", gemm(72, 4096, {16, 16}, kFp16, 128, kNone), 4);
+  add("SixteenLongTokens", gemm(72, 4096, {16, 16}, kFp16, 128, kNone), 4).tile.warps_k = 8;
   add("SplitOfSixteenTokens", gemm(136, 2560, {15, 16}, kBf16, 32, kInt), 6).tile.split_k = 2;
   add("SplitOfLongTokens", gemm(72, 8192, {16, 16}, kFp16, 64, kInt), 8).tile.split_k = 4;
 

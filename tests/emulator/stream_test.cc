@@ -17,7 +17,8 @@ TEST_P(EmulatedStream, ComputesTheProduct) {
   const GemmSpec& spec = plan.spec.gemm();
   const GemmProblem problem(spec);
   for (std::int64_t m = spec.shape.m_min; m <= spec.shape.m_max; ++m) {
-    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, problem, stream_kernels[GetParam()], m, kSeeds));
+    ASSERT_NO_FATAL_FAILURE(
+        check_gemm(plan, problem, thread_of(stream_kernels[GetParam()]), m, kSeeds));
   }
 }
 

@@ -1,8 +1,8 @@
-// Writes the kernels of stream_cases(), wgmma_cases(), mma_cases(), attention_cases() or
-// kv_append_cases() as C++: what the renderer adds to the templates, behind an #include of those,
-// spread over some files, and a table of them.
+// Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), mma_cases(), attention_cases()
+// or kv_append_cases() as C++: what the renderer adds to the templates, behind an #include of
+// those, spread over some files, and a table of them.
 //
-// usage: write_kernels stream|wgmma|mma|attention|kv_append FOLDER FILES
+// usage: write_kernels stream|bulk|wgmma|mma|attention|kv_append FOLDER FILES
 #include <fmt/core.h>
 
 #include <fstream>
@@ -13,6 +13,7 @@
 
 #include "heddle/source.h"
 #include "tests/emulator/attention_cases.h"
+#include "tests/emulator/bulk_cases.h"
 #include "tests/emulator/kv_append_cases.h"
 #include "tests/emulator/mma_cases.h"
 #include "tests/emulator/stream_cases.h"
@@ -40,6 +41,9 @@ std::vector<Plan> plans_of(const Cases& cases) {
 Family family_of(std::string_view kind) {
   if (kind == "stream") {
     return {"stream", "gemm", "GemmOnCpu", {"gemm/gemm_stream.cuh"}, plans_of(stream_cases())};
+  }
+  if (kind == "bulk") {
+    return {"bulk", "bulk", "BulkKernel", {"gemm/gemm_bulk.cuh"}, plans_of(bulk_cases())};
   }
   if (kind == "wgmma") {
     return {"wgmma", "wgmma", "WgmmaKernel", {"gemm/gemm_wgmma.cuh"}, plans_of(wgmma_cases())};

@@ -103,6 +103,7 @@ TEST(Candidates, EveryKernelThatServesTheTokensIsTried) {
   EXPECT_EQ(count(few, GemmKernel::kWgmma), 0U);
   const std::vector<GemmVariant> some = kernels_of(some_spec(), "h200", 16);
   EXPECT_GT(count(some, GemmKernel::kStream), 10U);
+  EXPECT_GT(count(some, GemmKernel::kBulk), 10U);
   EXPECT_GT(count(some, GemmKernel::kWgmma), 10U);
   for (const std::int64_t m : {17, 64, 4096}) {
     const std::vector<GemmVariant> many = kernels_of(some_spec(), "h200", m);

@@ -26,7 +26,7 @@ TEST(Resolve, StreamsServeFewTokensOnHopper) {
   EXPECT_EQ(m, 9);
   // More tokens of few rows: one round of blocks.
   const GemmVariant& sixteen = variant_at(plan, 16);
-  EXPECT_EQ(sixteen.kernel, GemmKernel::kTiles);
+  EXPECT_EQ(sixteen.kernel, GemmKernel::kBulk);
   EXPECT_EQ(sixteen.tile_n, 32);
   EXPECT_NE(variant_at(plan, 17).kernel, GemmKernel::kStream);
   EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
@@ -46,10 +46,13 @@ TEST(Resolve, StreamsServeFewTokensOnHopper) {
   EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
 }
 
+// Rows of which some SMs have two blocks of 16, most of them one: no round of tiles.
+constexpr std::int64_t kUneven = 16 * 140;
+
 // Tokens that do not fit beside the ring are shared out among the blocks of a cluster, with K.
 TEST(Resolve, StreamsSplitLongKInClusters) {
   GemmSpec spec = small_spec();
-  spec.shape.n = 8192;
+  spec.shape.n = kUneven;
   spec.shape.k = 28672;
   const Plan plan = plan_of(spec, "h200");
   const GemmVariant& one = variant_at(plan, 1);
@@ -74,26 +77,21 @@ TEST(Resolve, StreamsServeSixteenTokensThatFit) {
     const Plan plan = plan_of(spec, "h200");
     return variant_at(plan, 16);
   };
-  EXPECT_EQ(kernel().kernel, GemmKernel::kTiles);  // few_tile.h
-  spec.weight.bits = 8;
+  EXPECT_EQ(kernel().kernel, GemmKernel::kBulk);
+  spec.shape.k = 2048;
   EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   EXPECT_EQ(kernel().tile_m, 16);
   EXPECT_EQ(kernel().cluster, 2);  // which reads the tokens together
-  spec.weight.bits = 4;
-  spec.shape.k = 2048;
-  EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   spec.shape.k = 4096;
   spec.shape.n = 14336;  // seven row blocks for each SM
   EXPECT_EQ(kernel().kernel, GemmKernel::kWgmma);
-  spec.shape.n = 18944;  // rows for one round of tiles and an eighth of one
-  spec.shape.k = 3584;
-  EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   spec.shape.k = 8192;
-  spec.shape.n = 10240;  // for 0.6 rounds
+  spec.shape.n = 57344;  // more than a round of tiles
+  EXPECT_EQ(kernel().kernel, GemmKernel::kWgmma);
+  spec.shape.n = kUneven;
   EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   EXPECT_EQ(kernel().split_k, 2);
-  spec.shape.n = 8192;  // for half of one, and two blocks share a tile
-  EXPECT_EQ(kernel().kernel, GemmKernel::kWgmma);
+  spec.shape.n = 8192;
   spec.pre_scale = true;
   EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   EXPECT_GT(kernel().split_k, 1);
@@ -112,7 +110,7 @@ TEST(Resolve, TheNextKernelStartsWhereEverySmHasRoomForIt) {
               std::string::npos);
     return lets;
   };
-  spec.shape.n = 4096;
+  spec.shape.n = kUneven;
   for (const std::int64_t k : {4096, 8192}) {
     spec.shape.k = k;
     for (const std::int64_t m : {1, 4, 8}) EXPECT_TRUE(lets_next(m, 1)) << k << ", M " << m;

@@ -19,7 +19,7 @@ TEST(Resolve, WgmmaServesManyTokensOnHopper) {
   GemmSpec spec = small_spec();
   Plan plan = plan_of(spec, "h200");
   EXPECT_NE(variant_at(plan, 16).kernel, GemmKernel::kWgmma);
-  EXPECT_EQ(variant_at(plan, 17).kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(variant_at(plan, 33).kernel, GemmKernel::kWgmma);
   EXPECT_EQ(plan.variants.back().kernel, GemmKernel::kWgmma);
   EXPECT_EQ(plan.variants.back().path, Path::kHopper);
   EXPECT_EQ(plan.variants.back().threads(), 384);
@@ -27,14 +27,16 @@ TEST(Resolve, WgmmaServesManyTokensOnHopper) {
     EXPECT_EQ(plan_of(spec, other).variants.back().kernel, GemmKernel::kTiles) << other;
   }
   spec.path = Path::kHopper;
-  spec.shape.m_min = 17;
+  spec.shape.m_min = 33;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kWgmma);
+  spec.shape = {8192, 8192, 17, 32};
   EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kWgmma);
 }
 
 // Sixteen tokens at most, and no product for each weight's scale.
 TEST(Resolve, TilesOfSixteenTokensAreMultipliedByWarps) {
   GemmSpec spec = small_spec();
-  spec.shape.n = 28672;
+  spec.shape.n = 57344;  // more rows than one round of blocks can have
   spec.shape.k = 8192;
   spec.shape.m_min = 9;
   const Plan plan = plan_of(spec, "h200");

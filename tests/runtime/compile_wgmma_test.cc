@@ -40,8 +40,9 @@ const Case kCases[] = {
 
 GemmSpec spec_of(const Case& c, DType dtype, bool ragged) {
   GemmSpec spec;
-  // Up to 16 tokens a stream serves what is short.
-  spec.shape = {ragged ? 1032 : 8192, ragged ? 1280 : 8192, ragged ? 17 : 9, 300};
+  // Up to 16 tokens a stream serves what is short, and tiles fed by bulk copies what makes one
+  // round of blocks.
+  spec.shape = {ragged ? 1032 : 57344, ragged ? 1280 : 8192, ragged ? 17 : 9, 300};
   spec.activation = dtype;
   spec.weight.bits = c.bits;
   spec.weight.group_size = c.group_size;

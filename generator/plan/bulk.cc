@@ -1,0 +1,148 @@
+#include "generator/plan/bulk.h"
+
+#include <algorithm>
+
+#include "generator/plan/default_tile.h"
+#include "generator/plan/stage.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kFewestStages = 3;
+constexpr int kMostStages = 8;
+constexpr int kBarrierBytes = 2 * 8;  // of a stage
+// Row tiles by token tiles of a warp whose sums leave registers for the rest: with eight warps that
+// multiply, or more.
+constexpr int kMostSumTiles = 14, kMostSumTilesOfMany = 8;
+
+// The first that fits: best is a run of 128 columns for each warp, whose scales are looked at once,
+// and copies as long as that allows.
+struct Stage {
+  int columns, warps_n, warps_k;
+  int fewest = kFewestStages;
+  int most_tokens = 32;
+
+  int run() const { return columns / warps_k; }
+};
+constexpr Stage kStages[] = {
+    {1024, 1, 8}, {512, 3, 4}, {512, 2, 4}, {1024, 1, 8, /*fewest=*/2, /*most_tokens=*/8},
+    {512, 1, 8},  {256, 3, 4}, {256, 2, 4}, {256, 1, 4}};
+
+// Up to so many tokens; from so many on where rows are not long.
+constexpr std::int64_t kMostTokens = 16, kFewestTokens = 5;
+constexpr std::int64_t kFewestOfLongRows = 3;
+constexpr int kLongRow = 112;              // chunks, from which on other kernels share K
+constexpr int kFewestChunks = 24;          // of all that was measured
+constexpr std::int64_t kFewRowBlocks = 3;  // of an SM
+constexpr int kShortRow = 36;
+constexpr int kNarrowBits = 4;
+
+int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout) {
+  return std::max(v.stages * (stage_bytes(spec, v, layout) + kBarrierBytes), sum_bytes(v));
+}
+
+// As many as fit, or as the spec asks for.
+void choose_stages(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                   GemmVariant& v) {
+  v.stages = spec.tile.stages.value_or(kMostStages);
+  while (v.stages > 1 && !spec.tile.stages &&
+         shared_bytes_of(spec, v, layout) > target.shared_per_block) {
+    --v.stages;
+  }
+  v.shared_bytes = shared_bytes_of(spec, v, layout);
+}
+
+GemmVariant variant_with(const GemmSpec& spec, const WeightLayout& layout, std::int64_t m_min,
+                         std::int64_t m_max) {
+  GemmVariant v;
+  v.kernel = GemmKernel::kBulk;
+  v.path = Path::kHopper;
+  v.m_min = m_min;
+  v.m_max = m_max;
+  v.tile_m = spec.tile.m.value_or(static_cast<int>(ceil_div(m_max, 8)) * 8);
+  v.scale_mode = choose_scale_mode(spec, layout, v);
+  v.fold_power = folds_power(spec, v.scale_mode);
+  return v;
+}
+
+// Row blocks of a block, where they make one round of blocks.
+int row_blocks_of_one(const Target& target, const WeightLayout& layout) {
+  return static_cast<int>(ceil_div(layout.row_blocks, target.sm_count));
+}
+
+bool is_integer(const WeightSpec& weight) {
+  return weight.type == WeightType::kUint || weight.type == WeightType::kInt;
+}
+
+// Where other kernels are slower, as far as it was measured on an H200.
+bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+               const Stage& stage, const GemmVariant& v) {
+  const std::int64_t row_blocks = row_blocks_of_one(target, layout);
+  const int chunks = layout.chunks_per_row_block;
+  const bool narrow = is_integer(spec.weight) && spec.weight.bits <= kNarrowBits;
+  const bool small = row_blocks <= kFewRowBlocks && chunks <= kShortRow;
+  if (chunks < kFewestChunks) return false;
+  // SMs have three quarters of what the busiest one has, on average.
+  const bool is_even = 4 * layout.row_blocks >= 3 * row_blocks * target.sm_count;
+  if (v.m_min > kMostTokens) return small && narrow && is_even;
+  if (!is_even && !(small && v.m_min > 8)) return false;
+  // With shorter runs integers of few bits are decoded no faster than elsewhere.
+  const bool runs = stage.run() >= WeightLayout::kChunkK;
+  if (v.m_min > 8) return runs || !narrow;
+  if (chunks >= kLongRow) return runs && v.m_min >= kFewestOfLongRows;
+  // Small kernels of a layer are faster as streams, which overlap with each other.
+  return runs && v.m_min >= kFewestTokens && row_blocks > kFewRowBlocks && chunks > kShortRow;
+}
+
+std::optional<GemmVariant> fastest(const GemmSpec& spec, const Target& target,
+                                   const WeightLayout& layout, const GemmVariant& wanted) {
+  const int row_blocks = row_blocks_of_one(target, layout);
+  GemmVariant v = wanted;
+  v.tile_n = row_blocks * WeightLayout::kRowBlock;
+  for (const Stage& stage : kStages) {
+    v.stage_k = stage.columns;
+    v.stage_chunks = stage.columns / WeightLayout::kChunkK;
+    v.warps_n = stage.warps_n;
+    v.warps_k = stage.warps_k;
+    if (row_blocks % v.warps_n != 0 || v.tile_m > stage.most_tokens) continue;
+    const int most = v.warps_n * v.warps_k > 8 ? kMostSumTilesOfMany : kMostSumTiles;
+    if (v.row_tiles() * v.token_tiles() > most) continue;
+    choose_stages(spec, target, layout, v);
+    if (v.stages < stage.fewest) continue;
+    if (!is_faster(spec, target, layout, stage, v)) return std::nullopt;
+    return v;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool asks_for_bulk(const GemmSpec& spec) {
+  return spec.path == Path::kHopper && spec.tile.warps_n.has_value();
+}
+
+std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& target,
+                                        const WeightLayout& layout, std::int64_t m_min,
+                                        std::int64_t m_max) {
+  GemmVariant v = variant_with(spec, layout, m_min, m_max);
+  if (asks_for_bulk(spec)) {
+    const TileSpec& tile = spec.tile;
+    v.tile_n = tile.n.value_or(row_blocks_of_one(target, layout) * WeightLayout::kRowBlock);
+    v.warps_n = *tile.warps_n;
+    v.warps_k = tile.warps_k.value_or(std::max(1, 8 / v.warps_n));
+    v.warps_m = tile.warps_m.value_or(1);
+    v.stage_k = tile.k.value_or(WeightLayout::kChunkK * v.warps_k);
+    v.stage_chunks = v.stage_k / WeightLayout::kChunkK;
+    v.split_k = tile.split_k.value_or(1);
+    choose_stages(spec, target, layout, v);
+    return v;
+  }
+  const bool serves = target.arch() == 90 && m_max <= 2 * kMostTokens &&
+                      spec.weight.zero_point != ZeroPoint::kFloat &&
+                      (!spec.pre_scale || spec.act_order);
+  const bool open = spec.path == Path::kAuto || spec.path == Path::kHopper;
+  if (!serves || !open || sets_any(spec.tile)) return std::nullopt;
+  return fastest(spec, target, layout, v);
+}
+
+}  // namespace heddle

@@ -1,0 +1,106 @@
+// Which GEMMs are fed by bulk copies, and with which tiles.
+#include <gtest/gtest.h>
+
+#include "generator/plan/stage.h"
+#include "tests/generator/gemm_plans.h"
+
+namespace heddle {
+namespace {
+
+GemmSpec spec_of(std::int64_t n, std::int64_t k) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = n;
+  spec.shape.k = k;
+  return spec;
+}
+
+GemmKernel kernel_at(const GemmSpec& spec, std::int64_t m) {
+  return variant_at(plan_of(spec, "h200"), m).kernel;
+}
+
+TEST(BulkPlan, OneRoundOfBlocks) {
+  for (const std::int64_t n : {4096, 6144, 8192, 10240, 28672}) {
+    const Plan plan = plan_of(spec_of(n, 8192), "h200");
+    const GemmVariant& v = variant_at(plan, 16);
+    EXPECT_EQ(v.kernel, GemmKernel::kBulk) << n;
+    EXPECT_EQ(v.m_min, 9) << n;
+    EXPECT_EQ(v.tile_m, 16) << n;
+    EXPECT_EQ(v.tile_n, 16 * ceil_div(n / 16, 132)) << n;
+    EXPECT_EQ(v.stage_k / v.warps_k, 128) << n;
+    EXPECT_EQ(v.threads(), 32 * 9) << n;
+    EXPECT_GE(v.stages, 3) << n;
+    EXPECT_LE(v.shared_bytes, plan.target.shared_per_block) << n;
+    EXPECT_EQ(plan.workspace_bytes(16), 0U) << n;
+  }
+}
+
+TEST(BulkPlan, ServesWhereItIsFaster) {
+  EXPECT_EQ(kernel_at(spec_of(8192, 8192), 4), GemmKernel::kStream);
+  EXPECT_EQ(kernel_at(spec_of(8192, 8192), 5), GemmKernel::kBulk);
+  EXPECT_EQ(kernel_at(spec_of(8192, 8192), 17), GemmKernel::kWgmma);
+  // Small kernels overlap with each other as streams.
+  EXPECT_EQ(kernel_at(spec_of(4096, 4096), 8), GemmKernel::kStream);
+  EXPECT_EQ(kernel_at(spec_of(4096, 4096), 32), GemmKernel::kBulk);
+  // Long rows.
+  EXPECT_EQ(kernel_at(spec_of(8192, 28672), 2), GemmKernel::kStream);
+  EXPECT_EQ(kernel_at(spec_of(8192, 28672), 3), GemmKernel::kBulk);
+  EXPECT_EQ(variant_at(plan_of(spec_of(8192, 28672), "h200"), 3).m_max, 8);
+  // Runs of 64 columns: integers of few bits are decoded as fast elsewhere.
+  EXPECT_EQ(kernel_at(spec_of(14336, 4096), 16), GemmKernel::kWgmma);
+  GemmSpec wide = spec_of(14336, 4096);
+  wide.weight.bits = 8;
+  EXPECT_EQ(kernel_at(wide, 16), GemmKernel::kBulk);
+}
+
+TEST(BulkPlan, LeavesOthersAlone) {
+  // More than a round, half of the SMs without rows, short rows.
+  for (const GemmSpec& spec : {spec_of(57344, 8192), spec_of(2240, 8192), spec_of(4096, 2048)}) {
+    for (const std::int64_t m : {8, 16, 32}) EXPECT_NE(kernel_at(spec, m), GemmKernel::kBulk);
+  }
+  GemmSpec spec = spec_of(8192, 8192);
+  for (const char* target : {"a100", "b200", "rtx5090"}) {
+    EXPECT_NE(variant_at(plan_of(spec, target), 16).kernel, GemmKernel::kBulk) << target;
+  }
+  spec.pre_scale = true;
+  EXPECT_NE(kernel_at(spec, 16), GemmKernel::kBulk);
+  spec.act_order = true;  // the gather applies the factors
+  EXPECT_EQ(kernel_at(spec, 16), GemmKernel::kBulk);
+  spec = spec_of(8192, 8192);
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_NE(kernel_at(spec, 16), GemmKernel::kBulk);
+}
+
+TEST(BulkPlan, HonoursATileOrSaysWhyNot) {
+  GemmSpec spec = spec_of(1000, 8192);
+  spec.shape.m_max = 32;
+  spec.path = Path::kHopper;
+  spec.tile.warps_n = 2;
+  spec.tile.n = 64;
+  spec.tile.split_k = 2;
+  const Plan plan = plan_of(spec, "h200");
+  ASSERT_EQ(plan.variants.size(), 3U);
+  for (const GemmVariant& v : plan.variants) {
+    EXPECT_EQ(v.kernel, GemmKernel::kBulk);
+    EXPECT_EQ(v.tile_n, 64);
+    EXPECT_EQ(v.split_k, 2);
+    EXPECT_GT(plan.workspace_bytes(v.m_max), 0U);
+  }
+  const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
+      {&TileSpec::m, 16},        {&TileSpec::n, 48},      {&TileSpec::k, 192},
+      {&TileSpec::stages, 1},    {&TileSpec::stages, 32}, {&TileSpec::warps_m, 2},
+      {&TileSpec::split_k, 100}, {&TileSpec::warps_k, 32}};
+  for (const auto& [field, value] : wrong) {
+    GemmSpec other = spec;
+    other.tile.*field = value;
+    EXPECT_NE(refusal(other, "h200").find("/tile"), std::string::npos) << value;
+  }
+  EXPECT_NE(refusal(spec, "b200").find("/tile/warps_n"), std::string::npos);
+  GemmSpec many = spec;
+  many.shape.m_max = 33;
+  EXPECT_NE(refusal(many, "h200").find("/tile/warps_n"), std::string::npos);
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heddle
