@@ -51,16 +51,11 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
   }
   block_barrier();
 
-  const Epilogue<Config, Memory::kThreads> epilogue{
-      memory.shared, {weights, y, bias, residual}, workspace, m};
-  if (warp == Memory::kWarps) {
-    const u8* first = weights + static_cast<i64>(row_block) * Config::kChunks * Config::kChunkBytes;
-    BulkFetch<Config>{memory, tokens, first, Config::kRowBlocks - row_block, m}.run(begin, end);
-    block_barrier();
-  } else {
-    // Warps of one K slice are neighbours.
-    const int warp_k = warp / Config::kWarpsN;
-    BulkTile<Config, Decode> tile(lane, warp % Config::kWarpsN, warp_k);
+  // Warps of one K slice are neighbours.
+  const int warp_k = warp / Config::kWarpsN;
+  BulkTile<Config, Decode> tile(lane, warp % Config::kWarpsN, warp_k);
+  const bool multiplies = warp < Memory::kWarps;
+  if (multiplies) {
     tile.load_channel_zeros(weights + Config::kChannelOffset, row_block);
     RingPlace<Config> place;
 #pragma unroll 1
@@ -73,9 +68,15 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
       place.advance();
     }
     wait_for_predecessor();
-    block_barrier();  // all stages have been read: their place is free for sums
-    epilogue.put(tile, warp_k);
+  } else {
+    const u8* first = weights + static_cast<i64>(row_block) * Config::kChunks * Config::kChunkBytes;
+    BulkFetch<Config>{memory, tokens, first, Config::kRowBlocks - row_block, m}.run(begin, end);
   }
+
+  block_barrier();  // all stages have been read: their place is free for sums
+  const Epilogue<Config, Memory::kThreads> epilogue{
+      memory.shared, {weights, y, bias, residual}, workspace, m};
+  if (multiplies) epilogue.put(tile, warp_k);
   block_barrier();
   epilogue.finish();
 }

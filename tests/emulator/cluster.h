@@ -53,6 +53,9 @@ struct Block {
   SharedMemory shared;
   unsigned running = 0;  // threads
   unsigned at_barrier = 0;
+  // Where the first of them has called it.
+  const char* barrier_file = nullptr;
+  int barrier_line = 0;
   // Threads at the barriers with numbers.
   std::map<int, std::vector<std::size_t>> at_numbered;
 };

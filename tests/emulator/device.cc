@@ -156,7 +156,15 @@ void warp_barrier() { warp_together("bar.warp.sync", nullptr, nullptr, true); }
 unsigned lane() { return cluster->self().index % kLanes; }
 unsigned elected_lane() { return cluster->warp().elected; }
 
-void block_barrier() {
+void block_barrier(const char* file, int line) {
+  Block& block = cluster->block();
+  if (block.at_barrier == 0) {
+    block.barrier_file = file;
+    block.barrier_line = line;
+  } else if (block.barrier_line != line || std::strcmp(block.barrier_file, file) != 0) {
+    fail(fmt::format("at the block's barrier of {}:{} while other threads wait at that of {}:{}",
+                     file, line, block.barrier_file, block.barrier_line));
+  }
   cluster->meet("the block's barrier", cluster->block().at_barrier, cluster->block_threads(), true);
 }
 void cluster_barrier() {

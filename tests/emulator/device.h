@@ -47,7 +47,8 @@ unsigned lane();
 // The lane that elect.sync picks.
 unsigned elected_lane();
 
-void block_barrier();
+// Of the source line that calls it: all threads meet at the same instruction.
+void block_barrier(const char* file = __builtin_FILE(), int line = __builtin_LINE());
 void cluster_barrier();
 unsigned cluster_rank();
 unsigned cluster_size();

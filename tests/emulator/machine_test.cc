@@ -159,6 +159,13 @@ TEST(Machine, FindsWarpsThatPartAndThreadsThatStayAway) {
   expect_problem("nothing can run", [] {
     if (threadIdx.x != 5) block_barrier();
   });
+  expect_problem("other threads wait at that of", [] {
+    if (threadIdx.x < 32) {
+      block_barrier();
+    } else {
+      block_barrier();
+    }
+  });
 }
 
 TEST(Machine, FindsAccessesOutsideAndNotAligned) {

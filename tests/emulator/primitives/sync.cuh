@@ -6,7 +6,9 @@
 
 namespace heddle {
 
-inline void block_barrier() { emulator::block_barrier(); }
+inline void block_barrier(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  emulator::block_barrier(file, line);
+}
 inline void warp_barrier() { emulator::warp_barrier(); }
 
 // Each lane gets the value of the lane that it names.
