@@ -54,7 +54,7 @@ struct GemmVariant {
   bool reads_ahead = false;  // kTiles: warps load, and decode, ahead of what they multiply
   // kStream: blocks that share the row blocks; kWgmma: the most blocks of a launch.
   int workers = 0;
-  int stage_chunks = 0;  // kStream and kWgmma: chunks of a row block that are loaded at a time
+  int stage_chunks = 0;  // all but kTiles: chunks of a row block that are loaded at a time
   // kStream: blocks of a cluster share K (split_k of them) or what they read of the tokens; kWgmma:
   // they share the tokens.
   int cluster = 1;

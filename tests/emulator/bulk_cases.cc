@@ -3,22 +3,14 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tests/gemm_tile.h"
+
 namespace heddle {
 namespace {
 
 struct Tokens {
   std::int64_t fewest, most;
 };
-
-// Rows of a block, columns of a stage, warps.
-TileSpec tile(int rows, int columns, int warps_n, int warps_k) {
-  TileSpec tile;
-  tile.n = rows;
-  tile.k = columns;
-  tile.warps_n = warps_n;
-  tile.warps_k = warps_k;
-  return tile;
-}
 
 GemmSpec gemm(std::int64_t n, std::int64_t k, Tokens m, DType dtype, int group, ZeroPoint zero,
               TileSpec tile) {
@@ -44,53 +36,57 @@ std::vector<BulkCase> make_cases() {
   };
   // Ends of N inside of a tile and of a row block, of K inside of a stage and inside of a chunk;
   // fewer chunks than a stage has.
-  add("OneChunk", gemm(8, 32, {9, 16}, kFp16, 32, kInt, tile(16, 256, 1, 4)));
-  add("RaggedN", gemm(200, 1280, {9, 16}, kBf16, 64, kNone, tile(80, 512, 1, 8)));
-  add("RaggedK", gemm(136, 2208, {15, 16}, kFp16, 32, kInt, tile(48, 512, 3, 4)));
-  add("StagesOfOneChunk", gemm(232, 1184, {16, 16}, kFp16, 32, kNone, tile(112, 128, 7, 1)));
-  add("ManyRowBlocks", gemm(448, 1024, {16, 16}, kBf16, 128, kInt, tile(224, 256, 2, 4)));
-  add("WholeChunks", gemm(128, 2560, {12, 12}, kFp16, 128, kNone, tile(64, 512, 2, 4)));
+  add("OneChunk", gemm(8, 32, {9, 16}, kFp16, 32, kInt, tile_of(16, 256, 1, 4)));
+  add("RaggedN", gemm(200, 1280, {9, 16}, kBf16, 64, kNone, tile_of(80, 512, 1, 8)));
+  add("RaggedK", gemm(136, 2208, {15, 16}, kFp16, 32, kInt, tile_of(48, 512, 3, 4)));
+  add("StagesOfOneChunk", gemm(232, 1184, {16, 16}, kFp16, 32, kNone, tile_of(112, 128, 7, 1)));
+  add("ManyRowBlocks", gemm(448, 1024, {16, 16}, kBf16, 128, kInt, tile_of(224, 256, 2, 4)));
+  add("WholeChunks", gemm(128, 2560, {12, 12}, kFp16, 128, kNone, tile_of(64, 512, 2, 4)));
   // Stages come round several times.
-  add("ManyStages", gemm(40, 8192, {9, 9}, kFp16, 128, kNone, tile(32, 128, 2, 2))).tile.stages = 2;
+  add("ManyStages", gemm(40, 8192, {9, 9}, kFp16, 128, kNone, tile_of(32, 128, 2, 2))).tile.stages =
+      2;
 
   // Other numbers of tokens.
-  add("EightTokens", gemm(136, 2208, {3, 8}, kFp16, 32, kInt, tile(64, 512, 1, 8)));
-  add("TwentyTokens", gemm(136, 1280, {17, 20}, kBf16, 128, kNone, tile(80, 512, 1, 4)));
-  add("ThirtyTwoTokens", gemm(72, 2208, {31, 32}, kFp16, 32, kInt, tile(48, 256, 1, 4)));
+  add("EightTokens", gemm(136, 2208, {3, 8}, kFp16, 32, kInt, tile_of(64, 512, 1, 8)));
+  add("TwentyTokens", gemm(136, 1280, {17, 20}, kBf16, 128, kNone, tile_of(80, 512, 1, 4)));
+  add("ThirtyTwoTokens", gemm(72, 2208, {31, 32}, kFp16, 32, kInt, tile_of(48, 256, 1, 4)));
 
   // K over several blocks.
-  add("SplitByTwo", gemm(136, 2208, {9, 16}, kFp16, 32, kInt, tile(64, 256, 2, 4))).tile.split_k =
-      2;
-  add("SplitByThree", gemm(72, 4096, {16, 16}, kBf16, 128, kNone, tile(32, 512, 1, 8)))
+  add("SplitByTwo", gemm(136, 2208, {9, 16}, kFp16, 32, kInt, tile_of(64, 256, 2, 4)))
+      .tile.split_k = 2;
+  add("SplitByThree", gemm(72, 4096, {16, 16}, kBf16, 128, kNone, tile_of(32, 512, 1, 8)))
       .tile.split_k = 3;
 
   // Widths, types and scales.
-  add("Channels", gemm(136, 896, {9, 16}, kFp16, kPerChannel, kInt, tile(64, 256, 2, 4)))
+  add("Channels", gemm(136, 896, {9, 16}, kFp16, kPerChannel, kInt, tile_of(64, 256, 2, 4)))
       .weight.bits = 8;
-  add("Tensor", gemm(40, 1184, {16, 16}, kBf16, kPerTensor, kNone, tile(32, 256, 2, 2)))
+  add("Tensor", gemm(40, 1184, {16, 16}, kBf16, kPerTensor, kNone, tile_of(32, 256, 2, 2)))
       .weight.type = WeightType::kInt;
-  add("TwoBits", gemm(136, 1280, {16, 16}, kBf16, 128, kInt, tile(64, 512, 1, 8))).weight.bits = 2;
-  add("ThreeBits", gemm(136, 2560, {16, 16}, kFp16, 64, kInt, tile(64, 512, 2, 4))).weight.bits = 3;
+  add("TwoBits", gemm(136, 1280, {16, 16}, kBf16, 128, kInt, tile_of(64, 512, 1, 8))).weight.bits =
+      2;
+  add("ThreeBits", gemm(136, 2560, {16, 16}, kFp16, 64, kInt, tile_of(64, 512, 2, 4))).weight.bits =
+      3;
   WeightSpec& fp8 =
-      add("Fp8", gemm(136, 1184, {16, 16}, kFp16, kPerChannel, kNone, tile(64, 256, 1, 4))).weight;
+      add("Fp8", gemm(136, 1184, {16, 16}, kFp16, kPerChannel, kNone, tile_of(64, 256, 1, 4)))
+          .weight;
   fp8.type = WeightType::kE4m3;
   fp8.bits = 8;
   fp8.scale_dtype = kFp32;
   WeightSpec& nvfp4 =
-      add("Nvfp4", gemm(136, 2208, {15, 16}, kFp16, 16, kNone, tile(64, 512, 2, 4))).weight;
+      add("Nvfp4", gemm(136, 2208, {15, 16}, kFp16, 16, kNone, tile_of(64, 512, 2, 4))).weight;
   nvfp4.type = WeightType::kE2m1;
   nvfp4.scale_dtype = kE4m3;
   nvfp4.tensor_scale = true;
   WeightSpec& mxfp4 =
-      add("Mxfp4", gemm(72, 1184, {16, 16}, kBf16, 32, kNone, tile(32, 256, 2, 4))).weight;
+      add("Mxfp4", gemm(72, 1184, {16, 16}, kBf16, 32, kNone, tile_of(32, 256, 2, 4))).weight;
   mxfp4.type = WeightType::kE2m1;
   mxfp4.scale_dtype = kE8m0;
-  add("Trtllm", gemm(136, 2560, {9, 16}, kFp16, 64, kNone, tile(64, 512, 2, 4))).weight.interleave =
-      Interleave::kTrtllm;
+  add("Trtllm", gemm(136, 2560, {9, 16}, kFp16, 64, kNone, tile_of(64, 512, 2, 4)))
+      .weight.interleave = Interleave::kTrtllm;
 
   // What surrounds the product.
   GemmSpec& around =
-      add("EverythingAround", gemm(136, 2208, {9, 16}, kBf16, 32, kInt, tile(48, 512, 1, 8)));
+      add("EverythingAround", gemm(136, 2208, {9, 16}, kBf16, 32, kInt, tile_of(48, 512, 1, 8)));
   around.epilogue = {true, Activation::kSilu, true};
   return cases;
 }

@@ -1,19 +1,11 @@
 // GEMM fed by bulk copies on the GPU: what a tile asks for, and what the planner takes.
+#include "tests/gemm_tile.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
 namespace {
 
 const std::vector<std::int64_t> kTokens{1, 2, 5, 8, 9, 15, 16, 17, 31, 32};
-
-TileSpec tile(int rows, int columns, int warps_n, int warps_k) {
-  TileSpec tile;
-  tile.n = rows;
-  tile.k = columns;
-  tile.warps_n = warps_n;
-  tile.warps_k = warps_k;
-  return tile;
-}
 
 GemmSpec fed(std::int64_t n, std::int64_t k, DType dtype, int group, ZeroPoint zero,
              const TileSpec& tile) {
@@ -28,7 +20,7 @@ TEST_F(GemmGpu, BulkOfEveryTypeAndGroup) {
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
     for (const int group : {16, 32, 64, 128, 256, kPerChannel, kPerTensor}) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-        check(fed(1000, 2560, dtype, group, zero, tile(48, 512, 1, 4)), kTokens);
+        check(fed(1000, 2560, dtype, group, zero, tile_of(48, 512, 1, 4)), kTokens);
       }
     }
   }
@@ -38,7 +30,7 @@ TEST_F(GemmGpu, BulkOfEveryWidth) {
   for (int bits = 1; bits <= 8; ++bits) {
     for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
       GemmSpec spec = fed(264, 4096, bits % 2 == 0 ? DType::kFp16 : DType::kBf16, 128, zero,
-                          tile(32, 512, 2, 4));
+                          tile_of(32, 512, 2, 4));
       spec.weight.bits = bits;
       check(spec, kTokens);
     }
@@ -50,40 +42,42 @@ TEST_F(GemmGpu, BulkOfEveryWidth) {
 TEST_F(GemmGpu, BulkOfRaggedShapes) {
   for (const std::int64_t n : {8, 24, 136, 2120}) {
     for (const std::int64_t k : {32, 160, 896, 2208, 8320}) {
-      for (const TileSpec& one : {tile(64, 512, 1, 8), tile(48, 256, 3, 4), tile(112, 128, 7, 1)}) {
+      for (const TileSpec& one :
+           {tile_of(64, 512, 1, 8), tile_of(48, 256, 3, 4), tile_of(112, 128, 7, 1)}) {
         check(fed(n, k, DType::kFp16, 32, ZeroPoint::kInt, one), {1, 7, 15, 30});
       }
     }
   }
   for (const int split : {2, 3, 5}) {
-    GemmSpec spec = fed(1000, 8320, DType::kBf16, 32, ZeroPoint::kNone, tile(64, 512, 2, 4));
+    GemmSpec spec = fed(1000, 8320, DType::kBf16, 32, ZeroPoint::kNone, tile_of(64, 512, 2, 4));
     spec.tile.split_k = split;
     check(spec, kTokens);
   }
 }
 
 TEST_F(GemmGpu, BulkWithEverythingAround) {
-  GemmSpec spec = fed(520, 4096, DType::kBf16, 128, ZeroPoint::kInt, tile(64, 512, 2, 4));
+  GemmSpec spec = fed(520, 4096, DType::kBf16, 128, ZeroPoint::kInt, tile_of(64, 512, 2, 4));
   spec.epilogue = {true, Activation::kSilu, true};
   check(spec, kTokens);
   spec.act_order = true;
   spec.pre_scale = true;
   check(spec, kTokens);
-  GemmSpec nvfp4 = fed(520, 4096, DType::kFp16, 16, ZeroPoint::kNone, tile(64, 512, 2, 4));
+  GemmSpec nvfp4 = fed(520, 4096, DType::kFp16, 16, ZeroPoint::kNone, tile_of(64, 512, 2, 4));
   nvfp4.weight.type = WeightType::kE2m1;
   nvfp4.weight.scale_dtype = DType::kE4m3;
   nvfp4.weight.tensor_scale = true;
   check(nvfp4, kTokens);
-  GemmSpec mxfp4 = fed(520, 4096, DType::kBf16, 32, ZeroPoint::kNone, tile(64, 512, 1, 8));
+  GemmSpec mxfp4 = fed(520, 4096, DType::kBf16, 32, ZeroPoint::kNone, tile_of(64, 512, 1, 8));
   mxfp4.weight.type = WeightType::kE2m1;
   mxfp4.weight.scale_dtype = DType::kE8m0;
   check(mxfp4, kTokens);
-  GemmSpec fp8 = fed(520, 4096, DType::kFp16, kPerChannel, ZeroPoint::kNone, tile(64, 256, 2, 4));
+  GemmSpec fp8 =
+      fed(520, 4096, DType::kFp16, kPerChannel, ZeroPoint::kNone, tile_of(64, 256, 2, 4));
   fp8.weight.type = WeightType::kE4m3;
   fp8.weight.bits = 8;
   fp8.weight.scale_dtype = DType::kFp32;
   check(fp8, kTokens);
-  GemmSpec trtllm = fed(520, 4096, DType::kFp16, 64, ZeroPoint::kNone, tile(64, 512, 2, 4));
+  GemmSpec trtllm = fed(520, 4096, DType::kFp16, 64, ZeroPoint::kNone, tile_of(64, 512, 2, 4));
   trtllm.weight.interleave = Interleave::kTrtllm;
   check(trtllm, kTokens);
 }

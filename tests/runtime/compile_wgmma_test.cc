@@ -6,39 +6,12 @@
 #include <iterator>
 
 #include "tests/runtime/compile_check.h"
+#include "tests/runtime/weight_cases.h"
 
 namespace heddle {
 namespace {
 
-struct Case {
-  int bits;
-  int group_size;
-  ZeroPoint zero_point;
-  DType scale_dtype;
-  WeightType type = WeightType::kUint;
-};
-
-// A scale type other than the activation's keeps the scale on the sums, for any number of tokens.
-const Case kCases[] = {
-    {4, 128, ZeroPoint::kNone, DType::kFp16},
-    {4, 128, ZeroPoint::kInt, DType::kBf16},
-    {4, 16, ZeroPoint::kInt, DType::kFp16},
-    {4, 32, ZeroPoint::kNone, DType::kFp32},
-    {4, 64, ZeroPoint::kInt, DType::kBf16},
-    {4, kPerChannel, ZeroPoint::kInt, DType::kFp32},
-    {1, 32, ZeroPoint::kInt, DType::kBf16},
-    {2, 16, ZeroPoint::kInt, DType::kFp32},
-    {3, 64, ZeroPoint::kInt, DType::kFp32},
-    {5, 128, ZeroPoint::kInt, DType::kBf16},
-    {6, 32, ZeroPoint::kNone, DType::kFp16},
-    {7, kPerChannel, ZeroPoint::kInt, DType::kBf16},
-    {8, 128, ZeroPoint::kInt, DType::kFp16},
-    {8, 128, ZeroPoint::kNone, DType::kFp32, WeightType::kE4m3},
-    {4, 32, ZeroPoint::kNone, DType::kE8m0, WeightType::kE2m1},
-    {4, 64, ZeroPoint::kNone, DType::kFp16, WeightType::kNf4},
-};
-
-GemmSpec spec_of(const Case& c, DType dtype, bool ragged) {
+GemmSpec spec_of(const WeightCase& c, DType dtype, bool ragged) {
   GemmSpec spec;
   // Up to 16 tokens a stream serves what is short, and tiles fed by bulk copies what makes one
   // round of blocks.
@@ -85,12 +58,12 @@ class CompileWgmma : public testing::Test {
 
 TEST_F(CompileWgmma, EveryWayOfDecoding) {
   std::vector<Source> sources;
-  for (std::size_t i = 0; i < std::size(kCases); ++i) {
+  for (std::size_t i = 0; i < std::size(kWeightCases); ++i) {
     for (const DType dtype : {DType::kFp16, DType::kBf16}) {
       const bool fp16 = dtype == DType::kFp16;
       // One of the types in turn: compile_matrix_test.cc has more of both.
       if (!every_kernel() && fp16 != (i % 2 == 0)) continue;
-      const GemmSpec spec = spec_of(kCases[i], dtype, (i / 2 + (fp16 ? 1 : 0)) % 2 == 0);
+      const GemmSpec spec = spec_of(kWeightCases[i], dtype, (i / 2 + (fp16 ? 1 : 0)) % 2 == 0);
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
       for (Source& source : render_all(plan)) sources.push_back(std::move(source));
     }
@@ -104,7 +77,7 @@ TEST_F(CompileWgmma, EveryTile) {
     for (const int n : {64, 128, 256}) {
       if (m * n > 128 * 256) continue;               // too many sums
       if (n == 64 && (m < 32 || m > 128)) continue;  // warpgroups share no such rows
-      GemmSpec spec = spec_of(kCases[1], DType::kBf16, true);
+      GemmSpec spec = spec_of(kWeightCases[1], DType::kBf16, true);
       spec.tile.m = m;
       spec.tile.n = n;
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
@@ -116,10 +89,11 @@ TEST_F(CompileWgmma, EveryTile) {
 
 TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
   std::vector<Source> sources;
-  for (std::size_t i = 0; i < std::size(kCases); ++i) {
+  for (std::size_t i = 0; i < std::size(kWeightCases); ++i) {
     for (const int m : {64, 96, 128}) {
       if (!every_kernel() && m != 64 + 32 * static_cast<int>(i % 3)) continue;  // in turn, too
-      GemmSpec spec = spec_of(kCases[i], i / 2 % 2 == 0 ? DType::kFp16 : DType::kBf16, m == 64);
+      GemmSpec spec =
+          spec_of(kWeightCases[i], i / 2 % 2 == 0 ? DType::kFp16 : DType::kBf16, m == 64);
       spec.tile.m = m;
       spec.tile.n = 64;
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
@@ -132,7 +106,7 @@ TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
 // Blocks that share tokens, as fields of the variant.
 TEST_F(CompileWgmma, EveryPair) {
   std::vector<Source> sources;
-  for (const Case& c : {kCases[0], kCases[1], kCases[2]}) {
+  for (const WeightCase& c : {kWeightCases[0], kWeightCases[1], kWeightCases[2]}) {
     for (const int m : {128, 160, 192, 256}) {
       for (const int tiles : {2, 4}) {
         // The planner's steps are short where something follows the sums.
@@ -155,7 +129,7 @@ TEST_F(CompileWgmma, EveryStage) {
   std::vector<Source> sources;
   for (const int columns : {128, 256, 512}) {
     for (const int m : {16, 64}) {
-      GemmSpec spec = spec_of(kCases[4], DType::kFp16, columns != 128);
+      GemmSpec spec = spec_of(kWeightCases[4], DType::kFp16, columns != 128);
       spec.shape.k = 1152;
       spec.tile.m = m;
       spec.tile.n = 128;
@@ -176,7 +150,7 @@ TEST_F(CompileWgmma, EveryStep) {
       if (tiles * sets > 8) continue;  // a stage of one row tile has no more
       for (const int n : {128, 256}) {
         if (!every_kernel() && (n == 128) != (sets == 2)) continue;
-        GemmSpec spec = spec_of(kCases[0], DType::kFp16, n == 128);
+        GemmSpec spec = spec_of(kWeightCases[0], DType::kFp16, n == 128);
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
         for (GemmVariant& v : plan.variants) {

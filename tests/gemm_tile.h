@@ -1,0 +1,21 @@
+// A tile that a test asks for.
+#ifndef HEDDLE_TESTS_GEMM_TILE_H_
+#define HEDDLE_TESTS_GEMM_TILE_H_
+
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// Rows of a block, columns of a stage, warps along N and K.
+inline TileSpec tile_of(int rows, int columns, int warps_n, int warps_k) {
+  TileSpec tile;
+  tile.n = rows;
+  tile.k = columns;
+  tile.warps_n = warps_n;
+  tile.warps_k = warps_k;
+  return tile;
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TESTS_GEMM_TILE_H_
