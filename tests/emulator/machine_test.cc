@@ -160,11 +160,8 @@ TEST(Machine, FindsWarpsThatPartAndThreadsThatStayAway) {
     if (threadIdx.x != 5) block_barrier();
   });
   expect_problem("other threads wait at that of", [] {
-    if (threadIdx.x < 32) {
-      block_barrier();
-    } else {
-      block_barrier();
-    }
+    if (threadIdx.x < 32) block_barrier();
+    block_barrier();
   });
 }
 
