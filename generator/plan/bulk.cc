@@ -28,13 +28,16 @@ constexpr Stage kStages[] = {
     {1024, 1, 8}, {512, 3, 4}, {512, 2, 4}, {1024, 1, 8, /*fewest=*/2, /*most_tokens=*/8},
     {512, 1, 8},  {256, 3, 4}, {256, 2, 4}, {256, 1, 4}};
 
-// Up to so many tokens; from so many on where rows are not long.
-constexpr std::int64_t kMostTokens = 16, kFewestTokens = 5;
-constexpr std::int64_t kFewestOfLongRows = 3;
-constexpr int kLongRow = 112;              // chunks, from which on other kernels share K
-constexpr int kFewestChunks = 24;          // of all that was measured
-constexpr std::int64_t kFewRowBlocks = 3;  // of an SM
-constexpr int kShortRow = 36;
+// Where it is faster, as far as it was measured on an H200; docs/planning.md has the rules in
+// words.
+constexpr std::int64_t kMostTokens = 32;         // of small shapes
+constexpr std::int64_t kSixteen = 16;            // of all
+constexpr std::int64_t kEight = 8;               // from more on small shapes, too, and uneven ones
+constexpr std::int64_t kFewestTokens = 5;        // of large shapes
+constexpr std::int64_t kFewestOfLongRows = 3;    // which other kernels would share between blocks
+constexpr int kLongRow = 112;                    // chunks
+constexpr int kShortRow = 36, kSmallBlocks = 3;  // small: so many chunks, row blocks of an SM
+constexpr int kFewestChunks = 24;                // nothing shorter was measured
 constexpr int kNarrowBits = 4;
 
 int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout) {
@@ -74,24 +77,24 @@ bool is_integer(const WeightSpec& weight) {
   return weight.type == WeightType::kUint || weight.type == WeightType::kInt;
 }
 
-// Where other kernels are slower, as far as it was measured on an H200.
+// Than the other kernels that could serve m_min tokens.
 bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-               const Stage& stage, const GemmVariant& v) {
-  const std::int64_t row_blocks = row_blocks_of_one(target, layout);
+               const Stage& stage, std::int64_t m_min) {
+  const int row_blocks = row_blocks_of_one(target, layout);
   const int chunks = layout.chunks_per_row_block;
   const bool narrow = is_integer(spec.weight) && spec.weight.bits <= kNarrowBits;
-  const bool small = row_blocks <= kFewRowBlocks && chunks <= kShortRow;
+  const bool small = row_blocks <= kSmallBlocks && chunks <= kShortRow;
   if (chunks < kFewestChunks) return false;
   // SMs have three quarters of what the busiest one has, on average.
   const bool is_even = 4 * layout.row_blocks >= 3 * row_blocks * target.sm_count;
-  if (v.m_min > kMostTokens) return small && narrow && is_even;
-  if (!is_even && !(small && v.m_min > 8)) return false;
+  if (m_min > kSixteen) return small && narrow && is_even;
+  if (!is_even && !(small && m_min > kEight)) return false;
   // With shorter runs integers of few bits are decoded no faster than elsewhere.
   const bool runs = stage.run() >= WeightLayout::kChunkK;
-  if (v.m_min > 8) return runs || !narrow;
-  if (chunks >= kLongRow) return runs && v.m_min >= kFewestOfLongRows;
+  if (m_min > kEight) return runs || !narrow;
+  if (chunks >= kLongRow) return runs && m_min >= kFewestOfLongRows;
   // Small kernels of a layer are faster as streams, which overlap with each other.
-  return runs && v.m_min >= kFewestTokens && row_blocks > kFewRowBlocks && chunks > kShortRow;
+  return runs && m_min >= kFewestTokens && row_blocks > kSmallBlocks && chunks > kShortRow;
 }
 
 std::optional<GemmVariant> fastest(const GemmSpec& spec, const Target& target,
@@ -109,7 +112,7 @@ std::optional<GemmVariant> fastest(const GemmSpec& spec, const Target& target,
     if (v.row_tiles() * v.token_tiles() > most) continue;
     choose_stages(spec, target, layout, v);
     if (v.stages < stage.fewest) continue;
-    if (!is_faster(spec, target, layout, stage, v)) return std::nullopt;
+    if (!is_faster(spec, target, layout, stage, v.m_min)) return std::nullopt;
     return v;
   }
   return std::nullopt;
@@ -127,8 +130,9 @@ std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& targ
   GemmVariant v = variant_with(spec, layout, m_min, m_max);
   if (asks_for_bulk(spec)) {
     const TileSpec& tile = spec.tile;
-    v.tile_n = tile.n.value_or(row_blocks_of_one(target, layout) * WeightLayout::kRowBlock);
     v.warps_n = *tile.warps_n;
+    const std::int64_t of_warp = ceil_div(row_blocks_of_one(target, layout), v.warps_n);
+    v.tile_n = tile.n.value_or(static_cast<int>(of_warp) * v.warps_n * WeightLayout::kRowBlock);
     v.warps_k = tile.warps_k.value_or(std::max(1, 8 / v.warps_n));
     v.warps_m = tile.warps_m.value_or(1);
     v.stage_k = tile.k.value_or(WeightLayout::kChunkK * v.warps_k);
@@ -137,7 +141,7 @@ std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& targ
     choose_stages(spec, target, layout, v);
     return v;
   }
-  const bool serves = target.arch() == 90 && m_max <= 2 * kMostTokens &&
+  const bool serves = target.arch() == 90 && m_max <= kMostTokens &&
                       spec.weight.zero_point != ZeroPoint::kFloat &&
                       (!spec.pre_scale || spec.act_order);
   const bool open = spec.path == Path::kAuto || spec.path == Path::kHopper;

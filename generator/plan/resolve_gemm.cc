@@ -152,6 +152,13 @@ std::vector<std::string> explain(const Plan& plan) {
       "split_k: the smallest longest chain of stages on any of {} SMs, counting the start of each "
       "block and the exchange of sums",
       plan.target.sm_count));
+  const auto is_fed = [](const GemmVariant& v) { return v.kernel == GemmKernel::kBulk; };
+  if (std::any_of(plan.variants.begin(), plan.variants.end(), is_fed)) {
+    reasons.emplace_back(
+        "bulk: a block for each SM with an equal part of the rows and all of K, so that no sums "
+        "are "
+        "exchanged and no tokens need room for all of K");
+  }
   if (plan.variants.front().fold_power) {
     reasons.emplace_back("the power of two that float codes lack is part of the scale");
   }

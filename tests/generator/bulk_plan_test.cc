@@ -85,6 +85,9 @@ TEST(BulkPlan, HonoursATileOrSaysWhyNot) {
     EXPECT_EQ(v.split_k, 2);
     EXPECT_GT(plan.workspace_bytes(v.m_max), 0U);
   }
+  spec.tile.n.reset();  // a round of blocks of one row block, for two warps
+  EXPECT_EQ(plan_of(spec, "h200").variants[0].tile_n, 32);
+  spec.tile.n = 64;
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
       {&TileSpec::m, 16},        {&TileSpec::n, 48},      {&TileSpec::k, 192},
       {&TileSpec::stages, 1},    {&TileSpec::stages, 32}, {&TileSpec::warps_m, 2},
