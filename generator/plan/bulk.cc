@@ -97,6 +97,12 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
   return runs && m_min >= kFewestTokens && row_blocks > kSmallBlocks && chunks > kShortRow;
 }
 
+int most_sum_tiles(const GemmSpec& spec, const GemmVariant& v) {
+  // Five bits with zero points take the most registers to decode.
+  const bool five = spec.weight.bits == 5 && spec.weight.zero_point == ZeroPoint::kInt;
+  return five || v.warps_n * v.warps_k > 8 ? kMostSumTilesOfMany : kMostSumTiles;
+}
+
 std::optional<GemmVariant> fastest(const GemmSpec& spec, const Target& target,
                                    const WeightLayout& layout, const GemmVariant& wanted) {
   const int row_blocks = row_blocks_of_one(target, layout);
@@ -108,8 +114,7 @@ std::optional<GemmVariant> fastest(const GemmSpec& spec, const Target& target,
     v.warps_n = stage.warps_n;
     v.warps_k = stage.warps_k;
     if (row_blocks % v.warps_n != 0 || v.tile_m > stage.most_tokens) continue;
-    const int most = v.warps_n * v.warps_k > 8 ? kMostSumTilesOfMany : kMostSumTiles;
-    if (v.row_tiles() * v.token_tiles() > most) continue;
+    if (v.row_tiles() * v.token_tiles() > most_sum_tiles(spec, v)) continue;
     choose_stages(spec, target, layout, v);
     if (v.stages < stage.fewest) continue;
     if (!is_faster(spec, target, layout, stage, v.m_min)) return std::nullopt;
