@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "generator/spec/weight_meaning.h"
+
 namespace heddle {
 namespace {
 
@@ -152,8 +154,7 @@ std::vector<Problem> refuse_rounding(const WeightSpec& weight) {
                         "rounding to the nearest has integer zero points: zero keeps its value",
                         quoted(to_string(weight.zero_point)), "\"none\" or \"int\"", ""});
   }
-  const bool integer = weight.type == WeightType::kUint || weight.type == WeightType::kInt;
-  if (integer && weight.bits == 1 && weight.zero_point == ZeroPoint::kNone) {
+  if (is_integer(weight.type) && weight.bits == 1 && weight.zero_point == ZeroPoint::kNone) {
     problems.push_back({"/weight/bits",
                         "one bit without zero points has the values -1 and 0: no scale fits both "
                         "signs",

@@ -4,6 +4,7 @@
 
 #include "generator/plan/default_tile.h"
 #include "generator/plan/stage.h"
+#include "generator/spec/weight_meaning.h"
 
 namespace heddle {
 namespace {
@@ -20,7 +21,7 @@ constexpr int kMostSumTiles = 14, kMostSumTilesOfMany = 8;
 struct Stage {
   int columns, warps_n, warps_k;
   int fewest = kFewestStages;
-  int most_tokens = 32;
+  std::int64_t most_tokens = kMostBulkTokens;
 
   int run() const { return columns / warps_k; }
 };
@@ -30,7 +31,6 @@ constexpr Stage kStages[] = {
 
 // Where it is faster, as far as it was measured on an H200; docs/planning.md has the rules in
 // words.
-constexpr std::int64_t kMostTokens = 32;         // of small shapes
 constexpr std::int64_t kSixteen = 16;            // of all
 constexpr std::int64_t kEight = 8;               // from more on small shapes, too, and uneven ones
 constexpr std::int64_t kFewestTokens = 5;        // of large shapes
@@ -73,16 +73,12 @@ int row_blocks_of_one(const Target& target, const WeightLayout& layout) {
   return static_cast<int>(ceil_div(layout.row_blocks, target.sm_count));
 }
 
-bool is_integer(const WeightSpec& weight) {
-  return weight.type == WeightType::kUint || weight.type == WeightType::kInt;
-}
-
 // Than the other kernels that could serve m_min tokens.
 bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                const Stage& stage, std::int64_t m_min) {
   const int row_blocks = row_blocks_of_one(target, layout);
   const int chunks = layout.chunks_per_row_block;
-  const bool narrow = is_integer(spec.weight) && spec.weight.bits <= kNarrowBits;
+  const bool narrow = is_integer(spec.weight.type) && spec.weight.bits <= kNarrowBits;
   const bool small = row_blocks <= kSmallBlocks && chunks <= kShortRow;
   if (chunks < kFewestChunks) return false;
   // SMs have three quarters of what the busiest one has, on average.
@@ -125,15 +121,11 @@ std::optional<GemmVariant> fastest(const GemmSpec& spec, const Target& target,
 
 }  // namespace
 
-bool asks_for_bulk(const GemmSpec& spec) {
-  return spec.path == Path::kHopper && spec.tile.warps_n.has_value();
-}
-
 std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& target,
                                         const WeightLayout& layout, std::int64_t m_min,
                                         std::int64_t m_max) {
   GemmVariant v = variant_with(spec, layout, m_min, m_max);
-  if (asks_for_bulk(spec)) {
+  if (spec.path == Path::kHopper && spec.tile.warps_n) {
     const TileSpec& tile = spec.tile;
     v.warps_n = *tile.warps_n;
     const std::int64_t of_warp = ceil_div(row_blocks_of_one(target, layout), v.warps_n);
@@ -146,7 +138,7 @@ std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& targ
     choose_stages(spec, target, layout, v);
     return v;
   }
-  const bool serves = target.arch() == 90 && m_max <= kMostTokens &&
+  const bool serves = target.arch() == 90 && m_max <= kMostBulkTokens &&
                       spec.weight.zero_point != ZeroPoint::kFloat &&
                       (!spec.pre_scale || spec.act_order);
   const bool open = spec.path == Path::kAuto || spec.path == Path::kHopper;

@@ -2,18 +2,18 @@
 #ifndef HEDDLE_GENERATOR_PLAN_BULK_H_
 #define HEDDLE_GENERATOR_PLAN_BULK_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "heddle/plan.h"
 
 namespace heddle {
 
-// Whether the spec asks for this kernel: with the path hopper and warps along N, which its
-// neighbours do not have.
-bool asks_for_bulk(const GemmSpec& spec);
+inline constexpr std::int64_t kMostBulkTokens = 32;
 
-// Tile and stages for tokens m_min to m_max, if this kernel serves them: what the spec asks for,
-// buildable or not, or where it was measured to be the fastest.
+// Tile and stages for tokens m_min to m_max, if this kernel serves them: what the spec asks for
+// with the path hopper and warps along N, which its neighbours do not have, buildable or not; or
+// where it was measured to be the fastest.
 std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& target,
                                         const WeightLayout& layout, std::int64_t m_min,
                                         std::int64_t m_max);

@@ -84,6 +84,11 @@ const std::vector<std::int64_t>& m_range_ends() {
   return ends;
 }
 
+std::int64_t m_range_end(std::int64_t m) {
+  const std::vector<std::int64_t>& ends = m_range_ends();
+  return *std::lower_bound(ends.begin(), ends.end(), m);
+}
+
 bool is_open_range(std::int64_t m_max) { return m_max > m_range_ends().end()[-2]; }
 
 bool sets_any(const TileSpec& tile) {

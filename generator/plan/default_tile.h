@@ -10,6 +10,8 @@ namespace heddle {
 
 // Upper ends of the M ranges that get a kernel of their own, ascending; the last is open.
 const std::vector<std::int64_t>& m_range_ends();
+// The end of the range that m lies in.
+std::int64_t m_range_end(std::int64_t m);
 // Whether a range that ends with m_max is the open one, and what it is planned for.
 bool is_open_range(std::int64_t m_max);
 inline constexpr std::int64_t kOpenRangeTokens = 4096;

@@ -42,11 +42,9 @@ std::string describe_bulk(const Plan& plan, const GemmVariant& v) {
   return fmt::format(
       "{}\n"
       "  M {} to {}: bulk, tile {} tokens x {} rows, stages {} of {} columns, warps N {} x K {}\n"
-      "  split K {}, scale on {}, {} bytes of shared memory, {} block{} per SM, workspace {} "
-      "bytes\n",
+      "  split K {}, scale on {}, {} bytes of shared memory, workspace {} bytes\n",
       v.name, v.m_min, v.m_max, v.tile_m, v.tile_n, v.stages, v.stage_k, v.warps_n, v.warps_k,
-      v.split_k, to_string(v.scale_mode), v.shared_bytes, v.blocks_per_sm,
-      v.blocks_per_sm == 1 ? "" : "s", plan.workspace_bytes(v.m_max));
+      v.split_k, to_string(v.scale_mode), v.shared_bytes, plan.workspace_bytes(v.m_max));
 }
 
 std::string describe_wgmma(const Plan& plan, const GemmVariant& v) {

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "generator/spec/weight_meaning.h"
+
 namespace heddle {
 
 std::string weight_name(const WeightSpec& weight) {
-  const bool integer = weight.type == WeightType::kUint || weight.type == WeightType::kInt;
   std::string name(to_string(weight.type));
-  if (integer) name += std::to_string(weight.bits);
+  if (is_integer(weight.type)) name += std::to_string(weight.bits);
   if (weight.zero_point == ZeroPoint::kInt) name += 'z';
   if (weight.zero_point == ZeroPoint::kFloat) name += 'f';
   if (weight.group_size == kPerChannel) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/plan/bulk.h"
 #include "generator/plan/stage.h"
 
 namespace heddle {
@@ -155,7 +156,6 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
 
 std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
                                  const WeightLayout& layout, const GemmVariant& v) {
-  constexpr int kMostTokens = 32;
   Reasons reasons;
   const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
   reasons.unless(target.arch() == 90, "/tile/warps_n",
@@ -167,9 +167,9 @@ std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
   reasons.unless(!spec.pre_scale || spec.act_order, "/path",
                  "tiles fed by bulk copies know no pre_scale without act_order", "\"hopper\"",
                  "\"auto\", \"ampere\"");
-  reasons.unless(v.m_max <= kMostTokens, "/tile/warps_n",
+  reasons.unless(v.m_max <= kMostBulkTokens, "/tile/warps_n",
                  "tiles fed by bulk copies serve few tokens", number(v.m_max),
-                 fmt::format("up to {}", kMostTokens));
+                 fmt::format("up to {}", kMostBulkTokens));
   reasons.unless(v.tile_m % 8 == 0 && v.tile_m >= v.m_max, "/tile/m",
                  "a tile has all tokens, in tiles of 8", number(v.tile_m), "");
   reasons.unless(v.warps_m == 1, "/tile/warps_m", "every warp has all tokens", number(v.warps_m),

@@ -74,24 +74,18 @@ GemmVariant variant_of(const Spec& spec, const Target& target, const WeightLayou
   return v;
 }
 
-// The end of the range of M that m_min lies in.
-std::int64_t range_end(const GemmSpec& spec, std::int64_t m_min) {
-  const std::vector<std::int64_t>& ends = m_range_ends();
-  return std::min(*std::lower_bound(ends.begin(), ends.end(), m_min), spec.shape.m_max);
-}
-
 std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
                                          const WeightLayout& layout) {
   const GemmSpec& gemm = spec.gemm();
   std::vector<GemmVariant> variants;
   for (std::int64_t m_min = gemm.shape.m_min; m_min <= gemm.shape.m_max;) {
+    const std::int64_t m_max = std::min(m_range_end(m_min), gemm.shape.m_max);
     std::optional<GemmVariant> v = stream_variant(gemm, target, layout, m_min);
-    if (!v && m_min == gemm.shape.m_min && gemm.path == Path::kHopper && !asks_for_bulk(gemm) &&
-        !wgmma_serves(gemm, target, m_min) &&
-        !bulk_variant(gemm, target, layout, m_min, range_end(gemm, m_min))) {
+    if (!v && variants.empty() && gemm.path == Path::kHopper &&
+        !wgmma_serves(gemm, target, m_min) && !bulk_variant(gemm, target, layout, m_min, m_max)) {
       refuse_if_any(spec, refuse_stream(gemm));
     }
-    if (!v) v = variant_of(spec, target, layout, m_min, range_end(gemm, m_min));
+    if (!v) v = variant_of(spec, target, layout, m_min, m_max);
     m_min = v->m_max + 1;
     // Streams hold as many tokens as their range has.
     const bool merges = v->kernel != GemmKernel::kStream && !variants.empty();
@@ -156,8 +150,7 @@ std::vector<std::string> explain(const Plan& plan) {
   if (std::any_of(plan.variants.begin(), plan.variants.end(), is_fed)) {
     reasons.emplace_back(
         "bulk: a block for each SM with an equal part of the rows and all of K, so that no sums "
-        "are "
-        "exchanged and no tokens need room for all of K");
+        "are exchanged and no tokens need room for all of K");
   }
   if (plan.variants.front().fold_power) {
     reasons.emplace_back("the power of two that float codes lack is part of the scale");

@@ -277,9 +277,8 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   v.scale_mode = choose_scale_mode(spec, layout, v);
   v.fold_power = folds_power(spec, v.scale_mode);
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
-  const std::int64_t range =
-      v.m_max > kDirectTokens ? v.m_max : std::min<std::int64_t>(kDirectTokens, spec.shape.m_max);
-  if (bulk_variant(spec, target, layout, m_min, range)) return std::nullopt;
+  const std::int64_t range_end = std::min(m_range_end(m_min), spec.shape.m_max);
+  if (bulk_variant(spec, target, layout, m_min, range_end)) return std::nullopt;
   if (tiles_are_faster(spec, target, layout, v)) return std::nullopt;
   return v;
 }

@@ -7,8 +7,6 @@ namespace {
 
 std::string quoted(std::string_view word) { return '"' + std::string(word) + '"'; }
 
-bool is_integer(WeightType type) { return type == WeightType::kUint || type == WeightType::kInt; }
-
 void check_type(const WeightSpec& weight, Problems& problems) {
   const int bits = fixed_bits(weight.type);
   if (bits != 0 && bits != weight.bits) {
@@ -79,6 +77,8 @@ void check_interleave(const WeightSpec& weight, Problems& problems) {
 }
 
 }  // namespace
+
+bool is_integer(WeightType type) { return type == WeightType::kUint || type == WeightType::kInt; }
 
 int fixed_bits(WeightType type) {
   switch (type) {

@@ -19,6 +19,9 @@ void check_checkpoint(const WeightOpSpec& spec, Problems& problems);
 // Width of the type's codes; 0 where `bits` decides.
 int fixed_bits(WeightType type);
 
+// kUint or kInt: no float, no table.
+bool is_integer(WeightType type);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_SPEC_WEIGHT_MEANING_H_
