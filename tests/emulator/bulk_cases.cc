@@ -1,8 +1,8 @@
 #include "tests/emulator/bulk_cases.h"
 
-#include <stdexcept>
 #include <utility>
 
+#include "tests/emulator/one_kernel.h"
 #include "tests/gemm_tile.h"
 
 namespace heddle {
@@ -94,11 +94,7 @@ std::vector<BulkCase> make_cases() {
 }  // namespace
 
 Plan BulkCase::plan() const {
-  Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-  if (plan.variants.size() != 1 || plan.variants[0].kernel != GemmKernel::kBulk) {
-    throw std::logic_error("not one kernel fed by bulk copies: " + name);
-  }
-  return plan;
+  return plan_of_one(Spec::from_gemm(spec), name, GemmKernel::kBulk, 132);
 }
 
 const std::vector<BulkCase>& bulk_cases() {

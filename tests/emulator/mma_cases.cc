@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tests/emulator/one_kernel.h"
+
 namespace heddle {
 namespace {
 
@@ -119,13 +121,9 @@ std::vector<MmaCase> make_cases() {
 }  // namespace
 
 Plan MmaCase::plan() const {
-  Target target = target_from_name("h200");
-  target.sm_count = sm_count;
-  Plan plan = resolve(Spec::from_gemm(spec), target);
-  const GemmVariant& variant = plan.variants[0];
-  if (plan.variants.size() != 1 || variant.kernel != GemmKernel::kTiles ||
-      variant.reads_ahead != spec.tile.m.has_value()) {
-    throw std::logic_error("not one kernel of its kind: " + name);
+  Plan plan = plan_of_one(Spec::from_gemm(spec), name, GemmKernel::kTiles, sm_count);
+  if (plan.variants[0].reads_ahead != spec.tile.m.has_value()) {
+    throw std::logic_error("not the kind of tiles that it is to be: " + name);
   }
   return plan;
 }

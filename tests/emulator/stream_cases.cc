@@ -1,8 +1,9 @@
 #include "tests/emulator/stream_cases.h"
 
-#include <stdexcept>
 #include <tuple>
 #include <utility>
+
+#include "tests/emulator/one_kernel.h"
 
 namespace heddle {
 namespace {
@@ -109,13 +110,7 @@ std::vector<StreamCase> make_cases() {
 }  // namespace
 
 Plan StreamCase::plan() const {
-  Target target = target_from_name("h200");
-  target.sm_count = sm_count;
-  Plan plan = resolve(Spec::from_gemm(spec), target);
-  if (plan.variants.size() != 1 || plan.variants[0].kernel != GemmKernel::kStream) {
-    throw std::logic_error("not one stream: " + name);
-  }
-  return plan;
+  return plan_of_one(Spec::from_gemm(spec), name, GemmKernel::kStream, sm_count);
 }
 
 const std::vector<StreamCase>& stream_cases() {

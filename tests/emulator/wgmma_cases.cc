@@ -1,7 +1,8 @@
 #include "tests/emulator/wgmma_cases.h"
 
-#include <stdexcept>
 #include <utility>
+
+#include "tests/emulator/one_kernel.h"
 
 namespace heddle {
 namespace {
@@ -168,12 +169,7 @@ std::vector<WgmmaCase> make_cases() {
 }  // namespace
 
 Plan WgmmaCase::plan() const {
-  Target target = target_from_name("h200");
-  target.sm_count = sm_count;
-  Plan plan = resolve(Spec::from_gemm(spec, name), target);
-  if (plan.variants.size() != 1 || plan.variants[0].kernel != GemmKernel::kWgmma) {
-    throw std::logic_error("not one kernel with wgmma: " + name);
-  }
+  Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, GemmKernel::kWgmma, sm_count);
   // The planner has this for tiles of its own choice alone.
   plan.variants[0].cluster = cluster;
   return plan;
