@@ -103,6 +103,18 @@ bool scales_weights_exactly(const GemmSpec& spec) {
          (scale == DType::kE8m0 && spec.activation == DType::kBf16);
 }
 
+namespace {
+
+// Whether groups of wgmma take turns between two sets of sums, so that the next one's products do
+// not wait for the scaling; 64 tokens have registers for that. Stages of an even number of chunks
+// are the rule. Codes of eight bits, and 64 rows, were no faster so.
+bool takes_two_sets(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
+  return v.tile_m == 64 && v.tile_n > 64 && spec.weight.bits < 8 &&
+         layout.chunks_per_row_block % 2 == 0;
+}
+
+}  // namespace
+
 ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
                             const GemmVariant& v) {
   if (layout.groups_per_chunk == 0) return ScaleMode::kChannel;
@@ -113,7 +125,9 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   }
   // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
   if (v.kernel != GemmKernel::kTiles) {
-    return v.tile_m / 8 < layout.meta_group / 16 ? ScaleMode::kAccumulator : ScaleMode::kWeight;
+    const bool two_sets = v.kernel == GemmKernel::kWgmma && takes_two_sets(spec, layout, v);
+    const int sums = v.tile_m / 8 - (two_sets ? 1 : 0);
+    return sums < layout.meta_group / 16 ? ScaleMode::kAccumulator : ScaleMode::kWeight;
   }
   // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
   // 16 columns. The first also needs twice the registers for sums.

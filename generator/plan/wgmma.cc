@@ -88,7 +88,8 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
       !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
   const bool pairs = wgmma_narrows(v) && v.cluster > 1 && plain;
   const bool few_rows = v.tile_m > 64 && v.tile_n == 128 && !pairs;
-  v.step_tiles = v.tile_m == 64 || v.tile_n == 64 || few_rows ? 2 : 4;
+  const bool short_steps = v.tile_m == 64 && v.scale_mode != ScaleMode::kAccumulator;
+  v.step_tiles = short_steps || v.tile_n == 64 || few_rows ? 2 : 4;
 }
 
 bool is_too_large(const GemmVariant& v) {

@@ -4,7 +4,8 @@
 // A step is one row tile by kStepTiles tiles of 16 columns: its weights are decoded while the
 // tensor cores still work on the steps before, then handed over as one group. Steps take turns
 // between kSets sets of registers for decoded weights. A step that ends a group of scales leaves
-// its sums to the next one, which takes them up once its own weights are decoded.
+// its sums to the next one, which takes them up once its own weights are decoded; or, where groups
+// take turns between two sets of sums, once its own products are on their way.
 #pragma once
 
 #include "gemm/chunk.cuh"
@@ -33,6 +34,15 @@ struct WgmmaMultiply : ChunkLane<Config> {
   static constexpr int kSteps = kColumnSteps * S::kRowTiles;
   static_assert(4 % kStepTiles == 0, "a step lies in the 64 columns of a lane's words");
   static_assert(kSets >= 2 && kSteps % kSets == 0, "registers of decoded weights take turns");
+  // Groups take turns where the tensor cores would wait for the scaling: that of fewer tokens is
+  // short, more leave no registers. With two sets of weights every step waits for the one before.
+  // Every stage must begin with the same set of sums, and a short one would have a branch of its
+  // own, with which ptxas lets no two steps overlap.
+  static constexpr int kGroupSteps = kPartial ? kGroupTiles / kStepTiles : 1;
+  static constexpr bool kEvenGroups =
+      Config::kChunks % S::kStageChunks == 0 && S::kStageChunks * kSteps / kGroupSteps % 2 == 0;
+  static constexpr bool kTakesTurns = kPartial && Config::kTileM == 64 && kSets == 2 && kEvenGroups;
+  static constexpr int kParts = kTakesTurns ? 2 : 1;
 
   WgmmaMemory<Config> memory;
   WgmmaMemory<Config> peer;  // of the cluster's other block, if there is one
@@ -41,8 +51,8 @@ struct WgmmaMultiply : ChunkLane<Config> {
   int first_half;            // of a chunk's columns that the warpgroup multiplies
 
   float sum[S::kRowTiles][S::kSums];
-  float part[kPartial ? S::kSums : 1];  // of a group, not yet scaled
-  u32 words[2][Config::kBits];          // of 64 columns
+  float part[kParts][kPartial ? S::kSums : 1];  // of a group, not yet scaled
+  u32 words[2][Config::kBits];                  // of 64 columns
   u32 a[kSets][kStepTiles][4];
   u32 zeros[kChannel ? S::kRowTiles : 1][Decode::kZeroRegisters];
   u32 weight_scales;  // of rows g and g + 8, with ScaleMode::kWeight only
@@ -74,8 +84,8 @@ struct WgmmaMultiply : ChunkLane<Config> {
       previous = place.stage;
       place.advance();
     }
-    retire(kSteps - 1);
     Products::template wait<0>();
+    retire(kSteps - 1, kParts - 1);
     release(previous);
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
@@ -108,7 +118,9 @@ struct WgmmaMultiply : ChunkLane<Config> {
     if constexpr (kPartial) {
       // The first step of a piece finds nothing in what the step before has left.
 #pragma unroll
-      for (float& v : part) v = 0.0f;
+      for (auto& sums : part)
+#pragma unroll
+        for (float& v : sums) v = 0.0f;
       scales = {0.0f, 0.0f};
     }
   }
@@ -128,11 +140,21 @@ struct WgmmaMultiply : ChunkLane<Config> {
       const u32 chunk = chunks + 4 * r * S::kRowBlockBytes;
       decode(step % kSets, r, tile, chunk);
       if (tile % 4 == 0) load_next_words(chunks, r, tile);
-      retire((step + kSteps - 1) % kSteps);
-      if (kPartial && ends_group(step)) load_scales(chunk, tile);
-      issue<kTokens>(step % kSets, r, tile, columns);
+      const int before = (step + kSteps - 1) % kSteps;
+      const int into = (c * kSteps + step) / kGroupSteps % kParts;
+      // ptxas takes no sums across the loop's end that are read while products run: it would let no
+      // two steps overlap.
+      const bool in_time = kParts == 2 && (c > 0 || step > 0);
+      if (kPartial && ends_group(before) && !in_time) {
+        Products::template wait<0>();
+        retire(before, kParts - 1);
+      }
+      if (kPartial && ends_group(step) && kParts == 1) load_scales(chunk, tile);
+      issue<kTokens>(step % kSets, r, tile, columns, into);
       // The step that used the next set has ended, and with it one of the stage before.
       Products::template wait<kSets - 1>();
+      if (kPartial && ends_group(before) && in_time) retire(before, 1 - into);
+      if (kPartial && ends_group(step) && kParts == 2) load_scales(chunk, tile);
       if (step == kSets - 2) release(previous);
     }
   }
@@ -190,14 +212,14 @@ struct WgmmaMultiply : ChunkLane<Config> {
 
   template <int kTokens>
   __device__ __forceinline__ void issue(int set, int r, int tile,
-                                        const typename Products::Columns& columns) {
+                                        const typename Products::Columns& columns, int into) {
     Products::begin(a[set]);
 #pragma unroll
     for (int i = 0; i < kStepTiles; ++i) {
       const int here = tile + i;
       if constexpr (kPartial) {
-        Products::multiply(reinterpret_cast<float(&)[kTokens / 2]>(part), a[set][i], columns, here,
-                           here % kGroupTiles != 0);
+        Products::multiply(reinterpret_cast<float(&)[kTokens / 2]>(part[into]), a[set][i], columns,
+                           here, here % kGroupTiles != 0);
       } else {
         Products::multiply(reinterpret_cast<float(&)[kTokens / 2]>(sum[r]), a[set][i], columns,
                            here, true);
@@ -206,17 +228,15 @@ struct WgmmaMultiply : ChunkLane<Config> {
     Products::end();
   }
 
-  // The sums of the group that a step has ended, if it has.
-  __device__ __forceinline__ void retire(int step) {
+  // The sums of the group that the step has ended, whose products are there.
+  __device__ __forceinline__ void retire(int step, int from) {
     if constexpr (kPartial) {
-      if (!ends_group(step)) return;
       float(&sums)[S::kSums] = sum[step / kColumnSteps];
-      Products::template wait<0>();
 #pragma unroll
-      for (float& v : part) Products::hold(v);
+      for (float& v : part[from]) Products::hold(v);
 #pragma unroll
       for (int i = 0; i < S::kSums; ++i)
-        sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * part[i];
+        sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * part[from][i];
     }
   }
 

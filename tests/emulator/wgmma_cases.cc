@@ -59,6 +59,14 @@ std::vector<WgmmaCase> make_cases() {
   c.add("ManyTokens", 136, 896, {128, 128, 128}, kBf16, 128, kNo, 3, {127, 200, 300}, kNone);
   c.add("MostTokens", 264, 160, {256, 128, 128}, kFp16, 16, kInt, 3, {65, 257, 300}, kNone);
 
+  // Groups that take turns between two sets of sums, over one and two row tiles; several of them in
+  // a chunk.
+  c.add("TwoSums", 136, 1280, {64, 128, 256}, kFp16, 128, kInt, 3, {33, 64, 100}, kNone);
+  c.add("TwoSumsOfRowTiles", 1000, 2560, {64, 256, 128}, kBf16, 128, kNo, 3, {64}, kEqualShares);
+  c.add("TwoSumsOfPairs", 136, 2560, {64, 128, 256}, kFp16, 128, kNo, 4, {33, 64}, kClusters);
+  c.add("TwoSumsOfHalves", 136, 896, {64, 128, 128}, kBf16, 64, kInt, 3, {40}, kNone)
+      .weight.scale_dtype = kFp32;
+
   // Two boxes of 48, 80 and 96 tokens.
   c.add("TokensOf96", 136, 896, {96, 128, 128}, kFp16, 128, kInt, 3, {65, 96, 250}, kNone);
   c.add("RowTilesOf96", 520, 416, {96, 256, 128}, kBf16, 32, kNo, 3, {33, 95, 97}, kNone);
