@@ -4,6 +4,7 @@
 
 #include "generator/plan/default_tile.h"
 #include "generator/plan/stage.h"
+#include "generator/plan/stream.h"
 #include "generator/spec/weight_meaning.h"
 
 namespace heddle {
@@ -88,7 +89,9 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
   // With shorter runs integers of few bits are decoded no faster than elsewhere.
   const bool runs = stage.run() >= WeightLayout::kChunkK;
   if (m_min > kEight) return runs || !narrow;
-  if (chunks >= kLongRow) return runs && m_min >= kFewestOfLongRows;
+  // Of one and two tokens a stream is slow only where some of its warps have more than others.
+  const bool few = m_min < kFewestOfLongRows && stream_shares_evenly(chunks);
+  if (chunks >= kLongRow) return runs && !few;
   // Small kernels of a layer are faster as streams, which overlap with each other.
   return runs && m_min >= kFewestTokens && row_blocks > kSmallBlocks && chunks > kShortRow;
 }

@@ -252,6 +252,13 @@ bool tiles_are_faster(const GemmSpec& spec, const Target& target, const WeightLa
 
 }  // namespace
 
+bool stream_shares_evenly(int chunks) {
+  for (int warps = kUsualWarps; warps >= kFewestWarps; --warps) {
+    if (chunks % warps == 0) return true;
+  }
+  return false;
+}
+
 bool lets_next_start(const GemmVariant& v, const WeightLayout& layout, const Target& target) {
   return v.m_max > kFewTokens || layout.chunks_per_row_block <= kLongRow || leaves_room(v, target);
 }
