@@ -205,6 +205,38 @@ TEST(Resolve, WgmmaGivesWideWeightsFewerTokens) {
   EXPECT_GE(plan.variants[0].stages, 3);
 }
 
+// Two sets of sums take turns with 64 tokens, by 128 rows and more, in stages of whole pairs of
+// chunks.
+TEST(Resolve, WgmmaScalesTheSumsOfSixtyFourTokens) {
+  const auto mode = [](std::int64_t k, int bits, std::int64_t m) {
+    GemmSpec spec = small_spec();
+    spec.shape.n = 8192;
+    spec.shape.k = k;
+    spec.weight.bits = bits;
+    return variant_at(plan_of(spec, "h200"), m).scale_mode;
+  };
+  EXPECT_EQ(mode(8192, 4, 64), ScaleMode::kAccumulator);
+  EXPECT_EQ(mode(8192 + 128, 4, 64), ScaleMode::kWeight);
+  EXPECT_EQ(mode(8192, 8, 64), ScaleMode::kWeight);
+  EXPECT_EQ(mode(8192, 4, 96), ScaleMode::kWeight);
+  GemmSpec small = small_spec();
+  EXPECT_EQ(variant_at(plan_of(small, "h200"), 64).tile_n, 64);
+  EXPECT_EQ(variant_at(plan_of(small, "h200"), 64).scale_mode, ScaleMode::kWeight);
+}
+
+// Weights come beside the tokens of such a tile, so that eight bits take no longer than four.
+TEST(Resolve, WgmmaTakesSquareTilesOfWideWeights) {
+  for (const int bits : {4, 6, 8}) {
+    GemmSpec spec = small_spec();
+    spec.shape.n = 8192;
+    spec.shape.k = 8192;
+    spec.weight.bits = bits;
+    const Plan plan = plan_of(spec, "h200");
+    EXPECT_EQ(variant_at(plan, 256).tile_m, 128) << bits;
+    EXPECT_EQ(variant_at(plan, 256).tile_n, 128) << bits;
+  }
+}
+
 // Where 128 rows to a tile would leave half of the SMs idle, warpgroups share 64.
 TEST(WgmmaShares, WarpgroupsShareTheRowsOfSmallMatrices) {
   GemmSpec spec = small_spec();
