@@ -6,6 +6,7 @@
 #include "heddle/weights.h"
 #include "tools/gpu_harness/gemm_floor.h"
 #include "tools/gpu_harness/graph_timer.h"
+#include "tools/gpu_harness/launch_overhead.h"
 #include "tools/gpu_harness/median.h"
 #include "tools/gpu_harness/stored_scale.h"
 #include "tools/gpu_harness/weight_copies.h"
@@ -88,6 +89,13 @@ TEST(Median, IsTheMiddleOrTheUpperOfTwo) {
   EXPECT_EQ(median({3}), 3);
   EXPECT_EQ(median({5, 1, 3}), 3);
   EXPECT_EQ(median({4, 1, 3, 2}), 3);
+}
+
+// A hundred kernels of 3 us; of 735 us, which took half a minute in all; of 10 ms.
+TEST(LaunchRounds, LongKernelsGetFewer) {
+  EXPECT_EQ(launch_rounds(0.0003), 201);
+  EXPECT_EQ(launch_rounds(0.0735), 13);
+  EXPECT_EQ(launch_rounds(1), 11);
 }
 
 }  // namespace

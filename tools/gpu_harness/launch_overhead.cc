@@ -1,5 +1,6 @@
 #include "tools/gpu_harness/launch_overhead.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <vector>
@@ -13,8 +14,10 @@
 namespace heddle {
 namespace {
 
-constexpr int kRounds = 201;
-constexpr int kLaunches = 100;  // well under what the driver queues before it blocks
+constexpr double kFewestRounds = 11;
+constexpr double kMostRounds = 201;
+constexpr double kMostSeconds = 2;  // of both kinds
+constexpr int kLaunches = 100;      // well under what the driver queues before it blocks
 
 double microseconds_per_launch(const OwnedStream& stream, const std::function<void()>& launch) {
   stream.synchronize();
@@ -26,7 +29,19 @@ double microseconds_per_launch(const OwnedStream& stream, const std::function<vo
   return elapsed.count() / kLaunches;
 }
 
+// Until the kernels have ended.
+double seconds_of_round(const OwnedStream& stream, const std::function<void()>& launch) {
+  const auto start = std::chrono::steady_clock::now();
+  microseconds_per_launch(stream, launch);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 }  // namespace
+
+int launch_rounds(double seconds_of_one) {
+  return static_cast<int>(
+      std::clamp(kMostSeconds / (2 * seconds_of_one), kFewestRounds, kMostRounds));
+}
 
 LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, const GemmArgs& args,
                                        const OwnedStream& stream) {
@@ -52,10 +67,10 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, c
   const auto own = [&] { kernel.launch(args, stream.get()); };
 
   microseconds_per_launch(stream, bare);
-  microseconds_per_launch(stream, own);
+  const int rounds = launch_rounds(seconds_of_round(stream, own));
   std::vector<double> bare_times;
   std::vector<double> own_times;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     // Who goes first changes, as what it finds does.
     if (round % 2 == 0) bare_times.push_back(microseconds_per_launch(stream, bare));
     own_times.push_back(microseconds_per_launch(stream, own));

@@ -12,8 +12,12 @@ struct LaunchOverhead {
   double bare_launch_us = 0;  // cuLaunchKernelEx of the same code, grid and arguments
 };
 
-// Medians of alternating rounds of these launches, a fifth of a second in all. With act-order the
-// gather is a launch more, which counts as Kernel::launch's. Needs a current context.
+// How many rounds of each kind to measure, where one takes so long: two seconds of them at most,
+// and never fewer than eleven.
+int launch_rounds(double seconds_of_one);
+
+// Medians of alternating rounds of these launches: a fifth of a second for short kernels. With
+// act-order the gather is a launch more, which counts as Kernel::launch's. Needs a current context.
 LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, const GemmArgs& args,
                                        const OwnedStream& stream);
 
