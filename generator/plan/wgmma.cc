@@ -81,8 +81,9 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   v.stage_k = spec.tile.k.value_or(v.stage_chunks * WeightLayout::kChunkK);
   v.stages = spec.tile.stages.value_or(stages_that_fit(spec, target, layout, v));
   v.shared_bytes = wgmma_shared_bytes(v, layout);
-  // Short steps were faster where wgmma takes about as long as decoding, long ones in pairs that
-  // read tokens once; what follows the sums then leaves no registers for them.
+  // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
+  // of sums take turns and in pairs that read tokens once; what follows the sums of these then
+  // leaves no registers for them.
   const EpilogueSpec& epilogue = spec.epilogue;
   const bool plain =
       !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
