@@ -70,9 +70,7 @@ TEST_P(CompileFormats, WithoutSpills) {
     std::size_t number = 0;
     for (const GemmSpec& spec : every_format(dtype)) {
       if (!has_turn(number++, target.arch()) && target.arch() != 90) continue;
-      for (Source& source : render_all(resolve(Spec::from_gemm(spec), target))) {
-        sources.push_back(std::move(source));
-      }
+      add_kernels(resolve(Spec::from_gemm(spec), target), static_cast<int>(number), &sources);
     }
   }
   expect_no_spills(sources, target);

@@ -64,8 +64,8 @@ TEST_F(CompileWgmma, EveryWayOfDecoding) {
       // One of the types in turn: compile_matrix_test.cc has more of both.
       if (!every_kernel() && fp16 != (i % 2 == 0)) continue;
       const GemmSpec spec = spec_of(kWeightCases[i], dtype, (i / 2 + (fp16 ? 1 : 0)) % 2 == 0);
-      const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-      for (Source& source : render_all(plan)) sources.push_back(std::move(source));
+      add_kernels(resolve(Spec::from_gemm(spec), target_from_name("h200")), static_cast<int>(i / 2),
+                  &sources);
     }
   }
   check(sources);
