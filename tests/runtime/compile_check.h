@@ -28,8 +28,8 @@ inline bool has_turn(std::size_t number, int arch) {
   return (number + number / 3) % 3 == turn;
 }
 
-// The kernels of a plan; of sm_90, which has the most for each, every second in turn, where
-// `first` is even from the first on.
+// The kernels of a plan; of sm_90, which has the most for each, every second one: the first, third
+// and so on if `first` is even, else the others.
 inline void add_kernels(const Plan& plan, int first, std::vector<Source>* sources) {
   const int turns = every_kernel() || plan.target.arch() != 90 ? 1 : 2;
   for (std::size_t i = first % turns; i < plan.kernel_count(); i += turns) {
