@@ -106,11 +106,11 @@ bool scales_weights_exactly(const GemmSpec& spec) {
 namespace {
 
 // Whether groups of wgmma take turns between two sets of sums, so that the next one's products do
-// not wait for the scaling; 64 tokens have registers for that. Stages of an even number of chunks
-// are the rule. Codes of eight bits, and 64 rows, were no faster so.
+// not wait for the scaling; 64 tokens have registers for that, and stages of one or two chunks,
+// none of which may be short. Codes of eight bits, and 64 rows, were no faster so.
 bool takes_two_sets(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
-  return v.tile_m == 64 && v.tile_n > 64 && spec.weight.bits < 8 &&
-         layout.chunks_per_row_block % 2 == 0;
+  return v.kernel == GemmKernel::kWgmma && v.tile_m == 64 && v.tile_n > 64 &&
+         spec.weight.bits < 8 && layout.chunks_per_row_block % 2 == 0;
 }
 
 }  // namespace
@@ -125,9 +125,11 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   }
   // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
   if (v.kernel != GemmKernel::kTiles) {
-    const bool two_sets = v.kernel == GemmKernel::kWgmma && takes_two_sets(spec, layout, v);
-    const int sums = v.tile_m / 8 - (two_sets ? 1 : 0);
-    return sums < layout.meta_group / 16 ? ScaleMode::kAccumulator : ScaleMode::kWeight;
+    const int of_sums = v.tile_m / 8;
+    const int of_weights = layout.meta_group / 16;
+    const bool cheaper =
+        takes_two_sets(spec, layout, v) ? of_sums <= of_weights : of_sums < of_weights;
+    return cheaper ? ScaleMode::kAccumulator : ScaleMode::kWeight;
   }
   // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
   // 16 columns. The first also needs twice the registers for sums.

@@ -99,15 +99,21 @@ int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
   return of_warp % chunks != 0 && chunks > 1 && of_warp % (chunks - 1) == 0 ? chunks - 1 : chunks;
 }
 
+// The most warps that have equal shares of so many chunks; 0 if none have.
+int even_warps(int chunks) {
+  int warps = kUsualWarps;
+  while (warps >= kFewestWarps && chunks % warps != 0) --warps;
+  return warps >= kFewestWarps ? warps : 0;
+}
+
 // As many warps as have equal shares of a block's chunks, in whole stages if any can.
 int choose_warps(const TileSpec& tile, const WeightLayout& layout, int chunks) {
   if (tile.warps_k) return std::min({*tile.warps_k, chunks, kMostWarps});
-  int even = 0;
   for (int warps = kUsualWarps; warps >= kFewestWarps; --warps) {
     if (chunks % warps != 0) continue;
     if (chunks / warps % choose_stage_chunks(layout, chunks / warps) == 0) return warps;
-    even = std::max(even, warps);
   }
+  const int even = even_warps(chunks);
   return even > 0 ? even : std::min(kUsualWarps, chunks);
 }
 
@@ -252,12 +258,7 @@ bool tiles_are_faster(const GemmSpec& spec, const Target& target, const WeightLa
 
 }  // namespace
 
-bool stream_shares_evenly(int chunks) {
-  for (int warps = kUsualWarps; warps >= kFewestWarps; --warps) {
-    if (chunks % warps == 0) return true;
-  }
-  return false;
-}
+bool stream_shares_evenly(int chunks) { return even_warps(chunks) > 0; }
 
 bool lets_next_start(const GemmVariant& v, const WeightLayout& layout, const Target& target) {
   return v.m_max > kFewTokens || layout.chunks_per_row_block <= kLongRow || leaves_room(v, target);

@@ -26,6 +26,7 @@ std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
 // and back; the GPU is at its limit of power, where a product in a small tile takes longer.
 double stage_clocks_of_many(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
   constexpr double kDecode = 185, kDecodeToken = 3, kWay = 700, kWayBytes = 48;
+  constexpr double kTokenBytes = 23.5;  // a clock, where weights come beside them
   const double multiply = 4 * (v.tile_m > 128 ? 1.095 : 1.15);
   const double unit = std::max(kDecode + kDecodeToken * v.tile_m, multiply * v.tile_m);
   const bool is_small = v.tile_m * v.tile_n < 256 * 128;
@@ -35,7 +36,7 @@ double stage_clocks_of_many(const GemmVariant& v, const WeightLayout& layout, bo
   // Weights come beside the tokens of these: twice their bytes take no longer. Up to 192 tokens,
   // where tiles of 96 compete, both are reckoned alike: too slow.
   const bool beside = v.tile_m == 128 && v.tile_n == 128 && v.m_min > 2 * 96;
-  if (in_step && beside) read = token_bytes / 23.5;
+  if (in_step && beside) read = token_bytes / kTokenBytes;
   const double clocks = std::max(v.stage_chunks * v.tile_n / 64.0 * unit, read);
   return v.stages > 2 ? clocks : std::max(clocks, kWay + wgmma_stage_bytes(v, layout) / kWayBytes);
 }
