@@ -7,6 +7,7 @@
 
 #include "generator/plan/bulk.h"
 #include "generator/plan/stage.h"
+#include "generator/plan/wgmma.h"
 
 namespace heddle {
 namespace {
@@ -133,9 +134,11 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                  number(v.tile_n), "64, 128, 256");
   reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages",
                  number(v.stages), "2 and up");
-  reasons.unless(v.stage_k == 128 || v.stage_k == 256 || v.stage_k == 512, "/tile/k",
-                 "a stage of wgmma is one, two or four chunks of columns", number(v.stage_k),
-                 "128, 256, 512");
+  const bool is_half = v.stage_k == 64 && wgmma_may_halve(spec, v);
+  reasons.unless(is_half || v.stage_k == 128 || v.stage_k == 256 || v.stage_k == 512, "/tile/k",
+                 "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
+                 "tile has 128 rows and their scales meet the weights",
+                 number(v.stage_k), "64, 128, 256, 512");
   only(tile.split_k, 1, "/tile/split_k",
        "wgmma gives every block an equal share of the last tiles, or each tile to one block");
   only(tile.warps_m, v.warps_m, "/tile/warps_m", "the warps of wgmma lie along N");

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
 constexpr int kWarpgroups = 2;             // that multiply
 constexpr int kMostStages = 8;
-constexpr int kFewestLongStages = 3;
+constexpr int kFewestStages = 3;  // else shorter ones
 constexpr int kDecodedSets = 2;
 constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
 constexpr int kFewTokens = 32;      // whose stages are long
@@ -58,16 +58,26 @@ int stages_that_fit(const GemmSpec& spec, const Target& target, const WeightLayo
   return v.stages;
 }
 
-// Two chunks where the tokens leave room for them, four of few tokens: fewer copies and waits.
-int choose_stage_chunks(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                        GemmVariant v) {
-  const int fewest = spec.tile.stages.value_or(kFewestLongStages);
-  const int most = v.tile_m <= kFewTokens ? 4 : 2;
-  for (v.stage_chunks = v.tile_m > 64 ? 1 : most; v.stage_chunks > 1; v.stage_chunks /= 2) {
-    const bool fits = stages_that_fit(spec, target, layout, v) >= fewest;
-    if (fits && v.stage_chunks <= layout.chunks_per_row_block) break;
+void set_stage(GemmVariant& v, int columns) {
+  v.stage_k = columns;
+  v.stage_chunks = std::max(columns / WeightLayout::kChunkK, 1);
+}
+
+// Two chunks where the tokens leave room for them, four of few tokens: fewer copies and waits. Half
+// a chunk where many tokens leave room for two whole ones: while one is multiplied, the other would
+// come too late.
+void choose_stage(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                  GemmVariant& v) {
+  const int fewest = spec.tile.stages.value_or(kFewestStages);
+  const auto fits = [&] { return stages_that_fit(spec, target, layout, v) >= fewest; };
+  int chunks = v.tile_m > 64 ? 1 : v.tile_m <= kFewTokens ? 4 : 2;
+  for (; chunks > 1; chunks /= 2) {
+    set_stage(v, chunks * WeightLayout::kChunkK);
+    if (fits() && chunks <= layout.chunks_per_row_block) return;
   }
-  return v.stage_chunks;
+  set_stage(v, WeightLayout::kChunkK);
+  if (v.tile_m > 128 && !fits() && wgmma_may_halve(spec, v))
+    set_stage(v, WeightLayout::kChunkK / 2);
 }
 
 void complete(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
@@ -76,9 +86,11 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   v.fold_power = folds_power(spec, v.scale_mode);
   // mma.sync would wait for the products of weights and scales.
   v.by_warps = v.tile_m <= kTokensOfWarps && v.scale_mode != ScaleMode::kWeight;
-  v.stage_chunks = spec.tile.k ? std::max(*spec.tile.k / WeightLayout::kChunkK, 1)
-                               : choose_stage_chunks(spec, target, layout, v);
-  v.stage_k = spec.tile.k.value_or(v.stage_chunks * WeightLayout::kChunkK);
+  if (spec.tile.k) {
+    set_stage(v, *spec.tile.k);
+  } else {
+    choose_stage(spec, target, layout, v);
+  }
   v.stages = spec.tile.stages.value_or(stages_that_fit(spec, target, layout, v));
   v.shared_bytes = wgmma_shared_bytes(v, layout);
   // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
@@ -146,6 +158,11 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
     consider(tokens, 128, kWgmmaCluster);
   }
   return v;
+}
+
+bool wgmma_may_halve(const GemmSpec& spec, const GemmVariant& v) {
+  return v.tile_n == 128 && v.stage_chunks == 1 && v.scale_mode != ScaleMode::kAccumulator &&
+         spec.weight.interleave != Interleave::kTrtllm;
 }
 
 int wgmma_box_tokens(const GemmVariant& v) { return v.tile_m < 96 ? v.tile_m : v.tile_m / 2; }

@@ -26,19 +26,21 @@ std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
 // and back; the GPU is at its limit of power, where a product in a small tile takes longer.
 double stage_clocks_of_many(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
   constexpr double kDecode = 185, kDecodeToken = 3, kWay = 700, kWayBytes = 48;
-  constexpr double kTokenBytes = 23.5;  // a clock, where weights come beside them
+  constexpr double kTokenBytes = 23.5, kManyTokenBytes = 28.5;  // a clock, with weights beside them
   const double multiply = 4 * (v.tile_m > 128 ? 1.095 : 1.15);
   const double unit = std::max(kDecode + kDecodeToken * v.tile_m, multiply * v.tile_m);
   const bool is_small = v.tile_m * v.tile_n < 256 * 128;
-  const double cache = !in_step || is_small ? 28 : v.tile_m == 128 ? 31 : 32;  // bytes a clock
+  const double cache = !in_step || is_small ? 28 : 31;  // bytes a clock
   const int token_bytes = wgmma_token_bytes(v) / v.cluster;
   double read = (wgmma_weight_bytes(v, layout) + token_bytes) / cache;
   // Weights come beside the tokens of these: twice their bytes take no longer. Up to 192 tokens,
-  // where tiles of 96 compete, both are reckoned alike: too slow.
+  // where tiles of 96 compete, both tiles of 128 are reckoned alike: too slow.
   const bool beside = v.tile_m == 128 && v.tile_n == 128 && v.m_min > 2 * 96;
   if (in_step && beside) read = token_bytes / kTokenBytes;
+  if (in_step && v.tile_m == 256) read = token_bytes / kManyTokenBytes;
   const double clocks = std::max(v.stage_chunks * v.tile_n / 64.0 * unit, read);
-  return v.stages > 2 ? clocks : std::max(clocks, kWay + wgmma_stage_bytes(v, layout) / kWayBytes);
+  if (v.stages * v.stage_k > 2 * v.stage_chunks * WeightLayout::kChunkK) return clocks;
+  return std::max(clocks, kWay + wgmma_stage_bytes(v, layout) / kWayBytes);
 }
 bool has_many_tokens(const GemmVariant& v) { return v.m_min > 128; }
 

@@ -1,4 +1,5 @@
-// A stage of a GEMM with wgmma: chunks of weights and the tokens of their columns.
+// A stage of a GEMM with wgmma: chunks of weights, or half a chunk of each row block, and the
+// tokens of their columns.
 #ifndef HEDDLE_GENERATOR_PLAN_WGMMA_STAGE_H_
 #define HEDDLE_GENERATOR_PLAN_WGMMA_STAGE_H_
 
@@ -13,14 +14,22 @@ inline constexpr int kWgmmaCluster = 2;
 // Whether a tile may have half of its tokens alone.
 inline bool wgmma_narrows(const GemmVariant& v) { return v.tile_m > 128; }
 
+inline bool wgmma_halves(const GemmVariant& v) { return v.stage_k < WeightLayout::kChunkK; }
+
+// Of whole chunks.
 inline int wgmma_weight_bytes(const GemmVariant& v, const WeightLayout& layout) {
   return v.stage_chunks * v.tile_n / WeightLayout::kRowBlock * layout.chunk_bytes;
 }
 inline int wgmma_token_bytes(const GemmVariant& v) {
   return v.stage_chunks * v.tile_m * 2 * WeightLayout::kChunkK;
 }
+
+// In shared memory. Half a chunk comes with all of its scales and zero points.
 inline int wgmma_stage_bytes(const GemmVariant& v, const WeightLayout& layout) {
-  return wgmma_weight_bytes(v, layout) + wgmma_token_bytes(v);
+  const int whole = wgmma_weight_bytes(v, layout) + wgmma_token_bytes(v);
+  if (!wgmma_halves(v)) return whole;
+  const int words = v.tile_n / WeightLayout::kRowBlock * layout.scale_offset / 2;
+  return whole - words - wgmma_token_bytes(v) / 2;
 }
 
 }  // namespace heddle

@@ -4,6 +4,7 @@
 
 #include "generator/plan/default_tile.h"
 #include "generator/plan/stream.h"
+#include "generator/plan/wgmma_stage.h"
 #include "generator/render/config.h"
 #include "generator/render/decode_text.h"
 #include "generator/render/kernel_text.h"
@@ -135,6 +136,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     config.flag("kShares", v.shares_tiles);
     config.number("kCluster", v.cluster);
     config.number("kStageChunks", v.stage_chunks);
+    config.flag("kHalfStages", wgmma_halves(v));
     config.flag("kByWarps", v.by_warps);
     config.number("kStepTiles", v.step_tiles);
     config.number("kDecodedSets", v.decoded_sets);

@@ -32,7 +32,7 @@ struct BulkFetch {
     for (int k = begin; k < end; ++k) {
       // A fresh barrier counts as one whose phase of parity 1 has ended.
       mbarrier_wait(memory.empty_barrier(place.stage), place.parity ^ 1);
-      const int chunks = Memory::chunks_of_stage(k);
+      const int chunks = chunks_of_stage<Config::kChunks, S::kStageChunks>(k);
       fetch_weights(k, chunks, place.stage);
       if (k == begin) wait_for_predecessor();
       fetch_tokens(k, chunks, place.stage);

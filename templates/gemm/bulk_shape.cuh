@@ -48,13 +48,6 @@ struct BulkMemory {
     }
     mbarrier_init_fence();
   }
-
-  // Fewer at the end of K, where the last stage may be short.
-  static __device__ __forceinline__ int chunks_of_stage(int k) {
-    const int left = Config::kChunks - k * S::kStageChunks;
-    return Config::kChunks % S::kStageChunks == 0 || left > S::kStageChunks ? S::kStageChunks
-                                                                            : left;
-  }
 };
 
 }  // namespace heddle

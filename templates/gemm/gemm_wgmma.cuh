@@ -14,7 +14,7 @@
 //   tokens                            16     32     64    128    256
 //   weights from memory              243    243    243    243    243
 //   tensor cores                     104    128    256    512   1024
-//   measured, memory not the limit   225    255    370    570   1120
+//   measured, memory not the limit   225    255    370    570   1120   one set of sums
 //
 // So up to 32 tokens memory and decoding set the pace, from 128 on the tensor cores. Few
 // instructions beside decoding matter most: long stages, copies from uniform registers, no waiting
@@ -33,11 +33,11 @@
 // product are the fastest, whatever the clocks say.
 //
 // heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares kCluster
-// heddle-parameters: kStageChunks kByWarps kStepTiles kDecodedSets kSharedBytes kCounterBytes
-// heddle-parameters: kMetaGroup kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes
-// heddle-parameters: kZeroPoint kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset
-// heddle-parameters: kTensorScale kResultExponent kScaleExponent kRowLines kScaleMode kBias
-// heddle-parameters: kResidual kActivation Value Scale
+// heddle-parameters: kStageChunks kHalfStages kByWarps kStepTiles kDecodedSets kSharedBytes
+// heddle-parameters: kCounterBytes kMetaGroup kChunkBytes kScaleOffset kScaleBytes kZeroOffset
+// heddle-parameters: kZeroBytes kZeroPoint kChannelOffset kChannelBytes kChannelZeroOffset
+// heddle-parameters: kTensorOffset kTensorScale kResultExponent kScaleExponent kRowLines kScaleMode
+// heddle-parameters: kBias kResidual kActivation Value Scale
 #pragma once
 
 #include "gemm/wgmma_fetch.cuh"

@@ -63,6 +63,13 @@ struct Shape {
                 "the launch gives this much shared memory");
 };
 
+// Chunks of stage k of a row block: fewer at the end of K, where the last stage may be short.
+template <int kChunks, int kStageChunks>
+__device__ __forceinline__ int chunks_of_stage(int k) {
+  const int left = kChunks - k * kStageChunks;
+  return kChunks % kStageChunks == 0 || left > kStageChunks ? kStageChunks : left;
+}
+
 // Units of 16 bytes in a row of activations are permuted by the row's low bits, so that the eight
 // rows of one ldmatrix tile lie in different banks.
 template <class Config>

@@ -36,13 +36,16 @@ struct WgmmaFetch {
     while (work.next(piece)) {
 #pragma unroll 1
       for (int k = piece.begin; k < piece.end; ++k) {
-        // A fresh barrier counts as one whose phase of parity 1 has ended.
-        mbarrier_wait(memory.empty_barrier(place.stage), place.parity ^ 1);
-        fetch_weights(piece, k, place.stage);
-        if (is_first) wait_for_predecessor();
-        is_first = false;
-        fetch_tokens(piece, k, place.stage);
-        place.advance();
+#pragma unroll
+        for (int part = 0; part < S::kUnitStages; ++part) {
+          // A fresh barrier counts as one whose phase of parity 1 has ended.
+          mbarrier_wait(memory.empty_barrier(place.stage), place.parity ^ 1);
+          fetch_weights(piece, k, part, place.stage);
+          if (is_first) wait_for_predecessor();
+          is_first = false;
+          fetch_tokens(piece, k, part, place.stage);
+          place.advance();
+        }
       }
     }
   }
@@ -73,10 +76,12 @@ struct WgmmaFetch {
   // Announces this warp's bytes of the stage, then copies its weights: every fourth row block. Rows
   // past the end of W stay what they are: their results are never stored. So do chunks past the end
   // of K, which no one reads.
-  __device__ __forceinline__ void fetch_weights(const Piece& piece, int k, int stage) const {
+  __device__ __forceinline__ void fetch_weights(const Piece& piece, int k, int part,
+                                                int stage) const {
     const int first = piece.row_group * S::kTileRowBlocks + warp;
     const int blocks = blocks_of(first);
-    const u32 bytes = S::chunks_of_stage(k) * Config::kChunkBytes;
+    const u32 bytes = chunks_of_stage<Config::kChunks, S::kStageChunks>(k) * Config::kChunkBytes -
+                      S::kMissingBytes;
     const u32 barrier = memory.full_barrier(stage);
     const u8* from = weights + (static_cast<i64>(first) * Config::kChunks + k * S::kStageChunks) *
                                    Config::kChunkBytes;
@@ -88,15 +93,27 @@ struct WgmmaFetch {
     for (int i = 0; i < kMostBlocks; ++i) {
       if (i >= blocks) break;
       const u32 at = to + i * S::kFetchWarps * S::kRowBlockBytes;
-      if constexpr (S::kOneTokenTile) {
-        bulk_copy_once(at, from + i * kStep, bytes, barrier, policy);
+      if (Config::kHalfStages && part == 0 && S::kMetadataBytes > 0) {
+        // Scales and zero points lie behind the words of the other half.
+        copy_weights(at, from + i * kStep, S::kHalfWordBytes, barrier);
+        copy_weights(at + S::kHalfWordBytes, from + i * kStep + 2 * S::kHalfWordBytes,
+                     S::kMetadataBytes, barrier);
       } else {
-        bulk_copy(at, from + i * kStep, bytes, barrier);
+        copy_weights(at, from + i * kStep + part * S::kHalfWordBytes, bytes, barrier);
       }
     }
   }
+  __device__ __forceinline__ void copy_weights(u32 to, const u8* from, u32 bytes,
+                                               u32 barrier) const {
+    if constexpr (S::kOneTokenTile) {
+      bulk_copy_once(to, from, bytes, barrier, policy);
+    } else {
+      bulk_copy(to, from, bytes, barrier);
+    }
+  }
 
-  __device__ __forceinline__ void fetch_tokens(const Piece& piece, int k, int stage) const {
+  __device__ __forceinline__ void fetch_tokens(const Piece& piece, int k, int part,
+                                               int stage) const {
     if (!elect_one()) return;
 #pragma unroll
     for (int i = 0; i < kMostBoxes; ++i) {
@@ -104,14 +121,15 @@ struct WgmmaFetch {
       const int half = (i * S::kFetchWarps + warp) / S::kBoxes;
       const int box = (i * S::kFetchWarps + warp) % S::kBoxes;
       const u32 to = memory.tokens(stage) + half * S::kHalfBytes + box * S::kBoxBytes;
-      const int column = 64 * (k * S::kHalves + half);
+      const int of_stage = k * S::kUnitStages + part;
+      const int column = 64 * (of_stage * S::kHalves + half);
       const int first = piece.first_token + box * S::kBoxTokens;
       const int token = first - S::early(first, work.m);
       if constexpr (S::kBlocks == 1) {
         tensor_copy(to, tokens, column, token, memory.full_barrier(stage));
       } else {
         const int owner =
-            (S::kBoxes == 1 || (S::kNarrows && piece.narrow) ? half : box) % S::kBlocks;
+            (S::kBoxes == 1 || (S::kNarrows && piece.narrow) ? half + part : box) % S::kBlocks;
         if (owner != WgmmaWork<Config>::rank()) continue;
         tensor_copy_to_all(to, tokens, column, token, memory.full_barrier(stage),
                            (1u << S::kBlocks) - 1);

@@ -52,7 +52,7 @@ struct WgmmaFinish {
       if (cluster_size() > 1) return add_in_pair(piece, sum);
     }
     if constexpr (Config::kShares) {
-      const bool whole = piece.begin == 0 && piece.end == S::kTotalStages;
+      const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
       if (!whole && !add_to_tile(work, piece, sum)) return;
     }
     store.run(piece, sum, 0);

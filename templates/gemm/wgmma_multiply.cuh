@@ -23,17 +23,20 @@ struct WgmmaMultiply : ChunkLane<Config> {
   static constexpr bool kPartial = Config::kScaleMode == ScaleMode::kAccumulator;
   static constexpr bool kChannel = Config::kScaleMode == ScaleMode::kChannel;
   static constexpr bool kIntZeros = Config::kZeroPoint == ZeroPoint::kInt;
-  static constexpr int kTiles = S::kSplitsColumns ? 4 : 8;  // of 16 columns, of a chunk
-  static constexpr int kHalves = kTiles / 4;                // of a chunk
-  static constexpr int kGroupTiles =                        // between two looks at scales
+  static constexpr bool kOneHalf = S::kSplitsColumns || Config::kHalfStages;
+  static constexpr int kTiles = kOneHalf ? 4 : 8;  // of 16 columns, of a chunk at a time
+  static constexpr int kHalves = kTiles / 4;       // of a chunk at a time
+  static constexpr int kGroupTiles =               // between two looks at scales
       Config::kMetaGroup / 16 < kTiles ? Config::kMetaGroup / 16 : kTiles;
   static constexpr int kStepTiles =
       kPartial && kGroupTiles < Config::kStepTiles ? kGroupTiles : Config::kStepTiles;
   static constexpr int kSets = Config::kDecodedSets;
-  static constexpr int kColumnSteps = kTiles / kStepTiles;  // of a chunk
+  static constexpr int kColumnSteps = kTiles / kStepTiles;  // of a chunk at a time
   static constexpr int kSteps = kColumnSteps * S::kRowTiles;
   static_assert(4 % kStepTiles == 0, "a step lies in the 64 columns of a lane's words");
-  static_assert(kSets >= 2 && kSteps % kSets == 0, "registers of decoded weights take turns");
+  static_assert(kSets >= 2 && S::kUnitStages * kSteps % kSets == 0,
+                "registers of decoded weights take turns");
+  static_assert(!Config::kHalfStages || !kPartial, "groups end where they would without halves");
   // Groups take turns where the tensor cores would wait for the scaling: that of fewer tokens is
   // short, more leave no registers. With two sets of weights every step waits for the one before.
   // Every stage must begin with the same set of sums, and a short one would have a branch of its
@@ -48,7 +51,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
   WgmmaMemory<Config> peer;  // of the cluster's other block, if there is one
   int warp;                  // of the warpgroup
   int row_block;             // in the tile, of the warp's first row tile
-  int first_half;            // of a chunk's columns that the warpgroup multiplies
+  int first_half;            // that the warpgroup multiplies, of those that a stage has of a chunk
 
   float sum[S::kRowTiles][S::kSums];
   float part[kParts][kPartial ? S::kSums : 1];  // of a group, not yet scaled
@@ -67,22 +70,25 @@ struct WgmmaMultiply : ChunkLane<Config> {
         row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
         first_half(S::kSplitsColumns ? warpgroup : 0) {}
 
-  // Stages [begin, end) of one piece, for so many tokens of the tile; `place` walks on.
+  // Units [begin, end) of one piece, for so many tokens of the tile; `place` walks on.
   template <int kTokens>
   __device__ __forceinline__ void run(int begin, int end, RingPlace<Config>& place) {
     clear();
     int previous = -1;  // the stage before
 #pragma unroll 1
     for (int k = begin; k < end; ++k) {
-      mbarrier_wait(memory.full_barrier(place.stage), place.parity);
-      const int count = S::chunks_of_stage(k);
 #pragma unroll
-      for (int c = 0; c < S::kStageChunks; ++c) {
-        if (c > 0 && c >= count) break;
-        multiply_chunk<kTokens>(place.stage, c, c == 0 ? previous : -1);
+      for (int part = 0; part < S::kUnitStages; ++part) {
+        mbarrier_wait(memory.full_barrier(place.stage), place.parity);
+        const int count = chunks_of_stage<Config::kChunks, S::kStageChunks>(k);
+#pragma unroll
+        for (int c = 0; c < S::kStageChunks; ++c) {
+          if (c > 0 && c >= count) break;
+          multiply_chunk<kTokens>(place.stage, c, part, c == 0 ? previous : -1);
+        }
+        previous = place.stage;
+        place.advance();
       }
-      previous = place.stage;
-      place.advance();
     }
     Products::template wait<0>();
     retire(kSteps - 1, kParts - 1);
@@ -125,9 +131,10 @@ struct WgmmaMultiply : ChunkLane<Config> {
     }
   }
 
-  // Chunk c of the stage, of each row tile. Behind it the warp has read all of stage `previous`.
+  // Chunk c of the stage, or the half `part` of the only one, of each row tile. Behind it the warp
+  // has read all of stage `previous`.
   template <int kTokens>
-  __device__ __forceinline__ void multiply_chunk(int stage, int c, int previous) {
+  __device__ __forceinline__ void multiply_chunk(int stage, int c, int part, int previous) {
     const auto columns = Products::columns(
         memory.tokens(stage) + (2 * c + first_half) * S::kHalfBytes, 4 * this->g + this->t);
     const u32 chunks =
@@ -137,8 +144,10 @@ struct WgmmaMultiply : ChunkLane<Config> {
     for (int step = 0; step < kSteps; ++step) {
       const int r = step / kColumnSteps;
       const int tile = step % kColumnSteps * kStepTiles;  // the first, of the warpgroup's
-      const u32 chunk = chunks + 4 * r * S::kRowBlockBytes;
-      decode(step % kSets, r, tile, chunk);
+      // As if the words of the other half were there, too.
+      const u32 chunk = chunks + 4 * r * S::kRowBlockBytes - S::kMissingBytes;
+      const int set = (part * kSteps + step) % kSets;
+      decode(set, r, tile, chunk, first_half + part);
       if (tile % 4 == 0) load_next_words(chunks, r, tile);
       const int before = (step + kSteps - 1) % kSteps;
       const int into = (c * kSteps + step) / kGroupSteps % kParts;
@@ -150,7 +159,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
         retire(before, kParts - 1);
       }
       if (kPartial && ends_group(step) && kParts == 1) load_scales(chunk, tile);
-      issue<kTokens>(step % kSets, r, tile, columns, into);
+      issue<kTokens>(set, r, tile, columns, into);
       // The step that used the next set has ended, and with it one of the stage before.
       Products::template wait<kSets - 1>();
       if (kPartial && ends_group(before) && in_time) retire(before, 1 - into);
@@ -171,15 +180,15 @@ struct WgmmaMultiply : ChunkLane<Config> {
                      words[next % 2]);
   }
 
-  // Weights of a row tile, from the tile on.
-  __device__ __forceinline__ void decode(int set, int r, int tile, u32 chunk) {
+  // Weights of a row tile, from the tile on, which is counted from the half of the chunk.
+  __device__ __forceinline__ void decode(int set, int r, int tile, u32 chunk, int from_half) {
     constexpr int kUnitTiles = Decode::kTiles;
     u32 unit[kUnitTiles][4];
 #pragma unroll
     for (int i = 0; i < kStepTiles; ++i) {
       const int here = tile + i;
       const bool begins = here % kGroupTiles == 0;
-      if (begins) begin_group(chunk, 16 * here);
+      if (begins) begin_group(chunk, 16 * here + 64 * from_half);
       // Another group has other zero points: what follows is decoded with them.
       if (i == 0 || begins || here % kUnitTiles == 0) {
         Decode::unit(words[half(r, here)], here % 4 / kUnitTiles, zeros[kChannel ? r : 0], unit);
@@ -192,8 +201,8 @@ struct WgmmaMultiply : ChunkLane<Config> {
     }
   }
 
+  // `column`: in the chunk.
   __device__ __forceinline__ void begin_group(u32 chunk, int column) {
-    column += 64 * first_half;
     if constexpr (kIntZeros && !kChannel) Decode::zeros(Lane::int_zeros(chunk, column), zeros[0]);
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
       weight_scales = Lane::weight_scales(chunk, column);

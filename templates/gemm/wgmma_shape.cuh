@@ -3,7 +3,7 @@
 // A tile is kTileN rows of W by kTileM tokens. Each of two warpgroups owns half of its rows, in
 // tiles of 64: warp w of it holds row block w of each of them. Of a tile of 64 rows it owns half of
 // each chunk's columns, and in the end the sums of half of the tokens. A stage is kStageChunks
-// chunks, of 128 columns each, of all row blocks of the tile.
+// chunks, of 128 columns each, of all row blocks of the tile, or half a chunk of each.
 #pragma once
 
 #include "gemm/ring_place.cuh"
@@ -24,7 +24,9 @@ struct WgmmaShape {
       kSplitsColumns ? 1 : Config::kTileN / (64 * kWarpgroups);
   static constexpr int kTileRowBlocks = Config::kTileN / 16;
   static constexpr int kStageChunks = Config::kStageChunks;
-  static constexpr int kTotalStages = (Config::kChunks + kStageChunks - 1) / kStageChunks;
+  // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
+  static constexpr int kUnitStages = Config::kHalfStages ? 2 : 1;
+  static constexpr int kTotalUnits = (Config::kChunks + kStageChunks - 1) / kStageChunks;
   static constexpr int kRowGroups = (Config::kRowBlocks + kTileRowBlocks - 1) / kTileRowBlocks;
   // Blocks of a cluster have the same tokens and neighbouring row groups, a set of them. Each
   // fetches its part of the tokens for all.
@@ -37,8 +39,9 @@ struct WgmmaShape {
   static constexpr bool kOneTokenTile = Config::kTokens <= Config::kTileM;
 
   // Tokens of a stage: [kHalves][kTileM][64 values], each token's 128 bytes swizzled. Weights:
-  // [kTileRowBlocks][kStageChunks] chunks.
-  static constexpr int kHalves = 2 * kStageChunks;
+  // [kTileRowBlocks][kStageChunks] chunks, or of one the words of half of its columns and all of
+  // its scales and zero points.
+  static constexpr int kHalves = 2 * kStageChunks / kUnitStages;
   static constexpr int kHalfBytes = Config::kTileM * 128;
   static constexpr int kTokenBytes = kHalves * kHalfBytes;
   // Tokens are copied in boxes of 64 values. What a box has outside of X is slow to come, 16 bytes
@@ -51,7 +54,10 @@ struct WgmmaShape {
   // A tile may be narrow: of its two boxes it has one.
   static constexpr bool kNarrows = Config::kTileM > 128;
   static constexpr int kNarrowTokens = kNarrows ? kBoxTokens : Config::kTileM;
-  static constexpr int kRowBlockBytes = kStageChunks * Config::kChunkBytes;
+  static constexpr int kHalfWordBytes = 128 * Config::kBits;
+  static constexpr int kMetadataBytes = Config::kChunkBytes - 2 * kHalfWordBytes;
+  static constexpr int kMissingBytes = Config::kHalfStages ? kHalfWordBytes : 0;
+  static constexpr int kRowBlockBytes = kStageChunks * Config::kChunkBytes - kMissingBytes;
   static constexpr int kWeightBytes = kTileRowBlocks * kRowBlockBytes;
 
   // Sums on their way to Y: for each warpgroup [kPassTokens][kPassRow]; the padding spreads the
@@ -96,12 +102,6 @@ struct WgmmaShape {
     return kBoxes == 1 || over <= 0 || m < kBoxTokens ? 0 : over;
   }
 
-  // Fewer at the end of K, where the last stage may be short.
-  static __device__ __forceinline__ int chunks_of_stage(int k) {
-    const int left = Config::kChunks - k * kStageChunks;
-    return Config::kChunks % kStageChunks == 0 || left > kStageChunks ? kStageChunks : left;
-  }
-
   // As many tokens of `tokens` at a time as divide them.
   static __device__ constexpr int tokens_of_pass(int tokens) {
     const int most = kRoundsFirst ? kRoundedTokens : kPassTokens;
@@ -115,6 +115,9 @@ struct WgmmaShape {
   static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
   static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
   static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
+  static_assert(!Config::kHalfStages ||
+                    (kStageChunks == 1 && kRowTiles == 1 && !kSplitsColumns && !Config::kRowLines),
+                "the halves of a chunk lie apart, and a warp is done with one after the other");
   static_assert(kHalfBytes % 1024 == 0, "the swizzle repeats after 1024 bytes");
   static_assert(Config::kSharedBytes >= kSharedBytes, "the launch gives this much shared memory");
 };

@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-// Stages [begin, end) of a tile.
+// Units [begin, end) of a tile's K.
 struct Piece {
   int row_group;  // kTileN rows of W
   int first_token;
@@ -33,7 +33,7 @@ struct WgmmaWork {
   int cut_tiles;       // in two along their tokens
   int tile;            // the next whole or narrow tile of this block
   int last_tile;       // behind all of them
-  int unit, unit_end;  // stages of the shared tiles, counted through
+  int unit, unit_end;  // of the shared tiles, counted through
 
   __device__ __forceinline__ WgmmaWork(int m, int shared_tiles)
       : m(m),
@@ -78,12 +78,12 @@ struct WgmmaWork {
       tile += workers();
       piece.shared_tile = -1;
       piece.begin = 0;
-      piece.end = S::kTotalStages;
+      piece.end = S::kTotalUnits;
     } else if (Config::kShares && unit < unit_end) {
-      piece.shared_tile = unit / S::kTotalStages;
-      piece.begin = unit - piece.shared_tile * S::kTotalStages;
+      piece.shared_tile = unit / S::kTotalUnits;
+      piece.begin = unit - piece.shared_tile * S::kTotalUnits;
       const int left = piece.begin + unit_end - unit;
-      piece.end = left < S::kTotalStages ? left : S::kTotalStages;
+      piece.end = left < S::kTotalUnits ? left : S::kTotalUnits;
       unit += piece.end - piece.begin;
       place(whole_tiles + piece.shared_tile, piece);
     } else {
@@ -96,26 +96,26 @@ struct WgmmaWork {
   // Whether this block begins a shared tile behind its part of the shared tile before.
   __device__ __forceinline__ bool is_late(const Piece& piece, int shared_tiles) const {
     return piece.begin == 0 &&
-           first_unit(worker(), shared_tiles) < piece.shared_tile * S::kTotalStages;
+           first_unit(worker(), shared_tiles) < piece.shared_tile * S::kTotalUnits;
   }
 
   // The first block that works on the shared tile, and the one behind the last.
   __device__ __forceinline__ int first_worker(int shared_tile, int shared_tiles) const {
-    return worker_of(shared_tile * S::kTotalStages, shared_tiles);
+    return worker_of(shared_tile * S::kTotalUnits, shared_tiles);
   }
   __device__ __forceinline__ int end_worker(int shared_tile, int shared_tiles) const {
-    return worker_of((shared_tile + 1) * S::kTotalStages - 1, shared_tiles) + 1;
+    return worker_of((shared_tile + 1) * S::kTotalUnits - 1, shared_tiles) + 1;
   }
 
  private:
   // There are fewer shared tiles than blocks, so all of this fits 32 bits, whose division is short.
   __device__ __forceinline__ int first_unit(int worker, int shared_tiles) const {
     if (S::kNarrows && shared_tiles < 0) return 0;
-    return static_cast<int>(static_cast<u32>(shared_tiles * S::kTotalStages) * worker / workers());
+    return static_cast<int>(static_cast<u32>(shared_tiles * S::kTotalUnits) * worker / workers());
   }
   // The one whose first unit is the last at or before this.
   __device__ __forceinline__ int worker_of(int at, int shared_tiles) const {
-    const u32 units = shared_tiles * S::kTotalStages;
+    const u32 units = shared_tiles * S::kTotalUnits;
     return static_cast<int>((static_cast<u32>(at + 1) * workers() - 1) / units);
   }
 

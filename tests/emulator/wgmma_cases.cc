@@ -121,6 +121,21 @@ std::vector<WgmmaCase> make_cases() {
   c.add_pairs("ReadersOf192Cut", 520, 896, {192, 128, 128}, kBf16, 128, kInt, 8, {193, 384}, kCut);
   c.add_pairs("ReadersInParts", 264, 2560, {128, 128, 128}, kFp16, 32, kInt, 8, {127}, kEqualParts);
 
+  // Stages of half a chunk, with scales and zero points behind its words or none; K ends in the
+  // first half of a chunk; tiles that are shared, cut, or narrow from the beginning.
+  c.add("Halves", 264, 160, {256, 128, 64}, kFp16, 32, kInt, 3, {65, 257, 300}, kNone).weight.bits =
+      8;
+  c.add("HalvesOf128", 136, 1184, {128, 128, 64}, kBf16, 32, kInt, 3, {65, 129}, kNone)
+      .weight.bits = 3;
+  c.add("HalvesOfChannels", 136, 416, {192, 128, 64}, kBf16, kPerChannel, kInt, 3, {97, 193}, kNone)
+      .weight.bits = 8;
+  c.add("HalvesCut", 40, 5120, {256, 128, 64}, kFp16, 128, kInt, 3, {129, 200}, kCut);
+  c.add("HalvesInShares", 264, 2560, {128, 128, 64}, kBf16, 128, kNo, 5, {129}, kEqualShares)
+      .weight.bits = 8;
+  c.add_pairs("HalvesOfReaders", 264, 896, {256, 128, 64}, kFp16, 64, kNo, 4, {65, 129, 300}, kNone)
+      .weight.bits = 8;
+  c.add_pairs("HalvesOfReadersCut", 520, 896, {256, 128, 64}, kBf16, 16, kInt, 8, {257, 512}, kCut);
+
   // Widths, types and scales.
   c.add("TwoBits", 136, 1280, {32, 128, 128}, kBf16, 128, kInt, 4, {17, 31}, kNone).weight.bits = 2;
   c.add("ThreeBits", 136, 2560, {16, 256, 256}, kFp16, 64, kInt, 5, {9}, kClusters).weight.bits = 3;

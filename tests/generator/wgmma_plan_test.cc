@@ -87,8 +87,9 @@ TEST(Resolve, WgmmaHonoursATileOrSaysWhyNot) {
   EXPECT_EQ(plan.workspace_bytes(600), 0U);
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
       {&TileSpec::m, 48},      {&TileSpec::n, 192},     {&TileSpec::k, 192},
-      {&TileSpec::stages, 1},  {&TileSpec::stages, 12}, {&TileSpec::split_k, 2},
-      {&TileSpec::warps_m, 2}, {&TileSpec::warps_n, 4}, {&TileSpec::warps_k, 2}};
+      {&TileSpec::k, 64},      {&TileSpec::stages, 1},  {&TileSpec::stages, 12},
+      {&TileSpec::split_k, 2}, {&TileSpec::warps_m, 2}, {&TileSpec::warps_n, 4},
+      {&TileSpec::warps_k, 2}};
   for (const auto& [field, value] : wrong) {
     GemmSpec other = spec;
     other.tile.*field = value;
@@ -97,6 +98,38 @@ TEST(Resolve, WgmmaHonoursATileOrSaysWhyNot) {
   // 256 rows by 256 tokens: too many sums.
   spec.tile.m = spec.tile.n = 256;
   EXPECT_NE(refusal(spec, "h200").find("registers"), std::string::npos);
+}
+
+// Two whole ones of 256 tokens would fit.
+TEST(Resolve, WgmmaHalvesStagesThatLeaveNoRoomForThree) {
+  GemmSpec spec = small_spec();
+  spec.shape = {8192, 8192, 513, 8192};
+  const auto stage = [&spec] {
+    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    EXPECT_EQ(v.tile_m, 256);
+    return std::pair(v.stage_k, v.stages);
+  };
+  EXPECT_EQ(stage(), std::pair(128, 3));
+  spec.weight.bits = 8;
+  EXPECT_EQ(stage(), std::pair(64, 5));
+  // Words of a half lie apart there.
+  spec.weight.interleave = Interleave::kTrtllm;
+  const GemmVariant lines = plan_of(spec, "h200").variants.front();
+  EXPECT_EQ(lines.tile_m, 128);
+  EXPECT_EQ(lines.stage_k, 128);
+  EXPECT_GE(lines.stages, 3);
+  // The sums of a group cannot wait for the other half.
+  spec.weight.interleave = Interleave::kFragment;
+  spec.weight.scale_dtype = DType::kFp32;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().stage_k, 128);
+  spec.path = Path::kHopper;
+  spec.tile.n = 128;
+  spec.tile.k = 64;
+  EXPECT_NE(refusal(spec, "h200").find("/tile/k"), std::string::npos);
+  spec.weight.scale_dtype = DType::kFp16;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().stage_k, 64);
+  spec.tile.n = 256;
+  EXPECT_NE(refusal(spec, "h200").find("/tile/k"), std::string::npos);
 }
 
 // What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
@@ -193,16 +226,6 @@ TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {
   EXPECT_EQ(shares.cluster, 2);
   EXPECT_EQ(shares.shared_tiles, -26);
   EXPECT_EQ(wgmma_box_tokens(plan.variants[0]), 128);
-}
-
-// 8-bit weights leave room for two stages of 256 tokens, which is too few.
-TEST(Resolve, WgmmaGivesWideWeightsFewerTokens) {
-  GemmSpec spec = small_spec();
-  spec.shape = {8192, 8192, 513, 8192};
-  spec.weight.bits = 8;
-  const Plan plan = plan_of(spec, "h200");
-  EXPECT_EQ(plan.variants[0].tile_m, 128);
-  EXPECT_GE(plan.variants[0].stages, 3);
 }
 
 // Two sets of sums take turns with 64 tokens, by 128 rows and more, in stages of whole pairs of

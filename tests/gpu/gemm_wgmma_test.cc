@@ -109,7 +109,7 @@ TEST_F(WgmmaGpu, EveryTileOfManyTokens) {
 }
 
 // Pairs of blocks that read tokens once, the last tiles cut or shared; rows of the last pair for a
-// part of one of its blocks.
+// part of one of its blocks. Of 8-bit weights stages are half a chunk.
 TEST_F(WgmmaGpu, TokensReadByPairs) {
   for (const bool around : {false, true}) {
     GemmSpec spec = wgmma(8200, 4096, around ? DType::kFp16 : DType::kBf16, 128,
@@ -120,6 +120,30 @@ TEST_F(WgmmaGpu, TokensReadByPairs) {
     const Plan plan = resolve(Spec::from_gemm(spec), target());
     ASSERT_EQ(plan.variants[0].cluster, 2);
     check(spec, {513, 640, 1000, 1025, 1300, 1536, 2048});
+    spec.weight.bits = 8;
+    const Plan halves = resolve(Spec::from_gemm(spec), target());
+    ASSERT_EQ(halves.variants[0].cluster, 2);
+    ASSERT_EQ(halves.variants[0].stage_k, 64);
+    check(spec, {640, 1300, 2048});
+  }
+}
+
+// Stages of half a chunk: K that ends in the first half of one, scales and zero points of both
+// halves or of each.
+TEST_F(WgmmaGpu, HalfStages) {
+  int i = 0;
+  for (const int group : {16, 32, kPerChannel}) {
+    for (const std::int64_t k : {32, 160, 4128}) {
+      const bool bf16 = i % 2 == 0;
+      GemmSpec spec = wgmma(1288, k, bf16 ? DType::kBf16 : DType::kFp16, group,
+                            i % 3 == 0 ? ZeroPoint::kNone : ZeroPoint::kInt);
+      spec.weight.bits = 8 - i % 5;
+      spec.tile.m = bf16 ? 256 : 128;
+      spec.tile.n = 128;
+      spec.tile.k = 64;
+      check(spec, {9, 129, 300});
+      ++i;
+    }
   }
 }
 
