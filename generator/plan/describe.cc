@@ -51,10 +51,11 @@ std::string describe_wgmma(const Plan& plan, const GemmVariant& v) {
   return fmt::format(
       "{}\n"
       "  M {} to {}: wgmma{}, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
-      "most{}{}\n"
+      "most{}{}{}\n"
       "  scale on {}, {} bytes of shared memory, workspace {} bytes\n",
       v.name, v.m_min, v.m_max, v.by_warps ? "'s tiles by mma.sync" : "", v.tile_m, v.tile_n,
       v.stages, v.stage_k, v.workers, v.cluster > 1 ? ", whose pairs read tokens once" : "",
+      v.shares_rows ? ", whose pairs have 64 rows in common" : "",
       v.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
       to_string(v.scale_mode), v.shared_bytes, plan.workspace_bytes(v.m_max));
 }

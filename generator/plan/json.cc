@@ -141,6 +141,7 @@ ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
           {"workers", v.workers},
           {"stage_chunks", v.stage_chunks},
           {"cluster", v.cluster},
+          {"shares_rows", v.shares_rows},
           {"shares_tiles", v.shares_tiles},
           {"step_tiles", v.step_tiles},
           {"decoded_sets", v.decoded_sets},

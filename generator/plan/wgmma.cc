@@ -33,7 +33,7 @@ int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
                              ? kRoundedPassBytes
                              : std::max(4 * std::min(own_tokens, 32) * kPassRow, half_sum_bytes);
   return v.stages * wgmma_stage_bytes(v, layout) + kWarpgroups * pass_bytes + 2 * v.stages * 8 +
-         8 * kWarpgroups;
+         8 * kWarpgroups + (v.shares_rows ? 2 * 8 : 0);
 }
 
 int tile_tokens(std::int64_t m_max) {
@@ -105,6 +105,14 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   v.step_tiles = short_steps || v.tile_n == 64 || few_rows ? 2 : 4;
 }
 
+// In pairs of blocks with 64 rows in common, which share no tiles.
+void share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                GemmVariant& v) {
+  v.shares_rows = true;
+  v.shares_tiles = false;
+  complete(spec, target, layout, v);
+}
+
 bool is_too_large(const GemmVariant& v) {
   return sum_registers(v) > kMostWgmmaSums || v.stages < 2;
 }
@@ -147,8 +155,17 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
     complete(spec, target, layout, other);
     if (is_too_large(v) || (!is_too_large(other) && clocks(other) < clocks(v))) v = other;
   };
+  const auto consider_shared_rows = [&](int tile_n) {
+    GemmVariant other = v;
+    other.tile_n = tile_n;
+    share_rows(spec, target, layout, other);
+    if (clocks(other) < clocks(v)) v = other;
+  };
   if (v.tile_n > 128) consider(v.tile_m, 128, 1);
   if (v.tile_m >= 32 && v.tile_m <= 128) consider(v.tile_m, 64, 1);
+  if (v.tile_m >= kFewTokens && v.tile_m <= 64 && m_max <= v.tile_m) {
+    for (const int rows : {128, 256}) consider_shared_rows(rows);
+  }
   if (spec.tile.m || m_max <= 128) return v;
   // Where one or two of them hold all tokens; with more tokens 256 were as fast or faster.
   if (m_max <= 2 * 96) consider(96, 128, 1);

@@ -96,7 +96,26 @@ struct Choice {
   double clocks = 0;  // of the SM that works longest
 };
 
+// Pairs of blocks with a row tile in common: of that a block has half of the stages, in which one
+// of its warpgroups has more to do than the other.
+Choice pairs_with_shared_rows(const GemmVariant& v, const WeightLayout& layout) {
+  constexpr double kUneven = 1.1;
+  const std::int64_t rows = layout.row_blocks * WeightLayout::kRowBlock;
+  const std::int64_t sets = ceil_div(rows, wgmma_set_row_tiles(v) * kWgmmaRowTile);
+  const std::int64_t pairs = v.workers / kWgmmaCluster;
+  const double of_block = wgmma_set_row_tiles(v) * kWgmmaRowTile / (2.0 * v.tile_n);
+  GemmVariant shared = v;  // the row tile whose sums they exchange
+  shared.tile_n = kWgmmaRowTile;
+  const double round = kUneven * of_block * static_cast<double>(stages_of_k(v, layout)) *
+                           stage_clocks(v, layout, true) +
+                       cluster_clocks(shared);
+  const double clocks = static_cast<double>(ceil_div(sets, pairs)) * round;
+  return {{static_cast<int>(kWgmmaCluster * std::min(sets, pairs)), 0, kWgmmaCluster},
+          beside_memory(v, layout, clocks)};
+}
+
 Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int64_t m) {
+  if (v.shares_rows) return pairs_with_shared_rows(v, layout);
   // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
   const std::int64_t rows = layout.row_blocks * WeightLayout::kRowBlock;
   const std::int64_t row_sets = ceil_div(rows, v.tile_n * v.cluster);

@@ -11,10 +11,18 @@ namespace heddle {
 // 16 or 18 SMs.
 inline constexpr int kWgmmaCluster = 2;
 
+inline constexpr int kWgmmaRowTile = 64;
+
 // Whether a tile may have half of its tokens alone.
 inline bool wgmma_narrows(const GemmVariant& v) { return v.tile_m > 128; }
 
 inline bool wgmma_halves(const GemmVariant& v) { return v.stage_k < WeightLayout::kChunkK; }
+
+// Row tiles of the blocks that take a tile each together: pairs that share rows have one in common.
+inline int wgmma_set_row_tiles(const GemmVariant& v) {
+  const int of_block = v.tile_n / kWgmmaRowTile;
+  return v.shares_rows ? 2 * of_block - 1 : v.cluster * of_block;
+}
 
 // Of whole chunks.
 inline int wgmma_weight_bytes(const GemmVariant& v, const WeightLayout& layout) {

@@ -135,6 +135,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     config.number("kTokens", v.m_max);
     config.flag("kShares", v.shares_tiles);
     config.number("kCluster", v.cluster);
+    config.flag("kSharesRows", v.shares_rows);
     config.number("kStageChunks", v.stage_chunks);
     config.flag("kHalfStages", wgmma_halves(v));
     config.flag("kByWarps", v.by_warps);

@@ -32,12 +32,12 @@
 // With many tokens the GPU is at its limit of power: then the fewest reads and instructions for a
 // product are the fastest, whatever the clocks say.
 //
-// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares kCluster
-// heddle-parameters: kStageChunks kHalfStages kByWarps kStepTiles kDecodedSets kSharedBytes
-// heddle-parameters: kCounterBytes kMetaGroup kChunkBytes kScaleOffset kScaleBytes kZeroOffset
-// heddle-parameters: kZeroBytes kZeroPoint kChannelOffset kChannelBytes kChannelZeroOffset
-// heddle-parameters: kTensorOffset kTensorScale kResultExponent kScaleExponent kRowLines kScaleMode
-// heddle-parameters: kBias kResidual kActivation Value Scale
+// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
+// heddle-parameters: kCluster kSharesRows kStageChunks kHalfStages kByWarps kStepTiles
+// heddle-parameters: kDecodedSets kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
+// heddle-parameters: kScaleBytes kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
+// heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kScaleExponent
+// heddle-parameters: kRowLines kScaleMode kBias kResidual kActivation Value Scale
 #pragma once
 
 #include "gemm/wgmma_fetch.cuh"
@@ -63,7 +63,7 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     memory.init_barriers();
     mbarrier_init_fence();
   }
-  if constexpr (WgmmaShape<Config>::kBlocks > 1) {
+  if constexpr (WgmmaShape<Config>::kTogether > 1) {
     cluster_barrier();
   } else {
     block_barrier();
@@ -85,8 +85,7 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     Piece piece;
 #pragma unroll 1
     while (work.next(piece)) {
-      const int first_row_block = piece.row_group * WgmmaShape<Config>::kTileRowBlocks;
-      multiply.load_channel_zeros(weights + Config::kChannelOffset, first_row_block);
+      multiply.load_channel_zeros(weights + Config::kChannelOffset, piece);
       if (WgmmaShape<Config>::kNarrows && piece.narrow) {
         multiply.template run<WgmmaShape<Config>::kNarrowTokens>(piece.begin, piece.end, place);
       } else {

@@ -17,7 +17,7 @@ namespace heddle {
 template <class Config>
 struct WgmmaFetch {
   using S = WgmmaShape<Config>;
-  static constexpr int kMostBlocks = S::kTileRowBlocks / S::kFetchWarps;  // of a warp
+  static constexpr int kMostBlocks = S::kTileRowTiles;  // of a warp, one of each row tile
 
   WgmmaMemory<Config> memory;
   const TensorMap& tokens;
@@ -66,40 +66,47 @@ struct WgmmaFetch {
     return bytes;
   }
 
-  // Of the warp's row blocks those that exist.
-  __device__ __forceinline__ int blocks_of(int first) const {
-    if (Config::kRowBlocks % (S::kTileRowBlocks * S::kBlocks) == 0) return kMostBlocks;
-    const int left = (Config::kRowBlocks - first + S::kFetchWarps - 1) / S::kFetchWarps;
-    return left > kMostBlocks ? kMostBlocks : left < 0 ? 0 : left;
+  // Whether the warp's row block of the piece's row tile i is multiplied in unit k.
+  __device__ __forceinline__ bool has_block(const Piece& piece, int i, int k) const {
+    if (Config::kSharesRows && i == kMostBlocks - 1 &&
+        !WgmmaWork<Config>::has_shared_rows(k < S::kHalfUnits ? 0 : 1)) {
+      return false;
+    }
+    constexpr bool kAll = Config::kRowBlocks % (4 * S::kSetRowTiles) == 0;
+    return kAll ||
+           4 * (piece.row_tile + i * WgmmaWork<Config>::row_step()) + warp < Config::kRowBlocks;
   }
 
-  // Announces this warp's bytes of the stage, then copies its weights: every fourth row block. Rows
-  // past the end of W stay what they are: their results are never stored. So do chunks past the end
-  // of K, which no one reads.
+  // Announces this warp's bytes of the stage, then copies its weights: a row block of each row
+  // tile. Rows past the end of W stay what they are: their results are never stored. So do chunks
+  // past the end of K, which no one reads.
   __device__ __forceinline__ void fetch_weights(const Piece& piece, int k, int part,
                                                 int stage) const {
-    const int first = piece.row_group * S::kTileRowBlocks + warp;
-    const int blocks = blocks_of(first);
+    const int first = 4 * piece.row_tile + warp;
+    int blocks = 0;
+#pragma unroll
+    for (int i = 0; i < kMostBlocks; ++i) blocks += has_block(piece, i, k) ? 1 : 0;
     const u32 bytes = chunks_of_stage<Config::kChunks, S::kStageChunks>(k) * Config::kChunkBytes -
                       S::kMissingBytes;
     const u32 barrier = memory.full_barrier(stage);
     const u8* from = weights + (static_cast<i64>(first) * Config::kChunks + k * S::kStageChunks) *
                                    Config::kChunkBytes;
     const u32 to = memory.weights(stage) + warp * S::kRowBlockBytes;
-    constexpr i64 kStep = static_cast<i64>(S::kFetchWarps) * Config::kChunks * Config::kChunkBytes;
+    const i64 step =
+        static_cast<i64>(4 * Config::kChunks * Config::kChunkBytes) * WgmmaWork<Config>::row_step();
     if (!elect_one()) return;
     mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes(piece));
 #pragma unroll
     for (int i = 0; i < kMostBlocks; ++i) {
-      if (i >= blocks) break;
+      if (!has_block(piece, i, k)) continue;
       const u32 at = to + i * S::kFetchWarps * S::kRowBlockBytes;
       if (Config::kHalfStages && part == 0 && S::kMetadataBytes > 0) {
         // Scales and zero points lie behind the words of the other half.
-        copy_weights(at, from + i * kStep, S::kHalfWordBytes, barrier);
-        copy_weights(at + S::kHalfWordBytes, from + i * kStep + 2 * S::kHalfWordBytes,
+        copy_weights(at, from + i * step, S::kHalfWordBytes, barrier);
+        copy_weights(at + S::kHalfWordBytes, from + i * step + 2 * S::kHalfWordBytes,
                      S::kMetadataBytes, barrier);
       } else {
-        copy_weights(at, from + i * kStep + part * S::kHalfWordBytes, bytes, barrier);
+        copy_weights(at, from + i * step + part * S::kHalfWordBytes, bytes, barrier);
       }
     }
   }

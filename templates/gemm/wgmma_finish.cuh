@@ -48,6 +48,7 @@ struct WgmmaFinish {
  private:
   __device__ __forceinline__ void finish(const WgmmaWork<Config>& work, const Piece& piece,
                                          Sums& sum) const {
+    if constexpr (Config::kSharesRows) return add_shared_rows(work, piece, sum);
     if constexpr (S::kPairs) {
       if (cluster_size() > 1) return add_in_pair(piece, sum);
     }
@@ -56,6 +57,13 @@ struct WgmmaFinish {
       if (!whole && !add_to_tile(work, piece, sum)) return;
     }
     store.run(piece, sum, 0);
+  }
+
+  static __device__ __forceinline__ void add_four(float* sums, u32x4 v) {
+    sums[0] += __uint_as_float(v.x);
+    sums[1] += __uint_as_float(v.y);
+    sums[2] += __uint_as_float(v.z);
+    sums[3] += __uint_as_float(v.w);
   }
 
   enum class Other { kWarpgroup, kBlock };
@@ -93,10 +101,7 @@ struct WgmmaFinish {
       for (int i = 0; i < kCount / 2; i += 4) {
         const u32 from = taken + 16 * thread + (r * kCount / 2 + i) * 512;
         const u32x4 v = kOther == Other::kBlock ? load_cluster_16(from) : load_shared_16(from);
-        kept[r][i] += __uint_as_float(v.x);
-        kept[r][i + 1] += __uint_as_float(v.y);
-        kept[r][i + 2] += __uint_as_float(v.z);
-        kept[r][i + 3] += __uint_as_float(v.w);
+        add_four(kept[r] + i, v);
       }
     }
   }
@@ -115,6 +120,47 @@ struct WgmmaFinish {
                             address_in_block(given, 1 - rank));
     store.run(piece, half, static_cast<int>(rank) * S::kOwnTokens / 2);
     cluster_barrier_unordered();  // the other has read and used what this block gave
+  }
+
+  // Of the last row tile each block of a pair has the sums of half of K. The second warpgroups give
+  // each other those of half of the tokens.
+  __device__ __forceinline__ void add_shared_rows(const WgmmaWork<Config>& work, const Piece& piece,
+                                                  const Sums& sum) const {
+    if (warpgroup == 0) return store.run(piece, sum, 0);
+    constexpr int kOwnTiles = S::kRowTiles - 1;
+    constexpr int kCount = S::kOwnSums / 2;
+    const int rank = WgmmaWork<Config>::rank();
+    const int before = work.pieces_before();
+    const u32 place = memory.pass(1) + 16 * thread;
+    const u32 remote_place = address_in_block(place, 1 - rank);
+    const u32 remote_barrier = address_in_block(memory.given_barrier(), 1 - rank);
+    if (before > 0) mbarrier_wait_cluster(memory.taken_barrier(), (before - 1) % 2);
+    if (thread == 0) mbarrier_arrive_expect(memory.given_barrier(), 128 * 4 * kCount);
+    float half[1][kCount];
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      float give[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const float low = sum[kOwnTiles][i + j];
+        const float high = sum[kOwnTiles][kCount + i + j];
+        half[0][i + j] = rank != 0 ? high : low;
+        give[j] = rank != 0 ? low : high;
+      }
+      store_remote_16(remote_place + 512 * i, pack_floats(give[0], give[1], give[2], give[3]),
+                      remote_barrier);
+    }
+    mbarrier_wait_cluster(memory.given_barrier(), before % 2);
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) add_four(half[0] + i, load_shared_16(place + 512 * i));
+    warpgroup_barrier(1 + warpgroup);  // sums on their way to Y take the same place
+    if constexpr (kOwnTiles > 0) {
+      store.run(piece, reinterpret_cast<const float(&)[kOwnTiles][S::kOwnSums]>(sum), 0);
+    }
+    store.run(piece, half, rank * S::kOwnTokens / 2, kOwnTiles);
+    if (work.has_whole_tiles()) {
+      mbarrier_arrive_remote(address_in_block(memory.taken_barrier(), 1 - rank));
+    }
   }
 
   // The workspace opens with a counter for each warpgroup of each shared tile, all zero between
@@ -204,10 +250,7 @@ struct WgmmaFinish {
 #pragma unroll
       for (int i = 0; i < S::kOwnSums; i += 4) {
         const u32x4 v = load_global_16_l2(from + (r * S::kOwnSums + i) * 512);
-        sum[r][i] += __uint_as_float(v.x);
-        sum[r][i + 1] += __uint_as_float(v.y);
-        sum[r][i + 2] += __uint_as_float(v.z);
-        sum[r][i + 3] += __uint_as_float(v.w);
+        add_four(sum[r] + i, v);
         // What is loaded later waits until these have been added.
         if ((i + 4) % kSumsAhead == 0) {
 #pragma unroll

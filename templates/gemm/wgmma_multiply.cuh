@@ -10,6 +10,7 @@
 
 #include "gemm/chunk.cuh"
 #include "gemm/wgmma_products.cuh"
+#include "gemm/wgmma_work.cuh"
 #include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
 
@@ -33,6 +34,8 @@ struct WgmmaMultiply : ChunkLane<Config> {
   static constexpr int kSets = Config::kDecodedSets;
   static constexpr int kColumnSteps = kTiles / kStepTiles;  // of a chunk at a time
   static constexpr int kSteps = kColumnSteps * S::kRowTiles;
+  // What the second warpgroup has of row tiles while another block multiplies the last of them.
+  static constexpr int kOwnTiles = S::kRowTiles - 1;
   static_assert(4 % kStepTiles == 0, "a step lies in the 64 columns of a lane's words");
   static_assert(kSets >= 2 && S::kUnitStages * kSteps % kSets == 0,
                 "registers of decoded weights take turns");
@@ -42,10 +45,12 @@ struct WgmmaMultiply : ChunkLane<Config> {
   // Every stage must begin with the same set of sums, and a short one would have a branch of its
   // own, with which ptxas lets no two steps overlap.
   static constexpr int kGroupSteps = kPartial ? kGroupTiles / kStepTiles : 1;
-  static constexpr bool kEvenGroups =
-      Config::kChunks % S::kStageChunks == 0 && S::kStageChunks * kSteps / kGroupSteps % 2 == 0;
-  static constexpr bool kTakesTurns = kPartial && Config::kTileM == 64 && kSets == 2 && kEvenGroups;
-  static constexpr int kParts = kTakesTurns ? 2 : 1;
+  static __device__ constexpr int parts_of(int row_tiles) {
+    const bool even = Config::kChunks % S::kStageChunks == 0 &&
+                      S::kStageChunks * kColumnSteps * row_tiles / kGroupSteps % 2 == 0;
+    return kPartial && Config::kTileM == 64 && kSets == 2 && even ? 2 : 1;
+  }
+  static constexpr int kParts = parts_of(S::kRowTiles);
 
   WgmmaMemory<Config> memory;
   WgmmaMemory<Config> peer;  // of the cluster's other block, if there is one
@@ -73,39 +78,38 @@ struct WgmmaMultiply : ChunkLane<Config> {
   // Units [begin, end) of one piece, for so many tokens of the tile; `place` walks on.
   template <int kTokens>
   __device__ __forceinline__ void run(int begin, int end, RingPlace<Config>& place) {
-    clear();
-    int previous = -1;  // the stage before
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r)
+#pragma unroll
+      for (float& v : sum[r]) v = 0.0f;
+    if constexpr (Config::kSharesRows) {
 #pragma unroll 1
-    for (int k = begin; k < end; ++k) {
-#pragma unroll
-      for (int part = 0; part < S::kUnitStages; ++part) {
-        mbarrier_wait(memory.full_barrier(place.stage), place.parity);
-        const int count = chunks_of_stage<Config::kChunks, S::kStageChunks>(k);
-#pragma unroll
-        for (int c = 0; c < S::kStageChunks; ++c) {
-          if (c > 0 && c >= count) break;
-          multiply_chunk<kTokens>(place.stage, c, part, c == 0 ? previous : -1);
+      for (int half = 0; half < 2; ++half) {
+        const int from = half == 0 ? begin : S::kHalfUnits;
+        const int to = half == 0 ? S::kHalfUnits : end;
+        if (row_block < 4 * S::kRowTiles || WgmmaWork<Config>::has_shared_rows(half)) {
+          multiply_units<kTokens, S::kRowTiles>(from, to, place);
+        } else {
+          multiply_units<kTokens, kOwnTiles>(from, to, place);
         }
-        previous = place.stage;
-        place.advance();
       }
+    } else {
+      multiply_units<kTokens, S::kRowTiles>(begin, end, place);
     }
-    Products::template wait<0>();
-    retire(kSteps - 1, kParts - 1);
-    release(previous);
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
       for (float& v : sum[r]) Products::hold(v);
   }
 
-  // Integer zero points per channel, once for a piece. `metadata` is that of the tile's first row
-  // block. Rows past the end read row block 0's: their results are never stored.
-  __device__ __forceinline__ void load_channel_zeros(const u8* metadata, int first_row_block) {
+  // Integer zero points per channel, once for a piece. Rows past the end read row block 0's: their
+  // results are never stored.
+  __device__ __forceinline__ void load_channel_zeros(const u8* metadata, const Piece& piece) {
     if constexpr (kIntZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        int block = first_row_block + row_block + 4 * r;
+        const int row_tile = piece.row_tile + (row_block / 4 + r) * WgmmaWork<Config>::row_step();
+        int block = 4 * row_tile + row_block % 4;
         if (block >= Config::kRowBlocks) block = 0;
         Decode::zeros(
             Lane::channel_int_zeros(metadata + static_cast<i64>(block) * Config::kChannelBytes +
@@ -116,13 +120,40 @@ struct WgmmaMultiply : ChunkLane<Config> {
   }
 
  private:
-  __device__ __forceinline__ void clear() {
+  // Of the first so many of the warpgroup's row tiles.
+  template <int kTokens, int kRows>
+  __device__ __forceinline__ void multiply_units(int begin, int end, RingPlace<Config>& place) {
+    clear_parts();
+    int previous = -1;  // the stage before
+#pragma unroll 1
+    for (int k = begin; k < end; ++k) {
 #pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r)
+      for (int part = 0; part < S::kUnitStages; ++part) {
+        mbarrier_wait(memory.full_barrier(place.stage), place.parity);
+        const int count = chunks_of_stage<Config::kChunks, S::kStageChunks>(k);
 #pragma unroll
-      for (float& v : sum[r]) v = 0.0f;
+        for (int c = 0; c < S::kStageChunks; ++c) {
+          if (c > 0 && c >= count) break;
+          if constexpr (kRows > 0) {
+            multiply_chunk<kTokens, kRows>(place.stage, c, part, c == 0 ? previous : -1);
+          } else if (c == 0) {
+            release(previous);
+          }
+        }
+        previous = place.stage;
+        place.advance();
+      }
+    }
+    if constexpr (kRows > 0) {
+      Products::template wait<0>();
+      retire(kColumnSteps * kRows - 1, parts_of(kRows) - 1);
+    }
+    release(previous);
+  }
+
+  __device__ __forceinline__ void clear_parts() {
     if constexpr (kPartial) {
-      // The first step of a piece finds nothing in what the step before has left.
+      // The first step finds nothing in what a step before has left.
 #pragma unroll
       for (auto& sums : part)
 #pragma unroll
@@ -133,37 +164,39 @@ struct WgmmaMultiply : ChunkLane<Config> {
 
   // Chunk c of the stage, or the half `part` of the only one, of each row tile. Behind it the warp
   // has read all of stage `previous`.
-  template <int kTokens>
+  template <int kTokens, int kRows>
   __device__ __forceinline__ void multiply_chunk(int stage, int c, int part, int previous) {
+    constexpr int kRowSteps = kColumnSteps * kRows;
+    constexpr int kTurns = parts_of(kRows);
     const auto columns = Products::columns(
         memory.tokens(stage) + (2 * c + first_half) * S::kHalfBytes, 4 * this->g + this->t);
     const u32 chunks =
         memory.weights(stage) + row_block * S::kRowBlockBytes + c * Config::kChunkBytes;
     Lane::load_words(chunks, first_half, words[0]);
 #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kRowSteps; ++step) {
       const int r = step / kColumnSteps;
       const int tile = step % kColumnSteps * kStepTiles;  // the first, of the warpgroup's
       // As if the words of the other half were there, too.
       const u32 chunk = chunks + 4 * r * S::kRowBlockBytes - S::kMissingBytes;
-      const int set = (part * kSteps + step) % kSets;
+      const int set = (part * kRowSteps + step) % kSets;
       decode(set, r, tile, chunk, first_half + part);
-      if (tile % 4 == 0) load_next_words(chunks, r, tile);
-      const int before = (step + kSteps - 1) % kSteps;
-      const int into = (c * kSteps + step) / kGroupSteps % kParts;
+      if (tile % 4 == 0) load_next_words<kRows>(chunks, r, tile);
+      const int before = (step + kRowSteps - 1) % kRowSteps;
+      const int into = (c * kRowSteps + step) / kGroupSteps % kTurns;
       // ptxas takes no sums across the loop's end that are read while products run: it would let no
       // two steps overlap.
-      const bool in_time = kParts == 2 && (c > 0 || step > 0);
+      const bool in_time = kTurns == 2 && (c > 0 || step > 0);
       if (kPartial && ends_group(before) && !in_time) {
         Products::template wait<0>();
-        retire(before, kParts - 1);
+        retire(before, kTurns - 1);
       }
-      if (kPartial && ends_group(step) && kParts == 1) load_scales(chunk, tile);
+      if (kPartial && ends_group(step) && kTurns == 1) load_scales(chunk, tile);
       issue<kTokens>(set, r, tile, columns, into);
       // The step that used the next set has ended, and with it one of the stage before.
       Products::template wait<kSets - 1>();
       if (kPartial && ends_group(before) && in_time) retire(before, 1 - into);
-      if (kPartial && ends_group(step) && kParts == 2) load_scales(chunk, tile);
+      if (kPartial && ends_group(step) && kTurns == 2) load_scales(chunk, tile);
       if (step == kSets - 2) release(previous);
     }
   }
@@ -173,9 +206,10 @@ struct WgmmaMultiply : ChunkLane<Config> {
   static __device__ __forceinline__ int half(int r, int tile) {
     return (kHalves * r + tile / 4) % 2;
   }
+  template <int kRows>
   __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
     const int next = kHalves * r + tile / 4 + 1;
-    if (next == kHalves * S::kRowTiles) return;
+    if (next == kHalves * kRows) return;
     Lane::load_words(chunks + next / kHalves * 4 * S::kRowBlockBytes, next % kHalves,
                      words[next % 2]);
   }

@@ -23,16 +23,21 @@ struct WgmmaShape {
   static constexpr int kRowTiles =  // of a warpgroup
       kSplitsColumns ? 1 : Config::kTileN / (64 * kWarpgroups);
   static constexpr int kTileRowBlocks = Config::kTileN / 16;
+  static constexpr int kTileRowTiles = Config::kTileN / 64;
   static constexpr int kStageChunks = Config::kStageChunks;
   // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
   static constexpr int kUnitStages = Config::kHalfStages ? 2 : 1;
   static constexpr int kTotalUnits = (Config::kChunks + kStageChunks - 1) / kStageChunks;
-  static constexpr int kRowGroups = (Config::kRowBlocks + kTileRowBlocks - 1) / kTileRowBlocks;
-  // Blocks of a cluster have the same tokens and neighbouring row groups, a set of them. Each
-  // fetches its part of the tokens for all.
+  // Blocks of a cluster have the same tokens and neighbouring tiles, a set of rows. Each fetches
+  // its part of the tokens for all.
   static constexpr int kBlocks = Config::kCluster;
-  static constexpr int kRowSets = (kRowGroups + kBlocks - 1) / kBlocks;
-  static constexpr bool kRowsMayEnd = Config::kN % (Config::kTileN * kBlocks) != 0;
+  // Or two blocks of a cluster have the last row tile of each in common, of which one has the first
+  // half of K, the other the second: the second block counts its row tiles from the end of the set.
+  static constexpr int kTogether = Config::kSharesRows ? 2 : kBlocks;
+  static constexpr int kSetRowTiles = kTogether * kTileRowTiles - (Config::kSharesRows ? 1 : 0);
+  static constexpr int kRowSets = (Config::kRowBlocks + 4 * kSetRowTiles - 1) / (4 * kSetRowTiles);
+  static constexpr bool kRowsMayEnd = Config::kN % (64 * kSetRowTiles) != 0;
+  static constexpr int kHalfUnits = kTotalUnits / 2;
   static constexpr int kSums = Config::kTileM / 2;  // a thread's, of each row tile
   static constexpr int kOwnTokens = kSplitsColumns ? Config::kTileM / 2 : Config::kTileM;
   static constexpr int kOwnSums = kOwnTokens / 2;
@@ -94,7 +99,8 @@ struct WgmmaShape {
   static constexpr int kWeightOffset = Config::kStages * kTokenBytes;
   static constexpr int kPassOffset = kWeightOffset + Config::kStages * kWeightBytes;
   static constexpr int kBarrierOffset = kPassOffset + kWarpgroups * kPassBytes;
-  static constexpr int kSharedBytes = kBarrierOffset + 2 * Config::kStages * 8 + 8 * kWarpgroups;
+  static constexpr int kSharedBytes = kBarrierOffset + 2 * Config::kStages * 8 + 8 * kWarpgroups +
+                                      (Config::kSharesRows ? 2 * 8 : 0);
 
   // By how many tokens a box begins early of which the first would be this one.
   static __device__ __forceinline__ int early(int token, int m) {
@@ -114,6 +120,9 @@ struct WgmmaShape {
                 "whole row tiles for each warpgroup");
   static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
   static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
+  static_assert(!Config::kSharesRows || (kBlocks == 1 && !Config::kShares && kOneTokenTile &&
+                                         !kSplitsColumns && 2 * 128 * kSums <= kPassBytes),
+                "a warpgroup has room for half of the sums of a row tile");
   static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
   static_assert(!Config::kHalfStages ||
                     (kStageChunks == 1 && kRowTiles == 1 && !kSplitsColumns && !Config::kRowLines),
@@ -146,7 +155,16 @@ struct WgmmaMemory {
     return full_barrier(2 * Config::kStages) + 4 * i;
   }
 
+  // Of row tiles in common: the sums that the other block gives have come; it has used those that
+  // this one gave.
+  __device__ __forceinline__ u32 given_barrier() const { return word(2 * S::kWarpgroups); }
+  __device__ __forceinline__ u32 taken_barrier() const { return given_barrier() + 8; }
+
   __device__ __forceinline__ void init_barriers() const {
+    if constexpr (Config::kSharesRows) {
+      mbarrier_init(given_barrier(), 1);
+      mbarrier_init(taken_barrier(), 128);
+    }
 #pragma unroll
     for (int stage = 0; stage < Config::kStages; ++stage) {
       mbarrier_init(full_barrier(stage), S::kFetchWarps);

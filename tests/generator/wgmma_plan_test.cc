@@ -4,6 +4,7 @@
 #include "generator/plan/stage.h"
 #include "generator/plan/wgmma.h"
 #include "generator/plan/wgmma_shares.h"
+#include "generator/plan/wgmma_stage.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -132,6 +133,24 @@ TEST(Resolve, WgmmaHalvesStagesThatLeaveNoRoomForThree) {
   EXPECT_NE(refusal(spec, "h200").find("/tile/k"), std::string::npos);
 }
 
+// 28672 rows are 3.4 tiles of 64 for each of 132 SMs, 12288 rows 1.5.
+TEST(Resolve, WgmmaGivesPairsAnOddNumberOfRowTiles) {
+  const auto rows = [](std::int64_t n, std::int64_t k, std::int64_t m) {
+    GemmSpec spec = small_spec();
+    spec.shape = {n, k, m / 2 + 1, m};
+    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    EXPECT_FALSE(v.shares_rows && v.shares_tiles);
+    return v.shares_rows ? wgmma_set_row_tiles(v) * 64 : 0;
+  };
+  for (const std::int64_t m : {32, 64}) {
+    EXPECT_EQ(rows(28672, 8192, m), 448);
+    EXPECT_EQ(rows(12288, 4096, m), 192);
+    EXPECT_EQ(rows(8192, 8192, m), 0);
+    EXPECT_EQ(rows(14336, 4096, m), 0);
+  }
+  EXPECT_EQ(rows(28672, 8192, 128), 0);
+}
+
 // What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
 // the others every block gets at least one stage.
 TEST(WgmmaShares, GiveEveryBlockWork) {
@@ -147,9 +166,11 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
         const GemmVariant& v = variant_at(plan, m);
         const WgmmaShares shares = wgmma_shares(v, plan.layout, m);
         // Blocks that share tokens count as one.
-        const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, v.tile_n * v.cluster);
-        const std::int64_t most = 132 / v.cluster;
-        const std::int64_t workers = shares.workers / v.cluster;
+        const std::int64_t together = v.shares_rows ? 2 : v.cluster;
+        const std::int64_t set_rows = 64 * wgmma_set_row_tiles(v);
+        const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, set_rows);
+        const std::int64_t most = 132 / together;
+        const std::int64_t workers = shares.workers / together;
         const std::int64_t stages = ceil_div(plan.layout.chunks_per_row_block, v.stage_chunks);
         EXPECT_GE(shares.workers, 1);
         EXPECT_LE(shares.workers, 132);
@@ -165,7 +186,7 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
           EXPECT_GT(v.tile_m, 128);
           const std::int64_t over = m % v.tile_m;
           const bool ends_narrow = m > v.tile_m && over > 0 && over <= v.tile_m / 2;
-          const std::int64_t wide = ends_narrow ? tiles - ceil_div(n, v.tile_n * v.cluster) : tiles;
+          const std::int64_t wide = ends_narrow ? tiles - ceil_div(n, set_rows) : tiles;
           EXPECT_LE(cut, wide);
           EXPECT_EQ((wide - cut) % most, 0);
           EXPECT_EQ(workers, std::min(tiles + cut, most));

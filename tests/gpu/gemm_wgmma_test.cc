@@ -128,6 +128,22 @@ TEST_F(WgmmaGpu, TokensReadByPairs) {
   }
 }
 
+// Pairs of blocks with 64 rows in common, of tiles of 128 and of 256 rows; rows end in a pair.
+TEST_F(WgmmaGpu, RowsInCommon) {
+  for (const std::int64_t m : {32, 64}) {
+    for (const std::int64_t n : {12288, 28672, 28616}) {
+      const bool few = n == 12288;
+      GemmSpec spec = wgmma(n, few ? 4096 : 8192, few ? DType::kFp16 : DType::kBf16, 128,
+                            few ? ZeroPoint::kInt : ZeroPoint::kNone);
+      spec.shape.m_min = m / 2 + 1;
+      spec.shape.m_max = m;
+      if (n != 28672) spec.epilogue = {true, Activation::kSilu, true};
+      ASSERT_TRUE(resolve(Spec::from_gemm(spec), target()).variants[0].shares_rows);
+      check(spec, {m / 2 + 1, m});
+    }
+  }
+}
+
 // Stages of half a chunk: K that ends in the first half of one, scales and zero points of both
 // halves or of each.
 TEST_F(WgmmaGpu, HalfStages) {
