@@ -100,7 +100,7 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   const bool plain =
       !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
   const bool pairs = wgmma_narrows(v) && v.cluster > 1 && plain;
-  const bool few_rows = v.tile_m > 64 && v.tile_n == 128 && !pairs;
+  const bool few_rows = v.tile_m > 64 && v.tile_m != 128 && v.tile_n == 128 && !pairs;
   const bool short_steps = v.tile_m == 64 && v.scale_mode != ScaleMode::kAccumulator;
   v.step_tiles = short_steps || v.tile_n == 64 || few_rows ? 2 : 4;
 }
