@@ -137,7 +137,7 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   const bool is_half = v.stage_k == 64 && wgmma_may_halve(spec, v);
   reasons.unless(is_half || v.stage_k == 128 || v.stage_k == 256 || v.stage_k == 512, "/tile/k",
                  "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
-                 "tile has 128 rows and their scales meet the weights",
+                 "tile has 128 rows, 128 tokens or more and no sums of groups to scale",
                  number(v.stage_k), "64, 128, 256, 512");
   only(tile.split_k, 1, "/tile/split_k",
        "wgmma gives every block an equal share of the last tiles, or each tile to one block");

@@ -105,14 +105,6 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   v.step_tiles = short_steps || v.tile_n == 64 || few_rows ? 2 : 4;
 }
 
-// In pairs of blocks with 64 rows in common, which share no tiles.
-void share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                GemmVariant& v) {
-  v.shares_rows = true;
-  v.shares_tiles = false;
-  complete(spec, target, layout, v);
-}
-
 bool is_too_large(const GemmVariant& v) {
   return sum_registers(v) > kMostWgmmaSums || v.stages < 2;
 }
@@ -147,24 +139,27 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   complete(spec, target, layout, v);
   if (spec.tile.n || v.by_warps) return v;
   const auto clocks = [&](const GemmVariant& one) { return wgmma_clocks(one, layout); };
+  const auto consider_variant = [&](const GemmVariant& other) {
+    if (is_too_large(v) || (!is_too_large(other) && clocks(other) < clocks(v))) v = other;
+  };
   const auto consider = [&](int tile_m, int tile_n, int cluster) {
     GemmVariant other = v;
     other.tile_m = tile_m;
     other.tile_n = tile_n;
     other.cluster = cluster;
     complete(spec, target, layout, other);
-    if (is_too_large(v) || (!is_too_large(other) && clocks(other) < clocks(v))) v = other;
-  };
-  const auto consider_shared_rows = [&](int tile_n) {
-    GemmVariant other = v;
-    other.tile_n = tile_n;
-    share_rows(spec, target, layout, other);
-    if (clocks(other) < clocks(v)) v = other;
+    consider_variant(other);
   };
   if (v.tile_n > 128) consider(v.tile_m, 128, 1);
   if (v.tile_m >= 32 && v.tile_m <= 128) consider(v.tile_m, 64, 1);
-  if (v.tile_m >= kFewTokens && v.tile_m <= 64 && m_max <= v.tile_m) {
-    for (const int rows : {128, 256}) consider_shared_rows(rows);
+  // A split_k of the user's gives each tile to one block.
+  if (v.tile_m >= kFewTokens && v.tile_m <= 64 && m_max <= v.tile_m && !spec.tile.split_k) {
+    for (const int rows : {128, 256}) {
+      GemmVariant other = v;
+      other.tile_n = rows;
+      wgmma_share_rows(spec, target, layout, other);
+      consider_variant(other);
+    }
   }
   if (spec.tile.m || m_max <= 128) return v;
   // Where one or two of them hold all tokens; with more tokens 256 were as fast or faster.
@@ -177,9 +172,16 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   return v;
 }
 
+void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                      GemmVariant& v) {
+  v.shares_rows = true;
+  v.shares_tiles = false;
+  complete(spec, target, layout, v);
+}
+
 bool wgmma_may_halve(const GemmSpec& spec, const GemmVariant& v) {
-  return v.tile_n == 128 && v.stage_chunks == 1 && v.scale_mode != ScaleMode::kAccumulator &&
-         spec.weight.interleave != Interleave::kTrtllm;
+  return v.tile_m >= 128 && v.tile_n == 128 && v.stage_chunks == 1 &&
+         v.scale_mode != ScaleMode::kAccumulator && spec.weight.interleave != Interleave::kTrtllm;
 }
 
 int wgmma_box_tokens(const GemmVariant& v) { return v.tile_m < 96 ? v.tile_m : v.tile_m / 2; }

@@ -14,6 +14,10 @@ bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min
 GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                           std::int64_t m_min, std::int64_t m_max);
 
+// Has pairs of blocks take this tile with 64 rows in common; such tiles are not shared otherwise.
+void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                      GemmVariant& variant);
+
 // Whether a stage of this tile may be half a chunk of each row block: a warp is done with one half
 // after the other, whose words lie apart.
 bool wgmma_may_halve(const GemmSpec& spec, const GemmVariant& variant);

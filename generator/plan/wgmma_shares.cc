@@ -15,6 +15,12 @@ bool sums_fit(const GemmVariant& v, const WeightLayout& layout) {
   return !wgmma_narrows(v) && 2 * v.tile_m * v.tile_n <= v.stages * wgmma_stage_bytes(v, layout);
 }
 
+// Of rows that blocks take together.
+std::int64_t row_sets_of(const GemmVariant& v, const WeightLayout& layout) {
+  return ceil_div(layout.row_blocks * WeightLayout::kRowBlock,
+                  wgmma_set_row_tiles(v) * kWgmmaRowTile);
+}
+
 std::int64_t stages_of_k(const GemmVariant& v, const WeightLayout& layout) {
   return ceil_div(layout.chunks_per_row_block, v.stage_chunks);
 }
@@ -100,8 +106,7 @@ struct Choice {
 // of its warpgroups has more to do than the other.
 Choice pairs_with_shared_rows(const GemmVariant& v, const WeightLayout& layout) {
   constexpr double kUneven = 1.1;
-  const std::int64_t rows = layout.row_blocks * WeightLayout::kRowBlock;
-  const std::int64_t sets = ceil_div(rows, wgmma_set_row_tiles(v) * kWgmmaRowTile);
+  const std::int64_t sets = row_sets_of(v, layout);
   const std::int64_t pairs = v.workers / kWgmmaCluster;
   const double of_block = wgmma_set_row_tiles(v) * kWgmmaRowTile / (2.0 * v.tile_n);
   GemmVariant shared = v;  // the row tile whose sums they exchange
@@ -117,8 +122,7 @@ Choice pairs_with_shared_rows(const GemmVariant& v, const WeightLayout& layout) 
 Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int64_t m) {
   if (v.shares_rows) return pairs_with_shared_rows(v, layout);
   // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
-  const std::int64_t rows = layout.row_blocks * WeightLayout::kRowBlock;
-  const std::int64_t row_sets = ceil_div(rows, v.tile_n * v.cluster);
+  const std::int64_t row_sets = row_sets_of(v, layout);
   const std::int64_t token_tiles = ceil_div(m, v.tile_m);
   const std::int64_t tiles = row_sets * token_tiles;
   const std::int64_t stages = stages_of_k(v, layout);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "generator/plan/wgmma.h"
 #include "tests/emulator/one_kernel.h"
 
 namespace heddle {
@@ -224,9 +225,7 @@ Plan WgmmaCase::plan() const {
   GemmVariant& v = plan.variants[0];
   v.cluster = cluster;
   if (shares_rows) {
-    v.shares_rows = true;
-    v.shares_tiles = false;
-    v.shared_bytes += 2 * 8;  // two barriers
+    wgmma_share_rows(spec, plan.target, plan.layout, v);
   }
   return plan;
 }

@@ -1,9 +1,6 @@
-// Which GEMMs take wgmma, and how their blocks share the tiles.
+// Which GEMMs take wgmma, and in which tiles and stages.
 #include <gtest/gtest.h>
 
-#include "generator/plan/stage.h"
-#include "generator/plan/wgmma.h"
-#include "generator/plan/wgmma_shares.h"
 #include "generator/plan/wgmma_stage.h"
 #include "tests/generator/gemm_plans.h"
 
@@ -131,6 +128,9 @@ TEST(Resolve, WgmmaHalvesStagesThatLeaveNoRoomForThree) {
   EXPECT_EQ(plan_of(spec, "h200").variants.front().stage_k, 64);
   spec.tile.n = 256;
   EXPECT_NE(refusal(spec, "h200").find("/tile/k"), std::string::npos);
+  spec.tile.n = 128;
+  spec.tile.m = 96;
+  EXPECT_NE(refusal(spec, "h200").find("/tile/k"), std::string::npos);
 }
 
 // 28672 rows are 3.4 tiles of 64 for each of 132 SMs, 12288 rows 1.5.
@@ -149,104 +149,12 @@ TEST(Resolve, WgmmaGivesPairsAnOddNumberOfRowTiles) {
     EXPECT_EQ(rows(14336, 4096, m), 0);
   }
   EXPECT_EQ(rows(28672, 8192, 128), 0);
-}
-
-// What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
-// the others every block gets at least one stage.
-TEST(WgmmaShares, GiveEveryBlockWork) {
-  for (const std::int64_t n : {8, 1000, 4096, 8192, 28672, 57344}) {
-    for (const std::int64_t k : {32, 128, 896, 8192}) {
-      GemmSpec spec = small_spec();
-      spec.shape = {n, k, 9, 8192};
-      spec.weight.group_size = 32;
-      spec.path = Path::kHopper;
-      spec.tile.n = 128;
-      const Plan plan = plan_of(spec, "h200");
-      for (const std::int64_t m : {9, 16, 32, 64, 100, 256, 1000, 8192}) {
-        const GemmVariant& v = variant_at(plan, m);
-        const WgmmaShares shares = wgmma_shares(v, plan.layout, m);
-        // Blocks that share tokens count as one.
-        const std::int64_t together = v.shares_rows ? 2 : v.cluster;
-        const std::int64_t set_rows = 64 * wgmma_set_row_tiles(v);
-        const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, set_rows);
-        const std::int64_t most = 132 / together;
-        const std::int64_t workers = shares.workers / together;
-        const std::int64_t stages = ceil_div(plan.layout.chunks_per_row_block, v.stage_chunks);
-        EXPECT_GE(shares.workers, 1);
-        EXPECT_LE(shares.workers, 132);
-        EXPECT_EQ(shares.workers % shares.cluster, 0);
-        EXPECT_EQ(shares.cluster % v.cluster, 0);
-        if (shares.shared_tiles == 0) {
-          EXPECT_EQ(workers, std::min<std::int64_t>(tiles, most));
-          EXPECT_EQ(plan.workspace_bytes(m), 0U);
-        } else if (shares.shared_tiles < 0) {
-          // Halves of tiles, behind whole rounds of the others; those of the last tokens may have
-          // been narrow before.
-          const std::int64_t cut = -shares.shared_tiles;
-          EXPECT_GT(v.tile_m, 128);
-          const std::int64_t over = m % v.tile_m;
-          const bool ends_narrow = m > v.tile_m && over > 0 && over <= v.tile_m / 2;
-          const std::int64_t wide = ends_narrow ? tiles - ceil_div(n, set_rows) : tiles;
-          EXPECT_LE(cut, wide);
-          EXPECT_EQ((wide - cut) % most, 0);
-          EXPECT_EQ(workers, std::min(tiles + cut, most));
-          EXPECT_EQ(plan.workspace_bytes(m), 0U);
-        } else {
-          EXPECT_LE(shares.shared_tiles, tiles);
-          EXPECT_EQ((tiles - shares.shared_tiles) % workers, 0);
-          EXPECT_LT(shares.shared_tiles, workers);
-          EXPECT_GE(shares.shared_tiles * stages, workers);
-          if (shares.sums_in_cluster) {
-            // Each cluster has a tile of its own, and no other place for the sums.
-            EXPECT_EQ(shares.workers, tiles * shares.cluster);
-            EXPECT_EQ(shares.shared_tiles, tiles);
-            EXPECT_EQ(plan.workspace_bytes(m), 0U);
-            continue;
-          }
-          // A counter for each of two warpgroups, two places for each block.
-          EXPECT_LE(2 * 4 * shares.shared_tiles * v.cluster, kWorkspaceCounterBytes);
-          EXPECT_EQ(plan.workspace_bytes(m),
-                    static_cast<std::size_t>(kWorkspaceCounterBytes +
-                                             2 * 4 * v.workers * v.tile_m * v.tile_n));
-          EXPECT_LE(plan.workspace_bytes(m), plan.max_workspace_bytes());
-        }
-      }
-    }
-  }
-}
-
-// As many tiles as half of the SMs are shared by pairs, which need no workspace.
-TEST(WgmmaShares, PairsShareTilesOfHalfTheSms) {
+  // Who wants each tile for one block has it.
   GemmSpec spec = small_spec();
-  spec.shape = {8192, 8192, 33, 256};
-  spec.weight.zero_point = ZeroPoint::kNone;
+  spec.shape = {28672, 8192, 33, 64};
   spec.path = Path::kHopper;
-  const auto shares = [&](std::int64_t m) {
-    const Plan plan = plan_of(spec, "h200");
-    return wgmma_shares(variant_at(plan, m), plan.layout, m);
-  };
-  EXPECT_TRUE(shares(64).sums_in_cluster);
-  EXPECT_TRUE(shares(128).sums_in_cluster);
-  EXPECT_FALSE(shares(256).sums_in_cluster);  // a tile for each SM
-  spec.shape.n = 4096;
-  EXPECT_TRUE(shares(256).sums_in_cluster);
-}
-
-// 224 pairs of row groups by four tiles of 256 tokens are three rounds of 66 pairs of blocks, and
-// 26 tiles more, which make half a round if they are cut.
-TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {
-  GemmSpec spec = small_spec();
-  spec.shape = {14336, 4096, 513, 8192};
-  spec.weight.zero_point = ZeroPoint::kNone;
-  const Plan plan = plan_of(spec, "h200");
-  ASSERT_EQ(plan.variants.size(), 1U);
-  EXPECT_EQ(plan.variants[0].tile_m, 256);
-  EXPECT_EQ(plan.variants[0].cluster, 2);
-  const WgmmaShares shares = wgmma_shares(plan.variants[0], plan.layout, 1024);
-  EXPECT_EQ(shares.workers, 132);
-  EXPECT_EQ(shares.cluster, 2);
-  EXPECT_EQ(shares.shared_tiles, -26);
-  EXPECT_EQ(wgmma_box_tokens(plan.variants[0]), 128);
+  spec.tile.split_k = 1;
+  EXPECT_FALSE(plan_of(spec, "h200").variants.front().shares_rows);
 }
 
 // Two sets of sums take turns with 64 tokens, by 128 rows and more, in stages of whole pairs of
@@ -279,26 +187,6 @@ TEST(Resolve, WgmmaTakesSquareTilesOfWideWeights) {
     EXPECT_EQ(variant_at(plan, 256).tile_m, 128) << bits;
     EXPECT_EQ(variant_at(plan, 256).tile_n, 128) << bits;
   }
-}
-
-// Where 128 rows to a tile would leave half of the SMs idle, warpgroups share 64.
-TEST(WgmmaShares, WarpgroupsShareTheRowsOfSmallMatrices) {
-  GemmSpec spec = small_spec();
-  spec.shape = {4096, 4096, 33, 256};
-  spec.path = Path::kHopper;
-  const Plan plan = plan_of(spec, "h200");
-  for (const std::int64_t m : {64, 128}) {
-    const GemmVariant& v = variant_at(plan, m);
-    EXPECT_EQ(v.tile_n, 64);
-    EXPECT_EQ(wgmma_shares(v, plan.layout, m).workers, 128);
-    EXPECT_EQ(wgmma_shares(v, plan.layout, m).cluster, 2);
-  }
-  EXPECT_EQ(variant_at(plan, 256).tile_n, 128);
-  spec.shape.m_min = 9;
-  spec.shape.m_max = 32;
-  spec.tile.n = 64;
-  spec.tile.m = 16;
-  EXPECT_NE(refusal(spec, "h200").find("/tile/n"), std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "generator/plan/wgmma.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
 
@@ -155,9 +156,7 @@ TEST_F(CompileWgmma, EverySharedRow) {
         spec.tile.m = m;
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        plan.variants[0].shares_rows = true;
-        plan.variants[0].shares_tiles = false;
-        plan.variants[0].shared_bytes += 2 * 8;  // two barriers
+        wgmma_share_rows(spec, plan.target, plan.layout, plan.variants[0]);
         sources.push_back(render(plan, 0));
       }
     }
