@@ -9,6 +9,11 @@
 // 2^(M + 1) - 2^M * top. The difference is low + 2^M * top - 2^M, the code less its fixed bias. A
 // two's complement top bit is not flipped and counts -2^M.
 //
+// Where a power of two may be left to the scale, and for one and two bits always, a field may lie
+// bare: its top bit on the lowest bit of the exponent, nothing above it. Then subnormals and the
+// numbers behind them are the field, and one multiplication and subtraction in one makes it the
+// weight (field_number.h). So eight bits fit bfloat16 whole.
+//
 // The bit p is free where the field fits at several; the choice with the fewest new operations
 // wins, then the lowest p.
 #include <fmt/format.h>
@@ -17,17 +22,12 @@
 #include <tuple>
 
 #include "generator/decode/derivation.h"
+#include "generator/decode/field_number.h"
 #include "generator/decode/float16.h"
 #include "generator/decode/registers.h"
 
 namespace heddle {
 namespace {
-
-// The bit of each half at which a field comes to lie.
-struct Position {
-  int low = 0;
-  int high = 0;
-};
 
 // Which bits of which sources are the codes of a pair, low half first.
 using PairBits = std::vector<BitPlace>[2];
@@ -35,10 +35,10 @@ using PairBits = std::vector<BitPlace>[2];
 class IntegerDerivation {
  public:
   // first_choice[w]: the position to try first for fields of word w.
-  IntegerDerivation(DecodePlan& plan, std::vector<int> first_choice)
+  IntegerDerivation(DecodePlan& plan, const FieldNumber& number, std::vector<int> first_choice)
       : plan_(plan),
         request_(plan.request),
-        format_(float16_format(plan.request.dtype)),
+        number_(number),
         first_choice_(std::move(first_choice)),
         weights_(plan.words),
         zeros_(by_element() ? plan.words : 1) {}
@@ -48,31 +48,19 @@ class IntegerDerivation {
     for (int pair = 0; pair < plan_.elements() / 2; ++pair) {
       const int element = 2 * pair;
       const PairBits bits{plan_.bit_of[element], plan_.bit_of[element + 1]};
-      plan_.outputs.push_back(split() ? decode_split(pair, bits) : decode_under_magic(pair, bits));
+      plan_.outputs.push_back(split() ? decode_split(pair, bits) : decode_field(pair, bits));
     }
     plan_.ops = weights_.ops();
     plan_.zero_ops = zeros_.ops();
+    plan_.result_exponent = number_.exponent();
   }
 
  private:
   bool with_zeros() const { return request_.zero_point == ZeroPoint::kInt; }
   bool by_element() const { return request_.zero_order == ZeroOrder::kElements; }
   bool is_signed() const { return request_.type == WeightType::kInt; }
-  bool split() const { return request_.bits > format_.mantissa_bits; }
+  bool split() const { return number_.last_bit() < 0; }
   int bias() const { return 1 << (request_.bits - 1); }
-  int weight_of_magic(int bit) const { return 1 << (format_.mantissa_bits - bit); }
-
-  std::uint32_t at(Position p, std::uint32_t low_bits) const {
-    return low_bits << p.high << 16 | low_bits << p.low;
-  }
-  std::uint32_t magic(Position p) const {
-    return static_cast<std::uint32_t>(format_.power_of_two(format_.mantissa_bits - p.high)) << 16 |
-           format_.power_of_two(format_.mantissa_bits - p.low);
-  }
-  std::string magic_text(Position p) const {
-    if (p.low == p.high) return fmt::format("{}", weight_of_magic(p.low));
-    return fmt::format("{{{}, {}}}", weight_of_magic(p.low), weight_of_magic(p.high));
-  }
 
   static Placement moved(const PairBits& bits, Position p, int first, int count) {
     Placement result;
@@ -85,24 +73,29 @@ class IntegerDerivation {
     return result;
   }
 
-  // The field under its magic number.
-  Placement under_magic(const PairBits& bits, Position p) const {
+  // The field under its magic number, if it has one.
+  Placement in_place(const PairBits& bits, Position p) const {
     Placement result = moved(bits, p, 0, request_.bits);
     result.flip = is_signed();
-    result.constant = magic(p) | (is_signed() ? at(p, 1u << (request_.bits - 1)) : 0);
+    result.constant =
+        number_.magic(p) | (is_signed() ? number_.at(p, 1u << (request_.bits - 1)) : 0);
     return result;
   }
 
-  std::string under_magic_why(Position p) const {
+  std::string in_place_why(Position p) const {
     std::string why;
-    if (p.low == p.high) {
-      why = fmt::format("{} + field: 0x{:04x} is {}, and bit {} of its mantissa weighs 1",
-                        magic_text(p), magic(p) & 0xffff, magic_text(p), p.low);
+    if (number_.is_bare(p)) {
+      why = fmt::format(
+          "the field at bit {}, no magic number: its top bit is the exponent's lowest", p.low);
+    } else if (p.low == p.high) {
+      why =
+          fmt::format("{0} + field: 0x{1:04x} is {0}, and bit {2} of its mantissa weighs {3}",
+                      number_.magic_text(p), number_.magic(p) & 0xffff, p.low, number_.unit_text());
     } else {
       why = fmt::format(
           "{} + field: bit {} of the low half's mantissa and bit {} of the high "
-          "half's weigh 1",
-          magic_text(p), p.low, p.high);
+          "half's weigh {}",
+          number_.magic_text(p), p.low, p.high, number_.unit_text());
     }
     if (is_signed()) why += fmt::format("; the XOR also flips the sign bit, which adds {}", bias());
     return why;
@@ -116,14 +109,14 @@ class IntegerDerivation {
   }
 
   Position cheapest_position(const PairBits& bits) const {
-    const int last = format_.mantissa_bits - request_.bits;
+    const int last = number_.last_bit();
     const int choice = std::min(first_choice_[bits[0][0].word], last);
     Position best{choice, choice};
-    int best_cost = weights_.cost(under_magic(bits, best));
+    int best_cost = weights_.cost(in_place(bits, best));
     for (int low = 0; low <= last; ++low) {
       const bool same = alike(bits);
       for (int high = same ? low : 0; high <= (same ? low : last); ++high) {
-        const int cost = weights_.cost(under_magic(bits, {low, high}));
+        const int cost = weights_.cost(in_place(bits, {low, high}));
         if (cost >= best_cost) continue;
         best_cost = cost;
         best = {low, high};
@@ -132,35 +125,41 @@ class IntegerDerivation {
     return best;
   }
 
-  int decode_under_magic(int pair, const PairBits& bits) {
+  int decode_field(int pair, const PairBits& bits) {
     const Position p = cheapest_position(bits);
-    const int field = weights_.place(under_magic(bits, p), under_magic_why(p));
+    const int field = weights_.place(in_place(bits, p), in_place_why(p));
     DecodeOp op;
-    op.opcode = DecodeOpcode::kSub;
+    op.opcode = number_.is_bare(p) ? DecodeOpcode::kFma : DecodeOpcode::kSub;
     op.a = field;
+    if (number_.is_bare(p)) {
+      op.imm = number_.factor(p);
+      op.why = fmt::format("times the power of two that makes its unit {}, ", number_.unit_text());
+    }
     if (with_zeros()) {
       op.subtrahend = Subtrahend::kZeroPoint;
-      op.zero = zero_under_magic(pair, p);
-      op.why = fmt::format("minus {} + zero point{}", magic_text(p), owner_of_zero(pair));
+      op.zero = zero_of_field(pair, p);
+      op.why += fmt::format("minus {} + zero point{}", number_.magic_text(p), owner_of_zero(pair));
     } else {
       op.subtrahend = Subtrahend::kImmediate;
-      op.imm2 = magic(p) | at(p, static_cast<std::uint32_t>(bias()));
-      op.why = fmt::format("minus {} + {}", magic_text(p), bias());
+      op.imm2 = number_.bias(p);
+      op.why += fmt::format("minus {} + {}", number_.magic_text(p), bias());
     }
     return weights_.emit(op);
   }
 
   // The code less its bias, from two floats.
   int split_value(Registers& registers, const PairBits& bits, const std::string& shift_why = {}) {
-    const int m = format_.mantissa_bits;
+    const Float16Format format = float16_format(request_.dtype);
+    const int m = format.mantissa_bits;
     const Position bottom{0, 0};
+    const std::uint32_t magic = both_halves(format.power_of_two(m));
     Placement low = moved(bits, bottom, 0, m);
-    low.constant = magic(bottom);
+    low.constant = magic;
     Placement top = moved(bits, bottom, m, 1);
     top.flip = !is_signed();
-    top.constant = magic(bottom) | (is_signed() ? 0 : both_halves(1u << m));
+    top.constant = magic | (is_signed() ? 0 : both_halves(1u << m));
     const int low_register = registers.place(
-        low, fmt::format("{} + the low {} bits of the field", weight_of_magic(0), m), shift_why);
+        low, fmt::format("{} + the low {} bits of the field", 1 << m, m), shift_why);
     const int top_register = registers.place(
         top,
         is_signed() ? fmt::format("{0}, or {1} with the sign bit, which is the exponent's lowest",
@@ -212,12 +211,19 @@ class IntegerDerivation {
     return fmt::format("the zero point{} to bit {}", owner_of_zero(pair), p.low);
   }
 
-  // The zero point decoded like a field, but kept under its magic number: what a field at the same
-  // position must lose.
-  int zero_under_magic(int pair, Position p) {
+  // What a field at the same position must lose: the zero point placed like a field, and kept
+  // under its magic number.
+  int zero_of_field(int pair, Position p) {
     return zero_index(pair, p, [&] {
       const PairBits bits{zero_places(pair, 0), zero_places(pair, 1)};
-      return zeros_.place(under_magic(bits, p), under_magic_why(p), zero_shift_why(pair, p));
+      const int placed = zeros_.place(in_place(bits, p), in_place_why(p), zero_shift_why(pair, p));
+      if (!number_.is_bare(p)) return placed;
+      DecodeOp op;
+      op.opcode = DecodeOpcode::kMul;
+      op.a = placed;
+      op.imm = number_.factor(p);
+      op.why = fmt::format("times the power of two that makes its unit {}", number_.unit_text());
+      return zeros_.emit(op);
     });
   }
 
@@ -235,36 +241,33 @@ class IntegerDerivation {
 
   DecodePlan& plan_;
   const DecodeRequest& request_;
-  const Float16Format format_;
+  const FieldNumber& number_;
   const std::vector<int> first_choice_;
   Registers weights_;
   Registers zeros_;
   std::map<std::tuple<int, int, int>, int> zero_indices_;
 };
 
-DecodePlan derived(const DecodePlan& empty, const std::vector<int>& first_choice) {
+DecodePlan derived(const DecodePlan& empty, const FieldNumber& number,
+                   const std::vector<int>& first_choice) {
   DecodePlan plan = empty;
-  IntegerDerivation(plan, first_choice).run();
+  IntegerDerivation(plan, number, first_choice).run();
   return plan;
 }
 
-}  // namespace
-
-void derive_integer(DecodePlan& plan) {
-  const DecodePlan empty = plan;
-  std::vector<int> choice(plan.words, 0);
-  plan = derived(empty, choice);
+DecodePlan best_of_choices(const DecodePlan& empty, const FieldNumber& number) {
+  std::vector<int> choice(empty.words, 0);
+  DecodePlan plan = derived(empty, number, choice);
   // Elements made of the bits left over in several words are cheap if the shifts that other fields
   // need happen to bring these bits to the right places. Choose for one word after the other.
-  const int choices = float16_format(plan.request.dtype).mantissa_bits - plan.request.bits;
   bool scattered = plan.field_of.empty();
   while (scattered) {
     scattered = false;
     for (int& word : choice) {
       const int before = word;
       int best = before;
-      for (word = 0; word <= choices; ++word) {
-        DecodePlan other = derived(empty, choice);
+      for (word = 0; word <= number.last_bit(); ++word) {
+        DecodePlan other = derived(empty, number, choice);
         if (other.ops.size() >= plan.ops.size()) continue;
         plan = std::move(other);
         best = word;
@@ -273,6 +276,19 @@ void derive_integer(DecodePlan& plan) {
       word = best;
     }
   }
+  return plan;
+}
+
+}  // namespace
+
+void derive_integer(DecodePlan& plan) {
+  const FieldNumber bare(plan.request, true);
+  DecodePlan best = best_of_choices(plan, FieldNumber(plan.request, false));
+  if (plan.request.fold_power || bare.exponent() == 0) {
+    DecodePlan other = best_of_choices(plan, bare);
+    if (other.ops.size() < best.ops.size()) best = std::move(other);
+  }
+  plan = std::move(best);
 }
 
 }  // namespace heddle

@@ -52,10 +52,11 @@ void add_integers(std::vector<NamedDecodeRequest>& list, DType dtype) {
         request.type = type;
         request.zero_point = zero;
         request.dtype = dtype;
-        add(list,
-            fmt::format("{}{}{}", to_string(type), bits,
-                        zero == ZeroPoint::kInt ? " - zero point" : ""),
-            request);
+        const std::string name = fmt::format("{}{}{}", to_string(type), bits,
+                                             zero == ZeroPoint::kInt ? " - zero point" : "");
+        add(list, name, request);
+        request.fold_power = true;
+        add(list, name + " / power of two", request);
       }
     }
   }

@@ -36,8 +36,9 @@ std::uint16_t reference_decode(const DecodeRequest& request, unsigned code, unsi
   const Float16Format format = float16_format(request.dtype);
   switch (request.kind) {
     case CodeKind::kInteger:
-      return float16_from_double(format,
-                                 integer_value(request, code) - integer_offset(request, zero));
+      return float16_from_double(
+          format,
+          std::ldexp(integer_value(request, code) - integer_offset(request, zero), -exponent));
     case CodeKind::kTable:
       return float16_from_double(format, request.table.at(code));
     case CodeKind::kFloat:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generator/plan/scale_power.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/wide_tile.h"
 
@@ -136,38 +137,6 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   const bool cheaper = v.token_tiles() < unit_k(v, layout) / 16;
   const bool fits = sum_registers(v) <= kMaxPartialSumRegisters;
   return cheaper && fits ? ScaleMode::kAccumulator : ScaleMode::kWeight;
-}
-
-namespace {
-
-// An e2m1 times an e4m3 is exact in both 16-bit types, with as large a power of two as fits.
-bool e4m3_scales_e2m1(const GemmSpec& spec, ScaleMode mode) {
-  return mode == ScaleMode::kWeight && spec.weight.type == WeightType::kE2m1 &&
-         spec.weight.scale_dtype == DType::kE4m3;
-}
-
-// A scale of the weights' type takes a power of two with it: from FP16 those from 256 on have no
-// room for it, with which the largest code is past FP16's range anyway.
-bool scale_takes_power(const GemmSpec& spec, ScaleMode mode) {
-  return mode == ScaleMode::kWeight && spec.weight.type == WeightType::kE4m3 &&
-         spec.weight.scale_dtype == spec.activation;
-}
-
-}  // namespace
-
-bool folds_power(const GemmSpec& spec, ScaleMode mode) {
-  if (e4m3_scales_e2m1(spec, mode) || scale_takes_power(spec, mode)) return true;
-  // The product with an FP32 scale costs the same with the power of two in it. A bfloat16 without
-  // it would be so small that the sums lose bits.
-  return decode_request(spec.weight, spec.activation).kind == CodeKind::kFloat &&
-         spec.activation == DType::kFp16 && mode != ScaleMode::kWeight;
-}
-
-int power_of_scale(const GemmSpec& spec, const GemmVariant& v) {
-  // Of 2^8 all, of 2^120 half: a bfloat16 holds both factors then, whatever the scale.
-  if (scale_takes_power(spec, v.scale_mode)) return spec.activation == DType::kFp16 ? 8 : 60;
-  if (!e4m3_scales_e2m1(spec, v.scale_mode)) return 0;
-  return spec.activation == DType::kFp16 ? 7 : 119;  // 448 times that is finite
 }
 
 GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,

@@ -26,12 +26,6 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
 // Whether the activation's type holds every scale, so that a scaled weight is rounded once.
 bool scales_weights_exactly(const GemmSpec& spec);
 
-// Whether the scale takes over the power of two of float codes.
-bool folds_power(const GemmSpec& spec, ScaleMode mode);
-
-// Of that power what is in the scales that multiply weights; the sums take the rest.
-int power_of_scale(const GemmSpec& spec, const GemmVariant& variant);
-
 // Tile, warps and stages for tokens m_min to m_max, shrunk until the target's shared memory holds
 // them. Fields that the spec's tile sets are taken from it. split_k is left at one.
 GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,

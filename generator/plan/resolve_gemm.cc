@@ -152,8 +152,8 @@ std::vector<std::string> explain(const Plan& plan) {
         "bulk: a block for each SM with an equal part of the rows and all of K, so that no sums "
         "are exchanged and no tokens need room for all of K");
   }
-  if (plan.variants.front().fold_power) {
-    reasons.emplace_back("the power of two that float codes lack is part of the scale");
+  if (decode_plan_of(plan, plan.variants.front()).result_exponent != 0) {
+    reasons.emplace_back("the power of two that decoded codes lack is part of the scale");
   }
   if (spec.weight.interleave != Interleave::kFragment) {
     reasons.push_back(describe_interleave(spec, plan.decode));

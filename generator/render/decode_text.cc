@@ -29,7 +29,7 @@ std::string expression(const DecodeOp& op) {
     case DecodeOpcode::kSub:
       return fmt::format("Value::sub2({}, {})", a, subtrahend);
     case DecodeOpcode::kFma:
-      return fmt::format("Value::fma2({}, 0x{:08x}u, {} ^ 0x80008000u)", a, op.imm, subtrahend);
+      return fmt::format("Value::fms2({}, 0x{:08x}u, {})", a, op.imm, subtrahend);
   }
   return {};
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "generator/plan/default_tile.h"
+#include "generator/plan/scale_power.h"
 #include "generator/plan/stream.h"
 #include "generator/plan/wgmma_stage.h"
 #include "generator/render/config.h"
@@ -116,7 +116,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kChannelZeroOffset", layout.channel_zero_offset);
   config.number("kTensorOffset", static_cast<std::int64_t>(layout.tensor_offset));
   config.flag("kTensorScale", spec.weight.tensor_scale);
-  const int of_scale = power_of_scale(spec, v);
+  const int of_scale = power_of_scale(spec, v, decode);
   config.number("kResultExponent", decode.result_exponent - of_scale);
   config.number("kScaleExponent", of_scale);
   config.flag("kRowLines", spec.weight.interleave == Interleave::kTrtllm);

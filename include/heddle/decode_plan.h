@@ -93,7 +93,8 @@ struct DecodeRequest {
   ElementOrder order = ElementOrder::kFragment;
   std::vector<int> permutation{};
   ZeroOrder zero_order = ZeroOrder::kRows;
-  // kFloat: leave the last multiplication, by 2^DecodePlan::result_exponent, to the scale.
+  // Leave a multiplication by 2^DecodePlan::result_exponent to the scale: the last one of kFloat;
+  // of kInteger only where that saves operations.
   bool fold_power = false;
 };
 

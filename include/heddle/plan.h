@@ -66,7 +66,7 @@ struct GemmVariant {
   int decoded_sets = 2;
   bool by_warps = false;  // multiplied by mma.sync instead
   ScaleMode scale_mode = ScaleMode::kAccumulator;
-  bool fold_power = false;  // the power of two of float codes is left to the scale
+  bool fold_power = false;  // the power of two of the codes is left to the scale
   int shared_bytes = 0;     // dynamic
   int blocks_per_sm = 1;    // what the register budget is set for
 

@@ -25,6 +25,14 @@ struct Fp16 {
     asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
     return d;
   }
+  // d = a * b - c, each half rounded once.
+  static __device__ __forceinline__ u32 fms2(u32 a, u32 b, u32 c) {
+    u32 d;
+    asm("{ .reg .b32 n; neg.f16x2 n, %3; fma.rn.f16x2 %0, %1, %2, n; }"
+        : "=r"(d)
+        : "r"(a), "r"(b), "r"(c));
+    return d;
+  }
   // d = a * b, each half rounded once.
   static __device__ __forceinline__ u32 mul2(u32 a, u32 b) {
     u32 d;
@@ -89,6 +97,14 @@ struct Bf16 {
   static __device__ __forceinline__ u32 fma2(u32 a, u32 b, u32 c) {
     u32 d;
     asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+    return d;
+  }
+  // d = a * b - c, each half rounded once.
+  static __device__ __forceinline__ u32 fms2(u32 a, u32 b, u32 c) {
+    u32 d;
+    asm("{ .reg .b32 n; neg.bf16x2 n, %3; fma.rn.bf16x2 %0, %1, %2, n; }"
+        : "=r"(d)
+        : "r"(a), "r"(b), "r"(c));
     return d;
   }
   static __device__ __forceinline__ u32 mul2(u32 a, u32 b) {

@@ -33,12 +33,17 @@ int operations(const DecodeKernel& kernel, const std::set<DecodeOpcode>& kinds) 
   return number * kernel.units_per_run();
 }
 
-// sub, fma and mul, all of them alike: BF16 has only fma before sm_90.
-int pair_arithmetic(std::string_view ptx) {
-  constexpr std::string_view kType = "f16x2 ";  // of bf16x2, too
+int occurrences(std::string_view text, std::string_view of) {
   int number = 0;
-  for (std::size_t at = ptx.find(kType); at != ptx.npos; at = ptx.find(kType, at + 1)) ++number;
+  for (std::size_t at = text.find(of); at != text.npos; at = text.find(of, at + 1)) ++number;
   return number;
+}
+
+// sub, fma and mul, all of them alike: BF16 has only fma before sm_90. What an fma subtracts is
+// negated by an instruction of PTX, but not of the GPU, whose fma has a sign for it.
+int pair_arithmetic(std::string_view ptx) {
+  return occurrences(ptx, "f16x2 ") - occurrences(ptx, "neg.f16x2 ") -
+         occurrences(ptx, "neg.bf16x2 ");
 }
 
 class DecodeKernelsOn : public testing::TestWithParam<const char*> {};

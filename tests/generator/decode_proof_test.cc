@@ -42,6 +42,7 @@ TEST(DecodeProof, FindsAnyOneOperationThatIsWrong) {
       if (op.opcode == DecodeOpcode::kLookup) op.imm ^= 1;
       if (op.opcode == DecodeOpcode::kMul) op.imm ^= 0x0400;
       if (op.opcode == DecodeOpcode::kSub) op.b >= 0 ? op.b = op.a : op.imm2 ^= 1;
+      if (op.opcode == DecodeOpcode::kFma) i % 2 == 0 ? op.imm ^= 0x80 : op.imm2 ^= 1;
       if (op.opcode == DecodeOpcode::kSelect) std::swap(op.a, op.b);
       EXPECT_GT(prove_decode_plan(wrong).mismatches, 0u) << named.name << " operation " << i;
     }

@@ -57,6 +57,43 @@ TEST(DecodePlan, DerivesTheKnownConstants) {
   EXPECT_EQ(bf16.ops[0].imm2, 0x43004300u);
 }
 
+DecodePlan folded_plan_for(int bits, ZeroPoint zero, DType dtype) {
+  DecodeRequest request{bits, WeightType::kUint, zero, dtype};
+  request.fold_power = true;
+  return derive_decode_plan(request);
+}
+
+// The upper of two fields of a byte: its top bit is the exponent's lowest. 0x7f00 is 2^127.
+TEST(DecodePlan, BareFieldsTakeNoMagicNumber) {
+  const DecodePlan plan = folded_plan_for(4, ZeroPoint::kNone, DType::kBf16);
+  EXPECT_EQ(plan.ops.size(), 9u);
+  EXPECT_EQ(count(plan, DecodeOpcode::kShr), 1);
+  EXPECT_EQ(plan.result_exponent, 2);
+  EXPECT_EQ(plan.ops[0].imm2, 0x42004200u);  // 32, whose lowest bit weighs 1/4
+  EXPECT_EQ(plan.ops[1].imm2, 0x42084208u);
+  EXPECT_EQ(plan.ops[2].imm, 0x00f000f0u);
+  EXPECT_EQ(plan.ops[2].imm2, 0u);
+  EXPECT_EQ(plan.ops[3].opcode, DecodeOpcode::kFma);
+  EXPECT_EQ(plan.ops[3].imm, 0x7f007f00u);
+  EXPECT_EQ(plan.ops[3].imm2, 0x40004000u);  // 8 / 4
+  const DecodePlan bytes = folded_plan_for(8, ZeroPoint::kNone, DType::kBf16);
+  EXPECT_EQ(bytes.ops.size(), 8u);
+  EXPECT_EQ(bytes.result_exponent, 6);
+  // Small ones need no power of two.
+  EXPECT_EQ(plan_for(2, WeightType::kUint, ZeroPoint::kNone, DType::kBf16).ops.size(), 17u);
+}
+
+// What saves nothing leaves nothing to the scale.
+TEST(DecodePlan, APowerOfTwoIsLeftToTheScaleWhereThatSavesOperations) {
+  for (int bits = 1; bits <= 8; ++bits) {
+    const DecodePlan bf16 = folded_plan_for(bits, ZeroPoint::kInt, DType::kBf16);
+    EXPECT_EQ(bf16.result_exponent, bits > 2 ? bits - 2 : 0) << bits;
+  }
+  for (const int bits : {2, 3, 4, 5, 6, 8}) {
+    EXPECT_EQ(folded_plan_for(bits, ZeroPoint::kInt, DType::kFp16).result_exponent, 0) << bits;
+  }
+}
+
 // Two pairs move at once. Shifts up count for less: they may be multiplications.
 TEST(DecodePlan, FloatsOfFourBitsMoveInPairsOfPairs) {
   constexpr struct {
@@ -84,6 +121,7 @@ TEST(DecodePlan, IntegerZeroPointsTakeOneRegisterForEachRow) {
     const DecodePlan plan = plan_for(4, WeightType::kUint, ZeroPoint::kInt, dtype);
     EXPECT_EQ(plan.zero_outputs.size(), 2u);
     EXPECT_EQ(plan.ops.size(), dtype == DType::kFp16 ? 9u : 11u);
+    EXPECT_EQ(folded_plan_for(4, ZeroPoint::kInt, dtype).zero_outputs.size(), 2u);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "generator/plan/scale_power.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -97,6 +98,22 @@ TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   spec = small_spec();
   spec.weight.zero_point = ZeroPoint::kFloat;
   EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
+}
+
+// A bfloat16 scale has room for the power of two of integers, an FP16 one may not.
+TEST(Resolve, ScalesTakeThePowerOfTwoOfIntegersToBf16) {
+  GemmSpec spec = small_spec();
+  EXPECT_FALSE(plan_of(spec, "h200").variants.back().fold_power);
+  spec.activation = spec.weight.scale_dtype = DType::kBf16;
+  const Plan plan = plan_of(spec, "h200");
+  for (const GemmVariant& v : plan.variants) {
+    const DecodePlan decode = decode_plan_of(plan, v);
+    EXPECT_EQ(decode.result_exponent, 2);
+    EXPECT_EQ(power_of_scale(spec, v, decode), v.scale_mode == ScaleMode::kWeight ? 2 : 0);
+  }
+  // Float zero points count in units of the code.
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  for (const GemmVariant& v : plan_of(spec, "h200").variants) EXPECT_FALSE(v.fold_power);
 }
 
 TEST(Resolve, ActOrderGathersXFirst) {

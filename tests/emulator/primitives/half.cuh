@@ -12,6 +12,7 @@ struct HalfPair {
   static constexpr u32 kOnes = kOne << 16 | kOne;
   static u32 sub2(u32 a, u32 b) { return emulator::sub_pair(kHalf, a, b); }
   static u32 fma2(u32 a, u32 b, u32 c) { return emulator::fma_pair(kHalf, a, b, c); }
+  static u32 fms2(u32 a, u32 b, u32 c) { return fma2(a, b, c ^ 0x80008000u); }
   static u32 mul2(u32 a, u32 b) { return emulator::mul_pair(kHalf, a, b); }
   static float low_to_float(u32 pair) { return emulator::widen(kHalf, pair & 0xffff); }
   static float high_to_float(u32 pair) { return emulator::widen(kHalf, pair >> 16); }

@@ -1,0 +1,47 @@
+#include "generator/plan/scale_power.h"
+
+namespace heddle {
+namespace {
+
+// An e2m1 times an e4m3 is exact in both 16-bit types, with as large a power of two as fits.
+bool e4m3_scales_e2m1(const GemmSpec& spec, ScaleMode mode) {
+  return mode == ScaleMode::kWeight && spec.weight.type == WeightType::kE2m1 &&
+         spec.weight.scale_dtype == DType::kE4m3;
+}
+
+// A scale of the weights' type takes a power of two with it: from FP16 those from 256 on have no
+// room for it, with which the largest code is past FP16's range anyway.
+bool scale_takes_power(const GemmSpec& spec, ScaleMode mode) {
+  return mode == ScaleMode::kWeight && spec.weight.type == WeightType::kE4m3 &&
+         spec.weight.scale_dtype == spec.activation;
+}
+
+// Integers of b bits lack 2^(b - 2) at most: a bfloat16 scale that has no room for it makes the
+// largest code infinite anyway, and an FP16 scale has less. Float zero points count in whole units.
+bool integers_lack_power(const GemmSpec& spec) {
+  return decode_request(spec.weight, spec.activation).kind == CodeKind::kInteger &&
+         spec.activation == DType::kBf16 && spec.weight.zero_point != ZeroPoint::kFloat;
+}
+
+}  // namespace
+
+bool folds_power(const GemmSpec& spec, ScaleMode mode) {
+  if (e4m3_scales_e2m1(spec, mode) || scale_takes_power(spec, mode)) return true;
+  if (integers_lack_power(spec)) return true;
+  // The product with an FP32 scale costs the same with the power of two in it. A bfloat16 without
+  // it would be so small that the sums lose bits.
+  return decode_request(spec.weight, spec.activation).kind == CodeKind::kFloat &&
+         spec.activation == DType::kFp16 && mode != ScaleMode::kWeight;
+}
+
+int power_of_scale(const GemmSpec& spec, const GemmVariant& v, const DecodePlan& decode) {
+  // Of 2^8 all, of 2^120 half: a bfloat16 holds both factors then, whatever the scale.
+  if (scale_takes_power(spec, v.scale_mode)) return spec.activation == DType::kFp16 ? 8 : 60;
+  if (integers_lack_power(spec)) {
+    return v.scale_mode == ScaleMode::kWeight ? decode.result_exponent : 0;
+  }
+  if (!e4m3_scales_e2m1(spec, v.scale_mode)) return 0;
+  return spec.activation == DType::kFp16 ? 7 : 119;  // 448 times that is finite
+}
+
+}  // namespace heddle

@@ -1,0 +1,18 @@
+// The power of two that decoded weights may lack, and who makes it good.
+#ifndef HEDDLE_GENERATOR_PLAN_SCALE_POWER_H_
+#define HEDDLE_GENERATOR_PLAN_SCALE_POWER_H_
+
+#include "heddle/decode_plan.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// Whether the scale takes over the power of two of the codes (DecodeRequest::fold_power).
+bool folds_power(const GemmSpec& spec, ScaleMode mode);
+
+// Of that power, `decode`'s, what is in the scales that multiply weights; the sums take the rest.
+int power_of_scale(const GemmSpec& spec, const GemmVariant& variant, const DecodePlan& decode);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLAN_SCALE_POWER_H_
