@@ -143,6 +143,7 @@ ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
           {"cluster", v.cluster},
           {"shares_rows", v.shares_rows},
           {"shares_tiles", v.shares_tiles},
+          {"shares_in_pairs", v.shares_in_pairs},
           {"step_tiles", v.step_tiles},
           {"decoded_sets", v.decoded_sets},
           {"by_warps", v.by_warps},

@@ -34,7 +34,10 @@ int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
                              ? kRoundedPassBytes
                              : std::max(4 * std::min(own_tokens, 32) * kPassRow, half_sum_bytes);
   return v.stages * wgmma_stage_bytes(v, layout) + kWarpgroups * pass_bytes + 2 * v.stages * 8 +
-         8 * kWarpgroups + (v.shares_rows ? 2 * 8 : 0);
+         8 * kWarpgroups +
+         8 * (v.shares_rows    ? 2
+              : v.shares_tiles ? 3
+                               : 0);
 }
 
 int tile_tokens(std::int64_t m_max) {
@@ -110,21 +113,8 @@ bool is_too_large(const GemmVariant& v) {
   return sum_registers(v) > kMostWgmmaSums || v.stages < 2;
 }
 
-}  // namespace
-
-bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min) {
-  // Other architectures have other instructions. Factors of the columns of X would have to meet the
-  // tokens after the tensor copy, float zero points the sums of the tokens.
-  if (target.arch() != 90 || spec.weight.zero_point == ZeroPoint::kFloat) return false;
-  if (spec.pre_scale && !spec.act_order) return false;
-  if (m_min < kFewestTokens) return false;
-  if (spec.path == Path::kHopper) return true;
-  // A tile of the user's is one of mma.sync, unless the path says otherwise.
-  return spec.path == Path::kAuto && !sets_any(spec.tile);
-}
-
-GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                          std::int64_t m_min, std::int64_t m_max) {
+GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                        std::int64_t m_min, std::int64_t m_max) {
   GemmVariant v;
   v.kernel = GemmKernel::kWgmma;
   v.path = Path::kHopper;
@@ -173,10 +163,45 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   return v;
 }
 
+// Where a tile has all tokens of the range, blocks share tiles in one way: the kernel has no other.
+void settle_sharing(const WeightLayout& layout, GemmVariant& v) {
+  v.shares_in_pairs = wgmma_may_pair(v, layout);
+  if (!v.shares_tiles || v.m_max > v.tile_m || wgmma_narrows(v)) return;
+  const WgmmaShares shares = wgmma_shares(v, layout, v.m_max);
+  v.shares_tiles = shares.shared_tiles > 0;
+  v.shares_in_pairs = shares.sums_in_cluster;
+}
+
+}  // namespace
+
+bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min) {
+  // Other architectures have other instructions. Factors of the columns of X would have to meet the
+  // tokens after the tensor copy, float zero points the sums of the tokens.
+  if (target.arch() != 90 || spec.weight.zero_point == ZeroPoint::kFloat) return false;
+  if (spec.pre_scale && !spec.act_order) return false;
+  if (m_min < kFewestTokens) return false;
+  if (spec.path == Path::kHopper) return true;
+  // A tile of the user's is one of mma.sync, unless the path says otherwise.
+  return spec.path == Path::kAuto && !sets_any(spec.tile);
+}
+
+GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                          std::int64_t m_min, std::int64_t m_max) {
+  GemmVariant v = choose_tile(spec, target, layout, m_min, m_max);
+  settle_sharing(layout, v);
+  return v;
+}
+
+void wgmma_share_tokens(int cluster, GemmVariant& v) {
+  v.cluster = cluster;
+  v.shares_in_pairs = v.shares_in_pairs && cluster == 1;
+}
+
 void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                       GemmVariant& v) {
   v.shares_rows = true;
   v.shares_tiles = false;
+  v.shares_in_pairs = false;
   complete(spec, target, layout, v);
 }
 

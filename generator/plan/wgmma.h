@@ -14,6 +14,9 @@ bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min
 GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                           std::int64_t m_min, std::int64_t m_max);
 
+// Has clusters of so many blocks read the tokens of neighbouring tiles once.
+void wgmma_share_tokens(int cluster, GemmVariant& variant);
+
 // Has pairs of blocks take this tile with 64 rows in common; such tiles are not shared otherwise.
 void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                       GemmVariant& variant);

@@ -9,12 +9,6 @@
 namespace heddle {
 namespace {
 
-// Whether half of a block's sums find room where its stages were, as in
-// templates/gemm/wgmma_shape.cuh.
-bool sums_fit(const GemmVariant& v, const WeightLayout& layout) {
-  return !wgmma_narrows(v) && 2 * v.tile_m * v.tile_n <= v.stages * wgmma_stage_bytes(v, layout);
-}
-
 // Of rows that blocks take together.
 std::int64_t row_sets_of(const GemmVariant& v, const WeightLayout& layout) {
   return ceil_div(layout.row_blocks * WeightLayout::kRowBlock,
@@ -161,8 +155,7 @@ Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int6
   if (wgmma_narrows(v) && wide % workers > 0) consider(with_cut(wide % workers));
   if (!v.shares_tiles || left == 0) return best;
   const double slower = has_many_tokens(v) ? kManyInParts : 1;
-  if (v.cluster == 1 && tiles * kWgmmaCluster <= workers && stages >= kWgmmaCluster &&
-      sums_fit(v, layout)) {
+  if (wgmma_may_pair(v, layout) && tiles * kWgmmaCluster <= workers && stages >= kWgmmaCluster) {
     consider({{count(tiles * kWgmmaCluster), count(tiles), kWgmmaCluster, true},
               slower * clocks_of(ceil_div(stages, kWgmmaCluster), 0) + cluster_clocks(v)});
   }
@@ -181,6 +174,11 @@ Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int6
 }
 
 }  // namespace
+
+bool wgmma_may_pair(const GemmVariant& v, const WeightLayout& layout) {
+  return v.shares_tiles && v.cluster == 1 && !wgmma_narrows(v) &&
+         2 * v.tile_m * v.tile_n <= v.stages * wgmma_stage_bytes(v, layout);
+}
 
 double wgmma_clocks(const GemmVariant& v, const WeightLayout& layout) {
   return choose_shares(v, layout, std::min(v.m_max, kOpenRangeTokens)).clocks;

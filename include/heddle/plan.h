@@ -59,9 +59,11 @@ struct GemmVariant {
   // they share the tokens.
   int cluster = 1;
   bool shares_rows = false;  // kWgmma: pairs of blocks have 64 rows in common, each half of their K
-  // kWgmma only: several blocks may share the K of a tile; weights are decoded `step_tiles` tiles
-  // of 16 columns at a time, into `decoded_sets` sets of registers in turn.
+  // kWgmma only: several blocks may share the K of a tile, two of them as a pair that exchanges
+  // sums in shared memory; weights are decoded `step_tiles` tiles of 16 columns at a time, into
+  // `decoded_sets` sets of registers in turn.
   bool shares_tiles = false;
+  bool shares_in_pairs = false;
   int step_tiles = 4;
   int decoded_sets = 2;
   bool by_warps = false;  // multiplied by mma.sync instead

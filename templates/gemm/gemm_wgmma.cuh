@@ -33,11 +33,11 @@
 // product are the fastest, whatever the clocks say.
 //
 // heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
-// heddle-parameters: kCluster kSharesRows kStageChunks kHalfStages kByWarps kStepTiles
-// heddle-parameters: kDecodedSets kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
-// heddle-parameters: kScaleBytes kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
-// heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kScaleExponent
-// heddle-parameters: kRowLines kScaleMode kBias kResidual kActivation Value Scale
+// heddle-parameters: kSharesInPairs kCluster kSharesRows kStageChunks kHalfStages kByWarps
+// heddle-parameters: kStepTiles kDecodedSets kSharedBytes kCounterBytes kMetaGroup kChunkBytes
+// heddle-parameters: kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint kChannelOffset
+// heddle-parameters: kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale kResultExponent
+// heddle-parameters: kScaleExponent kRowLines kScaleMode kBias kResidual kActivation Value Scale
 #pragma once
 
 #include "gemm/wgmma_fetch.cuh"
@@ -67,6 +67,7 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     cluster_barrier();
   } else {
     block_barrier();
+    WgmmaFinish<Config>::start_pair();
   }
 
   WgmmaWork<Config> work(m, shared_tiles);
@@ -74,6 +75,8 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     shrink_registers<40>();
     WgmmaFetch<Config> fetch{memory, tokens, weights, work, warp};
     fetch.run();
+    warp_barrier();
+    WgmmaFinish<Config>::meet_pair();
   } else {
     grow_registers<232>();
     WgmmaMultiply<Config, Decode> multiply(memory, warpgroup, warp % 4, lane);

@@ -1,7 +1,9 @@
 // From a warpgroup's sums to Y. Two warpgroups that have shared columns, and two blocks of a
-// cluster that share a tile, exchange: each gives the sums of half of its tokens and adds the
-// other's to those of the other half. If any blocks share a tile, each puts its sums where the
-// others find them, and the one that comes last adds them all in the order of K, and no one waits.
+// cluster that share a tile or have a row tile in common, exchange: each gives the sums of half of
+// its tokens and adds the other's to those of the other half. Blocks give by st.async: loads from
+// the other block would want memory in order, which takes a fence of the whole GPU. If any blocks
+// share a tile, each puts its sums where the others find them, and the one that comes last adds
+// them all in the order of K, and no one waits.
 #pragma once
 
 #include "gemm/wgmma_store.cuh"
@@ -32,13 +34,29 @@ struct WgmmaFinish {
   int shared_tiles;
   int warpgroup, thread;  // of the warpgroup
 
+  // By every thread, once the barriers have been made. The blocks of a pair need not have met
+  // before they exchange sums.
+  static __device__ __forceinline__ void start_pair() {
+    if (is_pair()) cluster_arrive_unordered();
+  }
+  // By every thread once, whole warps.
+  static __device__ __forceinline__ void meet_pair() {
+    if (is_pair()) cluster_wait();
+  }
+
   __device__ __forceinline__ void run(const WgmmaWork<Config>& work, const Piece& piece,
                                       SumsOf<S::kSums>& sum) const {
+    meet_pair();
+    if (S::kPairSumsInStages && is_pair()) {
+      // The warp has read all stages of the only piece that a block of a pair has.
+      warp_barrier();
+      if (thread % 32 == 0) {
+        mbarrier_arrive_remote(address_in_block(memory.read_barrier(), 1 - cluster_rank()));
+      }
+    }
     if constexpr (S::kSplitsColumns) {
       Sums own;
-      exchange<Other::kWarpgroup>(warpgroup, sum, own, memory.pass(warpgroup),
-                                  memory.pass(1 - warpgroup));
-      meet_warpgroup();
+      exchange(sum, own);
       finish(work, piece, own);
     } else {
       finish(work, piece, sum);
@@ -50,13 +68,18 @@ struct WgmmaFinish {
                                          Sums& sum) const {
     if constexpr (Config::kSharesRows) return add_shared_rows(work, piece, sum);
     if constexpr (S::kPairs) {
-      if (cluster_size() > 1) return add_in_pair(piece, sum);
+      if (is_pair()) return add_in_pair(piece, sum);
     }
-    if constexpr (Config::kShares) {
+    if constexpr (Config::kShares && !S::kAlwaysPairs) {
       const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
       if (!whole && !add_to_tile(work, piece, sum)) return;
     }
     store.run(piece, sum, 0);
+  }
+
+  // Whether the launch is one of pairs that share tiles.
+  static __device__ __forceinline__ bool is_pair() {
+    return S::kAlwaysPairs || (S::kPairs && cluster_size() > 1);
   }
 
   static __device__ __forceinline__ void add_four(float* sums, u32x4 v) {
@@ -66,60 +89,69 @@ struct WgmmaFinish {
     sums[3] += __uint_as_float(v.w);
   }
 
-  enum class Other { kWarpgroup, kBlock };
-
-  // Of `sum` to `kept` the lower half of the tokens, or the upper one, plus what the other side has
-  // of them. `given` and `taken` are where the two put the halves that they give; `given` may be
-  // written again once the other side says so.
-  template <Other kOther, int kCount>
-  __device__ __forceinline__ void exchange(int upper, const SumsOf<kCount>& sum,
-                                           SumsOf<kCount / 2>& kept, u32 given, u32 taken) const {
+  // Of a row tile's sums to `kept` those of the lower half of the tokens, or of the upper one; the
+  // others, four at a time, go to give(i, four).
+  template <int kCount, class Give>
+  static __device__ __forceinline__ void give_half(int upper, const float (&sum)[2 * kCount],
+                                                   float (&kept)[kCount], const Give& give) {
 #pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) {
+    for (int i = 0; i < kCount; i += 4) {
+      float given[4];
 #pragma unroll
-      for (int i = 0; i < kCount / 2; i += 4) {
-        float give[4];
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          const float low = sum[r][i + j];
-          const float high = sum[r][kCount / 2 + i + j];
-          kept[r][i + j] = upper != 0 ? high : low;
-          give[j] = upper != 0 ? low : high;
-        }
-        store_shared_16(given + 16 * thread + (r * kCount / 2 + i) * 512,
-                        pack_floats(give[0], give[1], give[2], give[3]));
+      for (int j = 0; j < 4; ++j) {
+        const float low = sum[i + j];
+        const float high = sum[kCount + i + j];
+        kept[i + j] = upper != 0 ? high : low;
+        given[j] = upper != 0 ? low : high;
       }
+      give(i, pack_floats(given[0], given[1], given[2], given[3]));
     }
-    if constexpr (kOther == Other::kBlock) {
-      cluster_barrier();
-    } else {
-      meet_warpgroup();
-    }
+  }
+  template <int kCount>
+  static __device__ __forceinline__ void add_given(u32 place, float (&kept)[kCount]) {
 #pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) {
-#pragma unroll
-      for (int i = 0; i < kCount / 2; i += 4) {
-        const u32 from = taken + 16 * thread + (r * kCount / 2 + i) * 512;
-        const u32x4 v = kOther == Other::kBlock ? load_cluster_16(from) : load_shared_16(from);
-        add_four(kept[r] + i, v);
-      }
-    }
+    for (int i = 0; i < kCount; i += 4) add_four(kept + i, load_shared_16(place + 512 * i));
   }
 
   static __device__ __forceinline__ void meet_warpgroup() {
     warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);
   }
 
+  // Two warpgroups that have multiplied half of the columns each.
+  __device__ __forceinline__ void exchange(const SumsOf<S::kSums>& sum, Sums& own) const {
+    const u32 given = memory.pass(warpgroup) + 16 * thread;
+    give_half(warpgroup, sum[0], own[0],
+              [&](int i, u32x4 four) { store_shared_16(given + 512 * i, four); });
+    meet_warpgroup();
+    add_given(memory.pass(1 - warpgroup) + 16 * thread, own[0]);
+    meet_warpgroup();
+  }
+
   // Each block of a pair adds the other's sums for half of the tokens.
   __device__ __forceinline__ void add_in_pair(const Piece& piece, const Sums& sum) const {
-    const u32 rank = cluster_rank();
-    const u32 given = memory.shared + warpgroup * S::kPairSumBytes;
-    meet_warpgroup();  // the stages have been read
-    SumsOf<S::kOwnSums / 2> half;
-    exchange<Other::kBlock>(static_cast<int>(rank), sum, half, given,
-                            address_in_block(given, 1 - rank));
-    store.run(piece, half, static_cast<int>(rank) * S::kOwnTokens / 2);
-    cluster_barrier_unordered();  // the other has read and used what this block gave
+    constexpr int kCount = S::kOwnSums / 2;
+    const int rank = static_cast<int>(cluster_rank());
+    const u32 place = (S::kPairSumsInStages ? memory.shared + warpgroup * S::kPairSumBytes
+                                            : memory.pass(warpgroup)) +
+                      16 * thread;
+    const u32 barrier = memory.pair_barrier(warpgroup);
+    const u32 remote_place = address_in_block(place, 1 - rank);
+    const u32 remote_barrier = address_in_block(barrier, 1 - rank);
+    if (thread == 0) mbarrier_arrive_expect(barrier, S::kPairSumBytes);
+    if constexpr (S::kPairSumsInStages) mbarrier_wait_cluster(memory.read_barrier(), 0);
+    SumsOf<kCount> half;
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      give_half(rank, sum[r], half[r], [&](int i, u32x4 four) {
+        store_remote_16(remote_place + 512 * (r * kCount + i), four, remote_barrier);
+      });
+    }
+    mbarrier_wait_cluster(barrier, 0);
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r) add_given(place + 512 * r * kCount, half[r]);
+    // Sums on their way to Y take the same place.
+    if constexpr (!S::kPairSumsInStages) warpgroup_barrier(1 + warpgroup);
+    store.run(piece, half, rank * S::kOwnTokens / 2);
   }
 
   // Of the last row tile each block of a pair has the sums of half of K. The second warpgroups give
@@ -137,22 +169,11 @@ struct WgmmaFinish {
     if (before > 0) mbarrier_wait_cluster(memory.taken_barrier(), (before - 1) % 2);
     if (thread == 0) mbarrier_arrive_expect(memory.given_barrier(), 128 * 4 * kCount);
     float half[1][kCount];
-#pragma unroll
-    for (int i = 0; i < kCount; i += 4) {
-      float give[4];
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const float low = sum[kOwnTiles][i + j];
-        const float high = sum[kOwnTiles][kCount + i + j];
-        half[0][i + j] = rank != 0 ? high : low;
-        give[j] = rank != 0 ? low : high;
-      }
-      store_remote_16(remote_place + 512 * i, pack_floats(give[0], give[1], give[2], give[3]),
-                      remote_barrier);
-    }
+    give_half(rank, sum[kOwnTiles], half[0], [&](int i, u32x4 four) {
+      store_remote_16(remote_place + 512 * i, four, remote_barrier);
+    });
     mbarrier_wait_cluster(memory.given_barrier(), before % 2);
-#pragma unroll
-    for (int i = 0; i < kCount; i += 4) add_four(half[0] + i, load_shared_16(place + 512 * i));
+    add_given(place, half[0]);
     warpgroup_barrier(1 + warpgroup);  // sums on their way to Y take the same place
     if constexpr (kOwnTiles > 0) {
       store.run(piece, reinterpret_cast<const float(&)[kOwnTiles][S::kOwnSums]>(sum), 0);

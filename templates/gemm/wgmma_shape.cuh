@@ -88,19 +88,22 @@ struct WgmmaShape {
                                     : kPassSumBytes > kHalfSumBytes ? kPassSumBytes
                                                                     : kHalfSumBytes;
 
-  // Sums that a warpgroup gives to the other block of a pair, half of its own; more than 128 tokens
-  // leave no registers for that. They take the place of stages.
+  // Sums that a warpgroup gets from the other block of a pair, half of its own; more than 128
+  // tokens leave no registers for that. They take the place of sums on their way to Y if there is
+  // room and nothing else needs it, or else of stages that have been read.
   static constexpr int kPairSumBytes = kRowTiles * 4 * 128 * kOwnSums / 2;
-  static constexpr bool kPairs =
-      Config::kShares && kBlocks == 1 && !kNarrows &&
-      kWarpgroups * kPairSumBytes <= Config::kStages * (kTokenBytes + kWeightBytes);
+  static constexpr bool kPairs = Config::kSharesInPairs;
+  // Tiles of all tokens are shared in one way.
+  static constexpr bool kAlwaysPairs = kPairs && kOneTokenTile;
+  static constexpr bool kPairSumsInStages = kSplitsColumns || kPairSumBytes > kPassBytes;
+  static constexpr int kExchangeBarriers = Config::kSharesRows ? 2 : kPairs ? 3 : 0;
 
   // Tokens, weights, sums on their way, barriers.
   static constexpr int kWeightOffset = Config::kStages * kTokenBytes;
   static constexpr int kPassOffset = kWeightOffset + Config::kStages * kWeightBytes;
   static constexpr int kBarrierOffset = kPassOffset + kWarpgroups * kPassBytes;
-  static constexpr int kSharedBytes = kBarrierOffset + 2 * Config::kStages * 8 + 8 * kWarpgroups +
-                                      (Config::kSharesRows ? 2 * 8 : 0);
+  static constexpr int kSharedBytes =
+      kBarrierOffset + 2 * Config::kStages * 8 + 8 * kWarpgroups + 8 * kExchangeBarriers;
 
   // By how many tokens a box begins early of which the first would be this one.
   static __device__ __forceinline__ int early(int token, int m) {
@@ -123,6 +126,9 @@ struct WgmmaShape {
   static_assert(!Config::kSharesRows || (kBlocks == 1 && !Config::kShares && kOneTokenTile &&
                                          !kSplitsColumns && 2 * 128 * kSums <= kPassBytes),
                 "a warpgroup has room for half of the sums of a row tile");
+  static_assert(!kPairs || (Config::kShares && kBlocks == 1 && !kNarrows &&
+                            kWarpgroups * kPairSumBytes <= kPassOffset),
+                "a pair has room and registers for half of each other's sums");
   static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
   static_assert(!Config::kHalfStages ||
                     (kStageChunks == 1 && kRowTiles == 1 && !kSplitsColumns && !Config::kRowLines),
@@ -159,11 +165,22 @@ struct WgmmaMemory {
   // this one gave.
   __device__ __forceinline__ u32 given_barrier() const { return word(2 * S::kWarpgroups); }
   __device__ __forceinline__ u32 taken_barrier() const { return given_barrier() + 8; }
+  // Of a pair: the sums that the other block gives to a warpgroup have come; it has read all
+  // stages.
+  __device__ __forceinline__ u32 pair_barrier(int warpgroup) const {
+    return given_barrier() + 8 * warpgroup;
+  }
+  __device__ __forceinline__ u32 read_barrier() const { return pair_barrier(S::kWarpgroups); }
 
   __device__ __forceinline__ void init_barriers() const {
     if constexpr (Config::kSharesRows) {
       mbarrier_init(given_barrier(), 1);
       mbarrier_init(taken_barrier(), 128);
+    }
+    if constexpr (S::kPairs) {
+      mbarrier_init(pair_barrier(0), 1);
+      mbarrier_init(pair_barrier(1), 1);
+      mbarrier_init(read_barrier(), S::kWarps);
     }
 #pragma unroll
     for (int stage = 0; stage < Config::kStages; ++stage) {

@@ -38,25 +38,23 @@ __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 // barrier.cluster, relaxed: the same without the order, which takes a fence of the whole GPU. What
-// a thread has loaded and used has been read, though.
-__device__ __forceinline__ void cluster_barrier_unordered() {
+// a thread has loaded and used has been read, though, and barriers in shared memory are there that
+// were made before mbarrier_init_fence(). In two parts, or at once.
+__device__ __forceinline__ void cluster_arrive_unordered() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_barrier_unordered() {
+  cluster_arrive_unordered();
+  cluster_wait();
 }
 // mapa: where in the shared memory of the cluster's block `rank` an address of this block's lies.
 __device__ __forceinline__ u32 address_in_block(u32 shared, u32 rank) {
   u32 remote;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared), "r"(rank));
   return remote;
-}
-// ld.shared::cluster: 16 bytes of any block's shared memory, from address_in_block().
-__device__ __forceinline__ u32x4 load_cluster_16(u32 address) {
-  u32x4 v;
-  asm volatile("ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "r"(address)
-               : "memory");
-  return v;
 }
 // st.async: 16 bytes into another block's shared memory, where that block's mbarrier counts them
 // in. Both addresses are address_in_block()'s.

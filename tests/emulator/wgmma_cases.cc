@@ -223,10 +223,8 @@ Plan WgmmaCase::plan() const {
   Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, GemmKernel::kWgmma, sm_count);
   // The planner has this for tiles of its own choice alone.
   GemmVariant& v = plan.variants[0];
-  v.cluster = cluster;
-  if (shares_rows) {
-    wgmma_share_rows(spec, plan.target, plan.layout, v);
-  }
+  wgmma_share_tokens(cluster, v);
+  if (shares_rows) wgmma_share_rows(spec, plan.target, plan.layout, v);
   return plan;
 }
 

@@ -92,6 +92,28 @@ TEST(WgmmaShares, PairsShareTilesOfHalfTheSms) {
   EXPECT_TRUE(shares(256).sums_in_cluster);
 }
 
+// Tiles of all tokens are shared in one way or not at all, and the kernel has no other.
+TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
+  GemmSpec spec = small_spec();
+  spec.weight.zero_point = ZeroPoint::kNone;
+  const auto variant = [&](std::int64_t n, std::int64_t k) {
+    spec.shape = {n, k, 33, 64};
+    return plan_of(spec, "h200").variants.front();
+  };
+  EXPECT_FALSE(variant(14336, 4096).shares_tiles);
+  EXPECT_FALSE(variant(14336, 4096).shares_in_pairs);
+  EXPECT_TRUE(variant(8192, 8192).shares_tiles);
+  EXPECT_TRUE(variant(8192, 8192).shares_in_pairs);
+  EXPECT_TRUE(variant(10240, 8192).shares_tiles);
+  EXPECT_FALSE(variant(10240, 8192).shares_in_pairs);
+  // More tiles of tokens may be shared in any way, as their number wants.
+  spec.shape = {4096, 4096, 600, 2000};
+  spec.tile.m = 128;
+  spec.tile.n = 128;
+  spec.path = Path::kHopper;
+  EXPECT_TRUE(plan_of(spec, "h200").variants.front().shares_in_pairs);
+}
+
 // 224 pairs of row groups by four tiles of 256 tokens are three rounds of 66 pairs of blocks, and
 // 26 tiles more, which make half a round if they are cut.
 TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {

@@ -116,7 +116,7 @@ TEST_F(CompileWgmma, EveryPair) {
         spec.tile.m = m;
         spec.tile.n = 128;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        plan.variants[0].cluster = 2;
+        wgmma_share_tokens(2, plan.variants[0]);
         plan.variants[0].step_tiles = tiles;
         sources.push_back(render(plan, 0));
       }
@@ -181,7 +181,7 @@ TEST_F(CompileWgmma, EveryHalfStage) {
       Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
       for (const int cluster : {1, 2}) {
         if (!every_kernel() && in_pairs != (cluster == 2)) continue;
-        plan.variants[0].cluster = cluster;
+        wgmma_share_tokens(cluster, plan.variants[0]);
         sources.push_back(render(plan, 0));
       }
     }
