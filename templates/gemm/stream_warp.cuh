@@ -26,10 +26,10 @@ struct StreamWarp : ChunkLane<Config> {
   // groups do not wait for each other; where instructions set the pace the second would only cost
   // its addition.
   static constexpr int kTurns = kPartial && S::kWidens && kUnit <= 32 ? 1 : 2;
-  // Chunks of a stage that are unrolled. With scales of 8 bits or zero points of small groups four
-  // of them want more registers than there are, of 16 tokens two as well.
-  static constexpr bool kManyZeros = kPartial && kIntZeros && kUnit < S::kChunkK;
-  static constexpr int kUnroll = (kPartial && S::kWidens) || kManyZeros ? 2 / S::kTokenTiles : 4;
+  // Chunks of a stage that are unrolled. With scales of 8 bits or of small groups four of them want
+  // more registers than there are, of 16 tokens two as well.
+  static constexpr bool kSmallGroups = kPartial && kUnit < S::kChunkK;
+  static constexpr int kUnroll = (kPartial && S::kWidens) || kSmallGroups ? 2 / S::kTokenTiles : 4;
 
   StreamMemory<Config> memory;
   StreamRows<Config> rows;
