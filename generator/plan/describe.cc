@@ -150,7 +150,10 @@ std::string describe(const Plan& plan) {
                   plan.target.sm_count, plan.target.shared_per_block);
   text += describe_operation(plan) + '\n';
   if (plan.spec.has_weight()) {
-    text += fmt::format("\n{}\ndecode plan: {}", describe_layout(plan), describe(plan.decode));
+    text += fmt::format("\n{}", describe_layout(plan));
+    for (const DecodePlan& decode : decode_plans_of(plan)) {
+      text += fmt::format("\ndecode plan: {}", describe(decode));
+    }
   } else {
     text += '\n' + describe_cache(plan.spec);
   }

@@ -97,7 +97,8 @@ ordered_json decode_json(const DecodePlan& plan) {
           {"outputs", plan.outputs},
           {"zero_ops", ops_json(plan.zero_ops)},
           {"zero_outputs", plan.zero_outputs},
-          {"instructions_per_weight", plan.instructions_per_weight}};
+          {"instructions_per_weight", plan.instructions_per_weight},
+          {"result_exponent", plan.result_exponent}};
 }
 
 ordered_json layout_json(const WeightSpec& weight, const WeightLayout& l) {
@@ -174,6 +175,9 @@ std::string plan_to_json(const Plan& plan) {
   if (plan.spec.has_weight()) {
     j["layout"] = layout_json(plan.spec.weight(), plan.layout);
     j["decode"] = decode_json(plan.decode);
+    for (const DecodePlan& decode : decode_plans_of(plan)) {
+      if (decode.result_exponent != 0) j["folded_decode"] = decode_json(decode);
+    }
   } else {
     j["cache"] = cache_json(plan.spec);
   }

@@ -187,6 +187,19 @@ DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant) {
   return derive_decode_plan(request);
 }
 
+std::vector<DecodePlan> decode_plans_of(const Plan& plan) {
+  if (plan.variants.empty()) return {plan.decode};
+  std::vector<DecodePlan> plans;
+  for (const GemmVariant& v : plan.variants) {
+    DecodePlan own = decode_plan_of(plan, v);
+    const auto is_same = [&own](const DecodePlan& other) {
+      return other.result_exponent == own.result_exponent;
+    };
+    if (std::none_of(plans.begin(), plans.end(), is_same)) plans.push_back(std::move(own));
+  }
+  return plans;
+}
+
 std::size_t Plan::variant_for(std::int64_t m) const noexcept {
   std::size_t index = 0;
   while (index + 1 < variants.size() && m > variants[index].m_max) ++index;

@@ -111,6 +111,11 @@ TEST(Resolve, ScalesTakeThePowerOfTwoOfIntegersToBf16) {
     EXPECT_EQ(decode.result_exponent, 2);
     EXPECT_EQ(power_of_scale(spec, v, decode), v.scale_mode == ScaleMode::kWeight ? 2 : 0);
   }
+  const auto json = nlohmann::json::parse(plan_to_json(plan));
+  EXPECT_EQ(json["decode"]["result_exponent"], 0);
+  EXPECT_EQ(json["folded_decode"]["result_exponent"], 2);
+  EXPECT_NE(describe(plan).find("9 operations for 8 weights"), std::string::npos);
+  EXPECT_EQ(describe(plan).find("11 operations for 8 weights"), std::string::npos);
   // Float zero points count in units of the code.
   spec.weight.zero_point = ZeroPoint::kFloat;
   for (const GemmVariant& v : plan_of(spec, "h200").variants) EXPECT_FALSE(v.fold_power);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "heddle/decode_plan.h"
 #include "heddle/runtime.h"
@@ -33,6 +34,18 @@ nlohmann::ordered_json to_json(const DecodeProof& proof) {
   return json;
 }
 
+// Of all plans that kernels decode by.
+DecodeProof prove_all(const std::vector<DecodePlan>& plans) {
+  DecodeProof all;
+  for (const DecodePlan& plan : plans) {
+    const DecodeProof proof = prove_decode_plan(plan);
+    all.codes_checked += proof.codes_checked;
+    all.mismatches += proof.mismatches;
+    if (all.first_mismatch.empty()) all.first_mismatch = proof.first_mismatch;
+  }
+  return all;
+}
+
 void print_text(const Plan& plan, const DecodeProof* proof) {
   std::string text = describe(plan);
   if (text.empty() || text.back() != '\n') text += '\n';
@@ -48,7 +61,7 @@ int run(const PlanOptions& options) {
   const Spec spec = read_spec(options.spec);
   const Plan plan = resolve(spec, choose_target(options.target, runtime));
   DecodeProof proof;
-  if (options.prove) proof = prove_decode_plan(plan.decode);
+  if (options.prove) proof = prove_all(decode_plans_of(plan));
   if (options.json) {
     auto json = nlohmann::ordered_json::parse(plan_to_json(plan));
     if (options.prove) json["proof"] = to_json(proof);
