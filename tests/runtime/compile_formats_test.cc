@@ -93,12 +93,11 @@ TEST(CompileShapes, WithoutSpills) {
     }
   };
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
-    for (GemmSpec spec : {spec_of(WeightType::kE2m1, 4, 32, DType::kE8m0),
-                          spec_of(WeightType::kE2m1, 4, 16, DType::kE4m3),
-                          spec_of(WeightType::kUint, 4, 32, DType::kE8m0),
-                          spec_of(WeightType::kUint, 4, 32, dtype),
-                          spec_of(WeightType::kUint, 4, 64, dtype),
-                          spec_of(WeightType::kUint, 4, 128, dtype)}) {
+    for (GemmSpec spec :
+         {spec_of(WeightType::kE2m1, 4, 32, DType::kE8m0),
+          spec_of(WeightType::kE2m1, 4, 16, DType::kE4m3),
+          spec_of(WeightType::kUint, 4, 32, DType::kE8m0), spec_of(WeightType::kUint, 4, 32, dtype),
+          spec_of(WeightType::kUint, 4, 64, dtype), spec_of(WeightType::kUint, 4, 128, dtype)}) {
       spec.activation = dtype;
       spec.shape = {4096, 4096, 1, 16};
       add(spec);
