@@ -101,6 +101,10 @@ class IntegerDerivation {
     return why;
   }
 
+  std::string factor_why() const {
+    return fmt::format("times the power of two that makes its unit {}", number_.unit_text());
+  }
+
   static bool alike(const PairBits& bits) {
     for (std::size_t j = 0; j < bits[0].size(); ++j) {
       if (bits[0][j].word != bits[1][j].word || bits[0][j].bit + 16 != bits[1][j].bit) return false;
@@ -133,7 +137,7 @@ class IntegerDerivation {
     op.a = field;
     if (number_.is_bare(p)) {
       op.imm = number_.factor(p);
-      op.why = fmt::format("times the power of two that makes its unit {}, ", number_.unit_text());
+      op.why = factor_why() + ", ";
     }
     if (with_zeros()) {
       op.subtrahend = Subtrahend::kZeroPoint;
@@ -211,8 +215,8 @@ class IntegerDerivation {
     return fmt::format("the zero point{} to bit {}", owner_of_zero(pair), p.low);
   }
 
-  // What a field at the same position must lose: the zero point placed like a field, and kept
-  // under its magic number.
+  // What a field at the same position must lose: the zero point placed like a field and kept under
+  // its magic number, or multiplied like a bare one.
   int zero_of_field(int pair, Position p) {
     return zero_index(pair, p, [&] {
       const PairBits bits{zero_places(pair, 0), zero_places(pair, 1)};
@@ -222,7 +226,7 @@ class IntegerDerivation {
       op.opcode = DecodeOpcode::kMul;
       op.a = placed;
       op.imm = number_.factor(p);
-      op.why = fmt::format("times the power of two that makes its unit {}", number_.unit_text());
+      op.why = factor_why();
       return zeros_.emit(op);
     });
   }

@@ -189,15 +189,13 @@ DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant) {
 
 std::vector<DecodePlan> decode_plans_of(const Plan& plan) {
   if (plan.variants.empty()) return {plan.decode};
-  std::vector<DecodePlan> plans;
-  for (const GemmVariant& v : plan.variants) {
-    DecodePlan own = decode_plan_of(plan, v);
-    const auto is_same = [&own](const DecodePlan& other) {
-      return other.result_exponent == own.result_exponent;
-    };
-    if (std::none_of(plans.begin(), plans.end(), is_same)) plans.push_back(std::move(own));
-  }
-  return plans;
+  const auto folds = [](const GemmVariant& v) { return v.fold_power; };
+  const auto one = std::find_if(plan.variants.begin(), plan.variants.end(), folds);
+  if (one == plan.variants.end()) return {plan.decode};
+  DecodePlan folded = decode_plan_of(plan, *one);
+  const bool all = std::all_of(plan.variants.begin(), plan.variants.end(), folds);
+  if (all || folded.result_exponent == 0) return {std::move(folded)};
+  return {plan.decode, std::move(folded)};
 }
 
 std::size_t Plan::variant_for(std::int64_t m) const noexcept {

@@ -25,6 +25,12 @@ constexpr int kNarrowBits = 4;
 constexpr int kPassRow = 64 + 4;  // floats, as in templates/gemm/wgmma_shape.cuh
 constexpr int kRoundedPassBytes = 32 * 2 * (64 + 8);
 
+// Of blocks that exchange sums; whether those that share tiles are pairs is settled later.
+int exchange_barriers(const GemmVariant& v) {
+  if (v.shares_rows) return 2;
+  return v.shares_tiles ? 3 : 0;
+}
+
 // The same arithmetic as templates/gemm/wgmma_shape.cuh, which checks the result.
 int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
   const bool splits_columns = v.tile_n == 64;
@@ -34,10 +40,7 @@ int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
                              ? kRoundedPassBytes
                              : std::max(4 * std::min(own_tokens, 32) * kPassRow, half_sum_bytes);
   return v.stages * wgmma_stage_bytes(v, layout) + kWarpgroups * pass_bytes + 2 * v.stages * 8 +
-         8 * kWarpgroups +
-         8 * (v.shares_rows    ? 2
-              : v.shares_tiles ? 3
-                               : 0);
+         8 * kWarpgroups + 8 * exchange_barriers(v);
 }
 
 int tile_tokens(std::int64_t m_max) {

@@ -129,8 +129,7 @@ struct Plan {
 
 // The variant's decode plan: plan.decode, but for fold_power.
 HEDDLE_EXPORT DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant);
-// What the plan's kernels decode by: of a GEMM each plan that a variant has, once; else
-// plan.decode.
+// What the plan's kernels decode by: plan.decode, the plan of variants with fold_power, or both.
 HEDDLE_EXPORT std::vector<DecodePlan> decode_plans_of(const Plan& plan);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec.

@@ -179,10 +179,6 @@ std::uint32_t remote_address(std::uint32_t address, unsigned rank) {
   return address + ((rank + 1) << kRankShift);
 }
 
-void load_remote(std::uint32_t remote, void* to, unsigned bytes) {
-  const Place from = place_of(remote);
-  cluster->block(from.block).shared.load(from.address, to, bytes, cluster->self().actor);
-}
 void numbered_barrier(int barrier, unsigned threads) { cluster->meet_at(barrier, threads); }
 void give_way() { cluster->give_way(); }
 

@@ -55,8 +55,6 @@ unsigned cluster_size();
 // The address of the cluster's block `rank` that corresponds to one of this block's.
 std::uint32_t remote_address(std::uint32_t address, unsigned rank);
 
-// From a remote address.
-void load_remote(std::uint32_t remote, void* to, unsigned bytes);
 // One of 15 of the block, for so many of its threads.
 void numbered_barrier(int barrier, unsigned threads);
 // Lets others run: what this thread does before and after may lie far apart.
