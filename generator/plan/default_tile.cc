@@ -124,6 +124,8 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   if (!scales_weights_exactly(spec) || spec.weight.zero_point == ZeroPoint::kFloat) {
     return ScaleMode::kAccumulator;
   }
+  // As many operations as the products with scales would have.
+  if (weights_alone_fold_power(spec)) return ScaleMode::kWeight;
   // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
   if (v.kernel != GemmKernel::kTiles) {
     const int of_sums = v.tile_m / 8;

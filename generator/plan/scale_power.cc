@@ -9,11 +9,16 @@ bool e4m3_scales_e2m1(const GemmSpec& spec, ScaleMode mode) {
          spec.weight.scale_dtype == DType::kE4m3;
 }
 
-// A scale of the weights' type takes a power of two with it: from FP16 those from 256 on have no
-// room for it, with which the largest code is past FP16's range anyway.
+// A scale with as many exponent bits as the weights' type takes a power of two with it: from FP16
+// those from 256 on have no room for it, with which the largest e4m3 is past FP16's range anyway.
 bool scale_takes_power(const GemmSpec& spec, ScaleMode mode) {
-  return mode == ScaleMode::kWeight && spec.weight.type == WeightType::kE4m3 &&
-         spec.weight.scale_dtype == spec.activation;
+  if (mode != ScaleMode::kWeight) return false;
+  const WeightSpec& weight = spec.weight;
+  const bool is_bf16 = spec.activation == DType::kBf16;
+  const bool fits =
+      weight.scale_dtype == spec.activation || (is_bf16 && weight.scale_dtype == DType::kE8m0);
+  return fits &&
+         (weight.type == WeightType::kE4m3 || (weight.type == WeightType::kE2m1 && is_bf16));
 }
 
 // Integers of b bits lack 2^(b - 2) at most: a bfloat16 scale that has no room for it makes the
@@ -25,6 +30,10 @@ bool integers_lack_power(const GemmSpec& spec) {
 
 }  // namespace
 
+bool weights_alone_fold_power(const GemmSpec& spec) {
+  return folds_power(spec, ScaleMode::kWeight) && !folds_power(spec, ScaleMode::kAccumulator);
+}
+
 bool folds_power(const GemmSpec& spec, ScaleMode mode) {
   if (e4m3_scales_e2m1(spec, mode) || scale_takes_power(spec, mode)) return true;
   if (integers_lack_power(spec)) return true;
@@ -35,8 +44,10 @@ bool folds_power(const GemmSpec& spec, ScaleMode mode) {
 }
 
 int power_of_scale(const GemmSpec& spec, const GemmVariant& v, const DecodePlan& decode) {
-  // Of 2^8 all, of 2^120 half: a bfloat16 holds both factors then, whatever the scale.
-  if (scale_takes_power(spec, v.scale_mode)) return spec.activation == DType::kFp16 ? 8 : 60;
+  // Of FP16's 2^8 all, of bfloat16's half: it holds both factors then, up to scales of 2^64.
+  if (scale_takes_power(spec, v.scale_mode)) {
+    return spec.activation == DType::kFp16 ? decode.result_exponent : decode.result_exponent / 2;
+  }
   if (integers_lack_power(spec)) {
     return v.scale_mode == ScaleMode::kWeight ? decode.result_exponent : 0;
   }

@@ -10,6 +10,9 @@ namespace heddle {
 // Whether the scale takes over the power of two of the codes (DecodeRequest::fold_power).
 bool folds_power(const GemmSpec& spec, ScaleMode mode);
 
+// Whether it does so only where it multiplies weights.
+bool weights_alone_fold_power(const GemmSpec& spec);
+
 // Of that power, `decode`'s, what is in the scales that multiply weights; the sums take the rest.
 int power_of_scale(const GemmSpec& spec, const GemmVariant& variant, const DecodePlan& decode);
 

@@ -76,7 +76,11 @@ struct BulkTile : ChunkLane<Config> {
  private:
   using Tokens = u32[kHalves][S::kTokenTiles][2][4];
   using Part = float[S::kTokenTiles][4];
-  using Words = u32[kRowsAtOnce][Config::kBits];  // of 64 columns
+  // Of 64 columns.
+  struct Words {
+    u32 of_row[kRowsAtOnce][Config::kBits];
+    u32 to_pass[kRowsAtOnce];  // ChunkLane::scales_to_pass()
+  };
 
   u32 zeros_[kChannel ? S::kRowTiles : kRowsAtOnce][Decode::kZeroRegisters];
 
@@ -106,7 +110,10 @@ struct BulkTile : ChunkLane<Config> {
     for (int row = 0; row < kRowsAtOnce; ++row) {
       const int r = i / kHalves * kRowsAtOnce + row;
       if (r >= S::kRowTiles) break;
-      Lane::load_words(chunk + r * S::kRowBlockBytes, first_half + i % kHalves, words[row]);
+      const u32 from = chunk + r * S::kRowBlockBytes;
+      const int half = first_half + i % kHalves;
+      Lane::load_words(from, half, words.of_row[row]);
+      if constexpr (Lane::kPassesScales) words.to_pass[row] = Lane::scales_to_pass(from, half);
     }
   }
 
@@ -142,10 +149,10 @@ struct BulkTile : ChunkLane<Config> {
       for (int row = 0; row < kRowsAtOnce; ++row) {
         const int r = first_row + row;
         if (r >= S::kRowTiles) break;
-        if (begins) begin_unit(chunk + r * S::kRowBlockBytes, column, row);
+        if (begins) begin_unit(chunk + r * S::kRowBlockBytes, column, row, words.to_pass[row]);
         // Another group has other zero points: what follows is decoded with them.
         if (i == 0 || begins) {
-          Decode::unit(words[row], tile / kTiles, zeros_[kChannel ? r : row], a[row]);
+          Decode::unit(words.of_row[row], tile / kTiles, zeros_[kChannel ? r : row], a[row]);
         }
         if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
           Lane::scale_weights(scales_[row], a[row][i]);
@@ -169,12 +176,12 @@ struct BulkTile : ChunkLane<Config> {
   }
 
   // `row`: of those that are multiplied at once.
-  __device__ __forceinline__ void begin_unit(u32 chunk, int column, int row) {
+  __device__ __forceinline__ void begin_unit(u32 chunk, int column, int row, u32 to_pass) {
     if constexpr (kIntZeros && !kChannel) {
       Decode::zeros(Lane::int_zeros(chunk, column), zeros_[row]);
     }
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
-      scales_[row] = Lane::weight_scales(chunk, column);
+      scales_[row] = Lane::weight_scales(chunk, column, to_pass);
     }
     if constexpr (kPartial) clear(part_[row]);
   }

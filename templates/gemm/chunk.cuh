@@ -6,6 +6,7 @@
 #include "primitives/half.cuh"
 #include "primitives/memory.cuh"
 #include "primitives/scale.cuh"
+#include "primitives/sync.cuh"
 
 namespace heddle {
 
@@ -13,6 +14,10 @@ template <class Config>
 struct ChunkLane {
   using Value = typename Config::Value;
   using Scale = typename Config::Scale;
+  // The four lanes of rows g and g + 8 want the same scales. To widen codes of 8 bits takes longer
+  // than to pass them on: of 64 columns each lane widens those of one tile of 16.
+  static constexpr bool kPassesScales =
+      Config::kScaleMode == ScaleMode::kWeight && Scale::kPairBytes == 2 && Config::kMetaGroup < 64;
 
   int g, t;  // lane = 4 * g + t
 
@@ -38,11 +43,19 @@ struct ChunkLane {
     const u32 at = entry(chunk + Config::kScaleOffset, column, Config::kScaleBytes);
     if constexpr (Scale::kPairBytes == 4) {
       const u32 pair = load_shared_4(at);
-      if constexpr (Config::kScaleExponent == 0) return pair;
-      return Value::mul2(pair, Value::kOnes + Config::kScaleExponent * Value::kExponentUnits);
+      return power_of_two_pair<Value, Config::kScaleExponent>(pair);
     } else {
       return Scale::template load_values<Value, Config::kScaleExponent>(at);
     }
+  }
+  // What the lane passes on of 64 columns, with kPassesScales only, and the scales of one of them.
+  // All lanes of the warp call this.
+  __device__ __forceinline__ u32 scales_to_pass(u32 chunk, int half) const {
+    return weight_scales(chunk, 64 * half + 16 * t);
+  }
+  __device__ __forceinline__ u32 weight_scales(u32 chunk, int column, u32 to_pass) const {
+    if constexpr (kPassesScales) return shuffle(to_pass, 4 * g + column % 64 / 16);
+    return weight_scales(chunk, column);
   }
   __device__ __forceinline__ RowPair float_zeros(u32 chunk, int column) const {
     return Scale::load_shared(entry(chunk + Config::kZeroOffset, column, Config::kZeroBytes));

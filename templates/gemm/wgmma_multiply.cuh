@@ -64,6 +64,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
   u32 a[kSets][kStepTiles][4];
   u32 zeros[kChannel ? S::kRowTiles : 1][Decode::kZeroRegisters];
   u32 weight_scales;  // of rows g and g + 8, with ScaleMode::kWeight only
+  u32 to_pass[2];     // of the columns of words, with kPassesScales only
   RowPair scales;     // the same of the last group that has ended, with kPartial only
 
   __device__ __forceinline__ WgmmaMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
@@ -172,7 +173,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
         memory.tokens(stage) + (2 * c + first_half) * S::kHalfBytes, 4 * this->g + this->t);
     const u32 chunks =
         memory.weights(stage) + row_block * S::kRowBlockBytes + c * Config::kChunkBytes;
-    Lane::load_words(chunks, first_half, words[0]);
+    load_half(chunks, first_half, part, words[0], to_pass[0]);
 #pragma unroll
     for (int step = 0; step < kRowSteps; ++step) {
       const int r = step / kColumnSteps;
@@ -210,8 +211,16 @@ struct WgmmaMultiply : ChunkLane<Config> {
   __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
     const int next = kHalves * r + tile / 4 + 1;
     if (next == kHalves * kRows) return;
-    Lane::load_words(chunks + next / kHalves * 4 * S::kRowBlockBytes, next % kHalves,
-                     words[next % 2]);
+    load_half(chunks + next / kHalves * 4 * S::kRowBlockBytes, next % kHalves, 0, words[next % 2],
+              to_pass[next % 2]);
+  }
+  // Half `half` of what the stage has of a chunk, which begins with half `part` of it.
+  __device__ __forceinline__ void load_half(u32 chunk, int half, int part,
+                                            u32 (&words)[Config::kBits], u32& to_pass) const {
+    Lane::load_words(chunk, half, words);
+    if constexpr (Lane::kPassesScales) {
+      to_pass = Lane::scales_to_pass(chunk - S::kMissingBytes, half + part);
+    }
   }
 
   // Weights of a row tile, from the tile on, which is counted from the half of the chunk.
@@ -222,7 +231,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
     for (int i = 0; i < kStepTiles; ++i) {
       const int here = tile + i;
       const bool begins = here % kGroupTiles == 0;
-      if (begins) begin_group(chunk, 16 * here + 64 * from_half);
+      if (begins) begin_group(chunk, 16 * here + 64 * from_half, to_pass[half(r, here)]);
       // Another group has other zero points: what follows is decoded with them.
       if (i == 0 || begins || here % kUnitTiles == 0) {
         Decode::unit(words[half(r, here)], here % 4 / kUnitTiles, zeros[kChannel ? r : 0], unit);
@@ -235,11 +244,11 @@ struct WgmmaMultiply : ChunkLane<Config> {
     }
   }
 
-  // `column`: in the chunk.
-  __device__ __forceinline__ void begin_group(u32 chunk, int column) {
+  // `column`: in the chunk. `to_pass`: of its 64 columns.
+  __device__ __forceinline__ void begin_group(u32 chunk, int column, u32 to_pass) {
     if constexpr (kIntZeros && !kChannel) Decode::zeros(Lane::int_zeros(chunk, column), zeros[0]);
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
-      weight_scales = Lane::weight_scales(chunk, column);
+      weight_scales = Lane::weight_scales(chunk, column, to_pass);
     }
   }
 

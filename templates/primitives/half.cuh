@@ -10,9 +10,11 @@ namespace heddle {
 struct Fp16 {
   static constexpr u32 kOnes = 0x3c003c00;           // 1, 1
   static constexpr u32 kExponentUnits = 0x04000400;  // what doubles both
-  // From the upper byte of a half to the places of exponent and mantissa, and what those lack.
+  static constexpr int kMaxExponent = 15;            // of the largest power of two
+  // From the upper byte of a half to the places of exponent and mantissa, and the power of two that
+  // those lack.
   static constexpr int kE4m3Shift = 1;
-  static constexpr u32 kE4m3Factor = 0x5c005c00;  // 2^8, 2^8
+  static constexpr int kE4m3Exponent = 8;
   // d = a - b, each half rounded once.
   static __device__ __forceinline__ u32 sub2(u32 a, u32 b) {
     u32 d;
@@ -82,8 +84,9 @@ struct Fp16 {
 struct Bf16 {
   static constexpr u32 kOnes = 0x3f803f80;           // 1, 1
   static constexpr u32 kExponentUnits = 0x00800080;  // what doubles both
+  static constexpr int kMaxExponent = 127;
   static constexpr int kE4m3Shift = 4;
-  static constexpr u32 kE4m3Factor = 0x7b807b80;  // 2^120, 2^120
+  static constexpr int kE4m3Exponent = 120;
   // Before sm_90 there is only fma: a product with one, or a sum with minus zero, is as exact.
   static __device__ __forceinline__ u32 sub2(u32 a, u32 b) {
     u32 d;

@@ -42,6 +42,15 @@ struct ScaleFp32 {
   }
 };
 
+// Both of a pair times 2^kExponent, in one step or, past the type's largest power of two, in two.
+template <class Value, int kExponent>
+__device__ __forceinline__ u32 power_of_two_pair(u32 pair) {
+  constexpr int kFirst = kExponent < Value::kMaxExponent ? kExponent : Value::kMaxExponent;
+  if constexpr (kFirst == 0) return pair;
+  const u32 d = Value::mul2(pair, Value::kOnes + kFirst * Value::kExponentUnits);
+  return power_of_two_pair<Value, kExponent - kFirst>(d);
+}
+
 // Two codes of 8 bits, each widened by Code::widen.
 template <class Code>
 struct Scale8 {
@@ -56,9 +65,7 @@ struct Scale8 {
   // Times 2^kExponent, as a pair of `Value`s, which hold them exactly.
   template <class Value, int kExponent>
   static __device__ __forceinline__ u32 load_values(u32 address) {
-    const u32 values = Code::template values<Value>(load_shared_2(address));
-    if constexpr (kExponent == 0) return values;
-    return Value::mul2(values, Value::kOnes + kExponent * Value::kExponentUnits);
+    return Code::template values<kExponent>(Value{}, load_shared_2(address));
   }
 };
 
@@ -69,9 +76,18 @@ struct E8m0 {
     const u32 bits = code == 0 ? 0x00400000u : code == 255 ? 0x7fc00000u : code << 23;
     return __uint_as_float(bits);
   }
-  template <class Value>
-  static __device__ __forceinline__ u32 values(u32 pair) {
-    return Value::from_floats(widen(pair & 0xff), widen(pair >> 8));
+  template <int kExponent>
+  static __device__ __forceinline__ u32 values(Fp16, u32 pair) {
+    return power_of_two_pair<Fp16, kExponent>(
+        Fp16::from_floats(widen(pair & 0xff), widen(pair >> 8)));
+  }
+  // A bfloat16 has the same exponent. Its code 255 is infinite, of which zero times makes NaN.
+  template <int kExponent>
+  static __device__ __forceinline__ u32 values(Bf16, u32 pair) {
+    constexpr u32 kSmallest = 0x00400040;           // 2^-127, 2^-127
+    const u32 powers = prmt<0x1404>(pair, 0) >> 1;  // each code at bit 7 of its half
+    return Bf16::fma2(Bf16::max2_or_nan(powers, kSmallest),
+                      Bf16::kOnes + kExponent * Bf16::kExponentUnits, Bf16::mul2(powers, 0));
   }
 };
 
@@ -82,12 +98,12 @@ struct E4m3 {
     return __uint_as_float((code & 0x80) << 24 | (code & 0x7f) << 20) * 0x1p120f;
   }
   // The same for both codes at once, in the places of a 16-bit float.
-  template <class Value>
-  static __device__ __forceinline__ u32 values(u32 pair) {
+  template <int kExponent, class Value>
+  static __device__ __forceinline__ u32 values(Value, u32 pair) {
     constexpr u32 kPlaces = (0x7f00u >> Value::kE4m3Shift) * 0x00010001u;
     const u32 high = prmt<0x1404>(pair, 0);  // each in the upper byte of its half
-    return Value::mul2((high & 0x80008000u) | (high >> Value::kE4m3Shift & kPlaces),
-                       Value::kE4m3Factor);
+    return power_of_two_pair<Value, Value::kE4m3Exponent + kExponent>(
+        (high & 0x80008000u) | (high >> Value::kE4m3Shift & kPlaces));
   }
 };
 

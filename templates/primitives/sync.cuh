@@ -16,6 +16,11 @@ __device__ __forceinline__ u32 broadcast(u32 value, int lane) {
   return __shfl_sync(0xffffffffu, value, lane);
 }
 
+// shfl.sync.idx: the value of the lane that each lane names.
+__device__ __forceinline__ u32 shuffle(u32 value, int lane) {
+  return __shfl_sync(0xffffffffu, value, lane);
+}
+
 // shfl.sync.bfly: the value of the lane whose number differs in the bits of `mask`.
 __device__ __forceinline__ float shuffle_xor(float value, int mask) {
   return __shfl_xor_sync(0xffffffffu, value, mask);

@@ -93,8 +93,17 @@ TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   spec.weight.scale_dtype = DType::kE8m0;
   EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
   EXPECT_TRUE(plan_of(spec, "h200").variants.back().fold_power);
+  // A bfloat16 scale has room for half of the power of two, one of sums for none: whatever M is.
   spec.activation = DType::kBf16;
-  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kWeight);
+  for (const DType scale : {DType::kE8m0, DType::kBf16}) {
+    spec.weight.scale_dtype = scale;
+    const Plan plan = plan_of(spec, "h200");
+    for (const GemmVariant& v : plan.variants) {
+      EXPECT_EQ(v.scale_mode, ScaleMode::kWeight);
+      EXPECT_TRUE(v.fold_power);
+      EXPECT_EQ(power_of_scale(spec, v, decode_plan_of(plan, v)), 63);
+    }
+  }
   spec = small_spec();
   spec.weight.zero_point = ZeroPoint::kFloat;
   EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);

@@ -28,13 +28,15 @@ struct HalfPair {
 
 struct Fp16 : HalfPair<emulator::Half::kFp16, 0x3c00> {
   static constexpr u32 kExponentUnits = 0x04000400;
+  static constexpr int kMaxExponent = 15;
   static constexpr int kE4m3Shift = 1;
-  static constexpr u32 kE4m3Factor = 0x5c005c00;
+  static constexpr int kE4m3Exponent = 8;
 };
 struct Bf16 : HalfPair<emulator::Half::kBf16, 0x3f80> {
   static constexpr u32 kExponentUnits = 0x00800080;
+  static constexpr int kMaxExponent = 127;
   static constexpr int kE4m3Shift = 4;
-  static constexpr u32 kE4m3Factor = 0x7b807b80;
+  static constexpr int kE4m3Exponent = 120;
 };
 
 inline u32 fp16_from_e4m3(u32 codes) { return emulator::fp16_of_e4m3(codes); }

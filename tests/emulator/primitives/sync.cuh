@@ -29,6 +29,7 @@ inline T shuffle(const char* name, T value, int lane) {
   return mine.value;
 }
 inline u32 broadcast(u32 value, int lane) { return shuffle("shfl.idx", value, lane); }
+inline u32 shuffle(u32 value, int lane) { return shuffle("shfl.idx", value, lane); }
 inline float shuffle_xor(float value, int mask) {
   return shuffle("shfl.bfly", value, static_cast<int>(emulator::lane()) ^ mask);
 }
