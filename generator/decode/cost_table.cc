@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "heddle/decode_plan.h"
 
 namespace heddle {
@@ -20,13 +22,19 @@ bool leaves_power(const DecodeRequest& request) {
 
 std::string decode_cost_table() {
   const std::vector<NamedDecodeRequest> list = every_decode_request();
-  const std::size_t half = list.size() / 2;  // FP16 first, then the same ones for BF16
+  // FP16 first, then the same ones for BF16, then those that only BF16 has.
+  const auto is_scaled = [](const NamedDecodeRequest& one) { return one.request.fold_scale; };
+  const auto scaled = std::find_if(list.begin(), list.end(), is_scaled);
+  const auto half = static_cast<std::size_t>(scaled - list.begin()) / 2;
   std::string text = "| source | to FP16 | to BF16 |\n| --- | --: | --: |\n";
   for (std::size_t i = 0; i < half; ++i) {
     const DecodeRequest& fp16 = list[i].request;
     const DecodeRequest& bf16 = list[half + i].request;
     if (fp16.fold_power && !leaves_power(fp16) && !leaves_power(bf16)) continue;
     text += fmt::format("| {} | {} | {} |\n", list[i].name, cost(fp16), cost(bf16));
+  }
+  for (auto one = scaled; one != list.end(); ++one) {
+    text += fmt::format("| {} | | {} |\n", one->name, cost(one->request));
   }
   return text;
 }

@@ -20,6 +20,14 @@ std::string why_no_integer(const DecodeRequest& request) {
   return {};
 }
 
+std::string why_no_scale(const DecodeRequest& request) {
+  const bool is_plain =
+      request.kind == CodeKind::kInteger && request.zero_point == ZeroPoint::kNone;
+  if (!is_plain) return "only integers without zero points are scaled in the same operation";
+  if (request.dtype != DType::kBf16) return "scales in fp16 have no room for the powers of two";
+  return {};
+}
+
 std::string why_no_float(const DecodeRequest& request) {
   const Float16Format format = float16_format(request.dtype);
   const int e = request.exponent_bits;
@@ -36,6 +44,9 @@ std::string why_no_float(const DecodeRequest& request) {
 std::string why_unsupported(const DecodeRequest& request) {
   if (request.dtype == DType::kFp32) return "weights decode to fp16 or bf16 only";
   if (request.zero_point == ZeroPoint::kFloat) return "there is no plan for float zero points";
+  if (request.fold_scale) {
+    if (std::string why = why_no_scale(request); !why.empty()) return why;
+  }
   if (request.kind == CodeKind::kInteger) return why_no_integer(request);
   if (request.zero_point != ZeroPoint::kNone) return "only integer codes have zero points";
   if (request.kind == CodeKind::kFloat) return why_no_float(request);

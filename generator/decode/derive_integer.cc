@@ -14,10 +14,15 @@
 // numbers behind them are the field, and one multiplication and subtraction in one makes it the
 // weight (field_number.h). So eight bits fit bfloat16 whole.
 //
+// Where the scale is multiplied in the same operation, all fields lie bare: the bias that is then
+// taken off is a power of two, and a power of two times the scale is exact.
+//
 // The bit p is free where the field fits at several; the choice with the fewest new operations
 // wins, then the lowest p.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -41,17 +46,18 @@ class IntegerDerivation {
         number_(number),
         first_choice_(std::move(first_choice)),
         weights_(plan.words),
-        zeros_(by_element() ? plan.words : 1) {}
+        group_(by_element() ? plan.words : 1) {}
 
   void run() {
-    if (with_zeros()) plan_.zero_words = by_element() ? plan_.words : 1;
+    if (with_zeros() || request_.fold_scale) plan_.group_words = by_element() ? plan_.words : 1;
     for (int pair = 0; pair < plan_.elements() / 2; ++pair) {
       const int element = 2 * pair;
       const PairBits bits{plan_.bit_of[element], plan_.bit_of[element + 1]};
       plan_.outputs.push_back(split() ? decode_split(pair, bits) : decode_field(pair, bits));
     }
+    if (request_.fold_scale) scale_products();
     plan_.ops = weights_.ops();
-    plan_.zero_ops = zeros_.ops();
+    plan_.group_ops = group_.ops();
     plan_.result_exponent = number_.exponent();
   }
 
@@ -86,7 +92,8 @@ class IntegerDerivation {
     std::string why;
     if (number_.is_bare(p)) {
       why = fmt::format(
-          "the field at bit {}, no magic number: its top bit is the exponent's lowest", p.low);
+          "the field at bit {}, no magic number: {}", p.low,
+          number_.is_at_top(p) ? "its top bit is the exponent's lowest" : "a subnormal");
     } else if (p.low == p.high) {
       why =
           fmt::format("{0} + field: 0x{1:04x} is {0}, and bit {2} of its mantissa weighs {3}",
@@ -118,7 +125,8 @@ class IntegerDerivation {
     Position best{choice, choice};
     int best_cost = weights_.cost(in_place(bits, best));
     for (int low = 0; low <= last; ++low) {
-      const bool same = alike(bits);
+      // The factors of a row are the same for both halves.
+      const bool same = alike(bits) || request_.fold_scale;
       for (int high = same ? low : 0; high <= (same ? low : last); ++high) {
         const int cost = weights_.cost(in_place(bits, {low, high}));
         if (cost >= best_cost) continue;
@@ -132,6 +140,7 @@ class IntegerDerivation {
   int decode_field(int pair, const PairBits& bits) {
     const Position p = cheapest_position(bits);
     const int field = weights_.place(in_place(bits, p), in_place_why(p));
+    if (request_.fold_scale) return scaled_field(row_of(pair), p.low, field);
     DecodeOp op;
     op.opcode = number_.is_bare(p) ? DecodeOpcode::kFma : DecodeOpcode::kSub;
     op.a = field;
@@ -140,8 +149,8 @@ class IntegerDerivation {
       op.why = factor_why() + ", ";
     }
     if (with_zeros()) {
-      op.subtrahend = Subtrahend::kZeroPoint;
-      op.zero = zero_of_field(pair, p);
+      op.subtrahend = Subtrahend::kGroup;
+      op.group = zero_of_field(pair, p);
       op.why += fmt::format("minus {} + zero point{}", number_.magic_text(p), owner_of_zero(pair));
     } else {
       op.subtrahend = Subtrahend::kImmediate;
@@ -149,6 +158,43 @@ class IntegerDerivation {
       op.why += fmt::format("minus {} + {}", number_.magic_text(p), bias());
     }
     return weights_.emit(op);
+  }
+
+  // The field in its unit, less its bias, both times the scale of its row.
+  int scaled_field(int row, int bit, int field) {
+    std::vector<int>& bits = bits_of_row_[row];
+    const auto place = std::find(bits.begin(), bits.end(), bit);
+    DecodeOp op;
+    op.opcode = DecodeOpcode::kScale;
+    op.a = field;
+    op.row = row;
+    op.factor = 1 + static_cast<int>(place - bits.begin());
+    op.subtrahend = Subtrahend::kGroup;
+    op.group = 0;
+    op.why = fmt::format("times the scale, minus {} times it, of row g{}", bias(),
+                         row == 0 ? "" : " + 8");
+    if (place == bits.end()) bits.push_back(bit);
+    return weights_.emit(op);
+  }
+
+  // Of both rows at once: the bias times the scale, then the scale times the factors of each
+  // position that fields of a row have.
+  void scale_products() {
+    const auto product = [this](std::uint32_t by, std::string why) {
+      DecodeOp op;
+      op.opcode = DecodeOpcode::kMul;
+      op.imm = by;
+      op.why = std::move(why);
+      plan_.group_outputs.push_back(group_.emit(op));
+    };
+    product(number_.bias({0, 0}), fmt::format("{} in units of {}", bias(), number_.unit_text()));
+    const auto& [row, other] = bits_of_row_;
+    for (std::size_t i = 0; i < std::max(row.size(), other.size()); ++i) {
+      const Position p{i < row.size() ? row[i] : other[i], i < other.size() ? other[i] : row[i]};
+      product(number_.factor(p),
+              fmt::format("times the powers of two that make the units of bits {} and {} {}", p.low,
+                          p.high, number_.unit_text()));
+    }
   }
 
   // The code less its bias, from two floats.
@@ -186,10 +232,10 @@ class IntegerDerivation {
     DecodeOp op;
     op.opcode = DecodeOpcode::kSub;
     op.a = value;
-    op.subtrahend = Subtrahend::kZeroPoint;
+    op.subtrahend = Subtrahend::kGroup;
     const PairBits zero_bits{zero_places(pair, 0), zero_places(pair, 1)};
-    op.zero = zero_index(pair, {0, 0}, [&] {
-      return split_value(zeros_, zero_bits, zero_shift_why(pair, {0, 0}));
+    op.group = group_index(pair, {0, 0}, [&] {
+      return split_value(group_, zero_bits, zero_shift_why(pair, {0, 0}));
     });
     op.why = fmt::format("minus the zero point{}, which lost the same bias", owner_of_zero(pair));
     return weights_.emit(op);
@@ -218,28 +264,28 @@ class IntegerDerivation {
   // What a field at the same position must lose: the zero point placed like a field and kept under
   // its magic number, or multiplied like a bare one.
   int zero_of_field(int pair, Position p) {
-    return zero_index(pair, p, [&] {
+    return group_index(pair, p, [&] {
       const PairBits bits{zero_places(pair, 0), zero_places(pair, 1)};
-      const int placed = zeros_.place(in_place(bits, p), in_place_why(p), zero_shift_why(pair, p));
+      const int placed = group_.place(in_place(bits, p), in_place_why(p), zero_shift_why(pair, p));
       if (!number_.is_bare(p)) return placed;
       DecodeOp op;
       op.opcode = DecodeOpcode::kMul;
       op.a = placed;
       op.imm = number_.factor(p);
       op.why = factor_why();
-      return zeros_.emit(op);
+      return group_.emit(op);
     });
   }
 
   // One register for each (row, position), or for each pair.
   template <class Make>
-  int zero_index(int pair, Position p, const Make& make) {
+  int group_index(int pair, Position p, const Make& make) {
     const std::tuple key{by_element() ? pair : row_of(pair), p.low, p.high};
-    const auto found = zero_indices_.find(key);
-    if (found != zero_indices_.end()) return found->second;
-    plan_.zero_outputs.push_back(make());
-    const int index = static_cast<int>(plan_.zero_outputs.size()) - 1;
-    zero_indices_[key] = index;
+    const auto found = group_indices_.find(key);
+    if (found != group_indices_.end()) return found->second;
+    plan_.group_outputs.push_back(make());
+    const int index = static_cast<int>(plan_.group_outputs.size()) - 1;
+    group_indices_[key] = index;
     return index;
   }
 
@@ -248,8 +294,9 @@ class IntegerDerivation {
   const FieldNumber& number_;
   const std::vector<int> first_choice_;
   Registers weights_;
-  Registers zeros_;
-  std::map<std::tuple<int, int, int>, int> zero_indices_;
+  Registers group_;
+  std::map<std::tuple<int, int, int>, int> group_indices_;
+  std::array<std::vector<int>, 2> bits_of_row_;  // with fold_scale: where fields begin
 };
 
 DecodePlan derived(const DecodePlan& empty, const FieldNumber& number,
@@ -286,8 +333,13 @@ DecodePlan best_of_choices(const DecodePlan& empty, const FieldNumber& number) {
 }  // namespace
 
 void derive_integer(DecodePlan& plan) {
-  const FieldNumber bare(plan.request, true);
-  DecodePlan best = best_of_choices(plan, FieldNumber(plan.request, false));
+  using Bare = FieldNumber::Bare;
+  if (plan.request.fold_scale) {
+    plan = best_of_choices(plan, FieldNumber(plan.request, Bare::kAll));
+    return;
+  }
+  const FieldNumber bare(plan.request, Bare::kTop);
+  DecodePlan best = best_of_choices(plan, FieldNumber(plan.request, Bare::kNone));
   if (plan.request.fold_power || bare.exponent() == 0) {
     DecodePlan other = best_of_choices(plan, bare);
     if (other.ops.size() < best.ops.size()) best = std::move(other);

@@ -33,6 +33,9 @@ class OperationText {
         return fmt::format("fma   {} * 0x{:08x} - {}", a, op_.imm, subtrahend());
       case DecodeOpcode::kMul:
         return fmt::format("mul   {}, 0x{:08x}", a, op_.imm);
+      case DecodeOpcode::kScale:
+        return fmt::format("fma   {} * {}.{} - {}.{}", a, of_group(op_.factor), half(),
+                           of_group(op_.group), half());
     }
     return {};
   }
@@ -46,8 +49,10 @@ class OperationText {
     return op_.b >= 0 ? name(op_.b) : fmt::format("0x{:08x}", op_.imm2);
   }
   std::string subtrahend() const {
-    return op_.subtrahend == Subtrahend::kZeroPoint ? fmt::format("z{}", op_.zero) : second();
+    return op_.subtrahend == Subtrahend::kGroup ? of_group(op_.group) : second();
   }
+  static std::string of_group(int output) { return fmt::format("g{}", output); }
+  const char* half() const { return op_.row == 0 ? "low" : "high"; }
 
   const DecodeOp& op_;
   const int words_;
@@ -91,6 +96,13 @@ std::string lines(const std::vector<DecodeOp>& ops, int words, const char* input
   return text;
 }
 
+const char* group_title(const DecodeRequest& request) {
+  if (request.fold_scale) return "scales (once per group; of row g low, of row g + 8 high):\n";
+  return request.zero_order == ZeroOrder::kRows
+             ? "zero points (once per group; both rows' fields in each half):\n"
+             : "zero points (once per group; they lie in words as the weights do):\n";
+}
+
 }  // namespace
 
 std::string describe(const DecodePlan& plan) {
@@ -98,7 +110,10 @@ std::string describe(const DecodePlan& plan) {
       "{} to {}, zero point {}: {} operations for {} weights, {} per weight\n",
       source_text(plan.request), to_string(plan.request.dtype), to_string(plan.request.zero_point),
       plan.ops.size(), plan.elements(), plan.instructions_per_weight);
-  if (plan.result_exponent != 0) {
+  if (plan.request.fold_scale) {
+    text +=
+        fmt::format("a weight times its scale is the result times 2^{}\n", plan.result_exponent);
+  } else if (plan.result_exponent != 0) {
     text += fmt::format("a weight is the result times 2^{}, which the scale must carry\n",
                         plan.result_exponent);
   }
@@ -111,13 +126,11 @@ std::string describe(const DecodePlan& plan) {
     for (const int field : plan.field_of) text += fmt::format(" {}", field);
   }
   text += '\n';
-  if (!plan.zero_ops.empty()) {
-    text += plan.request.zero_order == ZeroOrder::kRows
-                ? "zero points (once per group; z holds both rows' fields in each half):\n"
-                : "zero points (once per group; z holds them as the words hold the weights):\n";
-    text += lines(plan.zero_ops, plan.zero_words, "z");
-    for (std::size_t i = 0; i < plan.zero_outputs.size(); ++i) {
-      text += fmt::format("  z{:<2} = r{}\n", i, plan.zero_outputs[i]);
+  if (!plan.group_ops.empty()) {
+    text += group_title(plan.request);
+    text += lines(plan.group_ops, plan.group_words, "group");
+    for (std::size_t i = 0; i < plan.group_outputs.size(); ++i) {
+      text += fmt::format("  g{:<2} = r{}\n", i, plan.group_outputs[i]);
     }
     text += "weights:\n";
   }

@@ -39,10 +39,13 @@ std::uint16_t half(std::uint32_t pair, int shift) {
   return static_cast<std::uint16_t>(pair >> shift);
 }
 
+std::uint16_t negated(std::uint32_t pair, int shift) { return half(pair, shift) ^ 0x8000; }
+
 struct Operands {
   std::uint32_t a = 0;
   std::uint32_t b = 0;  // register b, or the immediate in its place
   std::uint32_t c = 0;
+  std::uint32_t factor = 0;
   std::uint32_t subtrahend = 0;
 };
 
@@ -65,8 +68,12 @@ std::uint32_t execute(const DecodeOp& op, Float16Format format, const Operands& 
           [&](int s) { return float16_sub(format, half(in.a, s), half(in.subtrahend, s)); });
     case DecodeOpcode::kFma:
       return each_half([&](int s) {
-        return float16_fma(format, half(in.a, s), half(op.imm, s),
-                           static_cast<std::uint16_t>(half(in.subtrahend, s) ^ 0x8000));
+        return float16_fma(format, half(in.a, s), half(op.imm, s), negated(in.subtrahend, s));
+      });
+    case DecodeOpcode::kScale:
+      return each_half([&](int s) {
+        return float16_fma(format, half(in.a, s), half(in.factor, 16 * op.row),
+                           negated(in.subtrahend, 16 * op.row));
       });
     case DecodeOpcode::kMul:
       return each_half([&](int s) {
@@ -81,7 +88,7 @@ std::uint32_t execute(const DecodeOp& op, Float16Format format, const Operands& 
 // Registers 0, 1 ... after all operations.
 std::vector<std::uint32_t> run(const std::vector<DecodeOp>& ops, Float16Format format,
                                const std::vector<std::uint32_t>& words,
-                               const std::vector<std::uint32_t>& zeros) {
+                               const std::vector<std::uint32_t>& group) {
   std::vector<std::uint32_t> registers = words;
   registers.reserve(words.size() + ops.size());
   for (const DecodeOp& op : ops) {
@@ -89,7 +96,8 @@ std::vector<std::uint32_t> run(const std::vector<DecodeOp>& ops, Float16Format f
     in.a = registers[op.a];
     in.b = op.b >= 0 ? registers[op.b] : op.imm2;
     if (op.c >= 0) in.c = registers[op.c];
-    in.subtrahend = op.subtrahend == Subtrahend::kZeroPoint ? zeros.at(op.zero) : in.b;
+    in.subtrahend = op.subtrahend == Subtrahend::kGroup ? group.at(op.group) : in.b;
+    if (op.opcode == DecodeOpcode::kScale) in.factor = group.at(op.factor);
     if (static_cast<std::size_t>(op.dst) >= registers.size()) registers.resize(op.dst + 1);
     registers[op.dst] = execute(op, format, in);
   }
@@ -100,18 +108,18 @@ std::vector<std::uint32_t> run(const std::vector<DecodeOp>& ops, Float16Format f
 
 std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
                                                 const std::vector<std::uint32_t>& words,
-                                                const std::vector<std::uint32_t>& zero_words) {
+                                                const std::vector<std::uint32_t>& group_words) {
   if (words.size() != static_cast<std::size_t>(plan.words) ||
-      zero_words.size() != static_cast<std::size_t>(plan.zero_words)) {
+      group_words.size() != static_cast<std::size_t>(plan.group_words)) {
     throw Error(ErrorCategory::kUsage, "decode.words", "not the number of words that the plan has");
   }
   const Float16Format format = float16_format(plan.request.dtype);
-  std::vector<std::uint32_t> zeros;
-  if (plan.zero_words != 0) {
-    const std::vector<std::uint32_t> registers = run(plan.zero_ops, format, zero_words, {});
-    for (const int reg : plan.zero_outputs) zeros.push_back(registers.at(reg));
+  std::vector<std::uint32_t> group;
+  if (plan.group_words != 0) {
+    const std::vector<std::uint32_t> registers = run(plan.group_ops, format, group_words, {});
+    for (const int reg : plan.group_outputs) group.push_back(registers.at(reg));
   }
-  const std::vector<std::uint32_t> registers = run(plan.ops, format, words, zeros);
+  const std::vector<std::uint32_t> registers = run(plan.ops, format, words, group);
   std::vector<std::uint16_t> elements;
   elements.reserve(2 * plan.outputs.size());
   for (const int reg : plan.outputs) {
@@ -124,7 +132,7 @@ std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
 std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan, std::uint32_t word,
                                                 std::uint16_t zero_fields) {
   std::vector<std::uint32_t> zeros;
-  if (plan.zero_words != 0) {
+  if (plan.group_words != 0) {
     zeros.push_back(static_cast<std::uint32_t>(zero_fields) << 16 | zero_fields);
   }
   return evaluate_decode_plan(plan, std::vector<std::uint32_t>{word}, zeros);

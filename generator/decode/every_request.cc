@@ -62,6 +62,20 @@ void add_integers(std::vector<NamedDecodeRequest>& list, DType dtype) {
   }
 }
 
+// Of BF16 alone.
+void add_scaled_integers(std::vector<NamedDecodeRequest>& list) {
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
+      DecodeRequest request;
+      request.bits = bits;
+      request.type = type;
+      request.dtype = DType::kBf16;
+      request.fold_scale = true;
+      add(list, fmt::format("{}{} times scale", to_string(type), bits), request);
+    }
+  }
+}
+
 }  // namespace
 
 DecodeRequest float_request(int exponent_bits, int mantissa_bits, DType dtype) {
@@ -117,6 +131,7 @@ std::vector<NamedDecodeRequest> every_decode_request() {
     }
     add(list, "nf4", table_request(nf4_values(), dtype));
   }
+  add_scaled_integers(list);
   return list;
 }
 

@@ -21,19 +21,24 @@ struct Position {
 // counted in units of 2^-exponent:
 // - under the bits of the float 2^(M - p - exponent), if p + bits <= M, it makes that number + the
 //   value: bit p of the mantissa has the weight 2^-exponent there.
-// - with nothing above it, if p + bits == M + 1, its top bit is the lowest one of the exponent. A
-//   float whose exponent field is one continues the subnormals, whose exponent field is zero: so
-//   the half is the value, but for a power of two.
+// - with nothing above it, if p + bits <= M + 1, its top bit is at most the lowest one of the
+//   exponent. A float whose exponent field is one continues the subnormals, whose exponent field is
+//   zero: so the half is the value, but for a power of two.
 class FieldNumber {
  public:
-  // may_be_bare: units are as small as the largest factor needs to make them of bare fields; of one
-  // and two bits they are one.
-  FieldNumber(const DecodeRequest& request, bool may_be_bare);
+  enum class Bare {
+    kNone,
+    kTop,  // those with p + bits == M + 1. Units are as small as the largest factor needs to make
+           // them of such fields; of one and two bits they are one.
+    kAll,  // Units halve the power of two between factors, which meet scales, and sums.
+  };
+  FieldNumber(const DecodeRequest& request, Bare bare);
 
   int exponent() const { return exponent_; }
   // The last bit that a field may begin at. Negative: it fits nowhere.
-  int last_bit() const { return bare_bit() - (may_be_bare_ ? 0 : 1); }
-  bool is_bare(Position p) const { return p.low == bare_bit() || p.high == bare_bit(); }
+  int last_bit() const { return top_bit() - (bare_ == Bare::kNone ? 1 : 0); }
+  bool is_bare(Position p) const { return lies_bare(p.low) || lies_bare(p.high); }
+  bool is_at_top(Position p) const { return p.low == top_bit(); }
 
   // What lies above the field in each half.
   std::uint32_t magic(Position p) const;
@@ -52,13 +57,14 @@ class FieldNumber {
   std::string unit_text() const;
 
  private:
-  int bare_bit() const { return format_.mantissa_bits + 1 - bits_; }
+  int top_bit() const { return format_.mantissa_bits + 1 - bits_; }
+  bool lies_bare(int bit) const { return bare_ == Bare::kAll || bit == top_bit(); }
   int magic_exponent(int bit) const { return format_.mantissa_bits - bit - exponent_; }
 
   Float16Format format_;
   int bits_;
   int exponent_;
-  bool may_be_bare_;
+  Bare bare_;
 };
 
 }  // namespace heddle

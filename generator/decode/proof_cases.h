@@ -13,12 +13,18 @@ namespace heddle {
 // One unit of packed weights.
 struct ProofCase {
   std::vector<std::uint32_t> words;
-  std::vector<std::uint32_t> zero_words;
-  std::vector<unsigned> zeros;  // [element]: the code of its zero point; 0 where there is none
+  std::vector<std::uint32_t> group_words;
+  // [element]: the code of its zero point, or the number of its scale; 0 where there is neither.
+  std::vector<unsigned> zeros;
 };
 
+// The scales of plans with fold_scale: bfloat16 numbers of either sign, of all mantissas, as large
+// as products remain finite, and as small as they remain normal.
+const std::vector<std::uint16_t>& proof_scales();
+
 // Every code in every position, with neighbours all zero, all one and random; every code against
-// every zero point. The order is the same on every call. `visit` must not keep the reference.
+// every zero point or scale. The order is the same on every call. `visit` must not keep the
+// reference.
 void for_each_proof_case(const DecodePlan& plan,
                          const std::function<void(const ProofCase& one)>& visit);
 
@@ -38,7 +44,7 @@ class ProofJudge {
             std::uint16_t want);
 
   const DecodePlan& plan_;
-  std::vector<std::uint16_t> want_;  // [zero point][code]
+  std::vector<std::uint16_t> want_;  // [zero point or scale][code]
   DecodeProof proof_;
 };
 

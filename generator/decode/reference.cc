@@ -32,15 +32,18 @@ double float_value(const DecodeRequest& request, unsigned code) {
 }  // namespace
 
 std::uint16_t reference_decode(const DecodeRequest& request, unsigned code, unsigned zero,
-                               int exponent) {
+                               int exponent, double scale) {
   const Float16Format format = float16_format(request.dtype);
   switch (request.kind) {
     case CodeKind::kInteger:
       return float16_from_double(
           format,
-          std::ldexp(integer_value(request, code) - integer_offset(request, zero), -exponent));
+          // Plus zero: no difference of two equal numbers is -0.
+          std::ldexp(scale * (integer_value(request, code) - integer_offset(request, zero)),
+                     -exponent) +
+              0.0);
     case CodeKind::kTable:
-      return float16_from_double(format, request.table.at(code));
+      return float16_from_double(format, scale * request.table.at(code));
     case CodeKind::kFloat:
       break;
   }
@@ -50,7 +53,7 @@ std::uint16_t reference_decode(const DecodeRequest& request, unsigned code, unsi
     const int up = format.mantissa_bits - request.mantissa_bits;
     return static_cast<std::uint16_t>(code << up);
   }
-  return float16_from_double(format, std::ldexp(float_value(request, code), -exponent));
+  return float16_from_double(format, std::ldexp(scale * float_value(request, code), -exponent));
 }
 
 }  // namespace heddle

@@ -65,8 +65,7 @@ GemmVariant variant_with(const GemmSpec& spec, const WeightLayout& layout, std::
   v.m_min = m_min;
   v.m_max = m_max;
   v.tile_m = spec.tile.m.value_or(static_cast<int>(ceil_div(m_max, 8)) * 8);
-  v.scale_mode = choose_scale_mode(spec, layout, v);
-  v.fold_power = folds_power(spec, v.scale_mode);
+  settle_scale(spec, layout, v);
   return v;
 }
 

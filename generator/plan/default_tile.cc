@@ -129,6 +129,11 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
   if (v.kernel != GemmKernel::kTiles) {
     const int of_sums = v.tile_m / 8;
+    // Of weights the scale costs a few products for each group; so many of sums were no slower.
+    if (folds_scale(spec, v.kernel)) {
+      const bool few = of_sums * (WeightLayout::kChunkK / layout.meta_group) <= 2;
+      return few ? ScaleMode::kAccumulator : ScaleMode::kWeight;
+    }
     const int of_weights = layout.meta_group / 16;
     const bool cheaper =
         takes_two_sets(spec, layout, v) ? of_sums <= of_weights : of_sums < of_weights;
@@ -172,8 +177,7 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
   const int fit = legal ? stages_that_fit(spec, target, layout, v) : wanted;
   v.stages = spec.tile.stages.value_or(path == Path::kTuring ? 2 : std::max(2, fit));
   v.reads_ahead = can_read_ahead(spec, layout, v);
-  v.scale_mode = choose_scale_mode(spec, layout, v);
-  v.fold_power = folds_power(spec, v.scale_mode);
+  settle_scale(spec, layout, v);
   v.shared_bytes = shared_bytes(spec, v, layout);
   return v;
 }

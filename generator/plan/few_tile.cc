@@ -57,8 +57,7 @@ std::optional<GemmVariant> few_tile(const GemmSpec& spec, const Target& target,
       if (row_blocks % v.warps_n != 0 || !fits_registers(spec, layout, v)) continue;
       v.stages = stages_that_fit(spec, target, layout, v);
       if (v.stages < kFewestStages) continue;
-      v.scale_mode = choose_scale_mode(spec, layout, v);
-      v.fold_power = folds_power(spec, v.scale_mode);
+      settle_scale(spec, layout, v);
       v.shared_bytes = shared_bytes(spec, v, layout);
       return v;
     }

@@ -27,6 +27,8 @@ std::string_view opcode_name(DecodeOpcode opcode) {
       return "fma";
     case DecodeOpcode::kMul:
       return "mul";
+    case DecodeOpcode::kScale:
+      return "scale";
   }
   return "";
 }
@@ -68,10 +70,14 @@ void add_operands(ordered_json& j, const DecodeOp& op) {
     case DecodeOpcode::kFma:
       j["factor"] = op.imm;
       break;
+    case DecodeOpcode::kScale:
+      j["factor_of_group"] = op.factor;
+      j["row"] = op.row;
+      break;
     case DecodeOpcode::kSub:
       break;
   }
-  if (op.subtrahend == Subtrahend::kZeroPoint) j["zero"] = op.zero;
+  if (op.subtrahend == Subtrahend::kGroup) j["group"] = op.group;
   if (op.subtrahend == Subtrahend::kImmediate) j["subtrahend"] = op.imm2;
   if (op.subtrahend == Subtrahend::kRegister) j["b"] = op.b;
 }
@@ -95,8 +101,8 @@ ordered_json decode_json(const DecodePlan& plan) {
           {"field_of", plan.field_of},
           {"ops", ops_json(plan.ops)},
           {"outputs", plan.outputs},
-          {"zero_ops", ops_json(plan.zero_ops)},
-          {"zero_outputs", plan.zero_outputs},
+          {"group_ops", ops_json(plan.group_ops)},
+          {"group_outputs", plan.group_outputs},
           {"instructions_per_weight", plan.instructions_per_weight},
           {"result_exponent", plan.result_exponent}};
 }
@@ -176,7 +182,8 @@ std::string plan_to_json(const Plan& plan) {
     j["layout"] = layout_json(plan.spec.weight(), plan.layout);
     j["decode"] = decode_json(plan.decode);
     for (const DecodePlan& decode : decode_plans_of(plan)) {
-      if (decode.result_exponent != 0) j["folded_decode"] = decode_json(decode);
+      const char* name = decode.request.fold_scale ? "scaled_decode" : "folded_decode";
+      if (decode.result_exponent != 0) j[name] = decode_json(decode);
     }
   } else {
     j["cache"] = cache_json(plan.spec);

@@ -152,8 +152,16 @@ std::vector<std::string> explain(const Plan& plan) {
         "bulk: a block for each SM with an equal part of the rows and all of K, so that no sums "
         "are exchanged and no tokens need room for all of K");
   }
-  if (decode_plan_of(plan, plan.variants.front()).result_exponent != 0) {
+  const auto leaves_power = [&plan](const GemmVariant& v) {
+    return v.fold_power && decode_plan_of(plan, v).result_exponent != 0;
+  };
+  if (std::any_of(plan.variants.begin(), plan.variants.end(), leaves_power)) {
     reasons.emplace_back("the power of two that decoded codes lack is part of the scale");
+  }
+  const auto scales = [](const GemmVariant& v) { return v.fold_scale; };
+  if (std::any_of(plan.variants.begin(), plan.variants.end(), scales)) {
+    reasons.emplace_back(
+        "where the scale is on the weight, one operation takes off the bias and multiplies by it");
   }
   if (spec.weight.interleave != Interleave::kFragment) {
     reasons.push_back(describe_interleave(spec, plan.decode));
@@ -181,21 +189,33 @@ void resolve_gemm(Plan& plan) {
 }
 
 DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant) {
-  if (!variant.fold_power) return plan.decode;
+  if (!variant.fold_power && !variant.fold_scale) return plan.decode;
   DecodeRequest request = plan.decode.request;
-  request.fold_power = true;
+  request.fold_power = variant.fold_power;
+  request.fold_scale = variant.fold_scale;
   return derive_decode_plan(request);
 }
 
 std::vector<DecodePlan> decode_plans_of(const Plan& plan) {
   if (plan.variants.empty()) return {plan.decode};
-  const auto folds = [](const GemmVariant& v) { return v.fold_power; };
-  const auto one = std::find_if(plan.variants.begin(), plan.variants.end(), folds);
-  if (one == plan.variants.end()) return {plan.decode};
-  DecodePlan folded = decode_plan_of(plan, *one);
-  const bool all = std::all_of(plan.variants.begin(), plan.variants.end(), folds);
-  if (all || folded.result_exponent == 0) return {std::move(folded)};
-  return {plan.decode, std::move(folded)};
+  std::vector<DecodePlan> plans;
+  const auto add = [&plans](DecodePlan plan) {
+    const auto is_same = [&plan](const DecodePlan& one) {
+      return one.result_exponent == plan.result_exponent;  // each has another one
+    };
+    if (std::none_of(plans.begin(), plans.end(), is_same)) plans.push_back(std::move(plan));
+  };
+  const auto add_first = [&](bool fold_power, bool fold_scale) {
+    const auto is_one = [=](const GemmVariant& v) {
+      return v.fold_power == fold_power && v.fold_scale == fold_scale;
+    };
+    const auto one = std::find_if(plan.variants.begin(), plan.variants.end(), is_one);
+    if (one != plan.variants.end()) add(decode_plan_of(plan, *one));
+  };
+  add_first(false, false);
+  add_first(true, false);
+  add_first(false, true);
+  return plans;
 }
 
 std::size_t Plan::variant_for(std::int64_t m) const noexcept {

@@ -1,5 +1,7 @@
 #include "generator/plan/scale_power.h"
 
+#include "generator/plan/default_tile.h"
+
 namespace heddle {
 namespace {
 
@@ -43,7 +45,19 @@ bool folds_power(const GemmSpec& spec, ScaleMode mode) {
          spec.activation == DType::kFp16 && mode != ScaleMode::kWeight;
 }
 
+bool folds_scale(const GemmSpec& spec, GemmKernel kernel) {
+  const bool knows = kernel == GemmKernel::kWgmma || kernel == GemmKernel::kBulk;
+  return knows && integers_lack_power(spec) && spec.weight.zero_point == ZeroPoint::kNone;
+}
+
+void settle_scale(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& v) {
+  v.scale_mode = choose_scale_mode(spec, layout, v);
+  v.fold_scale = v.scale_mode == ScaleMode::kWeight && folds_scale(spec, v.kernel);
+  v.fold_power = !v.fold_scale && folds_power(spec, v.scale_mode);
+}
+
 int power_of_scale(const GemmSpec& spec, const GemmVariant& v, const DecodePlan& decode) {
+  if (v.fold_scale) return 0;  // half of it is in the plan's own factors
   // Of FP16's 2^8 all, of bfloat16's half: it holds both factors then, up to scales of 2^64.
   if (scale_takes_power(spec, v.scale_mode)) {
     return spec.activation == DType::kFp16 ? decode.result_exponent : decode.result_exponent / 2;

@@ -1,4 +1,4 @@
-// The power of two that decoded weights may lack, and who makes it good.
+// Where scales and the powers of two that decoded weights may lack are multiplied.
 #ifndef HEDDLE_GENERATOR_PLAN_SCALE_POWER_H_
 #define HEDDLE_GENERATOR_PLAN_SCALE_POWER_H_
 
@@ -12,6 +12,12 @@ bool folds_power(const GemmSpec& spec, ScaleMode mode);
 
 // Whether it does so only where it multiplies weights.
 bool weights_alone_fold_power(const GemmSpec& spec);
+
+// Whether the scale is multiplied by decoding where it meets weights (DecodeRequest::fold_scale).
+bool folds_scale(const GemmSpec& spec, GemmKernel kernel);
+
+// Sets where the scale goes, and what goes with it.
+void settle_scale(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& variant);
 
 // Of that power, `decode`'s, what is in the scales that multiply weights; the sums take the rest.
 int power_of_scale(const GemmSpec& spec, const GemmVariant& variant, const DecodePlan& decode);

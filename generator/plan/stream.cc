@@ -283,8 +283,7 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   v.path = Path::kHopper;
   v.kernel = GemmKernel::kStream;
   v.tile_m = static_cast<int>(ceil_div(v.m_max, kTokenTile)) * kTokenTile;
-  v.scale_mode = choose_scale_mode(spec, layout, v);
-  v.fold_power = folds_power(spec, v.scale_mode);
+  settle_scale(spec, layout, v);
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
   const std::int64_t range_end = std::min(m_range_end(m_min), spec.shape.m_max);
   if (bulk_variant(spec, target, layout, m_min, range_end)) return std::nullopt;

@@ -89,8 +89,7 @@ void choose_stage(const GemmSpec& spec, const Target& target, const WeightLayout
 
 void complete(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
               GemmVariant& v) {
-  v.scale_mode = choose_scale_mode(spec, layout, v);
-  v.fold_power = folds_power(spec, v.scale_mode);
+  settle_scale(spec, layout, v);
   // mma.sync would wait for the products of weights and scales.
   v.by_warps = v.tile_m <= kTokensOfWarps && v.scale_mode != ScaleMode::kWeight;
   if (spec.tile.k) {

@@ -105,8 +105,7 @@ std::optional<GemmVariant> wide_tile(const GemmSpec& spec, const Target& target,
   }
   if (!best) return best;
   best->reads_ahead = true;
-  best->scale_mode = choose_scale_mode(spec, layout, *best);
-  best->fold_power = folds_power(spec, best->scale_mode);
+  settle_scale(spec, layout, *best);
   best->shared_bytes = shared_bytes(spec, *best, layout);
   return best;
 }

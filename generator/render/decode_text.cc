@@ -10,7 +10,7 @@ std::string expression(const DecodeOp& op) {
   const std::string second =
       op.b >= 0 ? fmt::format("r{}", op.b) : fmt::format("0x{:08x}u", op.imm2);
   const std::string subtrahend =
-      op.subtrahend == Subtrahend::kZeroPoint ? fmt::format("z[{}]", op.zero) : second;
+      op.subtrahend == Subtrahend::kGroup ? fmt::format("g[{}]", op.group) : second;
   switch (op.opcode) {
     case DecodeOpcode::kShr:
       return fmt::format("shr<{}>({})", op.imm, a);
@@ -30,6 +30,11 @@ std::string expression(const DecodeOp& op) {
       return fmt::format("Value::sub2({}, {})", a, subtrahend);
     case DecodeOpcode::kFma:
       return fmt::format("Value::fms2({}, 0x{:08x}u, {})", a, op.imm, subtrahend);
+    case DecodeOpcode::kScale: {
+      const char* of_row = op.row == 0 ? "low_twice" : "high_twice";
+      return fmt::format("Value::fms2({}, {}(g[{}]), {}({}))", a, of_row, op.factor, of_row,
+                         subtrahend);
+    }
   }
   return {};
 }
@@ -55,13 +60,13 @@ std::string fields_comment(const DecodePlan& plan) {
 }
 
 // Words of a unit in, A operands of its tiles out.
-std::string unit_text(const DecodePlan& plan, std::size_t zeros) {
+std::string unit_text(const DecodePlan& plan, std::size_t registers) {
   constexpr int kRegistersPerTile = 4;
-  const bool has_zeros = !plan.zero_outputs.empty();
+  const bool has_group = !plan.group_outputs.empty();
   std::string text = fmt::format(
       "  static __device__ __forceinline__ void unit(const u32 (&words)[{}], int unit,\n"
       "                                              const u32 (&{})[{}], u32 (&a)[{}][{}]) {{\n",
-      plan.request.bits, has_zeros ? "z" : "", zeros, plan.elements() / 8, kRegistersPerTile);
+      plan.request.bits, has_group ? "g" : "", registers, plan.elements() / 8, kRegistersPerTile);
   for (int i = 0; i < plan.words; ++i) {
     text += fmt::format("    const u32 r{} = words[{} * unit + {}];\n", i, plan.words, i);
   }
@@ -73,27 +78,32 @@ std::string unit_text(const DecodePlan& plan, std::size_t zeros) {
   return text + "  }\n";
 }
 
-// Words of zero points in, subtrahends out. Kernels hold one word in a register; more come as an
-// array.
-std::string zeros_text(const DecodePlan& plan, std::size_t zeros) {
-  const bool has_zeros = !plan.zero_outputs.empty();
-  const bool is_array = plan.zero_words > 1;
-  std::string text =
-      plan.request.zero_order == ZeroOrder::kElements
-          ? "  // The zero points of a unit's elements, in words of the same layout as the "
-            "weights.\n"
-          : "  // r0 holds, in both halves, the zero points of row g and of row g + 8 above it.\n";
-  text += fmt::format("  static __device__ __forceinline__ void zeros({}, u32 (&{})[{}]) {{\n",
-                      is_array    ? fmt::format("const u32 (&words)[{}]", plan.zero_words)
-                      : has_zeros ? "u32 r0"
+const char* group_comment(const DecodeRequest& request) {
+  if (request.fold_scale) return "  // r0 holds the scales of row g, low, and of row g + 8.\n";
+  return request.zero_order == ZeroOrder::kElements
+             ? "  // The zero points of a unit's elements, in words of the same layout as the "
+               "weights.\n"
+             : "  // r0 holds, in both halves, the zero points of row g and of row g + 8 above "
+               "it.\n";
+}
+
+// What unit() takes of a group, from its words. Kernels hold one word in a register; more come as
+// an array.
+std::string group_text(const DecodePlan& plan, std::size_t registers) {
+  const bool has_group = !plan.group_outputs.empty();
+  const bool is_array = plan.group_words > 1;
+  std::string text = group_comment(plan.request);
+  text += fmt::format("  static __device__ __forceinline__ void group({}, u32 (&{})[{}]) {{\n",
+                      is_array    ? fmt::format("const u32 (&words)[{}]", plan.group_words)
+                      : has_group ? "u32 r0"
                                   : "u32",
-                      has_zeros ? "z" : "", zeros);
-  for (int i = 0; is_array && i < plan.zero_words; ++i) {
+                      has_group ? "g" : "", registers);
+  for (int i = 0; is_array && i < plan.group_words; ++i) {
     text += fmt::format("    const u32 r{0} = words[{0}];\n", i);
   }
-  text += body(plan.zero_ops);
-  for (std::size_t i = 0; i < plan.zero_outputs.size(); ++i) {
-    text += fmt::format("    z[{}] = r{};\n", i, plan.zero_outputs[i]);
+  text += body(plan.group_ops);
+  for (std::size_t i = 0; i < plan.group_outputs.size(); ++i) {
+    text += fmt::format("    g[{}] = r{};\n", i, plan.group_outputs[i]);
   }
   return text + "  }\n";
 }
@@ -101,13 +111,15 @@ std::string zeros_text(const DecodePlan& plan, std::size_t zeros) {
 }  // namespace
 
 std::string decode_text(const DecodePlan& plan) {
-  const std::size_t zeros = plan.zero_outputs.empty() ? 1 : plan.zero_outputs.size();
+  const std::size_t registers = plan.group_outputs.empty() ? 1 : plan.group_outputs.size();
   std::string text = "struct Decode {\n  using Value = Config::Value;\n";
   text += fmt::format("  static constexpr int kTiles = {};  // 16 by 16 tiles in a unit\n",
                       plan.elements() / 8);
-  text += fmt::format("  static constexpr int kZeroRegisters = {};\n\n", zeros);
-  return text + fields_comment(plan) + unit_text(plan, zeros) + '\n' + zeros_text(plan, zeros) +
-         "};\n";
+  text += fmt::format("  static constexpr int kGroupRegisters = {};\n", registers);
+  text += fmt::format("  static constexpr bool kScales = {};  // the weights, too\n\n",
+                      plan.request.fold_scale);
+  return text + fields_comment(plan) + unit_text(plan, registers) + '\n' +
+         group_text(plan, registers) + "};\n";
 }
 
 }  // namespace heddle

@@ -27,13 +27,15 @@ enum class DecodeOpcode {
   kSub,     // dst = a - subtrahend                   two 16-bit floats at once
   kFma,     // dst = a * imm - subtrahend             two 16-bit floats at once, one rounding
   kMul,     // dst = a * imm                          two 16-bit floats at once
+  kScale,   // dst = a * factor - subtrahend          two 16-bit floats at once, one rounding: those
+            // that group outputs DecodeOp::factor and DecodeOp::group hold for DecodeOp::row
 };
 
 // What a kSub or kFma subtracts.
 enum class Subtrahend {
   kNone,
   kImmediate,  // DecodeOp::imm2
-  kZeroPoint,  // element DecodeOp::zero of DecodePlan::zero_outputs
+  kGroup,      // element DecodeOp::group of DecodePlan::group_outputs
   kRegister,   // register DecodeOp::b
 };
 
@@ -49,7 +51,9 @@ struct DecodeOp {
                            // subtrahend, if immediate
   std::uint8_t lut = 0;    // kLop3: immLut
   Subtrahend subtrahend = Subtrahend::kNone;
-  int zero = 0;
+  int group = 0;    // of DecodePlan::group_outputs: what is subtracted
+  int factor = 0;   // kScale: of DecodePlan::group_outputs
+  int row = 0;      // kScale: 0 for row g, the low halves of both; 1 for row g + 8
   std::string why;  // for the comment in the rendered code
 };
 
@@ -96,6 +100,10 @@ struct DecodeRequest {
   // Leave a multiplication by 2^DecodePlan::result_exponent to the scale: the last one of kFloat;
   // of kInteger only where that saves operations.
   bool fold_power = false;
+  // Multiply by the scale in the operation that takes off the bias: the result is the weight times
+  // its scale, rounded once, divided by 2^DecodePlan::result_exponent. Integers without zero points
+  // to BF16, whose scales have room for the powers of two: they are infinite from 2^61 on.
+  bool fold_scale = false;
 };
 
 // What the kernels of a spec ask for: the codes of `weight`, in its interleave, as `dtype`.
@@ -120,12 +128,14 @@ struct DecodePlan {
   std::vector<int> field_of;
   int words = 1;                              // of a unit
   std::vector<std::vector<BitPlace>> bit_of;  // [element][bit of the code]
-  // With integer zero points: from the zero points' words to the subtrahends of `ops`.
-  std::vector<DecodeOp> zero_ops;
-  std::vector<int> zero_outputs;
-  int zero_words = 0;
+  // What `ops` take of a group of weights. With integer zero points: from their words to the
+  // subtrahends. With fold_scale: from a word with the scale of row g low and that of row g + 8
+  // high to factors and subtrahends.
+  std::vector<DecodeOp> group_ops;
+  std::vector<int> group_outputs;
+  int group_words = 0;
   double instructions_per_weight = 0;
-  int result_exponent = 0;  // a weight is the result times 2^this; 0 unless fold_power
+  int result_exponent = 0;  // a weight is the result times 2^this; 0 unless something is folded
   int elements() const { return static_cast<int>(bit_of.size()); }
 };
 
@@ -138,10 +148,10 @@ HEDDLE_EXPORT DecodePlan derive_decode_plan(const DecodeRequest& request);
 HEDDLE_EXPORT std::vector<std::uint16_t> evaluate_decode_plan(const DecodePlan& plan,
                                                               std::uint32_t word,
                                                               std::uint16_t zero_fields);
-// The same for `plan.words` words and `plan.zero_words` words of zero points.
+// The same for `plan.words` words and `plan.group_words` words of the group.
 HEDDLE_EXPORT std::vector<std::uint16_t> evaluate_decode_plan(
     const DecodePlan& plan, const std::vector<std::uint32_t>& words,
-    const std::vector<std::uint32_t>& zero_words);
+    const std::vector<std::uint32_t>& group_words);
 
 // The code of an element in the packed words, and its place filled with a code.
 HEDDLE_EXPORT unsigned read_code(const DecodePlan& plan, const std::vector<std::uint32_t>& words,
@@ -152,10 +162,10 @@ HEDDLE_EXPORT void write_code(const DecodePlan& plan, int element, unsigned code
 // What a code has to become, by exact arithmetic and one rounding; no plan is asked. Infinities and
 // NaN of a float code stay what they are where the destination has as many exponent bits (e5m2 to
 // FP16); elsewhere such a code counts as the ordinary number that its bits would spell (e4m3 0x7f:
-// 480). `zero` is the code of the zero point; it means nothing without integer zero points. With
-// fold_power the value is divided by 2^exponent.
+// 480). `zero` is the code of the zero point; it means nothing without integer zero points. The
+// value is multiplied by `scale` and divided by 2^exponent before it is rounded.
 HEDDLE_EXPORT std::uint16_t reference_decode(const DecodeRequest& request, unsigned code,
-                                             unsigned zero, int exponent = 0);
+                                             unsigned zero, int exponent = 0, double scale = 1);
 
 // The outcome of checking a plan against exact arithmetic: every code in every position, with
 // neighbours all zero, all one and random; every code against every zero point in every position.

@@ -68,9 +68,12 @@ struct GemmVariant {
   int decoded_sets = 2;
   bool by_warps = false;  // multiplied by mma.sync instead
   ScaleMode scale_mode = ScaleMode::kAccumulator;
-  bool fold_power = false;  // the power of two of the codes is left to the scale
-  int shared_bytes = 0;     // dynamic
-  int blocks_per_sm = 1;    // what the register budget is set for
+  // DecodeRequest's: the power of two of the codes is left to the scale; or decoding multiplies by
+  // the scale, too.
+  bool fold_power = false;
+  bool fold_scale = false;
+  int shared_bytes = 0;   // dynamic
+  int blocks_per_sm = 1;  // what the register budget is set for
 
   // wgmma has four warps more, which fetch, kBulk one, streams one, which adds.
   int threads() const noexcept {
@@ -127,9 +130,10 @@ struct Plan {
   std::size_t gathered_offset(std::int64_t m) const noexcept;
 };
 
-// The variant's decode plan: plan.decode, but for fold_power.
+// The variant's decode plan: plan.decode, but for fold_power and fold_scale.
 HEDDLE_EXPORT DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant);
-// What the plan's kernels decode by: plan.decode, the plan of variants with fold_power, or both.
+// What the plan's kernels decode by: of plan.decode and the plans of variants with fold_power and
+// with fold_scale those that differ.
 HEDDLE_EXPORT std::vector<DecodePlan> decode_plans_of(const Plan& plan);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec.

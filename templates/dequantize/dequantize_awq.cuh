@@ -49,8 +49,8 @@ struct AwqTile {
   // Eight rows by eight columns, the first of them at `to`.
   static __device__ __forceinline__ void put(const u32 (&words)[kColumns], u32 zero_word,
                                              const RawScales<Scale, kWordRows>& scales, u8* to) {
-    u32 z[Decode::kZeroRegisters];
-    if constexpr (Config::kHasZeros) Decode::zeros(zero_word, z);
+    u32 z[Decode::kGroupRegisters];
+    if constexpr (Config::kHasZeros) Decode::group(zero_word, z);
       // Two rows at a time: of a word's four pairs only one is in registers.
 #pragma unroll
     for (int i = 0; i < 4; ++i) {

@@ -99,12 +99,12 @@ struct GptqTile {
 
   // Subtrahends and scales of row i in a group.
   static __device__ __forceinline__ void begin_group(const Group& group, int i,
-                                                     u32 (&z)[Decode::kZeroRegisters],
+                                                     u32 (&z)[Decode::kGroupRegisters],
                                                      PairScale<Config>& scale) {
     scale.set(group.scales[i], group.scales[i], 1.0f);
     if constexpr (Config::kHasZeros) {
       const u32 zero = zero_of(group, i);
-      Decode::zeros((zero << Config::kBits | zero) * 0x00010001u, z);
+      Decode::group((zero << Config::kBits | zero) * 0x00010001u, z);
     }
   }
 
@@ -130,7 +130,7 @@ struct GptqTile {
     u8* to = weight_address<Config>(w, row, first_unit * kUnit);
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      u32 z[Decode::kZeroRegisters];
+      u32 z[Decode::kGroupRegisters];
       PairScale<Config> scale;
 #pragma unroll
       for (int step = 0; step < kSteps; ++step) {
@@ -166,7 +166,7 @@ struct GptqTile {
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       u32 own[Config::kBits];
-      u32 z[Decode::kZeroRegisters];
+      u32 z[Decode::kGroupRegisters];
       words_of_row(words, i, own);
       Decode::unit(own, 0, z, a[i]);
     }

@@ -72,7 +72,7 @@ struct ChunkToRows {
 
   // The 16 rows to shared memory, kRowPitch bytes apart.
   __device__ __forceinline__ void decode(u32 shared) const {
-    u32 z[Decode::kZeroRegisters];
+    u32 z[Decode::kGroupRegisters];
     u32 a[Decode::kTiles][4];
     PairScale<Config> near, far;  // of rows g and g + 8
     const u32 at = shared + g * kRowPitch + 4 * t;
@@ -183,7 +183,7 @@ struct ChunkToRows {
     }
   }
 
-  __device__ __forceinline__ void begin_group(int entry, u32 (&z)[Decode::kZeroRegisters],
+  __device__ __forceinline__ void begin_group(int entry, u32 (&z)[Decode::kGroupRegisters],
                                               PairScale<Config>& near,
                                               PairScale<Config>& far) const {
     near.set(scales[entry][0], scales[entry][0], tensor);
@@ -192,7 +192,7 @@ struct ChunkToRows {
       near.set_zeros(zeros[entry][0], zeros[entry][0]);
       far.set_zeros(zeros[entry][1], zeros[entry][1]);
     } else if constexpr (Config::kHasZeros) {
-      Decode::zeros(zeros[entry][0] * 0x00010001u, z);
+      Decode::group(zeros[entry][0] * 0x00010001u, z);
     }
   }
 };

@@ -52,10 +52,10 @@ struct BulkTile : ChunkLane<Config> {
       for (int r = 0; r < S::kRowTiles; ++r) {
         int block = first_row_block + row_block + r;
         if (block >= Config::kRowBlocks) block = 0;
-        Decode::zeros(
+        Decode::group(
             Lane::channel_int_zeros(metadata + static_cast<i64>(block) * Config::kChannelBytes +
                                     Config::kChannelZeroOffset),
-            zeros_[r]);
+            group_[r]);
       }
     }
   }
@@ -82,7 +82,7 @@ struct BulkTile : ChunkLane<Config> {
     u32 to_pass[kRowsAtOnce];  // ChunkLane::scales_to_pass()
   };
 
-  u32 zeros_[kChannel ? S::kRowTiles : kRowsAtOnce][Decode::kZeroRegisters];
+  u32 group_[kChannel ? S::kRowTiles : kRowsAtOnce][Decode::kGroupRegisters];
 
   static __device__ __forceinline__ void clear(Part& sums) {
 #pragma unroll
@@ -150,11 +150,11 @@ struct BulkTile : ChunkLane<Config> {
         const int r = first_row + row;
         if (r >= S::kRowTiles) break;
         if (begins) begin_unit(chunk + r * S::kRowBlockBytes, column, row, words.to_pass[row]);
-        // Another group has other zero points: what follows is decoded with them.
+        // Another group has other zero points or scales: what follows is decoded with them.
         if (i == 0 || begins) {
-          Decode::unit(words.of_row[row], tile / kTiles, zeros_[kChannel ? r : row], a[row]);
+          Decode::unit(words.of_row[row], tile / kTiles, group_[kChannel ? r : row], a[row]);
         }
-        if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
+        if constexpr (Config::kScaleMode == ScaleMode::kWeight && !Decode::kScales) {
           Lane::scale_weights(scales_[row], a[row][i]);
         }
       }
@@ -178,11 +178,12 @@ struct BulkTile : ChunkLane<Config> {
   // `row`: of those that are multiplied at once.
   __device__ __forceinline__ void begin_unit(u32 chunk, int column, int row, u32 to_pass) {
     if constexpr (kIntZeros && !kChannel) {
-      Decode::zeros(Lane::int_zeros(chunk, column), zeros_[row]);
+      Decode::group(Lane::int_zeros(chunk, column), group_[row]);
     }
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
       scales_[row] = Lane::weight_scales(chunk, column, to_pass);
     }
+    if constexpr (Decode::kScales) Decode::group(scales_[row], group_[row]);
     if constexpr (kPartial) clear(part_[row]);
   }
   __device__ __forceinline__ void end_unit(u32 chunk, int column, int row, int r) {

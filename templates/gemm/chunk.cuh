@@ -60,7 +60,7 @@ struct ChunkLane {
   __device__ __forceinline__ RowPair float_zeros(u32 chunk, int column) const {
     return Scale::load_shared(entry(chunk + Config::kZeroOffset, column, Config::kZeroBytes));
   }
-  // As Decode::zeros() wants them.
+  // As Decode::group() wants them.
   __device__ __forceinline__ u32 int_zeros(u32 chunk, int column) const {
     const u32 at = entry(chunk + Config::kZeroOffset, column, Config::kZeroBytes);
     return zero_fields(Config::kZeroBytes == 8 ? load_shared_1(at) : load_shared_2(at));

@@ -28,7 +28,8 @@ struct WarpTile : ChunkLane<Config> {
   // instruction sums them, with ones as its weights: values 0 and 1 are of the lane's two tokens.
   float token_sum[kTokenSums > 0 ? kTokenSums : 1][kTokenSums > 0 ? S::kTokenTiles : 1][4];
   // Subtrahends that stand for the zero points of rows g and g + 8.
-  u32 zeros[S::kRowTiles][Decode::kZeroRegisters];
+  static_assert(!Decode::kScales, "scales are multiplied behind decoding");
+  u32 zeros[S::kRowTiles][Decode::kGroupRegisters];
   // Only with ScaleMode::kWeight: the pair of scales of rows g and g + 8.
   u32 weight_scales[Config::kScaleMode == ScaleMode::kWeight ? S::kRowTiles : 1];
 
@@ -60,7 +61,7 @@ struct WarpTile : ChunkLane<Config> {
     if constexpr (kIntZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        Decode::zeros(Lane::channel_int_zeros(channel_zeros(metadata, first_row_block, r)),
+        Decode::group(Lane::channel_int_zeros(channel_zeros(metadata, first_row_block, r)),
                       zeros[r]);
       }
     }
@@ -194,7 +195,7 @@ struct WarpTile : ChunkLane<Config> {
   }
   __device__ __forceinline__ void begin_unit(int r, u32 stage, int column) {
     if constexpr (kIntZeros && !kChannel) {
-      Decode::zeros(Lane::int_zeros(chunk(stage, r, column), column % S::kChunkK), zeros[r]);
+      Decode::group(Lane::int_zeros(chunk(stage, r, column), column % S::kChunkK), zeros[r]);
     }
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
       weight_scales[r] = Lane::weight_scales(chunk(stage, r, column), column % S::kChunkK);

@@ -42,6 +42,9 @@ template <class Config>
 struct Output {
   using Value = typename Config::Value;
   static constexpr int kRowBlock = 16;
+  // Of the power of two what neither the weights' scales nor those of the sums have taken.
+  static constexpr int kLeftExponent =
+      Config::kScaleMode == ScaleMode::kWeight ? Config::kResultExponent : 0;
 
   const u8* weights;  // the whole packed buffer, for scales per channel and per tensor
   u8* y;
@@ -52,12 +55,10 @@ struct Output {
   __device__ __forceinline__ void store(int token, int row, Sums8 sum) const {
     const i64 offset = 2 * (static_cast<i64>(token) * Config::kN + row);
     if constexpr (Config::kScaleMode == ScaleMode::kChannel) scale_channels(row, sum);
-    // What neither the weights' scales nor those of the sums have taken.
-    constexpr int kLeft = Config::kScaleMode == ScaleMode::kWeight ? Config::kResultExponent : 0;
     if constexpr (Config::kTensorScale) {
-      scale_all(power_of_two<kLeft>(tensor_scale()), sum);
-    } else if constexpr (kLeft != 0) {
-      scale_all(power_of_two<kLeft>(1.0f), sum);
+      scale_all(power_of_two<kLeftExponent>(tensor_scale()), sum);
+    } else if constexpr (kLeftExponent != 0) {
+      scale_all(power_of_two<kLeftExponent>(1.0f), sum);
     }
     if constexpr (Config::kBias) add_values(load_global_16(bias + 2 * row), sum);
 #pragma unroll

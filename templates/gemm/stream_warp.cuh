@@ -41,7 +41,8 @@ struct StreamWarp : ChunkLane<Config> {
 
   StreamSum<Config> sum;
   StreamSum<Config> part[kTurns];  // of the group, before its scale; without groups of the stage
-  u32 zeros[Decode::kZeroRegisters];
+  static_assert(!Decode::kScales, "scales are multiplied behind decoding");
+  u32 zeros[Decode::kGroupRegisters];
   u32 scales;                        // ScaleMode::kWeight only
   StreamScales<Config> wide_scales;  // of half a chunk; S::kWidens only
 
@@ -88,7 +89,7 @@ struct StreamWarp : ChunkLane<Config> {
     clear(sum);
     if constexpr (kIntZeros && kChannel) {
       const u8* metadata = weights + Config::kChannelOffset + Config::kChannelZeroOffset;
-      Decode::zeros(Lane::channel_int_zeros(metadata + static_cast<i64>(rows.row_block(i)) *
+      Decode::group(Lane::channel_int_zeros(metadata + static_cast<i64>(rows.row_block(i)) *
                                                            Config::kChannelBytes),
                     zeros);
     }
@@ -163,7 +164,7 @@ struct StreamWarp : ChunkLane<Config> {
   }
 
   __device__ __forceinline__ void begin_unit(u32 chunk, int column) {
-    if constexpr (kIntZeros && !kChannel) Decode::zeros(Lane::int_zeros(chunk, column), zeros);
+    if constexpr (kIntZeros && !kChannel) Decode::group(Lane::int_zeros(chunk, column), zeros);
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
       scales = S::kWidens ? wide_scales.of_weights(column) : Lane::weight_scales(chunk, column);
     }

@@ -62,7 +62,7 @@ struct WgmmaMultiply : ChunkLane<Config> {
   float part[kParts][kPartial ? S::kSums : 1];  // of a group, not yet scaled
   u32 words[2][Config::kBits];                  // of 64 columns
   u32 a[kSets][kStepTiles][4];
-  u32 zeros[kChannel ? S::kRowTiles : 1][Decode::kZeroRegisters];
+  u32 group[kChannel ? S::kRowTiles : 1][Decode::kGroupRegisters];
   u32 weight_scales;  // of rows g and g + 8, with ScaleMode::kWeight only
   u32 to_pass[2];     // of the columns of words, with kPassesScales only
   RowPair scales;     // the same of the last group that has ended, with kPartial only
@@ -112,10 +112,10 @@ struct WgmmaMultiply : ChunkLane<Config> {
         const int row_tile = piece.row_tile + (row_block / 4 + r) * WgmmaWork<Config>::row_step();
         int block = 4 * row_tile + row_block % 4;
         if (block >= Config::kRowBlocks) block = 0;
-        Decode::zeros(
+        Decode::group(
             Lane::channel_int_zeros(metadata + static_cast<i64>(block) * Config::kChannelBytes +
                                     Config::kChannelZeroOffset),
-            zeros[r]);
+            group[r]);
       }
     }
   }
@@ -232,13 +232,13 @@ struct WgmmaMultiply : ChunkLane<Config> {
       const int here = tile + i;
       const bool begins = here % kGroupTiles == 0;
       if (begins) begin_group(chunk, 16 * here + 64 * from_half, to_pass[half(r, here)]);
-      // Another group has other zero points: what follows is decoded with them.
+      // Another group has other zero points or scales: what follows is decoded with them.
       if (i == 0 || begins || here % kUnitTiles == 0) {
-        Decode::unit(words[half(r, here)], here % 4 / kUnitTiles, zeros[kChannel ? r : 0], unit);
+        Decode::unit(words[half(r, here)], here % 4 / kUnitTiles, group[kChannel ? r : 0], unit);
       }
 #pragma unroll
       for (int v = 0; v < 4; ++v) a[set][i][v] = unit[here % kUnitTiles][v];
-      if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
+      if constexpr (Config::kScaleMode == ScaleMode::kWeight && !Decode::kScales) {
         Lane::scale_weights(weight_scales, a[set][i]);
       }
     }
@@ -246,10 +246,11 @@ struct WgmmaMultiply : ChunkLane<Config> {
 
   // `column`: in the chunk. `to_pass`: of its 64 columns.
   __device__ __forceinline__ void begin_group(u32 chunk, int column, u32 to_pass) {
-    if constexpr (kIntZeros && !kChannel) Decode::zeros(Lane::int_zeros(chunk, column), zeros[0]);
+    if constexpr (kIntZeros && !kChannel) Decode::group(Lane::int_zeros(chunk, column), group[0]);
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
       weight_scales = Lane::weight_scales(chunk, column, to_pass);
     }
+    if constexpr (Decode::kScales) Decode::group(weight_scales, group[0]);
   }
 
   static __device__ __forceinline__ bool ends_group(int step) {

@@ -73,14 +73,11 @@ struct WgmmaShape {
   static constexpr int kPassRow = 64 + 4;
   static constexpr int kPassSumBytes = 4 * kPassTokens * kPassRow;
   static constexpr int kHalfSumBytes = kSplitsColumns ? 4 * 128 * kOwnSums : 0;
-  // Where so many tokens need nothing but rounding they are rounded first:
+  // Where so many tokens need nothing but rounding, and a power of two, they are rounded first:
   // [kRoundedTokens][kRoundedRow] of 16 bits.
-  static constexpr bool kSumsAreScaled =
-      Config::kScaleMode == ScaleMode::kAccumulator ||
-      (Config::kScaleMode == ScaleMode::kWeight && Config::kResultExponent == 0);
-  static constexpr bool kRoundsFirst = kSumsAreScaled && !Config::kTensorScale && !Config::kBias &&
-                                       !Config::kResidual &&
-                                       Config::kActivation == Activation::kNone && kNarrows;
+  static constexpr bool kRoundsFirst =
+      Config::kScaleMode != ScaleMode::kChannel && !Config::kTensorScale && !Config::kBias &&
+      !Config::kResidual && Config::kActivation == Activation::kNone && kNarrows;
   static constexpr int kRoundedTokens = 32;
   static constexpr int kRoundedRow = 64 + 8;
   static constexpr int kRoundedBytes = 2 * kRoundedTokens * kRoundedRow;

@@ -70,7 +70,6 @@ struct WgmmaStore {
   // four matrices of 8 rows by 8 tokens two are of rows, then those of the next tokens.
   template <int kTokens, int kCount>
   __device__ __forceinline__ void put_rounded(const float (&sums)[kCount], int first) const {
-    using Value = typename Config::Value;
     const int lane = thread % 32;
     const u32 to = memory.pass(warpgroup) + 2 * ((lane / 16 * 8 + lane % 8) * S::kRoundedRow +
                                                  thread / 32 * 16 + lane / 8 % 2 * 8);
@@ -78,9 +77,12 @@ struct WgmmaStore {
     for (int i = 0; i < kTokens; i += 16) {
       const float* v = sums + (first + i) / 2;
       store_matrices_transposed(to + 2 * i * S::kRoundedRow,
-                                {Value::from_floats(v[0], v[1]), Value::from_floats(v[2], v[3]),
-                                 Value::from_floats(v[4], v[5]), Value::from_floats(v[6], v[7])});
+                                {rounded(v), rounded(v + 2), rounded(v + 4), rounded(v + 6)});
     }
+  }
+  static __device__ __forceinline__ u32 rounded(const float* pair) {
+    constexpr int kLeft = Output<Config>::kLeftExponent;
+    return Config::Value::from_floats(power_of_two<kLeft>(pair[0]), power_of_two<kLeft>(pair[1]));
   }
   // Eight threads write 64 rows of a token. Shared memory is free before they do.
   template <int kTokens>

@@ -17,7 +17,7 @@ extern const char* const kDecodeRunsText;  // decode_runs.cuh
 struct DecodeKernel {
   std::string plan_name;  // of every_decode_request(), and the destination type
   std::string entry;      // the extern "C" kernel, as decode_runs() in decode_runs.cuh takes it:
-                          // (const u32* words, const u32* zero_words, u32* out, u32 runs)
+                          // (const u32* words, const u32* group_words, u32* out, u32 runs)
   DecodePlan plan;
   std::size_t source = 0;  // index of the translation unit that holds it
 

@@ -27,7 +27,7 @@ std::string_view ptx_of(std::string_view ptx, const std::string& entry) {
 // Operations of these kinds in a run, those on zero points included.
 int operations(const DecodeKernel& kernel, const std::set<DecodeOpcode>& kinds) {
   int number = 0;
-  for (const auto* ops : {&kernel.plan.ops, &kernel.plan.zero_ops}) {
+  for (const auto* ops : {&kernel.plan.ops, &kernel.plan.group_ops}) {
     for (const DecodeOp& op : *ops) number += kinds.contains(op.opcode) ? 1 : 0;
   }
   return number * kernel.units_per_run();
@@ -62,8 +62,9 @@ TEST_P(DecodeKernelsOn, CompileToTheInstructionsOfThePlan) {
     using enum DecodeOpcode;
     EXPECT_EQ(counts.at("lop3"), operations(kernel, {kLop3})) << kernel.plan_name;
     EXPECT_EQ(counts.at("prmt"), operations(kernel, {kPrmt, kLookup, kSelect})) << kernel.plan_name;
-    EXPECT_EQ(pair_arithmetic(ptx), operations(kernel, {kSub, kFma, kMul})) << kernel.plan_name;
-    checked += operations(kernel, {kLop3, kPrmt, kLookup, kSelect, kSub, kFma, kMul});
+    EXPECT_EQ(pair_arithmetic(ptx), operations(kernel, {kSub, kFma, kMul, kScale}))
+        << kernel.plan_name;
+    checked += operations(kernel, {kLop3, kPrmt, kLookup, kSelect, kSub, kFma, kMul, kScale});
   }
   EXPECT_GT(checked, 1000);
   std::printf("%s: %zu plans, %d instructions; %zu translation units, the slowest in %.0f ms\n",

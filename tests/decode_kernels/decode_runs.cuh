@@ -5,10 +5,10 @@
 namespace heddle {
 
 // One thread decodes one run of four tiles, unit after unit as a GEMM does. Per run: kWords words,
-// kZeroWords words of zero points for each unit, 16 words of output, which are the registers a0 to
+// kGroupWords words of zero points for each unit, 16 words of output, which are the registers a0 to
 // a3 of each tile.
-template <class Decode, int kWords, int kZeroWords>
-__device__ __forceinline__ void decode_runs(const u32* words, const u32* zero_words, u32* out,
+template <class Decode, int kWords, int kGroupWords>
+__device__ __forceinline__ void decode_runs(const u32* words, const u32* group_words, u32* out,
                                             u32 runs) {
   constexpr int kUnits = 4 / Decode::kTiles;
   const u32 run = blockIdx.x * blockDim.x + threadIdx.x;
@@ -18,15 +18,15 @@ __device__ __forceinline__ void decode_runs(const u32* words, const u32* zero_wo
   for (int i = 0; i < kWords; ++i) packed[i] = words[run * kWords + i];
 #pragma unroll
   for (int unit = 0; unit < kUnits; ++unit) {
-    const u32* packed_zeros = zero_words + (run * kUnits + unit) * kZeroWords;
-    u32 zeros[Decode::kZeroRegisters];
-    if constexpr (kZeroWords == 1) {
-      Decode::zeros(packed_zeros[0], zeros);
-    } else if constexpr (kZeroWords > 1) {
-      u32 zero_unit[kZeroWords];
+    const u32* packed_group = group_words + (run * kUnits + unit) * kGroupWords;
+    u32 zeros[Decode::kGroupRegisters];
+    if constexpr (kGroupWords == 1) {
+      Decode::group(packed_group[0], zeros);
+    } else if constexpr (kGroupWords > 1) {
+      u32 unit_group[kGroupWords];
 #pragma unroll
-      for (int i = 0; i < kZeroWords; ++i) zero_unit[i] = packed_zeros[i];
-      Decode::zeros(zero_unit, zeros);
+      for (int i = 0; i < kGroupWords; ++i) unit_group[i] = packed_group[i];
+      Decode::group(unit_group, zeros);
     }
     u32 a[Decode::kTiles][4];
     Decode::unit(packed, unit, zeros, a);

@@ -83,13 +83,15 @@ std::vector<StreamCase> make_cases() {
   mxfp4.scale_dtype = kE8m0;
   // Scales of 8 bits on sums and on weights, of groups as small and as large as a chunk.
   for (const auto& [name, scale, group, tokens] :
-       {std::tuple{"E8m0OnSums", kE8m0, 32, Tokens{1, 2}},
+       {std::tuple{std::string_view("E8m0OnSums"), kE8m0, 32, Tokens{1, 2}},
         {"E8m0OnWeights", kE8m0, 32, Tokens{15, 16}},
         {"E4m3OnSums", kE4m3, 128, Tokens{5, 8}},
         {"E8m0OfSixteenOnSums", kE8m0, 16, Tokens{3, 4}},
         {"E4m3OfPairsOnSums", kE4m3, 64, Tokens{1, 1}}}) {
-    const DType dtype = group == 16 ? kFp16 : kBf16;
-    WeightSpec& weight = add(name, gemm(136, 1280, tokens, dtype, group, kNone), 4).weight;
+    // To BF16 the scale takes the power of two of e2m1, and so meets the weights.
+    const DType dtype = name.find("OnSums") == name.npos ? kBf16 : kFp16;
+    WeightSpec& weight =
+        add(std::string(name), gemm(136, 1280, tokens, dtype, group, kNone), 4).weight;
     weight.type = WeightType::kE2m1;
     weight.scale_dtype = scale;
   }

@@ -1,5 +1,7 @@
 #include "tests/emulator/wgmma_cases.h"
 
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "generator/plan/wgmma.h"
@@ -73,7 +75,7 @@ std::vector<WgmmaCase> make_cases() {
   // Groups that take turns between two sets of sums, over one and two row tiles; several of them in
   // a chunk.
   c.add("TwoSums", 136, 1280, {64, 128, 256}, kFp16, 128, kInt, 3, {33, 64, 100}, kNone);
-  c.add("TwoSumsOfRowTiles", 1000, 2560, {64, 256, 128}, kBf16, 128, kNo, 3, {64}, kEqualShares);
+  c.add("TwoSumsOfRowTiles", 1000, 2560, {64, 256, 128}, kFp16, 128, kNo, 3, {64}, kEqualShares);
   c.add("TwoSumsOfPairs", 136, 2560, {64, 128, 256}, kFp16, 128, kNo, 4, {33, 64}, kClusters);
   c.add("TwoSumsOfHalves", 136, 896, {64, 128, 128}, kBf16, 64, kInt, 3, {40}, kNone)
       .weight.scale_dtype = kFp32;
@@ -187,6 +189,25 @@ std::vector<WgmmaCase> make_cases() {
     nvfp4.scale_dtype = kE4m3;
     nvfp4.tensor_scale = true;
   }
+  // Lanes pass each other scales of 8 bits, of whole chunks and of halves that a stage or a
+  // warpgroup has.
+  for (const auto& [name, tile, group, scale] : {std::tuple{"Mxfp4", Tile{64, 256, 256}, 32, kE8m0},
+                                                 {"Mxfp4Halves", Tile{256, 128, 64}, 32, kE8m0},
+                                                 {"Mxfp4SharedRows", Tile{64, 64, 128}, 32, kE8m0},
+                                                 {"Nvfp4Halves", Tile{128, 128, 64}, 16, kE4m3}}) {
+    WeightSpec& fp4 =
+        c.add(name, 136, 1184, tile, kBf16, group, kNo, 3, {33, tile.m}, kNone).weight;
+    fp4.type = WeightType::kE2m1;
+    fp4.scale_dtype = scale;
+  }
+  // Decoding multiplies by the scale.
+  for (const int bits : {2, 3, 4, 6, 8}) {
+    c.add("ScaledBy" + std::to_string(bits) + "Bits", 136, 1184, {32, 128, 128}, kBf16, 32, kNo, 3,
+          {31}, kNone)
+        .weight.bits = bits;
+  }
+  c.add("ScaledInts", 136, 896, {64, 128, 128}, kBf16, 128, kNo, 3, {64}, kNone).weight.type =
+      WeightType::kInt;
   WeightSpec& fp8 =
       c.add("Fp8", 136, 1184, {32, 128, 256}, kFp16, kPerChannel, kNo, 3, {33}, kNone).weight;
   fp8.type = WeightType::kE4m3;

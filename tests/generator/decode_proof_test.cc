@@ -44,7 +44,13 @@ TEST(DecodeProof, FindsAnyOneOperationThatIsWrong) {
       if (op.opcode == DecodeOpcode::kSub) op.b >= 0 ? op.b = op.a : op.imm2 ^= 1;
       if (op.opcode == DecodeOpcode::kFma) i % 2 == 0 ? op.imm ^= 0x80 : op.imm2 ^= 1;
       if (op.opcode == DecodeOpcode::kSelect) std::swap(op.a, op.b);
+      if (op.opcode == DecodeOpcode::kScale) i % 2 == 0 ? op.row ^= 1 : op.factor = op.group;
       EXPECT_GT(prove_decode_plan(wrong).mismatches, 0u) << named.name << " operation " << i;
+    }
+    for (std::size_t i = 0; i < right.group_ops.size(); ++i) {
+      DecodePlan wrong = right;
+      wrong.group_ops[i].imm ^= 0x00800080;  // a row may have fewer positions than the other
+      EXPECT_GT(prove_decode_plan(wrong).mismatches, 0u) << named.name << " product " << i;
     }
   }
 }

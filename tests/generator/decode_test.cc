@@ -119,9 +119,9 @@ TEST(DecodePlan, FloatsOfFourBitsMoveInPairsOfPairs) {
 TEST(DecodePlan, IntegerZeroPointsTakeOneRegisterForEachRow) {
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
     const DecodePlan plan = plan_for(4, WeightType::kUint, ZeroPoint::kInt, dtype);
-    EXPECT_EQ(plan.zero_outputs.size(), 2u);
+    EXPECT_EQ(plan.group_outputs.size(), 2u);
     EXPECT_EQ(plan.ops.size(), dtype == DType::kFp16 ? 9u : 11u);
-    EXPECT_EQ(folded_plan_for(4, ZeroPoint::kInt, dtype).zero_outputs.size(), 2u);
+    EXPECT_EQ(folded_plan_for(4, ZeroPoint::kInt, dtype).group_outputs.size(), 2u);
   }
 }
 

@@ -117,14 +117,27 @@ TEST(Resolve, ScalesTakeThePowerOfTwoOfIntegersToBf16) {
   const Plan plan = plan_of(spec, "h200");
   for (const GemmVariant& v : plan.variants) {
     const DecodePlan decode = decode_plan_of(plan, v);
-    EXPECT_EQ(decode.result_exponent, 2);
-    EXPECT_EQ(power_of_scale(spec, v, decode), v.scale_mode == ScaleMode::kWeight ? 2 : 0);
+    EXPECT_NE(v.fold_power, v.fold_scale);
+    EXPECT_EQ(v.fold_scale, v.scale_mode == ScaleMode::kWeight);
+    EXPECT_EQ(decode.result_exponent, v.fold_scale ? 66 : 2);
+    EXPECT_EQ(power_of_scale(spec, v, decode), 0);
   }
+  EXPECT_TRUE(plan.variants.back().fold_scale);
   const auto json = nlohmann::json::parse(plan_to_json(plan));
   EXPECT_EQ(json["decode"]["result_exponent"], 0);
   EXPECT_EQ(json["folded_decode"]["result_exponent"], 2);
+  EXPECT_EQ(json["scaled_decode"]["result_exponent"], 66);
   EXPECT_NE(describe(plan).find("9 operations for 8 weights"), std::string::npos);
   EXPECT_EQ(describe(plan).find("11 operations for 8 weights"), std::string::npos);
+  // Zero points times scales would have to be rounded; tiles multiply by scales behind decoding.
+  spec.weight.zero_point = ZeroPoint::kInt;
+  for (const GemmVariant& v : plan_of(spec, "h200").variants) {
+    EXPECT_FALSE(v.fold_scale);
+    EXPECT_EQ(power_of_scale(spec, v, decode_plan_of(plan_of(spec, "h200"), v)),
+              v.scale_mode == ScaleMode::kWeight ? 2 : 0);
+  }
+  spec.weight.zero_point = ZeroPoint::kNone;
+  for (const GemmVariant& v : plan_of(spec, "a100").variants) EXPECT_FALSE(v.fold_scale);
   // Float zero points count in units of the code.
   spec.weight.zero_point = ZeroPoint::kFloat;
   for (const GemmVariant& v : plan_of(spec, "h200").variants) EXPECT_FALSE(v.fold_power);

@@ -22,21 +22,21 @@ constexpr std::size_t kOutputWordsPerRun = 16;
 // A plan's cases, one after the other, as its kernel reads them.
 struct PackedCases {
   std::vector<std::uint32_t> words;
-  std::vector<std::uint32_t> zero_words;
+  std::vector<std::uint32_t> group_words;
   std::size_t runs = 0;
 
   explicit PackedCases(const DecodeKernel& kernel) {
     std::size_t cases = 0;
     for_each_proof_case(kernel.plan, [&](const ProofCase& one) {
       words.insert(words.end(), one.words.begin(), one.words.end());
-      zero_words.insert(zero_words.end(), one.zero_words.begin(), one.zero_words.end());
+      group_words.insert(group_words.end(), one.group_words.begin(), one.group_words.end());
       ++cases;
     });
     // The units that fill up the last run are decoded and not looked at.
     const auto units = static_cast<std::size_t>(kernel.units_per_run());
     runs = (cases + units - 1) / units;
     words.resize(runs * units * static_cast<std::size_t>(kernel.plan.words));
-    zero_words.resize(runs * units * static_cast<std::size_t>(kernel.plan.zero_words));
+    group_words.resize(runs * units * static_cast<std::size_t>(kernel.plan.group_words));
   }
 };
 
@@ -65,14 +65,14 @@ class Library {
 std::vector<std::uint16_t> decode_on_device(cuda::CUkernel kernel, const PackedCases& cases) {
   const OwnedStream stream;
   const DeviceBuffer words = to_device(cases.words, stream);
-  const DeviceBuffer zero_words = to_device(cases.zero_words, stream);
+  const DeviceBuffer group_words = to_device(cases.group_words, stream);
   DeviceBuffer out(cases.runs * kOutputWordsPerRun * sizeof(std::uint32_t));
   out.fill(0xff, stream);  // NaN of a kind that no plan gives
   const void* words_at = words.get();
-  const void* zero_words_at = zero_words.get();
+  const void* group_words_at = group_words.get();
   void* out_at = out.get();
   auto runs = static_cast<std::uint32_t>(cases.runs);
-  void* parameters[] = {&words_at, &zero_words_at, &out_at, &runs};
+  void* parameters[] = {&words_at, &group_words_at, &out_at, &runs};
   cuda::CUlaunchConfig config{};
   config.gridDimX = (runs + kThreads - 1) / kThreads;
   config.gridDimY = config.gridDimZ = 1;
@@ -131,7 +131,7 @@ TEST_F(DecodeGpu, AWrongBitIsFound) {
   const Library library(*built[0].binary);
   PackedCases cases(kernel);
   cases.words[5] ^= 0x00100000;
-  cases.zero_words[9] ^= 0x00010000;
+  cases.group_words[9] ^= 0x00010000;
   const DecodeProof proof = judge(kernel, decode_on_device(library.kernel(kernel.entry), cases));
   // One element by its own bit, and two by the zero point of row g in the high halves of a0 and a2.
   EXPECT_EQ(proof.mismatches, 3U) << proof.first_mismatch;
