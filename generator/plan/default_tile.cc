@@ -126,14 +126,14 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   }
   // As many operations as the products with scales would have.
   if (weights_alone_fold_power(spec)) return ScaleMode::kWeight;
+  // Of weights the scale then costs a few products for each group; so many of sums were no slower.
+  if (folds_scale(spec) && v.kernel != GemmKernel::kTiles) {
+    const bool few = v.tile_m / 8 * (WeightLayout::kChunkK / layout.meta_group) <= 2;
+    return few ? ScaleMode::kAccumulator : ScaleMode::kWeight;
+  }
   // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
   if (v.kernel != GemmKernel::kTiles) {
     const int of_sums = v.tile_m / 8;
-    // Of weights the scale costs a few products for each group; so many of sums were no slower.
-    if (folds_scale(spec, v.kernel)) {
-      const bool few = of_sums * (WeightLayout::kChunkK / layout.meta_group) <= 2;
-      return few ? ScaleMode::kAccumulator : ScaleMode::kWeight;
-    }
     const int of_weights = layout.meta_group / 16;
     const bool cheaper =
         takes_two_sets(spec, layout, v) ? of_sums <= of_weights : of_sums < of_weights;

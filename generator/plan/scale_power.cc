@@ -45,14 +45,13 @@ bool folds_power(const GemmSpec& spec, ScaleMode mode) {
          spec.activation == DType::kFp16 && mode != ScaleMode::kWeight;
 }
 
-bool folds_scale(const GemmSpec& spec, GemmKernel kernel) {
-  const bool knows = kernel == GemmKernel::kWgmma || kernel == GemmKernel::kBulk;
-  return knows && integers_lack_power(spec) && spec.weight.zero_point == ZeroPoint::kNone;
+bool folds_scale(const GemmSpec& spec) {
+  return integers_lack_power(spec) && spec.weight.zero_point == ZeroPoint::kNone;
 }
 
 void settle_scale(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& v) {
   v.scale_mode = choose_scale_mode(spec, layout, v);
-  v.fold_scale = v.scale_mode == ScaleMode::kWeight && folds_scale(spec, v.kernel);
+  v.fold_scale = v.scale_mode == ScaleMode::kWeight && folds_scale(spec);
   v.fold_power = !v.fold_scale && folds_power(spec, v.scale_mode);
 }
 

@@ -14,7 +14,7 @@ bool folds_power(const GemmSpec& spec, ScaleMode mode);
 bool weights_alone_fold_power(const GemmSpec& spec);
 
 // Whether the scale is multiplied by decoding where it meets weights (DecodeRequest::fold_scale).
-bool folds_scale(const GemmSpec& spec, GemmKernel kernel);
+bool folds_scale(const GemmSpec& spec);
 
 // Sets where the scale goes, and what goes with it.
 void settle_scale(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& variant);

@@ -28,8 +28,7 @@ struct WarpTile : ChunkLane<Config> {
   // instruction sums them, with ones as its weights: values 0 and 1 are of the lane's two tokens.
   float token_sum[kTokenSums > 0 ? kTokenSums : 1][kTokenSums > 0 ? S::kTokenTiles : 1][4];
   // Subtrahends that stand for the zero points of rows g and g + 8.
-  static_assert(!Decode::kScales, "scales are multiplied behind decoding");
-  u32 zeros[S::kRowTiles][Decode::kGroupRegisters];
+  u32 group[S::kRowTiles][Decode::kGroupRegisters];
   // Only with ScaleMode::kWeight: the pair of scales of rows g and g + 8.
   u32 weight_scales[Config::kScaleMode == ScaleMode::kWeight ? S::kRowTiles : 1];
 
@@ -62,7 +61,7 @@ struct WarpTile : ChunkLane<Config> {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
         Decode::group(Lane::channel_int_zeros(channel_zeros(metadata, first_row_block, r)),
-                      zeros[r]);
+                      group[r]);
       }
     }
   }
@@ -130,9 +129,9 @@ struct WarpTile : ChunkLane<Config> {
           const int here = in_unit + 16 * (first + i);
           const bool begins = here % S::kUnit == 0;
           if (begins) begin_unit(r, stage, column + 16 * (first + i));
-          // Another group has other zero points: what follows is decoded with them.
-          if (i == 0 || begins) Decode::unit(packed[r], first / kTiles, zeros[r], a);
-          if constexpr (Config::kScaleMode == ScaleMode::kWeight)
+          // Another group has other zero points or scales: what follows is decoded with them.
+          if (i == 0 || begins) Decode::unit(packed[r], first / kTiles, group[r], a);
+          if constexpr (Config::kScaleMode == ScaleMode::kWeight && !Decode::kScales)
             Lane::scale_weights(weight_scales[r], a[i]);
 #pragma unroll
           for (int j = 0; j < S::kTokenTiles; ++j) {
@@ -195,11 +194,12 @@ struct WarpTile : ChunkLane<Config> {
   }
   __device__ __forceinline__ void begin_unit(int r, u32 stage, int column) {
     if constexpr (kIntZeros && !kChannel) {
-      Decode::group(Lane::int_zeros(chunk(stage, r, column), column % S::kChunkK), zeros[r]);
+      Decode::group(Lane::int_zeros(chunk(stage, r, column), column % S::kChunkK), group[r]);
     }
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
       weight_scales[r] = Lane::weight_scales(chunk(stage, r, column), column % S::kChunkK);
     }
+    if constexpr (Decode::kScales) Decode::group(weight_scales[r], group[r]);
     if constexpr (kPartial) {
 #pragma unroll
       for (int j = 0; j < S::kTokenTiles; ++j)

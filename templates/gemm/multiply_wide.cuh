@@ -76,8 +76,8 @@ struct WideTile : WarpTile<Config, Decode> {
 
   __device__ __forceinline__ void decode(int r, int step, u32 (&to)[4]) const {
     u32 unit[1][4];
-    Decode::unit(words[r], step, this->zeros[r], unit);
-    if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
+    Decode::unit(words[r], step, this->group[r], unit);
+    if constexpr (Config::kScaleMode == ScaleMode::kWeight && !Decode::kScales) {
       Lane::scale_weights(this->weight_scales[r], unit[0]);
     }
 #pragma unroll

@@ -41,8 +41,7 @@ struct StreamWarp : ChunkLane<Config> {
 
   StreamSum<Config> sum;
   StreamSum<Config> part[kTurns];  // of the group, before its scale; without groups of the stage
-  static_assert(!Decode::kScales, "scales are multiplied behind decoding");
-  u32 zeros[Decode::kGroupRegisters];
+  u32 group[Decode::kGroupRegisters];
   u32 scales;                        // ScaleMode::kWeight only
   StreamScales<Config> wide_scales;  // of half a chunk; S::kWidens only
 
@@ -91,7 +90,7 @@ struct StreamWarp : ChunkLane<Config> {
       const u8* metadata = weights + Config::kChannelOffset + Config::kChannelZeroOffset;
       Decode::group(Lane::channel_int_zeros(metadata + static_cast<i64>(rows.row_block(i)) *
                                                            Config::kChannelBytes),
-                    zeros);
+                    group);
     }
     const int chunks = ring.chunks.end - ring.chunks.begin;
 #pragma unroll 1
@@ -149,9 +148,11 @@ struct StreamWarp : ChunkLane<Config> {
         const int column = 16 * tile;
         const bool begins = column % kUnit == 0;
         if (begins) begin_unit(chunk, column);
-        // Another group has other zero points: what follows is decoded with them.
-        if (i == 0 || begins) Decode::unit(words, first % 4 / kTiles, zeros, a);
-        if constexpr (Config::kScaleMode == ScaleMode::kWeight) Lane::scale_weights(scales, a[i]);
+        // Another group has other zero points or scales: what follows is decoded with them.
+        if (i == 0 || begins) Decode::unit(words, first % 4 / kTiles, group, a);
+        if constexpr (Config::kScaleMode == ScaleMode::kWeight && !Decode::kScales) {
+          Lane::scale_weights(scales, a[i]);
+        }
 #pragma unroll
         for (int j = 0; j < S::kTokenTiles; ++j) {
           const u32(&pair)[4] = b[j][tile % 4 / 2];
@@ -164,10 +165,11 @@ struct StreamWarp : ChunkLane<Config> {
   }
 
   __device__ __forceinline__ void begin_unit(u32 chunk, int column) {
-    if constexpr (kIntZeros && !kChannel) Decode::group(Lane::int_zeros(chunk, column), zeros);
+    if constexpr (kIntZeros && !kChannel) Decode::group(Lane::int_zeros(chunk, column), group);
     if constexpr (Config::kScaleMode == ScaleMode::kWeight) {
       scales = S::kWidens ? wide_scales.of_weights(column) : Lane::weight_scales(chunk, column);
     }
+    if constexpr (Decode::kScales) Decode::group(scales, group);
     if constexpr (kPartial) clear_parts();
   }
   __device__ __forceinline__ void end_unit(u32 chunk, int column) {
