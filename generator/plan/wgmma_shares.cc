@@ -44,19 +44,17 @@ double stage_clocks_of_many(const GemmVariant& v, const WeightLayout& layout, bo
 }
 bool has_many_tokens(const GemmVariant& v) { return v.m_min > 128; }
 
-// A stage: decoding, which wgmma with weights in registers holds up, or wgmma, both a little slower
-// where two warpgroups share 64 rows; the L2 cache, which is slower where blocks read tokens of
-// different columns. All bytes cost power, and so clock rate.
+// A stage: decoding, which wgmma with weights in registers holds up, or wgmma, both slower where
+// two warpgroups share 64 rows; the L2 cache, which is slower where blocks read tokens of different
+// columns.
 double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
   if (has_many_tokens(v)) return stage_clocks_of_many(v, layout, in_step);
-  constexpr double kDecode = 170, kDecodeToken = 2.75, kMultiplyToken = 1.07 * 4;
-  constexpr double kSharedRows = 1.08, kLeastShared = 335, kPowerBytes = 320, kByWarps = 0.91;
-  const double cache = in_step ? 54 : 38;  // bytes a clock
-  const double bytes = wgmma_stage_bytes(v, layout);
+  constexpr double kDecode = 160, kDecodeToken = 3.4, kMultiplyToken = 1.22 * 4;
+  constexpr double kSharedRows = 1.23;
+  const double cache = in_step ? 54 : 44;  // bytes a clock
   double unit = std::max(kDecode + kDecodeToken * v.tile_m, kMultiplyToken * v.tile_m);
-  if (v.tile_n == 64) unit = std::max(kLeastShared, unit * kSharedRows);
-  if (v.by_warps) unit *= kByWarps;
-  return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, bytes / cache) + bytes / kPowerBytes;
+  if (v.tile_n == 64) unit *= kSharedRows;
+  return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, wgmma_stage_bytes(v, layout) / cache);
 }
 // Of a tile that is cut in two along its tokens, which many have.
 double cut_stage_clocks(const GemmVariant& v, const WeightLayout& layout) {
@@ -72,14 +70,22 @@ double tile_clocks(const GemmVariant& v) {
 double launch_clocks(const GemmVariant& v) { return v.cluster > 1 ? 6000 : 0; }
 // To share a tile: the steps of the exchange one after the other, then the sums of one SM.
 double tile_bytes(const GemmVariant& v) { return 4.0 * v.tile_m * v.tile_n; }
-double cluster_clocks(const GemmVariant& v) { return 1440 + tile_bytes(v) / 51; }
+// From M = 129 on this and equal shares cost what they did when those tiles were fitted, before
+// pairs stored into each other's memory.
+double cluster_clocks(const GemmVariant& v) {
+  return (has_many_tokens(v) ? 1440 : 600) + tile_bytes(v) / 51;
+}
+double sum_clocks(const GemmVariant& v) { return tile_bytes(v) / (wgmma_narrows(v) ? 12 : 30); }
 double parts_clocks(const GemmVariant& v, std::int64_t parts) {
   constexpr double kBlock = 1100, kMostBlocks = 4;  // of more blocks the steps overlap
   const double blocks = static_cast<double>(parts);
-  return kBlock * std::min(blocks, kMostBlocks) +
-         blocks * tile_bytes(v) / (wgmma_narrows(v) ? 12 : 30);
+  return kBlock * std::min(blocks, kMostBlocks) + blocks * sum_clocks(v);
 }
-double equal_clocks(const GemmVariant& v) { return (v.by_warps ? 7100 : 4500) + tile_bytes(v) / 5; }
+// The blocks of a tile, of which the first and the last may have sums of others, too.
+double equal_clocks(const GemmVariant& v, double blocks) {
+  if (has_many_tokens(v)) return 4500 + tile_bytes(v) / 5;
+  return (v.by_warps ? 7100 : 5500) + (blocks + 2) * sum_clocks(v);
+}
 
 // With the time that memory takes for all weights: the two hinder each other a little.
 double beside_memory(const GemmVariant& v, const WeightLayout& layout, double clocks) {
@@ -96,16 +102,17 @@ struct Choice {
   double clocks = 0;  // of the SM that works longest
 };
 
-// Pairs of blocks with a row tile in common: of that a block has half of the stages, in which one
-// of its warpgroups has more to do than the other.
+// Pairs of blocks with a row tile in common: of that a block has half of the stages, and in the
+// others of 128 rows one of its warpgroups has nothing to do.
 Choice pairs_with_shared_rows(const GemmVariant& v, const WeightLayout& layout) {
-  constexpr double kUneven = 1.1;
+  constexpr double kIdle = 1.1;
+  const double idle = v.tile_n == 2 * kWgmmaRowTile ? kIdle : 1;
   const std::int64_t sets = row_sets_of(v, layout);
   const std::int64_t pairs = v.workers / kWgmmaCluster;
   const double of_block = wgmma_set_row_tiles(v) * kWgmmaRowTile / (2.0 * v.tile_n);
   GemmVariant shared = v;  // the row tile whose sums they exchange
   shared.tile_n = kWgmmaRowTile;
-  const double round = kUneven * of_block * static_cast<double>(stages_of_k(v, layout)) *
+  const double round = idle * of_block * static_cast<double>(stages_of_k(v, layout)) *
                            stage_clocks(v, layout, true) +
                        cluster_clocks(shared);
   const double clocks = static_cast<double>(ceil_div(sets, pairs)) * round;
@@ -168,7 +175,8 @@ Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int6
   if (left * stages >= workers) {
     // A block may end one tile and begin another.
     consider({{count(workers), static_cast<int>(left), v.cluster},
-              clocks_of(whole, ceil_div(left * stages, workers)) + equal_clocks(v)});
+              clocks_of(whole, ceil_div(left * stages, workers)) +
+                  equal_clocks(v, static_cast<double>(workers) / static_cast<double>(left))});
   }
   return best;
 }

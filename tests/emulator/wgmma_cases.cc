@@ -108,12 +108,12 @@ std::vector<WgmmaCase> make_cases() {
   c.add("PairsOfSharedRowsOf96", 40, 2560, {96, 64, 128}, kBf16, 16, kNo, 3, {96}, kClusters);
 
   // Blocks that share tiles by way of the workspace.
-  c.add("Parts", 136, 2560, {16, 256, 256}, kFp16, 32, kInt, 5, {9, 16}, kEqualParts);
+  c.add("Parts", 136, 3840, {16, 256, 256}, kFp16, 32, kInt, 5, {9, 16}, kEqualParts);
   c.add("PartsOfTiles", 136, 5120, {64, 256, 128}, kBf16, 32, kNo, 3, {33, 64}, kEqualParts);
   c.add("PartsOf128", 40, 5120, {128, 256, 128}, kFp16, 32, kInt, 4, {65, 127}, kEqualParts);
   c.add("PartsOf256", 40, 5120, {256, 128, 128}, kBf16, 32, kInt, 3, {129, 200}, kEqualParts);
   c.add("PartsOf192", 40, 5120, {192, 128, 128}, kFp16, 32, kNo, 3, {129, 192}, kEqualParts);
-  c.add("PartsOfSharedRows", 40, 6144, {64, 64, 128}, kBf16, 64, kInt, 4, {64}, kEqualParts);
+  c.add("PartsOfSharedRows", 40, 7680, {64, 64, 128}, kBf16, 64, kInt, 4, {64}, kEqualParts);
   c.add("SharesOfSharedRows", 328, 5120, {64, 64, 128}, kFp16, 32, kNo, 5, {50}, kEqualShares);
   c.add("Shares", 520, 5120, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kEqualShares);
   c.add("SharesOfRowTiles", 1000, 2560, {64, 256, 128}, kFp16, 32, kNo, 3, {64}, kEqualShares);
@@ -233,7 +233,7 @@ std::vector<WgmmaCase> make_cases() {
       .epilogue = {true, Activation::kRelu, true};
   c.add("AroundPairs", 264, 1184, {16, 128, 128}, kFp16, 32, kInt, 6, {9, 16}, kClusters)
       .epilogue = {true, Activation::kGelu, true};
-  c.add("AroundParts", 136, 2560, {16, 256, 256}, kBf16, 32, kInt, 5, {9, 16}, kEqualParts)
+  c.add("AroundParts", 136, 3840, {16, 256, 256}, kBf16, 32, kInt, 5, {9, 16}, kEqualParts)
       .epilogue = {true, Activation::kGeluTanh, true};
   return std::move(c.cases);
 }

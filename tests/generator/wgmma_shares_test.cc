@@ -114,6 +114,40 @@ TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
   EXPECT_TRUE(plan_of(spec, "h200").variants.front().shares_in_pairs);
 }
 
+// Rows and sharing that were the fastest of all in docs/measurements/wgmma.md, "Which tile and
+// sharing up to 128 tokens".
+TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
+  enum Way { kWhole, kPairs, kWorkspace, kRowsInCommon };
+  struct Cell {
+    std::int64_t n, k, m;
+    int rows;
+    Way way;
+  };
+  const Cell cells[] = {
+      {8192, 8192, 32, 128, kPairs},         {28672, 8192, 32, 256, kRowsInCommon},
+      {12288, 4096, 32, 128, kRowsInCommon}, {4096, 14336, 32, 64, kPairs},
+      {5120, 5120, 32, 128, kPairs},         {14336, 4096, 32, 128, kWhole},
+      {57344, 8192, 32, 256, kRowsInCommon}, {10240, 8192, 32, 128, kWorkspace},
+      {6144, 4096, 64, 128, kPairs},         {4096, 4096, 64, 64, kPairs},
+      {57344, 8192, 64, 256, kRowsInCommon}, {12288, 4096, 64, 128, kRowsInCommon},
+      {8192, 28672, 64, 128, kPairs},        {14336, 4096, 64, 128, kWhole},
+      {9216, 4096, 128, 128, kWorkspace},    {51200, 5120, 128, 256, kWorkspace},
+      {3584, 18944, 128, 64, kPairs},        {18944, 3584, 128, 64, kWorkspace},
+      {8192, 8192, 128, 128, kPairs},        {28672, 4096, 128, 256, kWhole},
+  };
+  for (const Cell& cell : cells) {
+    GemmSpec spec = small_spec();
+    spec.shape = {cell.n, cell.k, cell.m == 128 ? 97 : cell.m / 2 + 1, cell.m};
+    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    EXPECT_EQ(v.tile_n, cell.rows) << cell.n << " x " << cell.k << ", M = " << cell.m;
+    const Way way = v.shares_rows       ? kRowsInCommon
+                    : v.shares_in_pairs ? kPairs
+                    : v.shares_tiles    ? kWorkspace
+                                        : kWhole;
+    EXPECT_EQ(way, cell.way) << cell.n << " x " << cell.k << ", M = " << cell.m;
+  }
+}
+
 // 224 pairs of row groups by four tiles of 256 tokens are three rounds of 66 pairs of blocks, and
 // 26 tiles more, which make half a round if they are cut.
 TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {
