@@ -108,6 +108,10 @@ class IntegerDerivation {
     return why;
   }
 
+  std::string magic_and(Position p) const {
+    return p.low == p.high && number_.is_bare(p) ? "" : number_.magic_text(p) + " + ";
+  }
+
   std::string factor_why() const {
     return fmt::format("times the power of two that makes its unit {}", number_.unit_text());
   }
@@ -151,11 +155,11 @@ class IntegerDerivation {
     if (with_zeros()) {
       op.subtrahend = Subtrahend::kGroup;
       op.group = zero_of_field(pair, p);
-      op.why += fmt::format("minus {} + zero point{}", number_.magic_text(p), owner_of_zero(pair));
+      op.why += fmt::format("minus {}zero point{}", magic_and(p), owner_of_zero(pair));
     } else {
       op.subtrahend = Subtrahend::kImmediate;
       op.imm2 = number_.bias(p);
-      op.why += fmt::format("minus {} + {}", number_.magic_text(p), bias());
+      op.why += fmt::format("minus {}{}", magic_and(p), bias());
     }
     return weights_.emit(op);
   }

@@ -14,7 +14,7 @@
 //   tokens                            16     32     64    128    256
 //   weights from memory              243    243    243    243    243
 //   tensor cores                     104    128    256    512   1024
-//   measured, memory not the limit   225    255    370    570   1120   one set of sums
+//   measured, memory not the limit   225    255    334    570   1120   64: two sets of sums
 //
 // So up to 32 tokens memory and decoding set the pace, from 128 on the tensor cores. Few
 // instructions beside decoding matter most: long stages, copies from uniform registers, no waiting

@@ -57,6 +57,30 @@ TEST_F(WgmmaGpu, EveryWidth) {
   }
 }
 
+// Decoding multiplies by the scale: to BF16 without zero points.
+TEST_F(WgmmaGpu, ScalesInDecoding) {
+  for (const int bits : {2, 4, 6, 8}) {
+    for (const int group : {32, 128}) {
+      GemmSpec spec = wgmma(520, 1280, DType::kBf16, group, ZeroPoint::kNone);
+      spec.weight.bits = bits;
+      spec.weight.type = group == 32 ? WeightType::kUint : WeightType::kInt;
+      check(of_few_tokens(spec), {16});
+      check(spec, {31, 64, 127, 300});
+    }
+  }
+}
+
+// Lanes pass each other scales of 8 bits: in whole chunks, and in stages of half a chunk.
+TEST_F(WgmmaGpu, ScalesOfEightBits) {
+  for (const DType scale : {DType::kE8m0, DType::kE4m3}) {
+    GemmSpec spec =
+        wgmma(1288, 4096, DType::kBf16, scale == DType::kE8m0 ? 32 : 16, ZeroPoint::kNone);
+    spec.weight.type = WeightType::kE2m1;
+    spec.weight.scale_dtype = scale;
+    check(spec, {17, 32, 64, 96, 128, 300, 600});
+  }
+}
+
 TEST_F(WgmmaGpu, EndsOfTokenTiles) {
   check(wgmma(520, 2048, DType::kFp16, 128, ZeroPoint::kInt), kTokens);
   check(wgmma(520, 2048, DType::kBf16, 32, ZeroPoint::kNone), kTokens);
