@@ -89,9 +89,10 @@ double equal_clocks(const GemmVariant& v, double blocks) {
 
 // With the time that memory takes for all weights: the two hinder each other a little.
 double beside_memory(const GemmVariant& v, const WeightLayout& layout, double clocks) {
-  constexpr double kBytes = 17.3, kHindrance = 0.15;  // bytes a clock of an SM
+  constexpr double kBytes = 17.3;  // a clock of an SM
+  const double hindrance = has_many_tokens(v) ? 0.15 : 0.25;
   const double memory = static_cast<double>(layout.total_bytes) / (v.workers * kBytes);
-  return std::max(clocks, memory) + kHindrance * std::min(clocks, memory);
+  return std::max(clocks, memory) + hindrance * std::min(clocks, memory);
 }
 
 // More SMs at the limit of power, which read tokens of different columns.

@@ -122,6 +122,7 @@ TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
     std::int64_t n, k, m;
     int rows;
     Way way;
+    int bits = 4;
   };
   const Cell cells[] = {
       {8192, 8192, 32, 128, kPairs},         {28672, 8192, 32, 256, kRowsInCommon},
@@ -134,10 +135,12 @@ TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
       {9216, 4096, 128, 128, kWorkspace},    {51200, 5120, 128, 256, kWorkspace},
       {3584, 18944, 128, 64, kPairs},        {18944, 3584, 128, 64, kWorkspace},
       {8192, 8192, 128, 128, kPairs},        {28672, 4096, 128, 256, kWhole},
+      {8192, 8192, 64, 128, kPairs, 8},      {5120, 25600, 32, 128, kWorkspace, 8},
   };
   for (const Cell& cell : cells) {
     GemmSpec spec = small_spec();
     spec.shape = {cell.n, cell.k, cell.m == 128 ? 97 : cell.m / 2 + 1, cell.m};
+    spec.weight.bits = cell.bits;
     const GemmVariant v = plan_of(spec, "h200").variants.front();
     EXPECT_EQ(v.tile_n, cell.rows) << cell.n << " x " << cell.k << ", M = " << cell.m;
     const Way way = v.shares_rows       ? kRowsInCommon
