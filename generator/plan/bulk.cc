@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "generator/plan/default_tile.h"
-#include "generator/plan/scale_power.h"
+#include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/stream.h"
 #include "generator/spec/weight_meaning.h"

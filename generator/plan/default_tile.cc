@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "generator/plan/scale_power.h"
+#include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/wide_tile.h"
 
@@ -42,10 +42,6 @@ void apply_user(const TileSpec& tile, GemmVariant& v) {
   v.warps_n = tile.warps_n.value_or(v.warps_n);
   v.warps_k = tile.warps_k.value_or(v.warps_k);
 }
-
-// Registers of a warp's sums and partial sums, where the scale must stay on the sums.
-int sum_registers(const GemmVariant& v) { return 2 * 4 * v.row_tiles() * v.token_tiles(); }
-constexpr int kMaxPartialSumRegisters = 64;
 
 // The most stages, up to kMaxStages, that leave room for blocks_per_sm blocks; below two: none fit.
 int stages_that_fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
@@ -97,55 +93,6 @@ bool sets_any(const TileSpec& tile) {
          tile.warps_n || tile.warps_k;
 }
 
-bool scales_weights_exactly(const GemmSpec& spec) {
-  const DType scale = spec.weight.scale_dtype;
-  // e4m3 fits both 16-bit types, e8m0 the one with as many exponent bits.
-  return scale == spec.activation || scale == DType::kE4m3 ||
-         (scale == DType::kE8m0 && spec.activation == DType::kBf16);
-}
-
-namespace {
-
-// Whether groups of wgmma take turns between two sets of sums, so that the next one's products do
-// not wait for the scaling; 64 tokens have registers for that, and stages of one or two chunks,
-// none of which may be short. Codes of eight bits, and 64 rows, were no faster so.
-bool takes_two_sets(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
-  return v.kernel == GemmKernel::kWgmma && v.tile_m == 64 && v.tile_n > 64 &&
-         spec.weight.bits < 8 && layout.chunks_per_row_block % 2 == 0;
-}
-
-}  // namespace
-
-ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
-                            const GemmVariant& v) {
-  if (layout.groups_per_chunk == 0) return ScaleMode::kChannel;
-  // Another scale would have to be rounded before it could meet the weight; a float zero point
-  // meets the sums only.
-  if (!scales_weights_exactly(spec) || spec.weight.zero_point == ZeroPoint::kFloat) {
-    return ScaleMode::kAccumulator;
-  }
-  // As many operations as the products with scales would have.
-  if (weights_alone_fold_power(spec)) return ScaleMode::kWeight;
-  // Of weights the scale then costs a few products for each group; so many of sums were no slower.
-  if (folds_scale(spec) && v.kernel != GemmKernel::kTiles) {
-    const bool few = v.tile_m / 8 * (WeightLayout::kChunkK / layout.meta_group) <= 2;
-    return few ? ScaleMode::kAccumulator : ScaleMode::kWeight;
-  }
-  // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
-  if (v.kernel != GemmKernel::kTiles) {
-    const int of_sums = v.tile_m / 8;
-    const int of_weights = layout.meta_group / 16;
-    const bool cheaper =
-        takes_two_sets(spec, layout, v) ? of_sums <= of_weights : of_sums < of_weights;
-    return cheaper ? ScaleMode::kAccumulator : ScaleMode::kWeight;
-  }
-  // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
-  // 16 columns. The first also needs twice the registers for sums.
-  const bool cheaper = v.token_tiles() < unit_k(v, layout) / 16;
-  const bool fits = sum_registers(v) <= kMaxPartialSumRegisters;
-  return cheaper && fits ? ScaleMode::kAccumulator : ScaleMode::kWeight;
-}
-
 GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                          Path path, std::int64_t m_min, std::int64_t m_max) {
   GemmVariant v;
@@ -164,7 +111,7 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
   apply_user(spec.tile, v);
   if (choose_scale_mode(spec, layout, v) == ScaleMode::kAccumulator && !spec.tile.m &&
       !spec.tile.warps_m) {
-    while (sum_registers(v) > kMaxPartialSumRegisters && v.token_tiles() % 2 == 0) v.tile_m /= 2;
+    while (!has_room_for_partial_sums(v) && v.token_tiles() % 2 == 0) v.tile_m /= 2;
   }
   // Two blocks to an SM leave each of 256 threads 128 registers: enough for small tiles, unless the
   // next stage is held in registers, too.

@@ -19,13 +19,6 @@ inline constexpr std::int64_t kOpenRangeTokens = 4096;
 // Whether the user's tile sets a field.
 bool sets_any(const TileSpec& tile);
 
-// Where the scale goes for this tile: see ScaleMode.
-ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
-                            const GemmVariant& variant);
-
-// Whether the activation's type holds every scale, so that a scaled weight is rounded once.
-bool scales_weights_exactly(const GemmSpec& spec);
-
 // Tile, warps and stages for tokens m_min to m_max, shrunk until the target's shared memory holds
 // them. Fields that the spec's tile sets are taken from it. split_k is left at one.
 GemmVariant default_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,

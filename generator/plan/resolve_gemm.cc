@@ -11,6 +11,7 @@
 #include "generator/plan/refuse.h"
 #include "generator/plan/resolve.h"
 #include "generator/plan/same_kernel.h"
+#include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/stream.h"
 #include "generator/plan/wgmma.h"

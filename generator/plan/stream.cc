@@ -5,7 +5,7 @@
 
 #include "generator/plan/bulk.h"
 #include "generator/plan/default_tile.h"
-#include "generator/plan/scale_power.h"
+#include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/wgmma.h"
 #include "generator/plan/wgmma_shares.h"

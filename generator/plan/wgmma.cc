@@ -4,7 +4,7 @@
 
 #include "generator/plan/default_tile.h"
 #include "generator/plan/refuse.h"
-#include "generator/plan/scale_power.h"
+#include "generator/plan/scale_mode.h"
 #include "generator/plan/wgmma_shares.h"
 #include "generator/plan/wgmma_stage.h"
 

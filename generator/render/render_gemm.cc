@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "generator/plan/scale_power.h"
+#include "generator/plan/scale_mode.h"
 #include "generator/plan/stream.h"
 #include "generator/plan/wgmma_stage.h"
 #include "generator/render/config.h"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "generator/plan/scale_power.h"
+#include "generator/plan/scale_mode.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
