@@ -5,7 +5,7 @@
 namespace heddle {
 
 // One thread decodes one run of four tiles, unit after unit as a GEMM does. Per run: kWords words,
-// kGroupWords words of zero points for each unit, 16 words of output, which are the registers a0 to
+// kGroupWords words of the group for each unit, 16 words of output, which are the registers a0 to
 // a3 of each tile.
 template <class Decode, int kWords, int kGroupWords>
 __device__ __forceinline__ void decode_runs(const u32* words, const u32* group_words, u32* out,
