@@ -4,10 +4,7 @@
 // are whole numbers that the format holds. A two's complement field has its sign bit flipped in the
 // same LOP3 that masks it, which adds 2^(b - 1).
 //
-// A field with one bit more than the mantissa is split. The low M bits make 2^M + low. The top bit
-// falls on the lowest bit of the exponent, where it turns 2^M into 2^(M + 1): flipped, it makes
-// 2^(M + 1) - 2^M * top. The difference is low + 2^M * top - 2^M, the code less its fixed bias. A
-// two's complement top bit is not flipped and counts -2^M.
+// A field with one bit more than the mantissa is split (split_field.h).
 //
 // Where a power of two may be left to the scale, and for one and two bits always, a field may lie
 // bare: its top bit on the lowest bit of the exponent, nothing above it. Then subnormals and the
@@ -22,20 +19,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 
 #include "generator/decode/derivation.h"
 #include "generator/decode/field_number.h"
-#include "generator/decode/float16.h"
-#include "generator/decode/registers.h"
+#include "generator/decode/pair_bits.h"
+#include "generator/decode/scale_factors.h"
+#include "generator/decode/split_field.h"
 
 namespace heddle {
 namespace {
-
-// Which bits of which sources are the codes of a pair, low half first.
-using PairBits = std::vector<BitPlace>[2];
 
 class IntegerDerivation {
  public:
@@ -55,7 +49,7 @@ class IntegerDerivation {
       const PairBits bits{plan_.bit_of[element], plan_.bit_of[element + 1]};
       plan_.outputs.push_back(split() ? decode_split(pair, bits) : decode_field(pair, bits));
     }
-    if (request_.fold_scale) scale_products();
+    if (request_.fold_scale) plan_.group_outputs = factors_.products(number_, bias(), group_);
     plan_.ops = weights_.ops();
     plan_.group_ops = group_.ops();
     plan_.result_exponent = number_.exponent();
@@ -67,17 +61,6 @@ class IntegerDerivation {
   bool is_signed() const { return request_.type == WeightType::kInt; }
   bool split() const { return number_.last_bit() < 0; }
   int bias() const { return 1 << (request_.bits - 1); }
-
-  static Placement moved(const PairBits& bits, Position p, int first, int count) {
-    Placement result;
-    for (int half = 0; half < 2; ++half) {
-      const int to = 16 * half + (half == 0 ? p.low : p.high);
-      for (int j = first; j < first + count; ++j) {
-        result.moves.push_back({bits[half][j].word, bits[half][j].bit, to + j});
-      }
-    }
-    return result;
-  }
 
   // The field under its magic number, if it has one.
   Placement in_place(const PairBits& bits, Position p) const {
@@ -166,72 +149,20 @@ class IntegerDerivation {
 
   // The field in its unit, less its bias, both times the scale of its row.
   int scaled_field(int row, int bit, int field) {
-    std::vector<int>& bits = bits_of_row_[row];
-    const auto place = std::find(bits.begin(), bits.end(), bit);
     DecodeOp op;
     op.opcode = DecodeOpcode::kScale;
     op.a = field;
     op.row = row;
-    op.factor = 1 + static_cast<int>(place - bits.begin());
+    op.factor = factors_.of_field(row, bit);
     op.subtrahend = Subtrahend::kGroup;
-    op.group = 0;
+    op.group = ScaleFactors::kBias;
     op.why = fmt::format("times the scale, minus {} times it, of row g{}", bias(),
                          row == 0 ? "" : " + 8");
-    if (place == bits.end()) bits.push_back(bit);
     return weights_.emit(op);
   }
 
-  // Of both rows at once: the bias times the scale, then the scale times the factors of each
-  // position that fields of a row have.
-  void scale_products() {
-    const auto product = [this](std::uint32_t by, std::string why) {
-      DecodeOp op;
-      op.opcode = DecodeOpcode::kMul;
-      op.imm = by;
-      op.why = std::move(why);
-      plan_.group_outputs.push_back(group_.emit(op));
-    };
-    product(number_.bias({0, 0}), fmt::format("{} in units of {}", bias(), number_.unit_text()));
-    const auto& [row, other] = bits_of_row_;
-    for (std::size_t i = 0; i < std::max(row.size(), other.size()); ++i) {
-      const Position p{i < row.size() ? row[i] : other[i], i < other.size() ? other[i] : row[i]};
-      product(number_.factor(p),
-              fmt::format("times the powers of two that make the units of bits {} and {} {}", p.low,
-                          p.high, number_.unit_text()));
-    }
-  }
-
-  // The code less its bias, from two floats.
-  int split_value(Registers& registers, const PairBits& bits, const std::string& shift_why = {}) {
-    const Float16Format format = float16_format(request_.dtype);
-    const int m = format.mantissa_bits;
-    const Position bottom{0, 0};
-    const std::uint32_t magic = both_halves(format.power_of_two(m));
-    Placement low = moved(bits, bottom, 0, m);
-    low.constant = magic;
-    Placement top = moved(bits, bottom, m, 1);
-    top.flip = !is_signed();
-    top.constant = magic | (is_signed() ? 0 : both_halves(1u << m));
-    const int low_register = registers.place(
-        low, fmt::format("{} + the low {} bits of the field", 1 << m, m), shift_why);
-    const int top_register = registers.place(
-        top,
-        is_signed() ? fmt::format("{0}, or {1} with the sign bit, which is the exponent's lowest",
-                                  1 << m, 2 << m)
-                    : fmt::format("{1}, or {0} with the top bit, which flips the exponent's lowest",
-                                  1 << m, 2 << m),
-        shift_why);
-    DecodeOp op;
-    op.opcode = DecodeOpcode::kSub;
-    op.a = low_register;
-    op.b = top_register;
-    op.subtrahend = Subtrahend::kRegister;
-    op.why = is_signed() ? "low bits - 2^7 * sign" : "low bits + 2^7 * top bit - 2^7";
-    return registers.emit(op);
-  }
-
   int decode_split(int pair, const PairBits& bits) {
-    const int value = split_value(weights_, bits);
+    const int value = split_field(request_, bits, weights_);
     if (!with_zeros()) return value;
     DecodeOp op;
     op.opcode = DecodeOpcode::kSub;
@@ -239,7 +170,7 @@ class IntegerDerivation {
     op.subtrahend = Subtrahend::kGroup;
     const PairBits zero_bits{zero_places(pair, 0), zero_places(pair, 1)};
     op.group = group_index(pair, {0, 0}, [&] {
-      return split_value(group_, zero_bits, zero_shift_why(pair, {0, 0}));
+      return split_field(request_, zero_bits, group_, zero_shift_why(pair, {0, 0}));
     });
     op.why = fmt::format("minus the zero point{}, which lost the same bias", owner_of_zero(pair));
     return weights_.emit(op);
@@ -300,7 +231,7 @@ class IntegerDerivation {
   Registers weights_;
   Registers group_;
   std::map<std::tuple<int, int, int>, int> group_indices_;
-  std::array<std::vector<int>, 2> bits_of_row_;  // with fold_scale: where fields begin
+  ScaleFactors factors_;  // with fold_scale only
 };
 
 DecodePlan derived(const DecodePlan& empty, const FieldNumber& number,
