@@ -82,7 +82,8 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     WgmmaMultiply<Config, Decode> multiply(memory, warpgroup, warp % 4, lane);
     const int thread = static_cast<int>(threadIdx.x) % 128;
     const WgmmaStore<Config> store{memory, {weights, y, bias, residual}, m, warpgroup, thread};
-    const WgmmaFinish<Config> finish{memory, store, workspace, shared_tiles, warpgroup, thread};
+    const WgmmaParts<Config> parts{memory, workspace, shared_tiles, warpgroup, thread};
+    const WgmmaFinish<Config> finish{memory, store, parts, warpgroup, thread};
     wait_for_predecessor();
     RingPlace<Config> place;
     Piece piece;
