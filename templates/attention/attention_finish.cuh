@@ -125,14 +125,14 @@ struct AttentionFinish {
     float factor = 1.0f;
     if constexpr (!kScaledLast)
       factor = exp2_fast(softmax.reference[n][c] - row_of_warps(8 * n + 2 * t + c).reference);
-    constexpr int kRun = Softmax::kNeighbours;
+    constexpr int kRun = AttentionValues<Config>::kNeighbours;
 #pragma unroll
     for (int i = 0; i < 2 * S::kDimTiles; i += kRun) {
       float x[kRun];
 #pragma unroll
       for (int j = 0; j < kRun; ++j)
         x[j] = softmax.value(n, (i + j) / 2, (i + j) % 2 * 2 + c) * factor;
-      const u32 at = to + 4 * Softmax::dim(i / 2, i % 2, g);
+      const u32 at = to + 4 * AttentionValues<Config>::dim(i / 2, i % 2, g);
       if constexpr (kRun == 4) {
         store_shared_16(at, pack_floats(x[0], x[1], x[2], x[3]));
       } else if constexpr (kRun == 2) {

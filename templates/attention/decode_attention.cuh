@@ -7,7 +7,8 @@
 // 160 of these to decode, 34 to multiply.
 //
 // A warp works for itself: it fetches tiles of 32 tokens into its ring, multiplies them with Q
-// (attention_scores.cuh), and adds them to its own softmax and output (attention_softmax.cuh).
+// (attention_scores.cuh), and adds them to its own softmax (attention_softmax.cuh) and output
+// (attention_values.cuh).
 // Warps of a block meet at the end of a segment only, blocks at the end of an item
 // (attention_finish.cuh, attention_output.cuh); those of a cluster are a team, which takes segments
 // as one large block would. Which tiles are whose follows from the lengths on the device, so a
