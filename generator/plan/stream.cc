@@ -7,17 +7,15 @@
 #include "generator/plan/default_tile.h"
 #include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
+#include "generator/plan/stream_shape.h"
 #include "generator/plan/wgmma.h"
 #include "generator/plan/wgmma_shares.h"
 
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kTokenTile = 8;  // tokens of a matrix instruction
 // Upper ends of the M ranges that get a kernel of their own.
 constexpr std::int64_t kRangeEnds[] = {2, 4, 8, 16};
-// Two for each part of an SM: with two blocks on an SM, as many registers as a thread can want.
-constexpr int kUsualWarps = 8;
 constexpr int kFewestWarps = 6;
 // Where instructions set the pace: twice as many hide what each waits for. They fill an SM.
 constexpr int kMostWarps = 16;
@@ -28,61 +26,18 @@ constexpr int kShortStageChunks = 4;  // the least of many warps
 // Row blocks from which on many warps gain more than the next kernel loses, which starts no block
 // beside theirs.
 constexpr int kManyRowBlocks = 8;
-// More on its way than this makes the tokens come later.
-constexpr int kRingBytes = 72 * 1024;
-constexpr int kMostStages = 8;
-constexpr int kDirectTokens = 8;  // each block reads for itself, more of them kSharers together
-constexpr int kSharers = 2;
+constexpr int kSharers = 2;  // blocks that read more than kDirectTokens tokens for each other
 // Of an SM, of more than kDirectTokens tokens: tiles of 16 tokens may be faster from there on.
 constexpr int kFewRowBlocks = 3;
 constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has them
 // Four blocks with so many chunks each are faster than two: exchanging sums costs less than the
 // more tokens of each.
 constexpr int kLongChunks = 28;
-constexpr int kBlockReserve = 1024;  // bytes of shared memory that the system takes of each block
 // Rows of more chunks than this are followed by kernels of shorter ones, a block of which takes so
 // much shared memory with up to kFewTokens tokens.
 constexpr int kLongRow = 64;
 constexpr int kFewTokens = 4;
 constexpr int kNextBytes = 106 * 1024;
-
-// Of a warp's columns.
-int token_bytes(const GemmSpec& spec, const GemmVariant& v, int of_warp) {
-  const int rows = stream_tokens(v) + (spec.pre_scale && !spec.act_order ? 1 : 0);
-  return rows * (of_warp * WeightLayout::kChunkK * 2 + 16);
-}
-
-bool has_small_scales(const GemmSpec& spec) {
-  return spec.weight.scale_dtype == DType::kE4m3 || spec.weight.scale_dtype == DType::kE8m0;
-}
-
-// Of a warp, of as many chunks as are widened at once: scales of 8 bits.
-int wide_scale_bytes(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout) {
-  if (v.scale_mode == ScaleMode::kChannel || !has_small_scales(spec)) return 0;
-  const int entries = std::max(1, WeightLayout::kChunkK / layout.meta_group);
-  const int chunks = entries <= 4 ? v.stage_chunks : v.stage_chunks % 2 == 0 ? 2 : 1;
-  return chunks * 8 * entries * (v.scale_mode == ScaleMode::kWeight ? 4 : 8);
-}
-
-// The same arithmetic as templates/gemm/stream_shape.cuh, which checks the result.
-int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout,
-                    int of_warp) {
-  constexpr int kSlots = 2, kMostPieces = 2;
-  const int meetings = v.split_k > 1 ? 2 : 1;
-  const int meeting_barriers = v.split_k > 1 ? meetings * (1 + v.split_k) : 0;
-  const int sums = 128 * ((stream_tokens(v) + 1) / 2);
-  const int unit = of_warp <= v.stage_chunks ? 1 : v.stage_chunks;
-  const int piece = static_cast<int>(ceil_div(of_warp, kMostPieces * unit)) * unit;
-  const int pieces =
-      stream_tokens(v) > kDirectTokens ? static_cast<int>(ceil_div(of_warp, piece)) : 0;
-  const int barriers = v.warps_k * (v.stages + pieces) + 2 * kSlots + meeting_barriers;
-  const int front = (8 * barriers + 127) / 128 * 128;
-  const int of_one = token_bytes(spec, v, of_warp) +
-                     v.stages * v.stage_chunks * layout.chunk_bytes +
-                     wide_scale_bytes(spec, v, layout);
-  return front + (kSlots * v.warps_k + meetings * v.split_k) * sums +
-         v.warps_k * ((of_one + 127) / 128 * 128);
-}
 
 bool same(const std::optional<int>& wanted, int value) { return !wanted || *wanted == value; }
 
@@ -102,7 +57,7 @@ int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
 
 // The most warps that have equal shares of so many chunks; 0 if none have.
 int even_warps(int chunks) {
-  int warps = kUsualWarps;
+  int warps = kUsualStreamWarps;
   while (warps >= kFewestWarps && chunks % warps != 0) --warps;
   return warps >= kFewestWarps ? warps : 0;
 }
@@ -110,48 +65,17 @@ int even_warps(int chunks) {
 // As many warps as have equal shares of a block's chunks, in whole stages if any can.
 int choose_warps(const TileSpec& tile, const WeightLayout& layout, int chunks) {
   if (tile.warps_k) return std::min({*tile.warps_k, chunks, kMostWarps});
-  for (int warps = kUsualWarps; warps >= kFewestWarps; --warps) {
+  for (int warps = kUsualStreamWarps; warps >= kFewestWarps; --warps) {
     if (chunks % warps != 0) continue;
     if (chunks / warps % choose_stage_chunks(layout, chunks / warps) == 0) return warps;
   }
   const int even = even_warps(chunks);
-  return even > 0 ? even : std::min(kUsualWarps, chunks);
-}
-
-// Of the warp that has the most.
-int chunks_of_warp(const WeightLayout& layout, const GemmVariant& v) {
-  return static_cast<int>(ceil_div(ceil_div(layout.chunks_per_row_block, v.split_k), v.warps_k));
-}
-
-// As many stages as the shared memory holds beside the tokens: of half an SM, so that the next
-// kernel's blocks can start beside this one's, or of all of it. Two blocks of a cluster of more
-// than two would be put on one SM while others stay idle, so they get all of it in any case, as do
-// many warps, whose registers fill an SM.
-bool fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout, GemmVariant& v) {
-  const int of_warp = chunks_of_warp(layout, v);
-  const int ring = v.warps_k * v.stage_chunks * layout.chunk_bytes;  // one stage of all warps
-  const std::int64_t row_blocks = ceil_div(layout.row_blocks, v.workers / v.split_k);
-  const int work = static_cast<int>(ceil_div(of_warp, v.stage_chunks) * row_blocks);  // in stages
-  const int fewest = spec.tile.stages.value_or(2);
-  const int wanted = spec.tile.stages.value_or(
-      std::clamp(kRingBytes / ring, 2, std::min(kMostStages, std::max(2, work))));
-  const int half = target.shared_per_sm / 2;
-  const bool alone = v.cluster > 2 || v.warps_k > kUsualWarps;
-  for (v.blocks_per_sm = alone ? 1 : 2; v.blocks_per_sm > 0; --v.blocks_per_sm) {
-    const int room = v.blocks_per_sm == 1 ? target.shared_per_block : half - kBlockReserve;
-    for (v.stages = wanted; v.stages >= fewest; --v.stages) {
-      v.shared_bytes = shared_bytes_of(spec, v, layout, of_warp);
-      if (v.shared_bytes > room) continue;
-      if (v.cluster > 2) v.shared_bytes = std::max(v.shared_bytes, half);
-      return true;
-    }
-  }
-  return false;
+  return even > 0 ? even : std::min(kUsualStreamWarps, chunks);
 }
 
 // Instructions set the pace of scales of 8 bits in small groups.
 bool wants_many_warps(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
-  return !spec.tile.warps_k && v.split_k == 1 && has_small_scales(spec) &&
+  return !spec.tile.warps_k && v.split_k == 1 && has_small_scales(spec.weight) &&
          layout.meta_group <= 32 && ceil_div(layout.row_blocks, v.workers) >= kManyRowBlocks;
 }
 
@@ -167,7 +91,7 @@ bool fit_many_warps(const GemmSpec& spec, const Target& target, const WeightLayo
     many.warps_k = kMostWarps;
     many.stage_chunks = chunks;
     many.stage_k = chunks * WeightLayout::kChunkK * kMostWarps;
-    if (!fit(spec, target, layout, many)) continue;
+    if (!fit_stream(spec, target, layout, many)) continue;
     v = many;
     return true;
   }
@@ -188,7 +112,7 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   if (chunks < 1 || split > kMostSplit || (split > 1 && !has_clusters)) return false;
   v.split_k = split;
   v.warps_k = choose_warps(spec.tile, layout, chunks);
-  v.stage_chunks = choose_stage_chunks(layout, chunks_of_warp(layout, v));
+  v.stage_chunks = choose_stage_chunks(layout, stream_chunks_of_warp(layout, v));
   const bool share = v.tile_m > kDirectTokens && has_clusters && layout.row_blocks >= kSharers;
   v.cluster = split > 1 ? split : share ? kSharers : 1;
   // GPCs have even numbers of SMs, but not multiples of four: some SMs no larger cluster reaches.
@@ -199,7 +123,7 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   v.tile_n = WeightLayout::kRowBlock;
   v.stage_k = v.stage_chunks * WeightLayout::kChunkK * v.warps_k;
   if (wants_many_warps(spec, layout, v) && fit_many_warps(spec, target, layout, v)) return true;
-  return fit(spec, target, layout, v);
+  return fit_stream(spec, target, layout, v);
 }
 
 // K among two blocks, if only then the next kernel may start: three or four tokens lose nothing by
@@ -220,7 +144,7 @@ bool choose_split(const GemmSpec& spec, const Target& target, const WeightLayout
   for (int split = 1; split <= kMostSplit; split *= 2) {
     const int twice = 2 * split;
     const bool idle = twice * layout.row_blocks <= target.sm_count && twice <= kMostSplit &&
-                      twice * kUsualWarps <= layout.chunks_per_row_block;
+                      twice * kUsualStreamWarps <= layout.chunks_per_row_block;
     const bool small = split == 2 && layout.chunks_per_row_block >= 4 * kLongChunks;
     if (idle || small || !share_out(spec, target, layout, split, v)) continue;
     if (split == 1) leave_room(spec, target, layout, v);
@@ -263,10 +187,6 @@ bool stream_shares_evenly(int chunks) { return even_warps(chunks) > 0; }
 
 bool lets_next_start(const GemmVariant& v, const WeightLayout& layout, const Target& target) {
   return v.m_max > kFewTokens || layout.chunks_per_row_block <= kLongRow || leaves_room(v, target);
-}
-
-int stream_tokens(const GemmVariant& v) {
-  return v.m_max < kTokenTile ? static_cast<int>(v.m_max) : v.tile_m;
 }
 
 std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& target,

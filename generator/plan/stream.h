@@ -22,10 +22,6 @@ bool stream_shares_evenly(int chunks);
 // kernel would take twice as long.
 bool lets_next_start(const GemmVariant& variant, const WeightLayout& layout, const Target& target);
 
-// Tokens that the shared memory of a stream's block holds: those of the range, in whole tiles of
-// the matrix instruction where there are several.
-int stream_tokens(const GemmVariant& variant);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_PLAN_STREAM_H_

@@ -4,6 +4,7 @@
 
 #include "generator/plan/scale_mode.h"
 #include "generator/plan/stream.h"
+#include "generator/plan/stream_shape.h"
 #include "generator/plan/wgmma_stage.h"
 #include "generator/render/config.h"
 #include "generator/render/decode_text.h"

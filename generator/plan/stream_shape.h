@@ -1,0 +1,39 @@
+// What a block of a stream has in shared memory: a ring of stages and the tokens of its columns for
+// each warp, sums that meet; the same arithmetic as templates/gemm/stream_shape.cuh, which checks
+// the result when it is compiled.
+#ifndef HEDDLE_GENERATOR_PLAN_STREAM_SHAPE_H_
+#define HEDDLE_GENERATOR_PLAN_STREAM_SHAPE_H_
+
+#include "heddle/plan.h"
+
+namespace heddle {
+
+inline constexpr int kTokenTile = 8;  // tokens of a matrix instruction
+// Two for each part of an SM: with two blocks on an SM, as many registers as a thread can want.
+inline constexpr int kUsualStreamWarps = 8;
+// Tokens that each block reads for itself; more of them two blocks read for each other.
+inline constexpr int kDirectTokens = 8;
+// Bytes of shared memory that the system takes of each block.
+inline constexpr int kBlockReserve = 1024;
+
+// Tokens that the shared memory of a stream's block holds: those of the range, in whole tiles of
+// the matrix instruction where there are several.
+int stream_tokens(const GemmVariant& v);
+
+// Of the warp that has the most.
+int stream_chunks_of_warp(const WeightLayout& layout, const GemmVariant& v);
+
+// Of 8 bits.
+bool has_small_scales(const WeightSpec& weight);
+
+// Settles stages, blocks_per_sm and shared_bytes of a variant whose warps and shares of K and of
+// the rows are settled; false if it does not fit. As many stages as the shared memory holds beside
+// the tokens: of half an SM, so that the next kernel's blocks can start beside this one's, or of
+// all of it. Two blocks of a cluster of more than two would be put on one SM while others stay
+// idle, so they get all of it in any case, as do many warps, whose registers fill an SM.
+bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                GemmVariant& v);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLAN_STREAM_SHAPE_H_
