@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <utility>
 
+#include "cache/cache_roots.h"
 #include "heddle/error.h"
 #include "runtime/elf_file.h"
 #include "runtime/loader_cache.h"
@@ -131,7 +131,7 @@ std::string library_from_environment(const std::string& value) {
 }
 
 std::string find_library() {
-  if (const char* value = std::getenv("HEDDLE_NVRTC"); value != nullptr && *value != '\0') {
+  if (const char* value = process_environment("HEDDLE_NVRTC"); value != nullptr && *value != '\0') {
     return library_from_environment(value);
   }
   std::vector<std::string> tried;
@@ -140,7 +140,7 @@ std::string find_library() {
     return library_in(folder);
   };
   std::vector<std::string> loader_folders;
-  if (const char* list = std::getenv("LD_LIBRARY_PATH")) loader_folders = split_path_list(list);
+  if (const char* list = process_environment("LD_LIBRARY_PATH")) loader_folders = split_path_list(list);
   for (const std::string& folder : loader_folders) {
     if (std::string found = try_folder(folder); !found.empty()) return found;
   }
