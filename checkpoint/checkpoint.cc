@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -72,6 +73,7 @@ void Checkpoint::add_file(const std::string& path) {
 }
 
 void Checkpoint::open_index(const std::string& path) {
+  index_ = path;
   Findings findings("checkpoint");
   const std::string text = read_text(path);
   const std::optional<Node> root = read_document(text, kIndexLimits, findings);
@@ -123,6 +125,13 @@ std::vector<std::uint8_t> Checkpoint::read(const std::string& name) const {
   std::vector<std::uint8_t> bytes(entry.tensor->bytes);
   entry.file->read(*entry.tensor, 0, bytes.data(), bytes.size());
   return bytes;
+}
+
+bool Checkpoint::is_of(const std::string& path) const {
+  std::error_code none;  // a path that is not there is no file of it
+  if (!index_.empty() && fs::equivalent(index_, path, none)) return true;
+  return std::any_of(files_.begin(), files_.end(),
+                     [&](const auto& file) { return fs::equivalent(file->path(), path, none); });
 }
 
 std::uint64_t Checkpoint::bytes() const {

@@ -31,6 +31,8 @@ class Checkpoint {
   const Entry& at(const std::string& name) const;
   // A whole tensor.
   std::vector<std::uint8_t> read(const std::string& name) const;
+  // Whether `path` is one of the files that it was read from, by whatever name.
+  bool is_of(const std::string& path) const;
   // The sum of all tensors.
   std::uint64_t bytes() const;
 
@@ -38,6 +40,7 @@ class Checkpoint {
   void open_index(const std::string& path);
   void add_file(const std::string& path);
 
+  std::string index_;  // "" without one
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<std::string, Entry> tensors_;
 };

@@ -28,7 +28,8 @@ struct ConvertReport {
 };
 
 // Both write `output` whole or not at all, and hold at most one layer per job in memory. They throw
-// Error(kFile) for bad input, Error(kUnsupported) for what cannot be converted.
+// Error(kFile) for bad input and for a checkpoint without a quantised layer, Error(kUnsupported)
+// for what cannot be converted, Error(kUsage) for an output that is a file of the checkpoint.
 
 // <layer>.weight [N, K] in the config's torch_dtype, else that of the scales.
 ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,

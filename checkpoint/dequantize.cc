@@ -73,6 +73,7 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
     report.copied = copy_others(checkpoint, consumed, &plan);
     report.input_bytes = checkpoint.bytes();
   }
+  check_conversion(checkpoint, report, output);
   plan.set_metadata({{"format", "pt"}});
   report.output_bytes = plan.write(output, options);
   return report;

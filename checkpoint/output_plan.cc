@@ -69,6 +69,19 @@ std::uint64_t OutputPlan::write(const std::string& output, const ConvertOptions&
   return bytes;
 }
 
+void check_conversion(const Checkpoint& checkpoint, const ConvertReport& report,
+                      const std::string& output) {
+  if (checkpoint.is_of(output)) {
+    throw Error(ErrorCategory::kUsage, "checkpoint.output",
+                fmt::format("{} is a file of the checkpoint; name another for the output",
+                            excerpt(output)));
+  }
+  if (report.layers == 0) {
+    throw Error(ErrorCategory::kFile, "checkpoint.not_quantised",
+                "the checkpoint has no layer with quantised weights");
+  }
+}
+
 std::size_t copy_others(const Checkpoint& checkpoint, const std::vector<std::string>& consumed,
                         OutputPlan* plan) {
   const std::set<std::string> gone(consumed.begin(), consumed.end());

@@ -42,6 +42,12 @@ class OutputPlan {
   std::map<std::string, std::string> metadata_;
 };
 
+// Before anything is written. Throws Error(kUsage, "checkpoint.output") where the output would take
+// the place of what it is made from, Error(kFile, "checkpoint.not_quantised") without a layer to
+// convert.
+void check_conversion(const Checkpoint& checkpoint, const ConvertReport& report,
+                      const std::string& output);
+
 // Copies everything that is not in `consumed`, widest elements first, so that all are aligned.
 // Returns their number.
 std::size_t copy_others(const Checkpoint& checkpoint, const std::vector<std::string>& consumed,

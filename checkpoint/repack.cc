@@ -127,6 +127,7 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
     all_companions.push_back(companions);
     ++report.layers;
   }
+  check_conversion(checkpoint, report, output);
   for (const Companions& companions : all_companions) companions.add_to(&plan);
   report.copied = copy_others(checkpoint, consumed, &plan);
   metadata["heddle.layout"] = std::to_string(version);

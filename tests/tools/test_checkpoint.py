@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import struct
 import unittest
 
@@ -60,6 +61,37 @@ class CheckpointTest(CommandTest):
                     f"k{spec['shape']['k']}_n{spec['shape']['n']}" in folder.name, True)
                 # The spec is one that the other commands take.
                 self.heddle("plan", metadata["model.proj.heddle"], "--target", "h200", check=0)
+
+    def test_never_replaces_what_it_reads(self):
+        for command in ("repack", "dequantize"):
+            with self.subTest(command):
+                shutil.copytree(GOLDEN[0], self.folder / command)
+                weights = self.folder / command / "model.safetensors"
+                link = self.folder / f"{command}.safetensors"
+                link.symlink_to(weights)
+                before = weights.read_bytes()
+                for source in (weights, weights.parent):
+                    for output in (weights, link):
+                        line = self.problem(command, source, "-o", output, code=2)
+                        self.assertIn("is a file of the checkpoint", line)
+                self.assertEqual(weights.read_bytes(), before)
+
+    def test_a_checkpoint_without_quantised_layers(self):
+        self.heddle("dequantize", GOLDEN[0], "-o", self.out, check=0)
+        config = GOLDEN[0] / "config.json"
+        again = self.folder / "again.safetensors"
+        for command in ("repack", "dequantize"):
+            with self.subTest(command):
+                line = self.problem(command, self.out, "--config", config, "-o", again, code=2)
+                self.assertIn("no layer with quantised weights", line)
+                self.assertFalse(again.exists())
+
+    def test_a_missing_checkpoint_is_named(self):
+        missing = self.folder / "no-such.safetensors"
+        for command in ("repack", "dequantize"):
+            with self.subTest(command):
+                line = self.problem(command, missing, "-o", self.out, code=2)
+                self.assertIn("no-such.safetensors", line)
 
     def test_bad_files(self):
         config = GOLDEN[0] / "config.json"

@@ -67,8 +67,8 @@ void add_convert_options(CLI::App& command, ConvertCommandOptions* options) {
 
 int run_convert(const ConvertCommandOptions& options, Convert convert, const char* verb) {
   const auto start = std::chrono::steady_clock::now();
-  const CheckpointConfig config = read_config(options);
   const Checkpoint checkpoint(options.checkpoint);
+  const CheckpointConfig config = read_config(options);
   ConvertReport report;
   {
     Progress progress(!options.json);

@@ -18,8 +18,8 @@ void add_dequantize_command(CLI::App& app, Action* action) {
       ->type_name("NAME");
   command->footer(
       "Each layer becomes <layer>.weight, [N, K] in the config's torch_dtype: (code - zero) is\n"
-      "exact, the product with the scale is rounded once. Other tensors are copied. Reads AWQ\n"
-      "(gemm), GPTQ, compressed-tensors (pack-quantized), FP8 and MXFP4.\n"
+      "exact, the product with the scale is rounded once. Other tensors are copied.\n"
+      "Reads AWQ (gemm), GPTQ, compressed-tensors, FP8, INT8, MXFP4, MXFP8 and NVFP4.\n"
       "Example:\n"
       "  heddle dequantize model.safetensors --config config.json -o weights.safetensors");
   command->callback([=] {
