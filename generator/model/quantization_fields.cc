@@ -9,7 +9,7 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kMostBits = 8;
-constexpr std::int64_t kSmallestGroup = 16;  // as in the spec's table
+constexpr std::int64_t kGroupStep = 16;  // as in the spec's table
 constexpr std::int64_t kLargestGroup = 1 << 20;
 
 void set_float(WeightType type, int bits, int group_size, DType scale, Quantization& result) {
@@ -33,10 +33,9 @@ std::string quoted(std::string_view text) { return '"' + excerpt(text) + '"'; }
 
 int read_group_size(const ConfigReader& config, std::string_view key) {
   const std::int64_t group = config.required_integer(key);
-  if (group == kPerChannel || (group >= kSmallestGroup && group <= kLargestGroup)) {
-    return static_cast<int>(group);
-  }
-  config.add("out_of_range", key, "is out of range", "-1, or 16 to 1048576");
+  const bool is_whole = group >= kGroupStep && group % kGroupStep == 0;
+  if (group == kPerChannel || (is_whole && group <= kLargestGroup)) return static_cast<int>(group);
+  config.add("out_of_range", key, "is out of range", "-1, or 16 to 1048576, a multiple of 16");
   return kPerChannel;
 }
 
@@ -60,12 +59,12 @@ void set_nvfp4(Quantization& result) {
 int read_block_columns(const ConfigReader& config, std::string_view key) {
   const std::vector<std::int64_t> sides = config.integers(key);
   if (sides.empty()) return kPerTensor;
-  if (sides.size() == 2 && sides[0] >= 1 && sides[1] >= kSmallestGroup &&
-      sides[1] <= kLargestGroup) {
+  if (sides.size() == 2 && sides[0] >= 1 && sides[1] >= kGroupStep && sides[1] <= kLargestGroup &&
+      sides[1] % kGroupStep == 0) {
     return static_cast<int>(sides[1]);
   }
   config.add("out_of_range", key, "is no block of rows and columns",
-             "two integers, the second one from 16 to 1048576");
+             "two integers, the second one from 16 to 1048576, a multiple of 16");
   return kPerTensor;
 }
 

@@ -45,7 +45,7 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
                  "\"ampere\"", "\"turing\", \"auto\"");
   reasons.unless(spec.path != Path::kHopper || arch >= 90, "/path",
                  fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
-                 "\"ampere\", \"auto\"");
+                 arch >= 80 ? "\"turing\", \"ampere\", \"auto\"" : "\"turing\", \"auto\"");
   return reasons.take();
 }
 
@@ -58,7 +58,9 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec) {
                  "\"hopper\"", "\"auto\", \"ampere\"");
   std::vector<Problem> problems = reasons.take();
   if (problems.empty()) {
-    problems.push_back({"/tile", "no sharing out of streamed weights has this tile", "", "", ""});
+    problems.push_back({"/tile",
+                        "up to 8 tokens are served by streams here, none of which has this tile",
+                        "", "/shape/m from 9 on, no tile, or another path", ""});
   }
   return problems;
 }

@@ -24,6 +24,16 @@ TEST(ModelQuantization, ActOrder) {
   EXPECT_FALSE(model_from_config(config.dump()).kernels[0].spec.gemm().act_order);
 }
 
+TEST(ModelQuantization, GroupsThatNoSpecHasAreNamedWhereTheyStand) {
+  Json config = Json::parse(example("mistral-7b-gptq-actorder"));
+  for (const int group : {8, 100, 0, (1 << 20) + 16}) {
+    config["quantization_config"]["group_size"] = group;
+    const Error error = config_error(config.dump());
+    EXPECT_EQ(error.code(), "model.out_of_range") << group;
+    EXPECT_EQ(error.problems().at(0).pointer, "/quantization_config/group_size") << group;
+  }
+}
+
 // The weights of `quantization`, and that its kernels are no others.
 WeightSpec weight_of(const Json& quantization, std::size_t kernel = 1) {
   Json config = llama();
@@ -47,6 +57,9 @@ TEST(ModelQuantization, Fp8) {
   EXPECT_EQ(model_from_config(config.dump()).kernels[0].spec.gemm().weight.group_size, 128);
   config["quantization_config"]["weight_block_size"] = {128, 8};
   EXPECT_EQ(config_error(config.dump()).code(), "model.out_of_range");
+  config["quantization_config"]["weight_block_size"] = {128, 40};
+  EXPECT_EQ(config_error(config.dump()).problems().at(0).pointer,
+            "/quantization_config/weight_block_size");
   config["quantization_config"]["weight_block_size"] = "128";
   EXPECT_EQ(config_error(config.dump()).code(), "model.wrong_type");
 }

@@ -171,6 +171,8 @@ class RecordTest(CommandTest):
 
     def test_a_command_that_cannot_run(self):
         self.problem("record", "-o", self.folder / "r", "--", "/nonexistent/program", code=2)
+        line = self.problem("record", "-o", "/nonexistent/r", "--", sys.executable, "-c", "", code=2)
+        self.assertIn("cannot write /nonexistent/r", line)
         self.problem("record", "-o", self.folder / "r", code=2)
 
 

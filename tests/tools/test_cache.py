@@ -54,6 +54,20 @@ class CacheTest(CommandTest):
             self.heddle("cache", part, "--cache", missing, check=0)
         self.assertFalse(missing.exists())
 
+    def test_roots_that_are_of_no_use(self):
+        file = self.file("file", "no folder")
+        for command in ("list", "verify", "clear"):
+            with self.subTest(command):
+                line = self.problem("cache", command, "--cache", file, code=2)
+                self.assertIn(str(file), line)
+                self.assertIn("heddle bundle", line)
+        self.assertEqual(file.read_text(), "no folder")
+
+    def test_an_unknown_part_is_named(self):
+        for command in ("cache", "bundle"):
+            with self.subTest(command):
+                self.assertIn("wibble", self.problem(command, "wibble", code=2))
+
     def test_needs_a_part(self):
         self.problem("cache", code=2)
         self.problem("cache", "wibble", code=2)

@@ -35,6 +35,19 @@ class BadInputTest(CommandTest):
     def test_endless_file(self):
         self.assertIn("larger than", self.problem("plan", "/dev/zero", *H200, code=2))
 
+    def test_counts_of_tokens(self):
+        for count in ("0", "-1", "1.5", "abc", "", "9" * 20):
+            for command in ("render", "run", "bench"):
+                with self.subTest(command=command, count=count):
+                    line = self.problem(command, inline(), "--m", count, code=2)
+                    self.assertLess(len(line), 200)
+
+    def test_a_model_where_a_spec_is_wanted(self):
+        model = ROOT / "examples/models/llama-3-8b-awq/config.json"
+        for command in ("render", "plan", "inspect", "run"):
+            with self.subTest(command):
+                self.assertIn("heddle build takes", self.problem(command, model, code=2))
+
     def test_empty(self):
         for command in READERS:
             with self.subTest(command):
@@ -220,7 +233,7 @@ class CacheOptionTest(CommandTest):
         self.problem("build", path, *H200, code=1)
 
     def test_what_is_wrong_is_said(self):
-        for kv, said in (("int8:haed", 'did you mean "head"?'), ("int9", "/kv/dtype"),
+        for kv, said in (("int8:haed", 'did you mean "head"?'), ("int9", "--kv: /dtype"), ("", "--kv: is empty"),
                          ("int8:", "DTYPE[:GRANULARITY[:GROUP]]"), ("int8,int8,int8", "K and V"),
                          ("int4:group:x", "no number"), ("no/such.json", "No such file"),
                          ("{}}", "no JSON object")):

@@ -170,7 +170,8 @@ void add_build_command(CLI::App& app, Action* action) {
                    "also the kernels of the model's key-value cache: DTYPE[:GRANULARITY[:GROUP]], "
                    "two of them with a comma for K and V, or a spec's kv block: its JSON or a "
                    "file")
-      ->type_name("KV");
+      ->type_name("KV")
+      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
   add_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
   command->add_flag("--print-specs", options->print_specs,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -27,6 +28,14 @@ struct CacheCommandOptions {
   bool json = false;
 };
 
+// To a runtime such a folder is as good as an empty one; who asks for it by name wants to know.
+[[noreturn]] void refuse_root(const std::string& root, const std::string& why) {
+  std::error_code ignored;
+  const bool is_file = std::filesystem::is_regular_file(root, ignored);
+  throw Error(ErrorCategory::kFile, "tool.cache_folder",
+              why + (is_file ? "; heddle bundle list and verify read bundles" : ""));
+}
+
 DiskCache open_cache(const CacheCommandOptions& options) {
   std::string root = resolve_cache_roots(options.dir).writable;
   if (root.empty()) {
@@ -34,8 +43,8 @@ DiskCache open_cache(const CacheCommandOptions& options) {
                 "no writable cache folder: name one with --cache or HEDDLE_CACHE");
   }
   DiskCacheOptions disk;
-  disk.root = std::move(root);
-  disk.warn = [](const std::string& why) { print_problem(why); };
+  disk.root = root;
+  disk.warn = [root](const std::string& why) { refuse_root(root, why); };
   return DiskCache(std::move(disk));
 }
 

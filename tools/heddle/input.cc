@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string_view>
 #include <system_error>
 
 #include "heddle/error.h"
@@ -47,6 +49,12 @@ std::string read_file(const std::string& path) {
   return read_all(file.get(), path);
 }
 
+// Each of its fields would be one that no spec knows.
+bool is_model_config(std::string_view text) {
+  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+  return document.is_object() && document.contains("model_type") && !document.contains("heddle");
+}
+
 }  // namespace
 
 Input read_input(const std::string& argument) {
@@ -58,6 +66,12 @@ Input read_input(const std::string& argument) {
 
 Spec read_spec(const std::string& argument) {
   const Input input = read_input(argument);
+  if (is_model_config(input.text)) {
+    throw Error(ErrorCategory::kSpec, "tool.not_a_spec",
+                fmt::format("{}: this is a model's config.json, which heddle build takes; "
+                            "heddle build FILE --print-specs prints the specs in it",
+                            input.place));
+  }
   try {
     return Spec::parse(input.text);
   } catch (const Error& error) {

@@ -32,7 +32,8 @@ void add_commands(CLI::App& app, Action* action) {
   add_dequantize_command(app, action);
   add_kv_error_command(app, action);
   app.footer(
-      "Exit codes: 0 done, 1 the work failed, 2 the command line or an input is wrong.\n"
+      "Exit codes: 0 done, 1 the work failed or cannot be done, 2 the command line\n"
+      "or an input is wrong.\n"
       "heddle COMMAND --help explains a command and gives an example.");
 }
 
@@ -50,8 +51,11 @@ std::string help_of(const CLI::App& app, const std::string& prefix = "") {
 
 // CLI11 tells of a missing subcommand where there is one that it does not know.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> named = app.get_subcommands();
+  if (!named.empty()) return complaint(*named.front(), error);
   const std::vector<std::string> unknown = app.remaining();
-  if (app.get_subcommands().empty() && !unknown.empty()) {
+  const bool has_commands = !app.get_subcommands([](const CLI::App*) { return true; }).empty();
+  if (has_commands && !unknown.empty()) {
     return "there is no command or option " + unknown.front();
   }
   return one_line(error.what());

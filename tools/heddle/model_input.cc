@@ -67,6 +67,20 @@ Model model_of_list(const Input& input) {
   return model;
 }
 
+// The block stands in the config as its member "kv".
+Error of_option_or_config(const std::string& place, const Error& error) {
+  std::vector<Problem> problems;
+  for (Problem problem : error.problems()) {
+    constexpr std::string_view kBlock = "/kv";
+    const bool of_option = problem.pointer.rfind(kBlock, 0) == 0;
+    const std::string where = of_option ? problem.pointer.substr(kBlock.size()) : problem.pointer;
+    problem.pointer =
+        fmt::format("{}{}{}", of_option ? "--kv" : place, where.empty() ? "" : ": ", where);
+    problems.push_back(std::move(problem));
+  }
+  return {error.category(), error.code(), std::move(problems), error.log()};
+}
+
 Model model_of_config(const Input& input) {
   try {
     return model_from_config(input.text);
@@ -126,7 +140,7 @@ Model read_model(const std::string& argument, const std::string& kv) {
     for (ModelKernel& kernel : cache.kernels) model.kernels.push_back(std::move(kernel));
     for (std::string& note : cache.notes) model.notes.push_back(std::move(note));
   } catch (const Error& error) {
-    throw at_place(input.place, error);
+    throw of_option_or_config(input.place, error);
   }
   return model;
 }

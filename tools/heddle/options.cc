@@ -3,10 +3,24 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <system_error>
 
 #include "heddle/error.h"
 
 namespace heddle {
+namespace {
+
+// CLI11's own check of positive numbers takes fractions and lets what no integer holds pass.
+std::string count_problem(const std::string& text) {
+  std::int64_t value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error == std::errc{} && end == last && value > 0) return "";
+  return fmt::format("takes whole numbers from 1 on, not \"{}\"", text);
+}
+
+}  // namespace
 
 void add_json_option(CLI::App& command, bool* json) {
   command.add_flag("--json", *json, "print one JSON document instead of text");
@@ -53,7 +67,7 @@ void add_compile_options(CLI::App& command, CompileOptions* options) {
 }
 
 CLI::Option* add_m_option(CLI::App& command, std::int64_t* m, const std::string& help) {
-  return command.add_option("--m", *m, help)->type_name("M")->check(CLI::PositiveNumber);
+  return command.add_option("--m", *m, help)->type_name("M")->check(count_problem);
 }
 
 CLI::Option* add_m_list_option(CLI::App& command, std::vector<std::int64_t>* m,
@@ -61,7 +75,7 @@ CLI::Option* add_m_list_option(CLI::App& command, std::vector<std::int64_t>* m,
   return command.add_option("--m", *m, help)
       ->type_name("M,M...")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
+      ->check(count_problem);
 }
 
 RuntimeOptions runtime_options(const CompileOptions& options) {

@@ -56,9 +56,17 @@ std::size_t recorded_specs(const std::string& path) {
   return parse_record(text).size();
 }
 
+// The command would run for nothing: what it cannot record it does without.
+void check_writable(const std::string& path) {
+  if (std::ofstream(path, std::ios::binary | std::ios::app).good()) return;
+  throw Error(ErrorCategory::kFile, "tool.cannot_write",
+              fmt::format("cannot write {}: {}", path, std::generic_category().message(errno)));
+}
+
 int run(const RecordOptions& options) {
   // The command may run in another folder.
   const std::string path = std::filesystem::absolute(options.output).string();
+  check_writable(path);
   ::setenv("HEDDLE_RECORD", path.c_str(), 1);
   const int code = run_command(options.command);
   print_problem(fmt::format("{} specs in {}", recorded_specs(path), options.output));
