@@ -140,7 +140,8 @@ std::string find_library() {
     return library_in(folder);
   };
   std::vector<std::string> loader_folders;
-  if (const char* list = process_environment("LD_LIBRARY_PATH")) loader_folders = split_path_list(list);
+  if (const char* list = process_environment("LD_LIBRARY_PATH"))
+    loader_folders = split_path_list(list);
   for (const std::string& folder : loader_folders) {
     if (std::string found = try_folder(folder); !found.empty()) return found;
   }

@@ -45,7 +45,7 @@ class HEDDLE_EXPORT Error : public std::runtime_error {
   Error& operator=(const Error&) = default;
 
   ErrorCategory category() const noexcept { return category_; }
-  // A stable identifier: "spec.unknown_field", "plan.k_not_multiple", "nvrtc.compile" ...
+  // A stable identifier: "spec.unknown_field", "plan.unsupported", "nvrtc.compile" ...
   const std::string& code() const noexcept { return code_; }
   const std::vector<Problem>& problems() const noexcept { return problems_; }
   // For kCompile: the compiler's log and the source with line numbers. Else empty.

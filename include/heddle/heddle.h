@@ -43,9 +43,10 @@ HEDDLE_EXPORT const char* heddle_status_name(heddle_status status);
 /* "0.1.0" */
 HEDDLE_EXPORT const char* heddle_version(void);
 
-/* Of the last call of this thread that failed; "" if none has. Valid until the thread's next call
- * that fails. A stable identifier such as "launch.misaligned", a sentence for people, and for
- * compile errors the compiler's log with numbered source lines. Never null. */
+/* Of the last call of this thread that failed, or that had no device to tell of
+ * (heddle_runtime_has_device()); "" if none has. Valid until the thread's next call that fails. A
+ * stable identifier such as "launch.misaligned", a sentence for people, and for compile errors the
+ * compiler's log with numbered source lines. Never null. */
 HEDDLE_EXPORT const char* heddle_error_code(void);
 HEDDLE_EXPORT const char* heddle_error_message(void);
 HEDDLE_EXPORT const char* heddle_error_log(void);

@@ -6,6 +6,8 @@
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 #include "heddle/kernel.h"
+#include "heddle/kv_cache.h"
+#include "heddle/kv_codec.h"
 #include "heddle/model.h"
 #include "heddle/plan.h"
 #include "heddle/runtime.h"

@@ -132,7 +132,7 @@ class HEDDLE_EXPORT Runtime {
   // being made meanwhile is still made.
   void seal();
 
-  // The same for a plan that was resolved for this device.
+  // As kernel(), for a plan that was resolved for this device; it is not kept.
   Kernel load(const Plan& plan);
 
   // Version and build-ids of the NVRTC at hand: what a cache key holds. Throws Error(kDriver).
