@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cache/file_io.h"
-#include "cache/layout.h"
+#include "cache/file_names.h"
 #include "cache/tidy.h"
 #include "cache/usage.h"
 

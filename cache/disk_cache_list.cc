@@ -4,7 +4,7 @@
 
 #include "cache/disk_cache.h"
 #include "cache/file_io.h"
-#include "cache/layout.h"
+#include "cache/file_names.h"
 
 namespace heddle {
 namespace {

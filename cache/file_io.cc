@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cache/digest.h"
-#include "cache/layout.h"
+#include "cache/file_names.h"
 
 namespace heddle {
 namespace {

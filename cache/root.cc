@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "cache/layout.h"
+#include "cache/file_names.h"
 
 namespace heddle {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cache/file_lock.h"
-#include "cache/layout.h"
+#include "cache/file_names.h"
 
 namespace heddle {
 namespace {

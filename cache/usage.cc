@@ -8,7 +8,7 @@
 #include "cache/digest.h"
 #include "cache/file_io.h"
 #include "cache/file_lock.h"
-#include "cache/layout.h"
+#include "cache/file_names.h"
 #include "cache/tidy.h"
 
 namespace heddle {

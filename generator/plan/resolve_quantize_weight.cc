@@ -4,8 +4,8 @@
 
 #include "generator/decode/encode_moves.h"
 #include "generator/layout/rounding_rule.h"
+#include "generator/plan/quantize_span.h"
 #include "generator/plan/resolve.h"
-#include "generator/plan/span.h"
 #include "generator/plan/weight_op_kernel.h"
 
 namespace heddle {

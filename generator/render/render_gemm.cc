@@ -73,7 +73,7 @@ std::string zero_point_name(ZeroPoint zero) {
   return {};
 }
 
-std::string scale_type(DType dtype) {
+std::string scale_class(DType dtype) {
   switch (dtype) {
     case DType::kFp16:
       return "Scale16<Fp16>";
@@ -126,7 +126,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.flag("kResidual", spec.epilogue.residual);
   config.enumerator("kActivation", "Activation", activation_name(spec.epilogue.activation));
   config.type("Value", value_type(spec.activation));
-  config.type("Scale", scale_type(spec.weight.scale_dtype));
+  config.type("Scale", scale_class(spec.weight.scale_dtype));
   if (v.kernel != GemmKernel::kStream) {
     config.number("kTileM", v.tile_m);
     config.number("kCounterBytes", kWorkspaceCounterBytes);

@@ -1,13 +1,11 @@
-#include <fmt/format.h>
+#include <string_view>
 
-#include "generator/decode/encode_moves.h"
 #include "generator/decode/float16.h"
 #include "generator/layout/rounding_rule.h"
-#include "generator/plan/span.h"
+#include "generator/plan/quantize_span.h"
 #include "generator/render/config.h"
-#include "generator/render/encode_text.h"
 #include "generator/render/kernel_text.h"
-#include "generator/render/packing_config.h"
+#include "generator/render/packing_kernel.h"
 #include "generator/render/scale_type.h"
 
 namespace heddle {
@@ -44,19 +42,9 @@ std::string config_text(const Plan& plan, const TileKernel& kernel) {
 }  // namespace
 
 Source render_quantize_weight(const Plan& plan, const TileKernel& kernel) {
-  Source source;
-  source.kernel_name = kernel.name;
-  source.threads = kernel.threads;
-  source.dynamic_shared_bytes = kernel.shared_bytes;
-  source.text = kernel_text(
-      plan,
-      fmt::format("tiles of {} rows x {} columns, {:.3g} instructions per weight to pack codes\n",
-                  kernel.tile_rows, kernel.tile_columns, encode_cost(plan.decode)),
-      kTemplate, config_text(plan, kernel) + '\n' + encode_text(plan.decode),
-      entry_text(kernel.name, kernel.threads, kernel.blocks_per_sm,
-                 "const heddle::u8* w, heddle::u8* packed",
-                 "heddle::quantize_weight<heddle::Config, heddle::Encode>(w, packed)"));
-  return source;
+  return packing_source(plan, kernel, kTemplate, config_text(plan, kernel),
+                        "const heddle::u8* w, heddle::u8* packed",
+                        "heddle::quantize_weight<heddle::Config, heddle::Encode>(w, packed)");
 }
 
 }  // namespace heddle

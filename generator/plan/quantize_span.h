@@ -1,6 +1,6 @@
 // What a block of quantize_weight takes along K.
-#ifndef HEDDLE_GENERATOR_PLAN_SPAN_H_
-#define HEDDLE_GENERATOR_PLAN_SPAN_H_
+#ifndef HEDDLE_GENERATOR_PLAN_QUANTIZE_SPAN_H_
+#define HEDDLE_GENERATOR_PLAN_QUANTIZE_SPAN_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -32,4 +32,4 @@ inline Span quantize_span(const WeightLayout& layout, const WeightSpec& weight) 
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_SPAN_H_
+#endif  // HEDDLE_GENERATOR_PLAN_QUANTIZE_SPAN_H_

@@ -1,6 +1,11 @@
-#include "generator/render/packing_config.h"
+#include "generator/render/packing_kernel.h"
 
+#include <fmt/format.h>
+
+#include "generator/decode/encode_moves.h"
 #include "generator/layout/padding_code.h"
+#include "generator/render/encode_text.h"
+#include "generator/render/kernel_text.h"
 
 namespace heddle {
 
@@ -31,6 +36,22 @@ void add_packing_members(const Plan& plan, const TileKernel& kernel, ConfigWrite
   config.number("kTileRows", kernel.tile_rows);
   config.number("kThreads", kernel.threads);
   config.number("kSharedBytes", kernel.shared_bytes);
+}
+
+Source packing_source(const Plan& plan, const TileKernel& kernel, std::string_view template_path,
+                      const std::string& config, const std::string& parameters,
+                      const std::string& call) {
+  const std::string decisions =
+      fmt::format("tiles of {} rows x {} columns, {:.3g} instructions per weight to pack codes\n",
+                  kernel.tile_rows, kernel.tile_columns, encode_cost(plan.decode));
+  Source source;
+  source.kernel_name = kernel.name;
+  source.threads = kernel.threads;
+  source.dynamic_shared_bytes = kernel.shared_bytes;
+  source.text =
+      kernel_text(plan, decisions, template_path, config + '\n' + encode_text(plan.decode),
+                  entry_text(kernel.name, kernel.threads, kernel.blocks_per_sm, parameters, call));
+  return source;
 }
 
 }  // namespace heddle

@@ -8,8 +8,8 @@
 //     <id>.lock                 held by the process that makes the entry
 //
 // Names that do not fit this scheme are left alone.
-#ifndef HEDDLE_CACHE_LAYOUT_H_
-#define HEDDLE_CACHE_LAYOUT_H_
+#ifndef HEDDLE_CACHE_FILE_NAMES_H_
+#define HEDDLE_CACHE_FILE_NAMES_H_
 
 #include <functional>
 #include <string>
@@ -43,4 +43,4 @@ bool for_each_file(FileSystem& files, int base, const std::function<void(const C
 
 }  // namespace heddle
 
-#endif  // HEDDLE_CACHE_LAYOUT_H_
+#endif  // HEDDLE_CACHE_FILE_NAMES_H_

@@ -1,4 +1,4 @@
-#include "cache/layout.h"
+#include "cache/file_names.h"
 
 #include <algorithm>
 #include <vector>
