@@ -13,6 +13,8 @@ struct AttentionValues {
   using Codes = typename Val::Codes;
   using Value = typename Codes::Value;
 
+  static_assert(Val::kChunks % Val::kGroups == 0, "groups are whole chunks of 16 bytes");
+
   float out[S::kRowTiles][S::kDimTiles][4];
   // What zero points add to every element of a group: of rows 2t and 2t+1, twice.
   float excess[S::kRowTiles][Val::kGroups][4];

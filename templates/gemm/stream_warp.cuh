@@ -27,9 +27,13 @@ struct StreamWarp : ChunkLane<Config> {
   // its addition.
   static constexpr int kTurns = kPartial && S::kWidens && kUnit <= 32 ? 1 : 2;
   // Chunks of a stage that are unrolled. With scales of 8 bits or of small groups four of them want
-  // more registers than there are, of 16 tokens two as well.
+  // more registers than there are, of 16 tokens two as well, and so do two that are all of K.
   static constexpr bool kSmallGroups = kPartial && kUnit < S::kChunkK;
-  static constexpr int kUnroll = (kPartial && S::kWidens) || kSmallGroups ? 2 / S::kTokenTiles : 4;
+  static constexpr bool kTwoOfAll =
+      kSmallGroups && kUnit <= 32 && S::kOneStage && Config::kStageChunks == 2;
+  static constexpr int kUnroll = kTwoOfAll                                  ? 1
+                                 : (kPartial && S::kWidens) || kSmallGroups ? 2 / S::kTokenTiles
+                                                                            : 4;
 
   StreamMemory<Config> memory;
   StreamRows<Config> rows;
