@@ -40,8 +40,7 @@ RopeSpec rope_of(const std::string& type, const ConfigReader& config, std::int64
   RopeSpec rope;
   if (type == "bloom") return rope;
   rope.pairing = RopePairing::kNeox;
-  const double part = config.number_or("partial_rotary_factor", 1);
-  if (part > 0 && part < 1) rope.dim = static_cast<int>(static_cast<double>(head_dim) * part);
+  double part = config.number_or("partial_rotary_factor", 1);
   const Node* parameters = config.object("rope_parameters");
   const Node* scaling = config.object("rope_scaling");
   double base = config.number_or("rope_theta", kUsualBase);
@@ -49,8 +48,10 @@ RopeSpec rope_of(const std::string& type, const ConfigReader& config, std::int64
   if (parameters != nullptr) {
     const ConfigReader inner(*parameters, "/rope_parameters", config.findings());
     base = inner.number_or("rope_theta", base);
+    part = inner.number_or("partial_rotary_factor", part);
     scaled = scaled || inner.string_or("rope_type", "default") != "default";
   }
+  if (part > 0 && part < 1) rope.dim = static_cast<int>(static_cast<double>(head_dim) * part);
   if (!scaled && base == std::floor(base) && base >= 2 && base < 0x1p40) {
     rope.base = static_cast<std::int64_t>(base);
     return rope;

@@ -27,6 +27,17 @@ void read_awq(const ConfigReader& config, Quantization& result) {
 }
 
 void read_gptq(const ConfigReader& config, Quantization& result) {
+  const std::string format = config.string_or("checkpoint_format", "gptq");
+  if (format != "gptq" && format != "gptq_v2") {
+    refuse_quantization(config, "checkpoint_format", "this form of GPTQ cannot be imported",
+                        quoted(format), "\"gptq\" or \"gptq_v2\"");
+  }
+  if (config.has("modules_in_block_to_quantize")) {
+    result.notes.emplace_back(
+        "modules_in_block_to_quantize is not read: kernels are of all projections, and modules "
+        "that "
+        "are not quantised need none");
+  }
   result.weight.bits = read_bits(config, "bits");
   result.weight.group_size = read_group_size(config, "group_size");
   result.weight.zero_point = config.bool_or("sym", true) ? ZeroPoint::kNone : ZeroPoint::kInt;
@@ -46,6 +57,11 @@ void read_gptq(const ConfigReader& config, Quantization& result) {
 
 // Hugging Face's own FP8.
 void read_fp8(const ConfigReader& config, Quantization& result) {
+  const std::string format = lower(config.string_or("fmt", "e4m3"));
+  if (format != "e4m3") {
+    refuse_quantization(config, "fmt", "this form of FP8 cannot be said as a spec", quoted(format),
+                        "\"e4m3\"");
+  }
   set_fp8(read_block_columns(config, "weight_block_size"), result);
   if (config.has("activation_scheme")) note_activations(result);
   for (const char* key : {"ignored_layers", "modules_to_not_convert"}) {

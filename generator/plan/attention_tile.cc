@@ -164,9 +164,9 @@ class TensorRefusal {
              fmt::format("{}, which makes {} bytes of scales", tensor_.group_size, entry),
              "other groups or scales of another type");
     }
-    if (tensor_.granularity == KvGranularity::kGroup && tensor_.group_size * bits < 128) {
-      refuse("/group_size", "groups of less than 16 bytes of codes have no kernel",
-             fmt::format("{}", tensor_.group_size), fmt::format("at least {}", 128 / bits));
+    if (tensor_.granularity == KvGranularity::kGroup && tensor_.group_size * bits % 128 != 0) {
+      refuse("/group_size", "groups whose codes are no whole runs of 16 bytes have no kernel",
+             fmt::format("{}", tensor_.group_size), fmt::format("multiples of {}", 128 / bits));
     }
     check_pairs(entry);
   }

@@ -64,7 +64,8 @@ GemmVariant variant_with(const GemmSpec& spec, const WeightLayout& layout, std::
   v.path = Path::kHopper;
   v.m_min = m_min;
   v.m_max = m_max;
-  v.tile_m = spec.tile.m.value_or(static_cast<int>(ceil_div(m_max, 8)) * 8);
+  const std::int64_t tokens = std::min<std::int64_t>(m_max, kMostBulkTokens);
+  v.tile_m = spec.tile.m.value_or(static_cast<int>(ceil_div(tokens, 8)) * 8);
   settle_scale(spec, layout, v);
   return v;
 }

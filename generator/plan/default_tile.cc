@@ -109,6 +109,8 @@ GemmVariant default_tile(const GemmSpec& spec, const Target& target, const Weigh
     if (v.row_tiles() % 2 == 0) v.warps_n *= 2;
   }
   apply_user(spec.tile, v);
+  // Each of them takes runs of 64 columns.
+  if (spec.tile.k && !spec.tile.warps_k) v.warps_k = std::clamp(v.stage_k / 64, 1, v.warps_k);
   if (choose_scale_mode(spec, layout, v) == ScaleMode::kAccumulator && !spec.tile.m &&
       !spec.tile.warps_m) {
     while (!has_room_for_partial_sums(v) && v.token_tiles() % 2 == 0) v.tile_m /= 2;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "generator/plan/bulk.h"
+#include "generator/plan/default_tile.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/wgmma.h"
 
@@ -13,6 +14,7 @@ namespace heddle {
 namespace {
 
 constexpr int kMaxThreads = 1024;
+constexpr std::int64_t kMostTilesOfN = 65535;  // the grid's second dimension
 // Sums, partial sums and fragments beyond this many registers spill.
 constexpr int kMaxSumRegisters = 160;
 
@@ -57,7 +59,10 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec) {
   reasons.unless(spec.shape.m_min <= 8, "/path", "streamed weights serve up to 8 tokens",
                  "\"hopper\"", "\"auto\", \"ampere\"");
   std::vector<Problem> problems = reasons.take();
-  if (problems.empty()) {
+  if (problems.empty() && !sets_any(spec.tile)) {
+    problems.push_back({"/path", "the tokens of so long rows do not fit into the shared memory",
+                        "\"hopper\"", "\"auto\", \"ampere\"", ""});
+  } else if (problems.empty()) {
     problems.push_back({"/tile",
                         "up to 8 tokens are served by streams here, none of which has this tile",
                         "", "/shape/m from 9 on, no tile, or another path", ""});
@@ -102,7 +107,11 @@ std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
   reasons.unless(v.split_k <= total_stages(v, layout), "/tile/split_k",
                  "every block of a split needs a stage of K", number(v.split_k),
                  fmt::format("1 to {}", total_stages(v, layout)));
-  const std::int64_t tiles = ceil_div(v.m_max, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
+  const std::int64_t tiles_of_n = ceil_div(spec.shape.n, v.tile_n);
+  reasons.unless(tiles_of_n <= kMostTilesOfN, "/tile/n",
+                 fmt::format("a launch has at most {} tiles along N", kMostTilesOfN),
+                 number(tiles_of_n), "more rows to a tile");
+  const std::int64_t tiles = ceil_div(v.m_max, v.tile_m) * tiles_of_n;
   reasons.unless(v.split_k == 1 || tiles <= kWorkspaceCounterBytes / 4, "/tile/split_k",
                  fmt::format("M up to {} has {} output tiles, a split serves {}", v.m_max, tiles,
                              kWorkspaceCounterBytes / 4));

@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-constexpr int kMostStages = 8;
+constexpr int kFewestStages = 2, kMostStages = 8;
 // More on its way than this makes the tokens come later.
 constexpr int kRingBytes = 72 * 1024;
 
@@ -64,9 +64,10 @@ bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& 
   const int ring = v.warps_k * v.stage_chunks * layout.chunk_bytes;  // one stage of all warps
   const std::int64_t row_blocks = ceil_div(layout.row_blocks, v.workers / v.split_k);
   const int work = static_cast<int>(ceil_div(of_warp, v.stage_chunks) * row_blocks);  // in stages
-  const int fewest = spec.tile.stages.value_or(2);
-  const int wanted = spec.tile.stages.value_or(
-      std::clamp(kRingBytes / ring, 2, std::min(kMostStages, std::max(2, work))));
+  const int fewest = spec.tile.stages.value_or(kFewestStages);
+  if (fewest < kFewestStages) return false;
+  const int wanted = spec.tile.stages.value_or(std::clamp(
+      kRingBytes / ring, kFewestStages, std::min(kMostStages, std::max(kFewestStages, work))));
   const int half = target.shared_per_sm / 2;
   const bool alone = v.cluster > 2 || v.warps_k > kUsualStreamWarps;
   for (v.blocks_per_sm = alone ? 1 : 2; v.blocks_per_sm > 0; --v.blocks_per_sm) {

@@ -168,6 +168,7 @@ GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const Weight
 // Where a tile has all tokens of the range, blocks share tiles in one way: the kernel has no other.
 void settle_sharing(const WeightLayout& layout, GemmVariant& v) {
   v.shares_in_pairs = wgmma_may_pair(v, layout);
+  if (v.tile_n < kWgmmaRowTile) return;  // refuse_wgmma() says why
   if (!v.shares_tiles || v.m_max > v.tile_m || wgmma_narrows(v)) return;
   const WgmmaShares shares = wgmma_shares(v, layout, v.m_max);
   v.shares_tiles = shares.shared_tiles > 0;

@@ -75,6 +75,7 @@ bool can_read_ahead(const GemmSpec& spec, const WeightLayout& layout, const Gemm
   if (choose_scale_mode(spec, layout, v) == ScaleMode::kAccumulator) return false;
   // Every thread copies as much of the tokens, every warp of the weights, in each turn.
   const int turns = v.stage_k / v.warps_k / 64;
+  if (turns == 0) return false;  // refuse_tile() says why
   const int units = v.stage_k / 8;
   if (v.threads() % (8 * units) != 0 || v.tile_m % (v.threads() / units * turns) != 0) return false;
   return v.tile_n / WeightLayout::kRowBlock % (v.threads() / 32 * turns) == 0;

@@ -43,6 +43,10 @@ std::vector<StreamCase> make_cases() {
   add("ManyRowBlocks", gemm(520, 1280, {1, 2}, kFp16, 128, kInt), 4);
   add("ManyStages", gemm(264, 2560, {3, 3}, kBf16, 64, kNone), 2);
 
+  // Two chunks of a warp are all of K, in small groups.
+  add("TwoChunks", gemm(72, 2048, {1, 2}, kFp16, 32, kNone), 2);
+  add("TwoChunksOfTypes", gemm(72, 2048, {5, 8}, kBf16, 16, kInt), 2).weight.scale_dtype = kFp32;
+
   // Two tiles of tokens, which come in one piece or two.
   add("SixteenTokens", gemm(136, 1280, {9, 16}, kFp16, 64, kInt), 4);
   add("SixteenRaggedTokens", gemm(40, 2208, {15, 15}, kBf16, 32, kInt), 2);

@@ -97,6 +97,8 @@ TEST(CacheModel, ScaledRotationsAreATable) {
   json partial = llama();
   partial["partial_rotary_factor"] = 0.5;
   EXPECT_EQ(model_of(partial).kernels[0].spec.kv_append().rope.dim, 64);
+  newer["rope_parameters"]["partial_rotary_factor"] = 0.75;
+  EXPECT_EQ(model_of(newer).kernels[0].spec.kv_append().rope.dim, 96);
 }
 
 TEST(CacheModel, Errors) {

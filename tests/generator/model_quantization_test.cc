@@ -24,6 +24,18 @@ TEST(ModelQuantization, ActOrder) {
   EXPECT_FALSE(model_from_config(config.dump()).kernels[0].spec.gemm().act_order);
 }
 
+TEST(ModelQuantization, FormsThatCannotBeImported) {
+  Json config = Json::parse(example("mistral-7b-gptq-actorder"));
+  config["quantization_config"]["checkpoint_format"] = "gptq_v2";
+  EXPECT_EQ(model_from_config(config.dump()).kernels.size(), 4U);
+  config["quantization_config"]["checkpoint_format"] = "marlin";
+  EXPECT_EQ(config_error(config.dump()).problems().at(0).pointer,
+            "/quantization_config/checkpoint_format");
+  Json fp8 = Json::parse(example("llama-3-8b-fp8"));
+  fp8["quantization_config"]["fmt"] = "e5m2";
+  EXPECT_EQ(config_error(fp8.dump()).problems().at(0).pointer, "/quantization_config/fmt");
+}
+
 TEST(ModelQuantization, GroupsThatNoSpecHasAreNamedWhereTheyStand) {
   Json config = Json::parse(example("mistral-7b-gptq-actorder"));
   for (const int group : {8, 100, 0, (1 << 20) + 16}) {

@@ -65,6 +65,55 @@ TEST(Resolve, TuringHasItsOwnPathAndNoBfloat16) {
   EXPECT_EQ(plan_of(forced, "h200").variants[0].path, Path::kTuring);
 }
 
+TEST(Resolve, RefusesTilesThatAreTooSmallForTheirWarps) {
+  GemmSpec spec = small_spec();
+  spec.tile.warps_k = 4;
+  EXPECT_NE(refusal(spec, "a100").find("runs of 64"), std::string::npos);
+  spec.tile.warps_k = 8;
+  spec.tile.m = 64;
+  EXPECT_NE(refusal(spec, "h200").find("runs of 64"), std::string::npos);
+  GemmSpec rows = small_spec();
+  rows.path = Path::kHopper;
+  rows.shape.m_min = 17;
+  rows.shape.m_max = 32;
+  rows.tile.n = 32;
+  EXPECT_NE(refusal(rows, "h200").find("/tile/n"), std::string::npos);
+}
+
+TEST(Resolve, WarpsThatAreLeftOpenFitTheColumnsOfAStage) {
+  GemmSpec spec = small_spec();
+  spec.tile.k = 128;
+  for (const GemmVariant& v : plan_of(spec, "a100").variants) {
+    EXPECT_EQ(v.stage_k, 128);
+    EXPECT_LE(64 * v.warps_k, v.stage_k);
+  }
+}
+
+TEST(Resolve, RefusesMoreTilesThanAGridHas) {
+  GemmSpec spec = small_spec();
+  spec.shape.n = 1048576;
+  spec.shape.m_max = 16;
+  spec.tile.n = 16;
+  spec.tile.warps_n = 1;
+  EXPECT_NE(refusal(spec, "a100").find("65535"), std::string::npos);
+  spec.tile.n = 32;
+  EXPECT_EQ(refusal(spec, "a100"), "accepted");
+}
+
+TEST(Resolve, SaysWhatAStreamLacks) {
+  GemmSpec spec = small_spec();
+  spec.path = Path::kHopper;
+  spec.shape.n = 200;
+  spec.shape.k = 12288;
+  EXPECT_NE(refusal(spec, "rtx5090").find("tokens of so long rows"), std::string::npos);
+  spec = small_spec();
+  spec.path = Path::kHopper;
+  spec.tile.m = 64;
+  EXPECT_NE(refusal(spec, "h200").find("/shape/m from 9 on"), std::string::npos);
+  spec.tile = {};
+  EXPECT_EQ(refusal(spec, "sm_75").find("ampere"), std::string::npos);
+}
+
 TEST(Resolve, RefusesWithEveryReason) {
   GemmSpec spec = small_spec();
   spec.shape.n = 4100;

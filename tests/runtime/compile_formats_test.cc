@@ -104,6 +104,15 @@ TEST(CompileShapes, WithoutSpills) {
       spec.shape = {28672, 8192, 65, 128};
       add(spec);
     }
+    // Two chunks of a warp are all of K.
+    for (GemmSpec spec :
+         {spec_of(WeightType::kUint, 4, 16, DType::kFp32), spec_of(WeightType::kUint, 3, 16, dtype),
+          spec_of(WeightType::kUint, 4, 32, dtype), spec_of(WeightType::kE2m1, 4, 16, DType::kFp32),
+          spec_of(WeightType::kE2m1, 4, 32, dtype)}) {
+      spec.activation = dtype;
+      spec.shape = {4096, 2048, 1, 8};
+      add(spec);
+    }
   }
   expect_no_spills(sources, target);
 }
