@@ -33,13 +33,24 @@ std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
 }
 
 // Before their lengths are known on the device every sequence counts as full.
-void check_tokens(const KvSpec& kv, const DecodeAttentionArgs& args) {
-  const std::int64_t capacity = capacity_of(kv, args.cache);
-  const std::int64_t whole_tiles = tiles_of(capacity) * kAttentionTile;
-  if (args.sequences * whole_tiles <= kMostTokensOfAll) return;
-  refuse_launch("launch.size",
-                fmt::format("{} sequences of up to {} tokens are more than {} tokens together",
-                            args.sequences, capacity, kMostTokensOfAll));
+void check_tokens(const DecodeAttentionSpec& spec, const DecodeAttentionArgs& args) {
+  const std::int64_t capacity = capacity_of(spec.kv, args.cache);
+  const std::int64_t tiles = args.sequences * tiles_of(capacity);
+  if (tiles * kAttentionTile > kMostTokensOfAll) {
+    refuse_launch("launch.size",
+                  fmt::format("{} sequences of up to {} tokens are more than {} tokens together",
+                              args.sequences, capacity, kMostTokensOfAll));
+  }
+  // And their tiles once for each head of K and V and eight rows of its queries.
+  const std::int64_t rows =
+      std::int64_t{spec.shape.heads} / spec.shape.kv_heads * spec.shape.query_len;
+  const std::int64_t work = tiles * spec.shape.kv_heads * ((rows + 7) / 8);
+  if (work <= kMostTokensOfAll) return;
+  refuse_launch(
+      "launch.size",
+      fmt::format("{} sequences of up to {} tokens are {} tiles of {} tokens for all heads, "
+                  "more than {}",
+                  args.sequences, capacity, work, kAttentionTile, kMostTokensOfAll));
 }
 
 void check_workspace(std::size_t needed, const DecodeAttentionArgs& args) {
@@ -121,9 +132,9 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttenti
   check_wanted(args.slopes, spec.alibi == Alibi::kGiven, "slopes", kNumberAlignment);
   check_wanted(args.sink_logits, spec.sink_logits, "sink_logits", kNumberAlignment);
   check_wanted(args.log_sum_exp, spec.log_sum_exp, "log_sum_exp", kNumberAlignment);
-  validate(spec.kv, args.cache, args.sequences);
+  validate(spec.kv, args.cache, args.sequences, spec.shape.kv_heads);
   if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(spec, args);
-  check_tokens(spec.kv, args);
+  check_tokens(spec, args);
   check_workspace(workspace_bytes, args);
 }
 

@@ -72,16 +72,28 @@ std::int32_t head_parts(const Plan& plan, std::int64_t tokens) {
   return static_cast<std::int32_t>((heads + rows - 1) / rows);
 }
 
+// Kernels count a sequence's rows in 32 bits, and attention no more tokens than this.
+void check_sequence(std::int64_t tokens, int kv_heads) {
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
+  constexpr std::int64_t kMostRows = std::numeric_limits<std::int32_t>::max();
+  check_size(tokens, 1, "cache.page_tokens");
+  const std::int64_t most = std::min(kMostTokens, kMostRows / kv_heads);
+  if (tokens <= most) return;
+  refuse_launch("launch.size", fmt::format("cache.page_tokens = {}: of {} heads a sequence has at "
+                                           "most {} tokens",
+                                           tokens, kv_heads, most));
+}
+
 }  // namespace
 
-void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences) {
+void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences, int kv_heads) {
   check_tensor(kv.k, cache.k, "cache.k.codes", "cache.k.scales", "cache.k.given");
   check_tensor(kv.v, cache.v, "cache.v.codes", "cache.v.scales", "cache.v.given");
   check_residual(kv, cache, sequences);
   check_size(cache.pages, 1, "cache.pages");
   const bool paged = kv.layout == KvLayout::kPaged;
   check_wanted(cache.block_table, paged, "cache.block_table", kNumberAlignment);
-  if (!paged) return check_size(cache.page_tokens, 1, "cache.page_tokens");
+  if (!paged) return check_sequence(cache.page_tokens, kv_heads);
   check_size(cache.table_stride, 1, "cache.table_stride");
   if (cache.page_tokens == 0 || cache.page_tokens == kv.page_size) return;
   refuse_launch("launch.size", fmt::format("cache.page_tokens = {}, the spec's pages have {}",
@@ -108,7 +120,7 @@ void validate(const Plan& plan, const KvAppendArgs& args) {
   const bool table = spec.rope.source == RopeSource::kTable;
   check_wanted(args.rotations, table, "rotations", kNumberAlignment);
   if (table) check_size(args.rotation_rows, 1, "rotation_rows");
-  validate(spec.kv, args.cache, args.sequences);
+  validate(spec.kv, args.cache, args.sequences, spec.shape.kv_heads);
 }
 
 KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args) noexcept {

@@ -13,8 +13,10 @@ namespace heddle {
 // Throws Error(kUsage) with the code "launch.op", "launch.missing", "launch.unexpected",
 // "launch.misaligned" or "launch.size" if `args` break the contract of KvAppendArgs.
 void validate(const Plan& plan, const KvAppendArgs& args);
-// The tensors' and the table's part of it, for every operation on a cache of `sequences`.
-void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences);
+// The tensors' and the table's part of it, for every operation on a cache of `sequences` with so
+// many heads of K and V. A contiguous one has at most 2^30 tokens for each sequence, and rows
+// (tokens times heads) that 32 bits count.
+void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences, int kv_heads);
 
 // The kernel's one parameter; templates/kv_append/place.cuh has the same struct.
 struct KvAppendParameters {

@@ -182,7 +182,7 @@ void resolve_kv_append(Plan& plan) {
   }
   if (spec.rope.pairing != RopePairing::kNone) {
     plan.reasons.push_back(
-        fmt::format("rotations are {} once for each token of a block, in shared memory",
+        fmt::format("rotations are {} once for each token of a block, in registers",
                     spec.rope.source == RopeSource::kTable ? "read" : "computed"));
   }
 }

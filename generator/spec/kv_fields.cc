@@ -8,6 +8,8 @@ constexpr std::int64_t kMostHeads = 1024;
 constexpr std::int64_t kLargestHead = 512;
 constexpr std::int64_t kLargestPage = 256;
 constexpr std::int64_t kLongestSequence = std::int64_t{1} << 30;
+// A logit is a difference of two numbers of about this size in FP32: 5e-4 are lost at most.
+constexpr std::int64_t kMostSoftcap = 10000;
 constexpr std::int64_t kLargestBase = std::int64_t{1} << 40;
 constexpr std::int64_t kUsual[] = {0};
 
@@ -202,7 +204,7 @@ constexpr auto kScoreFields = std::to_array<Field>(
       .slot = slot<&DecodeAttentionSpec::sink_logits>(),
       .doc = "one logit more per head in the softmax, which has no value; given with each launch"},
      {.pointer = "/softcap",
-      .max = kLongestSequence,
+      .max = kMostSoftcap,
       .slot = slot<&DecodeAttentionSpec::softcap>(),
       .doc = "logits become softcap * tanh(logit / softcap), before the bias; 0: they stay"},
      {.pointer = "/log_sum_exp",

@@ -19,7 +19,7 @@ using Stream = void*;
 // Device pointers, each aligned to 16 bytes.
 struct GemmArgs {
   const void* x = nullptr;  // [M, K] row-major, the activation's dtype
-  // pack_weights() output. On the path hopper it may be read before the kernel before this one in
+  // pack_weights() output. From sm_90 on it may be read before the kernel before this one in
   // the stream has ended, so that one must not write it: synchronise once after packing on the GPU.
   const void* weights = nullptr;
   void* y = nullptr;               // [M, N] row-major, the activation's dtype

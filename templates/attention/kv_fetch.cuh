@@ -59,7 +59,7 @@ struct KvFetch {
 
   // Takes the page for what it is by now: nothing later waits for its load.
   __device__ __forceinline__ void settle() {
-    if constexpr (kLoopOfFirst) page = shuffle_xor(page, 0);
+    if constexpr (kLoopOfFirst) page = shuffle(page, lane);
   }
 
   // Starts the copies of the first tiles, as many as a ring has ahead. A loop that loads pages, as

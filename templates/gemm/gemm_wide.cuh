@@ -1,7 +1,7 @@
 // GEMM with quantised weights on mma.sync for many tokens: Y[M, N] = X[M, K] * W[N, K]^T.
 //
-// Grid: (tiles of M, tiles of N, split_k). As gemm_mma.cuh, but a warp has 64 rows by 64 tokens and
-// reads ahead of its products.
+// Grid: (tiles of M, tiles of N, split_k). As gemm_mma.cuh, but a warp has 32 or 64 rows by 64 or
+// 128 tokens and reads ahead of its products.
 //
 // heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kStageK kStages kSplitK kWarpsM
 // heddle-parameters: kWarpsN kWarpsK kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset

@@ -44,7 +44,7 @@ struct Place {
   bool inside;  // of the cache; else nothing is written
 };
 
-// The last sequence that begins at or before a place, found by all lanes of the warp together, 32
+// The last sequence that begins at or before a place, found by all lanes of the block together, 32
 // runs of sequences at a time; `begins`: whether a sequence does, and so do all before it. Not less
 // than `sequences` where the one behind the last does.
 template <class Begins>
@@ -89,7 +89,7 @@ __device__ __forceinline__ Place place_at(const KvAppendParameters& p, int seque
   return place;
 }
 
-// Of the thread's own token, where `first_token` is the smallest one of the warp. All lanes call
+// Of the thread's own token, where `first_token` is not behind any of the warp. All lanes call
 // it.
 template <class Config>
 __device__ __forceinline__ Place find_place(const KvAppendParameters& p, int first_token,

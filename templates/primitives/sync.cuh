@@ -25,6 +25,7 @@ __device__ __forceinline__ u32 shuffle(u32 value, int lane) {
 __device__ __forceinline__ float shuffle_xor(float value, int mask) {
   return __shfl_xor_sync(0xffffffffu, value, mask);
 }
+__device__ void shuffle_xor(u32 value, int mask) = delete;  // it would become a float
 
 // vote.sync.ballot: bit i is what lane i of the warp says.
 __device__ __forceinline__ u32 ballot(bool value) { return __ballot_sync(0xffffffffu, value); }

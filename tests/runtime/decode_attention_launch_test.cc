@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "heddle/error.h"
+#include "tests/attention_spec.h"
 #include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
@@ -88,6 +89,11 @@ TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
   };
   EXPECT_EQ(refusal_after(plan, of_pages(32768)), "launch.size");
   EXPECT_EQ(refusal_after(plan, of_pages(32767)), "");
+  // Of 128 heads of K and V each has all of these tiles.
+  const Plan many = resolve(attention_spec(R"("dtype":"int8")", "", {128, 128, 128, 1}, false),
+                            target_from_name("h200"));
+  EXPECT_EQ(refusal_after(many, of_pages(32767)), "launch.size");
+  EXPECT_EQ(refusal_after(many, of_pages(4096)), "");
   const Plan contiguous = plan_of(R"("layout":"contiguous")");
   const auto dense = [](DecodeAttentionArgs& a) {
     a.cache.block_table = nullptr;

@@ -89,6 +89,16 @@ TEST(KvAppendLaunch, WantsSizesThatFit) {
                             a.cache.page_tokens = 4096;
                           }),
             "");
+  // Rows of a sequence, tokens times heads, are counted in 32 bits.
+  const std::int64_t heads = contiguous.spec.kv_append().shape.kv_heads;
+  const auto of_tokens = [&](std::int64_t tokens) {
+    return refusal_after(contiguous, [&](auto& a) {
+      table(a);
+      a.cache.page_tokens = tokens;
+    });
+  };
+  EXPECT_EQ(of_tokens(2147483647 / heads), "");
+  EXPECT_EQ(of_tokens(2147483647 / heads + 1), "launch.size");
 }
 
 TEST(KvAppendLaunch, WantsATableOfRotationsExactlyIfTheSpecHasOne) {

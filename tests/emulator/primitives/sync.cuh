@@ -33,6 +33,7 @@ inline u32 shuffle(u32 value, int lane) { return shuffle("shfl.idx", value, lane
 inline float shuffle_xor(float value, int mask) {
   return shuffle("shfl.bfly", value, static_cast<int>(emulator::lane()) ^ mask);
 }
+void shuffle_xor(u32 value, int mask) = delete;  // it would become a float
 inline int shuffle_up(int value, int lanes) {
   const int lane = static_cast<int>(emulator::lane());
   return shuffle("shfl.up", value, lane < lanes ? lane : lane - lanes);
