@@ -179,9 +179,9 @@ heddle_status heddle_runtime_seal(heddle_runtime* runtime) {
 heddle_status heddle_kernel_create(heddle_runtime* runtime, const char* spec, size_t spec_length,
                                    void* stream, heddle_kernel** kernel) {
   return guarded([&] {
-    need(runtime, "runtime");
     need(kernel, "kernel");
     *kernel = nullptr;
+    need(runtime, "runtime");
     const auto parsed = heddle::Spec::parse(view(spec, spec_length));
     *kernel = new heddle_kernel{runtime->runtime.kernel(parsed, stream)};
   });
@@ -211,9 +211,9 @@ heddle_status heddle_prepare(heddle_runtime* runtime, const heddle_text* specs, 
 heddle_status heddle_request_create(heddle_runtime* runtime, const char* spec, size_t spec_length,
                                     heddle_request** request) {
   return guarded([&] {
-    need(runtime, "runtime");
     need(request, "request");
     *request = nullptr;
+    need(runtime, "runtime");
     const auto parsed = heddle::Spec::parse(view(spec, spec_length));
     *request = new heddle_request{runtime->runtime.request(parsed)};
   });
@@ -231,18 +231,18 @@ heddle_status heddle_request_ready(heddle_request* request, int32_t* ready) {
 
 heddle_status heddle_request_wait(heddle_request* request, heddle_kernel** kernel) {
   return guarded([&] {
-    need(request, "request");
     need(kernel, "kernel");
     *kernel = nullptr;
+    need(request, "request");
     *kernel = new heddle_kernel{request->request.wait()};
   });
 }
 
 heddle_status heddle_request_kernel(heddle_request* request, void* stream, heddle_kernel** kernel) {
   return guarded([&] {
-    need(request, "request");
     need(kernel, "kernel");
     *kernel = nullptr;
+    need(request, "request");
     *kernel = new heddle_kernel{request->request.kernel(stream)};
   });
 }

@@ -105,7 +105,7 @@ void validate(const Plan& plan, const KvAppendArgs& args) {
   const KvAppendSpec& spec = plan.spec.kv_append();
   const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
   check_size(args.tokens, 0, "tokens");
-  check_size(args.sequences, 1, "sequences");
+  check_size(args.sequences, args.tokens == 0 ? 0 : 1, "sequences");
   check_required(args.k, "k");
   check_required(args.v, "v");
   check_stride(args.k_stride, row, "k_stride");

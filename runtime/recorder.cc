@@ -17,6 +17,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kRecordVersion = 1;
+constexpr int kMostDepth = 64;  // of a line
 constexpr std::string_view kSpace = " \t\r\n";
 
 std::string record_path(const RuntimeOptions& options) {
@@ -37,12 +38,23 @@ Target target_of(const json& object) {
   target.major = object.at("major").get<int>();
   target.minor = object.at("minor").get<int>();
   read_target_facts(object, &target);
+  if (target.sm_count < 1 || target.shared_per_block < 1 || target.shared_per_sm < 1 ||
+      target.registers_per_sm < 1 || target.major < 1) {
+    throw Error(ErrorCategory::kSpec, "record.malformed",
+                "a target without multiprocessors or memory");
+  }
   return target;
 }
 
 RecordedSpec parse_line(std::string_view line) {
   try {
-    const json object = json::parse(line);
+    // The spec is written out again, level by level.
+    const auto check_depth = [](int depth, json::parse_event_t, const json&) {
+      if (depth > kMostDepth)
+        throw Error(ErrorCategory::kSpec, "record.malformed", "nested too deep");
+      return true;
+    };
+    const json object = json::parse(line, check_depth);
     if (object.at("heddle_record").get<int>() != kRecordVersion) {
       throw Error(ErrorCategory::kSpec, "record.version", "another version of records");
     }

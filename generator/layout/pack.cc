@@ -9,6 +9,7 @@
 #include "generator/layout/fragment_order.h"
 #include "generator/layout/pack_pairs.h"
 #include "generator/layout/padding_code.h"
+#include "generator/layout/whole_groups.h"
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -216,6 +217,7 @@ struct PlainSizes {
 };
 
 PlainSizes plain_sizes(const GemmSpec& spec) {
+  expect_whole_groups(spec.shape.k, spec.weight.group_size);
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
   const int group = spec.weight.group_size;

@@ -8,6 +8,7 @@
 
 #include "generator/decode/float16.h"
 #include "generator/layout/rounding_rule.h"
+#include "generator/layout/whole_groups.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
 
@@ -107,6 +108,7 @@ QuantizedWeights quantize_weights(const WeightOpSpec& spec, const std::vector<st
   if (std::vector<Problem> problems = refuse_rounding(spec.weight); !problems.empty()) {
     throw Error(ErrorCategory::kUnsupported, "weights.unsupported", std::move(problems));
   }
+  expect_whole_groups(spec.shape.k, spec.weight.group_size);
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
   if (w.size() != n * k) {

@@ -106,7 +106,7 @@ struct TileKernel {
   int blocks_per_sm = 1;  // what the register budget is set for
 };
 
-struct Plan {
+struct HEDDLE_EXPORT Plan {
   Spec spec;
   Target target;
   // Of an operation with weights.

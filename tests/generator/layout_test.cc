@@ -68,6 +68,21 @@ TEST(WeightLayout, ScalesOfOneByteAndTheTensorsScale) {
 }
 
 // A group that does not divide a chunk has its scale once for each run of columns that does.
+// Specs are parsed without this rule: whoever packs without a plan must not write past the groups.
+TEST(WeightLayout, GroupsThatDoNotDivideKAreNotPacked) {
+  for (const std::int64_t k : {33, 96, 200}) {
+    GemmSpec spec;
+    spec.shape = {16, k, 1, 1};
+    spec.weight.group_size = 128;
+    EXPECT_THROW(pack_weights(spec, QuantizedWeights{}), Error) << k;
+    EXPECT_THROW(unpack_weights(spec, nullptr, weight_layout(spec).total_bytes), Error) << k;
+    WeightOpSpec source;
+    source.shape = {16, k};
+    source.weight = spec.weight;
+    EXPECT_THROW(quantize_weights(source, std::vector<std::uint16_t>(16 * k)), Error) << k;
+  }
+}
+
 TEST(WeightLayout, GroupsAcrossChunks) {
   EXPECT_EQ(weight_layout(spec_of(64, 192, 48)).meta_group, 16);
   EXPECT_EQ(weight_layout(spec_of(64, 192, 96)).meta_group, 32);

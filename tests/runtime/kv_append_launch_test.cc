@@ -71,6 +71,8 @@ TEST(KvAppendLaunch, WantsSizesThatFit) {
                           }),
             "");
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.tokens = -1; }), "launch.size");
+  const auto idle = [](auto& a) { a.tokens = a.sequences = 0; };
+  EXPECT_EQ(refusal_after(plan, idle), "");
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.sequences = 0; }), "launch.size");
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.pages = std::int64_t{1} << 31; }),
             "launch.size");

@@ -171,6 +171,13 @@ class RecordTest(CommandTest):
 
     def test_a_command_that_cannot_run(self):
         self.problem("record", "-o", self.folder / "r", "--", "/nonexistent/program", code=2)
+        garbage = self.file("garbage.record", "no record\n")
+        self.problem("record", "-o", garbage, "--", sys.executable, "-c", "print(1)", code=2)
+        deep = '{"heddle_record":1,"target":{},"spec":' + "[" * 100000 + "]" * 100000 + "}"
+        idle = json.dumps({"heddle_record": 1, "spec": SPEC, "target": {**TARGET, "sm_count": 0}})
+        for text in (deep, idle):
+            record = self.file("bad.record", text + "\n")
+            self.problem("bundle", "create", "--specs", record, "-o", self.folder / "b", code=2)
         line = self.problem("record", "-o", "/nonexistent/r", "--", sys.executable, "-c", "", code=2)
         self.assertIn("cannot write /nonexistent/r", line)
         self.problem("record", "-o", self.folder / "r", code=2)

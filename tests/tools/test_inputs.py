@@ -236,7 +236,8 @@ class CacheOptionTest(CommandTest):
         for kv, said in (("int8:haed", 'did you mean "head"?'), ("int9", "--kv: /dtype"), ("", "--kv: is empty"),
                          ("int8:", "DTYPE[:GRANULARITY[:GROUP]]"), ("int8,int8,int8", "K and V"),
                          ("int4:group:x", "no number"), ("no/such.json", "No such file"),
-                         ("{}}", "no JSON object")):
+                         ("{}}", "no JSON object"),
+                         ('{"k":' + "[" * 50000 + "]" * 50000 + "}", "nested too deep")):
             with self.subTest(kv):
                 line = self.problem("build", self.MODEL, "--kv", kv, *H200, code=2)
                 self.assertIn(said, line)

@@ -9,6 +9,8 @@
 #include "heddle/target.h"
 #include "tools/gpu_harness/attention_check.h"
 #include "tools/gpu_harness/kv_append_check.h"
+#include "tools/gpu_harness/quantize_check.h"
+#include "tools/gpu_harness/repack_check.h"
 #include "tools/heddle/progress.h"
 
 namespace heddle {
@@ -57,6 +59,13 @@ std::vector<KernelCheck> run_operation(Runtime* runtime, const Plan& plan) {
   }
   if (plan.spec.op() == Op::kKvAppend) {
     const ByteCheck check = run_kv_append(kernel);
+    const double wrong = static_cast<double>(check.mismatches) / static_cast<double>(check.bytes);
+    checks.push_back({0, wrong, check.fault()});
+    return checks;
+  }
+  if (plan.spec.op() == Op::kRepack || plan.spec.op() == Op::kQuantizeWeight) {
+    const bool repack = plan.spec.op() == Op::kRepack;
+    const ByteCheck check = repack ? run_repack(kernel) : run_quantize_weight(kernel);
     const double wrong = static_cast<double>(check.mismatches) / static_cast<double>(check.bytes);
     checks.push_back({0, wrong, check.fault()});
     return checks;

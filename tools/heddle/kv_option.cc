@@ -54,7 +54,13 @@ ordered_json tensor_of_words(const std::string& argument, const std::string& tex
 }
 
 std::string block_of_text(const std::string& argument, const std::string& text) {
-  const ordered_json json = ordered_json::parse(text, nullptr, false);
+  // What it holds is written out again, level by level.
+  constexpr int kMostDepth = 64;
+  const auto check_depth = [&](int depth, ordered_json::parse_event_t, const ordered_json&) {
+    if (depth > kMostDepth) refuse(argument.substr(0, 40) + "...", "nested too deep");
+    return true;
+  };
+  const ordered_json json = ordered_json::parse(text, check_depth, false);
   if (!json.is_object()) refuse(argument, "no JSON object");
   return json.contains("kv") ? json["kv"].dump() : text;
 }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "heddle/error.h"
+#include "tools/heddle/errors.h"
 
 namespace heddle {
 namespace {
@@ -83,6 +84,9 @@ RuntimeOptions runtime_options(const CompileOptions& options) {
   runtime.cache_dir = options.cache_dir;
   runtime.jobs = options.jobs;
   runtime.strict = options.strict;
+  runtime.log = [](LogLevel level, std::string_view text) {
+    if (level >= LogLevel::kWarning) print_problem(one_line(text));
+  };
   return runtime;
 }
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -36,6 +37,7 @@ int run_command(const std::vector<std::string>& command) {
   arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  ::signal(SIGCHLD, SIG_DFL);  // who ignores it has no child to wait for
   pid_t child = 0;
   const int error =
       ::posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
@@ -67,6 +69,7 @@ int run(const RecordOptions& options) {
   // The command may run in another folder.
   const std::string path = std::filesystem::absolute(options.output).string();
   check_writable(path);
+  recorded_specs(path);  // a file that is no record is refused before the command has run
   ::setenv("HEDDLE_RECORD", path.c_str(), 1);
   const int code = run_command(options.command);
   print_problem(fmt::format("{} specs in {}", recorded_specs(path), options.output));

@@ -13,7 +13,8 @@ int main() {
       "activation": {"dtype": "fp16"}})");
     const heddle::Plan plan = heddle::resolve(spec, heddle::target_from_name("h200"));
     const std::vector<heddle::Source> sources = heddle::render_all(plan);
-    std::printf("heddle %s: %zu kernels\n", HEDDLE_VERSION, sources.size());
+    std::printf("heddle %s: %zu kernels, %zu bytes of workspace\n", HEDDLE_VERSION, sources.size(),
+                plan.max_workspace_bytes());
   } catch (const heddle::Error& error) {
     // Across the library's border, as the type that the header names.
     std::fprintf(stderr, "%s\n", error.what());
