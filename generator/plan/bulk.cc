@@ -1,6 +1,7 @@
 #include "generator/plan/bulk.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "generator/plan/default_tile.h"
 #include "generator/plan/scale_mode.h"
@@ -42,8 +43,21 @@ constexpr int kShortRow = 36, kSmallBlocks = 3;  // small: so many chunks, row b
 constexpr int kFewestChunks = 24;                // nothing shorter was measured
 constexpr int kNarrowBits = 4;
 
+// Of a row block in a stage; the same arithmetic as templates/gemm/bulk_shape.cuh, which checks the
+// result when it is compiled.
+int slot_bytes(const GemmVariant& v, const WeightLayout& layout) {
+  constexpr unsigned kLine = 128;
+  const auto chunk_bytes = static_cast<unsigned>(layout.chunk_bytes);
+  const unsigned bytes = v.stage_chunks * chunk_bytes;
+  const unsigned row_bytes = layout.chunks_per_row_block * chunk_bytes;
+  const unsigned place_unit = 1U << std::countr_zero(bytes | row_bytes | kLine);
+  return static_cast<int>((bytes + kLine - place_unit + kLine - 1) / kLine * kLine);
+}
+
 int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayout& layout) {
-  return std::max(v.stages * (stage_bytes(spec, v, layout) + kBarrierBytes), sum_bytes(v));
+  const int spare = slot_bytes(v, layout) - v.stage_chunks * layout.chunk_bytes;
+  const int stage = stage_bytes(spec, v, layout) + v.tile_n / WeightLayout::kRowBlock * spare;
+  return std::max(v.stages * (stage + kBarrierBytes), sum_bytes(v));
 }
 
 // As many as fit, or as the spec asks for.

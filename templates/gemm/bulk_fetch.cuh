@@ -19,7 +19,7 @@ struct BulkFetch {
   Memory memory;
   const TensorMap& tokens;
   const u8* weights;  // of the tile's first row block
-  int row_blocks;     // of the tile that exist
+  int row_blocks;     // from that one on, of all
   int m;              // tokens; the map's boxes have as many
   u64 policy = policy_read_once();
 
@@ -52,11 +52,11 @@ struct BulkFetch {
     const u32 barrier = memory.full_barrier(stage);
     mbarrier_arrive_expect(barrier, blocks * bytes + 2 * chunks * 128 * m);
     const u8* from = weights + static_cast<i64>(k) * S::kRowBlockBytes;
-    const u32 to = memory.weights(stage);
+    const BulkSlots<Config> slots = memory.weights(stage, Config::kRowBlocks - row_blocks, k);
 #pragma unroll
     for (int i = 0; i < S::kStageRowBlocks; ++i) {
       if (i >= blocks) break;
-      bulk_copy_once(to + i * S::kRowBlockBytes,
+      bulk_copy_once(slots.row_block(i),
                      from + static_cast<i64>(i) * Config::kChunks * Config::kChunkBytes, bytes,
                      barrier, policy);
     }

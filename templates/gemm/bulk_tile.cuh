@@ -15,6 +15,7 @@ struct BulkTile : ChunkLane<Config> {
   using Lane::t;
   using S = Shape<Config>;
   using Memory = BulkMemory<Config>;
+  using Slots = BulkSlots<Config>;
   using Value = typename Config::Value;
   static constexpr bool kPartial = Config::kScaleMode == ScaleMode::kAccumulator;
   static constexpr bool kChannel = Config::kScaleMode == ScaleMode::kChannel;
@@ -61,15 +62,14 @@ struct BulkTile : ChunkLane<Config> {
   }
 
   // Of the stage's `chunks` chunks the warp's columns.
-  __device__ __forceinline__ void multiply(u32 tokens, u32 weights, int chunks) {
+  __device__ __forceinline__ void multiply(u32 tokens, const Slots& weights, int chunks) {
 #pragma unroll 1
     for (int k = 0; k < S::kRun; k += kStep) {
       const int column = first_column + k;
       if (Config::kChunks % S::kStageChunks != 0 && column >= chunks * S::kChunkK) break;
-      multiply_step(
-          tokens + column / 64 * Memory::kHalfBytes,
-          weights + row_block * S::kRowBlockBytes + column / S::kChunkK * Config::kChunkBytes,
-          column / 64 % 2);
+      multiply_step(tokens + column / 64 * Memory::kHalfBytes,
+                    weights.behind(row_block, column / S::kChunkK * Config::kChunkBytes),
+                    column / 64 % 2);
     }
   }
 
@@ -91,9 +91,9 @@ struct BulkTile : ChunkLane<Config> {
       for (float& v : sums[j]) v = 0.0f;
   }
 
-  // kStep columns from half `first_half` of a chunk on. `chunk`: of the first row tile. Words of 64
+  // kStep columns from half `first_half` of a chunk on. `chunk`: of each row tile. Words of 64
   // columns of some row tiles are loaded while those before them are multiplied.
-  __device__ __forceinline__ void multiply_step(u32 tokens, u32 chunk, int first_half) {
+  __device__ __forceinline__ void multiply_step(u32 tokens, const Slots& chunk, int first_half) {
     Tokens b;
     load_tokens(tokens, b);
     Words words[2];
@@ -105,12 +105,13 @@ struct BulkTile : ChunkLane<Config> {
                     first_half);
     }
   }
-  __device__ __forceinline__ void load_words(u32 chunk, int i, int first_half, Words& words) const {
+  __device__ __forceinline__ void load_words(const Slots& chunk, int i, int first_half,
+                                             Words& words) const {
 #pragma unroll
     for (int row = 0; row < kRowsAtOnce; ++row) {
       const int r = i / kHalves * kRowsAtOnce + row;
       if (r >= S::kRowTiles) break;
-      const u32 from = chunk + r * S::kRowBlockBytes;
+      const u32 from = chunk.row_block(r);
       const int half = first_half + i % kHalves;
       Lane::load_words(from, half, words.of_row[row]);
       if constexpr (Lane::kPassesScales) words.to_pass[row] = Lane::scales_to_pass(from, half);
@@ -135,8 +136,9 @@ struct BulkTile : ChunkLane<Config> {
 
   // 64 columns of the row tiles from `first_row` on, `half` of the step.
   __device__ __forceinline__ void multiply_half(const Words& words,
-                                                const u32 (&b)[S::kTokenTiles][2][4], u32 chunk,
-                                                int first_row, int half, int first_half) {
+                                                const u32 (&b)[S::kTokenTiles][2][4],
+                                                const Slots& chunk, int first_row, int half,
+                                                int first_half) {
     constexpr int kTiles = Decode::kTiles;
     u32 a[kRowsAtOnce][kTiles][4];
 #pragma unroll
@@ -149,7 +151,7 @@ struct BulkTile : ChunkLane<Config> {
       for (int row = 0; row < kRowsAtOnce; ++row) {
         const int r = first_row + row;
         if (r >= S::kRowTiles) break;
-        if (begins) begin_unit(chunk + r * S::kRowBlockBytes, column, row, words.to_pass[row]);
+        if (begins) begin_unit(chunk.row_block(r), column, row, words.to_pass[row]);
         // Another group has other zero points or scales: what follows is decoded with them.
         if (i == 0 || begins) {
           Decode::unit(words.of_row[row], tile / kTiles, group_[kChannel ? r : row], a[row]);
@@ -169,7 +171,7 @@ struct BulkTile : ChunkLane<Config> {
                               pair[tile % 2 * 2], pair[tile % 2 * 2 + 1]);
         }
         if (kPartial && (here + 16) % kUnit == 0) {
-          end_unit(chunk + r * S::kRowBlockBytes, column, row, r);
+          end_unit(chunk.row_block(r), column, row, r);
         }
       }
     }

@@ -46,6 +46,10 @@ std::vector<BulkCase> make_cases() {
   add("ManyStages", gemm(40, 8192, {9, 9}, kFp16, 128, kNone, tile_of(32, 128, 2, 2))).tile.stages =
       2;
 
+  // Row blocks, or stages, that begin at every place of a line.
+  add("PlacesOfRowBlocks", gemm(232, 1152, {16, 16}, kFp16, 128, kInt, tile_of(112, 1024, 1, 8)));
+  add("PlacesOfStages", gemm(72, 2048, {16, 16}, kBf16, 128, kInt, tile_of(80, 128, 1, 2)));
+
   // Other numbers of tokens.
   add("EightTokens", gemm(136, 2208, {3, 8}, kFp16, 32, kInt, tile_of(64, 512, 1, 8)));
   add("TwentyTokens", gemm(136, 1280, {17, 20}, kBf16, 128, kNone, tile_of(80, 512, 1, 4)));

@@ -15,6 +15,7 @@ namespace {
 
 // A remote address is an address of a block plus (its rank + 1) of these.
 constexpr unsigned kRankShift = 24;
+constexpr unsigned kLine = 128;  // bytes
 
 Cluster* cluster = nullptr;
 
@@ -255,6 +256,10 @@ void store_remote(std::uint32_t remote, const void* from, unsigned bytes,
 void bulk_copy(std::uint32_t address, const void* global, unsigned bytes, std::uint32_t barrier,
                unsigned blocks) {
   check_global(global, bytes, false);
+  const auto from = reinterpret_cast<std::uintptr_t>(global);
+  if (cluster->launch().copies_keep_lines && (from - address) % kLine != 0) {
+    fail("a bulk copy that begins at another place of a line");
+  }
   if (blocks == 0) blocks = 1U << cluster_rank();
   for (unsigned rank = 0; blocks >> rank != 0; ++rank) {
     if ((blocks >> rank & 1) == 0) continue;

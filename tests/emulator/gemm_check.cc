@@ -26,6 +26,7 @@ std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem,
                           variant.threads(), variant.shared_bytes, seed};
   launch.grid_x = static_cast<int>(grid.x);
   launch.grid_y = static_cast<int>(grid.y);
+  launch.copies_keep_lines = variant.kernel == GemmKernel::kBulk;
   launch.together = variant.kernel != GemmKernel::kStream && variant.split_k > 1;
   emulator::run(launch, memory, [&] { thread(b, workspace, static_cast<int>(m)); });
   EXPECT_TRUE(memory.guards_intact());

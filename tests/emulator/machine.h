@@ -34,6 +34,9 @@ struct Launch {
   bool together = false;  // all blocks run at once
   int grid_x = 0;         // of a grid that is no row of blocks: its first two sizes
   int grid_y = 1;
+  // Bulk copies must begin at the same place of a line of 128 bytes in both memories, as fast ones
+  // do.
+  bool copies_keep_lines = false;
 };
 
 // Runs `kernel` once for each thread, which finds its place in threadIdx, blockIdx and gridDim.
