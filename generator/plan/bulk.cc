@@ -105,7 +105,7 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
   const bool runs = stage.run() >= WeightLayout::kChunkK;
   if (m_min > kEight) return runs || !narrow;
   // Of one and two tokens a stream is slow only where some of its warps have more than others.
-  const bool few = m_min < kFewestOfLongRows && stream_shares_evenly(chunks);
+  const bool few = m_min < kFewestOfLongRows && stream_shares_evenly(layout);
   if (chunks >= kLongRow) return runs && !few;
   // Small kernels of a layer are faster as streams, which overlap with each other.
   return runs && m_min >= kFewestTokens && row_blocks > kSmallBlocks && chunks > kShortRow;

@@ -36,6 +36,9 @@ constexpr int kLongChunks = 28;
 // Rows of more chunks than this are followed by kernels of shorter ones, a block of which takes so
 // much shared memory with up to kFewTokens tokens.
 constexpr int kLongRow = 64;
+// Where short stages and short copies cost more than what bulk needs to start; nothing shorter was
+// measured.
+constexpr int kLongestRow = 224;
 constexpr int kFewTokens = 4;
 constexpr int kNextBytes = 106 * 1024;
 
@@ -48,10 +51,15 @@ bool honours(const TileSpec& tile, const GemmVariant& v) {
          same(tile.warps_k, v.warps_k);
 }
 
-// Chunks of a stage: the nearest to a good copy, fewer by one where that leaves no short stage.
-int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
+// Chunks of a stage: the nearest to a good copy.
+int good_stage_chunks(const WeightLayout& layout, int of_warp) {
   const int nearest = (kStageBytes + layout.chunk_bytes / 2) / layout.chunk_bytes;
-  const int chunks = std::clamp(nearest, 1, std::min(of_warp, kMostStageChunks));
+  return std::clamp(nearest, 1, std::min(of_warp, kMostStageChunks));
+}
+
+// The same, fewer by one where that leaves no short stage.
+int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
+  const int chunks = good_stage_chunks(layout, of_warp);
   return of_warp % chunks != 0 && chunks > 1 && of_warp % (chunks - 1) == 0 ? chunks - 1 : chunks;
 }
 
@@ -183,7 +191,15 @@ bool tiles_are_faster(const GemmSpec& spec, const Target& target, const WeightLa
 
 }  // namespace
 
-bool stream_shares_evenly(int chunks) { return even_warps(chunks) > 0; }
+bool stream_shares_evenly(const WeightLayout& layout) {
+  const int chunks = layout.chunks_per_row_block;
+  if (chunks < kLongestRow) return even_warps(chunks) > 0;
+  for (int warps = kUsualStreamWarps; warps >= kFewestWarps; --warps) {
+    const int of_warp = chunks / warps;
+    if (chunks % warps == 0 && of_warp % good_stage_chunks(layout, of_warp) == 0) return true;
+  }
+  return false;
+}
 
 bool lets_next_start(const GemmVariant& v, const WeightLayout& layout, const Target& target) {
   return v.m_max > kFewTokens || layout.chunks_per_row_block <= kLongRow || leaves_room(v, target);

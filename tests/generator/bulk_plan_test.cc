@@ -47,6 +47,10 @@ TEST(BulkPlan, ServesWhereItIsFaster) {
   EXPECT_EQ(variant_at(plan_of(spec_of(8192, 28672), "h200"), 3).m_max, 8);
   // 148 chunks: no 8, 7 or 6 warps of a stream have equal parts.
   EXPECT_EQ(kernel_at(spec_of(3584, 18944), 1), GemmKernel::kBulk);
+  // Equal parts of the longest rows, none of them whole stages of four chunks.
+  for (const int chunks : {228, 231, 232}) {
+    EXPECT_EQ(kernel_at(spec_of(8192, 128 * chunks), 1), GemmKernel::kBulk) << chunks;
+  }
   // Runs of 64 columns: integers of few bits are decoded as fast elsewhere.
   EXPECT_EQ(kernel_at(spec_of(14336, 4096), 16), GemmKernel::kWgmma);
   GemmSpec wide = spec_of(14336, 4096);
