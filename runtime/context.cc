@@ -40,15 +40,18 @@ CurrentContext::~CurrentContext() {
   cu->cuDevicePrimaryCtxRelease(device_);
 }
 
-bool is_capturing(Stream stream) {
+std::optional<std::uint64_t> capture_of(Stream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult result = driver().cuStreamIsCapturing(static_cast<CUstream>(stream), &status);
+  std::uint64_t id = 0;
+  const CUresult result = driver().cuStreamGetCaptureInfo(static_cast<CUstream>(stream), &status,
+                                                          &id, nullptr, nullptr, nullptr);
   // What the default stream answers while another one that it waits for is being captured.
-  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
+  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return kSomeCapture;
   // Without a context there is no default stream that could be captured.
-  if (stream == nullptr && result == CUDA_ERROR_INVALID_CONTEXT) return false;
-  check(result, "cuStreamIsCapturing");
-  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+  if (stream == nullptr && result == CUDA_ERROR_INVALID_CONTEXT) return std::nullopt;
+  check(result, "cuStreamGetCaptureInfo");
+  if (status == CU_STREAM_CAPTURE_STATUS_NONE) return std::nullopt;
+  return id;
 }
 
 PrimaryContext::PrimaryContext(CUdevice device) : device_(device) {

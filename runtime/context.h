@@ -2,6 +2,9 @@
 #ifndef HEDDLE_RUNTIME_CONTEXT_H_
 #define HEDDLE_RUNTIME_CONTEXT_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "heddle/kernel.h"
 #include "runtime/cuda_abi.h"
 
@@ -67,9 +70,12 @@ class PrimaryContext {
   CUcontext context_ = nullptr;
 };
 
-// Whether launches on `stream` are being captured. A query that a capture allows.
+// The capture that launches on `stream` go into, if one does: a number that all streams of a
+// capture have in common, and no other capture of the process. A query that a capture allows.
 // Throws Error(kDriver).
-bool is_capturing(Stream stream);
+std::optional<std::uint64_t> capture_of(Stream stream);
+// That of the default stream while one that it waits for is captured: the driver tells no more.
+inline constexpr std::uint64_t kSomeCapture = UINT64_MAX;
 
 }  // namespace heddle::cuda
 

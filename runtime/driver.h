@@ -69,7 +69,9 @@ namespace heddle::cuda {
   X(cuStreamSynchronize, 2000, (CUstream stream))                                                \
   X(cuStreamBeginCapture, 10010, (CUstream stream, CUstreamCaptureMode mode))                    \
   X(cuStreamEndCapture, 10000, (CUstream stream, CUgraph* graph))                                \
-  X(cuStreamIsCapturing, 10000, (CUstream stream, CUstreamCaptureStatus* status))                \
+  X(cuStreamGetCaptureInfo, 11030, (CUstream stream, CUstreamCaptureStatus* status,              \
+                                    std::uint64_t* id, CUgraph* graph,                           \
+                                    const CUgraphNode** nodes, std::size_t* node_count))         \
   X(cuThreadExchangeStreamCaptureMode, 10010, (CUstreamCaptureMode * mode))                      \
   X(cuEventCreate, 2000, (CUevent* event, unsigned int flags))                                   \
   X(cuEventDestroy, 4000, (CUevent event))                                                       \

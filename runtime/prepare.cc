@@ -144,7 +144,7 @@ Kernel Runtime::kernel(const Spec& spec) {
 Kernel Runtime::kernel(const Spec& spec, Stream stream) {
   if (auto known = impl_->find_prepared(spec)) return *std::move(known);
   impl_->refuse_sealed(spec);
-  if (cuda::is_capturing(stream)) {
+  if (cuda::capture_of(stream)) {
     throw Error(ErrorCategory::kMissing, "runtime.capturing",
                 fmt::format("the stream is being captured, and this spec was not prepared: {}",
                             spec.canonical_json()));

@@ -1,5 +1,6 @@
 #include "runtime/request_queue.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -96,21 +97,29 @@ Kernel KernelRequest::wait() const { return state_->special.get(); }
 Kernel KernelRequest::kernel(Stream stream) const {
   cuda::refuse_forked();
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  if (state_->adopted) return state_->special.get();
+  std::vector<std::uint64_t>& captures = state_->general_captures;
+  if (state_->adopted && captures.empty()) return state_->special.get();
   const bool done = ready();
   if (!state_->general) {
     if (done) return state_->special.get();
     throw Error(ErrorCategory::kMissing, "runtime.not_ready",
                 "the kernel is still being made, and no prepared one can stand in for it");
   }
-  if (!done || cuda::is_capturing(stream)) return *state_->general;
-  try {
-    Kernel kernel = state_->special.get();
-    state_->adopted = true;
-    return kernel;
-  } catch (const Error&) {
-    return *state_->general;  // wait() tells why
+  const std::optional<std::uint64_t> capture = cuda::capture_of(stream);
+  const bool has_general =
+      capture && std::find(captures.begin(), captures.end(), *capture) != captures.end();
+  if (has_general) return *state_->general;
+  if (done && (state_->adopted || capture != cuda::kSomeCapture)) {
+    try {
+      Kernel kernel = state_->special.get();
+      state_->adopted = true;
+      return kernel;
+    } catch (const Error&) {
+      return *state_->general;  // wait() tells why; it never takes over
+    }
   }
+  if (capture) captures.push_back(*capture);
+  return *state_->general;
 }
 
 }  // namespace heddle

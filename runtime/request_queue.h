@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <future>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "heddle/kernel.h"
 #include "heddle/runtime.h"
@@ -23,7 +25,9 @@ struct KernelRequest::State {
   std::shared_future<Kernel> special;
   std::optional<Kernel> general;
   std::mutex mutex;
-  bool adopted = false;  // guarded by mutex: `special` has taken over
+  // Guarded by mutex: `special` has taken over; captures that have got `general`.
+  bool adopted = false;
+  std::vector<std::uint64_t> general_captures;
 };
 
 // Thread-safe. The thread starts with the first request.

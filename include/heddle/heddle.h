@@ -120,7 +120,8 @@ HEDDLE_EXPORT heddle_status heddle_request_ready(heddle_request* request, int32_
 /* Waits for the kernel; fails as making it failed. */
 HEDDLE_EXPORT heddle_status heddle_request_wait(heddle_request* request, heddle_kernel** kernel);
 /* What to launch on `stream` now: the kernel once it is ready, until then a prepared one that
- * computes the same, else HEDDLE_ERROR_MISSING. Never changes within a capture. */
+ * computes the same, else HEDDLE_ERROR_MISSING. Never changes within a capture, whose streams all
+ * get the same one. */
 HEDDLE_EXPORT heddle_status heddle_request_kernel(heddle_request* request, void* stream,
                                                   heddle_kernel** kernel);
 

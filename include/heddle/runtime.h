@@ -69,8 +69,9 @@ class HEDDLE_EXPORT KernelRequest {
 
   // What to launch on `stream` now, without waiting: the kernel itself once it is ready, until then
   // the general one that request() found among the prepared ones. Changes from the one to the
-  // other between two calls, but never while `stream` is being captured, so that a graph holds the
-  // one or the other. The general one may need another workspace and reads the same weights.
+  // other between two calls, but never within a capture, all of whose streams get the same one, so
+  // that a graph holds the one or the other; other streams may change meanwhile. The general one
+  // may need another workspace and reads the same weights.
   // Throws Error(kMissing, "runtime.not_ready") while there is neither, and what making it threw if
   // there is no general one.
   Kernel kernel(Stream stream) const;

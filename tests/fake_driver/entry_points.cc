@@ -123,7 +123,7 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, std::uint
                                   FAKE_ENTRY(cuStreamSynchronize),
                                   FAKE_ENTRY(cuStreamBeginCapture),
                                   FAKE_ENTRY(cuStreamEndCapture),
-                                  FAKE_ENTRY(cuStreamIsCapturing),
+                                  FAKE_ENTRY(cuStreamGetCaptureInfo),
                                   FAKE_ENTRY(cuThreadExchangeStreamCaptureMode),
                                   FAKE_ENTRY(cuEventCreate),
                                   FAKE_ENTRY(cuEventDestroy),

@@ -40,7 +40,8 @@ CUresult cuStreamDestroy(CUstream stream);
 CUresult cuStreamSynchronize(CUstream);
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph);
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status);
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id,
+                                CUgraph*, const CUgraphNode**, std::size_t*);
 CUresult cuThreadExchangeStreamCaptureMode(int* mode);
 
 }  // extern "C"

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
@@ -49,7 +50,8 @@ struct LoadedFunction {
 };
 struct FakeStream {
   bool capturing = false;
-  bool broken = false;  // the capture was broken by a forbidden call
+  std::uint64_t capture = 0;  // the number of the last one
+  bool broken = false;        // the capture was broken by a forbidden call
 };
 
 // The state behind the entry points. Lock `mutex` to look at it.
@@ -62,6 +64,7 @@ struct State {
   std::set<Library*> libraries;
   std::set<LoadedFunction*> functions;
   std::set<FakeStream*> streams;
+  std::uint64_t captures = 0;     // that have begun
   std::set<std::string> missing;  // functions that this driver does not have
   // For counting allocations and time: launches succeed and are counted, the current context and
   // its device are told, and nothing else is done; no books, no failures.

@@ -29,6 +29,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   FakeStream* found = find_stream(stream);
   if (found == nullptr || found->capturing) return kInvalidValue;
   found->capturing = true;
+  found->capture = ++state().captures;
   found->broken = false;
   return call.result;
 }
@@ -40,13 +41,15 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   *graph = nullptr;
   return found->broken ? static_cast<CUresult>(901) : call.result;
 }
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  const Call call("cuStreamIsCapturing", InCapture::kAllowed);
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id,
+                                CUgraph*, const CUgraphNode**, std::size_t*) {
+  const Call call("cuStreamGetCaptureInfo", InCapture::kAllowed);
   if (call.result != CUDA_SUCCESS) return call.result;
   if (stream == nullptr && context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   const FakeStream* found = find_stream(stream);
   *status = found != nullptr && found->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE
                                                  : CU_STREAM_CAPTURE_STATUS_NONE;
+  if (found != nullptr && found->capturing) *id = found->capture;
   return CUDA_SUCCESS;
 }
 CUresult cuThreadExchangeStreamCaptureMode(int* mode) {

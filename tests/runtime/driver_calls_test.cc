@@ -79,7 +79,7 @@ TEST_F(DriverCallsTest, EachMayFail) {
   for (const char* call :
        {"cuCtxGetCurrent", "cuCtxGetDevice", "cuCtxPushCurrent", "cuDeviceGet", "cuDeviceGetName",
         "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain", "cuLibraryLoadData",
-        "cuLibraryGetKernel", "cuKernelSetAttribute", "cuLaunchKernelEx", "cuStreamIsCapturing",
+        "cuLibraryGetKernel", "cuKernelSetAttribute", "cuLaunchKernelEx", "cuStreamGetCaptureInfo",
         "cuThreadExchangeStreamCaptureMode"}) {
     EXPECT_EQ(failed.count(call), 1U) << call << " may fail unseen";
   }

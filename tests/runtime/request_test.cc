@@ -73,6 +73,40 @@ TEST_F(RequestTest, AGeneralKernelStandsInUntilItIsReady) {
   EXPECT_TRUE(stream.end_capture());
 }
 
+TEST_F(RequestTest, ACaptureKeepsItsKernelWhenAnotherStreamChanges) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  EngineStream early, late, eager;
+  runtime.prepare({gemm_spec(64)});
+  barrier_.shut();
+  const KernelRequest request = runtime.request(gemm_spec(8));
+  early.begin_capture();
+  EXPECT_EQ(m_max_of(request.kernel(early.get())), 64);
+  barrier_.open();
+  request.wait();
+  EXPECT_EQ(m_max_of(request.kernel(eager.get())), 8) << "it has taken over";
+  EXPECT_EQ(m_max_of(request.kernel(early.get())), 64) << "but not where the capture has begun";
+  late.begin_capture();
+  EXPECT_EQ(m_max_of(request.kernel(late.get())), 8) << "another capture";
+  EXPECT_TRUE(late.end_capture());
+  EXPECT_TRUE(early.end_capture());
+  early.begin_capture();
+  EXPECT_EQ(m_max_of(request.kernel(early.get())), 8) << "the next capture of the same stream";
+  EXPECT_TRUE(early.end_capture());
+}
+
+TEST_F(RequestTest, ACaptureThatBeginsWhenItIsReadyHasIt) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  EngineStream stream;
+  runtime.prepare({gemm_spec(64)});
+  const KernelRequest request = runtime.request(gemm_spec(8));
+  request.wait();
+  stream.begin_capture();
+  EXPECT_EQ(m_max_of(request.kernel(stream.get())), 8);
+  EXPECT_TRUE(stream.end_capture());
+}
+
 TEST_F(RequestTest, WithoutAGeneralKernel) {
   Runtime runtime(options_);
   const EngineContext context;
