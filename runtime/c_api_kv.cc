@@ -1,6 +1,10 @@
 // The C API of key-value caches: the C++ one, after a look at the sizes.
 #include <fmt/format.h>
 
+#include <limits>
+
+#include "generator/plan/resolve.h"
+#include "generator/spec/meaning.h"
 #include "heddle/kernel.h"
 #include "heddle/kv_cache.h"
 #include "heddle/weights.h"
@@ -16,10 +20,16 @@ std::size_t product(std::int64_t a, std::int64_t b) {
   return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
 }
 
-KvShape shape_of(const Spec& spec) {
-  if (spec.op() == Op::kKvAppend) return spec.kv_append().shape;
-  const AttentionShape& shape = spec.decode_attention().shape;
-  return {shape.kv_heads, shape.head_dim};
+// Of a spec with a cache. Throws what makes it senseless.
+KvCacheLayout layout_of(const Spec& spec) {
+  if (spec.op() == Op::kKvAppend) {
+    const KvAppendSpec& append = spec.kv_append();
+    refuse_if_any(spec, check_meaning(append));
+    return kv_cache_layout(append.kv, append.shape.kv_heads, append.shape.head_dim);
+  }
+  const DecodeAttentionSpec& attention = spec.decode_attention();
+  refuse_if_any(spec, check_meaning(attention));
+  return kv_cache_layout(attention.kv, attention.shape.kv_heads, attention.shape.head_dim);
 }
 
 void check_tensor(const heddle_kv_tensor& tensor, const KvTensor& spec,
@@ -175,12 +185,12 @@ heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length, int64_
                             fmt::format("the operation {} has no cache", to_string(parsed.op())));
     }
     const heddle::KvSpec& kv = parsed.kv();
+    const heddle::KvCacheLayout layout = heddle::c_api::layout_of(parsed);
     if (page_tokens == 0) page_tokens = kv.page_size;
-    if (pages < 0 || page_tokens < 0) {
-      heddle::c_api::refuse("api.kv", "pages and page_tokens are not negative");
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    if (pages < 0 || pages > kMost || page_tokens < 0 || page_tokens > kMost) {
+      heddle::c_api::refuse("api.kv", "pages and page_tokens are between 0 and 2^31 - 1");
     }
-    const heddle::KvShape shape = heddle::c_api::shape_of(parsed);
-    const auto layout = heddle::kv_cache_layout(kv, shape.kv_heads, shape.head_dim);
     *bytes = {layout.k.code_bytes(pages, page_tokens), layout.k.scale_bytes(pages, page_tokens),
               layout.v.code_bytes(pages, page_tokens), layout.v.scale_bytes(pages, page_tokens),
               layout.k.residual_bytes(1)};

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kNumberAlignment = 4;
 constexpr std::int64_t kStrideStep = 8;  // elements: 16 bytes
+constexpr std::int64_t kMostStride = std::numeric_limits<std::int32_t>::max();
 
 static_assert(sizeof(KvAppendParameters) == 160, "the kernel's struct is the same");
 
@@ -24,9 +25,11 @@ void check_size(std::int64_t value, std::int64_t least, const char* name) {
 }
 
 void check_stride(std::int64_t stride, std::int64_t row, const char* name) {
-  if (stride == 0 || (stride >= row && stride % kStrideStep == 0)) return;
-  refuse_launch("launch.size", fmt::format("{} = {} is neither 0 nor a multiple of {} from {} on",
-                                           name, stride, kStrideStep, row));
+  if (stride == 0) return;
+  if (stride >= row && stride <= kMostStride && stride % kStrideStep == 0) return;
+  refuse_launch("launch.size",
+                fmt::format("{} = {} is neither 0 nor a multiple of {} from {} to {}", name, stride,
+                            kStrideStep, row, kMostStride));
 }
 
 void check_tensor(const KvTensor& tensor, const KvCacheTensor& given, const char* codes,

@@ -1,10 +1,24 @@
 #include "heddle/kv_cache.h"
 
+#include <cstdint>
+#include <initializer_list>
+
 #include "heddle/spec.h"
 #include "heddle/weights.h"
 
 namespace heddle {
 namespace {
+
+// Precondition: no factor is negative.
+std::size_t product(std::initializer_list<std::int64_t> factors) noexcept {
+  std::size_t bytes = 1;
+  bool fits = true;
+  for (const std::int64_t factor : factors) {
+    if (factor == 0) return 0;
+    fits &= !__builtin_mul_overflow(bytes, static_cast<std::size_t>(factor), &bytes);
+  }
+  return fits ? bytes : SIZE_MAX;
+}
 
 // Rows before that of a token and head where `heads` of them share a page.
 std::size_t rows_before(KvOrder order, int heads, std::int64_t page, std::int64_t page_tokens,
@@ -64,14 +78,12 @@ int kv_bits(KvDtype dtype) noexcept {
 
 std::size_t KvTensorLayout::code_bytes(std::int64_t pages,
                                        std::int64_t page_tokens) const noexcept {
-  return static_cast<std::size_t>(pages * page_tokens * heads) *
-         static_cast<std::size_t>(row_bytes);
+  return product({pages, page_tokens, heads, row_bytes});
 }
 
 std::size_t KvTensorLayout::scale_bytes(std::int64_t pages,
                                         std::int64_t page_tokens) const noexcept {
-  return static_cast<std::size_t>(pages * (page_tokens / scale_tokens) * scale_heads) *
-         static_cast<std::size_t>(scale_row_bytes);
+  return product({pages, page_tokens / scale_tokens, scale_heads, scale_row_bytes});
 }
 
 std::size_t KvTensorLayout::code_offset(std::int64_t page, std::int64_t page_tokens,
@@ -89,8 +101,7 @@ std::size_t KvTensorLayout::scale_offset(std::int64_t page, std::int64_t page_to
 }
 
 std::size_t KvTensorLayout::residual_bytes(std::int64_t slots) const noexcept {
-  return static_cast<std::size_t>(slots * heads * scale_tokens) *
-         static_cast<std::size_t>(residual_row_bytes);
+  return product({slots, heads, scale_tokens, residual_row_bytes});
 }
 
 std::size_t KvTensorLayout::residual_offset(std::int64_t slot, std::int64_t position,

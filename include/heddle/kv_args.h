@@ -41,8 +41,8 @@ struct KvCache {
 struct KvAppendArgs {
   const void* k = nullptr;  // [tokens][kv_heads][head_dim] of the activation's dtype
   const void* v = nullptr;
-  // Elements from a token to the next, multiples of 8: K and V may be parts of wider rows. 0: they
-  // are dense.
+  // Elements from a token to the next, multiples of 8 below 2^31: K and V may be parts of wider
+  // rows. 0: they are dense.
   std::int64_t k_stride = 0;
   std::int64_t v_stride = 0;
   std::int64_t tokens = 0;     // 0: nothing is launched

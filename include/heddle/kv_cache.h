@@ -35,6 +35,7 @@ struct HEDDLE_EXPORT KvTensorLayout {
   // Of the residual window, where tokens are until their block is full; 0: there is none.
   int residual_row_bytes = 0;
 
+  // Bytes of a whole tensor; SIZE_MAX where so many have no number.
   std::size_t code_bytes(std::int64_t pages, std::int64_t page_tokens) const noexcept;
   std::size_t scale_bytes(std::int64_t pages, std::int64_t page_tokens) const noexcept;
   // Where the row of a token (its place in the page) and head begins.

@@ -11,6 +11,12 @@ static const char kAppend[] =
     "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
     "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"page_size\":16}}";
 
+/* Groups that do not divide a head. */
+static const char kUnevenAppend[] =
+    "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
+    "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"granularity\":\"group\","
+    "\"group_size\":48}}";
+
 static const char kChannelAppend[] =
     "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
     "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"k\":{\"granularity\":\"channel\"},"
@@ -95,6 +101,10 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   CHECK(bytes.k_codes == 10 * 16 * 4 * 32 && bytes.v_scales == 10 * 16 * 4 * 2);
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kGemm), 10, 0, &bytes), HEDDLE_ERROR_USAGE, "api.op");
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), -1, 0, &bytes), HEDDLE_ERROR_USAGE, "api.kv");
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), (int64_t)1 << 50, 0, &bytes), HEDDLE_ERROR_USAGE,
+             "api.kv");
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kUnevenAppend), 10, 0, &bytes), HEDDLE_ERROR_UNSUPPORTED,
+             "plan.unsupported");
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), 10, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK(heddle_kernel_create(runtime, SPEC(kAppend), NULL, &append) == HEDDLE_OK);
   memset(&args, 0, sizeof args);

@@ -67,6 +67,14 @@ TEST(KvCacheLayout, ChannelsHaveARowForABlockOfTokens) {
 }
 
 // Rows tile the tensors: none overlaps another, none is missing.
+TEST(KvCacheLayout, MoreBytesThanHaveANumber) {
+  const KvTensorLayout layout = layout_of(R"("granularity":"group","group_size":16)", 8, 128).k;
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  EXPECT_EQ(layout.code_bytes(kMost, kMost), SIZE_MAX);
+  EXPECT_EQ(layout.scale_bytes(kMost, kMost), SIZE_MAX);
+  EXPECT_EQ(layout.code_bytes(0, kMost), 0U);
+}
+
 TEST(KvCacheLayout, RowsTileTheTensors) {
   for (const char* kv : {R"("order":"hnd")", R"("order":"nhd")",
                          R"("order":"nhd","granularity":"group","group_size":16)"}) {

@@ -81,6 +81,8 @@ TEST(KvAppendLaunch, WantsSizesThatFit) {
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.k_stride = 1000; }), "launch.size");
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.v_stride = 1028; }), "launch.size");
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.v_stride = 3072; }), "");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.v_stride = std::int64_t{1} << 62; }),
+            "launch.size");
   const Plan contiguous = plan_of(R"("layout":"contiguous")");
   EXPECT_EQ(refusal_after(contiguous, [](auto&) {}), "launch.unexpected");
   const auto table = [](KvAppendArgs& a) { a.cache.block_table = nullptr; };
