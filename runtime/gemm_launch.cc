@@ -13,6 +13,9 @@
 namespace heddle {
 namespace {
 
+// A table up to the most that a spec may have would take seconds to fill, and 700 MB.
+constexpr std::int64_t kUsualTokens = 65536;
+
 void check_workspace(std::size_t needed, const GemmArgs& args) {
   if (needed == 0) return;
   check_required(args.workspace, "workspace");
@@ -74,10 +77,17 @@ GemmBlocks gemm_blocks(const Plan& plan, const GemmVariant& variant, std::int64_
 GemmBlocksTable::GemmBlocksTable(const Plan& plan, const GemmVariant& variant)
     : step_(variant.kernel == GemmKernel::kWgmma ? wgmma_box_tokens(variant) : variant.tile_m),
       first_(tiles_of(variant.m_min, step_)) {
-  for (std::int64_t m = variant.m_min;; m += step_) {
+  if (variant.kernel != GemmKernel::kWgmma) return;
+  const std::int64_t most = std::min(variant.m_max, kUsualTokens);
+  for (std::int64_t m = variant.m_min; tiles_of(m, step_) <= tiles_of(most, step_); m += step_) {
     blocks_.push_back(gemm_blocks(plan, variant, std::min(m, variant.m_max)));
-    if (tiles_of(m, step_) >= tiles_of(variant.m_max, step_)) return;
   }
+}
+
+GemmBlocks GemmBlocksTable::at(const Plan& plan, const GemmVariant& variant,
+                               std::int64_t m) const noexcept {
+  const unsigned int place = tiles_of(m, step_) - first_;
+  return place < blocks_.size() ? blocks_[place] : gemm_blocks(plan, variant, m);
 }
 
 void Kernel::launch(const GemmArgs& args, Stream stream) const {
@@ -102,7 +112,7 @@ void Kernel::launch(const GemmArgs& args, Stream stream) const {
     x = gathered;
   }
   const LoadedKernel& kernel = state_->kernels[index];
-  const GemmBlocks& blocks = state_->blocks[index].at(args.m);
+  const GemmBlocks blocks = state_->blocks[index].at(plan, variant, args.m);
   GemmParameters parameters(kernel.driver(), plan, variant, blocks.shared_tiles, args, x);
   const LaunchConfig config(blocks.grid, variant.threads(), variant.shared_bytes, stream,
                             starts_early(plan, variant));

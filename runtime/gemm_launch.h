@@ -34,14 +34,13 @@ inline bool starts_early(const Plan& plan, const GemmVariant& variant) noexcept 
   return variant.path == Path::kHopper || (plan.target.arch() >= 90 && variant.blocks_per_sm == 1);
 }
 
-// gemm_blocks() of one variant, for every M that it serves.
+// gemm_blocks() of one variant of a plan, which take a while to tell where tiles are shared: of the
+// M that launches usually have, told before.
 class GemmBlocksTable {
  public:
   GemmBlocksTable(const Plan& plan, const GemmVariant& variant);
-  // Precondition: the variant serves M.
-  const GemmBlocks& at(std::int64_t m) const noexcept {
-    return blocks_[tiles_of(m, step_) - first_];
-  }
+  // Of the same plan and variant. Precondition: the variant serves M.
+  GemmBlocks at(const Plan& plan, const GemmVariant& variant, std::int64_t m) const noexcept;
 
  private:
   int step_;            // tokens of a tile, or of half of one, which a narrow tile has

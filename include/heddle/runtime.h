@@ -128,9 +128,9 @@ class HEDDLE_EXPORT Runtime {
   KernelRequest request(const Spec& spec);
 
   // From here on nothing more is compiled or loaded: kernel(), prepare() and request() serve what
-  // was prepared or requested before, all else is Error(kMissing, "runtime.sealed"), as is every
-  // load() and build(). A spec that no device has is refused without a call of the driver. What is
-  // being made meanwhile is still made.
+  // was prepared before, or requested and is ready by then; all else is Error(kMissing,
+  // "runtime.sealed"), as is every load() and build(). A spec that no device has is refused without
+  // a call of the driver. What is being made meanwhile is still made, and served once it is ready.
   void seal();
 
   // As kernel(), for a plan that was resolved for this device; it is not kept.

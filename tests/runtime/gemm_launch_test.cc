@@ -107,7 +107,15 @@ TEST(GemmLaunchTest, GridCoversTheOutputWithTilesOfMInX) {
   EXPECT_EQ(gemm_blocks(plan, variant, std::int64_t{8} * 100000).grid.x, 100000U);
 }
 
-TEST(GemmLaunchTest, TheTableHoldsTheBlocksOfEveryM) {
+void expect_equal(const GemmBlocks& blocks, const GemmBlocks& expected) {
+  EXPECT_EQ(blocks.grid.x, expected.grid.x);
+  EXPECT_EQ(blocks.grid.y, expected.grid.y);
+  EXPECT_EQ(blocks.grid.z, expected.grid.z);
+  EXPECT_EQ(blocks.grid.cluster, expected.grid.cluster);
+  EXPECT_EQ(blocks.shared_tiles, expected.shared_tiles);
+}
+
+TEST(GemmLaunchTest, TheTableHasTheBlocksOfEveryM) {
   for (const char* target : {"h200", "a100"}) {
     for (const std::int64_t n : {264, 4096, 17000}) {
       GemmSpec spec;
@@ -116,16 +124,24 @@ TEST(GemmLaunchTest, TheTableHoldsTheBlocksOfEveryM) {
       for (const GemmVariant& variant : plan.variants) {
         const GemmBlocksTable table(plan, variant);
         for (std::int64_t m = variant.m_min; m <= variant.m_max; ++m) {
-          const GemmBlocks expected = gemm_blocks(plan, variant, m);
-          const GemmBlocks& blocks = table.at(m);
-          EXPECT_EQ(blocks.grid.x, expected.grid.x) << target << " N = " << n << " M = " << m;
-          EXPECT_EQ(blocks.grid.y, expected.grid.y);
-          EXPECT_EQ(blocks.grid.z, expected.grid.z);
-          EXPECT_EQ(blocks.grid.cluster, expected.grid.cluster);
-          EXPECT_EQ(blocks.shared_tiles, expected.shared_tiles);
+          SCOPED_TRACE(testing::Message() << target << " N = " << n << " M = " << m);
+          expect_equal(table.at(plan, variant, m), gemm_blocks(plan, variant, m));
         }
       }
     }
+  }
+}
+
+TEST(GemmLaunchTest, TheTableOfAnyMIsSmall) {
+  GemmSpec spec;
+  spec.shape = {264, 4096, 1, INT32_MAX};
+  const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+  const GemmVariant& last = plan.variants.back();
+  ASSERT_EQ(last.kernel, GemmKernel::kWgmma);
+  const GemmBlocksTable table(plan, last);
+  for (const std::int64_t m : {65535, 65536, 65537, 65536 + 256, INT32_MAX - 1, INT32_MAX}) {
+    SCOPED_TRACE(m);
+    expect_equal(table.at(plan, last, m), gemm_blocks(plan, last, m));
   }
 }
 
