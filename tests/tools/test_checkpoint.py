@@ -75,6 +75,11 @@ class CheckpointTest(CommandTest):
                         line = self.problem(command, source, "-o", output, code=2)
                         self.assertIn("is a file of the checkpoint", line)
                 self.assertEqual(weights.read_bytes(), before)
+                config = weights.parent / "config.json"
+                before = config.read_bytes()
+                line = self.problem(command, weights.parent, "-o", config, code=2)
+                self.assertIn("is the model's config", line)
+                self.assertEqual(config.read_bytes(), before)
 
     def test_a_checkpoint_without_quantised_layers(self):
         self.heddle("dequantize", GOLDEN[0], "-o", self.out, check=0)

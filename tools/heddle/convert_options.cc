@@ -69,6 +69,11 @@ int run_convert(const ConvertCommandOptions& options, Convert convert, const cha
   const auto start = std::chrono::steady_clock::now();
   const Checkpoint checkpoint(options.checkpoint);
   const CheckpointConfig config = read_config(options);
+  std::error_code none;  // a path that is not there is no other file
+  if (std::filesystem::equivalent(config_path(options), options.output, none)) {
+    throw Error(ErrorCategory::kUsage, "checkpoint.output",
+                options.output + " is the model's config; name another file for the output");
+  }
   ConvertReport report;
   {
     Progress progress(!options.json);
