@@ -65,17 +65,17 @@ __device__ __forceinline__ u32x4 load_global_16(const void* address) {
 }
 __device__ __forceinline__ u32 load_global_4(const void* address) {
   u32 v;
-  asm("ld.global.nc.b32 %0, [%1];" : "=r"(v) : "l"(address));
+  asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(v) : "l"(address));
   return v;
 }
 __device__ __forceinline__ u32 load_global_2(const void* address) {
   u32 v;
-  asm("ld.global.nc.u16 %0, [%1];" : "=r"(v) : "l"(address));
+  asm volatile("ld.global.nc.u16 %0, [%1];" : "=r"(v) : "l"(address));
   return v;
 }
 __device__ __forceinline__ u32 load_global_1(const void* address) {
   u32 v;
-  asm("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(address));
+  asm volatile("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(address));
   return v;
 }
 // ld.global: data that this kernel may overwrite later.
