@@ -38,7 +38,8 @@ constexpr std::int64_t kSixteen = 16;            // of all
 constexpr std::int64_t kEight = 8;               // from more on small shapes, too, and uneven ones
 constexpr std::int64_t kFewestTokens = 5;        // of large shapes
 constexpr std::int64_t kFewestOfLongRows = 3;    // which other kernels would share between blocks
-constexpr int kLongRow = 112;                    // chunks
+constexpr int kLongRow = 107;                    // chunks
+constexpr int kLongRowOfMore = 86;               // the same from kFewestTokens on
 constexpr int kShortRow = 36, kSmallBlocks = 3;  // small: so many chunks, row blocks of an SM
 constexpr int kFewestChunks = 24;                // nothing shorter was measured
 constexpr int kNarrowBits = 4;
@@ -107,6 +108,7 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
   // Of one and two tokens a stream is slow only where some of its warps have more than others.
   const bool few = m_min < kFewestOfLongRows && stream_shares_evenly(layout);
   if (chunks >= kLongRow) return runs && !few;
+  if (chunks >= kLongRowOfMore && m_min >= kFewestTokens) return runs;
   // Small kernels of a layer are faster as streams, which overlap with each other.
   return runs && m_min >= kFewestTokens && row_blocks > kSmallBlocks && chunks > kShortRow;
 }

@@ -107,9 +107,9 @@ HEDDLE_EXPORT heddle_status heddle_prepare(heddle_runtime* runtime, const heddle
                                            size_t spec_count, heddle_progress_callback progress,
                                            void* user);
 
-/* From here on nothing more is compiled or loaded, but for what is being made. What was not prepared
- * before, or requested and is ready by then, is HEDDLE_ERROR_MISSING, and no driver call is made to
- * tell a spec that no device has. */
+/* From here on nothing more is compiled or loaded, but for what is being made. What was not
+ * prepared before, or requested and is ready by then, is HEDDLE_ERROR_MISSING, and no driver call
+ * is made to tell a spec that no device has. */
 HEDDLE_EXPORT heddle_status heddle_runtime_seal(heddle_runtime* runtime);
 
 /* Starts making a kernel in the background. The context must live until it is ready. */

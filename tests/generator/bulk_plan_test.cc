@@ -45,6 +45,9 @@ TEST(BulkPlan, ServesWhereItIsFaster) {
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 2), GemmKernel::kStream);
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 3), GemmKernel::kBulk);
   EXPECT_EQ(variant_at(plan_of(spec_of(8192, 28672), "h200"), 3).m_max, 8);
+  EXPECT_EQ(kernel_at(spec_of(4096, 11008), 4), GemmKernel::kStream);
+  EXPECT_EQ(kernel_at(spec_of(4096, 11008), 5), GemmKernel::kBulk);
+  EXPECT_EQ(kernel_at(spec_of(4096, 13696), 1), GemmKernel::kBulk) << "107 chunks";
   // 148 chunks: no 8, 7 or 6 warps of a stream have equal parts.
   EXPECT_EQ(kernel_at(spec_of(3584, 18944), 1), GemmKernel::kBulk);
   // Equal parts of the longest rows, none of them whole stages of four chunks.
