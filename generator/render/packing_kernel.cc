@@ -33,7 +33,6 @@ void add_packing_members(const Plan& plan, const TileKernel& kernel, ConfigWrite
   config.number("kChannelOffset", static_cast<std::int64_t>(layout.channel_offset));
   config.number("kChannelBytes", layout.channel_bytes);
   config.number("kChannelZeroOffset", layout.channel_zero_offset);
-  config.number("kTileRows", kernel.tile_rows);
   config.number("kThreads", kernel.threads);
   config.number("kSharedBytes", kernel.shared_bytes);
 }

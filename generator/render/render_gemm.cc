@@ -100,7 +100,6 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   ConfigWriter config;
   config.number("kBits", spec.weight.bits);
   config.number("kN", spec.shape.n);
-  config.number("kK", spec.shape.k);
   config.number("kChunks", layout.chunks_per_row_block);
   config.number("kRowBlocks", layout.row_blocks);
   config.number("kStages", v.stages);
@@ -127,6 +126,10 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.enumerator("kActivation", "Activation", activation_name(spec.epilogue.activation));
   config.type("Value", value_type(spec.activation));
   config.type("Scale", scale_class(spec.weight.scale_dtype));
+  // Tensor maps have it for the others.
+  if (v.kernel == GemmKernel::kStream || v.kernel == GemmKernel::kTiles) {
+    config.number("kK", spec.shape.k);
+  }
   if (v.kernel != GemmKernel::kStream) {
     config.number("kTileM", v.tile_m);
     config.number("kCounterBytes", kWorkspaceCounterBytes);

@@ -17,6 +17,7 @@ std::string config_text(const Plan& plan, const TileKernel& kernel) {
   config.enumerator("kFormat", "Format", awq ? "kAwq" : "kGptq");
   config.number("kZeroBias", spec.format == CheckpointFormat::kGptq ? 1 : 0);
   config.flag("kActOrder", spec.act_order);
+  config.number("kTileRows", kernel.tile_rows);
   config.type("Codes", awq              ? "AwqCodes<Config>"
                        : spec.act_order ? "GptqGather<Config>"
                                         : "GptqCodes<Config>");

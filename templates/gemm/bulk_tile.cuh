@@ -45,18 +45,13 @@ struct BulkTile : ChunkLane<Config> {
     for (int r = 0; r < S::kRowTiles; ++r) clear(sum[r]);
   }
 
-  // Integer zero points per channel, once. `metadata` is that of row block 0. Rows past the end
-  // read row block 0's: their results are never stored.
+  // Integer zero points per channel, once. `metadata` is that of row block 0.
   __device__ __forceinline__ void load_channel_zeros(const u8* metadata, int first_row_block) {
     if constexpr (kIntZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        int block = first_row_block + row_block + r;
-        if (block >= Config::kRowBlocks) block = 0;
-        Decode::group(
-            Lane::channel_int_zeros(metadata + static_cast<i64>(block) * Config::kChannelBytes +
-                                    Config::kChannelZeroOffset),
-            group_[r]);
+        const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r);
+        Decode::group(Lane::channel_int_zeros(zeros), group_[r]);
       }
     }
   }

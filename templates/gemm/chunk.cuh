@@ -66,7 +66,13 @@ struct ChunkLane {
     return zero_fields(Config::kZeroBytes == 8 ? load_shared_1(at) : load_shared_2(at));
   }
 
-  // Integer zero points of a channel's metadata, the same way; `zeros` is global.
+  // Zero points of a row block's channels, in global memory; `metadata` is that of row block 0.
+  // Rows past the end have row block 0's: their results are never stored.
+  static __device__ __forceinline__ const u8* channel_zeros(const u8* metadata, int row_block) {
+    const int block = row_block < Config::kRowBlocks ? row_block : 0;
+    return metadata + static_cast<i64>(block) * Config::kChannelBytes + Config::kChannelZeroOffset;
+  }
+  // Integers of them, as Decode::group() wants them.
   __device__ __forceinline__ u32 channel_int_zeros(const u8* zeros) const {
     return zero_fields(Config::kZeroBytes == 8 ? zeros[g] : reinterpret_cast<const u16*>(zeros)[g]);
   }

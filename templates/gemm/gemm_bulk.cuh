@@ -14,7 +14,7 @@
 //
 // Grid: (1, tiles of N, split_k).
 //
-// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kStageK kStages kSplitK kWarpsM
+// heddle-parameters: kBits kN kChunks kRowBlocks kTileM kTileN kStageK kStages kSplitK kWarpsM
 // heddle-parameters: kWarpsN kWarpsK kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
 // heddle-parameters: kScaleBytes kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
 // heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kScaleExponent

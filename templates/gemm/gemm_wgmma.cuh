@@ -32,7 +32,7 @@
 // With many tokens the GPU is at its limit of power: then the fewest reads and instructions for a
 // product are the fastest, whatever the clocks say.
 //
-// heddle-parameters: kBits kN kK kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
+// heddle-parameters: kBits kN kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
 // heddle-parameters: kSharesInPairs kCluster kSharesRows kStageChunks kHalfStages kByWarps
 // heddle-parameters: kStepTiles kDecodedSets kSharedBytes kCounterBytes kMetaGroup kChunkBytes
 // heddle-parameters: kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint kChannelOffset

@@ -27,6 +27,7 @@ __device__ __forceinline__ void gemm_wide(const u8* x, const u8* weights, u8* y,
   const int row_block = blockIdx.y * S::kStageRowBlocks;
   const int token = static_cast<int>(blockIdx.x) * Config::kTileM;
 
+  static_assert(Config::kSplitK <= S::kTotalStages, "a warp begins to read before it looks");
   const int split = blockIdx.z;
   const int begin = S::kTotalStages * split / Config::kSplitK;
   const int end = S::kTotalStages * (split + 1) / Config::kSplitK;

@@ -60,8 +60,8 @@ struct WarpTile : ChunkLane<Config> {
     if constexpr (kIntZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        Decode::group(Lane::channel_int_zeros(channel_zeros(metadata, first_row_block, r)),
-                      group[r]);
+        const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r);
+        Decode::group(Lane::channel_int_zeros(zeros), group[r]);
       }
     }
   }
@@ -71,9 +71,9 @@ struct WarpTile : ChunkLane<Config> {
     if constexpr (kFloatZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        subtract_zeros(Config::Scale::load_global(channel_zeros(metadata, first_row_block, r) +
-                                                  g * Config::Scale::kPairBytes),
-                       0, sum[r]);
+        const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r);
+        subtract_zeros(Config::Scale::load_global(zeros + g * Config::Scale::kPairBytes), 0,
+                       sum[r]);
       }
     }
   }
@@ -177,15 +177,6 @@ struct WarpTile : ChunkLane<Config> {
       sums[j][2] -= high * token_sum[slot][j][0];
       sums[j][3] -= high * token_sum[slot][j][1];
     }
-  }
-
-  // Zero points of a row tile. Rows past the end read row block 0's: their results are never
-  // stored.
-  __device__ __forceinline__ const u8* channel_zeros(const u8* metadata, int first_row_block,
-                                                     int r) const {
-    int block = first_row_block + row_block + r;
-    if (block >= Config::kRowBlocks) block = 0;
-    return metadata + static_cast<i64>(block) * Config::kChannelBytes + Config::kChannelZeroOffset;
   }
 
   // Shared address of the chunk of row tile r that holds the stage's column.

@@ -127,6 +127,7 @@ struct WgmmaMultiply {
   __device__ __forceinline__ void multiply_chunk(int stage, int c, int part, int previous) {
     constexpr int kRowSteps = Steps::kColumnSteps * kRows;
     constexpr int kTurns = Steps::parts_of(kRows);
+    static_assert(kRowSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
     const auto columns = Products::columns(
         memory.tokens(stage) + (2 * c + first_half) * S::kHalfBytes, 4 * weights.g + weights.t);
     const u32 chunks =

@@ -20,19 +20,15 @@ struct WgmmaWeights : ChunkLane<Config> {
   __device__ __forceinline__ explicit WgmmaWeights(int lane) : Lane(lane) {}
 
   // Integer zero points per channel, once for a piece. `row_block`: in the tile, of the warp's
-  // first row tile. Rows past the end read row block 0's: their results are never stored.
+  // first row tile.
   __device__ __forceinline__ void load_channel_zeros(const u8* metadata, const Piece& piece,
                                                      int row_block) {
     if constexpr (kIntZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
         const int row_tile = piece.row_tile + (row_block / 4 + r) * WgmmaWork<Config>::row_step();
-        int block = 4 * row_tile + row_block % 4;
-        if (block >= Config::kRowBlocks) block = 0;
-        Decode::group(
-            Lane::channel_int_zeros(metadata + static_cast<i64>(block) * Config::kChannelBytes +
-                                    Config::kChannelZeroOffset),
-            group_[r]);
+        const u8* zeros = Lane::channel_zeros(metadata, 4 * row_tile + row_block % 4);
+        Decode::group(Lane::channel_int_zeros(zeros), group_[r]);
       }
     }
   }

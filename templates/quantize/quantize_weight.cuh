@@ -7,7 +7,7 @@
 //
 // heddle-parameters: kBits kN kK kWholeRows kWholeColumns kPaddingCode kTrtllm kChunks kRowBlocks
 // heddle-parameters: kChunkBytes kScaleOffset kScaleWidth kZeroOffset kZeroWidth kEntries
-// heddle-parameters: kMetaGroup kGroup kChannelOffset kChannelBytes kChannelZeroOffset kTileRows
+// heddle-parameters: kMetaGroup kGroup kChannelOffset kChannelBytes kChannelZeroOffset
 // heddle-parameters: kThreads kSharedBytes kSpanChunks kStepChunks kGroups kFloatCodes
 // heddle-parameters: kExponentBits kMantissaBits kLargestCode kAsymmetric kLow kHigh kBias kDivisor
 // heddle-parameters: kInfinity kNanScale kScaleType Value
