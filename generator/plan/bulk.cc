@@ -34,7 +34,7 @@ constexpr Stage kStages[] = {
 
 // Where it is faster, as far as it was measured on an H200; docs/planning.md has the rules in
 // words.
-constexpr std::int64_t kSixteen = 16;            // of all
+constexpr std::int64_t kMostTokens = 16;         // wgmma is faster with more
 constexpr std::int64_t kEight = 8;               // from more on small shapes, too, and uneven ones
 constexpr std::int64_t kFewestTokens = 5;        // of large shapes
 constexpr std::int64_t kFewestOfLongRows = 3;    // which other kernels would share between blocks
@@ -100,7 +100,6 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
   if (chunks < kFewestChunks) return false;
   // SMs have three quarters of what the busiest one has, on average.
   const bool is_even = 4 * layout.row_blocks >= 3 * row_blocks * target.sm_count;
-  if (m_min > kSixteen) return small && narrow && is_even;
   if (!is_even && !(small && m_min > kEight)) return false;
   // With shorter runs integers of few bits are decoded no faster than elsewhere.
   const bool runs = stage.run() >= WeightLayout::kChunkK;
@@ -158,7 +157,7 @@ std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& targ
     choose_stages(spec, target, layout, v);
     return v;
   }
-  const bool serves = target.arch() == 90 && m_max <= kMostBulkTokens &&
+  const bool serves = target.arch() == 90 && m_max <= kMostTokens &&
                       spec.weight.zero_point != ZeroPoint::kFloat &&
                       (!spec.pre_scale || spec.act_order);
   const bool open = spec.path == Path::kAuto || spec.path == Path::kHopper;

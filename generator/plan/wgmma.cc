@@ -108,7 +108,10 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   const bool pairs = wgmma_narrows(v) && v.cluster > 1 && plain;
   const bool few_rows = v.tile_m > 64 && v.tile_m != 128 && v.tile_n == 128 && !pairs;
   const bool short_steps = v.tile_m == 64 && v.scale_mode != ScaleMode::kAccumulator;
-  v.step_tiles = short_steps || v.tile_n == 64 || few_rows ? 2 : 4;
+  // Warpgroups that share 64 rows take whole chunks in turns of stages that have several.
+  const bool halves = v.tile_n == 64 && v.stage_chunks % kWarpgroups != 0;
+  const bool two_bits = v.tile_n == 64 && spec.weight.bits < 3;
+  v.step_tiles = short_steps || halves || two_bits || few_rows ? 2 : 4;
 }
 
 bool is_too_large(const GemmVariant& v) {

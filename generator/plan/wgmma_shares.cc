@@ -50,10 +50,11 @@ bool has_many_tokens(const GemmVariant& v) { return v.m_min > 128; }
 double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
   if (has_many_tokens(v)) return stage_clocks_of_many(v, layout, in_step);
   constexpr double kDecode = 160, kDecodeToken = 3.4, kMultiplyToken = 1.22 * 4;
-  constexpr double kSharedRows = 1.23;
+  constexpr double kSharedRows = 1.23, kSharedRowsOfFew = 1.05;
+  constexpr int kFewTokens = 32;
   const double cache = in_step ? 54 : 44;  // bytes a clock
   double unit = std::max(kDecode + kDecodeToken * v.tile_m, kMultiplyToken * v.tile_m);
-  if (v.tile_n == 64) unit *= kSharedRows;
+  if (v.tile_n == 64) unit *= v.tile_m <= kFewTokens ? kSharedRowsOfFew : kSharedRows;
   return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, wgmma_stage_bytes(v, layout) / cache);
 }
 // Of a tile that is cut in two along its tokens, which many have.

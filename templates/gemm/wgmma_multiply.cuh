@@ -25,12 +25,16 @@ struct WgmmaMultiply {
   static constexpr bool kPartial = Steps::kPartial;
   // What the second warpgroup has of row tiles while another block multiplies the last of them.
   static constexpr int kOwnTiles = S::kRowTiles - 1;
+  static constexpr bool kSharesChunks = S::kOwnChunks < S::kStageChunks;
+  static constexpr bool kEndsShort = Config::kChunks % S::kStageChunks != 0;
+  static constexpr bool kMayHaveNone = kSharesChunks && Config::kChunks % S::kStageChunks == 1;
 
   WgmmaMemory<Config> memory;
   WgmmaMemory<Config> peer;  // of the cluster's other block, if there is one
   int warp;                  // of the warpgroup
   int row_block;             // in the tile, of the warp's first row tile
-  int first_half;            // that the warpgroup multiplies, of those that a stage has of a chunk
+  int first_chunk;           // that the warpgroup multiplies, of a stage's
+  int first_half;            // of those that a stage has of a chunk
 
   float sum[S::kRowTiles][S::kSums];
   float part[Steps::kParts][kPartial ? S::kSums : 1];  // of a group, not yet scaled
@@ -43,7 +47,8 @@ struct WgmmaMultiply {
         peer{S::kBlocks > 1 ? address_in_block(memory.shared, cluster_rank() ^ 1) : 0},
         warp(warp),
         row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
-        first_half(S::kSplitsColumns ? warpgroup : 0),
+        first_chunk(kSharesChunks ? warpgroup : 0),
+        first_half(S::kSplitsChunks ? warpgroup : 0),
         weights(lane) {}
 
   // Units [begin, end) of one piece, for so many tokens of the tile; `place` walks on.
@@ -91,12 +96,17 @@ struct WgmmaMultiply {
         mbarrier_wait(memory.full_barrier(place.stage), place.parity);
         const int count = chunks_of_stage<Config::kChunks, S::kStageChunks>(k);
 #pragma unroll
-        for (int c = 0; c < S::kStageChunks; ++c) {
-          if (c > 0 && c >= count) break;
-          if constexpr (kRows > 0) {
-            multiply_chunk<kTokens, kRows>(place.stage, c, part, c == 0 ? previous : -1);
-          } else if (c == 0) {
+        for (int c = 0; c < S::kOwnChunks; ++c) {
+          const int of_stage = first_chunk + c * (S::kStageChunks / S::kOwnChunks);
+          if (c > 0 && kEndsShort && of_stage >= count) break;
+          // Nothing of the stage is this warpgroup's.
+          if (c == 0 && (kRows == 0 || (kMayHaveNone && of_stage >= count))) {
+            if constexpr (kRows > 0) Products::template wait<0>();
             release(previous);
+            break;
+          }
+          if constexpr (kRows > 0) {
+            multiply_chunk<kTokens, kRows>(place.stage, c, of_stage, part, c == 0 ? previous : -1);
           }
         }
         previous = place.stage;
@@ -121,17 +131,19 @@ struct WgmmaMultiply {
     }
   }
 
-  // Chunk c of the stage, or the half `part` of the only one, of each row tile. Behind it the warp
-  // has read all of stage `previous`.
+  // The warpgroup's chunk c of the stage, which is the stage's chunk `of_stage`, or the half `part`
+  // of the only one, of each row tile. Behind it the warp has read all of stage `previous`.
   template <int kTokens, int kRows>
-  __device__ __forceinline__ void multiply_chunk(int stage, int c, int part, int previous) {
+  __device__ __forceinline__ void multiply_chunk(int stage, int c, int of_stage, int part,
+                                                 int previous) {
     constexpr int kRowSteps = Steps::kColumnSteps * kRows;
     constexpr int kTurns = Steps::parts_of(kRows);
     static_assert(kRowSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
-    const auto columns = Products::columns(
-        memory.tokens(stage) + (2 * c + first_half) * S::kHalfBytes, 4 * weights.g + weights.t);
+    const auto columns =
+        Products::columns(memory.tokens(stage) + (2 * of_stage + first_half) * S::kHalfBytes,
+                          4 * weights.g + weights.t);
     const u32 chunks =
-        memory.weights(stage) + row_block * S::kRowBlockBytes + c * Config::kChunkBytes;
+        memory.weights(stage) + row_block * S::kRowBlockBytes + of_stage * Config::kChunkBytes;
     weights.load_first_words(chunks, first_half, part);
 #pragma unroll
     for (int step = 0; step < kRowSteps; ++step) {

@@ -1,9 +1,10 @@
 // Constants that follow from the Config of a GEMM with wgmma, and the places in shared memory.
 //
 // A tile is kTileN rows of W by kTileM tokens. Each of two warpgroups owns half of its rows, in
-// tiles of 64: warp w of it holds row block w of each of them. Of a tile of 64 rows it owns half of
-// each chunk's columns, and in the end the sums of half of the tokens. A stage is kStageChunks
-// chunks, of 128 columns each, of all row blocks of the tile, or half a chunk of each.
+// tiles of 64: warp w of it holds row block w of each of them. Of a tile of 64 rows it owns every
+// other chunk, or half of each chunk's columns where a stage is one chunk, and in the end the sums
+// of half of the tokens. A stage is kStageChunks chunks, of 128 columns each, of all row blocks of
+// the tile, or half a chunk of each.
 #pragma once
 
 #include "gemm/ring_place.cuh"
@@ -25,6 +26,9 @@ struct WgmmaShape {
   static constexpr int kTileRowBlocks = Config::kTileN / 16;
   static constexpr int kTileRowTiles = Config::kTileN / 64;
   static constexpr int kStageChunks = Config::kStageChunks;
+  static constexpr bool kSplitsChunks = kSplitsColumns && kStageChunks % kWarpgroups != 0;
+  static constexpr int kOwnChunks =  // of a stage, all of their columns or half
+      kSplitsColumns && !kSplitsChunks ? kStageChunks / kWarpgroups : kStageChunks;
   // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
   static constexpr int kUnitStages = Config::kHalfStages ? 2 : 1;
   static constexpr int kTotalUnits = (Config::kChunks + kStageChunks - 1) / kStageChunks;

@@ -10,7 +10,7 @@ template <class Config>
 struct WgmmaSteps {
   using S = WgmmaShape<Config>;
   static constexpr bool kPartial = Config::kScaleMode == ScaleMode::kAccumulator;
-  static constexpr bool kOneHalf = S::kSplitsColumns || Config::kHalfStages;
+  static constexpr bool kOneHalf = S::kSplitsChunks || Config::kHalfStages;
   static constexpr int kTiles = kOneHalf ? 4 : 8;  // of 16 columns, of a chunk at a time
   static constexpr int kHalves = kTiles / 4;       // of a chunk at a time
   static constexpr int kGroupTiles =               // between two looks at scales
@@ -32,7 +32,7 @@ struct WgmmaSteps {
   // would have a branch of its own, with which ptxas lets no two steps overlap.
   static __device__ constexpr int parts_of(int row_tiles) {
     const bool even = Config::kChunks % S::kStageChunks == 0 &&
-                      S::kStageChunks * kColumnSteps * row_tiles / kGroupSteps % 2 == 0;
+                      S::kOwnChunks * kColumnSteps * row_tiles / kGroupSteps % 2 == 0;
     return kPartial && Config::kTileM == 64 && kSets == 2 && even ? 2 : 1;
   }
   static constexpr int kParts = parts_of(S::kRowTiles);

@@ -40,7 +40,8 @@ TEST(BulkPlan, ServesWhereItIsFaster) {
   EXPECT_EQ(kernel_at(spec_of(8192, 8192), 17), GemmKernel::kWgmma);
   // Small kernels overlap with each other as streams.
   EXPECT_EQ(kernel_at(spec_of(4096, 4096), 8), GemmKernel::kStream);
-  EXPECT_EQ(kernel_at(spec_of(4096, 4096), 32), GemmKernel::kBulk);
+  EXPECT_EQ(kernel_at(spec_of(4096, 4096), 16), GemmKernel::kBulk);
+  EXPECT_EQ(kernel_at(spec_of(4096, 4096), 17), GemmKernel::kWgmma);
   // Long rows.
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 2), GemmKernel::kStream);
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 3), GemmKernel::kBulk);

@@ -125,9 +125,9 @@ TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
     int bits = 4;
   };
   const Cell cells[] = {
-      {8192, 8192, 32, 128, kPairs},         {28672, 8192, 32, 256, kRowsInCommon},
+      {4096, 4096, 32, 64, kPairs},          {28672, 8192, 32, 256, kRowsInCommon},
       {12288, 4096, 32, 128, kRowsInCommon}, {4096, 14336, 32, 64, kPairs},
-      {5120, 5120, 32, 128, kPairs},         {14336, 4096, 32, 128, kWhole},
+      {8192, 4096, 32, 64, kWhole},          {14336, 4096, 32, 128, kWhole},
       {57344, 8192, 32, 256, kRowsInCommon}, {10240, 8192, 32, 128, kWorkspace},
       {6144, 4096, 64, 128, kPairs},         {4096, 4096, 64, 64, kPairs},
       {57344, 8192, 64, 256, kRowsInCommon}, {12288, 4096, 64, 128, kRowsInCommon},
