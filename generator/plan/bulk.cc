@@ -6,7 +6,8 @@
 #include "generator/plan/default_tile.h"
 #include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
-#include "generator/plan/stream.h"
+#include "generator/plan/stream_shape.h"
+#include "generator/plan/stream_warps.h"
 #include "generator/spec/weight_meaning.h"
 
 namespace heddle {
@@ -34,12 +35,14 @@ constexpr Stage kStages[] = {
 
 // Where it is faster, as far as it was measured on an H200; docs/planning.md has the rules in
 // words.
-constexpr std::int64_t kMostTokens = 16;         // wgmma is faster with more
-constexpr std::int64_t kEight = 8;               // from more on small shapes, too, and uneven ones
-constexpr std::int64_t kFewestTokens = 5;        // of large shapes
-constexpr std::int64_t kFewestOfLongRows = 3;    // which other kernels would share between blocks
-constexpr int kLongRow = 107;                    // chunks
-constexpr int kLongRowOfMore = 86;               // the same from kFewestTokens on
+constexpr std::int64_t kMostTokens = 16;       // wgmma is faster with more
+constexpr std::int64_t kEight = 8;             // from more on small shapes, too, and uneven ones
+constexpr std::int64_t kFewestTokens = 5;      // of large shapes
+constexpr std::int64_t kFewestOfLongRows = 3;  // which other kernels would share between blocks
+constexpr int kLongRow = 107;                  // chunks
+constexpr int kLongRowOfMore = 48;             // the same from kFewestTokens on
+// Of one and two tokens: row blocks that streams should not copy from inside of a line of memory.
+constexpr std::int64_t kLongRowBytes = 170'000;
 constexpr int kShortRow = 36, kSmallBlocks = 3;  // small: so many chunks, row blocks of an SM
 constexpr int kFewestChunks = 24;                // nothing shorter was measured
 constexpr int kNarrowBits = 4;
@@ -90,6 +93,22 @@ int row_blocks_of_one(const Target& target, const WeightLayout& layout) {
   return static_cast<int>(ceil_div(layout.row_blocks, target.sm_count));
 }
 
+// With one and two tokens and long rows: where some of its warps have more than others; or it
+// copies from inside of lines; or it ends on those SMs alone that have a row block more, and they
+// leave memory idle. Scales of 8 bits keep it busy.
+bool stream_is_slow(const GemmSpec& spec, const Target& target, const WeightLayout& layout) {
+  constexpr int kLine = 128;
+  const int stage = stream_even_stage(layout);
+  if (stage == 0) return true;
+  if (has_small_scales(spec.weight)) return false;
+  const std::int64_t row_bytes =
+      static_cast<std::int64_t>(layout.chunks_per_row_block) * layout.chunk_bytes;
+  if (row_bytes >= kLongRowBytes && stage * layout.chunk_bytes % kLine != 0) return true;
+  const int row_blocks = row_blocks_of_one(target, layout);
+  const bool is_full = 8 * layout.row_blocks > 7 * row_blocks * target.sm_count;
+  return !is_full && row_blocks >= kSmallBlocks;
+}
+
 // Than the other kernels that could serve m_min tokens.
 bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                const Stage& stage, std::int64_t m_min) {
@@ -104,9 +123,9 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
   // With shorter runs integers of few bits are decoded no faster than elsewhere.
   const bool runs = stage.run() >= WeightLayout::kChunkK;
   if (m_min > kEight) return runs || !narrow;
-  // Of one and two tokens a stream is slow only where some of its warps have more than others.
-  const bool few = m_min < kFewestOfLongRows && stream_shares_evenly(layout);
-  if (chunks >= kLongRow) return runs && !few;
+  if (chunks >= kLongRow) {
+    return runs && (m_min >= kFewestOfLongRows || stream_is_slow(spec, target, layout));
+  }
   if (chunks >= kLongRowOfMore && m_min >= kFewestTokens) return runs;
   // Small kernels of a layer are faster as streams, which overlap with each other.
   return runs && m_min >= kFewestTokens && row_blocks > kSmallBlocks && chunks > kShortRow;

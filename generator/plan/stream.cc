@@ -8,6 +8,7 @@
 #include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/stream_shape.h"
+#include "generator/plan/stream_warps.h"
 #include "generator/plan/wgmma.h"
 #include "generator/plan/wgmma_shares.h"
 
@@ -16,12 +17,6 @@ namespace {
 
 // Upper ends of the M ranges that get a kernel of their own.
 constexpr std::int64_t kRangeEnds[] = {2, 4, 8, 16};
-constexpr int kFewestWarps = 6;
-// Where instructions set the pace: twice as many hide what each waits for. They fill an SM.
-constexpr int kMostWarps = 16;
-// Copies of this size reach the full rate of the memory, smaller ones do not.
-constexpr int kStageBytes = 4224;
-constexpr int kMostStageChunks = 8;   // they are unrolled
 constexpr int kShortStageChunks = 4;  // the least of many warps
 // Row blocks from which on many warps gain more than the next kernel loses, which starts no block
 // beside theirs.
@@ -36,9 +31,6 @@ constexpr int kLongChunks = 28;
 // Rows of more chunks than this are followed by kernels of shorter ones, a block of which takes so
 // much shared memory with up to kFewTokens tokens.
 constexpr int kLongRow = 64;
-// Where short stages and short copies cost more than what bulk needs to start; nothing shorter was
-// measured.
-constexpr int kLongestRow = 224;
 constexpr int kFewTokens = 4;
 constexpr int kNextBytes = 106 * 1024;
 
@@ -51,36 +43,6 @@ bool honours(const TileSpec& tile, const GemmVariant& v) {
          same(tile.warps_k, v.warps_k);
 }
 
-// Chunks of a stage: the nearest to a good copy.
-int good_stage_chunks(const WeightLayout& layout, int of_warp) {
-  const int nearest = (kStageBytes + layout.chunk_bytes / 2) / layout.chunk_bytes;
-  return std::clamp(nearest, 1, std::min(of_warp, kMostStageChunks));
-}
-
-// The same, fewer by one where that leaves no short stage.
-int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
-  const int chunks = good_stage_chunks(layout, of_warp);
-  return of_warp % chunks != 0 && chunks > 1 && of_warp % (chunks - 1) == 0 ? chunks - 1 : chunks;
-}
-
-// The most warps that have equal shares of so many chunks; 0 if none have.
-int even_warps(int chunks) {
-  int warps = kUsualStreamWarps;
-  while (warps >= kFewestWarps && chunks % warps != 0) --warps;
-  return warps >= kFewestWarps ? warps : 0;
-}
-
-// As many warps as have equal shares of a block's chunks, in whole stages if any can.
-int choose_warps(const TileSpec& tile, const WeightLayout& layout, int chunks) {
-  if (tile.warps_k) return std::min({*tile.warps_k, chunks, kMostWarps});
-  for (int warps = kUsualStreamWarps; warps >= kFewestWarps; --warps) {
-    if (chunks % warps != 0) continue;
-    if (chunks / warps % choose_stage_chunks(layout, chunks / warps) == 0) return warps;
-  }
-  const int even = even_warps(chunks);
-  return even > 0 ? even : std::min(kUsualStreamWarps, chunks);
-}
-
 // Instructions set the pace of scales of 8 bits in small groups.
 bool wants_many_warps(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
   return !spec.tile.warps_k && v.split_k == 1 && has_small_scales(spec.weight) &&
@@ -90,15 +52,15 @@ bool wants_many_warps(const GemmSpec& spec, const WeightLayout& layout, const Ge
 // All of them with as many whole stages of a good length, if that is possible.
 bool fit_many_warps(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                     GemmVariant& v) {
-  if (layout.chunks_per_row_block % kMostWarps != 0) return false;
-  const int of_warp = layout.chunks_per_row_block / kMostWarps;
-  const int longest = std::min(of_warp, kStageBytes / layout.chunk_bytes + 1);
+  if (layout.chunks_per_row_block % kManyStreamWarps != 0) return false;
+  const int of_warp = layout.chunks_per_row_block / kManyStreamWarps;
+  const int longest = std::min(of_warp, kGoodCopyBytes / layout.chunk_bytes + 1);
   for (int chunks = longest; chunks >= kShortStageChunks; --chunks) {
     if (of_warp % chunks != 0) continue;
     GemmVariant many = v;
-    many.warps_k = kMostWarps;
+    many.warps_k = kManyStreamWarps;
     many.stage_chunks = chunks;
-    many.stage_k = chunks * WeightLayout::kChunkK * kMostWarps;
+    many.stage_k = chunks * WeightLayout::kChunkK * kManyStreamWarps;
     if (!fit_stream(spec, target, layout, many)) continue;
     v = many;
     return true;
@@ -108,7 +70,7 @@ bool fit_many_warps(const GemmSpec& spec, const Target& target, const WeightLayo
 
 // Whether every SM has room for a block of the next kernel beside this one's.
 bool leaves_room(const GemmVariant& v, const Target& target) {
-  return v.cluster <= kSharers &&
+  return v.cluster <= kSharers && v.warps_k <= kMostStreamWarpsOfTwo &&
          v.shared_bytes + kNextBytes + 2 * kBlockReserve <= target.shared_per_sm;
 }
 
@@ -119,8 +81,9 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   const int chunks = layout.chunks_per_row_block / split;
   if (chunks < 1 || split > kMostSplit || (split > 1 && !has_clusters)) return false;
   v.split_k = split;
-  v.warps_k = choose_warps(spec.tile, layout, chunks);
-  v.stage_chunks = choose_stage_chunks(layout, stream_chunks_of_warp(layout, v));
+  const WarpStages stages = choose_stream_warps(spec.tile, layout, split);
+  v.warps_k = stages.warps;
+  v.stage_chunks = stages.chunks;
   const bool share = v.tile_m > kDirectTokens && has_clusters && layout.row_blocks >= kSharers;
   v.cluster = split > 1 ? split : share ? kSharers : 1;
   // GPCs have even numbers of SMs, but not multiples of four: some SMs no larger cluster reaches.
@@ -190,16 +153,6 @@ bool tiles_are_faster(const GemmSpec& spec, const Target& target, const WeightLa
 }
 
 }  // namespace
-
-bool stream_shares_evenly(const WeightLayout& layout) {
-  const int chunks = layout.chunks_per_row_block;
-  if (chunks < kLongestRow) return even_warps(chunks) > 0;
-  for (int warps = kUsualStreamWarps; warps >= kFewestWarps; --warps) {
-    const int of_warp = chunks / warps;
-    if (chunks % warps == 0 && of_warp % good_stage_chunks(layout, of_warp) == 0) return true;
-  }
-  return false;
-}
 
 bool lets_next_start(const GemmVariant& v, const WeightLayout& layout, const Target& target) {
   return v.m_max > kFewTokens || layout.chunks_per_row_block <= kLongRow || leaves_room(v, target);

@@ -14,10 +14,6 @@ namespace heddle {
 std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& target,
                                           const WeightLayout& layout, std::int64_t m_min);
 
-// Whether as many warps as a stream has, or a few less, divide the chunks of a row block; of the
-// longest rows into whole stages of a good length.
-bool stream_shares_evenly(const WeightLayout& layout);
-
 // Whether the next kernel's blocks may take their places while this one's run. Blocks of few tokens
 // fit twice on an SM: the SMs that are free first would get two of them, others none, and the next
 // kernel would take twice as long.

@@ -69,7 +69,7 @@ bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& 
   const int wanted = spec.tile.stages.value_or(std::clamp(
       kRingBytes / ring, kFewestStages, std::min(kMostStages, std::max(kFewestStages, work))));
   const int half = target.shared_per_sm / 2;
-  const bool alone = v.cluster > 2 || v.warps_k > kUsualStreamWarps;
+  const bool alone = v.cluster > 2 || v.warps_k > kMostStreamWarpsOfTwo;
   for (v.blocks_per_sm = alone ? 1 : 2; v.blocks_per_sm > 0; --v.blocks_per_sm) {
     const int room = v.blocks_per_sm == 1 ? target.shared_per_block : half - kBlockReserve;
     for (v.stages = wanted; v.stages >= fewest; --v.stages) {

@@ -11,6 +11,8 @@ namespace heddle {
 inline constexpr int kTokenTile = 8;  // tokens of a matrix instruction
 // Two for each part of an SM: with two blocks on an SM, as many registers as a thread can want.
 inline constexpr int kUsualStreamWarps = 8;
+// Of a block, where two blocks leave each thread enough registers.
+inline constexpr int kMostStreamWarpsOfTwo = 10;
 // Tokens that each block reads for itself; more of them two blocks read for each other.
 inline constexpr int kDirectTokens = 8;
 // Bytes of shared memory that the system takes of each block.

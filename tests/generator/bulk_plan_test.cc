@@ -42,6 +42,8 @@ TEST(BulkPlan, ServesWhereItIsFaster) {
   EXPECT_EQ(kernel_at(spec_of(4096, 4096), 8), GemmKernel::kStream);
   EXPECT_EQ(kernel_at(spec_of(4096, 4096), 16), GemmKernel::kBulk);
   EXPECT_EQ(kernel_at(spec_of(4096, 4096), 17), GemmKernel::kWgmma);
+  EXPECT_EQ(kernel_at(spec_of(2048, 6144), 4), GemmKernel::kStream);
+  EXPECT_EQ(kernel_at(spec_of(2048, 6144), 5), GemmKernel::kBulk) << "48 chunks";
   // Long rows.
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 2), GemmKernel::kStream);
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 3), GemmKernel::kBulk);
@@ -49,9 +51,24 @@ TEST(BulkPlan, ServesWhereItIsFaster) {
   EXPECT_EQ(kernel_at(spec_of(4096, 11008), 4), GemmKernel::kStream);
   EXPECT_EQ(kernel_at(spec_of(4096, 11008), 5), GemmKernel::kBulk);
   EXPECT_EQ(kernel_at(spec_of(4096, 13696), 1), GemmKernel::kBulk) << "107 chunks";
-  // 148 chunks: no 8, 7 or 6 warps of a stream have equal parts.
+  // 148 and 136 chunks: no warps of a stream have equal parts in whole stages.
   EXPECT_EQ(kernel_at(spec_of(3584, 18944), 1), GemmKernel::kBulk);
-  // Equal parts of the longest rows, none of them whole stages of four chunks.
+  EXPECT_EQ(kernel_at(spec_of(4096, 17408), 1), GemmKernel::kBulk);
+  // Two row blocks of each SM, the third of 56 of them.
+  EXPECT_EQ(kernel_at(spec_of(5120, 25600), 1), GemmKernel::kBulk);
+  EXPECT_EQ(kernel_at(spec_of(6144, 25600), 1), GemmKernel::kStream);
+  GemmSpec small_scales = spec_of(5120, 25600);
+  small_scales.weight.type = WeightType::kE2m1;
+  small_scales.weight.scale_dtype = DType::kE8m0;
+  small_scales.weight.group_size = 32;
+  small_scales.activation = DType::kBf16;
+  EXPECT_EQ(kernel_at(small_scales, 1), GemmKernel::kStream);
+  // The longest rows in stages that are no whole lines.
+  GemmSpec zeros = spec_of(8192, 28672);
+  zeros.weight.zero_point = ZeroPoint::kInt;
+  EXPECT_EQ(kernel_at(zeros, 1), GemmKernel::kBulk);
+  zeros.shape.k = 14336;
+  EXPECT_EQ(kernel_at(zeros, 1), GemmKernel::kStream);
   for (const int chunks : {228, 231, 232}) {
     EXPECT_EQ(kernel_at(spec_of(8192, 128 * chunks), 1), GemmKernel::kBulk) << chunks;
   }

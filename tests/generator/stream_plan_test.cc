@@ -46,6 +46,50 @@ TEST(Resolve, StreamsServeFewTokensOnHopper) {
   EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
 }
 
+// Warps have equal shares in whole stages: as many for each part of an SM if they can, else at
+// least seven.
+TEST(Resolve, StreamsShareKBetweenWarpsInWholeStages) {
+  struct Case {
+    std::int64_t chunks;
+    int bits, warps, stage_chunks;
+  };
+  const Case cases[] = {
+      {28, 4, 7, 4},
+      {30, 4, 10, 3},
+      {32, 4, 8, 4},
+      {36, 4, 12, 3},
+      {40, 4, 10, 4},
+      {42, 4, 7, 3},
+      {48, 4, 12, 4},
+      {54, 4, 9, 3},
+      {56, 4, 7, 4},
+      {70, 4, 7, 5},
+      {120, 4, 8, 3},
+      {40, 3, 8, 5},
+      {30, 3, 10, 3},
+      {40, 2, 8, 5},
+      {30, 8, 10, 3},
+      {40, 8, 10, 2},
+      {40, 6, 10, 4},
+      {7, 4, 7, 1},
+      {16, 4, 8, 2},
+      // None have: stages of a good length, of which one is short.
+      {76, 4, 8, 4},
+  };
+  for (const Case& c : cases) {
+    GemmSpec spec = small_spec();
+    spec.shape = {8192, 128 * c.chunks, 1, 2};
+    spec.weight.bits = c.bits;
+    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    EXPECT_EQ(v.kernel, GemmKernel::kStream) << c.chunks;
+    EXPECT_EQ(v.warps_k, c.warps) << c.chunks << " chunks of " << c.bits << " bits";
+    EXPECT_EQ(v.stage_chunks, c.stage_chunks) << c.chunks << " chunks of " << c.bits << " bits";
+    if (c.bits == 4) {
+      EXPECT_EQ(v.blocks_per_sm, c.warps > 10 ? 1 : 2) << c.chunks;
+    }
+  }
+}
+
 // Rows of which some SMs have two blocks of 16, most of them one: no round of tiles.
 constexpr std::int64_t kUneven = 16 * 140;
 
