@@ -43,6 +43,13 @@ std::vector<StreamCase> make_cases() {
   add("ManyRowBlocks", gemm(520, 1280, {1, 2}, kFp16, 128, kInt), 4);
   add("ManyStages", gemm(264, 2560, {3, 3}, kBf16, 64, kNone), 2);
 
+  // Seven, nine, ten, eleven and twelve warps, in stages of three, four and five chunks.
+  add("SevenWarps", gemm(72, 8960, {1, 2}, kFp16, 128, kInt), 2);
+  add("NineWarps", gemm(72, 6912, {3, 4}, kBf16, 64, kNone), 2);
+  add("TenWarps", gemm(72, 3840, {5, 8}, kFp16, 128, kInt), 2);
+  add("ElevenWarps", gemm(72, 5632, {1, 2}, kBf16, 128, kNone), 2);
+  add("TwelveWarps", gemm(72, 4608, {5, 8}, kFp16, 32, kInt), 2);
+
   // Two chunks of a warp are all of K, in small groups.
   add("TwoChunks", gemm(72, 2048, {1, 2}, kFp16, 32, kNone), 2);
   add("TwoChunksOfTypes", gemm(72, 2048, {5, 8}, kBf16, 16, kInt), 2).weight.scale_dtype = kFp32;

@@ -44,6 +44,21 @@ TEST_F(GemmGpu, StreamsOfRaggedShapes) {
   }
 }
 
+// Seven, ten, twelve, ten, eleven, twelve, nine and seven warps, in stages of three, four and five
+// chunks.
+TEST_F(GemmGpu, StreamsOfEveryNumberOfWarps) {
+  for (const std::int64_t k : {3584, 3840, 4608, 5120, 5632, 6144, 6912, 8960}) {
+    check(streamed(2120, k, DType::kFp16, 128, ZeroPoint::kInt), kTokens);
+    GemmSpec spec = streamed(264, k, DType::kBf16, 32, ZeroPoint::kNone);
+    spec.weight.type = WeightType::kE2m1;
+    spec.weight.scale_dtype = DType::kE8m0;
+    check(spec, kTokens);
+    spec = streamed(264, k, DType::kFp16, 128, ZeroPoint::kNone);
+    spec.weight.bits = 8;
+    check(spec, {1, 3, 8});
+  }
+}
+
 // Slots of sums and stages come round several times.
 TEST_F(GemmGpu, StreamsOfManyRowBlocks) {
   for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
