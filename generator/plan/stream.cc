@@ -5,6 +5,7 @@
 
 #include "generator/plan/bulk.h"
 #include "generator/plan/default_tile.h"
+#include "generator/plan/next_start.h"
 #include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
 #include "generator/plan/stream_shape.h"
@@ -28,11 +29,8 @@ constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has the
 // Four blocks with so many chunks each are faster than two: exchanging sums costs less than the
 // more tokens of each.
 constexpr int kLongChunks = 28;
-// Rows of more chunks than this are followed by kernels of shorter ones, a block of which takes so
-// much shared memory with up to kFewTokens tokens.
-constexpr int kLongRow = 64;
-constexpr int kFewTokens = 4;
-constexpr int kNextBytes = 106 * 1024;
+// Of a block, where blocks share K because there are SMs without a row block.
+constexpr int kFewestChunks = 12;
 
 bool same(const std::optional<int>& wanted, int value) { return !wanted || *wanted == value; }
 
@@ -68,10 +66,12 @@ bool fit_many_warps(const GemmSpec& spec, const Target& target, const WeightLayo
   return false;
 }
 
-// Whether every SM has room for a block of the next kernel beside this one's.
-bool leaves_room(const GemmVariant& v, const Target& target) {
-  return v.cluster <= kSharers && v.warps_k <= kMostStreamWarpsOfTwo &&
-         v.shared_bytes + kNextBytes + 2 * kBlockReserve <= target.shared_per_sm;
+// One for each SM, that of the next kernel each gets one block, too, none two. GPCs have even
+// numbers of SMs, but not multiples of four: some SMs no larger cluster reaches.
+int workers(const Target& target, const WeightLayout& layout, const GemmVariant& v) {
+  if (v.cluster <= kSharers) return target.sm_count / v.cluster * v.cluster;
+  const std::int64_t sms = target.sm_count * 10 / 11;
+  return static_cast<int>(std::min(sms, layout.row_blocks * v.split_k)) / v.cluster * v.cluster;
 }
 
 // K among `split` blocks of a cluster.
@@ -86,10 +86,7 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   v.stage_chunks = stages.chunks;
   const bool share = v.tile_m > kDirectTokens && has_clusters && layout.row_blocks >= kSharers;
   v.cluster = split > 1 ? split : share ? kSharers : 1;
-  // GPCs have even numbers of SMs, but not multiples of four: some SMs no larger cluster reaches.
-  const int sms = v.cluster > 2 ? target.sm_count * 10 / 11 : target.sm_count;
-  v.workers = static_cast<int>(std::min<std::int64_t>(sms, layout.row_blocks * split)) / v.cluster *
-              v.cluster;
+  v.workers = workers(target, layout, v);
   if (v.workers == 0) return false;
   v.tile_n = WeightLayout::kRowBlock;
   v.stage_k = v.stage_chunks * WeightLayout::kChunkK * v.warps_k;
@@ -97,14 +94,25 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   return fit_stream(spec, target, layout, v);
 }
 
-// K among two blocks, if only then the next kernel may start: three or four tokens lose nothing by
-// it, one or two up to 13 %.
+// Shorter stages, or K among two blocks, if only then the next kernel may start: three to eight
+// tokens lose nothing by it, one or two up to 13 %.
 void leave_room(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                 GemmVariant& v) {
-  if (v.m_max <= 2 || lets_next_start(v, layout, target)) return;
-  GemmVariant shared = v;
-  const bool fits = share_out(spec, target, layout, 2, shared);
-  if (fits && lets_next_start(shared, layout, target)) v = shared;
+  if (v.m_max <= 2 || v.m_max > kDirectTokens) return;
+  const auto leaves = [&](const GemmVariant& way) {
+    if (!lets_next_start(way, layout, target)) return false;
+    v = way;
+    return true;
+  };
+  for (const int split : {v.split_k, 2}) {
+    GemmVariant way = v;
+    if (split != v.split_k && !share_out(spec, target, layout, split, way)) return;
+    if (leaves(way)) return;
+    if (way.stage_chunks % 2 != 0) continue;
+    way.stage_chunks /= 2;
+    way.stage_k /= 2;
+    if (fit_stream(spec, target, layout, way) && leaves(way)) return;
+  }
 }
 
 // Of the ways to share K among the blocks of a cluster the first whose tokens fit; more blocks
@@ -115,10 +123,10 @@ bool choose_split(const GemmSpec& spec, const Target& target, const WeightLayout
   for (int split = 1; split <= kMostSplit; split *= 2) {
     const int twice = 2 * split;
     const bool idle = twice * layout.row_blocks <= target.sm_count && twice <= kMostSplit &&
-                      twice * kUsualStreamWarps <= layout.chunks_per_row_block;
+                      twice * kFewestChunks <= layout.chunks_per_row_block;
     const bool small = split == 2 && layout.chunks_per_row_block >= 4 * kLongChunks;
     if (idle || small || !share_out(spec, target, layout, split, v)) continue;
-    if (split == 1) leave_room(spec, target, layout, v);
+    if (split <= kSharers) leave_room(spec, target, layout, v);
     return true;
   }
   return false;
@@ -134,7 +142,9 @@ double stream_clocks(const GemmVariant& v, const WeightLayout& layout) {
   const double weights = static_cast<double>(layout.row_blocks * WeightLayout::kRowBlock) *
                          layout.chunks_per_row_block * WeightLayout::kChunkK;
   const double of_launch = std::max(bytes / kBytes, weights / kWeights);
-  return kStart + of_launch / v.workers + (v.split_k > 1 ? kExchange : 0);
+  const auto busy =
+      static_cast<double>(std::min<std::int64_t>(v.workers, layout.row_blocks * v.split_k));
+  return kStart + of_launch / busy + (v.split_k > 1 ? kExchange : 0);
 }
 
 // More tokens take longer to come than those of tiles, which have no need of all at once; and eight
@@ -153,10 +163,6 @@ bool tiles_are_faster(const GemmSpec& spec, const Target& target, const WeightLa
 }
 
 }  // namespace
-
-bool lets_next_start(const GemmVariant& v, const WeightLayout& layout, const Target& target) {
-  return v.m_max > kFewTokens || layout.chunks_per_row_block <= kLongRow || leaves_room(v, target);
-}
 
 std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& target,
                                           const WeightLayout& layout, std::int64_t m_min) {

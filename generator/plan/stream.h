@@ -14,11 +14,6 @@ namespace heddle {
 std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& target,
                                           const WeightLayout& layout, std::int64_t m_min);
 
-// Whether the next kernel's blocks may take their places while this one's run. Blocks of few tokens
-// fit twice on an SM: the SMs that are free first would get two of them, others none, and the next
-// kernel would take twice as long.
-bool lets_next_start(const GemmVariant& variant, const WeightLayout& layout, const Target& target);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_PLAN_STREAM_H_

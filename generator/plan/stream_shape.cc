@@ -10,6 +10,7 @@ namespace {
 constexpr int kFewestStages = 2, kMostStages = 8;
 // More on its way than this makes the tokens come later.
 constexpr int kRingBytes = 72 * 1024;
+constexpr int kLine = 128;
 
 // Of a warp's columns.
 int token_bytes(const GemmSpec& spec, const GemmVariant& v, int of_warp) {
@@ -75,7 +76,8 @@ bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& 
     for (v.stages = wanted; v.stages >= fewest; --v.stages) {
       v.shared_bytes = shared_bytes_of(spec, v, layout, of_warp);
       if (v.shared_bytes > room) continue;
-      if (v.cluster > 2) v.shared_bytes = std::max(v.shared_bytes, half);
+      const int third = target.shared_per_sm / 3 - kBlockReserve + kLine;
+      v.shared_bytes = std::max(v.shared_bytes, v.cluster > 2 ? half : third);
       return true;
     }
   }

@@ -31,8 +31,10 @@ bool has_small_scales(const WeightSpec& weight);
 // Settles stages, blocks_per_sm and shared_bytes of a variant whose warps and shares of K and of
 // the rows are settled; false if it does not fit. As many stages as the shared memory holds beside
 // the tokens: of half an SM, so that the next kernel's blocks can start beside this one's, or of
-// all of it. Two blocks of a cluster of more than two would be put on one SM while others stay
-// idle, so they get all of it in any case, as do many warps, whose registers fill an SM.
+// all of it. Smaller blocks get more than a third all the same: else two of the next kernel's would
+// find room beside one of this, and other SMs none. Two blocks of a cluster of more than two would
+// be put on one SM while others stay idle, so they get all of it in any case, as do many warps,
+// whose registers fill an SM.
 bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                 GemmVariant& v);
 

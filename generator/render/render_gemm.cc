@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "generator/plan/next_start.h"
 #include "generator/plan/scale_mode.h"
-#include "generator/plan/stream.h"
 #include "generator/plan/stream_shape.h"
 #include "generator/plan/wgmma_stage.h"
 #include "generator/render/config.h"
@@ -163,7 +163,10 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kTileN", v.tile_n);
   config.number("kStageK", v.stage_k);
   config.number("kWarpsM", v.warps_m);
-  if (v.kernel == GemmKernel::kBulk) return config.text(kBulk);
+  if (v.kernel == GemmKernel::kBulk) {
+    config.number("kTokensAlone", most_tokens_alone(layout));
+    return config.text(kBulk);
+  }
   config.number("kFixedBias", fixed_bias(spec.weight));
   config.type("Mma", turing ? "MmaTuring" : "MmaAmpere");
   if (v.reads_ahead) return config.text(kWide);

@@ -52,7 +52,8 @@ struct GemmVariant {
   int warps_n = 1;
   int warps_k = 1;
   bool reads_ahead = false;  // kTiles: warps load, and decode, ahead of what they multiply
-  // kStream: blocks that share the row blocks; kWgmma: the most blocks of a launch.
+  // kStream: blocks that share the row blocks, some without any; kWgmma: the most blocks of a
+  // launch.
   int workers = 0;
   int stage_chunks = 0;  // all but kTiles: chunks of a row block that are loaded at a time
   // kStream: blocks of a cluster share K (split_k of them) or what they read of the tokens; kWgmma:

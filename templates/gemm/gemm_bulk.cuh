@@ -18,7 +18,8 @@
 // heddle-parameters: kWarpsN kWarpsK kSharedBytes kCounterBytes kMetaGroup kChunkBytes kScaleOffset
 // heddle-parameters: kScaleBytes kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
 // heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kScaleExponent
-// heddle-parameters: kRowLines kScaleMode kPreScale kBias kResidual kActivation Value Scale
+// heddle-parameters: kRowLines kScaleMode kPreScale kBias kResidual kActivation kTokensAlone
+// heddle-parameters: Value Scale
 #pragma once
 
 #include "gemm/bulk_fetch.cuh"
@@ -37,10 +38,9 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
   const Memory memory{shared_address(shared_memory)};
   const int lane = threadIdx.x % 32;
   const int warp = broadcast(threadIdx.x / 32, 0);  // tells the compiler that lanes agree
-  // Two blocks of a kernel for fewer tokens may fit on an SM: as this one's fill theirs, those that
-  // are free first would get two, others none.
-  constexpr int kFewTokens = 4;
-  if (m > kFewTokens) launch_dependents();
+  // Of the next kernel two blocks may fit on an SM: as this one's fill theirs, those that are free
+  // first would get two, others none.
+  if (m > Config::kTokensAlone) launch_dependents();
   const int row_block = static_cast<int>(blockIdx.y) * S::kStageRowBlocks;
   const int begin = S::kTotalStages * static_cast<int>(blockIdx.z) / Config::kSplitK;
   const int end = S::kTotalStages * (static_cast<int>(blockIdx.z) + 1) / Config::kSplitK;

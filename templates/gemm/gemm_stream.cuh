@@ -11,7 +11,8 @@
 // once by two blocks for each other, which have row blocks of their own. Else the blocks of a
 // cluster share K (kSplitK), each has the tokens of its part, and each in turn adds the sums of
 // all. A block takes half of an SM where the tokens leave room, so that the next kernel's blocks
-// start beside it and have their code and their first weights while this one ends.
+// start beside it and have their code and their first weights while this one ends. Each SM has a
+// block, if only to read tokens: of the next kernel each then gets one block, none two.
 //
 // Weights are read before the kernel ahead has ended, which must not write them
 // (GemmArgs::weights). Everything else is read and written after it.

@@ -42,6 +42,12 @@ struct StreamTokens {
   __device__ __forceinline__ void wait(int piece) const {
     if constexpr (!S::kDirect) mbarrier_wait(memory.token_barrier(warp, piece), 0);
   }
+  // For who has no use for them: they must not come when the block has gone.
+  __device__ __forceinline__ void wait_for_all(const Range& chunks) const {
+    for (int piece = 0; piece < S::kPieces; ++piece) {
+      if (chunks.begin + piece * S::kPieceChunks < chunks.end) wait(piece);
+    }
+  }
 
   // Of 64 columns, for each eight tokens; each column times its factor, if there are any. `tokens`:
   // of the first column.

@@ -79,6 +79,7 @@ struct StreamWarp : ChunkLane<Config> {
       multiply_block(i);
       put_sums(memory, i, warp, lane, sum);
     }
+    if (count == 0) tokens.wait_for_all(ring.chunks);
   }
 
  private:

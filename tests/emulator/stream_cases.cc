@@ -56,10 +56,15 @@ std::vector<StreamCase> make_cases() {
 
   // Two tiles of tokens, which come in one piece or two.
   add("SixteenTokens", gemm(136, 1280, {9, 16}, kFp16, 64, kInt), 4);
-  add("SixteenRaggedTokens", gemm(40, 2208, {15, 15}, kBf16, 32, kInt), 2);
+  add("SixteenRaggedTokens", gemm(40, 2208, {15, 15}, kBf16, 32, kInt), 2).tile.warps_k = 8;
   add("SixteenLongTokens", gemm(72, 4096, {16, 16}, kFp16, 128, kNone), 4).tile.warps_k = 8;
   add("SplitOfSixteenTokens", gemm(136, 2560, {15, 16}, kBf16, 32, kInt), 6).tile.split_k = 2;
   add("SplitOfLongTokens", gemm(72, 8192, {16, 16}, kFp16, 64, kInt), 8).tile.split_k = 4;
+
+  // Blocks without a row block: of a pair both of them or one, of clusters that share K.
+  add("MoreBlocksThanRowBlocks", gemm(40, 1280, {1, 2}, kFp16, 128, kInt), 6);
+  add("MorePairsThanRowBlocks", gemm(72, 1376, {15, 16}, kFp16, 32, kNone), 8);
+  add("MoreClustersThanRowBlocks", gemm(40, 2560, {5, 8}, kBf16, 64, kInt), 12).tile.split_k = 2;
 
   // K over the blocks of a cluster.
   for (const auto& [blocks, k, sm_count] :

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "generator/plan/stage.h"
+#include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -77,6 +78,15 @@ TEST(BulkPlan, ServesWhereItIsFaster) {
   GemmSpec wide = spec_of(14336, 4096);
   wide.weight.bits = 8;
   EXPECT_EQ(kernel_at(wide, 16), GemmKernel::kBulk);
+}
+
+// Of the next kernel, of 2048 columns, two blocks of up to eight tokens fit on an SM.
+TEST(BulkPlan, TheNextKernelStartsWithTokensOfWhichABlockFillsAnSm) {
+  for (const auto& [n, text] :
+       {std::pair{2048, "kTokensAlone = 8;"}, {4096, "kTokensAlone = 4;"}}) {
+    const Plan plan = plan_of(spec_of(n, 11008), "h200");
+    EXPECT_NE(render(plan, plan.variant_for(8)).text.find(text), std::string::npos) << n;
+  }
 }
 
 TEST(BulkPlan, LeavesOthersAlone) {

@@ -1,7 +1,7 @@
 // Which GEMMs stream their weights, and how their blocks share them.
 #include <gtest/gtest.h>
 
-#include "generator/plan/stream.h"
+#include "generator/plan/next_start.h"
 #include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 
@@ -123,6 +123,7 @@ TEST(Resolve, StreamsServeSixteenTokensThatFit) {
   };
   EXPECT_EQ(kernel().kernel, GemmKernel::kBulk);
   spec.shape.k = 2048;
+  spec.shape.n = 22016;  // eleven row blocks for each SM: more than a bulk kernel's registers hold
   EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   EXPECT_EQ(kernel().tile_m, 16);
   EXPECT_EQ(kernel().cluster, 2);  // which reads the tokens together
@@ -157,8 +158,19 @@ TEST(Resolve, TheNextKernelStartsWhereEverySmHasRoomForIt) {
   spec.shape.n = kUneven;
   for (const std::int64_t k : {4096, 8192}) {
     spec.shape.k = k;
-    for (const std::int64_t m : {1, 4, 8}) EXPECT_TRUE(lets_next(m, 1)) << k << ", M " << m;
+    for (const std::int64_t m : {1, 4}) EXPECT_TRUE(lets_next(m, 1)) << k << ", M " << m;
   }
+  // With eight tokens in one block each as well, but those of 2240 columns, which the next kernel
+  // has, fit twice on an SM.
+  EXPECT_TRUE(lets_next(8, 2));
+  spec.shape.k = 4096;
+  EXPECT_TRUE(lets_next(8, 1));
+  EXPECT_EQ(variant_at(plan_of(spec, "h200"), 8).stage_chunks, 2);
+  spec.shape.k = 9216;
+  EXPECT_FALSE(lets_next(8, 1));
+  spec.shape.n = 2 * kUneven;  // columns that do not
+  EXPECT_TRUE(lets_next(8, 1));
+  spec.shape.n = kUneven;
   spec.shape.k = 14336;
   EXPECT_TRUE(lets_next(1, 1));
   EXPECT_TRUE(lets_next(4, 2));  // in one block each the tokens would fill an SM
@@ -170,15 +182,34 @@ TEST(Resolve, TheNextKernelStartsWhereEverySmHasRoomForIt) {
   EXPECT_FALSE(lets_next(4, 4));  // clusters of four leave some SMs to it
 }
 
+// As long as each block has twelve chunks.
 TEST(Resolve, StreamsSplitKWhereRowBlocksAreFew) {
   GemmSpec spec = small_spec();
   spec.shape.n = 512;
-  for (const std::int64_t m : {1, 3, 5}) {
+  for (const auto& [k, split] : {std::pair{2048, 1}, {4096, 2}, {8192, 4}}) {
+    spec.shape.k = k;
+    for (const std::int64_t m : {1, 3, 5}) {
+      const Plan plan = plan_of(spec, "h200");
+      const GemmVariant& v = variant_at(plan, m);
+      EXPECT_EQ(v.kernel, GemmKernel::kStream);
+      EXPECT_EQ(v.split_k, split) << k;
+    }
+  }
+}
+
+// One block for each SM, row blocks or not, and none with room for two others beside it.
+TEST(Resolve, EachSmHasOneBlockOfAStream) {
+  GemmSpec spec = small_spec();
+  for (const auto& [n, k] : {std::pair{1536, 1536}, {2048, 8192}, {512, 4096}, {8192, 2304}}) {
+    spec.shape.n = n;
+    spec.shape.k = k;
     const Plan plan = plan_of(spec, "h200");
-    const GemmVariant& v = variant_at(plan, m);
-    EXPECT_EQ(v.kernel, GemmKernel::kStream);
-    EXPECT_EQ(v.split_k, 4);
-    EXPECT_GT(v.workers, 64);
+    for (const std::int64_t m : {1, 4, 8}) {
+      const GemmVariant& v = variant_at(plan, m);
+      if (v.kernel != GemmKernel::kStream) continue;
+      EXPECT_EQ(v.workers, plan.target.sm_count) << n;
+      EXPECT_GT(3 * (v.shared_bytes + 1024), plan.target.shared_per_sm) << n << ", M " << m;
+    }
   }
 }
 

@@ -59,6 +59,32 @@ TEST_F(GemmGpu, StreamsOfEveryNumberOfWarps) {
   }
 }
 
+// Tokens in one piece and in two, which pairs of blocks read for each other; fewer row blocks than
+// SMs, so that one block of a pair has none, or neither has.
+TEST_F(GemmGpu, StreamsOfSixteenTokens) {
+  const auto check_stream = [this](GemmSpec spec) {
+    spec.shape.m_min = 9;
+    spec.tile.warps_k = 8;  // no other kernel has that and nothing else
+    const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+    const GemmVariant& sixteen = plan.variants[plan.variant_for(16)];
+    EXPECT_EQ(sixteen.kernel, GemmKernel::kStream);
+    EXPECT_EQ(sixteen.cluster, 2);
+    check(spec, {9, 15, 16});
+  };
+  for (const std::int64_t n : {24, 264, 1000, 2120}) {
+    for (const std::int64_t k : {1056, 1376, 2208, 4096}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        check_stream(streamed(n, k, n == 264 ? DType::kBf16 : DType::kFp16, 32, zero));
+      }
+    }
+  }
+  for (int bits = 1; bits <= 8; ++bits) {
+    GemmSpec spec = streamed(264, 2560, DType::kFp16, 128, ZeroPoint::kInt);
+    spec.weight.bits = bits;
+    check_stream(spec);
+  }
+}
+
 // Slots of sums and stages come round several times.
 TEST_F(GemmGpu, StreamsOfManyRowBlocks) {
   for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
