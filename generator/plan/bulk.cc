@@ -44,7 +44,10 @@ constexpr int kLongRowOfMore = 48;             // the same from kFewestTokens on
 // Of one and two tokens: row blocks that streams should not copy from inside of a line of memory.
 constexpr std::int64_t kLongRowBytes = 170'000;
 constexpr int kShortRow = 36, kSmallBlocks = 3;  // small: so many chunks, row blocks of an SM
-constexpr int kFewestChunks = 24;                // nothing shorter was measured
+constexpr int kFewestChunks = 12;                // tiles are faster with fewer
+constexpr int kFewChunks = 24;     // streams are slower with fewer: warps have one or two
+constexpr int kRoundOfTiles = 8;   // row blocks of wgmma, which such rows suit
+constexpr int kLongestOfOne = 64;  // chunks, where no SM has more than a row block
 constexpr int kNarrowBits = 4;
 
 // Of a row block in a stage; the same arithmetic as templates/gemm/bulk_shape.cuh, which checks the
@@ -115,20 +118,25 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
   const int row_blocks = row_blocks_of_one(target, layout);
   const int chunks = layout.chunks_per_row_block;
   const bool narrow = is_integer(spec.weight.type) && spec.weight.bits <= kNarrowBits;
-  const bool small = row_blocks <= kSmallBlocks && chunks <= kShortRow;
+  const bool small = row_blocks <= kSmallBlocks;
   if (chunks < kFewestChunks) return false;
   // SMs have three quarters of what the busiest one has, on average.
   const bool is_even = 4 * layout.row_blocks >= 3 * row_blocks * target.sm_count;
-  if (!is_even && !(small && m_min > kEight)) return false;
+  const int longest = row_blocks == 1 ? kLongestOfOne : kShortRow;
+  if (!is_even && !(small && chunks <= longest && m_min > kEight)) return false;
   // With shorter runs integers of few bits are decoded no faster than elsewhere.
   const bool runs = stage.run() >= WeightLayout::kChunkK;
-  if (m_min > kEight) return runs || !narrow;
+  if (m_min > kEight) {
+    return (runs || !narrow) && (chunks >= kFewChunks || row_blocks % kRoundOfTiles != 0);
+  }
   if (chunks >= kLongRow) {
     return runs && (m_min >= kFewestOfLongRows || stream_is_slow(spec, target, layout));
   }
-  if (chunks >= kLongRowOfMore && m_min >= kFewestTokens) return runs;
+  if (m_min < kFewestTokens || !runs) return false;
+  if (chunks >= kLongRowOfMore) return true;
   // Small kernels of a layer are faster as streams, which overlap with each other.
-  return runs && m_min >= kFewestTokens && row_blocks > kSmallBlocks && chunks > kShortRow;
+  if (small) return false;
+  return chunks > kShortRow || (chunks < kFewChunks && stage.fewest >= kFewestStages);
 }
 
 int most_sum_tiles(const GemmSpec& spec, const GemmVariant& v) {

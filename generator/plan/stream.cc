@@ -29,6 +29,8 @@ constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has the
 // Four blocks with so many chunks each are faster than two: exchanging sums costs less than the
 // more tokens of each.
 constexpr int kLongChunks = 28;
+// Chunks of a row that tiles are faster with: a stream has as many warps at most.
+constexpr int kTinyRow = 8;
 // Of a block, where blocks share K because there are SMs without a row block.
 constexpr int kFewestChunks = 12;
 
@@ -180,6 +182,8 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   v.tile_m = static_cast<int>(ceil_div(v.m_max, kTokenTile)) * kTokenTile;
   settle_scale(spec, layout, v);
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
+  if (!asked && v.m_max <= kDirectTokens && layout.chunks_per_row_block <= kTinyRow)
+    return std::nullopt;
   const std::int64_t range_end = std::min(m_range_end(m_min), spec.shape.m_max);
   if (bulk_variant(spec, target, layout, m_min, range_end)) return std::nullopt;
   if (tiles_are_faster(spec, target, layout, v)) return std::nullopt;

@@ -16,7 +16,7 @@ constexpr int kBestWarps[] = {kUsualStreamWarps, 12};
 constexpr int kOtherWarps[] = {10, 7, 11, 9};
 constexpr int kFewestWarps = 6;
 constexpr std::size_t kBestLengths = 2;
-constexpr int kFewestStageChunks = 3;
+constexpr int kFewestStageChunks = 2;
 constexpr int kMostStageChunks = 8;  // they are unrolled
 
 // Chunks of a stage: the nearest to a good copy.

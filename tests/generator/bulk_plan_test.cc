@@ -45,6 +45,17 @@ TEST(BulkPlan, ServesWhereItIsFaster) {
   EXPECT_EQ(kernel_at(spec_of(4096, 4096), 17), GemmKernel::kWgmma);
   EXPECT_EQ(kernel_at(spec_of(2048, 6144), 4), GemmKernel::kStream);
   EXPECT_EQ(kernel_at(spec_of(2048, 6144), 5), GemmKernel::kBulk) << "48 chunks";
+  // Short rows, of which a warp of a stream has one chunk or two.
+  EXPECT_EQ(kernel_at(spec_of(2048, 1408), 16), GemmKernel::kStream) << "11 chunks";
+  EXPECT_EQ(kernel_at(spec_of(2048, 1536), 16), GemmKernel::kBulk);
+  EXPECT_EQ(kernel_at(spec_of(2048, 1536), 8), GemmKernel::kStream);
+  EXPECT_EQ(kernel_at(spec_of(17920, 1536), 8), GemmKernel::kBulk);
+  EXPECT_EQ(kernel_at(spec_of(17920, 1536), 4), GemmKernel::kStream);
+  EXPECT_EQ(kernel_at(spec_of(16384, 2048), 16), GemmKernel::kWgmma) << "a round of its tiles";
+  EXPECT_EQ(kernel_at(spec_of(22016, 2048), 8), GemmKernel::kStream) << "two stages";
+  // Fewer row blocks than SMs.
+  EXPECT_EQ(kernel_at(spec_of(896, 8192), 16), GemmKernel::kBulk);
+  EXPECT_NE(kernel_at(spec_of(896, 9216), 16), GemmKernel::kBulk);
   // Long rows.
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 2), GemmKernel::kStream);
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 3), GemmKernel::kBulk);
@@ -90,8 +101,8 @@ TEST(BulkPlan, TheNextKernelStartsWithTokensOfWhichABlockFillsAnSm) {
 }
 
 TEST(BulkPlan, LeavesOthersAlone) {
-  // More than a round, half of the SMs without rows, short rows.
-  for (const GemmSpec& spec : {spec_of(57344, 8192), spec_of(2240, 8192), spec_of(4096, 2048)}) {
+  // More than a round, half of the SMs without rows, the shortest rows.
+  for (const GemmSpec& spec : {spec_of(57344, 8192), spec_of(2240, 8192), spec_of(4096, 1408)}) {
     for (const std::int64_t m : {8, 16, 32}) EXPECT_NE(kernel_at(spec, m), GemmKernel::kBulk);
   }
   GemmSpec spec = spec_of(8192, 8192);

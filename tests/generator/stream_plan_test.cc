@@ -71,8 +71,10 @@ TEST(Resolve, StreamsShareKBetweenWarpsInWholeStages) {
       {30, 8, 10, 3},
       {40, 8, 10, 2},
       {40, 6, 10, 4},
-      {7, 4, 7, 1},
+      {11, 4, 8, 2},
       {16, 4, 8, 2},
+      {18, 4, 9, 2},
+      {20, 4, 10, 2},
       // None have: stages of a good length, of which one is short.
       {76, 4, 8, 4},
   };
@@ -211,6 +213,22 @@ TEST(Resolve, EachSmHasOneBlockOfAStream) {
       EXPECT_GT(3 * (v.shared_bytes + 1024), plan.target.shared_per_sm) << n << ", M " << m;
     }
   }
+}
+
+// No more chunks than warps.
+TEST(Resolve, TilesServeTheShortestRows) {
+  GemmSpec spec = small_spec();
+  for (const auto& [k, kernel] : {std::pair{896, GemmKernel::kTiles},
+                                  {1024, GemmKernel::kTiles},
+                                  {1152, GemmKernel::kStream}}) {
+    spec.shape.k = k;
+    for (const std::int64_t m : {1, 8}) {
+      EXPECT_EQ(variant_at(plan_of(spec, "h200"), m).kernel, kernel) << k;
+    }
+  }
+  spec.shape = {4096, 896, 1, 8};
+  spec.path = Path::kHopper;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kStream);
 }
 
 GemmSpec nvfp4_spec(std::int64_t n) {
