@@ -45,9 +45,11 @@ constexpr int kLongRowOfMore = 48;             // the same from kFewestTokens on
 constexpr std::int64_t kLongRowBytes = 170'000;
 constexpr int kShortRow = 36, kSmallBlocks = 3;  // small: so many chunks, row blocks of an SM
 constexpr int kFewestChunks = 12;                // tiles are faster with fewer
-constexpr int kFewChunks = 24;     // streams are slower with fewer: warps have one or two
-constexpr int kRoundOfTiles = 8;   // row blocks of wgmma, which such rows suit
-constexpr int kLongestOfOne = 64;  // chunks, where no SM has more than a row block
+constexpr int kFewChunks = 24;    // streams are slower with fewer: warps have one or two
+constexpr int kRoundOfTiles = 8;  // row blocks of wgmma, which such rows suit
+// Where SMs have less than three quarters of what the busiest one has: the longest rows, in chunks,
+// from kFewestTokens on, and the shortest with up to kEight, since of those streams leave room.
+constexpr int kLongestUneven = 111, kShortestUneven = 65;
 constexpr int kNarrowBits = 4;
 
 // Of a row block in a stage; the same arithmetic as templates/gemm/bulk_shape.cuh, which checks the
@@ -112,6 +114,17 @@ bool stream_is_slow(const GemmSpec& spec, const Target& target, const WeightLayo
   return !is_full && row_blocks >= kSmallBlocks;
 }
 
+// Whether it may be faster where some SMs have much less to do than others.
+bool serves_uneven(const Target& target, const WeightLayout& layout, std::int64_t m_min) {
+  const std::int64_t row_blocks = row_blocks_of_one(target, layout);
+  const int chunks = layout.chunks_per_row_block;
+  const std::int64_t most = row_blocks * target.sm_count;
+  if (m_min > kEight) return row_blocks <= kSmallBlocks && chunks <= kLongestUneven;
+  if (m_min < kFewestTokens) return chunks >= kLongRow && 10 * layout.row_blocks >= 7 * most;
+  return row_blocks < kSmallBlocks && chunks >= kShortestUneven && chunks <= kLongestUneven &&
+         2 * layout.row_blocks >= most;
+}
+
 // Than the other kernels that could serve m_min tokens.
 bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                const Stage& stage, std::int64_t m_min) {
@@ -122,8 +135,7 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
   if (chunks < kFewestChunks) return false;
   // SMs have three quarters of what the busiest one has, on average.
   const bool is_even = 4 * layout.row_blocks >= 3 * row_blocks * target.sm_count;
-  const int longest = row_blocks == 1 ? kLongestOfOne : kShortRow;
-  if (!is_even && !(small && chunks <= longest && m_min > kEight)) return false;
+  if (!is_even && !serves_uneven(target, layout, m_min)) return false;
   // With shorter runs integers of few bits are decoded no faster than elsewhere.
   const bool runs = stage.run() >= WeightLayout::kChunkK;
   if (m_min > kEight) {

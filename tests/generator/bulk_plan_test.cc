@@ -53,9 +53,6 @@ TEST(BulkPlan, ServesWhereItIsFaster) {
   EXPECT_EQ(kernel_at(spec_of(17920, 1536), 4), GemmKernel::kStream);
   EXPECT_EQ(kernel_at(spec_of(16384, 2048), 16), GemmKernel::kWgmma) << "a round of its tiles";
   EXPECT_EQ(kernel_at(spec_of(22016, 2048), 8), GemmKernel::kStream) << "two stages";
-  // Fewer row blocks than SMs.
-  EXPECT_EQ(kernel_at(spec_of(896, 8192), 16), GemmKernel::kBulk);
-  EXPECT_NE(kernel_at(spec_of(896, 9216), 16), GemmKernel::kBulk);
   // Long rows.
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 2), GemmKernel::kStream);
   EXPECT_EQ(kernel_at(spec_of(8192, 28672), 3), GemmKernel::kBulk);
@@ -91,6 +88,26 @@ TEST(BulkPlan, ServesWhereItIsFaster) {
   EXPECT_EQ(kernel_at(wide, 16), GemmKernel::kBulk);
 }
 
+// Some SMs have one row block or none, others two or one.
+TEST(BulkPlan, ServesUnevenShapesWhereItIsFaster) {
+  const auto kernels = [](std::int64_t n, std::int64_t k) {
+    std::string text;
+    for (const std::int64_t m : {1, 4, 8, 16}) {
+      text += kernel_at(spec_of(n, k), m) == GemmKernel::kBulk ? 'b' : '-';
+    }
+    return text;
+  };
+  EXPECT_EQ(kernels(896, 4864), "---b");
+  EXPECT_EQ(kernels(896, 9216), "---b") << "less than half";
+  EXPECT_EQ(kernels(2560, 4096), "---b");
+  EXPECT_EQ(kernels(3072, 8192), "---b");
+  EXPECT_EQ(kernels(1536, 8960), "--bb");
+  EXPECT_EQ(kernels(2304, 9216), "--bb");
+  EXPECT_EQ(kernels(2560, 13824), "--bb") << "108 chunks";
+  EXPECT_EQ(kernels(2560, 14336), "----") << "112 chunks";
+  EXPECT_EQ(kernels(4608, 18432), "bbb-");
+}
+
 // Of the next kernel, of 2048 columns, two blocks of up to eight tokens fit on an SM.
 TEST(BulkPlan, TheNextKernelStartsWithTokensOfWhichABlockFillsAnSm) {
   for (const auto& [n, text] :
@@ -101,8 +118,8 @@ TEST(BulkPlan, TheNextKernelStartsWithTokensOfWhichABlockFillsAnSm) {
 }
 
 TEST(BulkPlan, LeavesOthersAlone) {
-  // More than a round, half of the SMs without rows, the shortest rows.
-  for (const GemmSpec& spec : {spec_of(57344, 8192), spec_of(2240, 8192), spec_of(4096, 1408)}) {
+  // More than a round, half of the SMs without rows and rows too long, the shortest rows.
+  for (const GemmSpec& spec : {spec_of(57344, 8192), spec_of(2240, 14336), spec_of(4096, 1408)}) {
     for (const std::int64_t m : {8, 16, 32}) EXPECT_NE(kernel_at(spec, m), GemmKernel::kBulk);
   }
   GemmSpec spec = spec_of(8192, 8192);
