@@ -100,7 +100,7 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
 // tokens lose nothing by it, one or two up to 13 %.
 void leave_room(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                 GemmVariant& v) {
-  if (v.m_max <= 2 || v.m_max > kDirectTokens) return;
+  if (v.m_max <= 2 || v.m_max > kDirectTokens || sets_any(spec.tile)) return;
   const auto leaves = [&](const GemmVariant& way) {
     if (!lets_next_start(way, layout, target)) return false;
     v = way;

@@ -173,6 +173,12 @@ TEST(Resolve, TheNextKernelStartsWhereEverySmHasRoomForIt) {
   EXPECT_TRUE(lets_next(8, 1));
   spec.shape.n = kUneven;
   spec.pre_scale = false;
+  // What the user wants stays.
+  GemmSpec long_stages = spec;
+  long_stages.path = Path::kHopper;
+  long_stages.shape = {kUneven, 4096, 5, 8};
+  long_stages.tile.k = 4096;
+  EXPECT_EQ(plan_of(long_stages, "h200").variants.front().stage_k, 4096);
   spec.shape.k = 14336;
   EXPECT_TRUE(lets_next(1, 1));
   EXPECT_TRUE(lets_next(4, 2));  // in one block each the tokens would fill an SM
