@@ -120,7 +120,9 @@ bool serves_uneven(const Target& target, const WeightLayout& layout, std::int64_
   const int chunks = layout.chunks_per_row_block;
   const std::int64_t most = row_blocks * target.sm_count;
   if (m_min > kEight) return row_blocks <= kSmallBlocks && chunks <= kLongestUneven;
-  if (m_min < kFewestTokens) return chunks >= kLongRow && 10 * layout.row_blocks >= 7 * most;
+  if (m_min < kFewestTokens) {
+    return row_blocks == kSmallBlocks && chunks >= kLongRow && 10 * layout.row_blocks >= 7 * most;
+  }
   return row_blocks < kSmallBlocks && chunks >= kShortestUneven && chunks <= kLongestUneven &&
          2 * layout.row_blocks >= most;
 }

@@ -106,6 +106,7 @@ TEST(BulkPlan, ServesUnevenShapesWhereItIsFaster) {
   EXPECT_EQ(kernels(2560, 13824), "--bb") << "108 chunks";
   EXPECT_EQ(kernels(2560, 14336), "----") << "112 chunks";
   EXPECT_EQ(kernels(4608, 18432), "bbb-");
+  EXPECT_EQ(kernels(3072, 24576), "----") << "two row blocks at most";
 }
 
 // Of the next kernel, of 2048 columns, two blocks of up to eight tokens fit on an SM.
