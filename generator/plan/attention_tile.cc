@@ -7,11 +7,11 @@
 #include <string>
 
 #include "generator/plan/kv_channel.h"
+#include "generator/plan/stage.h"
 
 namespace heddle {
 namespace {
 
-constexpr int kReservedSharedBytes = 1024;  // by CUDA, of each block
 constexpr int kChunkBytes = 16;
 constexpr int kMostStages = 6;
 constexpr int kMostRowTiles = 2;

@@ -47,7 +47,8 @@ constexpr int kShortRow = 36, kSmallBlocks = 3;  // small: so many chunks, row b
 constexpr int kFewestChunks = 12;                // tiles are faster with fewer
 constexpr int kFewChunks = 24;    // streams are slower with fewer: warps have one or two
 constexpr int kRoundOfTiles = 8;  // row blocks of wgmma, which such rows suit
-// Where SMs have less than three quarters of what the busiest one has: the longest rows, in chunks,
+constexpr double kEven = 0.75;    // of fill(), and more
+// Where it is less: the longest rows, in chunks,
 // from kFewestTokens on, and the shortest with up to kEight, since of those streams leave room.
 constexpr int kLongestUneven = 111, kShortestUneven = 65;
 constexpr int kNarrowBits = 4;
@@ -55,7 +56,7 @@ constexpr int kNarrowBits = 4;
 // Of a row block in a stage; the same arithmetic as templates/gemm/bulk_shape.cuh, which checks the
 // result when it is compiled.
 int slot_bytes(const GemmVariant& v, const WeightLayout& layout) {
-  constexpr unsigned kLine = 128;
+  constexpr unsigned kLine = kLineBytes;
   const auto chunk_bytes = static_cast<unsigned>(layout.chunk_bytes);
   const unsigned bytes = v.stage_chunks * chunk_bytes;
   const unsigned row_bytes = layout.chunks_per_row_block * chunk_bytes;
@@ -98,33 +99,35 @@ int row_blocks_of_one(const Target& target, const WeightLayout& layout) {
   return static_cast<int>(ceil_div(layout.row_blocks, target.sm_count));
 }
 
+// Row blocks of an SM on average, of those of the busiest.
+double fill(const Target& target, const WeightLayout& layout) {
+  return static_cast<double>(layout.row_blocks) /
+         (row_blocks_of_one(target, layout) * target.sm_count);
+}
+
 // With one and two tokens and long rows: where some of its warps have more than others; or it
 // copies from inside of lines; or it ends on those SMs alone that have a row block more, and they
 // leave memory idle. Scales of 8 bits keep it busy.
 bool stream_is_slow(const GemmSpec& spec, const Target& target, const WeightLayout& layout) {
-  constexpr int kLine = 128;
   const int stage = stream_even_stage(layout);
   if (stage == 0) return true;
   if (has_small_scales(spec.weight)) return false;
   const std::int64_t row_bytes =
       static_cast<std::int64_t>(layout.chunks_per_row_block) * layout.chunk_bytes;
-  if (row_bytes >= kLongRowBytes && stage * layout.chunk_bytes % kLine != 0) return true;
-  const int row_blocks = row_blocks_of_one(target, layout);
-  const bool is_full = 8 * layout.row_blocks > 7 * row_blocks * target.sm_count;
-  return !is_full && row_blocks >= kSmallBlocks;
+  if (row_bytes >= kLongRowBytes && stage * layout.chunk_bytes % kLineBytes != 0) return true;
+  return fill(target, layout) <= 0.875 && row_blocks_of_one(target, layout) >= kSmallBlocks;
 }
 
 // Whether it may be faster where some SMs have much less to do than others.
 bool serves_uneven(const Target& target, const WeightLayout& layout, std::int64_t m_min) {
-  const std::int64_t row_blocks = row_blocks_of_one(target, layout);
+  const int row_blocks = row_blocks_of_one(target, layout);
   const int chunks = layout.chunks_per_row_block;
-  const std::int64_t most = row_blocks * target.sm_count;
   if (m_min > kEight) return row_blocks <= kSmallBlocks && chunks <= kLongestUneven;
   if (m_min < kFewestTokens) {
-    return row_blocks == kSmallBlocks && chunks >= kLongRow && 10 * layout.row_blocks >= 7 * most;
+    return row_blocks == kSmallBlocks && chunks >= kLongRow && fill(target, layout) >= 0.7;
   }
   return row_blocks < kSmallBlocks && chunks >= kShortestUneven && chunks <= kLongestUneven &&
-         2 * layout.row_blocks >= most;
+         fill(target, layout) >= 0.5;
 }
 
 // Than the other kernels that could serve m_min tokens.
@@ -135,9 +138,7 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
   const bool narrow = is_integer(spec.weight.type) && spec.weight.bits <= kNarrowBits;
   const bool small = row_blocks <= kSmallBlocks;
   if (chunks < kFewestChunks) return false;
-  // SMs have three quarters of what the busiest one has, on average.
-  const bool is_even = 4 * layout.row_blocks >= 3 * row_blocks * target.sm_count;
-  if (!is_even && !serves_uneven(target, layout, m_min)) return false;
+  if (fill(target, layout) < kEven && !serves_uneven(target, layout, m_min)) return false;
   // With shorter runs integers of few bits are decoded no faster than elsewhere.
   const bool runs = stage.run() >= WeightLayout::kChunkK;
   if (m_min > kEight) {

@@ -10,7 +10,6 @@ namespace heddle {
 namespace {
 
 constexpr int kMaxStages = 4;
-constexpr int kReservedShared = 1024;  // per block, by the driver
 
 struct TileChoice {
   std::int64_t up_to_m;
@@ -46,8 +45,8 @@ void apply_user(const TileSpec& tile, GemmVariant& v) {
 // The most stages, up to kMaxStages, that leave room for blocks_per_sm blocks; below two: none fit.
 int stages_that_fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                     const GemmVariant& v) {
-  const int per_block =
-      std::min(target.shared_per_block, target.shared_per_sm / v.blocks_per_sm - kReservedShared);
+  const int per_block = std::min(target.shared_per_block,
+                                 target.shared_per_sm / v.blocks_per_sm - kReservedSharedBytes);
   if (sum_bytes(v) > per_block) return 0;
   return std::min(kMaxStages, per_block / stage_bytes(spec, v, layout));
 }

@@ -1,5 +1,6 @@
 #include "generator/plan/next_start.h"
 
+#include "generator/plan/stage.h"
 #include "generator/plan/stream_shape.h"
 
 namespace heddle {
@@ -21,8 +22,8 @@ bool two_fit(const WeightLayout& layout) {
 
 // Whether every SM has room for a block of the next kernel beside this one's.
 bool leaves_room(const GemmVariant& v, const Target& target) {
-  return v.cluster <= 2 && v.warps_k <= kMostStreamWarpsOfTwo &&
-         v.shared_bytes + kNextBytes + 2 * kBlockReserve <= target.shared_per_sm;
+  return v.cluster <= kSharers && v.warps_k <= kMostStreamWarpsOfTwo &&
+         v.shared_bytes + kNextBytes + 2 * kReservedSharedBytes <= target.shared_per_sm;
 }
 
 }  // namespace

@@ -9,6 +9,11 @@
 
 namespace heddle {
 
+// Of each block, that CUDA takes.
+inline constexpr int kReservedSharedBytes = 1024;
+// Of memory and of shared memory.
+inline constexpr int kLineBytes = 128;
+
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // One stage: the chunks of every row block, then the activations and the factors of their columns.

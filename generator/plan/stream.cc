@@ -22,7 +22,6 @@ constexpr int kShortStageChunks = 4;  // the least of many warps
 // Row blocks from which on many warps gain more than the next kernel loses, which starts no block
 // beside theirs.
 constexpr int kManyRowBlocks = 8;
-constexpr int kSharers = 2;  // blocks that read more than kDirectTokens tokens for each other
 // Of an SM, of more than kDirectTokens tokens: tiles of 16 tokens may be faster from there on.
 constexpr int kFewRowBlocks = 3;
 constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has them
@@ -106,7 +105,7 @@ void leave_room(const GemmSpec& spec, const Target& target, const WeightLayout& 
     v = way;
     return true;
   };
-  for (const int split : {v.split_k, 2}) {
+  for (int split = v.split_k; split <= kSharers; ++split) {
     GemmVariant way = v;
     if (split != v.split_k && !share_out(spec, target, layout, split, way)) return;
     if (leaves(way)) return;
@@ -177,13 +176,13 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   GemmVariant v;
   v.m_min = m_min;
   v.m_max = std::min(*end, spec.shape.m_max);
+  const bool tiny = layout.chunks_per_row_block <= kTinyRow && v.m_max <= kDirectTokens;
+  if (tiny && !asked) return std::nullopt;
   v.path = Path::kHopper;
   v.kernel = GemmKernel::kStream;
   v.tile_m = static_cast<int>(ceil_div(v.m_max, kTokenTile)) * kTokenTile;
   settle_scale(spec, layout, v);
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
-  if (!asked && v.m_max <= kDirectTokens && layout.chunks_per_row_block <= kTinyRow)
-    return std::nullopt;
   const std::int64_t range_end = std::min(m_range_end(m_min), spec.shape.m_max);
   if (bulk_variant(spec, target, layout, m_min, range_end)) return std::nullopt;
   if (tiles_are_faster(spec, target, layout, v)) return std::nullopt;

@@ -10,7 +10,6 @@ namespace {
 constexpr int kFewestStages = 2, kMostStages = 8;
 // More on its way than this makes the tokens come later.
 constexpr int kRingBytes = 72 * 1024;
-constexpr int kLine = 128;
 
 // Of a warp's columns.
 int token_bytes(const GemmSpec& spec, const GemmVariant& v, int of_warp) {
@@ -70,13 +69,13 @@ bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& 
   const int wanted = spec.tile.stages.value_or(std::clamp(
       kRingBytes / ring, kFewestStages, std::min(kMostStages, std::max(kFewestStages, work))));
   const int half = target.shared_per_sm / 2;
+  const int third = target.shared_per_sm / 3 - kReservedSharedBytes + kLineBytes;
   const bool alone = v.cluster > 2 || v.warps_k > kMostStreamWarpsOfTwo;
   for (v.blocks_per_sm = alone ? 1 : 2; v.blocks_per_sm > 0; --v.blocks_per_sm) {
-    const int room = v.blocks_per_sm == 1 ? target.shared_per_block : half - kBlockReserve;
+    const int room = v.blocks_per_sm == 1 ? target.shared_per_block : half - kReservedSharedBytes;
     for (v.stages = wanted; v.stages >= fewest; --v.stages) {
       v.shared_bytes = shared_bytes_of(spec, v, layout, of_warp);
       if (v.shared_bytes > room) continue;
-      const int third = target.shared_per_sm / 3 - kBlockReserve + kLine;
       v.shared_bytes = std::max(v.shared_bytes, v.cluster > 2 ? half : third);
       return true;
     }

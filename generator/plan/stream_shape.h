@@ -13,10 +13,9 @@ inline constexpr int kTokenTile = 8;  // tokens of a matrix instruction
 inline constexpr int kUsualStreamWarps = 8;
 // Of a block, where two blocks leave each thread enough registers.
 inline constexpr int kMostStreamWarpsOfTwo = 10;
-// Tokens that each block reads for itself; more of them two blocks read for each other.
+// Tokens that each block reads for itself.
 inline constexpr int kDirectTokens = 8;
-// Bytes of shared memory that the system takes of each block.
-inline constexpr int kBlockReserve = 1024;
+inline constexpr int kSharers = 2;  // blocks that read more than kDirectTokens for each other
 
 // Tokens that the shared memory of a stream's block holds: those of the range, in whole tiles of
 // the matrix instruction where there are several.

@@ -5,15 +5,10 @@
 #include <algorithm>
 
 #include "generator/plan/kernel_name.h"
+#include "generator/plan/stage.h"
 #include "generator/spec/meaning.h"
 
 namespace heddle {
-namespace {
-
-constexpr int kReservedSharedBytes = 1024;  // by CUDA, of each block
-
-}  // namespace
-
 std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target) {
   const WeightOpSpec& op = spec.weight_op();
   std::vector<Problem> problems = check_meaning(spec.op(), op);

@@ -208,13 +208,13 @@ TEST(Resolve, StreamsSplitKWhereRowBlocksAreFew) {
 // One block for each SM, row blocks or not, and none with room for two others beside it.
 TEST(Resolve, EachSmHasOneBlockOfAStream) {
   GemmSpec spec = small_spec();
-  for (const auto& [n, k] : {std::pair{1536, 1536}, {2048, 8192}, {512, 4096}, {8192, 2304}}) {
-    spec.shape.n = n;
-    spec.shape.k = k;
+  for (const auto& [n, k, most] :  // more tokens of two of them are bulk's
+       {std::tuple{1536, 1536, 8}, {2048, 8192, 4}, {512, 4096, 8}, {8192, 2304, 4}}) {
+    spec.shape = {n, k, 1, most};
     const Plan plan = plan_of(spec, "h200");
-    for (const std::int64_t m : {1, 4, 8}) {
+    for (std::int64_t m = 1; m <= most; ++m) {
       const GemmVariant& v = variant_at(plan, m);
-      if (v.kernel != GemmKernel::kStream) continue;
+      ASSERT_EQ(v.kernel, GemmKernel::kStream) << n << ", M " << m;
       EXPECT_EQ(v.workers, plan.target.sm_count) << n;
       EXPECT_GT(3 * (v.shared_bytes + 1024), plan.target.shared_per_sm) << n << ", M " << m;
     }
