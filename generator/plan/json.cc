@@ -151,6 +151,7 @@ ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
           {"shares_rows", v.shares_rows},
           {"shares_tiles", v.shares_tiles},
           {"shares_in_pairs", v.shares_in_pairs},
+          {"shares_first", v.shares_first},
           {"step_tiles", v.step_tiles},
           {"decoded_sets", v.decoded_sets},
           {"by_warps", v.by_warps},

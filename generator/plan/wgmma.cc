@@ -16,6 +16,9 @@ constexpr int kWarpgroups = 2;             // that multiply
 constexpr int kMostStages = 8;
 constexpr int kFewestStages = 3;  // else shorter ones
 constexpr int kDecodedSets = 2;
+// Where others add meanwhile, who have registers, too; more tokens were slower as often as faster.
+constexpr int kMostSumsBesideAdding = 64;
+constexpr int kMostTokensFirst = 64;
 constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
 constexpr int kFewTokens = 32;      // whose stages are long
 // With more than kTokensOfWarps of these and narrow weights: bytes on their way ahead of tokens
@@ -28,6 +31,7 @@ constexpr int kRoundedPassBytes = 32 * 2 * (64 + 8);
 // Of blocks that exchange sums; whether those that share tiles are pairs is settled later.
 int exchange_barriers(const GemmVariant& v) {
   if (v.shares_rows) return 2;
+  if (v.shares_first) return 1;
   return v.shares_tiles ? 3 : 0;
 }
 
@@ -39,8 +43,9 @@ int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
   const int pass_bytes = wgmma_narrows(v)
                              ? kRoundedPassBytes
                              : std::max(4 * std::min(own_tokens, 32) * kPassRow, half_sum_bytes);
-  return v.stages * wgmma_stage_bytes(v, layout) + kWarpgroups * pass_bytes + 2 * v.stages * 8 +
-         8 * kWarpgroups + 8 * exchange_barriers(v);
+  const int storing_warpgroups = kWarpgroups + (v.shares_first ? 1 : 0);
+  return v.stages * wgmma_stage_bytes(v, layout) + storing_warpgroups * pass_bytes +
+         2 * v.stages * 8 + 8 * kWarpgroups + 8 * exchange_barriers(v);
 }
 
 int tile_tokens(std::int64_t m_max) {
@@ -118,6 +123,18 @@ bool is_too_large(const GemmVariant& v) {
   return sum_registers(v) > kMostWgmmaSums || v.stages < 2;
 }
 
+// Blocks share the tiles that are left over before the whole ones where that is faster.
+GemmVariant or_shares_first(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                            const GemmVariant& v) {
+  if (!v.shares_tiles || v.cluster > 1 || v.m_max > v.tile_m) return v;
+  if (v.tile_m > kMostTokensFirst || v.tile_n < kWgmmaRowTile) return v;
+  if (sum_registers(v) > kMostSumsBesideAdding) return v;
+  GemmVariant first = v;
+  wgmma_share_first(spec, target, layout, true, first);
+  const bool fits = first.stages >= 2 && first.shared_bytes <= target.shared_per_block;
+  return fits && wgmma_clocks(first, layout) < wgmma_clocks(v, layout) ? first : v;
+}
+
 GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                         std::int64_t m_min, std::int64_t m_max) {
   GemmVariant v;
@@ -133,6 +150,7 @@ GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const Weight
   // 256 rows were slower wherever they were tried with few tokens.
   v.tile_n = spec.tile.n.value_or(v.tile_m <= kFewTokens ? 128 : 256);
   complete(spec, target, layout, v);
+  v = or_shares_first(spec, target, layout, v);
   if (spec.tile.n || v.by_warps) return v;
   const auto clocks = [&](const GemmVariant& one) { return wgmma_clocks(one, layout); };
   const auto consider_variant = [&](const GemmVariant& other) {
@@ -143,8 +161,9 @@ GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const Weight
     other.tile_m = tile_m;
     other.tile_n = tile_n;
     other.cluster = cluster;
+    other.shares_first = false;
     complete(spec, target, layout, other);
-    consider_variant(other);
+    consider_variant(or_shares_first(spec, target, layout, other));
   };
   if (v.tile_n > 128) consider(v.tile_m, 128, 1);
   if (v.tile_m >= 32 && v.tile_m <= 128) consider(v.tile_m, 64, 1);
@@ -208,6 +227,15 @@ void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLa
   v.shares_rows = true;
   v.shares_tiles = false;
   v.shares_in_pairs = false;
+  v.shares_first = false;
+  complete(spec, target, layout, v);
+}
+
+void wgmma_share_first(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                       bool first, GemmVariant& v) {
+  v.shares_first = first;
+  v.shares_tiles = v.shares_tiles || first;
+  v.shares_in_pairs = v.shares_in_pairs && !first;
   complete(spec, target, layout, v);
 }
 

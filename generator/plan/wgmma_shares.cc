@@ -1,6 +1,7 @@
 #include "generator/plan/wgmma_shares.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "generator/plan/default_tile.h"
 #include "generator/plan/stage.h"
@@ -88,6 +89,15 @@ double equal_clocks(const GemmVariant& v, double blocks) {
   return (v.by_warps ? 7100 : 5500) + (blocks + 2) * sum_clocks(v);
 }
 
+// Where whole tiles follow, only the block's own sums are in the way, and blocks are out of step.
+double first_clocks(const GemmVariant& v) { return 2000 + 2 * sum_clocks(v); }
+double out_of_step(const GemmVariant& v) { return v.tile_m > 32 ? 1.04 : 1; }
+// Beside them a warpgroup adds, at worst for both tiles of its block.
+double adding_clocks(const GemmVariant& v, double blocks) {
+  constexpr double kBytes = 16;  // a clock, while others read tokens
+  return 2 * (blocks + 1) * tile_bytes(v) / kBytes;
+}
+
 // With the time that memory takes for all weights: the two hinder each other a little.
 double beside_memory(const GemmVariant& v, const WeightLayout& layout, double clocks) {
   constexpr double kBytes = 17.3;  // a clock of an SM
@@ -122,8 +132,25 @@ Choice pairs_with_shared_rows(const GemmVariant& v, const WeightLayout& layout) 
           beside_memory(v, layout, clocks)};
 }
 
+// Every block an equal share of the tiles that are left over, then whole ones.
+Choice shares_before_tiles(const GemmVariant& v, const WeightLayout& layout) {
+  const std::int64_t tiles = row_sets_of(v, layout);
+  const std::int64_t stages = stages_of_k(v, layout);
+  const std::int64_t whole = tiles / v.workers * stages;
+  const std::int64_t left = tiles % v.workers;
+  if (whole == 0 || left * stages < v.workers) return {{}, std::numeric_limits<double>::infinity()};
+  const double shared =
+      static_cast<double>(ceil_div(left * stages, v.workers)) * stage_clocks(v, layout, false);
+  const double tile = static_cast<double>(whole) * stage_clocks(v, layout, true);
+  const double adding =
+      adding_clocks(v, static_cast<double>(v.workers) / static_cast<double>(left));
+  const double clocks = first_clocks(v) + out_of_step(v) * (shared + std::max(tile, adding));
+  return {{v.workers, static_cast<int>(left), 1}, beside_memory(v, layout, clocks)};
+}
+
 Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int64_t m) {
   if (v.shares_rows) return pairs_with_shared_rows(v, layout);
+  if (v.shares_first) return shares_before_tiles(v, layout);
   // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
   const std::int64_t row_sets = row_sets_of(v, layout);
   const std::int64_t token_tiles = ceil_div(m, v.tile_m);
@@ -186,7 +213,7 @@ Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int6
 }  // namespace
 
 bool wgmma_may_pair(const GemmVariant& v, const WeightLayout& layout) {
-  return v.shares_tiles && v.cluster == 1 && !wgmma_narrows(v) &&
+  return v.shares_tiles && !v.shares_first && v.cluster == 1 && !wgmma_narrows(v) &&
          2 * v.tile_m * v.tile_n <= v.stages * wgmma_stage_bytes(v, layout);
 }
 

@@ -139,6 +139,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     config.number("kTokens", v.m_max);
     config.flag("kShares", v.shares_tiles);
     config.flag("kSharesInPairs", v.shares_in_pairs);
+    config.flag("kSharesFirst", v.shares_first);
     config.number("kCluster", v.cluster);
     config.flag("kSharesRows", v.shares_rows);
     config.number("kStageChunks", v.stage_chunks);

@@ -3,7 +3,8 @@
 // Weights are the A operand, decoded into registers; tokens are the B operand, in shared memory as
 // the tensor copy engine has put them. One block to an SM, for the whole launch: a warpgroup
 // that fetches, two that decode and multiply, each half of the tile's rows, or of 64 rows half of
-// the columns.
+// the columns. Where blocks share what is left over of whole rounds of tiles before these, a fourth
+// adds their parts meanwhile.
 //
 // Budget of an SM of an H200 for 64 rows by 128 columns of 4-bit weights, in clocks at 1965 MHz.
 // Memory gives an SM 17 bytes a clock, the L2 cache some 30. Decoding 64 rows takes 72 instructions
@@ -33,13 +34,15 @@
 // product are the fastest, whatever the clocks say.
 //
 // heddle-parameters: kBits kN kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
-// heddle-parameters: kSharesInPairs kCluster kSharesRows kStageChunks kHalfStages kByWarps
-// heddle-parameters: kStepTiles kDecodedSets kSharedBytes kCounterBytes kMetaGroup kChunkBytes
-// heddle-parameters: kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint kChannelOffset
-// heddle-parameters: kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale kResultExponent
-// heddle-parameters: kScaleExponent kRowLines kScaleMode kBias kResidual kActivation Value Scale
+// heddle-parameters: kSharesInPairs kSharesFirst kCluster kSharesRows kStageChunks kHalfStages
+// heddle-parameters: kByWarps kStepTiles kDecodedSets kSharedBytes kCounterBytes kMetaGroup
+// heddle-parameters: kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint
+// heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale
+// heddle-parameters: kResultExponent kScaleExponent kRowLines kScaleMode kBias kResidual
+// heddle-parameters: kActivation Value Scale
 #pragma once
 
+#include "gemm/wgmma_add.cuh"
 #include "gemm/wgmma_fetch.cuh"
 #include "gemm/wgmma_finish.cuh"
 #include "gemm/wgmma_multiply.cuh"
@@ -72,16 +75,23 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
 
   WgmmaWork<Config> work(m, shared_tiles);
   if (warpgroup < 0) {
-    shrink_registers<40>();
+    shrink_registers<WgmmaShape<Config>::kFetchRegisters>();
     WgmmaFetch<Config> fetch{memory, tokens, weights, work, warp};
     fetch.run();
     warp_barrier();
     WgmmaFinish<Config>::meet_pair();
+  } else if (Config::kSharesFirst && warpgroup == WgmmaAdd<Config>::kSelf) {
+    shrink_registers<WgmmaShape<Config>::kAddRegisters>();
+    const int thread = static_cast<int>(threadIdx.x) % 128;
+    const Output<Config> output{weights, y, bias, residual};
+    wait_for_predecessor();
+    WgmmaAdd<Config>{memory, output, workspace, shared_tiles, m, thread}.run(work);
   } else {
-    grow_registers<232>();
+    grow_registers<WgmmaShape<Config>::kMultiplyRegisters>();
     WgmmaMultiply<Config, Decode> multiply(memory, warpgroup, warp % 4, lane);
     const int thread = static_cast<int>(threadIdx.x) % 128;
-    const WgmmaStore<Config> store{memory, {weights, y, bias, residual}, m, warpgroup, thread};
+    const WgmmaStore<Config> store{memory, {weights, y, bias, residual}, m, warpgroup, warpgroup,
+                                   thread};
     const WgmmaParts<Config> parts{memory, workspace, shared_tiles, warpgroup, thread};
     const WgmmaFinish<Config> finish{memory, store, parts, warpgroup, thread};
     wait_for_predecessor();
@@ -91,9 +101,9 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     while (work.next(piece)) {
       multiply.load_channel_zeros(weights + Config::kChannelOffset, piece);
       if (WgmmaShape<Config>::kNarrows && piece.narrow) {
-        multiply.template run<WgmmaShape<Config>::kNarrowTokens>(piece.begin, piece.end, place);
+        multiply.template run<WgmmaShape<Config>::kNarrowTokens>(piece, place);
       } else {
-        multiply.template run<Config::kTileM>(piece.begin, piece.end, place);
+        multiply.template run<Config::kTileM>(piece, place);
       }
       finish.run(work, piece, multiply.sum);
     }

@@ -35,7 +35,8 @@ struct WgmmaFetch {
     bool is_first = true;
     while (work.next(piece)) {
 #pragma unroll 1
-      for (int k = piece.begin; k < piece.end; ++k) {
+      for (int i = piece.begin; i < piece.end; ++i) {
+        const int k = WgmmaWork<Config>::unit_of(piece, i);
 #pragma unroll
         for (int part = 0; part < S::kUnitStages; ++part) {
           // A fresh barrier counts as one whose phase of parity 1 has ended.

@@ -51,9 +51,9 @@ struct WgmmaMultiply {
         first_half(S::kSplitsChunks ? warpgroup : 0),
         weights(lane) {}
 
-  // Units [begin, end) of one piece, for so many tokens of the tile; `place` walks on.
+  // The units of one piece, for so many tokens of the tile; `place` walks on.
   template <int kTokens>
-  __device__ __forceinline__ void run(int begin, int end, RingPlace<Config>& place) {
+  __device__ __forceinline__ void run(const Piece& piece, RingPlace<Config>& place) {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
@@ -61,16 +61,16 @@ struct WgmmaMultiply {
     if constexpr (Config::kSharesRows) {
 #pragma unroll 1
       for (int half = 0; half < 2; ++half) {
-        const int from = half == 0 ? begin : S::kHalfUnits;
-        const int to = half == 0 ? S::kHalfUnits : end;
+        Piece units = piece;
+        (half == 0 ? units.end : units.begin) = S::kHalfUnits;
         if (row_block < 4 * S::kRowTiles || WgmmaWork<Config>::has_shared_rows(half)) {
-          multiply_units<kTokens, S::kRowTiles>(from, to, place);
+          multiply_units<kTokens, S::kRowTiles>(units, place);
         } else {
-          multiply_units<kTokens, kOwnTiles>(from, to, place);
+          multiply_units<kTokens, kOwnTiles>(units, place);
         }
       }
     } else {
-      multiply_units<kTokens, S::kRowTiles>(begin, end, place);
+      multiply_units<kTokens, S::kRowTiles>(piece, place);
     }
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
@@ -86,11 +86,12 @@ struct WgmmaMultiply {
  private:
   // Of the first so many of the warpgroup's row tiles.
   template <int kTokens, int kRows>
-  __device__ __forceinline__ void multiply_units(int begin, int end, RingPlace<Config>& place) {
+  __device__ __forceinline__ void multiply_units(const Piece& piece, RingPlace<Config>& place) {
     clear_parts();
     int previous = -1;  // the stage before
 #pragma unroll 1
-    for (int k = begin; k < end; ++k) {
+    for (int i = piece.begin; i < piece.end; ++i) {
+      const int k = WgmmaWork<Config>::unit_of(piece, i);
 #pragma unroll
       for (int part = 0; part < S::kUnitStages; ++part) {
         mbarrier_wait(memory.full_barrier(place.stage), place.parity);

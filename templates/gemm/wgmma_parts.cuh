@@ -1,5 +1,6 @@
 // Sums of a tile that blocks share along K: each puts its part into the workspace, where the others
-// find it, and the one that comes last adds them all in the order of K, and no one waits.
+// find it, and the one that comes last adds them all in the order of K, and no one waits. Where
+// blocks share before they turn to their whole tiles, WgmmaAdd does that.
 //
 // The workspace opens with a counter for each warpgroup of each shared tile, all zero between
 // launches. Two places for each block follow: for a tile that it does not begin, and for one
@@ -48,7 +49,9 @@ struct WgmmaParts {
     // Who begins a tile with the end of its share finds the others' sums there, as a rule, and need
     // not publish its own.
     if (!work.is_late(piece, shared_tiles) || !others_have_come(piece.shared_tile, count)) {
-      publish(part(work.worker(), own == 0), sum);
+      put(part(work.worker(), own == 0), sum);
+      device_fence();
+      warpgroup_barrier(1 + warpgroup);
       if (!comes_last(piece.shared_tile, count)) return false;
     }
     // Two summands may change places: the first two blocks have begun the sum already.
@@ -68,7 +71,7 @@ struct WgmmaParts {
     return true;
   }
 
- private:
+  // Where this thread's sums of a block are of the tile that it begins, or of the other one.
   __device__ __forceinline__ u8* part(int worker, bool begins) const {
     const int block = worker * S::kBlocks + WgmmaWork<Config>::rank();
     const int place = 2 * block + (begins ? 1 : 0);
@@ -76,7 +79,8 @@ struct WgmmaParts {
            (static_cast<i64>(place) * S::kWarpgroups + warpgroup) * kPartBytes + 16 * thread;
   }
 
-  __device__ __forceinline__ void publish(u8* to, const Sums& sum) const {
+  // Others may read them behind a fence.
+  __device__ __forceinline__ void put(u8* to, const Sums& sum) const {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
@@ -85,8 +89,13 @@ struct WgmmaParts {
                         pack_floats(sum[r][i], sum[r][i + 1], sum[r][i + 2], sum[r][i + 3]));
       }
     }
-    device_fence();
-    warpgroup_barrier(1 + warpgroup);
+  }
+
+  // Those of a part's sums that begin with number `from`, four at a time.
+  template <int kCount>
+  static __device__ __forceinline__ void load(const u8* part, int from, u32x4 (&sums)[kCount]) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) sums[i] = load_global_16_l2(part + (from + 4 * i) * 512);
   }
 
   __device__ __forceinline__ u32* counter(int shared_tile) const {
@@ -94,6 +103,7 @@ struct WgmmaParts {
            (shared_tile * S::kBlocks + WgmmaWork<Config>::rank()) * S::kWarpgroups + warpgroup;
   }
 
+ private:
   __device__ __forceinline__ bool comes_last(int shared_tile, int count) const {
     u32 before = 0;
     if (thread == 0) before = atomic_add(counter(shared_tile), 1);

@@ -16,10 +16,18 @@ namespace heddle {
 template <class Config>
 struct WgmmaShape {
   static constexpr int kChunkK = 128;
-  static constexpr int kWarpgroups = 2;  // that multiply; one more fetches
+  static constexpr int kWarpgroups = 2;  // that multiply; one more fetches, another may add
   static constexpr int kWarps = 4 * kWarpgroups;
   static constexpr int kFetchWarps = 4;
-  static constexpr int kThreads = 128 * (kWarpgroups + 1);
+  static constexpr int kStoringWarpgroups = kWarpgroups + (Config::kSharesFirst ? 1 : 0);
+  // Of a thread, all multiples of 8.
+  static constexpr int kFetchRegisters = 40;
+  static constexpr int kAddRegisters = 120;
+  static constexpr int kMultiplyRegisters = Config::kSharesFirst ? 176 : 232;
+  static_assert(kFetchRegisters + kWarpgroups * kMultiplyRegisters +
+                        (Config::kSharesFirst ? kAddRegisters : 0) <=
+                    65536 / 128,
+                "an SM has registers for all warpgroups");
   static constexpr bool kSplitsColumns = Config::kTileN == 64;
   static constexpr int kRowTiles =  // of a warpgroup
       kSplitsColumns ? 1 : Config::kTileN / (64 * kWarpgroups);
@@ -97,12 +105,15 @@ struct WgmmaShape {
   // Tiles of all tokens are shared in one way.
   static constexpr bool kAlwaysPairs = kPairs && kOneTokenTile;
   static constexpr bool kPairSumsInStages = kSplitsColumns || kPairSumBytes > kPassBytes;
-  static constexpr int kExchangeBarriers = Config::kSharesRows ? 2 : kPairs ? 3 : 0;
+  static constexpr int kExchangeBarriers = Config::kSharesRows    ? 2
+                                           : kPairs               ? 3
+                                           : Config::kSharesFirst ? 1
+                                                                  : 0;
 
   // Tokens, weights, sums on their way, barriers.
   static constexpr int kWeightOffset = Config::kStages * kTokenBytes;
   static constexpr int kPassOffset = kWeightOffset + Config::kStages * kWeightBytes;
-  static constexpr int kBarrierOffset = kPassOffset + kWarpgroups * kPassBytes;
+  static constexpr int kBarrierOffset = kPassOffset + kStoringWarpgroups * kPassBytes;
   static constexpr int kSharedBytes =
       kBarrierOffset + 2 * Config::kStages * 8 + 8 * kWarpgroups + 8 * kExchangeBarriers;
 
@@ -130,6 +141,8 @@ struct WgmmaShape {
   static_assert(!kPairs || (Config::kShares && kBlocks == 1 && !kNarrows &&
                             kWarpgroups * kPairSumBytes <= kPassOffset),
                 "a pair has room and registers for half of each other's sums");
+  static_assert(!Config::kSharesFirst || (Config::kShares && !kPairs && kBlocks == 1 && !kNarrows),
+                "a share that comes first is one of single blocks");
   static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
   static_assert(kBlocks == 1 || !Config::kByWarps, "a tile by mma.sync is one block's");
   static_assert(!Config::kHalfStages ||
@@ -173,8 +186,11 @@ struct WgmmaMemory {
     return given_barrier() + 8 * warpgroup;
   }
   __device__ __forceinline__ u32 read_barrier() const { return pair_barrier(S::kWarpgroups); }
+  // Of a share that comes first: all threads that multiply have put their parts.
+  __device__ __forceinline__ u32 parts_barrier() const { return given_barrier(); }
 
   __device__ __forceinline__ void init_barriers() const {
+    if constexpr (Config::kSharesFirst) mbarrier_init(parts_barrier(), 32 * S::kWarps);
     if constexpr (Config::kSharesRows) {
       mbarrier_init(given_barrier(), 1);
       mbarrier_init(taken_barrier(), 128);

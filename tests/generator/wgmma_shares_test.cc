@@ -117,7 +117,7 @@ TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
 // Rows and sharing that were the fastest of all in docs/measurements/wgmma.md, "Which tile and
 // sharing up to 128 tokens".
 TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
-  enum Way { kWhole, kPairs, kWorkspace, kRowsInCommon };
+  enum Way { kWhole, kPairs, kWorkspace, kRowsInCommon, kFirst };
   struct Cell {
     std::int64_t n, k, m;
     int rows;
@@ -128,7 +128,7 @@ TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
       {4096, 4096, 32, 64, kPairs},          {28672, 8192, 32, 256, kRowsInCommon},
       {12288, 4096, 32, 128, kRowsInCommon}, {4096, 14336, 32, 64, kPairs},
       {8192, 4096, 32, 64, kWhole},          {14336, 4096, 32, 128, kWhole},
-      {57344, 8192, 32, 256, kRowsInCommon}, {10240, 8192, 32, 128, kWorkspace},
+      {57344, 8192, 32, 128, kFirst},        {10240, 8192, 32, 64, kFirst},
       {6144, 4096, 64, 128, kPairs},         {4096, 4096, 64, 64, kPairs},
       {57344, 8192, 64, 256, kRowsInCommon}, {12288, 4096, 64, 128, kRowsInCommon},
       {8192, 28672, 64, 128, kPairs},        {14336, 4096, 64, 128, kWhole},
@@ -136,6 +136,11 @@ TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
       {3584, 18944, 128, 64, kPairs},        {18944, 3584, 128, 64, kWorkspace},
       {8192, 8192, 128, 128, kPairs},        {28672, 4096, 128, 256, kWhole},
       {8192, 8192, 64, 128, kPairs, 8},      {5120, 25600, 32, 128, kWorkspace, 8},
+      {37888, 3584, 16, 128, kFirst},        {57344, 8192, 16, 128, kFirst},
+      {18944, 3584, 32, 64, kFirst},         {22016, 4096, 32, 128, kFirst},
+      {18944, 3584, 64, 64, kFirst},         {37888, 3584, 64, 128, kFirst},
+      {24576, 4096, 64, 128, kRowsInCommon}, {10240, 8192, 64, 128, kWorkspace},
+      {18944, 3584, 32, 64, kFirst, 8},
   };
   for (const Cell& cell : cells) {
     GemmSpec spec = small_spec();
@@ -143,12 +148,50 @@ TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
     spec.weight.bits = cell.bits;
     const GemmVariant v = plan_of(spec, "h200").variants.front();
     EXPECT_EQ(v.tile_n, cell.rows) << cell.n << " x " << cell.k << ", M = " << cell.m;
-    const Way way = v.shares_rows       ? kRowsInCommon
+    const Way way = v.shares_first      ? kFirst
+                    : v.shares_rows     ? kRowsInCommon
                     : v.shares_in_pairs ? kPairs
                     : v.shares_tiles    ? kWorkspace
                                         : kWhole;
     EXPECT_EQ(way, cell.way) << cell.n << " x " << cell.k << ", M = " << cell.m;
   }
+}
+
+// Every block has whole tiles behind its share, four more warps to add, and room for their sums.
+TEST(WgmmaShares, FirstSharesComeBeforeWholeTiles) {
+  GemmSpec spec = small_spec();
+  spec.shape = {18944, 3584, 33, 64};
+  const Plan plan = plan_of(spec, "h200");
+  const GemmVariant& first = plan.variants.front();
+  ASSERT_TRUE(first.shares_first);
+  EXPECT_EQ(first.threads(), 512);
+  EXPECT_EQ(wgmma_shares(first, plan.layout, 40).workers, 132);
+  EXPECT_EQ(wgmma_shares(first, plan.layout, 40).shared_tiles, 296 - 2 * 132);
+  GemmVariant last = first;
+  wgmma_share_first(plan.spec.gemm(), plan.target, plan.layout, false, last);
+  EXPECT_EQ(last.threads(), 384);
+  EXPECT_LT(last.shared_bytes, first.shared_bytes);
+  // Nothing is left over, there is no whole round, too many tokens, a split of the user's, or
+  // stages of theirs that leave no room.
+  const auto shares_first = [&](std::int64_t n, std::int64_t m_max) {
+    spec.shape = {n, 3584, m_max / 2 + 1, m_max};
+    return plan_of(spec, "h200").variants.front().shares_first;
+  };
+  EXPECT_FALSE(shares_first(2 * 132 * 64, 64));
+  EXPECT_FALSE(shares_first(4096, 64));
+  EXPECT_FALSE(shares_first(18944, 128));
+  spec.path = Path::kHopper;
+  spec.tile.n = 64;
+  spec.tile.k = 256;
+  EXPECT_TRUE(shares_first(18944, 64));
+  spec.tile.stages = 5;
+  EXPECT_TRUE(shares_first(18944, 64));
+  spec.weight.group_size = 32;
+  EXPECT_FALSE(shares_first(18944, 64));
+  spec.tile.stages = 4;
+  EXPECT_TRUE(shares_first(18944, 64));
+  spec.tile.split_k = 1;
+  EXPECT_FALSE(shares_first(18944, 64));
 }
 
 // 224 pairs of row groups by four tiles of 256 tokens are three rounds of 66 pairs of blocks, and

@@ -168,6 +168,34 @@ TEST_F(WgmmaGpu, RowsInCommon) {
   }
 }
 
+// Shares before whole tiles: each tile that the planner takes for them, one round and several, rows
+// that end in a shared tile.
+TEST_F(WgmmaGpu, SharesBeforeWholeTiles) {
+  struct Case {
+    std::int64_t n, k, m;
+    int rows;
+  };
+  for (const Case& c : {Case{22016, 4096, 16, 128},
+                        {18944, 3584, 32, 64},
+                        {18920, 3584, 32, 64},
+                        {22016, 4096, 32, 128},
+                        {18944, 3584, 64, 64},
+                        {37888, 3584, 64, 128},
+                        {18920, 1536, 64, 64}}) {
+    for (const bool around : {false, true}) {
+      GemmSpec spec = wgmma(c.n, c.k, around ? DType::kFp16 : DType::kBf16, 128,
+                            around ? ZeroPoint::kInt : ZeroPoint::kNone);
+      spec.shape.m_min = c.m / 2 + 1;
+      spec.shape.m_max = c.m;
+      spec.tile.n = c.rows;
+      if (around) spec.epilogue = {true, Activation::kSilu, true};
+      ASSERT_TRUE(resolve(Spec::from_gemm(spec), target()).variants[0].shares_first)
+          << c.n << " x " << c.k << ", M = " << c.m;
+      check(spec, {c.m / 2 + 1, c.m});
+    }
+  }
+}
+
 // Stages of half a chunk: K that ends in the first half of one, scales and zero points of both
 // halves or of each.
 TEST_F(WgmmaGpu, HalfStages) {
