@@ -75,7 +75,7 @@ struct BulkMemory {
 #pragma unroll
     for (int stage = 0; stage < Config::kStages; ++stage) {
       mbarrier_init(full_barrier(stage), 1);
-      mbarrier_init(empty_barrier(stage), kWarps);
+      mbarrier_init(empty_barrier(stage), 32 * kWarps);
     }
     mbarrier_init_fence();
   }

@@ -63,8 +63,7 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
       mbarrier_wait(memory.full_barrier(place.stage), place.parity);
       tile.multiply(memory.tokens(place.stage), memory.weights(place.stage, row_block, k),
                     chunks_of_stage<Config::kChunks, Shape<Config>::kStageChunks>(k));
-      warp_barrier();
-      if (lane == 0) mbarrier_arrive(memory.empty_barrier(place.stage));
+      mbarrier_arrive(memory.empty_barrier(place.stage));  // each lane for what it has read
       place.advance();
     }
     wait_for_predecessor();
