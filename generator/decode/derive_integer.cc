@@ -14,19 +14,24 @@
 // Where the scale is multiplied in the same operation, all fields lie bare: the bias that is then
 // taken off is a power of two, and a power of two times the scale is exact.
 //
+// Two codes of a byte may take one operation less together (derive_bytes.h).
+//
 // The bit p is free where the field fits at several; the choice with the fewest new operations
 // wins, then the lowest p.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "generator/decode/derivation.h"
+#include "generator/decode/derive_bytes.h"
 #include "generator/decode/field_number.h"
 #include "generator/decode/pair_bits.h"
 #include "generator/decode/scale_factors.h"
 #include "generator/decode/split_field.h"
+#include "generator/decode/zero_places.h"
 
 namespace heddle {
 namespace {
@@ -57,7 +62,7 @@ class IntegerDerivation {
 
  private:
   bool with_zeros() const { return request_.zero_point == ZeroPoint::kInt; }
-  bool by_element() const { return request_.zero_order == ZeroOrder::kElements; }
+  bool by_element() const { return zeros_by_element(request_); }
   bool is_signed() const { return request_.type == WeightType::kInt; }
   bool split() const { return number_.last_bit() < 0; }
   int bias() const { return 1 << (request_.bits - 1); }
@@ -127,7 +132,7 @@ class IntegerDerivation {
   int decode_field(int pair, const PairBits& bits) {
     const Position p = cheapest_position(bits);
     const int field = weights_.place(in_place(bits, p), in_place_why(p));
-    if (request_.fold_scale) return scaled_field(row_of(pair), p.low, field);
+    if (request_.fold_scale) return scaled_field(row_of_pair(pair), p.low, field);
     DecodeOp op;
     op.opcode = number_.is_bare(p) ? DecodeOpcode::kFma : DecodeOpcode::kSub;
     op.a = field;
@@ -136,11 +141,11 @@ class IntegerDerivation {
       op.why = factor_why() + ", ";
     }
     if (with_zeros()) {
-      op.subtrahend = Subtrahend::kGroup;
+      op.last = LastOperand::kGroup;
       op.group = zero_of_field(pair, p);
       op.why += fmt::format("minus {}zero point{}", magic_and(p), owner_of_zero(pair));
     } else {
-      op.subtrahend = Subtrahend::kImmediate;
+      op.last = LastOperand::kImmediate;
       op.imm2 = number_.bias(p);
       op.why += fmt::format("minus {}{}", magic_and(p), bias());
     }
@@ -154,7 +159,7 @@ class IntegerDerivation {
     op.a = field;
     op.row = row;
     op.factor = factors_.of_field(row, bit);
-    op.subtrahend = Subtrahend::kGroup;
+    op.last = LastOperand::kGroup;
     op.group = ScaleFactors::kBias;
     op.why = fmt::format("times the scale, minus {} times it, of row g{}", bias(),
                          row == 0 ? "" : " + 8");
@@ -167,8 +172,8 @@ class IntegerDerivation {
     DecodeOp op;
     op.opcode = DecodeOpcode::kSub;
     op.a = value;
-    op.subtrahend = Subtrahend::kGroup;
-    const PairBits zero_bits{zero_places(pair, 0), zero_places(pair, 1)};
+    op.last = LastOperand::kGroup;
+    const PairBits zero_bits{zero_places(plan_, pair, 0), zero_places(plan_, pair, 1)};
     op.group = group_index(pair, {0, 0}, [&] {
       return split_field(request_, zero_bits, group_, zero_shift_why(pair, {0, 0}));
     });
@@ -176,19 +181,9 @@ class IntegerDerivation {
     return weights_.emit(op);
   }
 
-  static int row_of(int pair) { return pair % 2; }  // a0 and a2 hold row g, a1 and a3 row g + 8
   std::string owner_of_zero(int pair) const {
     if (by_element()) return " of each element";
-    return row_of(pair) == 0 ? " of row g" : " of row g + 8";
-  }
-
-  std::vector<BitPlace> zero_places(int pair, int half) const {
-    if (by_element()) return plan_.bit_of[2 * pair + half];
-    std::vector<BitPlace> places(request_.bits);
-    for (int j = 0; j < request_.bits; ++j) {
-      places[j].bit = 16 * half + row_of(pair) * request_.bits + j;
-    }
-    return places;
+    return row_of_pair(pair) == 0 ? " of row g" : " of row g + 8";
   }
 
   std::string zero_shift_why(int pair, Position p) const {
@@ -200,7 +195,7 @@ class IntegerDerivation {
   // its magic number, or multiplied like a bare one.
   int zero_of_field(int pair, Position p) {
     return group_index(pair, p, [&] {
-      const PairBits bits{zero_places(pair, 0), zero_places(pair, 1)};
+      const PairBits bits{zero_places(plan_, pair, 0), zero_places(plan_, pair, 1)};
       const int placed = group_.place(in_place(bits, p), in_place_why(p), zero_shift_why(pair, p));
       if (!number_.is_bare(p)) return placed;
       DecodeOp op;
@@ -215,7 +210,7 @@ class IntegerDerivation {
   // One register for each (row, position), or for each pair.
   template <class Make>
   int group_index(int pair, Position p, const Make& make) {
-    const std::tuple key{by_element() ? pair : row_of(pair), p.low, p.high};
+    const std::tuple key{by_element() ? pair : row_of_pair(pair), p.low, p.high};
     const auto found = group_indices_.find(key);
     if (found != group_indices_.end()) return found->second;
     plan_.group_outputs.push_back(make());
@@ -279,6 +274,8 @@ void derive_integer(DecodePlan& plan) {
     DecodePlan other = best_of_choices(plan, bare);
     if (other.ops.size() < best.ops.size()) best = std::move(other);
   }
+  std::optional<DecodePlan> bytes = derive_bytes(plan);
+  if (bytes && bytes->ops.size() < best.ops.size()) best = std::move(*bytes);
   plan = std::move(best);
 }
 

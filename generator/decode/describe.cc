@@ -19,18 +19,20 @@ class OperationText {
         return fmt::format("shl   {}, {}", a, op_.imm);
       case DecodeOpcode::kLop3:
         return fmt::format("lop3  {}, mask 0x{:08x}, {}, immLut 0x{:02x}", a, op_.imm,
-                           op_.b >= 0 ? name(op_.b) : fmt::format("magic 0x{:08x}", op_.imm2),
+                           is_immediate() ? fmt::format("magic 0x{:08x}", op_.imm2) : last(),
                            op_.lut);
       case DecodeOpcode::kPrmt:
-        return fmt::format("prmt  {}, {}, 0x{:04x}", a, second(), op_.imm);
+        return fmt::format("prmt  {}, {}, 0x{:04x}", a, last(), op_.imm);
       case DecodeOpcode::kLookup:
         return fmt::format("prmt  0x{:08x}, 0x{:08x}, {}", op_.imm, op_.imm2, a);
       case DecodeOpcode::kSelect:
         return fmt::format("prmt  {}, {}, {}", a, name(op_.b), name(op_.c));
       case DecodeOpcode::kSub:
-        return fmt::format("sub   {}, {}", a, subtrahend());
+        return fmt::format("sub   {}, {}", a, last());
       case DecodeOpcode::kFma:
-        return fmt::format("fma   {} * 0x{:08x} - {}", a, op_.imm, subtrahend());
+        return fmt::format("fma   {} * 0x{:08x} - {}", a, op_.imm, last());
+      case DecodeOpcode::kMulAdd:
+        return fmt::format("fma   {} * 0x{:08x} + {}", a, op_.imm, last());
       case DecodeOpcode::kMul:
         return fmt::format("mul   {}, 0x{:08x}", a, op_.imm);
       case DecodeOpcode::kScale:
@@ -45,11 +47,10 @@ class OperationText {
     if (reg >= words_) return fmt::format("r{}", reg);
     return words_ == 1 ? input_ : fmt::format("{}{}", input_, reg);
   }
-  std::string second() const {
-    return op_.b >= 0 ? name(op_.b) : fmt::format("0x{:08x}", op_.imm2);
-  }
-  std::string subtrahend() const {
-    return op_.subtrahend == Subtrahend::kGroup ? of_group(op_.group) : second();
+  bool is_immediate() const { return op_.last != LastOperand::kGroup && op_.b < 0; }
+  std::string last() const {
+    if (op_.last == LastOperand::kGroup) return of_group(op_.group);
+    return is_immediate() ? fmt::format("0x{:08x}", op_.imm2) : name(op_.b);
   }
   static std::string of_group(int output) { return fmt::format("g{}", output); }
   const char* half() const { return op_.row == 0 ? "low" : "high"; }

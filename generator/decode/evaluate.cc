@@ -43,10 +43,9 @@ std::uint16_t negated(std::uint32_t pair, int shift) { return half(pair, shift) 
 
 struct Operands {
   std::uint32_t a = 0;
-  std::uint32_t b = 0;  // register b, or the immediate in its place
   std::uint32_t c = 0;
   std::uint32_t factor = 0;
-  std::uint32_t subtrahend = 0;
+  std::uint32_t last = 0;  // register b, the immediate in its place, or the group's
 };
 
 std::uint32_t execute(const DecodeOp& op, Float16Format format, const Operands& in) {
@@ -56,24 +55,27 @@ std::uint32_t execute(const DecodeOp& op, Float16Format format, const Operands& 
     case DecodeOpcode::kShl:
       return in.a << op.imm;
     case DecodeOpcode::kLop3:
-      return lop3(op.lut, in.a, op.imm, in.b);
+      return lop3(op.lut, in.a, op.imm, in.last);
     case DecodeOpcode::kPrmt:
-      return prmt(in.a, in.b, op.imm);
+      return prmt(in.a, in.last, op.imm);
     case DecodeOpcode::kLookup:
       return prmt(op.imm, op.imm2, in.a);
     case DecodeOpcode::kSelect:
-      return prmt(in.a, in.b, in.c);
+      return prmt(in.a, in.last, in.c);
     case DecodeOpcode::kSub:
-      return each_half(
-          [&](int s) { return float16_sub(format, half(in.a, s), half(in.subtrahend, s)); });
+      return each_half([&](int s) { return float16_sub(format, half(in.a, s), half(in.last, s)); });
     case DecodeOpcode::kFma:
       return each_half([&](int s) {
-        return float16_fma(format, half(in.a, s), half(op.imm, s), negated(in.subtrahend, s));
+        return float16_fma(format, half(in.a, s), half(op.imm, s), negated(in.last, s));
+      });
+    case DecodeOpcode::kMulAdd:
+      return each_half([&](int s) {
+        return float16_fma(format, half(in.a, s), half(op.imm, s), half(in.last, s));
       });
     case DecodeOpcode::kScale:
       return each_half([&](int s) {
         return float16_fma(format, half(in.a, s), half(in.factor, 16 * op.row),
-                           negated(in.subtrahend, 16 * op.row));
+                           negated(in.last, 16 * op.row));
       });
     case DecodeOpcode::kMul:
       return each_half([&](int s) {
@@ -94,9 +96,10 @@ std::vector<std::uint32_t> run(const std::vector<DecodeOp>& ops, Float16Format f
   for (const DecodeOp& op : ops) {
     Operands in;
     in.a = registers[op.a];
-    in.b = op.b >= 0 ? registers[op.b] : op.imm2;
     if (op.c >= 0) in.c = registers[op.c];
-    in.subtrahend = op.subtrahend == Subtrahend::kGroup ? group.at(op.group) : in.b;
+    in.last = op.last == LastOperand::kGroup ? group.at(op.group)
+              : op.b >= 0                    ? registers[op.b]
+                                             : op.imm2;
     if (op.opcode == DecodeOpcode::kScale) in.factor = group.at(op.factor);
     if (static_cast<std::size_t>(op.dst) >= registers.size()) registers.resize(op.dst + 1);
     registers[op.dst] = execute(op, format, in);

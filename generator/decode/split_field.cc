@@ -32,7 +32,7 @@ int split_field(const DecodeRequest& request, const PairBits& bits, Registers& r
   op.opcode = DecodeOpcode::kSub;
   op.a = low_register;
   op.b = top_register;
-  op.subtrahend = Subtrahend::kRegister;
+  op.last = LastOperand::kRegister;
   op.why = is_signed ? "low bits - 2^7 * sign" : "low bits + 2^7 * top bit - 2^7";
   return registers.emit(op);
 }

@@ -25,6 +25,8 @@ std::string_view opcode_name(DecodeOpcode opcode) {
       return "sub";
     case DecodeOpcode::kFma:
       return "fma";
+    case DecodeOpcode::kMulAdd:
+      return "mul_add";
     case DecodeOpcode::kMul:
       return "mul";
     case DecodeOpcode::kScale:
@@ -42,7 +44,9 @@ void add_operands(ordered_json& j, const DecodeOp& op) {
       return;
     case DecodeOpcode::kLop3:
       j["mask"] = op.imm;
-      if (op.b >= 0) {
+      if (op.last == LastOperand::kGroup) {
+        j["group"] = op.group;
+      } else if (op.b >= 0) {
         j["b"] = op.b;
       } else {
         j["magic"] = op.imm2;
@@ -70,6 +74,10 @@ void add_operands(ordered_json& j, const DecodeOp& op) {
     case DecodeOpcode::kFma:
       j["factor"] = op.imm;
       break;
+    case DecodeOpcode::kMulAdd:
+      j["factor"] = op.imm;
+      j["b"] = op.b;
+      return;
     case DecodeOpcode::kScale:
       j["factor_of_group"] = op.factor;
       j["row"] = op.row;
@@ -77,9 +85,9 @@ void add_operands(ordered_json& j, const DecodeOp& op) {
     case DecodeOpcode::kSub:
       break;
   }
-  if (op.subtrahend == Subtrahend::kGroup) j["group"] = op.group;
-  if (op.subtrahend == Subtrahend::kImmediate) j["subtrahend"] = op.imm2;
-  if (op.subtrahend == Subtrahend::kRegister) j["b"] = op.b;
+  if (op.last == LastOperand::kGroup) j["group"] = op.group;
+  if (op.last == LastOperand::kImmediate) j["subtrahend"] = op.imm2;
+  if (op.last == LastOperand::kRegister) j["b"] = op.b;
 }
 
 ordered_json ops_json(const std::vector<DecodeOp>& ops) {

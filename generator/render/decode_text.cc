@@ -7,33 +7,33 @@ namespace {
 
 std::string expression(const DecodeOp& op) {
   const std::string a = fmt::format("r{}", op.a);
-  const std::string second =
-      op.b >= 0 ? fmt::format("r{}", op.b) : fmt::format("0x{:08x}u", op.imm2);
-  const std::string subtrahend =
-      op.subtrahend == Subtrahend::kGroup ? fmt::format("g[{}]", op.group) : second;
+  const std::string last = op.last == LastOperand::kGroup ? fmt::format("g[{}]", op.group)
+                           : op.b >= 0                    ? fmt::format("r{}", op.b)
+                                                          : fmt::format("0x{:08x}u", op.imm2);
   switch (op.opcode) {
     case DecodeOpcode::kShr:
       return fmt::format("shr<{}>({})", op.imm, a);
     case DecodeOpcode::kLop3:
-      return fmt::format("lop3<0x{:02x}>({}, 0x{:08x}u, {})", op.lut, a, op.imm, second);
+      return fmt::format("lop3<0x{:02x}>({}, 0x{:08x}u, {})", op.lut, a, op.imm, last);
     case DecodeOpcode::kShl:
       return fmt::format("shl<{}>({})", op.imm, a);
     case DecodeOpcode::kPrmt:
-      return fmt::format("prmt<0x{:04x}>({}, {})", op.imm, a, second);
+      return fmt::format("prmt<0x{:04x}>({}, {})", op.imm, a, last);
     case DecodeOpcode::kLookup:
       return fmt::format("prmt_by(0x{:08x}u, 0x{:08x}u, {})", op.imm, op.imm2, a);
     case DecodeOpcode::kSelect:
-      return fmt::format("prmt_by({}, {}, r{})", a, second, op.c);
+      return fmt::format("prmt_by({}, {}, r{})", a, last, op.c);
     case DecodeOpcode::kMul:
       return fmt::format("Value::mul2({}, 0x{:08x}u)", a, op.imm);
     case DecodeOpcode::kSub:
-      return fmt::format("Value::sub2({}, {})", a, subtrahend);
+      return fmt::format("Value::sub2({}, {})", a, last);
     case DecodeOpcode::kFma:
-      return fmt::format("Value::fms2({}, 0x{:08x}u, {})", a, op.imm, subtrahend);
+      return fmt::format("Value::fms2({}, 0x{:08x}u, {})", a, op.imm, last);
+    case DecodeOpcode::kMulAdd:
+      return fmt::format("Value::fma2({}, 0x{:08x}u, {})", a, op.imm, last);
     case DecodeOpcode::kScale: {
       const char* of_row = op.row == 0 ? "low_twice" : "high_twice";
-      return fmt::format("Value::fms2({}, {}(g[{}]), {}({}))", a, of_row, op.factor, of_row,
-                         subtrahend);
+      return fmt::format("Value::fms2({}, {}(g[{}]), {}({}))", a, of_row, op.factor, of_row, last);
     }
   }
   return {};

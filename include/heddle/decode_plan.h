@@ -20,19 +20,20 @@ namespace heddle {
 enum class DecodeOpcode {
   kShr,     // dst = a >> imm
   kShl,     // dst = a << imm
-  kLop3,    // dst = lut(a, imm, b or imm2)          bitwise, any function of three inputs
+  kLop3,    // dst = lut(a, imm, b, imm2 or group)   bitwise, any function of three inputs
   kPrmt,    // dst = four of the bytes of {b or imm2, a}: nibble i of imm names byte i; a is 0..3
   kLookup,  // dst = four of the bytes of {imm2, imm}: nibble i of register a names byte i
   kSelect,  // dst = four of the bytes of {b, a}: nibble i of register c names byte i
-  kSub,     // dst = a - subtrahend                   two 16-bit floats at once
-  kFma,     // dst = a * imm - subtrahend             two 16-bit floats at once, one rounding
+  kSub,     // dst = a - last                         two 16-bit floats at once
+  kFma,     // dst = a * imm - last                   two 16-bit floats at once, one rounding
+  kMulAdd,  // dst = a * imm + b                      two 16-bit floats at once, one rounding
   kMul,     // dst = a * imm                          two 16-bit floats at once
-  kScale,   // dst = a * factor - subtrahend          two 16-bit floats at once, one rounding: those
+  kScale,   // dst = a * factor - last                two 16-bit floats at once, one rounding: those
             // that group outputs DecodeOp::factor and DecodeOp::group hold for DecodeOp::row
 };
 
-// What a kSub or kFma subtracts.
-enum class Subtrahend {
+// What a kSub, kFma or kScale subtracts. Of a kLop3 the third input, if it is of the group.
+enum class LastOperand {
   kNone,
   kImmediate,  // DecodeOp::imm2
   kGroup,      // element DecodeOp::group of DecodePlan::group_outputs
@@ -43,15 +44,16 @@ struct DecodeOp {
   DecodeOpcode opcode = DecodeOpcode::kShr;
   int dst = 0;
   int a = 0;               // source register
-  int b = -1;              // kLop3, kPrmt, kSub: a second source register; -1: imm2 in its place
+  int b = -1;              // kLop3, kPrmt, kSub, kMulAdd: a second source register; -1: imm2 in
+                           // its place
   int c = -1;              // kSelect
-  std::uint32_t imm = 0;   // kShr, kShl: bits; kLop3: mask; kPrmt: selector; kFma, kMul: factor;
-                           // kLookup: bytes 0..3
-  std::uint32_t imm2 = 0;  // kLop3: magic number; kPrmt, kLookup: bytes 4..7; kSub, kFma: the
-                           // subtrahend, if immediate
+  std::uint32_t imm = 0;   // kShr, kShl: bits; kLop3: mask; kPrmt: selector; kFma, kMulAdd, kMul:
+                           // factor; kLookup: bytes 0..3
+  std::uint32_t imm2 = 0;  // kLop3: magic number; kPrmt, kLookup: bytes 4..7; kSub, kFma: what is
+                           // subtracted, if immediate
   std::uint8_t lut = 0;    // kLop3: immLut
-  Subtrahend subtrahend = Subtrahend::kNone;
-  int group = 0;    // of DecodePlan::group_outputs: what is subtracted
+  LastOperand last = LastOperand::kNone;
+  int group = 0;    // of DecodePlan::group_outputs: the last operand
   int factor = 0;   // kScale: of DecodePlan::group_outputs
   int row = 0;      // kScale: 0 for row g, the low halves of both; 1 for row g + 8
   std::string why;  // for the comment in the rendered code
@@ -128,9 +130,9 @@ struct DecodePlan {
   std::vector<int> field_of;
   int words = 1;                              // of a unit
   std::vector<std::vector<BitPlace>> bit_of;  // [element][bit of the code]
-  // What `ops` take of a group of weights. With integer zero points: from their words to the
-  // subtrahends. With fold_scale: from a word with the scale of row g low and that of row g + 8
-  // high to factors and subtrahends.
+  // What `ops` take of a group of weights. With integer zero points: from their words to magic
+  // numbers and subtrahends. With fold_scale: from a word with the scale of row g low and that of
+  // row g + 8 high to factors and subtrahends.
   std::vector<DecodeOp> group_ops;
   std::vector<int> group_outputs;
   int group_words = 0;

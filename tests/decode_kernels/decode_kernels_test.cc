@@ -62,9 +62,10 @@ TEST_P(DecodeKernelsOn, CompileToTheInstructionsOfThePlan) {
     using enum DecodeOpcode;
     EXPECT_EQ(counts.at("lop3"), operations(kernel, {kLop3})) << kernel.plan_name;
     EXPECT_EQ(counts.at("prmt"), operations(kernel, {kPrmt, kLookup, kSelect})) << kernel.plan_name;
-    EXPECT_EQ(pair_arithmetic(ptx), operations(kernel, {kSub, kFma, kMul, kScale}))
+    EXPECT_EQ(pair_arithmetic(ptx), operations(kernel, {kSub, kFma, kMulAdd, kMul, kScale}))
         << kernel.plan_name;
-    checked += operations(kernel, {kLop3, kPrmt, kLookup, kSelect, kSub, kFma, kMul, kScale});
+    checked +=
+        operations(kernel, {kLop3, kPrmt, kLookup, kSelect, kSub, kFma, kMulAdd, kMul, kScale});
   }
   EXPECT_GT(checked, 1000);
   std::printf("%s: %zu plans, %d instructions; %zu translation units, the slowest in %.0f ms\n",
