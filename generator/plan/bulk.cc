@@ -8,6 +8,7 @@
 #include "generator/plan/stage.h"
 #include "generator/plan/stream_shape.h"
 #include "generator/plan/stream_warps.h"
+#include "generator/plan/wgmma.h"
 #include "generator/spec/weight_meaning.h"
 
 namespace heddle {
@@ -16,6 +17,8 @@ namespace {
 constexpr int kFewestStages = 3;
 constexpr int kMostStages = 8;
 constexpr int kBarrierBytes = 2 * 8;  // of a stage
+// Weights ahead of up to eight tokens, which are soon there all the same.
+constexpr int kStagesAhead = 2;
 // Row tiles by token tiles of a warp whose sums leave registers for the rest: with eight warps that
 // multiply, or more.
 constexpr int kMostSumTiles = 14, kMostSumTilesOfMany = 8;
@@ -90,6 +93,7 @@ GemmVariant variant_with(const GemmSpec& spec, const WeightLayout& layout, std::
   v.m_max = m_max;
   const std::int64_t tokens = std::min<std::int64_t>(m_max, kMostBulkTokens);
   v.tile_m = spec.tile.m.value_or(static_cast<int>(ceil_div(tokens, 8)) * 8);
+  v.stages_ahead = v.tile_m <= kEight ? kStagesAhead : 1;
   settle_scale(spec, layout, v);
   return v;
 }
@@ -204,6 +208,7 @@ std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& targ
                       (!spec.pre_scale || spec.act_order);
   const bool open = spec.path == Path::kAuto || spec.path == Path::kHopper;
   if (!serves || !open || sets_any(spec.tile)) return std::nullopt;
+  if (m_min > kEight && wgmma_pairs_fill(spec, target, layout, m_min, m_max)) return std::nullopt;
   return fastest(spec, target, layout, v);
 }
 

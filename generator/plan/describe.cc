@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "generator/plan/stage.h"
+#include "generator/plan/wgmma_stage.h"
 #include "heddle/kv_cache.h"
 #include "heddle/plan.h"
 
@@ -50,11 +51,13 @@ std::string describe_bulk(const Plan& plan, const GemmVariant& v) {
 std::string describe_wgmma(const Plan& plan, const GemmVariant& v) {
   return fmt::format(
       "{}\n"
-      "  M {} to {}: wgmma{}, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
-      "most{}{}{}\n"
+      "  M {} to {}: wgmma{} of {} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, "
+      "{} "
+      "blocks at most{}{}{}\n"
       "  scale on {}, {} bytes of shared memory, workspace {} bytes\n",
-      v.name, v.m_min, v.m_max, v.by_warps ? "'s tiles by mma.sync" : "", v.tile_m, v.tile_n,
-      v.stages, v.stage_k, v.workers, v.cluster > 1 ? ", whose pairs read tokens once" : "",
+      v.name, v.m_min, v.m_max, v.by_warps ? "'s tiles by mma.sync" : "", wgmma_warpgroups(v),
+      v.tile_m, v.tile_n, v.stages, v.stage_k, v.workers,
+      v.cluster > 1 ? ", whose pairs read tokens once" : "",
       v.shares_rows ? ", whose pairs have 64 rows in common" : "",
       v.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
       to_string(v.scale_mode), v.shared_bytes, plan.workspace_bytes(v.m_max));

@@ -155,6 +155,7 @@ ordered_json variant_json(const Plan& plan, const GemmVariant& v) {
           {"tile", tile_json(v)},
           {"workers", v.workers},
           {"stage_chunks", v.stage_chunks},
+          {"stages_ahead", v.stages_ahead},
           {"cluster", v.cluster},
           {"shares_rows", v.shares_rows},
           {"shares_tiles", v.shares_tiles},

@@ -139,10 +139,11 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                  "/tile/m", "wgmma multiplies so many tokens at a time", number(v.tile_m),
                  "16, 32, 64, 96, 128, 160, 192, 256");
   const bool shared_rows = v.tile_n == 64 && v.tile_m >= 32 && v.tile_m <= 128;
-  reasons.unless(v.tile_n == 128 || v.tile_n == 256 || shared_rows, "/tile/n",
-                 "each of two warpgroups takes one or two tiles of 64 rows, or of 32 to 128 tokens "
-                 "they share one",
-                 number(v.tile_n), "64, 128, 256");
+  reasons.unless(
+      v.tile_n == 128 || v.tile_n == 256 || shared_rows, "/tile/n",
+      "each of two warpgroups takes one or two tiles of 64 rows, each of four one, or two share "
+      "one of 32 to 128 tokens",
+      number(v.tile_n), "64, 128, 256");
   reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages",
                  number(v.stages), "2 and up");
   const bool is_half = v.stage_k == 64 && wgmma_may_halve(spec, v);
@@ -153,7 +154,8 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   only(tile.split_k, 1, "/tile/split_k",
        "wgmma gives every block an equal share of the last tiles, or each tile to one block");
   only(tile.warps_m, v.warps_m, "/tile/warps_m", "the warps of wgmma lie along N");
-  only(tile.warps_n, v.warps_n, "/tile/warps_n", "two warpgroups multiply");
+  only(tile.warps_n, v.warps_n, "/tile/warps_n",
+       "two warpgroups multiply, or four where their registers hold the sums");
   only(tile.warps_k, v.warps_k, "/tile/warps_k", "the warps of wgmma lie along N");
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
 

@@ -1,6 +1,7 @@
 #include "generator/plan/scale_mode.h"
 
 #include "generator/plan/stage.h"
+#include "generator/plan/wgmma_stage.h"
 
 namespace heddle {
 namespace {
@@ -50,12 +51,14 @@ bool folds_scale(const GemmSpec& spec) {
   return integers_lack_power(spec) && spec.weight.zero_point == ZeroPoint::kNone;
 }
 
-// Whether groups of wgmma take turns between two sets of sums, so that the next one's products do
-// not wait for the scaling; 64 tokens have registers for that, and stages of one or two chunks,
-// none of which may be short. Codes of eight bits, and 64 rows, were no faster so.
-bool takes_two_sets(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
+// Whether products of wgmma go on while the sums of a group of 64 tokens are scaled: those of four
+// warpgroups are others'; those of two are the next group's where two sets of sums take turns, for
+// which 64 tokens have registers, and stages of one or two chunks, none of which may be short.
+// Codes of eight bits, and 64 rows, were no faster so.
+bool multiplies_beside_scaling(const GemmSpec& spec, const WeightLayout& layout,
+                               const GemmVariant& v) {
   return v.kernel == GemmKernel::kWgmma && v.tile_m == 64 && v.tile_n > 64 &&
-         spec.weight.bits < 8 && layout.chunks_per_row_block % 2 == 0;
+         spec.weight.bits < 8 && (wgmma_has_four(v) || layout.chunks_per_row_block % 2 == 0);
 }
 
 }  // namespace
@@ -92,7 +95,7 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
     const int of_sums = v.tile_m / 8;
     const int of_weights = layout.meta_group / 16;
     const bool cheaper =
-        takes_two_sets(spec, layout, v) ? of_sums <= of_weights : of_sums < of_weights;
+        multiplies_beside_scaling(spec, layout, v) ? of_sums <= of_weights : of_sums < of_weights;
     return cheaper ? ScaleMode::kAccumulator : ScaleMode::kWeight;
   }
   // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every

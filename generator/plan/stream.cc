@@ -155,6 +155,7 @@ bool tiles_are_faster(const GemmSpec& spec, const Target& target, const WeightLa
                       const GemmVariant& v) {
   if (v.m_max <= kDirectTokens || sets_any(spec.tile)) return false;
   if (!wgmma_serves(spec, target, v.m_min)) return false;
+  if (wgmma_pairs_fill(spec, target, layout, v.m_min, v.m_max)) return true;
   // Scales that multiply the weights keep tiles from mma.sync.
   if (v.scale_mode == ScaleMode::kWeight) return v.split_k > 1;
   const std::int64_t row_blocks = ceil_div(layout.row_blocks, v.workers);

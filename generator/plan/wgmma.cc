@@ -5,14 +5,18 @@
 #include "generator/plan/default_tile.h"
 #include "generator/plan/refuse.h"
 #include "generator/plan/scale_mode.h"
+#include "generator/plan/stage.h"
 #include "generator/plan/wgmma_shares.h"
 #include "generator/plan/wgmma_stage.h"
+#include "generator/spec/weight_meaning.h"
 
 namespace heddle {
 namespace {
 
 constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
-constexpr int kWarpgroups = 2;             // that multiply
+// That multiply; four of a row tile each where their registers hold its sums.
+constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
+constexpr int kMostTokensOfFour = 64;
 constexpr int kMostStages = 8;
 constexpr int kFewestStages = 3;  // else shorter ones
 constexpr int kDecodedSets = 2;
@@ -32,7 +36,7 @@ constexpr int kRoundedPassBytes = 32 * 2 * (64 + 8);
 int exchange_barriers(const GemmVariant& v) {
   if (v.shares_rows) return 2;
   if (v.shares_first) return 1;
-  return v.shares_tiles ? 3 : 0;
+  return v.shares_tiles ? wgmma_warpgroups(v) + 1 : 0;
 }
 
 // The same arithmetic as templates/gemm/wgmma_shape.cuh, which checks the result.
@@ -40,12 +44,30 @@ int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
   const bool splits_columns = v.tile_n == 64;
   const int own_tokens = splits_columns ? v.tile_m / 2 : v.tile_m;
   const int half_sum_bytes = splits_columns ? 4 * 128 * own_tokens / 2 : 0;
-  const int pass_bytes = wgmma_narrows(v)
+  const int pass_bytes = wgmma_narrows(v) || wgmma_has_four(v)
                              ? kRoundedPassBytes
                              : std::max(4 * std::min(own_tokens, 32) * kPassRow, half_sum_bytes);
-  const int storing_warpgroups = kWarpgroups + (v.shares_first ? 1 : 0);
-  return v.stages * wgmma_stage_bytes(v, layout) + storing_warpgroups * pass_bytes +
-         2 * v.stages * 8 + 8 * kWarpgroups + 8 * exchange_barriers(v);
+  const int given_bytes = v.shares_rows ? 4 * 128 * v.tile_m / 4 : 0;
+  const int warpgroups = wgmma_warpgroups(v);
+  const int others = warpgroups + (v.shares_first ? 1 : 0) - 1;  // that store
+  return v.stages * wgmma_stage_bytes(v, layout) + others * pass_bytes +
+         std::max(pass_bytes, given_bytes) + 2 * v.stages * 8 + 8 * warpgroups +
+         8 * exchange_barriers(v);
+}
+
+bool is_plain(const EpilogueSpec& epilogue) {
+  return !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
+}
+
+// Whether the 112 registers of a thread of four warpgroups hold its sums and those of a group that
+// are not scaled yet, beside what decoding and the end of a tile take.
+bool four_hold_sums(const GemmSpec& spec, const GemmVariant& v) {
+  if (v.tile_m < kMostTokensOfFour || v.scale_mode == ScaleMode::kWeight) return true;
+  if (!v.shares_rows) return false;
+  const WeightSpec& weight = spec.weight;
+  if (weight.bits == 4) return weight.type != WeightType::kNf4;
+  const bool simple = is_integer(weight.type) && weight.zero_point == ZeroPoint::kNone;
+  return simple && (weight.bits <= 5 || is_plain(spec.epilogue));
 }
 
 int tile_tokens(std::int64_t m_max) {
@@ -92,11 +114,25 @@ void choose_stage(const GemmSpec& spec, const Target& target, const WeightLayout
     set_stage(v, WeightLayout::kChunkK / 2);
 }
 
+// Two or four that multiply, and where scales go. Blocks whose last warpgroup adds have two others.
+void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& v) {
+  const bool may_four = v.tile_n == kMostWarpgroups * kWgmmaRowTile &&
+                        v.tile_m <= kMostTokensOfFour && !v.shares_first;
+  v.warps_n = 4 * (may_four ? kMostWarpgroups : kWarpgroups);
+  settle_scale(spec, layout, v);
+  if (!may_four || four_hold_sums(spec, v)) return;
+  v.warps_n = 4 * kWarpgroups;
+  settle_scale(spec, layout, v);
+}
+
 void complete(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
               GemmVariant& v) {
-  settle_scale(spec, layout, v);
-  // mma.sync would wait for the products of weights and scales.
-  v.by_warps = v.tile_m <= kTokensOfWarps && v.scale_mode != ScaleMode::kWeight;
+  choose_warpgroups(spec, layout, v);
+  const bool four = wgmma_has_four(v);
+  // mma.sync would wait for the products of weights and scales; beside three other warpgroups'
+  // wgmma takes no longer.
+  v.by_warps = v.tile_m <= kTokensOfWarps && v.scale_mode != ScaleMode::kWeight && !four;
+  v.stages_ahead = four && v.tile_m <= kTokensOfWarps ? 2 : 1;
   if (spec.tile.k) {
     set_stage(v, *spec.tile.k);
   } else {
@@ -106,13 +142,10 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   v.shared_bytes = wgmma_shared_bytes(v, layout);
   // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
   // of sums take turns and in pairs that read tokens once; what follows the sums of these then
-  // leaves no registers for them.
-  const EpilogueSpec& epilogue = spec.epilogue;
-  const bool plain =
-      !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
-  const bool pairs = wgmma_narrows(v) && v.cluster > 1 && plain;
+  // leaves no registers for them. Nor have four warpgroups any with 64 tokens.
+  const bool pairs = wgmma_narrows(v) && v.cluster > 1 && is_plain(spec.epilogue);
   const bool few_rows = v.tile_m > 64 && v.tile_m != 128 && v.tile_n == 128 && !pairs;
-  const bool short_steps = v.tile_m == 64 && v.scale_mode != ScaleMode::kAccumulator;
+  const bool short_steps = v.tile_m == 64 && (v.scale_mode != ScaleMode::kAccumulator || four);
   // Warpgroups that share 64 rows take whole chunks in turns of stages that have several.
   const bool halves = v.tile_n == 64 && v.stage_chunks % kWarpgroups != 0;
   const bool two_bits = v.tile_n == 64 && spec.weight.bits < 3;
@@ -128,9 +161,9 @@ GemmVariant or_shares_first(const GemmSpec& spec, const Target& target, const We
                             const GemmVariant& v) {
   if (!v.shares_tiles || v.cluster > 1 || v.m_max > v.tile_m) return v;
   if (v.tile_m > kMostTokensFirst || v.tile_n < kWgmmaRowTile) return v;
-  if (sum_registers(v) > kMostSumsBesideAdding) return v;
   GemmVariant first = v;
   wgmma_share_first(spec, target, layout, true, first);
+  if (sum_registers(first) > kMostSumsBesideAdding) return v;
   const bool fits = first.stages >= 2 && first.shared_bytes <= target.shared_per_block;
   return fits && wgmma_clocks(first, layout) < wgmma_clocks(v, layout) ? first : v;
 }
@@ -142,16 +175,14 @@ GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const Weight
   v.path = Path::kHopper;
   v.m_min = m_min;
   v.m_max = m_max;
-  v.warps_n = 4 * kWarpgroups;
   v.workers = target.sm_count;
   v.shares_tiles = !spec.tile.split_k;
   v.decoded_sets = kDecodedSets;
   v.tile_m = spec.tile.m.value_or(tile_tokens(m_max));
-  // 256 rows were slower wherever they were tried with few tokens.
   v.tile_n = spec.tile.n.value_or(v.tile_m <= kFewTokens ? 128 : 256);
   complete(spec, target, layout, v);
   v = or_shares_first(spec, target, layout, v);
-  if (spec.tile.n || v.by_warps) return v;
+  if (spec.tile.n) return v;
   const auto clocks = [&](const GemmVariant& one) { return wgmma_clocks(one, layout); };
   const auto consider_variant = [&](const GemmVariant& other) {
     if (is_too_large(v) || (!is_too_large(other) && clocks(other) < clocks(v))) v = other;
@@ -165,11 +196,14 @@ GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const Weight
     complete(spec, target, layout, other);
     consider_variant(or_shares_first(spec, target, layout, other));
   };
-  if (v.tile_n > 128) consider(v.tile_m, 128, 1);
+  // With 256 rows codes of 8 bits were slower for up to 16 tokens, and do not come here.
+  if (v.tile_m <= kTokensOfWarps && spec.weight.bits == 8) return v;
+  consider(v.tile_m, v.tile_n > 128 ? 128 : 256, 1);
   if (v.tile_m >= 32 && v.tile_m <= 128) consider(v.tile_m, 64, 1);
   // A split_k of the user's gives each tile to one block.
-  if (v.tile_m >= kFewTokens && v.tile_m <= 64 && m_max <= v.tile_m && !spec.tile.split_k) {
+  if (v.tile_m <= 64 && m_max <= v.tile_m && !spec.tile.split_k) {
     for (const int rows : {128, 256}) {
+      if (v.tile_m < kFewTokens && rows == 128) continue;
       GemmVariant other = v;
       other.tile_n = rows;
       wgmma_share_rows(spec, target, layout, other);
@@ -215,6 +249,19 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
   GemmVariant v = choose_tile(spec, target, layout, m_min, m_max);
   settle_sharing(layout, v);
   return v;
+}
+
+bool wgmma_pairs_fill(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                      std::int64_t m_min, std::int64_t m_max) {
+  constexpr double kFull = 0.9;
+  if (sets_any(spec.tile) || !wgmma_serves(spec, target, m_min)) return false;
+  const GemmVariant v = wgmma_variant(spec, target, layout, m_min, m_max);
+  if (!v.shares_rows || !wgmma_has_four(v)) return false;
+  const std::int64_t set_rows = wgmma_set_row_tiles(v) * kWgmmaRowTile;
+  const std::int64_t pairs = v.workers / kWgmmaCluster;
+  const std::int64_t rounds = ceil_div(spec.shape.n, set_rows * pairs);
+  return static_cast<double>(spec.shape.n) >=
+         kFull * static_cast<double>(rounds * pairs * set_rows);
 }
 
 void wgmma_share_tokens(int cluster, GemmVariant& v) {

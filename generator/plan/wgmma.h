@@ -14,6 +14,11 @@ bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min
 GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                           std::int64_t m_min, std::int64_t m_max);
 
+// Whether four warpgroups of pairs of blocks with 64 rows in common would serve these tokens, with
+// rows for nearly all SMs: then other kernels of up to 16 tokens are slower.
+bool wgmma_pairs_fill(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                      std::int64_t m_min, std::int64_t m_max);
+
 // Has clusters of so many blocks read the tokens of neighbouring tiles once.
 void wgmma_share_tokens(int cluster, GemmVariant& variant);
 

@@ -46,16 +46,17 @@ double stage_clocks_of_many(const GemmVariant& v, const WeightLayout& layout, bo
 bool has_many_tokens(const GemmVariant& v) { return v.m_min > 128; }
 
 // A stage: decoding, which wgmma with weights in registers holds up, or wgmma, both slower where
-// two warpgroups share 64 rows; the L2 cache, which is slower where blocks read tokens of different
-// columns.
+// two warpgroups share 64 rows and faster where four multiply; the L2 cache, which is slower where
+// blocks read tokens of different columns.
 double stage_clocks(const GemmVariant& v, const WeightLayout& layout, bool in_step) {
   if (has_many_tokens(v)) return stage_clocks_of_many(v, layout, in_step);
   constexpr double kDecode = 160, kDecodeToken = 3.4, kMultiplyToken = 1.22 * 4;
-  constexpr double kSharedRows = 1.23, kSharedRowsOfFew = 1.05;
+  constexpr double kSharedRows = 1.23, kSharedRowsOfFew = 1.05, kFour = 0.945;
   constexpr int kFewTokens = 32;
   const double cache = in_step ? 54 : 44;  // bytes a clock
   double unit = std::max(kDecode + kDecodeToken * v.tile_m, kMultiplyToken * v.tile_m);
   if (v.tile_n == 64) unit *= v.tile_m <= kFewTokens ? kSharedRowsOfFew : kSharedRows;
+  if (wgmma_has_four(v)) unit *= kFour;
   return std::max(v.stage_chunks * v.tile_n / 64.0 * unit, wgmma_stage_bytes(v, layout) / cache);
 }
 // Of a tile that is cut in two along its tokens, which many have.
@@ -213,6 +214,9 @@ Choice choose_shares(const GemmVariant& v, const WeightLayout& layout, std::int6
 }  // namespace
 
 bool wgmma_may_pair(const GemmVariant& v, const WeightLayout& layout) {
+  // ptxas keeps addresses out of uniform registers there: 16384 x 8192, M = 32 took 22.8 us,
+  // not 20.9.
+  if (wgmma_has_four(v) && v.tile_m > 16) return false;
   return v.shares_tiles && !v.shares_first && v.cluster == 1 && !wgmma_narrows(v) &&
          2 * v.tile_m * v.tile_n <= v.stages * wgmma_stage_bytes(v, layout);
 }

@@ -20,7 +20,7 @@ struct WgmmaShares {
 WgmmaShares wgmma_shares(const GemmVariant& variant, const WeightLayout& layout, std::int64_t m);
 
 // Whether pairs of blocks may share tiles: half of a block's sums must find room where its stages
-// were, as in templates/gemm/wgmma_shape.cuh.
+// were, as in templates/gemm/wgmma_shape.cuh, and four warpgroups have up to 16 tokens.
 bool wgmma_may_pair(const GemmVariant& variant, const WeightLayout& layout);
 
 // What it takes for its most tokens, in clocks of an SM of an H200 and in excess of a launch.

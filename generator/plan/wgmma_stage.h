@@ -13,6 +13,10 @@ inline constexpr int kWgmmaCluster = 2;
 
 inline constexpr int kWgmmaRowTile = 64;
 
+// That multiply: two, or four of a row tile each.
+inline int wgmma_warpgroups(const GemmVariant& v) { return v.warps_n / 4; }
+inline bool wgmma_has_four(const GemmVariant& v) { return wgmma_warpgroups(v) == 4; }
+
 // Whether a tile may have half of its tokens alone.
 inline bool wgmma_narrows(const GemmVariant& v) { return v.tile_m > 128; }
 

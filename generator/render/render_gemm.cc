@@ -145,6 +145,8 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
     config.number("kStageChunks", v.stage_chunks);
     config.flag("kHalfStages", wgmma_halves(v));
     config.flag("kByWarps", v.by_warps);
+    config.number("kWarpgroups", wgmma_warpgroups(v));
+    config.number("kStagesAhead", v.stages_ahead);
     config.number("kStepTiles", v.step_tiles);
     config.number("kDecodedSets", v.decoded_sets);
     return config.text(kWgmma);
@@ -166,6 +168,7 @@ std::string config_text(const Plan& plan, const GemmVariant& v, const DecodePlan
   config.number("kWarpsM", v.warps_m);
   if (v.kernel == GemmKernel::kBulk) {
     config.number("kTokensAlone", most_tokens_alone(layout));
+    config.number("kStagesAhead", v.stages_ahead);
     return config.text(kBulk);
   }
   config.number("kFixedBias", fixed_bias(spec.weight));

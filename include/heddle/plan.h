@@ -47,9 +47,11 @@ struct GemmVariant {
   int tile_n = 64;   // rows of W per block, a multiple of 16 * warps_n
   int stage_k = 64;  // K per pipeline stage, a multiple of 64 * warps_k
   int stages = 2;
+  // kBulk, kWgmma: whose weights are asked for before the kernel ahead has ended.
+  int stages_ahead = 1;
   int split_k = 1;  // blocks along K; their sums are added in a fixed order
   int warps_m = 1;
-  int warps_n = 1;
+  int warps_n = 1;  // kWgmma: 8 or 16, two or four warpgroups
   int warps_k = 1;
   bool reads_ahead = false;  // kTiles: warps load, and decode, ahead of what they multiply
   // kStream: blocks that share the row blocks, some without any; kWgmma: the most blocks of a

@@ -24,27 +24,46 @@ struct BulkFetch {
   u64 policy = policy_read_once();
 
   // Stages [begin, end). All lanes walk them, one copies: as the compiler knows so, it keeps
-  // addresses in uniform registers. The weights of the first stage are read before the kernel ahead
-  // has ended, which must not write them; more of them would keep its tokens waiting.
+  // addresses in uniform registers. The weights of the first kStagesAhead stages are read before
+  // the kernel ahead has ended, which must not write them; more of them would keep its tokens
+  // waiting.
   __device__ __forceinline__ void run(int begin, int end) {
     RingPlace<Config> place;
+    int k = begin;
+    if constexpr (Config::kStagesAhead > 1) k = fetch_ahead(begin, end, place);
 #pragma unroll 1
-    for (int k = begin; k < end; ++k) {
+    for (; k < end; ++k) {
       // A fresh barrier counts as one whose phase of parity 1 has ended.
       mbarrier_wait(memory.empty_barrier(place.stage), place.parity ^ 1);
-      const int chunks = chunks_of_stage<Config::kChunks, S::kStageChunks>(k);
-      fetch_weights(k, chunks, place.stage);
-      if (k == begin) wait_for_predecessor();
-      fetch_tokens(k, chunks, place.stage);
+      fetch_weights(k, place.stage);
+      if (Config::kStagesAhead == 1 && k == begin) wait_for_predecessor();
+      fetch_tokens(k, place.stage);
       place.advance();
     }
   }
 
  private:
+  static __device__ __forceinline__ int chunks_of(int k) {
+    return chunks_of_stage<Config::kChunks, S::kStageChunks>(k);
+  }
+
+  // Stages from `begin` on; the first one behind them.
+  __device__ __forceinline__ int fetch_ahead(int begin, int end, RingPlace<Config>& place) const {
+    const int stop = end - begin < Config::kStagesAhead ? end : begin + Config::kStagesAhead;
+    for (int k = begin; k < stop; ++k) fetch_weights(k, k - begin);
+    wait_for_predecessor();
+    for (int k = begin; k < stop; ++k) {
+      fetch_tokens(k, place.stage);
+      place.advance();
+    }
+    return stop;
+  }
+
   // Announces all bytes of the stage. Tokens that do not exist stay what they are, and so do their
   // sums. Rows past the end of W stay what they are: their results are
   // never stored. So do chunks past the end of K, which no one reads.
-  __device__ __forceinline__ void fetch_weights(int k, int chunks, int stage) const {
+  __device__ __forceinline__ void fetch_weights(int k, int stage) const {
+    const int chunks = chunks_of(k);
     if (!elect_one()) return;
     const bool ends = Config::kRowBlocks % S::kStageRowBlocks != 0;
     const int blocks = ends && row_blocks < S::kStageRowBlocks ? row_blocks : S::kStageRowBlocks;
@@ -62,7 +81,8 @@ struct BulkFetch {
     }
   }
 
-  __device__ __forceinline__ void fetch_tokens(int k, int chunks, int stage) const {
+  __device__ __forceinline__ void fetch_tokens(int k, int stage) const {
+    const int chunks = chunks_of(k);
     if (!elect_one()) return;
 #pragma unroll
     for (int half = 0; half < Memory::kHalves; ++half) {

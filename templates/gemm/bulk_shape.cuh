@@ -52,6 +52,7 @@ struct BulkMemory {
   static constexpr int kBarrierOffset = kWeightOffset + Config::kStages * kWeightBytes;
   static constexpr int kSharedBytes = kBarrierOffset + 2 * 8 * Config::kStages;
 
+  static_assert(Config::kStagesAhead <= Config::kStages, "each has a place");
   static_assert(kHalfBytes % 1024 == 0, "the swizzle repeats after 1024 bytes");
   static_assert(Config::kSharedBytes >= kSharedBytes, "the launch gives this much shared memory");
 

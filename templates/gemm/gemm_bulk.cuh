@@ -19,7 +19,7 @@
 // heddle-parameters: kScaleBytes kZeroOffset kZeroBytes kZeroPoint kChannelOffset kChannelBytes
 // heddle-parameters: kChannelZeroOffset kTensorOffset kTensorScale kResultExponent kScaleExponent
 // heddle-parameters: kRowLines kScaleMode kPreScale kBias kResidual kActivation kTokensAlone
-// heddle-parameters: Value Scale
+// heddle-parameters: kStagesAhead Value Scale
 #pragma once
 
 #include "gemm/bulk_fetch.cuh"

@@ -4,7 +4,8 @@
 // the tensor copy engine has put them. One block to an SM, for the whole launch: a warpgroup
 // that fetches, two that decode and multiply, each half of the tile's rows, or of 64 rows half of
 // the columns. Where blocks share what is left over of whole rounds of tiles before these, a fourth
-// adds their parts meanwhile.
+// adds their parts meanwhile. Of 256 rows by up to 64 tokens four multiply a row tile each: while
+// one waits for its sums or its words, three have products on their way.
 //
 // Budget of an SM of an H200 for 64 rows by 128 columns of 4-bit weights, in clocks at 1965 MHz.
 // Memory gives an SM 17 bytes a clock, the L2 cache some 30. Decoding 64 rows takes 72 instructions
@@ -35,7 +36,8 @@
 //
 // heddle-parameters: kBits kN kChunks kRowBlocks kTileM kTileN kTokens kStages kShares
 // heddle-parameters: kSharesInPairs kSharesFirst kCluster kSharesRows kStageChunks kHalfStages
-// heddle-parameters: kByWarps kStepTiles kDecodedSets kSharedBytes kCounterBytes kMetaGroup
+// heddle-parameters: kWarpgroups kStagesAhead kByWarps kStepTiles kDecodedSets kSharedBytes
+// heddle-parameters: kCounterBytes kMetaGroup
 // heddle-parameters: kChunkBytes kScaleOffset kScaleBytes kZeroOffset kZeroBytes kZeroPoint
 // heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset kTensorScale
 // heddle-parameters: kResultExponent kScaleExponent kRowLines kScaleMode kBias kResidual

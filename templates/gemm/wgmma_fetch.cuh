@@ -27,15 +27,20 @@ struct WgmmaFetch {
   u64 policy = policy_read_once();
 
   // Weights may be read before the kernel before this one has ended: no kernel that lets its
-  // successor start early writes them. Those of the first stage are: more of them would keep its
-  // tokens waiting.
+  // successor start early writes them. Those of the first kStagesAhead stages are: more of them
+  // would keep its tokens waiting.
   __device__ __forceinline__ void run() {
     Piece piece;
     RingPlace<Config> place;
     bool is_first = true;
     while (work.next(piece)) {
+      int first = piece.begin;
+      if constexpr (Config::kStagesAhead > 1) {
+        if (is_first) first += fetch_ahead(piece, place);
+        is_first = false;
+      }
 #pragma unroll 1
-      for (int i = piece.begin; i < piece.end; ++i) {
+      for (int i = first; i < piece.end; ++i) {
         const int k = WgmmaWork<Config>::unit_of(piece, i);
 #pragma unroll
         for (int part = 0; part < S::kUnitStages; ++part) {
@@ -52,6 +57,20 @@ struct WgmmaFetch {
   }
 
  private:
+  // The first units of the first piece; how many.
+  __device__ __forceinline__ int fetch_ahead(const Piece& piece, RingPlace<Config>& place) const {
+    const int units = piece.end - piece.begin;
+    const int count = units < Config::kStagesAhead ? units : Config::kStagesAhead;
+    for (int i = 0; i < count; ++i)
+      fetch_weights(piece, WgmmaWork<Config>::unit_of(piece, piece.begin + i), 0, i);
+    wait_for_predecessor();
+    for (int i = 0; i < count; ++i) {
+      fetch_tokens(piece, WgmmaWork<Config>::unit_of(piece, piece.begin + i), 0, i);
+      place.advance();
+    }
+    return count;
+  }
+
   // Each warp sees to every fourth box of the tokens.
   static constexpr int kBoxes = S::kHalves * S::kBoxes;
   static constexpr int kMostBoxes = (kBoxes + S::kFetchWarps - 1) / S::kFetchWarps;

@@ -147,16 +147,16 @@ struct WgmmaFinish {
     store.run(piece, half, rank * S::kOwnTokens / 2);
   }
 
-  // Of the last row tile each block of a pair has the sums of half of K. The second warpgroups give
+  // Of the last row tile each block of a pair has the sums of half of K. The last warpgroups give
   // each other those of half of the tokens.
   __device__ __forceinline__ void add_shared_rows(const WgmmaWork<Config>& work, const Piece& piece,
                                                   const Sums& sum) const {
-    if (warpgroup == 0) return store.run(piece, sum, 0);
+    if (warpgroup < S::kWarpgroups - 1) return store.run(piece, sum, 0);
     constexpr int kOwnTiles = S::kRowTiles - 1;
     constexpr int kCount = S::kOwnSums / 2;
     const int rank = WgmmaWork<Config>::rank();
     const int before = work.pieces_before();
-    const u32 place = memory.pass(1) + 16 * thread;
+    const u32 place = memory.pass(warpgroup) + 16 * thread;
     const u32 remote_place = address_in_block(place, 1 - rank);
     const u32 remote_barrier = address_in_block(memory.given_barrier(), 1 - rank);
     if (before > 0) mbarrier_wait_cluster(memory.taken_barrier(), (before - 1) % 2);

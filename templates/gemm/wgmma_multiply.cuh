@@ -23,7 +23,7 @@ struct WgmmaMultiply {
   using Weights = WgmmaWeights<Config, Decode>;
   using Products = typename ProductsOf<Config, Config::kByWarps>::Type;
   static constexpr bool kPartial = Steps::kPartial;
-  // What the second warpgroup has of row tiles while another block multiplies the last of them.
+  // What the last warpgroup has of row tiles while another block multiplies the last of them.
   static constexpr int kOwnTiles = S::kRowTiles - 1;
   static constexpr bool kSharesChunks = S::kOwnChunks < S::kStageChunks;
   static constexpr bool kEndsShort = Config::kChunks % S::kStageChunks != 0;
@@ -63,7 +63,8 @@ struct WgmmaMultiply {
       for (int half = 0; half < 2; ++half) {
         Piece units = piece;
         (half == 0 ? units.end : units.begin) = S::kHalfUnits;
-        if (row_block < 4 * S::kRowTiles || WgmmaWork<Config>::has_shared_rows(half)) {
+        if (row_block < 4 * (S::kTileRowTiles - S::kRowTiles) ||
+            WgmmaWork<Config>::has_shared_rows(half)) {
           multiply_units<kTokens, S::kRowTiles>(units, place);
         } else {
           multiply_units<kTokens, kOwnTiles>(units, place);

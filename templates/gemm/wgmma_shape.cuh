@@ -1,10 +1,10 @@
 // Constants that follow from the Config of a GEMM with wgmma, and the places in shared memory.
 //
-// A tile is kTileN rows of W by kTileM tokens. Each of two warpgroups owns half of its rows, in
-// tiles of 64: warp w of it holds row block w of each of them. Of a tile of 64 rows it owns every
-// other chunk, or half of each chunk's columns where a stage is one chunk, and in the end the sums
-// of half of the tokens. A stage is kStageChunks chunks, of 128 columns each, of all row blocks of
-// the tile, or half a chunk of each.
+// A tile is kTileN rows of W by kTileM tokens. Each of two or four warpgroups owns as many of its
+// rows, in tiles of 64: warp w of it holds row block w of each of them. Of a tile of 64 rows each
+// of two owns every other chunk, or half of each chunk's columns where a stage is one chunk, and in
+// the end the sums of half of the tokens. A stage is kStageChunks chunks, of 128 columns each, of
+// all row blocks of the tile, or half a chunk of each.
 #pragma once
 
 #include "gemm/ring_place.cuh"
@@ -16,18 +16,20 @@ namespace heddle {
 template <class Config>
 struct WgmmaShape {
   static constexpr int kChunkK = 128;
-  static constexpr int kWarpgroups = 2;  // that multiply; one more fetches, another may add
+  // That multiply; one more fetches, another may add.
+  static constexpr int kWarpgroups = Config::kWarpgroups;
+  static constexpr bool kFour = kWarpgroups == 4;
   static constexpr int kWarps = 4 * kWarpgroups;
   static constexpr int kFetchWarps = 4;
   static constexpr int kStoringWarpgroups = kWarpgroups + (Config::kSharesFirst ? 1 : 0);
   // Of a thread, all multiples of 8.
-  static constexpr int kFetchRegisters = 40;
+  static constexpr int kFetchRegisters = kFour ? 32 : 40;
   static constexpr int kAddRegisters = 120;
-  static constexpr int kMultiplyRegisters = Config::kSharesFirst ? 176 : 232;
+  static constexpr int kMultiplyRegisters = kFour ? 112 : Config::kSharesFirst ? 176 : 232;
   static_assert(kFetchRegisters + kWarpgroups * kMultiplyRegisters +
                         (Config::kSharesFirst ? kAddRegisters : 0) <=
-                    65536 / 128,
-                "an SM has registers for all warpgroups");
+                    (kFour ? 5 * 96 : 65536 / 128),
+                "a block has registers for all warpgroups: of five 96 each at its start");
   static constexpr bool kSplitsColumns = Config::kTileN == 64;
   static constexpr int kRowTiles =  // of a warpgroup
       kSplitsColumns ? 1 : Config::kTileN / (64 * kWarpgroups);
@@ -78,9 +80,10 @@ struct WgmmaShape {
   static constexpr int kWeightBytes = kTileRowBlocks * kRowBlockBytes;
 
   // Sums on their way to Y: for each warpgroup [kPassTokens][kPassRow]; the padding spreads the
-  // banks. What narrow tiles leave beside three stages is half as much. Or those that it gives to
-  // the other warpgroup, as they lie in its registers.
-  static constexpr int kMostPassTokens = kNarrows ? 16 : 32;
+  // banks. What narrow tiles leave beside three stages is half as much, and so is what each of four
+  // gets. Or those that it gives to the other warpgroup, as they lie in its registers.
+  static constexpr bool kSmallPasses = kNarrows || kFour;
+  static constexpr int kMostPassTokens = kSmallPasses ? 16 : 32;
   static constexpr int kPassTokens = kOwnTokens < kMostPassTokens ? kOwnTokens : kMostPassTokens;
   static constexpr int kPassRow = 64 + 4;
   static constexpr int kPassSumBytes = 4 * kPassTokens * kPassRow;
@@ -89,11 +92,12 @@ struct WgmmaShape {
   // [kRoundedTokens][kRoundedRow] of 16 bits.
   static constexpr bool kRoundsFirst =
       Config::kScaleMode != ScaleMode::kChannel && !Config::kTensorScale && !Config::kBias &&
-      !Config::kResidual && Config::kActivation == Activation::kNone && kNarrows;
+      !Config::kResidual && Config::kActivation == Activation::kNone && kSmallPasses &&
+      Config::kTileM >= 32;
   static constexpr int kRoundedTokens = 32;
   static constexpr int kRoundedRow = 64 + 8;
   static constexpr int kRoundedBytes = 2 * kRoundedTokens * kRoundedRow;
-  static constexpr int kPassBytes = kNarrows                        ? kRoundedBytes
+  static constexpr int kPassBytes = kSmallPasses                    ? kRoundedBytes
                                     : kPassSumBytes > kHalfSumBytes ? kPassSumBytes
                                                                     : kHalfSumBytes;
 
@@ -106,14 +110,18 @@ struct WgmmaShape {
   static constexpr bool kAlwaysPairs = kPairs && kOneTokenTile;
   static constexpr bool kPairSumsInStages = kSplitsColumns || kPairSumBytes > kPassBytes;
   static constexpr int kExchangeBarriers = Config::kSharesRows    ? 2
-                                           : kPairs               ? 3
+                                           : kPairs               ? kWarpgroups + 1
                                            : Config::kSharesFirst ? 1
                                                                   : 0;
 
   // Tokens, weights, sums on their way, barriers.
   static constexpr int kWeightOffset = Config::kStages * kTokenBytes;
   static constexpr int kPassOffset = kWeightOffset + Config::kStages * kWeightBytes;
-  static constexpr int kBarrierOffset = kPassOffset + kStoringWarpgroups * kPassBytes;
+  // The last warpgroup's sums of rows in common, half of them from the other block of the pair.
+  static constexpr int kGivenBytes = Config::kSharesRows ? 4 * 128 * kSums / 2 : 0;
+  static constexpr int kLastPassBytes = kGivenBytes > kPassBytes ? kGivenBytes : kPassBytes;
+  static constexpr int kBarrierOffset =
+      kPassOffset + (kStoringWarpgroups - 1) * kPassBytes + kLastPassBytes;
   static constexpr int kSharedBytes =
       kBarrierOffset + 2 * Config::kStages * 8 + 8 * kWarpgroups + 8 * kExchangeBarriers;
 
@@ -131,13 +139,18 @@ struct WgmmaShape {
     return pass;
   }
 
+  static_assert(kWarpgroups == 2 || (kFour && !kSplitsColumns && !Config::kSharesFirst),
+                "two warpgroups may share rows, or add beside others");
   static_assert(kSplitsColumns || Config::kTileN % (64 * kWarpgroups) == 0,
                 "whole row tiles for each warpgroup");
   static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
   static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
-  static_assert(!Config::kSharesRows || (kBlocks == 1 && !Config::kShares && kOneTokenTile &&
-                                         !kSplitsColumns && 2 * 128 * kSums <= kPassBytes),
-                "a warpgroup has room for half of the sums of a row tile");
+  static_assert(!Config::kSharesRows ||
+                    (kBlocks == 1 && !Config::kShares && kOneTokenTile && !kSplitsColumns),
+                "a tile of its own and half of a row tile");
+  static_assert(Config::kStagesAhead == 1 ||
+                    (kUnitStages == 1 && Config::kStagesAhead <= Config::kStages),
+                "whole units, and places for them");
   static_assert(!kPairs || (Config::kShares && kBlocks == 1 && !kNarrows &&
                             kWarpgroups * kPairSumBytes <= kPassOffset),
                 "a pair has room and registers for half of each other's sums");
@@ -196,8 +209,8 @@ struct WgmmaMemory {
       mbarrier_init(taken_barrier(), 128);
     }
     if constexpr (S::kPairs) {
-      mbarrier_init(pair_barrier(0), 1);
-      mbarrier_init(pair_barrier(1), 1);
+#pragma unroll
+      for (int i = 0; i < S::kWarpgroups; ++i) mbarrier_init(pair_barrier(i), 1);
       mbarrier_init(read_barrier(), S::kWarps);
     }
 #pragma unroll

@@ -27,13 +27,14 @@ struct WgmmaSteps {
   static_assert(!Config::kHalfStages || !kPartial, "groups end where they would without halves");
 
   // Sets of sums that groups take turns between, where the tensor cores would wait for the scaling:
-  // that of fewer tokens is short, more leave no registers. With two sets of weights every step
-  // waits for the one before. Every stage must begin with the same set of sums, and a short one
-  // would have a branch of its own, with which ptxas lets no two steps overlap.
+  // that of fewer tokens is short, more leave no registers, and four warpgroups multiply for each
+  // other meanwhile. With two sets of weights every step waits for the one before. Every stage must
+  // begin with the same set of sums, and a short one would have a branch of its own, with which
+  // ptxas lets no two steps overlap.
   static __device__ constexpr int parts_of(int row_tiles) {
     const bool even = Config::kChunks % S::kStageChunks == 0 &&
                       S::kOwnChunks * kColumnSteps * row_tiles / kGroupSteps % 2 == 0;
-    return kPartial && Config::kTileM == 64 && kSets == 2 && even ? 2 : 1;
+    return kPartial && Config::kTileM == 64 && !S::kFour && kSets == 2 && even ? 2 : 1;
   }
   static constexpr int kParts = parts_of(S::kRowTiles);
 

@@ -52,6 +52,7 @@ std::vector<BulkCase> make_cases() {
 
   // Other numbers of tokens.
   add("EightTokens", gemm(136, 2208, {3, 8}, kFp16, 32, kInt, tile_of(64, 512, 1, 8)));
+  add("EightTokensOfOneStage", gemm(40, 160, {5, 8}, kBf16, 32, kNone, tile_of(32, 512, 1, 4)));
   add("TwentyTokens", gemm(136, 1280, {17, 20}, kBf16, 128, kNone, tile_of(80, 512, 1, 4)));
   add("ThirtyTwoTokens", gemm(72, 2208, {31, 32}, kFp16, 32, kInt, tile_of(48, 256, 1, 4)));
 

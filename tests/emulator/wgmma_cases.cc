@@ -104,13 +104,23 @@ std::vector<WgmmaCase> make_cases() {
   c.add("PairsOfRowTiles", 520, 896, {16, 256, 256}, kFp16, 32, kInt, 6, {9, 16}, kClusters);
   c.add("PairsOfLongStages", 136, 2560, {16, 128, 512}, kBf16, 16, kInt, 5, {9, 16}, kClusters);
   c.add("PairsOfMoreTokens", 40, 2560, {32, 128, 256}, kFp16, 128, kNo, 3, {17, 31}, kClusters);
-  c.add("PairsOf64", 264, 1184, {64, 256, 128}, kBf16, 32, kInt, 4, {33, 64}, kClusters);
+  c.add("PairsOf64", 264, 1280, {64, 256, 128}, kFp16, 128, kNo, 4, {33, 64}, kClusters);
   c.add("PairsOf128", 136, 2560, {128, 128, 128}, kFp16, 32, kNo, 4, {65, 127}, kClusters);
   c.add("PairsOfSharedRows", 136, 2560, {64, 64, 256}, kFp16, 128, kInt, 6, {33, 64}, kClusters);
   c.add("PairsOfSharedRowsOf128", 40, 2560, {128, 64, 128}, kBf16, 16, kNo, 3, {127}, kClusters);
 
   c.add("PairsOf96", 136, 2560, {96, 128, 128}, kFp16, 32, kInt, 4, {65, 95}, kClusters);
   c.add("PairsOfSharedRowsOf96", 40, 2560, {96, 64, 128}, kBf16, 16, kNo, 3, {96}, kClusters);
+
+  // Four warpgroups, of which the last has rows or none: whole tiles, pairs, shares by way of the
+  // workspace; fewer stages than come ahead of the tokens; all that may follow the sums.
+  c.add("FourWarpgroups", 1000, 1184, {32, 256, 256}, kFp16, 32, kInt, 3, {17, 31}, kNone);
+  c.add("FourOfOneStage", 200, 160, {16, 256, 256}, kBf16, 32, kNo, 2, {9, 16}, kNone);
+  c.add("FourAround", 520, 896, {64, 256, 128}, kBf16, 32, kNo, 3, {33, 64}, kNone).epilogue = {
+      true, Activation::kGelu, true};
+  c.add("FourInPairs", 264, 2560, {16, 256, 256}, kFp16, 128, kNo, 4, {9, 16}, kClusters);
+  c.add("FourInShares", 1000, 2560, {32, 256, 128}, kBf16, 64, kInt, 3, {20}, kEqualShares);
+  c.add("FourInParts", 264, 5120, {64, 256, 128}, kFp16, 32, kInt, 5, {64}, kEqualParts);
 
   // Blocks that share tiles by way of the workspace.
   c.add("Parts", 136, 3840, {16, 256, 256}, kFp16, 32, kInt, 5, {9, 16}, kEqualParts);
@@ -182,6 +192,12 @@ std::vector<WgmmaCase> make_cases() {
   c.add_shared_rows("RowsInCommonOfShortSteps", 1352, 2560, {64, 256, 128}, kFp16, 128, kNo, 2,
                     {64})
       .epilogue = {true, Activation::kSilu, true};
+
+  // Four warpgroups with up to sixteen tokens: weights of two stages ahead, of which a block may
+  // have one.
+  c.add_shared_rows("RowsInCommonOfSixteen", 1352, 2560, {16, 256, 256}, kFp16, 128, kNo, 4,
+                    {9, 16});
+  c.add_shared_rows("RowsInCommonOfOneStage", 456, 256, {16, 256, 256}, kBf16, 128, kInt, 2, {16});
 
   // Widths, types and scales.
   c.add("TwoBits", 136, 1280, {32, 128, 128}, kBf16, 128, kInt, 4, {17, 31}, kNone).weight.bits = 2;

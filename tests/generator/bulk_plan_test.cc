@@ -20,7 +20,7 @@ GemmKernel kernel_at(const GemmSpec& spec, std::int64_t m) {
 }
 
 TEST(BulkPlan, OneRoundOfBlocks) {
-  for (const std::int64_t n : {4096, 6144, 8192, 10240, 28672}) {
+  for (const std::int64_t n : {4096, 6144, 8192, 10240, 20480}) {
     const Plan plan = plan_of(spec_of(n, 8192), "h200");
     const GemmVariant& v = variant_at(plan, 16);
     EXPECT_EQ(v.kernel, GemmKernel::kBulk) << n;
@@ -33,6 +33,29 @@ TEST(BulkPlan, OneRoundOfBlocks) {
     EXPECT_LE(v.shared_bytes, plan.target.shared_per_block) << n;
     EXPECT_EQ(plan.workspace_bytes(16), 0U) << n;
   }
+}
+
+// Weights ahead of up to eight tokens, which are soon there.
+TEST(BulkPlan, TwoStagesAheadOfFewTokens) {
+  const auto ahead = [](std::int64_t n, std::int64_t k, std::int64_t m) {
+    const GemmVariant v = variant_at(plan_of(spec_of(n, k), "h200"), m);
+    EXPECT_EQ(v.kernel, GemmKernel::kBulk);
+    EXPECT_GE(v.stages, v.stages_ahead);
+    return v.stages_ahead;
+  };
+  EXPECT_EQ(ahead(8192, 28672, 4), 2);
+  EXPECT_EQ(ahead(8192, 8192, 8), 2);
+  EXPECT_EQ(ahead(8192, 8192, 16), 1);
+}
+
+// Four warpgroups of pairs of blocks are faster where they fill the SMs, but for 8 bits.
+TEST(BulkPlan, LeavesSixteenTokensToPairsThatFillTheSms) {
+  GemmSpec spec = spec_of(28672, 8192);
+  EXPECT_EQ(kernel_at(spec, 8), GemmKernel::kBulk);
+  EXPECT_EQ(kernel_at(spec, 16), GemmKernel::kWgmma);
+  spec.weight.bits = 8;
+  EXPECT_EQ(kernel_at(spec, 16), GemmKernel::kBulk);
+  EXPECT_EQ(kernel_at(spec_of(24576, 8192), 16), GemmKernel::kBulk) << "a sixth idle";
 }
 
 TEST(BulkPlan, ServesWhereItIsFaster) {

@@ -267,7 +267,7 @@ TEST(Resolve, ScaleModeFollowsFromTheTypes) {
 TEST(PlanJson, HoldsEveryDecision) {
   const auto json = nlohmann::json::parse(plan_to_json(plan_of(small_spec(), "a100")));
   EXPECT_EQ(json["target"]["arch"], "sm_80");
-  EXPECT_EQ(json["decode"]["ops"].size(), 9u);
+  EXPECT_EQ(json["decode"]["ops"].size(), 8u);
   EXPECT_EQ(json["kernels"][0]["tile"]["split_k"],
             plan_of(small_spec(), "a100").variants[0].split_k);
 }

@@ -126,7 +126,7 @@ TEST(Resolve, StreamsServeSixteenTokensThatFit) {
   };
   EXPECT_EQ(kernel().kernel, GemmKernel::kBulk);
   spec.shape.k = 2048;
-  spec.shape.n = 22016;  // eleven row blocks for each SM: more than a bulk kernel's registers hold
+  spec.shape.n = 37888;  // 18 row blocks for each SM: more than a bulk kernel's registers hold
   EXPECT_EQ(kernel().kernel, GemmKernel::kStream);
   EXPECT_EQ(kernel().tile_m, 16);
   EXPECT_EQ(kernel().cluster, 2);  // which reads the tokens together

@@ -34,7 +34,7 @@ TEST(Resolve, WgmmaServesManyTokensOnHopper) {
 // Sixteen tokens at most, and no product for each weight's scale.
 TEST(Resolve, TilesOfSixteenTokensAreMultipliedByWarps) {
   GemmSpec spec = small_spec();
-  spec.shape.n = 57344;  // more rows than one round of blocks can have
+  spec.shape.n = 37888;  // more rows than one round of blocks can have, and fewer than two
   spec.shape.k = 8192;
   spec.shape.m_min = 9;
   const Plan plan = plan_of(spec, "h200");
@@ -53,6 +53,51 @@ TEST(Resolve, TilesOfSixteenTokensAreMultipliedByWarps) {
   const Plan scaled = plan_of(spec, "h200");
   EXPECT_EQ(scaled.variants[scaled.variant_for(16)].scale_mode, ScaleMode::kWeight);
   EXPECT_FALSE(scaled.variants[scaled.variant_for(16)].by_warps);
+}
+
+// A row tile each, in pairs of blocks that have one in common; weights of two stages ahead of up to
+// sixteen tokens.
+TEST(Resolve, FourWarpgroupsMultiply) {
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+      GemmSpec spec = small_spec(dtype);
+      spec.weight.zero_point = zero;
+      spec.shape = {28672, 8192, 9, 128};
+      const Plan plan = plan_of(spec, "h200");
+      for (const std::int64_t m : {16, 32, 64}) {
+        const GemmVariant& v = variant_at(plan, m);
+        EXPECT_EQ(v.threads(), 640) << m;
+        EXPECT_TRUE(v.shares_rows) << m;
+        EXPECT_EQ(v.tile_n, 256) << m;
+        EXPECT_FALSE(v.by_warps) << m;
+        EXPECT_EQ(v.stages_ahead, m == 16 ? 2 : 1) << m;
+        EXPECT_LE(v.shared_bytes, plan.target.shared_per_block) << m;
+      }
+      EXPECT_EQ(variant_at(plan, 65).threads(), 384);
+    }
+  }
+}
+
+TEST(Resolve, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
+  GemmSpec spec = small_spec();
+  spec.path = Path::kHopper;
+  spec.tile.n = 256;
+  const auto threads = [&spec](std::int64_t m) {
+    spec.shape = {28672, 8192, m / 2 + 1, m};
+    return plan_of(spec, "h200").variants.front().threads();
+  };
+  EXPECT_EQ(threads(16), 640);
+  EXPECT_EQ(threads(32), 640);
+  EXPECT_EQ(threads(64), 384) << "sums of a group beside those of the tile";
+  spec.weight.group_size = 32;  // scales meet the weights
+  EXPECT_EQ(threads(64), 640);
+  EXPECT_EQ(threads(128), 384);
+  // Of pairs with rows in common a code of a table leaves no room.
+  spec = small_spec();
+  spec.shape = {28672, 8192, 33, 64};
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().threads(), 640);
+  spec.weight.type = WeightType::kNf4;
+  EXPECT_EQ(plan_of(spec, "h200").variants.front().threads(), 384);
 }
 
 // Tensor copies bring tokens as they are, and nothing sums them.

@@ -63,8 +63,9 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
             EXPECT_EQ(plan.workspace_bytes(m), 0U);
             continue;
           }
-          // A counter for each of two warpgroups, two places for each block.
-          EXPECT_LE(2 * 4 * shares.shared_tiles * v.cluster, kWorkspaceCounterBytes);
+          // A counter for each warpgroup, two places for each block.
+          EXPECT_LE(4 * wgmma_warpgroups(v) * shares.shared_tiles * v.cluster,
+                    kWorkspaceCounterBytes);
           EXPECT_EQ(plan.workspace_bytes(m),
                     static_cast<std::size_t>(kWorkspaceCounterBytes +
                                              2 * 4 * v.workers * v.tile_m * v.tile_n));
@@ -128,7 +129,7 @@ TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
       {4096, 4096, 32, 64, kPairs},          {28672, 8192, 32, 256, kRowsInCommon},
       {12288, 4096, 32, 128, kRowsInCommon}, {4096, 14336, 32, 64, kPairs},
       {8192, 4096, 32, 64, kWhole},          {14336, 4096, 32, 128, kWhole},
-      {57344, 8192, 32, 128, kFirst},        {10240, 8192, 32, 64, kFirst},
+      {57344, 8192, 32, 256, kRowsInCommon}, {10240, 8192, 32, 64, kFirst},
       {6144, 4096, 64, 128, kPairs},         {4096, 4096, 64, 64, kPairs},
       {57344, 8192, 64, 256, kRowsInCommon}, {12288, 4096, 64, 128, kRowsInCommon},
       {8192, 28672, 64, 128, kPairs},        {14336, 4096, 64, 128, kWhole},
@@ -136,10 +137,11 @@ TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
       {3584, 18944, 128, 64, kPairs},        {18944, 3584, 128, 64, kWorkspace},
       {8192, 8192, 128, 128, kPairs},        {28672, 4096, 128, 256, kWhole},
       {8192, 8192, 64, 128, kPairs, 8},      {5120, 25600, 32, 128, kWorkspace, 8},
-      {37888, 3584, 16, 128, kFirst},        {57344, 8192, 16, 128, kFirst},
+      {37888, 3584, 16, 128, kFirst},        {57344, 8192, 16, 256, kRowsInCommon},
       {18944, 3584, 32, 64, kFirst},         {22016, 4096, 32, 128, kFirst},
       {18944, 3584, 64, 64, kFirst},         {37888, 3584, 64, 128, kFirst},
-      {24576, 4096, 64, 128, kRowsInCommon}, {10240, 8192, 64, 128, kWorkspace},
+      {24576, 4096, 64, 256, kRowsInCommon}, {10240, 8192, 64, 128, kWorkspace},
+      {28672, 8192, 16, 256, kRowsInCommon}, {27648, 5120, 16, 256, kRowsInCommon},
       {18944, 3584, 32, 64, kFirst, 8},
   };
   for (const Cell& cell : cells) {

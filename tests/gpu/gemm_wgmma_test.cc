@@ -81,6 +81,25 @@ TEST_F(WgmmaGpu, ScalesOfEightBits) {
   }
 }
 
+// Pairs of blocks of four warpgroups with rows in common, by default and with all that may follow.
+TEST_F(WgmmaGpu, FourWarpgroups) {
+  for (const bool around : {false, true}) {
+    for (const std::int64_t n : {28672, 27800}) {
+      GemmSpec spec = wgmma(n, 1184, around ? DType::kBf16 : DType::kFp16, 32,
+                            around ? ZeroPoint::kInt : ZeroPoint::kNone);
+      spec.shape.m_max = 64;
+      spec.path = Path::kAuto;
+      if (around) spec.epilogue = {true, Activation::kSilu, true};
+      const Plan plan = resolve(Spec::from_gemm(spec), target());
+      for (const std::int64_t m : {16, 32, 64})
+        ASSERT_EQ(plan.variants[plan.variant_for(m)].threads(), 640) << m;
+      check(spec, {9, 15, 16, 17, 31, 32, 33, 63, 64});
+      spec.shape.k = 32;  // a stage
+      check(spec, {16, 32, 64});
+    }
+  }
+}
+
 TEST_F(WgmmaGpu, EndsOfTokenTiles) {
   check(wgmma(520, 2048, DType::kFp16, 128, ZeroPoint::kInt), kTokens);
   check(wgmma(520, 2048, DType::kBf16, 32, ZeroPoint::kNone), kTokens);

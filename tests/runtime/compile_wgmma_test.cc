@@ -47,7 +47,8 @@ class CompileWgmma : public testing::Test {
       EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
       EXPECT_EQ(result.binary->local_bytes, 0) << result.kernel_name;
       const bool adds = sources[i].text.find("kSharesFirst = true") != std::string::npos;
-      EXPECT_EQ(result.binary->threads, adds ? 512 : 384) << result.kernel_name;
+      const bool four = sources[i].text.find("kWarpgroups = 4;") != std::string::npos;
+      EXPECT_EQ(result.binary->threads, four ? 640 : adds ? 512 : 384) << result.kernel_name;
       EXPECT_EQ(ptx.find("wgmma.mma_async") == std::string::npos, by_warps);
       EXPECT_EQ(ptx.find("mma.sync.aligned.m16n8k16") != std::string::npos, by_warps);
     }
