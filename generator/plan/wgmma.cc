@@ -6,6 +6,7 @@
 #include "generator/plan/refuse.h"
 #include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
+#include "generator/plan/wgmma_memory.h"
 #include "generator/plan/wgmma_shares.h"
 #include "generator/plan/wgmma_stage.h"
 #include "generator/spec/weight_meaning.h"
@@ -29,31 +30,6 @@ constexpr int kFewTokens = 32;      // whose stages are long
 // make these come later.
 constexpr int kFewTokenRing = 150 << 10;
 constexpr int kNarrowBits = 4;
-constexpr int kPassRow = 64 + 4;  // floats, as in templates/gemm/wgmma_shape.cuh
-constexpr int kRoundedPassBytes = 32 * 2 * (64 + 8);
-
-// Of blocks that exchange sums; whether those that share tiles are pairs is settled later.
-int exchange_barriers(const GemmVariant& v) {
-  if (v.shares_rows) return 2;
-  if (v.shares_first) return 1;
-  return v.shares_tiles ? wgmma_warpgroups(v) + 1 : 0;
-}
-
-// The same arithmetic as templates/gemm/wgmma_shape.cuh, which checks the result.
-int wgmma_shared_bytes(const GemmVariant& v, const WeightLayout& layout) {
-  const bool splits_columns = v.tile_n == 64;
-  const int own_tokens = splits_columns ? v.tile_m / 2 : v.tile_m;
-  const int half_sum_bytes = splits_columns ? 4 * 128 * own_tokens / 2 : 0;
-  const int pass_bytes = wgmma_narrows(v) || wgmma_has_four(v)
-                             ? kRoundedPassBytes
-                             : std::max(4 * std::min(own_tokens, 32) * kPassRow, half_sum_bytes);
-  const int given_bytes = v.shares_rows ? 4 * 128 * v.tile_m / 4 : 0;
-  const int warpgroups = wgmma_warpgroups(v);
-  const int others = warpgroups + (v.shares_first ? 1 : 0) - 1;  // that store
-  return v.stages * wgmma_stage_bytes(v, layout) + others * pass_bytes +
-         std::max(pass_bytes, given_bytes) + 2 * v.stages * 8 + 8 * warpgroups +
-         8 * exchange_barriers(v);
-}
 
 bool is_plain(const EpilogueSpec& epilogue) {
   return !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
@@ -196,7 +172,7 @@ GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const Weight
     complete(spec, target, layout, other);
     consider_variant(or_shares_first(spec, target, layout, other));
   };
-  // With 256 rows codes of 8 bits were slower for up to 16 tokens, and do not come here.
+  // Codes of 8 bits were slower with 256 rows for up to 16 tokens.
   if (v.tile_m <= kTokensOfWarps && spec.weight.bits == 8) return v;
   consider(v.tile_m, v.tile_n > 128 ? 128 : 256, 1);
   if (v.tile_m >= 32 && v.tile_m <= 128) consider(v.tile_m, 64, 1);
