@@ -17,8 +17,8 @@ namespace {
 constexpr int kFewestStages = 3;
 constexpr int kMostStages = 8;
 constexpr int kBarrierBytes = 2 * 8;  // of a stage
-// Weights ahead of up to eight tokens, which are soon there all the same.
 constexpr int kStagesAhead = 2;
+constexpr int kFewBits = 3;  // of integers, which are decoded no faster than the memory brings them
 // Row tiles by token tiles of a warp whose sums leave registers for the rest: with eight warps that
 // multiply, or more.
 constexpr int kMostSumTiles = 14, kMostSumTilesOfMany = 8;
@@ -73,6 +73,14 @@ int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayo
   return std::max(v.stages * (stage + kBarrierBytes), sum_bytes(v));
 }
 
+// Whether weights of more than one stage may be ahead of the tokens: of up to eight, which are soon
+// there, in a ring that holds more, and where the memory and not decoding sets the pace.
+bool may_be_ahead(const GemmSpec& spec, const GemmVariant& v) {
+  const bool few_bits = is_integer(spec.weight.type) && spec.weight.bits <= kFewBits;
+  const bool decodes_slowly = few_bits || has_small_scales(spec.weight);
+  return v.tile_m <= kEight && v.stages > kStagesAhead && !decodes_slowly;
+}
+
 // As many as fit, or as the spec asks for.
 void choose_stages(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                    GemmVariant& v) {
@@ -82,6 +90,7 @@ void choose_stages(const GemmSpec& spec, const Target& target, const WeightLayou
     --v.stages;
   }
   v.shared_bytes = shared_bytes_of(spec, v, layout);
+  v.stages_ahead = may_be_ahead(spec, v) ? kStagesAhead : 1;
 }
 
 GemmVariant variant_with(const GemmSpec& spec, const WeightLayout& layout, std::int64_t m_min,
@@ -93,7 +102,6 @@ GemmVariant variant_with(const GemmSpec& spec, const WeightLayout& layout, std::
   v.m_max = m_max;
   const std::int64_t tokens = std::min<std::int64_t>(m_max, kMostBulkTokens);
   v.tile_m = spec.tile.m.value_or(static_cast<int>(ceil_div(tokens, 8)) * 8);
-  v.stages_ahead = v.tile_m <= kEight ? kStagesAhead : 1;
   settle_scale(spec, layout, v);
   return v;
 }

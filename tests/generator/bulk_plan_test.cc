@@ -35,17 +35,29 @@ TEST(BulkPlan, OneRoundOfBlocks) {
   }
 }
 
-// Weights ahead of up to eight tokens, which are soon there.
+// Weights ahead of up to eight tokens, where the ring holds more and decoding is not what they wait
+// for.
 TEST(BulkPlan, TwoStagesAheadOfFewTokens) {
-  const auto ahead = [](std::int64_t n, std::int64_t k, std::int64_t m) {
-    const GemmVariant v = variant_at(plan_of(spec_of(n, k), "h200"), m);
+  const auto ahead = [](const GemmSpec& spec, std::int64_t m) {
+    const GemmVariant v = variant_at(plan_of(spec, "h200"), m);
     EXPECT_EQ(v.kernel, GemmKernel::kBulk);
-    EXPECT_GE(v.stages, v.stages_ahead);
     return v.stages_ahead;
   };
-  EXPECT_EQ(ahead(8192, 28672, 4), 2);
-  EXPECT_EQ(ahead(8192, 8192, 8), 2);
-  EXPECT_EQ(ahead(8192, 8192, 16), 1);
+  EXPECT_EQ(ahead(spec_of(8192, 28672), 4), 2);
+  GemmSpec spec = spec_of(8192, 8192);
+  EXPECT_EQ(ahead(spec, 8), 2);
+  EXPECT_EQ(ahead(spec, 16), 1);
+  EXPECT_EQ(ahead(spec_of(21504, 14336), 4), 1) << "two stages";
+  spec.weight.bits = 8;
+  EXPECT_EQ(ahead(spec, 8), 2);
+  spec.weight.bits = 3;
+  EXPECT_EQ(ahead(spec, 8), 1);
+  spec = spec_of(8192, 8192);
+  spec.activation = DType::kBf16;
+  spec.weight.type = WeightType::kE2m1;
+  spec.weight.scale_dtype = DType::kE8m0;
+  spec.weight.group_size = 32;
+  EXPECT_EQ(ahead(spec, 8), 1);
 }
 
 // Four warpgroups of pairs of blocks are faster where they fill the SMs, but for 8 bits.
