@@ -52,7 +52,12 @@ std::vector<BulkCase> make_cases() {
 
   // Other numbers of tokens.
   add("EightTokens", gemm(136, 2208, {3, 8}, kFp16, 32, kInt, tile_of(64, 512, 1, 8)));
+  // Weights of two stages ahead of them, or of one that is all there is, or of a ring of two.
   add("EightTokensOfOneStage", gemm(40, 160, {5, 8}, kBf16, 32, kNone, tile_of(32, 512, 1, 4)));
+  add("EightTokensOfTwoStages", gemm(72, 2208, {1, 8}, kFp16, 32, kInt, tile_of(32, 256, 2, 4)))
+      .tile.stages = 2;
+  add("OneTokenInParts", gemm(136, 1280, {1, 1}, kBf16, 128, kInt, tile_of(64, 256, 1, 4)))
+      .tile.split_k = 4;
   add("TwentyTokens", gemm(136, 1280, {17, 20}, kBf16, 128, kNone, tile_of(80, 512, 1, 4)));
   add("ThirtyTwoTokens", gemm(72, 2208, {31, 32}, kFp16, 32, kInt, tile_of(48, 256, 1, 4)));
 
