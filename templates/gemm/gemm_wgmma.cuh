@@ -8,7 +8,7 @@
 // one waits for its sums or its words, three have products on their way.
 //
 // Budget of an SM of an H200 for 64 rows by 128 columns of 4-bit weights, in clocks at 1965 MHz.
-// Memory gives an SM 17 bytes a clock, the L2 cache some 30. Decoding 64 rows takes 72 instructions
+// Memory gives an SM 17 bytes a clock, the L2 cache some 30. Decoding takes 64 to 72 instructions
 // of each of the four parts of an SM, half of them logical ones, of which a part issues one every
 // two clocks. While wgmma reads weights from registers, a part issues others at some 0.4 of its
 // rate.
