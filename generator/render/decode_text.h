@@ -10,11 +10,12 @@ namespace heddle {
 
 // "struct Decode { ... };" instruction by instruction. It needs primitives/bits.cuh, half.cuh and a
 // Config with the type Value (Fp16 or Bf16). Its members:
-//   kTiles                             16 by 16 tiles in a unit
-//   kZeroRegisters                     subtrahends that stand for the zero points of a unit
-//   unit(words, i, z, a)               unit i of a run of four tiles, whose words are all of
-//   `words` zeros(u32, z)                      the zero points of a unit in one word zeros(const
-//   u32 (&words)[n], z)    the same where they take n > 1 words
+// - kTiles: 16 by 16 tiles in a unit.
+// - kGroupRegisters: what a unit takes of a group.
+// - kScales: whether it multiplies by the scale.
+// - unit(words, i, g, a): unit i of words, for the group g, into the A operands a.
+// - group(r0, g), or group(words, g) where there are several: g, from the group's zero points or
+//   scales.
 std::string decode_text(const DecodePlan& plan);
 
 }  // namespace heddle
