@@ -68,7 +68,7 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     memory.init_barriers();
     mbarrier_init_fence();
   }
-  if constexpr (WgmmaShape<Config>::kTogether > 1) {
+  if constexpr (WgmmaShape<Config>::kBlocks > 1) {
     cluster_barrier();
   } else {
     block_barrier();
@@ -97,16 +97,19 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     const WgmmaParts<Config> parts{memory, workspace, shared_tiles, warpgroup, thread};
     const WgmmaFinish<Config> finish{memory, store, parts, warpgroup, thread};
     wait_for_predecessor();
-    RingPlace<Config> place;
+    WgmmaStage<Config> stage = multiply.first_stage();
     Piece piece;
+    bool is_first = true;
 #pragma unroll 1
     while (work.next(piece)) {
       multiply.load_channel_zeros(weights + Config::kChannelOffset, piece);
       if (WgmmaShape<Config>::kNarrows && piece.narrow) {
-        multiply.template run<WgmmaShape<Config>::kNarrowTokens>(piece, place);
+        multiply.template run<WgmmaShape<Config>::kNarrowTokens>(piece, stage);
       } else {
-        multiply.template run<Config::kTileM>(piece, place);
+        multiply.template run<Config::kTileM>(piece, stage);
       }
+      if (is_first) WgmmaFinish<Config>::meet_pair();
+      is_first = false;
       finish.run(work, piece, multiply.sum);
     }
   }

@@ -27,16 +27,15 @@ struct WgmmaFinish {
   // By every thread, once the barriers have been made. The blocks of a pair need not have met
   // before they exchange sums.
   static __device__ __forceinline__ void start_pair() {
-    if (is_pair()) cluster_arrive_unordered();
+    if (Config::kSharesRows || is_pair()) cluster_arrive_unordered();
   }
-  // By every thread once, whole warps.
+  // By every thread once, whole warps, those that multiply before run().
   static __device__ __forceinline__ void meet_pair() {
-    if (is_pair()) cluster_wait();
+    if (Config::kSharesRows || is_pair()) cluster_wait();
   }
 
   __device__ __forceinline__ void run(const WgmmaWork<Config>& work, const Piece& piece,
                                       SumsOf<S::kSums>& sum) const {
-    meet_pair();
     if (S::kPairSumsInStages && is_pair()) {
       // The warp has read all stages of the only piece that a block of a pair has.
       warp_barrier();

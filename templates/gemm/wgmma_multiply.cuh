@@ -9,6 +9,7 @@
 #pragma once
 
 #include "gemm/wgmma_products.cuh"
+#include "gemm/wgmma_stage.cuh"
 #include "gemm/wgmma_weights.cuh"
 #include "gemm/wgmma_work.cuh"
 #include "primitives/cluster.cuh"
@@ -30,11 +31,11 @@ struct WgmmaMultiply {
   static constexpr bool kMayHaveNone = kSharesChunks && Config::kChunks % S::kStageChunks == 1;
 
   WgmmaMemory<Config> memory;
-  WgmmaMemory<Config> peer;  // of the cluster's other block, if there is one
-  int warp;                  // of the warpgroup
-  int row_block;             // in the tile, of the warp's first row tile
-  int first_chunk;           // that the warpgroup multiplies, of a stage's
-  int first_half;            // of those that a stage has of a chunk
+  u32 to_peer;      // from here to the same place in the cluster's other block
+  int warp;         // of the warpgroup
+  int row_block;    // in the tile, of the warp's first row tile
+  int first_chunk;  // that the warpgroup multiplies, of a stage's
+  int first_half;   // of those that a stage has of a chunk
 
   float sum[S::kRowTiles][S::kSums];
   float part[Steps::kParts][kPartial ? S::kSums : 1];  // of a group, not yet scaled
@@ -44,16 +45,17 @@ struct WgmmaMultiply {
   __device__ __forceinline__ WgmmaMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
                                            int lane)
       : memory(memory),
-        peer{S::kBlocks > 1 ? address_in_block(memory.shared, cluster_rank() ^ 1) : 0},
+        to_peer(S::kBlocks > 1 ? address_in_block(memory.shared, cluster_rank() ^ 1) - memory.shared
+                               : 0),
         warp(warp),
         row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
         first_chunk(kSharesChunks ? warpgroup : 0),
         first_half(S::kSplitsChunks ? warpgroup : 0),
         weights(lane) {}
 
-  // The units of one piece, for so many tokens of the tile; `place` walks on.
+  // The units of one piece, for so many tokens of the tile; `stage` walks on.
   template <int kTokens>
-  __device__ __forceinline__ void run(const Piece& piece, RingPlace<Config>& place) {
+  __device__ __forceinline__ void run(const Piece& piece, WgmmaStage<Config>& stage) {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
@@ -65,18 +67,23 @@ struct WgmmaMultiply {
         (half == 0 ? units.end : units.begin) = S::kHalfUnits;
         if (row_block < 4 * (S::kTileRowTiles - S::kRowTiles) ||
             WgmmaWork<Config>::has_shared_rows(half)) {
-          multiply_units<kTokens, S::kRowTiles>(units, place);
+          multiply_units<kTokens, S::kRowTiles>(units, stage);
         } else {
-          multiply_units<kTokens, kOwnTiles>(units, place);
+          multiply_units<kTokens, kOwnTiles>(units, stage);
         }
       }
     } else {
-      multiply_units<kTokens, S::kRowTiles>(piece, place);
+      multiply_units<kTokens, S::kRowTiles>(piece, stage);
     }
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
       for (float& v : sum[r]) Products::hold(v);
+  }
+
+  // The ring's first stage, as this warp reads it.
+  __device__ __forceinline__ WgmmaStage<Config> first_stage() const {
+    return {memory, row_block, first_half, 4 * weights.g + weights.t};
   }
 
   // Once for a piece.
@@ -87,15 +94,15 @@ struct WgmmaMultiply {
  private:
   // Of the first so many of the warpgroup's row tiles.
   template <int kTokens, int kRows>
-  __device__ __forceinline__ void multiply_units(const Piece& piece, RingPlace<Config>& place) {
+  __device__ __forceinline__ void multiply_units(const Piece& piece, WgmmaStage<Config>& stage) {
     clear_parts();
-    int previous = -1;  // the stage before
+    u32 previous = 0;  // the full barrier of the stage before
 #pragma unroll 1
     for (int i = piece.begin; i < piece.end; ++i) {
       const int k = WgmmaWork<Config>::unit_of(piece, i);
 #pragma unroll
       for (int part = 0; part < S::kUnitStages; ++part) {
-        mbarrier_wait(memory.full_barrier(place.stage), place.parity);
+        mbarrier_wait(stage.full_barrier, stage.parity);
         const int count = chunks_of_stage<Config::kChunks, S::kStageChunks>(k);
 #pragma unroll
         for (int c = 0; c < S::kOwnChunks; ++c) {
@@ -108,11 +115,11 @@ struct WgmmaMultiply {
             break;
           }
           if constexpr (kRows > 0) {
-            multiply_chunk<kTokens, kRows>(place.stage, c, of_stage, part, c == 0 ? previous : -1);
+            multiply_chunk<kTokens, kRows>(stage, c, of_stage, part, c == 0 ? previous : 0);
           }
         }
-        previous = place.stage;
-        place.advance();
+        previous = stage.full_barrier;
+        stage.advance(memory);
       }
     }
     if constexpr (kRows > 0) {
@@ -136,16 +143,14 @@ struct WgmmaMultiply {
   // The warpgroup's chunk c of the stage, which is the stage's chunk `of_stage`, or the half `part`
   // of the only one, of each row tile. Behind it the warp has read all of stage `previous`.
   template <int kTokens, int kRows>
-  __device__ __forceinline__ void multiply_chunk(int stage, int c, int of_stage, int part,
-                                                 int previous) {
+  __device__ __forceinline__ void multiply_chunk(const WgmmaStage<Config>& stage, int c,
+                                                 int of_stage, int part, u32 previous) {
     constexpr int kRowSteps = Steps::kColumnSteps * kRows;
     constexpr int kTurns = Steps::parts_of(kRows);
     static_assert(kRowSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
     const auto columns =
-        Products::columns(memory.tokens(stage) + (2 * of_stage + first_half) * S::kHalfBytes,
-                          4 * weights.g + weights.t);
-    const u32 chunks =
-        memory.weights(stage) + row_block * S::kRowBlockBytes + of_stage * Config::kChunkBytes;
+        Products::same(Products::behind(stage.columns, 2 * of_stage * S::kHalfBytes));
+    const u32 chunks = stage.weights + of_stage * Config::kChunkBytes;
     weights.load_first_words(chunks, first_half, part);
 #pragma unroll
     for (int step = 0; step < kRowSteps; ++step) {
@@ -215,11 +220,12 @@ struct WgmmaMultiply {
   // The lane has read all that it reads of the stage. Each says so for itself: one lane for all
   // would have to wait for the others, and a barrier of the warp makes the compiler end every wgmma
   // before it (8192 x 8192, M = 16: 18.1 us, not 13.3).
-  __device__ __forceinline__ void release(int stage) const {
-    if (stage >= 0) mbarrier_arrive(memory.empty_barrier(stage));
+  __device__ __forceinline__ void release(u32 full_barrier) const {
+    const u32 empty_barrier = WgmmaStage<Config>::empty_barrier(full_barrier);
+    if (full_barrier != 0) mbarrier_arrive(empty_barrier);
     if constexpr (S::kBlocks > 1) {
-      mbarrier_arrive_remote_if(stage >= 0 && weights.g + weights.t == 0,
-                                peer.empty_barrier(stage));
+      mbarrier_arrive_remote_if(full_barrier != 0 && weights.g + weights.t == 0,
+                                empty_barrier + to_peer);
     }
   }
 };

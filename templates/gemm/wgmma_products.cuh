@@ -21,6 +21,14 @@ struct WarpgroupProducts {
   static __device__ __forceinline__ Columns columns(u32 tokens, int) {
     return wgmma_columns(tokens);
   }
+  // Those so many bytes behind, a multiple of 16.
+  static __device__ __forceinline__ Columns behind(Columns columns, int bytes) {
+    return columns + bytes / 16;
+  }
+  // As all lanes have them.
+  static __device__ __forceinline__ Columns same(Columns columns) {
+    return wgmma_same_columns(columns);
+  }
   template <int kTiles>
   static __device__ __forceinline__ void begin(u32 (&a)[kTiles][4]) {
 #pragma unroll
@@ -58,6 +66,10 @@ struct WarpProducts {
     const int place = lane / 8 % 2 ^ lane % 8;
     return tokens + 128 * token + 16 * place;
   }
+  static __device__ __forceinline__ Columns behind(Columns columns, int bytes) {
+    return columns + bytes;
+  }
+  static __device__ __forceinline__ Columns same(Columns columns) { return columns; }
   template <int kTiles>
   static __device__ __forceinline__ void begin(u32 (&)[kTiles][4]) {}
   template <int kSums>

@@ -34,11 +34,17 @@ __device__ __forceinline__ void pin(u32& value) { asm volatile("" : "+r"(value):
 // Columns of 64 values in 128 bytes each, their 16-byte units permuted by the 128-byte swizzle of
 // tensor copies, from a multiple of 1024 bytes on. Eight columns are 1024 bytes. The next 16 values
 // lie 32 bytes on: add 2.
-__device__ __forceinline__ u64 wgmma_columns(u32 shared_address) {
+__device__ __forceinline__ constexpr u64 wgmma_columns(u32 shared_address) {
   constexpr u64 kSwizzle128 = u64{1} << 62;
   constexpr u64 kEightColumns = u64{1024 >> 4} << 32;
   constexpr u64 kNotUsed = u64{1} << 16;
   return kSwizzle128 | kEightColumns | kNotUsed | (shared_address & 0x3ffff) >> 4;
+}
+// shfl.sync.idx: the same, of the warp's first lane. It tells the compiler that lanes agree, which
+// then keeps descriptors in uniform registers, where wgmma takes them from.
+__device__ __forceinline__ u64 wgmma_same_columns(u64 columns) {
+  constexpr u64 kHigh = wgmma_columns(0) >> 32 << 32;
+  return kHigh | __shfl_sync(0xffffffffu, static_cast<u32>(columns), 0);
 }
 
 // Lists for the instruction's text: ten operands %p0 .. %p9, and references to registers of d.

@@ -36,8 +36,7 @@ Cluster::Cluster(const Launch& launch, const GlobalMemory& memory, int first_blo
   const auto in_block = static_cast<unsigned>(launch.threads);
   const auto blocks = static_cast<unsigned>(threads_.size()) / in_block;
   const auto of_cluster = static_cast<unsigned>(launch.cluster);
-  at_barrier_.resize(blocks / of_cluster);
-  running_of_.assign(blocks / of_cluster, of_cluster * in_block);
+  cluster_barriers_.assign(blocks / of_cluster, ClusterBarrier(of_cluster * in_block));
   for (unsigned i = 0; i < blocks; ++i) {
     blocks_.emplace_back(static_cast<std::size_t>(launch.shared_bytes)).running = in_block;
   }
@@ -127,9 +126,8 @@ void Cluster::resume(std::size_t thread) {
   self().done = true;
   --running_;
   --block().running;
-  const unsigned number = first_of_cluster() / static_cast<unsigned>(launch_.cluster);
-  --running_of_[number];
-  end_cluster_meeting(number);
+  --cluster_barrier().running;
+  if (!self().at_cluster_barrier) arrive(cluster_barrier());
 }
 
 void Cluster::wait(const char* what) {

@@ -34,6 +34,19 @@ struct Thread {
   unsigned parity = 0;
   bool done = false;
   bool predecessor_has_ended = false;
+  bool at_cluster_barrier = false;  // has arrived there, in the phase that has not ended
+  unsigned cluster_phases = 0;      // at whose ends of the cluster's barrier it waits or has waited
+};
+
+// The barrier of a cluster, at which threads arrive and wait apart from each other.
+struct ClusterBarrier {
+  explicit ClusterBarrier(std::size_t threads) : running(threads), missing(threads) {}
+  std::size_t running;  // threads that have not ended
+  std::size_t missing;  // those of them that have not arrived
+  unsigned phases = 0;  // that have ended
+  // What those who have arrived knew then, and those of the phase before.
+  Clock arrived, arrived_released;
+  Clock ended, ended_released;
 };
 
 struct Warp {
@@ -108,8 +121,9 @@ class Cluster {
             const std::function<void()>& act = {});
   // The same for so many threads of the block, whichever come.
   void meet_at(int barrier, unsigned threads);
-  // The same for the threads of the cluster that have not ended.
-  void meet_cluster();
+  // The same for the threads of the cluster that have not ended, in two parts.
+  void arrive_at_cluster();
+  void wait_for_cluster();
   // Lets others run.
   void give_way();
   // Waits for the end of the barrier's phase of that parity.
@@ -144,7 +158,8 @@ class Cluster {
   void resume(std::size_t thread);
   void happen(std::size_t which);
   void end_meeting(const std::vector<std::size_t>& threads);
-  void end_cluster_meeting(unsigned number);
+  ClusterBarrier& cluster_barrier();  // the fiber's
+  void arrive(ClusterBarrier& barrier);
   void wait(const char* what);
   void wake(std::size_t thread);
   std::string who_waits() const;
@@ -160,9 +175,7 @@ class Cluster {
   std::vector<Pending> pending_;
   std::size_t current_ = 0;
   std::size_t running_;
-  // Of each cluster: threads at its barrier, threads that have not ended.
-  std::vector<std::vector<std::size_t>> at_barrier_;
-  std::vector<std::size_t> running_of_;
+  std::vector<ClusterBarrier> cluster_barriers_;
   std::uint32_t next_agent_;
   int first_block_;
   bool inside_ = false;  // of a fiber

@@ -7,6 +7,11 @@
 #include "tests/emulator/cluster.h"
 
 namespace emulator {
+namespace {
+
+constexpr const char* kClusterBarrier = "the cluster's barrier";
+
+}  // namespace
 
 Cluster::Range Cluster::block_threads() {
   const auto threads = static_cast<std::size_t>(launch_.threads);
@@ -54,17 +59,45 @@ void Cluster::meet_at(int barrier, unsigned threads) {
   end_meeting(std::exchange(here, {}));
 }
 
-void Cluster::meet_cluster() {
-  const unsigned number = first_of_cluster() / static_cast<unsigned>(launch_.cluster);
-  at_barrier_[number].push_back(current_);
-  if (at_barrier_[number].size() < running_of_[number]) return wait("the cluster's barrier");
-  end_cluster_meeting(number);
+ClusterBarrier& Cluster::cluster_barrier() {
+  return cluster_barriers_[first_of_cluster() / static_cast<unsigned>(launch_.cluster)];
 }
 
-void Cluster::end_cluster_meeting(unsigned number) {
-  std::vector<std::size_t>& here = at_barrier_[number];
-  if (here.empty() || here.size() < running_of_[number]) return;
-  end_meeting(std::exchange(here, {}));
+void Cluster::arrive_at_cluster() {
+  ClusterBarrier& barrier = cluster_barrier();
+  if (self().at_cluster_barrier) fail("a thread arrives twice at the cluster's barrier");
+  self().at_cluster_barrier = true;
+  self().cluster_phases = barrier.phases + 1;
+  barrier.arrived.join(self().actor.clock);
+  barrier.arrived_released.join(self().released);
+  self().actor.advance();
+  arrive(barrier);
+}
+
+// One that was missing; the last ends the phase.
+void Cluster::arrive(ClusterBarrier& barrier) {
+  if (--barrier.missing != 0) return;
+  barrier.missing = barrier.running;
+  ++barrier.phases;
+  barrier.ended = barrier.arrived;
+  barrier.ended_released = barrier.arrived_released;
+  const auto of_cluster = static_cast<unsigned>(launch_.cluster);
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    Thread& thread = threads_[i];
+    if (thread.block / of_cluster != self().block / of_cluster) continue;
+    thread.at_cluster_barrier = false;
+    if (thread.waits_for == kClusterBarrier) wake(i);
+  }
+}
+
+void Cluster::wait_for_cluster() {
+  const ClusterBarrier& barrier = cluster_barrier();
+  if (self().cluster_phases == 0)
+    fail("a thread waits at the cluster's barrier, where it has not arrived");
+  if (barrier.phases < self().cluster_phases) wait(kClusterBarrier);
+  self().actor.clock.join(barrier.ended);
+  self().actor.advance();
+  self().released.join(barrier.ended_released);
 }
 
 void Cluster::wait_for_phase(std::uint32_t address, unsigned parity) {

@@ -168,10 +168,11 @@ void block_barrier(const char* file, int line) {
   }
   cluster->meet("the block's barrier", cluster->block().at_barrier, cluster->block_threads(), true);
 }
-void cluster_barrier() {
+void cluster_arrive() {
   cluster->finish_arrivals();
-  cluster->meet_cluster();
+  cluster->arrive_at_cluster();
 }
+void cluster_wait() { cluster->wait_for_cluster(); }
 unsigned cluster_rank() { return cluster->self().block - cluster->first_of_cluster(); }
 unsigned cluster_size() { return static_cast<unsigned>(cluster->launch().cluster); }
 std::uint32_t remote_address(std::uint32_t address, unsigned rank) {

@@ -49,7 +49,9 @@ unsigned elected_lane();
 
 // Of the source line that calls it: all threads meet at the same instruction.
 void block_barrier(const char* file = __builtin_FILE(), int line = __builtin_LINE());
-void cluster_barrier();
+// The cluster's barrier: all of its threads arrive or end before one that waits goes on.
+void cluster_arrive();
+void cluster_wait();
 unsigned cluster_rank();
 unsigned cluster_size();
 // The address of the cluster's block `rank` that corresponds to one of this block's.

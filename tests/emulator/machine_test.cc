@@ -218,7 +218,8 @@ TEST(Machine, OrdersBlocksOfAClusterByTheirBarriers) {
   const auto kernel = [](bool waits, bool cluster_wide) {
     return [waits, cluster_wide] {
       make_barrier(1);
-      cluster_barrier();
+      cluster_arrive();
+      cluster_wait();
       if (cluster_rank() == 1) {
         const std::uint32_t v[4] = {threadIdx.x, threadIdx.x, threadIdx.x, threadIdx.x};
         store_remote(remote_address(shared(kData + 16 * threadIdx.x), 0), v, 16,
@@ -234,6 +235,27 @@ TEST(Machine, OrdersBlocksOfAClusterByTheirBarriers) {
   EXPECT_EQ(problem_of(kernel(true, true), 2), "");
   expect_problem("as if the own block had", kernel(true, false), 2);
   expect_problem("ended", kernel(false, true), 2);
+}
+
+// Those of block 0 wait at once, those of block 1 never do, or have ended before.
+TEST(Machine, ThreadsArriveAtTheBarrierOfAClusterAndWaitThereApart) {
+  EXPECT_EQ(problem_of(
+                [] {
+                  if (cluster_rank() == 1 && threadIdx.x == 0) return;
+                  cluster_arrive();
+                  if (cluster_rank() == 0) cluster_wait();
+                },
+                2),
+            "");
+  expect_problem(
+      "where it has not arrived", [] { cluster_wait(); }, 2);
+  expect_problem(
+      "arrives twice",
+      [] {
+        cluster_arrive();
+        if (cluster_rank() == 0) cluster_arrive();
+      },
+      2);
 }
 
 }  // namespace

@@ -10,10 +10,13 @@ inline u32 cluster_rank() { return emulator::cluster_rank(); }
 inline u32 cluster_size() { return emulator::cluster_size(); }
 inline u32 cluster_index() { return blockIdx.x / cluster_size(); }
 inline u32 cluster_count() { return gridDim.x / cluster_size(); }
-inline void cluster_barrier() { emulator::cluster_barrier(); }
-inline void cluster_arrive_unordered() {}  // it waits for nobody: all meet where they wait
-inline void cluster_wait() { emulator::cluster_barrier(); }
-inline void cluster_barrier_unordered() { emulator::cluster_barrier(); }
+inline void cluster_arrive_unordered() { emulator::cluster_arrive(); }
+inline void cluster_wait() { emulator::cluster_wait(); }
+inline void cluster_barrier_unordered() {
+  emulator::cluster_arrive();
+  emulator::cluster_wait();
+}
+inline void cluster_barrier() { cluster_barrier_unordered(); }
 inline u32 address_in_block(u32 shared, u32 rank) { return emulator::remote_address(shared, rank); }
 inline void store_remote_16(u32 remote, u32x4 v, u32 remote_barrier) {
   emulator::store_remote(remote, &v, 16, remote_barrier);

@@ -22,6 +22,7 @@ inline u64 wgmma_columns(u32 shared_address) {
   constexpr u64 kNotUsed = u64{1} << 16;
   return kSwizzle128 | kEightColumns | kNotUsed | (shared_address & 0x3ffff) >> 4;
 }
+inline u64 wgmma_same_columns(u64 columns) { return columns; }
 
 template <emulator::Half kHalf, u32 kOne, int kSums>
 inline void wgmma(HalfPair<kHalf, kOne>, float (&d)[kSums], const u32 (&a)[4], u64 columns,
