@@ -18,6 +18,7 @@ constexpr int kFewestStages = 3;
 constexpr int kMostStages = 8;
 constexpr int kBarrierBytes = 2 * 8;  // of a stage
 constexpr int kStagesAhead = 2;
+constexpr int kFewestStagesOfLongRow = 8;
 constexpr int kFewBits = 3;  // of integers, which are decoded no faster than the memory brings them
 // Row tiles by token tiles of a warp whose sums leave registers for the rest: with eight warps that
 // multiply, or more.
@@ -74,11 +75,14 @@ int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayo
 }
 
 // Whether weights of more than one stage may be ahead of the tokens: of up to eight, which are soon
-// there, in a ring that holds more, and where the memory and not decoding sets the pace.
-bool may_be_ahead(const GemmSpec& spec, const GemmVariant& v) {
+// there, or in long rows, in a ring that holds more, and where the memory and not decoding sets the
+// pace.
+bool may_be_ahead(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
   const bool few_bits = is_integer(spec.weight.type) && spec.weight.bits <= kFewBits;
   const bool decodes_slowly = few_bits || has_small_scales(spec.weight);
-  return v.tile_m <= kEight && v.stages > kStagesAhead && !decodes_slowly;
+  const bool is_long =
+      ceil_div(layout.chunks_per_row_block, v.stage_chunks) >= kFewestStagesOfLongRow;
+  return (v.tile_m <= kEight || is_long) && v.stages > kStagesAhead && !decodes_slowly;
 }
 
 // As many as fit, or as the spec asks for.
@@ -90,7 +94,7 @@ void choose_stages(const GemmSpec& spec, const Target& target, const WeightLayou
     --v.stages;
   }
   v.shared_bytes = shared_bytes_of(spec, v, layout);
-  v.stages_ahead = may_be_ahead(spec, v) ? kStagesAhead : 1;
+  v.stages_ahead = may_be_ahead(spec, layout, v) ? kStagesAhead : 1;
 }
 
 GemmVariant variant_with(const GemmSpec& spec, const WeightLayout& layout, std::int64_t m_min,

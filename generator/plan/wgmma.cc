@@ -24,12 +24,13 @@ constexpr int kDecodedSets = 2;
 // Where others add meanwhile, who have registers, too; more tokens were slower as often as faster.
 constexpr int kMostSumsBesideAdding = 64;
 constexpr int kMostTokensFirst = 64;
-constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
-constexpr int kFewTokens = 32;      // whose stages are long
-// With more than kTokensOfWarps of these and narrow weights: bytes on their way ahead of tokens
-// make these come later.
-constexpr int kFewTokenRing = 150 << 10;
-constexpr int kNarrowBits = 4;
+constexpr int kTokensOfWarps = 16;    // up to which mma.sync is faster
+constexpr int kFewTokens = 32;        // whose stages are long
+constexpr int kMostTokensAhead = 64;  // that weights of several stages may be ahead of
+// The ring of narrow weights where tokens are to come soon, see needs_tokens_soon().
+constexpr int kShortRing = 150 << 10;
+constexpr int kNarrowBits = 4, kFewBits = 2;
+constexpr int kFewestStagesOfBlock = 8;
 
 bool is_plain(const EpilogueSpec& epilogue) {
   return !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
@@ -54,18 +55,17 @@ int tile_tokens(std::int64_t m_max) {
 }
 
 // As many as fit.
-int stages_that_fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                    GemmVariant v) {
-  const bool is_short =
-      v.tile_m > kTokensOfWarps && v.tile_m <= kFewTokens && spec.weight.bits <= kNarrowBits;
-  const int ring = is_short ? kFewTokenRing : target.shared_per_block;
-  for (v.stages = kMostStages; v.stages > 1; --v.stages) {
-    if (v.stages * wgmma_stage_bytes(v, layout) <= ring &&
-        wgmma_shared_bytes(v, layout) <= target.shared_per_block) {
-      break;
-    }
-  }
+int stages_that_fit(const Target& target, const WeightLayout& layout, GemmVariant v) {
+  v.stages = kMostStages;
+  while (v.stages > 1 && wgmma_shared_bytes(v, layout) > target.shared_per_block) --v.stages;
   return v.stages;
+}
+
+// Stages whose weights a block asks for before the kernel ahead has ended: blocks of four
+// warpgroups have many.
+int stages_ahead(const GemmVariant& v) {
+  if (v.tile_m > kMostTokensAhead) return 1;
+  return wgmma_has_four(v) ? std::max(v.stages - 1, 1) : std::min(v.stages, 2);
 }
 
 void set_stage(GemmVariant& v, int columns) {
@@ -79,7 +79,7 @@ void set_stage(GemmVariant& v, int columns) {
 void choose_stage(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                   GemmVariant& v) {
   const int fewest = spec.tile.stages.value_or(kFewestStages);
-  const auto fits = [&] { return stages_that_fit(spec, target, layout, v) >= fewest; };
+  const auto fits = [&] { return stages_that_fit(target, layout, v) >= fewest; };
   int chunks = v.tile_m > 64 ? 1 : v.tile_m <= kFewTokens ? 4 : 2;
   for (; chunks > 1; chunks /= 2) {
     set_stage(v, chunks * WeightLayout::kChunkK);
@@ -108,13 +108,13 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   // mma.sync would wait for the products of weights and scales; beside three other warpgroups'
   // wgmma takes no longer.
   v.by_warps = v.tile_m <= kTokensOfWarps && v.scale_mode != ScaleMode::kWeight && !four;
-  v.stages_ahead = four && v.tile_m <= kTokensOfWarps ? 2 : 1;
   if (spec.tile.k) {
     set_stage(v, *spec.tile.k);
   } else {
     choose_stage(spec, target, layout, v);
   }
-  v.stages = spec.tile.stages.value_or(stages_that_fit(spec, target, layout, v));
+  v.stages = spec.tile.stages.value_or(stages_that_fit(target, layout, v));
+  v.stages_ahead = stages_ahead(v);
   v.shared_bytes = wgmma_shared_bytes(v, layout);
   // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
   // of sums take turns and in pairs that read tokens once; what follows the sums of these then
@@ -207,6 +207,25 @@ void settle_sharing(const WeightLayout& layout, GemmVariant& v) {
   v.shares_in_pairs = shares.sums_in_cluster;
 }
 
+// Whether the first tokens would come late behind the weights of two stages, and later ones behind
+// those of a large ring: of a pair's blocks that have few stages, and of codes of two bits, where
+// two warpgroups decode no faster than they come.
+bool needs_tokens_soon(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
+  if (spec.weight.bits <= kFewBits && !wgmma_has_four(v)) return true;
+  return v.shares_in_pairs && ceil_div(layout.chunks_per_row_block, v.stage_chunks) <
+                                  kWgmmaCluster * kFewestStagesOfBlock;
+}
+
+void settle_ring(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& v) {
+  if (v.tile_m > kMostTokensAhead || !needs_tokens_soon(spec, layout, v)) return;
+  v.stages_ahead = 1;
+  const bool is_short =
+      v.tile_m > kTokensOfWarps && v.tile_m <= kFewTokens && spec.weight.bits <= kNarrowBits;
+  if (!is_short || spec.tile.stages) return;
+  v.stages = std::clamp(kShortRing / wgmma_stage_bytes(v, layout), 2, v.stages);
+  v.shared_bytes = wgmma_shared_bytes(v, layout);
+}
+
 }  // namespace
 
 bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min) {
@@ -224,6 +243,7 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
                           std::int64_t m_min, std::int64_t m_max) {
   GemmVariant v = choose_tile(spec, target, layout, m_min, m_max);
   settle_sharing(layout, v);
+  settle_ring(spec, layout, v);
   return v;
 }
 

@@ -35,8 +35,8 @@ TEST(BulkPlan, OneRoundOfBlocks) {
   }
 }
 
-// Weights ahead of up to eight tokens, where the ring holds more and decoding is not what they wait
-// for.
+// Weights ahead of up to eight tokens, and of more in long rows, where the ring holds more and
+// decoding is not what they wait for.
 TEST(BulkPlan, TwoStagesAheadOfFewTokens) {
   const auto ahead = [](const GemmSpec& spec, std::int64_t m) {
     const GemmVariant v = variant_at(plan_of(spec, "h200"), m);
@@ -46,7 +46,8 @@ TEST(BulkPlan, TwoStagesAheadOfFewTokens) {
   EXPECT_EQ(ahead(spec_of(8192, 28672), 4), 2);
   GemmSpec spec = spec_of(8192, 8192);
   EXPECT_EQ(ahead(spec, 8), 2);
-  EXPECT_EQ(ahead(spec, 16), 1);
+  EXPECT_EQ(ahead(spec, 16), 2) << "eight stages of a row";
+  EXPECT_EQ(ahead(spec_of(6144, 4096), 16), 1) << "four";
   EXPECT_EQ(ahead(spec_of(21504, 14336), 4), 1) << "two stages";
   spec.weight.bits = 8;
   EXPECT_EQ(ahead(spec, 8), 2);

@@ -55,8 +55,8 @@ TEST(Resolve, TilesOfSixteenTokensAreMultipliedByWarps) {
   EXPECT_FALSE(scaled.variants[scaled.variant_for(16)].by_warps);
 }
 
-// A row tile each, in pairs of blocks that have one in common; weights of two stages ahead of up to
-// sixteen tokens.
+// A row tile each, in pairs of blocks that have one in common; weights of all stages but one ahead
+// of the tokens.
 TEST(Resolve, FourWarpgroupsMultiply) {
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
     for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
@@ -70,12 +70,44 @@ TEST(Resolve, FourWarpgroupsMultiply) {
         EXPECT_TRUE(v.shares_rows) << m;
         EXPECT_EQ(v.tile_n, 256) << m;
         EXPECT_FALSE(v.by_warps) << m;
-        EXPECT_EQ(v.stages_ahead, m == 16 ? 2 : 1) << m;
+        EXPECT_EQ(v.stages_ahead, v.stages - 1) << m;
         EXPECT_LE(v.shared_bytes, plan.target.shared_per_block) << m;
       }
       EXPECT_EQ(variant_at(plan, 65).threads(), 384);
     }
   }
+}
+
+// Of two up to 64, in a ring as long as fits, but for blocks of few stages and for two bits.
+TEST(Resolve, WeightsOfTwoStagesAreAheadOfTokens) {
+  const auto at = [](const GemmSpec& spec, std::int64_t m) {
+    const GemmVariant v = variant_at(plan_of(spec, "h200"), m);
+    EXPECT_EQ(v.kernel, GemmKernel::kWgmma);
+    return v;
+  };
+  constexpr int kShortRing = 160 << 10;
+  GemmSpec spec = small_spec();
+  spec.shape = {8192, 8192, 17, 256};
+  EXPECT_EQ(at(spec, 32).stages_ahead, 2);
+  EXPECT_GT(at(spec, 32).shared_bytes, 200 << 10);
+  EXPECT_EQ(at(spec, 64).stages_ahead, 2);
+  EXPECT_EQ(at(spec, 65).stages_ahead, 1);
+  EXPECT_EQ(at(spec, 256).stages_ahead, 1);
+  spec.weight.bits = 3;
+  EXPECT_EQ(at(spec, 32).stages_ahead, 2);
+  spec.weight.bits = 2;
+  EXPECT_EQ(at(spec, 32).stages_ahead, 1);
+  EXPECT_LT(at(spec, 32).shared_bytes, kShortRing);
+  EXPECT_EQ(at(spec, 64).stages_ahead, 1);
+  spec = small_spec();
+  spec.shape = {4096, 4096, 17, 64};
+  EXPECT_TRUE(at(spec, 32).shares_in_pairs);
+  EXPECT_EQ(at(spec, 32).stages_ahead, 1) << "four stages for a block";
+  EXPECT_LT(at(spec, 32).shared_bytes, kShortRing);
+  EXPECT_EQ(at(spec, 64).stages_ahead, 2) << "eight";
+  spec.path = Path::kHopper;
+  spec.tile.stages = 5;
+  EXPECT_EQ(at(spec, 32).stages, 5) << "the user's";
 }
 
 TEST(Resolve, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
