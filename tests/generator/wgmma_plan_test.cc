@@ -99,6 +99,9 @@ TEST(Resolve, WeightsOfTwoStagesAreAheadOfTokens) {
   EXPECT_EQ(at(spec, 32).stages_ahead, 1);
   EXPECT_LT(at(spec, 32).shared_bytes, kShortRing);
   EXPECT_EQ(at(spec, 64).stages_ahead, 1);
+  spec.shape = {14336, 4096, 17, 32};
+  spec.weight.group_size = 32;
+  EXPECT_GE(at(spec, 32).stages, 3) << "shorter ones, not fewer";
   spec = small_spec();
   spec.shape = {4096, 4096, 17, 64};
   EXPECT_TRUE(at(spec, 32).shares_in_pairs);
