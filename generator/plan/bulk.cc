@@ -82,7 +82,10 @@ bool may_be_ahead(const GemmSpec& spec, const WeightLayout& layout, const GemmVa
   const bool decodes_slowly = few_bits || has_small_scales(spec.weight);
   const bool is_long =
       ceil_div(layout.chunks_per_row_block, v.stage_chunks) >= kFewestStagesOfLongRow;
-  return (v.tile_m <= kEight || is_long) && v.stages > kStagesAhead && !decodes_slowly;
+  // More warps leave no registers for the copies of two stages.
+  const bool few_warps = v.warps_n * v.warps_k <= 8;
+  return (v.tile_m <= kEight || (is_long && few_warps)) && v.stages > kStagesAhead &&
+         !decodes_slowly;
 }
 
 // As many as fit, or as the spec asks for.

@@ -119,7 +119,7 @@ struct WgmmaMultiply {
           }
         }
         previous = stage.full_barrier;
-        stage.advance(memory);
+        stage.advance();
       }
     }
     if constexpr (kRows > 0) {
@@ -149,8 +149,8 @@ struct WgmmaMultiply {
     constexpr int kTurns = Steps::parts_of(kRows);
     static_assert(kRowSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
     const auto columns =
-        Products::same(Products::behind(stage.columns, 2 * of_stage * S::kHalfBytes));
-    const u32 chunks = stage.weights + of_stage * Config::kChunkBytes;
+        Products::same(Products::behind(stage.columns(), 2 * of_stage * S::kHalfBytes));
+    const u32 chunks = stage.weights() + of_stage * Config::kChunkBytes;
     weights.load_first_words(chunks, first_half, part);
 #pragma unroll
     for (int step = 0; step < kRowSteps; ++step) {

@@ -48,6 +48,7 @@ TEST(BulkPlan, TwoStagesAheadOfFewTokens) {
   EXPECT_EQ(ahead(spec, 8), 2);
   EXPECT_EQ(ahead(spec, 16), 2) << "eight stages of a row";
   EXPECT_EQ(ahead(spec_of(6144, 4096), 16), 1) << "four";
+  EXPECT_EQ(ahead(spec_of(25336, 14464), 16), 1) << "twelve warps";
   EXPECT_EQ(ahead(spec_of(21504, 14336), 4), 1) << "two stages";
   spec.weight.bits = 8;
   EXPECT_EQ(ahead(spec, 8), 2);
