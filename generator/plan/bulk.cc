@@ -74,6 +74,9 @@ int shared_bytes_of(const GemmSpec& spec, const GemmVariant& v, const WeightLayo
   return std::max(v.stages * (stage + kBarrierBytes), sum_bytes(v));
 }
 
+// Then few registers are left for anything.
+bool has_many_warps(const GemmVariant& v) { return v.warps_n * v.warps_k > 8; }
+
 // Whether weights of more than one stage may be ahead of the tokens: of up to eight, which are soon
 // there, or in long rows, in a ring that holds more, and where the memory and not decoding sets the
 // pace.
@@ -82,9 +85,7 @@ bool may_be_ahead(const GemmSpec& spec, const WeightLayout& layout, const GemmVa
   const bool decodes_slowly = few_bits || has_small_scales(spec.weight);
   const bool is_long =
       ceil_div(layout.chunks_per_row_block, v.stage_chunks) >= kFewestStagesOfLongRow;
-  // More warps leave no registers for the copies of two stages.
-  const bool few_warps = v.warps_n * v.warps_k <= 8;
-  return (v.tile_m <= kEight || (is_long && few_warps)) && v.stages > kStagesAhead &&
+  return (v.tile_m <= kEight || (is_long && !has_many_warps(v))) && v.stages > kStagesAhead &&
          !decodes_slowly;
 }
 
@@ -176,7 +177,7 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
 int most_sum_tiles(const GemmSpec& spec, const GemmVariant& v) {
   // Five bits with zero points take the most registers to decode.
   const bool five = spec.weight.bits == 5 && spec.weight.zero_point == ZeroPoint::kInt;
-  return five || v.warps_n * v.warps_k > 8 ? kMostSumTilesOfMany : kMostSumTiles;
+  return five || has_many_warps(v) ? kMostSumTilesOfMany : kMostSumTiles;
 }
 
 std::optional<GemmVariant> fastest(const GemmSpec& spec, const Target& target,

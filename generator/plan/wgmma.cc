@@ -6,7 +6,7 @@
 #include "generator/plan/refuse.h"
 #include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
-#include "generator/plan/wgmma_memory.h"
+#include "generator/plan/wgmma_ring.h"
 #include "generator/plan/wgmma_shares.h"
 #include "generator/plan/wgmma_stage.h"
 #include "generator/spec/weight_meaning.h"
@@ -18,18 +18,13 @@ constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste les
 // That multiply; four of a row tile each where their registers hold its sums.
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
-constexpr int kMostStages = 8;
 constexpr int kFewestStages = 3;  // else shorter ones
 constexpr int kDecodedSets = 2;
 // Where others add meanwhile, who have registers, too; more tokens were slower as often as faster.
 constexpr int kMostSumsBesideAdding = 64;
 constexpr int kMostTokensFirst = 64;
-constexpr int kTokensOfWarps = 16;     // up to which mma.sync is faster
-constexpr int kFewTokens = 32;         // whose stages are long
-constexpr int kMostTokensAhead = 64;   // that weights of several stages may be ahead of
-constexpr int kShortRing = 150 << 10;  // of weights of up to kNarrowBits
-constexpr int kNarrowBits = 4, kFewBits = 2;
-constexpr int kFewestStagesOfBlock = 8;
+constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
+constexpr int kFewTokens = 32;      // whose stages are long
 
 bool is_plain(const EpilogueSpec& epilogue) {
   return !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
@@ -53,37 +48,6 @@ int tile_tokens(std::int64_t m_max) {
   return 128;
 }
 
-// Codes of two bits are decoded by two warpgroups no faster than they come: then weights ahead of
-// the tokens make these late.
-bool decodes_slowly(const GemmSpec& spec, const GemmVariant& v) {
-  return spec.weight.bits <= kFewBits && !wgmma_has_four(v);
-}
-
-// What the ring may take. `soon`: bytes on their way ahead of tokens would make these late.
-int ring_bytes(const GemmSpec& spec, const Target& target, const GemmVariant& v, bool soon) {
-  const bool may_be_short =
-      v.tile_m > kTokensOfWarps && v.tile_m <= kFewTokens && spec.weight.bits <= kNarrowBits;
-  return soon && may_be_short ? kShortRing : target.shared_per_block;
-}
-
-// As many as fit.
-int stages_that_fit(const Target& target, const WeightLayout& layout, GemmVariant v, int ring) {
-  for (v.stages = kMostStages; v.stages > 1; --v.stages) {
-    if (v.stages * wgmma_stage_bytes(v, layout) <= ring &&
-        wgmma_shared_bytes(v, layout) <= target.shared_per_block) {
-      break;
-    }
-  }
-  return v.stages;
-}
-
-// Stages whose weights a block asks for before the kernel ahead has ended: blocks of four
-// warpgroups have many.
-int stages_ahead(const GemmSpec& spec, const GemmVariant& v) {
-  if (v.tile_m > kMostTokensAhead || decodes_slowly(spec, v)) return 1;
-  return wgmma_has_four(v) ? std::max(v.stages - 1, 1) : std::min(v.stages, 2);
-}
-
 void set_stage(GemmVariant& v, int columns) {
   v.stage_k = columns;
   v.stage_chunks = std::max(columns / WeightLayout::kChunkK, 1);
@@ -95,8 +59,7 @@ void set_stage(GemmVariant& v, int columns) {
 void choose_stage(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                   GemmVariant& v) {
   const int fewest = spec.tile.stages.value_or(kFewestStages);
-  const int ring = ring_bytes(spec, target, v, decodes_slowly(spec, v));
-  const auto fits = [&] { return stages_that_fit(target, layout, v, ring) >= fewest; };
+  const auto fits = [&] { return wgmma_stages_that_fit(spec, target, layout, v) >= fewest; };
   int chunks = v.tile_m > 64 ? 1 : v.tile_m <= kFewTokens ? 4 : 2;
   for (; chunks > 1; chunks /= 2) {
     set_stage(v, chunks * WeightLayout::kChunkK);
@@ -130,10 +93,7 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   } else {
     choose_stage(spec, target, layout, v);
   }
-  const int ring = ring_bytes(spec, target, v, decodes_slowly(spec, v));
-  v.stages = spec.tile.stages.value_or(stages_that_fit(target, layout, v, ring));
-  v.stages_ahead = stages_ahead(spec, v);
-  v.shared_bytes = wgmma_shared_bytes(v, layout);
+  set_wgmma_ring(spec, target, layout, v);
   // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
   // of sums take turns and in pairs that read tokens once; what follows the sums of these then
   // leaves no registers for them. Nor have four warpgroups any with 64 tokens.
@@ -225,19 +185,6 @@ void settle_sharing(const WeightLayout& layout, GemmVariant& v) {
   v.shares_in_pairs = shares.sums_in_cluster;
 }
 
-// The blocks of a pair that have few stages would have their first tokens late behind the weights
-// of two, and the next behind those of a large ring.
-void settle_ring(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                 GemmVariant& v) {
-  const int stages = ceil_div(layout.chunks_per_row_block, v.stage_chunks);
-  if (!v.shares_in_pairs || stages >= kWgmmaCluster * kFewestStagesOfBlock) return;
-  if (v.tile_m > kMostTokensAhead) return;
-  v.stages_ahead = 1;
-  if (spec.tile.stages) return;
-  v.stages = stages_that_fit(target, layout, v, ring_bytes(spec, target, v, true));
-  v.shared_bytes = wgmma_shared_bytes(v, layout);
-}
-
 }  // namespace
 
 bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min) {
@@ -255,7 +202,7 @@ GemmVariant wgmma_variant(const GemmSpec& spec, const Target& target, const Weig
                           std::int64_t m_min, std::int64_t m_max) {
   GemmVariant v = choose_tile(spec, target, layout, m_min, m_max);
   settle_sharing(layout, v);
-  settle_ring(spec, target, layout, v);
+  settle_wgmma_ring(spec, target, layout, v);
   return v;
 }
 

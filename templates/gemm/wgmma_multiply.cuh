@@ -221,7 +221,7 @@ struct WgmmaMultiply {
   // would have to wait for the others, and a barrier of the warp makes the compiler end every wgmma
   // before it (8192 x 8192, M = 16: 18.1 us, not 13.3).
   __device__ __forceinline__ void release(u32 full_barrier) const {
-    const u32 empty_barrier = WgmmaStage<Config>::empty_barrier(full_barrier);
+    const u32 empty_barrier = memory.empty_beside(full_barrier);
     if (full_barrier != 0) mbarrier_arrive(empty_barrier);
     if constexpr (S::kBlocks > 1) {
       mbarrier_arrive_remote_if(full_barrier != 0 && weights.g + weights.t == 0,

@@ -182,7 +182,10 @@ struct WgmmaMemory {
     return shared + S::kBarrierOffset + 8 * stage;
   }
   __device__ __forceinline__ u32 empty_barrier(int stage) const {
-    return full_barrier(Config::kStages + stage);
+    return empty_beside(full_barrier(stage));
+  }
+  static __device__ __forceinline__ u32 empty_beside(u32 full_barrier) {
+    return full_barrier + 8 * Config::kStages;
   }
   // Words in which a warpgroup's first thread tells the others something, two for each.
   __device__ __forceinline__ u32 word(int i) const {

@@ -44,10 +44,6 @@ struct WgmmaStage {
     }
   }
 
-  static __device__ __forceinline__ u32 empty_barrier(u32 full_barrier) {
-    return full_barrier + 8 * Config::kStages;
-  }
-
  private:
   __device__ __forceinline__ int number() const {
     return static_cast<int>(full_barrier - memory.full_barrier(0)) / 8;

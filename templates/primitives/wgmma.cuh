@@ -10,6 +10,7 @@
 #pragma once
 
 #include "primitives/half.cuh"
+#include "primitives/sync.cuh"
 #include "primitives/types.cuh"
 
 namespace heddle {
@@ -40,11 +41,11 @@ __device__ __forceinline__ constexpr u64 wgmma_columns(u32 shared_address) {
   constexpr u64 kNotUsed = u64{1} << 16;
   return kSwizzle128 | kEightColumns | kNotUsed | (shared_address & 0x3ffff) >> 4;
 }
-// shfl.sync.idx: the same, of the warp's first lane. It tells the compiler that lanes agree, which
+// The same, of the warp's first lane. It tells the compiler that lanes agree, which
 // then keeps descriptors in uniform registers, where wgmma takes them from.
 __device__ __forceinline__ u64 wgmma_same_columns(u64 columns) {
   constexpr u64 kHigh = wgmma_columns(0) >> 32 << 32;
-  return kHigh | __shfl_sync(0xffffffffu, static_cast<u32>(columns), 0);
+  return kHigh | broadcast(static_cast<u32>(columns), 0);
 }
 
 // Lists for the instruction's text: ten operands %p0 .. %p9, and references to registers of d.

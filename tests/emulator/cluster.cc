@@ -127,7 +127,7 @@ void Cluster::resume(std::size_t thread) {
   --running_;
   --block().running;
   --cluster_barrier().running;
-  if (!self().at_cluster_barrier) arrive(cluster_barrier());
+  if (!cluster_barrier().has(self())) arrive(cluster_barrier());
 }
 
 void Cluster::wait(const char* what) {

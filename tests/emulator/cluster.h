@@ -34,8 +34,7 @@ struct Thread {
   unsigned parity = 0;
   bool done = false;
   bool predecessor_has_ended = false;
-  bool at_cluster_barrier = false;  // has arrived there, in the phase that has not ended
-  unsigned cluster_phases = 0;      // at whose ends of the cluster's barrier it waits or has waited
+  unsigned cluster_phases = 0;  // of the cluster's barrier, at which it has arrived
 };
 
 // The barrier of a cluster, at which threads arrive and wait apart from each other.
@@ -44,6 +43,7 @@ struct ClusterBarrier {
   std::size_t running;  // threads that have not ended
   std::size_t missing;  // those of them that have not arrived
   unsigned phases = 0;  // that have ended
+  bool has(const Thread& thread) const { return thread.cluster_phases > phases; }  // now
   // What those who have arrived knew then, and those of the phase before.
   Clock arrived, arrived_released;
   Clock ended, ended_released;

@@ -65,8 +65,7 @@ ClusterBarrier& Cluster::cluster_barrier() {
 
 void Cluster::arrive_at_cluster() {
   ClusterBarrier& barrier = cluster_barrier();
-  if (self().at_cluster_barrier) fail("a thread arrives twice at the cluster's barrier");
-  self().at_cluster_barrier = true;
+  if (barrier.has(self())) fail("a thread arrives twice at the cluster's barrier");
   self().cluster_phases = barrier.phases + 1;
   barrier.arrived.join(self().actor.clock);
   barrier.arrived_released.join(self().released);
@@ -83,18 +82,15 @@ void Cluster::arrive(ClusterBarrier& barrier) {
   barrier.ended_released = barrier.arrived_released;
   const auto of_cluster = static_cast<unsigned>(launch_.cluster);
   for (std::size_t i = 0; i < threads_.size(); ++i) {
-    Thread& thread = threads_[i];
-    if (thread.block / of_cluster != self().block / of_cluster) continue;
-    thread.at_cluster_barrier = false;
-    if (thread.waits_for == kClusterBarrier) wake(i);
+    const bool is_of_cluster = threads_[i].block / of_cluster == self().block / of_cluster;
+    if (is_of_cluster && threads_[i].waits_for == kClusterBarrier) wake(i);
   }
 }
 
 void Cluster::wait_for_cluster() {
   const ClusterBarrier& barrier = cluster_barrier();
-  if (self().cluster_phases == 0)
-    fail("a thread waits at the cluster's barrier, where it has not arrived");
-  if (barrier.phases < self().cluster_phases) wait(kClusterBarrier);
+  if (self().cluster_phases == 0) fail("a thread waits for a cluster where it has not arrived");
+  if (barrier.has(self())) wait(kClusterBarrier);
   self().actor.clock.join(barrier.ended);
   self().actor.advance();
   self().released.join(barrier.ended_released);
