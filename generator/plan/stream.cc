@@ -22,6 +22,11 @@ constexpr int kShortStageChunks = 4;  // the least of many warps
 // Row blocks from which on many warps gain more than the next kernel loses, which starts no block
 // beside theirs.
 constexpr int kManyRowBlocks = 8;
+// The same of integers of few bits with up to so many tokens, in rows whose shares for many warps
+// are short: what is on its way must not keep the tokens waiting.
+constexpr int kSomeRowBlocks = 4;
+constexpr std::int64_t kFewTokens = 4;
+constexpr int kShortRowBytes = 50 * 1024;
 // Of an SM, of more than kDirectTokens tokens: tiles of 16 tokens may be faster from there on.
 constexpr int kFewRowBlocks = 3;
 constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has them
@@ -42,10 +47,16 @@ bool honours(const TileSpec& tile, const GemmVariant& v) {
          same(tile.warps_k, v.warps_k);
 }
 
-// Instructions set the pace of scales of 8 bits in small groups.
+// Instructions set the pace of scales of 8 bits in small groups, and of few tokens times integers
+// of few bits.
 bool wants_many_warps(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
-  return !spec.tile.warps_k && v.split_k == 1 && has_small_scales(spec.weight) &&
-         layout.meta_group <= 32 && ceil_div(layout.row_blocks, v.workers) >= kManyRowBlocks;
+  if (spec.tile.warps_k || v.split_k > 1) return false;
+  const std::int64_t row_blocks = ceil_div(layout.row_blocks, v.workers);
+  if (has_few_bits(spec.weight) && layout.groups_per_chunk > 0) {
+    return layout.chunks_per_row_block * layout.chunk_bytes <= kShortRowBytes &&
+           row_blocks >= (v.m_max <= kFewTokens ? kSomeRowBlocks : kManyRowBlocks);
+  }
+  return has_small_scales(spec.weight) && layout.meta_group <= 32 && row_blocks >= kManyRowBlocks;
 }
 
 // All of them with as many whole stages of a good length, if that is possible.

@@ -25,9 +25,11 @@ int good_stage_chunks(const WeightLayout& layout) {
   return std::clamp(nearest, 1, kMostStageChunks);
 }
 
-// The same of a warp with so many, fewer by one where that leaves no short stage.
+// The same of a warp with so many, fewer by one where that leaves no short stage, or one more where
+// that is all it has.
 int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
   const int chunks = std::min(good_stage_chunks(layout), of_warp);
+  if (of_warp == chunks + 1 && of_warp <= kMostStageChunks) return of_warp;
   return of_warp % chunks != 0 && chunks > 1 && of_warp % (chunks - 1) == 0 ? chunks - 1 : chunks;
 }
 

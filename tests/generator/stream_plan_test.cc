@@ -263,5 +263,58 @@ TEST(Resolve, StreamsOfSmallScalesTakeSixteenWarps) {
   EXPECT_EQ(plan_of(large_groups, "h200").variants.front().warps_k, 8);
 }
 
+// So it is with few tokens times integers of few bits, where each of the warps has little of a row.
+TEST(Resolve, StreamsOfFewBitsTakeSixteenWarpsWithFewTokens) {
+  const auto warps = [](GemmSpec spec, std::int64_t m) {
+    const Plan plan = plan_of(spec, "h200");
+    const GemmVariant& v = variant_at(plan, m);
+    return v.kernel == GemmKernel::kStream ? v.warps_k : 0;
+  };
+  GemmSpec spec = small_spec();
+  spec.shape = {8192, 8192, 1, 8};
+  for (const auto& [bits, wanted] : {std::pair{1, 16}, {2, 16}, {3, 16}, {4, 8}}) {
+    spec.weight.bits = bits;
+    for (const std::int64_t m : {1, 4}) EXPECT_EQ(warps(spec, m), wanted) << bits << ", M " << m;
+    EXPECT_EQ(warps(spec, 8), 0) << "bulk, as before";
+  }
+  GemmSpec with_zeros = spec;
+  with_zeros.weight.zero_point = ZeroPoint::kInt;
+  for (const auto& [bits, wanted] : {std::pair{2, 16}, {3, 8}}) {
+    with_zeros.weight.bits = bits;
+    EXPECT_EQ(warps(with_zeros, 1), wanted) << bits;
+  }
+  spec.weight.bits = 2;
+  GemmSpec other = spec;
+  other.weight.group_size = -1;
+  EXPECT_EQ(warps(other, 1), 8) << "no groups to scale";
+  other = spec;
+  other.shape.n = 6144;
+  EXPECT_EQ(warps(other, 1), 8) << "three row blocks";
+  other = spec;
+  other.shape.k = 10240;
+  EXPECT_EQ(warps(other, 1), 16);
+  other.shape.k = 12288;
+  EXPECT_EQ(warps(other, 1), 12) << "long shares";
+  // Sums of more row tiles leave bulk few registers.
+  other = spec;
+  other.shape.n = 28672;
+  EXPECT_EQ(warps(other, 8), 16);
+  other.weight.bits = 3;
+  EXPECT_EQ(warps(other, 8), 0);
+}
+
+// A stage of eight chunks instead of seven, which would leave one of one.
+TEST(Resolve, StreamsLengthenAStageThatWouldLeaveAShortOne) {
+  GemmSpec spec = small_spec();
+  spec.shape = {6144, 8192, 1, 8};
+  spec.weight.bits = 2;
+  for (const std::int64_t group : {32, 64, 128}) {
+    spec.weight.group_size = group;
+    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    EXPECT_EQ(v.warps_k, 8);
+    EXPECT_EQ(v.stage_chunks, 8) << group;
+  }
+}
+
 }  // namespace
 }  // namespace heddle
