@@ -26,9 +26,10 @@ constexpr DeviceFacts kDevices[] = {
     {"l4", 89, 58, 48, 300},
     {"l40s", 89, 142, 96, 864},
     {"rtx4090", 89, 128, 72, 1008},
-    {"h100", 90, 132, 50, 3350},            // SXM, 80 GB
+    // SXM, 80 GB; the last two numbers, like the H200's, were measured: docs/measurements.md.
+    {"h100", 90, 132, 50, 3350, 790, 1.5, "H100 80GB HBM3"},
     {"h100-pcie", 90, 114, 50, 2000},       // 80 GB
-    {"h200", 90, 132, 50, 4800, 790, 1.5},  // SXM; both measured, see docs/measurements.md
+    {"h200", 90, 132, 50, 4800, 790, 1.5},  // SXM
     {"gh200", 90, 132, 50, 4000},           // 96 GB HBM3
     {"b200", 100, 148, 126.5, 8000},
     {"b300", 103, 148, 126.5, 8000},

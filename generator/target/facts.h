@@ -24,6 +24,7 @@ struct DeviceFacts {
   double memory_gb_per_s = 0;
   double tensor_tflops = 0;  // as in Target
   double launch_us = 0;
+  std::string_view driver_name = {};  // without "NVIDIA ", where it says more than the name
 };
 
 std::span<const ArchitectureFacts> architecture_facts();

@@ -37,9 +37,10 @@ Target make_target(std::string name, const ArchitectureFacts& arch, const Device
 
 Target architecture_target(const ArchitectureFacts& arch) {
   for (const DeviceFacts& device : device_facts()) {
-    if (device.name == arch.device) {
-      return make_target("sm_" + std::to_string(arch.arch), arch, device);
-    }
+    if (device.name != arch.device) continue;
+    Target target = make_target("sm_" + std::to_string(arch.arch), arch, device);
+    target.tensor_tflops = target.launch_us = 0;  // were measured on that device alone
+    return target;
   }
   throw Error(ErrorCategory::kInternal, "target.table", "an architecture's device is not known");
 }
@@ -85,7 +86,8 @@ const DeviceFacts* facts_of_device(std::string_view driver_name) {
   if (driver_name.starts_with(kMaker)) driver_name.remove_prefix(kMaker.size());
   const std::string wanted = plain(driver_name);
   for (const DeviceFacts& device : device_facts()) {
-    if (plain(device.name) == wanted) return &device;
+    const bool has_another = !device.driver_name.empty();
+    if (plain(has_another ? device.driver_name : device.name) == wanted) return &device;
   }
   return nullptr;
 }

@@ -70,9 +70,11 @@ TEST(Target, UnknownNamesAreListed) {
 }
 
 TEST(Target, MeasuredFactsAreOfTheirDeviceAlone) {
-  EXPECT_EQ(target_from_name("h200").tensor_tflops, 790);
-  EXPECT_EQ(target_from_name("h200").launch_us, 1.5);
-  for (const char* name : {"h100", "gh200", "sm_90", "a100", "b200"}) {
+  for (const char* name : {"h100", "h200"}) {
+    EXPECT_EQ(target_from_name(name).tensor_tflops, 790) << name;
+    EXPECT_EQ(target_from_name(name).launch_us, 1.5) << name;
+  }
+  for (const char* name : {"h100-pcie", "gh200", "sm_90", "a100", "b200"}) {
     EXPECT_EQ(target_from_name(name).tensor_tflops, 0) << name;
     EXPECT_EQ(target_from_name(name).launch_us, 0) << name;
   }
@@ -82,7 +84,11 @@ TEST(Target, DevicesAreFoundByTheDriversName) {
   ASSERT_NE(facts_of_device("NVIDIA H200"), nullptr);
   EXPECT_EQ(facts_of_device("NVIDIA H200")->name, "h200");
   EXPECT_EQ(facts_of_device("NVIDIA L4")->name, "l4");
-  for (const char* name : {"NVIDIA H200 NVL", "NVIDIA GH200 480GB", "NVIDIA H100 80GB HBM3", ""}) {
+  EXPECT_EQ(facts_of_device("NVIDIA H100 PCIe")->name, "h100-pcie");
+  ASSERT_NE(facts_of_device("NVIDIA H100 80GB HBM3"), nullptr);
+  EXPECT_EQ(facts_of_device("NVIDIA H100 80GB HBM3")->name, "h100");
+  for (const char* name :
+       {"NVIDIA H200 NVL", "NVIDIA GH200 480GB", "NVIDIA H100 NVL", "NVIDIA ", ""}) {
     EXPECT_EQ(facts_of_device(name), nullptr) << name;
   }
 }

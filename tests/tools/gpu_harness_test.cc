@@ -47,7 +47,7 @@ TEST(GemmFloor, MemoryBoundsFewTokensAndTensorCoresMany) {
 
 TEST(GemmFloor, WhatIsNotKnownOfADeviceBoundsNothing) {
   const GemmSpec spec = large_spec();
-  for (const char* name : {"h100", "a100"}) {
+  for (const char* name : {"h100-pcie", "a100"}) {
     EXPECT_DOUBLE_EQ(floor_us(spec, 4096, target_from_name(name), kReadTbPerS),
                      traffic_bytes(spec, 4096) / kReadTbPerS * 1e-6)
         << name;

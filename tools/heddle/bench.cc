@@ -207,9 +207,9 @@ void add_bench_command(CLI::App& app, Action* action) {
   add_json_option(*command, &options->json);
   command->footer(
       "Medians of CUDA graphs over weights that rotate through more memory than the caches hold.\n"
-      "FLOOR is the time of moving the bytes at the streaming rate of this run; on an H200 also "
-      "that\n"
-      "of a launch, and at least the time of the tensor cores. Without cuBLAS the baseline is "
+      "FLOOR is the time of moving the bytes at the streaming rate of this run; on an H100 or H200 "
+      "also\n"
+      "that of a launch, and at least the time of the tensor cores. Without cuBLAS the baseline is "
       "left\n"
       "out with a line on stderr. Dequantising is timed beside a plain kernel that reads and\n"
       "writes the same numbers of bytes.\n"
