@@ -59,6 +59,23 @@ TEST_F(GemmGpu, StreamsOfEveryNumberOfWarps) {
   }
 }
 
+// As few bits have with few tokens; an end of K inside of a chunk, and more rows than a round.
+TEST_F(GemmGpu, StreamsOfSixteenWarps) {
+  for (int bits = 1; bits <= 3; ++bits) {
+    for (const auto& [n, k] : {std::pair{264, 8160}, {264, 10240}, {8200, 8192}}) {
+      for (const int group : {32, 128}) {
+        if (k % group != 0) continue;
+        GemmSpec spec = streamed(n, k, group == 32 ? DType::kBf16 : DType::kFp16, group,
+                                 bits == 2 ? ZeroPoint::kInt : ZeroPoint::kNone);
+        spec.shape.m_max = 8;
+        spec.weight.bits = bits;
+        spec.tile.warps_k = 16;
+        check(spec, {1, 2, 3, 4, 8});
+      }
+    }
+  }
+}
+
 // Tokens in one piece and in two, which pairs of blocks read for each other; fewer row blocks than
 // SMs, so that one block of a pair has none, or neither has.
 TEST_F(GemmGpu, StreamsOfSixteenTokens) {
