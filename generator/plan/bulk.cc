@@ -150,14 +150,6 @@ bool serves_uneven(const Target& target, const WeightLayout& layout, std::int64_
          fill(target, layout) >= 0.5;
 }
 
-// Codes of one or two bits with up to kEight tokens, in so many row tiles that their sums leave few
-// registers to decode with: streams of many warps, which have all tokens beside their rings.
-bool streams_decode_faster(const GemmSpec& spec, const WeightLayout& layout, int row_blocks) {
-  constexpr int kFewestRowTiles = 11, kMostChunks = 64, kMostBits = 2;
-  return row_blocks >= kFewestRowTiles && layout.chunks_per_row_block <= kMostChunks &&
-         has_few_bits(spec.weight) && spec.weight.bits <= kMostBits;
-}
-
 // Than the other kernels that could serve m_min tokens.
 bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                const Stage& stage, std::int64_t m_min) {
@@ -176,7 +168,6 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
     return runs && (m_min >= kFewestOfLongRows || stream_is_slow(spec, target, layout));
   }
   if (m_min < kFewestTokens || !runs) return false;
-  if (streams_decode_faster(spec, layout, row_blocks)) return false;
   if (chunks >= kLongRowOfMore) return true;
   // Small kernels of a layer are faster as streams, which overlap with each other.
   if (small) return false;

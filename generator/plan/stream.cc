@@ -52,11 +52,12 @@ bool honours(const TileSpec& tile, const GemmVariant& v) {
 bool wants_many_warps(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
   if (spec.tile.warps_k || v.split_k > 1) return false;
   const std::int64_t row_blocks = ceil_div(layout.row_blocks, v.workers);
-  if (has_few_bits(spec.weight) && layout.groups_per_chunk > 0) {
-    return layout.chunks_per_row_block * layout.chunk_bytes <= kShortRowBytes &&
-           row_blocks >= (v.m_max <= kFewTokens ? kSomeRowBlocks : kManyRowBlocks);
+  if (has_small_scales(spec.weight) && layout.meta_group <= 32 && row_blocks >= kManyRowBlocks) {
+    return true;
   }
-  return has_small_scales(spec.weight) && layout.meta_group <= 32 && row_blocks >= kManyRowBlocks;
+  return has_few_bits(spec.weight) && layout.groups_per_chunk > 0 &&
+         layout.chunks_per_row_block * layout.chunk_bytes <= kShortRowBytes &&
+         row_blocks >= (v.m_max <= kFewTokens ? kSomeRowBlocks : kManyRowBlocks);
 }
 
 // All of them with as many whole stages of a good length, if that is possible.
@@ -175,6 +176,14 @@ bool tiles_are_faster(const GemmSpec& spec, const Target& target, const WeightLa
   return wgmma_clocks(tiles, layout) < stream_clocks(v, layout);
 }
 
+// Codes of one or two bits in so many row tiles of bulk that their sums leave few registers to
+// decode with: many warps are faster.
+bool decodes_faster(const GemmSpec& spec, const GemmVariant& stream, const GemmVariant& bulk) {
+  constexpr int kMostBits = 2, kFewestRowTiles = 11;
+  return has_few_bits(spec.weight) && spec.weight.bits <= kMostBits &&
+         stream.warps_k == kManyStreamWarps && bulk.row_tiles() >= kFewestRowTiles;
+}
+
 }  // namespace
 
 std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& target,
@@ -196,7 +205,8 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   settle_scale(spec, layout, v);
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
   const std::int64_t range_end = std::min(m_range_end(m_min), spec.shape.m_max);
-  if (bulk_variant(spec, target, layout, m_min, range_end)) return std::nullopt;
+  const auto bulk = bulk_variant(spec, target, layout, m_min, range_end);
+  if (bulk && !decodes_faster(spec, v, *bulk)) return std::nullopt;
   if (tiles_are_faster(spec, target, layout, v)) return std::nullopt;
   return v;
 }

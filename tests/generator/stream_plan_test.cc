@@ -301,6 +301,11 @@ TEST(Resolve, StreamsOfFewBitsTakeSixteenWarpsWithFewTokens) {
   EXPECT_EQ(warps(other, 8), 16);
   other.weight.bits = 3;
   EXPECT_EQ(warps(other, 8), 0);
+  other.weight.bits = 2;
+  other.weight.group_size = -1;
+  EXPECT_EQ(warps(other, 8), 0);
+  other.weight.group_size = 32;
+  EXPECT_EQ(warps(other, 8), 0) << "whose bulk has warps for half of the row tiles";
 }
 
 // A stage of eight chunks instead of seven, which would leave one of one.
