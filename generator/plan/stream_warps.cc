@@ -26,10 +26,10 @@ int good_stage_chunks(const WeightLayout& layout) {
 }
 
 // The same of a warp with so many, fewer by one where that leaves no short stage, or one more where
-// that is all it has.
-int choose_stage_chunks(const WeightLayout& layout, int of_warp) {
+// that is all that each has.
+int choose_stage_chunks(const WeightLayout& layout, int of_warp, bool is_even) {
   const int chunks = std::min(good_stage_chunks(layout), of_warp);
-  if (of_warp == chunks + 1 && of_warp <= kMostStageChunks) return of_warp;
+  if (is_even && of_warp == chunks + 1 && of_warp <= kMostStageChunks) return of_warp;
   return of_warp % chunks != 0 && chunks > 1 && of_warp % (chunks - 1) == 0 ? chunks - 1 : chunks;
 }
 
@@ -93,7 +93,8 @@ WarpStages choose_stream_warps(const TileSpec& tile, const WeightLayout& layout,
     GemmVariant v;
     v.split_k = split;
     v.warps_k = warps;
-    return {warps, choose_stage_chunks(layout, stream_chunks_of_warp(layout, v))};
+    const int of_warp = stream_chunks_of_warp(layout, v);
+    return {warps, choose_stage_chunks(layout, of_warp, of_warp * warps == chunks)};
   };
   if (tile.warps_k) return with(std::min({*tile.warps_k, chunks, kManyStreamWarps}));
   if (layout.chunks_per_row_block % split == 0) {
