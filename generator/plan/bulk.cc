@@ -81,8 +81,8 @@ bool has_many_warps(const GemmVariant& v) { return v.warps_n * v.warps_k > 8; }
 // there, or in long rows, in a ring that holds more, and where the memory and not decoding sets the
 // pace.
 bool may_be_ahead(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
-  const bool few_bits = is_integer(spec.weight.type) && spec.weight.bits <= kFewBits;
-  const bool decodes_slowly = few_bits || has_small_scales(spec.weight);
+  const bool decodes_slowly =
+      is_integer_up_to(spec.weight, kFewBits) || has_small_scales(spec.weight);
   const bool is_long =
       ceil_div(layout.chunks_per_row_block, v.stage_chunks) >= kFewestStagesOfLongRow;
   return (v.tile_m <= kEight || (is_long && !has_many_warps(v))) && v.stages > kStagesAhead &&
@@ -155,7 +155,7 @@ bool is_faster(const GemmSpec& spec, const Target& target, const WeightLayout& l
                const Stage& stage, std::int64_t m_min) {
   const int row_blocks = row_blocks_of_one(target, layout);
   const int chunks = layout.chunks_per_row_block;
-  const bool narrow = is_integer(spec.weight.type) && spec.weight.bits <= kNarrowBits;
+  const bool narrow = is_integer_up_to(spec.weight, kNarrowBits);
   const bool small = row_blocks <= kSmallBlocks;
   if (chunks < kFewestChunks) return false;
   if (fill(target, layout) < kEven && !serves_uneven(target, layout, m_min)) return false;

@@ -8,6 +8,7 @@
 #include "generator/plan/next_start.h"
 #include "generator/plan/scale_mode.h"
 #include "generator/plan/stage.h"
+#include "generator/plan/stream_many_warps.h"
 #include "generator/plan/stream_shape.h"
 #include "generator/plan/stream_warps.h"
 #include "generator/plan/wgmma.h"
@@ -18,15 +19,6 @@ namespace {
 
 // Upper ends of the M ranges that get a kernel of their own.
 constexpr std::int64_t kRangeEnds[] = {2, 4, 8, 16};
-constexpr int kShortStageChunks = 4;  // the least of many warps
-// Row blocks from which on many warps gain more than the next kernel loses, which starts no block
-// beside theirs.
-constexpr int kManyRowBlocks = 8;
-// The same of integers of few bits with up to so many tokens, in rows whose shares for many warps
-// are short: what is on its way must not keep the tokens waiting.
-constexpr int kSomeRowBlocks = 4;
-constexpr std::int64_t kFewTokens = 4;
-constexpr int kShortRowBytes = 50 * 1024;
 // Of an SM, of more than kDirectTokens tokens: tiles of 16 tokens may be faster from there on.
 constexpr int kFewRowBlocks = 3;
 constexpr int kMostSplit = 8;  // blocks of a cluster, on every GPU that has them
@@ -45,38 +37,6 @@ bool honours(const TileSpec& tile, const GemmVariant& v) {
          same(tile.stages, v.stages) && same(tile.split_k, v.split_k) &&
          same(tile.warps_m, v.warps_m) && same(tile.warps_n, v.warps_n) &&
          same(tile.warps_k, v.warps_k);
-}
-
-// Instructions set the pace of scales of 8 bits in small groups, and of few tokens times integers
-// of few bits.
-bool wants_many_warps(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& v) {
-  if (spec.tile.warps_k || v.split_k > 1) return false;
-  const std::int64_t row_blocks = ceil_div(layout.row_blocks, v.workers);
-  if (has_small_scales(spec.weight) && layout.meta_group <= 32 && row_blocks >= kManyRowBlocks) {
-    return true;
-  }
-  return has_few_bits(spec.weight) && layout.groups_per_chunk > 0 &&
-         layout.chunks_per_row_block * layout.chunk_bytes <= kShortRowBytes &&
-         row_blocks >= (v.m_max <= kFewTokens ? kSomeRowBlocks : kManyRowBlocks);
-}
-
-// All of them with as many whole stages of a good length, if that is possible.
-bool fit_many_warps(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                    GemmVariant& v) {
-  if (layout.chunks_per_row_block % kManyStreamWarps != 0) return false;
-  const int of_warp = layout.chunks_per_row_block / kManyStreamWarps;
-  const int longest = std::min(of_warp, kGoodCopyBytes / layout.chunk_bytes + 1);
-  for (int chunks = longest; chunks >= kShortStageChunks; --chunks) {
-    if (of_warp % chunks != 0) continue;
-    GemmVariant many = v;
-    many.warps_k = kManyStreamWarps;
-    many.stage_chunks = chunks;
-    many.stage_k = chunks * WeightLayout::kChunkK * kManyStreamWarps;
-    if (!fit_stream(spec, target, layout, many)) continue;
-    v = many;
-    return true;
-  }
-  return false;
 }
 
 // One for each SM, that of the next kernel each gets one block, too, none two. GPCs have even
@@ -103,7 +63,7 @@ bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& l
   if (v.workers == 0) return false;
   v.tile_n = WeightLayout::kRowBlock;
   v.stage_k = v.stage_chunks * WeightLayout::kChunkK * v.warps_k;
-  if (wants_many_warps(spec, layout, v) && fit_many_warps(spec, target, layout, v)) return true;
+  if (take_many_warps(spec, target, layout, v)) return true;
   return fit_stream(spec, target, layout, v);
 }
 
@@ -176,14 +136,6 @@ bool tiles_are_faster(const GemmSpec& spec, const Target& target, const WeightLa
   return wgmma_clocks(tiles, layout) < stream_clocks(v, layout);
 }
 
-// Codes of one or two bits in so many row tiles of bulk that their sums leave few registers to
-// decode with: many warps are faster.
-bool decodes_faster(const GemmSpec& spec, const GemmVariant& stream, const GemmVariant& bulk) {
-  constexpr int kMostBits = 2, kFewestRowTiles = 11;
-  return has_few_bits(spec.weight) && spec.weight.bits <= kMostBits &&
-         stream.warps_k == kManyStreamWarps && bulk.row_tiles() >= kFewestRowTiles;
-}
-
 }  // namespace
 
 std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& target,
@@ -206,7 +158,7 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
   if (!choose_split(spec, target, layout, v) || !honours(spec.tile, v)) return std::nullopt;
   const std::int64_t range_end = std::min(m_range_end(m_min), spec.shape.m_max);
   const auto bulk = bulk_variant(spec, target, layout, m_min, range_end);
-  if (bulk && !decodes_faster(spec, v, *bulk)) return std::nullopt;
+  if (bulk && !many_warps_beat_bulk(spec, v, *bulk)) return std::nullopt;
   if (tiles_are_faster(spec, target, layout, v)) return std::nullopt;
   return v;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "generator/plan/stage.h"
-#include "generator/spec/weight_meaning.h"
 
 namespace heddle {
 namespace {
@@ -57,12 +56,6 @@ int stream_chunks_of_warp(const WeightLayout& layout, const GemmVariant& v) {
 
 bool has_small_scales(const WeightSpec& weight) {
   return weight.scale_dtype == DType::kE4m3 || weight.scale_dtype == DType::kE8m0;
-}
-
-bool has_few_bits(const WeightSpec& weight) {
-  constexpr int kFewBits = 3;
-  return is_integer(weight.type) &&
-         weight.bits + (weight.zero_point == ZeroPoint::kInt ? 1 : 0) <= kFewBits;
 }
 
 bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& layout,

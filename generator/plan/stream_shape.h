@@ -26,9 +26,6 @@ int stream_chunks_of_warp(const WeightLayout& layout, const GemmVariant& v);
 
 // Of 8 bits.
 bool has_small_scales(const WeightSpec& weight);
-// Integers of up to three bits, with zero points of up to two: to decode them takes longer than to
-// read them.
-bool has_few_bits(const WeightSpec& weight);
 
 // Settles stages, blocks_per_sm and shared_bytes of a variant whose warps and shares of K and of
 // the rows are settled; false if it does not fit. As many stages as the shared memory holds beside

@@ -80,6 +80,10 @@ void check_interleave(const WeightSpec& weight, Problems& problems) {
 
 bool is_integer(WeightType type) { return type == WeightType::kUint || type == WeightType::kInt; }
 
+bool is_integer_up_to(const WeightSpec& weight, int bits) {
+  return is_integer(weight.type) && weight.bits <= bits;
+}
+
 int fixed_bits(WeightType type) {
   switch (type) {
     case WeightType::kE4m3:

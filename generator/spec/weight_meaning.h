@@ -21,6 +21,8 @@ int fixed_bits(WeightType type);
 
 // kUint or kInt: no float, no table.
 bool is_integer(WeightType type);
+// Of so many bits at most.
+bool is_integer_up_to(const WeightSpec& weight, int bits);
 
 }  // namespace heddle
 
