@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "checkpoint/shard_index.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
 
@@ -15,49 +16,62 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kIndexName = "model.safetensors.index.json";
-constexpr const char* kFileName = "model.safetensors";
-constexpr DocumentLimits kIndexLimits{.bytes = std::size_t{32} << 20, .depth = 8};
+constexpr std::string_view kIndexName = "model.safetensors.index.json";
+constexpr std::string_view kFileName = "model.safetensors";
+constexpr std::string_view kExtension = ".safetensors";
 
 [[noreturn]] void refuse(const char* code, const std::string& message) {
   throw Error(ErrorCategory::kFile, code, message);
 }
 
-std::string index_in(const fs::path& folder) {
-  std::error_code ignored;
-  if (fs::exists(folder / kIndexName, ignored)) return folder / kIndexName;
-  if (fs::exists(folder / kFileName, ignored)) return folder / kFileName;
-  refuse("checkpoint.open",
-         fmt::format("{} has neither {} nor {}", folder.string(), kIndexName, kFileName));
-}
-
-std::string read_text(const std::string& path) {
-  const InputFile file(path);
-  if (file.size() > kIndexLimits.bytes) {
-    refuse("checkpoint.index",
-           fmt::format("{} is larger than {} MiB", path, kIndexLimits.bytes >> 20));
+// The index or the file of that name; else all safetensors files, whatever they are called.
+std::vector<std::string> files_in(const fs::path& folder) {
+  std::error_code none;
+  for (const std::string_view name : {kIndexName, kFileName}) {
+    if (fs::exists(folder / name, none)) return {folder / name};
   }
-  std::string text(file.size(), '\0');
-  file.read(0, text.data(), text.size());
-  return text;
-}
-
-// A shard lies beside its index: anything that could lead elsewhere is refused.
-bool is_plain_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
-         name.find('\\') == std::string::npos && name.find('\0') == std::string::npos;
+  std::vector<std::string> files;
+  std::string others;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    const fs::path& path = entry.path();
+    if (path.extension() == kExtension) files.push_back(path);
+    for (const char* other : {".gguf", ".bin", ".pt", ".pth"}) {
+      if (path.extension() == other) others = path.filename();
+    }
+  }
+  if (files.empty()) {
+    refuse(
+        "checkpoint.open",
+        fmt::format("{} has neither {} nor another safetensors file{}", excerpt(folder.string()),
+                    kIndexName,
+                    others.empty() ? std::string()
+                                   : fmt::format(" ({} is of a format that Heddle does not read)",
+                                                 excerpt(others))));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace
 
 Checkpoint::Checkpoint(const std::string& path) {
   std::error_code ignored;
-  const std::string file = fs::is_directory(path, ignored) ? index_in(path) : path;
-  if (fs::path(file).extension() == ".json") {
-    open_index(file);
-  } else {
-    add_file(file);
+  const std::vector<std::string> files =
+      fs::is_directory(path, ignored) ? files_in(path) : std::vector<std::string>{path};
+  for (const std::string& file : files) {
+    if (fs::path(file).extension() == ".json") {
+      open_index(file);
+    } else {
+      add_file(file);
+    }
   }
+}
+
+bool Checkpoint::is_in(const std::string& folder) {
+  std::error_code none;
+  if (fs::exists(fs::path(folder) / kIndexName, none)) return true;
+  return std::any_of(fs::directory_iterator(folder, none), fs::directory_iterator(),
+                     [](const auto& entry) { return entry.path().extension() == kExtension; });
 }
 
 void Checkpoint::add_file(const std::string& path) {
@@ -74,35 +88,17 @@ void Checkpoint::add_file(const std::string& path) {
 
 void Checkpoint::open_index(const std::string& path) {
   index_ = path;
-  Findings findings("checkpoint");
-  const std::string text = read_text(path);
-  const std::optional<Node> root = read_document(text, kIndexLimits, findings);
-  if (!root || !findings.empty()) {
-    refuse("checkpoint.index", path + " is not strict JSON (a syntax error or a duplicate name)");
-  }
-  const Node* map = root->find("weight_map");
-  if (map == nullptr || map->kind != Node::Kind::kObject) {
-    refuse("checkpoint.index", path + " has no object \"weight_map\"");
-  }
+  const std::vector<ShardEntry> entries = read_shard_index(path);
   std::set<std::string> shards;
-  for (std::size_t i = 0; i < map->items.size(); ++i) {
-    const Node& shard = map->items[i];
-    if (shard.kind != Node::Kind::kString || !is_plain_name(shard.text)) {
-      refuse("checkpoint.index",
-             fmt::format("{}: the shard of tensor \"{}\" is not the name of a file beside the "
-                         "index: {}",
-                         path, excerpt(map->keys[i]), excerpt(shard)));
-    }
-    shards.insert(shard.text);
-  }
+  for (const ShardEntry& entry : entries) shards.insert(entry.shard);
   const fs::path folder = fs::path(path).parent_path();
   for (const std::string& shard : shards) add_file(folder / shard);
-  for (std::size_t i = 0; i < map->items.size(); ++i) {
-    const auto found = tensors_.find(map->keys[i]);
-    const std::string want = folder / map->items[i].text;
-    if (found == tensors_.end() || found->second.file->path() != want) {
+  for (const ShardEntry& entry : entries) {
+    const auto found = tensors_.find(entry.tensor);
+    if (found == tensors_.end() || fs::path(found->second.file->path()).filename() != entry.shard) {
       refuse("checkpoint.index",
-             fmt::format("{}: tensor \"{}\" is not in {}", path, excerpt(map->keys[i]), want));
+             fmt::format("{}: tensor \"{}\" is not in {}", path, excerpt(entry.tensor),
+                         (folder / entry.shard).string()));
     }
   }
 }

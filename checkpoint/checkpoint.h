@@ -20,9 +20,12 @@ class Checkpoint {
     const TensorInfo* tensor;
   };
 
-  // `path` is a .safetensors file, a model.safetensors.index.json, or a folder that holds one of
-  // them. Throws Error(kFile) for files that are missing, damaged or contradict the index.
+  // `path` is a .safetensors file, a model.safetensors.index.json, or a folder: with such an index,
+  // with model.safetensors, or with safetensors files of other names, which are all read. Throws
+  // Error(kFile) for files that are missing, damaged or contradict the index.
   explicit Checkpoint(const std::string& path);
+  // Whether the folder has tensors that the constructor would read.
+  static bool is_in(const std::string& folder);
 
   // All tensors by name.
   const std::map<std::string, Entry>& tensors() const noexcept { return tensors_; }

@@ -6,18 +6,16 @@
 #include <numeric>
 #include <utility>
 
+#include "generator/spec/document.h"
 #include "heddle/error.h"
 
 namespace heddle {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.fuse",
-              fmt::format("layer \"{}\": {}; --no-fuse keeps the parts apart", name, why));
-}
-
-std::string bias_of(const std::string& layer, LayerName::Kind kind) {
-  return layer + (kind == LayerName::Kind::kMxfp4Experts ? "_bias" : ".bias");
+std::string bias_of(const LayerName& layer) {
+  const bool experts =
+      layer.kind == LayerName::Kind::kMxfp4Experts || layer.kind == LayerName::Kind::kNamedBytes;
+  return layer.name + (experts ? "_bias" : ".bias");
 }
 
 std::string pre_scale_of(const std::string& layer) { return layer + ".pre_quant_scale"; }
@@ -25,8 +23,8 @@ std::string pre_scale_of(const std::string& layer) { return layer + ".pre_quant_
 void check_size(const std::string& layer, const TensorInfo& tensor, std::int64_t want) {
   const std::uint64_t elements = tensor.bytes / static_cast<unsigned>(bytes_of(tensor.type));
   if (elements == static_cast<std::uint64_t>(want)) return;
-  throw Error(ErrorCategory::kFile, "checkpoint.layer",
-              fmt::format("layer \"{}\": the tensor {} is {}, expected {} values", layer,
+  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
+              fmt::format("layer \"{}\": the tensor {} is {}, expected {} values", excerpt(layer),
                           tensor.name, describe(tensor.type, tensor.shape), want));
 }
 
@@ -34,66 +32,117 @@ void clear_if_none(std::vector<const TensorInfo*>& tensors) {
   if (std::count(tensors.begin(), tensors.end(), nullptr) == std::ssize(tensors)) tensors.clear();
 }
 
+// Minus zero, whose sign is the last bit of an element, is none of those that are written.
+bool is_zero(const Checkpoint& checkpoint, const TensorInfo& tensor) {
+  const std::vector<std::uint8_t> bytes = checkpoint.read(tensor.name);
+  return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });
+}
+
 }  // namespace
 
+std::string Companions::why_apart(const Checkpoint& checkpoint, const LayerGroup& group) {
+  const TensorInfo* first_bias = nullptr;
+  const TensorInfo* first_scale = checkpoint.find(pre_scale_of(group.parts.front().name));
+  for (const LayerName& part : group.parts) {
+    const TensorInfo* bias = checkpoint.find(bias_of(part));
+    if (bias != nullptr && first_bias != nullptr && bias->type != first_bias->type) {
+      return "the types of the biases differ";
+    }
+    if (bias != nullptr) first_bias = bias;
+    const TensorInfo* scale = checkpoint.find(pre_scale_of(part.name));
+    const bool both = scale != nullptr && first_scale != nullptr;
+    if (both ? scale->type != first_scale->type ||
+                   checkpoint.read(scale->name) != checkpoint.read(first_scale->name)
+             : scale != first_scale) {
+      return "the parts do not have the same pre_quant_scale";
+    }
+  }
+  return {};
+}
+
 Companions::Companions(const Checkpoint& checkpoint, const LayerGroup& group,
-                       const FusedLayer& layer)
-    : checkpoint_(checkpoint),
-      bias_name_(bias_of(group.name, group.parts.front().kind)),
+                       const FusedLayer& layer, std::vector<RowRun> order)
+    : checkpoint_(&checkpoint),
       pre_scale_name_(pre_scale_of(group.name)),
       heights_(layer.heights()),
-      matrices_(layer.matrices()) {
+      matrices_(layer.matrices()),
+      order_(std::move(order)) {
+  LayerName whole = group.parts.front();
+  whole.name = group.name;
+  bias_name_ = bias_of(whole);
+  read_biases(group);
   for (const LayerName& part : group.parts) {
-    biases_.push_back(checkpoint.find(bias_of(part.name, part.kind)));
     pre_scales_.push_back(checkpoint.find(pre_scale_of(part.name)));
   }
+  check_sizes(group, layer.spec().shape.k);
   clear_if_none(biases_);
   clear_if_none(pre_scales_);
-  check_biases(group, layer);
-  check_pre_scales(group, layer);
 }
 
-void Companions::check_biases(const LayerGroup& group, const FusedLayer& layer) const {
-  const TensorInfo* first = nullptr;
-  for (std::size_t i = 0; i < biases_.size(); ++i) {
-    if (biases_[i] == nullptr) continue;
-    check_size(group.parts[i].name, *biases_[i], matrices_ * heights_[i]);
-    if (first == nullptr) first = biases_[i];
-    if (biases_[i]->type != first->type) refuse(layer.name(), "the types of the biases differ");
+void Companions::read_biases(const LayerGroup& group) {
+  for (const LayerName& part : group.parts) {
+    const TensorInfo* bias = checkpoint_->find(bias_of(part));
+    if (bias != nullptr && is_zero(*checkpoint_, *bias)) {
+      zero_biases_.push_back(bias->name);
+      bias = nullptr;
+    }
+    biases_.push_back(bias);
   }
 }
 
-void Companions::check_pre_scales(const LayerGroup& group, const FusedLayer& layer) const {
-  for (std::size_t i = 0; i < pre_scales_.size(); ++i) {
-    const TensorInfo* scale = pre_scales_[i];
-    if (scale != nullptr) check_size(group.parts[i].name, *scale, layer.spec().shape.k);
-    if (i == 0) continue;
-    const TensorInfo* first = pre_scales_.front();
-    if (scale == nullptr || first == nullptr || scale->type != first->type ||
-        checkpoint_.read(scale->name) != checkpoint_.read(first->name)) {
-      refuse(layer.name(), "the parts do not have the same pre_quant_scale");
-    }
+void Companions::check_sizes(const LayerGroup& group, std::int64_t k) const {
+  for (std::size_t i = 0; i < biases_.size(); ++i) {
+    const std::string& name = group.parts[i].name;
+    if (biases_[i] != nullptr) check_size(name, *biases_[i], matrices_ * heights_[i]);
+    if (pre_scales_[i] != nullptr) check_size(name, *pre_scales_[i], k);
   }
 }
 
 std::vector<std::string> Companions::replaced() const {
-  std::vector<std::string> names;
-  if (heights_.size() == 1) return names;
-  for (const auto* tensors : {&biases_, &pre_scales_}) {
-    for (const TensorInfo* tensor : *tensors) {
-      if (tensor != nullptr) names.push_back(tensor->name);
-    }
+  std::vector<std::string> names = zero_biases_;
+  if (!is_made_anew()) return names;
+  for (const TensorInfo* tensor : biases_) {
+    if (tensor != nullptr) names.push_back(tensor->name);
+  }
+  for (const TensorInfo* tensor : pre_scales_) {
+    if (tensor != nullptr && heights_.size() > 1) names.push_back(tensor->name);
   }
   return names;
 }
 
+// The parts' rows after each other, matrix by matrix; then in the order of the layer's rows.
+std::vector<std::uint8_t> Companions::joined_biases() const {
+  const std::int64_t n = std::accumulate(heights_.begin(), heights_.end(), std::int64_t{0});
+  const TensorInfo& some = **std::find_if(biases_.begin(), biases_.end(),
+                                          [](const TensorInfo* bias) { return bias != nullptr; });
+  const std::int64_t bytes = bytes_of(some.type);
+  std::vector<std::uint8_t> joined(static_cast<std::size_t>(matrices_ * n * bytes));
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < biases_.size(); ++i) {
+    const std::int64_t run = heights_[i] * bytes;
+    const std::vector<std::uint8_t> part =
+        biases_[i] == nullptr ? std::vector<std::uint8_t>() : checkpoint_->read(biases_[i]->name);
+    for (std::int64_t m = 0; m * run < std::ssize(part); ++m) {
+      std::copy_n(part.begin() + m * run, run, joined.begin() + m * n * bytes + start);
+    }
+    start += run;
+  }
+  if (order_.empty()) return joined;
+  std::vector<std::uint8_t> ordered;
+  for (const RowRun& run : order_) {
+    const auto first = joined.begin() + run.first * bytes;
+    ordered.insert(ordered.end(), first, first + run.count * bytes);
+  }
+  return ordered;
+}
+
 void Companions::add_to(OutputPlan* plan) const {
-  if (heights_.size() == 1) return;
-  if (has_pre_scale()) {
+  if (!is_made_anew()) return;
+  if (has_pre_scale() && heights_.size() > 1) {
     TensorInfo tensor = *pre_scales_.front();
     const std::string from = std::exchange(tensor.name, pre_scale_name_);
     plan->add(tensor.name, {tensor},
-              [&checkpoint = checkpoint_, from](const SafetensorsWriter& writer, std::size_t to) {
+              [&checkpoint = *checkpoint_, from](const SafetensorsWriter& writer, std::size_t to) {
                 const std::vector<std::uint8_t> bytes = checkpoint.read(from);
                 writer.write(to, 0, bytes.data(), bytes.size());
               });
@@ -106,25 +155,10 @@ void Companions::add_to(OutputPlan* plan) const {
   tensor.name = bias_name_;
   tensor.type = some.type;
   tensor.shape = matrices_ == 1 ? std::vector{n} : std::vector{matrices_, n};
-  const auto bytes = static_cast<std::size_t>(bytes_of(some.type));
-  plan->add(
-      tensor.name, {tensor},
-      [copy = *this, n, bytes](const SafetensorsWriter& writer, std::size_t to) {
-        std::vector<std::uint8_t> joined(static_cast<std::size_t>(copy.matrices_ * n) * bytes);
-        std::size_t start = 0;
-        for (std::size_t i = 0; i < copy.biases_.size(); ++i) {
-          const std::size_t run = static_cast<std::size_t>(copy.heights_[i]) * bytes;
-          if (copy.biases_[i] != nullptr) {
-            const std::vector<std::uint8_t> part = copy.checkpoint_.read(copy.biases_[i]->name);
-            for (std::size_t m = 0; m * run < part.size(); ++m) {
-              std::copy_n(&part[m * run], run,
-                          &joined[m * static_cast<std::size_t>(n) * bytes + start]);
-            }
-          }
-          start += run;
-        }
-        writer.write(to, 0, joined.data(), joined.size());
-      });
+  plan->add(tensor.name, {tensor}, [copy = *this](const SafetensorsWriter& writer, std::size_t to) {
+    const std::vector<std::uint8_t> bytes = copy.joined_biases();
+    writer.write(to, 0, bytes.data(), bytes.size());
+  });
 }
 
 }  // namespace heddle

@@ -10,35 +10,45 @@
 #include "checkpoint/fused_layer.h"
 #include "checkpoint/layer_names.h"
 #include "checkpoint/output_plan.h"
+#include "checkpoint/selected_rows.h"
 
 namespace heddle {
 
 // <layer>.bias [N] and <layer>.pre_quant_scale [K], a factor for each column of X. Those of a layer
 // of its own are copied like any other tensor. Fused layers have one bias, the parts' biases in a
-// row (zeros for a part that has none), and the factors that all parts have.
+// row (zeros for a part that has none), and the factors that all parts have. A bias that is zero
+// everywhere, which some quantisers write for each layer, is left out.
 class Companions {
  public:
-  // Throws Error(kFile, "checkpoint.layer") for vectors that do not fit the layer,
-  // Error(kUnsupported, "checkpoint.fuse") where those of the parts cannot be taken together. The
-  // checkpoint must outlive the plan that it is added to.
-  Companions(const Checkpoint& checkpoint, const LayerGroup& group, const FusedLayer& layer);
+  // Why the vectors of the parts cannot be taken together; empty where they can.
+  static std::string why_apart(const Checkpoint& checkpoint, const LayerGroup& group);
+
+  // `order` is that of the layer's rows (row_order.h), empty where it is the checkpoint's. Throws
+  // Error(kUnsupported, "checkpoint.layer") for vectors that do not fit the layer. Precondition:
+  // why_apart() finds nothing. The checkpoint must outlive the plan that it is added to.
+  Companions(const Checkpoint& checkpoint, const LayerGroup& group, const FusedLayer& layer,
+             std::vector<RowRun> order);
 
   bool has_bias() const noexcept { return !biases_.empty(); }
   bool has_pre_scale() const noexcept { return !pre_scales_.empty(); }
-  // The parts' own vectors, where fused ones take their place.
+  // The parts' own vectors that are not copied: zeros, and those that others take the place of.
   std::vector<std::string> replaced() const;
-  // The fused vectors.
+  // The vectors that take their place.
   void add_to(OutputPlan* plan) const;
 
  private:
-  void check_biases(const LayerGroup& group, const FusedLayer& layer) const;
-  void check_pre_scales(const LayerGroup& group, const FusedLayer& layer) const;
+  void read_biases(const LayerGroup& group);
+  void check_sizes(const LayerGroup& group, std::int64_t k) const;
+  bool is_made_anew() const { return heights_.size() > 1 || !order_.empty(); }
+  std::vector<std::uint8_t> joined_biases() const;
 
-  const Checkpoint& checkpoint_;
+  const Checkpoint* checkpoint_;
   std::string bias_name_;
   std::string pre_scale_name_;
   std::vector<std::int64_t> heights_;
   std::int64_t matrices_;
+  std::vector<RowRun> order_;
+  std::vector<std::string> zero_biases_;
   // For each part, null where it has none; empty where no part has one.
   std::vector<const TensorInfo*> biases_;
   std::vector<const TensorInfo*> pre_scales_;

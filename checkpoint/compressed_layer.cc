@@ -27,16 +27,40 @@ class CompressedReader final : public IntegerReader {
     if (sides[0] < 1 || sides[0] > kLargestSide || sides[1] < 1 || sides[1] > kLargestSide) {
       contradiction(fmt::format("{} says [{}, {}]", shape_name, sides[0], sides[1]));
     }
-    // Three bits: two forms are in use, and nothing in the file tells them apart.
-    if (config_.bits == 3) unsupported("has 3-bit weights, which compressed-tensors cannot hold");
-    set_bits(config_.bits);
-    layer_.codes = {CodeOrder::kRows, config_.bits, sides[0], sides[1], nullptr};
-    static_cast<void>(matrix(".weight_packed"));
-    expect_shape(".weight_packed", {sides[0], (sides[1] * config_.bits + 31) / 32});
+    set_bits(scheme_.bits);
+    const bool dense = is_dense(matrix(".weight_packed"), sides[0], sides[1]);
+    layer_.codes = {dense ? CodeOrder::kRows : CodeOrder::kRowWords, scheme_.bits, sides[0],
+                    sides[1], nullptr};
     read_codes(".weight_packed");
     read_scales_by_row(".weight_scale");
     read_zeros();
     read_group_index(".weight_g_idx");
+  }
+
+  // Older versions of the library put whole codes into each word, newer ones a stream of bits. The
+  // number of words tells them apart where the width does not divide 32.
+  bool is_dense(const TensorInfo& packed, std::int64_t n, std::int64_t k) const {
+    const std::int64_t dense = words_of_stream(k);
+    const std::int64_t loose = words_of_codes(k);
+    const bool several_words = k > 32 / scheme_.bits;
+    if (32 % scheme_.bits != 0 && dense == loose && several_words) {
+      unsupported(
+          fmt::format("has {} columns of {} bits, for which the two forms of "
+                      "compressed-tensors have the same shape",
+                      k, scheme_.bits));
+    }
+    if (packed.shape == std::vector{n, dense}) return true;
+    if (packed.shape == std::vector{n, loose}) return false;
+    contradiction(fmt::format("the tensor {} is {}, expected [{}, {}] or [{}, {}]", packed.name,
+                              describe(packed.type, packed.shape), n, dense, n, loose));
+  }
+
+  std::int64_t words_of_stream(std::int64_t codes) const {
+    return (codes * scheme_.bits + 31) / 32;
+  }
+  std::int64_t words_of_codes(std::int64_t codes) const {
+    const std::int64_t per_word = 32 / scheme_.bits;
+    return (codes + per_word - 1) / per_word;
   }
 
   // Codes and zero points are stored with the same offset, 2^(bits-1).
@@ -49,12 +73,34 @@ class CompressedReader final : public IntegerReader {
       for (std::uint8_t& zero : layer_.zeros) {
         zero = static_cast<std::uint8_t>((zero + fixed_zero()) & ((1U << layer_.codes.bits) - 1));
       }
-      return;
+    } else {
+      const bool dense = layer_.codes.order == CodeOrder::kRows;
+      static_cast<void>(matrix(".weight_zero_point"));
+      expect_shape(".weight_zero_point",
+                   {dense ? words_of_stream(layer_.codes.n) : words_of_codes(layer_.codes.n),
+                    layer_.groups});
+      const std::vector<std::uint32_t> words = read_words(".weight_zero_point");
+      if (dense) {
+        unpack_zeros(words, 1, layer_.groups, 0);
+      } else {
+        unpack_loose_zeros(words);
+      }
     }
-    static_cast<void>(matrix(".weight_zero_point"));
-    expect_shape(".weight_zero_point",
-                 {(layer_.codes.n * layer_.codes.bits + 31) / 32, layer_.groups});
-    unpack_zeros(read_words(".weight_zero_point"), 1, layer_.groups, 0);
+    if (scheme_.symmetric) check_symmetric(0);
+  }
+
+  // [words down N, G], whole codes to a word.
+  void unpack_loose_zeros(const std::vector<std::uint32_t>& words) {
+    const std::int64_t per_word = 32 / layer_.codes.bits;
+    const unsigned mask = (1U << layer_.codes.bits) - 1;
+    for (std::int64_t n = 0; n < layer_.codes.n; ++n) {
+      for (std::int64_t g = 0; g < layer_.groups; ++g) {
+        const std::uint32_t word =
+            words[static_cast<std::size_t>(n / per_word * layer_.groups + g)];
+        layer_.zeros.push_back(
+            static_cast<std::uint8_t>(word >> (n % per_word * layer_.codes.bits) & mask));
+      }
+    }
   }
 };
 

@@ -1,32 +1,43 @@
-// CheckpointConfig: what config.json says about how a checkpoint's tensors are to be read.
+// CheckpointConfig: what the configs of a model say about how a checkpoint's tensors are to be
+// read.
 #ifndef HEDDLE_CHECKPOINT_CONFIG_H_
 #define HEDDLE_CHECKPOINT_CONFIG_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "generator/model/quantization.h"
+#include "heddle/model.h"
 #include "heddle/spec.h"
 
 namespace heddle {
 
-// Bits and group sizes are read from the tensors themselves where these tell; the config decides
-// what they do not tell, and must agree with them.
-struct CheckpointConfig {
-  enum class Method { kNone, kAwq, kGptq, kCompressedTensors, kFp8, kMxfp4, kModelopt };
-
-  Method method = Method::kNone;
-  std::optional<DType> dtype;  // torch_dtype: kFp16 or kBf16, else absent
-  int bits = 0;                // 0: not said
-  int group_size = 0;          // 0: not said; kPerChannel: one group of all K
-  bool symmetric = false;
-  bool zero_is_minus_one = false;  // GPTQ v1 stores zero points minus one
-  int fp8_block_n = 128;           // of FP8 scales by block
-  int fp8_block_k = 128;
+// How the rows of a fused query, key and value matrix follow each other in the checkpoint.
+struct FusedQkv {
+  std::string module;        // the last component of its name: "query_key_value"
+  std::int64_t groups = 0;   // each of them has...
+  std::int64_t queries = 0;  // ... so many heads of queries, then one of keys and one of values
+  bool operator==(const FusedQkv&) const = default;
 };
 
-// `json` is the text of config.json. Throws Error(kSpec) for a text that is not such a config,
-// Error(kUnsupported, "checkpoint.quantization") for a quantisation that cannot be read.
+// Shapes come from the tensors; the config decides what they do not tell, and must agree with them.
+struct CheckpointConfig {
+  std::string model_type;
+  std::optional<DType> dtype;  // torch_dtype: kFp16 or kBf16, else absent
+  Quantization quantization;
+  std::int64_t hidden_size = 0;  // 0: not said
+  // Weights are stored as [K, N]: GPT-2's Conv1D.
+  bool transposed_linears = false;
+  // Of model types whose fused rows are not all queries, then all keys, then all values.
+  std::optional<FusedQkv> fused_qkv;
+};
+
+// Throws Error(kSpec) for texts that are no such configs, Error(kUnsupported, "model.quantization")
+// for a quantisation that cannot be read.
+CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts);
+// The same of config.json alone.
 CheckpointConfig read_checkpoint_config(std::string_view json);
 
 }  // namespace heddle

@@ -6,13 +6,17 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config.h"
+#include "checkpoint/inventory.h"
+#include "checkpoint/layer_plan.h"
 
 namespace heddle {
 
 struct ConvertOptions {
+  TensorChoice choice;
   std::string layer;  // dequantise only this one; empty: all, and copy the other tensors
   bool fuse = true;   // repack q, k, v and gate, up as the one matrix that kernels take
   int jobs = 0;       // layers at a time; 0: one per core, 8 at most
@@ -21,17 +25,23 @@ struct ConvertOptions {
 };
 
 struct ConvertReport {
-  std::size_t layers = 0;  // dequantised or packed
-  std::size_t copied = 0;  // tensors taken over as they were
+  std::size_t layers = 0;   // dequantised or packed
+  std::size_t copied = 0;   // tensors taken over as they were
+  std::size_t skipped = 0;  // tensors left out on request
+  // Quantised layers that no kernel takes. Their tensors are copied, which nobody asked for.
+  std::vector<UnservedLayer> unserved;
+  std::vector<std::string> notes;
   std::uint64_t input_bytes = 0;
   std::uint64_t output_bytes = 0;
 };
 
 // Both write `output` whole or not at all, and hold at most one layer per job in memory. They throw
-// Error(kFile) for bad input and for a checkpoint without a quantised layer, Error(kUnsupported)
-// for what cannot be converted, Error(kUsage) for an output that is a file of the checkpoint.
+// Error(kFile) for files that are not what they should be, Error(kUnsupported) for a checkpoint
+// without a quantised layer and for one of which something that looks quantised cannot be converted
+// and is neither kept nor skipped, Error(kUsage) for an output that is a file of the checkpoint.
 
-// <layer>.weight [N, K] in the config's torch_dtype, else that of the scales.
+// <layer>.weight [N, K] in the config's torch_dtype, else that of the scales; [K, N] where the
+// model stores it so.
 ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                     const std::string& output, const ConvertOptions& options);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "checkpoint/convert.h"
+#include "checkpoint/inventory.h"
 #include "checkpoint/layer_names.h"
 #include "checkpoint/output_plan.h"
 #include "checkpoint/read_layer.h"
@@ -31,17 +32,38 @@ void write_rows(const QuantizedRows& layer, DType dtype, const SafetensorsWriter
   }
 }
 
-std::vector<LayerName> chosen_layers(const Checkpoint& checkpoint, const std::string& name) {
-  std::vector<LayerName> layers = quantised_layers(checkpoint);
-  if (name.empty()) return layers;
-  for (LayerName& layer : layers) {
-    if (layer.name == name) return {std::move(layer)};
+// GPT-2's Conv1D has inputs as rows. Such layers are small: the whole of one fits into memory.
+void write_transposed(const QuantizedRows& layer, DType dtype, const SafetensorsWriter& writer,
+                      std::size_t tensor) {
+  const auto n = static_cast<std::size_t>(layer.n());
+  const auto k = static_cast<std::size_t>(layer.k());
+  std::vector<std::uint16_t> row(k);
+  std::vector<std::uint16_t> values(n * k);
+  for (std::size_t i = 0; i < n; ++i) {
+    layer.rows(static_cast<std::int64_t>(i), 1, dtype, row.data());
+    for (std::size_t j = 0; j < k; ++j) values[j * n + i] = row[j];
   }
-  throw Error(ErrorCategory::kUsage, "checkpoint.no_layer",
-              fmt::format("the checkpoint has no quantised layer \"{}\"{}", excerpt(name),
-                          layers.empty() ? std::string()
-                                         : fmt::format("; its first is \"{}\"",
-                                                       excerpt(layers.front().name))));
+  writer.write(tensor, 0, values.data(), values.size() * sizeof values[0]);
+}
+
+// All layers, or the one of that name with only its tensors.
+Inventory chosen_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                        const ConvertOptions& options) {
+  Inventory inventory = take_inventory(checkpoint, config.quantization, options.choice);
+  if (options.layer.empty()) return inventory;
+  inventory.unknown.clear();
+  for (LayerName& layer : inventory.layers) {
+    if (layer.name != options.layer) continue;
+    LayerName only = std::move(layer);
+    inventory.layers = {std::move(only)};
+    return inventory;
+  }
+  throw Error(
+      ErrorCategory::kUsage, "checkpoint.no_layer",
+      fmt::format("the checkpoint has no quantised layer \"{}\"{}", excerpt(options.layer),
+                  inventory.layers.empty() ? std::string()
+                                           : fmt::format("; its first is \"{}\"",
+                                                         excerpt(inventory.layers.front().name))));
 }
 
 }  // namespace
@@ -50,32 +72,46 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
                                     const std::string& output, const ConvertOptions& options) {
   OutputPlan plan;
   ConvertReport report;
-  std::vector<std::string> consumed;
-  for (const LayerName& layer : chosen_layers(checkpoint, options.layer)) {
-    const auto shape_only = read_layer(checkpoint, layer, config, Load::kShape);
-    const DType dtype = config.dtype.value_or(shape_only->native_dtype());
-    TensorInfo tensor;
-    tensor.name = layer.name + ".weight";
-    tensor.type = dtype == DType::kBf16 ? TensorType::kBf16 : TensorType::kF16;
-    tensor.shape = shape_only->shape();
-    plan.add(
-        layer.name, {tensor},
-        [&checkpoint, &config, layer, dtype](const SafetensorsWriter& writer, std::size_t first) {
-          write_rows(*read_layer(checkpoint, layer, config, Load::kAll), dtype, writer, first);
-        });
+  report.notes = config.quantization.notes();
+  Unconverted unconverted;
+  const Inventory inventory = chosen_layers(checkpoint, config, options);
+  std::vector<std::string> consumed(inventory.skipped.begin(), inventory.skipped.end());
+  for (const LayerName& layer : inventory.layers) {
+    try {
+      const auto shape_only = read_layer(checkpoint, layer, config, Load::kShape);
+      const DType dtype = config.dtype.value_or(shape_only->native_dtype());
+      const bool transposed = config.transposed_linears && shape_only->shape().size() == 2;
+      TensorInfo tensor;
+      tensor.name = layer.plain_tensor();
+      tensor.type = dtype == DType::kBf16 ? TensorType::kBf16 : TensorType::kF16;
+      tensor.shape = shape_only->plain_shape();
+      if (transposed) std::swap(tensor.shape[0], tensor.shape[1]);
+      plan.add(layer.name, {tensor},
+               [&checkpoint, &config, layer, dtype, transposed](const SafetensorsWriter& writer,
+                                                                std::size_t first) {
+                 const auto rows = read_layer(checkpoint, layer, config, Load::kAll);
+                 (transposed ? write_transposed : write_rows)(*rows, dtype, writer, first);
+               });
+    } catch (const Error& error) {
+      unconverted.add(error);
+      continue;
+    }
     for (const std::string& name : tensors_of(layer, checkpoint)) {
       consumed.push_back(name);
       report.input_bytes += checkpoint.find(name)->bytes;
     }
     ++report.layers;
   }
+  for (const UnknownTensors& tensors : inventory.unknown) unconverted.add(tensors);
+  unconverted.throw_if_any();
+  report.skipped = inventory.skipped.size();
   if (options.layer.empty()) {
     report.copied = copy_others(checkpoint, consumed, &plan);
     report.input_bytes = checkpoint.bytes();
   }
-  check_conversion(checkpoint, report, output);
+  check_conversion(checkpoint, report.layers, output);
   plan.set_metadata({{"format", "pt"}});
-  report.output_bytes = plan.write(output, options);
+  report.output_bytes = plan.write(output, options.jobs, options.progress);
   return report;
 }
 

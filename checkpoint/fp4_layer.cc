@@ -11,6 +11,7 @@
 #include "checkpoint/half_convert.h"
 #include "checkpoint/large_buffer.h"
 #include "checkpoint/read_layer.h"
+#include "generator/spec/document.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -20,8 +21,8 @@ constexpr std::int64_t kMxGroup = 32;
 constexpr std::int64_t kNvGroup = 16;
 
 [[noreturn]] void contradiction(const std::string& layer, const std::string& why) {
-  throw Error(ErrorCategory::kFile, "checkpoint.layer",
-              fmt::format("layer \"{}\": {}", layer, why));
+  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
+              fmt::format("layer \"{}\": {}", excerpt(layer), why));
 }
 
 struct Fp4Tensors {
@@ -109,9 +110,16 @@ Fp4Tensors read_tensors(const Checkpoint& checkpoint, const LayerName& layer) {
     suffixes[0] = "_blocks";
     suffixes[1] = "_scales";
   }
-  if (layer.kind == LayerName::Kind::kFp4) suffixes[0] = ".weight";
+  if (layer.kind == LayerName::Kind::kFp4) {
+    suffixes[0] = ".weight";
+    if (checkpoint.find(layer.name + suffixes[1]) == nullptr) suffixes[1] = ".scale";
+  }
   const TensorInfo& codes = *checkpoint.at(layer.name + suffixes[0]).tensor;
-  const TensorInfo& scales = *checkpoint.at(layer.name + suffixes[1]).tensor;
+  const TensorInfo* found = checkpoint.find(layer.name + suffixes[1]);
+  if (found == nullptr) {
+    contradiction(layer.name, fmt::format("the tensor {}{} is missing", layer.name, suffixes[1]));
+  }
+  const TensorInfo& scales = *found;
   const bool blocks =
       layer.kind == LayerName::Kind::kMxfp4 || layer.kind == LayerName::Kind::kMxfp4Experts;
   const bool nv = scales.type == TensorType::kF8E4M3;
@@ -121,7 +129,8 @@ Fp4Tensors read_tensors(const Checkpoint& checkpoint, const LayerName& layer) {
                                           scales.name, describe(scales.type, scales.shape)));
   }
   std::vector<std::int64_t> shape = codes.shape;
-  if (codes.type != TensorType::kU8 || shape.size() < (blocks ? 3 : 2) || codes.bytes == 0 ||
+  const bool bytes = codes.type == TensorType::kU8 || codes.type == TensorType::kI8;
+  if (!bytes || shape.size() < (blocks ? 3 : 2) || codes.bytes == 0 ||
       (blocks ? shape.back() != group / 2 : shape.back() % (group / 2) != 0)) {
     contradiction(layer.name, fmt::format("the tensor {} is {}, expected U8 [..., N, {}",
                                           codes.name, describe(codes.type, codes.shape),
@@ -141,14 +150,20 @@ Fp4Tensors read_tensors(const Checkpoint& checkpoint, const LayerName& layer) {
   return {codes, scales, std::move(shape), nv ? DType::kE4m3 : DType::kE8m0};
 }
 
-// NVFP4's factor for the whole tensor. Model Optimizer stores it, compressed-tensors its
-// reciprocal.
-std::optional<float> read_tensor_scale(const Checkpoint& checkpoint, const LayerName& layer) {
+// NVFP4's factor for the whole tensor, without which its values mean nothing. Model Optimizer
+// stores it, compressed-tensors its reciprocal.
+float read_tensor_scale(const Checkpoint& checkpoint, const LayerName& layer) {
   const std::string factor = layer.name + ".weight_scale_2";
   const std::string divisor = layer.name + ".weight_global_scale";
   const bool inverse = checkpoint.find(factor) == nullptr;
   const TensorInfo* info = checkpoint.find(inverse ? divisor : factor);
-  if (info == nullptr) return std::nullopt;
+  if (info == nullptr) {
+    const bool packed = layer.kind == LayerName::Kind::kPackedFp4;
+    contradiction(
+        layer.name,
+        fmt::format("the tensor {} is missing: NVFP4 has a second scale for the whole tensor",
+                    packed ? divisor : factor));
+  }
   if (info->type != TensorType::kF32 || info->bytes != sizeof(float)) {
     contradiction(layer.name, fmt::format("the tensor {} is {}, not one value of F32", info->name,
                                           describe(info->type, info->shape)));

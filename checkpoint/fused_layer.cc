@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "generator/model/group_size.h"
+#include "generator/spec/document.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -14,28 +16,25 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
   throw Error(ErrorCategory::kUnsupported, "checkpoint.fuse",
-              fmt::format("layer \"{}\": {}", name, why));
+              fmt::format("layer \"{}\": {}", excerpt(name), why));
 }
 
-void check_alike(const std::string& name, const QuantizedRows& a, const QuantizedRows& b) {
-  const auto differ = [&](const char* what, const auto& x, const auto& y) {
-    if (x == y) return;
-    refuse(name, fmt::format("{} and {} cannot be fused: they differ in {}; --no-fuse keeps them "
-                             "apart",
-                             a.name(), b.name(), what));
-  };
+// What two layers differ in, of what one kernel has once; empty if nothing.
+std::string difference(const QuantizedRows& a, const QuantizedRows& b) {
   const WeightSpec v = a.weight();
   const WeightSpec w = b.weight();
-  differ("K", a.k(), b.k());
-  differ("the number of experts", a.matrices(), b.matrices());
-  differ("the type of their codes", v.type, w.type);
-  differ("the width of their codes", v.bits, w.bits);
-  differ("their groups", v.group_size, w.group_size);
-  differ("the type of their scales", v.scale_dtype, w.scale_dtype);
-  differ("the scale of the whole tensor", v.tensor_scale, w.tensor_scale);
-  differ("the scale of the whole tensor", std::bit_cast<std::uint32_t>(a.tensor_scale()),
-         std::bit_cast<std::uint32_t>(b.tensor_scale()));
-  differ("the order of their columns (act-order)", a.group_index(), b.group_index());
+  if (a.k() != b.k()) return "K";
+  if (a.matrices() != b.matrices()) return "the number of experts";
+  if (v.type != w.type) return "the type of their codes";
+  if (v.bits != w.bits) return "the width of their codes";
+  if (v.group_size != w.group_size) return "their groups";
+  if (v.scale_dtype != w.scale_dtype) return "the type of their scales";
+  if (v.tensor_scale != w.tensor_scale || std::bit_cast<std::uint32_t>(a.tensor_scale()) !=
+                                              std::bit_cast<std::uint32_t>(b.tensor_scale())) {
+    return "the scale of the whole tensor";
+  }
+  if (a.group_index() != b.group_index()) return "the order of their columns (act-order)";
+  return {};
 }
 
 std::vector<std::int32_t> sorted_columns(const std::string& name, const QuantizedRows& layer) {
@@ -68,6 +67,9 @@ GemmSpec spec_of(const FusedLayer::Parts& parts, std::optional<DType> activation
   if (parts.size() > 1 && spec.weight.group_size == kPerTensor) {
     spec.weight.group_size = kPerChannel;
   }
+  if (first.group_index().empty()) {
+    spec.weight.group_size = kernel_group_size(spec.shape.k, spec.weight.group_size);
+  }
   spec.activation = activation.value_or(first.native_dtype());
   spec.act_order = !first.group_index().empty();
   return spec;
@@ -75,9 +77,19 @@ GemmSpec spec_of(const FusedLayer::Parts& parts, std::optional<DType> activation
 
 }  // namespace
 
+std::string why_apart(const std::vector<std::unique_ptr<QuantizedRows>>& parts) {
+  for (const auto& part : parts) {
+    const std::string what = difference(*parts.front(), *part);
+    if (!what.empty()) {
+      return fmt::format("{} and {} differ in {}", excerpt(parts.front()->name()),
+                         excerpt(part->name()), what);
+    }
+  }
+  return {};
+}
+
 FusedLayer::FusedLayer(std::string name, Parts parts, std::optional<DType> activation)
     : name_(std::move(name)), parts_(std::move(parts)), spec_(spec_of(parts_, activation)) {
-  for (const auto& part : parts_) check_alike(name_, *parts_.front(), *part);
   if (spec_.act_order) permutation_ = sorted_columns(name_, *parts_.front());
 }
 
@@ -111,10 +123,28 @@ void FusedLayer::rows(std::int64_t matrix, std::int64_t first, std::int64_t coun
     }
     start += part->n();
   }
+  split_groups(count, static_cast<std::size_t>(bytes_of(weight.scale_dtype)), weights->scales);
+  if (zeros) split_groups(count, 1, weights->zeros);
   // One for all rows.
   if (weight.group_size == kPerTensor)
     weights->scales.resize(static_cast<std::size_t>(scale_bytes));
   if (!permutation_.empty()) permute(count, weights->codes);
+}
+
+void FusedLayer::split_groups(std::int64_t count, std::size_t element,
+                              std::vector<std::uint8_t>& values) const {
+  const int stored = parts_.front()->weight().group_size;
+  const int size = spec_.weight.group_size;
+  if (size <= 0 || stored == size) return;
+  const std::int64_t groups = spec_.shape.k / size;
+  const std::int64_t stored_groups = parts_.front()->groups();
+  std::vector<std::uint8_t> split(static_cast<std::size_t>(count * groups) * element);
+  for (std::int64_t i = 0; i < count * groups; ++i) {
+    const std::int64_t from = i / groups * stored_groups + i % groups * size / stored;
+    std::copy_n(&values[static_cast<std::size_t>(from) * element], element,
+                &split[static_cast<std::size_t>(i) * element]);
+  }
+  values = std::move(split);
 }
 
 void FusedLayer::permute(std::int64_t count, std::vector<std::uint8_t>& codes) const {

@@ -13,18 +13,23 @@
 
 namespace heddle {
 
+// Why one kernel cannot take the rows of the parts together: "they differ in K"; empty where it
+// can.
+std::string why_apart(const std::vector<std::unique_ptr<QuantizedRows>>& parts);
+
 // Immutable.
 class FusedLayer {
  public:
   using Parts = std::vector<std::unique_ptr<QuantizedRows>>;
 
-  // Throws Error(kUnsupported) where the parts' rows cannot be taken together by one kernel, or
-  // their groups cannot be made contiguous. The epilogue and activation.pre_scale of the spec are
-  // left as they are by default: they are not of the rows.
+  // Throws Error(kUnsupported) where the groups of act-order cannot be made contiguous. The
+  // epilogue and activation.pre_scale of the spec are left as they are by default: they are not of
+  // the rows. Precondition: why_apart() finds nothing.
   FusedLayer(std::string name, Parts parts, std::optional<DType> activation);
 
   const std::string& name() const noexcept { return name_; }
-  // Of one matrix. Several parts with a scale each for the whole tensor have one to a row.
+  // Of one matrix. Several parts with a scale each for the whole tensor have one to a row. Groups
+  // that do not divide K are split into smaller ones with the same scale (kernel_group_size).
   const GemmSpec& spec() const noexcept { return spec_; }
   // Experts, whose matrices follow each other; else 1.
   std::int64_t matrices() const { return parts_.front()->matrices(); }
@@ -39,6 +44,8 @@ class FusedLayer {
 
  private:
   void permute(std::int64_t count, std::vector<std::uint8_t>& codes) const;
+  void split_groups(std::int64_t count, std::size_t element,
+                    std::vector<std::uint8_t>& values) const;
 
   std::string name_;
   Parts parts_;

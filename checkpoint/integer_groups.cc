@@ -29,7 +29,7 @@ void IntegerReader::set_groups(std::int64_t groups) {
   }
   layer_.groups = groups;
   const std::int64_t k = layer_.codes.k;
-  const int said = config_.group_size;
+  const int said = scheme_.group_size.value_or(0);
   if (said > 0 && (k + said - 1) / said == groups) {
     layer_.group_size = said;
   } else if (said > 0 || (said == kPerChannel && groups != 1)) {

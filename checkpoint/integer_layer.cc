@@ -7,6 +7,7 @@
 
 #include "checkpoint/half_convert.h"
 #include "checkpoint/integer_reader.h"
+#include "generator/spec/document.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -14,21 +15,58 @@ namespace {
 
 constexpr int kNarrow = 4;  // up to this width a table of a group's values is worth making
 
-IntegerTensors read_tensors(const LayerSource& source, LayerName::Kind kind) {
-  if (kind == LayerName::Kind::kPacked) return read_compressed_layer(source);
-  if (source.config.method == CheckpointConfig::Method::kAwq) return read_awq_layer(source);
-  if (source.config.method == CheckpointConfig::Method::kGptq) return read_gptq_layer(source);
+[[noreturn]] void refuse(const std::string& layer, const std::string& why) {
   throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-              fmt::format("layer \"{}\" has packed weights, but the config's quant_method is "
-                          "neither awq nor gptq",
-                          source.name));
+              fmt::format("layer \"{}\" has packed weights, {}", excerpt(layer), why));
+}
+
+bool fits(LayerName::Kind kind, Storage storage) {
+  switch (kind) {
+    case LayerName::Kind::kQweight:
+      return storage == Storage::kAwq || storage == Storage::kAwqGemv || storage == Storage::kGptq;
+    case LayerName::Kind::kPacked:
+      return storage == Storage::kPacked;
+    case LayerName::Kind::kQuarkPacked:
+      return storage == Storage::kQuarkPacked;
+    default:
+      return false;
+  }
+}
+
+IntegerTensors read_tensors(const LayerSource& source) {
+  switch (source.scheme.storage) {
+    case Storage::kAwq:
+      return read_awq_layer(source);
+    case Storage::kAwqGemv:
+      return read_awq_gemv_layer(source);
+    case Storage::kGptq:
+      return read_gptq_layer(source);
+    case Storage::kQuarkPacked:
+      return read_quark_layer(source);
+    case Storage::kPacked:
+    case Storage::kPlain:
+      break;
+  }
+  return read_compressed_layer(source);
 }
 
 }  // namespace
 
 IntegerLayer IntegerLayer::read(const Checkpoint& checkpoint, const LayerName& layer,
                                 const CheckpointConfig& config, Load load) {
-  return IntegerLayer(read_tensors({checkpoint, layer.name, config, load}, layer.kind));
+  const Quantization& quantization = config.quantization;
+  if (quantization.method().empty()) {
+    refuse(layer.name,
+           "but the config does not say how: it has no quantization_config, and there is no "
+           "quantize_config.json or hf_quant_config.json beside it");
+  }
+  const Scheme* scheme = quantization.scheme_of(layer.name);
+  if (scheme == nullptr) refuse(layer.name, "but the config says that it is not quantised");
+  if (!fits(layer.kind, scheme->storage)) {
+    refuse(layer.name, fmt::format("whose names are not those of the config's quant_method \"{}\"",
+                                   quantization.method()));
+  }
+  return IntegerLayer(read_tensors({checkpoint, layer.name, *scheme, load}));
 }
 
 WeightSpec IntegerLayer::weight() const {

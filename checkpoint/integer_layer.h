@@ -34,8 +34,8 @@ struct IntegerTensors {
 // Holds the packed words, not the codes.
 class IntegerLayer final : public QuantizedRows {
  public:
-  // Reads AWQ, GPTQ or compressed-tensors. Throws Error(kFile) for tensors that contradict each
-  // other or the config, Error(kUnsupported) for a form that cannot be read; both name the layer.
+  // Reads AWQ, GPTQ, compressed-tensors or Quark. Throws Error(kUnsupported) for tensors that
+  // contradict each other or the config, and for a form that cannot be read; both name the layer.
   static IntegerLayer read(const Checkpoint& checkpoint, const LayerName& layer,
                            const CheckpointConfig& config, Load load = Load::kAll);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/spec/document.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -12,20 +13,20 @@ namespace heddle {
 IntegerTensors IntegerReader::read() {
   read_tensors();
   const auto fixed = static_cast<std::uint8_t>(fixed_zero());
-  layer_.symmetric = (config_.symmetric || !zeros_given_) &&
+  layer_.symmetric = (scheme_.symmetric || !zeros_given_) &&
                      std::all_of(layer_.zeros.begin(), layer_.zeros.end(),
                                  [fixed](std::uint8_t zero) { return zero == fixed; });
   return std::move(layer_);
 }
 
 void IntegerReader::contradiction(const std::string& why) const {
-  throw Error(ErrorCategory::kFile, "checkpoint.layer",
-              fmt::format("layer \"{}\": {}", layer_.name, why));
+  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
+              fmt::format("layer \"{}\": {}", excerpt(layer_.name), why));
 }
 
 void IntegerReader::unsupported(const std::string& why) const {
   throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-              fmt::format("layer \"{}\" {}", layer_.name, why));
+              fmt::format("layer \"{}\" {}", excerpt(layer_.name), why));
 }
 
 const TensorInfo& IntegerReader::tensor(const char* suffix) const {
@@ -34,11 +35,11 @@ const TensorInfo& IntegerReader::tensor(const char* suffix) const {
   return *found;
 }
 
-const TensorInfo& IntegerReader::matrix(const char* suffix) const {
+const TensorInfo& IntegerReader::matrix(const char* suffix, TensorType type) const {
   const TensorInfo& found = tensor(suffix);
-  if (found.type != TensorType::kI32 || found.shape.size() != 2) {
-    contradiction(fmt::format("the tensor {} is {}, not I32 with two sides", full(suffix),
-                              describe(found.type, found.shape)));
+  if (found.type != type || found.shape.size() != 2) {
+    contradiction(fmt::format("the tensor {} is {}, not {} with two sides", full(suffix),
+                              describe(found.type, found.shape), to_string(type)));
   }
   for (const std::int64_t side : found.shape) {
     if (side < 1 || side > kLargestSide) {
@@ -72,8 +73,8 @@ void IntegerReader::read_codes(const char* suffix) {
 }
 
 void IntegerReader::set_bits(int bits) {
-  if (bits != 2 && bits != 3 && bits != 4 && bits != 8) {
-    unsupported(fmt::format("has {}-bit weights; 2, 3, 4 and 8 bits can be read", bits));
+  if (bits < 1 || bits > 8) {
+    unsupported(fmt::format("has {}-bit weights; 1 to 8 bits can be read", bits));
   }
   layer_.codes.bits = bits;
 }
@@ -82,6 +83,19 @@ void IntegerReader::fixed_zeros() {
   zeros_given_ = false;
   layer_.zeros.assign(static_cast<std::size_t>(layer_.codes.n * layer_.groups),
                       static_cast<std::uint8_t>(fixed_zero()));
+}
+
+void IntegerReader::check_symmetric(unsigned stored_bias) const {
+  const auto fixed = static_cast<std::uint8_t>(fixed_zero());
+  const auto other = std::find_if(layer_.zeros.begin(), layer_.zeros.end(),
+                                  [fixed](std::uint8_t zero) { return zero != fixed; });
+  if (other == layer_.zeros.end()) return;
+  const std::int64_t index = other - layer_.zeros.begin();
+  contradiction(fmt::format(
+      "the config says symmetric, which is the zero point {} everywhere, but the tensors say {} "
+      "(stored as {}) in row {}, group {}",
+      fixed, *other, (*other - stored_bias) & ((1U << layer_.codes.bits) - 1),
+      index / layer_.groups, index % layer_.groups));
 }
 
 void IntegerReader::unpack_zeros(const std::vector<std::uint32_t>& words, std::int64_t group_step,

@@ -14,22 +14,24 @@ namespace heddle {
 struct LayerSource {
   const Checkpoint& checkpoint;
   const std::string& name;
-  const CheckpointConfig& config;
+  const Scheme& scheme;
   Load load;
 };
 
-// All throw Error(kFile, "checkpoint.layer") for tensors that contradict each other or the config,
-// Error(kUnsupported, "checkpoint.layer") for a form that cannot be read.
+// All throw Error(kUnsupported, "checkpoint.layer") for tensors that contradict each other or the
+// config, and for a form that cannot be read.
 IntegerTensors read_awq_layer(const LayerSource& source);
 IntegerTensors read_gptq_layer(const LayerSource& source);
+IntegerTensors read_awq_gemv_layer(const LayerSource& source);
 IntegerTensors read_compressed_layer(const LayerSource& source);
+IntegerTensors read_quark_layer(const LayerSource& source);
 
 // A format's reader fills layer_ in read_tensors(). Tensors are named by what follows the layer's
 // name: ".qweight". Every fault names the layer. Used once, by one thread.
 class IntegerReader {
  public:
   explicit IntegerReader(const LayerSource& source)
-      : checkpoint_(source.checkpoint), config_(source.config), load_(source.load) {
+      : checkpoint_(source.checkpoint), scheme_(source.scheme), load_(source.load) {
     layer_.name = source.name;
   }
   virtual ~IntegerReader() = default;
@@ -45,13 +47,13 @@ class IntegerReader {
   // points and the index of groups.
   virtual void read_tensors() = 0;
 
-  [[noreturn]] void contradiction(const std::string& why) const;  // kFile
-  [[noreturn]] void unsupported(const std::string& why) const;    // kUnsupported
+  [[noreturn]] void contradiction(const std::string& why) const;
+  [[noreturn]] void unsupported(const std::string& why) const;
 
   std::string full(const char* suffix) const { return layer_.name + suffix; }
   const TensorInfo& tensor(const char* suffix) const;
-  // A tensor of two sides, of I32.
-  const TensorInfo& matrix(const char* suffix) const;
+  // A tensor of two sides.
+  const TensorInfo& matrix(const char* suffix, TensorType type = TensorType::kI32) const;
   void expect_shape(const char* suffix, const std::vector<std::int64_t>& want) const;
 
   std::vector<std::uint32_t> read_words(const char* suffix) const;
@@ -60,25 +62,28 @@ class IntegerReader {
 
   void read_scales_by_group(const char* suffix);  // [G, N] in the checkpoint, [N, G] here
   void read_scales_by_row(const char* suffix);    // [N, G]
-  void read_group_index(const char* suffix);      // [K], may be missing
+  // For formats whose scales do not tell the number of groups.
+  void set_groups(std::int64_t groups);
+  const TensorInfo& scale_tensor(const char* suffix);
+  void read_group_index(const char* suffix);  // [K], may be missing
 
   // 2^(bits-1), the zero point of symmetric codes.
   unsigned fixed_zero() const { return 1U << (layer_.codes.bits - 1); }
   void fixed_zeros();
+  // The config says symmetric: all zero points must be the fixed one. `stored_bias` is what was
+  // added to those in the file, for the message.
+  void check_symmetric(unsigned stored_bias) const;
   // The zero points of group g: a stream along N that starts `group_step` words after that of the
   // group before, its words `word_step` apart. `bias` is added to what is stored.
   void unpack_zeros(const std::vector<std::uint32_t>& words, std::int64_t group_step,
                     std::int64_t word_step, unsigned bias);
 
   const Checkpoint& checkpoint_;
-  const CheckpointConfig& config_;
+  const Scheme& scheme_;
   const Load load_;
   IntegerTensors layer_;
 
  private:
-  const TensorInfo& scale_tensor(const char* suffix);
-  void set_groups(std::int64_t groups);
-
   bool zeros_given_ = true;
 };
 

@@ -1,9 +1,10 @@
-// Which tensors of a checkpoint make a quantised linear layer, and which layers kernels fuse.
+// LayerName: a quantised linear layer of a checkpoint, and the tensors that it is made of.
 #ifndef HEDDLE_CHECKPOINT_LAYER_NAMES_H_
 #define HEDDLE_CHECKPOINT_LAYER_NAMES_H_
 
-#include <set>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
@@ -14,8 +15,10 @@ struct LayerName {
   enum class Kind {
     kQweight,       // AWQ and GPTQ: <layer>.qweight
     kPacked,        // compressed-tensors: <layer>.weight_packed of I32
-    kBytes,         // <layer>.weight of F8 or I8 with <layer>.weight_scale or _scale_inv
-    kFp4,           // <layer>.weight of U8 with <layer>.weight_scale_2: Model Optimizer's NVFP4
+    kQuarkPacked,   // Quark: <layer>.weight of I32 with <layer>.weight_scale
+    kBytes,         // <layer>.weight of F8 or I8 with a scale
+    kNamedBytes,    // <layer> itself of F8 with <layer>_scale_inv or _scale: stacked experts
+    kFp4,           // <layer>.weight of U8 or I8 with <layer>.weight_scale: MXFP4, NVFP4
     kPackedFp4,     // <layer>.weight_packed of U8: compressed-tensors' NVFP4 and MXFP4
     kMxfp4,         // <layer>.blocks and <layer>.scales
     kMxfp4Experts,  // <layer>_blocks and <layer>_scales
@@ -23,21 +26,27 @@ struct LayerName {
 
   std::string name;
   Kind kind = Kind::kQweight;
+
+  // The tensor of plain weights that `heddle dequantize` writes.
+  std::string plain_tensor() const { return kind == Kind::kNamedBytes ? name : name + ".weight"; }
 };
 
-// Ascending by name.
-std::vector<LayerName> quantised_layers(const Checkpoint& checkpoint);
-// The tensors that the layer is made of; all other tensors of the checkpoint are left as they are.
-std::set<std::string> tensors_of(const LayerName& layer, const Checkpoint& checkpoint);
+// The layer whose codes the tensor is; nothing for other tensors.
+std::optional<LayerName> layer_of_codes(const TensorInfo& tensor, const Checkpoint& checkpoint);
+// The tensors that the layer is made of, the codes first.
+std::vector<std::string> tensors_of(const LayerName& layer, const Checkpoint& checkpoint);
+// The scales of a layer of kBytes or kNamedBytes, by whatever name; null where there are none.
+const TensorInfo* byte_scales(const LayerName& layer, const Checkpoint& checkpoint);
 
-// Layers whose rows one kernel takes together.
+// Layers whose rows one kernel may take together.
 struct LayerGroup {
   std::string name;
   std::vector<LayerName> parts;  // in the order of their rows
 };
 
-// Each layer on its own or, with `fuse`, with those that engines fuse: q_proj, k_proj and v_proj
-// to qkv_proj, gate_proj and up_proj to gate_up_proj. Parts that are not all there stay alone.
+// Each layer on its own or, with `fuse`, with those that engines fuse: q_proj, k_proj and v_proj of
+// an attention over its own tokens to qkv_proj, gate_proj and up_proj to gate_up_proj. Parts that
+// are not all there stay alone. Ascending by name.
 std::vector<LayerGroup> group_layers(const std::vector<LayerName>& layers, bool fuse);
 
 }  // namespace heddle

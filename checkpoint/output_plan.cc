@@ -44,7 +44,8 @@ void OutputPlan::copy(const Checkpoint::Entry& entry) {
   });
 }
 
-std::uint64_t OutputPlan::write(const std::string& output, const ConvertOptions& options) const {
+std::uint64_t OutputPlan::write(const std::string& output, int jobs,
+                                const Progress& progress) const {
   std::set<std::string> names;
   std::uint64_t bytes = 0;
   for (const TensorInfo& tensor : tensors_) {
@@ -59,27 +60,28 @@ std::uint64_t OutputPlan::write(const std::string& output, const ConvertOptions&
   SafetensorsWriter writer(output, tensors_, metadata_);
   std::mutex mutex;
   std::size_t done = 0;
-  run_all(items_.size(), options.jobs, [&](std::size_t i) {
+  run_all(items_.size(), jobs, [&](std::size_t i) {
     items_[i].make(writer, items_[i].first);
     const std::lock_guard<std::mutex> lock(mutex);
     ++done;
-    if (options.progress) options.progress(items_[i].label, done, items_.size());
+    if (progress) progress(items_[i].label, done, items_.size());
   });
   writer.commit();
   return bytes;
 }
 
-void check_conversion(const Checkpoint& checkpoint, const ConvertReport& report,
-                      const std::string& output) {
+void refuse_plain_checkpoint() {
+  throw Error(ErrorCategory::kUnsupported, "checkpoint.not_quantised",
+              "the checkpoint has no layer with quantised weights");
+}
+
+void check_conversion(const Checkpoint& checkpoint, std::size_t layers, const std::string& output) {
   if (checkpoint.is_of(output)) {
     throw Error(ErrorCategory::kUsage, "checkpoint.output",
                 fmt::format("{} is a file of the checkpoint; name another for the output",
                             excerpt(output)));
   }
-  if (report.layers == 0) {
-    throw Error(ErrorCategory::kFile, "checkpoint.not_quantised",
-                "the checkpoint has no layer with quantised weights");
-  }
+  if (layers == 0) refuse_plain_checkpoint();
 }
 
 std::size_t copy_others(const Checkpoint& checkpoint, const std::vector<std::string>& consumed,

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/convert.h"
 #include "checkpoint/safetensors.h"
 
 namespace heddle {
@@ -17,6 +16,10 @@ class OutputPlan {
  public:
   // Writes all bytes of the tensors [first, ...) that were added with it.
   using Make = std::function<void(const SafetensorsWriter& writer, std::size_t first)>;
+
+  // After each tensor, one call at a time, from any thread.
+  using Progress =
+      std::function<void(const std::string& tensor, std::size_t done, std::size_t total)>;
 
   // Tensors that one piece of work makes. They lie in the file in the order of the calls.
   void add(const std::string& label, std::vector<TensorInfo> tensors, Make make);
@@ -28,7 +31,7 @@ class OutputPlan {
 
   // Writes the file. Throws Error(kFile, "checkpoint.collision") where two tensors have one name.
   // Returns its number of bytes of tensors.
-  std::uint64_t write(const std::string& output, const ConvertOptions& options) const;
+  std::uint64_t write(const std::string& output, int jobs, const Progress& progress) const;
 
  private:
   struct Item {
@@ -42,11 +45,13 @@ class OutputPlan {
   std::map<std::string, std::string> metadata_;
 };
 
+// Throws Error(kUnsupported, "checkpoint.not_quantised"): there is nothing to convert.
+[[noreturn]] void refuse_plain_checkpoint();
+
 // Before anything is written. Throws Error(kUsage, "checkpoint.output") where the output would take
-// the place of what it is made from, Error(kFile, "checkpoint.not_quantised") without a layer to
-// convert.
-void check_conversion(const Checkpoint& checkpoint, const ConvertReport& report,
-                      const std::string& output);
+// the place of what it is made from, Error(kUnsupported, "checkpoint.not_quantised") without a
+// layer to convert.
+void check_conversion(const Checkpoint& checkpoint, std::size_t layers, const std::string& output);
 
 // Copies everything that is not in `consumed`, widest elements first, so that all are aligned.
 // Returns their number.

@@ -32,6 +32,8 @@ class QuantizedRows {
   std::int64_t k() const { return shape_.back(); }
   // Scales of a row.
   std::int64_t groups() const;
+  // The shape that plain weights of the layer have in the model: shape(), or that of a convolution.
+  virtual const std::vector<std::int64_t>& plain_shape() const { return shape_; }
 
   // As a kernel's spec says the weights.
   virtual WeightSpec weight() const = 0;

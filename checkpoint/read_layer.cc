@@ -1,13 +1,23 @@
 #include "checkpoint/read_layer.h"
 
+#include <fmt/format.h>
+
 #include "checkpoint/integer_layer.h"
+#include "generator/spec/document.h"
+#include "heddle/error.h"
 
 namespace heddle {
 
 std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const LayerName& layer,
                                           const CheckpointConfig& config, Load load) {
+  const Scheme* scheme = config.quantization.scheme_of(layer.name);
+  if (scheme != nullptr && !scheme->unread.empty()) {
+    throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
+                fmt::format("layer \"{}\": {}", excerpt(layer.name), scheme->unread));
+  }
   switch (layer.kind) {
     case LayerName::Kind::kBytes:
+    case LayerName::Kind::kNamedBytes:
       return read_byte_layer(checkpoint, layer, config, load);
     case LayerName::Kind::kMxfp4:
     case LayerName::Kind::kMxfp4Experts:
@@ -16,6 +26,7 @@ std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const La
       return read_fp4_layer(checkpoint, layer, load);
     case LayerName::Kind::kQweight:
     case LayerName::Kind::kPacked:
+    case LayerName::Kind::kQuarkPacked:
       break;
   }
   return std::make_unique<IntegerLayer>(IntegerLayer::read(checkpoint, layer, config, load));

@@ -11,8 +11,8 @@
 
 namespace heddle {
 
-// All throw Error(kFile, "checkpoint.layer") for tensors that contradict each other or the config,
-// Error(kUnsupported, "checkpoint.layer") for a form that cannot be read; both name the layer.
+// All throw Error(kUnsupported, "checkpoint.layer"), which names the layer, for tensors that
+// contradict each other or the config and for a form that cannot be read.
 std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const LayerName& layer,
                                           const CheckpointConfig& config, Load load);
 

@@ -1,17 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "checkpoint/companions.h"
 #include "checkpoint/convert.h"
-#include "checkpoint/fused_layer.h"
-#include "checkpoint/layer_names.h"
+#include "checkpoint/layer_plan.h"
 #include "checkpoint/output_plan.h"
-#include "checkpoint/read_layer.h"
-#include "generator/spec/document.h"
-#include "generator/spec/meaning.h"
-#include "heddle/error.h"
 #include "heddle/spec.h"
 #include "heddle/version.h"
 #include "heddle/weights.h"
@@ -22,33 +14,6 @@ namespace {
 // Rows that are unpacked and packed at a time: few, so that their codes stay in the cache.
 constexpr std::int64_t kPanelRows = 32;
 static_assert(kPanelRows % WeightLayout::kRowBlock == 0);
-
-FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
-                      const CheckpointConfig& config, Load load) {
-  FusedLayer::Parts parts;
-  for (const LayerName& part : group.parts) {
-    parts.push_back(read_layer(checkpoint, part, config, load));
-  }
-  return {group.name, std::move(parts), config.dtype};
-}
-
-// Throws where no kernel can take the layer.
-Spec checked_spec(const FusedLayer& layer, const Companions& companions) {
-  GemmSpec gemm = layer.spec();
-  gemm.epilogue.bias = companions.has_bias();
-  gemm.pre_scale = companions.has_pre_scale();
-  try {
-    Spec spec = Spec::from_gemm(gemm);
-    std::vector<Problem> problems = check_meaning(gemm);
-    if (problems.empty()) return spec;
-    throw Error(ErrorCategory::kUnsupported, "spec.meaning", std::move(problems));
-  } catch (const Error& error) {
-    throw Error(ErrorCategory::kUnsupported, "checkpoint.repack",
-                fmt::format("layer \"{}\" ({} x {}, {}-bit weights) cannot be packed: {}",
-                            excerpt(layer.name()), gemm.shape.n, gemm.shape.k, gemm.weight.bits,
-                            error.what()));
-  }
-}
 
 // Matrix after matrix, a panel of rows at a time.
 void write_packed(const FusedLayer& layer, const SafetensorsWriter& writer, std::size_t tensor) {
@@ -101,38 +66,40 @@ std::vector<TensorInfo> outputs_of(const FusedLayer& layer) {
 
 ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                 const std::string& output, const ConvertOptions& options) {
+  LayerPlan layers = plan_layers(checkpoint, config, options.fuse, options.choice);
   OutputPlan plan;
   ConvertReport report;
   report.input_bytes = checkpoint.bytes();
-  std::vector<std::string> consumed;
-  std::vector<Companions> all_companions;
+  std::vector<std::string> consumed(layers.inventory.skipped.begin(),
+                                    layers.inventory.skipped.end());
   std::map<std::string, std::string> metadata = {
       {"format", "pt"},
       {"heddle.version", HEDDLE_VERSION},
   };
   int version = 1;  // that the bytes of all layers have had since
-  for (const LayerGroup& group : group_layers(quantised_layers(checkpoint), options.fuse)) {
-    const FusedLayer shape_only = read_group(checkpoint, group, config, Load::kShape);
-    const Companions companions(checkpoint, group, shape_only);
-    metadata[group.name + ".heddle"] = checked_spec(shape_only, companions).canonical_json();
-    version = std::max(version, layout_version(shape_only.spec().weight));
-    plan.add(group.name, outputs_of(shape_only),
+  for (const PackedLayer& packed : layers.packed) {
+    const LayerGroup& group = packed.group;
+    metadata[group.name + ".heddle"] = packed.spec.canonical_json();
+    version = std::max(version, layout_version(packed.spec.weight()));
+    plan.add(group.name, outputs_of(packed.layer),
              [&checkpoint, &config, group](const SafetensorsWriter& writer, std::size_t first) {
                write_packed(read_group(checkpoint, group, config, Load::kAll), writer, first);
              });
     for (const LayerName& part : group.parts) {
-      for (const std::string& name : tensors_of(part, checkpoint)) consumed.push_back(name);
+      for (std::string& name : tensors_of(part, checkpoint)) consumed.push_back(std::move(name));
     }
-    for (const std::string& name : companions.replaced()) consumed.push_back(name);
-    all_companions.push_back(companions);
-    ++report.layers;
+    for (std::string& name : packed.companions.replaced()) consumed.push_back(std::move(name));
   }
-  check_conversion(checkpoint, report, output);
-  for (const Companions& companions : all_companions) companions.add_to(&plan);
+  report.layers = layers.packed.size();
+  report.skipped = layers.inventory.skipped.size();
+  report.unserved = std::move(layers.unserved);
+  report.notes = std::move(layers.notes);
+  check_conversion(checkpoint, report.layers + report.unserved.size(), output);
+  for (const PackedLayer& packed : layers.packed) packed.companions.add_to(&plan);
   report.copied = copy_others(checkpoint, consumed, &plan);
   metadata["heddle.layout"] = std::to_string(version);
   plan.set_metadata(std::move(metadata));
-  report.output_bytes = plan.write(output, options);
+  report.output_bytes = plan.write(output, options.jobs, options.progress);
   return report;
 }
 

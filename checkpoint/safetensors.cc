@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string_view>
 
 #include "heddle/error.h"
 
@@ -10,6 +11,26 @@ namespace heddle {
 namespace {
 
 constexpr std::uint64_t kPrefixBytes = 8;  // the length of the header, little-endian
+
+// What a file with these first bytes is, if it is one that people take for a checkpoint.
+const char* other_format(const std::array<std::uint8_t, kPrefixBytes>& first) {
+  struct Magic {
+    std::string_view bytes;
+    const char* what;
+  };
+  using namespace std::string_view_literals;
+  static constexpr Magic kMagics[] = {{"GGUF"sv, "a GGUF file"},
+                                      {"PK\x03\x04"sv, "a PyTorch archive (zip)"},
+                                      {"\x80\x02"sv, "a pickled PyTorch file"},
+                                      {"\x89HDF"sv, "an HDF5 file"},
+                                      {"version "sv, "a pointer of Git LFS"}};
+  const std::string_view text(reinterpret_cast<const char*>(first.data()), first.size());
+  for (const Magic& magic : kMagics) {
+    // A header of a length that happens to start with these bytes would be larger than any.
+    if (text.starts_with(magic.bytes)) return magic.what;
+  }
+  return nullptr;
+}
 
 std::uint64_t header_bytes(const InputFile& file) {
   const auto refuse = [&](const std::string& why) {
@@ -20,6 +41,9 @@ std::uint64_t header_bytes(const InputFile& file) {
   file.read(0, prefix.data(), prefix.size());
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < prefix.size(); ++i) bytes |= std::uint64_t{prefix[i]} << (8 * i);
+  if (const char* other = other_format(prefix)) {
+    refuse(fmt::format("this is {}, not a safetensors file, and Heddle reads no other", other));
+  }
   if (bytes > kMostHeaderBytes) {
     refuse(fmt::format("a header of {} bytes; the format allows {}", bytes, kMostHeaderBytes));
   }

@@ -173,6 +173,15 @@ std::uint8_t code_at(const PackedCodes& packed, std::int64_t row, std::int64_t c
     case CodeOrder::kRows:
       return static_cast<std::uint8_t>(
           stream_value(packed.words + row * words_to_a_row(packed), 1, packed.bits, column));
+    case CodeOrder::kRowWords: {
+      const std::int64_t per_word = 32 / packed.bits;
+      const std::uint32_t* words = packed.words + row * ((packed.k + per_word - 1) / per_word);
+      const std::uint32_t word = words[column / per_word] >> (column % per_word * packed.bits);
+      return static_cast<std::uint8_t>(word & ((1U << packed.bits) - 1));
+    }
+    case CodeOrder::kColumns:
+      return static_cast<std::uint8_t>(
+          packed.words[column * (packed.n / 8) + row / 8] >> (4 * (row % 8)) & 0xF);
     case CodeOrder::kAwq:
       break;
   }
@@ -184,6 +193,9 @@ std::uint8_t code_at(const PackedCodes& packed, std::int64_t row, std::int64_t c
 void unpack_codes(const PackedCodes& packed, std::int64_t first, std::int64_t rows,
                   std::uint8_t* out) {
   if (packed.order == CodeOrder::kAwq) return unpack_awq(packed, first, rows, out);
+  if (packed.order == CodeOrder::kRowWords || packed.order == CodeOrder::kColumns) {
+    return unpack_slowly(packed, first, rows, 0, packed.k, out);
+  }
   switch (packed.bits) {
     case 2:
       return unpack_streams<2>(packed, first, rows, out);

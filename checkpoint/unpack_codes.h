@@ -7,9 +7,12 @@
 namespace heddle {
 
 enum class CodeOrder {
-  kAlongK,  // GPTQ: [K * bits / 32, N], a stream of bits down each column
-  kAwq,     // AWQ: [K, N / 8], eight columns to a word in AWQ's order; 4 bits
-  kRows,    // compressed-tensors: [N, ceil(K * bits / 32)], a stream of bits along each row
+  kAlongK,    // GPTQ: [K * bits / 32, N], a stream of bits down each column
+  kAwq,       // AWQ: [K, N / 8], eight columns to a word in AWQ's order; 4 bits
+  kRows,      // compressed-tensors: [N, ceil(K * bits / 32)], a stream of bits along each row
+  kRowWords,  // the same of older versions: [N, ceil(K / (32 / bits))], no code lies across two
+              // words
+  kColumns,   // Quark: [K, N / 8], eight columns to a word in their order; 4 bits
 };
 
 // AWQ: nibble i of word c is column 8 * c + kAwqOrder[i].

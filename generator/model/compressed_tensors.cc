@@ -1,134 +1,224 @@
-// compressed-tensors: one group of modules, whose weights are integers or floats.
-#include "generator/model/quantization_fields.h"
+// compressed-tensors: groups of modules, each with a format and a type of weights of its own.
+#include <algorithm>
+#include <iterator>
+
+#include "generator/model/quantization_builder.h"
 
 namespace heddle {
 namespace {
 
-// The scales of integers and FP8: per tensor, row, block or group.
-int read_strategy(const ConfigReader& config) {
-  const std::string strategy = config.required_string("strategy");
-  if (strategy == "tensor") return kPerTensor;
-  if (strategy == "group") return read_group_size(config, "group_size");
-  if (strategy == "block") {
+using Kind = ModulePattern::Kind;
+
+constexpr std::string_view kRegexPrefix = "re:";
+constexpr std::string_view kFormats[] = {
+    "pack-quantized",       "float-quantized",      "int-quantized",  "naive-quantized",
+    "nvfp4-pack-quantized", "mxfp4-pack-quantized", "mxfp8-quantized"};
+
+// Where the scales of integers and FP8 are: per tensor, row, block or group.
+void read_strategy(const ConfigReader& config, Scheme& scheme) {
+  const bool grouped = config.has("group_size") && config.required_integer("group_size") > 0;
+  const std::string strategy = config.string_or("strategy", grouped ? "group" : "channel");
+  if (strategy == "tensor") {
+    scheme.group_size = kPerTensor;
+  } else if (strategy == "channel") {
+    scheme.group_size = kPerChannel;
+  } else if (strategy == "group") {
+    config.required_integer("group_size");
+    scheme.group_size = read_group_size(config, "group_size");
+  } else if (strategy == "block") {
     if (!config.has("block_structure")) {
       config.add("missing_field", "block_structure", "the strategy \"block\" needs the field");
     }
-    return read_block_columns(config, "block_structure");
-  }
-  if (strategy != "channel" && !strategy.empty()) {
+    read_block(config, "block_structure", scheme);
+  } else {
     refuse_quantization(config, "strategy",
                         "compressed-tensors with scales of another kind than these",
                         quoted(strategy), "\"tensor\", \"channel\", \"block\" or \"group\"");
   }
-  return kPerChannel;
 }
 
-void read_scale_dtype(const ConfigReader& config, Quantization& result) {
+void read_scale_dtype(const ConfigReader& config, Scheme& scheme) {
   const std::string dtype = config.string_or("scale_dtype", "");
-  if (dtype.ends_with("float32")) result.scale_dtype = DType::kFp32;
-  if (dtype.ends_with("bfloat16")) result.scale_dtype = DType::kBf16;
-  if (dtype.ends_with(".float16")) result.scale_dtype = DType::kFp16;
+  if (dtype.ends_with("float32")) scheme.scale_dtype = DType::kFp32;
+  if (dtype.ends_with("bfloat16")) scheme.scale_dtype = DType::kBf16;
+  if (dtype.ends_with(".float16")) scheme.scale_dtype = DType::kFp16;
 }
 
 // Packed codes have an offset of 2^(bits-1); those of a byte each are signed.
-void read_integers(const ConfigReader& config, bool packed, Quantization& result) {
-  result.weight.bits = read_bits(config, "num_bits");
-  result.weight.group_size = read_strategy(config);
-  read_scale_dtype(config, result);
-  const bool symmetric = config.bool_or("symmetric", true);
-  if (packed) {
-    result.weight.zero_point = symmetric ? ZeroPoint::kNone : ZeroPoint::kInt;
-    const bool by_group = config.is_true("actorder") || config.text("actorder") == "group" ||
-                          config.text("actorder") == "dynamic";
-    if (by_group && result.weight.group_size > 0) note_act_order(result);
-    return;
-  }
-  result.weight.type = WeightType::kInt;
-  if (!symmetric) {
-    refuse_quantization(config, "symmetric", "8-bit weights of a byte each with zero points",
-                        "false", "true");
-  }
+Scheme packed_integers(const ConfigReader& config) {
+  Scheme scheme;
+  scheme.storage = Storage::kPacked;
+  scheme.bits = read_bits(config, "num_bits");
+  scheme.symmetric = config.bool_or("symmetric", true);
+  read_strategy(config, scheme);
+  read_scale_dtype(config, scheme);
+  const std::string order = config.text("actorder");
+  scheme.act_order = (config.is_true("actorder") || order == "group" || order == "dynamic") &&
+                     scheme.group_size.value_or(0) > 0;
+  return scheme;
 }
 
-void read_fp8(const ConfigReader& config, Quantization& result) {
-  set_fp8(read_strategy(config), result);
-  result.scale_dtype.reset();  // the model's, unless it is said
-  read_scale_dtype(config, result);
+Scheme bytes(const ConfigReader& config, bool integers) {
+  Scheme scheme;
+  scheme.type = integers ? WeightType::kInt : WeightType::kE4m3;
+  scheme.bits = 8;
+  scheme.symmetric = config.bool_or("symmetric", true);
+  read_strategy(config, scheme);
+  read_scale_dtype(config, scheme);
+  return scheme;
 }
 
-// `format` says how the weights are stored, `weights` what they are.
-void read_weights(const ConfigReader& config, const std::string& format, Quantization& result) {
+// `format` says how the weights are stored, `config` what they are.
+Scheme read_weights(const ConfigReader& config, const std::string& format) {
   const std::string type = config.string_or("type", "int");
   const std::int64_t bits = config.required_integer("num_bits");
-  if (format == "pack-quantized" && type == "int") {
-    read_integers(config, true, result);
-  } else if (format == "nvfp4-pack-quantized" && type == "float" && bits == 4) {
-    set_nvfp4(result);
-  } else if (format == "mxfp4-pack-quantized" && type == "float" && bits == 4) {
-    set_mxfp4(result);
-  } else if (format == "mxfp8-quantized" && type == "float" && bits == 8) {
-    set_mxfp8(result);
-  } else if ((format == "float-quantized" || format == "naive-quantized") && type == "float" &&
-             bits == 8) {
-    read_fp8(config, result);
-  } else if ((format == "int-quantized" || format == "naive-quantized") && type == "int" &&
-             bits == 8) {
-    read_integers(config, false, result);
-  } else {
-    refuse_quantization(config, "type",
-                        "compressed-tensors in the format " + quoted(format) +
-                            " with weights of this type and " + std::to_string(bits) + " bits",
-                        quoted(type), "a pair of format and type that docs/spec.md lists");
+  const bool integers = type == "int";
+  const bool floats = type == "float";
+  const bool naive = format == "naive-quantized";
+  if (format == "pack-quantized" && integers) return packed_integers(config);
+  if (format == "nvfp4-pack-quantized" && floats && bits == 4) return nvfp4_scheme();
+  if (format == "mxfp4-pack-quantized" && floats && bits == 4) return mxfp4_scheme();
+  if (format == "mxfp8-quantized" && floats && bits == 8) return mxfp8_scheme();
+  if ((format == "float-quantized" || naive) && floats && bits == 8) return bytes(config, false);
+  if ((format == "int-quantized" || naive) && integers && bits <= 8) return bytes(config, true);
+  refuse_quantization(config, "type",
+                      "compressed-tensors in the format " + quoted(format) +
+                          " with weights of this type and " + std::to_string(bits) + " bits",
+                      quoted(type), "a pair of format and type that docs/checkpoints.md lists");
+}
+
+void check_format(const ConfigReader& config, const std::string& format) {
+  if (std::find(std::begin(kFormats), std::end(kFormats), format) != std::end(kFormats)) return;
+  std::string allowed;
+  for (const std::string_view known : kFormats) {
+    allowed += (allowed.empty() ? "" : ", ") + quoted(known);
+  }
+  const bool sparse = format.find("24") != format.npos || format.find("sparse") != format.npos;
+  refuse_quantization(config, "format",
+                      sparse
+                          ? "weights with 2:4 sparsity are not read: they would need sparse kernels"
+                          : "compressed-tensors in this format is not read",
+                      quoted(format), allowed);
+}
+
+// One entry of a list of targets: a module's name, "re:" and an expression, or the name of a class.
+// Classes come last, as the library that writes these configs has it.
+struct Target {
+  std::string text;
+  int scheme;
+  bool is_regex() const { return text.starts_with(kRegexPrefix); }
+  bool is_class() const { return text == "Linear"; }
+};
+
+void add_rules(const ConfigReader& config, std::string_view key, const std::vector<Target>& targets,
+               ModuleRules& rules) {
+  for (const Target& target : targets) {
+    if (target.is_regex() || target.is_class()) continue;
+    add_rule(config, key, Kind::kName, target.text, target.scheme, rules);
+  }
+  for (const Target& target : targets) {
+    if (!target.is_regex()) continue;
+    add_rule(config, key, Kind::kRegexStart, target.text.substr(kRegexPrefix.size()), target.scheme,
+             rules);
+  }
+  for (const Target& target : targets) {
+    if (target.is_class()) rules.add(*ModulePattern::make(Kind::kEvery, ""), target.scheme);
   }
 }
 
-bool is_known(const std::string& format) {
-  for (const char* known : {"pack-quantized", "float-quantized", "int-quantized", "naive-quantized",
-                            "nvfp4-pack-quantized", "mxfp4-pack-quantized", "mxfp8-quantized"}) {
-    if (format == known) return true;
+std::vector<Target> targets_of(std::vector<std::string> texts, int scheme) {
+  std::vector<Target> targets;
+  for (std::string& text : texts) targets.push_back({std::move(text), scheme});
+  return targets;
+}
+
+// Which modules are stored with 2:4 sparsity: no dense kernel reads them.
+void read_sparsity(const ConfigReader& config, QuantizationBuilder& builder) {
+  const Node* node = config.object("sparsity_config");
+  if (node == nullptr) return;
+  const ConfigReader sparsity(*node, config.pointer("sparsity_config"), config.findings());
+  const std::string format = sparsity.string_or("format", "dense");
+  if (format == "dense") return;
+  Scheme scheme;
+  scheme.unread = "the sparsity format " + quoted(format) +
+                  " is not read: such weights would need sparse kernels";
+  const int sparse = builder.scheme(scheme);
+  add_rules(sparsity, "ignore", targets_of(sparsity.strings("ignore"), ModuleRules::kNone),
+            builder.sparsity());
+  add_rules(sparsity, "targets", targets_of(sparsity.strings("targets"), sparse),
+            builder.sparsity());
+}
+
+// Transforms of the weights alone were applied when the checkpoint was made; those of activations
+// are work that somebody has to do at run time.
+void check_transforms(const ConfigReader& config) {
+  const Node* node = config.object("transform_config");
+  const Node* groups = node == nullptr ? nullptr : node->find("config_groups");
+  if (groups == nullptr || groups->kind != Node::Kind::kObject) return;
+  const std::string pointer = config.pointer("transform_config") + "/config_groups";
+  for (std::size_t i = 0; i < groups->items.size(); ++i) {
+    const Node* apply = groups->items[i].find("apply");
+    if (apply == nullptr) continue;
+    for (const Node& one : apply->items) {
+      const Node* location = one.find("location");
+      const std::string where = location == nullptr ? "" : location->text;
+      if (where == "weight_input" || where == "weight_output") continue;
+      const Node* targets = one.find("targets");
+      const ConfigReader group(groups->items[i], child_pointer(pointer, groups->keys[i]),
+                               config.findings());
+      refuse_quantization(group, "apply",
+                          "the model rotates activations at run time (" + quoted(where) + " of " +
+                              (targets == nullptr ? "its modules" : excerpt(*targets)) +
+                              "), for which Heddle has no operation: without it results are wrong",
+                          "", "a checkpoint whose rotations are all part of its weights");
+    }
   }
-  return false;
+}
+
+// The groups of modules, in the order of the config.
+std::vector<Target> read_groups(const ConfigReader& config, const std::string& format,
+                                QuantizationBuilder& builder) {
+  std::vector<Target> targets;
+  const Node* groups = config.object("config_groups");
+  if (groups == nullptr || groups->items.empty()) {
+    config.add("missing_field", "config_groups", "must be an object with a group or more");
+    return targets;
+  }
+  const ConfigReader names(*groups, config.pointer("config_groups"), config.findings());
+  for (const std::string& name : groups->keys) {
+    const Node* node = names.object(name);
+    if (node == nullptr) {
+      if (!names.has(name)) names.add("wrong_type", name, "must be an object");
+      continue;
+    }
+    const ConfigReader group(*node, names.pointer(name), config.findings());
+    const Node* weights = group.object("weights");
+    if (weights == nullptr) continue;  // activations alone
+    const std::string own = group.string_or("format", format);
+    check_format(group.has("format") ? group : config, own);
+    const int scheme = builder.scheme(
+        read_weights(ConfigReader(*weights, group.pointer("weights"), config.findings()), own));
+    if (group.object("input_activations") != nullptr) builder.note_activations();
+    std::vector<std::string> texts = group.strings("targets");
+    if (!group.has("targets")) texts = {"Linear"};
+    for (Target& target : targets_of(std::move(texts), scheme))
+      targets.push_back(std::move(target));
+  }
+  return targets;
 }
 
 }  // namespace
 
-void read_compressed_tensors(const ConfigReader& config, Quantization& result) {
+void read_compressed_tensors(const ConfigReader& config, QuantizationBuilder& builder) {
   const std::string format = config.required_string("format");
-  if (!format.empty() && !is_known(format)) {
-    refuse_quantization(config, "format",
-                        "compressed-tensors in this format cannot be said as a spec",
-                        quoted(format),
-                        "\"pack-quantized\", \"float-quantized\", \"int-quantized\", "
-                        "\"naive-quantized\", \"nvfp4-pack-quantized\", \"mxfp4-pack-quantized\" "
-                        "or \"mxfp8-quantized\"");
-  }
-  const Node* groups = config.object("config_groups");
-  if (groups == nullptr || groups->items.empty()) {
-    config.add("missing_field", "config_groups", "must be an object with one group");
-    return;
-  }
-  if (groups->items.size() != 1) {
-    refuse_quantization(config, "config_groups", "the quantisation differs from module to module",
-                        "", "one group");
-  }
-  const Node& group_node = groups->items.front();
-  const std::string& group_name = groups->keys.front();
-  const std::string pointer = config.pointer("config_groups");
-  const ConfigReader names(*groups, pointer, config.findings());
-  if (names.object(group_name) == nullptr) {
-    if (!names.has(group_name)) names.add("wrong_type", group_name, "must be an object");
-    return;
-  }
-  const ConfigReader group(group_node, child_pointer(pointer, group_name), config.findings());
-  const Node* weights = group.object("weights");
-  if (weights == nullptr) {
-    if (!group.has("weights")) group.add("missing_field", "weights", "the field is required");
-    return;
-  }
-  read_weights(ConfigReader(*weights, group.pointer("weights"), config.findings()), format, result);
-  if (group.object("input_activations") != nullptr) note_activations(result);
-  result.lm_head = true;
-  note_exceptions(config, "ignore", result);
+  if (format.empty()) return;
+  if (format != "mixed-precision") check_format(config, format);
+  check_transforms(config);
+  if (config.has("kv_cache_scheme")) builder.note_kv_scales();
+  add_rules(config, "ignore", targets_of(config.strings("ignore"), ModuleRules::kNone),
+            builder.rules());
+  read_sparsity(config, builder);
+  add_rules(config, "config_groups", read_groups(config, format, builder), builder.rules());
 }
 
 }  // namespace heddle

@@ -129,6 +129,13 @@ std::string ConfigReader::text(std::string_view key) const {
   return node != nullptr && node->kind == Node::Kind::kString ? node->text : std::string();
 }
 
+const Node* ConfigReader::array(std::string_view key) const {
+  const Node* node = find(key);
+  if (node == nullptr || node->kind == Node::Kind::kArray) return node;
+  add("wrong_type", key, "must be an array");
+  return nullptr;
+}
+
 const Node* ConfigReader::object(std::string_view key) const {
   const Node* node = find(key);
   if (node == nullptr || node->kind == Node::Kind::kObject) return node;

@@ -44,6 +44,10 @@ class ConfigReader {
   std::string text(std::string_view key) const;
   // Null (with a finding where it is there and no object) or the object.
   const Node* object(std::string_view key) const;
+  // The same for an array.
+  const Node* array(std::string_view key) const;
+  // Null or the field, whatever it is.
+  const Node* node(std::string_view key) const { return find(key); }
 
   void add(std::string_view what, std::string_view key, std::string message,
            std::string allowed = {}) const;

@@ -61,22 +61,31 @@ Heads decoder_heads(const ConfigReader& config, const Decoder& decoder) {
   return {heads, kv_heads, head_dim_of(config, decoder, hidden, heads), layers, hidden};
 }
 
-std::vector<Linear> decoder_linears(const ConfigReader& config, const Decoder& decoder) {
+Linears decoder_linears(const ConfigReader& config, const Decoder& decoder) {
   const auto [heads, kv_heads, head_dim, layers, hidden] = decoder_heads(config, decoder);
   const std::int64_t inner = config.required_size("intermediate_size", kMostHidden);
   const bool configured =
       decoder.qkv_bias == QkvBias::kConfigured && config.bool_or("attention_bias", false);
   const bool qkv_bias = configured || decoder.qkv_bias == QkvBias::kAlways;
   const bool mlp_bias = decoder.mlp_bias && config.bool_or("mlp_bias", false);
-  const bool fused = decoder.stored_fused;
-  return {
-      {"qkv_proj", fused ? "qkv_proj" : "q_proj + k_proj + v_proj",
-       (heads + 2 * kv_heads) * head_dim, hidden, qkv_bias, layers},
-      {"o_proj", "o_proj", hidden, heads * head_dim, configured, layers},
-      {"gate_up_proj", fused ? "gate_up_proj" : "gate_proj + up_proj", 2 * inner, hidden, mlp_bias,
-       layers},
-      {"down_proj", "down_proj", hidden, inner, mlp_bias, layers},
-  };
+  const std::int64_t q = heads * head_dim;
+  const std::int64_t kv = kv_heads * head_dim;
+  using Parts = std::vector<Linear::Part>;
+  const Parts qkv =
+      decoder.stored_fused
+          ? Parts{{"self_attn.qkv_proj", q + 2 * kv}}
+          : Parts{{"self_attn.q_proj", q}, {"self_attn.k_proj", kv}, {"self_attn.v_proj", kv}};
+  const Parts gate_up = decoder.stored_fused
+                            ? Parts{{"mlp.gate_up_proj", 2 * inner}}
+                            : Parts{{"mlp.gate_proj", inner}, {"mlp.up_proj", inner}};
+  return {"model.layers",
+          layers,
+          {
+              {"qkv_proj", qkv, hidden, qkv_bias},
+              {"o_proj", {{"self_attn.o_proj", hidden}}, q, configured},
+              {"gate_up_proj", gate_up, hidden, mlp_bias},
+              {"down_proj", {{"mlp.down_proj", hidden}}, inner, mlp_bias},
+          }};
 }
 
 Heads bloom_heads(const ConfigReader& config) {
@@ -93,16 +102,17 @@ Heads bloom_heads(const ConfigReader& config) {
   return {heads, heads, hidden / heads, layers, hidden};
 }
 
-std::vector<Linear> bloom_linears(const ConfigReader& config) {
+Linears bloom_linears(const ConfigReader& config) {
   const Heads sizes = bloom_heads(config);
   const std::int64_t hidden = sizes.hidden;
-  const std::int64_t layers = sizes.layers;
-  return {
-      {"query_key_value", "query_key_value", 3 * hidden, hidden, true, layers},
-      {"dense", "dense", hidden, hidden, true, layers},
-      {"dense_h_to_4h", "dense_h_to_4h", 4 * hidden, hidden, true, layers},
-      {"dense_4h_to_h", "dense_4h_to_h", hidden, 4 * hidden, true, layers},
-  };
+  return {"transformer.h",
+          sizes.layers,
+          {
+              {"query_key_value", {{"self_attention.query_key_value", 3 * hidden}}, hidden, true},
+              {"dense", {{"self_attention.dense", hidden}}, hidden, true},
+              {"dense_h_to_4h", {{"mlp.dense_h_to_4h", 4 * hidden}}, hidden, true},
+              {"dense_4h_to_h", {{"mlp.dense_4h_to_h", hidden}}, 4 * hidden, true},
+          }};
 }
 
 void refuse_experts(const ConfigReader& config) {
@@ -133,6 +143,20 @@ void refuse_experts(const ConfigReader& config) {
 
 }  // namespace
 
+std::string leaf_of(std::string_view path) { return std::string(path.substr(path.rfind('.') + 1)); }
+
+std::int64_t Linear::n() const {
+  std::int64_t rows = 0;
+  for (const Part& part : parts) rows += part.n;
+  return rows;
+}
+
+std::string Linear::covers() const {
+  std::string names;
+  for (const Part& part : parts) names += (names.empty() ? "" : " + ") + leaf_of(part.path);
+  return names;
+}
+
 Heads heads_of(std::string_view model_type, const ConfigReader& config) {
   if (model_type == kBloom) return bloom_heads(config);
   for (const Decoder& decoder : kDecoders) {
@@ -141,7 +165,7 @@ Heads heads_of(std::string_view model_type, const ConfigReader& config) {
   refuse_type(model_type, config);
 }
 
-std::vector<Linear> linears_of(std::string_view model_type, const ConfigReader& config) {
+Linears linears_of(std::string_view model_type, const ConfigReader& config) {
   refuse_experts(config);
   if (model_type == kBloom) return bloom_linears(config);
   for (const Decoder& decoder : kDecoders) {

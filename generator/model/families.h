@@ -11,14 +11,31 @@
 
 namespace heddle {
 
+// Modules of a decoder layer whose rows engines take together.
 struct Linear {
-  std::string name;    // "qkv_proj"
-  std::string covers;  // "q_proj + k_proj + v_proj"
-  std::int64_t n = 0;
+  struct Part {
+    std::string path;  // below the layer: "self_attn.q_proj"
+    std::int64_t n = 0;
+  };
+
+  std::string name;  // "qkv_proj"
+  std::vector<Part> parts;
   std::int64_t k = 0;
   bool bias = false;
-  std::int64_t layers = 0;
+
+  std::int64_t n() const;
+  std::string covers() const;  // "q_proj + k_proj + v_proj"
 };
+
+// The linear operations of a model's decoder layers, which are all alike.
+struct Linears {
+  std::string layers_path;  // "model.layers": layer i is "model.layers.<i>"
+  std::int64_t layers = 0;
+  std::vector<Linear> linears;
+};
+
+// The last component of a module's path.
+std::string leaf_of(std::string_view path);
 
 // Attention heads of every layer.
 struct Heads {
@@ -34,7 +51,7 @@ Heads heads_of(std::string_view model_type, const ConfigReader& config);
 
 // Throws Error(kUnsupported, "model.type") for a model type that is not known, with the known ones.
 // Values are good only if the reader has no findings after the call.
-std::vector<Linear> linears_of(std::string_view model_type, const ConfigReader& config);
+Linears linears_of(std::string_view model_type, const ConfigReader& config);
 
 }  // namespace heddle
 

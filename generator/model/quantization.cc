@@ -1,124 +1,174 @@
+// Where a model's quantisation is written, and which method it is.
 #include "generator/model/quantization.h"
 
-#include "generator/model/quantization_fields.h"
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "generator/model/quantization_builder.h"
+#include "heddle/error.h"
 
 namespace heddle {
 namespace {
 
-std::string in_case(std::string text, char first, char last, int change) {
-  for (char& c : text) c = c >= first && c <= last ? static_cast<char>(c + change) : c;
-  return text;
-}
-std::string lower(std::string text) { return in_case(std::move(text), 'A', 'Z', 'a' - 'A'); }
-std::string upper(std::string text) { return in_case(std::move(text), 'a', 'z', 'A' - 'a'); }
+// Methods whose checkpoints are refused by name, and what they would need.
+struct Refused {
+  std::string_view method;
+  const char* needs;
+};
+constexpr Refused kRefused[] = {
+    {"aqlm", "additive codebooks, whose look-ups need a decode plan of their own"},
+    {"vptq", "vector codebooks, whose look-ups need a decode plan of their own"},
+    {"higgs", "lattice codebooks and rotations of activations at run time"},
+    {"exl2", "ExLlamaV2's columns of several widths"},
+    {"exl3", "trellis codes and rotations of activations at run time"},
+    {"quip", "lattice codebooks and rotations of activations at run time"},
+    {"hqq", "zero points that are floats of their own"},
+    {"bitsandbytes", "tables of values and scales that are quantised themselves"},
+    {"torchao", "tensors that only torchao can unpickle"},
+    {"gguf", "GGUF's super-blocks"},
+    {"marlin", "an importer of Marlin's order of codes"},
+    {"bitblas", "an importer of BitBLAS's order of codes"},
+};
 
-void read_awq(const ConfigReader& config, Quantization& result) {
-  const std::string version = lower(config.string_or("version", "gemm"));
-  if (version != "gemm") {
-    refuse_quantization(config, "version", "this order of AWQ's packed weights cannot be imported",
-                        quoted(version), "\"gemm\"");
-  }
-  result.weight.bits = read_bits(config, config.spelling({"bits", "w_bit"}));
-  result.weight.group_size =
-      read_group_size(config, config.spelling({"group_size", "q_group_size"}));
-  const bool zero_point = config.bool_or("zero_point", true);
-  result.weight.zero_point = zero_point ? ZeroPoint::kInt : ZeroPoint::kNone;
-  note_exceptions(config, "modules_to_not_convert", result);
-}
+constexpr std::array<
+    std::pair<std::string_view, void (*)(const ConfigReader&, QuantizationBuilder&)>, 9>
+    kReaders = {{{"awq", read_awq},
+                 {"gptq", read_gptq},
+                 {"auto-round", read_auto_round},
+                 {"compressed-tensors", read_compressed_tensors},
+                 {"fp8", read_fp8},
+                 {"fbgemm_fp8", read_fbgemm_fp8},
+                 {"modelopt", read_modelopt},
+                 {"mxfp4", read_mxfp4},
+                 {"quark", read_quark}}};
 
-void read_gptq(const ConfigReader& config, Quantization& result) {
-  const std::string format = config.string_or("checkpoint_format", "gptq");
-  if (format != "gptq" && format != "gptq_v2") {
-    refuse_quantization(config, "checkpoint_format", "this form of GPTQ cannot be imported",
-                        quoted(format), "\"gptq\" or \"gptq_v2\"");
-  }
-  if (config.has("modules_in_block_to_quantize")) {
-    result.notes.emplace_back(
-        "modules_in_block_to_quantize is not read: kernels are of all projections, and modules "
-        "that "
-        "are not quantised need none");
-  }
-  result.weight.bits = read_bits(config, "bits");
-  result.weight.group_size = read_group_size(config, "group_size");
-  result.weight.zero_point = config.bool_or("sym", true) ? ZeroPoint::kNone : ZeroPoint::kInt;
-  result.lm_head = config.bool_or("lm_head", false);
-  // Static groups are fixed before the columns are reordered: g_idx is in order.
-  const bool static_groups = config.bool_or("static_groups", false);
-  if (config.bool_or("desc_act", false) && !static_groups &&
-      result.weight.group_size != kPerChannel) {
-    note_act_order(result);
-  }
-  const Node* dynamic = config.object("dynamic");
-  if (dynamic != nullptr && !dynamic->items.empty()) {
-    refuse_quantization(config, "dynamic", "the quantisation differs from module to module",
-                        excerpt(*dynamic), "one quantisation for all");
-  }
+std::string known_methods() {
+  std::string list;
+  for (const auto& [method, reader] : kReaders) list += (list.empty() ? "" : ", ") + quoted(method);
+  return list;
 }
 
-// Hugging Face's own FP8.
-void read_fp8(const ConfigReader& config, Quantization& result) {
-  const std::string format = lower(config.string_or("fmt", "e4m3"));
-  if (format != "e4m3") {
-    refuse_quantization(config, "fmt", "this form of FP8 cannot be said as a spec", quoted(format),
-                        "\"e4m3\"");
-  }
-  set_fp8(read_block_columns(config, "weight_block_size"), result);
-  if (config.has("activation_scheme")) note_activations(result);
-  for (const char* key : {"ignored_layers", "modules_to_not_convert"}) {
-    note_exceptions(config, key, result);
-  }
+// One spelling for each method.
+std::string canonical(std::string method) {
+  method = lower(std::move(method));
+  std::replace(method.begin(), method.end(), '_', '-');
+  if (method == "intel/auto-round" || method == "autoround") return "auto-round";
+  if (method == "fbgemm-fp8") return "fbgemm_fp8";
+  if (method == "modelopt-fp4" || method == "modelopt-mixed") return "modelopt";
+  if (method == "quip-sharp" || method == "quip#") return "quip";
+  return method;
 }
 
-void read_modelopt(const ConfigReader& config, Quantization& result) {
-  constexpr int kBlock = 128;
-  const std::string algorithm = upper(config.required_string("quant_algo"));
-  result.lm_head = true;
-  note_exceptions(config, config.spelling({"ignore", "exclude_modules"}), result);
-  if (algorithm == "FP8") {
-    set_fp8(kPerTensor, result);
-  } else if (algorithm == "FP8_PER_CHANNEL_PER_TOKEN") {
-    set_fp8(kPerChannel, result);
-  } else if (algorithm == "FP8_PB_WO") {
-    set_fp8(kBlock, result);
-  } else if (algorithm == "MXFP8") {
-    set_mxfp8(result);
-  } else if (algorithm == "NVFP4" || algorithm == "NVFP4_AWQ" || algorithm == "W4A16_NVFP4") {
-    set_nvfp4(result);
-    result.pre_scale = algorithm == "NVFP4_AWQ";
-  } else if (!algorithm.empty()) {
-    refuse_quantization(config, "quant_algo",
-                        "this form of Model Optimizer cannot be said as a spec", quoted(algorithm),
-                        "FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, MXFP8, NVFP4, NVFP4_AWQ or "
-                        "W4A16_NVFP4");
+// Writers that leave "quant_method" out are known by their other fields.
+std::string method_of(const ConfigReader& config) {
+  if (config.has("quant_method")) return canonical(config.required_string("quant_method"));
+  if (config.has("quant_algo") || config.has("producer")) return "modelopt";
+  if (config.has("config_groups") && config.has("format")) return "compressed-tensors";
+  if (config.has("w_bit")) return "awq";
+  config.add("missing_field", "quant_method", "the field is required", known_methods());
+  return {};
+}
+
+Quantization read_method(const ConfigReader& config, const std::string& method) {
+  QuantizationBuilder builder(method);
+  const auto* const reader = std::find_if(kReaders.begin(), kReaders.end(),
+                                          [&](const auto& known) { return known.first == method; });
+  if (reader != kReaders.end()) {
+    reader->second(config, builder);
+  } else if (!method.empty()) {
+    for (const Refused& refused : kRefused) {
+      if (!method.starts_with(refused.method)) continue;
+      refuse_quantization(config, "quant_method",
+                          "checkpoints of this quantisation are not read: they would need " +
+                              std::string(refused.needs),
+                          quoted(method), known_methods());
+    }
+    refuse_quantization(config, "quant_method", "this quantisation is not known to Heddle",
+                        quoted(method), known_methods());
   }
-  if (algorithm != "FP8_PB_WO" && algorithm != "W4A16_NVFP4") note_activations(result);
+  return builder.take();
+}
+
+struct Place {
+  const Node* node = nullptr;
+  std::string pointer;
+};
+
+// Of a multimodal model the language model's config may have it.
+Place place_in_config(const Node& config, Findings& findings) {
+  const ConfigReader root(config, "", findings);
+  for (const std::string_view key : {"quantization_config", "compression_config"}) {
+    if (const Node* node = root.object(key)) return {node, root.pointer(key)};
+  }
+  for (const std::string_view wrapper : {"text_config", "llm_config", "language_config"}) {
+    const Node* text = root.object(wrapper);
+    if (text == nullptr) continue;
+    const ConfigReader inner(*text, root.pointer(wrapper), findings);
+    for (const std::string_view key : {"quantization_config", "compression_config"}) {
+      if (const Node* node = inner.object(key)) return {node, inner.pointer(key)};
+    }
+  }
+  return {};
+}
+
+Place place_in_hf_quant_config(const Node& document, Findings& findings) {
+  const std::string name = "hf_quant_config.json";
+  const ConfigReader root(document, name, findings);
+  if (const Node* node = root.object("quantization")) return {node, root.pointer("quantization")};
+  if (root.has("quant_algo")) return {&document, name};
+  root.add("missing_field", "quantization", "the field is required");
+  return {};
+}
+
+std::string algorithm_of(const Node& node, Findings& findings) {
+  return upper(ConfigReader(node, "", findings).text("quant_algo"));
+}
+
+// Model Optimizer's own object inside of another.
+Place innermost(Place place, Findings& findings) {
+  const ConfigReader reader(*place.node, place.pointer, findings);
+  const Node* nested = place.node->find("quantization");
+  if (nested == nullptr || nested->kind != Node::Kind::kObject) return place;
+  return {nested, reader.pointer("quantization")};
 }
 
 }  // namespace
 
-Quantization read_quantization(const ConfigReader& config) {
-  Quantization result;
-  result.method = config.required_string("quant_method");
-  if (result.method == "awq") {
-    read_awq(config, result);
-  } else if (result.method == "gptq") {
-    read_gptq(config, result);
-  } else if (result.method == "compressed-tensors") {
-    read_compressed_tensors(config, result);
-  } else if (result.method == "fp8") {
-    read_fp8(config, result);
-  } else if (result.method == "modelopt") {
-    read_modelopt(config, result);
-  } else if (result.method == "mxfp4") {
-    set_mxfp4(result);
-    note_exceptions(config, "modules_to_not_convert", result);
-  } else if (!result.method.empty()) {
-    refuse_quantization(config, "quant_method", "the spec language cannot say this quantisation",
-                        quoted(result.method),
-                        "\"awq\", \"gptq\", \"compressed-tensors\", \"fp8\", \"modelopt\" or "
-                        "\"mxfp4\"");
+Quantization read_quantization(const QuantizationSources& sources, Findings& findings) {
+  Place place = place_in_config(*sources.config, findings);
+  const Place beside = sources.hf_quant_config == nullptr
+                           ? Place()
+                           : place_in_hf_quant_config(*sources.hf_quant_config, findings);
+  if (!findings.empty()) return {};
+  if (place.node != nullptr) {
+    place = innermost(std::move(place), findings);
+  } else if (beside.node != nullptr) {
+    place = beside;
+  } else if (sources.quantize_config != nullptr) {
+    place = {sources.quantize_config, "quantize_config.json"};
+  } else {
+    return {};
   }
-  return result;
+  const ConfigReader reader(*place.node, place.pointer, findings);
+  if (beside.node != nullptr && beside.node != place.node) {
+    const std::string here = algorithm_of(*place.node, findings);
+    const std::string there = algorithm_of(*beside.node, findings);
+    if (!here.empty() && !there.empty() && here != there) {
+      refuse_quantization(reader, "quant_algo",
+                          "hf_quant_config.json says " + quoted(there) + ", the config another",
+                          quoted(here), "the same in both");
+    }
+  }
+  std::string method;
+  if (place.node == sources.quantize_config && !reader.has("quant_method")) {
+    method = reader.has("w_bit") ? "awq" : "gptq";
+  } else if (place.node == beside.node) {
+    method = "modelopt";
+  } else {
+    method = method_of(reader);
+  }
+  return read_method(reader, method);
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -37,6 +38,42 @@ std::string reason(std::string_view what) {
   for (char& c : text) c = c >= ' ' && c <= '~' ? c : '?';
   constexpr std::size_t kLongestReason = 160;
   return text.substr(0, kLongestReason);
+}
+
+// In strings that stand for Python's constants; JSON text can hold this character only escaped.
+constexpr char kConstantMark = '\x01';
+
+// The text with NaN, Infinity and -Infinity outside of strings as marked strings.
+std::string with_constants_as_strings(std::string_view text) {
+  constexpr std::string_view kWords[] = {"NaN", "Infinity", "-Infinity"};
+  std::string out;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      out += c;
+      if (c == '\\' && i + 1 < text.size()) out += text[++i];
+      if (c == '"') in_string = false;
+      continue;
+    }
+    in_string = c == '"';
+    const auto* const word =
+        std::find_if(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view known) { return text.substr(i).starts_with(known); });
+    if (word == std::end(kWords)) {
+      out += c;
+      continue;
+    }
+    out += "\"\\u0001" + std::string(*word) + '"';
+    i += word->size() - 1;
+  }
+  return out;
+}
+
+double constant_value(std::string_view word) {
+  if (word == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  return word.front() == '-' ? -infinity : infinity;
 }
 
 // Builds the tree. The stack holds the open containers; an open container is the last item of its
@@ -75,6 +112,9 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
     return add(std::move(node)), true;
   }
   bool string(std::string& value) override {
+    if (limits_.python_constants && value.size() > 1 && value.front() == kConstantMark) {
+      return number_float(constant_value(value.substr(1)), value.substr(1));
+    }
     Node node;
     node.kind = Node::Kind::kString;
     node.text = std::move(value);
@@ -194,6 +234,8 @@ std::optional<Node> read_document(std::string_view text, const DocumentLimits& l
                                "at most " + std::to_string(limits.bytes) + " bytes", ""});
     return std::nullopt;
   }
+  std::string rewritten;
+  if (limits.python_constants) text = rewritten = with_constants_as_strings(text);
   TreeBuilder builder(text, limits, findings);
   if (!Json::sax_parse(text.begin(), text.end(), &builder)) return std::nullopt;
   return builder.take_root();

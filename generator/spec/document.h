@@ -34,6 +34,8 @@ struct Node {
 struct DocumentLimits {
   std::size_t bytes = std::size_t{1} << 20;
   std::size_t depth = 32;  // of nested objects and arrays
+  // Bare NaN, Infinity and -Infinity are numbers, as Python's json writes and reads them.
+  bool python_constants = false;
 };
 
 // Reads one JSON text (RFC 8259, UTF-8). Findings: "syntax" (with line and column), "too_large",

@@ -19,16 +19,36 @@ struct ModelKernel {
   std::string covers;  // the checkpoint's own names: "q_proj + k_proj + v_proj"
 };
 
+// A linear operation that no kernel of Heddle can be made for.
+struct ModelUnserved {
+  std::string name;    // as in the checkpoint: "down_proj"
+  std::string reason;  // and what would be needed
+  int layers = 0;
+};
+
 struct Model {
   std::string model_type;    // "llama", "qwen2", "bloom" ...
   std::string quant_method;  // "awq", "gptq" ...
   std::vector<ModelKernel> kernels;
+  std::vector<ModelUnserved> unserved;
   std::vector<std::string> notes;  // what was left out and why ("lm_head is not quantised")
+  // What the config cannot tell and was taken to be so; the checkpoint's tensors would tell.
+  std::vector<std::string> assumptions;
 };
 
-// `json` is the text of config.json with its "quantization_config". Throws Error(kSpec) for a text
-// that is not such a config, Error(kUnsupported) for a model or quantisation that Heddle has no
-// kernels for, with the reason.
+// The texts of a model's config.json and of the files beside it in which some quantisers write what
+// others write into its "quantization_config". Empty: there is no such file.
+struct ModelConfigTexts {
+  std::string_view config;
+  std::string_view hf_quant_config;  // Model Optimizer's hf_quant_config.json
+  std::string_view quantize_config;  // AutoGPTQ's quantize_config.json, AutoAWQ's quant_config.json
+};
+
+// Throws Error(kSpec) for texts that are no such configs, Error(kUnsupported) for a model or
+// quantisation that Heddle has no kernels for, with the reason. Takes what the configs cannot tell
+// to be as quantisers usually write it, and says so in `assumptions`.
+HEDDLE_EXPORT Model model_from_config(const ModelConfigTexts& texts);
+// The same of config.json alone.
 HEDDLE_EXPORT Model model_from_config(std::string_view json);
 
 // The operations on a model's key-value cache, kv_append and decode_attention (twice where only

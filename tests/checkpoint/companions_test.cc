@@ -37,14 +37,10 @@ class CompanionsTest : public ::testing::Test {
   }
   GemmSpec repack(const std::string& layer, bool fuse) {
     write_tensors(folder_ / "a.safetensors", tensors_);
-    CheckpointConfig config;
-    config.method = Method::kGptq;
-    config.bits = 4;
-    config.group_size = 64;
     ConvertOptions options;
     options.fuse = fuse;
-    repack_checkpoint(Checkpoint(folder_ / "a.safetensors"), config, folder_ / "b.safetensors",
-                      options);
+    repack_checkpoint(Checkpoint(folder_ / "a.safetensors"), config_of(Storage::kGptq, 4, 64, true),
+                      folder_ / "b.safetensors", options);
     const SafetensorsFile file(folder_ / "b.safetensors");
     return Spec::parse(file.header().metadata.at(layer + ".heddle")).gemm();
   }
@@ -90,18 +86,36 @@ TEST_F(CompanionsTest, FusedPreScale) {
   EXPECT_FALSE(has("q_proj.pre_quant_scale"));
 }
 
-TEST_F(CompanionsTest, WhatCannotBeFused) {
+// Each part is then a layer of its own.
+TEST_F(CompanionsTest, PartsWithOtherVectorsStayApart) {
   const std::vector<TestTensor> plain = tensors_;
   add("q_proj.pre_quant_scale", 128, 7);
-  EXPECT_THROW(repack("qkv_proj", true), Error);
+  EXPECT_TRUE(repack("q_proj", true).pre_scale);
+  EXPECT_FALSE(repack("k_proj", true).pre_scale);
   add("k_proj.pre_quant_scale", 128, 7);
   add("v_proj.pre_quant_scale", 128, 8);
-  EXPECT_THROW(repack("qkv_proj", true), Error);
+  EXPECT_TRUE(repack("v_proj", true).pre_scale);
+  EXPECT_FALSE(has("qkv_proj.heddle"));
   tensors_ = plain;
   add("q_proj.bias", 32, 100);
-  tensors_.push_back({"k_proj.bias", TensorType::kF32, {16}, std::vector<std::uint8_t>(64)});
-  EXPECT_THROW(repack("qkv_proj", true), Error);
-  EXPECT_TRUE(repack("q_proj", false).epilogue.bias);
+  tensors_.push_back({"k_proj.bias", TensorType::kF32, {16}, std::vector<std::uint8_t>(64, 1)});
+  EXPECT_TRUE(repack("k_proj", true).epilogue.bias);
+  EXPECT_FALSE(repack("v_proj", true).epilogue.bias);
+}
+
+// Some quantisers write one for each layer.
+TEST_F(CompanionsTest, BiasesOfZerosAreLeftOut) {
+  tensors_.push_back({"q_proj.bias", TensorType::kF16, {32}, std::vector<std::uint8_t>(64)});
+  tensors_.push_back({"k_proj.bias", TensorType::kF16, {16}, std::vector<std::uint8_t>(32)});
+  EXPECT_FALSE(repack("qkv_proj", true).epilogue.bias);
+  EXPECT_FALSE(has("qkv_proj.bias"));
+  EXPECT_FALSE(has("q_proj.bias"));
+  EXPECT_FALSE(repack("q_proj", false).epilogue.bias);
+  EXPECT_FALSE(has("q_proj.bias"));
+  add("v_proj.bias", 8, 100);
+  EXPECT_TRUE(repack("qkv_proj", true).epilogue.bias);
+  EXPECT_EQ(written("qkv_proj.bias").at(47), 0);
+  EXPECT_EQ(written("qkv_proj.bias").at(48), 100);
 }
 
 TEST_F(CompanionsTest, OfTheWrongSize) {
@@ -110,7 +124,7 @@ TEST_F(CompanionsTest, OfTheWrongSize) {
     repack("q_proj", false);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.category(), ErrorCategory::kFile);
+    EXPECT_EQ(error.category(), ErrorCategory::kUnsupported);
     EXPECT_NE(std::string(error.what()).find("q_proj.bias"), std::string::npos);
   }
 }

@@ -1,4 +1,4 @@
-// What config.json may say, and what is refused because the tensors would be read wrongly.
+// What the configs of a model say of its tensors' order and sizes.
 #include "checkpoint/config.h"
 
 #include <gtest/gtest.h>
@@ -10,47 +10,57 @@
 namespace heddle {
 namespace {
 
-CheckpointConfig read(const std::string& quantization) {
-  return read_checkpoint_config("{\"quantization_config\": " + quantization + "}");
+TEST(CheckpointConfig, TypesAndSizes) {
+  const CheckpointConfig config = read_checkpoint_config(
+      R"({"model_type": "llama", "torch_dtype": "torch.bfloat16", "hidden_size": 256})");
+  EXPECT_EQ(config.model_type, "llama");
+  EXPECT_EQ(config.dtype, DType::kBf16);
+  EXPECT_EQ(config.hidden_size, 256);
+  EXPECT_FALSE(config.transposed_linears);
+  EXPECT_FALSE(config.fused_qkv);
+  EXPECT_EQ(config.quantization.method(), "");
+  EXPECT_FALSE(read_checkpoint_config(R"({"torch_dtype": "float32"})").dtype);
 }
 
-std::string refusal(const std::string& quantization) {
-  try {
-    read(quantization);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), "checkpoint.quantization") << error.what();
-    return error.problems().at(0).pointer;
-  }
-  return {};
+TEST(CheckpointConfig, OfTheLanguageModel) {
+  const CheckpointConfig config = read_checkpoint_config(R"({"model_type": "outer",
+    "vision_config": {"hidden_size": 9}, "dtype": "float16",
+    "text_config": {"model_type": "gpt2", "hidden_size": 64}})");
+  EXPECT_EQ(config.model_type, "gpt2");
+  EXPECT_EQ(config.hidden_size, 64);
+  EXPECT_EQ(config.dtype, DType::kFp16);
+  EXPECT_TRUE(config.transposed_linears);
 }
 
-TEST(CheckpointConfig, GptqWhoseModulesDiffer) {
-  const std::string start = R"({"quant_method": "gptq", "bits": 4, "group_size": 128, "dynamic": )";
-  EXPECT_EQ(refusal(start + R"({"+:.*down_proj": {"bits": 8}}})"), "/quantization_config/dynamic");
-  EXPECT_EQ(read(start + "{}}").bits, 4);
-  EXPECT_EQ(read(start + "null}").bits, 4);
+std::optional<FusedQkv> fused(const std::string& fields) {
+  return read_checkpoint_config("{" + fields + "}").fused_qkv;
 }
 
-TEST(CheckpointConfig, BlocksOfFp8) {
-  EXPECT_EQ(read(R"({"quant_method": "fp8", "weight_block_size": [64, 256]})").fp8_block_k, 256);
-  const CheckpointConfig config = read(R"({"quant_method": "compressed-tensors", "config_groups":
-    {"group_0": {"weights": {"type": "float", "num_bits": 8, "block_structure": [32, 64]}}}})");
-  EXPECT_EQ(config.method, CheckpointConfig::Method::kCompressedTensors);
-  EXPECT_EQ(config.fp8_block_n, 32);
-  EXPECT_EQ(config.fp8_block_k, 64);
+TEST(CheckpointConfig, OrdersOfFusedRows) {
+  EXPECT_EQ(fused(R"("model_type": "bloom", "n_head": 4)"), (FusedQkv{"query_key_value", 4, 1}));
+  EXPECT_EQ(fused(R"("model_type": "gpt_neox", "num_attention_heads": 8)"),
+            (FusedQkv{"query_key_value", 8, 1}));
+  EXPECT_EQ(fused(R"("model_type": "falcon", "num_attention_heads": 71, "multi_query": true)"),
+            std::nullopt);
+  EXPECT_EQ(fused(R"("model_type": "falcon", "num_attention_heads": 32, "multi_query": false)"),
+            (FusedQkv{"query_key_value", 32, 1}));
+  EXPECT_EQ(fused(R"("model_type": "falcon", "num_attention_heads": 128, "num_kv_heads": 8,
+                     "new_decoder_architecture": true)"),
+            (FusedQkv{"query_key_value", 8, 16}));
+  EXPECT_EQ(fused(R"("model_type": "internlm2", "num_attention_heads": 32,
+                     "num_key_value_heads": 8)"),
+            (FusedQkv{"wqkv", 8, 4}));
+  EXPECT_EQ(fused(R"("model_type": "llama", "num_attention_heads": 32)"), std::nullopt);
 }
 
-TEST(CheckpointConfig, ModelOptimizer) {
-  for (const char* algorithm : {"NVFP4", "FP8", "fp8_pb_wo", "MXFP8", "W4A16_NVFP4"}) {
-    EXPECT_EQ(
-        read(std::string(R"({"quant_method": "modelopt", "quant_algo": ")") + algorithm + "\"}")
-            .method,
-        CheckpointConfig::Method::kModelopt);
-  }
-  for (const char* algorithm : {"W4A16_AWQ", "MIXED_PRECISION"}) {
-    EXPECT_EQ(
-        refusal(std::string(R"({"quant_method": "modelopt", "quant_algo": ")") + algorithm + "\"}"),
-        "/quantization_config/quant_algo");
+TEST(CheckpointConfig, NoSuchConfig) {
+  for (const char* text : {"", "[]", "{", R"({"hidden_size": "many"})"}) {
+    try {
+      read_checkpoint_config(text);
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kSpec) << text;
+    }
   }
 }
 

@@ -21,13 +21,15 @@ TensorType tensor_type(DType dtype) {
 
 CheckpointConfig config_of(const WeightOpSpec& spec) {
   const bool awq = spec.format == CheckpointFormat::kAwq;
+  Scheme scheme;
+  scheme.storage = awq ? Storage::kAwq : Storage::kGptq;
+  scheme.bits = spec.weight.bits;
+  scheme.group_size = spec.weight.group_size;
+  scheme.symmetric = spec.weight.zero_point == ZeroPoint::kNone;
+  scheme.zero_is_minus_one = spec.format == CheckpointFormat::kGptq;
   CheckpointConfig config;
-  config.method = awq ? CheckpointConfig::Method::kAwq : CheckpointConfig::Method::kGptq;
   config.dtype = spec.dtype;
-  config.bits = spec.weight.bits;
-  config.group_size = spec.weight.group_size;
-  config.symmetric = spec.weight.zero_point == ZeroPoint::kNone;
-  config.zero_is_minus_one = spec.format == CheckpointFormat::kGptq;
+  config.quantization = Quantization::uniform("test", scheme);
   return config;
 }
 

@@ -37,8 +37,10 @@ TEST(FloatFormats, Fp8WithEachKindOfScale) {
                     bytes_of_values(std::vector<float>(
                         scales.begin(), scales.begin() + static_cast<std::ptrdiff_t>(count)))}});
     CheckpointConfig config;
-    config.fp8_block_n = 2;
-    config.fp8_block_k = 64;
+    Scheme scheme;
+    scheme.block_rows = 2;
+    scheme.group_size = 64;
+    config.quantization = Quantization::uniform("fp8", scheme);
     config.dtype = DType::kFp16;
     dequantize_checkpoint(Checkpoint(folder / "a.safetensors"), config, folder / "b.safetensors",
                           {});

@@ -154,7 +154,10 @@ TEST_F(FloatRepack, BytesWithEveryKindOfScale) {
            {TensorType::kI8, "_scale", TensorType::kF32, {n, 1}, kPerChannel, DType::kFp32},
        }) {
     config_ = {};
-    config_.fp8_block_n = 16;  // three blocks of rows, the last one ragged
+    Scheme scheme;
+    scheme.block_rows = 16;  // three blocks of rows, the last one ragged
+    scheme.group_size = 128;
+    config_.quantization = Quantization::uniform("fp8", scheme);
     const std::size_t scales = elements_of(c.shape);
     const auto bytes = c.scale_type == TensorType::kF32 ? random_floats(scales)
                        : c.scale_type == TensorType::kU8
@@ -259,7 +262,7 @@ TEST_F(FloatRepack, Nvfp4OfBothKinds) {
   EXPECT_EQ(bits, float16_from_double(kBfloat16, want));
 }
 
-TEST_F(FloatRepack, RefusesNvfp4PartsWithDifferentScales) {
+TEST_F(FloatRepack, Nvfp4PartsWithDifferentScalesStayApart) {
   std::vector<TestTensor> tensors;
   for (const std::string name : {"gate_proj", "up_proj"}) {
     tensors.push_back({name + ".weight", TensorType::kU8, {16, 64}, random_bytes(16 * 64)});
@@ -271,28 +274,101 @@ TEST_F(FloatRepack, RefusesNvfp4PartsWithDifferentScales) {
   }
   write(tensors);
   EXPECT_EQ(repack(false).layers, 2u);
-  try {
-    repack();
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), "checkpoint.fuse");
-    EXPECT_NE(std::string(error.what()).find("scale of the whole tensor"), std::string::npos);
+  const ConvertReport report = repack();
+  EXPECT_EQ(report.layers, 2u);
+  EXPECT_NE(report.notes.at(0).find("scale of the whole tensor"), std::string::npos);
+  EXPECT_EQ(unpacked("gate_proj").tensor_scale, 0.5F);
+  EXPECT_EQ(unpacked("up_proj").tensor_scale, 1.0F);
+}
+
+// K = 160 in blocks of 128: five groups of 32, of which the first four have the first block's
+// scale.
+TEST_F(FloatRepack, BlocksThatDoNotDivideK) {
+  write({{"l.weight", TensorType::kF8E4M3, {16, 160}, random_bytes(16 * 160)},
+         {"l.weight_scale_inv", TensorType::kF32, {1, 2}, random_floats(2)}});
+  expect_same_bits("l", {"l"});
+  EXPECT_EQ(spec_of("l").gemm().weight.group_size, 32);
+}
+
+// Signed codes minus signed zero points are unsigned ones with an offset in both.
+TEST_F(FloatRepack, Int8WithZeroPoints) {
+  const std::vector<std::uint8_t> codes = random_bytes(16 * 128);
+  const std::vector<std::uint8_t> zeros = {3, 0xFD, 0x80, 0x7F, 0, 1, 2,  3,
+                                           4, 5,    6,    7,    8, 9, 10, 11};
+  write({{"l.weight", TensorType::kI8, {16, 128}, codes},
+         {"l.weight_scale", TensorType::kF32, {16, 1}, random_floats(16)},
+         {"l.weight_zero_point", TensorType::kI8, {16, 1}, zeros}});
+  config_.dtype = DType::kBf16;
+  repack();
+  dequantize_checkpoint(Checkpoint(folder_ / "a.safetensors"), config_, folder_ / "c.safetensors",
+                        {});
+  const std::vector<std::uint8_t> plain = Checkpoint(folder_ / "c.safetensors").read("l.weight");
+  const QuantizedWeights got = unpacked("l");
+  EXPECT_EQ(spec_of("l").gemm().weight.zero_point, ZeroPoint::kInt);
+  const std::vector<std::uint8_t> scales = random_floats(16);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const int want = static_cast<std::int8_t>(codes[i]) - static_cast<std::int8_t>(zeros[i / 128]);
+    ASSERT_EQ(int{got.codes[i]} - int{got.zeros[i / 128]}, want) << i;
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, &plain[2 * i], 2);
+    ASSERT_EQ(bits, round_to_16(DType::kBf16,
+                                want * float_element(TensorType::kF32, scales.data(), i / 128)));
   }
 }
 
-TEST_F(FloatRepack, RefusesWhatNoKernelTakes) {
-  // K = 160 is no multiple of the blocks' 128.
-  write({{"l.weight", TensorType::kF8E4M3, {16, 160}, random_bytes(16 * 160)},
-         {"l.weight_scale_inv", TensorType::kF32, {1, 2}, random_floats(2)}});
+// Experts in one tensor [E, N, K], whose scales are blocks of each expert.
+TEST_F(FloatRepack, StackedFp8Experts) {
+  config_.hidden_size = 256;
+  write({{"experts.gate_up_proj", TensorType::kF8E4M3, {3, 72, 256}, random_bytes(3 * 72 * 256)},
+         {"experts.gate_up_proj_scale_inv", TensorType::kF32, {3, 1, 2}, random_floats(6)}});
+  repack();
+  dequantize_checkpoint(Checkpoint(folder_ / "a.safetensors"), config_, folder_ / "c.safetensors",
+                        {});
+  const Checkpoint plain(folder_ / "c.safetensors");
+  EXPECT_EQ(plain.find("experts.gate_up_proj")->shape, (std::vector<std::int64_t>{3, 72, 256}));
+  const std::vector<std::uint8_t> want = plain.read("experts.gate_up_proj");
+  for (std::size_t expert = 0; expert < 3; ++expert) {
+    const QuantizedWeights got = unpacked("experts.gate_up_proj", expert);
+    for (std::size_t i = 0; i < got.codes.size(); ++i) {
+      const double value =
+          e4m3_value(got.codes[i]) * scale_value(DType::kFp32, got.scales.data(), i / 128);
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, &want[2 * (expert * 72 * 256 + i)], 2);
+      if (std::isnan(value)) continue;
+      ASSERT_EQ(bits, round_to_16(DType::kBf16, value)) << i;
+    }
+  }
+  // Which side is K cannot be told.
+  config_.hidden_size = 0;
   EXPECT_THROW(repack(), Error);
-  // N = 12 is no multiple of 8.
-  write({{"l.weight", TensorType::kF8E4M3, {12, 128}, random_bytes(12 * 128)},
-         {"l.weight_scale", TensorType::kF32, {}, random_floats(1)}});
+  config_.hidden_size = 72;
   EXPECT_THROW(repack(), Error);
-  write({{"l.weight", TensorType::kI8, {16, 128}, random_bytes(16 * 128)},
-         {"l.weight_scale", TensorType::kF32, {}, random_floats(1)},
-         {"l.weight_zero_point", TensorType::kI8, {1}, {3}}});
-  EXPECT_THROW(repack(), Error);
+}
+
+// They are copied, and named.
+TEST_F(FloatRepack, WhatNoKernelTakesStopsNothing) {
+  write({{"good.weight", TensorType::kF8E4M3, {16, 128}, random_bytes(16 * 128)},
+         {"good.weight_scale", TensorType::kF32, {}, random_floats(1)},
+         {"gate.weight", TensorType::kF8E4M3, {1, 128}, random_bytes(128)},
+         {"gate.weight_scale", TensorType::kF32, {}, random_floats(1)},
+         {"conv.weight", TensorType::kF8E4M3, {16, 4, 4, 8}, random_bytes(16 * 128)},
+         {"conv.weight_scale", TensorType::kF32, {16, 1, 1, 1}, random_floats(16)}});
+  const ConvertReport report = repack();
+  EXPECT_EQ(report.layers, 1U);
+  ASSERT_EQ(report.unserved.size(), 2U);
+  EXPECT_EQ(report.unserved[0].name, "conv");
+  EXPECT_EQ(report.unserved[1].name, "gate");
+  const Checkpoint out(folder_ / "b.safetensors");
+  EXPECT_NE(out.find("good.heddle"), nullptr);
+  for (const char* name :
+       {"gate.weight", "gate.weight_scale", "conv.weight", "conv.weight_scale"}) {
+    EXPECT_EQ(out.read(name), Checkpoint(folder_ / "a.safetensors").read(name)) << name;
+  }
+  // As plain weights they have the shape that the model wants.
+  dequantize_checkpoint(Checkpoint(folder_ / "a.safetensors"), config_, folder_ / "c.safetensors",
+                        {});
+  EXPECT_EQ(Checkpoint(folder_ / "c.safetensors").find("conv.weight")->shape,
+            (std::vector<std::int64_t>{16, 4, 4, 8}));
 }
 
 }  // namespace

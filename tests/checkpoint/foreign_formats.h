@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "checkpoint/config.h"
+#include "checkpoint/inventory.h"
 #include "generator/decode/float16.h"
 #include "tests/checkpoint/test_util.h"
 
 namespace heddle {
 
-using Method = CheckpointConfig::Method;
 using Words = std::vector<std::uint32_t>;
 
 struct Layer {
@@ -141,13 +141,27 @@ inline std::vector<TestTensor> compressed(const Layer& layer, const std::string&
            bytes_of_values(layer.index)}};
 }
 
-inline CheckpointConfig config_of(Method method, const Layer& layer, bool minus_one = false) {
+// Codes of the layer's width and groups, with zero points of their own.
+inline CheckpointConfig config_of(Storage storage, int bits, std::size_t group,
+                                  bool minus_one = false) {
+  Scheme scheme;
+  scheme.storage = storage;
+  scheme.bits = bits;
+  scheme.group_size = static_cast<int>(group);
+  scheme.symmetric = false;
+  scheme.zero_is_minus_one = minus_one;
   CheckpointConfig config;
-  config.method = method;
-  config.bits = layer.bits;
-  config.group_size = static_cast<int>(layer.group);
-  config.zero_is_minus_one = minus_one;
+  config.quantization = Quantization::uniform("test", scheme);
   return config;
+}
+
+inline CheckpointConfig config_of(Storage storage, const Layer& layer, bool minus_one = false) {
+  return config_of(storage, layer.bits, layer.group, minus_one);
+}
+
+// The layers of a checkpoint whose config says nothing.
+inline std::vector<LayerName> layers_of(const Checkpoint& checkpoint) {
+  return take_inventory(checkpoint, {}, {}).layers;
 }
 
 }  // namespace heddle

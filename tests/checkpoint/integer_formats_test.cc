@@ -16,7 +16,7 @@ void expect_reads(const std::vector<TestTensor>& tensors, const CheckpointConfig
   const TemporaryFolder folder;
   write_tensors(folder / "a.safetensors", tensors);
   const Checkpoint checkpoint(folder / "a.safetensors");
-  const std::vector<LayerName> names = quantised_layers(checkpoint);
+  const std::vector<LayerName> names = layers_of(checkpoint);
   ASSERT_EQ(names.size(), 1u);
   const IntegerLayer got = IntegerLayer::read(checkpoint, names.front(), config);
   // From an odd row, so that the slow ways are taken, too.
@@ -45,7 +45,7 @@ TEST(IntegerFormats, Gptq) {
     for (const bool act_order : {false, true}) {
       for (const bool minus_one : {false, true}) {
         const Layer layer = random_layer(64, 192, 32, bits, act_order);
-        expect_reads(gptq(layer, "l", minus_one), config_of(Method::kGptq, layer, minus_one),
+        expect_reads(gptq(layer, "l", minus_one), config_of(Storage::kGptq, layer, minus_one),
                      layer);
       }
     }
@@ -55,7 +55,7 @@ TEST(IntegerFormats, Gptq) {
 TEST(IntegerFormats, Awq) {
   for (const std::size_t k : {96u, 100u}) {
     const Layer layer = random_layer(40, k, k / 2, 4, false);
-    expect_reads(awq(layer, "l"), config_of(Method::kAwq, layer), layer);
+    expect_reads(awq(layer, "l"), config_of(Storage::kAwq, layer), layer);
   }
 }
 
@@ -63,7 +63,7 @@ TEST(IntegerFormats, CompressedTensors) {
   for (const int bits : {2, 4, 8}) {
     for (const std::size_t k : {192u, 193u}) {
       const Layer layer = random_layer(20, k, k == 192 ? 64 : k, bits, k == 192);
-      expect_reads(compressed(layer, "l"), config_of(Method::kCompressedTensors, layer), layer);
+      expect_reads(compressed(layer, "l"), config_of(Storage::kPacked, layer), layer);
     }
   }
 }
@@ -73,7 +73,7 @@ TEST(IntegerFormats, ContradictionsNameTheLayer) {
   const Layer layer = random_layer(64, 128, 32, 4, true);
   const std::vector<TestTensor> forms[] = {gptq(layer, "deep.l", true), awq(layer, "deep.l"),
                                            compressed(layer, "deep.l")};
-  const Method methods[] = {Method::kGptq, Method::kAwq, Method::kCompressedTensors};
+  const Storage storages[] = {Storage::kGptq, Storage::kAwq, Storage::kPacked};
   for (std::size_t f = 0; f < 3; ++f) {
     for (std::size_t t = 0; t < forms[f].size(); ++t) {
       for (int change = 0; change < 3; ++change) {
@@ -87,8 +87,8 @@ TEST(IntegerFormats, ContradictionsNameTheLayer) {
         write_tensors(folder / "a.safetensors", tensors);
         const Checkpoint checkpoint(folder / "a.safetensors");
         try {
-          IntegerLayer::read(checkpoint, quantised_layers(checkpoint).front(),
-                             config_of(methods[f], layer));
+          IntegerLayer::read(checkpoint, layers_of(checkpoint).front(),
+                             config_of(storages[f], layer));
           ADD_FAILURE() << bad.name << " " << change;
         } catch (const Error& error) {
           EXPECT_NE(std::string(error.what()).find("deep.l"), std::string::npos) << error.what();
@@ -104,8 +104,8 @@ TEST(IntegerFormats, GroupIndexOutOfRange) {
   const TemporaryFolder folder;
   write_tensors(folder / "a.safetensors", gptq(layer, "l", true));
   const Checkpoint checkpoint(folder / "a.safetensors");
-  EXPECT_THROW(IntegerLayer::read(checkpoint, quantised_layers(checkpoint).front(),
-                                  config_of(Method::kGptq, layer)),
+  EXPECT_THROW(IntegerLayer::read(checkpoint, layers_of(checkpoint).front(),
+                                  config_of(Storage::kGptq, layer)),
                Error);
 }
 

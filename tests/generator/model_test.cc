@@ -93,7 +93,7 @@ TEST(Model, WhatASpecCannotSayIsUnsupportedByName) {
   EXPECT_NE(std::string(error.what()).find("\"bitsandbytes\""), std::string::npos);
   Json config = llama();
   config.erase("quantization_config");
-  EXPECT_EQ(config_error(config.dump()).code(), "model.quantization");
+  EXPECT_EQ(config_error(config.dump()).code(), "model.not_quantized");
   config = llama();
   config["quantization_config"]["version"] = "gemv_fast";
   EXPECT_EQ(config_error(config.dump()).code(), "model.quantization");

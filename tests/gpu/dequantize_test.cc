@@ -238,12 +238,13 @@ TEST_P(GoldenGpu, HasTheExpectedBits) {
   const Checkpoint want(folder + "/expected.safetensors");
   const std::vector<std::int64_t> shape = want.find("model.proj.weight")->shape;
 
-  const bool awq = config.method == CheckpointConfig::Method::kAwq;
+  const Scheme& scheme = *config.quantization.scheme_of("model.proj");
+  const bool awq = scheme.storage == Storage::kAwq;
   WeightOpSpec spec = spec_of(awq                        ? kAwq
-                              : config.zero_is_minus_one ? kGptq
+                              : scheme.zero_is_minus_one ? kGptq
                                                          : CheckpointFormat::kGptqV2,
-                              shape[0], shape[1], config.group_size, ZeroPoint::kInt);
-  spec.weight.bits = config.bits;
+                              shape[0], shape[1], *scheme.group_size, ZeroPoint::kInt);
+  spec.weight.bits = scheme.bits;
   SourceTensors source;
   source.weights = checkpoint.read("model.proj.qweight");
   source.scales = checkpoint.read("model.proj.scales");

@@ -143,9 +143,10 @@ TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
   WeightOpSpec op;
   op.shape = {layer.spec().shape.n, layer.spec().shape.k};
   op.weight = layer.spec().weight;
-  op.format = config.method == CheckpointConfig::Method::kAwq ? CheckpointFormat::kAwq
-              : config.zero_is_minus_one                      ? CheckpointFormat::kGptq
-                                                              : CheckpointFormat::kGptqV2;
+  const Scheme& scheme = *config.quantization.scheme_of("model.proj");
+  op.format = scheme.storage == Storage::kAwq ? CheckpointFormat::kAwq
+              : scheme.zero_is_minus_one      ? CheckpointFormat::kGptq
+                                              : CheckpointFormat::kGptqV2;
   op.act_order = !layer.permutation().empty();
   EXPECT_EQ(op.weight.scale_dtype, dtype_of(*checkpoint.find("model.proj.scales")));
 

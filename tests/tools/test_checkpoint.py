@@ -87,7 +87,7 @@ class CheckpointTest(CommandTest):
         again = self.folder / "again.safetensors"
         for command in ("repack", "dequantize"):
             with self.subTest(command):
-                line = self.problem(command, self.out, "--config", config, "-o", again, code=2)
+                line = self.problem(command, self.out, "--config", config, "-o", again, code=1)
                 self.assertIn("no layer with quantised weights", line)
                 self.assertFalse(again.exists())
 

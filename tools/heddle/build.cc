@@ -56,6 +56,18 @@ void print_specs(const Model& model) {
   print(text + "\n]\n");
 }
 
+// Where there is no table to end with them.
+void print_notes(const Model& model) {
+  for (const std::string& note : model.notes) print_problem("note: " + note);
+  for (const std::string& what : model.assumptions) print_problem("assumed: " + what);
+}
+
+// "down_proj", or "down_proj (32 layers)".
+std::string unserved_name(const ModelUnserved& unserved) {
+  if (unserved.layers < 2) return unserved.name;
+  return fmt::format("{} ({} layers)", unserved.name, unserved.layers);
+}
+
 // One line for each problem. The planner puts the spec's name in front, where the report has its
 // own place for it.
 std::vector<std::string> reasons_of(const Error& error, const std::string& name) {
@@ -69,6 +81,9 @@ std::vector<std::string> reasons_of(const Error& error, const std::string& name)
 }
 
 void resolve_operations(const Model& model, Build* build) {
+  for (const ModelUnserved& unserved : model.unserved) {
+    build->unserved.push_back({unserved_name(unserved), {unserved.reason}});
+  }
   for (std::size_t i = 0; i < model.kernels.size(); ++i) {
     std::string name = operation_name(model, i);
     try {
@@ -128,18 +143,13 @@ int report_failures(const Build& build) {
   return code;
 }
 
-int run(const BuildOptions& options) {
+int build_model(const BuildOptions& options, const Model& model) {
   const auto start = std::chrono::steady_clock::now();
-  const Model model =
-      options.kv.empty() ? read_model(options.config) : read_model(options.config, options.kv);
-  if (options.print_specs) {
-    print_specs(model);
-    return kExitDone;
-  }
   Runtime runtime(runtime_options(options.compile));
   Build build;
   build.target = choose_target(options.target, runtime);
   build.notes = model.notes;
+  build.assumptions = model.assumptions;
   resolve_operations(model, &build);
   compile(options, &runtime, &build);
   build.total_ms =
@@ -155,15 +165,36 @@ int run(const BuildOptions& options) {
   return report_failures(build);
 }
 
+int run(const BuildOptions& options) {
+  const Model model =
+      options.kv.empty() ? read_model(options.config) : read_model(options.config, options.kv);
+  if (options.print_specs) {
+    print_specs(model);
+    flush_output();
+    print_notes(model);
+    for (const ModelUnserved& unserved : model.unserved) {
+      print_problem(fmt::format("no kernel for {}: {}", unserved_name(unserved), unserved.reason));
+    }
+    return model.unserved.empty() ? kExitDone : kExitFailed;
+  }
+  try {
+    return build_model(options, model);
+  } catch (const Error&) {
+    print_notes(model);  // what was assumed may be what is wrong
+    throw;
+  }
+}
+
 }  // namespace
 
 void add_build_command(CLI::App& app, Action* action) {
   auto options = std::make_shared<BuildOptions>();
   CLI::App* command = app.add_subcommand("build", "Compile every kernel that a model needs");
   command
-      ->add_option("CONFIG", options->config,
-                   "a model's config.json, a spec or a JSON list of specs: a file, or - for "
-                   "standard input")
+      ->add_option(
+          "MODEL", options->config,
+          "a model's folder, its config.json, a spec or a JSON list of specs; - is a config or "
+          "specs on standard input")
       ->required();
   command
       ->add_option("--kv", options->kv,
@@ -178,6 +209,9 @@ void add_build_command(CLI::App& app, Action* action) {
                     "only print the specs of the model's kernels, as a list that build takes");
   add_json_option(*command, &options->json);
   command->footer(
+      "A folder with tensors gives exactly the specs that heddle repack writes for it; of a "
+      "config\n"
+      "alone, what it cannot tell is assumed, and said.\n"
       "TILE is tokens x rows x depth, then stages (s) and split-K (k). Kernels that the target\n"
       "cannot serve are named with the reason; the others are built, and the exit code is 1.\n"
       "Without --target each kernel is also run on the GPU and checked.\n"

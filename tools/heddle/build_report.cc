@@ -153,6 +153,7 @@ std::string build_text(const Build& build) {
     text += table.text();
   }
   for (const std::string& note : build.notes) text += fmt::format("note: {}\n", note);
+  for (const std::string& what : build.assumptions) text += fmt::format("assumed: {}\n", what);
   return text + sums_text(build);
 }
 
@@ -167,11 +168,9 @@ ordered_json build_json(const Build& build) {
   for (const UnservedOperation& operation : build.unserved) {
     unserved.push_back({{"name", operation.name}, {"reasons", operation.reasons}});
   }
-  return {{"kernels", std::move(kernels)},
-          {"unserved", std::move(unserved)},
-          {"notes", build.notes},
-          {"target", build.target.name},
-          {"arch", compiler_arch(build.target)},
+  return {{"kernels", std::move(kernels)}, {"unserved", std::move(unserved)},
+          {"notes", build.notes},          {"assumptions", build.assumptions},
+          {"target", build.target.name},   {"arch", compiler_arch(build.target)},
           {"total_ms", build.total_ms}};
 }
 

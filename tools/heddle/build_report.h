@@ -39,6 +39,7 @@ struct Build {
   std::vector<UnservedOperation> unserved;
   std::vector<BuildResult> results;  // one for each different source
   std::vector<std::string> notes;
+  std::vector<std::string> assumptions;
   double total_ms = 0;
 };
 

@@ -7,9 +7,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "generator/spec/document.h"
 #include "heddle/error.h"
+#include "tools/heddle/config_files.h"
 #include "tools/heddle/errors.h"
-#include "tools/heddle/input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/progress.h"
@@ -27,18 +28,28 @@ std::string config_path(const ConvertCommandOptions& options) {
 }
 
 CheckpointConfig read_config(const ConvertCommandOptions& options) {
-  const Input input = read_input(config_path(options));
+  const ConfigFiles files = read_config_files(config_path(options));
   try {
-    return read_checkpoint_config(input.text);
+    return read_checkpoint_config(files.texts());
   } catch (const Error& error) {
-    throw at_place(input.place, error);
+    throw at_place(files.config.place, error);
   }
+}
+
+nlohmann::ordered_json unserved_json(const ConvertReport& report) {
+  auto list = nlohmann::ordered_json::array();
+  for (const UnservedLayer& layer : report.unserved) {
+    list.push_back({{"layer", layer.name}, {"reason", layer.reason}});
+  }
+  return list;
 }
 
 std::string report_text(const ConvertReport& report, const std::string& output, const char* verb,
                         double seconds) {
-  return fmt::format("{} layers {}, {} tensors copied: {:.1f} MB to {:.1f} MB in {:.1f} s, {}\n",
-                     report.layers, verb, report.copied,
+  const std::string skipped =
+      report.skipped == 0 ? std::string() : fmt::format(", {} left out", report.skipped);
+  return fmt::format("{} layers {}, {} tensors copied{}: {:.1f} MB to {:.1f} MB in {:.1f} s, {}\n",
+                     report.layers, verb, report.copied, skipped,
                      static_cast<double>(report.input_bytes) / 1e6,
                      static_cast<double>(report.output_bytes) / 1e6, seconds, output);
 }
@@ -62,6 +73,17 @@ void add_convert_options(CLI::App& command, ConvertCommandOptions* options) {
                   "layers at a time; default one per core, 8 at most")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+  command
+      .add_option(
+          "--keep", options->convert.choice.keep,
+          "copy these tensors as they are; a shell pattern for names of tensors or of modules "
+          "with all that is in them; may be given several times")
+      ->type_name("PATTERN")
+      ->expected(1);
+  command
+      .add_option("--skip", options->convert.choice.skip, "leave these tensors out, as for --keep")
+      ->type_name("PATTERN")
+      ->expected(1);
   add_json_option(command, &options->json);
 }
 
@@ -89,13 +111,22 @@ int run_convert(const ConvertCommandOptions& options, Convert convert, const cha
     print_json({{"output", options.output},
                 {"layers", report.layers},
                 {"copied", report.copied},
+                {"skipped", report.skipped},
+                {"unserved", unserved_json(report)},
+                {"notes", report.notes},
                 {"input_bytes", report.input_bytes},
                 {"output_bytes", report.output_bytes},
                 {"seconds", seconds}});
   } else {
     print(report_text(report, options.output, verb, seconds));
+    flush_output();
+    for (const std::string& note : report.notes) print_problem("note: " + note);
   }
-  return kExitDone;
+  for (const UnservedLayer& layer : report.unserved) {
+    print_problem(fmt::format("layer \"{}\" is copied as it is, since no kernel takes it: {}",
+                              excerpt(layer.name), layer.reason));
+  }
+  return report.unserved.empty() ? kExitDone : kExitFailed;
 }
 
 }  // namespace heddle

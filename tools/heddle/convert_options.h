@@ -26,7 +26,8 @@ using Convert = ConvertReport (*)(const Checkpoint& checkpoint, const Checkpoint
                                   const std::string& output, const ConvertOptions& options);
 
 // Reads the inputs, converts with progress on stderr and prints the report, where `verb` says what
-// was done with the layers. Returns the exit code.
+// was done with the layers. Returns the exit code: kExitFailed where layers were copied since no
+// kernel takes them.
 int run_convert(const ConvertCommandOptions& options, Convert convert, const char* verb);
 
 }  // namespace heddle

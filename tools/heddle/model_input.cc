@@ -2,11 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_model.h"
+#include "checkpoint/config.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
+#include "tools/heddle/config_files.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/input.h"
 #include "tools/heddle/kv_option.h"
@@ -81,12 +88,48 @@ Error of_option_or_config(const std::string& place, const Error& error) {
   return {error.category(), error.code(), std::move(problems), error.log()};
 }
 
-Model model_of_config(const Input& input) {
+Model model_of_config(const ConfigFiles& files) {
   try {
-    return model_from_config(input.text);
+    return model_from_config(files.texts());
   } catch (const Error& error) {
-    throw at_place(input.place, error);
+    throw at_place(files.config.place, error);
   }
+}
+
+Model model_of_tensors(const std::string& path, const ConfigFiles& files) {
+  CheckpointConfig config;
+  try {
+    config = read_checkpoint_config(files.texts());
+  } catch (const Error& error) {
+    throw at_place(files.config.place, error);
+  }
+  return model_of_checkpoint(Checkpoint(path), config);
+}
+
+bool is_tensor_file(const std::string& path) {
+  constexpr std::string_view kEnds[] = {".safetensors", ".safetensors.index.json"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [&](std::string_view end) { return path.ends_with(end); });
+}
+
+// A model's config and, where they are at hand, its tensors.
+struct ModelPlace {
+  std::string config;
+  std::string tensors;  // empty: none
+};
+
+ModelPlace place_of(const std::string& argument) {
+  std::error_code none;
+  if (std::filesystem::is_directory(argument, none)) {
+    const std::string config = std::filesystem::path(argument) / "config.json";
+    return {config, Checkpoint::is_in(argument) ? argument : std::string()};
+  }
+  if (!is_tensor_file(argument)) return {argument, ""};
+  return {std::filesystem::path(argument).parent_path() / "config.json", argument};
+}
+
+Model model_at(const ModelPlace& place, const ConfigFiles& files) {
+  return place.tensors.empty() ? model_of_config(files) : model_of_tensors(place.tensors, files);
 }
 
 }  // namespace
@@ -121,17 +164,18 @@ std::vector<std::string_view> array_elements(std::string_view json) {
 }
 
 Model read_model(const std::string& argument, const std::string& kv) {
-  const Input input = read_input(argument);
-  const json document = json::parse(input.text, nullptr, false);
-  if (document.is_array() || is_spec(input.text)) {
+  const ModelPlace place = place_of(argument);
+  const ConfigFiles files = read_config_files(place.config);
+  const Input& input = files.config;
+  if (json::parse(input.text, nullptr, false).is_array() || is_spec(input.text)) {
     throw Error(ErrorCategory::kUsage, "tool.kv_needs_config",
                 "--kv asks for the cache of a model: it takes a config.json, not specs");
   }
   Model model;
-  const bool quantised = document.is_object() && document.contains("quantization_config");
-  if (quantised) {
-    model = model_of_config(input);
-  } else {
+  try {
+    model = model_at(place, files);
+  } catch (const Error& error) {
+    if (error.code() != "model.not_quantized" && error.code() != "checkpoint.not_quantised") throw;
     model.notes.emplace_back("the model is not quantised: its matrices need no kernels of Heddle");
   }
   const std::string block = kv_block(kv);
@@ -146,12 +190,14 @@ Model read_model(const std::string& argument, const std::string& kv) {
 }
 
 Model read_model(const std::string& argument) {
-  const Input input = read_input(argument);
-  const std::size_t first = input.text.find_first_not_of(kSpace);
-  if (first != std::string::npos && input.text[first] == '[') return model_of_list(input);
-  if (!is_spec(input.text)) return model_of_config(input);
+  const ModelPlace place = place_of(argument);
+  const ConfigFiles files = read_config_files(place.config);
+  const std::string& text = files.config.text;
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first != std::string::npos && text[first] == '[') return model_of_list(files.config);
+  if (!is_spec(text)) return model_at(place, files);
   Model model;
-  model.kernels.push_back({parse_at(input.place, input.text), 0, {}});
+  model.kernels.push_back({parse_at(files.config.place, text), 0, {}});
   return model;
 }
 

@@ -1,4 +1,4 @@
-// What `heddle build` is given: a model's config.json, one spec, or a list of specs.
+// What `heddle build` is given: a model's folder, its config.json, one spec, or a list of specs.
 #ifndef HEDDLE_TOOLS_HEDDLE_MODEL_INPUT_H_
 #define HEDDLE_TOOLS_HEDDLE_MODEL_INPUT_H_
 
@@ -10,8 +10,10 @@
 
 namespace heddle {
 
-// For a list or a single spec, layers is 0 and model_type is empty. Throws what Spec::parse and
-// model_from_config throw, with the place of each problem.
+// A folder with tensors is read as a checkpoint, from the headers of its files; so are a
+// safetensors file and an index. A folder without is read as the config.json in it. For a list or a
+// single spec, layers is 0 and model_type is empty. Throws what Spec::parse, model_from_config and
+// model_of_checkpoint throw, with the place of each problem.
 Model read_model(const std::string& argument);
 
 // The same with the operations on the cache of a model's config; `kv` as for kv_block(). The config

@@ -1,0 +1,18 @@
+// The kernels that a checkpoint needs, learned from its tensors.
+#ifndef HEDDLE_CHECKPOINT_CHECKPOINT_MODEL_H_
+#define HEDDLE_CHECKPOINT_CHECKPOINT_MODEL_H_
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/config.h"
+#include "heddle/model.h"
+
+namespace heddle {
+
+// Exactly the specs that repack_checkpoint() writes into its metadata, each once, in the order of
+// the layers' names. A kernel's name is the last component of the first such layer's. Throws as
+// plan_layers() does, Error(kUnsupported, "checkpoint.not_quantised") without a quantised layer.
+Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_CHECKPOINT_MODEL_H_

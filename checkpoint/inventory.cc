@@ -1,0 +1,159 @@
+#include "checkpoint/inventory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "generator/model/module_pattern.h"
+
+namespace heddle {
+namespace {
+
+// What tensors of a quantised module are called. Those that belong to a layer that is read never
+// come here.
+struct Suffix {
+  std::string_view text;
+  const char* what;
+};
+constexpr const char* kScale = "a scale without its weight";
+constexpr const char* kZeros = "zero points without their weight";
+constexpr const char* kIndex = "an index of groups without its weight";
+constexpr const char* kBitsandbytes = "of bitsandbytes, which is not read";
+constexpr const char* kExl2 = "of ExLlamaV2, which is not read";
+constexpr const char* kExl3 = "of ExLlamaV3, which is not read";
+constexpr const char* kSparse =
+    "weights with 2:4 sparsity, which are not read: they would need sparse kernels";
+constexpr Suffix kSuffixes[] = {
+    {".weight_scale", kScale},
+    {".weight_scale_inv", kScale},
+    {".weight_scale_2", kScale},
+    {".weight_global_scale", kScale},
+    {".scale_inv", kScale},
+    {"_scale_inv", kScale},
+    {".scales", kScale},
+    {".qzeros", kZeros},
+    {".scaled_zeros", kZeros},
+    {".weight_zero_point", kZeros},
+    {".g_idx", kIndex},
+    {".weight_g_idx", kIndex},
+    {".weight_shape", "the shape of packed weights that are not there"},
+    {".compressed", kSparse},
+    {".bitmask", kSparse},
+    {".absmax", kBitsandbytes},
+    {".nested_absmax", kBitsandbytes},
+    {".quant_map", kBitsandbytes},
+    {".SCB", kBitsandbytes},
+    {".codebooks", "codebooks (AQLM), which are not read"},
+    {".codes", "codes of codebooks (AQLM), which are not read"},
+    {".centroids", "codebooks (VPTQ), which are not read"},
+    {".Qidxs", "of QuIP#, which is not read"},
+    {".W_q", "of HQQ, which is not read"},
+    {".q_weight", kExl2},
+    {".q_invperm", kExl2},
+    {".q_groups", kExl2},
+    {".q_scale_max", kExl2},
+    {".trellis", kExl3},
+    {".suh", kExl3},
+    {".svh", kExl3},
+};
+
+// Tensors of integers that are no codes: positions, masks, tables of routing.
+constexpr std::string_view kPlainIntegers[] = {"position_ids", "relative_position_index",
+                                               "num_batches_tracked", "tid2eid", "inv_freq"};
+
+std::string_view leaf(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+std::string_view module_of(std::string_view name) { return name.substr(0, name.rfind('.')); }
+
+// A causal mask that some models store beside their attention: [1, 1, length, length].
+bool is_mask(const TensorInfo& tensor) {
+  const std::vector<std::int64_t>& shape = tensor.shape;
+  return shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3] &&
+         (leaf(tensor.name) == "bias" || leaf(tensor.name) == "masked_bias");
+}
+
+bool looks_like_codes(const TensorInfo& tensor) {
+  switch (tensor.type) {
+    case TensorType::kF8E4M3:
+    case TensorType::kF8E5M2:
+    case TensorType::kF8E8M0:
+      return true;
+    case TensorType::kU8:
+    case TensorType::kI8:
+      return !is_mask(tensor);
+    case TensorType::kI16:
+    case TensorType::kU16:
+    case TensorType::kI32:
+    case TensorType::kU32:
+    case TensorType::kU64:
+      return tensor.shape.size() > 1;
+    default:
+      return false;
+  }
+}
+
+// Why the tensor looks quantised; nothing where it does not.
+std::optional<std::string> suspicion(const TensorInfo& tensor) {
+  for (const Suffix& suffix : kSuffixes) {
+    if (tensor.name.ends_with(suffix.text)) return suffix.what;
+  }
+  const auto* const plain =
+      std::find(std::begin(kPlainIntegers), std::end(kPlainIntegers), leaf(tensor.name));
+  if (plain != std::end(kPlainIntegers) || !looks_like_codes(tensor)) return std::nullopt;
+  return "codes whose scales are not there";
+}
+
+bool matches(const std::vector<std::string>& patterns, std::string_view name) {
+  for (const std::string& pattern : patterns) {
+    for (std::string_view at = name; !at.empty();) {
+      if (matches_glob(pattern, at)) return true;
+      const std::size_t dot = at.rfind('.');
+      at = at.substr(0, dot == at.npos ? 0 : dot);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
+                         const TensorChoice& choice) {
+  Inventory inventory;
+  std::set<std::string> known;
+  for (const auto& [name, entry] : checkpoint.tensors()) {
+    std::optional<LayerName> layer = layer_of_codes(*entry.tensor, checkpoint);
+    if (!layer) continue;
+    const std::vector<std::string> tensors = tensors_of(*layer, checkpoint);
+    known.insert(tensors.begin(), tensors.end());
+    if (matches(choice.skip, name)) {
+      inventory.skipped.insert(tensors.begin(), tensors.end());
+    } else {
+      (matches(choice.keep, name) ? inventory.kept : inventory.layers).push_back(*std::move(layer));
+    }
+  }
+  std::map<std::string, std::string> unknown;  // by module: one line for all of its tensors
+  for (const auto& [name, entry] : checkpoint.tensors()) {
+    if (known.count(name) != 0) continue;
+    if (matches(choice.skip, name)) {
+      inventory.skipped.insert(name);
+      continue;
+    }
+    const std::optional<std::string> why = suspicion(*entry.tensor);
+    if (!why || matches(choice.keep, name)) continue;
+    const std::string module(module_of(name));
+    const Scheme* scheme = quantization.scheme_of(module);
+    std::string text = fmt::format("{} {} is {}", leaf(name),
+                                   describe(entry.tensor->type, entry.tensor->shape), *why);
+    if (scheme != nullptr && !scheme->unread.empty()) text = scheme->unread;
+    const auto [place, is_new] = unknown.try_emplace(module, text);
+    if (!is_new && place->second != text) place->second += "; " + text;
+  }
+  for (auto& [module, reason] : unknown) inventory.unknown.push_back({module, std::move(reason)});
+  std::sort(inventory.layers.begin(), inventory.layers.end(),
+            [](const LayerName& a, const LayerName& b) { return a.name < b.name; });
+  return inventory;
+}
+
+}  // namespace heddle

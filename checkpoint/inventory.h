@@ -1,0 +1,41 @@
+// Inventory: what every tensor of a checkpoint is, before anything is read or written.
+#ifndef HEDDLE_CHECKPOINT_INVENTORY_H_
+#define HEDDLE_CHECKPOINT_INVENTORY_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/layer_names.h"
+#include "generator/model/quantization.h"
+
+namespace heddle {
+
+// Shell patterns (matches_glob) for the names of tensors or of modules that hold them: a module's
+// name means all inside of it.
+struct TensorChoice {
+  std::vector<std::string> keep;  // copied as they are, also quantised ones
+  std::vector<std::string> skip;  // not written
+};
+
+// A tensor that looks quantised and that no layer is made of.
+struct UnknownTensors {
+  std::string name;    // of the module, else of the tensor
+  std::string reason;  // what it looks like, and what is missing
+};
+
+struct Inventory {
+  std::vector<LayerName> layers;  // to convert; ascending by name
+  std::vector<UnknownTensors> unknown;
+  std::set<std::string> skipped;  // tensors
+  std::vector<LayerName> kept;    // quantised layers that are copied on request
+};
+
+// What the quantisation cannot read of a layer is not judged here.
+Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
+                         const TensorChoice& choice);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_INVENTORY_H_

@@ -1,0 +1,65 @@
+// LayerPlan: the kernels' layers that a checkpoint is packed into, found before anything is
+// written. heddle repack writes what it says, heddle build compiles the kernels for it.
+#ifndef HEDDLE_CHECKPOINT_LAYER_PLAN_H_
+#define HEDDLE_CHECKPOINT_LAYER_PLAN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/companions.h"
+#include "checkpoint/config.h"
+#include "checkpoint/fused_layer.h"
+#include "checkpoint/inventory.h"
+#include "heddle/error.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+
+struct PackedLayer {
+  LayerGroup group;
+  FusedLayer layer;  // without its data
+  Companions companions;
+  Spec spec;
+};
+
+// A quantised layer that was read, but that no kernel takes: it is copied.
+struct UnservedLayer {
+  std::string name;
+  std::string reason;
+};
+
+struct LayerPlan {
+  std::vector<PackedLayer> packed;  // ascending by name
+  std::vector<UnservedLayer> unserved;
+  Inventory inventory;
+  std::vector<std::string> notes;  // what stayed apart, and other things a user should know
+};
+
+// The layer's rows as it is packed. `load` as for read_layer().
+FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
+                      const CheckpointConfig& config, Load load);
+
+// Throws Error(kUnsupported, "checkpoint.not_converted") that names every tensor which looks
+// quantised and is not understood, and every layer whose tensors contradict each other or the
+// config. Reads no codes, only what specs depend on: zero points, the order of columns and biases.
+// The checkpoint must outlive the plan.
+LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config, bool fuse,
+                      const TensorChoice& choice);
+
+// Collects what cannot be converted, layer by layer, and throws it as one error.
+class Unconverted {
+ public:
+  void add(const UnknownTensors& tensors);
+  // Files that cannot be read are no fault of a layer: such errors are thrown on.
+  void add(const Error& error);
+  void throw_if_any() const;
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_LAYER_PLAN_H_

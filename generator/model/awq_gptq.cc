@@ -1,0 +1,226 @@
+// AWQ, GPTQ and AutoRound: integer codes packed into words.
+#include <array>
+
+#include "generator/model/quantization_builder.h"
+
+namespace heddle {
+namespace {
+
+using Kind = ModulePattern::Kind;
+constexpr int kNotQuantized = QuantizationBuilder::kNotQuantized;
+
+// The newer name of "checkpoint_format" is "format"; both may be there.
+bool is_gptq_v2(const ConfigReader& config) {
+  const std::string older = lower(config.string_or("checkpoint_format", ""));
+  const std::string newer = lower(config.string_or("format", ""));
+  if (!older.empty() && !newer.empty() && older != newer) {
+    refuse_quantization(config, "format",
+                        "checkpoint_format says " + quoted(older) + ", format another",
+                        quoted(newer), "the same in both");
+  }
+  const std::string format = !older.empty() ? older : !newer.empty() ? newer : "gptq";
+  if (format != "gptq" && format != "gptq_v2") {
+    refuse_quantization(config, older.empty() ? "format" : "checkpoint_format",
+                        "tensors packed in this form are not read; they would need an importer of "
+                        "their own",
+                        quoted(format), "\"gptq\" or \"gptq_v2\"");
+  }
+  if (config.bool_or("is_marlin_format", false)) {
+    refuse_quantization(
+        config, "is_marlin_format",
+        "Marlin-packed tensors are not read; they would need an importer of their own", "true",
+        "false, or the checkpoint that was converted to Marlin");
+  }
+  return format == "gptq_v2";
+}
+
+int read_word_bytes(const ConfigReader& config) {
+  const std::string type = lower(config.string_or("pack_dtype", "int32"));
+  constexpr std::array<std::pair<std::string_view, int>, 4> kTypes = {
+      {{"int8", 1}, {"int16", 2}, {"int32", 4}, {"int64", 8}}};
+  for (const auto& [word, bytes] : kTypes) {
+    if (type == word || type == "torch." + std::string(word)) return bytes;
+  }
+  refuse_quantization(config, "pack_dtype", "codes are not packed into words of this type",
+                      quoted(type), "int8, int16, int32 or int64");
+}
+
+// The fields that a module may have of its own. Static groups are fixed before the columns are
+// reordered: g_idx is in order.
+void read_gptq_module(const ConfigReader& config, Scheme& scheme) {
+  if (config.has("bits")) scheme.bits = read_bits(config, "bits");
+  if (config.has("group_size")) scheme.group_size = read_group_size(config, "group_size");
+  scheme.symmetric = config.bool_or("sym", scheme.symmetric);
+  if (config.has("desc_act") || config.has("static_groups")) {
+    scheme.act_order = config.bool_or("desc_act", false) && !config.bool_or("static_groups", false);
+  }
+  if (scheme.group_size == kPerChannel) scheme.act_order = false;
+}
+
+// GPTQModel's rules in their order: "-:" leaves a module out, "+:" or nothing changes its fields.
+void read_dynamic(const ConfigReader& config, const Scheme& scheme, QuantizationBuilder& builder) {
+  const Node* dynamic = config.object("dynamic");
+  if (dynamic == nullptr) return;
+  const ConfigReader rules(*dynamic, config.pointer("dynamic"), config.findings());
+  for (const std::string& key : dynamic->keys) {
+    const bool signed_key = key.starts_with("-:") || key.starts_with("+:");
+    const std::string pattern = signed_key ? key.substr(2) : key;
+    int index = kNotQuantized;
+    if (!key.starts_with("-:")) {
+      Scheme changed = scheme;
+      if (const Node* fields = rules.object(key)) {
+        read_gptq_module(ConfigReader(*fields, rules.pointer(key), config.findings()), changed);
+      }
+      index = builder.scheme(changed);
+    }
+    add_rule(rules, key, Kind::kRegexStart, pattern, index, builder.rules());
+  }
+}
+
+// Optimum's list of lists: only these modules of a block are quantised.
+bool read_modules_in_block(const ConfigReader& config, int scheme, QuantizationBuilder& builder) {
+  constexpr std::string_view kKey = "modules_in_block_to_quantize";
+  const Node* lists = config.array(kKey);
+  if (lists == nullptr) return false;
+  for (const Node& list : lists->items) {
+    const std::vector<Node> one = {list};
+    for (const Node& name : list.kind == Node::Kind::kArray ? list.items : one) {
+      if (name.kind != Node::Kind::kString) {
+        config.add("wrong_type", kKey, "must be an array of arrays of strings");
+        return true;
+      }
+      add_rule(config, kKey, Kind::kComponents, name.text, scheme, builder.rules());
+    }
+  }
+  return true;
+}
+
+// Names, regular expressions where they have characters of such.
+bool is_regex(std::string_view text) { return text.find_first_of("*+?^$()[]{}|\\") != text.npos; }
+
+void read_extra_config(const ConfigReader& config, const Scheme& scheme,
+                       QuantizationBuilder& builder) {
+  constexpr std::int64_t kUnquantizedBits = 16;
+  const Node* extra = config.object("extra_config");
+  if (extra == nullptr) return;
+  const ConfigReader modules(*extra, config.pointer("extra_config"), config.findings());
+  for (const std::string& module : extra->keys) {
+    const Node* node = modules.object(module);
+    if (node == nullptr) continue;
+    const ConfigReader fields(*node, modules.pointer(module), config.findings());
+    int index = kNotQuantized;
+    const bool plain = fields.has("bits") && fields.required_integer("bits") >= kUnquantizedBits;
+    if (!plain) {
+      Scheme changed = scheme;
+      read_gptq_module(fields, changed);
+      if (fields.string_or("data_type", "int") != "int") {
+        changed.unread =
+            "AutoRound's data_type " + quoted(fields.string_or("data_type", "")) + " is not read";
+      }
+      index = builder.scheme(changed);
+    }
+    if (is_regex(module)) {
+      add_rule(modules, module, Kind::kRegex, module, index, builder.rules());
+    } else {
+      builder.rules().add_name(module, index);
+    }
+  }
+}
+
+// "model.layers", an array of them or of arrays of them, or the same with commas between.
+std::vector<std::string> block_names(const ConfigReader& config, std::string_view key) {
+  std::vector<std::string> names;
+  const Node* node = config.node(key);
+  if (node == nullptr) return names;
+  std::vector<const Node*> left = {node};
+  while (!left.empty()) {
+    const Node& next = *left.back();
+    left.pop_back();
+    for (const Node& item : next.items) left.push_back(&item);
+    if (next.kind != Node::Kind::kString) continue;
+    std::size_t at = 0;
+    while (at <= next.text.size()) {
+      const std::size_t comma = std::min(next.text.find(',', at), next.text.size());
+      std::string name = next.text.substr(at, comma - at);
+      name.erase(0, name.find_first_not_of(' '));
+      while (!name.empty() && (name.back() == ' ' || name.back() == '.')) name.pop_back();
+      if (!name.empty()) names.push_back(std::move(name));
+      at = comma + 1;
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+void read_awq(const ConfigReader& config, QuantizationBuilder& builder) {
+  Scheme scheme;
+  const std::string version = lower(config.string_or("version", "gemm"));
+  if (version != "gemm" && version != "gemv") {
+    refuse_quantization(
+        config, "version",
+        "AWQ tensors packed in this form are not read; they would need an importer of "
+        "their own",
+        quoted(version), "\"gemm\" or \"gemv\"");
+  }
+  scheme.storage = version == "gemm" ? Storage::kAwq : Storage::kAwqGemv;
+  scheme.bits = read_bits(config, config.spelling({"bits", "w_bit"}));
+  scheme.group_size = read_group_size(config, config.spelling({"group_size", "q_group_size"}));
+  scheme.symmetric = !config.bool_or("zero_point", true);
+  exclude(config, "modules_to_not_convert", Kind::kSubstring, builder);
+  leave_out_head(builder);
+  builder.otherwise(builder.scheme(scheme));
+}
+
+void read_gptq(const ConfigReader& config, QuantizationBuilder& builder) {
+  Scheme scheme;
+  scheme.storage = Storage::kGptq;
+  scheme.zero_is_minus_one = !is_gptq_v2(config);
+  scheme.word_bytes = read_word_bytes(config);
+  scheme.bits = read_bits(config, "bits");
+  read_gptq_module(config, scheme);
+  read_dynamic(config, scheme, builder);
+  exclude(config, "modules_to_not_convert", Kind::kSubstring, builder);
+  if (!config.bool_or("lm_head", false)) {
+    leave_out_head(builder);
+  }
+  const int index = builder.scheme(scheme);
+  if (!read_modules_in_block(config, index, builder)) builder.otherwise(index);
+}
+
+void read_auto_round(const ConfigReader& config, QuantizationBuilder& builder) {
+  Scheme scheme;
+  const std::string_view key = config.spelling({"packing_format", "backend"});
+  const std::string form = lower(config.string_or(key, "auto_round:auto_gptq"));
+  if (form.find("awq") != form.npos) {
+    scheme.storage = Storage::kAwq;
+  } else if (form == "auto_round" || form == "auto_round:gptqmodel" ||
+             form.find("gptq") != form.npos) {
+    scheme.storage = Storage::kGptq;
+    scheme.zero_is_minus_one = form != "auto_round" && form != "auto_round:gptqmodel";
+  } else {
+    refuse_quantization(config, key, "AutoRound tensors packed in this form are not read",
+                        quoted(form),
+                        "auto_round:auto_gptq, auto_round:auto_awq, auto_round:gptqmodel or "
+                        "auto_round");
+  }
+  const std::string type = config.string_or("data_type", "int");
+  if (type != "int") {
+    refuse_quantization(config, "data_type", "AutoRound's codes of this type are not read",
+                        quoted(type), "\"int\"");
+  }
+  scheme.bits = read_bits(config, "bits");
+  read_gptq_module(config, scheme);
+  read_extra_config(config, scheme, builder);
+  const int index = builder.scheme(scheme);
+  const std::vector<std::string> blocks =
+      block_names(config, config.spelling({"block_name_to_quantize", "to_quant_block_names"}));
+  for (const std::string& block : blocks) {
+    add_rule(config, "block_name_to_quantize", Kind::kName, block, index, builder.rules());
+  }
+  if (!blocks.empty()) return;
+  leave_out_head(builder);
+  builder.otherwise(index);
+}
+
+}  // namespace heddle

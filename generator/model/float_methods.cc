@@ -1,0 +1,55 @@
+// FP8 as Hugging Face and FBGEMM have it, and MXFP4: the tensors tell most of it.
+#include "generator/model/quantization_builder.h"
+
+namespace heddle {
+namespace {
+
+using Kind = ModulePattern::Kind;
+
+// Modules are named by some components of their paths, or by a shell pattern for all inside of it.
+void exclude_modules(const ConfigReader& config, std::string_view key,
+                     QuantizationBuilder& builder) {
+  for (const std::string& text : config.strings(key)) {
+    if (text.empty()) continue;
+    constexpr int kNotQuantized = QuantizationBuilder::kNotQuantized;
+    if (text.find('*') == text.npos) {
+      add_rule(config, key, Kind::kComponents, text, kNotQuantized, builder.rules());
+    } else {
+      add_rule(config, key, Kind::kGlob, text, kNotQuantized, builder.rules());
+      add_rule(config, key, Kind::kGlob, text + ".*", kNotQuantized, builder.rules());
+    }
+  }
+}
+
+// Engines leave lm_head in 16 bits unless it is named.
+void otherwise_but_head(const Scheme& scheme, QuantizationBuilder& builder) {
+  leave_out_head(builder);
+  builder.otherwise(builder.scheme(scheme));
+}
+
+}  // namespace
+
+void read_fp8(const ConfigReader& config, QuantizationBuilder& builder) {
+  Scheme scheme = fp8_scheme(kPerTensor);
+  scheme.type = read_fp8_format(config, "fmt");
+  read_block(config, "weight_block_size", scheme);
+  if (config.has("activation_scheme")) builder.note_activations();
+  if (config.has("quantized_layers")) read_quantized_layers(config, builder);
+  for (const char* key : {"ignored_layers", "modules_to_not_convert"}) {
+    exclude_modules(config, key, builder);
+  }
+  otherwise_but_head(scheme, builder);
+}
+
+void read_fbgemm_fp8(const ConfigReader& config, QuantizationBuilder& builder) {
+  builder.note_activations();
+  exclude_modules(config, "modules_to_not_convert", builder);
+  otherwise_but_head(fp8_scheme(kPerChannel), builder);
+}
+
+void read_mxfp4(const ConfigReader& config, QuantizationBuilder& builder) {
+  exclude_modules(config, "modules_to_not_convert", builder);
+  otherwise_but_head(mxfp4_scheme(), builder);
+}
+
+}  // namespace heddle

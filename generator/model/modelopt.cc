@@ -1,0 +1,115 @@
+// NVIDIA's Model Optimizer: one algorithm for all modules, or one for each of them.
+#include "generator/model/quantization_builder.h"
+
+namespace heddle {
+namespace {
+
+using Kind = ModulePattern::Kind;
+
+constexpr int kFp8Block = 128;
+constexpr const char* kKnown =
+    "FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, MXFP8, NVFP4, NVFP4_AWQ, W4A16_NVFP4 or "
+    "MIXED_PRECISION";
+
+struct Algorithm {
+  Scheme scheme;
+  bool activations = true;  // quantised, too
+};
+
+// Nothing for one that is not known.
+std::optional<Algorithm> algorithm_of(const std::string& name) {
+  if (name == "FP8") return Algorithm{fp8_scheme(kPerTensor)};
+  if (name == "FP8_PER_CHANNEL_PER_TOKEN") return Algorithm{fp8_scheme(kPerChannel)};
+  if (name == "FP8_PB_WO") {
+    Scheme scheme = fp8_scheme(kFp8Block);
+    scheme.block_rows = kFp8Block;
+    return Algorithm{scheme, false};
+  }
+  if (name == "MXFP8") return Algorithm{mxfp8_scheme()};
+  if (name == "NVFP4" || name == "NVFP4_AWQ" || name == "W4A16_NVFP4") {
+    Scheme scheme = nvfp4_scheme();
+    scheme.pre_scale = name == "NVFP4_AWQ";
+    return Algorithm{scheme, name != "W4A16_NVFP4"};
+  }
+  return std::nullopt;
+}
+
+// A group that is not the algorithm's own: the tensors would be read wrongly.
+void check_group(const ConfigReader& config, const Scheme& scheme) {
+  if (!config.has("group_size") || !scheme.group_size || *scheme.group_size <= 0) return;
+  const std::int64_t group = config.required_integer("group_size");
+  if (group == 0 || group == *scheme.group_size) return;
+  refuse_quantization(config, "group_size", "the algorithm has groups of another size",
+                      std::to_string(group), std::to_string(*scheme.group_size));
+}
+
+// Names are shell patterns; one without wildcards is a module or some components of its path.
+void exclude_modules(const ConfigReader& config, QuantizationBuilder& builder) {
+  for (const std::string_view key : {"exclude_modules", "ignore"}) {
+    for (const std::string& text : config.strings(key)) {
+      if (text.empty()) continue;
+      const bool wild = text.find_first_of("*?[") != text.npos;
+      add_rule(config, key, wild ? Kind::kGlob : Kind::kComponents, text,
+               QuantizationBuilder::kNotQuantized, builder.rules());
+    }
+  }
+}
+
+}  // namespace
+
+void read_quantized_layers(const ConfigReader& config, QuantizationBuilder& builder) {
+  const Node* layers = config.object("quantized_layers");
+  if (layers == nullptr) return;
+  const std::string pointer = config.pointer("quantized_layers");
+  const ConfigReader modules(*layers, pointer, config.findings());
+  for (std::size_t i = 0; i < layers->keys.size(); ++i) {
+    const std::string& module = layers->keys[i];
+    if (layers->items[i].kind != Node::Kind::kObject) {
+      modules.add("wrong_type", module, "must be an object");
+      continue;
+    }
+    const ConfigReader fields(layers->items[i], child_pointer(pointer, module), config.findings());
+    const std::string name = upper(fields.required_string("quant_algo"));
+    std::optional<Algorithm> algorithm = algorithm_of(name);
+    if (!algorithm) {
+      algorithm.emplace();
+      algorithm->scheme.unread = "Model Optimizer's " + quoted(name) +
+                                 " is not read: its codes would need an importer of their own";
+    } else {
+      check_group(fields, algorithm->scheme);
+      if (algorithm->activations) builder.note_activations();
+    }
+    builder.rules().add_name(module, builder.scheme(algorithm->scheme));
+  }
+}
+
+void read_modelopt(const ConfigReader& config, QuantizationBuilder& builder) {
+  const bool cache_alone = !config.has("quant_algo") && config.has("kv_cache_quant_algo");
+  const std::string name = cache_alone ? "" : upper(config.required_string("quant_algo"));
+  if (config.has("kv_cache_scheme") || config.has("kv_cache_quant_algo")) {
+    builder.note_kv_scales();
+  }
+  if (name == "MIXED_PRECISION") {
+    if (config.object("quantized_layers") == nullptr) {
+      config.add("missing_field", "quantized_layers", "MIXED_PRECISION needs the field");
+    }
+    exclude_modules(config, builder);
+    read_quantized_layers(config, builder);
+    return;
+  }
+  if (name.empty()) return;
+  const std::optional<Algorithm> algorithm = algorithm_of(name);
+  if (!algorithm) {
+    refuse_quantization(
+        config, "quant_algo",
+        "this form of Model Optimizer is not read: its codes would need an importer "
+        "of their own",
+        quoted(name), kKnown);
+  }
+  check_group(config, algorithm->scheme);
+  if (algorithm->activations) builder.note_activations();
+  exclude_modules(config, builder);
+  builder.otherwise(builder.scheme(algorithm->scheme));
+}
+
+}  // namespace heddle

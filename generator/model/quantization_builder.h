@@ -1,0 +1,87 @@
+// QuantizationBuilder: what the readers of the quantisation methods fill in.
+#ifndef HEDDLE_GENERATOR_MODEL_QUANTIZATION_BUILDER_H_
+#define HEDDLE_GENERATOR_MODEL_QUANTIZATION_BUILDER_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/model/quantization.h"
+
+namespace heddle {
+
+class QuantizationBuilder {
+ public:
+  static constexpr int kNotQuantized = ModuleRules::kNone;
+
+  explicit QuantizationBuilder(std::string method) { result_.method_ = std::move(method); }
+
+  // The index of the scheme, for the rules. Equal schemes have one index.
+  int scheme(const Scheme& scheme);
+  // Which modules have which scheme; and which of them are stored with 2:4 sparsity.
+  ModuleRules& rules() { return result_.rules_; }
+  ModuleRules& sparsity() { return result_.sparsity_; }
+  // Every module that no rule before names.
+  void otherwise(int scheme);
+  void note(std::string text) { result_.notes_.push_back(std::move(text)); }
+  // The scheme quantises activations, too.
+  void note_activations();
+  void note_kv_scales();
+
+  Quantization take();
+
+ private:
+  Quantization result_;
+  bool noted_activations_ = false;
+};
+
+// Throws Error(kUnsupported, "model.quantization") that names the field `key` for a regular
+// expression that cannot be read.
+void add_rule(const ConfigReader& config, std::string_view key, ModulePattern::Kind kind,
+              const std::string& text, int scheme, ModuleRules& rules);
+// lm_head, wherever it is in the model.
+void leave_out_head(QuantizationBuilder& builder);
+
+// Throws Error(kUnsupported, "model.quantization").
+[[noreturn]] void refuse_quantization(const ConfigReader& config, std::string_view key,
+                                      std::string message, std::string value, std::string allowed);
+
+std::string quoted(std::string_view text);
+std::string lower(std::string text);
+std::string upper(std::string text);
+
+// -1 or 1 to 1048576; nothing where the field is absent.
+std::optional<int> read_group_size(const ConfigReader& config, std::string_view key);
+int read_bits(const ConfigReader& config, std::string_view key);
+// "e4m3", "float8_e4m3fn" ...; refuses what is none of the two FP8 types.
+WeightType read_fp8_format(const ConfigReader& config, std::string_view key);
+// An array of rows and columns into block_rows and group_size, as they are where it is absent.
+void read_block(const ConfigReader& config, std::string_view key, Scheme& scheme);
+
+Scheme fp8_scheme(int group_size);  // FP32 scales
+Scheme mxfp8_scheme();
+Scheme mxfp4_scheme();
+Scheme nvfp4_scheme();
+
+// A rule for each string of the array `key`: such modules are not quantised.
+void exclude(const ConfigReader& config, std::string_view key, ModulePattern::Kind kind,
+             QuantizationBuilder& builder);
+
+// One reader for each "quant_method".
+void read_awq(const ConfigReader& config, QuantizationBuilder& builder);
+void read_gptq(const ConfigReader& config, QuantizationBuilder& builder);
+void read_auto_round(const ConfigReader& config, QuantizationBuilder& builder);
+void read_compressed_tensors(const ConfigReader& config, QuantizationBuilder& builder);
+void read_fp8(const ConfigReader& config, QuantizationBuilder& builder);
+void read_fbgemm_fp8(const ConfigReader& config, QuantizationBuilder& builder);
+void read_mxfp4(const ConfigReader& config, QuantizationBuilder& builder);
+void read_modelopt(const ConfigReader& config, QuantizationBuilder& builder);
+void read_quark(const ConfigReader& config, QuantizationBuilder& builder);
+
+// Model Optimizer's "quantized_layers" and the algorithm of one entry.
+void read_quantized_layers(const ConfigReader& config, QuantizationBuilder& builder);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_MODEL_QUANTIZATION_BUILDER_H_

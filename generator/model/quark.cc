@@ -1,0 +1,118 @@
+// AMD's Quark: a configuration for all modules, and others by shell pattern.
+#include "generator/model/quantization_builder.h"
+
+namespace heddle {
+namespace {
+
+using Kind = ModulePattern::Kind;
+
+Scheme unread(const std::string& what) {
+  Scheme scheme;
+  scheme.unread = "Quark's " + what + " is not read: it would need an importer of its own";
+  return scheme;
+}
+
+int scale_place(const std::string& qscheme) {
+  return qscheme == "per_tensor" ? kPerTensor : kPerChannel;
+}
+
+// "weight" of one configuration.
+Scheme read_weight(const ConfigReader& config, const std::string& pack_method) {
+  const std::string dtype = lower(config.required_string("dtype"));
+  const std::string place = lower(config.string_or("qscheme", ""));
+  const bool grouped = place == "per_group";
+  const std::optional<int> group = read_group_size(config, "group_size");
+  if ((dtype == "fp8_e4m3" || dtype == "fp8_e5m2") && !grouped) {
+    Scheme scheme = fp8_scheme(scale_place(place));
+    if (dtype == "fp8_e5m2") scheme.type = WeightType::kE5m2;
+    return scheme;
+  }
+  if (dtype == "fp4" && grouped && group == mxfp4_scheme().group_size &&
+      lower(config.string_or("scale_format", "e8m0")) == "e8m0") {
+    return mxfp4_scheme();
+  }
+  if (dtype == "int8" && !grouped) {
+    Scheme scheme;
+    scheme.type = WeightType::kInt;
+    scheme.bits = 8;
+    scheme.group_size = scale_place(place);
+    scheme.symmetric = config.bool_or("symmetric", true);
+    return scheme;
+  }
+  if ((dtype == "int4" || dtype == "uint4") && grouped && group) {
+    Scheme scheme;
+    scheme.storage = Storage::kQuarkPacked;
+    scheme.type = dtype == "int4" ? WeightType::kInt : WeightType::kUint;
+    scheme.group_size = group;
+    scheme.symmetric = config.bool_or("symmetric", dtype == "int4");
+    scheme.awq_order = pack_method == "reorder";
+    return scheme;
+  }
+  return unread("weights of dtype " + quoted(dtype) + " and qscheme " + quoted(place));
+}
+
+int read_module(const ConfigReader& config, const std::string& pack_method,
+                QuantizationBuilder& builder) {
+  const Node* weight = config.node("weight");
+  if (weight == nullptr) return QuantizationBuilder::kNotQuantized;
+  if (config.has("input_tensors")) builder.note_activations();
+  if (weight->kind != Node::Kind::kObject) {
+    return builder.scheme(unread("weights of several stages"));
+  }
+  return builder.scheme(
+      read_weight(ConfigReader(*weight, config.pointer("weight"), config.findings()), pack_method));
+}
+
+// A rotation that was not made a part of the weights is work at run time.
+void check_algorithms(const ConfigReader& config) {
+  const Node* algorithms = config.node("algo_config");
+  if (algorithms == nullptr) return;
+  const std::vector<Node> one = {*algorithms};
+  for (const Node& algorithm : algorithms->kind == Node::Kind::kArray ? algorithms->items : one) {
+    const Node* name = algorithm.find("name");
+    if (name == nullptr || (name->text != "rotation" && name->text != "quarot")) continue;
+    refuse_quantization(config, "algo_config",
+                        "the model may rotate activations at run time, for which Heddle has no "
+                        "operation",
+                        quoted(name->text), "a checkpoint without rotations");
+  }
+}
+
+}  // namespace
+
+void read_quark(const ConfigReader& config, QuantizationBuilder& builder) {
+  check_algorithms(config);
+  std::string pack_method = "reorder";
+  if (const Node* node = config.object("export")) {
+    const ConfigReader exported(*node, config.pointer("export"), config.findings());
+    pack_method = lower(exported.string_or("pack_method", "reorder"));
+    const Node* kv = exported.node("kv_cache_group");
+    if (kv != nullptr && !kv->items.empty()) builder.note_kv_scales();
+  }
+  for (const std::string& text : config.strings("exclude")) {
+    const bool wild = text.find_first_of("*?[") != text.npos;
+    add_rule(config, "exclude", wild ? Kind::kGlob : Kind::kComponents, text,
+             QuantizationBuilder::kNotQuantized, builder.rules());
+  }
+  if (const Node* layers = config.object("layer_quant_config")) {
+    const ConfigReader modules(*layers, config.pointer("layer_quant_config"), config.findings());
+    for (const std::string& pattern : layers->keys) {
+      const Node* node = modules.object(pattern);
+      if (node == nullptr) continue;
+      const ConfigReader module(*node, modules.pointer(pattern), config.findings());
+      add_rule(modules, pattern, Kind::kGlob, pattern, read_module(module, pack_method, builder),
+               builder.rules());
+    }
+  }
+  const Node* global = config.object("global_quant_config");
+  if (global == nullptr) {
+    if (!config.has("global_quant_config")) {
+      config.add("missing_field", "global_quant_config", "the field is required");
+    }
+    return;
+  }
+  const ConfigReader fields(*global, config.pointer("global_quant_config"), config.findings());
+  builder.otherwise(read_module(fields, pack_method, builder));
+}
+
+}  // namespace heddle
