@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "generator/layout/whole_groups.h"
+#include "generator/layout/groups.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
 
@@ -36,7 +36,7 @@ heddle_status heddle_packed_bytes(const char* spec, size_t spec_length, size_t* 
   return guarded([&] {
     need(bytes, "bytes");
     const heddle::Spec parsed = spec_with_weight(spec, spec_length);
-    heddle::expect_whole_groups(parsed.weight_shape().k, parsed.weight().group_size);
+    heddle::expect_groups(parsed.weight_shape().k, parsed.weight());
     *bytes = heddle::weight_layout(parsed.weight_shape(), parsed.weight()).total_bytes;
   });
 }

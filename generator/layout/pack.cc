@@ -7,9 +7,9 @@
 
 #include "generator/decode/bit_order.h"
 #include "generator/layout/fragment_order.h"
+#include "generator/layout/groups.h"
 #include "generator/layout/pack_pairs.h"
 #include "generator/layout/padding_code.h"
-#include "generator/layout/whole_groups.h"
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -51,7 +51,7 @@ class Walk {
         plan_(bit_places(weight_)),
         mask_((1u << weight_.bits) - 1),
         pack_chunk_(weight_.interleave == Interleave::kTrtllm ? nullptr : chunk_packer(plan_)),
-        groups_(weight_.group_size > 0 ? k_ / weight_.group_size : 1),
+        groups_(groups_along_k(weight_, k_)),
         packed_(packed),
         plain_(plain) {}
 
@@ -61,9 +61,9 @@ class Walk {
         Packed* chunk = packed_ + (block * layout_.chunks_per_row_block + c) * layout_.chunk_bytes;
         move_codes(chunk, block, c * WeightLayout::kChunkK);
         for (int g = 0; g < layout_.groups_per_chunk; ++g) {
-          const std::int64_t column = c * WeightLayout::kChunkK + g * layout_.meta_group;
+          const std::int64_t column = c * WeightLayout::kChunkK + first_column_of_entry(layout_, g);
           if (column >= k_) continue;
-          const std::int64_t group = column / weight_.group_size;
+          const std::int64_t group = group_of_column(weight_, column);
           move_scales(chunk + layout_.scale_offset + g * layout_.scale_bytes, block, group);
           move_zeros(chunk + layout_.zero_offset + g * layout_.zero_bytes, block, group);
         }
@@ -217,12 +217,11 @@ struct PlainSizes {
 };
 
 PlainSizes plain_sizes(const GemmSpec& spec) {
-  expect_whole_groups(spec.shape.k, spec.weight.group_size);
+  expect_groups(spec.shape.k, spec.weight);
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
-  const int group = spec.weight.group_size;
-  const std::size_t groups = group > 0 ? k / static_cast<std::size_t>(group) : 1;
-  const std::size_t count = group == kPerTensor ? 1 : n * groups;
+  const auto groups = static_cast<std::size_t>(groups_along_k(spec.weight, spec.shape.k));
+  const std::size_t count = spec.weight.group_size == kPerTensor ? 1 : n * groups;
   const auto bytes = static_cast<std::size_t>(bytes_of(spec.weight.scale_dtype));
   const ZeroPoint zero = spec.weight.zero_point;
   return {n * k, count * bytes,

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "generator/layout/groups.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
 
@@ -30,6 +31,8 @@ int bytes_of(DType dtype) noexcept {
 
 int layout_version(const WeightSpec& weight) noexcept {
   constexpr int kSignsApart = 2;
+  constexpr int kMovedEntries = 3;
+  if (weight.group_offset != 0) return kMovedEntries;
   const bool apart = weight.type == WeightType::kE2m1 && weight.interleave == Interleave::kFragment;
   return apart ? kSignsApart : 1;
 }
@@ -37,9 +40,11 @@ int layout_version(const WeightSpec& weight) noexcept {
 void check_layout_version(const WeightSpec& weight, int version) {
   const int oldest = layout_version(weight);
   if (version >= oldest && version <= kLayoutVersion) return;
+  const std::string offset =
+      weight.group_offset != 0 ? fmt::format(", group_offset {}", weight.group_offset) : "";
   const std::string what =
-      fmt::format("weights of {} bits ({}) that version {} of the layout packed", weight.bits,
-                  to_string(weight.type), version);
+      fmt::format("weights of {} bits ({}{}) that version {} of the layout packed", weight.bits,
+                  to_string(weight.type), offset, version);
   throw Error(ErrorCategory::kUsage, "weights.layout_version",
               version > kLayoutVersion
                   ? fmt::format("{}: this library knows versions up to {}", what, kLayoutVersion)
@@ -64,8 +69,13 @@ WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight) {
   const bool per_channel = weight.group_size == kPerChannel || weight.group_size == kPerTensor;
   layout.meta_group =
       per_channel ? WeightLayout::kChunkK : std::gcd(weight.group_size, WeightLayout::kChunkK);
-  // A group wider than an entry has its scale in each of its entries.
-  if (!per_channel) layout.groups_per_chunk = WeightLayout::kChunkK / layout.meta_group;
+  // A group wider than an entry has its scale in each of its entries. Where groups begin between
+  // the multiples of an entry's columns, so do entries: a chunk's first entry is then cut short,
+  // and one more has the chunk's last columns.
+  if (!per_channel) {
+    layout.entry_offset = weight.group_offset % layout.meta_group;
+    layout.groups_per_chunk = entry_of_column(layout, WeightLayout::kChunkK - 1) + 1;
+  }
   layout.zero_offset = layout.scale_offset + layout.groups_per_chunk * layout.scale_bytes;
   layout.chunk_bytes =
       round_up_16(layout.zero_offset + layout.groups_per_chunk * layout.zero_bytes);

@@ -20,6 +20,7 @@ constexpr int kMaxSumRegisters = 160;
 
 class Reasons {
  public:
+  explicit Reasons(std::vector<Problem> first = {}) : problems_(std::move(first)) {}
   void unless(bool fine, const char* pointer, std::string message, std::string value = {},
               std::string allowed = {}) {
     if (fine) return;
@@ -34,8 +35,16 @@ class Reasons {
 
 }  // namespace
 
-std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
+std::vector<Problem> refuse_weight(const WeightSpec& weight) {
   Reasons reasons;
+  reasons.unless(weight.group_offset == 0, "/weight/group_offset",
+                 "no kernel reads a partial first group yet",
+                 fmt::format("{}", weight.group_offset), "0");
+  return reasons.take();
+}
+
+std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
+  Reasons reasons(refuse_weight(spec.weight));
   const int arch = target.arch();
   reasons.unless(arch >= 75, "", fmt::format("target {} has no tensor core path", target.name),
                  fmt::format("sm_{}", arch), "sm_75 and up");

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "generator/plan/kernel_name.h"
+#include "generator/plan/refuse.h"
 #include "generator/plan/stage.h"
 #include "generator/spec/meaning.h"
 
@@ -12,6 +14,7 @@ namespace heddle {
 std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target) {
   const WeightOpSpec& op = spec.weight_op();
   std::vector<Problem> problems = check_meaning(spec.op(), op);
+  for (Problem& problem : refuse_weight(op.weight)) problems.push_back(std::move(problem));
   const int arch = target.arch();
   if (arch < 75) {
     problems.push_back({"", fmt::format("no kernel serves target {}", target.name),

@@ -28,6 +28,7 @@ std::string node_text(const FieldTable& table, const void* object, const Field& 
   }
   if (field.is_leaf()) {
     const std::optional<std::int64_t> value = field.slot.get(object);
+    if (field.silent_default && value == field.slot.get(table.defaults)) return {};
     return value ? value_text(field, *value) : std::string();
   }
   const bool tuple = field.kind == FieldKind::kTuple;

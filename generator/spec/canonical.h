@@ -8,8 +8,8 @@
 
 namespace heddle {
 
-// One line, fields in the table's order, every value written out; no label, no unset optionals and
-// no objects that would be empty.
+// One line, fields in the table's order, every value written out; no label, no unset optionals, no
+// silent defaults and no objects that would be empty.
 std::string canonical_text(const FieldTable& table, const void* object);
 
 // JSON Schema, draft 2020-12, of all operations, indented by two spaces, with a line feed at its

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "generator/spec/fields.h"
+#include "generator/spec/weight_meaning.h"
 #include "generator/spec/words.h"
 
 namespace heddle {
@@ -87,7 +88,7 @@ constexpr std::array<Field, 2> activation_fields(std::string_view dtype_doc) {
 // The object "weight", which is the member kWeight of the operation's struct. `scale_default`: the
 // field whose type the scales have where none is given.
 template <auto kWeight>
-constexpr std::array<Field, 9> weight_fields(std::string_view scale_default) {
+constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
   return {
       {{.pointer = "/weight",
         .kind = FieldKind::kObject,
@@ -106,13 +107,20 @@ constexpr std::array<Field, 9> weight_fields(std::string_view scale_default) {
         .doc = "uint: unsigned codes; int: two's complement; eXmY: floats of X exponent and Y "
                "mantissa bits; nf4: a table of 16 values"},
        {.pointer = "/weight/group_size",
-        .min = 16,
+        .min = kGroupStep,
         .max = kLargestSide,
-        .multiple = 16,
+        .multiple = kGroupStep,
         .also = kSpecialGroups,
         .slot = slot<kWeight, &WeightSpec::group_size>(),
         .doc = "weights along K that share one scale; -1: one scale for each row of W; 0: one "
                "for all of W"},
+       {.pointer = "/weight/group_offset",
+        .min = 0,
+        .max = kLargestSide - kGroupStep,
+        .multiple = kGroupStep,
+        .silent_default = true,
+        .slot = slot<kWeight, &WeightSpec::group_offset>(),
+        .doc = "column of its first group at which W begins, as a shard of a larger matrix"},
        {.pointer = "/weight/zero_point",
         .kind = FieldKind::kWord,
         .words = kZeroPointWords,

@@ -50,10 +50,11 @@ struct Field {
   std::span<const std::int64_t> also{};       // values allowed beside the range
   std::span<const std::string_view> words{};  // kWord
   std::string_view
-      default_from{};      // pointer of the field whose value is taken where this is absent
-  Slot slot{};             // of leaves; empty for kLabel and kList
-  ListSlot list{};         // of kList
-  std::string_view doc{};  // one line, no full stop
+      default_from{};           // pointer of the field whose value is taken where this is absent
+  bool silent_default = false;  // the canonical text leaves the default out: the field came later
+  Slot slot{};                  // of leaves; empty for kLabel and kList
+  ListSlot list{};              // of kList
+  std::string_view doc{};       // one line, no full stop
 
   std::string_view parent() const noexcept { return pointer.substr(0, pointer.rfind('/')); }
   std::string_view name() const noexcept { return pointer.substr(pointer.rfind('/') + 1); }

@@ -83,6 +83,7 @@ std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec) {
                         "\"awq\", \"gptq\" or \"gptq_v2\"", ""});
   }
   if (!packed && op != Op::kQuantizeWeight) check_checkpoint(spec, problems);
+  if (op == Op::kQuantizeWeight) check_quantized_groups(spec.weight, problems);
   return problems;
 }
 

@@ -27,15 +27,6 @@ void check_type(const WeightSpec& weight, Problems& problems) {
   }
 }
 
-void check_group(std::int64_t k, int group, Problems& problems) {
-  if (group == kPerChannel || group == kPerTensor || k % group == 0) return;
-  problems.push_back(
-      {"/weight/group_size",
-       std::string(group > k ? "the group is larger than K = " : "the group does not divide K = ") +
-           std::to_string(k),
-       std::to_string(group), "-1 (per channel), 0 (per tensor), or a divisor of K", ""});
-}
-
 void check_interleave(const WeightSpec& weight, Problems& problems) {
   const auto refuse = [&](const char* why) {
     problems.push_back(
@@ -102,9 +93,40 @@ int fixed_bits(WeightType type) {
   return 0;
 }
 
+void check_groups(std::int64_t k, const WeightSpec& weight, Problems& problems) {
+  const int group = weight.group_size;
+  const int offset = weight.group_offset;
+  const bool grouped = group != kPerChannel && group != kPerTensor;
+  if (offset != 0) {
+    if (grouped && offset > 0 && offset < group && offset % kGroupStep == 0) return;
+    problems.push_back({"/weight/group_offset",
+                        grouped ? "W begins at a whole k tile inside of its first group"
+                                : "only groups along K can be cut by a shard",
+                        std::to_string(offset),
+                        grouped ? "0 to " + std::to_string(group - kGroupStep) +
+                                      ", a multiple of " + std::to_string(kGroupStep)
+                                : "0",
+                        ""});
+    return;
+  }
+  if (!grouped || k % group == 0) return;
+  problems.push_back(
+      {"/weight/group_size",
+       std::string(group > k ? "the group is larger than K = " : "the group does not divide K = ") +
+           std::to_string(k),
+       std::to_string(group), "-1 (per channel), 0 (per tensor), or a divisor of K", ""});
+}
+
+void check_quantized_groups(const WeightSpec& weight, Problems& problems) {
+  if (weight.group_offset == 0) return;
+  problems.push_back({"/weight/group_offset",
+                      "a scale is made from all columns of its group, and W lacks some of them",
+                      std::to_string(weight.group_offset), "0", ""});
+}
+
 void check_weight(const MatrixShape& shape, const WeightSpec& weight, Problems& problems) {
   check_type(weight, problems);
-  check_group(shape.k, weight.group_size, problems);
+  check_groups(shape.k, weight, problems);
   check_interleave(weight, problems);
 }
 
@@ -133,6 +155,9 @@ void check_checkpoint(const WeightOpSpec& spec, Problems& problems) {
          "the zero points of a group fill whole words", std::to_string(spec.shape.n),
          "N * bits a multiple of 32");
   unless(!awq || !spec.act_order, "/source/act_order", "the columns are in order", "true", "false");
+  unless(weight.group_offset == 0 || !spec.act_order, "/weight/group_offset",
+         "with act-order g_idx names the group of each column", std::to_string(weight.group_offset),
+         "0");
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_SPEC_WEIGHT_MEANING_H_
 #define HEDDLE_GENERATOR_SPEC_WEIGHT_MEANING_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "heddle/error.h"
@@ -11,7 +12,16 @@ namespace heddle {
 
 using Problems = std::vector<Problem>;
 
+// Groups begin and end between k tiles of the fragment layout, which have 16 columns.
+inline constexpr int kGroupStep = 16;
+
 void check_weight(const MatrixShape& shape, const WeightSpec& weight, Problems& problems);
+
+// The rules of group_size and group_offset alone.
+void check_groups(std::int64_t k, const WeightSpec& weight, Problems& problems);
+
+// What quantize_weight cannot make.
+void check_quantized_groups(const WeightSpec& weight, Problems& problems);
 
 // What the tensors of AWQ and GPTQ cannot hold.
 void check_checkpoint(const WeightOpSpec& spec, Problems& problems);

@@ -276,7 +276,7 @@ typedef struct heddle_quantized_weights {
   size_t struct_size;   /* sizeof(heddle_quantized_weights) */
   const uint8_t* codes; /* [N, K], a byte each */
   size_t codes_bytes;
-  const void* scales; /* [N, K / group_size] of scale_dtype */
+  const void* scales; /* [N, ceil((K + group_offset) / group_size)] of scale_dtype */
   size_t scales_bytes;
   const void* zeros; /* as many as scales: a byte each, or of scale_dtype; null without */
   size_t zeros_bytes;

@@ -59,6 +59,9 @@ struct WeightSpec {
   bool tensor_scale = false;         // one FP32 factor more, for all of W
   Interleave interleave = Interleave::kFragment;
   std::vector<int> permutation{};  // kPermutation: field i of a word is element permutation[i]
+  // W is a shard of a larger matrix: its column 0 is column group_offset of a group. The first and
+  // the last group may then have fewer columns than group_size.
+  int group_offset = 0;
 };
 
 // Every field that is set is honoured or refused by resolve(); the planner fills the others.
@@ -143,8 +146,8 @@ class HEDDLE_EXPORT Spec {
   const WeightSpec& weight() const noexcept;
   // The optional label "name": shown in tables and messages, no part of what is generated.
   const std::string& name() const noexcept { return name_; }
-  // One line of JSON: fixed field order, every default written out, no name. Two specs that mean
-  // the same have the same canonical text.
+  // One line of JSON: fixed field order, no name, every default written out but that of
+  // weight.group_offset. Two specs that mean the same have the same canonical text.
   std::string canonical_json() const;
 
  private:

@@ -13,10 +13,11 @@
 
 namespace heddle {
 
-inline constexpr int kLayoutVersion = 2;
+inline constexpr int kLayoutVersion = 3;
 
 // The version since which such weights have the bytes that they have now: what that version or a
-// later one packed, this library reads. 2 for 4-bit floats in fragment order, 1 for all others.
+// later one packed, this library reads. 3 with a group_offset, 2 for 4-bit floats in fragment
+// order, 1 for all others.
 HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
 
 // Whoever stores packed weights stores kLayoutVersion, or a layout_version(), with them and asks
@@ -36,11 +37,14 @@ struct WeightLayout {
   std::int64_t chunks_per_row_block = 0;
   int meta_group = 0;        // columns of an entry of scales: gcd(group size, kChunkK)
   int groups_per_chunk = 0;  // such entries in a chunk; 0 for scales per channel or tensor
-  int chunk_bytes = 0;       // a multiple of 16
-  int scale_offset = 0;      // inside a chunk; also the number of bytes of its weights
-  int scale_bytes = 0;       // of one entry of the row block: 16 scales
-  int zero_offset = 0;       // inside a chunk; == chunk_bytes if there are no zero points
-  int zero_bytes = 0;        // of one entry of the row block: 16 zero points, 0 if none
+  // Entry 0 begins so many columns before the chunk: group_offset mod meta_group. Column k of W
+  // finds its scale in entry (k mod kChunkK + entry_offset) / meta_group of its chunk.
+  int entry_offset = 0;
+  int chunk_bytes = 0;   // a multiple of 16
+  int scale_offset = 0;  // inside a chunk; also the number of bytes of its weights
+  int scale_bytes = 0;   // of one entry of the row block: 16 scales
+  int zero_offset = 0;   // inside a chunk; == chunk_bytes if there are no zero points
+  int zero_bytes = 0;    // of one entry of the row block: 16 zero points, 0 if none
   std::size_t channel_offset = 0;
   int channel_bytes = 0;  // of one row block: its scales and zero points, padded; 0 if grouped
   int channel_zero_offset = 0;    // inside the row block's channel metadata
@@ -58,7 +62,8 @@ HEDDLE_EXPORT WeightLayout weight_layout(const MatrixShape& shape, const WeightS
 // (code - zero) * scale * tensor_scale, with the code's type and the fixed bias as WeightSpec says.
 struct QuantizedWeights {
   std::vector<std::uint8_t> codes;  // [N, K], each in the low `bits` bits
-  // [N, G] in scale_dtype, native byte order; G = K / group_size, 1 per channel. Per tensor: one.
+  // [N, G] in scale_dtype, native byte order; G = ceil((K + group_offset) / group_size), and column
+  // k is of group (k + group_offset) / group_size. Per channel G = 1. Per tensor: one in all.
   std::vector<std::uint8_t> scales;
   // As many as scales: integer zero points each a byte with a code, float ones of scale_dtype.
   // Empty without zero points.

@@ -244,6 +244,24 @@ void test_weight_operations(heddle_runtime* runtime, heddle_kernel* gemm) {
   heddle_kernel_destroy(quantize);
 }
 
+/* A shard that begins at column 96 of a group: three chunks, each with the scales of two groups. */
+static const char kShard[] =
+    "{\"heddle\":1,\"op\":\"gemm\",\"shape\":{\"n\":256,\"k\":352},"
+    "\"weight\":{\"bits\":4,\"group_offset\":96},\"activation\":{\"dtype\":\"fp16\"}}";
+
+static void test_shard_packing(heddle_quantized_weights weights, void* packed) {
+  size_t bytes = 0;
+  weights.codes_bytes = 256 * 352;
+  CHECK(heddle_packed_bytes(SPEC(kShard), &bytes) == HEDDLE_OK && bytes == 16 * 3 * 1088);
+  CHECK(heddle_pack_weights(SPEC(kShard), &weights, packed, bytes) == HEDDLE_OK);
+  CHECK(heddle_check_layout_version(SPEC(kShard), 3) == HEDDLE_OK);
+  CHECK_CODE(heddle_check_layout_version(SPEC(kShard), 2), HEDDLE_ERROR_USAGE,
+             "weights.layout_version");
+  weights.scales_bytes -= 256 * 2; /* K / group_size groups */
+  CHECK_CODE(heddle_pack_weights(SPEC(kShard), &weights, packed, bytes), HEDDLE_ERROR_USAGE,
+             "weights.size");
+}
+
 void test_packing(void) {
   static uint8_t codes[256 * 512], packed[256 * 512];
   static uint16_t scales[256 * 4];
@@ -268,6 +286,7 @@ void test_packing(void) {
   CHECK(heddle_check_layout_version(SPEC(kGemm), 1) == HEDDLE_OK);
   CHECK_CODE(heddle_check_layout_version(SPEC(kGemm), 1000), HEDDLE_ERROR_USAGE,
              "weights.layout_version");
+  test_shard_packing(weights, packed);
   weights.codes_bytes -= 1;
   CHECK(heddle_pack_weights(SPEC(kGemm), &weights, packed, bytes) == HEDDLE_ERROR_USAGE);
 }

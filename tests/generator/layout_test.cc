@@ -2,46 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "heddle/error.h"
-#include "heddle/weights.h"
+#include "tests/generator/layout_weights.h"
 
 namespace heddle {
 namespace {
-
-GemmSpec spec_of(std::int64_t n, std::int64_t k, int group, ZeroPoint zero = ZeroPoint::kNone,
-                 DType scale = DType::kFp16) {
-  GemmSpec spec;
-  spec.shape.n = n;
-  spec.shape.k = k;
-  spec.weight.group_size = group;
-  spec.weight.zero_point = zero;
-  spec.weight.scale_dtype = scale;
-  return spec;
-}
-
-QuantizedWeights random_weights(const GemmSpec& spec) {
-  std::mt19937 random(11);
-  const int group = spec.weight.group_size;
-  const std::int64_t count =
-      group == kPerTensor ? 1 : spec.shape.n * (group == kPerChannel ? 1 : spec.shape.k / group);
-  const int scale_bytes = bytes_of(spec.weight.scale_dtype);
-  const bool float_zeros = spec.weight.zero_point == ZeroPoint::kFloat;
-  QuantizedWeights weights;
-  weights.codes.resize(spec.shape.n * spec.shape.k);
-  weights.scales.resize(count * scale_bytes);
-  if (spec.weight.zero_point == ZeroPoint::kInt) weights.zeros.resize(count);
-  if (float_zeros) weights.zeros.resize(count * scale_bytes);
-  const unsigned codes = 1u << spec.weight.bits;
-  for (auto& code : weights.codes) code = static_cast<std::uint8_t>(random() % codes);
-  for (auto& byte : weights.scales) byte = static_cast<std::uint8_t>(random());
-  for (auto& zero : weights.zeros) {
-    zero = static_cast<std::uint8_t>(float_zeros ? random() : random() % codes);
-  }
-  if (spec.weight.tensor_scale) weights.tensor_scale = 0.3f;
-  return weights;
-}
 
 TEST(WeightLayout, ChunkSizes) {
   EXPECT_EQ(weight_layout(spec_of(64, 256, 128)).chunk_bytes, 1024 + 32);
@@ -168,7 +134,7 @@ TEST(LayoutVersion, OtherBytesAreRefusedByName) {
     return {};
   };
   WeightSpec weight;
-  EXPECT_NE(refusal(weight, kLayoutVersion + 1).find("up to 2"), std::string::npos);
+  EXPECT_NE(refusal(weight, kLayoutVersion + 1).find("up to 3"), std::string::npos);
   EXPECT_NE(refusal(weight, 0).find("pack them again"), std::string::npos);
   weight.type = WeightType::kE2m1;
   EXPECT_EQ(refusal(weight, 1),

@@ -2,11 +2,13 @@
 // promises, never a crash. What the sanitizers see here they see nowhere else.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <random>
 
 #include "heddle/error.h"
 #include "tests/generator/gemm_plans.h"
+#include "tests/generator/plan_refusals.h"
 
 namespace heddle {
 namespace {
@@ -83,6 +85,20 @@ TEST(PlanRandom, AReasonOrASoundPlan) {
   }
   EXPECT_GT(plans, 500);
   EXPECT_GT(refusals, 500);
+}
+
+// Whatever else is wrong with the spec: no kernel is chosen for a shard that cuts its first group.
+TEST(PlanRandom, GroupOffsetsAreRefusedByName) {
+  RandomSpecs specs;
+  for (int i = 0; i < 2000; ++i) {
+    GemmSpec gemm = specs.next();
+    gemm.weight.group_offset = 16 * (1 + i % 8);
+    const Spec spec = Spec::from_gemm(gemm);
+    const char* const target = specs.target();
+    const Pointers fields = refused_fields(spec, target);
+    EXPECT_NE(std::ranges::find(fields, "/weight/group_offset"), fields.end())
+        << spec.canonical_json() << " for " << target;
+  }
 }
 
 }  // namespace

@@ -27,12 +27,6 @@ TEST(SpecCanonical, SameMeaningSameText) {
   EXPECT_NE(Spec::parse(changed(R"("op")", R"("path":"ampere","op")")).canonical_json(), canonical);
 }
 
-TEST(SpecCanonical, KeepsOnlyTheTileFieldsThatAreSet) {
-  const std::string text =
-      Spec::parse(changed(R"("op")", R"("tile":{"stages":3,"m":16},"op")")).canonical_json();
-  EXPECT_NE(text.find(R"("tile":{"m":16,"stages":3},"epilogue")"), text.npos) << text;
-}
-
 Spec made_again(const Spec& spec) {
   switch (spec.op()) {
     case Op::kGemm:
@@ -47,6 +41,25 @@ Spec made_again(const Spec& spec) {
       break;
   }
   return Spec::from_weight_op(spec.op(), spec.weight_op());
+}
+
+// The texts, and with them the cache keys, of specs from before the field came.
+TEST(SpecCanonical, LeavesOutNoGroupOffset) {
+  const std::string text = Spec::parse(kSmallSpec).canonical_json();
+  EXPECT_EQ(Spec::parse(changed(R"("bits":4)", R"("bits":4,"group_offset":0)")).canonical_json(),
+            text);
+  const Spec shard = Spec::parse(changed(R"("bits":4)", R"("group_offset":96,"bits":4)"));
+  EXPECT_EQ(shard.weight().group_offset, 96);
+  const std::string shard_text = shard.canonical_json();
+  EXPECT_NE(shard_text.find(R"("group_size":128,"group_offset":96,"zero_point")"), text.npos);
+  EXPECT_EQ(Spec::parse(shard_text).canonical_json(), shard_text);
+  EXPECT_EQ(made_again(shard).canonical_json(), shard_text);
+}
+
+TEST(SpecCanonical, KeepsOnlyTheTileFieldsThatAreSet) {
+  const std::string text =
+      Spec::parse(changed(R"("op")", R"("tile":{"stages":3,"m":16},"op")")).canonical_json();
+  EXPECT_NE(text.find(R"("tile":{"m":16,"stages":3},"epilogue")"), text.npos) << text;
 }
 
 TEST(SpecCanonical, ParsesToItself) {
@@ -117,6 +130,8 @@ TEST(SpecSchema, IsClosedAndDescribed) {
   }
   EXPECT_EQ(schema.at("properties").at("weight").at("properties").at("group_size").at("default"),
             128);
+  EXPECT_EQ(schema.at("properties").at("weight").at("properties").at("group_offset").at("default"),
+            0);
   EXPECT_EQ(schema.at("properties").at("shape").at("properties").at("m").at("default"),
             nlohmann::json::parse("[1,65536]"));
 }

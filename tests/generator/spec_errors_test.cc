@@ -26,8 +26,8 @@ TEST(SpecErrors, MisspeltField) {
   EXPECT_EQ(problem.pointer, "/weight/group_sise");
   EXPECT_EQ(problem.value, "64");
   EXPECT_EQ(problem.allowed,
-            "bits, type, group_size, zero_point, scale_dtype, tensor_scale, interleave, "
-            "permutation");
+            "bits, type, group_size, group_offset, zero_point, scale_dtype, tensor_scale, "
+            "interleave, permutation");
   EXPECT_EQ(problem.hint, "did you mean \"group_size\"?");
 }
 
@@ -58,6 +58,18 @@ TEST(SpecErrors, MisspeltWord) {
   EXPECT_EQ(error.problems()[0].hint, "did you mean \"fp16\"?");
   EXPECT_EQ(parse_error(changed("fp16", "FP16")).problems()[0].hint, "did you mean \"fp16\"?");
   EXPECT_EQ(parse_error(changed("fp16", "int8x")).problems()[0].hint, "");
+}
+
+TEST(SpecErrors, GroupOffsetOfNoWholeTiles) {
+  for (const char* value : {"8", "-16", "1048576"}) {
+    const Error error =
+        parse_error(changed(R"("bits":4)", R"("bits":4,"group_offset":)" + std::string(value)));
+    EXPECT_EQ(error.code(), "spec.out_of_range");
+    ASSERT_EQ(error.problems().size(), 1U);
+    EXPECT_EQ(error.problems()[0].pointer, "/weight/group_offset");
+    EXPECT_EQ(error.problems()[0].value, value);
+    EXPECT_EQ(error.problems()[0].allowed, "0 to 1048560, a multiple of 16");
+  }
 }
 
 TEST(SpecErrors, DuplicateField) {

@@ -1,0 +1,48 @@
+// Groups along K: which columns of W share a scale, and where in a chunk that scale lies. W may be
+// a shard that begins inside of a group (WeightSpec::group_offset).
+#ifndef HEDDLE_GENERATOR_LAYOUT_GROUPS_H_
+#define HEDDLE_GENERATOR_LAYOUT_GROUPS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "generator/spec/weight_meaning.h"
+#include "heddle/error.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+
+// The group of column `column`; 0 for scales per channel or per tensor.
+constexpr std::int64_t group_of_column(const WeightSpec& weight, std::int64_t column) {
+  return weight.group_size > 0 ? (column + weight.group_offset) / weight.group_size : 0;
+}
+
+// Groups that the columns of W touch: the G of QuantizedWeights. Precondition: k > 0.
+constexpr std::int64_t groups_along_k(const WeightSpec& weight, std::int64_t k) {
+  return group_of_column(weight, k - 1) + 1;
+}
+
+// The entry of scales, and of zero points, of a chunk's column `column`.
+constexpr int entry_of_column(const WeightLayout& layout, int column) {
+  return (column + layout.entry_offset) / layout.meta_group;
+}
+
+// The first column of the chunk that reads entry `entry`; the inverse of entry_of_column.
+constexpr int first_column_of_entry(const WeightLayout& layout, int entry) {
+  return std::max(0, entry * layout.meta_group - layout.entry_offset);
+}
+
+// Specs are parsed without the rules of groups, which resolve() has. Throws Error(kUnsupported,
+// "weights.unsupported") where there are no such groups.
+inline void expect_groups(std::int64_t k, const WeightSpec& weight) {
+  std::vector<Problem> problems;
+  check_groups(k, weight, problems);
+  if (problems.empty()) return;
+  throw Error(ErrorCategory::kUnsupported, "weights.unsupported", std::move(problems));
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_LAYOUT_GROUPS_H_
