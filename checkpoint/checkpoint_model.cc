@@ -3,7 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "checkpoint/layer_plan.h"
 #include "checkpoint/output_plan.h"
 
 namespace heddle {
@@ -19,8 +18,9 @@ std::string covers(const LayerGroup& group) {
 
 }  // namespace
 
-Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config) {
-  LayerPlan plan = plan_layers(checkpoint, config, true, {});
+Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                          const PackOptions& options) {
+  LayerPlan plan = plan_layers(checkpoint, config, options);
   if (plan.packed.empty() && plan.unserved.empty()) refuse_plain_checkpoint();
   Model model;
   model.model_type = config.model_type;

@@ -4,6 +4,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config.h"
+#include "checkpoint/layer_plan.h"
 #include "heddle/model.h"
 
 namespace heddle {
@@ -11,7 +12,8 @@ namespace heddle {
 // Exactly the specs that repack_checkpoint() writes into its metadata, each once, in the order of
 // the layers' names. A kernel's name is the last component of the first such layer's. Throws as
 // plan_layers() does, Error(kUnsupported, "checkpoint.not_quantised") without a quantised layer.
-Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config);
+Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                          const PackOptions& options = {});
 
 }  // namespace heddle
 

@@ -61,12 +61,13 @@ std::string Companions::why_apart(const Checkpoint& checkpoint, const LayerGroup
 }
 
 Companions::Companions(const Checkpoint& checkpoint, const LayerGroup& group,
-                       const FusedLayer& layer, std::vector<RowRun> order)
+                       const FusedLayer& layer, std::vector<LayerView> views,
+                       const std::vector<std::int64_t>& plain_heights, std::int64_t plain_k)
     : checkpoint_(&checkpoint),
       pre_scale_name_(pre_scale_of(group.name)),
       heights_(layer.heights()),
       matrices_(layer.matrices()),
-      order_(std::move(order)) {
+      views_(std::move(views)) {
   LayerName whole = group.parts.front();
   whole.name = group.name;
   bias_name_ = bias_of(whole);
@@ -74,7 +75,7 @@ Companions::Companions(const Checkpoint& checkpoint, const LayerGroup& group,
   for (const LayerName& part : group.parts) {
     pre_scales_.push_back(checkpoint.find(pre_scale_of(part.name)));
   }
-  check_sizes(group, layer.spec().shape.k);
+  check_sizes(group, plain_heights, plain_k);
   clear_if_none(biases_);
   clear_if_none(pre_scales_);
 }
@@ -82,35 +83,55 @@ Companions::Companions(const Checkpoint& checkpoint, const LayerGroup& group,
 void Companions::read_biases(const LayerGroup& group) {
   for (const LayerName& part : group.parts) {
     const TensorInfo* bias = checkpoint_->find(bias_of(part));
-    if (bias != nullptr && is_zero(*checkpoint_, *bias)) {
-      zero_biases_.push_back(bias->name);
+    // Also that of a rank which does not add it.
+    if (bias != nullptr && (!views_[biases_.size()].has_bias || is_zero(*checkpoint_, *bias))) {
+      left_out_.push_back(bias->name);
       bias = nullptr;
     }
     biases_.push_back(bias);
   }
 }
 
-void Companions::check_sizes(const LayerGroup& group, std::int64_t k) const {
+void Companions::check_sizes(const LayerGroup& group,
+                             const std::vector<std::int64_t>& plain_heights, std::int64_t k) const {
   for (std::size_t i = 0; i < biases_.size(); ++i) {
     const std::string& name = group.parts[i].name;
-    if (biases_[i] != nullptr) check_size(name, *biases_[i], matrices_ * heights_[i]);
+    if (biases_[i] != nullptr) check_size(name, *biases_[i], matrices_ * plain_heights[i]);
     if (pre_scales_[i] != nullptr) check_size(name, *pre_scales_[i], k);
   }
 }
 
+bool Companions::is_made_anew() const { return heights_.size() > 1 || views_.front().is_changed(); }
+
 std::vector<std::string> Companions::replaced() const {
-  std::vector<std::string> names = zero_biases_;
+  std::vector<std::string> names = left_out_;
   if (!is_made_anew()) return names;
-  for (const TensorInfo* tensor : biases_) {
-    if (tensor != nullptr) names.push_back(tensor->name);
-  }
-  for (const TensorInfo* tensor : pre_scales_) {
-    if (tensor != nullptr && heights_.size() > 1) names.push_back(tensor->name);
+  for (const auto* tensors : {&biases_, &pre_scales_}) {
+    for (const TensorInfo* tensor : *tensors) {
+      if (tensor != nullptr) names.push_back(tensor->name);
+    }
   }
   return names;
 }
 
-// The parts' rows after each other, matrix by matrix; then in the order of the layer's rows.
+std::vector<std::uint8_t> Companions::bias_of_part(std::size_t part) const {
+  std::vector<std::uint8_t> values = checkpoint_->read(biases_[part]->name);
+  const std::int64_t bytes = bytes_of(biases_[part]->type);
+  for (const std::vector<RowRun>& runs : views_[part].rows) {
+    const std::int64_t matrix = std::ssize(values) / matrices_;
+    std::vector<std::uint8_t> selected;
+    for (std::int64_t m = 0; m < matrices_; ++m) {
+      for (const RowRun& run : runs) {
+        const auto first = values.begin() + m * matrix + run.first * bytes;
+        selected.insert(selected.end(), first, first + run.count * bytes);
+      }
+    }
+    values = std::move(selected);
+  }
+  return values;
+}
+
+// The parts' rows after each other, matrix by matrix; zeros for a part without a bias.
 std::vector<std::uint8_t> Companions::joined_biases() const {
   const std::int64_t n = std::accumulate(heights_.begin(), heights_.end(), std::int64_t{0});
   const TensorInfo& some = **std::find_if(biases_.begin(), biases_.end(),
@@ -121,30 +142,30 @@ std::vector<std::uint8_t> Companions::joined_biases() const {
   for (std::size_t i = 0; i < biases_.size(); ++i) {
     const std::int64_t run = heights_[i] * bytes;
     const std::vector<std::uint8_t> part =
-        biases_[i] == nullptr ? std::vector<std::uint8_t>() : checkpoint_->read(biases_[i]->name);
+        biases_[i] == nullptr ? std::vector<std::uint8_t>() : bias_of_part(i);
     for (std::int64_t m = 0; m * run < std::ssize(part); ++m) {
       std::copy_n(part.begin() + m * run, run, joined.begin() + m * n * bytes + start);
     }
     start += run;
   }
-  if (order_.empty()) return joined;
-  std::vector<std::uint8_t> ordered;
-  for (const RowRun& run : order_) {
-    const auto first = joined.begin() + run.first * bytes;
-    ordered.insert(ordered.end(), first, first + run.count * bytes);
-  }
-  return ordered;
+  return joined;
 }
 
 void Companions::add_to(OutputPlan* plan) const {
   if (!is_made_anew()) return;
-  if (has_pre_scale() && heights_.size() > 1) {
+  if (has_pre_scale()) {
     TensorInfo tensor = *pre_scales_.front();
     const std::string from = std::exchange(tensor.name, pre_scale_name_);
+    const std::int64_t bytes = bytes_of(tensor.type);
+    ColumnRun columns = views_.front().columns;
+    if (columns.count == 0) columns.count = static_cast<std::int64_t>(tensor.bytes) / bytes;
+    tensor.shape = {columns.count};
     plan->add(tensor.name, {tensor},
-              [&checkpoint = *checkpoint_, from](const SafetensorsWriter& writer, std::size_t to) {
-                const std::vector<std::uint8_t> bytes = checkpoint.read(from);
-                writer.write(to, 0, bytes.data(), bytes.size());
+              [checkpoint = checkpoint_, from, columns, bytes](const SafetensorsWriter& writer,
+                                                               std::size_t to) {
+                const std::vector<std::uint8_t> values = checkpoint->read(from);
+                writer.write(to, 0, values.data() + columns.first * bytes,
+                             static_cast<std::size_t>(columns.count * bytes));
               });
   }
   if (!has_bias()) return;

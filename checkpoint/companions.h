@@ -9,8 +9,8 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/fused_layer.h"
 #include "checkpoint/layer_names.h"
+#include "checkpoint/layer_view.h"
 #include "checkpoint/output_plan.h"
-#include "checkpoint/selected_rows.h"
 
 namespace heddle {
 
@@ -23,11 +23,13 @@ class Companions {
   // Why the vectors of the parts cannot be taken together; empty where they can.
   static std::string why_apart(const Checkpoint& checkpoint, const LayerGroup& group);
 
-  // `order` is that of the layer's rows (row_order.h), empty where it is the checkpoint's. Throws
-  // Error(kUnsupported, "checkpoint.layer") for vectors that do not fit the layer. Precondition:
-  // why_apart() finds nothing. The checkpoint must outlive the plan that it is added to.
+  // `layer` has the rows of `views`, which are those of the parts; `plain_heights` are the parts'
+  // rows in the checkpoint. Throws Error(kUnsupported, "checkpoint.layer") for vectors that do not
+  // fit. Precondition: why_apart() finds nothing. The checkpoint must outlive the plan that it is
+  // added to.
   Companions(const Checkpoint& checkpoint, const LayerGroup& group, const FusedLayer& layer,
-             std::vector<RowRun> order);
+             std::vector<LayerView> views, const std::vector<std::int64_t>& plain_heights,
+             std::int64_t plain_k);
 
   bool has_bias() const noexcept { return !biases_.empty(); }
   bool has_pre_scale() const noexcept { return !pre_scales_.empty(); }
@@ -38,8 +40,12 @@ class Companions {
 
  private:
   void read_biases(const LayerGroup& group);
-  void check_sizes(const LayerGroup& group, std::int64_t k) const;
-  bool is_made_anew() const { return heights_.size() > 1 || !order_.empty(); }
+  void check_sizes(const LayerGroup& group, const std::vector<std::int64_t>& plain_heights,
+                   std::int64_t k) const;
+  // Whether the vectors are not just those of the checkpoint.
+  bool is_made_anew() const;
+  // Values of the rows of the part's view, matrix by matrix.
+  std::vector<std::uint8_t> bias_of_part(std::size_t part) const;
   std::vector<std::uint8_t> joined_biases() const;
 
   const Checkpoint* checkpoint_;
@@ -47,8 +53,8 @@ class Companions {
   std::string pre_scale_name_;
   std::vector<std::int64_t> heights_;
   std::int64_t matrices_;
-  std::vector<RowRun> order_;
-  std::vector<std::string> zero_biases_;
+  std::vector<LayerView> views_;
+  std::vector<std::string> left_out_;  // biases: zeros, or added by another rank
   // For each part, null where it has none; empty where no part has one.
   std::vector<const TensorInfo*> biases_;
   std::vector<const TensorInfo*> pre_scales_;

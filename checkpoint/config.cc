@@ -64,13 +64,17 @@ CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts) {
   const ConfigDocuments documents(texts, findings);
   const ConfigReader config = documents.language();
   CheckpointConfig result;
-  result.model_type = config.string_or("model_type", "");
+  result.model_type = documents.model_type();
   result.dtype = read_dtype(config);
   if (!result.dtype) result.dtype = read_dtype(documents.config());
   result.quantization = documents.quantization();
   result.hidden_size =
       config.size_or(config.spelling({"hidden_size", "n_embd", "n_embed"}), 0, kMostHidden);
   result.transposed_linears = is_one_of(result.model_type, {"gpt2", "openai-gpt"});
+  result.heads = heads_of(config);
+  result.kv_heads =
+      config.size_or(config.spelling({"num_key_value_heads", "num_kv_heads", "n_head_kv"}),
+                     result.heads, kMostHeads);
   result.fused_qkv = read_fused_qkv(result.model_type, config);
   findings.throw_if_any();
   return result;

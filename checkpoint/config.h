@@ -27,7 +27,9 @@ struct CheckpointConfig {
   std::string model_type;
   std::optional<DType> dtype;  // torch_dtype: kFp16 or kBf16, else absent
   Quantization quantization;
-  std::int64_t hidden_size = 0;  // 0: not said
+  std::int64_t hidden_size = 0;  // these are 0 where they are not said
+  std::int64_t heads = 0;        // of queries
+  std::int64_t kv_heads = 0;
   // Weights are stored as [K, N]: GPT-2's Conv1D.
   bool transposed_linears = false;
   // Of model types whose fused rows are not all queries, then all keys, then all values.

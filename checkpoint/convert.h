@@ -16,9 +16,8 @@
 namespace heddle {
 
 struct ConvertOptions {
-  TensorChoice choice;
+  PackOptions pack;   // dequantize takes its choice of tensors alone
   std::string layer;  // dequantise only this one; empty: all, and copy the other tensors
-  bool fuse = true;   // repack q, k, v and gate, up as the one matrix that kernels take
   int jobs = 0;       // layers at a time; 0: one per core, 8 at most
   // After each tensor, one call at a time, from any thread.
   std::function<void(const std::string& tensor, std::size_t done, std::size_t total)> progress;
@@ -48,7 +47,8 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
 // <layer>.heddle U8: pack_weights() of the layer; of experts [E, bytes], each on its own.
 // <layer>.heddle_perm I32 [K], for act-order only: packed column j is column perm[j] of the
 // checkpoint. Fused layers have <layer>.bias and <layer>.pre_quant_scale where their parts have.
-// The metadata holds, under the name of the packed tensor, the layer's spec as canonical JSON.
+// The metadata holds, under the name of the packed tensor, the layer's spec as canonical JSON. Of
+// one of several ranks "heddle.tp" is "<rank>/<size>"; all other tensors are there as a whole.
 ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                 const std::string& output, const ConvertOptions& options);
 

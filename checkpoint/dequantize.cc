@@ -49,7 +49,7 @@ void write_transposed(const QuantizedRows& layer, DType dtype, const Safetensors
 // All layers, or the one of that name with only its tensors.
 Inventory chosen_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
                         const ConvertOptions& options) {
-  Inventory inventory = take_inventory(checkpoint, config.quantization, options.choice);
+  Inventory inventory = take_inventory(checkpoint, config.quantization, options.pack.choice);
   if (options.layer.empty()) return inventory;
   inventory.unknown.clear();
   for (LayerName& layer : inventory.layers) {

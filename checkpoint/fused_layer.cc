@@ -27,7 +27,7 @@ std::string difference(const QuantizedRows& a, const QuantizedRows& b) {
   if (a.matrices() != b.matrices()) return "the number of experts";
   if (v.type != w.type) return "the type of their codes";
   if (v.bits != w.bits) return "the width of their codes";
-  if (v.group_size != w.group_size) return "their groups";
+  if (v.group_size != w.group_size || v.group_offset != w.group_offset) return "their groups";
   if (v.scale_dtype != w.scale_dtype) return "the type of their scales";
   if (v.tensor_scale != w.tensor_scale || std::bit_cast<std::uint32_t>(a.tensor_scale()) !=
                                               std::bit_cast<std::uint32_t>(b.tensor_scale())) {
@@ -67,7 +67,7 @@ GemmSpec spec_of(const FusedLayer::Parts& parts, std::optional<DType> activation
   if (parts.size() > 1 && spec.weight.group_size == kPerTensor) {
     spec.weight.group_size = kPerChannel;
   }
-  if (first.group_index().empty()) {
+  if (first.group_index().empty() && spec.weight.group_offset == 0) {
     spec.weight.group_size = kernel_group_size(spec.shape.k, spec.weight.group_size);
   }
   spec.activation = activation.value_or(first.native_dtype());

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "checkpoint/read_layer.h"
-#include "checkpoint/row_order.h"
 #include "generator/spec/document.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"
@@ -18,16 +17,27 @@ constexpr std::size_t kMostProblems = 50;
 
 using Parts = FusedLayer::Parts;
 
-Parts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
-                 const CheckpointConfig& config, Load load) {
+// The parts of a group, and what of them is packed.
+struct ViewedParts {
   Parts parts;
+  std::vector<LayerView> views;
+  std::vector<std::int64_t> plain_heights;  // rows in the checkpoint
+  std::int64_t plain_k = 0;
+  bool is_convolution = false;
+};
+
+ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
+                       const CheckpointConfig& config, const TensorParallel& parallel, Load load) {
+  ViewedParts viewed;
   for (const LayerName& name : group.parts) {
     auto part = read_layer(checkpoint, name, config, load);
-    std::vector<RowRun> runs = row_order(name.name, part->n(), config);
-    if (!runs.empty()) part = std::make_unique<SelectedRows>(std::move(part), std::move(runs));
-    parts.push_back(std::move(part));
+    viewed.plain_heights.push_back(part->n());
+    viewed.plain_k = part->k();
+    viewed.is_convolution = viewed.is_convolution || part->plain_shape().size() == 4;
+    viewed.views.push_back(view_of(*part, config, parallel));
+    viewed.parts.push_back(viewed_rows(viewed.views.back(), std::move(part)));
   }
-  return parts;
+  return viewed;
 }
 
 // Why no kernel takes the layer; empty where one does.
@@ -53,13 +63,14 @@ std::string why_unserved(const GemmSpec& gemm) {
 // The plan as it is made, group by group.
 class Planner {
  public:
-  Planner(const Checkpoint& checkpoint, const CheckpointConfig& config, LayerPlan* plan)
-      : checkpoint_(checkpoint), config_(config), plan_(*plan) {}
+  Planner(const Checkpoint& checkpoint, const CheckpointConfig& config,
+          const TensorParallel& parallel, LayerPlan* plan)
+      : checkpoint_(checkpoint), config_(config), parallel_(parallel), plan_(*plan) {}
 
   void add(const LayerGroup& group) {
     try {
-      Parts parts = read_parts(checkpoint_, group, config_, Load::kShape);
-      std::string apart = why_apart(parts);
+      ViewedParts viewed = read_parts(checkpoint_, group, config_, parallel_, Load::kShape);
+      std::string apart = why_apart(viewed.parts);
       if (apart.empty()) apart = Companions::why_apart(checkpoint_, group);
       if (!apart.empty()) {
         plan_.notes.push_back(fmt::format("{} is not made: {}; its parts are packed alone",
@@ -67,7 +78,7 @@ class Planner {
         for (const LayerName& part : group.parts) add({part.name, {part}});
         return;
       }
-      add_layer(group, std::move(parts));
+      add_layer(group, std::move(viewed));
     } catch (const Error& error) {
       unconverted_.add(error);
     }
@@ -78,15 +89,19 @@ class Planner {
     unconverted_.throw_if_any();
     std::sort(plan_.packed.begin(), plan_.packed.end(),
               [](const auto& a, const auto& b) { return a.group.name < b.group.name; });
+    if (whole_ == 0) return;
+    plan_.notes.push_back(
+        fmt::format("{} layers such as {} are not of those that ranks share: they are packed whole",
+                    whole_, excerpt(first_whole_)));
   }
 
  private:
-  void add_layer(const LayerGroup& group, Parts parts) {
-    const std::vector<std::int64_t> plain_shape = parts.front()->plain_shape();
-    FusedLayer layer(group.name, std::move(parts), config_.dtype);
-    if (plain_shape.size() == 4) return add_unserved(group, "it is a convolution");
-    Companions companions(checkpoint_, group, layer,
-                          row_order(group.parts.front().name, layer.heights().front(), config_));
+  void add_layer(const LayerGroup& group, ViewedParts viewed) {
+    if (viewed.is_convolution) return add_unserved(group, "it is a convolution");
+    if (viewed.views.front().is_whole && whole_++ == 0) first_whole_ = group.name;
+    FusedLayer layer(group.name, std::move(viewed.parts), config_.dtype);
+    Companions companions(checkpoint_, group, layer, std::move(viewed.views), viewed.plain_heights,
+                          viewed.plain_k);
     GemmSpec gemm = layer.spec();
     gemm.epilogue.bias = companions.has_bias();
     gemm.pre_scale = companions.has_pre_scale();
@@ -107,24 +122,29 @@ class Planner {
 
   const Checkpoint& checkpoint_;
   const CheckpointConfig& config_;
+  const TensorParallel& parallel_;
   LayerPlan& plan_;
+  std::size_t whole_ = 0;
+  std::string first_whole_;
   Unconverted unconverted_;
 };
 
 }  // namespace
 
 FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
-                      const CheckpointConfig& config, Load load) {
-  return {group.name, read_parts(checkpoint, group, config, load), config.dtype};
+                      const CheckpointConfig& config, const TensorParallel& parallel, Load load) {
+  return {group.name, read_parts(checkpoint, group, config, parallel, load).parts, config.dtype};
 }
 
-LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config, bool fuse,
-                      const TensorChoice& choice) {
+LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                      const PackOptions& options) {
   LayerPlan plan;
-  plan.inventory = take_inventory(checkpoint, config.quantization, choice);
+  plan.inventory = take_inventory(checkpoint, config.quantization, options.choice);
   plan.notes = config.quantization.notes();
-  Planner planner(checkpoint, config, &plan);
-  for (const LayerGroup& group : group_layers(plan.inventory.layers, fuse)) planner.add(group);
+  Planner planner(checkpoint, config, options.parallel, &plan);
+  for (const LayerGroup& group : group_layers(plan.inventory.layers, options.fuse)) {
+    planner.add(group);
+  }
   planner.finish();
   return plan;
 }

@@ -12,6 +12,7 @@
 #include "checkpoint/config.h"
 #include "checkpoint/fused_layer.h"
 #include "checkpoint/inventory.h"
+#include "checkpoint/layer_view.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
 
@@ -37,16 +38,23 @@ struct LayerPlan {
   std::vector<std::string> notes;  // what stayed apart, and other things a user should know
 };
 
-// The layer's rows as it is packed. `load` as for read_layer().
+// What is packed: all of a model, or what one of several ranks has of it.
+struct PackOptions {
+  bool fuse = true;
+  TensorChoice choice;
+  TensorParallel parallel;
+};
+
+// The layer as it is packed. `load` as for read_layer().
 FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
-                      const CheckpointConfig& config, Load load);
+                      const CheckpointConfig& config, const TensorParallel& parallel, Load load);
 
 // Throws Error(kUnsupported, "checkpoint.not_converted") that names every tensor which looks
 // quantised and is not understood, and every layer whose tensors contradict each other or the
 // config. Reads no codes, only what specs depend on: zero points, the order of columns and biases.
 // The checkpoint must outlive the plan.
-LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config, bool fuse,
-                      const TensorChoice& choice);
+LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                      const PackOptions& options);
 
 // Collects what cannot be converted, layer by layer, and throws it as one error.
 class Unconverted {

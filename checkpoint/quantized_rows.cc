@@ -3,16 +3,15 @@
 #include <functional>
 #include <numeric>
 
+#include "generator/layout/groups.h"
+
 namespace heddle {
 
 std::int64_t QuantizedRows::matrices() const {
   return std::accumulate(shape_.begin(), shape_.end() - 2, std::int64_t{1}, std::multiplies<>());
 }
 
-std::int64_t QuantizedRows::groups() const {
-  const int group = weight().group_size;
-  return group > 0 ? (k() + group - 1) / group : 1;
-}
+std::int64_t QuantizedRows::groups() const { return groups_along_k(weight(), k()); }
 
 const std::vector<std::int32_t>& QuantizedRows::group_index() const {
   static const std::vector<std::int32_t> kInOrder;

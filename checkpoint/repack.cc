@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -66,7 +68,8 @@ std::vector<TensorInfo> outputs_of(const FusedLayer& layer) {
 
 ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                 const std::string& output, const ConvertOptions& options) {
-  LayerPlan layers = plan_layers(checkpoint, config, options.fuse, options.choice);
+  const TensorParallel& parallel = options.pack.parallel;
+  LayerPlan layers = plan_layers(checkpoint, config, options.pack);
   OutputPlan plan;
   ConvertReport report;
   report.input_bytes = checkpoint.bytes();
@@ -76,14 +79,19 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
       {"format", "pt"},
       {"heddle.version", HEDDLE_VERSION},
   };
+  if (parallel.size > 1) {
+    metadata["heddle.tp"] = fmt::format("{}/{}", parallel.rank, parallel.size);
+  }
   int version = 1;  // that the bytes of all layers have had since
   for (const PackedLayer& packed : layers.packed) {
     const LayerGroup& group = packed.group;
     metadata[group.name + ".heddle"] = packed.spec.canonical_json();
     version = std::max(version, layout_version(packed.spec.weight()));
     plan.add(group.name, outputs_of(packed.layer),
-             [&checkpoint, &config, group](const SafetensorsWriter& writer, std::size_t first) {
-               write_packed(read_group(checkpoint, group, config, Load::kAll), writer, first);
+             [&checkpoint, &config, &parallel, group](const SafetensorsWriter& writer,
+                                                      std::size_t first) {
+               write_packed(read_group(checkpoint, group, config, parallel, Load::kAll), writer,
+                            first);
              });
     for (const LayerName& part : group.parts) {
       for (std::string& name : tensors_of(part, checkpoint)) consumed.push_back(std::move(name));

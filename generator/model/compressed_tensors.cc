@@ -151,7 +151,7 @@ void read_sparsity(const ConfigReader& config, QuantizationBuilder& builder) {
 
 // Transforms of the weights alone were applied when the checkpoint was made; those of activations
 // are work that somebody has to do at run time.
-void check_transforms(const ConfigReader& config) {
+void check_transforms(const ConfigReader& config, QuantizationBuilder& builder) {
   const Node* node = config.object("transform_config");
   const Node* groups = node == nullptr ? nullptr : node->find("config_groups");
   if (groups == nullptr || groups->kind != Node::Kind::kObject) return;
@@ -166,11 +166,9 @@ void check_transforms(const ConfigReader& config) {
       const Node* targets = one.find("targets");
       const ConfigReader group(groups->items[i], child_pointer(pointer, groups->keys[i]),
                                config.findings());
-      refuse_quantization(group, "apply",
-                          "the model rotates activations at run time (" + quoted(where) + " of " +
-                              (targets == nullptr ? "its modules" : excerpt(*targets)) +
-                              "), for which Heddle has no operation: without it results are wrong",
-                          "", "a checkpoint whose rotations are all part of its weights");
+      builder.rotates(
+          group, "apply",
+          quoted(where) + " of " + (targets == nullptr ? "its modules" : excerpt(*targets)));
     }
   }
 }
@@ -213,7 +211,7 @@ void read_compressed_tensors(const ConfigReader& config, QuantizationBuilder& bu
   const std::string format = config.required_string("format");
   if (format.empty()) return;
   if (format != "mixed-precision") check_format(config, format);
-  check_transforms(config);
+  check_transforms(config, builder);
   if (config.has("kv_cache_scheme")) builder.note_kv_scales();
   add_rules(config, "ignore", targets_of(config.strings("ignore"), ModuleRules::kNone),
             builder.rules());

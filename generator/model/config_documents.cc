@@ -19,7 +19,9 @@ std::optional<Node> read_object(std::string_view text, Findings& findings) {
 }  // namespace
 
 ConfigDocuments::ConfigDocuments(const ModelConfigTexts& texts, Findings& findings)
-    : findings_(findings), config_(read_object(texts.config, findings)) {
+    : findings_(findings),
+      engine_rotates_(texts.engine_rotates),
+      config_(read_object(texts.config, findings)) {
   if (!texts.hf_quant_config.empty())
     hf_quant_config_ = read_object(texts.hf_quant_config, findings);
   if (!texts.quantize_config.empty())
@@ -38,10 +40,16 @@ ConfigReader ConfigDocuments::language() const {
   return root;
 }
 
+std::string ConfigDocuments::model_type() const {
+  const std::string own = language().string_or("model_type", "");
+  return own.empty() ? config().string_or("model_type", "") : own;
+}
+
 Quantization ConfigDocuments::quantization() const {
   const auto pointer = [](const std::optional<Node>& node) { return node ? &*node : nullptr; };
-  return read_quantization({pointer(config_), pointer(hf_quant_config_), pointer(quantize_config_)},
-                           findings_);
+  return read_quantization(
+      {pointer(config_), pointer(hf_quant_config_), pointer(quantize_config_), engine_rotates_},
+      findings_);
 }
 
 }  // namespace heddle

@@ -22,11 +22,14 @@ class ConfigDocuments {
   ConfigReader config() const { return {*config_, "", findings_}; }
   // Of the language model: that of "text_config" in a multimodal one, else config().
   ConfigReader language() const;
+  // The language model's "model_type", else that of the whole; empty where neither has one.
+  std::string model_type() const;
   // As read_quantization().
   Quantization quantization() const;
 
  private:
   Findings& findings_;
+  bool engine_rotates_;
   std::optional<Node> config_;
   std::optional<Node> hf_quant_config_;
   std::optional<Node> quantize_config_;

@@ -217,7 +217,8 @@ Model model_from_config(const ModelConfigTexts& texts) {
   const ConfigDocuments documents(texts, findings);
   const ConfigReader config = documents.language();
   Model model;
-  model.model_type = config.required_string("model_type");
+  model.model_type = documents.model_type();
+  if (model.model_type.empty()) config.required_string("model_type");
   findings.throw_if_any();
   const Quantization quantization = documents.quantization();
   if (quantization.method().empty()) {

@@ -70,8 +70,9 @@ std::string method_of(const ConfigReader& config) {
   return {};
 }
 
-Quantization read_method(const ConfigReader& config, const std::string& method) {
-  QuantizationBuilder builder(method);
+Quantization read_method(const ConfigReader& config, const std::string& method,
+                         bool engine_rotates) {
+  QuantizationBuilder builder(method, engine_rotates);
   const auto* const reader = std::find_if(kReaders.begin(), kReaders.end(),
                                           [&](const auto& known) { return known.first == method; });
   if (reader != kReaders.end()) {
@@ -168,7 +169,7 @@ Quantization read_quantization(const QuantizationSources& sources, Findings& fin
   } else {
     method = method_of(reader);
   }
-  return read_method(reader, method);
+  return read_method(reader, method, sources.engine_rotates);
 }
 
 }  // namespace heddle

@@ -74,8 +74,8 @@ class Quantization {
 struct QuantizationSources {
   const Node* config = nullptr;           // config.json
   const Node* hf_quant_config = nullptr;  // Model Optimizer's hf_quant_config.json
-  const Node* quantize_config =
-      nullptr;  // AutoGPTQ's quantize_config.json, AutoAWQ's quant_config.json
+  const Node* quantize_config = nullptr;  // AutoGPTQ's quantize_config.json, AutoAWQ's
+  bool engine_rotates = false;            // as in ModelConfigTexts
 };
 
 // Throws Error(kUnsupported, "model.quantization") for a quantisation that Heddle does not read,

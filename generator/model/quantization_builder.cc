@@ -66,6 +66,17 @@ void QuantizationBuilder::note_kv_scales() {
       "heddle build --kv fp8:tensor makes the kernels of one");
 }
 
+void QuantizationBuilder::rotates(const ConfigReader& config, std::string_view key,
+                                  const std::string& what) {
+  if (engine_rotates_) return note("the engine has to rotate activations: " + what);
+  refuse_quantization(config, key,
+                      "the model rotates activations at run time (" + what +
+                          "), for which Heddle has no operation: without it results are wrong",
+                      "",
+                      "a checkpoint whose rotations are all part of its weights, or "
+                      "--engine-rotates for an engine that does it");
+}
+
 Quantization QuantizationBuilder::take() {
   result_.rules_.finish();
   result_.sparsity_.finish();

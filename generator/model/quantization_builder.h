@@ -15,7 +15,10 @@ class QuantizationBuilder {
  public:
   static constexpr int kNotQuantized = ModuleRules::kNone;
 
-  explicit QuantizationBuilder(std::string method) { result_.method_ = std::move(method); }
+  explicit QuantizationBuilder(std::string method, bool engine_rotates = false)
+      : engine_rotates_(engine_rotates) {
+    result_.method_ = std::move(method);
+  }
 
   // The index of the scheme, for the rules. Equal schemes have one index.
   int scheme(const Scheme& scheme);
@@ -28,11 +31,15 @@ class QuantizationBuilder {
   // The scheme quantises activations, too.
   void note_activations();
   void note_kv_scales();
+  // The model rotates activations at run time, as the field `key` says in `what`: a note where the
+  // engine does it, else refused. Throws Error(kUnsupported, "model.quantization").
+  void rotates(const ConfigReader& config, std::string_view key, const std::string& what);
 
   Quantization take();
 
  private:
   Quantization result_;
+  bool engine_rotates_;
   bool noted_activations_ = false;
 };
 

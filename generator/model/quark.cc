@@ -64,24 +64,21 @@ int read_module(const ConfigReader& config, const std::string& pack_method,
 }
 
 // A rotation that was not made a part of the weights is work at run time.
-void check_algorithms(const ConfigReader& config) {
+void check_algorithms(const ConfigReader& config, QuantizationBuilder& builder) {
   const Node* algorithms = config.node("algo_config");
   if (algorithms == nullptr) return;
   const std::vector<Node> one = {*algorithms};
   for (const Node& algorithm : algorithms->kind == Node::Kind::kArray ? algorithms->items : one) {
     const Node* name = algorithm.find("name");
     if (name == nullptr || (name->text != "rotation" && name->text != "quarot")) continue;
-    refuse_quantization(config, "algo_config",
-                        "the model may rotate activations at run time, for which Heddle has no "
-                        "operation",
-                        quoted(name->text), "a checkpoint without rotations");
+    builder.rotates(config, "algo_config", quoted(name->text));
   }
 }
 
 }  // namespace
 
 void read_quark(const ConfigReader& config, QuantizationBuilder& builder) {
-  check_algorithms(config);
+  check_algorithms(config, builder);
   std::string pack_method = "reorder";
   if (const Node* node = config.object("export")) {
     const ConfigReader exported(*node, config.pointer("export"), config.findings());

@@ -42,6 +42,9 @@ struct ModelConfigTexts {
   std::string_view config;
   std::string_view hf_quant_config;  // Model Optimizer's hf_quant_config.json
   std::string_view quantize_config;  // AutoGPTQ's quantize_config.json, AutoAWQ's quant_config.json
+  // The engine rotates activations where the config asks for it at run time, which Heddle does not
+  // do and refuses otherwise.
+  bool engine_rotates = false;
 };
 
 // Throws Error(kSpec) for texts that are no such configs, Error(kUnsupported) for a model or

@@ -38,7 +38,7 @@ class CompanionsTest : public ::testing::Test {
   GemmSpec repack(const std::string& layer, bool fuse) {
     write_tensors(folder_ / "a.safetensors", tensors_);
     ConvertOptions options;
-    options.fuse = fuse;
+    options.pack.fuse = fuse;
     repack_checkpoint(Checkpoint(folder_ / "a.safetensors"), config_of(Storage::kGptq, 4, 64, true),
                       folder_ / "b.safetensors", options);
     const SafetensorsFile file(folder_ / "b.safetensors");

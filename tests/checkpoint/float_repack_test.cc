@@ -72,7 +72,7 @@ class FloatRepack : public ::testing::Test {
   }
   ConvertReport repack(bool fuse = true) {
     ConvertOptions options;
-    options.fuse = fuse;
+    options.pack.fuse = fuse;
     return repack_checkpoint(Checkpoint(folder_ / "a.safetensors"), config_,
                              folder_ / "b.safetensors", options);
   }

@@ -31,7 +31,7 @@ class FuseTest : public ::testing::Test {
 
   ConvertReport repack(bool fuse) {
     ConvertOptions options;
-    options.fuse = fuse;
+    options.pack.fuse = fuse;
     return repack_checkpoint(Checkpoint(folder_ / "a.safetensors"),
                              config_of(Storage::kGptq, parts_.front(), true),
                              folder_ / "b.safetensors", options);

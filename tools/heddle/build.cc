@@ -22,6 +22,7 @@
 #include "tools/heddle/model_input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/pack_options.h"
 #include "tools/heddle/progress.h"
 
 namespace heddle {
@@ -32,6 +33,7 @@ struct BuildOptions {
   std::string kv;
   std::string target;
   CompileOptions compile;
+  PackCommandOptions pack;
   bool print_specs = false;
   bool json = false;
 };
@@ -166,8 +168,8 @@ int build_model(const BuildOptions& options, const Model& model) {
 }
 
 int run(const BuildOptions& options) {
-  const Model model =
-      options.kv.empty() ? read_model(options.config) : read_model(options.config, options.kv);
+  const Model model = options.kv.empty() ? read_model(options.config, options.pack)
+                                         : read_model(options.config, options.kv, options.pack);
   if (options.print_specs) {
     print_specs(model);
     flush_output();
@@ -203,6 +205,8 @@ void add_build_command(CLI::App& app, Action* action) {
                    "file")
       ->type_name("KV")
       ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
+  add_choice_options(*command, &options->pack);
+  add_parallel_option(*command, &options->pack);
   add_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
   command->add_flag("--print-specs", options->print_specs,

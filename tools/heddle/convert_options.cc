@@ -30,7 +30,9 @@ std::string config_path(const ConvertCommandOptions& options) {
 CheckpointConfig read_config(const ConvertCommandOptions& options) {
   const ConfigFiles files = read_config_files(config_path(options));
   try {
-    return read_checkpoint_config(files.texts());
+    ModelConfigTexts texts = files.texts();
+    texts.engine_rotates = options.pack.engine_rotates;
+    return read_checkpoint_config(texts);
   } catch (const Error& error) {
     throw at_place(files.config.place, error);
   }
@@ -73,17 +75,7 @@ void add_convert_options(CLI::App& command, ConvertCommandOptions* options) {
                   "layers at a time; default one per core, 8 at most")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
-  command
-      .add_option(
-          "--keep", options->convert.choice.keep,
-          "copy these tensors as they are; a shell pattern for names of tensors or of modules "
-          "with all that is in them; may be given several times")
-      ->type_name("PATTERN")
-      ->expected(1);
-  command
-      .add_option("--skip", options->convert.choice.skip, "leave these tensors out, as for --keep")
-      ->type_name("PATTERN")
-      ->expected(1);
+  add_choice_options(command, &options->pack);
   add_json_option(command, &options->json);
 }
 
@@ -100,6 +92,7 @@ int run_convert(const ConvertCommandOptions& options, Convert convert, const cha
   {
     Progress progress(!options.json);
     ConvertOptions with_progress = options.convert;
+    with_progress.pack = options.pack.pack;
     with_progress.progress = [&](const std::string& tensor, std::size_t done, std::size_t total) {
       progress.show(fmt::format("[{}/{}] {}", done, total, tensor), done != total);
     };

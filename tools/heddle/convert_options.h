@@ -5,6 +5,7 @@
 #include <string>
 
 #include "checkpoint/convert.h"
+#include "tools/heddle/pack_options.h"
 
 namespace CLI {
 class App;
@@ -16,7 +17,8 @@ struct ConvertCommandOptions {
   std::string checkpoint;
   std::string config;
   std::string output;
-  ConvertOptions convert;
+  ConvertOptions convert;  // without what `pack` says
+  PackCommandOptions pack;
   bool json = false;
 };
 

@@ -88,22 +88,34 @@ Error of_option_or_config(const std::string& place, const Error& error) {
   return {error.category(), error.code(), std::move(problems), error.log()};
 }
 
-Model model_of_config(const ConfigFiles& files) {
+ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& options) {
+  ModelConfigTexts texts = files.texts();
+  texts.engine_rotates = options.engine_rotates;
+  return texts;
+}
+
+Model model_of_config(const ConfigFiles& files, const PackCommandOptions& options) {
+  const TensorChoice& choice = options.pack.choice;
+  if (options.pack.parallel.size > 1 || !choice.keep.empty() || !choice.skip.empty()) {
+    throw Error(ErrorCategory::kUsage, "tool.needs_tensors",
+                "--tp, --keep and --skip are for a folder with the model's tensors");
+  }
   try {
-    return model_from_config(files.texts());
+    return model_from_config(texts_of(files, options));
   } catch (const Error& error) {
     throw at_place(files.config.place, error);
   }
 }
 
-Model model_of_tensors(const std::string& path, const ConfigFiles& files) {
+Model model_of_tensors(const std::string& path, const ConfigFiles& files,
+                       const PackCommandOptions& options) {
   CheckpointConfig config;
   try {
-    config = read_checkpoint_config(files.texts());
+    config = read_checkpoint_config(texts_of(files, options));
   } catch (const Error& error) {
     throw at_place(files.config.place, error);
   }
-  return model_of_checkpoint(Checkpoint(path), config);
+  return model_of_checkpoint(Checkpoint(path), config, options.pack);
 }
 
 bool is_tensor_file(const std::string& path) {
@@ -122,14 +134,19 @@ ModelPlace place_of(const std::string& argument) {
   std::error_code none;
   if (std::filesystem::is_directory(argument, none)) {
     const std::string config = std::filesystem::path(argument) / "config.json";
-    return {config, Checkpoint::is_in(argument) ? argument : std::string()};
+    if (Checkpoint::is_in(argument)) return {config, argument};
+    // Neither tensors nor a config: the error says what was looked for.
+    if (!std::filesystem::exists(config, none)) static_cast<void>(Checkpoint(argument));
+    return {config, ""};
   }
   if (!is_tensor_file(argument)) return {argument, ""};
   return {std::filesystem::path(argument).parent_path() / "config.json", argument};
 }
 
-Model model_at(const ModelPlace& place, const ConfigFiles& files) {
-  return place.tensors.empty() ? model_of_config(files) : model_of_tensors(place.tensors, files);
+Model model_at(const ModelPlace& place, const ConfigFiles& files,
+               const PackCommandOptions& options) {
+  return place.tensors.empty() ? model_of_config(files, options)
+                               : model_of_tensors(place.tensors, files, options);
 }
 
 }  // namespace
@@ -163,7 +180,8 @@ std::vector<std::string_view> array_elements(std::string_view json) {
   return elements;
 }
 
-Model read_model(const std::string& argument, const std::string& kv) {
+Model read_model(const std::string& argument, const std::string& kv,
+                 const PackCommandOptions& options) {
   const ModelPlace place = place_of(argument);
   const ConfigFiles files = read_config_files(place.config);
   const Input& input = files.config;
@@ -173,7 +191,7 @@ Model read_model(const std::string& argument, const std::string& kv) {
   }
   Model model;
   try {
-    model = model_at(place, files);
+    model = model_at(place, files, options);
   } catch (const Error& error) {
     if (error.code() != "model.not_quantized" && error.code() != "checkpoint.not_quantised") throw;
     model.notes.emplace_back("the model is not quantised: its matrices need no kernels of Heddle");
@@ -189,13 +207,13 @@ Model read_model(const std::string& argument, const std::string& kv) {
   return model;
 }
 
-Model read_model(const std::string& argument) {
+Model read_model(const std::string& argument, const PackCommandOptions& options) {
   const ModelPlace place = place_of(argument);
   const ConfigFiles files = read_config_files(place.config);
   const std::string& text = files.config.text;
   const std::size_t first = text.find_first_not_of(kSpace);
   if (first != std::string::npos && text[first] == '[') return model_of_list(files.config);
-  if (!is_spec(text)) return model_at(place, files);
+  if (!is_spec(text)) return model_at(place, files, options);
   Model model;
   model.kernels.push_back({parse_at(files.config.place, text), 0, {}});
   return model;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/model.h"
+#include "tools/heddle/pack_options.h"
 
 namespace heddle {
 
@@ -14,11 +15,12 @@ namespace heddle {
 // safetensors file and an index. A folder without is read as the config.json in it. For a list or a
 // single spec, layers is 0 and model_type is empty. Throws what Spec::parse, model_from_config and
 // model_of_checkpoint throw, with the place of each problem.
-Model read_model(const std::string& argument);
+Model read_model(const std::string& argument, const PackCommandOptions& options = {});
 
 // The same with the operations on the cache of a model's config; `kv` as for kv_block(). The config
 // need not be quantised then. Throws Error(kUsage, "tool.kv_needs_config") for specs.
-Model read_model(const std::string& argument, const std::string& kv);
+Model read_model(const std::string& argument, const std::string& kv,
+                 const PackCommandOptions& options);
 
 // The elements of a JSON array as they stand in the text. Precondition: `json` is a valid array.
 // The text is kept because parsing and printing it again would hide a duplicate key.

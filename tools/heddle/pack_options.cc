@@ -1,0 +1,64 @@
+#include "tools/heddle/pack_options.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <string>
+
+namespace heddle {
+namespace {
+
+constexpr std::int64_t kMostRanks = 1024;
+
+// "1/4" into its two numbers; what is wrong with it, else nothing.
+std::string read_parallel(const std::string& text, TensorParallel* parallel) {
+  const char* const end = text.data() + text.size();
+  const auto rank = std::from_chars(text.data(), end, parallel->rank);
+  if (rank.ec != std::errc() || rank.ptr == end || *rank.ptr != '/')
+    return "is not RANK/SIZE, as 1/4";
+  const auto size = std::from_chars(rank.ptr + 1, end, parallel->size);
+  if (size.ec != std::errc() || size.ptr != end) return "is not RANK/SIZE, as 1/4";
+  if (parallel->size < 1 || parallel->size > kMostRanks) return "has a SIZE that is not 1 to 1024";
+  if (parallel->rank < 0 || parallel->rank >= parallel->size)
+    return "has a RANK that is not 0 to SIZE - 1";
+  return "";
+}
+
+}  // namespace
+
+void add_choice_options(CLI::App& command, PackCommandOptions* options) {
+  command
+      .add_option(
+          "--keep", options->pack.choice.keep,
+          "leave these tensors as they are: a shell pattern for names of tensors, or of modules "
+          "with all that is in them; may be given several times")
+      ->type_name("PATTERN")
+      ->expected(1);
+  command
+      .add_option("--skip", options->pack.choice.skip,
+                  "leave these tensors out, named as for --keep")
+      ->type_name("PATTERN")
+      ->expected(1);
+  command.add_flag(
+      "--engine-rotates", options->engine_rotates,
+      "the engine rotates activations where the config asks for it, which no kernel of "
+      "Heddle does");
+}
+
+void add_parallel_option(CLI::App& command, PackCommandOptions* options) {
+  command
+      .add_option_function<std::string>(
+          "--tp",
+          [options](const std::string& text) {
+            static_cast<void>(read_parallel(text, &options->pack.parallel));
+          },
+          "only what this rank of several GPUs has: projections to heads and features are split "
+          "along "
+          "N, those from them along K")
+      ->type_name("RANK/SIZE")
+      ->check([](const std::string& text) {
+        TensorParallel parallel;
+        return read_parallel(text, &parallel);
+      });
+}
+
+}  // namespace heddle

@@ -1,0 +1,26 @@
+// Which tensors of a checkpoint are packed, and for which rank: what repack, dequantize and build
+// share.
+#ifndef HEDDLE_TOOLS_HEDDLE_PACK_OPTIONS_H_
+#define HEDDLE_TOOLS_HEDDLE_PACK_OPTIONS_H_
+
+#include "checkpoint/layer_plan.h"
+
+namespace CLI {
+class App;
+}
+
+namespace heddle {
+
+struct PackCommandOptions {
+  PackOptions pack;
+  bool engine_rotates = false;
+};
+
+// --keep, --skip and --engine-rotates.
+void add_choice_options(CLI::App& command, PackCommandOptions* options);
+// --tp
+void add_parallel_option(CLI::App& command, PackCommandOptions* options);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_HEDDLE_PACK_OPTIONS_H_
