@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "generator/target/check_target.h"
+
 namespace heddle {
 
 void refuse_if_any(const Spec& spec, std::vector<Problem> problems) {
@@ -13,6 +15,7 @@ void refuse_if_any(const Spec& spec, std::vector<Problem> problems) {
 }
 
 Plan resolve(const Spec& spec, const Target& target) {
+  check_target(target);
   Plan plan;
   plan.spec = spec;
   plan.target = target;
