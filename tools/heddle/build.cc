@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "tools/heddle/commands.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/kv_option.h"
 #include "tools/heddle/model_input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
@@ -108,15 +110,34 @@ void compile(const BuildOptions& options, Runtime* runtime, Build* build) {
       });
 }
 
-// Prints what could not be served or came out wrong; returns the exit code.
-int report_failures(const Build& build) {
-  int code = kExitDone;
-  for (const UnservedOperation& operation : build.unserved) {
-    code = kExitFailed;
+// Names each reason of each operation that has no kernel, up to a number that a person reads.
+void report_unserved(const std::vector<UnservedOperation>& unserved) {
+  constexpr std::size_t kMostLines = 50;
+  std::size_t lines = 0;
+  for (const UnservedOperation& operation : unserved) {
     for (const std::string& reason : operation.reasons) {
+      if (lines++ >= kMostLines) continue;
       print_problem(fmt::format("no kernel for {}: {}", operation.name, reason));
     }
   }
+  if (lines > kMostLines) print_problem(fmt::format("and {} more problems", lines - kMostLines));
+}
+
+// The command is there to fill a cache: kernels that are in memory alone are lost with it.
+int report_unstored(const std::vector<BuildResult>& results) {
+  const auto lost = std::count_if(results.begin(), results.end(),
+                                  [](const BuildResult& result) { return !result.stored; });
+  if (lost == 0) return kExitDone;
+  print_problem(fmt::format("{} of {} kernels were compiled but not stored in a cache", lost,
+                            results.size()));
+  return kExitFailed;
+}
+
+// Prints what could not be served, was not stored or came out wrong; returns the exit code.
+int report_failures(const Build& build) {
+  int code = build.unserved.empty() ? kExitDone : kExitFailed;
+  report_unserved(build.unserved);
+  if (report_unstored(build.results) != kExitDone) code = kExitFailed;
   for (const BuiltOperation& operation : build.operations) {
     for (const KernelCheck& check : operation.checks) {
       if (check.fault.empty()) continue;
@@ -134,6 +155,7 @@ int run(const BuildOptions& options) {
       options.kv.empty() ? read_model(options.config) : read_model(options.config, options.kv);
   if (options.print_specs) {
     print_specs(model);
+    for (const std::string& note : model.notes) print_problem("note: " + note);
     return kExitDone;
   }
   Runtime runtime(runtime_options(options.compile));
@@ -165,13 +187,7 @@ void add_build_command(CLI::App& app, Action* action) {
                    "a model's config.json, a spec or a JSON list of specs: a file, or - for "
                    "standard input")
       ->required();
-  command
-      ->add_option("--kv", options->kv,
-                   "also the kernels of the model's key-value cache: DTYPE[:GRANULARITY[:GROUP]], "
-                   "two of them with a comma for K and V, or a spec's kv block: its JSON or a "
-                   "file")
-      ->type_name("KV")
-      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
+  add_kv_option(*command, &options->kv);
   add_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
   command->add_flag("--print-specs", options->print_specs,
@@ -180,6 +196,8 @@ void add_build_command(CLI::App& app, Action* action) {
   command->footer(
       "TILE is tokens x rows x depth, then stages (s) and split-K (k). Kernels that the target\n"
       "cannot serve are named with the reason; the others are built, and the exit code is 1.\n"
+      "It is 1, too, where a compiled kernel could not be stored in the cache, and 2 where\n"
+      "--cache names one that cannot be used.\n"
       "Without --target each kernel is also run on the GPU and checked.\n"
       "Example:\n"
       "  heddle build examples/models/llama-3-8b-awq/config.json --target h200\n"
