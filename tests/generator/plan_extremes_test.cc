@@ -72,6 +72,39 @@ TEST(PlanExtremes, EveryNumberOfMultiprocessorsHasPlans) {
   }
 }
 
+TEST(PlanExtremes, NoKernelTakesMoreSharedMemoryThanABlockHas) {
+  const auto expect_room = [](const Spec& spec, const Target& target) {
+    try {
+      const Plan plan = resolve(spec, target);
+      for (const GemmVariant& v : plan.variants) {
+        EXPECT_LE(v.shared_bytes, target.shared_per_block) << spec.canonical_json();
+      }
+      for (const TileKernel& kernel : plan.tile_kernels) {
+        EXPECT_LE(kernel.shared_bytes, target.shared_per_block) << spec.canonical_json();
+      }
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), "plan.unsupported") << error.what();
+    }
+  };
+  for (const char* name : {"a100", "h200", "rtx5090"}) {
+    // Streams size themselves by what an SM has, of which a block may have a small part.
+    Target target = target_from_name(name);
+    target.shared_per_sm = 1 << 20;
+    expect_room(Spec::from_gemm(small_spec()), target);
+    // Kernels of one size fit or are refused.
+    target.shared_per_block = target.shared_per_sm = 16384;
+    expect_room(Spec::from_gemm(small_spec()), target);
+    expect_room(attention_spec(), target);
+    expect_room(append_spec(), target);
+    WeightOpSpec op;
+    op.shape = {1024, 2048};
+    expect_room(Spec::from_weight_op(Op::kDequantize, op), target);
+    expect_room(Spec::from_weight_op(Op::kQuantizeWeight, op), target);
+    op.format = CheckpointFormat::kGptq;
+    expect_room(Spec::from_weight_op(Op::kRepack, op), target);
+  }
+}
+
 TEST(PlanExtremes, AbsurdFactsOfATargetAreRefused) {
   using Change = std::function<void(Target&, std::int64_t)>;
   const Change changes[] = {
