@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <random>
 #include <string>
 #include <utility>
@@ -152,12 +153,9 @@ int run(const Options& options) {
   return counts.faults == 0 ? 0 : 1;
 }
 
-}  // namespace
-}  // namespace heddle
-
-int main(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   CLI::App app("Random well-formed specs and targets through parse, resolve and render.");
-  heddle::Options options;
+  Options options;
   options.seed = std::random_device()();
   app.add_option("--seconds", options.seconds, "how long; default until --count")
       ->check(CLI::PositiveNumber);
@@ -168,5 +166,19 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "compilations at a time; default one per core");
   CLI11_PARSE(app, argc, argv);
   if (options.seconds == 0 && options.count == 0) options.seconds = 10;
-  return heddle::run(options);
+  return run(options);
+}
+
+}  // namespace
+}  // namespace heddle
+
+int main(int argc, char** argv) {
+  try {
+    return heddle::parse_and_run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fputs("random_specs: ", stderr);
+    std::fputs(error.what(), stderr);
+    std::fputs("\n", stderr);
+    return 1;
+  }
 }
