@@ -35,17 +35,19 @@ Cache::Cache(const CacheOptions& options) {
   }
 }
 
-Cache::Result Cache::get_or_make(const CacheKey& key, const Make& make, bool* hit) {
-  bool unused = false;
-  if (hit == nullptr) hit = &unused;
-  *hit = true;
+Cache::Result Cache::get_or_make(const CacheKey& key, const Make& make, bool* hit, bool* stored) {
+  bool unused_hit = false;
+  bool unused_stored = false;
+  if (hit == nullptr) hit = &unused_hit;
+  if (stored == nullptr) stored = &unused_stored;
+  *hit = *stored = true;
   if (Result known = memory_.find(key)) return known;
   bool led = false;
   return flights_.run(
-      key, [&] { return load_or_make(key, make, hit); }, &led);
+      key, [&] { return load_or_make(key, make, hit, stored); }, &led);
 }
 
-Cache::Result Cache::load_or_make(const CacheKey& key, const Make& make, bool* hit) {
+Cache::Result Cache::load_or_make(const CacheKey& key, const Make& make, bool* hit, bool* stored) {
   // The last flight for this key may have landed since the caller looked.
   if (Result known = find(key)) return known;
   KeyLock lock;
@@ -57,12 +59,12 @@ Cache::Result Cache::load_or_make(const CacheKey& key, const Make& make, bool* h
     if (found != nullptr || made_by_other()) return found;
   }
   *hit = false;
-  return make_and_store(key, make);
+  return make_and_store(key, make, stored);
 }
 
-Cache::Result Cache::make_and_store(const CacheKey& key, const Make& make) {
+Cache::Result Cache::make_and_store(const CacheKey& key, const Make& make, bool* stored) {
   Result made = keep(key, make());
-  if (disk_ != nullptr) disk_->store(key, *made);
+  *stored = disk_ != nullptr && disk_->store(key, *made);
   return made;
 }
 
@@ -104,9 +106,10 @@ Cache::Result Cache::find_any_compiler(const CacheKey& key) {
 }
 
 Cache::Result Cache::remake(const CacheKey& key, const Result& refused, const Make& make) {
+  bool stored = false;
   const auto work = [&] {
     const Result known = memory_.find(key);
-    return known != nullptr && known != refused ? known : make_and_store(key, make);
+    return known != nullptr && known != refused ? known : make_and_store(key, make, &stored);
   };
   // Again where this thread only joined a flight that found the refused one.
   bool led = false;

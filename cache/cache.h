@@ -43,7 +43,11 @@ class Cache {
   // key, make() runs in one thread of this process at a time, and in one process at a time as long
   // as it takes less than lock_wait_ms. What make() throws reaches every thread that waited for
   // it; nothing is kept, so the next call tries again. Disk trouble never throws.
-  Result get_or_make(const CacheKey& key, const Make& make, bool* hit = nullptr);
+  //
+  // `stored` (may be null) says of what this call's make() made whether the disk has it now, too;
+  // true for a hit.
+  Result get_or_make(const CacheKey& key, const Make& make, bool* hit = nullptr,
+                     bool* stored = nullptr);
 
   // Nullptr on a miss.
   Result find(const CacheKey& key);
@@ -63,8 +67,8 @@ class Cache {
 
  private:
   Result find_on_disk(const CacheKey& key);
-  Result load_or_make(const CacheKey& key, const Make& make, bool* hit);
-  Result make_and_store(const CacheKey& key, const Make& make);
+  Result load_or_make(const CacheKey& key, const Make& make, bool* hit, bool* stored);
+  Result make_and_store(const CacheKey& key, const Make& make, bool* stored);
   Result keep(const CacheKey& key, Binary binary);
 
   MemoryCache memory_;

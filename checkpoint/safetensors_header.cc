@@ -257,6 +257,10 @@ std::string describe(TensorType type, const std::vector<std::int64_t>& shape) {
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                            const std::string& file) {
   if (json.empty() || json.front() != '{') refuse(file, "the header is not a JSON object");
+  // The parser would take a NUL byte for the end of the header and pass over what follows.
+  if (const std::size_t nul = json.find('\0'); nul != json.npos) {
+    refuse(file, fmt::format("the header is not JSON at its byte {}", nul + 1));
+  }
   HeaderReader reader;
   if (!Json::sax_parse(json.begin(), json.end(), &reader)) {
     refuse(file, reader.fault().empty() ? "the header is not JSON" : reader.fault());

@@ -15,11 +15,20 @@ std::string one_line(const Problem& problem) {
   return line;
 }
 
+// A list of inputs may have a problem in each of them. All are kept for the program, but a message
+// shows this many to a person, and how many follow.
+constexpr std::size_t kMostLines = 50;
+
 std::string all_lines(const std::vector<Problem>& problems) {
+  // A line that says "and 1 more" takes as much room as that one.
+  const std::size_t shown = problems.size() <= kMostLines + 1 ? problems.size() : kMostLines;
   std::string text;
-  for (const Problem& problem : problems) {
+  for (std::size_t i = 0; i < shown; ++i) {
     if (!text.empty()) text += '\n';
-    text += one_line(problem);
+    text += one_line(problems[i]);
+  }
+  if (const std::size_t more = problems.size() - shown; more > 0) {
+    text += "\nand " + std::to_string(more) + " more problems";
   }
   return text;
 }

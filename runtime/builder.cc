@@ -28,10 +28,19 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-Error strict_error(const std::string& kernel_name) {
-  return {
-      ErrorCategory::kMissing, "runtime.not_in_cache",
-      fmt::format("{} is in no layer of the cache, and strict mode compiles nothing", kernel_name)};
+// Of the kernels that are null in `results`, each named once.
+void refuse_missing(const std::vector<Source>& sources, const std::vector<BuildResult>& results) {
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (results[i].binary != nullptr) continue;
+    problems.push_back(
+        {"",
+         fmt::format("{} is in no layer of the cache, and strict mode compiles nothing",
+                     sources[i].kernel_name),
+         "", "", ""});
+  }
+  if (problems.empty()) return;
+  throw Error(ErrorCategory::kMissing, "runtime.not_in_cache", std::move(problems));
 }
 
 }  // namespace
@@ -70,18 +79,18 @@ BuildResult Builder::build_one(const Source& source, const std::string& compiler
   result.kernel_name = source.kernel_name;
   result.key = key.id();
   result.binary = cache_.get_or_make(
-      key, [&] { return compile(source); }, &result.hit);
+      key, [&] { return compile(source); }, &result.hit, &result.stored);
   return result;
 }
 
 // Without NVRTC a cached binary of any compiler is better than none; in strict mode it is what is
-// asked for.
+// asked for, and a kernel that is not there has no binary.
 BuildResult Builder::find_without_compiler(const Source& source, const Error* why) {
   const CacheKey key = cache_key(source, "");
   BuildResult result;
   result.kernel_name = source.kernel_name;
   result.binary = cache_.find_any_compiler(key);
-  if (result.binary == nullptr && strict_) throw strict_error(source.kernel_name);
+  if (result.binary == nullptr && strict_) return result;
   if (result.binary == nullptr) {
     throw Error(why->category(), why->code(),
                 fmt::format("{} is not in the cache and must be compiled, but {}",
@@ -118,10 +127,12 @@ std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
             : build_one(sources[index], compiler);
     result.ms = milliseconds_since(start);
     results[index] = std::move(result);
+    if (results[index].binary == nullptr) return;  // all that are missing are told at the end
     const std::lock_guard<std::mutex> lock(progress_mutex);
     ++done;
     if (progress) progress(results[index], done, sources.size());
   });
+  refuse_missing(sources, results);
   return results;
 }
 

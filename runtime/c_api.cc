@@ -113,6 +113,12 @@ void need_size(std::size_t given, std::size_t wanted, const char* name) {
 
 std::string_view view(const char* data, std::size_t length) {
   if (data == nullptr && length > 0) refuse("api.null", "a text is null but has a length");
+  // No spec and no path is nearly as long, and a length that was computed wrongly is much longer.
+  constexpr std::size_t kLongestText = std::size_t{64} << 20;
+  if (length > kLongestText) {
+    refuse("api.text_size",
+           fmt::format("a text has a length of {}; allowed: up to {} bytes", length, kLongestText));
+  }
   return length == 0 ? std::string_view() : std::string_view(data, length);
 }
 
@@ -194,6 +200,11 @@ heddle_status heddle_prepare(heddle_runtime* runtime, const heddle_text* specs, 
   return guarded([&] {
     need(runtime, "runtime");
     if (spec_count > 0) need(specs, "specs");
+    constexpr std::size_t kMostSpecs = std::size_t{1} << 20;
+    if (spec_count > kMostSpecs) {
+      heddle::c_api::refuse(
+          "api.count", fmt::format("spec_count is {}; allowed: up to {}", spec_count, kMostSpecs));
+    }
     std::vector<heddle::Spec> parsed;
     for (size_t i = 0; i < spec_count; ++i) {
       parsed.push_back(heddle::Spec::parse(view(specs[i].data, specs[i].length)));

@@ -51,7 +51,8 @@ heddle_status guarded(const Work& work) noexcept {
 void need(const void* pointer, const char* name);
 void need_size(std::size_t given, std::size_t wanted, const char* name);
 
-// Throws Error(kUsage) for null with a length.
+// Throws Error(kUsage) for null with a length ("api.null") and for an absurd length
+// ("api.text_size"), before the text is read.
 std::string_view view(const char* data, std::size_t length);
 
 // Throw Error(kUsage, "launch.too_small"). Memory that is missing or not wanted is for the launch

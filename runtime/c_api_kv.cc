@@ -32,6 +32,14 @@ KvCacheLayout layout_of(const Spec& spec) {
   return kv_cache_layout(attention.kv, attention.shape.kv_heads, attention.shape.head_dim);
 }
 
+// Tokens of a page of the cache's tensors, of a contiguous cache those of a sequence. Throws
+// Error(kUsage, "launch.size") for a number that a launch would refuse, and for none where the
+// spec does not tell it.
+std::int64_t tokens_of_page(const Spec& spec, std::int64_t page_tokens) {
+  validate_page_tokens(spec.kv(), page_tokens, spec.kv_shape().kv_heads);
+  return spec.kv().layout == KvLayout::kPaged ? spec.kv().page_size : page_tokens;
+}
+
 void check_tensor(const heddle_kv_tensor& tensor, const KvTensor& spec,
                   const KvTensorLayout& layout, const KvCache& cache, const char* name) {
   need_bytes(tensor.codes, layout.code_bytes(cache.pages, cache.page_tokens),
@@ -184,15 +192,23 @@ heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length, int64_
       heddle::c_api::refuse("api.op",
                             fmt::format("the operation {} has no cache", to_string(parsed.op())));
     }
-    const heddle::KvSpec& kv = parsed.kv();
     const heddle::KvCacheLayout layout = heddle::c_api::layout_of(parsed);
-    if (page_tokens == 0) page_tokens = kv.page_size;
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-    if (pages < 0 || pages > kMost || page_tokens < 0 || page_tokens > kMost) {
-      heddle::c_api::refuse("api.kv", "pages and page_tokens are between 0 and 2^31 - 1");
+    if (pages < 0 || pages > kMost) {
+      heddle::c_api::refuse("api.kv",
+                            fmt::format("pages = {} is not between 0 and {}", pages, kMost));
     }
-    *bytes = {layout.k.code_bytes(pages, page_tokens), layout.k.scale_bytes(pages, page_tokens),
-              layout.v.code_bytes(pages, page_tokens), layout.v.scale_bytes(pages, page_tokens),
+    const std::int64_t tokens = heddle::c_api::tokens_of_page(parsed, page_tokens);
+    *bytes = {layout.k.code_bytes(pages, tokens), layout.k.scale_bytes(pages, tokens),
+              layout.v.code_bytes(pages, tokens), layout.v.scale_bytes(pages, tokens),
               layout.k.residual_bytes(1)};
+    for (const std::size_t size :
+         {bytes->k_codes, bytes->k_scales, bytes->v_codes, bytes->v_scales}) {
+      if (size <= PTRDIFF_MAX) continue;
+      heddle::c_api::refuse("api.kv",
+                            fmt::format("a tensor of {} pages of {} tokens has more bytes "
+                                        "than a program can address",
+                                        pages, tokens));
+    }
   });
 }

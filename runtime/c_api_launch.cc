@@ -84,6 +84,11 @@ heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t
     need(kernel, "kernel");
     need(bytes, "bytes");
     heddle::check_op(kernel->kernel.plan(), Op::kGemm);
+    const heddle::GemmShape& shape = kernel->kernel.plan().spec.gemm().shape;
+    if (m < shape.m_min || m > shape.m_max) {
+      heddle::c_api::refuse("launch.m", fmt::format("M = {} is outside the spec's range [{}, {}]",
+                                                    m, shape.m_min, shape.m_max));
+    }
     *bytes = kernel->kernel.workspace_bytes(m);
   });
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "generator/layout/groups.h"
+#include "generator/layout/plain_sizes.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
 
@@ -59,16 +60,20 @@ heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
                                                   "operation is {}",
                                                   to_string(parsed.op())));
     }
+    // Before anything is read or written: a size may be any number.
+    heddle::expect_plain_sizes(parsed.gemm(),
+                               {weights->codes_bytes, weights->scales_bytes, weights->zeros_bytes});
+    const std::size_t needed = heddle::weight_layout(parsed.gemm()).total_bytes;
+    if (packed_bytes < needed) {
+      heddle::c_api::refuse("api.too_small",
+                            fmt::format("packed has {} bytes and needs {}", packed_bytes, needed));
+    }
     heddle::QuantizedWeights plain;
     plain.codes = bytes_at(weights->codes, weights->codes_bytes, "codes");
     plain.scales = bytes_at(weights->scales, weights->scales_bytes, "scales");
     plain.zeros = bytes_at(weights->zeros, weights->zeros_bytes, "zeros");
     plain.tensor_scale = weights->tensor_scale;
     const std::vector<std::uint8_t> bytes = heddle::pack_weights(parsed.gemm(), plain);
-    if (packed_bytes < bytes.size()) {
-      heddle::c_api::refuse("api.too_small", fmt::format("packed has {} bytes and needs {}",
-                                                         packed_bytes, bytes.size()));
-    }
     std::ranges::copy(bytes, static_cast<std::uint8_t*>(packed));
   });
 }

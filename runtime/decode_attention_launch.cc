@@ -70,10 +70,6 @@ bool has_pairs(const KvTensor& tensor, const KvTensorLayout& layout,
 
 // Of a contiguous cache.
 void check_contiguous(const DecodeAttentionSpec& spec, const DecodeAttentionArgs& args) {
-  if (args.cache.pages < args.sequences) {
-    refuse_launch("launch.size", fmt::format("the cache has {} sequences, the launch {}",
-                                             args.cache.pages, args.sequences));
-  }
   const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
   const bool pairs = has_pairs(spec.kv.k, layout.k, spec) || has_pairs(spec.kv.v, layout.v, spec);
   if (!pairs || args.cache.page_tokens % 2 == 0) return;

@@ -50,9 +50,6 @@ void check_residual(const KvSpec& kv, const KvCache& cache, std::int64_t sequenc
   check_wanted(cache.residual_slots, wanted && slots, "cache.residual_slots", kNumberAlignment);
   if (!wanted) return;
   check_size(cache.residual_slot_count, slots ? 1 : sequences, "cache.residual_slot_count");
-  if (kv.layout == KvLayout::kPaged || cache.page_tokens % kv.k.group_size == 0) return;
-  refuse_launch("launch.size", fmt::format("cache.page_tokens = {} holds no whole blocks of {}",
-                                           cache.page_tokens, kv.k.group_size));
 }
 
 std::int64_t stride_bytes(std::int64_t stride, std::int64_t row, DType dtype) {
@@ -89,6 +86,19 @@ void check_sequence(std::int64_t tokens, int kv_heads) {
 
 }  // namespace
 
+void validate_page_tokens(const KvSpec& kv, std::int64_t page_tokens, int kv_heads) {
+  if (kv.layout == KvLayout::kPaged) {
+    if (page_tokens == 0 || page_tokens == kv.page_size) return;
+    refuse_launch("launch.size", fmt::format("cache.page_tokens = {}, the spec's pages have {}",
+                                             page_tokens, kv.page_size));
+  }
+  check_sequence(page_tokens, kv_heads);
+  const bool by_channel = kv.k.granularity == KvGranularity::kChannel;
+  if (!by_channel || page_tokens % kv.k.group_size == 0) return;
+  refuse_launch("launch.size", fmt::format("cache.page_tokens = {} holds no whole blocks of {}",
+                                           page_tokens, kv.k.group_size));
+}
+
 void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences, int kv_heads) {
   check_tensor(kv.k, cache.k, "cache.k.codes", "cache.k.scales", "cache.k.given");
   check_tensor(kv.v, cache.v, "cache.v.codes", "cache.v.scales", "cache.v.given");
@@ -96,11 +106,12 @@ void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences, in
   check_size(cache.pages, 1, "cache.pages");
   const bool paged = kv.layout == KvLayout::kPaged;
   check_wanted(cache.block_table, paged, "cache.block_table", kNumberAlignment);
-  if (!paged) return check_sequence(cache.page_tokens, kv_heads);
-  check_size(cache.table_stride, 1, "cache.table_stride");
-  if (cache.page_tokens == 0 || cache.page_tokens == kv.page_size) return;
-  refuse_launch("launch.size", fmt::format("cache.page_tokens = {}, the spec's pages have {}",
-                                           cache.page_tokens, kv.page_size));
+  validate_page_tokens(kv, cache.page_tokens, kv_heads);
+  if (paged) return check_size(cache.table_stride, 1, "cache.table_stride");
+  // The tokens of a sequence that has no place would be lost.
+  if (cache.pages >= sequences) return;
+  refuse_launch("launch.size",
+                fmt::format("the cache has {} sequences, the launch {}", cache.pages, sequences));
 }
 
 void validate(const Plan& plan, const KvAppendArgs& args) {

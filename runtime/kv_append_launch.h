@@ -17,6 +17,9 @@ void validate(const Plan& plan, const KvAppendArgs& args);
 // many heads of K and V. A contiguous one has at most 2^30 tokens for each sequence, and rows
 // (tokens times heads) that 32 bits count.
 void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences, int kv_heads);
+// KvCache::page_tokens alone: what a paged cache's spec says, or tokens that a contiguous one may
+// have. Throws "launch.size".
+void validate_page_tokens(const KvSpec& kv, std::int64_t page_tokens, int kv_heads);
 
 // The kernel's one parameter; templates/kv_append/place.cuh has the same struct.
 struct KvAppendParameters {

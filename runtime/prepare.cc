@@ -73,7 +73,7 @@ std::vector<Source> render_each_once(std::vector<Preparation>* preparations) {
   return sources;
 }
 
-// Strict mode stops at the first kernel that is missing; the caller wants to know them all.
+// The builder names the kernels that are missing; the caller also wants to know their specs.
 Error all_missing(Runtime::Impl* impl, const std::vector<Preparation>& preparations) {
   std::vector<Problem> problems;
   for (const Preparation& preparation : preparations) {

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "cache/cache_roots.h"
+#include "generator/spec/document.h"
+#include "generator/spec/findings.h"
 #include "generator/target/target_json.h"
 #include "heddle/error.h"
 
@@ -17,7 +20,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kRecordVersion = 1;
-constexpr int kMostDepth = 64;  // of a line
 constexpr std::string_view kSpace = " \t\r\n";
 
 std::string record_path(const RuntimeOptions& options) {
@@ -32,37 +34,60 @@ ordered_json to_json(const Target& target) {
   return object;
 }
 
-Target target_of(const json& object) {
-  Target target;
-  target.name = object.at("name").get<std::string>();
-  target.major = object.at("major").get<int>();
-  target.minor = object.at("minor").get<int>();
-  read_target_facts(object, &target);
-  if (target.sm_count < 1 || target.shared_per_block < 1 || target.shared_per_sm < 1 ||
-      target.registers_per_sm < 1 || target.major < 1) {
-    throw Error(ErrorCategory::kSpec, "record.malformed",
-                "a target without multiprocessors or memory");
+// Pointers of a part are relative to it.
+void add_problems(std::string_view part, const std::vector<Problem>& problems, Findings* findings) {
+  for (Problem problem : problems) {
+    problem.pointer = std::string(part) + problem.pointer;
+    findings->add("malformed", std::move(problem));
   }
-  return target;
 }
 
-RecordedSpec parse_line(std::string_view line) {
-  try {
-    // The spec is written out again, level by level.
-    const auto check_depth = [](int depth, json::parse_event_t, const json&) {
-      if (depth > kMostDepth)
-        throw Error(ErrorCategory::kSpec, "record.malformed", "nested too deep");
-      return true;
-    };
-    const json object = json::parse(line, check_depth);
-    if (object.at("heddle_record").get<int>() != kRecordVersion) {
-      throw Error(ErrorCategory::kSpec, "record.version", "another version of records");
-    }
-    return {Spec::parse(object.at("spec").dump()), target_of(object.at("target"))};
-  } catch (const json::exception& error) {
-    throw Error(ErrorCategory::kSpec, "record.malformed",
-                fmt::format("no line of a record: {}", error.what()));
+void refuse_unknown_members(const Node& root, Findings* findings) {
+  for (std::size_t i = 0; i < root.keys.size(); ++i) {
+    const std::string& key = root.keys[i];
+    if (key == "heddle_record" || key == "spec" || key == "target") continue;
+    findings->add("malformed",
+                  {child_pointer("", key), "the field is unknown", excerpt(root.items[i]), "", ""});
   }
+}
+
+// What is written out again is read by Spec::parse(): `line` is sound JSON without duplicates.
+std::optional<Spec> spec_of(std::string_view line, Findings* findings) {
+  try {
+    return Spec::parse(json::parse(line).at("spec").dump());
+  } catch (const Error& error) {
+    add_problems("/spec", error.problems(), findings);
+    return std::nullopt;
+  }
+}
+
+// The line's spec and target, or what is wrong with it in `findings`.
+std::optional<RecordedSpec> parse_line(std::string_view line, Findings* findings) {
+  const std::optional<Node> root = read_document(line, DocumentLimits{}, *findings);
+  if (!root) return std::nullopt;
+  const auto refuse = [&](const char* pointer, const char* why, std::string allowed) {
+    findings->add("malformed", {pointer, why, "", std::move(allowed), ""});
+  };
+  const Node* const version = root->find("heddle_record");
+  if (version == nullptr || version->as_integer() != kRecordVersion) {
+    refuse("", "no line of a record of this version",
+           fmt::format("an object with \"heddle_record\": {}", kRecordVersion));
+    return std::nullopt;
+  }
+  refuse_unknown_members(*root, findings);
+  RecordedSpec recorded;
+  if (root->find("spec") == nullptr) {
+    refuse("/spec", "the field is required", "a spec");
+  } else if (findings->empty()) {
+    if (std::optional<Spec> spec = spec_of(line, findings)) recorded.spec = *std::move(spec);
+  }
+  if (const Node* const target = root->find("target"); target != nullptr) {
+    add_problems("/target", read_target(*target, &recorded.target), findings);
+  } else {
+    refuse("/target", "the field is required", "the facts of a GPU");
+  }
+  if (!findings->empty()) return std::nullopt;
+  return recorded;
 }
 
 }  // namespace
@@ -89,24 +114,25 @@ bool is_record(std::string_view text) {
 
 std::vector<RecordedSpec> parse_record(std::string_view text) {
   std::vector<RecordedSpec> specs;
-  std::vector<Problem> problems;
+  Findings findings("record");
   std::set<std::string_view> known;
   for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.find_first_not_of(kSpace) == std::string_view::npos) continue;
     if (!known.insert(line).second) continue;
-    try {
-      specs.push_back(parse_line(line));
-    } catch (const Error& error) {
-      for (Problem problem : error.problems()) {
-        problem.pointer = fmt::format("line {}{}{}", number, problem.pointer.empty() ? "" : ": ",
-                                      problem.pointer);
-        problems.push_back(std::move(problem));
-      }
+    Findings of_line("record");
+    if (std::optional<RecordedSpec> spec = parse_line(line, &of_line)) {
+      specs.push_back(*std::move(spec));
+      continue;
+    }
+    for (Problem problem : of_line.problems()) {
+      problem.pointer =
+          fmt::format("line {}{}{}", number, problem.pointer.empty() ? "" : ": ", problem.pointer);
+      findings.add("malformed", std::move(problem));
     }
   }
-  if (!problems.empty()) throw Error(ErrorCategory::kSpec, "record.malformed", std::move(problems));
+  findings.throw_if_any();
   return specs;
 }
 

@@ -38,7 +38,8 @@ std::string record_line(const Spec& spec, const Target& target);
 // Whether the text looks like such lines.
 bool is_record(std::string_view text);
 // The lines of a record, without repetitions; empty lines are passed over. Throws Error(kSpec)
-// that names the line of every problem.
+// "record.malformed" that names the line of every problem, up to 50 of them and the number of the
+// others. A target's facts must be ones that a GPU can have (generator/target/check_target.h).
 std::vector<RecordedSpec> parse_record(std::string_view text);
 
 }  // namespace heddle

@@ -87,8 +87,9 @@ std::vector<BuildResult> Runtime::Impl::build_for(const Plan& plan,
     return builder.build(sources, {});
   } catch (const Error& error) {
     if (error.category() != ErrorCategory::kMissing) throw;
-    throw Error(error.category(), error.code(),
-                fmt::format("{}; {}", error.what(), spec_to_add(plan)));
+    std::vector<Problem> problems = error.problems();
+    problems.front().message += "; " + spec_to_add(plan);
+    throw Error(error.category(), error.code(), std::move(problems));
   }
 }
 

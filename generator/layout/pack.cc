@@ -10,6 +10,7 @@
 #include "generator/layout/groups.h"
 #include "generator/layout/pack_pairs.h"
 #include "generator/layout/padding_code.h"
+#include "generator/layout/plain_sizes.h"
 #include "heddle/decode_plan.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -212,10 +213,6 @@ class Walk {
   std::vector<std::uint32_t> unit_words_;
 };
 
-struct PlainSizes {
-  std::size_t codes, scales, zeros;
-};
-
 PlainSizes plain_sizes(const GemmSpec& spec) {
   expect_groups(spec.shape.k, spec.weight);
   const auto n = static_cast<std::size_t>(spec.shape.n);
@@ -232,11 +229,15 @@ PlainSizes plain_sizes(const GemmSpec& spec) {
 
 }  // namespace
 
-std::vector<std::uint8_t> pack_weights(const GemmSpec& spec, const QuantizedWeights& weights) {
+void expect_plain_sizes(const GemmSpec& spec, const PlainSizes& given) {
   const PlainSizes sizes = plain_sizes(spec);
-  expect_size("codes", weights.codes.size(), sizes.codes);
-  expect_size("scales", weights.scales.size(), sizes.scales);
-  expect_size("zeros", weights.zeros.size(), sizes.zeros);
+  expect_size("codes", given.codes, sizes.codes);
+  expect_size("scales", given.scales, sizes.scales);
+  expect_size("zeros", given.zeros, sizes.zeros);
+}
+
+std::vector<std::uint8_t> pack_weights(const GemmSpec& spec, const QuantizedWeights& weights) {
+  expect_plain_sizes(spec, {weights.codes.size(), weights.scales.size(), weights.zeros.size()});
   std::vector<std::uint8_t> packed(weight_layout(spec).total_bytes);
   Walk<std::uint8_t>(spec, packed.data(), weights).run();
   if (spec.weight.tensor_scale) {

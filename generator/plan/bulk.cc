@@ -216,7 +216,8 @@ std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& targ
     v.stage_k = tile.k.value_or(WeightLayout::kChunkK * v.warps_k);
     v.stage_chunks = v.stage_k / WeightLayout::kChunkK;
     v.split_k = tile.split_k.value_or(1);
-    choose_stages(spec, target, layout, v);
+    // A stage without a whole chunk has no size; refuse_tile() says what is wrong with it.
+    if (v.stage_chunks > 0) choose_stages(spec, target, layout, v);
     return v;
   }
   const bool serves = target.arch() == 90 && m_max <= kMostTokens &&

@@ -1,6 +1,10 @@
 #include "generator/plan/resolve.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "generator/target/check_target.h"
 
 namespace heddle {
 
@@ -12,7 +16,26 @@ void refuse_if_any(const Spec& spec, std::vector<Problem> problems) {
   throw Error(ErrorCategory::kUnsupported, "plan.unsupported", std::move(problems));
 }
 
+namespace {
+
+// Kernels of a fixed size, which no smaller tile could replace.
+void refuse_large_kernels(const Plan& plan) {
+  std::vector<Problem> problems;
+  for (const TileKernel& kernel : plan.tile_kernels) {
+    if (kernel.shared_bytes <= plan.target.shared_per_block) continue;
+    problems.push_back({"",
+                        fmt::format("{} needs {} bytes of shared memory, {} has {} for a block",
+                                    to_string(kernel.role), kernel.shared_bytes, plan.target.name,
+                                    plan.target.shared_per_block),
+                        "", "", ""});
+  }
+  refuse_if_any(plan.spec, std::move(problems));
+}
+
+}  // namespace
+
 Plan resolve(const Spec& spec, const Target& target) {
+  check_target(target);
   Plan plan;
   plan.spec = spec;
   plan.target = target;
@@ -36,6 +59,7 @@ Plan resolve(const Spec& spec, const Target& target) {
       resolve_decode_attention(plan);
       break;
   }
+  refuse_large_kernels(plan);
   return plan;
 }
 

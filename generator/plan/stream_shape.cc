@@ -72,11 +72,14 @@ bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& 
   const int third = target.shared_per_sm / 3 - kReservedSharedBytes + kLineBytes;
   const bool alone = v.cluster > 2 || v.warps_k > kMostStreamWarpsOfTwo;
   for (v.blocks_per_sm = alone ? 1 : 2; v.blocks_per_sm > 0; --v.blocks_per_sm) {
-    const int room = v.blocks_per_sm == 1 ? target.shared_per_block : half - kReservedSharedBytes;
+    const int of_sm = v.blocks_per_sm == 1 ? target.shared_per_sm : half - kReservedSharedBytes;
+    const int room = std::min(of_sm, target.shared_per_block);
     for (v.stages = wanted; v.stages >= fewest; --v.stages) {
       v.shared_bytes = shared_bytes_of(spec, v, layout, of_warp);
       if (v.shared_bytes > room) continue;
-      v.shared_bytes = std::max(v.shared_bytes, v.cluster > 2 ? half : third);
+      // So many blocks to an SM and no more, as far as a block may have as much.
+      const int least = std::min(v.cluster > 2 ? half : third, target.shared_per_block);
+      v.shared_bytes = std::max(v.shared_bytes, least);
       return true;
     }
   }

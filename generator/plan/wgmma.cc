@@ -154,8 +154,9 @@ GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const Weight
   if (v.tile_m <= kTokensOfWarps && spec.weight.bits == 8) return v;
   consider(v.tile_m, v.tile_n > 128 ? 128 : 256, 1);
   if (v.tile_m >= 32 && v.tile_m <= 128) consider(v.tile_m, 64, 1);
+  const bool has_pairs = target.sm_count >= kWgmmaCluster;
   // A split_k of the user's gives each tile to one block.
-  if (v.tile_m <= 64 && m_max <= v.tile_m && !spec.tile.split_k) {
+  if (has_pairs && v.tile_m <= 64 && m_max <= v.tile_m && !spec.tile.split_k) {
     for (const int rows : {128, 256}) {
       if (v.tile_m < kFewTokens && rows == 128) continue;
       GemmVariant other = v;
@@ -170,7 +171,7 @@ GemmVariant choose_tile(const GemmSpec& spec, const Target& target, const Weight
   for (const int tokens : {160, 192, 256}) {
     if (tokens < 256 && m_max > 2 * tokens) continue;
     consider(tokens, 128, 1);
-    consider(tokens, 128, kWgmmaCluster);
+    if (has_pairs) consider(tokens, 128, kWgmmaCluster);
   }
   return v;
 }

@@ -234,6 +234,12 @@ std::optional<Node> read_document(std::string_view text, const DocumentLimits& l
                                "at most " + std::to_string(limits.bytes) + " bytes", ""});
     return std::nullopt;
   }
+  // The parser would take a NUL byte for the end of the text and pass over what follows.
+  if (const std::size_t nul = text.find('\0'); nul != text.npos) {
+    findings.add("syntax", {"", "the text is not JSON at " + place(text, nul + 1) + ": a NUL byte",
+                            "", "", ""});
+    return std::nullopt;
+  }
   std::string rewritten;
   if (limits.python_constants) text = rewritten = with_constants_as_strings(text);
   TreeBuilder builder(text, limits, findings);

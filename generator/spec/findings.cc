@@ -18,13 +18,16 @@ void Findings::add(std::string_view what, Problem problem) {
   problems_.push_back(std::move(problem));
 }
 
-void Findings::throw_if_any() const {
-  if (problems_.empty()) return;
+std::vector<Problem> Findings::problems() const {
   std::vector<Problem> problems = problems_;
   if (dropped_ > 0) {
     problems.push_back({"", "and " + std::to_string(dropped_) + " more problems", "", "", ""});
   }
-  throw Error(ErrorCategory::kSpec, code_, std::move(problems));
+  return problems;
+}
+
+void Findings::throw_if_any() const {
+  if (!problems_.empty()) throw Error(ErrorCategory::kSpec, code_, problems());
 }
 
 }  // namespace heddle

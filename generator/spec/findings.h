@@ -22,6 +22,8 @@ class Findings {
   // Further findings are only counted: their problems need not be worked out.
   bool full() const noexcept { return problems_.size() >= kMost; }
   bool empty() const noexcept { return problems_.empty(); }
+  // What is kept, and one problem more that says how many are not.
+  std::vector<Problem> problems() const;
   // Throws Error(kSpec) if there is any finding. Its code is theirs where all have the same one,
   // else "<area>.invalid".
   void throw_if_any() const;

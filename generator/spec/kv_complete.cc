@@ -47,7 +47,13 @@ void complete(KvAppendSpec& spec) {
   complete(spec.kv, spec.activation);
   RopeSpec& rope = spec.rope;
   if (rope.pairing == RopePairing::kNone) rope = {};
-  if (rope.pairing != RopePairing::kNone && rope.dim == 0) rope.dim = spec.shape.head_dim;
+  // Of a head that is no whole number of steps, which check_meaning() refuses, a spec cannot say
+  // it.
+  constexpr int kStepDim = 16;
+  const bool is_sayable = spec.shape.head_dim % kStepDim == 0;
+  if (rope.pairing != RopePairing::kNone && rope.dim == 0 && is_sayable) {
+    rope.dim = spec.shape.head_dim;
+  }
   if (rope.source == RopeSource::kTable) rope.base = RopeSpec().base;
 }
 

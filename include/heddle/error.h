@@ -33,7 +33,8 @@ struct Problem {
   std::string hint;     // a near miss: "did you mean \"group_size\"?"
 };
 
-// what() is one line for one problem, and one line per problem for several.
+// what() is one line for one problem, and one line per problem for several: the first 50, and how
+// many more there are in problems().
 class HEDDLE_EXPORT Error : public std::runtime_error {
  public:
   Error(ErrorCategory category, std::string code, std::vector<Problem> problems,

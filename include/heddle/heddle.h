@@ -126,8 +126,8 @@ HEDDLE_EXPORT heddle_status heddle_request_wait(heddle_request* request, heddle_
 HEDDLE_EXPORT heddle_status heddle_request_kernel(heddle_request* request, void* stream,
                                                   heddle_kernel** kernel);
 
-/* Of a gemm, for a launch with this m; of any kernel, the most of any launch: 0 if it needs none.
- */
+/* Of a gemm, for a launch with this m, which is in the range of the spec's shape.m; of any kernel,
+ * the most of any launch: 0 if it needs none. */
 HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m,
                                                           size_t* bytes);
 HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel,
@@ -248,8 +248,10 @@ HEDDLE_EXPORT heddle_status heddle_launch_decode_attention(const heddle_kernel* 
                                                            const heddle_decode_attention_args* args,
                                                            void* stream);
 
-/* Bytes of the tensors of a cache, for a spec with a kv block; 0 for what is not stored. Needs no
- * device. */
+/* Bytes of the tensors of a cache, for a spec with a kv block; 0 for what is not stored. Takes the
+ * pages and page_tokens of a launch, and refuses those that a launch would refuse: of a paged cache
+ * page_tokens is 0 or the spec's page_size, of a contiguous one it is 1 or more. Needs no device.
+ */
 typedef struct heddle_kv_bytes {
   size_t k_codes;
   size_t k_scales;
@@ -283,7 +285,8 @@ typedef struct heddle_quantized_weights {
   float tensor_scale; /* counts with "tensor_scale" only */
 } heddle_quantized_weights;
 
-/* Packs on the host, for a gemm. `packed_bytes` is at least heddle_packed_bytes(). */
+/* Packs on the host, for a gemm. `packed_bytes` is at least heddle_packed_bytes(). Sizes that are
+ * not those of the spec are refused before anything is read. */
 HEDDLE_EXPORT heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
                                                 const heddle_quantized_weights* weights,
                                                 void* packed, size_t packed_bytes);

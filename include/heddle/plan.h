@@ -144,7 +144,8 @@ HEDDLE_EXPORT DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& var
 // with fold_scale those that differ.
 HEDDLE_EXPORT std::vector<DecodePlan> decode_plans_of(const Plan& plan);
 
-// Throws Error(kUnsupported) with every reason why the target cannot serve the spec.
+// Throws Error(kUnsupported) with every reason why the target cannot serve the spec, and
+// Error(kUsage, "target.invalid") for a target with facts that no GPU has (heddle/target.h).
 HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target);
 
 // Every decision in words, for people; the text is not a stable format.

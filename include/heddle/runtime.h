@@ -47,6 +47,9 @@ struct BuildResult {
   std::string kernel_name;
   std::string key;  // hex digest of (source, target, compiler)
   bool hit = false;
+  // Whether the next process will find it: false for what was compiled and could not be written to
+  // the disk cache, or has none to be written to.
+  bool stored = true;
   double ms = 0;  // wall time of this call for this kernel
   std::shared_ptr<const Binary> binary;
 };

@@ -1,7 +1,8 @@
 // Target: the architecture that code is made for, and the device facts that the planner uses.
 //
 // A Target comes from the device at hand (Runtime::device_target) or, on a machine without a GPU,
-// from a table by name.
+// from a table by name. resolve() refuses facts that no GPU has: of a target that is made by hand
+// all fields below are set, and shared_per_block is no more than shared_per_sm.
 #ifndef HEDDLE_TARGET_H_
 #define HEDDLE_TARGET_H_
 

@@ -64,6 +64,7 @@ void test_kv_append_by_channel(heddle_runtime* runtime);
 void test_decode_attention(heddle_runtime* runtime, heddle_kernel* gemm);
 void test_weight_operations(heddle_runtime* runtime, heddle_kernel* gemm);
 void test_packing(void);
+void test_absurd_lengths(heddle_runtime* runtime);
 
 /* build_checks.c */
 void test_prepare_and_request(void* stream);

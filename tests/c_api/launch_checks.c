@@ -11,6 +11,10 @@ static const char kAppend[] =
     "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
     "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"page_size\":16}}";
 
+static const char kContiguousAppend[] =
+    "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
+    "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"layout\":\"contiguous\"}}";
+
 /* Groups that do not divide a head. */
 static const char kUnevenAppend[] =
     "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
@@ -33,7 +37,8 @@ void test_gemm(heddle_kernel* kernel, void* stream) {
   char text[8];
   CHECK(heddle_kernel_max_workspace_bytes(kernel, &most) == HEDDLE_OK);
   CHECK(heddle_kernel_workspace_bytes(kernel, 8, &bytes) == HEDDLE_OK && bytes <= most);
-  CHECK(heddle_kernel_workspace_bytes(kernel, 9, &bytes) == HEDDLE_OK && bytes == 0);
+  CHECK_CODE(heddle_kernel_workspace_bytes(kernel, 9, &bytes), HEDDLE_ERROR_USAGE, "launch.m");
+  CHECK_CODE(heddle_kernel_workspace_bytes(kernel, -1, &bytes), HEDDLE_ERROR_USAGE, "launch.m");
   CHECK(heddle_kernel_plan(kernel, NULL, 0, &length) == HEDDLE_OK && length > 100);
   CHECK(heddle_kernel_plan(kernel, text, sizeof text, &length) == HEDDLE_OK);
   CHECK(text[0] == '{');
@@ -97,12 +102,31 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   heddle_kernel* append = NULL;
   heddle_kv_append_args args;
   heddle_kv_bytes bytes;
+  heddle_kv_bytes other;
+  static const int64_t wrong[] = {-1, 17, (int64_t)1 << 31, INT64_MAX, INT64_MIN};
+  size_t i = 0;
   CHECK(heddle_kv_cache_bytes(SPEC(kAppend), 10, 0, &bytes) == HEDDLE_OK);
   CHECK(bytes.k_codes == 10 * 16 * 4 * 32 && bytes.v_scales == 10 * 16 * 4 * 2);
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kGemm), 10, 0, &bytes), HEDDLE_ERROR_USAGE, "api.op");
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), -1, 0, &bytes), HEDDLE_ERROR_USAGE, "api.kv");
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), (int64_t)1 << 50, 0, &bytes), HEDDLE_ERROR_USAGE,
              "api.kv");
+  CHECK(heddle_kv_cache_bytes(SPEC(kAppend), 10, 16, &other) == HEDDLE_OK);
+  for (i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), 10, wrong[i], &other), HEDDLE_ERROR_USAGE,
+               "launch.size");
+  }
+  CHECK(heddle_kv_cache_bytes(SPEC(kContiguousAppend), 10, 100, &other) == HEDDLE_OK);
+  CHECK(other.k_codes == 10 * 100 * 4 * 32);
+  for (i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    if (wrong[i] == 17) continue;
+    CHECK_CODE(heddle_kv_cache_bytes(SPEC(kContiguousAppend), 10, wrong[i], &other),
+               HEDDLE_ERROR_USAGE, "launch.size");
+  }
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kContiguousAppend), 10, 0, &other), HEDDLE_ERROR_USAGE,
+             "launch.size");
+  CHECK_CODE(heddle_kv_cache_bytes(SPEC(kContiguousAppend), 2147483647, (int64_t)1 << 28, &other),
+             HEDDLE_ERROR_USAGE, "api.kv");
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kUnevenAppend), 10, 0, &bytes), HEDDLE_ERROR_UNSUPPORTED,
              "plan.unsupported");
   CHECK_CODE(heddle_kv_cache_bytes(SPEC(kAppend), 10, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
@@ -125,6 +149,12 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
       *sizes[i] += 1;
     }
   }
+  for (i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    args.cache.page_tokens = wrong[i];
+    CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.size");
+  }
+  args.cache.page_tokens = 16;
+  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
   args.tokens = 4;
   CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.size");
   heddle_kernel_destroy(append);
@@ -289,4 +319,45 @@ void test_packing(void) {
   test_shard_packing(weights, packed);
   weights.codes_bytes -= 1;
   CHECK(heddle_pack_weights(SPEC(kGemm), &weights, packed, bytes) == HEDDLE_ERROR_USAGE);
+  weights.codes_bytes += 1;
+  {
+    /* Nothing is read before all sizes are right: these arrays are not there. */
+    static const size_t wrong[] = {0, 1000000, (size_t)1 << 40, SIZE_MAX};
+    size_t* const sizes[] = {&weights.codes_bytes, &weights.scales_bytes, &weights.zeros_bytes};
+    size_t array = 0;
+    weights.codes = address(0x10000);
+    weights.scales = address(0x20000);
+    weights.zeros = address(0x30000);
+    for (array = 0; array < sizeof sizes / sizeof *sizes; ++array) {
+      const size_t right = *sizes[array];
+      for (i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        if (wrong[i] == right) continue;
+        *sizes[array] = wrong[i];
+        CHECK_CODE(heddle_pack_weights(SPEC(kGemm), &weights, packed, bytes), HEDDLE_ERROR_USAGE,
+                   "weights.size");
+      }
+      *sizes[array] = right;
+    }
+    CHECK_CODE(heddle_pack_weights(SPEC(kGemm), &weights, address(0x40000), bytes - 1),
+               HEDDLE_ERROR_USAGE, "api.too_small");
+  }
+}
+
+/* Lengths that no text has are refused before the text is read. */
+void test_absurd_lengths(heddle_runtime* runtime) {
+  heddle_runtime_options options;
+  heddle_runtime* made = NULL;
+  heddle_kernel* kernel = NULL;
+  heddle_text spec;
+  size_t bytes = 0;
+  CHECK_CODE(heddle_packed_bytes(kGemm, SIZE_MAX, &bytes), HEDDLE_ERROR_USAGE, "api.text_size");
+  CHECK_CODE(heddle_kernel_create(runtime, kGemm, SIZE_MAX / 2, NULL, &kernel), HEDDLE_ERROR_USAGE,
+             "api.text_size");
+  CHECK(heddle_runtime_options_init(&options, sizeof options) == HEDDLE_OK);
+  options.cache_dir.data = "cache";
+  options.cache_dir.length = SIZE_MAX;
+  CHECK_CODE(heddle_runtime_create(&options, &made), HEDDLE_ERROR_USAGE, "api.text_size");
+  spec.data = kGemm;
+  spec.length = sizeof kGemm - 1;
+  CHECK_CODE(heddle_prepare(runtime, &spec, SIZE_MAX, NULL, NULL), HEDDLE_ERROR_USAGE, "api.count");
 }

@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <map>
+#include <utility>
 
 #include "cache/cache.h"
 #include "cache/cache_roots.h"
+#include "cache/usable_roots.h"
 #include "faulty_file_system.h"
 #include "heddle/error.h"
 #include "test_util.h"
@@ -14,6 +18,7 @@ namespace heddle {
 namespace {
 
 using testing::expect_equal;
+using testing::FaultyFileSystem;
 using testing::sample_binary;
 using testing::sample_key;
 using testing::TempFolder;
@@ -158,6 +163,86 @@ TEST(CacheRoot, NoneNamed) {
   Cache cache(options);
   EXPECT_EQ(cache.disk(), nullptr);
   expect_equal(*cache.get_or_make(sample_key(), [] { return sample_binary(); }), sample_binary());
+}
+
+// What expect_usable_roots() says; empty where the roots are of use.
+std::string fault_of(const std::string& roots, FileSystem& files, bool writes = true) {
+  try {
+    expect_usable_roots(parse_cache_roots(roots), writes, files);
+    return {};
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kFile);
+    EXPECT_EQ(error.code(), "cache.unusable");
+    return error.what();
+  }
+}
+
+TEST(UsableRoots, AFolderThatIsMadeIsOfUse) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  EXPECT_EQ(fault_of(folder.path() + "/new/deep", files), "");
+  EXPECT_TRUE(std::filesystem::is_directory(folder.path() + "/new/deep/v1"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() + "/new/deep/v1")) << "no probe is left";
+  EXPECT_TRUE(files.open_files.empty());
+}
+
+TEST(UsableRoots, NothingIsMadeForWhoOnlyReads) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  EXPECT_EQ(fault_of(folder.path() + "/new", files, /*writes=*/false), "");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/new"));
+}
+
+TEST(UsableRoots, AFullOrReadOnlyDiskIsNot) {
+  const TempFolder folder;
+  const std::string root = folder.path() + "/root";
+  for (const auto& [call, error] :
+       {std::pair<std::string, int>{"write", ENOSPC}, {"make_folder", EROFS}}) {
+    FaultyFileSystem files;
+    files.fault = [&call = call, error = error](const std::string& name, int /*number*/) {
+      return name == call ? error : 0;
+    };
+    const std::string fault = fault_of(call == "write" ? root : root + "/below", files);
+    EXPECT_NE(fault.find(error_text(error)), std::string::npos) << fault;
+    EXPECT_TRUE(files.open_files.empty());
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(root + "/v1"));
+}
+
+TEST(UsableRoots, EveryLayerIsNamed) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  const std::string fault = fault_of(
+      "rw:/proc:ro:" + folder.path() + "/absent:ro:" + folder.path() + "/absent.hdl", files);
+  for (const char* name : {"/proc:", "/absent:", "/absent.hdl:"}) {
+    EXPECT_NE(fault.find(name), std::string::npos) << fault;
+  }
+}
+
+TEST(UsableRoots, TheCacheSaysWhetherWhatWasMadeIsStored) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  CacheOptions options;
+  options.dir = folder.path() + "/root";
+  options.files = &files;
+  const auto is_stored = [&](int number) {
+    bool hit = false;
+    bool stored = false;
+    Cache(options).get_or_make(
+        sample_key(number), [&] { return sample_binary(number); }, &hit, &stored);
+    EXPECT_FALSE(hit);
+    return stored;
+  };
+  EXPECT_TRUE(is_stored(1));
+  files.fault = [](const std::string& name, int /*number*/) {
+    return name == "write" ? ENOSPC : 0;
+  };
+  EXPECT_FALSE(is_stored(2));
+  files.fault = {};
+  options.max_bytes = 1;
+  EXPECT_FALSE(is_stored(3)) << "larger than the cap";
+  options.disk = false;
+  EXPECT_FALSE(is_stored(4));
 }
 
 }  // namespace

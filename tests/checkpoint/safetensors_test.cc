@@ -45,6 +45,14 @@ TEST(Safetensors, ReadsTensorsAndMetadata) {
   EXPECT_EQ(std::string(part, 2), "de");
 }
 
+TEST(Safetensors, NothingMayFollowBehindANul) {
+  using namespace std::string_literals;
+  for (const std::string& behind : {"\0"s, "\0 garbage }{"s}) {
+    const std::string fault = fault_of(std::string(kGood) + behind, "abcdefgh");
+    EXPECT_NE(fault.find("not JSON at its byte "), std::string::npos) << fault;
+  }
+}
+
 TEST(Safetensors, EveryLieIsNamed) {
   struct Case {
     const char* header;

@@ -101,6 +101,67 @@ TEST(CacheModel, ScaledRotationsAreATable) {
   EXPECT_EQ(model_of(newer).kernels[0].spec.kv_append().rope.dim, 96);
 }
 
+// The whole message of what is wrong with the config; "accepted" where nothing is.
+std::string fault_of(const json& config) {
+  try {
+    model_of(config);
+    return "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kSpec);
+    return error.what();
+  }
+}
+
+TEST(CacheModel, ABaseThatNoModelHasIsRefused) {
+  for (const json& base : json::array({0, -1, 0.5, 1e300, 1e13})) {
+    for (const char* object : {"", "rope_parameters"}) {
+      json config = llama();
+      (*object == 0 ? config : config[object])["rope_theta"] = base;
+      const std::string fault = fault_of(config);
+      EXPECT_NE(fault.find("/rope_theta: no rotation has this base"), std::string::npos) << fault;
+      EXPECT_NE(fault.find("1 to 1099511627776"), std::string::npos) << fault;
+    }
+  }
+  json config = llama();
+  config["rope_theta"] = 10000.5;  // in the range, but no integer
+  EXPECT_EQ(model_of(config).kernels[0].spec.kv_append().rope.source, RopeSource::kTable);
+  EXPECT_EQ(model_of(config).notes,
+            std::vector<std::string>{"rope_theta is no integer from 2 on: kv_append takes the "
+                                     "cosines and sines as a table"});
+}
+
+TEST(CacheModel, ABaseThatIsAssumedIsTold) {
+  EXPECT_TRUE(model_of(llama()).notes.empty());
+  json config = llama();
+  config.erase("rope_theta");
+  EXPECT_EQ(model_of(config).kernels[0].spec.kv_append().rope.base, 10000);
+  EXPECT_EQ(model_of(config).notes,
+            std::vector<std::string>{"the base of rotations is 10000, since the config has no "
+                                     "rope_theta"});
+  config["rope_theta"] = nullptr;
+  EXPECT_EQ(model_of(config).notes.size(), 1U);
+  config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8.0}};
+  EXPECT_EQ(model_of(config).notes.size(), 1U) << "a table needs no base";
+}
+
+TEST(CacheModel, APartOfAHeadIsMoreThanNothingAndAtMostAll) {
+  for (const json& part : json::array({-1, 0, 1e9, 1.01})) {
+    for (const char* object : {"", "rope_parameters"}) {
+      json config = llama();
+      (*object == 0 ? config : config[object])["partial_rotary_factor"] = part;
+      const std::string fault = fault_of(config);
+      EXPECT_NE(fault.find("/partial_rotary_factor: the part of a head"), std::string::npos)
+          << fault;
+      EXPECT_NE(fault.find("more than 0, up to 1"), std::string::npos) << fault;
+    }
+  }
+  json config = llama();
+  config["partial_rotary_factor"] = 1;
+  EXPECT_EQ(model_of(config).kernels[0].spec.kv_append().rope.dim, 128);
+  config["partial_rotary_factor"] = 0.001;  // of 128 elements
+  EXPECT_NE(fault_of(config).find("none is turned"), std::string::npos) << fault_of(config);
+}
+
 TEST(CacheModel, Errors) {
   const auto code = [](const json& config, const char* kv) -> std::string {
     try {

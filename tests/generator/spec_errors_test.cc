@@ -91,6 +91,17 @@ TEST(SpecErrors, SyntaxErrorHasLineAndColumn) {
   EXPECT_EQ(parse_error("{\"a\": \"\\ud800\"}").code(), "spec.syntax");
 }
 
+TEST(SpecErrors, NothingMayFollowBehindANul) {
+  using namespace std::string_literals;
+  for (const std::string& behind : {"\0"s, "\0 garbage }{"s, "\n\0"s}) {
+    const Error error = parse_error(std::string(kSmallSpec) + behind);
+    EXPECT_EQ(error.code(), "spec.syntax");
+    EXPECT_NE(std::string(error.what()).find("a NUL byte"), std::string::npos) << error.what();
+  }
+  EXPECT_NE(std::string(parse_error("{\n  \0}"s).what()).find("line 2, column 3"),
+            std::string::npos);
+}
+
 TEST(SpecErrors, DepthAndSize) {
   const auto nested = [](int depth) {
     return changed(R"("op")", R"("x":)" + std::string(static_cast<std::size_t>(depth), '[') +

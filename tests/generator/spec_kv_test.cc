@@ -141,5 +141,19 @@ TEST(SpecKv, StructsAreCheckedAndCompleted) {
   EXPECT_THROW(Spec::from_weight_op(Op::kKvAppend, {}), Error);
 }
 
+TEST(SpecKv, TheCanonicalTextOfAnyHeadIsASpec) {
+  // Rotations turn whole runs of 16 elements; that a head of another size has no kernel is for
+  // resolve() to say.
+  for (int head_dim = 8; head_dim <= 512; head_dim += 8) {
+    const Spec spec =
+        Spec::parse(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":2,"head_dim":)" +
+                    std::to_string(head_dim) +
+                    R"(},"activation":{"dtype":"fp16"},"kv":{"dtype":"int8"},
+                                     "rope":{"pairing":"neox"}})");
+    EXPECT_EQ(Spec::parse(spec.canonical_json()).canonical_json(), spec.canonical_json());
+    EXPECT_EQ(spec.kv_append().rope.dim, head_dim % 16 == 0 ? head_dim : 0);
+  }
+}
+
 }  // namespace
 }  // namespace heddle

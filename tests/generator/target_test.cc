@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <set>
+#include <utility>
 
+#include "generator/target/check_target.h"
 #include "generator/target/facts.h"
 #include "heddle/error.h"
 
@@ -117,6 +121,49 @@ TEST(Target, EveryKnownTargetIsWholeAndFoundByItsName) {
     architectures = architecture;
   }
   EXPECT_GE(names.size(), 24U);
+}
+
+TEST(Target, EveryKnownTargetHasFactsThatAGpuCanHave) {
+  for (const Target& target : known_targets()) {
+    EXPECT_NO_THROW(check_target(target)) << target.name;
+  }
+}
+
+TEST(Target, AFactThatNoGpuHasIsNamedWithItsRange) {
+  const auto problem_of = [](const std::function<void(Target&)>& change) -> std::string {
+    Target target = target_from_name("h200");
+    change(target);
+    try {
+      check_target(target);
+      return "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kUsage);
+      EXPECT_EQ(error.code(), "target.invalid");
+      return error.what();
+    }
+  };
+  EXPECT_EQ(problem_of([](Target& t) { t.sm_count = 0; }),
+            "target: /sm_count: no GPU has this, got 0; allowed: 1 to 4096");
+  EXPECT_EQ(problem_of([](Target& t) { t.sm_count = 1; }), "accepted");
+  const std::pair<const char*, std::function<void(Target&)>> absurd[] = {
+      {"/major", [](Target& t) { t.major = 0; }},
+      {"/minor", [](Target& t) { t.minor = 10; }},
+      {"/sm_count", [](Target& t) { t.sm_count = -1; }},
+      {"/shared_per_block", [](Target& t) { t.shared_per_block = 2147483647; }},
+      {"/shared_per_block", [](Target& t) { t.shared_per_sm = 65536; }},
+      {"/shared_per_sm", [](Target& t) { t.shared_per_sm = -2147483647; }},
+      {"/registers_per_sm", [](Target& t) { t.registers_per_sm = 0; }},
+      {"/threads_per_sm", [](Target& t) { t.threads_per_sm = 0; }},
+      {"/l2_bytes", [](Target& t) { t.l2_bytes = -1; }},
+      {"/memory_gb_per_s", [](Target& t) { t.memory_gb_per_s = std::nan(""); }},
+      {"/tensor_tflops", [](Target& t) { t.tensor_tflops = -1; }},
+      {"/launch_us", [](Target& t) { t.launch_us = INFINITY; }},
+      {"/name", [](Target& t) { t.name = "h200\nsm_90"; }},
+  };
+  for (const auto& [pointer, change] : absurd) {
+    EXPECT_NE(problem_of(change).find(pointer), std::string::npos)
+        << pointer << ": " << problem_of(change);
+  }
 }
 
 }  // namespace

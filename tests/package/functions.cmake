@@ -11,10 +11,15 @@ function(run)
   set(run_output "${output}" PARENT_SCOPE)
 endfunction()
 
-# build_project(SOURCE BINARY OPTION...): configures and builds with this build's tools and flags.
-function(build_project source binary)
+# configure_project(SOURCE BINARY OPTION...): configures with this build's tools and flags.
+function(configure_project source binary)
   run(${CMAKE_COMMAND} -S ${source} -B ${binary} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
       -DCMAKE_CXX_FLAGS=${CXX_FLAGS} -DCMAKE_BUILD_TYPE=${BUILD_TYPE} ${ARGN})
+endfunction()
+
+# build_project(SOURCE BINARY OPTION...): the same, and builds.
+function(build_project source binary)
+  configure_project(${source} ${binary} ${ARGN})
   run(${CMAKE_COMMAND} --build ${binary} --config ${BUILD_TYPE} -j 2)
 endfunction()
 

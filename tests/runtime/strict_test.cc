@@ -41,6 +41,42 @@ TEST_F(StrictTest, AMissingKernelIsAnErrorWithTheSpecToAdd) {
   }
 }
 
+TEST_F(StrictTest, EveryKernelThatIsMissingIsNamedOnce) {
+  options_.strict = true;
+  Runtime runtime(options_);
+  const Plan plan = resolve(gemm_spec(512), runtime.device_target());
+  ASSERT_GT(plan.variants.size(), 2U);
+  for (const bool prepare : {false, true}) {
+    std::string what;
+    EXPECT_EQ(code_of(
+                  [&] {
+                    if (prepare) runtime.prepare({gemm_spec(512), dequantize_spec()});
+                    runtime.kernel(gemm_spec(512));
+                  },
+                  &what),
+              "runtime.not_in_cache");
+    for (const GemmVariant& variant : plan.variants) {
+      const std::string::size_type at = what.find(variant.name + " is in no layer");
+      EXPECT_NE(at, std::string::npos) << variant.name << '\n' << what;
+      EXPECT_EQ(what.find(variant.name + " is in no layer", at + 1), std::string::npos) << what;
+    }
+    EXPECT_NE(what.find(gemm_spec(512).canonical_json()), std::string::npos) << what;
+  }
+}
+
+TEST_F(StrictTest, ManyMissingKernelsAreCounted) {
+  options_.strict = true;
+  std::vector<Spec> specs;
+  for (int i = 1; i <= 200; ++i) specs.push_back(dequantize_spec(8 * i));
+  std::string what;
+  EXPECT_EQ(code_of([&] { Runtime(options_).prepare(specs); }, &what), "runtime.not_in_cache");
+  EXPECT_NE(what.find("and 150 more problems"), std::string::npos) << what;
+  Runtime sealed(options_);
+  sealed.seal();
+  EXPECT_EQ(code_of([&] { sealed.prepare(specs); }, &what), "runtime.sealed");
+  EXPECT_NE(what.find("and 150 more problems"), std::string::npos) << what;
+}
+
 TEST_F(StrictTest, ServesWhatIsThereWithoutAnyCompiler) {
   Runtime(options_).kernel(dequantize_spec());
   options_.strict = true;

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from command import HEDDLE, CommandTest, SPEC, inline
+from command import HEDDLE, ROOT, CommandTest, SPEC, inline
 
 TARGET = {"name": "a device", "major": 8, "minor": 0, "sm_count": 100, "shared_per_block": 166912,
           "shared_per_sm": 167936, "registers_per_sm": 65536, "threads_per_sm": 2048,
@@ -82,8 +82,45 @@ class BundleTest(CommandTest):
         strict = ("build", inline(), "--strict", "--target")
         kernels = self.heddle_json(*strict, "sm_80")["kernels"]
         self.assertEqual({kernel["cache"] for kernel in kernels}, {"hit"})
-        self.assertIn("strict mode compiles nothing",
-                      self.problem(*strict, "sm_86", "--json", code=1))
+        done = self.heddle(*strict, "sm_86", "--json", check=1)
+        self.assertIn("strict mode compiles nothing", done.err)
+
+    def test_strict_names_every_kernel_that_is_missing(self):
+        names = {kernel["kernel"] for kernel in
+                 self.heddle_json("build", inline(), "--target", "h200")["kernels"]}
+        self.assertGreater(len(names), 1)
+        self.environment["HEDDLE_CACHE"] = str(self.folder / "empty")
+        lines = self.heddle("build", inline(), "--target", "h200", "--strict",
+                            check=1).err.splitlines()
+        self.assertEqual(len(lines), len(names))
+        for name in names:
+            self.assertEqual(sum(name in line for line in lines), 1, lines)
+        many = [json.loads(inline(shape={"n": 64 * i, "k": 512, "m": [1, 1]}))
+                for i in range(1, 61)]
+        path = self.file("many.json", json.dumps(many))
+        lines = self.heddle("build", path, "--target", "h200", "--strict",
+                            check=1).err.splitlines()
+        self.assertEqual(len(lines), 51)
+        self.assertIn("and 10 more problems", lines[-1])
+
+    def test_kernels_of_a_models_cache(self):
+        model = ROOT / "examples/models/qwen2.5-0.5b-gptq/config.json"
+        config = json.loads(model.read_text())
+        del config["quantization_config"]
+        path = self.file("config.json", json.dumps(config))
+        bundle = self.folder / "kv.hdl"
+        self.heddle("bundle", "create", "--specs", path, "--kv", "int8:head", "--targets", "sm_80",
+                    "-o", bundle, check=0)
+        names = [entry["kernel"] for entry in self.heddle_json("bundle", "list", bundle)["entries"]]
+        self.assertEqual(sum("kv_append" in name for name in names), 1)
+        self.assertGreaterEqual(sum("decode_attention" in name for name in names), 1)
+        self.assertEqual(len(names), len(
+            self.heddle_json("build", path, "--kv", "int8:head", "--target", "sm_80")["kernels"]))
+        record = self.file("r", record_line())
+        for specs in (inline(), record):
+            self.assertIn("config.json", self.problem(
+                "bundle", "create", "--specs", specs, "--kv", "int8", "--targets", "sm_80", "-o",
+                bundle, code=2))
 
     def test_extract(self):
         bundle = self.create()
@@ -150,13 +187,34 @@ class RecordTest(CommandTest):
         cases = {
             good + '{"heddle_record":1,"spec"': "line 2",
             good + record_line(shape={"n": -1, "k": 512}): "line 2",
-            good.replace('"major":8,', ""): "line 1",
+            good.replace('"major":8,', ""): "line 1: /target/major",
+            good.replace('"sm_count":100', '"sm_count":4294967297'): "line 1: /target/sm_count",
+            good.replace('"sm_count":100', '"sm_count":1.9'): "line 1: /target/sm_count",
+            good.replace('"sm_count":100', '"sm_count":0'): "line 1: /target/sm_count",
+            good[:-1] + "\0 garbage": "NUL",
             good.replace('"heddle_record":1', '"heddle_record":2'): "line 1",
         }
         for text, place in cases.items():
             line = self.heddle("bundle", "create", "--specs", self.file("r", text), "-o",
                                self.folder / "x.hdl", check=2).err
             self.assertIn(place, line)
+
+    def test_the_smallest_gpu(self):
+        """A GPU of one multiprocessor has kernels, too."""
+        for major, shared in ((8, 166912), (9, 232448)):
+            line = json.loads(record_line())
+            line["target"].update(sm_count=1, major=major, shared_per_block=shared,
+                                  shared_per_sm=shared + 1024)
+            record = self.file("one.record", json.dumps(line, separators=(",", ":")))
+            self.heddle("bundle", "create", "--specs", record, "-o", self.folder / "one.hdl",
+                        check=0)
+
+    def test_many_broken_lines_are_counted(self):
+        record = self.file("r", "".join(f'{{"heddle_record":1,"a":{i}}}\n' for i in range(20000)))
+        done = self.heddle("bundle", "create", "--specs", record, "-o", self.folder / "x.hdl",
+                           check=2)
+        self.assertLess(len(done.err), 20000)
+        self.assertRegex(done.err.splitlines()[-1], "and [0-9]+ more problems")
 
     def test_runs_the_command(self):
         record = self.folder / "model.record"

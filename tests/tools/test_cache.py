@@ -1,5 +1,6 @@
 """heddle cache: list, verify, clear."""
 
+import os
 import unittest
 
 from command import CommandTest, inline
@@ -62,6 +63,51 @@ class CacheTest(CommandTest):
                 self.assertIn(str(file), line)
                 self.assertIn("heddle bundle", line)
         self.assertEqual(file.read_text(), "no folder")
+
+    def build_without_cache(self, *more, check):
+        """Another spec than that of setUp(), so that nothing of it is in memory or on disk."""
+        return self.heddle("build", inline(shape={"n": 128, "k": 512, "m": [1, 1]}), *H200, *more,
+                           check=check)
+
+    def test_a_named_cache_that_is_of_no_use(self):
+        file = self.file("file", "no folder")
+        link = self.folder / "link"
+        link.symlink_to(self.folder / "cache")
+        open_to_all = self.folder / "open"
+        open_to_all.mkdir()
+        open_to_all.chmod(0o777)
+        absent = self.folder / "absent.hdl"
+        places = [file, file / "below", link, open_to_all, "/proc", f"ro:{absent}",
+                  f"ro:{self.folder}/absent", f"rw:{self.folder}/fine:ro:{file}"]
+        if os.geteuid() == 0:
+            other = self.folder / "other"
+            other.mkdir()
+            os.chown(other, 65534, 65534)
+            places.append(other)
+        for place in places:
+            for command in ("build", "inspect"):
+                with self.subTest(place=place, command=command):
+                    line = self.problem(command, inline(), *H200, "--cache", place, code=2)
+                    self.assertIn("cannot use the cache ", line)
+        self.assertIn("is empty", self.problem("build", inline(), *H200, "--cache", "", code=2))
+
+    def test_a_named_cache_that_is_made(self):
+        self.build_without_cache("--cache", self.folder / "new" / "deep", check=0)
+        self.assertEqual(self.heddle_json("cache", "verify", "--cache",
+                                          self.folder / "new" / "deep")["good"], 1)
+        self.assertEqual(list((self.folder / "new").rglob("*.tmp")), [])
+
+    def test_what_is_not_stored_is_a_failure(self):
+        """The cache of the environment is not asked for by name: a warning, and exit code 1."""
+        self.environment["HEDDLE_CACHE"] = str(self.file("file", "no folder"))
+        done = self.build_without_cache(check=1)
+        self.assertIn("not a folder", done.err)
+        self.assertIn("1 of 1 kernels were compiled but not stored", done.err)
+        self.assertIn("1 compiled", done.out)
+        del self.environment["HEDDLE_CACHE"]
+        self.environment.pop("XDG_CACHE_HOME", None)
+        self.environment["HOME"] = ""
+        self.assertIn("not stored", self.build_without_cache(check=1).err)
 
     def test_an_unknown_part_is_named(self):
         for command in ("cache", "bundle"):

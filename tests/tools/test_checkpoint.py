@@ -45,6 +45,26 @@ class CheckpointTest(CommandTest):
         self.assertIn("model.wibble", line)
         self.assertIn("model.proj", line)
 
+    def test_a_name_cannot_disturb_the_terminal(self):
+        folder = ROOT / "tests/golden/gptq4_k128_n32_g32"
+        content = (folder / "model.safetensors").read_bytes()
+        length, = struct.unpack("<Q", content[:8])
+        header = json.loads(content[8:8 + length])
+        name = "model.\x1b[31m\n\u009b2J\u202eproj"
+        renamed = {key.replace("model.proj", name): value for key, value in header.items()}
+        text = json.dumps(renamed).encode()
+        path = self.file("model.safetensors", struct.pack("<Q", len(text)) + text +
+                         content[8 + length:])
+        done = self.heddle("repack", path, "--config", folder / "config.json", "-o", self.out,
+                           check=0)
+        self.assertIn("model.\\x1b[31m\\x0a\\xc2\\x9b2J\\xe2\\x80\\xaeproj", done.err)
+        self.assertEqual(len(done.err.splitlines()), 1)
+        self.assertTrue(done.err.rstrip("\n").isprintable(), done.err)
+        report = self.heddle("repack", path, "--config", folder / "config.json", "-o",
+                             self.folder / "\x1b[2J.safetensors", "--json", check=0).out
+        self.assertTrue(report.isascii())
+        self.assertNotIn("\x1b", report)
+
     def test_repack(self):
         for folder in GOLDEN:
             with self.subTest(folder.name):

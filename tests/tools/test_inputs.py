@@ -130,6 +130,23 @@ class BadInputTest(CommandTest):
         path = self.file("list.json", "[" + inline() + ", " + inline(name="second") + "]")
         self.assertIn("one spec", self.problem("bench", path, "--m", "1", "--sweep", code=2))
 
+    def test_nothing_may_follow_behind_a_nul(self):
+        model = (ROOT / "examples/models/llama-3-8b-awq/config.json").read_text()
+        kv = self.file("kv.json", '{"dtype": "int8"}\0 garbage')
+        for text in (inline(), "[" + inline() + "]", model):
+            path = self.file("nul.json", text + "\0 garbage }{")
+            self.assertIn("NUL", self.problem("build", path, *H200, code=2))
+        self.assertIn("NUL", self.problem("plan", self.file("spec.json", inline() + "\0"), *H200,
+                                          code=2))
+        model_path = self.file("config.json", model)
+        self.assertIn("NUL", self.problem("build", model_path, "--kv", kv, *H200, code=2))
+
+    def test_a_list_of_bad_specs_is_cut(self):
+        path = self.file("list.json", "[" + ",".join(['{"op": "x"}'] * 20000) + "]")
+        done = self.heddle("build", path, *H200, check=2)
+        self.assertLess(len(done.err), 20000)
+        self.assertRegex(done.err.splitlines()[-1], "and [0-9]+ more problems")
+
     def test_control_characters_do_not_reach_the_terminal(self):
         done = self.heddle("plan", '{"heddle": 1, "\\u001b[31mred": 2}', *H200, check=2)
         self.assertNotIn("\x1b", done.err)

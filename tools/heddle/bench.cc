@@ -56,7 +56,9 @@ TimingBudget budget_of(const BenchOptions& options, TimingBudget usual) {
 
 std::vector<Spec> read_specs(const std::string& input) {
   std::vector<Spec> specs;
-  for (const ModelKernel& kernel : read_model(input).kernels) specs.push_back(kernel.spec);
+  const Model model = read_model(input);
+  print_remarks(model);
+  for (const ModelKernel& kernel : model.kernels) specs.push_back(kernel.spec);
   return specs;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "tools/heddle/commands.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
+#include "tools/heddle/kv_option.h"
 #include "tools/heddle/model_input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
@@ -56,18 +58,6 @@ void print_specs(const Model& model) {
     text += fmt::format("{}\n  {}", i == 0 ? "" : ",", json.dump());
   }
   print(text + "\n]\n");
-}
-
-// Where there is no table to end with them.
-void print_notes(const Model& model) {
-  for (const std::string& note : model.notes) print_problem("note: " + note);
-  for (const std::string& what : model.assumptions) print_problem("assumed: " + what);
-}
-
-// "down_proj", or "down_proj (32 layers)".
-std::string unserved_name(const ModelUnserved& unserved) {
-  if (unserved.layers < 2) return unserved.name;
-  return fmt::format("{} ({} layers)", unserved.name, unserved.layers);
 }
 
 // One line for each problem. The planner puts the spec's name in front, where the report has its
@@ -125,15 +115,34 @@ void compile(const BuildOptions& options, Runtime* runtime, Build* build) {
       });
 }
 
-// Prints what could not be served or came out wrong; returns the exit code.
-int report_failures(const Build& build) {
-  int code = kExitDone;
-  for (const UnservedOperation& operation : build.unserved) {
-    code = kExitFailed;
+// Names each reason of each operation that has no kernel, up to a number that a person reads.
+void report_unserved(const std::vector<UnservedOperation>& unserved) {
+  constexpr std::size_t kMostLines = 50;
+  std::size_t lines = 0;
+  for (const UnservedOperation& operation : unserved) {
     for (const std::string& reason : operation.reasons) {
+      if (lines++ >= kMostLines) continue;
       print_problem(fmt::format("no kernel for {}: {}", operation.name, reason));
     }
   }
+  if (lines > kMostLines) print_problem(fmt::format("and {} more problems", lines - kMostLines));
+}
+
+// The command is there to fill a cache: kernels that are in memory alone are lost with it.
+int report_unstored(const std::vector<BuildResult>& results) {
+  const auto lost = std::count_if(results.begin(), results.end(),
+                                  [](const BuildResult& result) { return !result.stored; });
+  if (lost == 0) return kExitDone;
+  print_problem(fmt::format("{} of {} kernels were compiled but not stored in a cache", lost,
+                            results.size()));
+  return kExitFailed;
+}
+
+// Prints what could not be served, was not stored or came out wrong; returns the exit code.
+int report_failures(const Build& build) {
+  int code = build.unserved.empty() ? kExitDone : kExitFailed;
+  report_unserved(build.unserved);
+  if (report_unstored(build.results) != kExitDone) code = kExitFailed;
   for (const BuiltOperation& operation : build.operations) {
     for (const KernelCheck& check : operation.checks) {
       if (check.fault.empty()) continue;
@@ -173,16 +182,13 @@ int run(const BuildOptions& options) {
   if (options.print_specs) {
     print_specs(model);
     flush_output();
-    print_notes(model);
-    for (const ModelUnserved& unserved : model.unserved) {
-      print_problem(fmt::format("no kernel for {}: {}", unserved_name(unserved), unserved.reason));
-    }
+    print_remarks(model);
     return model.unserved.empty() ? kExitDone : kExitFailed;
   }
   try {
     return build_model(options, model);
   } catch (const Error&) {
-    print_notes(model);  // what was assumed may be what is wrong
+    print_remarks(model);  // what was assumed may be what is wrong
     throw;
   }
 }
@@ -198,13 +204,7 @@ void add_build_command(CLI::App& app, Action* action) {
           "a model's folder, its config.json, a spec or a JSON list of specs; - is a config or "
           "specs on standard input")
       ->required();
-  command
-      ->add_option("--kv", options->kv,
-                   "also the kernels of the model's key-value cache: DTYPE[:GRANULARITY[:GROUP]], "
-                   "two of them with a comma for K and V, or a spec's kv block: its JSON or a "
-                   "file")
-      ->type_name("KV")
-      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
+  add_kv_option(*command, &options->kv);
   add_choice_options(*command, &options->pack);
   add_parallel_option(*command, &options->pack);
   add_target_option(*command, &options->target);
@@ -218,6 +218,8 @@ void add_build_command(CLI::App& app, Action* action) {
       "alone, what it cannot tell is assumed, and said.\n"
       "TILE is tokens x rows x depth, then stages (s) and split-K (k). Kernels that the target\n"
       "cannot serve are named with the reason; the others are built, and the exit code is 1.\n"
+      "It is 1, too, where a compiled kernel could not be stored in the cache, and 2 where\n"
+      "--cache names one that cannot be used.\n"
       "Without --target each kernel is also run on the GPU and checked.\n"
       "Example:\n"
       "  heddle build examples/models/llama-3-8b-awq/config.json --target h200\n"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tools/heddle/printable.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -54,6 +55,7 @@ ordered_json kernel_json(const Build& build, const BuiltOperation& operation, st
                        {"cubin_bytes", binary.cubin.size()},
                        {"compile_ms", binary.compile_ms},
                        {"cache", cache_word(result)},
+                       {"stored", result.stored},
                        {"kernel", binary.kernel_name},
                        {"tile", tile_json(operation.plan, index)}};
   if (const Spec& spec = operation.plan.spec; spec.has_weight()) {
@@ -152,8 +154,10 @@ std::string build_text(const Build& build) {
     }
     text += table.text();
   }
-  for (const std::string& note : build.notes) text += fmt::format("note: {}\n", note);
-  for (const std::string& what : build.assumptions) text += fmt::format("assumed: {}\n", what);
+  for (const std::string& note : build.notes) text += fmt::format("note: {}\n", printable(note));
+  for (const std::string& what : build.assumptions) {
+    text += fmt::format("assumed: {}\n", printable(what));
+  }
   return text + sums_text(build);
 }
 

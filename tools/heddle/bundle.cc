@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -22,9 +23,11 @@
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/input.h"
+#include "tools/heddle/kv_option.h"
 #include "tools/heddle/model_input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/printable.h"
 #include "tools/heddle/progress.h"
 #include "tools/heddle/table.h"
 
@@ -35,6 +38,7 @@ using nlohmann::ordered_json;
 
 struct CreateOptions {
   std::vector<std::string> specs;
+  std::string kv;
   std::vector<std::string> targets;
   std::string output;
   CompileOptions compile;
@@ -47,13 +51,33 @@ struct FileOptions {
   bool json = false;
 };
 
+// The kernels of one --specs that is no record. What is assumed of a model is told.
+std::vector<ModelKernel> read_kernels(const std::string& argument, const std::string& kv) {
+  Model model = kv.empty() ? read_model(argument) : read_model(argument, kv, {});
+  print_remarks(model);
+  if (!model.unserved.empty()) {
+    throw Error(ErrorCategory::kUnsupported, "tool.unserved",
+                fmt::format("{}: the model needs kernels that cannot be made, so the bundle would not "
+                            "be complete",
+                            argument));
+  }
+  return std::move(model.kernels);
+}
+
 // What one --specs says, for the targets of the command line or else of a record.
-std::vector<RecordedSpec> read_pairs(const std::string& argument,
+std::vector<RecordedSpec> read_pairs(const std::string& argument, const std::string& kv,
                                      const std::vector<Target>& targets) {
   // Standard input can be read only once.
-  if (argument != "-") {
+  std::error_code none;
+  if (argument != "-" && !std::filesystem::is_directory(argument, none)) {
     const Input input = read_input(argument);
     if (is_record(input.text)) {
+      if (!kv.empty()) {
+        throw Error(ErrorCategory::kUsage, "tool.kv_needs_config",
+                    fmt::format("--kv asks for the cache of a model: it takes a config.json, and "
+                                "{} is a record",
+                                argument));
+      }
       std::vector<RecordedSpec> recorded;
       try {
         recorded = parse_record(input.text);
@@ -75,7 +99,7 @@ std::vector<RecordedSpec> read_pairs(const std::string& argument,
                             argument));
   }
   std::vector<RecordedSpec> pairs;
-  for (const ModelKernel& kernel : read_model(argument).kernels) {
+  for (const ModelKernel& kernel : read_kernels(argument, kv)) {
     for (const Target& target : targets) pairs.push_back({kernel.spec, target});
   }
   return pairs;
@@ -121,7 +145,9 @@ int create(const CreateOptions& options) {
   for (const std::string& name : options.targets) targets.push_back(target_from_name(name));
   std::vector<RecordedSpec> pairs;
   for (const std::string& argument : options.specs) {
-    for (RecordedSpec& pair : read_pairs(argument, targets)) pairs.push_back(std::move(pair));
+    for (RecordedSpec& pair : read_pairs(argument, options.kv, targets)) {
+      pairs.push_back(std::move(pair));
+    }
   }
   const std::vector<Source> sources = render_pairs(pairs);
   Runtime runtime(runtime_options(options.compile));
@@ -148,7 +174,8 @@ int create(const CreateOptions& options) {
   if (options.json) {
     print_json({{"bundle", options.output}, {"kernels", count}, {"bytes", bytes.size()}});
   } else {
-    print(fmt::format("{} kernels, {} bytes in {}\n", count, bytes.size(), options.output));
+    print(fmt::format("{} kernels, {} bytes in {}\n", count, bytes.size(),
+                      printable(options.output)));
   }
   return kExitDone;
 }
@@ -183,7 +210,7 @@ int list(const FileOptions& options) {
                    entry.compiler, entry.id.substr(0, 16)});
   }
   print((entries.empty() ? std::string() : table.text()) +
-        fmt::format("{} kernels in {}\n", entries.size(), options.file));
+        fmt::format("{} kernels in {}\n", entries.size(), printable(options.file)));
   return kExitDone;
 }
 
@@ -201,7 +228,8 @@ int verify(const FileOptions& options) {
                 {"damaged", report.damaged},
                 {"problems", problems}});
   } else {
-    print(fmt::format("{} good, {} damaged in {}\n", report.good, report.damaged, options.file));
+    print(fmt::format("{} good, {} damaged in {}\n", report.good, report.damaged,
+                      printable(options.file)));
   }
   flush_output();
   for (const auto& problem : report.problems) {
@@ -228,7 +256,7 @@ int extract(const FileOptions& options) {
   if (options.json) {
     print_json({{"bundle", options.file}, {"root", options.output}, {"kernels", stored}});
   } else {
-    print(fmt::format("{} kernels to {}\n", stored, options.output));
+    print(fmt::format("{} kernels to {}\n", stored, printable(options.output)));
   }
   return kExitDone;
 }
@@ -243,6 +271,7 @@ void add_create(CLI::App& parent, Action* action) {
           "may be given several times")
       ->type_name("FILE")
       ->required();
+  add_kv_option(*command, &options->kv);
   command
       ->add_option("--targets", options->targets,
                    "GPUs or architectures, such as h200,a100; without it, those of the record")
@@ -256,7 +285,8 @@ void add_create(CLI::App& parent, Action* action) {
   command->footer(
       "Example:\n"
       "  heddle bundle create --specs examples/specs/symmetric-g128.json --targets sm_80,sm_90 "
-      "-o model.hdl");
+      "-o model.hdl\n"
+      "  heddle bundle create --specs config.json --kv int8:head --targets h200 -o model.hdl");
   command->callback([=] { *action = [options] { return create(*options); }; });
 }
 

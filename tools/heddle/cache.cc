@@ -16,6 +16,7 @@
 #include "tools/heddle/errors.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/printable.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -73,7 +74,7 @@ std::string entries_text(const std::vector<EntryInfo>& entries, const std::strin
                    entry.id.substr(0, 16)});
   }
   return (entries.empty() ? std::string() : table.text()) +
-         fmt::format("{} entries, {} bytes in {}\n", entries.size(), bytes, root);
+         fmt::format("{} entries, {} bytes in {}\n", entries.size(), bytes, printable(root));
 }
 
 int list(const CacheCommandOptions& options) {
@@ -103,7 +104,8 @@ int verify(const CacheCommandOptions& options) {
                 {"damaged", report.damaged},
                 {"problems", problems}});
   } else {
-    print(fmt::format("{} good, {} damaged in {}\n", report.good, report.damaged, cache.root()));
+    print(fmt::format("{} good, {} damaged in {}\n", report.good, report.damaged,
+                      printable(cache.root())));
   }
   flush_output();
   for (const auto& problem : report.problems) {
@@ -118,7 +120,7 @@ int clear(const CacheCommandOptions& options) {
   if (options.json) {
     print_json({{"root", cache.root()}, {"removed", removed}});
   } else {
-    print(fmt::format("{} entries removed from {}\n", removed, cache.root()));
+    print(fmt::format("{} entries removed from {}\n", removed, printable(cache.root())));
   }
   return kExitDone;
 }

@@ -3,27 +3,14 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <iterator>
 #include <vector>
+
+#include "tools/heddle/printable.h"
 
 namespace heddle {
 namespace {
 
 constexpr std::size_t kMaxLine = 2000;
-
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, kMaxLine)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  if (text.size() > kMaxLine) out += "...";
-  return out;
-}
 
 std::vector<std::string_view> split_lines(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -55,14 +42,17 @@ int exit_code(ErrorCategory category) noexcept {
 }
 
 void print_problem(std::string_view message) {
-  const std::string line = "heddle: " + printable(message) + "\n";
+  const std::string_view shown = cut_text(message, kMaxLine);
+  const std::string line =
+      "heddle: " + printable(shown) + (shown.size() < message.size() ? "...\n" : "\n");
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 int report(const Error& error) {
   for (const std::string_view line : split_lines(error.what())) print_problem(line);
-  std::fwrite(error.log().data(), 1, error.log().size(), stderr);
-  if (!error.log().empty() && error.log().back() != '\n') std::fputc('\n', stderr);
+  const std::string log = printable_lines(error.log());
+  std::fwrite(log.data(), 1, log.size(), stderr);
+  if (!log.empty() && log.back() != '\n') std::fputc('\n', stderr);
   return exit_code(error.category());
 }
 

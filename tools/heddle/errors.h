@@ -16,8 +16,8 @@ inline constexpr int kExitUsage = 2;   // the command line or an input is wrong
 // The category's exit code.
 int exit_code(ErrorCategory category) noexcept;
 
-// "heddle: <message>\n" on stderr. Control characters are shown escaped and a very long message is
-// cut, so that no input can disturb the terminal.
+// "heddle: <message>\n" on stderr. The message is made printable() and a very long one is cut, so
+// that no input can disturb the terminal.
 void print_problem(std::string_view message);
 
 // Prints every problem of the error and, for a compile error, the compiler's log. Returns the exit

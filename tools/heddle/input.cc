@@ -55,13 +55,23 @@ bool is_model_config(std::string_view text) {
   return document.is_object() && document.contains("model_type") && !document.contains("heddle");
 }
 
-}  // namespace
-
-Input read_input(const std::string& argument) {
+Input read_any(const std::string& argument) {
   if (argument == "-") return {"standard input", read_all(stdin, "standard input")};
   const std::size_t first = argument.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && argument[first] == '{') return {"inline spec", argument};
   return {argument, read_file(argument)};
+}
+
+}  // namespace
+
+Input read_input(const std::string& argument) {
+  Input input = read_any(argument);
+  // JSON parsers take a NUL byte for the end of the text and pass over what follows.
+  if (const std::size_t nul = input.text.find('\0'); nul != std::string::npos) {
+    throw Error(ErrorCategory::kSpec, "tool.not_text",
+                fmt::format("{}: not JSON: byte {} is a NUL", input.place, nul + 1));
+  }
+  return input;
 }
 
 Spec read_spec(const std::string& argument) {

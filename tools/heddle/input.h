@@ -14,7 +14,7 @@ struct Input {
 };
 
 // `argument` is a path, "-", or JSON that starts with '{'. Throws Error(kFile) if it cannot be
-// read or is larger than any spec could be.
+// read or is larger than any spec could be, Error(kSpec, "tool.not_text") for text with a NUL byte.
 Input read_input(const std::string& argument);
 
 // read_input and Spec::parse; errors name the place.

@@ -18,6 +18,7 @@
 #include "tools/heddle/input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/printable.h"
 
 namespace heddle {
 namespace {
@@ -89,9 +90,9 @@ std::vector<std::string> to_lines(const Inspected& kernel) {
 // With the PTX, the summary stands in comments, so that all of the output is still PTX.
 void print_text(const Inspected& kernel, bool with_ptx) {
   for (const std::string& line : to_lines(kernel)) {
-    print(fmt::format("{}{}\n", with_ptx ? "// " : "", line));
+    print(fmt::format("{}{}\n", with_ptx ? "// " : "", printable(line)));
   }
-  print(with_ptx ? "\n" + kernel.result.binary->ptx + "\n" : "\n");
+  print_exact(with_ptx ? "\n" + kernel.result.binary->ptx + "\n" : "\n");
 }
 
 std::vector<std::size_t> wanted_kernels(const Plan& plan, std::int64_t m) {

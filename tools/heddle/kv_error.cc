@@ -22,6 +22,7 @@
 #include "tools/heddle/kv_sample_file.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/printable.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -166,7 +167,7 @@ int run(const KvErrorOptions& options) {
     print(to_text(rows, shape.kv_heads) +
           fmt::format("{}: {} layers x {} heads; CODES and SCALES are bytes of a token and head, K "
                       "and V\n",
-                      model.model_type, model.kernels.front().layers, shape.kv_heads));
+                      printable(model.model_type), model.kernels.front().layers, shape.kv_heads));
   }
   return kExitDone;
 }

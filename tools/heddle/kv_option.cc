@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -66,6 +67,16 @@ std::string block_of_text(const std::string& argument, const std::string& text) 
 }
 
 }  // namespace
+
+void add_kv_option(CLI::App& command, std::string* kv) {
+  command
+      .add_option("--kv", *kv,
+                  "also the kernels of the model's key-value cache: DTYPE[:GRANULARITY[:GROUP]], "
+                  "two of them with a comma for K and V, or a spec's kv block: its JSON or a "
+                  "file")
+      ->type_name("KV")
+      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
+}
 
 std::string kv_block(const std::string& argument) {
   if (argument.find('{') != std::string::npos) return block_of_text(argument, argument);

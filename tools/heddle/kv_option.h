@@ -4,7 +4,13 @@
 
 #include <string>
 
+namespace CLI {
+class App;
+}  // namespace CLI
+
 namespace heddle {
+
+void add_kv_option(CLI::App& command, std::string* kv);
 
 // JSON of a kv block from "int8", "int8:head", "int4:group:64", "int8:head,int4:group:64" (K, then
 // V), from the JSON itself or from a file with the block or with a spec that has one. What the

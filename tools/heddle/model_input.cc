@@ -151,6 +151,19 @@ Model model_at(const ModelPlace& place, const ConfigFiles& files,
 
 }  // namespace
 
+std::string unserved_name(const ModelUnserved& unserved) {
+  if (unserved.layers < 2) return unserved.name;
+  return fmt::format("{} ({} layers)", unserved.name, unserved.layers);
+}
+
+void print_remarks(const Model& model) {
+  for (const std::string& note : model.notes) print_problem("note: " + note);
+  for (const std::string& what : model.assumptions) print_problem("assumed: " + what);
+  for (const ModelUnserved& unserved : model.unserved) {
+    print_problem(fmt::format("no kernel for {}: {}", unserved_name(unserved), unserved.reason));
+  }
+}
+
 std::vector<std::string_view> array_elements(std::string_view json) {
   std::vector<std::string_view> elements;
   int depth = 0;
@@ -201,6 +214,7 @@ Model read_model(const std::string& argument, const std::string& kv,
     Model cache = cache_model_from_config(input.text, block);
     for (ModelKernel& kernel : cache.kernels) model.kernels.push_back(std::move(kernel));
     for (std::string& note : cache.notes) model.notes.push_back(std::move(note));
+    for (std::string& what : cache.assumptions) model.assumptions.push_back(std::move(what));
   } catch (const Error& error) {
     throw of_option_or_config(input.place, error);
   }

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "cache/cache_roots.h"
+#include "cache/usable_roots.h"
 #include "heddle/error.h"
 #include "tools/heddle/errors.h"
 
@@ -53,7 +55,8 @@ void add_cache_option(CLI::App& command, std::string* cache_dir) {
       .add_option("--cache", *cache_dir,
                   "folder of compiled kernels, or layers as in rw:DIR:ro:DIR:ro:model.hdl; default "
                   "$HEDDLE_CACHE, $XDG_CACHE_HOME/heddle or ~/.cache/heddle")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
 }
 
 void add_compile_options(CLI::App& command, CompileOptions* options) {
@@ -80,6 +83,9 @@ CLI::Option* add_m_list_option(CLI::App& command, std::vector<std::int64_t>* m,
 }
 
 RuntimeOptions runtime_options(const CompileOptions& options) {
+  if (!options.cache_dir.empty()) {
+    expect_usable_roots(parse_cache_roots(options.cache_dir), !options.strict);
+  }
   RuntimeOptions runtime;
   runtime.cache_dir = options.cache_dir;
   runtime.jobs = options.jobs;

@@ -40,6 +40,8 @@ CLI::Option* add_m_option(CLI::App& command, std::int64_t* m, const std::string&
 CLI::Option* add_m_list_option(CLI::App& command, std::vector<std::int64_t>* m,
                                const std::string& help);
 
+// Throws Error(kFile, "cache.unusable") where --cache names a layer that is of no use; the cache of
+// the environment is not asked for by name, and is a warning then.
 RuntimeOptions runtime_options(const CompileOptions& options);
 
 // The target of that name or, for an empty name, the device at hand. Throws Error(kUsage) for an

@@ -9,6 +9,8 @@
 #include <string>
 #include <system_error>
 
+#include "tools/heddle/printable.h"
+
 namespace heddle {
 
 OutputError::OutputError(int error_number)
@@ -26,13 +28,18 @@ void hold_standard_streams() {
   }
 }
 
-void print(std::string_view text) {
+void print(std::string_view text) { print_exact(printable_lines(text)); }
+
+void print_exact(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw OutputError(errno);
 }
 
 void print_json(const nlohmann::ordered_json& document) {
-  // A name may hold bytes that are no UTF-8; the document must be valid all the same.
-  print(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  // A name may hold bytes that are no UTF-8; the document must be valid all the same. In ASCII no
+  // character of a name can disturb a terminal.
+  constexpr bool kAscii = true;
+  print_exact(document.dump(2, ' ', kAscii, nlohmann::ordered_json::error_handler_t::replace) +
+              "\n");
 }
 
 void flush_output() {

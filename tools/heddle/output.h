@@ -23,7 +23,12 @@ class OutputError : public std::runtime_error {
 void hold_standard_streams();
 
 // Each throws OutputError.
+//
+// Text for people, which may hold names of inputs: printable_lines() of it. A name that must not
+// break a line goes through printable() first.
 void print(std::string_view text);
+// Text that another program reads: CUDA, PTX.
+void print_exact(std::string_view text);
 void print_json(const nlohmann::ordered_json& document);
 void flush_output();
 

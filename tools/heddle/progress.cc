@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <string>
 
+#include "tools/heddle/printable.h"
+
 namespace heddle {
 namespace {
 
@@ -33,10 +35,11 @@ Progress::~Progress() {
 
 void Progress::show(std::string_view line, bool terminal_only) {
   if (!enabled_) return;
+  const std::string shown = printable(line);
   if (terminal_) {
-    write_error_stream(fmt::format("{}{}", kClearLine, line.substr(0, terminal_width())));
+    write_error_stream(fmt::format("{}{}", kClearLine, cut_text(shown, terminal_width())));
   } else if (!terminal_only) {
-    write_error_stream(fmt::format("{}\n", line));
+    write_error_stream(fmt::format("{}\n", shown));
   }
 }
 

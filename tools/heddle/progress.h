@@ -15,7 +15,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // What is going on now. A line that tells nothing new, a cache hit, is for terminals only.
+  // What is going on now, in one line whatever the names in it hold. A line that tells nothing new,
+  // a cache hit, is for terminals only.
   void show(std::string_view line, bool terminal_only = false);
 
  private:

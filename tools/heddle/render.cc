@@ -52,7 +52,7 @@ int run(const RenderOptions& options) {
     if (options.json) {
       sources.push_back(to_json(source, plan, kernel));
     } else {
-      print(source.text);
+      print_exact(source.text);
     }
   }
   if (options.json) print_json({{"sources", sources}});

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/heddle/printable.h"
+
 namespace heddle {
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
@@ -13,7 +15,10 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
   rows_.push_back(std::move(titles));
 }
 
-void Table::add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+void Table::add_row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::string Table::text() const {
   std::vector<std::size_t> widths(columns_.size(), 0);

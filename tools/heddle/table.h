@@ -17,7 +17,8 @@ struct Column {
 class Table {
  public:
   explicit Table(std::vector<Column> columns);
-  // Precondition: as many cells as columns.
+  // Precondition: as many cells as columns. What could break a line or disturb a terminal is
+  // escaped.
   void add_row(std::vector<std::string> cells);
   // A line of titles, then one for each row; no trailing spaces.
   std::string text() const;

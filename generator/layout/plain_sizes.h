@@ -1,0 +1,24 @@
+// Sizes of the plain arrays that weights are packed from.
+#ifndef HEDDLE_GENERATOR_LAYOUT_PLAIN_SIZES_H_
+#define HEDDLE_GENERATOR_LAYOUT_PLAIN_SIZES_H_
+
+#include <cstddef>
+
+#include "heddle/spec.h"
+
+namespace heddle {
+
+// Bytes, as in QuantizedWeights.
+struct PlainSizes {
+  std::size_t codes = 0;
+  std::size_t scales = 0;
+  std::size_t zeros = 0;
+};
+
+// Throws Error(kUsage, "weights.size") for the first array that has not the size that the spec asks
+// for. Looks at nothing but the numbers, so that callers may ask before they read an array.
+void expect_plain_sizes(const GemmSpec& spec, const PlainSizes& given);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_LAYOUT_PLAIN_SIZES_H_

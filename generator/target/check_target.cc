@@ -1,0 +1,63 @@
+#include "generator/target/check_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace heddle {
+namespace {
+
+constexpr std::size_t kLongestName = 256;
+
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f;
+}
+
+// Not a number is outside of every range.
+template <class Number>
+bool is_within(Number value, const FactRange& range) {
+  return value >= static_cast<Number>(range.min) && value <= static_cast<Number>(range.max);
+}
+
+void check_measured(const char* name, double value, std::vector<Problem>* problems) {
+  constexpr FactRange kRange{0, 10'000'000};
+  if (is_within(value, kRange)) return;
+  problems->push_back({std::string("/") + name, "no GPU has this", fmt::format("{}", value),
+                       fmt::format("0 to {}; 0: not known", kRange.max), ""});
+}
+
+}  // namespace
+
+std::vector<Problem> target_problems(const Target& target) {
+  std::vector<Problem> problems;
+  if (target.name.size() > kLongestName ||
+      std::any_of(target.name.begin(), target.name.end(), is_control)) {
+    problems.push_back({"/name", "the target's name is too long or has control characters", "",
+                        fmt::format("at most {} characters, in one line", kLongestName), ""});
+  }
+  for_each_fact(target, [&](const char* name, const auto& value, const FactRange& range) {
+    if (is_within(value, range)) return;
+    problems.push_back({std::string("/") + name, "no GPU has this", fmt::format("{}", value),
+                        fmt::format("{} to {}", range.min, range.max), ""});
+  });
+  if (problems.empty() && target.shared_per_block > target.shared_per_sm) {
+    problems.push_back({"/shared_per_block", "a block has more shared memory than its SM",
+                        fmt::format("{}", target.shared_per_block),
+                        fmt::format("at most {}, shared_per_sm", target.shared_per_sm), ""});
+  }
+  check_measured("tensor_tflops", target.tensor_tflops, &problems);
+  check_measured("launch_us", target.launch_us, &problems);
+  return problems;
+}
+
+void check_target(const Target& target) {
+  std::vector<Problem> problems = target_problems(target);
+  if (problems.empty()) return;
+  for (Problem& problem : problems) problem.pointer = "target: " + problem.pointer;
+  throw Error(ErrorCategory::kUsage, "target.invalid", std::move(problems));
+}
+
+}  // namespace heddle

@@ -1,0 +1,146 @@
+#include "tests/random_specs/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "generator/target/check_target.h"
+#include "heddle/plan.h"
+#include "heddle/spec.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+namespace {
+
+// Thrown by expect(), for check_case() alone.
+struct Fault {
+  std::string what;
+};
+
+void expect(bool fine, const std::string& what) {
+  if (!fine) throw Fault{what};
+}
+
+// A plan, or why there is none.
+struct Answer {
+  std::optional<Plan> plan;
+  std::vector<Problem> problems;
+  std::string text;  // all of the plan, or all of the refusal
+};
+
+Answer answer_of(const Spec& spec, const Target& target) {
+  Answer answer;
+  try {
+    answer.plan = resolve(spec, target);
+    answer.text = plan_to_json(*answer.plan);
+    return answer;
+  } catch (const Error& error) {
+    const bool absurd = !target_problems(target).empty();
+    const ErrorCategory wanted = absurd ? ErrorCategory::kUsage : ErrorCategory::kUnsupported;
+    expect(error.category() == wanted,
+           fmt::format("resolve() fails with {}: {}", error.code(), error.what()));
+    answer.problems = error.problems();
+    answer.text = error.code() + ": " + error.what();
+  }
+  expect(!answer.problems.empty(), "a refusal without a reason");
+  for (const Problem& problem : answer.problems) {
+    expect(!problem.message.empty(), "a refusal with an empty reason");
+  }
+  return answer;
+}
+
+void check_gemm(const Plan& plan) {
+  const GemmShape& shape = plan.spec.gemm().shape;
+  const std::size_t most = plan.max_workspace_bytes();
+  expect(most < std::size_t{1} << 62, "a workspace that no GPU has");
+  std::int64_t next = shape.m_min;
+  for (const GemmVariant& v : plan.variants) {
+    expect(v.m_min == next && v.m_max >= v.m_min, "ranges of M that do not follow each other");
+    expect(v.threads() >= 32 && v.threads() <= 1024, "a block that has no such number of threads");
+    expect(v.shared_bytes >= 0 && v.shared_bytes <= plan.target.shared_per_block,
+           "more shared memory than a block has");
+    expect(v.stages >= 2 && v.split_k >= 1 && v.tile_m >= 8 && v.tile_n >= 16 && v.stage_k >= 64,
+           "a tile of no size");
+    for (const std::int64_t m : {v.m_min, v.m_max}) {
+      expect(plan.workspace_bytes(m) <= most, "a launch with more workspace than the most");
+      expect(&plan.variants[plan.variant_for(m)] == &v, "an M that another kernel serves");
+    }
+    next = v.m_max + 1;
+  }
+  expect(next == shape.m_max + 1, "an M that no kernel serves");
+}
+
+void check_plan(const Plan& plan) {
+  expect(plan.kernel_count() > 0, "a plan without kernels");
+  if (plan.spec.op() == Op::kGemm) check_gemm(plan);
+  for (const TileKernel& kernel : plan.tile_kernels) {
+    expect(kernel.threads >= 32 && kernel.threads <= 1024 && kernel.threads % 32 == 0,
+           "a block that has no such number of threads");
+    expect(kernel.shared_bytes >= 0 && kernel.shared_bytes <= plan.target.shared_per_block,
+           "more shared memory than a block has");
+    expect(kernel.tile_rows > 0 && kernel.tile_columns > 0, "a tile of no size");
+  }
+}
+
+Source render_one(const Plan& plan, std::size_t kernel) {
+  Source source = render(plan, kernel);
+  expect(source.text.find(' ' + source.kernel_name + '(') != std::string::npos,
+         "a source without its kernel " + source.kernel_name);
+  expect(source.arch == compiler_arch(plan.target), "a source for another architecture");
+  return source;
+}
+
+// Small weights only: packing takes as long as there are codes.
+void check_packing(const Spec& spec, const Plan& plan) {
+  constexpr std::int64_t kMostCodes = 1 << 15;
+  if (spec.op() != Op::kGemm) return;
+  const GemmSpec& gemm = spec.gemm();
+  if (gemm.shape.n * gemm.shape.k > kMostCodes) return;
+  const std::vector<std::uint8_t> packed(plan.layout.total_bytes);
+  const QuantizedWeights plain = unpack_weights(gemm, packed.data(), packed.size());
+  expect(pack_weights(gemm, plain).size() == packed.size(), "packed weights of another size");
+}
+
+void check(const Spec& spec, const Target& target, bool all_kernels, Random& random,
+           Verdict* verdict) {
+  const std::string canonical = spec.canonical_json();
+  expect(Spec::parse(canonical).canonical_json() == canonical,
+         "the canonical text is another one once it is parsed");
+  Answer first = answer_of(spec, target);
+  expect(answer_of(spec, target).text == first.text, "resolve() gives another answer");
+  verdict->problems = std::move(first.problems);
+  if (!first.plan) return;
+  const Plan& plan = *first.plan;
+  verdict->has_plan = true;
+  check_plan(plan);
+  expect(!describe(plan).empty(), "a plan without a description");
+  check_packing(spec, plan);
+  const std::size_t count = plan.kernel_count();
+  const std::size_t picked = below(random, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (all_kernels || i == picked) verdict->sources.push_back(render_one(plan, i));
+  }
+}
+
+}  // namespace
+
+Verdict check_case(const std::string& spec, const Target& target, bool all_kernels,
+                   Random& random) {
+  Verdict verdict;
+  try {
+    check(Spec::parse(spec), target, all_kernels, random, &verdict);
+  } catch (const Fault& fault) {
+    verdict.fault = fault.what;
+  } catch (const Error& error) {
+    verdict.fault = fmt::format("{}: {}", error.code(), error.what());
+  } catch (const std::exception& error) {
+    verdict.fault = fmt::format("an exception: {}", error.what());
+  }
+  return verdict;
+}
+
+}  // namespace heddle
