@@ -191,7 +191,7 @@ const NvrtcFiles& Nvrtc::files() {
     const std::filesystem::path wanted =
         std::filesystem::path(files.library).parent_path() /
         fmt::format("libnvrtc-builtins.so.{}.{}", files.major, files.minor);
-    files.builtins_build_id = read_build_id(wanted.string());
+    files.builtins_build_id = read_file_identity(wanted.string());
   }
   files_ = std::move(files);
   return *files_;
