@@ -130,9 +130,23 @@ TEST_F(NvrtcTest, NeverChangesTheStackLimit) {
   EXPECT_FALSE(changed);
 }
 
-TEST_F(NvrtcTest, RefusesAVirtualArchitectureAndAnUnknownOne) {
+TEST_F(NvrtcTest, RefusesAVirtualArchitecture) {
   EXPECT_THROW(nvrtc_.compile(source_of(kGood, "compute_80")), Error);
-  EXPECT_THROW(nvrtc_.compile(source_of(kGood, "sm_1")), Error);
+}
+
+TEST_F(NvrtcTest, RefusesAnArchitectureThatItLacksInOneLine) {
+  try {
+    nvrtc_.compile(source_of(kGood, "sm_1"));
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kUnsupported);
+    EXPECT_EQ(error.code(), "nvrtc.architecture");
+    EXPECT_EQ(error.log(), "");
+    const std::string text = error.what();
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    EXPECT_NE(text.find("cannot compile for sm_1"), std::string::npos) << text;
+    EXPECT_NE(text.find("libnvrtc"), std::string::npos) << text;
+  }
 }
 
 }  // namespace
