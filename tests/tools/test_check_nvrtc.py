@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import unittest
 
 from command import CommandTest, ROOT
@@ -31,8 +32,9 @@ class CheckNvrtcTest(CommandTest):
         fake = self.file("fake_heddle", FAKE)
         fake.chmod(0o755)
         done = subprocess.run(
-            [ROOT / "tools/check-nvrtc", "--folder", wheel.parents[1], "--heddle", fake, "--sample",
-             "--arch", "sm_120", "12.6"], capture_output=True, text=True, timeout=100, check=False,
+            [sys.executable, "-B", ROOT / "tools/lib/nvrtc/check.py", "--folder", wheel.parents[1],
+             "--heddle", fake, "--sample", "--arch", "sm_120", "12.6"], capture_output=True,
+            text=True, timeout=100, check=False,
             env={**os.environ, "FAKE_NVRTC": json.dumps(play)})
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr

@@ -5,8 +5,7 @@ import shutil
 import subprocess
 import sys
 
-# Of each release that tools/check-nvrtc knows by its short name the wheel that PyTorch was built with,
-# or the last one.
+# Which wheel stands for a release.
 RELEASES = {
     "12.0": "12.0.76", "12.1": "12.1.105", "12.4": "12.4.127", "12.6": "12.6.77",
     "12.8": "12.8.93", "12.9": "12.9.86", "13.0": "13.0.88",
