@@ -17,8 +17,8 @@ struct FirstCompiler {
 // What the releases' own nvrtcGetSupportedArchs() lists, of those from 12.0 up; `{12, 0}` stands
 // for "all that Heddle takes".
 constexpr FirstCompiler kFirstCompilers[] = {
-    {75, {12, 0}},  {80, {12, 0}},  {86, {12, 0}},  {87, {12, 0}},  {88, {13, 0}},  {89, {12, 0}},
-    {90, {12, 0}},  {100, {12, 8}}, {103, {12, 9}}, {110, {13, 0}}, {120, {12, 8}}, {121, {12, 9}},
+    {75, {12, 0}}, {80, {12, 0}},  {86, {12, 0}},  {87, {12, 0}},  {88, {13, 0}},  {89, {12, 0}},
+    {90, {12, 0}}, {100, {12, 8}}, {103, {12, 9}}, {110, {13, 0}}, {120, {12, 8}}, {121, {12, 9}},
 };
 
 // The number in "sm_90a"; nothing for other texts.
@@ -49,9 +49,10 @@ std::optional<std::string> why_not_compilable(const std::string& arch, CompilerV
   std::string text =
       fmt::format("NVRTC {}.{} cannot compile for {}", version.major, version.minor, arch);
   if (const auto first = first_compiler_of(*number)) {
-    return text + fmt::format("; NVRTC {}.{} is the first that can: install it or a newer one and "
-                              "set HEDDLE_NVRTC to its folder",
-                              first->major, first->minor);
+    return text + fmt::format(
+                      "; NVRTC {}.{} is the first that can: install it or a newer one and "
+                      "set HEDDLE_NVRTC to its folder",
+                      first->major, first->minor);
   }
   return text + fmt::format("; it can for sm_{}", fmt::join(has, ", sm_"));
 }

@@ -46,8 +46,7 @@ std::string build_id_of_notes(const std::vector<unsigned char>& notes) {
     const std::uint64_t description = name + padded(header.n_namesz);
     if (description + header.n_descsz > notes.size()) break;
     if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
-        header.n_descsz <= kMaxIdBytes &&
-        std::memcmp(notes.data() + name, ELF_NOTE_GNU, 4) == 0) {
+        header.n_descsz <= kMaxIdBytes && std::memcmp(notes.data() + name, ELF_NOTE_GNU, 4) == 0) {
       return hex_text(notes.data() + description, header.n_descsz);
     }
     at = description + padded(header.n_descsz);

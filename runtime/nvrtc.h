@@ -33,8 +33,8 @@ class Nvrtc {
   std::vector<int> archs();
 
   // Throws Error(kUnsupported, "nvrtc.architecture"), one line, for an architecture that this NVRTC
-  // lacks, and Error(kCompile, "nvrtc.compile") whose log() is the compiler's log and then the source
-  // with line numbers. `warnings`, if not null, gets what the compiler said about good code.
+  // lacks, and Error(kCompile, "nvrtc.compile") whose log() is the compiler's log and then the
+  // source with line numbers. `warnings`, if not null, gets what the compiler said about good code.
   Binary compile(const Source& source, std::string* warnings = nullptr);
 
  private:

@@ -207,8 +207,7 @@ NvrtcFiles find_nvrtc() {
   files.library_build_id = read_file_identity(files.library);
   if (files.library_build_id.empty()) {
     fail("nvrtc.unreadable",
-         fmt::format("\"{}\" is not a usable libnvrtc: it is no 64-bit ELF file",
-                     files.library));
+         fmt::format("\"{}\" is not a usable libnvrtc: it is no 64-bit ELF file", files.library));
   }
   find_builtins(files);
   if (!files.builtins.empty()) files.builtins_build_id = read_file_identity(files.builtins);

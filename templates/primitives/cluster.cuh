@@ -3,6 +3,7 @@
 #pragma once
 
 #include "primitives/types.cuh"
+#include "primitives/versions.cuh"
 
 namespace heddle {
 
@@ -63,7 +64,7 @@ __device__ __forceinline__ u32 address_in_block(u32 shared, u32 rank) {
 // the scope of the cluster, which mbarrier_wait_cluster() acquires: who sees the count sees the
 // bytes. Arrivals and bytes of the barrier are the same in both.
 __device__ __forceinline__ void store_remote_16(u32 remote, u32x4 v, u32 remote_barrier) {
-#if __CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 1
+#if HEDDLE_COMPILER_AT_LEAST(12, 1)
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, "
       "[%5];" ::"r"(remote),
@@ -74,9 +75,9 @@ __device__ __forceinline__ void store_remote_16(u32 remote, u32x4 v, u32 remote_
                "r"(v.y), "r"(v.z), "r"(v.w)
                : "memory");
   asm volatile("fence.acq_rel.cluster;" ::: "memory");
-  asm volatile("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], 16;" ::"r"(
-                   remote_barrier)
-               : "memory");
+  asm volatile(
+      "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], 16;" ::"r"(remote_barrier)
+      : "memory");
 #endif
 }
 // mbarrier.arrive on another block's barrier, by who has read a place in its own shared memory that
@@ -92,13 +93,13 @@ __device__ __forceinline__ void mbarrier_arrive_remote(u32 remote_barrier) {
 // NVRTC before 12.8 has no relaxed arrival. There it is the one of mbarrier_arrive_remote(), which
 // arrives in the same way and orders more than is needed.
 __device__ __forceinline__ void mbarrier_arrive_remote_if(bool arrives, u32 remote_barrier) {
-#if __CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 8
+#if HEDDLE_COMPILER_AT_LEAST(12, 8)
 #define HEDDLE_ARRIVE "mbarrier.arrive.relaxed.cluster.shared::cluster.b64"
 #else
 #define HEDDLE_ARRIVE "mbarrier.arrive.shared::cluster.b64"
 #endif
-  asm volatile("{ .reg .pred p; setp.ne.b32 p, %0, 0; @p " HEDDLE_ARRIVE " _, [%1]; }" ::"r"(
-                   static_cast<u32>(arrives)),
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %0, 0; @p " HEDDLE_ARRIVE
+               " _, [%1]; }" ::"r"(static_cast<u32>(arrives)),
                "r"(remote_barrier)
                : "memory");
 #undef HEDDLE_ARRIVE

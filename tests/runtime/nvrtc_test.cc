@@ -136,8 +136,8 @@ TEST_F(NvrtcTest, NeverChangesTheStackLimit) {
   EXPECT_FALSE(changed);
 }
 
-// The largest kernels there are, on a thread with a 32nd of the usual stack. Where a compiler crashes
-// it is not for want of stack: NVRTC 12.0 to 13.0 need 112 KB at most.
+// The largest kernels there are, on a thread with a 32nd of the usual stack. Where a compiler
+// crashes it is not for want of stack: NVRTC 12.0 to 13.0 need 112 KB at most.
 TEST_F(NvrtcTest, NeedsLittleStack) {
   struct Work {
     Nvrtc& nvrtc;
