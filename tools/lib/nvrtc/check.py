@@ -2,8 +2,8 @@
 
 Takes the wheels from PyPI into build/nvrtc/<version>, where they stay, and compiles the specs of
 examples/specs and some more for every architecture that a version has. Fails if a version crashes,
-refuses a kernel, spills more than it may (docs/reliability.md), or refuses an architecture in any
-other way than with one line that names the first version that has it. Needs a built heddle command
+refuses a kernel, spills more than docs/reliability.md says, or refuses an architecture in any other
+way than with one line that names the first version that has it. Needs a built heddle command
 (tools/quickstart builds it) and no GPU.
 """
 
@@ -25,8 +25,9 @@ EXAMPLES = ROOT / "examples/specs"
 DEFAULT = ("12.0", "12.4", "12.8", "12.9", "13.0")
 SAMPLE = ("12.0", "12.8")
 SAMPLE_ARCHS = ("sm_90",)
-# Bytes that a kernel may spill with a version; the others may spill none.
-MOST_SPILLED = {}
+# Bytes that a kernel may spill with a release and an architecture; elsewhere none
+# (docs/reliability.md).
+MOST_SPILLED = {("12.9", "sm_100"): 128, ("12.9", "sm_103"): 128}
 
 
 def options():
@@ -37,7 +38,7 @@ def options():
                         + " ".join(DEFAULT) + ", with --sample " + " ".join(SAMPLE))
     parser.add_argument("--sample", action="store_true",
                         help="a few kernels of each family for " + " ".join(SAMPLE_ARCHS)
-                        + ": half a minute instead of an hour of two cores")
+                        + ": 10 s a version instead of 10 minutes, of two cores")
     parser.add_argument("--arch", action="append", metavar="sm_NN",
                         help="only this architecture; may be given several times")
     parser.add_argument("--jobs", type=int, metavar="N", help="compilations at a time")
@@ -106,8 +107,8 @@ class Check:
             return self.fail(where, f"exit code {done.returncode}; {refusal(done)}")
         report = json.loads(done.stdout)
         kernels = report["kernels"]
-        spilled = [k for k in kernels if k["spill_bytes"] > 0]
         most = max((k["spill_bytes"] for k in kernels), default=0)
+        spilled = [k for k in kernels if k["spill_bytes"] > 0]
         slow = done.stderr.count("serialized")
         print(f"{where:16} {len(kernels):4} kernels, {len(report['unserved'])} specs not served, "
               f"{len(spilled)} spill, {most} bytes at most, wgmma serialised in {slow}, "
@@ -115,7 +116,7 @@ class Check:
         self.kernels += len(kernels)
         if not kernels:
             self.fail(where, "no kernel was made")
-        limit = MOST_SPILLED.get(".".join(version.split(".")[:2]), 0)
+        limit = MOST_SPILLED.get((".".join(version.split(".")[:2]), arch), 0)
         for kernel in spilled:
             if kernel["spill_bytes"] > limit:
                 self.fail(where, f"{kernel['kernel']} spills {kernel['spill_bytes']} bytes")
