@@ -1,4 +1,4 @@
-// The little of the ELF format that Heddle reads: the build-id of a library on disk.
+// The little of the ELF format that Heddle reads: which build a library on disk is.
 #ifndef HEDDLE_RUNTIME_ELF_FILE_H_
 #define HEDDLE_RUNTIME_ELF_FILE_H_
 
@@ -7,8 +7,13 @@
 namespace heddle {
 
 // The GNU build-id of a 64-bit ELF file as hex digits; "" if the file cannot be read, is damaged or
-// has none. Reads some hundred bytes, whatever the file's size. Pure but for the file; any thread.
+// has none. Reads some thousand bytes, whatever the file's size. Asks the program headers first,
+// then the section headers. Pure but for the file; any thread.
 std::string read_build_id(const std::string& path);
+
+// The build-id; for a 64-bit ELF file without one "xxh3:" and the digest of all of its bytes; "" if
+// the file cannot be read or is no such file. Any thread.
+std::string read_file_identity(const std::string& path);
 
 }  // namespace heddle
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "heddle/error.h"
+#include "runtime/compiler_facts.h"
 #include "runtime/elf_file.h"
 #include "runtime/numbered_lines.h"
 #include "runtime/ptxas_log.h"
@@ -191,7 +192,7 @@ const NvrtcFiles& Nvrtc::files() {
     const std::filesystem::path wanted =
         std::filesystem::path(files.library).parent_path() /
         fmt::format("libnvrtc-builtins.so.{}.{}", files.major, files.minor);
-    files.builtins_build_id = read_build_id(wanted.string());
+    files.builtins_build_id = read_file_identity(wanted.string());
   }
   files_ = std::move(files);
   return *files_;
@@ -218,6 +219,10 @@ std::vector<int> Nvrtc::archs() {
 
 Binary Nvrtc::compile(const Source& source, std::string* warnings) {
   const NvrtcApi& nvrtc = api();
+  if (const auto why = why_not_compilable(source.arch, {nvrtc.major, nvrtc.minor}, archs())) {
+    throw Error(ErrorCategory::kUnsupported, "nvrtc.architecture",
+                fmt::format("{} (it is \"{}\")", *why, files().library));
+  }
   const std::string arch = arch_option(source.arch);
   // Without the first of these NVRTC changes the stack limit of the whole process while it works.
   std::vector<const char*> options = {arch.c_str(), kStandard, "--modify-stack-limit=false",

@@ -32,8 +32,9 @@ class Nvrtc {
   // The architectures it compiles for, ascending: 75, 80 ...
   std::vector<int> archs();
 
-  // Throws Error(kCompile, "nvrtc.compile") whose log() is the compiler's log and then the source
-  // with line numbers. `warnings`, if not null, gets what the compiler said about good code.
+  // Throws Error(kUnsupported, "nvrtc.architecture"), one line, for an architecture that this NVRTC
+  // lacks, and Error(kCompile, "nvrtc.compile") whose log() is the compiler's log and then the
+  // source with line numbers. `warnings`, if not null, gets what the compiler said about good code.
   Binary compile(const Source& source, std::string* warnings = nullptr);
 
  private:

@@ -204,14 +204,13 @@ std::vector<std::string> nvrtc_names(const std::vector<std::string>& names) {
 NvrtcFiles find_nvrtc() {
   NvrtcFiles files;
   files.library = find_library();
-  files.library_build_id = read_build_id(files.library);
+  files.library_build_id = read_file_identity(files.library);
   if (files.library_build_id.empty()) {
     fail("nvrtc.unreadable",
-         fmt::format("\"{}\" is not a usable libnvrtc: no build-id can be read from it",
-                     files.library));
+         fmt::format("\"{}\" is not a usable libnvrtc: it is no 64-bit ELF file", files.library));
   }
   find_builtins(files);
-  if (!files.builtins.empty()) files.builtins_build_id = read_build_id(files.builtins);
+  if (!files.builtins.empty()) files.builtins_build_id = read_file_identity(files.builtins);
   return files;
 }
 

@@ -14,6 +14,7 @@ struct NvrtcFiles {
   std::string builtins;  // path of libnvrtc-builtins, "" if it is not beside the library
   int major = 0;         // 0.0 if the name of the builtins does not tell
   int minor = 0;
+  // Build-ids, or "xxh3:" and a digest of the content where a file has none.
   std::string library_build_id;
   std::string builtins_build_id;
 

@@ -41,7 +41,7 @@ __device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* 
   const int lane = threadIdx.x % 32;
   if constexpr (Config::kLetsNextStart) launch_dependents();
 
-  const StreamRows<Config> rows;
+  const StreamRows<Config> rows{};
   const StreamSums<Config> sums{memory, rows, {weights, y, bias, residual}, m, lane};
   StreamWarp<Config, Decode> stream(memory, rows, x, weights, pre_scale, m, warp, lane);
   const bool adds = warp == Config::kWarpsK;

@@ -131,7 +131,9 @@ struct WgmmaFinish {
     const u32 remote_barrier = address_in_block(barrier, 1 - rank);
     if (thread == 0) mbarrier_arrive_expect(barrier, S::kPairSumBytes);
     if constexpr (S::kPairSumsInStages) mbarrier_wait_cluster(memory.read_barrier(), 0);
-    SumsOf<kCount> half;
+    // Not SumsOf<kCount>: NVRTC before 12.9 crashes on an alias of an array with a bound that is a
+    // constant of this function.
+    float half[S::kRowTiles][kCount];
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
       give_half(rank, sum[r], half[r], [&](int i, u32x4 four) {

@@ -11,6 +11,7 @@
 #include "kv_append/range.cuh"
 #include "primitives/fp8.cuh"
 #include "primitives/memory.cuh"
+#include "primitives/versions.cuh"
 #include "quantize/rounding.cuh"
 
 namespace heddle {
@@ -35,7 +36,7 @@ __device__ __forceinline__ RoundedScale round_kv_scale(float scale) {
     const u32 bits = Fp16::from_floats(scale < 65504.0f ? scale : 65504.0f, 0.0f);
     return {bits, Fp16::low_to_float(bits)};
   } else if constexpr (kType == ScaleType::kE4m3) {
-#if __CUDA_ARCH__ >= 890
+#if HEDDLE_CONVERTS_FP8
     const u32 bits = e4m3_pair(scale, 0.0f);
     return {bits, float_from_bits(bits << 20) * 0x1p120f};
 #else
@@ -107,7 +108,7 @@ struct KvEncode {
 
   // Two codes of 8-bit floats in the low half.
   static __device__ __forceinline__ u32 float_pair(float low, float high) {
-#if __CUDA_ARCH__ >= 890
+#if HEDDLE_CONVERTS_FP8
     return Tensor::kMantissaBits == 3 ? e4m3_pair(low, high) : e5m2_pair(low, high);
 #else
     return float_code(low) | float_code(high) << 8;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "primitives/types.cuh"
+#include "primitives/versions.cuh"
 
 namespace heddle {
 
@@ -58,12 +59,26 @@ __device__ __forceinline__ u32 address_in_block(u32 shared, u32 rank) {
 }
 // st.async: 16 bytes into another block's shared memory, where that block's mbarrier counts them
 // in. Both addresses are address_in_block()'s.
+// NVRTC 12.0 does not know it. There the same is done in three steps: st.shared::cluster stores,
+// mbarrier.complete_tx counts the bytes in, and the fence between them makes the pair a release at
+// the scope of the cluster, which mbarrier_wait_cluster() acquires: who sees the count sees the
+// bytes. Arrivals and bytes of the barrier are the same in both.
 __device__ __forceinline__ void store_remote_16(u32 remote, u32x4 v, u32 remote_barrier) {
+#if HEDDLE_COMPILER_AT_LEAST(12, 1)
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, "
       "[%5];" ::"r"(remote),
       "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(remote_barrier)
       : "memory");
+#else
+  asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(remote), "r"(v.x),
+               "r"(v.y), "r"(v.z), "r"(v.w)
+               : "memory");
+  asm volatile("fence.acq_rel.cluster;" ::: "memory");
+  asm volatile(
+      "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], 16;" ::"r"(remote_barrier)
+      : "memory");
+#endif
 }
 // mbarrier.arrive on another block's barrier, by who has read a place in its own shared memory that
 // the other block may fill again with store_remote_16(). Release at the scope of this block is
@@ -75,13 +90,19 @@ __device__ __forceinline__ void mbarrier_arrive_remote(u32 remote_barrier) {
 // mbarrier.arrive on another block's barrier in a thread where `arrives` holds, without a branch.
 // Orders nothing: for reads that have ended, as wgmma_wait() tells of those of wgmma. A release
 // would wait for all of the thread's accesses to memory.
+// NVRTC before 12.8 has no relaxed arrival. There it is the one of mbarrier_arrive_remote(), which
+// arrives in the same way and orders more than is needed.
 __device__ __forceinline__ void mbarrier_arrive_remote_if(bool arrives, u32 remote_barrier) {
-  asm volatile(
-      "{ .reg .pred p; setp.ne.b32 p, %0, 0; "
-      "@p mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%1]; }" ::"r"(
-          static_cast<u32>(arrives)),
-      "r"(remote_barrier)
-      : "memory");
+#if HEDDLE_COMPILER_AT_LEAST(12, 8)
+#define HEDDLE_ARRIVE "mbarrier.arrive.relaxed.cluster.shared::cluster.b64"
+#else
+#define HEDDLE_ARRIVE "mbarrier.arrive.shared::cluster.b64"
+#endif
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %0, 0; @p " HEDDLE_ARRIVE
+               " _, [%1]; }" ::"r"(static_cast<u32>(arrives)),
+               "r"(remote_barrier)
+               : "memory");
+#undef HEDDLE_ARRIVE
 }
 // mbarrier.try_wait for what other blocks of the cluster have done.
 __device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {

@@ -1,11 +1,13 @@
-// FP32 to 8-bit floats. Architectures before sm_89 have no instruction for it; see SmallFloat.
+// FP32 to 8-bit floats. Where HEDDLE_CONVERTS_FP8 is false there is no instruction for it; see
+// SmallFloat.
 #pragma once
 
 #include "primitives/types.cuh"
+#include "primitives/versions.cuh"
 
 namespace heddle {
 
-#if __CUDA_ARCH__ >= 890
+#if HEDDLE_CONVERTS_FP8
 
 // cvt.rn.satfinite.e4m3x2.f32: two codes in the low half, `low` in its low byte. To the nearest,
 // ties to even, not above the largest finite value; a NaN becomes 0x7f.

@@ -4,6 +4,7 @@
 
 #include "primitives/float.cuh"
 #include "primitives/types.cuh"
+#include "primitives/versions.cuh"
 
 namespace heddle {
 
@@ -146,7 +147,7 @@ struct Bf16 {
 
 // Two e4m3 codes in the low 16 bits, as FP16, exactly; NaN stays NaN.
 __device__ __forceinline__ u32 fp16_from_e4m3(u32 codes) {
-#if __CUDA_ARCH__ >= 890
+#if HEDDLE_CONVERTS_FP8
   // cvt.rn.f16x2.e4m3x2
   u32 d;
   asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.rn.f16x2.e4m3x2 %0, l; }" : "=r"(d) : "r"(codes));

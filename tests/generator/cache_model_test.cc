@@ -125,7 +125,7 @@ TEST(CacheModel, ABaseThatNoModelHasIsRefused) {
   json config = llama();
   config["rope_theta"] = 10000.5;  // in the range, but no integer
   EXPECT_EQ(model_of(config).kernels[0].spec.kv_append().rope.source, RopeSource::kTable);
-  EXPECT_EQ(model_of(config).notes,
+  EXPECT_EQ(model_of(config).assumptions,
             std::vector<std::string>{"rope_theta is no integer from 2 on: kv_append takes the "
                                      "cosines and sines as a table"});
 }
@@ -135,13 +135,13 @@ TEST(CacheModel, ABaseThatIsAssumedIsTold) {
   json config = llama();
   config.erase("rope_theta");
   EXPECT_EQ(model_of(config).kernels[0].spec.kv_append().rope.base, 10000);
-  EXPECT_EQ(model_of(config).notes,
+  EXPECT_EQ(model_of(config).assumptions,
             std::vector<std::string>{"the base of rotations is 10000, since the config has no "
                                      "rope_theta"});
   config["rope_theta"] = nullptr;
-  EXPECT_EQ(model_of(config).notes.size(), 1U);
+  EXPECT_EQ(model_of(config).assumptions.size(), 1U);
   config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8.0}};
-  EXPECT_EQ(model_of(config).notes.size(), 1U) << "a table needs no base";
+  EXPECT_EQ(model_of(config).assumptions.size(), 0U) << "a table needs no base";
 }
 
 TEST(CacheModel, APartOfAHeadIsMoreThanNothingAndAtMostAll) {

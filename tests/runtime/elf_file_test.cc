@@ -53,11 +53,73 @@ TEST(ElfFileTest, SurvivesEveryDamagedByte) {
   }
 }
 
+// As the libnvrtc of the wheels of 12.0 to 12.8: the program header says where the note was before
+// it was moved, the section header says where it is.
+std::string elf_with_moved_note() {
+  std::string file = elf_with_notes();
+  Elf64_Ehdr header{};
+  std::memcpy(&header, file.data(), sizeof header);
+  Elf64_Phdr segment{};
+  std::memcpy(&segment, file.data() + header.e_phoff, sizeof segment);
+  Elf64_Shdr sections[2] = {};
+  sections[1].sh_type = SHT_NOTE;
+  sections[1].sh_offset = segment.p_offset;
+  sections[1].sh_size = segment.p_filesz;
+  segment.p_offset = 8;  // somewhere in the header
+  std::memcpy(file.data() + header.e_phoff, &segment, sizeof segment);
+  header.e_shoff = file.size();
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 2;
+  std::memcpy(file.data(), &header, sizeof header);
+  return file.append(reinterpret_cast<const char*>(sections), sizeof sections);
+}
+
+TEST(ElfFileTest, ReadsTheBuildIdByItsSectionWhereTheProgramHeaderIsStale) {
+  const TemporaryFolder folder;
+  const std::string good = elf_with_moved_note();
+  EXPECT_EQ(read_build_id(folder.write("moved", good)), "deadbeef");
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_EQ(read_build_id(folder.write("cut", good.substr(0, size))), "") << size;
+  }
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(0xff);
+    read_build_id(folder.write("bad", bad));
+  }
+}
+
+TEST(ElfFileTest, TheProgramHeaderIsAskedFirst) {
+  const TemporaryFolder folder;
+  std::string file = elf_with_moved_note();
+  // The segment's place is right again, and the section's is not.
+  const std::string right = elf_with_notes();
+  std::memcpy(file.data() + sizeof(Elf64_Ehdr), right.data() + sizeof(Elf64_Ehdr),
+              sizeof(Elf64_Phdr));
+  file.resize(file.size() - sizeof(Elf64_Shdr));
+  EXPECT_EQ(read_build_id(folder.write("right", file)), "deadbeef");
+}
+
+TEST(ElfFileTest, AFileWithoutABuildIdIsKnownByItsContent) {
+  const TemporaryFolder folder;
+  std::string file = elf_with_notes();
+  EXPECT_EQ(read_file_identity(folder.write("with", file)), "deadbeef");
+  file[file.size() - 12] = 1;  // no more the type of a build-id
+  const std::string first = read_file_identity(folder.write("without", file));
+  EXPECT_EQ(first.substr(0, 5), "xxh3:");
+  EXPECT_EQ(first.size(), 5U + 32U);
+  EXPECT_EQ(read_file_identity(folder.write("copy", file)), first);
+  file.back() ^= 1;
+  EXPECT_NE(read_file_identity(folder.write("other", file)), first);
+}
+
 TEST(ElfFileTest, GivesNothingForWhatIsNoElfFile) {
   const TemporaryFolder folder;
   EXPECT_EQ(read_build_id(folder.write("text", std::string(200, 'x'))), "");
   EXPECT_EQ(read_build_id((folder.path() / "missing").string()), "");
   EXPECT_EQ(read_build_id(folder.path().string()), "");
+  EXPECT_EQ(read_file_identity(folder.write("text", std::string(200, 'x'))), "");
+  EXPECT_EQ(read_file_identity((folder.path() / "missing").string()), "");
+  EXPECT_EQ(read_file_identity(folder.path().string()), "");
 }
 
 }  // namespace
