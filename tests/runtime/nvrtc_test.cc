@@ -136,8 +136,7 @@ TEST_F(NvrtcTest, NeverChangesTheStackLimit) {
   EXPECT_FALSE(changed);
 }
 
-// The largest kernels there are, on a thread with a 32nd of the usual stack. Where a compiler
-// crashes it is not for want of stack: NVRTC 12.0 to 13.0 need 112 KB at most.
+// The kernel of the most tokens, on a thread with a 32nd of the usual stack.
 TEST_F(NvrtcTest, NeedsLittleStack) {
   struct Work {
     Nvrtc& nvrtc;
