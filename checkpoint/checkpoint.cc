@@ -42,7 +42,7 @@ std::vector<std::string> files_in(const fs::path& folder) {
   if (files.empty()) {
     refuse(
         "checkpoint.open",
-        fmt::format("{} has neither {} nor another safetensors file{}", excerpt(folder.string()),
+        fmt::format("the directory {} has neither {} nor another safetensors file{}", excerpt(folder.string()),
                     kIndexName,
                     others.empty() ? std::string()
                                    : fmt::format(" ({} is of a format that Heddle does not read)",

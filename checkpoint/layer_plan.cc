@@ -60,6 +60,18 @@ std::string why_unserved(const GemmSpec& gemm) {
                      reasons);
 }
 
+// The last component of the layer's name as the label of a spec, which has fewer characters.
+std::string label_of(const std::string& layer) {
+  constexpr std::size_t kLongest = 64;
+  std::string label = layer.substr(layer.rfind('.') + 1, kLongest);
+  for (char& c : label) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-';
+    if (!fine) c = '_';
+  }
+  return label.empty() ? "layer" : label;
+}
+
 // The plan as it is made, group by group.
 class Planner {
  public:
@@ -107,7 +119,7 @@ class Planner {
     gemm.pre_scale = companions.has_pre_scale();
     const std::string why = why_unserved(gemm);
     if (!why.empty()) return add_unserved(group, why);
-    Spec spec = Spec::from_gemm(gemm, group.name.substr(group.name.rfind('.') + 1));
+    Spec spec = Spec::from_gemm(gemm, label_of(group.name));
     plan_.packed.push_back({group, std::move(layer), std::move(companions), std::move(spec)});
   }
 

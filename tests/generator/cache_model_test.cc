@@ -125,7 +125,7 @@ TEST(CacheModel, ABaseThatNoModelHasIsRefused) {
   json config = llama();
   config["rope_theta"] = 10000.5;  // in the range, but no integer
   EXPECT_EQ(model_of(config).kernels[0].spec.kv_append().rope.source, RopeSource::kTable);
-  EXPECT_EQ(model_of(config).assumptions,
+  EXPECT_EQ(model_of(config).notes,
             std::vector<std::string>{"rope_theta is no integer from 2 on: kv_append takes the "
                                      "cosines and sines as a table"});
 }

@@ -57,7 +57,7 @@ TimingBudget budget_of(const BenchOptions& options, TimingBudget usual) {
 std::vector<Spec> read_specs(const std::string& input) {
   std::vector<Spec> specs;
   const Model model = read_model(input);
-  print_remarks(model);
+  print_unserved(model);
   for (const ModelKernel& kernel : model.kernels) specs.push_back(kernel.spec);
   return specs;
 }

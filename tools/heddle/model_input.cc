@@ -156,12 +156,16 @@ std::string unserved_name(const ModelUnserved& unserved) {
   return fmt::format("{} ({} layers)", unserved.name, unserved.layers);
 }
 
-void print_remarks(const Model& model) {
-  for (const std::string& note : model.notes) print_problem("note: " + note);
-  for (const std::string& what : model.assumptions) print_problem("assumed: " + what);
+void print_unserved(const Model& model) {
   for (const ModelUnserved& unserved : model.unserved) {
     print_problem(fmt::format("no kernel for {}: {}", unserved_name(unserved), unserved.reason));
   }
+}
+
+void print_remarks(const Model& model) {
+  for (const std::string& note : model.notes) print_problem("note: " + note);
+  for (const std::string& what : model.assumptions) print_problem("assumed: " + what);
+  print_unserved(model);
 }
 
 std::vector<std::string_view> array_elements(std::string_view json) {
