@@ -1,0 +1,194 @@
+"""heddle dequantize, repack and build on a small checkpoint of every form of docs/checkpoints.md."""
+
+import json
+import unittest
+
+from checkpoint_cases import SERVED
+from checkpoint_forms import tensor
+from checkpoint_problem_cases import COPIED, REFUSED, REPACK_REFUSED
+from command import CommandTest
+from float_values import sixteen
+from safetensors_file import load
+
+EVERY = SERVED + COPIED + REFUSED + REPACK_REFUSED
+COMPANIONS = (".pre_quant_scale", ".bias", "_bias")  # of a layer, but not made of its codes
+
+
+def is_of(name, module):
+    """Whether the tensor is one that the layer is made of."""
+    return name.startswith(module) and not name.endswith(COMPANIONS)
+
+
+def others(case):
+    return {name: content for name, content in case.tensors.items()
+            if not any(is_of(name, module) for module in case.layers)}
+
+
+def plain(case, **more):
+    """What heddle dequantize must write for the layers, and for `more`."""
+    text = {**case.config, **case.config.get("text_config", {})}
+    dtype = "BF16" if text.get("torch_dtype") == "bfloat16" else "F16"
+    tensors = {}
+    for module, layer in {**case.layers, **more}.items():
+        matrices = getattr(layer, "matrices", 1)
+        stacked = module in case.tensors
+        experts = matrices > 1 or stacked
+        shape = [matrices, layer.n, layer.k] if experts else [layer.n, layer.k]
+        stored = case.tensors.get(module + ".weight")
+        if stored and len(stored[1]) == 4:
+            shape = stored[1]
+        tensors[module if stacked else module + ".weight"] = (dtype, shape,
+                                                              sixteen(layer.values(), dtype))
+    return tensors
+
+
+def without_name(spec):
+    return json.dumps({key: value for key, value in spec.items() if key != "name"})
+
+
+class FormsTest(CommandTest):
+
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out.safetensors"
+
+    def write(self, case):
+        return case.write(self.folder / "models" / case.name)
+
+    def each(self, cases, check):
+        for case in cases:
+            with self.subTest(case.name):
+                self.out.unlink(missing_ok=True)
+                check(case)
+
+    def repacked_specs(self):
+        """Layer to spec, of the file that was written last."""
+        metadata, _ = load(self.out)
+        return {name[:-len(".heddle")]: json.loads(text) for name, text in metadata.items()
+                if name.endswith(".heddle")}
+
+    def assert_build_agrees(self, folder, code=0):
+        """The kernels of heddle build are those of the repacked file."""
+        done = self.heddle("build", folder, "--print-specs", check=code)
+        self.assertEqual({without_name(spec) for spec in json.loads(done.out)},
+                         {without_name(spec) for spec in self.repacked_specs().values()})
+        return done
+
+    def test_names_of_cases_differ(self):
+        names = [case.name for case in EVERY]
+        self.assertEqual(len(set(names)), len(names))
+
+    def test_dequantize_gives_every_bit(self):
+        def check(case):
+            done = self.heddle("dequantize", self.write(case), "-o", self.out, check=0)
+            self.assertEqual(load(self.out)[1], {**plain(case), **others(case)})
+            self.assertIn(case.note, done.err)
+
+        self.each(SERVED, check)
+
+    def test_repack_and_build_agree(self):
+        def check(case):
+            folder = self.write(case)
+            done = self.heddle("repack", folder, "-o", self.out, check=0)
+            self.assertIn(case.note, done.err)
+            specs = self.repacked_specs()
+            self.assertEqual(set(specs), set(case.layers))
+            for module, layer in case.layers.items():
+                spec = specs[module]
+                self.assertEqual((spec["shape"]["n"], spec["shape"]["k"]), (layer.n, layer.k))
+                weight = case.weight[module]
+                self.assertEqual({key: spec["weight"][key] for key in weight}, weight)
+            _, tensors = load(self.out)
+            for module, layer in case.layers.items():
+                self.check_order(module, layer, specs[module], tensors)
+                self.assertEqual(tensors.pop(module + ".heddle")[0], "U8")
+            self.assertEqual(tensors, others(case))
+            self.assertIn(case.note, self.assert_build_agrees(folder).err)
+
+        self.each(SERVED, check)
+
+    def check_order(self, module, layer, spec, tensors):
+        in_order = getattr(layer, "index", []) == sorted(getattr(layer, "index", []))
+        self.assertEqual(spec["activation"].get("act_order", False), not in_order)
+        if not in_order:
+            order = tensor("I32", [layer.k], "i", layer.order())
+            self.assertEqual(tensors.pop(module + ".heddle_perm"), order)
+
+    def assert_refused(self, case, *arguments):
+        """Nothing is written, and the message has the layer or field and the reason."""
+        done = self.heddle(*arguments, check=1)
+        self.assertFalse(self.out.exists())
+        for word in (case.module, *case.says):
+            self.assertIn(word, done.err)
+
+    def assert_layers_are_packed(self, case, done):
+        """The good layers; returns the other tensors of the output."""
+        _, tensors = load(self.out)
+        self.assertIn(f"{len(case.layers)} layers packed", done.out)
+        for module in case.layers:
+            tensors.pop(module + ".heddle")
+        return tensors
+
+    def check_keep_and_skip(self, case, folder):
+        """--keep copies the layer that is in the way and --skip leaves it out, and nothing else."""
+        bad = {name: content for name, content in case.tensors.items()
+               if name.startswith(case.module)}
+        self.assertTrue(bad)
+        for pattern in (case.module, case.module[:-1] + "?"):
+            done = self.heddle("repack", folder, "-o", self.out, "--keep", pattern, check=0)
+            self.assertEqual(self.assert_layers_are_packed(case, done), others(case))
+        done = self.heddle("repack", folder, "-o", self.out, "--skip", case.module, check=0)
+        rest = {name: content for name, content in others(case).items() if name not in bad}
+        self.assertEqual(self.assert_layers_are_packed(case, done), rest)
+        self.assertIn(f"{len(bad)} left out", done.out)
+        self.heddle("dequantize", folder, "-o", self.out, "--keep", case.module, check=0)
+        self.assertEqual(load(self.out)[1], {**plain(case), **others(case)})
+
+    def check_readable(self, case, folder):
+        self.heddle("dequantize", folder, "-o", self.out, check=0)
+        tensors = {**plain(case, **{case.module: case.readable}),
+                   **{name: content for name, content in others(case).items()
+                      if not name.startswith(case.module)}}
+        self.assertEqual(load(self.out)[1], tensors)
+
+    def test_refusals(self):
+        def check(case):
+            folder = self.write(case)
+            for command in ("repack", "dequantize"):
+                self.assert_refused(case, command, folder, "-o", self.out)
+            self.assert_refused(case, "build", folder, "--print-specs")
+            if case.module:
+                self.check_keep_and_skip(case, folder)
+
+        self.each(REFUSED, check)
+
+    def test_what_only_repack_refuses(self):
+        def check(case):
+            folder = self.write(case)
+            self.assert_refused(case, "repack", folder, "-o", self.out)
+            self.assert_refused(case, "build", folder, "--print-specs")
+            self.check_readable(case, folder)
+            self.out.unlink()
+            self.check_keep_and_skip(case, folder)
+
+        self.each(REPACK_REFUSED, check)
+
+    def test_layers_that_no_kernel_takes_are_copied(self):
+        def check(case):
+            folder = self.write(case)
+            done = self.heddle("repack", folder, "-o", self.out, check=1)
+            self.assertEqual(self.assert_layers_are_packed(case, done), others(case))
+            lines = [line for line in done.err.splitlines() if f'"{case.module}"' in line]
+            self.assertEqual(len(lines), 1, done.err)
+            for word in ("is copied as it is", *case.says):
+                self.assertIn(word, lines[0])
+            built = self.assert_build_agrees(folder, code=1).err
+            self.assertIn("no kernel for " + case.module.rpartition(".")[2], built)
+            self.check_readable(case, folder)
+            self.check_keep_and_skip(case, folder)
+
+        self.each(COPIED, check)
+
+
+if __name__ == "__main__":
+    unittest.main()
