@@ -222,6 +222,50 @@ def packed_cases():
                   packed(loose, pack=whole_codes), integer_weight(loose, "bf16"))
 
 
+def group_cases():
+    """Integers in groups as large as a row, or with a last one that is smaller."""
+    row = ("every", "a scale to a row; a last group that is smaller")
+    whole = Integers(170, group=64, scale="BF16")
+    weight = {**integer_weight(whole, "bf16"), "group_size": -1}
+    yield one(row, "gptq-per-row", model(gptq_config(group_size=-1, desc_act=True)), whole,
+              gptq(whole), weight)
+    channel = {"num_bits": 4, "type": "int", "symmetric": False, "strategy": "channel"}
+    yield one(row, "ct-per-row", model(compressed("pack-quantized", channel)), whole,
+              packed(whole), weight)
+    uneven = Integers(171, k=96, group=64)
+    weight = {**integer_weight(uneven), "group_size": 32}
+    quantized = {"quant_method": "awq", "bits": 4, "group_size": 64, "zero_point": True}
+    yield one(row, "gptq-last-group-smaller", model(gptq_config(group_size=64)), uneven,
+              gptq(uneven), weight)
+    for version, pack in (("gemm", awq), ("gemv", awq_gemv)):
+        yield one(row, f"awq-{version}-last-group-smaller",
+                  model({**quantized, "version": version}), uneven, pack(uneven), weight)
+    yield one(row, "ct-last-group-smaller",
+              model(compressed("pack-quantized", ints(4, 64, symmetric=False))), uneven,
+              packed(uneven), weight)
+    unused = packed(whole, index=True)
+    unused[".weight_g_idx"] = tensor("I32", [64], "i", [-1] * 64)
+    dense = compressed("pack-quantized", channel, sparsity_config={"format": "dense"})
+    yield one(("compressed-tensors", "pack-quantized with `actorder`"), "ct-g-idx-not-in-use",
+              model(dense), whole, unused, {**integer_weight(whole, "bf16"), "group_size": -1})
+
+
+def rounding_cases():
+    """Products that overflow, are subnormal, or are ties of two values of 16 bits."""
+    row = ("every", "values of 16 bits, rounded once")
+    for dtype in ("float16", "bfloat16"):
+        layer = Bytes(180, n=64)
+        exponents = (-40, -24, -16, 0, 9) if dtype == "float16" else (-120, -100, 0, 120)
+        values = [nearest_f32((1 + i % 7 / 8 + i % 5 / 4096) * 2.0**exponents[i % len(exponents)])
+                  for i in range(64)]
+        layer.scales.values = [[value] for value in values]
+        tensors = layer.tensors()
+        tensors[".weight_scale"] = tensor("F32", [64, 1], "f", values)
+        yield one(row, f"rounded-to-{dtype}",
+                  model(compressed("float-quantized", floats()), torch_dtype=dtype), layer, tensors,
+                  fp8_weight(-1))
+
+
 def byte_cases():
     """float-, int- and naive-quantized."""
     row = ("compressed-tensors", "float-quantized, naive-quantized; per tensor, row, group, block")
@@ -385,6 +429,6 @@ def quark_cases():
                            "scale_format": "e8m0"})), mx, mx.tensors(), MXFP4)
 
 
-SERVED = [case for cases in (awq_cases, gptq_cases, auto_round_cases, packed_cases, byte_cases,
-                             compressed_float_cases, fp8_cases, mxfp4_cases, modelopt_cases,
-                             quark_cases) for case in cases()]
+SERVED = [case for cases in (awq_cases, gptq_cases, auto_round_cases, packed_cases, group_cases,
+                             rounding_cases, byte_cases, compressed_float_cases, fp8_cases,
+                             mxfp4_cases, modelopt_cases, quark_cases) for case in cases()]

@@ -3,8 +3,8 @@
 import json
 import unittest
 
-from checkpoint_cases import SERVED
-from checkpoint_forms import tensor
+from checkpoint_cases import SERVED, Case, gptq_config, model
+from checkpoint_forms import Integers, gptq, tensor
 from checkpoint_problem_cases import COPIED, REFUSED, REPACK_REFUSED
 from command import CommandTest
 from float_values import sixteen
@@ -161,6 +161,35 @@ class FormsTest(CommandTest):
                 self.check_keep_and_skip(case, folder)
 
         self.each(REFUSED, check)
+
+    def test_a_choice_that_names_no_tensor_is_no_choice(self):
+        case = next(case for case in SERVED if case.name == "ct-mixed-precision")
+        folder = self.write(case)
+        for command in ("repack", "dequantize"):
+            for option in ("--keep", "--skip"):
+                with self.subTest(command, option=option):
+                    line = self.problem(command, folder, "-o", self.out, option, "*no_such*",
+                                        code=2)
+                    self.assertIn(f'{option} "*no_such*"', line)
+                    # A layer goes whole or not at all.
+                    line = self.problem(command, folder, "-o", self.out, option, "*.weight_scale",
+                                        code=2)
+                    self.assertIn("down_proj.weight_scale", line)
+                    line = self.problem(command, folder, "-o", self.out, "--keep", "*down_proj",
+                                        "--skip", "*down_proj.weight_scale", code=2)
+                    self.assertIn("down_proj.weight_scale", line)
+                    self.assertFalse(self.out.exists())
+
+    def test_a_part_of_a_fused_layer_may_be_kept(self):
+        layer = Integers(1)
+        tensors = {f"mlp.{part}_proj{suffix}": content for part in ("gate", "up")
+                   for suffix, content in gptq(layer).items()}
+        case = Case((), "parts", model(gptq_config()), tensors)
+        folder = self.write(case)
+        self.heddle("repack", folder, "-o", self.out, "--keep", "*.up_proj", check=0)
+        self.assertEqual(set(self.repacked_specs()), {"mlp.gate_proj"})
+        for name in tensors:
+            self.assertEqual(name in load(self.out)[1], "up_proj" in name)
 
     def test_what_only_repack_refuses(self):
         def check(case):
