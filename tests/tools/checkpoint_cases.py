@@ -224,7 +224,7 @@ def packed_cases():
 
 def group_cases():
     """Integers in groups as large as a row, or with a last one that is smaller."""
-    row = ("every", "a scale to a row; a last group that is smaller")
+    row = ("any", "a scale to a row; a last group that is smaller")
     whole = Integers(170, group=64, scale="BF16")
     weight = {**integer_weight(whole, "bf16"), "group_size": -1}
     yield one(row, "gptq-per-row", model(gptq_config(group_size=-1, desc_act=True)), whole,
@@ -252,7 +252,7 @@ def group_cases():
 
 def rounding_cases():
     """Products that overflow, are subnormal, or are ties of two values of 16 bits."""
-    row = ("every", "values of 16 bits, rounded once")
+    row = ("compressed-tensors", "float-quantized, naive-quantized; per tensor, row, group, block")
     for dtype in ("float16", "bfloat16"):
         layer = Bytes(180, n=64)
         exponents = (-40, -24, -16, 0, 9) if dtype == "float16" else (-120, -100, 0, 120)

@@ -85,7 +85,7 @@ class Scales:
 
 
 class Integers:
-    """[n, k] codes of `bits` bits from 0, with a zero point and a scale to each group of columns."""
+    """[n, k] codes of `bits` bits from 0; a group of columns has a zero point and a scale."""
 
     def __init__(self, seed, n=16, k=64, group=32, bits=4, *, symmetric=False, act_order=False,
                  scale="F16"):
@@ -182,7 +182,7 @@ _BYTES = {"F8_E4M3": float_values.e4m3, "F8_E5M2": float_values.e5m2,
 
 
 class Bytes:
-    """[n, k] codes of a byte each; `block` rows and columns share a scale, and a zero point (I8)."""
+    """[n, k] codes of a byte; `block` rows and columns share a scale, and a zero point (I8)."""
 
     def __init__(self, seed, dtype="F8_E4M3", n=16, k=64, block=(1, 64), *, scale="F32",
                  zeros=False, matrices=1):
@@ -248,7 +248,8 @@ class Fp4:
     def blocks(self, join="."):
         """gpt-oss: experts, and a side of its own for the groups."""
         shape = [self.matrices, self.n, self.k // self.group]
-        return {join + "blocks": self.pairs(shape + [16]), join + "scales": self.scales.tensor(shape)}
+        return {join + "blocks": self.pairs(shape + [16]),
+                join + "scales": self.scales.tensor(shape)}
 
 
 def f32(value):

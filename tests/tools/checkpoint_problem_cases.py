@@ -37,28 +37,28 @@ def codes(dtype="U8", shape=(8, 32)):
 def copied_cases():
     rows = model(compressed("float-quantized", floats()))
     narrow = Bytes(210, n=32, k=112, block=(1, 112))
-    yield beside(("every", "K no multiple of 32, or N of 8"), "one-layer-stops-repack", rows, ROWS,
+    yield beside(("any", "K no multiple of 32, or N of 8"), "one-layer-stops-repack", rows, ROWS,
                  ROWS.tensors(), narrow.tensors(), ("32 x 112",), "visual.blocks.0.mlp.linear_fc2",
                  readable=narrow)
     gate = Bytes(211, n=1)
-    yield beside(("every", "K no multiple of 32, or N of 8"), "one-row", rows, ROWS,
+    yield beside(("any", "K no multiple of 32, or N of 8"), "one-row", rows, ROWS,
                  ROWS.tensors(), gate.tensors(), ("1 x 64",), "model.layers.0.gate", readable=gate)
     fine = Integers(212, group=8)
-    yield beside(("every", "groups of no multiple of 16 columns"), "groups-of-8",
+    yield beside(("any", "groups of no multiple of 16 columns"), "groups-of-8",
                  model(gptq_config(dynamic={".*down_proj": {"group_size": 8}})),
                  Integers(213), gptq(Integers(213)), gptq(fine), ("group_size",),
                  readable=fine)
     convolution = Bytes(214, n=16, k=64, block=(1, 64))
     tensors = {".weight": convolution.weight([16, 4, 4, 4]),
                ".weight_scale": convolution.scales.tensor([16, 1, 1, 1])}
-    yield beside(("every", "convolutions, four sides"), "convolution", rows, ROWS, ROWS.tensors(),
+    yield beside(("any", "convolutions, four sides"), "convolution", rows, ROWS, ROWS.tensors(),
                  tensors, ("convolution",), "visual.patch_embed.proj", readable=convolution)
 
 
 def refused_tensor_cases():
     """One layer is at fault, which --keep or --skip takes out of the way."""
     rows = model(compressed("float-quantized", floats()))
-    row = ("every", "codes without their scales, scales without their codes")
+    row = ("any", "codes without their scales, scales without their codes")
     yield beside(row, "fp8-without-scale", model(FP8), ROWS, ROWS.tensors(),
                  {".weight": ROWS.weight()}, ("scale",))
     yield beside(row, "u8-of-nobody", rows, ROWS, ROWS.tensors(), {".weight": codes()},
@@ -75,7 +75,7 @@ def refused_tensor_cases():
     nv = Fp4(221, scale="F8_E4M3", factor=FACTOR)
     divided = nv.tensors(".weight_packed", **{".weight_global_scale": f32(3000)})
     nv_config = compressed("nvfp4-pack-quantized", floats(4, "tensor_group", group_size=16))
-    row = ("every", "NVFP4 without its second scale")
+    row = ("any", "NVFP4 without its second scale")
     yield beside(row, "nvfp4-global-scale-missing", model(nv_config), nv,
                  divided, nv.tensors(".weight_packed"), (MLP + ".weight_global_scale is missing",))
     yield beside(row, "nvfp4-modelopt-scale2-missing",
@@ -85,7 +85,7 @@ def refused_tensor_cases():
     yield beside(row, "nvfp4-factor-of-zero", model(nv_config), nv,
                  divided, nv.tensors(".weight_packed", **{".weight_global_scale": f32(0)}),
                  ("no finite factor",))
-    row = ("every", "tensors that contradict each other or the config")
+    row = ("any", "tensors that contradict each other or the config")
     even = Integers(222, symmetric=True)
     yield beside(row, "gptq-sym-but-zeros-differ", model(gptq_config(sym=True)), even, gptq(even),
                  gptq(layer), ("symmetric", "zero point 8"))
@@ -104,7 +104,7 @@ def refused_tensor_cases():
                  ("not quantised",))
     yield beside(row, "names-of-another-method", model(AWQ), layer, awq(layer), packed(PACKED),
                  ("quant_method \"awq\"",))
-    row = ("every", "tensors of AQLM, VPTQ, QuIP#, HQQ, bitsandbytes, ExLlamaV2, ExLlamaV3")
+    row = ("any", "tensors of AQLM, VPTQ, QuIP#, HQQ, bitsandbytes, ExLlamaV2, ExLlamaV3")
     for suffix in (".codes", ".centroids", ".Qidxs", ".W_q", ".absmax", ".SCB", ".q_weight",
                    ".trellis"):
         yield beside(row, "tensor" + suffix.replace(".", "-"), rows, ROWS, ROWS.tensors(),
@@ -160,15 +160,15 @@ def refused_tensor_cases():
 def refused_config_cases():
     """The config alone tells that nothing of it can be read."""
     for version in ("gemv_fast", "marlin"):
-        yield whole(("awq", "other `version`s"), f"awq-{version}", model({**AWQ, "version": version}),
-                    ("/quantization_config/version", version))
+        yield whole(("awq", "other `version`s"), f"awq-{version}",
+                    model({**AWQ, "version": version}), ("/quantization_config/version", version))
     row = ("gptq", "Marlin's order")
     yield whole(row, "gptq-marlin-flag", model(gptq_config(is_marlin_format=True)),
                 ("/quantization_config/is_marlin_format",))
     yield whole(row, "gptq-checkpoint-format-marlin",
                 model(gptq_config(checkpoint_format="marlin")),
                 ("/quantization_config/checkpoint_format",))
-    row = ("every", "configs that contradict each other or themselves")
+    row = ("any", "configs that contradict each other or themselves")
     yield whole(row, "gptq-formats-differ", model(gptq_config(format="gptq_v2")),
                 ("/quantization_config/format", "checkpoint_format says \"gptq\""))
     yield whole(row, "modelopt-algorithms-differ",
@@ -210,11 +210,11 @@ def refused_config_cases():
                 ("AWQ has 4",), tensors=awq(Integers(230)))
     for method in ("aqlm", "vptq", "higgs", "exl2", "exl3", "quip", "hqq", "bitsandbytes",
                    "torchao", "gguf", "marlin", "bitblas"):
-        yield whole((method, "every"), method, model({"quant_method": method}),
+        yield whole((method, "any"), method, model({"quant_method": method}),
                     ("/quantization_config/quant_method", f'"{method}"', "would need"))
-    yield whole(("every", "a `quant_method` that is not in this table"), "unknown-method",
+    yield whole(("any", "a `quant_method` that is not in this table"), "unknown-method",
                 model({"quant_method": "wibble"}), ("wibble", "not known"))
-    yield whole(("every", "no config of a quantisation beside packed integers"), "no-config",
+    yield whole(("any", "packed integers without a config of their quantisation"), "no-config",
                 {"model_type": "llama"}, ("quantization_config",), tensors=gptq(Integers(231)))
 
 
@@ -224,6 +224,11 @@ UNEVEN.index[:] = [0] * 40 + [1] * 24
 REPACK_REFUSED = [beside(("gptq", "`desc_act` with groups of several sizes"), "gptq-uneven-groups",
                          model(gptq_config(desc_act=True)), Integers(233), gptq(Integers(233)),
                          gptq(UNEVEN), ("g_idx", "32 columns"), readable=UNEVEN)]
+
+# No safetensors files; the rows of all are one.
+WRONG_FILES_ROW = ("any", "a GGUF file, a PyTorch archive")
+WRONG_FILES = {"model.gguf": b"GGUF" + bytes(range(60)),
+               "pytorch_model.bin": b"PK\x03\x04" + bytes(60)}
 
 COPIED = list(copied_cases())
 REFUSED = [*refused_tensor_cases(), *refused_config_cases()]

@@ -34,7 +34,7 @@ def e8m0(code):
     return math.nan if code == 255 else math.ldexp(1.0, code - 127)
 
 
-# Mantissa bits with the leading one, the exponent of the smallest normal value, the largest exponent.
+# Mantissa bits with the leading one, the exponents of the smallest and the largest normal value.
 _SIXTEEN = {"F16": (11, -14, 15), "BF16": (8, -126, 127)}
 
 

@@ -1,12 +1,13 @@
-"""heddle dequantize, repack and build on a small checkpoint of every form of docs/checkpoints.md."""
+"""heddle dequantize, repack and build on a small checkpoint of each form of docs/checkpoints.md."""
 
 import json
 import unittest
 
 from checkpoint_cases import SERVED, Case, gptq_config, model
 from checkpoint_forms import Integers, gptq, tensor
-from checkpoint_problem_cases import COPIED, REFUSED, REPACK_REFUSED
-from command import CommandTest
+from checkpoint_problem_cases import (
+    COPIED, REFUSED, REPACK_REFUSED, WRONG_FILES, WRONG_FILES_ROW)
+from command import CommandTest, ROOT
 from float_values import sixteen
 from safetensors_file import load
 
@@ -40,6 +41,16 @@ def plain(case, **more):
         tensors[module if stacked else module + ".weight"] = (dtype, shape,
                                                               sixteen(layer.values(), dtype))
     return tensors
+
+
+def documented():
+    """The table of quantisers in docs/checkpoints.md: (quantiser, form), verdict of each row."""
+    text = (ROOT / "docs/checkpoints.md").read_text()
+    section = text.partition("\n## Which checkpoints are read\n")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in section.splitlines() if line.startswith("|")]
+    return [((quantiser, form), verdict) for quantisers, form, verdict, _ in rows[2:]
+            for quantiser in quantisers.split(", ")]
 
 
 def without_name(spec):
@@ -77,6 +88,16 @@ class FormsTest(CommandTest):
     def test_names_of_cases_differ(self):
         names = [case.name for case in EVERY]
         self.assertEqual(len(set(names)), len(names))
+
+    def test_the_documented_forms_are_those_of_the_cases(self):
+        verdicts = {WRONG_FILES_ROW: {"refused"}}
+        for verdict, cases in (("served", SERVED), ("copied", COPIED),
+                               ("refused", REFUSED + REPACK_REFUSED)):
+            for case in cases:
+                verdicts.setdefault(case.row, set()).add(verdict)
+        rows = documented()
+        self.assertEqual(len(dict(rows)), len(rows))
+        self.assertEqual({row: {verdict} for row, verdict in rows}, verdicts)
 
     def test_dequantize_gives_every_bit(self):
         def check(case):
@@ -161,6 +182,19 @@ class FormsTest(CommandTest):
                 self.check_keep_and_skip(case, folder)
 
         self.each(REFUSED, check)
+
+    def test_files_that_are_no_safetensors(self):
+        config = self.file("config.json", json.dumps(model(gptq_config())))
+        for name, content in WRONG_FILES.items():
+            for path in (self.file(name, content), self.file("model.safetensors", content)):
+                for command in ("repack", "dequantize"):
+                    with self.subTest(command, file=name, path=path.name):
+                        line = self.problem(command, path, "--config", config, "-o", self.out,
+                                            code=2)
+                        self.assertIn("not a safetensors file", line)
+                        self.assertIn("GGUF" if "gguf" in name else "PyTorch", line)
+                        self.assertFalse(self.out.exists())
+            self.problem("build", self.folder, "--print-specs", code=2)
 
     def test_a_choice_that_names_no_tensor_is_no_choice(self):
         case = next(case for case in SERVED if case.name == "ct-mixed-precision")

@@ -1,4 +1,4 @@
-"""heddle repack: which layers become one, in which order rows are packed, and what comes with them."""
+"""heddle repack: which layers become one, the order of their rows, and what comes with them."""
 
 import json
 import random
