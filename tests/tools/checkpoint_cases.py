@@ -146,6 +146,10 @@ def gptq_cases():
               integer_weight(layer),
               {"quantize_config.json": {"bits": 4, "group_size": 32, "desc_act": False,
                                         "sym": False}})
+    head = Integers(31)
+    yield Case(row, "gptq-lm-head", model(gptq_config(lm_head=True)),
+               {**named("lm_head", gptq(head)), **PLAIN}, {}, {"lm_head": head},
+               {"lm_head": integer_weight(head)})
     even = Integers(22, symmetric=True)
     none = integer_weight(even, zero_point="none")
     symmetric = model(gptq_config(sym=True))
@@ -334,6 +338,9 @@ def fp8_cases():
     layer = Bytes(91, "F8_E5M2", block=(16, 64), scale="F32")
     yield one(row, "fp8-e5m2-tensor", model({**FP8, "fmt": "e5m2"}), layer, layer.tensors([]),
               fp8_weight(0, kind="e5m2"), note="quantises activations")
+    rows = Bytes(96)
+    yield one(row, "fp8-without-a-config", {"torch_dtype": "bfloat16"}, rows, rows.tensors(),
+              fp8_weight(-1))
     row = ("fp8", "blocks that do not divide N or K")
     ragged = Bytes(92, n=24, k=96, block=(16, 64))
     yield one(row, "fp8-block-k-ragged", model({**FP8, "weight_block_size": [16, 64]}), ragged,
@@ -343,10 +350,11 @@ def fp8_cases():
               big.tensors(scale_name=".weight_scale_inv"), fp8_weight(32))
     row = ("fp8", "experts of one tensor [E, N, K]")
     name = "model.layers.0.mlp.experts.gate_up_proj"
-    experts = Bytes(94, n=16, k=64, block=(8, 32), matrices=3)
-    tensors = {name: experts.weight([3, 16, 64]),
+    experts = Bytes(94, n=24, k=64, block=(16, 32), matrices=3)
+    tensors = {name: experts.weight([3, 24, 64]),
                name + "_scale_inv": experts.scales.tensor([3, 2, 2]), **PLAIN}
-    yield Case(row, "fp8-stacked-experts-no-weight-suffix", blocks, tensors, {}, {name: experts},
+    yield Case(row, "fp8-stacked-experts-no-weight-suffix",
+               model({**FP8, "weight_block_size": [16, 32]}), tensors, {}, {name: experts},
                {name: fp8_weight(32)})
     row = ("fbgemm_fp8", "per row")
     rows = Bytes(95)

@@ -245,6 +245,8 @@ class FormsTest(CommandTest):
             self.assertEqual(len(lines), 1, done.err)
             for word in ("is copied as it is", *case.says):
                 self.assertIn(word, lines[0])
+            report = self.heddle_json("repack", folder, "-o", self.out, check=1)
+            self.assertEqual([layer["layer"] for layer in report["unserved"]], [case.module])
             built = self.assert_build_agrees(folder, code=1).err
             self.assertIn("no kernel for " + case.module.rpartition(".")[2], built)
             self.check_readable(case, folder)

@@ -4,7 +4,8 @@ import json
 import random
 import unittest
 
-from checkpoint_cases import FP8, MODEL, PLAIN, gptq_config, model, named
+from checkpoint_cases import (
+    FP8, MODEL, PLAIN, compressed, floats, gptq_config, model, named)
 from checkpoint_forms import (
     COLUMN_ORDER, Bytes, Fp4, Integers, awq, awq_gemv, f32, gptq, packed, quark_int4, tensor)
 from checkpoint_problem_cases import AWQ
@@ -117,6 +118,36 @@ class FusionTest(CommandTest):
                                  ("BF16", [n, HIDDEN], sixteen(layer.values(), "BF16")))
                 self.assertEqual(plain[module + ".bias"], rows)
 
+    def test_rows_of_every_kind_of_layer_are_put_in_order(self):
+        """Beside a checkpoint whose rows are in order and have a scale for each row and group."""
+        module, n = "transformer.h.0.self_attention.query_key_value", 3 * HEADS * HEAD_DIM
+        order = heads_in_order(HEADS, 1)
+        bloom = {"model_type": "bloom", "n_head": HEADS, "hidden_size": HIDDEN,
+                 "torch_dtype": "bfloat16"}
+        grouped = compressed("float-quantized", floats(strategy="group", group_size=32))
+        blocks = Bytes(80, n=n, block=(24, 32))
+        single = Bytes(81, n=n, block=(1, 32))
+        single.codes = [blocks.codes[row] for row in order]
+        single.scales.codes = [blocks.scales.codes[row // 24] for row in order]
+        kinds = [({**FP8, "weight_block_size": [24, 32]}, blocks.tensors(), grouped,
+                  single.tensors())]
+        four, sorted_four = Fp4(82, n=n), Fp4(83, n=n)
+        sorted_four.codes = [four.codes[row] for row in order]
+        sorted_four.scales.codes = [four.scales.codes[row] for row in order]
+        mx = compressed("mxfp4-pack-quantized", floats(4, "group", group_size=32))
+        kinds.append((mx, four.tensors(".weight_packed"), mx,
+                      sorted_four.tensors(".weight_packed")))
+        for bits, config, pack in ((3, gptq_config(bits=3, desc_act=True), gptq), (4, AWQ, awq)):
+            layer = Integers(84, n, HIDDEN, bits=bits, act_order=bits == 3)
+            kinds.append((config, pack(layer), config, pack(with_rows(layer, order))))
+        for config, own, other_config, other in kinds:
+            with self.subTest(config["quant_method"]):
+                stored = self.repack({**bloom, "quantization_config": config},
+                                     named(module, own))
+                ordered = self.repack({**bloom, "model_type": "llama",
+                                       "quantization_config": other_config}, named(module, other))
+                self.assertEqual(stored[:2], ordered[:2])
+
     def test_rows_of_one_head_of_keys_stay_in_place(self):
         """Falcon's multi-query models have all queries first."""
         module = "transformer.h.0.self_attention.query_key_value"
@@ -156,6 +187,15 @@ class FusionTest(CommandTest):
         apart = self.repack(config, tensors, "--no-fuse")[1]
         self.assertEqual(set(apart), {SELF + part + ".heddle"
                                       for part in ("q_proj", "k_proj", "v_proj")})
+
+    def test_parts_of_few_rows(self):
+        """Rows are packed 32 at a time, wherever a part ends."""
+        parts = [Integers(15 + i, n) for i, n in enumerate((24, 8, 40))]
+        tensors = {name: content for part, layer in zip("qkv", parts)
+                   for name, content in named(f"{SELF}{part}_proj", gptq(layer)).items()}
+        config = model(gptq_config())
+        whole = self.repack(config, named(SELF + "qkv_proj", gptq(concatenated(*parts))))
+        self.assertEqual(self.repack(config, tensors)[:2], whole[:2])
 
     def test_biases_are_joined(self):
         _, tensors = self.projections()
