@@ -119,6 +119,12 @@ def awq_cases():
               layer, awq(layer), weight)
     yield one(("awq", "`version` gemm"), "awq-quant-config-json-only", MODEL, layer, awq(layer),
               weight, {"quant_config.json": {"w_bit": 4, "q_group_size": 32, "zero_point": True}})
+    even = Integers(3, symmetric=True)
+    symmetric = awq(even)
+    del symmetric[".qzeros"]
+    yield one(("awq", "`version` gemm"), "awq-symmetric-without-zeros",
+              model({**config, "zero_point": False}), even, symmetric,
+              integer_weight(even, zero_point="none"))
     yield one(("awq", "`version` gemv"), "awq-gemv", model({**config, "version": "gemv"}), layer,
               awq_gemv(layer), weight)
     wide = Integers(2, k=384)

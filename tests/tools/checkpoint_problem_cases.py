@@ -6,7 +6,7 @@ from checkpoint_cases import (
     ATTENTION, FACTOR, FP8, MLP, MODEL, PLAIN, Case, compressed, floats, gptq_config, ints,
     model, named, quark)
 from checkpoint_forms import (
-    Bytes, Fp4, Integers, awq, f32, gptq, packed, tensor, whole_codes)
+    Bytes, Fp4, Integers, awq, f32, gptq, packed, quark_int4, tensor, whole_codes)
 
 ROWS = Bytes(200)  # a good layer of FP8 with a scale to a row
 PACKED = Integers(201, symmetric=True, scale="BF16")
@@ -104,6 +104,29 @@ def refused_tensor_cases():
                  ("not quantised",))
     yield beside(row, "names-of-another-method", model(AWQ), layer, awq(layer), packed(PACKED),
                  ("quant_method \"awq\"",))
+    shuffled = Integers(234, act_order=True)
+    yield beside(row, "gptq-desc-act-without-g-idx", model(gptq_config(desc_act=True)), shuffled,
+                 gptq(shuffled), gptq(shuffled, index=False), (MLP + ".g_idx is missing",))
+    asymmetric = Integers(235, scale="BF16")
+    yield beside(row, "ct-actorder-without-g-idx",
+                 model(compressed("pack-quantized", ints(symmetric=False, actorder="group"))),
+                 asymmetric, packed(asymmetric, index=True), packed(asymmetric),
+                 (MLP + ".weight_g_idx is missing",))
+    yield beside(row, "ct-without-zeros",
+                 model(compressed("pack-quantized", ints(symmetric=False))), asymmetric,
+                 packed(asymmetric), packed(asymmetric, zeros=None),
+                 (MLP + ".weight_zero_point is missing",))
+    zeros = Bytes(236, "I8", zeros=True)
+    weights = {"num_bits": 8, "type": "int", "symmetric": False, "strategy": "channel"}
+    yield beside(row, "int8-without-zeros", model(compressed("int-quantized", weights)), zeros,
+                 zeros.tensors(zeros=True), zeros.tensors(), (MLP + ".weight_zero_point is missing",))
+    no_zeros = awq(layer)
+    del no_zeros[".qzeros"]
+    yield beside(row, "awq-without-zeros", model(AWQ), layer, awq(layer), no_zeros,
+                 (MLP + ".qzeros is missing",))
+    uint4 = {"dtype": "uint4", "qscheme": "per_group", "group_size": 32, "symmetric": False}
+    yield beside(row, "quark-without-zeros", model(quark(uint4)), layer, quark_int4(layer),
+                 quark_int4(layer, zeros=False), (MLP + ".weight_zero_point is missing",))
     row = ("any", "tensors of AQLM, VPTQ, QuIP#, HQQ, bitsandbytes, ExLlamaV2, ExLlamaV3")
     for suffix in (".codes", ".centroids", ".Qidxs", ".W_q", ".absmax", ".SCB", ".q_weight",
                    ".trellis"):

@@ -146,7 +146,9 @@ class FormsTest(CommandTest):
         """The good layers; returns the other tensors of the output."""
         _, tensors = load(self.out)
         self.assertIn(f"{len(case.layers)} layers packed", done.out)
-        for module in case.layers:
+        specs = self.repacked_specs()
+        for module, layer in case.layers.items():
+            self.check_order(module, layer, specs[module], tensors)
             tensors.pop(module + ".heddle")
         return tensors
 
