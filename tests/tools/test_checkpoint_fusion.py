@@ -65,6 +65,9 @@ FUSED = (
     ("falcon", "query_key_value", 2, 2, {"num_attention_heads": HEADS, "num_kv_heads": 2,
                                          "new_decoder_architecture": True}),
     ("falcon", "query_key_value", HEADS, 1, {"num_attention_heads": HEADS, "multi_query": False}),
+    ("RefinedWeb", "query_key_value", 2, 2, {"n_head": HEADS, "n_head_kv": 2}),
+    ("gpt_bigcode", "c_attn", HEADS, 1, {"n_head": HEADS, "multi_query": False}),
+    ("chatglm", "query_key_value", HEADS, 1, {"num_attention_heads": HEADS}),
     ("internlm2", "wqkv", 2, 2, {"num_attention_heads": HEADS, "num_key_value_heads": 2}),
 )
 
@@ -148,15 +151,20 @@ class FusionTest(CommandTest):
                                        "quantization_config": other_config}, named(module, other))
                 self.assertEqual(stored[:2], ordered[:2])
 
-    def test_rows_of_one_head_of_keys_stay_in_place(self):
-        """Falcon's multi-query models have all queries first."""
-        module = "transformer.h.0.self_attention.query_key_value"
+    def test_rows_of_multi_query_attention_stay_in_place(self):
+        """These models have all queries first."""
         layer = Integers(3, (HEADS + 2) * HEAD_DIM, HIDDEN)
         config = {"torch_dtype": "bfloat16", "num_attention_heads": HEADS,
                   "quantization_config": gptq_config()}
-        stored = named(module, gptq(layer))
-        falcon = self.repack({**config, "model_type": "falcon", "multi_query": True}, stored)
-        self.assertEqual(falcon[:2], self.repack({**config, "model_type": "llama"}, stored)[:2])
+        for model_type, leaf, field in (("falcon", "query_key_value", "multi_query"),
+                                        ("RefinedWebModel", "query_key_value", "multi_query"),
+                                        ("gpt_bigcode", "c_attn", "multi_query"),
+                                        ("chatglm", "query_key_value", "multi_query_attention")):
+            with self.subTest(model_type):
+                stored = named("transformer.h.0.self_attention." + leaf, gptq(layer))
+                one = self.repack({**config, "model_type": model_type, field: True}, stored)
+                self.assertEqual(one[:2],
+                                 self.repack({**config, "model_type": "llama"}, stored)[:2])
 
     def test_rows_that_are_no_heads_are_refused(self):
         module = "transformer.h.0.self_attention.query_key_value"
