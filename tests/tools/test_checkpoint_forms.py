@@ -107,6 +107,29 @@ class FormsTest(CommandTest):
 
         self.each(SERVED, check)
 
+    def test_codes_that_are_no_numbers_stay_such(self):
+        """NaN of e4m3 and of e8m0; e5m2 has infinities, too."""
+        config = model({"quant_method": "fp8", "fmt": "e4m3"})
+        for dtype, codes, scale, want in (
+                ("F8_E4M3", (0x7F, 0xFF), tensor("F32", [], "f", [1]), (0x7FC0, 0xFFC0)),
+                ("F8_E5M2", (0x7C, 0xFC), tensor("F32", [], "f", [1]), (0x7F80, 0xFF80)),
+                ("F8_E4M3", (0x38, 0xB8), tensor("U8", [16, 2], "B", [255] * 32), (0x7FC0,) * 2)):
+            with self.subTest(dtype, scale=scale[0]):
+                weight = tensor(dtype, [16, 64], "B", codes * 512)
+                case = Case((), f"{dtype}-{scale[0]}", config,
+                            {"l.weight": weight, "l.weight_scale": scale})
+                self.heddle("dequantize", self.write(case), "-o", self.out, check=0)
+                values = load(self.out)[1]["l.weight"]
+                self.assertEqual(self.without_sign_of_nan(values),
+                                 self.without_sign_of_nan(
+                                     tensor("BF16", [16, 64], "H", want * 512)))
+
+    @staticmethod
+    def without_sign_of_nan(content):
+        dtype, shape, data = content
+        words = [data[i] | data[i + 1] << 8 for i in range(0, len(data), 2)]
+        return dtype, shape, [word & 0x7FFF if word & 0x7FFF > 0x7F80 else word for word in words]
+
     def test_repack_and_build_agree(self):
         def check(case):
             folder = self.write(case)

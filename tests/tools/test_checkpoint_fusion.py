@@ -260,15 +260,35 @@ class FusionTest(CommandTest):
             self.assertEqual(packed_tensors[SELF + "v_proj.weight"], weight)
 
     def test_nvfp4_parts_with_factors_of_their_own_stay_apart(self):
-        tensors = {}
-        for i, part in enumerate(("gate_proj", "up_proj")):
-            layer = Fp4(40 + i, scale="F8_E4M3")
-            factor = {".weight_scale_2": f32(0.5 + i)}
-            tensors.update(named(f"model.layers.0.mlp.{part}", layer.tensors(**factor)))
         config = model({"quant_method": "modelopt", "quant_algo": "NVFP4"})
-        specs, _, err = self.repack(config, tensors)
-        self.assertEqual(len(specs), 2)
-        self.assertIn("the scale of the whole tensor", err)
+        for factors, packed_as in (((0.5, 0.5), {"gate_up_proj"}),
+                                   ((0.5, 0.25), {"gate_proj", "up_proj"})):
+            tensors = {}
+            for part, factor in zip(("gate_proj", "up_proj"), factors):
+                layer = Fp4(40, scale="F8_E4M3")
+                tensors.update(named(f"model.layers.0.mlp.{part}",
+                                     layer.tensors(**{".weight_scale_2": f32(factor)})))
+            specs, _, err = self.repack(config, tensors)
+            self.assertEqual(set(specs), {f"model.layers.0.mlp.{name}" for name in packed_as})
+            self.assertEqual("the scale of the whole tensor" in err, len(packed_as) == 2)
+
+    def test_parts_with_other_factors_for_columns_stay_apart(self):
+        """pre_quant_scale, which Model Optimizer's AWQ has for the columns of X."""
+        config = model({"quant_method": "modelopt", "quant_algo": "NVFP4_AWQ"})
+        for second, packed_as in ((0x3F80, {"gate_up_proj"}), (0x4000, {"gate_proj", "up_proj"})):
+            tensors = {}
+            for part, code in (("gate_proj", 0x3F80), ("up_proj", second)):
+                layer = Fp4(41, scale="F8_E4M3")
+                scale = tensor("BF16", [64], "H", [0x3F80] * 63 + [code])
+                tensors.update(named(f"mlp.{part}", layer.tensors(
+                    **{".weight_scale_2": f32(0.5), ".pre_quant_scale": scale})))
+            specs, packed_tensors, err = self.repack(config, tensors)
+            self.assertEqual(set(specs), {f"mlp.{name}" for name in packed_as})
+            self.assertEqual("pre_quant_scale" in err, len(packed_as) == 2)
+            for name in specs:
+                self.assertTrue(specs[name]["activation"]["pre_scale"])
+                self.assertIn(name + ".pre_quant_scale", packed_tensors)
+            self.assertEqual(len(packed_tensors), 2 * len(specs))
 
     def test_parts_with_a_scale_each_have_one_to_a_row(self):
         gate, up = Bytes(50, block=(16, 64)), Bytes(51, block=(16, 64))
