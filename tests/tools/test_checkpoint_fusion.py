@@ -336,6 +336,43 @@ class FusionTest(CommandTest):
         for file in files:
             self.assertEqual(file[:2], files[0][:2])
 
+    def test_a_smaller_last_group_is_split_from_the_others(self):
+        """K = 96 in groups of 64 is K = 96 in groups of 32 whose first two are alike."""
+        uneven, even = Integers(71, k=96, group=64), Integers(71, k=96, group=32)
+        even.codes = uneven.codes
+        even.zeros = [[row[0], *row] for row in uneven.zeros]
+        even.scales.codes = [[row[0], *row] for row in uneven.scales.codes]
+        blocks = Bytes(72, n=24, k=96, block=(16, 64))
+        groups = Bytes(73, n=24, k=96, block=(1, 32))
+        groups.codes = blocks.codes
+        groups.scales.codes = [[row[0], *row] for row in
+                               (blocks.scales.codes[n // 16] for n in range(24))]
+        grouped = compressed("float-quantized", floats(strategy="group", group_size=32))
+        for first, own, second, other in (
+                (gptq_config(group_size=64), gptq(uneven), gptq_config(), gptq(even)),
+                ({**AWQ, "group_size": 64}, awq(uneven), AWQ, awq(even)),
+                ({**FP8, "weight_block_size": [16, 64]}, blocks.tensors(), grouped,
+                 groups.tensors())):
+            with self.subTest(first["quant_method"]):
+                stored = self.repack(model(first), named("mlp.down_proj", own))
+                split = self.repack(model(second), named("mlp.down_proj", other))
+                self.assertEqual(stored[:2], split[:2])
+
+    def test_zero_points_of_bytes_are_those_of_words(self):
+        """INT8 with zero points, and eight bits packed into words."""
+        signed = Bytes(74, "I8", block=(1, 32), scale="BF16", zeros=True)
+        words = Integers(75, bits=8, scale="BF16")
+        words.codes = [[code ^ 128 for code in row] for row in signed.codes]
+        words.zeros = [[zero + 128 for zero in row] for row in signed.zeros]
+        words.scales.codes = signed.scales.codes
+        weights = {"num_bits": 8, "type": "int", "symmetric": False, "strategy": "group",
+                   "group_size": 32}
+        first = self.repack(model(compressed("int-quantized", weights)),
+                            named("mlp.down_proj", signed.tensors(zeros=True)))
+        second = self.repack(model(compressed("pack-quantized", weights)),
+                             named("mlp.down_proj", packed(words)))
+        self.assertEqual(first[:2], second[:2])
+
 
 if __name__ == "__main__":
     unittest.main()
