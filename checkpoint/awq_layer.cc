@@ -25,7 +25,7 @@ class AwqReader final : public IntegerReader {
     layer_.codes.n = weight.shape[1] * 8;
     read_codes(".qweight");
     read_scales_by_group(".scales");
-    if (checkpoint_.find(full(".qzeros")) == nullptr) return fixed_zeros();
+    if (!has_zeros(".qzeros")) return;
     expect_shape(".qzeros", {layer_.groups, weight.shape[1]});
     static_cast<void>(matrix(".qzeros"));
     const std::vector<std::uint32_t> words = read_words(".qzeros");
@@ -77,7 +77,7 @@ class AwqGemvReader final : public IntegerReader {
   }
 
   void read_padded_zeros() {
-    if (checkpoint_.find(full(".qzeros")) == nullptr) return fixed_zeros();
+    if (!has_zeros(".qzeros")) return;
     const TensorInfo& zeros = matrix(".qzeros");
     if (zeros.shape[0] != layer_.codes.n || zeros.shape[1] * kPerWord < layer_.groups) {
       contradiction(fmt::format("the tensor {} is {}, expected [{}, {} or more]", zeros.name,

@@ -245,7 +245,14 @@ std::unique_ptr<QuantizedRows> read_byte_layer(const Checkpoint& checkpoint, con
     contradiction(layer.name, fmt::format("the tensor {} is {}, not F16, BF16, F32 or E8M0",
                                           scale.name, describe(scale.type, scale.shape)));
   }
+  const Scheme* scheme = config.quantization.scheme_of(layer.name);
   const TensorInfo* zeros = tensors.zeros;
+  if (zeros == nullptr && weight.type == TensorType::kI8 && scheme != nullptr &&
+      !scheme->symmetric) {
+    contradiction(layer.name, fmt::format("the tensor {}.weight_zero_point is missing: the config "
+                                          "says that the codes are not symmetric",
+                                          layer.name));
+  }
   if (zeros != nullptr && (weight.type != TensorType::kI8 || zeros->type != TensorType::kI8 ||
                            zeros->shape != scale.shape)) {
     contradiction(layer.name,
@@ -254,9 +261,8 @@ std::unique_ptr<QuantizedRows> read_byte_layer(const Checkpoint& checkpoint, con
                               zeros->name, describe(zeros->type, zeros->shape),
                               to_string(weight.type), describe(scale.type, scale.shape)));
   }
-  auto result = std::make_unique<ByteLayer>(
-      layer.name, tensors,
-      read_block(layer.name, tensors, config.quantization.scheme_of(layer.name)));
+  auto result =
+      std::make_unique<ByteLayer>(layer.name, tensors, read_block(layer.name, tensors, scheme));
   if (load == Load::kAll) result->read(checkpoint, tensors);
   return result;
 }

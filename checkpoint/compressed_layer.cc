@@ -65,11 +65,11 @@ class CompressedReader final : public IntegerReader {
 
   // Codes and zero points are stored with the same offset, 2^(bits-1).
   void read_zeros() {
-    const TensorInfo* zeros = checkpoint_.find(full(".weight_zero_point"));
-    if (zeros == nullptr) return fixed_zeros();
-    if (zeros->type == TensorType::kI8) {
+    if (!has_zeros(".weight_zero_point")) return;
+    const TensorInfo& zeros = tensor(".weight_zero_point");
+    if (zeros.type == TensorType::kI8) {
       expect_shape(".weight_zero_point", {layer_.codes.n, layer_.groups});
-      layer_.zeros = checkpoint_.read(zeros->name);
+      layer_.zeros = checkpoint_.read(zeros.name);
       for (std::uint8_t& zero : layer_.zeros) {
         zero = static_cast<std::uint8_t>((zero + fixed_zero()) & ((1U << layer_.codes.bits) - 1));
       }

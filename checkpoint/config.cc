@@ -30,9 +30,10 @@ std::int64_t heads_of(const ConfigReader& config) {
 }
 
 // Falcon's older models have one head of keys for all queries (its rows are in order already) or as
-// many as of queries; its newer ones have groups.
+// many as of queries; its newer ones have groups. Configs of the time before the flag for that say
+// it by n_head_kv.
 std::optional<FusedQkv> falcon_qkv(const ConfigReader& config, std::int64_t heads) {
-  if (config.bool_or("new_decoder_architecture", false)) {
+  if (config.bool_or("new_decoder_architecture", config.has("n_head_kv"))) {
     const std::int64_t groups =
         config.size_or(config.spelling({"num_kv_heads", "n_head_kv"}), heads, kMostHeads);
     return FusedQkv{"query_key_value", groups, heads / groups};
@@ -49,6 +50,12 @@ std::optional<FusedQkv> read_fused_qkv(const std::string& model_type, const Conf
   }
   if (is_one_of(model_type, {"falcon", "RefinedWeb", "RefinedWebModel"})) {
     return falcon_qkv(config, heads);
+  }
+  if (model_type == "gpt_bigcode" && !config.bool_or("multi_query", true)) {
+    return FusedQkv{"c_attn", heads, 1};
+  }
+  if (model_type == "chatglm" && !config.bool_or("multi_query_attention", false)) {
+    return FusedQkv{"query_key_value", heads, 1};
   }
   if (model_type == "internlm2") {
     const std::int64_t groups = config.size_or("num_key_value_heads", heads, kMostHeads);

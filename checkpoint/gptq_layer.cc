@@ -64,7 +64,7 @@ class GptqReader final : public IntegerReader {
   }
 
   void read_zeros() {
-    if (checkpoint_.find(full(".qzeros")) == nullptr && scheme_.symmetric) return fixed_zeros();
+    if (!has_zeros(".qzeros")) return;
     const std::int64_t bits = layer_.codes.bits;
     const std::int64_t word_bits = 8 * scheme_.word_bytes;
     if (layer_.codes.n * bits % word_bits != 0) {

@@ -70,7 +70,13 @@ void IntegerReader::read_scales_by_row(const char* suffix) {
 
 void IntegerReader::read_group_index(const char* suffix) {
   const TensorInfo* found = checkpoint_.find(full(suffix));
-  if (found == nullptr) return;
+  if (found == nullptr) {
+    if (!scheme_.act_order || layer_.groups == 1) return;
+    contradiction(
+        fmt::format("the tensor {} is missing: the config says that columns are out of "
+                    "order (act-order)",
+                    full(suffix)));
+  }
   if (found->type != TensorType::kI32) contradiction(full(suffix) + " is not of I32");
   expect_shape(suffix, {layer_.codes.k});
   const std::vector<std::uint32_t> words = read_words(suffix);

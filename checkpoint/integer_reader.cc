@@ -13,9 +13,9 @@ namespace heddle {
 IntegerTensors IntegerReader::read() {
   read_tensors();
   const auto fixed = static_cast<std::uint8_t>(fixed_zero());
-  layer_.symmetric = (scheme_.symmetric || !zeros_given_) &&
-                     std::all_of(layer_.zeros.begin(), layer_.zeros.end(),
-                                 [fixed](std::uint8_t zero) { return zero == fixed; });
+  layer_.symmetric =
+      scheme_.symmetric && std::all_of(layer_.zeros.begin(), layer_.zeros.end(),
+                                       [fixed](std::uint8_t zero) { return zero == fixed; });
   return std::move(layer_);
 }
 
@@ -79,10 +79,16 @@ void IntegerReader::set_bits(int bits) {
   layer_.codes.bits = bits;
 }
 
-void IntegerReader::fixed_zeros() {
-  zeros_given_ = false;
+bool IntegerReader::has_zeros(const char* suffix) {
+  if (checkpoint_.find(full(suffix)) != nullptr) return true;
+  if (!scheme_.symmetric) {
+    contradiction(
+        fmt::format("the tensor {} is missing: the config says that the codes are not symmetric",
+                    full(suffix)));
+  }
   layer_.zeros.assign(static_cast<std::size_t>(layer_.codes.n * layer_.groups),
                       static_cast<std::uint8_t>(fixed_zero()));
+  return false;
 }
 
 void IntegerReader::check_symmetric(unsigned stored_bias) const {

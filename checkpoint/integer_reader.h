@@ -65,11 +65,13 @@ class IntegerReader {
   // For formats whose scales do not tell the number of groups.
   void set_groups(std::int64_t groups);
   const TensorInfo& scale_tensor(const char* suffix);
-  void read_group_index(const char* suffix);  // [K], may be missing
+  void read_group_index(const char* suffix);  // [K], may be missing where the columns are in order
 
   // 2^(bits-1), the zero point of symmetric codes.
   unsigned fixed_zero() const { return 1U << (layer_.codes.bits - 1); }
-  void fixed_zeros();
+  // Whether the layer has a tensor of zero points. Without one all of them are the fixed one, and
+  // the config must say symmetric.
+  bool has_zeros(const char* suffix);
   // The config says symmetric: all zero points must be the fixed one. `stored_bias` is what was
   // added to those in the file, for the message.
   void check_symmetric(unsigned stored_bias) const;
@@ -82,9 +84,6 @@ class IntegerReader {
   const Scheme& scheme_;
   const Load load_;
   IntegerTensors layer_;
-
- private:
-  bool zeros_given_ = true;
 };
 
 }  // namespace heddle

@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "generator/model/module_pattern.h"
+#include "generator/spec/document.h"
+#include "heddle/error.h"
 
 namespace heddle {
 namespace {
@@ -105,43 +107,90 @@ std::optional<std::string> suspicion(const TensorInfo& tensor) {
   return "codes whose scales are not there";
 }
 
-bool matches(const std::vector<std::string>& patterns, std::string_view name) {
-  for (const std::string& pattern : patterns) {
-    for (std::string_view at = name; !at.empty();) {
-      if (matches_glob(pattern, at)) return true;
-      const std::size_t dot = at.rfind('.');
-      at = at.substr(0, dot == at.npos ? 0 : dot);
-    }
+bool names(const std::string& pattern, std::string_view tensor) {
+  for (std::string_view at = tensor; !at.empty();) {
+    if (matches_glob(pattern, at)) return true;
+    const std::size_t dot = at.rfind('.');
+    at = at.substr(0, dot == at.npos ? 0 : dot);
   }
   return false;
 }
+
+// The patterns of an option, and which of them name a tensor.
+class Patterns {
+ public:
+  Patterns(const char* option, const std::vector<std::string>& patterns)
+      : option_(option), patterns_(patterns), used_(patterns.size()) {}
+
+  bool match(std::string_view tensor) {
+    bool any = false;
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      if (!names(patterns_[i], tensor)) continue;
+      used_[i] = true;
+      any = true;
+    }
+    return any;
+  }
+
+  // A layer is converted, copied or left out as a whole.
+  void refuse_part(const LayerName& layer, const std::vector<std::string>& tensors) {
+    for (const std::string& tensor : tensors) {
+      if (!match(tensor)) continue;
+      throw Error(ErrorCategory::kUsage, "checkpoint.choice",
+                  fmt::format("{} names the tensor {} alone, which is a part of the layer \"{}\": "
+                              "name the whole layer",
+                              option_, excerpt(tensor), excerpt(layer.name)));
+    }
+  }
+
+  // A misspelt pattern would do nothing without a word.
+  void refuse_unused() const {
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      if (used_[i]) continue;
+      throw Error(ErrorCategory::kUsage, "checkpoint.choice",
+                  fmt::format("{} \"{}\" names no tensor of the checkpoint", option_,
+                              excerpt(patterns_[i])));
+    }
+  }
+
+ private:
+  const char* option_;
+  const std::vector<std::string>& patterns_;
+  std::vector<bool> used_;
+};
 
 }  // namespace
 
 Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
                          const TensorChoice& choice) {
   Inventory inventory;
+  Patterns skip("--skip", choice.skip);
+  Patterns keep("--keep", choice.keep);
   std::set<std::string> known;
   for (const auto& [name, entry] : checkpoint.tensors()) {
     std::optional<LayerName> layer = layer_of_codes(*entry.tensor, checkpoint);
     if (!layer) continue;
     const std::vector<std::string> tensors = tensors_of(*layer, checkpoint);
     known.insert(tensors.begin(), tensors.end());
-    if (matches(choice.skip, name)) {
+    const bool kept = keep.match(name);
+    if (skip.match(name)) {
       inventory.skipped.insert(tensors.begin(), tensors.end());
-    } else {
-      (matches(choice.keep, name) ? inventory.kept : inventory.layers).push_back(*std::move(layer));
+      continue;
     }
+    skip.refuse_part(*layer, tensors);
+    if (!kept) keep.refuse_part(*layer, tensors);
+    if (!kept) inventory.layers.push_back(*std::move(layer));
   }
   std::map<std::string, std::string> unknown;  // by module: one line for all of its tensors
   for (const auto& [name, entry] : checkpoint.tensors()) {
     if (known.count(name) != 0) continue;
-    if (matches(choice.skip, name)) {
+    const bool kept = keep.match(name);
+    if (skip.match(name)) {
       inventory.skipped.insert(name);
       continue;
     }
     const std::optional<std::string> why = suspicion(*entry.tensor);
-    if (!why || matches(choice.keep, name)) continue;
+    if (!why || kept) continue;
     const std::string module(module_of(name));
     const Scheme* scheme = quantization.scheme_of(module);
     std::string text = fmt::format("{} {} is {}", leaf(name),
@@ -150,6 +199,8 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
     const auto [place, is_new] = unknown.try_emplace(module, text);
     if (!is_new && place->second != text) place->second += "; " + text;
   }
+  skip.refuse_unused();
+  keep.refuse_unused();
   for (auto& [module, reason] : unknown) inventory.unknown.push_back({module, std::move(reason)});
   std::sort(inventory.layers.begin(), inventory.layers.end(),
             [](const LayerName& a, const LayerName& b) { return a.name < b.name; });

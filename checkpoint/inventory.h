@@ -29,10 +29,10 @@ struct Inventory {
   std::vector<LayerName> layers;  // to convert; ascending by name
   std::vector<UnknownTensors> unknown;
   std::set<std::string> skipped;  // tensors
-  std::vector<LayerName> kept;    // quantised layers that are copied on request
 };
 
-// What the quantisation cannot read of a layer is not judged here.
+// What the quantisation cannot read of a layer is not judged here. Throws Error(kUsage,
+// "checkpoint.choice") for a pattern that names no tensor, or a part of a layer alone.
 Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
                          const TensorChoice& choice);
 

@@ -34,7 +34,7 @@ class QuarkReader final : public IntegerReader {
   bool is_signed() const { return scheme_.type == WeightType::kInt; }
 
   void read_zeros(std::int64_t words_to_a_group) {
-    if (checkpoint_.find(full(".weight_zero_point")) == nullptr) return fixed_zeros();
+    if (!has_zeros(".weight_zero_point")) return;
     static_cast<void>(matrix(".weight_zero_point"));
     expect_shape(".weight_zero_point", {layer_.groups, words_to_a_group});
     std::vector<std::uint32_t> words = read_words(".weight_zero_point");

@@ -1,25 +1,13 @@
 """heddle repack and dequantize: known checkpoints of one layer, bad files, options."""
 
 import json
-import pathlib
 import shutil
-import struct
 import unittest
 
 from command import CommandTest, ROOT
+from safetensors_file import load
 
 GOLDEN = sorted((ROOT / "tests/golden").iterdir())
-
-
-def load(path):
-    """Metadata, and {name: (dtype, shape, bytes)}."""
-    content = pathlib.Path(path).read_bytes()
-    length, = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8:8 + length])
-    metadata = header.pop("__metadata__", {})
-    data = content[8 + length:]
-    return metadata, {name: (t["dtype"], t["shape"], data[slice(*t["data_offsets"])])
-                      for name, t in header.items()}
 
 
 class CheckpointTest(CommandTest):

@@ -19,7 +19,8 @@ void add_dequantize_command(CLI::App& app, Action* action) {
   command->footer(
       "Each layer becomes <layer>.weight, [N, K] in the config's torch_dtype: (code - zero) is\n"
       "exact, the product with the scale is rounded once. Other tensors are copied.\n"
-      "Reads AWQ (gemm), GPTQ, compressed-tensors, FP8, INT8, MXFP4, MXFP8 and NVFP4.\n"
+      "Reads AWQ, GPTQ, AutoRound, compressed-tensors, FP8, FBGEMM, MXFP4, Model Optimizer and\n"
+      "Quark; docs/checkpoints.md has every form, and what is refused.\n"
       "Example:\n"
       "  heddle dequantize model.safetensors --config config.json -o weights.safetensors");
   command->callback([=] {
