@@ -16,7 +16,7 @@ class AwqReader final : public IntegerReader {
  private:
   void read_tensors() override {
     if (scheme_.bits != kBits) {
-      unsupported(fmt::format("has {}-bit weights; AWQ has 4", scheme_.bits));
+      contradiction(fmt::format("it has {}-bit weights; AWQ has 4", scheme_.bits));
     }
     set_bits(kBits);
     const TensorInfo& weight = matrix(".qweight");
@@ -45,7 +45,7 @@ class AwqGemvReader final : public IntegerReader {
  private:
   void read_tensors() override {
     if (scheme_.bits != kBits) {
-      unsupported(fmt::format("has {}-bit weights; AWQ has 4", scheme_.bits));
+      contradiction(fmt::format("it has {}-bit weights; AWQ has 4", scheme_.bits));
     }
     set_bits(kBits);
     const TensorInfo& weight = matrix(".qweight");
@@ -54,7 +54,7 @@ class AwqGemvReader final : public IntegerReader {
     layer_.codes.k = weight.shape[1] * kPerWord;
     read_codes(".qweight");
     const int group = scheme_.group_size.value_or(0);
-    if (group < 1) unsupported("has AWQ's gemv order, which needs the config's group_size");
+    if (group < 1) contradiction("it has AWQ's gemv order, which needs the config's group_size");
     set_groups((layer_.codes.k + group - 1) / group);
     read_padded_scales();
     read_padded_zeros();

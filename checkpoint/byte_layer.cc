@@ -12,9 +12,8 @@
 #include "checkpoint/float_codes.h"
 #include "checkpoint/half_convert.h"
 #include "checkpoint/large_buffer.h"
+#include "checkpoint/layer_error.h"
 #include "checkpoint/read_layer.h"
-#include "generator/spec/document.h"
-#include "heddle/error.h"
 
 namespace heddle {
 namespace {
@@ -22,11 +21,6 @@ namespace {
 constexpr std::int64_t kMxGroup = 32;
 constexpr int kDefaultBlock = 128;  // rows and columns of FP8's blocks where the config has none
 constexpr std::uint8_t kSignBit = 0x80;  // of a byte in two's complement
-
-[[noreturn]] void contradiction(const std::string& layer, const std::string& why) {
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-              fmt::format("layer \"{}\": {}", excerpt(layer), why));
-}
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -190,11 +184,23 @@ Block read_block(const std::string& layer, const ByteTensors& tensors, const Sch
   for (const Block& block : candidates) {
     if (is_scale_of(scale, tensors.shape, block)) return block;
   }
-  contradiction(layer,
-                fmt::format("the tensor {} is {}, which is no scale of [{}] with blocks of {} "
-                            "by {}",
-                            scale.name, describe(scale.type, scale.shape),
-                            fmt::join(tensors.shape, ", "), config_block.n, config_block.k));
+  refuse_layer(layer,
+               fmt::format("the tensor {} is {}, which is no scale of [{}] with blocks of {} "
+                           "by {}",
+                           scale.name, describe(scale.type, scale.shape),
+                           fmt::join(tensors.shape, ", "), config_block.n, config_block.k));
+}
+
+// The config says symmetric: zero points that are there all the same must be zeros.
+void check_zeros(const Checkpoint& checkpoint, const std::string& layer, const TensorInfo& zeros) {
+  const std::vector<std::uint8_t> values = checkpoint.read(zeros.name);
+  const auto other =
+      std::find_if(values.begin(), values.end(), [](std::uint8_t z) { return z != 0; });
+  if (other == values.end()) return;
+  refuse_layer(layer,
+               fmt::format("the config says symmetric, which is the zero point 0 everywhere, but "
+                           "element {} of {} is {}",
+                           other - values.begin(), zeros.name, static_cast<std::int8_t>(*other)));
 }
 
 // Experts are stacked with K as the last side, [E, N, K]; some models have them the other way
@@ -206,14 +212,14 @@ void check_stacked(const std::string& layer, const std::vector<std::int64_t>& sh
   const std::int64_t hidden_side = down ? shape[1] : shape[2];
   const std::int64_t other_side = down ? shape[2] : shape[1];
   if (hidden == 0) {
-    contradiction(layer, fmt::format("experts of [{}], but the config has no hidden_size to tell N "
-                                     "from K",
-                                     fmt::join(shape, ", ")));
+    refuse_layer(layer, fmt::format("experts of [{}], but the config has no hidden_size to tell N "
+                                    "from K",
+                                    fmt::join(shape, ", ")));
   }
   if (hidden_side != hidden || other_side == hidden) {
-    contradiction(layer, fmt::format("experts of [{}] are not [E, N, K] for certain: the config's "
-                                     "hidden_size is {}",
-                                     fmt::join(shape, ", "), hidden));
+    refuse_layer(layer, fmt::format("experts of [{}] are not [E, N, K] for certain: the config's "
+                                    "hidden_size is {}",
+                                    fmt::join(shape, ", "), hidden));
   }
 }
 
@@ -228,38 +234,42 @@ std::vector<std::int64_t> matrix_shape(const TensorInfo& weight) {
 
 std::unique_ptr<QuantizedRows> read_byte_layer(const Checkpoint& checkpoint, const LayerName& layer,
                                                const CheckpointConfig& config, Load load) {
-  const ByteTensors tensors = {*checkpoint.at(layer.plain_tensor()).tensor,
-                               *byte_scales(layer, checkpoint),
-                               checkpoint.find(layer.name + ".weight_zero_point"),
-                               matrix_shape(*checkpoint.at(layer.plain_tensor()).tensor)};
+  ByteTensors tensors = {*checkpoint.at(layer.plain_tensor()).tensor,
+                         *byte_scales(layer, checkpoint),
+                         checkpoint.find(layer.name + ".weight_zero_point"),
+                         matrix_shape(*checkpoint.at(layer.plain_tensor()).tensor)};
   const TensorInfo& weight = tensors.weight;
   const TensorInfo& scale = tensors.scale;
   if (weight.bytes == 0 || weight.shape.size() < 2 || weight.shape.size() > 4) {
-    contradiction(layer.name, fmt::format("the tensor {} is {}, which is no matrix, no stack of "
-                                          "matrices and no convolution",
-                                          weight.name, describe(weight.type, weight.shape)));
+    refuse_layer(layer.name, fmt::format("the tensor {} is {}, which is no matrix, no stack of "
+                                         "matrices and no convolution",
+                                         weight.name, describe(weight.type, weight.shape)));
   }
   if (weight.shape.size() == 3) check_stacked(layer.name, weight.shape, config);
   if (scale.type != TensorType::kF32 && scale.type != TensorType::kF16 &&
       scale.type != TensorType::kBf16 && !is_e8m0(scale.type)) {
-    contradiction(layer.name, fmt::format("the tensor {} is {}, not F16, BF16, F32 or E8M0",
-                                          scale.name, describe(scale.type, scale.shape)));
+    refuse_layer(layer.name, fmt::format("the tensor {} is {}, not F16, BF16, F32 or E8M0",
+                                         scale.name, describe(scale.type, scale.shape)));
   }
   const Scheme* scheme = config.quantization.scheme_of(layer.name);
   const TensorInfo* zeros = tensors.zeros;
   if (zeros == nullptr && weight.type == TensorType::kI8 && scheme != nullptr &&
       !scheme->symmetric) {
-    contradiction(layer.name, fmt::format("the tensor {}.weight_zero_point is missing: the config "
-                                          "says that the codes are not symmetric",
-                                          layer.name));
+    refuse_layer(layer.name, fmt::format("the tensor {}.weight_zero_point is missing: the config "
+                                         "says that the codes are not symmetric",
+                                         layer.name));
   }
   if (zeros != nullptr && (weight.type != TensorType::kI8 || zeros->type != TensorType::kI8 ||
                            zeros->shape != scale.shape)) {
-    contradiction(layer.name,
-                  fmt::format("the tensor {} is {}: no zero points of codes of {} with "
-                              "scales of {}",
-                              zeros->name, describe(zeros->type, zeros->shape),
-                              to_string(weight.type), describe(scale.type, scale.shape)));
+    refuse_layer(layer.name,
+                 fmt::format("the tensor {} is {}: no zero points of codes of {} with "
+                             "scales of {}",
+                             zeros->name, describe(zeros->type, zeros->shape),
+                             to_string(weight.type), describe(scale.type, scale.shape)));
+  }
+  if (zeros != nullptr && scheme != nullptr && scheme->symmetric) {
+    check_zeros(checkpoint, layer.name, *zeros);
+    tensors.zeros = nullptr;
   }
   auto result =
       std::make_unique<ByteLayer>(layer.name, tensors, read_block(layer.name, tensors, scheme));

@@ -42,8 +42,8 @@ std::vector<std::string> files_in(const fs::path& folder) {
   if (files.empty()) {
     refuse(
         "checkpoint.open",
-        fmt::format("the directory {} has neither {} nor another safetensors file{}", excerpt(folder.string()),
-                    kIndexName,
+        fmt::format("the directory {} has neither {} nor another safetensors file{}",
+                    excerpt(folder.string()), kIndexName,
                     others.empty() ? std::string()
                                    : fmt::format(" ({} is of a format that Heddle does not read)",
                                                  excerpt(others))));

@@ -3,16 +3,16 @@
 #include <map>
 #include <utility>
 
+#include "checkpoint/layer_error.h"
 #include "checkpoint/output_plan.h"
 
 namespace heddle {
 namespace {
 
-std::string leaf(const std::string& name) { return name.substr(name.rfind('.') + 1); }
-
 std::string covers(const LayerGroup& group) {
   std::string names;
-  for (const LayerName& part : group.parts) names += (names.empty() ? "" : " + ") + leaf(part.name);
+  for (const LayerName& part : group.parts)
+    names += (names.empty() ? "" : " + ") + leaf_of_layer(part.name);
   return names;
 }
 
@@ -21,7 +21,8 @@ std::string covers(const LayerGroup& group) {
 Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                           const PackOptions& options) {
   LayerPlan plan = plan_layers(checkpoint, config, options);
-  if (plan.packed.empty() && plan.unserved.empty()) refuse_plain_checkpoint();
+  if (plan.packed.empty() && plan.unserved.empty() && plan.inventory.kept == 0)
+    refuse_plain_checkpoint();
   Model model;
   model.model_type = config.model_type;
   model.quant_method = config.quantization.method();
@@ -35,8 +36,8 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
   std::map<std::pair<std::string, std::string>, std::size_t> unserved;
   for (const UnservedLayer& layer : plan.unserved) {
     const auto [place, is_new] =
-        unserved.try_emplace({leaf(layer.name), layer.reason}, model.unserved.size());
-    if (is_new) model.unserved.push_back({leaf(layer.name), layer.reason, 0});
+        unserved.try_emplace({leaf_of_layer(layer.name), layer.reason}, model.unserved.size());
+    if (is_new) model.unserved.push_back({leaf_of_layer(layer.name), layer.reason, 0});
     ++model.unserved[place->second].layers;
   }
   model.notes = std::move(plan.notes);

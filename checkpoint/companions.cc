@@ -6,8 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "generator/spec/document.h"
-#include "heddle/error.h"
+#include "checkpoint/layer_error.h"
 
 namespace heddle {
 namespace {
@@ -23,16 +22,15 @@ std::string pre_scale_of(const std::string& layer) { return layer + ".pre_quant_
 void check_size(const std::string& layer, const TensorInfo& tensor, std::int64_t want) {
   const std::uint64_t elements = tensor.bytes / static_cast<unsigned>(bytes_of(tensor.type));
   if (elements == static_cast<std::uint64_t>(want)) return;
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-              fmt::format("layer \"{}\": the tensor {} is {}, expected {} values", excerpt(layer),
-                          tensor.name, describe(tensor.type, tensor.shape), want));
+  refuse_layer(layer, fmt::format("the tensor {} is {}, expected {} values", tensor.name,
+                                  describe(tensor.type, tensor.shape), want));
 }
 
 void clear_if_none(std::vector<const TensorInfo*>& tensors) {
   if (std::count(tensors.begin(), tensors.end(), nullptr) == std::ssize(tensors)) tensors.clear();
 }
 
-// Minus zero, whose sign is the last bit of an element, is none of those that are written.
+// Quantisers write +0; a bias that holds -0 is one like any other.
 bool is_zero(const Checkpoint& checkpoint, const TensorInfo& tensor) {
   const std::vector<std::uint8_t> bytes = checkpoint.read(tensor.name);
   return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });

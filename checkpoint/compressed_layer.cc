@@ -44,8 +44,8 @@ class CompressedReader final : public IntegerReader {
     const std::int64_t loose = words_of_codes(k);
     const bool several_words = k > 32 / scheme_.bits;
     if (32 % scheme_.bits != 0 && dense == loose && several_words) {
-      unsupported(
-          fmt::format("has {} columns of {} bits, for which the two forms of "
+      contradiction(
+          fmt::format("it has {} columns of {} bits, for which the two forms of "
                       "compressed-tensors have the same shape",
                       k, scheme_.bits));
     }

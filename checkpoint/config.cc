@@ -29,6 +29,15 @@ std::int64_t heads_of(const ConfigReader& config) {
   return config.size_or(config.spelling({"num_attention_heads", "n_head"}), 0, kMostHeads);
 }
 
+FusedQkv grouped(const char* module, const ConfigReader& config, std::int64_t heads,
+                 std::int64_t groups) {
+  if (heads % groups != 0) {
+    config.add("out_of_range", config.spelling({"num_attention_heads", "n_head"}),
+               "is no multiple of the heads of keys", std::to_string(groups) + " or a multiple");
+  }
+  return {module, groups, heads / groups};
+}
+
 // Falcon's older models have one head of keys for all queries (its rows are in order already) or as
 // many as of queries; its newer ones have groups. Configs of the time before the flag for that say
 // it by n_head_kv.
@@ -36,7 +45,7 @@ std::optional<FusedQkv> falcon_qkv(const ConfigReader& config, std::int64_t head
   if (config.bool_or("new_decoder_architecture", config.has("n_head_kv"))) {
     const std::int64_t groups =
         config.size_or(config.spelling({"num_kv_heads", "n_head_kv"}), heads, kMostHeads);
-    return FusedQkv{"query_key_value", groups, heads / groups};
+    return grouped("query_key_value", config, heads, groups);
   }
   if (config.bool_or("multi_query", true)) return std::nullopt;
   return FusedQkv{"query_key_value", heads, 1};
@@ -58,8 +67,7 @@ std::optional<FusedQkv> read_fused_qkv(const std::string& model_type, const Conf
     return FusedQkv{"query_key_value", heads, 1};
   }
   if (model_type == "internlm2") {
-    const std::int64_t groups = config.size_or("num_key_value_heads", heads, kMostHeads);
-    return FusedQkv{"wqkv", groups, heads / groups};
+    return grouped("wqkv", config, heads, config.size_or("num_key_value_heads", heads, kMostHeads));
   }
   return std::nullopt;
 }
@@ -79,9 +87,11 @@ CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts) {
       config.size_or(config.spelling({"hidden_size", "n_embd", "n_embed"}), 0, kMostHidden);
   result.transposed_linears = is_one_of(result.model_type, {"gpt2", "openai-gpt"});
   result.heads = heads_of(config);
-  result.kv_heads =
-      config.size_or(config.spelling({"num_key_value_heads", "num_kv_heads", "n_head_kv"}),
-                     result.heads, kMostHeads);
+  const bool one_for_all = result.model_type.starts_with("falcon") &&
+                           config.bool_or("multi_query", true) &&
+                           !config.bool_or("new_decoder_architecture", config.has("n_head_kv"));
+  const auto key_heads = config.spelling({"num_key_value_heads", "num_kv_heads", "n_head_kv"});
+  result.kv_heads = one_for_all ? 1 : config.size_or(key_heads, result.heads, kMostHeads);
   result.fused_qkv = read_fused_qkv(result.model_type, config);
   findings.throw_if_any();
   return result;

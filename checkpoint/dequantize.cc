@@ -74,6 +74,7 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
   ConvertReport report;
   report.notes = config.quantization.notes();
   Unconverted unconverted;
+  std::size_t scaled = 0;
   const Inventory inventory = chosen_layers(checkpoint, config, options);
   std::vector<std::string> consumed(inventory.skipped.begin(), inventory.skipped.end());
   for (const LayerName& layer : inventory.layers) {
@@ -96,6 +97,7 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
       unconverted.add(error);
       continue;
     }
+    scaled += checkpoint.find(layer.name + ".pre_quant_scale") != nullptr ? 1 : 0;
     for (const std::string& name : tensors_of(layer, checkpoint)) {
       consumed.push_back(name);
       report.input_bytes += checkpoint.find(name)->bytes;
@@ -105,11 +107,17 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
   for (const UnknownTensors& tensors : inventory.unknown) unconverted.add(tensors);
   unconverted.throw_if_any();
   report.skipped = inventory.skipped.size();
+  if (scaled > 0) {
+    report.notes.push_back(
+        fmt::format("{} layers have a pre_quant_scale, which is copied: columns of X are "
+                    "multiplied by it first",
+                    scaled));
+  }
   if (options.layer.empty()) {
     report.copied = copy_others(checkpoint, consumed, &plan);
     report.input_bytes = checkpoint.bytes();
   }
-  check_conversion(checkpoint, report.layers, output);
+  check_conversion(checkpoint, report.layers + inventory.kept, output);
   plan.set_metadata({{"format", "pt"}});
   report.output_bytes = plan.write(output, options.jobs, options.progress);
   return report;

@@ -10,20 +10,14 @@
 #include "checkpoint/float_codes.h"
 #include "checkpoint/half_convert.h"
 #include "checkpoint/large_buffer.h"
+#include "checkpoint/layer_error.h"
 #include "checkpoint/read_layer.h"
-#include "generator/spec/document.h"
-#include "heddle/error.h"
 
 namespace heddle {
 namespace {
 
 constexpr std::int64_t kMxGroup = 32;
 constexpr std::int64_t kNvGroup = 16;
-
-[[noreturn]] void contradiction(const std::string& layer, const std::string& why) {
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-              fmt::format("layer \"{}\": {}", excerpt(layer), why));
-}
 
 struct Fp4Tensors {
   const TensorInfo& codes;
@@ -117,7 +111,7 @@ Fp4Tensors read_tensors(const Checkpoint& checkpoint, const LayerName& layer) {
   const TensorInfo& codes = *checkpoint.at(layer.name + suffixes[0]).tensor;
   const TensorInfo* found = checkpoint.find(layer.name + suffixes[1]);
   if (found == nullptr) {
-    contradiction(layer.name, fmt::format("the tensor {}{} is missing", layer.name, suffixes[1]));
+    refuse_layer(layer.name, fmt::format("the tensor {}{} is missing", layer.name, suffixes[1]));
   }
   const TensorInfo& scales = *found;
   const bool blocks =
@@ -125,16 +119,16 @@ Fp4Tensors read_tensors(const Checkpoint& checkpoint, const LayerName& layer) {
   const bool nv = scales.type == TensorType::kF8E4M3;
   const std::int64_t group = nv ? kNvGroup : kMxGroup;
   if (!nv && scales.type != TensorType::kU8 && scales.type != TensorType::kF8E8M0) {
-    contradiction(layer.name, fmt::format("the tensor {} is {}, not U8, F8_E8M0 or F8_E4M3",
-                                          scales.name, describe(scales.type, scales.shape)));
+    refuse_layer(layer.name, fmt::format("the tensor {} is {}, not U8, F8_E8M0 or F8_E4M3",
+                                         scales.name, describe(scales.type, scales.shape)));
   }
   std::vector<std::int64_t> shape = codes.shape;
   const bool bytes = codes.type == TensorType::kU8 || codes.type == TensorType::kI8;
   if (!bytes || shape.size() < (blocks ? 3 : 2) || codes.bytes == 0 ||
       (blocks ? shape.back() != group / 2 : shape.back() % (group / 2) != 0)) {
-    contradiction(layer.name, fmt::format("the tensor {} is {}, expected U8 [..., N, {}",
-                                          codes.name, describe(codes.type, codes.shape),
-                                          blocks ? "K / 32, 16]" : "K / 2]"));
+    refuse_layer(layer.name,
+                 fmt::format("the tensor {} is {}, expected U8 [..., N, {}", codes.name,
+                             describe(codes.type, codes.shape), blocks ? "K / 32, 16]" : "K / 2]"));
   }
   if (blocks) {
     shape.pop_back();
@@ -142,9 +136,9 @@ Fp4Tensors read_tensors(const Checkpoint& checkpoint, const LayerName& layer) {
     shape.back() /= group / 2;
   }
   if (scales.shape != shape) {
-    contradiction(layer.name,
-                  fmt::format("the tensor {} is {}, expected [{}]", scales.name,
-                              describe(scales.type, scales.shape), fmt::join(shape, ", ")));
+    refuse_layer(layer.name,
+                 fmt::format("the tensor {} is {}, expected [{}]", scales.name,
+                             describe(scales.type, scales.shape), fmt::join(shape, ", ")));
   }
   shape.back() *= group;
   return {codes, scales, std::move(shape), nv ? DType::kE4m3 : DType::kE8m0};
@@ -159,20 +153,20 @@ float read_tensor_scale(const Checkpoint& checkpoint, const LayerName& layer) {
   const TensorInfo* info = checkpoint.find(inverse ? divisor : factor);
   if (info == nullptr) {
     const bool packed = layer.kind == LayerName::Kind::kPackedFp4;
-    contradiction(
+    refuse_layer(
         layer.name,
         fmt::format("the tensor {} is missing: NVFP4 has a second scale for the whole tensor",
                     packed ? divisor : factor));
   }
   if (info->type != TensorType::kF32 || info->bytes != sizeof(float)) {
-    contradiction(layer.name, fmt::format("the tensor {} is {}, not one value of F32", info->name,
-                                          describe(info->type, info->shape)));
+    refuse_layer(layer.name, fmt::format("the tensor {} is {}, not one value of F32", info->name,
+                                         describe(info->type, info->shape)));
   }
   float value = 0;
   std::memcpy(&value, checkpoint.read(info->name).data(), sizeof value);
   if (inverse) value = 1.0F / value;
   if (!std::isfinite(value)) {
-    contradiction(layer.name, fmt::format("the tensor {} gives no finite factor", info->name));
+    refuse_layer(layer.name, fmt::format("the tensor {} gives no finite factor", info->name));
   }
   return value;
 }

@@ -7,17 +7,12 @@
 #include <numeric>
 #include <utility>
 
+#include "checkpoint/layer_error.h"
 #include "generator/model/group_size.h"
 #include "generator/spec/document.h"
-#include "heddle/error.h"
 
 namespace heddle {
 namespace {
-
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.fuse",
-              fmt::format("layer \"{}\": {}", excerpt(name), why));
-}
 
 // What two layers differ in, of what one kernel has once; empty if nothing.
 std::string difference(const QuantizedRows& a, const QuantizedRows& b) {
@@ -48,7 +43,7 @@ std::vector<std::int32_t> sorted_columns(const std::string& name, const Quantize
   for (std::size_t j = 0; j < order.size(); ++j) {
     const std::int32_t group = index[static_cast<std::size_t>(order[j])];
     if (group != static_cast<std::int64_t>(j) / group_size) {
-      refuse(name, fmt::format("g_idx does not give each group {} columns", group_size));
+      refuse_layer(name, fmt::format("g_idx does not give each group {} columns", group_size));
     }
   }
   return order;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -33,14 +34,19 @@ void IntegerReader::set_groups(std::int64_t groups) {
   if (said > 0 && (k + said - 1) / said == groups) {
     layer_.group_size = said;
   } else if (said > 0 || (said == kPerChannel && groups != 1)) {
-    contradiction(fmt::format("{} groups of scales for K = {}, but the config's group_size is {}",
-                              groups, k, said));
+    contradiction(
+        fmt::format("{} groups of scales for K = {}, but the config's group_size is {}: "
+                    "it, bits, quant_method or version is not that of these tensors",
+                    groups, k, said));
   } else if (groups == 1) {
     layer_.group_size = kPerChannel;
-  } else if (k % groups == 0) {
+  } else if (k % groups == 0 && std::has_single_bit(static_cast<std::uint64_t>(k / groups))) {
     layer_.group_size = static_cast<int>(k / groups);
   } else {
-    contradiction(fmt::format("{} groups of scales do not divide K = {}", groups, k));
+    contradiction(
+        fmt::format("{} groups of scales for K = {}: the config has no group_size, and "
+                    "several are possible",
+                    groups, k));
   }
 }
 

@@ -7,18 +7,12 @@
 
 #include "checkpoint/half_convert.h"
 #include "checkpoint/integer_reader.h"
-#include "generator/spec/document.h"
-#include "heddle/error.h"
+#include "checkpoint/layer_error.h"
 
 namespace heddle {
 namespace {
 
 constexpr int kNarrow = 4;  // up to this width a table of a group's values is worth making
-
-[[noreturn]] void refuse(const std::string& layer, const std::string& why) {
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-              fmt::format("layer \"{}\" has packed weights, {}", excerpt(layer), why));
-}
 
 bool fits(LayerName::Kind kind, Storage storage) {
   switch (kind) {
@@ -56,15 +50,18 @@ IntegerLayer IntegerLayer::read(const Checkpoint& checkpoint, const LayerName& l
                                 const CheckpointConfig& config, Load load) {
   const Quantization& quantization = config.quantization;
   if (quantization.method().empty()) {
-    refuse(layer.name,
-           "but the config does not say how: it has no quantization_config, and there is no "
-           "quantize_config.json or hf_quant_config.json beside it");
+    refuse_layer(layer.name,
+                 "it has packed weights, but the config does not say how: it has no "
+                 "quantization_config, and there is no "
+                 "hf_quant_config.json, quantize_config.json or quant_config.json beside it");
   }
   const Scheme* scheme = quantization.scheme_of(layer.name);
-  if (scheme == nullptr) refuse(layer.name, "but the config says that it is not quantised");
+  if (scheme == nullptr)
+    refuse_layer(layer.name, "it has packed weights, but the config says that it is not quantised");
   if (!fits(layer.kind, scheme->storage)) {
-    refuse(layer.name, fmt::format("whose names are not those of the config's quant_method \"{}\"",
-                                   quantization.method()));
+    refuse_layer(layer.name,
+                 fmt::format("whose names are not those of the config's quant_method \"{}\"",
+                             quantization.method()));
   }
   return IntegerLayer(read_tensors({checkpoint, layer.name, *scheme, load}));
 }

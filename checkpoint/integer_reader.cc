@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/spec/document.h"
-#include "heddle/error.h"
+#include "checkpoint/layer_error.h"
 
 namespace heddle {
 
@@ -19,15 +18,7 @@ IntegerTensors IntegerReader::read() {
   return std::move(layer_);
 }
 
-void IntegerReader::contradiction(const std::string& why) const {
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-              fmt::format("layer \"{}\": {}", excerpt(layer_.name), why));
-}
-
-void IntegerReader::unsupported(const std::string& why) const {
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-              fmt::format("layer \"{}\" {}", excerpt(layer_.name), why));
-}
+void IntegerReader::contradiction(const std::string& why) const { refuse_layer(layer_.name, why); }
 
 const TensorInfo& IntegerReader::tensor(const char* suffix) const {
   const TensorInfo* found = checkpoint_.find(full(suffix));
@@ -74,7 +65,7 @@ void IntegerReader::read_codes(const char* suffix) {
 
 void IntegerReader::set_bits(int bits) {
   if (bits < 1 || bits > 8) {
-    unsupported(fmt::format("has {}-bit weights; 1 to 8 bits can be read", bits));
+    contradiction(fmt::format("it has {}-bit weights; 1 to 8 bits can be read", bits));
   }
   layer_.codes.bits = bits;
 }

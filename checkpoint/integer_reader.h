@@ -48,7 +48,6 @@ class IntegerReader {
   virtual void read_tensors() = 0;
 
   [[noreturn]] void contradiction(const std::string& why) const;
-  [[noreturn]] void unsupported(const std::string& why) const;
 
   std::string full(const char* suffix) const { return layer_.name + suffix; }
   const TensorInfo& tensor(const char* suffix) const;

@@ -20,6 +20,7 @@ struct Suffix {
   const char* what;
 };
 constexpr const char* kScale = "a scale without its weight";
+constexpr const char* kPacked = "of a file that heddle repack has written: it is packed already";
 constexpr const char* kZeros = "zero points without their weight";
 constexpr const char* kIndex = "an index of groups without its weight";
 constexpr const char* kBitsandbytes = "of bitsandbytes, which is not read";
@@ -28,12 +29,16 @@ constexpr const char* kExl3 = "of ExLlamaV3, which is not read";
 constexpr const char* kSparse =
     "weights with 2:4 sparsity, which are not read: they would need sparse kernels";
 constexpr Suffix kSuffixes[] = {
+    {".heddle", kPacked},
+    {".heddle_perm", kPacked},
     {".weight_scale", kScale},
     {".weight_scale_inv", kScale},
     {".weight_scale_2", kScale},
     {".weight_global_scale", kScale},
     {".scale_inv", kScale},
     {"_scale_inv", kScale},
+    {".act.scales", "factors of AWQ's scaled activation, which the engine has to apply"},
+    {".gelu_impl.scales", "factors of AWQ's scaled activation, which the engine has to apply"},
     {".scales", kScale},
     {".qzeros", kZeros},
     {".scaled_zeros", kZeros},
@@ -179,7 +184,11 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
     }
     skip.refuse_part(*layer, tensors);
     if (!kept) keep.refuse_part(*layer, tensors);
-    if (!kept) inventory.layers.push_back(*std::move(layer));
+    if (kept) {
+      ++inventory.kept;
+    } else {
+      inventory.layers.push_back(*std::move(layer));
+    }
   }
   std::map<std::string, std::string> unknown;  // by module: one line for all of its tensors
   for (const auto& [name, entry] : checkpoint.tensors()) {

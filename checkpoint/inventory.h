@@ -29,6 +29,7 @@ struct Inventory {
   std::vector<LayerName> layers;  // to convert; ascending by name
   std::vector<UnknownTensors> unknown;
   std::set<std::string> skipped;  // tensors
+  std::size_t kept = 0;           // quantised layers that are left as they are on request
 };
 
 // What the quantisation cannot read of a layer is not judged here. Throws Error(kUsage,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "checkpoint/layer_error.h"
 #include "checkpoint/read_layer.h"
 #include "generator/spec/document.h"
 #include "generator/spec/meaning.h"
@@ -63,7 +64,7 @@ std::string why_unserved(const GemmSpec& gemm) {
 // The last component of the layer's name as the label of a spec, which has fewer characters.
 std::string label_of(const std::string& layer) {
   constexpr std::size_t kLongest = 64;
-  std::string label = layer.substr(layer.rfind('.') + 1, kLongest);
+  std::string label = leaf_of_layer(layer).substr(0, kLongest);
   for (char& c : label) {
     const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '_' || c == '-';
@@ -101,13 +102,17 @@ class Planner {
     unconverted_.throw_if_any();
     std::sort(plan_.packed.begin(), plan_.packed.end(),
               [](const auto& a, const auto& b) { return a.group.name < b.group.name; });
-    if (whole_ == 0) return;
-    plan_.notes.push_back(
-        fmt::format("{} layers such as {} are not of those that ranks share: they are packed whole",
-                    whole_, excerpt(first_whole_)));
+    note(whole_, first_whole_, "are not of those that ranks share: they are packed whole");
+    note(offset_, first_offset_,
+         "begin inside of a group of scales (weight.group_offset), which no kernel reads yet");
   }
 
  private:
+  void note(std::size_t layers, const std::string& first, const char* what) {
+    if (layers == 0) return;
+    plan_.notes.push_back(fmt::format("{} layers such as {} {}", layers, excerpt(first), what));
+  }
+
   void add_layer(const LayerGroup& group, ViewedParts viewed) {
     if (viewed.is_convolution) return add_unserved(group, "it is a convolution");
     if (viewed.views.front().is_whole && whole_++ == 0) first_whole_ = group.name;
@@ -119,6 +124,7 @@ class Planner {
     gemm.pre_scale = companions.has_pre_scale();
     const std::string why = why_unserved(gemm);
     if (!why.empty()) return add_unserved(group, why);
+    if (gemm.weight.group_offset != 0 && offset_++ == 0) first_offset_ = group.name;
     Spec spec = Spec::from_gemm(gemm, label_of(group.name));
     plan_.packed.push_back({group, std::move(layer), std::move(companions), std::move(spec)});
   }
@@ -138,6 +144,8 @@ class Planner {
   LayerPlan& plan_;
   std::size_t whole_ = 0;
   std::string first_whole_;
+  std::size_t offset_ = 0;
+  std::string first_offset_;
   Unconverted unconverted_;
 };
 
@@ -180,10 +188,9 @@ void Unconverted::throw_if_any() const {
         {"", fmt::format("and {} more that cannot be converted", problems_.size() - shown), "", "",
          ""});
   }
-  problems.push_back({"",
-                      "nothing is written; --keep PATTERN copies such tensors as they are, --skip "
-                      "PATTERN leaves them out",
-                      "", "", ""});
+  problems.push_back(
+      {"", "--keep PATTERN takes such tensors as they are, --skip PATTERN leaves them out", "", "",
+       ""});
   throw Error(ErrorCategory::kUnsupported, "checkpoint.not_converted", std::move(problems));
 }
 

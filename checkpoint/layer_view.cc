@@ -7,16 +7,15 @@
 #include <string_view>
 #include <utility>
 
+#include "checkpoint/layer_error.h"
 #include "checkpoint/selected_columns.h"
 #include "generator/spec/document.h"
-#include "heddle/error.h"
 
 namespace heddle {
 namespace {
 
 [[noreturn]] void refuse(const QuantizedRows& layer, const std::string& why) {
-  throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-              fmt::format("layer \"{}\": {}", excerpt(layer.name()), why));
+  refuse_layer(layer.name(), why);
 }
 
 enum class Split {
@@ -64,8 +63,20 @@ constexpr Named kNamed[] = {
     {"dense_4h_to_h", Split::kColumns},
 };
 
+// Models whose modules of these names are the ones that engines split, and whose configs say how
+// many heads there are. Elsewhere a name may stand for something else: Qwen's first w2 makes
+// features.
+constexpr std::string_view kSplitModels[] = {
+    "llama", "mistral", "ministral3", "mixtral", "qwen2",   "qwen3", "gemma",     "gemma2",
+    "phi3",  "bloom",   "gpt_neox",   "falcon",  "granite", "olmo2", "internlm2", "stablelm"};
+
+bool is_known(const std::string& model_type) {
+  return std::find(std::begin(kSplitModels), std::end(kSplitModels), model_type) !=
+         std::end(kSplitModels);
+}
+
 Split split_of(const std::string& layer) {
-  const std::string_view leaf = std::string_view(layer).substr(layer.rfind('.') + 1);
+  const std::string leaf = leaf_of_layer(layer);
   const auto* const found = std::find_if(std::begin(kNamed), std::end(kNamed),
                                          [&](const Named& named) { return named.leaf == leaf; });
   return found == std::end(kNamed) ? Split::kNone : found->split;
@@ -101,6 +112,12 @@ class Splitter {
       : layer_(layer), config_(config), parallel_(parallel) {}
 
   void split(LayerView* view) const {
+    if (!is_known(config_.model_type)) {
+      refuse(layer_,
+             fmt::format("how the layers of model type \"{}\" are split over several ranks is "
+                         "not known",
+                         excerpt(config_.model_type)));
+    }
     const Split kind = split_of(layer_.name());
     if (kind == Split::kNone) {
       view->is_whole = true;
@@ -205,8 +222,7 @@ class Splitter {
 LayerView view_of(const QuantizedRows& layer, const CheckpointConfig& config,
                   const TensorParallel& parallel) {
   LayerView view;
-  const std::string leaf = layer.name().substr(layer.name().rfind('.') + 1);
-  if (config.fused_qkv && leaf == config.fused_qkv->module) {
+  if (config.fused_qkv && leaf_of_layer(layer.name()) == config.fused_qkv->module) {
     view.rows.push_back(ordered_rows(layer, *config.fused_qkv));
   }
   if (parallel.size > 1) Splitter(layer, config, parallel).split(&view);

@@ -1,10 +1,7 @@
 #include "checkpoint/read_layer.h"
 
-#include <fmt/format.h>
-
 #include "checkpoint/integer_layer.h"
-#include "generator/spec/document.h"
-#include "heddle/error.h"
+#include "checkpoint/layer_error.h"
 
 namespace heddle {
 
@@ -12,8 +9,7 @@ std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const La
                                           const CheckpointConfig& config, Load load) {
   const Scheme* scheme = config.quantization.scheme_of(layer.name);
   if (scheme != nullptr && !scheme->unread.empty()) {
-    throw Error(ErrorCategory::kUnsupported, "checkpoint.layer",
-                fmt::format("layer \"{}\": {}", excerpt(layer.name), scheme->unread));
+    refuse_layer(layer.name, scheme->unread);
   }
   switch (layer.kind) {
     case LayerName::Kind::kBytes:

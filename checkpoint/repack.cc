@@ -102,7 +102,8 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
   report.skipped = layers.inventory.skipped.size();
   report.unserved = std::move(layers.unserved);
   report.notes = std::move(layers.notes);
-  check_conversion(checkpoint, report.layers + report.unserved.size(), output);
+  check_conversion(checkpoint, report.layers + report.unserved.size() + layers.inventory.kept,
+                   output);
   for (const PackedLayer& packed : layers.packed) packed.companions.add_to(&plan);
   report.copied = copy_others(checkpoint, consumed, &plan);
   metadata["heddle.layout"] = std::to_string(version);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 namespace heddle {
 namespace {
@@ -48,7 +49,8 @@ std::optional<std::string> why_not_compilable(const std::string& arch, CompilerV
   if (!number || std::find(has.begin(), has.end(), *number) != has.end()) return std::nullopt;
   std::string text =
       fmt::format("NVRTC {}.{} cannot compile for {}", version.major, version.minor, arch);
-  if (const auto first = first_compiler_of(*number)) {
+  const auto first = first_compiler_of(*number);
+  if (first && std::pair(version.major, version.minor) < std::pair(first->major, first->minor)) {
     return text + fmt::format(
                       "; NVRTC {}.{} is the first that can: install it or a newer one and "
                       "set HEDDLE_NVRTC to its folder",

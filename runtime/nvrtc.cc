@@ -189,9 +189,11 @@ const NvrtcFiles& Nvrtc::files() {
     if (!api_) api_ = open_nvrtc(files);
     files.major = api_->major;
     files.minor = api_->minor;
+    std::error_code none;  // a link that leads nowhere is taken as it is
+    std::filesystem::path library = std::filesystem::canonical(files.library, none);
+    if (none) library = files.library;
     const std::filesystem::path wanted =
-        std::filesystem::path(files.library).parent_path() /
-        fmt::format("libnvrtc-builtins.so.{}.{}", files.major, files.minor);
+        library.parent_path() / fmt::format("libnvrtc-builtins.so.{}.{}", files.major, files.minor);
     files.builtins_build_id = read_file_identity(wanted.string());
   }
   files_ = std::move(files);

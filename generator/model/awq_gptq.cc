@@ -51,9 +51,8 @@ void read_gptq_module(const ConfigReader& config, Scheme& scheme) {
   if (config.has("bits")) scheme.bits = read_bits(config, "bits");
   if (config.has("group_size")) scheme.group_size = read_group_size(config, "group_size");
   scheme.symmetric = config.bool_or("sym", scheme.symmetric);
-  if (config.has("desc_act") || config.has("static_groups")) {
-    scheme.act_order = config.bool_or("desc_act", false) && !config.bool_or("static_groups", false);
-  }
+  scheme.act_order =
+      config.bool_or("desc_act", scheme.act_order) && !config.bool_or("static_groups", false);
   if (scheme.group_size == kPerChannel) scheme.act_order = false;
 }
 
@@ -98,31 +97,35 @@ bool read_modules_in_block(const ConfigReader& config, int scheme, QuantizationB
 // Names, regular expressions where they have characters of such.
 bool is_regex(std::string_view text) { return text.find_first_of("*+?^$()[]{}|\\") != text.npos; }
 
+// The scheme of one entry, which changes some fields of `scheme`.
+int read_extra_module(const ConfigReader& fields, Scheme scheme, QuantizationBuilder& builder) {
+  constexpr std::int64_t kUnquantizedBits = 16;
+  if (fields.has("bits") && fields.required_integer("bits") >= kUnquantizedBits) {
+    return kNotQuantized;
+  }
+  read_gptq_module(fields, scheme);
+  const std::string type = fields.string_or("data_type", "int");
+  if (type != "int") scheme.unread = "AutoRound's data_type " + quoted(type) + " is not read";
+  return builder.scheme(scheme);
+}
+
+// A name counts before an expression, wherever it stands.
 void read_extra_config(const ConfigReader& config, const Scheme& scheme,
                        QuantizationBuilder& builder) {
-  constexpr std::int64_t kUnquantizedBits = 16;
   const Node* extra = config.object("extra_config");
   if (extra == nullptr) return;
   const ConfigReader modules(*extra, config.pointer("extra_config"), config.findings());
-  for (const std::string& module : extra->keys) {
-    const Node* node = modules.object(module);
-    if (node == nullptr) continue;
-    const ConfigReader fields(*node, modules.pointer(module), config.findings());
-    int index = kNotQuantized;
-    const bool plain = fields.has("bits") && fields.required_integer("bits") >= kUnquantizedBits;
-    if (!plain) {
-      Scheme changed = scheme;
-      read_gptq_module(fields, changed);
-      if (fields.string_or("data_type", "int") != "int") {
-        changed.unread =
-            "AutoRound's data_type " + quoted(fields.string_or("data_type", "")) + " is not read";
+  for (const bool expressions : {false, true}) {
+    for (const std::string& module : extra->keys) {
+      const Node* node = is_regex(module) == expressions ? modules.object(module) : nullptr;
+      if (node == nullptr) continue;
+      const ConfigReader fields(*node, modules.pointer(module), config.findings());
+      const int index = read_extra_module(fields, scheme, builder);
+      if (expressions) {
+        add_rule(modules, module, Kind::kRegex, module, index, builder.rules());
+      } else {
+        builder.rules().add_name(module, index);
       }
-      index = builder.scheme(changed);
-    }
-    if (is_regex(module)) {
-      add_rule(modules, module, Kind::kRegex, module, index, builder.rules());
-    } else {
-      builder.rules().add_name(module, index);
     }
   }
 }
@@ -151,6 +154,31 @@ std::vector<std::string> block_names(const ConfigReader& config, std::string_vie
   return names;
 }
 
+// "packing_format" says how the codes are stored. Older versions have only "backend", the kernel
+// that was meant to read them, from which the order follows but not how zero points are stored.
+void read_packing(const ConfigReader& config, Scheme& scheme) {
+  const std::string_view key = config.spelling({"packing_format", "backend"});
+  std::string form = lower(config.string_or(key, "auto_round:auto_gptq"));
+  constexpr std::string_view kPrefix = "auto_round:";
+  if (form.starts_with(kPrefix)) form.erase(0, kPrefix.size());
+  const bool named = key == "packing_format";
+  if (form == "auto_awq" || form == "awq" || (!named && form.starts_with("awq"))) {
+    scheme.storage = Storage::kAwq;
+    return;
+  }
+  const bool v1 = form == "auto_gptq" || form == "gptq";
+  const bool v2 = form == "auto_round" || form == "gptqmodel";
+  const bool either = !named && config.bool_or("sym", true);
+  if (!v1 && !v2 && !either) {
+    refuse_quantization(config, key, "AutoRound tensors packed in this form are not read",
+                        quoted(form),
+                        "auto_round:auto_gptq, auto_round:auto_awq, auto_round:gptqmodel or "
+                        "auto_round");
+  }
+  scheme.storage = Storage::kGptq;
+  scheme.zero_is_minus_one = !v2;
+}
+
 }  // namespace
 
 void read_awq(const ConfigReader& config, QuantizationBuilder& builder) {
@@ -167,7 +195,7 @@ void read_awq(const ConfigReader& config, QuantizationBuilder& builder) {
   scheme.bits = read_bits(config, config.spelling({"bits", "w_bit"}));
   scheme.group_size = read_group_size(config, config.spelling({"group_size", "q_group_size"}));
   scheme.symmetric = !config.bool_or("zero_point", true);
-  exclude(config, "modules_to_not_convert", Kind::kSubstring, builder);
+  exclude_substrings(config, "modules_to_not_convert", builder);
   leave_out_head(builder);
   builder.otherwise(builder.scheme(scheme));
 }
@@ -180,30 +208,21 @@ void read_gptq(const ConfigReader& config, QuantizationBuilder& builder) {
   scheme.bits = read_bits(config, "bits");
   read_gptq_module(config, scheme);
   read_dynamic(config, scheme, builder);
-  exclude(config, "modules_to_not_convert", Kind::kSubstring, builder);
+  exclude_substrings(config, "modules_to_not_convert", builder);
   if (!config.bool_or("lm_head", false)) {
     leave_out_head(builder);
   }
   const int index = builder.scheme(scheme);
-  if (!read_modules_in_block(config, index, builder)) builder.otherwise(index);
+  if (!read_modules_in_block(config, index, builder)) {
+    builder.otherwise(index);
+  } else if (config.bool_or("lm_head", false)) {
+    add_rule(config, "lm_head", Kind::kComponents, "lm_head", index, builder.rules());
+  }
 }
 
 void read_auto_round(const ConfigReader& config, QuantizationBuilder& builder) {
   Scheme scheme;
-  const std::string_view key = config.spelling({"packing_format", "backend"});
-  const std::string form = lower(config.string_or(key, "auto_round:auto_gptq"));
-  if (form.find("awq") != form.npos) {
-    scheme.storage = Storage::kAwq;
-  } else if (form == "auto_round" || form == "auto_round:gptqmodel" ||
-             form.find("gptq") != form.npos) {
-    scheme.storage = Storage::kGptq;
-    scheme.zero_is_minus_one = form != "auto_round" && form != "auto_round:gptqmodel";
-  } else {
-    refuse_quantization(config, key, "AutoRound tensors packed in this form are not read",
-                        quoted(form),
-                        "auto_round:auto_gptq, auto_round:auto_awq, auto_round:gptqmodel or "
-                        "auto_round");
-  }
+  read_packing(config, scheme);
   const std::string type = config.string_or("data_type", "int");
   if (type != "int") {
     refuse_quantization(config, "data_type", "AutoRound's codes of this type are not read",

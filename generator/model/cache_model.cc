@@ -86,8 +86,7 @@ bool is_scaled(const ConfigReader& config) {
 }
 
 RopeSpec rope_of(const std::string& type, const ConfigReader& config, std::int64_t head_dim,
-                 std::vector<std::string>& notes,
-                 std::vector<std::string>& assumptions) {
+                 std::vector<std::string>& notes, std::vector<std::string>& assumptions) {
   RopeSpec rope;
   if (type == "bloom") return rope;
   rope.pairing = RopePairing::kNeox;
@@ -153,8 +152,7 @@ Model read_model(const ConfigDocuments& documents, std::string_view kv, Findings
   const Heads heads = heads_of(model.model_type, config);
   const std::vector<Window> windows = windows_of(model.model_type, config, heads.layers);
   KvAppendSpec append;
-  append.rope = rope_of(model.model_type, config, heads.head_dim, model.notes,
-                        model.assumptions);
+  append.rope = rope_of(model.model_type, config, heads.head_dim, model.notes, model.assumptions);
   DecodeAttentionSpec attention;
   attention.softcap = whole_number(config, "attn_logit_softcapping", 0);
   attention.scale_dim = whole_number(config, "query_pre_attn_scalar", 0);

@@ -114,7 +114,7 @@ void add_rules(const ConfigReader& config, std::string_view key, const std::vect
                ModuleRules& rules) {
   for (const Target& target : targets) {
     if (target.is_regex() || target.is_class()) continue;
-    add_rule(config, key, Kind::kName, target.text, target.scheme, rules);
+    add_rule(config, key, Kind::kExact, target.text, target.scheme, rules);
   }
   for (const Target& target : targets) {
     if (!target.is_regex()) continue;
@@ -128,6 +128,7 @@ void add_rules(const ConfigReader& config, std::string_view key, const std::vect
 
 std::vector<Target> targets_of(std::vector<std::string> texts, int scheme) {
   std::vector<Target> targets;
+  targets.reserve(texts.size());
   for (std::string& text : texts) targets.push_back({std::move(text), scheme});
   return targets;
 }

@@ -29,7 +29,7 @@ ConfigDocuments::ConfigDocuments(const ModelConfigTexts& texts, Findings& findin
 }
 
 ConfigReader ConfigDocuments::language() const {
-  const ConfigReader root = config();
+  ConfigReader root = config();
   for (const std::string_view key : {"text_config", "llm_config", "language_config"}) {
     const Node* node = config_->find(key);
     if (node != nullptr && node->kind == Node::Kind::kObject &&

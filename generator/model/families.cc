@@ -118,11 +118,13 @@ Linears bloom_linears(const ConfigReader& config) {
 void refuse_experts(const ConfigReader& config) {
   for (const std::string_view key : {"num_local_experts", "num_experts", "n_routed_experts"}) {
     if (!config.has(key)) continue;
-    throw Error(ErrorCategory::kUnsupported, "model.type",
-                std::vector<Problem>{{config.pointer(key),
-                                      "the model is a mixture of experts, which needs grouped "
-                                      "kernels that Heddle does not have",
-                                      "", "", ""}});
+    throw Error(
+        ErrorCategory::kUnsupported, "model.type",
+        std::vector<Problem>{{config.pointer(key),
+                              "the model is a mixture of experts, which needs grouped "
+                              "kernels that Heddle does not have; heddle build FOLDER makes the "
+                              "kernels of each expert alone",
+                              "", "", ""}});
   }
 }
 

@@ -4,23 +4,6 @@
 namespace heddle {
 namespace {
 
-using Kind = ModulePattern::Kind;
-
-// Modules are named by some components of their paths, or by a shell pattern for all inside of it.
-void exclude_modules(const ConfigReader& config, std::string_view key,
-                     QuantizationBuilder& builder) {
-  for (const std::string& text : config.strings(key)) {
-    if (text.empty()) continue;
-    constexpr int kNotQuantized = QuantizationBuilder::kNotQuantized;
-    if (text.find('*') == text.npos) {
-      add_rule(config, key, Kind::kComponents, text, kNotQuantized, builder.rules());
-    } else {
-      add_rule(config, key, Kind::kGlob, text, kNotQuantized, builder.rules());
-      add_rule(config, key, Kind::kGlob, text + ".*", kNotQuantized, builder.rules());
-    }
-  }
-}
-
 // Engines leave lm_head in 16 bits unless it is named.
 void otherwise_but_head(const Scheme& scheme, QuantizationBuilder& builder) {
   leave_out_head(builder);

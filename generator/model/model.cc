@@ -39,6 +39,7 @@ class ModelBuilder {
   Model& model_;
   std::map<std::string, int> left_out_;  // module to the number of layers that leave it in 16 bits
   bool assumed_scales_ = false;
+  bool assumed_fp32_ = false;
   bool assumed_order_ = false;
   bool assumed_zeros_ = false;
   bool assumed_bias_ = false;
@@ -99,7 +100,9 @@ WeightSpec weight_of(const Scheme& scheme, std::int64_t k, bool fused, DType dty
   weight.tensor_scale = scheme.tensor_scale;
   weight.scale_dtype = scheme.scale_dtype.value_or(dtype);
   // Parts that the checkpoint keeps apart have a scale each where there is one for a whole tensor.
-  if (weight.group_size == kPerTensor && fused) weight.group_size = kPerChannel;
+  // So have zero points.
+  const bool by_row = fused || weight.zero_point == ZeroPoint::kInt;
+  if (weight.group_size == kPerTensor && by_row) weight.group_size = kPerChannel;
   return weight;
 }
 
@@ -147,7 +150,9 @@ void ModelBuilder::add_unserved(const Linear& linear, std::string reason, int la
 }
 
 void ModelBuilder::assume(const Scheme& scheme, bool bias) {
+  const bool fp8 = scheme.type == WeightType::kE4m3 || scheme.type == WeightType::kE5m2;
   assumed_scales_ = assumed_scales_ || !scheme.scale_dtype;
+  assumed_fp32_ = assumed_fp32_ || (fp8 && scheme.scale_dtype == DType::kFp32);
   assumed_order_ = assumed_order_ || scheme.act_order;
   assumed_zeros_ = assumed_zeros_ || !scheme.symmetric;
   assumed_bias_ = assumed_bias_ || bias;
@@ -167,6 +172,9 @@ void ModelBuilder::finish() {
     model_.assumptions.push_back("scales have the type of the activations, " +
                                  std::string(to_string(dtype_)));
   }
+  if (assumed_fp32_)
+    model_.assumptions.emplace_back(
+        "scales of FP8 are FP32, one for a whole tensor where the config says nothing else");
   if (assumed_order_) {
     model_.assumptions.emplace_back(
         "columns are out of order (act-order): launches take the order of the columns of X "

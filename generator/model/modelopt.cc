@@ -4,8 +4,6 @@
 namespace heddle {
 namespace {
 
-using Kind = ModulePattern::Kind;
-
 constexpr int kFp8Block = 128;
 constexpr const char* kKnown =
     "FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, MXFP8, NVFP4, NVFP4_AWQ, W4A16_NVFP4 or "
@@ -43,15 +41,9 @@ void check_group(const ConfigReader& config, const Scheme& scheme) {
                       std::to_string(group), std::to_string(*scheme.group_size));
 }
 
-// Names are shell patterns; one without wildcards is a module or some components of its path.
-void exclude_modules(const ConfigReader& config, QuantizationBuilder& builder) {
+void exclude_all(const ConfigReader& config, QuantizationBuilder& builder) {
   for (const std::string_view key : {"exclude_modules", "ignore"}) {
-    for (const std::string& text : config.strings(key)) {
-      if (text.empty()) continue;
-      const bool wild = text.find_first_of("*?[") != text.npos;
-      add_rule(config, key, wild ? Kind::kGlob : Kind::kComponents, text,
-               QuantizationBuilder::kNotQuantized, builder.rules());
-    }
+    exclude_modules(config, key, builder);
   }
 }
 
@@ -93,7 +85,7 @@ void read_modelopt(const ConfigReader& config, QuantizationBuilder& builder) {
     if (config.object("quantized_layers") == nullptr) {
       config.add("missing_field", "quantized_layers", "MIXED_PRECISION needs the field");
     }
-    exclude_modules(config, builder);
+    exclude_all(config, builder);
     read_quantized_layers(config, builder);
     return;
   }
@@ -108,7 +100,7 @@ void read_modelopt(const ConfigReader& config, QuantizationBuilder& builder) {
   }
   check_group(config, algorithm->scheme);
   if (algorithm->activations) builder.note_activations();
-  exclude_modules(config, builder);
+  exclude_all(config, builder);
   builder.otherwise(builder.scheme(algorithm->scheme));
 }
 

@@ -123,6 +123,8 @@ bool ModulePattern::matches(std::string_view name) const {
   switch (kind_) {
     case Kind::kEvery:
       return true;
+    case Kind::kExact:
+      return name == text_;
     case Kind::kName:
       return is_inside(name, text_);
     case Kind::kSubstring:

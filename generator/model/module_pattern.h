@@ -20,6 +20,7 @@ class ModulePattern {
  public:
   enum class Kind {
     kEvery,       // every linear module
+    kExact,       // the module of that name
     kName,        // the module itself, or one inside of it
     kSubstring,   // a name that contains the text
     kComponents,  // a name in which the text stands as whole components between dots

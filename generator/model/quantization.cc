@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <span>
 
 #include "generator/model/quantization_builder.h"
 #include "heddle/error.h"
@@ -38,7 +39,7 @@ constexpr std::array<
                  {"auto-round", read_auto_round},
                  {"compressed-tensors", read_compressed_tensors},
                  {"fp8", read_fp8},
-                 {"fbgemm_fp8", read_fbgemm_fp8},
+                 {"fbgemm-fp8", read_fbgemm_fp8},
                  {"modelopt", read_modelopt},
                  {"mxfp4", read_mxfp4},
                  {"quark", read_quark}}};
@@ -54,9 +55,7 @@ std::string canonical(std::string method) {
   method = lower(std::move(method));
   std::replace(method.begin(), method.end(), '_', '-');
   if (method == "intel/auto-round" || method == "autoround") return "auto-round";
-  if (method == "fbgemm-fp8") return "fbgemm_fp8";
   if (method == "modelopt-fp4" || method == "modelopt-mixed") return "modelopt";
-  if (method == "quip-sharp" || method == "quip#") return "quip";
   return method;
 }
 
@@ -96,7 +95,7 @@ struct Place {
   std::string pointer;
 };
 
-// Of a multimodal model the language model's config may have it.
+// In a multimodal model the quantisation may stand in the language model's config.
 Place place_in_config(const Node& config, Findings& findings) {
   const ConfigReader root(config, "", findings);
   for (const std::string_view key : {"quantization_config", "compression_config"}) {
@@ -122,8 +121,35 @@ Place place_in_hf_quant_config(const Node& document, Findings& findings) {
   return {};
 }
 
-std::string algorithm_of(const Node& node, Findings& findings) {
-  return upper(ConfigReader(node, "", findings).text("quant_algo"));
+constexpr std::string_view kAlgorithmField[] = {"quant_algo"};
+constexpr std::string_view kQuantizeFields[] = {
+    "quant_method", "bits",       "w_bit",    "group_size",        "q_group_size",
+    "sym",          "zero_point", "desc_act", "checkpoint_format", "format"};
+
+// `config` with those of these fields that it lacks and `other` has.
+Node with_fields_of(const Node& other, const Node& config) {
+  Node merged = config;
+  for (const std::string_view field : kQuantizeFields) {
+    const Node* there = other.find(field);
+    if (there == nullptr || config.find(field) != nullptr) continue;
+    merged.keys.emplace_back(field);
+    merged.items.push_back(*there);
+  }
+  return merged;
+}
+
+// Fields that both documents have must say the same.
+void check_same(const ConfigReader& config, const Node& other, const char* file,
+                std::span<const std::string_view> fields) {
+  for (const std::string_view field : fields) {
+    const Node* here = config.node(field);
+    const Node* there = other.find(field);
+    if (here == nullptr || there == nullptr || there->kind == Node::Kind::kNull) continue;
+    if (lower(excerpt(*here)) == lower(excerpt(*there))) continue;
+    refuse_quantization(config, field,
+                        std::string(file) + " says " + excerpt(*there) + ", the config another",
+                        excerpt(*here), "the same in both");
+  }
 }
 
 // Model Optimizer's own object inside of another.
@@ -151,15 +177,18 @@ Quantization read_quantization(const QuantizationSources& sources, Findings& fin
   } else {
     return {};
   }
+  // What AutoGPTQ and AutoAWQ write beside the config may say more than the config.
+  Node merged;
+  const Node* const quantize_config = sources.quantize_config;
+  if (quantize_config != nullptr && quantize_config != place.node) {
+    check_same(ConfigReader(*place.node, place.pointer, findings), *quantize_config,
+               "quantize_config.json", kQuantizeFields);
+    merged = with_fields_of(*quantize_config, *place.node);
+    place.node = &merged;
+  }
   const ConfigReader reader(*place.node, place.pointer, findings);
   if (beside.node != nullptr && beside.node != place.node) {
-    const std::string here = algorithm_of(*place.node, findings);
-    const std::string there = algorithm_of(*beside.node, findings);
-    if (!here.empty() && !there.empty() && here != there) {
-      refuse_quantization(reader, "quant_algo",
-                          "hf_quant_config.json says " + quoted(there) + ", the config another",
-                          quoted(here), "the same in both");
-    }
+    check_same(reader, *beside.node, "hf_quant_config.json", kAlgorithmField);
   }
   std::string method;
   if (place.node == sources.quantize_config && !reader.has("quant_method")) {
@@ -168,6 +197,11 @@ Quantization read_quantization(const QuantizationSources& sources, Findings& fin
     method = "modelopt";
   } else {
     method = method_of(reader);
+  }
+  if (beside.node != nullptr && method != "modelopt" && !reader.has("quant_algo")) {
+    refuse_quantization(reader, "quant_method",
+                        "hf_quant_config.json is of Model Optimizer, the config of another method",
+                        quoted(method), "the same in both");
   }
   return read_method(reader, method, sources.engine_rotates);
 }

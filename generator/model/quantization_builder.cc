@@ -63,7 +63,7 @@ void QuantizationBuilder::note_kv_scales() {
   note(
       "the checkpoint is made for an FP8 key-value cache (its k_scale and v_scale tensors are "
       "copied): "
-      "heddle build --kv fp8:tensor makes the kernels of one");
+      "heddle build --kv fp8_e4m3:tensor makes the kernels of one");
 }
 
 void QuantizationBuilder::rotates(const ConfigReader& config, std::string_view key,
@@ -164,11 +164,31 @@ Scheme nvfp4_scheme() {
   return scheme;
 }
 
-void exclude(const ConfigReader& config, std::string_view key, ModulePattern::Kind kind,
-             QuantizationBuilder& builder) {
+void exclude_substrings(const ConfigReader& config, std::string_view key,
+                        QuantizationBuilder& builder) {
   for (const std::string& text : config.strings(key)) {
     if (text.empty()) continue;
+    add_rule(config, key, ModulePattern::Kind::kSubstring, text, QuantizationBuilder::kNotQuantized,
+             builder.rules());
+  }
+}
+
+void exclude_modules(const ConfigReader& config, std::string_view key,
+                     QuantizationBuilder& builder) {
+  constexpr std::string_view kRegex = "re:";
+  const auto add = [&](ModulePattern::Kind kind, const std::string& text) {
     add_rule(config, key, kind, text, QuantizationBuilder::kNotQuantized, builder.rules());
+  };
+  for (const std::string& text : config.strings(key)) {
+    if (text.empty()) continue;
+    if (text.starts_with(kRegex)) {
+      add(ModulePattern::Kind::kRegexStart, text.substr(kRegex.size()));
+    } else if (text.find_first_of("*?[") != text.npos) {
+      add(ModulePattern::Kind::kGlob, text);
+      add(ModulePattern::Kind::kGlob, text + ".*");
+    } else {
+      add(ModulePattern::Kind::kComponents, text);
+    }
   }
 }
 

@@ -71,9 +71,14 @@ Scheme mxfp8_scheme();
 Scheme mxfp4_scheme();
 Scheme nvfp4_scheme();
 
-// A rule for each string of the array `key`: such modules are not quantised.
-void exclude(const ConfigReader& config, std::string_view key, ModulePattern::Kind kind,
-             QuantizationBuilder& builder);
+// Rules for the strings of the array `key`: such modules are not quantised. A string is a part of a
+// module's name...
+void exclude_substrings(const ConfigReader& config, std::string_view key,
+                        QuantizationBuilder& builder);
+// ... or a shell pattern for it, for all that is inside of such a module, too; without wildcards it
+// is some whole components of it. "re:" and a regular expression are that.
+void exclude_modules(const ConfigReader& config, std::string_view key,
+                     QuantizationBuilder& builder);
 
 // One reader for each "quant_method".
 void read_awq(const ConfigReader& config, QuantizationBuilder& builder);

@@ -86,10 +86,12 @@ void read_quark(const ConfigReader& config, QuantizationBuilder& builder) {
     const Node* kv = exported.node("kv_cache_group");
     if (kv != nullptr && !kv->items.empty()) builder.note_kv_scales();
   }
-  for (const std::string& text : config.strings("exclude")) {
-    const bool wild = text.find_first_of("*?[") != text.npos;
-    add_rule(config, "exclude", wild ? Kind::kGlob : Kind::kComponents, text,
-             QuantizationBuilder::kNotQuantized, builder.rules());
+  exclude_modules(config, "exclude", builder);
+  const Node* by_type = config.object("layer_type_quant_config");
+  if (by_type != nullptr && !by_type->items.empty()) {
+    refuse_quantization(config, "layer_type_quant_config",
+                        "configurations by the class of a module are not read", excerpt(*by_type),
+                        "layer_quant_config, by the modules' names");
   }
   if (const Node* layers = config.object("layer_quant_config")) {
     const ConfigReader modules(*layers, config.pointer("layer_quant_config"), config.findings());

@@ -23,6 +23,7 @@ class ParallelTest : public ::testing::Test {
  protected:
   void SetUp() override {
     config_ = config_of(Storage::kGptq, 4, kGroup, true);
+    config_.model_type = "llama";
     config_.heads = 8;
     config_.kv_heads = 2;
   }
@@ -202,6 +203,9 @@ TEST_F(ParallelTest, WhatCannotBeSplitIsRefusedByName) {
   config_.heads = 0;
   add("q_proj", 128, 256);
   refused(2, "heads");
+  config_.model_type = "qwen";  // its w2 makes features
+  add("w2", 128, 256);
+  refused(2, "model type \"qwen\"");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ def refused_tensor_cases():
     yield beside(row, "nvfp4-factor-of-zero", model(nv_config), nv,
                  divided, nv.tensors(".weight_packed", **{".weight_global_scale": f32(0)}),
                  ("no finite factor",))
-    row = ("any", "tensors that contradict each other or the config")
+    row = ("any", "tensors that contradict each other; packed integers that contradict the config")
     even = Integers(222, symmetric=True)
     yield beside(row, "gptq-sym-but-zeros-differ", model(gptq_config(sym=True)), even, gptq(even),
                  gptq(layer), ("symmetric", "zero point 8"))

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import struct
 import unittest
 
 from command import CommandTest, ROOT

@@ -206,7 +206,7 @@ void add_build_command(CLI::App& app, Action* action) {
       ->required();
   add_kv_option(*command, &options->kv);
   add_choice_options(*command, &options->pack);
-  add_parallel_option(*command, &options->pack);
+  add_layer_options(*command, &options->pack);
   add_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
   command->add_flag("--print-specs", options->print_specs,

@@ -27,6 +27,7 @@
 #include "tools/heddle/model_input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/pack_options.h"
 #include "tools/heddle/printable.h"
 #include "tools/heddle/progress.h"
 #include "tools/heddle/table.h"
@@ -39,6 +40,7 @@ using nlohmann::ordered_json;
 struct CreateOptions {
   std::vector<std::string> specs;
   std::string kv;
+  PackCommandOptions pack;
   std::vector<std::string> targets;
   std::string output;
   CompileOptions compile;
@@ -52,24 +54,28 @@ struct FileOptions {
 };
 
 // The kernels of one --specs that is no record. What is assumed of a model is told.
-std::vector<ModelKernel> read_kernels(const std::string& argument, const std::string& kv) {
-  Model model = kv.empty() ? read_model(argument) : read_model(argument, kv, {});
+std::vector<ModelKernel> read_kernels(const std::string& argument, const std::string& kv,
+                                      const PackCommandOptions& pack) {
+  Model model = kv.empty() ? read_model(argument, pack) : read_model(argument, kv, pack);
   print_remarks(model);
   if (!model.unserved.empty()) {
-    throw Error(ErrorCategory::kUnsupported, "tool.unserved",
-                fmt::format("{}: the model needs kernels that cannot be made, so the bundle would not "
-                            "be complete",
-                            argument));
+    throw Error(
+        ErrorCategory::kUnsupported, "tool.unserved",
+        fmt::format("{}: the model needs kernels that cannot be made, so the bundle would not "
+                    "be complete",
+                    argument));
   }
   return std::move(model.kernels);
 }
 
 // What one --specs says, for the targets of the command line or else of a record.
 std::vector<RecordedSpec> read_pairs(const std::string& argument, const std::string& kv,
+                                     const PackCommandOptions& pack,
                                      const std::vector<Target>& targets) {
   // Standard input can be read only once.
   std::error_code none;
-  if (argument != "-" && !std::filesystem::is_directory(argument, none)) {
+  if (argument != "-" && !argument.ends_with(".safetensors") &&
+      !std::filesystem::is_directory(argument, none)) {
     const Input input = read_input(argument);
     if (is_record(input.text)) {
       if (!kv.empty()) {
@@ -99,7 +105,7 @@ std::vector<RecordedSpec> read_pairs(const std::string& argument, const std::str
                             argument));
   }
   std::vector<RecordedSpec> pairs;
-  for (const ModelKernel& kernel : read_kernels(argument, kv)) {
+  for (const ModelKernel& kernel : read_kernels(argument, kv, pack)) {
     for (const Target& target : targets) pairs.push_back({kernel.spec, target});
   }
   return pairs;
@@ -145,7 +151,7 @@ int create(const CreateOptions& options) {
   for (const std::string& name : options.targets) targets.push_back(target_from_name(name));
   std::vector<RecordedSpec> pairs;
   for (const std::string& argument : options.specs) {
-    for (RecordedSpec& pair : read_pairs(argument, options.kv, targets)) {
+    for (RecordedSpec& pair : read_pairs(argument, options.kv, options.pack, targets)) {
       pairs.push_back(std::move(pair));
     }
   }
@@ -272,6 +278,8 @@ void add_create(CLI::App& parent, Action* action) {
       ->type_name("FILE")
       ->required();
   add_kv_option(*command, &options->kv);
+  add_choice_options(*command, &options->pack);
+  add_layer_options(*command, &options->pack);
   command
       ->add_option("--targets", options->targets,
                    "GPUs or architectures, such as h200,a100; without it, those of the record")

@@ -96,9 +96,10 @@ ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& op
 
 Model model_of_config(const ConfigFiles& files, const PackCommandOptions& options) {
   const TensorChoice& choice = options.pack.choice;
-  if (options.pack.parallel.size > 1 || !choice.keep.empty() || !choice.skip.empty()) {
+  if (options.pack.parallel.size > 1 || !options.pack.fuse || !choice.keep.empty() ||
+      !choice.skip.empty()) {
     throw Error(ErrorCategory::kUsage, "tool.needs_tensors",
-                "--tp, --keep and --skip are for a folder with the model's tensors");
+                "--tp, --no-fuse, --keep and --skip are for a folder with the model's tensors");
   }
   try {
     return model_from_config(texts_of(files, options));
@@ -118,7 +119,7 @@ Model model_of_tensors(const std::string& path, const ConfigFiles& files,
   return model_of_checkpoint(Checkpoint(path), config, options.pack);
 }
 
-bool is_tensor_file(const std::string& path) {
+bool is_tensor_file(std::string_view path) {
   constexpr std::string_view kEnds[] = {".safetensors", ".safetensors.index.json"};
   return std::any_of(std::begin(kEnds), std::end(kEnds),
                      [&](std::string_view end) { return path.ends_with(end); });
@@ -135,9 +136,17 @@ ModelPlace place_of(const std::string& argument) {
   if (std::filesystem::is_directory(argument, none)) {
     const std::string config = std::filesystem::path(argument) / "config.json";
     if (Checkpoint::is_in(argument)) return {config, argument};
-    // Neither tensors nor a config: the error says what was looked for.
-    if (!std::filesystem::exists(config, none)) static_cast<void>(Checkpoint(argument));
+    if (!std::filesystem::exists(config, none)) {
+      throw Error(ErrorCategory::kFile, "tool.no_model",
+                  fmt::format("the directory {} has neither config.json nor safetensors files, and "
+                              "Heddle reads no others",
+                              argument));
+    }
     return {config, ""};
+  }
+  constexpr std::string_view kForeign[] = {".gguf", ".bin", ".pt", ".pth"};
+  for (const std::string_view end : kForeign) {
+    if (argument.ends_with(end)) static_cast<void>(Checkpoint(argument));  // says what it is
   }
   if (!is_tensor_file(argument)) return {argument, ""};
   return {std::filesystem::path(argument).parent_path() / "config.json", argument};
@@ -205,6 +214,12 @@ Model read_model(const std::string& argument, const std::string& kv,
   if (json::parse(input.text, nullptr, false).is_array() || is_spec(input.text)) {
     throw Error(ErrorCategory::kUsage, "tool.kv_needs_config",
                 "--kv asks for the cache of a model: it takes a config.json, not specs");
+  }
+  if (options.pack.parallel.size > 1) {
+    throw Error(
+        ErrorCategory::kUsage, "tool.kv_of_rank",
+        "--kv makes the kernels of a whole model's cache, --tp those of one rank: ask for them one "
+        "at a time");
   }
   Model model;
   try {

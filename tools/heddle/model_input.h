@@ -22,8 +22,8 @@ Model read_model(const std::string& argument, const PackCommandOptions& options 
 Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options);
 
-// What a user should know of the model, one line each: notes, what was assumed, and what no kernel can
-// serve. Where there is no table to end with them.
+// What a user should know of the model, one line each: notes, what was assumed, and what no kernel
+// can serve. Where there is no table to end with them.
 void print_remarks(const Model& model);
 void print_unserved(const Model& model);
 // "down_proj", or "down_proj (32 layers)".

@@ -44,7 +44,11 @@ void add_choice_options(CLI::App& command, PackCommandOptions* options) {
       "Heddle does");
 }
 
-void add_parallel_option(CLI::App& command, PackCommandOptions* options) {
+void add_layer_options(CLI::App& command, PackCommandOptions* options) {
+  command.add_flag(
+      "--fuse,!--no-fuse", options->pack.fuse,
+      "take q_proj, k_proj, v_proj as qkv_proj and gate_proj, up_proj as gate_up_proj; on "
+      "by default");
   command
       .add_option_function<std::string>(
           "--tp",

@@ -18,8 +18,8 @@ struct PackCommandOptions {
 
 // --keep, --skip and --engine-rotates.
 void add_choice_options(CLI::App& command, PackCommandOptions* options);
-// --tp
-void add_parallel_option(CLI::App& command, PackCommandOptions* options);
+// --fuse, --no-fuse and --tp.
+void add_layer_options(CLI::App& command, PackCommandOptions* options);
 
 }  // namespace heddle
 

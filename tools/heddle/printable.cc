@@ -36,7 +36,7 @@ Character first_character(std::string_view text) {
 
 bool disturbs(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code <= 0x9F) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069);
+         (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F || code == 0x061C;
 }
 
 std::string escaped(std::string_view text, std::string_view kept) {

@@ -12,10 +12,7 @@ void add_repack_command(CLI::App& app, Action* action) {
   CLI::App* command =
       app.add_subcommand("repack", "Write a checkpoint with its weights in Heddle's layout");
   add_convert_options(*command, options.get());
-  add_parallel_option(*command, &options->pack);
-  command->add_flag("--fuse,!--no-fuse", options->pack.pack.fuse,
-                    "pack q_proj, k_proj, v_proj as qkv_proj and gate_proj, up_proj as "
-                    "gate_up_proj, as the kernels of heddle build take them; on by default");
+  add_layer_options(*command, &options->pack);
   command->footer(
       "Each layer becomes <layer>.heddle (U8), with its spec in the file's metadata under the\n"
       "same name, and for act-order <layer>.heddle_perm (I32 [K]): packed column j is column\n"
