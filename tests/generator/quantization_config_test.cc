@@ -305,6 +305,68 @@ TEST(QuantizationConfig, MethodsThatAreNotRead) {
   }
 }
 
+TEST(QuantizationConfig, NamesOfAutoRoundGoBeforeExpressions) {
+  const Quantization quantization = read(R"({"quant_method": "auto-round", "bits": 4,
+    "extra_config": {".*down_proj": {"bits": 2}, "model.layers.3.mlp.down_proj": {"bits": 8}}})");
+  EXPECT_EQ(quantization.scheme_of(kModule)->bits, 8);
+  EXPECT_EQ(quantization.scheme_of("model.layers.4.mlp.down_proj")->bits, 2);
+}
+
+// The kernel that was meant to read the codes does not tell how zero points are stored.
+TEST(QuantizationConfig, PackingsOfAutoRound) {
+  const auto minus_one = [](const std::string& fields) {
+    return read(R"({"quant_method": "auto-round", "bits": 4, )" + fields + "}")
+        .scheme_of(kModule)
+        ->zero_is_minus_one;
+  };
+  EXPECT_TRUE(minus_one(R"("sym": false, "packing_format": "auto_gptq")"));
+  EXPECT_FALSE(minus_one(R"("sym": false, "packing_format": "gptqmodel")"));
+  EXPECT_TRUE(minus_one(R"("sym": true, "backend": "auto_round:exllamav2")"));
+  EXPECT_EQ(refused_at(R"({"quant_method": "auto-round", "bits": 4, "sym": false,
+                           "backend": "auto_round:exllamav2"})"),
+            "/quantization_config/backend");
+}
+
+TEST(QuantizationConfig, QuarkExcludesByExpressionToo) {
+  const Quantization quantization = read(R"({"quant_method": "quark", "exclude": ["re:.*router"],
+    "global_quant_config": {"weight": {"dtype": "fp8_e4m3", "qscheme": "per_tensor"}}})");
+  EXPECT_EQ(quantization.scheme_of("l.router"), nullptr);
+  EXPECT_NE(quantization.scheme_of("l.up_proj"), nullptr);
+  EXPECT_EQ(refused_at(R"({"quant_method": "quark", "layer_type_quant_config": {"Linear": {}},
+    "global_quant_config": {"weight": null}})"),
+            "/quantization_config/layer_type_quant_config");
+}
+
+// What stands beside the config says what the config leaves out, and may not contradict it.
+TEST(QuantizationConfig, QuantizeConfigBesideTheConfig) {
+  const std::string config =
+      R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "sym": false}})";
+  const auto with = [&](const std::string& beside) { return read_texts({config, {}, beside}); };
+  EXPECT_FALSE(with(R"({"checkpoint_format": "gptq_v2"})").scheme_of(kModule)->zero_is_minus_one);
+  EXPECT_EQ(with(R"({"group_size": 64})").scheme_of(kModule)->group_size, 64);
+  EXPECT_THROW(with(R"({"bits": 8})"), Error);
+  EXPECT_THROW(with(R"({"sym": true})"), Error);
+  const std::string hf = R"({"quantization": {"quant_algo": "NVFP4"}})";
+  EXPECT_THROW(read_texts({config, hf, {}}), Error);
+}
+
+// An entry names the module itself, as the library that writes these configs has it.
+TEST(QuantizationConfig, NamesOfCompressedTensorsAreExact) {
+  const Quantization quantization = read(R"({"quant_method": "compressed-tensors",
+    "format": "pack-quantized", "ignore": ["model.layers.3.mlp"], "config_groups": {"a": {"targets":
+    ["Linear"], "weights": {"num_bits": 4, "type": "int"}}}})");
+  EXPECT_NE(quantization.scheme_of(kModule), nullptr);
+  EXPECT_EQ(quantization.scheme_of("model.layers.3.mlp"), nullptr);
+}
+
+TEST(QuantizationConfig, GptqOverridesKeepWhatTheyDoNotName) {
+  const Quantization quantization = read(R"({"quant_method": "gptq", "bits": 4, "group_size": 128,
+    "desc_act": true, "lm_head": true, "modules_in_block_to_quantize": [["mlp.down_proj"]],
+    "dynamic": {"a": {"static_groups": false}}})");
+  EXPECT_TRUE(quantization.scheme_of("a")->act_order);
+  EXPECT_NE(quantization.scheme_of("lm_head"), nullptr);
+}
+
 // Python's json writes them as bare words.
 TEST(QuantizationConfig, PythonsConstants) {
   const std::string text = R"({"a": Infinity, "b": [-Infinity, NaN], "c": "NaN \" Infinity",

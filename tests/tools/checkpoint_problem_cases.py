@@ -119,7 +119,8 @@ def refused_tensor_cases():
     zeros = Bytes(236, "I8", zeros=True)
     weights = {"num_bits": 8, "type": "int", "symmetric": False, "strategy": "channel"}
     yield beside(row, "int8-without-zeros", model(compressed("int-quantized", weights)), zeros,
-                 zeros.tensors(zeros=True), zeros.tensors(), (MLP + ".weight_zero_point is missing",))
+                 zeros.tensors(zeros=True), zeros.tensors(),
+                 (MLP + ".weight_zero_point is missing",))
     no_zeros = awq(layer)
     del no_zeros[".qzeros"]
     yield beside(row, "awq-without-zeros", model(AWQ), layer, awq(layer), no_zeros,
