@@ -213,6 +213,12 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
   for (auto& [module, reason] : unknown) inventory.unknown.push_back({module, std::move(reason)});
   std::sort(inventory.layers.begin(), inventory.layers.end(),
             [](const LayerName& a, const LayerName& b) { return a.name < b.name; });
+  const auto twice =
+      std::adjacent_find(inventory.layers.begin(), inventory.layers.end(),
+                         [](const LayerName& a, const LayerName& b) { return a.name == b.name; });
+  if (twice != inventory.layers.end()) {
+    inventory.unknown.push_back({twice->name, "it has codes of two forms, of which one is right"});
+  }
   return inventory;
 }
 

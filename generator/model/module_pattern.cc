@@ -1,6 +1,8 @@
 #include "generator/model/module_pattern.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace heddle {
 namespace {
@@ -31,6 +33,25 @@ std::string from_python(std::string_view pattern) {
     if (escape) ++i;
   }
   return text;
+}
+
+// A look-ahead is matched by a run of its own at each character, and one inside of it again at
+// each: the time would grow with each level.
+bool has_nested_lookahead(std::string_view pattern) {
+  std::vector<bool> groups;  // whether each open group is a look-ahead
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') {
+      ++i;
+    } else if (pattern[i] == '(') {
+      const std::string_view start = pattern.substr(i, 3);
+      const bool ahead = start == "(?=" || start == "(?!";
+      if (ahead && std::find(groups.begin(), groups.end(), true) != groups.end()) return true;
+      groups.push_back(ahead);
+    } else if (pattern[i] == ')' && !groups.empty()) {
+      groups.pop_back();
+    }
+  }
+  return false;
 }
 
 // Reads the set that starts at pattern[at] == '['. Returns whether `c` is in it, and moves `at`
@@ -105,7 +126,9 @@ bool matches_glob(std::string_view pattern, std::string_view name) {
 std::optional<ModulePattern> ModulePattern::make(Kind kind, std::string text) {
   ModulePattern pattern(kind, std::move(text));
   if (kind == Kind::kRegex || kind == Kind::kRegexStart) {
-    if (pattern.text_.size() > kLongestRegex) return std::nullopt;
+    if (pattern.text_.size() > kLongestRegex || has_nested_lookahead(pattern.text_)) {
+      return std::nullopt;
+    }
     try {
       pattern.regex_ =
           std::regex(from_python(pattern.text_), std::regex::ECMAScript | kBoundedTime);

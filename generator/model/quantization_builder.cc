@@ -88,7 +88,7 @@ void add_rule(const ConfigReader& config, std::string_view key, ModulePattern::K
   std::optional<ModulePattern> pattern = ModulePattern::make(kind, text);
   if (!pattern) {
     refuse_quantization(config, key, "this regular expression cannot be read", quoted(text),
-                        "one without flags, named groups and references back");
+                        "one without flags, named groups, references back and nested look-aheads");
   }
   rules.add(*std::move(pattern), scheme);
 }

@@ -345,6 +345,18 @@ TEST_F(FloatRepack, StackedFp8Experts) {
   EXPECT_THROW(repack(), Error);
 }
 
+// Which of them the model means cannot be told.
+TEST_F(FloatRepack, CodesOfTwoFormsAreRefused) {
+  write({{"l.weight", TensorType::kF8E4M3, {16, 128}, random_bytes(16 * 128)},
+         {"l.weight_scale", TensorType::kF32, {}, random_floats(1)},
+         {"l.blocks", TensorType::kU8, {16, 4, 16}, random_bytes(16 * 64)},
+         {"l.scales", TensorType::kU8, {16, 4}, random_bytes(64)}});
+  EXPECT_THROW(repack(), Error);
+  EXPECT_THROW(dequantize_checkpoint(Checkpoint(folder_ / "a.safetensors"), config_,
+                                     folder_ / "c.safetensors", {}),
+               Error);
+}
+
 // They are copied, and named.
 TEST_F(FloatRepack, WhatNoKernelTakesStopsNothing) {
   write({{"good.weight", TensorType::kF8E4M3, {16, 128}, random_bytes(16 * 128)},
