@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "generator/model/config_documents.h"
+#include "generator/model/quantization_builder.h"
+#include "heddle/error.h"
 
 namespace heddle {
 namespace {
@@ -18,7 +21,13 @@ std::optional<DType> read_dtype(const ConfigReader& config) {
   if (dtype.starts_with(kPrefix)) dtype.erase(0, kPrefix.size());
   if (dtype == "bfloat16") return DType::kBf16;
   if (dtype == "float16") return DType::kFp16;
-  return std::nullopt;
+  for (const char* other : {"", "auto", "float32", "float64", "float8_e4m3fn"}) {
+    if (dtype == other) return std::nullopt;
+  }
+  throw Error(ErrorCategory::kUnsupported, "model.dtype",
+              std::vector<Problem>{{config.pointer(config.spelling({"torch_dtype", "dtype"})),
+                                    "this type of a model's weights is not known", quoted(dtype),
+                                    "\"float16\", \"bfloat16\" or \"float32\"", ""}});
 }
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {

@@ -213,6 +213,13 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
   for (auto& [module, reason] : unknown) inventory.unknown.push_back({module, std::move(reason)});
   std::sort(inventory.layers.begin(), inventory.layers.end(),
             [](const LayerName& a, const LayerName& b) { return a.name < b.name; });
+  for (const LayerName& layer : inventory.layers) {
+    // Of which of the two the model is made cannot be told.
+    const std::string plain = layer.plain_tensor();
+    if (checkpoint.find(plain) == nullptr || inventory.skipped.count(plain) != 0) continue;
+    if (tensors_of(layer, checkpoint).front() == plain) continue;
+    inventory.unknown.push_back({layer.name, "it has both codes and plain weights"});
+  }
   const auto twice =
       std::adjacent_find(inventory.layers.begin(), inventory.layers.end(),
                          [](const LayerName& a, const LayerName& b) { return a.name == b.name; });

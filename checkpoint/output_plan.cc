@@ -51,9 +51,12 @@ std::uint64_t OutputPlan::write(const std::string& output, int jobs,
   for (const TensorInfo& tensor : tensors_) {
     const std::optional<std::uint64_t> size = tensor_bytes(tensor.type, tensor.shape);
     if (!names.insert(tensor.name).second || !size) {
-      throw Error(ErrorCategory::kFile, "checkpoint.collision",
-                  fmt::format("the output would have the tensor \"{}\" twice, or too large",
-                              excerpt(tensor.name)));
+      throw Error(
+          ErrorCategory::kFile, "checkpoint.collision",
+          fmt::format(
+              "the output would have the tensor \"{}\" twice: the checkpoint has one of that name, "
+              "too, or it would be larger than a file can be",
+              excerpt(tensor.name)));
     }
     bytes += *size;
   }

@@ -42,7 +42,7 @@ constexpr std::array<TypeFacts, 16> kTypes = {{{TensorType::kBool, "BOOL", 1},
                                                {TensorType::kI64, "I64", 8},
                                                {TensorType::kF64, "F64", 8}}};
 constexpr std::size_t kMostSides = 16;
-constexpr std::size_t kLongestName = 4096;
+constexpr std::size_t kLongestName = 1024;
 
 const TypeFacts& facts(TensorType type) { return kTypes[static_cast<std::size_t>(type)]; }
 

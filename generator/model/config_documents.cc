@@ -5,7 +5,7 @@ namespace {
 
 // The config of a model with 22,000 experts that are quantised one by one has 3 MB.
 constexpr DocumentLimits kLimits{
-    .bytes = std::size_t{64} << 20, .depth = 64, .python_constants = true};
+    .bytes = std::size_t{16} << 20, .depth = 64, .python_constants = true};
 
 std::optional<Node> read_object(std::string_view text, Findings& findings) {
   std::optional<Node> root = read_document(text, kLimits, findings);

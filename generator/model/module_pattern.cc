@@ -7,7 +7,8 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kLongestRegex = 4096;
+constexpr std::size_t kLongestRegex = 1024;
+constexpr std::size_t kMostRepeats = 255;  // of one counted repeat
 
 // The GNU library's engine that visits each state at most once for a character: its time is
 // bounded, and so is its stack, whatever the pattern is. It has no references back.
@@ -50,6 +51,18 @@ bool has_nested_lookahead(std::string_view pattern) {
     } else if (pattern[i] == ')' && !groups.empty()) {
       groups.pop_back();
     }
+  }
+  return false;
+}
+
+// A counted repeat is that many copies of what it repeats.
+bool has_long_repeat(std::string_view pattern) {
+  std::size_t count = 0;
+  for (std::size_t i = pattern.find('{'); i < pattern.size(); ++i) {
+    const bool digit = pattern[i] >= '0' && pattern[i] <= '9';
+    count = digit ? count * 10 + static_cast<std::size_t>(pattern[i] - '0') : 0;
+    if (count > kMostRepeats) return true;
+    if (pattern[i] == '}') i = std::min(pattern.find('{', i), pattern.size());
   }
   return false;
 }
@@ -126,7 +139,8 @@ bool matches_glob(std::string_view pattern, std::string_view name) {
 std::optional<ModulePattern> ModulePattern::make(Kind kind, std::string text) {
   ModulePattern pattern(kind, std::move(text));
   if (kind == Kind::kRegex || kind == Kind::kRegexStart) {
-    if (pattern.text_.size() > kLongestRegex || has_nested_lookahead(pattern.text_)) {
+    if (pattern.text_.size() > kLongestRegex || has_nested_lookahead(pattern.text_) ||
+        has_long_repeat(pattern.text_)) {
       return std::nullopt;
     }
     try {

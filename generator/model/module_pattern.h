@@ -30,8 +30,8 @@ class ModulePattern {
   };
 
   // Nothing where a regular expression cannot be read: it is no regular expression, is longer than
-  // 4096 characters, or uses what only Python's engine has (flags, named groups, references back)
-  // or look-aheads in look-aheads, whose time has no bound.
+  // 1024 characters, uses what only Python's engine has (flags, named groups, references back), or
+  // would take long: look-aheads in look-aheads, counts over 255.
   static std::optional<ModulePattern> make(Kind kind, std::string text);
 
   bool matches(std::string_view name) const;

@@ -87,8 +87,9 @@ void add_rule(const ConfigReader& config, std::string_view key, ModulePattern::K
               const std::string& text, int scheme, ModuleRules& rules) {
   std::optional<ModulePattern> pattern = ModulePattern::make(kind, text);
   if (!pattern) {
-    refuse_quantization(config, key, "this regular expression cannot be read", quoted(text),
-                        "one without flags, named groups, references back and nested look-aheads");
+    refuse_quantization(
+        config, key, "this regular expression cannot be read", quoted(text),
+        "one without flags, named groups, references back, nested look-aheads and counts over 255");
   }
   rules.add(*std::move(pattern), scheme);
 }

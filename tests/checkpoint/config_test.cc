@@ -53,6 +53,15 @@ TEST(CheckpointConfig, OrdersOfFusedRows) {
   EXPECT_EQ(fused(R"("model_type": "llama", "num_attention_heads": 32)"), std::nullopt);
 }
 
+TEST(CheckpointConfig, TypesThatAreNotKnownAreRefused) {
+  try {
+    read_checkpoint_config(R"({"torch_dtype": "bfloat61"})");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "model.dtype");
+  }
+}
+
 TEST(CheckpointConfig, NoSuchConfig) {
   for (const char* text : {"", "[]", "{", R"({"hidden_size": "many"})"}) {
     try {

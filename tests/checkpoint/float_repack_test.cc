@@ -357,6 +357,13 @@ TEST_F(FloatRepack, CodesOfTwoFormsAreRefused) {
                Error);
 }
 
+TEST_F(FloatRepack, CodesBesidePlainWeightsAreRefused) {
+  write({{"l.weight", TensorType::kBf16, {16, 128}, random_bytes(16 * 256)},
+         {"l.blocks", TensorType::kU8, {16, 4, 16}, random_bytes(16 * 64)},
+         {"l.scales", TensorType::kU8, {16, 4}, random_bytes(64)}});
+  EXPECT_THROW(repack(), Error);
+}
+
 // They are copied, and named.
 TEST_F(FloatRepack, WhatNoKernelTakesStopsNothing) {
   write({{"good.weight", TensorType::kF8E4M3, {16, 128}, random_bytes(16 * 128)},

@@ -65,7 +65,8 @@ TEST(ModulePattern, RegularExpressions) {
   EXPECT_FALSE(
       ModulePattern::make(Kind::kRegexStart, "(?!.*shared).*experts")->matches("a.shared_experts"));
   EXPECT_TRUE(ModulePattern::make(Kind::kRegex, "\\Aa.b\\Z")->matches("a.b"));
-  for (const char* bad : {"(", "[", "(?i)a", "(?P<x>a)", "(a)\\1", "a{3", "(?=.*(?!.*x))"}) {
+  for (const char* bad : {"(", "[", "(?i)a", "(?P<x>a)", "(a)\\1", "a{3", "(?=.*(?!.*x))",
+                          "(a?){256}", "a{1,1000}"}) {
     EXPECT_FALSE(ModulePattern::make(Kind::kRegex, bad)) << bad;
   }
   EXPECT_FALSE(ModulePattern::make(Kind::kRegex, std::string(5000, 'a')));
