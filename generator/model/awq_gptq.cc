@@ -1,7 +1,8 @@
 // AWQ, GPTQ and AutoRound: integer codes packed into words.
 #include <array>
 
-#include "generator/model/quantization_builder.h"
+#include "generator/model/method_readers.h"
+#include "generator/model/scheme_fields.h"
 
 namespace heddle {
 namespace {

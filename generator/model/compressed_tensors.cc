@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "generator/model/quantization_builder.h"
+#include "generator/model/method_readers.h"
+#include "generator/model/scheme_fields.h"
 
 namespace heddle {
 namespace {

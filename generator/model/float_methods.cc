@@ -1,5 +1,6 @@
 // FP8 as Hugging Face and FBGEMM have it, and MXFP4: the tensors tell most of it.
-#include "generator/model/quantization_builder.h"
+#include "generator/model/method_readers.h"
+#include "generator/model/scheme_fields.h"
 
 namespace heddle {
 namespace {

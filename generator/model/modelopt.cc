@@ -1,5 +1,6 @@
 // NVIDIA's Model Optimizer: one algorithm for all modules, or one for each of them.
-#include "generator/model/quantization_builder.h"
+#include "generator/model/method_readers.h"
+#include "generator/model/scheme_fields.h"
 
 namespace heddle {
 namespace {

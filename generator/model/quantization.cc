@@ -6,6 +6,7 @@
 #include <iterator>
 #include <span>
 
+#include "generator/model/method_readers.h"
 #include "generator/model/quantization_builder.h"
 #include "heddle/error.h"
 
@@ -161,6 +162,13 @@ Place innermost(Place place, Findings& findings) {
 }
 
 }  // namespace
+
+const Scheme* Quantization::scheme_of(std::string_view module) const {
+  const int index = rules_.find(module);
+  if (index == ModuleRules::kNone) return nullptr;
+  const int sparse = sparsity_.find(module);
+  return &schemes_[static_cast<std::size_t>(sparse == ModuleRules::kNone ? index : sparse)];
+}
 
 Quantization read_quantization(const QuantizationSources& sources, Findings& findings) {
   Place place = place_in_config(*sources.config, findings);

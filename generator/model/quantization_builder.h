@@ -58,19 +58,6 @@ std::string quoted(std::string_view text);
 std::string lower(std::string text);
 std::string upper(std::string text);
 
-// -1 or 1 to 1048576; nothing where the field is absent.
-std::optional<int> read_group_size(const ConfigReader& config, std::string_view key);
-int read_bits(const ConfigReader& config, std::string_view key);
-// "e4m3", "float8_e4m3fn" ...; refuses what is none of the two FP8 types.
-WeightType read_fp8_format(const ConfigReader& config, std::string_view key);
-// An array of rows and columns into block_rows and group_size, as they are where it is absent.
-void read_block(const ConfigReader& config, std::string_view key, Scheme& scheme);
-
-Scheme fp8_scheme(int group_size);  // FP32 scales
-Scheme mxfp8_scheme();
-Scheme mxfp4_scheme();
-Scheme nvfp4_scheme();
-
 // Rules for the strings of the array `key`: such modules are not quantised. A string is a part of a
 // module's name...
 void exclude_substrings(const ConfigReader& config, std::string_view key,
@@ -79,20 +66,6 @@ void exclude_substrings(const ConfigReader& config, std::string_view key,
 // is some whole components of it. "re:" and a regular expression are that.
 void exclude_modules(const ConfigReader& config, std::string_view key,
                      QuantizationBuilder& builder);
-
-// One reader for each "quant_method".
-void read_awq(const ConfigReader& config, QuantizationBuilder& builder);
-void read_gptq(const ConfigReader& config, QuantizationBuilder& builder);
-void read_auto_round(const ConfigReader& config, QuantizationBuilder& builder);
-void read_compressed_tensors(const ConfigReader& config, QuantizationBuilder& builder);
-void read_fp8(const ConfigReader& config, QuantizationBuilder& builder);
-void read_fbgemm_fp8(const ConfigReader& config, QuantizationBuilder& builder);
-void read_mxfp4(const ConfigReader& config, QuantizationBuilder& builder);
-void read_modelopt(const ConfigReader& config, QuantizationBuilder& builder);
-void read_quark(const ConfigReader& config, QuantizationBuilder& builder);
-
-// Model Optimizer's "quantized_layers" and the algorithm of one entry.
-void read_quantized_layers(const ConfigReader& config, QuantizationBuilder& builder);
 
 }  // namespace heddle
 

@@ -1,5 +1,6 @@
 // AMD's Quark: a configuration for all modules, and others by shell pattern.
-#include "generator/model/quantization_builder.h"
+#include "generator/model/method_readers.h"
+#include "generator/model/scheme_fields.h"
 
 namespace heddle {
 namespace {
