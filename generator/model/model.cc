@@ -172,9 +172,10 @@ void ModelBuilder::finish() {
     model_.assumptions.push_back("scales have the type of the activations, " +
                                  std::string(to_string(dtype_)));
   }
-  if (assumed_fp32_)
+  if (assumed_fp32_) {
     model_.assumptions.emplace_back(
         "scales of FP8 are FP32, one for a whole tensor where the config says nothing else");
+  }
   if (assumed_order_) {
     model_.assumptions.emplace_back(
         "columns are out of order (act-order): launches take the order of the columns of X "
