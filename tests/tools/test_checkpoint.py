@@ -100,6 +100,14 @@ class CheckpointTest(CommandTest):
                 self.assertIn("no layer with quantised weights", line)
                 self.assertFalse(again.exists())
 
+    def test_patterns_may_be_sets_and_several(self):
+        line = self.problem("repack", GOLDEN[0], "-o", self.out, "--keep", "[a-z]odel.pro[a-z]",
+                            "--skip", "[x]", code=2)
+        self.assertIn('--skip "[x]" names no tensor', line)
+        done = self.heddle("repack", GOLDEN[0], "-o", self.out, "--keep", "[a-z]odel.pro[a-z]",
+                           "--keep", "model.*", check=0)
+        self.assertIn("0 layers packed", done.out)
+
     def test_a_missing_checkpoint_is_named(self):
         missing = self.folder / "no-such.safetensors"
         for command in ("repack", "dequantize"):

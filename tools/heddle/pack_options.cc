@@ -32,12 +32,12 @@ void add_choice_options(CLI::App& command, PackCommandOptions* options) {
           "leave these tensors as they are: a shell pattern for names of tensors, or of modules "
           "with all that is in them; may be given several times")
       ->type_name("PATTERN")
-      ->expected(1);
+      ->allow_extra_args(false);  // else [ab] would be a list
   command
       .add_option("--skip", options->pack.choice.skip,
                   "leave these tensors out, named as for --keep")
       ->type_name("PATTERN")
-      ->expected(1);
+      ->allow_extra_args(false);  // else [ab] would be a list
   command.add_flag(
       "--engine-rotates", options->engine_rotates,
       "the engine rotates activations where the config asks for it, which no kernel of "
