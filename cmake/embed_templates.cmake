@@ -1,6 +1,6 @@
 # Writes OUTPUT, a C++ file that holds every template of FOLDER by its path below it.
 # Used as: cmake -DFOLDER=... -DOUTPUT=... -P embed_templates.cmake
-file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*.cuh)
+file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*.cuh ${FOLDER}/*.h)
 list(SORT files)
 set(text "#include \"generator/render/embedded.h\"\n\nnamespace heddle {\n\n")
 string(APPEND text "const std::map<std::string, std::string, std::less<>>& embedded_templates() {\n")

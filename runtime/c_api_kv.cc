@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "generator/plan/resolve.h"
+#include "generator/planner/refuse_if_any.h"
 #include "generator/spec/meaning.h"
 #include "heddle/kernel.h"
 #include "heddle/kv_cache.h"

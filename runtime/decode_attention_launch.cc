@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "generator/plan/attention_tile.h"
+#include "generator/families/decode_attention/attention_tile.h"
 #include "heddle/kv_cache.h"
 #include "runtime/kernel_state.h"
 #include "runtime/kv_append_launch.h"
@@ -78,36 +78,6 @@ void check_contiguous(const DecodeAttentionSpec& spec, const DecodeAttentionArgs
                                            args.cache.page_tokens));
 }
 
-// Blocks that share each sequence and head, a power of two; 1: blocks take equal parts of all. A
-// team is a cluster: all of them and those of the next launch, which starts before this one has
-// ended, must find room, and clusters of more than two do not reach every SM.
-int team_of(const AttentionTile& tile, std::int64_t tiles_of_sequence, std::int64_t items,
-            int sequences) noexcept {
-  // Beyond these more blocks are faster.
-  constexpr int kMostTilesOfSm = 16;
-  constexpr int kMostTilesOfWarp = 8;
-  const int sms = tile.blocks / tile.blocks_per_sm;
-  if (tile.blocks_per_sm == 1 || sequences > kMostTeamSequences ||
-      tiles_of_sequence * items > kMostTilesOfSm * sms) {
-    return 1;
-  }
-  const auto fits = [&](int team) {
-    const std::int64_t blocks = items * team;
-    return blocks <= sms && 2 * blocks <= (team > 2 ? tile.blocks * 9 / 10 : tile.blocks);
-  };
-  int team = tile.most_team;
-  while (team > 1 && (!fits(team) || tiles_of_sequence <= tile.warps * team / 2)) team /= 2;
-  return tiles_of_sequence <= kMostTilesOfWarp * tile.warps * team ? team : 1;
-}
-
-// Where blocks take equal parts of all: whether pairs of them do. Of long sequences there are half
-// as many parts to merge then, and neighbouring tiles are read at the same time.
-bool takes_pairs(const AttentionTile& tile, std::int64_t tiles_of_sequence,
-                 int sequences) noexcept {
-  return tile.most_team > 1 && tile.blocks_per_sm > 1 && sequences <= kMostTeamSequences &&
-         tiles_of_sequence >= kLongTiles;
-}
-
 }  // namespace
 
 void validate(const Plan& plan, const DecodeAttentionArgs& args) {
@@ -163,43 +133,18 @@ DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
           0};
 }
 
-std::size_t decode_attention_kernel(const std::vector<AttentionTile>& tiles,
-                                    const DecodeAttentionParameters& parameters) noexcept {
-  const bool is_long = tiles_of(parameters.capacity) >= kLongTiles;
-  return is_long ? tiles.size() - 1 : 0;
-}
-
-AttentionGrid decode_attention_grid(const Plan& plan, const AttentionTile& tile,
-                                    const DecodeAttentionParameters& parameters) noexcept {
-  const AttentionShape& shape = plan.spec.decode_attention().shape;
-  const auto ceil_of = [](std::int64_t count, int size) { return (count + size - 1) / size; };
-  const std::int64_t rows = std::int64_t{shape.heads / shape.kv_heads} * shape.query_len;
-  const std::int64_t of_sequence = tiles_of(parameters.capacity);
-  const std::int64_t items =
-      std::int64_t{parameters.sequences} * shape.kv_heads * ceil_of(rows, 8 * tile.row_tiles);
-  const std::int64_t tiles = of_sequence * items;
-  const int least = of_sequence <= tile.warps ? tile.warps : tile.least_share;
-  const int team = team_of(tile, of_sequence, items, parameters.sequences);
-  if (team > 1) return {static_cast<int>(items) * team, team};
-  const int blocks =
-      static_cast<int>(std::clamp<std::int64_t>(ceil_of(tiles, least), 1, tile.blocks));
-  if (blocks % 2 == 0 && takes_pairs(tile, of_sequence, parameters.sequences)) return {blocks, 2};
-  return {blocks, 1};
+LaunchSize decode_attention_size(const Plan& plan, const DecodeAttentionArgs& args) noexcept {
+  return {capacity_of(plan.spec.decode_attention().kv, args.cache), args.sequences};
 }
 
 void Kernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
   validate(plan(), state_->max_workspace_bytes, args);
   if (args.sequences == 0) return;
-  DecodeAttentionParameters parameter = decode_attention_parameters(plan(), args);
-  void* parameters[] = {&parameter};
-  const std::vector<AttentionTile>& tiles = state_->attention_tiles;
-  const std::size_t number = decode_attention_kernel(tiles, parameter);
-  const TileKernel& kernel = plan().tile_kernels[number];
-  const AttentionGrid grid = decode_attention_grid(plan(), tiles[number], parameter);
-  const LaunchConfig config(
-      {static_cast<unsigned int>(grid.blocks), 1, 1, static_cast<unsigned int>(grid.team)},
-      kernel.threads, kernel.shared_bytes, stream, plan().target.arch() >= 90);
-  state_->kernels[number].launch(config, parameters);
+  const DecodeAttentionParameters parameters = decode_attention_parameters(plan(), args);
+  ArgumentList arguments;
+  arguments.set(KernelArgument::kParameters, &parameters);
+  const LaunchSize size = decode_attention_size(plan(), args);
+  state_->launch(plan().kernel_for(size.size), size, arguments, stream);
 }
 
 }  // namespace heddle

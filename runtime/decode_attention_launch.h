@@ -4,9 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include "generator/plan/attention_tile.h"
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
 
@@ -49,19 +47,9 @@ struct DecodeAttentionParameters {
 DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
                                                       const DecodeAttentionArgs& args) noexcept;
 
-// Which of the plan's kernels, attention_tiles(), takes the launch: for sequences as long as they
-// can be.
-std::size_t decode_attention_kernel(const std::vector<AttentionTile>& tiles,
-                                    const DecodeAttentionParameters& parameters) noexcept;
-
-struct AttentionGrid {
-  int blocks = 1;
-  int team = 1;  // of them in a cluster
-};
-
-// No more blocks than have tiles when every sequence is as long as it can be.
-AttentionGrid decode_attention_grid(const Plan& plan, const AttentionTile& tile,
-                                    const DecodeAttentionParameters& parameters) noexcept;
+// What the plan's choice of a kernel and its grid depend on: sequences are as long as they can be.
+// Precondition: validate() accepts the arguments.
+LaunchSize decode_attention_size(const Plan& plan, const DecodeAttentionArgs& args) noexcept;
 
 }  // namespace heddle
 

@@ -2,19 +2,16 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <string>
 
-#include "generator/plan/wgmma.h"
-#include "generator/plan/wgmma_shares.h"
-#include "runtime/gemm_parameters.h"
+#include "generator/planner/wgmma.h"
+#include "generator/planner/wgmma_shares.h"
 #include "runtime/kernel_state.h"
+#include "runtime/launch_checks.h"
+#include "runtime/tensor_maps.h"
 
 namespace heddle {
 namespace {
-
-// A table up to the most that a spec may have would take seconds to fill, and 700 MB.
-constexpr std::int64_t kUsualTokens = 65536;
 
 void check_workspace(std::size_t needed, const GemmArgs& args) {
   if (needed == 0) return;
@@ -54,69 +51,47 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
   check_workspace(workspace_bytes, args);
 }
 
-GemmBlocks gemm_blocks(const Plan& plan, const GemmVariant& variant, std::int64_t m) noexcept {
-  const auto split_k = static_cast<unsigned int>(variant.split_k);
-  switch (variant.kernel) {
-    case GemmKernel::kTiles:
-    case GemmKernel::kBulk:
-      break;
-    case GemmKernel::kStream:
-      return {{static_cast<unsigned int>(variant.workers), 1, 1,
-               static_cast<unsigned int>(variant.cluster)}};
-    case GemmKernel::kWgmma: {
-      const WgmmaShares shares = wgmma_shares(variant, plan.layout, m);
-      return {{static_cast<unsigned int>(shares.workers), 1, 1,
-               static_cast<unsigned int>(shares.cluster)},
-              shares.shared_tiles};
-    }
-  }
-  return {
-      {tiles_of(m, variant.tile_m), tiles_of(plan.spec.gemm().shape.n, variant.tile_n), split_k}};
+GemmArguments::GemmArguments(const GemmArgs& args) noexcept
+    : args_(args), m_(static_cast<int>(args.m)) {
+  list_.set(KernelArgument::kX, &args_.x);
+  list_.set(KernelArgument::kWeights, &args_.weights);
+  list_.set(KernelArgument::kY, &args_.y);
+  list_.set(KernelArgument::kBias, &args_.bias);
+  list_.set(KernelArgument::kResidual, &args_.residual);
+  list_.set(KernelArgument::kPreScale, &args_.pre_scale);
+  list_.set(KernelArgument::kPermutation, &args_.permutation);
+  list_.set(KernelArgument::kWorkspace, &args_.workspace);
+  list_.set(KernelArgument::kM, &m_);
 }
 
-GemmBlocksTable::GemmBlocksTable(const Plan& plan, const GemmVariant& variant)
-    : step_(variant.kernel == GemmKernel::kWgmma ? wgmma_box_tokens(variant) : variant.tile_m),
-      first_(tiles_of(variant.m_min, step_)) {
-  if (variant.kernel != GemmKernel::kWgmma) return;
-  const std::int64_t most = std::min(variant.m_max, kUsualTokens);
-  for (std::int64_t m = variant.m_min; tiles_of(m, step_) <= tiles_of(most, step_); m += step_) {
-    blocks_.push_back(gemm_blocks(plan, variant, std::min(m, variant.m_max)));
-  }
+void GemmArguments::gather_to(void* gathered) noexcept {
+  gathered_ = gathered;
+  list_.set(KernelArgument::kGathered, &gathered_);
 }
 
-GemmBlocks GemmBlocksTable::at(const Plan& plan, const GemmVariant& variant,
-                               std::int64_t m) const noexcept {
-  const unsigned int place = tiles_of(m, step_) - first_;
-  return place < blocks_.size() ? blocks_[place] : gemm_blocks(plan, variant, m);
+void GemmArguments::read_tokens(const cuda::Driver& driver, const Plan& plan,
+                                const PlannedKernel& kernel) {
+  if (gathered_ != nullptr) list_.set(KernelArgument::kX, &gathered_);
+  if (kernel.arguments.front() != KernelArgument::kTokenMap) return;
+  const GemmSpec& spec = plan.spec.gemm();
+  const int box = kernel.box_tokens == 0 ? m_ : kernel.box_tokens;
+  const void* x = gathered_ != nullptr ? gathered_ : args_.x;
+  list_.set(KernelArgument::kTokenMap,
+            token_map(driver, {x, args_.m, spec.shape.k, box, spec.activation == DType::kBf16}));
 }
 
 void Kernel::launch(const GemmArgs& args, Stream stream) const {
   const Plan& plan = state_->plan;
   check_op(plan, Op::kGemm);
   validate(plan, workspace_to_check(*state_, args), args);
-  const std::size_t index = plan.variant_for(args.m);
-  const GemmVariant& variant = plan.variants[index];
-
-  const void* x = args.x;
-  if (plan.spec.gemm().act_order) {
-    const TileKernel& gather = plan.tile_kernels.front();
-    int m = static_cast<int>(args.m);
-    void* gathered = static_cast<unsigned char*>(args.workspace) + plan.gathered_offset(args.m);
-    // The driver copies the values during the call and writes to none of them.
-    void* parameters[] = {const_cast<const void**>(&args.x),
-                          const_cast<const void**>(&args.permutation),
-                          const_cast<const void**>(&args.pre_scale), &gathered, &m};
-    const LaunchConfig config(tile_grid(gather, args.m, plan.spec.gemm().shape.k), gather.threads,
-                              gather.shared_bytes, stream);
-    state_->kernels.back().launch(config, parameters);
-    x = gathered;
+  const std::size_t index = plan.kernel_for(args.m);
+  GemmArguments arguments(args);
+  for (std::size_t i = plan.kernels.size(); i < plan.kernel_count(); ++i) {
+    arguments.gather_to(static_cast<unsigned char*>(args.workspace) + plan.gathered_offset(args.m));
+    state_->launch(i, {args.m}, arguments.list(), stream);
   }
-  const LoadedKernel& kernel = state_->kernels[index];
-  const GemmBlocks blocks = state_->blocks[index].at(plan, variant, args.m);
-  GemmParameters parameters(kernel.driver(), plan, variant, blocks.shared_tiles, args, x);
-  const LaunchConfig config(blocks.grid, variant.threads(), variant.shared_bytes, stream,
-                            starts_early(plan, variant));
-  kernel.launch(config, parameters.list());
+  arguments.read_tokens(state_->kernels[index].driver(), plan, plan.kernels[index]);
+  state_->launch(index, {args.m}, arguments.list(), stream);
 }
 
 }  // namespace heddle

@@ -12,26 +12,26 @@ constexpr int kMostShared = 100;  // percent of what can be shared memory
 
 }  // namespace
 
-LaunchConfig::LaunchConfig(const LaunchGrid& grid, int threads, int shared_bytes, Stream stream,
-                           bool dependent) noexcept {
-  config_.gridDimX = grid.x;
-  config_.gridDimY = grid.y;
-  config_.gridDimZ = grid.z;
-  config_.blockDimX = static_cast<unsigned int>(threads);
+LaunchConfig::LaunchConfig(const PlannedKernel& kernel, const KernelLaunch& launch,
+                           Stream stream) noexcept {
+  config_.gridDimX = launch.grid_x;
+  config_.gridDimY = launch.grid_y;
+  config_.gridDimZ = launch.grid_z;
+  config_.blockDimX = static_cast<unsigned int>(kernel.threads);
   config_.blockDimY = 1;
   config_.blockDimZ = 1;
-  config_.sharedMemBytes = static_cast<unsigned int>(shared_bytes);
+  config_.sharedMemBytes = static_cast<unsigned int>(kernel.shared_bytes);
   config_.hStream = static_cast<cuda::CUstream>(stream);
   config_.attrs = attributes_;
-  if (dependent) {
+  if (kernel.starts_early) {
     cuda::CUlaunchAttribute& attribute = attributes_[config_.numAttrs++];
     attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
   }
-  if (grid.cluster > 1) {
+  if (launch.cluster > 1) {
     cuda::CUlaunchAttribute& attribute = attributes_[config_.numAttrs++];
     attribute.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim = {grid.cluster, 1, 1};
+    attribute.value.clusterDim = {launch.cluster, 1, 1};
   }
 }
 
@@ -77,6 +77,15 @@ void LoadedKernel::launch(const LaunchConfig& config, void** parameters) const {
   const cuda::CUresult result =
       driver_->cuLaunchKernelEx(config.get(), function(), parameters, nullptr);
   if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
+}
+
+void Kernel::State::launch(std::size_t index, const LaunchSize& size, ArgumentList& arguments,
+                           Stream stream) const {
+  const PlannedKernel& kernel = plan.kernel(index);
+  const KernelLaunch launch = launches[index].at(plan, size);
+  arguments.set(KernelArgument::kSchedule, &launch.schedule);
+  const LaunchConfig config(kernel, launch, stream);
+  kernels[index].launch(config, arguments.of(kernel));
 }
 
 Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}

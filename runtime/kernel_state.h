@@ -6,23 +6,19 @@
 #include <memory>
 #include <vector>
 
-#include "generator/plan/attention_tile.h"
 #include "heddle/binary.h"
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
+#include "runtime/argument_list.h"
 #include "runtime/driver.h"
-#include "runtime/gemm_launch.h"
-#include "runtime/launch_checks.h"
+#include "runtime/launch_table.h"
 
 namespace heddle {
 
 // What one launch asks of the driver. Lives on the caller's stack, where it stays.
 class LaunchConfig {
  public:
-  // `dependent`: the kernel may start before the one before it in the stream has ended, and waits
-  // for that one itself.
-  LaunchConfig(const LaunchGrid& grid, int threads, int shared_bytes, Stream stream,
-               bool dependent = false) noexcept;
+  LaunchConfig(const PlannedKernel& kernel, const KernelLaunch& launch, Stream stream) noexcept;
   LaunchConfig(const LaunchConfig&) = delete;
   LaunchConfig& operator=(const LaunchConfig&) = delete;
 
@@ -64,11 +60,13 @@ class LoadedKernel {
 struct Kernel::State {
   Plan plan;
   std::vector<LoadedKernel> kernels;  // as the plan counts them
-  // Of a gemm, what a launch would take a while to tell: the plan's, and of each variant.
+  // What a launch would take a while to tell: the plan's, and of each kernel.
   std::size_t max_workspace_bytes = 0;
-  std::vector<GemmBlocksTable> blocks;
-  // Of decode_attention, the same: the plan's, and of each kernel.
-  std::vector<AttentionTile> attention_tiles;
+  std::vector<LaunchTable> launches;
+
+  // One launch of the plan's kernel `index`. Throws Error(kDriver).
+  void launch(std::size_t index, const LaunchSize& size, ArgumentList& arguments,
+              Stream stream) const;
 };
 
 }  // namespace heddle

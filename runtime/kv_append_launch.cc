@@ -56,22 +56,6 @@ std::int64_t stride_bytes(std::int64_t stride, std::int64_t row, DType dtype) {
   return (stride == 0 ? row : stride) * bytes_of(dtype);
 }
 
-// Blocks that share the heads of a tile of tokens: one where the tiles keep all SMs busy, else as
-// many as do. Scales per token need all heads in one block.
-std::int32_t head_parts(const Plan& plan, std::int64_t tokens) {
-  const KvAppendSpec& spec = plan.spec.kv_append();
-  const TileKernel& kernel = plan.tile_kernels.front();
-  const auto per_token = [](const KvTensor& t) { return t.granularity == KvGranularity::kToken; };
-  if (per_token(spec.kv.k) || per_token(spec.kv.v)) return 1;
-  const std::int64_t tiles = 2 * std::int64_t{tiles_of(tokens, kernel.tile_rows)};
-  const std::int64_t blocks = std::int64_t{plan.target.sm_count} * kernel.blocks_per_sm;
-  const std::int64_t heads = spec.shape.kv_heads;
-  const std::int64_t parts = std::clamp(blocks / tiles, std::int64_t{1}, heads);
-  // No thread has more heads than with this many.
-  const std::int64_t rows = (heads + parts - 1) / parts;
-  return static_cast<std::int32_t>((heads + rows - 1) / rows);
-}
-
 // Kernels count a sequence's rows in 32 bits, and attention no more tokens than this.
 void check_sequence(std::int64_t tokens, int kv_heads) {
   constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
@@ -137,7 +121,8 @@ void validate(const Plan& plan, const KvAppendArgs& args) {
   validate(spec.kv, args.cache, args.sequences, spec.shape.kv_heads);
 }
 
-KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args) noexcept {
+KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args,
+                                        const KernelLaunch& launch) noexcept {
   const KvAppendSpec& spec = plan.spec.kv_append();
   const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
   const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
@@ -163,29 +148,21 @@ KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& ar
           args.cache.k.residual,
           args.cache.residual_slots,
           number(args.cache.residual_slot_count),
-          head_parts(plan, args.tokens)};
+          launch.schedule};
 }
 
-LaunchGrid kv_append_grid(const Plan& plan, const KvAppendArgs& args) noexcept {
-  const KvAppendSpec& spec = plan.spec.kv_append();
-  const unsigned of_v = tiles_of(args.tokens, plan.tile_kernels.front().tile_rows) *
-                        static_cast<unsigned>(head_parts(plan, args.tokens));
-  if (spec.kv.k.granularity != KvGranularity::kChannel) return {2 * of_v, 1, 1};  // K and V in turn
-  // K's blocks of tokens, a sequence's first one and those that its new tokens may fill; then V.
-  std::int64_t units = args.sequences;
-  if (args.offsets != nullptr) units += args.tokens / spec.kv.k.group_size;
-  return {of_v + static_cast<unsigned>(units * spec.shape.kv_heads), 1, 1};
+LaunchSize kv_append_size(const KvAppendArgs& args) noexcept {
+  return {args.tokens, args.sequences, args.offsets != nullptr};
 }
 
 void Kernel::launch(const KvAppendArgs& args, Stream stream) const {
   validate(plan(), args);
   if (args.tokens == 0) return;
-  const TileKernel& kernel = plan().tile_kernels.front();
-  KvAppendParameters parameter = kv_append_parameters(plan(), args);
-  void* parameters[] = {&parameter};
-  const LaunchConfig config(kv_append_grid(plan(), args), kernel.threads, kernel.shared_bytes,
-                            stream, plan().target.arch() >= 90);
-  state_->kernels.front().launch(config, parameters);
+  const LaunchSize size = kv_append_size(args);
+  const KvAppendParameters parameters = kv_append_parameters(plan(), args, plan().launch(0, size));
+  ArgumentList arguments;
+  arguments.set(KernelArgument::kParameters, &parameters);
+  state_->launch(0, size, arguments, stream);
 }
 
 }  // namespace heddle

@@ -50,9 +50,10 @@ struct KvAppendParameters {
   std::int32_t head_parts;  // blocks that share the heads of a tile of tokens
 };
 
-// Precondition of both: validate() accepts the arguments.
-KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args) noexcept;
-LaunchGrid kv_append_grid(const Plan& plan, const KvAppendArgs& args) noexcept;
+// Precondition: validate() accepts the arguments. `launch`: the plan's for kv_append_size().
+KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args,
+                                        const KernelLaunch& launch) noexcept;
+LaunchSize kv_append_size(const KvAppendArgs& args) noexcept;
 
 }  // namespace heddle
 

@@ -8,14 +8,6 @@
 
 namespace heddle {
 
-LaunchGrid tile_grid(const TileKernel& kernel, std::int64_t rows, std::int64_t columns) noexcept {
-  return {tiles_of(rows, kernel.tile_rows), tiles_of(columns, kernel.tile_columns), 1};
-}
-
-unsigned int tiles_of(std::int64_t size, int tile) noexcept {
-  return static_cast<unsigned int>((size + tile - 1) / tile);
-}
-
 void refuse_launch(const char* code, std::string message) {
   throw Error(ErrorCategory::kUsage, code, std::move(message));
 }

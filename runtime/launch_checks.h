@@ -10,19 +10,6 @@
 
 namespace heddle {
 
-struct LaunchGrid {
-  unsigned int x = 1;
-  unsigned int y = 1;
-  unsigned int z = 1;
-  unsigned int cluster = 1;  // blocks of a cluster, along x
-};
-
-// One block to a tile: x counts tiles of rows, y tiles of columns.
-LaunchGrid tile_grid(const TileKernel& kernel, std::int64_t rows, std::int64_t columns) noexcept;
-
-// Tiles of `tile` that cover `size`.
-unsigned int tiles_of(std::int64_t size, int tile) noexcept;
-
 // All throw Error(kUsage).
 [[noreturn]] void refuse_launch(const char* code, std::string message);
 // "launch.op": the plan is of another operation.

@@ -112,11 +112,9 @@ Kernel Runtime::Impl::load_built(const Plan& plan, const std::vector<Source>& so
   auto state = std::make_shared<Kernel::State>();
   state->plan = plan;
   state->max_workspace_bytes = plan.max_workspace_bytes();
-  for (const GemmVariant& variant : plan.variants) state->blocks.emplace_back(plan, variant);
-  if (plan.spec.op() == Op::kDecodeAttention)
-    state->attention_tiles = attention_tiles(plan.spec.decode_attention(), plan.target);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     state->kernels.push_back(load_kernel(sources[i], built[i], device));
+    state->launches.emplace_back(plan, i);
   }
   return Kernel(std::move(state));
 }

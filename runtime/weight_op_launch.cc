@@ -1,6 +1,7 @@
 #include "runtime/weight_op_launch.h"
 
 #include "runtime/kernel_state.h"
+#include "runtime/launch_checks.h"
 
 namespace heddle {
 namespace {
@@ -10,15 +11,6 @@ void check_source(const WeightOpSpec& spec, const WeightSource& source) {
   check_required(source.weights, "weights");
   check_wanted(source.scales, checkpoint, "scales");
   check_wanted(source.zeros, checkpoint && spec.weight.zero_point == ZeroPoint::kInt, "zeros");
-}
-
-// The driver copies the values of parameters during the call and writes to none of them.
-void launch_tiles(const Kernel::State& state, const WeightOpSpec& spec, void** parameters,
-                  Stream stream) {
-  const TileKernel& kernel = state.plan.tile_kernels.front();
-  const LaunchConfig config(tile_grid(kernel, spec.shape.n, spec.shape.k), kernel.threads,
-                            kernel.shared_bytes, stream);
-  state.kernels.front().launch(config, parameters);
 }
 
 }  // namespace
@@ -50,30 +42,34 @@ void validate(const Plan& plan, const QuantizeWeightArgs& args) {
 
 void Kernel::launch(const DequantizeArgs& args, Stream stream) const {
   validate(plan(), args);
-  const WeightOpSpec& spec = plan().spec.weight_op();
   const void* order =
       args.source.group_index != nullptr ? args.source.group_index : args.source.permutation;
-  void* parameters[] = {
-      const_cast<const void**>(&args.source.weights), const_cast<const void**>(&args.source.scales),
-      const_cast<const void**>(&args.source.zeros), &order, const_cast<void**>(&args.w)};
-  launch_tiles(*state_, spec, parameters, stream);
+  ArgumentList arguments;
+  arguments.set(KernelArgument::kWeights, &args.source.weights);
+  arguments.set(KernelArgument::kScales, &args.source.scales);
+  arguments.set(KernelArgument::kZeros, &args.source.zeros);
+  arguments.set(KernelArgument::kOrder, &order);
+  arguments.set(KernelArgument::kW, &args.w);
+  state_->launch(0, {}, arguments, stream);
 }
 
 void Kernel::launch(const RepackArgs& args, Stream stream) const {
   validate(plan(), args);
-  const WeightOpSpec& spec = plan().spec.weight_op();
-  void* parameters[] = {
-      const_cast<const void**>(&args.source.weights), const_cast<const void**>(&args.source.scales),
-      const_cast<const void**>(&args.source.zeros),
-      const_cast<const void**>(&args.source.permutation), const_cast<void**>(&args.packed)};
-  launch_tiles(*state_, spec, parameters, stream);
+  ArgumentList arguments;
+  arguments.set(KernelArgument::kWeights, &args.source.weights);
+  arguments.set(KernelArgument::kScales, &args.source.scales);
+  arguments.set(KernelArgument::kZeros, &args.source.zeros);
+  arguments.set(KernelArgument::kPermutation, &args.source.permutation);
+  arguments.set(KernelArgument::kPacked, &args.packed);
+  state_->launch(0, {}, arguments, stream);
 }
 
 void Kernel::launch(const QuantizeWeightArgs& args, Stream stream) const {
   validate(plan(), args);
-  const WeightOpSpec& spec = plan().spec.weight_op();
-  void* parameters[] = {const_cast<const void**>(&args.w), const_cast<void**>(&args.packed)};
-  launch_tiles(*state_, spec, parameters, stream);
+  ArgumentList arguments;
+  arguments.set(KernelArgument::kW, &args.w);
+  arguments.set(KernelArgument::kPacked, &args.packed);
+  state_->launch(0, {}, arguments, stream);
 }
 
 }  // namespace heddle

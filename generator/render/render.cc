@@ -1,43 +1,100 @@
 #include <fmt/format.h>
 
+#include <sstream>
+
+#include "generator/families/family.h"
 #include "generator/render/digest.h"
-#include "generator/render/kernel_text.h"
+#include "generator/render/template_text.h"
 #include "heddle/error.h"
 #include "heddle/source.h"
+#include "heddle/version.h"
 
 namespace heddle {
 namespace {
 
-Source render_tile_kernel(const Plan& plan, const TileKernel& kernel) {
-  switch (kernel.role) {
-    case KernelRole::kGather:
-      return render_gather(plan, kernel);
-    case KernelRole::kDequantize:
-      return render_dequantize(plan, kernel);
-    case KernelRole::kRepack:
-      return render_repack(plan, kernel);
-    case KernelRole::kQuantizeWeight:
-      return render_quantize_weight(plan, kernel);
-    case KernelRole::kKvAppend:
-      return render_kv_append(plan, kernel);
-    case KernelRole::kDecodeAttention:
-      return render_decode_attention(plan, kernel);
+std::string as_comment(const std::string& text) {
+  std::istringstream lines(text);
+  std::string comment;
+  for (std::string line; std::getline(lines, line);) {
+    comment += line.empty() ? "//\n" : "// " + line + '\n';
   }
-  return {};
+  return comment;
+}
+
+// The spec, the target and what was decided, by whom.
+std::string banner_text(const Plan& plan, const PlannedKernel& kernel, const KernelText& text) {
+  std::string range;
+  if (plan.spec.op() == Op::kGemm) {
+    range = fmt::format("M {} to {}: ", kernel.size_min, kernel.size_max);
+  }
+  return as_comment(
+      fmt::format("Made by Heddle {}.\n\n"
+                  "spec:   {}\n"
+                  "target: {}\n"
+                  "family: {}\n"
+                  "{}{}",
+                  HEDDLE_VERSION, plan.spec.canonical_json(), compiler_arch(plan.target),
+                  kernel.family->name(), range, text.decisions));
+}
+
+// The parameter of an entry point as C++ declares it.
+std::string declaration(KernelArgument argument, const KernelText& text) {
+  switch (argument) {
+    case KernelArgument::kTokenMap:
+      return "const __grid_constant__ heddle::TensorMap tokens";
+    case KernelArgument::kParameters:
+      return fmt::format("const __grid_constant__ heddle::{} parameters", text.parameter_type);
+    case KernelArgument::kM:
+    case KernelArgument::kSchedule:
+      return fmt::format("int {}", to_string(argument));
+    case KernelArgument::kOrder:
+      return "const int* order";
+    case KernelArgument::kY:
+    case KernelArgument::kGathered:
+    case KernelArgument::kW:
+    case KernelArgument::kWorkspace:
+    case KernelArgument::kPacked:
+      return fmt::format("heddle::u8* {}", to_string(argument));
+    default:
+      return fmt::format("const heddle::u8* {}", to_string(argument));
+  }
+}
+
+// "extern "C" __global__ ... name(parameters) { heddle::function<...>(arguments); }".
+std::string entry_text(const PlannedKernel& kernel, const KernelText& text) {
+  std::string parameters;
+  std::string arguments;
+  for (const KernelArgument argument : kernel.arguments) {
+    const char* before = arguments.empty() ? "" : ", ";
+    parameters += (arguments.empty() ? "" : ",\n       ") + declaration(argument, text);
+    arguments += before;
+    arguments += argument == KernelArgument::kTokenMap ? "tokens" : to_string(argument);
+  }
+  return fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__({}, {})\n"
+      "    {}({}) {{\n"
+      "  heddle::{}({});\n"
+      "}}\n",
+      kernel.threads, kernel.blocks_per_sm, kernel.name, parameters, text.function, arguments);
 }
 
 }  // namespace
 
-Source render(const Plan& plan, std::size_t kernel) {
-  if (kernel >= plan.kernel_count()) {
+Source render(const Plan& plan, std::size_t index) {
+  if (index >= plan.kernel_count()) {
     throw Error(
         ErrorCategory::kUsage, "render.kernel",
-        fmt::format("the plan has {} kernels, there is no number {}", plan.kernel_count(), kernel));
+        fmt::format("the plan has {} kernels, there is no number {}", plan.kernel_count(), index));
   }
-  const std::size_t variants = plan.variants.size();
-  Source source = kernel < variants
-                      ? render_gemm(plan, plan.variants[kernel])
-                      : render_tile_kernel(plan, plan.tile_kernels[kernel - variants]);
+  const PlannedKernel& kernel = plan.kernel(index);
+  const KernelText text = kernel.family->text(plan, kernel);
+  Source source;
+  source.kernel_name = kernel.name;
+  source.threads = kernel.threads;
+  source.dynamic_shared_bytes = kernel.shared_bytes;
+  source.text = banner_text(plan, kernel, text) + '\n' + expand_template(text.template_path) +
+                "namespace heddle {\n\n" + text.definitions + "\n}  // namespace heddle\n\n" +
+                entry_text(kernel, text);
   source.arch = compiler_arch(plan.target);
   source.file_name = fmt::format("{}_{}.cu", source.kernel_name, content_digest(source.text));
   return source;

@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/decode_plan.h"
@@ -18,101 +20,82 @@
 
 namespace heddle {
 
-// Where the group's scale is applied.
-enum class ScaleMode {
-  kAccumulator,  // FP32, to the partial sum of each group: no rounding of the weight
-  kWeight,       // in the activation's dtype, to the decoded weight: one rounding
-  kChannel,      // FP32, once, in the epilogue
+class Family;              // generator/families/family.h
+class ConfigurationValue;  // generator/families/configuration.h
+
+// The values that a kernel's template is compiled with: the configuration struct of a family of
+// kernels. Immutable; copies share it.
+class HEDDLE_EXPORT Configuration {
+ public:
+  Configuration() = default;
+  explicit Configuration(std::shared_ptr<const ConfigurationValue> value)
+      : value_(std::move(value)) {}
+
+  // Null in a default one.
+  const ConfigurationValue* get() const noexcept { return value_.get(); }
+
+ private:
+  std::shared_ptr<const ConfigurationValue> value_;
 };
 
-// Which template a variant is made from.
-enum class GemmKernel {
-  kTiles,   // tiles of the output, mma.sync: every path
-  kStream,  // few tokens, kept in shared memory, weights streamed past them: Path::kHopper
-  kBulk,    // few tokens, tiles of mma.sync that bulk copies feed: Path::kHopper
-  kWgmma,   // weights in registers of warpgroups, tensor copies of tokens: Path::kHopper, sm_90
+// What entry points take. A plan says of each kernel which of these, in which order.
+enum class KernelArgument {
+  kTokenMap,     // X as a tensor map, whose boxes have PlannedKernel::box_tokens tokens
+  kX,            // [M, K]
+  kWeights,      // packed, or those of a checkpoint
+  kScales,       // of a checkpoint
+  kZeros,        // of a checkpoint
+  kY,            // [M, N]
+  kBias,         // [N]
+  kResidual,     // [M, N]
+  kPreScale,     // [K]
+  kPermutation,  // [K] int32
+  kOrder,        // [K] int32: group_index or permutation, whichever the format has
+  kGathered,     // [M, K]: X in the order of the packed columns
+  kW,            // [N, K], not quantised
+  kPacked,       // packed weights that are written
+  kWorkspace,
+  kM,           // int32
+  kSchedule,    // int32: KernelLaunch::schedule
+  kParameters,  // one struct that holds all arguments of a launch
+};
+
+// One compiled kernel.
+struct PlannedKernel {
+  std::string name;  // the entry point's name
+  // The sizes that it serves: of a gemm M; of decode_attention the tokens that a sequence may have,
+  // as far as the block table allows.
+  std::int64_t size_min = 1;
+  std::int64_t size_max = 1;
+  const Family* family = nullptr;
+  Configuration configuration;
+  int threads = 0;        // of a thread block
+  int shared_bytes = 0;   // dynamic
+  int blocks_per_sm = 1;  // what the register budget is set for
+  // The kernel may start before the one before it in the stream has ended; it waits itself.
+  bool starts_early = false;
+  // kTokenMap: tokens of a box; 0: all tokens of the launch.
+  int box_tokens = 0;
+  std::vector<KernelArgument> arguments;
+};
+
+// What decides a launch's grid.
+struct LaunchSize {
+  std::int64_t size = 0;       // within PlannedKernel::size_min and size_max; kv_append: new tokens
+  std::int64_t sequences = 0;  // kv_append, decode_attention
+  bool has_offsets = false;    // kv_append: a sequence may have several new tokens
+};
+
+struct KernelLaunch {
+  unsigned int grid_x = 1;
+  unsigned int grid_y = 1;
+  unsigned int grid_z = 1;
+  unsigned int cluster = 1;  // thread blocks of a cluster, along x
+  int schedule = 0;          // what the family's scheduler is told, KernelArgument::kSchedule
 };
 
 // A workspace opens with one 32-bit counter per output tile, zero between launches.
 inline constexpr int kWorkspaceCounterBytes = 65536;
-
-// One compiled kernel: it serves m_min <= M <= m_max.
-struct GemmVariant {
-  std::string name;  // the entry point's name
-  std::int64_t m_min = 1;
-  std::int64_t m_max = 1;
-  Path path = Path::kAmpere;  // never kAuto
-  GemmKernel kernel = GemmKernel::kTiles;
-  int tile_m = 8;    // tokens per block, a multiple of 8 * warps_m
-  int tile_n = 64;   // rows of W per block, a multiple of 16 * warps_n
-  int stage_k = 64;  // K per pipeline stage, a multiple of 64 * warps_k
-  int stages = 2;
-  // kBulk, kWgmma: whose weights are asked for before the kernel ahead has ended.
-  int stages_ahead = 1;
-  int split_k = 1;  // blocks along K; their sums are added in a fixed order
-  int warps_m = 1;
-  int warps_n = 1;  // kWgmma: 8 or 16, two or four warpgroups
-  int warps_k = 1;
-  bool reads_ahead = false;  // kTiles: warps load, and decode, ahead of what they multiply
-  // kStream: blocks that share the row blocks, some without any; kWgmma: the most blocks of a
-  // launch.
-  int workers = 0;
-  int stage_chunks = 0;  // all but kTiles: chunks of a row block that are loaded at a time
-  // kStream: blocks of a cluster share K (split_k of them) or what they read of the tokens; kWgmma:
-  // they share the tokens.
-  int cluster = 1;
-  bool shares_rows = false;  // kWgmma: pairs of blocks have 64 rows in common, each half of their K
-  // kWgmma only: several blocks may share the K of a tile, two of them as a pair that exchanges
-  // sums in shared memory, or all of them before their whole tiles, whose parts four more warps
-  // add; weights are decoded `step_tiles` tiles of 16 columns at a time, into `decoded_sets` sets
-  // of registers in turn.
-  bool shares_tiles = false;
-  bool shares_in_pairs = false;
-  bool shares_first = false;
-  int step_tiles = 4;
-  int decoded_sets = 2;
-  bool by_warps = false;  // multiplied by mma.sync instead
-  ScaleMode scale_mode = ScaleMode::kAccumulator;
-  // DecodeRequest's: the power of two of the codes is left to the scale; or decoding multiplies by
-  // the scale, too.
-  bool fold_power = false;
-  bool fold_scale = false;
-  int shared_bytes = 0;   // dynamic
-  int blocks_per_sm = 1;  // what the register budget is set for
-
-  // wgmma has four warps more, which fetch, and with shares_first four which add, kBulk one,
-  // streams one, which adds.
-  int threads() const noexcept {
-    const int of_wgmma = shares_first ? 8 : 4;
-    const int of_others = kernel == GemmKernel::kTiles ? 0 : 1;
-    const int more = kernel == GemmKernel::kWgmma ? of_wgmma : of_others;
-    return 32 * (warps_m * warps_n * warps_k + more);
-  }
-  int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp
-  int token_tiles() const noexcept { return tile_m / (8 * warps_m); }  // of 8 tokens, per warp
-};
-
-enum class KernelRole {
-  kGather,
-  kDequantize,
-  kRepack,
-  kQuantizeWeight,
-  kKvAppend,
-  kDecodeAttention,
-};
-
-// One compiled kernel that walks a matrix in tiles, one thread block to a tile. Of kKvAppend the
-// matrix is [tokens][kv_heads * head_dim]. Of kDecodeAttention it is [tokens][head_dim], K and V of
-// all sequences and heads, and blocks take tiles in equal parts.
-struct TileKernel {
-  std::string name;  // the entry point's name
-  KernelRole role = KernelRole::kDequantize;
-  int tile_rows = 0;
-  int tile_columns = 0;
-  int threads = 256;
-  int shared_bytes = 0;   // dynamic
-  int blocks_per_sm = 1;  // what the register budget is set for
-};
 
 struct HEDDLE_EXPORT Plan {
   Spec spec;
@@ -120,16 +103,21 @@ struct HEDDLE_EXPORT Plan {
   // Of an operation with weights.
   DecodePlan decode;
   WeightLayout layout;
-  // Of a gemm: ascending, contiguous M ranges that cover shape.m.
-  std::vector<GemmVariant> variants;
-  // Of every other operation; of a gemm with act-order, the gather of X.
-  std::vector<TileKernel> tile_kernels;
+  // Ascending, contiguous ranges of sizes: of a gemm they cover shape.m.
+  std::vector<PlannedKernel> kernels;
+  // Kernels that run before that of every size: of a gemm with act-order the gather of X.
+  std::vector<PlannedKernel> before;
   std::vector<std::string> reasons;  // why each decision was made, for people
 
-  // Kernels are counted through: first the variants, then the tile kernels.
-  std::size_t kernel_count() const noexcept { return variants.size() + tile_kernels.size(); }
-  // Index of the variant that serves M. Precondition: M is inside shape.m.
-  std::size_t variant_for(std::int64_t m) const noexcept;
+  // All kernels are counted through: first `kernels`, then `before`.
+  std::size_t kernel_count() const noexcept { return kernels.size() + before.size(); }
+  const PlannedKernel& kernel(std::size_t index) const noexcept {
+    return index < kernels.size() ? kernels[index] : before[index - kernels.size()];
+  }
+  // Index of the kernel that serves a size. Precondition: one does.
+  std::size_t kernel_for(std::int64_t size) const noexcept;
+  // What a launch of kernel(index) is. Precondition: it serves the size.
+  KernelLaunch launch(std::size_t index, const LaunchSize& size) const noexcept;
   // Bytes of zero-initialised device memory that a launch with M needs; 0 if none. See Kernel.
   std::size_t workspace_bytes(std::int64_t m) const noexcept;
   // The most for any M of the spec.
@@ -138,10 +126,7 @@ struct HEDDLE_EXPORT Plan {
   std::size_t gathered_offset(std::int64_t m) const noexcept;
 };
 
-// The variant's decode plan: plan.decode, but for fold_power and fold_scale.
-HEDDLE_EXPORT DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant);
-// What the plan's kernels decode by: of plan.decode and the plans of variants with fold_power and
-// with fold_scale those that differ.
+// What the plan's kernels decode by: plan.decode and those of its variations that they use.
 HEDDLE_EXPORT std::vector<DecodePlan> decode_plans_of(const Plan& plan);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec, and
@@ -153,9 +138,7 @@ HEDDLE_EXPORT std::string describe(const Plan& plan);
 // The same as one JSON object; a stable format.
 HEDDLE_EXPORT std::string plan_to_json(const Plan& plan);
 
-HEDDLE_EXPORT std::string_view to_string(ScaleMode mode) noexcept;
-HEDDLE_EXPORT std::string_view to_string(GemmKernel kernel) noexcept;
-HEDDLE_EXPORT std::string_view to_string(KernelRole role) noexcept;
+HEDDLE_EXPORT std::string_view to_string(KernelArgument argument) noexcept;
 
 }  // namespace heddle
 

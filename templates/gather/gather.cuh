@@ -6,10 +6,9 @@
 // L1 cache, since a row of X is some ten kilobytes.
 //
 // Grid: (tiles of M, tiles of K).
-//
-// heddle-parameters: kK kTileRows kTileColumns kPreScale Value
 #pragma once
 
+#include "gather/config.h"
 #include "primitives/half.cuh"
 #include "primitives/memory.cuh"
 
@@ -19,33 +18,33 @@ template <class Config>
 __device__ __forceinline__ void gather(const u8* x, const u8* permutation, const u8* pre_scale,
                                        u8* gathered, int m) {
   constexpr int kColumns = 8;
-  const int first = (static_cast<int>(blockIdx.y) * Config::kTileColumns / kColumns +
+  const int first = (static_cast<int>(blockIdx.y) * Config::value.tile_columns / kColumns +
                      static_cast<int>(threadIdx.x)) *
                     kColumns;
-  if (first >= Config::kK) return;
+  if (first >= Config::value.k) return;
   const int* order = reinterpret_cast<const int*>(permutation) + first;
   int column[kColumns];
   u32 factor[kColumns / 2];
 #pragma unroll
   for (int i = 0; i < kColumns; ++i) column[i] = order[i];
-  if constexpr (Config::kPreScale) {
+  if constexpr (Config::value.pre_scale) {
     const u16* factors = reinterpret_cast<const u16*>(pre_scale);
 #pragma unroll
     for (int i = 0; i < kColumns; i += 2) {
       factor[i / 2] = factors[column[i]] | static_cast<u32>(factors[column[i + 1]]) << 16;
     }
   }
-  const int begin = static_cast<int>(blockIdx.x) * Config::kTileRows;
-  const int end = begin + Config::kTileRows < m ? begin + Config::kTileRows : m;
+  const int begin = static_cast<int>(blockIdx.x) * Config::value.tile_rows;
+  const int end = begin + Config::value.tile_rows < m ? begin + Config::value.tile_rows : m;
 #pragma unroll 2
   for (int token = begin; token < end; ++token) {
-    const i64 offset = static_cast<i64>(token) * Config::kK;
+    const i64 offset = static_cast<i64>(token) * Config::value.k;
     const u16* row = reinterpret_cast<const u16*>(x) + offset;
     u32 pair[kColumns / 2];
 #pragma unroll
     for (int i = 0; i < kColumns; i += 2) {
       pair[i / 2] = row[column[i]] | static_cast<u32>(row[column[i + 1]]) << 16;
-      if constexpr (Config::kPreScale) {
+      if constexpr (Config::value.pre_scale) {
         pair[i / 2] = Config::Value::mul2(pair[i / 2], factor[i / 2]);
       }
     }

@@ -156,7 +156,7 @@ Target target_of(const AttentionCase& one) {
 
 Plan AttentionCase::plan() const {
   Plan plan = resolve(spec, target_of(*this));
-  plan.tile_kernels = {plan.tile_kernels.at(kernel)};
+  plan.kernels = {plan.kernels.at(kernel)};
   return plan;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/plan/attention_tile.h"
+#include "generator/families/decode_attention/attention_tile.h"
 #include "heddle/plan.h"
 #include "heddle/spec.h"
 

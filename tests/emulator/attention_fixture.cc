@@ -104,7 +104,7 @@ DecodeAttentionArgs EmulatedAttention::arguments(const AttentionProblem& problem
 }
 
 void EmulatedAttention::launch(const std::vector<std::int32_t>& lengths,
-                               const std::vector<AttentionGrid>& grids, bool same_lengths) {
+                               const std::vector<Grid>& grids, bool same_lengths) {
   const AttentionProblem problem =
       make_attention_problem(spec_, lengths, static_cast<std::uint32_t>(GetParam()));
   const ExpectedAttention expected = expected_attention(spec_, problem);
@@ -112,8 +112,8 @@ void EmulatedAttention::launch(const std::vector<std::int32_t>& lengths,
   const DecodeAttentionArgs args = arguments(problem, memory, same_lengths);
   validate(plan_, args);
   const DecodeAttentionParameters parameters = decode_attention_parameters(plan_, args);
-  for (AttentionGrid grid : grids) {
-    if (grid.blocks == 0) grid = decode_attention_grid(plan_, tile_, parameters);
+  for (Grid grid : grids) {
+    if (grid.blocks == 0) grid = planned_grid(args);
     std::vector<std::uint8_t> first;
     for (unsigned seed = 1; seed <= kSeeds; ++seed) {
       SCOPED_TRACE(fmt::format("{} blocks, teams of {}, seed {}", grid.blocks, grid.team, seed));
@@ -141,7 +141,7 @@ std::vector<double> EmulatedAttention::output_of(const AttentionProblem& problem
   const DecodeAttentionArgs args = arguments(problem, memory);
   clear(args, problem);
   const DecodeAttentionParameters parameters = decode_attention_parameters(plan_, args);
-  run(decode_attention_grid(plan_, tile_, parameters), 1, parameters, memory);
+  run(planned_grid(args), 1, parameters, memory);
   return outputs(args, problem.q.size());
 }
 
@@ -157,8 +157,12 @@ void EmulatedAttention::expect_close(const std::vector<double>& out,
   ASSERT_LT(std::sqrt(wrong / size), spec_.activation == DType::kBf16 ? 4e-3 : 6e-4);
 }
 
-void EmulatedAttention::run(AttentionGrid grid, unsigned seed,
-                            const DecodeAttentionParameters& parameters,
+EmulatedAttention::Grid EmulatedAttention::planned_grid(const DecodeAttentionArgs& args) const {
+  const KernelLaunch launch = plan_.launch(0, decode_attention_size(plan_, args));
+  return {static_cast<int>(launch.grid_x), static_cast<int>(launch.cluster)};
+}
+
+void EmulatedAttention::run(Grid grid, unsigned seed, const DecodeAttentionParameters& parameters,
                             const emulator::GlobalMemory& memory) const {
   emulator::run({grid.blocks, grid.team, 32 * tile_.warps, tile_.shared_bytes, seed, true}, memory,
                 [&] { attention_kernels[GetParam()](parameters); });

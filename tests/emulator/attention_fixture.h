@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "generator/plan/attention_tile.h"
+#include "generator/families/decode_attention/attention_tile.h"
 #include "runtime/decode_attention_launch.h"
 #include "tests/emulator/machine.h"
 #include "tools/gpu_harness/attention_problem.h"
@@ -21,8 +21,13 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
  protected:
   EmulatedAttention();
 
+  // Thread blocks, and how many of them a cluster has; 0 blocks: as the plan says.
+  struct Grid {
+    int blocks = 0;
+    int team = 1;
+  };
   // In several interleavings, with the same bits each time.
-  void launch(const std::vector<std::int32_t>& lengths, const std::vector<AttentionGrid>& grids,
+  void launch(const std::vector<std::int32_t>& lengths, const std::vector<Grid>& grids,
               bool same_lengths = false);
   // The output of one launch, element after element.
   std::vector<double> output_of(const AttentionProblem& problem) const;
@@ -35,9 +40,10 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
   int page() const { return std::max(2, spec_.kv.page_size); }
 
  private:
+  Grid planned_grid(const DecodeAttentionArgs& args) const;
   DecodeAttentionArgs arguments(const AttentionProblem& problem, emulator::GlobalMemory& memory,
                                 bool same_lengths = false) const;
-  void run(AttentionGrid grid, unsigned seed, const DecodeAttentionParameters& parameters,
+  void run(Grid grid, unsigned seed, const DecodeAttentionParameters& parameters,
            const emulator::GlobalMemory& memory) const;
   std::size_t counter_bytes() const;
   std::size_t log_sum_bytes(const AttentionProblem& problem) const;

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "generator/planner/gemm_variant.h"
 #include "runtime/gemm_launch.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/machine.h"
@@ -14,18 +15,19 @@ namespace {
 // The bytes of Y.
 std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem,
                               const GemmThread& thread, std::int64_t m, unsigned seed) {
-  const GemmVariant& variant = plan.variants[0];
-  const LaunchGrid grid = gemm_blocks(plan, variant, m).grid;
+  const GemmVariant& variant = variant_of(plan.kernels[0]);
+  const KernelLaunch planned = plan.launch(0, {m});
   emulator::GlobalMemory memory;
   const GemmProblem::Buffers b = problem.allocate(memory, m);
   const std::vector<std::uint8_t> zeros(plan.workspace_bytes(m));
   std::uint8_t* workspace =
       zeros.empty() ? nullptr
                     : memory.allocate(zeros.data(), zeros.size(), emulator::Access::kWrite);
-  emulator::Launch launch{static_cast<int>(grid.x * grid.y * grid.z), variant.cluster,
-                          variant.threads(), variant.shared_bytes, seed};
-  launch.grid_x = static_cast<int>(grid.x);
-  launch.grid_y = static_cast<int>(grid.y);
+  emulator::Launch launch{static_cast<int>(planned.grid_x * planned.grid_y * planned.grid_z),
+                          static_cast<int>(planned.cluster), variant.threads(),
+                          variant.shared_bytes, seed};
+  launch.grid_x = static_cast<int>(planned.grid_x);
+  launch.grid_y = static_cast<int>(planned.grid_y);
   launch.copies_keep_lines = variant.kernel == GemmKernel::kBulk;
   launch.together = variant.kernel != GemmKernel::kStream && variant.split_k > 1;
   emulator::run(launch, memory, [&] { thread(b, workspace, static_cast<int>(m)); });

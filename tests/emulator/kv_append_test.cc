@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "generator/decode/float16.h"
+#include "generator/families/tile_kernel.h"
 #include "generator/kv/kv_rule.h"
 #include "runtime/kv_append_launch.h"
 #include "tests/emulator/device.h"
@@ -105,15 +106,16 @@ class EmulatedKvAppend : public testing::TestWithParam<std::size_t> {
 
   void launch(const KvAppendArgs& args, unsigned seed, const emulator::GlobalMemory& memory) const {
     validate(plan_, args);
-    const KvAppendParameters parameters = kv_append_parameters(plan_, args);
-    const LaunchGrid grid = kv_append_grid(plan_, args);
-    ASSERT_EQ(grid.y, 1U) << "the emulated grid has one dimension";
-    const TileKernel& kernel = plan_.tile_kernels.front();
-    emulator::run({static_cast<int>(grid.x), 1, kernel.threads, kernel.shared_bytes, seed, true},
-                  memory, [&] {
-                    emulator::predecessor_has_ended();
-                    kv_append_kernels[GetParam()](parameters);
-                  });
+    const KernelLaunch planned = plan_.launch(0, kv_append_size(args));
+    const KvAppendParameters parameters = kv_append_parameters(plan_, args, planned);
+    ASSERT_EQ(planned.grid_y, 1U) << "the emulated grid has one dimension";
+    const PlannedKernel& kernel = plan_.kernels.front();
+    emulator::run(
+        {static_cast<int>(planned.grid_x), 1, kernel.threads, kernel.shared_bytes, seed, true},
+        memory, [&] {
+          emulator::predecessor_has_ended();
+          kv_append_kernels[GetParam()](parameters);
+        });
     ASSERT_TRUE(memory.guards_intact());
   }
 

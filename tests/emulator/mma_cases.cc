@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "generator/planner/gemm_variant.h"
 #include "tests/emulator/one_kernel.h"
 
 namespace heddle {
@@ -122,7 +123,7 @@ std::vector<MmaCase> make_cases() {
 
 Plan MmaCase::plan() const {
   Plan plan = plan_of_one(Spec::from_gemm(spec), name, GemmKernel::kTiles, sm_count);
-  if (plan.variants[0].reads_ahead != spec.tile.m.has_value()) {
+  if (variant_of(plan.kernels[0]).reads_ahead != spec.tile.m.has_value()) {
     throw std::logic_error("not the kind of tiles that it is to be: " + name);
   }
   return plan;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
 
 namespace heddle {
@@ -15,7 +16,7 @@ inline Plan plan_of_one(const Spec& spec, const std::string& name, GemmKernel ke
   Target target = target_from_name("h200");
   target.sm_count = sm_count;
   Plan plan = resolve(spec, target);
-  if (plan.variants.size() != 1 || plan.variants[0].kernel != kernel) {
+  if (plan.kernels.size() != 1 || variant_of(plan.kernels[0]).kernel != kernel) {
     throw std::logic_error("not one kernel of kind " + std::string(to_string(kernel)) + ": " +
                            name);
   }

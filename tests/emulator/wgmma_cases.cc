@@ -4,7 +4,8 @@
 #include <tuple>
 #include <utility>
 
-#include "generator/plan/wgmma.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/wgmma.h"
 #include "tests/emulator/one_kernel.h"
 
 namespace heddle {
@@ -276,11 +277,12 @@ std::vector<WgmmaCase> make_cases() {
 Plan WgmmaCase::plan() const {
   Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, GemmKernel::kWgmma, sm_count);
   // The planner has this for tiles of its own choice alone.
-  GemmVariant& v = plan.variants[0];
+  GemmVariant v = variant_of(plan.kernels[0]);
   wgmma_share_tokens(cluster, v);
   if (shares_rows) wgmma_share_rows(spec, plan.target, plan.layout, v);
   const bool first = sharing == Sharing::kSharesFirst;
   if (v.shares_first != first) wgmma_share_first(spec, plan.target, plan.layout, first, v);
+  plan.kernels[0] = planned_kernel(plan, v);
   return plan;
 }
 

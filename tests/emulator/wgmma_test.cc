@@ -1,5 +1,5 @@
 // The kernels with wgmma, run on the CPU, against FP64.
-#include "generator/plan/wgmma.h"
+#include "generator/planner/wgmma.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "generator/plan/wgmma_shares.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/wgmma_shares.h"
 #include "heddle/kernel.h"
 #include "runtime/gemm_launch.h"
 #include "tests/emulator/gemm_problem.h"
@@ -36,7 +37,7 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
   // M tokens in several interleavings, with the same bits each time.
   void launch(std::int64_t m, const WgmmaShares& shares) const {
     const GemmSpec& spec = plan_.spec.gemm();
-    const GemmVariant& variant = plan_.variants[0];
+    const GemmVariant& variant = variant_of(plan_.kernels[0]);
     emulator::GlobalMemory memory;
     const GemmProblem::Buffers buffers = problem_.allocate(memory, m);
     const std::size_t partial_bytes = wgmma_partial_bytes(variant);
@@ -53,14 +54,15 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
       std::memset(buffers.y, 0xff, y_bytes);
       if (workspace != nullptr)
         std::memset(workspace + kWorkspaceCounterBytes, 0xff, partial_bytes);
-      emulator::run(
-          {shares.workers, shares.cluster, variant.threads(), variant.shared_bytes, seed, true},
-          memory, [&] {
-            wgmma_kernels[GetParam()]({buffers.x, static_cast<int>(m),
-                                       static_cast<int>(spec.shape.k), wgmma_box_tokens(variant)},
-                                      buffers.weights, buffers.y, buffers.bias, buffers.residual,
-                                      workspace, static_cast<int>(m), shares.shared_tiles);
-          });
+      emulator::run({shares.workers, shares.cluster, plan_.kernels[0].threads,
+                     plan_.kernels[0].shared_bytes, seed, true},
+                    memory, [&] {
+                      wgmma_kernels[GetParam()](
+                          {buffers.x, static_cast<int>(m), static_cast<int>(spec.shape.k),
+                           plan_.kernels[0].box_tokens},
+                          buffers.weights, buffers.y, buffers.bias, buffers.residual, workspace,
+                          static_cast<int>(m), shares.shared_tiles);
+                    });
       ASSERT_TRUE(memory.guards_intact());
       if (first.empty()) {
         first.assign(buffers.y, buffers.y + y_bytes);
@@ -76,7 +78,7 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
     }
   }
 
-  const GemmVariant& variant() const { return plan_.variants[0]; }
+  const GemmVariant& variant() const { return variant_of(plan_.kernels[0]); }
   int tiles(std::int64_t m) const {
     return static_cast<int>(
         ceil_of(m, variant().tile_m) *
@@ -98,11 +100,11 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
 
 TEST_P(EmulatedWgmma, ComputesTheProduct) {
   for (const std::int64_t m : case_.tokens) {
-    const GemmBlocks blocks = gemm_blocks(plan_, variant(), m);
+    const KernelLaunch planned = plan_.launch(0, {m});
     const WgmmaShares shares = wgmma_shares(variant(), plan_.layout, m);
-    ASSERT_EQ(static_cast<int>(blocks.grid.x), shares.workers);
-    ASSERT_EQ(static_cast<int>(blocks.grid.cluster), shares.cluster);
-    ASSERT_EQ(blocks.shared_tiles, shares.shared_tiles);
+    ASSERT_EQ(static_cast<int>(planned.grid_x), shares.workers);
+    ASSERT_EQ(static_cast<int>(planned.cluster), shares.cluster);
+    ASSERT_EQ(planned.schedule, shares.shared_tiles);
     if (m == case_.tokens.back()) {
       ASSERT_EQ(sharing_of(m, shares), case_.sharing);
     }
@@ -141,7 +143,7 @@ std::vector<std::size_t> cases_that_share() {
     const WgmmaCase& one = wgmma_cases()[i];
     if (one.sharing == Sharing::kNone) continue;
     const Plan plan = one.plan();
-    const GemmVariant& v = plan.variants[0];
+    const GemmVariant& v = variant_of(plan.kernels[0]);
     if (!v.shares_in_pairs || v.m_max > v.tile_m) numbers.push_back(i);
   }
   return numbers;

@@ -40,20 +40,17 @@ std::vector<Plan> plans_of(const Cases& cases) {
 
 Family family_of(std::string_view kind) {
   if (kind == "stream") {
-    return {"stream", "gemm", "GemmOnCpu", {"gemm/gemm_stream.cuh"}, plans_of(stream_cases())};
+    return {"stream", "gemm", "GemmOnCpu", {"stream/stream.cuh"}, plans_of(stream_cases())};
   }
   if (kind == "bulk") {
-    return {"bulk", "bulk", "BulkKernel", {"gemm/gemm_bulk.cuh"}, plans_of(bulk_cases())};
+    return {"bulk", "bulk", "BulkKernel", {"tiles/bulk.cuh"}, plans_of(bulk_cases())};
   }
   if (kind == "wgmma") {
-    return {"wgmma", "wgmma", "WgmmaKernel", {"gemm/gemm_wgmma.cuh"}, plans_of(wgmma_cases())};
+    return {"wgmma", "wgmma", "WgmmaKernel", {"warpgroup/warpgroup.cuh"}, plans_of(wgmma_cases())};
   }
   if (kind == "mma") {
-    return {"mma",
-            "gemm",
-            "GemmOnCpu",
-            {"gemm/gemm_mma.cuh", "gemm/gemm_wide.cuh"},
-            plans_of(mma_cases())};
+    return {
+        "mma", "gemm", "GemmOnCpu", {"tiles/tiles.cuh", "tiles/wide.cuh"}, plans_of(mma_cases())};
   }
   if (kind == "attention") {
     return {"attention",

@@ -1,7 +1,8 @@
 // Which GEMMs are fed by bulk copies, and with which tiles.
 #include <gtest/gtest.h>
 
-#include "generator/plan/stage.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/stage.h"
 #include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 
@@ -149,9 +150,9 @@ TEST(BulkPlan, ServesUnevenShapesWhereItIsFaster) {
 // Of the next kernel, of 2048 columns, two blocks of up to eight tokens fit on an SM.
 TEST(BulkPlan, TheNextKernelStartsWithTokensOfWhichABlockFillsAnSm) {
   for (const auto& [n, text] :
-       {std::pair{2048, "kTokensAlone = 8;"}, {4096, "kTokensAlone = 4;"}}) {
+       {std::pair{2048, "/*tokens_alone=*/8,"}, {4096, "/*tokens_alone=*/4,"}}) {
     const Plan plan = plan_of(spec_of(n, 11008), "h200");
-    EXPECT_NE(render(plan, plan.variant_for(8)).text.find(text), std::string::npos) << n;
+    EXPECT_NE(render(plan, plan.kernel_for(8)).text.find(text), std::string::npos) << n;
   }
 }
 
@@ -181,15 +182,15 @@ TEST(BulkPlan, HonoursATileOrSaysWhyNot) {
   spec.tile.n = 64;
   spec.tile.split_k = 2;
   const Plan plan = plan_of(spec, "h200");
-  ASSERT_EQ(plan.variants.size(), 3U);
-  for (const GemmVariant& v : plan.variants) {
+  ASSERT_EQ(plan.kernels.size(), 3U);
+  for (const GemmVariant& v : gemm_variants(plan)) {
     EXPECT_EQ(v.kernel, GemmKernel::kBulk);
     EXPECT_EQ(v.tile_n, 64);
     EXPECT_EQ(v.split_k, 2);
     EXPECT_GT(plan.workspace_bytes(v.m_max), 0U);
   }
   spec.tile.n.reset();  // a round of blocks of one row block, for two warps
-  EXPECT_EQ(plan_of(spec, "h200").variants[0].tile_n, 32);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels[0]).tile_n, 32);
   spec.tile.n = 64;
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
       {&TileSpec::m, 16},        {&TileSpec::n, 48},      {&TileSpec::k, 192},

@@ -1,10 +1,11 @@
-#include "generator/plan/candidates.h"
+#include "generator/planner/candidates.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "generator/plan/same_kernel.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/same_kernel.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -23,7 +24,7 @@ std::vector<GemmVariant> kernels_of(const GemmSpec& gemm, const char* target, st
     const Plan plan = resolve(spec, target_from_name(target));
     EXPECT_LE(spec.gemm().shape.m_min, m);
     EXPECT_GE(spec.gemm().shape.m_max, m);
-    kernels.push_back(plan.variants[plan.variant_for(m)]);
+    kernels.push_back(variant_of(plan.kernels[plan.kernel_for(m)]));
   }
   return kernels;
 }

@@ -1,6 +1,8 @@
 // The plans and the sources of dequantize.
 #include <gtest/gtest.h>
 
+#include "generator/families/family.h"
+#include "generator/families/tile_kernel.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
 #include "tests/generator/plan_refusals.h"
@@ -37,10 +39,9 @@ TEST(ResolveDequantize, MakesOneKernelForEveryFormatAndTarget) {
   for (const Target& target : known_targets()) {
     for (const CheckpointFormat format : kFormats) {
       const Plan plan = resolve(Spec::from_weight_op(Op::kDequantize, spec_of(format)), target);
-      EXPECT_TRUE(plan.variants.empty());
-      ASSERT_EQ(plan.tile_kernels.size(), 1u) << target.name;
-      const TileKernel& kernel = plan.tile_kernels.front();
-      EXPECT_EQ(kernel.role, KernelRole::kDequantize);
+      ASSERT_EQ(plan.kernels.size(), 1u) << target.name;
+      const TileKernel& kernel = tile_kernel_of(plan.kernels.front());
+      EXPECT_EQ(plan.kernels.front().family->name(), "dequantize");
       EXPECT_LE(kernel.shared_bytes, target.shared_per_block);
       EXPECT_EQ(kernel.threads % 32, 0);
       EXPECT_EQ(render(plan, 0).threads, kernel.threads);

@@ -8,6 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "generator/families/family.h"
+#include "generator/families/tile_kernel.h"
+#include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
 
@@ -163,18 +166,16 @@ TEST(EveryKind, ThePageNamesAllKernelsAndReasons) {
       const Plan plan = resolve(spec, target_from_name(target));
       const std::string page = describe(plan);
       EXPECT_NE(page.find(spec.canonical_json()), std::string::npos) << what;
-      for (const GemmVariant& variant : plan.variants) {
-        EXPECT_NE(page.find(variant.name), std::string::npos) << what;
-        EXPECT_NE(page.find(fmt::format("scale on {}", to_string(variant.scale_mode))),
+      for (std::size_t i = 0; i < plan.kernel_count(); ++i) {
+        const PlannedKernel& kernel = plan.kernel(i);
+        EXPECT_NE(page.find(kernel.name), std::string::npos) << what;
+        EXPECT_NE(page.find(fmt::format("{}: {}", kernel.family->name(),
+                                        kernel.family->describe(kernel))),
                   std::string::npos)
             << what << page;
-        EXPECT_NE(page.find(std::to_string(variant.shared_bytes)), std::string::npos) << what;
-      }
-      for (const TileKernel& kernel : plan.tile_kernels) {
-        EXPECT_NE(page.find(fmt::format("{}: tiles of {} rows", to_string(kernel.role),
-                                        kernel.tile_rows)),
+        EXPECT_NE(page.find(fmt::format("{} bytes of shared memory", kernel.shared_bytes)),
                   std::string::npos)
-            << what << page;
+            << what;
       }
       for (const std::string& reason : plan.reasons) {
         EXPECT_NE(page.find("- " + reason), std::string::npos) << what;
@@ -192,8 +193,7 @@ TEST(EveryKind, TheJsonHoldsThePlan) {
       EXPECT_EQ(json.at("layout").at("total_bytes"), plan.layout.total_bytes);
       EXPECT_EQ(json.at("decode").at("ops").size(), plan.decode.ops.size()) << what;
       std::vector<std::string> names;
-      for (const GemmVariant& variant : plan.variants) names.push_back(variant.name);
-      for (const TileKernel& kernel : plan.tile_kernels) names.push_back(kernel.name);
+      for (std::size_t i = 0; i < plan.kernel_count(); ++i) names.push_back(plan.kernel(i).name);
       ASSERT_EQ(json.at("kernels").size(), names.size());
       for (std::size_t i = 0; i < names.size(); ++i) {
         EXPECT_EQ(json.at("kernels")[i].at("name"), names[i]) << what;

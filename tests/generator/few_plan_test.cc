@@ -1,7 +1,8 @@
 // Which tiles of mma.sync few tokens take.
 #include <gtest/gtest.h>
 
-#include "generator/plan/stage.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/stage.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
 #include "tests/generator/plan_refusals.h"
 
@@ -32,7 +33,7 @@ inline Plan plan_of(const GemmSpec& spec, const char* target) {
 }
 
 inline const GemmVariant& variant_at(const Plan& plan, std::int64_t m) {
-  return plan.variants[plan.variant_for(m)];
+  return variant_of(plan.kernels[plan.kernel_for(m)]);
 }
 
 inline std::string refusal(const GemmSpec& spec, const char* target) {

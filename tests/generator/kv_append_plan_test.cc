@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "generator/plan/kv_append_tile.h"
+#include "generator/families/family.h"
+#include "generator/families/kv_append/kv_append_tile.h"
+#include "generator/families/tile_kernel.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
 #include "tests/generator/plan_refusals.h"
@@ -42,8 +44,8 @@ TEST(KvAppendPlan, BlocksHoldWholeRows) {
       EXPECT_LE(tile.threads, 512);
       const Plan plan = plan_of(spec);
       ASSERT_EQ(plan.kernel_count(), 1U);
-      EXPECT_EQ(plan.tile_kernels[0].role, KernelRole::kKvAppend);
-      EXPECT_EQ(plan.tile_kernels[0].tile_rows, tile.tokens);
+      EXPECT_EQ(plan.kernels[0].family->name(), "kv_append");
+      EXPECT_EQ(tile_kernel_of(plan.kernels[0]).tile_rows, tile.tokens);
     }
   }
   // Scales per token: all heads of one in a block.
@@ -89,7 +91,7 @@ TEST(KvAppendPlan, TellsItsBytes) {
   EXPECT_EQ(json["cache"]["v"]["scale_row_bytes"], 4);
   EXPECT_EQ(json["cache"]["code_bytes_of_token"], 1024);
   EXPECT_EQ(json["cache"]["scale_bytes_of_token"], 48);
-  EXPECT_EQ(json["kernels"][0]["role"], "kv_append");
+  EXPECT_EQ(json["kernels"][0]["family"], "kv_append");
   EXPECT_NE(describe(plan).find("a token takes 1024 bytes of codes and 48 of scales"),
             std::string::npos);
 }

@@ -1,6 +1,8 @@
 // Plans and sources of repack and quantize_weight.
 #include <gtest/gtest.h>
 
+#include "generator/families/family.h"
+#include "generator/families/tile_kernel.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
 #include "tests/generator/plan_refusals.h"
@@ -27,9 +29,9 @@ Pointers refused(Op op, const WeightOpSpec& spec, const char* target = "h200") {
 TEST(RepackPlan, HasOneKernelThatEveryTargetHolds) {
   for (const Target& target : known_targets()) {
     const Plan plan = resolve(Spec::from_weight_op(Op::kRepack, repack_spec()), target);
-    ASSERT_EQ(plan.tile_kernels.size(), 1u);
-    const TileKernel& kernel = plan.tile_kernels.front();
-    EXPECT_EQ(kernel.role, KernelRole::kRepack);
+    ASSERT_EQ(plan.kernels.size(), 1u);
+    const TileKernel& kernel = tile_kernel_of(plan.kernels.front());
+    EXPECT_EQ(plan.kernels.front().family->name(), "repack");
     EXPECT_EQ(kernel.tile_columns, WeightLayout::kChunkK);
     EXPECT_EQ(kernel.tile_rows % WeightLayout::kRowBlock, 0);
     EXPECT_LE(kernel.shared_bytes, 48 * 1024) << target.name;
@@ -41,7 +43,7 @@ TEST(RepackPlan, HasOneKernelThatEveryTargetHolds) {
 
 TEST(WeightOpPlan, KernelsAreNamedAfterWhatTheyReadAndWrite) {
   const auto name = [](Op op, const WeightOpSpec& spec) {
-    return plan_of(op, spec).tile_kernels.front().name;
+    return tile_kernel_of(plan_of(op, spec).kernels.front()).name;
   };
   EXPECT_EQ(name(Op::kRepack, repack_spec()), "heddle_repack_gptq_uint4z_g128_n512_k1024");
   WeightOpSpec spec = repack_spec(CheckpointFormat::kAwq);
@@ -111,7 +113,8 @@ TEST(QuantizeWeightPlan, ASpanIsWholeChunksAndWholeGroups) {
     WeightOpSpec spec;
     spec.shape = {64, 1536};
     spec.weight.group_size = group;
-    EXPECT_EQ(plan_of(Op::kQuantizeWeight, spec).tile_kernels.front().tile_columns, columns)
+    EXPECT_EQ(tile_kernel_of(plan_of(Op::kQuantizeWeight, spec).kernels.front()).tile_columns,
+              columns)
         << group;
   }
 }

@@ -4,7 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "generator/plan/scale_mode.h"
+#include "generator/families/family.h"
+#include "generator/families/tile_kernel.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/scale_mode.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -14,7 +17,7 @@ TEST(Resolve, VariantsCoverTheWholeRangeOnce) {
   for (const Target& target : known_targets()) {
     const Plan plan = resolve(Spec::from_gemm(small_spec()), target);
     std::int64_t next = 1;
-    for (const GemmVariant& v : plan.variants) {
+    for (const GemmVariant& v : gemm_variants(plan)) {
       EXPECT_EQ(v.m_min, next) << target.name;
       next = v.m_max + 1;
     }
@@ -28,7 +31,7 @@ TEST(Resolve, EveryTargetGetsTilesThatFitItsSharedMemory) {
       GemmSpec spec = small_spec();
       spec.weight.group_size = group;
       spec.weight.zero_point = ZeroPoint::kInt;
-      for (const GemmVariant& v : resolve(Spec::from_gemm(spec), target).variants) {
+      for (const GemmVariant& v : gemm_variants(resolve(Spec::from_gemm(spec), target))) {
         EXPECT_LE(v.shared_bytes, target.shared_per_block) << target.name;
         EXPECT_LE(v.blocks_per_sm * (v.shared_bytes + 1024), target.shared_per_sm) << target.name;
         EXPECT_GE(v.stages, 2);
@@ -42,11 +45,11 @@ TEST(Resolve, MRangeIsClippedToTheSpec) {
   spec.shape.m_min = 5;
   spec.shape.m_max = 20;
   const Plan plan = plan_of(spec, "h200");
-  EXPECT_EQ(plan.variants.front().m_min, 5);
-  EXPECT_EQ(plan.variants.back().m_max, 20);
-  EXPECT_EQ(plan.variant_for(8), 0u);
-  EXPECT_EQ(plan.variant_for(9), 1u);
-  EXPECT_EQ(plan.variant_for(20), 2u);
+  EXPECT_EQ(variant_of(plan.kernels.front()).m_min, 5);
+  EXPECT_EQ(variant_of(plan.kernels.back()).m_max, 20);
+  EXPECT_EQ(plan.kernel_for(8), 0u);
+  EXPECT_EQ(plan.kernel_for(9), 1u);
+  EXPECT_EQ(plan.kernel_for(20), 2u);
 }
 
 TEST(Resolve, IsPure) {
@@ -55,14 +58,14 @@ TEST(Resolve, IsPure) {
 }
 
 TEST(Resolve, TuringHasItsOwnPathAndNoBfloat16) {
-  EXPECT_EQ(plan_of(small_spec(), "sm_75").variants[0].path, Path::kTuring);
-  EXPECT_EQ(plan_of(small_spec(), "sm_80").variants[0].path, Path::kAmpere);
+  EXPECT_EQ(variant_of(plan_of(small_spec(), "sm_75").kernels[0]).path, Path::kTuring);
+  EXPECT_EQ(variant_of(plan_of(small_spec(), "sm_80").kernels[0]).path, Path::kAmpere);
   EXPECT_NE(refusal(small_spec(DType::kBf16), "sm_75").find("bfloat16"), std::string::npos);
   GemmSpec forced = small_spec();
   forced.path = Path::kAmpere;
   EXPECT_NE(refusal(forced, "sm_75").find("cp.async"), std::string::npos);
   forced.path = Path::kTuring;
-  EXPECT_EQ(plan_of(forced, "h200").variants[0].path, Path::kTuring);
+  EXPECT_EQ(variant_of(plan_of(forced, "h200").kernels[0]).path, Path::kTuring);
 }
 
 TEST(Resolve, RefusesTilesThatAreTooSmallForTheirWarps) {
@@ -83,7 +86,7 @@ TEST(Resolve, RefusesTilesThatAreTooSmallForTheirWarps) {
 TEST(Resolve, WarpsThatAreLeftOpenFitTheColumnsOfAStage) {
   GemmSpec spec = small_spec();
   spec.tile.k = 128;
-  for (const GemmVariant& v : plan_of(spec, "a100").variants) {
+  for (const GemmVariant& v : gemm_variants(plan_of(spec, "a100"))) {
     EXPECT_EQ(v.stage_k, 128);
     EXPECT_LE(64 * v.warps_k, v.stage_k);
   }
@@ -128,26 +131,26 @@ TEST(Resolve, RefusesWithEveryReason) {
 TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   GemmSpec spec = small_spec();
   spec.weight = {4, WeightType::kE2m1, 16, ZeroPoint::kNone, DType::kE4m3, true};
-  for (const GemmVariant& v : plan_of(spec, "h200").variants) {
+  for (const GemmVariant& v : gemm_variants(plan_of(spec, "h200"))) {
     // The scale takes the power of two: what it multiplies stays exact.
     EXPECT_EQ(v.scale_mode, ScaleMode::kWeight);
     EXPECT_TRUE(v.fold_power);
   }
   spec.weight.type = WeightType::kE4m3;
   spec.weight.bits = 8;
-  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kWeight);
-  EXPECT_FALSE(plan_of(spec, "h200").variants.back().fold_power);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).scale_mode, ScaleMode::kWeight);
+  EXPECT_FALSE(variant_of(plan_of(spec, "h200").kernels.back()).fold_power);
   spec.weight.type = WeightType::kE2m1;
   spec.weight.bits = 4;
   spec.weight.scale_dtype = DType::kE8m0;
-  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
-  EXPECT_TRUE(plan_of(spec, "h200").variants.back().fold_power);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).scale_mode, ScaleMode::kAccumulator);
+  EXPECT_TRUE(variant_of(plan_of(spec, "h200").kernels.back()).fold_power);
   // A bfloat16 scale has room for half of the power of two, one of sums for none: whatever M is.
   spec.activation = DType::kBf16;
   for (const DType scale : {DType::kE8m0, DType::kBf16}) {
     spec.weight.scale_dtype = scale;
     const Plan plan = plan_of(spec, "h200");
-    for (const GemmVariant& v : plan.variants) {
+    for (const GemmVariant& v : gemm_variants(plan)) {
       EXPECT_EQ(v.scale_mode, ScaleMode::kWeight);
       EXPECT_TRUE(v.fold_power);
       EXPECT_EQ(power_of_scale(spec, v, decode_plan_of(plan, v)), 63);
@@ -155,23 +158,23 @@ TEST(Resolve, ScalesWhereNothingIsRoundedTwice) {
   }
   spec = small_spec();
   spec.weight.zero_point = ZeroPoint::kFloat;
-  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).scale_mode, ScaleMode::kAccumulator);
 }
 
 // A bfloat16 scale has room for the power of two of integers, an FP16 one may not.
 TEST(Resolve, ScalesTakeThePowerOfTwoOfIntegersToBf16) {
   GemmSpec spec = small_spec();
-  EXPECT_FALSE(plan_of(spec, "h200").variants.back().fold_power);
+  EXPECT_FALSE(variant_of(plan_of(spec, "h200").kernels.back()).fold_power);
   spec.activation = spec.weight.scale_dtype = DType::kBf16;
   const Plan plan = plan_of(spec, "h200");
-  for (const GemmVariant& v : plan.variants) {
+  for (const GemmVariant& v : gemm_variants(plan)) {
     const DecodePlan decode = decode_plan_of(plan, v);
     EXPECT_NE(v.fold_power, v.fold_scale);
     EXPECT_EQ(v.fold_scale, v.scale_mode == ScaleMode::kWeight);
     EXPECT_EQ(decode.result_exponent, v.fold_scale ? 66 : 2);
     EXPECT_EQ(power_of_scale(spec, v, decode), 0);
   }
-  EXPECT_TRUE(plan.variants.back().fold_scale);
+  EXPECT_TRUE(variant_of(plan.kernels.back()).fold_scale);
   const auto json = nlohmann::json::parse(plan_to_json(plan));
   EXPECT_EQ(json["decode"]["result_exponent"], 0);
   EXPECT_EQ(json["folded_decode"]["result_exponent"], 2);
@@ -180,25 +183,25 @@ TEST(Resolve, ScalesTakeThePowerOfTwoOfIntegersToBf16) {
   EXPECT_EQ(describe(plan).find("11 operations for 8 weights"), std::string::npos);
   // Zero points times scales would have to be rounded.
   spec.weight.zero_point = ZeroPoint::kInt;
-  for (const GemmVariant& v : plan_of(spec, "h200").variants) {
+  for (const GemmVariant& v : gemm_variants(plan_of(spec, "h200"))) {
     EXPECT_FALSE(v.fold_scale);
     EXPECT_EQ(power_of_scale(spec, v, decode_plan_of(plan_of(spec, "h200"), v)),
               v.scale_mode == ScaleMode::kWeight ? 2 : 0);
   }
   spec.weight.zero_point = ZeroPoint::kNone;
-  EXPECT_TRUE(plan_of(spec, "a100").variants.back().fold_scale);
+  EXPECT_TRUE(variant_of(plan_of(spec, "a100").kernels.back()).fold_scale);
   // Float zero points count in units of the code.
   spec.weight.zero_point = ZeroPoint::kFloat;
-  for (const GemmVariant& v : plan_of(spec, "h200").variants) EXPECT_FALSE(v.fold_power);
+  for (const GemmVariant& v : gemm_variants(plan_of(spec, "h200"))) EXPECT_FALSE(v.fold_power);
 }
 
 TEST(Resolve, ActOrderGathersXFirst) {
   GemmSpec spec = small_spec();
   spec.act_order = true;
   const Plan plan = plan_of(spec, "h200");
-  ASSERT_EQ(plan.tile_kernels.size(), 1U);
-  EXPECT_EQ(plan.tile_kernels[0].role, KernelRole::kGather);
-  EXPECT_EQ(plan.kernel_count(), plan.variants.size() + 1);
+  ASSERT_EQ(plan.before.size(), 1U);
+  EXPECT_EQ(plan.before[0].family->name(), "gather");
+  EXPECT_EQ(plan.kernel_count(), plan.kernels.size() + 1);
   // Behind the counters, which no other M may find overwritten.
   for (const std::int64_t m : {1, 8, 64, 600}) {
     EXPECT_GE(plan.gathered_offset(m), static_cast<std::size_t>(kWorkspaceCounterBytes));
@@ -219,8 +222,8 @@ TEST(Resolve, HonoursATileOrSaysWhyNot) {
   spec.tile.warps_k = 2;
   spec.shape.m_max = 512;
   const Plan plan = plan_of(spec, "h200");
-  ASSERT_EQ(plan.variants.size(), 1u);
-  const GemmVariant& v = plan.variants[0];
+  ASSERT_EQ(plan.kernels.size(), 1u);
+  const GemmVariant& v = variant_of(plan.kernels[0]);
   EXPECT_EQ(v.tile_m, 64);
   EXPECT_EQ(v.stages, 3);
   EXPECT_EQ(v.split_k, 4);
@@ -245,7 +248,7 @@ TEST(Resolve, WorkspaceStaysBounded) {
       spec.shape.n = n;
       spec.shape.k = k;
       const Plan plan = plan_of(spec, "h200");
-      for (const GemmVariant& v : plan.variants) {
+      for (const GemmVariant& v : gemm_variants(plan)) {
         EXPECT_LE(plan.workspace_bytes(v.m_max), std::size_t{256} << 20) << v.name;
       }
       EXPECT_LE(plan.max_workspace_bytes(), std::size_t{256} << 20);
@@ -256,20 +259,20 @@ TEST(Resolve, WorkspaceStaysBounded) {
 
 TEST(Resolve, ScaleModeFollowsFromTheTypes) {
   GemmSpec spec = small_spec();
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().scale_mode, ScaleMode::kAccumulator);
-  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kWeight);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).scale_mode, ScaleMode::kAccumulator);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).scale_mode, ScaleMode::kWeight);
   spec.weight.scale_dtype = DType::kFp32;
-  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kAccumulator);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).scale_mode, ScaleMode::kAccumulator);
   spec.weight.group_size = kPerChannel;
-  EXPECT_EQ(plan_of(spec, "h200").variants.back().scale_mode, ScaleMode::kChannel);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).scale_mode, ScaleMode::kChannel);
 }
 
 TEST(PlanJson, HoldsEveryDecision) {
   const auto json = nlohmann::json::parse(plan_to_json(plan_of(small_spec(), "a100")));
   EXPECT_EQ(json["target"]["arch"], "sm_80");
   EXPECT_EQ(json["decode"]["ops"].size(), 8u);
-  EXPECT_EQ(json["kernels"][0]["tile"]["split_k"],
-            plan_of(small_spec(), "a100").variants[0].split_k);
+  EXPECT_EQ(json["kernels"][0]["configuration"]["split_k"],
+            variant_of(plan_of(small_spec(), "a100").kernels[0]).split_k);
 }
 
 // Rows of scales that no copy fits.

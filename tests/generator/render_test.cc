@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "generator/render/config.h"
 #include "generator/render/embedded.h"
 #include "generator/render/template_text.h"
 #include "heddle/error.h"
@@ -46,24 +45,6 @@ TEST(Render, ANameIsNoPartOfTheText) {
   const Plan plan = some_plan();
   Plan named = resolve(Spec::from_gemm(plan.spec.gemm(), "qkv_proj"), plan.target);
   EXPECT_EQ(render(plan, 0).text, render(named, 0).text);
-}
-
-TEST(ConfigWriter, FailsOnMissingAndUnknownParameters) {
-  ConfigWriter config;
-  for (const std::string& name : template_parameters("gemm/gemm_mma.cuh")) config.number(name, 1);
-  EXPECT_NO_THROW(config.text("gemm/gemm_mma.cuh"));
-  ConfigWriter missing;
-  missing.number("kN", 1);
-  EXPECT_THROW(missing.text("gemm/gemm_mma.cuh"), Error);
-  config.number("kNotAParameter", 1);
-  EXPECT_THROW(config.text("gemm/gemm_mma.cuh"), Error);
-}
-
-TEST(ConfigWriter, FailsOnAParameterThatIsGivenTwice) {
-  ConfigWriter config;
-  for (const std::string& name : template_parameters("gemm/gemm_mma.cuh")) config.number(name, 1);
-  config.number("kN", 2);
-  EXPECT_THROW(config.text("gemm/gemm_mma.cuh"), Error);
 }
 
 // Every instruction lives in primitives/; a family that needs one gets a wrapper there.

@@ -1,7 +1,8 @@
 // Which GEMMs stream their weights, and how their blocks share them.
 #include <gtest/gtest.h>
 
-#include "generator/plan/next_start.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/next_start.h"
 #include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 
@@ -12,7 +13,7 @@ TEST(Resolve, StreamsServeFewTokensOnHopper) {
   const Plan plan = plan_of(small_spec(), "h200");
   std::int64_t m = 1;
   for (std::size_t i = 0; m <= 8; ++i) {
-    const GemmVariant& v = plan.variants.at(i);
+    const GemmVariant& v = variant_of(plan.kernels.at(i));
     EXPECT_EQ(v.path, Path::kHopper);
     EXPECT_EQ(v.m_min, m);
     EXPECT_EQ(v.workers % v.cluster, 0);
@@ -29,15 +30,15 @@ TEST(Resolve, StreamsServeFewTokensOnHopper) {
   EXPECT_EQ(sixteen.kernel, GemmKernel::kBulk);
   EXPECT_EQ(sixteen.tile_n, 32);
   EXPECT_NE(variant_at(plan, 17).kernel, GemmKernel::kStream);
-  EXPECT_EQ(plan_of(small_spec(), "a100").variants.front().path, Path::kAmpere);
+  EXPECT_EQ(variant_of(plan_of(small_spec(), "a100").kernels.front()).path, Path::kAmpere);
   GemmSpec spec = small_spec();
   spec.path = Path::kAmpere;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().path, Path::kAmpere);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).path, Path::kAmpere);
   spec.path = Path::kHopper;
   EXPECT_NE(refusal(spec, "a100").find("/path"), std::string::npos);
   spec.shape.m_max = 8;
   spec.tile.split_k = 3;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().split_k, 3);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).split_k, 3);
   spec.tile.warps_k = 31;
   EXPECT_NE(refusal(spec, "h200").find("/tile"), std::string::npos);
   spec = small_spec();
@@ -65,10 +66,10 @@ TEST(Resolve, StreamsSplitLongKInClusters) {
   EXPECT_GE(2 * eight.shared_bytes, plan.target.shared_per_sm);
   EXPECT_EQ(plan.workspace_bytes(8), 0U);
   // No clusters there.
-  EXPECT_EQ(plan_of(spec, "rtx5090").variants.back().kernel, GemmKernel::kTiles);
+  EXPECT_EQ(variant_of(plan_of(spec, "rtx5090").kernels.back()).kernel, GemmKernel::kTiles);
   spec.shape.k = 12288;
   spec.pre_scale = true;  // which bulk does not serve
-  EXPECT_EQ(plan_of(spec, "h200").variants[2].split_k, 2);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels[2]).split_k, 2);
 }
 
 // wgmma needs no room for all tokens at once; where it does not serve, more blocks share K.
@@ -104,8 +105,8 @@ TEST(Resolve, TheNextKernelStartsWhereEverySmHasRoomForIt) {
     const GemmVariant& v = variant_at(plan, m);
     EXPECT_EQ(v.split_k, split) << "M " << m;
     const bool lets = lets_next_start(v, plan.layout, plan.target);
-    const std::string text = render(plan, plan.variant_for(m)).text;
-    EXPECT_NE(text.find(lets ? "kLetsNextStart = true" : "kLetsNextStart = false"),
+    const std::string text = render(plan, plan.kernel_for(m)).text;
+    EXPECT_NE(text.find(lets ? "/*lets_next_start=*/true" : "/*lets_next_start=*/false"),
               std::string::npos);
     return lets;
   };
@@ -132,7 +133,7 @@ TEST(Resolve, TheNextKernelStartsWhereEverySmHasRoomForIt) {
   long_stages.path = Path::kHopper;
   long_stages.shape = {kUneven, 4096, 5, 8};
   long_stages.tile.k = 4096;
-  EXPECT_EQ(plan_of(long_stages, "h200").variants.front().stage_k, 4096);
+  EXPECT_EQ(variant_of(plan_of(long_stages, "h200").kernels.front()).stage_k, 4096);
   spec.shape.k = 14336;
   EXPECT_TRUE(lets_next(1, 1));
   EXPECT_TRUE(lets_next(4, 2));  // in one block each the tokens would fill an SM
@@ -188,7 +189,7 @@ TEST(Resolve, TilesServeTheShortestRows) {
   }
   spec.shape = {4096, 896, 1, 8};
   spec.path = Path::kHopper;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kStream);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).kernel, GemmKernel::kStream);
 }
 
 }  // namespace

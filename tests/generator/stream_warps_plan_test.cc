@@ -1,6 +1,7 @@
 // How many warps the blocks of a stream have, and how many chunks a stage of each.
 #include <gtest/gtest.h>
 
+#include "generator/planner/gemm_variant.h"
 #include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 
@@ -43,7 +44,7 @@ TEST(Resolve, StreamsShareKBetweenWarpsInWholeStages) {
     GemmSpec spec = small_spec();
     spec.shape = {8192, 128 * c.chunks, 1, 2};
     spec.weight.bits = c.bits;
-    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    const GemmVariant v = variant_of(plan_of(spec, "h200").kernels.front());
     EXPECT_EQ(v.kernel, GemmKernel::kStream) << c.chunks;
     EXPECT_EQ(v.warps_k, c.warps) << c.chunks << " chunks of " << c.bits << " bits";
     EXPECT_EQ(v.stage_chunks, c.stage_chunks) << c.chunks << " chunks of " << c.bits << " bits";
@@ -67,16 +68,16 @@ GemmSpec nvfp4_spec(std::int64_t n) {
 // Where small groups let instructions set the pace, and row blocks enough make up for an SM that no
 // other block shares.
 TEST(Resolve, StreamsOfSmallScalesTakeSixteenWarps) {
-  const GemmVariant many = plan_of(nvfp4_spec(28672), "h200").variants.front();
+  const GemmVariant many = variant_of(plan_of(nvfp4_spec(28672), "h200").kernels.front());
   EXPECT_EQ(many.warps_k, 16);
   EXPECT_EQ(many.stage_chunks, 4);
   EXPECT_EQ(many.blocks_per_sm, 1);
-  const GemmVariant few = plan_of(nvfp4_spec(8192), "h200").variants.front();
+  const GemmVariant few = variant_of(plan_of(nvfp4_spec(8192), "h200").kernels.front());
   EXPECT_EQ(few.warps_k, 8);
   EXPECT_EQ(few.blocks_per_sm, 2);
   GemmSpec large_groups = nvfp4_spec(28672);
   large_groups.weight.group_size = 128;
-  EXPECT_EQ(plan_of(large_groups, "h200").variants.front().warps_k, 8);
+  EXPECT_EQ(variant_of(plan_of(large_groups, "h200").kernels.front()).warps_k, 8);
 }
 
 // So it is with few tokens times integers of few bits, where each of the warps has little of a row.
@@ -131,7 +132,7 @@ TEST(Resolve, StreamsLengthenAStageThatWouldLeaveAShortOne) {
   spec.weight.bits = 2;
   for (const std::int64_t group : {32, 64, 128}) {
     spec.weight.group_size = group;
-    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    const GemmVariant v = variant_of(plan_of(spec, "h200").kernels.front());
     EXPECT_EQ(v.warps_k, 8);
     EXPECT_EQ(v.stage_chunks, 8) << group;
   }

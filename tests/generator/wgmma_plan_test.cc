@@ -1,7 +1,9 @@
 // Which GEMMs take wgmma, and in which tiles and stages.
 #include <gtest/gtest.h>
 
-#include "generator/plan/wgmma_stage.h"
+#include "generator/families/warpgroup/config.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/wgmma_stage.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -9,7 +11,7 @@ namespace {
 
 std::vector<GemmKernel> kernels_of(const Plan& plan) {
   std::vector<GemmKernel> kernels;
-  for (const GemmVariant& v : plan.variants) kernels.push_back(v.kernel);
+  for (const GemmVariant& v : gemm_variants(plan)) kernels.push_back(v.kernel);
   return kernels;
 }
 
@@ -18,17 +20,17 @@ TEST(Resolve, WgmmaServesManyTokensOnHopper) {
   Plan plan = plan_of(spec, "h200");
   EXPECT_NE(variant_at(plan, 16).kernel, GemmKernel::kWgmma);
   EXPECT_EQ(variant_at(plan, 33).kernel, GemmKernel::kWgmma);
-  EXPECT_EQ(plan.variants.back().kernel, GemmKernel::kWgmma);
-  EXPECT_EQ(plan.variants.back().path, Path::kHopper);
-  EXPECT_EQ(plan.variants.back().threads(), 384);
+  EXPECT_EQ(variant_of(plan.kernels.back()).kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(variant_of(plan.kernels.back()).path, Path::kHopper);
+  EXPECT_EQ(variant_of(plan.kernels.back()).threads(), 384);
   for (const char* other : {"a100", "b200", "rtx5090"}) {
-    EXPECT_EQ(plan_of(spec, other).variants.back().kernel, GemmKernel::kTiles) << other;
+    EXPECT_EQ(variant_of(plan_of(spec, other).kernels.back()).kernel, GemmKernel::kTiles) << other;
   }
   spec.path = Path::kHopper;
   spec.shape.m_min = 33;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).kernel, GemmKernel::kWgmma);
   spec.shape = {8192, 8192, 17, 32};
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().kernel, GemmKernel::kWgmma);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).kernel, GemmKernel::kWgmma);
 }
 
 // Sixteen tokens at most, and no product for each weight's scale.
@@ -47,12 +49,12 @@ TEST(Resolve, TilesOfSixteenTokensAreMultipliedByWarps) {
   // Three stages of four chunks do not fit.
   spec.weight.bits = 8;
   const Plan wide = plan_of(spec, "h200");
-  EXPECT_EQ(wide.variants[wide.variant_for(16)].stage_chunks, 2);
+  EXPECT_EQ(variant_of(wide.kernels[wide.kernel_for(16)]).stage_chunks, 2);
   spec.weight.bits = 4;
   spec.weight.group_size = 32;
   const Plan scaled = plan_of(spec, "h200");
-  EXPECT_EQ(scaled.variants[scaled.variant_for(16)].scale_mode, ScaleMode::kWeight);
-  EXPECT_FALSE(scaled.variants[scaled.variant_for(16)].by_warps);
+  EXPECT_EQ(variant_of(scaled.kernels[scaled.kernel_for(16)]).scale_mode, ScaleMode::kWeight);
+  EXPECT_FALSE(variant_of(scaled.kernels[scaled.kernel_for(16)]).by_warps);
 }
 
 // A row tile each, in pairs of blocks that have one in common; weights of all stages but one ahead
@@ -119,7 +121,7 @@ TEST(Resolve, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
   spec.tile.n = 256;
   const auto threads = [&spec](std::int64_t m) {
     spec.shape = {28672, 8192, m / 2 + 1, m};
-    return plan_of(spec, "h200").variants.front().threads();
+    return variant_of(plan_of(spec, "h200").kernels.front()).threads();
   };
   EXPECT_EQ(threads(16), 640);
   EXPECT_EQ(threads(32), 640);
@@ -130,9 +132,9 @@ TEST(Resolve, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
   // Of pairs with rows in common a code of a table leaves no room.
   spec = small_spec();
   spec.shape = {28672, 8192, 33, 64};
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().threads(), 640);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).threads(), 640);
   spec.weight.type = WeightType::kNf4;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().threads(), 384);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).threads(), 384);
 }
 
 // Tensor copies bring tokens as they are, and nothing sums them.
@@ -152,16 +154,16 @@ TEST(Resolve, WgmmaHonoursATileOrSaysWhyNot) {
   GemmSpec spec = small_spec();
   spec.shape.m_min = 9;
   spec.tile.m = 64;
-  EXPECT_EQ(plan_of(spec, "h200").variants.back().kernel, GemmKernel::kTiles);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).kernel, GemmKernel::kTiles);
   spec.path = Path::kHopper;
   spec.tile.n = 128;
   spec.tile.stages = 3;
   spec.tile.split_k = 1;
   const Plan plan = plan_of(spec, "h200");
-  ASSERT_EQ(plan.variants.size(), 1U);
-  EXPECT_EQ(plan.variants[0].tile_m, 64);
-  EXPECT_EQ(plan.variants[0].tile_n, 128);
-  EXPECT_EQ(plan.variants[0].stages, 3);
+  ASSERT_EQ(plan.kernels.size(), 1U);
+  EXPECT_EQ(variant_of(plan.kernels[0]).tile_m, 64);
+  EXPECT_EQ(variant_of(plan.kernels[0]).tile_n, 128);
+  EXPECT_EQ(variant_of(plan.kernels[0]).stages, 3);
   EXPECT_EQ(plan.workspace_bytes(600), 0U);
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
       {&TileSpec::m, 48},      {&TileSpec::n, 192},     {&TileSpec::k, 192},
@@ -183,7 +185,7 @@ TEST(Resolve, WgmmaHalvesStagesThatLeaveNoRoomForThree) {
   GemmSpec spec = small_spec();
   spec.shape = {8192, 8192, 513, 8192};
   const auto stage = [&spec] {
-    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    const GemmVariant v = variant_of(plan_of(spec, "h200").kernels.front());
     EXPECT_EQ(v.tile_m, 256);
     return std::pair(v.stage_k, v.stages);
   };
@@ -192,20 +194,20 @@ TEST(Resolve, WgmmaHalvesStagesThatLeaveNoRoomForThree) {
   EXPECT_EQ(stage(), std::pair(64, 5));
   // Words of a half lie apart there.
   spec.weight.interleave = Interleave::kTrtllm;
-  const GemmVariant lines = plan_of(spec, "h200").variants.front();
+  const GemmVariant lines = variant_of(plan_of(spec, "h200").kernels.front());
   EXPECT_EQ(lines.tile_m, 128);
   EXPECT_EQ(lines.stage_k, 128);
   EXPECT_GE(lines.stages, 3);
   // The sums of a group cannot wait for the other half.
   spec.weight.interleave = Interleave::kFragment;
   spec.weight.scale_dtype = DType::kFp32;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().stage_k, 128);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).stage_k, 128);
   spec.path = Path::kHopper;
   spec.tile.n = 128;
   spec.tile.k = 64;
   EXPECT_NE(refusal(spec, "h200").find("/tile/k"), std::string::npos);
   spec.weight.scale_dtype = DType::kFp16;
-  EXPECT_EQ(plan_of(spec, "h200").variants.front().stage_k, 64);
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).stage_k, 64);
   spec.tile.n = 256;
   EXPECT_NE(refusal(spec, "h200").find("/tile/k"), std::string::npos);
   spec.tile.n = 128;
@@ -218,9 +220,10 @@ TEST(Resolve, WgmmaGivesPairsAnOddNumberOfRowTiles) {
   const auto rows = [](std::int64_t n, std::int64_t k, std::int64_t m) {
     GemmSpec spec = small_spec();
     spec.shape = {n, k, m / 2 + 1, m};
-    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    const Plan plan = plan_of(spec, "h200");
+    const GemmVariant v = variant_of(plan.kernels.front());
     EXPECT_FALSE(v.shares_rows && v.shares_tiles);
-    return v.shares_rows ? wgmma_set_row_tiles(v) * 64 : 0;
+    return v.shares_rows ? warpgroup_sizes(plan.layout, v).set_row_tiles() * 64 : 0;
   };
   for (const std::int64_t m : {32, 64}) {
     EXPECT_EQ(rows(28672, 8192, m), 448);
@@ -234,7 +237,7 @@ TEST(Resolve, WgmmaGivesPairsAnOddNumberOfRowTiles) {
   spec.shape = {28672, 8192, 33, 64};
   spec.path = Path::kHopper;
   spec.tile.split_k = 1;
-  EXPECT_FALSE(plan_of(spec, "h200").variants.front().shares_rows);
+  EXPECT_FALSE(variant_of(plan_of(spec, "h200").kernels.front()).shares_rows);
 }
 
 // Two sets of sums take turns with 64 tokens, by 128 rows and more, in stages of whole pairs of

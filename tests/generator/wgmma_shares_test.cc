@@ -1,11 +1,13 @@
 // How the blocks of a GEMM with wgmma share its tiles.
-#include "generator/plan/wgmma_shares.h"
+#include "generator/planner/wgmma_shares.h"
 
 #include <gtest/gtest.h>
 
-#include "generator/plan/stage.h"
-#include "generator/plan/wgmma.h"
-#include "generator/plan/wgmma_stage.h"
+#include "generator/families/warpgroup/config.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/stage.h"
+#include "generator/planner/wgmma.h"
+#include "generator/planner/wgmma_stage.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -27,7 +29,7 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
         const WgmmaShares shares = wgmma_shares(v, plan.layout, m);
         // Blocks that share tokens count as one.
         const std::int64_t together = v.shares_rows ? 2 : v.cluster;
-        const std::int64_t set_rows = 64 * wgmma_set_row_tiles(v);
+        const std::int64_t set_rows = 64 * warpgroup_sizes(plan.layout, v).set_row_tiles();
         const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, set_rows);
         const std::int64_t most = 132 / together;
         const std::int64_t workers = shares.workers / together;
@@ -99,7 +101,7 @@ TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
   spec.weight.zero_point = ZeroPoint::kNone;
   const auto variant = [&](std::int64_t n, std::int64_t k) {
     spec.shape = {n, k, 33, 64};
-    return plan_of(spec, "h200").variants.front();
+    return variant_of(plan_of(spec, "h200").kernels.front());
   };
   EXPECT_FALSE(variant(14336, 4096).shares_tiles);
   EXPECT_FALSE(variant(14336, 4096).shares_in_pairs);
@@ -112,7 +114,7 @@ TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
   spec.tile.m = 128;
   spec.tile.n = 128;
   spec.path = Path::kHopper;
-  EXPECT_TRUE(plan_of(spec, "h200").variants.front().shares_in_pairs);
+  EXPECT_TRUE(variant_of(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
 }
 
 // Rows and sharing that were the fastest of all in docs/measurements/wgmma.md, "Which tile and
@@ -148,7 +150,7 @@ TEST(WgmmaShares, TakeWhatWasMeasuredToBeFastest) {
     GemmSpec spec = small_spec();
     spec.shape = {cell.n, cell.k, cell.m == 128 ? 97 : cell.m / 2 + 1, cell.m};
     spec.weight.bits = cell.bits;
-    const GemmVariant v = plan_of(spec, "h200").variants.front();
+    const GemmVariant v = variant_of(plan_of(spec, "h200").kernels.front());
     EXPECT_EQ(v.tile_n, cell.rows) << cell.n << " x " << cell.k << ", M = " << cell.m;
     const Way way = v.shares_first      ? kFirst
                     : v.shares_rows     ? kRowsInCommon
@@ -164,7 +166,7 @@ TEST(WgmmaShares, FirstSharesComeBeforeWholeTiles) {
   GemmSpec spec = small_spec();
   spec.shape = {18944, 3584, 33, 64};
   const Plan plan = plan_of(spec, "h200");
-  const GemmVariant& first = plan.variants.front();
+  const GemmVariant& first = variant_of(plan.kernels.front());
   ASSERT_TRUE(first.shares_first);
   EXPECT_EQ(first.threads(), 512);
   EXPECT_EQ(wgmma_shares(first, plan.layout, 40).workers, 132);
@@ -177,7 +179,7 @@ TEST(WgmmaShares, FirstSharesComeBeforeWholeTiles) {
   // stages of theirs that leave no room.
   const auto shares_first = [&](std::int64_t n, std::int64_t m_max) {
     spec.shape = {n, 3584, m_max / 2 + 1, m_max};
-    return plan_of(spec, "h200").variants.front().shares_first;
+    return variant_of(plan_of(spec, "h200").kernels.front()).shares_first;
   };
   EXPECT_FALSE(shares_first(2 * 132 * 64, 64));
   EXPECT_FALSE(shares_first(4096, 64));
@@ -203,14 +205,14 @@ TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {
   spec.shape = {14336, 4096, 513, 8192};
   spec.weight.zero_point = ZeroPoint::kNone;
   const Plan plan = plan_of(spec, "h200");
-  ASSERT_EQ(plan.variants.size(), 1U);
-  EXPECT_EQ(plan.variants[0].tile_m, 256);
-  EXPECT_EQ(plan.variants[0].cluster, 2);
-  const WgmmaShares shares = wgmma_shares(plan.variants[0], plan.layout, 1024);
+  ASSERT_EQ(plan.kernels.size(), 1U);
+  EXPECT_EQ(variant_of(plan.kernels[0]).tile_m, 256);
+  EXPECT_EQ(variant_of(plan.kernels[0]).cluster, 2);
+  const WgmmaShares shares = wgmma_shares(variant_of(plan.kernels[0]), plan.layout, 1024);
   EXPECT_EQ(shares.workers, 132);
   EXPECT_EQ(shares.cluster, 2);
   EXPECT_EQ(shares.shared_tiles, -26);
-  EXPECT_EQ(wgmma_box_tokens(plan.variants[0]), 128);
+  EXPECT_EQ(plan.kernels[0].box_tokens, 128);
 }
 
 // Where 128 rows to a tile would leave half of the SMs idle, warpgroups share 64.

@@ -1,7 +1,8 @@
 // Which tiles of mma.sync read ahead, and for whom.
 #include <gtest/gtest.h>
 
-#include "generator/plan/same_kernel.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/same_kernel.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -24,7 +25,7 @@ TEST(WidePlan, ManyTokensReadAhead) {
 TEST(WidePlan, FitsEveryArchitecture) {
   for (const char* target : {"sm_80", "sm_86", "sm_87", "sm_89", "sm_120", "h200"}) {
     const Plan plan = plan_of(older_spec(4096, 4096), target);
-    for (const GemmVariant& v : plan.variants) {
+    for (const GemmVariant& v : gemm_variants(plan)) {
       EXPECT_LE(v.shared_bytes, plan.target.shared_per_block) << target << ' ' << v.name;
       EXPECT_EQ(v.reads_ahead, v.m_max > 32) << target << ' ' << v.name;
       if (v.reads_ahead) {
@@ -36,7 +37,7 @@ TEST(WidePlan, FitsEveryArchitecture) {
 
 TEST(WidePlan, WhatDoesNotReadAhead) {
   const auto reads_ahead = [](const GemmSpec& spec) {
-    return plan_of(spec, "h200").variants.back().reads_ahead;
+    return variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead;
   };
   GemmSpec spec = older_spec(4096, 4096);
   ASSERT_TRUE(reads_ahead(spec));
@@ -65,18 +66,18 @@ TEST(WidePlan, TheUsersTileReadsAheadWhereItCan) {
   spec.tile.warps_m = 1;
   spec.tile.warps_n = 8;
   spec.tile.warps_k = 1;
-  EXPECT_TRUE(plan_of(spec, "h200").variants.back().reads_ahead);
+  EXPECT_TRUE(variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead);
   spec.tile.m = 32;  // too few tokens for a warp
-  EXPECT_FALSE(plan_of(spec, "h200").variants.back().reads_ahead);
+  EXPECT_FALSE(variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead);
   spec.tile.m = 64;
   spec.tile.n = 128;  // half a row block to a warp and turn
-  EXPECT_FALSE(plan_of(spec, "h200").variants.back().reads_ahead);
+  EXPECT_FALSE(variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead);
 }
 
 // Counters of a split's tiles have an end, and sums of very many tiles no room.
 TEST(WidePlan, ManyTilesAreNotSplit) {
   const Plan plan = plan_of(older_spec(1 << 20, 4096), "h200");
-  for (const GemmVariant& v : plan.variants) {
+  for (const GemmVariant& v : gemm_variants(plan)) {
     if (v.m_max > 64) {
       EXPECT_EQ(v.split_k, 1) << v.name;
     }
@@ -84,7 +85,7 @@ TEST(WidePlan, ManyTilesAreNotSplit) {
 }
 
 TEST(WidePlan, ReadingAheadMakesAnotherKernel) {
-  const GemmVariant one = plan_of(older_spec(4096, 4096), "h200").variants.back();
+  const GemmVariant one = variant_of(plan_of(older_spec(4096, 4096), "h200").kernels.back());
   GemmVariant other = one;
   other.reads_ahead = false;
   EXPECT_FALSE(is_same_kernel(one, other));

@@ -1,5 +1,6 @@
 // GEMM that streams its weights on the GPU: the path for the fewest tokens, by default and up to
 // where it serves.
+#include "generator/planner/gemm_variant.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
@@ -83,7 +84,7 @@ TEST_F(GemmGpu, StreamsOfSixteenTokens) {
     spec.shape.m_min = 9;
     spec.tile.warps_k = 8;  // no other kernel has that and nothing else
     const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-    const GemmVariant& sixteen = plan.variants[plan.variant_for(16)];
+    const GemmVariant& sixteen = variant_of(plan.kernels[plan.kernel_for(16)]);
     EXPECT_EQ(sixteen.kernel, GemmKernel::kStream);
     EXPECT_EQ(sixteen.cluster, 2);
     check(spec, {9, 15, 16});

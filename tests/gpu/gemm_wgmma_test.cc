@@ -1,4 +1,5 @@
 // GEMM with wgmma on the GPU: every kind of weight, ragged shapes, whole and shared tiles.
+#include "generator/planner/gemm_variant.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
@@ -92,7 +93,7 @@ TEST_F(WgmmaGpu, FourWarpgroups) {
       if (around) spec.epilogue = {true, Activation::kSilu, true};
       const Plan plan = resolve(Spec::from_gemm(spec), target());
       for (const std::int64_t m : {16, 32, 64})
-        ASSERT_EQ(plan.variants[plan.variant_for(m)].threads(), 640) << m;
+        ASSERT_EQ(variant_of(plan.kernels[plan.kernel_for(m)]).threads(), 640) << m;
       check(spec, {9, 15, 16, 17, 31, 32, 33, 63, 64});
       spec.shape.k = 32;  // a stage
       check(spec, {16, 32, 64});
@@ -161,12 +162,12 @@ TEST_F(WgmmaGpu, TokensReadByPairs) {
     spec.shape.m_max = 4100;
     if (around) spec.epilogue = {true, Activation::kSilu, true};
     const Plan plan = resolve(Spec::from_gemm(spec), target());
-    ASSERT_EQ(plan.variants[0].cluster, 2);
+    ASSERT_EQ(variant_of(plan.kernels[0]).cluster, 2);
     check(spec, {513, 640, 1000, 1025, 1300, 1536, 2048});
     spec.weight.bits = 8;
     const Plan halves = resolve(Spec::from_gemm(spec), target());
-    ASSERT_EQ(halves.variants[0].cluster, 2);
-    ASSERT_EQ(halves.variants[0].stage_k, 64);
+    ASSERT_EQ(variant_of(halves.kernels[0]).cluster, 2);
+    ASSERT_EQ(variant_of(halves.kernels[0]).stage_k, 64);
     check(spec, {640, 1300, 2048});
   }
 }
@@ -181,7 +182,7 @@ TEST_F(WgmmaGpu, RowsInCommon) {
       spec.shape.m_min = m / 2 + 1;
       spec.shape.m_max = m;
       if (n != 28672) spec.epilogue = {true, Activation::kSilu, true};
-      ASSERT_TRUE(resolve(Spec::from_gemm(spec), target()).variants[0].shares_rows);
+      ASSERT_TRUE(variant_of(resolve(Spec::from_gemm(spec), target()).kernels[0]).shares_rows);
       check(spec, {m / 2 + 1, m});
     }
   }
@@ -208,7 +209,7 @@ TEST_F(WgmmaGpu, SharesBeforeWholeTiles) {
       spec.shape.m_max = c.m;
       spec.tile.n = c.rows;
       if (around) spec.epilogue = {true, Activation::kSilu, true};
-      ASSERT_TRUE(resolve(Spec::from_gemm(spec), target()).variants[0].shares_first)
+      ASSERT_TRUE(variant_of(resolve(Spec::from_gemm(spec), target()).kernels[0]).shares_first)
           << c.n << " x " << c.k << ", M = " << c.m;
       check(spec, {c.m / 2 + 1, c.m});
     }

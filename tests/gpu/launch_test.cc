@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/planner/gemm_variant.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "runtime/driver.h"
@@ -193,7 +194,7 @@ TEST_F(LaunchGpu, CostsTheHostWhatABareLaunchDoes) {
     const GemmProblem problem(kernel, 64);
     for (const std::int64_t m : {1, 16, 64}) {
       const LaunchOverhead cost = best_overhead(runtime, kernel, problem, m);
-      const GemmVariant& variant = kernel.plan().variants[kernel.plan().variant_for(m)];
+      const GemmVariant& variant = variant_of(kernel.plan().kernels[kernel.plan().kernel_for(m)]);
       std::printf("launch of %s, M = %d: %.3f us, bare %.3f us\n",
                   std::string(to_string(variant.kernel)).c_str(), static_cast<int>(m),
                   cost.launch_us, cost.bare_launch_us);

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "generator/families/tile_kernel.h"
+#include "generator/planner/gemm_variant.h"
 #include "generator/target/check_target.h"
 #include "heddle/plan.h"
 #include "heddle/spec.h"
@@ -53,23 +55,32 @@ Answer answer_of(const Spec& spec, const Target& target) {
   return answer;
 }
 
+void check_launch(const Plan& plan, std::size_t kernel, const LaunchSize& size) {
+  const KernelLaunch launch = plan.launch(kernel, size);
+  expect(launch.grid_x >= 1 && launch.grid_y >= 1 && launch.grid_y <= 65535 && launch.grid_z >= 1 &&
+             launch.grid_z <= 65535,
+         "a grid that no GPU launches");
+  expect(launch.cluster >= 1 && launch.grid_x % launch.cluster == 0, "a part of a cluster");
+}
+
 void check_gemm(const Plan& plan) {
   const GemmShape& shape = plan.spec.gemm().shape;
   const std::size_t most = plan.max_workspace_bytes();
   expect(most < std::size_t{1} << 62, "a workspace that no GPU has");
   std::int64_t next = shape.m_min;
-  for (const GemmVariant& v : plan.variants) {
-    expect(v.m_min == next && v.m_max >= v.m_min, "ranges of M that do not follow each other");
-    expect(v.threads() >= 32 && v.threads() <= 1024, "a block that has no such number of threads");
-    expect(v.shared_bytes >= 0 && v.shared_bytes <= plan.target.shared_per_block,
-           "more shared memory than a block has");
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+    const PlannedKernel& kernel = plan.kernels[i];
+    expect(kernel.size_min == next && kernel.size_max >= kernel.size_min,
+           "ranges of M that do not follow each other");
+    const GemmVariant& v = variant_of(kernel);
     expect(v.stages >= 2 && v.split_k >= 1 && v.tile_m >= 8 && v.tile_n >= 16 && v.stage_k >= 64,
            "a tile of no size");
-    for (const std::int64_t m : {v.m_min, v.m_max}) {
+    for (const std::int64_t m : {kernel.size_min, kernel.size_max}) {
       expect(plan.workspace_bytes(m) <= most, "a launch with more workspace than the most");
-      expect(&plan.variants[plan.variant_for(m)] == &v, "an M that another kernel serves");
+      expect(plan.kernel_for(m) == i, "an M that another kernel serves");
+      check_launch(plan, i, {m});
     }
-    next = v.m_max + 1;
+    next = kernel.size_max + 1;
   }
   expect(next == shape.m_max + 1, "an M that no kernel serves");
 }
@@ -77,12 +88,13 @@ void check_gemm(const Plan& plan) {
 void check_plan(const Plan& plan) {
   expect(plan.kernel_count() > 0, "a plan without kernels");
   if (plan.spec.op() == Op::kGemm) check_gemm(plan);
-  for (const TileKernel& kernel : plan.tile_kernels) {
+  for (std::size_t i = 0; i < plan.kernel_count(); ++i) {
+    const PlannedKernel& kernel = plan.kernel(i);
     expect(kernel.threads >= 32 && kernel.threads <= 1024 && kernel.threads % 32 == 0,
            "a block that has no such number of threads");
     expect(kernel.shared_bytes >= 0 && kernel.shared_bytes <= plan.target.shared_per_block,
            "more shared memory than a block has");
-    expect(kernel.tile_rows > 0 && kernel.tile_columns > 0, "a tile of no size");
+    expect(!kernel.arguments.empty(), "a kernel without arguments");
   }
 }
 

@@ -2,6 +2,7 @@
 // compiles without spills, for every way of decoding and scaling. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
+#include "generator/planner/gemm_variant.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
 
@@ -35,8 +36,8 @@ TEST(CompileBulk, WhatThePlannerTakes) {
           if (!every_kernel() && number++ % 11 != 0) continue;
           const Plan plan =
               resolve(Spec::from_gemm(spec_of(c, dtype, row_blocks, k)), target_from_name("h200"));
-          for (std::size_t i = 0; i < plan.variants.size(); ++i) {
-            if (plan.variants[i].kernel != GemmKernel::kBulk) continue;
+          for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+            if (variant_of(plan.kernels[i]).kernel != GemmKernel::kBulk) continue;
             Source source = render(plan, i);
             EXPECT_NE(source.text.find("cp.async.bulk.tensor"), std::string::npos);
             sources.push_back(std::move(source));

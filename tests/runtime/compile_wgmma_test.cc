@@ -5,12 +5,19 @@
 
 #include <iterator>
 
-#include "generator/plan/wgmma.h"
+#include "generator/planner/gemm_variant.h"
+#include "generator/planner/wgmma.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
 
 namespace heddle {
 namespace {
+
+// The plan's first kernel as `variant` has it.
+Source render_variant(Plan& plan, const GemmVariant& variant) {
+  plan.kernels[0] = planned_kernel(plan, variant);
+  return render(plan, 0);
+}
 
 GemmSpec spec_of(const WeightCase& c, DType dtype, bool ragged) {
   GemmSpec spec;
@@ -42,12 +49,12 @@ class CompileWgmma : public testing::Test {
     ASSERT_EQ(results.size(), sources.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       const BuildResult& result = results[i];
-      const bool by_warps = sources[i].text.find("kByWarps = true") != std::string::npos;
+      const bool by_warps = sources[i].text.find("/*by_warps=*/true") != std::string::npos;
       const std::string& ptx = result.binary->ptx;
       EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
       EXPECT_EQ(result.binary->local_bytes, 0) << result.kernel_name;
-      const bool adds = sources[i].text.find("kSharesFirst = true") != std::string::npos;
-      const bool four = sources[i].text.find("kWarpgroups = 4;") != std::string::npos;
+      const bool adds = sources[i].text.find("/*shares_first=*/true") != std::string::npos;
+      const bool four = sources[i].text.find("/*warpgroups=*/4,") != std::string::npos;
       EXPECT_EQ(result.binary->threads, four ? 640 : adds ? 512 : 384) << result.kernel_name;
       EXPECT_EQ(ptx.find("wgmma.mma_async") == std::string::npos, by_warps);
       EXPECT_EQ(ptx.find("mma.sync.aligned.m16n8k16") != std::string::npos, by_warps);
@@ -118,9 +125,10 @@ TEST_F(CompileWgmma, EveryPair) {
         spec.tile.m = m;
         spec.tile.n = 128;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        wgmma_share_tokens(2, plan.variants[0]);
-        plan.variants[0].step_tiles = tiles;
-        sources.push_back(render(plan, 0));
+        GemmVariant v = variant_of(plan.kernels[0]);
+        wgmma_share_tokens(2, v);
+        v.step_tiles = tiles;
+        sources.push_back(render_variant(plan, v));
       }
     }
   }
@@ -138,7 +146,7 @@ TEST_F(CompileWgmma, EveryStage) {
       spec.tile.n = 128;
       spec.tile.k = columns;
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-      EXPECT_EQ(plan.variants[0].stage_chunks, columns / 128);
+      EXPECT_EQ(variant_of(plan.kernels[0]).stage_chunks, columns / 128);
       sources.push_back(render(plan, 0));
     }
   }
@@ -158,8 +166,9 @@ TEST_F(CompileWgmma, EverySharedRow) {
         spec.tile.m = m;
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        wgmma_share_rows(spec, plan.target, plan.layout, plan.variants[0]);
-        sources.push_back(render(plan, 0));
+        GemmVariant v = variant_of(plan.kernels[0]);
+        wgmma_share_rows(spec, plan.target, plan.layout, v);
+        sources.push_back(render_variant(plan, v));
       }
     }
   }
@@ -178,8 +187,9 @@ TEST_F(CompileWgmma, EveryFirstShare) {
       spec.tile.m = m;
       spec.tile.n = n;
       Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-      wgmma_share_first(spec, plan.target, plan.layout, true, plan.variants[0]);
-      sources.push_back(render(plan, 0));
+      GemmVariant v = variant_of(plan.kernels[0]);
+      wgmma_share_first(spec, plan.target, plan.layout, true, v);
+      sources.push_back(render_variant(plan, v));
     }
   }
   check(sources);
@@ -202,8 +212,9 @@ TEST_F(CompileWgmma, EveryHalfStage) {
       Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
       for (const int cluster : {1, 2}) {
         if (!every_kernel() && in_pairs != (cluster == 2)) continue;
-        wgmma_share_tokens(cluster, plan.variants[0]);
-        sources.push_back(render(plan, 0));
+        GemmVariant v = variant_of(plan.kernels[0]);
+        wgmma_share_tokens(cluster, v);
+        sources.push_back(render_variant(plan, v));
       }
     }
   }
@@ -221,7 +232,7 @@ TEST_F(CompileWgmma, EveryStep) {
         GemmSpec spec = spec_of(kWeightCases[0], DType::kFp16, n == 128);
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        for (GemmVariant& v : plan.variants) {
+        for (GemmVariant& v : gemm_variants(plan)) {
           v.step_tiles = tiles;
           v.decoded_sets = sets;
         }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "generator/families/tile_kernel.h"
 #include "heddle/error.h"
 #include "tests/attention_spec.h"
 #include "tests/runtime/launch_refusals.h"
@@ -145,14 +146,12 @@ std::string refused(const std::string& kv, const char* target = "h200") {
   return {};
 }
 
-AttentionGrid grid_of(const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
+KernelLaunch grid_of(const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
   DecodeAttentionArgs args = good_args();
   args.sequences = sequences;
   args.cache.table_stride = capacity / plan.spec.decode_attention().kv.page_size;
-  const DecodeAttentionParameters parameters = decode_attention_parameters(plan, args);
-  const std::vector<AttentionTile> tiles =
-      attention_tiles(plan.spec.decode_attention(), plan.target);
-  return decode_attention_grid(plan, tiles[decode_attention_kernel(tiles, parameters)], parameters);
+  const LaunchSize size = decode_attention_size(plan, args);
+  return plan.launch(plan.kernel_for(size.size), size);
 }
 
 // NVFP4 has a factor of all scales.
@@ -167,7 +166,7 @@ TEST(DecodeAttentionLaunch, WantsWhatIsGiven) {
 // 8 heads, tiles of 32 tokens.
 TEST(DecodeAttentionLaunch, HasNoMoreBlocksThanCanHaveWork) {
   const auto blocks_of = [](const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
-    return grid_of(plan, sequences, capacity).blocks;
+    return static_cast<int>(grid_of(plan, sequences, capacity).grid_x);
   };
   const Plan int8 = plan_of(R"("dtype":"int8")");  // 2 blocks of 4 warps per SM, 4 tiles at least
   EXPECT_EQ(blocks_of(int8, 1, 128), 8);
@@ -186,8 +185,8 @@ TEST(DecodeAttentionLaunch, HasNoMoreBlocksThanCanHaveWork) {
 // blocks would have many tiles.
 TEST(DecodeAttentionLaunch, FewSequencesAreSharedByTeams) {
   const auto teams_of = [](const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
-    const AttentionGrid grid = grid_of(plan, sequences, capacity);
-    return std::pair(grid.blocks, grid.team);
+    const KernelLaunch grid = grid_of(plan, sequences, capacity);
+    return std::pair(static_cast<int>(grid.grid_x), static_cast<int>(grid.cluster));
   };
   const Plan int8 = plan_of(R"("dtype":"int8")");
   EXPECT_EQ(teams_of(int8, 1, 128), std::pair(8, 1));
@@ -207,15 +206,13 @@ TEST(DecodeAttentionLaunch, FewSequencesAreSharedByTeams) {
   EXPECT_EQ(teams_of(int4, 3, 1024), std::pair(96, 4));
   EXPECT_EQ(teams_of(int4, 1, 8192), std::pair(64, 8));
   EXPECT_EQ(teams_of(int4, 1, 32768), std::pair(264, 2));
-  EXPECT_EQ(grid_of(plan_of(R"("dtype":"fp16")"), 1, 1024).team, 1);
-  EXPECT_EQ(grid_of(plan_of("", "", "a100"), 1, 1024).team, 1);
+  EXPECT_EQ(grid_of(plan_of(R"("dtype":"fp16")"), 1, 1024).cluster, 1U);
+  EXPECT_EQ(grid_of(plan_of("", "", "a100"), 1, 1024).cluster, 1U);
 }
 
 // Small stages leave room for more blocks, a window's table of lengths or two row tiles do not.
 TEST(DecodeAttentionPlan, FillsTheSharedMemoryOfAnSm) {
-  const auto blocks_per_sm = [](const Plan& plan) {
-    return plan.tile_kernels.front().blocks_per_sm;
-  };
+  const auto blocks_per_sm = [](const Plan& plan) { return plan.kernels.front().blocks_per_sm; };
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"fp16")")), 1);
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int8")")), 2);
   EXPECT_EQ(blocks_per_sm(plan_of(R"("dtype":"int4")")), 4);
@@ -228,7 +225,8 @@ TEST(DecodeAttentionPlan, FillsTheSharedMemoryOfAnSm) {
 TEST(DecodeAttentionPlan, HasAKernelForLongSequencesOf4BitCodes) {
   const auto kernels_of = [](const char* kv, const char* more, const char* target) {
     std::vector<std::pair<int, int>> threads_and_blocks;
-    for (const TileKernel& kernel : plan_of(kv, more, target).tile_kernels)
+    const Plan plan = plan_of(kv, more, target);
+    for (const PlannedKernel& kernel : plan.kernels)
       threads_and_blocks.emplace_back(kernel.threads, kernel.blocks_per_sm);
     return threads_and_blocks;
   };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "generator/planner/gemm_variant.h"
+#include "runtime/launch_table.h"
 #include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
@@ -100,19 +102,20 @@ TEST(GemmLaunchTest, GridCoversTheOutputWithTilesOfMInX) {
   variant.tile_m = 8;
   variant.tile_n = 64;
   variant.split_k = 3;
-  const LaunchGrid grid = gemm_blocks(plan, variant, 9).grid;
-  EXPECT_EQ(grid.x, 2U);
-  EXPECT_EQ(grid.y, 65U);
-  EXPECT_EQ(grid.z, 3U);
-  EXPECT_EQ(gemm_blocks(plan, variant, std::int64_t{8} * 100000).grid.x, 100000U);
+  plan.kernels = {planned_kernel(plan, variant)};
+  const KernelLaunch launch = plan.launch(0, {9});
+  EXPECT_EQ(launch.grid_x, 2U);
+  EXPECT_EQ(launch.grid_y, 65U);
+  EXPECT_EQ(launch.grid_z, 3U);
+  EXPECT_EQ(plan.launch(0, {std::int64_t{8} * 100000}).grid_x, 100000U);
 }
 
-void expect_equal(const GemmBlocks& blocks, const GemmBlocks& expected) {
-  EXPECT_EQ(blocks.grid.x, expected.grid.x);
-  EXPECT_EQ(blocks.grid.y, expected.grid.y);
-  EXPECT_EQ(blocks.grid.z, expected.grid.z);
-  EXPECT_EQ(blocks.grid.cluster, expected.grid.cluster);
-  EXPECT_EQ(blocks.shared_tiles, expected.shared_tiles);
+void expect_equal(const KernelLaunch& launch, const KernelLaunch& expected) {
+  EXPECT_EQ(launch.grid_x, expected.grid_x);
+  EXPECT_EQ(launch.grid_y, expected.grid_y);
+  EXPECT_EQ(launch.grid_z, expected.grid_z);
+  EXPECT_EQ(launch.cluster, expected.cluster);
+  EXPECT_EQ(launch.schedule, expected.schedule);
 }
 
 TEST(GemmLaunchTest, TheTableHasTheBlocksOfEveryM) {
@@ -121,11 +124,11 @@ TEST(GemmLaunchTest, TheTableHasTheBlocksOfEveryM) {
       GemmSpec spec;
       spec.shape = {n, 4096, 3, 600};
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name(target));
-      for (const GemmVariant& variant : plan.variants) {
-        const GemmBlocksTable table(plan, variant);
-        for (std::int64_t m = variant.m_min; m <= variant.m_max; ++m) {
+      for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+        const LaunchTable table(plan, i);
+        for (std::int64_t m = plan.kernels[i].size_min; m <= plan.kernels[i].size_max; ++m) {
           SCOPED_TRACE(testing::Message() << target << " N = " << n << " M = " << m);
-          expect_equal(table.at(plan, variant, m), gemm_blocks(plan, variant, m));
+          expect_equal(table.at(plan, {m}), plan.launch(i, {m}));
         }
       }
     }
@@ -136,12 +139,12 @@ TEST(GemmLaunchTest, TheTableOfAnyMIsSmall) {
   GemmSpec spec;
   spec.shape = {264, 4096, 1, INT32_MAX};
   const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-  const GemmVariant& last = plan.variants.back();
-  ASSERT_EQ(last.kernel, GemmKernel::kWgmma);
-  const GemmBlocksTable table(plan, last);
+  const std::size_t last = plan.kernels.size() - 1;
+  ASSERT_EQ(variant_of(plan.kernels[last]).kernel, GemmKernel::kWgmma);
+  const LaunchTable table(plan, last);
   for (const std::int64_t m : {65535, 65536, 65537, 65536 + 256, INT32_MAX - 1, INT32_MAX}) {
     SCOPED_TRACE(m);
-    expect_equal(table.at(plan, last, m), gemm_blocks(plan, last, m));
+    expect_equal(table.at(plan, {m}), plan.launch(last, {m}));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "generator/families/tile_kernel.h"
 #include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
@@ -159,21 +160,29 @@ TEST(KvAppendLaunch, WantsAResidualWindowExactlyWithScalesPerChannel) {
   EXPECT_EQ(of_tokens(672), "launch.size");
 }
 
+KernelLaunch launch_of(const Plan& plan, const KvAppendArgs& args) {
+  return plan.launch(0, kv_append_size(args));
+}
+
+KvAppendParameters parameters_of(const Plan& plan, const KvAppendArgs& args) {
+  return kv_append_parameters(plan, args, launch_of(plan, args));
+}
+
 // A block of threads for every sequence and for every 32 tokens, of each head; then V's.
 TEST(KvAppendLaunch, CountsBlocksOfTokens) {
   const Plan plan = resolve(plan_of(R"("k":{"granularity":"channel","group_size":32})").spec,
                             target_from_name("h200"));
   KvAppendArgs args = good_args();
   const auto of_v = [&] {
-    const unsigned tile = static_cast<unsigned>(plan.tile_kernels[0].tile_rows);
-    const int parts = kv_append_parameters(plan, args).head_parts;
+    const unsigned tile = static_cast<unsigned>(tile_kernel_of(plan.kernels[0]).tile_rows);
+    const int parts = parameters_of(plan, args).head_parts;
     return (static_cast<unsigned>(args.tokens) + tile - 1) / tile * static_cast<unsigned>(parts);
   };
-  EXPECT_EQ(kv_append_grid(plan, args).x, 8 * 4 + of_v());
+  EXPECT_EQ(launch_of(plan, args).grid_x, 8 * 4 + of_v());
   args.tokens = 100;
   args.offsets = address<std::int32_t>(0x9004);
-  EXPECT_EQ(kv_append_grid(plan, args).x, 8 * (4 + 3) + of_v());
-  EXPECT_EQ(kv_append_grid(plan, args).y, 1U);
+  EXPECT_EQ(launch_of(plan, args).grid_x, 8 * (4 + 3) + of_v());
+  EXPECT_EQ(launch_of(plan, args).grid_y, 1U);
 }
 
 // So that they keep all SMs busy; not where a scale is of all heads of a token.
@@ -182,9 +191,9 @@ TEST(KvAppendLaunch, BlocksOfFewTokensShareTheHeads) {
   const auto parts_of = [&](const char* kv, std::int64_t tokens) {
     const Plan plan = resolve(plan_of(kv).spec, target_from_name("h200"));
     args.tokens = tokens;
-    const int parts = kv_append_parameters(plan, args).head_parts;
-    const std::int64_t tile = plan.tile_kernels[0].tile_rows;
-    EXPECT_EQ(kv_append_grid(plan, args).x, 2 * ((tokens + tile - 1) / tile) * parts);
+    const int parts = parameters_of(plan, args).head_parts;
+    const std::int64_t tile = tile_kernel_of(plan.kernels[0]).tile_rows;
+    EXPECT_EQ(launch_of(plan, args).grid_x, 2 * ((tokens + tile - 1) / tile) * parts);
     return parts;
   };
   EXPECT_EQ(parts_of("", 1), 8);
@@ -198,7 +207,7 @@ TEST(KvAppendLaunch, StridesAreBytes) {
   KvAppendArgs args = good_args();
   args.v_stride = 3072;
   const KvAppendParameters parameters =
-      kv_append_parameters(resolve(plan_of("").spec, target_from_name("h200")), args);
+      parameters_of(resolve(plan_of("").spec, target_from_name("h200")), args);
   EXPECT_EQ(parameters.k_stride, 8 * 128 * 2);
   EXPECT_EQ(parameters.v_stride, 3072 * 2);
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "cache/disk_cache.h"
+#include "generator/families/tile_kernel.h"
+#include "generator/planner/gemm_variant.h"
 #include "runtime/builder.h"
 #include "tests/runtime/allocation_counter.h"
 #include "tests/runtime/fake_device.h"
@@ -30,10 +32,10 @@ TEST_F(LoadTest, LoadsOnceAndLaunches) {
   kernel.launch(dequantize_args(), stream.get());
   const auto launches = fake::launches();
   ASSERT_EQ(launches.size(), 1U);
-  EXPECT_EQ(launches[0].kernel, kernel.plan().tile_kernels[0].name);
+  EXPECT_EQ(launches[0].kernel, kernel.plan().before[0].name);
   EXPECT_EQ(launches[0].config.hStream, stream.get());
   EXPECT_EQ(launches[0].config.blockDimX,
-            static_cast<unsigned>(kernel.plan().tile_kernels[0].threads));
+            static_cast<unsigned>(tile_kernel_of(kernel.plan().kernels[0]).threads));
 }
 
 TEST_F(LoadTest, ALaunchIsOneCallAndNoAllocation) {
@@ -55,7 +57,8 @@ TEST_F(LoadTest, ALaunchIsOneCallAndNoAllocation) {
   GemmArgs many = args;
   many.workspace_bytes = wgmma.max_workspace_bytes();
   many.m = 64;
-  ASSERT_EQ(wgmma.plan().variants[wgmma.plan().variant_for(64)].kernel, GemmKernel::kWgmma);
+  ASSERT_EQ(variant_of(wgmma.plan().kernels[wgmma.plan().kernel_for(64)]).kernel,
+            GemmKernel::kWgmma);
   wgmma.launch(many, nullptr);  // encodes its tensor map
   wgmma.launch(many, nullptr);
   EXPECT_EQ(fake::calls().size(), before + 4);
@@ -191,8 +194,9 @@ TEST_F(LoadTest, ActOrderGathersFirst) {
   for (const auto& launch : launches) {
     EXPECT_EQ(launch.carveout, 100) << launch.kernel << " may wait for SMs to be empty";
   }
-  EXPECT_EQ(launches[0].kernel, kernel.plan().tile_kernels[0].name);
-  EXPECT_EQ(launches[1].kernel, kernel.plan().variants[kernel.plan().variant_for(args.m)].name);
+  EXPECT_EQ(launches[0].kernel, kernel.plan().before[0].name);
+  EXPECT_EQ(launches[1].kernel,
+            variant_of(kernel.plan().kernels[kernel.plan().kernel_for(args.m)]).name);
   --args.workspace_bytes;
   EXPECT_EQ(code_of([&] { kernel.launch(args, nullptr); }), "launch.workspace");
   args.m = 9;

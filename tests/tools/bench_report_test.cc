@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "generator/planner/gemm_variant.h"
 #include "heddle/target.h"
 
 namespace heddle {
@@ -21,12 +22,17 @@ std::vector<Spec> two_specs() {
   return {Spec::from_gemm(spec_of(4096, 2048)), Spec::from_gemm(spec_of(6144, 4096), "qkv_proj")};
 }
 
+PlannedKernel some_kernel() {
+  GemmVariant variant;
+  variant.name = "heddle_gemm_some";
+  return planned_kernel(Plan{}, variant);
+}
+
 GemmTiming timing(std::size_t spec, std::int64_t m, double us) {
   GemmTiming row;
   row.spec = spec;
   row.m = m;
-  row.variant.name = "heddle_gemm_some";
-  row.variant.path = Path::kHopper;
+  row.kernel = some_kernel();
   row.us = us;
   row.bytes = 8e6;
   row.floor_us = 2;
@@ -54,7 +60,7 @@ TEST(BenchReport, RowsNameTheirSpecAndCompareWithTheFloorAndTheBaseline) {
   const auto& first = json["benches"][0];
   EXPECT_EQ(first["spec"], 0);
   EXPECT_EQ(first["name"], "4096 x 2048");
-  EXPECT_EQ(first["path"], "hopper");
+  EXPECT_EQ(first["family"], "tiles");
   EXPECT_EQ(first["kernel"], "heddle_gemm_some");
   EXPECT_EQ(first["gb_per_s"], 2000);
   EXPECT_EQ(first["times_floor"], 2);
@@ -82,7 +88,7 @@ TEST(BenchReport, AChainIsComparedWithTheStreamOfItsBytes) {
 TEST(BenchReport, TheTableHasALineForEachRow) {
   const std::string text = bench_text(report(), two_specs());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
-  EXPECT_NE(text.find("4096 x 2048   1  hopper  4.0  2000       2.0     2.00    1755          -"),
+  EXPECT_NE(text.find("4096 x 2048   1  tiles   4.0  2000       2.0     2.00    1755          -"),
             std::string::npos)
       << text;
 }

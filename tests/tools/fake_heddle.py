@@ -67,7 +67,7 @@ def main(arguments):
             floor = floor_us(spec, m)
             us = floor * wanted["times"] * wanted.get("spike", {}).get(str(m), 1)
             older = spec.get("path") == "ampere"
-            row = {"spec": i, "m": m, "path": "ampere" if older else "hopper",
+            row = {"spec": i, "m": m, "family": "tiles" if older else "warpgroup",
                    "us": us * (1.3 if older else 1), "floor_us": floor,
                    "sm_mhz": sm_mhz(arguments)}
             if "--baseline" in arguments and wanted.get("cublas", True):

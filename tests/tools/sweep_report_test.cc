@@ -5,8 +5,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "generator/planner/gemm_variant.h"
+
 namespace heddle {
 namespace {
+
+PlannedKernel kernel_of(int tile_n) {
+  GemmVariant variant;
+  variant.tile_n = tile_n;
+  return planned_kernel(Plan{}, variant);
+}
 
 // The planner's kernel takes the first time.
 GemmBenchReport report(const std::vector<double>& times) {
@@ -18,8 +26,7 @@ GemmBenchReport report(const std::vector<double>& times) {
     row.m = 16;
     row.us = times[i];
     row.floor_us = 8;
-    row.variant.path = Path::kAmpere;
-    row.variant.tile_n = 16 << i;
+    row.kernel = kernel_of(16 << i);
     report.rows.push_back(row);
   }
   return report;
@@ -29,8 +36,8 @@ TEST(SweepReport, TheChoiceIsHeldAgainstTheFastest) {
   const Sweep sweep = sweep_of(report({12, 15, 10}));
   EXPECT_EQ(sweep.m, 16);
   EXPECT_DOUBLE_EQ(sweep.times_best(), 1.2);
-  EXPECT_EQ(sweep.rows.front().variant.tile_n, 64);
-  EXPECT_EQ(sweep.rows.back().variant.tile_n, 32);
+  EXPECT_EQ(variant_of(sweep.rows.front().kernel).tile_n, 64);
+  EXPECT_EQ(variant_of(sweep.rows.back().kernel).tile_n, 32);
   EXPECT_DOUBLE_EQ(sweep_of(report({9, 15, 10})).times_best(), 1);
 }
 
@@ -61,22 +68,19 @@ TEST(SweepReport, Json) {
   EXPECT_EQ(json["m"], 16);
   EXPECT_EQ(json["candidates"], 3);
   EXPECT_DOUBLE_EQ(json["times_best"].get<double>(), 1.2);
-  EXPECT_EQ(json["chosen"]["tile"]["n"], 16);
+  EXPECT_EQ(json["chosen"]["configuration"]["tile_n"], 16);
   EXPECT_EQ(json["chosen"]["times_floor"], 1.5);
   ASSERT_EQ(json["rows"].size(), 3U);
   EXPECT_EQ(json["rows"][0]["us"], 10);
-  EXPECT_EQ(json["rows"][0]["path"], "ampere");
-  EXPECT_EQ(json["rows"][0]["kernel"], "tiles");
+  EXPECT_EQ(json["rows"][0]["family"], "tiles");
 }
 
 TEST(SweepReport, TheTableHasTheFastestAndTheChoiceWhereverItIs) {
   const std::string text = sweep_text(sweep_of(report({20, 15, 10, 12})), 2);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
-  EXPECT_NE(
-      text.find("    4  ampere  tiles   8x16x64   1x1x1       2      1  20.00     2.50   2.000  "
-                "the planner's\n"),
-      std::string::npos)
-      << text;
+  const std::string slowest = text.substr(text.find("\n    4  tiles  "));
+  EXPECT_NE(slowest.find("tile 8 tokens x 16 rows"), std::string::npos) << text;
+  EXPECT_NE(slowest.find("20.00     2.50   2.000  the planner's\n"), std::string::npos) << text;
   EXPECT_NE(text.find("M = 16: of 4 kernels the planner's takes 100.0 % more than the fastest\n"),
             std::string::npos)
       << text;

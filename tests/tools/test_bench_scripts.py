@@ -53,10 +53,10 @@ class DecodeTest(ScriptTest):
     def test_tables_for_people(self):
         out = self.script("bench-decode", "--groups", "main,older", times=1.3).stdout
         self.assertIn("## main: W4 zero points BF16\n", out)
-        self.assertRegex(out, r"\| 8192 x 8192 +\| +1 \| hopper \| +\d+\.\d \| +\d+\.\d \| +1\.30 "
+        self.assertRegex(out, r"\| 8192 x 8192 +\| +1 \| warpgroup \| +\d+\.\d \| +\d+\.\d \| +1\.30 "
                               r"\| 1\.20 \|  MISSED \|")
         self.assertRegex(out, r"main: \d+ of 216 pass; furthest from its bar: W4 ")
-        self.assertRegex(out, r"\| 4096 x 4096 +\| +16 \| hopper .* 1\.30 \| 1\.25 \|  MISSED \|")
+        self.assertRegex(out, r"\| 4096 x 4096 +\| +16 \| warpgroup .* 1\.30 \| 1\.25 \|  MISSED \|")
         self.assertIn("older: 0 of 40 pass", out)
 
     def test_other_weights_have_the_bars_of_theirs(self):
@@ -142,7 +142,7 @@ class PrefillTest(ScriptTest):
     def test_older_path(self):
         cells = self.document("bench-prefill", "--groups", "older", times=1)["groups"]["older"][
             "cells"]
-        self.assertEqual({cell["path"] for cell in cells}, {"ampere"})
+        self.assertEqual({cell["family"] for cell in cells}, {"tiles"})
         self.assertEqual({cell["against_us"] for cell in cells if cell["n"] == 8192},
                          set(bars.OLDER_PREFILL[8192, 8192].values()))
 

@@ -141,7 +141,7 @@ GemmTiming Bench::time_one(std::size_t i, std::int64_t m, const GemmTensors& ten
   GemmTiming row;
   row.spec = i;
   row.m = m;
-  row.variant = kernel.plan().variants[kernel.plan().variant_for(m)];
+  row.kernel = kernel.plan().kernels[kernel.plan().kernel_for(m)];
   const TimedRound own{static_cast<int>(weights.size()), [&](int n) {
                          const void* copy = turn(weights, static_cast<std::size_t>(n));
                          kernel.launch(tensors.args(m, copy), stream_.get());

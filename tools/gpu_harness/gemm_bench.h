@@ -18,7 +18,7 @@ namespace heddle {
 struct GemmTiming {
   std::size_t spec = 0;  // its place in the list
   std::int64_t m = 0;
-  GemmVariant variant;              // that ran
+  PlannedKernel kernel;             // that ran
   double us = 0;                    // per launch, median
   double bytes = 0;                 // weights, scales, activations and output, each once
   double floor_us = 0;              // what the memory and the tensor cores allow at best

@@ -43,7 +43,7 @@ std::vector<std::uint16_t> read_output(const GemmProblem& problem, std::int64_t 
 GemmCheck check_one(const Kernel& kernel, GemmProblem& problem, std::int64_t m) {
   GemmCheck check;
   check.m = m;
-  check.variant = kernel.plan().variant_for(m);
+  check.kernel = kernel.plan().kernel_for(m);
   check.limit = error_limit(problem.spec().activation);
   problem.make_reference(m, true);
   problem.poison_output(m);

@@ -14,7 +14,7 @@ namespace heddle {
 
 struct GemmCheck {
   std::int64_t m = 0;
-  std::size_t variant = 0;  // of the plan: which kernel ran
+  std::size_t kernel = 0;  // of the plan: which ran
   // Relative Frobenius norm of the error; NaN if an output was not written or is not a number.
   double error = 0;
   double limit = 0;                    // what the error must stay under, from the output's rounding

@@ -7,7 +7,6 @@
 
 #include "heddle/source.h"
 #include "runtime/gemm_launch.h"
-#include "runtime/gemm_parameters.h"
 #include "runtime/kernel_state.h"
 #include "tools/gpu_harness/median.h"
 
@@ -47,21 +46,23 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, c
                                        const OwnedStream& stream) {
   const cuda::Driver& cu = cuda::driver();
   const Plan& plan = kernel.plan();
-  const std::size_t index = plan.variant_for(args.m);
-  const GemmVariant& variant = plan.variants[index];
+  const std::size_t index = plan.kernel_for(args.m);
+  const PlannedKernel& planned = plan.kernels[index];
   cuda::CUdevice device = 0;
   cuda::check(cu.cuCtxGetDevice(&device), "cuCtxGetDevice");
   // The very same code, loaded a second time: from the cache that `kernel` came from.
   const BuildResult built = runtime.build({render(plan, index)}).front();
-  const LoadedKernel loaded(*built.binary, variant.shared_bytes, device);
+  const LoadedKernel loaded(*built.binary, planned.shared_bytes, device);
 
-  const GemmBlocks blocks = gemm_blocks(plan, variant, args.m);
-  GemmParameters parameters(cu, plan, variant, blocks.shared_tiles, args, args.x);
-  const LaunchConfig config(blocks.grid, variant.threads(), variant.shared_bytes, stream.get(),
-                            starts_early(plan, variant));
+  const KernelLaunch launch = plan.launch(index, {args.m});
+  GemmArguments arguments(args);
+  arguments.read_tokens(cu, plan, planned);
+  arguments.list().set(KernelArgument::kSchedule, &launch.schedule);
+  const LaunchConfig config(planned, launch, stream.get());
+  void** list = arguments.list().of(planned);
   const auto bare = [&] {
     const cuda::CUresult result =
-        cu.cuLaunchKernelEx(config.get(), loaded.function(), parameters.list(), nullptr);
+        cu.cuLaunchKernelEx(config.get(), loaded.function(), list, nullptr);
     if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
   };
   const auto own = [&] { kernel.launch(args, stream.get()); };

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "generator/plan/attention_tile.h"
+#include "generator/families/decode_attention/attention_tile.h"
 #include "heddle/error.h"
 
 namespace heddle {

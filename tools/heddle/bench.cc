@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "generator/plan/candidates.h"
+#include "generator/planner/candidates.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/gemm_bench.h"

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "generator/families/family.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -16,8 +17,8 @@ ordered_json row_json(const GemmTiming& row, const Spec& spec) {
   ordered_json json = {{"spec", row.spec},
                        {"name", bench_name(spec)},
                        {"m", row.m},
-                       {"kernel", row.variant.name},
-                       {"path", to_string(row.variant.path)},
+                       {"kernel", row.kernel.name},
+                       {"family", row.kernel.family->name()},
                        {"us", row.us},
                        {"bytes", row.bytes},
                        {"gb_per_s", row.gb_per_s()},
@@ -39,7 +40,7 @@ double stream_us(const ChainTiming& row, const GemmBenchReport& report) {
 Table row_table(const GemmBenchReport& report, const std::vector<Spec>& specs) {
   Table table({{"SPEC"},
                {"M", Align::kRight},
-               {"PATH"},
+               {"FAMILY"},
                {"us", Align::kRight},
                {"GB/s", Align::kRight},
                {"FLOOR us", Align::kRight},
@@ -50,7 +51,7 @@ Table row_table(const GemmBenchReport& report, const std::vector<Spec>& specs) {
   for (const GemmTiming& row : report.rows) {
     const bool baseline = row.cublas_us.has_value();
     table.add_row({bench_name(specs[row.spec]), fmt::format("{}", row.m),
-                   std::string(to_string(row.variant.path)), fmt::format("{:.1f}", row.us),
+                   std::string(row.kernel.family->name()), fmt::format("{:.1f}", row.us),
                    fmt::format("{:.0f}", row.gb_per_s()), fmt::format("{:.1f}", row.floor_us),
                    fmt::format("{:.2f}", row.us / row.floor_us), fmt::format("{:.0f}", row.sm_mhz),
                    baseline ? fmt::format("{:.1f}", *row.cublas_us) : "-",

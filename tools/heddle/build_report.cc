@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "generator/families/family.h"
 #include "tools/heddle/printable.h"
 #include "tools/heddle/table.h"
 
@@ -23,14 +24,9 @@ std::string check_text(const KernelCheck& check) {
   return fmt::format("{} {:.1e}", check.fault.empty() ? "ok" : "WRONG", check.error);
 }
 
-ordered_json tile_json(const Plan& plan, std::size_t kernel) {
-  if (kernel >= plan.variants.size()) {
-    const TileKernel& tile = plan.tile_kernels[kernel - plan.variants.size()];
-    return {{"rows", tile.tile_rows}, {"columns", tile.tile_columns}, {"threads", tile.threads}};
-  }
-  const GemmVariant& variant = plan.variants[kernel];
-  return {{"m", variant.tile_m},      {"n", variant.tile_n},        {"k", variant.stage_k},
-          {"stages", variant.stages}, {"split_k", variant.split_k}, {"threads", variant.threads()}};
+ordered_json configuration_json(const Plan& plan, std::size_t index) {
+  const PlannedKernel& kernel = plan.kernel(index);
+  return kernel.family->json(kernel);
 }
 
 // Of W, or of a token's K.
@@ -57,7 +53,8 @@ ordered_json kernel_json(const Build& build, const BuiltOperation& operation, st
                        {"cache", cache_word(result)},
                        {"stored", result.stored},
                        {"kernel", binary.kernel_name},
-                       {"tile", tile_json(operation.plan, index)}};
+                       {"family", operation.plan.kernel(index).family->name()},
+                       {"configuration", configuration_json(operation.plan, index)}};
   if (const Spec& spec = operation.plan.spec; spec.has_weight()) {
     json["n"] = spec.weight_shape().n;
     json["k"] = spec.weight_shape().k;
@@ -117,28 +114,24 @@ std::string sums_text(const Build& build) {
 
 }  // namespace
 
-std::string tile_text(const GemmVariant& variant) {
-  return fmt::format("{}x{}x{} s{} k{}", variant.tile_m, variant.tile_n, variant.stage_k,
-                     variant.stages, variant.split_k);
-}
+std::string tile_text(const PlannedKernel& kernel) { return kernel.family->tile_text(kernel); }
 
-std::string m_text(const GemmVariant& variant) {
-  return fmt::format("{}..{}", variant.m_min, variant.m_max);
+std::string m_text(const PlannedKernel& kernel) {
+  return fmt::format("{}..{}", kernel.size_min, kernel.size_max);
 }
 
 std::string tile_text(const Plan& plan, std::size_t kernel) {
-  if (kernel < plan.variants.size()) return tile_text(plan.variants[kernel]);
-  const TileKernel& tile = plan.tile_kernels[kernel - plan.variants.size()];
-  return fmt::format("{}x{}", tile.tile_rows, tile.tile_columns);
+  return tile_text(plan.kernel(kernel));
 }
 
 std::string m_text(const Plan& plan, std::size_t kernel) {
-  return kernel < plan.variants.size() ? m_text(plan.variants[kernel]) : "-";
+  const bool by_m = plan.spec.op() == Op::kGemm && kernel < plan.kernels.size();
+  return by_m ? m_text(plan.kernels[kernel]) : "-";
 }
 
 ordered_json m_json(const Plan& plan, std::size_t kernel) {
-  if (kernel >= plan.variants.size()) return nullptr;
-  return {plan.variants[kernel].m_min, plan.variants[kernel].m_max};
+  if (plan.spec.op() != Op::kGemm || kernel >= plan.kernels.size()) return nullptr;
+  return {plan.kernels[kernel].size_min, plan.kernels[kernel].size_max};
 }
 
 std::string build_text(const Build& build) {

@@ -25,7 +25,7 @@ struct BuiltOperation {
   std::string name;
   Plan plan;
   std::vector<std::size_t> results;  // for each kernel of the plan, index into Build::results
-  std::vector<KernelCheck> checks;   // for each variant; empty if nothing was run
+  std::vector<KernelCheck> checks;   // for each M range; empty if nothing was run
 };
 
 struct UnservedOperation {
@@ -49,14 +49,15 @@ std::string build_text(const Build& build);
 // The document of `heddle build --json`; docs in README.md of this folder.
 nlohmann::ordered_json build_json(const Build& build);
 
-// "64x128x64 s4 k2": tokens, rows, depth of a tile; stages, split-K.
-std::string tile_text(const GemmVariant& variant);
+// What its family shows in tables: "64x128x64 s4 k2" is tokens, rows, depth of a tile; stages,
+// split-K.
+std::string tile_text(const PlannedKernel& kernel);
 // "1..16"
-std::string m_text(const GemmVariant& variant);
-// The same for any kernel of the plan: "128x64": rows, columns of a tile kernel's tile; "-".
+std::string m_text(const PlannedKernel& kernel);
+// The same for any kernel of the plan; "-" of one that no M chooses.
 std::string tile_text(const Plan& plan, std::size_t kernel);
 std::string m_text(const Plan& plan, std::size_t kernel);
-// [1, 16]; null for a tile kernel.
+// [1, 16]; null of one that no M chooses.
 nlohmann::ordered_json m_json(const Plan& plan, std::size_t kernel);
 
 }  // namespace heddle

@@ -39,7 +39,7 @@ int run_decode_attention(Runtime& runtime, const Spec& spec, std::uint32_t seed,
   const Kernel kernel = runtime.kernel(spec);
   const AttentionCheck check = check_attention(kernel, seed);
   const Plan& plan = kernel.plan();
-  const std::string& name = plan.tile_kernels.front().name;
+  const std::string& name = plan.kernels.front().name;
   const std::string fault = check.fault();
   if (json) {
     auto rows = ordered_json::array();

@@ -76,7 +76,7 @@ std::vector<KernelCheck> run_operation(Runtime* runtime, const Plan& plan) {
     return checks;
   }
   std::vector<std::int64_t> m_list;
-  for (const GemmVariant& variant : plan.variants) m_list.push_back(variant.m_min);
+  for (const PlannedKernel& kernel : plan.kernels) m_list.push_back(kernel.size_min);
   for (const GemmCheck& check : run_gemm(kernel, m_list)) {
     checks.push_back({check.m, check.error, fault_of(check)});
   }

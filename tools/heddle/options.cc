@@ -126,9 +126,9 @@ std::size_t kernel_of(const Plan& plan, std::int64_t m) {
     return 0;
   }
   const GemmShape& shape = plan.spec.gemm().shape;
-  if (m == 0) return plan.variant_for(shape.m_min);
+  if (m == 0) return plan.kernel_for(shape.m_min);
   check_m(shape, m);
-  return plan.variant_for(m);
+  return plan.kernel_for(m);
 }
 
 }  // namespace heddle

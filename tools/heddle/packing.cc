@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json to_json(const ByteCheck& check, const TileKernel& kernel) {
+ordered_json to_json(const ByteCheck& check, const PlannedKernel& kernel) {
   ordered_json json = {{"kernel", kernel.name},
                        {"bytes", check.bytes},
                        {"mismatches", check.mismatches},
@@ -26,7 +26,7 @@ ordered_json to_json(const ByteCheck& check, const TileKernel& kernel) {
   return json;
 }
 
-std::string to_text(const ByteCheck& check, const TileKernel& kernel) {
+std::string to_text(const ByteCheck& check, const PlannedKernel& kernel) {
   Table table({{"KERNEL"}, {"BYTES", Align::kRight}, {"MISMATCHES", Align::kRight}, {"RESULT"}});
   table.add_row({kernel.name, fmt::format("{}", check.bytes), fmt::format("{}", check.mismatches),
                  check.passed() ? "ok" : check.fault()});
@@ -71,11 +71,11 @@ int run_packing(Runtime& runtime, const Spec& spec, std::uint32_t seed, bool jso
 
 int report(const Kernel& kernel, const ByteCheck& check, bool json) {
   const Plan& plan = kernel.plan();
-  const TileKernel& tile_kernel = plan.tile_kernels.front();
+  const PlannedKernel& planned = plan.kernels.front();
   if (json) {
-    print_json({{"device", plan.target.name}, {"runs", {to_json(check, tile_kernel)}}});
+    print_json({{"device", plan.target.name}, {"runs", {to_json(check, planned)}}});
   } else {
-    print(to_text(check, tile_kernel));
+    print(to_text(check, planned));
   }
   flush_output();
   if (check.passed()) return kExitDone;

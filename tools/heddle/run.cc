@@ -36,9 +36,9 @@ struct RunOptions {
   bool json = false;
 };
 
-ordered_json to_json(const GemmCheck& check, const GemmVariant& variant) {
+ordered_json to_json(const GemmCheck& check, const PlannedKernel& kernel) {
   ordered_json json = {{"m", check.m},
-                       {"kernel", variant.name},
+                       {"kernel", kernel.name},
                        {"error", check.error},
                        {"limit", check.limit},
                        {"guards_intact", check.guards_intact},
@@ -57,9 +57,9 @@ std::string to_text(const std::vector<GemmCheck>& checks, const Plan& plan) {
                {"CUBLAS", Align::kRight},
                {"RESULT"}});
   for (const GemmCheck& check : checks) {
-    const GemmVariant& variant = plan.variants[check.variant];
+    const PlannedKernel& kernel = plan.kernels[check.kernel];
     const std::string fault = fault_of(check);
-    table.add_row({fmt::format("{}", check.m), m_text(variant), tile_text(variant),
+    table.add_row({fmt::format("{}", check.m), m_text(kernel), tile_text(kernel),
                    fmt::format("{:.3e}", check.error), fmt::format("{:.1e}", check.limit),
                    check.cublas_error ? fmt::format("{:.3e}", *check.cublas_error) : "-",
                    fault.empty() ? "ok" : fault});
@@ -80,7 +80,7 @@ int run(const RunOptions& options) {
   const Plan& plan = kernel.plan();
   std::vector<std::int64_t> m_list = options.m;
   if (m_list.empty()) {
-    for (const GemmVariant& variant : plan.variants) m_list.push_back(variant.m_min);
+    for (const PlannedKernel& kernel : plan.kernels) m_list.push_back(kernel.size_min);
   }
   GemmCheckOptions check_options;
   check_options.cublas = !options.baseline.empty();
@@ -90,7 +90,7 @@ int run(const RunOptions& options) {
   if (options.json) {
     auto rows = ordered_json::array();
     for (const GemmCheck& check : checks) {
-      rows.push_back(to_json(check, plan.variants[check.variant]));
+      rows.push_back(to_json(check, plan.kernels[check.kernel]));
     }
     print_json({{"device", plan.target.name}, {"runs", std::move(rows)}});
   } else {

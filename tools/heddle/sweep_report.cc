@@ -7,29 +7,18 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "generator/plan/tile_json.h"
+#include "generator/families/family.h"
 #include "tools/gpu_harness/median.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
 namespace {
 
-std::string warps_text(const GemmVariant& v) {
-  return fmt::format("{}x{}x{}", v.warps_m, v.warps_n, v.warps_k);
-}
-
-std::string tile_text(const GemmVariant& v) {
-  return fmt::format("{}x{}x{}", v.tile_m, v.tile_n, v.stage_k);
-}
-
 nlohmann::ordered_json row_json(const GemmTiming& row) {
-  const GemmVariant& v = row.variant;
   return {{"us", row.us},
           {"times_floor", row.us / row.floor_us},
-          {"path", to_string(v.path)},
-          {"kernel", to_string(v.kernel)},
-          {"tile", tile_json(v)},
-          {"scale_mode", to_string(v.scale_mode)}};
+          {"family", row.kernel.family->name()},
+          {"configuration", row.kernel.family->json(row.kernel)}};
 }
 
 }  // namespace
@@ -91,26 +80,21 @@ nlohmann::ordered_json sweep_json(const Sweep& sweep) {
 
 std::string sweep_text(const Sweep& sweep, std::size_t top) {
   Table table({{"PLACE", Align::kRight},
-               {"PATH"},
-               {"KERNEL"},
-               {"TILE"},
-               {"WARPS"},
-               {"STAGES", Align::kRight},
-               {"SPLIT", Align::kRight},
+               {"FAMILY"},
+               {"CONFIGURATION"},
                {"us", Align::kRight},
                {"x FLOOR", Align::kRight},
                {"x BEST", Align::kRight},
                {""}});
   for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
     const GemmTiming& row = sweep.rows[i];
-    const GemmVariant& v = row.variant;
     const bool chosen = row.spec == sweep.chosen.spec;
     if (i >= top && !chosen) continue;
-    table.add_row(
-        {fmt::format("{}", i + 1), std::string(to_string(v.path)), std::string(to_string(v.kernel)),
-         tile_text(v), warps_text(v), fmt::format("{}", v.stages), fmt::format("{}", v.split_k),
-         fmt::format("{:.2f}", row.us), fmt::format("{:.2f}", row.us / row.floor_us),
-         fmt::format("{:.3f}", row.us / sweep.rows.front().us), chosen ? "the planner's" : ""});
+    table.add_row({fmt::format("{}", i + 1), std::string(row.kernel.family->name()),
+                   row.kernel.family->describe(row.kernel), fmt::format("{:.2f}", row.us),
+                   fmt::format("{:.2f}", row.us / row.floor_us),
+                   fmt::format("{:.3f}", row.us / sweep.rows.front().us),
+                   chosen ? "the planner's" : ""});
   }
   return table.text() +
          fmt::format("M = {}: of {} kernels the planner's takes {:.1f} % more than the fastest\n",

@@ -23,7 +23,7 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json to_json(const DequantizeTiming& timing, const Plan& plan) {
-  return {{"kernel", plan.tile_kernels.front().name},
+  return {{"kernel", plan.kernels.front().name},
           {"read_bytes", timing.read_bytes},
           {"written_bytes", timing.written_bytes},
           {"us", timing.us},
@@ -44,7 +44,7 @@ std::string to_text(const DequantizeTiming& timing, const Plan& plan) {
                {"STREAM us", Align::kRight},
                {"STREAM GB/s", Align::kRight},
                {"% OF STREAM", Align::kRight}});
-  table.add_row({plan.tile_kernels.front().name,
+  table.add_row({plan.kernels.front().name,
                  fmt::format("{:.1f}", static_cast<double>(timing.read_bytes) * 1e-6),
                  fmt::format("{:.1f}", static_cast<double>(timing.written_bytes) * 1e-6),
                  fmt::format("{:.1f}", timing.us), fmt::format("{:.0f}", timing.gb_per_s()),

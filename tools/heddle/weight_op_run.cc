@@ -29,7 +29,7 @@ int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions&
   const std::string fault = fault_of(check);
   if (options.json) {
     auto rows = ordered_json::array();
-    rows.push_back({{"kernel", plan.tile_kernels.front().name},
+    rows.push_back({{"kernel", plan.kernels.front().name},
                     {"weights", check.weights},
                     {"mismatches", check.mismatches},
                     {"guards_intact", check.guards_intact},
@@ -38,9 +38,8 @@ int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions&
   } else {
     Table table(
         {{"KERNEL"}, {"TILE"}, {"WEIGHTS", Align::kRight}, {"WRONG", Align::kRight}, {"RESULT"}});
-    table.add_row({plan.tile_kernels.front().name, tile_text(plan, 0),
-                   fmt::format("{}", check.weights), fmt::format("{}", check.mismatches),
-                   fault.empty() ? "ok" : "WRONG"});
+    table.add_row({plan.kernels.front().name, tile_text(plan, 0), fmt::format("{}", check.weights),
+                   fmt::format("{}", check.mismatches), fault.empty() ? "ok" : "WRONG"});
     print(table.text());
   }
   flush_output();

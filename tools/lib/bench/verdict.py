@@ -14,7 +14,7 @@ class Cell:
     us: float
     against_us: float  # the floor, cuBLAS, or another kernel
     bar: typing.Optional[float] = None  # times against_us
-    path: str = ""
+    family: str = ""
     floor_us: typing.Optional[float] = None
     cublas_us: typing.Optional[float] = None
     sm_mhz: typing.Optional[float] = None  # of the SMs, while it was measured
@@ -61,10 +61,10 @@ def cell_table(cells, against):
     """against: the title of what the cells are held against."""
     baseline = against != "cuBLAS" and any(cell.cublas_us for cell in cells)
     clocks = any(cell.sm_mhz for cell in cells)
-    titles = ["N x K", "M", "path", "us", f"{against} us", f"x {against}", "bar", "verdict"]
+    titles = ["N x K", "M", "family", "us", f"{against} us", f"x {against}", "bar", "verdict"]
     rows = []
     for cell in cells:
-        row = [f"{cell.n} x {cell.k}", cell.m, cell.path, microseconds(cell.us),
+        row = [f"{cell.n} x {cell.k}", cell.m, cell.family, microseconds(cell.us),
                microseconds(cell.against_us), number(cell.times, 2), number(cell.bar, 2),
                word(cell.passed)]
         if clocks:

@@ -1,0 +1,40 @@
+// What a Configuration holds: the struct of a family, behind one type.
+#ifndef HEDDLE_GENERATOR_FAMILIES_CONFIGURATION_H_
+#define HEDDLE_GENERATOR_FAMILIES_CONFIGURATION_H_
+
+#include <memory>
+#include <utility>
+
+#include "heddle/plan.h"
+
+namespace heddle {
+
+class ConfigurationValue {
+ public:
+  virtual ~ConfigurationValue() = default;
+};
+
+template <class Struct>
+class ConfigurationOf final : public ConfigurationValue {
+ public:
+  explicit ConfigurationOf(Struct value) : value_(std::move(value)) {}
+  const Struct& value() const noexcept { return value_; }
+
+ private:
+  Struct value_;
+};
+
+template <class Struct>
+Configuration make_configuration(Struct value) {
+  return Configuration(std::make_shared<ConfigurationOf<Struct>>(std::move(value)));
+}
+
+// Precondition: the configuration is of the family whose struct this is.
+template <class Struct>
+const Struct& config_of(const PlannedKernel& kernel) noexcept {
+  return static_cast<const ConfigurationOf<Struct>*>(kernel.configuration.get())->value();
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_CONFIGURATION_H_

@@ -1,0 +1,120 @@
+#include "generator/families/gemm_config.h"
+
+#include "generator/families/value_type.h"
+#include "generator/planner/scale_mode.h"
+
+namespace heddle {
+namespace {
+
+device::ScaleMode device_mode(ScaleMode mode) {
+  switch (mode) {
+    case ScaleMode::kAccumulator:
+      return device::ScaleMode::kAccumulator;
+    case ScaleMode::kWeight:
+      return device::ScaleMode::kWeight;
+    case ScaleMode::kChannel:
+      break;
+  }
+  return device::ScaleMode::kChannel;
+}
+
+device::ZeroPoint device_zero_point(ZeroPoint zero) {
+  switch (zero) {
+    case ZeroPoint::kNone:
+      return device::ZeroPoint::kNone;
+    case ZeroPoint::kInt:
+      return device::ZeroPoint::kInt;
+    case ZeroPoint::kFloat:
+      break;
+  }
+  return device::ZeroPoint::kFloat;
+}
+
+device::Activation device_activation(Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return device::Activation::kNone;
+    case Activation::kRelu:
+      return device::Activation::kRelu;
+    case Activation::kGelu:
+      return device::Activation::kGelu;
+    case Activation::kGeluTanh:
+      return device::Activation::kGeluTanh;
+    case Activation::kSilu:
+      break;
+  }
+  return device::Activation::kSilu;
+}
+
+std::string scale_class(DType dtype) {
+  switch (dtype) {
+    case DType::kFp16:
+      return "Scale16<Fp16>";
+    case DType::kBf16:
+      return "Scale16<Bf16>";
+    case DType::kFp32:
+      return "ScaleFp32";
+    case DType::kE8m0:
+      return "Scale8<E8m0>";
+    case DType::kE4m3:
+      return "Scale8<E4m3>";
+  }
+  return {};
+}
+
+}  // namespace
+
+static_assert(device::Chunk::kRows == WeightLayout::kRowBlock);
+static_assert(device::Chunk::kColumns == WeightLayout::kChunkK);
+static_assert(device::Workspace::kCounterBytes == kWorkspaceCounterBytes);
+
+device::PackedWeights packed_sizes(const WeightLayout& layout) {
+  device::PackedWeights weights{};
+  weights.bits = layout.scale_offset / (2 * WeightLayout::kChunkK);
+  weights.row_blocks = static_cast<int>(layout.row_blocks);
+  weights.chunks = static_cast<int>(layout.chunks_per_row_block);
+  weights.chunk_bytes = layout.chunk_bytes;
+  weights.meta_group = layout.meta_group;
+  weights.scale_offset = layout.scale_offset;
+  weights.scale_bytes = layout.scale_bytes;
+  weights.zero_offset = layout.zero_offset;
+  weights.zero_bytes = layout.zero_bytes;
+  weights.channel_offset = static_cast<long long>(layout.channel_offset);
+  weights.channel_bytes = layout.channel_bytes;
+  weights.channel_zero_offset = layout.channel_zero_offset;
+  weights.tensor_offset = static_cast<long long>(layout.tensor_offset);
+  return weights;
+}
+
+device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& layout) {
+  device::PackedWeights weights = packed_sizes(layout);
+  weights.n = static_cast<int>(spec.shape.n);
+  weights.k = static_cast<int>(spec.shape.k);
+  weights.zero_point = device_zero_point(spec.weight.zero_point);
+  // What decoding takes off an unsigned code.
+  weights.fixed_bias = spec.weight.type == WeightType::kUint ? 1 << (spec.weight.bits - 1) : 0;
+  weights.tensor_scale = spec.weight.tensor_scale;
+  weights.row_lines = spec.weight.interleave == Interleave::kTrtllm;
+  return weights;
+}
+
+device::Scaling scaling_of(const GemmVariant& variant) {
+  return {device_mode(variant.scale_mode), 0, 0};
+}
+
+device::Scaling scaling_with(const GemmSpec& spec, const GemmVariant& variant,
+                             const DecodePlan& decode) {
+  const int of_scale = power_of_scale(spec, variant, decode);
+  return {device_mode(variant.scale_mode), decode.result_exponent - of_scale, of_scale};
+}
+
+device::EpilogueConfig epilogue_of(const EpilogueSpec& epilogue) {
+  return {epilogue.bias, epilogue.residual, device_activation(epilogue.activation)};
+}
+
+std::vector<std::string> gemm_aliases(const GemmSpec& spec) {
+  return {"using Value = " + value_type(spec.activation) + ';',
+          "using Scale = " + scale_class(spec.weight.scale_dtype) + ';'};
+}
+
+}  // namespace heddle

@@ -1,0 +1,34 @@
+// What the configurations of all GEMM families take from the spec and the layout.
+#ifndef HEDDLE_GENERATOR_FAMILIES_GEMM_CONFIG_H_
+#define HEDDLE_GENERATOR_FAMILIES_GEMM_CONFIG_H_
+
+#include <string>
+#include <vector>
+
+#include "generator/families/fields.h"
+#include "generator/planner/gemm_variant.h"
+#include "heddle/plan.h"
+#include "steps/config.h"
+
+namespace heddle {
+
+device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& layout);
+// What sizes in shared memory depend on alone.
+device::PackedWeights packed_sizes(const WeightLayout& layout);
+
+// Without its powers of two, which no size depends on; scaling_with() adds them.
+device::Scaling scaling_of(const GemmVariant& variant);
+device::Scaling scaling_with(const GemmSpec& spec, const GemmVariant& variant,
+                             const DecodePlan& decode);
+
+device::EpilogueConfig epilogue_of(const EpilogueSpec& epilogue);
+
+// Whether the columns of X have factors that the kernel itself multiplies by.
+inline bool takes_pre_scale(const GemmSpec& spec) { return spec.pre_scale && !spec.act_order; }
+
+// "using Value = Fp16;" and "using Scale = ...;", what decoding and scaling compute in.
+std::vector<std::string> gemm_aliases(const GemmSpec& spec);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_GEMM_CONFIG_H_

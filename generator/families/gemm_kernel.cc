@@ -1,0 +1,21 @@
+#include "generator/families/gemm_kernel.h"
+
+#include <fmt/format.h>
+
+#include "generator/render/decode_text.h"
+
+namespace heddle {
+
+KernelText gemm_text(const Plan& plan, const PlannedKernel& kernel, std::string_view template_path,
+                     const std::string& config, std::string_view function) {
+  const DecodePlan decode = kernel.family->decode_plan(plan, kernel);
+  KernelText text;
+  text.template_path = template_path;
+  text.decisions =
+      fmt::format("{}\n\ndecode plan: {}", kernel.family->describe(kernel), describe(decode));
+  text.definitions = config + '\n' + decode_text(decode);
+  text.function = fmt::format("{}<heddle::Config, heddle::Decode>", function);
+  return text;
+}
+
+}  // namespace heddle

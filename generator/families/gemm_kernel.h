@@ -1,0 +1,85 @@
+// What the GEMM families share beside their configuration structs.
+#ifndef HEDDLE_GENERATOR_FAMILIES_GEMM_KERNEL_H_
+#define HEDDLE_GENERATOR_FAMILIES_GEMM_KERNEL_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "generator/families/configuration.h"
+#include "generator/families/family.h"
+#include "generator/families/fields.h"
+#include "generator/planner/gemm_variant.h"
+
+namespace heddle {
+
+// The configuration of a GEMM's kernel: what the planner settled, and the family's struct that
+// follows from it.
+class GemmConfigurationValue : public ConfigurationValue {
+ public:
+  explicit GemmConfigurationValue(GemmVariant variant) : variant_(std::move(variant)) {}
+  const GemmVariant& variant() const noexcept { return variant_; }
+
+ private:
+  GemmVariant variant_;
+};
+
+template <class Config>
+class GemmConfigurationOf final : public GemmConfigurationValue {
+ public:
+  GemmConfigurationOf(GemmVariant variant, const Config& config)
+      : GemmConfigurationValue(std::move(variant)), config_(config) {}
+  const Config& config() const noexcept { return config_; }
+
+ private:
+  Config config_;
+};
+
+// Precondition: the kernel is of the family whose struct this is.
+template <class Config>
+const Config& gemm_config_of(const PlannedKernel& kernel) noexcept {
+  return static_cast<const GemmConfigurationOf<Config>*>(kernel.configuration.get())->config();
+}
+
+// What is the same for all GEMM families; `Config` is the struct of one.
+template <class Config>
+class GemmFamily : public Family {
+ public:
+  bool plans(Op /*op*/) const noexcept override { return false; }
+  void plan(Plan& /*plan*/) const override {}
+
+  DecodePlan decode_plan(const Plan& plan, const PlannedKernel& kernel) const override {
+    return decode_plan_of(plan, variant_of(kernel));
+  }
+  nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
+    return families::fields_json(gemm_config_of<Config>(kernel));
+  }
+
+ protected:
+  // The kernel with the planner's range and the configuration's launch bounds.
+  PlannedKernel planned(const GemmVariant& variant, const Config& config,
+                        std::vector<KernelArgument> arguments) const {
+    PlannedKernel kernel;
+    kernel.name = variant.name;
+    kernel.size_min = variant.m_min;
+    kernel.size_max = variant.m_max;
+    kernel.family = this;
+    kernel.configuration =
+        Configuration(std::make_shared<GemmConfigurationOf<Config>>(variant, config));
+    kernel.threads = config.threads();
+    kernel.shared_bytes = config.shared_bytes();
+    kernel.blocks_per_sm = variant.blocks_per_sm;
+    kernel.arguments = std::move(arguments);
+    return kernel;
+  }
+};
+
+// The text of a GEMM's kernel. `config`: its rendered struct; `function`: the template's.
+KernelText gemm_text(const Plan& plan, const PlannedKernel& kernel, std::string_view template_path,
+                     const std::string& config, std::string_view function);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_GEMM_KERNEL_H_

@@ -1,0 +1,76 @@
+// GEMM for few tokens: weights are streamed past tokens that stay in shared memory.
+#include "generator/families/stream/stream.h"
+
+#include <fmt/format.h>
+
+#include "generator/families/all.h"
+#include "generator/families/gemm_kernel.h"
+#include "generator/families/stream/config.h"
+#include "generator/planner/next_start.h"
+
+namespace heddle {
+namespace {
+
+using device::StreamConfig;
+using A = KernelArgument;
+
+class Stream final : public GemmFamily<StreamConfig> {
+ public:
+  std::string_view name() const noexcept override { return "stream"; }
+
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    return gemm_text(plan, kernel, "stream/stream.cuh",
+                     families::config_struct("StreamConfig", gemm_config_of<StreamConfig>(kernel),
+                                             gemm_aliases(plan.spec.gemm())),
+                     "gemm_stream");
+  }
+
+  KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
+                      const LaunchSize& /*size*/) const noexcept override {
+    const auto& config = gemm_config_of<StreamConfig>(kernel);
+    return {static_cast<unsigned>(config.workers), 1, 1, static_cast<unsigned>(config.cluster)};
+  }
+  std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
+    return kernel.size_max;
+  }
+
+  std::string describe(const PlannedKernel& kernel) const override {
+    const auto& c = gemm_config_of<StreamConfig>(kernel);
+    return fmt::format(
+        "stages {} of {} columns, {} warps along K, {} blocks in clusters of {}, split K {}, scale "
+        "on {}",
+        c.stages, c.stage_chunks * device::Chunk::kColumns, c.warps_k, c.workers, c.cluster,
+        c.split_k, to_string(variant_of(kernel).scale_mode));
+  }
+  std::string tile_text(const PlannedKernel& kernel) const override {
+    const auto& c = gemm_config_of<StreamConfig>(kernel);
+    return fmt::format("{}x{}x{} s{} k{}", c.tokens, device::Chunk::kRows,
+                       c.stage_chunks * device::Chunk::kColumns, c.stages, c.split_k);
+  }
+
+  PlannedKernel kernel_of(const Plan& plan, const GemmVariant& v) const {
+    StreamConfig config = stream_config(plan.spec.gemm(), plan.layout, v);
+    config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
+    config.lets_next_start = lets_next_start(v, plan.layout, plan.target);
+    PlannedKernel kernel = planned(
+        v, config,
+        {A::kX, A::kWeights, A::kY, A::kBias, A::kResidual, A::kPreScale, A::kWorkspace, A::kM});
+    kernel.starts_early = true;
+    return kernel;
+  }
+};
+
+const Stream& family() {
+  static const Stream stream;
+  return stream;
+}
+
+}  // namespace
+
+const Family* stream_family() { return &family(); }
+
+PlannedKernel stream_kernel(const Plan& plan, const GemmVariant& variant) {
+  return family().kernel_of(plan, variant);
+}
+
+}  // namespace heddle

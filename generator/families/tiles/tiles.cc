@@ -1,0 +1,130 @@
+// GEMM by tiles of mma.sync, which registers, cp.async or bulk copies feed.
+#include "generator/families/tiles/tiles.h"
+
+#include <fmt/format.h>
+
+#include "generator/families/all.h"
+#include "generator/families/gemm_kernel.h"
+#include "generator/families/tiles/config.h"
+#include "generator/planner/stage.h"
+
+namespace heddle {
+namespace {
+
+using device::Feeder;
+using device::TilesConfig;
+using A = KernelArgument;
+
+// Aliases of the classes that follow from the feeder, beside those of every GEMM.
+std::vector<std::string> aliases_of(const GemmSpec& spec, const TilesConfig& config) {
+  std::vector<std::string> aliases = gemm_aliases(spec);
+  const bool by_registers = config.feeder == Feeder::kRegisters;
+  aliases.emplace_back(by_registers ? "using Mma = MmaTuring;" : "using Mma = MmaAmpere;");
+  if (config.feeder == Feeder::kBulk || config.reads_ahead) return aliases;
+  aliases.emplace_back(by_registers ? "using Pipeline = RegisterPipeline<Config>;"
+                                    : "using Pipeline = AsyncPipeline<Config>;");
+  return aliases;
+}
+
+std::string_view feeder_text(const TilesConfig& config) {
+  switch (config.feeder) {
+    case Feeder::kRegisters:
+      return "fed through registers";
+    case Feeder::kAsync:
+      return config.reads_ahead ? "fed by cp.async, read ahead" : "fed by cp.async";
+    case Feeder::kBulk:
+      break;
+  }
+  return "fed by bulk copies";
+}
+
+class Tiles final : public GemmFamily<TilesConfig> {
+ public:
+  std::string_view name() const noexcept override { return "tiles"; }
+
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    const auto& config = gemm_config_of<TilesConfig>(kernel);
+    const std::string rendered =
+        families::config_struct("TilesConfig", config, aliases_of(plan.spec.gemm(), config));
+    if (config.feeder == Feeder::kBulk) {
+      return gemm_text(plan, kernel, "tiles/bulk.cuh", rendered, "gemm_bulk");
+    }
+    return config.reads_ahead ? gemm_text(plan, kernel, "tiles/wide.cuh", rendered, "gemm_wide")
+                              : gemm_text(plan, kernel, "tiles/tiles.cuh", rendered, "gemm_mma");
+  }
+
+  // x counts tiles of M, the one count that may pass 65535, y tiles of N, z parts of K.
+  KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
+                      const LaunchSize& size) const noexcept override {
+    const auto& config = gemm_config_of<TilesConfig>(kernel);
+    const auto count = [](std::int64_t value) { return static_cast<unsigned int>(value); };
+    return {count(ceil_div(size.size, config.tile_m)),
+            count(ceil_div(config.weights.n, config.tile_n)), count(config.split_k)};
+  }
+  std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
+    return gemm_config_of<TilesConfig>(kernel).tile_m;
+  }
+
+  // The sums of all parts of K of each tile, behind the counters.
+  std::size_t reserved_workspace_bytes(const Plan& /*plan*/, const PlannedKernel& kernel,
+                                       std::int64_t size) const noexcept override {
+    const auto& config = gemm_config_of<TilesConfig>(kernel);
+    if (config.split_k == 1) return 0;
+    const std::int64_t tiles =
+        ceil_div(size, config.tile_m) * ceil_div(config.weights.n, config.tile_n);
+    return static_cast<std::size_t>(kWorkspaceCounterBytes +
+                                    4 * tiles * config.split_k * config.tile_m * config.tile_n);
+  }
+  std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
+                              std::int64_t size) const noexcept override {
+    return reserved_workspace_bytes(plan, kernel, size);
+  }
+  std::size_t max_workspace_bytes(const Plan& plan,
+                                  const PlannedKernel& kernel) const noexcept override {
+    return reserved_workspace_bytes(plan, kernel, kernel.size_max);
+  }
+
+  std::string describe(const PlannedKernel& kernel) const override {
+    const auto& c = gemm_config_of<TilesConfig>(kernel);
+    return fmt::format(
+        "tile {} tokens x {} rows, stages {} of {} columns, {}, warps M {} x N {} x K {}, split K "
+        "{}, scale on {}",
+        c.tile_m, c.tile_n, c.stages, c.stage_k, feeder_text(c), c.warps_m, c.warps_n, c.warps_k,
+        c.split_k, to_string(variant_of(kernel).scale_mode));
+  }
+  std::string tile_text(const PlannedKernel& kernel) const override {
+    const auto& c = gemm_config_of<TilesConfig>(kernel);
+    return fmt::format("{}x{}x{} s{} k{}", c.tile_m, c.tile_n, c.stage_k, c.stages, c.split_k);
+  }
+
+  PlannedKernel kernel_of(const Plan& plan, const GemmVariant& v) const {
+    TilesConfig config = tiles_config(plan.spec.gemm(), plan.layout, v);
+    config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
+    const bool bulk = config.feeder == Feeder::kBulk;
+    PlannedKernel kernel =
+        planned(v, config,
+                bulk ? std::vector<A>{A::kTokenMap, A::kWeights, A::kY, A::kBias, A::kResidual,
+                                      A::kWorkspace, A::kM}
+                     : std::vector<A>{A::kX, A::kWeights, A::kY, A::kBias, A::kResidual,
+                                      A::kPreScale, A::kWorkspace, A::kM});
+    // Where an SM has room for two thread blocks of a kernel that starts early, the first SMs to be
+    // free take two of them, and others none: only kernels with an SM to each block do.
+    kernel.starts_early = bulk || (plan.target.arch() >= 90 && v.blocks_per_sm == 1);
+    return kernel;
+  }
+};
+
+const Tiles& family() {
+  static const Tiles tiles;
+  return tiles;
+}
+
+}  // namespace
+
+const Family* tiles_family() { return &family(); }
+
+PlannedKernel tiles_kernel(const Plan& plan, const GemmVariant& variant) {
+  return family().kernel_of(plan, variant);
+}
+
+}  // namespace heddle

@@ -1,0 +1,105 @@
+// GEMM by wgmma: weights in registers of warpgroups, tokens by tensor copies.
+#include "generator/families/warpgroup/warpgroup.h"
+
+#include <fmt/format.h>
+
+#include "generator/families/all.h"
+#include "generator/families/gemm_kernel.h"
+#include "generator/families/warpgroup/config.h"
+#include "generator/planner/wgmma_shares.h"
+
+namespace heddle {
+namespace {
+
+using device::WarpgroupConfig;
+using A = KernelArgument;
+
+class Warpgroup final : public GemmFamily<WarpgroupConfig> {
+ public:
+  std::string_view name() const noexcept override { return "warpgroup"; }
+
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    return gemm_text(
+        plan, kernel, "warpgroup/warpgroup.cuh",
+        families::config_struct("WarpgroupConfig", gemm_config_of<WarpgroupConfig>(kernel),
+                                gemm_aliases(plan.spec.gemm())),
+        "gemm_wgmma");
+  }
+
+  // The schedule is the number of tiles that several thread blocks share.
+  KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
+                      const LaunchSize& size) const noexcept override {
+    const WgmmaShares shares = wgmma_shares(variant_of(kernel), plan.layout, size.size);
+    return {static_cast<unsigned>(shares.workers), 1, 1, static_cast<unsigned>(shares.cluster),
+            shares.shared_tiles};
+  }
+  // A narrow tile has the tokens of one box.
+  std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
+    return gemm_config_of<WarpgroupConfig>(kernel).box_tokens();
+  }
+
+  // The sums of shared tiles, two places for each thread block, behind the counters.
+  std::size_t reserved_workspace_bytes(const Plan& /*plan*/, const PlannedKernel& kernel,
+                                       std::int64_t /*size*/) const noexcept override {
+    const auto& config = gemm_config_of<WarpgroupConfig>(kernel);
+    if (!config.shares_tiles) return kWorkspaceCounterBytes;
+    return kWorkspaceCounterBytes +
+           static_cast<std::size_t>(2 * 4) * config.workers * config.tile_m * config.tile_n;
+  }
+  std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
+                              std::int64_t size) const noexcept override {
+    const WgmmaShares shares = wgmma_shares(variant_of(kernel), plan.layout, size);
+    return shares.needs_workspace() ? reserved_workspace_bytes(plan, kernel, size) : 0;
+  }
+  // Tiles may be shared for some M alone.
+  std::size_t max_workspace_bytes(const Plan& plan,
+                                  const PlannedKernel& kernel) const noexcept override {
+    const bool shares = gemm_config_of<WarpgroupConfig>(kernel).shares_tiles;
+    return shares ? reserved_workspace_bytes(plan, kernel, kernel.size_max) : 0;
+  }
+
+  std::string describe(const PlannedKernel& kernel) const override {
+    const auto& c = gemm_config_of<WarpgroupConfig>(kernel);
+    return fmt::format(
+        "{}{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
+        "most{}{}{}, scale on {}",
+        c.by_warps ? "by mma.sync, " : "", c.warpgroups, c.tile_m, c.tile_n, c.stages,
+        c.stage_chunks * device::Chunk::kColumns / (c.half_stages ? 2 : 1), c.workers,
+        c.cluster > 1 ? ", whose pairs read tokens once" : "",
+        c.shares_rows ? ", whose pairs have 64 rows in common" : "",
+        c.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
+        to_string(variant_of(kernel).scale_mode));
+  }
+  std::string tile_text(const PlannedKernel& kernel) const override {
+    const auto& c = gemm_config_of<WarpgroupConfig>(kernel);
+    return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n,
+                       c.stage_chunks * device::Chunk::kColumns / (c.half_stages ? 2 : 1),
+                       c.stages);
+  }
+
+  PlannedKernel kernel_of(const Plan& plan, const GemmVariant& v) const {
+    WarpgroupConfig config = warpgroup_config(plan.spec.gemm(), plan.layout, v);
+    config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
+    PlannedKernel kernel = planned(v, config,
+                                   {A::kTokenMap, A::kWeights, A::kY, A::kBias, A::kResidual,
+                                    A::kWorkspace, A::kM, A::kSchedule});
+    kernel.starts_early = true;
+    kernel.box_tokens = config.box_tokens();
+    return kernel;
+  }
+};
+
+const Warpgroup& family() {
+  static const Warpgroup warpgroup;
+  return warpgroup;
+}
+
+}  // namespace
+
+const Family* warpgroup_family() { return &family(); }
+
+PlannedKernel warpgroup_kernel(const Plan& plan, const GemmVariant& variant) {
+  return family().kernel_of(plan, variant);
+}
+
+}  // namespace heddle

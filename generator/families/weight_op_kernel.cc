@@ -1,0 +1,44 @@
+#include "generator/families/weight_op_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "generator/planner/kernel_name.h"
+#include "generator/planner/refuse.h"
+#include "generator/planner/stage.h"
+#include "generator/spec/meaning.h"
+
+namespace heddle {
+std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target) {
+  const WeightOpSpec& op = spec.weight_op();
+  std::vector<Problem> problems = check_meaning(spec.op(), op);
+  for (Problem& problem : refuse_weight(op.weight)) problems.push_back(std::move(problem));
+  const int arch = target.arch();
+  if (arch < 75) {
+    problems.push_back({"", fmt::format("no kernel serves target {}", target.name),
+                        fmt::format("sm_{}", arch), "sm_75 and up", ""});
+  }
+  // Repacking computes nothing.
+  if (spec.op() != Op::kRepack && op.dtype == DType::kBf16 && arch < 80) {
+    problems.push_back({spec.op() == Op::kDequantize ? "/output/dtype" : "/input/dtype",
+                        fmt::format("{} (sm_{}) has no bfloat16 arithmetic", target.name, arch),
+                        "\"bf16\"", "\"fp16\"", ""});
+  }
+  return problems;
+}
+
+std::string weight_op_kernel_name(const Spec& spec, std::string_view types) {
+  const WeightOpSpec& op = spec.weight_op();
+  return fmt::format("heddle_{}_{}_{}_n{}_k{}", to_string(spec.op()), types, weight_name(op.weight),
+                     op.shape.n, op.shape.k);
+}
+
+int blocks_that_fit(const Target& target, const TileKernel& kernel, int most) {
+  const int by_threads = target.threads_per_sm / kernel.threads;
+  const int by_shared = target.shared_per_sm / (kernel.shared_bytes + kReservedSharedBytes);
+  return std::max(1, std::min({most, by_threads, by_shared}));
+}
+
+}  // namespace heddle

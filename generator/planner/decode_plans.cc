@@ -1,0 +1,29 @@
+// Which decode plans the kernels of a plan have.
+#include <algorithm>
+#include <utility>
+
+#include "generator/families/family.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+std::vector<DecodePlan> decode_plans_of(const Plan& plan) {
+  std::vector<DecodePlan> plans;
+  for (const PlannedKernel& kernel : plan.kernels) {
+    DecodePlan decode = kernel.family->decode_plan(plan, kernel);
+    const auto is_same = [&decode](const DecodePlan& one) {
+      return one.result_exponent == decode.result_exponent;  // each has another one
+    };
+    if (std::none_of(plans.begin(), plans.end(), is_same)) plans.push_back(std::move(decode));
+  }
+  // The plan's own first, then those that leave a power of two to the scale, then those that scale.
+  std::stable_sort(plans.begin(), plans.end(), [](const DecodePlan& a, const DecodePlan& b) {
+    const auto rank = [](const DecodePlan& one) {
+      return one.request.fold_scale ? 2 : one.request.fold_power ? 1 : 0;
+    };
+    return rank(a) < rank(b);
+  });
+  return plans;
+}
+
+}  // namespace heddle

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include "generator/families/family.h"
+#include "heddle/kv_cache.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+namespace {
+
+std::string describe_layout(const Plan& plan) {
+  const WeightLayout& l = plan.layout;
+  std::string text = fmt::format(
+      "weights: layout version {}, {} row blocks of {} rows, {} chunks of {} columns each, {} "
+      "bytes "
+      "per chunk, {} bytes in all\n",
+      layout_version(plan.spec.weight()), l.row_blocks, WeightLayout::kRowBlock,
+      l.chunks_per_row_block, WeightLayout::kChunkK, l.chunk_bytes, l.total_bytes);
+  if (l.channel_bytes != 0) {
+    text += fmt::format("  per-channel scales at byte {}, {} bytes per row block\n",
+                        l.channel_offset, l.channel_bytes);
+  } else {
+    text += fmt::format("  in a chunk: {} bytes of weights, {} x {} bytes of scales",
+                        l.scale_offset, l.groups_per_chunk, l.scale_bytes);
+    if (l.zero_bytes != 0) {
+      text += fmt::format(", {} x {} bytes of zero points", l.groups_per_chunk, l.zero_bytes);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string arguments_text(const PlannedKernel& kernel) {
+  std::string text;
+  for (const KernelArgument argument : kernel.arguments) {
+    text += text.empty() ? "" : ", ";
+    text += to_string(argument);
+  }
+  return text;
+}
+
+// The launch for one number of tokens; those of other operations depend on more.
+std::string launch_text(const Plan& plan, std::size_t index, std::int64_t m) {
+  const KernelLaunch launch = plan.launch(index, {m});
+  std::string text = fmt::format("grid {} x {} x {}", launch.grid_x, launch.grid_y, launch.grid_z);
+  if (launch.cluster > 1) text += fmt::format(" in clusters of {}", launch.cluster);
+  if (launch.schedule != 0) text += fmt::format(", schedule {}", launch.schedule);
+  return text;
+}
+
+std::string describe_kernel(const Plan& plan, std::size_t index) {
+  const PlannedKernel& kernel = plan.kernel(index);
+  const bool by_m = plan.spec.op() == Op::kGemm;
+  std::string text = kernel.name + "\n  ";
+  if (by_m) text += fmt::format("M {} to {}, ", kernel.size_min, kernel.size_max);
+  text += fmt::format("{}: {}\n", kernel.family->name(), kernel.family->describe(kernel));
+  text +=
+      fmt::format("  {} threads, {} bytes of shared memory, {} block{} per SM{}\n", kernel.threads,
+                  kernel.shared_bytes, kernel.blocks_per_sm, kernel.blocks_per_sm == 1 ? "" : "s",
+                  kernel.starts_early ? ", starts before the kernel before it has ended" : "");
+  text += fmt::format("  arguments: {}\n", arguments_text(kernel));
+  if (!by_m) return text;
+  for (const std::int64_t m : {kernel.size_min, kernel.size_max}) {
+    text += fmt::format("  M = {}: {}", m, launch_text(plan, index, m));
+    if (index < plan.kernels.size()) {
+      text += fmt::format(", workspace {} bytes", plan.workspace_bytes(m));
+    }
+    text += '\n';
+    if (kernel.size_min == kernel.size_max) break;
+  }
+  return text;
+}
+
+std::string describe_tensor(const char* name, const KvTensor& tensor,
+                            const KvTensorLayout& layout) {
+  std::string text =
+      fmt::format("{}: {}, scales per {}, a row of a head has {} bytes of codes", name,
+                  to_string(tensor.dtype), to_string(tensor.granularity), layout.row_bytes);
+  if (layout.scale_row_bytes != 0) {
+    const std::string tokens =
+        layout.scale_tokens == 1 ? "" : fmt::format(", for {} tokens,", layout.scale_tokens);
+    text += fmt::format(" and{} {} of scales ({}{})", tokens, layout.scale_row_bytes,
+                        to_string(*tensor.scale_dtype), tensor.symmetric ? "" : ", zero points");
+  }
+  if (layout.residual_row_bytes != 0) {
+    text +=
+        fmt::format("; a residual window of {} bytes for each sequence", layout.residual_bytes(1));
+  }
+  return text + '\n';
+}
+
+std::string describe_cache(const Spec& spec) {
+  const KvShape shape = spec.kv_shape();
+  const KvCacheLayout layout = kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
+  const KvTokenBytes bytes = kv_token_bytes(layout);
+  return describe_tensor("K", spec.kv().k, layout.k) + describe_tensor("V", spec.kv().v, layout.v) +
+         fmt::format("a token takes {} bytes of codes and {} of scales\n", bytes.codes,
+                     bytes.scales);
+}
+
+std::string describe_operation(const Plan& plan) {
+  const auto [n, k] = plan.spec.weight_shape();
+  switch (plan.spec.op()) {
+    case Op::kGemm:
+      return fmt::format("Y[M, {}] = X[M, {}] * W[{}, {}]^T", n, k, n, k);
+    case Op::kDequantize:
+      return fmt::format("W[{}, {}] in {} from {}", n, k, to_string(plan.spec.weight_op().dtype),
+                         to_string(plan.spec.weight_op().format));
+    case Op::kRepack:
+      return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().format));
+    case Op::kQuantizeWeight:
+      return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().dtype));
+    case Op::kKvAppend: {
+      const auto [heads, head_dim] = plan.spec.kv_append().shape;
+      return fmt::format("K and V[tokens, {}, {}] in {} into the cache", heads, head_dim,
+                         to_string(plan.spec.kv_append().activation));
+    }
+    case Op::kDecodeAttention: {
+      const auto [heads, kv_heads, head_dim, query_len] = plan.spec.decode_attention().shape;
+      return fmt::format("attention of {} heads of {}, {} of K and V, and the last {} in {}", heads,
+                         head_dim, kv_heads,
+                         query_len == 1 ? "token" : fmt::format("{} tokens", query_len),
+                         to_string(plan.spec.decode_attention().activation));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string describe(const Plan& plan) {
+  std::string text =
+      fmt::format("spec: {}\ntarget: {} (sm_{}, {} SMs, {} bytes of shared memory per block)\n",
+                  plan.spec.canonical_json(), plan.target.name, plan.target.arch(),
+                  plan.target.sm_count, plan.target.shared_per_block);
+  text += describe_operation(plan) + '\n';
+  if (plan.spec.has_weight()) {
+    text += fmt::format("\n{}", describe_layout(plan));
+    for (const DecodePlan& decode : decode_plans_of(plan)) {
+      text += fmt::format("\ndecode plan: {}", describe(decode));
+    }
+  } else {
+    text += '\n' + describe_cache(plan.spec);
+  }
+  text += "\nkernels:\n";
+  for (std::size_t i = 0; i < plan.kernel_count(); ++i) text += describe_kernel(plan, i);
+  text += "\nwhy:\n";
+  for (const std::string& reason : plan.reasons) text += fmt::format("- {}\n", reason);
+  return text;
+}
+
+}  // namespace heddle

@@ -1,0 +1,25 @@
+#include "generator/planner/kernel_name.h"
+
+#include <fmt/format.h>
+
+#include "generator/spec/weight_meaning.h"
+
+namespace heddle {
+
+std::string weight_name(const WeightSpec& weight) {
+  std::string name(to_string(weight.type));
+  if (is_integer(weight.type)) name += std::to_string(weight.bits);
+  if (weight.zero_point == ZeroPoint::kInt) name += 'z';
+  if (weight.zero_point == ZeroPoint::kFloat) name += 'f';
+  if (weight.group_size == kPerChannel) {
+    name += "_channel";
+  } else if (weight.group_size == kPerTensor) {
+    name += "_tensor";
+  } else {
+    name += fmt::format("_g{}", weight.group_size);
+  }
+  if (weight.tensor_scale) name += "_ts";
+  return name;
+}
+
+}  // namespace heddle

@@ -1,0 +1,32 @@
+// How the blocks of a GEMM with wgmma share its tiles, and how long that takes.
+#ifndef HEDDLE_GENERATOR_PLAN_WGMMA_SHARES_H_
+#define HEDDLE_GENERATOR_PLAN_WGMMA_SHARES_H_
+
+#include "generator/planner/gemm_variant.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// How many blocks a launch with m tokens has, and of how many a cluster; how many tiles at the end
+// of their list several blocks share: those of a cluster, or any, which then need a workspace.
+// Below zero: so many tiles at the end are cut in two along their tokens.
+struct WgmmaShares {
+  int workers = 1;
+  int shared_tiles = 0;
+  int cluster = 1;
+  bool sums_in_cluster = false;
+
+  bool needs_workspace() const noexcept { return shared_tiles > 0 && !sums_in_cluster; }
+};
+WgmmaShares wgmma_shares(const GemmVariant& variant, const WeightLayout& layout, std::int64_t m);
+
+// Whether pairs of blocks may share tiles: half of a block's sums must find room where its stages
+// were, as in templates/gemm/wgmma_shape.cuh, and four warpgroups have up to 16 tokens.
+bool wgmma_may_pair(const GemmVariant& variant, const WeightLayout& layout);
+
+// What it takes for its most tokens, in clocks of an SM of an H200 and in excess of a launch.
+double wgmma_clocks(const GemmVariant& variant, const WeightLayout& layout);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLAN_WGMMA_SHARES_H_

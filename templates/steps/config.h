@@ -1,0 +1,79 @@
+// What the configurations of all GEMM families have in common: the packed weights, where scales
+// go, and what follows the sums.
+#pragma once
+
+#include "config/config.h"
+
+namespace heddle::device {
+
+// A chunk of packed weights.
+struct Chunk {
+  static constexpr int kRows = 16;
+  static constexpr int kColumns = 128;
+};
+
+// A workspace opens with a 32-bit counter for each output tile, zero between launches; sums follow.
+struct Workspace {
+  static constexpr int kCounterBytes = 65536;
+};
+
+// Where the scale of a group is applied.
+HEDDLE_ENUM(ScaleMode,
+            kAccumulator,  // to the group's partial sum, in FP32
+            kWeight,       // to the decoded weight, in its own type
+            kChannel);     // one scale for each row, in the epilogue
+
+// Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.
+HEDDLE_ENUM(ZeroPoint, kNone, kInt, kFloat);
+
+HEDDLE_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu);
+
+// W[N, K] as packed weights; docs/layouts.md describes the bytes.
+struct PackedWeights {
+  int bits;
+  int n;
+  int k;
+  int row_blocks;
+  int chunks;  // of a row block
+  int chunk_bytes;
+  int meta_group;  // columns that share an entry of scales and zero points
+  int scale_offset;
+  int scale_bytes;
+  ZeroPoint zero_point;
+  int zero_offset;
+  int zero_bytes;
+  int fixed_bias;      // what decoding takes off an unsigned code
+  i64 channel_offset;  // of scales per channel
+  int channel_bytes;
+  int channel_zero_offset;
+  i64 tensor_offset;
+  bool tensor_scale;
+  bool row_lines;  // in TensorRT-LLM's order: a line holds 64 columns of a few rows
+
+  HEDDLE_FIELDS(bits, n, k, row_blocks, chunks, chunk_bytes, meta_group, scale_offset, scale_bytes,
+                zero_point, zero_offset, zero_bytes, fixed_bias, channel_offset, channel_bytes,
+                channel_zero_offset, tensor_offset, tensor_scale, row_lines)
+};
+
+struct Scaling {
+  ScaleMode mode;
+  int result_exponent;  // the power of two that decoded weights lack and their scales do not have
+  int scale_exponent;   // the power of two that scales of weights are multiplied by
+
+  HEDDLE_FIELDS(mode, result_exponent, scale_exponent)
+};
+
+struct EpilogueConfig {
+  bool bias;
+  bool residual;
+  Activation activation;
+
+  // Whether sums are only scaled and rounded.
+  HEDDLE_BOTH constexpr bool is_plain() const {
+    return !bias && !residual && activation == Activation::kNone;
+  }
+
+  HEDDLE_FIELDS(bias, residual, activation)
+};
+
+}  // namespace heddle::device

@@ -1,0 +1,193 @@
+// The sums of a row block: the warps that multiply put theirs into a slot of shared memory; one
+// warp more adds them in the order of K and writes the outputs. Where blocks share K, their sums
+// meet in one of them, in each of them in turn.
+#pragma once
+
+#include "primitives/cluster.cuh"
+#include "primitives/sync.cuh"
+#include "steps/output.cuh"
+#include "stream/rows.cuh"
+#include "stream/shape.cuh"
+
+namespace heddle {
+
+__device__ __forceinline__ u32x4 pack_sums(const float (&sum)[4]) {
+  return pack_floats(sum[0], sum[1], sum[2], sum[3]);
+}
+
+// Of each eight tokens a lane's part of a fragment.
+template <class Config>
+using StreamSum = float[StreamShape<Config>::kTokenTiles][4];
+
+// A warp's, in fragment order; `i` counts the block's row blocks.
+template <class Config>
+__device__ __forceinline__ void put_sums(const StreamMemory<Config>& memory, int i, int warp,
+                                         int lane, const StreamSum<Config>& sum) {
+  using S = StreamShape<Config>;
+  const int slot = i % S::kSlots;
+  // A fresh barrier counts as one whose phase of parity 1 has ended.
+  mbarrier_wait(memory.free_barrier(slot), (i / S::kSlots & 1) ^ 1);
+  const int t = lane % 4;
+  if (t < S::kPairs) {
+    const u32 to = memory.sums(slot, warp) + 16 * (lane / 4 * S::kPairs + t);
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      store_shared_16(to + tile * S::kTileSumBytes, pack_sums(sum[tile]));
+    }
+  }
+  mbarrier_arrive(memory.full_barrier(slot));
+}
+
+// The warp that adds.
+template <class Config>
+struct StreamSums {
+  using S = StreamShape<Config>;
+  using Sum = StreamSum<Config>;
+
+  StreamMemory<Config> memory;
+  StreamRows<Config> rows;
+  Output<Config> output;
+  int m;
+  int lane;
+  int rank = S::kMeets ? static_cast<int>(cluster_rank()) : 0;
+
+  // Other warps may use them after a barrier of the block, other blocks after one of the cluster.
+  __device__ __forceinline__ void init_barriers() const {
+    if (!elect_one()) return;
+#pragma unroll
+    for (int slot = 0; slot < S::kSlots; ++slot) {
+      mbarrier_init(memory.full_barrier(slot), 32 * Config::value.warps_k);
+      mbarrier_init(memory.free_barrier(slot), 32);
+    }
+    if constexpr (S::kMeets) {
+#pragma unroll
+      for (int i = 0; i < S::kMeetingBarriers; ++i) {
+        mbarrier_init(memory.meeting_full_barrier(0) + 8 * i, 1);
+      }
+    }
+    mbarrier_init_fence();
+    if constexpr (S::kMeets) {
+#pragma unroll
+      for (int i = 0; i < S::kMeetings; ++i) expect_others(i);
+    }
+  }
+
+  // Sums of other blocks take their time: a row block is finished after the next one's warps.
+  __device__ __forceinline__ void run() const {
+    const int count = rows.count();
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+      const int slot = i % S::kSlots;
+      mbarrier_wait(memory.full_barrier(slot), i / S::kSlots & 1);
+      Sum sum = {};
+      add(memory.sums(slot, 0), Config::value.warps_k, sum);
+      mbarrier_arrive(memory.free_barrier(slot));
+      if constexpr (S::kMeets) {
+        hand_over(Meeting(i), sum);
+        if (i > 0) finish(i - 1);
+      } else {
+        write(memory.meeting(0, 0), rows.row_block(i), sum);
+      }
+    }
+    if (S::kMeets && count > 0) finish(count - 1);
+  }
+
+ private:
+  // Where the sums of the i-th row block meet.
+  struct Meeting {
+    int rank;   // in which block
+    int index;  // in which of its meetings
+    u32 parity;
+
+    __device__ __forceinline__ explicit Meeting(int i)
+        : rank(i % Config::value.split_k),
+          index(i / Config::value.split_k % S::kMeetings),
+          parity(i / Config::value.split_k / S::kMeetings & 1) {}
+  };
+
+  // What a lane holds of sums that lie one behind the other.
+  __device__ __forceinline__ void add(u32 sums, int count, Sum& sum) const {
+    if (lane >= S::kSumVectors) return;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+#pragma unroll
+      for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+        const u32x4 v =
+            load_shared_16(sums + i * S::kSumBytes + tile * S::kTileSumBytes + 16 * lane);
+        sum[tile][0] += float_from_bits(v.x);
+        sum[tile][1] += float_from_bits(v.y);
+        sum[tile][2] += float_from_bits(v.z);
+        sum[tile][3] += float_from_bits(v.w);
+      }
+    }
+  }
+  __device__ __forceinline__ void put(u32 sums, const Sum& sum) const {
+    if (lane >= S::kSumVectors) return;
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      store_shared_16(sums + tile * S::kTileSumBytes + 16 * lane, pack_sums(sum[tile]));
+    }
+  }
+
+  __device__ __forceinline__ void expect_others(int meeting) const {
+    mbarrier_arrive_expect(memory.meeting_full_barrier(meeting),
+                           (Config::value.split_k - 1) * S::kSumBytes);
+  }
+
+  // This block's sums to where they meet the others'.
+  __device__ __forceinline__ void hand_over(const Meeting& at, const Sum& sum) const {
+    const u32 place = memory.meeting(at.index, rank);
+    if (at.rank == rank) return put(place, sum);
+    // Who sends nothing does not wait: the phase after may end before it has looked, as the other
+    // block waits for what is sent only, and then it would wait for ever.
+    if (lane >= S::kSumVectors) return;
+    mbarrier_wait_cluster(memory.meeting_free_barrier(at.index, at.rank), at.parity ^ 1);
+    const u32 barrier = address_in_block(memory.meeting_full_barrier(at.index), at.rank);
+    const u32 to = address_in_block(place, at.rank) + 16 * lane;
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      store_remote_16(to + tile * S::kTileSumBytes, pack_sums(sum[tile]), barrier);
+    }
+  }
+
+  // In the block where they meet: all sums, and the outputs.
+  __device__ __forceinline__ void finish(int i) const {
+    const Meeting at(i);
+    if (at.rank != rank) return;
+    mbarrier_wait_cluster(memory.meeting_full_barrier(at.index), at.parity);
+    Sum sum = {};
+    add(memory.meeting(at.index, 0), Config::value.split_k, sum);
+    warp_barrier();
+    if (lane == 0) expect_others(at.index);
+    warp_barrier();
+    if (lane != rank && lane < Config::value.split_k) {
+      mbarrier_arrive_remote(address_in_block(memory.meeting_free_barrier(at.index, rank), lane));
+    }
+    write(memory.meeting(at.index, rank), rows.row_block(i), sum);
+  }
+
+  // By way of shared memory, since a lane has fragments. Two lanes for a token, of rows 0..7 and
+  // 8..15.
+  __device__ __forceinline__ void write(u32 shared, int row_block, const Sum& sum) const {
+    put(shared, sum);
+    warp_barrier();
+    const int row = 16 * row_block + 8 * (lane % 2);
+    const bool inside = Config::value.weights.n % 16 == 0 || row < Config::value.weights.n;
+#pragma unroll
+    for (int first = 0; first < Config::value.tokens; first += 16) {
+      const int token = first + lane / 2;
+      if (token < m && inside) output.store(token, row, vector_of(shared, token));
+    }
+    warp_barrier();
+  }
+  __device__ __forceinline__ Sums8 vector_of(u32 sums, int token) const {
+    const u32 at = sums + token / 8 * S::kTileSumBytes + 16 * (token % 8 / 2) +
+                   4 * (2 * (lane % 2) + token % 2);
+    Sums8 sum;
+#pragma unroll
+    for (int g = 0; g < 8; ++g) sum.v[g] = float_from_bits(load_shared_4(at + 16 * S::kPairs * g));
+    return sum;
+  }
+};
+
+}  // namespace heddle

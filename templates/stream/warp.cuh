@@ -1,0 +1,217 @@
+// One warp that multiplies: its columns of K of one row block after the other.
+#pragma once
+
+#include "primitives/mma.cuh"
+#include "steps/chunk.cuh"
+#include "stream/ring.cuh"
+#include "stream/scales.cuh"
+#include "stream/sums.cuh"
+#include "stream/tokens.cuh"
+
+namespace heddle {
+
+template <class Config, class Decode>
+struct StreamWarp : ChunkLane<Config> {
+  using S = StreamShape<Config>;
+  using Lane = ChunkLane<Config>;
+  using Value = typename Config::Value;
+  using Lane::g;
+  using Lane::t;
+  static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
+  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
+  static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
+  // Columns between two looks at scales.
+  static constexpr int kUnit =
+      Config::value.weights.meta_group < S::kChunkK ? Config::value.weights.meta_group : S::kChunkK;
+  // Sums that take turns, so that one matrix instruction need not wait for the one before. Small
+  // groups do not wait for each other; where instructions set the pace the second would only cost
+  // its addition.
+  static constexpr int kTurns = kPartial && S::kWidens && kUnit <= 32 ? 1 : 2;
+  // Chunks of a stage that are unrolled. With scales of 8 bits or of small groups four of them want
+  // more registers than there are, of 16 tokens two as well, and so do two that are all of K.
+  static constexpr bool kSmallGroups = kPartial && kUnit < S::kChunkK;
+  static constexpr bool kTwoOfAll =
+      kSmallGroups && kUnit <= 32 && S::kOneStage && Config::value.stage_chunks == 2;
+  static constexpr int kUnroll = kTwoOfAll                                  ? 1
+                                 : (kPartial && S::kWidens) || kSmallGroups ? 2 / S::kTokenTiles
+                                                                            : 4;
+
+  StreamMemory<Config> memory;
+  StreamRows<Config> rows;
+  StreamTokens<Config> tokens;
+  StreamRing<Config> ring;
+  const u8* weights;
+  int warp;
+  int lane;
+
+  StreamSum<Config> sum;
+  StreamSum<Config> part[kTurns];  // of the group, before its scale; without groups of the stage
+  u32 group[Decode::kGroupRegisters];
+  u32 scales;                        // ScaleMode::kWeight only
+  StreamScales<Config> wide_scales;  // of half a chunk; S::kWidens only
+
+  __device__ __forceinline__ StreamWarp(StreamMemory<Config> memory, StreamRows<Config> rows,
+                                        const u8* x, const u8* weights, const u8* pre_scale, int m,
+                                        int warp, int lane)
+      : Lane(lane),
+        memory(memory),
+        rows(rows),
+        tokens{memory, x, pre_scale, m, warp, lane},
+        ring{memory, rows, weights, warp, part_of(block_chunks(), warp, Config::value.warps_k)},
+        weights(weights),
+        warp(warp),
+        lane(lane) {}
+
+  // The first weights on their way: one stage. More of them would make the tokens late, and the
+  // kernel before this one.
+  __device__ __forceinline__ void start_ring() {
+    ring.init();
+    ring.fill(0);
+  }
+
+  __device__ __forceinline__ void run() {
+    tokens.copy(ring.chunks);
+#pragma unroll
+    for (int i = 1; i < Config::value.stages; ++i) ring.fill(i);
+    warp_barrier();
+    const int count = rows.count();
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+      multiply_block(i);
+      put_sums(memory, i, warp, lane, sum);
+    }
+    if (count == 0) tokens.wait_for_all(ring.chunks);
+  }
+
+ private:
+  static __device__ __forceinline__ Range block_chunks() {
+    const int rank = Config::value.split_k > 1 ? static_cast<int>(cluster_rank()) : 0;
+    return part_of({0, Config::value.weights.chunks}, rank, Config::value.split_k);
+  }
+
+  // The i-th row block of this block's.
+  __device__ __forceinline__ void multiply_block(int i) {
+    clear(sum);
+    if constexpr (kIntZeros && kChannel) {
+      const u8* metadata = weights + Config::value.weights.channel_offset +
+                           Config::value.weights.channel_zero_offset;
+      Decode::group(Lane::channel_int_zeros(metadata + static_cast<i64>(rows.row_block(i)) *
+                                                           Config::value.weights.channel_bytes),
+                    group);
+    }
+    const int chunks = ring.chunks.end - ring.chunks.begin;
+#pragma unroll 1
+    for (int first = 0; first < chunks; first += Config::value.stage_chunks) {
+      multiply_stage(i == 0, first, chunks);
+    }
+  }
+
+  // Of the warp's chunks those from `first` on; `begins` in the first row block.
+  __device__ __forceinline__ void multiply_stage(bool begins, int first, int chunks) {
+    const u32 stage = ring.take();
+    if constexpr (!kPartial) clear_parts();
+    if (!S::kOneStage && begins) receive_tokens(first);
+#pragma unroll kUnroll
+    for (int c = 0; c < Config::value.stage_chunks; ++c) {
+      if (!S::kEven && c > 0 && first + c >= chunks) break;
+      if (S::kOneStage && begins) receive_tokens(c);
+      const u32 chunk = stage + c * Config::value.weights.chunk_bytes;
+      if constexpr (S::kWidens) widen_scales(chunk, c);
+      multiply_chunk(chunk, first + c,
+                     memory.wide_scales(warp) + c % S::kWideChunks * S::kWideChunkBytes);
+    }
+    if constexpr (!kPartial) add_parts(1.0f, 1.0f);
+    ring.give_back();
+  }
+
+  // Those of the piece that chunk `c` begins, if it does.
+  __device__ __forceinline__ void receive_tokens(int c) const {
+    if (c % S::kPieceChunks == 0) tokens.wait(c / S::kPieceChunks);
+  }
+
+  // Of the chunks that chunk `c` of the stage begins, if it does.
+  __device__ __forceinline__ void widen_scales(u32 chunk, int c) {
+    if (c % S::kWideChunks != 0) return;
+    if (c > 0) warp_barrier();  // those before have been read
+    wide_scales.widen(chunk, memory.wide_scales(warp), lane);
+  }
+
+  // Chunk `c` of the warp's; `wide`: its scales, S::kWidens only.
+  __device__ __forceinline__ void multiply_chunk(u32 chunk, int c, u32 wide) {
+    constexpr int kTiles = Decode::kTiles;
+    u32 words[Config::value.weights.bits];       // of 64 columns
+    typename StreamTokens<Config>::Fragments b;  // the same
+#pragma unroll
+    for (int first = 0; first < 8; first += kTiles) {
+      if (first % 4 == 0) {
+        Lane::load_words(chunk, first / 4, words);
+        if constexpr (S::kWidens) wide_scales.load(wide, first / 4, g);
+        tokens.load(memory.tokens(warp) + (2 * c + first / 4) * S::kHalfTokenBytes, b);
+      }
+      u32 a[kTiles][4];
+#pragma unroll
+      for (int i = 0; i < kTiles; ++i) {
+        const int tile = first + i;
+        const int column = 16 * tile;
+        const bool begins = column % kUnit == 0;
+        if (begins) begin_unit(chunk, column);
+        // Another group has other zero points or scales: what follows is decoded with them.
+        if (i == 0 || begins) Decode::unit(words, first % 4 / kTiles, group, a);
+        if constexpr (Config::value.scaling.mode == ScaleMode::kWeight && !Decode::kScales) {
+          Lane::scale_weights(scales, a[i]);
+        }
+#pragma unroll
+        for (int j = 0; j < S::kTokenTiles; ++j) {
+          const u32(&pair)[4] = b[j][tile % 4 / 2];
+          MmaAmpere::mma16816(Value{}, part[tile % kTurns][j], a[i], pair[tile % 2 * 2],
+                              pair[tile % 2 * 2 + 1]);
+        }
+        if ((column + 16) % kUnit == 0) end_unit(chunk, column);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void begin_unit(u32 chunk, int column) {
+    if constexpr (kIntZeros && !kChannel) Decode::group(Lane::int_zeros(chunk, column), group);
+    if constexpr (Config::value.scaling.mode == ScaleMode::kWeight) {
+      scales = S::kWidens ? wide_scales.of_weights(column) : Lane::weight_scales(chunk, column);
+    }
+    if constexpr (Decode::kScales) Decode::group(scales, group);
+    if constexpr (kPartial) clear_parts();
+  }
+  __device__ __forceinline__ void end_unit(u32 chunk, int column) {
+    if constexpr (!kPartial) return;
+    if constexpr (S::kWidens) {
+      const RowPair scale = wide_scales.of_sums(column);
+      add_parts(scale.low, scale.high);
+    } else {
+      const RowPair scale = Lane::scales(chunk, column);
+      add_parts(power_of_two<Config::value.scaling.result_exponent>(scale.low),
+                power_of_two<Config::value.scaling.result_exponent>(scale.high));
+    }
+  }
+
+  static __device__ __forceinline__ void clear(StreamSum<Config>& sums) {
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile)
+#pragma unroll
+      for (float& v : sums[tile]) v = 0.0f;
+  }
+  __device__ __forceinline__ void clear_parts() {
+#pragma unroll
+    for (int turn = 0; turn < kTurns; ++turn) clear(part[turn]);
+  }
+  __device__ __forceinline__ void add_parts(float low, float high) {
+#pragma unroll
+    for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        const float all =
+            kTurns == 1 ? part[0][tile][v] : part[0][tile][v] + part[kTurns - 1][tile][v];
+        sum[tile][v] += (v < 2 ? low : high) * all;
+      }
+    }
+  }
+};
+
+}  // namespace heddle

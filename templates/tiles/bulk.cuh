@@ -1,0 +1,79 @@
+// GEMM with quantised weights for few tokens, sm_90 and up: Y[M, N] = X[M, K] * W[N, K]^T, M up to
+// kTileM. Tiles of mma.sync whose operands come by bulk copies.
+//
+// Where the tokens of all of K do not fit into shared memory, streams and shared tiles pay for the
+// exchange of sums. Here each block has rows of its own, as many as make one round of blocks, and
+// walks K once: weights and tokens come together, and a warp loads tokens once for all of its row
+// blocks.
+//
+// Floors per SM of an H200, 28672 x 8192, 16 tokens, 224 rows: weights 0.95 MB and tokens 0.26 MB
+// in 51 thousand clocks at the memory's rate, 24 bytes a clock of the L2 cache. A chunk of 16 rows
+// takes 72 instructions to decode, 16 matrix instructions of 6 clocks each, some 20 more: of each
+// part of the SM 224 chunks, 35 thousand clocks. Shared memory: weights are written and read once,
+// tokens written once and read once for all row blocks of a warp.
+//
+// Grid: (1, tiles of N, split_k).
+//
+#pragma once
+
+#include "tiles/bulk_fetch.cuh"
+#include "tiles/bulk_tile.cuh"
+#include "tiles/epilogue.cuh"
+
+namespace heddle {
+
+template <class Config, class Decode>
+__device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* weights, u8* y,
+                                          const u8* bias, const u8* residual, u8* workspace,
+                                          int m) {
+  using S = Shape<Config>;
+  using Memory = BulkMemory<Config>;
+  extern __shared__ __align__(1024) u8 shared_memory[];
+  const Memory memory{shared_address(shared_memory)};
+  const int lane = threadIdx.x % 32;
+  const int warp = broadcast(threadIdx.x / 32, 0);  // tells the compiler that lanes agree
+  // Of the next kernel two blocks may fit on an SM: as this one's fill theirs, those that are free
+  // first would get two, others none.
+  if (m > Config::value.tokens_alone) launch_dependents();
+  const int row_block = static_cast<int>(blockIdx.y) * S::kStageRowBlocks;
+  const int begin = S::kTotalStages * static_cast<int>(blockIdx.z) / Config::value.split_k;
+  const int end = S::kTotalStages * (static_cast<int>(blockIdx.z) + 1) / Config::value.split_k;
+
+  if (threadIdx.x == 0) {
+    prefetch_tensor_map(tokens);
+    memory.init_barriers();
+  }
+  block_barrier();
+
+  // Warps of one K slice are neighbours.
+  const int warp_k = warp / Config::value.warps_n;
+  BulkTile<Config, Decode> tile(lane, warp % Config::value.warps_n, warp_k);
+  const bool multiplies = warp < Memory::kWarps;
+  if (multiplies) {
+    tile.load_channel_zeros(weights + Config::value.weights.channel_offset, row_block);
+    RingPlace<Config> place;
+#pragma unroll 1
+    for (int k = begin; k < end; ++k) {
+      mbarrier_wait(memory.full_barrier(place.stage), place.parity);
+      tile.multiply(memory.tokens(place.stage), memory.weights(place.stage, row_block, k),
+                    chunks_of_stage<Config::value.weights.chunks, Shape<Config>::kStageChunks>(k));
+      mbarrier_arrive(memory.empty_barrier(place.stage));  // each lane for what it has read
+      place.advance();
+    }
+    wait_for_predecessor();
+  } else {
+    const u8* first = weights + static_cast<i64>(row_block) * Config::value.weights.chunks *
+                                    Config::value.weights.chunk_bytes;
+    BulkFetch<Config>{memory, tokens, first, Config::value.weights.row_blocks - row_block, m}.run(
+        begin, end);
+  }
+
+  block_barrier();  // all stages have been read: their place is free for sums
+  const Epilogue<Config, Memory::kThreads> epilogue{
+      memory.shared, {weights, y, bias, residual}, workspace, m};
+  if (multiplies) epilogue.put(tile, warp_k);
+  block_barrier();
+  epilogue.finish();
+}
+
+}  // namespace heddle

@@ -1,0 +1,105 @@
+// The configuration of a GEMM by tiles of mma.sync (tiles.cuh, wide.cuh, bulk.cuh).
+#pragma once
+
+#include "steps/config.h"
+
+namespace heddle::device {
+
+// What fills the stages in shared memory.
+HEDDLE_ENUM(Feeder,
+            kRegisters,  // loads and stores of the warps that multiply
+            kAsync,      // their cp.async
+            kBulk);      // one warp's bulk and tensor copies
+
+// A thread block computes tile_n rows of W by tile_m tokens. Weights are the A operand: a warp owns
+// row_tiles() tiles of 16 rows and token_tiles() tiles of 8 tokens, and run() columns of each
+// stage.
+struct TilesConfig {
+  PackedWeights weights;
+  Scaling scaling;
+  EpilogueConfig epilogue;
+  bool pre_scale;  // the columns of the tokens have factors
+  Feeder feeder;
+  bool reads_ahead;  // warps load and decode ahead of what they multiply: wide.cuh
+  int tile_m;
+  int tile_n;
+  int stage_k;  // columns of a stage
+  int stages;
+  int split_k;  // thread blocks along K, whose sums are added in a fixed order
+  int warps_m;
+  int warps_n;
+  int warps_k;
+  int stages_ahead;  // kBulk: whose weights are copied before griddepcontrol.wait
+  int tokens_alone;  // kBulk: up to so many tokens the next kernel does not start early
+
+  HEDDLE_BOTH constexpr int multiplying_warps() const { return warps_m * warps_n * warps_k; }
+  HEDDLE_BOTH constexpr int threads() const {
+    return 32 * (multiplying_warps() + (feeder == Feeder::kBulk ? 1 : 0));
+  }
+
+  HEDDLE_BOTH constexpr int row_tiles() const { return tile_n / (16 * warps_n); }
+  HEDDLE_BOTH constexpr int token_tiles() const { return tile_m / (8 * warps_m); }
+  HEDDLE_BOTH constexpr int run() const { return stage_k / warps_k; }
+  // How far a warp goes between two looks at scales and zero points. Large tiles have little to
+  // gain from a long unit, and no registers for it.
+  HEDDLE_BOTH constexpr int unit() const {
+    const bool is_long =
+        weights.meta_group >= 128 && run() >= 128 && row_tiles() * token_tiles() < 8;
+    return is_long ? 128 : weights.meta_group >= 64 ? 64 : weights.meta_group;
+  }
+
+  // A stage of registers and cp.async: the chunks of every row block, then the tokens
+  // [tile_m][stage_k], swizzled, then the factors of their columns [stage_k].
+  HEDDLE_BOTH constexpr int stage_chunks() const { return stage_k / Chunk::kColumns; }
+  HEDDLE_BOTH constexpr int stage_row_blocks() const { return tile_n / Chunk::kRows; }
+  HEDDLE_BOTH constexpr int total_stages() const {
+    return static_cast<int>(ceil_div(weights.chunks, stage_chunks()));
+  }
+  HEDDLE_BOTH constexpr int weight_bytes() const {
+    return stage_row_blocks() * stage_chunks() * weights.chunk_bytes;
+  }
+  HEDDLE_BOTH constexpr int token_bytes() const { return 2 * stage_k; }  // of one token
+  HEDDLE_BOTH constexpr int pre_scale_offset() const {
+    return weight_bytes() + tile_m * token_bytes();
+  }
+  HEDDLE_BOTH constexpr int stage_bytes() const {
+    return pre_scale_offset() + (pre_scale ? token_bytes() : 0);
+  }
+
+  // FP32 sums in the epilogue: [warps_k][tile_m][sum_stride()]; the padding spreads the banks.
+  HEDDLE_BOTH constexpr int sum_stride() const { return tile_n + 4; }
+  HEDDLE_BOTH constexpr int sum_bytes() const { return 4 * warps_k * tile_m * sum_stride(); }
+
+  // Bulk copies are fastest where both of their ends begin at the same place of a line of 128
+  // bytes, so each row block of a stage has a slot of whole lines, with room for a copy that begins
+  // inside of its first one, at a multiple of place_unit().
+  HEDDLE_BOTH constexpr unsigned place_unit() const {
+    const unsigned places =
+        static_cast<unsigned>(stage_chunks() * weights.chunk_bytes) |
+        static_cast<unsigned>(weights.chunks) * static_cast<unsigned>(weights.chunk_bytes) | kLine;
+    return places & (~places + 1);
+  }
+  HEDDLE_BOTH constexpr int slot_bytes() const {
+    const int bytes = stage_chunks() * weights.chunk_bytes;
+    return (bytes + 2 * kLine - 1 - static_cast<int>(place_unit())) / kLine * kLine;
+  }
+  // Its shared memory: tokens of all stages, slots of all stages, two barriers for each stage.
+  HEDDLE_BOTH constexpr int bulk_token_bytes() const { return tile_m * token_bytes(); }
+  HEDDLE_BOTH constexpr int bulk_weight_offset() const { return stages * bulk_token_bytes(); }
+  HEDDLE_BOTH constexpr int bulk_weight_bytes() const { return stage_row_blocks() * slot_bytes(); }
+  HEDDLE_BOTH constexpr int barrier_offset() const {
+    return bulk_weight_offset() + stages * bulk_weight_bytes();
+  }
+
+  HEDDLE_BOTH constexpr int ring_bytes() const {
+    return feeder == Feeder::kBulk ? barrier_offset() + 2 * 8 * stages : stages * stage_bytes();
+  }
+  HEDDLE_BOTH constexpr int shared_bytes() const { return max_of(ring_bytes(), sum_bytes()); }
+
+  static constexpr int kLine = 128;
+
+  HEDDLE_FIELDS(weights, scaling, epilogue, pre_scale, feeder, reads_ahead, tile_m, tile_n, stage_k,
+                stages, split_k, warps_m, warps_n, warps_k, stages_ahead, tokens_alone)
+};
+
+}  // namespace heddle::device

@@ -1,0 +1,123 @@
+// From FP32 sums in registers to Y: add the warps along K, then the blocks of a split, both in a
+// fixed order.
+#pragma once
+
+#include "primitives/sync.cuh"
+#include "steps/output.cuh"
+#include "tiles/shape.cuh"
+
+namespace heddle {
+
+// All kThreads threads of the block finish; not all of them need have sums.
+template <class Config, int kThreads = Shape<Config>::kThreads>
+struct Epilogue {
+  using S = Shape<Config>;
+  static constexpr int kVectors = Config::value.tile_m * Config::value.tile_n / 8;
+  // The workspace opens with one counter per output tile, all zero between launches; the partial
+  // sums of the blocks follow.
+  static constexpr int kCounterBytes = device::Workspace::kCounterBytes;
+  static constexpr i64 kTileFloats = static_cast<i64>(Config::value.tile_m) * Config::value.tile_n;
+
+  u32 shared;
+  Output<Config> output;
+  u8* workspace;
+  int m;
+
+  // Writes one warp's tile. (row, token) is the warp's first in the block's tile.
+  template <class WarpTile>
+  __device__ __forceinline__ void put(const WarpTile& warp, int warp_k) const {
+    const u32 plane = shared + 4 * warp_k * Config::value.tile_m * S::kSumStride;
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r) {
+#pragma unroll
+      for (int j = 0; j < S::kTokenTiles; ++j) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int token = warp.token_row + 8 * j + 2 * warp.t + (i & 1);
+          const int row = 16 * (warp.row_block + r) + warp.g + 8 * (i >> 1);
+          store_shared_float(plane + 4 * (token * S::kSumStride + row), warp.sum[r][j][i]);
+        }
+      }
+    }
+  }
+
+  // After a barrier behind put(): all threads finish the tile.
+  __device__ __forceinline__ void finish() const {
+    if constexpr (Config::value.split_k > 1) {
+      if (!add_to_split()) return;
+    }
+    for (int i = threadIdx.x; i < kVectors; i += kThreads) {
+      const int token = i / (Config::value.tile_n / 8);
+      const int row = i % (Config::value.tile_n / 8) * 8;
+      if (!inside(token, row)) continue;
+      output.store(global_token(token), global_row(row),
+                   Config::value.split_k > 1 ? sum_of_split(i) : sum_of_warps(token, row));
+    }
+  }
+
+ private:
+  __device__ __forceinline__ int global_token(int token) const {
+    return static_cast<int>(blockIdx.x) * Config::value.tile_m + token;
+  }
+  __device__ __forceinline__ int global_row(int row) const {
+    return static_cast<int>(blockIdx.y) * Config::value.tile_n + row;
+  }
+  __device__ __forceinline__ bool inside(int token, int row) const {
+    return global_token(token) < m && (Config::value.weights.n % Config::value.tile_n == 0 ||
+                                       global_row(row) < Config::value.weights.n);
+  }
+
+  __device__ __forceinline__ Sums8 sum_of_warps(int token, int row) const {
+    Sums8 sum = {};
+#pragma unroll
+    for (int k = 0; k < Config::value.warps_k; ++k) {
+      const u32 at = shared + 4 * ((k * Config::value.tile_m + token) * S::kSumStride + row);
+      add_floats(sum, load_shared_16(at), load_shared_16(at + 16));
+    }
+    return sum;
+  }
+
+  __device__ __forceinline__ u8* partial_tile(int split) const {
+    const i64 tile = static_cast<i64>(blockIdx.y) * gridDim.x + blockIdx.x;
+    return workspace + kCounterBytes + 4 * kTileFloats * (tile * Config::value.split_k + split);
+  }
+
+  // Publishes this block's sums. True in the block that comes last, which sees all of them.
+  __device__ __forceinline__ bool add_to_split() const {
+    u8* mine = partial_tile(blockIdx.z);
+    for (int i = threadIdx.x; i < kVectors; i += kThreads) {
+      const int token = i / (Config::value.tile_n / 8);
+      const int row = i % (Config::value.tile_n / 8) * 8;
+      if (!inside(token, row)) continue;
+      const Sums8 sum = sum_of_warps(token, row);
+      store_global_16(mine + 32 * i, pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
+      store_global_16(mine + 32 * i + 16, pack_floats(sum.v[4], sum.v[5], sum.v[6], sum.v[7]));
+    }
+    device_fence();
+    block_barrier();
+    // The sums in shared memory have been read: its first word is free.
+    if (threadIdx.x == 0) {
+      u32* counter = reinterpret_cast<u32*>(workspace) + blockIdx.y * gridDim.x + blockIdx.x;
+      const u32 before = atomic_add(counter, 1);
+      // The last block leaves the counter as it was found.
+      if (before == Config::value.split_k - 1) *counter = 0;
+      device_fence();
+      store_shared_4(shared, before);
+    }
+    block_barrier();
+    return load_shared_4(shared) == Config::value.split_k - 1;
+  }
+
+  // The blocks' partial sums in the order of K, whichever block came last.
+  __device__ __forceinline__ Sums8 sum_of_split(int vector) const {
+    Sums8 sum = {};
+#pragma unroll 4
+    for (int split = 0; split < Config::value.split_k; ++split) {
+      const u8* at = partial_tile(split) + 32 * vector;
+      add_floats(sum, load_global_16_l2(at), load_global_16_l2(at + 16));
+    }
+    return sum;
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,259 @@
+// One warp's share of one stage: decode weights into A fragments and multiply.
+#pragma once
+
+#include "primitives/mma.cuh"
+#include "steps/chunk.cuh"
+#include "tiles/shape.cuh"
+
+namespace heddle {
+
+template <class Config, class Decode>
+struct WarpTile : ChunkLane<Config> {
+  using Lane = ChunkLane<Config>;
+  using Lane::g;
+  using Lane::t;
+  using S = Shape<Config>;
+  using Value = typename Config::Value;
+  static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
+  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
+  static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
+  static constexpr bool kFloatZeros = Config::value.weights.zero_point == ZeroPoint::kFloat;
+  static constexpr int kTokenSums = kFloatZeros ? (kChannel ? 1 : Decode::kTiles) : 0;
+
+  float sum[S::kRowTiles][S::kTokenTiles][4];
+  // Only with kPartial: the sums of the current group, before its scale.
+  float part[kPartial ? S::kRowTiles : 1][kPartial ? S::kTokenTiles : 1][4];
+  // Only with float zero points: [i] is the sum of each token over the columns of this unit up to
+  // those of tile i that is decoded together with others; per channel, over all columns. The matrix
+  // instruction sums them, with ones as its weights: values 0 and 1 are of the lane's two tokens.
+  float token_sum[kTokenSums > 0 ? kTokenSums : 1][kTokenSums > 0 ? S::kTokenTiles : 1][4];
+  // Subtrahends that stand for the zero points of rows g and g + 8.
+  u32 group[S::kRowTiles][Decode::kGroupRegisters];
+  // Only with ScaleMode::kWeight: the pair of scales of rows g and g + 8.
+  u32 weight_scales[Config::value.scaling.mode == ScaleMode::kWeight ? S::kRowTiles : 1];
+
+  int row_block;   // of the warp's first row tile, in the stage
+  int token_row;   // the warp's first token, in the stage
+  int run_offset;  // the warp's first column, in the stage
+
+  __device__ __forceinline__ WarpTile(int lane, int warp_m, int warp_n, int warp_k)
+      : Lane(lane),
+        row_block(warp_n * S::kRowTiles),
+        token_row(warp_m * S::kTokenTiles * 8),
+        run_offset(warp_k * S::kRun) {
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r)
+#pragma unroll
+      for (int j = 0; j < S::kTokenTiles; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sum[r][j][i] = 0.0f;
+    if constexpr (kFloatZeros) {
+#pragma unroll
+      for (int j = 0; j < S::kTokenTiles; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) token_sum[kTokenSums - 1][j][i] = 0.0f;
+    }
+  }
+
+  // Integer zero points per channel, once per kernel. `metadata` is that of row block 0.
+  __device__ __forceinline__ void load_channel_zeros(const u8* metadata, int first_row_block) {
+    if constexpr (kIntZeros && kChannel) {
+#pragma unroll
+      for (int r = 0; r < S::kRowTiles; ++r) {
+        const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r);
+        Decode::group(Lane::channel_int_zeros(zeros), group[r]);
+      }
+    }
+  }
+
+  // Float zero points per channel, once all columns have been summed.
+  __device__ __forceinline__ void subtract_channel_zeros(const u8* metadata, int first_row_block) {
+    if constexpr (kFloatZeros && kChannel) {
+#pragma unroll
+      for (int r = 0; r < S::kRowTiles; ++r) {
+        const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r);
+        subtract_zeros(Config::Scale::load_global(zeros + g * Config::Scale::kPairBytes), 0,
+                       sum[r]);
+      }
+    }
+  }
+
+  // Columns between two looks at scales, but whole loads of weights: a lane loads those of 64
+  // columns at once.
+  static constexpr int kStep = S::kUnit < 64 ? 64 : S::kUnit;
+
+  // All columns of this warp in the stage at shared address `stage`.
+  __device__ __forceinline__ void multiply(u32 stage) {
+#pragma unroll 1
+    for (int k = 0; k < S::kRun; k += kStep) {
+#pragma unroll
+      for (int in_step = 0; in_step < kStep; in_step += 64) {
+        multiply_64(stage, run_offset + k + in_step, in_step);
+      }
+    }
+  }
+
+ protected:
+  // 64 columns from `column` of the stage, `in_unit` columns after the last look at scales. Decode
+  // takes kTiles k tiles at a time; where that is one, the tokens of the next 16 columns are
+  // loaded while this tile's are multiplied.
+  __device__ __forceinline__ void multiply_64(u32 stage, int column, int in_unit) {
+    constexpr int kTiles = Decode::kTiles;
+    constexpr bool kAhead = kTiles == 1;
+    u32 packed[S::kRowTiles][Config::value.weights.bits];
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      Lane::load_words(chunk(stage, r, column), column / 64 & 1, packed[r]);
+    }
+    u32 tokens[kAhead ? 2 : kTiles][S::kTokenTiles][2];
+    if (kAhead) load_tokens(stage, column, 0, tokens[0]);
+#pragma unroll
+    for (int first = 0; first < 4; first += kTiles) {
+      if (kAhead) {
+        if (first < 3) load_tokens(stage, column, first + 1, tokens[(first + 1) % 2]);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kTiles; ++i) load_tokens(stage, column, first + i, tokens[i]);
+      }
+      if constexpr (kFloatZeros) {
+#pragma unroll
+        for (int i = 0; i < kTiles; ++i) {
+          sum_tokens(i, in_unit + 16 * (first + i), tokens[kAhead ? first % 2 : i]);
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < S::kRowTiles; ++r) {
+        u32 a[kTiles][4];
+#pragma unroll
+        for (int i = 0; i < kTiles; ++i) {
+          const int here = in_unit + 16 * (first + i);
+          const bool begins = here % S::kUnit == 0;
+          if (begins) begin_unit(r, stage, column + 16 * (first + i));
+          // Another group has other zero points or scales: what follows is decoded with them.
+          if (i == 0 || begins) Decode::unit(packed[r], first / kTiles, group[r], a);
+          if constexpr (Config::value.scaling.mode == ScaleMode::kWeight && !Decode::kScales)
+            Lane::scale_weights(weight_scales[r], a[i]);
+#pragma unroll
+          for (int j = 0; j < S::kTokenTiles; ++j) {
+            const u32(&b)[2] = tokens[kAhead ? first % 2 : i][j];
+            Config::Mma::mma16816(Value{},
+                                  kPartial ? part[kPartial ? r : 0][kPartial ? j : 0] : sum[r][j],
+                                  a[i], b[0], b[1]);
+          }
+          if (kPartial && (here + 16) % S::kUnit == 0) {
+            end_unit(r, i, stage, column + 16 * (first + i));
+          }
+        }
+      }
+    }
+  }
+
+  // Adds 16 columns to the tokens' sums; `here` is where in the unit they begin.
+  __device__ __forceinline__ void sum_tokens(int i, int here,
+                                             const u32 (&tokens)[S::kTokenTiles][2]) {
+    const int slot = kChannel ? 0 : i;
+    const int before = kChannel || i == 0 ? kTokenSums - 1 : i - 1;
+    const u32 ones[4] = {Value::kOnes, Value::kOnes, Value::kOnes, Value::kOnes};
+#pragma unroll
+    for (int j = 0; j < S::kTokenTiles; ++j) {
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        token_sum[slot][j][v] = !kChannel && here % S::kUnit == 0 ? 0.0f : token_sum[before][j][v];
+      }
+      Config::Mma::mma16816(Value{}, token_sum[slot][j], ones, tokens[j][0], tokens[j][1]);
+    }
+  }
+
+  // From the sums of a row tile, what the zero points of its rows add to each weight.
+  __device__ __forceinline__ void subtract_zeros(RowPair zero, int slot,
+                                                 float (&sums)[S::kTokenTiles][4]) const {
+    // Decoding has taken the fixed bias off the codes already.
+    const float low = zero.low - Config::value.weights.fixed_bias;
+    const float high = zero.high - Config::value.weights.fixed_bias;
+#pragma unroll
+    for (int j = 0; j < S::kTokenTiles; ++j) {
+      sums[j][0] -= low * token_sum[slot][j][0];
+      sums[j][1] -= low * token_sum[slot][j][1];
+      sums[j][2] -= high * token_sum[slot][j][0];
+      sums[j][3] -= high * token_sum[slot][j][1];
+    }
+  }
+
+  // Shared address of the chunk of row tile r that holds the stage's column.
+  __device__ __forceinline__ u32 chunk(u32 stage, int r, int column) const {
+    return stage + (row_block + r) * S::kRowBlockBytes +
+           column / S::kChunkK * Config::value.weights.chunk_bytes;
+  }
+  __device__ __forceinline__ void begin_unit(int r, u32 stage, int column) {
+    if constexpr (kIntZeros && !kChannel) {
+      Decode::group(Lane::int_zeros(chunk(stage, r, column), column % S::kChunkK), group[r]);
+    }
+    if constexpr (Config::value.scaling.mode == ScaleMode::kWeight) {
+      weight_scales[r] = Lane::weight_scales(chunk(stage, r, column), column % S::kChunkK);
+    }
+    if constexpr (Decode::kScales) Decode::group(weight_scales[r], group[r]);
+    if constexpr (kPartial) {
+#pragma unroll
+      for (int j = 0; j < S::kTokenTiles; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) part[r][j][i] = 0.0f;
+    }
+  }
+
+  // `slot`: of token_sum.
+  __device__ __forceinline__ void end_unit(int r, int slot, u32 stage, int column) {
+    const u32 from = chunk(stage, r, column);
+    const RowPair scale = Lane::scales(from, column % S::kChunkK);
+    const float low = power_of_two<Config::value.scaling.result_exponent>(scale.low);
+    const float high = power_of_two<Config::value.scaling.result_exponent>(scale.high);
+    if constexpr (kFloatZeros && kPartial) {
+      subtract_zeros(Lane::float_zeros(from, column % S::kChunkK), slot, part[r]);
+    }
+#pragma unroll
+    for (int j = 0; j < S::kTokenTiles; ++j) {
+      sum[r][j][0] += low * part[r][j][0];
+      sum[r][j][1] += low * part[r][j][1];
+      sum[r][j][2] += high * part[r][j][2];
+      sum[r][j][3] += high * part[r][j][3];
+    }
+  }
+
+  // B fragments of 16 columns from `column` + 16 * `tile` on, where `column` is a multiple of 64.
+  __device__ __forceinline__ void load_tokens(u32 stage, int column, int tile,
+                                              u32 (&tokens)[S::kTokenTiles][2]) const {
+#pragma unroll
+    for (int j = 0; j < S::kTokenTiles; j += 2) load_two_tiles(stage, column, tile, j, tokens);
+  }
+
+  // Those of tokens 8 * j to 8 * j + 15, or of eight if there are no more, by one ldmatrix; each
+  // column times its factor, if there are any. Tiles begin at multiples of eight tokens, so that
+  // all of a lane's rows are swizzled alike.
+  __device__ __forceinline__ void load_two_tiles(u32 stage, int column, int tile, int j,
+                                                 u32 (&tokens)[S::kTokenTiles][2]) const {
+    const u32 lane = 4 * g + t;
+    const u32 unit = 2 * tile ^ (lane & 7) ^ (lane / 8 & 1);
+    const u32 at = stage + S::kWeightBytes + 2 * column + 16 * unit +
+                   (token_row + 8 * j + lane / 16 * 8 + (lane & 7)) * S::kTokenBytes;
+    const bool alone = j + 1 == S::kTokenTiles;
+    if (alone) {
+      ldmatrix_x2(tokens[j], at);
+    } else {
+      u32 pair[4];
+      ldmatrix_x4(pair, at);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) tokens[j + i / 2][i % 2] = pair[i];
+    }
+    if constexpr (Config::value.pre_scale) {
+      const u32 factors = stage + S::kPreScaleOffset + 2 * (column + 16 * tile) + 4 * t;
+      const u32 near = load_shared_4(factors);
+      const u32 far = load_shared_4(factors + 16);
+#pragma unroll
+      for (int i = j; i < (alone ? j + 1 : j + 2); ++i) {
+        tokens[i][0] = Value::mul2(tokens[i][0], near);
+        tokens[i][1] = Value::mul2(tokens[i][1], far);
+      }
+    }
+  }
+};
+
+}  // namespace heddle

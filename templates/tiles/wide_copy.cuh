@@ -1,0 +1,122 @@
+// What one thread copies of each stage of a wide tile, in as many turns as its warp takes to
+// multiply one. The copies of a turn are constant distances from two addresses that walk on from
+// turn to turn, so that two instructions start one.
+#pragma once
+
+#include "primitives/memory.cuh"
+#include "tiles/shape.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct WideCopy {
+  using S = Shape<Config>;
+  static constexpr int kWarps = S::kThreads / 32;
+  static constexpr int kTurns = S::kRun / 64;
+  // Tokens: a thread has the same 16 bytes of every kTokenStep-th row.
+  static constexpr int kTokenUnits = Config::value.stage_k / 8;
+  static constexpr int kTokenStep = S::kThreads / kTokenUnits;
+  static constexpr int kTokenCopies = Config::value.tile_m / kTokenStep / kTurns;
+  static constexpr int kTurnRows = kTokenCopies * kTokenStep;
+  // Weights: a warp has every kWarps-th row block, whose chunks of a stage lie one after the other.
+  static constexpr int kBlocks = S::kStageRowBlocks / kWarps / kTurns;
+  static constexpr int kTurnBlocks = kBlocks * kWarps;
+  static constexpr int kBlockCopies = (S::kRowBlockBytes + 511) / 512;
+  static constexpr int kWeightCopies = kBlocks * kBlockCopies;
+  // Factors of the columns of X, by the first threads.
+  static constexpr int kFactorCopies = Config::value.pre_scale ? 1 : 0;
+  static constexpr int kCopies = kTokenCopies + kWeightCopies + kFactorCopies;
+  static constexpr i64 kRowBytes = 2 * Config::value.weights.k;
+  static constexpr i64 kPackedBlockBytes =
+      static_cast<i64>(Config::value.weights.chunks) * Config::value.weights.chunk_bytes;
+  static constexpr bool kWholeStages = Config::value.weights.k % Config::value.stage_k == 0 &&
+                                       Config::value.weights.chunks % S::kStageChunks == 0;
+  static constexpr bool kWholeBlocks = Config::value.weights.row_blocks % S::kStageRowBlocks == 0;
+
+  static_assert(S::kThreads % kTokenUnits == 0 && kTokenStep % 8 == 0,
+                "rows of a thread are swizzled alike");
+  static_assert(Config::value.tile_m % (kTokenStep * kTurns) == 0 &&
+                    S::kStageRowBlocks % (kWarps * kTurns) == 0,
+                "all threads copy as much in all turns");
+
+  const u8* tokens;
+  const u8* weights;
+  const u8* pre_scale;
+  u32 token_to, weight_to;  // from the beginning of a stage
+  int rows;                 // of X, from the thread's first of the turn
+  int row_blocks;           // of W, from the warp's first of the turn
+  int turn = 0;
+  bool ends_block;  // takes part in the last, shorter copy of a row block
+
+  // Of stage `stage` of the block's tile; the others are of that tile, too.
+  __device__ __forceinline__ WideCopy(int stage, const u8* tile_weights, const u8* tile_tokens,
+                                      const u8* factors, int tile_row_blocks, int tile_rows) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int row = thread / kTokenUnits;
+    tokens = tile_tokens + row * kRowBytes + 16 * unit() + static_cast<i64>(stage) * S::kTokenBytes;
+    token_to = S::kWeightBytes + token_unit_offset<Config>(row, unit());
+    rows = tile_rows - row;
+    const int warp = thread / 32;
+    weights = tile_weights + warp * kPackedBlockBytes + 16 * lane() +
+              static_cast<i64>(stage) * S::kRowBlockBytes;
+    weight_to = warp * S::kRowBlockBytes + 16 * lane();
+    row_blocks = tile_row_blocks - warp;
+    ends_block = 512 * (kBlockCopies - 1) + 16 * lane() < S::kRowBlockBytes;
+    pre_scale = factors + 16 * thread + static_cast<i64>(stage) * S::kTokenBytes;
+  }
+
+  // Starts copy i of the turn, of stage `stage`, into the stage at shared address `to`, if it is
+  // wanted. What lies outside of the matrices is not copied, and its results are not stored; only
+  // at the end of K, which all sums reach, it is zero.
+  __device__ __forceinline__ void start(int i, int stage, u32 to, bool wanted) const {
+    const bool column_valid =
+        kWholeStages || stage * Config::value.stage_k + 8 * unit() < Config::value.weights.k;
+    if (i < kTokenCopies) {
+      copy_async_16_if(wanted && i * kTokenStep < rows,
+                       to + token_to + i * (kTokenStep * S::kTokenBytes),
+                       tokens + i * kTokenStep * kRowBytes, column_valid);
+    } else if (i < kTokenCopies + kWeightCopies) {
+      const int block = (i - kTokenCopies) / kBlockCopies * kWarps;
+      const int part = (i - kTokenCopies) % kBlockCopies;
+      const int chunks = Config::value.weights.chunks - stage * S::kStageChunks;
+      copy_async_16_if(
+          wanted && (kWholeBlocks || block < row_blocks) && (part < kBlockCopies - 1 || ends_block),
+          to + weight_to + block * S::kRowBlockBytes + 512 * part,
+          weights + block * kPackedBlockBytes + 512 * part,
+          kWholeStages || 512 * part + 16 * lane() < chunks * Config::value.weights.chunk_bytes);
+    } else {
+      // Once, in the first turn.
+      copy_async_16_if(wanted && turn == 0 && threadIdx.x < kTokenUnits,
+                       to + S::kPreScaleOffset + 16 * unit(), pre_scale, column_valid);
+    }
+  }
+
+  // Goes on to the next turn; true where that is the first of another stage.
+  __device__ __forceinline__ bool end_turn() {
+    const bool ends_stage = kTurns == 1 || ++turn == kTurns;
+    if (!ends_stage) {
+      walk(1, 0);
+    } else {
+      walk(1 - kTurns, 1);
+      turn = 0;
+      if constexpr (Config::value.pre_scale) pre_scale += S::kTokenBytes;
+    }
+    return ends_stage;
+  }
+
+ private:
+  __device__ __forceinline__ void walk(int turns, int stages) {
+    tokens += turns * kTurnRows * kRowBytes + stages * S::kTokenBytes;
+    token_to += turns * kTurnRows * S::kTokenBytes;
+    rows -= turns * kTurnRows;
+    weights += turns * kTurnBlocks * kPackedBlockBytes + stages * S::kRowBlockBytes;
+    weight_to += turns * kTurnBlocks * S::kRowBlockBytes;
+    row_blocks -= turns * kTurnBlocks;
+  }
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  static __device__ __forceinline__ int unit() {
+    return static_cast<int>(threadIdx.x) % kTokenUnits;
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,76 @@
+// The ring of stages of a wide tile, filled by cp.async. A stage is read ahead of its products.
+//
+// Use: start(); then for each turn: read; start all copies, in any order, then end_copies(); once
+// nothing more is read from a stage, advance().
+#pragma once
+
+#include "primitives/dependent_launch.cuh"
+#include "primitives/sync.cuh"
+#include "tiles/wide_copy.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct WidePipeline {
+  using S = Shape<Config>;
+  using Copy = WideCopy<Config>;
+  Copy copy;
+  u32 shared;
+  int end;   // of this block's stages
+  int left;  // stages that are still to be copied; below zero: copies that are left out
+  u32 here;  // shared address of the stage that is read
+  u32 free;  // of the one behind the last that has been copied
+
+  // Waits for the kernel before this one.
+  __device__ __forceinline__ void start() {
+    wait_for_predecessor();
+    here = shared;
+    free = shared;
+#pragma unroll 1
+    for (int i = 0; i < (Config::value.stages - 1) * Copy::kTurns; ++i) {
+#pragma unroll
+      for (int j = 0; j < Copy::kCopies; ++j) start_copy(j);
+      end_copies();
+    }
+    wait();
+  }
+
+  // Copy i of a turn.
+  __device__ __forceinline__ void start_copy(int i) const {
+    copy.start(i, end - left, free, left > 0);
+  }
+  __device__ __forceinline__ void end_copies() {
+    copy_async_commit();
+    if (copy.end_turn()) {
+      --left;
+      free = behind(free);
+    }
+  }
+
+  // Whether there is a turn behind the one whose copies have ended: of a stage that has been
+  // copied.
+  __device__ __forceinline__ bool has_more() const { return left > 1 - Config::value.stages; }
+
+  // Waits for the next stage, if there is one. The place of this one is free then.
+  __device__ __forceinline__ void advance() {
+    here = behind(here);
+    wait();
+  }
+
+  __device__ __forceinline__ void finish() const {
+    copy_async_wait<0>();
+    block_barrier();
+  }
+
+ private:
+  __device__ __forceinline__ void wait() const {
+    copy_async_wait<(Config::value.stages - 2) * Copy::kTurns>();
+    block_barrier();
+  }
+  __device__ __forceinline__ u32 behind(u32 stage) const {
+    const u32 next = stage + S::kStageBytes;
+    return next == shared + Config::value.stages * S::kStageBytes ? shared : next;
+  }
+};
+
+}  // namespace heddle

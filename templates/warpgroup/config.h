@@ -1,0 +1,122 @@
+// The configuration of a GEMM by wgmma (warpgroup.cuh).
+#pragma once
+
+#include "steps/config.h"
+
+namespace heddle::device {
+
+// A tile is tile_n rows of W by tile_m tokens. Each of two or four warpgroups owns as many of its
+// rows, in tiles of 64. Of a tile of 64 rows each of two owns every other chunk, or half of each
+// chunk's columns where a stage is one chunk, and in the end the sums of half of the tokens. A
+// stage is stage_chunks chunks of all row blocks of the tile, or half a chunk of each.
+struct WarpgroupConfig {
+  PackedWeights weights;
+  Scaling scaling;
+  EpilogueConfig epilogue;
+  int tile_m;
+  int tile_n;
+  int tokens;        // of a launch, at most
+  int stage_chunks;  // of a row block
+  bool half_stages;  // a stage is half of a chunk
+  int stages;
+  int stages_ahead;      // whose weights are copied before griddepcontrol.wait
+  int warpgroups;        // that multiply: 2 or 4
+  int cluster;           // thread blocks that read the same tokens once
+  bool shares_rows;      // pairs of blocks have 64 rows in common, each half of their K
+  bool shares_tiles;     // several blocks may share the K of a tile
+  bool shares_in_pairs;  // two of them as a pair that exchanges sums in shared memory
+  bool shares_first;     // all of them before their whole tiles, whose parts four more warps add
+  bool by_warps;         // multiplied by mma.sync
+  int step_tiles;        // tiles of 16 columns that are decoded at a time
+  int decoded_sets;      // sets of registers that they are decoded into in turn
+  int workers;           // thread blocks of a launch, at most
+
+  static constexpr int kRowTile = 64;      // rows of a matrix instruction
+  static constexpr int kFetchWarps = 4;    // one warpgroup more, which fetches
+  static constexpr int kNarrowable = 128;  // a tile of more tokens may have half of them alone
+
+  HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
+  HEDDLE_BOTH constexpr int threads() const {
+    return 32 * (4 * warpgroups + kFetchWarps + (shares_first ? 4 : 0));
+  }
+  HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
+  HEDDLE_BOTH constexpr bool narrows() const { return tile_m > kNarrowable; }
+  HEDDLE_BOTH constexpr bool has_one_token_tile() const { return tokens <= tile_m; }
+  // Row tiles of the blocks that take a tile each together: pairs that share rows have one in
+  // common.
+  HEDDLE_BOTH constexpr int set_row_tiles() const {
+    return (shares_rows ? 2 : cluster) * (tile_n / kRowTile) - (shares_rows ? 1 : 0);
+  }
+  HEDDLE_BOTH constexpr int total_units() const {
+    return static_cast<int>(ceil_div(weights.chunks, stage_chunks));
+  }
+
+  // Tokens are copied in boxes of 64 values, of all tokens of a tile or half of them.
+  HEDDLE_BOTH constexpr int box_tokens() const { return tile_m < 96 ? tile_m : tile_m / 2; }
+
+  // A stage: tokens [halves][tile_m][64 values], each token's 128 bytes swizzled; weights
+  // [tile_n / 16][stage_chunks] chunks, or of one the words of half of its columns and all of its
+  // scales and zero points.
+  HEDDLE_BOTH constexpr int token_bytes() const {
+    return 2 * stage_chunks / (half_stages ? 2 : 1) * tile_m * 128;
+  }
+  HEDDLE_BOTH constexpr int half_word_bytes() const { return 128 * weights.bits; }
+  HEDDLE_BOTH constexpr int row_block_bytes() const {
+    return stage_chunks * weights.chunk_bytes - (half_stages ? half_word_bytes() : 0);
+  }
+  HEDDLE_BOTH constexpr int weight_bytes() const {
+    return tile_n / Chunk::kRows * row_block_bytes();
+  }
+  HEDDLE_BOTH constexpr int stage_bytes() const { return token_bytes() + weight_bytes(); }
+
+  // Tokens whose sums a warpgroup ends with, and a thread's sums of them in each row tile.
+  HEDDLE_BOTH constexpr int own_tokens() const { return splits_columns() ? tile_m / 2 : tile_m; }
+  HEDDLE_BOTH constexpr int own_sums() const { return own_tokens() / 2; }
+
+  // Sums on their way to Y: for each warpgroup [pass_tokens()][kPassRow] floats; the padding
+  // spreads the banks. What narrow tiles leave beside three stages is half as much, and so is what
+  // each of four gets. Or those that it gives to the other warpgroup, as they lie in its registers.
+  static constexpr int kPassRow = kRowTile + 4;
+  HEDDLE_BOTH constexpr bool has_small_passes() const { return narrows() || has_four(); }
+  HEDDLE_BOTH constexpr int pass_tokens() const {
+    return min_of(own_tokens(), has_small_passes() ? 16 : 32);
+  }
+  // Where so many tokens need nothing but rounding, and a power of two, they are rounded first:
+  // [kRoundedTokens][kRoundedRow] of 16 bits.
+  static constexpr int kRoundedTokens = 32;
+  static constexpr int kRoundedRow = kRowTile + 8;
+  HEDDLE_BOTH constexpr bool rounds_first() const {
+    return scaling.mode != ScaleMode::kChannel && !weights.tensor_scale && epilogue.is_plain() &&
+           has_small_passes() && tile_m >= 32;
+  }
+  HEDDLE_BOTH constexpr int pass_bytes() const {
+    const int half_sum_bytes = splits_columns() ? 4 * 128 * own_sums() : 0;
+    return has_small_passes() ? 2 * kRoundedTokens * kRoundedRow
+                              : max_of(4 * pass_tokens() * kPassRow, half_sum_bytes);
+  }
+
+  // Thread blocks that exchange sums have barriers for it.
+  HEDDLE_BOTH constexpr int exchange_barriers() const {
+    return shares_rows ? 2 : shares_in_pairs ? warpgroups + 1 : shares_first ? 1 : 0;
+  }
+  // Tokens, weights, sums on their way, barriers.
+  HEDDLE_BOTH constexpr int weight_offset() const { return stages * token_bytes(); }
+  HEDDLE_BOTH constexpr int pass_offset() const {
+    return weight_offset() + stages * weight_bytes();
+  }
+  HEDDLE_BOTH constexpr int barrier_offset() const {
+    // The last warpgroup's sums of rows in common, half of them from the other block of the pair.
+    const int given_bytes = shares_rows ? 4 * 128 * (tile_m / 2) / 2 : 0;
+    const int others = warpgroups + (shares_first ? 1 : 0) - 1;
+    return pass_offset() + others * pass_bytes() + max_of(given_bytes, pass_bytes());
+  }
+  HEDDLE_BOTH constexpr int shared_bytes() const {
+    return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers();
+  }
+
+  HEDDLE_FIELDS(weights, scaling, epilogue, tile_m, tile_n, tokens, stage_chunks, half_stages,
+                stages, stages_ahead, warpgroups, cluster, shares_rows, shares_tiles,
+                shares_in_pairs, shares_first, by_warps, step_tiles, decoded_sets, workers)
+};
+
+}  // namespace heddle::device

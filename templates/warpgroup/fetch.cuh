@@ -1,0 +1,171 @@
+// The warps that fetch: for every stage of the block's work the weights of its row blocks, a bulk
+// copy each, and the tokens, a tensor copy for each box of 64 columns. Four warps share them, since
+// a copy takes some dozens of clocks to start.
+//
+// All lanes of a warp walk the stages, one of them copies: as the compiler knows so, it keeps
+// addresses in uniform registers. Fewer instructions are less in the way of those that multiply.
+#pragma once
+
+#include "primitives/bulk_copy.cuh"
+#include "primitives/dependent_launch.cuh"
+#include "primitives/sync.cuh"
+#include "primitives/tensor_copy.cuh"
+#include "warpgroup/work.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct WgmmaFetch {
+  using S = WgmmaShape<Config>;
+  static constexpr int kMostBlocks = S::kTileRowTiles;  // of a warp, one of each row tile
+
+  WgmmaMemory<Config> memory;
+  const TensorMap& tokens;
+  const u8* weights;
+  WgmmaWork<Config> work;
+  int warp;
+  u64 policy = policy_read_once();
+
+  // Weights may be read before the kernel before this one has ended: no kernel that lets its
+  // successor start early writes them. Those of the first kStagesAhead stages are: more of them
+  // would keep its tokens waiting.
+  __device__ __forceinline__ void run() {
+    Piece piece;
+    RingPlace<Config> place;
+    bool is_first = true;
+    while (work.next(piece)) {
+      int first = piece.begin;
+      if constexpr (Config::value.stages_ahead > 1) {
+        if (is_first) first += fetch_ahead(piece, place);
+        is_first = false;
+      }
+#pragma unroll 1
+      for (int i = first; i < piece.end; ++i) {
+        const int k = WgmmaWork<Config>::unit_of(piece, i);
+#pragma unroll
+        for (int part = 0; part < S::kUnitStages; ++part) {
+          // A fresh barrier counts as one whose phase of parity 1 has ended.
+          mbarrier_wait(memory.empty_barrier(place.stage), place.parity ^ 1);
+          fetch_weights(piece, k, part, place.stage);
+          if (is_first) wait_for_predecessor();
+          is_first = false;
+          fetch_tokens(piece, k, part, place.stage);
+          place.advance();
+        }
+      }
+    }
+  }
+
+ private:
+  // The first units of the first piece; how many.
+  __device__ __forceinline__ int fetch_ahead(const Piece& piece, RingPlace<Config>& place) const {
+    const int units = piece.end - piece.begin;
+    const int count = units < Config::value.stages_ahead ? units : Config::value.stages_ahead;
+    for (int i = 0; i < count; ++i)
+      fetch_weights(piece, WgmmaWork<Config>::unit_of(piece, piece.begin + i), 0, i);
+    wait_for_predecessor();
+    for (int i = 0; i < count; ++i) {
+      fetch_tokens(piece, WgmmaWork<Config>::unit_of(piece, piece.begin + i), 0, i);
+      place.advance();
+    }
+    return count;
+  }
+
+  // Each warp sees to every fourth box of the tokens.
+  static constexpr int kBoxes = S::kHalves * S::kBoxes;
+  static constexpr int kMostBoxes = (kBoxes + S::kFetchWarps - 1) / S::kFetchWarps;
+  __device__ __forceinline__ bool has_box(const Piece& piece, int i) const {
+    const int box = i * S::kFetchWarps + warp;
+    if (kBoxes % S::kFetchWarps != 0 && box >= kBoxes) return false;
+    return !S::kNarrows || !piece.narrow || box % S::kBoxes == 0;
+  }
+  __device__ __forceinline__ u32 token_bytes(const Piece& piece) const {
+    u32 bytes = 0;
+#pragma unroll
+    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(piece, i) ? S::kBoxBytes : 0;
+    return bytes;
+  }
+
+  // Whether the warp's row block of the piece's row tile i is multiplied in unit k.
+  __device__ __forceinline__ bool has_block(const Piece& piece, int i, int k) const {
+    if (Config::value.shares_rows && i == kMostBlocks - 1 &&
+        !WgmmaWork<Config>::has_shared_rows(k < S::kHalfUnits ? 0 : 1)) {
+      return false;
+    }
+    constexpr bool kAll = Config::value.weights.row_blocks % (4 * S::kSetRowTiles) == 0;
+    return kAll || 4 * (piece.row_tile + i * WgmmaWork<Config>::row_step()) + warp <
+                       Config::value.weights.row_blocks;
+  }
+
+  // Announces this warp's bytes of the stage, then copies its weights: a row block of each row
+  // tile. Rows past the end of W stay what they are: their results are never stored. So do chunks
+  // past the end of K, which no one reads.
+  __device__ __forceinline__ void fetch_weights(const Piece& piece, int k, int part,
+                                                int stage) const {
+    const int first = 4 * piece.row_tile + warp;
+    int blocks = 0;
+#pragma unroll
+    for (int i = 0; i < kMostBlocks; ++i) blocks += has_block(piece, i, k) ? 1 : 0;
+    const u32 bytes = chunks_of_stage<Config::value.weights.chunks, S::kStageChunks>(k) *
+                          Config::value.weights.chunk_bytes -
+                      S::kMissingBytes;
+    const u32 barrier = memory.full_barrier(stage);
+    const u8* from =
+        weights + (static_cast<i64>(first) * Config::value.weights.chunks + k * S::kStageChunks) *
+                      Config::value.weights.chunk_bytes;
+    const u32 to = memory.weights(stage) + warp * S::kRowBlockBytes;
+    const i64 step =
+        static_cast<i64>(4 * Config::value.weights.chunks * Config::value.weights.chunk_bytes) *
+        WgmmaWork<Config>::row_step();
+    if (!elect_one()) return;
+    mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes(piece));
+#pragma unroll
+    for (int i = 0; i < kMostBlocks; ++i) {
+      if (!has_block(piece, i, k)) continue;
+      const u32 at = to + i * S::kFetchWarps * S::kRowBlockBytes;
+      if (Config::value.half_stages && part == 0 && S::kMetadataBytes > 0) {
+        // Scales and zero points lie behind the words of the other half.
+        copy_weights(at, from + i * step, S::kHalfWordBytes, barrier);
+        copy_weights(at + S::kHalfWordBytes, from + i * step + 2 * S::kHalfWordBytes,
+                     S::kMetadataBytes, barrier);
+      } else {
+        copy_weights(at, from + i * step + part * S::kHalfWordBytes, bytes, barrier);
+      }
+    }
+  }
+  __device__ __forceinline__ void copy_weights(u32 to, const u8* from, u32 bytes,
+                                               u32 barrier) const {
+    if constexpr (S::kOneTokenTile) {
+      bulk_copy_once(to, from, bytes, barrier, policy);
+    } else {
+      bulk_copy(to, from, bytes, barrier);
+    }
+  }
+
+  __device__ __forceinline__ void fetch_tokens(const Piece& piece, int k, int part,
+                                               int stage) const {
+    if (!elect_one()) return;
+#pragma unroll
+    for (int i = 0; i < kMostBoxes; ++i) {
+      if (!has_box(piece, i)) continue;
+      const int half = (i * S::kFetchWarps + warp) / S::kBoxes;
+      const int box = (i * S::kFetchWarps + warp) % S::kBoxes;
+      const u32 to = memory.tokens(stage) + half * S::kHalfBytes + box * S::kBoxBytes;
+      const int of_stage = k * S::kUnitStages + part;
+      const int column = 64 * (of_stage * S::kHalves + half);
+      const int first = piece.first_token + box * S::kBoxTokens;
+      const int token = first - S::early(first, work.m);
+      if constexpr (S::kBlocks == 1) {
+        tensor_copy(to, tokens, column, token, memory.full_barrier(stage));
+      } else {
+        const int owner =
+            (S::kBoxes == 1 || (S::kNarrows && piece.narrow) ? half + part : box) % S::kBlocks;
+        if (owner != WgmmaWork<Config>::rank()) continue;
+        tensor_copy_to_all(to, tokens, column, token, memory.full_barrier(stage),
+                           (1u << S::kBlocks) - 1);
+      }
+    }
+  }
+};
+
+}  // namespace heddle

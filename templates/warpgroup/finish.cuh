@@ -1,0 +1,182 @@
+// From a warpgroup's sums to Y. Two warpgroups that have shared columns, and two blocks of a
+// cluster that share a tile or have a row tile in common, exchange: each gives the sums of half of
+// its tokens and adds the other's to those of the other half. Blocks give by st.async: loads from
+// the other block would want memory in order, which takes a fence of the whole GPU. Any other
+// blocks that share a tile meet in the workspace.
+#pragma once
+
+#include "primitives/cluster.cuh"
+#include "primitives/sync.cuh"
+#include "primitives/warpgroup.cuh"
+#include "warpgroup/parts.cuh"
+#include "warpgroup/store.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct WgmmaFinish {
+  using S = WgmmaShape<Config>;
+  template <int kCount>
+  using SumsOf = float[S::kRowTiles][kCount];
+  using Sums = SumsOf<S::kOwnSums>;
+  WgmmaMemory<Config> memory;
+  WgmmaStore<Config> store;
+  WgmmaParts<Config> parts;
+  int warpgroup, thread;  // of the warpgroup
+
+  // By every thread, once the barriers have been made. The blocks of a pair need not have met
+  // before they exchange sums.
+  static __device__ __forceinline__ void start_pair() {
+    if (Config::value.shares_rows || is_pair()) cluster_arrive_unordered();
+  }
+  // By every thread once, whole warps, those that multiply before run().
+  static __device__ __forceinline__ void meet_pair() {
+    if (Config::value.shares_rows || is_pair()) cluster_wait();
+  }
+
+  __device__ __forceinline__ void run(const WgmmaWork<Config>& work, const Piece& piece,
+                                      SumsOf<S::kSums>& sum) const {
+    if (S::kPairSumsInStages && is_pair()) {
+      // The warp has read all stages of the only piece that a block of a pair has.
+      warp_barrier();
+      if (thread % 32 == 0) {
+        mbarrier_arrive_remote(address_in_block(memory.read_barrier(), 1 - cluster_rank()));
+      }
+    }
+    if constexpr (S::kSplitsColumns) {
+      Sums own;
+      exchange(sum, own);
+      finish(work, piece, own);
+    } else {
+      finish(work, piece, sum);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void finish(const WgmmaWork<Config>& work, const Piece& piece,
+                                         Sums& sum) const {
+    if constexpr (Config::value.shares_rows) return add_shared_rows(work, piece, sum);
+    if constexpr (S::kPairs) {
+      if (is_pair()) return add_in_pair(piece, sum);
+    }
+    if constexpr (Config::value.shares_first) {
+      if (piece.shared_tile >= 0) return put_first(work, piece, sum);
+    } else if constexpr (Config::value.shares_tiles && !S::kAlwaysPairs) {
+      const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
+      if (!whole && !parts.add_to_tile(work, piece, sum)) return;
+    }
+    store.run(piece, sum, 0);
+  }
+
+  // Leaves the rest to the warpgroup that adds.
+  __device__ __forceinline__ void put_first(const WgmmaWork<Config>& work, const Piece& piece,
+                                            const Sums& sum) const {
+    parts.put(parts.part(work.worker(), piece.begin == 0), sum);
+    if (!work.has_share()) mbarrier_arrive(memory.parts_barrier());
+  }
+
+  // Whether the launch is one of pairs that share tiles.
+  static __device__ __forceinline__ bool is_pair() {
+    return S::kAlwaysPairs || (S::kPairs && cluster_size() > 1);
+  }
+
+  // Of a row tile's sums to `kept` those of the lower half of the tokens, or of the upper one; the
+  // others, four at a time, go to give(i, four).
+  template <int kCount, class Give>
+  static __device__ __forceinline__ void give_half(int upper, const float (&sum)[2 * kCount],
+                                                   float (&kept)[kCount], const Give& give) {
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      float given[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const float low = sum[i + j];
+        const float high = sum[kCount + i + j];
+        kept[i + j] = upper != 0 ? high : low;
+        given[j] = upper != 0 ? low : high;
+      }
+      give(i, pack_floats(given[0], given[1], given[2], given[3]));
+    }
+  }
+  template <int kCount>
+  static __device__ __forceinline__ void add_given(u32 place, float (&kept)[kCount]) {
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4)
+      WgmmaParts<Config>::add_four(kept + i, load_shared_16(place + 512 * i));
+  }
+
+  static __device__ __forceinline__ void meet_warpgroup() {
+    warpgroups_barrier<S::kWarpgroups>(1 + S::kStoringWarpgroups);
+  }
+
+  // Two warpgroups that have multiplied half of the columns each.
+  __device__ __forceinline__ void exchange(const SumsOf<S::kSums>& sum, Sums& own) const {
+    const u32 given = memory.pass(warpgroup) + 16 * thread;
+    give_half(warpgroup, sum[0], own[0],
+              [&](int i, u32x4 four) { store_shared_16(given + 512 * i, four); });
+    meet_warpgroup();
+    add_given(memory.pass(1 - warpgroup) + 16 * thread, own[0]);
+    meet_warpgroup();
+  }
+
+  // Each block of a pair adds the other's sums for half of the tokens.
+  __device__ __forceinline__ void add_in_pair(const Piece& piece, const Sums& sum) const {
+    constexpr int kCount = S::kOwnSums / 2;
+    const int rank = static_cast<int>(cluster_rank());
+    const u32 place = (S::kPairSumsInStages ? memory.shared + warpgroup * S::kPairSumBytes
+                                            : memory.pass(warpgroup)) +
+                      16 * thread;
+    const u32 barrier = memory.pair_barrier(warpgroup);
+    const u32 remote_place = address_in_block(place, 1 - rank);
+    const u32 remote_barrier = address_in_block(barrier, 1 - rank);
+    if (thread == 0) mbarrier_arrive_expect(barrier, S::kPairSumBytes);
+    if constexpr (S::kPairSumsInStages) mbarrier_wait_cluster(memory.read_barrier(), 0);
+    // Not SumsOf<kCount>: NVRTC before 12.9 crashes on an alias of an array with a bound that is a
+    // constant of this function.
+    float half[S::kRowTiles][kCount];
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      give_half(rank, sum[r], half[r], [&](int i, u32x4 four) {
+        store_remote_16(remote_place + 512 * (r * kCount + i), four, remote_barrier);
+      });
+    }
+    mbarrier_wait_cluster(barrier, 0);
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r) add_given(place + 512 * r * kCount, half[r]);
+    // Sums on their way to Y take the same place.
+    if constexpr (!S::kPairSumsInStages) warpgroup_barrier(1 + warpgroup);
+    store.run(piece, half, rank * S::kOwnTokens / 2);
+  }
+
+  // Of the last row tile each block of a pair has the sums of half of K. The last warpgroups give
+  // each other those of half of the tokens.
+  __device__ __forceinline__ void add_shared_rows(const WgmmaWork<Config>& work, const Piece& piece,
+                                                  const Sums& sum) const {
+    if (warpgroup < S::kWarpgroups - 1) return store.run(piece, sum, 0);
+    constexpr int kOwnTiles = S::kRowTiles - 1;
+    constexpr int kCount = S::kOwnSums / 2;
+    const int rank = WgmmaWork<Config>::rank();
+    const int before = work.pieces_before();
+    const u32 place = memory.pass(warpgroup) + 16 * thread;
+    const u32 remote_place = address_in_block(place, 1 - rank);
+    const u32 remote_barrier = address_in_block(memory.given_barrier(), 1 - rank);
+    if (before > 0) mbarrier_wait_cluster(memory.taken_barrier(), (before - 1) % 2);
+    if (thread == 0) mbarrier_arrive_expect(memory.given_barrier(), 128 * 4 * kCount);
+    float half[1][kCount];
+    give_half(rank, sum[kOwnTiles], half[0], [&](int i, u32x4 four) {
+      store_remote_16(remote_place + 512 * i, four, remote_barrier);
+    });
+    mbarrier_wait_cluster(memory.given_barrier(), before % 2);
+    add_given(place, half[0]);
+    warpgroup_barrier(1 + warpgroup);  // sums on their way to Y take the same place
+    if constexpr (kOwnTiles > 0) {
+      store.run(piece, reinterpret_cast<const float(&)[kOwnTiles][S::kOwnSums]>(sum), 0);
+    }
+    store.run(piece, half, rank * S::kOwnTokens / 2, kOwnTiles);
+    if (work.has_whole_tiles()) {
+      mbarrier_arrive_remote(address_in_block(memory.taken_barrier(), 1 - rank));
+    }
+  }
+};
+
+}  // namespace heddle

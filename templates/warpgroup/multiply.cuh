@@ -1,0 +1,234 @@
+// A warpgroup's share of a piece: weights decoded into registers are multiplied with the tokens in
+// shared memory.
+//
+// A step is one row tile by kStepTiles tiles of 16 columns: its weights are decoded while the
+// tensor cores still work on the steps before, then handed over as one group. Steps take turns
+// between kSets sets of registers for decoded weights. A step that ends a group of scales leaves
+// its sums to the next one, which takes them up once its own weights are decoded; or, where groups
+// take turns between two sets of sums, once its own products are on their way.
+#pragma once
+
+#include "primitives/cluster.cuh"
+#include "primitives/sync.cuh"
+#include "warpgroup/products.cuh"
+#include "warpgroup/stage.cuh"
+#include "warpgroup/weights.cuh"
+#include "warpgroup/work.cuh"
+
+namespace heddle {
+
+template <class Config, class Decode>
+struct WgmmaMultiply {
+  using S = WgmmaShape<Config>;
+  using Steps = WgmmaSteps<Config>;
+  using Weights = WgmmaWeights<Config, Decode>;
+  using Products = typename ProductsOf<Config, Config::value.by_warps>::Type;
+  static constexpr bool kPartial = Steps::kPartial;
+  // What the last warpgroup has of row tiles while another block multiplies the last of them.
+  static constexpr int kOwnTiles = S::kRowTiles - 1;
+  static constexpr bool kSharesChunks = S::kOwnChunks < S::kStageChunks;
+  static constexpr bool kEndsShort = Config::value.weights.chunks % S::kStageChunks != 0;
+  static constexpr bool kMayHaveNone =
+      kSharesChunks && Config::value.weights.chunks % S::kStageChunks == 1;
+
+  WgmmaMemory<Config> memory;
+  u32 to_peer;      // from here to the same place in the cluster's other block
+  int warp;         // of the warpgroup
+  int row_block;    // in the tile, of the warp's first row tile
+  int first_chunk;  // that the warpgroup multiplies, of a stage's
+  int first_half;   // of those that a stage has of a chunk
+
+  float sum[S::kRowTiles][S::kSums];
+  float part[Steps::kParts][kPartial ? S::kSums : 1];  // of a group, not yet scaled
+  Weights weights;
+  RowPair scales;  // of rows g and g + 8 in the last group that has ended, with kPartial only
+
+  __device__ __forceinline__ WgmmaMultiply(WgmmaMemory<Config> memory, int warpgroup, int warp,
+                                           int lane)
+      : memory(memory),
+        to_peer(S::kBlocks > 1 ? address_in_block(memory.shared, cluster_rank() ^ 1) - memory.shared
+                               : 0),
+        warp(warp),
+        row_block(S::kSplitsColumns ? warp : 4 * S::kRowTiles * warpgroup + warp),
+        first_chunk(kSharesChunks ? warpgroup : 0),
+        first_half(S::kSplitsChunks ? warpgroup : 0),
+        weights(lane) {}
+
+  // The units of one piece, for so many tokens of the tile; `stage` walks on.
+  template <int kTokens>
+  __device__ __forceinline__ void run(const Piece& piece, WgmmaStage<Config>& stage) {
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r)
+#pragma unroll
+      for (float& v : sum[r]) v = 0.0f;
+    if constexpr (Config::value.shares_rows) {
+#pragma unroll 1
+      for (int half = 0; half < 2; ++half) {
+        Piece units = piece;
+        (half == 0 ? units.end : units.begin) = S::kHalfUnits;
+        if (row_block < 4 * (S::kTileRowTiles - S::kRowTiles) ||
+            WgmmaWork<Config>::has_shared_rows(half)) {
+          multiply_units<kTokens, S::kRowTiles>(units, stage);
+        } else {
+          multiply_units<kTokens, kOwnTiles>(units, stage);
+        }
+      }
+    } else {
+      multiply_units<kTokens, S::kRowTiles>(piece, stage);
+    }
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r)
+#pragma unroll
+      for (float& v : sum[r]) Products::hold(v);
+  }
+
+  // The ring's first stage, as this warp reads it.
+  __device__ __forceinline__ WgmmaStage<Config> first_stage() const {
+    return {memory, row_block, first_half, 4 * weights.g + weights.t};
+  }
+
+  // Once for a piece.
+  __device__ __forceinline__ void load_channel_zeros(const u8* metadata, const Piece& piece) {
+    weights.load_channel_zeros(metadata, piece, row_block);
+  }
+
+ private:
+  // Of the first so many of the warpgroup's row tiles.
+  template <int kTokens, int kRows>
+  __device__ __forceinline__ void multiply_units(const Piece& piece, WgmmaStage<Config>& stage) {
+    clear_parts();
+    u32 previous = 0;  // the full barrier of the stage before
+#pragma unroll 1
+    for (int i = piece.begin; i < piece.end; ++i) {
+      const int k = WgmmaWork<Config>::unit_of(piece, i);
+#pragma unroll
+      for (int part = 0; part < S::kUnitStages; ++part) {
+        mbarrier_wait(stage.full_barrier, stage.parity);
+        const int count = chunks_of_stage<Config::value.weights.chunks, S::kStageChunks>(k);
+#pragma unroll
+        for (int c = 0; c < S::kOwnChunks; ++c) {
+          const int of_stage = first_chunk + c * (S::kStageChunks / S::kOwnChunks);
+          if (c > 0 && kEndsShort && of_stage >= count) break;
+          // Nothing of the stage is this warpgroup's.
+          if (c == 0 && (kRows == 0 || (kMayHaveNone && of_stage >= count))) {
+            if constexpr (kRows > 0) Products::template wait<0>();
+            release(previous);
+            break;
+          }
+          if constexpr (kRows > 0) {
+            multiply_chunk<kTokens, kRows>(stage, c, of_stage, part, c == 0 ? previous : 0);
+          }
+        }
+        previous = stage.full_barrier;
+        stage.advance();
+      }
+    }
+    if constexpr (kRows > 0) {
+      Products::template wait<0>();
+      retire(Steps::kColumnSteps * kRows - 1, Steps::parts_of(kRows) - 1);
+    }
+    release(previous);
+  }
+
+  __device__ __forceinline__ void clear_parts() {
+    if constexpr (kPartial) {
+      // The first step finds nothing in what a step before has left.
+#pragma unroll
+      for (auto& sums : part)
+#pragma unroll
+        for (float& v : sums) v = 0.0f;
+      scales = {0.0f, 0.0f};
+    }
+  }
+
+  // The warpgroup's chunk c of the stage, which is the stage's chunk `of_stage`, or the half `part`
+  // of the only one, of each row tile. Behind it the warp has read all of stage `previous`.
+  template <int kTokens, int kRows>
+  __device__ __forceinline__ void multiply_chunk(const WgmmaStage<Config>& stage, int c,
+                                                 int of_stage, int part, u32 previous) {
+    constexpr int kRowSteps = Steps::kColumnSteps * kRows;
+    constexpr int kTurns = Steps::parts_of(kRows);
+    static_assert(kRowSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
+    const auto columns =
+        Products::same(Products::behind(stage.columns(), 2 * of_stage * S::kHalfBytes));
+    const u32 chunks = stage.weights() + of_stage * Config::value.weights.chunk_bytes;
+    weights.load_first_words(chunks, first_half, part);
+#pragma unroll
+    for (int step = 0; step < kRowSteps; ++step) {
+      const int r = step / Steps::kColumnSteps;
+      // Its first tile, of the warpgroup's.
+      const int tile = step % Steps::kColumnSteps * Steps::kStepTiles;
+      // As if the words of the other half were there, too.
+      const u32 chunk = chunks + 4 * r * S::kRowBlockBytes - S::kMissingBytes;
+      const int set = (part * kRowSteps + step) % Steps::kSets;
+      weights.decode(set, r, tile, chunk, first_half + part);
+      if (tile % 4 == 0) weights.template load_next_words<kRows>(chunks, r, tile);
+      const int before = (step + kRowSteps - 1) % kRowSteps;
+      const int into = (c * kRowSteps + step) / Steps::kGroupSteps % kTurns;
+      // ptxas takes no sums across the loop's end that are read while products run: it would let no
+      // two steps overlap.
+      const bool in_time = kTurns == 2 && (c > 0 || step > 0);
+      if (kPartial && Steps::ends_group(before) && !in_time) {
+        Products::template wait<0>();
+        retire(before, kTurns - 1);
+      }
+      if (kPartial && Steps::ends_group(step) && kTurns == 1) load_scales(chunk, tile);
+      issue<kTokens>(set, r, tile, columns, into);
+      // The step that used the next set has ended, and with it one of the stage before.
+      Products::template wait<Steps::kSets - 1>();
+      if (kPartial && Steps::ends_group(before) && in_time) retire(before, 1 - into);
+      if (kPartial && Steps::ends_group(step) && kTurns == 2) load_scales(chunk, tile);
+      if (step == Steps::kSets - 2) release(previous);
+    }
+  }
+
+  __device__ __forceinline__ void load_scales(u32 chunk, int tile) {
+    const RowPair scale = weights.scales(chunk, 16 * tile + 64 * first_half);
+    scales = {power_of_two<Config::value.scaling.result_exponent>(scale.low),
+              power_of_two<Config::value.scaling.result_exponent>(scale.high)};
+  }
+
+  template <int kTokens>
+  __device__ __forceinline__ void issue(int set, int r, int tile,
+                                        const typename Products::Columns& columns, int into) {
+    Products::begin(weights.decoded(set));
+#pragma unroll
+    for (int i = 0; i < Steps::kStepTiles; ++i) {
+      const int here = tile + i;
+      if constexpr (kPartial) {
+        Products::multiply(reinterpret_cast<float(&)[kTokens / 2]>(part[into]),
+                           weights.decoded(set)[i], columns, here, here % Steps::kGroupTiles != 0);
+      } else {
+        Products::multiply(reinterpret_cast<float(&)[kTokens / 2]>(sum[r]), weights.decoded(set)[i],
+                           columns, here, true);
+      }
+    }
+    Products::end();
+  }
+
+  // The sums of the group that the step has ended, whose products are there.
+  __device__ __forceinline__ void retire(int step, int from) {
+    if constexpr (kPartial) {
+      float(&sums)[S::kSums] = sum[step / Steps::kColumnSteps];
+#pragma unroll
+      for (float& v : part[from]) Products::hold(v);
+#pragma unroll
+      for (int i = 0; i < S::kSums; ++i)
+        sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * part[from][i];
+    }
+  }
+
+  // The lane has read all that it reads of the stage. Each says so for itself: one lane for all
+  // would have to wait for the others, and a barrier of the warp makes the compiler end every wgmma
+  // before it (8192 x 8192, M = 16: 18.1 us, not 13.3).
+  __device__ __forceinline__ void release(u32 full_barrier) const {
+    const u32 empty_barrier = memory.empty_beside(full_barrier);
+    if (full_barrier != 0) mbarrier_arrive(empty_barrier);
+    if constexpr (S::kBlocks > 1) {
+      mbarrier_arrive_remote_if(full_barrier != 0 && weights.g + weights.t == 0,
+                                empty_barrier + to_peer);
+    }
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,204 @@
+// Constants that follow from the Config of a GEMM with wgmma, and the places in shared memory.
+//
+// A tile is kTileN rows of W by kTileM tokens. Each of two or four warpgroups owns as many of its
+// rows, in tiles of 64: warp w of it holds row block w of each of them. Of a tile of 64 rows each
+// of two owns every other chunk, or half of each chunk's columns where a stage is one chunk, and in
+// the end the sums of half of the tokens. A stage is kStageChunks chunks, of 128 columns each, of
+// all row blocks of the tile, or half a chunk of each.
+#pragma once
+
+#include "primitives/mbarrier.cuh"
+#include "steps/ring_place.cuh"
+#include "steps/stage.cuh"
+#include "warpgroup/config.h"
+
+namespace heddle {
+
+template <class Config>
+struct WgmmaShape {
+  static constexpr int kChunkK = 128;
+  // That multiply; one more fetches, another may add.
+  static constexpr int kWarpgroups = Config::value.warpgroups;
+  static constexpr bool kFour = kWarpgroups == 4;
+  static constexpr int kWarps = 4 * kWarpgroups;
+  static constexpr int kFetchWarps = Config::value.kFetchWarps;
+  static constexpr int kStoringWarpgroups = kWarpgroups + (Config::value.shares_first ? 1 : 0);
+  // Of a thread, all multiples of 8.
+  static constexpr int kFetchRegisters = kFour ? 32 : 40;
+  static constexpr int kAddRegisters = 120;
+  static constexpr int kMultiplyRegisters = kFour ? 112 : Config::value.shares_first ? 176 : 232;
+  static_assert(kFetchRegisters + kWarpgroups * kMultiplyRegisters +
+                        (Config::value.shares_first ? kAddRegisters : 0) <=
+                    (kFour ? 5 * 96 : 65536 / 128),
+                "a block has registers for all warpgroups: of five 96 each at its start");
+  static constexpr bool kSplitsColumns = Config::value.splits_columns();
+  static constexpr int kRowTiles =  // of a warpgroup
+      kSplitsColumns ? 1 : Config::value.tile_n / (64 * kWarpgroups);
+  static constexpr int kTileRowBlocks = Config::value.tile_n / 16;
+  static constexpr int kTileRowTiles = Config::value.tile_n / 64;
+  static constexpr int kStageChunks = Config::value.stage_chunks;
+  static constexpr bool kSplitsChunks = kSplitsColumns && kStageChunks % kWarpgroups != 0;
+  static constexpr int kOwnChunks =  // of a stage, all of their columns or half
+      kSplitsColumns && !kSplitsChunks ? kStageChunks / kWarpgroups : kStageChunks;
+  // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
+  static constexpr int kUnitStages = Config::value.half_stages ? 2 : 1;
+  static constexpr int kTotalUnits = Config::value.total_units();
+  // Blocks of a cluster have the same tokens and neighbouring tiles, a set of rows. Each fetches
+  // its part of the tokens for all.
+  static constexpr int kBlocks = Config::value.cluster;
+  // Or two blocks of a cluster have the last row tile of each in common, of which one has the first
+  // half of K, the other the second: the second block counts its row tiles from the end of the set.
+  static constexpr int kTogether = Config::value.shares_rows ? 2 : kBlocks;
+  static constexpr int kSetRowTiles = Config::value.set_row_tiles();
+  static constexpr int kRowSets =
+      (Config::value.weights.row_blocks + 4 * kSetRowTiles - 1) / (4 * kSetRowTiles);
+  static constexpr bool kRowsMayEnd = Config::value.weights.n % (64 * kSetRowTiles) != 0;
+  static constexpr int kHalfUnits = kTotalUnits / 2;
+  static constexpr int kSums = Config::value.tile_m / 2;  // a thread's, of each row tile
+  static constexpr int kOwnTokens = Config::value.own_tokens();
+  static constexpr int kOwnSums = Config::value.own_sums();
+  static constexpr bool kOneTokenTile = Config::value.has_one_token_tile();
+
+  // Tokens of a stage: [kHalves][kTileM][64 values], each token's 128 bytes swizzled. Weights:
+  // [kTileRowBlocks][kStageChunks] chunks, or of one the words of half of its columns and all of
+  // its scales and zero points.
+  static constexpr int kHalves = 2 * kStageChunks / kUnitStages;
+  static constexpr int kHalfBytes = Config::value.tile_m * 128;
+  static constexpr int kTokenBytes = Config::value.token_bytes();
+  // Tokens are copied in boxes of 64 values. What a box has outside of X is slow to come, 16 bytes
+  // a clock or so (8192 x 8192, M = 129: 68 us, with 256 tokens 48): where there are tokens for one
+  // box at least, the last box begins early enough to be full and has tokens of the one before,
+  // too.
+  static constexpr int kBoxTokens = Config::value.box_tokens();
+  static constexpr int kBoxes = Config::value.tile_m / kBoxTokens;  // of a half
+  static constexpr int kBoxBytes = kBoxTokens * 128;
+  // A tile may be narrow: of its two boxes it has one.
+  static constexpr bool kNarrows = Config::value.narrows();
+  static constexpr int kNarrowTokens = kNarrows ? kBoxTokens : Config::value.tile_m;
+  static constexpr int kHalfWordBytes = Config::value.half_word_bytes();
+  static constexpr int kMetadataBytes = Config::value.weights.chunk_bytes - 2 * kHalfWordBytes;
+  static constexpr int kMissingBytes = Config::value.half_stages ? kHalfWordBytes : 0;
+  static constexpr int kRowBlockBytes = Config::value.row_block_bytes();
+  static constexpr int kWeightBytes = Config::value.weight_bytes();
+
+  static constexpr int kPassTokens = Config::value.pass_tokens();
+  static constexpr int kPassRow = Config::value.kPassRow;
+  static constexpr bool kRoundsFirst = Config::value.rounds_first();
+  static constexpr int kRoundedTokens = Config::value.kRoundedTokens;
+  static constexpr int kRoundedRow = Config::value.kRoundedRow;
+  static constexpr int kPassBytes = Config::value.pass_bytes();
+
+  // Sums that a warpgroup gets from the other block of a pair, half of its own; more than 128
+  // tokens leave no registers for that. They take the place of sums on their way to Y if there is
+  // room and nothing else needs it, or else of stages that have been read.
+  static constexpr int kPairSumBytes = kRowTiles * 4 * 128 * kOwnSums / 2;
+  static constexpr bool kPairs = Config::value.shares_in_pairs;
+  // Tiles of all tokens are shared in one way.
+  static constexpr bool kAlwaysPairs = kPairs && kOneTokenTile;
+  static constexpr bool kPairSumsInStages = kSplitsColumns || kPairSumBytes > kPassBytes;
+  // Tokens, weights, sums on their way, barriers.
+  static constexpr int kWeightOffset = Config::value.weight_offset();
+  static constexpr int kPassOffset = Config::value.pass_offset();
+  static constexpr int kBarrierOffset = Config::value.barrier_offset();
+
+  // By how many tokens a box begins early of which the first would be this one.
+  static __device__ __forceinline__ int early(int token, int m) {
+    const int over = token + kBoxTokens - m;
+    return kBoxes == 1 || over <= 0 || m < kBoxTokens ? 0 : over;
+  }
+
+  // As many tokens of `tokens` at a time as divide them.
+  static __device__ constexpr int tokens_of_pass(int tokens) {
+    const int most = kRoundsFirst ? kRoundedTokens : kPassTokens;
+    int pass = tokens < most ? tokens : most;
+    while (tokens % pass != 0) pass -= 8;
+    return pass;
+  }
+
+  static_assert(kWarpgroups == 2 || (kFour && !kSplitsColumns && !Config::value.shares_first),
+                "two warpgroups may share rows, or add beside others");
+  static_assert(kSplitsColumns || Config::value.tile_n % (64 * kWarpgroups) == 0,
+                "whole row tiles for each warpgroup");
+  static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
+  static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
+  static_assert(!Config::value.shares_rows || (kBlocks == 1 && !Config::value.shares_tiles &&
+                                               kOneTokenTile && !kSplitsColumns),
+                "a tile of its own and half of a row tile");
+  static_assert(Config::value.stages_ahead == 1 ||
+                    (kUnitStages == 1 && Config::value.stages_ahead <= Config::value.stages),
+                "whole units, and places for them");
+  static_assert(!kPairs || (Config::value.shares_tiles && kBlocks == 1 && !kNarrows &&
+                            kWarpgroups * kPairSumBytes <= kPassOffset),
+                "a pair has room and registers for half of each other's sums");
+  static_assert(!Config::value.shares_first ||
+                    (Config::value.shares_tiles && !kPairs && kBlocks == 1 && !kNarrows),
+                "a share that comes first is one of single blocks");
+  static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
+  static_assert(kBlocks == 1 || !Config::value.by_warps, "a tile by mma.sync is one block's");
+  static_assert(!Config::value.half_stages || (kStageChunks == 1 && kRowTiles == 1 &&
+                                               !kSplitsColumns && !Config::value.weights.row_lines),
+                "the halves of a chunk lie apart, and a warp is done with one after the other");
+  static_assert(kHalfBytes % 1024 == 0, "the swizzle repeats after 1024 bytes");
+};
+
+template <class Config>
+struct WgmmaMemory {
+  using S = WgmmaShape<Config>;
+  u32 shared;  // a multiple of 1024
+
+  __device__ __forceinline__ u32 tokens(int stage) const { return shared + stage * S::kTokenBytes; }
+  __device__ __forceinline__ u32 weights(int stage) const {
+    return shared + S::kWeightOffset + stage * S::kWeightBytes;
+  }
+  __device__ __forceinline__ u32 pass(int warpgroup) const {
+    return shared + S::kPassOffset + warpgroup * S::kPassBytes;
+  }
+  // Of a stage: its bytes have come; all lanes that multiply have read them.
+  __device__ __forceinline__ u32 full_barrier(int stage) const {
+    return shared + S::kBarrierOffset + 8 * stage;
+  }
+  __device__ __forceinline__ u32 empty_barrier(int stage) const {
+    return empty_beside(full_barrier(stage));
+  }
+  static __device__ __forceinline__ u32 empty_beside(u32 full_barrier) {
+    return full_barrier + 8 * Config::value.stages;
+  }
+  // Words in which a warpgroup's first thread tells the others something, two for each.
+  __device__ __forceinline__ u32 word(int i) const {
+    return full_barrier(2 * Config::value.stages) + 4 * i;
+  }
+
+  // Of row tiles in common: the sums that the other block gives have come; it has used those that
+  // this one gave.
+  __device__ __forceinline__ u32 given_barrier() const { return word(2 * S::kWarpgroups); }
+  __device__ __forceinline__ u32 taken_barrier() const { return given_barrier() + 8; }
+  // Of a pair: the sums that the other block gives to a warpgroup have come; it has read all
+  // stages.
+  __device__ __forceinline__ u32 pair_barrier(int warpgroup) const {
+    return given_barrier() + 8 * warpgroup;
+  }
+  __device__ __forceinline__ u32 read_barrier() const { return pair_barrier(S::kWarpgroups); }
+  // Of a share that comes first: all threads that multiply have put their parts.
+  __device__ __forceinline__ u32 parts_barrier() const { return given_barrier(); }
+
+  __device__ __forceinline__ void init_barriers() const {
+    if constexpr (Config::value.shares_first) mbarrier_init(parts_barrier(), 32 * S::kWarps);
+    if constexpr (Config::value.shares_rows) {
+      mbarrier_init(given_barrier(), 1);
+      mbarrier_init(taken_barrier(), 128);
+    }
+    if constexpr (S::kPairs) {
+#pragma unroll
+      for (int i = 0; i < S::kWarpgroups; ++i) mbarrier_init(pair_barrier(i), 1);
+      mbarrier_init(read_barrier(), S::kWarps);
+    }
+#pragma unroll
+    for (int stage = 0; stage < Config::value.stages; ++stage) {
+      mbarrier_init(full_barrier(stage), S::kFetchWarps);
+      // All lanes of this block, one of each warp of another.
+      mbarrier_init(empty_barrier(stage), 32 * S::kWarps + S::kWarps * (S::kBlocks - 1));
+    }
+  }
+};
+
+}  // namespace heddle

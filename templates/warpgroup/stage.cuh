@@ -1,0 +1,63 @@
+// The stage of the ring that a warpgroup multiplies next, as addresses that go on from stage to
+// stage: computed from its number they would take a dozen uniform instructions more. With more
+// than 128 tokens they would be in no uniform registers, and there are none to spare: there they
+// are computed from the barrier's place.
+#pragma once
+
+#include "warpgroup/products.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct WgmmaStage {
+  using S = WgmmaShape<Config>;
+  using Products = typename ProductsOf<Config, Config::value.by_warps>::Type;
+  using Columns = typename Products::Columns;
+  static constexpr bool kGoesOn = !S::kNarrows;
+
+  WgmmaMemory<Config> memory;
+  u32 full_barrier;
+  u32 parity = 0;  // of the phase in which the stage is filled
+
+  // The ring's first stage. `first_half`: of those that a stage has of a chunk's columns.
+  __device__ __forceinline__ WgmmaStage(WgmmaMemory<Config> memory, int row_block, int first_half,
+                                        int lane)
+      : memory(memory),
+        full_barrier(memory.full_barrier(0)),
+        weights_(memory.weights(0) + row_block * S::kRowBlockBytes),
+        columns_(Products::columns(memory.tokens(0) + first_half * S::kHalfBytes, lane)) {}
+
+  // Of the warp's first row block.
+  __device__ __forceinline__ u32 weights() const {
+    return kGoesOn ? weights_ : weights_ + number() * S::kWeightBytes;
+  }
+  // The first that the warpgroup has of the tokens.
+  __device__ __forceinline__ Columns columns() const {
+    return kGoesOn ? columns_ : Products::behind(columns_, number() * S::kTokenBytes);
+  }
+
+  __device__ __forceinline__ void advance() {
+    go(1);
+    if (full_barrier == memory.full_barrier(Config::value.stages)) {
+      go(-Config::value.stages);
+      parity ^= 1;
+    }
+  }
+
+ private:
+  __device__ __forceinline__ int number() const {
+    return static_cast<int>(full_barrier - memory.full_barrier(0)) / 8;
+  }
+  __device__ __forceinline__ void go(int stages) {
+    full_barrier += 8 * stages;
+    if constexpr (kGoesOn) {
+      weights_ += stages * S::kWeightBytes;
+      columns_ = Products::behind(columns_, stages * S::kTokenBytes);
+    }
+  }
+
+  u32 weights_;      // of this stage, or of the ring's first one
+  Columns columns_;  // the same
+};
+
+}  // namespace heddle

@@ -1,0 +1,48 @@
+// How a warpgroup walks its share of a stage: in steps of one row tile by kStepTiles tiles of 16
+// columns, and in groups of steps that have scales in common.
+#pragma once
+
+#include "warpgroup/shape.cuh"
+
+namespace heddle {
+
+template <class Config>
+struct WgmmaSteps {
+  using S = WgmmaShape<Config>;
+  static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
+  static constexpr bool kOneHalf = S::kSplitsChunks || Config::value.half_stages;
+  static constexpr int kTiles = kOneHalf ? 4 : 8;  // of 16 columns, of a chunk at a time
+  static constexpr int kHalves = kTiles / 4;       // of a chunk at a time
+  static constexpr int kGroupTiles =               // between two looks at scales
+      Config::value.weights.meta_group / 16 < kTiles ? Config::value.weights.meta_group / 16
+                                                     : kTiles;
+  static constexpr int kStepTiles =
+      kPartial && kGroupTiles < Config::value.step_tiles ? kGroupTiles : Config::value.step_tiles;
+  static constexpr int kSets = Config::value.decoded_sets;  // of registers for decoded weights
+  static constexpr int kColumnSteps = kTiles / kStepTiles;  // of a chunk at a time
+  static constexpr int kSteps = kColumnSteps * S::kRowTiles;
+  static constexpr int kGroupSteps = kPartial ? kGroupTiles / kStepTiles : 1;
+  static_assert(4 % kStepTiles == 0, "a step lies in the 64 columns of a lane's words");
+  static_assert(kSets >= 2 && S::kUnitStages * kSteps % kSets == 0,
+                "registers of decoded weights take turns");
+  static_assert(!Config::value.half_stages || !kPartial,
+                "groups end where they would without halves");
+
+  // Sets of sums that groups take turns between, where the tensor cores would wait for the scaling:
+  // that of fewer tokens is short, more leave no registers, and four warpgroups multiply for each
+  // other meanwhile. With two sets of weights every step waits for the one before. Every stage must
+  // begin with the same set of sums, and a short one would have a branch of its own, with which
+  // ptxas lets no two steps overlap.
+  static __device__ constexpr int parts_of(int row_tiles) {
+    const bool even = Config::value.weights.chunks % S::kStageChunks == 0 &&
+                      S::kOwnChunks * kColumnSteps * row_tiles / kGroupSteps % 2 == 0;
+    return kPartial && Config::value.tile_m == 64 && !S::kFour && kSets == 2 && even ? 2 : 1;
+  }
+  static constexpr int kParts = parts_of(S::kRowTiles);
+
+  static __device__ __forceinline__ bool ends_group(int step) {
+    return (step % kColumnSteps + 1) * kStepTiles % kGroupTiles == 0;
+  }
+};
+
+}  // namespace heddle

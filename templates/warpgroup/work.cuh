@@ -1,0 +1,201 @@
+// Which part of the output each block of a GEMM with wgmma computes: first whole tiles, block after
+// block, then either narrow ones, halves of the last of the others and those of the last tokens, or
+// an equal share of the K of the last `shared_tiles` tiles, which may begin and end inside of a
+// tile. With kSharesFirst that share comes before the whole tiles. Every role of a block walks the
+// same pieces in the same order.
+#pragma once
+
+#include "primitives/cluster.cuh"
+#include "warpgroup/shape.cuh"
+
+namespace heddle {
+
+// Units [begin, end) of a tile's K.
+struct Piece {
+  int row_tile;  // its first, of 64 rows of W; the others follow in steps of row_step()
+  int first_token;
+  bool narrow;      // one box of tokens, of two
+  int shared_tile;  // counted from the first tile that is shared; negative: a whole tile
+  int begin, end;
+  int turn;  // of a whole tile: the unit it begins with; behind the last comes the first
+};
+
+template <class Config>
+struct WgmmaWork {
+  using S = WgmmaShape<Config>;
+  // Tiles that run at the same time should share tokens and weights in the L2 cache: row groups
+  // are walked for so many tokens at a time.
+  static constexpr int kGroupTokens = 2048;
+  static constexpr int kGroupTiles =
+      Config::value.tile_m < kGroupTokens ? kGroupTokens / Config::value.tile_m : 1;
+
+  int m;
+  int token_tiles;     // without those that are narrow from the beginning
+  int whole_tiles;     // tiles that are neither shared nor narrow
+  int cut_tiles;       // in two along their tokens
+  int tile;            // the next whole or narrow tile of this block
+  int last_tile;       // behind all of them
+  int unit, unit_end;  // of the shared tiles, counted through
+  int share;           // how many those are
+
+  __device__ __forceinline__ WgmmaWork(int m, int shared_tiles)
+      : m(m),
+        token_tiles(S::kOneTokenTile ? 1 : (m + Config::value.tile_m - 1) / Config::value.tile_m),
+        cut_tiles(S::kNarrows && shared_tiles < 0 ? -shared_tiles : 0),
+        tile(worker()) {
+    int narrow_tiles = 0;
+    if (S::kNarrows && !S::kOneTokenTile && shared_tiles <= 0) {
+      // Behind the last whole tile, no more tokens than a box has.
+      const int tokens = m - (token_tiles - 1) * Config::value.tile_m;
+      if (token_tiles > 1 && tokens <= S::kBoxTokens) {
+        --token_tiles;
+        narrow_tiles = S::kRowSets;
+      }
+    }
+    whole_tiles = S::kRowSets * token_tiles - (shared_tiles > 0 ? shared_tiles : cut_tiles);
+    last_tile = whole_tiles + 2 * cut_tiles + narrow_tiles;
+    unit = first_unit(worker(), shared_tiles);
+    unit_end = first_unit(worker() + 1, shared_tiles);
+    share = unit_end - unit;
+  }
+
+  // Clusters; this block's; and its number in that.
+  static __device__ __forceinline__ int workers() {
+    return static_cast<int>(gridDim.x) / S::kTogether;
+  }
+  static __device__ __forceinline__ int worker() {
+    return static_cast<int>(blockIdx.x) / S::kTogether;
+  }
+  static __device__ __forceinline__ int rank() {
+    return S::kTogether > 1 ? static_cast<int>(cluster_rank()) : 0;
+  }
+
+  static __device__ __forceinline__ int row_step() {
+    return Config::value.shares_rows && rank() != 0 ? -1 : 1;
+  }
+  // Whether this block multiplies the row tile that it has in common with another in this half.
+  static __device__ __forceinline__ bool has_shared_rows(int half_of_k) {
+    return half_of_k == rank();
+  }
+
+  // False at the end of the block's work.
+  __device__ __forceinline__ bool next(Piece& piece) {
+    const bool is_share = Config::value.shares_first ? has_share() : !has_tile();
+    if (is_share ? !has_share() : !has_tile()) return false;
+    if (is_share) {
+      take_share(piece);
+    } else {
+      take_tile(piece);
+    }
+    if (S::kNarrows && m - piece.first_token <= S::kBoxTokens) piece.narrow = true;
+    return true;
+  }
+
+  // The i-th unit of a piece, from `begin` on, in the order in which it is multiplied.
+  static __device__ __forceinline__ int unit_of(const Piece& piece, int i) {
+    if constexpr (!Config::value.shares_first) return i;
+    const int turned = i + piece.turn;
+    return turned < S::kTotalUnits ? turned : turned - S::kTotalUnits;
+  }
+
+  // Whether a part of the block's share of the shared tiles is left; the next one.
+  __device__ __forceinline__ bool has_share() const {
+    return Config::value.shares_tiles && unit < unit_end;
+  }
+  __device__ __forceinline__ void take_share(Piece& piece) {
+    piece.narrow = false;
+    piece.turn = 0;
+    piece.shared_tile = unit / S::kTotalUnits;
+    piece.begin = unit - piece.shared_tile * S::kTotalUnits;
+    const int left = piece.begin + unit_end - unit;
+    piece.end = left < S::kTotalUnits ? left : S::kTotalUnits;
+    unit += piece.end - piece.begin;
+    place(whole_tiles + piece.shared_tile, piece);
+  }
+
+  // Of pieces that are whole tiles: how many came before the last one; whether another follows.
+  __device__ __forceinline__ int pieces_before() const { return tile / workers() - 1; }
+  __device__ __forceinline__ bool has_whole_tiles() const { return tile < whole_tiles; }
+
+  // Whether this block begins a shared tile behind its part of the shared tile before.
+  __device__ __forceinline__ bool is_late(const Piece& piece, int shared_tiles) const {
+    return piece.begin == 0 &&
+           first_unit(worker(), shared_tiles) < piece.shared_tile * S::kTotalUnits;
+  }
+
+  // The first block that works on the shared tile, and the one behind the last.
+  __device__ __forceinline__ int first_worker(int shared_tile, int shared_tiles) const {
+    return worker_of(shared_tile * S::kTotalUnits, shared_tiles);
+  }
+  __device__ __forceinline__ int end_worker(int shared_tile, int shared_tiles) const {
+    return worker_of((shared_tile + 1) * S::kTotalUnits - 1, shared_tiles) + 1;
+  }
+
+ private:
+  // Whether a whole or narrow tile is left; the next one.
+  __device__ __forceinline__ bool has_tile() const {
+    return tile < (S::kNarrows ? last_tile : whole_tiles);
+  }
+  __device__ __forceinline__ void take_tile(Piece& piece) {
+    piece.narrow = false;
+    if (S::kNarrows && tile >= whole_tiles) {
+      place_narrow(tile - whole_tiles, piece);
+    } else {
+      place(tile, piece);
+    }
+    tile += workers();
+    piece.shared_tile = -1;
+    piece.begin = 0;
+    piece.end = S::kTotalUnits;
+    // Blocks with a longer share begin further on: what all of them read of the tokens at the same
+    // time comes faster.
+    piece.turn = Config::value.shares_first && share < S::kTotalUnits ? share : 0;
+  }
+
+  // There are fewer shared tiles than blocks, so all of this fits 32 bits, whose division is short.
+  __device__ __forceinline__ int first_unit(int worker, int shared_tiles) const {
+    if (S::kNarrows && shared_tiles < 0) return 0;
+    return static_cast<int>(static_cast<u32>(shared_tiles * S::kTotalUnits) * worker / workers());
+  }
+  // The one whose first unit is the last at or before this.
+  __device__ __forceinline__ int worker_of(int at, int shared_tiles) const {
+    const u32 units = shared_tiles * S::kTotalUnits;
+    return static_cast<int>((static_cast<u32>(at + 1) * workers() - 1) / units);
+  }
+
+  // Halves of the tiles that are cut, then those of the last tokens.
+  __device__ __forceinline__ void place_narrow(int at, Piece& piece) const {
+    piece.narrow = true;
+    if (at < 2 * cut_tiles) {
+      place(whole_tiles + at / 2, piece);
+      piece.first_token += at % 2 * S::kBoxTokens;
+    } else {
+      piece.row_tile = first_row_tile(at - 2 * cut_tiles);
+      piece.first_token = token_tiles * Config::value.tile_m;
+    }
+  }
+
+  // This block's, of the set of rows.
+  static __device__ __forceinline__ int first_row_tile(int row_set) {
+    if constexpr (Config::value.shares_rows) {
+      return row_set * S::kSetRowTiles + rank() * (S::kSetRowTiles - 1);
+    }
+    return (row_set * S::kBlocks + rank()) * S::kTileRowTiles;
+  }
+
+  __device__ __forceinline__ void place(int at, Piece& piece) const {
+    if constexpr (S::kOneTokenTile) {
+      piece.row_tile = first_row_tile(at);
+      piece.first_token = 0;
+      return;
+    }
+    const int group = at / (kGroupTiles * S::kRowSets);
+    const int first = group * kGroupTiles;
+    const int size = token_tiles - first < kGroupTiles ? token_tiles - first : kGroupTiles;
+    const int in_group = at - group * kGroupTiles * S::kRowSets;
+    piece.row_tile = first_row_tile(in_group / size);
+    piece.first_token = (first + in_group % size) * Config::value.tile_m;
+  }
+};
+
+}  // namespace heddle
