@@ -1,4 +1,5 @@
-// Rounding to the nearest code, in FP32, step by step as templates/quantize/rounding.cuh does it.
+// Rounding to the nearest code, in FP32, step by step as templates/quantize_weight/rounding.cuh
+// does it.
 #include <fmt/format.h>
 
 #include <algorithm>

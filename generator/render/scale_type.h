@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-// The enumerator of ScaleType in quantize/rounding.cuh.
+// The enumerator of ScaleType in steps/scale_type.h.
 std::string scale_type_name(DType dtype);
 
 }  // namespace heddle

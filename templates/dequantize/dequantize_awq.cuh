@@ -8,11 +8,9 @@
 // and write 128-byte runs; four warps of a block lie side by side along N, so that it reads whole
 // lines. Nothing passes through shared memory. That is 2.8 to 3.1 instructions for a weight in all,
 // where the memory of an H200 leaves time for 18.
-//
-// heddle-parameters: kBits kN kK kTileRows kTileColumns kHasZeros kFloatZero kCodeBias kPackedScale
-// heddle-parameters: kExactProduct kTensorScale Value Scale kGroupSize
 #pragma once
 
+#include "dequantize/config.h"
 #include "dequantize/scale.cuh"
 #include "dequantize/tile_place.cuh"
 #include "primitives/bits.cuh"
@@ -23,16 +21,15 @@ namespace heddle {
 template <class Config, class Decode>
 struct AwqTile {
   using Scale = typename Config::Scale;
-  static constexpr int kWordRows = 8;
-  static constexpr int kColumns = 8;  // of a lane
-  static constexpr int kWords = 2;    // neighbouring ones
-  static constexpr int kLanesN = 4;
-  static constexpr int kLanesK = 8;
-  static constexpr int kWarpRows = kLanesN * kWords * kWordRows;
-  static constexpr int kWarpColumns = kLanesK * kColumns;
-  static constexpr int kRowWords = Config::kN / kWordRows;  // of qweight and qzeros
+  using Lanes = DequantizeAwqConfig;
+  static constexpr MatrixTiles kW = Config::value.tiles;
+  static constexpr int kWordRows = Lanes::kWordRows;
+  static constexpr int kColumns = Lanes::kLaneColumns;
+  static constexpr int kWords = Lanes::kLaneWords;
+  static constexpr bool kHasZeros = Config::value.scaling.zero == ZeroKind::kInt;
+  static constexpr int kRowWords = kW.n / kWordRows;  // of qweight and qzeros
   static constexpr bool kWhole = kRowWords % kWords == 0;
-  static_assert(Config::kBits == 4 && Decode::kTiles == 1, "a unit is a word");
+  static_assert(Decode::kTiles == 1, "a unit is a word");
 
   // Words word and word + 1 of a row; those past its end are zero.
   static __device__ __forceinline__ void load_row(const u32* row, int word, u32 (&to)[kWords]) {
@@ -50,7 +47,7 @@ struct AwqTile {
   static __device__ __forceinline__ void put(const u32 (&words)[kColumns], u32 zero_word,
                                              const RawScales<Scale, kWordRows>& scales, u8* to) {
     u32 z[Decode::kGroupRegisters];
-    if constexpr (Config::kHasZeros) Decode::group(zero_word, z);
+    if constexpr (kHasZeros) Decode::group(zero_word, z);
       // Two rows at a time: of a word's four pairs only one is in registers.
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -59,7 +56,7 @@ struct AwqTile {
       u32 pairs[kColumns];
 #pragma unroll
       for (int k = 0; k < kColumns; ++k) {
-        const u32 own[Config::kBits] = {words[k]};
+        const u32 own[Lanes::kBits] = {words[k]};
         u32 a[1][4];
         Decode::unit(own, 0, z, a);
         pairs[k] = scale.apply(a[0][i], 1.0f);
@@ -79,20 +76,21 @@ __device__ __forceinline__ void dequantize_awq(const u8* qweight, const u8* scal
                                                const u8* qzeros, const int*, u8* w) {
   using Tile = AwqTile<Config, Decode>;
   using Scale = typename Config::Scale;
-  constexpr int kWarpsN = Config::kTileRows / Tile::kWarpRows;
+  using Lanes = DequantizeAwqConfig;
+  constexpr int kWarpsN = Config::value.tiles.rows / Lanes::kWarpRows;
 
   const TilePlace<Config> place = TilePlace<Config>::of_block();
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  const int row = place.row + warp % kWarpsN * Tile::kWarpRows +
-                  lane % Tile::kLanesN * (Tile::kWords * Tile::kWordRows);
+  const int row = place.row + warp % kWarpsN * Lanes::kWarpRows +
+                  lane % Lanes::kLanesN * (Tile::kWords * Tile::kWordRows);
   const int column =
-      place.column + warp / kWarpsN * Tile::kWarpColumns + lane / Tile::kLanesN * Tile::kColumns;
-  if (row >= Config::kN || column >= Config::kK) return;
+      place.column + warp / kWarpsN * Lanes::kWarpColumns + lane / Lanes::kLanesN * Tile::kColumns;
+  if (row >= Config::value.tiles.n || column >= Config::value.tiles.k) return;
 
   // Everything is loaded before anything is used.
   const int word = row / Tile::kWordRows;
-  const int group = column / Config::kGroupSize;
+  const int group = column / Config::value.group_size;
   const u32* words_at =
       reinterpret_cast<const u32*>(qweight) + static_cast<i64>(column) * Tile::kRowWords;
   u32 words[Tile::kColumns][Tile::kWords];
@@ -101,7 +99,7 @@ __device__ __forceinline__ void dequantize_awq(const u8* qweight, const u8* scal
     Tile::load_row(words_at + k * Tile::kRowWords, word, words[k]);
   }
   u32 zeros[Tile::kWords] = {};
-  if constexpr (Config::kHasZeros) {
+  if constexpr (Tile::kHasZeros) {
     Tile::load_row(reinterpret_cast<const u32*>(qzeros) + static_cast<i64>(group) * Tile::kRowWords,
                    word, zeros);
   }
@@ -109,8 +107,9 @@ __device__ __forceinline__ void dequantize_awq(const u8* qweight, const u8* scal
 #pragma unroll
   for (int i = 0; i < Tile::kWords; ++i) {
     if (!Tile::kWhole && word + i >= Tile::kRowWords) continue;
-    row_scales[i].load(scales + (static_cast<i64>(group) * Config::kN + row + Tile::kWordRows * i) *
-                                    Scale::kBytes);
+    row_scales[i].load(
+        scales + (static_cast<i64>(group) * Config::value.tiles.n + row + Tile::kWordRows * i) *
+                     Scale::kBytes);
   }
   u8* to = weight_address<Config>(w, row, column);
 #pragma unroll

@@ -9,11 +9,9 @@
 // through shared memory. At 4 bits that is 3.7 instructions for a weight in all, where the memory
 // of an H200 leaves time for 18. At 2 and 3 bits a unit is 32 and 64 bytes of a row, which several
 // stores write.
-//
-// heddle-parameters: kBits kN kK kTileRows kTileColumns kHasZeros kFloatZero kCodeBias kPackedScale
-// heddle-parameters: kExactProduct kTensorScale Value Scale kGroupSize kZeroBias kActOrder
 #pragma once
 
+#include "dequantize/config.h"
 #include "dequantize/scale.cuh"
 #include "dequantize/tile_place.cuh"
 #include "primitives/memory.cuh"
@@ -24,23 +22,24 @@ template <class Config, class Decode>
 struct GptqTile {
   using Value = typename Config::Value;
   using Scale = typename Config::Scale;
+  static constexpr MatrixTiles kW = Config::value.tiles;
+  static constexpr int kBits = Config::value.bits;
   static constexpr int kTiles = Decode::kTiles;
-  static constexpr int kUnit = 8 * kTiles;  // columns
-  static constexpr int kWords = kUnit * Config::kBits / 32;
-  static constexpr int kRows = 4;  // of a lane
-  static constexpr int kLanesN = 2;
-  static constexpr int kLanesK = 16;
-  static constexpr int kWarpRows = kLanesN * kRows;
-  static constexpr int kStepColumns = kLanesK * kUnit;
-  static constexpr int kSteps = Config::kActOrder || kUnit > 8 ? 1 : 2;
-  static constexpr int kWarpColumns = kSteps * kStepColumns;
-  static constexpr u32 kMask = (1u << Config::kBits) - 1;
+  static constexpr int kUnit = Config::value.unit;
+  static constexpr int kGroupSize = Config::value.group_size;
+  static constexpr int kWords = kUnit * kBits / 32;
+  static constexpr int kRows = DequantizeGptqConfig::kLaneRows;
+  static constexpr int kLanesK = DequantizeGptqConfig::kLanesK;
+  static constexpr int kSteps = Config::value.steps();
+  static constexpr int kStepColumns = Config::value.step_columns();
+  static constexpr u32 kMask = (1u << kBits) - 1;
+  static constexpr bool kHasZeros = Config::value.scaling.zero == ZeroKind::kInt;
+  static_assert(kUnit == 8 * kTiles, "the decode plan's unit");
   // A unit is of one group, or else each of its runs of eight columns is: groups are multiples of
   // 16. Where groups are long, neighbouring steps share one.
-  static constexpr int kUnitGroups = Config::kGroupSize % kUnit == 0 ? 1 : kTiles;
+  static constexpr int kUnitGroups = kGroupSize % kUnit == 0 ? 1 : kTiles;
   template <int kCount>
-  static constexpr bool kShare = kSteps % kCount == 0 &&
-                                 Config::kGroupSize % (kCount * kStepColumns) == 0;
+  static constexpr bool kShare = kSteps % kCount == 0 && kGroupSize % (kCount * kStepColumns) == 0;
   static constexpr int kGroupSteps = kShare<4> ? 4 : kShare<2> ? 2 : 1;
 
   const u8* qweight;
@@ -58,16 +57,16 @@ struct GptqTile {
 
   __device__ __forceinline__ Group load_group(int group) const {
     Group result;
-    result.scales.load(scale_rows + (static_cast<i64>(group) * Config::kN + row) * Scale::kBytes);
+    result.scales.load(scale_rows + (static_cast<i64>(group) * kW.n + row) * Scale::kBytes);
     result.zeros = 0;
-    if constexpr (Config::kHasZeros) {
-      constexpr int kRowWords = Config::kN * Config::kBits / 32;
+    if constexpr (kHasZeros) {
+      constexpr int kRowWords = kW.n * kBits / 32;
       const u32* words = zero_rows + static_cast<i64>(group) * kRowWords;
-      const int bit = row * Config::kBits;
+      const int bit = row * kBits;
       result.zeros = words[bit / 32] >> (bit % 32);
       // Four fields of 3 bits may lie across two words.
-      if constexpr (32 % (kRows * Config::kBits) != 0) {
-        if (bit % 32 + kRows * Config::kBits > 32) {
+      if constexpr (32 % (kRows * kBits) != 0) {
+        if (bit % 32 + kRows * kBits > 32) {
           result.zeros |= words[bit / 32 + 1] << (32 - bit % 32);
         }
       }
@@ -75,17 +74,17 @@ struct GptqTile {
     return result;
   }
   static __device__ __forceinline__ u32 zero_of(const Group& group, int i) {
-    return ((group.zeros >> (i * Config::kBits)) + Config::kZeroBias) & kMask;
+    return ((group.zeros >> (i * kBits)) + Config::value.zero_bias) & kMask;
   }
 
   // The words of unit `unit`, of four rows each.
   __device__ __forceinline__ void load_words(int unit, u32x4 (&words)[kWords]) const {
-    const u8* at = qweight + 4 * (static_cast<i64>(unit) * kWords * Config::kN + row);
+    const u8* at = qweight + 4 * (static_cast<i64>(unit) * kWords * kW.n + row);
 #pragma unroll
-    for (int i = 0; i < kWords; ++i) words[i] = load_global_16(at + i * (4 * Config::kN));
+    for (int i = 0; i < kWords; ++i) words[i] = load_global_16(at + i * (4 * kW.n));
   }
   static __device__ __forceinline__ void words_of_row(const u32x4 (&words)[kWords], int i,
-                                                      u32 (&own)[Config::kBits]) {
+                                                      u32 (&own)[kBits]) {
 #pragma unroll
     for (int j = 0; j < kWords; ++j) {
       own[j] = i == 0 ? words[j].x : i == 1 ? words[j].y : i == 2 ? words[j].z : words[j].w;
@@ -102,14 +101,14 @@ struct GptqTile {
                                                      u32 (&z)[Decode::kGroupRegisters],
                                                      PairScale<Config>& scale) {
     scale.set(group.scales[i], group.scales[i], 1.0f);
-    if constexpr (Config::kHasZeros) {
+    if constexpr (kHasZeros) {
       const u32 zero = zero_of(group, i);
-      Decode::group((zero << Config::kBits | zero) * 0x00010001u, z);
+      Decode::group((zero << kBits | zero) * 0x00010001u, z);
     }
   }
 
   static __device__ __forceinline__ bool inside(int unit) {
-    return Config::kK % Config::kTileColumns == 0 || unit * kUnit < Config::kK;
+    return kW.k % kW.columns == 0 || unit * kUnit < kW.k;
   }
 
   // Groups in order. Everything is loaded before anything is used.
@@ -124,7 +123,7 @@ struct GptqTile {
       if (step % kGroupSteps != 0) continue;
 #pragma unroll
       for (int i = 0; i < kUnitGroups; ++i) {
-        groups[step / kGroupSteps][i] = load_group((unit * kUnit + 8 * i) / Config::kGroupSize);
+        groups[step / kGroupSteps][i] = load_group((unit * kUnit + 8 * i) / kGroupSize);
       }
     }
     u8* to = weight_address<Config>(w, row, first_unit * kUnit);
@@ -136,7 +135,7 @@ struct GptqTile {
       for (int step = 0; step < kSteps; ++step) {
         const int unit = first_unit + step * kLanesK;
         if (!inside(unit)) continue;
-        u32 own[Config::kBits];
+        u32 own[kBits];
         u32 a[kTiles][4];
         words_of_row(words[step], i, own);
 #pragma unroll
@@ -156,7 +155,7 @@ struct GptqTile {
     }
   }
 
-  // Each column is of a group of its own. The plan has taken away kCodeBias; the rest of the zero
+  // Each column is of a group of its own. The plan has taken away code_bias; the rest of the zero
   // point is an integer below 256, and so is the difference: both are exact.
   __device__ __forceinline__ void dequantize_act_order(int unit) const {
     if (!inside(unit)) return;
@@ -165,7 +164,7 @@ struct GptqTile {
     u32 a[kRows][kTiles][4];
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      u32 own[Config::kBits];
+      u32 own[kBits];
       u32 z[Decode::kGroupRegisters];
       words_of_row(words, i, own);
       Decode::unit(own, 0, z, a[i]);
@@ -178,7 +177,7 @@ struct GptqTile {
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
         u32& codes = a[i][pair / 4][pair % 4];
-        if constexpr (Config::kHasZeros) {
+        if constexpr (kHasZeros) {
           codes = Value::sub2(codes, Value::from_floats(offset_of(low, i), offset_of(high, i)));
         }
         PairScale<Config> scale;
@@ -193,7 +192,8 @@ struct GptqTile {
       for (int tile = 0; tile < kTiles; ++tile) store(to, i, 8 * tile, a[i][tile]);
   }
   static __device__ __forceinline__ float offset_of(const Group& group, int i) {
-    return static_cast<float>(static_cast<int>(zero_of(group, i)) - Config::kCodeBias);
+    return static_cast<float>(static_cast<int>(zero_of(group, i)) -
+                              Config::value.scaling.code_bias);
   }
 };
 
@@ -201,8 +201,9 @@ template <class Config, class Decode>
 __device__ __forceinline__ void dequantize_gptq(const u8* qweight, const u8* scales,
                                                 const u8* qzeros, const int* group_index, u8* w) {
   using Tile = GptqTile<Config, Decode>;
-  constexpr int kWarpsN = Config::kTileRows / Tile::kWarpRows;
-  static_assert(Config::kTileColumns % Tile::kWarpColumns == 0, "whole warps along K");
+  constexpr int kWarpRows = DequantizeGptqConfig::kWarpRows;
+  constexpr int kLanesN = DequantizeGptqConfig::kLanesN;
+  constexpr int kWarpsN = Config::value.tiles.rows / kWarpRows;
 
   const TilePlace<Config> place = TilePlace<Config>::of_block();
   const int warp = threadIdx.x / 32;
@@ -213,11 +214,11 @@ __device__ __forceinline__ void dequantize_gptq(const u8* qweight, const u8* sca
   tile.zero_rows = reinterpret_cast<const u32*>(qzeros);
   tile.group_index = group_index;
   tile.w = w;
-  tile.row = place.row + warp % kWarpsN * Tile::kWarpRows + lane % Tile::kLanesN * Tile::kRows;
-  if (tile.row >= Config::kN) return;
-  const int column = place.column + warp / kWarpsN * Tile::kWarpColumns;
-  const int unit = column / Tile::kUnit + lane / Tile::kLanesN;
-  if constexpr (Config::kActOrder) {
+  tile.row = place.row + warp % kWarpsN * kWarpRows + lane % kLanesN * Tile::kRows;
+  if (tile.row >= Config::value.tiles.n) return;
+  const int column = place.column + warp / kWarpsN * Config::value.warp_columns();
+  const int unit = column / Tile::kUnit + lane / kLanesN;
+  if constexpr (Config::value.act_order) {
     tile.dequantize_act_order(unit);
   } else {
     tile.dequantize(unit);

@@ -7,14 +7,9 @@
 // bytes of shared memory (32 stores of 4 bytes, 8 loads of 16, no bank conflicts) to 16-byte stores
 // that write 256 consecutive bytes of each of two rows. That is 3.5 to 3.7 instructions for a
 // weight in all, where the memory of an H200 leaves time for 18.
-//
-// heddle-parameters: kBits kN kK kTileRows kTileColumns kHasZeros kFloatZero kCodeBias kPackedScale
-// heddle-parameters: kExactProduct kTensorScale Value Scale kRowBlocks kChunks kChunkBytes
-// heddle-parameters: kMetaGroup kPerChannel kScaleOffset kScaleBytes kZeroOffset kZeroBytes
-// heddle-parameters: kChannelOffset kChannelBytes kChannelZeroOffset kTensorOffset
-// heddle-parameters: kTrtllm kPermuted
 #pragma once
 
+#include "dequantize/config.h"
 #include "dequantize/scale.cuh"
 #include "dequantize/tile_place.cuh"
 #include "primitives/memory.cuh"
@@ -26,15 +21,17 @@ template <class Config, class Decode>
 struct ChunkToRows {
   using Value = typename Config::Value;
   using Scale = typename Config::Scale;
-  static constexpr int kRowBlock = 16;
-  static constexpr int kChunkK = 128;
+  static constexpr MatrixTiles kW = Config::value.tiles;
+  static constexpr PackedLayout kFrom = Config::value.packed;
+  static constexpr int kBits = kFrom.bits;
   static constexpr int kHalfK = 64;  // whose words a lane loads together
-  static constexpr int kEntries = kChunkK / Config::kMetaGroup;
-  static constexpr int kRowPitch = 2 * kChunkK + 16;  // in shared memory; spreads the banks
-  static constexpr int kWarpBytes = kRowBlock * kRowPitch;
+  static constexpr int kEntries = Chunk::kColumns / kFrom.meta_group;
+  static constexpr int kRowPitch = DequantizePackedConfig::kRowPitch;
+  static constexpr bool kFloatZero = Config::value.scaling.zero == ZeroKind::kFloat;
+  static constexpr bool kHasZeros = Config::value.scaling.zero == ZeroKind::kInt;
 
   int g, t;  // lane = 4 * g + t
-  u32 words[kChunkK / kHalfK][Config::kBits];
+  u32 words[Chunk::kColumns / kHalfK][kBits];
   // Of rows g and g + 8, raw.
   u32 scales[kEntries][2];
   u32 zeros[kEntries][2];
@@ -42,31 +39,30 @@ struct ChunkToRows {
 
   // Everything is loaded before anything is used.
   __device__ __forceinline__ void load(const u8* weights, int row_block, int chunk_index) {
-    const u8* chunk = weights + (static_cast<i64>(row_block) * Config::kChunks + chunk_index) *
-                                    Config::kChunkBytes;
+    const u8* chunk =
+        weights + (static_cast<i64>(row_block) * kFrom.chunks + chunk_index) * kFrom.chunk_bytes;
 #pragma unroll
     for (int half = 0; half < 2; ++half) load_words(chunk, half);
-    const u8* scale_at = chunk + Config::kScaleOffset;
-    const u8* zero_at = chunk + Config::kZeroOffset;
-    if constexpr (Config::kPerChannel) {
-      scale_at =
-          weights + Config::kChannelOffset + static_cast<i64>(row_block) * Config::kChannelBytes;
-      zero_at = scale_at + Config::kChannelZeroOffset;
+    const u8* scale_at = chunk + kFrom.scale_offset;
+    const u8* zero_at = chunk + kFrom.zero_offset;
+    if constexpr (kFrom.per_channel()) {
+      scale_at = weights + kFrom.channel_offset + static_cast<i64>(row_block) * kFrom.channel_bytes;
+      zero_at = scale_at + kFrom.channel_zero_offset;
     }
 #pragma unroll
     for (int i = 0; i < kEntries; ++i) {
-      load_pair<Scale::kBytes>(scale_at + i * Config::kScaleBytes, scales[i]);
-      if constexpr (Config::kFloatZero) {
-        load_pair<Scale::kBytes>(zero_at + i * Config::kZeroBytes, zeros[i]);
-      } else if constexpr (Config::kHasZeros) {
+      load_pair<Scale::kBytes>(scale_at + i * kFrom.scale_bytes, scales[i]);
+      if constexpr (kFloatZero) {
+        load_pair<Scale::kBytes>(zero_at + i * kFrom.zero_bytes, zeros[i]);
+      } else if constexpr (kHasZeros) {
         // Two neighbouring fields, in one byte up to 4 bits, in two above.
-        const u8* at = zero_at + i * Config::kZeroBytes;
-        zeros[i][0] = Config::kZeroBytes == 8 ? at[g] : reinterpret_cast<const u16*>(at)[g];
+        const u8* at = zero_at + i * kFrom.zero_bytes;
+        zeros[i][0] = kFrom.zero_bytes == 8 ? at[g] : reinterpret_cast<const u16*>(at)[g];
       }
     }
     tensor = 1.0f;
-    if constexpr (Config::kTensorScale) {
-      tensor = *reinterpret_cast<const float*>(weights + Config::kTensorOffset);
+    if constexpr (Config::value.scaling.tensor_scale) {
+      tensor = *reinterpret_cast<const float*>(weights + kFrom.tensor_offset);
     }
   }
 
@@ -77,10 +73,10 @@ struct ChunkToRows {
     PairScale<Config> near, far;  // of rows g and g + 8
     const u32 at = shared + g * kRowPitch + 4 * t;
 #pragma unroll
-    for (int tile = 0; tile < kChunkK / 16; ++tile) {
+    for (int tile = 0; tile < Chunk::kColumns / 16; ++tile) {
       const int column = 16 * tile;
-      const bool begins = column % Config::kMetaGroup == 0;
-      if (begins) begin_group(column / Config::kMetaGroup, z, near, far);
+      const bool begins = column % kFrom.meta_group == 0;
+      if (begins) begin_group(column / kFrom.meta_group, z, near, far);
       // Another group has other zero points: what follows is decoded with them.
       if (tile % Decode::kTiles == 0 || begins) {
         Decode::unit(words[column / kHalfK], tile % 4 / Decode::kTiles, z, a);
@@ -95,16 +91,16 @@ struct ChunkToRows {
 
   // From shared memory to W, 16 bytes at a time.
   __device__ __forceinline__ void store(u32 shared, u8* w, int first_row, int first_column) const {
-    constexpr int kPieces = kChunkK / 8;
+    constexpr int kPieces = Chunk::kColumns / 8;
     const int lane = 4 * g + t;
     const int row = lane / kPieces;
     const int column = lane % kPieces * 8;
-    if (Config::kK % kChunkK != 0 && first_column + column >= Config::kK) return;
+    if (kW.k % Chunk::kColumns != 0 && first_column + column >= kW.k) return;
     const u32 from = shared + row * kRowPitch + 2 * column;
     u8* to = weight_address<Config>(w, first_row + row, first_column + column);
 #pragma unroll
-    for (int i = 0; i < kRowBlock; i += 2) {
-      if (Config::kN % kRowBlock != 0 && first_row + row + i >= Config::kN) return;
+    for (int i = 0; i < Chunk::kRows; i += 2) {
+      if (kW.n % Chunk::kRows != 0 && first_row + row + i >= kW.n) return;
       store_global_16(to + weights_apart<Config>(i, 0), load_shared_16(from + i * kRowPitch));
     }
   }
@@ -114,14 +110,14 @@ struct ChunkToRows {
                                           const int* order) const {
     const int lane = 4 * g + t;
 #pragma unroll 1
-    for (int column = lane; column < kChunkK; column += 32) {
-      if (Config::kK % kChunkK != 0 && first_column + column >= Config::kK) return;
-      u16* to = reinterpret_cast<u16*>(w) + static_cast<i64>(first_row) * Config::kK +
+    for (int column = lane; column < Chunk::kColumns; column += 32) {
+      if (kW.k % Chunk::kColumns != 0 && first_column + column >= kW.k) return;
+      u16* to = reinterpret_cast<u16*>(w) + static_cast<i64>(first_row) * kW.k +
                 order[first_column + column];
 #pragma unroll
-      for (int row = 0; row < kRowBlock; ++row) {
-        if (Config::kN % kRowBlock != 0 && first_row + row >= Config::kN) break;
-        to[static_cast<i64>(row) * Config::kK] =
+      for (int row = 0; row < Chunk::kRows; ++row) {
+        if (kW.n % Chunk::kRows != 0 && first_row + row >= kW.n) break;
+        to[static_cast<i64>(row) * kW.k] =
             static_cast<u16>(load_shared_2(shared + row * kRowPitch + 2 * column));
       }
     }
@@ -131,21 +127,21 @@ struct ChunkToRows {
   // The lane's kBits words of 64 columns: as 16-byte loads, then one of 8 and one of 4 bytes.
   __device__ __forceinline__ void load_words(const u8* chunk, int half) {
     const int lane = 4 * g + t;
-    u32(&to)[Config::kBits] = words[half];
-    if constexpr (Config::kTrtllm) {
+    u32(&to)[kBits] = words[half];
+    if constexpr (kFrom.row_lines) {
       // Lines of 128 bytes hold 64 columns of 4 or 2 rows; even words are of row g, odd of g + 8.
-      constexpr int kRowsOfLine = 16 / Config::kBits;
+      constexpr int kRowsOfLine = 16 / kBits;
 #pragma unroll
-      for (int i = 0; i < Config::kBits; ++i) {
+      for (int i = 0; i < kBits; ++i) {
         const int row = g + 8 * (i % 2);
         const int line = row / kRowsOfLine * 2 + half;
-        to[i] = *reinterpret_cast<const u32*>(
-            chunk + 128 * line + row % kRowsOfLine * (8 * Config::kBits) + 16 * (i / 2) + 4 * t);
+        to[i] = *reinterpret_cast<const u32*>(chunk + 128 * line + row % kRowsOfLine * (8 * kBits) +
+                                              16 * (i / 2) + 4 * t);
       }
       return;
     }
-    const u8* from = chunk + half * kHalfK * (2 * Config::kBits);
-    constexpr int kFours = Config::kBits / 4 * 4;
+    const u8* from = chunk + half * kHalfK * (2 * kBits);
+    constexpr int kFours = kBits / 4 * 4;
 #pragma unroll
     for (int i = 0; i < kFours; i += 4) {
       const u32x4 v = load_global_16(from + 128 * i + 16 * lane);
@@ -154,14 +150,13 @@ struct ChunkToRows {
       to[i + 2] = v.z;
       to[i + 3] = v.w;
     }
-    if constexpr ((Config::kBits & 2) != 0) {
+    if constexpr ((kBits & 2) != 0) {
       const u64 v = *reinterpret_cast<const u64*>(from + 128 * kFours + 8 * lane);
       to[kFours] = static_cast<u32>(v);
       to[kFours + 1] = static_cast<u32>(v >> 32);
     }
-    if constexpr ((Config::kBits & 1) != 0) {
-      to[Config::kBits - 1] =
-          *reinterpret_cast<const u32*>(from + 128 * (Config::kBits - 1) + 4 * lane);
+    if constexpr ((kBits & 1) != 0) {
+      to[kBits - 1] = *reinterpret_cast<const u32*>(from + 128 * (kBits - 1) + 4 * lane);
     }
   }
 
@@ -188,10 +183,10 @@ struct ChunkToRows {
                                               PairScale<Config>& far) const {
     near.set(scales[entry][0], scales[entry][0], tensor);
     far.set(scales[entry][1], scales[entry][1], tensor);
-    if constexpr (Config::kFloatZero) {
+    if constexpr (kFloatZero) {
       near.set_zeros(zeros[entry][0], zeros[entry][0]);
       far.set_zeros(zeros[entry][1], zeros[entry][1]);
-    } else if constexpr (Config::kHasZeros) {
+    } else if constexpr (kHasZeros) {
       Decode::group(zeros[entry][0] * 0x00010001u, z);
     }
   }
@@ -200,27 +195,27 @@ struct ChunkToRows {
 template <class Config, class Decode>
 __device__ __forceinline__ void dequantize_packed(const u8* weights, const u8*, const u8*,
                                                   const int* order, u8* w) {
-  using Chunk = ChunkToRows<Config, Decode>;
-  constexpr int kWarpColumns = Config::kTileColumns / Chunk::kChunkK;
+  using Rows = ChunkToRows<Config, Decode>;
+  constexpr int kWarpColumns = Config::value.tiles.columns / Chunk::kColumns;
   extern __shared__ __align__(128) u8 shared_memory[];
 
   const TilePlace<Config> place = TilePlace<Config>::of_block();
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  const int row_block = place.row / Chunk::kRowBlock + warp / kWarpColumns;
-  const int chunk_index = place.column / Chunk::kChunkK + warp % kWarpColumns;
-  if (row_block >= Config::kRowBlocks || chunk_index >= Config::kChunks) return;
+  const int row_block = place.row / Chunk::kRows + warp / kWarpColumns;
+  const int chunk_index = place.column / Chunk::kColumns + warp % kWarpColumns;
+  if (row_block >= Rows::kFrom.row_blocks || chunk_index >= Rows::kFrom.chunks) return;
 
-  const u32 shared = shared_address(shared_memory) + warp * Chunk::kWarpBytes;
-  Chunk chunk;
+  const u32 shared = shared_address(shared_memory) + warp * DequantizePackedConfig::kWarpBytes;
+  Rows chunk;
   chunk.g = lane / 4;
   chunk.t = lane % 4;
   chunk.load(weights, row_block, chunk_index);
   chunk.decode(shared);
   warp_barrier();
-  const int row = row_block * Chunk::kRowBlock;
-  const int column = chunk_index * Chunk::kChunkK;
-  if constexpr (Config::kPermuted) {
+  const int row = row_block * Chunk::kRows;
+  const int column = chunk_index * Chunk::kColumns;
+  if constexpr (Config::value.permuted) {
     chunk.scatter(shared, w, row, column, order);
   } else {
     chunk.store(shared, w, row, column);

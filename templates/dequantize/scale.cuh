@@ -6,6 +6,7 @@
 // only rounding.
 #pragma once
 
+#include "dequantize/config.h"
 #include "primitives/bits.cuh"
 #include "primitives/float.cuh"
 #include "primitives/half.cuh"
@@ -82,19 +83,23 @@ template <class Config>
 struct PairScale {
   using Value = typename Config::Value;
   using Scale = typename Config::Scale;
+  static constexpr WeightScaling kScaling = Config::value.scaling;
+  static constexpr bool kPacked = kScaling.product == ScaleProduct::kPacked;
+  static constexpr bool kExact = kScaling.product == ScaleProduct::kExact;
+  static constexpr bool kFloatZero = kScaling.zero == ZeroKind::kFloat;
 
-  u32 packed;                               // kPackedScale
+  u32 packed;                               // kPacked
   float low, high;                          // else
   float zero_low = 0.0f, zero_high = 0.0f;  // kFloatZero
 
   // Raw scales of the halves. `tensor`: the tensor's scale, 1 if there is none.
   __device__ __forceinline__ void set(u32 low_bits, u32 high_bits, float tensor) {
-    if constexpr (Config::kPackedScale) {
+    if constexpr (kPacked) {
       packed = low_bits | high_bits << 16;
     } else {
       low = Scale::value(low_bits);
       high = Scale::value(high_bits);
-      if constexpr (Config::kTensorScale && !Config::kExactProduct) {
+      if constexpr (kScaling.tensor_scale && !kExact) {
         low = low * tensor;
         high = high * tensor;
       }
@@ -106,7 +111,7 @@ struct PairScale {
   }
 
   __device__ __forceinline__ u32 apply(u32 codes, float tensor) const {
-    if constexpr (Config::kPackedScale) {
+    if constexpr (kPacked) {
       return Value::mul2(codes, packed);
     } else {
       return Value::from_floats(product(Value::low_to_float(codes), low, zero_low, tensor),
@@ -117,13 +122,13 @@ struct PairScale {
  private:
   static __device__ __forceinline__ float product(float code, float scale, float zero,
                                                   float tensor) {
-    // The decode plan has subtracted kCodeBias, which a float zero point does not mean.
-    if constexpr (Config::kFloatZero) {
-      code = (code + static_cast<float>(Config::kCodeBias)) - zero;
+    // The decode plan has subtracted code_bias, which a float zero point does not mean.
+    if constexpr (kFloatZero) {
+      code = (code + static_cast<float>(kScaling.code_bias)) - zero;
     }
-    if constexpr (!Config::kExactProduct) {
+    if constexpr (!kExact) {
       return mul_to_odd(code, scale);
-    } else if constexpr (Config::kTensorScale) {
+    } else if constexpr (kScaling.tensor_scale) {
       return mul_to_odd(code * scale, tensor);
     } else {
       return code * scale;

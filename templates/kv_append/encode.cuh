@@ -12,7 +12,7 @@
 #include "primitives/fp8.cuh"
 #include "primitives/memory.cuh"
 #include "primitives/versions.cuh"
-#include "quantize/rounding.cuh"
+#include "steps/small_float.cuh"
 
 namespace heddle {
 

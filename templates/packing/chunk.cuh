@@ -1,19 +1,22 @@
 // Packed chunks, written by whole warps: docs/layouts.md has the bytes.
 //
-// Config: kN kK kBits kGroup (columns that share a scale; past K: all of a row's), kChunks,
-// kRowBlocks, kChunkBytes and the offsets in a chunk; kEntries of scales in a chunk, each of
-// kMetaGroup columns; kScaleWidth and kZeroWidth in bytes, of one scale and of a pair of zero
-// points (0: there are none).
+// Of a Config's value this reads the members `tiles` and `packed`.
 #pragma once
 
+#include "config/matrix_tiles.h"
 #include "packing/code_tile.cuh"
+#include "packing/config.h"
 #include "primitives/memory.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/types.cuh"
 
 namespace heddle {
 
-constexpr int kRowBlock = 16;
+// Whether all rows of all tiles, and all columns of all chunks, are those of W.
+template <class Config>
+constexpr bool kWholeRows = Config::value.tiles.whole_rows();
+template <class Config>
+constexpr bool kWholeColumns = Config::value.tiles.k % Chunk::kColumns == 0;
 
 // The low kBytes bytes of a value. kBytes: 1, 2, 4.
 template <int kBytes>
@@ -79,21 +82,24 @@ __device__ __forceinline__ void pack_half_chunk(const CodeTile& tile, int row, i
   const u32x4 near = load_shared_16(tile.unit(row + lane / 4, unit));
   const u32x4 far = load_shared_16(tile.unit(row + lane / 4 + 8, unit));
   const u32 codes[8] = {near.x, far.x, near.y, far.y, near.z, far.z, near.w, far.w};
-  u32 words[Config::kBits];
+  constexpr int kBits = Config::value.packed.bits;
+  u32 words[kBits];
 #pragma unroll
   for (int i = 0; i < 4 / Encode::kTiles; ++i) Encode::unit(codes, i, words);
-  if constexpr (Config::kTrtllm) {
-    store_lane_words_trtllm<Config::kBits>(chunk, half, lane, words);
+  if constexpr (Config::value.packed.row_lines) {
+    store_lane_words_trtllm<kBits>(chunk, half, lane, words);
   } else {
-    store_lane_words<Config::kBits>(chunk + half * (Config::kScaleOffset / 2), lane, words);
+    store_lane_words<kBits>(chunk + half * (Config::value.packed.scale_offset / 2), lane, words);
   }
 }
 
 // One row's part of a row block's scales and zero points.
 template <class Config>
 struct RowMetadata {
-  // An entry of zero points has 8 pairs.
-  static constexpr int kZeroEntryBytes = 8 * Config::kZeroWidth;
+  static constexpr MatrixTiles kW = Config::value.tiles;
+  static constexpr PackedLayout kTo = Config::value.packed;
+  static constexpr int kScaleWidth = kTo.scale_width();
+  static constexpr int kZeroWidth = kTo.zero_width();
 
   u8* scales;      // of the row block
   u8* zeros;       // of the row block
@@ -105,25 +111,25 @@ struct RowMetadata {
   // of W. Whole warps call it, each 16 lanes for the rows of a row block.
   template <class Values>
   __device__ __forceinline__ void put(int entry, int column, const Values& values) const {
-    const int row = row_of_w & (kRowBlock - 1);
-    const int k = column + entry * Config::kMetaGroup;
-    const bool column_inside = entry < entries && (Config::kWholeColumns || k < Config::kK);
-    const int group = k / Config::kGroup;
-    const bool read = column_inside && (Config::kWholeRows || row_of_w < Config::kN);
+    const int row = row_of_w & (Chunk::kRows - 1);
+    const int k = column + entry * kTo.meta_group;
+    const bool column_inside = entry < entries && (kWholeColumns<Config> || k < kW.k);
+    const int group = k / kTo.group;
+    const bool read = column_inside && (kWholeRows<Config> || row_of_w < kW.n);
     // All loads before the first store.
     const u32 scale = read ? values.scale(row_of_w, group) : 0;
     u32 zero = 0;
-    if constexpr (Config::kZeroWidth != 0) zero = read ? values.zero(row_of_w, group) : 0;
-    const bool has_block = Config::kWholeRows || row_of_w < Config::kRowBlocks * kRowBlock;
+    if constexpr (kZeroWidth != 0) zero = read ? values.zero(row_of_w, group) : 0;
+    const bool has_block = kWholeRows<Config> || row_of_w < kTo.row_blocks * Chunk::kRows;
     if (has_block && entry < entries) {
       // Rows g and g + 8 lie side by side.
-      const int slot = entry * kRowBlock + (row & 7) * 2 + (row >> 3);
-      store_global<Config::kScaleWidth>(scales + slot * Config::kScaleWidth, scale);
+      const int slot = entry * Chunk::kRows + (row & 7) * 2 + (row >> 3);
+      store_global<kScaleWidth>(scales + slot * kScaleWidth, scale);
     }
-    if constexpr (Config::kZeroWidth != 0) {
-      const u32 pair = zero | shuffle_down_8(zero) << Config::kBits;
-      if (has_block && row < 8 && entry * kZeroEntryBytes < zero_bytes) {
-        store_global<Config::kZeroWidth>(zeros + (entry * 8 + row) * Config::kZeroWidth, pair);
+    if constexpr (kZeroWidth != 0) {
+      const u32 pair = zero | shuffle_down_8(zero) << kTo.bits;
+      if (has_block && row < 8 && entry * kTo.zero_bytes < zero_bytes) {
+        store_global<kZeroWidth>(zeros + (entry * 8 + row) * kZeroWidth, pair);
       }
     }
   }
@@ -133,25 +139,26 @@ struct RowMetadata {
 template <class Config>
 struct Packed {
   // Entries of a chunk and of a row block's channel metadata, an entry that pads included.
-  static constexpr int kPaddedEntries = Config::kEntries + (Config::kZeroWidth != 0);
-  static constexpr int kPaddedChannelEntries = 1 + (Config::kZeroWidth != 0);
+  static constexpr PackedLayout kTo = Config::value.packed;
+  static constexpr int kPaddedEntries = kTo.entries + (kTo.zero_bytes != 0);
+  static constexpr int kPaddedChannelEntries = 1 + (kTo.zero_bytes != 0);
 
   u8* packed;
 
   __device__ __forceinline__ u8* chunk(int row_block, int c) const {
-    return packed + (static_cast<i64>(row_block) * Config::kChunks + c) * Config::kChunkBytes;
+    return packed + (static_cast<i64>(row_block) * kTo.chunks + c) * kTo.chunk_bytes;
   }
   __device__ __forceinline__ RowMetadata<Config> of_chunk(int row_of_w, int c) const {
     u8* const at = chunk(row_of_w >> 4, c);
-    return {at + Config::kScaleOffset, at + Config::kZeroOffset, row_of_w, Config::kEntries,
-            Config::kChunkBytes - Config::kZeroOffset};
+    return {at + kTo.scale_offset, at + kTo.zero_offset, row_of_w, kTo.entries,
+            kTo.chunk_bytes - kTo.zero_offset};
   }
   // Scales of whole rows, after all the chunks.
   __device__ __forceinline__ RowMetadata<Config> of_channel(int row_of_w) const {
     u8* const at =
-        packed + Config::kChannelOffset + static_cast<i64>(row_of_w >> 4) * Config::kChannelBytes;
-    return {at, at + Config::kChannelZeroOffset, row_of_w, 1,
-            Config::kChannelBytes - Config::kChannelZeroOffset};
+        packed + kTo.channel_offset + static_cast<i64>(row_of_w >> 4) * kTo.channel_bytes;
+    return {at, at + kTo.channel_zero_offset, row_of_w, 1,
+            kTo.channel_bytes - kTo.channel_zero_offset};
   }
 };
 

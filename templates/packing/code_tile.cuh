@@ -1,6 +1,7 @@
 // A tile of W's codes in shared memory, on their way into packed chunks.
 #pragma once
 
+#include "packing/config.h"
 #include "primitives/memory.cuh"
 #include "primitives/types.cuh"
 
@@ -11,8 +12,7 @@ namespace heddle {
 // each k tile, with columns 2t, 2t + 8, 2t + 1 and 2t + 9 of the tile in ascending bytes: what
 // Encode::unit takes.
 struct CodeTile {
-  static constexpr int kColumns = 128;
-  static constexpr int kRowBytes = kColumns;
+  static constexpr int kRowBytes = Chunk::kColumns;
 
   u32 shared;
 

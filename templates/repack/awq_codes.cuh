@@ -12,9 +12,9 @@ namespace heddle {
 // 16 words, which become 16 codes of each row.
 template <class Config>
 struct AwqCodes {
-  static constexpr int kWords = Config::kN / 8;
-  static constexpr int kTileWords = Config::kTileRows / 8;
-  static_assert(8 * kTileWords == Config::kThreads, "8 lanes' work in 128 columns, one per thread");
+  static constexpr int kWords = Config::value.tiles.n / 8;
+  static constexpr int kTileWords = Config::value.tiles.rows / 8;
+  static_assert(8 * kTileWords == Config::value.threads(), "an eighth of the columns per thread");
 
   // Four words of one k tile, columns 2t, 2t + 8, 2t + 1 and 2t + 9, to the codes of eight rows.
   static __device__ __forceinline__ void transpose(const u32 (&words)[4], u32 (&rows)[8]) {
@@ -41,16 +41,17 @@ struct AwqCodes {
     unit = static_cast<int>(threadIdx.x / kTileWords);  // 4 * half + t
     first_row = 8 * c;
     const int first = column + unit / 4 * 64 + unit % 4 * 2;
-    const bool row_inside = Config::kWholeRows || row + first_row < Config::kN;
+    const bool row_inside = kWholeRows<Config> || row + first_row < Config::value.tiles.n;
     const u8* const from = qweight + (static_cast<i64>(first) * kWords + row / 8 + c) * 4;
 #pragma unroll
     for (int q = 0; q < 4; ++q) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int k = 16 * q + i / 2 + i % 2 * 8;
-        const bool inside = row_inside && (Config::kWholeColumns || first + k < Config::kK);
+        const bool inside =
+            row_inside && (kWholeColumns<Config> || first + k < Config::value.tiles.k);
         words[q][i] = inside ? load_global_4(from + static_cast<i64>(k) * kWords * 4)
-                             : Config::kPaddingCode * 0x11111111u;
+                             : Config::value.packed.padding_code * 0x11111111u;
       }
     }
   }

@@ -5,10 +5,9 @@
 #include "primitives/bits.cuh"
 #include "primitives/memory.cuh"
 #include "primitives/types.cuh"
+#include "repack/config.h"
 
 namespace heddle {
-
-enum class Format { kAwq, kGptq };
 
 // Which nibble of a word has row i of AWQ's eight: the inverse of 0 2 4 6 1 3 5 7.
 __device__ __forceinline__ int awq_nibble(int i) { return i % 2 * 4 + i / 2; }
@@ -32,18 +31,20 @@ struct CheckpointValues {
   const u8* scales;  // [K / group, N]
   const u8* zeros;   // [K / group, N * bits / 32], a stream along N; AWQ: as its codes
 
+  static constexpr int kN = Config::value.tiles.n;
+  static constexpr int kBits = Config::value.packed.bits;
+  static constexpr int kScaleWidth = Config::value.packed.scale_width();
+
   __device__ __forceinline__ u32 scale(int row, int group) const {
-    return load_global<Config::kScaleWidth>(scales + (static_cast<i64>(group) * Config::kN + row) *
-                                                         Config::kScaleWidth);
+    return load_global<kScaleWidth>(scales + (static_cast<i64>(group) * kN + row) * kScaleWidth);
   }
   __device__ __forceinline__ u32 zero(int row, int group) const {
-    const u8* const words = zeros + static_cast<i64>(group) * (Config::kN * Config::kBits / 32) * 4;
-    if constexpr (Config::kFormat == Format::kAwq) {
+    const u8* const words = zeros + static_cast<i64>(group) * (kN * kBits / 32) * 4;
+    if constexpr (Config::value.source == RepackSource::kAwq) {
       return load_global_4(words + row / 8 * 4) >> 4 * awq_nibble(row % 8) & 15;
     } else {
       // GPTQ's first version stores one less, modulo 2^bits.
-      return (stream_value<Config::kBits>(words, row) + Config::kZeroBias) &
-             ((1u << Config::kBits) - 1);
+      return (stream_value<kBits>(words, row) + Config::value.zero_bias) & ((1u << kBits) - 1);
     }
   }
 };

@@ -26,29 +26,31 @@ __device__ __forceinline__ u32 spread_codes(u32 bits) {
 // A thread takes one row of W.
 template <class Config>
 struct GptqCodes {
-  static constexpr int kBits = Config::kBits;
+  static constexpr int kBits = Config::value.packed.bits;
   static constexpr int kWords = 2 * kBits;  // of 64 columns
-  static constexpr u32 kPadding = Config::kPaddingCode * 0x01010101u;
-  static_assert(Config::kTileRows == Config::kThreads, "one row per thread");
+  static constexpr u32 kPadding = Config::value.packed.padding_code * 0x01010101u;
+  static_assert(Config::value.tiles.rows == Config::value.threads(), "one row per thread");
 
   u32 words[2][kWords];  // of each 64 columns
   int first_column;
   bool row_inside;
 
   __device__ __forceinline__ bool inside(int column) const {
-    return row_inside && (Config::kWholeColumns || first_column + column < Config::kK);
+    return row_inside && (kWholeColumns<Config> || first_column + column < Config::value.tiles.k);
   }
 
   __device__ __forceinline__ void load(const u8* qweight, int row, int column) {
     const int row_of_w = row + static_cast<int>(threadIdx.x);
     first_column = column;
-    row_inside = Config::kWholeRows || row_of_w < Config::kN;
+    row_inside = kWholeRows<Config> || row_of_w < Config::value.tiles.n;
     const u8* const from =
-        qweight + (static_cast<i64>(column / 32 * kBits) * Config::kN + row_of_w) * 4;
+        qweight + (static_cast<i64>(column / 32 * kBits) * Config::value.tiles.n + row_of_w) * 4;
 #pragma unroll
     for (int i = 0; i < 2 * kWords; ++i) {
       words[i / kWords][i % kWords] =
-          inside(i / kBits * 32) ? load_global_4(from + static_cast<i64>(i) * Config::kN * 4) : 0;
+          inside(i / kBits * 32)
+              ? load_global_4(from + static_cast<i64>(i) * Config::value.tiles.n * 4)
+              : 0;
     }
   }
 

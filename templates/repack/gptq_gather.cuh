@@ -11,8 +11,8 @@ namespace heddle {
 // words; of each word one code is used here, and the others while it is in the L2 cache.
 template <class Config>
 struct GptqGather {
-  static constexpr int kBits = Config::kBits;
-  static_assert(Config::kTileRows == Config::kThreads, "one row per thread");
+  static constexpr int kBits = Config::value.packed.bits;
+  static_assert(Config::value.tiles.rows == Config::value.threads(), "one row per thread");
 
   const u8* codes_of_row;
   const u8* permutation;
@@ -24,7 +24,7 @@ struct GptqGather {
     codes_of_row = qweight + static_cast<i64>(row_of_w) * 4;
     permutation = order;
     first_column = column;
-    row_inside = Config::kWholeRows || row_of_w < Config::kN;
+    row_inside = kWholeRows<Config> || row_of_w < Config::value.tiles.n;
   }
 
   __device__ __forceinline__ void store(const CodeTile& tile) const {
@@ -34,8 +34,8 @@ struct GptqGather {
 #pragma unroll
       for (int q = 0; q < 4; ++q) {
         const int column = first_column + unit / 4 * 64 + 16 * q + unit % 4 * 2;
-        const bool inside = row_inside && (Config::kWholeColumns || column < Config::kK);
-        codes[q] = inside ? gather(column) : Config::kPaddingCode * 0x01010101u;
+        const bool inside = row_inside && (kWholeColumns<Config> || column < Config::value.tiles.k);
+        codes[q] = inside ? gather(column) : Config::value.packed.padding_code * 0x01010101u;
       }
       store_shared_16(tile.unit(static_cast<int>(threadIdx.x), unit),
                       {codes[0], codes[1], codes[2], codes[3]});
@@ -54,11 +54,12 @@ struct GptqGather {
 
   __device__ __forceinline__ u32 code(u32 column) const {
     const u32 bit = column * kBits;
-    const u8* const word = codes_of_row + static_cast<i64>(bit / 32) * Config::kN * 4;
+    const u8* const word = codes_of_row + static_cast<i64>(bit / 32) * Config::value.tiles.n * 4;
     u32 code = load_global_4(word) >> bit % 32;
     if constexpr (32 % kBits != 0) {
       const u32 taken = 32 - bit % 32;
-      if (taken < kBits) code |= load_global_4(word + static_cast<i64>(Config::kN) * 4) << taken;
+      if (taken < kBits)
+        code |= load_global_4(word + static_cast<i64>(Config::value.tiles.n) * 4) << taken;
     }
     return code & ((1u << kBits) - 1);
   }

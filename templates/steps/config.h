@@ -3,14 +3,9 @@
 #pragma once
 
 #include "config/config.h"
+#include "packing/chunk_shape.h"
 
 namespace heddle::device {
-
-// A chunk of packed weights.
-struct Chunk {
-  static constexpr int kRows = 16;
-  static constexpr int kColumns = 128;
-};
 
 // A workspace opens with a 32-bit counter for each output tile, zero between launches; sums follow.
 struct Workspace {

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "generator/decode/float16.h"
-#include "generator/families/tile_kernel.h"
 #include "generator/kv/kv_rule.h"
 #include "runtime/kv_append_launch.h"
 #include "tests/emulator/device.h"

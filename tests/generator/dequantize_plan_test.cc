@@ -1,8 +1,9 @@
 // The plans and the sources of dequantize.
 #include <gtest/gtest.h>
 
+#include "generator/families/configuration.h"
+#include "generator/families/dequantize/dequantize_config.h"
 #include "generator/families/family.h"
-#include "generator/families/tile_kernel.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
 #include "tests/generator/plan_refusals.h"
@@ -33,15 +34,18 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-std::string text_of(const WeightOpSpec& spec) { return render(plan_of(spec), 0).text; }
+template <class Config>
+Config config_for(const WeightOpSpec& spec) {
+  return std::get<Config>(config_of<DequantizeConfig>(plan_of(spec).kernels.front()));
+}
 
 TEST(ResolveDequantize, MakesOneKernelForEveryFormatAndTarget) {
   for (const Target& target : known_targets()) {
     for (const CheckpointFormat format : kFormats) {
       const Plan plan = resolve(Spec::from_weight_op(Op::kDequantize, spec_of(format)), target);
       ASSERT_EQ(plan.kernels.size(), 1u) << target.name;
-      const TileKernel& kernel = tile_kernel_of(plan.kernels.front());
-      EXPECT_EQ(plan.kernels.front().family->name(), "dequantize");
+      const PlannedKernel& kernel = plan.kernels.front();
+      EXPECT_EQ(kernel.family->name(), "dequantize");
       EXPECT_LE(kernel.shared_bytes, target.shared_per_block);
       EXPECT_EQ(kernel.threads % 32, 0);
       EXPECT_EQ(render(plan, 0).threads, kernel.threads);
@@ -107,23 +111,57 @@ TEST(RenderDequantize, HoldsTheTemplateOfTheFormatAndItsDecodePlan) {
   }
 }
 
-// The two versions of GPTQ differ in one number.
-TEST(RenderDequantize, OnlyTheFirstVersionOfGptqAddsOneToZeroPoints) {
-  EXPECT_TRUE(has(text_of(spec_of(CheckpointFormat::kGptq)), "kZeroBias = 1;"));
-  EXPECT_TRUE(has(text_of(spec_of(CheckpointFormat::kGptqV2)), "kZeroBias = 0;"));
+TEST(ResolveDequantize, TheTilesAreWholeWarpsThatCoverW) {
+  for (const std::int64_t k : {64, 128, 256, 512, 4096}) {
+    WeightOpSpec spec = spec_of(CheckpointFormat::kHeddle);
+    spec.shape = {4096, k};
+    spec.weight.group_size = 64;
+    const auto packed = config_for<device::DequantizePackedConfig>(spec);
+    EXPECT_EQ(packed.tiles.rows * packed.tiles.columns,
+              device::kDequantizeWarps * device::Chunk::kRows * device::Chunk::kColumns);
+    // A warp's chunk has columns of W, if there are any for it.
+    EXPECT_TRUE(packed.tiles.columns == device::Chunk::kColumns || packed.tiles.columns / 2 < k)
+        << k;
+    EXPECT_GE(packed.tiles.column_tiles() * packed.tiles.columns, k);
+    EXPECT_GE(packed.tiles.row_tiles() * packed.tiles.rows, 4096);
+  }
+  for (const int bits : {2, 3, 4, 8}) {
+    WeightOpSpec spec = spec_of(CheckpointFormat::kGptq);
+    spec.weight.bits = bits;
+    const auto gptq = config_for<device::DequantizeGptqConfig>(spec);
+    EXPECT_EQ(gptq.unit * bits % 32, 0) << bits;
+    EXPECT_EQ(gptq.tiles.columns % gptq.warp_columns(), 0) << bits;
+    EXPECT_EQ(gptq.tiles.rows % gptq.kWarpRows, 0) << bits;
+  }
 }
 
-TEST(RenderDequantize, ScalesInPlaceOnlyWhereOneProductIsTheOneRounding) {
+// The two versions of GPTQ differ in one number.
+TEST(ResolveDequantize, OnlyTheFirstVersionOfGptqAddsOneToZeroPoints) {
+  using Config = device::DequantizeGptqConfig;
+  EXPECT_EQ(config_for<Config>(spec_of(CheckpointFormat::kGptq)).zero_bias, 1);
+  EXPECT_EQ(config_for<Config>(spec_of(CheckpointFormat::kGptqV2)).zero_bias, 0);
+}
+
+TEST(ResolveDequantize, ScalesInPlaceOnlyWhereOneProductIsTheOneRounding) {
+  using device::ScaleProduct;
+  const auto product = [](const WeightOpSpec& spec) {
+    return config_for<device::DequantizePackedConfig>(spec).scaling.product;
+  };
   WeightOpSpec spec = spec_of(CheckpointFormat::kHeddle);
-  EXPECT_TRUE(has(text_of(spec), "kPackedScale = true;"));
+  EXPECT_EQ(product(spec), ScaleProduct::kPacked);
   spec.weight.tensor_scale = true;
-  EXPECT_TRUE(has(text_of(spec), "kPackedScale = false;"));
-  EXPECT_TRUE(has(text_of(spec), "kExactProduct = true;"));
+  EXPECT_EQ(product(spec), ScaleProduct::kExact);
   spec.weight.scale_dtype = DType::kFp32;
-  EXPECT_TRUE(has(text_of(spec), "kExactProduct = false;"));
-  spec = spec_of(CheckpointFormat::kHeddle, ZeroPoint::kFloat);
-  EXPECT_TRUE(has(text_of(spec), "kPackedScale = false;"));
-  EXPECT_TRUE(has(text_of(spec), "kExactProduct = false;"));
+  EXPECT_EQ(product(spec), ScaleProduct::kToOdd);
+  EXPECT_EQ(product(spec_of(CheckpointFormat::kHeddle, ZeroPoint::kFloat)), ScaleProduct::kToOdd);
+}
+
+// The kernel has the numbers of its plan, with their names.
+TEST(RenderDequantize, WritesTheConfiguration) {
+  const std::string text = render(plan_of(spec_of(CheckpointFormat::kGptq)), 0).text;
+  EXPECT_TRUE(has(text, "static constexpr DequantizeGptqConfig value{"));
+  EXPECT_TRUE(has(text, "/*zero_bias=*/1,"));
+  EXPECT_TRUE(has(text, "/*product=*/ScaleProduct::kPacked,"));
 }
 
 }  // namespace

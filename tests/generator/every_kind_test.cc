@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "generator/families/family.h"
-#include "generator/families/tile_kernel.h"
 #include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"

@@ -1,10 +1,13 @@
 // Plans and sources of repack and quantize_weight.
 #include <gtest/gtest.h>
 
+#include "generator/families/configuration.h"
 #include "generator/families/family.h"
-#include "generator/families/tile_kernel.h"
+#include "generator/families/fields.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
+#include "quantize_weight/config.h"
+#include "repack/config.h"
 #include "tests/generator/plan_refusals.h"
 
 namespace heddle {
@@ -30,10 +33,11 @@ TEST(RepackPlan, HasOneKernelThatEveryTargetHolds) {
   for (const Target& target : known_targets()) {
     const Plan plan = resolve(Spec::from_weight_op(Op::kRepack, repack_spec()), target);
     ASSERT_EQ(plan.kernels.size(), 1u);
-    const TileKernel& kernel = tile_kernel_of(plan.kernels.front());
-    EXPECT_EQ(plan.kernels.front().family->name(), "repack");
-    EXPECT_EQ(kernel.tile_columns, WeightLayout::kChunkK);
-    EXPECT_EQ(kernel.tile_rows % WeightLayout::kRowBlock, 0);
+    const PlannedKernel& kernel = plan.kernels.front();
+    const device::MatrixTiles& tiles = config_of<device::RepackConfig>(kernel).tiles;
+    EXPECT_EQ(kernel.family->name(), "repack");
+    EXPECT_EQ(tiles.columns, WeightLayout::kChunkK);
+    EXPECT_EQ(tiles.rows % WeightLayout::kRowBlock, 0);
     EXPECT_LE(kernel.shared_bytes, 48 * 1024) << target.name;
     EXPECT_LE(kernel.blocks_per_sm * kernel.threads, target.threads_per_sm) << target.name;
     EXPECT_LE(kernel.blocks_per_sm * (kernel.shared_bytes + 1024), target.shared_per_sm)
@@ -43,7 +47,7 @@ TEST(RepackPlan, HasOneKernelThatEveryTargetHolds) {
 
 TEST(WeightOpPlan, KernelsAreNamedAfterWhatTheyReadAndWrite) {
   const auto name = [](Op op, const WeightOpSpec& spec) {
-    return tile_kernel_of(plan_of(op, spec).kernels.front()).name;
+    return plan_of(op, spec).kernels.front().name;
   };
   EXPECT_EQ(name(Op::kRepack, repack_spec()), "heddle_repack_gptq_uint4z_g128_n512_k1024");
   WeightOpSpec spec = repack_spec(CheckpointFormat::kAwq);
@@ -87,20 +91,26 @@ TEST(RepackPlan, RefusesWithReasons) {
   EXPECT_EQ(refused(Op::kRepack, spec), Pointers{});
 }
 
-TEST(RepackPlan, RendersTheFormatsCodes) {
-  const auto text = [](const WeightOpSpec& spec) {
-    return render(plan_of(Op::kRepack, spec), 0).text;
+TEST(RepackPlan, ReadsTheFormat) {
+  using device::RepackSource;
+  const auto config = [](const WeightOpSpec& spec) {
+    return config_of<device::RepackConfig>(plan_of(Op::kRepack, spec).kernels.front());
   };
-  EXPECT_NE(text(repack_spec(CheckpointFormat::kAwq)).find("using Codes = AwqCodes<Config>"),
-            std::string::npos);
-  const std::string v1 = text(repack_spec());
-  EXPECT_NE(v1.find("using Codes = GptqCodes<Config>"), std::string::npos);
-  EXPECT_NE(v1.find("kZeroBias = 1;"), std::string::npos);
-  EXPECT_NE(v1.find("struct Encode {"), std::string::npos);
-  EXPECT_NE(text(repack_spec(CheckpointFormat::kGptqV2)).find("kZeroBias = 0;"), std::string::npos);
+  EXPECT_EQ(config(repack_spec(CheckpointFormat::kAwq)).source, RepackSource::kAwq);
+  EXPECT_EQ(config(repack_spec()).source, RepackSource::kGptq);
+  // The first version stores zero points less one.
+  EXPECT_EQ(config(repack_spec()).zero_bias, 1);
+  EXPECT_EQ(config(repack_spec(CheckpointFormat::kGptqV2)).zero_bias, 0);
   WeightOpSpec gathered = repack_spec();
   gathered.act_order = true;
-  EXPECT_NE(text(gathered).find("using Codes = GptqGather<Config>"), std::string::npos);
+  EXPECT_EQ(config(gathered).source, RepackSource::kGptqGather);
+}
+
+TEST(RepackPlan, RendersTheConfigurationAndThePacking) {
+  const std::string text = render(plan_of(Op::kRepack, repack_spec()), 0).text;
+  EXPECT_NE(text.find("static constexpr RepackConfig value{"), std::string::npos);
+  EXPECT_NE(text.find("/*source=*/RepackSource::kGptq,"), std::string::npos);
+  EXPECT_NE(text.find("struct Encode {"), std::string::npos);
 }
 
 TEST(QuantizeWeightPlan, ASpanIsWholeChunksAndWholeGroups) {
@@ -113,9 +123,26 @@ TEST(QuantizeWeightPlan, ASpanIsWholeChunksAndWholeGroups) {
     WeightOpSpec spec;
     spec.shape = {64, 1536};
     spec.weight.group_size = group;
-    EXPECT_EQ(tile_kernel_of(plan_of(Op::kQuantizeWeight, spec).kernels.front()).tile_columns,
-              columns)
+    const Plan plan = plan_of(Op::kQuantizeWeight, spec);
+    const auto& config = config_of<device::QuantizeWeightConfig>(plan.kernels.front());
+    EXPECT_EQ(config.tiles.columns, columns) << group;
+    EXPECT_EQ(config.groups(), group == kPerChannel ? 1 : columns / group) << group;
+  }
+}
+
+TEST(QuantizeWeightPlan, ALaunchHasTheThreadsAndTheMemoryOfItsConfiguration) {
+  for (const int group : {16, 128, 768, kPerChannel}) {
+    WeightOpSpec spec;
+    spec.shape = {64, 1536};
+    spec.weight.group_size = group;
+    const Plan plan = plan_of(Op::kQuantizeWeight, spec);
+    const PlannedKernel& kernel = plan.kernels.front();
+    const auto& config = config_of<device::QuantizeWeightConfig>(kernel);
+    EXPECT_EQ(kernel.threads, config.step_chunks() * 128) << group;
+    // A byte for each code of a step, 16 for each group of each row.
+    EXPECT_EQ(kernel.shared_bytes, config.step_chunks() * 16 * 128 + config.groups() * 16 * 16)
         << group;
+    EXPECT_LE(kernel.shared_bytes, plan.target.shared_per_block) << group;
   }
 }
 

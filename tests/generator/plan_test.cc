@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/family.h"
-#include "generator/families/tile_kernel.h"
 #include "generator/planner/gemm_variant.h"
 #include "generator/planner/scale_mode.h"
 #include "tests/generator/gemm_plans.h"

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "generator/families/tile_kernel.h"
 #include "generator/planner/gemm_variant.h"
 #include "generator/target/check_target.h"
 #include "heddle/plan.h"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <utility>
 
-#include "generator/families/tile_kernel.h"
 #include "heddle/error.h"
 #include "tests/attention_spec.h"
 #include "tests/runtime/launch_refusals.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "cache/disk_cache.h"
-#include "generator/families/tile_kernel.h"
 #include "generator/planner/gemm_variant.h"
 #include "runtime/builder.h"
 #include "tests/runtime/allocation_counter.h"
@@ -32,10 +31,9 @@ TEST_F(LoadTest, LoadsOnceAndLaunches) {
   kernel.launch(dequantize_args(), stream.get());
   const auto launches = fake::launches();
   ASSERT_EQ(launches.size(), 1U);
-  EXPECT_EQ(launches[0].kernel, kernel.plan().before[0].name);
+  EXPECT_EQ(launches[0].kernel, kernel.plan().kernels[0].name);
   EXPECT_EQ(launches[0].config.hStream, stream.get());
-  EXPECT_EQ(launches[0].config.blockDimX,
-            static_cast<unsigned>(tile_kernel_of(kernel.plan().kernels[0]).threads));
+  EXPECT_EQ(launches[0].config.blockDimX, static_cast<unsigned>(kernel.plan().kernels[0].threads));
 }
 
 TEST_F(LoadTest, ALaunchIsOneCallAndNoAllocation) {

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "generator/families/all.h"
+#include "generator/families/blocks_that_fit.h"
 #include "generator/families/kv_append/kv_append_tile.h"
 #include "generator/families/kv_append/text.h"
 #include "generator/families/tile_kernel.h"
-#include "generator/families/weight_op_kernel.h"
 #include "generator/kv/kv_channel.h"
 #include "generator/planner/refuse_if_any.h"
 #include "generator/spec/meaning.h"
@@ -165,8 +165,8 @@ TileKernel plan_kv_append(Plan& plan) {
   kernel.tile_columns = spec.shape.kv_heads * spec.shape.head_dim;
   kernel.threads = tile.threads;
   kernel.shared_bytes = tile.shared_bytes;
-  kernel.blocks_per_sm =
-      blocks_that_fit(plan.target, kernel, threads_of_an_sm(spec) / kernel.threads);
+  kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel.threads, kernel.shared_bytes,
+                                         threads_of_an_sm(spec) / kernel.threads);
   plan.reasons = {
       fmt::format("{} lanes take the {} elements of a row, 16 each, and find its scale among "
                   "themselves",

@@ -1,16 +1,15 @@
-#include "generator/families/weight_op_kernel.h"
+#include "generator/families/weight_op.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "generator/planner/kernel_name.h"
 #include "generator/planner/refuse.h"
-#include "generator/planner/stage.h"
 #include "generator/spec/meaning.h"
 
 namespace heddle {
+
 std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target) {
   const WeightOpSpec& op = spec.weight_op();
   std::vector<Problem> problems = check_meaning(spec.op(), op);
@@ -33,12 +32,6 @@ std::string weight_op_kernel_name(const Spec& spec, std::string_view types) {
   const WeightOpSpec& op = spec.weight_op();
   return fmt::format("heddle_{}_{}_{}_n{}_k{}", to_string(spec.op()), types, weight_name(op.weight),
                      op.shape.n, op.shape.k);
-}
-
-int blocks_that_fit(const Target& target, const TileKernel& kernel, int most) {
-  const int by_threads = target.threads_per_sm / kernel.threads;
-  const int by_shared = target.shared_per_sm / (kernel.shared_bytes + kReservedSharedBytes);
-  return std::max(1, std::min({most, by_threads, by_shared}));
 }
 
 }  // namespace heddle

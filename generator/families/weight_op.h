@@ -1,12 +1,11 @@
-// What the resolvers of operations on weights share.
-#ifndef HEDDLE_GENERATOR_PLAN_WEIGHT_OP_KERNEL_H_
-#define HEDDLE_GENERATOR_PLAN_WEIGHT_OP_KERNEL_H_
+// Operations on weights: what is refused, how kernels are named.
+#ifndef HEDDLE_GENERATOR_FAMILIES_WEIGHT_OP_H_
+#define HEDDLE_GENERATOR_FAMILIES_WEIGHT_OP_H_
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "generator/families/tile_kernel.h"
 #include "heddle/error.h"
 #include "heddle/plan.h"
 
@@ -19,9 +18,6 @@ std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target);
 // the one that is written, where the operation leaves it open.
 std::string weight_op_kernel_name(const Spec& spec, std::string_view types);
 
-// How many blocks of the kernel an SM holds, at most `most`, by its threads and shared memory.
-int blocks_that_fit(const Target& target, const TileKernel& kernel, int most);
-
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_WEIGHT_OP_KERNEL_H_
+#endif  // HEDDLE_GENERATOR_FAMILIES_WEIGHT_OP_H_

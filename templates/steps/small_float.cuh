@@ -1,15 +1,13 @@
-// Rounding to the nearest code, in FP32, step by step as generator/layout/quantize.cc does it on
-// the host: the results are the same bits.
+// Small floats and the rounding of scales, in FP32, step by step as
+// generator/layout/rounding_rule.cc does it on the host: the results are the same bits.
 #pragma once
 
 #include "primitives/bits.cuh"
 #include "primitives/float.cuh"
-#include "primitives/half.cuh"
 #include "primitives/types.cuh"
+#include "steps/scale_type.h"
 
 namespace heddle {
-
-enum class ScaleType { kFp16, kBf16, kFp32, kE8m0, kE4m3 };
 
 __device__ __forceinline__ float power_of_two(int exponent) {
   return float_from_bits(static_cast<u32>(127 + exponent) << 23);
@@ -77,55 +75,5 @@ __device__ __forceinline__ RoundedScale round_scale(float scale) {
     return {finite, float_from_bits(finite)};
   }
 }
-
-template <class Config>
-struct Rounding {
-  using CodeFloat = SmallFloat<Config::kExponentBits, Config::kMantissaBits, Config::kLargestCode>;
-  static constexpr u32 kMask = (1u << Config::kBits) - 1;
-
-  struct GroupCode {
-    RoundedScale scale;
-    int zero;  // before the bias
-  };
-
-  static __device__ __forceinline__ int limit(float value) {
-    return static_cast<int>(
-        clamp(value, static_cast<float>(Config::kLow), static_cast<float>(Config::kHigh)));
-  }
-
-  // Of a group whose largest positive and negative values have these magnitudes, 16-bit floats.
-  static __device__ __forceinline__ GroupCode group_code(u32 positive_bits, u32 negative_bits) {
-    GroupCode code{{0, 0.0f}, Config::kAsymmetric ? Config::kLow : 0};
-    if (positive_bits >= Config::kInfinity || negative_bits >= Config::kInfinity) {
-      code.scale.bits = Config::kNanScale;
-      return code;
-    }
-    const float positive = Config::Value::low_to_float(positive_bits);
-    const float negative = Config::Value::low_to_float(negative_bits);
-    float width = positive > negative ? positive : negative;
-    if constexpr (Config::kAsymmetric) width = positive + negative;
-    float divisor = static_cast<float>(Config::kDivisor);
-    if constexpr (Config::kFloatCodes) divisor = CodeFloat::value(Config::kLargestCode);
-    code.scale = round_scale<Config::kScaleType>(divide(width, divisor));
-    if (Config::kAsymmetric && code.scale.value != 0.0f) {
-      code.zero = limit(round_to_integer(divide(negative, code.scale.value)) +
-                        static_cast<float>(Config::kLow));
-    }
-    return code;
-  }
-
-  static __device__ __forceinline__ u32 code(float w, float scale, float zero) {
-    if constexpr (Config::kFloatCodes) {
-      const u32 bits = bits_of_float(w);
-      const float magnitude = float_from_bits(bits & 0x7fffffffu);
-      const u32 nearest =
-          CodeFloat::nearest(divide(magnitude, scale)) | bits >> 31 << (Config::kBits - 1);
-      return scale == 0.0f ? 0 : nearest;
-    } else {
-      const float steps = round_to_integer(divide(w, scale));
-      return static_cast<u32>(limit((scale == 0.0f ? 0.0f : steps) + zero) + Config::kBias) & kMask;
-    }
-  }
-};
 
 }  // namespace heddle

@@ -1,38 +1,27 @@
 // Quantize: W[N, K] in 16 bits to packed weights, each code the nearest.
 //
-// Grid: (row blocks of 16 rows, spans of kSpanChunks chunks of 128 columns). A span holds whole
-// groups. A block first looks for the largest values of its groups, then reads the span again, from
-// the caches, and rounds it. A thread takes segments of 16 columns of a row, each inside one group;
-// 128 threads take a chunk, and kStepChunks chunks go at a time.
-//
-// heddle-parameters: kBits kN kK kWholeRows kWholeColumns kPaddingCode kTrtllm kChunks kRowBlocks
-// heddle-parameters: kChunkBytes kScaleOffset kScaleWidth kZeroOffset kZeroWidth kEntries
-// heddle-parameters: kMetaGroup kGroup kChannelOffset kChannelBytes kChannelZeroOffset
-// heddle-parameters: kThreads kSharedBytes kSpanChunks kStepChunks kGroups kFloatCodes
-// heddle-parameters: kExponentBits kMantissaBits kLargestCode kAsymmetric kLow kHigh kBias kDivisor
-// heddle-parameters: kInfinity kNanScale kScaleType Value
+// Grid: (row blocks of 16 rows, spans of chunks of 128 columns). A span holds whole groups. A block
+// first looks for the largest values of its groups, then reads the span again, from the caches, and
+// rounds it. A thread takes segments of 16 columns of a row, each inside one group; 128 threads
+// take a chunk, and step_chunks() chunks go at a time.
 #pragma once
 
 #include "packing/chunk.cuh"
 #include "primitives/sync.cuh"
-#include "quantize/rounding.cuh"
+#include "quantize_weight/config.h"
+#include "quantize_weight/rounding.cuh"
 
 namespace heddle {
 
-// Shared memory: the codes of kStepChunks chunks, then an entry for each group and row: first the
+// Shared memory: the codes of a step's chunks, then an entry for each group and row: first the
 // magnitudes of its largest positive and negative value, then what follows from them.
 template <class Config>
 struct SpanMemory {
-  static constexpr int kEntries = Config::kGroups * kRowBlock;
-  static constexpr int kEntryBytes = 16;
-  static constexpr int kCodeBytes = Config::kStepChunks * kRowBlock * CodeTile::kRowBytes;
-  static_assert(Config::kSharedBytes == kCodeBytes + kEntries * kEntryBytes,
-                "the launch gives this much shared memory");
-
   u32 shared;
 
   __device__ __forceinline__ u32 entry(int row, int group) const {
-    return shared + kCodeBytes + (group * kRowBlock + row) * kEntryBytes;
+    return shared + Config::value.code_bytes() +
+           (group * Chunk::kRows + row) * QuantizeWeightConfig::kEntryBytes;
   }
 };
 
@@ -48,7 +37,7 @@ struct SpanValues {
   }
   __device__ __forceinline__ u32 scale(int row, int group) const { return at(row, group).x; }
   __device__ __forceinline__ u32 zero(int row, int group) const {
-    return at(row, group).z & ((1u << Config::kBits) - 1);
+    return at(row, group).z & ((1u << Config::value.packed.bits) - 1);
   }
 };
 
@@ -102,13 +91,13 @@ __device__ __forceinline__ void find_ranges(const Segment<Config>& mine, bool ro
   int group = -1;
   if (row_inside) {
 #pragma unroll 2
-    for (int c = step; c < Config::kSpanChunks; c += Config::kStepChunks) {
-      const int in_span = c * CodeTile::kColumns + 16 * mine.segment;
-      const int column = first_chunk * CodeTile::kColumns + in_span;
-      if (column >= Config::kK) break;
-      if (group >= 0 && group != in_span / Config::kGroup)
+    for (int c = step; c < Config::value.span_chunks(); c += Config::value.step_chunks()) {
+      const int in_span = c * Chunk::kColumns + 16 * mine.segment;
+      const int column = first_chunk * Chunk::kColumns + in_span;
+      if (column >= Config::value.tiles.k) break;
+      if (group >= 0 && group != in_span / Config::value.packed.group)
         range.flush(memory.entry(mine.row, group));
-      group = in_span / Config::kGroup;
+      group = in_span / Config::value.packed.group;
       u32 pairs[8];
       mine.load(column, pairs);
       range.add(pairs);
@@ -125,7 +114,7 @@ __device__ __forceinline__ void round_segment(const Segment<Config>& mine, bool 
   using Value = typename Config::Value;
   u32 codes[4];
 #pragma unroll
-  for (int t = 0; t < 4; ++t) codes[t] = Config::kPaddingCode * 0x01010101u;
+  for (int t = 0; t < 4; ++t) codes[t] = Config::value.packed.padding_code * 0x01010101u;
   if (inside) {
     const u32x4 group = load_shared_16(entry);
     const float scale = float_from_bits(group.y);
@@ -153,23 +142,24 @@ __device__ __forceinline__ void quantize_weight(const u8* w, u8* packed) {
   const CodeTile tile{memory.shared};
   const int thread = static_cast<int>(threadIdx.x);
   const int row_block = static_cast<int>(blockIdx.x);
-  const int first_chunk = static_cast<int>(blockIdx.y) * Config::kSpanChunks;
-  const int first_group = first_chunk * CodeTile::kColumns / Config::kGroup;
-  const int step = thread / 128;
-  const int row = thread / 8 % kRowBlock;
-  const int row_of_w = row_block * kRowBlock + row;
-  const bool row_inside = Config::kWholeRows || row_of_w < Config::kN;
-  const Segment<Config> mine{row, thread % 8, w + static_cast<i64>(row_of_w) * Config::kK * 2};
+  const int first_chunk = static_cast<int>(blockIdx.y) * Config::value.span_chunks();
+  const int first_group = first_chunk * Chunk::kColumns / Config::value.packed.group;
+  const int step = thread / QuantizeWeightConfig::kChunkThreads;
+  const int row = thread / 8 % Chunk::kRows;
+  const int row_of_w = row_block * Chunk::kRows + row;
+  const bool row_inside = kWholeRows<Config> || row_of_w < Config::value.tiles.n;
+  const Segment<Config> mine{row, thread % 8,
+                             w + static_cast<i64>(row_of_w) * Config::value.tiles.k * 2};
 
 #pragma unroll 1
-  for (int i = thread; i < SpanMemory<Config>::kEntries; i += Config::kThreads) {
+  for (int i = thread; i < Config::value.entries(); i += Config::value.threads()) {
     store_shared_16(memory.entry(i, 0), {0, 0, 0, 0});
   }
   block_barrier();
   find_ranges(mine, row_inside, first_chunk, step, memory);
   block_barrier();
 #pragma unroll 1
-  for (int i = thread; i < SpanMemory<Config>::kEntries; i += Config::kThreads) {
+  for (int i = thread; i < Config::value.entries(); i += Config::value.threads()) {
     const u32x4 range = load_shared_16(memory.entry(i, 0));
     const auto code = Rounding<Config>::group_code(range.x, range.y);
     store_shared_16(memory.entry(i, 0), {code.scale.bits, bits_of_float(code.scale.value),
@@ -178,34 +168,37 @@ __device__ __forceinline__ void quantize_weight(const u8* w, u8* packed) {
   block_barrier();
 
   const Packed<Config> to{packed};
-  const SpanValues<Config> values{memory, row_block * kRowBlock, first_group};
+  const SpanValues<Config> values{memory, row_block * Chunk::kRows, first_group};
   const int lane = thread % 32;
   const int role = thread / 32 % 4;  // of a chunk's four warps
-  if constexpr (Config::kEntries == 0) {
+  if constexpr (Config::value.packed.per_channel()) {
     // An entry, and one that pads.
     if (thread < 32) {
-      to.of_channel(row_block * kRowBlock + lane % kRowBlock).put(lane / kRowBlock, 0, values);
+      to.of_channel(row_block * Chunk::kRows + lane % Chunk::kRows)
+          .put(lane / Chunk::kRows, 0, values);
     }
   }
 #pragma unroll 1
-  for (int base = 0; base < Config::kSpanChunks; base += Config::kStepChunks) {
+  for (int base = 0; base < Config::value.span_chunks(); base += Config::value.step_chunks()) {
     const int c = first_chunk + base + step;
-    const bool chunk_inside = base + step < Config::kSpanChunks && c < Config::kChunks;
+    const bool chunk_inside =
+        base + step < Config::value.span_chunks() && c < Config::value.packed.chunks;
     if (chunk_inside) {
-      const int column = c * CodeTile::kColumns + 16 * mine.segment;
-      const bool inside = row_inside && (Config::kWholeColumns || column < Config::kK);
-      round_segment(mine, inside, column, step * kRowBlock + row, tile,
-                    memory.entry(row, column / Config::kGroup - first_group));
+      const int column = c * Chunk::kColumns + 16 * mine.segment;
+      const bool inside = row_inside && (kWholeColumns<Config> || column < Config::value.tiles.k);
+      round_segment(mine, inside, column, step * Chunk::kRows + row, tile,
+                    memory.entry(row, column / Config::value.packed.group - first_group));
     }
     block_barrier();
     if (chunk_inside) {
       if (role < 2) {
-        pack_half_chunk<Config, Encode>(tile, step * kRowBlock, role, lane, to.chunk(row_block, c));
-      } else if (Config::kEntries != 0) {
+        pack_half_chunk<Config, Encode>(tile, step * Chunk::kRows, role, lane,
+                                        to.chunk(row_block, c));
+      } else if (!Config::value.packed.per_channel()) {
         // Two warps, four entries at a time.
-        const auto metadata = to.of_chunk(row_block * kRowBlock + lane % kRowBlock, c);
+        const auto metadata = to.of_chunk(row_block * Chunk::kRows + lane % Chunk::kRows, c);
         for (int entry = 0; entry < Packed<Config>::kPaddedEntries; entry += 4) {
-          metadata.put(entry + thread / kRowBlock % 4, c * CodeTile::kColumns, values);
+          metadata.put(entry + thread / Chunk::kRows % 4, c * Chunk::kColumns, values);
         }
       }
     }

@@ -1,0 +1,21 @@
+// How many thread blocks of a kernel an SM holds.
+#ifndef HEDDLE_GENERATOR_FAMILIES_BLOCKS_THAT_FIT_H_
+#define HEDDLE_GENERATOR_FAMILIES_BLOCKS_THAT_FIT_H_
+
+#include <algorithm>
+
+#include "generator/planner/stage.h"
+#include "heddle/target.h"
+
+namespace heddle {
+
+// By the threads and the shared memory of a thread block; at least one, at most `most`.
+inline int blocks_that_fit(const Target& target, int threads, int shared_bytes, int most) {
+  const int by_threads = target.threads_per_sm / threads;
+  const int by_shared = target.shared_per_sm / (shared_bytes + kReservedSharedBytes);
+  return std::max(1, std::min({most, by_threads, by_shared}));
+}
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_BLOCKS_THAT_FIT_H_

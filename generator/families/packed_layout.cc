@@ -1,0 +1,33 @@
+#include "generator/families/packed_layout.h"
+
+#include "generator/layout/padding_code.h"
+
+namespace heddle {
+
+static_assert(device::Chunk::kRows == WeightLayout::kRowBlock);
+static_assert(device::Chunk::kColumns == WeightLayout::kChunkK);
+
+device::PackedLayout packed_layout(const WeightSpec& weight, const WeightLayout& layout) {
+  device::PackedLayout packed{};
+  packed.bits = weight.bits;
+  packed.row_blocks = static_cast<int>(layout.row_blocks);
+  packed.chunks = static_cast<int>(layout.chunks_per_row_block);
+  packed.chunk_bytes = layout.chunk_bytes;
+  packed.group =
+      weight.group_size > 0 ? weight.group_size : packed.chunks * device::Chunk::kColumns;
+  packed.entries = layout.groups_per_chunk;
+  packed.meta_group = layout.meta_group;
+  packed.scale_offset = layout.scale_offset;
+  packed.scale_bytes = layout.scale_bytes;
+  packed.zero_offset = layout.zero_offset;
+  packed.zero_bytes = layout.zero_bytes;
+  packed.channel_offset = static_cast<device::i64>(layout.channel_offset);
+  packed.channel_bytes = layout.channel_bytes;
+  packed.channel_zero_offset = layout.channel_zero_offset;
+  packed.tensor_offset = static_cast<device::i64>(layout.tensor_offset);
+  packed.padding_code = static_cast<int>(padding_code(weight));
+  packed.row_lines = weight.interleave == Interleave::kTrtllm;
+  return packed;
+}
+
+}  // namespace heddle

@@ -1,0 +1,127 @@
+// W[N, K] in 16 bits to packed weights.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "generator/decode/float16.h"
+#include "generator/families/all.h"
+#include "generator/families/blocks_that_fit.h"
+#include "generator/families/configuration.h"
+#include "generator/families/family.h"
+#include "generator/families/fields.h"
+#include "generator/families/matrix_tiles.h"
+#include "generator/families/packed_layout.h"
+#include "generator/families/packing_text.h"
+#include "generator/families/scale_type.h"
+#include "generator/families/value_type.h"
+#include "generator/families/weight_op.h"
+#include "generator/layout/rounding_rule.h"
+#include "generator/planner/refuse_if_any.h"
+#include "quantize_weight/config.h"
+
+namespace heddle {
+namespace {
+
+using device::QuantizeWeightConfig;
+
+constexpr int kThreadsOfAnSm = 1024;  // 64 registers each
+
+void refuse(const Spec& spec, const Target& target) {
+  std::vector<Problem> problems = refuse_weight_op(spec, target);
+  for (Problem& problem : refuse_rounding(spec.weight_op().weight)) {
+    problems.push_back(std::move(problem));
+  }
+  refuse_if_any(spec, std::move(problems));
+}
+
+// The shortest run of whole chunks that is whole groups, too.
+int span_columns(const device::PackedLayout& packed) {
+  const std::int64_t whole = std::int64_t{packed.chunks} * device::Chunk::kColumns;
+  const std::int64_t run = std::lcm<std::int64_t>(packed.group, device::Chunk::kColumns);
+  return static_cast<int>(std::min(run, whole));
+}
+
+QuantizeWeightConfig config_for(const WeightOpSpec& spec, const WeightLayout& layout) {
+  const RoundingRule rule = rounding_rule(spec.weight);
+  const SmallFloat& code = rule.code_float;
+  QuantizeWeightConfig config{};
+  config.packed = packed_layout(spec.weight, layout);
+  config.tiles = {static_cast<int>(spec.shape.n), static_cast<int>(spec.shape.k),
+                  device::Chunk::kRows, span_columns(config.packed)};
+  config.infinity = float16_format(spec.dtype).exponent_mask();
+  config.nan_scale = static_cast<int>(nan_scale(spec.weight.scale_dtype));
+  config.scale_type = scale_type(spec.weight.scale_dtype);
+  config.float_codes = rule.is_float;
+  config.floats = {code.exponent_bits, code.mantissa_bits, static_cast<int>(code.largest)};
+  config.integers = {rule.asymmetric, rule.low, rule.high, rule.bias, rule.divisor};
+  return config;
+}
+
+class QuantizeWeight final : public Family {
+ public:
+  std::string_view name() const noexcept override { return "quantize_weight"; }
+  bool plans(Op op) const noexcept override { return op == Op::kQuantizeWeight; }
+
+  void plan(Plan& plan) const override {
+    refuse(plan.spec, plan.target);
+    const WeightOpSpec& spec = plan.spec.weight_op();
+    // The order inside a word does not depend on what codes decode to.
+    plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));
+    plan.layout = weight_layout(spec.shape, spec.weight);
+    const QuantizeWeightConfig config = config_for(spec, plan.layout);
+    plan.reasons = {
+        fmt::format("a block takes 16 rows and {} columns: whole chunks that are whole groups",
+                    config.tiles.columns),
+        fmt::format("{} chunks at a time, {} threads to a chunk", config.step_chunks(),
+                    QuantizeWeightConfig::kChunkThreads),
+        "W is read twice, the second time from the caches: a scale is needed before the first "
+        "code"};
+
+    PlannedKernel kernel;
+    kernel.name = weight_op_kernel_name(plan.spec, to_string(spec.dtype));
+    kernel.family = this;
+    kernel.configuration = make_configuration(config);
+    kernel.threads = config.threads();
+    kernel.shared_bytes = config.shared_bytes();
+    kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel.threads, kernel.shared_bytes,
+                                           kThreadsOfAnSm / kernel.threads);
+    kernel.arguments = {KernelArgument::kW, KernelArgument::kPacked};
+    plan.kernels = {std::move(kernel)};
+  }
+
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    const auto& config = config_of<QuantizeWeightConfig>(kernel);
+    const std::string value = "using Value = " + value_type(plan.spec.weight_op().dtype) + ';';
+    KernelText text = families::packing_text(
+        plan, config.tiles, families::config_struct("QuantizeWeightConfig", config, {value}));
+    text.template_path = "quantize_weight/quantize_weight.cuh";
+    text.function = "quantize_weight<heddle::Config, heddle::Encode>";
+    return text;
+  }
+  // The blocks of a launch cover W.
+  KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
+                      const LaunchSize& /*size*/) const noexcept override {
+    return families::tile_grid(config_of<QuantizeWeightConfig>(kernel).tiles);
+  }
+
+  std::string describe(const PlannedKernel& kernel) const override {
+    return families::describe(config_of<QuantizeWeightConfig>(kernel).tiles);
+  }
+  std::string tile_text(const PlannedKernel& kernel) const override {
+    return families::tile_text(config_of<QuantizeWeightConfig>(kernel).tiles);
+  }
+  nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
+    return families::fields_json(config_of<QuantizeWeightConfig>(kernel));
+  }
+};
+
+}  // namespace
+
+const Family* quantize_weight_family() {
+  static const QuantizeWeight family;
+  return &family;
+}
+
+}  // namespace heddle

@@ -1,0 +1,122 @@
+// The tensors of an AWQ or GPTQ checkpoint to packed weights.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "generator/decode/encode_moves.h"
+#include "generator/families/all.h"
+#include "generator/families/blocks_that_fit.h"
+#include "generator/families/configuration.h"
+#include "generator/families/family.h"
+#include "generator/families/fields.h"
+#include "generator/families/matrix_tiles.h"
+#include "generator/families/packed_layout.h"
+#include "generator/families/packing_text.h"
+#include "generator/families/weight_op.h"
+#include "generator/planner/refuse_if_any.h"
+#include "repack/config.h"
+
+namespace heddle {
+namespace {
+
+using device::RepackConfig;
+using device::RepackSource;
+
+constexpr int kThreadsOfAnSm = 1024;  // 64 registers each
+
+// Small blocks leave no tail at the end of a matrix; AWQ, with eight rows to a word, needs 256 rows
+// for whole lines of memory.
+int tile_rows(CheckpointFormat format) { return format == CheckpointFormat::kAwq ? 256 : 128; }
+
+RepackConfig config_for(const WeightOpSpec& spec, const WeightLayout& layout) {
+  RepackConfig config{};
+  config.tiles = {static_cast<int>(spec.shape.n), static_cast<int>(spec.shape.k),
+                  tile_rows(spec.format), device::Chunk::kColumns};
+  config.packed = packed_layout(spec.weight, layout);
+  config.source = spec.format == CheckpointFormat::kAwq ? RepackSource::kAwq
+                  : spec.act_order                      ? RepackSource::kGptqGather
+                                                        : RepackSource::kGptq;
+  config.zero_bias = spec.format == CheckpointFormat::kGptq ? 1 : 0;
+  return config;
+}
+
+std::vector<std::string> explain(const WeightOpSpec& spec, const RepackConfig& config,
+                                 const DecodePlan& decode) {
+  const int rows = config.tiles.rows;
+  std::vector<std::string> reasons = {
+      fmt::format("tiles of {} rows: {} words of a row of the checkpoint are whole lines of 128 "
+                  "bytes",
+                  rows, config.source == RepackSource::kAwq ? rows / 8 : rows),
+      "codes stay in shared memory, a byte each, until a warp packs 16 rows of them: a lane then "
+      "finds its 32 codes of 64 columns in two accesses",
+      fmt::format("packing takes {:.3g} instructions per weight, one for all bits that travel the "
+                  "same way",
+                  encode_cost(decode))};
+  if (spec.act_order) {
+    reasons.emplace_back(
+        "act-order: each code is gathered by its column; neighbouring lanes still read "
+        "neighbouring words");
+  }
+  return reasons;
+}
+
+class Repack final : public Family {
+ public:
+  std::string_view name() const noexcept override { return "repack"; }
+  bool plans(Op op) const noexcept override { return op == Op::kRepack; }
+
+  void plan(Plan& plan) const override {
+    refuse_if_any(plan.spec, refuse_weight_op(plan.spec, plan.target));
+    const WeightOpSpec& spec = plan.spec.weight_op();
+    // The order inside a word does not depend on what codes decode to.
+    plan.decode = derive_decode_plan(decode_request(spec.weight, DType::kFp16));
+    plan.layout = weight_layout(spec.shape, spec.weight);
+    const RepackConfig config = config_for(spec, plan.layout);
+    plan.reasons = explain(spec, config, plan.decode);
+
+    PlannedKernel kernel;
+    kernel.name = weight_op_kernel_name(plan.spec, to_string(spec.format));
+    kernel.family = this;
+    kernel.configuration = make_configuration(config);
+    kernel.threads = config.threads();
+    kernel.shared_bytes = config.shared_bytes();
+    kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel.threads, kernel.shared_bytes,
+                                           kThreadsOfAnSm / kernel.threads);
+    kernel.arguments = {KernelArgument::kWeights, KernelArgument::kScales, KernelArgument::kZeros,
+                        KernelArgument::kPermutation, KernelArgument::kPacked};
+    plan.kernels = {std::move(kernel)};
+  }
+
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    const auto& config = config_of<RepackConfig>(kernel);
+    KernelText text = families::packing_text(plan, config.tiles,
+                                             families::config_struct("RepackConfig", config, {}));
+    text.template_path = "repack/repack.cuh";
+    text.function = "repack<heddle::Config, heddle::Encode>";
+    return text;
+  }
+  // The blocks of a launch cover W.
+  KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
+                      const LaunchSize& /*size*/) const noexcept override {
+    return families::tile_grid(config_of<RepackConfig>(kernel).tiles);
+  }
+
+  std::string describe(const PlannedKernel& kernel) const override {
+    return families::describe(config_of<RepackConfig>(kernel).tiles);
+  }
+  std::string tile_text(const PlannedKernel& kernel) const override {
+    return families::tile_text(config_of<RepackConfig>(kernel).tiles);
+  }
+  nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
+    return families::fields_json(config_of<RepackConfig>(kernel));
+  }
+};
+
+}  // namespace
+
+const Family* repack_family() {
+  static const Repack family;
+  return &family;
+}
+
+}  // namespace heddle

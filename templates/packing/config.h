@@ -1,0 +1,40 @@
+// Packed weights, for the kernels that read or write them: docs/layouts.md has the bytes.
+#pragma once
+
+#include "config/config.h"
+#include "packing/chunk_shape.h"
+
+namespace heddle::device {
+
+// Offsets and sizes are in bytes. An entry has the scales, or the zero points, that 16 rows have in
+// one run of columns.
+struct PackedLayout {
+  int bits;                 // of a code
+  int row_blocks;           // of W, 16 rows each
+  int chunks;               // of a row block
+  int chunk_bytes;          // codes, then entries of scales, then entries of zero points
+  int group;                // columns that share a scale; all of a row's if scales are per channel
+  int entries;              // of scales in a chunk; 0: scales are per channel, behind all chunks
+  int meta_group;           // columns of an entry
+  int scale_offset;         // in a chunk; also the bytes of its codes
+  int scale_bytes;          // of an entry of scales
+  int zero_offset;          // in a chunk
+  int zero_bytes;           // of an entry of zero points; 0: there are none
+  i64 channel_offset;       // of the entries per channel
+  int channel_bytes;        // of a row block's entries per channel
+  int channel_zero_offset;  // in a row block's entries per channel
+  i64 tensor_offset;        // of the scale of the whole tensor
+  int padding_code;         // the code of rows and columns that pad W
+  bool row_lines;           // TensorRT-LLM's order: a line has 64 columns of a few rows
+
+  HEDDLE_BOTH constexpr bool per_channel() const { return entries == 0; }
+  // Bytes of one scale, and of the zero points of rows g and g + 8.
+  HEDDLE_BOTH constexpr int scale_width() const { return scale_bytes / Chunk::kRows; }
+  HEDDLE_BOTH constexpr int zero_width() const { return zero_bytes / (Chunk::kRows / 2); }
+
+  HEDDLE_FIELDS(bits, row_blocks, chunks, chunk_bytes, group, entries, meta_group, scale_offset,
+                scale_bytes, zero_offset, zero_bytes, channel_offset, channel_bytes,
+                channel_zero_offset, tensor_offset, padding_code, row_lines)
+};
+
+}  // namespace heddle::device
