@@ -5,13 +5,18 @@
 #include <algorithm>
 #include <limits>
 
-#include "generator/families/decode_attention/attention_tile.h"
-#include "heddle/kv_cache.h"
+#include "decode_attention/config.h"
+#include "generator/families/configuration.h"
+#include "runtime/byte_pointers.h"
 #include "runtime/kernel_state.h"
 #include "runtime/kv_append_launch.h"
 
 namespace heddle {
 namespace {
+
+using device::DecodeAttentionConfig;
+using device::kAttentionTile;
+using device::kMostSequences;
 
 constexpr std::size_t kNumberAlignment = 4;
 // Lengths and what follows from them stay far below 2^31.
@@ -19,12 +24,6 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 
 // Of all sequences: the kernel counts them in 32 bits.
 constexpr std::int64_t kMostTokensOfAll = (std::int64_t{1} << 31) - 1;
-
-static_assert(sizeof(DecodeAttentionParameters) == 152, "the kernel's struct is the same");
-
-std::int64_t tiles_of(std::int64_t tokens) noexcept {
-  return (tokens + kAttentionTile - 1) / kAttentionTile;
-}
 
 // Tokens that a sequence may have.
 std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
@@ -35,7 +34,7 @@ std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
 // Before their lengths are known on the device every sequence counts as full.
 void check_tokens(const DecodeAttentionSpec& spec, const DecodeAttentionArgs& args) {
   const std::int64_t capacity = capacity_of(spec.kv, args.cache);
-  const std::int64_t tiles = args.sequences * tiles_of(capacity);
+  const std::int64_t tiles = args.sequences * device::ceil_div(capacity, kAttentionTile);
   if (tiles * kAttentionTile > kMostTokensOfAll) {
     refuse_launch("launch.size",
                   fmt::format("{} sequences of up to {} tokens are more than {} tokens together",
@@ -60,18 +59,10 @@ void check_workspace(std::size_t needed, const DecodeAttentionArgs& args) {
                                                 args.workspace_bytes, needed));
 }
 
-// Whether scales of two bytes are copied in words of two tokens.
-bool has_pairs(const KvTensor& tensor, const KvTensorLayout& layout,
-               const DecodeAttentionSpec& spec) {
-  return layout.scale_row_bytes == 2 &&
-         (tensor.granularity == KvGranularity::kToken || spec.kv.order == KvOrder::kHnd ||
-          spec.shape.kv_heads == 1);
-}
-
 // Of a contiguous cache.
-void check_contiguous(const DecodeAttentionSpec& spec, const DecodeAttentionArgs& args) {
-  const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
-  const bool pairs = has_pairs(spec.kv.k, layout.k, spec) || has_pairs(spec.kv.v, layout.v, spec);
+void check_contiguous(const Plan& plan, const DecodeAttentionArgs& args) {
+  const auto& config = config_of<DecodeAttentionConfig>(plan.kernels.front());
+  const bool pairs = config.k.has_pairs() || config.v.has_pairs();
   if (!pairs || args.cache.page_tokens % 2 == 0) return;
   refuse_launch("launch.size", fmt::format("cache.page_tokens = {}: scales of 16 bits lie in pairs "
                                            "of tokens, an odd number has half a pair",
@@ -99,7 +90,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttenti
   check_wanted(args.sink_logits, spec.sink_logits, "sink_logits", kNumberAlignment);
   check_wanted(args.log_sum_exp, spec.log_sum_exp, "log_sum_exp", kNumberAlignment);
   validate(spec.kv, args.cache, args.sequences, spec.shape.kv_heads);
-  if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(spec, args);
+  if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(plan, args);
   check_tokens(spec, args);
   check_workspace(workspace_bytes, args);
 }
@@ -109,28 +100,27 @@ DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
   const KvSpec& kv = plan.spec.decode_attention().kv;
   const KvCache& cache = args.cache;
   const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-  return {args.q,
-          cache.k.codes,
-          cache.v.codes,
-          cache.k.scales,
-          cache.v.scales,
+  return {bytes(args.q),
+          bytes(cache.k.codes),
+          bytes(cache.v.codes),
+          bytes(cache.k.scales),
+          bytes(cache.v.scales),
           cache.k.given,
           cache.v.given,
           cache.block_table,
           args.lengths,
           args.slopes,
           args.sink_logits,
-          args.out,
+          bytes(args.out),
           args.log_sum_exp,
-          args.workspace,
-          cache.k.residual,
+          bytes(args.workspace),
+          bytes(cache.k.residual),
           cache.residual_slots,
           number(args.sequences),
           number(cache.table_stride),
           number(cache.pages),
           number(capacity_of(kv, cache)),
-          number(cache.residual_slot_count),
-          0};
+          number(cache.residual_slot_count)};
 }
 
 LaunchSize decode_attention_size(const Plan& plan, const DecodeAttentionArgs& args) noexcept {

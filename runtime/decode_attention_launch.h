@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "decode_attention/parameters.h"
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
 
@@ -17,31 +18,8 @@ void validate(const Plan& plan, const DecodeAttentionArgs& args);
 // The same where plan.max_workspace_bytes() is known.
 void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttentionArgs& args);
 
-// The kernel's one parameter; templates/attention/attention_shape.cuh has the same struct.
-struct DecodeAttentionParameters {
-  const void* q;
-  const void* k;
-  const void* v;
-  const void* k_scales;
-  const void* v_scales;
-  const float* k_given;
-  const float* v_given;
-  const std::int32_t* block_table;
-  const std::int32_t* lengths;
-  const float* slopes;
-  const float* sinks;
-  void* out;
-  float* log_sums;
-  void* workspace;
-  const void* k_residual;
-  const std::int32_t* residual_slots;
-  std::int32_t sequences;
-  std::int32_t table_width;
-  std::int32_t pages;
-  std::int32_t capacity;
-  std::int32_t residual_slot_count;
-  std::int32_t unused;
-};
+// The kernel's one parameter.
+using device::DecodeAttentionParameters;
 
 // Precondition: validate() accepts the arguments.
 DecodeAttentionParameters decode_attention_parameters(const Plan& plan,

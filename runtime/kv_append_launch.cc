@@ -7,6 +7,7 @@
 
 #include "generator/kv/kv_rule.h"
 #include "heddle/weights.h"
+#include "runtime/byte_pointers.h"
 #include "runtime/kernel_state.h"
 
 namespace heddle {
@@ -15,8 +16,6 @@ namespace {
 constexpr std::size_t kNumberAlignment = 4;
 constexpr std::int64_t kStrideStep = 8;  // elements: 16 bytes
 constexpr std::int64_t kMostStride = std::numeric_limits<std::int32_t>::max();
-
-static_assert(sizeof(KvAppendParameters) == 160, "the kernel's struct is the same");
 
 void check_size(std::int64_t value, std::int64_t least, const char* name) {
   if (value >= least && value <= std::numeric_limits<std::int32_t>::max()) return;
@@ -127,10 +126,10 @@ KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& ar
   const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
   const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
   const auto tensor = [](const KvCacheTensor& t) {
-    return KvAppendParameters::Tensor{t.codes, t.scales, t.given};
+    return device::KvTensorPointers{bytes(t.codes), bytes(t.scales), t.given};
   };
-  return {args.k,
-          args.v,
+  return {bytes(args.k),
+          bytes(args.v),
           stride_bytes(args.k_stride, row, spec.activation),
           stride_bytes(args.v_stride, row, spec.activation),
           args.offsets,
@@ -145,7 +144,7 @@ KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& ar
           number(args.tokens),
           number(args.sequences),
           number(args.rotation_rows),
-          args.cache.k.residual,
+          bytes(args.cache.k.residual),
           args.cache.residual_slots,
           number(args.cache.residual_slot_count),
           launch.schedule};

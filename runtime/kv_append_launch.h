@@ -6,6 +6,7 @@
 
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
+#include "kv_append/parameters.h"
 #include "runtime/launch_checks.h"
 
 namespace heddle {
@@ -21,34 +22,8 @@ void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences, in
 // have. Throws "launch.size".
 void validate_page_tokens(const KvSpec& kv, std::int64_t page_tokens, int kv_heads);
 
-// The kernel's one parameter; templates/kv_append/place.cuh has the same struct.
-struct KvAppendParameters {
-  struct Tensor {
-    void* codes;
-    void* scales;
-    const float* given;
-  };
-  const void* k;
-  const void* v;
-  std::int64_t k_stride;  // bytes
-  std::int64_t v_stride;
-  const std::int32_t* offsets;
-  const std::int32_t* lengths;
-  const float* rotations;
-  Tensor k_cache;
-  Tensor v_cache;
-  const std::int32_t* block_table;
-  std::int32_t table_stride;
-  std::int32_t pages;
-  std::int32_t page_tokens;
-  std::int32_t tokens;
-  std::int32_t sequences;
-  std::int32_t rotation_rows;
-  void* residual;
-  const std::int32_t* residual_slots;
-  std::int32_t residual_slot_count;
-  std::int32_t head_parts;  // blocks that share the heads of a tile of tokens
-};
+// The kernel's one parameter.
+using device::KvAppendParameters;
 
 // Precondition: validate() accepts the arguments. `launch`: the plan's for kv_append_size().
 KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args,

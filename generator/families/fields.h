@@ -29,7 +29,7 @@ constexpr std::string_view listed_name(std::string_view names, std::size_t index
 // Converts to any type: counts the members of an aggregate.
 struct AnyMember {
   template <class T>
-  constexpr operator T() const noexcept;  // never defined
+  constexpr operator T() const noexcept;  // NOLINT(google-explicit-constructor): never defined
 };
 
 template <class Struct, std::size_t... kIndices>

@@ -1,5 +1,6 @@
 #include "generator/render/template_text.h"
 
+#include <set>
 #include <sstream>
 
 #include "generator/render/embedded.h"
@@ -10,7 +11,6 @@ namespace {
 
 constexpr std::string_view kInclude = "#include \"";
 constexpr std::string_view kOnce = "#pragma once";
-constexpr std::string_view kParameters = "// heddle-parameters:";
 
 const std::string& embedded(std::string_view path) {
   const auto found = embedded_templates().find(path);
@@ -49,17 +49,6 @@ std::string expand_includes(const std::string& text) {
 
 std::string expand_template(std::string_view path) {
   return expand_includes(std::string(kInclude) + std::string(path) + '"');
-}
-
-std::set<std::string> template_parameters(std::string_view path) {
-  std::set<std::string> names;
-  std::istringstream lines(embedded(path));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(kParameters)) continue;
-    std::istringstream words(line.substr(kParameters.size()));
-    for (std::string word; words >> word;) names.insert(word);
-  }
-  return names;
 }
 
 }  // namespace heddle

@@ -1,8 +1,7 @@
-// Templates as text: includes expanded, parameters known.
+// Templates as text, their includes expanded.
 #ifndef HEDDLE_GENERATOR_RENDER_TEMPLATE_TEXT_H_
 #define HEDDLE_GENERATOR_RENDER_TEMPLATE_TEXT_H_
 
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -14,9 +13,6 @@ std::string expand_template(std::string_view path);
 
 // The same for a text that is not embedded itself but includes what is.
 std::string expand_includes(const std::string& text);
-
-// The names on the template's lines "// heddle-parameters: a b c".
-std::set<std::string> template_parameters(std::string_view path);
 
 }  // namespace heddle
 

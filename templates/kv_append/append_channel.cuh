@@ -21,28 +21,25 @@ namespace heddle {
 // s + offsets[s] / block on.
 template <class Config>
 __device__ __forceinline__ int channel_units(const KvAppendParameters& p) {
-  return p.sequences + (p.offsets == nullptr ? 0 : p.tokens / Config::K::kGroupSize);
+  return p.sequences + (p.offsets == nullptr ? 0 : p.tokens / Config::value.k.group_size);
 }
 
 template <class Config>
 struct ChannelAppend {
-  using Tensor = typename Config::K;
+  using Tensor = KTensor<Config>;
   using Value = typename Config::Value;
-  static constexpr int kBlock = Tensor::kGroupSize;
-  static constexpr int kSlots = Config::kThreads / Config::kLanes;
-  static constexpr int kRounds = (kBlock + kSlots - 1) / kSlots;
-  static constexpr bool kRotate = Config::kRope != RopePairing::kNone;
-  static constexpr int kRowBytes = 2 * Config::kHeadDim;  // of the window
+  static constexpr int kBlock = Tensor::value.group_size;
+  static constexpr int kThreads = Config::value.threads();
+  static constexpr int kSlots = Config::value.channel_tokens();
+  static constexpr int kRounds = Config::value.channel_rounds();
+  static constexpr bool kRotate = Config::value.rope != RopePairing::kNone;
+  static constexpr int kRowBytes = 2 * Config::value.head_dim;  // of the window
 
   static constexpr int kSpan =
-      Config::kRope == RopePairing::kNeox ? Config::kRopeDim : Config::kHeadDim;
+      Config::value.rope == RopePairing::kNeox ? Config::value.rope_dim : Config::value.head_dim;
 
-  // Shared memory: scales of the channels, their ranges, values.
-  static constexpr int kRanges = ChannelScales<Tensor>::scale_bytes(Config::kHeadDim);
-  static constexpr int kValues =
-      kRanges + ChannelScales<Tensor>::range_bytes(Config::kHeadDim, Config::kThreads);
-  static_assert(Config::kSharedBytes >= kValues + 32 * Config::kThreads * kRounds,
-                "the launch gives this much shared memory");
+  static constexpr int kRanges = Config::value.channel_ranges_offset();
+  static constexpr int kValues = Config::value.channel_values_offset();
 
   const KvAppendParameters& p;
   u32 shared;
@@ -60,9 +57,9 @@ struct ChannelAppend {
 
   __device__ __forceinline__ ChannelAppend(const KvAppendParameters& p, int head, u32 shared)
       : p(p), shared(shared), head(head) {
-    lane = static_cast<int>(threadIdx.x) % Config::kLanes;
-    slot = static_cast<int>(threadIdx.x) / Config::kLanes;
-    has_values = 16 * lane < Config::kHeadDim;
+    lane = static_cast<int>(threadIdx.x) % Config::value.lanes;
+    slot = static_cast<int>(threadIdx.x) / Config::value.lanes;
+    has_values = 16 * lane < Config::value.head_dim;
   }
 
   // The sequence of a unit; how many units of it come before, or -1 if it has no new tokens.
@@ -86,7 +83,7 @@ struct ChannelAppend {
                                 ? sequence
                                 : static_cast<int>(load_global_4(p.residual_slots + sequence));
     const bool has_window = static_cast<u32>(window_slot) < static_cast<u32>(p.residual_slot_count);
-    const i64 row_of_window = (static_cast<i64>(window_slot) * Config::kHeads + head) * kBlock;
+    const i64 row_of_window = (static_cast<i64>(window_slot) * Config::value.heads + head) * kBlock;
     window = has_window ? p.residual + row_of_window * kRowBytes : nullptr;
     return before;
   }
@@ -94,14 +91,15 @@ struct ChannelAppend {
   // All tokens of the block that begins at this position, old ones from the window.
   __device__ __forceinline__ void fill_block(int begin) const {
     bool complete = window != nullptr || first_new <= begin;
-    if constexpr (Config::kRopeTable) complete = complete && begin + kBlock <= p.rotation_rows;
+    if constexpr (Config::value.rope_table)
+      complete = complete && begin + kBlock <= p.rotation_rows;
     if (!complete) return;
-    const ChannelScales<Tensor> scales{shared, shared + kRanges, Config::kHeadDim};
+    const ChannelScales<Tensor> scales{shared, shared + kRanges, Config::value.head_dim};
     scales.clear();
     fetch(begin);
     // While these are on their way.
     const Place place = place_at<Config>(p, sequence, begin);
-    if constexpr (Config::kAsyncCopies) copy_async_wait<0>();
+    if constexpr (Config::value.async_copies) copy_async_wait<0>();
     if (!place.inside) return;
     RangesOfPairs<Value> ranges;
 #pragma unroll 1
@@ -115,13 +113,13 @@ struct ChannelAppend {
       }
       ranges.add(own.pairs);
     }
-    scales.template add<Config::kLanes>(ranges, element(0), element(1), has_values);
+    scales.template add<Config::value.lanes>(ranges, element(0), element(1), has_values);
     block_barrier();
     // A block of tokens is a token of the scales.
     const Place of_scales{0, place.page, place.token / kBlock, true};
     const i64 row =
-        rows_before<Config>(Config::kHeads, of_scales, head, p.page_tokens / kBlock, kBlock);
-    scales.template find<Config::kThreads>(p.k_cache.scales + row * Tensor::kScaleRowBytes);
+        rows_before<Config>(Config::value.heads, of_scales, head, p.page_tokens / kBlock, kBlock);
+    scales.template find<kThreads>(p.k_cache.scales + row * Tensor::value.scale_row_bytes);
     block_barrier();
     if (!has_values) return;
     typename ChannelScales<Tensor>::Entry own_scales[16];
@@ -152,7 +150,7 @@ struct ChannelAppend {
 #pragma unroll 1
     for (int position = first + slot; position < length; position += kSlots) {
       bool inside = has_values && position < capacity();
-      if constexpr (Config::kRopeTable) inside = inside && position < p.rotation_rows;
+      if constexpr (Config::value.rope_table) inside = inside && position < p.rotation_rows;
       if (!inside) break;
       const u8* const row = row_of(position);
       Sixteen own;
@@ -171,8 +169,8 @@ struct ChannelAppend {
   }
   // Tokens that the sequence may have.
   __device__ __forceinline__ int capacity() const {
-    if constexpr (!Config::kPaged) return p.page_tokens;
-    const i64 tokens = static_cast<i64>(p.table_stride) * Config::kPageSize;
+    if constexpr (!Config::value.paged) return p.page_tokens;
+    const i64 tokens = static_cast<i64>(p.table_stride) * Config::value.page_size;
     return tokens < 0x7fffffff ? static_cast<int>(tokens) : 0x7fffffff;
   }
   // Whether the thread has a token of the block in this round.
@@ -187,7 +185,7 @@ struct ChannelAppend {
   // Where the thread keeps eight elements of its token in a round.
   __device__ __forceinline__ u32 values(int round, int run) const {
     const int thread = static_cast<int>(threadIdx.x);
-    return shared + kValues + 16 * ((2 * round + run) * Config::kThreads + thread);
+    return shared + kValues + 16 * ((2 * round + run) * kThreads + thread);
   }
   __device__ __forceinline__ Sixteen values_of(int round) const {
     Sixteen own;
@@ -211,14 +209,14 @@ struct ChannelAppend {
 #pragma unroll
       for (int run = 0; run < 2; ++run) {
         const u8* from = row + 2 * element(run);
-        if constexpr (Config::kAsyncCopies) {
+        if constexpr (Config::value.async_copies) {
           copy_async_16(values(round, run), from, true);
         } else {
           store_shared_16(values(round, run), load_global_16_coherent(from));
         }
       }
     }
-    if constexpr (Config::kAsyncCopies) copy_async_commit();
+    if constexpr (Config::value.async_copies) copy_async_commit();
   }
 
   // Rounded to the type that the window has.

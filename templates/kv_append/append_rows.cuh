@@ -16,57 +16,57 @@ template <class Config, class Tensor, bool kRotate>
 struct AppendRows {
   using Value = typename Config::Value;
   using Encode = KvEncode<Tensor>;
-  static constexpr bool kToken = Tensor::kGranularity == KvGranularity::kToken;
-  static constexpr bool kGroups = Tensor::kGranularity == KvGranularity::kGroup;
+  static constexpr bool kToken = Tensor::value.granularity == KvGranularity::kToken;
+  static constexpr bool kGroups = Tensor::value.granularity == KvGranularity::kGroup;
   static constexpr bool kDynamic =
-      kToken || kGroups || Tensor::kGranularity == KvGranularity::kHead;
-  static constexpr int kGroup = kGroups ? Tensor::kGroupSize : Config::kHeadDim;
+      kToken || kGroups || Tensor::value.granularity == KvGranularity::kHead;
+  static constexpr int kGroup = kGroups ? Tensor::value.group_size : Config::value.head_dim;
 
   // Values of the cache's own type that are not turned stay as they are, bit for bit.
-  static constexpr bool kCopy = Tensor::k16Bit && Tensor::kOfInput && !kRotate;
+  static constexpr bool kCopy = Tensor::value.is_16_bit && Tensor::value.of_input && !kRotate;
 
   // The span of a lane's runs: what turns with kNeox, else all of the row; but none where groups
   // are neither whole runs of lanes in each half of it nor hold all of it.
-  static constexpr bool kNeox = kRotate && Config::kRope == RopePairing::kNeox;
-  static constexpr int kWantedSpan = kNeox ? Config::kRopeDim : Config::kHeadDim;
+  static constexpr bool kNeox = kRotate && Config::value.rope == RopePairing::kNeox;
+  static constexpr int kWantedSpan = kNeox ? Config::value.rope_dim : Config::value.head_dim;
   static constexpr bool kInHalves = kGroups && kWantedSpan / 2 % kGroup == 0;
   static constexpr int kSpan = !kGroups || kInHalves || kGroup % kWantedSpan == 0 ? kWantedSpan : 0;
   static constexpr int kScales = kInHalves ? 2 : 1;  // of a lane
   using Rotations = Turn<Config, kSpan>;
   static constexpr bool kPartners = kRotate && !Rotations::kOwnPairs;
 
-  // Shared memory: kStages rows of each thread, then the ranges of tokens.
-  static constexpr int kStageBytes = 32 * Config::kThreads;
-  static constexpr int kRanges = Config::kStages * kStageBytes;
-  static_assert(Config::kSharedBytes >= kRanges + (kToken ? 8 * Config::kTokens : 0),
-                "the launch gives this much shared memory");
+  static constexpr int kThreads = Config::value.threads();
+  static constexpr int kStageBytes = Config::value.stage_bytes();
+  static constexpr int kRanges = Config::value.token_ranges_offset();
 
   // Of the heads a block takes `part` of `parts`.
   __device__ __forceinline__ AppendRows(const KvAppendParameters& p, const KvTensorPointers& cache,
                                         u32 shared, int tile, int part, int parts)
       : p_(p), cache_(cache), shared_(shared) {
     const int thread = static_cast<int>(threadIdx.x);
-    const int slot = thread / Config::kLanes;
-    const bool in_block = slot < Config::kTokens * Config::kSlots;
-    lane_ = thread % Config::kLanes;
+    const int slot = thread / Config::value.lanes;
+    const bool in_block = slot < Config::value.tokens * Config::value.slots;
+    lane_ = thread % Config::value.lanes;
     // Threads beyond the last token look at that one, and write nothing.
-    token_in_block_ = in_block ? slot / Config::kSlots : Config::kTokens - 1;
-    token_ = tile * Config::kTokens + token_in_block_;
-    first_head_ = Config::kSlots > 1 ? slot % Config::kSlots : part;
-    head_step_ = Config::kSlots > 1 ? Config::kSlots : parts;
-    has_values_ = in_block && token_ < p.tokens && 16 * lane_ < Config::kHeadDim;
+    token_in_block_ = in_block ? slot / Config::value.slots : Config::value.tokens - 1;
+    token_ = tile * Config::value.tokens + token_in_block_;
+    first_head_ = Config::value.slots > 1 ? slot % Config::value.slots : part;
+    head_step_ = Config::value.slots > 1 ? Config::value.slots : parts;
+    has_values_ = in_block && token_ < p.tokens && 16 * lane_ < Config::value.head_dim;
   }
 
   __device__ __forceinline__ void run(const u8* input, i64 stride) {
-    const i64 step = head_step_ * (2 * Config::kHeadDim);
-    const u8* next = input + token_ * stride + 2 * (first_head_ * Config::kHeadDim + element(0));
+    const i64 step = head_step_ * (2 * Config::value.head_dim);
+    const u8* next =
+        input + token_ * stride + 2 * (first_head_ * Config::value.head_dim + element(0));
 #pragma unroll
-    for (int stage = 0; stage < Config::kStages; ++stage, next += step)
+    for (int stage = 0; stage < Config::value.stages; ++stage, next += step)
       fetch(next, first_head_ + stage * head_step_, stage);
-    if constexpr (Tensor::kGivenFactor) factor_ = float_from_bits(load_global_4(cache_.given));
-    if constexpr (!kDynamic && !Tensor::k16Bit) given_ = Encode::given_scale(cache_.given);
+    if constexpr (Tensor::value.given_factor)
+      factor_ = float_from_bits(load_global_4(cache_.given));
+    if constexpr (!kDynamic && !Tensor::value.is_16_bit) given_ = Encode::given_scale(cache_.given);
     place_ = find_place<Config>(p_, token_ - token_in_block_, token_);
-    if constexpr (Config::kRopeTable) {
+    if constexpr (Config::value.rope_table) {
       place_.inside = place_.inside && place_.position < p_.rotation_rows;
     }
     if constexpr (kRotate) rotations_.find(p_, place_.position, lane_);
@@ -76,9 +76,9 @@ struct AppendRows {
     RowStore<Config, Tensor> to(cache_, place_, p_.page_tokens, first_head_, element(0));
     int stage = 0;
 #pragma unroll 1
-    for (int heads = 0; heads < Config::kHeads; heads += head_step_) {
+    for (int heads = 0; heads < Config::value.heads; heads += head_step_) {
       const int head = first_head_ + heads;
-      if constexpr (Config::kAsyncCopies) copy_async_wait<Config::kStages - 1>();
+      if constexpr (Config::value.async_copies) copy_async_wait<Config::value.stages - 1>();
       const Sixteen row = fetched(stage);
       float x[16];
       turn(row, x);
@@ -88,9 +88,9 @@ struct AppendRows {
         add(row, x, range);
         reduce(range);
       }
-      fetch(next, head + Config::kStages * head_step_, stage);
+      fetch(next, head + Config::value.stages * head_step_, stage);
       next += step;
-      stage = stage + 1 == Config::kStages ? 0 : stage + 1;
+      stage = stage + 1 == Config::value.stages ? 0 : stage + 1;
       store(to, row, range, x, head);
       to.advance(head_step_);
     }
@@ -101,13 +101,13 @@ struct AppendRows {
   // Elements from one run to the other.
   __device__ __forceinline__ int apart() const { return in_span<kSpan>(lane_) ? kSpan / 2 : 8; }
   __device__ __forceinline__ bool has_row(int head) const {
-    return has_values_ && head < Config::kHeads;
+    return has_values_ && head < Config::value.heads;
   }
 
   // Where the thread has a run of a row.
   __device__ __forceinline__ u32 staged(int stage, int run) const {
     const int thread = static_cast<int>(threadIdx.x);
-    return shared_ + stage * kStageBytes + 16 * (run * Config::kThreads + thread);
+    return shared_ + stage * kStageBytes + 16 * (run * kThreads + thread);
   }
   // Sends for its elements of a row, the first of which is at `from`.
   __device__ __forceinline__ void fetch(const u8* from, int head, int stage) const {
@@ -115,21 +115,21 @@ struct AppendRows {
 #pragma unroll
       for (int run = 0; run < 2; ++run) {
         const u8* const eight = from + run * 2 * apart();
-        if constexpr (Config::kAsyncCopies) {
+        if constexpr (Config::value.async_copies) {
           copy_async_16(staged(stage, run), eight, true);
         } else {
           store_shared_16(staged(stage, run), load_global_16(eight));
         }
       }
     }
-    if constexpr (Config::kAsyncCopies) copy_async_commit();
+    if constexpr (Config::value.async_copies) copy_async_commit();
   }
   __device__ __forceinline__ Sixteen fetched(int stage) const {
     Sixteen row;
     row.set_8(0, load_shared_16(staged(stage, 0)));
     row.set_8(1, load_shared_16(staged(stage, 1)));
     // Lanes behind the end of the row count as zeros.
-    if (16 * Config::kLanes != Config::kHeadDim && !has_values_) row = {};
+    if (16 * Config::value.lanes != Config::value.head_dim && !has_values_) row = {};
     return row;
   }
 
@@ -181,7 +181,7 @@ struct AppendRows {
   // To that of all lanes that share a scale.
   __device__ __forceinline__ void reduce(KvRange (&range)[kScales]) const {
     if constexpr (kScales == 1) {
-      range[0].template reduce<Tensor, kGroups ? kGroup / 16 : Config::kLanes>();
+      range[0].template reduce<Tensor, kGroups ? kGroup / 16 : Config::value.lanes>();
     } else {
 #pragma unroll
       for (int mask = 1; mask < kGroup / 8; mask *= 2) {
@@ -201,16 +201,17 @@ struct AppendRows {
 
   // Of all heads of the token: all that the thread has of them are in its stages.
   __device__ __forceinline__ void find_range_of_token(KvRange (&range)[kScales]) const {
-    static_assert(Config::kStages * Config::kSlots >= Config::kHeads, "a block has all heads");
-    const u32 entry = shared_ + kRanges + 8 * token_in_block_;
+    static_assert(Config::value.stages * Config::value.slots >= Config::value.heads,
+                  "a block has all heads");
+    const u32 entry = shared_ + kRanges + kTokenRangeBytes * token_in_block_;
     if (lane_ == 0 && first_head_ == 0) {
       store_shared_4(entry, 0);
       store_shared_4(entry + 4, 0);
     }
     block_barrier();
-    if constexpr (Config::kAsyncCopies) copy_async_wait<0>();
+    if constexpr (Config::value.async_copies) copy_async_wait<0>();
 #pragma unroll
-    for (int stage = 0; stage < Config::kStages; ++stage) {
+    for (int stage = 0; stage < Config::value.stages; ++stage) {
       if (!has_row(first_head_ + stage * head_step_)) continue;
       const Sixteen row = fetched(stage);
       float x[16];
@@ -227,7 +228,7 @@ struct AppendRows {
                                         const KvRange (&range)[kScales], float (&x)[16],
                                         int head) const {
     const bool is_wanted = has_row(head) && place_.inside;
-    if constexpr (Tensor::k16Bit) {
+    if constexpr (Tensor::value.is_16_bit) {
       u32 words[8];
 #pragma unroll
       for (int i = 0; i < 8; ++i) {

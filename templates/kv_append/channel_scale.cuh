@@ -1,7 +1,6 @@
 // The scales of a block of tokens, one for each channel, in shared memory: 1 / scale and the code
 // of zero beside the number that rounds, two words each; elsewhere the channels' ranges in each
-// warp's tokens. 16 channels and 16 empty bytes take turns, so that lanes which read 16 channels
-// apart meet no other's bank.
+// warp's tokens. KvAppendConfig has the places.
 #pragma once
 
 #include "kv_append/encode.cuh"
@@ -11,15 +10,7 @@ namespace heddle {
 template <class Tensor>
 struct ChannelScales {
   using Encode = KvEncode<Tensor>;
-  // Of a range: without zero points both sides of zero have the same.
-  static constexpr int kSides = Tensor::kAsymmetric ? 2 : 1;
-  // Bytes of 16 channels, and of one side of their ranges.
-  static constexpr int kBytes = 144;
-  static constexpr int kSideBytes = 80;
-  static __device__ constexpr int scale_bytes(int channels) { return 16 + channels / 16 * kBytes; }
-  static __device__ constexpr int range_bytes(int channels, int threads) {
-    return channels / 16 * (threads / 32 * kSides * kSideBytes);
-  }
+  static constexpr int kSides = Tensor::value.range_sides();
 
   u32 shared;
   u32 ranges;  // the place of those
@@ -33,11 +24,11 @@ struct ChannelScales {
   __device__ __forceinline__ bool all_fit() const { return load_shared_4(flag()) == 0; }
 
   __device__ __forceinline__ u32 entry(int channel) const {
-    return shared + 16 + channel / 16 * kBytes + channel % 16 * 8;
+    return shared + 16 + channel / 16 * kScaleRunBytes + channel % 16 * 8;
   }
   __device__ __forceinline__ u32 side(int warp, int side, int channel) const {
     const int row = (warp * kSides + side) * (channels / 16) + channel / 16;
-    return ranges + row * kSideBytes + channel % 16 * 4;
+    return ranges + row * kRangeRunBytes + channel % 16 * 4;
   }
 
   // The ranges of a thread's 16 channels, eight from `low` and eight from `high` on, to those of
@@ -56,7 +47,7 @@ struct ChannelScales {
                                own.template of<Tensor>(i + 2), own.template of<Tensor>(i + 3)};
       store_shared_16(side(warp, 0, channel), pack_floats(four[0].positive, four[1].positive,
                                                           four[2].positive, four[3].positive));
-      if constexpr (Tensor::kAsymmetric) {
+      if constexpr (Tensor::value.asymmetric) {
         store_shared_16(side(warp, 1, channel), pack_floats(four[0].negative, four[1].negative,
                                                             four[2].negative, four[3].negative));
       }
@@ -66,14 +57,14 @@ struct ChannelScales {
   // Also to where they are stored.
   template <int kThreads>
   __device__ __forceinline__ void find(u8* to) const {
-    constexpr int kStep = Tensor::kScaleBytes * (Tensor::kAsymmetric ? 2 : 1);
+    constexpr int kStep = Tensor::value.entry_bytes();
     for (int i = static_cast<int>(threadIdx.x); i < channels; i += kThreads) {
       KvRange range;
 #pragma unroll
       for (int warp = 0; warp < kThreads / 32; ++warp) {
         range.positive =
             max_or_nan(range.positive, float_from_bits(load_shared_4(side(warp, 0, i))));
-        if constexpr (Tensor::kAsymmetric)
+        if constexpr (Tensor::value.asymmetric)
           range.negative =
               max_or_nan(range.negative, float_from_bits(load_shared_4(side(warp, 1, i))));
       }
@@ -102,7 +93,7 @@ struct ChannelScales {
   template <bool kFit>
   static __device__ __forceinline__ void codes(const float (&x)[16], const Entry (&entries)[16],
                                                u32 (&words)[Encode::kWords]) {
-    constexpr int kCodes = 32 / Tensor::kBits;
+    constexpr int kCodes = 32 / Tensor::value.bits;
 #pragma unroll
     for (int w = 0; w < Encode::kWords; ++w) {
       float scaled[kCodes];
@@ -118,7 +109,7 @@ struct ChannelScales {
   // What Encode::pack() takes.
   template <bool kFit>
   static __device__ __forceinline__ float rounded(float x, const Entry& of) {
-    if constexpr (Tensor::kFloatCodes) {
+    if constexpr (Tensor::value.is_float) {
       return kFit || of.inverse != 0.0f ? multiply(x, of.inverse) : 0.0f;
     } else {
       // One rounding: to the nearest integer, ties to even.

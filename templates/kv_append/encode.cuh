@@ -1,10 +1,5 @@
 // Values to codes of a cache, in FP32, step by step as generator/kv/kv_codec.cc does it on the
 // host: the results are the same bits.
-//
-// Of one tensor, K or V:
-// heddle-parameters: kBits k16Bit kFloatCodes kExponentBits kMantissaBits kLargestCode kAsymmetric
-// heddle-parameters: kLow kHigh kBias kDivisor kGranularity kGroupSize kGivenFactor kScaleType
-// heddle-parameters: kScaleBytes kNanScale kRowBytes kScaleRowBytes kScaleHeads kOfInput Stored
 #pragma once
 
 #include "kv_append/e2m1.cuh"
@@ -47,15 +42,17 @@ __device__ __forceinline__ RoundedScale round_kv_scale(float scale) {
   }
 }
 
+// Tensor: KTensor or VTensor of a Config.
 template <class Tensor>
 struct KvEncode {
-  using CodeFloat = SmallFloat<Tensor::kExponentBits, Tensor::kMantissaBits, Tensor::kLargestCode>;
-  static constexpr int kWords = Tensor::kBits / 2;  // of 16 codes
-  static constexpr float kBias = Tensor::kBias;
-  static constexpr bool kGivenScale = Tensor::kGranularity == KvGranularity::kTensor;
+  using CodeFloat = SmallFloat<Tensor::value.exponent_bits, Tensor::value.mantissa_bits,
+                               Tensor::value.largest_code>;
+  static constexpr int kWords = Tensor::value.bits / 2;  // of 16 codes
+  static constexpr float kBias = Tensor::value.bias;
+  static constexpr bool kGivenScale = Tensor::value.granularity == KvGranularity::kTensor;
 
   static __device__ __forceinline__ float limited(float code) {
-    return clamp(code, Tensor::kLow, Tensor::kHigh);
+    return clamp(code, Tensor::value.low, Tensor::value.high);
   }
 
   static __device__ __forceinline__ bool is_usable(float scale) {
@@ -68,7 +65,7 @@ struct KvEncode {
 
   static __device__ __forceinline__ KvScale given_scale(const float* given) {
     KvScale result = usable(0, float_from_bits(load_global_4(given)));
-    if constexpr (Tensor::kAsymmetric) {
+    if constexpr (Tensor::value.asymmetric) {
       const float zero = float_from_bits(load_global_4(given + 1));
       result.zero = limited(round_to_integer(zero != zero ? 0.0f : zero));
     }
@@ -78,22 +75,24 @@ struct KvEncode {
   // `factor`: with kGivenFactor what all scales are multiplied by.
   static __device__ __forceinline__ KvScale scale_of(const KvRange& range, float factor) {
     const bool finite = range.positive <= kLargestFloat && range.negative <= kLargestFloat;
-    const float width = Tensor::kAsymmetric ? range.positive + range.negative : range.positive;
-    float wanted = multiply(width, 1.0f / Tensor::kDivisor);
-    if constexpr (Tensor::kGivenFactor) {
+    const float width = Tensor::value.asymmetric ? range.positive + range.negative : range.positive;
+    float wanted = multiply(width, 1.0f / Tensor::value.divisor);
+    if constexpr (Tensor::value.given_factor) {
       wanted = is_usable(factor) ? multiply(wanted, reciprocal(factor)) : 0.0f;
     }
-    if constexpr (Tensor::kScaleType != ScaleType::kFp16)
+    if constexpr (Tensor::value.scale_type != ScaleType::kFp16)
       wanted = wanted < kLargestKvScale ? wanted : kLargestKvScale;
-    const RoundedScale rounded = round_kv_scale<Tensor::kScaleType>(wanted);
-    const float value = Tensor::kGivenFactor ? multiply(rounded.value, factor) : rounded.value;
+    const RoundedScale rounded = round_kv_scale<Tensor::value.scale_type>(wanted);
+    const float value =
+        Tensor::value.given_factor ? multiply(rounded.value, factor) : rounded.value;
     // All FP16 numbers but zero are.
-    const bool is_some = Tensor::kScaleType == ScaleType::kFp16 ? value != 0.0f : is_usable(value);
+    const bool is_some =
+        Tensor::value.scale_type == ScaleType::kFp16 ? value != 0.0f : is_usable(value);
     const bool divides = is_some && finite;
     KvScale result{is_some ? rounded.bits : 0, divides ? value : 0.0f,
                    divides ? reciprocal(value) : 0.0f, kBias};
-    if (!finite) result.bits = Tensor::kNanScale;
-    if (Tensor::kAsymmetric && result.inverse != 0.0f) {
+    if (!finite) result.bits = Tensor::value.nan_scale;
+    if (Tensor::value.asymmetric && result.inverse != 0.0f) {
       result.zero = limited(multiply_add(range.negative, result.inverse, kMagic) - kMagic);
     }
     return result;
@@ -102,14 +101,14 @@ struct KvEncode {
   static __device__ __forceinline__ u32 float_code(float value) {
     const u32 bits = bits_of_float(value);
     const float magnitude = float_from_bits(bits & 0x7fffffffu);
-    if (Tensor::kBits == 8 && value != value) return 0x7f;
-    return CodeFloat::nearest(magnitude) | bits >> 31 << (Tensor::kBits - 1);
+    if (Tensor::value.bits == 8 && value != value) return 0x7f;
+    return CodeFloat::nearest(magnitude) | bits >> 31 << (Tensor::value.bits - 1);
   }
 
   // Two codes of 8-bit floats in the low half.
   static __device__ __forceinline__ u32 float_pair(float low, float high) {
 #if HEDDLE_CONVERTS_FP8
-    return Tensor::kMantissaBits == 3 ? e4m3_pair(low, high) : e5m2_pair(low, high);
+    return Tensor::value.mantissa_bits == 3 ? e4m3_pair(low, high) : e5m2_pair(low, high);
 #else
     return float_code(low) | float_code(high) << 8;
 #endif
@@ -120,14 +119,14 @@ struct KvEncode {
   static __device__ __forceinline__ bool fits(const KvRange& range, const KvScale& scale) {
     // Less than half a step beyond the last code rounds to it.
     constexpr float kSlack = 0.25f;
-    if constexpr (Tensor::kFloatCodes) {
+    if constexpr (Tensor::value.is_float) {
       return range.positive <= kLargestFloat;
-    } else if constexpr (Tensor::kAsymmetric) {
+    } else if constexpr (Tensor::value.asymmetric) {
       const float slack = multiply(scale.scale, kSlack);
-      return range.positive <= multiply(Tensor::kHigh - scale.zero, scale.scale) + slack &&
-             range.negative <= multiply(scale.zero - Tensor::kLow, scale.scale) + slack;
+      return range.positive <= multiply(Tensor::value.high - scale.zero, scale.scale) + slack &&
+             range.negative <= multiply(scale.zero - Tensor::value.low, scale.scale) + slack;
     } else {
-      return range.positive <= multiply(scale.scale, Tensor::kHigh - kBias + kSlack);
+      return range.positive <= multiply(scale.scale, Tensor::value.high - kBias + kSlack);
     }
   }
 
@@ -138,8 +137,8 @@ struct KvEncode {
     if constexpr (!kGivenScale) {
       if (fits(range, scale)) return;
     }
-    const float highest = multiply(Tensor::kHigh - scale.zero, scale.scale);
-    const float lowest = multiply(Tensor::kLow - scale.zero, scale.scale);
+    const float highest = multiply(Tensor::value.high - scale.zero, scale.scale);
+    const float lowest = multiply(Tensor::value.low - scale.zero, scale.scale);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       // Beside a given scale a NaN becomes a zero; elsewhere it has left its group the scale 0,
@@ -152,11 +151,11 @@ struct KvEncode {
   // kCodes codes of values by their scale: of integers the sums with kMagic that round them.
   template <int kCodes>
   static __device__ __forceinline__ u32 pack(const float* scaled) {
-    if constexpr (Tensor::kFloatCodes && Tensor::kBits == 8) {
+    if constexpr (Tensor::value.is_float && Tensor::value.bits == 8) {
       return float_pair(scaled[0], scaled[1]) | float_pair(scaled[2], scaled[3]) << 16;
-    } else if constexpr (Tensor::kFloatCodes) {
+    } else if constexpr (Tensor::value.is_float) {
       return e2m1_word(scaled);
-    } else if constexpr (Tensor::kBits == 8) {
+    } else if constexpr (Tensor::value.bits == 8) {
       return prmt<0x5410>(prmt<0x0040>(bits_of_float(scaled[0]), bits_of_float(scaled[1])),
                           prmt<0x0040>(bits_of_float(scaled[2]), bits_of_float(scaled[3])));
     } else {
@@ -165,8 +164,8 @@ struct KvEncode {
       u32 magic = 0;
 #pragma unroll
       for (int i = kCodes - 1; i >= 0; --i) {
-        word = (word << Tensor::kBits) + bits_of_float(scaled[i]);
-        magic = (magic << Tensor::kBits) + kMagicBits;
+        word = (word << Tensor::value.bits) + bits_of_float(scaled[i]);
+        magic = (magic << Tensor::value.bits) + kMagicBits;
       }
       return word - magic;
     }
@@ -179,25 +178,26 @@ struct KvEncode {
                                                u32 (&words)[kWords]) {
     constexpr int kCount = 16 / kScales;
     if constexpr (kWords == 1) words[0] = 0;
-    constexpr int kCodes = kCount * Tensor::kBits < 32 ? kCount : 32 / Tensor::kBits;  // of a word
+    constexpr int kCodes =
+        kCount * Tensor::value.bits < 32 ? kCount : 32 / Tensor::value.bits;  // of a word
 #pragma unroll
     for (int s = 0; s < kScales; ++s) {
       float* const own = x + s * kCount;
-      if constexpr (!Tensor::kFloatCodes) limit_values<kCount>(range[s], scale[s], own);
+      if constexpr (!Tensor::value.is_float) limit_values<kCount>(range[s], scale[s], own);
 #pragma unroll
       for (int i = 0; i < kCount; i += kCodes) {
         float scaled[kCodes];
 #pragma unroll
         for (int j = 0; j < kCodes; ++j) {
           // Integers: one rounding, to the nearest, ties to even.
-          scaled[j] = Tensor::kFloatCodes
+          scaled[j] = Tensor::value.is_float
                           ? multiply(own[i + j], scale[s].inverse)
                           : multiply_add(own[i + j], scale[s].inverse, kMagic + scale[s].zero);
         }
         u32 word = pack<kCodes>(scaled);
-        if (Tensor::kFloatCodes && scale[s].inverse == 0.0f) word = 0;
-        const int bit = (s * kCount + i) * Tensor::kBits;
-        if constexpr (kCodes * Tensor::kBits == 32) {
+        if (Tensor::value.is_float && scale[s].inverse == 0.0f) word = 0;
+        const int bit = (s * kCount + i) * Tensor::value.bits;
+        if constexpr (kCodes * Tensor::value.bits == 32) {
           words[bit / 32] = word;
         } else {
           words[bit / 32] |= (word & 0xffffu) << bit % 32;
@@ -207,20 +207,22 @@ struct KvEncode {
   }
 
   static __device__ __forceinline__ void store_scale(u8* to, const KvScale& scale) {
+    constexpr int kScaleBytes = Tensor::value.scale_bytes();
     u32 zero = 0;
-    if constexpr (Tensor::kAsymmetric) {
+    if constexpr (Tensor::value.asymmetric) {
       zero = bits_of_float(scale.zero);
-      if constexpr (Tensor::kScaleType == ScaleType::kFp16) zero = Fp16::from_floats(scale.zero, 0);
+      if constexpr (Tensor::value.scale_type == ScaleType::kFp16)
+        zero = Fp16::from_floats(scale.zero, 0);
       // Small integers are bfloat16 numbers.
-      if constexpr (Tensor::kScaleType == ScaleType::kBf16) zero >>= 16;
+      if constexpr (Tensor::value.scale_type == ScaleType::kBf16) zero >>= 16;
     }
-    if constexpr (Tensor::kScaleBytes == 1) {
+    if constexpr (kScaleBytes == 1) {
       store_global_1(to, scale.bits);
-    } else if constexpr (Tensor::kScaleBytes == 2 && Tensor::kAsymmetric) {
+    } else if constexpr (kScaleBytes == 2 && Tensor::value.asymmetric) {
       store_global_4(to, scale.bits | zero << 16);
-    } else if constexpr (Tensor::kScaleBytes == 2) {
+    } else if constexpr (kScaleBytes == 2) {
       store_global_2(to, scale.bits);
-    } else if constexpr (Tensor::kAsymmetric) {
+    } else if constexpr (Tensor::value.asymmetric) {
       store_global_8(to, scale.bits, zero);
     } else {
       store_global_4(to, scale.bits);

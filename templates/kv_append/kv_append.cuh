@@ -6,10 +6,6 @@
 //
 // With scales per channel K goes its own way (append_channel.cuh): the grid is then blocks of K's
 // tokens for every head, and behind them V's tiles.
-//
-// heddle-parameters: kHeads kHeadDim kLanes kTokens kSlots kStages kThreads kSharedBytes kDependent
-// heddle-parameters: kHnd kAsyncCopies kPaged kPageSize kRope kRopeDim kRopeTable Frequencies Value
-// heddle-parameters: K V
 #pragma once
 
 #include "kv_append/append_channel.cuh"
@@ -31,24 +27,23 @@ __device__ __forceinline__ void kv_append(const KvAppendParameters& p) {
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
   const int block = static_cast<int>(blockIdx.x);
-  if constexpr (Config::kDependent) {
+  if constexpr (Config::value.dependent) {
     // What comes before may have made K, V and the table, or still read the cache.
     wait_for_predecessor();
     launch_dependents();
   }
-  if constexpr (Config::K::kGranularity == KvGranularity::kChannel) {
-    const int of_k = channel_units<Config>(p) * Config::kHeads;
+  if constexpr (Config::value.k.granularity == KvGranularity::kChannel) {
+    const int of_k = channel_units<Config>(p) * Config::value.heads;
     if (block < of_k) {
-      append_channel<Config>(p, block / Config::kHeads, block % Config::kHeads, shared);
+      append_channel<Config>(p, block / Config::value.heads, block % Config::value.heads, shared);
     } else {
-      append<Config, typename Config::V, false>(p, p.v, p.v_stride, p.v_cache, shared,
-                                                block - of_k);
+      append<Config, VTensor<Config>, false>(p, p.v, p.v_stride, p.v_cache, shared, block - of_k);
     }
   } else if (block % 2 == 0) {
-    append<Config, typename Config::K, Config::kRope != RopePairing::kNone>(
+    append<Config, KTensor<Config>, Config::value.rope != RopePairing::kNone>(
         p, p.k, p.k_stride, p.k_cache, shared, block / 2);
   } else {
-    append<Config, typename Config::V, false>(p, p.v, p.v_stride, p.v_cache, shared, block / 2);
+    append<Config, VTensor<Config>, false>(p, p.v, p.v_stride, p.v_cache, shared, block / 2);
   }
 }
 

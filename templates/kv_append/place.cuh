@@ -1,41 +1,11 @@
 // Where a new token goes: its sequence, its position, its page.
 #pragma once
 
+#include "kv_append/parameters.h"
 #include "primitives/memory.cuh"
 #include "primitives/sync.cuh"
 
 namespace heddle {
-
-struct KvTensorPointers {
-  u8* codes;
-  u8* scales;
-  const float* given;  // the scale of all of the tensor, and its zero point where there is one
-};
-
-struct KvAppendParameters {
-  const u8* k;  // [tokens][heads][head_dim]
-  const u8* v;
-  i64 k_stride;  // bytes from token to token
-  i64 v_stride;
-  const int* offsets;      // [sequences + 1]; null: one new token for each sequence
-  const int* lengths;      // [sequences], the new tokens included
-  const float* rotations;  // [rotation_rows][cosines of all pairs, then sines]
-  KvTensorPointers k_cache;
-  KvTensorPointers v_cache;
-  const int* block_table;  // [sequences][table_stride]
-  int table_stride;
-  int pages;
-  int page_tokens;
-  int tokens;
-  int sequences;
-  int rotation_rows;
-  // Of K with scales per channel: [slots][heads][tokens of a block][head_dim].
-  u8* residual;
-  const int* residual_slots;  // [sequences]; null: each sequence's number
-  int residual_slot_count;
-  int head_parts;  // blocks that share the heads of a tile of tokens
-};
-static_assert(sizeof(KvAppendParameters) == 160, "the host's struct is the same");
 
 struct Place {
   int position;  // in the sequence
@@ -74,12 +44,12 @@ template <class Config>
 __device__ __forceinline__ Place place_at(const KvAppendParameters& p, int sequence, int position) {
   Place place{position, 0, 0, false};
   if (position < 0) return place;
-  if constexpr (Config::kPaged) {
-    const int index = position / Config::kPageSize;
+  if constexpr (Config::value.paged) {
+    const int index = position / Config::value.page_size;
     if (index >= p.table_stride) return place;
     const int* entry = p.block_table + static_cast<i64>(sequence) * p.table_stride + index;
     place.page = static_cast<int>(load_global_4(entry));
-    place.token = position % Config::kPageSize;
+    place.token = position % Config::value.page_size;
     place.inside = static_cast<u32>(place.page) < static_cast<u32>(p.pages);
   } else {
     place.page = sequence;

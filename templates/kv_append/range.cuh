@@ -1,7 +1,7 @@
 // The range of the values that share a scale.
 #pragma once
 
-#include "kv/granularity.cuh"
+#include "kv_append/tensors.cuh"
 #include "primitives/bits.cuh"
 #include "primitives/float.cuh"
 #include "primitives/half.cuh"
@@ -18,7 +18,7 @@ struct KvRange {
 
   template <class Tensor>
   __device__ __forceinline__ void add(float x) {
-    if constexpr (Tensor::kAsymmetric) {
+    if constexpr (Tensor::value.asymmetric) {
       positive = max_or_nan(positive, x);
       negative = max_or_nan(negative, -x);
     } else {
@@ -45,7 +45,7 @@ struct KvRange {
   template <class Tensor>
   __device__ __forceinline__ void add_range(const KvRange& other) {
     positive = max_or_nan(positive, other.positive);
-    if constexpr (Tensor::kAsymmetric) negative = max_or_nan(negative, other.negative);
+    if constexpr (Tensor::value.asymmetric) negative = max_or_nan(negative, other.negative);
   }
 
   // Among kLanes neighbouring lanes.
@@ -64,7 +64,7 @@ struct KvRange {
   template <class Tensor>
   __device__ __forceinline__ void exchange(int mask) {
     positive = shuffle_xor(positive, mask);
-    if constexpr (Tensor::kAsymmetric) negative = shuffle_xor(negative, mask);
+    if constexpr (Tensor::value.asymmetric) negative = shuffle_xor(negative, mask);
   }
 
   // Into two words of shared memory, and from there: numbers that are not negative order like their

@@ -2,13 +2,12 @@
 // host.
 #pragma once
 
+#include "kv_append/config.h"
 #include "kv_append/place.cuh"
 #include "primitives/bits.cuh"
 #include "primitives/float.cuh"
 
 namespace heddle {
-
-enum class RopePairing { kNone, kNeox, kGptj };
 
 struct Rotation {
   float cosine, sine;
@@ -37,11 +36,11 @@ __device__ __forceinline__ Rotation rope_rotation(u64 frequency, u32 position) {
 template <class Config>
 __device__ __forceinline__ Rotation rotation_of(const KvAppendParameters& p, u32 position,
                                                 int pair) {
-  if constexpr (Config::kRopeTable) {
+  if constexpr (Config::value.rope_table) {
     if (position >= static_cast<u32>(p.rotation_rows)) return {1.0f, 0.0f};
-    const float* row = p.rotations + static_cast<i64>(position) * Config::kRopeDim + pair;
+    const float* row = p.rotations + static_cast<i64>(position) * Config::value.rope_dim + pair;
     return {float_from_bits(load_global_4(row)),
-            float_from_bits(load_global_4(row + Config::kRopeDim / 2))};
+            float_from_bits(load_global_4(row + Config::value.rope_dim / 2))};
   } else {
     return rope_rotation(Config::Frequencies::of(pair), position);
   }
@@ -50,7 +49,7 @@ __device__ __forceinline__ Rotation rotation_of(const KvAppendParameters& p, u32
 // What element `element` turns with in the pairing kNeox.
 template <class Config>
 __device__ __forceinline__ int neox_partner(int element) {
-  constexpr int kPairs = Config::kRopeDim / 2;
+  constexpr int kPairs = Config::value.rope_dim / 2;
   return element < kPairs ? element + kPairs : element - kPairs;
 }
 

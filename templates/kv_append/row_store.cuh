@@ -8,10 +8,12 @@ namespace heddle {
 
 template <class Config, class Tensor>
 struct RowStore {
-  static constexpr bool kToken = Tensor::kGranularity == KvGranularity::kToken;
-  static constexpr int kGroup =
-      Tensor::kGranularity == KvGranularity::kGroup ? Tensor::kGroupSize : Config::kHeadDim;
-  static constexpr int kScaleStep = Tensor::kScaleRowBytes / (Config::kHeadDim / kGroup);
+  static constexpr bool kToken = Tensor::value.granularity == KvGranularity::kToken;
+  static constexpr int kGroup = Tensor::value.granularity == KvGranularity::kGroup
+                                    ? Tensor::value.group_size
+                                    : Config::value.head_dim;
+  static constexpr int kScaleStep =
+      Tensor::value.scale_row_bytes / (Config::value.head_dim / kGroup);
 
   u8* codes;
   u8* scales;
@@ -20,22 +22,25 @@ struct RowStore {
   // From an element of a row on.
   __device__ __forceinline__ RowStore(const KvTensorPointers& cache, const Place& place,
                                       int page_tokens, int head, int element) {
-    const i64 row = rows_before<Config>(Config::kHeads, place, head, page_tokens);
+    const i64 row = rows_before<Config>(Config::value.heads, place, head, page_tokens);
     const i64 scale_row =
-        rows_before<Config>(Tensor::kScaleHeads, place, kToken ? 0 : head, page_tokens);
-    codes = cache.codes + row * Tensor::kRowBytes + element * Tensor::kBits / 8;
-    scales = cache.scales + scale_row * Tensor::kScaleRowBytes + element / kGroup * kScaleStep;
-    head_rows = !Config::kHnd ? 1 : Config::kPaged ? Config::kPageSize : page_tokens;
+        rows_before<Config>(Tensor::value.scale_heads, place, kToken ? 0 : head, page_tokens);
+    codes = cache.codes + row * Tensor::value.row_bytes + element * Tensor::value.bits / 8;
+    scales =
+        cache.scales + scale_row * Tensor::value.scale_row_bytes + element / kGroup * kScaleStep;
+    head_rows = !Config::value.hnd    ? 1
+                : Config::value.paged ? Config::value.page_size
+                                      : page_tokens;
   }
   __device__ __forceinline__ void advance(int heads) {
-    codes += static_cast<i64>(heads * head_rows) * Tensor::kRowBytes;
-    scales += static_cast<i64>(heads * head_rows) * Tensor::kScaleRowBytes;
+    codes += static_cast<i64>(heads * head_rows) * Tensor::value.row_bytes;
+    scales += static_cast<i64>(heads * head_rows) * Tensor::value.scale_row_bytes;
   }
 
   // Two runs of eight codes, neighbours without kApart.
   template <bool kApart, int kWords>
   __device__ __forceinline__ void store_codes(int apart, const u32 (&words)[kWords]) const {
-    u8* const other = codes + apart * Tensor::kBits / 8;
+    u8* const other = codes + apart * Tensor::value.bits / 8;
     if constexpr (!kApart) {
       store_words(codes, words);
     } else if constexpr (kWords == 1) {

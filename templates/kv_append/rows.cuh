@@ -10,10 +10,10 @@ namespace heddle {
 template <class Config>
 __device__ __forceinline__ i64 rows_before(int heads, const Place& place, int head, int capacity,
                                            int block = 1) {
-  const int page_tokens = Config::kPaged ? Config::kPageSize / block : capacity;
+  const int page_tokens = Config::value.paged ? Config::value.page_size / block : capacity;
   const i64 page_rows = static_cast<i64>(page_tokens) * heads;
-  const i64 in_page = Config::kHnd ? static_cast<i64>(head) * page_tokens + place.token
-                                   : static_cast<i64>(place.token) * heads + head;
+  const i64 in_page = Config::value.hnd ? static_cast<i64>(head) * page_tokens + place.token
+                                        : static_cast<i64>(place.token) * heads + head;
   return place.page * page_rows + in_page;
 }
 

@@ -21,19 +21,19 @@ __device__ __forceinline__ int first_of_run(int lane, int run) {
 
 template <class Config, int kSpan>
 struct Turn {
-  static constexpr int kPairs = Config::kRopeDim / 2;
-  static constexpr bool kNeox = Config::kRope == RopePairing::kNeox;
-  static constexpr bool kOwnPairs = !kNeox || kSpan == Config::kRopeDim;
-  static constexpr bool kAll = Config::kRopeDim == Config::kHeadDim;
+  static constexpr int kPairs = Config::value.rope_dim / 2;
+  static constexpr bool kNeox = Config::value.rope == RopePairing::kNeox;
+  static constexpr bool kOwnPairs = !kNeox || kSpan == Config::value.rope_dim;
+  static constexpr bool kAll = Config::value.rope_dim == Config::value.head_dim;
   // Whether lanes lie behind the end of the row, where there are no rotations.
-  static constexpr bool kLanesBehind = 16 * Config::kLanes != Config::kHeadDim;
+  static constexpr bool kLanesBehind = 16 * Config::value.lanes != Config::value.head_dim;
 
   // Of the pairs that a lane holds, or of those that its elements belong to.
   float cosines[kOwnPairs ? 8 : 16];
   float sines[kOwnPairs ? 8 : 16];
 
   static __device__ __forceinline__ bool turns(int element) {
-    return kAll || element < Config::kRopeDim;
+    return kAll || element < Config::value.rope_dim;
   }
 
   __device__ __forceinline__ void find(const KvAppendParameters& p, int position, int lane) {

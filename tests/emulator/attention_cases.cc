@@ -160,10 +160,6 @@ Plan AttentionCase::plan() const {
   return plan;
 }
 
-AttentionTile AttentionCase::tile() const {
-  return attention_tiles(spec.decode_attention(), target_of(*this)).at(kernel);
-}
-
 const std::vector<AttentionCase>& attention_cases() {
   static const std::vector<AttentionCase> cases = make_cases();
   return cases;

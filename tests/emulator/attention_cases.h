@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "generator/families/decode_attention/attention_tile.h"
 #include "heddle/plan.h"
 #include "heddle/spec.h"
 
@@ -22,7 +21,6 @@ struct AttentionCase {
 
   // With this kernel alone.
   Plan plan() const;
-  AttentionTile tile() const;
 };
 
 const std::vector<AttentionCase>& attention_cases();

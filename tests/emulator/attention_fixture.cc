@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "generator/decode/float16.h"
+#include "generator/families/configuration.h"
 #include "generator/kv/kv_rule.h"
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/attention_kernels.h"
@@ -64,7 +65,7 @@ double largest_difference(const float* got, const std::vector<double>& expected)
 EmulatedAttention::EmulatedAttention()
     : plan_(attention_cases()[GetParam()].plan()),
       spec_(plan_.spec.decode_attention()),
-      tile_(attention_cases()[GetParam()].tile()) {}
+      config_(config_of<device::DecodeAttentionConfig>(kernel())) {}
 
 DecodeAttentionArgs EmulatedAttention::arguments(const AttentionProblem& problem,
                                                  emulator::GlobalMemory& memory,
@@ -164,12 +165,12 @@ EmulatedAttention::Grid EmulatedAttention::planned_grid(const DecodeAttentionArg
 
 void EmulatedAttention::run(Grid grid, unsigned seed, const DecodeAttentionParameters& parameters,
                             const emulator::GlobalMemory& memory) const {
-  emulator::run({grid.blocks, grid.team, 32 * tile_.warps, tile_.shared_bytes, seed, true}, memory,
-                [&] { attention_kernels[GetParam()](parameters); });
+  emulator::run({grid.blocks, grid.team, kernel().threads, kernel().shared_bytes, seed, true},
+                memory, [&] { attention_kernels[GetParam()](parameters); });
 }
 
 std::size_t EmulatedAttention::counter_bytes() const {
-  return (4 * static_cast<std::size_t>(tile_.blocks) + 15) / 16 * 16;
+  return static_cast<std::size_t>(config_.counter_bytes());
 }
 
 std::size_t EmulatedAttention::log_sum_bytes(const AttentionProblem& problem) const {

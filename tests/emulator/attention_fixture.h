@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "generator/families/decode_attention/attention_tile.h"
+#include "decode_attention/config.h"
 #include "runtime/decode_attention_launch.h"
 #include "tests/emulator/machine.h"
 #include "tools/gpu_harness/attention_problem.h"
@@ -34,12 +34,13 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
   void expect_close(const std::vector<double>& out, const std::vector<double>& expected) const;
 
   const DecodeAttentionSpec& spec() const { return spec_; }
-  int most_blocks() const { return tile_.blocks; }
+  int most_blocks() const { return plan_.target.sm_count * kernel().blocks_per_sm; }
   // Whether blocks have shared an item.
   bool merged() const { return merged_; }
   int page() const { return std::max(2, spec_.kv.page_size); }
 
  private:
+  const PlannedKernel& kernel() const { return plan_.kernels.front(); }
   Grid planned_grid(const DecodeAttentionArgs& args) const;
   DecodeAttentionArgs arguments(const AttentionProblem& problem, emulator::GlobalMemory& memory,
                                 bool same_lengths = false) const;
@@ -55,7 +56,7 @@ class EmulatedAttention : public testing::TestWithParam<std::size_t> {
 
   Plan plan_;
   const DecodeAttentionSpec& spec_;
-  AttentionTile tile_;
+  device::DecodeAttentionConfig config_;
   bool merged_ = false;
 };
 

@@ -56,7 +56,7 @@ Family family_of(std::string_view kind) {
     return {"attention",
             "attention",
             "AttentionKernel",
-            {"attention/decode_attention.cuh"},
+            {"decode_attention/decode_attention.cuh"},
             plans_of(attention_cases())};
   }
   if (kind == "kv_append") {
@@ -92,8 +92,7 @@ std::string own_text(const Source& source, const std::string& kind, std::size_t 
   }
   std::string own = source.text.substr(begin);
   // Not macros: members of templates have some of these names, too.
-  for (const char* word :
-       {"KTensor", "VTensor", "struct Frequencies", "heddle::Frequencies", "rope_frequencies"}) {
+  for (const char* word : {"struct Frequencies", "heddle::Frequencies", "rope_frequencies"}) {
     number_words(word, number, &own);
   }
   return text + own;

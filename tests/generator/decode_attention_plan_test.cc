@@ -1,6 +1,8 @@
 // What decode_attention refuses of a cache in groups, and what it plans.
 #include <gtest/gtest.h>
 
+#include "decode_attention/config.h"
+#include "generator/families/configuration.h"
 #include "tests/attention_spec.h"
 #include "tests/generator/plan_refusals.h"
 
@@ -38,6 +40,42 @@ TEST(DecodeAttentionPlan, GroupsAreWholeRunsOf16Bytes) {
           in_groups(tensor, c.dtype, c.group) + ",\"" + other + R"(":{"dtype":"int8"})";
       const Pointers expected = c.served ? Pointers{} : Pointers{"/kv/" + tensor + "/group_size"};
       EXPECT_EQ(refusals(kv, c.head_dim), expected) << kv << ", head_dim " << c.head_dim;
+    }
+  }
+}
+
+// The plan's kernels find each other's counters zero and their parts at the same places.
+TEST(DecodeAttentionPlan, KernelsShareAWorkspace) {
+  const Plan plan = resolve(attention_spec(R"("dtype":"int4")", "", {32, 8, 128, 1}, false),
+                            target_from_name("h200"));
+  ASSERT_EQ(plan.kernels.size(), 2U);
+  const auto& usual = config_of<device::DecodeAttentionConfig>(plan.kernels[0]);
+  const auto& wide = config_of<device::DecodeAttentionConfig>(plan.kernels[1]);
+  EXPECT_GT(wide.warps, usual.warps);
+  EXPECT_EQ(usual.most_blocks, plan.target.sm_count * plan.kernels[0].blocks_per_sm);
+  EXPECT_EQ(wide.most_blocks, usual.most_blocks);
+  EXPECT_EQ(wide.counter_bytes(), usual.counter_bytes());
+  EXPECT_EQ(wide.slot_bytes(), usual.slot_bytes());
+  EXPECT_EQ(plan.max_workspace_bytes(), static_cast<std::size_t>(usual.workspace_bytes()));
+}
+
+// All blocks that the registers are for find room on an SM.
+TEST(DecodeAttentionPlan, BlocksFitTheirSharedMemory) {
+  for (const char* target : {"a100", "h200", "rtx4090", "b200"}) {
+    for (const char* dtype : {"int8", "int4", "fp8_e4m3", "nvfp4", "fp16"}) {
+      for (const int head_dim : {64, 128, 256}) {
+        const Plan plan = resolve(attention_spec(std::string(R"("dtype":")") + dtype + '"', "",
+                                                 {32, 8, head_dim, 1}, false),
+                                  target_from_name(target));
+        for (const PlannedKernel& kernel : plan.kernels) {
+          const auto& config = config_of<device::DecodeAttentionConfig>(kernel);
+          EXPECT_GE(config.stages, 2);
+          EXPECT_EQ(kernel.shared_bytes, config.shared_bytes());
+          EXPECT_LE(kernel.shared_bytes, plan.target.shared_per_block);
+          EXPECT_LE(kernel.blocks_per_sm * (kernel.shared_bytes + 1024), plan.target.shared_per_sm)
+              << target << ' ' << dtype << ' ' << head_dim;
+        }
+      }
     }
   }
 }

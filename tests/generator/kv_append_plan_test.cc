@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "generator/families/configuration.h"
 #include "generator/families/family.h"
-#include "generator/families/kv_append/kv_append_tile.h"
-#include "generator/families/tile_kernel.h"
+#include "generator/families/kv_append/config.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
 #include "tests/generator/plan_refusals.h"
@@ -34,23 +34,24 @@ TEST(KvAppendPlan, BlocksHoldWholeRows) {
   for (const int heads : {1, 2, 3, 5, 8, 12, 32, 40, 64, 96, 128}) {
     for (const int head_dim : {16, 64, 80, 96, 128, 192, 256, 512}) {
       const Spec spec = spec_of(heads, head_dim, "", R"(,"rope":{"pairing":"neox","dim":16})");
-      const KvAppendTile tile = kv_append_tile(spec.kv_append());
+      const Plan plan = plan_of(spec);
+      ASSERT_EQ(plan.kernel_count(), 1U);
+      EXPECT_EQ(plan.kernels[0].family->name(), "kv_append");
+      const auto& tile = config_of<device::KvAppendConfig>(plan.kernels[0]);
       EXPECT_GE(tile.lanes * 16, head_dim);
       EXPECT_LE(tile.lanes, 32);
       EXPECT_EQ(32 % tile.lanes, 0);
       EXPECT_EQ(tile.slots, 1);
-      EXPECT_EQ(tile.threads % 32, 0);
-      EXPECT_GE(tile.threads, tile.tokens * tile.lanes);
-      EXPECT_LE(tile.threads, 512);
-      const Plan plan = plan_of(spec);
-      ASSERT_EQ(plan.kernel_count(), 1U);
-      EXPECT_EQ(plan.kernels[0].family->name(), "kv_append");
-      EXPECT_EQ(tile_kernel_of(plan.kernels[0]).tile_rows, tile.tokens);
+      EXPECT_EQ(tile.threads() % 32, 0);
+      EXPECT_GE(tile.threads(), tile.tokens * tile.lanes);
+      EXPECT_LE(tile.threads(), 512);
+      EXPECT_EQ(plan.kernels[0].threads, tile.threads());
+      EXPECT_EQ(plan.kernels[0].shared_bytes, tile.shared_bytes());
     }
   }
   // Scales per token: all heads of one in a block.
   const Spec token = spec_of(96, 128, R"("granularity":"token")");
-  const KvAppendTile tile = kv_append_tile(token.kv_append());
+  const device::KvAppendConfig tile = kv_append_config(token.kv_append(), target_from_name("h200"));
   EXPECT_GE(tile.slots * tile.stages, 96);
 }
 
@@ -92,6 +93,8 @@ TEST(KvAppendPlan, TellsItsBytes) {
   EXPECT_EQ(json["cache"]["code_bytes_of_token"], 1024);
   EXPECT_EQ(json["cache"]["scale_bytes_of_token"], 48);
   EXPECT_EQ(json["kernels"][0]["family"], "kv_append");
+  EXPECT_EQ(json["kernels"][0]["configuration"]["k"]["asymmetric"], false);
+  EXPECT_EQ(json["kernels"][0]["configuration"]["v"]["granularity"], "kHead");
   EXPECT_NE(describe(plan).find("a token takes 1024 bytes of codes and 48 of scales"),
             std::string::npos);
 }
@@ -115,8 +118,8 @@ TEST(KvAppendPlan, RendersBothTensors) {
                              R"(,"rope":{"pairing":"neox","base":500000})")),
              0);
   const auto has = [&](const char* text) { return source.text.find(text) != std::string::npos; };
-  EXPECT_TRUE(has("struct KTensor {\n  static constexpr int kBits = 4;"));
-  EXPECT_TRUE(has("struct VTensor {\n  static constexpr int kBits = 8;"));
+  EXPECT_TRUE(has("/*k=*/{\n      /*bits=*/4,"));
+  EXPECT_TRUE(has("/*v=*/{\n      /*bits=*/8,"));
   EXPECT_TRUE(has("2^64 / (2 pi) * 500000^(-2i / 128)"));
   EXPECT_EQ(source.kernel_name, "heddle_kv_append_fp16_int4_head_fp8_e4m3_tensor_h8_d128");
 }

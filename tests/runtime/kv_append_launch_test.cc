@@ -4,7 +4,8 @@
 
 #include <functional>
 
-#include "generator/families/tile_kernel.h"
+#include "generator/families/configuration.h"
+#include "kv_append/config.h"
 #include "tests/runtime/launch_refusals.h"
 
 namespace heddle {
@@ -174,7 +175,8 @@ TEST(KvAppendLaunch, CountsBlocksOfTokens) {
                             target_from_name("h200"));
   KvAppendArgs args = good_args();
   const auto of_v = [&] {
-    const unsigned tile = static_cast<unsigned>(tile_kernel_of(plan.kernels[0]).tile_rows);
+    const unsigned tile =
+        static_cast<unsigned>(config_of<device::KvAppendConfig>(plan.kernels[0]).tokens);
     const int parts = parameters_of(plan, args).head_parts;
     return (static_cast<unsigned>(args.tokens) + tile - 1) / tile * static_cast<unsigned>(parts);
   };
@@ -192,7 +194,7 @@ TEST(KvAppendLaunch, BlocksOfFewTokensShareTheHeads) {
     const Plan plan = resolve(plan_of(kv).spec, target_from_name("h200"));
     args.tokens = tokens;
     const int parts = parameters_of(plan, args).head_parts;
-    const std::int64_t tile = tile_kernel_of(plan.kernels[0]).tile_rows;
+    const std::int64_t tile = config_of<device::KvAppendConfig>(plan.kernels[0]).tokens;
     EXPECT_EQ(launch_of(plan, args).grid_x, 2 * ((tokens + tile - 1) / tile) * parts);
     return parts;
   };

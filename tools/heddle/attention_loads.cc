@@ -5,7 +5,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "generator/families/decode_attention/attention_tile.h"
+#include "decode_attention/config.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -28,7 +28,7 @@ bool parse(std::string_view text, AttentionLoad* load) {
     if (!parse(lengths.substr(0, dash), kMostLength, &load->shortest)) return false;
     lengths = lengths.substr(dash + 1);
   }
-  return parse(text.substr(0, times), kMostSequences, &load->sequences) &&
+  return parse(text.substr(0, times), device::kMostSequences, &load->sequences) &&
          parse(lengths, kMostLength, &load->length) && load->shortest <= load->length;
 }
 
@@ -41,7 +41,7 @@ AttentionLoad parse_attention_load(const std::string& text) {
       ErrorCategory::kUsage, "tool.load",
       fmt::format("\"{}\" is no load; write up to {} sequences of some length as 64x8192, or "
                   "of lengths drawn from a range as 64x1-16384",
-                  text, kMostSequences));
+                  text, device::kMostSequences));
 }
 
 std::vector<AttentionLoad> parse_attention_loads(const std::vector<std::string>& texts) {

@@ -1,0 +1,28 @@
+// How decode_attention is cut into warps, stages and blocks.
+#ifndef HEDDLE_GENERATOR_FAMILIES_DECODE_ATTENTION_CONFIG_H_
+#define HEDDLE_GENERATOR_FAMILIES_DECODE_ATTENTION_CONFIG_H_
+
+#include <vector>
+
+#include "decode_attention/config.h"
+#include "heddle/kv_spec.h"
+#include "heddle/target.h"
+
+namespace heddle {
+
+// A kernel's configuration and how many of its blocks an SM holds.
+struct AttentionChoice {
+  device::DecodeAttentionConfig config;
+  int blocks_per_sm;
+};
+
+// Of the plan's kernels: the usual one first, and for codes of 4 bits one of wider and fewer
+// blocks, which leave fewer parts of a long sequence to merge. All keep their parts at the same
+// places of the workspace. Empty where two tiles have no room in shared memory. Precondition:
+// refuse_attention_tensors() finds nothing.
+std::vector<AttentionChoice> attention_choices(const DecodeAttentionSpec& spec,
+                                               const Target& target);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_DECODE_ATTENTION_CONFIG_H_

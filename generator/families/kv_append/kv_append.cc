@@ -1,0 +1,202 @@
+// K and V of new tokens, rotated and quantised, into a key-value cache.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "generator/families/all.h"
+#include "generator/families/blocks_that_fit.h"
+#include "generator/families/configuration.h"
+#include "generator/families/family.h"
+#include "generator/families/fields.h"
+#include "generator/families/kv_append/config.h"
+#include "generator/families/kv_append/refusals.h"
+#include "generator/families/value_type.h"
+#include "generator/kv/rope.h"
+#include "generator/planner/refuse_if_any.h"
+
+namespace heddle {
+namespace {
+
+using device::KvAppendConfig;
+
+// Whether lanes of K hold elements that turn with those of other lanes, as AppendRows::kSpan has
+// it.
+bool turns_across_lanes(const KvAppendSpec& spec) {
+  const KvTensor& k = spec.kv.k;
+  const int dim = spec.rope.dim;
+  return spec.rope.pairing == RopePairing::kNeox && k.granularity == KvGranularity::kGroup &&
+         dim / 2 % k.group_size != 0 && k.group_size % dim != 0;
+}
+
+// 64 registers hold the rotations and what makes codes of values; 80 also the zero points of two
+// groups or 16 channels' scales, 96 twice the rotations.
+int threads_of_an_sm(const KvAppendSpec& spec) {
+  if (turns_across_lanes(spec)) return 640;
+  if (spec.kv.k.granularity == KvGranularity::kChannel) return 768;
+  for (const KvTensor* tensor : {&spec.kv.k, &spec.kv.v}) {
+    if (tensor->granularity == KvGranularity::kGroup && !tensor->symmetric) return 768;
+  }
+  return 1024;
+}
+
+bool is_by_token(const KvAppendSpec& spec) {
+  return spec.kv.k.granularity == KvGranularity::kToken ||
+         spec.kv.v.granularity == KvGranularity::kToken;
+}
+
+std::string tensor_name(const KvTensor& tensor) {
+  std::string name(to_string(tensor.dtype));
+  if (!tensor.symmetric) name += 'z';
+  if (tensor.granularity == KvGranularity::kGroup)
+    return name + fmt::format("_g{}", tensor.group_size);
+  if (tensor.granularity == KvGranularity::kNone) return name;
+  name += '_' + std::string(to_string(tensor.granularity));
+  return tensor.group_size == 0 ? name : name + fmt::format("{}", tensor.group_size);
+}
+
+std::string kernel_name(const KvAppendSpec& spec) {
+  std::string types = tensor_name(spec.kv.k);
+  if (const std::string v = tensor_name(spec.kv.v); v != types) types += '_' + v;
+  return fmt::format("heddle_kv_append_{}_{}_h{}_d{}", to_string(spec.activation), types,
+                     spec.shape.kv_heads, spec.shape.head_dim);
+}
+
+// What each pair turns by from one position to the next.
+std::string frequencies_text(const RopeSpec& rope) {
+  if (rope.pairing == RopePairing::kNone || rope.source == RopeSource::kTable) {
+    return "struct Frequencies {};\n";
+  }
+  std::string text = fmt::format("// 2^64 / (2 pi) * {}^(-2i / {})\n", rope.base, rope.dim);
+  text += fmt::format("__device__ const u64 rope_frequencies[{}] = {{", rope.dim / 2);
+  const auto frequencies = rope_frequencies(rope);
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    text += fmt::format("{}0x{:016x}u,", i % 4 == 0 ? "\n    " : " ", frequencies[i]);
+  }
+  return text +
+         "\n};\n"
+         "struct Frequencies {\n"
+         "  static __device__ __forceinline__ u64 of(int pair) { return rope_frequencies[pair]; }\n"
+         "};\n";
+}
+
+std::vector<std::string> reasons(const KvAppendSpec& spec, const KvAppendConfig& config) {
+  std::vector<std::string> reasons = {
+      fmt::format("{} lanes take the {} elements of a row, 16 each, and find its scale among "
+                  "themselves",
+                  config.lanes, config.head_dim)};
+  if (spec.kv.k.granularity == KvGranularity::kChannel) {
+    reasons.push_back(
+        fmt::format("a block takes one head of K in {} tokens that share scales, {} of them at a "
+                    "time, and {} heads of V in {} tokens",
+                    config.k.group_size, config.channel_tokens(), config.heads, config.tokens));
+  } else {
+    reasons.push_back(fmt::format(
+        "a block takes {} heads of {} tokens, of K or of V: the two take turns, so that "
+        "turning K hides behind the bytes of V",
+        config.heads, config.tokens));
+  }
+  if (is_by_token(spec)) {
+    reasons.emplace_back("scales per token: a block holds all heads of its tokens");
+  }
+  if (spec.rope.pairing != RopePairing::kNone) {
+    reasons.push_back(fmt::format("rotations are {} once for each token of a block, in registers",
+                                  config.rope_table ? "read" : "computed"));
+  }
+  return reasons;
+}
+
+// Thread blocks that share the heads of a tile of tokens: one where the tiles keep all SMs busy,
+// else as many as do. Scales per token need all heads in one block.
+int head_parts(const Plan& plan, const PlannedKernel& kernel, std::int64_t tiles) noexcept {
+  const KvAppendSpec& spec = plan.spec.kv_append();
+  if (is_by_token(spec)) return 1;
+  const std::int64_t blocks = std::int64_t{plan.target.sm_count} * kernel.blocks_per_sm;
+  const std::int64_t heads = spec.shape.kv_heads;
+  // Tiles of K and of V.
+  const std::int64_t parts = std::clamp(blocks / (2 * tiles), std::int64_t{1}, heads);
+  // No thread has more heads than with this many.
+  const std::int64_t rows = device::ceil_div(heads, parts);
+  return static_cast<int>(device::ceil_div(heads, rows));
+}
+
+class KvAppend final : public Family {
+ public:
+  std::string_view name() const noexcept override { return "kv_append"; }
+  bool plans(Op op) const noexcept override { return op == Op::kKvAppend; }
+
+  void plan(Plan& plan) const override {
+    const KvAppendSpec& spec = plan.spec.kv_append();
+    refuse_if_any(plan.spec, refuse_kv_append(spec, plan.target));
+    const KvAppendConfig config = kv_append_config(spec, plan.target);
+    PlannedKernel kernel;
+    kernel.name = kernel_name(spec);
+    kernel.family = this;
+    kernel.configuration = make_configuration(config);
+    kernel.threads = config.threads();
+    kernel.shared_bytes = config.shared_bytes();
+    kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel.threads, kernel.shared_bytes,
+                                           threads_of_an_sm(spec) / kernel.threads);
+    kernel.starts_early = config.dependent;
+    kernel.arguments = {KernelArgument::kParameters};
+    plan.kernels = {std::move(kernel)};
+    plan.reasons = reasons(spec, config);
+  }
+
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    const KvAppendSpec& spec = plan.spec.kv_append();
+    KernelText text;
+    text.template_path = "kv_append/kv_append.cuh";
+    text.decisions = describe(kernel) + " of all heads\n";
+    text.definitions =
+        frequencies_text(spec.rope) + '\n' +
+        families::config_struct("KvAppendConfig", config_of<KvAppendConfig>(kernel),
+                                {"using Value = " + value_type(spec.activation) + ';',
+                                 "using Frequencies = heddle::Frequencies;"});
+    text.function = "kv_append<heddle::Config>";
+    text.parameter_type = "KvAppendParameters";
+    return text;
+  }
+
+  // The schedule is the number of thread blocks that share the heads of a tile of tokens.
+  KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
+                      const LaunchSize& size) const noexcept override {
+    const auto& config = config_of<KvAppendConfig>(kernel);
+    const std::int64_t tiles = device::ceil_div(size.size, config.tokens);
+    KernelLaunch launch;
+    launch.schedule = head_parts(plan, kernel, tiles);
+    const auto of_v = static_cast<unsigned>(tiles) * static_cast<unsigned>(launch.schedule);
+    if (config.k.granularity != device::KvGranularity::kChannel) {
+      launch.grid_x = 2 * of_v;  // K and V in turn
+      return launch;
+    }
+    // K's blocks of tokens, a sequence's first one and those that its new tokens may fill; then V.
+    std::int64_t units = size.sequences;
+    if (size.has_offsets) units += size.size / config.k.group_size;
+    launch.grid_x = of_v + static_cast<unsigned>(units * config.heads);
+    return launch;
+  }
+
+  std::string describe(const PlannedKernel& kernel) const override {
+    const auto& config = config_of<KvAppendConfig>(kernel);
+    return fmt::format("tiles of {} tokens x {} elements", config.tokens,
+                       config.heads * config.head_dim);
+  }
+  std::string tile_text(const PlannedKernel& kernel) const override {
+    const auto& config = config_of<KvAppendConfig>(kernel);
+    return fmt::format("{}x{}", config.tokens, config.heads * config.head_dim);
+  }
+  nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
+    return families::fields_json(config_of<KvAppendConfig>(kernel));
+  }
+};
+
+}  // namespace
+
+const Family* kv_append_family() {
+  static const KvAppend family;
+  return &family;
+}
+
+}  // namespace heddle

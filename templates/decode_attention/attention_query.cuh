@@ -1,0 +1,247 @@
+// Q as the B operand of S^T = K Q^T, in the order in which K's elements are decoded, and what a
+// lane knows of its rows: those in columns 2t and 2t+1 of every tile of 8.
+#pragma once
+
+#include "decode_attention/attention_work.cuh"
+#include "decode_attention/warp_reductions.cuh"
+#include "primitives/float.cuh"
+#include "primitives/mma.cuh"
+
+namespace heddle {
+
+// Of K or V as a whole, where there is one.
+struct TensorScale {
+  float scale = 1.0f;
+  float zero = 0.0f;
+};
+
+template <class A, class B>
+struct IsSame {
+  static constexpr bool value = false;
+};
+template <class A>
+struct IsSame<A, A> {
+  static constexpr bool value = true;
+};
+
+template <class Config>
+struct AttentionQuery {
+  using S = AttentionShape<Config>;
+  using Key = typename S::Key;
+  using Codes = typename Key::Codes;
+  using Value = typename Config::Value;
+  // Pairs of elements that a lane has of a row, and of a piece.
+  static constexpr int kPairs = Config::value.head_dim / 8;
+  static constexpr int kWordPairs = 16 / Codes::kBits;
+  static constexpr int kPiecePairs = Key::kPieceBytes / 4 * kWordPairs;
+  static constexpr int kLoadPairs = kPiecePairs % 4 == 0 ? 4 : 1;
+  static constexpr int kSums = Codes::kInteger ? Key::kGroups : 0;
+  // A word of the code that means zero.
+  static constexpr u32 kMiddle = Key::kZeros ? 1 : Codes::kMiddle;
+  static constexpr u32 kMiddleWord = kMiddle * (0xffffffffu / ((1u << Codes::kBits) - 1));
+  // FP16 holds Q as exactly as it came: the largest element gets this exponent, unless it is fine
+  // as it is. Then it is 2^kLeastExponent at least, so that 14 bits below it remain of the
+  // smallest, also where codes lie higher than others and their elements of Q are made as much
+  // smaller.
+  static constexpr int kLargestExponent = 13;
+  static constexpr int kLeastExponent = !Codes::kInteger || Codes::kBits == 8 ? -11
+                                        : Codes::kBits == 4                   ? -7
+                                                                              : -3;
+  // Nothing makes Q smaller that has the type of K's decoded codes, unless it meets scales, or
+  // codes some of which lie higher than others.
+  static constexpr bool kAsItIs = IsSame<typename Codes::Value, typename Config::Value>::value &&
+                                  (!Codes::kInteger || Codes::kBits == 8) && !Key::kPerChannel;
+
+  u32 pairs[S::kRowTiles][kPairs];
+  u32 place;  // S::kQueryInShared: of the lane's pairs in shared memory
+  // Of a group's elements, times the code that means zero, if there are no zero points, and times
+  // what decoding leaves in a code.
+  float sums[kSums > 0 ? kSums : 1][S::kRowTiles][2];
+  float factor;  // of logits: 1 / sqrt(scale_dim) * log2(e), and what Q was divided by
+
+  // The two pairs of a step, `pair` the first one's number.
+  __device__ __forceinline__ void step(int n, int pair, u32 (&b)[2]) const {
+    if constexpr (S::kQueryInShared) {
+      const u64 both = load_shared_8(place + (n * kPairs + pair) * 128);
+      b[0] = static_cast<u32>(both);
+      b[1] = static_cast<u32>(both >> 32);
+    } else {
+      b[0] = pairs[n][pair];
+      b[1] = pairs[n][pair + 1];
+    }
+  }
+
+  __device__ __forceinline__ void set(int n, int pair, const u32 (&b)[2]) {
+    if constexpr (S::kQueryInShared) {
+      store_shared_4(place + (n * kPairs + pair) * 128, b[0]);
+      store_shared_4(place + (n * kPairs + pair) * 128 + 4, b[1]);
+    } else {
+      pairs[n][pair] = b[0];
+      pairs[n][pair + 1] = b[1];
+    }
+  }
+
+  // Row 8n + g of the block in memory; null where it is no query.
+  static __device__ __forceinline__ const u8* row_of(const DecodeAttentionParameters& arguments,
+                                                     const Segment& segment, int n, int g) {
+    constexpr int kBytes = 2 * Config::value.head_dim;  // of a query
+    const int head = segment.head / S::kRowParts;
+    const int row = segment.head % S::kRowParts * S::kBlockRows + 8 * n + g;
+    if (S::kRows % 8 != 0 && row >= S::kRows) return nullptr;
+    return arguments.q + static_cast<i64>(segment.sequence) * (S::kQueries * kBytes) +
+           head * (S::kGroup * kBytes) + S::query_of_row(row) * kBytes;
+  }
+
+  // Starts the loads of a segment's Q: before copies of its tiles, which would stand in the way.
+  __device__ __forceinline__ void request(const DecodeAttentionParameters& arguments,
+                                          const Segment& segment, int g, int t) {
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+      const u8* from = row_of(arguments, segment, n, g);
+      const bool valid = from != nullptr;
+#pragma unroll
+      for (int i = 0; i < kPairs; i += kLoadPairs) {
+        // Piece i / kPiecePairs of the lane.
+        const int piece = t + 4 * (i / kPiecePairs);
+        const u8* at = from + 4 * (piece * kPiecePairs + i % kPiecePairs);
+        if constexpr (kLoadPairs == 4) {
+          const u32x4 v = valid ? load_global_16(at) : u32x4{0, 0, 0, 0};
+          pairs[n][i] = v.x, pairs[n][i + 1] = v.y, pairs[n][i + 2] = v.z, pairs[n][i + 3] = v.w;
+        } else {
+          pairs[n][i] = valid ? load_global_4(at) : 0;
+        }
+      }
+    }
+  }
+
+  // Makes of what request() has loaded what step() gives. Precondition: every lane of the warp
+  // calls it. `room`: S::kQueryBytes of the warp's own.
+  __device__ __forceinline__ void prepare(u32 room, int g, int t) {
+    if constexpr (kAsItIs) {
+      factor = logit_factor() * float_from_bits((127 - Codes::kExponent) << 23);
+    } else {
+      normalise();
+    }
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < kPairs; i += kWordPairs)
+        Codes::order_query(*reinterpret_cast<u32(*)[kWordPairs]>(&pairs[n][i]));
+    }
+    if constexpr (!Key::kPerChannel) add_up();
+    if constexpr (S::kQueryInShared) {
+      place = room + 8 * (4 * g + t);
+#pragma unroll
+      for (int i = 0; i < S::kRowTiles * kPairs; ++i)
+        store_shared_4(place + i / 2 * 256 + i % 2 * 4, pairs[i / kPairs][i % kPairs]);
+    }
+  }
+
+  // With softcap also what AttentionRows needs of a logit.
+  static __device__ __forceinline__ float logit_factor() {
+    constexpr float kTimes = Config::value.softcap > 0 ? 2.0f / Config::value.softcap : 1.0f;
+    return 1.4426950408889634f * kTimes / sqrtf(static_cast<float>(Config::value.scale_dim));
+  }
+  static __device__ __forceinline__ float finite_max(float most, float value) {
+    const float size = float_from_bits(bits_of_float(value) & 0x7fffffffu);
+    return size < float_from_bits(0x7f800000u) ? larger(most, size) : most;
+  }
+
+ private:
+  // To FP16, by a power of two that all rows of the warp share: mostly one, which takes no search.
+  // The product with K's scales needs the same largest exponent of every Q.
+  __device__ __forceinline__ void normalise() {
+    int up = 0;
+    if (Key::kPerChannel || any_lane(!is_fine())) up = kLargestExponent - largest_exponent();
+    if constexpr (IsSame<Fp16, Value>::value) {
+      multiply_twice(up);
+    } else {
+      factor = logit_factor() * float_from_bits((127 - up - Codes::kExponent) << 23);
+      const float times = float_from_bits((127 + up) << 23);
+#pragma unroll
+      for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < kPairs; ++i)
+          pairs[n][i] = Fp16::from_floats(Value::low_to_float(pairs[n][i]) * times,
+                                          Value::high_to_float(pairs[n][i]) * times);
+      }
+    }
+  }
+  // FP16 has no power of two for what makes the smallest of its numbers large, but a product.
+  __device__ __forceinline__ void multiply_twice(int up) {
+    constexpr int kMost = 15;
+    const int first = up < kMost ? up : kMost;
+    const int second = up - first < kMost ? up - first : kMost;
+    factor = logit_factor() * float_from_bits((127 - first - second - Codes::kExponent) << 23);
+    const u32 times = Fp16::kOnes + first * Fp16::kExponentUnits;
+    const u32 times_too = Fp16::kOnes + second * Fp16::kExponentUnits;
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i)
+        pairs[n][i] = Fp16::mul2(Fp16::mul2(pairs[n][i], times), times_too);
+    }
+  }
+  // Whether the lane's elements of each row are zeros, or need no other power of two.
+  __device__ __forceinline__ bool is_fine() const {
+    bool fine = true;
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+      u32 most[2] = {0, 0};
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i)
+        most[i % 2] = Value::max2_or_nan(most[i % 2], pairs[n][i] & 0x7fff7fffu);
+      const u32 both = Value::max2_or_nan(most[0], most[1]);
+      const float top = max_or_nan(Value::low_to_float(both), Value::high_to_float(both));
+      fine = fine && (top == 0.0f ||
+                      (top >= float_from_bits((127 + kLeastExponent) << 23) && top < 0x1p15f));
+    }
+    return fine;
+  }
+  __device__ __forceinline__ int largest_exponent() const {
+    float most = 0.0f;
+#pragma unroll
+    for (int n = 0; n < S::kRowTiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) {
+        most = finite_max(most, Value::low_to_float(pairs[n][i]));
+        most = finite_max(most, Value::high_to_float(pairs[n][i]));
+      }
+    }
+    most = warp_max(most);
+    const int exponent = static_cast<int>(bits_of_float(most) >> 23) - 127;
+    return exponent < -80 ? -80 : exponent > 80 ? 80 : exponent;
+  }
+  // By the tensor core, with ones in place of K.
+  __device__ __forceinline__ void add_up() {
+    if constexpr (kSums > 0) {
+      u32 zero[kWordPairs];
+      Codes::keys(kMiddleWord, zero);
+      constexpr int kSteps = S::kSteps / kSums;
+      // Sums that take turns: the first tile waits for this.
+      constexpr int kTurns = kSteps % 4 == 0 ? 4 : kSteps % 2 == 0 ? 2 : 1;
+#pragma unroll
+      for (int group = 0; group < kSums; ++group) {
+#pragma unroll
+        for (int n = 0; n < S::kRowTiles; ++n) {
+          float sum[kTurns][4] = {};
+#pragma unroll
+          for (int i = group * kSteps; i < (group + 1) * kSteps; ++i) {
+            const u32 low = zero[2 * i % kWordPairs];
+            const u32 high = zero[(2 * i + 1) % kWordPairs];
+            const u32 a[4] = {low, low, high, high};
+            MmaAmpere::mma16816(Fp16{}, sum[i % kTurns], a, pairs[n][2 * i], pairs[n][2 * i + 1]);
+          }
+#pragma unroll
+          for (int c = 0; c < 2; ++c) {
+            if constexpr (kTurns == 4) sum[0][c] += sum[2][c], sum[1][c] += sum[3][c];
+            if constexpr (kTurns > 1) sum[0][c] += sum[1][c];
+            sums[group][n][c] = sum[0][c];
+          }
+        }
+      }
+    }
+  }
+};
+
+}  // namespace heddle
