@@ -1,5 +1,8 @@
 #include "generator/model/config_documents.h"
 
+#include "generator/model/dtype.h"
+#include "generator/model/family.h"
+
 namespace heddle {
 namespace {
 
@@ -19,9 +22,7 @@ std::optional<Node> read_object(std::string_view text, Findings& findings) {
 }  // namespace
 
 ConfigDocuments::ConfigDocuments(const ModelConfigTexts& texts, Findings& findings)
-    : findings_(findings),
-      engine_rotates_(texts.engine_rotates),
-      config_(read_object(texts.config, findings)) {
+    : findings_(findings), texts_(texts), config_(read_object(texts.config, findings)) {
   if (!texts.hf_quant_config.empty())
     hf_quant_config_ = read_object(texts.hf_quant_config, findings);
   if (!texts.quantize_config.empty())
@@ -30,26 +31,55 @@ ConfigDocuments::ConfigDocuments(const ModelConfigTexts& texts, Findings& findin
 
 ConfigReader ConfigDocuments::language() const {
   ConfigReader root = config();
+  const Node* outer = &*config_;
+  std::string pointer;
+  // Models that also speak have the one that thinks in a member.
+  const Node* const thinker = outer->find("thinker_config");
+  if (thinker != nullptr && thinker->kind == Node::Kind::kObject) {
+    outer = thinker;
+    pointer = root.pointer("thinker_config");
+  }
   for (const std::string_view key : {"text_config", "llm_config", "language_config"}) {
-    const Node* node = config_->find(key);
+    const Node* node = outer->find(key);
     if (node != nullptr && node->kind == Node::Kind::kObject &&
         node->find("hidden_size") != nullptr) {
-      return {*node, root.pointer(key), findings_};
+      return {*node, child_pointer(pointer, key), findings_};
     }
   }
-  return root;
+  return {*outer, pointer, findings_};
 }
+
+bool ConfigDocuments::is_wrapped() const { return language().pointer("") != config().pointer(""); }
 
 std::string ConfigDocuments::model_type() const {
   const std::string own = language().string_or("model_type", "");
-  return own.empty() ? config().string_or("model_type", "") : own;
+  const std::string whole = config().string_or("model_type", "");
+  if (!is_wrapped()) return whole;
+  const Wrapper* const wrapper = find_wrapper(whole);
+  if (own.empty() && wrapper != nullptr && !wrapper->language.empty()) {
+    return std::string(wrapper->language);
+  }
+  return own.empty() ? whole : own;
+}
+
+std::optional<DType> ConfigDocuments::dtype() const {
+  const std::optional<DType> own = read_dtype(language());
+  return own ? own : read_dtype(config());
+}
+
+bool ConfigDocuments::mentions(const std::string& path) const {
+  for (const std::string_view text :
+       {texts_.config, texts_.hf_quant_config, texts_.quantize_config}) {
+    if (text.find('"' + path) != text.npos || text.find(':' + path) != text.npos) return true;
+  }
+  return false;
 }
 
 Quantization ConfigDocuments::quantization() const {
   const auto pointer = [](const std::optional<Node>& node) { return node ? &*node : nullptr; };
-  return read_quantization(
-      {pointer(config_), pointer(hf_quant_config_), pointer(quantize_config_), engine_rotates_},
-      findings_);
+  return read_quantization({pointer(config_), pointer(hf_quant_config_), pointer(quantize_config_),
+                            texts_.engine_rotates},
+                           findings_);
 }
 
 }  // namespace heddle

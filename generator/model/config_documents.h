@@ -14,22 +14,31 @@ namespace heddle {
 // The members point into each other: not for copying.
 class ConfigDocuments {
  public:
-  // Throws Error(kSpec) for a text that is no JSON object. `findings` outlives the documents.
+  // Throws Error(kSpec) for a text that is no JSON object. `texts` and `findings` outlive
+  // the documents.
   ConfigDocuments(const ModelConfigTexts& texts, Findings& findings);
   ConfigDocuments(const ConfigDocuments&) = delete;
   ConfigDocuments& operator=(const ConfigDocuments&) = delete;
 
   ConfigReader config() const { return {*config_, "", findings_}; }
-  // Of the language model: that of "text_config" in a multimodal one, else config().
+  // Of the language model: that of "text_config" in a multimodal one (of "thinker_config" where it
+  // has one), else config().
   ConfigReader language() const;
-  // The language model's "model_type", else that of the whole; empty where neither has one.
+  // Whether language() is a member of config().
+  bool is_wrapped() const;
+  // The language model's "model_type", else what the wrapper usually has, else that of the whole;
+  // empty where there is none.
   std::string model_type() const;
+  // Of the activations: the language model's, else that of the whole; as read_dtype().
+  std::optional<DType> dtype() const;
+  // Whether a text of the configs has `path`, the start of a module's name.
+  bool mentions(const std::string& path) const;
   // As read_quantization().
   Quantization quantization() const;
 
  private:
   Findings& findings_;
-  bool engine_rotates_;
+  ModelConfigTexts texts_;
   std::optional<Node> config_;
   std::optional<Node> hf_quant_config_;
   std::optional<Node> quantize_config_;

@@ -4,9 +4,10 @@
 
 namespace heddle {
 
-DType read_dtype(const ConfigReader& config) {
+std::optional<DType> read_dtype(const ConfigReader& config) {
   const std::string_view key = config.spelling({"torch_dtype", "dtype"});
-  std::string dtype = config.required_string(key);
+  if (!config.has(key)) return std::nullopt;
+  std::string dtype = config.string_or(key, "");
   constexpr std::string_view kPrefix = "torch.";
   if (dtype.starts_with(kPrefix)) dtype.erase(0, kPrefix.size());
   if (dtype == "bfloat16") return DType::kBf16;

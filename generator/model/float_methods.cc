@@ -22,6 +22,10 @@ void read_fp8(const ConfigReader& config, QuantizationBuilder& builder) {
   for (const char* key : {"ignored_layers", "modules_to_not_convert"}) {
     exclude_modules(config, key, builder);
   }
+  if (lower(builder.expert_dtype()) == "fp4") {
+    builder.rules().add(*ModulePattern::make(ModulePattern::Kind::kSubstring, ".experts."),
+                        builder.scheme(mxfp4_scheme()));
+  }
   otherwise_but_head(scheme, builder);
 }
 

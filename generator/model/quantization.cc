@@ -71,8 +71,9 @@ std::string method_of(const ConfigReader& config) {
 }
 
 Quantization read_method(const ConfigReader& config, const std::string& method,
-                         bool engine_rotates) {
-  QuantizationBuilder builder(method, engine_rotates);
+                         const QuantizationSources& sources) {
+  const ConfigReader root(*sources.config, "", config.findings());
+  QuantizationBuilder builder(method, sources.engine_rotates, root.text("expert_dtype"));
   const auto* const reader = std::find_if(kReaders.begin(), kReaders.end(),
                                           [&](const auto& known) { return known.first == method; });
   if (reader != kReaders.end()) {
@@ -211,7 +212,7 @@ Quantization read_quantization(const QuantizationSources& sources, Findings& fin
                         "hf_quant_config.json is of Model Optimizer, the config of another method",
                         quoted(method), "the same in both");
   }
-  return read_method(reader, method, sources.engine_rotates);
+  return read_method(reader, method, sources);
 }
 
 }  // namespace heddle

@@ -15,8 +15,10 @@ class QuantizationBuilder {
  public:
   static constexpr int kNotQuantized = ModuleRules::kNone;
 
-  explicit QuantizationBuilder(std::string method, bool engine_rotates = false)
-      : engine_rotates_(engine_rotates) {
+  // `expert_dtype` is the config's field of that name: experts have weights of a type of their own.
+  explicit QuantizationBuilder(std::string method, bool engine_rotates = false,
+                               std::string expert_dtype = {})
+      : engine_rotates_(engine_rotates), expert_dtype_(std::move(expert_dtype)) {
     result_.method_ = std::move(method);
   }
 
@@ -35,11 +37,14 @@ class QuantizationBuilder {
   // engine does it, else refused. Throws Error(kUnsupported, "model.quantization").
   void rotates(const ConfigReader& config, std::string_view key, const std::string& what);
 
+  const std::string& expert_dtype() const noexcept { return expert_dtype_; }
+
   Quantization take();
 
  private:
   Quantization result_;
   bool engine_rotates_;
+  std::string expert_dtype_;
   bool noted_activations_ = false;
 };
 

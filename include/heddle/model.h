@@ -2,11 +2,14 @@
 #ifndef HEDDLE_MODEL_H_
 #define HEDDLE_MODEL_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/export.h"
+#include "heddle/kv_spec.h"
 #include "heddle/spec.h"
 
 namespace heddle {
@@ -26,11 +29,135 @@ struct ModelUnserved {
   int layers = 0;
 };
 
+// One module of a layer: its path below the decoder layer, "self_attn.q_proj", or from the root
+// where it is in none, "lm_head". A * stands for the number of an expert.
+struct ModelPart {
+  std::string path;
+  std::int64_t n = 0;  // rows
+};
+
+// A layer with weights of its own, of every decoder layer that has one alike. Modules that one
+// kernel takes together are one layer.
+struct ModelLayer {
+  enum class Kind {
+    kLinear,
+    kExperts,      // `matrices` linear layers, of which a token takes a few
+    kConvolution,  // n channels, k taps
+    kScan,         // the recurrence of a mixer, which has no matrix
+    kTower,        // an encoder of images or sound, or layers that predict further tokens
+  };
+
+  std::string name;  // as engines fuse it: "qkv_proj"
+  Kind kind = Kind::kLinear;
+  std::vector<ModelPart> parts;  // in the order of their rows
+  std::int64_t n = 0;            // rows of all parts; n and k are 0 where there is no matrix
+  std::int64_t k = 0;
+  std::int64_t matrices = 1;  // experts of a layer
+  bool bias = false;
+  std::vector<int> layers;  // the decoder layers that have it, ascending; empty: in none of them
+  int copies = 1;           // without `layers`: layers of a tower
+  std::string weights;      // "uint4, groups of 128", "16 bits"
+  int kernel = -1;          // index into Model::kernels, -1 where there is none
+  std::string reason;       // why there is none
+
+  // The modules of the checkpoint that this stands for; the experts of one layer count as one.
+  std::int64_t count() const {
+    const std::size_t each = parts.empty() ? 1 : parts.size();
+    return static_cast<std::int64_t>(
+        each * (layers.empty() ? static_cast<std::size_t>(copies) : layers.size()));
+  }
+};
+
+enum class NormKind { kNone, kRms, kRmsPlusOne, kLayer };  // kRmsPlusOne: times 1 + weight
+// kBefore: of the input of attention and feed-forward. kAfter: of their output. kAround: of both.
+// kParallel: both take the input of the decoder layer.
+enum class NormPlace { kBefore, kAfter, kAround, kParallel };
+enum class QkNorm { kNone, kHead, kAll, kUnit };  // of each head, of all at once, without weights
+enum class MixerKind {
+  kNone,
+  kAttention,
+  kLatentAttention,
+  kLinearAttention,
+  kMamba,
+  kConvolution
+};
+enum class FeedForwardKind { kNone, kDense, kExperts };
+
+struct ModelRope {
+  RopePairing pairing = RopePairing::kNone;  // kNone: queries and keys are not turned
+  std::int64_t dim = 0;                      // elements of a head that are turned
+  double base = 0;                           // of the frequencies; 0: not said
+  std::string scaling;  // "llama3", "yarn" ...; empty: position / base^(2i / dim)
+};
+
+struct ModelAttention {
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;   // of queries and keys
+  std::int64_t value_dim = 0;  // of values
+  double scale_dim = 0;        // scores are divided by its square root; 0: they are not
+  double softcap = 0;          // 0: none
+  std::int64_t window = 0;     // tokens that a query sees, itself included; 0: all
+  std::int64_t chunk = 0;      // a query sees those of its own run of so many tokens; 0: all
+  bool sinks = false;          // one logit per head more in the softmax
+  bool alibi = false;
+  bool gate = false;  // the output is multiplied by a sigmoid of the input
+  QkNorm qk_norm = QkNorm::kNone;
+  ModelRope rope;
+  // Of kLatentAttention; 0: queries are not compressed.
+  std::int64_t q_rank = 0;
+  std::int64_t kv_rank = 0;
+  std::int64_t rope_dim = 0;  // elements of a key that all heads share
+  // Of sparse attention: an indexer of so many heads chooses so many tokens; 0: none.
+  std::int64_t index_heads = 0;
+  std::int64_t index_tokens = 0;
+};
+
+struct ModelExperts {
+  std::int64_t count = 0;
+  std::int64_t per_token = 0;
+  std::int64_t inner = 0;   // rows of an expert's first matrices
+  std::int64_t latent = 0;  // width of what experts take; 0: the model's
+  std::int64_t shared = 0;  // experts that every token takes
+  bool shared_gate = false;
+  std::string scoring;  // "softmax", "sigmoid" ...
+  std::int64_t groups = 1;
+  std::int64_t groups_per_token = 1;
+  bool normalised = false;  // the chosen experts' weights are divided by their sum
+  double scale = 1;         // they are multiplied by it
+  bool bias = false;        // the choice has a bias that the weights do not have
+  bool hashed = false;      // the token's number chooses, not a score
+};
+
+// Decoder layers that are alike, as a graph of operations takes them.
+struct ModelBlock {
+  std::vector<int> layers;  // ascending
+  MixerKind mixer = MixerKind::kNone;
+  std::string mixer_name;  // "full_attention", "sliding_attention", "mamba" ...
+  ModelAttention attention;
+  FeedForwardKind feed_forward = FeedForwardKind::kNone;
+  ModelExperts experts;
+};
+
 struct Model {
   std::string model_type;    // "llama", "qwen2", "bloom" ...
   std::string quant_method;  // "awq", "gptq" ...
   std::vector<ModelKernel> kernels;
   std::vector<ModelUnserved> unserved;
+  // Every layer of the model with weights, served or not; empty for specs.
+  std::vector<ModelLayer> layers;
+  // The members down to `multipliers` are empty where the model type is not known.
+  std::vector<ModelBlock> blocks;
+  std::int64_t hidden = 0;  // the model's width
+  std::int64_t vocabulary = 0;
+  NormKind norm = NormKind::kNone;
+  NormPlace norm_place = NormPlace::kBefore;
+  double norm_epsilon = 0;
+  std::string activation;        // of the feed-forward layers: "silu", "gelu_pytorch_tanh" ...
+  bool tied_embeddings = false;  // lm_head has the weights of the embeddings
+  double logit_softcap = 0;      // 0: none
+  // What else the model multiplies by: {"embedding", 12}, {"residual", 0.22} ...
+  std::vector<std::pair<std::string, double>> multipliers;
   std::vector<std::string> notes;  // what was left out and why ("lm_head is not quantised")
   // What the config cannot tell and was taken to be so; the checkpoint's tensors would tell.
   std::vector<std::string> assumptions;
@@ -42,10 +169,23 @@ struct ModelConfigTexts {
   std::string_view config;
   std::string_view hf_quant_config;  // Model Optimizer's hf_quant_config.json
   std::string_view quantize_config;  // AutoGPTQ's quantize_config.json, AutoAWQ's quant_config.json
+  // A model that is not quantised is described, too, instead of refused.
+  bool plain_too = false;
   // The engine rotates activations where the config asks for it at run time, which Heddle does not
   // do and refuses otherwise.
   bool engine_rotates = false;
 };
+
+// A family of models that model_from_config() knows.
+struct ModelFamily {
+  std::string name;                      // "Llama 2 and 3"
+  std::vector<std::string> model_types;  // of the language model and of wrappers with other inputs
+  std::vector<std::string> served;       // what kernels are made for: "dense linear layers" ...
+  std::vector<std::string> listed;       // what is only listed: "experts", "latent attention" ...
+};
+
+// In the order of docs/models.md.
+HEDDLE_EXPORT std::vector<ModelFamily> known_families();
 
 // Throws Error(kSpec) for texts that are no such configs, Error(kUnsupported) for a model or
 // quantisation that Heddle has no kernels for, with the reason. Takes what the configs cannot tell
@@ -54,9 +194,10 @@ HEDDLE_EXPORT Model model_from_config(const ModelConfigTexts& texts);
 // The same of config.json alone.
 HEDDLE_EXPORT Model model_from_config(std::string_view json);
 
-// The operations on a model's key-value cache, kv_append and decode_attention (twice where only
-// some layers have a sliding window). `kv` is the JSON text of a spec's kv block; the config need
-// not be quantised. Throws as model_from_config() and Spec::parse() do.
+// The operations on a model's key-value cache, kv_append and decode_attention, for each kind of
+// attention that its layers have. `kv` is the JSON text of a spec's kv block; the config need not
+// be quantised. Attention that no kernel serves is in `unserved`. Throws as model_from_config() and
+// Spec::parse() do.
 HEDDLE_EXPORT Model cache_model_from_config(std::string_view json, std::string_view kv);
 
 }  // namespace heddle

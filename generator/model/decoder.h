@@ -1,0 +1,77 @@
+// Decoder: the layers of a model, as the row of its family and its config say.
+#ifndef HEDDLE_GENERATOR_MODEL_DECODER_H_
+#define HEDDLE_GENERATOR_MODEL_DECODER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/model/config_documents.h"
+#include "generator/model/family.h"
+#include "heddle/model.h"
+
+namespace heddle {
+
+// A row of the table with its numbers.
+struct DecodedLinear {
+  const LinearRow* row = nullptr;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t count = 1;
+  bool bias = false;
+  bool by_kv_heads = false;  // its order of rows
+  int fused_parts = 1;       // modules of its row's `fused` that engines take together
+
+  bool operator==(const DecodedLinear&) const = default;
+};
+
+// Decoder layers that are alike.
+struct DecodedBlock {
+  ModelBlock facts;
+  std::vector<DecodedLinear> linears;
+};
+
+struct DecodedOther {
+  std::string name;
+  int layers = 0;
+  std::string reason;
+};
+
+struct Decoder {
+  const FamilyRow* family = nullptr;
+  std::string body;         // the path of the module that has the layers: "model"
+  std::string layers_path;  // "model.layers"
+  std::string head;         // "lm_head"
+  std::int64_t hidden = 0;
+  std::int64_t layers = 0;
+  std::int64_t vocabulary = 0;
+  bool tied = false;
+  bool head_bias = false;
+  double norm_epsilon = 0;
+  NormKind norm = NormKind::kNone;
+  std::string activation;
+  double logit_softcap = 0;
+  std::vector<std::pair<std::string, double>> multipliers;
+  std::vector<DecodedBlock> blocks;    // in the order of their first layers
+  std::vector<DecodedLinear> outside;  // paths from the body
+  std::vector<DecodedOther> others;    // towers, layers that predict further tokens
+};
+
+// kAttention: a cache is a matter of attention alone, and asks for no fields of other layers.
+enum class DecodedParts { kAll, kAttention };
+
+// Throws Error(kUnsupported, "model.type") for a model type that is not known, and Error(kSpec) for
+// fields that are missing or wrong.
+Decoder decode(const ConfigDocuments& documents, Findings& findings,
+               DecodedParts parts = DecodedParts::kAll);
+
+// Whether engines take the modules together: they are inside of one module and have one name.
+bool fuses(const LinearRow& a, const LinearRow& b);
+
+// The last component of a module's path.
+std::string leaf_of(std::string_view path);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_MODEL_DECODER_H_

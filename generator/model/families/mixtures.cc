@@ -1,0 +1,389 @@
+// Mixtures of experts with grouped-query attention: Mixtral, DBRX, MiniMax, Llama 4, gpt-oss ...
+#include "generator/model/families/rows.h"
+
+namespace heddle {
+namespace {
+
+const NamedExpression kKvHeadsGiven = {"kv_heads", "num_key_value_heads"};
+constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
+
+// Llama 4 turns queries and keys in three layers of four, which also see only their own chunk.
+constexpr Expression kLlama4Turns =
+    "no_rope_layers[layer] != 0 ?? (layer + 1) % (no_rope_layer_interval ?? 4) != 0";
+
+LinearRows llama4_experts() {
+  return {
+      small("feed_forward.router", "experts"),
+      expert("feed_forward.experts.*.gate_proj", "inner", "hidden"),
+      expert("feed_forward.experts.*.up_proj", "inner", "hidden"),
+      expert("feed_forward.experts.*.down_proj", "hidden", "inner"),
+      {"feed_forward.shared_expert.gate_proj", "inner", "hidden", Role::kGate, "gate_up_proj"},
+      {"feed_forward.shared_expert.up_proj", "inner", "hidden", Role::kUp, "gate_up_proj"},
+      {"feed_forward.shared_expert.down_proj", "hidden", "inner", Role::kDown},
+  };
+}
+
+LinearRows llama4_dense() {
+  return {
+      {"feed_forward.gate_proj", "intermediate_size_mlp", "hidden", Role::kGate, "gate_up_proj"},
+      {"feed_forward.up_proj", "intermediate_size_mlp", "hidden", Role::kUp, "gate_up_proj"},
+      {"feed_forward.down_proj", "hidden", "intermediate_size_mlp", Role::kDown},
+  };
+}
+
+// gpt-oss alternates windows and full attention, with a sink in each.
+AttentionRow gpt_oss_attention(Expression window) { return {.window = window, .sinks = "true"}; }
+
+// MiMo's layers with a window have other heads than those without.
+LinearRows mimo_attention(Expression q, Expression k, Expression v, Expression out) {
+  return {
+      {"self_attn.q_proj", q, "hidden", Role::kQ, "qkv_proj", kAttentionBias},
+      {"self_attn.k_proj", k, "hidden", Role::kK, "qkv_proj", kAttentionBias},
+      {"self_attn.v_proj", v, "hidden", Role::kV, "qkv_proj", kAttentionBias},
+      {"self_attn.o_proj", "hidden", out, Role::kOut},
+  };
+}
+
+std::vector<FeedForwardRow> step_feed_forwards() {
+  return {{.when = "mlp_layer_types[layer] == 'dense' ?? layer < (first_k_dense_replace ?? 3)",
+           .linears = gated_mlp()},
+          {.kind = FeedForwardKind::kExperts,
+           .linears = {small("moe.gate", "experts"),
+                       expert("moe.gate_proj", "expert_inner", "hidden"),
+                       expert("moe.up_proj", "expert_inner", "hidden"),
+                       expert("moe.down_proj", "hidden", "expert_inner"),
+                       {"share_expert.gate_proj", "share_expert_dim ?? share_expert_dims", "hidden",
+                        Role::kGate, "gate_up_proj"},
+                       {"share_expert.up_proj", "share_expert_dim ?? share_expert_dims", "hidden",
+                        Role::kUp, "gate_up_proj"},
+                       {"share_expert.down_proj", "hidden", "share_expert_dim ?? share_expert_dims",
+                        Role::kDown}},
+           .experts = {.per_token = "num_experts_per_tok ?? moe_top_k",
+                       .shared = "n_shared_experts ?? 1",
+                       .scoring = "scoring_func ?? moe_router_activation ?? 'sigmoid'",
+                       .scale = "moe_router_scaling_factor ?? 1",
+                       .bias = "use_moe_router_bias ?? true"}}};
+}
+
+// A gate for each head multiplies what attention makes.
+LinearRows step_attention(Expression heads_gate, Expression q, Expression k_out) {
+  return {
+      {"self_attn.q_proj", q, "hidden", Role::kQ, "qkv_proj"},
+      {"self_attn.k_proj", "kv_heads * head_dim", "hidden", Role::kK, "qkv_proj"},
+      {"self_attn.v_proj", "kv_heads * head_dim", "hidden", Role::kV, "qkv_proj"},
+      {"self_attn.g_proj", heads_gate, "hidden"},
+      {"self_attn.o_proj", "hidden", k_out, Role::kOut},
+  };
+}
+
+LinearRows granite_experts() {
+  return {
+      small("block_sparse_moe.router.layer", "experts"),
+      expert("block_sparse_moe.input_linear", "2 * inner", "hidden"),
+      expert("block_sparse_moe.output_linear", "hidden", "inner"),
+  };
+}
+
+}  // namespace
+
+const std::vector<FamilyRow>& mixtures() {
+  static const std::vector<FamilyRow> rows = {
+      {
+          .name = "Llama 4",
+          .model_types = {"llama4_text"},
+          .names = {kKvHeadsGiven, {"experts", "num_local_experts"}},
+          .mixers = {{.name = "chunked_attention",
+                      .when = kLlama4Turns,
+                      .linears = self_attention(kAttentionBias, kAttentionBias),
+                      .attention = {.chunk = "attention_chunk_size ?? 0",
+                                    .qk_norm = QkNorm::kUnit,
+                                    .qk_norm_when = "use_qk_norm ?? true",
+                                    .rope = {.pairing = RopePairing::kGptj}}},
+                     {.linears = self_attention(kAttentionBias, kAttentionBias),
+                      .attention = {.rope = {.when = "false"}}}},
+          .feed_forwards = {{.kind = FeedForwardKind::kExperts,
+                             .when = "moe_layers has layer ?? "
+                                     "(layer + 1) % (interleave_moe_layer_step ?? 1) == 0",
+                             .linears = llama4_experts(),
+                             .experts = {.inner = "inner",
+                                         .shared = "1",
+                                         .scoring = "'sigmoid'",
+                                         .normalised = "false"}},
+                            {.linears = llama4_dense()}},
+          .tied = kTied,
+          .note = "layers without rotations scale queries by the position "
+                  "(attn_temperature_tuning)",
+      },
+      {
+          .name = "Mixtral",
+          .model_types = {"mixtral"},
+          .names = {kKvHeadsGiven, {"experts", "num_local_experts"}, {"expert_inner", "inner"}},
+          .mixers = {{.linears = self_attention(), .attention = {.window = "sliding_window ?? 0"}}},
+          .feed_forwards = {{.kind = FeedForwardKind::kExperts, .linears = w_experts()}},
+      },
+      {
+          .name = "Phi-3.5 MoE",
+          .model_types = {"phimoe"},
+          .names = {kKvHeadsGiven, {"experts", "num_local_experts"}, {"expert_inner", "inner"}},
+          .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
+                      .attention = {.window = "sliding_window ?? 0"}}},
+          .feed_forwards = {{.kind = FeedForwardKind::kExperts,
+                             .linears = w_experts(),
+                             .experts = {.scoring = "'sparsemixer'", .normalised = "false"}}},
+          .norm = {.kind = NormKind::kLayer},
+          .head_bias = "lm_head_bias ?? false",
+      },
+      {
+          .name = "OLMoE",
+          .model_types = {"olmoe"},
+          .names = {kKvHeadsGiven, {"expert_inner", "inner"}},
+          .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
+                      .attention = {.qk_norm = QkNorm::kAll}}},
+          .feed_forwards = {{.kind = FeedForwardKind::kExperts,
+                             .linears = gated_experts(),
+                             .experts = {.normalised = "norm_topk_prob ?? false"}}},
+      },
+      {
+          .name = "Granite MoE",
+          .model_types = {"granitemoe", "granitemoeshared"},
+          .names = {kKvHeadsGiven, {"experts", "num_local_experts"}, {"expert_inner", "inner"}},
+          .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
+                      .attention = {.scale_dim =
+                                        "1 / (attention_multiplier * attention_multiplier)"}}},
+          .feed_forwards =
+              {{.kind = FeedForwardKind::kExperts,
+                .linears =
+                    join({granite_experts(),
+                          {{"shared_mlp.input_linear", "2 * shared_intermediate_size", "hidden",
+                            Role::kGateUp, "", "false", "(shared_intermediate_size ?? 0) > 0"},
+                           {"shared_mlp.output_linear", "hidden", "shared_intermediate_size",
+                            Role::kDown, "", "false", "(shared_intermediate_size ?? 0) > 0"}}}),
+                .experts = {.shared = "(shared_intermediate_size ?? 0) > 0"}}},
+          .multipliers = {{"embedding", "embedding_multiplier ?? 1"},
+                          {"residual", "residual_multiplier ?? 1"},
+                          {"logits", "1 / (logits_scaling ?? 1)"}},
+      },
+      {
+          .name = "DBRX",
+          .model_types = {"dbrx"},
+          .body = "transformer",
+          .layers = "blocks",
+          .names = {{"hidden", "d_model"},
+                    {"heads", "n_heads"},
+                    {"layers", "n_layers"},
+                    {"kv_heads", "attn_config.kv_n_heads"},
+                    {"experts", "ffn_config.moe_num_experts"},
+                    {"expert_inner", "ffn_config.ffn_hidden_size"}},
+          .mixers = {{.linears = {{"norm_attn_norm.attn.Wqkv", "(heads + 2 * kv_heads) * head_dim",
+                                   "hidden", Role::kQkv},
+                                  {"norm_attn_norm.attn.out_proj", "hidden", "hidden", Role::kOut}},
+                      .attention = {.rope = {.base = "attn_config.rope_theta ?? "
+                                                     "rope_parameters.rope_theta"}}}},
+          .feed_forwards = {{.kind = FeedForwardKind::kExperts,
+                             .linears = {small("ffn.router.layer", "experts"),
+                                         expert("ffn.experts.mlp.w1", "expert_inner", "hidden"),
+                                         expert("ffn.experts.mlp.v1", "expert_inner", "hidden"),
+                                         expert("ffn.experts.mlp.w2", "hidden", "expert_inner")},
+                             .experts = {.per_token = "ffn_config.moe_top_k"}}},
+          .norm = {NormKind::kLayer, NormPlace::kBefore, "0.00001"},
+          .activation = "ffn_config.ffn_act_fn.name ?? 'silu'",
+          .note = "attn_config.clip_qkv clamps queries, keys and values",
+      },
+      {
+          .name = "gpt-oss",
+          .model_types = {"gpt_oss"},
+          .names = {kKvHeadsGiven, {"experts", "num_local_experts"}, {"expert_inner", "inner"}},
+          .mixers = {{.name = "sliding_attention",
+                      .when = "layer_types[layer] == 'sliding_attention' ?? layer % 2 == 0",
+                      .linears = self_attention("attention_bias ?? true", "attention_bias ?? true"),
+                      .attention = gpt_oss_attention("sliding_window")},
+                     {.when = "layer_types[layer] == 'full_attention' ?? true",
+                      .linears = self_attention("attention_bias ?? true", "attention_bias ?? true"),
+                      .attention = gpt_oss_attention("0")}},
+          .feed_forwards = {{.kind = FeedForwardKind::kExperts,
+                             .linears = {small("mlp.router", "experts"),
+                                         expert("mlp.experts.gate_up_proj", "2 * inner", "hidden"),
+                                         expert("mlp.experts.down_proj", "hidden", "inner")},
+                             .experts = {.per_token = "num_experts_per_tok ?? experts_per_token"}}},
+          .note = "experts clamp their gates (swiglu_limit) and have biases",
+      },
+      {
+          .name = "MiniMax-Text-01, MiniMax-M1",
+          .model_types = {"minimax", "minimax_m1", "minimax_text_01"},
+          .names = {kKvHeadsGiven, {"experts", "num_local_experts"}, {"expert_inner", "inner"}},
+          .mixers = {{.kind = MixerKind::kLinearAttention,
+                      .name = "linear_attention",
+                      .when = "layer_types[layer] == 'linear_attention' ?? "
+                              "attn_type_list[layer] == 0 ?? (layer + 1) % 2 == 0",
+                      .linears = {{"self_attn.qkv_proj", "3 * heads * head_dim", "hidden"},
+                                  {"self_attn.output_gate", "heads * head_dim", "hidden"},
+                                  scan("self_attn.lightning_attention"),
+                                  {"self_attn.out_proj", "hidden", "heads * head_dim"}}},
+                     {.when = "layer_types[layer] == 'full_attention' ?? "
+                              "attn_type_list[layer] == 1 ?? true",
+                      .linears = self_attention(),
+                      .attention = {.rope = {.dim = "rotary_dim ?? head_dim"}}}},
+          .feed_forwards = {{.kind = FeedForwardKind::kExperts, .linears = w_experts()}},
+          .note = "residuals are scaled (full_attn_alpha_factor and others)",
+      },
+      {
+          .name = "MiniMax-M2",
+          .model_types = {"minimax_m2"},
+          .names = {kKvHeadsGiven, {"experts", "num_local_experts"}, {"expert_inner", "inner"}},
+          .mixers = {{.linears = self_attention(),
+                      .attention = {.qk_norm = QkNorm::kAll,
+                                    .qk_norm_when = "use_qk_norm ?? true",
+                                    .rope = {.dim = "rotary_dim ?? head_dim"}}}},
+          .feed_forwards = {{.kind = FeedForwardKind::kExperts,
+                             .linears = w_experts(),
+                             .experts = {.scoring = "scoring_func ?? 'sigmoid'",
+                                         .bias = "use_routing_bias ?? true"}}},
+          .others = {{"mtp", "(use_mtp ?? false) * (num_mtp_modules ?? 0)",
+                      "layers that predict further tokens are not described yet"}},
+      },
+      {
+          // Sparse layers choose blocks of tokens with an indexer.
+          .name = "MiniMax-M3",
+          .model_types = {"minimax_m3_vl_text", "minimax_m3"},
+          .names = {kKvHeadsGiven,
+                    {"experts", "num_local_experts"},
+                    {"expert_inner", "intermediate_size"},
+                    {"inner", "dense_intermediate_size"},
+                    {"index_rows",
+                     "(sparse_attention_config.sparse_num_index_heads ?? "
+                     "index_n_heads) * index_dim"},
+                    {"index_dim", "sparse_attention_config.sparse_index_dim ?? index_head_dim"}},
+          .mixers =
+              {{.name = "block_sparse_attention",
+                .when = "layer_types[layer] == 'minimax_m3_sparse' ?? "
+                        "sparse_attention_config.sparse_attention_freq[layer] != 0",
+                .linears = join({self_attention(),
+                                 {{"self_attn.index_q_proj", "index_rows", "hidden"},
+                                  {"self_attn.index_k_proj", "index_dim", "hidden"}}}),
+                .attention = {.qk_norm = QkNorm::kHead,
+                              .qk_norm_when = "use_qk_norm ?? true",
+                              .rope = {.dim = "rotary_dim ?? head_dim"},
+                              .index_heads = "sparse_attention_config.sparse_num_index_heads ?? "
+                                             "index_n_heads",
+                              .index_tokens = "(sparse_attention_config.sparse_topk_blocks ?? "
+                                              "index_topk_blocks) * "
+                                              "(sparse_attention_config.sparse_block_size ?? "
+                                              "index_block_size)"}},
+               {.when = "layer_types[layer] == 'full_attention' ?? true",
+                .linears = self_attention(),
+                .attention = {.qk_norm = QkNorm::kHead,
+                              .qk_norm_when = "use_qk_norm ?? true",
+                              .rope = {.dim = "rotary_dim ?? head_dim"}}}},
+          .feed_forwards =
+              {{.when = "mlp_layer_types[layer] == 'dense' ?? moe_layer_freq[layer] == 0",
+                .linears = gated_mlp()},
+               {.kind = FeedForwardKind::kExperts,
+                .linears =
+                    join({w_experts(),
+                          {{"block_sparse_moe.shared_experts.gate_proj", "shared_intermediate_size",
+                            "hidden", Role::kGate, "gate_up_proj"},
+                           {"block_sparse_moe.shared_experts.up_proj", "shared_intermediate_size",
+                            "hidden", Role::kUp, "gate_up_proj"},
+                           {"block_sparse_moe.shared_experts.down_proj", "hidden",
+                            "shared_intermediate_size", Role::kDown}}}),
+                .experts = {.shared = "n_shared_experts ?? 1",
+                            .scoring = "scoring_func ?? 'sigmoid'",
+                            .scale = "routed_scaling_factor ?? 1",
+                            .bias = "use_routing_bias ?? true"}}},
+          .norm = {.kind = NormKind::kRmsPlusOne, .kind_when = "use_gemma_norm ?? true"},
+          .tied = kTied,
+          .others = {{"mtp", "num_mtp_modules ?? 0",
+                      "layers that predict further tokens are not described yet"}},
+      },
+      {
+          .name = "MiMo",
+          .model_types = {"mimo"},
+          .names = {kKvHeadsGiven},
+          .mixers = {{.linears = self_attention("attention_bias ?? true")}},
+          .feed_forwards = {{.linears = gated_mlp()}},
+          .others = {kNextTokens},
+      },
+      {
+          .name = "MiMo V2 Flash",
+          .model_types = {"mimo_v2_flash"},
+          .names = {kKvHeadsGiven,
+                    {"value_dim", "v_head_dim ?? head_dim"},
+                    {"experts", "n_routed_experts"},
+                    {"expert_inner", "moe_intermediate_size"},
+                    {"swa_heads", "swa_num_attention_heads ?? heads"},
+                    {"swa_kv_heads", "swa_num_key_value_heads ?? kv_heads"},
+                    {"swa_dim", "swa_head_dim ?? head_dim"},
+                    {"swa_value_dim", "swa_v_head_dim ?? value_dim"}},
+          .mixers =
+              {
+                  {.name = "sliding_attention",
+                   .when = "layer_types[layer] == 'sliding_attention' ?? "
+                           "hybrid_layer_pattern[layer] == 1",
+                   .linears =
+                       mimo_attention("swa_heads * swa_dim", "swa_kv_heads * swa_dim",
+                                      "swa_kv_heads * swa_value_dim", "swa_heads * swa_value_dim"),
+                   .attention = {.heads = "swa_heads",
+                                 .kv_heads = "swa_kv_heads",
+                                 .head_dim = "swa_dim",
+                                 .value_dim = "swa_value_dim",
+                                 .scale_dim = "swa_dim",
+                                 .window = "sliding_window_size + 1 ?? sliding_window",
+                                 .sinks = "add_swa_attention_sink_bias ?? true",
+                                 .rope = {.kind = "sliding_attention",
+                                          .base = "rope_parameters.sliding_attention.rope_theta ?? "
+                                                  "swa_rope_theta"}}},
+                  {.when =
+                       "layer_types[layer] == 'full_attention' ?? hybrid_layer_pattern[layer] == 0",
+                   .linears = mimo_attention("heads * head_dim", "kv_heads * head_dim",
+                                             "kv_heads * value_dim", "heads * value_dim"),
+                   .attention = {.value_dim = "value_dim",
+                                 .sinks = "add_full_attention_sink_bias ?? false",
+                                 .rope = {.kind = "full_attention"}}}},
+          .feed_forwards = {{.when = "mlp_layer_types[layer] == 'dense' ?? "
+                                     "moe_layer_freq[layer] == 0",
+                             .linears = gated_mlp()},
+                            {.kind = FeedForwardKind::kExperts,
+                             .linears = gated_experts(),
+                             .experts = {.scoring = "scoring_func ?? 'sigmoid'",
+                                         .groups = "n_group ?? 1",
+                                         .groups_per_token = "topk_group ?? 1",
+                                         .normalised = "norm_topk_prob ?? true",
+                                         .scale = "routed_scaling_factor ?? 1",
+                                         .bias = "true"}}},
+          .norm = {.epsilon = "rms_norm_eps ?? layernorm_epsilon"},
+          .others = {kNextTokens},
+          .note = "values are multiplied by attention_value_scale",
+      },
+      {
+          .name = "Step 3.5 and 3.7 Flash",
+          .model_types = {"step3p5", "step3p7", "step3p7_text"},
+          .names = {{"kv_heads", "num_key_value_heads ?? num_attention_groups"},
+                    {"experts", "n_routed_experts ?? num_experts ?? moe_num_experts"},
+                    {"expert_inner", "moe_intermediate_size"},
+                    {"swa_heads",
+                     "num_sliding_attention_heads ?? "
+                     "attention_other_setting.num_attention_heads ?? heads"}},
+          .mixers = {{.name = "sliding_attention",
+                      .when = kIsSliding,
+                      .linears = step_attention("swa_heads", "swa_heads * head_dim",
+                                                "swa_heads * head_dim"),
+                      .attention = {.heads = "swa_heads",
+                                    .window = "sliding_window",
+                                    .gate = "true",
+                                    .qk_norm = QkNorm::kHead,
+                                    .rope = {.kind = "sliding_attention"}}},
+                     {.when = kIsFull,
+                      .linears = step_attention("heads", "heads * head_dim", "heads * head_dim"),
+                      .attention = {.gate = "true",
+                                    .qk_norm = QkNorm::kHead,
+                                    .rope = {.kind = "full_attention"}}}},
+          .feed_forwards = step_feed_forwards(),
+          .norm = {.kind = NormKind::kRmsPlusOne, .epsilon = "rms_norm_eps ?? 0.00001"},
+          .tied = kTied,
+          .others = {kNextTokens},
+      },
+  };
+  return rows;
+}
+
+}  // namespace heddle

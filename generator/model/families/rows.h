@@ -1,0 +1,144 @@
+// Rows that several families have alike: the modules of Llama, whose names most models took over.
+#ifndef HEDDLE_GENERATOR_MODEL_FAMILIES_ROWS_H_
+#define HEDDLE_GENERATOR_MODEL_FAMILIES_ROWS_H_
+
+#include <initializer_list>
+
+#include "generator/model/family.h"
+
+namespace heddle {
+
+inline LinearRows join(std::initializer_list<LinearRows> lists) {
+  LinearRows all;
+  for (const LinearRows& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+inline constexpr Expression kAttentionBias = "attention_bias ?? false";
+
+// q_proj, k_proj, v_proj and o_proj of grouped-query attention.
+inline LinearRows self_attention(Expression bias = "false", Expression out_bias = "false",
+                                 Expression q_rows = "heads * head_dim") {
+  return {
+      {"self_attn.q_proj", q_rows, "hidden", Role::kQ, "qkv_proj", bias},
+      {"self_attn.k_proj", "kv_heads * head_dim", "hidden", Role::kK, "qkv_proj", bias},
+      {"self_attn.v_proj", "kv_heads * value_dim", "hidden", Role::kV, "qkv_proj", bias},
+      {"self_attn.o_proj", "hidden", "heads * value_dim", Role::kOut, "", out_bias},
+  };
+}
+
+inline LinearRows gated_mlp(Expression inner = "inner", Expression bias = "false") {
+  return {
+      {"mlp.gate_proj", inner, "hidden", Role::kGate, "gate_up_proj", bias},
+      {"mlp.up_proj", inner, "hidden", Role::kUp, "gate_up_proj", bias},
+      {"mlp.down_proj", "hidden", inner, Role::kDown, "", bias},
+  };
+}
+
+// A module that quantisers leave in 16 bits.
+inline LinearRow small(std::string_view path, Expression n, Expression k = "hidden",
+                       Expression when = "true") {
+  return {path, n, k, Role::kOther, "", "false", when, Module::kSmall};
+}
+
+// One matrix of each expert.
+inline LinearRow expert(std::string_view path, Expression n, Expression k,
+                        Expression count = "experts") {
+  return {path, n, k, Role::kOther, "", "false", "true", Module::kExpert, count};
+}
+
+inline LinearRow convolution(std::string_view path, Expression channels, Expression taps) {
+  return {path, channels, taps, Role::kOther, "", "false", "true", Module::kConvolution};
+}
+
+// The recurrence of a mixer, which has no matrix.
+inline LinearRow scan(std::string_view path) {
+  return {path, "1", "1", Role::kOther, "", "false", "true", Module::kScan};
+}
+
+// Experts of three matrices each, and their router.
+inline LinearRows gated_experts(Expression inner = "expert_inner", Expression width = "hidden") {
+  return {
+      small("mlp.gate", "experts"),
+      expert("mlp.experts.*.gate_proj", inner, width),
+      expert("mlp.experts.*.up_proj", inner, width),
+      expert("mlp.experts.*.down_proj", width, inner),
+  };
+}
+
+// The same by the names that Mixtral gave them.
+inline LinearRows w_experts(Expression inner = "expert_inner") {
+  return {
+      small("block_sparse_moe.gate", "experts"),
+      expert("block_sparse_moe.experts.*.w1", inner, "hidden"),
+      expert("block_sparse_moe.experts.*.w3", inner, "hidden"),
+      expert("block_sparse_moe.experts.*.w2", "hidden", inner),
+  };
+}
+
+// Experts that every token takes, as one matrix of all of them.
+inline LinearRows shared_experts(Expression inner, Expression when) {
+  return {
+      {"mlp.shared_experts.gate_proj", inner, "hidden", Role::kGate, "gate_up_proj", "false", when},
+      {"mlp.shared_experts.up_proj", inner, "hidden", Role::kUp, "gate_up_proj", "false", when},
+      {"mlp.shared_experts.down_proj", "hidden", inner, Role::kDown, "", "false", when},
+  };
+}
+
+// Keys and values are made of a narrow latent vector, which alone is cached; so are queries where
+// q_lora_rank is given.
+inline LinearRows latent_attention() {
+  return {
+      {"self_attn.q_proj", "heads * head_dim", "hidden", Role::kOther, "", "false", "q_rank == 0"},
+      {"self_attn.q_a_proj", "q_rank", "hidden", Role::kOther, "", kAttentionBias, "q_rank > 0"},
+      {"self_attn.kv_a_proj_with_mqa", "kv_rank + rope_dim", "hidden", Role::kOther, "",
+       kAttentionBias},
+      {"self_attn.q_b_proj", "heads * head_dim", "q_rank", Role::kOther, "", "false", "q_rank > 0"},
+      {"self_attn.kv_b_proj", "heads * (nope_dim + value_dim)", "kv_rank"},
+      {"self_attn.o_proj", "hidden", "heads * value_dim", Role::kOther, "", kAttentionBias},
+  };
+}
+
+inline const std::vector<NamedExpression>& latent_names() {
+  static const std::vector<NamedExpression> names = {
+      {"q_rank", "q_lora_rank ?? 0"},   {"kv_rank", "kv_lora_rank"},
+      {"nope_dim", "qk_nope_head_dim"}, {"rope_dim", "qk_rope_head_dim"},
+      {"value_dim", "v_head_dim"},      {"head_dim", "nope_dim + rope_dim"}};
+  return names;
+}
+
+inline std::vector<NamedExpression> with(std::vector<NamedExpression> names,
+                                         std::initializer_list<NamedExpression> more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+inline AttentionRow latent_facts() {
+  AttentionRow row;
+  row.kv_heads = "1";
+  row.rope = {.pairing = RopePairing::kGptj, .dim = "rope_dim"};
+  row.q_rank = "q_rank";
+  row.kv_rank = "kv_rank";
+  row.rope_dim = "rope_dim";
+  return row;
+}
+
+inline constexpr Expression kIsSliding = "layer_types[layer] == 'sliding_attention'";
+inline constexpr Expression kIsFull = "layer_types[layer] == 'full_attention'";
+
+inline const OtherRow kNextTokens = {"mtp", "num_nextn_predict_layers ?? 0",
+                                     "layers that predict further tokens are not described yet"};
+
+// The rows of each file.
+const std::vector<FamilyRow>& llama_relatives();
+const std::vector<FamilyRow>& qwen_relatives();
+const std::vector<FamilyRow>& gemma_relatives();
+const std::vector<FamilyRow>& glm_relatives();
+const std::vector<FamilyRow>& deepseek_relatives();
+const std::vector<FamilyRow>& gpt_relatives();
+const std::vector<FamilyRow>& mixtures();
+const std::vector<FamilyRow>& hybrids();
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_MODEL_FAMILIES_ROWS_H_

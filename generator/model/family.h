@@ -1,0 +1,174 @@
+// FamilyRow: what the models of one model type are made of, as a row of a table. The rows are in
+// families/, one file for each group of relatives; decoder.h turns a row and a config into layers.
+//
+// To add a family, add a row and a config in tests/models.
+#ifndef HEDDLE_GENERATOR_MODEL_FAMILY_H_
+#define HEDDLE_GENERATOR_MODEL_FAMILY_H_
+
+#include <string_view>
+#include <vector>
+
+#include "generator/model/config_values.h"
+#include "heddle/model.h"
+
+namespace heddle {
+
+// What a module does, from which follows how engines split it over several GPUs.
+enum class Role { kOther, kQ, kK, kV, kQkv, kOut, kGate, kUp, kGateUp, kDown };
+
+enum class RowOrder {
+  kPlain,      // all queries, then all keys, then all values; all of gate, then all of up
+  kByKvHeads,  // a group for each head of keys: its queries, its key, its value
+};
+
+enum class Module {
+  kLinear,
+  kConv1D,       // the same, stored as [K, N]
+  kSmall,        // quantisers leave it as it is: routers, gates of one row, scorers
+  kExpert,       // of each of `count` experts
+  kConvolution,  // n channels, k taps
+  kScan,         // no matrix: the recurrence of a mixer
+};
+
+// A module of a decoder layer. Where an expression is null the config lacks a field that is needed.
+struct LinearRow {
+  std::string_view path;  // below the decoder layer; a * is the number of an expert
+  Expression n;           // rows: outputs
+  Expression k;           // columns: inputs
+  Role role = Role::kOther;
+  std::string_view fused = {};  // engines take neighbours of one name together, in this order
+  Expression bias = "false";
+  Expression when = "true";  // whether the layer has it
+  Module module = Module::kLinear;
+  Expression count = "1";
+  RowOrder order = RowOrder::kPlain;
+  Expression by_kv_heads = "true";  // whether `order` holds; else kPlain
+};
+using LinearRows = std::vector<LinearRow>;
+
+struct RopeRow {
+  RopePairing pairing = RopePairing::kNeox;
+  Expression when = "true";
+  // The member of "rope_parameters" that holds for these layers, where it has one for each kind.
+  std::string_view kind = {};
+  Expression dim = {};      // elements of a head; empty: by partial_rotary_factor, else all
+  Expression base = {};     // empty: rope_theta
+  Expression scaling = {};  // empty: by rope_scaling or rope_parameters
+};
+
+struct AttentionRow {
+  Expression heads = "heads";
+  Expression kv_heads = "kv_heads";
+  Expression head_dim = "head_dim";
+  Expression value_dim = "head_dim";
+  Expression scale_dim = "head_dim";
+  Expression softcap = "0";
+  Expression window = "0";
+  Expression chunk = "0";
+  Expression sinks = "false";
+  Expression alibi = "false";
+  Expression gate = "false";
+  QkNorm qk_norm = QkNorm::kNone;
+  Expression qk_norm_when = "true";
+  RopeRow rope = {};
+  Expression q_rank = "0";
+  Expression kv_rank = "0";
+  Expression rope_dim = "0";
+  Expression index_heads = "0";
+  Expression index_tokens = "0";
+};
+
+struct MixerRow {
+  MixerKind kind = MixerKind::kAttention;
+  std::string_view name = "full_attention";
+  Expression when = "true";  // the first row that holds is the layer's
+  LinearRows linears = {};
+  AttentionRow attention = {};
+};
+
+struct ExpertsRow {
+  Expression count = "experts";
+  Expression per_token = "num_experts_per_tok";
+  Expression inner = "expert_inner";
+  Expression latent = "0";
+  Expression shared = "0";
+  Expression shared_gate = "false";
+  Expression scoring = "'softmax'";
+  Expression groups = "1";
+  Expression groups_per_token = "1";
+  Expression normalised = "true";
+  Expression scale = "1";
+  Expression bias = "false";
+  Expression hashed = "false";
+};
+
+struct FeedForwardRow {
+  FeedForwardKind kind = FeedForwardKind::kDense;
+  Expression when = "true";
+  LinearRows linears = {};
+  ExpertsRow experts = {};
+};
+
+struct NormRow {
+  NormKind kind = NormKind::kRms;
+  NormPlace place = NormPlace::kBefore;
+  Expression epsilon = "rms_norm_eps";
+  Expression kind_when = "true";  // else kRms
+};
+
+// Layers that are listed but not described: {"mtp", "num_nextn_predict_layers ?? 0", "..."}.
+struct OtherRow {
+  std::string_view name;
+  Expression layers;
+  std::string_view reason;
+};
+
+struct FamilyRow {
+  std::string_view name;                      // "Llama 2 and 3"
+  std::vector<std::string_view> model_types;  // of the config of the language model
+  std::string_view body = "model";            // the module with the decoder layers
+  std::string_view layers = "layers";         // their list in it: "model.layers.<i>"
+  std::string_view head = "lm_head";
+  std::vector<NamedExpression> names = {};  // beyond default_names()
+  std::vector<MixerRow> mixers = {};
+  std::vector<FeedForwardRow> feed_forwards = {};
+  NormRow norm = {};
+  Expression activation = "hidden_act ?? 'silu'";
+  Expression tied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
+  Expression head_bias = "false";
+  Expression logit_softcap = "0";
+  LinearRows outside = {};  // of the model, in no decoder layer; paths from the body
+  std::vector<NamedExpression> multipliers = {};
+  std::vector<OtherRow> others = {};
+  std::string_view note = {};  // what a user should know
+};
+
+// Models whose config has the language model's in a member, and whose modules are inside of others.
+struct Wrapper {
+  std::string_view name;                      // "Qwen VL"
+  std::vector<std::string_view> model_types;  // of the whole config
+  // What the family's body may be called in checkpoints, the usual name first, and the heads of the
+  // same.
+  std::vector<std::string_view> bodies;
+  std::vector<std::string_view> heads;
+  // The model type of the language model where its config has none.
+  std::string_view language = {};
+};
+
+// hidden, layers, heads, kv_heads, head_dim, inner, vocabulary by their usual fields.
+const std::vector<NamedExpression>& default_names();
+
+// All rows, in the order of docs/models.md.
+const std::vector<const FamilyRow*>& family_rows();
+const std::vector<Wrapper>& wrappers();
+// Null where the model type is not known.
+const FamilyRow* find_family(std::string_view model_type);
+const Wrapper* find_wrapper(std::string_view model_type);
+
+// Throws Error(kUnsupported, "model.type") with the known types and the fields that were looked
+// for.
+[[noreturn]] void refuse_model_type(std::string_view model_type, const ConfigReader& config);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_MODEL_FAMILY_H_

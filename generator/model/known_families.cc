@@ -1,0 +1,87 @@
+// What `heddle models` and docs/models.md say of each family.
+#include <algorithm>
+
+#include "generator/model/family.h"
+#include "heddle/model.h"
+
+namespace heddle {
+namespace {
+
+void add(const std::string& text, std::vector<std::string>* list) {
+  if (std::find(list->begin(), list->end(), text) == list->end()) list->push_back(text);
+}
+
+const char* name_of(Module module) {
+  switch (module) {
+    case Module::kLinear:
+    case Module::kConv1D:
+      return "dense linear layers";
+    case Module::kSmall:
+      return "routers and gates";
+    case Module::kExpert:
+      return "experts";
+    case Module::kConvolution:
+      return "convolutions";
+    case Module::kScan:
+      return "recurrences";
+  }
+  return "";
+}
+
+void add_linears(const LinearRows& rows, ModelFamily* family) {
+  for (const LinearRow& row : rows) {
+    const bool served = row.module == Module::kLinear || row.module == Module::kConv1D;
+    add(name_of(row.module), served ? &family->served : &family->listed);
+  }
+}
+
+void add_mixer(const MixerRow& mixer, ModelFamily* family) {
+  add_linears(mixer.linears, family);
+  if (mixer.kind == MixerKind::kLatentAttention) {
+    add("latent attention", &family->listed);
+  } else if (mixer.kind == MixerKind::kAttention) {
+    const AttentionRow& attention = mixer.attention;
+    const bool chosen = attention.index_heads != "0";
+    const bool other_values =
+        attention.value_dim != "head_dim" && attention.value_dim != attention.head_dim;
+    if (chosen) {
+      add("attention to chosen tokens", &family->listed);
+    } else if (other_values) {
+      add("attention whose values are of another size", &family->listed);
+    } else if (attention.chunk != "0") {
+      add("attention in chunks", &family->listed);
+    } else {
+      add("attention", &family->served);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ModelFamily> known_families() {
+  std::vector<ModelFamily> list;
+  for (const FamilyRow* row : family_rows()) {
+    ModelFamily family;
+    family.name = row->name;
+    family.model_types.assign(row->model_types.begin(), row->model_types.end());
+    for (const Wrapper& wrapper : wrappers()) {
+      const auto& types = row->model_types;
+      if (std::find(types.begin(), types.end(), wrapper.language) == types.end()) continue;
+      for (const std::string_view type : wrapper.model_types) {
+        add(std::string(type), &family.model_types);
+        family.listed.emplace_back();
+      }
+    }
+    family.listed.clear();
+    for (const MixerRow& mixer : row->mixers) add_mixer(mixer, &family);
+    for (const FeedForwardRow& feed_forward : row->feed_forwards) {
+      add_linears(feed_forward.linears, &family);
+    }
+    add_linears(row->outside, &family);
+    if (!row->others.empty()) add("layers that predict further tokens", &family.listed);
+    list.push_back(std::move(family));
+  }
+  return list;
+}
+
+}  // namespace heddle

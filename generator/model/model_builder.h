@@ -1,0 +1,59 @@
+// ModelBuilder: a model's layers as they are found, and the kernels that serve them.
+#ifndef HEDDLE_GENERATOR_MODEL_MODEL_BUILDER_H_
+#define HEDDLE_GENERATOR_MODEL_MODEL_BUILDER_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "generator/model/decoder.h"
+#include "generator/model/quantization.h"
+#include "heddle/model.h"
+
+namespace heddle {
+
+// Several layers that need the same kernel count on one.
+class ModelBuilder {
+ public:
+  // All outlive the builder.
+  ModelBuilder(DType dtype, const Decoder& decoder, const Quantization& quantization, Model* model)
+      : dtype_(dtype), decoder_(decoder), quantization_(quantization), model_(*model) {}
+
+  void add_decoder_layers();
+  // lm_head, and what else is in no decoder layer.
+  void add_others();
+  // Notes of what is not quantised and what was assumed.
+  void finish();
+
+ private:
+  using Schemes = std::vector<const Scheme*>;  // of the parts of a layer
+
+  void add(const ModelLayer& layer, Module module, const std::string& prefix);
+  void add_parts(const ModelLayer& layer, Module module, const Schemes& schemes);
+  void add_small(ModelLayer layer, const Scheme* scheme);
+  void add_head();
+  void add_plain(ModelLayer layer);
+  void add_kernel(ModelLayer layer, const Scheme& scheme);
+  void add_unserved(ModelLayer layer, const Scheme* scheme, std::string reason);
+  int kernel_of(const ModelLayer& layer, const Scheme& scheme);
+  void assume(const Scheme& scheme, bool bias);
+
+  DType dtype_;
+  const Decoder& decoder_;
+  const Quantization& quantization_;
+  Model& model_;
+  std::map<std::string, int> left_out_;  // module to the number of layers that leave it in 16 bits
+  std::map<std::string, int> small_;     // the same of modules that are taken to be so
+  bool assumed_scales_ = false;
+  bool assumed_fp32_ = false;
+  bool assumed_order_ = false;
+  bool assumed_zeros_ = false;
+  bool assumed_bias_ = false;
+};
+
+// "uint4, groups of 128", "e4m3, blocks of 128 x 128".
+std::string weights_text(const Scheme& scheme);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_MODEL_MODEL_BUILDER_H_

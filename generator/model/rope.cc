@@ -1,0 +1,90 @@
+#include "generator/model/rope.h"
+
+#include <string>
+#include <string_view>
+
+namespace heddle {
+namespace {
+
+constexpr std::int64_t kLargestBase = std::int64_t{1} << 40;  // as in a spec
+
+// partial_rotary_factor: the part of each head that is turned, its first elements. Models whose
+// rotation takes a part at all give one in (0, 1]; a 0 would turn nothing in some of them and fail
+// in others, and in a spec it stands for the whole head: it is refused.
+void read_part(const ConfigReader& config, double* part) {
+  constexpr std::string_view kKey = "partial_rotary_factor";
+  if (!config.has(kKey)) return;
+  const double value = config.number_or(kKey, *part);
+  if (value > 0 && value <= 1) {
+    *part = value;
+    return;
+  }
+  config.add("out_of_range", kKey, "the part of a head that is turned is none of it or beyond it",
+             "more than 0, up to 1");
+}
+
+// The base of the frequencies.
+void read_base(const ConfigReader& config, double* base) {
+  constexpr std::string_view kKey = "rope_theta";
+  const Node* const node = config.node(kKey);
+  // One for each layer is left to the row, which names the field.
+  if (node == nullptr || node->kind == Node::Kind::kArray) return;
+  constexpr double kUsual = 10000;  // for a field of another type, which is a finding
+  const double value = config.number_or(kKey, kUsual);
+  if (value >= 1 && value <= static_cast<double>(kLargestBase)) {
+    *base = value;
+    return;
+  }
+  config.add("out_of_range", kKey, "no rotation has this base",
+             "1 to " + std::to_string(kLargestBase));
+}
+
+// "llama3", "yarn" ...; empty where positions are not scaled.
+std::string scaling_in(const ConfigReader& config) {
+  const std::string type = config.string_or(config.spelling({"rope_type", "type"}), "scaled");
+  return type == "default" || type == "mrope" ? std::string() : type;
+}
+
+}  // namespace
+
+ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& values) {
+  ModelRope rope;
+  if (!values.flag(row.when)) return rope;
+  rope.pairing = row.pairing;
+  const ConfigReader& config = values.config();
+  double part = 1;
+  read_part(config, &part);
+  if (row.base.empty()) read_base(config, &rope.base);
+  if (config.object("rope_scaling") != nullptr) {
+    const ConfigReader scaling(*config.object("rope_scaling"), config.pointer("rope_scaling"),
+                               config.findings());
+    rope.scaling = scaling_in(scaling);
+  }
+  if (const Node* const parameters = config.object("rope_parameters")) {
+    const ConfigReader outer(*parameters, config.pointer("rope_parameters"), config.findings());
+    const Node* const own = row.kind.empty() ? nullptr : outer.object(row.kind);
+    const ConfigReader inner(
+        own == nullptr ? *parameters : *own,
+        own == nullptr ? config.pointer("rope_parameters") : outer.pointer(row.kind),
+        config.findings());
+    read_part(inner, &part);
+    if (row.base.empty()) read_base(inner, &rope.base);
+    if (inner.has("rope_type") || inner.has("type")) rope.scaling = scaling_in(inner);
+  }
+  if (!row.base.empty()) rope.base = values.number(row.base);
+  if (!row.scaling.empty()) rope.scaling = values.text(row.scaling);
+  if (rope.scaling == "default") rope.scaling.clear();
+  if (!row.dim.empty()) {
+    rope.dim = values.size(row.dim, head_dim);
+  } else {
+    rope.dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * part);
+    if (rope.dim == 0) {
+      config.add("out_of_range", "partial_rotary_factor",
+                 "of " + std::to_string(head_dim) + " elements of a head none is turned",
+                 "16 elements or more");
+    }
+  }
+  return rope;
+}
+
+}  // namespace heddle

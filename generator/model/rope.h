@@ -1,0 +1,18 @@
+// How a model turns queries and keys, from the fields that configs have for it.
+#ifndef HEDDLE_GENERATOR_MODEL_ROPE_H_
+#define HEDDLE_GENERATOR_MODEL_ROPE_H_
+
+#include <cstdint>
+
+#include "generator/model/family.h"
+
+namespace heddle {
+
+// Of layers whose heads have so many elements. What the row leaves open stands in rope_theta,
+// partial_rotary_factor, rope_scaling and rope_parameters, which newer configs have for each kind
+// of layers. ModelRope::base is 0 where the config has none.
+ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& values);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_MODEL_ROPE_H_
