@@ -1,11 +1,12 @@
 #include "checkpoint/config.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <vector>
 
 #include "generator/model/config_documents.h"
+#include "generator/model/decoder.h"
+#include "generator/model/family.h"
 #include "generator/model/quantization_builder.h"
 #include "heddle/error.h"
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::int64_t kMostHidden = 1 << 20;
 constexpr std::int64_t kMostHeads = 1 << 16;
 
-std::optional<DType> read_dtype(const ConfigReader& config) {
+std::optional<DType> read_weight_dtype(const ConfigReader& config) {
   std::string dtype = config.string_or(config.spelling({"torch_dtype", "dtype"}), "");
   constexpr std::string_view kPrefix = "torch.";
   if (dtype.starts_with(kPrefix)) dtype.erase(0, kPrefix.size());
@@ -30,78 +31,100 @@ std::optional<DType> read_dtype(const ConfigReader& config) {
                                     "\"float16\", \"bfloat16\" or \"float32\"", ""}});
 }
 
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
+// The values of a family's expressions over a config that may lack some of the fields.
+class LenientValues {
+ public:
+  LenientValues(const FamilyRow* family, const ConfigReader& config, const ConfigReader& root)
+      : values_(config, root, default_names(), family == nullptr ? none() : family->names) {}
 
-std::int64_t heads_of(const ConfigReader& config) {
-  return config.size_or(config.spelling({"num_attention_heads", "n_head"}), 0, kMostHeads);
-}
+  // 0 where the config does not say it.
+  std::int64_t heads(Expression expression) {
+    return values_.value(expression).is_null() ? 0 : values_.size(expression, kMostHeads);
+  }
+  bool flag(Expression expression) {
+    return !values_.value(expression).is_null() && values_.flag(expression);
+  }
 
-FusedQkv grouped(const char* module, const ConfigReader& config, std::int64_t heads,
-                 std::int64_t groups) {
-  if (heads % groups != 0) {
-    config.add("out_of_range", config.spelling({"num_attention_heads", "n_head"}),
-               "is no multiple of the heads of keys", std::to_string(groups) + " or a multiple");
+ private:
+  static const std::vector<NamedExpression>& none() {
+    static const std::vector<NamedExpression> names;
+    return names;
   }
-  return {module, groups, heads / groups};
-}
 
-// Falcon's older models have one head of keys for all queries (its rows are in order already) or as
-// many as of queries; its newer ones have groups. Configs of the time before the flag for that say
-// it by n_head_kv.
-std::optional<FusedQkv> falcon_qkv(const ConfigReader& config, std::int64_t heads) {
-  if (config.bool_or("new_decoder_architecture", config.has("n_head_kv"))) {
-    const std::int64_t groups =
-        config.size_or(config.spelling({"num_kv_heads", "n_head_kv"}), heads, kMostHeads);
-    return grouped("query_key_value", config, heads, groups);
-  }
-  if (config.bool_or("multi_query", true)) return std::nullopt;
-  return FusedQkv{"query_key_value", heads, 1};
-}
+  ConfigValues values_;
+};
 
-std::optional<FusedQkv> read_fused_qkv(const std::string& model_type, const ConfigReader& config) {
-  const std::int64_t heads = heads_of(config);
-  if (heads == 0) return std::nullopt;
-  if (is_one_of(model_type, {"bloom", "gpt_neox", "gpt_neox_japanese", "persimmon"})) {
-    return FusedQkv{"query_key_value", heads, 1};
-  }
-  if (is_one_of(model_type, {"falcon", "RefinedWeb", "RefinedWebModel"})) {
-    return falcon_qkv(config, heads);
-  }
-  if (model_type == "gpt_bigcode" && !config.bool_or("multi_query", true)) {
-    return FusedQkv{"c_attn", heads, 1};
-  }
-  if (model_type == "chatglm" && !config.bool_or("multi_query_attention", false)) {
-    return FusedQkv{"query_key_value", heads, 1};
-  }
-  if (model_type == "internlm2") {
-    return grouped("wqkv", config, heads, config.size_or("num_key_value_heads", heads, kMostHeads));
+// How the rows of the matrix of queries, keys and values lie in the checkpoint, where they are not in
+// the order of attention already.
+std::optional<FusedQkv> read_fused_qkv(const FamilyRow& family, const ConfigReader& config,
+                                       const CheckpointConfig& sizes, LenientValues& values) {
+  if (sizes.heads == 0 || sizes.kv_heads == 0) return std::nullopt;
+  for (const MixerRow& mixer : family.mixers) {
+    for (const LinearRow& row : mixer.linears) {
+      if (row.order != RowOrder::kByKvHeads || !values.flag(row.by_kv_heads)) continue;
+      if (sizes.heads % sizes.kv_heads != 0) {
+        config.add("out_of_range", config.spelling({"num_attention_heads", "n_head"}),
+                   "is no multiple of the heads of keys",
+                   std::to_string(sizes.kv_heads) + " or a multiple");
+      }
+      return FusedQkv{leaf_of(row.path), sizes.kv_heads, sizes.heads / sizes.kv_heads};
+    }
   }
   return std::nullopt;
 }
 
+void add_fusions(const LinearRows& rows, std::vector<Fusion>* fusions) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].fused.empty() || (i > 0 && fuses(rows[i - 1], rows[i]))) continue;
+    Fusion fusion{std::string(rows[i].fused), {}};
+    for (const LinearRow& row : rows) {
+      if (fuses(rows[i], row)) fusion.parts.push_back(leaf_of(row.path));
+    }
+    if (std::find(fusions->begin(), fusions->end(), fusion) == fusions->end()) {
+      fusions->push_back(std::move(fusion));
+    }
+  }
+}
+
+bool has_conv1d(const FamilyRow& family) {
+  return std::any_of(family.mixers.begin(), family.mixers.end(), [](const MixerRow& mixer) {
+    return std::any_of(mixer.linears.begin(), mixer.linears.end(), [](const LinearRow& row) {
+      return row.module == Module::kConv1D;
+    });
+  });
+}
+
 }  // namespace
+
+std::vector<Fusion> CheckpointConfig::usual_fusions() {
+  return {{"qkv_proj", {"q_proj", "k_proj", "v_proj"}}, {"gate_up_proj", {"gate_proj", "up_proj"}}};
+}
 
 CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts) {
   Findings findings("checkpoint");
   const ConfigDocuments documents(texts, findings);
   const ConfigReader config = documents.language();
+  const ConfigReader root = documents.config();
   CheckpointConfig result;
   result.model_type = documents.model_type();
-  result.dtype = read_dtype(config);
-  if (!result.dtype) result.dtype = read_dtype(documents.config());
+  result.dtype = read_weight_dtype(config);
+  if (!result.dtype) result.dtype = read_weight_dtype(root);
   result.quantization = documents.quantization();
   result.hidden_size =
       config.size_or(config.spelling({"hidden_size", "n_embd", "n_embed"}), 0, kMostHidden);
-  result.transposed_linears = is_one_of(result.model_type, {"gpt2", "openai-gpt"});
-  result.heads = heads_of(config);
-  const bool one_for_all = result.model_type.starts_with("falcon") &&
-                           config.bool_or("multi_query", true) &&
-                           !config.bool_or("new_decoder_architecture", config.has("n_head_kv"));
-  const auto key_heads = config.spelling({"num_key_value_heads", "num_kv_heads", "n_head_kv"});
-  result.kv_heads = one_for_all ? 1 : config.size_or(key_heads, result.heads, kMostHeads);
-  result.fused_qkv = read_fused_qkv(result.model_type, config);
+  const FamilyRow* const family = find_family(result.model_type);
+  LenientValues values(family, config, root);
+  result.heads = values.heads("heads");
+  result.kv_heads = values.heads("kv_heads");
+  if (family != nullptr) {
+    result.is_known = true;
+    result.transposed_linears = has_conv1d(*family);
+    result.fused_qkv = read_fused_qkv(*family, config, result, values);
+    for (const MixerRow& mixer : family->mixers) add_fusions(mixer.linears, &result.fusions);
+    for (const FeedForwardRow& row : family->feed_forwards) {
+      add_fusions(row.linears, &result.fusions);
+    }
+  }
   findings.throw_if_any();
   return result;
 }

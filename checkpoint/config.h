@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "generator/model/quantization.h"
 #include "heddle/model.h"
@@ -22,6 +23,13 @@ struct FusedQkv {
   bool operator==(const FusedQkv&) const = default;
 };
 
+// Modules whose rows one kernel may take together, by the last components of their names.
+struct Fusion {
+  std::string name;                // "qkv_proj"
+  std::vector<std::string> parts;  // in the order of their rows
+  bool operator==(const Fusion&) const = default;
+};
+
 // Shapes come from the tensors; the config decides what they do not tell, and must agree with them.
 struct CheckpointConfig {
   std::string model_type;
@@ -34,6 +42,12 @@ struct CheckpointConfig {
   bool transposed_linears = false;
   // Of model types whose fused rows are not all queries, then all keys, then all values.
   std::optional<FusedQkv> fused_qkv;
+  // What engines fuse: queries, keys and values, gate and up, and what the model type has beside.
+  std::vector<Fusion> fusions = usual_fusions();
+  // The model type is in the table of families.
+  bool is_known = false;
+
+  static std::vector<Fusion> usual_fusions();
 };
 
 // Throws Error(kSpec) for texts that are no such configs, Error(kUnsupported, "model.quantization")

@@ -8,17 +8,6 @@ namespace {
 
 using Kind = LayerName::Kind;
 
-struct Fusion {
-  std::string_view name;
-  std::vector<std::string_view> parts;
-};
-
-const std::vector<Fusion>& fusions() {
-  static const std::vector<Fusion> list = {{"qkv_proj", {"q_proj", "k_proj", "v_proj"}},
-                                           {"gate_up_proj", {"gate_proj", "up_proj"}}};
-  return list;
-}
-
 // Queries of these come from other tokens than keys and values.
 constexpr std::string_view kCrossAttention[] = {"cross_attn",   "cross_attention", "crossattention",
                                                 "encoder_attn", "encdecattention", "xattn"};
@@ -133,20 +122,21 @@ std::vector<std::string> tensors_of(const LayerName& layer, const Checkpoint& ch
   return names;
 }
 
-std::vector<LayerGroup> group_layers(const std::vector<LayerName>& layers, bool fuse) {
+std::vector<LayerGroup> group_layers(const std::vector<LayerName>& layers,
+                                     const std::vector<Fusion>& fusions) {
   std::map<std::string, LayerName> left;
   for (const LayerName& layer : layers) left.emplace(layer.name, layer);
   std::vector<LayerGroup> groups;
   for (const LayerName& layer : layers) {
-    for (const Fusion& fusion : fusions()) {
+    for (const Fusion& fusion : fusions) {
       const std::string prefix = stem(layer.name, fusion.parts.front());
       // A whole path component, or the name itself.
       const bool whole =
           layer.name == fusion.parts.front() || (!prefix.empty() && prefix.back() == '.');
-      if (!fuse || !whole || is_cross_attention(prefix)) continue;
-      LayerGroup group{prefix + std::string(fusion.name), {}};
-      for (const std::string_view part : fusion.parts) {
-        const auto found = left.find(prefix + std::string(part));
+      if (!whole || is_cross_attention(prefix)) continue;
+      LayerGroup group{prefix + fusion.name, {}};
+      for (const std::string& part : fusion.parts) {
+        const auto found = left.find(prefix + part);
         if (found != left.end()) group.parts.push_back(found->second);
       }
       if (group.parts.size() != fusion.parts.size()) continue;

@@ -162,7 +162,8 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
   plan.inventory = take_inventory(checkpoint, config.quantization, options.choice);
   plan.notes = config.quantization.notes();
   Planner planner(checkpoint, config, options.parallel, &plan);
-  for (const LayerGroup& group : group_layers(plan.inventory.layers, options.fuse)) {
+  const std::vector<Fusion> fusions = options.fuse ? config.fusions : std::vector<Fusion>();
+  for (const LayerGroup& group : group_layers(plan.inventory.layers, fusions)) {
     planner.add(group);
   }
   planner.finish();

@@ -10,6 +10,9 @@
 
 #include "checkpoint/layer_error.h"
 #include "checkpoint/selected_columns.h"
+#include "generator/model/decoder.h"
+#include "generator/model/family.h"
+#include "generator/model/module_pattern.h"
 #include "generator/spec/document.h"
 
 namespace heddle {
@@ -30,54 +33,72 @@ enum class Split {
   kColumns,  // columns are features
 };
 
-// Modules of the same meaning have other names in other models.
+Split split_of(Role role) {
+  switch (role) {
+    case Role::kQ:
+      return Split::kQueries;
+    case Role::kK:
+    case Role::kV:
+      return Split::kKeys;
+    case Role::kQkv:
+      return Split::kQkv;
+    case Role::kGateUp:
+      return Split::kHalves;
+    case Role::kGate:
+    case Role::kUp:
+      return Split::kRows;
+    case Role::kOut:
+      return Split::kHeads;
+    case Role::kDown:
+      return Split::kColumns;
+    case Role::kOther:
+      break;
+  }
+  return Split::kNone;
+}
+
+// Modules that checkpoints of several model types have beside those of the family's row: fused ones
+// and the head.
 struct Named {
   std::string_view leaf;
   Split split;
 };
 constexpr Named kNamed[] = {
-    {"q_proj", Split::kQueries},
-    {"k_proj", Split::kKeys},
-    {"v_proj", Split::kKeys},
-    {"qkv_proj", Split::kQkv},
-    {"query_key_value", Split::kQkv},
-    {"wqkv", Split::kQkv},
-    {"W_pack", Split::kQkv},
-    {"Wqkv", Split::kQkv},
-    {"c_attn", Split::kQkv},
-    {"gate_up_proj", Split::kHalves},
-    {"gate_proj", Split::kRows},
-    {"up_proj", Split::kRows},
-    {"w1", Split::kRows},
-    {"w3", Split::kRows},
-    {"fc1", Split::kRows},
-    {"c_fc", Split::kRows},
-    {"dense_h_to_4h", Split::kRows},
-    {"lm_head", Split::kRows},
-    {"o_proj", Split::kHeads},
-    {"out_proj", Split::kHeads},
-    {"dense", Split::kHeads},
-    {"wo", Split::kHeads},
-    {"down_proj", Split::kColumns},
-    {"w2", Split::kColumns},
-    {"fc2", Split::kColumns},
-    {"dense_4h_to_h", Split::kColumns},
+    {"q_proj", Split::kQueries},        {"k_proj", Split::kKeys},
+    {"v_proj", Split::kKeys},           {"qkv_proj", Split::kQkv},
+    {"query_key_value", Split::kQkv},   {"gate_up_proj", Split::kHalves},
+    {"gate_proj", Split::kRows},        {"up_proj", Split::kRows},
+    {"lm_head", Split::kRows},          {"embed_out", Split::kRows},
+    {"o_proj", Split::kHeads},          {"down_proj", Split::kColumns},
 };
 
-// Models whose modules of these names are the ones that engines split, and whose configs say how
-// many heads there are. Elsewhere a name may stand for something else: Qwen's first w2 makes
-// features.
-constexpr std::string_view kSplitModels[] = {
-    "llama", "mistral", "ministral3", "mixtral", "qwen2",   "qwen3", "gemma",     "gemma2",
-    "phi3",  "bloom",   "gpt_neox",   "falcon",  "granite", "olmo2", "internlm2", "stablelm"};
-
-bool is_known(const std::string& model_type) {
-  return std::find(std::begin(kSplitModels), std::end(kSplitModels), model_type) !=
-         std::end(kSplitModels);
+LinearRows rows_of(const FamilyRow& family) {
+  LinearRows rows;
+  for (const MixerRow& mixer : family.mixers) {
+    rows.insert(rows.end(), mixer.linears.begin(), mixer.linears.end());
+  }
+  for (const FeedForwardRow& row : family.feed_forwards) {
+    rows.insert(rows.end(), row.linears.begin(), row.linears.end());
+  }
+  return rows;
 }
 
-Split split_of(const std::string& layer) {
+// Models all of whose matrices make or take heads or features, and nothing else.
+bool is_split(const LinearRows& rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const LinearRow& row) {
+    return row.role != Role::kOther || row.module == Module::kSmall;
+  });
+}
+
+// By the module's path, since a name may stand for two of them.
+Split split_in(const LinearRows& rows, const std::string& layer) {
+  for (const LinearRow& row : rows) {
+    if (matches_glob("*." + std::string(row.path), "." + layer)) return split_of(row.role);
+  }
   const std::string leaf = leaf_of_layer(layer);
+  for (const LinearRow& row : rows) {
+    if (leaf_of(row.path) == leaf) return split_of(row.role);
+  }
   const auto* const found = std::find_if(std::begin(kNamed), std::end(kNamed),
                                          [&](const Named& named) { return named.leaf == leaf; });
   return found == std::end(kNamed) ? Split::kNone : found->split;
@@ -91,13 +112,15 @@ class Splitter {
       : layer_(layer), config_(config), parallel_(parallel) {}
 
   void split(LayerView* view) const {
-    if (!is_known(config_.model_type)) {
+    const FamilyRow* const family = find_family(config_.model_type);
+    const LinearRows linears = family == nullptr ? LinearRows() : rows_of(*family);
+    if (family == nullptr || !is_split(linears)) {
       refuse(layer_,
              fmt::format("how the layers of model type \"{}\" are split over several ranks is "
                          "not known",
                          excerpt(config_.model_type)));
     }
-    const Split kind = split_of(layer_.name());
+    const Split kind = split_in(linears, layer_.name());
     if (kind == Split::kNone) {
       view->is_whole = true;
       return;

@@ -203,9 +203,11 @@ TEST_F(ParallelTest, WhatCannotBeSplitIsRefusedByName) {
   config_.heads = 0;
   add("q_proj", 128, 256);
   refused(2, "heads");
-  config_.model_type = "qwen";  // its w2 makes features
-  add("w2", 128, 256);
-  refused(2, "model type \"qwen\"");
+  for (const char* type : {"deepseek_v3", "no_such_type"}) {  // not heads and features alone
+    config_.model_type = type;
+    add("w2", 128, 256);
+    refused(2, std::string("model type \"") + type + '"');
+  }
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ constexpr Expression kLlama4Turns =
 LinearRows llama4_experts() {
   return {
       small("feed_forward.router", "experts"),
-      expert("feed_forward.experts.*.gate_proj", "inner", "hidden"),
-      expert("feed_forward.experts.*.up_proj", "inner", "hidden"),
-      expert("feed_forward.experts.*.down_proj", "hidden", "inner"),
+      expert("feed_forward.experts.*.gate_proj", "inner", "hidden", Role::kGate),
+      expert("feed_forward.experts.*.up_proj", "inner", "hidden", Role::kUp),
+      expert("feed_forward.experts.*.down_proj", "hidden", "inner", Role::kDown),
       {"feed_forward.shared_expert.gate_proj", "inner", "hidden", Role::kGate, "gate_up_proj"},
       {"feed_forward.shared_expert.up_proj", "inner", "hidden", Role::kUp, "gate_up_proj"},
       {"feed_forward.shared_expert.down_proj", "hidden", "inner", Role::kDown},
@@ -49,9 +49,9 @@ std::vector<FeedForwardRow> step_feed_forwards() {
            .linears = gated_mlp()},
           {.kind = FeedForwardKind::kExperts,
            .linears = {small("moe.gate", "experts"),
-                       expert("moe.gate_proj", "expert_inner", "hidden"),
-                       expert("moe.up_proj", "expert_inner", "hidden"),
-                       expert("moe.down_proj", "hidden", "expert_inner"),
+                       expert("moe.gate_proj", "expert_inner", "hidden", Role::kGate),
+                       expert("moe.up_proj", "expert_inner", "hidden", Role::kUp),
+                       expert("moe.down_proj", "hidden", "expert_inner", Role::kDown),
                        {"share_expert.gate_proj", "share_expert_dim ?? share_expert_dims", "hidden",
                         Role::kGate, "gate_up_proj"},
                        {"share_expert.up_proj", "share_expert_dim ?? share_expert_dims", "hidden",
@@ -79,8 +79,8 @@ LinearRows step_attention(Expression heads_gate, Expression q, Expression k_out)
 LinearRows granite_experts() {
   return {
       small("block_sparse_moe.router.layer", "experts"),
-      expert("block_sparse_moe.input_linear", "2 * inner", "hidden"),
-      expert("block_sparse_moe.output_linear", "hidden", "inner"),
+      expert("block_sparse_moe.input_linear", "2 * inner", "hidden", Role::kGateUp),
+      expert("block_sparse_moe.output_linear", "hidden", "inner", Role::kDown),
   };
 }
 
@@ -181,9 +181,9 @@ const std::vector<FamilyRow>& mixtures() {
                                                      "rope_parameters.rope_theta"}}}},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts,
                              .linears = {small("ffn.router.layer", "experts"),
-                                         expert("ffn.experts.mlp.w1", "expert_inner", "hidden"),
-                                         expert("ffn.experts.mlp.v1", "expert_inner", "hidden"),
-                                         expert("ffn.experts.mlp.w2", "hidden", "expert_inner")},
+                                         expert("ffn.experts.mlp.w1", "expert_inner", "hidden", Role::kGate),
+                                         expert("ffn.experts.mlp.v1", "expert_inner", "hidden", Role::kUp),
+                                         expert("ffn.experts.mlp.w2", "hidden", "expert_inner", Role::kDown)},
                              .experts = {.per_token = "ffn_config.moe_top_k"}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "0.00001"},
           .activation = "ffn_config.ffn_act_fn.name ?? 'silu'",
@@ -202,8 +202,8 @@ const std::vector<FamilyRow>& mixtures() {
                       .attention = gpt_oss_attention("0")}},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts,
                              .linears = {small("mlp.router", "experts"),
-                                         expert("mlp.experts.gate_up_proj", "2 * inner", "hidden"),
-                                         expert("mlp.experts.down_proj", "hidden", "inner")},
+                                         expert("mlp.experts.gate_up_proj", "2 * inner", "hidden", Role::kGateUp),
+                                         expert("mlp.experts.down_proj", "hidden", "inner", Role::kDown)},
                              .experts = {.per_token = "num_experts_per_tok ?? experts_per_token"}}},
           .note = "experts clamp their gates (swiglu_limit) and have biases",
       },

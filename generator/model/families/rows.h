@@ -42,9 +42,8 @@ inline LinearRow small(std::string_view path, Expression n, Expression k = "hidd
 }
 
 // One matrix of each expert.
-inline LinearRow expert(std::string_view path, Expression n, Expression k,
-                        Expression count = "experts") {
-  return {path, n, k, Role::kOther, "", "false", "true", Module::kExpert, count};
+inline LinearRow expert(std::string_view path, Expression n, Expression k, Role role) {
+  return {path, n, k, role, "", "false", "true", Module::kExpert, "experts"};
 }
 
 inline LinearRow convolution(std::string_view path, Expression channels, Expression taps) {
@@ -60,9 +59,9 @@ inline LinearRow scan(std::string_view path) {
 inline LinearRows gated_experts(Expression inner = "expert_inner", Expression width = "hidden") {
   return {
       small("mlp.gate", "experts"),
-      expert("mlp.experts.*.gate_proj", inner, width),
-      expert("mlp.experts.*.up_proj", inner, width),
-      expert("mlp.experts.*.down_proj", width, inner),
+      expert("mlp.experts.*.gate_proj", inner, width, Role::kGate),
+      expert("mlp.experts.*.up_proj", inner, width, Role::kUp),
+      expert("mlp.experts.*.down_proj", width, inner, Role::kDown),
   };
 }
 
@@ -70,9 +69,9 @@ inline LinearRows gated_experts(Expression inner = "expert_inner", Expression wi
 inline LinearRows w_experts(Expression inner = "expert_inner") {
   return {
       small("block_sparse_moe.gate", "experts"),
-      expert("block_sparse_moe.experts.*.w1", inner, "hidden"),
-      expert("block_sparse_moe.experts.*.w3", inner, "hidden"),
-      expert("block_sparse_moe.experts.*.w2", "hidden", inner),
+      expert("block_sparse_moe.experts.*.w1", inner, "hidden", Role::kGate),
+      expert("block_sparse_moe.experts.*.w3", inner, "hidden", Role::kUp),
+      expert("block_sparse_moe.experts.*.w2", "hidden", inner, Role::kDown),
   };
 }
 
