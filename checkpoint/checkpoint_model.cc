@@ -1,10 +1,16 @@
 #include "checkpoint/checkpoint_model.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "checkpoint/layer_error.h"
+#include "checkpoint/module_place.h"
 #include "checkpoint/output_plan.h"
+#include "generator/model/model_builder.h"
+#include "generator/spec/document.h"
 
 namespace heddle {
 namespace {
@@ -14,6 +20,136 @@ std::string covers(const LayerGroup& group) {
   for (const LayerName& part : group.parts)
     names += (names.empty() ? "" : " + ") + leaf_of_layer(part.name);
   return names;
+}
+
+std::string weights_of(const WeightSpec& weight) {
+  Scheme scheme;
+  scheme.type = weight.type;
+  scheme.bits = weight.bits;
+  scheme.group_size = weight.group_size;
+  return weights_text(scheme);
+}
+
+// Tables of vectors, which are looked up and not multiplied with.
+bool is_embedding(const std::string& module) {
+  constexpr std::string_view kNames[] = {
+      "embed_tokens",       "wte",        "wpe",   "word_embeddings",
+      "tok_embeddings",     "embed_in",   "embed", "embed_positions",
+      "position_embedding", "embeddings", "shared"};
+  const std::string leaf = leaf_of_layer(module);
+  return std::find(std::begin(kNames), std::end(kNames), leaf) != std::end(kNames);
+}
+
+bool is_float(TensorType type) {
+  return type == TensorType::kF16 || type == TensorType::kBf16 || type == TensorType::kF32 ||
+         type == TensorType::kF64;
+}
+
+// Layers of one list of a model that are alike stand for one.
+class Layers {
+ public:
+  explicit Layers(std::string list) : list_(std::move(list)) {}
+
+  // The modules are in the same layer of the model, `heights` their rows.
+  void add(const std::vector<std::string>& modules, const std::vector<std::int64_t>& heights,
+           ModelLayer layer) {
+    const ModulePlace first = place_of_module(modules.front());
+    const bool own = first.list == list_ && first.layer >= 0;
+    std::string key = std::to_string(layer.kernel) + ' ' + std::to_string(layer.n) + ' ' +
+                      std::to_string(layer.k) + ' ' + layer.reason + ' ' + layer.weights;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const ModulePlace place = place_of_module(modules[i]);
+      const bool listed = place.layer >= 0 && !own;
+      layer.parts.push_back({listed ? place.list + ".*." + place.path : place.path, heights[i]});
+      key += ' ' + layer.parts.back().path;
+    }
+    const auto [at, is_new] =
+        known_.try_emplace({own ? "" : first.list, std::move(key)}, layers_.size());
+    if (is_new) {
+      layers_.push_back(std::move(layer));
+      seen_.emplace_back();
+      layers_.back().copies = 0;
+    }
+    ModelLayer& entry = layers_[at->second];
+    // Experts of a layer count as one, as in a config.
+    const std::string once = own ? std::to_string(first.layer) : once_of(modules.front());
+    if (!seen_[at->second].insert(once).second) {
+      ++extra_[at->second];
+      return;
+    }
+    if (own) {
+      entry.layers.push_back(first.layer);
+    } else {
+      ++entry.copies;
+    }
+  }
+
+  std::vector<ModelLayer> take() {
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      ModelLayer& layer = layers_[i];
+      std::sort(layer.layers.begin(), layer.layers.end());
+      if (!layer.layers.empty()) layer.copies = 1;
+      const auto extra = extra_.find(i);
+      const std::size_t places = std::max<std::size_t>(1, seen_[i].size());
+      if (extra != extra_.end()) {
+        layer.matrices *= 1 + static_cast<std::int64_t>(extra->second / places);
+        if (layer.kind == ModelLayer::Kind::kLinear) layer.kind = ModelLayer::Kind::kExperts;
+      }
+    }
+    return std::move(layers_);
+  }
+
+ private:
+  static std::string once_of(const std::string& module) {
+    const ModulePlace place = place_of_module(module);
+    return place.layer < 0 ? module : place.list + '.' + std::to_string(place.layer);
+  }
+
+  std::string list_;
+  std::map<std::pair<std::string, std::string>, std::size_t> known_;
+  std::vector<ModelLayer> layers_;
+  std::vector<std::set<std::string>> seen_;
+  std::map<std::size_t, std::size_t> extra_;  // modules of the same path in the same place
+};
+
+// The list with the most layers that are quantised, else any.
+std::string main_list(const Checkpoint& checkpoint) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [name, entry] : checkpoint.tensors()) ++counts[place_of_module(name).list];
+  counts.erase("");
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? std::string() : most->first;
+}
+
+void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consumed,
+               Layers* layers) {
+  constexpr std::string_view kWeight = ".weight";
+  for (const auto& [name, entry] : checkpoint.tensors()) {
+    const TensorInfo& tensor = *entry.tensor;
+    const std::size_t sides = tensor.shape.size();
+    if (consumed.count(name) != 0 || !is_float(tensor.type) || sides < 2) continue;
+    const bool weight = name.ends_with(kWeight);
+    const std::string module = weight ? name.substr(0, name.size() - kWeight.size()) : name;
+    // Without the ending it is a stack of experts or a parameter of another kind.
+    if (is_embedding(module) || (!weight && sides != 3)) continue;
+    ModelLayer layer;
+    layer.name = leaf_of_layer(module);
+    layer.n = tensor.shape[sides - 2];
+    layer.k = tensor.shape[sides - 1];
+    layer.weights = std::string(to_string(tensor.type));
+    layer.reason = kNoPlainKernel;
+    if (weight && sides > 2) {
+      layer.kind = ModelLayer::Kind::kConvolution;
+      layer.n = tensor.shape[0];
+      layer.reason = "Heddle has no kernel for convolutions yet";
+    } else if (sides > 2) {
+      layer.kind = ModelLayer::Kind::kExperts;
+      layer.matrices = tensor.shape[0];
+    }
+    layers->add({module}, {layer.n}, std::move(layer));
+  }
 }
 
 }  // namespace
@@ -26,12 +162,29 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
   Model model;
   model.model_type = config.model_type;
   model.quant_method = config.quantization.method();
+  Layers layers(main_list(checkpoint));
+  std::set<std::string> consumed = plan.inventory.skipped;
   std::map<std::pair<std::string, std::string>, std::size_t> known;  // name and spec to its kernel
   for (const PackedLayer& packed : plan.packed) {
     const auto [place, is_new] =
         known.try_emplace({packed.spec.name(), packed.spec.canonical_json()}, model.kernels.size());
     if (is_new) model.kernels.push_back({packed.spec, 0, covers(packed.group)});
     ++model.kernels[place->second].layers;
+    ModelLayer layer;
+    layer.name = packed.spec.name();
+    layer.n = packed.spec.weight_shape().n;
+    layer.k = packed.spec.weight_shape().k;
+    layer.matrices = packed.layer.matrices();
+    if (layer.matrices > 1) layer.kind = ModelLayer::Kind::kExperts;
+    layer.weights = weights_of(packed.spec.weight());
+    layer.bias = packed.spec.gemm().epilogue.bias;
+    layer.kernel = static_cast<int>(place->second);
+    std::vector<std::string> modules;
+    for (const LayerName& part : packed.group.parts) {
+      modules.push_back(part.name);
+      for (std::string& tensor : tensors_of(part, checkpoint)) consumed.insert(std::move(tensor));
+    }
+    layers.add(modules, packed.layer.heights(), std::move(layer));
   }
   std::map<std::pair<std::string, std::string>, std::size_t> unserved;
   for (const UnservedLayer& layer : plan.unserved) {
@@ -39,8 +192,22 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
         unserved.try_emplace({leaf_of_layer(layer.name), layer.reason}, model.unserved.size());
     if (is_new) model.unserved.push_back({leaf_of_layer(layer.name), layer.reason, 0});
     ++model.unserved[place->second].layers;
+    ModelLayer entry;
+    entry.name = leaf_of_layer(layer.name);
+    entry.n = layer.n;
+    entry.k = layer.k;
+    entry.weights = "quantised";
+    entry.reason = layer.reason;
+    layers.add({layer.name}, {layer.n}, std::move(entry));
+    consumed.insert(layer.tensors.begin(), layer.tensors.end());
   }
+  add_plain(checkpoint, consumed, &layers);
+  model.layers = layers.take();
   model.notes = std::move(plan.notes);
+  if (!config.is_known && !config.model_type.empty()) {
+    model.notes.push_back("the model type \"" + excerpt(config.model_type) +
+                          "\" is not known to Heddle: its layers are what the tensors show");
+  }
   return model;
 }
 

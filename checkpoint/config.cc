@@ -54,8 +54,8 @@ class LenientValues {
   ConfigValues values_;
 };
 
-// How the rows of the matrix of queries, keys and values lie in the checkpoint, where they are not in
-// the order of attention already.
+// How the rows of the matrix of queries, keys and values lie in the checkpoint, where they are not
+// in the order of attention already.
 std::optional<FusedQkv> read_fused_qkv(const FamilyRow& family, const ConfigReader& config,
                                        const CheckpointConfig& sizes, LenientValues& values) {
   if (sizes.heads == 0 || sizes.kv_heads == 0) return std::nullopt;
@@ -88,9 +88,8 @@ void add_fusions(const LinearRows& rows, std::vector<Fusion>* fusions) {
 
 bool has_conv1d(const FamilyRow& family) {
   return std::any_of(family.mixers.begin(), family.mixers.end(), [](const MixerRow& mixer) {
-    return std::any_of(mixer.linears.begin(), mixer.linears.end(), [](const LinearRow& row) {
-      return row.module == Module::kConv1D;
-    });
+    return std::any_of(mixer.linears.begin(), mixer.linears.end(),
+                       [](const LinearRow& row) { return row.module == Module::kConv1D; });
   });
 }
 

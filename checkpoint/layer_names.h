@@ -45,9 +45,9 @@ struct LayerGroup {
   std::vector<LayerName> parts;  // in the order of their rows
 };
 
-// Each layer on its own or with those that engines fuse, as `fusions` say: q_proj, k_proj and v_proj
-// of an attention over its own tokens to qkv_proj, gate_proj and up_proj to gate_up_proj. Parts that
-// are not all there stay alone. Ascending by name.
+// Each layer on its own or with those that engines fuse, as `fusions` say: q_proj, k_proj and
+// v_proj of an attention over its own tokens to qkv_proj, gate_proj and up_proj to gate_up_proj.
+// Parts that are not all there stay alone. Ascending by name.
 std::vector<LayerGroup> group_layers(const std::vector<LayerName>& layers,
                                      const std::vector<Fusion>& fusions);
 

@@ -114,7 +114,7 @@ class Planner {
   }
 
   void add_layer(const LayerGroup& group, ViewedParts viewed) {
-    if (viewed.is_convolution) return add_unserved(group, "it is a convolution");
+    if (viewed.is_convolution) return add_unserved(group, "it is a convolution", {});
     if (viewed.views.front().is_whole && whole_++ == 0) first_whole_ = group.name;
     FusedLayer layer(group.name, std::move(viewed.parts), config_.dtype);
     Companions companions(checkpoint_, group, layer, std::move(viewed.views), viewed.plain_heights,
@@ -123,18 +123,19 @@ class Planner {
     gemm.epilogue.bias = companions.has_bias();
     gemm.pre_scale = companions.has_pre_scale();
     const std::string why = why_unserved(gemm);
-    if (!why.empty()) return add_unserved(group, why);
+    if (!why.empty()) return add_unserved(group, why, gemm.shape);
     if (gemm.weight.group_offset != 0 && offset_++ == 0) first_offset_ = group.name;
     Spec spec = Spec::from_gemm(gemm, label_of(group.name));
     plan_.packed.push_back({group, std::move(layer), std::move(companions), std::move(spec)});
   }
 
   // The parts of a fused layer may be served alone.
-  void add_unserved(const LayerGroup& group, const std::string& why) {
+  void add_unserved(const LayerGroup& group, const std::string& why, const GemmShape& shape) {
     if (group.parts.size() > 1) {
       for (const LayerName& part : group.parts) add({part.name, {part}});
     } else {
-      plan_.unserved.push_back({group.name, why});
+      plan_.unserved.push_back(
+          {group.name, why, shape.n, shape.k, tensors_of(group.parts.front(), checkpoint_)});
     }
   }
 

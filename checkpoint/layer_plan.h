@@ -29,6 +29,9 @@ struct PackedLayer {
 struct UnservedLayer {
   std::string name;
   std::string reason;
+  std::int64_t n = 0;  // 0 where it is no matrix
+  std::int64_t k = 0;
+  std::vector<std::string> tensors;
 };
 
 struct LayerPlan {

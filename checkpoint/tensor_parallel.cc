@@ -64,12 +64,10 @@ struct Named {
   Split split;
 };
 constexpr Named kNamed[] = {
-    {"q_proj", Split::kQueries},        {"k_proj", Split::kKeys},
-    {"v_proj", Split::kKeys},           {"qkv_proj", Split::kQkv},
-    {"query_key_value", Split::kQkv},   {"gate_up_proj", Split::kHalves},
-    {"gate_proj", Split::kRows},        {"up_proj", Split::kRows},
-    {"lm_head", Split::kRows},          {"embed_out", Split::kRows},
-    {"o_proj", Split::kHeads},          {"down_proj", Split::kColumns},
+    {"q_proj", Split::kQueries}, {"k_proj", Split::kKeys},         {"v_proj", Split::kKeys},
+    {"qkv_proj", Split::kQkv},   {"query_key_value", Split::kQkv}, {"gate_up_proj", Split::kHalves},
+    {"gate_proj", Split::kRows}, {"up_proj", Split::kRows},        {"lm_head", Split::kRows},
+    {"embed_out", Split::kRows}, {"o_proj", Split::kHeads},        {"down_proj", Split::kColumns},
 };
 
 LinearRows rows_of(const FamilyRow& family) {

@@ -66,6 +66,21 @@ class CacheBuilder {
         "attention", kind);
   }
 
+  // Appending first, and every layer with the index of its kernel.
+  void finish() {
+    std::vector<ModelKernel> kernels;
+    for (const bool appends : {true, false}) {
+      for (std::size_t i = 0; i < layers_.size(); ++i) {
+        if ((model_.kernels[i].spec.op() == Op::kKvAppend) != appends) continue;
+        layers_[i].kernel = static_cast<int>(kernels.size());
+        kernels.push_back(model_.kernels[i]);
+        model_.layers.push_back(layers_[i]);
+      }
+    }
+    model_.kernels = std::move(kernels);
+    model_.layers.insert(model_.layers.end(), unserved_layers_.begin(), unserved_layers_.end());
+  }
+
   // Whether the model has several kinds of attention, which names tell apart.
   void set_several(bool several) { several_ = several; }
 
@@ -129,13 +144,29 @@ class CacheBuilder {
         continue;
       }
       kernel.layers += count;
+      std::vector<int>& layers =
+          layers_[static_cast<std::size_t>(&kernel - model_.kernels.data())].layers;
+      layers.insert(layers.end(), kind.layers.begin(), kind.layers.end());
+      std::sort(layers.begin(), layers.end());
       return;
     }
+    layers_.push_back(layer_of(spec.name(), kind));
     model_.kernels.push_back({std::move(spec), count, covers});
+  }
+
+  static ModelLayer layer_of(const std::string& name, const Kind& kind) {
+    ModelLayer layer;
+    layer.name = name;
+    layer.kind = ModelLayer::Kind::kAttention;
+    layer.layers = kind.layers;
+    return layer;
   }
 
   void add_unserved(const Kind& kind, const std::string& reason) {
     const int count = static_cast<int>(kind.layers.size());
+    ModelLayer layer = layer_of(kind.name, kind);
+    layer.reason = reason;
+    unserved_layers_.push_back(std::move(layer));
     for (ModelUnserved& known : model_.unserved) {
       if (known.name != kind.name || known.reason != reason) continue;
       known.layers += count;
@@ -154,6 +185,8 @@ class CacheBuilder {
   std::string_view kv_;
   Model& model_;
   bool several_ = false;
+  std::vector<ModelLayer> layers_;  // parallel to the kernels
+  std::vector<ModelLayer> unserved_layers_;
 };
 
 // Numbers that the spec has as integers.
@@ -205,9 +238,7 @@ Model read_model(const ConfigDocuments& documents, std::string_view kv, Findings
   CacheBuilder builder(dtype.value_or(DType::kBf16), kv, &model);
   builder.set_several(!has_one_window(kinds));
   for (const Kind& kind : kinds) builder.add(kind);
-  std::stable_sort(model.kernels.begin(), model.kernels.end(), [](const auto& a, const auto& b) {
-    return a.spec.name() == "kv_append" && b.spec.name() != "kv_append";
-  });
+  builder.finish();
   for (const DecodedBlock& block : decoder.blocks) {
     if (block.facts.mixer == MixerKind::kNone || block.facts.mixer == MixerKind::kAttention ||
         block.facts.mixer == MixerKind::kLatentAttention) {

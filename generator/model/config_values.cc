@@ -355,7 +355,7 @@ class ExpressionReader {
     expect("(");
     ConfigValue value = alternatives();
     ConfigValue step = number_of(1);
-    if (called == "even" || called == "quotient") {
+    if (called == "even" || called == "quotient" || called == "ratio") {
       expect(",");
       step = alternatives();
     }
@@ -367,8 +367,11 @@ class ExpressionReader {
                                                  : 1);
     }
     if (called == "given") return skip_ ? value : number_of(value.is_null() ? 0 : 1);
-    if (called != "floor" && called != "even" && called != "quotient") malformed();
+    if (called != "floor" && called != "even" && called != "quotient" && called != "ratio") {
+      malformed();
+    }
     if (skip_ || value.is_null()) return value;
+    if (called == "ratio") return number_of(number(step) == 0 ? 1 : number(value) / number(step));
     const double unit = number(step);
     if (called == "floor") return number_of(std::floor(number(value)));
     if (called == "quotient") return number_of(unit < 1 ? 1 : std::floor(number(value) / unit));

@@ -86,6 +86,7 @@ class Interpreter {
     decoder.outside = linears(family_.outside);
     decoder.tied = values_.flag(family_.tied);
     decoder.head_bias = values_.flag(family_.head_bias);
+    decoder.head_width = values_.size(family_.head_width, kMostHidden);
     decoder.norm = values_.flag(family_.norm.kind_when) ? family_.norm.kind : NormKind::kRms;
     // Where it is missing every model class has a default of its own: 0 stands for that.
     const ConfigValue epsilon = values_.value(family_.norm.epsilon);

@@ -48,6 +48,7 @@ struct Decoder {
   std::int64_t vocabulary = 0;
   bool tied = false;
   bool head_bias = false;
+  std::int64_t head_width = 0;
   double norm_epsilon = 0;
   NormKind norm = NormKind::kNone;
   std::string activation;

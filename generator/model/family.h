@@ -25,6 +25,7 @@ enum class Module {
   kLinear,
   kConv1D,       // the same, stored as [K, N]
   kSmall,        // quantisers leave it as it is: routers, gates of one row, scorers
+  kGrouped,      // `count` matrices, each of which takes columns of its own
   kExpert,       // of each of `count` experts
   kConvolution,  // n channels, k taps
   kScan,         // no matrix: the recurrence of a mixer
@@ -136,6 +137,7 @@ struct FamilyRow {
   Expression activation = "hidden_act ?? 'silu'";
   Expression tied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
   Expression head_bias = "false";
+  Expression head_width = "hidden";  // columns of the head
   Expression logit_softcap = "0";
   LinearRows outside = {};  // of the model, in no decoder layer; paths from the body
   std::vector<NamedExpression> multipliers = {};

@@ -18,6 +18,8 @@ const char* name_of(Module module) {
       return "dense linear layers";
     case Module::kSmall:
       return "routers and gates";
+    case Module::kGrouped:
+      return "grouped linear layers";
     case Module::kExpert:
       return "experts";
     case Module::kConvolution:

@@ -7,11 +7,13 @@
 #include "generator/model/group_size.h"
 
 namespace heddle {
+
+const char* const kNoPlainKernel =
+    "its weights are not quantised, and Heddle makes no kernels for weights of 16 bits yet";
+
 namespace {
 
 const char* const kPlainWeights = "16 bits";
-const char* const kNoPlainKernel =
-    "its weights are not quantised, and Heddle makes no kernels for weights of 16 bits yet";
 
 std::string covers(const ModelLayer& layer) {
   std::string names;
@@ -165,6 +167,10 @@ void ModelBuilder::add_parts(const ModelLayer& layer, Module module, const Schem
                           "experts need kernels that choose their matrices by token, which Heddle "
                           "does not have yet; heddle build FOLDER makes the kernels of each expert "
                           "alone");
+    case Module::kGrouped:
+      return add_unserved(layer, schemes.front(),
+                          "its matrices take columns of their own, and Heddle has no kernel for "
+                          "several matrices yet");
     case Module::kConvolution:
       return add_unserved(layer, nullptr, "Heddle has no kernel for convolutions yet");
     default:
@@ -268,9 +274,13 @@ void ModelBuilder::add_head() {
   head.name = "lm_head";
   head.parts = {{decoder_.head, decoder_.vocabulary}};
   head.n = decoder_.vocabulary;
-  head.k = decoder_.hidden;
+  head.k = decoder_.head_width;
   head.bias = decoder_.head_bias;
   const Scheme* scheme = quantization_.scheme_of(decoder_.head);
+  // Methods leave the head out by its usual name, whatever it is called in the checkpoint.
+  if (quantization_.scheme_of("lm_head") == nullptr && leaf_of(decoder_.head) != "lm_head") {
+    scheme = nullptr;
+  }
   if (decoder_.vocabulary == 0) {
     head.k = 0;
     return add_unserved(std::move(head), scheme,
@@ -310,7 +320,34 @@ void ModelBuilder::add_others() {
   }
 }
 
+// Layers that blocks of several kinds have alike are listed once.
+void ModelBuilder::merge_layers() {
+  const auto alike = [](const ModelLayer& a, const ModelLayer& b) {
+    const auto same_part = [](const ModelPart& x, const ModelPart& y) {
+      return x.path == y.path && x.n == y.n;
+    };
+    return a.kernel == b.kernel && a.k == b.k && a.matrices == b.matrices && a.kind == b.kind &&
+           a.bias == b.bias && a.weights == b.weights && a.reason == b.reason &&
+           a.layers.empty() == b.layers.empty() &&
+           std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), same_part);
+  };
+  std::vector<ModelLayer> merged;
+  for (ModelLayer& layer : model_.layers) {
+    const auto known = std::find_if(merged.begin(), merged.end(), [&](const ModelLayer& other) {
+      return !layer.layers.empty() && alike(other, layer);
+    });
+    if (known == merged.end()) {
+      merged.push_back(std::move(layer));
+    } else {
+      known->layers.insert(known->layers.end(), layer.layers.begin(), layer.layers.end());
+      std::sort(known->layers.begin(), known->layers.end());
+    }
+  }
+  model_.layers = std::move(merged);
+}
+
 void ModelBuilder::finish() {
+  merge_layers();
   if (!left_out_.empty() && !quantization_.method().empty()) {
     model_.notes.push_back(names_with_layers(left_out_) +
                            ": not quantised in the checkpoint, no kernel is made");

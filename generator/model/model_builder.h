@@ -35,6 +35,7 @@ class ModelBuilder {
   void add_plain(ModelLayer layer);
   void add_kernel(ModelLayer layer, const Scheme& scheme);
   void add_unserved(ModelLayer layer, const Scheme* scheme, std::string reason);
+  void merge_layers();
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);
   void assume(const Scheme& scheme, bool bias);
 
@@ -50,6 +51,9 @@ class ModelBuilder {
   bool assumed_zeros_ = false;
   bool assumed_bias_ = false;
 };
+
+// Why a layer whose weights are not quantised has no kernel.
+extern const char* const kNoPlainKernel;
 
 // "uint4, groups of 128", "e4m3, blocks of 128 x 128".
 std::string weights_text(const Scheme& scheme);

@@ -45,6 +45,7 @@ struct ModelLayer {
     kConvolution,  // n channels, k taps
     kScan,         // the recurrence of a mixer, which has no matrix
     kTower,        // an encoder of images or sound, or layers that predict further tokens
+    kAttention,    // an operation on the key-value cache
   };
 
   std::string name;  // as engines fuse it: "qkv_proj"

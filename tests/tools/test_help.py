@@ -5,8 +5,8 @@ import unittest
 
 from command import CommandTest
 
-COMMANDS = ["build", "render", "plan", "inspect", "schema", "targets", "run", "bench", "cache",
-            "bundle", "record", "repack", "dequantize"]
+COMMANDS = ["build", "render", "plan", "inspect", "schema", "targets", "models", "run", "bench",
+            "cache", "bundle", "record", "repack", "dequantize"]
 COMPILING = ["build", "inspect", "run", "bench"]
 WITH_TARGET = ["build", "render", "plan", "inspect"]
 
@@ -60,7 +60,7 @@ class CommandLineTest(CommandTest):
         for command in COMMANDS:
             with self.subTest(command):
                 words = [command, "list"] if command in ("cache", "bundle") else [command]
-                if command not in ("schema", "targets", "cache", "record"):
+                if command not in ("schema", "targets", "models", "cache", "record"):
                     words.append("-")
                 if command in ("repack", "dequantize"):
                     words += ["-o", "out"]

@@ -22,6 +22,7 @@
 #include "tools/heddle/errors.h"
 #include "tools/heddle/kv_option.h"
 #include "tools/heddle/model_input.h"
+#include "tools/heddle/model_report.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/pack_options.h"
@@ -37,6 +38,8 @@ struct BuildOptions {
   CompileOptions compile;
   PackCommandOptions pack;
   bool print_specs = false;
+  bool list = false;
+  bool all = false;
   bool json = false;
 };
 
@@ -72,7 +75,19 @@ std::vector<std::string> reasons_of(const Error& error, const std::string& name)
   return reasons;
 }
 
-void resolve_operations(const Model& model, Build* build) {
+// The layers of the kernel have none on this target.
+void take_kernel(std::size_t kernel, const std::vector<std::string>& reasons, Model* model) {
+  std::string reason;
+  for (const std::string& one : reasons) reason += (reason.empty() ? "" : "; ") + one;
+  for (ModelLayer& layer : model->layers) {
+    if (layer.kernel != static_cast<int>(kernel)) continue;
+    layer.kernel = -1;
+    layer.reason = reason;
+  }
+}
+
+void resolve_operations(Build* build) {
+  const Model& model = build->model;
   for (const ModelUnserved& unserved : model.unserved) {
     build->unserved.push_back({unserved_name(unserved), {unserved.reason}});
   }
@@ -84,6 +99,7 @@ void resolve_operations(const Model& model, Build* build) {
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::kUnsupported) throw at_place(name, error);
       build->unserved.push_back({name, reasons_of(error, name)});
+      take_kernel(i, build->unserved.back().reasons, &build->model);
     }
   }
 }
@@ -138,9 +154,18 @@ int report_unstored(const std::vector<BuildResult>& results) {
   return kExitFailed;
 }
 
+// What a list of specs names must all be made. Of a model everything that has no kernel is listed,
+// and is a failure on request alone.
+bool is_enough(const BuildOptions& options, const Model& model, bool all_served) {
+  if (model.layers.empty()) return all_served;
+  const ServedCount count = served_count(model);
+  return !options.all || count.served == count.total;
+}
+
 // Prints what could not be served, was not stored or came out wrong; returns the exit code.
-int report_failures(const Build& build) {
-  int code = build.unserved.empty() ? kExitDone : kExitFailed;
+int report_failures(const BuildOptions& options, const Build& build) {
+  const bool enough = is_enough(options, build.model, build.unserved.empty());
+  int code = enough ? kExitDone : kExitFailed;
   report_unserved(build.unserved);
   if (report_unstored(build.results) != kExitDone) code = kExitFailed;
   for (const BuiltOperation& operation : build.operations) {
@@ -154,18 +179,19 @@ int report_failures(const Build& build) {
   return code;
 }
 
-int build_model(const BuildOptions& options, const Model& model) {
+int build_model(const BuildOptions& options, Model model) {
   const auto start = std::chrono::steady_clock::now();
   Runtime runtime(runtime_options(options.compile));
   Build build;
   build.target = choose_target(options.target, runtime);
-  build.notes = model.notes;
-  build.assumptions = model.assumptions;
-  resolve_operations(model, &build);
+  build.model = std::move(model);
+  resolve_operations(&build);
+  build.listed = options.list;
+  if (options.list) build.operations.clear();
   compile(options, &runtime, &build);
   build.total_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  if (options.target.empty()) check_on_device(&runtime, !options.json, &build);
+  if (options.target.empty() && !options.list) check_on_device(&runtime, !options.json, &build);
 
   if (options.json) {
     print_json(build_json(build));
@@ -173,7 +199,7 @@ int build_model(const BuildOptions& options, const Model& model) {
     print(build_text(build));
   }
   flush_output();
-  return report_failures(build);
+  return report_failures(options, build);
 }
 
 int run(const BuildOptions& options) {
@@ -183,10 +209,15 @@ int run(const BuildOptions& options) {
     print_specs(model);
     flush_output();
     print_remarks(model);
-    return model.unserved.empty() ? kExitDone : kExitFailed;
+    return is_enough(options, model, model.unserved.empty()) ? kExitDone : kExitFailed;
+  }
+  if (options.list && model.layers.empty()) {
+    throw Error(
+        ErrorCategory::kUsage, "tool.list_needs_model",
+        "--list lists the layers of a model: it takes a config.json or a folder, not specs");
   }
   try {
-    return build_model(options, model);
+    return build_model(options, model);  // a copy: the error below tells of the whole model
   } catch (const Error&) {
     print_remarks(model);  // what was assumed may be what is wrong
     throw;
@@ -211,14 +242,19 @@ void add_build_command(CLI::App& app, Action* action) {
   add_compile_options(*command, &options->compile);
   command->add_flag("--print-specs", options->print_specs,
                     "only print the specs of the model's kernels, as a list that build takes");
+  command->add_flag("--list", options->list,
+                    "only list the model's layers and what serves each; nothing is compiled");
+  command->add_flag("--all", options->all, "exit code 1 if a layer of the model has no kernel");
   add_json_option(*command, &options->json);
   command->footer(
       "A folder with tensors gives exactly the specs that heddle repack writes for it; of a "
       "config\n"
       "alone, what it cannot tell is assumed, and said.\n"
-      "TILE is tokens x rows x depth, then stages (s) and split-K (k). Kernels that the target\n"
-      "cannot serve are named with the reason; the others are built, and the exit code is 1.\n"
-      "It is 1, too, where a compiled kernel could not be stored in the cache, and 2 where\n"
+      "Every layer of a model is listed, with what serves it or why nothing does; --all makes the\n"
+      "exit code 1 if a layer has no kernel. Of a list of specs it is 1 if one cannot be served.\n"
+      "TILE is tokens x rows x depth, then stages (s) and split-K (k).\n"
+      "The exit code is 1, too, where a compiled kernel could not be stored in the cache, and 2 "
+      "where\n"
       "--cache names one that cannot be used.\n"
       "Without --target each kernel is also run on the GPU and checked.\n"
       "Example:\n"

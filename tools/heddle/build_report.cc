@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/family.h"
+#include "tools/heddle/model_report.h"
 #include "tools/heddle/printable.h"
 #include "tools/heddle/table.h"
 
@@ -147,11 +148,15 @@ std::string build_text(const Build& build) {
     }
     text += table.text();
   }
-  for (const std::string& note : build.notes) text += fmt::format("note: {}\n", printable(note));
-  for (const std::string& what : build.assumptions) {
+  if (!text.empty() && !build.model.layers.empty()) text += "\n";
+  text = layers_text(build.model) + text;
+  for (const std::string& note : build.model.notes) {
+    text += fmt::format("note: {}\n", printable(note));
+  }
+  for (const std::string& what : build.model.assumptions) {
     text += fmt::format("assumed: {}\n", printable(what));
   }
-  return text + sums_text(build);
+  return text + (build.listed ? "" : sums_text(build)) + served_text(build.model);
 }
 
 ordered_json build_json(const Build& build) {
@@ -165,10 +170,12 @@ ordered_json build_json(const Build& build) {
   for (const UnservedOperation& operation : build.unserved) {
     unserved.push_back({{"name", operation.name}, {"reasons", operation.reasons}});
   }
-  return {{"kernels", std::move(kernels)}, {"unserved", std::move(unserved)},
-          {"notes", build.notes},          {"assumptions", build.assumptions},
-          {"target", build.target.name},   {"arch", compiler_arch(build.target)},
-          {"total_ms", build.total_ms}};
+  ordered_json json = {{"kernels", std::move(kernels)}, {"unserved", std::move(unserved)},
+                       {"notes", build.model.notes},    {"assumptions", build.model.assumptions},
+                       {"target", build.target.name},   {"arch", compiler_arch(build.target)},
+                       {"total_ms", build.total_ms}};
+  if (!build.model.layers.empty()) add_model_json(build.model, &json);
+  return json;
 }
 
 }  // namespace heddle

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/model.h"
 #include "heddle/plan.h"
 #include "heddle/runtime.h"
 
@@ -38,8 +39,8 @@ struct Build {
   std::vector<BuiltOperation> operations;
   std::vector<UnservedOperation> unserved;
   std::vector<BuildResult> results;  // one for each different source
-  std::vector<std::string> notes;
-  std::vector<std::string> assumptions;
+  Model model;  // its layers; kernels that the target refuses are no kernels of theirs any more
+  bool listed = false;  // nothing was compiled, on request
   double total_ms = 0;
 };
 

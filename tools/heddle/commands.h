@@ -21,6 +21,7 @@ void add_plan_command(CLI::App& app, Action* action);
 void add_inspect_command(CLI::App& app, Action* action);
 void add_schema_command(CLI::App& app, Action* action);
 void add_targets_command(CLI::App& app, Action* action);
+void add_models_command(CLI::App& app, Action* action);
 void add_run_command(CLI::App& app, Action* action);
 void add_bench_command(CLI::App& app, Action* action);
 void add_cache_command(CLI::App& app, Action* action);

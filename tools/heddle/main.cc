@@ -23,6 +23,7 @@ void add_commands(CLI::App& app, Action* action) {
   add_inspect_command(app, action);
   add_schema_command(app, action);
   add_targets_command(app, action);
+  add_models_command(app, action);
   add_run_command(app, action);
   add_bench_command(app, action);
   add_cache_command(app, action);

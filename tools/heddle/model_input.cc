@@ -94,17 +94,41 @@ ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& op
   return texts;
 }
 
-Model model_of_config(const ConfigFiles& files, const PackCommandOptions& options) {
+Model model_of_config(const ConfigFiles& files, const PackCommandOptions& options, bool plain_too) {
   const TensorChoice& choice = options.pack.choice;
   if (options.pack.parallel.size > 1 || !options.pack.fuse || !choice.keep.empty() ||
       !choice.skip.empty()) {
     throw Error(ErrorCategory::kUsage, "tool.needs_tensors",
                 "--tp, --no-fuse, --keep and --skip are for a folder with the model's tensors");
   }
+  ModelConfigTexts texts = texts_of(files, options);
+  texts.plain_too = plain_too;
   try {
-    return model_from_config(texts_of(files, options));
+    return model_from_config(texts);
   } catch (const Error& error) {
     throw at_place(files.config.place, error);
+  }
+}
+
+// What the config says of the whole decoder. Tensors are served without it.
+void add_facts(ModelConfigTexts texts, Model* model) {
+  texts.plain_too = true;
+  try {
+    Model facts = model_from_config(texts);
+    model->blocks = std::move(facts.blocks);
+    model->hidden = facts.hidden;
+    model->vocabulary = facts.vocabulary;
+    model->norm = facts.norm;
+    model->norm_place = facts.norm_place;
+    model->norm_epsilon = facts.norm_epsilon;
+    model->activation = std::move(facts.activation);
+    model->tied_embeddings = facts.tied_embeddings;
+    model->logit_softcap = facts.logit_softcap;
+    model->multipliers = std::move(facts.multipliers);
+  } catch (const Error& error) {
+    model->notes.push_back("the config does not describe the whole decoder: " +
+                           std::string(error.problems().front().pointer) + ": " +
+                           error.problems().front().message);
   }
 }
 
@@ -116,7 +140,9 @@ Model model_of_tensors(const std::string& path, const ConfigFiles& files,
   } catch (const Error& error) {
     throw at_place(files.config.place, error);
   }
-  return model_of_checkpoint(Checkpoint(path), config, options.pack);
+  Model model = model_of_checkpoint(Checkpoint(path), config, options.pack);
+  if (config.is_known) add_facts(texts_of(files, options), &model);
+  return model;
 }
 
 bool is_tensor_file(std::string_view path) {
@@ -152,9 +178,9 @@ ModelPlace place_of(const std::string& argument) {
   return {std::filesystem::path(argument).parent_path() / "config.json", argument};
 }
 
-Model model_at(const ModelPlace& place, const ConfigFiles& files,
-               const PackCommandOptions& options) {
-  return place.tensors.empty() ? model_of_config(files, options)
+Model model_at(const ModelPlace& place, const ConfigFiles& files, const PackCommandOptions& options,
+               bool plain_too = false) {
+  return place.tensors.empty() ? model_of_config(files, options, plain_too)
                                : model_of_tensors(place.tensors, files, options);
 }
 
@@ -223,15 +249,23 @@ Model read_model(const std::string& argument, const std::string& kv,
   }
   Model model;
   try {
-    model = model_at(place, files, options);
+    model = model_at(place, files, options, true);
   } catch (const Error& error) {
-    if (error.code() != "model.not_quantized" && error.code() != "checkpoint.not_quantised") throw;
+    if (error.code() != "checkpoint.not_quantised") throw;
+  }
+  if (model.quant_method.empty() && model.kernels.empty()) {
     model.notes.emplace_back("the model is not quantised: its matrices need no kernels of Heddle");
   }
   const std::string block = kv_block(kv);
   try {
     Model cache = cache_model_from_config(input.text, block);
+    const int first = static_cast<int>(model.kernels.size());
     for (ModelKernel& kernel : cache.kernels) model.kernels.push_back(std::move(kernel));
+    for (ModelLayer& layer : cache.layers) {
+      if (layer.kernel >= 0) layer.kernel += first;
+      model.layers.push_back(std::move(layer));
+    }
+    for (ModelUnserved& unserved : cache.unserved) model.unserved.push_back(std::move(unserved));
     for (std::string& note : cache.notes) model.notes.push_back(std::move(note));
     for (std::string& what : cache.assumptions) model.assumptions.push_back(std::move(what));
   } catch (const Error& error) {

@@ -50,23 +50,24 @@ constexpr Expression kDense =
 // compressed copy of the tokens, which "compressor" makes.
 LinearRows v4_attention() {
   return {
-      {"attn.wq_a", "q_lora_rank", "hidden"},
-      {"attn.wkv", "head_dim", "hidden"},
+      {"attn.wq_a", "q_lora_rank", "hidden", Role::kOther, "fused_wqa_wkv"},
+      {"attn.wkv", "head_dim", "hidden", Role::kOther, "fused_wqa_wkv"},
       {"attn.wq_b", "heads * head_dim", "q_lora_rank"},
-      {"attn.wo_a", "o_groups * o_lora_rank", "heads * head_dim / o_groups"},
+      {"attn.wo_a", "o_lora_rank", "heads * head_dim / o_groups", Role::kOther, "", "false", "true",
+       Module::kGrouped, "o_groups"},
       {"attn.wo_b", "hidden", "o_groups * o_lora_rank"},
   };
 }
 
 LinearRows v4_compressor(Expression width) {
-  return {{"attn.compressor.wkv", width, "hidden"}, {"attn.compressor.wgate", width, "hidden"}};
+  return {small("attn.compressor.wkv", width), small("attn.compressor.wgate", width)};
 }
 
 LinearRows v4_indexer() {
   return {{"attn.indexer.wq_b", "index_n_heads * index_head_dim", "q_lora_rank"},
           small("attn.indexer.weights_proj", "index_n_heads"),
-          {"attn.indexer.compressor.wkv", "2 * index_head_dim", "hidden"},
-          {"attn.indexer.compressor.wgate", "2 * index_head_dim", "hidden"}};
+          small("attn.indexer.compressor.wkv", "2 * index_head_dim"),
+          small("attn.indexer.compressor.wgate", "2 * index_head_dim")};
 }
 
 // The streams of a hyper-connection are mixed by a matrix of each token's own, which this makes.
@@ -146,10 +147,10 @@ LinearRows kimi_latent() {
 LinearRows kimi_experts() {
   return {
       small("block_sparse_moe.gate", "experts"),
-      {"block_sparse_moe.routed_expert_down_proj", "routed_expert_hidden_size", "hidden",
-       Role::kOther, "", "false", "given(routed_expert_hidden_size)"},
-      {"block_sparse_moe.routed_expert_up_proj", "hidden", "routed_expert_hidden_size",
-       Role::kOther, "", "false", "given(routed_expert_hidden_size)"},
+      small("block_sparse_moe.routed_expert_down_proj", "routed_expert_hidden_size", "hidden",
+            "given(routed_expert_hidden_size)"),
+      small("block_sparse_moe.routed_expert_up_proj", "hidden", "routed_expert_hidden_size",
+            "given(routed_expert_hidden_size)"),
       expert("block_sparse_moe.experts.*.w1", "expert_inner", "expert_width", Role::kGate),
       expert("block_sparse_moe.experts.*.w3", "expert_inner", "expert_width", Role::kUp),
       expert("block_sparse_moe.experts.*.w2", "expert_width", "expert_inner", Role::kDown),

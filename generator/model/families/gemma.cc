@@ -192,12 +192,13 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .feed_forwards =
               {{.kind = FeedForwardKind::kExperts,
                 .when = "enable_moe_block ?? false",
-                .linears = join({gated_mlp(),
-                                 {small("router.proj", "experts"),
-                                  expert("experts.*.gate_proj", "expert_inner", "hidden", Role::kGate),
-                                  expert("experts.*.up_proj", "expert_inner", "hidden", Role::kUp),
-                                  expert("experts.*.down_proj", "hidden", "expert_inner", Role::kDown)},
-                                 per_layer_inputs("(hidden_size_per_layer_input ?? 0) > 0")}),
+                .linears =
+                    join({gated_mlp(),
+                          {small("router.proj", "experts"),
+                           expert("experts.*.gate_proj", "expert_inner", "hidden", Role::kGate),
+                           expert("experts.*.up_proj", "expert_inner", "hidden", Role::kUp),
+                           expert("experts.*.down_proj", "hidden", "expert_inner", Role::kDown)},
+                          per_layer_inputs("(hidden_size_per_layer_input ?? 0) > 0")}),
                 .experts = {.per_token = "top_k_experts", .shared = "1"}},
                {.linears = join(
                     {gated_mlp(), per_layer_inputs("(hidden_size_per_layer_input ?? 0) > 0")})}},

@@ -124,10 +124,9 @@ const std::vector<FamilyRow>& gpt_relatives() {
                                     .rope = {.dim = "floor(head_dim * (partial_rotary_factor ?? "
                                                     "rope_parameters.partial_rotary_factor ?? "
                                                     "0.5))"}}}},
-          .feed_forwards = {{.linears = {{"mlp.dense_h_to_4h", "inner", "hidden", Role::kUp, "",
-                                          "true"},
-                                         {"mlp.dense_4h_to_h", "hidden", "inner", Role::kDown, "",
-                                          "true"}}}},
+          .feed_forwards =
+              {{.linears = {{"mlp.dense_h_to_4h", "inner", "hidden", Role::kUp, "", "true"},
+                            {"mlp.dense_4h_to_h", "hidden", "inner", Role::kDown, "", "true"}}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "layer_norm_eps"},
           .activation = "hidden_act ?? 'relu2'",
       },
@@ -153,6 +152,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
           .norm = {NormKind::kLayer, NormPlace::kBefore, "0.00001"},
           .activation = "activation_function ?? 'relu'",
           .tied = kTied,
+          .head_width = "head_width",
           .outside = {{"project_in", "hidden", "head_width", Role::kOther, "", "false",
                        "head_width != hidden"},
                       {"project_out", "head_width", "hidden", Role::kOther, "", "false",

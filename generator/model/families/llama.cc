@@ -45,11 +45,11 @@ const std::vector<FamilyRow>& llama_relatives() {
           .model_types = {"granite"},
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
                       .attention = {.scale_dim =
-                                        "1 / (attention_multiplier * attention_multiplier)"}}},
+                                        "ratio(1, attention_multiplier * attention_multiplier)"}}},
           .feed_forwards = {{.linears = gated_mlp("inner", kMlpBias)}},
           .multipliers = {{"embedding", "embedding_multiplier ?? 1"},
                           {"residual", "residual_multiplier ?? 1"},
-                          {"logits", "1 / (logits_scaling ?? 1)"}},
+                          {"logits", "ratio(1, logits_scaling ?? 1)"}},
       },
       {
           .name = "OLMo",
@@ -171,7 +171,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .tied = "tie_word_embeddings ?? true",
           .multipliers = {{"embedding", "scale_emb ?? 1"},
                           {"residual_depth", "scale_depth ?? 1"},
-                          {"logits", "(dim_model_base ?? hidden) * 1.0 / hidden"}},
+                          {"logits", "ratio(dim_model_base ?? hidden, hidden)"}},
       },
       {
           .name = "MiniCPM 3",
@@ -184,7 +184,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .tied = "tie_word_embeddings ?? true",
           .multipliers = {{"embedding", "scale_emb ?? 1"},
                           {"residual_depth", "scale_depth ?? 1"},
-                          {"logits", "(dim_model_base ?? hidden) * 1.0 / hidden"}},
+                          {"logits", "ratio(dim_model_base ?? hidden, hidden)"}},
       },
       {
           .name = "Phi 1 and 2",
@@ -206,7 +206,7 @@ const std::vector<FamilyRow>& llama_relatives() {
       },
       {
           .name = "Phi 3 and 4",
-          .model_types = {"phi3", "phi3small", "phi3_v", "phi4mm", "phi4_multimodal"},
+          .model_types = {"phi3", "phi3_v", "phi4mm", "phi4_multimodal"},
           .mixers = {{.linears = {{"self_attn.qkv_proj", "(heads + 2 * kv_heads) * head_dim",
                                    "hidden", Role::kQkv},
                                   {"self_attn.o_proj", "hidden", "heads * head_dim", Role::kOut}},

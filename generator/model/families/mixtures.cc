@@ -149,7 +149,7 @@ const std::vector<FamilyRow>& mixtures() {
           .names = {kKvHeadsGiven, {"experts", "num_local_experts"}, {"expert_inner", "inner"}},
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
                       .attention = {.scale_dim =
-                                        "1 / (attention_multiplier * attention_multiplier)"}}},
+                                        "ratio(1, attention_multiplier * attention_multiplier)"}}},
           .feed_forwards =
               {{.kind = FeedForwardKind::kExperts,
                 .linears =
@@ -161,7 +161,7 @@ const std::vector<FamilyRow>& mixtures() {
                 .experts = {.shared = "(shared_intermediate_size ?? 0) > 0"}}},
           .multipliers = {{"embedding", "embedding_multiplier ?? 1"},
                           {"residual", "residual_multiplier ?? 1"},
-                          {"logits", "1 / (logits_scaling ?? 1)"}},
+                          {"logits", "ratio(1, logits_scaling ?? 1)"}},
       },
       {
           .name = "DBRX",
@@ -179,12 +179,13 @@ const std::vector<FamilyRow>& mixtures() {
                                   {"norm_attn_norm.attn.out_proj", "hidden", "hidden", Role::kOut}},
                       .attention = {.rope = {.base = "attn_config.rope_theta ?? "
                                                      "rope_parameters.rope_theta"}}}},
-          .feed_forwards = {{.kind = FeedForwardKind::kExperts,
-                             .linears = {small("ffn.router.layer", "experts"),
-                                         expert("ffn.experts.mlp.w1", "expert_inner", "hidden", Role::kGate),
-                                         expert("ffn.experts.mlp.v1", "expert_inner", "hidden", Role::kUp),
-                                         expert("ffn.experts.mlp.w2", "hidden", "expert_inner", Role::kDown)},
-                             .experts = {.per_token = "ffn_config.moe_top_k"}}},
+          .feed_forwards =
+              {{.kind = FeedForwardKind::kExperts,
+                .linears = {small("ffn.router.layer", "experts"),
+                            expert("ffn.experts.mlp.w1", "expert_inner", "hidden", Role::kGate),
+                            expert("ffn.experts.mlp.v1", "expert_inner", "hidden", Role::kUp),
+                            expert("ffn.experts.mlp.w2", "hidden", "expert_inner", Role::kDown)},
+                .experts = {.per_token = "ffn_config.moe_top_k"}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "0.00001"},
           .activation = "ffn_config.ffn_act_fn.name ?? 'silu'",
           .note = "attn_config.clip_qkv clamps queries, keys and values",
@@ -202,8 +203,10 @@ const std::vector<FamilyRow>& mixtures() {
                       .attention = gpt_oss_attention("0")}},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts,
                              .linears = {small("mlp.router", "experts"),
-                                         expert("mlp.experts.gate_up_proj", "2 * inner", "hidden", Role::kGateUp),
-                                         expert("mlp.experts.down_proj", "hidden", "inner", Role::kDown)},
+                                         expert("mlp.experts.gate_up_proj", "2 * inner", "hidden",
+                                                Role::kGateUp),
+                                         expert("mlp.experts.down_proj", "hidden", "inner",
+                                                Role::kDown)},
                              .experts = {.per_token = "num_experts_per_tok ?? experts_per_token"}}},
           .note = "experts clamp their gates (swiglu_limit) and have biases",
       },

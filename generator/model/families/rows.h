@@ -89,9 +89,10 @@ inline LinearRows shared_experts(Expression inner, Expression when) {
 inline LinearRows latent_attention() {
   return {
       {"self_attn.q_proj", "heads * head_dim", "hidden", Role::kOther, "", "false", "q_rank == 0"},
-      {"self_attn.q_a_proj", "q_rank", "hidden", Role::kOther, "", kAttentionBias, "q_rank > 0"},
-      {"self_attn.kv_a_proj_with_mqa", "kv_rank + rope_dim", "hidden", Role::kOther, "",
-       kAttentionBias},
+      {"self_attn.q_a_proj", "q_rank", "hidden", Role::kOther, "fused_qkv_a_proj", kAttentionBias,
+       "q_rank > 0"},
+      {"self_attn.kv_a_proj_with_mqa", "kv_rank + rope_dim", "hidden", Role::kOther,
+       "fused_qkv_a_proj", kAttentionBias},
       {"self_attn.q_b_proj", "heads * head_dim", "q_rank", Role::kOther, "", "false", "q_rank > 0"},
       {"self_attn.kv_b_proj", "heads * (nope_dim + value_dim)", "kv_rank"},
       {"self_attn.o_proj", "hidden", "heads * value_dim", Role::kOther, "", kAttentionBias},
