@@ -88,6 +88,8 @@ class Interpreter {
     decoder.head_bias = values_.flag(family_.head_bias);
     decoder.head_width = values_.size(family_.head_width, kMostHidden);
     decoder.norm = values_.flag(family_.norm.kind_when) ? family_.norm.kind : NormKind::kRms;
+    decoder.norm_place =
+        values_.flag(family_.norm.parallel) ? NormPlace::kParallel : family_.norm.place;
     // Where it is missing every model class has a default of its own: 0 stands for that.
     const ConfigValue epsilon = values_.value(family_.norm.epsilon);
     if (!epsilon.is_null()) decoder.norm_epsilon = values_.number(family_.norm.epsilon);

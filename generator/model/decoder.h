@@ -51,6 +51,7 @@ struct Decoder {
   std::int64_t head_width = 0;
   double norm_epsilon = 0;
   NormKind norm = NormKind::kNone;
+  NormPlace norm_place = NormPlace::kBefore;
   std::string activation;
   double logit_softcap = 0;
   std::vector<std::pair<std::string, double>> multipliers;

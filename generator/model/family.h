@@ -115,6 +115,7 @@ struct NormRow {
   NormPlace place = NormPlace::kBefore;
   Expression epsilon = "rms_norm_eps";
   Expression kind_when = "true";  // else kRms
+  Expression parallel = "false";  // whether the place is kParallel instead
 };
 
 // Layers that are listed but not described: {"mtp", "num_nextn_predict_layers ?? 0", "..."}.

@@ -47,7 +47,7 @@ void add_facts(Decoder& decoder, Model* model) {
   model->hidden = decoder.hidden;
   model->vocabulary = decoder.vocabulary;
   model->norm = decoder.norm;
-  model->norm_place = decoder.family->norm.place;
+  model->norm_place = decoder.norm_place;
   model->norm_epsilon = decoder.norm_epsilon;
   model->activation = decoder.activation;
   model->tied_embeddings = decoder.tied;

@@ -39,10 +39,12 @@ void read_base(const ConfigReader& config, double* base) {
              "1 to " + std::to_string(kLargestBase));
 }
 
-// "llama3", "yarn" ...; empty where positions are not scaled.
+// "llama3", "yarn" ...; empty where a position is one number that is not scaled. Models of images
+// have positions of three parts, "mrope".
 std::string scaling_in(const ConfigReader& config) {
   const std::string type = config.string_or(config.spelling({"rope_type", "type"}), "scaled");
-  return type == "default" || type == "mrope" ? std::string() : type;
+  if (config.has("mrope_section")) return "mrope";
+  return type == "default" ? std::string() : type;
 }
 
 }  // namespace
@@ -69,12 +71,16 @@ ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& value
         config.findings());
     read_part(inner, &part);
     if (row.base.empty()) read_base(inner, &rope.base);
-    if (inner.has("rope_type") || inner.has("type")) rope.scaling = scaling_in(inner);
+    if (inner.has("rope_type") || inner.has("type") || inner.has("mrope_section")) {
+      rope.scaling = scaling_in(inner);
+    }
   }
   if (!row.base.empty()) rope.base = values.number(row.base);
   if (!row.scaling.empty()) rope.scaling = values.text(row.scaling);
   if (rope.scaling == "default") rope.scaling.clear();
-  if (!row.dim.empty()) {
+  if (rope.scaling == "proportional") {
+    rope.dim = head_dim;  // pairs are of whole heads; those beyond the part have a frequency of 0
+  } else if (!row.dim.empty()) {
     rope.dim = values.size(row.dim, head_dim);
   } else {
     rope.dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * part);

@@ -69,11 +69,14 @@ struct ModelLayer {
   }
 };
 
-enum class NormKind { kNone, kRms, kRmsPlusOne, kLayer };  // kRmsPlusOne: times 1 + weight
+// The last two of each: times the weight, times 1 + weight.
+enum class NormKind { kNone, kRms, kRmsPlusOne, kLayer, kLayerPlusOne };
 // kBefore: of the input of attention and feed-forward. kAfter: of their output. kAround: of both.
 // kParallel: both take the input of the decoder layer.
 enum class NormPlace { kBefore, kAfter, kAround, kParallel };
-enum class QkNorm { kNone, kHead, kAll, kUnit };  // of each head, of all at once, without weights
+// Queries and keys are normalised: each head with the same weights, or with its own, all heads at
+// once, each head without weights.
+enum class QkNorm { kNone, kHead, kEachHead, kAll, kUnit };
 enum class MixerKind {
   kNone,
   kAttention,

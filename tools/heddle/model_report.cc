@@ -73,6 +73,8 @@ const char* to_string(NormKind norm) {
       return "rms_plus_one";
     case NormKind::kLayer:
       return "layer";
+    case NormKind::kLayerPlusOne:
+      return "layer_plus_one";
   }
   return "";
 }
@@ -97,6 +99,8 @@ const char* to_string(QkNorm norm) {
       return "none";
     case QkNorm::kHead:
       return "head";
+    case QkNorm::kEachHead:
+      return "each_head";
     case QkNorm::kAll:
       return "all";
     case QkNorm::kUnit:

@@ -32,13 +32,21 @@ const ExpertsRow kExperts = {.shared = "n_shared_experts ?? 0",
                              .scale = "routed_scaling_factor ?? 1",
                              .bias = "topk_method == 'noaux_tc' ?? true"};
 
+const ExpertsRow kV2Experts = {.shared = "n_shared_experts ?? 0",
+                               .scoring = "scoring_func ?? 'softmax'",
+                               .groups = "n_group ?? 1",
+                               .groups_per_token = "topk_group ?? 1",
+                               .normalised = "norm_topk_prob ?? false",
+                               .scale = "routed_scaling_factor ?? 1"};
+
 // Dense layers first, then experts, in every moe_layer_freq-th layer.
-std::vector<FeedForwardRow> experts_after_dense(Expression is_dense) {
+std::vector<FeedForwardRow> experts_after_dense(Expression is_dense,
+                                                const ExpertsRow& experts = kExperts) {
   return {{.when = is_dense, .linears = gated_mlp()},
           {.kind = FeedForwardKind::kExperts,
            .linears = join({gated_experts(), shared_experts("expert_inner * n_shared_experts",
                                                             "(n_shared_experts ?? 0) > 0")}),
-           .experts = kExperts}};
+           .experts = experts}};
 }
 
 constexpr Expression kDense =
@@ -180,7 +188,7 @@ const std::vector<FamilyRow>& deepseek_relatives() {
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
                       .attention = latent_facts()}},
-          .feed_forwards = experts_after_dense(kDense),
+          .feed_forwards = experts_after_dense(kDense, kV2Experts),
       },
       {
           .name = "DeepSeek V3 and R1, Kimi K2",

@@ -108,9 +108,10 @@ const std::vector<FamilyRow>& gpt_relatives() {
           .feed_forwards =
               {{.linears = {{"mlp.dense_h_to_4h", "inner", "hidden", Role::kUp, "", "true"},
                             {"mlp.dense_4h_to_h", "hidden", "inner", Role::kDown, "", "true"}}}},
-          .norm = {NormKind::kLayer, NormPlace::kBefore, "layer_norm_eps ?? layer_norm_epsilon"},
+          .norm = {.kind = NormKind::kLayer,
+                   .epsilon = "layer_norm_eps ?? layer_norm_epsilon",
+                   .parallel = "use_parallel_residual ?? true"},
           .activation = "hidden_act ?? 'gelu'",
-          .note = "use_parallel_residual (the default) adds attention and feed-forward at once",
       },
       {
           .name = "Persimmon",
@@ -206,7 +207,9 @@ const std::vector<FamilyRow>& gpt_relatives() {
                                           "bias ?? false"},
                                          {"mlp.dense_4h_to_h", "hidden", "inner", Role::kDown, "",
                                           "bias ?? false"}}}},
-          .norm = {NormKind::kLayer, NormPlace::kParallel, "layer_norm_epsilon"},
+          .norm = {.kind = NormKind::kLayer,
+                   .epsilon = "layer_norm_epsilon",
+                   .parallel = "grouped || (parallel_attn ?? true)"},
           .activation = "activation ?? 'gelu'",
           .tied = kTied,
       },

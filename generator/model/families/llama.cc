@@ -7,8 +7,12 @@ namespace {
 constexpr Expression kMlpBias = "mlp_bias ?? false";
 // A field that Mistral's and others' configs always have.
 const NamedExpression kKvHeadsGiven = {"kv_heads", "num_key_value_heads"};
-const NormRow kLayerNorm = {NormKind::kLayer, NormPlace::kBefore,
-                            "norm_epsilon ?? layer_norm_eps ?? layer_norm_epsilon ?? norm_eps"};
+
+AttentionRow neox_latent_facts() {
+  AttentionRow row = latent_facts();
+  row.rope.pairing = RopePairing::kNeox;
+  return row;
+}
 
 const AttentionRow kWindow = {.window = "sliding_window ?? 0"};
 
@@ -86,7 +90,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .name = "Cohere",
           .model_types = {"cohere"},
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias),
-                      .attention = {.qk_norm = QkNorm::kHead,
+                      .attention = {.qk_norm = QkNorm::kEachHead,
                                     .qk_norm_when = "use_qk_norm ?? false",
                                     .rope = {.pairing = RopePairing::kGptj}}}},
           .feed_forwards = {{.linears = gated_mlp()}},
@@ -150,18 +154,20 @@ const std::vector<FamilyRow>& llama_relatives() {
                                           "use_bias ?? true"},
                                          {"mlp.c_proj", "hidden", "inner", Role::kDown, "",
                                           "use_bias ?? true"}}}},
-          .norm = kLayerNorm,
+          .norm = {NormKind::kLayer, NormPlace::kBefore, "norm_epsilon"},
+          .activation = "hidden_act ?? 'gelu_pytorch_tanh'",
           .tied = "tie_word_embeddings ?? true",
       },
       {
           .name = "StableLM",
           .model_types = {"stablelm"},
           .mixers = {{.linears = self_attention("use_qkv_bias ?? false"),
-                      .attention = {.qk_norm = QkNorm::kHead,
+                      .attention = {.qk_norm = QkNorm::kEachHead,
                                     .qk_norm_when = "qk_layernorm ?? false"}}},
           .feed_forwards = {{.linears = gated_mlp()}},
-          .norm = kLayerNorm,
-          .note = "use_parallel_residual adds attention and feed-forward at once",
+          .norm = {.kind = NormKind::kLayer,
+                   .epsilon = "layer_norm_eps",
+                   .parallel = "use_parallel_residual ?? false"},
       },
       {
           .name = "MiniCPM",
@@ -179,7 +185,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .names = with(latent_names(), {{"value_dim", "v_head_dim ?? hidden / heads"}}),
           .mixers = {{.kind = MixerKind::kLatentAttention,
                       .linears = latent_attention(),
-                      .attention = latent_facts()}},
+                      .attention = neox_latent_facts()}},
           .feed_forwards = {{.linears = gated_mlp("inner", kMlpBias)}},
           .tied = "tie_word_embeddings ?? true",
           .multipliers = {{"embedding", "scale_emb ?? 1"},
@@ -202,6 +208,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .feed_forwards = {{.linears = {{"mlp.fc1", "inner", "hidden", Role::kUp, "", "true"},
                                          {"mlp.fc2", "hidden", "inner", Role::kDown, "", "true"}}}},
           .norm = {NormKind::kLayer, NormPlace::kParallel, "layer_norm_eps"},
+          .activation = "hidden_act ?? 'gelu_new'",
           .head_bias = "true",
       },
       {
@@ -268,9 +275,8 @@ const std::vector<FamilyRow>& llama_relatives() {
           .feed_forwards =
               {{.linears = {{"mlp.up_proj", "inner", "hidden", Role::kUp, "", kMlpBias},
                             {"mlp.down_proj", "hidden", "inner", Role::kDown, "", kMlpBias}}}},
-          .norm = {NormKind::kLayer, NormPlace::kBefore, "norm_eps"},
+          .norm = {NormKind::kLayerPlusOne, NormPlace::kBefore, "norm_eps"},
           .activation = "hidden_act ?? 'relu2'",
-          .note = "its LayerNorm multiplies by 1 + weight",
       },
       {
           // Layers without attention or feed-forward, and with fewer heads or rows than others.

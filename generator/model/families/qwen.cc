@@ -49,11 +49,11 @@ std::vector<FeedForwardRow> mixture() {
           {.linears = gated_mlp()}};
 }
 
-std::vector<FeedForwardRow> mixture_with_shared() {
+std::vector<FeedForwardRow> mixture_with_shared(const ExpertsRow& experts = kExpertsAndShared) {
   return {{.kind = FeedForwardKind::kExperts,
            .when = kIsExperts,
            .linears = join({gated_experts(), gated_shared_expert()}),
-           .experts = kExpertsAndShared},
+           .experts = experts},
           {.linears = gated_mlp()}};
 }
 
@@ -139,7 +139,8 @@ const std::vector<FamilyRow>& qwen_relatives() {
           .model_types = {"qwen2_moe"},
           .names = {kKvHeadsGiven},
           .mixers = windowed(self_attention("qkv_bias ?? true"), kPlain),
-          .feed_forwards = mixture_with_shared(),
+          .feed_forwards = mixture_with_shared(
+              {.shared = "1", .shared_gate = "true", .normalised = "norm_topk_prob ?? false"}),
           .tied = kTied,
       },
       {
