@@ -25,6 +25,7 @@
 #include "tools/heddle/input.h"
 #include "tools/heddle/kv_option.h"
 #include "tools/heddle/model_input.h"
+#include "tools/heddle/model_report.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/pack_options.h"
@@ -64,6 +65,12 @@ std::vector<ModelKernel> read_kernels(const std::string& argument, const std::st
         fmt::format("{}: the model needs kernels that cannot be made, so the bundle would not "
                     "be complete",
                     argument));
+  }
+  const ServedCount count = served_count(model);
+  if (count.served < count.total) {
+    print_problem(fmt::format("note: {} of {} layers of the model are served; heddle build --list "
+                              "names the others",
+                              count.served, count.total));
   }
   return std::move(model.kernels);
 }

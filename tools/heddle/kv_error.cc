@@ -133,10 +133,37 @@ Model read_cache_model(const std::string& argument) {
   }
 }
 
+// The cache that most layers of the model have.
+struct CacheShape {
+  AttentionShape shape;
+  DType dtype{};
+  int layers = 0;
+};
+
+CacheShape shape_of(const Model& model, const std::string& config) {
+  CacheShape result;
+  for (const ModelKernel& append : model.kernels) {
+    if (append.spec.op() != Op::kKvAppend || append.layers <= result.layers) continue;
+    const KvShape kv = append.spec.kv_shape();
+    for (const ModelKernel& kernel : model.kernels) {
+      if (kernel.spec.op() != Op::kDecodeAttention) continue;
+      const DecodeAttentionSpec& attention = kernel.spec.decode_attention();
+      if (attention.shape.kv_heads != kv.kv_heads || attention.shape.head_dim != kv.head_dim) {
+        continue;
+      }
+      result = {attention.shape, attention.activation, append.layers};
+    }
+  }
+  if (result.layers > 0) return result;
+  throw Error(ErrorCategory::kUnsupported, "tool.kv_unserved",
+              fmt::format("{}: {}", config,
+                          model.unserved.empty() ? "the model has no key-value cache"
+                                                 : model.unserved.front().reason));
+}
+
 int run(const KvErrorOptions& options) {
   const Model model = read_cache_model(options.config);
-  const AttentionShape shape = model.kernels.back().spec.decode_attention().shape;
-  const DType dtype = model.kernels.back().spec.decode_attention().activation;
+  const auto [shape, dtype, layers] = shape_of(model, options.config);
   const int heads = std::min(shape.kv_heads, kMostHeads);
   const KvSample sample =
       options.data.empty() ? make_kv_sample(heads, shape.heads / shape.kv_heads, shape.head_dim,
@@ -158,7 +185,7 @@ int run(const KvErrorOptions& options) {
     print_json({{"model_type", model.model_type},
                 {"head_dim", shape.head_dim},
                 {"kv_heads", shape.kv_heads},
-                {"layers", model.kernels.front().layers},
+                {"layers", layers},
                 {"data", options.data.empty() ? "synthetic" : options.data},
                 {"tokens", sample.tokens},
                 {"seed", options.seed},
@@ -167,7 +194,7 @@ int run(const KvErrorOptions& options) {
     print(to_text(rows, shape.kv_heads) +
           fmt::format("{}: {} layers x {} heads; CODES and SCALES are bytes of a token and head, K "
                       "and V\n",
-                      printable(model.model_type), model.kernels.front().layers, shape.kv_heads));
+                      printable(model.model_type), layers, shape.kv_heads));
   }
   return kExitDone;
 }

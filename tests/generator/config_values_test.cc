@@ -1,0 +1,213 @@
+// Expressions over a config's fields.
+#include "generator/model/config_values.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generator/model/family.h"
+#include "generator/spec/document.h"
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+constexpr const char* kConfig = R"({
+  "hidden_size": 64, "heads": 4, "ratio": 1.5, "word": "abc", "flag": true, "nothing": null,
+  "types": ["full", "sliding", "full"], "some": [1, 2], "inner": {"size": 8, "list": [3, 5]}})";
+
+class Values {
+ public:
+  explicit Values(const std::string& text = kConfig,
+                  std::vector<NamedExpression> names = {{"heads", "heads ?? n_head"},
+                                                        {"dim", "hidden_size / heads"}})
+      : document_(*read_document(text, {}, findings_)),
+        reader_(document_, "", findings_),
+        names_(std::move(names)),
+        values_(reader_, reader_, {}, names_) {}
+
+  ConfigValues* operator->() { return &values_; }
+  double number(Expression text) { return values_.number(text); }
+  // What is wrong, "" if nothing.
+  std::string fault() const {
+    std::string text;
+    for (const Problem& problem : findings_.problems()) {
+      text += (text.empty() ? "" : "; ") + problem.pointer + ": " + problem.message;
+    }
+    return text;
+  }
+
+ private:
+  Findings findings_{"model"};
+  Node document_;
+  ConfigReader reader_;
+  std::vector<NamedExpression> names_;
+  ConfigValues values_;
+};
+
+TEST(ConfigValues, Arithmetic) {
+  Values values;
+  EXPECT_EQ(values.number("2 + 3 * 4 - 1"), 13);
+  EXPECT_EQ(values.number("(2 + 3) * 4 % 7"), 6);
+  EXPECT_EQ(values.number("dim * 2"), 32);
+  EXPECT_EQ(values.number("ratio * 2"), 3);
+  EXPECT_EQ(values.number("0.25 * 4"), 1);
+  EXPECT_EQ(values.number("quotient(7, 2) + floor(ratio) + even(9, 4)"), 3 + 1 + 12);
+  EXPECT_EQ(values.number("ratio(1, 4)"), 0.25);
+  EXPECT_EQ(values.number("length(types)"), 3);
+  EXPECT_EQ(values.fault(), "");
+  EXPECT_EQ(values.number("hidden_size / 5"), 1);
+  EXPECT_NE(values.fault().find("does not divide 64"), std::string::npos);
+}
+
+TEST(ConfigValues, Conditions) {
+  Values values;
+  for (const char* holds :
+       {"flag", "!(1 == 2)", "heads >= 4 && heads < 5", "word == 'abc'", "word != 'abd'",
+        "false || flag", "some has 2", "!(some has 3)", "given(word)", "!given(absent)",
+        "!given(nothing)", "types[1] == 'sliding'", "word[1] == 'b'", "inner.size == 8",
+        "inner.list[1] == 5", "false && absent == 1 || true"}) {
+    EXPECT_TRUE(values->flag(holds)) << holds;
+  }
+  EXPECT_EQ(values.fault(), "");
+}
+
+TEST(ConfigValues, WhatIsAbsentIsNullUntilItIsReplaced) {
+  Values values;
+  EXPECT_EQ(values.number("absent ?? 7"), 7);
+  EXPECT_EQ(values.number("absent * 2 + 1 ?? nothing ?? 8"), 8);
+  EXPECT_EQ(values.number("absent[3] == 'x' ?? 9"), 9);
+  EXPECT_EQ(values.number("inner.absent.deeper ?? 3"), 3);
+  EXPECT_TRUE(values->value("absent && flag").is_null());
+  EXPECT_EQ(values.fault(), "");
+  EXPECT_EQ(values->size("absent ?? nothing ?? inner.absent", 10), 1);
+  EXPECT_EQ(values.fault(),
+            "/absent: one of these fields is required: /absent, /inner/absent, /nothing");
+}
+
+TEST(ConfigValues, LayersHaveValuesOfTheirOwn) {
+  Values values;
+  values->set_layer(0);
+  EXPECT_TRUE(values->flag("types[layer] == 'full'"));
+  EXPECT_TRUE(values->depends_on_layer());
+  values->set_layer(1);
+  EXPECT_FALSE(values->flag("types[layer] == 'full'"));
+  values->set_layer(0);
+  EXPECT_TRUE(values->flag("flag || layer == 5"));
+  EXPECT_FALSE(values->depends_on_layer()) << "the other side was not asked";
+  values->set_layer(3);
+  values->value("types[layer]");
+  EXPECT_NE(values.fault().find("no entry for decoder layer 3"), std::string::npos);
+}
+
+TEST(ConfigValues, WrongFieldsAreFindingsOnce) {
+  Values values;
+  EXPECT_EQ(values->size("word", 10), 1);
+  EXPECT_EQ(values->size("word * 2", 10), 2);
+  EXPECT_EQ(values->size("hidden_size", 10), 1);
+  EXPECT_EQ(values->size("ratio", 10), 1);
+  EXPECT_EQ(values->text("types"), "");
+  EXPECT_EQ(values.fault(),
+            "/word: must be an integer; /hidden_size: is out of range; /ratio: must be an integer; "
+            "/types: must be a string");
+}
+
+TEST(ConfigValues, NumbersBeyondAllSizes) {
+  Values values(R"({"big": 1e300, "small": -1e300, "heads": 1})", {});
+  EXPECT_EQ(values->size("big", 10), 1);
+  EXPECT_EQ(values->size("small * 2", 10), 1);
+  EXPECT_EQ(values->size("quotient(big, heads)", 10), 1);
+  values.number("big * big - big * big");  // no number at all
+  EXPECT_EQ(values->size("big * big - big * big", 10), 1);
+  EXPECT_NE(values.fault(), "");
+}
+
+TEST(ConfigValues, ATextThatIsNoExpressionIsAnInternalError) {
+  Values values;
+  for (const char* text : {"", "1 +", "(1", "a b", "word[", "'open", "unknown(1)", "1 = 1"}) {
+    try {
+      values->value(text);
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kInternal) << text;
+    }
+  }
+}
+
+// Reads every expression of the row, whatever the config lacks.
+void read_all(const FamilyRow& family, const char* config) {
+  Values values(config, family.names);
+  values->set_layer(0);
+  const auto read = [&](Expression text) { static_cast<void>(values->value(text)); };
+  const auto read_linears = [&](const LinearRows& rows) {
+    for (const LinearRow& row : rows) {
+      for (const Expression text : {row.n, row.k, row.bias, row.when, row.count, row.by_kv_heads}) {
+        read(text);
+      }
+      EXPECT_FALSE(row.path.empty());
+    }
+  };
+  for (const NamedExpression& name : family.names) read(name.is);
+  for (const MixerRow& mixer : family.mixers) {
+    read(mixer.when);
+    read_linears(mixer.linears);
+    const AttentionRow& row = mixer.attention;
+    for (const Expression text :
+         {row.heads, row.kv_heads, row.head_dim, row.value_dim, row.scale_dim, row.softcap,
+          row.window, row.chunk, row.sinks, row.alibi, row.gate, row.qk_norm_when, row.rope.when,
+          row.q_rank, row.kv_rank, row.rope_dim, row.index_heads, row.index_tokens}) {
+      read(text);
+    }
+    for (const Expression text : {row.rope.dim, row.rope.base, row.rope.scaling}) {
+      if (!text.empty()) read(text);
+    }
+  }
+  for (const FeedForwardRow& feed_forward : family.feed_forwards) {
+    read(feed_forward.when);
+    read_linears(feed_forward.linears);
+    const ExpertsRow& row = feed_forward.experts;
+    for (const Expression text :
+         {row.count, row.per_token, row.inner, row.latent, row.shared, row.shared_gate, row.scoring,
+          row.groups, row.groups_per_token, row.normalised, row.scale, row.bias, row.hashed}) {
+      read(text);
+    }
+  }
+  read_linears(family.outside);
+  for (const Expression text :
+       {family.norm.epsilon, family.norm.kind_when, family.norm.parallel, family.activation,
+        family.tied, family.head_bias, family.head_width, family.logit_softcap}) {
+    read(text);
+  }
+  for (const NamedExpression& multiplier : family.multipliers) read(multiplier.is);
+  for (const OtherRow& other : family.others) read(other.layers);
+}
+
+TEST(Families, EveryExpressionCanBeRead) {
+  for (const FamilyRow* family : family_rows()) {
+    SCOPED_TRACE(std::string(family->name));
+    EXPECT_NO_THROW(read_all(*family, "{}"));
+    EXPECT_NO_THROW(read_all(*family, kConfig));
+    EXPECT_FALSE(family->mixers.empty());
+    EXPECT_FALSE(family->feed_forwards.empty());
+  }
+}
+
+TEST(Families, TypesAreNamedOnce) {
+  for (const FamilyRow* family : family_rows()) {
+    for (const std::string_view type : family->model_types) EXPECT_EQ(find_family(type), family);
+  }
+  for (const Wrapper& wrapper : wrappers()) {
+    for (const std::string_view type : wrapper.model_types) {
+      EXPECT_EQ(find_wrapper(type), &wrapper);
+    }
+    EXPECT_EQ(wrapper.bodies.size(), wrapper.heads.size()) << wrapper.name;
+    if (!wrapper.language.empty()) {
+      EXPECT_NE(find_family(wrapper.language), nullptr) << wrapper.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle
