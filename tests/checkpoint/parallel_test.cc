@@ -96,6 +96,27 @@ std::vector<std::size_t> run(std::size_t first, std::size_t count) {
   return rows;
 }
 
+// A name means what the family's row says: Qwen's first w2 makes features, Mixtral's w2 takes them.
+TEST_F(ParallelTest, NamesMeanWhatTheFamilySays) {
+  config_.model_type = "qwen";
+  const Layer& gate = add("transformer.h.0.mlp.w2", 64, 256);
+  repack(1, 2, false);
+  expect_part("transformer.h.0.mlp.w2", gate, run(32, 32), 0);
+  tensors_.clear();
+  config_.model_type = "mixtral";
+  const Layer& down = add("model.layers.0.block_sparse_moe.experts.3.w2", 32, 512);
+  repack(1, 2, false);
+  expect_part("model.layers.0.block_sparse_moe.experts.3.w2", down, run(0, 32), 256);
+  tensors_.clear();
+  config_.model_type = "gpt2";  // attention's c_proj takes heads
+  config_.heads = 6;
+  const Layer& out = add("transformer.h.0.mlp.c_proj", 32, 512);
+  repack(1, 4, false);
+  expect_part("transformer.h.0.mlp.c_proj", out, run(0, 32), 128);
+  add("transformer.h.0.attn.c_proj", 32, 512);
+  EXPECT_THROW(repack(1, 4, false), Error);
+}
+
 // 8 heads of 16 rows, 2 of keys: with 4 ranks two have the same one.
 TEST_F(ParallelTest, HeadsAndFeaturesAreSplitAlongN) {
   const Layer& q = add("self_attn.q_proj", 128, 256);

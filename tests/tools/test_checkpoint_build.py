@@ -1,12 +1,14 @@
 """heddle build on a folder: its kernels are those that the repacked tensors need, and what it makes
 of a config without tensors."""
 
+import dataclasses
 import json
 import unittest
 
 from checkpoint_cases import FP8, SERVED, compressed, floats, gptq_config, ints
+from checkpoint_forms import tensor
 from checkpoint_problem_cases import AWQ
-from command import CommandTest
+from command import CommandTest, inline
 from safetensors_file import load
 
 # Each has kernels of another kind.
@@ -132,6 +134,53 @@ class BuildTest(CommandTest):
                                           "--strict")
                 self.assertEqual(report["unserved"], [])
                 self.assertEqual({kernel["cache"] for kernel in report["kernels"]}, {"hit"})
+
+    def plain_case(self, name, **config):
+        """A folder with a quantised layer, others that are not, and a table that is looked up."""
+        case = next(case for case in SERVED if case.name == "gptq-sym")
+        tensors = {**case.tensors}
+        for module, shape in (("model.layers.0.mlp.up_proj", [32, 64]),
+                              ("model.layers.1.mlp.up_proj", [32, 64]),
+                              ("model.layers.0.mlp.experts.0.w1", [16, 64]),
+                              ("model.layers.0.mlp.experts.1.w1", [16, 64]),
+                              ("visual.blocks.0.fc1", [8, 16]), ("visual.blocks.1.fc1", [8, 16]),
+                              ("model.embed_tokens", [64, 64])):
+            tensors[module + ".weight"] = tensor("BF16", shape, "H", [0] * (shape[0] * shape[1]))
+        return dataclasses.replace(case, name=name, config={**case.config, **config},
+                                   tensors=tensors).write(self.folder / name)
+
+    def test_every_layer_of_a_folder_is_listed(self):
+        folder = self.plain_case("plain")
+        report = self.heddle_json("build", folder, "--list", "--target", "sm_80")
+        layers = {layer["parts"][0]["module"]: layer for layer in report["layers"]}
+        self.assertEqual(set(layers), {"mlp.down_proj", "mlp.up_proj", "mlp.experts.*.w1",
+                                       "visual.blocks.*.fc1"})
+        self.assertEqual(layers["mlp.down_proj"]["kernel"], "down_proj")
+        up = layers["mlp.up_proj"]
+        self.assertEqual((up["layers"], up["n"], up["k"], up["weights"], up["kernel"]),
+                         ([0, 1], 32, 64, "BF16", None))
+        self.assertIn("not quantised", up["reason"])
+        self.assertEqual(layers["mlp.experts.*.w1"]["matrices"], 2)
+        self.assertEqual(layers["visual.blocks.*.fc1"]["count"], 2)
+        self.assertEqual((report["served"], report["total"]), (1, 6))
+        self.heddle("build", folder, "--list", "--all", "--target", "sm_80", check=1)
+        self.assertEqual(report["notes"], [])
+        self.assertEqual(len(report["model"]["blocks"]), 1)
+
+    def test_a_type_that_is_not_known_is_served_from_its_tensors(self):
+        folder = self.plain_case("unknown", model_type="no_such_type")
+        report = self.heddle_json("build", folder, "--list", "--target", "sm_80")
+        self.assertEqual(report["served"], 1)
+        self.assertEqual(len(report["notes"]), 1)
+        self.assertIn('"no_such_type" is not known', report["notes"][0])
+        self.assertNotIn("blocks", report["model"])
+        line = self.problem("build", folder / "config.json", "--list", "--target", "sm_80", code=1)
+        self.assertIn('"no_such_type"', line)
+        self.assertIn("text_config", line)
+
+    def test_specs_have_no_layers_to_list(self):
+        line = self.problem("build", inline(), "--list", "--target", "sm_80", code=2)
+        self.assertIn("config.json", line)
 
     def write(self, name, config, beside):
         folder = self.folder / name
