@@ -148,7 +148,8 @@ void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consum
       layer.kind = ModelLayer::Kind::kExperts;
       layer.matrices = tensor.shape[0];
     }
-    layers->add({module}, {layer.n}, std::move(layer));
+    const std::int64_t rows = layer.n;
+    layers->add({module}, {rows}, std::move(layer));
   }
 }
 

@@ -66,6 +66,19 @@ class CacheBuilder {
         "attention", kind);
   }
 
+  void add_unserved(const Kind& kind, const std::string& reason) {
+    const int count = static_cast<int>(kind.layers.size());
+    ModelLayer layer = layer_of(kind.name, kind);
+    layer.reason = reason;
+    unserved_layers_.push_back(std::move(layer));
+    for (ModelUnserved& known : model_.unserved) {
+      if (known.name != kind.name || known.reason != reason) continue;
+      known.layers += count;
+      return;
+    }
+    model_.unserved.push_back({kind.name, reason, count});
+  }
+
   // Appending first, and every layer with the index of its kernel.
   void finish() {
     std::vector<ModelKernel> kernels;
@@ -88,6 +101,9 @@ class CacheBuilder {
   // What no spec says; empty where one says it all.
   static std::string why_unserved(const Kind& kind) {
     const ModelAttention& attention = kind.attention;
+    if (kind.mixer == MixerKind::kCrossAttention) {
+      return "attention to what an encoder made has no kernel of Heddle yet";
+    }
     if (kind.mixer == MixerKind::kLatentAttention) {
       return "the cache of latent attention (" + std::to_string(attention.kv_rank) +
              " values and " + std::to_string(attention.rope_dim) +
@@ -162,19 +178,6 @@ class CacheBuilder {
     return layer;
   }
 
-  void add_unserved(const Kind& kind, const std::string& reason) {
-    const int count = static_cast<int>(kind.layers.size());
-    ModelLayer layer = layer_of(kind.name, kind);
-    layer.reason = reason;
-    unserved_layers_.push_back(std::move(layer));
-    for (ModelUnserved& known : model_.unserved) {
-      if (known.name != kind.name || known.reason != reason) continue;
-      known.layers += count;
-      return;
-    }
-    model_.unserved.push_back({kind.name, reason, count});
-  }
-
   static void add_once(const std::string& text, std::vector<std::string>* texts) {
     if (std::find(texts->begin(), texts->end(), text) == texts->end()) texts->push_back(text);
   }
@@ -208,7 +211,10 @@ std::vector<Kind> kinds_of(const Decoder& decoder) {
   std::vector<Kind> kinds;
   for (const DecodedBlock& block : decoder.blocks) {
     const MixerKind mixer = block.facts.mixer;
-    if (mixer != MixerKind::kAttention && mixer != MixerKind::kLatentAttention) continue;
+    if (mixer != MixerKind::kAttention && mixer != MixerKind::kLatentAttention &&
+        mixer != MixerKind::kCrossAttention) {
+      continue;
+    }
     kinds.push_back({block.facts.attention, mixer, block.facts.mixer_name, block.facts.layers});
   }
   return kinds;
@@ -238,15 +244,14 @@ Model read_model(const ConfigDocuments& documents, std::string_view kv, Findings
   CacheBuilder builder(dtype.value_or(DType::kBf16), kv, &model);
   builder.set_several(!has_one_window(kinds));
   for (const Kind& kind : kinds) builder.add(kind);
-  builder.finish();
   for (const DecodedBlock& block : decoder.blocks) {
-    if (block.facts.mixer == MixerKind::kNone || block.facts.mixer == MixerKind::kAttention ||
-        block.facts.mixer == MixerKind::kLatentAttention) {
-      continue;
-    }
+    const bool recurrent =
+        block.facts.mixer == MixerKind::kLinearAttention || block.facts.mixer == MixerKind::kMamba;
+    if (!recurrent) continue;
     model.notes.push_back("layers of " + block.facts.mixer_name +
                           " keep a state of a fixed size instead of keys and values");
   }
+  builder.finish();
   std::sort(model.notes.begin(), model.notes.end());
   model.notes.erase(std::unique(model.notes.begin(), model.notes.end()), model.notes.end());
   return model;

@@ -53,7 +53,7 @@ bool ConfigDocuments::is_wrapped() const { return language().pointer("") != conf
 
 std::string ConfigDocuments::model_type() const {
   const std::string own = language().string_or("model_type", "");
-  const std::string whole = config().string_or("model_type", "");
+  std::string whole = config().string_or("model_type", "");
   if (!is_wrapped()) return whole;
   const Wrapper* const wrapper = find_wrapper(whole);
   if (own.empty() && wrapper != nullptr && !wrapper->language.empty()) {

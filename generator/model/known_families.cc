@@ -41,6 +41,8 @@ void add_mixer(const MixerRow& mixer, ModelFamily* family) {
   add_linears(mixer.linears, family);
   if (mixer.kind == MixerKind::kLatentAttention) {
     add("latent attention", &family->listed);
+  } else if (mixer.kind == MixerKind::kCrossAttention) {
+    add("cross attention", &family->listed);
   } else if (mixer.kind == MixerKind::kAttention) {
     const AttentionRow& attention = mixer.attention;
     const bool chosen = attention.index_heads != "0";
@@ -71,10 +73,8 @@ std::vector<ModelFamily> known_families() {
       if (std::find(types.begin(), types.end(), wrapper.language) == types.end()) continue;
       for (const std::string_view type : wrapper.model_types) {
         add(std::string(type), &family.model_types);
-        family.listed.emplace_back();
       }
     }
-    family.listed.clear();
     for (const MixerRow& mixer : row->mixers) add_mixer(mixer, &family);
     for (const FeedForwardRow& feed_forward : row->feed_forwards) {
       add_linears(feed_forward.linears, &family);

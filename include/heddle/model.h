@@ -77,13 +77,14 @@ enum class NormPlace { kBefore, kAfter, kAround, kParallel };
 // Queries and keys are normalised: each head with the same weights, or with its own, all heads at
 // once, each head without weights.
 enum class QkNorm { kNone, kHead, kEachHead, kAll, kUnit };
+// kCrossAttention: to keys and values of an encoder.
 enum class MixerKind {
   kNone,
   kAttention,
+  kCrossAttention,
   kLatentAttention,
   kLinearAttention,
-  kMamba,
-  kConvolution
+  kMamba
 };
 enum class FeedForwardKind { kNone, kDense, kExperts };
 

@@ -184,12 +184,10 @@ std::vector<std::string> cache_of(const std::string& name) {
 
 TEST(Families, CachesFollowTheKindsOfLayers) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(cache_of("gemma3"),
-            (Names{"kv_append 6", "kv_append 1", "decode_attention_window 6",
-                   "decode_attention 1"}));
-  EXPECT_EQ(cache_of("gemma4"),
-            (Names{"kv_append 5", "kv_append 1", "decode_attention_window 5",
-                   "decode_attention 1"}));
+  EXPECT_EQ(cache_of("gemma3"), (Names{"kv_append 6", "kv_append 1", "decode_attention_window 6",
+                                       "decode_attention 1"}));
+  EXPECT_EQ(cache_of("gemma4"), (Names{"kv_append 5", "kv_append 1", "decode_attention_window 5",
+                                       "decode_attention 1"}));
   EXPECT_EQ(cache_of("gpt_oss"),
             (Names{"kv_append 4", "decode_attention_window 2", "decode_attention 2"}));
   EXPECT_EQ(cache_of("llama4"),

@@ -68,9 +68,10 @@ std::vector<ModelKernel> read_kernels(const std::string& argument, const std::st
   }
   const ServedCount count = served_count(model);
   if (count.served < count.total) {
-    print_problem(fmt::format("note: {} of {} layers of the model are served; heddle build --list "
-                              "names the others",
-                              count.served, count.total));
+    print_problem(
+        fmt::format("note: {} of {} layers of the model are served; heddle build --list "
+                    "names the others",
+                    count.served, count.total));
   }
   return std::move(model.kernels);
 }

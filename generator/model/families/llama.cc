@@ -27,6 +27,21 @@ const std::vector<FamilyRow>& llama_relatives() {
           .feed_forwards = {{.linears = gated_mlp("inner", kMlpBias)}},
       },
       {
+          // Some layers attend to images instead of the tokens before.
+          .name = "Llama 3.2 Vision",
+          .model_types = {"mllama_text_model"},
+          .names = {kKvHeadsGiven},
+          .mixers = {{.kind = MixerKind::kCrossAttention,
+                      .name = "cross_attention",
+                      .when = "cross_attention_layers has layer",
+                      .linears = {{"cross_attn.q_proj", "heads * head_dim", "hidden", Role::kQ},
+                                  {"cross_attn.k_proj", "kv_heads * head_dim", "hidden", Role::kK},
+                                  {"cross_attn.v_proj", "kv_heads * head_dim", "hidden", Role::kV},
+                                  {"cross_attn.o_proj", "hidden", "heads * head_dim", Role::kOut}}},
+                     {.linears = self_attention()}},
+          .feed_forwards = {{.linears = gated_mlp()}},
+      },
+      {
           .name = "Mistral",
           .model_types = {"mistral", "ministral3"},
           .names = {kKvHeadsGiven},

@@ -14,6 +14,7 @@ const std::vector<Wrapper>& wrappers() {
   static const std::vector<std::string_view> kOuterHeads = {"language_model.lm_head", "lm_head"};
   static const std::vector<Wrapper> rows = {
       {"Llama 4", {"llama4"}, kOuter, kOuterHeads, "llama4_text"},
+      {"Llama 3.2 Vision", {"mllama"}, kOuter, kOuterHeads, "mllama_text_model"},
       {"Mistral 3", {"mistral3"}, kOuter, kOuterHeads, "mistral"},
       {"Pixtral, LLaVA", {"llava", "llava_next", "pixtral"}, kOuter, kOuterHeads},
       {"Gemma 3", {"gemma3"}, kOuter, kOuterHeads, "gemma3_text"},

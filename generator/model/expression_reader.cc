@@ -1,0 +1,410 @@
+#include "generator/model/expression_reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "generator/spec/document.h"
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+using Kind = ConfigValue::Kind;
+
+ConfigValue number_of(double number) {
+  ConfigValue value;
+  value.kind = Kind::kNumber;
+  value.number = number;
+  return value;
+}
+
+ConfigValue truth_of(bool holds) { return number_of(holds ? 1 : 0); }
+
+ConfigValue text_of(std::string text) {
+  ConfigValue value;
+  value.kind = Kind::kText;
+  value.text = std::move(text);
+  return value;
+}
+
+// Null, with what was looked for in both.
+ConfigValue nothing(const ConfigValue& a, const ConfigValue& b) {
+  ConfigValue value;
+  value.missing = a.missing;
+  value.missing.insert(value.missing.end(), b.missing.begin(), b.missing.end());
+  return value;
+}
+
+ConfigValue value_of(const Node& node, std::string pointer) {
+  ConfigValue value;
+  value.pointer = std::move(pointer);
+  value.kind = Kind::kNumber;
+  switch (node.kind) {
+    case Node::Kind::kNull:
+      value.kind = Kind::kNull;
+      break;
+    case Node::Kind::kBool:
+      value.number = node.boolean ? 1 : 0;
+      break;
+    case Node::Kind::kInteger:
+      value.number = static_cast<double>(node.integer);
+      break;
+    case Node::Kind::kNumber:
+      value.number = node.number;
+      break;
+    case Node::Kind::kString:
+      value.kind = Kind::kText;
+      value.text = node.text;
+      break;
+    case Node::Kind::kArray:
+    case Node::Kind::kObject:
+      value.kind = Kind::kNode;
+      value.node = &node;
+      break;
+  }
+  return value;
+}
+
+bool same(const ConfigValue& a, const ConfigValue& b) {
+  return a.kind == b.kind && (a.kind == Kind::kText ? a.text == b.text : a.number == b.number);
+}
+
+bool has(const ConfigValue& list, const ConfigValue& value) {
+  if (list.kind != Kind::kNode) return false;
+  return std::any_of(list.node->items.begin(), list.node->items.end(),
+                     [&](const Node& item) { return same(value_of(item, ""), value); });
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+
+std::string plain(double number) {
+  constexpr double kLargest = 9e15;
+  if (!(number > -kLargest && number < kLargest)) return "a number beyond all sizes";
+  const auto whole = static_cast<std::int64_t>(number);
+  return static_cast<double>(whole) == number ? std::to_string(whole) : std::to_string(number);
+}
+
+std::string shown(const ConfigValue& value) {
+  switch (value.kind) {
+    case Kind::kNumber:
+      return plain(value.number);
+    case Kind::kText:
+      return '"' + excerpt(value.text) + '"';
+    case Kind::kNode:
+      return excerpt(*value.node);
+    case Kind::kNull:
+      break;
+  }
+  return "null";
+}
+
+bool compare(std::string_view sign, double left, double right) {
+  if (sign == "<") return left < right;
+  if (sign == "<=") return left <= right;
+  if (sign == ">") return left > right;
+  return left >= right;
+}
+
+}  // namespace
+
+ConfigValue field_of(const ConfigReader& config, std::string_view key) {
+  const Node* node = config.node(key);
+  if (node != nullptr) return value_of(*node, config.pointer(key));
+  ConfigValue value;
+  value.missing.push_back(config.pointer(key));
+  return value;
+}
+
+void ExpressionReader::malformed() const {
+  throw Error(ErrorCategory::kInternal, "model.expression",
+              "not an expression: " + std::string(text_));
+}
+
+void ExpressionReader::space() {
+  while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+}
+
+// A word is a token only where it ends.
+bool ExpressionReader::take(std::string_view token) {
+  space();
+  if (text_.substr(at_, token.size()) != token) return false;
+  const std::size_t end = at_ + token.size();
+  if (is_word(token.back()) && end < text_.size() && is_word(text_[end])) return false;
+  at_ = end;
+  return true;
+}
+
+void ExpressionReader::expect(std::string_view token) {
+  if (!take(token)) malformed();
+}
+
+std::string_view ExpressionReader::name() {
+  space();
+  const std::size_t begin = at_;
+  while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+  if (begin == at_) malformed();
+  return text_.substr(begin, at_ - begin);
+}
+
+template <typename Read>
+ConfigValue ExpressionReader::skipping(bool skip, Read read) {
+  const bool before = std::exchange(skip_, skip_ || skip);
+  ConfigValue value = read();
+  skip_ = before;
+  return value;
+}
+
+double ExpressionReader::number(const ConfigValue& value) {
+  if (value.kind == Kind::kNumber) return value.number;
+  wrong_type(value, "must be a number");
+  return 1;
+}
+
+void ExpressionReader::wrong_type(const ConfigValue& value, const char* what) {
+  values_.add("wrong_type", {value.pointer, what, shown(value), "", ""});
+}
+
+ConfigValue ExpressionReader::read() {
+  ConfigValue value = alternatives();
+  space();
+  if (at_ != text_.size()) malformed();
+  return value;
+}
+
+ConfigValue ExpressionReader::alternatives() {
+  ConfigValue value = either();
+  while (take("??")) {
+    const bool decided = skip_ || !value.is_null();
+    ConfigValue other = skipping(decided, [&] { return either(); });
+    if (decided) continue;
+    value = other.is_null() ? nothing(value, other) : std::move(other);
+  }
+  return value;
+}
+
+ConfigValue ExpressionReader::either() {
+  ConfigValue value = both();
+  while (take("||")) {
+    const bool decided = skip_ || (!value.is_null() && truth(value));
+    const ConfigValue other = skipping(decided, [&] { return both(); });
+    if (decided) continue;
+    value = value.is_null() || other.is_null() ? nothing(value, other) : truth_of(truth(other));
+  }
+  return value;
+}
+
+ConfigValue ExpressionReader::both() {
+  ConfigValue value = compared();
+  while (take("&&")) {
+    const bool decided = skip_ || (!value.is_null() && !truth(value));
+    const ConfigValue other = skipping(decided, [&] { return compared(); });
+    if (decided) continue;
+    value = value.is_null() || other.is_null() ? nothing(value, other) : truth_of(truth(other));
+  }
+  return value;
+}
+
+ConfigValue ExpressionReader::compared() {
+  ConfigValue a = sum();
+  for (const std::string_view sign : {"==", "!=", "<=", ">=", "<", ">", "has"}) {
+    if (!take(sign)) continue;
+    const ConfigValue b = sum();
+    if (skip_) return a;
+    if (a.is_null() || b.is_null()) return nothing(a, b);
+    if (sign == "has") return truth_of(has(a, b));
+    if (sign == "==") return truth_of(same(a, b));
+    if (sign == "!=") return truth_of(!same(a, b));
+    return truth_of(compare(sign, number(a), number(b)));
+  }
+  return a;
+}
+
+ConfigValue ExpressionReader::sum() {
+  ConfigValue value = product();
+  while (true) {
+    const char sign = take("+") ? '+' : take("-") ? '-' : 0;
+    if (sign == 0) return value;
+    value = arithmetic(value, sign, product());
+  }
+}
+
+ConfigValue ExpressionReader::product() {
+  ConfigValue value = single();
+  while (true) {
+    const char sign = take("*") ? '*' : take("/") ? '/' : take("%") ? '%' : 0;
+    if (sign == 0) return value;
+    value = arithmetic(value, sign, single());
+  }
+}
+
+ConfigValue ExpressionReader::arithmetic(const ConfigValue& a, char sign, const ConfigValue& b) {
+  if (skip_ || a.is_null() || b.is_null()) return nothing(a, b);
+  const double left = number(a);
+  const double right = number(b);
+  switch (sign) {
+    case '+':
+      return number_of(left + right);
+    case '-':
+      return number_of(left - right);
+    case '*':
+      return number_of(left * right);
+    case '%':
+      return number_of(right == 0 ? 0 : std::fmod(left, right));
+    default:
+      return quotient(left, right, b.pointer);
+  }
+}
+
+// Of sides and heads, which leave no remainder. What else is wrong has been told already where
+// there are findings.
+ConfigValue ExpressionReader::quotient(double left, double right, const std::string& divisor) {
+  const bool whole = left == std::floor(left) && right == std::floor(right);
+  if (right != 0 && !(whole && std::fmod(left, right) != 0)) return number_of(left / right);
+  if (values_.config().findings().empty()) {
+    values_.add("out_of_range",
+                {divisor, "does not divide " + plain(left), plain(right), "a divisor", ""});
+  }
+  return number_of(1);
+}
+
+ConfigValue ExpressionReader::single() {
+  if (take("!")) {
+    ConfigValue value = single();
+    return skip_ || value.is_null() ? value : truth_of(!truth(value));
+  }
+  if (take("(")) {
+    ConfigValue value = alternatives();
+    expect(")");
+    return value;
+  }
+  if (take("'")) return quoted_text();
+  space();
+  if (at_ < text_.size() && is_digit(text_[at_])) return digits();
+  return word();
+}
+
+ConfigValue ExpressionReader::quoted_text() {
+  const std::size_t end = text_.find('\'', at_);
+  if (end == text_.npos) malformed();
+  std::string text(text_.substr(at_, end - at_));
+  at_ = end + 1;
+  return text_of(std::move(text));
+}
+
+ConfigValue ExpressionReader::digits() {
+  double number = 0;
+  double unit = 0;  // of the digits behind the point
+  for (; at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '.'); ++at_) {
+    if (text_[at_] == '.') {
+      unit = 1;
+      continue;
+    }
+    number = number * 10 + (text_[at_] - '0');
+    unit *= 10;
+  }
+  return number_of(unit == 0 ? number : number / unit);
+}
+
+ConfigValue ExpressionReader::word() {
+  const std::string_view first = name();
+  if (first == "true") return truth_of(true);
+  if (first == "false") return truth_of(false);
+  if (first == "null") return {};
+  if (first == "layer") {
+    values_.depends_on_layer_ = values_.depends_on_layer_ || !skip_;
+    return number_of(static_cast<double>(values_.layer_));
+  }
+  if (at_ < text_.size() && text_[at_] == '(') return function(first);
+  if (first == "root") {
+    expect(".");
+    const std::string_view key = name();
+    return path(skip_ ? ConfigValue() : field_of(values_.root_, key));
+  }
+  return path(skip_ ? ConfigValue() : values_.named(first));
+}
+
+ConfigValue ExpressionReader::path(ConfigValue value) {
+  while (at_ < text_.size() && (text_[at_] == '.' || text_[at_] == '[')) {
+    if (text_[at_++] == '.') {
+      value = member(value, name());
+    } else {
+      const ConfigValue index = alternatives();
+      expect("]");
+      value = item(value, index);
+    }
+  }
+  if (!skip_ && !value.pointer.empty()) seen_.emplace_back(value.pointer, shown(value));
+  return value;
+}
+
+ConfigValue ExpressionReader::member(const ConfigValue& value, std::string_view key) {
+  if (skip_) return value;
+  const bool is_object = value.kind == Kind::kNode && value.node->kind == Node::Kind::kObject;
+  const Node* found = is_object ? value.node->find(key) : nullptr;
+  std::string pointer =
+      child_pointer(value.missing.empty() ? value.pointer : value.missing.back(), key);
+  if (found != nullptr && found->kind != Node::Kind::kNull) return value_of(*found, pointer);
+  ConfigValue none;
+  none.missing.push_back(std::move(pointer));
+  return none;
+}
+
+ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& index) {
+  if (skip_ || value.is_null() || index.is_null()) return nothing(value, index);
+  const bool is_text = value.kind == Kind::kText;
+  const bool is_list = value.kind == Kind::kNode && value.node->kind == Node::Kind::kArray;
+  if (!is_text && !is_list) {
+    wrong_type(value, "must be an array");
+    return {};
+  }
+  const double at = number(index);
+  const std::size_t size = is_text ? value.text.size() : value.node->items.size();
+  if (at < 0 || at >= static_cast<double>(size)) {
+    values_.add("out_of_range", {value.pointer, "has no entry for decoder layer " + plain(at),
+                                 std::to_string(size) + " entries", "one for each layer", ""});
+    return {};
+  }
+  const auto i = static_cast<std::size_t>(at);
+  const std::string pointer = child_pointer(value.pointer, std::to_string(i));
+  if (is_list) return value_of(value.node->items[i], pointer);
+  ConfigValue character = text_of(value.text.substr(i, 1));
+  character.pointer = pointer;
+  return character;
+}
+
+ConfigValue ExpressionReader::function(std::string_view called) {
+  constexpr std::string_view kOfOne[] = {"given", "length", "floor"};
+  constexpr std::string_view kOfTwo[] = {"even", "quotient", "ratio"};
+  const auto is_in = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), called) != std::end(names);
+  };
+  if (!is_in(kOfOne) && !is_in(kOfTwo)) malformed();
+  expect("(");
+  const ConfigValue value = alternatives();
+  ConfigValue other = number_of(1);
+  if (is_in(kOfTwo)) {
+    expect(",");
+    other = alternatives();
+  }
+  expect(")");
+  if (skip_) return value;
+  if (called == "given") return truth_of(!value.is_null());
+  if (value.is_null() || other.is_null()) return nothing(value, other);
+  if (called == "length") {
+    if (value.kind == Kind::kNode) return number_of(static_cast<double>(value.node->items.size()));
+    wrong_type(value, "must be an array");
+    return number_of(1);
+  }
+  const double left = number(value);
+  const double right = number(other);
+  if (called == "floor") return number_of(std::floor(left));
+  if (right == 0) return number_of(1);
+  if (called == "ratio") return number_of(left / right);
+  return number_of(called == "even" ? std::ceil(left / right) * right : std::floor(left / right));
+}
+
+}  // namespace heddle

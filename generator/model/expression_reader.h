@@ -1,0 +1,71 @@
+// ExpressionReader: works out one expression over a config's fields.
+#ifndef HEDDLE_GENERATOR_MODEL_EXPRESSION_READER_H_
+#define HEDDLE_GENERATOR_MODEL_EXPRESSION_READER_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "generator/model/config_values.h"
+
+namespace heddle {
+
+// Reads an expression from left to right and works it out at once, by recursive descent.
+class ExpressionReader {
+ public:
+  // Both outlive the reader.
+  ExpressionReader(Expression text, ConfigValues* values) : text_(text), values_(*values) {}
+
+  // Once. Throws Error(kInternal) for a text that is no expression.
+  ConfigValue read();
+  // Every field that was looked at with its value, for messages.
+  const std::vector<std::pair<std::string, std::string>>& seen() const noexcept { return seen_; }
+
+ private:
+  // From the weakest operator to the strongest.
+  ConfigValue alternatives();
+  ConfigValue either();
+  ConfigValue both();
+  ConfigValue compared();
+  ConfigValue sum();
+  ConfigValue product();
+  ConfigValue single();
+
+  ConfigValue quoted_text();
+  ConfigValue digits();
+  ConfigValue word();
+  ConfigValue function(std::string_view called);
+  // .member and [index] behind a value.
+  ConfigValue path(ConfigValue value);
+  ConfigValue member(const ConfigValue& value, std::string_view key);
+  ConfigValue item(const ConfigValue& value, const ConfigValue& index);
+  // Of both sides of an operator.
+  ConfigValue arithmetic(const ConfigValue& a, char sign, const ConfigValue& b);
+  ConfigValue quotient(double left, double right, const std::string& divisor);
+
+  void space();
+  bool take(std::string_view token);
+  void expect(std::string_view token);
+  std::string_view name();
+  template <typename Read>
+  ConfigValue skipping(bool skip, Read read);
+  [[noreturn]] void malformed() const;
+
+  double number(const ConfigValue& value);
+  bool truth(const ConfigValue& value) { return number(value) != 0; }
+  void wrong_type(const ConfigValue& value, const char* what);
+
+  Expression text_;
+  ConfigValues& values_;
+  std::size_t at_ = 0;
+  bool skip_ = false;  // it is only read: the other side of an operator has decided
+  std::vector<std::pair<std::string, std::string>> seen_;
+};
+
+// The field of that name, null where it is absent.
+ConfigValue field_of(const ConfigReader& config, std::string_view key);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_MODEL_EXPRESSION_READER_H_
