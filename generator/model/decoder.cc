@@ -246,10 +246,6 @@ std::string joined(std::string_view path, std::string_view name) {
   return std::string(path) + "." + std::string(name);
 }
 
-}  // namespace
-
-namespace {
-
 // Which of the wrapper's names the checkpoint has, as the modules show that its quantisation names.
 std::size_t place_in(const Wrapper& wrapper, std::string_view layers,
                      const ConfigDocuments& documents) {
@@ -294,6 +290,10 @@ Decoder decode(const ConfigDocuments& documents, Findings& findings, DecodedPart
   }
   decoder.layers_path = joined(decoder.body, family->layers);
   for (DecodedOther& tower : towers_of(root)) decoder.others.push_back(std::move(tower));
+  if (const Node* const thinker = root.object("thinker_config")) {
+    const ConfigReader inner(*thinker, root.pointer("thinker_config"), findings);
+    for (DecodedOther& tower : towers_of(inner)) decoder.others.push_back(std::move(tower));
+  }
   return decoder;
 }
 

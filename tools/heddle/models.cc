@@ -24,7 +24,9 @@ struct ModelsOptions {
 
 std::string joined(const std::vector<std::string>& words, const std::string& quote = "") {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + quote + word + quote;
+  for (const std::string& word : words) {
+    text.append(text.empty() ? "" : ", ").append(quote).append(word).append(quote);
+  }
   return text.empty() ? "-" : text;
 }
 
