@@ -116,6 +116,14 @@ class CacheBuilder {
       return "heads of " + std::to_string(attention.head_dim) + " elements with values of " +
              std::to_string(attention.value_dim) + " have no kernel of Heddle yet";
     }
+    // From a multiplier of scores it has rounding errors.
+    constexpr double kRounding = 1e-6;
+    const double scale = attention.scale_dim;
+    if (!(scale >= 0 && scale <= static_cast<double>(kLargestWhole)) ||
+        std::abs(scale - std::round(scale)) > kRounding * scale) {
+      return "scores are divided by the square root of " + std::to_string(scale) +
+             ", and kernels take integers there";
+    }
     if (attention.chunk != 0) {
       return "attention to chunks of " + std::to_string(attention.chunk) +
              " tokens has no kernel of Heddle yet; up to that length of a sequence it is full "

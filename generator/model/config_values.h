@@ -24,8 +24,8 @@ namespace heddle {
 //   a ?? b    a, or b where a is null; an operation on null is null
 //   ! * / % + - == != < <= > >= && ||   as in C; a division of numbers has no remainder
 //   a has b   whether the list a has the value b
-//   given(a)  whether a is not null; length(a) of a list; floor(a); quotient(a, b): floor(a / b);
-//   ratio(a, b)
+//   given(a)  whether a is not null; length(a) of a list; floor(a); sqrt(a); quotient(a, b):
+//   floor(a / b); ratio(a, b)
 //             of fractions;
 //             even(a, b): a rounded up to a multiple of b
 //

@@ -20,7 +20,8 @@ constexpr std::int64_t kMostExperts = 1 << 16;
 constexpr std::int64_t kLongest = std::int64_t{1} << 30;
 
 bool same(const ModelRope& a, const ModelRope& b) {
-  return a.pairing == b.pairing && a.dim == b.dim && a.base == b.base && a.scaling == b.scaling;
+  return a.pairing == b.pairing && a.dim == b.dim && a.base == b.base && a.scaling == b.scaling &&
+         a.parameters == b.parameters;
 }
 
 bool same(const ModelAttention& a, const ModelAttention& b) {

@@ -377,14 +377,14 @@ ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& 
 }
 
 ConfigValue ExpressionReader::function(std::string_view called) {
-  constexpr std::string_view kOfOne[] = {"given", "length", "floor"};
+  constexpr std::string_view kOfOne[] = {"given", "length", "floor", "sqrt"};
   constexpr std::string_view kOfTwo[] = {"even", "quotient", "ratio"};
   const auto is_in = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), called) != std::end(names);
   };
   if (!is_in(kOfOne) && !is_in(kOfTwo)) malformed();
   expect("(");
-  const ConfigValue value = alternatives();
+  ConfigValue value = alternatives();
   ConfigValue other = number_of(1);
   if (is_in(kOfTwo)) {
     expect(",");
@@ -402,6 +402,7 @@ ConfigValue ExpressionReader::function(std::string_view called) {
   const double left = number(value);
   const double right = number(other);
   if (called == "floor") return number_of(std::floor(left));
+  if (called == "sqrt") return number_of(left < 0 ? 0 : std::sqrt(left));
   if (right == 0) return number_of(1);
   if (called == "ratio") return number_of(left / right);
   return number_of(called == "even" ? std::ceil(left / right) * right : std::floor(left / right));

@@ -47,6 +47,19 @@ std::string scaling_in(const ConfigReader& config) {
   return type == "default" ? std::string() : type;
 }
 
+void read_parameters(const Node& node, ModelRope* rope) {
+  rope->parameters.clear();
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    const Node& item = node.items[i];
+    if (node.keys[i] == "rope_theta" || node.keys[i] == "partial_rotary_factor") continue;
+    if (item.kind == Node::Kind::kInteger) {
+      rope->parameters.emplace_back(node.keys[i], static_cast<double>(item.integer));
+    } else if (item.kind == Node::Kind::kNumber) {
+      rope->parameters.emplace_back(node.keys[i], item.number);
+    }
+  }
+}
+
 }  // namespace
 
 ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& values) {
@@ -61,6 +74,7 @@ ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& value
     const ConfigReader scaling(*config.object("rope_scaling"), config.pointer("rope_scaling"),
                                config.findings());
     rope.scaling = scaling_in(scaling);
+    read_parameters(*config.object("rope_scaling"), &rope);
   }
   if (const Node* const parameters = config.object("rope_parameters")) {
     const ConfigReader outer(*parameters, config.pointer("rope_parameters"), config.findings());
@@ -73,11 +87,13 @@ ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& value
     if (row.base.empty()) read_base(inner, &rope.base);
     if (inner.has("rope_type") || inner.has("type") || inner.has("mrope_section")) {
       rope.scaling = scaling_in(inner);
+      read_parameters(own == nullptr ? *parameters : *own, &rope);
     }
   }
   if (!row.base.empty()) rope.base = values.number(row.base);
   if (!row.scaling.empty()) rope.scaling = values.text(row.scaling);
   if (rope.scaling == "default") rope.scaling.clear();
+  if (rope.scaling.empty()) rope.parameters.clear();
   if (rope.scaling == "proportional") {
     rope.dim = head_dim;  // pairs are of whole heads; those beyond the part have a frequency of 0
   } else if (!row.dim.empty()) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/error.h"
@@ -104,6 +105,13 @@ TEST(Families, BlocksHaveTheFactsOfTheirLayers) {
   EXPECT_EQ(model.norm, NormKind::kRmsPlusOne);
   EXPECT_EQ(model.norm_place, NormPlace::kAround);
   EXPECT_TRUE(model.tied_embeddings);
+  using Multipliers = std::vector<std::pair<std::string, double>>;
+  EXPECT_EQ(model.multipliers, (Multipliers{{"embedding", 16}}));
+  const ModelRope rope = model_of(config_of("gpt_oss")).blocks.at(0).attention.rope;
+  EXPECT_EQ(rope.scaling, "yarn");
+  EXPECT_NE(std::find(rope.parameters.begin(), rope.parameters.end(),
+                      std::pair<std::string, double>("factor", 32)),
+            rope.parameters.end());
 }
 
 TEST(Families, LatentAttentionAndExperts) {
@@ -218,6 +226,19 @@ TEST(Families, CachesHaveTheFactsOfTheirLayers) {
   EXPECT_EQ(four.kernels[1].spec.kv_append().rope.source, RopeSource::kTable);
   EXPECT_EQ(four.kernels[1].spec.kv_append().rope.dim, 64) << "pairs are of whole heads";
   EXPECT_EQ(four.kernels.at(2).spec.decode_attention().scale_dim, 1);
+}
+
+TEST(Families, AScaleThatNoKernelTakesIsNotRounded) {
+  Json config = config_of("granite");
+  const auto kinds = [&](double multiplier) {
+    config["attention_multiplier"] = multiplier;
+    return cache_model_from_config(config.dump(), R"({"dtype":"int8","granularity":"head"})");
+  };
+  EXPECT_EQ(kinds(0.015625).kernels.at(1).spec.decode_attention().scale_dim, 4096);
+  EXPECT_EQ(kinds(0.0883883476483184).kernels.at(1).spec.decode_attention().scale_dim, 128);
+  const Model other = kinds(0.22);
+  EXPECT_TRUE(other.kernels.empty());
+  EXPECT_NE(other.unserved.at(0).reason.find("integers"), std::string::npos);
 }
 
 // Every field of every family's config, replaced by other values: an error or a model, no crash.

@@ -90,6 +90,7 @@ ordered_json rope_json(const ModelRope& rope) {
   ordered_json json = {{"pairing", heddle::to_string(rope.pairing)}, {"dim", rope.dim}};
   if (rope.base != 0) json["base"] = rope.base;
   if (!rope.scaling.empty()) json["scaling"] = rope.scaling;
+  for (const auto& [name, value] : rope.parameters) json["parameters"][name] = value;
   return json;
 }
 

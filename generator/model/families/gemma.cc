@@ -7,8 +7,6 @@ namespace {
 const NormRow kAround = {NormKind::kRmsPlusOne, NormPlace::kAround, "rms_norm_eps"};
 constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? true";
 constexpr Expression kActivation = "hidden_activation ?? hidden_act ?? 'gelu_pytorch_tanh'";
-// The square root of the width, which no expression has; the engine takes it from `hidden`.
-const char* const kScaledEmbeddings = "embeddings are multiplied by the square root of hidden_size";
 
 // Layers that reuse the keys and values of one before have no matrices for them.
 constexpr Expression kOwnKv = "layer < layers - (num_kv_shared_layers ?? 0)";
@@ -47,7 +45,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .norm = {.kind = NormKind::kRmsPlusOne},
           .activation = kActivation,
           .tied = kTied,
-          .note = kScaledEmbeddings,
+          .multipliers = {{"embedding", "sqrt(hidden)"}},
       },
       {
           .name = "Gemma 2",
@@ -68,7 +66,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .activation = kActivation,
           .tied = kTied,
           .logit_softcap = "final_logit_softcapping ?? 0",
-          .note = kScaledEmbeddings,
+          .multipliers = {{"embedding", "sqrt(hidden)"}},
       },
       {
           .name = "Gemma 3",
@@ -101,7 +99,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .activation = kActivation,
           .tied = kTied,
           .logit_softcap = "final_logit_softcapping ?? 0",
-          .note = kScaledEmbeddings,
+          .multipliers = {{"embedding", "sqrt(hidden)"}},
       },
       {
           .name = "Gemma 3n",
@@ -146,7 +144,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
                              "true", Module::kLinear, "altup_num_inputs - 1"},
                             {"altup_unembed_projections", "hidden", "hidden", Role::kOther, "",
                              "false", "true", Module::kLinear, "altup_num_inputs - 1"}}}),
-          .note = kScaledEmbeddings,
+          .multipliers = {{"embedding", "sqrt(hidden)"}},
       },
       {
           // Layers without a window have heads of another size, and may take the keys as values.
@@ -207,7 +205,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .tied = kTied,
           .logit_softcap = "final_logit_softcapping ?? 0",
           .outside = per_layer_projection("(hidden_size_per_layer_input ?? 0) > 0"),
-          .note = kScaledEmbeddings,
+          .multipliers = {{"embedding", "sqrt(hidden)"}},
       },
   };
   return rows;

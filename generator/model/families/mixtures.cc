@@ -354,8 +354,8 @@ const std::vector<FamilyRow>& mixtures() {
                                          .scale = "routed_scaling_factor ?? 1",
                                          .bias = "true"}}},
           .norm = {.epsilon = "rms_norm_eps ?? layernorm_epsilon"},
+          .multipliers = {{"attention_value", "attention_value_scale ?? 1"}},
           .others = {kNextTokens},
-          .note = "values are multiplied by attention_value_scale",
       },
       {
           .name = "Step 3.5 and 3.7 Flash",
