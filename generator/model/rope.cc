@@ -47,6 +47,15 @@ std::string scaling_in(const ConfigReader& config) {
   return type == "default" ? std::string() : type;
 }
 
+// As read_base(), of a row's expression.
+double checked_base(Expression expression, ConfigValues& values) {
+  const double base = values.number(expression);
+  if (base >= 1 && base <= static_cast<double>(kLargestBase)) return base;
+  values.add("out_of_range", {values.value(expression).pointer, "no rotation has this base", "",
+                              "1 to " + std::to_string(kLargestBase), ""});
+  return 1;
+}
+
 void read_parameters(const Node& node, ModelRope* rope) {
   rope->parameters.clear();
   for (std::size_t i = 0; i < node.items.size(); ++i) {
@@ -90,7 +99,7 @@ ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& value
       read_parameters(own == nullptr ? *parameters : *own, &rope);
     }
   }
-  if (!row.base.empty()) rope.base = values.number(row.base);
+  if (!row.base.empty()) rope.base = checked_base(row.base, values);
   if (!row.scaling.empty()) rope.scaling = values.text(row.scaling);
   if (rope.scaling == "default") rope.scaling.clear();
   if (rope.scaling.empty()) rope.parameters.clear();

@@ -228,6 +228,14 @@ TEST(Families, CachesHaveTheFactsOfTheirLayers) {
   EXPECT_EQ(four.kernels.at(2).spec.decode_attention().scale_dim, 1);
 }
 
+TEST(Families, ABaseOfItsOwnHasTheRangeOfAllBases) {
+  Json config = config_of("gemma3");
+  config["text_config"]["rope_local_base_freq"] = 1e300;
+  EXPECT_NE(fault_of(config).find("/text_config/rope_local_base_freq: no rotation has this base"),
+            std::string::npos)
+      << fault_of(config);
+}
+
 TEST(Families, AScaleThatNoKernelTakesIsNotRounded) {
   Json config = config_of("granite");
   const auto kinds = [&](double multiplier) {
