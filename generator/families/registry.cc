@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-const std::vector<const Family*>& families() {
+const std::vector<const Family*>& kernel_families() {
   static const std::vector<const Family*> all{
       tiles_family(),           stream_family(),     warpgroup_family(),
       gather_family(),          dequantize_family(), repack_family(),
@@ -17,7 +17,7 @@ const std::vector<const Family*>& families() {
 }
 
 const Family& family_named(std::string_view name) {
-  for (const Family* family : families()) {
+  for (const Family* family : kernel_families()) {
     if (family->name() == name) return *family;
   }
   throw Error(ErrorCategory::kInternal, "families.unknown",

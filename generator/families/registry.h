@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-const std::vector<const Family*>& families();
+const std::vector<const Family*>& kernel_families();
 
 // The one of that name. Throws Error(kInternal, "families.unknown").
 const Family& family_named(std::string_view name);

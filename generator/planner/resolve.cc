@@ -45,7 +45,7 @@ Plan resolve(const Spec& spec, const Target& target) {
   Plan plan;
   plan.spec = spec;
   plan.target = target;
-  const auto& all = families();
+  const auto& all = kernel_families();
   const auto planner = std::find_if(all.begin(), all.end(),
                                     [&](const Family* family) { return family->plans(spec.op()); });
   if (planner != all.end()) {
