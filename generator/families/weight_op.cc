@@ -7,6 +7,7 @@
 #include "generator/planner/kernel_name.h"
 #include "generator/planner/refuse.h"
 #include "generator/spec/meaning.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 
@@ -15,12 +16,12 @@ std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target) {
   std::vector<Problem> problems = check_meaning(spec.op(), op);
   for (Problem& problem : refuse_weight(op.weight)) problems.push_back(std::move(problem));
   const int arch = target.arch();
-  if (arch < 75) {
+  if (!has_tensor_cores(target)) {
     problems.push_back({"", fmt::format("no kernel serves target {}", target.name),
                         fmt::format("sm_{}", arch), "sm_75 and up", ""});
   }
   // Repacking computes nothing.
-  if (spec.op() != Op::kRepack && op.dtype == DType::kBf16 && arch < 80) {
+  if (spec.op() != Op::kRepack && op.dtype == DType::kBf16 && !has_bf16(target)) {
     problems.push_back({spec.op() == Op::kDequantize ? "/output/dtype" : "/input/dtype",
                         fmt::format("{} (sm_{}) has no bfloat16 arithmetic", target.name, arch),
                         "\"bf16\"", "\"fp16\"", ""});

@@ -1,6 +1,6 @@
 // Scales per channel: which of them have kernels.
-#ifndef HEDDLE_GENERATOR_PLAN_KV_CHANNEL_H_
-#define HEDDLE_GENERATOR_PLAN_KV_CHANNEL_H_
+#ifndef HEDDLE_GENERATOR_KV_KV_CHANNEL_H_
+#define HEDDLE_GENERATOR_KV_KV_CHANNEL_H_
 
 #include <vector>
 
@@ -17,4 +17,4 @@ std::vector<Problem> refuse_channels(const KvSpec& kv);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_KV_CHANNEL_H_
+#endif  // HEDDLE_GENERATOR_KV_KV_CHANNEL_H_

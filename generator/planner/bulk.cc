@@ -10,6 +10,7 @@
 #include "generator/planner/stream_warps.h"
 #include "generator/planner/wgmma.h"
 #include "generator/spec/weight_meaning.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
@@ -202,7 +203,7 @@ std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& targ
     if (v.stage_chunks > 0) choose_stages(spec, target, layout, v);
     return v;
   }
-  const bool serves = target.arch() == 90 && m_max <= kMostTokens &&
+  const bool serves = is_hopper(target) && m_max <= kMostTokens &&
                       spec.weight.zero_point != ZeroPoint::kFloat &&
                       (!spec.pre_scale || spec.act_order);
   const bool open = spec.path == Path::kAuto || spec.path == Path::kHopper;

@@ -1,6 +1,6 @@
-// The plan of a GEMM whose operands come by bulk copies (templates/gemm/gemm_bulk.cuh).
-#ifndef HEDDLE_GENERATOR_PLAN_BULK_H_
-#define HEDDLE_GENERATOR_PLAN_BULK_H_
+// The plan of a GEMM whose operands come by bulk copies (templates/tiles/bulk.cuh).
+#ifndef HEDDLE_GENERATOR_PLANNER_BULK_H_
+#define HEDDLE_GENERATOR_PLANNER_BULK_H_
 
 #include <cstdint>
 #include <optional>
@@ -21,4 +21,4 @@ std::optional<GemmVariant> bulk_variant(const GemmSpec& spec, const Target& targ
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_BULK_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_BULK_H_

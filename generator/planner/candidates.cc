@@ -6,6 +6,7 @@
 
 #include "generator/planner/default_tile.h"
 #include "generator/planner/same_kernel.h"
+#include "generator/target/capabilities.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -175,7 +176,7 @@ std::vector<Spec> tile_candidates(const Spec& spec, const Target& target, std::i
   const GemmSpec& gemm = spec.gemm();
   const bool any = gemm.path == Path::kAuto;
   if (gemm.path == Path::kTuring) add_tiles(Path::kTuring, gemm.tile, m, &collector);
-  if (any && target.arch() < 80) add_tiles(Path::kTuring, gemm.tile, m, &collector);
+  if (any && !has_async_copies(target)) add_tiles(Path::kTuring, gemm.tile, m, &collector);
   if (any || gemm.path == Path::kAmpere) add_tiles(Path::kAmpere, gemm.tile, m, &collector);
   if (any || gemm.path == Path::kHopper) {
     add_streams(gemm.tile, &collector);

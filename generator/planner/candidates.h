@@ -1,6 +1,6 @@
 // The kernels that the planner could have chosen: what a sweep measures its choice against.
-#ifndef HEDDLE_GENERATOR_PLAN_CANDIDATES_H_
-#define HEDDLE_GENERATOR_PLAN_CANDIDATES_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_CANDIDATES_H_
+#define HEDDLE_GENERATOR_PLANNER_CANDIDATES_H_
 
 #include <cstdint>
 #include <vector>
@@ -17,4 +17,4 @@ std::vector<Spec> tile_candidates(const Spec& spec, const Target& target, std::i
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_CANDIDATES_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_CANDIDATES_H_

@@ -1,6 +1,6 @@
 // The planner's choice of tile for one range of M.
-#ifndef HEDDLE_GENERATOR_PLAN_DEFAULT_TILE_H_
-#define HEDDLE_GENERATOR_PLAN_DEFAULT_TILE_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_DEFAULT_TILE_H_
+#define HEDDLE_GENERATOR_PLANNER_DEFAULT_TILE_H_
 
 #include <vector>
 
@@ -31,4 +31,4 @@ int choose_split_k(const GemmSpec& spec, const Target& target, const WeightLayou
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_DEFAULT_TILE_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_DEFAULT_TILE_H_

@@ -1,6 +1,6 @@
 // Tiles of mma.sync for few tokens: one block to an SM, with equal parts of the weights.
-#ifndef HEDDLE_GENERATOR_PLAN_FEW_TILE_H_
-#define HEDDLE_GENERATOR_PLAN_FEW_TILE_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_FEW_TILE_H_
+#define HEDDLE_GENERATOR_PLANNER_FEW_TILE_H_
 
 #include <optional>
 
@@ -17,4 +17,4 @@ std::optional<GemmVariant> few_tile(const GemmSpec& spec, const Target& target,
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_FEW_TILE_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_FEW_TILE_H_

@@ -1,6 +1,6 @@
 // How entry points are named.
-#ifndef HEDDLE_GENERATOR_PLAN_KERNEL_NAME_H_
-#define HEDDLE_GENERATOR_PLAN_KERNEL_NAME_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_KERNEL_NAME_H_
+#define HEDDLE_GENERATOR_PLANNER_KERNEL_NAME_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ std::string weight_name(const WeightSpec& weight);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_KERNEL_NAME_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_KERNEL_NAME_H_

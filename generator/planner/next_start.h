@@ -1,7 +1,7 @@
 // When the kernel after a GEMM of few tokens may take its places on the SMs, to have its first
 // weights by the time its tokens are there (docs/planning.md).
-#ifndef HEDDLE_GENERATOR_PLAN_NEXT_START_H_
-#define HEDDLE_GENERATOR_PLAN_NEXT_START_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_NEXT_START_H_
+#define HEDDLE_GENERATOR_PLANNER_NEXT_START_H_
 
 #include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
@@ -18,4 +18,4 @@ int most_tokens_alone(const WeightLayout& layout);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_NEXT_START_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_NEXT_START_H_

@@ -10,6 +10,7 @@
 #include "generator/planner/default_tile.h"
 #include "generator/planner/stage.h"
 #include "generator/planner/wgmma.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
@@ -47,17 +48,19 @@ std::vector<Problem> refuse_weight(const WeightSpec& weight) {
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   Reasons reasons(refuse_weight(spec.weight));
   const int arch = target.arch();
-  reasons.unless(arch >= 75, "", fmt::format("target {} has no tensor core path", target.name),
+  reasons.unless(has_tensor_cores(target), "",
+                 fmt::format("target {} has no tensor core path", target.name),
                  fmt::format("sm_{}", arch), "sm_75 and up");
-  reasons.unless(spec.activation == DType::kFp16 || arch >= 80, "/activation/dtype",
+  reasons.unless(spec.activation == DType::kFp16 || has_bf16(target), "/activation/dtype",
                  fmt::format("the tensor cores of {} (sm_{}) have no bfloat16", target.name, arch),
                  "\"bf16\"", "\"fp16\"");
-  reasons.unless(spec.path != Path::kAmpere || arch >= 80, "/path",
+  reasons.unless(spec.path != Path::kAmpere || has_async_copies(target), "/path",
                  fmt::format("{} (sm_{}) has no cp.async and no mma.m16n8k16", target.name, arch),
                  "\"ampere\"", "\"turing\", \"auto\"");
-  reasons.unless(spec.path != Path::kHopper || arch >= 90, "/path",
-                 fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
-                 arch >= 80 ? "\"turing\", \"ampere\", \"auto\"" : "\"turing\", \"auto\"");
+  reasons.unless(
+      spec.path != Path::kHopper || has_bulk_copies(target), "/path",
+      fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
+      has_async_copies(target) ? "\"turing\", \"ampere\", \"auto\"" : "\"turing\", \"auto\"");
   return reasons.take();
 }
 
@@ -184,7 +187,7 @@ std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
                                  const WeightLayout& layout, const GemmVariant& v) {
   Reasons reasons;
   const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
-  reasons.unless(target.arch() == 90, "/tile/warps_n",
+  reasons.unless(is_hopper(target), "/tile/warps_n",
                  "the tiles of the path hopper that have warps along N are for sm_90",
                  fmt::format("sm_{}", target.arch()), "sm_90");
   reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",

@@ -1,6 +1,6 @@
 // What Heddle cannot serve, and why.
-#ifndef HEDDLE_GENERATOR_PLAN_REFUSE_H_
-#define HEDDLE_GENERATOR_PLAN_REFUSE_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_REFUSE_H_
+#define HEDDLE_GENERATOR_PLANNER_REFUSE_H_
 
 #include <vector>
 
@@ -38,4 +38,4 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_REFUSE_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_REFUSE_H_

@@ -21,6 +21,7 @@
 #include "generator/planner/wgmma_shares.h"
 #include "generator/planner/wide_tile.h"
 #include "generator/spec/meaning.h"
+#include "generator/target/capabilities.h"
 #include "heddle/error.h"
 #include "heddle/plan.h"
 
@@ -30,7 +31,7 @@ namespace {
 // Of the kernels that walk tiles.
 Path tile_path(const GemmSpec& spec, const Target& target) {
   if (spec.path == Path::kTuring || spec.path == Path::kAmpere) return spec.path;
-  return target.arch() >= 80 ? Path::kAmpere : Path::kTuring;
+  return has_async_copies(target) ? Path::kAmpere : Path::kTuring;
 }
 
 std::string kernel_name(const GemmSpec& spec, const GemmVariant& v) {
@@ -118,7 +119,7 @@ std::vector<std::string> explain(const Plan& plan, const std::vector<GemmVariant
       spec.path != Path::kAuto
           ? "forced by the spec"
           : "the newest that sm_" + std::to_string(plan.target.arch()) + " and this version have"));
-  if (plan.target.arch() == 90 && !wgmma_serves(spec, plan.target, spec.shape.m_max)) {
+  if (has_wgmma(plan.target) && !wgmma_serves(spec, plan.target, spec.shape.m_max)) {
     reasons.emplace_back(
         "no wgmma: it takes no float zero points, no pre_scale without act-order, and neither few "
         "tokens nor a tile unless the path is hopper");

@@ -1,6 +1,6 @@
 // When two variants are one kernel.
-#ifndef HEDDLE_GENERATOR_PLAN_SAME_KERNEL_H_
-#define HEDDLE_GENERATOR_PLAN_SAME_KERNEL_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_SAME_KERNEL_H_
+#define HEDDLE_GENERATOR_PLANNER_SAME_KERNEL_H_
 
 #include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
@@ -13,4 +13,4 @@ bool is_same_kernel(const GemmVariant& a, const GemmVariant& b);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_SAME_KERNEL_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_SAME_KERNEL_H_

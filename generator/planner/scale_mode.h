@@ -1,6 +1,6 @@
 // Where the scale of a group of weights goes, and what decoding leaves to it.
-#ifndef HEDDLE_GENERATOR_PLAN_SCALE_MODE_H_
-#define HEDDLE_GENERATOR_PLAN_SCALE_MODE_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_SCALE_MODE_H_
+#define HEDDLE_GENERATOR_PLANNER_SCALE_MODE_H_
 
 #include "generator/planner/gemm_variant.h"
 #include "heddle/decode_plan.h"
@@ -27,4 +27,4 @@ int power_of_scale(const GemmSpec& spec, const GemmVariant& variant, const Decod
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_SCALE_MODE_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_SCALE_MODE_H_

@@ -1,6 +1,6 @@
 // What the hardware has, and the arithmetic of whole tiles.
-#ifndef HEDDLE_GENERATOR_PLAN_STAGE_H_
-#define HEDDLE_GENERATOR_PLAN_STAGE_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_STAGE_H_
+#define HEDDLE_GENERATOR_PLANNER_STAGE_H_
 
 #include <cstdint>
 
@@ -18,4 +18,4 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_STAGE_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_STAGE_H_

@@ -13,6 +13,7 @@
 #include "generator/planner/stream_warps.h"
 #include "generator/planner/wgmma.h"
 #include "generator/planner/wgmma_shares.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
@@ -50,7 +51,7 @@ int workers(const Target& target, const WeightLayout& layout, const GemmVariant&
 // K among `split` blocks of a cluster.
 bool share_out(const GemmSpec& spec, const Target& target, const WeightLayout& layout, int split,
                GemmVariant& v) {
-  const bool has_clusters = target.arch() < 120;  // that copy to all of their blocks at once
+  const bool has_clusters = has_multicast(target);
   const int chunks = layout.chunks_per_row_block / split;
   if (chunks < 1 || split > kMostSplit || (split > 1 && !has_clusters)) return false;
   v.split_k = split;
@@ -142,7 +143,7 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
                                           const WeightLayout& layout, std::int64_t m_min) {
   const bool asked = spec.path == Path::kHopper;
   // A tile of the user's is one of those that walk the output, unless the path says otherwise.
-  const bool fitting = spec.path == Path::kAuto && target.arch() >= 90 && !sets_any(spec.tile);
+  const bool fitting = spec.path == Path::kAuto && has_bulk_copies(target) && !sets_any(spec.tile);
   if ((!asked && !fitting) || spec.weight.zero_point == ZeroPoint::kFloat) return std::nullopt;
   const auto* const end = std::lower_bound(std::begin(kRangeEnds), std::end(kRangeEnds), m_min);
   if (end == std::end(kRangeEnds)) return std::nullopt;

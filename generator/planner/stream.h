@@ -1,6 +1,6 @@
-// The plan of a GEMM that streams its weights (templates/gemm/gemm_stream.cuh).
-#ifndef HEDDLE_GENERATOR_PLAN_STREAM_H_
-#define HEDDLE_GENERATOR_PLAN_STREAM_H_
+// The plan of a GEMM that streams its weights (templates/stream/).
+#ifndef HEDDLE_GENERATOR_PLANNER_STREAM_H_
+#define HEDDLE_GENERATOR_PLANNER_STREAM_H_
 
 #include <optional>
 
@@ -17,4 +17,4 @@ std::optional<GemmVariant> stream_variant(const GemmSpec& spec, const Target& ta
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_STREAM_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_STREAM_H_

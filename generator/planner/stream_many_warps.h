@@ -1,6 +1,6 @@
 // Streams of sixteen warps, which fill an SM: where instructions and not the memory set the pace.
-#ifndef HEDDLE_GENERATOR_PLAN_STREAM_MANY_WARPS_H_
-#define HEDDLE_GENERATOR_PLAN_STREAM_MANY_WARPS_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_STREAM_MANY_WARPS_H_
+#define HEDDLE_GENERATOR_PLANNER_STREAM_MANY_WARPS_H_
 
 #include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
@@ -17,4 +17,4 @@ bool many_warps_beat_bulk(const GemmSpec& spec, const GemmVariant& stream, const
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_STREAM_MANY_WARPS_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_STREAM_MANY_WARPS_H_

@@ -1,6 +1,6 @@
 // How many stages and thread blocks of a stream fit on an SM.
-#ifndef HEDDLE_GENERATOR_PLAN_STREAM_SHAPE_H_
-#define HEDDLE_GENERATOR_PLAN_STREAM_SHAPE_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_STREAM_SHAPE_H_
+#define HEDDLE_GENERATOR_PLANNER_STREAM_SHAPE_H_
 
 #include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
@@ -34,4 +34,4 @@ bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& 
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_STREAM_SHAPE_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_STREAM_SHAPE_H_

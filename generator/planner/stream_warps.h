@@ -1,7 +1,7 @@
 // How the warps of a stream share the chunks of a row block, and how many of them are a stage;
 // docs/planning.md has the rules in words.
-#ifndef HEDDLE_GENERATOR_PLAN_STREAM_WARPS_H_
-#define HEDDLE_GENERATOR_PLAN_STREAM_WARPS_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_STREAM_WARPS_H_
+#define HEDDLE_GENERATOR_PLANNER_STREAM_WARPS_H_
 
 #include "heddle/plan.h"
 
@@ -26,4 +26,4 @@ int stream_even_stage(const WeightLayout& layout);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_STREAM_WARPS_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_STREAM_WARPS_H_

@@ -10,6 +10,7 @@
 #include "generator/planner/wgmma_shares.h"
 #include "generator/planner/wgmma_stage.h"
 #include "generator/spec/weight_meaning.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
@@ -191,7 +192,7 @@ void settle_sharing(const WeightLayout& layout, GemmVariant& v) {
 bool wgmma_serves(const GemmSpec& spec, const Target& target, std::int64_t m_min) {
   // Other architectures have other instructions. Factors of the columns of X would have to meet the
   // tokens after the tensor copy, float zero points the sums of the tokens.
-  if (target.arch() != 90 || spec.weight.zero_point == ZeroPoint::kFloat) return false;
+  if (!has_wgmma(target) || spec.weight.zero_point == ZeroPoint::kFloat) return false;
   if (spec.pre_scale && !spec.act_order) return false;
   if (m_min < kFewestTokens) return false;
   if (spec.path == Path::kHopper) return true;

@@ -1,6 +1,6 @@
-// The plan of a GEMM with wgmma (templates/gemm/gemm_wgmma.cuh).
-#ifndef HEDDLE_GENERATOR_PLAN_WGMMA_H_
-#define HEDDLE_GENERATOR_PLAN_WGMMA_H_
+// The plan of a GEMM with wgmma (templates/warpgroup/).
+#ifndef HEDDLE_GENERATOR_PLANNER_WGMMA_H_
+#define HEDDLE_GENERATOR_PLANNER_WGMMA_H_
 
 #include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
@@ -41,4 +41,4 @@ std::size_t wgmma_partial_bytes(const GemmVariant& variant);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_WGMMA_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_WGMMA_H_

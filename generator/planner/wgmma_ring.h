@@ -1,7 +1,7 @@
 // The ring of stages of a GEMM with wgmma: how long it is, and how much of it is asked for before
 // the tokens are there. docs/planning.md has the rules in words.
-#ifndef HEDDLE_GENERATOR_PLAN_WGMMA_RING_H_
-#define HEDDLE_GENERATOR_PLAN_WGMMA_RING_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_WGMMA_RING_H_
+#define HEDDLE_GENERATOR_PLANNER_WGMMA_RING_H_
 
 #include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
@@ -23,4 +23,4 @@ void settle_wgmma_ring(const GemmSpec& spec, const Target& target, const WeightL
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_WGMMA_RING_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_WGMMA_RING_H_

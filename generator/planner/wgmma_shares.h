@@ -1,6 +1,6 @@
 // How the blocks of a GEMM with wgmma share its tiles, and how long that takes.
-#ifndef HEDDLE_GENERATOR_PLAN_WGMMA_SHARES_H_
-#define HEDDLE_GENERATOR_PLAN_WGMMA_SHARES_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_WGMMA_SHARES_H_
+#define HEDDLE_GENERATOR_PLANNER_WGMMA_SHARES_H_
 
 #include "generator/planner/gemm_variant.h"
 #include "heddle/plan.h"
@@ -21,7 +21,7 @@ struct WgmmaShares {
 WgmmaShares wgmma_shares(const GemmVariant& variant, const WeightLayout& layout, std::int64_t m);
 
 // Whether pairs of blocks may share tiles: half of a block's sums must find room where its stages
-// were, as in templates/gemm/wgmma_shape.cuh, and four warpgroups have up to 16 tokens.
+// were, as in templates/warpgroup/shape.cuh, and four warpgroups have up to 16 tokens.
 bool wgmma_may_pair(const GemmVariant& variant, const WeightLayout& layout);
 
 // What it takes for its most tokens, in clocks of an SM of an H200 and in excess of a launch.
@@ -29,4 +29,4 @@ double wgmma_clocks(const GemmVariant& variant, const WeightLayout& layout);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_WGMMA_SHARES_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_WGMMA_SHARES_H_

@@ -1,7 +1,7 @@
 // A stage of a GEMM with wgmma: chunks of weights, or half a chunk of each row block, and the
 // tokens of their columns.
-#ifndef HEDDLE_GENERATOR_PLAN_WGMMA_STAGE_H_
-#define HEDDLE_GENERATOR_PLAN_WGMMA_STAGE_H_
+#ifndef HEDDLE_GENERATOR_PLANNER_WGMMA_STAGE_H_
+#define HEDDLE_GENERATOR_PLANNER_WGMMA_STAGE_H_
 
 #include "generator/families/warpgroup/config.h"
 #include "generator/planner/gemm_variant.h"
@@ -26,4 +26,4 @@ inline bool wgmma_narrows(const GemmVariant& v) {
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_WGMMA_STAGE_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_WGMMA_STAGE_H_

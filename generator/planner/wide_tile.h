@@ -1,6 +1,6 @@
-// Tiles of mma.sync whose warps read ahead of their products (templates/gemm/gemm_wide.cuh).
-#ifndef HEDDLE_GENERATOR_PLAN_WIDE_TILE_H_
-#define HEDDLE_GENERATOR_PLAN_WIDE_TILE_H_
+// Tiles of mma.sync whose warps read ahead of their products (templates/tiles/wide.cuh).
+#ifndef HEDDLE_GENERATOR_PLANNER_WIDE_TILE_H_
+#define HEDDLE_GENERATOR_PLANNER_WIDE_TILE_H_
 
 #include <optional>
 
@@ -20,4 +20,4 @@ std::optional<GemmVariant> wide_tile(const GemmSpec& spec, const Target& target,
 
 }  // namespace heddle
 
-#endif  // HEDDLE_GENERATOR_PLAN_WIDE_TILE_H_
+#endif  // HEDDLE_GENERATOR_PLANNER_WIDE_TILE_H_

@@ -1,6 +1,6 @@
 // GEMM with quantised weights on mma.sync for many tokens: Y[M, N] = X[M, K] * W[N, K]^T.
 //
-// Grid: (tiles of M, tiles of N, split_k). As gemm_mma.cuh, but a warp has 32 or 64 rows by 64 or
+// Grid: (tiles of M, tiles of N, split_k). As tiles.cuh, but a warp has 32 or 64 rows by 64 or
 // 128 tokens and reads ahead of its products.
 //
 #pragma once

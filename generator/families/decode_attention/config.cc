@@ -6,6 +6,7 @@
 #include "generator/families/kv_granularity.h"
 #include "generator/families/scale_type.h"
 #include "generator/planner/stage.h"
+#include "generator/target/capabilities.h"
 #include "heddle/kv_cache.h"
 
 namespace heddle {
@@ -18,7 +19,6 @@ constexpr int kLeastStages = 2;
 constexpr int kMostStages = 6;
 constexpr int kMostRowTiles = 2;
 constexpr int kMostTeam = 8;   // blocks of a cluster
-constexpr int kTeamArch = 90;  // that has been measured
 constexpr int kFewBlocks = 2;  // of an SM, as wide as serve long sequences
 // Up to this head_dim and number of groups registers hold two row tiles.
 constexpr int kRowTileDim = 128;
@@ -88,8 +88,8 @@ DecodeAttentionConfig given_by(const DecodeAttentionSpec& spec, const Target& ta
   config.given_slopes = spec.alibi == Alibi::kGiven;
   config.softcap = static_cast<int>(spec.softcap);
   config.log_sums = spec.log_sum_exp;
-  config.dependent = target.arch() >= 90;
-  config.most_team = target.arch() == kTeamArch ? kMostTeam : 1;
+  config.dependent = has_dependent_launch(target);
+  config.most_team = is_hopper(target) ? kMostTeam : 1;
   config.k = tensor_config(spec.kv.k, layout.k, spec);
   config.v = tensor_config(spec.kv.v, layout.v, spec);
   const bool two_fit = config.head_dim <= kRowTileDim && most_groups(config) <= kRowTileGroups;

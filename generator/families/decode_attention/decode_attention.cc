@@ -13,6 +13,7 @@
 #include "generator/families/value_type.h"
 #include "generator/planner/refuse_if_any.h"
 #include "generator/spec/meaning.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
@@ -21,7 +22,6 @@ using device::DecodeAttentionConfig;
 using device::kAttentionTile;
 using device::kMostTeamSequences;
 
-constexpr int kLeastArch = 80;
 // Where sequences may have so many tiles the kernel of wide blocks takes them, if there is one.
 constexpr int kLongTiles = 256;
 // Lengths and what follows from them stay far below 2^31.
@@ -33,7 +33,7 @@ void refuse(const Spec& spec, const Target& target) {
   const DecodeAttentionSpec& attention = spec.decode_attention();
   std::vector<Problem> problems = check_meaning(attention);
   if (problems.empty()) problems = refuse_attention_tensors(attention);
-  if (target.arch() < kLeastArch) {
+  if (!has_async_copies(target)) {
     problems.push_back({"", fmt::format("no attention kernel serves target {}", target.name),
                         fmt::format("sm_{}", target.arch()), "sm_80 and up", ""});
   }

@@ -6,6 +6,7 @@
 #include "generator/families/kv_granularity.h"
 #include "generator/families/scale_type.h"
 #include "generator/kv/kv_rule.h"
+#include "generator/target/capabilities.h"
 #include "heddle/kv_cache.h"
 
 namespace heddle {
@@ -82,8 +83,8 @@ KvAppendConfig kv_append_config(const KvAppendSpec& spec, const Target& target) 
   config.rope = rope_pairing(spec.rope.pairing);
   config.rope_dim = spec.rope.dim;
   config.rope_table = spec.rope.source == RopeSource::kTable;
-  config.async_copies = target.arch() >= 80;
-  config.dependent = target.arch() >= 90;
+  config.async_copies = has_async_copies(target);
+  config.dependent = has_dependent_launch(target);
   config.k = tensor_config(spec.kv.k, layout.k, spec.activation);
   config.v = tensor_config(spec.kv.v, layout.v, spec.activation);
   choose_tile(spec.shape, config);

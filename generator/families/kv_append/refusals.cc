@@ -8,6 +8,7 @@
 #include "generator/families/kv_append/config.h"
 #include "generator/kv/kv_channel.h"
 #include "generator/spec/meaning.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
@@ -61,10 +62,10 @@ std::vector<Problem> refuse_kv_append(const KvAppendSpec& append, const Target& 
     refuse_tensor(append.kv.v, "/kv/v", problems);
     refuse_blocks(append, target, problems);
   }
-  if (target.arch() < 75) {
+  if (!has_tensor_cores(target)) {
     problems.push_back({"", fmt::format("no kernel serves target {}", target.name),
                         fmt::format("sm_{}", target.arch()), "sm_75 and up", ""});
-  } else if (is_bf16(append) && target.arch() < 80) {
+  } else if (is_bf16(append) && !has_bf16(target)) {
     problems.push_back(
         {"/activation/dtype",
          fmt::format("{} (sm_{}) has no bfloat16 arithmetic", target.name, target.arch()),

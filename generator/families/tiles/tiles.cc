@@ -7,6 +7,7 @@
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/tiles/config.h"
 #include "generator/planner/stage.h"
+#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
@@ -109,7 +110,7 @@ class Tiles final : public GemmFamily<TilesConfig> {
                                       A::kPreScale, A::kWorkspace, A::kM});
     // Where an SM has room for two thread blocks of a kernel that starts early, the first SMs to be
     // free take two of them, and others none: only kernels with an SM to each block do.
-    kernel.starts_early = bulk || (plan.target.arch() >= 90 && v.blocks_per_sm == 1);
+    kernel.starts_early = bulk || (has_dependent_launch(plan.target) && v.blocks_per_sm == 1);
     return kernel;
   }
 };
