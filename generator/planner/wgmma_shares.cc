@@ -33,9 +33,8 @@ double stage_clocks_of_many(const GemmVariant& v, const WeightLayout& layout, bo
   const bool is_small = v.tile_m * v.tile_n < 256 * 128;
   const double cache = !in_step || is_small ? 28 : 31;  // bytes a clock
   const int token_bytes = 2 * WeightLayout::kChunkK * v.stage_chunks * v.tile_m / v.cluster;
-  double read =
-      (v.stage_chunks * v.tile_n / WeightLayout::kRowBlock * layout.chunk_bytes + token_bytes) /
-      cache;
+  const int row_blocks = v.tile_n / WeightLayout::kRowBlock;
+  double read = (v.stage_chunks * row_blocks * layout.chunk_bytes + token_bytes) / cache;
   // Weights come beside the tokens of these: twice their bytes take no longer. Up to 192 tokens,
   // where tiles of 96 compete, both tiles of 128 are reckoned alike: too slow.
   const bool beside = v.tile_m == 128 && v.tile_n == 128 && v.m_min > 2 * 96;
