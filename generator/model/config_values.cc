@@ -77,6 +77,8 @@ std::int64_t ConfigValues::integer(Expression expression, std::int64_t min, std:
   if (result.kind != Kind::kNumber) {
     add("wrong_type",
         {result.pointer, "must be an integer", "\"" + excerpt(result.text) + "\"", "", ""});
+  } else if (!result.fraction.empty()) {
+    add("wrong_type", {result.fraction, "must be an integer", "a fraction", "", ""});
   } else if (result.number != std::floor(result.number)) {
     add("wrong_type",
         {result.pointer, "must be an integer", std::to_string(result.number), "", ""});

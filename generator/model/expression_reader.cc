@@ -69,10 +69,21 @@ bool same(const ConfigValue& a, const ConfigValue& b) {
   return a.kind == b.kind && (a.kind == Kind::kText ? a.text == b.text : a.number == b.number);
 }
 
+bool is_array(const ConfigValue& value) {
+  return value.kind == Kind::kNode && value.node->kind == Node::Kind::kArray;
+}
+
+// Precondition: is_array(list).
 bool has(const ConfigValue& list, const ConfigValue& value) {
-  if (list.kind != Kind::kNode) return false;
   return std::any_of(list.node->items.begin(), list.node->items.end(),
                      [&](const Node& item) { return same(value_of(item, ""), value); });
+}
+
+// The field of a fraction that a number was worked out from; empty if there is none.
+std::string fraction_of(const ConfigValue& value) {
+  if (!value.fraction.empty() || value.pointer.empty()) return value.fraction;
+  const bool whole = value.kind != Kind::kNumber || value.number == std::floor(value.number);
+  return whole ? std::string() : value.pointer;
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -215,12 +226,35 @@ ConfigValue ExpressionReader::compared() {
     const ConfigValue b = sum();
     if (skip_) return a;
     if (a.is_null() || b.is_null()) return nothing(a, b);
-    if (sign == "has") return truth_of(has(a, b));
+    if (sign == "has") return is_among(a, b);
     if (sign == "==") return truth_of(same(a, b));
     if (sign == "!=") return truth_of(!same(a, b));
     return truth_of(compare(sign, number(a), number(b)));
   }
   return a;
+}
+
+// Whether a list of layers holds this one. Another type would hold none, which the config has not
+// said; nor has it where an entry is no layer.
+ConfigValue ExpressionReader::is_among(const ConfigValue& list, const ConfigValue& value) {
+  if (!is_array(list)) {
+    wrong_type(list, "must be an array");
+    return truth_of(false);
+  }
+  for (std::size_t i = 0; value.kind == Kind::kNumber && i < list.node->items.size(); ++i) {
+    const ConfigValue item =
+        value_of(list.node->items[i], child_pointer(list.pointer, std::to_string(i)));
+    if (item.kind != Kind::kNumber) wrong_type(item, "must be an integer");
+    check_field(item);
+  }
+  return truth_of(has(list, value));
+}
+
+// What the config says of sizes, counts and layers is not negative.
+void ExpressionReader::check_field(const ConfigValue& value) {
+  if (value.kind != Kind::kNumber || value.pointer.empty() || value.number >= 0) return;
+  values_.add("out_of_range", {value.pointer, "is out of range", shown(value),
+                               "a number that is not negative", ""});
 }
 
 ConfigValue ExpressionReader::sum() {
@@ -243,32 +277,44 @@ ConfigValue ExpressionReader::product() {
 
 ConfigValue ExpressionReader::arithmetic(const ConfigValue& a, char sign, const ConfigValue& b) {
   if (skip_ || a.is_null() || b.is_null()) return nothing(a, b);
-  const double left = number(a);
-  const double right = number(b);
+  ConfigValue result = number_of(result_of(number(a), sign, number(b), b.pointer));
+  result.fraction = fraction_of(a).empty() ? fraction_of(b) : fraction_of(a);
+  return result;
+}
+
+double ExpressionReader::result_of(double left, char sign, double right, const std::string& field) {
   switch (sign) {
     case '+':
-      return number_of(left + right);
+      return left + right;
     case '-':
-      return number_of(left - right);
+      return left - right;
     case '*':
-      return number_of(left * right);
+      return left * right;
     case '%':
-      return number_of(right == 0 ? 0 : std::fmod(left, right));
+      return remainder(left, right, field);
     default:
-      return quotient(left, right, b.pointer);
+      return quotient(left, right, field);
   }
+}
+
+// Of a layer by the interval of a kind of layers.
+double ExpressionReader::remainder(double left, double right, const std::string& interval) {
+  if (right >= 1 && right == std::floor(right)) return std::fmod(left, right);
+  values_.add("out_of_range",
+              {interval, "is no interval of layers", plain(right), "an integer from 1 on", ""});
+  return 0;
 }
 
 // Of sides and heads, which leave no remainder. What else is wrong has been told already where
 // there are findings.
-ConfigValue ExpressionReader::quotient(double left, double right, const std::string& divisor) {
+double ExpressionReader::quotient(double left, double right, const std::string& divisor) {
   const bool whole = left == std::floor(left) && right == std::floor(right);
-  if (right != 0 && !(whole && std::fmod(left, right) != 0)) return number_of(left / right);
+  if (right != 0 && !(whole && std::fmod(left, right) != 0)) return left / right;
   if (values_.config().findings().empty()) {
     values_.add("out_of_range",
                 {divisor, "does not divide " + plain(left), plain(right), "a divisor", ""});
   }
-  return number_of(1);
+  return 1;
 }
 
 ConfigValue ExpressionReader::single() {
@@ -337,13 +383,17 @@ ConfigValue ExpressionReader::path(ConfigValue value) {
       value = item(value, index);
     }
   }
-  if (!skip_ && !value.pointer.empty()) seen_.emplace_back(value.pointer, shown(value));
+  if (!skip_ && !value.pointer.empty()) {
+    seen_.emplace_back(value.pointer, shown(value));
+    check_field(value);
+  }
   return value;
 }
 
 ConfigValue ExpressionReader::member(const ConfigValue& value, std::string_view key) {
   if (skip_) return value;
   const bool is_object = value.kind == Kind::kNode && value.node->kind == Node::Kind::kObject;
+  if (!is_object && !value.is_null()) wrong_type(value, "must be an object");
   const Node* found = is_object ? value.node->find(key) : nullptr;
   std::string pointer =
       child_pointer(value.missing.empty() ? value.pointer : value.missing.back(), key);
@@ -356,7 +406,7 @@ ConfigValue ExpressionReader::member(const ConfigValue& value, std::string_view 
 ConfigValue ExpressionReader::item(const ConfigValue& value, const ConfigValue& index) {
   if (skip_ || value.is_null() || index.is_null()) return nothing(value, index);
   const bool is_text = value.kind == Kind::kText;
-  const bool is_list = value.kind == Kind::kNode && value.node->kind == Node::Kind::kArray;
+  const bool is_list = is_array(value);
   if (!is_text && !is_list) {
     wrong_type(value, "must be an array");
     return {};

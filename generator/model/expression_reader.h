@@ -42,7 +42,10 @@ class ExpressionReader {
   ConfigValue item(const ConfigValue& value, const ConfigValue& index);
   // Of both sides of an operator.
   ConfigValue arithmetic(const ConfigValue& a, char sign, const ConfigValue& b);
-  ConfigValue quotient(double left, double right, const std::string& divisor);
+  double result_of(double left, char sign, double right, const std::string& field);
+  double quotient(double left, double right, const std::string& divisor);
+  double remainder(double left, double right, const std::string& interval);
+  ConfigValue is_among(const ConfigValue& list, const ConfigValue& value);
 
   void space();
   bool take(std::string_view token);
@@ -55,6 +58,7 @@ class ExpressionReader {
   double number(const ConfigValue& value);
   bool truth(const ConfigValue& value) { return number(value) != 0; }
   void wrong_type(const ConfigValue& value, const char* what);
+  void check_field(const ConfigValue& value);
 
   Expression text_;
   ConfigValues& values_;

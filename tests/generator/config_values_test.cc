@@ -114,6 +114,33 @@ TEST(ConfigValues, WrongFieldsAreFindingsOnce) {
             "/types: must be a string");
 }
 
+// What would choose another kind of layer, or another size, without a word.
+TEST(ConfigValues, FieldsThatSayNothingAreFindings) {
+  const auto fault_of = [](const char* config, const char* expression) {
+    Values values(config);
+    values->set_layer(2);
+    values->size(expression, 1 << 20);
+    return values.fault();
+  };
+  EXPECT_EQ(fault_of(R"({"some": "word"})", "1 + (some has layer)"), "/some: must be an array");
+  EXPECT_EQ(fault_of(R"({"some": 0.5})", "1 + (some has layer)"), "/some: must be an array");
+  EXPECT_EQ(fault_of(R"({"some": ["2"]})", "1 + (some has layer)"), "/some/0: must be an integer");
+  EXPECT_EQ(fault_of(R"({"some": [-1]})", "1 + (some has layer)"), "/some/0: is out of range");
+  EXPECT_EQ(fault_of(R"({"some": [2]})", "1 + (some has layer)"), "");
+  EXPECT_EQ(fault_of(R"({"inner": "word"})", "inner.size ?? 1"), "/inner: must be an object");
+  EXPECT_EQ(fault_of(R"({"inner": {}})", "inner.size ?? 1"), "");
+  for (const char* interval : {"0", "-1", "1.5"}) {
+    const std::string config = std::string(R"({"interval": )") + interval + "}";
+    EXPECT_EQ(fault_of(config.c_str(), "1 + layer % interval").substr(0, 9), "/interval")
+        << interval;
+  }
+  EXPECT_EQ(fault_of(R"({"heads": -1, "wide": 8})", "16 + heads * wide"),
+            "/heads: is out of range");
+  EXPECT_EQ(fault_of(R"({"heads": 1.5, "wide": 8})", "16 + heads * wide"),
+            "/heads: must be an integer");
+  EXPECT_EQ(fault_of(R"({"heads": 2, "wide": 8})", "16 + heads * wide"), "");
+}
+
 TEST(ConfigValues, NumbersBeyondAllSizes) {
   Values values(R"({"big": 1e300, "small": -1e300, "heads": 1})", {});
   EXPECT_EQ(values->size("big", 10), 1);

@@ -193,7 +193,10 @@ const std::vector<FamilyRow>& mixtures() {
       {
           .name = "gpt-oss",
           .model_types = {"gpt_oss"},
-          .names = {kKvHeadsGiven, {"experts", "num_local_experts"}, {"expert_inner", "inner"}},
+          .names = {kKvHeadsGiven,
+                    {"head_dim", "head_dim ?? 64"},
+                    {"experts", "num_local_experts"},
+                    {"expert_inner", "inner"}},
           .mixers = {{.name = "sliding_attention",
                       .when = "layer_types[layer] == 'sliding_attention' ?? layer % 2 == 0",
                       .linears = self_attention("attention_bias ?? true", "attention_bias ?? true"),
