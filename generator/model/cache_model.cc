@@ -141,8 +141,8 @@ class CacheBuilder {
     if (!attention.rope.scaling.empty()) {
       rope.source = RopeSource::kTable;
       note(
-          "the model scales its rotary embeddings: kv_append takes the cosines and sines as a "
-          "table");
+          "the model's rotary embeddings are scaled or of several sections: kv_append takes the "
+          "cosines and sines as a table");
       return rope;
     }
     if (base == 0) {

@@ -290,10 +290,10 @@ void ModelBuilder::add_head() {
     model_.notes.emplace_back(
         "lm_head shares the weights of the embeddings (tie_word_embeddings), which are not "
         "quantised: "
-        "it needs no kernel of Heddle");
+        "no kernel is made for it");
     scheme = nullptr;
   } else if (scheme == nullptr && !quantization_.method().empty()) {
-    model_.notes.emplace_back("lm_head is not quantised: it needs no kernel of Heddle");
+    model_.notes.emplace_back("lm_head is not quantised: no kernel is made for it");
   }
   if (scheme == nullptr) return add_plain(std::move(head));
   add_kernel(std::move(head), *scheme);

@@ -44,7 +44,8 @@ void QuantizationBuilder::note_kv_scales() {
   note(
       "the checkpoint is made for an FP8 key-value cache (its k_scale and v_scale tensors are "
       "copied): "
-      "heddle build --kv fp8_e4m3:tensor makes the kernels of one");
+      "heddle build --kv fp8_e4m3:tensor makes the kernels of one, where Heddle serves the "
+      "attention");
 }
 
 void QuantizationBuilder::rotates(const ConfigReader& config, std::string_view key,

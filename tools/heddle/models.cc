@@ -53,6 +53,12 @@ std::string to_markdown(const std::vector<ModelFamily>& families) {
       "quantised "
       "are listed, too.\n"
       "Vision and audio towers are listed as a whole.\n\n"
+      "The last line of a list counts modules: each matrix of a decoder layer once, the experts of "
+      "a layer once for each of\n"
+      "their matrices, the blocks of a tower, and with `--kv` appending and attention. `--all` "
+      "makes "
+      "the exit code 1 where not\n"
+      "all are served, as in most models, whose lm_head is not quantised.\n\n"
       "| family | `model_type` | served | listed only |\n"
       "| --- | --- | --- | --- |\n";
   for (const ModelFamily& family : families) {

@@ -91,7 +91,7 @@ AttentionRow v4_facts(Expression base, Expression scaling) {
   row.rope = {
       .pairing = RopePairing::kGptj, .dim = "qk_rope_head_dim", .base = base, .scaling = scaling};
   row.q_rank = "q_lora_rank";
-  row.kv_rank = "head_dim";
+  row.kv_rank = "head_dim - qk_rope_head_dim";
   row.rope_dim = "qk_rope_head_dim";
   return row;
 }
