@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "generator/planner/wgmma.h"
-#include "generator/planner/wgmma_shares.h"
 #include "runtime/kernel_state.h"
 #include "runtime/launch_checks.h"
 #include "runtime/tensor_maps.h"

@@ -81,8 +81,12 @@ void LoadedKernel::launch(const LaunchConfig& config, void** parameters) const {
 
 void Kernel::State::launch(std::size_t index, const LaunchSize& size, ArgumentList& arguments,
                            Stream stream) const {
+  launch_as(launches[index].at(plan, size), index, arguments, stream);
+}
+
+void Kernel::State::launch_as(const KernelLaunch& launch, std::size_t index,
+                              ArgumentList& arguments, Stream stream) const {
   const PlannedKernel& kernel = plan.kernel(index);
-  const KernelLaunch launch = launches[index].at(plan, size);
   arguments.set(KernelArgument::kSchedule, &launch.schedule);
   const LaunchConfig config(kernel, launch, stream);
   kernels[index].launch(config, arguments.of(kernel));

@@ -64,9 +64,12 @@ struct Kernel::State {
   std::size_t max_workspace_bytes = 0;
   std::vector<LaunchTable> launches;
 
-  // One launch of the plan's kernel `index`. Throws Error(kDriver).
+  // Launches the plan's kernel `index` with the grid for this size, or with one that the caller has
+  // looked up. Both throw Error(kDriver).
   void launch(std::size_t index, const LaunchSize& size, ArgumentList& arguments,
               Stream stream) const;
+  void launch_as(const KernelLaunch& launch, std::size_t index, ArgumentList& arguments,
+                 Stream stream) const;
 };
 
 }  // namespace heddle

@@ -157,11 +157,11 @@ LaunchSize kv_append_size(const KvAppendArgs& args) noexcept {
 void Kernel::launch(const KvAppendArgs& args, Stream stream) const {
   validate(plan(), args);
   if (args.tokens == 0) return;
-  const LaunchSize size = kv_append_size(args);
-  const KvAppendParameters parameters = kv_append_parameters(plan(), args, plan().launch(0, size));
+  const KernelLaunch launch = plan().launch(0, kv_append_size(args));
+  const KvAppendParameters parameters = kv_append_parameters(plan(), args, launch);
   ArgumentList arguments;
   arguments.set(KernelArgument::kParameters, &parameters);
-  state_->launch(0, size, arguments, stream);
+  state_->launch_as(launch, 0, arguments, stream);
 }
 
 }  // namespace heddle

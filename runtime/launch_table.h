@@ -10,11 +10,11 @@
 
 namespace heddle {
 
-// Immutable once made. Holds the launches of the sizes that launches usually have, if they depend
-// on the size alone; some take a while to tell.
+// Immutable once made. Holds the launches of all usual sizes where they depend on the size alone,
+// because computing one can be slow: which tiles thread blocks share is a search.
 class LaunchTable {
  public:
-  // Of plan.kernel(index).
+  // The table of plan.kernel(index).
   LaunchTable(const Plan& plan, std::size_t index);
   // `plan` is the same one. Precondition: the kernel serves the size.
   KernelLaunch at(const Plan& plan, const LaunchSize& size) const noexcept;

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_CONFIGURATION_H_
 #define HEDDLE_GENERATOR_FAMILIES_CONFIGURATION_H_
 
+#include <cassert>
 #include <memory>
 #include <utility>
 
@@ -15,7 +16,7 @@ class ConfigurationValue {
 };
 
 template <class Struct>
-class ConfigurationOf final : public ConfigurationValue {
+class ConfigurationOf : public ConfigurationValue {
  public:
   explicit ConfigurationOf(Struct value) : value_(std::move(value)) {}
   const Struct& value() const noexcept { return value_; }
@@ -29,9 +30,10 @@ Configuration make_configuration(Struct value) {
   return Configuration(std::make_shared<ConfigurationOf<Struct>>(std::move(value)));
 }
 
-// Precondition: the configuration is of the family whose struct this is.
+// Precondition: the kernel is of the family whose struct this is.
 template <class Struct>
 const Struct& config_of(const PlannedKernel& kernel) noexcept {
+  assert(dynamic_cast<const ConfigurationOf<Struct>*>(kernel.configuration.get()) != nullptr);
   return static_cast<const ConfigurationOf<Struct>*>(kernel.configuration.get())->value();
 }
 

@@ -34,11 +34,12 @@ class Family {
   // Also the name of its folders.
   virtual std::string_view name() const noexcept = 0;
 
-  // Whether plan() makes the plans of this operation. False for families that a planner chooses.
-  virtual bool plans(Op op) const noexcept = 0;
+  // Whether plan() makes the plans of this operation. No family plans a gemm: the planner chooses
+  // among several.
+  virtual bool plans(Op op) const noexcept;
   // Fills a plan whose spec and target are set: decode, layout, kernels and reasons. Throws
-  // Error(kUnsupported) with every reason why it cannot.
-  virtual void plan(Plan& plan) const = 0;
+  // Error(kUnsupported) with every reason why it cannot. Precondition: plans(plan.spec.op()).
+  virtual void plan(Plan& plan) const;
 
   virtual KernelText text(const Plan& plan, const PlannedKernel& kernel) const = 0;
 
@@ -46,21 +47,21 @@ class Family {
   virtual KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                               const LaunchSize& size) const noexcept = 0;
 
-  // Launches of the same kernel with the same number of such steps, ceil(size / step), are alike;
-  // 0: they depend on more than the size.
+  // Launches whose ceil(size / step) is equal are alike; 0: they depend on more than the size.
   virtual std::int64_t size_step(const PlannedKernel& kernel) const noexcept;
 
-  // Bytes of workspace that a launch with this size needs, 0 if none; the most for any size that
-  // the kernel serves; and what it may write to for this size, counters and sums, behind which
-  // others may have their data. Allocate nothing.
+  // None of the three allocates. Bytes of workspace that a launch with this size needs, 0 if none.
   virtual std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                                       std::int64_t size) const noexcept;
+  // The most that a launch needs, of all sizes that the kernel serves.
   virtual std::size_t max_workspace_bytes(const Plan& plan,
                                           const PlannedKernel& kernel) const noexcept;
+  // Bytes at the start of the workspace that belong to counters and partial sums at this size; the
+  // gathered X is placed behind them.
   virtual std::size_t reserved_workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                                                std::int64_t size) const noexcept;
 
-  // Decode plans that the kernel has instead of plan.decode.
+  // The plan that the kernel decodes by: plan.decode or a variation of it.
   virtual DecodePlan decode_plan(const Plan& plan, const PlannedKernel& kernel) const;
 
   // One line for people, without the kernel's name and what every kernel has.

@@ -15,46 +15,34 @@
 
 namespace heddle {
 
-// The configuration of a GEMM's kernel: what the planner settled, and the family's struct that
-// follows from it.
-class GemmConfigurationValue : public ConfigurationValue {
+// What the planner settled for a GEMM's kernel, whatever the struct of its family is.
+class GemmChoice {
  public:
-  explicit GemmConfigurationValue(GemmVariant variant) : variant_(std::move(variant)) {}
+  explicit GemmChoice(GemmVariant variant) : variant_(std::move(variant)) {}
+  virtual ~GemmChoice() = default;
   const GemmVariant& variant() const noexcept { return variant_; }
 
  private:
   GemmVariant variant_;
 };
 
+// The configuration of a GEMM's kernel: the family's struct beside the choice that it follows from.
 template <class Config>
-class GemmConfigurationOf final : public GemmConfigurationValue {
+class GemmConfigurationOf final : public ConfigurationOf<Config>, public GemmChoice {
  public:
   GemmConfigurationOf(GemmVariant variant, const Config& config)
-      : GemmConfigurationValue(std::move(variant)), config_(config) {}
-  const Config& config() const noexcept { return config_; }
-
- private:
-  Config config_;
+      : ConfigurationOf<Config>(config), GemmChoice(std::move(variant)) {}
 };
-
-// Precondition: the kernel is of the family whose struct this is.
-template <class Config>
-const Config& gemm_config_of(const PlannedKernel& kernel) noexcept {
-  return static_cast<const GemmConfigurationOf<Config>*>(kernel.configuration.get())->config();
-}
 
 // What is the same for all GEMM families; `Config` is the struct of one.
 template <class Config>
 class GemmFamily : public Family {
  public:
-  bool plans(Op /*op*/) const noexcept override { return false; }
-  void plan(Plan& /*plan*/) const override {}
-
   DecodePlan decode_plan(const Plan& plan, const PlannedKernel& kernel) const override {
     return decode_plan_of(plan, variant_of(kernel));
   }
   nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
-    return families::fields_json(gemm_config_of<Config>(kernel));
+    return families::fields_json(config_of<Config>(kernel));
   }
 
  protected:

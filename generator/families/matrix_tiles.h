@@ -5,6 +5,8 @@
 #include <string>
 
 #include "config/matrix_tiles.h"
+#include "generator/families/configuration.h"
+#include "generator/families/family.h"
 #include "generator/families/fields.h"
 #include "heddle/plan.h"
 
@@ -18,6 +20,26 @@ std::string describe(const device::MatrixTiles& tiles);
 
 // "16x512".
 std::string tile_text(const device::MatrixTiles& tiles);
+
+// What the families of such kernels share; `Config` has the tiles as its member of that name. The
+// thread blocks of a launch cover W.
+template <class Config>
+class MatrixTilesFamily : public Family {
+ public:
+  KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
+                      const LaunchSize& /*size*/) const noexcept override {
+    return tile_grid(config_of<Config>(kernel).tiles);
+  }
+  std::string describe(const PlannedKernel& kernel) const override {
+    return families::describe(config_of<Config>(kernel).tiles);
+  }
+  std::string tile_text(const PlannedKernel& kernel) const override {
+    return families::tile_text(config_of<Config>(kernel).tiles);
+  }
+  nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
+    return fields_json(config_of<Config>(kernel));
+  }
+};
 
 }  // namespace heddle::families
 

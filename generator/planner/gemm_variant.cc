@@ -21,7 +21,7 @@ PlannedKernel planned_kernel(const Plan& plan, const GemmVariant& variant) {
 }
 
 const GemmVariant& variant_of(const PlannedKernel& kernel) noexcept {
-  return static_cast<const GemmConfigurationValue*>(kernel.configuration.get())->variant();
+  return dynamic_cast<const GemmChoice*>(kernel.configuration.get())->variant();
 }
 
 std::vector<GemmVariant> gemm_variants(const Plan& plan) {

@@ -18,7 +18,6 @@
 #include "generator/planner/stage.h"
 #include "generator/planner/stream.h"
 #include "generator/planner/wgmma.h"
-#include "generator/planner/wgmma_shares.h"
 #include "generator/planner/wide_tile.h"
 #include "generator/spec/meaning.h"
 #include "generator/target/capabilities.h"
@@ -28,7 +27,7 @@
 namespace heddle {
 namespace {
 
-// Of the kernels that walk tiles.
+// The path of kernels that walk tiles.
 Path tile_path(const GemmSpec& spec, const Target& target) {
   if (spec.path == Path::kTuring || spec.path == Path::kAmpere) return spec.path;
   return has_async_copies(target) ? Path::kAmpere : Path::kTuring;
@@ -55,8 +54,8 @@ GemmVariant tile_variant(const Spec& spec, const Target& target, const WeightLay
   return v;
 }
 
-GemmVariant variant_of(const Spec& spec, const Target& target, const WeightLayout& layout,
-                       std::int64_t m_min, std::int64_t m_max) {
+GemmVariant choose_variant(const Spec& spec, const Target& target, const WeightLayout& layout,
+                           std::int64_t m_min, std::int64_t m_max) {
   const GemmSpec& gemm = spec.gemm();
   if (const auto bulk = bulk_variant(gemm, target, layout, m_min, m_max)) {
     refuse_if_any(spec, refuse_bulk(gemm, target, layout, *bulk));
@@ -79,7 +78,7 @@ std::vector<GemmVariant> choose_variants(const Spec& spec, const Target& target,
         !wgmma_serves(gemm, target, m_min) && !bulk_variant(gemm, target, layout, m_min, m_max)) {
       refuse_if_any(spec, refuse_stream(gemm));
     }
-    if (!v) v = variant_of(spec, target, layout, m_min, m_max);
+    if (!v) v = choose_variant(spec, target, layout, m_min, m_max);
     m_min = v->m_max + 1;
     // Streams hold as many tokens as their range has.
     const bool merges = v->kernel != GemmKernel::kStream && !variants.empty();

@@ -22,8 +22,6 @@ constexpr int kTileRows = 4;  // so that a block reads the permutation once for 
 class Gather final : public Family {
  public:
   std::string_view name() const noexcept override { return "gather"; }
-  bool plans(Op /*op*/) const noexcept override { return false; }
-  void plan(Plan& /*plan*/) const override {}
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     KernelText text;

@@ -59,7 +59,7 @@ QuantizeWeightConfig config_for(const WeightOpSpec& spec, const WeightLayout& la
   return config;
 }
 
-class QuantizeWeight final : public Family {
+class QuantizeWeight final : public families::MatrixTilesFamily<QuantizeWeightConfig> {
  public:
   std::string_view name() const noexcept override { return "quantize_weight"; }
   bool plans(Op op) const noexcept override { return op == Op::kQuantizeWeight; }
@@ -99,21 +99,6 @@ class QuantizeWeight final : public Family {
     text.template_path = "quantize_weight/quantize_weight.cuh";
     text.function = "quantize_weight<heddle::Config, heddle::Encode>";
     return text;
-  }
-  // The blocks of a launch cover W.
-  KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
-                      const LaunchSize& /*size*/) const noexcept override {
-    return families::tile_grid(config_of<QuantizeWeightConfig>(kernel).tiles);
-  }
-
-  std::string describe(const PlannedKernel& kernel) const override {
-    return families::describe(config_of<QuantizeWeightConfig>(kernel).tiles);
-  }
-  std::string tile_text(const PlannedKernel& kernel) const override {
-    return families::tile_text(config_of<QuantizeWeightConfig>(kernel).tiles);
-  }
-  nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
-    return families::fields_json(config_of<QuantizeWeightConfig>(kernel));
   }
 };
 

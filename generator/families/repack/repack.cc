@@ -60,7 +60,7 @@ std::vector<std::string> explain(const WeightOpSpec& spec, const RepackConfig& c
   return reasons;
 }
 
-class Repack final : public Family {
+class Repack final : public families::MatrixTilesFamily<RepackConfig> {
  public:
   std::string_view name() const noexcept override { return "repack"; }
   bool plans(Op op) const noexcept override { return op == Op::kRepack; }
@@ -94,21 +94,6 @@ class Repack final : public Family {
     text.template_path = "repack/repack.cuh";
     text.function = "repack<heddle::Config, heddle::Encode>";
     return text;
-  }
-  // The blocks of a launch cover W.
-  KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
-                      const LaunchSize& /*size*/) const noexcept override {
-    return families::tile_grid(config_of<RepackConfig>(kernel).tiles);
-  }
-
-  std::string describe(const PlannedKernel& kernel) const override {
-    return families::describe(config_of<RepackConfig>(kernel).tiles);
-  }
-  std::string tile_text(const PlannedKernel& kernel) const override {
-    return families::tile_text(config_of<RepackConfig>(kernel).tiles);
-  }
-  nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
-    return families::fields_json(config_of<RepackConfig>(kernel));
   }
 };
 

@@ -20,14 +20,14 @@ class Stream final : public GemmFamily<StreamConfig> {
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     return gemm_text(plan, kernel, "stream/stream.cuh",
-                     families::config_struct("StreamConfig", gemm_config_of<StreamConfig>(kernel),
+                     families::config_struct("StreamConfig", config_of<StreamConfig>(kernel),
                                              gemm_aliases(plan.spec.gemm())),
                      "gemm_stream");
   }
 
   KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
                       const LaunchSize& /*size*/) const noexcept override {
-    const auto& config = gemm_config_of<StreamConfig>(kernel);
+    const auto& config = config_of<StreamConfig>(kernel);
     return {static_cast<unsigned>(config.workers), 1, 1, static_cast<unsigned>(config.cluster)};
   }
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
@@ -35,7 +35,7 @@ class Stream final : public GemmFamily<StreamConfig> {
   }
 
   std::string describe(const PlannedKernel& kernel) const override {
-    const auto& c = gemm_config_of<StreamConfig>(kernel);
+    const auto& c = config_of<StreamConfig>(kernel);
     return fmt::format(
         "stages {} of {} columns, {} warps along K, {} blocks in clusters of {}, split K {}, scale "
         "on {}",
@@ -43,7 +43,7 @@ class Stream final : public GemmFamily<StreamConfig> {
         c.split_k, to_string(variant_of(kernel).scale_mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
-    const auto& c = gemm_config_of<StreamConfig>(kernel);
+    const auto& c = config_of<StreamConfig>(kernel);
     return fmt::format("{}x{}x{} s{} k{}", c.tokens, device::Chunk::kRows,
                        c.stage_chunks * device::Chunk::kColumns, c.stages, c.split_k);
   }

@@ -44,7 +44,7 @@ class Tiles final : public GemmFamily<TilesConfig> {
   std::string_view name() const noexcept override { return "tiles"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    const auto& config = gemm_config_of<TilesConfig>(kernel);
+    const auto& config = config_of<TilesConfig>(kernel);
     const std::string rendered =
         families::config_struct("TilesConfig", config, aliases_of(plan.spec.gemm(), config));
     if (config.feeder == Feeder::kBulk) {
@@ -57,19 +57,19 @@ class Tiles final : public GemmFamily<TilesConfig> {
   // x counts tiles of M, the one count that may pass 65535, y tiles of N, z parts of K.
   KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
-    const auto& config = gemm_config_of<TilesConfig>(kernel);
+    const auto& config = config_of<TilesConfig>(kernel);
     const auto count = [](std::int64_t value) { return static_cast<unsigned int>(value); };
     return {count(ceil_div(size.size, config.tile_m)),
             count(ceil_div(config.weights.n, config.tile_n)), count(config.split_k)};
   }
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
-    return gemm_config_of<TilesConfig>(kernel).tile_m;
+    return config_of<TilesConfig>(kernel).tile_m;
   }
 
   // The sums of all parts of K of each tile, behind the counters.
   std::size_t reserved_workspace_bytes(const Plan& /*plan*/, const PlannedKernel& kernel,
                                        std::int64_t size) const noexcept override {
-    const auto& config = gemm_config_of<TilesConfig>(kernel);
+    const auto& config = config_of<TilesConfig>(kernel);
     if (config.split_k == 1) return 0;
     const std::int64_t tiles =
         ceil_div(size, config.tile_m) * ceil_div(config.weights.n, config.tile_n);
@@ -86,7 +86,7 @@ class Tiles final : public GemmFamily<TilesConfig> {
   }
 
   std::string describe(const PlannedKernel& kernel) const override {
-    const auto& c = gemm_config_of<TilesConfig>(kernel);
+    const auto& c = config_of<TilesConfig>(kernel);
     return fmt::format(
         "tile {} tokens x {} rows, stages {} of {} columns, {}, warps M {} x N {} x K {}, split K "
         "{}, scale on {}",
@@ -94,7 +94,7 @@ class Tiles final : public GemmFamily<TilesConfig> {
         c.split_k, to_string(variant_of(kernel).scale_mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
-    const auto& c = gemm_config_of<TilesConfig>(kernel);
+    const auto& c = config_of<TilesConfig>(kernel);
     return fmt::format("{}x{}x{} s{} k{}", c.tile_m, c.tile_n, c.stage_k, c.stages, c.split_k);
   }
 

@@ -19,11 +19,10 @@ class Warpgroup final : public GemmFamily<WarpgroupConfig> {
   std::string_view name() const noexcept override { return "warpgroup"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    return gemm_text(
-        plan, kernel, "warpgroup/warpgroup.cuh",
-        families::config_struct("WarpgroupConfig", gemm_config_of<WarpgroupConfig>(kernel),
-                                gemm_aliases(plan.spec.gemm())),
-        "gemm_wgmma");
+    return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh",
+                     families::config_struct("WarpgroupConfig", config_of<WarpgroupConfig>(kernel),
+                                             gemm_aliases(plan.spec.gemm())),
+                     "gemm_wgmma");
   }
 
   // The schedule is the number of tiles that several thread blocks share.
@@ -35,13 +34,13 @@ class Warpgroup final : public GemmFamily<WarpgroupConfig> {
   }
   // A narrow tile has the tokens of one box.
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
-    return gemm_config_of<WarpgroupConfig>(kernel).box_tokens();
+    return config_of<WarpgroupConfig>(kernel).box_tokens();
   }
 
   // The sums of shared tiles, two places for each thread block, behind the counters.
   std::size_t reserved_workspace_bytes(const Plan& /*plan*/, const PlannedKernel& kernel,
                                        std::int64_t /*size*/) const noexcept override {
-    const auto& config = gemm_config_of<WarpgroupConfig>(kernel);
+    const auto& config = config_of<WarpgroupConfig>(kernel);
     if (!config.shares_tiles) return kWorkspaceCounterBytes;
     return kWorkspaceCounterBytes +
            static_cast<std::size_t>(2 * 4) * config.workers * config.tile_m * config.tile_n;
@@ -54,12 +53,12 @@ class Warpgroup final : public GemmFamily<WarpgroupConfig> {
   // Tiles may be shared for some M alone.
   std::size_t max_workspace_bytes(const Plan& plan,
                                   const PlannedKernel& kernel) const noexcept override {
-    const bool shares = gemm_config_of<WarpgroupConfig>(kernel).shares_tiles;
+    const bool shares = config_of<WarpgroupConfig>(kernel).shares_tiles;
     return shares ? reserved_workspace_bytes(plan, kernel, kernel.size_max) : 0;
   }
 
   std::string describe(const PlannedKernel& kernel) const override {
-    const auto& c = gemm_config_of<WarpgroupConfig>(kernel);
+    const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format(
         "{}{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
         "most{}{}{}, scale on {}",
@@ -71,7 +70,7 @@ class Warpgroup final : public GemmFamily<WarpgroupConfig> {
         to_string(variant_of(kernel).scale_mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
-    const auto& c = gemm_config_of<WarpgroupConfig>(kernel);
+    const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n,
                        c.stage_chunks * device::Chunk::kColumns / (c.half_stages ? 2 : 1),
                        c.stages);
