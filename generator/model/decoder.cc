@@ -145,7 +145,7 @@ class Interpreter {
     block.facts.mixer = mixer->kind;
     block.facts.mixer_name = mixer->name;
     if (mixer->kind == MixerKind::kAttention || mixer->kind == MixerKind::kLatentAttention) {
-      block.facts.attention = attention(mixer->attention, mixer->kind);
+      block.facts.attention = attention(mixer->attention);
     }
     if (parts_ == DecodedParts::kAll) {
       block.linears = linears(mixer->linears);
@@ -187,7 +187,7 @@ class Interpreter {
     return list;
   }
 
-  ModelAttention attention(const AttentionRow& row, MixerKind kind) {
+  ModelAttention attention(const AttentionRow& row) {
     ModelAttention facts;
     facts.heads = values_.size(row.heads, kMostHeads);
     facts.kv_heads = values_.size(row.kv_heads, kMostHeads);
@@ -198,9 +198,7 @@ class Interpreter {
            std::to_string(facts.kv_heads), "a divisor of " + std::to_string(facts.heads), ""});
     }
     facts.head_dim = values_.size(row.head_dim, kMostHidden);
-    facts.value_dim = kind == MixerKind::kLatentAttention && row.value_dim == "head_dim"
-                          ? values_.size("value_dim", kMostHidden)
-                          : values_.size(row.value_dim, kMostHidden);
+    facts.value_dim = values_.size(row.value_dim, kMostHidden);
     facts.scale_dim = values_.number(row.scale_dim);
     facts.softcap = values_.number(row.softcap);
     facts.window = values_.count(row.window, kLongest);

@@ -61,7 +61,7 @@ struct AttentionRow {
   Expression heads = "heads";
   Expression kv_heads = "kv_heads";
   Expression head_dim = "head_dim";
-  Expression value_dim = "head_dim";
+  Expression value_dim = "value_dim";
   Expression scale_dim = "head_dim";
   Expression softcap = "0";
   Expression window = "0";
@@ -158,7 +158,9 @@ struct Wrapper {
   std::string_view language = {};
 };
 
-// hidden, layers, heads, kv_heads, head_dim, inner, vocabulary by their usual fields.
+// What rows name and most configs give by the same fields: hidden, layers, heads, kv_heads,
+// head_dim, value_dim (head_dim unless a row says otherwise), inner, experts, expert_inner,
+// vocabulary.
 const std::vector<NamedExpression>& default_names();
 
 // All rows, in the order of docs/models.md.

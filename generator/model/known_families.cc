@@ -37,7 +37,15 @@ void add_linears(const LinearRows& rows, ModelFamily* family) {
   }
 }
 
-void add_mixer(const MixerRow& mixer, ModelFamily* family) {
+// Whether values may have another size than keys.
+bool has_other_values(const FamilyRow& row, const AttentionRow& attention) {
+  if (attention.value_dim == attention.head_dim) return false;
+  const auto is_value_dim = [](const NamedExpression& one) { return one.name == "value_dim"; };
+  return attention.value_dim != AttentionRow().value_dim ||
+         std::any_of(row.names.begin(), row.names.end(), is_value_dim);
+}
+
+void add_mixer(const FamilyRow& row, const MixerRow& mixer, ModelFamily* family) {
   add_linears(mixer.linears, family);
   if (mixer.kind == MixerKind::kLatentAttention) {
     add("latent attention", &family->listed);
@@ -46,11 +54,9 @@ void add_mixer(const MixerRow& mixer, ModelFamily* family) {
   } else if (mixer.kind == MixerKind::kAttention) {
     const AttentionRow& attention = mixer.attention;
     const bool chosen = attention.index_heads != "0";
-    const bool other_values =
-        attention.value_dim != "head_dim" && attention.value_dim != attention.head_dim;
     if (chosen) {
       add("attention to chosen tokens", &family->listed);
-    } else if (other_values) {
+    } else if (has_other_values(row, attention)) {
       add("attention whose values are of another size", &family->listed);
     } else if (attention.chunk != "0") {
       add("attention in chunks", &family->listed);
@@ -75,7 +81,7 @@ std::vector<ModelFamily> known_families() {
         add(std::string(type), &family.model_types);
       }
     }
-    for (const MixerRow& mixer : row->mixers) add_mixer(mixer, &family);
+    for (const MixerRow& mixer : row->mixers) add_mixer(*row, mixer, &family);
     for (const FeedForwardRow& feed_forward : row->feed_forwards) {
       add_linears(feed_forward.linears, &family);
     }

@@ -15,6 +15,8 @@ sys.path.insert(0, str(HERE.parent / "tools"))
 
 from command import CommandTest, ROOT  # noqa: E402  pylint: disable=wrong-import-position
 
+from transformers_layers import ranges  # noqa: E402
+
 CONFIGS = HERE / "configs"
 LISTS = HERE / "layers"
 
@@ -70,16 +72,6 @@ def renamed(path, model):
     return path
 
 
-def ranges(indices):
-    text = []
-    for index in indices:
-        if text and index == text[-1][1] + 1:
-            text[-1][1] = index
-        else:
-            text.append([index, index])
-    return " ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in text)
-
-
 def without_stacks(rows):
     """Gate and up of experts that are one tensor as two, sorted."""
     result = []
@@ -89,8 +81,6 @@ def without_stacks(rows):
                                        parent.endswith("shared_experts")):
             result += [[f"{parent}.{one}", n // 2, k, matrices, layers]
                        for one in ("gate_proj", "up_proj")]
-        elif leaf == "conv1d" or re.fullmatch("[qkv]_conv1d", leaf):
-            result.append([path, n, k, matrices, layers])
         else:
             result.append([path, n, k, matrices, layers])
     return sorted(result)

@@ -342,8 +342,7 @@ const std::vector<FamilyRow>& mixtures() {
                        "layer_types[layer] == 'full_attention' ?? hybrid_layer_pattern[layer] == 0",
                    .linears = mimo_attention("heads * head_dim", "kv_heads * head_dim",
                                              "kv_heads * value_dim", "heads * value_dim"),
-                   .attention = {.value_dim = "value_dim",
-                                 .sinks = "add_full_attention_sink_bias ?? false",
+                   .attention = {.sinks = "add_full_attention_sink_bias ?? false",
                                  .rope = {.kind = "full_attention"}}}},
           .feed_forwards = {{.when = "mlp_layer_types[layer] == 'dense' ?? "
                                      "moe_layer_freq[layer] == 0",
