@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "generator/model/config_reader.h"
+#include "generator/model/config_value.h"
 
 namespace heddle {
 
@@ -22,11 +23,10 @@ namespace heddle {
 //             the language model has one of its own; a character of a text where a text is indexed
 //   layer     the index of the decoder layer, from 0
 //   a ?? b    a, or b where a is null; an operation on null is null
-//   ! * / % + - == != < <= > >= && ||   as in C; a division of numbers has no remainder
+//   ! * / % + - == != < <= > >= && ||   as in C; an integer that does not divide is a finding
 //   a has b   whether the list a has the value b
-//   given(a)  whether a is not null; length(a) of a list; floor(a); sqrt(a); quotient(a, b):
-//   floor(a / b); ratio(a, b)
-//             of fractions;
+//   given(a)  whether a is not null; length(a): of a list; floor(a); sqrt(a);
+//             quotient(a, b): floor(a / b); ratio(a, b): a / b with its fraction;
 //             even(a, b): a rounded up to a multiple of b
 //
 // ?? binds weaker than all others.
@@ -37,20 +37,6 @@ using Expression = std::string_view;
 struct NamedExpression {
   std::string_view name;
   Expression is;
-};
-
-struct ConfigValue {
-  enum class Kind { kNull, kNumber, kText, kNode };
-
-  Kind kind = Kind::kNull;
-  double number = 0;  // of a boolean 0 or 1
-  std::string text;
-  const Node* node = nullptr;        // kNode: an array or an object
-  std::string pointer;               // of the field, where it is one
-  std::string fraction;              // of a field whose fraction it was worked out from
-  std::vector<std::string> missing;  // pointers of fields that were looked for in vain
-
-  bool is_null() const noexcept { return kind == Kind::kNull; }
 };
 
 // Wrong fields are findings of the reader, each field once; what is returned for them is good for

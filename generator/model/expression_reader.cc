@@ -11,106 +11,10 @@ namespace {
 
 using Kind = ConfigValue::Kind;
 
-ConfigValue number_of(double number) {
-  ConfigValue value;
-  value.kind = Kind::kNumber;
-  value.number = number;
-  return value;
-}
-
-ConfigValue truth_of(bool holds) { return number_of(holds ? 1 : 0); }
-
-ConfigValue text_of(std::string text) {
-  ConfigValue value;
-  value.kind = Kind::kText;
-  value.text = std::move(text);
-  return value;
-}
-
-// Null, with what was looked for in both.
-ConfigValue nothing(const ConfigValue& a, const ConfigValue& b) {
-  ConfigValue value;
-  value.missing = a.missing;
-  value.missing.insert(value.missing.end(), b.missing.begin(), b.missing.end());
-  return value;
-}
-
-ConfigValue value_of(const Node& node, std::string pointer) {
-  ConfigValue value;
-  value.pointer = std::move(pointer);
-  value.kind = Kind::kNumber;
-  switch (node.kind) {
-    case Node::Kind::kNull:
-      value.kind = Kind::kNull;
-      break;
-    case Node::Kind::kBool:
-      value.number = node.boolean ? 1 : 0;
-      break;
-    case Node::Kind::kInteger:
-      value.number = static_cast<double>(node.integer);
-      break;
-    case Node::Kind::kNumber:
-      value.number = node.number;
-      break;
-    case Node::Kind::kString:
-      value.kind = Kind::kText;
-      value.text = node.text;
-      break;
-    case Node::Kind::kArray:
-    case Node::Kind::kObject:
-      value.kind = Kind::kNode;
-      value.node = &node;
-      break;
-  }
-  return value;
-}
-
-bool same(const ConfigValue& a, const ConfigValue& b) {
-  return a.kind == b.kind && (a.kind == Kind::kText ? a.text == b.text : a.number == b.number);
-}
-
-bool is_array(const ConfigValue& value) {
-  return value.kind == Kind::kNode && value.node->kind == Node::Kind::kArray;
-}
-
-// Precondition: is_array(list).
-bool has(const ConfigValue& list, const ConfigValue& value) {
-  return std::any_of(list.node->items.begin(), list.node->items.end(),
-                     [&](const Node& item) { return same(value_of(item, ""), value); });
-}
-
-// The field of a fraction that a number was worked out from; empty if there is none.
-std::string fraction_of(const ConfigValue& value) {
-  if (!value.fraction.empty() || value.pointer.empty()) return value.fraction;
-  const bool whole = value.kind != Kind::kNumber || value.number == std::floor(value.number);
-  return whole ? std::string() : value.pointer;
-}
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
-}
-
-std::string plain(double number) {
-  constexpr double kLargest = 9e15;
-  if (!(number > -kLargest && number < kLargest)) return "a number beyond all sizes";
-  const auto whole = static_cast<std::int64_t>(number);
-  return static_cast<double>(whole) == number ? std::to_string(whole) : std::to_string(number);
-}
-
-std::string shown(const ConfigValue& value) {
-  switch (value.kind) {
-    case Kind::kNumber:
-      return plain(value.number);
-    case Kind::kText:
-      return '"' + excerpt(value.text) + '"';
-    case Kind::kNode:
-      return excerpt(*value.node);
-    case Kind::kNull:
-      break;
-  }
-  return "null";
 }
 
 bool compare(std::string_view sign, double left, double right) {
@@ -121,14 +25,6 @@ bool compare(std::string_view sign, double left, double right) {
 }
 
 }  // namespace
-
-ConfigValue field_of(const ConfigReader& config, std::string_view key) {
-  const Node* node = config.node(key);
-  if (node != nullptr) return value_of(*node, config.pointer(key));
-  ConfigValue value;
-  value.missing.push_back(config.pointer(key));
-  return value;
-}
 
 void ExpressionReader::malformed() const {
   throw Error(ErrorCategory::kInternal, "model.expression",

@@ -67,9 +67,6 @@ class ExpressionReader {
   std::vector<std::pair<std::string, std::string>> seen_;
 };
 
-// The field of that name, null where it is absent.
-ConfigValue field_of(const ConfigReader& config, std::string_view key);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_MODEL_EXPRESSION_READER_H_
