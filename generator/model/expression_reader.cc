@@ -146,6 +146,13 @@ ConfigValue ExpressionReader::is_among(const ConfigValue& list, const ConfigValu
   return truth_of(has(list, value));
 }
 
+// A product of sides and heads with none of them would leave a part of a matrix out.
+void ExpressionReader::check_factor(const ConfigValue& value) {
+  const bool is_zero = value.kind == Kind::kNumber && value.number == 0 && !value.is_boolean;
+  if (!is_zero || value.pointer.empty()) return;
+  values_.add("out_of_range", {value.pointer, "is out of range", "0", "a number from 1 on", ""});
+}
+
 // What the config says of sizes, counts and layers is not negative.
 void ExpressionReader::check_field(const ConfigValue& value) {
   if (value.kind != Kind::kNumber || value.pointer.empty() || value.number >= 0) return;
@@ -173,6 +180,10 @@ ConfigValue ExpressionReader::product() {
 
 ConfigValue ExpressionReader::arithmetic(const ConfigValue& a, char sign, const ConfigValue& b) {
   if (skip_ || a.is_null() || b.is_null()) return nothing(a, b);
+  if (sign == '*') {
+    check_factor(a);
+    check_factor(b);
+  }
   ConfigValue result = number_of(result_of(number(a), sign, number(b), b.pointer));
   result.fraction = fraction_of(a).empty() ? fraction_of(b) : fraction_of(a);
   return result;

@@ -59,6 +59,7 @@ class ExpressionReader {
   bool truth(const ConfigValue& value) { return number(value) != 0; }
   void wrong_type(const ConfigValue& value, const char* what);
   void check_field(const ConfigValue& value);
+  void check_factor(const ConfigValue& value);
 
   Expression text_;
   ConfigValues& values_;

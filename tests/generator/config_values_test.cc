@@ -138,6 +138,8 @@ TEST(ConfigValues, FieldsThatSayNothingAreFindings) {
             "/heads: is out of range");
   EXPECT_EQ(fault_of(R"({"heads": 1.5, "wide": 8})", "16 + heads * wide"),
             "/heads: must be an integer");
+  EXPECT_EQ(fault_of(R"({"heads": 0, "wide": 8})", "16 + heads * wide"), "/heads: is out of range");
+  EXPECT_EQ(fault_of(R"({"heads": false, "wide": 8})", "16 + heads * wide"), "");
   EXPECT_EQ(fault_of(R"({"heads": 2, "wide": 8})", "16 + heads * wide"), "");
 }
 
