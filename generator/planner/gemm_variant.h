@@ -37,7 +37,8 @@ struct GemmVariant {
   int tile_n = 64;   // rows of W per block, a multiple of 16 * warps_n
   int stage_k = 64;  // K per pipeline stage, a multiple of 64 * warps_k
   int stages = 2;
-  // kBulk, kWgmma: whose weights are asked for before the kernel ahead has ended.
+  // kBulk, kWgmma: stages whose weights are copied before griddepcontrol.wait, i.e. while the
+  // previous kernel still runs.
   int stages_ahead = 1;
   int split_k = 1;  // blocks along K; their sums are added in a fixed order
   int warps_m = 1;

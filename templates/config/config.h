@@ -2,7 +2,7 @@
 // both compile, so that every size of a kernel is written once.
 //
 // A struct lists its members again in HEDDLE_FIELDS, in their order. On the host that gives them
-// their names (generator/families/fields.h: rendered text, JSON, comparison); in device code it is
+// their names (generator/families/fields.h: rendered text, JSON); in device code it is
 // empty, as HEDDLE_BOTH is on the host.
 #pragma once
 

@@ -25,25 +25,25 @@ HEDDLE_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu);
 
 // W[N, K] as packed weights; docs/layouts.md describes the bytes.
 struct PackedWeights {
-  int bits;
-  int n;
-  int k;
-  int row_blocks;
-  int chunks;  // of a row block
+  int bits;        // of a code
+  int n;           // rows of W
+  int k;           // columns of W
+  int row_blocks;  // of 16 rows
+  int chunks;      // of a row block
   int chunk_bytes;
-  int meta_group;  // columns that share an entry of scales and zero points
-  int scale_offset;
-  int scale_bytes;
+  int meta_group;    // columns that share an entry of scales and zero points
+  int scale_offset;  // in a chunk
+  int scale_bytes;   // of an entry, for 16 rows
   ZeroPoint zero_point;
-  int zero_offset;
-  int zero_bytes;
-  int fixed_bias;      // what decoding takes off an unsigned code
-  i64 channel_offset;  // of scales per channel
-  int channel_bytes;
-  int channel_zero_offset;
-  i64 tensor_offset;
-  bool tensor_scale;
-  bool row_lines;  // in TensorRT-LLM's order: a line holds 64 columns of a few rows
+  int zero_offset;          // in a chunk
+  int zero_bytes;           // of an entry
+  int fixed_bias;           // what decoding takes off an unsigned code
+  i64 channel_offset;       // of scales per channel
+  int channel_bytes;        // of a row block
+  int channel_zero_offset;  // in a row block's entries
+  i64 tensor_offset;        // of the scale of the whole tensor
+  bool tensor_scale;        // whether there is one
+  bool row_lines;           // in TensorRT-LLM's order: a line holds 64 columns of a few rows
 
   HEDDLE_FIELDS(bits, n, k, row_blocks, chunks, chunk_bytes, meta_group, scale_offset, scale_bytes,
                 zero_point, zero_offset, zero_bytes, fixed_bias, channel_offset, channel_bytes,
@@ -59,9 +59,9 @@ struct Scaling {
 };
 
 struct EpilogueConfig {
-  bool bias;
-  bool residual;
-  Activation activation;
+  bool bias;              // added to the sums
+  bool residual;          // added behind the activation
+  Activation activation;  // of sums and bias
 
   // Whether sums are only scaled and rounded.
   HEDDLE_BOTH constexpr bool is_plain() const {

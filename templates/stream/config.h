@@ -11,15 +11,14 @@ struct StreamConfig {
   PackedWeights weights;
   Scaling scaling;
   EpilogueConfig epilogue;
-  bool pre_scale;     // the columns of the tokens have factors
-  int tokens;         // that shared memory holds: up to 8, or 16
-  int stage_chunks;   // of a row block, one run of bytes
-  int stages;         // of a warp's ring
-  int split_k;        // thread blocks of a cluster that share K
-  int cluster;        // thread blocks that share K, or what they read of the tokens
-  int warps_k;        // that multiply, along K
-  int workers;        // thread blocks of a launch
-  int blocks_per_sm;  // that the registers and the shared memory are for
+  bool pre_scale;    // the columns of the tokens have factors
+  int tokens;        // that shared memory holds: up to 8, or 16
+  int stage_chunks;  // of a row block, one run of bytes
+  int stages;        // of a warp's ring
+  int split_k;       // thread blocks of a cluster that share K
+  int cluster;       // thread blocks that share K, or what they read of the tokens
+  int warps_k;       // that multiply, along K
+  int workers;       // thread blocks of a launch
   // Shared memory is padded to so many bytes, so that no more thread blocks find room on an SM.
   int least_shared_bytes;
   bool lets_next_start;  // the next kernel may take its places on the SMs while this one runs
@@ -117,7 +116,7 @@ struct StreamConfig {
   }
 
   HEDDLE_FIELDS(weights, scaling, epilogue, pre_scale, tokens, stage_chunks, stages, split_k,
-                cluster, warps_k, workers, blocks_per_sm, least_shared_bytes, lets_next_start)
+                cluster, warps_k, workers, least_shared_bytes, lets_next_start)
 };
 
 }  // namespace heddle::device

@@ -21,14 +21,14 @@ struct TilesConfig {
   bool pre_scale;  // the columns of the tokens have factors
   Feeder feeder;
   bool reads_ahead;  // warps load and decode ahead of what they multiply: wide.cuh
-  int tile_m;
-  int tile_n;
-  int stage_k;  // columns of a stage
-  int stages;
-  int split_k;  // thread blocks along K, whose sums are added in a fixed order
-  int warps_m;
-  int warps_n;
-  int warps_k;
+  int tile_m;        // tokens of a thread block
+  int tile_n;        // rows of W of a thread block
+  int stage_k;       // columns of a stage
+  int stages;        // of the ring in shared memory
+  int split_k;       // thread blocks along K, whose sums are added in a fixed order
+  int warps_m;       // warps along the tokens
+  int warps_n;       // along the rows
+  int warps_k;       // along the columns of a stage, whose sums meet in the epilogue
   int stages_ahead;  // kBulk: whose weights are copied before griddepcontrol.wait
   int tokens_alone;  // kBulk: up to so many tokens the next kernel does not start early
 

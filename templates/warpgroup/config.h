@@ -5,20 +5,26 @@
 
 namespace heddle::device {
 
-// A tile is tile_n rows of W by tile_m tokens. Each of two or four warpgroups owns as many of its
-// rows, in tiles of 64. Of a tile of 64 rows each of two owns every other chunk, or half of each
-// chunk's columns where a stage is one chunk, and in the end the sums of half of the tokens. A
-// stage is stage_chunks chunks of all row blocks of the tile, or half a chunk of each.
+// A tile is tile_n rows of W by tile_m tokens. A stage is stage_chunks chunks of every row block of
+// the tile, or half a chunk of each. What a warpgroup that multiplies owns:
+//
+//   tile_n   warpgroups  rows                 columns of a stage        sums that it stores
+//   64       2           all 64               every other chunk; of a   half of the tokens
+//                                             single chunk half of its
+//                                             columns
+//   128      2           64                   all                       all tokens
+//   256      2           two row tiles of 64  all                       all tokens
+//   256      4           64                   all                       all tokens
 struct WarpgroupConfig {
   PackedWeights weights;
   Scaling scaling;
   EpilogueConfig epilogue;
-  int tile_m;
-  int tile_n;
-  int tokens;        // of a launch, at most
-  int stage_chunks;  // of a row block
-  bool half_stages;  // a stage is half of a chunk
-  int stages;
+  int tile_m;            // tokens of a tile
+  int tile_n;            // rows of W of a tile
+  int tokens;            // of a launch, at most
+  int stage_chunks;      // of a row block
+  bool half_stages;      // a stage is half of a chunk
+  int stages;            // of the ring in shared memory
   int stages_ahead;      // whose weights are copied before griddepcontrol.wait
   int warpgroups;        // that multiply: 2 or 4
   int cluster;           // thread blocks that read the same tokens once

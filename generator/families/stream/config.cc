@@ -22,7 +22,6 @@ device::StreamConfig stream_config(const GemmSpec& spec, const WeightLayout& lay
   config.cluster = v.cluster;
   config.warps_k = v.warps_k;
   config.workers = v.workers;
-  config.blocks_per_sm = v.blocks_per_sm;
   config.least_shared_bytes = v.shared_bytes;
   return config;
 }

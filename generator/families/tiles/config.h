@@ -6,7 +6,7 @@
 
 namespace heddle {
 
-// Its tile, stages and warps: what sizes, and no arithmetic, depend on.
+// The members that sizes in shared memory depend on; those of the spec alone are not set.
 device::TilesConfig tiles_sizes(const WeightLayout& layout, const GemmVariant& variant);
 
 // What the planner has settled as the kernel's configuration, without the scales' powers of two.
