@@ -75,7 +75,11 @@ bool may_be_ahead(const GemmSpec& spec, const WeightLayout& layout, const GemmVa
 // As many as fit, or as the spec asks for.
 void choose_stages(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                    GemmVariant& v) {
-  v.stages = spec.tile.stages.value_or(kMostStages);
+  // Blocks that share K have some of the stages each.
+  const auto of_block =
+      static_cast<int>(ceil_div(tiles_sizes(layout, v).total_stages(), v.split_k));
+  const int most = v.split_k == 1 ? kMostStages : std::clamp(of_block, 2, kMostStages);
+  v.stages = spec.tile.stages.value_or(most);
   while (v.stages > 1 && !spec.tile.stages &&
          tiles_config(spec, layout, v).shared_bytes() > target.shared_per_block) {
     --v.stages;

@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-inline constexpr std::int64_t kMostBulkTokens = 32;
+inline constexpr std::int64_t kMostBulkTokens = 64;
 
 // Tile and stages for tokens m_min to m_max, if this kernel serves them: what the spec asks for
 // with the path hopper and warps along N, which its neighbours do not have, buildable or not; or

@@ -203,6 +203,10 @@ std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
                  "a tile has all tokens, in tiles of 8", number(v.tile_m), "");
   reasons.unless(v.warps_m == 1, "/tile/warps_m", "every warp has all tokens", number(v.warps_m),
                  "1");
+  constexpr int kMostBlocks = device::TilesConfig::kMostOfCluster;
+  reasons.unless(v.split_k <= kMostBlocks, "/tile/split_k",
+                 "the blocks that share K are a cluster, which has few of them", number(v.split_k),
+                 fmt::format("1 to {}", kMostBlocks));
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
   std::vector<Problem> problems = refuse_tile(spec, target, layout, v);
   if (!problems.empty()) return problems;

@@ -18,7 +18,7 @@
 
 #include "tiles/bulk_fetch.cuh"
 #include "tiles/bulk_tile.cuh"
-#include "tiles/epilogue.cuh"
+#include "tiles/cluster_epilogue.cuh"
 
 namespace heddle {
 
@@ -28,6 +28,7 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
                                           int m) {
   using S = Shape<Config>;
   using Memory = BulkMemory<Config>;
+  using Exchange = ClusterEpilogue<Config, Memory::kThreads>;
   extern __shared__ __align__(1024) u8 shared_memory[];
   const Memory memory{shared_address(shared_memory)};
   const int lane = threadIdx.x % 32;
@@ -36,14 +37,20 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
   // first would get two, others none.
   if (m > Config::value.tokens_alone) launch_dependents();
   const int row_block = static_cast<int>(blockIdx.y) * S::kStageRowBlocks;
-  const int begin = S::kTotalStages * static_cast<int>(blockIdx.z) / Config::value.split_k;
-  const int end = S::kTotalStages * (static_cast<int>(blockIdx.z) + 1) / Config::value.split_k;
+  // Without a cluster all of K: the grid has one layer.
+  constexpr bool kCluster = Config::value.is_cluster();
+  const int part = kCluster ? static_cast<int>(cluster_rank()) : static_cast<int>(blockIdx.z);
+  const int begin = S::kTotalStages * part / Config::value.split_k;
+  const int end = S::kTotalStages * (part + 1) / Config::value.split_k;
 
   if (threadIdx.x == 0) {
     prefetch_tensor_map(tokens);
     memory.init_barriers();
+    if constexpr (kCluster) Exchange::expect_sums(memory.shared, part);
   }
   block_barrier();
+  // The others have made their barriers before sums are sent to them, by when all have come.
+  if constexpr (kCluster) cluster_arrive_unordered();
 
   // Warps of one K slice are neighbours.
   const int warp_k = warp / Config::value.warps_n;
@@ -73,7 +80,12 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
       memory.shared, {weights, y, bias, residual}, workspace, m};
   if (multiplies) epilogue.put(tile, warp_k);
   block_barrier();
-  epilogue.finish();
+  if constexpr (kCluster) {
+    cluster_wait();
+    Exchange{epilogue, part}.finish();
+  } else {
+    epilogue.finish();
+  }
 }
 
 }  // namespace heddle

@@ -74,6 +74,9 @@ struct BulkMemory {
       mbarrier_init(full_barrier(stage), 1);
       mbarrier_init(empty_barrier(stage), 32 * kWarps);
     }
+    if constexpr (Config::value.is_cluster()) {
+      mbarrier_init(shared + Config::value.given_barrier_offset(), 1);
+    }
     mbarrier_init_fence();
   }
 };

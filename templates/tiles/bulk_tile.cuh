@@ -21,10 +21,12 @@ struct BulkTile : ChunkLane<Config> {
   static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
   static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
   static constexpr int kSumTiles = S::kRowTiles * S::kTokenTiles;
-  static constexpr bool kManySums = kSumTiles > 10;  // which leave fewer registers for the rest
+  // Both leave fewer registers for the rest.
+  static constexpr bool kManySums = kSumTiles > 10;
+  static constexpr bool kManyTokens = S::kTokenTiles > 4;
   // Columns whose tokens are in registers.
   static constexpr bool kLong =
-      Config::value.weights.meta_group >= 128 && S::kRun >= 128 && !kManySums;
+      Config::value.weights.meta_group >= 128 && S::kRun >= 128 && !kManySums && !kManyTokens;
   static constexpr int kStep = kLong ? 128 : 64;
   static constexpr int kHalves = kStep / 64;
   // Between two looks at scales.
@@ -32,7 +34,7 @@ struct BulkTile : ChunkLane<Config> {
       Config::value.weights.meta_group < kStep ? Config::value.weights.meta_group : kStep;
   // Row tiles that are multiplied at once, so that one matrix instruction need not wait for the one
   // before.
-  static constexpr int kMostRows = kManySums ? 1 : S::kTokenTiles == 1 ? 4 : 2;
+  static constexpr int kMostRows = kManySums || kManyTokens ? 1 : S::kTokenTiles == 1 ? 4 : 2;
   static constexpr int kRowsAtOnce = S::kRowTiles < kMostRows ? S::kRowTiles : kMostRows;
   static constexpr int kRowGroups = (S::kRowTiles + kRowsAtOnce - 1) / kRowsAtOnce;
 

@@ -25,10 +25,11 @@ struct TilesConfig {
   int tile_n;        // rows of W of a thread block
   int stage_k;       // columns of a stage
   int stages;        // of the ring in shared memory
-  int split_k;       // thread blocks along K, whose sums are added in a fixed order
-  int warps_m;       // warps along the tokens
-  int warps_n;       // along the rows
-  int warps_k;       // along the columns of a stage, whose sums meet in the epilogue
+  int split_k;  // thread blocks along K, whose sums are added in a fixed order; kBulk: those of
+                // a cluster, at most kMostOfCluster
+  int warps_m;  // warps along the tokens
+  int warps_n;  // along the rows
+  int warps_k;  // along the columns of a stage, whose sums meet in the epilogue
   int stages_ahead;  // kBulk: whose weights are copied before griddepcontrol.wait
   int tokens_alone;  // kBulk: up to so many tokens the next kernel does not start early
 
@@ -94,9 +95,28 @@ struct TilesConfig {
   HEDDLE_BOTH constexpr int ring_bytes() const {
     return feeder == Feeder::kBulk ? barrier_offset() + 2 * 8 * stages : stages * stage_bytes();
   }
-  HEDDLE_BOTH constexpr int shared_bytes() const { return max_of(ring_bytes(), sum_bytes()); }
+  HEDDLE_BOTH constexpr int used_bytes() const { return max_of(ring_bytes(), sum_bytes()); }
+
+  // Where the blocks of a cluster share K: each adds the sums of all for its part of the tile's
+  // vectors, of eight rows and a token, which follow each other row by row. The other blocks may
+  // still read their rings when the first sums arrive, so these have a place of their own:
+  // [split_k][most_own_vectors()], then the barrier that counts them in.
+  HEDDLE_BOTH constexpr bool is_cluster() const { return feeder == Feeder::kBulk && split_k > 1; }
+  HEDDLE_BOTH constexpr int vectors() const { return tile_m * tile_n / 8; }
+  HEDDLE_BOTH constexpr int most_own_vectors() const {
+    return static_cast<int>(ceil_div(vectors(), split_k));
+  }
+  HEDDLE_BOTH constexpr int given_offset() const { return (used_bytes() + 15) / 16 * 16; }
+  HEDDLE_BOTH constexpr int given_barrier_offset() const {
+    return given_offset() + split_k * most_own_vectors() * kVectorBytes;
+  }
+  HEDDLE_BOTH constexpr int shared_bytes() const {
+    return is_cluster() ? given_barrier_offset() + 8 : used_bytes();
+  }
 
   static constexpr int kLine = 128;
+  static constexpr int kVectorBytes = 32;   // eight sums in FP32
+  static constexpr int kMostOfCluster = 8;  // blocks that every GPU of sm_90 can run as a cluster
 
   HEDDLE_FIELDS(weights, scaling, epilogue, pre_scale, feeder, reads_ahead, tile_m, tile_n, stage_k,
                 stages, split_k, warps_m, warps_n, warps_k, stages_ahead, tokens_alone)

@@ -41,6 +41,21 @@ struct Epilogue {
     }
   }
 
+  // After a barrier behind put(): the sums of the warps at `warp_k` along K, from that row on.
+  __device__ __forceinline__ u32 sums_at(int warp_k, int token, int row) const {
+    return shared + 4 * ((warp_k * Config::value.tile_m + token) * S::kSumStride + row);
+  }
+  // Those of all warps, added in their order.
+  __device__ __forceinline__ Sums8 sum_of_warps(int token, int row) const {
+    Sums8 sum = {};
+#pragma unroll
+    for (int k = 0; k < Config::value.warps_k; ++k) {
+      const u32 at = sums_at(k, token, row);
+      add_floats(sum, load_shared_16(at), load_shared_16(at + 16));
+    }
+    return sum;
+  }
+
   // After a barrier behind put(): all threads finish the tile.
   __device__ __forceinline__ void finish() const {
     if constexpr (Config::value.split_k > 1) {
@@ -65,16 +80,6 @@ struct Epilogue {
   __device__ __forceinline__ bool inside(int token, int row) const {
     return global_token(token) < m && (Config::value.weights.n % Config::value.tile_n == 0 ||
                                        global_row(row) < Config::value.weights.n);
-  }
-
-  __device__ __forceinline__ Sums8 sum_of_warps(int token, int row) const {
-    Sums8 sum = {};
-#pragma unroll
-    for (int k = 0; k < Config::value.warps_k; ++k) {
-      const u32 at = shared + 4 * ((k * Config::value.tile_m + token) * S::kSumStride + row);
-      add_floats(sum, load_shared_16(at), load_shared_16(at + 16));
-    }
-    return sum;
   }
 
   __device__ __forceinline__ u8* partial_tile(int split) const {

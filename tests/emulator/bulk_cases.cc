@@ -62,11 +62,34 @@ std::vector<BulkCase> make_cases() {
   add("TwentyTokens", gemm(136, 1280, {17, 20}, kBf16, 128, kNone, tile_of(80, 512, 1, 4)));
   add("ThirtyTwoTokens", gemm(72, 2208, {31, 32}, kFp16, 32, kInt, tile_of(48, 256, 1, 4)));
 
-  // K over several blocks.
+  add("SixtyFourTokens", gemm(72, 1376, {63, 64}, kBf16, 32, kNone, tile_of(48, 256, 3, 2)));
+
+  // K over the blocks of a cluster, also in unequal parts; vectors of sums that do not come out
+  // even, tokens that no block has, rows past the end of W.
   add("SplitByTwo", gemm(136, 2208, {9, 16}, kFp16, 32, kInt, tile_of(64, 256, 2, 4)))
       .tile.split_k = 2;
   add("SplitByThree", gemm(72, 4096, {16, 16}, kBf16, 128, kNone, tile_of(32, 512, 1, 8)))
       .tile.split_k = 3;
+  add("SplitByFour", gemm(200, 2304, {17, 19}, kFp16, 64, kInt, tile_of(16, 256, 1, 4)))
+      .tile.split_k = 4;
+  add("SplitByFive", gemm(136, 2208, {25, 32}, kBf16, 32, kInt, tile_of(48, 256, 3, 2)))
+      .tile.split_k = 5;
+  add("SplitBySeven", gemm(24, 1120, {3, 8}, kFp16, 32, kNone, tile_of(16, 128, 1, 2)))
+      .tile.split_k = 7;
+  add("SplitByEight", gemm(72, 1184, {9, 16}, kBf16, 32, kInt, tile_of(64, 128, 4, 1)))
+      .tile.split_k = 8;
+  GemmSpec& rounds =
+      add("SplitOfManyStages", gemm(40, 8192, {9, 9}, kFp16, 128, kNone, tile_of(32, 128, 2, 2)));
+  rounds.tile.split_k = 3;
+  rounds.tile.stages = 2;
+  add("SplitOfFortyTokens", gemm(40, 1664, {33, 40}, kFp16, 128, kInt, tile_of(32, 256, 1, 2)))
+      .tile.split_k = 6;
+  add("SplitOfSixtyFourTokens", gemm(72, 1376, {63, 64}, kBf16, 32, kInt, tile_of(64, 256, 4, 2)))
+      .tile.split_k = 3;
+  GemmSpec& split_channels = add(
+      "SplitOfChannels", gemm(72, 896, {9, 16}, kFp16, kPerChannel, kInt, tile_of(32, 256, 2, 4)));
+  split_channels.weight.bits = 8;
+  split_channels.tile.split_k = 3;
 
   // Widths, types and scales.
   add("Channels", gemm(136, 896, {9, 16}, kFp16, kPerChannel, kInt, tile_of(64, 256, 2, 4)))
@@ -99,6 +122,11 @@ std::vector<BulkCase> make_cases() {
   GemmSpec& around =
       add("EverythingAround", gemm(136, 2208, {9, 16}, kBf16, 32, kInt, tile_of(48, 512, 1, 8)));
   around.epilogue = {true, Activation::kSilu, true};
+  GemmSpec& split_around = add("SplitWithEverythingAround",
+                               gemm(136, 2208, {31, 33}, kFp16, 32, kInt, tile_of(48, 256, 1, 4)));
+  split_around.epilogue = {true, Activation::kSilu, true};
+  split_around.tile.m = 40;
+  split_around.tile.split_k = 4;
   return cases;
 }
 

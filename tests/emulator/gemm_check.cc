@@ -29,7 +29,7 @@ std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem,
   launch.grid_x = static_cast<int>(planned.grid_x);
   launch.grid_y = static_cast<int>(planned.grid_y);
   launch.copies_keep_lines = variant.kernel == GemmKernel::kBulk;
-  launch.together = variant.kernel != GemmKernel::kStream && variant.split_k > 1;
+  launch.together = variant.kernel == GemmKernel::kTiles && variant.split_k > 1;
   emulator::run(launch, memory, [&] { thread(b, workspace, static_cast<int>(m)); });
   EXPECT_TRUE(memory.guards_intact());
   return {b.y, b.y + 2 * m * plan.spec.gemm().shape.n};

@@ -54,11 +54,16 @@ class Tiles final : public GemmFamily<TilesConfig> {
                               : gemm_text(plan, kernel, "tiles/tiles.cuh", rendered, "gemm_mma");
   }
 
-  // x counts tiles of M, the one count that may pass 65535, y tiles of N, z parts of K.
+  // x counts tiles of M, the one count that may pass 65535, y tiles of N, z parts of K. Where the
+  // blocks of a cluster share K, a tile has all tokens, and x is theirs.
   KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
     const auto& config = config_of<TilesConfig>(kernel);
     const auto count = [](std::int64_t value) { return static_cast<unsigned int>(value); };
+    if (config.is_cluster()) {
+      return {count(config.split_k), count(ceil_div(config.weights.n, config.tile_n)), 1,
+              count(config.split_k)};
+    }
     return {count(ceil_div(size.size, config.tile_m)),
             count(ceil_div(config.weights.n, config.tile_n)), count(config.split_k)};
   }
@@ -66,11 +71,12 @@ class Tiles final : public GemmFamily<TilesConfig> {
     return config_of<TilesConfig>(kernel).tile_m;
   }
 
-  // The sums of all parts of K of each tile, behind the counters.
+  // The sums of all parts of K of each tile, behind the counters. Clusters exchange theirs in
+  // shared memory.
   std::size_t reserved_workspace_bytes(const Plan& /*plan*/, const PlannedKernel& kernel,
                                        std::int64_t size) const noexcept override {
     const auto& config = config_of<TilesConfig>(kernel);
-    if (config.split_k == 1) return 0;
+    if (config.split_k == 1 || config.is_cluster()) return 0;
     const std::int64_t tiles =
         ceil_div(size, config.tile_m) * ceil_div(config.weights.n, config.tile_n);
     return static_cast<std::size_t>(kWorkspaceCounterBytes +

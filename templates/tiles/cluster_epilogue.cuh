@@ -1,0 +1,109 @@
+// From the sums of a cluster's blocks, which share K of one tile, to Y.
+//
+// The tile is a list of vectors, eight rows of a token each, and every block finishes an equal part
+// of it: the others send it their sums of that part by st.async, into a place that is used once,
+// and its mbarrier counts their bytes in. So the exchange is one hop, all blocks do it at the same
+// time, and each sends and receives (split_k - 1) / split_k of a tile at most. Sums are added in
+// the order of the blocks' ranks, which is the order of K, whoever comes first.
+#pragma once
+
+#include "primitives/cluster.cuh"
+#include "primitives/float.cuh"
+#include "primitives/mbarrier.cuh"
+#include "tiles/epilogue.cuh"
+
+namespace heddle {
+
+// All kThreads threads of the block call each of these.
+template <class Config, int kThreads>
+struct ClusterEpilogue {
+  static constexpr int kSplit = Config::value.split_k;
+  static constexpr int kVectors = Config::value.vectors();
+  static constexpr int kRowVectors = Config::value.tile_n / 8;  // of a token
+  static constexpr int kVectorBytes = Config::value.kVectorBytes;
+
+  Epilogue<Config, kThreads> block;  // this block's warps
+  int rank;
+
+  // By the thread that has made the block's barriers.
+  static __device__ __forceinline__ void expect_sums(u32 shared, int rank) {
+    const int own = first_of(rank + 1) - first_of(rank);
+    mbarrier_arrive_expect(shared + Config::value.given_barrier_offset(),
+                           (kSplit - 1) * own * kVectorBytes);
+  }
+
+  // After a barrier behind block.put(), and once the other blocks have made their barriers. A block
+  // may end as soon as it returns: what it has sent is in registers, what it waits for has come.
+  __device__ __forceinline__ void finish() const {
+    give();
+    const int first = first_of(rank);
+    const int own = first_of(rank + 1) - first;
+    for (int i = threadIdx.x; i < own; i += kThreads) {
+      const int token = (first + i) / kRowVectors;
+      const int row = (first + i) % kRowVectors * 8;
+      const Sums8 mine = block.sum_of_warps(token, row);
+      mbarrier_wait_cluster(barrier(), 0);
+      const int global_row = static_cast<int>(blockIdx.y) * Config::value.tile_n + row;
+      const bool inside = Config::value.weights.n % Config::value.tile_n == 0 ||
+                          global_row < Config::value.weights.n;
+      if (token < block.m && inside) block.output.store(token, global_row, add_all(i, mine));
+    }
+  }
+
+ private:
+  __device__ __forceinline__ u32 barrier() const {
+    return block.shared + Config::value.given_barrier_offset();
+  }
+  // Block r has the vectors from first_of(r) to first_of(r + 1).
+  static __device__ __forceinline__ int first_of(int r) { return kVectors * r / kSplit; }
+  static __device__ __forceinline__ int owner_of(int vector) {
+    return (kSplit * (vector + 1) - 1) / kVectors;
+  }
+  // In the owner's shared memory: its i-th vector from block `from`.
+  __device__ __forceinline__ u32 given(int from, int i) const {
+    return block.shared + Config::value.given_offset() +
+           (from * Config::value.most_own_vectors() + i) * kVectorBytes;
+  }
+
+  // Half a vector at a time, which keeps more threads busy.
+  __device__ __forceinline__ void give() const {
+    for (int i = threadIdx.x; i < 2 * kVectors; i += kThreads) {
+      const int vector = i / 2;
+      const int owner = owner_of(vector);
+      if (owner == rank) continue;
+      const u32 place = given(rank, vector - first_of(owner)) + i % 2 * 16;
+      store_remote_16(address_in_block(place, owner),
+                      four_sums(vector / kRowVectors, vector % kRowVectors * 8 + i % 2 * 4),
+                      address_in_block(barrier(), owner));
+    }
+  }
+  __device__ __forceinline__ u32x4 four_sums(int token, int row) const {
+    float sum[4] = {};
+#pragma unroll
+    for (int k = 0; k < Config::value.warps_k; ++k) {
+      const u32x4 four = load_shared_16(block.sums_at(k, token, row));
+      sum[0] += float_from_bits(four.x);
+      sum[1] += float_from_bits(four.y);
+      sum[2] += float_from_bits(four.z);
+      sum[3] += float_from_bits(four.w);
+    }
+    return pack_floats(sum[0], sum[1], sum[2], sum[3]);
+  }
+
+  // `mine`: this block's part of its i-th vector.
+  __device__ __forceinline__ Sums8 add_all(int i, const Sums8& mine) const {
+    Sums8 sum = {};
+#pragma unroll
+    for (int from = 0; from < kSplit; ++from) {
+      if (from == rank) {
+#pragma unroll
+        for (int v = 0; v < 8; ++v) sum.v[v] += mine.v[v];
+      } else {
+        add_floats(sum, load_shared_16(given(from, i)), load_shared_16(given(from, i) + 16));
+      }
+    }
+    return sum;
+  }
+};
+
+}  // namespace heddle
