@@ -207,6 +207,14 @@ std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
   reasons.unless(v.split_k <= kMostBlocks, "/tile/split_k",
                  "the blocks that share K are a cluster, which has few of them", number(v.split_k),
                  fmt::format("1 to {}", kMostBlocks));
+  // More threads have fewer registers than these.
+  constexpr int kManyTokens = 32, kManyThreads = 256;
+  const bool spills = v.tile_m > kManyTokens && v.row_tiles() > 1 &&
+                      v.scale_mode == ScaleMode::kAccumulator && v.threads() > kManyThreads;
+  reasons.unless(!spills, "/tile/warps_n",
+                 "with so many tokens and warps the sums of a group leave a warp registers for one "
+                 "tile of 16 rows",
+                 number(v.warps_n), "more warps along N, or fewer along K");
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
   std::vector<Problem> problems = refuse_tile(spec, target, layout, v);
   if (!problems.empty()) return problems;

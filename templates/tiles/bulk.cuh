@@ -4,7 +4,7 @@
 // Where the tokens of all of K do not fit into shared memory, streams and shared tiles pay for the
 // exchange of sums. Here each block has rows of its own, as many as make one round of blocks, and
 // walks K once: weights and tokens come together, and a warp loads tokens once for all of its row
-// blocks.
+// blocks. Where W has fewer rows than that takes, the blocks of a cluster share K of a tile.
 //
 // Floors per SM of an H200, 28672 x 8192, 16 tokens, 224 rows: weights 0.95 MB and tokens 0.26 MB
 // in 51 thousand clocks at the memory's rate, 24 bytes a clock of the L2 cache. A chunk of 16 rows
@@ -12,8 +12,23 @@
 // part of the SM 224 chunks, 35 thousand clocks. Shared memory: weights are written and read once,
 // tokens written once and read once for all row blocks of a warp.
 //
-// Grid: (1, tiles of N, split_k).
+// Budget of a cluster's block, 1280 x 8192, 32 tokens, 64 rows, K over five blocks (100 blocks): it
+// reads 1638 columns, weights of 54 KB and tokens of 105 KB, which every tile reads again, in 2100
+// clocks at 20 bytes a clock from memory and 55 from the L2 cache. So tiles have as many rows as
+// tokens, or more, rather than few blocks to a cluster. The other links of a launch: the first
+// bytes come after 1000 clocks, the last stage's product takes 400, the sums of the warps 200, the
+// exchange one hop of 600, the stores 500. Registers: sums of 4 to a pair of row tile and token
+// tile, tokens of 64 columns, 8 to a token tile, both 64 at most with 64 tokens. Shared memory: the
+// ring, over which the warps' sums are put, and beside it the other blocks' sums, as many bytes as
+// the tile has in FP32.
 //
+// Roles: one warp fetches (bulk_fetch.cuh), the others multiply (bulk_tile.cuh), all finish.
+// Pipeline: barriers are made; weights of the first stages are copied; after the kernel before has
+// ended their tokens, and stage by stage the rest; each stage is multiplied as its bytes are there;
+// the warps' sums are put into shared memory and added; those of a cluster's blocks are exchanged
+// (cluster_epilogue.cuh); Y is written.
+//
+// Grid: (1, tiles of N, 1); where blocks share K (split_k, tiles of N, 1), x a cluster.
 #pragma once
 
 #include "tiles/bulk_fetch.cuh"

@@ -24,7 +24,10 @@ struct BulkTile : ChunkLane<Config> {
   // Both leave fewer registers for the rest.
   static constexpr bool kManySums = kSumTiles > 10;
   static constexpr bool kManyTokens = S::kTokenTiles > 4;
-  // Columns whose tokens are in registers.
+  // Beside all sums those of a group leave many tokens registers for 32 columns, which every row
+  // tile loads again.
+  static constexpr bool kLoadsPairs = kManyTokens && kPartial;
+  // Columns whose tokens are in registers, else.
   static constexpr bool kLong =
       Config::value.weights.meta_group >= 128 && S::kRun >= 128 && !kManySums && !kManyTokens;
   static constexpr int kStep = kLong ? 128 : 64;
@@ -96,14 +99,14 @@ struct BulkTile : ChunkLane<Config> {
   // columns of some row tiles are loaded while those before them are multiplied.
   __device__ __forceinline__ void multiply_step(u32 tokens, const Slots& chunk, int first_half) {
     Tokens b;
-    load_tokens(tokens, b);
+    if constexpr (!kLoadsPairs) load_tokens(tokens, b);
     Words words[2];
     load_words(chunk, 0, first_half, words[0]);
 #pragma unroll
     for (int i = 0; i < kHalves * kRowGroups; ++i) {
       if (i + 1 < kHalves * kRowGroups) load_words(chunk, i + 1, first_half, words[(i + 1) % 2]);
-      multiply_half(words[i % 2], b[i % kHalves], chunk, i / kHalves * kRowsAtOnce, i % kHalves,
-                    first_half);
+      multiply_half(words[i % 2], tokens, b[i % kHalves], chunk, i / kHalves * kRowsAtOnce,
+                    i % kHalves, first_half);
     }
   }
   __device__ __forceinline__ void load_words(const Slots& chunk, int i, int first_half,
@@ -135,11 +138,22 @@ struct BulkTile : ChunkLane<Config> {
         }
   }
 
+  // The same of 32 columns of half a chunk, the first or second pair of its tiles. The barrier
+  // keeps the compiler from loading both pairs at once, for which there are no registers.
+  __device__ __forceinline__ void load_pair(u32 tokens, int pair,
+                                            u32 (&b)[S::kTokenTiles][2][4]) const {
+    const int lane = 4 * g + t;
+    const u32 row = tokens + 128 * (lane % 8);
+    const int place = (4 * pair + lane / 8) ^ (lane % 8);
+    warp_barrier();
+#pragma unroll
+    for (int j = 0; j < S::kTokenTiles; ++j) ldmatrix_x4(b[j][pair], row + 1024 * j + 16 * place);
+  }
+
   // 64 columns of the row tiles from `first_row` on, `half` of the step.
-  __device__ __forceinline__ void multiply_half(const Words& words,
-                                                const u32 (&b)[S::kTokenTiles][2][4],
-                                                const Slots& chunk, int first_row, int half,
-                                                int first_half) {
+  __device__ __forceinline__ void multiply_half(const Words& words, u32 tokens,
+                                                u32 (&b)[S::kTokenTiles][2][4], const Slots& chunk,
+                                                int first_row, int half, int first_half) {
     constexpr int kTiles = Decode::kTiles;
     u32 a[kRowsAtOnce][kTiles][4];
 #pragma unroll
@@ -148,6 +162,7 @@ struct BulkTile : ChunkLane<Config> {
       const int here = 64 * half + 16 * tile;     // in the step
       const int column = 64 * first_half + here;  // in the chunk
       const bool begins = here % kUnit == 0;
+      if (kLoadsPairs && tile % 2 == 0) load_pair(tokens, tile / 2, b);
 #pragma unroll
       for (int row = 0; row < kRowsAtOnce; ++row) {
         const int r = first_row + row;

@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-// All kThreads threads of the block call each of these.
+// kThreads: of the block, all of which finish.
 template <class Config, int kThreads>
 struct ClusterEpilogue {
   static constexpr int kSplit = Config::value.split_k;

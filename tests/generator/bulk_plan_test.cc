@@ -4,6 +4,7 @@
 #include "generator/planner/gemm_variant.h"
 #include "generator/planner/stage.h"
 #include "heddle/source.h"
+#include "tests/gemm_tile.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
@@ -176,26 +177,25 @@ TEST(BulkPlan, LeavesOthersAlone) {
 
 TEST(BulkPlan, HonoursATileOrSaysWhyNot) {
   GemmSpec spec = spec_of(1000, 8192);
-  spec.shape.m_max = 32;
+  spec.shape.m_max = 64;
   spec.path = Path::kHopper;
   spec.tile.warps_n = 2;
   spec.tile.n = 64;
   spec.tile.split_k = 2;
   const Plan plan = plan_of(spec, "h200");
-  ASSERT_EQ(plan.kernels.size(), 3U);
+  ASSERT_EQ(plan.kernels.size(), 4U);
   for (const GemmVariant& v : gemm_variants(plan)) {
     EXPECT_EQ(v.kernel, GemmKernel::kBulk);
     EXPECT_EQ(v.tile_n, 64);
     EXPECT_EQ(v.split_k, 2);
-    EXPECT_GT(plan.workspace_bytes(v.m_max), 0U);
   }
   spec.tile.n.reset();  // a round of blocks of one row block, for two warps
   EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels[0]).tile_n, 32);
   spec.tile.n = 64;
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
-      {&TileSpec::m, 16},        {&TileSpec::n, 48},      {&TileSpec::k, 192},
-      {&TileSpec::stages, 1},    {&TileSpec::stages, 32}, {&TileSpec::warps_m, 2},
-      {&TileSpec::split_k, 100}, {&TileSpec::warps_k, 32}};
+      {&TileSpec::m, 16},      {&TileSpec::n, 48},      {&TileSpec::k, 192},
+      {&TileSpec::stages, 1},  {&TileSpec::stages, 32}, {&TileSpec::warps_m, 2},
+      {&TileSpec::split_k, 9}, {&TileSpec::warps_k, 32}};
   for (const auto& [field, value] : wrong) {
     GemmSpec other = spec;
     other.tile.*field = value;
@@ -203,10 +203,72 @@ TEST(BulkPlan, HonoursATileOrSaysWhyNot) {
   }
   EXPECT_NE(refusal(spec, "b200").find("/tile/warps_n"), std::string::npos);
   GemmSpec many = spec;
-  many.shape.m_max = 33;
+  many.shape.m_max = 65;
   EXPECT_NE(refusal(many, "h200").find("/tile/warps_n"), std::string::npos);
   spec.weight.zero_point = ZeroPoint::kFloat;
   EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
+}
+
+// The sums of a group take as many registers as a row tile's.
+TEST(BulkPlan, OneRowTileForEachWarpOfManyTokensWithScaledSums) {
+  GemmSpec spec = spec_of(1000, 8192);
+  spec.path = Path::kHopper;
+  spec.tile = tile_of(64, 256, 2, 4);
+  spec.shape.m_min = 33;
+  spec.shape.m_max = 64;
+  EXPECT_EQ(variant_at(plan_of(spec, "h200"), 64).scale_mode, ScaleMode::kWeight);
+  spec.weight.scale_dtype = DType::kFp32;
+  EXPECT_NE(refusal(spec, "h200").find("/tile/warps_n"), std::string::npos);
+  spec.tile = tile_of(64, 256, 4, 2);
+  EXPECT_EQ(variant_at(plan_of(spec, "h200"), 64).scale_mode, ScaleMode::kAccumulator);
+  spec.tile = tile_of(64, 256, 2, 2);
+  EXPECT_EQ(variant_at(plan_of(spec, "h200"), 64).row_tiles(), 2) << "of 160 threads";
+}
+
+// Blocks that share K are a cluster, which needs no workspace.
+TEST(BulkPlan, TheBlocksOfAClusterShareK) {
+  GemmSpec spec = spec_of(1000, 8192);
+  spec.shape.m_min = 9;
+  spec.shape.m_max = 32;
+  spec.path = Path::kHopper;
+  spec.tile = tile_of(64, 512, 1, 4);
+  for (const int split : {1, 2, 3, 8}) {
+    spec.tile.split_k = split;
+    const Plan plan = plan_of(spec, "h200");
+    for (const std::int64_t m : {9, 16, 32}) {
+      EXPECT_EQ(plan.workspace_bytes(m), 0U);
+      const KernelLaunch launch = plan.launch(plan.kernel_for(m), {m});
+      EXPECT_EQ(launch.grid_x, static_cast<unsigned>(split));
+      EXPECT_EQ(launch.grid_y, 16U) << "of 64 rows";
+      EXPECT_EQ(launch.grid_z, 1U);
+      EXPECT_EQ(launch.cluster, static_cast<unsigned>(split));
+    }
+    EXPECT_EQ(plan.max_workspace_bytes(), 0U);
+  }
+  // Beside the ring, or the warps' sums, the other blocks' sums, and a barrier.
+  const auto shared_bytes = [&](int stages, int split) {
+    spec.tile.stages = stages;
+    spec.tile.split_k = split;
+    return plan_of(spec, "h200").kernels.back().shared_bytes;
+  };
+  EXPECT_EQ(shared_bytes(3, 4), shared_bytes(3, 1) + 4 * 32 * 64 + 8);
+  EXPECT_EQ(shared_bytes(2, 2), shared_bytes(2, 1) + 4 * 32 * 64 + 8);
+  spec.shape.k = 384;
+  spec.tile.split_k = 2;
+  EXPECT_NE(refusal(spec, "h200").find("/tile/split_k"), std::string::npos) << "one stage of K";
+}
+
+// A ring of the block's own stages, where a spec does not set them.
+TEST(BulkPlan, BlocksOfAClusterHoldTheirStagesAtMost) {
+  GemmSpec spec = spec_of(1280, 4096);
+  spec.shape.m_min = 9;
+  spec.shape.m_max = 16;
+  spec.path = Path::kHopper;
+  spec.tile = tile_of(32, 512, 1, 4);
+  for (const auto& [split, stages] : {std::pair{2, 4}, {3, 3}, {4, 2}, {8, 2}}) {
+    spec.tile.split_k = split;
+    EXPECT_EQ(variant_at(plan_of(spec, "h200"), 16).stages, stages) << split;
+  }
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_F(GemmGpu, BulkOfEveryWidth) {
 }
 
 // Ends of N inside of a tile and of a row block, of K inside of a stage and inside of a chunk,
-// warps without a row block or columns; K over several blocks.
+// warps without a row block or columns.
 TEST_F(GemmGpu, BulkOfRaggedShapes) {
   for (const std::int64_t n : {8, 24, 136, 2120}) {
     for (const std::int64_t k : {32, 160, 896, 2208, 8320}) {
@@ -48,10 +48,72 @@ TEST_F(GemmGpu, BulkOfRaggedShapes) {
       }
     }
   }
-  for (const int split : {2, 3, 5}) {
-    GemmSpec spec = fed(1000, 8320, DType::kBf16, 32, ZeroPoint::kNone, tile_of(64, 512, 2, 4));
-    spec.tile.split_k = split;
+}
+
+// As many as a tile has; warps with one row tile and with two.
+TEST_F(GemmGpu, BulkOfSixtyFourTokens) {
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    for (const int group : {32, 128, kPerChannel}) {
+      for (const TileSpec& one : {tile_of(64, 256, 4, 2), tile_of(64, 256, 2, 4)}) {
+        GemmSpec spec = fed(1000, 2208, dtype, group, ZeroPoint::kInt, one);
+        if (group == 128) spec.shape.k = 2304;
+        spec.shape.m_min = 33;
+        spec.shape.m_max = 64;
+        check(spec, {33, 40, 63, 64});
+      }
+    }
+  }
+}
+
+// K over the blocks of a cluster, in equal and unequal parts, of one stage and of more than the
+// ring holds; vectors of sums that do not come out even.
+TEST_F(GemmGpu, BulkOfClustersThatShareK) {
+  for (const int split : {2, 3, 4, 5, 6, 7, 8}) {
+    for (const std::int64_t k : {4096, 8320}) {
+      GemmSpec spec = fed(1000, k, DType::kBf16, 32, ZeroPoint::kNone, tile_of(64, 512, 2, 4));
+      spec.tile.split_k = split;
+      check(spec, kTokens);
+      spec = fed(264, k, DType::kFp16, 64, ZeroPoint::kInt, tile_of(48, 256, 1, 4));
+      spec.tile.split_k = split;
+      spec.tile.stages = 2;
+      check(spec, {9, 16, 20, 32});
+      spec = fed(136, k, DType::kFp16, 32, ZeroPoint::kInt, tile_of(16, 256, 1, 2));
+      spec.tile.split_k = split;
+      check(spec, {1, 8, 16});
+      spec = fed(520, k, DType::kBf16, 128, ZeroPoint::kNone, tile_of(64, 256, 4, 2));
+      spec.tile.split_k = split;
+      spec.shape.m_min = 33;
+      spec.shape.m_max = 64;
+      check(spec, {33, 47, 64});
+    }
+  }
+}
+
+// What follows the sums is done by the block that has the last word on them.
+TEST_F(GemmGpu, BulkOfClustersWithEverythingAround) {
+  for (const int group : {32, 64, 128, kPerChannel}) {
+    GemmSpec spec = fed(520, 4096, DType::kBf16, group, ZeroPoint::kInt, tile_of(64, 512, 2, 4));
+    spec.epilogue = {true, Activation::kSilu, true};
+    spec.tile.split_k = 3;
     check(spec, kTokens);
+    spec.act_order = true;
+    spec.pre_scale = true;
+    check(spec, kTokens);
+  }
+}
+
+// Shapes of few rows as models have them.
+TEST_F(GemmGpu, BulkOfClustersForFewRows) {
+  for (const auto& [n, k] :
+       {std::pair{1280, 8192}, {576, 7168}, {1536, 8960}, {1536, 7168}, {2560, 4096}}) {
+    GemmSpec spec = fed(n, k, DType::kBf16, 128, ZeroPoint::kNone, tile_of(64, 256, 1, 4));
+    spec.tile.split_k = 5;
+    check(spec, {9, 16, 32});
+    spec.shape.m_min = 33;
+    spec.shape.m_max = 64;
+    spec.tile = tile_of(64, 256, 2, 4);
+    spec.tile.split_k = 6;
+    check(spec, {33, 64});
   }
 }
 

@@ -1,8 +1,10 @@
-// GEMM fed by bulk copies: what the planner takes for every number of row blocks that it serves
-// compiles without spills, for every way of decoding and scaling. Needs NVRTC, not a GPU.
+// GEMM fed by bulk copies: what the planner takes for every number of row blocks that it serves,
+// and tiles of which the blocks of a cluster share K, compile without spills, for every way of
+// decoding and scaling. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
 #include "generator/planner/gemm_variant.h"
+#include "tests/gemm_tile.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
 
@@ -43,6 +45,41 @@ TEST(CompileBulk, WhatThePlannerTakes) {
             sources.push_back(std::move(source));
           }
         }
+      }
+    }
+  }
+  EXPECT_GT(sources.size(), 100U);
+  expect_no_spills(sources, target_from_name("h200"));
+}
+
+// Tokens of a tile, its rows and columns of a stage, warps along N and K, blocks along K.
+struct SplitTile {
+  int tokens, rows, columns, warps_n, warps_k, split_k;
+};
+constexpr SplitTile kSplitTiles[] = {
+    {16, 16, 512, 1, 4, 2}, {16, 32, 1024, 1, 8, 3}, {16, 64, 512, 2, 4, 5}, {16, 64, 512, 1, 4, 6},
+    {16, 80, 512, 1, 4, 7}, {32, 16, 512, 1, 4, 4},  {32, 32, 512, 1, 4, 3}, {32, 64, 256, 1, 4, 5},
+    {32, 64, 512, 2, 4, 5}, {32, 96, 256, 3, 2, 8},  {40, 48, 256, 3, 2, 4}, {64, 16, 256, 1, 4, 3},
+    {64, 32, 256, 2, 2, 3}, {64, 64, 256, 4, 2, 6},  {64, 32, 256, 1, 4, 4}, {64, 80, 256, 5, 2, 7},
+    {64, 96, 256, 3, 2, 8}, {64, 128, 256, 8, 1, 8}};
+
+TEST(CompileBulk, TilesOfWhichAClusterSharesK) {
+  std::vector<Source> sources;
+  std::size_t number = 0;
+  for (const WeightCase& c : kWeightCases) {
+    for (const SplitTile& t : kSplitTiles) {
+      for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+        if (!every_kernel() && number++ % 5 != 0) continue;
+        GemmSpec spec = spec_of(c, dtype, 1, 8192);
+        spec.shape.m_max = t.tokens;
+        spec.shape.m_min = t.tokens - 7;
+        spec.path = Path::kHopper;
+        spec.tile = tile_of(t.rows, t.columns, t.warps_n, t.warps_k);
+        spec.tile.split_k = t.split_k;
+        const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+        ASSERT_EQ(plan.kernels.size(), 1U);
+        EXPECT_EQ(variant_of(plan.kernels[0]).kernel, GemmKernel::kBulk);
+        sources.push_back(render(plan, 0));
       }
     }
   }
