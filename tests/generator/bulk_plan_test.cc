@@ -271,5 +271,25 @@ TEST(BulkPlan, BlocksOfAClusterHoldTheirStagesAtMost) {
   }
 }
 
+// They start while the kernel before still runs where two fit on an SM.
+TEST(BulkPlan, BlocksOfAClusterThatFitInPairsCopyAllOfTheirRingAhead) {
+  GemmSpec spec = spec_of(1280, 8192);
+  spec.shape.m_min = 9;
+  spec.shape.m_max = 16;
+  spec.path = Path::kHopper;
+  spec.tile = tile_of(64, 512, 1, 4);
+  const auto ahead = [&](int split, int stages) {
+    spec.tile.split_k = split;
+    spec.tile.stages = stages;
+    return variant_at(plan_of(spec, "h200"), 16).stages_ahead;
+  };
+  EXPECT_EQ(ahead(5, 3), 3);
+  EXPECT_EQ(ahead(5, 4), 2) << "more than half of an SM";
+  EXPECT_EQ(ahead(8, 3), 2) << "two stages for each block";
+  EXPECT_EQ(ahead(1, 3), 2) << "no cluster";
+  spec.tile.warps_k = 8;
+  EXPECT_EQ(ahead(5, 3), 2) << "no registers for two";
+}
+
 }  // namespace
 }  // namespace heddle
