@@ -12,15 +12,15 @@
 // part of the SM 224 chunks, 35 thousand clocks. Shared memory: weights are written and read once,
 // tokens written once and read once for all row blocks of a warp.
 //
-// Budget of a cluster's block, 1280 x 8192, 32 tokens, 64 rows, K over five blocks (100 blocks): it
-// reads 1638 columns, weights of 54 KB and tokens of 105 KB, which every tile reads again, in 2100
-// clocks at 20 bytes a clock from memory and 55 from the L2 cache. So tiles have as many rows as
-// tokens, or more, rather than few blocks to a cluster. The other links of a launch: the first
-// bytes come after 1000 clocks, the last stage's product takes 400, the sums of the warps 200, the
-// exchange one hop of 600, the stores 500. Registers: sums of 4 to a pair of row tile and token
-// tile, tokens of 64 columns, 8 to a token tile, both 64 at most with 64 tokens. Shared memory: the
-// ring, over which the warps' sums are put, and beside it the other blocks' sums, as many bytes as
-// the tile has in FP32.
+// Budget of a cluster's block, not measured: 1280 x 8192, 32 tokens, 64 rows, K over five blocks.
+// It reads 1638 columns, weights of 54 KB and tokens of 105 KB, in 3200 clocks if an SM takes 50
+// bytes a clock; the memory has all weights in 2100. Every tile reads the tokens again, so tiles
+// have at least half as many rows as tokens, and the cluster more blocks. The other links of a
+// launch: first bytes 1000 clocks, the last stage's product 400, the warps' sums 200, one hop of
+// exchange 600, stores 500. Registers: sums, 4 to each pair of a row tile and a token tile, and
+// tokens of 64 columns, 8 to a token tile: 64 each at most with 64 tokens. Shared memory: the ring,
+// over which the warps put their sums, and behind it the other blocks' sums, as many bytes as the
+// tile in FP32.
 //
 // Roles: one warp fetches (bulk_fetch.cuh), the others multiply (bulk_tile.cuh), all finish.
 // Pipeline: barriers are made; weights of the first stages are copied; after the kernel before has
