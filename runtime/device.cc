@@ -50,7 +50,11 @@ Target target_of_device(cuda::CUdevice device) {
       attribute(cuda::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device);
   target.l2_bytes = attribute(cuda::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
   target.memory_gb_per_s = memory_gb_per_s(device);
+  target.sm_mhz = attribute(cuda::CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device) / 1e3;
   if (const DeviceFacts* known = facts_of_device(target.name)) {
+    // The same to the digit as on a machine without the GPU: plans follow from them.
+    target.memory_gb_per_s = known->memory_gb_per_s;
+    target.sm_mhz = known->sm_mhz;
     target.tensor_tflops = known->tensor_tflops;
     target.launch_us = known->launch_us;
   }

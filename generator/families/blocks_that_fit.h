@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "generator/planner/stage.h"
+#include "generator/families/shared_memory.h"
 #include "heddle/target.h"
 
 namespace heddle {

@@ -1,7 +1,7 @@
 #include "generator/families/gemm_config.h"
 
 #include "generator/families/value_type.h"
-#include "generator/planner/scale_mode.h"
+#include "generator/families/scale_mode.h"
 
 namespace heddle {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "generator/families/fields.h"
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "heddle/plan.h"
 #include "steps/config.h"
 

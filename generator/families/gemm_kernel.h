@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "generator/families/configuration.h"
-#include "generator/families/family.h"
 #include "generator/families/fields.h"
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_family.h"
+#include "generator/families/gemm_variant.h"
 
 namespace heddle {
 
@@ -36,7 +36,7 @@ class GemmConfigurationOf final : public ConfigurationOf<Config>, public GemmCho
 
 // What is the same for all GEMM families; `Config` is the struct of one.
 template <class Config>
-class GemmFamily : public Family {
+class GemmFamilyOf : public GemmFamily {
  public:
   DecodePlan decode_plan(const Plan& plan, const PlannedKernel& kernel) const override {
     return decode_plan_of(plan, variant_of(kernel));

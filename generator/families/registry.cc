@@ -13,4 +13,16 @@ const std::vector<const Family*>& kernel_families() {
   return all;
 }
 
+const std::vector<const GemmFamily*>& gemm_families() {
+  static const std::vector<const GemmFamily*> gemms = [] {
+    std::vector<const GemmFamily*> found;
+    for (const Family* family : kernel_families()) {
+      const auto* const gemm = dynamic_cast<const GemmFamily*>(family);
+      if (gemm != nullptr) found.push_back(gemm);
+    }
+    return found;
+  }();
+  return gemms;
+}
+
 }  // namespace heddle

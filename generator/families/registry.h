@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "generator/families/family.h"
+#include "generator/families/gemm_family.h"
 
 namespace heddle {
 
 const std::vector<const Family*>& kernel_families();
+// Those of them that multiply.
+const std::vector<const GemmFamily*>& gemm_families();
 
 }  // namespace heddle
 

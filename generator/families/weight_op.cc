@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "generator/planner/kernel_name.h"
-#include "generator/planner/refuse.h"
+#include "generator/families/refuse.h"
 #include "generator/spec/meaning.h"
 #include "generator/target/capabilities.h"
 

@@ -5,15 +5,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "generator/planner/choose.h"
 #include "heddle/plan.h"
 
 namespace heddle {
 
-// The spec, then the same with each tile and path that it leaves open and the target can serve, no
-// two of them with the same kernel for M. Those after the first ask for the M range of one kernel.
-// Tiles that leave most of a block or of its threads without work are passed over. Throws what
-// resolve() throws for the spec itself. Precondition: a gemm, M inside shape.m.
-std::vector<Spec> tile_candidates(const Spec& spec, const Target& target, std::int64_t m);
+// A plan with one kernel, which serves the step of M that m lies in, and its predicted time at m.
+struct CandidatePlan {
+  Plan plan;
+  double us = 0;
+};
+
+// First the plan's own kernel for m, then every other candidate for m, the predicted fastest first.
+// Preconditions: a gemm's plan, M inside shape.m.
+std::vector<CandidatePlan> candidate_plans(const Plan& plan, std::int64_t m);
 
 }  // namespace heddle
 

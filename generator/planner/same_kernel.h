@@ -2,7 +2,7 @@
 #ifndef HEDDLE_GENERATOR_PLANNER_SAME_KERNEL_H_
 #define HEDDLE_GENERATOR_PLANNER_SAME_KERNEL_H_
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "heddle/plan.h"
 
 namespace heddle {

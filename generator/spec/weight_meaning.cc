@@ -75,6 +75,10 @@ bool is_integer_up_to(const WeightSpec& weight, int bits) {
   return is_integer(weight.type) && weight.bits <= bits;
 }
 
+bool has_small_scales(const WeightSpec& weight) {
+  return weight.scale_dtype == DType::kE4m3 || weight.scale_dtype == DType::kE8m0;
+}
+
 int fixed_bits(WeightType type) {
   switch (type) {
     case WeightType::kE4m3:

@@ -34,6 +34,9 @@ bool is_integer(WeightType type);
 // Of so many bits at most.
 bool is_integer_up_to(const WeightSpec& weight, int bits);
 
+// Whether its scales have 8 bits.
+bool has_small_scales(const WeightSpec& weight);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_SPEC_WEIGHT_MEANING_H_

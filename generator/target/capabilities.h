@@ -24,6 +24,13 @@ inline bool has_dependent_launch(const Target& target) noexcept { return target.
 // wgmma.mma_async, which sm_90a alone has; a family for tcgen05 would ask for has_tcgen05.
 inline bool has_wgmma(const Target& target) noexcept { return target.arch() == 90; }
 
+// Products of 16-bit numbers with FP32 sums that mma.sync makes on an SM in a clock; NVIDIA's white
+// papers. From Hopper on it has half of what the newer instructions have.
+inline double mma_products(const Target& target) noexcept {
+  const bool has_large_sms = target.arch() == 80 || (target.arch() >= 90 && target.arch() < 120);
+  return has_large_sms ? 1024 : 512;
+}
+
 // Choices that were measured on this generation alone, whatever others have the instructions for.
 inline bool is_hopper(const Target& target) noexcept { return target.arch() == 90; }
 

@@ -22,6 +22,7 @@ struct DeviceFacts {
   int sm_count = 0;
   double l2_mib = 0;
   double memory_gb_per_s = 0;
+  double sm_mhz = 0;
   double tensor_tflops = 0;  // as in Target
   double launch_us = 0;
   std::string_view driver_name = {};  // without "NVIDIA ", where it says more than the name

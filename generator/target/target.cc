@@ -30,6 +30,7 @@ Target make_target(std::string name, const ArchitectureFacts& arch, const Device
   target.threads_per_sm = arch.threads_per_sm;
   target.l2_bytes = static_cast<std::int64_t>(device.l2_mib * kKib * kKib);
   target.memory_gb_per_s = device.memory_gb_per_s;
+  target.sm_mhz = device.sm_mhz;
   target.tensor_tflops = device.tensor_tflops;
   target.launch_us = device.launch_us;
   return target;

@@ -26,6 +26,7 @@ struct Target {
   int threads_per_sm = 0;
   std::int64_t l2_bytes = 0;
   double memory_gb_per_s = 0;  // data sheet
+  double sm_mhz = 0;           // the SMs' boost clock
   // The best that was measured on such a device; 0: not known.
   double tensor_tflops = 0;  // of a dense 16-bit GEMM
   double launch_us = 0;      // of a launch inside a graph, beside the time of its bytes

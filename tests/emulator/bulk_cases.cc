@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/gemm_tile.h"
 

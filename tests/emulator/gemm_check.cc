@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "runtime/gemm_launch.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/machine.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "heddle/plan.h"
 
 namespace heddle {

@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "tests/emulator/one_kernel.h"
 
 namespace heddle {

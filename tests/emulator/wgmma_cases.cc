@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
-#include "generator/planner/gemm_variant.h"
-#include "generator/planner/wgmma.h"
+#include "generator/families/gemm_variant.h"
+#include "generator/families/warpgroup/candidates.h"
 #include "tests/emulator/one_kernel.h"
 
 namespace heddle {

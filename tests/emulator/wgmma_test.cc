@@ -1,5 +1,5 @@
 // The kernels with wgmma, run on the CPU, against FP64.
-#include "generator/planner/wgmma.h"
+#include "generator/families/warpgroup/candidates.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "generator/planner/gemm_variant.h"
-#include "generator/planner/wgmma_shares.h"
+#include "generator/families/gemm_variant.h"
+#include "generator/families/warpgroup/shares.h"
 #include "heddle/kernel.h"
 #include "runtime/gemm_launch.h"
 #include "tests/emulator/gemm_problem.h"

@@ -1,8 +1,8 @@
 // Which GEMMs are fed by bulk copies, and with which tiles.
 #include <gtest/gtest.h>
 
-#include "generator/planner/gemm_variant.h"
-#include "generator/planner/stage.h"
+#include "generator/families/gemm_variant.h"
+#include "generator/families/shared_memory.h"
 #include "heddle/source.h"
 #include "tests/gemm_tile.h"
 #include "tests/generator/gemm_plans.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "generator/planner/same_kernel.h"
 #include "heddle/error.h"
 

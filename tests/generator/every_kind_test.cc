@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "generator/families/family.h"
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
 

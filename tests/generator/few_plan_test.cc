@@ -1,8 +1,8 @@
 // Which tiles of mma.sync few tokens take.
 #include <gtest/gtest.h>
 
-#include "generator/planner/gemm_variant.h"
-#include "generator/planner/stage.h"
+#include "generator/families/gemm_variant.h"
+#include "generator/families/shared_memory.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {

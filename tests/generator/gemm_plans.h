@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "heddle/plan.h"
 #include "tests/generator/plan_refusals.h"
 

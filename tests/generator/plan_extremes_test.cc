@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 

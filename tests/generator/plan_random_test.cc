@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <random>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "heddle/error.h"
 #include "tests/generator/gemm_plans.h"
 #include "tests/generator/plan_refusals.h"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/family.h"
-#include "generator/planner/gemm_variant.h"
-#include "generator/planner/scale_mode.h"
+#include "generator/families/gemm_variant.h"
+#include "generator/families/scale_mode.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {

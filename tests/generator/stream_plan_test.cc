@@ -1,8 +1,8 @@
 // Which GEMMs stream their weights, and how their blocks share them.
 #include <gtest/gtest.h>
 
-#include "generator/planner/gemm_variant.h"
-#include "generator/planner/next_start.h"
+#include "generator/families/gemm_variant.h"
+#include "generator/families/stream/next_start.h"
 #include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 

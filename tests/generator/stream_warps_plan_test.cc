@@ -1,7 +1,7 @@
 // How many warps the blocks of a stream have, and how many chunks a stage of each.
 #include <gtest/gtest.h>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 

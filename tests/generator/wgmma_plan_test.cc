@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "generator/families/warpgroup/config.h"
-#include "generator/planner/gemm_variant.h"
-#include "generator/planner/wgmma_stage.h"
+#include "generator/families/gemm_variant.h"
+#include "generator/families/warpgroup/stage.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {

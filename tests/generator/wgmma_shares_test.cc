@@ -1,13 +1,13 @@
 // How the blocks of a GEMM with wgmma share its tiles.
-#include "generator/planner/wgmma_shares.h"
+#include "generator/families/warpgroup/shares.h"
 
 #include <gtest/gtest.h>
 
 #include "generator/families/warpgroup/config.h"
-#include "generator/planner/gemm_variant.h"
-#include "generator/planner/stage.h"
-#include "generator/planner/wgmma.h"
-#include "generator/planner/wgmma_stage.h"
+#include "generator/families/gemm_variant.h"
+#include "generator/families/shared_memory.h"
+#include "generator/families/warpgroup/candidates.h"
+#include "generator/families/warpgroup/stage.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {

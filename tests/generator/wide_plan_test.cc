@@ -1,7 +1,7 @@
 // Which tiles of mma.sync read ahead, and for whom.
 #include <gtest/gtest.h>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "generator/planner/same_kernel.h"
 #include "tests/generator/gemm_plans.h"
 

@@ -1,6 +1,6 @@
 // GEMM that streams its weights on the GPU: the path for the fewest tokens, by default and up to
 // where it serves.
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {

@@ -1,5 +1,5 @@
 // GEMM with wgmma on the GPU: every kind of weight, ragged shapes, whole and shared tiles.
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {

@@ -1,6 +1,6 @@
 // The tiles of mma.sync whose warps read ahead, forced on any GPU that has cp.async: types, groups,
 // widths, ragged shapes, every tile and stage, splits, and all that a GEMM may have around it.
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {

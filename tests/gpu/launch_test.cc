@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "runtime/driver.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "generator/target/check_target.h"
 #include "heddle/plan.h"
 #include "heddle/spec.h"

@@ -3,7 +3,7 @@
 // decoding and scaling. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "tests/gemm_tile.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"

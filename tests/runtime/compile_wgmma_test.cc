@@ -5,8 +5,8 @@
 
 #include <iterator>
 
-#include "generator/planner/gemm_variant.h"
-#include "generator/planner/wgmma.h"
+#include "generator/families/gemm_variant.h"
+#include "generator/families/warpgroup/candidates.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
 

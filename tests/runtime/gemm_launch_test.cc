@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "runtime/launch_table.h"
 #include "tests/runtime/launch_refusals.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cache/disk_cache.h"
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "runtime/builder.h"
 #include "tests/runtime/allocation_counter.h"
 #include "tests/runtime/fake_device.h"

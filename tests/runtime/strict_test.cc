@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 #include "runtime/recorder.h"
 #include "tests/runtime/fake_device.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "generator/planner/gemm_variant.h"
+#include "generator/families/gemm_variant.h"
 
 namespace heddle {
 namespace {

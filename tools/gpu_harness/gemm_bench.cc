@@ -45,15 +45,11 @@ std::vector<Source> sources_of(const std::vector<Plan>& plans) {
   return sources;
 }
 
-std::vector<Kernel> load_all(Runtime& runtime, const std::vector<Spec>& specs,
+std::vector<Kernel> load_all(Runtime& runtime, const std::vector<Plan>& plans,
                              const BuildProgress& progress) {
-  const Target device = runtime.device_target();
-  std::vector<Plan> plans;
-  plans.reserve(specs.size());
-  for (const Spec& spec : specs) plans.push_back(resolve(spec, device));
   runtime.build(sources_of(plans), progress);
   std::vector<Kernel> kernels;
-  kernels.reserve(specs.size());
+  kernels.reserve(plans.size());
   for (const Plan& plan : plans) kernels.push_back(runtime.load(plan));
   return kernels;
 }
@@ -198,16 +194,26 @@ void Bench::time_chain() {
 
 }  // namespace
 
-GemmBenchReport bench_gemm(Runtime& runtime, const std::vector<Spec>& specs,
-                           const std::vector<std::int64_t>& m_list,
-                           const GemmBenchOptions& options) {
-  for (const Spec& spec : specs) check_m_list(spec.gemm().shape, m_list);
+GemmBenchReport bench_gemm_plans(Runtime& runtime, const std::vector<Plan>& plans,
+                                 const std::vector<std::int64_t>& m_list,
+                                 const GemmBenchOptions& options) {
+  for (const Plan& plan : plans) check_m_list(plan.spec.gemm().shape, m_list);
   const cuda::CurrentContext context;
-  Bench bench(load_all(runtime, specs, options.on_build), m_list, options);
+  Bench bench(load_all(runtime, plans, options.on_build), m_list, options);
   bench.time_launches(runtime);
   bench.time_each();
   if (options.chain) bench.time_chain();
   return bench.take_report();
+}
+
+GemmBenchReport bench_gemm(Runtime& runtime, const std::vector<Spec>& specs,
+                           const std::vector<std::int64_t>& m_list,
+                           const GemmBenchOptions& options) {
+  for (const Spec& spec : specs) check_m_list(spec.gemm().shape, m_list);
+  std::vector<Plan> plans;
+  plans.reserve(specs.size());
+  for (const Spec& spec : specs) plans.push_back(resolve(spec, runtime.device_target()));
+  return bench_gemm_plans(runtime, plans, m_list, options);
 }
 
 }  // namespace heddle

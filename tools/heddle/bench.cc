@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/families/family.h"
 #include "generator/planner/candidates.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
@@ -43,6 +44,7 @@ struct BenchOptions {
   std::vector<std::string> loads;
   bool chain = false;
   bool sweep = false;
+  std::size_t most = 0;  // candidates of a sweep; 0: all
   double milliseconds = 0;  // 0: as long as is usual
   double rest = 0;          // times each replay
   bool json = false;
@@ -75,30 +77,58 @@ void check_gemms(const std::vector<Spec>& specs, const std::vector<std::int64_t>
 }
 
 // What the measuring tells while it goes on.
-void show_progress(Progress* progress, const std::vector<Spec>& specs, GemmBenchOptions* options) {
+void show_progress(Progress* progress, const std::vector<std::string>& names,
+                   GemmBenchOptions* options) {
   options->on_build = [=](const BuildResult& built, std::size_t done, std::size_t total) {
     progress->show(fmt::format("[{}/{}] {}", done, total, built.kernel_name), true);
   };
-  options->on_spec = [=, &specs](std::size_t i) {
-    progress->show(fmt::format("[{}/{}] timing {}", i + 1, specs.size(), bench_name(specs[i])),
-                   true);
+  options->on_spec = [=](std::size_t i) {
+    progress->show(fmt::format("[{}/{}] timing {}", i + 1, names.size(), names[i]), true);
   };
 }
 
+std::vector<std::string> names_of(const std::vector<Plan>& plans) {
+  std::vector<std::string> names;
+  for (const Plan& plan : plans) {
+    const PlannedKernel& kernel = plan.kernels.front();
+    names.push_back(fmt::format("{} {}", kernel.family->name(), kernel.family->tile_text(kernel)));
+  }
+  return names;
+}
+
+// The planner's own, the half that is predicted to be fastest, and as many evenly of the others.
+std::vector<CandidatePlan> sample(std::vector<CandidatePlan> all, std::size_t most) {
+  if (most == 0 || all.size() <= most) return all;
+  const std::size_t fastest = most / 2;
+  std::vector<CandidatePlan> some(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(fastest));
+  const std::size_t others = most - fastest;
+  for (std::size_t i = 0; i < others; ++i) {
+    some.push_back(std::move(all[fastest + i * (all.size() - fastest) / others]));
+  }
+  return some;
+}
+
 Sweep sweep_at(const BenchOptions& options, const Spec& spec, std::int64_t m, Runtime& runtime) {
-  const std::vector<Spec> candidates = tile_candidates(spec, runtime.device_target(), m);
+  const std::vector<CandidatePlan> candidates =
+      sample(candidate_plans(resolve(spec, runtime.device_target()), m), options.most);
+  std::vector<Plan> plans;
+  for (const CandidatePlan& one : candidates) plans.push_back(one.plan);
   GemmBenchOptions bench_options;
   bench_options.budget = budget_of(options, {.total_us = 1e3 * kSweepMilliseconds});
   Progress progress(true);
-  show_progress(&progress, candidates, &bench_options);
-  Sweep sweep = sweep_of(bench_gemm(runtime, candidates, {m}, bench_options));
-  const std::vector<std::size_t> best = finalists(sweep, kFinalists);
-  std::vector<Spec> rounds;
-  for (int round = 0; round < kFinalRounds; ++round) {
-    for (const std::size_t place : best) rounds.push_back(candidates[place]);
+  show_progress(&progress, names_of(plans), &bench_options);
+  Sweep sweep = sweep_of(bench_gemm_plans(runtime, plans, {m}, bench_options));
+  for (const CandidatePlan& one : candidates) {
+    sweep.predicted_us.push_back(one.us);
+    sweep.labels.push_back(kernel_label(one.plan.kernels.front()));
   }
-  show_progress(&progress, rounds, &bench_options);
-  settle(best, bench_gemm(runtime, rounds, {m}, bench_options), &sweep);
+  const std::vector<std::size_t> best = finalists(sweep, kFinalists);
+  std::vector<Plan> rounds;
+  for (int round = 0; round < kFinalRounds; ++round) {
+    for (const std::size_t place : best) rounds.push_back(plans[place]);
+  }
+  show_progress(&progress, names_of(rounds), &bench_options);
+  settle(best, bench_gemm_plans(runtime, rounds, {m}, bench_options), &sweep);
   return sweep;
 }
 
@@ -155,7 +185,9 @@ int run(const BenchOptions& options) {
   bench_options.cublas = !options.baseline.empty();
   bench_options.chain = options.chain;
   bench_options.budget = budget_of(options, {});
-  show_progress(&progress, specs, &bench_options);
+  std::vector<std::string> names;
+  for (const Spec& spec : specs) names.push_back(bench_name(spec));
+  show_progress(&progress, names, &bench_options);
   const GemmBenchReport report = bench_gemm(runtime, specs, options.m, bench_options);
   if (!report.cublas_missing.empty()) print_problem("no baseline: " + report.cublas_missing);
   if (options.json) {
@@ -192,6 +224,13 @@ void add_bench_command(CLI::App& app, Action* action) {
       "every kernel that the planner could have chosen for each M, and how far its choice is from "
       "the fastest");
   sweep->excludes("--baseline")->excludes("--chain");
+  command
+      ->add_option("--most", options->most,
+                   "of a sweep: at most so many candidates, half of them those that are predicted "
+                   "to be the fastest, the others from all over the list")
+      ->type_name("N")
+      ->check(CLI::Range(2, 100000))
+      ->needs(sweep);
   command
       ->add_option(
           "--ms", options->milliseconds,

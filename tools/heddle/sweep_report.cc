@@ -14,10 +14,12 @@
 namespace heddle {
 namespace {
 
-nlohmann::ordered_json row_json(const GemmTiming& row) {
+nlohmann::ordered_json row_json(const Sweep& sweep, const GemmTiming& row) {
   return {{"us", row.us},
+          {"predicted_us", sweep.predicted_us.at(row.spec)},
           {"times_floor", row.us / row.floor_us},
           {"family", row.kernel.family->name()},
+          {"kernel", sweep.labels.at(row.spec)},
           {"configuration", row.kernel.family->json(row.kernel)}};
 }
 
@@ -69,12 +71,12 @@ void settle(const std::vector<std::size_t>& finalists, const GemmBenchReport& re
 
 nlohmann::ordered_json sweep_json(const Sweep& sweep) {
   auto rows = nlohmann::ordered_json::array();
-  for (const GemmTiming& row : sweep.rows) rows.push_back(row_json(row));
+  for (const GemmTiming& row : sweep.rows) rows.push_back(row_json(sweep, row));
   return {{"m", sweep.m},
           {"read_tb_per_s", sweep.read_tb_per_s},
           {"candidates", sweep.rows.size()},
           {"times_best", sweep.times_best()},
-          {"chosen", row_json(sweep.chosen)},
+          {"chosen", row_json(sweep, sweep.chosen)},
           {"rows", std::move(rows)}};
 }
 

@@ -5,7 +5,7 @@
 
 #include "generator/families/kv_granularity.h"
 #include "generator/families/scale_type.h"
-#include "generator/planner/stage.h"
+#include "generator/families/shared_memory.h"
 #include "generator/target/capabilities.h"
 #include "heddle/kv_cache.h"
 

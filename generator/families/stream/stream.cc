@@ -1,12 +1,11 @@
 // GEMM for few tokens: weights are streamed past tokens that stay in shared memory.
-#include "generator/families/stream/stream.h"
-
 #include <fmt/format.h>
 
 #include "generator/families/all.h"
 #include "generator/families/gemm_kernel.h"
+#include "generator/families/stream/candidates.h"
 #include "generator/families/stream/config.h"
-#include "generator/planner/next_start.h"
+#include "generator/families/stream/next_start.h"
 
 namespace heddle {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 using device::StreamConfig;
 using A = KernelArgument;
 
-class Stream final : public GemmFamily<StreamConfig> {
+class Stream final : public GemmFamilyOf<StreamConfig> {
  public:
   std::string_view name() const noexcept override { return "stream"; }
 
@@ -48,7 +47,26 @@ class Stream final : public GemmFamily<StreamConfig> {
                        c.stage_chunks * device::Chunk::kColumns, c.stages, c.split_k);
   }
 
-  PlannedKernel kernel_of(const Plan& plan, const GemmVariant& v) const {
+  std::vector<GemmVariant> candidates(const Plan& plan, const MRange& m) const override {
+    return stream_candidates(plan, m);
+  }
+  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
+    return stream_refusals(plan, m);
+  }
+  const std::vector<CostParameter>& cost_parameters() const noexcept override {
+    return stream_cost_parameters();
+  }
+  double predicted_us(const Plan& plan, const GemmVariant& v, std::int64_t m,
+                      Costs costs) const override {
+    return stream_us(plan, v, m, costs);
+  }
+
+  std::string label(const GemmVariant& v) const override {
+    return fmt::format("{} tokens, warps {} chunks {} stages {} split {}", v.m_max, v.warps_k,
+                       v.stage_chunks, v.stages, v.split_k);
+  }
+
+  PlannedKernel kernel(const Plan& plan, const GemmVariant& v) const override {
     StreamConfig config = stream_config(plan.spec.gemm(), plan.layout, v);
     config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
     config.lets_next_start = lets_next_start(v, plan.layout, plan.target);
@@ -60,17 +78,11 @@ class Stream final : public GemmFamily<StreamConfig> {
   }
 };
 
-const Stream& family() {
-  static const Stream stream;
-  return stream;
-}
-
 }  // namespace
 
-const Family* stream_family() { return &family(); }
-
-PlannedKernel stream_kernel(const Plan& plan, const GemmVariant& variant) {
-  return family().kernel_of(plan, variant);
+const Family* stream_family() {
+  static const Stream stream;
+  return &stream;
 }
 
 }  // namespace heddle

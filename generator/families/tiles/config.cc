@@ -1,6 +1,6 @@
 #include "generator/families/tiles/config.h"
 
-#include "generator/planner/next_start.h"
+#include "generator/families/next_start.h"
 
 namespace heddle {
 namespace {

@@ -1,12 +1,11 @@
 // GEMM by tiles of mma.sync, which registers, cp.async or bulk copies feed.
-#include "generator/families/tiles/tiles.h"
-
 #include <fmt/format.h>
 
 #include "generator/families/all.h"
 #include "generator/families/gemm_kernel.h"
+#include "generator/families/tiles/candidates.h"
 #include "generator/families/tiles/config.h"
-#include "generator/planner/stage.h"
+#include "generator/families/shared_memory.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -39,7 +38,7 @@ std::string_view feeder_text(const TilesConfig& config) {
   return "fed by bulk copies";
 }
 
-class Tiles final : public GemmFamily<TilesConfig> {
+class Tiles final : public GemmFamilyOf<TilesConfig> {
  public:
   std::string_view name() const noexcept override { return "tiles"; }
 
@@ -104,7 +103,31 @@ class Tiles final : public GemmFamily<TilesConfig> {
     return fmt::format("{}x{}x{} s{} k{}", c.tile_m, c.tile_n, c.stage_k, c.stages, c.split_k);
   }
 
-  PlannedKernel kernel_of(const Plan& plan, const GemmVariant& v) const {
+  std::vector<GemmVariant> candidates(const Plan& plan, const MRange& m) const override {
+    return tiles_candidates(plan, m);
+  }
+  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
+    return tiles_refusals(plan, m);
+  }
+  const std::vector<CostParameter>& cost_parameters() const noexcept override {
+    return tiles_cost_parameters();
+  }
+  double predicted_us(const Plan& plan, const GemmVariant& v, std::int64_t m,
+                      Costs costs) const override {
+    return tiles_us(plan, v, m, costs);
+  }
+
+  std::string label(const GemmVariant& v) const override {
+    const char* const feeder = v.kernel == GemmKernel::kBulk ? "bulk"
+                               : v.path == Path::kTuring     ? "registers"
+                               : v.reads_ahead               ? "ahead"
+                                                             : "async";
+    return fmt::format("{} {}x{}x{} warps {}x{}x{} stages {} split {} blocks {}", feeder, v.tile_m,
+                       v.tile_n, v.stage_k, v.warps_m, v.warps_n, v.warps_k, v.stages, v.split_k,
+                       v.blocks_per_sm);
+  }
+
+  PlannedKernel kernel(const Plan& plan, const GemmVariant& v) const override {
     TilesConfig config = tiles_config(plan.spec.gemm(), plan.layout, v);
     config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
     const bool bulk = config.feeder == Feeder::kBulk;
@@ -121,17 +144,11 @@ class Tiles final : public GemmFamily<TilesConfig> {
   }
 };
 
-const Tiles& family() {
-  static const Tiles tiles;
-  return tiles;
-}
-
 }  // namespace
 
-const Family* tiles_family() { return &family(); }
-
-PlannedKernel tiles_kernel(const Plan& plan, const GemmVariant& variant) {
-  return family().kernel_of(plan, variant);
+const Family* tiles_family() {
+  static const Tiles tiles;
+  return &tiles;
 }
 
 }  // namespace heddle

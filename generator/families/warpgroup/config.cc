@@ -1,6 +1,6 @@
 #include "generator/families/warpgroup/config.h"
 
-#include "generator/planner/wgmma_stage.h"
+#include "generator/families/warpgroup/stage.h"
 
 namespace heddle {
 

@@ -1,12 +1,11 @@
 // GEMM by wgmma: weights in registers of warpgroups, tokens by tensor copies.
-#include "generator/families/warpgroup/warpgroup.h"
-
 #include <fmt/format.h>
 
 #include "generator/families/all.h"
 #include "generator/families/gemm_kernel.h"
+#include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/config.h"
-#include "generator/planner/wgmma_shares.h"
+#include "generator/families/warpgroup/shares.h"
 
 namespace heddle {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 using device::WarpgroupConfig;
 using A = KernelArgument;
 
-class Warpgroup final : public GemmFamily<WarpgroupConfig> {
+class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
  public:
   std::string_view name() const noexcept override { return "warpgroup"; }
 
@@ -28,7 +27,7 @@ class Warpgroup final : public GemmFamily<WarpgroupConfig> {
   // The schedule is the number of tiles that several thread blocks share.
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
-    const WgmmaShares shares = wgmma_shares(variant_of(kernel), plan.layout, size.size);
+    const WgmmaShares shares = wgmma_shares(plan, variant_of(kernel), size.size);
     return {static_cast<unsigned>(shares.workers), 1, 1, static_cast<unsigned>(shares.cluster),
             shares.shared_tiles};
   }
@@ -47,7 +46,7 @@ class Warpgroup final : public GemmFamily<WarpgroupConfig> {
   }
   std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                               std::int64_t size) const noexcept override {
-    const WgmmaShares shares = wgmma_shares(variant_of(kernel), plan.layout, size);
+    const WgmmaShares shares = wgmma_shares(plan, variant_of(kernel), size);
     return shares.needs_workspace() ? reserved_workspace_bytes(plan, kernel, size) : 0;
   }
   // Tiles may be shared for some M alone.
@@ -76,7 +75,30 @@ class Warpgroup final : public GemmFamily<WarpgroupConfig> {
                        c.stages);
   }
 
-  PlannedKernel kernel_of(const Plan& plan, const GemmVariant& v) const {
+  std::vector<GemmVariant> candidates(const Plan& plan, const MRange& m) const override {
+    return warpgroup_candidates(plan, m);
+  }
+  std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
+    return warpgroup_refusals(plan, m);
+  }
+  const std::vector<CostParameter>& cost_parameters() const noexcept override {
+    return warpgroup_cost_parameters();
+  }
+  double predicted_us(const Plan& plan, const GemmVariant& v, std::int64_t m,
+                      Costs costs) const override {
+    return warpgroup_us(plan, v, m, costs);
+  }
+
+  std::string label(const GemmVariant& v) const override {
+    const char* const mode = v.shares_rows    ? "pairs of rows"
+                             : v.shares_first ? "shares first"
+                             : v.cluster > 1  ? "pairs of tokens"
+                                              : "tiles";
+    return fmt::format("{} {}x{}x{} stages {}{}", mode, v.tile_m, v.tile_n, v.stage_k, v.stages,
+                       v.shares_tiles || v.shares_first ? "" : " alone");
+  }
+
+  PlannedKernel kernel(const Plan& plan, const GemmVariant& v) const override {
     WarpgroupConfig config = warpgroup_config(plan.spec.gemm(), plan.layout, v);
     config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
     PlannedKernel kernel = planned(v, config,
@@ -88,17 +110,11 @@ class Warpgroup final : public GemmFamily<WarpgroupConfig> {
   }
 };
 
-const Warpgroup& family() {
-  static const Warpgroup warpgroup;
-  return warpgroup;
-}
-
 }  // namespace
 
-const Family* warpgroup_family() { return &family(); }
-
-PlannedKernel warpgroup_kernel(const Plan& plan, const GemmVariant& variant) {
-  return family().kernel_of(plan, variant);
+const Family* warpgroup_family() {
+  static const Warpgroup warpgroup;
+  return &warpgroup;
 }
 
 }  // namespace heddle

@@ -1,0 +1,26 @@
+// Costs: what the predicted time of a family's kernels is made of, as far as it must be measured.
+//
+// A family has at most ten of them for each GPU. They say nothing of shapes or formats: those enter
+// through counts of bytes, instructions and stages.
+#ifndef HEDDLE_GENERATOR_FAMILIES_COSTS_H_
+#define HEDDLE_GENERATOR_FAMILIES_COSTS_H_
+
+#include <span>
+#include <string_view>
+
+namespace heddle {
+
+// `heddle tune --calibrate` measures the value on the GPU at hand.
+struct CostParameter {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view meaning;
+  double value;  // of an H100, which stands for GPUs that were not measured
+};
+
+// The values of a family's parameters, in their order.
+using Costs = std::span<const double>;
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_COSTS_H_

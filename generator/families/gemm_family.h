@@ -1,0 +1,51 @@
+// GemmFamily: a family whose kernels multiply tokens by packed weights. The planner asks each for
+// its candidates and for the time of one, and takes the fastest.
+#ifndef HEDDLE_GENERATOR_FAMILIES_GEMM_FAMILY_H_
+#define HEDDLE_GENERATOR_FAMILIES_GEMM_FAMILY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "generator/families/costs.h"
+#include "generator/families/family.h"
+#include "generator/families/gemm_variant.h"
+#include "heddle/error.h"
+
+namespace heddle {
+
+// Numbers of tokens, both inclusive.
+struct MRange {
+  std::int64_t min = 1;
+  std::int64_t max = 1;
+};
+
+// For all functions: a plan of a gemm whose spec, target, decode and layout are set.
+class GemmFamily : public Family {
+ public:
+  // Variants that serve every M of the range, each of which can be built and differs from the
+  // others. They have the tile and the path that the spec asks for, as far as it does.
+  virtual std::vector<GemmVariant> candidates(const Plan& plan, const MRange& m) const = 0;
+
+  // Why there is none although the spec asks for this family; empty if it does not.
+  virtual std::vector<Problem> refusals(const Plan& plan, const MRange& m) const = 0;
+
+  virtual const std::vector<CostParameter>& cost_parameters() const noexcept = 0;
+
+  // Predicted microseconds of a launch with m tokens. Precondition: one of candidates(), m in its
+  // range or below; as many costs as there are parameters.
+  virtual double predicted_us(const Plan& plan, const GemmVariant& variant, std::int64_t m,
+                              Costs costs) const = 0;
+
+  // What tells the variant from all other candidates for the same plan and range: short, in words
+  // that stay the same as long as the family's version does. Tuned tables hold it.
+  virtual std::string label(const GemmVariant& variant) const = 0;
+  // Changes with the meaning of labels, and when a family's kernels become faster or slower.
+  virtual int version() const noexcept { return 1; }
+
+  virtual PlannedKernel kernel(const Plan& plan, const GemmVariant& variant) const = 0;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_GEMM_FAMILY_H_

@@ -1,0 +1,42 @@
+#include "generator/families/gemm_work.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "generator/families/shared_memory.h"
+
+namespace heddle {
+namespace {
+
+constexpr double kWeightsOfLane = 16.0 * WeightLayout::kChunkK / 32;
+constexpr double kSteps = WeightLayout::kChunkK / 16.0;  // a matrix instruction has 16 columns
+
+}  // namespace
+
+double decode_instructions(const Plan& plan, const GemmVariant& v) {
+  const double loads = kWeightsOfLane * plan.decode.request.bits / 128;  // of 16 bytes
+  const bool multiplies = v.scale_mode == ScaleMode::kWeight && !v.fold_scale;
+  const double scales = multiplies ? kWeightsOfLane / 2 : 0;  // two weights a register
+  return loads + kWeightsOfLane * plan.decode.instructions_per_weight + scales +
+         2 * plan.layout.groups_per_chunk;
+}
+
+double chunk_instructions(const Plan& plan, const GemmVariant& v, double token_tiles) {
+  // A tile of 16 rows by 8 tokens has four sums in a lane.
+  const double sums = v.scale_mode == ScaleMode::kAccumulator
+                          ? 4.0 * WeightLayout::kChunkK / plan.layout.meta_group
+                          : 0;
+  return decode_instructions(plan, v) + token_tiles * (1.5 * kSteps + sums);
+}
+
+double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock) {
+  return static_cast<double>(plan.layout.total_bytes) * (1 + kLineBytes / copy_bytes) /
+         bytes_per_clock;
+}
+
+double side_by_side(double one, double other, double exponent) {
+  const double longer = std::max(one, other);
+  return longer * std::pow(1 + std::pow(std::min(one, other) / longer, exponent), 1 / exponent);
+}
+
+}  // namespace heddle

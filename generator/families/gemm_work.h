@@ -1,0 +1,29 @@
+// Instructions that a GEMM's kernels issue: counts, from the decode plan and the tile, of which the
+// predicted times are made.
+#ifndef HEDDLE_GENERATOR_FAMILIES_GEMM_WORK_H_
+#define HEDDLE_GENERATOR_FAMILIES_GEMM_WORK_H_
+
+#include "generator/families/gemm_variant.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// Of a warp that decodes a chunk, 16 rows by 128 columns: loads, decoding, and scales where they
+// multiply the weights.
+double decode_instructions(const Plan& plan, const GemmVariant& variant);
+
+// The same with the matrix instructions of mma.sync for so many tiles of 8 tokens, their loads, and
+// scales where they multiply sums.
+double chunk_instructions(const Plan& plan, const GemmVariant& variant, double token_tiles);
+
+// Clocks in which the memory brings all weights, in copies of so many bytes: one that begins inside
+// of a line reads one line more.
+double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock);
+
+// Of two times of things that go on side by side: the longer one, and more where both are nearly as
+// long; the higher the exponent, the less they hinder each other.
+double side_by_side(double one, double other, double exponent);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_GEMM_WORK_H_

@@ -1,0 +1,42 @@
+#include "generator/families/refuse.h"
+
+#include <algorithm>
+
+#include "generator/target/capabilities.h"
+
+namespace heddle {
+
+std::vector<Problem> refuse_weight(const WeightSpec& weight) {
+  Reasons reasons;
+  reasons.unless(weight.group_offset == 0, "/weight/group_offset",
+                 "no kernel reads a partial first group yet",
+                 fmt::format("{}", weight.group_offset), "0");
+  return reasons.take();
+}
+
+std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
+  Reasons reasons(refuse_weight(spec.weight));
+  const int arch = target.arch();
+  reasons.unless(has_tensor_cores(target), "",
+                 fmt::format("target {} has no tensor core path", target.name),
+                 fmt::format("sm_{}", arch), "sm_75 and up");
+  reasons.unless(spec.activation == DType::kFp16 || has_bf16(target), "/activation/dtype",
+                 fmt::format("the tensor cores of {} (sm_{}) have no bfloat16", target.name, arch),
+                 "\"bf16\"", "\"fp16\"");
+  reasons.unless(spec.path != Path::kAmpere || has_async_copies(target), "/path",
+                 fmt::format("{} (sm_{}) has no cp.async and no mma.m16n8k16", target.name, arch),
+                 "\"ampere\"", "\"turing\", \"auto\"");
+  reasons.unless(
+      spec.path != Path::kHopper || has_bulk_copies(target), "/path",
+      fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
+      has_async_copies(target) ? "\"turing\", \"ampere\", \"auto\"" : "\"turing\", \"auto\"");
+  return reasons.take();
+}
+
+int sum_registers(const GemmVariant& v) {
+  // Two warpgroups share a row tile of wgmma.
+  const int row_tiles = std::max(1, v.row_tiles());
+  return (v.scale_mode == ScaleMode::kAccumulator ? 8 : 4) * row_tiles * v.token_tiles();
+}
+
+}  // namespace heddle

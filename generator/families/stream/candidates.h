@@ -1,0 +1,21 @@
+// The streams that could serve a GEMM: how K and the rows are shared, and how long stages are.
+#ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_CANDIDATES_H_
+#define HEDDLE_GENERATOR_FAMILIES_STREAM_CANDIDATES_H_
+
+#include <vector>
+
+#include "generator/families/gemm_family.h"
+
+namespace heddle {
+
+// As GemmFamily::candidates() and refusals().
+std::vector<GemmVariant> stream_candidates(const Plan& plan, const MRange& m);
+std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m);
+
+// The parameters and the prediction, as in GemmFamily.
+const std::vector<CostParameter>& stream_cost_parameters();
+double stream_us(const Plan& plan, const GemmVariant& variant, std::int64_t m, Costs costs);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_STREAM_CANDIDATES_H_

@@ -1,0 +1,26 @@
+#include "generator/families/stream/refuse.h"
+
+#include "generator/families/tile_fields.h"
+
+namespace heddle {
+
+std::vector<Problem> refuse_stream(const GemmSpec& spec) {
+  Reasons reasons;
+  reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",
+                 "streamed weights know no float zero points", "\"hopper\"",
+                 "\"auto\", \"ampere\"");
+  reasons.unless(spec.shape.m_min <= 8, "/path", "streamed weights serve up to 8 tokens",
+                 "\"hopper\"", "\"auto\", \"ampere\"");
+  std::vector<Problem> problems = reasons.take();
+  if (problems.empty() && !sets_any(spec.tile)) {
+    problems.push_back({"/path", "the tokens of so long rows do not fit into the shared memory",
+                        "\"hopper\"", "\"auto\", \"ampere\"", ""});
+  } else if (problems.empty()) {
+    problems.push_back({"/tile",
+                        "up to 8 tokens are served by streams here, none of which has this tile",
+                        "", "/shape/m from 9 on, no tile, or another path", ""});
+  }
+  return problems;
+}
+
+}  // namespace heddle

@@ -1,0 +1,15 @@
+// Why the path hopper, which a spec asks for, has no stream.
+#ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_REFUSE_H_
+#define HEDDLE_GENERATOR_FAMILIES_STREAM_REFUSE_H_
+
+#include <vector>
+
+#include "generator/families/refuse.h"
+
+namespace heddle {
+
+std::vector<Problem> refuse_stream(const GemmSpec& spec);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_STREAM_REFUSE_H_

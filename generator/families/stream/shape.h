@@ -1,0 +1,34 @@
+// How many stages and thread blocks of a stream fit on an SM.
+#ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_SHAPE_H_
+#define HEDDLE_GENERATOR_FAMILIES_STREAM_SHAPE_H_
+
+#include "generator/families/gemm_variant.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+inline constexpr int kTokenTile = 8;  // tokens of a matrix instruction
+// Two for each part of an SM: with two blocks on an SM, as many registers as a thread can want.
+inline constexpr int kUsualStreamWarps = 8;
+// Of a block, where two blocks leave each thread enough registers.
+inline constexpr int kMostStreamWarpsOfTwo = 10;
+// Tokens that each block reads for itself.
+inline constexpr int kDirectTokens = 8;
+inline constexpr int kSharers = 2;  // blocks that read more than kDirectTokens for each other
+
+// Of the warp that has the most.
+int stream_chunks_of_warp(const WeightLayout& layout, const GemmVariant& v);
+
+// Settles stages, blocks_per_sm and shared_bytes of a variant whose warps and shares of K and of
+// the rows are settled; false if it does not fit. As many stages as the shared memory holds beside
+// the tokens: of half an SM, so that the next kernel's blocks can start beside this one's, or of
+// all of it. Smaller blocks get more than a third all the same: else two of the next kernel's would
+// find room beside one of this, and other SMs none. Two blocks of a cluster of more than two would
+// be put on one SM while others stay idle, so they get all of it in any case, as do many warps,
+// whose registers fill an SM.
+bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                GemmVariant& v);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_STREAM_SHAPE_H_

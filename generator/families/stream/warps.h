@@ -1,0 +1,28 @@
+// How the warps of a stream share the chunks of a row block, and how many of them are a stage;
+// docs/planning.md has the rules in words.
+#ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_WARPS_H_
+#define HEDDLE_GENERATOR_FAMILIES_STREAM_WARPS_H_
+
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// Twice as many hide what each waits for. They fill an SM.
+inline constexpr int kManyStreamWarps = 16;
+// Copies of this size reach the full rate of the memory, smaller ones do not.
+inline constexpr int kGoodCopyBytes = 4224;
+
+struct WarpStages {
+  int warps, chunks;  // of a stage of each
+};
+
+// Of a block's part of K, of which there are `split`: warps with equal shares in whole stages if
+// any have. A tile's warps_k is honoured.
+WarpStages choose_stream_warps(const TileSpec& tile, const WeightLayout& layout, int split);
+
+// Chunks of a stage for so many warps: the nearest to a good copy that suits their shares.
+int stream_stage_chunks(const WeightLayout& layout, int split, int warps);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_STREAM_WARPS_H_

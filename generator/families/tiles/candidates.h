@@ -1,0 +1,28 @@
+// The tiles of mma.sync that could serve a GEMM: their size, their warps and what feeds them.
+#ifndef HEDDLE_GENERATOR_FAMILIES_TILES_CANDIDATES_H_
+#define HEDDLE_GENERATOR_FAMILIES_TILES_CANDIDATES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "generator/families/gemm_family.h"
+
+namespace heddle {
+
+inline constexpr std::int64_t kMostBulkTokens = 64;
+
+// Whether an SM has the shared memory, and the registers that the kernel takes by itself, for a
+// block of the next kernel beside one of these.
+bool tile_fits_twice(const Target& target, const GemmVariant& v);
+
+// As GemmFamily::candidates() and refusals().
+std::vector<GemmVariant> tiles_candidates(const Plan& plan, const MRange& m);
+std::vector<Problem> tiles_refusals(const Plan& plan, const MRange& m);
+
+// The parameters and the prediction, as in GemmFamily.
+const std::vector<CostParameter>& tiles_cost_parameters();
+double tiles_us(const Plan& plan, const GemmVariant& variant, std::int64_t m, Costs costs);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_TILES_CANDIDATES_H_

@@ -1,0 +1,101 @@
+// How long tiles of mma.sync take: rounds of thread blocks, each of which starts, goes through the
+// stages of its part of K, and ends with its sums.
+#include <algorithm>
+
+#include "generator/families/gemm_work.h"
+#include "generator/families/gpu_rates.h"
+#include "generator/families/shared_memory.h"
+#include "generator/families/tiles/candidates.h"
+#include "generator/families/tiles/config.h"
+#include "generator/target/capabilities.h"
+
+namespace heddle {
+namespace {
+
+enum Cost {
+  kStart,
+  kStage,
+  kEarly,
+  kIssue,
+  kWarpIssue,
+  kLatency,
+  kSmBytes,
+  kSumBytes,
+  kExchange,
+  kOverlap,
+};
+
+// Thread blocks that run at the same time. A cluster has its SMs in one GPC.
+std::int64_t places_of(const Target& target, const device::TilesConfig& config, int blocks_per_sm) {
+  constexpr int kSmsOfGpc = 16;
+  if (!config.is_cluster()) return std::int64_t{target.sm_count} * blocks_per_sm;
+  const int gpcs = std::max(1, target.sm_count / kSmsOfGpc);
+  return std::int64_t{gpcs} * (kSmsOfGpc / config.split_k) * config.split_k;
+}
+
+}  // namespace
+
+const std::vector<CostParameter>& tiles_cost_parameters() {
+  static const std::vector<CostParameter> parameters{
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 3468},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 152},
+      {"early", "clocks", "of the start that a block is ahead where it fits beside the kernel before", 500},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.13},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.67},
+      {"latency", "clocks", "from the request of a stage to its arrival", 611},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 60},
+      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 24.7},
+      {"exchange", "clocks", "for sums of blocks that share K to come from one to another", 900},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 2.28},
+  };
+  return parameters;
+}
+
+double tiles_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs costs) {
+  const WeightLayout& layout = plan.layout;
+  const GemmSpec& spec = plan.spec.gemm();
+  const GpuRates gpu(plan.target);
+  const device::TilesConfig config = tiles_config(spec, layout, v);
+  const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
+  const std::int64_t places = places_of(plan.target, config, v.blocks_per_sm);
+  const std::int64_t blocks = tiles * v.split_k;
+  // Blocks that have an SM together take it in turns.
+  const auto rounds = static_cast<double>(ceil_div(blocks, places));
+  const double sharers = blocks > plan.target.sm_count ? v.blocks_per_sm : 1;
+  const auto stages = static_cast<double>(ceil_div(config.total_stages(), v.split_k));
+
+  const double row_tiles = v.tile_n / 16.0;
+  const double chunks = row_tiles * v.stage_k / WeightLayout::kChunkK;
+  const double instructions =
+      chunks * v.warps_m * chunk_instructions(plan, v, v.token_tiles());
+  const double warps = v.warps_m * v.warps_n * v.warps_k;
+  // A stage is asked for when its place is free; the others of the ring must last until it is there.
+  const double fetch =
+      (costs[kLatency] + config.stage_bytes() / costs[kSmBytes]) / (v.stages - 1);
+  const double issue = instructions / costs[kIssue];
+  const double multiply = 1.0 * v.tile_n * v.stage_k * v.tile_m / mma_products(plan.target);
+  const double alone = instructions / warps / costs[kWarpIssue];
+  const double step = std::max(sharers * std::max({fetch, issue, multiply}), alone) +
+                      costs[kStage] * (v.kernel == GemmKernel::kBulk ? 1 : 2);
+  const double tile_bytes = 4.0 * v.tile_m * v.tile_n;
+  const double sums = tile_bytes * v.warps_k / costs[kSumBytes];
+  // A cluster's blocks send their sums; others write them, count each other, and read.
+  const bool cluster = config.is_cluster();
+  const double exchange = v.split_k == 1 ? 0
+                                         : (cluster ? 1 : 3) * costs[kExchange] +
+                                               tile_bytes * (cluster ? 1 : v.split_k) /
+                                                   costs[kSumBytes];
+  const double work = rounds * (stages * step + (rounds > 1 ? sharers * sums : 0));
+
+  const double copy_bytes = 1.0 * v.stage_k / WeightLayout::kChunkK * layout.chunk_bytes;
+  const double tokens = 2.0 * static_cast<double>(m * (spec.shape.k + spec.shape.n));
+  const double memory =
+      weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
+  // When the memory is done, the sums are to be added.
+  const double start = costs[kStart] - (tile_fits_twice(plan.target, v) ? costs[kEarly] : 0);
+  const double clocks = start + side_by_side(work, memory, costs[kOverlap]) +
+                        sharers * sums + exchange;
+  return clocks / gpu.clocks_per_us;
+}
+
+}  // namespace heddle

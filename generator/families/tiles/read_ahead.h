@@ -1,0 +1,15 @@
+// Tiles whose warps load and decode ahead of what they multiply (templates/tiles/wide.cuh).
+#ifndef HEDDLE_GENERATOR_FAMILIES_TILES_READ_AHEAD_H_
+#define HEDDLE_GENERATOR_FAMILIES_TILES_READ_AHEAD_H_
+
+#include "generator/families/gemm_variant.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// Whether this tile, with its stages, can be multiplied so.
+bool can_read_ahead(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& variant);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_TILES_READ_AHEAD_H_

@@ -1,0 +1,34 @@
+// The tiles of wgmma that could serve a GEMM, and how thread blocks share them.
+#ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_CANDIDATES_H_
+#define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_CANDIDATES_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "generator/families/gemm_family.h"
+
+namespace heddle {
+
+// As GemmFamily::candidates() and refusals().
+std::vector<GemmVariant> warpgroup_candidates(const Plan& plan, const MRange& m);
+std::vector<Problem> warpgroup_refusals(const Plan& plan, const MRange& m);
+
+// Has clusters of so many blocks read the tokens of neighbouring tiles once.
+void wgmma_share_tokens(int cluster, GemmVariant& variant);
+
+// Has pairs of blocks take this tile with 64 rows in common; such tiles are not shared otherwise.
+void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                      GemmVariant& variant);
+
+// Has blocks share the tiles that are left over before their whole ones, or behind them; for a tile
+// of all tokens.
+void wgmma_share_first(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
+                       bool first, GemmVariant& variant);
+
+// Whether a stage of this tile may be half a chunk of each row block: a warp is done with one half
+// after the other, whose words lie apart.
+bool wgmma_may_halve(const GemmSpec& spec, const GemmVariant& variant);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_WARPGROUP_CANDIDATES_H_

@@ -1,0 +1,54 @@
+#include "generator/families/warpgroup/refuse.h"
+
+#include <algorithm>
+
+#include "generator/families/warpgroup/candidates.h"
+
+namespace heddle {
+
+std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
+                                  const GemmVariant& v) {
+  Reasons reasons;
+  const auto only = [&](const std::optional<int>& wanted, int value, const char* pointer,
+                        const char* why) {
+    reasons.unless(!wanted || *wanted == value, pointer, why, wanted.value_or(0),
+                   value);
+  };
+  const TileSpec& tile = spec.tile;
+  constexpr int kTokens[] = {16, 32, 64, 96, 128, 160, 192, 256};
+  reasons.unless(std::find(std::begin(kTokens), std::end(kTokens), v.tile_m) != std::end(kTokens),
+                 "/tile/m", "wgmma multiplies so many tokens at a time", v.tile_m,
+                 "16, 32, 64, 96, 128, 160, 192, 256");
+  const bool shared_rows = v.tile_n == 64 && v.tile_m >= 32 && v.tile_m <= 128;
+  reasons.unless(
+      v.tile_n == 128 || v.tile_n == 256 || shared_rows, "/tile/n",
+      "each of two warpgroups takes one or two tiles of 64 rows, each of four one, or two share "
+      "one of 32 to 128 tokens",
+      v.tile_n, "64, 128, 256");
+  reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages",
+                 v.stages, "2 and up");
+  const bool is_half = v.stage_k == 64 && wgmma_may_halve(spec, v);
+  reasons.unless(is_half || v.stage_k == 128 || v.stage_k == 256 || v.stage_k == 512, "/tile/k",
+                 "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
+                 "tile has 128 rows, 128 tokens or more and no sums of groups to scale",
+                 v.stage_k, "64, 128, 256, 512");
+  only(tile.split_k, 1, "/tile/split_k",
+       "wgmma gives every block an equal share of the last tiles, or each tile to one block");
+  only(tile.warps_m, v.warps_m, "/tile/warps_m", "the warps of wgmma lie along N");
+  only(tile.warps_n, v.warps_n, "/tile/warps_n",
+       "two warpgroups multiply, or four where their registers hold the sums");
+  only(tile.warps_k, v.warps_k, "/tile/warps_k", "the warps of wgmma lie along N");
+  if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
+
+  reasons.unless(v.shared_bytes <= target.shared_per_block, "/tile",
+                 [&] { return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
+                             v.shared_bytes, target.name, target.shared_per_block); });
+  reasons.unless(sum_registers(v) <= kMostWgmmaSums, "/tile",
+                 [&] { return fmt::format("a tile of {} rows by {} tokens needs {} registers of a thread for "
+                             "its sums",
+                             v.tile_n, v.tile_m, sum_registers(v)); },
+                 "", [&] { return fmt::format("at most {}", kMostWgmmaSums); });
+  return reasons.take();
+}
+
+}  // namespace heddle

@@ -1,0 +1,20 @@
+// Why a tile of wgmma cannot be built.
+#ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_REFUSE_H_
+#define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_REFUSE_H_
+
+#include <vector>
+
+#include "generator/families/refuse.h"
+
+namespace heddle {
+
+// The most registers for sums that wgmma leaves room for.
+inline constexpr int kMostWgmmaSums = 128;
+
+// Every reason why this tile cannot be built; empty if it can.
+std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
+                                  const GemmVariant& variant);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_WARPGROUP_REFUSE_H_

@@ -1,0 +1,39 @@
+// How the thread blocks of a GEMM with wgmma share its tiles, and how long that takes.
+#ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_SHARES_H_
+#define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_SHARES_H_
+
+#include <vector>
+
+#include "generator/families/costs.h"
+#include "generator/families/gemm_variant.h"
+#include "heddle/plan.h"
+
+namespace heddle {
+
+// How many blocks a launch with m tokens has, and of how many a cluster; how many tiles at the end
+// of their list several blocks share: those of a cluster, or any, which then need a workspace.
+// Below zero: so many tiles at the end are cut in two along their tokens.
+struct WgmmaShares {
+  int workers = 1;
+  int shared_tiles = 0;
+  int cluster = 1;
+  bool sums_in_cluster = false;
+
+  bool needs_workspace() const noexcept { return shared_tiles > 0 && !sums_in_cluster; }
+};
+
+// The fastest by the parameters' own values, whatever was measured on the GPU at hand: the same for
+// a kernel wherever it runs.
+WgmmaShares wgmma_shares(const Plan& plan, const GemmVariant& variant, std::int64_t m);
+
+// Whether pairs of blocks may share tiles: half of a block's sums must find room where its stages
+// were, as in templates/warpgroup/shape.cuh, and four warpgroups have up to 16 tokens.
+bool wgmma_may_pair(const GemmVariant& variant, const WeightLayout& layout);
+
+// The parameters and the prediction, as in GemmFamily.
+const std::vector<CostParameter>& warpgroup_cost_parameters();
+double warpgroup_us(const Plan& plan, const GemmVariant& variant, std::int64_t m, Costs costs);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_WARPGROUP_SHARES_H_

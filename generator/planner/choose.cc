@@ -1,0 +1,161 @@
+#include "generator/planner/choose.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "generator/families/registry.h"
+#include "generator/planner/refuse_if_any.h"
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::int64_t kSteps[] = {1,   2,   4,   8,   16,  32,  48,   64,   96,
+                                   128, 160, 192, 256, 384, 512, 1024, 2048, 4096};
+// Of a step, which may serve smaller ones, too.
+constexpr std::size_t kMostExtended = 8;
+
+std::vector<double> costs_of(const GemmFamily& family) {
+  std::vector<double> values;
+  for (const CostParameter& parameter : family.cost_parameters()) values.push_back(parameter.value);
+  return values;
+}
+
+[[noreturn]] void throw_refusals(const Plan& plan, const MRange& m) {
+  for (const GemmFamily* family : gemm_families()) {
+    refuse_if_any(plan.spec, family->refusals(plan, m));
+  }
+  throw Error(ErrorCategory::kInternal, "plan.no_candidate",
+              "no family has a kernel for this gemm, and none says why");
+}
+
+// Some steps that one kernel serves.
+struct Run {
+  std::size_t first = 0;          // step
+  const Candidate* kernel = nullptr;
+  std::size_t kernels = 0;        // from the first step to the end of this run
+  double loss = 0;                // sum of the logarithms of times over best times
+};
+
+class Chooser {
+ public:
+  explicit Chooser(const Plan& plan)
+      : plan_(plan),
+        shape_(plan.spec.gemm().shape),
+        steps_(token_steps(shape_.m_min, shape_.m_max)) {
+    std::int64_t first = shape_.m_min;
+    for (const std::int64_t step : steps_) {
+      std::vector<Candidate> all = gemm_candidates(plan, {first, step});
+      if (all.empty()) throw_refusals(plan, {first, step});
+      best_.push_back(all.front().us);
+      all.resize(std::min(all.size(), kMostExtended));
+      candidates_.push_back(std::move(all));
+      first = step + 1;
+    }
+  }
+
+  std::vector<Candidate> choose() const {
+    double tolerance = kSameTime;
+    std::vector<Run> runs = shortest(tolerance);
+    while (runs.back().kernels > kMostKernels) {
+      tolerance *= kSameTime;
+      runs = shortest(tolerance);
+    }
+    std::vector<Candidate> chosen;
+    for (std::size_t end = steps_.size(); end > 0;) {
+      const Run& run = runs[end - 1];
+      Candidate one = *run.kernel;
+      one.variant.m_min = run.first == 0 ? shape_.m_min : steps_[run.first - 1] + 1;
+      chosen.push_back(std::move(one));
+      end = run.first;
+    }
+    std::reverse(chosen.begin(), chosen.end());
+    return chosen;
+  }
+
+ private:
+  // For each step the run that ends with it when as few kernels as can be serve all up to it, of
+  // those the fastest.
+  std::vector<Run> shortest(double tolerance) const {
+    std::vector<Run> runs;
+    for (std::size_t last = 0; last < steps_.size(); ++last) {
+      Run best;
+      best.kernels = std::numeric_limits<std::size_t>::max();
+      for (const Candidate& candidate : candidates_[last]) {
+        extend(candidate, last, tolerance, runs, &best);
+      }
+      runs.push_back(best);
+    }
+    return runs;
+  }
+
+  // A kernel serves all numbers of tokens below its own.
+  void extend(const Candidate& candidate, std::size_t last, double tolerance,
+              const std::vector<Run>& runs, Run* best) const {
+    double loss = 0;
+    for (std::size_t first = last + 1; first-- > 0;) {
+      const double times = time_of(candidate, first, last) / best_[first];
+      if (times > tolerance) return;
+      loss += std::log(times);
+      const Run run{first, &candidate, (first == 0 ? 0 : runs[first - 1].kernels) + 1,
+                    loss + (first == 0 ? 0 : runs[first - 1].loss)};
+      if (run.kernels < best->kernels ||
+          (run.kernels == best->kernels && run.loss < best->loss)) {
+        *best = run;
+      }
+    }
+  }
+
+  double time_of(const Candidate& candidate, std::size_t step, std::size_t own) const {
+    if (step == own) return candidate.us;
+    return candidate.family->predicted_us(plan_, candidate.variant, steps_[step],
+                                          costs_of(*candidate.family));
+  }
+
+  const Plan& plan_;
+  const GemmShape& shape_;
+  std::vector<std::int64_t> steps_;
+  std::vector<double> best_;                        // predicted, of each step
+  std::vector<std::vector<Candidate>> candidates_;  // of each step, the fastest first
+};
+
+}  // namespace
+
+std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max) {
+  std::vector<std::int64_t> steps;
+  for (const std::int64_t step : kSteps) {
+    if (step >= m_min && step < m_max) steps.push_back(step);
+  }
+  steps.push_back(m_max);
+  return steps;
+}
+
+std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m) {
+  std::vector<Candidate> all;
+  for (const GemmFamily* family : gemm_families()) {
+    const std::vector<double> costs = costs_of(*family);
+    for (GemmVariant& variant : family->candidates(plan, m)) {
+      const double us = family->predicted_us(plan, variant, m.max, costs);
+      all.push_back({family, std::move(variant), us});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.us < b.us; });
+  return all;
+}
+
+double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m) {
+  const auto& family = dynamic_cast<const GemmFamily&>(*kernel.family);
+  return family.predicted_us(plan, variant_of(kernel), m, costs_of(family));
+}
+
+std::string kernel_label(const PlannedKernel& kernel) {
+  return dynamic_cast<const GemmFamily&>(*kernel.family).label(variant_of(kernel));
+}
+
+std::vector<Candidate> choose_kernels(const Plan& plan) { return Chooser(plan).choose(); }
+
+}  // namespace heddle
