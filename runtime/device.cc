@@ -29,6 +29,14 @@ double memory_gb_per_s(cuda::CUdevice device) {
   return 2.0 * khz * 1e3 * (bits / 8.0) / 1e9;
 }
 
+// 0 where the driver does not say it.
+double sm_mhz(cuda::CUdevice device) {
+  int khz = 0;
+  const auto result =
+      cuda::driver().cuDeviceGetAttribute(&khz, cuda::CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device);
+  return result == cuda::CUDA_SUCCESS ? khz / 1e3 : 0;
+}
+
 }  // namespace
 
 Target target_of_device(cuda::CUdevice device) {
@@ -50,7 +58,7 @@ Target target_of_device(cuda::CUdevice device) {
       attribute(cuda::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device);
   target.l2_bytes = attribute(cuda::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
   target.memory_gb_per_s = memory_gb_per_s(device);
-  target.sm_mhz = attribute(cuda::CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device) / 1e3;
+  target.sm_mhz = sm_mhz(device);
   if (const DeviceFacts* known = facts_of_device(target.name)) {
     // The same to the digit as on a machine without the GPU: plans follow from them.
     target.memory_gb_per_s = known->memory_gb_per_s;

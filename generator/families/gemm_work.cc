@@ -34,6 +34,11 @@ double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock
          bytes_per_clock;
 }
 
+double fetch_clocks(double bytes, double bytes_per_clock, double latency, int stages) {
+  const double clocks = bytes / bytes_per_clock;
+  return std::max(clocks, (latency + clocks) / (stages - 1));
+}
+
 double side_by_side(double one, double other, double exponent) {
   const double longer = std::max(one, other);
   return longer * std::pow(1 + std::pow(std::min(one, other) / longer, exponent), 1 / exponent);

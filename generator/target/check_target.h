@@ -31,6 +31,7 @@ void for_each_fact(SomeTarget& target, const Visit& visit) {
   visit("threads_per_sm", target.threads_per_sm, FactRange{kKib, 16 * kKib});
   visit("l2_bytes", target.l2_bytes, FactRange{0, std::int64_t{1} << 40});
   visit("memory_gb_per_s", target.memory_gb_per_s, FactRange{0, 1'000'000});
+  visit("sm_mhz", target.sm_mhz, FactRange{0, 100'000});
 }
 
 // One problem for each fact that no GPU can have, with its name and range; the pointer is that of

@@ -6,21 +6,28 @@
 #include <string>
 
 #include "generator/families/gemm_variant.h"
+#include "generator/planner/choose.h"
 #include "heddle/plan.h"
 
 namespace heddle {
 
-// For an H200 with so many SMs. Throws unless it has one kernel, of that kind.
+// For an H200 with so many SMs: the fastest kernel of that kind for all M of the spec, of wgmma's
+// the fastest whose blocks have neither rows nor tokens in common. Throws if there is none.
 inline Plan plan_of_one(const Spec& spec, const std::string& name, GemmKernel kernel,
                         int sm_count) {
   Target target = target_from_name("h200");
   target.sm_count = sm_count;
   Plan plan = resolve(spec, target);
-  if (plan.kernels.size() != 1 || variant_of(plan.kernels[0]).kernel != kernel) {
-    throw std::logic_error("not one kernel of kind " + std::string(to_string(kernel)) + ": " +
-                           name);
+  const GemmShape& shape = spec.gemm().shape;
+  for (const Candidate& one : gemm_candidates(plan, {shape.m_min, shape.m_max})) {
+    GemmVariant v = one.variant;
+    v.name = plan.kernels[0].name;
+    const bool is_plain = !v.shares_rows && !v.shares_first;
+    if (v.kernel != kernel || (kernel == GemmKernel::kWgmma && (!is_plain || v.cluster > 1))) continue;
+    plan.kernels = {one.family->kernel(plan, v)};
+    return plan;
   }
-  return plan;
+  throw std::logic_error("no kernel of kind " + std::string(to_string(kernel)) + ": " + name);
 }
 
 }  // namespace heddle

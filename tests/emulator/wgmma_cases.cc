@@ -1,5 +1,6 @@
 #include "tests/emulator/wgmma_cases.h"
 
+#include <algorithm>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "generator/families/gemm_variant.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "tests/emulator/one_kernel.h"
+#include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {
@@ -282,8 +284,44 @@ Plan WgmmaCase::plan() const {
   if (shares_rows) wgmma_share_rows(spec, plan.target, plan.layout, v);
   const bool first = sharing == Sharing::kSharesFirst;
   if (v.shares_first != first) wgmma_share_first(spec, plan.target, plan.layout, first, v);
+  // A kernel whose tiles have all tokens shares them in one way.
+  if (v.m_max <= v.tile_m && v.tile_m <= 128 && !first) {
+    v.shares_tiles = sharing != Sharing::kNone && sharing != Sharing::kCut;
+    v.shares_in_pairs = sharing == Sharing::kClusters;
+  }
   plan.kernels[0] = planned_kernel(plan, v);
   return plan;
+}
+
+WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
+  const GemmVariant& v = variant_of(plan.kernels[0]);
+  const bool one_way = v.m_max <= v.tile_m && v.tile_m <= 128;
+  if (v.shares_rows || (m != tokens.back() && !one_way)) return wgmma_shares(plan, v, m);
+  const auto ceil_of = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const auto row_sets = static_cast<int>(ceil_of(spec.shape.n, std::int64_t{v.tile_n} * v.cluster));
+  const auto token_tiles = static_cast<int>(ceil_of(m, v.tile_m));
+  const int tiles = row_sets * token_tiles;
+  const int clusters = v.workers / v.cluster;
+  const auto stages = static_cast<int>(ceil_of(plan.layout.chunks_per_row_block, v.stage_chunks));
+  switch (sharing) {
+    case Sharing::kNone:
+      return {std::min(tiles, clusters) * v.cluster, 0, v.cluster};
+    case Sharing::kClusters:
+      return {2 * tiles, tiles, 2, true};
+    case Sharing::kEqualParts: {
+      const int parts = std::min(clusters / tiles, stages);
+      return {tiles * parts * v.cluster, tiles, v.cluster};
+    }
+    case Sharing::kEqualShares:
+    case Sharing::kSharesFirst:
+      return {clusters * v.cluster, tiles % clusters, v.cluster};
+    case Sharing::kCut:
+      break;
+  }
+  const bool ends_narrow = token_tiles > 1 && m - (token_tiles - 1) * v.tile_m <= v.tile_m / 2;
+  const int wide = ends_narrow ? tiles - row_sets : tiles;
+  const int cut = wide % clusters;
+  return {std::min(tiles + cut, clusters) * v.cluster, -cut, v.cluster};
 }
 
 const std::vector<WgmmaCase>& wgmma_cases() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/families/warpgroup/shares.h"
 #include "heddle/plan.h"
 #include "heddle/spec.h"
 
@@ -31,6 +32,9 @@ struct WgmmaCase {
   bool shares_rows = false;  // of blocks that share tokens
 
   Plan plan() const;  // of one variant, with wgmma
+  // What a launch with m tokens is told: with the last of `tokens`, or with all where one tile has
+  // them, what `sharing` says, whatever would be the fastest.
+  WgmmaShares shares(const Plan& plan, std::int64_t m) const;
 };
 
 const std::vector<WgmmaCase>& wgmma_cases();

@@ -37,10 +37,11 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
   // M tokens in several interleavings, with the same bits each time.
   void launch(std::int64_t m, const WgmmaShares& shares) const {
     const GemmSpec& spec = plan_.spec.gemm();
-    const GemmVariant& variant = variant_of(plan_.kernels[0]);
     emulator::GlobalMemory memory;
     const GemmProblem::Buffers buffers = problem_.allocate(memory, m);
-    const std::size_t partial_bytes = wgmma_partial_bytes(variant);
+    const PlannedKernel& kernel = plan_.kernels[0];
+    const std::size_t partial_bytes =
+        kernel.family->reserved_workspace_bytes(plan_, kernel, m) - kWorkspaceCounterBytes;
     std::uint8_t* workspace = nullptr;
     if (shares.needs_workspace()) {
       workspace = memory.allocate(kWorkspaceCounterBytes + partial_bytes, Access::kWrite);
@@ -100,11 +101,7 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
 
 TEST_P(EmulatedWgmma, ComputesTheProduct) {
   for (const std::int64_t m : case_.tokens) {
-    const KernelLaunch planned = plan_.launch(0, {m});
-    const WgmmaShares shares = wgmma_shares(variant(), plan_.layout, m);
-    ASSERT_EQ(static_cast<int>(planned.grid_x), shares.workers);
-    ASSERT_EQ(static_cast<int>(planned.cluster), shares.cluster);
-    ASSERT_EQ(planned.schedule, shares.shared_tiles);
+    const WgmmaShares shares = case_.shares(plan_, m);
     if (m == case_.tokens.back()) {
       ASSERT_EQ(sharing_of(m, shares), case_.sharing);
     }

@@ -35,6 +35,7 @@ Device device_of(const std::string& name, int major, int minor) {
   device.attributes = {
       {cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major},
       {cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor},
+      {cuda::CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1'980'000},
       {cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
       {cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, major >= 9 ? 232448 : 166912},
       {cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,

@@ -214,8 +214,11 @@ TEST_F(LoadTest, WhatIsKnownOfADeviceByItsNameIsAdded) {
   EXPECT_GT(target_of(device).tensor_tflops, 0);
   EXPECT_NEAR(target_of(device).memory_gb_per_s, 4800, 50);
   device.attributes.erase(cuda::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-  EXPECT_EQ(target_of(device).memory_gb_per_s, 0) << "as newer drivers have it";
+  EXPECT_EQ(target_of(device).memory_gb_per_s, 4800) << "which newer drivers do not say";
+  EXPECT_EQ(target_of(device).sm_mhz, target_from_name("h200").sm_mhz);
   device.name = "Another";
+  EXPECT_EQ(target_of(device).memory_gb_per_s, 0);
+  EXPECT_GT(target_of(device).sm_mhz, 0);
   EXPECT_EQ(target_of(device).tensor_tflops, 0);
 }
 

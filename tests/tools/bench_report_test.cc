@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/gemm_variant.h"
+#include "tests/planned_kernel.h"
 #include "heddle/target.h"
 
 namespace heddle {

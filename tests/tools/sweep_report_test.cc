@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/gemm_variant.h"
+#include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {

@@ -24,8 +24,8 @@ constexpr int kMostStages = 4, kMostBulkStages = 8;
 // Stages of weights that may be ahead of the tokens, of rows of so many stages and more; integers
 // of few bits are decoded no faster than the memory brings them.
 constexpr int kStagesAhead = 2, kLongRowStages = 8, kFewBits = 3;
-// What a thread needs beside sums and codes.
-constexpr int kOtherRegisters = 110, kMostRegisters = 255;
+constexpr int kMostRegisters = 255;  // of a thread
+constexpr int kUsualWarps = 8;
 
 // Columns of a stage and the warps that share them, the rows and the tokens.
 struct Warps {
@@ -40,6 +40,7 @@ constexpr Warps kBulkWarps[] = {{1024, 1, 8}, {512, 3, 4}, {512, 2, 4}, {512, 1,
                                 {512, 1, 4},  {256, 3, 4}, {256, 2, 4}, {256, 1, 4}};
 
 std::vector<Warps> warps_of(const TileSpec& tile, bool bulk) {
+  const std::vector<int> along_m = bulk ? std::vector<int>{1} : std::vector<int>{1, 2};
   if (!tile.k && !tile.warps_m && !tile.warps_n && !tile.warps_k) {
     return bulk ? std::vector<Warps>(std::begin(kBulkWarps), std::end(kBulkWarps))
                 : std::vector<Warps>(std::begin(kWarps), std::end(kWarps));
@@ -48,10 +49,10 @@ std::vector<Warps> warps_of(const TileSpec& tile, bool bulk) {
   constexpr int kFewestWarps = 4, kMostWarps = 16;
   std::vector<Warps> all;
   for (const int columns : values_of(tile.k, {128, 256, 512, 1024})) {
-    for (const int m : values_of(tile.warps_m, {1, 2})) {
+    for (const int m : values_of(tile.warps_m, along_m)) {
       for (const int n : values_of(tile.warps_n, {1, 2, 3, 4, 8})) {
         for (const int k : values_of(tile.warps_k, {1, 2, 4, 8})) {
-          const bool given = tile.warps_m && tile.warps_n && tile.warps_k;
+          const bool given = tile.warps_n && tile.warps_k;
           const int count = m * n * k;
           if (given || (count >= kFewestWarps && count <= kMostWarps)) {
             all.push_back({columns, n, k, m});
@@ -154,16 +155,18 @@ class Candidates {
   }
 
   void add_blocks(GemmVariant v) {
-    if (!set_stages(v) || (!fits_registers(v) && !is_given())) {
+    const bool fits = set_stages(v);
+    v.reads_ahead = v.kernel == GemmKernel::kTiles && can_read_ahead(spec_, layout_, v);
+    if (!fits || (!fits_registers(v) && !is_given())) {
       note_problems(v);
       return;
     }
-    v.reads_ahead = v.kernel == GemmKernel::kTiles && can_read_ahead(spec_, layout_, v);
     v.shared_bytes = tiles_config(spec_, layout_, v).shared_bytes();
     add(v);
   }
 
-  bool is_given() const { return tile_.m && tile_.n && tile_.warps_m && tile_.warps_n; }
+  // Whether the user has settled how many rows a warp has.
+  bool is_given() const { return tile_.n && tile_.warps_n; }
 
   // The most that leave room for the thread blocks of an SM, or the user's number.
   bool set_stages(GemmVariant& v) const {
@@ -201,12 +204,20 @@ class Candidates {
            v.stages > kStagesAhead && !decodes_slowly;
   }
 
+  // Whether the compiler has registers for the sums beside codes, addresses and what is loaded
+  // ahead: shares of what a thread has, found by compiling.
   bool fits_registers(const GemmVariant& v) const {
     const int registers = std::min(
         kMostRegisters, target_.registers_per_sm / (v.threads() * v.blocks_per_sm) / 8 * 8);
-    const int zero = spec_.weight.zero_point == ZeroPoint::kNone ? 0 : 2;
-    const int codes = v.row_tiles() * (spec_.weight.bits + zero + 1);
-    return sum_registers(v) + codes + kOtherRegisters * registers / kMostRegisters <= registers;
+    const int tiles = v.row_tiles() * v.token_tiles();
+    if (v.kernel == GemmKernel::kBulk) {
+      return 8 * tiles <= registers * (v.warps_n * v.warps_k > kUsualWarps ? 6 : 7) / 16;
+    }
+    // Float zero points have sums of their own.
+    const int others = spec_.weight.zero_point == ZeroPoint::kFloat ? registers / 16 : 0;
+    if (!v.reads_ahead) return sum_registers(v) + others <= registers / 4;
+    // can_read_ahead() has seen to the sums.
+    return v.stage_k == WeightLayout::kChunkK;
   }
 
   void note_problems(const GemmVariant& v) {

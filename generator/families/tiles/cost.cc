@@ -15,7 +15,6 @@ namespace {
 enum Cost {
   kStart,
   kStage,
-  kEarly,
   kIssue,
   kWarpIssue,
   kLatency,
@@ -25,28 +24,28 @@ enum Cost {
   kOverlap,
 };
 
-// Thread blocks that run at the same time. A cluster has its SMs in one GPC.
+// Thread blocks that run at the same time. A cluster has its SMs in one GPC: pairs reach all of
+// them, larger ones leave some in every GPC over.
 std::int64_t places_of(const Target& target, const device::TilesConfig& config, int blocks_per_sm) {
-  constexpr int kSmsOfGpc = 16;
   if (!config.is_cluster()) return std::int64_t{target.sm_count} * blocks_per_sm;
-  const int gpcs = std::max(1, target.sm_count / kSmsOfGpc);
-  return std::int64_t{gpcs} * (kSmsOfGpc / config.split_k) * config.split_k;
+  if (config.split_k == 2) return target.sm_count / 2 * 2;
+  const int clusters = target.sm_count * 10 / 11 / config.split_k - 1;
+  return std::int64_t{std::max(clusters, 1)} * config.split_k;
 }
 
 }  // namespace
 
 const std::vector<CostParameter>& tiles_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 3468},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 152},
-      {"early", "clocks", "of the start that a block is ahead where it fits beside the kernel before", 500},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.13},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.67},
-      {"latency", "clocks", "from the request of a stage to its arrival", 611},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 60},
-      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 24.7},
-      {"exchange", "clocks", "for sums of blocks that share K to come from one to another", 900},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 2.28},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 3289},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 199},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.52},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.85},
+      {"latency", "clocks", "from the request of a stage to its arrival", 406},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 111},
+      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 22.2},
+      {"exchange", "clocks", "for sums of blocks that share K to come from one to another", 487},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 2.95},
   };
   return parameters;
 }
@@ -69,9 +68,8 @@ double tiles_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs co
   const double instructions =
       chunks * v.warps_m * chunk_instructions(plan, v, v.token_tiles());
   const double warps = v.warps_m * v.warps_n * v.warps_k;
-  // A stage is asked for when its place is free; the others of the ring must last until it is there.
   const double fetch =
-      (costs[kLatency] + config.stage_bytes() / costs[kSmBytes]) / (v.stages - 1);
+      fetch_clocks(config.stage_bytes(), costs[kSmBytes], costs[kLatency], v.stages);
   const double issue = instructions / costs[kIssue];
   const double multiply = 1.0 * v.tile_n * v.stage_k * v.tile_m / mma_products(plan.target);
   const double alone = instructions / warps / costs[kWarpIssue];
@@ -92,8 +90,7 @@ double tiles_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs co
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
   // When the memory is done, the sums are to be added.
-  const double start = costs[kStart] - (tile_fits_twice(plan.target, v) ? costs[kEarly] : 0);
-  const double clocks = start + side_by_side(work, memory, costs[kOverlap]) +
+  const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]) +
                         sharers * sums + exchange;
   return clocks / gpu.clocks_per_us;
 }

@@ -21,6 +21,7 @@ constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste les
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
 constexpr int kDecodedSets = 2;
+constexpr int kFewestLongStages = 3;
 // Where others add meanwhile, who have registers, too; more tokens were slower as often as faster.
 constexpr int kMostSumsBesideAdding = 64;
 constexpr int kMostTokensFirst = 64;
@@ -149,6 +150,9 @@ class Candidates {
   void add_modes(const GemmVariant& tile) {
     GemmVariant v = tile;
     complete(spec_, target_, layout_, v);
+    // Two long stages are never better than more short ones.
+    const bool is_long = v.stage_k > WeightLayout::kChunkK && v.stages < kFewestLongStages;
+    if (is_long && !spec_.tile.k && !spec_.tile.stages) return;
     add(v);
     const bool has_all = m_.max <= v.tile_m;
     if (v.shares_tiles && has_all && v.tile_m <= kMostTokensFirst && v.tile_n >= 128) {

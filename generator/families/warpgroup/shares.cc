@@ -67,8 +67,7 @@ class Schedule {
     return std::max(decode + in_the_way, multiply);
   }
 
-  // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens, of
-  // which all stages of the ring but one are on their way.
+  // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
   double stage_clocks(const GemmVariant& v) const {
     const device::WarpgroupConfig config = warpgroup_sizes(layout_, v);
     const double halves = config.half_stages ? 2 : 1;
@@ -77,7 +76,7 @@ class Schedule {
     const double readers = m_ <= v.tile_m ? 2 : v.cluster;
     const double bytes =
         config.weight_bytes() + static_cast<double>(config.token_bytes()) / readers;
-    const double fetch = std::max(bytes / costs_[kSmBytes], costs_[kLatency] / (v.stages - 1));
+    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], v.stages);
     return halves * (std::max(units * unit_clocks(v), fetch) + costs_[kStage]);
   }
 
@@ -189,16 +188,16 @@ class Schedule {
 
 const std::vector<CostParameter>& warpgroup_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2459},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 58.6},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.77},
-      {"multiply", "products a clock", "that wgmma reaches on an SM", 1777},
-      {"in_the_way", "", "part of the products' time that decoding does not hide", 1.00},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 38.2},
-      {"latency", "clocks", "from the request of a stage to its arrival", 3074},
-      {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 6358},
-      {"sum_bytes", "bytes a clock", "of sums that blocks add for each other", 52.7},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 2.04},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2616},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 90.6},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.92},
+      {"multiply", "products a clock", "that wgmma reaches on an SM", 1480},
+      {"in_the_way", "", "part of the products' time that decoding does not hide", 0.64},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 44.4},
+      {"latency", "clocks", "from the request of a stage to its arrival", 1547},
+      {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 4411},
+      {"sum_bytes", "bytes a clock", "of sums that blocks add for each other", 43.4},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 2.05},
   };
   return parameters;
 }
