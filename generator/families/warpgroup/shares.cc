@@ -193,7 +193,7 @@ const std::vector<CostParameter>& warpgroup_cost_parameters() {
       {"stage", "clocks", "of each stage: waiting for it and freeing it", 58.6},
       {"issue", "instructions a clock", "that the warps of an SM reach together", 3.77},
       {"multiply", "products a clock", "that wgmma reaches on an SM", 1777},
-      {"in_the_way", "", "part of the products' time that decoding does not hide", 1.00},
+      {"in_the_way", "fraction", "of the products' time that decoding does not hide", 1.00},
       {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 38.2},
       {"latency", "clocks", "from the request of a stage to its arrival", 3074},
       {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 6358},
