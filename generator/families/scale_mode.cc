@@ -1,7 +1,7 @@
 #include "generator/families/scale_mode.h"
 
-#include "generator/families/tiles/config.h"
 #include "generator/families/shared_memory.h"
+#include "generator/families/tiles/config.h"
 #include "generator/families/warpgroup/stage.h"
 
 namespace heddle {
@@ -76,6 +76,11 @@ bool has_room_for_partial_sums(const GemmVariant& v) {
   return 2 * 4 * v.row_tiles() * v.token_tiles() <= kMostRegisters;
 }
 
+bool has_room_for_bulk_sums(const GemmVariant& v) {
+  constexpr int kManyTokens = 32, kManyThreads = 256;  // more threads have fewer registers
+  return v.tile_m <= kManyTokens || v.row_tiles() == 1 || v.threads() <= kManyThreads;
+}
+
 ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
                             const GemmVariant& v) {
   if (layout.groups_per_chunk == 0) return ScaleMode::kChannel;
@@ -91,6 +96,7 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
     const bool few = v.tile_m / 8 * (WeightLayout::kChunkK / layout.meta_group) <= 2;
     return few ? ScaleMode::kAccumulator : ScaleMode::kWeight;
   }
+  if (v.kernel == GemmKernel::kBulk && !has_room_for_bulk_sums(v)) return ScaleMode::kWeight;
   // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
   if (v.kernel != GemmKernel::kTiles) {
     const int of_sums = v.tile_m / 8;

@@ -15,6 +15,9 @@ bool scales_weights_exactly(const GemmSpec& spec);
 // others, as scales on sums want.
 bool has_room_for_partial_sums(const GemmVariant& variant);
 
+// The same of a tile that bulk copies feed.
+bool has_room_for_bulk_sums(const GemmVariant& variant);
+
 // Where the scale goes for this tile: see ScaleMode.
 ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
                             const GemmVariant& variant);

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::int64_t kSteps[] = {1,   2,   4,   8,   16,  32,  48,   64,   96,
                                    128, 160, 192, 256, 384, 512, 1024, 2048, 4096};
-// Of a step, which may serve smaller ones, too.
-constexpr std::size_t kMostExtended = 8;
 
 std::vector<double> costs_of(const GemmFamily& family) {
   std::vector<double> values;
@@ -24,20 +22,30 @@ std::vector<double> costs_of(const GemmFamily& family) {
   return values;
 }
 
+// With the path before hopper.
+Plan with_older_path(const Plan& plan) {
+  GemmSpec spec = plan.spec.gemm();
+  spec.path = Path::kAmpere;
+  Plan older = plan;
+  older.spec = Spec::from_gemm(spec);
+  return older;
+}
+
 [[noreturn]] void throw_refusals(const Plan& plan, const MRange& m) {
   for (const GemmFamily* family : gemm_families()) {
     refuse_if_any(plan.spec, family->refusals(plan, m));
   }
+  if (plan.spec.gemm().path == Path::kHopper) throw_refusals(with_older_path(plan), m);
   throw Error(ErrorCategory::kInternal, "plan.no_candidate",
               "no family has a kernel for this gemm, and none says why");
 }
 
 // Some steps that one kernel serves.
 struct Run {
-  std::size_t first = 0;          // step
+  std::size_t first = 0;  // step
   const Candidate* kernel = nullptr;
-  std::size_t kernels = 0;        // from the first step to the end of this run
-  double loss = 0;                // sum of the logarithms of times over best times
+  std::size_t kernels = 0;  // from the first step to the end of this run
+  double loss = 0;          // sum of the logarithms of times over best times
 };
 
 class Chooser {
@@ -97,16 +105,22 @@ class Chooser {
               const std::vector<Run>& runs, Run* best) const {
     double loss = 0;
     for (std::size_t first = last + 1; first-- > 0;) {
+      if (leaves_path(candidate, first)) return;
       const double times = time_of(candidate, first, last) / best_[first];
       if (times > tolerance) return;
       loss += std::log(times);
       const Run run{first, &candidate, (first == 0 ? 0 : runs[first - 1].kernels) + 1,
                     loss + (first == 0 ? 0 : runs[first - 1].loss)};
-      if (run.kernels < best->kernels ||
-          (run.kernels == best->kernels && run.loss < best->loss)) {
+      if (run.kernels < best->kernels || (run.kernels == best->kernels && run.loss < best->loss)) {
         *best = run;
       }
     }
+  }
+
+  // Whether the step has kernels of the path that the spec asks for, which this is not of.
+  bool leaves_path(const Candidate& candidate, std::size_t step) const {
+    return plan_.spec.gemm().path != Path::kAuto &&
+           candidates_[step].front().variant.path != candidate.variant.path;
   }
 
   double time_of(const Candidate& candidate, std::size_t step, std::size_t own) const {
@@ -122,6 +136,26 @@ class Chooser {
   std::vector<std::vector<Candidate>> candidates_;  // of each step, the fastest first
 };
 
+// Whether a kernel of the path that the spec asks for would serve but for something in the spec.
+bool is_refused(const Plan& plan, const MRange& m) {
+  const auto refuses = [&](const GemmFamily* family) { return !family->refusals(plan, m).empty(); };
+  return std::any_of(gemm_families().begin(), gemm_families().end(), refuses);
+}
+
+std::vector<Candidate> candidates_of_path(const Plan& plan, const MRange& m) {
+  std::vector<Candidate> all;
+  for (const GemmFamily* family : gemm_families()) {
+    const std::vector<double> costs = costs_of(*family);
+    for (GemmVariant& variant : family->candidates(plan, m)) {
+      const double us = family->predicted_us(plan, variant, m.max, costs);
+      all.push_back({family, std::move(variant), us});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.us < b.us; });
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max) {
@@ -134,17 +168,11 @@ std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max) {
 }
 
 std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m) {
-  std::vector<Candidate> all;
-  for (const GemmFamily* family : gemm_families()) {
-    const std::vector<double> costs = costs_of(*family);
-    for (GemmVariant& variant : family->candidates(plan, m)) {
-      const double us = family->predicted_us(plan, variant, m.max, costs);
-      all.push_back({family, std::move(variant), us});
-    }
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.us < b.us; });
-  return all;
+  std::vector<Candidate> all = candidates_of_path(plan, m);
+  const GemmSpec& spec = plan.spec.gemm();
+  if (!all.empty() || spec.path != Path::kHopper || m.min == spec.shape.m_min) return all;
+  // The path serves the spec's fewest tokens; of more it may have no kernel at all.
+  return is_refused(plan, m) ? all : candidates_of_path(with_older_path(plan), m);
 }
 
 double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m) {

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_PLANNER_CHOOSE_H_
 #define HEDDLE_GENERATOR_PLANNER_CHOOSE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,14 +23,15 @@ struct Candidate {
 // the same kernel serves.
 std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max);
 
-// Every candidate for a range of M, predicted for its last, the fastest first; the same for the same
-// plan. Precondition: a gemm's plan whose spec, target, decode and layout are set.
+// Every candidate for a range of M, predicted for its last, the fastest first; the same for the
+// same plan. Precondition: a gemm's plan whose spec, target, decode and layout are set.
 std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m);
 
 // Kernels for all M of the spec, ascending. Of each step of M the fastest candidate serves, but
 // neighbours that one kernel serves in at most kSameTime times their best time have that one, and
-// there are at most kMostKernels. Throws Error(kUnsupported) with every reason why an M has no
-// candidate.
+// there are at most kMostKernels: where more would be needed, the lowest power of kSameTime with
+// which they are so few is what counts. Throws Error(kUnsupported) with every reason why an M has
+// no candidate.
 std::vector<Candidate> choose_kernels(const Plan& plan);
 
 // The predicted time of a planned kernel. Preconditions: it is one of a gemm's plan and serves m.
@@ -40,6 +42,8 @@ std::string kernel_label(const PlannedKernel& kernel);
 
 inline constexpr double kSameTime = 1.03;
 inline constexpr std::size_t kMostKernels = 8;
+// Candidates of a step, the fastest first, that may serve smaller M than those of the step, too.
+inline constexpr std::size_t kMostExtended = 8;
 
 }  // namespace heddle
 

@@ -11,12 +11,12 @@ constexpr ArchitectureFacts kArchitectures[] = {
     {121, 100, 1, 1536, "gb10"},
 };
 
-// SMs, L2, bandwidth and boost clock: NVIDIA's data sheets and architecture white papers; the L2 of b200 as the
-// driver reports it.
+// SMs, L2, bandwidth and boost clock: NVIDIA's data sheets and architecture white papers; the L2 of
+// b200 as the driver reports it.
 constexpr DeviceFacts kDevices[] = {
     {"t4", 75, 40, 4, 320, 1590},           // 16 GB GDDR6
     {"rtx2080ti", 75, 68, 5.5, 616, 1545},  // 11 GB GDDR6
-    {"a100", 80, 108, 40, 2039, 1410},      // 80 GB SXM
+    {"a100", 80, 108, 40, 2039, 1410, 0, 0, "A100-SXM4-80GB"},
     {"a30", 80, 56, 24, 933, 1440},
     {"a10", 86, 72, 6, 600, 1695},
     {"a40", 86, 84, 6, 696, 1740},
@@ -35,8 +35,8 @@ constexpr DeviceFacts kDevices[] = {
     {"b300", 103, 148, 126.5, 8000, 1965},
     {"thor", 110, 20, 32, 273, 1575},  // Jetson AGX Thor
     {"rtx5090", 120, 170, 96, 1792, 2407},
-    {"rtxpro6000", 120, 188, 128, 1792, 2617},  // Blackwell workstation edition
-    {"gb10", 121, 48, 24, 273, 2418},           // DGX Spark
+    {"rtxpro6000", 120, 188, 128, 1792, 2617, 0, 0, "RTX PRO 6000 Blackwell Workstation Edition"},
+    {"gb10", 121, 48, 24, 273, 2418},  // DGX Spark
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ struct DeviceFacts {
   double sm_mhz = 0;
   double tensor_tflops = 0;  // as in Target
   double launch_us = 0;
-  std::string_view driver_name = {};  // without "NVIDIA ", where it says more than the name
+  std::string_view driver_name = {};  // without brands, where it says more than the name
 };
 
 std::span<const ArchitectureFacts> architecture_facts();

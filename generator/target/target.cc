@@ -83,8 +83,10 @@ std::string shown(std::string_view name) {
 }  // namespace
 
 const DeviceFacts* facts_of_device(std::string_view driver_name) {
-  constexpr std::string_view kMaker = "NVIDIA ";
-  if (driver_name.starts_with(kMaker)) driver_name.remove_prefix(kMaker.size());
+  // "NVIDIA H200", "Tesla T4", "NVIDIA GeForce RTX 4090".
+  for (const std::string_view brand : {"NVIDIA ", "Tesla ", "GeForce "}) {
+    if (driver_name.starts_with(brand)) driver_name.remove_prefix(brand.size());
+  }
   const std::string wanted = plain(driver_name);
   for (const DeviceFacts& device : device_facts()) {
     const bool has_another = !device.driver_name.empty();

@@ -2,9 +2,13 @@
 #ifndef HEDDLE_TESTS_GENERATOR_GEMM_PLANS_H_
 #define HEDDLE_TESTS_GENERATOR_GEMM_PLANS_H_
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "generator/families/gemm_variant.h"
+#include "generator/planner/choose.h"
+#include "heddle/decode_plan.h"
 #include "heddle/plan.h"
 #include "tests/generator/plan_refusals.h"
 
@@ -19,17 +23,44 @@ inline GemmSpec small_spec(DType dtype = DType::kFp16) {
   return spec;
 }
 
-// Of the path that older GPUs have.
-inline GemmSpec older_spec(std::int64_t n, std::int64_t k) {
+inline GemmSpec spec_of(std::int64_t n, std::int64_t k) {
   GemmSpec spec = small_spec();
   spec.shape.n = n;
   spec.shape.k = k;
+  return spec;
+}
+
+// Of the path that older GPUs have.
+inline GemmSpec older_spec(std::int64_t n, std::int64_t k) {
+  GemmSpec spec = spec_of(n, k);
   spec.path = Path::kAmpere;
   return spec;
 }
 
 inline Plan plan_of(const GemmSpec& spec, const char* target) {
   return resolve(Spec::from_gemm(spec), target_from_name(target));
+}
+
+// The plan before kernels are chosen, as families are asked for candidates.
+inline Plan unplanned(const GemmSpec& spec, const Target& target) {
+  Plan plan;
+  plan.spec = Spec::from_gemm(spec);
+  plan.target = target;
+  plan.decode = derive_decode_plan(decode_request(spec.weight, spec.activation));
+  plan.layout = weight_layout(spec);
+  return plan;
+}
+
+// What the families offer of this kernel for the spec's whole range of M, the predicted fastest
+// first.
+inline std::vector<GemmVariant> candidates_of(const GemmSpec& spec, const char* target,
+                                              GemmKernel kernel) {
+  const Plan plan = unplanned(spec, target_from_name(target));
+  std::vector<GemmVariant> variants;
+  for (const Candidate& one : gemm_candidates(plan, {spec.shape.m_min, spec.shape.m_max})) {
+    if (one.variant.kernel == kernel) variants.push_back(one.variant);
+  }
+  return variants;
 }
 
 inline const GemmVariant& variant_at(const Plan& plan, std::int64_t m) {

@@ -85,14 +85,32 @@ TEST(Target, MeasuredFactsAreOfTheirDeviceAlone) {
 }
 
 TEST(Target, DevicesAreFoundByTheDriversName) {
-  ASSERT_NE(facts_of_device("NVIDIA H200"), nullptr);
-  EXPECT_EQ(facts_of_device("NVIDIA H200")->name, "h200");
-  EXPECT_EQ(facts_of_device("NVIDIA L4")->name, "l4");
-  EXPECT_EQ(facts_of_device("NVIDIA H100 PCIe")->name, "h100-pcie");
-  ASSERT_NE(facts_of_device("NVIDIA H100 80GB HBM3"), nullptr);
-  EXPECT_EQ(facts_of_device("NVIDIA H100 80GB HBM3")->name, "h100");
+  const std::pair<const char*, const char*> names[] = {
+      {"NVIDIA H200", "h200"},
+      {"NVIDIA H100 80GB HBM3", "h100"},
+      {"NVIDIA H100 PCIe", "h100-pcie"},
+      {"NVIDIA B200", "b200"},
+      {"NVIDIA A100-SXM4-80GB", "a100"},
+      {"NVIDIA A30", "a30"},
+      {"NVIDIA RTX A6000", "rtxa6000"},
+      {"NVIDIA L4", "l4"},
+      {"NVIDIA L40S", "l40s"},
+      {"Tesla T4", "t4"},
+      {"NVIDIA GeForce RTX 2080 Ti", "rtx2080ti"},
+      {"NVIDIA GeForce RTX 3090", "rtx3090"},
+      {"NVIDIA GeForce RTX 4090", "rtx4090"},
+      {"NVIDIA GeForce RTX 5090", "rtx5090"},
+      {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtxpro6000"},
+  };
+  for (const auto& [name, known] : names) {
+    const DeviceFacts* const facts = facts_of_device(name);
+    ASSERT_NE(facts, nullptr) << name;
+    EXPECT_EQ(facts->name, known);
+  }
+  // Others of nearly the same name, whose memory or clock is another.
   for (const char* name :
-       {"NVIDIA H200 NVL", "NVIDIA GH200 480GB", "NVIDIA H100 NVL", "NVIDIA ", ""}) {
+       {"NVIDIA H200 NVL", "NVIDIA GH200 480GB", "NVIDIA H100 NVL", "NVIDIA A100-SXM4-40GB",
+        "NVIDIA A100 80GB PCIe", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA ", "GeForce ", ""}) {
     EXPECT_EQ(facts_of_device(name), nullptr) << name;
   }
 }

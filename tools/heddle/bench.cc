@@ -44,7 +44,7 @@ struct BenchOptions {
   std::vector<std::string> loads;
   bool chain = false;
   bool sweep = false;
-  std::size_t most = 0;  // candidates of a sweep; 0: all
+  std::size_t most = 0;     // candidates of a sweep; 0: all
   double milliseconds = 0;  // 0: as long as is usual
   double rest = 0;          // times each replay
   bool json = false;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "generator/families/gemm_config.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/stream/refuse.h"
@@ -56,8 +57,8 @@ class Candidates {
     v.tile_n = WeightLayout::kRowBlock;
     settle_scale(spec_, layout_, v);
     v.split_k = split;
-    const bool shares_tokens = v.tile_m > kDirectTokens && has_multicast(target_) &&
-                               layout_.row_blocks >= kSharers;
+    const bool shares_tokens =
+        v.tile_m > kDirectTokens && has_multicast(target_) && layout_.row_blocks >= kSharers;
     v.cluster = split > 1 ? split : shares_tokens ? kSharers : 1;
     v.workers = workers(target_, layout_, v);
     if (v.workers == 0) return;
@@ -115,8 +116,11 @@ std::vector<GemmVariant> stream_candidates(const Plan& plan, const MRange& m) {
 
 std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
-  // With more tokens the path has other kernels.
-  if (spec.path != Path::kHopper || (m.max > kDirectTokens && has_wgmma(plan.target))) return {};
+  // Of a spec whose fewest tokens a stream serves, more may have another kernel.
+  if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};
+  const bool has_others = has_wgmma(plan.target) && !takes_pre_scale(spec) &&
+                          spec.weight.zero_point != ZeroPoint::kFloat;
+  if (m.max > kDirectTokens && has_others) return {};
   return refuse_stream(spec);
 }
 

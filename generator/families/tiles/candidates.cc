@@ -16,9 +16,9 @@
 namespace heddle {
 namespace {
 
-constexpr int kMostTokens = 128;     // of a tile
-constexpr int kMostRowBlocks = 24;   // of a tile
-constexpr int kTurns = 2;            // thread blocks for each SM up to which K is shared
+constexpr int kMostTokens = 128;    // of a tile
+constexpr int kMostRowBlocks = 24;  // of a tile
+constexpr int kTurns = 2;           // thread blocks for each SM up to which K is shared
 // Stages of the ring; more of them bring nothing.
 constexpr int kMostStages = 4, kMostBulkStages = 8;
 // Stages of weights that may be ahead of the tokens, of rows of so many stages and more; integers
@@ -39,8 +39,8 @@ constexpr Warps kWarps[] = {{1024, 1, 8}, {512, 1, 8}, {512, 2, 4}, {256, 1, 4},
 constexpr Warps kBulkWarps[] = {{1024, 1, 8}, {512, 3, 4}, {512, 2, 4}, {512, 1, 8},
                                 {512, 1, 4},  {256, 3, 4}, {256, 2, 4}, {256, 1, 4}};
 
-std::vector<Warps> warps_of(const TileSpec& tile, bool bulk) {
-  const std::vector<int> along_m = bulk ? std::vector<int>{1} : std::vector<int>{1, 2};
+// `any_registers`: also more or fewer of them than are ever fast.
+std::vector<Warps> warps_of(const TileSpec& tile, bool bulk, bool any_registers) {
   if (!tile.k && !tile.warps_m && !tile.warps_n && !tile.warps_k) {
     return bulk ? std::vector<Warps>(std::begin(kBulkWarps), std::end(kBulkWarps))
                 : std::vector<Warps>(std::begin(kWarps), std::end(kWarps));
@@ -49,12 +49,13 @@ std::vector<Warps> warps_of(const TileSpec& tile, bool bulk) {
   constexpr int kFewestWarps = 4, kMostWarps = 16;
   std::vector<Warps> all;
   for (const int columns : values_of(tile.k, {128, 256, 512, 1024})) {
-    for (const int m : values_of(tile.warps_m, along_m)) {
+    // Every warp of a tile that bulk copies feed has all tokens.
+    for (const int m :
+         values_of(tile.warps_m, bulk ? std::vector<int>{1} : std::vector<int>{1, 2})) {
       for (const int n : values_of(tile.warps_n, {1, 2, 3, 4, 8})) {
         for (const int k : values_of(tile.warps_k, {1, 2, 4, 8})) {
-          const bool given = tile.warps_n && tile.warps_k;
           const int count = m * n * k;
-          if (given || (count >= kFewestWarps && count <= kMostWarps)) {
+          if (any_registers || (count >= kFewestWarps && count <= kMostWarps)) {
             all.push_back({columns, n, k, m});
           }
         }
@@ -66,17 +67,19 @@ std::vector<Warps> warps_of(const TileSpec& tile, bool bulk) {
 
 class Candidates {
  public:
-  Candidates(const Plan& plan, const MRange& m)
+  // `any_registers`: also tiles whose sums may not stay in the registers.
+  Candidates(const Plan& plan, const MRange& m, bool any_registers)
       : spec_(plan.spec.gemm()),
         tile_(spec_.tile),
         target_(plan.target),
         layout_(plan.layout),
-        m_(m) {}
+        m_(m),
+        any_registers_(any_registers) {}
 
   void add_all(GemmKernel kernel, Path path) {
     const bool bulk = kernel == GemmKernel::kBulk;
     for (const int tokens : values_of(tile_.m, token_counts(bulk))) {
-      for (const Warps& warps : warps_of(tile_, bulk)) {
+      for (const Warps& warps : warps_of(tile_, bulk, any_registers_)) {
         for (const int rows : values_of(tile_.n, row_counts(warps))) {
           GemmVariant v;
           v.kernel = kernel;
@@ -95,6 +98,7 @@ class Candidates {
     }
   }
 
+  bool empty() const { return variants_.empty(); }
   std::vector<GemmVariant> take() { return std::move(variants_); }
   // Of the first tile that could not be built.
   std::vector<Problem> take_problems() { return std::move(problems_); }
@@ -122,6 +126,7 @@ class Candidates {
       add(ceil_div(layout_.row_blocks, parts * target_.sm_count));
     }
     for (const int usual : {4, 8, 16}) add(std::min<std::int64_t>(usual, layout_.row_blocks));
+    if (counts.empty()) counts.insert(warps.n * WeightLayout::kRowBlock);  // of very many warps
     return {counts.begin(), counts.end()};
   }
 
@@ -157,7 +162,7 @@ class Candidates {
   void add_blocks(GemmVariant v) {
     const bool fits = set_stages(v);
     v.reads_ahead = v.kernel == GemmKernel::kTiles && can_read_ahead(spec_, layout_, v);
-    if (!fits || (!fits_registers(v) && !is_given())) {
+    if (!fits || (!fits_registers(v) && !any_registers_)) {
       note_problems(v);
       return;
     }
@@ -165,13 +170,11 @@ class Candidates {
     add(v);
   }
 
-  // Whether the user has settled how many rows a warp has.
-  bool is_given() const { return tile_.n && tile_.warps_n; }
-
   // The most that leave room for the thread blocks of an SM, or the user's number.
   bool set_stages(GemmVariant& v) const {
-    const int room = std::min(target_.shared_per_block,
-                              target_.shared_per_sm / v.blocks_per_sm - kReservedSharedBytes);
+    const int of_sm = target_.shared_per_sm / v.blocks_per_sm - kReservedSharedBytes;
+    const int room =
+        v.blocks_per_sm == 1 ? target_.shared_per_block : std::min(target_.shared_per_block, of_sm);
     const bool bulk = v.kernel == GemmKernel::kBulk;
     // Blocks that share K have some of the stages each.
     const auto own = static_cast<int>(ceil_div(tiles_sizes(layout_, v).total_stages(), v.split_k));
@@ -190,7 +193,8 @@ class Candidates {
     v.stages_ahead = bulk && may_be_ahead(v) ? kStagesAhead : 1;
     // A block that starts while another's runs has the time to copy the weights of all of its ring:
     // they do not keep its tokens waiting.
-    if (bulk && v.split_k > 1 && tile_fits_twice(target_, v)) v.stages_ahead = std::min(v.stages, most);
+    if (bulk && v.split_k > 1 && tile_fits_twice(target_, v))
+      v.stages_ahead = std::min(v.stages, most);
     return v.shared_bytes <= room;
   }
 
@@ -200,8 +204,8 @@ class Candidates {
     const bool decodes_slowly =
         is_integer_up_to(spec_.weight, kFewBits) || has_small_scales(spec_.weight);
     const bool is_long = ceil_div(layout_.chunks_per_row_block, v.stage_chunks) >= kLongRowStages;
-    return (v.tile_m <= 8 || (is_long && v.warps_n * v.warps_k <= 8)) &&
-           v.stages > kStagesAhead && !decodes_slowly;
+    return (v.tile_m <= 8 || (is_long && v.warps_n * v.warps_k <= 8)) && v.stages > kStagesAhead &&
+           !decodes_slowly;
   }
 
   // Whether the compiler has registers for the sums beside codes, addresses and what is loaded
@@ -242,23 +246,25 @@ class Candidates {
   const Target& target_;
   const WeightLayout& layout_;
   const MRange m_;
+  const bool any_registers_;
   std::vector<GemmVariant> variants_;
   std::vector<Problem> problems_;
 };
 
-// Tiles that bulk copies feed: on the generation that they were measured on; and where the spec asks
-// for the path hopper with warps along N, which other kernels of that path do not have.
+// Tiles that bulk copies feed: on the generation that they were measured on; and where the spec
+// asks for the path hopper with warps along N, which other kernels of that path do not have.
 bool has_bulk(const Plan& plan) {
   const GemmSpec& spec = plan.spec.gemm();
   if (spec.path == Path::kHopper && spec.tile.warps_n) return true;
-  const bool open = (spec.path == Path::kAuto || spec.path == Path::kHopper) && !sets_any(spec.tile);
+  const bool open =
+      (spec.path == Path::kAuto || spec.path == Path::kHopper) && !sets_any(spec.tile);
   return open && is_hopper(plan.target) && spec.weight.zero_point != ZeroPoint::kFloat &&
          (!spec.pre_scale || spec.act_order);
 }
 
 // One feeder: the newest that the target and the spec have.
-Candidates candidates_of(const Plan& plan, const MRange& m) {
-  Candidates candidates(plan, m);
+Candidates candidates_with(const Plan& plan, const MRange& m, bool any_registers) {
+  Candidates candidates(plan, m, any_registers);
   const GemmSpec& spec = plan.spec.gemm();
   const bool turing = spec.path == Path::kTuring || !has_async_copies(plan.target);
   if (has_bulk(plan)) {
@@ -267,6 +273,13 @@ Candidates candidates_of(const Plan& plan, const MRange& m) {
   } else if (spec.path != Path::kHopper) {
     candidates.add_all(GemmKernel::kTiles, turing ? Path::kTuring : Path::kAmpere);
   }
+  return candidates;
+}
+
+// A tile of the user's that no registers hold is built all the same.
+Candidates candidates_of(const Plan& plan, const MRange& m) {
+  Candidates candidates = candidates_with(plan, m, false);
+  if (candidates.empty() && sets_any(plan.spec.gemm().tile)) return candidates_with(plan, m, true);
   return candidates;
 }
 

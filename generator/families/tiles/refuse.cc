@@ -1,5 +1,6 @@
 #include "generator/families/tiles/refuse.h"
 
+#include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tiles/candidates.h"
 #include "generator/families/tiles/config.h"
@@ -18,56 +19,74 @@ constexpr int kMaxSumRegisters = 160;
 std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
                                  const WeightLayout& layout, const GemmVariant& v) {
   Reasons reasons;
-  reasons.unless(v.tile_m % (8 * v.warps_m) == 0, "/tile/m",
-                 [&] { return fmt::format("each of {} warps along M takes whole tiles of 8 tokens", v.warps_m); },
-                 v.tile_m, [&] { return fmt::format("multiples of {}", 8 * v.warps_m); });
-  reasons.unless(v.tile_n % (16 * v.warps_n) == 0, "/tile/n",
-                 [&] { return fmt::format("each of {} warps along N takes whole tiles of 16 rows", v.warps_n); },
-                 v.tile_n, [&] { return fmt::format("multiples of {}", 16 * v.warps_n); });
-  reasons.unless(v.stage_k % 128 == 0 && v.stage_k % (64 * v.warps_k) == 0, "/tile/k",
-                 [&] { return fmt::format("a stage is whole chunks of 128 columns, of which each of {} warps "
-                             "along K takes whole runs of 64",
-                             v.warps_k); },
-                 v.stage_k, "");
+  reasons.unless(
+      v.tile_m % (8 * v.warps_m) == 0, "/tile/m",
+      [&] {
+        return fmt::format("each of {} warps along M takes whole tiles of 8 tokens", v.warps_m);
+      },
+      v.tile_m, [&] { return fmt::format("multiples of {}", 8 * v.warps_m); });
+  reasons.unless(
+      v.tile_n % (16 * v.warps_n) == 0, "/tile/n",
+      [&] {
+        return fmt::format("each of {} warps along N takes whole tiles of 16 rows", v.warps_n);
+      },
+      v.tile_n, [&] { return fmt::format("multiples of {}", 16 * v.warps_n); });
+  reasons.unless(
+      v.stage_k % 128 == 0 && v.stage_k % (64 * v.warps_k) == 0, "/tile/k",
+      [&] {
+        return fmt::format(
+            "a stage is whole chunks of 128 columns, of which each of {} warps "
+            "along K takes whole runs of 64",
+            v.warps_k);
+      },
+      v.stage_k, "");
   reasons.unless(v.threads() <= kMaxThreads, "/tile", "a block has at most 1024 threads",
                  v.threads(), "");
-  reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages",
-                 v.stages, "2 and up");
+  reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages", v.stages,
+                 "2 and up");
   reasons.unless(v.path != Path::kTuring || v.stages == 2, "/tile/stages",
-                 "the turing path holds one stage in registers and one in shared memory",
-                 v.stages, "2");
+                 "the turing path holds one stage in registers and one in shared memory", v.stages,
+                 "2");
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
 
   const int shared = tiles_config(spec, layout, v).shared_bytes();
-  reasons.unless(shared <= target.shared_per_block, "/tile",
-                 [&] { return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
-                             shared, target.name, target.shared_per_block); });
+  reasons.unless(shared <= target.shared_per_block, "/tile", [&] {
+    return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block", shared,
+                       target.name, target.shared_per_block);
+  });
   const int registers = sum_registers(v);
-  reasons.unless(registers <= kMaxSumRegisters, "/tile",
-                 [&] { return fmt::format("a warp's tile of {} rows by {} tokens needs {} registers for its "
-                             "sums; use more warps along M or N",
-                             16 * v.row_tiles(), 8 * v.token_tiles(), registers); },
-                 "", [&] { return fmt::format("at most {}", kMaxSumRegisters); });
+  reasons.unless(
+      registers <= kMaxSumRegisters, "/tile",
+      [&] {
+        return fmt::format(
+            "a warp's tile of {} rows by {} tokens needs {} registers for its "
+            "sums; use more warps along M or N",
+            16 * v.row_tiles(), 8 * v.token_tiles(), registers);
+      },
+      "", [&] { return fmt::format("at most {}", kMaxSumRegisters); });
   reasons.unless(v.split_k <= tiles_sizes(layout, v).total_stages(), "/tile/split_k",
                  "every block of a split needs a stage of K", v.split_k,
                  [&] { return fmt::format("1 to {}", tiles_sizes(layout, v).total_stages()); });
   const std::int64_t tiles_of_n = ceil_div(spec.shape.n, v.tile_n);
-  reasons.unless(tiles_of_n <= kMostTilesOfN, "/tile/n",
-                 [&] { return fmt::format("a launch has at most {} tiles along N", kMostTilesOfN); },
-                 tiles_of_n, "more rows to a tile");
+  reasons.unless(
+      tiles_of_n <= kMostTilesOfN, "/tile/n",
+      [&] { return fmt::format("a launch has at most {} tiles along N", kMostTilesOfN); },
+      tiles_of_n, "more rows to a tile");
   const std::int64_t tiles = ceil_div(v.m_max, v.tile_m) * tiles_of_n;
-  reasons.unless(v.split_k == 1 || tiles <= kWorkspaceCounterBytes / 4, "/tile/split_k",
-                 [&] { return fmt::format("M up to {} has {} output tiles, a split serves {}", v.m_max, tiles,
-                             kWorkspaceCounterBytes / 4); });
+  reasons.unless(v.split_k == 1 || tiles <= kWorkspaceCounterBytes / 4, "/tile/split_k", [&] {
+    return fmt::format("M up to {} has {} output tiles, a split serves {}", v.m_max, tiles,
+                       kWorkspaceCounterBytes / 4);
+  });
   return reasons.take();
 }
 
 std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
                                  const WeightLayout& layout, const GemmVariant& v) {
   Reasons reasons;
-  reasons.unless(is_hopper(target), "/tile/warps_n",
-                 "the tiles of the path hopper that have warps along N are for sm_90",
-                 [&] { return fmt::format("sm_{}", target.arch()); }, "sm_90");
+  reasons.unless(
+      is_hopper(target), "/tile/warps_n",
+      "the tiles of the path hopper that have warps along N are for sm_90",
+      [&] { return fmt::format("sm_{}", target.arch()); }, "sm_90");
   reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",
                  "tiles fed by bulk copies know no float zero points", "\"hopper\"",
                  "\"auto\", \"ampere\"");
@@ -79,16 +98,12 @@ std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
                  [&] { return fmt::format("up to {}", kMostBulkTokens); });
   reasons.unless(v.tile_m % 8 == 0 && v.tile_m >= v.m_max, "/tile/m",
                  "a tile has all tokens, in tiles of 8", v.tile_m, "");
-  reasons.unless(v.warps_m == 1, "/tile/warps_m", "every warp has all tokens", v.warps_m,
-                 "1");
+  reasons.unless(v.warps_m == 1, "/tile/warps_m", "every warp has all tokens", v.warps_m, "1");
   constexpr int kMostBlocks = device::TilesConfig::kMostOfCluster;
   reasons.unless(v.split_k <= kMostBlocks, "/tile/split_k",
                  "the blocks that share K are a cluster, which has few of them", v.split_k,
                  [&] { return fmt::format("1 to {}", kMostBlocks); });
-  // More threads have fewer registers than these.
-  constexpr int kManyTokens = 32, kManyThreads = 256;
-  const bool spills = v.tile_m > kManyTokens && v.row_tiles() > 1 &&
-                      v.scale_mode == ScaleMode::kAccumulator && v.threads() > kManyThreads;
+  const bool spills = v.scale_mode == ScaleMode::kAccumulator && !has_room_for_bulk_sums(v);
   reasons.unless(!spills, "/tile/warps_n",
                  "with so many tokens and warps the sums of a group leave a warp registers for one "
                  "tile of 16 rows",
@@ -96,9 +111,10 @@ std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
   std::vector<Problem> problems = refuse_tile(spec, target, layout, v);
   if (!problems.empty()) return problems;
-  reasons.unless(v.shared_bytes <= target.shared_per_block, "/tile",
-                 [&] { return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
-                             v.shared_bytes, target.name, target.shared_per_block); });
+  reasons.unless(v.shared_bytes <= target.shared_per_block, "/tile", [&] {
+    return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
+                       v.shared_bytes, target.name, target.shared_per_block);
+  });
   return reasons.take();
 }
 

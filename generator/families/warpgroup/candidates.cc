@@ -104,12 +104,14 @@ class Candidates {
   std::vector<Problem> take_problems() { return std::move(problems_); }
 
  private:
-  // Of a tile: all of them up to 128, since two tiles would decode the weights twice; else each
-  // number that a matrix instruction has.
+  // Of a tile: all of them in most cases. Two tiles decode the weights twice, which costs nothing
+  // where SMs would be idle, and 32 tokens of up to 16 are what tiles of 64 rows have.
   std::vector<int> token_counts() const {
-    for (const int tokens : {16, 32, 64, 96, 128}) {
+    if (m_.max <= 16) return {16, 32};
+    for (const int tokens : {32, 64, 96}) {
       if (m_.max <= tokens) return {tokens};
     }
+    if (m_.max <= 128) return {96, 128};
     return {96, 128, 160, 192, 256};
   }
 

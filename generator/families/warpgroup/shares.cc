@@ -192,7 +192,7 @@ const std::vector<CostParameter>& warpgroup_cost_parameters() {
       {"stage", "clocks", "of each stage: waiting for it and freeing it", 90.6},
       {"issue", "instructions a clock", "that the warps of an SM reach together", 2.92},
       {"multiply", "products a clock", "that wgmma reaches on an SM", 1480},
-      {"in_the_way", "", "part of the products' time that decoding does not hide", 0.64},
+      {"in_the_way", "fraction", "of the products' time that decoding does not hide", 0.64},
       {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 44.4},
       {"latency", "clocks", "from the request of a stage to its arrival", 1547},
       {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 4411},

@@ -33,7 +33,7 @@ class RandomSpecs {
     maybe({1, 2, 3, 8}, spec.tile.stages);
     maybe({1, 2, 7}, spec.tile.split_k);
     maybe({1, 2, 4}, spec.tile.warps_m);
-    maybe({1, 2, 4, 8}, spec.tile.warps_n);
+    maybe({1, 2, 4, 8, 32}, spec.tile.warps_n);
     maybe({1, 2, 4, 8, 16}, spec.tile.warps_k);
     return spec;
   }
@@ -71,9 +71,9 @@ TEST(PlanRandom, AReasonOrASoundPlan) {
   for (int i = 0; i < 6000; ++i) {
     const GemmSpec gemm = specs.next();
     const char* const target = specs.target();
+    SCOPED_TRACE(Spec::from_gemm(gemm).canonical_json() + " for " + target);
     try {
       const Spec spec = Spec::from_gemm(gemm);
-      SCOPED_TRACE(spec.canonical_json() + " for " + target);
       expect_sound(resolve(spec, target_from_name(target)));
       ++plans;
     } catch (const Error& error) {

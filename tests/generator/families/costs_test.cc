@@ -1,0 +1,79 @@
+// Every family's costs are few, named, and physical.
+#include "generator/families/costs.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "generator/families/gemm_work.h"
+#include "generator/families/registry.h"
+#include "tests/generator/gemm_plans.h"
+
+namespace heddle {
+namespace {
+
+TEST(Costs, AreFewAndEachHasANameAMeaningAndAPositiveValue) {
+  constexpr std::size_t kMost = 10;
+  EXPECT_EQ(gemm_families().size(), 3U);
+  for (const GemmFamily* family : gemm_families()) {
+    const std::vector<CostParameter>& costs = family->cost_parameters();
+    EXPECT_LE(costs.size(), kMost) << family->name();
+    EXPECT_FALSE(costs.empty()) << family->name();
+    std::set<std::string_view> names;
+    for (const CostParameter& one : costs) {
+      const std::string text = fmt::format("{} of {}", one.name, family->name());
+      EXPECT_FALSE(one.name.empty()) << text;
+      EXPECT_FALSE(one.unit.empty()) << text;
+      EXPECT_FALSE(one.meaning.empty()) << text;
+      EXPECT_TRUE(std::isfinite(one.value)) << text;
+      EXPECT_GT(one.value, 0) << text;
+      EXPECT_TRUE(names.insert(one.name).second) << text;
+    }
+  }
+}
+
+// A cost that no predicted time depends on would be measured for nothing.
+TEST(Costs, EachChangesThePredictedTimeOfSomeKernel) {
+  for (const GemmFamily* family : gemm_families()) {
+    const std::vector<CostParameter>& parameters = family->cost_parameters();
+    std::vector<double> values;
+    for (const CostParameter& one : parameters) values.push_back(one.value);
+    std::set<std::string_view> used;
+    for (const auto& [k, m] :
+         {std::pair{128, 16}, {4096, 4}, {28672, 8}, {8192, 64}, {8192, 8192}}) {
+      for (const int bits : {2, 8}) {
+        GemmSpec spec = spec_of(4096, k);
+        spec.weight.bits = bits;
+        const Plan plan = unplanned(spec, target_from_name("h200"));
+        for (const GemmVariant& v : family->candidates(plan, {m, m})) {
+          const double us = family->predicted_us(plan, v, m, values);
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            std::vector<double> others = values;
+            others[i] *= 1.5;
+            if (family->predicted_us(plan, v, m, others) != us) used.insert(parameters[i].name);
+          }
+        }
+      }
+    }
+    for (const CostParameter& one : parameters) {
+      EXPECT_TRUE(used.contains(one.name)) << one.name << " of " << family->name();
+    }
+  }
+}
+
+TEST(GemmWork, SideBySideIsBetweenTheLongerAndTheSum) {
+  for (const double exponent : {1.0, 2.0, 3.0}) {
+    for (const double other : {0.0, 1.0, 50.0, 100.0}) {
+      const double both = side_by_side(100, other, exponent);
+      EXPECT_GE(both, 100);
+      EXPECT_LE(both, 100 + other + 1e-9);
+      EXPECT_EQ(both, side_by_side(other, 100, exponent));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,75 @@
+// Tiles of mma.sync: which of them read ahead, and which share K.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "generator/families/gemm_variant.h"
+#include "generator/families/shared_memory.h"
+#include "tests/generator/gemm_plans.h"
+
+namespace heddle {
+namespace {
+
+bool offers_reading_ahead(const GemmSpec& spec) {
+  const std::vector<GemmVariant> tiles = candidates_of(spec, "h200", GemmKernel::kTiles);
+  return std::any_of(tiles.begin(), tiles.end(),
+                     [](const GemmVariant& v) { return v.reads_ahead; });
+}
+
+TEST(ReadAhead, NeedsManyTokensAndWeightsThatAreDecodedInSteps) {
+  GemmSpec many = older_spec(4096, 4096);
+  many.shape.m_min = 33;
+  GemmSpec spec = many;
+  EXPECT_TRUE(offers_reading_ahead(spec));
+  spec.shape = {4096, 4096, 1, 32};  // too few tokens for a warp
+  EXPECT_FALSE(offers_reading_ahead(spec));
+  spec = many;
+  spec.weight.bits = 3;  // a unit of decoding is 64 columns
+  EXPECT_FALSE(offers_reading_ahead(spec));
+  spec = many;
+  spec.weight.scale_dtype = DType::kFp32;  // the scale stays on the sums
+  EXPECT_FALSE(offers_reading_ahead(spec));
+  spec = many;
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_FALSE(offers_reading_ahead(spec));
+  spec = many;
+  spec.weight.interleave = Interleave::kTrtllm;
+  EXPECT_FALSE(offers_reading_ahead(spec));
+  spec = many;
+  spec.path = Path::kTuring;
+  EXPECT_FALSE(offers_reading_ahead(spec));
+}
+
+TEST(ReadAhead, TheUsersTileReadsAheadWhereItCan) {
+  GemmSpec spec = older_spec(4096, 4096);
+  spec.shape.m_min = 33;
+  spec.tile.m = 64;
+  spec.tile.n = 256;
+  spec.tile.k = 128;
+  spec.tile.warps_m = 1;
+  spec.tile.warps_n = 8;
+  spec.tile.warps_k = 1;
+  EXPECT_TRUE(variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead);
+  spec.tile.m = 32;  // too few tokens for a warp
+  EXPECT_FALSE(variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead);
+  spec.tile.m = 64;
+  spec.tile.n = 128;  // half a row block to a warp and turn
+  EXPECT_FALSE(variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead);
+}
+
+// Counters of a split's tiles have an end.
+TEST(Tiles, ASplitHasACounterForEachTile) {
+  for (const std::int64_t n : {4096, 1 << 20}) {
+    for (const std::int64_t m : {16, 64, 4096}) {
+      GemmSpec spec = older_spec(n, 4096);
+      spec.shape.m_min = spec.shape.m_max = m;
+      for (const GemmVariant& v : candidates_of(spec, "h200", GemmKernel::kTiles)) {
+        if (v.split_k == 1) continue;
+        EXPECT_LE(4 * ceil_div(m, v.tile_m) * ceil_div(n, v.tile_n), kWorkspaceCounterBytes);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle

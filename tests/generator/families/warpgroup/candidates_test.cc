@@ -1,0 +1,215 @@
+// Tiles of wgmma: whom they serve, what registers and shared memory allow, and what of a spec's
+// tile they refuse.
+#include "generator/families/warpgroup/candidates.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "generator/families/gemm_variant.h"
+#include "generator/families/scale_mode.h"
+#include "generator/families/warpgroup/config.h"
+#include "generator/families/warpgroup/stage.h"
+#include "tests/generator/gemm_plans.h"
+
+namespace heddle {
+namespace {
+
+GemmSpec with_range(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int64_t m_max) {
+  GemmSpec spec = spec_of(n, k);
+  spec.shape.m_min = m_min;
+  spec.shape.m_max = m_max;
+  return spec;
+}
+
+std::vector<GemmVariant> tiles_of(const GemmSpec& spec, const char* target = "h200") {
+  return candidates_of(spec, target, GemmKernel::kWgmma);
+}
+
+// Of the path hopper, which has no other kernels for these tokens unless a tile wants them.
+GemmVariant own_of(GemmSpec spec) {
+  spec.path = Path::kHopper;
+  const GemmVariant v = variant_of(plan_of(spec, "h200").kernels.front());
+  EXPECT_EQ(v.kernel, GemmKernel::kWgmma);
+  return v;
+}
+
+TEST(Wgmma, ServesSm90FromNineTokensOn) {
+  EXPECT_TRUE(tiles_of(with_range(4096, 4096, 1, 8)).empty());
+  for (const std::int64_t m : {9, 64, 65536}) {
+    const GemmSpec spec = with_range(4096, 4096, 9, m);
+    EXPECT_FALSE(tiles_of(spec).empty()) << m;
+    for (const char* other : {"a100", "b200", "rtx5090"}) {
+      EXPECT_TRUE(tiles_of(spec, other).empty()) << other;
+    }
+  }
+  EXPECT_EQ(own_of(with_range(4096, 4096, 33, 64)).path, Path::kHopper);
+}
+
+// Tensor copies bring tokens as they are, and nothing sums them.
+TEST(Wgmma, LeavesFactorsOfColumnsAndFloatZeroPointsToTiles) {
+  GemmSpec spec = with_range(4096, 4096, 33, 64);
+  spec.pre_scale = true;
+  EXPECT_TRUE(tiles_of(spec).empty());
+  spec.act_order = true;  // the gather applies them
+  EXPECT_FALSE(tiles_of(spec).empty());
+  spec = with_range(4096, 4096, 33, 64);
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  EXPECT_TRUE(tiles_of(spec).empty());
+}
+
+// Sixteen tokens at most, and no product for each weight's scale.
+TEST(Wgmma, TilesOfSixteenTokensAreMultipliedByWarps) {
+  for (const int group : {32, 128}) {
+    for (const std::int64_t m : {16, 17, 64}) {
+      GemmSpec spec = with_range(37888, 8192, 9, m);
+      spec.weight.group_size = group;
+      for (const GemmVariant& v : tiles_of(spec)) {
+        EXPECT_EQ(v.by_warps,
+                  v.tile_m == 16 && v.scale_mode != ScaleMode::kWeight && !wgmma_has_four(v));
+      }
+    }
+  }
+}
+
+// Two or four that multiply, four that fetch, and four that add to sums of shared tiles.
+TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    for (const std::int64_t m : {16, 32, 64, 128, 8192}) {
+      for (const int group : {32, 128}) {
+        GemmSpec spec = small_spec(dtype);
+        spec.shape = {28672, 8192, 9, m};
+        spec.weight.group_size = group;
+        for (const GemmVariant& v : tiles_of(spec)) {
+          const int warpgroups = wgmma_warpgroups(v);
+          EXPECT_TRUE(warpgroups == 2 || warpgroups == 4);
+          EXPECT_EQ(v.threads(), 128 * (warpgroups + (v.shares_first ? 2 : 1)));
+          EXPECT_LE(v.tile_m, warpgroups == 4 ? 64 : 256);
+          EXPECT_FALSE(v.shares_rows && v.shares_tiles);
+          EXPECT_TRUE(v.tile_n >= 128 || v.tile_m >= 32);
+        }
+      }
+    }
+  }
+}
+
+TEST(Wgmma, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
+  const auto most_threads = [](GemmSpec spec, bool shares_rows) {
+    spec.path = Path::kHopper;
+    spec.tile.n = 256;
+    int most = 0;
+    for (const GemmVariant& v : tiles_of(spec)) {
+      if (v.shares_rows == shares_rows && !v.shares_first) most = std::max(most, v.threads());
+    }
+    return most;
+  };
+  GemmSpec spec = with_range(28672, 8192, 9, 16);
+  EXPECT_EQ(most_threads(spec, false), 640);
+  spec.shape.m_max = 64;
+  EXPECT_EQ(most_threads(spec, false), 384) << "sums of a group beside those of the tile";
+  EXPECT_EQ(most_threads(spec, true), 640);
+  spec.weight.type = WeightType::kNf4;
+  EXPECT_EQ(most_threads(spec, true), 384) << "a code of a table leaves no room";
+  spec.weight.type = WeightType::kUint;
+  spec.weight.group_size = 32;  // scales meet the weights
+  EXPECT_EQ(most_threads(spec, false), 640);
+  spec.shape.m_max = 128;
+  EXPECT_EQ(most_threads(spec, false), 384);
+}
+
+TEST(Wgmma, WeightsAreAheadOfFewTokensByNoMoreThanTheRing) {
+  for (const int bits : {2, 3, 4, 8}) {
+    for (const std::int64_t m : {16, 32, 64, 65, 256}) {
+      GemmSpec spec = with_range(8192, 8192, 9, m);
+      spec.weight.bits = bits;
+      for (const GemmVariant& v : tiles_of(spec)) {
+        EXPECT_GE(v.stages, 2);
+        EXPECT_GE(v.stages_ahead, 1);
+        EXPECT_LE(v.stages_ahead, v.stages);
+        if (v.tile_m > 64) {
+          EXPECT_EQ(v.stages_ahead, 1);
+        }
+        if (bits == 2 && !wgmma_has_four(v)) {
+          EXPECT_EQ(v.stages_ahead, 1) << "decoded no faster than they come";
+        }
+      }
+    }
+  }
+}
+
+TEST(Wgmma, HonoursATileOrSaysWhyNot) {
+  GemmSpec spec = with_range(4096, 4096, 9, kDefaultMaxM);
+  spec.tile.m = 64;
+  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).kernel, GemmKernel::kTiles)
+      << "a tile is one of mma.sync unless the path says otherwise";
+  spec.path = Path::kHopper;
+  spec.tile.n = 128;
+  spec.tile.stages = 3;
+  spec.tile.split_k = 1;
+  const Plan plan = plan_of(spec, "h200");
+  for (const GemmVariant& v : gemm_variants(plan)) {
+    EXPECT_EQ(v.tile_m, 64);
+    EXPECT_EQ(v.tile_n, 128);
+    EXPECT_EQ(v.stages, 3);
+    EXPECT_FALSE(v.shares_rows) << "each tile for one block";
+  }
+  EXPECT_EQ(plan.max_workspace_bytes(), 0U);
+  const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
+      {&TileSpec::m, 48},      {&TileSpec::n, 192},     {&TileSpec::k, 192},
+      {&TileSpec::k, 64},      {&TileSpec::stages, 1},  {&TileSpec::stages, 12},
+      {&TileSpec::split_k, 2}, {&TileSpec::warps_m, 2}, {&TileSpec::warps_n, 4},
+      {&TileSpec::warps_k, 2}};
+  for (const auto& [field, value] : wrong) {
+    GemmSpec other = spec;
+    other.tile.*field = value;
+    EXPECT_NE(refusal(other, "h200").find("/tile"), std::string::npos) << value;
+  }
+  // 256 rows by 256 tokens: too many sums.
+  spec.tile.m = spec.tile.n = 256;
+  EXPECT_NE(refusal(spec, "h200").find("registers"), std::string::npos);
+  spec.tile.m = 16;  // tiles of 64 rows have 32 tokens and more
+  spec.tile.n = 64;
+  EXPECT_NE(refusal(spec, "h200").find("/tile/n"), std::string::npos);
+}
+
+// A stage of half a chunk of each row block.
+TEST(Wgmma, HalvesStagesOrSaysWhyNot) {
+  GemmSpec spec = with_range(8192, 8192, 513, 8192);
+  spec.path = Path::kHopper;
+  spec.tile.n = 128;
+  spec.tile.k = 64;
+  EXPECT_EQ(own_of(spec).stage_k, 64);
+  GemmSpec other = spec;
+  other.weight.scale_dtype = DType::kFp32;  // the sums of a group cannot wait for the other half
+  EXPECT_NE(refusal(other, "h200").find("/tile/k"), std::string::npos);
+  other = spec;
+  other.weight.interleave = Interleave::kTrtllm;  // words of a half lie apart there
+  EXPECT_NE(refusal(other, "h200").find("/tile/k"), std::string::npos);
+  other = spec;
+  other.tile.n = 256;
+  EXPECT_NE(refusal(other, "h200").find("/tile/k"), std::string::npos);
+  other = spec;
+  other.tile.m = 96;
+  EXPECT_NE(refusal(other, "h200").find("/tile/k"), std::string::npos);
+}
+
+// Two sets of sums take turns with 64 tokens, by 128 rows and more, in stages of whole pairs of
+// chunks; eight bits are decoded no faster so.
+TEST(Wgmma, ScalesTheSumsOfSixtyFourTokensWhereTheyTakeTurns) {
+  const auto mode = [](std::int64_t k, int bits, int tile_m, int tile_n) {
+    GemmSpec spec = with_range(8192, k, 9, 96);
+    spec.weight.bits = bits;
+    spec.tile.m = tile_m;
+    spec.tile.n = tile_n;
+    spec.tile.split_k = 1;
+    return own_of(spec).scale_mode;
+  };
+  EXPECT_EQ(mode(8192, 4, 64, 128), ScaleMode::kAccumulator);
+  EXPECT_EQ(mode(8192 + 128, 4, 64, 128), ScaleMode::kWeight);
+  EXPECT_EQ(mode(8192, 8, 64, 128), ScaleMode::kWeight);
+  EXPECT_EQ(mode(8192, 4, 96, 128), ScaleMode::kWeight);
+  EXPECT_EQ(mode(8192, 4, 64, 64), ScaleMode::kWeight);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,196 @@
+// How the blocks of a GEMM with wgmma share its tiles.
+#include "generator/families/warpgroup/shares.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "generator/families/gemm_variant.h"
+#include "generator/families/shared_memory.h"
+#include "generator/families/warpgroup/candidates.h"
+#include "generator/families/warpgroup/config.h"
+#include "generator/families/warpgroup/stage.h"
+#include "tests/generator/gemm_plans.h"
+#include "tests/planned_kernel.h"
+
+namespace heddle {
+namespace {
+
+std::vector<GemmVariant> tiles_of(const GemmSpec& spec) {
+  return candidates_of(spec, "h200", GemmKernel::kWgmma);
+}
+
+// What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
+// the others every block gets at least one stage.
+void expect_work_for_every_block(const Plan& plan, const GemmVariant& v, std::int64_t m) {
+  const PlannedKernel kernel = planned_kernel(plan, v);
+  const std::int64_t n = plan.spec.gemm().shape.n;
+  const WgmmaShares shares = wgmma_shares(plan, v, m);
+  // Blocks that share tokens count as one.
+  const std::int64_t together = v.shares_rows ? 2 : v.cluster;
+  const std::int64_t set_rows = 64 * warpgroup_sizes(plan.layout, v).set_row_tiles();
+  const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, set_rows);
+  const std::int64_t most = 132 / together;
+  const std::int64_t workers = shares.workers / together;
+  const std::int64_t stages = ceil_div(plan.layout.chunks_per_row_block, v.stage_chunks);
+  const std::size_t workspace = kernel.family->workspace_bytes(plan, kernel, m);
+  EXPECT_GE(shares.workers, 1);
+  EXPECT_LE(shares.workers, 132);
+  EXPECT_EQ(shares.workers % shares.cluster, 0);
+  EXPECT_EQ(shares.cluster % v.cluster, 0);
+  if (shares.shared_tiles == 0) {
+    EXPECT_EQ(workers, std::min<std::int64_t>(tiles, most));
+    EXPECT_EQ(workspace, 0U);
+  } else if (shares.shared_tiles < 0) {
+    // Halves of tiles, behind whole rounds of the others; those of the last tokens may have been
+    // narrow before.
+    const std::int64_t cut = -shares.shared_tiles;
+    EXPECT_GT(v.tile_m, 128);
+    const std::int64_t over = m % v.tile_m;
+    const bool ends_narrow = m > v.tile_m && over > 0 && over <= v.tile_m / 2;
+    const std::int64_t wide = ends_narrow ? tiles - ceil_div(n, set_rows) : tiles;
+    EXPECT_LE(cut, wide);
+    EXPECT_EQ((wide - cut) % most, 0);
+    EXPECT_EQ(workers, std::min(tiles + cut, most));
+    EXPECT_EQ(workspace, 0U);
+  } else {
+    EXPECT_LE(shares.shared_tiles, tiles);
+    EXPECT_EQ((tiles - shares.shared_tiles) % workers, 0);
+    EXPECT_LT(shares.shared_tiles, workers);
+    EXPECT_GE(shares.shared_tiles * stages, workers);
+    if (shares.sums_in_cluster) {
+      // Each cluster has a tile of its own, and no other place for the sums.
+      EXPECT_TRUE(v.shares_in_pairs);
+      EXPECT_EQ(shares.workers, tiles * shares.cluster);
+      EXPECT_EQ(shares.shared_tiles, tiles);
+      EXPECT_EQ(workspace, 0U);
+      return;
+    }
+    // A counter for each warpgroup, two places for each block.
+    EXPECT_LE(4 * wgmma_warpgroups(v) * shares.shared_tiles * v.cluster, kWorkspaceCounterBytes);
+    EXPECT_EQ(workspace, static_cast<std::size_t>(kWorkspaceCounterBytes +
+                                                  2 * 4 * v.workers * v.tile_m * v.tile_n));
+    EXPECT_LE(workspace, kernel.family->max_workspace_bytes(plan, kernel));
+  }
+}
+
+TEST(WgmmaShares, GiveEveryBlockWork) {
+  for (const std::int64_t n : {8, 1000, 4096, 8192, 18944, 28672, 57344}) {
+    for (const std::int64_t k : {32, 128, 896, 8192}) {
+      std::int64_t first = 9;
+      for (const std::int64_t last : {16, 32, 64, 128, 256, 8192}) {
+        GemmSpec spec = small_spec();
+        spec.shape = {n, k, first, last};
+        spec.weight.group_size = 32;
+        const Plan plan = unplanned(spec, target_from_name("h200"));
+        for (const GemmVariant& v : tiles_of(spec)) {
+          SCOPED_TRACE(fmt::format("{} x {}, M {} to {}", n, k, first, last));
+          for (const std::int64_t m : {first, (first + last) / 2, last}) {
+            expect_work_for_every_block(plan, v, m);
+          }
+        }
+        first = last + 1;
+      }
+    }
+  }
+}
+
+// The blocks of a pair add their sums in shared memory.
+TEST(WgmmaShares, PairsNeedNoWorkspace) {
+  bool has_pairs = false;
+  GemmSpec spec = small_spec();
+  spec.shape = {4096, 8192, 33, 64};
+  const Plan plan = unplanned(spec, target_from_name("h200"));
+  for (const GemmVariant& v : tiles_of(spec)) {
+    const WgmmaShares shares = wgmma_shares(plan, v, 64);
+    if (!shares.sums_in_cluster) continue;
+    has_pairs = true;
+    EXPECT_FALSE(shares.needs_workspace());
+    EXPECT_EQ(shares.cluster, 2);
+  }
+  EXPECT_TRUE(has_pairs);
+}
+
+// Tiles of all tokens are shared in one way or not at all, and the kernel has no other.
+TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
+  for (const std::int64_t n : {4096, 8192, 10240, 14336, 28672}) {
+    for (const std::int64_t m : {16, 64, 128}) {
+      GemmSpec spec = small_spec();
+      spec.shape = {n, 8192, m / 2 + 1, m};
+      const Plan plan = unplanned(spec, target_from_name("h200"));
+      for (const GemmVariant& v : tiles_of(spec)) {
+        if (v.tile_m < m) continue;
+        const WgmmaShares shares = wgmma_shares(plan, v, m);
+        EXPECT_EQ(v.shares_tiles, shares.shared_tiles > 0) << n << ", M " << m;
+        EXPECT_EQ(v.shares_in_pairs, shares.sums_in_cluster) << n << ", M " << m;
+      }
+    }
+  }
+  // More tiles of tokens may be shared in any way, as their number wants.
+  GemmSpec spec = small_spec();
+  spec.shape = {4096, 4096, 600, 2000};
+  spec.tile.m = 128;
+  spec.tile.n = 128;
+  spec.path = Path::kHopper;
+  EXPECT_TRUE(variant_of(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
+}
+
+// Every block has whole tiles behind its share, four more warps to add, and room for their sums.
+TEST(WgmmaShares, FirstSharesComeBeforeWholeTiles) {
+  GemmSpec spec = small_spec();
+  spec.shape = {18944, 3584, 33, 64};
+  const Plan plan = unplanned(spec, target_from_name("h200"));
+  bool has_first = false;
+  for (const GemmVariant& first : tiles_of(spec)) {
+    if (!first.shares_first) continue;
+    has_first = true;
+    const std::int64_t tiles = ceil_div(spec.shape.n, first.tile_n);
+    EXPECT_EQ(first.threads(), 512);
+    EXPECT_EQ(wgmma_shares(plan, first, 40).workers, 132);
+    EXPECT_EQ(wgmma_shares(plan, first, 40).shared_tiles, tiles % 132);
+    EXPECT_GT(tiles, 132);
+    GemmVariant last = first;
+    wgmma_share_first(spec, plan.target, plan.layout, false, last);
+    EXPECT_LT(last.threads() - 32 * last.warps_n, first.threads() - 32 * first.warps_n);
+  }
+  EXPECT_TRUE(has_first);
+  // Nothing is left over, there is no whole round, too many tokens, or a split of the user's.
+  const auto shares_first = [&spec](std::int64_t n, std::int64_t m_max) {
+    spec.shape = {n, 3584, m_max / 2 + 1, m_max};
+    const std::vector<GemmVariant> tiles = tiles_of(spec);
+    return std::any_of(tiles.begin(), tiles.end(),
+                       [](const GemmVariant& v) { return v.shares_first; });
+  };
+  EXPECT_FALSE(shares_first(2 * 132 * 256, 64));
+  EXPECT_FALSE(shares_first(4096, 64));
+  EXPECT_FALSE(shares_first(18944, 128));
+  spec.path = Path::kHopper;
+  EXPECT_TRUE(shares_first(18944, 64));
+  spec.tile.split_k = 1;
+  EXPECT_FALSE(shares_first(18944, 64));
+}
+
+// Pairs read the tokens of neighbouring tiles of 128 rows once; boxes are half of a tile's tokens,
+// so that the last tiles may be cut.
+TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {
+  GemmSpec spec = small_spec();
+  spec.shape = {14336, 4096, 513, 8192};
+  const Plan plan = unplanned(spec, target_from_name("h200"));
+  bool has_pairs = false, cuts = false;
+  for (const GemmVariant& v : tiles_of(spec)) {
+    if (v.tile_m != 256) continue;
+    EXPECT_EQ(planned_kernel(plan, v).box_tokens, 128);
+    const WgmmaShares shares = wgmma_shares(plan, v, 1024);
+    has_pairs = has_pairs || v.cluster == 2;
+    cuts = cuts || shares.shared_tiles < 0;
+    if (v.cluster == 2) {
+      EXPECT_EQ(shares.cluster, 2);
+    }
+  }
+  EXPECT_TRUE(has_pairs);
+  EXPECT_TRUE(cuts);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,270 @@
+// What holds for the kernels that the planner chooses, whatever the costs of the families are.
+#include "generator/planner/choose.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "generator/families/family.h"
+#include "generator/families/registry.h"
+#include "generator/families/shared_memory.h"
+#include "generator/families/tiles/refuse.h"
+#include "generator/families/warpgroup/refuse.h"
+#include "generator/planner/same_kernel.h"
+#include "generator/target/facts.h"
+#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_draws.h"
+
+namespace heddle {
+namespace {
+
+constexpr double kRounding = 1 + 1e-9;
+
+// Some specs for each known target.
+void for_each_draw(unsigned seed, int of_target,
+                   const std::function<void(const GemmDraw&)>& check) {
+  GemmDraws draws(seed);
+  for (const Target& target : known_targets()) {
+    for (int i = 0; i < of_target; ++i) {
+      const GemmDraw draw = draws.next(target);
+      SCOPED_TRACE(draw.text());
+      check(draw);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+Plan plan_of_draw(const GemmDraw& draw) { return resolve(Spec::from_gemm(draw.spec), draw.target); }
+
+struct Step {
+  MRange m;
+  std::vector<Candidate> candidates;  // the fastest first
+};
+
+std::vector<Step> steps_of(const GemmDraw& draw) {
+  const GemmShape& shape = draw.spec.shape;
+  const Plan plan = unplanned(draw.spec, draw.target);
+  std::vector<Step> steps;
+  std::int64_t first = shape.m_min;
+  for (const std::int64_t last : token_steps(shape.m_min, shape.m_max)) {
+    steps.push_back({{first, last}, gemm_candidates(plan, {first, last})});
+    first = last + 1;
+  }
+  return steps;
+}
+
+// The fewest kernels of which every step has one that takes at most `tolerance` times the time of
+// the fastest. A step's first kMostExtended candidates may serve smaller M, too.
+std::size_t fewest_kernels(const Plan& plan, const std::vector<Step>& steps, double tolerance) {
+  std::vector<std::size_t> fewest(steps.size() + 1, std::numeric_limits<std::size_t>::max());
+  fewest[0] = 0;
+  for (std::size_t last = 0; last < steps.size(); ++last) {
+    const std::vector<Candidate>& all = steps[last].candidates;
+    for (std::size_t i = 0; i < std::min(all.size(), kMostExtended); ++i) {
+      const PlannedKernel kernel = all[i].family->kernel(plan, all[i].variant);
+      for (std::size_t first = last + 1; first-- > 0;) {
+        const double best = steps[first].candidates.front().us;
+        if (predicted_us(plan, kernel, steps[first].m.max) > tolerance * best) break;
+        fewest[last + 1] = std::min(fewest[last + 1], fewest[first] + 1);
+      }
+    }
+  }
+  return fewest.back();
+}
+
+TEST(Choose, StepsAscendToTheLastM) {
+  for (const std::int64_t m_min : {1, 2, 3, 48, 49, 5000}) {
+    for (const std::int64_t more : {0, 1, 15, 16, 4096, 1 << 30}) {
+      const std::vector<std::int64_t> steps = token_steps(m_min, m_min + more);
+      EXPECT_EQ(steps.back(), m_min + more);
+      EXPECT_GE(steps.front(), m_min);
+      EXPECT_TRUE(std::is_sorted(steps.begin(), steps.end(), std::less_equal<>{}) ||
+                  steps.size() == 1);
+    }
+  }
+}
+
+TEST(Choose, KernelsCoverEveryMOnceAndAreFew) {
+  for_each_draw(1, 10, [](const GemmDraw& draw) {
+    const Plan plan = plan_of_draw(draw);
+    const GemmShape& shape = draw.spec.shape;
+    std::int64_t next = shape.m_min;
+    for (const PlannedKernel& kernel : plan.kernels) {
+      EXPECT_EQ(kernel.size_min, next);
+      EXPECT_GE(kernel.size_max, kernel.size_min);
+      EXPECT_EQ(variant_of(kernel).m_min, kernel.size_min);
+      EXPECT_EQ(variant_of(kernel).m_max, kernel.size_max);
+      next = kernel.size_max + 1;
+    }
+    EXPECT_EQ(next, shape.m_max + 1);
+    EXPECT_LE(plan.kernels.size(), kMostKernels);
+  });
+}
+
+// The rule: as few kernels as can be, each at most kSameTime times as slow as the fastest at every
+// step; if those are more than kMostKernels, a higher power of kSameTime, the lowest that suffices.
+TEST(Choose, AsFewKernelsAsTheToleranceAllows) {
+  for_each_draw(2, 10, [](const GemmDraw& draw) {
+    const std::vector<Step> steps = steps_of(draw);
+    const Plan plan = plan_of_draw(draw);
+    double tolerance = kSameTime * kRounding;
+    std::size_t fewest = fewest_kernels(plan, steps, tolerance);
+    while (fewest > kMostKernels) {
+      tolerance *= kSameTime;
+      fewest = fewest_kernels(plan, steps, tolerance);
+    }
+    EXPECT_EQ(plan.kernels.size(), fewest);
+    for (const Step& step : steps) {
+      const PlannedKernel& kernel = plan.kernels[plan.kernel_for(step.m.max)];
+      const double best = step.candidates.front().us;
+      EXPECT_LE(predicted_us(plan, kernel, step.m.max), tolerance * best) << step.m.max;
+    }
+  });
+}
+
+TEST(Choose, CandidatesAreSortedByAPredictedTimeThatIsANumber) {
+  for_each_draw(3, 20, [](const GemmDraw& draw) {
+    for (const Step& step : steps_of(draw)) {
+      double previous = 0;
+      for (const Candidate& one : step.candidates) {
+        EXPECT_TRUE(std::isfinite(one.us)) << one.family->label(one.variant);
+        EXPECT_GT(one.us, 0) << one.family->label(one.variant);
+        EXPECT_GE(one.us, previous);
+        EXPECT_EQ(one.variant.m_min, step.m.min);
+        EXPECT_EQ(one.variant.m_max, step.m.max);
+        previous = one.us;
+      }
+    }
+  });
+}
+
+// A kernel for more tokens serves fewer, too. A family that begins with this step may be faster
+// than all that have ended, or served before.
+TEST(Choose, MoreTokensTakeNoLessTime) {
+  constexpr double kTolerance = 1.05;
+  for_each_draw(4, 30, [](const GemmDraw& draw) {
+    std::set<const GemmFamily*> families;
+    double previous = 0;
+    for (const Step& step : steps_of(draw)) {
+      for (const Candidate& one : step.candidates) {
+        if (!families.contains(one.family)) continue;
+        EXPECT_GE(one.us * kTolerance, previous)
+            << step.m.max << ": " << one.family->label(one.variant);
+        break;  // the fastest
+      }
+      families.clear();
+      for (const Candidate& one : step.candidates) families.insert(one.family);
+      previous = step.candidates.front().us;
+    }
+  });
+}
+
+TEST(Choose, NoTwoCandidatesOfARangeHaveTheSameLabel) {
+  for_each_draw(5, 20, [](const GemmDraw& draw) {
+    for (const Step& step : steps_of(draw)) {
+      std::set<std::string> labels;
+      for (const Candidate& one : step.candidates) {
+        const std::string label =
+            fmt::format("{} {}", one.family->name(), one.family->label(one.variant));
+        EXPECT_TRUE(labels.insert(label).second) << step.m.max << ": " << label;
+      }
+    }
+  });
+}
+
+// A tuned table finds a candidate by its label: whatever range of M the chosen kernel serves, and
+// wherever among the others it was.
+TEST(Choose, TheLabelOfAChosenKernelIsThatOfItsCandidate) {
+  for_each_draw(6, 10, [](const GemmDraw& draw) {
+    const std::vector<Step> steps = steps_of(draw);
+    for (const PlannedKernel& kernel : plan_of_draw(draw).kernels) {
+      const auto step = std::find_if(steps.begin(), steps.end(),
+                                     [&](const Step& s) { return s.m.max == kernel.size_max; });
+      ASSERT_NE(step, steps.end());
+      const auto found =
+          std::find_if(step->candidates.begin(), step->candidates.end(), [&](const Candidate& one) {
+            return one.family == kernel.family &&
+                   one.family->label(one.variant) == kernel_label(kernel);
+          });
+      ASSERT_NE(found, step->candidates.end()) << kernel_label(kernel);
+      EXPECT_TRUE(is_same_kernel(found->variant, variant_of(kernel)));
+    }
+  });
+}
+
+std::vector<Problem> reasons_against(const Plan& plan, const GemmVariant& v) {
+  const GemmSpec& spec = plan.spec.gemm();
+  switch (v.kernel) {
+    case GemmKernel::kTiles:
+      return refuse_tile(spec, plan.target, plan.layout, v);
+    case GemmKernel::kBulk:
+      return refuse_bulk(spec, plan.target, plan.layout, v);
+    case GemmKernel::kWgmma:
+      return refuse_wgmma(spec, plan.target, v);
+    case GemmKernel::kStream:
+      return {};  // what does not fit is no candidate
+  }
+  return {};
+}
+
+TEST(Choose, ChosenKernelsFitTheTarget) {
+  for_each_draw(7, 20, [](const GemmDraw& draw) {
+    const Plan plan = plan_of_draw(draw);
+    const Target& target = draw.target;
+    for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+      const PlannedKernel& kernel = plan.kernels[i];
+      const auto& family = dynamic_cast<const GemmFamily&>(*kernel.family);
+      SCOPED_TRACE(family.label(variant_of(kernel)));
+      EXPECT_EQ(kernel.threads, variant_of(kernel).threads());
+      EXPECT_LE(kernel.threads, 1024);
+      EXPECT_LE(kernel.shared_bytes, target.shared_per_block);
+      EXPECT_GE(kernel.blocks_per_sm, 1);
+      EXPECT_LE(kernel.blocks_per_sm * kernel.threads, target.threads_per_sm);
+      if (kernel.blocks_per_sm > 1) {
+        EXPECT_LE(kernel.blocks_per_sm * (kernel.shared_bytes + kReservedSharedBytes),
+                  target.shared_per_sm);
+      }
+      EXPECT_TRUE(reasons_against(plan, variant_of(kernel)).empty());
+      // The compiler cannot do with fewer registers.
+      constexpr int kFewestRegisters = 32;
+      EXPECT_LE(kernel.blocks_per_sm * kernel.threads * kFewestRegisters, target.registers_per_sm);
+      for (const std::int64_t m : {kernel.size_min, kernel.size_max}) {
+        const KernelLaunch launch = plan.launch(i, {m});
+        EXPECT_GE(launch.grid_x, 1U);
+        EXPECT_LE(launch.grid_x, 2147483647U);
+        EXPECT_LE(launch.grid_y, 65535U);
+        EXPECT_LE(launch.grid_z, 65535U);
+        EXPECT_LE(launch.cluster, target.arch() >= 90 ? 8U : 1U);
+        EXPECT_EQ(launch.grid_x % launch.cluster, 0U);
+      }
+    }
+  });
+}
+
+TEST(Choose, IsPure) {
+  for_each_draw(8, 3, [](const GemmDraw& draw) {
+    EXPECT_EQ(plan_to_json(plan_of_draw(draw)), plan_to_json(plan_of_draw(draw)));
+  });
+}
+
+// The driver calls a device by another name than the table: its plans are the same.
+TEST(Choose, TheNameOfATargetMakesNoOtherKernels) {
+  for_each_draw(9, 3, [](const GemmDraw& draw) {
+    GemmDraw other = draw;
+    other.target.name = "NVIDIA Some Other Name";
+    const auto kernels = [](const GemmDraw& one) {
+      return nlohmann::json::parse(plan_to_json(plan_of_draw(one))).at("kernels");
+    };
+    EXPECT_EQ(kernels(draw), kernels(other));
+  });
+}
+
+}  // namespace
+}  // namespace heddle
