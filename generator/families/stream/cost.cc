@@ -27,14 +27,14 @@ enum Cost {
 
 const std::vector<CostParameter>& stream_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2452},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.86},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.41},
-      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 129},
-      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 23.9},
-      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 32.5},
-      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs", 1582},
-      {"overlap", "exponent", "how little decoding and memory hinder each other", 2.66},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2006},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.42},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.34},
+      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 109},
+      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 22.4},
+      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 37.7},
+      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs", 1821},
+      {"overlap", "exponent", "how little decoding and memory hinder each other", 3.80},
   };
   return parameters;
 }

@@ -37,15 +37,15 @@ std::int64_t places_of(const Target& target, const device::TilesConfig& config, 
 
 const std::vector<CostParameter>& tiles_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 3289},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 199},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.52},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.85},
-      {"latency", "clocks", "from the request of a stage to its arrival", 406},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 111},
-      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 22.2},
-      {"exchange", "clocks", "for sums of blocks that share K to come from one to another", 487},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 2.95},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 3522},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 191},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.56},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.61},
+      {"latency", "clocks", "from the request of a stage to its arrival", 376},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 104},
+      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 25.1},
+      {"exchange", "clocks", "for sums of blocks that share K to come from one to another", 863},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 3.35},
   };
   return parameters;
 }

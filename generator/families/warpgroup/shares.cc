@@ -188,16 +188,16 @@ class Schedule {
 
 const std::vector<CostParameter>& warpgroup_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2616},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 90.6},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.92},
-      {"multiply", "products a clock", "that wgmma reaches on an SM", 1480},
-      {"in_the_way", "fraction", "of the products' time that decoding does not hide", 0.64},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 44.4},
-      {"latency", "clocks", "from the request of a stage to its arrival", 1547},
-      {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 4411},
-      {"sum_bytes", "bytes a clock", "of sums that blocks add for each other", 43.4},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 2.05},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2839},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 96.3},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.47},
+      {"multiply", "products a clock", "that wgmma reaches on an SM", 1470},
+      {"in_the_way", "fraction", "of the products' time that decoding does not hide", 0.73},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 41.2},
+      {"latency", "clocks", "from the request of a stage to its arrival", 1397},
+      {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 4657},
+      {"sum_bytes", "bytes a clock", "of sums that blocks add for each other", 47.6},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 2.19},
   };
   return parameters;
 }
