@@ -166,8 +166,9 @@ class Schedule {
     if (left * stages_ >= workers) {
       // A block may end one tile and begin another.
       const double blocks = static_cast<double>(workers) / static_cast<double>(left);
+      const std::int64_t whole = tiles / workers;
       consider({{count(workers), static_cast<int>(left), v_.cluster},
-                static_cast<double>(tiles / workers) * of_tile +
+                static_cast<double>(whole) * of_tile +
                     static_cast<double>(ceil_div(left * stages_, workers)) * stage_ +
                     exchange_clocks(blocks + 2)});
     }

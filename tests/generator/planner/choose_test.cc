@@ -70,7 +70,11 @@ std::size_t fewest_kernels(const Plan& plan, const std::vector<Step>& steps, dou
     for (std::size_t i = 0; i < std::min(all.size(), kMostExtended); ++i) {
       const PlannedKernel kernel = all[i].family->kernel(plan, all[i].variant);
       for (std::size_t first = last + 1; first-- > 0;) {
-        const double best = steps[first].candidates.front().us;
+        const Candidate& fastest = steps[first].candidates.front();
+        const double best = fastest.us;
+        // The path that the spec asks for, wherever it serves.
+        if (plan.spec.gemm().path != Path::kAuto && fastest.variant.path != all[i].variant.path)
+          break;
         if (predicted_us(plan, kernel, steps[first].m.max) > tolerance * best) break;
         fewest[last + 1] = std::min(fewest[last + 1], fewest[first] + 1);
       }
@@ -245,6 +249,22 @@ TEST(Choose, ChosenKernelsFitTheTarget) {
         EXPECT_EQ(launch.grid_x % launch.cluster, 0U);
       }
     }
+  });
+}
+
+TEST(Choose, ThePathThatASpecAsksForServesWhereItCan) {
+  for_each_draw(10, 10, [](const GemmDraw& draw) {
+    const Path path = draw.spec.path;
+    if (path == Path::kAuto) return;
+    const Plan plan = plan_of_draw(draw);
+    for (const Step& step : steps_of(draw)) {
+      const Path chosen = variant_at(plan, step.m.max).path;
+      EXPECT_EQ(chosen, step.candidates.front().variant.path) << step.m.max;
+      if (path != Path::kHopper) {
+        EXPECT_EQ(chosen, path);
+      }
+    }
+    EXPECT_EQ(variant_of(plan.kernels.front()).path, path);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 
+#include "generator/target/capabilities.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
 
@@ -94,6 +95,9 @@ class GemmDraws {
   // One that serves whatever was drawn.
   Path path_of(const GemmSpec& spec, const Target& target) {
     if (target.arch() < 80) return Path::kTuring;
+    const bool streams = has_multicast(target) && spec.shape.m_min <= 8 &&
+                         spec.weight.zero_point != ZeroPoint::kFloat;
+    if (streams && one_of({false, true})) return Path::kHopper;
     return spec.activation == DType::kBf16 ? Path::kAmpere : one_of({Path::kTuring, Path::kAmpere});
   }
 
