@@ -72,9 +72,9 @@ bool may_be_ahead(const GemmSpec& spec, const WeightLayout& layout, const GemmVa
          !decodes_slowly;
 }
 
-// Whether an SM has the shared memory, and the registers that the kernel takes by itself, for a
-// block of the next kernel beside one of these.
-bool leaves_room(const Target& target, const GemmVariant& v) {
+// Whether an SM has the shared memory and the registers for two of these blocks, so that one can
+// start while another, of the launch before, still runs.
+bool fits_twice(const Target& target, const GemmVariant& v) {
   constexpr int kFewThreads = 160, kFewSumTiles = 4;
   const bool has_registers =
       v.threads() <= kFewThreads || v.row_tiles() * v.token_tiles() <= kFewSumTiles;
@@ -97,7 +97,7 @@ void choose_stages(const GemmSpec& spec, const Target& target, const WeightLayou
   v.stages_ahead = may_be_ahead(spec, layout, v) ? kStagesAhead : 1;
   // A block that starts while another's runs has the time to copy the weights of all of its ring:
   // they do not keep its tokens waiting.
-  if (v.split_k > 1 && leaves_room(target, v)) v.stages_ahead = std::min(v.stages, most);
+  if (v.split_k > 1 && fits_twice(target, v)) v.stages_ahead = std::min(v.stages, most);
 }
 
 GemmVariant variant_with(const GemmSpec& spec, const WeightLayout& layout, std::int64_t m_min,

@@ -17,6 +17,17 @@ GemmSpec spec_of(std::int64_t n, std::int64_t k) {
   return spec;
 }
 
+// Tiles that the spec asks for.
+GemmSpec tiled(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int64_t m_max,
+               const TileSpec& tile) {
+  GemmSpec spec = spec_of(n, k);
+  spec.shape.m_min = m_min;
+  spec.shape.m_max = m_max;
+  spec.path = Path::kHopper;
+  spec.tile = tile;
+  return spec;
+}
+
 GemmKernel kernel_at(const GemmSpec& spec, std::int64_t m) {
   return variant_at(plan_of(spec, "h200"), m).kernel;
 }
@@ -211,11 +222,7 @@ TEST(BulkPlan, HonoursATileOrSaysWhyNot) {
 
 // The sums of a group take as many registers as a row tile's.
 TEST(BulkPlan, OneRowTileForEachWarpOfManyTokensWithScaledSums) {
-  GemmSpec spec = spec_of(1000, 8192);
-  spec.path = Path::kHopper;
-  spec.tile = tile_of(64, 256, 2, 4);
-  spec.shape.m_min = 33;
-  spec.shape.m_max = 64;
+  GemmSpec spec = tiled(1000, 8192, 33, 64, tile_of(64, 256, 2, 4));
   EXPECT_EQ(variant_at(plan_of(spec, "h200"), 64).scale_mode, ScaleMode::kWeight);
   spec.weight.scale_dtype = DType::kFp32;
   EXPECT_NE(refusal(spec, "h200").find("/tile/warps_n"), std::string::npos);
@@ -227,11 +234,7 @@ TEST(BulkPlan, OneRowTileForEachWarpOfManyTokensWithScaledSums) {
 
 // Blocks that share K are a cluster, which needs no workspace.
 TEST(BulkPlan, TheBlocksOfAClusterShareK) {
-  GemmSpec spec = spec_of(1000, 8192);
-  spec.shape.m_min = 9;
-  spec.shape.m_max = 32;
-  spec.path = Path::kHopper;
-  spec.tile = tile_of(64, 512, 1, 4);
+  GemmSpec spec = tiled(1000, 8192, 9, 32, tile_of(64, 512, 1, 4));
   for (const int split : {1, 2, 3, 8}) {
     spec.tile.split_k = split;
     const Plan plan = plan_of(spec, "h200");
@@ -260,11 +263,7 @@ TEST(BulkPlan, TheBlocksOfAClusterShareK) {
 
 // A ring of the block's own stages, where a spec does not set them.
 TEST(BulkPlan, BlocksOfAClusterHoldTheirStagesAtMost) {
-  GemmSpec spec = spec_of(1280, 4096);
-  spec.shape.m_min = 9;
-  spec.shape.m_max = 16;
-  spec.path = Path::kHopper;
-  spec.tile = tile_of(32, 512, 1, 4);
+  GemmSpec spec = tiled(1280, 4096, 9, 16, tile_of(32, 512, 1, 4));
   for (const auto& [split, stages] : {std::pair{2, 4}, {3, 3}, {4, 2}, {8, 2}}) {
     spec.tile.split_k = split;
     EXPECT_EQ(variant_at(plan_of(spec, "h200"), 16).stages, stages) << split;
@@ -273,11 +272,7 @@ TEST(BulkPlan, BlocksOfAClusterHoldTheirStagesAtMost) {
 
 // They start while the kernel before still runs where two fit on an SM.
 TEST(BulkPlan, BlocksOfAClusterThatFitInPairsCopyAllOfTheirRingAhead) {
-  GemmSpec spec = spec_of(1280, 8192);
-  spec.shape.m_min = 9;
-  spec.shape.m_max = 16;
-  spec.path = Path::kHopper;
-  spec.tile = tile_of(64, 512, 1, 4);
+  GemmSpec spec = tiled(1280, 8192, 9, 16, tile_of(64, 512, 1, 4));
   const auto ahead = [&](int split, int stages) {
     spec.tile.split_k = split;
     spec.tile.stages = stages;
