@@ -64,7 +64,8 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
     if constexpr (kCluster) Exchange::expect_sums(memory.shared, part);
   }
   block_barrier();
-  // The others have made their barriers before sums are sent to them, by when all have come.
+  // A block may be sent sums once its barriers are made: cluster_wait() below waits for all blocks
+  // to have come here.
   if constexpr (kCluster) cluster_arrive_unordered();
 
   // Warps of one K slice are neighbours.

@@ -24,10 +24,10 @@ struct BulkTile : ChunkLane<Config> {
   // Both leave fewer registers for the rest.
   static constexpr bool kManySums = kSumTiles > 10;
   static constexpr bool kManyTokens = S::kTokenTiles > 4;
-  // Beside all sums those of a group leave many tokens registers for 32 columns, which every row
-  // tile loads again.
+  // With scales on the sums and many tokens, registers hold the tokens of 32 columns at a time:
+  // every row tile loads them again.
   static constexpr bool kLoadsPairs = kManyTokens && kPartial;
-  // Columns whose tokens are in registers, else.
+  // Otherwise the tokens of kStep columns are in registers, of a whole chunk where they fit.
   static constexpr bool kLong =
       Config::value.weights.meta_group >= 128 && S::kRun >= 128 && !kManySums && !kManyTokens;
   static constexpr int kStep = kLong ? 128 : 64;

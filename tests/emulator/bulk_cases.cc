@@ -35,6 +35,10 @@ std::vector<BulkCase> make_cases() {
     cases.push_back({std::move(name), std::move(spec)});
     return cases.back().spec;
   };
+  const auto add_split = [&](std::string name, int split, GemmSpec spec) -> GemmSpec& {
+    spec.tile.split_k = split;
+    return add(std::move(name), std::move(spec));
+  };
   // Ends of N inside of a tile and of a row block, of K inside of a stage and inside of a chunk;
   // fewer chunks than a stage has.
   add("OneChunk", gemm(8, 32, {9, 16}, kFp16, 32, kInt, tile_of(16, 256, 1, 4)));
@@ -57,8 +61,8 @@ std::vector<BulkCase> make_cases() {
   add("EightTokensOfOneStage", gemm(40, 160, {5, 8}, kBf16, 32, kNone, tile_of(32, 512, 1, 4)));
   add("EightTokensOfTwoStages", gemm(72, 2208, {1, 8}, kFp16, 32, kInt, tile_of(32, 256, 2, 4)))
       .tile.stages = 2;
-  add("OneTokenInParts", gemm(136, 1280, {1, 1}, kBf16, 128, kInt, tile_of(64, 256, 1, 4)))
-      .tile.split_k = 4;
+  add_split("OneTokenInParts", 4,
+            gemm(136, 1280, {1, 1}, kBf16, 128, kInt, tile_of(64, 256, 1, 4)));
   add("TwentyTokens", gemm(136, 1280, {17, 20}, kBf16, 128, kNone, tile_of(80, 512, 1, 4)));
   add("ThirtyTwoTokens", gemm(72, 2208, {31, 32}, kFp16, 32, kInt, tile_of(48, 256, 1, 4)));
 
@@ -67,30 +71,22 @@ std::vector<BulkCase> make_cases() {
 
   // K over the blocks of a cluster, also in unequal parts; vectors of sums that do not come out
   // even, tokens that no block has, rows past the end of W.
-  add("SplitByTwo", gemm(136, 2208, {9, 16}, kFp16, 32, kInt, tile_of(64, 256, 2, 4)))
-      .tile.split_k = 2;
-  add("SplitByThree", gemm(72, 4096, {16, 16}, kBf16, 128, kNone, tile_of(32, 512, 1, 8)))
-      .tile.split_k = 3;
-  add("SplitByFour", gemm(200, 2304, {17, 19}, kFp16, 64, kInt, tile_of(16, 256, 1, 4)))
-      .tile.split_k = 4;
-  add("SplitByFive", gemm(136, 2208, {25, 32}, kBf16, 32, kInt, tile_of(48, 256, 3, 2)))
-      .tile.split_k = 5;
-  add("SplitBySeven", gemm(24, 1120, {3, 8}, kFp16, 32, kNone, tile_of(16, 128, 1, 2)))
-      .tile.split_k = 7;
-  add("SplitByEight", gemm(72, 1184, {9, 16}, kBf16, 32, kInt, tile_of(64, 128, 4, 1)))
-      .tile.split_k = 8;
-  GemmSpec& rounds =
-      add("SplitOfManyStages", gemm(40, 8192, {9, 9}, kFp16, 128, kNone, tile_of(32, 128, 2, 2)));
-  rounds.tile.split_k = 3;
-  rounds.tile.stages = 2;
-  add("SplitOfFortyTokens", gemm(40, 1664, {33, 40}, kFp16, 128, kInt, tile_of(32, 256, 1, 2)))
-      .tile.split_k = 6;
-  add("SplitOfSixtyFourTokens", gemm(72, 1376, {63, 64}, kBf16, 32, kInt, tile_of(64, 256, 4, 2)))
-      .tile.split_k = 3;
-  GemmSpec& split_channels = add(
-      "SplitOfChannels", gemm(72, 896, {9, 16}, kFp16, kPerChannel, kInt, tile_of(32, 256, 2, 4)));
-  split_channels.weight.bits = 8;
-  split_channels.tile.split_k = 3;
+  add_split("SplitByTwo", 2, gemm(136, 2208, {9, 16}, kFp16, 32, kInt, tile_of(64, 256, 2, 4)));
+  add_split("SplitByThree", 3, gemm(72, 4096, {16, 16}, kBf16, 128, kNone, tile_of(32, 512, 1, 8)));
+  add_split("SplitByFour", 4, gemm(200, 2304, {17, 19}, kFp16, 64, kInt, tile_of(16, 256, 1, 4)));
+  add_split("SplitByFive", 5, gemm(136, 2208, {25, 32}, kBf16, 32, kInt, tile_of(48, 256, 3, 2)));
+  add_split("SplitBySeven", 7, gemm(24, 1120, {3, 8}, kFp16, 32, kNone, tile_of(16, 128, 1, 2)));
+  add_split("SplitByEight", 8, gemm(72, 1184, {9, 16}, kBf16, 32, kInt, tile_of(64, 128, 4, 1)));
+  add_split("SplitOfManyStages", 3,
+            gemm(40, 8192, {9, 9}, kFp16, 128, kNone, tile_of(32, 128, 2, 2)))
+      .tile.stages = 2;
+  add_split("SplitOfFortyTokens", 6,
+            gemm(40, 1664, {33, 40}, kFp16, 128, kInt, tile_of(32, 256, 1, 2)));
+  add_split("SplitOfSixtyFourTokens", 3,
+            gemm(72, 1376, {63, 64}, kBf16, 32, kInt, tile_of(64, 256, 4, 2)));
+  add_split("SplitOfChannels", 3,
+            gemm(72, 896, {9, 16}, kFp16, kPerChannel, kInt, tile_of(32, 256, 2, 4)))
+      .weight.bits = 8;
 
   // Widths, types and scales.
   add("Channels", gemm(136, 896, {9, 16}, kFp16, kPerChannel, kInt, tile_of(64, 256, 2, 4)))

@@ -2,7 +2,7 @@
 """Stands in for `heddle bench - --json` where there is no GPU: times that the tests can foretell.
 
 FAKE_HEDDLE is JSON: {"times": kernel time over floor, "cublas": whether there is one,
-"spike": {M: times more}, "fail": exit code}.
+"spike": {M: times more}, "fail": exit code}. Of a sweep "times" is the choice over the fastest.
 """
 
 import json
@@ -49,6 +49,16 @@ def append_report(wanted):
     return {"device": "fake", "benches": rows}
 
 
+def sweep_report(wanted, spec, m):
+    """Two candidates, of which the planner has chosen the second."""
+    best = floor_us(spec, m)
+    rows = [{"us": us, "times_floor": us / best, "family": family}
+            for us, family in ((best, "tiles"), (best * wanted["times"], "stream"))]
+    return {"device": "fake", "sweeps": [{"m": m, "read_tb_per_s": RATE, "candidates": len(rows),
+                                          "times_best": wanted["times"], "chosen": rows[1],
+                                          "rows": rows}]}
+
+
 def main(arguments):
     wanted = json.loads(os.environ["FAKE_HEDDLE"])
     assert arguments[:3] == ["bench", "-", "--json"], arguments
@@ -56,6 +66,10 @@ def main(arguments):
     if "fail" in wanted:
         print("heddle: something is wrong", file=sys.stderr)
         return wanted["fail"]
+    if "--sweep" in arguments:
+        m = int(arguments[arguments.index("--m") + 1])
+        print(json.dumps(sweep_report(wanted, specs, m)))
+        return 0
     if isinstance(specs, dict):
         print(json.dumps(append_report(wanted) if specs["op"] == "kv_append" else attention_report(
             wanted, specs, arguments[arguments.index("--loads") + 1].split(","), sm_mhz(arguments))))

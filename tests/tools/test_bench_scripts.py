@@ -1,4 +1,4 @@
-"""tools/bench-decode and bench-prefill: bars, verdicts, tables, JSON, the plot; all scripts' specs.
+"""tools/bench-decode, -prefill and -plans: bars, verdicts, tables, JSON, the plot; all scripts' specs.
 
 A stand-in for heddle gives the times, so no GPU is needed.
 """
@@ -159,6 +159,32 @@ class PrefillTest(ScriptTest):
         self.assertIn("28672 x 8192, W4 FP16", {text.text for text in root.iter(f"{space}text")})
 
 
+class PlansTest(ScriptTest):
+
+    def test_counts_the_cells_within_each_bar(self):
+        for times, within in ((1.04, "3 within 5 % of the fastest, 3 within 15 %"),
+                              (1.1, "0 within 5 % of the fastest, 3 within 15 %"),
+                              (1.2, "0 within 5 % of the fastest, 0 within 15 %")):
+            lines = self.script("bench-plans", "--cells", 3, times=times).stdout.splitlines()
+            self.assertEqual(len(lines), 5)
+            self.assertIn("3 cells: " + within, lines[-1])
+
+    def test_says_what_the_budget_has_left_out(self):
+        out = self.script("bench-plans", "--cells", 3, "--budget", 1e-9, times=1).stdout
+        self.assertIn("none of 3 cells measured", out)
+
+    def test_the_same_seed_draws_the_same_cells(self):
+        def drawn(*arguments):
+            cells = self.document("bench-plans", *arguments, times=1)["cells"]
+            return [(cell["spec"], cell["sweep"]["m"]) for cell in cells]
+        self.assertEqual(drawn("--cells", 4), drawn("--cells", 4))
+        self.assertEqual(drawn("--cells", 2, "--skip", 2), drawn("--cells", 4)[2:])
+        self.assertNotEqual(drawn("--cells", 4), drawn("--cells", 4, "--seed", 2))
+
+    def test_has_no_groups(self):
+        self.assertIn("--groups", self.script("bench-plans", "--groups", "main", check=2).stderr)
+
+
 class SpecsTest(CommandTest):
 
     def specs(self, name):
@@ -166,7 +192,7 @@ class SpecsTest(CommandTest):
         return json.loads(done.stdout), done.stdout
 
     def test_heddle_takes_them(self):
-        for name in ("bench-decode", "bench-prefill", "bench-kv"):
+        for name in ("bench-decode", "bench-prefill", "bench-kv", "bench-plans"):
             specs, text = self.specs(name)
             self.assertEqual(len({json.dumps(spec) for spec in specs}), len(specs))
             done = self.heddle("build", "-", "--print-specs", stdin=text, check=0)
@@ -174,7 +200,7 @@ class SpecsTest(CommandTest):
 
     def test_the_planner_serves_every_kind(self):
         kinds = {}
-        for name in ("bench-decode", "bench-prefill"):
+        for name in ("bench-decode", "bench-prefill", "bench-plans"):
             for spec in self.specs(name)[0]:
                 kinds[json.dumps([spec["weight"], spec["activation"], spec.get("path")])] = spec
         self.assertGreater(len(kinds), 12)

@@ -19,17 +19,17 @@ def gemm(n, k, weight, dtype="fp16", **more):
             "activation": {"dtype": dtype}, **more}
 
 
-def parser(description, groups, quick="the main table with symmetric weights and FP16 only"):
-    """The options of every script; groups are the parts that can be run by themselves."""
+def parser(description, groups=(), quick="the main table with symmetric weights and FP16 only"):
+    """The options of every script; groups are the parts that can be run by themselves, if any."""
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--heddle", type=pathlib.Path, metavar="PATH",
                          default=pathlib.Path(os.environ.get("HEDDLE",
                                                              ROOT / "build/release/bin/heddle")),
                          help="the command to measure with; default $HEDDLE or build/release's")
-    options.add_argument("--quick", action="store_true",
-                         help=quick)
-    options.add_argument("--groups", type=lambda text: text.split(","), metavar="NAME,NAME...",
-                         help="parts to run, in this order; default all: " + ",".join(groups))
+    if groups:
+        options.add_argument("--quick", action="store_true", help=quick)
+        options.add_argument("--groups", type=lambda text: text.split(","), metavar="NAME,NAME...",
+                             help="parts to run, in this order; default all: " + ",".join(groups))
     options.add_argument("--cache", type=pathlib.Path, help="folder of compiled kernels")
     options.add_argument("--json", action="store_true",
                          help="print one JSON document instead of tables")
@@ -49,17 +49,23 @@ def add_ms(options):
                               "that it keeps below its limit of power; default 0")
 
 
-def parse(options, groups, quick, arguments):
-    """The namespace of the command line; its groups are those to run."""
+def parse(options, arguments):
+    """The namespace of the command line."""
     parsed = options.parse_args(arguments)
+    if not parsed.specs and not os.access(parsed.heddle, os.X_OK):
+        options.error(f"{parsed.heddle} is no program; build it with tools/quickstart, or name one "
+                      "with --heddle")
+    return parsed
+
+
+def parse_groups(options, groups, quick, arguments):
+    """The same of a script with groups; its groups are those to run."""
+    parsed = parse(options, arguments)
     chosen = parsed.groups or (quick if parsed.quick else groups)
     for name in chosen:
         if name not in groups:
             options.error(f"there is no group {name}; there are {', '.join(groups)}")
     parsed.groups = chosen
-    if not parsed.specs and not os.access(parsed.heddle, os.X_OK):
-        options.error(f"{parsed.heddle} is no program; build it with tools/quickstart, or name one "
-                      "with --heddle")
     return parsed
 
 
