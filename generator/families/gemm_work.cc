@@ -34,9 +34,11 @@ double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock
          bytes_per_clock;
 }
 
-double fetch_clocks(double bytes, double bytes_per_clock, double latency, int stages) {
+double fetch_clocks(double bytes, double bytes_per_clock, double latency, int ring, double total) {
   const double clocks = bytes / bytes_per_clock;
-  return std::max(clocks, (latency + clocks) / (stages - 1));
+  const double others = ring - 1;
+  const double late = std::max(total - others, 0.0) / total;
+  return clocks + late * std::max((latency + clocks) / others - clocks, 0.0);
 }
 
 double side_by_side(double one, double other, double exponent) {

@@ -7,6 +7,7 @@
 #include "generator/families/gpu_rates.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/stream/candidates.h"
+#include "generator/families/stream/next_start.h"
 #include "generator/families/stream/shape.h"
 
 namespace heddle {
@@ -14,6 +15,7 @@ namespace {
 
 enum Cost {
   kStart,
+  kAlone,
   kIssue,
   kWarpIssue,
   kStage,
@@ -27,14 +29,15 @@ enum Cost {
 
 const std::vector<CostParameter>& stream_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2006},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.42},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.34},
-      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 109},
-      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 22.4},
-      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 37.7},
-      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs", 1821},
-      {"overlap", "exponent", "how little decoding and memory hinder each other", 3.80},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 1880},
+      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 2107},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.47},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.43},
+      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 392},
+      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 23.7},
+      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 20.6},
+      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs", 1596},
+      {"overlap", "exponent", "how little decoding and memory hinder each other", 3.32},
   };
   return parameters;
 }
@@ -60,7 +63,7 @@ double stream_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs c
       weight_clocks(plan, 1.0 * v.stage_chunks * layout.chunk_bytes, gpu.memory_bytes);
   const double exchange = costs[kExchange] * std::log2(v.split_k);
   const double clocks =
-      costs[kStart] + side_by_side(work, memory, costs[kOverlap]) + exchange;
+      costs[kStart] + (!lets_next_start(v, layout, plan.target) ? costs[kAlone] : 0) + side_by_side(work, memory, costs[kOverlap]) + exchange;
   return clocks / gpu.clocks_per_us;
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 enum Cost {
   kStart,
+  kAlone,
   kStage,
   kIssue,
   kWarpIssue,
@@ -24,28 +25,31 @@ enum Cost {
   kOverlap,
 };
 
-// Thread blocks that run at the same time. A cluster has its SMs in one GPC: pairs reach all of
-// them, larger ones leave some in every GPC over.
+// Thread blocks that run at the same time. A cluster has its SMs in one GPC, of which most have 16:
+// pairs reach all of them, larger ones leave some in every GPC over.
 std::int64_t places_of(const Target& target, const device::TilesConfig& config, int blocks_per_sm) {
   if (!config.is_cluster()) return std::int64_t{target.sm_count} * blocks_per_sm;
   if (config.split_k == 2) return target.sm_count / 2 * 2;
-  const int clusters = target.sm_count * 10 / 11 / config.split_k - 1;
-  return std::int64_t{std::max(clusters, 1)} * config.split_k;
+  constexpr int kSmsOfGpc = 16;
+  const int even = target.sm_count * 10 / 11 / config.split_k - 1;
+  const int of_gpcs = target.sm_count / kSmsOfGpc * (kSmsOfGpc / config.split_k);
+  return std::int64_t{std::max(std::min(even, of_gpcs), 1)} * config.split_k;
 }
 
 }  // namespace
 
 const std::vector<CostParameter>& tiles_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 3522},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 191},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.56},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.61},
-      {"latency", "clocks", "from the request of a stage to its arrival", 376},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 104},
-      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 25.1},
-      {"exchange", "clocks", "for sums of blocks that share K to come from one to another", 863},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 3.35},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2670},
+      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1461},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 172},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.27},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.86},
+      {"latency", "clocks", "from the request of a stage to its arrival", 89.8},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 63.4},
+      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 38.7},
+      {"exchange", "clocks", "for the sums of one more block that shares K to come to another", 535},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 3.83},
   };
   return parameters;
 }
@@ -69,20 +73,18 @@ double tiles_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs co
       chunks * v.warps_m * chunk_instructions(plan, v, v.token_tiles());
   const double warps = v.warps_m * v.warps_n * v.warps_k;
   const double fetch =
-      fetch_clocks(config.stage_bytes(), costs[kSmBytes], costs[kLatency], v.stages);
+      fetch_clocks(config.stage_bytes(), costs[kSmBytes], costs[kLatency], v.stages, stages);
   const double issue = instructions / costs[kIssue];
   const double multiply = 1.0 * v.tile_n * v.stage_k * v.tile_m / mma_products(plan.target);
   const double alone = instructions / warps / costs[kWarpIssue];
-  const double step = std::max(sharers * std::max({fetch, issue, multiply}), alone) +
+  const double step = std::max(sharers * side_by_side(std::max(issue, multiply), fetch, costs[kOverlap]), alone) +
                       costs[kStage] * (v.kernel == GemmKernel::kBulk ? 1 : 2);
   const double tile_bytes = 4.0 * v.tile_m * v.tile_n;
   const double sums = tile_bytes * v.warps_k / costs[kSumBytes];
   // A cluster's blocks send their sums; others write them, count each other, and read.
-  const bool cluster = config.is_cluster();
-  const double exchange = v.split_k == 1 ? 0
-                                         : (cluster ? 1 : 3) * costs[kExchange] +
-                                               tile_bytes * (cluster ? 1 : v.split_k) /
-                                                   costs[kSumBytes];
+  const double trips = config.is_cluster() ? 1 : 3;
+  const double exchange = trips * (v.split_k - 1) *
+                          (costs[kExchange] + tile_bytes / v.split_k / costs[kSumBytes]);
   const double work = rounds * (stages * step + (rounds > 1 ? sharers * sums : 0));
 
   const double copy_bytes = 1.0 * v.stage_k / WeightLayout::kChunkK * layout.chunk_bytes;
@@ -90,7 +92,9 @@ double tiles_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs co
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
   // When the memory is done, the sums are to be added.
-  const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]) +
+  const bool alone_on_sm = m <= config.tokens_alone;
+  const double start = costs[kStart] + (alone_on_sm ? costs[kAlone] : 0);
+  const double clocks = start + side_by_side(work, memory, costs[kOverlap]) +
                         sharers * sums + exchange;
   return clocks / gpu.clocks_per_us;
 }
