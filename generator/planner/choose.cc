@@ -44,9 +44,11 @@ Plan with_older_path(const Plan& plan) {
 struct Run {
   std::size_t first = 0;  // step
   const Candidate* kernel = nullptr;
-  std::size_t kernels = 0;  // from the first step to the end of this run
-  double loss = 0;          // sum of the logarithms of times over best times
+  // From the first step to the end of this run, the sum of the logarithms of times over best times.
+  double loss = std::numeric_limits<double>::infinity();
 };
+// The best runs that end with each step, of one kernel, of two and so on up to that step.
+using Runs = std::vector<std::vector<Run>>;
 
 class Chooser {
  public:
@@ -67,14 +69,15 @@ class Chooser {
 
   std::vector<Candidate> choose() const {
     double tolerance = kSameTime;
-    std::vector<Run> runs = shortest(tolerance);
-    while (runs.back().kernels > kMostKernels) {
+    Runs runs = runs_within(tolerance);
+    while (std::isinf(runs.back()[fewest_losses(runs.back())].loss)) {
       tolerance *= kSameTime;
-      runs = shortest(tolerance);
+      runs = runs_within(tolerance);
     }
     std::vector<Candidate> chosen;
-    for (std::size_t end = steps_.size(); end > 0;) {
-      const Run& run = runs[end - 1];
+    std::size_t kernels = fewest_losses(runs.back()) + 1;
+    for (std::size_t end = steps_.size(); end > 0; --kernels) {
+      const Run& run = runs[end - 1][kernels - 1];
       Candidate one = *run.kernel;
       one.variant.m_min = run.first == 0 ? shape_.m_min : steps_[run.first - 1] + 1;
       chosen.push_back(std::move(one));
@@ -85,34 +88,44 @@ class Chooser {
   }
 
  private:
-  // For each step the run that ends with it when as few kernels as can be serve all up to it, of
-  // those the fastest.
-  std::vector<Run> shortest(double tolerance) const {
-    std::vector<Run> runs;
+  // Where each kernel more counts as much as some time.
+  static std::size_t fewest_losses(const std::vector<Run>& runs) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < runs.size(); ++i) {
+      const auto more = static_cast<double>(i - best);
+      if (runs[i].loss + more * std::log(kKernelIsWorth) < runs[best].loss) best = i;
+    }
+    return best;
+  }
+
+  Runs runs_within(double tolerance) const {
+    Runs runs;
     for (std::size_t last = 0; last < steps_.size(); ++last) {
-      Run best;
-      best.kernels = std::numeric_limits<std::size_t>::max();
+      std::vector<Run> best(kMostKernels);
       for (const Candidate& candidate : candidates_[last]) {
-        extend(candidate, last, tolerance, runs, &best);
+        extend(candidate, last, tolerance, runs, best);
       }
-      runs.push_back(best);
+      runs.push_back(std::move(best));
     }
     return runs;
   }
 
   // A kernel serves all numbers of tokens below its own.
-  void extend(const Candidate& candidate, std::size_t last, double tolerance,
-              const std::vector<Run>& runs, Run* best) const {
+  void extend(const Candidate& candidate, std::size_t last, double tolerance, const Runs& runs,
+              std::vector<Run>& best) const {
     double loss = 0;
     for (std::size_t first = last + 1; first-- > 0;) {
       if (leaves_path(candidate, first)) return;
       const double times = time_of(candidate, first, last) / best_[first];
       if (times > tolerance) return;
       loss += std::log(times);
-      const Run run{first, &candidate, (first == 0 ? 0 : runs[first - 1].kernels) + 1,
-                    loss + (first == 0 ? 0 : runs[first - 1].loss)};
-      if (run.kernels < best->kernels || (run.kernels == best->kernels && run.loss < best->loss)) {
-        *best = run;
+      if (first == 0) {
+        if (loss < best[0].loss) best[0] = {first, &candidate, loss};
+        return;
+      }
+      for (std::size_t i = 1; i < best.size(); ++i) {
+        const double all = loss + runs[first - 1][i - 1].loss;
+        if (all < best[i].loss) best[i] = {first, &candidate, all};
       }
     }
   }

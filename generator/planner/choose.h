@@ -27,11 +27,11 @@ std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max);
 // same plan. Precondition: a gemm's plan whose spec, target, decode and layout are set.
 std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m);
 
-// Kernels for all M of the spec, ascending. Of each step of M the fastest candidate serves, but
-// neighbours that one kernel serves in at most kSameTime times their best time have that one, and
-// there are at most kMostKernels: where more would be needed, the lowest power of kSameTime with
-// which they are so few is what counts. Throws Error(kUnsupported) with every reason why an M has
-// no candidate.
+// Kernels for all M of the spec, ascending: kMostKernels at most. Each is among the fastest
+// candidates of the last step of M that it serves, and takes at most kSameTime times the best time
+// of every step, or the lowest power of kSameTime with which there are few enough kernels. Of all
+// such choices this one has the lowest product of times, where each kernel counts as kKernelIsWorth.
+// Throws Error(kUnsupported) with the reasons of families if there is no candidate.
 std::vector<Candidate> choose_kernels(const Plan& plan);
 
 // The predicted time of a planned kernel. Preconditions: it is one of a gemm's plan and serves m.
@@ -42,6 +42,8 @@ std::string kernel_label(const PlannedKernel& kernel);
 
 inline constexpr double kSameTime = 1.03;
 inline constexpr std::size_t kMostKernels = 8;
+// Of the time at one step: a kernel that saves less is not worth compiling.
+inline constexpr double kKernelIsWorth = 1.02;
 // Candidates of a step, the fastest first, that may serve smaller M than those of the step, too.
 inline constexpr std::size_t kMostExtended = 8;
 
