@@ -72,7 +72,7 @@ void GemmArguments::read_tokens(const cuda::Driver& driver, const Plan& plan,
   if (gathered_ != nullptr) list_.set(KernelArgument::kX, &gathered_);
   if (kernel.arguments.front() != KernelArgument::kTokenMap) return;
   const GemmSpec& spec = plan.spec.gemm();
-  const int box = kernel.box_tokens == 0 ? m_ : kernel.box_tokens;
+  const int box = kernel.tokens_of_box(m_);
   const void* x = gathered_ != nullptr ? gathered_ : args_.x;
   list_.set(KernelArgument::kTokenMap,
             token_map(driver, {x, args_.m, spec.shape.k, box, spec.activation == DType::kBf16}));

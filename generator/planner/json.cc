@@ -170,7 +170,10 @@ ordered_json kernel_json(const Plan& plan, std::size_t index) {
   auto arguments = ordered_json::array();
   for (const KernelArgument argument : kernel.arguments) arguments.push_back(to_string(argument));
   j["arguments"] = std::move(arguments);
-  if (kernel.box_tokens != 0) j["box_tokens"] = kernel.box_tokens;
+  if (kernel.box_tokens != 0) {
+    j["box_tokens"] = kernel.box_tokens;
+    j["fits_box"] = kernel.fits_box;
+  }
   if (!by_m) return j;
   j["launch"] = launch_json(plan.launch(index, {kernel.size_max}));
   if (index < plan.kernels.size()) {

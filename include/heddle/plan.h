@@ -74,8 +74,13 @@ struct PlannedKernel {
   int blocks_per_sm = 1;  // what the register budget is set for
   // The kernel may start before the one before it in the stream has ended; it waits itself.
   bool starts_early = false;
-  // kTokenMap: tokens of a box; 0: all tokens of the launch.
+  // kTokenMap: tokens of a box, and whether a launch with fewer has boxes of all of its tokens:
+  // what a box has outside of X is slow to come.
   int box_tokens = 0;
+  bool fits_box = false;
+  int tokens_of_box(std::int64_t m) const noexcept {
+    return fits_box && m < box_tokens ? static_cast<int>(m) : box_tokens;
+  }
   std::vector<KernelArgument> arguments;
 };
 

@@ -59,6 +59,8 @@ struct WarpgroupConfig {
 
   // Tokens are copied in boxes of 64 values, of all tokens of a tile or half of them.
   HEDDLE_BOTH constexpr int box_tokens() const { return tile_m < 96 ? tile_m : tile_m / 2; }
+  // A launch of fewer tokens has boxes of so many.
+  HEDDLE_BOTH constexpr bool fits_box() const { return box_tokens() == tile_m; }
 
   // A stage: tokens [halves][tile_m][64 values], each token's 128 bytes swizzled; weights
   // [tile_n / 16][stage_chunks] chunks, or of one the words of half of its columns and all of its

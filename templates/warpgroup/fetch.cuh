@@ -82,7 +82,7 @@ struct WgmmaFetch {
   __device__ __forceinline__ u32 token_bytes(const Piece& piece) const {
     u32 bytes = 0;
 #pragma unroll
-    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(piece, i) ? S::kBoxBytes : 0;
+    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(piece, i) ? S::box_bytes(work.m) : 0;
     return bytes;
   }
 

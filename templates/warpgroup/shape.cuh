@@ -66,9 +66,10 @@ struct WgmmaShape {
   static constexpr int kHalfBytes = Config::value.tile_m * 128;
   static constexpr int kTokenBytes = Config::value.token_bytes();
   // Tokens are copied in boxes of 64 values. What a box has outside of X is slow to come, 16 bytes
-  // a clock or so (8192 x 8192, M = 129: 68 us, with 256 tokens 48): where there are tokens for one
-  // box at least, the last box begins early enough to be full and has tokens of the one before,
-  // too.
+  // a clock or so (8192 x 8192, M = 129: 68 us, with 256 tokens 48). A tile's only box has no more
+  // tokens than the launch: behind them stays what was there, whose sums are not stored. Of two, if
+  // there are tokens for one at least, the last begins early enough to be full and has tokens of
+  // the one before, too.
   static constexpr int kBoxTokens = Config::value.box_tokens();
   static constexpr int kBoxes = Config::value.tile_m / kBoxTokens;  // of a half
   static constexpr int kBoxBytes = kBoxTokens * 128;
@@ -101,6 +102,9 @@ struct WgmmaShape {
   static constexpr int kPassOffset = Config::value.pass_offset();
   static constexpr int kBarrierOffset = Config::value.barrier_offset();
 
+  static __device__ __forceinline__ int box_bytes(int m) {
+    return (Config::value.fits_box() && m < kBoxTokens ? m : kBoxTokens) * 128;
+  }
   // By how many tokens a box begins early of which the first would be this one.
   static __device__ __forceinline__ int early(int token, int m) {
     const int over = token + kBoxTokens - m;

@@ -60,7 +60,7 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
                     memory, [&] {
                       wgmma_kernels[GetParam()](
                           {buffers.x, static_cast<int>(m), static_cast<int>(spec.shape.k),
-                           plan_.kernels[0].box_tokens},
+                           plan_.kernels[0].tokens_of_box(m)},
                           buffers.weights, buffers.y, buffers.bias, buffers.residual, workspace,
                           static_cast<int>(m), shares.shared_tiles);
                     });

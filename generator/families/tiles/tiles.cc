@@ -137,6 +137,10 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
                                       A::kWorkspace, A::kM}
                      : std::vector<A>{A::kX, A::kWeights, A::kY, A::kBias, A::kResidual,
                                       A::kPreScale, A::kWorkspace, A::kM});
+    if (bulk) {
+      kernel.box_tokens = v.tile_m;
+      kernel.fits_box = true;
+    }
     // Where an SM has room for two thread blocks of a kernel that starts early, the first SMs to be
     // free take two of them, and others none: only kernels with an SM to each block do.
     kernel.starts_early = bulk || (has_dependent_launch(plan.target) && v.blocks_per_sm == 1);

@@ -106,6 +106,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
                                     A::kWorkspace, A::kM, A::kSchedule});
     kernel.starts_early = true;
     kernel.box_tokens = config.box_tokens();
+    kernel.fits_box = config.fits_box();
     return kernel;
   }
 };
