@@ -29,15 +29,15 @@ enum Cost {
 
 const std::vector<CostParameter>& stream_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 1880},
-      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 2107},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.47},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.43},
-      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 392},
-      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 23.7},
-      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 20.6},
-      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs", 1596},
-      {"overlap", "exponent", "how little decoding and memory hinder each other", 3.32},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2122},
+      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1822},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.75},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.34},
+      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 254},
+      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 29.7},
+      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 35.9},
+      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs", 1430},
+      {"overlap", "exponent", "how little decoding and memory hinder each other", 4.34},
   };
   return parameters;
 }

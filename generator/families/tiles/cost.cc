@@ -40,16 +40,16 @@ std::int64_t places_of(const Target& target, const device::TilesConfig& config, 
 
 const std::vector<CostParameter>& tiles_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2670},
-      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1461},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 172},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.27},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.86},
-      {"latency", "clocks", "from the request of a stage to its arrival", 89.8},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 63.4},
-      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 38.7},
-      {"exchange", "clocks", "for the sums of one more block that shares K to come to another", 535},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 3.83},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 1930},
+      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1946},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 187},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.19},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.47},
+      {"latency", "clocks", "from the request of a stage to its arrival", 324},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 61.7},
+      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 20.3},
+      {"exchange", "clocks", "for the sums of one more block that shares K to come to another", 590},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 4.19},
   };
   return parameters;
 }
