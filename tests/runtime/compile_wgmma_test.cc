@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "generator/families/gemm_variant.h"
-#include "tests/planned_kernel.h"
 #include "generator/families/warpgroup/candidates.h"
+#include "tests/planned_kernel.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
 
