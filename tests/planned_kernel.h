@@ -1,13 +1,25 @@
-// A kernel that a test puts together field by field.
+// A kernel that a test puts together field by field, or finds by its kind.
 #ifndef HEDDLE_TESTS_PLANNED_KERNEL_H_
 #define HEDDLE_TESTS_PLANNED_KERNEL_H_
 
+#include <optional>
 #include <string_view>
 
 #include "generator/families/gemm_variant.h"
 #include "generator/families/registry.h"
+#include "generator/planner/choose.h"
 
 namespace heddle {
+
+// The variant of that kind that is predicted to be the fastest for a range of M, whether or not
+// another kind is faster there; none if there is no such kernel.
+inline std::optional<GemmVariant> fastest_variant(const Plan& plan, const MRange& m,
+                                                  GemmKernel kind) {
+  for (const Candidate& one : gemm_candidates(plan, m)) {
+    if (one.variant.kernel == kind) return one.variant;
+  }
+  return std::nullopt;
+}
 
 // The kernel of a gemm's plan that its family makes of the variant.
 inline PlannedKernel planned_kernel(const Plan& plan, const GemmVariant& variant) {

@@ -1,7 +1,7 @@
 #include "generator/families/gemm_config.h"
 
-#include "generator/families/value_type.h"
 #include "generator/families/scale_mode.h"
+#include "generator/families/value_type.h"
 
 namespace heddle {
 namespace {

@@ -20,9 +20,9 @@ double chunk_instructions(const Plan& plan, const GemmVariant& variant, double t
 // of a line reads one line more.
 double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock);
 
-// Clocks of a stage of so many bytes, one of `total`, if nothing but its copies takes time: the SM's
-// rate; but a stage behind the ring's first is asked for when its place is free, and the others of
-// the ring must last until it is there.
+// Clocks of a stage of so many bytes, one of `total`, if nothing but its copies takes time: the
+// SM's rate; but a stage behind the ring's first is asked for when its place is free, and the
+// others of the ring must last until it is there.
 double fetch_clocks(double bytes, double bytes_per_clock, double latency, int ring, double total);
 
 // Of two times of things that go on side by side: the longer one, and more where both are nearly as

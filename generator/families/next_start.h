@@ -6,8 +6,8 @@
 
 namespace heddle {
 
-// Two blocks of the next kernel, which is taken to have a column for each row of this one, fit on an
-// SM with so many tokens: those SMs that are free first would get two, others none.
+// Two blocks of the next kernel, which is taken to have a column for each row of this one, fit on
+// an SM with so many tokens: those SMs that are free first would get two, others none.
 inline constexpr int kNextFewTokens = 4, kNextMoreTokens = 8;
 inline constexpr int kNextColumns = 3072;
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "generator/planner/kernel_name.h"
 #include "generator/families/refuse.h"
+#include "generator/planner/kernel_name.h"
 #include "generator/spec/meaning.h"
 #include "generator/target/capabilities.h"
 

@@ -30,8 +30,8 @@ std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m);
 // Kernels for all M of the spec, ascending: kMostKernels at most. Each is among the fastest
 // candidates of the last step of M that it serves, and takes at most kSameTime times the best time
 // of every step, or the lowest power of kSameTime with which there are few enough kernels. Of all
-// such choices this one has the lowest product of times, where each kernel counts as kKernelIsWorth.
-// Throws Error(kUnsupported) with the reasons of families if there is no candidate.
+// such choices this one has the lowest product of times, where each kernel counts as
+// kKernelIsWorth. Throws Error(kUnsupported) with the reasons of families if there is no candidate.
 std::vector<Candidate> choose_kernels(const Plan& plan);
 
 // The predicted time of a planned kernel. Preconditions: it is one of a gemm's plan and serves m.

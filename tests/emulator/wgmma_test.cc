@@ -1,6 +1,4 @@
 // The kernels with wgmma, run on the CPU, against FP64.
-#include "generator/families/warpgroup/candidates.h"
-
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <cstring>
 
 #include "generator/families/gemm_variant.h"
+#include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/shares.h"
 #include "heddle/kernel.h"
 #include "runtime/gemm_launch.h"

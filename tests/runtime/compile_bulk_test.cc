@@ -48,7 +48,7 @@ TEST(CompileBulk, WhatThePlannerTakes) {
       }
     }
   }
-  EXPECT_GT(sources.size(), 100U);
+  EXPECT_FALSE(sources.empty());  // how many there are is for the costs to say
   expect_no_spills(sources, target_from_name("h200"));
 }
 

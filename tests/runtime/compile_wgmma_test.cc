@@ -1,13 +1,19 @@
 // GEMM with wgmma: every way of decoding and scaling compiles without spills, and the assembler has
 // nothing to say: it warns where it must wait for every multiplication before the next one. Needs
 // NVRTC, not a GPU.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "generator/families/gemm_variant.h"
-#include "tests/planned_kernel.h"
 #include "generator/families/warpgroup/candidates.h"
+#include "generator/planner/choose.h"
+#include "tests/planned_kernel.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
 
@@ -20,10 +26,25 @@ Source render_variant(Plan& plan, const GemmVariant& variant) {
   return render(plan, 0);
 }
 
+// The fastest warpgroup kernel for each number of tokens that kernels are chosen for.
+Plan plan_of_warpgroups(const GemmSpec& spec) {
+  Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
+  const std::string name = plan.kernels.front().name;
+  std::vector<PlannedKernel> kernels;
+  std::int64_t first = spec.shape.m_min;
+  for (const std::int64_t last : token_steps(spec.shape.m_min, spec.shape.m_max)) {
+    if (auto v = fastest_variant(plan, {first, last}, GemmKernel::kWgmma)) {
+      v->name = fmt::format("{}_{}", name, last);
+      kernels.push_back(planned_kernel(plan, *v));
+    }
+    first = last + 1;
+  }
+  plan.kernels = std::move(kernels);
+  return plan;
+}
+
 GemmSpec spec_of(const WeightCase& c, DType dtype, bool ragged) {
   GemmSpec spec;
-  // Up to 16 tokens a stream serves what is short, and tiles fed by bulk copies what makes one
-  // round of blocks.
   spec.shape = {ragged ? 1032 : 57344, ragged ? 1280 : 8192, ragged ? 17 : 9, 300};
   spec.activation = dtype;
   spec.weight.bits = c.bits;
@@ -75,8 +96,9 @@ TEST_F(CompileWgmma, EveryWayOfDecoding) {
       // One of the types in turn: compile_matrix_test.cc has more of both.
       if (!every_kernel() && fp16 != (i % 2 == 0)) continue;
       const GemmSpec spec = spec_of(kWeightCases[i], dtype, (i / 2 + (fp16 ? 1 : 0)) % 2 == 0);
-      add_kernels(resolve(Spec::from_gemm(spec), target_from_name("h200")), static_cast<int>(i / 2),
-                  &sources);
+      const Plan plan = plan_of_warpgroups(spec);
+      EXPECT_EQ(plan.kernel_count(), token_steps(spec.shape.m_min, spec.shape.m_max).size());
+      add_kernels(plan, static_cast<int>(i / 2), &sources);
     }
   }
   check(sources);

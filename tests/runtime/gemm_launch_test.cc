@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "generator/families/gemm_variant.h"
-#include "tests/planned_kernel.h"
 #include "runtime/launch_table.h"
+#include "tests/planned_kernel.h"
 #include "tests/runtime/launch_refusals.h"
 
 namespace heddle {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/gemm_variant.h"
-#include "tests/planned_kernel.h"
 #include "heddle/target.h"
+#include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {

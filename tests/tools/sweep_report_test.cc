@@ -65,14 +65,21 @@ TEST(SweepReport, OfFewCandidatesAllAreFinalists) {
 }
 
 TEST(SweepReport, Json) {
-  const nlohmann::ordered_json json = sweep_json(sweep_of(report({12, 15, 10})));
+  Sweep sweep = sweep_of(report({12, 15, 10}));
+  sweep.predicted_us = {11, 16, 9};
+  sweep.labels = {"first", "second", "third"};
+  const nlohmann::ordered_json json = sweep_json(sweep);
   EXPECT_EQ(json["m"], 16);
   EXPECT_EQ(json["candidates"], 3);
   EXPECT_DOUBLE_EQ(json["times_best"].get<double>(), 1.2);
   EXPECT_EQ(json["chosen"]["configuration"]["tile_n"], 16);
   EXPECT_EQ(json["chosen"]["times_floor"], 1.5);
+  EXPECT_EQ(json["chosen"]["predicted_us"], 11);
+  EXPECT_EQ(json["chosen"]["kernel"], "first");
   ASSERT_EQ(json["rows"].size(), 3U);
   EXPECT_EQ(json["rows"][0]["us"], 10);
+  EXPECT_EQ(json["rows"][0]["predicted_us"], 9);
+  EXPECT_EQ(json["rows"][0]["kernel"], "third");
   EXPECT_EQ(json["rows"][0]["family"], "tiles");
 }
 

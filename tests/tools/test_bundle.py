@@ -13,7 +13,7 @@ from command import HEDDLE, ROOT, CommandTest, SPEC, inline
 
 TARGET = {"name": "a device", "major": 8, "minor": 0, "sm_count": 100, "shared_per_block": 166912,
           "shared_per_sm": 167936, "registers_per_sm": 65536, "threads_per_sm": 2048,
-          "l2_bytes": 40 << 20, "memory_gb_per_s": 1500.0}
+          "l2_bytes": 40 << 20, "memory_gb_per_s": 1500.0, "sm_mhz": 1410.0}
 
 
 def record_line(**changes):
@@ -86,11 +86,13 @@ class BundleTest(CommandTest):
         self.assertIn("strict mode compiles nothing", done.err)
 
     def test_strict_names_every_kernel_that_is_missing(self):
+        few = self.file("few.json", json.dumps(
+            [json.loads(inline(shape={"n": n, "k": 512, "m": [1, 16]})) for n in (256, 512)]))
         names = {kernel["kernel"] for kernel in
-                 self.heddle_json("build", inline(), "--target", "h200")["kernels"]}
+                 self.heddle_json("build", few, "--target", "h200")["kernels"]}
         self.assertGreater(len(names), 1)
         self.environment["HEDDLE_CACHE"] = str(self.folder / "empty")
-        lines = self.heddle("build", inline(), "--target", "h200", "--strict",
+        lines = self.heddle("build", few, "--target", "h200", "--strict",
                             check=1).err.splitlines()
         self.assertEqual(len(lines), len(names))
         for name in names:

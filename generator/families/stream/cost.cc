@@ -36,7 +36,8 @@ const std::vector<CostParameter>& stream_cost_parameters() {
       {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 254},
       {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 29.7},
       {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 35.9},
-      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs", 1430},
+      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs",
+       1430},
       {"overlap", "exponent", "how little decoding and memory hinder each other", 4.34},
   };
   return parameters;
@@ -62,8 +63,9 @@ double stream_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs c
   const double memory =
       weight_clocks(plan, 1.0 * v.stage_chunks * layout.chunk_bytes, gpu.memory_bytes);
   const double exchange = costs[kExchange] * std::log2(v.split_k);
-  const double clocks =
-      costs[kStart] + (!lets_next_start(v, layout, plan.target) ? costs[kAlone] : 0) + side_by_side(work, memory, costs[kOverlap]) + exchange;
+  const double clocks = costs[kStart] +
+                        (!lets_next_start(v, layout, plan.target) ? costs[kAlone] : 0) +
+                        side_by_side(work, memory, costs[kOverlap]) + exchange;
   return clocks / gpu.clocks_per_us;
 }
 

@@ -21,8 +21,9 @@ bool leaves_room(const GemmVariant& v, const Target& target) {
 }  // namespace
 
 bool lets_next_start(const GemmVariant& stream, const WeightLayout& layout, const Target& target) {
-  const bool two = stream.m_max <= kNextFewTokens ? layout.chunks_per_row_block > kLongRow
-                                              : stream.m_max <= kNextMoreTokens && two_of_next_fit(layout);
+  const bool two = stream.m_max <= kNextFewTokens
+                       ? layout.chunks_per_row_block > kLongRow
+                       : stream.m_max <= kNextMoreTokens && two_of_next_fit(layout);
   return !two || leaves_room(stream, target);
 }
 

@@ -1,5 +1,5 @@
 // When the kernel after a GEMM of few tokens may take its places on the SMs, to have its first
-// weights by the time its tokens are there (docs/planning.md).
+// weights by the time its tokens are there.
 #ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_NEXT_START_H_
 #define HEDDLE_GENERATOR_FAMILIES_STREAM_NEXT_START_H_
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "generator/families/stream/config.h"
 #include "generator/families/shared_memory.h"
+#include "generator/families/stream/config.h"
 
 namespace heddle {
 namespace {

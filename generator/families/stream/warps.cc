@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "generator/families/tile_fields.h"
 #include "generator/families/stream/shape.h"
+#include "generator/families/tile_fields.h"
 
 namespace heddle {
 namespace {

@@ -1,5 +1,4 @@
-// How the warps of a stream share the chunks of a row block, and how many of them are a stage;
-// docs/planning.md has the rules in words.
+// How the warps of a stream share the chunks of a row block, and how many of them are a stage.
 #ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_WARPS_H_
 #define HEDDLE_GENERATOR_FAMILIES_STREAM_WARPS_H_
 

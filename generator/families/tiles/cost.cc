@@ -48,7 +48,8 @@ const std::vector<CostParameter>& tiles_cost_parameters() {
       {"latency", "clocks", "from the request of a stage to its arrival", 324},
       {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 61.7},
       {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 20.3},
-      {"exchange", "clocks", "for the sums of one more block that shares K to come to another", 590},
+      {"exchange", "clocks", "for the sums of one more block that shares K to come to another",
+       590},
       {"overlap", "exponent", "how little computing and memory hinder each other", 4.19},
   };
   return parameters;
@@ -69,22 +70,22 @@ double tiles_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs co
 
   const double row_tiles = v.tile_n / 16.0;
   const double chunks = row_tiles * v.stage_k / WeightLayout::kChunkK;
-  const double instructions =
-      chunks * v.warps_m * chunk_instructions(plan, v, v.token_tiles());
+  const double instructions = chunks * v.warps_m * chunk_instructions(plan, v, v.token_tiles());
   const double warps = v.warps_m * v.warps_n * v.warps_k;
   const double fetch =
       fetch_clocks(config.stage_bytes(), costs[kSmBytes], costs[kLatency], v.stages, stages);
   const double issue = instructions / costs[kIssue];
   const double multiply = 1.0 * v.tile_n * v.stage_k * v.tile_m / mma_products(plan.target);
   const double alone = instructions / warps / costs[kWarpIssue];
-  const double step = std::max(sharers * side_by_side(std::max(issue, multiply), fetch, costs[kOverlap]), alone) +
-                      costs[kStage] * (v.kernel == GemmKernel::kBulk ? 1 : 2);
+  const double step =
+      std::max(sharers * side_by_side(std::max(issue, multiply), fetch, costs[kOverlap]), alone) +
+      costs[kStage] * (v.kernel == GemmKernel::kBulk ? 1 : 2);
   const double tile_bytes = 4.0 * v.tile_m * v.tile_n;
   const double sums = tile_bytes * v.warps_k / costs[kSumBytes];
   // A cluster's blocks send their sums; others write them, count each other, and read.
   const double trips = config.is_cluster() ? 1 : 3;
-  const double exchange = trips * (v.split_k - 1) *
-                          (costs[kExchange] + tile_bytes / v.split_k / costs[kSumBytes]);
+  const double exchange =
+      trips * (v.split_k - 1) * (costs[kExchange] + tile_bytes / v.split_k / costs[kSumBytes]);
   const double work = rounds * (stages * step + (rounds > 1 ? sharers * sums : 0));
 
   const double copy_bytes = 1.0 * v.stage_k / WeightLayout::kChunkK * layout.chunk_bytes;
@@ -94,8 +95,8 @@ double tiles_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs co
   // When the memory is done, the sums are to be added.
   const bool alone_on_sm = m <= config.tokens_alone;
   const double start = costs[kStart] + (alone_on_sm ? costs[kAlone] : 0);
-  const double clocks = start + side_by_side(work, memory, costs[kOverlap]) +
-                        sharers * sums + exchange;
+  const double clocks =
+      start + side_by_side(work, memory, costs[kOverlap]) + sharers * sums + exchange;
   return clocks / gpu.clocks_per_us;
 }
 

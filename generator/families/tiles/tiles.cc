@@ -3,9 +3,9 @@
 
 #include "generator/families/all.h"
 #include "generator/families/gemm_kernel.h"
+#include "generator/families/shared_memory.h"
 #include "generator/families/tiles/candidates.h"
 #include "generator/families/tiles/config.h"
-#include "generator/families/shared_memory.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {

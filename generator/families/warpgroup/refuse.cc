@@ -11,8 +11,7 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   Reasons reasons;
   const auto only = [&](const std::optional<int>& wanted, int value, const char* pointer,
                         const char* why) {
-    reasons.unless(!wanted || *wanted == value, pointer, why, wanted.value_or(0),
-                   value);
+    reasons.unless(!wanted || *wanted == value, pointer, why, wanted.value_or(0), value);
   };
   const TileSpec& tile = spec.tile;
   constexpr int kTokens[] = {16, 32, 64, 96, 128, 160, 192, 256};
@@ -25,8 +24,8 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
       "each of two warpgroups takes one or two tiles of 64 rows, each of four one, or two share "
       "one of 32 to 128 tokens",
       v.tile_n, "64, 128, 256");
-  reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages",
-                 v.stages, "2 and up");
+  reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages", v.stages,
+                 "2 and up");
   const bool is_half = v.stage_k == 64 && wgmma_may_halve(spec, v);
   reasons.unless(is_half || v.stage_k == 128 || v.stage_k == 256 || v.stage_k == 512, "/tile/k",
                  "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
@@ -40,14 +39,19 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   only(tile.warps_k, v.warps_k, "/tile/warps_k", "the warps of wgmma lie along N");
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
 
-  reasons.unless(v.shared_bytes <= target.shared_per_block, "/tile",
-                 [&] { return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
-                             v.shared_bytes, target.name, target.shared_per_block); });
-  reasons.unless(sum_registers(v) <= kMostWgmmaSums, "/tile",
-                 [&] { return fmt::format("a tile of {} rows by {} tokens needs {} registers of a thread for "
-                             "its sums",
-                             v.tile_n, v.tile_m, sum_registers(v)); },
-                 "", [&] { return fmt::format("at most {}", kMostWgmmaSums); });
+  reasons.unless(v.shared_bytes <= target.shared_per_block, "/tile", [&] {
+    return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
+                       v.shared_bytes, target.name, target.shared_per_block);
+  });
+  reasons.unless(
+      sum_registers(v) <= kMostWgmmaSums, "/tile",
+      [&] {
+        return fmt::format(
+            "a tile of {} rows by {} tokens needs {} registers of a thread for "
+            "its sums",
+            v.tile_n, v.tile_m, sum_registers(v));
+      },
+      "", [&] { return fmt::format("at most {}", kMostWgmmaSums); });
   return reasons.take();
 }
 

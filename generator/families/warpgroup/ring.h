@@ -1,5 +1,5 @@
 // The ring of stages of a GEMM with wgmma: how long it is, and how much of it is asked for before
-// the tokens are there. docs/planning.md has the rules in words.
+// the tokens are there.
 #ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_RING_H_
 #define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_RING_H_
 

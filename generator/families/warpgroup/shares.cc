@@ -74,11 +74,13 @@ class Schedule {
     const double units = v.stage_chunks / halves * v.tile_n / kWgmmaRowTile;
     // Blocks that go through the same tokens at the same time get them for each other.
     const double readers = m_ <= v.tile_m ? 2 : v.cluster;
-    const double tokens = config.fits_box() && m_ < v.tile_m ? static_cast<double>(m_) / v.tile_m : 1;
+    const double tokens =
+        config.fits_box() && m_ < v.tile_m ? static_cast<double>(m_) / v.tile_m : 1;
     const double bytes = config.weight_bytes() + tokens * config.token_bytes() / readers;
     const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], v.stages,
                                       static_cast<double>(stages_) * halves);
-    return halves * (side_by_side(units * unit_clocks(v), fetch, costs_[kOverlap]) + costs_[kStage]);
+    return halves *
+           (side_by_side(units * unit_clocks(v), fetch, costs_[kOverlap]) + costs_[kStage]);
   }
 
   double tile_bytes() const { return 4.0 * v_.tile_m * v_.tile_n; }
@@ -95,7 +97,8 @@ class Schedule {
     const std::int64_t pairs = v_.workers / kWgmmaCluster;
     const double of_block =
         warpgroup_sizes(layout_, v_).set_row_tiles() * kWgmmaRowTile / (2.0 * v_.tile_n);
-    const double round = of_block * static_cast<double>(stages_) * stage_ + pair_clocks(4.0 * v_.tile_m * kWgmmaRowTile);
+    const double round = of_block * static_cast<double>(stages_) * stage_ +
+                         pair_clocks(4.0 * v_.tile_m * kWgmmaRowTile);
     return {{static_cast<int>(kWgmmaCluster * std::min(row_sets_, pairs)), 0, kWgmmaCluster},
             static_cast<double>(ceil_div(row_sets_, pairs)) * round};
   }
@@ -123,14 +126,15 @@ class Schedule {
     const std::int64_t workers = v_.workers / v_.cluster;
     const auto count = [&](std::int64_t sets) { return static_cast<int>(sets * v_.cluster); };
     const double of_tile = static_cast<double>(stages_) * stage_;
-    // Tiles of the last tokens may be narrow from the beginning. Narrow ones come behind the others.
-    const bool ends_narrow = wgmma_narrows(v_) && token_tiles > 1 &&
-                             m_ - (token_tiles - 1) * v_.tile_m <= v_.tile_m / 2;
+    // Tiles of the last tokens may be narrow from the beginning. Narrow ones come behind the
+    // others.
+    const bool ends_narrow =
+        wgmma_narrows(v_) && token_tiles > 1 && m_ - (token_tiles - 1) * v_.tile_m <= v_.tile_m / 2;
     const std::int64_t wide = ends_narrow ? tiles - row_sets_ : tiles;
     GemmVariant half = v_;
     half.tile_m /= 2;
-    const double of_narrow = wgmma_narrows(v_) ? static_cast<double>(stages_) * stage_clocks(half)
-                                               : of_tile;
+    const double of_narrow =
+        wgmma_narrows(v_) ? static_cast<double>(stages_) * stage_clocks(half) : of_tile;
     const auto with_cut = [&](std::int64_t cut) -> Choice {
       const std::int64_t all = tiles + cut;
       // The block that works longest is the first, or the first with a wide tile less.
@@ -220,8 +224,7 @@ double warpgroup_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Cost
   const double tokens = 2.0 * static_cast<double>(m * (spec.shape.k + spec.shape.n));
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
-  const double clocks =
-      costs[kStart] + side_by_side(work, memory, costs[kOverlap]);
+  const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]);
   return clocks / gpu.clocks_per_us;
 }
 

@@ -3,8 +3,8 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_STAGE_H_
 #define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_STAGE_H_
 
-#include "generator/families/warpgroup/config.h"
 #include "generator/families/gemm_variant.h"
+#include "generator/families/warpgroup/config.h"
 #include "heddle/plan.h"
 
 namespace heddle {
