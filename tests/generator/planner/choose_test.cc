@@ -41,7 +41,7 @@ void for_each_draw(unsigned seed, int of_target,
   }
 }
 
-Plan plan_of_draw(const GemmDraw& draw) { return resolve(Spec::from_gemm(draw.spec), draw.target); }
+Plan plan_of_draw(const GemmDraw& draw) { return plan_of(draw.spec, draw.target); }
 
 struct Step {
   MRange m;
