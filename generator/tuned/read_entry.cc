@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/families/registry.h"
 #include "generator/spec/meaning.h"
 #include "generator/spec/near_miss.h"
 #include "generator/spec/parser.h"
+#include "generator/tuned/families.h"
 #include "generator/tuned/members.h"
 
 namespace heddle {
@@ -143,12 +143,6 @@ bool read_line(Members& entry, const Node* node, std::string_view name, std::str
 }
 
 }  // namespace
-
-std::vector<std::string_view> tuned_family_names() {
-  std::vector<std::string_view> names;
-  for (const GemmFamily* family : gemm_families()) names.push_back(family->name());
-  return names;
-}
 
 std::optional<TunedEntry> read_entry(const Node& node, const std::string& pointer,
                                      const std::map<std::string, int>& families,
