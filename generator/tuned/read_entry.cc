@@ -137,8 +137,8 @@ bool read_us(Members& entry, TunedEntry* out) {
 
 bool read_line(Members& entry, const Node* node, std::string_view name, std::string* out) {
   if (node == nullptr) return false;
-  auto text = entry.line(*node, name, kLongestLine);
-  if (text) *out = *std::move(text);
+  const std::optional<std::string> text = entry.line(*node, name, kLongestLine);
+  *out = text.value_or(std::string());
   return text.has_value();
 }
 
