@@ -109,9 +109,10 @@ std::vector<CandidatePlan> sample(std::vector<CandidatePlan> all, std::size_t mo
 }
 
 Sweep sweep_at(const BenchOptions& options, const Spec& spec, std::int64_t m, Runtime& runtime) {
-  const std::vector<CandidatePlan> candidates =
-      sample(candidate_plans(resolve(spec, runtime.device_target()), m), options.most);
+  const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
+  const std::vector<CandidatePlan> candidates = sample(candidate_plans(plan, m), options.most);
   std::vector<Plan> plans;
+  plans.reserve(candidates.size());
   for (const CandidatePlan& one : candidates) plans.push_back(one.plan);
   GemmBenchOptions bench_options;
   bench_options.budget = budget_of(options, {.total_us = 1e3 * kSweepMilliseconds});
