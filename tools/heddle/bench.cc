@@ -112,6 +112,7 @@ Sweep sweep_at(const BenchOptions& options, const Spec& spec, std::int64_t m, Ru
   const std::vector<CandidatePlan> candidates =
       sample(candidate_plans(resolve(spec, runtime.device_target()), m), options.most);
   std::vector<Plan> plans;
+  plans.reserve(candidates.size());
   for (const CandidatePlan& one : candidates) plans.push_back(one.plan);
   GemmBenchOptions bench_options;
   bench_options.budget = budget_of(options, {.total_us = 1e3 * kSweepMilliseconds});
@@ -186,6 +187,7 @@ int run(const BenchOptions& options) {
   bench_options.chain = options.chain;
   bench_options.budget = budget_of(options, {});
   std::vector<std::string> names;
+  names.reserve(specs.size());
   for (const Spec& spec : specs) names.push_back(bench_name(spec));
   show_progress(&progress, names, &bench_options);
   const GemmBenchReport report = bench_gemm(runtime, specs, options.m, bench_options);
