@@ -107,10 +107,10 @@ class TunedChooser {
   }
 
   std::string measured_text(const TunedEntry& entry, const MRange& m) const {
-    std::string text = fmt::format("{}: {}, measured: table {}", m_text(m.min, m.max), entry.family,
-                                   table_->gpu());
+    std::string text =
+        fmt::format("{}: {}, of table {}", m_text(m.min, m.max), entry.family, table_->gpu());
     if (entry.us > 0 && m.max == entry.m_last) {
-      text += fmt::format(", {:.1f} us at M = {}", entry.us, m.max);
+      text += fmt::format(", measured {:.1f} us at M = {}", entry.us, m.max);
     }
     return text;
   }

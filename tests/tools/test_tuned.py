@@ -48,7 +48,7 @@ class TunedTest(CommandTest):
         self.use(other)
         plan = self.plan()
         names = [kernel["name"] for kernel in plan["kernels"]]
-        self.assertIn("M 1 to 16: tiles, measured: table a100", plan["reasons"])
+        self.assertIn("M 1 to 16: tiles, of table a100", plan["reasons"])
         self.assertLess(len(plan["kernels"]), len(predicted["kernels"]))
         self.assertEqual(self.plan("h200"), other_target)
         arguments = (inline(), "--target", "a100")

@@ -215,7 +215,10 @@ class Candidates {
         kMostRegisters, target_.registers_per_sm / (v.threads() * v.blocks_per_sm) / 8 * 8);
     const int tiles = v.row_tiles() * v.token_tiles();
     if (v.kernel == GemmKernel::kBulk) {
-      return 8 * tiles <= registers * (v.warps_n * v.warps_k > kUsualWarps ? 6 : 7) / 16;
+      const bool wide_scales =
+          v.scale_mode == ScaleMode::kAccumulator && spec_.weight.scale_dtype == DType::kFp32;
+      const bool few = wide_scales || v.warps_n * v.warps_k > kUsualWarps;
+      return 8 * tiles < registers * (few ? 6 : 7) / 16;
     }
     // Float zero points have sums of their own.
     const int others = spec_.weight.zero_point == ZeroPoint::kFloat ? registers / 16 : 0;

@@ -95,7 +95,7 @@ TEST(TunedChoice, AnEntryDecidesAndThePlanSaysSo) {
   expect_cover(plan);
   expect_kernel(plan, entry, {3, 20});
   EXPECT_TRUE(
-      has_reason(plan, "M 3 to 20: " + entry.family + ", measured: table h100, 7.2 us at M = 20"));
+      has_reason(plan, "M 3 to 20: " + entry.family + ", of table h100, measured 7.2 us at M = 20"));
   EXPECT_TRUE(has_reason(plan, "M 1 to 2: "));
   EXPECT_TRUE(has_reason(plan, ", predicted "));
 }
@@ -220,8 +220,8 @@ TEST(TunedChoice, NeighboursThatAreOneKernelAreOne) {
   const Plan plan = tuned_plan(spec, "a100", tables_of("a100", {first, second}));
   expect_cover(plan);
   expect_kernel(plan, whole, {65, 128});
-  EXPECT_TRUE(has_reason(plan, "M 65 to 100: tiles, measured: table a100"));
-  EXPECT_TRUE(has_reason(plan, "M 101 to 128: tiles, measured: table a100"));
+  EXPECT_TRUE(has_reason(plan, "M 65 to 100: tiles, of table a100"));
+  EXPECT_TRUE(has_reason(plan, "M 101 to 128: tiles, of table a100"));
 }
 
 TEST(TunedChoice, AMeasuredKernelJoinsThePredictedOneThatItIs) {

@@ -149,8 +149,8 @@ TEST(TunedParse, TheExampleOfThePageDecides) {
   GemmSpec spec;
   spec.shape = {4096, 4096, 1, 16};
   const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h100"), tables);
-  EXPECT_EQ(plan.reasons[0], "M 1 to 2: stream, measured: table h100, 5.2 us at M = 2");
-  EXPECT_EQ(plan.reasons[1], "M 3 to 16: tiles, measured: table h100");
+  EXPECT_EQ(plan.reasons[0], "M 1 to 2: stream, of table h100, measured 5.2 us at M = 2");
+  EXPECT_EQ(plan.reasons[1], "M 3 to 16: tiles, of table h100");
 }
 
 TEST(TunedParse, EveryProblemIsTold) {
