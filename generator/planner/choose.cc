@@ -1,9 +1,8 @@
 #include "generator/planner/choose.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "generator/families/registry.h"
@@ -40,17 +39,10 @@ Plan with_older_path(const Plan& plan) {
               "no family has a kernel for this gemm, and none says why");
 }
 
-// Some steps that one kernel serves.
-struct Run {
-  std::size_t first = 0;  // step
-  const Candidate* kernel = nullptr;
-  std::size_t kernels = 0;  // from the first step to the end of this run
-  double loss = 0;          // sum of the logarithms of times over best times
-};
-
-class Chooser {
+// The candidates of every step, with their predicted times.
+class PredictedTimes final : public StepTimes {
  public:
-  explicit Chooser(const Plan& plan)
+  explicit PredictedTimes(const Plan& plan)
       : plan_(plan),
         shape_(plan.spec.gemm().shape),
         steps_(token_steps(shape_.m_min, shape_.m_max)) {
@@ -65,74 +57,36 @@ class Chooser {
     }
   }
 
-  std::vector<Candidate> choose() const {
-    double tolerance = kSameTime;
-    std::vector<Run> runs = shortest(tolerance);
-    while (runs.back().kernels > kMostKernels) {
-      tolerance *= kSameTime;
-      runs = shortest(tolerance);
-    }
-    std::vector<Candidate> chosen;
-    for (std::size_t end = steps_.size(); end > 0;) {
-      const Run& run = runs[end - 1];
-      Candidate one = *run.kernel;
-      one.variant.m_min = run.first == 0 ? shape_.m_min : steps_[run.first - 1] + 1;
-      chosen.push_back(std::move(one));
-      end = run.first;
-    }
-    std::reverse(chosen.begin(), chosen.end());
-    return chosen;
+  std::size_t steps() const override { return steps_.size(); }
+  std::size_t kernels(std::size_t step) const override { return candidates_[step].size(); }
+  double best_us(std::size_t step) const override { return best_[step]; }
+
+  // A kernel serves all numbers of tokens below its own.
+  std::optional<double> us(std::size_t own, std::size_t kernel, std::size_t step) const override {
+    const Candidate& candidate = candidates_[own][kernel];
+    if (leaves_path(candidate, step)) return std::nullopt;
+    if (step == own) return candidate.us;
+    return candidate.family->predicted_us(plan_, candidate.variant, steps_[step],
+                                          costs_of(*candidate.family));
+  }
+
+  Candidate chosen(const StepRange& range) const {
+    Candidate one = candidates_[range.last][range.kernel];
+    one.variant.m_min = range.first == 0 ? shape_.m_min : steps_[range.first - 1] + 1;
+    return one;
   }
 
  private:
-  // For each step the run that ends with it when as few kernels as can be serve all up to it, of
-  // those the fastest.
-  std::vector<Run> shortest(double tolerance) const {
-    std::vector<Run> runs;
-    for (std::size_t last = 0; last < steps_.size(); ++last) {
-      Run best;
-      best.kernels = std::numeric_limits<std::size_t>::max();
-      for (const Candidate& candidate : candidates_[last]) {
-        extend(candidate, last, tolerance, runs, &best);
-      }
-      runs.push_back(best);
-    }
-    return runs;
-  }
-
-  // A kernel serves all numbers of tokens below its own.
-  void extend(const Candidate& candidate, std::size_t last, double tolerance,
-              const std::vector<Run>& runs, Run* best) const {
-    double loss = 0;
-    for (std::size_t first = last + 1; first-- > 0;) {
-      if (leaves_path(candidate, first)) return;
-      const double times = time_of(candidate, first, last) / best_[first];
-      if (times > tolerance) return;
-      loss += std::log(times);
-      const Run run{first, &candidate, (first == 0 ? 0 : runs[first - 1].kernels) + 1,
-                    loss + (first == 0 ? 0 : runs[first - 1].loss)};
-      if (run.kernels < best->kernels || (run.kernels == best->kernels && run.loss < best->loss)) {
-        *best = run;
-      }
-    }
-  }
-
   // Whether the step has kernels of the path that the spec asks for, which this is not of.
   bool leaves_path(const Candidate& candidate, std::size_t step) const {
     return plan_.spec.gemm().path != Path::kAuto &&
            candidates_[step].front().variant.path != candidate.variant.path;
   }
 
-  double time_of(const Candidate& candidate, std::size_t step, std::size_t own) const {
-    if (step == own) return candidate.us;
-    return candidate.family->predicted_us(plan_, candidate.variant, steps_[step],
-                                          costs_of(*candidate.family));
-  }
-
   const Plan& plan_;
   const GemmShape& shape_;
   std::vector<std::int64_t> steps_;
-  std::vector<double> best_;                        // predicted, of each step
+  std::vector<double> best_;                        // of each step
   std::vector<std::vector<Candidate>> candidates_;  // of each step, the fastest first
 };
 
@@ -184,6 +138,11 @@ std::string kernel_label(const PlannedKernel& kernel) {
   return dynamic_cast<const GemmFamily&>(*kernel.family).label(variant_of(kernel));
 }
 
-std::vector<Candidate> choose_kernels(const Plan& plan) { return Chooser(plan).choose(); }
+std::vector<Candidate> choose_kernels(const Plan& plan) {
+  const PredictedTimes times(plan);
+  std::vector<Candidate> chosen;
+  for (const StepRange& range : best_ranges(times)) chosen.push_back(times.chosen(range));
+  return chosen;
+}
 
 }  // namespace heddle

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "generator/families/gemm_family.h"
+#include "generator/planner/ranges.h"
 #include "heddle/plan.h"
 
 namespace heddle {
@@ -27,11 +28,9 @@ std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max);
 // same plan. Precondition: a gemm's plan whose spec, target, decode and layout are set.
 std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m);
 
-// Kernels for all M of the spec, ascending. Of each step of M the fastest candidate serves, but
-// neighbours that one kernel serves in at most kSameTime times their best time have that one, and
-// there are at most kMostKernels: where more would be needed, the lowest power of kSameTime with
-// which they are so few is what counts. Throws Error(kUnsupported) with every reason why an M has
-// no candidate.
+// Kernels for all M of the spec, ascending: best_ranges() of the predicted times, but where the
+// path that the spec asks for serves, no other does. Throws Error(kUnsupported) with every reason
+// why an M has no candidate.
 std::vector<Candidate> choose_kernels(const Plan& plan);
 
 // The predicted time of a planned kernel. Preconditions: it is one of a gemm's plan and serves m.
@@ -40,8 +39,6 @@ double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t 
 // GemmFamily::label() of it.
 std::string kernel_label(const PlannedKernel& kernel);
 
-inline constexpr double kSameTime = 1.03;
-inline constexpr std::size_t kMostKernels = 8;
 // Candidates of a step, the fastest first, that may serve smaller M than those of the step, too.
 inline constexpr std::size_t kMostExtended = 8;
 
