@@ -18,6 +18,7 @@ using Action = std::function<int()>;
 void add_build_command(CLI::App& app, Action* action);
 void add_render_command(CLI::App& app, Action* action);
 void add_plan_command(CLI::App& app, Action* action);
+void add_explain_command(CLI::App& app, Action* action);
 void add_inspect_command(CLI::App& app, Action* action);
 void add_schema_command(CLI::App& app, Action* action);
 void add_targets_command(CLI::App& app, Action* action);

@@ -20,6 +20,7 @@ void add_commands(CLI::App& app, Action* action) {
   add_build_command(app, action);
   add_render_command(app, action);
   add_plan_command(app, action);
+  add_explain_command(app, action);
   add_inspect_command(app, action);
   add_schema_command(app, action);
   add_targets_command(app, action);

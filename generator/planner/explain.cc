@@ -1,0 +1,72 @@
+#include "generator/planner/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "generator/families/registry.h"
+#include "generator/planner/choose.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kMostRegisters = 255;  // of a thread, that an instruction can name
+constexpr int kRegisterUnit = 8;     // in which a thread gets them
+
+std::string tokens_text(const MRange& m) {
+  return m.min == m.max ? fmt::format("M = {}", m.max) : fmt::format("M {} to {}", m.min, m.max);
+}
+
+std::string why_chosen(const Plan& plan, const Explanation& one) {
+  const PlannedKernel& kernel = one.candidates[one.chosen].plan.kernels.front();
+  const double own = predicted_us(plan, plan.kernels[plan.kernel_for(one.m)], one.step.max);
+  const std::vector<Candidate> all = gemm_candidates(plan, one.step);
+  const double best = std::min(own, all.front().us);
+  const std::string where = one.m == one.step.max
+                                ? ""
+                                : fmt::format(" for {} tokens, the most of its step of M {} to {}",
+                                              one.step.max, one.step.min, one.step.max);
+  if (own <= best) return fmt::format("it is predicted to be the fastest{}", where);
+  const double more = own / best;
+  const std::string slower = fmt::format("it is predicted to take {:.1f} % more than the fastest{}",
+                                         100 * (more - 1), where);
+  if (plan.spec.gemm().path != Path::kAuto && all.front().variant.path != variant_of(kernel).path) {
+    return fmt::format("{}, but of the path that the spec asks for", slower);
+  }
+  if (more <= kSameTime) {
+    return fmt::format("{}, and saves a kernel: it serves {}", slower,
+                       tokens_text(one.chosen_range));
+  }
+  return fmt::format("{}, and keeps the plan from having more than {} kernels: it serves {}",
+                     slower, kMostKernels, tokens_text(one.chosen_range));
+}
+
+}  // namespace
+
+Explanation explain_choice(const Plan& plan, std::int64_t m) {
+  Explanation one;
+  one.m = m;
+  one.step = step_of(plan.spec.gemm().shape, m);
+  one.candidates = candidate_plans(plan, m);
+  // The plan's own comes first.
+  const double own = one.candidates.front().us;
+  const auto faster = [own](const CandidatePlan& other) { return other.us < own; };
+  const auto place = std::find_if_not(one.candidates.begin() + 1, one.candidates.end(), faster);
+  std::rotate(one.candidates.begin(), one.candidates.begin() + 1, place);
+  one.chosen = static_cast<std::size_t>(place - one.candidates.begin()) - 1;
+  const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
+  one.chosen_range = {kernel.size_min, kernel.size_max};
+  one.why = why_chosen(plan, one);
+  for (const GemmFamily* family : gemm_families()) {
+    if (!family->candidates(plan, one.step).empty()) continue;
+    one.absent.push_back({family, family->why_none(plan, one.step)});
+  }
+  return one;
+}
+
+int register_budget(const PlannedKernel& kernel, const Target& target) {
+  const int share = target.registers_per_sm / (kernel.threads * kernel.blocks_per_sm);
+  return std::min(kMostRegisters, share / kRegisterUnit * kRegisterUnit);
+}
+
+}  // namespace heddle
