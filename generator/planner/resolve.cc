@@ -9,6 +9,7 @@
 #include "generator/target/check_target.h"
 #include "heddle/error.h"
 #include "heddle/plan.h"
+#include "heddle/tuned.h"
 
 namespace heddle {
 
@@ -41,6 +42,10 @@ void refuse_large_kernels(const Plan& plan) {
 }  // namespace
 
 Plan resolve(const Spec& spec, const Target& target) {
+  return resolve(spec, target, TunedTables::shipped());
+}
+
+Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables) {
   check_target(target);
   Plan plan;
   plan.spec = spec;
@@ -51,7 +56,7 @@ Plan resolve(const Spec& spec, const Target& target) {
   if (planner != all.end()) {
     (*planner)->plan(plan);
   } else {
-    resolve_gemm(plan);
+    resolve_gemm(plan, tables.of(target));
   }
   refuse_large_kernels(plan);
   return plan;

@@ -8,9 +8,9 @@
 #include "generator/families/gather/gather.h"
 #include "generator/families/refuse.h"
 #include "generator/families/scale_mode.h"
-#include "generator/planner/choose.h"
 #include "generator/planner/kernel_name.h"
 #include "generator/planner/refuse_if_any.h"
+#include "generator/planner/tuned_choice.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"
 #include "heddle/plan.h"
@@ -41,12 +41,6 @@ std::string describe_interleave(const GemmSpec& spec, const DecodePlan& decode) 
   return text;
 }
 
-std::string choice_text(const Candidate& one) {
-  const GemmVariant& v = one.variant;
-  return fmt::format("M {} to {}: {}, predicted {:.1f} us at M = {}", v.m_min, v.m_max,
-                     one.family->name(), one.us, v.m_max);
-}
-
 // Why scales go where they go; which of two modes a kernel has stands with the kernel.
 std::string scale_text(const Plan& plan) {
   const GemmSpec& spec = plan.spec.gemm();
@@ -64,22 +58,22 @@ std::string scale_text(const Plan& plan) {
          "the weights and the registers hold both sums, else on the weights";
 }
 
-std::vector<std::string> explain(const Plan& plan, const std::vector<Candidate>& chosen) {
+std::vector<std::string> explain(const Plan& plan, const TunedChoice& choice) {
   std::vector<std::string> reasons;
   const GemmSpec& spec = plan.spec.gemm();
   if (spec.path != Path::kAuto) {
     reasons.push_back(fmt::format("path {}: forced by the spec", to_string(spec.path)));
   }
-  for (const Candidate& one : chosen) reasons.push_back(choice_text(one));
+  reasons.insert(reasons.end(), choice.reasons.begin(), choice.reasons.end());
   reasons.push_back(scale_text(plan));
   const auto leaves_power = [&plan](const Candidate& one) {
     return one.variant.fold_power && decode_plan_of(plan, one.variant).result_exponent != 0;
   };
-  if (std::any_of(chosen.begin(), chosen.end(), leaves_power)) {
+  if (std::any_of(choice.kernels.begin(), choice.kernels.end(), leaves_power)) {
     reasons.emplace_back("the power of two that decoded codes lack is part of the scale");
   }
   const auto scales = [](const Candidate& one) { return one.variant.fold_scale; };
-  if (std::any_of(chosen.begin(), chosen.end(), scales)) {
+  if (std::any_of(choice.kernels.begin(), choice.kernels.end(), scales)) {
     reasons.emplace_back(
         "where the scale is on the weight, one operation takes off the bias and multiplies by it");
   }
@@ -96,20 +90,20 @@ std::vector<std::string> explain(const Plan& plan, const std::vector<Candidate>&
 
 }  // namespace
 
-void resolve_gemm(Plan& plan) {
+void resolve_gemm(Plan& plan, const TunedTable* table) {
   const GemmSpec& gemm = plan.spec.gemm();
   std::vector<Problem> problems = check_meaning(gemm);
   for (Problem& problem : refuse_pair(gemm, plan.target)) problems.push_back(std::move(problem));
   refuse_if_any(plan.spec, std::move(problems));
   plan.decode = derive_decode_plan(decode_request(gemm.weight, gemm.activation));
   plan.layout = weight_layout(gemm);
-  std::vector<Candidate> chosen = choose_kernels(plan);
-  for (Candidate& one : chosen) {
+  TunedChoice choice = choose_with_table(plan, table);
+  for (Candidate& one : choice.kernels) {
     one.variant.name = kernel_name(gemm, one.variant);
     plan.kernels.push_back(one.family->kernel(plan, one.variant));
   }
   if (gemm.act_order) plan.before.push_back(gather_kernel(gemm));
-  plan.reasons = explain(plan, chosen);
+  plan.reasons = explain(plan, choice);
 }
 
 }  // namespace heddle

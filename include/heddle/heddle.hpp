@@ -14,6 +14,7 @@
 #include "heddle/source.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
+#include "heddle/tuned.h"
 #include "heddle/version.h"
 #include "heddle/weights.h"
 

@@ -130,7 +130,8 @@ struct HEDDLE_EXPORT Plan {
 HEDDLE_EXPORT std::vector<DecodePlan> decode_plans_of(const Plan& plan);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec, and
-// Error(kUsage, "target.invalid") for a target with facts that no GPU has (heddle/target.h).
+// Error(kUsage, "target.invalid") for a target with facts that no GPU has (heddle/target.h). With
+// the tables of measured kernels that come with Heddle; heddle/tuned.h takes others.
 HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target);
 
 // Every decision in words, for people; the text is not a stable format.

@@ -10,6 +10,7 @@
 #include "generator/planner/choose.h"
 #include "heddle/decode_plan.h"
 #include "heddle/plan.h"
+#include "heddle/tuned.h"
 #include "tests/generator/plan_refusals.h"
 
 namespace heddle {
@@ -37,8 +38,12 @@ inline GemmSpec older_spec(std::int64_t n, std::int64_t k) {
   return spec;
 }
 
+// By predicted times alone, whatever was measured of the target.
+inline Plan plan_of(const GemmSpec& spec, const Target& target) {
+  return resolve(Spec::from_gemm(spec), target, TunedTables());
+}
 inline Plan plan_of(const GemmSpec& spec, const char* target) {
-  return resolve(Spec::from_gemm(spec), target_from_name(target));
+  return plan_of(spec, target_from_name(target));
 }
 
 // The plan before kernels are chosen, as families are asked for candidates.

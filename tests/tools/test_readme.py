@@ -38,8 +38,8 @@ class ReadmeTest(CommandTest):
 
     def test_every_use_has_an_example(self):
         shown = {line.split()[1] for line in commands() if line.startswith("heddle ")}
-        self.assertLessEqual({"build", "render", "plan", "explain", "inspect", "run", "bench", "schema",
-                              "targets", "cache"}, shown)
+        self.assertLessEqual({"build", "render", "plan", "explain", "inspect", "run", "bench",
+                              "schema", "targets", "cache"}, shown)
 
     def test_scripts_exist(self):
         named = [line.split()[0] for line in commands() if not line.startswith("heddle ")]

@@ -65,8 +65,8 @@ class Stream final : public GemmFamilyOf<StreamConfig> {
   }
 
   std::string label(const GemmVariant& v) const override {
-    return fmt::format("{} tokens, warps {} chunks {} stages {} split {}", v.m_max, v.warps_k,
-                       v.stage_chunks, v.stages, v.split_k);
+    return fmt::format("warps {} chunks {} stages {} split {}", v.warps_k, v.stage_chunks, v.stages,
+                       v.split_k);
   }
 
   PlannedKernel kernel(const Plan& plan, const GemmVariant& v) const override {

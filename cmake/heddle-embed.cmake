@@ -1,0 +1,18 @@
+# heddle_embed(FUNCTION HEADER PATTERN...): the files of this folder that a pattern matches become part of the
+# library, so that nothing is read at run time: FUNCTION, which HEADER declares, returns them.
+function(heddle_embed function header)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${function}.cc)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE globs)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${globs})
+  list(JOIN ARGN "," patterns)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR} -DPATTERNS=${patterns}
+            -DHEADER=${header} -DFUNCTION=${function} -DOUTPUT=${output} -P ${script}
+    DEPENDS ${files} ${script}
+    VERBATIM)
+  add_custom_target(heddle_${function} DEPENDS ${output})
+  add_dependencies(heddle_core heddle_${function})
+  target_sources(heddle_core PRIVATE ${output})
+endfunction()

@@ -1,0 +1,50 @@
+#include "generator/tuned/format.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "generator/spec/canonical.h"
+
+namespace heddle {
+namespace {
+
+std::vector<Field> fields_of_format() {
+  std::vector<Field> fields;
+  for (const Field& field : gemm_fields().fields) {
+    const bool of_weight = field.pointer == "/weight" || field.parent() == "/weight";
+    if (of_weight || field.pointer == "/activation" || field.pointer == "/activation/dtype") {
+      fields.push_back(field);
+    }
+  }
+  return fields;
+}
+
+}  // namespace
+
+const FieldTable& format_fields() {
+  static const std::vector<Field> fields = fields_of_format();
+  static const FieldTable table{Op::kGemm, fields, gemm_fields().defaults};
+  return table;
+}
+
+std::string format_text(const GemmSpec& gemm) { return canonical_text(format_fields(), &gemm); }
+
+bool same_format(const GemmSpec& a, const GemmSpec& b) {
+  const auto same_value = [&](const Field& field) {
+    if (!field.is_leaf()) return true;
+    if (field.kind == FieldKind::kList) return field.list.get(&a) == field.list.get(&b);
+    return field.slot.get(&a) == field.slot.get(&b);
+  };
+  const auto& fields = format_fields().fields;
+  return std::all_of(fields.begin(), fields.end(), same_value);
+}
+
+GemmSpec gemm_of(const TunedEntry& entry) {
+  GemmSpec gemm;
+  gemm.shape = {entry.n, entry.k, entry.m_first, entry.m_last};
+  gemm.weight = entry.weight;
+  gemm.activation = entry.activation;
+  return gemm;
+}
+
+}  // namespace heddle

@@ -1,0 +1,27 @@
+// The format of a table's entry: what a spec says of its weights, and the type of the activation.
+#ifndef HEDDLE_GENERATOR_TUNED_FORMAT_H_
+#define HEDDLE_GENERATOR_TUNED_FORMAT_H_
+
+#include <string>
+
+#include "generator/spec/fields.h"
+#include "heddle/spec.h"
+#include "heddle/tuned.h"
+
+namespace heddle {
+
+// Those fields of a gemm that are a format.
+const FieldTable& format_fields();
+
+// Precondition, as of the next: all values are in their fields' ranges.
+// {"weight":{"bits":4,...},"activation":{"dtype":"fp16"}}
+std::string format_text(const GemmSpec& gemm);
+// Whether the texts are equal.
+bool same_format(const GemmSpec& a, const GemmSpec& b);
+
+// A gemm of the entry's format, N, K and M.
+GemmSpec gemm_of(const TunedEntry& entry);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_TUNED_FORMAT_H_

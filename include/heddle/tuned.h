@@ -1,0 +1,98 @@
+// Tuned tables: which kernels were measured to be the fastest on a GPU, as an input of resolve().
+//
+// A table is a JSON document for one GPU; docs/tuned-tables.md describes it. Parsing does no I/O
+// and touches no CUDA. Both classes are values: copy them, use them from any thread.
+#ifndef HEDDLE_TUNED_H_
+#define HEDDLE_TUNED_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/export.h"
+#include "heddle/plan.h"
+#include "heddle/spec.h"
+#include "heddle/target.h"
+
+namespace heddle {
+
+inline constexpr int kTunedVersion = 1;  // the value of the field "heddle_tuned"
+
+// The fastest kernel of Y[M,N] = X[M,K] * W[N,K]^T for a range of M, whatever the epilogue is.
+struct TunedEntry {
+  WeightSpec weight;
+  DType activation = DType::kFp16;  // kFp16 or kBf16
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t m_first = 1;  // both inclusive
+  std::int64_t m_last = 1;
+  std::string family;      // "stream"
+  int family_version = 1;  // of that family's kernels, as they were measured
+  std::string kernel;      // its label: "warps 8 chunks 4 stages 3 split 1"
+  double us = 0;           // measured microseconds of a launch with m_last tokens; 0: not told
+  std::string from;        // where and when it was measured, for people; may be empty
+};
+
+class HEDDLE_EXPORT TunedTable {
+ public:
+  // Throws Error(kSpec) that holds every problem found, each with its JSON pointer.
+  static TunedTable parse(std::string_view json);
+  // Throws Error(kSpec) like parse(), with the pointers that the entries have in this order.
+  static TunedTable from_entries(std::string_view gpu, std::vector<TunedEntry> entries);
+
+  // As in tuned_gpu().
+  const std::string& gpu() const noexcept { return gpu_; }
+  // Ascending by format, N, K and M; ranges of one format, N and K do not overlap.
+  const std::vector<TunedEntry>& entries() const noexcept { return entries_; }
+  // The entries for the gemm's format, N and K whose ranges meet its range of M, ascending.
+  std::vector<TunedEntry> entries_for(const GemmSpec& gemm) const;
+
+  // Adds the entries of `later`, which replace what this table says of the same M: ranges that
+  // overlap with theirs are cut, and lose `us` where that takes their last M. Throws Error(kUsage,
+  // "tuned.other_gpu") for a table of another GPU.
+  void merge(const TunedTable& later);
+
+  // A line for each entry, in their order, every default written out: tables of the same entries
+  // have the same text, and parse() reads it.
+  std::string to_json() const;
+
+ private:
+  std::string gpu_;
+  std::vector<TunedEntry> entries_;
+};
+
+// The tables in use, at most one for each GPU.
+class HEDDLE_EXPORT TunedTables {
+ public:
+  TunedTables() = default;  // none: every kernel is chosen by its predicted time
+  // Those that come with this version of Heddle.
+  static const TunedTables& shipped();
+
+  // Merges it over the table of the same GPU, if there is one.
+  void add(const TunedTable& table);
+  // The table of the target's GPU, or null.
+  const TunedTable* of(const Target& target) const;
+  // Ascending by GPU.
+  const std::vector<TunedTable>& tables() const noexcept { return tables_; }
+
+ private:
+  std::vector<TunedTable> tables_;
+};
+
+// The name that tables have for a GPU: of a known device the target's name, "h100", whether the
+// target has that or the driver's name for it; else the target's own name.
+HEDDLE_EXPORT std::string tuned_gpu(const Target& target);
+// What entries are measured with: the version of each family that has kernels for gemms, by name.
+HEDDLE_EXPORT std::map<std::string, int> tuned_family_versions();
+
+// resolve() of heddle/plan.h with these tables instead of the shipped ones. An entry decides for
+// its range of M if its family's version is this library's and the family has such a kernel for the
+// spec; the plan's reasons say which entries were used, and why others were not. A spec that sets a
+// tile or a path is planned without tables.
+HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TUNED_H_

@@ -1,0 +1,296 @@
+// What a table of measured kernels does to a plan.
+#include "generator/planner/tuned_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "generator/families/family.h"
+#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_draws.h"
+#include "tests/generator/tuned/tables.h"
+
+namespace heddle {
+namespace {
+
+GemmSpec spec_for(std::int64_t m_min, std::int64_t m_max) {
+  GemmSpec spec = small_spec();
+  spec.shape.m_min = m_min;
+  spec.shape.m_max = m_max;
+  return spec;
+}
+
+TunedEntry entry_of(const GemmSpec& spec, const MRange& m, const Candidate& kernel) {
+  TunedEntry entry;
+  entry.weight = spec.weight;
+  entry.activation = spec.activation;
+  entry.n = spec.shape.n;
+  entry.k = spec.shape.k;
+  entry.m_first = m.min;
+  entry.m_last = m.max;
+  entry.family = kernel.family->name();
+  entry.family_version = kernel.family->version();
+  entry.kernel = kernel.family->label(kernel.variant);
+  return entry;
+}
+
+// The slowest as predicted: what no plan has without a table.
+Candidate slowest(const GemmSpec& spec, const Target& target, const MRange& m) {
+  return gemm_candidates(unplanned(spec, target), m).back();
+}
+
+TunedEntry slow_entry(const GemmSpec& spec, const char* target, const MRange& m) {
+  return entry_of(spec, m, slowest(spec, target_from_name(target), m));
+}
+
+TunedTables tables_of(const char* gpu, std::vector<TunedEntry> entries) {
+  TunedTables tables;
+  tables.add(TunedTable::from_entries(gpu, std::move(entries)));
+  return tables;
+}
+
+Plan tuned_plan(const GemmSpec& spec, const char* target, const TunedTables& tables) {
+  return resolve(Spec::from_gemm(spec), target_from_name(target), tables);
+}
+
+bool has_reason(const Plan& plan, const std::string& part) {
+  return std::any_of(plan.reasons.begin(), plan.reasons.end(), [&](const std::string& reason) {
+    return reason.find(part) != std::string::npos;
+  });
+}
+
+nlohmann::json kernels_of(const Plan& plan) {
+  return nlohmann::json::parse(plan_to_json(plan)).at("kernels");
+}
+
+void expect_kernel(const Plan& plan, const TunedEntry& entry, const MRange& m) {
+  const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m.min)];
+  EXPECT_EQ(kernel.family->name(), entry.family);
+  EXPECT_EQ(kernel_label(kernel), entry.kernel);
+  EXPECT_EQ(kernel.size_min, m.min);
+  EXPECT_EQ(kernel.size_max, m.max);
+}
+
+void expect_cover(const Plan& plan) {
+  std::int64_t next = plan.spec.gemm().shape.m_min;
+  for (const PlannedKernel& kernel : plan.kernels) {
+    EXPECT_EQ(kernel.size_min, next);
+    EXPECT_GE(kernel.size_max, kernel.size_min);
+    EXPECT_EQ(variant_of(kernel).m_min, kernel.size_min);
+    EXPECT_EQ(variant_of(kernel).m_max, kernel.size_max);
+    next = kernel.size_max + 1;
+  }
+  EXPECT_EQ(next, plan.spec.gemm().shape.m_max + 1);
+}
+
+TEST(TunedChoice, AnEntryDecidesAndThePlanSaysSo) {
+  const GemmSpec spec = spec_for(1, 64);
+  TunedEntry entry = slow_entry(spec, "h100", {3, 20});
+  entry.us = 7.25;
+  const Plan plan = tuned_plan(spec, "h100", tables_of("h100", {entry}));
+  expect_cover(plan);
+  expect_kernel(plan, entry, {3, 20});
+  EXPECT_TRUE(
+      has_reason(plan, "M 3 to 20: " + entry.family + ", measured: table h100, 7.2 us at M = 20"));
+  EXPECT_TRUE(has_reason(plan, "M 1 to 2: "));
+  EXPECT_TRUE(has_reason(plan, ", predicted "));
+}
+
+TEST(TunedChoice, GapsAreChosenByPrediction) {
+  const GemmSpec spec = spec_for(1, 300);
+  const TunedEntry entry = slow_entry(spec, "h100", {40, 50});
+  const Plan plan = tuned_plan(spec, "h100", tables_of("h100", {entry}));
+  expect_cover(plan);
+  for (const auto& [m_min, m_max] : {std::pair{1, 39}, std::pair{51, 300}}) {
+    const Plan gap = plan_of(spec_for(m_min, m_max), "h100");
+    for (std::int64_t m = m_min; m <= m_max; ++m) {
+      const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
+      const PlannedKernel& expected = gap.kernels[gap.kernel_for(m)];
+      EXPECT_EQ(kernel.family, expected.family) << m;
+      EXPECT_EQ(kernel_label(kernel), kernel_label(expected)) << m;
+    }
+  }
+}
+
+TEST(TunedChoice, RangesAreClippedToTheSpecs) {
+  const GemmSpec narrow = spec_for(10, 16);
+  const TunedEntry entry = slow_entry(narrow, "h100", {10, 16});
+  TunedEntry wide = entry;
+  wide.m_first = 1;
+  wide.m_last = 64;
+  wide.us = 3;
+  const Plan plan = tuned_plan(narrow, "h100", tables_of("h100", {wide}));
+  ASSERT_EQ(plan.kernels.size(), 1U);
+  expect_kernel(plan, entry, {10, 16});
+  // The time is that of 64 tokens.
+  EXPECT_FALSE(has_reason(plan, "3.0 us"));
+}
+
+// A kernel for 64 tokens may be none for 4.
+TEST(TunedChoice, TheKernelIsOneForTheClippedRange) {
+  const GemmSpec spec = spec_for(1, 64);
+  const TunedEntry entry = slow_entry(spec, "h100", {1, 64});
+  const Plan plan = tuned_plan(spec_for(1, 4), "h100", tables_of("h100", {entry}));
+  EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(spec_for(1, 4), "h100")));
+  EXPECT_TRUE(has_reason(plan, "M 1 to 4: not as measured: " + entry.family + " has no kernel \"" +
+                                   entry.kernel + "\" of table h100"));
+}
+
+TEST(TunedChoice, AnotherVersionOfTheFamilyIsNotUsedAndThePlanSaysSo) {
+  const GemmSpec spec = spec_for(1, 64);
+  TunedEntry entry = slow_entry(spec, "h100", {3, 20});
+  ++entry.family_version;
+  const Plan plan = tuned_plan(spec, "h100", tables_of("h100", {entry}));
+  EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(spec, "h100")));
+  EXPECT_TRUE(has_reason(plan, "M 3 to 20: not as measured: table h100 is of version "));
+}
+
+TEST(TunedChoice, AnUnknownLabelIsNotUsedAndThePlanSaysSo) {
+  const GemmSpec spec = spec_for(1, 64);
+  TunedEntry entry = slow_entry(spec, "h100", {3, 20});
+  entry.kernel = "none";
+  const Plan plan = tuned_plan(spec, "h100", tables_of("h100", {entry}));
+  EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(spec, "h100")));
+  EXPECT_TRUE(has_reason(plan, "has no kernel \"none\" of table h100"));
+}
+
+TEST(TunedChoice, OtherGpusFormatsAndShapesAreUnaffected) {
+  const GemmSpec spec = spec_for(1, 64);
+  const TunedTables tables = tables_of("h100", {slow_entry(spec, "h100", {1, 64})});
+  const auto expect_unaffected = [&](const GemmSpec& other, const char* target) {
+    EXPECT_EQ(plan_to_json(tuned_plan(other, target, tables)),
+              plan_to_json(plan_of(other, target)));
+  };
+  for (const char* target : {"h200", "h100-pcie", "sm_90", "a100"}) expect_unaffected(spec, target);
+  GemmSpec other = spec;
+  other.shape.n = 8192;
+  expect_unaffected(other, "h100");
+  other = spec;
+  other.weight.zero_point = ZeroPoint::kInt;
+  expect_unaffected(other, "h100");
+  other = spec;
+  other.shape.m_min = 65;
+  other.shape.m_max = 100;
+  expect_unaffected(other, "h100");
+}
+
+TEST(TunedChoice, TheGpuAtHandHasTheTableOfItsName) {
+  const GemmSpec spec = spec_for(1, 64);
+  const TunedTables tables = tables_of("h100", {slow_entry(spec, "h100", {1, 64})});
+  Target device = target_from_name("h100");
+  device.name = "NVIDIA H100 80GB HBM3";
+  EXPECT_EQ(kernels_of(resolve(Spec::from_gemm(spec), device, tables)),
+            kernels_of(tuned_plan(spec, "h100", tables)));
+}
+
+TEST(TunedChoice, TheEpilogueMakesNoOtherMatch) {
+  GemmSpec spec = spec_for(1, 64);
+  const TunedEntry entry = slow_entry(spec, "h100", {1, 64});
+  spec.epilogue.bias = true;
+  spec.epilogue.residual = true;
+  expect_kernel(tuned_plan(spec, "h100", tables_of("h100", {entry})), entry, {1, 64});
+}
+
+TEST(TunedChoice, ATileOrAPathInTheSpecTurnsTablesOff) {
+  const GemmSpec spec = spec_for(1, 64);
+  const TunedTables tables = tables_of("h100", {slow_entry(spec, "h100", {1, 64})});
+  GemmSpec path = spec;
+  path.path = Path::kHopper;
+  GemmSpec tile = spec;
+  tile.tile.stages = 4;
+  for (const auto& [other, word] : {std::pair{path, "path"}, std::pair{tile, "tile"}}) {
+    const Plan plan = tuned_plan(other, "h100", tables);
+    EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(other, "h100")));
+    EXPECT_TRUE(has_reason(plan, std::string("table h100 is not used: the spec sets a ") + word));
+  }
+}
+
+// The tiles of an a100 are compiled without the number of tokens.
+TEST(TunedChoice, NeighboursThatAreOneKernelAreOne) {
+  const GemmSpec spec = spec_for(1, 128);
+  const TunedEntry whole = slow_entry(spec, "a100", {65, 128});
+  TunedEntry first = whole;
+  first.m_last = 100;
+  TunedEntry second = whole;
+  second.m_first = 101;
+  const Plan plan = tuned_plan(spec, "a100", tables_of("a100", {first, second}));
+  expect_cover(plan);
+  expect_kernel(plan, whole, {65, 128});
+  EXPECT_TRUE(has_reason(plan, "M 65 to 100: tiles, measured: table a100"));
+  EXPECT_TRUE(has_reason(plan, "M 101 to 128: tiles, measured: table a100"));
+}
+
+TEST(TunedChoice, AMeasuredKernelJoinsThePredictedOneThatItIs) {
+  const GemmSpec spec = spec_for(1, 128);
+  const Plan predicted = plan_of(spec, "a100");
+  const PlannedKernel& last = predicted.kernels.back();
+  const MRange m{last.size_max - 1, last.size_max};
+  for (const Candidate& one : gemm_candidates(unplanned(spec, predicted.target), m)) {
+    if (one.family->label(one.variant) != kernel_label(last)) continue;
+    const Plan plan = tuned_plan(spec, "a100", tables_of("a100", {entry_of(spec, m, one)}));
+    EXPECT_EQ(plan.kernels.back().size_max, m.max);
+    EXPECT_LT(plan.kernels.back().size_min, m.min);
+    expect_cover(plan);
+    return;
+  }
+  FAIL() << "the chosen kernel is no candidate of its last M";
+}
+
+// Shared memory of a stream holds as many tokens as the range has.
+TEST(TunedChoice, NeighboursOfOneLabelThatDifferAreTwo) {
+  const GemmSpec spec = spec_for(1, 4);
+  std::vector<TunedEntry> entries;
+  for (const Candidate& one : gemm_candidates(unplanned(spec, target_from_name("h100")), {1, 2})) {
+    if (one.variant.kernel != GemmKernel::kStream) continue;
+    entries = {entry_of(spec, {1, 2}, one), entry_of(spec, {3, 4}, one)};
+    break;
+  }
+  ASSERT_EQ(entries.size(), 2U);
+  const Plan plan = tuned_plan(spec, "h100", tables_of("h100", entries));
+  ASSERT_EQ(plan.kernels.size(), 2U);
+  expect_kernel(plan, entries[0], {1, 2});
+  expect_kernel(plan, entries[1], {3, 4});
+}
+
+// Random tables of kernels that the specs can have: plans are pure, cover every M, and have what
+// was measured.
+TEST(TunedChoice, PlansFollowAnyTable) {
+  std::mt19937 random(11);
+  GemmDraws draws(12);
+  int used = 0;
+  for (const Target& target : known_targets()) {
+    if (target.name.starts_with("sm_")) continue;
+    GemmSpec spec = draws.next(target).spec;
+    spec.path = Path::kAuto;
+    spec.tile = {};
+    const Plan base = unplanned(spec, target);
+    std::vector<TunedEntry> entries;
+    for (std::int64_t m = spec.shape.m_min; m <= std::min<std::int64_t>(spec.shape.m_max, 600);) {
+      const MRange range{m, std::min<std::int64_t>(spec.shape.m_max, m + random() % 90)};
+      const std::vector<Candidate> all = gemm_candidates(base, range);
+      if (!all.empty()) entries.push_back(entry_of(spec, range, all[random() % all.size()]));
+      m = range.max + 1 + random() % 40;
+    }
+    const TunedTables tables = tables_of(target.name.c_str(), entries);
+    const Plan plan = resolve(Spec::from_gemm(spec), target, tables);
+    SCOPED_TRACE(plan.spec.canonical_json() + " for " + target.name);
+    expect_cover(plan);
+    EXPECT_EQ(plan_to_json(plan), plan_to_json(resolve(Spec::from_gemm(spec), target, tables)));
+    for (const TunedEntry& entry : entries) {
+      for (const std::int64_t m : {entry.m_first, entry.m_last}) {
+        const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
+        EXPECT_EQ(kernel.family->name(), entry.family);
+        EXPECT_EQ(kernel_label(kernel), entry.kernel);
+        ++used;
+      }
+    }
+  }
+  EXPECT_GT(used, 100);
+}
+
+}  // namespace
+}  // namespace heddle

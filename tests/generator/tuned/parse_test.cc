@@ -1,0 +1,182 @@
+// What a table's text may say, and how it is refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tests/generator/tuned/tables.h"
+
+namespace heddle {
+namespace {
+
+// The text has one problem, at this place.
+void expect_problem(const std::string& json, const std::string& pointer, const std::string& code) {
+  const Error error = tuned_error(json);
+  EXPECT_EQ(error.code(), "tuned." + code) << error.what();
+  ASSERT_EQ(error.problems().size(), 1U) << error.what();
+  EXPECT_EQ(error.problems().front().pointer, pointer) << error.what();
+}
+
+void expect_entry_problem(std::string_view from, std::string_view to, const std::string& pointer,
+                          const std::string& code) {
+  const std::string other = entry_json("[1,2]", "[1000,2000]");
+  expect_problem(table_json(other + "," + entry_json(from, to)), "/entries/1" + pointer, code);
+}
+
+TEST(TunedParse, ReadsEveryField) {
+  const TunedTable table = TunedTable::parse(table_json(entry_json(
+      R"("kernel":"any")", R"("version":3,"kernel":"warps 8","us":5,"from":"a bench, in May")")));
+  EXPECT_EQ(table.gpu(), "h100");
+  ASSERT_EQ(table.entries().size(), 1U);
+  const TunedEntry& entry = table.entries().front();
+  EXPECT_EQ(entry.weight.bits, 4);
+  EXPECT_EQ(entry.weight.group_size, 128);
+  EXPECT_EQ(entry.activation, DType::kFp16);
+  EXPECT_EQ(entry.n, 4096);
+  EXPECT_EQ(entry.k, 4096);
+  EXPECT_EQ(entry.m_first, 1);
+  EXPECT_EQ(entry.m_last, 2);
+  EXPECT_EQ(entry.family, "stream");
+  EXPECT_EQ(entry.family_version, 3);
+  EXPECT_EQ(entry.kernel, "warps 8");
+  EXPECT_EQ(entry.us, 5);
+  EXPECT_EQ(entry.from, "a bench, in May");
+}
+
+TEST(TunedParse, AnEntryWithoutAVersionHasThatOfTheTable) {
+  const TunedTable table = TunedTable::parse(table_json(entry_json(R"("stream")", R"("tiles")")));
+  EXPECT_EQ(table.entries().front().family_version, 2);
+  EXPECT_EQ(table.entries().front().us, 0);
+}
+
+TEST(TunedParse, AWeightMeansWhatItMeansInASpec) {
+  const TunedTable table = TunedTable::parse(table_json(entry_json(R"("fp16")", R"("bf16")")));
+  EXPECT_EQ(table.entries().front().weight.scale_dtype, DType::kBf16);
+}
+
+TEST(TunedParse, RefusesEntriesByPointer) {
+  expect_entry_problem(R"("n":4096,)", "", "/n", "missing_field");
+  expect_entry_problem(R"("m":[1,2],)", "", "/m", "missing_field");
+  expect_entry_problem(R"("weight":{"bits":4},)", "", "/weight", "missing_field");
+  expect_entry_problem(R"("activation":{"dtype":"fp16"},)", "", "/activation", "missing_field");
+  expect_entry_problem(R"("family":"stream",)", "", "/family", "missing_field");
+  expect_entry_problem(R"(,"kernel":"any")", "", "/kernel", "missing_field");
+  expect_entry_problem(R"("n":4096)", R"("n":"4096")", "/n", "wrong_type");
+  expect_entry_problem(R"([1,2])", "[1]", "/m", "wrong_type");
+  expect_entry_problem(R"([1,2])", "[0,2]", "/m/0", "out_of_range");
+  expect_entry_problem(R"([1,2])", "[3,2]", "/m", "meaning");
+  expect_entry_problem(R"("bits":4)", R"("bits":9)", "/weight/bits", "out_of_range");
+  expect_entry_problem(R"("bits":4)", R"("bits":4,"group":9)", "/weight/group", "unknown_field");
+  expect_entry_problem(R"("bits":4)", R"("bits":4,"group_size":48)", "/weight/group_size",
+                       "meaning");
+  expect_entry_problem(R"("fp16")", R"("fp8")", "/activation/dtype", "unknown_word");
+  expect_entry_problem(R"("fp16")", R"("fp16","act_order":true)", "/activation/act_order",
+                       "unknown_field");
+  expect_entry_problem(R"("stream")", R"("steam")", "/family", "unknown_family");
+  expect_entry_problem(R"("stream")", R"("warpgroup")", "/family", "missing_version");
+  expect_entry_problem(R"("stream")", R"("stream","version":0)", "/version", "out_of_range");
+  expect_entry_problem(R"("any")", R"("")", "/kernel", "bad_text");
+  expect_entry_problem(R"("any")", R"("a\nb")", "/kernel", "bad_text");
+  expect_entry_problem(R"("any")", R"("any","us":0)", "/us", "out_of_range");
+  expect_entry_problem(R"("any")", R"("any","us":"5")", "/us", "wrong_type");
+  expect_entry_problem(R"("any")", R"("any","from":5)", "/from", "wrong_type");
+  expect_entry_problem(R"("any")", R"("any","epilogue":{})", "/epilogue", "unknown_field");
+  expect_problem(table_json("7"), "/entries/0", "wrong_type");
+}
+
+TEST(TunedParse, RefusesTablesByPointer) {
+  const std::string good = table_json("");
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string text = good;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  expect_problem("[]", "", "wrong_type");
+  expect_problem("{", "", "syntax");
+  expect_problem("{}", "/heddle_tuned", "missing_field");
+  expect_problem(changed(R"("gpu":"h100",)", ""), "/gpu", "missing_field");
+  expect_problem(changed(R"("h100")", R"("h10")"), "/gpu", "unknown_gpu");
+  expect_problem(changed(R"("h100")", R"("sm_90")"), "/gpu", "unknown_gpu");
+  expect_problem(changed(R"("stream":1)", R"("stream":"1")"), "/families/stream", "wrong_type");
+  expect_problem(changed(R"("stream":1)", R"("steam":1)"), "/families/steam", "unknown_field");
+  expect_problem(changed(R"("entries":[])", R"("entries":{})"), "/entries", "wrong_type");
+  expect_problem(changed(R"("gpu")", R"("date":1,"gpu")"), "/date", "unknown_field");
+  expect_problem(changed(R"("gpu")", R"("gpu":"h200","gpu")"), "/gpu", "duplicate_field");
+}
+
+// A newer format may have fields that this library does not know: only the version is told.
+TEST(TunedParse, RefusesANewerFormatByName) {
+  const std::string text = R"({"heddle_tuned":2,"gpus":[]})";
+  expect_problem(text, "/heddle_tuned", "newer_version");
+  EXPECT_NE(std::string(tuned_error(text).what()).find("newer"), std::string::npos);
+}
+
+TEST(TunedParse, RefusesRangesThatOverlap) {
+  const std::string first = entry_json("[1,2]", "[1,8]");
+  for (const char* m : {"[1,1]", "[8,8]", "[3,20]", "[1,8]"}) {
+    expect_problem(table_json(first + "," + entry_json("[1,2]", m)), "/entries/1/m", "overlap");
+  }
+  // A long range before a short one within it, with one in between.
+  expect_problem(table_json(entry_json("[1,2]", "[30,30]") + "," + entry_json("[1,2]", "[20,21]") +
+                            "," + entry_json("[1,2]", "[22,40]")),
+                 "/entries/2/m", "overlap");
+  const std::string other_shape = entry_json(R"("n":4096)", R"("n":8192)");
+  const std::string other_format = entry_json(R"("bits":4)", R"("bits":3)");
+  const std::string next = entry_json("[1,2]", "[9,9]");
+  EXPECT_EQ(
+      TunedTable::parse(table_json(next + "," + first + "," + other_shape + "," + other_format))
+          .entries()
+          .size(),
+      4U);
+}
+
+// What is left out is what it stands for.
+TEST(TunedParse, DefaultsAreTheSameFormat) {
+  const std::string written = entry_json(R"("bits":4)", R"("bits":4,"zero_point":"none")");
+  expect_problem(table_json(entry_json() + "," + written), "/entries/1/m", "overlap");
+}
+
+TEST(TunedParse, EveryProblemIsTold) {
+  const Error error = tuned_error(
+      table_json(entry_json(R"("bits":4)", R"("bits":9)") + "," + entry_json(R"("any")", "7")));
+  EXPECT_EQ(error.code(), "tuned.invalid");
+  EXPECT_EQ(error.problems().size(), 2U);
+}
+
+TEST(TunedParse, AGpuHasOneName) {
+  const auto gpu = [](const std::string& name) { return TunedTable::from_entries(name, {}).gpu(); };
+  EXPECT_EQ(gpu("H100"), "h100");
+  EXPECT_EQ(gpu("NVIDIA H100 80GB HBM3"), "h100");
+  EXPECT_EQ(gpu("h100-pcie"), "h100-pcie");
+  EXPECT_EQ(gpu("NVIDIA GeForce RTX 4090"), "rtx4090");
+  EXPECT_EQ(gpu("NVIDIA Of Tomorrow"), "NVIDIA Of Tomorrow");
+  EXPECT_THROW(gpu(""), Error);
+  EXPECT_THROW(gpu("\x80\"\n"), Error);
+}
+
+TEST(TunedParse, FromEntriesChecksWhatParseChecks) {
+  const auto pointer = [](const TunedEntry& entry) {
+    try {
+      TunedTable::from_entries("h100", {entry_for(1, 1), entry});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kSpec);
+      return error.problems().front().pointer;
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(pointer(entry_for(1, 4)), "/entries/1/m");
+  TunedEntry entry = entry_for(8, 9);
+  EXPECT_EQ(pointer(entry), "accepted");
+  entry.weight.type = static_cast<WeightType>(77);
+  EXPECT_EQ(pointer(entry), "/entries/1/weight/type");
+  entry = entry_for(8, 9, "a\nb");
+  EXPECT_EQ(pointer(entry), "/entries/1/kernel");
+  entry = entry_for(8, 9);
+  entry.us = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(pointer(entry), "/entries/1/us");
+  entry.us = 1;
+  entry.family_version = 0;
+  EXPECT_EQ(pointer(entry), "/entries/1/version");
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,207 @@
+// Tables as values: their text, and how they merge.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "generator/families/registry.h"
+#include "generator/tuned/embedded.h"
+#include "tests/generator/tuned/tables.h"
+
+namespace heddle {
+namespace {
+
+TunedTable table_of(std::vector<TunedEntry> entries) {
+  return TunedTable::from_entries("h100", std::move(entries));
+}
+
+// "1-2 a, 3-8 b"
+std::string ranges_of(const TunedTable& table) {
+  std::string text;
+  for (const TunedEntry& entry : table.entries()) {
+    text += fmt::format("{}{}-{} {}", text.empty() ? "" : ", ", entry.m_first, entry.m_last,
+                        entry.kernel);
+  }
+  return text;
+}
+
+std::string merged(std::vector<TunedEntry> first, std::vector<TunedEntry> later) {
+  TunedTable table = table_of(std::move(first));
+  table.merge(table_of(std::move(later)));
+  EXPECT_EQ(TunedTable::parse(table.to_json()).to_json(), table.to_json());
+  return ranges_of(table);
+}
+
+TEST(TunedTable, TheTextOfATextIsTheSame) {
+  TunedEntry other = entry_for(3, 8, "a \"quoted\" label");
+  other.from = "heddle tune";
+  other.us = 12.125;
+  other.family = "tiles";
+  TunedEntry old = entry_for(20, 30);
+  old.family_version = 7;
+  const TunedTable table = table_of({other, entry_for(1, 2), old});
+  const std::string text = table.to_json();
+  EXPECT_EQ(TunedTable::parse(text).to_json(), text);
+  const TunedTable read = TunedTable::parse(text);
+  EXPECT_EQ(ranges_of(read), "1-2 any, 3-8 a \"quoted\" label, 20-30 any");
+  EXPECT_EQ(read.entries()[0].family_version, 1);
+  EXPECT_EQ(read.entries()[1].us, 12.125);
+  EXPECT_EQ(read.entries()[1].from, "heddle tune");
+  EXPECT_EQ(read.entries()[2].family_version, 7);
+}
+
+TEST(TunedTable, TheOrderOfEntriesMakesNoOtherText) {
+  TunedEntry other = entry_for(1, 2);
+  other.n = 8192;
+  EXPECT_EQ(table_of({other, entry_for(3, 3), entry_for(1, 1)}).to_json(),
+            table_of({entry_for(1, 1), other, entry_for(3, 3)}).to_json());
+}
+
+TEST(TunedTable, AnEmptyOneHasAText) {
+  const std::string text = table_of({}).to_json();
+  EXPECT_EQ(TunedTable::parse(text).to_json(), text);
+}
+
+TEST(TunedTable, TheLaterWinsWhereBothHaveAnM) {
+  EXPECT_EQ(merged({entry_for(1, 8, "a")}, {entry_for(1, 8, "b")}), "1-8 b");
+  EXPECT_EQ(merged({entry_for(1, 8, "a")}, {entry_for(9, 16, "b")}), "1-8 a, 9-16 b");
+  EXPECT_EQ(merged({entry_for(1, 8, "a")}, {entry_for(5, 16, "b")}), "1-4 a, 5-16 b");
+  EXPECT_EQ(merged({entry_for(5, 16, "a")}, {entry_for(1, 8, "b")}), "1-8 b, 9-16 a");
+  EXPECT_EQ(merged({entry_for(1, 16, "a")}, {entry_for(4, 5, "b"), entry_for(9, 9, "c")}),
+            "1-3 a, 4-5 b, 6-8 a, 9-9 c, 10-16 a");
+  EXPECT_EQ(merged({entry_for(4, 5, "a"), entry_for(9, 9, "c")}, {entry_for(1, 16, "b")}),
+            "1-16 b");
+  EXPECT_EQ(merged({}, {entry_for(1, 1, "b")}), "1-1 b");
+  EXPECT_EQ(merged({entry_for(1, 1, "a")}, {}), "1-1 a");
+}
+
+TEST(TunedTable, OtherFormatsAndShapesAreLeftAlone) {
+  TunedEntry format = entry_for(1, 8, "a");
+  format.weight.bits = 3;
+  TunedEntry shape = entry_for(1, 8, "b");
+  shape.k = 8192;
+  TunedTable table = table_of({format, shape});
+  table.merge(table_of({entry_for(1, 8, "c")}));
+  EXPECT_EQ(table.entries().size(), 3U);
+}
+
+// The time is that of the last M.
+TEST(TunedTable, ARangeThatLosesItsLastMLosesItsTime) {
+  TunedTable table = table_of({entry_for(1, 16, "a")});
+  table.merge(table_of({entry_for(8, 8, "b")}));
+  ASSERT_EQ(table.entries().size(), 3U);
+  EXPECT_EQ(table.entries()[0].us, 0);
+  EXPECT_EQ(table.entries()[1].us, 5.5);
+  EXPECT_EQ(table.entries()[2].us, 5.5);
+}
+
+TEST(TunedTable, EntriesKeepTheVersionThatTheyWereMeasuredWith) {
+  TunedEntry old = entry_for(1, 8, "a");
+  TunedEntry later = entry_for(9, 16, "b");
+  later.family_version = 2;
+  TunedTable table = table_of({old});
+  table.merge(table_of({later}));
+  const TunedTable read = TunedTable::parse(table.to_json());
+  EXPECT_EQ(read.entries()[0].family_version, 1);
+  EXPECT_EQ(read.entries()[1].family_version, 2);
+}
+
+TEST(TunedTable, TablesOfTwoGpusDoNotMerge) {
+  TunedTable table = table_of({});
+  try {
+    table.merge(TunedTable::from_entries("h200", {}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "tuned.other_gpu");
+  }
+}
+
+// Every M has what the last of the tables says of it, whatever the tables are.
+TEST(TunedTable, MergingIsByM) {
+  std::mt19937 random(3);
+  for (int draw = 0; draw < 200; ++draw) {
+    constexpr std::int64_t kMost = 24;
+    std::vector<std::string> expected(kMost + 1);
+    TunedTable table = table_of({});
+    for (int i = 0; i < 4; ++i) {
+      std::vector<TunedEntry> entries;
+      for (std::int64_t m = 1 + random() % 5; m <= kMost;) {
+        const std::int64_t last = std::min<std::int64_t>(kMost, m + random() % 6);
+        entries.push_back(entry_for(m, last, fmt::format("{}.{}", i, entries.size())));
+        for (std::int64_t one = m; one <= last; ++one) expected[one] = entries.back().kernel;
+        m = last + 1 + random() % 4;
+      }
+      table.merge(table_of(entries));
+    }
+    std::vector<std::string> found(kMost + 1);
+    for (const TunedEntry& entry : table.entries()) {
+      for (std::int64_t m = entry.m_first; m <= entry.m_last; ++m) {
+        EXPECT_EQ(found[m], "");
+        found[m] = entry.kernel;
+      }
+    }
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(TunedTable::parse(table.to_json()).to_json(), table.to_json());
+  }
+}
+
+TEST(TunedTable, EntriesForAGemmAreThoseOfItsFormatShapeAndM) {
+  TunedEntry format = entry_for(1, 8, "a");
+  format.activation = DType::kBf16;
+  TunedEntry shape = entry_for(1, 8, "b");
+  shape.n = 8192;
+  const TunedTable table =
+      table_of({format, shape, entry_for(1, 2, "c"), entry_for(3, 8, "d"), entry_for(9, 20, "e")});
+  GemmSpec gemm;
+  gemm.shape = {4096, 4096, 3, 10};
+  gemm.epilogue.bias = true;
+  gemm.act_order = true;
+  const std::vector<TunedEntry> found = table.entries_for(gemm);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].kernel, "d");
+  EXPECT_EQ(found[1].kernel, "e");
+}
+
+TEST(TunedTables, HaveOneTableForEachGpu) {
+  TunedTables tables;
+  tables.add(table_of({entry_for(1, 8, "a")}));
+  tables.add(TunedTable::from_entries("a100", {entry_for(1, 8, "x")}));
+  tables.add(table_of({entry_for(8, 8, "b")}));
+  ASSERT_EQ(tables.tables().size(), 2U);
+  EXPECT_EQ(tables.tables()[0].gpu(), "a100");
+  EXPECT_EQ(ranges_of(tables.tables()[1]), "1-7 a, 8-8 b");
+}
+
+TEST(TunedTables, AreFoundByTheNameOfTheTargetOrOfTheDriver) {
+  TunedTables tables;
+  tables.add(table_of({}));
+  Target target = target_from_name("h100");
+  EXPECT_EQ(tables.of(target), &tables.tables()[0]);
+  target.name = "NVIDIA H100 80GB HBM3";
+  EXPECT_EQ(tables.of(target), &tables.tables()[0]);
+  for (const char* other : {"h100-pcie", "h200", "sm_90", "a100"}) {
+    EXPECT_EQ(tables.of(target_from_name(other)), nullptr) << other;
+  }
+  target.name = "NVIDIA H100 80GB HBM3 MIG 1g.10gb";
+  EXPECT_EQ(tables.of(target), nullptr);
+}
+
+TEST(TunedTables, ShippedFilesAreNamedAfterTheirGpuAndCanonical) {
+  EXPECT_FALSE(embedded_tuned_tables().empty());
+  EXPECT_EQ(TunedTables::shipped().tables().size(), embedded_tuned_tables().size());
+  for (const auto& [name, text] : embedded_tuned_tables()) {
+    const TunedTable table = TunedTable::parse(text);
+    EXPECT_EQ(name, table.gpu() + ".json");
+    EXPECT_EQ(text, table.to_json()) << name;
+  }
+}
+
+TEST(TunedTables, VersionsAreThoseOfTheGemmFamilies) {
+  for (const GemmFamily* family : gemm_families()) {
+    EXPECT_EQ(tuned_family_versions().at(std::string(family->name())), family->version());
+  }
+}
+
+}  // namespace
+}  // namespace heddle
