@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "generator/families/registry.h"
+#include "generator/families/tile_fields.h"
 #include "generator/planner/choose.h"
 
 namespace heddle {
@@ -17,7 +20,30 @@ std::string tokens_text(const MRange& m) {
   return m.min == m.max ? fmt::format("M = {}", m.max) : fmt::format("M {} to {}", m.min, m.max);
 }
 
-std::string why_chosen(const Plan& plan, const Explanation& one) {
+// The entry that the plan's kernel for m was taken from; none if it was chosen by prediction.
+std::optional<TunedEntry> entry_of(const Plan& plan, std::int64_t m, const TunedTable* table) {
+  const GemmSpec& spec = plan.spec.gemm();
+  if (table == nullptr || spec.path != Path::kAuto || sets_any(spec.tile)) return std::nullopt;
+  const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
+  const int version = dynamic_cast<const GemmFamily&>(*kernel.family).version();
+  for (TunedEntry& entry : table->entries_for(spec)) {
+    if (m < entry.m_first || m > entry.m_last) continue;
+    if (entry.family != kernel.family->name() || entry.family_version != version) continue;
+    if (entry.kernel == kernel_label(kernel)) return std::move(entry);
+  }
+  return std::nullopt;
+}
+
+std::string measured_text(const TunedEntry& entry, const TunedTable& table) {
+  std::string text =
+      fmt::format("the tuned table {} says that it was measured to be the fastest", table.gpu());
+  text += fmt::format(" for {}", tokens_text({entry.m_first, entry.m_last}));
+  if (entry.us > 0) text += fmt::format(", {:.2f} us at M = {}", entry.us, entry.m_last);
+  return text;
+}
+
+std::string why_chosen(const Plan& plan, const Explanation& one, const TunedTable* table) {
+  if (const auto entry = entry_of(plan, one.m, table)) return measured_text(*entry, *table);
   const PlannedKernel& kernel = one.candidates[one.chosen].plan.kernels.front();
   const double own = predicted_us(plan, plan.kernels[plan.kernel_for(one.m)], one.step.max);
   const std::vector<Candidate> all = gemm_candidates(plan, one.step);
@@ -43,7 +69,7 @@ std::string why_chosen(const Plan& plan, const Explanation& one) {
 
 }  // namespace
 
-Explanation explain_choice(const Plan& plan, std::int64_t m) {
+Explanation explain_choice(const Plan& plan, std::int64_t m, const TunedTable* table) {
   Explanation one;
   one.m = m;
   one.step = step_of(plan.spec.gemm().shape, m);
@@ -56,7 +82,7 @@ Explanation explain_choice(const Plan& plan, std::int64_t m) {
   one.chosen = static_cast<std::size_t>(place - one.candidates.begin()) - 1;
   const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
   one.chosen_range = {kernel.size_min, kernel.size_max};
-  one.why = why_chosen(plan, one);
+  one.why = why_chosen(plan, one, table);
   for (const GemmFamily* family : gemm_families()) {
     if (!family->candidates(plan, one.step).empty()) continue;
     one.absent.push_back({family, family->why_none(plan, one.step)});

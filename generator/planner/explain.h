@@ -10,6 +10,7 @@
 #include "generator/families/gemm_family.h"
 #include "generator/planner/candidates.h"
 #include "heddle/plan.h"
+#include "heddle/tuned.h"
 
 namespace heddle {
 
@@ -30,8 +31,8 @@ struct Explanation {
   std::vector<AbsentFamily> absent;
 };
 
-// Preconditions: a gemm's plan, M inside shape.m.
-Explanation explain_choice(const Plan& plan, std::int64_t m);
+// `table`: that the plan was made with, or null. Preconditions: a gemm's plan, M inside shape.m.
+Explanation explain_choice(const Plan& plan, std::int64_t m, const TunedTable* table = nullptr);
 
 // 32-bit registers that the compiler may give to a thread of the kernel.
 int register_budget(const PlannedKernel& kernel, const Target& target);

@@ -13,6 +13,7 @@
 #include "heddle/error.h"
 #include "heddle/plan.h"
 #include "heddle/runtime.h"
+#include "heddle/tuned.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
@@ -76,7 +77,7 @@ int run(const ExplainOptions& options) {
   std::string text;
   auto documents = nlohmann::ordered_json::array();
   for (const std::int64_t m : m_list) {
-    const Explanation explanation = explain_choice(plan, m);
+    const Explanation explanation = explain_choice(plan, m, TunedTables::shipped().of(plan.target));
     const MeasuredUs measured =
         options.measure ? measure(runtime, explanation, options.most) : MeasuredUs{};
     text += (text.empty() ? "" : "\n") + explain_text(explanation, options.most, measured);

@@ -83,6 +83,36 @@ TEST(Explain, EveryFamilyHasCandidatesOrAReason) {
   }
 }
 
+TEST(Explain, AMeasuredKernelIsTheTables) {
+  const Spec spec = Spec::from_gemm(small_spec());
+  const Target target = target_from_name("h200");
+  const Explanation predicted = explain_choice(resolve(spec, target, TunedTables()), 16);
+  const std::size_t place = predicted.chosen == 5 ? 6 : 5;
+  const PlannedKernel& kernel = predicted.candidates[place].plan.kernels.front();
+  TunedEntry entry;
+  entry.weight = small_spec().weight;
+  entry.activation = small_spec().activation;
+  entry.n = small_spec().shape.n;
+  entry.k = small_spec().shape.k;
+  entry.m_first = 9;
+  entry.m_last = 16;
+  entry.family = kernel.family->name();
+  entry.family_version = tuned_family_versions().at(entry.family);
+  entry.kernel = kernel_label(kernel);
+  entry.us = 9.5;
+  const TunedTable table = TunedTable::from_entries("h200", {entry});
+  TunedTables tables;
+  tables.add(table);
+  const Plan plan = resolve(spec, target, tables);
+  const Explanation one = explain_choice(plan, 16, &table);
+  EXPECT_EQ(kernel_label(one.candidates[one.chosen].plan.kernels.front()), entry.kernel);
+  EXPECT_EQ(one.why,
+            "the tuned table h200 says that it was measured to be the fastest for M 9 to 16, "
+            "9.50 us at M = 16");
+  // Of other tokens the table says nothing.
+  EXPECT_EQ(explain_choice(plan, 17, &table).why.find("measured"), std::string::npos);
+}
+
 std::string why_no(const char* family, const GemmSpec& spec, const char* target, std::int64_t m) {
   for (const AbsentFamily& absent : explain_choice(plan_of(spec, target), m).absent) {
     if (absent.family->name() == family) return absent.why;
