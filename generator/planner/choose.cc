@@ -141,7 +141,8 @@ std::string kernel_label(const PlannedKernel& kernel) {
 std::vector<Candidate> choose_kernels(const Plan& plan) {
   const PredictedTimes times(plan);
   std::vector<Candidate> chosen;
-  for (const StepRange& range : best_ranges(times)) chosen.push_back(times.chosen(range));
+  for (const StepRange& range : best_ranges(times, kMostKernels))
+    chosen.push_back(times.chosen(range));
   return chosen;
 }
 

@@ -28,9 +28,9 @@ std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max);
 // same plan. Precondition: a gemm's plan whose spec, target, decode and layout are set.
 std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m);
 
-// Kernels for all M of the spec, ascending: best_ranges() of the predicted times, but where the
-// path that the spec asks for serves, no other does. Throws Error(kUnsupported) with every reason
-// why an M has no candidate.
+// Kernels for all M of the spec, ascending: best_ranges() of the predicted times, kMostKernels at
+// most, but where the path that the spec asks for serves, no other does. Throws Error(kUnsupported)
+// with every reason why an M has no candidate.
 std::vector<Candidate> choose_kernels(const Plan& plan);
 
 // The predicted time of a planned kernel. Preconditions: it is one of a gemm's plan and serves m.

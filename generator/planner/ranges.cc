@@ -50,12 +50,16 @@ std::vector<Run> shortest(const StepTimes& times, double tolerance) {
 
 }  // namespace
 
-std::vector<StepRange> best_ranges(const StepTimes& times) {
+std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most) {
   double tolerance = kSameTime;
   std::vector<Run> runs = shortest(times, tolerance);
-  while (!runs.empty() && runs.back().kernels > kMostKernels) {
-    tolerance *= kSameTime;
-    runs = shortest(times, tolerance);
+  if (!runs.empty() && runs.back().kernels > most) {
+    // Kernels that may not serve other steps do not become fewer, whatever the tolerance.
+    most = std::max(most, shortest(times, std::numeric_limits<double>::max()).back().kernels);
+    while (runs.back().kernels > most) {
+      tolerance *= kSameTime;
+      runs = shortest(times, tolerance);
+    }
   }
   std::vector<StepRange> ranges;
   for (std::size_t end = times.steps(); end > 0; end = ranges.back().first) {

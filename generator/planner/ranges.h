@@ -11,7 +11,7 @@ namespace heddle {
 
 // Times this close count as the same: a kernel less is worth more.
 inline constexpr double kSameTime = 1.03;
-inline constexpr std::size_t kMostKernels = 8;
+inline constexpr std::size_t kMostKernels = 8;  // of a plan
 
 // Consecutive steps of M and the kernels that end with each: a kernel serves its own step and those
 // before it.
@@ -35,9 +35,9 @@ struct StepRange {
 };
 
 // Ranges that cover every step once, ascending: as few as serve each step in at most kSameTime
-// times its best time, of those the fastest. They are at most kMostKernels: where more would be
-// needed, the lowest power of kSameTime with which they are so few is what counts.
-std::vector<StepRange> best_ranges(const StepTimes& times);
+// times its best time, of those the fastest. They are at most `most`, or as few as can be: where
+// more would be needed, the lowest power of kSameTime with which they are so few is what counts.
+std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most);
 
 }  // namespace heddle
 

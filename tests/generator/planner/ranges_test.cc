@@ -39,7 +39,7 @@ using Ranges = std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>;
 
 Ranges ranges_of(std::vector<std::vector<Times>> kernels) {
   Ranges ranges;
-  for (const StepRange& one : best_ranges(GivenTimes(std::move(kernels)))) {
+  for (const StepRange& one : best_ranges(GivenTimes(std::move(kernels)), kMostKernels)) {
     ranges.emplace_back(one.first, one.last, one.kernel);
   }
   return ranges;
@@ -69,6 +69,16 @@ TEST(Ranges, NoMoreKernelsThanAPlanMayHave) {
   for (std::size_t i = 0; i < kMostKernels + 1; ++i) kernels.push_back({{10, 10.5}});
   const Ranges ranges = ranges_of(kernels);
   EXPECT_EQ(ranges.size(), (kMostKernels + 2) / 2);
+}
+
+TEST(Ranges, WhereKernelsCannotBeFewerTheyAreAsTheyMustBe) {
+  const std::vector<std::vector<Times>> kernels(kMostKernels + 2, {{10}, {10.1}});
+  const Ranges ranges = ranges_of(kernels);
+  EXPECT_EQ(ranges.size(), kMostKernels + 2);
+  for (const auto& [first, last, kernel] : ranges) {
+    EXPECT_EQ(first, last);
+    EXPECT_EQ(kernel, 0U);
+  }
 }
 
 TEST(Ranges, OfNoStepsThereIsNone) { EXPECT_TRUE(ranges_of({}).empty()); }
