@@ -157,6 +157,19 @@ class JsonTest(CommandTest):
             self.skipTest("is about machines without a GPU")
         self.assertIn("needs a GPU", self.problem("explain", inline(), "--measure", code=1))
 
+    def test_tune_refuses_what_no_table_decides(self):
+        for spec, word in ((ROOT / "examples/specs/forced-tile.json", "tile"),
+                           (ROOT / "examples/specs/repack-gptq.json", "no gemm"),
+                           (inline(path="ampere"), "path")):
+            self.assertIn(word, self.problem("tune", spec, code=1))
+
+    def test_tune_without_a_gpu(self):
+        if self.has_gpu():
+            self.skipTest("is about machines without a GPU")
+        out = self.folder / "table.json"
+        self.assertIn("needs a GPU", self.problem("tune", inline(), "--out", out, code=1))
+        self.assertFalse(out.exists())
+
     def test_inspect(self):
         report = self.heddle_json("inspect", inline(), *H200)
         for kernel in report["kernels"]:
@@ -225,6 +238,24 @@ class DeviceTest(CommandTest):
                                  "--measure")["explanations"]
         for row in one["rows"]:
             self.assertGreater(row["measured_us"], 0)
+
+    def test_tune(self):
+        out = self.folder / "table.json"
+        words = ("tune", inline(), "--most", 3, "--budget", "60s", "--out", out)
+        report = self.heddle_json(*words)
+        self.assertEqual([step["m"] for step in report["steps"]],
+                         [[1, 1], [2, 2], [3, 4], [5, 8], [9, 16]])
+        self.assertEqual(report["faults"], [])
+        self.assertEqual(report["table"], json.loads(out.read_text()))
+        # What is measured again takes the place of what was there.
+        self.heddle_json(*words, "--m", "16")
+        table = json.loads(out.read_text())
+        ranges = [entry["m"] for entry in table["entries"]]
+        self.assertEqual((ranges[0][0], ranges[-1][1]), (1, 16))
+
+    def test_tune_does_not_touch_the_table_of_another_gpu(self):
+        out = self.file("table.json", '{"heddle_tuned": 1, "gpu": "t4", "families": {}, "entries": []}')
+        self.assertIn("t4", self.problem("tune", inline(), "--out", out, code=2))
 
     def test_sweep(self):
         report = self.heddle_json("bench", inline(), "--m", "16", "--ms", "1", "--sweep")

@@ -25,6 +25,7 @@ void add_targets_command(CLI::App& app, Action* action);
 void add_models_command(CLI::App& app, Action* action);
 void add_run_command(CLI::App& app, Action* action);
 void add_bench_command(CLI::App& app, Action* action);
+void add_tune_command(CLI::App& app, Action* action);
 void add_cache_command(CLI::App& app, Action* action);
 void add_bundle_command(CLI::App& app, Action* action);
 void add_record_command(CLI::App& app, Action* action);

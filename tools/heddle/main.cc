@@ -27,6 +27,7 @@ void add_commands(CLI::App& app, Action* action) {
   add_models_command(app, action);
   add_run_command(app, action);
   add_bench_command(app, action);
+  add_tune_command(app, action);
   add_cache_command(app, action);
   add_bundle_command(app, action);
   add_record_command(app, action);
