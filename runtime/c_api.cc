@@ -165,6 +165,14 @@ heddle_status heddle_runtime_create(const heddle_runtime_options* options,
 
 void heddle_runtime_destroy(heddle_runtime* runtime) { delete runtime; }
 
+heddle_status heddle_runtime_set_tuned_tables(heddle_runtime* runtime, const char* list,
+                                              size_t list_length) {
+  return guarded([&] {
+    need(runtime, "runtime");
+    runtime->runtime.set_tuned_tables(std::string(view(list, list_length)));
+  });
+}
+
 heddle_status heddle_runtime_has_device(heddle_runtime* runtime, int32_t* has_device) {
   return guarded([&] {
     need(runtime, "runtime");

@@ -22,14 +22,15 @@ struct Preparation {
 };
 
 std::vector<Preparation> resolve_all(const std::vector<Spec>& specs, const Target& target,
-                                     cuda::CUdevice device, const PreparedKernels& prepared) {
+                                     cuda::CUdevice device, Runtime::Impl* impl) {
+  const TunedTables& tables = impl->tuned.tables();
   std::vector<Preparation> preparations(specs.size());
   std::vector<Problem> problems;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    preparations[i].kernel = prepared.find(device, specs[i]);
+    preparations[i].kernel = impl->prepared.find(device, specs[i]);
     if (preparations[i].kernel) continue;
     try {
-      preparations[i].plan = resolve(specs[i], target);
+      preparations[i].plan = resolve(specs[i], target, tables);
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::kUnsupported) throw;
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
@@ -113,7 +114,7 @@ std::vector<Kernel> Runtime::prepare(const std::vector<Spec>& specs,
   impl_->keep_primary_context(context);
   const cuda::CUdevice device = context.device();
   std::vector<Preparation> preparations =
-      resolve_all(specs, target_of_device(device), device, impl_->prepared);
+      resolve_all(specs, target_of_device(device), device, impl_.get());
   for (const Preparation& preparation : preparations) {
     if (!preparation.kernel) impl_->recorder.record(preparation.plan);
   }
@@ -138,7 +139,7 @@ void Runtime::seal() { impl_->sealed = true; }
 Kernel Runtime::kernel(const Spec& spec) {
   if (auto known = impl_->find_prepared(spec)) return *std::move(known);
   impl_->refuse_sealed(spec);
-  return load(resolve(spec, device_target()));
+  return load(resolve(spec, device_target(), tuned_tables()));
 }
 
 Kernel Runtime::kernel(const Spec& spec, Stream stream) {
@@ -149,7 +150,7 @@ Kernel Runtime::kernel(const Spec& spec, Stream stream) {
                 fmt::format("the stream is being captured, and this spec was not prepared: {}",
                             spec.canonical_json()));
   }
-  return load(resolve(spec, device_target()));
+  return load(resolve(spec, device_target(), tuned_tables()));
 }
 
 KernelRequest Runtime::request(const Spec& spec) {
@@ -166,7 +167,7 @@ KernelRequest Runtime::request(const Spec& spec) {
   }
   impl_->refuse_sealed(spec);
   state->general = impl_->prepared.find_general(device, spec);
-  Plan plan = resolve(spec, target_of_device(device));
+  Plan plan = resolve(spec, target_of_device(device), tuned_tables());
   state->special =
       impl_->requests.add(context.context(), [impl = impl_.get(), plan = std::move(plan), device] {
         // Another request for it may have been before this one.

@@ -56,7 +56,10 @@ void Runtime::Impl::refuse_sealed(const Spec& spec) const {
 }
 
 Runtime::Impl::Impl(RuntimeOptions options)
-    : logger(std::move(options.log)), builder(options, &logger), recorder(options, &logger) {}
+    : logger(std::move(options.log)),
+      builder(options, &logger),
+      recorder(options, &logger),
+      tuned(options.tuned_tables) {}
 
 void Runtime::Impl::keep_primary_context(const cuda::CurrentContext& context) {
   if (!context.retained()) return;
@@ -154,6 +157,10 @@ Kernel Runtime::load(const Plan& plan) {
   impl_->refuse_sealed(plan.spec);
   return impl_->load(plan);
 }
+
+const TunedTables& Runtime::tuned_tables() { return impl_->tuned.tables(); }
+
+void Runtime::set_tuned_tables(const std::string& list) { impl_->tuned.replace(list); }
 
 std::string Runtime::compiler_identity() { return impl_->builder.nvrtc().identity(); }
 

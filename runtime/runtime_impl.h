@@ -16,6 +16,7 @@
 #include "runtime/prepared_kernels.h"
 #include "runtime/recorder.h"
 #include "runtime/request_queue.h"
+#include "runtime/tuned_files.h"
 
 namespace heddle {
 
@@ -52,6 +53,7 @@ struct Runtime::Impl {
   Logger logger;
   Builder builder;
   Recorder recorder;
+  TunedFiles tuned;
   PreparedKernels prepared;
   std::atomic<bool> sealed{false};
   std::mutex mutex;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/families/registry.h"
 #include "generator/spec/meaning.h"
 #include "generator/spec/near_miss.h"
 #include "generator/spec/parser.h"
+#include "generator/tuned/families.h"
 #include "generator/tuned/members.h"
 
 namespace heddle {
@@ -137,18 +137,12 @@ bool read_us(Members& entry, TunedEntry* out) {
 
 bool read_line(Members& entry, const Node* node, std::string_view name, std::string* out) {
   if (node == nullptr) return false;
-  auto text = entry.line(*node, name, kLongestLine);
-  if (text) *out = *std::move(text);
+  const std::optional<std::string> text = entry.line(*node, name, kLongestLine);
+  *out = text.value_or(std::string());
   return text.has_value();
 }
 
 }  // namespace
-
-std::vector<std::string_view> tuned_family_names() {
-  std::vector<std::string_view> names;
-  for (const GemmFamily* family : gemm_families()) names.push_back(family->name());
-  return names;
-}
 
 std::optional<TunedEntry> read_entry(const Node& node, const std::string& pointer,
                                      const std::map<std::string, int>& families,

@@ -4,17 +4,12 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "generator/spec/document.h"
 #include "generator/spec/findings.h"
 #include "heddle/tuned.h"
 
 namespace heddle {
-
-// The names that a table may have for families.
-std::vector<std::string_view> tuned_family_names();
 
 // The entry, or what is wrong with it in `findings`. `families` are the versions that the table
 // names, for entries that have none of their own.

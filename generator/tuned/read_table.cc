@@ -10,6 +10,7 @@
 #include "generator/spec/document.h"
 #include "generator/spec/findings.h"
 #include "generator/spec/near_miss.h"
+#include "generator/tuned/families.h"
 #include "generator/tuned/format.h"
 #include "generator/tuned/members.h"
 #include "generator/tuned/read_entry.h"

@@ -30,6 +30,7 @@ std::vector<TunedEntry> sorted(std::vector<TunedEntry> entries) {
   std::sort(order.begin(), order.end(),
             [&](const auto& a, const auto& b) { return key(a) < key(b); });
   std::vector<TunedEntry> all;
+  all.reserve(entries.size());
   for (const auto& place : order) all.push_back(std::move(entries[place.second]));
   return all;
 }
@@ -124,7 +125,7 @@ TunedTable TunedTable::parse(std::string_view json) {
   return table;
 }
 
-TunedTable TunedTable::from_entries(std::string_view gpu, std::vector<TunedEntry> entries) {
+TunedTable TunedTable::from_entries(std::string_view gpu, const std::vector<TunedEntry>& entries) {
   check_formats(entries);
   return parse(table_text(gpu, entries));
 }

@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include "generator/families/registry.h"
-#include "generator/target/facts.h"
 #include "generator/tuned/embedded.h"
 #include "heddle/tuned.h"
 
@@ -32,19 +30,6 @@ const TunedTable* TunedTables::of(const Target& target) const {
   const auto found = std::find_if(tables_.begin(), tables_.end(),
                                   [&](const TunedTable& table) { return table.gpu() == gpu; });
   return found == tables_.end() ? nullptr : &*found;
-}
-
-std::string tuned_gpu(const Target& target) {
-  const DeviceFacts* const device = facts_of_device(target.name);
-  return device != nullptr ? std::string(device->name) : target.name;
-}
-
-std::map<std::string, int> tuned_family_versions() {
-  std::map<std::string, int> versions;
-  for (const GemmFamily* family : gemm_families()) {
-    versions.emplace(family->name(), family->version());
-  }
-  return versions;
 }
 
 }  // namespace heddle

@@ -16,6 +16,7 @@
 #include "heddle/source.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
+#include "heddle/tuned.h"
 
 namespace heddle {
 
@@ -38,6 +39,11 @@ struct RuntimeOptions {
   // Every spec that a kernel is asked for is added to this file, with its target; `heddle bundle
   // create` compiles them elsewhere. Empty: $HEDDLE_RECORD, else nothing is recorded.
   std::string record_file;
+  // Files of tuned tables (heddle/tuned.h), "first.json:second.json": each is merged over those
+  // before it and over the tables that come with Heddle. "none", alone or as the first name, leaves
+  // the latter out. Empty: $HEDDLE_TUNED, else only those that come with Heddle. They are read
+  // once, for the first kernel that is planned.
+  std::string tuned_tables;
   int jobs = 0;     // compilations at a time; 0: min(cores, 8)
   LogCallback log;  // called from any thread, one call at a time; none: silent
 };
@@ -91,7 +97,7 @@ class HEDDLE_EXPORT KernelRequest {
 // opened on the first cache miss, libcuda on the first call that needs a device.
 class HEDDLE_EXPORT Runtime {
  public:
-  // Throws Error(kUsage, "cache.roots") for a list of layers that is malformed.
+  // Throws Error(kUsage) for a list that is malformed: "cache.roots", "tuned.list".
   explicit Runtime(RuntimeOptions options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -107,10 +113,18 @@ class HEDDLE_EXPORT Runtime {
   // Whether libcuda is there and has a device; `why_not` says what is missing.
   bool has_device(std::string* why_not = nullptr);
 
-  // resolve, render, compile or find, load. In the current context; without one, retains the
-  // primary context of device 0 and makes it current for the call. What prepare() or request() has
-  // made for this device is returned at once. Compiling and loading break no capture, of any
-  // thread; a capture does wait for them.
+  // What kernels are planned with. Throws Error(kFile, "tuned.unreadable") and what
+  // TunedTable::parse throws, as does everything below that plans a kernel; the next call then
+  // tries again.
+  const TunedTables& tuned_tables();
+  // As RuntimeOptions::tuned_tables. Throws Error(kUsage, "tuned.list") and, once a kernel was
+  // planned, Error(kUsage, "tuned.in_use").
+  void set_tuned_tables(const std::string& list);
+
+  // resolve with tuned_tables(), render, compile or find, load. In the current context; without
+  // one, retains the primary context of device 0 and makes it current for the call. What prepare()
+  // or request() has made for this device is returned at once. Compiling and loading break no
+  // capture, of any thread; a capture does wait for them.
   Kernel kernel(const Spec& spec);
   // The same for use on `stream`, which may be in capture: then only what was prepared is served. A
   // miss is Error(kMissing, "runtime.capturing"), and the capture stays valid: until then the

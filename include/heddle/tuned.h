@@ -40,7 +40,7 @@ class HEDDLE_EXPORT TunedTable {
   // Throws Error(kSpec) that holds every problem found, each with its JSON pointer.
   static TunedTable parse(std::string_view json);
   // Throws Error(kSpec) like parse(), with the pointers that the entries have in this order.
-  static TunedTable from_entries(std::string_view gpu, std::vector<TunedEntry> entries);
+  static TunedTable from_entries(std::string_view gpu, const std::vector<TunedEntry>& entries);
 
   // As in tuned_gpu().
   const std::string& gpu() const noexcept { return gpu_; }

@@ -54,6 +54,24 @@ void test_prepare_and_request(void* stream) {
   heddle_runtime_destroy(runtime);
 }
 
+void test_tuned_tables(void) {
+  heddle_runtime* runtime = make_runtime(NULL, 0);
+  heddle_kernel* kernel = NULL;
+  CHECK_CODE(heddle_runtime_set_tuned_tables(runtime, SPEC("a::b")), HEDDLE_ERROR_USAGE,
+             "tuned.list");
+  CHECK_CODE(heddle_runtime_set_tuned_tables(runtime, NULL, 4), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK(heddle_runtime_set_tuned_tables(runtime, SPEC("/nowhere/table.json")) == HEDDLE_OK);
+  CHECK_CODE(heddle_kernel_create(runtime, SPEC(kGemm), NULL, &kernel), HEDDLE_ERROR_FILE,
+             "tuned.unreadable");
+  CHECK(strstr(heddle_error_message(), "/nowhere/table.json") != NULL);
+  CHECK(heddle_runtime_set_tuned_tables(runtime, NULL, 0) == HEDDLE_OK);
+  CHECK(heddle_runtime_set_tuned_tables(runtime, SPEC("none")) == HEDDLE_OK);
+  CHECK(heddle_kernel_create(runtime, SPEC(kGemm), NULL, &kernel) == HEDDLE_OK);
+  CHECK_CODE(heddle_runtime_set_tuned_tables(runtime, NULL, 0), HEDDLE_ERROR_USAGE, "tuned.in_use");
+  heddle_kernel_destroy(kernel);
+  heddle_runtime_destroy(runtime);
+}
+
 void test_strict(void) {
   heddle_runtime* runtime = make_runtime(NULL, 1);
   heddle_kernel* kernel = NULL;

@@ -61,6 +61,7 @@ static void test_nulls(heddle_runtime* runtime, heddle_kernel* kernel) {
   CHECK_CODE(heddle_kernel_create(runtime, SPEC(kGemm), NULL, NULL), HEDDLE_ERROR_USAGE,
              "api.null");
   CHECK_CODE(heddle_runtime_seal(NULL), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_runtime_set_tuned_tables(NULL, SPEC("none")), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_prepare(runtime, NULL, 1, NULL, NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_request_create(runtime, SPEC(kGemm), NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_request_create(NULL, SPEC(kGemm), &request), HEDDLE_ERROR_USAGE, "api.null");
@@ -155,6 +156,7 @@ int main(void) {
   test_absurd_lengths(runtime);
   test_prepare_and_request(stream);
   test_strict();
+  test_tuned_tables();
   test_message_per_thread(runtime);
   heddle_runtime_destroy(runtime);
   test_gemm(kernel, stream); /* a kernel outlives its runtime */

@@ -69,5 +69,6 @@ void test_absurd_lengths(heddle_runtime* runtime);
 /* build_checks.c */
 void test_prepare_and_request(void* stream);
 void test_strict(void);
+void test_tuned_tables(void);
 
 #endif /* HEDDLE_TESTS_C_API_CHECK_H_ */

@@ -212,7 +212,9 @@ GemmBenchReport bench_gemm(Runtime& runtime, const std::vector<Spec>& specs,
   for (const Spec& spec : specs) check_m_list(spec.gemm().shape, m_list);
   std::vector<Plan> plans;
   plans.reserve(specs.size());
-  for (const Spec& spec : specs) plans.push_back(resolve(spec, runtime.device_target()));
+  for (const Spec& spec : specs) {
+    plans.push_back(resolve(spec, runtime.device_target(), runtime.tuned_tables()));
+  }
   return bench_gemm_plans(runtime, plans, m_list, options);
 }
 

@@ -87,8 +87,8 @@ std::vector<CandidatePlan> sample(std::vector<CandidatePlan> all, std::size_t mo
 int run_sweep(const BenchOptions& options, const Spec& spec, Runtime& runtime) {
   auto documents = nlohmann::ordered_json::array();
   for (const std::int64_t m : options.m) {
-    const std::vector<CandidatePlan> candidates =
-        sample(candidate_plans(resolve(spec, runtime.device_target()), m), options.most);
+    const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
+    const std::vector<CandidatePlan> candidates = sample(candidate_plans(plan, m), options.most);
     const Sweep sweep = sweep_at(runtime, candidates, m,
                                  budget_of(options, {.total_us = 1e3 * kSweepMilliseconds}));
     if (options.json) {

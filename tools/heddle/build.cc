@@ -86,7 +86,7 @@ void take_kernel(std::size_t kernel, const std::vector<std::string>& reasons, Mo
   }
 }
 
-void resolve_operations(Build* build) {
+void resolve_operations(const TunedTables& tables, Build* build) {
   const Model& model = build->model;
   for (const ModelUnserved& unserved : model.unserved) {
     build->unserved.push_back({unserved_name(unserved), {unserved.reason}});
@@ -94,7 +94,7 @@ void resolve_operations(Build* build) {
   for (std::size_t i = 0; i < model.kernels.size(); ++i) {
     std::string name = operation_name(model, i);
     try {
-      Plan plan = resolve(model.kernels[i].spec, build->target);
+      Plan plan = resolve(model.kernels[i].spec, build->target, tables);
       build->operations.push_back({std::move(name), std::move(plan), {}, {}});
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::kUnsupported) throw at_place(name, error);
@@ -185,7 +185,7 @@ int build_model(const BuildOptions& options, Model model) {
   Build build;
   build.target = choose_target(options.target, runtime);
   build.model = std::move(model);
-  resolve_operations(&build);
+  resolve_operations(runtime.tuned_tables(), &build);
   build.listed = options.list;
   if (options.list) build.operations.clear();
   compile(options, &runtime, &build);

@@ -121,13 +121,14 @@ std::vector<RecordedSpec> read_pairs(const std::string& argument, const std::str
 
 // The sources of all pairs, each once. Throws Error(kUnsupported) with every pair that cannot be
 // served: a bundle that lacks kernels is not written.
-std::vector<Source> render_pairs(const std::vector<RecordedSpec>& pairs) {
+std::vector<Source> render_pairs(const std::vector<RecordedSpec>& pairs,
+                                 const TunedTables& tables) {
   std::vector<Source> sources;
   std::set<std::pair<std::string, std::string>> known;
   std::vector<Problem> problems;
   for (const auto& [spec, target] : pairs) {
     try {
-      for (Source& source : render_all(resolve(spec, target))) {
+      for (Source& source : render_all(resolve(spec, target, tables))) {
         if (known.emplace(source.file_name, source.arch).second) {
           sources.push_back(std::move(source));
         }
@@ -163,8 +164,8 @@ int create(const CreateOptions& options) {
       pairs.push_back(std::move(pair));
     }
   }
-  const std::vector<Source> sources = render_pairs(pairs);
   Runtime runtime(runtime_options(options.compile));
+  const std::vector<Source> sources = render_pairs(pairs, runtime.tuned_tables());
   std::vector<BundleEntry> entries;
   {
     Progress progress(!options.json);

@@ -69,7 +69,8 @@ int run(const ExplainOptions& options) {
   const Spec spec = read_gemm(options.spec);
   for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
   Runtime runtime(runtime_options(options.compile));
-  const Plan plan = resolve(spec, target_of(options, runtime));
+  const Plan plan = resolve(spec, target_of(options, runtime), runtime.tuned_tables());
+  const TunedTable* const table = runtime.tuned_tables().of(plan.target);
   std::vector<std::int64_t> m_list = options.m;
   if (m_list.empty()) {
     for (const PlannedKernel& kernel : plan.kernels) m_list.push_back(kernel.size_min);
@@ -77,7 +78,7 @@ int run(const ExplainOptions& options) {
   std::string text;
   auto documents = nlohmann::ordered_json::array();
   for (const std::int64_t m : m_list) {
-    const Explanation explanation = explain_choice(plan, m, TunedTables::shipped().of(plan.target));
+    const Explanation explanation = explain_choice(plan, m, table);
     const MeasuredUs measured =
         options.measure ? measure(runtime, explanation, options.most) : MeasuredUs{};
     text += (text.empty() ? "" : "\n") + explain_text(explanation, options.most, measured);

@@ -105,7 +105,7 @@ std::vector<std::size_t> wanted_kernels(const Plan& plan, std::int64_t m) {
 int run(const InspectOptions& options) {
   Runtime runtime(runtime_options(options.compile));
   const Spec spec = read_spec(options.spec);
-  const Plan plan = resolve(spec, choose_target(options.target, runtime));
+  const Plan plan = resolve(spec, choose_target(options.target, runtime), runtime.tuned_tables());
   const std::vector<std::size_t> wanted = wanted_kernels(plan, options.m);
   std::vector<Source> sources;
   sources.reserve(wanted.size());

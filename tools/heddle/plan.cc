@@ -59,7 +59,7 @@ void print_text(const Plan& plan, const DecodeProof* proof) {
 int run(const PlanOptions& options) {
   Runtime runtime;
   const Spec spec = read_spec(options.spec);
-  const Plan plan = resolve(spec, choose_target(options.target, runtime));
+  const Plan plan = resolve(spec, choose_target(options.target, runtime), runtime.tuned_tables());
   DecodeProof proof;
   if (options.prove) proof = prove_all(decode_plans_of(plan));
   if (options.json) {

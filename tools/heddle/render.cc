@@ -39,7 +39,7 @@ nlohmann::ordered_json to_json(const Source& source, const Plan& plan, std::size
 int run(const RenderOptions& options) {
   Runtime runtime;
   const Spec spec = read_spec(options.spec);
-  const Plan plan = resolve(spec, choose_target(options.target, runtime));
+  const Plan plan = resolve(spec, choose_target(options.target, runtime), runtime.tuned_tables());
   std::vector<std::size_t> kernels;
   if (options.all) {
     for (std::size_t i = 0; i < plan.kernel_count(); ++i) kernels.push_back(i);

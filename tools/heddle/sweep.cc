@@ -37,6 +37,7 @@ void show_bench_progress(Progress* progress, const std::vector<std::string>& nam
 Sweep sweep_at(Runtime& runtime, const std::vector<CandidatePlan>& candidates, std::int64_t m,
                const TimingBudget& budget) {
   std::vector<Plan> plans;
+  plans.reserve(candidates.size());
   for (const CandidatePlan& one : candidates) plans.push_back(one.plan);
   GemmBenchOptions options;
   options.budget = budget;

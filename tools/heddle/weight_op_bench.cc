@@ -71,7 +71,7 @@ int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
     return bench_kv_append(runtime, spec, options.budget, options.json);
   if (spec.op() != Op::kDequantize)
     return bench_packing(runtime, spec, options.budget, options.json);
-  const Plan plan = resolve(spec, runtime.device_target());
+  const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
   const DequantizeTiming timing = bench_dequantize(runtime, spec, options.budget);
   if (options.json) {
     auto rows = ordered_json::array();

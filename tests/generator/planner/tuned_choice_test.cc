@@ -47,9 +47,9 @@ TunedEntry slow_entry(const GemmSpec& spec, const char* target, const MRange& m)
   return entry_of(spec, m, slowest(spec, target_from_name(target), m));
 }
 
-TunedTables tables_of(const char* gpu, std::vector<TunedEntry> entries) {
+TunedTables tables_of(const char* gpu, const std::vector<TunedEntry>& entries) {
   TunedTables tables;
-  tables.add(TunedTable::from_entries(gpu, std::move(entries)));
+  tables.add(TunedTable::from_entries(gpu, entries));
   return tables;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tests/generator/spec_helpers.h"
 #include "tests/generator/tuned/tables.h"
 
 namespace heddle {
@@ -133,6 +134,23 @@ TEST(TunedParse, RefusesRangesThatOverlap) {
 TEST(TunedParse, DefaultsAreTheSameFormat) {
   const std::string written = entry_json(R"("bits":4)", R"("bits":4,"zero_point":"none")");
   expect_problem(table_json(entry_json() + "," + written), "/entries/1/m", "overlap");
+}
+
+TEST(TunedParse, TheExampleOfThePageDecides) {
+  const std::string page = file_text(HEDDLE_TUNED_PAGE);
+  constexpr std::string_view kBegin = "```json\n";
+  const std::size_t begin = page.find(kBegin);
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t end = page.find("```", begin + kBegin.size());
+  const TunedTable table =
+      TunedTable::parse(page.substr(begin + kBegin.size(), end - begin - kBegin.size()));
+  TunedTables tables;
+  tables.add(table);
+  GemmSpec spec;
+  spec.shape = {4096, 4096, 1, 16};
+  const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h100"), tables);
+  EXPECT_EQ(plan.reasons[0], "M 1 to 2: stream, measured: table h100, 5.2 us at M = 2");
+  EXPECT_EQ(plan.reasons[1], "M 3 to 16: tiles, measured: table h100");
 }
 
 TEST(TunedParse, EveryProblemIsTold) {

@@ -12,8 +12,8 @@
 namespace heddle {
 namespace {
 
-TunedTable table_of(std::vector<TunedEntry> entries) {
-  return TunedTable::from_entries("h100", std::move(entries));
+TunedTable table_of(const std::vector<TunedEntry>& entries) {
+  return TunedTable::from_entries("h100", entries);
 }
 
 // "1-2 a, 3-8 b"
@@ -26,9 +26,9 @@ std::string ranges_of(const TunedTable& table) {
   return text;
 }
 
-std::string merged(std::vector<TunedEntry> first, std::vector<TunedEntry> later) {
-  TunedTable table = table_of(std::move(first));
-  table.merge(table_of(std::move(later)));
+std::string merged(const std::vector<TunedEntry>& first, const std::vector<TunedEntry>& later) {
+  TunedTable table = table_of(first);
+  table.merge(table_of(later));
   EXPECT_EQ(TunedTable::parse(table.to_json()).to_json(), table.to_json());
   return ranges_of(table);
 }

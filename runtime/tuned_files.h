@@ -1,0 +1,49 @@
+// TunedFiles: the tables of measured kernels that a runtime plans with.
+#ifndef HEDDLE_RUNTIME_TUNED_FILES_H_
+#define HEDDLE_RUNTIME_TUNED_FILES_H_
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/cache_roots.h"
+#include "heddle/tuned.h"
+
+namespace heddle {
+
+// Thread-safe.
+class TunedFiles {
+ public:
+  // `list` as RuntimeOptions::tuned_tables; empty: $HEDDLE_TUNED. Reads no file; names become
+  // absolute. Throws Error(kUsage, "tuned.list").
+  explicit TunedFiles(const std::string& list,
+                      const Environment& environment = process_environment);
+
+  // Takes another list. Throws what the constructor throws, and Error(kUsage, "tuned.in_use") once
+  // tables() has returned.
+  void replace(const std::string& list);
+
+  // Reads the files with the first call. Throws Error(kFile, "tuned.unreadable") and what
+  // TunedTable::parse throws, with the file's name before each pointer; the next call then tries
+  // again.
+  const TunedTables& tables();
+
+ private:
+  struct List {
+    bool with_shipped = true;
+    std::vector<std::string> files;
+  };
+
+  static List parse(std::string_view text);
+
+  const Environment environment_;
+  std::mutex mutex_;
+  List list_;                          // guarded by mutex_, as is the next
+  std::optional<TunedTables> tables_;  // never changes once it is there
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_TUNED_FILES_H_

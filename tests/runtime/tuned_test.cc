@@ -1,0 +1,86 @@
+// Kernels of a runtime are planned with its tuned tables.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+
+#include "generator/planner/choose.h"
+#include "tests/runtime/fake_device.h"
+
+namespace heddle {
+namespace {
+
+using testing::code_of;
+using testing::dequantize_spec;
+using testing::gemm_spec;
+
+class TunedTest : public testing::FakeDevice {
+ protected:
+  void SetUp() override {
+    FakeDevice::SetUp();
+    const std::lock_guard<std::mutex> lock(fake::state().mutex);
+    fake::state().devices = {fake::device_of("NVIDIA H100 80GB HBM3", 9, 0)};
+  }
+
+  // A table that has the slowest kernel for the spec, and that kernel's label.
+  std::string write_table(const Spec& spec, std::string* label) {
+    Plan plan = resolve(spec, target_from_name("h100"), TunedTables());
+    const GemmSpec& gemm = spec.gemm();
+    const Candidate slowest = gemm_candidates(plan, {gemm.shape.m_min, gemm.shape.m_max}).back();
+    TunedEntry entry;
+    entry.weight = gemm.weight;
+    entry.activation = gemm.activation;
+    entry.n = gemm.shape.n;
+    entry.k = gemm.shape.k;
+    entry.m_first = gemm.shape.m_min;
+    entry.m_last = gemm.shape.m_max;
+    entry.family = slowest.family->name();
+    entry.family_version = slowest.family->version();
+    entry.kernel = *label = slowest.family->label(slowest.variant);
+    EXPECT_NE(kernel_label(plan.kernels.front()), *label);
+    return folder_.write("h100.json", TunedTable::from_entries("h100", {entry}).to_json());
+  }
+};
+
+TEST_F(TunedTest, EveryWayToAKernelUsesTheTables) {
+  std::string label;
+  options_.tuned_tables = write_table(gemm_spec(), &label);
+  Runtime runtime(options_);
+  const auto expect_measured = [&](const Kernel& kernel) {
+    EXPECT_EQ(kernel_label(kernel.plan().kernels.front()), label);
+  };
+  expect_measured(runtime.kernel(gemm_spec()));
+  expect_measured(runtime.request(gemm_spec()).wait());
+  Runtime other(options_);
+  expect_measured(other.prepare({gemm_spec()}).front());
+}
+
+TEST_F(TunedTest, TheEnvironmentNamesThem) {
+  std::string label;
+  const std::string file = write_table(gemm_spec(), &label);
+  const ScopedEnvironment environment("HEDDLE_TUNED", file.c_str());
+  Runtime runtime(options_);
+  EXPECT_EQ(kernel_label(runtime.kernel(gemm_spec()).plan().kernels.front()), label);
+  options_.tuned_tables = "none";
+  Runtime without(options_);
+  EXPECT_NE(kernel_label(without.kernel(gemm_spec()).plan().kernels.front()), label);
+}
+
+TEST_F(TunedTest, WhatIsWrongWithThemIsAnErrorOfEachCall) {
+  options_.tuned_tables = "/nowhere/table.json";
+  Runtime runtime(options_);
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_EQ(code_of([&] { runtime.kernel(gemm_spec()); }), "tuned.unreadable");
+    EXPECT_EQ(code_of([&] { runtime.prepare({dequantize_spec()}); }), "tuned.unreadable");
+    EXPECT_EQ(code_of([&] { runtime.request(gemm_spec()); }), "tuned.unreadable");
+  }
+  runtime.set_tuned_tables("none");
+  runtime.kernel(gemm_spec());
+  EXPECT_EQ(code_of([&] { runtime.set_tuned_tables(""); }), "tuned.in_use");
+  options_.tuned_tables = "a::b";
+  EXPECT_EQ(code_of([&] { Runtime bad(options_); }), "tuned.list");
+}
+
+}  // namespace
+}  // namespace heddle

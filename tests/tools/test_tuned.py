@@ -1,0 +1,96 @@
+"""HEDDLE_TUNED: every command plans with the same tables of measured kernels."""
+
+import json
+import unittest
+
+from command import CommandTest, inline
+
+ENTRY = {"weight": {"bits": 4}, "activation": {"dtype": "fp16"}, "n": 256, "k": 512,
+         "family": "tiles"}
+
+
+def table(*entries, gpu="a100", version=1):
+    return json.dumps({"heddle_tuned": 1, "gpu": gpu, "families": {"tiles": version},
+                       "entries": list(entries)})
+
+
+class TunedTest(CommandTest):
+
+    def use(self, *files):
+        self.environment["HEDDLE_TUNED"] = ":".join(map(str, files))
+
+    def plan(self, target="a100"):
+        return self.heddle_json("plan", inline(), "--target", target)
+
+    def setUp(self):
+        super().setUp()
+        self.environment["HEDDLE_TUNED"] = "none"
+
+    def entry(self, **changes):
+        """One kernel for all M, where two are predicted to be faster."""
+        kernels = self.plan()["kernels"]
+        self.assertGreater(len(kernels), 1)
+        last = {**kernels[-1]["configuration"], **kernels[-1]}
+        self.assertEqual(last["feeder"], "kAsync")
+        label = ("async {tile_m}x{tile_n}x{stage_k} warps {warps_m}x{warps_n}x{warps_k} "
+                 "stages {stages} split {split_k} blocks {blocks_per_sm}").format(**last)
+        return {**ENTRY, "m": [1, 16], "kernel": label, **changes}
+
+    def test_none_and_nothing_are_accepted(self):
+        self.plan()
+        self.use("")
+        self.plan()
+
+    def test_every_command_plans_alike(self):
+        predicted = self.plan()
+        other_target = self.plan("h200")
+        other = self.file("table.json", table(self.entry()))
+        self.use(other)
+        plan = self.plan()
+        names = [kernel["name"] for kernel in plan["kernels"]]
+        self.assertIn("M 1 to 16: tiles, measured: table a100", plan["reasons"])
+        self.assertLess(len(plan["kernels"]), len(predicted["kernels"]))
+        self.assertEqual(self.plan("h200"), other_target)
+        arguments = (inline(), "--target", "a100")
+        rendered = self.heddle_json("render", *arguments, "--all")["sources"]
+        self.assertEqual([source["kernel"] for source in rendered], names)
+        self.heddle("build", *arguments, check=0)
+        # What build has compiled is what the others ask for.
+        self.heddle("inspect", *arguments, "--strict", check=0)
+        bundle = self.folder / "model.hdl"
+        self.heddle("bundle", "create", "--specs", inline(), "--targets", "a100", "-o", bundle,
+                    "--strict", check=0)
+        entries = self.heddle_json("bundle", "list", bundle)["entries"]
+        self.assertEqual(sorted(entry["kernel"] for entry in entries), sorted(names))
+        self.use("none")
+        self.heddle("build", *arguments, "--strict", check=1)
+
+    def test_what_cannot_be_used_is_told(self):
+        self.use(self.file("table.json", table(self.entry(kernel="none such"))))
+        reasons = self.plan()["reasons"]
+        self.assertTrue(any('no kernel "none such"' in reason for reason in reasons), reasons)
+        self.use(self.file("old.json", table(self.entry(), version=99)))
+        reasons = self.plan()["reasons"]
+        self.assertTrue(any("version 99" in reason for reason in reasons), reasons)
+
+    def test_wrong_files_are_errors_of_every_command(self):
+        missing = self.folder / "missing.json"
+        bad = self.file("bad.json", table({**ENTRY, "m": [1, 16], "kernle": "x"}))
+        target = ("--target", "a100")
+        commands = [("plan", inline(), *target), ("render", inline(), *target),
+                    ("inspect", inline(), *target), ("build", inline(), *target),
+                    ("bundle", "create", "--specs", inline(), "--targets", "a100", "-o",
+                     self.folder / "model.hdl")]
+        for command in commands:
+            self.use(missing)
+            self.assertIn(str(missing), self.problem(*command, code=2))
+            self.use("a", "", "b")
+            self.problem(*command, code=2)
+            self.use(bad)
+            done = self.heddle(*command, check=2)
+            self.assertIn(f"{bad}: /entries/0/kernle: the field is unknown", done.err)
+            self.assertIn(f"{bad}: /entries/0/kernel: the field is required", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
