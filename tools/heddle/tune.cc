@@ -121,6 +121,7 @@ int run(const TuneCommandOptions& command) {
   require_device(&runtime, "");
   const Target target = runtime.device_target();
   const std::string gpu = tuned_gpu(target);
+  TunedTable::from_entries(gpu, {});  // refuses a GPU that has no tables, before any work is done
   const std::optional<TunedTable> before = table_before(command.out, gpu);
   const std::vector<TuneJob> jobs = jobs_of(specs, target, options.m);
 
@@ -144,7 +145,7 @@ int run(const TuneCommandOptions& command) {
     merged.merge(table);
     table = std::move(merged);
   }
-  if (!command.out.empty()) write_tuned_file(command.out, table);
+  if (!command.out.empty() && !report.entries.empty()) write_tuned_file(command.out, table);
   if (command.json) {
     print_json(tune_json(report, table));
   } else {

@@ -45,9 +45,9 @@ std::string tune_text(const TuneReport& report) {
                    step.first_us > 0 ? fmt::format("{:.2f}", step.first_us) : "-",
                    fmt::format("{}", step.candidates)});
   }
-  return table.text() + fmt::format("{} steps of M measured, {} entries, {} steps not reached\n",
-                                    report.steps.size(), report.entries.size(),
-                                    report.not_reached.size());
+  return table.text() + fmt::format("{} steps of M measured, {} not; {} entries of the table\n",
+                                    report.steps.size(), report.not_reached.size(),
+                                    report.entries.size());
 }
 
 ordered_json tune_json(const TuneReport& report, const TunedTable& table) {
@@ -67,7 +67,7 @@ int report_tuning(const TuneReport& report) {
     if (lines++ < kMostLines) print_problem(line);
   };
   for (const std::string& fault : report.faults) say(fault);
-  for (const std::string& step : report.not_reached) say("not reached: " + step);
+  for (const std::string& step : report.not_reached) say("not measured: " + step);
   if (lines > kMostLines) print_problem(fmt::format("and {} more", lines - kMostLines));
   if (report.interrupted) return kExitInterrupted;
   return lines == 0 ? kExitDone : kExitFailed;

@@ -106,7 +106,7 @@ TEST(TuneReport, TheExitCodeSaysWhetherAllWasDone) {
   report.faults = {"qkv_proj, M 1: tiles b: wrong results"};
   EXPECT_EQ(report_tuning(report), 1);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "heddle: not reached: qkv_proj, M 2\nheddle: not reached: qkv_proj, M 2\n"
+            "heddle: not measured: qkv_proj, M 2\nheddle: not measured: qkv_proj, M 2\n"
             "heddle: qkv_proj, M 1: tiles b: wrong results\n");
 }
 
@@ -116,7 +116,7 @@ TEST(TuneReport, TextAndDocumentSayTheSame) {
   EXPECT_NE(text.find("qkv_proj   1..1  tiles   a label  9.50  0.05      10.25     12\n"),
             text.npos)
       << text;
-  EXPECT_NE(text.find("1 steps of M measured, 1 entries, 0 steps not reached\n"), text.npos);
+  EXPECT_NE(text.find("1 steps of M measured, 0 not; 1 entries of the table\n"), text.npos);
   const auto json = tune_json(report, TunedTable::from_entries("h100", report.entries));
   EXPECT_EQ(json["gpu"], "h100");
   EXPECT_EQ(json["steps"][0]["us"], 9.5);
