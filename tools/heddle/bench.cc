@@ -141,6 +141,7 @@ int run(const BenchOptions& options) {
   bench_options.chain = options.chain;
   bench_options.budget = budget_of(options, {});
   std::vector<std::string> names;
+  names.reserve(specs.size());
   for (const Spec& spec : specs) names.push_back(bench_name(spec));
   show_bench_progress(&progress, names, &bench_options);
   const GemmBenchReport report = bench_gemm(runtime, specs, options.m, bench_options);

@@ -53,6 +53,7 @@ MeasuredUs measure(Runtime& runtime, const Explanation& explanation, std::size_t
     if (place != explanation.chosen) places.push_back(place);
   }
   std::vector<CandidatePlan> candidates;
+  candidates.reserve(places.size());
   for (const std::size_t place : places) candidates.push_back(explanation.candidates[place]);
   const TimingBudget budget{.total_us = 1e3 * kSweepMilliseconds};
   return measured_us(sweep_at(runtime, candidates, explanation.m, budget), places);

@@ -128,14 +128,16 @@ int run(const TuneCommandOptions& command) {
   TuneReport report;
   {
     const InterruptGuard guard;
-    Progress progress(true);
+    Progress progress(!command.json);
     TuneHooks hooks;
     hooks.seconds = [] {
       const auto now = std::chrono::steady_clock::now().time_since_epoch();
       return std::chrono::duration<double>(now).count();
     };
     hooks.interrupted = InterruptGuard::interrupted;
-    hooks.show = [&progress](const std::string& line) { progress.show(line, true); };
+    hooks.show = [&progress](const std::string& line, bool is_result) {
+      progress.show(line, !is_result);
+    };
     GpuTuneDevice device(runtime);
     report = tune(device, jobs, options, hooks);
   }

@@ -56,8 +56,10 @@ Admission GpuTuneDevice::admit(const Plan& plan, std::int64_t m) {
   try {
     kernels_.push_back(runtime_.load(plan));
   } catch (const Error& error) {
-    if (error.category() != ErrorCategory::kCompile) throw;
-    return {0, "it does not compile: " + one_line(error.what())};
+    const bool is_of_one =
+        error.category() == ErrorCategory::kCompile || error.category() == ErrorCategory::kMissing;
+    if (!is_of_one) throw;
+    return {0, one_line(error.what())};
   }
   problem_->renew_workspace(kernels_.back());
   return {kernels_.size() - 1, fault_of(check_gemm(kernels_.back(), *problem_, m))};

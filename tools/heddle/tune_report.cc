@@ -46,7 +46,7 @@ std::string tune_text(const TuneReport& report) {
                    fmt::format("{}", step.candidates)});
   }
   return table.text() + fmt::format("{} steps of M measured, {} not; {} entries of the table\n",
-                                    report.steps.size(), report.not_reached.size(),
+                                    report.steps.size(), report.not_measured.size(),
                                     report.entries.size());
 }
 
@@ -55,7 +55,7 @@ ordered_json tune_json(const TuneReport& report, const TunedTable& table) {
   for (const TunedStep& step : report.steps) steps.push_back(step_json(step));
   return {{"gpu", table.gpu()},
           {"steps", std::move(steps)},
-          {"not_reached", report.not_reached},
+          {"not_measured", report.not_measured},
           {"faults", report.faults},
           {"interrupted", report.interrupted},
           {"table", ordered_json::parse(table.to_json())}};
@@ -67,7 +67,7 @@ int report_tuning(const TuneReport& report) {
     if (lines++ < kMostLines) print_problem(line);
   };
   for (const std::string& fault : report.faults) say(fault);
-  for (const std::string& step : report.not_reached) say("not measured: " + step);
+  for (const std::string& step : report.not_measured) say("not measured: " + step);
   if (lines > kMostLines) print_problem(fmt::format("and {} more", lines - kMostLines));
   if (report.interrupted) return kExitInterrupted;
   return lines == 0 ? kExitDone : kExitFailed;

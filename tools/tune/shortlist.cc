@@ -27,6 +27,7 @@ std::vector<Candidate> shortlist(const std::vector<Candidate>& candidates, std::
   }
   std::sort(places.begin(), places.end());
   std::vector<Candidate> chosen;
+  chosen.reserve(places.size());
   for (const std::size_t place : places) chosen.push_back(candidates[place]);
   return chosen;
 }

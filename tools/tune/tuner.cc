@@ -59,7 +59,7 @@ class Tuner {
       finish_job();
     }
     for (; reached_ < cells_.size(); ++reached_) {
-      report_.not_reached.push_back(cells_[reached_].text());
+      report_.not_measured.push_back(cells_[reached_].text());
     }
     report_.interrupted = hooks_.interrupted();
     return std::move(report_);
@@ -120,7 +120,7 @@ class Tuner {
     if (race.has_result()) {
       keep(cell, runners, race);
     } else {
-      report_.not_reached.push_back(cell.text());
+      report_.not_measured.push_back(cell.text());
     }
   }
 
@@ -131,6 +131,7 @@ class Tuner {
 
   static std::vector<Plan> plans_of(const TuneJob& job, const std::vector<Candidate>& candidates) {
     std::vector<Plan> plans;
+    plans.reserve(candidates.size());
     for (const Candidate& one : candidates) plans.push_back(plan_of_candidate(job.plan, one));
     return plans;
   }
@@ -152,7 +153,8 @@ class Tuner {
       if (hooks_.interrupted() || (runners.size() >= 2 && hooks_.seconds() > last)) break;
       const Candidate& one = candidates[i];
       hooks_.show(
-          fmt::format("{}: checking candidate {} of {}", cell.text(), i + 1, candidates.size()));
+          fmt::format("{}: checking candidate {} of {}", cell.text(), i + 1, candidates.size()),
+          false);
       const std::string label = one.family->label(one.variant);
       const Admission admission = device_.admit(plan_of_candidate(cell.job->plan, one), cell.m.min);
       if (!admission.fault.empty()) {
@@ -180,7 +182,7 @@ class Tuner {
       }
       race->end_round();
       const std::size_t best = race->ranking().front();
-      hooks_.show(fmt::format("{}, {:.2f} us", text(best), race->time(best).us));
+      hooks_.show(fmt::format("{}, {:.2f} us", text(best), race->time(best).us), false);
     }
   }
 
@@ -191,6 +193,10 @@ class Tuner {
     }
     const Runner& best = runners[order.front()];
     const MedianTime time = race.time(order.front());
+    hooks_.show(
+        fmt::format("{}: {} {}, {:.2f} us +- {:.2f}, the fastest of {}", cell.text(),
+                    best.kernel.family, best.kernel.label, time.us, time.error, runners.size()),
+        true);
     const double first_us = runners.front().is_first ? race.time(0).us : 0;
     report_.steps.push_back({cell.job->name, cell.m, best.kernel.family, best.kernel.label, time.us,
                              time.error, first_us, runners.size()});

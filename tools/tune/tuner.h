@@ -52,7 +52,8 @@ struct TuneOptions {
 struct TuneHooks {
   std::function<double()> seconds;    // a clock that goes forward
   std::function<bool()> interrupted;  // from then on nothing more is measured
-  std::function<void(const std::string& line)> show;
+  // What goes on, or the result of a step.
+  std::function<void(const std::string& line, bool is_result)> show;
 };
 
 // A step that was measured.
@@ -70,8 +71,8 @@ struct TunedStep {
 struct TuneReport {
   std::vector<TunedEntry> entries;
   std::vector<TunedStep> steps;
-  std::vector<std::string> not_reached;  // "qkv_proj, M 9 to 16"
-  std::vector<std::string> faults;       // of kernels, and what ended the measuring
+  std::vector<std::string> not_measured;  // "qkv_proj, M 9 to 16"
+  std::vector<std::string> faults;        // of kernels, and what ended the measuring
   bool interrupted = false;
 };
 

@@ -98,7 +98,7 @@ TEST(TuneReport, TheExitCodeSaysWhetherAllWasDone) {
   testing::internal::CaptureStderr();
   TuneReport report = report_of_one_step();
   EXPECT_EQ(report_tuning(report), 0);
-  report.not_reached = {"qkv_proj, M 2"};
+  report.not_measured = {"qkv_proj, M 2"};
   EXPECT_EQ(report_tuning(report), 1);
   report.interrupted = true;
   EXPECT_EQ(report_tuning(report), 130);
