@@ -2,6 +2,7 @@
 #ifndef HEDDLE_TESTS_PLANNED_KERNEL_H_
 #define HEDDLE_TESTS_PLANNED_KERNEL_H_
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -11,14 +12,18 @@
 
 namespace heddle {
 
-// The variant of that kind that is predicted to be the fastest for a range of M, whether or not
-// another kind is faster there; none if there is no such kernel.
-inline std::optional<GemmVariant> fastest_variant(const Plan& plan, const MRange& m,
-                                                  GemmKernel kind) {
+// Of the variants that are wanted the one that is predicted to be the fastest for a range of M,
+// whether or not another is faster there; none if there is no such kernel.
+inline std::optional<GemmVariant> fastest_variant(
+    const Plan& plan, const MRange& m, const std::function<bool(const GemmVariant&)>& wanted) {
   for (const Candidate& one : gemm_candidates(plan, m)) {
-    if (one.variant.kernel == kind) return one.variant;
+    if (wanted(one.variant)) return one.variant;
   }
   return std::nullopt;
+}
+inline std::optional<GemmVariant> fastest_variant(const Plan& plan, const MRange& m,
+                                                  GemmKernel kind) {
+  return fastest_variant(plan, m, [&](const GemmVariant& v) { return v.kernel == kind; });
 }
 
 // The kernel of a gemm's plan that its family makes of the variant.

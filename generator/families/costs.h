@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-// `heddle tune --calibrate` measures the value on the GPU at hand.
+// `heddle explain --costs` lists all of them with their values.
 struct CostParameter {
   std::string_view name;
   std::string_view unit;

@@ -30,6 +30,9 @@ class GemmFamily : public Family {
   // Why there is none although the spec asks for this family; empty if it does not.
   virtual std::vector<Problem> refusals(const Plan& plan, const MRange& m) const = 0;
 
+  // The same in one sentence for people, whatever the spec asks for. Precondition: there is none.
+  virtual std::string why_none(const Plan& plan, const MRange& m) const = 0;
+
   virtual const std::vector<CostParameter>& cost_parameters() const noexcept = 0;
 
   // Predicted microseconds of a launch with m tokens. Precondition: one of candidates(), m in its

@@ -8,19 +8,6 @@
 namespace heddle {
 namespace {
 
-// The step of M that m lies in.
-MRange range_of(const GemmShape& shape, std::int64_t m) {
-  MRange range{shape.m_min, shape.m_max};
-  for (const std::int64_t step : token_steps(shape.m_min, shape.m_max)) {
-    if (step >= m) {
-      range.max = step;
-      return range;
-    }
-    range.min = step + 1;
-  }
-  return range;
-}
-
 Plan with_kernel(const Plan& plan, PlannedKernel kernel) {
   GemmSpec spec = plan.spec.gemm();
   spec.shape.m_min = kernel.size_min;
@@ -33,9 +20,21 @@ Plan with_kernel(const Plan& plan, PlannedKernel kernel) {
 
 }  // namespace
 
+MRange step_of(const GemmShape& shape, std::int64_t m) {
+  MRange range{shape.m_min, shape.m_max};
+  for (const std::int64_t step : token_steps(shape.m_min, shape.m_max)) {
+    if (step >= m) {
+      range.max = step;
+      return range;
+    }
+    range.min = step + 1;
+  }
+  return range;
+}
+
 std::vector<CandidatePlan> candidate_plans(const Plan& plan, std::int64_t m) {
   const PlannedKernel& own = plan.kernels[plan.kernel_for(m)];
-  const MRange range = range_of(plan.spec.gemm().shape, m);
+  const MRange range = step_of(plan.spec.gemm().shape, m);
   std::vector<CandidatePlan> plans;
   plans.push_back({with_kernel(plan, own), predicted_us(plan, own, m)});
   for (Candidate& one : gemm_candidates(plan, range)) {

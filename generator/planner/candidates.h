@@ -10,6 +10,10 @@
 
 namespace heddle {
 
+// The step of M that m lies in, of those that kernels are chosen for. Precondition: m is inside
+// shape.m.
+MRange step_of(const GemmShape& shape, std::int64_t m);
+
 // A plan with one kernel, which serves the step of M that m lies in, and its predicted time at m.
 struct CandidatePlan {
   Plan plan;

@@ -1,9 +1,8 @@
 #include "generator/planner/choose.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "generator/families/registry.h"
@@ -40,19 +39,10 @@ Plan with_older_path(const Plan& plan) {
               "no family has a kernel for this gemm, and none says why");
 }
 
-// Some steps that one kernel serves.
-struct Run {
-  std::size_t first = 0;  // step
-  const Candidate* kernel = nullptr;
-  // From the first step to the end of this run, the sum of the logarithms of times over best times.
-  double loss = std::numeric_limits<double>::infinity();
-};
-// The best runs that end with each step, of one kernel, of two and so on up to that step.
-using Runs = std::vector<std::vector<Run>>;
-
-class Chooser {
+// The candidates of every step, with their predicted times.
+class PredictedTimes final : public StepTimes {
  public:
-  explicit Chooser(const Plan& plan)
+  explicit PredictedTimes(const Plan& plan)
       : plan_(plan),
         shape_(plan.spec.gemm().shape),
         steps_(token_steps(shape_.m_min, shape_.m_max)) {
@@ -67,85 +57,36 @@ class Chooser {
     }
   }
 
-  std::vector<Candidate> choose() const {
-    double tolerance = kSameTime;
-    Runs runs = runs_within(tolerance);
-    while (std::isinf(runs.back()[fewest_losses(runs.back())].loss)) {
-      tolerance *= kSameTime;
-      runs = runs_within(tolerance);
-    }
-    std::vector<Candidate> chosen;
-    std::size_t kernels = fewest_losses(runs.back()) + 1;
-    for (std::size_t end = steps_.size(); end > 0; --kernels) {
-      const Run& run = runs[end - 1][kernels - 1];
-      Candidate one = *run.kernel;
-      one.variant.m_min = run.first == 0 ? shape_.m_min : steps_[run.first - 1] + 1;
-      chosen.push_back(std::move(one));
-      end = run.first;
-    }
-    std::reverse(chosen.begin(), chosen.end());
-    return chosen;
+  std::size_t steps() const override { return steps_.size(); }
+  std::size_t kernels(std::size_t step) const override { return candidates_[step].size(); }
+  double best_us(std::size_t step) const override { return best_[step]; }
+
+  // A kernel serves all numbers of tokens below its own.
+  std::optional<double> us(std::size_t own, std::size_t kernel, std::size_t step) const override {
+    const Candidate& candidate = candidates_[own][kernel];
+    if (leaves_path(candidate, step)) return std::nullopt;
+    if (step == own) return candidate.us;
+    return candidate.family->predicted_us(plan_, candidate.variant, steps_[step],
+                                          costs_of(*candidate.family));
+  }
+
+  Candidate chosen(const StepRange& range) const {
+    Candidate one = candidates_[range.last][range.kernel];
+    one.variant.m_min = range.first == 0 ? shape_.m_min : steps_[range.first - 1] + 1;
+    return one;
   }
 
  private:
-  // Where each kernel more counts as much as some time.
-  static std::size_t fewest_losses(const std::vector<Run>& runs) {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < runs.size(); ++i) {
-      const auto more = static_cast<double>(i - best);
-      if (runs[i].loss + more * std::log(kKernelIsWorth) < runs[best].loss) best = i;
-    }
-    return best;
-  }
-
-  Runs runs_within(double tolerance) const {
-    Runs runs;
-    for (std::size_t last = 0; last < steps_.size(); ++last) {
-      std::vector<Run> best(kMostKernels);
-      for (const Candidate& candidate : candidates_[last]) {
-        extend(candidate, last, tolerance, runs, best);
-      }
-      runs.push_back(std::move(best));
-    }
-    return runs;
-  }
-
-  // A kernel serves all numbers of tokens below its own.
-  void extend(const Candidate& candidate, std::size_t last, double tolerance, const Runs& runs,
-              std::vector<Run>& best) const {
-    double loss = 0;
-    for (std::size_t first = last + 1; first-- > 0;) {
-      if (leaves_path(candidate, first)) return;
-      const double times = time_of(candidate, first, last) / best_[first];
-      if (times > tolerance) return;
-      loss += std::log(times);
-      if (first == 0) {
-        if (loss < best[0].loss) best[0] = {first, &candidate, loss};
-        return;
-      }
-      for (std::size_t i = 1; i < best.size(); ++i) {
-        const double all = loss + runs[first - 1][i - 1].loss;
-        if (all < best[i].loss) best[i] = {first, &candidate, all};
-      }
-    }
-  }
-
   // Whether the step has kernels of the path that the spec asks for, which this is not of.
   bool leaves_path(const Candidate& candidate, std::size_t step) const {
     return plan_.spec.gemm().path != Path::kAuto &&
            candidates_[step].front().variant.path != candidate.variant.path;
   }
 
-  double time_of(const Candidate& candidate, std::size_t step, std::size_t own) const {
-    if (step == own) return candidate.us;
-    return candidate.family->predicted_us(plan_, candidate.variant, steps_[step],
-                                          costs_of(*candidate.family));
-  }
-
   const Plan& plan_;
   const GemmShape& shape_;
   std::vector<std::int64_t> steps_;
-  std::vector<double> best_;                        // predicted, of each step
+  std::vector<double> best_;                        // of each step
   std::vector<std::vector<Candidate>> candidates_;  // of each step, the fastest first
 };
 
@@ -197,6 +138,11 @@ std::string kernel_label(const PlannedKernel& kernel) {
   return dynamic_cast<const GemmFamily&>(*kernel.family).label(variant_of(kernel));
 }
 
-std::vector<Candidate> choose_kernels(const Plan& plan) { return Chooser(plan).choose(); }
+std::vector<Candidate> choose_kernels(const Plan& plan, std::size_t most) {
+  const PredictedTimes times(plan);
+  std::vector<Candidate> chosen;
+  for (const StepRange& range : best_ranges(times, most)) chosen.push_back(times.chosen(range));
+  return chosen;
+}
 
 }  // namespace heddle

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "generator/families/gemm_family.h"
+#include "generator/planner/ranges.h"
 #include "heddle/plan.h"
 
 namespace heddle {
@@ -27,12 +28,10 @@ std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max);
 // same plan. Precondition: a gemm's plan whose spec, target, decode and layout are set.
 std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m);
 
-// Kernels for all M of the spec, ascending: kMostKernels at most. Each is among the fastest
-// candidates of the last step of M that it serves, and takes at most kSameTime times the best time
-// of every step, or the lowest power of kSameTime with which there are few enough kernels. Of all
-// such choices this one has the lowest product of times, where each kernel counts as
-// kKernelIsWorth. Throws Error(kUnsupported) with the reasons of families if there is no candidate.
-std::vector<Candidate> choose_kernels(const Plan& plan);
+// Kernels for all M of the spec, ascending: best_ranges() of the predicted times, `most` of them at
+// most, but where the path that the spec asks for serves, no other does. Throws Error(kUnsupported)
+// with every reason why an M has no candidate.
+std::vector<Candidate> choose_kernels(const Plan& plan, std::size_t most = kMostKernels);
 
 // The predicted time of a planned kernel. Preconditions: it is one of a gemm's plan and serves m.
 double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m);
@@ -40,10 +39,6 @@ double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t 
 // GemmFamily::label() of it.
 std::string kernel_label(const PlannedKernel& kernel);
 
-inline constexpr double kSameTime = 1.03;
-inline constexpr std::size_t kMostKernels = 8;
-// Of the time at one step: a kernel that saves less is not worth compiling.
-inline constexpr double kKernelIsWorth = 1.02;
 // Candidates of a step, the fastest first, that may serve smaller M than those of the step, too.
 inline constexpr std::size_t kMostExtended = 8;
 

@@ -50,14 +50,17 @@ class TunedChooser {
       : plan_(plan), shape_(plan.spec.gemm().shape), table_(table) {}
 
   TunedChoice choose() {
+    const std::vector<TunedEntry> entries = usable_entries();
+    std::vector<std::optional<Candidate>> kernels;
+    for (const TunedEntry& entry : entries) kernels.push_back(kernel_of(entry, range_of(entry)));
+    share_kernels(entries, kernels);
     std::int64_t next = shape_.m_min;
-    for (const TunedEntry& entry : usable_entries()) {
-      const MRange m{std::max(entry.m_first, shape_.m_min), std::min(entry.m_last, shape_.m_max)};
-      const std::optional<Candidate> kernel = kernel_of(entry, m);
-      if (!kernel) continue;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (!kernels[i]) continue;
+      const MRange m = range_of(entries[i]);
       predict({next, m.min - 1});
-      ranges_.push_back({*kernel, true});
-      reasons_.push_back(measured_text(entry, m));
+      ranges_.push_back({*kernels[i], true});
+      reasons_.push_back(measured_text(entries[i], m));
       next = m.max + 1;
     }
     predict({next, shape_.m_max});
@@ -74,6 +77,26 @@ class TunedChooser {
     unused_.push_back(fmt::format("table {} is not used: the spec sets a {}", table_->gpu(),
                                   spec.path == Path::kAuto ? "tile" : "path"));
     return {};
+  }
+
+  MRange range_of(const TunedEntry& entry) const {
+    return {std::max(entry.m_first, shape_.m_min), std::min(entry.m_last, shape_.m_max)};
+  }
+
+  // What entries leave of kMostKernels goes to the ranges between them in equal parts, one at
+  // least.
+  void share_kernels(const std::vector<TunedEntry>& entries,
+                     const std::vector<std::optional<Candidate>>& kernels) {
+    std::size_t used = 0, gaps = 0;
+    std::int64_t next = shape_.m_min;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (!kernels[i]) continue;
+      ++used;
+      if (range_of(entries[i]).min > next) ++gaps;
+      next = range_of(entries[i]).max + 1;
+    }
+    if (next <= shape_.m_max) ++gaps;
+    if (gaps > 0 && used + gaps < kMostKernels) kernels_of_gap_ = (kMostKernels - used) / gaps;
   }
 
   // None, and a reason, if the entry's kernel cannot be had.
@@ -97,7 +120,7 @@ class TunedChooser {
 
   void predict(const MRange& m) {
     if (m.min > m.max) return;
-    for (Candidate& one : choose_kernels(with_range(plan_, m))) {
+    for (Candidate& one : choose_kernels(with_range(plan_, m), kernels_of_gap_)) {
       const GemmVariant& v = one.variant;
       reasons_.push_back(fmt::format("{}: {}, predicted {:.1f} us at M = {}",
                                      m_text(v.m_min, v.m_max), one.family->name(), one.us,
@@ -146,6 +169,7 @@ class TunedChooser {
   const Plan& plan_;
   const GemmShape& shape_;
   const TunedTable* table_;
+  std::size_t kernels_of_gap_ = 1;
   std::vector<Range> ranges_;  // ascending
   std::vector<std::string> reasons_;
   std::vector<std::string> unused_;

@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/gpu/gpu_fixture.h"
+#include "tests/planned_kernel.h"
 #include "tools/gpu_harness/gemm_check.h"
 
 namespace heddle {
@@ -24,14 +27,33 @@ class GemmGpu : public OnGpu {
     GemmCheckOptions options;
     options.cublas = plain;
     const Spec full = Spec::from_gemm(spec);
-    if (only_makes({full})) return;
-    for (const GemmCheck& check : run_gemm(runtime(), full, m_list, options)) {
-      SCOPED_TRACE(full.canonical_json() + " M = " + std::to_string(check.m));
+    if (only_makes(std::vector{full})) return;
+    expect_passed(full, run_gemm(runtime(), full, m_list, options));
+  }
+  // The same with the fastest of the kernels that are wanted, of which there must be one for all M
+  // of the spec.
+  void check_kernel(const GemmSpec& spec, const std::function<bool(const GemmVariant&)>& wanted,
+                    const std::vector<std::int64_t>& m_list) {
+    const Spec full = Spec::from_gemm(spec);
+    Plan plan = resolve(full, target());
+    std::optional<GemmVariant> variant =
+        fastest_variant(plan, {spec.shape.m_min, spec.shape.m_max}, wanted);
+    ASSERT_TRUE(variant) << full.canonical_json();
+    variant->name = plan.kernels.front().name;
+    plan.kernels = {planned_kernel(plan, *variant)};
+    if (only_makes(std::vector{plan})) return;
+    expect_passed(full, run_gemm(runtime().load(plan), m_list));
+  }
+
+ private:
+  static void expect_passed(const Spec& spec, const std::vector<GemmCheck>& checks) {
+    for (const GemmCheck& check : checks) {
+      SCOPED_TRACE(spec.canonical_json() + " M = " + std::to_string(check.m));
       EXPECT_TRUE(check.passed()) << "error " << check.error << ", limit " << check.limit
                                   << ", guards " << check.guards_intact << ", repeatable "
                                   << check.repeatable;
       // A few outputs are too few for a ratio of two roundings.
-      if (check.cublas_error && check.m * spec.shape.n >= 1000) {
+      if (check.cublas_error && check.m * spec.gemm().shape.n >= 1000) {
         EXPECT_LE(check.error, kErrorRatio * *check.cublas_error);
       }
     }

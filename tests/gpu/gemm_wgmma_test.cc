@@ -161,14 +161,11 @@ TEST_F(WgmmaGpu, TokensReadByPairs) {
     spec.shape.m_min = 513;
     spec.shape.m_max = 4100;
     if (around) spec.epilogue = {true, Activation::kSilu, true};
-    const Plan plan = resolve(Spec::from_gemm(spec), target());
-    ASSERT_EQ(variant_of(plan.kernels[0]).cluster, 2);
-    check(spec, {513, 640, 1000, 1025, 1300, 1536, 2048});
+    const auto pairs = [](const GemmVariant& v) { return v.cluster == 2; };
+    check_kernel(spec, pairs, {513, 640, 1000, 1025, 1300, 1536, 2048});
     spec.weight.bits = 8;
-    const Plan halves = resolve(Spec::from_gemm(spec), target());
-    ASSERT_EQ(variant_of(halves.kernels[0]).cluster, 2);
-    ASSERT_EQ(variant_of(halves.kernels[0]).stage_k, 64);
-    check(spec, {640, 1300, 2048});
+    const auto halves = [](const GemmVariant& v) { return v.cluster == 2 && v.stage_k == 64; };
+    check_kernel(spec, halves, {640, 1300, 2048});
   }
 }
 
@@ -182,13 +179,12 @@ TEST_F(WgmmaGpu, RowsInCommon) {
       spec.shape.m_min = m / 2 + 1;
       spec.shape.m_max = m;
       if (n != 28672) spec.epilogue = {true, Activation::kSilu, true};
-      ASSERT_TRUE(variant_of(resolve(Spec::from_gemm(spec), target()).kernels[0]).shares_rows);
-      check(spec, {m / 2 + 1, m});
+      check_kernel(spec, [](const GemmVariant& v) { return v.shares_rows; }, {m / 2 + 1, m});
     }
   }
 }
 
-// Shares before whole tiles: each tile that the planner takes for them, one round and several, rows
+// Shares before whole tiles: of each number of rows that has them, one round and several, rows
 // that end in a shared tile.
 TEST_F(WgmmaGpu, SharesBeforeWholeTiles) {
   struct Case {
@@ -207,11 +203,11 @@ TEST_F(WgmmaGpu, SharesBeforeWholeTiles) {
                             around ? ZeroPoint::kInt : ZeroPoint::kNone);
       spec.shape.m_min = c.m / 2 + 1;
       spec.shape.m_max = c.m;
-      spec.tile.n = c.rows;
       if (around) spec.epilogue = {true, Activation::kSilu, true};
-      ASSERT_TRUE(variant_of(resolve(Spec::from_gemm(spec), target()).kernels[0]).shares_first)
-          << c.n << " x " << c.k << ", M = " << c.m;
-      check(spec, {c.m / 2 + 1, c.m});
+      const auto wanted = [&](const GemmVariant& v) {
+        return v.shares_first && v.tile_n == c.rows;
+      };
+      check_kernel(spec, wanted, {c.m / 2 + 1, c.m});
     }
   }
 }

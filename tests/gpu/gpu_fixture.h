@@ -35,20 +35,28 @@ class OnGpu : public testing::Test {
     return runtime().has_device() ? runtime().device_target() : target_from_name(target_name());
   }
   // Several at a time; returns how many.
-  static std::size_t make(const std::vector<Spec>& specs) {
+  static std::size_t make(const std::vector<Plan>& plans) {
     std::vector<Source> sources;
-    for (const Spec& spec : specs) {
-      for (Source& source : render_all(resolve(spec, target()))) {
-        sources.push_back(std::move(source));
-      }
+    for (const Plan& plan : plans) {
+      for (Source& source : render_all(plan)) sources.push_back(std::move(source));
     }
     return runtime().build(sources).size();
   }
-  // Where there is no GPU it makes the kernels of the specs, and says that nothing else can be
-  // done.
+  static std::size_t make(const std::vector<Spec>& specs) {
+    std::vector<Plan> plans;
+    for (const Spec& spec : specs) plans.push_back(resolve(spec, target()));
+    return make(plans);
+  }
+  // Where there is no GPU it makes the kernels of the specs or plans, and says that nothing else
+  // can be done.
   bool only_makes(const std::vector<Spec>& specs) {
     if (runtime().has_device()) return false;
     made_ += make(specs);
+    return true;
+  }
+  bool only_makes(const std::vector<Plan>& plans) {
+    if (runtime().has_device()) return false;
+    made_ += make(plans);
     return true;
   }
 

@@ -5,10 +5,10 @@ import unittest
 
 from command import CommandTest
 
-COMMANDS = ["build", "render", "plan", "inspect", "schema", "targets", "models", "run", "bench",
-            "cache", "bundle", "record", "repack", "dequantize"]
-COMPILING = ["build", "inspect", "run", "bench"]
-WITH_TARGET = ["build", "render", "plan", "inspect"]
+COMMANDS = ["build", "render", "plan", "explain", "inspect", "schema", "targets", "models", "run", "bench",
+            "tune", "cache", "bundle", "record", "repack", "dequantize"]
+COMPILING = ["build", "explain", "inspect", "run", "bench", "tune"]
+WITH_TARGET = ["build", "render", "plan", "explain", "inspect"]
 
 
 class HelpTest(CommandTest):
@@ -72,7 +72,7 @@ class CommandLineTest(CommandTest):
                 self.assertIn(f"heddle {command}", line)
 
     def test_missing_argument(self):
-        for command in ("build", "render", "plan", "inspect", "run", "bench"):
+        for command in ("build", "render", "plan", "explain", "inspect", "run", "bench", "tune"):
             with self.subTest(command):
                 self.problem(command, code=2)
 
@@ -82,6 +82,11 @@ class CommandLineTest(CommandTest):
         self.problem("render", "-", "--m", "-3", code=2)
         self.problem("render", "-", "--m", "1", "--all", code=2)
         self.problem("bench", "-", "--ms", "0", code=2)
+        self.problem("explain", "-", "--most", "0", code=2)
+        self.problem("tune", "-", "--budget", "0s", code=2)
+        self.problem("tune", "-", "--budget", "1 day", code=2)
+        self.problem("tune", "-", "--m", "16-1", code=2)
+        self.problem("tune", "-", "--m", "1,16", code=2)
         self.problem("bench", "-", "--rest", "-1", code=2)
         self.problem("bench", "-", "--sweep", "--chain", code=2)
         self.problem("bench", "-", "--baseline", "wibble", code=2)

@@ -100,6 +100,76 @@ class JsonTest(CommandTest):
         self.assertIn("0 mismatches", text)
         self.assertIn("0xea", text.lower())
 
+    def test_explain(self):
+        report = self.heddle_json("explain", inline(), *H200, "--m", "1,16", "--most", 4)
+        plan = self.heddle_json("plan", inline(), *H200)
+        self.assertEqual(report["target"], "h200")
+        self.assertNotIn("costs", report)
+        self.assertEqual([one["m"] for one in report["explanations"]], [1, 16])
+        for one in report["explanations"]:
+            self.assertEqual(len(one["rows"]), 4)
+            self.assertGreaterEqual(one["candidates"], 4)
+            times = [row["predicted_us"] for row in one["rows"]]
+            self.assertEqual(times, sorted(times))
+            self.assertTrue(one["chosen"]["chosen"])
+            self.assertEqual([row for row in one["rows"] if row["chosen"]], [one["chosen"]])
+            self.assertNotIn("measured_us", one["chosen"])
+            [kernel] = [kernel for kernel in plan["kernels"] if kernel["m"] == one["chosen_m"]]
+            self.assertEqual(kernel["family"], one["chosen"]["family"])
+            self.assertEqual(kernel["threads"], one["chosen"]["threads"])
+            self.assertEqual(kernel["shared_bytes"], one["chosen"]["shared_bytes"])
+            self.assertTrue(one["why"])
+        self.assertEqual([one["family"] for one in report["explanations"][0]["absent"]],
+                         ["warpgroup"])
+
+    def test_explain_text_is_the_same(self):
+        [one] = self.heddle_json("explain", inline(), *H200, "--m", 16)["explanations"]
+        text = self.heddle("explain", inline(), *H200, "--m", 16, check=0).out
+        for row in one["rows"]:
+            self.assertIn(f"{row['family']:9}  {row['kernel']} ", text)
+        self.assertIn(one["why"], text)
+        self.assertEqual(text.count("the plan's"), 1)
+
+    def test_explain_without_m_is_of_each_kernel(self):
+        report = self.heddle_json("explain", inline(), *H200)
+        plan = self.heddle_json("plan", inline(), *H200)
+        self.assertEqual([one["m"] for one in report["explanations"]],
+                         [kernel["m"][0] for kernel in plan["kernels"]])
+
+    def test_explain_costs(self):
+        costs = self.heddle_json("explain", inline(), *H200, "--costs")["costs"]
+        self.assertEqual(set(costs), {"tiles", "stream", "warpgroup"})
+        text = self.heddle("explain", inline(), *H200, "--costs", check=0).out
+        for family, parameters in costs.items():
+            self.assertLessEqual(len(parameters), 10, family)
+            for one in parameters:
+                self.assertGreater(one["value"], 0)
+                self.assertTrue(one["unit"])
+                self.assertIn(one["meaning"], text)
+
+    def test_explain_refuses_what_it_cannot_explain(self):
+        other = ROOT / "examples/specs/repack-gptq.json"
+        self.assertIn("repack", self.problem("explain", other, *H200, code=1))
+        self.assertIn("--m 17", self.problem("explain", inline(), *H200, "--m", 17, code=2))
+
+    def test_explain_measures_on_a_gpu_alone(self):
+        if self.has_gpu():
+            self.skipTest("is about machines without a GPU")
+        self.assertIn("needs a GPU", self.problem("explain", inline(), "--measure", code=1))
+
+    def test_tune_refuses_what_no_table_decides(self):
+        for spec, word in ((ROOT / "examples/specs/forced-tile.json", "tile"),
+                           (ROOT / "examples/specs/repack-gptq.json", "no gemm"),
+                           (inline(path="ampere"), "path")):
+            self.assertIn(word, self.problem("tune", spec, code=1))
+
+    def test_tune_without_a_gpu(self):
+        if self.has_gpu():
+            self.skipTest("is about machines without a GPU")
+        out = self.folder / "table.json"
+        self.assertIn("needs a GPU", self.problem("tune", inline(), "--out", out, code=1))
+        self.assertFalse(out.exists())
+
     def test_inspect(self):
         report = self.heddle_json("inspect", inline(), *H200)
         for kernel in report["kernels"]:
@@ -162,6 +232,30 @@ class DeviceTest(CommandTest):
         self.assertEqual([(row["name"], row["m"]) for row in report["benches"]],
                          [("small", 1), ("small", 16), ("second", 1), ("second", 16)])
         self.assertEqual([row["m"] for row in report["chain"]], [1, 16])
+
+    def test_explain_measures(self):
+        [one] = self.heddle_json("explain", inline(), "--m", "16", "--most", 4,
+                                 "--measure")["explanations"]
+        for row in one["rows"]:
+            self.assertGreater(row["measured_us"], 0)
+
+    def test_tune(self):
+        out = self.folder / "table.json"
+        words = ("tune", inline(), "--most", 3, "--budget", "60s", "--out", out)
+        report = self.heddle_json(*words)
+        self.assertEqual([step["m"] for step in report["steps"]],
+                         [[1, 1], [2, 2], [3, 4], [5, 8], [9, 16]])
+        self.assertEqual(report["faults"], [])
+        self.assertEqual(report["table"], json.loads(out.read_text()))
+        # What is measured again takes the place of what was there.
+        self.heddle_json(*words, "--m", "16")
+        table = json.loads(out.read_text())
+        ranges = [entry["m"] for entry in table["entries"]]
+        self.assertEqual((ranges[0][0], ranges[-1][1]), (1, 16))
+
+    def test_tune_does_not_touch_the_table_of_another_gpu(self):
+        out = self.file("table.json", '{"heddle_tuned": 1, "gpu": "t4", "families": {}, "entries": []}')
+        self.assertIn("t4", self.problem("tune", inline(), "--out", out, code=2))
 
     def test_sweep(self):
         report = self.heddle_json("bench", inline(), "--m", "16", "--ms", "1", "--sweep")

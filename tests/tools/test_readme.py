@@ -38,8 +38,8 @@ class ReadmeTest(CommandTest):
 
     def test_every_use_has_an_example(self):
         shown = {line.split()[1] for line in commands() if line.startswith("heddle ")}
-        self.assertLessEqual({"build", "render", "plan", "inspect", "run", "bench", "schema",
-                              "targets", "cache"}, shown)
+        self.assertLessEqual({"build", "render", "plan", "explain", "inspect", "run", "bench",
+                              "tune", "schema", "targets", "cache"}, shown)
 
     def test_scripts_exist(self):
         named = [line.split()[0] for line in commands() if not line.startswith("heddle ")]
@@ -57,7 +57,7 @@ class ReadmeTest(CommandTest):
             with self.subTest(line):
                 if line.startswith(SCRIPTS):
                     continue
-                if line.split()[1] in ("run", "bench") and not gpu:
+                if line.split()[1] in ("run", "bench", "tune") and not gpu:
                     print(f"skipped, needs a GPU: {line}")
                     continue
                 done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", line], cwd=ROOT,

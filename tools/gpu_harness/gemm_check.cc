@@ -40,7 +40,21 @@ std::vector<std::uint16_t> read_output(const GemmProblem& problem, std::int64_t 
   return y;
 }
 
-GemmCheck check_one(const Kernel& kernel, GemmProblem& problem, std::int64_t m) {
+double cublas_error(const Cublas& cublas, const DeviceBuffer& weights, GemmProblem& problem,
+                    std::int64_t m) {
+  const GemmArgs args = problem.args(m);
+  const GemmShape& shape = problem.spec().shape;
+  if (problem.has_epilogue()) problem.make_reference(m, false);
+  problem.poison_output(m);
+  const DeviceBuffer x = problem.arranged_x(m);
+  cublas.gemm(x.get(), weights.get(), args.y, static_cast<int>(m), static_cast<int>(shape.n),
+              static_cast<int>(shape.k), problem.bf16());
+  return problem.relative_error(m);
+}
+
+}  // namespace
+
+GemmCheck check_gemm(const Kernel& kernel, GemmProblem& problem, std::int64_t m) {
   GemmCheck check;
   check.m = m;
   check.kernel = kernel.plan().kernel_for(m);
@@ -58,20 +72,6 @@ GemmCheck check_one(const Kernel& kernel, GemmProblem& problem, std::int64_t m) 
   return check;
 }
 
-double cublas_error(const Cublas& cublas, const DeviceBuffer& weights, GemmProblem& problem,
-                    std::int64_t m) {
-  const GemmArgs args = problem.args(m);
-  const GemmShape& shape = problem.spec().shape;
-  if (problem.has_epilogue()) problem.make_reference(m, false);
-  problem.poison_output(m);
-  const DeviceBuffer x = problem.arranged_x(m);
-  cublas.gemm(x.get(), weights.get(), args.y, static_cast<int>(m), static_cast<int>(shape.n),
-              static_cast<int>(shape.k), problem.bf16());
-  return problem.relative_error(m);
-}
-
-}  // namespace
-
 std::vector<GemmCheck> run_gemm(const Kernel& kernel, const std::vector<std::int64_t>& m_list,
                                 const GemmCheckOptions& options) {
   const cuda::CurrentContext context;
@@ -83,7 +83,7 @@ std::vector<GemmCheck> run_gemm(const Kernel& kernel, const std::vector<std::int
   if (cublas) rounded = problem.rounded_weights();
   std::vector<GemmCheck> checks;
   for (const std::int64_t m : m_list) {
-    checks.push_back(check_one(kernel, problem, m));
+    checks.push_back(check_gemm(kernel, problem, m));
     if (cublas) checks.back().cublas_error = cublas_error(*cublas, rounded, problem, m);
   }
   return checks;

@@ -30,6 +30,12 @@ struct GemmCheckOptions {
   std::uint32_t seed = 1;
 };
 
+class GemmProblem;
+
+// The kernel's results for M against those of the problem's reference. Preconditions: a kernel of
+// the problem's spec whose workspace the problem has; a current context; M is one that it serves.
+GemmCheck check_gemm(const Kernel& kernel, GemmProblem& problem, std::int64_t m);
+
 // One check for each M, in order. Each M must be inside the spec's range: Error(kUsage) otherwise.
 // The kernel must be loaded for the current context's device. Throws Error.
 std::vector<GemmCheck> run_gemm(const Kernel& kernel, const std::vector<std::int64_t>& m_list,

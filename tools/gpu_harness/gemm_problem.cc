@@ -28,16 +28,30 @@ int activation_code(Activation activation) {
 }  // namespace
 
 GemmProblem::GemmProblem(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed)
-    : spec_(kernel.plan().spec.gemm()),
+    : GemmProblem(kernel.plan().spec.gemm(), max_m, seed) {
+  renew_workspace(kernel);
+  stream_.synchronize();
+}
+
+GemmProblem::GemmProblem(const GemmSpec& spec, std::int64_t max_m, std::uint32_t seed)
+    : spec_(spec),
       weights_(spec_, seed, stream_),
       packed_(to_device(weights_.packed(), stream_)),
-      tensors_(make_gemm_tensors(kernel, max_m, seed, helpers_, stream_)),
+      tensors_(make_gemm_tensors(spec_, max_m, seed, helpers_, stream_)),
       sums_(2 * sizeof(double)),
       columns_{tensors_.permutation.get(), tensors_.pre_scale.get()} {
   stream_.synchronize();
 }
 
-GemmArgs GemmProblem::args(std::int64_t m) const { return tensors_.args(m, packed_.get()); }
+void GemmProblem::renew_workspace(const Kernel& kernel) {
+  tensors_.renew_workspace(kernel.max_workspace_bytes(), stream_);
+}
+
+GemmArgs GemmProblem::args(std::int64_t m) const { return args(m, packed_.get()); }
+
+GemmArgs GemmProblem::args(std::int64_t m, const void* weights) const {
+  return tensors_.args(m, weights);
+}
 
 void GemmProblem::poison_output(std::int64_t) { tensors_.y.fill(kPoison, stream_); }
 
@@ -50,7 +64,11 @@ bool GemmProblem::guards_intact(std::int64_t m) const {
   return std::all_of(guards.begin(), guards.end(), [](unsigned char c) { return c == kPoison; });
 }
 
+// Its rows are tokens, so that of fewer tokens is its beginning.
 void GemmProblem::make_reference(std::int64_t m, bool with_epilogue) {
+  if (with_epilogue == reference_has_epilogue_ && m <= reference_m_) return;
+  reference_m_ = m;
+  reference_has_epilogue_ = with_epilogue;
   const std::size_t bytes =
       sizeof(double) * static_cast<std::size_t>(m) * static_cast<std::size_t>(spec_.shape.n);
   if (reference_.bytes() < bytes) reference_ = DeviceBuffer(bytes);

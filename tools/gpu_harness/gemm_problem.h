@@ -19,8 +19,11 @@ namespace heddle {
 // random_weights() makes them.
 class GemmProblem {
  public:
-  // Throws Error(kDriver).
+  // Throws Error(kDriver), as do all others.
   GemmProblem(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed = 1);
+  // For several kernels of the spec: each needs renew_workspace() before it is launched.
+  GemmProblem(const GemmSpec& spec, std::int64_t max_m, std::uint32_t seed = 1);
+  void renew_workspace(const Kernel& kernel);
 
   // Arguments of a launch. The weights are the packed ones.
   GemmArgs args(std::int64_t m) const;
@@ -30,7 +33,11 @@ class GemmProblem {
   // Whether the bytes before and behind y[m, n] are still 0xFF.
   bool guards_intact(std::int64_t m) const;
 
-  // Computes the FP64 reference for M and keeps it for relative_error().
+  // The same with other packed weights of the spec.
+  GemmArgs args(std::int64_t m, const void* weights) const;
+
+  // Computes the FP64 reference for M and keeps it for relative_error(); that for more tokens holds
+  // it already.
   void make_reference(std::int64_t m, bool with_epilogue);
   // ||y - reference|| / ||reference||; NaN if an element of y is not a number.
   double relative_error(std::int64_t m);
@@ -54,6 +61,8 @@ class GemmProblem {
   DeviceBuffer packed_;
   GemmTensors tensors_;
   DeviceBuffer reference_;
+  std::int64_t reference_m_ = 0;
+  bool reference_has_epilogue_ = false;
   DeviceBuffer sums_;
   ReferenceColumns columns_;
 };

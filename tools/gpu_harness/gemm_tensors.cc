@@ -32,9 +32,13 @@ GemmArgs GemmTensors::args(std::int64_t m, const void* weights) const noexcept {
   return args;
 }
 
-GemmTensors make_gemm_tensors(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed,
+void GemmTensors::renew_workspace(std::size_t bytes, const OwnedStream& stream) {
+  if (workspace.bytes() < bytes) workspace = DeviceBuffer(bytes);
+  workspace.fill(0, stream);
+}
+
+GemmTensors make_gemm_tensors(const GemmSpec& spec, std::int64_t max_m, std::uint32_t seed,
                               const HelperKernels& helpers, const OwnedStream& stream) {
-  const GemmSpec& spec = kernel.plan().spec.gemm();
   const auto n = static_cast<std::uint64_t>(spec.shape.n);
   const auto k = static_cast<std::uint64_t>(spec.shape.k);
   const auto m = static_cast<std::uint64_t>(max_m);
@@ -53,8 +57,13 @@ GemmTensors make_gemm_tensors(const Kernel& kernel, std::int64_t max_m, std::uin
     tensors.permutation = to_device(random_permutation(spec.shape.k, seed), stream);
   }
   tensors.y = DeviceBuffer(2 * m * n + 2 * kGuardBytes);
-  tensors.workspace = DeviceBuffer(kernel.max_workspace_bytes());
-  tensors.workspace.fill(0, stream);
+  return tensors;
+}
+
+GemmTensors make_gemm_tensors(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed,
+                              const HelperKernels& helpers, const OwnedStream& stream) {
+  GemmTensors tensors = make_gemm_tensors(kernel.plan().spec.gemm(), max_m, seed, helpers, stream);
+  tensors.renew_workspace(kernel.max_workspace_bytes(), stream);
   return tensors;
 }
 

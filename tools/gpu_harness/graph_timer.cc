@@ -145,36 +145,54 @@ double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& b
                               plan.replays, measuring);
 }
 
+struct TimedGraph::State {
+  State(const OwnedStream& on, const TimedRound& round, const TimingBudget& budget)
+      : stream(on), rest(budget.rest) {
+    const Graph one_round(stream, round.round, round.launch);
+    const double pilot_us =
+        median_us_per_launch(one_round, stream, round.round, 1, {warm_up_us(budget), budget.rest});
+    plan = plan_replays(round.round, pilot_us, budget);
+    graph = std::make_unique<Graph>(stream, plan.launches, round.launch);
+  }
+
+  const OwnedStream& stream;
+  double rest;
+  Event start;
+  Event end;
+  ReplayPlan plan;
+  std::unique_ptr<Graph> graph;
+};
+
+TimedGraph::TimedGraph(const OwnedStream& stream, const TimedRound& round,
+                       const TimingBudget& budget)
+    : state_(std::make_unique<State>(stream, round, budget)) {}
+TimedGraph::~TimedGraph() = default;
+TimedGraph::TimedGraph(TimedGraph&& other) noexcept = default;
+TimedGraph& TimedGraph::operator=(TimedGraph&& other) noexcept = default;
+
+double TimedGraph::replay_us() const {
+  const double us = heddle::replay_us(*state_->graph, state_->stream, state_->start, state_->end);
+  rest_for(state_->rest * us);
+  return us / state_->plan.launches;
+}
+
+int TimedGraph::replays() const noexcept { return state_->plan.replays; }
+
 std::pair<double, double> time_in_turns(const OwnedStream& stream, const TimedRound& one,
                                         const TimedRound& other, const TimingBudget& budget,
                                         SmClock* clock) {
-  struct Side {
-    ReplayPlan plan;
-    std::unique_ptr<Graph> graph;
-    std::vector<double> times;
-  };
-  Side sides[2];
-  const TimedRound* const both[] = {&one, &other};
-  for (int i = 0; i < 2; ++i) {
-    const Graph one_round(stream, both[i]->round, both[i]->launch);
-    const double pilot_us = median_us_per_launch(one_round, stream, both[i]->round, 1,
-                                                 {warm_up_us(budget), budget.rest});
-    sides[i].plan = plan_replays(both[i]->round, pilot_us, budget);
-    sides[i].graph = std::make_unique<Graph>(stream, sides[i].plan.launches, both[i]->launch);
-  }
-  const Event start;
-  const Event end;
-  const int replays = std::max(sides[0].plan.replays, sides[1].plan.replays);
+  const TimedGraph graphs[] = {{stream, one, budget}, {stream, other, budget}};
+  std::vector<double> times[2];
+  const int replays = std::max(graphs[0].replays(), graphs[1].replays());
   for (int replay = 0; replay < kLeastWarmups + replays; ++replay) {
     if (clock != nullptr && replay == kLeastWarmups) clock->start();
-    for (Side& side : sides) {
-      const double us = replay_us(*side.graph, stream, start, end);
-      if (replay >= kLeastWarmups) side.times.push_back(us / side.plan.launches);
-      rest_for(budget.rest * us);
+    for (int i = 0; i < 2; ++i) {
+      const double us = graphs[i].replay_us();
+      if (replay >= kLeastWarmups) times[i].push_back(us);
     }
   }
   if (clock != nullptr) clock->stop();
-  return {median(std::move(sides[0].times)), median(std::move(sides[1].times))};
+  return {median(std::move(times[0])), median(std::move(times[1]))};
 }
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #define HEDDLE_TOOLS_GPU_HARNESS_GRAPH_TIMER_H_
 
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "tools/gpu_harness/device_memory.h"
@@ -45,6 +46,25 @@ double time_in_graph(const OwnedStream& stream, int round, const TimingBudget& b
 struct TimedRound {
   int round = 1;
   std::function<void(int)> launch;
+};
+
+// A captured graph of whole rounds that takes about TimingBudget::graph_us, to be replayed in turn
+// with others'. The constructor warms up. Needs a current context; the stream must outlive it.
+class TimedGraph {
+ public:
+  TimedGraph(const OwnedStream& stream, const TimedRound& round, const TimingBudget& budget);
+  ~TimedGraph();
+  TimedGraph(TimedGraph&& other) noexcept;
+  TimedGraph& operator=(TimedGraph&& other) noexcept;
+
+  // Microseconds per launch of one replay; leaves the GPU idle afterwards as the budget says.
+  double replay_us() const;
+  // How many replays the budget has time for.
+  int replays() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 // The same of two kernels whose replays take turns: a GPU that holds a limit of power changes its

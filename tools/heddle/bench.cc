@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "generator/families/family.h"
 #include "generator/planner/candidates.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
@@ -23,16 +22,13 @@
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/progress.h"
-#include "tools/heddle/sweep_report.h"
+#include "tools/heddle/sweep.h"
 #include "tools/heddle/weight_op.h"
 
 namespace heddle {
 namespace {
 
-constexpr double kSweepMilliseconds = 10;  // hundreds of kernels
 constexpr std::size_t kSweepRows = 10;
-constexpr std::size_t kFinalists = 8;
-constexpr int kFinalRounds = 5;
 
 struct BenchOptions {
   std::string input;
@@ -76,26 +72,6 @@ void check_gemms(const std::vector<Spec>& specs, const std::vector<std::int64_t>
   }
 }
 
-// What the measuring tells while it goes on.
-void show_progress(Progress* progress, const std::vector<std::string>& names,
-                   GemmBenchOptions* options) {
-  options->on_build = [=](const BuildResult& built, std::size_t done, std::size_t total) {
-    progress->show(fmt::format("[{}/{}] {}", done, total, built.kernel_name), true);
-  };
-  options->on_spec = [=](std::size_t i) {
-    progress->show(fmt::format("[{}/{}] timing {}", i + 1, names.size(), names[i]), true);
-  };
-}
-
-std::vector<std::string> names_of(const std::vector<Plan>& plans) {
-  std::vector<std::string> names;
-  for (const Plan& plan : plans) {
-    const PlannedKernel& kernel = plan.kernels.front();
-    names.push_back(fmt::format("{} {}", kernel.family->name(), kernel.family->tile_text(kernel)));
-  }
-  return names;
-}
-
 // The planner's own, the half that is predicted to be fastest, and as many evenly of the others.
 std::vector<CandidatePlan> sample(std::vector<CandidatePlan> all, std::size_t most) {
   if (most == 0 || all.size() <= most) return all;
@@ -108,35 +84,13 @@ std::vector<CandidatePlan> sample(std::vector<CandidatePlan> all, std::size_t mo
   return some;
 }
 
-Sweep sweep_at(const BenchOptions& options, const Spec& spec, std::int64_t m, Runtime& runtime) {
-  const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
-  const std::vector<CandidatePlan> candidates = sample(candidate_plans(plan, m), options.most);
-  std::vector<Plan> plans;
-  plans.reserve(candidates.size());
-  for (const CandidatePlan& one : candidates) plans.push_back(one.plan);
-  GemmBenchOptions bench_options;
-  bench_options.budget = budget_of(options, {.total_us = 1e3 * kSweepMilliseconds});
-  Progress progress(true);
-  show_progress(&progress, names_of(plans), &bench_options);
-  Sweep sweep = sweep_of(bench_gemm_plans(runtime, plans, {m}, bench_options));
-  for (const CandidatePlan& one : candidates) {
-    sweep.predicted_us.push_back(one.us);
-    sweep.labels.push_back(kernel_label(one.plan.kernels.front()));
-  }
-  const std::vector<std::size_t> best = finalists(sweep, kFinalists);
-  std::vector<Plan> rounds;
-  for (int round = 0; round < kFinalRounds; ++round) {
-    for (const std::size_t place : best) rounds.push_back(plans[place]);
-  }
-  show_progress(&progress, names_of(rounds), &bench_options);
-  settle(best, bench_gemm_plans(runtime, rounds, {m}, bench_options), &sweep);
-  return sweep;
-}
-
 int run_sweep(const BenchOptions& options, const Spec& spec, Runtime& runtime) {
   auto documents = nlohmann::ordered_json::array();
   for (const std::int64_t m : options.m) {
-    const Sweep sweep = sweep_at(options, spec, m, runtime);
+    const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());
+    const std::vector<CandidatePlan> candidates = sample(candidate_plans(plan, m), options.most);
+    const Sweep sweep = sweep_at(runtime, candidates, m,
+                                 budget_of(options, {.total_us = 1e3 * kSweepMilliseconds}));
     if (options.json) {
       documents.push_back(sweep_json(sweep));
     } else {
@@ -189,7 +143,7 @@ int run(const BenchOptions& options) {
   std::vector<std::string> names;
   names.reserve(specs.size());
   for (const Spec& spec : specs) names.push_back(bench_name(spec));
-  show_progress(&progress, names, &bench_options);
+  show_bench_progress(&progress, names, &bench_options);
   const GemmBenchReport report = bench_gemm(runtime, specs, options.m, bench_options);
   if (!report.cublas_missing.empty()) print_problem("no baseline: " + report.cublas_missing);
   if (options.json) {

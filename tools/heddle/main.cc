@@ -20,12 +20,14 @@ void add_commands(CLI::App& app, Action* action) {
   add_build_command(app, action);
   add_render_command(app, action);
   add_plan_command(app, action);
+  add_explain_command(app, action);
   add_inspect_command(app, action);
   add_schema_command(app, action);
   add_targets_command(app, action);
   add_models_command(app, action);
   add_run_command(app, action);
   add_bench_command(app, action);
+  add_tune_command(app, action);
   add_cache_command(app, action);
   add_bundle_command(app, action);
   add_record_command(app, action);

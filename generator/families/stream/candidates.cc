@@ -95,16 +95,27 @@ class Candidates {
   std::vector<GemmVariant> variants_;
 };
 
+// Why no stream serves these tokens of the spec, whatever its shape; null where one may.
+const char* why_excluded(const Plan& plan, const MRange& m) {
+  const GemmSpec& spec = plan.spec.gemm();
+  if (!has_bulk_copies(plan.target)) return "it needs bulk copies, which GPUs have from sm_90 on";
+  if (spec.path != Path::kAuto && spec.path != Path::kHopper) {
+    return "the spec asks for another path";
+  }
+  // A tile of the user's is one of those that walk the output, unless the path says otherwise.
+  if (spec.path == Path::kAuto && sets_any(spec.tile)) {
+    return "the spec sets a tile without the path hopper";
+  }
+  if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
+  static_assert(kMostTokens == 16, "the next line says so");
+  return m.max > kMostTokens ? "it serves up to 16 tokens" : nullptr;
+}
+
 }  // namespace
 
 std::vector<GemmVariant> stream_candidates(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
-  const bool asked = spec.path == Path::kHopper && has_bulk_copies(plan.target);
-  // A tile of the user's is one of those that walk the output, unless the path says otherwise.
-  const bool open =
-      spec.path == Path::kAuto && has_bulk_copies(plan.target) && !sets_any(spec.tile);
-  if ((!asked && !open) || spec.weight.zero_point == ZeroPoint::kFloat) return {};
-  if (m.max > kMostTokens) return {};
+  if (why_excluded(plan, m) != nullptr) return {};
   Candidates candidates(plan, m);
   if (spec.tile.split_k) {
     candidates.add_split(*spec.tile.split_k);
@@ -112,6 +123,13 @@ std::vector<GemmVariant> stream_candidates(const Plan& plan, const MRange& m) {
     for (int split = 1; split <= kMostSplit; split *= 2) candidates.add_split(split);
   }
   return candidates.take();
+}
+
+std::string why_no_stream(const Plan& plan, const MRange& m) {
+  if (const char* why = why_excluded(plan, m)) return why;
+  return sets_any(plan.spec.gemm().tile)
+             ? "no stream has the spec's tile"
+             : "the tokens of such long rows do not fit into the shared memory";
 }
 
 std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_CANDIDATES_H_
 #define HEDDLE_GENERATOR_FAMILIES_STREAM_CANDIDATES_H_
 
+#include <string>
 #include <vector>
 
 #include "generator/families/gemm_family.h"
@@ -11,6 +12,8 @@ namespace heddle {
 // As GemmFamily::candidates() and refusals().
 std::vector<GemmVariant> stream_candidates(const Plan& plan, const MRange& m);
 std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m);
+// As GemmFamily::why_none().
+std::string why_no_stream(const Plan& plan, const MRange& m);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& stream_cost_parameters();

@@ -53,6 +53,9 @@ class Stream final : public GemmFamilyOf<StreamConfig> {
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return stream_refusals(plan, m);
   }
+  std::string why_none(const Plan& plan, const MRange& m) const override {
+    return why_no_stream(plan, m);
+  }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return stream_cost_parameters();
   }

@@ -299,6 +299,17 @@ std::vector<GemmVariant> tiles_candidates(const Plan& plan, const MRange& m) {
   return candidates_of(plan, m).take();
 }
 
+std::string why_no_tiles(const Plan& plan, const MRange& m) {
+  static_assert(kMostBulkTokens == 64, "the next line says so");
+  if (m.max > kMostBulkTokens && has_bulk(plan)) {
+    return "on sm_90 bulk copies feed its tiles, which then have up to 64 tokens";
+  }
+  if (plan.spec.gemm().path == Path::kHopper && !has_bulk(plan)) {
+    return "the spec asks for the path hopper, of which it has tiles on sm_90 alone";
+  }
+  return "no tile of it serves this spec on this target";
+}
+
 std::vector<Problem> tiles_refusals(const Plan& plan, const MRange& m) {
   return candidates_of(plan, m).take_problems();
 }

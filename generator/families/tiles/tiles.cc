@@ -109,6 +109,9 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return tiles_refusals(plan, m);
   }
+  std::string why_none(const Plan& plan, const MRange& m) const override {
+    return why_no_tiles(plan, m);
+  }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return tiles_cost_parameters();
   }

@@ -204,21 +204,28 @@ class Candidates {
   std::vector<Problem> problems_;
 };
 
-bool serves(const Plan& plan, const MRange& m) {
+// Why wgmma serves none of these tokens of the spec, whatever its shape; null where it may.
+const char* why_excluded(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
   // Other architectures have other instructions. Factors of the columns of X would have to meet the
   // tokens after the tensor copy, float zero points the sums of the tokens.
-  if (!has_wgmma(plan.target) || spec.weight.zero_point == ZeroPoint::kFloat) return false;
-  if (spec.pre_scale && !spec.act_order) return false;
-  if (m.max < kFewestTokens) return false;
-  if (spec.path == Path::kHopper) return true;
+  if (!has_wgmma(plan.target)) return "it needs wgmma, which sm_90 alone has";
+  if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
+  if (spec.pre_scale && !spec.act_order) return "it cannot scale the columns of X";
+  static_assert(kFewestTokens == 9, "the next line says so");
+  if (m.max < kFewestTokens) return "it serves 9 tokens and more";
+  if (spec.path != Path::kAuto && spec.path != Path::kHopper) {
+    return "the spec asks for another path";
+  }
   // A tile of the user's is one of mma.sync, unless the path says otherwise.
-  return spec.path == Path::kAuto && !sets_any(spec.tile);
+  return spec.path == Path::kAuto && sets_any(spec.tile)
+             ? "the spec sets a tile without the path hopper"
+             : nullptr;
 }
 
 Candidates candidates_of(const Plan& plan, const MRange& m) {
   Candidates candidates(plan, m);
-  if (serves(plan, m)) candidates.add_all();
+  if (why_excluded(plan, m) == nullptr) candidates.add_all();
   return candidates;
 }
 
@@ -230,6 +237,11 @@ std::vector<GemmVariant> warpgroup_candidates(const Plan& plan, const MRange& m)
 
 std::vector<Problem> warpgroup_refusals(const Plan& plan, const MRange& m) {
   return candidates_of(plan, m).take_problems();
+}
+
+std::string why_no_warpgroup(const Plan& plan, const MRange& m) {
+  if (const char* why = why_excluded(plan, m)) return why;
+  return "no tile of it serves this spec on this target";
 }
 
 void wgmma_share_tokens(int cluster, GemmVariant& v) {

@@ -81,6 +81,9 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return warpgroup_refusals(plan, m);
   }
+  std::string why_none(const Plan& plan, const MRange& m) const override {
+    return why_no_warpgroup(plan, m);
+  }
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return warpgroup_cost_parameters();
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -60,27 +61,40 @@ std::vector<Step> steps_of(const GemmDraw& draw) {
   return steps;
 }
 
-// The fewest kernels of which every step has one that takes at most `tolerance` times the time of
-// the fastest. A step's first kMostExtended candidates may serve smaller M, too.
-std::size_t fewest_kernels(const Plan& plan, const std::vector<Step>& steps, double tolerance) {
-  std::vector<std::size_t> fewest(steps.size() + 1, std::numeric_limits<std::size_t>::max());
-  fewest[0] = 0;
+// The least that any kernels lose of which every step has one that takes at most `tolerance` times
+// the time of the fastest, by numbers of kernels from one on; infinite where there are none. A
+// step's first kMostExtended candidates may serve smaller M, too.
+using Losses = std::array<double, kMostKernels>;
+Losses least_losses(const Plan& plan, const std::vector<Step>& steps, double tolerance) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  std::vector<Losses> losses(steps.size());
   for (std::size_t last = 0; last < steps.size(); ++last) {
+    losses[last].fill(kNever);
     const std::vector<Candidate>& all = steps[last].candidates;
     for (std::size_t i = 0; i < std::min(all.size(), kMostExtended); ++i) {
       const PlannedKernel kernel = all[i].family->kernel(plan, all[i].variant);
+      double own = 0;
       for (std::size_t first = last + 1; first-- > 0;) {
         const Candidate& fastest = steps[first].candidates.front();
-        const double best = fastest.us;
         // The path that the spec asks for, wherever it serves.
         if (plan.spec.gemm().path != Path::kAuto && fastest.variant.path != all[i].variant.path)
           break;
-        if (predicted_us(plan, kernel, steps[first].m.max) > tolerance * best) break;
-        fewest[last + 1] = std::min(fewest[last + 1], fewest[first] + 1);
+        const double times = predicted_us(plan, kernel, steps[first].m.max) / fastest.us;
+        if (times > tolerance) break;
+        own += std::log(times);
+        if (first == 0) losses[last][0] = std::min(losses[last][0], own);
+        for (std::size_t kernels = 1; first > 0 && kernels < kMostKernels; ++kernels) {
+          const double all_of = losses[first - 1][kernels - 1] + own;
+          losses[last][kernels] = std::min(losses[last][kernels], all_of);
+        }
       }
     }
   }
-  return fewest.back();
+  return losses.back();
+}
+
+double with_worth(double loss, std::size_t kernels) {
+  return loss + static_cast<double>(kernels) * std::log(kKernelIsWorth);
 }
 
 TEST(Choose, StepsAscendToTheLastM) {
@@ -112,23 +126,30 @@ TEST(Choose, KernelsCoverEveryMOnceAndAreFew) {
   });
 }
 
-// The rule: as few kernels as can be, each at most kSameTime times as slow as the fastest at every
-// step; if those are more than kMostKernels, a higher power of kSameTime, the lowest that suffices.
-TEST(Choose, AsFewKernelsAsTheToleranceAllows) {
+// The rule: at most kMostKernels, each at most kSameTime times as slow as the fastest at every
+// step, or a higher power of kSameTime, the lowest that suffices; of all such choices the fastest,
+// where a kernel more counts as kKernelIsWorth.
+TEST(Choose, NoOtherKernelsWithinTheToleranceAreBetter) {
   for_each_draw(2, 10, [](const GemmDraw& draw) {
     const std::vector<Step> steps = steps_of(draw);
     const Plan plan = plan_of_draw(draw);
     double tolerance = kSameTime * kRounding;
-    std::size_t fewest = fewest_kernels(plan, steps, tolerance);
-    while (fewest > kMostKernels) {
+    Losses losses = least_losses(plan, steps, tolerance);
+    while (std::none_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); })) {
       tolerance *= kSameTime;
-      fewest = fewest_kernels(plan, steps, tolerance);
+      losses = least_losses(plan, steps, tolerance);
     }
-    EXPECT_EQ(plan.kernels.size(), fewest);
+    double loss = 0;
     for (const Step& step : steps) {
       const PlannedKernel& kernel = plan.kernels[plan.kernel_for(step.m.max)];
-      const double best = step.candidates.front().us;
-      EXPECT_LE(predicted_us(plan, kernel, step.m.max), tolerance * best) << step.m.max;
+      const double times = predicted_us(plan, kernel, step.m.max) / step.candidates.front().us;
+      EXPECT_LE(times, tolerance) << step.m.max;
+      loss += std::log(times);
+    }
+    ASSERT_LE(plan.kernels.size(), kMostKernels);
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      EXPECT_LE(with_worth(loss, plan.kernels.size()), with_worth(losses[i], i + 1) + 1e-6)
+          << "of " << i + 1 << " kernels";
     }
   });
 }

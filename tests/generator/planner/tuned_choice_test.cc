@@ -94,8 +94,8 @@ TEST(TunedChoice, AnEntryDecidesAndThePlanSaysSo) {
   const Plan plan = tuned_plan(spec, "h100", tables_of("h100", {entry}));
   expect_cover(plan);
   expect_kernel(plan, entry, {3, 20});
-  EXPECT_TRUE(
-      has_reason(plan, "M 3 to 20: " + entry.family + ", of table h100, measured 7.2 us at M = 20"));
+  EXPECT_TRUE(has_reason(
+      plan, "M 3 to 20: " + entry.family + ", of table h100, measured 7.2 us at M = 20"));
   EXPECT_TRUE(has_reason(plan, "M 1 to 2: "));
   EXPECT_TRUE(has_reason(plan, ", predicted "));
 }

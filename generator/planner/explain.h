@@ -1,0 +1,42 @@
+// Why a plan has the kernel that it has for some number of tokens, held against all candidates.
+#ifndef HEDDLE_GENERATOR_PLANNER_EXPLAIN_H_
+#define HEDDLE_GENERATOR_PLANNER_EXPLAIN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "generator/families/gemm_family.h"
+#include "generator/planner/candidates.h"
+#include "heddle/plan.h"
+#include "heddle/tuned.h"
+
+namespace heddle {
+
+struct AbsentFamily {
+  const GemmFamily* family = nullptr;
+  std::string why;  // it has no candidate
+};
+
+struct Explanation {
+  std::int64_t m = 0;
+  MRange step;  // that kernels are chosen for, by their times for its last M
+  // Of the step, with their predicted times for M, the fastest first; the chosen one among them,
+  // which may be a candidate of a later step.
+  std::vector<CandidatePlan> candidates;
+  std::size_t chosen = 0;  // its place in `candidates`
+  MRange chosen_range;     // the numbers of tokens that the chosen kernel serves
+  std::string why;         // it was chosen: one sentence
+  std::vector<AbsentFamily> absent;
+};
+
+// `table`: that the plan was made with, or null. Preconditions: a gemm's plan, M inside shape.m.
+Explanation explain_choice(const Plan& plan, std::int64_t m, const TunedTable* table = nullptr);
+
+// 32-bit registers that the compiler may give to a thread of the kernel.
+int register_budget(const PlannedKernel& kernel, const Target& target);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLANNER_EXPLAIN_H_

@@ -1,0 +1,90 @@
+#include "generator/planner/ranges.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace heddle {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// The last range of some, and what all of them lose.
+struct Run {
+  StepRange range;
+  double loss = kNever;  // sum of the logarithms of times over best times
+};
+
+// The best ranges up to each step, of one kernel, of two and so on: runs[step][kernels - 1].
+using Runs = std::vector<std::vector<Run>>;
+
+// Compares what ends with a kernel's own step with the best so far.
+void extend(const StepTimes& times, const StepRange& kernel, double tolerance, const Runs& runs,
+            std::vector<Run>& best) {
+  double loss = 0;
+  for (std::size_t first = kernel.last + 1; first-- > 0;) {
+    const std::optional<double> us = times.us(kernel.last, kernel.kernel, first);
+    if (!us) return;
+    const double ratio = *us / times.best_us(first);
+    if (ratio > tolerance) return;
+    loss += std::log(ratio);
+    const StepRange range{first, kernel.last, kernel.kernel};
+    if (first == 0) {
+      if (loss < best[0].loss) best[0] = {range, loss};
+      return;
+    }
+    for (std::size_t i = 1; i < best.size(); ++i) {
+      const double all = runs[first - 1][i - 1].loss + loss;
+      if (all < best[i].loss) best[i] = {range, all};
+    }
+  }
+}
+
+Runs runs_within(const StepTimes& times, double tolerance, std::size_t most) {
+  Runs runs;
+  for (std::size_t last = 0; last < times.steps(); ++last) {
+    std::vector<Run> best(most);
+    for (std::size_t kernel = 0; kernel < times.kernels(last); ++kernel) {
+      extend(times, {last, last, kernel}, tolerance, runs, best);
+    }
+    runs.push_back(std::move(best));
+  }
+  return runs;
+}
+
+// With how many kernels least is lost, where each more is worth kKernelIsWorth; nothing where no
+// number serves all steps.
+std::optional<std::size_t> best_number(const std::vector<Run>& runs) {
+  std::optional<std::size_t> best;
+  double least = kNever;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double loss = runs[i].loss + static_cast<double>(i) * std::log(kKernelIsWorth);
+    if (loss >= least) continue;
+    least = loss;
+    best = i + 1;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most) {
+  if (times.steps() == 0) return {};
+  // Kernels that may not serve other steps do not become fewer, whatever the tolerance.
+  if (!best_number(runs_within(times, kNever, most).back())) most = times.steps();
+  double tolerance = kSameTime;
+  Runs runs = runs_within(times, tolerance, most);
+  while (!best_number(runs.back())) {
+    tolerance *= kSameTime;
+    runs = runs_within(times, tolerance, most);
+  }
+  std::vector<StepRange> ranges;
+  std::size_t kernels = *best_number(runs.back());
+  for (std::size_t end = times.steps(); end > 0; end = ranges.back().first, --kernels) {
+    ranges.push_back(runs[end - 1][kernels - 1].range);
+  }
+  std::reverse(ranges.begin(), ranges.end());
+  return ranges;
+}
+
+}  // namespace heddle

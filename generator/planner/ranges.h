@@ -1,0 +1,47 @@
+// Which kernels serve which steps of M, from their times at each step: predicted ones for a plan,
+// measured ones for a tuned table.
+#ifndef HEDDLE_GENERATOR_PLANNER_RANGES_H_
+#define HEDDLE_GENERATOR_PLANNER_RANGES_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace heddle {
+
+// Times this close count as the same.
+inline constexpr double kSameTime = 1.03;
+// Of the time at one step: a kernel that saves less is not worth compiling.
+inline constexpr double kKernelIsWorth = 1.02;
+inline constexpr std::size_t kMostKernels = 8;  // of a plan
+
+// Consecutive steps of M and the kernels that end with each: a kernel serves its own step and those
+// before it.
+class StepTimes {
+ public:
+  virtual ~StepTimes() = default;
+  virtual std::size_t steps() const = 0;
+  // The kernels whose own step this is. Precondition of best_ranges(): every step has one.
+  virtual std::size_t kernels(std::size_t step) const = 0;
+  // The shortest time of any kernel at the step.
+  virtual double best_us(std::size_t step) const = 0;
+  // The time of kernel `kernel` of step `own` at `step`, which is `own` or before it; nothing where
+  // it may not serve, nor at any step before that. Every kernel may serve its own step.
+  virtual std::optional<double> us(std::size_t own, std::size_t kernel, std::size_t step) const = 0;
+};
+
+struct StepRange {
+  std::size_t first = 0;   // step
+  std::size_t last = 0;    // step, the kernel's own
+  std::size_t kernel = 0;  // of that step
+};
+
+// Ranges that cover every step once, ascending. They serve each step in at most kSameTime times its
+// best time, or in the lowest power of kSameTime with which they are at most `most`; as many as can
+// be where kernels may serve too few other steps for that. Of all such ranges these have the lowest
+// product of times, where each kernel counts as kKernelIsWorth.
+std::vector<StepRange> best_ranges(const StepTimes& times, std::size_t most);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_PLANNER_RANGES_H_

@@ -1,0 +1,139 @@
+// What `heddle explain` says of a plan's choice.
+#include "generator/planner/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "generator/families/registry.h"
+#include "generator/planner/same_kernel.h"
+#include "tests/generator/gemm_plans.h"
+#include "tests/generator/planner/gemm_draws.h"
+
+namespace heddle {
+namespace {
+
+TEST(Explain, TheChosenOneHasItsPlaceAmongAllCandidates) {
+  const Plan plan = plan_of(small_spec(), "h200");
+  for (const std::int64_t m : {1, 3, 16, 30, 64, 300, 5000}) {
+    const Explanation one = explain_choice(plan, m);
+    EXPECT_EQ(one.m, m);
+    EXPECT_LE(one.step.min, m);
+    EXPECT_GE(one.step.max, m);
+    ASSERT_LT(one.chosen, one.candidates.size());
+    EXPECT_TRUE(is_same_kernel(variant_of(one.candidates[one.chosen].plan.kernels.front()),
+                               variant_at(plan, m)));
+    EXPECT_EQ(one.candidates.size(), candidate_plans(plan, m).size());
+    EXPECT_TRUE(
+        std::is_sorted(one.candidates.begin(), one.candidates.end(),
+                       [](const CandidatePlan& a, const CandidatePlan& b) { return a.us < b.us; }));
+    EXPECT_EQ(one.chosen_range.min, variant_at(plan, m).m_min);
+    EXPECT_EQ(one.chosen_range.max, variant_at(plan, m).m_max);
+  }
+}
+
+TEST(Explain, SaysFastestExactlyWhereItIs) {
+  GemmDraws draws(11);
+  for (const Target& target : known_targets()) {
+    const GemmDraw draw = draws.next(target);
+    SCOPED_TRACE(draw.text());
+    if (draw.spec.path != Path::kAuto) continue;
+    const Plan plan = resolve(Spec::from_gemm(draw.spec), draw.target);
+    for (const std::int64_t m : token_steps(draw.spec.shape.m_min, draw.spec.shape.m_max)) {
+      const Explanation one = explain_choice(plan, m);
+      const bool is_fastest =
+          one.candidates[one.chosen].us <= one.candidates.front().us * (1 + 1e-12);
+      EXPECT_EQ(one.why.rfind("it is predicted to be the fastest", 0) == 0, is_fastest) << one.why;
+      if (is_fastest) continue;
+      EXPECT_NE(one.why.find(" % more than the fastest, and "), one.why.npos) << one.why;
+    }
+  }
+}
+
+TEST(Explain, InsideOfAStepItSaysWhichMDecides) {
+  const Plan plan = plan_of(small_spec(), "h200");
+  const Explanation one = explain_choice(plan, 3);
+  EXPECT_NE(one.why.find("for 4 tokens, the most of its step of M 3 to 4"), one.why.npos)
+      << one.why;
+  EXPECT_EQ(explain_choice(plan, 4).why.find("of its step"), std::string::npos);
+}
+
+TEST(Explain, EveryFamilyHasCandidatesOrAReason) {
+  GemmDraws draws(12);
+  for (const Target& target : known_targets()) {
+    const GemmDraw draw = draws.next(target);
+    SCOPED_TRACE(draw.text());
+    const Plan plan = resolve(Spec::from_gemm(draw.spec), draw.target);
+    for (const std::int64_t m : token_steps(draw.spec.shape.m_min, draw.spec.shape.m_max)) {
+      const Explanation one = explain_choice(plan, m);
+      std::set<const Family*> seen;
+      for (const CandidatePlan& candidate : one.candidates) {
+        const PlannedKernel& kernel = candidate.plan.kernels.front();
+        seen.insert(kernel.family);
+        EXPECT_GE(register_budget(kernel, draw.target), 16);
+        EXPECT_LE(register_budget(kernel, draw.target), 255);
+      }
+      for (const AbsentFamily& absent : one.absent) {
+        EXPECT_FALSE(absent.why.empty());
+        seen.insert(absent.family);
+      }
+      EXPECT_EQ(seen.size(), gemm_families().size());
+    }
+  }
+}
+
+TEST(Explain, AMeasuredKernelIsTheTables) {
+  const Spec spec = Spec::from_gemm(small_spec());
+  const Target target = target_from_name("h200");
+  const Explanation predicted = explain_choice(resolve(spec, target, TunedTables()), 16);
+  const std::size_t place = predicted.chosen == 5 ? 6 : 5;
+  const PlannedKernel& kernel = predicted.candidates[place].plan.kernels.front();
+  TunedEntry entry;
+  entry.weight = small_spec().weight;
+  entry.activation = small_spec().activation;
+  entry.n = small_spec().shape.n;
+  entry.k = small_spec().shape.k;
+  entry.m_first = 9;
+  entry.m_last = 16;
+  entry.family = kernel.family->name();
+  entry.family_version = tuned_family_versions().at(entry.family);
+  entry.kernel = kernel_label(kernel);
+  entry.us = 9.5;
+  const TunedTable table = TunedTable::from_entries("h200", {entry});
+  TunedTables tables;
+  tables.add(table);
+  const Plan plan = resolve(spec, target, tables);
+  const Explanation one = explain_choice(plan, 16, &table);
+  EXPECT_EQ(kernel_label(one.candidates[one.chosen].plan.kernels.front()), entry.kernel);
+  EXPECT_EQ(one.why,
+            "the tuned table h200 says that it was measured to be the fastest for M 9 to 16, "
+            "9.50 us at M = 16");
+  // Of other tokens the table says nothing.
+  EXPECT_EQ(explain_choice(plan, 17, &table).why.find("measured"), std::string::npos);
+}
+
+std::string why_no(const char* family, const GemmSpec& spec, const char* target, std::int64_t m) {
+  for (const AbsentFamily& absent : explain_choice(plan_of(spec, target), m).absent) {
+    if (absent.family->name() == family) return absent.why;
+  }
+  return "";
+}
+
+TEST(Explain, TheReasonIsTheFamilysOwn) {
+  EXPECT_EQ(why_no("stream", small_spec(), "a100", 1),
+            "it needs bulk copies, which GPUs have from sm_90 on");
+  EXPECT_EQ(why_no("warpgroup", small_spec(), "b200", 64), "it needs wgmma, which sm_90 alone has");
+  EXPECT_EQ(why_no("warpgroup", small_spec(), "h200", 1), "it serves 9 tokens and more");
+  EXPECT_EQ(why_no("stream", small_spec(), "h200", 64), "it serves up to 16 tokens");
+  EXPECT_EQ(why_no("tiles", small_spec(), "h200", 300),
+            "on sm_90 bulk copies feed its tiles, which then have up to 64 tokens");
+  EXPECT_EQ(why_no("stream", older_spec(4096, 4096), "h200", 1), "the spec asks for another path");
+  GemmSpec tiled = small_spec();
+  tiled.tile.stages = 3;
+  EXPECT_EQ(why_no("warpgroup", tiled, "h200", 64), "the spec sets a tile without the path hopper");
+  EXPECT_EQ(why_no("tiles", small_spec(), "h200", 16), "");
+}
+
+}  // namespace
+}  // namespace heddle

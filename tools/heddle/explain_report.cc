@@ -1,0 +1,162 @@
+#include "tools/heddle/explain_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "generator/families/registry.h"
+#include "generator/planner/choose.h"
+#include "tools/heddle/table.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+const PlannedKernel& kernel_of(const CandidatePlan& candidate) {
+  return candidate.plan.kernels.front();
+}
+
+std::string grid_text(const KernelLaunch& launch) {
+  std::string text = fmt::format("{} x {} x {}", launch.grid_x, launch.grid_y, launch.grid_z);
+  if (launch.cluster > 1) text += fmt::format(" by {}", launch.cluster);
+  return text;
+}
+
+std::vector<std::string> row_of(const Explanation& one, std::size_t place,
+                                const MeasuredUs& measured) {
+  const CandidatePlan& candidate = one.candidates[place];
+  const PlannedKernel& kernel = kernel_of(candidate);
+  std::vector<std::string> cells{fmt::format("{}", place + 1), std::string(kernel.family->name()),
+                                 kernel_label(kernel), fmt::format("{:.2f}", candidate.us)};
+  if (!measured.empty()) {
+    const auto found = measured.find(place);
+    cells.push_back(found == measured.end() ? "-" : fmt::format("{:.2f}", found->second));
+  }
+  cells.push_back(grid_text(candidate.plan.launch(0, {one.m})));
+  cells.push_back(fmt::format("{}", kernel.threads));
+  cells.push_back(fmt::format("{}", kernel.shared_bytes));
+  cells.push_back(fmt::format("{}", register_budget(kernel, candidate.plan.target)));
+  cells.emplace_back(place == one.chosen ? "the plan's" : "");
+  return cells;
+}
+
+ordered_json row_json(const Explanation& one, std::size_t place, const MeasuredUs& measured) {
+  const CandidatePlan& candidate = one.candidates[place];
+  const PlannedKernel& kernel = kernel_of(candidate);
+  const KernelLaunch launch = candidate.plan.launch(0, {one.m});
+  ordered_json json = {{"place", place + 1},
+                       {"family", kernel.family->name()},
+                       {"kernel", kernel_label(kernel)},
+                       {"predicted_us", candidate.us}};
+  const auto found = measured.find(place);
+  if (found != measured.end()) json["measured_us"] = found->second;
+  json["grid"] = {launch.grid_x, launch.grid_y, launch.grid_z};
+  json["cluster"] = launch.cluster;
+  json["threads"] = kernel.threads;
+  json["blocks_per_sm"] = kernel.blocks_per_sm;
+  json["shared_bytes"] = kernel.shared_bytes;
+  json["registers"] = register_budget(kernel, candidate.plan.target);
+  json["chosen"] = place == one.chosen;
+  return json;
+}
+
+// How far the plan's kernel is from the fastest that was measured.
+std::string measured_text(const Explanation& one, const MeasuredUs& measured) {
+  if (measured.empty()) return "";
+  const auto best =
+      std::min_element(measured.begin(), measured.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (best->first == one.chosen) return "Of those measured the plan's is the fastest.\n";
+  const double more = 100 * (measured.at(one.chosen) / best->second - 1);
+  return fmt::format("Of those measured place {} is the fastest; the plan's takes {:.1f} % more.\n",
+                     best->first + 1, more);
+}
+
+}  // namespace
+
+std::vector<std::size_t> shown_places(const Explanation& explanation, std::size_t most) {
+  std::vector<std::size_t> places(std::min(most, explanation.candidates.size()));
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  if (explanation.chosen >= places.size()) places.back() = explanation.chosen;
+  return places;
+}
+
+MeasuredUs measured_us(const Sweep& sweep, const std::vector<std::size_t>& places) {
+  MeasuredUs measured;
+  for (const GemmTiming& row : sweep.rows) measured[places.at(row.spec)] = row.us;
+  return measured;
+}
+
+std::string explain_text(const Explanation& one, std::size_t most, const MeasuredUs& measured) {
+  std::vector<Column> columns{
+      {"PLACE", Align::kRight}, {"FAMILY"}, {"KERNEL"}, {"us", Align::kRight}};
+  if (!measured.empty()) columns.push_back({"MEASURED", Align::kRight});
+  columns.push_back({"GRID"});
+  columns.push_back({"THREADS", Align::kRight});
+  columns.push_back({"SHARED", Align::kRight});
+  columns.push_back({"REGISTERS", Align::kRight});
+  columns.push_back({""});
+  Table table(columns);
+  const std::vector<std::size_t> places = shown_places(one, most);
+  for (const std::size_t place : places) table.add_row(row_of(one, place, measured));
+  std::string text = fmt::format("M = {}: {} of {} candidates\n{}", one.m, places.size(),
+                                 one.candidates.size(), table.text());
+  const PlannedKernel& chosen = kernel_of(one.candidates[one.chosen]);
+  text += fmt::format("The plan has {} {} for M {} to {}: {}.\n", chosen.family->name(),
+                      kernel_label(chosen), one.chosen_range.min, one.chosen_range.max, one.why);
+  text += measured_text(one, measured);
+  for (const AbsentFamily& absent : one.absent) {
+    text += fmt::format("The family {} has no candidate: {}.\n", absent.family->name(), absent.why);
+  }
+  return text;
+}
+
+ordered_json explain_json(const Explanation& one, std::size_t most, const MeasuredUs& measured) {
+  auto rows = ordered_json::array();
+  for (const std::size_t place : shown_places(one, most)) {
+    rows.push_back(row_json(one, place, measured));
+  }
+  auto absent = ordered_json::array();
+  for (const AbsentFamily& family : one.absent) {
+    absent.push_back({{"family", family.family->name()}, {"why", family.why}});
+  }
+  return {{"m", one.m},
+          {"step", {one.step.min, one.step.max}},
+          {"candidates", one.candidates.size()},
+          {"rows", std::move(rows)},
+          {"chosen", row_json(one, one.chosen, measured)},
+          {"chosen_m", {one.chosen_range.min, one.chosen_range.max}},
+          {"why", one.why},
+          {"absent", std::move(absent)}};
+}
+
+std::string costs_text() {
+  Table table({{"FAMILY"}, {"COST"}, {"VALUE", Align::kRight}, {"UNIT"}, {"MEANING"}});
+  for (const GemmFamily* family : gemm_families()) {
+    for (const CostParameter& cost : family->cost_parameters()) {
+      table.add_row({std::string(family->name()), std::string(cost.name),
+                     fmt::format("{:g}", cost.value), std::string(cost.unit),
+                     std::string(cost.meaning)});
+    }
+  }
+  return table.text();
+}
+
+ordered_json costs_json() {
+  ordered_json json = ordered_json::object();
+  for (const GemmFamily* family : gemm_families()) {
+    auto costs = ordered_json::array();
+    for (const CostParameter& cost : family->cost_parameters()) {
+      costs.push_back({{"name", cost.name},
+                       {"value", cost.value},
+                       {"unit", cost.unit},
+                       {"meaning", cost.meaning}});
+    }
+    json[std::string(family->name())] = std::move(costs);
+  }
+  return json;
+}
+
+}  // namespace heddle

@@ -1,0 +1,32 @@
+#include "tools/heddle/tuned_file.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "checkpoint/file.h"
+#include "heddle/error.h"
+#include "tools/heddle/errors.h"
+
+namespace heddle {
+
+std::optional<TunedTable> read_tuned_file(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) return std::nullopt;
+  const InputFile file(path);
+  std::string text(file.size(), '\0');
+  file.read(0, text.data(), text.size());
+  try {
+    return TunedTable::parse(text);
+  } catch (const Error& error) {
+    throw at_place(path, error);
+  }
+}
+
+void write_tuned_file(const std::string& path, const TunedTable& table) {
+  const std::string text = table.to_json();
+  OutputFile file(path);
+  file.write(0, text.data(), text.size());
+  file.commit();
+}
+
+}  // namespace heddle

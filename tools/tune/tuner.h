@@ -1,0 +1,89 @@
+// tune(): measures candidates of gemms at their steps of M until a budget is spent.
+#ifndef HEDDLE_TOOLS_TUNE_TUNER_H_
+#define HEDDLE_TOOLS_TUNE_TUNER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "generator/families/gemm_family.h"
+#include "heddle/plan.h"
+#include "heddle/tuned.h"
+
+namespace heddle {
+
+// What a device says of a kernel before its time counts.
+struct Admission {
+  std::size_t kernel = 0;  // its handle
+  std::string fault;       // it does not compile, or its results are wrong; empty if it may run
+};
+
+// What tuning needs of a GPU. Each function may throw Error(kDriver), after which nothing more is
+// asked.
+class TuneDevice {
+ public:
+  virtual ~TuneDevice() = default;
+  // Begins to compile these plans' kernels in the background and returns at once.
+  virtual void compile(std::vector<Plan> plans) = 0;
+  // What follows is of this gemm, with up to max_m tokens; handles of the one before are invalid.
+  virtual void begin(const Plan& plan, std::int64_t max_m) = 0;
+  // Waits for the kernel of a plan that compile() was told of, loads it and compares its results
+  // for m tokens with the reference.
+  virtual Admission admit(const Plan& plan, std::int64_t m) = 0;
+  // Microseconds of a launch with m tokens, measured once.
+  virtual double time_us(std::size_t kernel, std::int64_t m) = 0;
+};
+
+struct TuneJob {
+  std::string name;
+  Plan plan;  // of a gemm, made for the device without tables
+};
+
+struct TuneOptions {
+  MRange m{1, 4096};      // steps that serve some of these
+  double seconds = 60;    // for all jobs and steps
+  std::size_t most = 12;  // candidates of a step
+  std::string from;       // TunedEntry::from
+};
+
+// The surroundings, so that tests can have their own.
+struct TuneHooks {
+  std::function<double()> seconds;    // a clock that goes forward
+  std::function<bool()> interrupted;  // from then on nothing more is measured
+  // What goes on, or the result of a step.
+  std::function<void(const std::string& line, bool is_result)> show;
+};
+
+// A step that was measured.
+struct TunedStep {
+  std::string name;  // the job's
+  MRange m;
+  std::string family;
+  std::string kernel;   // the fastest one's label
+  double us = 0;        // with m.max tokens
+  double error = 0;     // of us, as in MedianTime
+  double first_us = 0;  // of the kernel that was predicted to be the fastest; 0: it has no time
+  std::size_t candidates = 0;  // that were timed
+};
+
+struct TuneReport {
+  std::vector<TunedEntry> entries;
+  std::vector<TunedStep> steps;
+  std::vector<std::string> not_measured;  // "qkv_proj, M 9 to 16"
+  std::vector<std::string> faults;        // of kernels, and what ended the measuring
+  bool interrupted = false;
+};
+
+// The steps of the gemm's M that serve some M of `m`.
+std::vector<MRange> steps_in(const GemmShape& shape, const MRange& m);
+
+// Job after job, step after step, each with an equal share of the time that is left. Throws nothing
+// that the device throws: what was measured until then is in the report.
+TuneReport tune(TuneDevice& device, const std::vector<TuneJob>& jobs, const TuneOptions& options,
+                const TuneHooks& hooks);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_TUNE_TUNER_H_
