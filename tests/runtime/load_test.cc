@@ -40,7 +40,7 @@ TEST_F(LoadTest, ALaunchIsOneCallAndNoAllocation) {
   Runtime runtime(options_);
   const EngineContext context;
   const Kernel gemm = runtime.kernel(gemm_spec());
-  const Kernel wgmma = runtime.kernel(gemm_spec(64));
+  const Kernel mapped = runtime.kernel(gemm_spec(64));
   const Kernel dequantize = runtime.kernel(dequantize_spec());
   GemmArgs args;
   args.x = testing::address(0x1000);
@@ -53,18 +53,18 @@ TEST_F(LoadTest, ALaunchIsOneCallAndNoAllocation) {
   gemm.launch(args, nullptr);
   EXPECT_EQ(fake::calls().size(), before + 1);
   GemmArgs many = args;
-  many.workspace_bytes = wgmma.max_workspace_bytes();
+  many.workspace_bytes = mapped.max_workspace_bytes();
   many.m = 64;
-  ASSERT_EQ(variant_of(wgmma.plan().kernels[wgmma.plan().kernel_for(64)]).kernel,
-            GemmKernel::kWgmma);
-  wgmma.launch(many, nullptr);  // encodes its tensor map
-  wgmma.launch(many, nullptr);
+  const PlannedKernel& kernel = mapped.plan().kernels[mapped.plan().kernel_for(64)];
+  ASSERT_EQ(kernel.arguments.front(), KernelArgument::kTokenMap);
+  mapped.launch(many, nullptr);  // encodes its tensor map
+  mapped.launch(many, nullptr);
   EXPECT_EQ(fake::calls().size(), before + 4);
   fake::state().quiet = true;
   const long allocations = testing::allocations();
   for (int i = 0; i < 1000; ++i) {
     gemm.launch(args, nullptr);
-    wgmma.launch(many, nullptr);
+    mapped.launch(many, nullptr);
     dequantize.launch(dequantize_args(), nullptr);
   }
   EXPECT_EQ(testing::allocations(), allocations);

@@ -100,13 +100,17 @@ TEST(TunedChoice, AnEntryDecidesAndThePlanSaysSo) {
   EXPECT_TRUE(has_reason(plan, ", predicted "));
 }
 
+// Each gap gets an equal part of the kernels that a plan may have.
 TEST(TunedChoice, GapsAreChosenByPrediction) {
   const GemmSpec spec = spec_for(1, 300);
   const TunedEntry entry = slow_entry(spec, "h100", {40, 50});
   const Plan plan = tuned_plan(spec, "h100", tables_of("h100", {entry}));
   expect_cover(plan);
   for (const auto& [m_min, m_max] : {std::pair{1, 39}, std::pair{51, 300}}) {
-    const Plan gap = plan_of(spec_for(m_min, m_max), "h100");
+    Plan gap = unplanned(spec_for(m_min, m_max), target_from_name("h100"));
+    for (const Candidate& one : choose_kernels(gap, (kMostKernels - 1) / 2)) {
+      gap.kernels.push_back(one.family->kernel(gap, one.variant));
+    }
     for (std::int64_t m = m_min; m <= m_max; ++m) {
       const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
       const PlannedKernel& expected = gap.kernels[gap.kernel_for(m)];
