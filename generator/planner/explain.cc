@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "generator/families/registry.h"
-#include "generator/families/tile_fields.h"
 #include "generator/planner/choose.h"
+#include "generator/planner/tuned_choice.h"
 
 namespace heddle {
 namespace {
@@ -20,30 +19,24 @@ std::string tokens_text(const MRange& m) {
   return m.min == m.max ? fmt::format("M = {}", m.max) : fmt::format("M {} to {}", m.min, m.max);
 }
 
-// The entry that the plan's kernel for m was taken from; none if it was chosen by prediction.
-std::optional<TunedEntry> entry_of(const Plan& plan, std::int64_t m, const TunedTable* table) {
-  const GemmSpec& spec = plan.spec.gemm();
-  if (table == nullptr || spec.path != Path::kAuto || sets_any(spec.tile)) return std::nullopt;
-  const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
-  const int version = dynamic_cast<const GemmFamily&>(*kernel.family).version();
-  for (TunedEntry& entry : table->entries_for(spec)) {
-    if (m < entry.m_first || m > entry.m_last) continue;
-    if (entry.family != kernel.family->name() || entry.family_version != version) continue;
-    if (entry.kernel == kernel_label(kernel)) return std::move(entry);
+std::string table_text(const ChosenRange& range, const TunedTable& table) {
+  const TunedEntry& entry = *range.entry;
+  std::string text = fmt::format("the tuned table {} has it for {}", table.gpu(),
+                                 tokens_text({entry.m_first, entry.m_last}));
+  if (entry.us > 0 && range.m.max == entry.m_last) {
+    text += fmt::format(", measured {:.2f} us at M = {}", entry.us, entry.m_last);
   }
-  return std::nullopt;
-}
-
-std::string measured_text(const TunedEntry& entry, const TunedTable& table) {
-  std::string text =
-      fmt::format("the tuned table {} says that it was measured to be the fastest", table.gpu());
-  text += fmt::format(" for {}", tokens_text({entry.m_first, entry.m_last}));
-  if (entry.us > 0) text += fmt::format(", {:.2f} us at M = {}", entry.us, entry.m_last);
   return text;
 }
 
-std::string why_chosen(const Plan& plan, const Explanation& one, const TunedTable* table) {
-  if (const auto entry = entry_of(plan, one.m, table)) return measured_text(*entry, *table);
+// The range that M was chosen in.
+ChosenRange range_of(const TunedChoice& choice, std::int64_t m) {
+  const auto ends_before = [m](const ChosenRange& range) { return range.m.max < m; };
+  return *std::find_if_not(choice.ranges.begin(), choice.ranges.end(), ends_before);
+}
+
+// `plan`: of a spec for the range alone.
+std::string why_predicted(const Plan& plan, const Explanation& one, const ChosenRange& range) {
   const PlannedKernel& kernel = one.candidates[one.chosen].plan.kernels.front();
   const double own = predicted_us(plan, plan.kernels[plan.kernel_for(one.m)], one.step.max);
   const std::vector<Candidate> all = gemm_candidates(plan, one.step);
@@ -63,13 +56,15 @@ std::string why_chosen(const Plan& plan, const Explanation& one, const TunedTabl
     return fmt::format("{}, and saves a kernel: it serves {}", slower,
                        tokens_text(one.chosen_range));
   }
-  return fmt::format("{}, and keeps the plan from having more than {} kernels: it serves {}",
-                     slower, kMostKernels, tokens_text(one.chosen_range));
+  return fmt::format("{}, and keeps {} from having more than {} kernels: it serves {}", slower,
+                     tokens_text(range.m), range.most_kernels, tokens_text(one.chosen_range));
 }
 
 }  // namespace
 
-Explanation explain_choice(const Plan& plan, std::int64_t m, const TunedTable* table) {
+Explanation explain_choice(const Plan& whole, std::int64_t m, const TunedTable* table) {
+  const ChosenRange range = range_of(choose_with_table(whole, table), m);
+  const Plan plan = with_range(whole, range.m);
   Explanation one;
   one.m = m;
   one.step = step_of(plan.spec.gemm().shape, m);
@@ -82,7 +77,7 @@ Explanation explain_choice(const Plan& plan, std::int64_t m, const TunedTable* t
   one.chosen = static_cast<std::size_t>(place - one.candidates.begin()) - 1;
   const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
   one.chosen_range = {kernel.size_min, kernel.size_max};
-  one.why = why_chosen(plan, one, table);
+  one.why = range.entry ? table_text(range, *table) : why_predicted(plan, one, range);
   for (const GemmFamily* family : gemm_families()) {
     if (!family->candidates(plan, one.step).empty()) continue;
     one.absent.push_back({family, family->why_none(plan, one.step)});

@@ -35,15 +35,6 @@ const GemmFamily* family_of(const TunedEntry& entry) {
   return nullptr;
 }
 
-Plan with_range(const Plan& plan, const MRange& m) {
-  GemmSpec spec = plan.spec.gemm();
-  spec.shape.m_min = m.min;
-  spec.shape.m_max = m.max;
-  Plan part = plan;
-  part.spec = Spec::from_gemm(spec, plan.spec.name());
-  return part;
-}
-
 class TunedChooser {
  public:
   TunedChooser(const Plan& plan, const TunedTable* table)
@@ -53,19 +44,28 @@ class TunedChooser {
     const std::vector<TunedEntry> entries = usable_entries();
     std::vector<std::optional<Candidate>> kernels;
     for (const TunedEntry& entry : entries) kernels.push_back(kernel_of(entry, range_of(entry)));
-    share_kernels(entries, kernels);
     std::int64_t next = shape_.m_min;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (!kernels[i]) continue;
       const MRange m = range_of(entries[i]);
-      predict({next, m.min - 1});
-      ranges_.push_back({*kernels[i], true});
-      reasons_.push_back(measured_text(entries[i], m));
+      if (next < m.min) chosen_.push_back({{next, m.min - 1}, std::nullopt});
+      chosen_.push_back({m, entries[i]});
       next = m.max + 1;
     }
-    predict({next, shape_.m_max});
+    if (next <= shape_.m_max) chosen_.push_back({{next, shape_.m_max}, std::nullopt});
+    share_kernels();
+    auto kernel = kernels.begin();
+    for (const ChosenRange& range : chosen_) {
+      if (!range.entry) {
+        predict(range);
+        continue;
+      }
+      while (!*kernel) ++kernel;
+      ranges_.push_back({**kernel++, true});
+      reasons_.push_back(measured_text(*range.entry, range.m));
+    }
     reasons_.insert(reasons_.end(), unused_.begin(), unused_.end());
-    return {joined(), std::move(reasons_)};
+    return {joined(), std::move(chosen_), std::move(reasons_)};
   }
 
  private:
@@ -83,20 +83,25 @@ class TunedChooser {
     return {std::max(entry.m_first, shape_.m_min), std::min(entry.m_last, shape_.m_max)};
   }
 
-  // What entries leave of kMostKernels goes to the ranges between them in equal parts, one at
-  // least.
-  void share_kernels(const std::vector<TunedEntry>& entries,
-                     const std::vector<std::optional<Candidate>>& kernels) {
-    std::size_t used = 0, gaps = 0;
-    std::int64_t next = shape_.m_min;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (!kernels[i]) continue;
-      ++used;
-      if (range_of(entries[i]).min > next) ++gaps;
-      next = range_of(entries[i]).max + 1;
+  // What is left of kMostKernels goes to the ranges without an entry one by one, always to that
+  // with the most steps of M for each of its kernels.
+  void share_kernels() {
+    for (std::size_t used = chosen_.size(); used < kMostKernels; ++used) {
+      ChosenRange* best = nullptr;
+      for (ChosenRange& range : chosen_) {
+        const bool may_have_more = !range.entry && steps_of(range) > range.most_kernels;
+        if (!may_have_more) continue;
+        if (best == nullptr ||
+            steps_of(range) * best->most_kernels > steps_of(*best) * range.most_kernels) {
+          best = &range;
+        }
+      }
+      if (best == nullptr) return;
+      ++best->most_kernels;
     }
-    if (next <= shape_.m_max) ++gaps;
-    if (gaps > 0 && used + gaps < kMostKernels) kernels_of_gap_ = (kMostKernels - used) / gaps;
+  }
+  static std::size_t steps_of(const ChosenRange& range) {
+    return token_steps(range.m.min, range.m.max).size();
   }
 
   // None, and a reason, if the entry's kernel cannot be had.
@@ -118,9 +123,8 @@ class TunedChooser {
     return std::nullopt;
   }
 
-  void predict(const MRange& m) {
-    if (m.min > m.max) return;
-    for (Candidate& one : choose_kernels(with_range(plan_, m), kernels_of_gap_)) {
+  void predict(const ChosenRange& range) {
+    for (Candidate& one : choose_kernels(with_range(plan_, range.m), range.most_kernels)) {
       const GemmVariant& v = one.variant;
       reasons_.push_back(fmt::format("{}: {}, predicted {:.1f} us at M = {}",
                                      m_text(v.m_min, v.m_max), one.family->name(), one.us,
@@ -169,13 +173,22 @@ class TunedChooser {
   const Plan& plan_;
   const GemmShape& shape_;
   const TunedTable* table_;
-  std::size_t kernels_of_gap_ = 1;
-  std::vector<Range> ranges_;  // ascending
+  std::vector<ChosenRange> chosen_;
+  std::vector<Range> ranges_;  // ascending, with their kernels
   std::vector<std::string> reasons_;
   std::vector<std::string> unused_;
 };
 
 }  // namespace
+
+Plan with_range(const Plan& plan, const MRange& m) {
+  GemmSpec spec = plan.spec.gemm();
+  spec.shape.m_min = m.min;
+  spec.shape.m_max = m.max;
+  Plan part = plan;
+  part.spec = Spec::from_gemm(spec, plan.spec.name());
+  return part;
+}
 
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table) {
   return TunedChooser(plan, table).choose();

@@ -3,6 +3,8 @@
 #ifndef HEDDLE_GENERATOR_PLANNER_TUNED_CHOICE_H_
 #define HEDDLE_GENERATOR_PLANNER_TUNED_CHOICE_H_
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,16 +14,28 @@
 
 namespace heddle {
 
+// What was chosen by itself: the range of an entry, or what is left between two of them, for which
+// choose_kernels() chose.
+struct ChosenRange {
+  MRange m;
+  std::optional<TunedEntry> entry;  // whose kernel serves the range
+  std::size_t most_kernels = 1;     // that the range may have
+};
+
 struct TunedChoice {
   // Kernels for all M of the spec, ascending. Where one serves a measured range and a range beside
   // it, it has both.
   std::vector<Candidate> kernels;
+  std::vector<ChosenRange> ranges;  // of all M of the spec, ascending
   // A sentence for each range that was chosen by itself and each entry that could not be used.
   std::vector<std::string> reasons;
 };
 
 // `table` is of the plan's target, or null. Throws what choose_kernels() throws.
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table);
+
+// The plan with a spec for these M alone.
+Plan with_range(const Plan& plan, const MRange& m);
 
 }  // namespace heddle
 

@@ -106,11 +106,16 @@ TEST(Explain, AMeasuredKernelIsTheTables) {
   const Plan plan = resolve(spec, target, tables);
   const Explanation one = explain_choice(plan, 16, &table);
   EXPECT_EQ(kernel_label(one.candidates[one.chosen].plan.kernels.front()), entry.kernel);
-  EXPECT_EQ(one.why,
-            "the tuned table h200 says that it was measured to be the fastest for M 9 to 16, "
-            "9.50 us at M = 16");
-  // Of other tokens the table says nothing.
-  EXPECT_EQ(explain_choice(plan, 17, &table).why.find("measured"), std::string::npos);
+  EXPECT_EQ(one.why, "the tuned table h200 has it for M 9 to 16, measured 9.50 us at M = 16");
+  // Of other tokens the table says nothing; they are planned by themselves.
+  const Explanation other = explain_choice(plan, 20, &table);
+  EXPECT_EQ(other.why.find("table"), std::string::npos);
+  EXPECT_EQ(other.step.min, 17);
+  // What was measured with 16 tokens says nothing of fewer, which have a kernel of their own.
+  GemmSpec few = small_spec();
+  few.shape.m_max = 12;
+  const Plan cut = resolve(Spec::from_gemm(few), target, tables);
+  EXPECT_EQ(explain_choice(cut, 12, &table).why.find("measured"), std::string::npos);
 }
 
 std::string why_no(const char* family, const GemmSpec& spec, const char* target, std::int64_t m) {

@@ -100,24 +100,35 @@ TEST(TunedChoice, AnEntryDecidesAndThePlanSaysSo) {
   EXPECT_TRUE(has_reason(plan, ", predicted "));
 }
 
-// Each gap gets an equal part of the kernels that a plan may have.
+// What an entry leaves of a plan's kernels goes to the ranges beside it, to long ones more.
 TEST(TunedChoice, GapsAreChosenByPrediction) {
   const GemmSpec spec = spec_for(1, 300);
   const TunedEntry entry = slow_entry(spec, "h100", {40, 50});
-  const Plan plan = tuned_plan(spec, "h100", tables_of("h100", {entry}));
+  const TunedTables tables = tables_of("h100", {entry});
+  const Plan plan = tuned_plan(spec, "h100", tables);
   expect_cover(plan);
-  for (const auto& [m_min, m_max] : {std::pair{1, 39}, std::pair{51, 300}}) {
-    Plan gap = unplanned(spec_for(m_min, m_max), target_from_name("h100"));
-    for (const Candidate& one : choose_kernels(gap, (kMostKernels - 1) / 2)) {
+  const Target target = target_from_name("h100");
+  const TunedChoice choice = choose_with_table(unplanned(spec, target), tables.of(target));
+  ASSERT_EQ(choice.ranges.size(), 3U);
+  EXPECT_TRUE(choice.ranges[1].entry);
+  std::size_t kernels = 1;
+  for (const std::size_t i : {0, 2}) {
+    const ChosenRange& range = choice.ranges[i];
+    EXPECT_FALSE(range.entry);
+    kernels += range.most_kernels;
+    Plan gap = unplanned(spec_for(range.m.min, range.m.max), target);
+    for (const Candidate& one : choose_kernels(gap, range.most_kernels)) {
       gap.kernels.push_back(one.family->kernel(gap, one.variant));
     }
-    for (std::int64_t m = m_min; m <= m_max; ++m) {
+    for (std::int64_t m = range.m.min; m <= range.m.max; ++m) {
       const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
       const PlannedKernel& expected = gap.kernels[gap.kernel_for(m)];
       EXPECT_EQ(kernel.family, expected.family) << m;
       EXPECT_EQ(kernel_label(kernel), kernel_label(expected)) << m;
     }
   }
+  EXPECT_EQ(kernels, kMostKernels);
+  EXPECT_GT(choice.ranges[2].most_kernels, 1U);
 }
 
 TEST(TunedChoice, RangesAreClippedToTheSpecs) {
