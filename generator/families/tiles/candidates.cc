@@ -279,10 +279,12 @@ Candidates candidates_with(const Plan& plan, const MRange& m, bool any_registers
   return candidates;
 }
 
-// A tile of the user's that no registers hold is built all the same.
+// A tile of the user's that no registers hold is built all the same, as is one where no other
+// family may serve and the GPU has few registers.
 Candidates candidates_of(const Plan& plan, const MRange& m) {
   Candidates candidates = candidates_with(plan, m, false);
-  if (candidates.empty() && sets_any(plan.spec.gemm().tile)) return candidates_with(plan, m, true);
+  const bool must_serve = sets_any(plan.spec.gemm().tile) || !has_bulk(plan);
+  if (candidates.empty() && must_serve) return candidates_with(plan, m, true);
   return candidates;
 }
 

@@ -1,5 +1,7 @@
 #include "generator/families/tiles/refuse.h"
 
+#include <algorithm>
+
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tiles/candidates.h"
@@ -99,10 +101,11 @@ std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
   reasons.unless(v.tile_m % 8 == 0 && v.tile_m >= v.m_max, "/tile/m",
                  "a tile has all tokens, in tiles of 8", v.tile_m, "");
   reasons.unless(v.warps_m == 1, "/tile/warps_m", "every warp has all tokens", v.warps_m, "1");
-  constexpr int kMostBlocks = device::TilesConfig::kMostOfCluster;
-  reasons.unless(v.split_k <= kMostBlocks, "/tile/split_k",
+  // Each has an SM to itself.
+  const int most_blocks = std::min(device::TilesConfig::kMostOfCluster, target.sm_count);
+  reasons.unless(v.split_k <= most_blocks, "/tile/split_k",
                  "the blocks that share K are a cluster, which has few of them", v.split_k,
-                 [&] { return fmt::format("1 to {}", kMostBlocks); });
+                 [&] { return fmt::format("1 to {}", most_blocks); });
   const bool spills = v.scale_mode == ScaleMode::kAccumulator && !has_room_for_bulk_sums(v);
   reasons.unless(!spills, "/tile/warps_n",
                  "with so many tokens and warps the sums of a group leave a warp registers for one "

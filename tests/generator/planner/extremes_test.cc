@@ -73,6 +73,26 @@ TEST(PlanExtremes, EveryNumberOfMultiprocessorsHasPlans) {
   }
 }
 
+// What serves where no other kernel may, of a GPU whose blocks share few SMs or registers.
+TEST(PlanExtremes, SmallGpusHavePlans) {
+  GemmSpec columns = small_spec();
+  columns.act_order = true;
+  GemmSpec zeros = small_spec();
+  zeros.weight.zero_point = ZeroPoint::kFloat;
+  Target target = target_from_name("h100");
+  target.sm_count = 1;
+  for (const std::int64_t k : {512, 11008}) {
+    columns.shape = {256, k, 1, 65536};
+    EXPECT_TRUE(has_plan(Spec::from_gemm(columns), target));
+  }
+  target = target_from_name("h100");
+  target.registers_per_sm = 16384;
+  for (const std::int64_t k : {128, 8192}) {
+    zeros.shape = {64, k, 1, 65536};
+    EXPECT_TRUE(has_plan(Spec::from_gemm(zeros), target));
+  }
+}
+
 TEST(PlanExtremes, NoKernelTakesMoreSharedMemoryThanABlockHas) {
   const auto expect_room = [](const Spec& spec, const Target& target) {
     try {
