@@ -43,6 +43,7 @@ class TunedChooser {
   TunedChoice choose() {
     const std::vector<TunedEntry> entries = usable_entries();
     std::vector<std::optional<Candidate>> kernels;
+    kernels.reserve(entries.size());
     for (const TunedEntry& entry : entries) kernels.push_back(kernel_of(entry, range_of(entry)));
     std::int64_t next = shape_.m_min;
     for (std::size_t i = 0; i < entries.size(); ++i) {
