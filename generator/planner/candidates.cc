@@ -9,11 +9,7 @@ namespace heddle {
 namespace {
 
 Plan with_kernel(const Plan& plan, PlannedKernel kernel) {
-  GemmSpec spec = plan.spec.gemm();
-  spec.shape.m_min = kernel.size_min;
-  spec.shape.m_max = kernel.size_max;
-  Plan one = plan;
-  one.spec = Spec::from_gemm(spec);
+  Plan one = with_range(plan, {kernel.size_min, kernel.size_max});
   one.kernels = {std::move(kernel)};
   return one;
 }

@@ -121,6 +121,15 @@ std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max) {
   return steps;
 }
 
+Plan with_range(const Plan& plan, const MRange& m) {
+  GemmSpec spec = plan.spec.gemm();
+  spec.shape.m_min = m.min;
+  spec.shape.m_max = m.max;
+  Plan part = plan;
+  part.spec = Spec::from_gemm(spec, plan.spec.name());
+  return part;
+}
+
 std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m) {
   std::vector<Candidate> all = candidates_of_path(plan, m);
   const GemmSpec& spec = plan.spec.gemm();

@@ -24,6 +24,9 @@ struct Candidate {
 // the same kernel serves.
 std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max);
 
+// The plan with a spec for these M alone.
+Plan with_range(const Plan& plan, const MRange& m);
+
 // Every candidate for a range of M, predicted for its last, the fastest first; the same for the
 // same plan. Precondition: a gemm's plan whose spec, target, decode and layout are set.
 std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m);

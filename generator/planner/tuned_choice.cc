@@ -8,24 +8,20 @@
 #include <utility>
 
 #include "generator/families/registry.h"
+#include "generator/families/tile_fields.h"
 #include "generator/planner/same_kernel.h"
 
 namespace heddle {
 namespace {
 
-// What was chosen for some M by itself.
-struct Range {
+// A kernel as it was chosen by itself.
+struct Chosen {
   Candidate kernel;
-  bool measured = false;
+  bool of_table = false;
 };
 
 std::string m_text(std::int64_t first, std::int64_t last) {
   return fmt::format("M {} to {}", first, last);
-}
-
-bool sets_tile(const TileSpec& tile) {
-  return tile.m || tile.n || tile.k || tile.stages || tile.split_k || tile.warps_m ||
-         tile.warps_n || tile.warps_k;
 }
 
 const GemmFamily* family_of(const TunedEntry& entry) {
@@ -41,32 +37,33 @@ class TunedChooser {
       : plan_(plan), shape_(plan.spec.gemm().shape), table_(table) {}
 
   TunedChoice choose() {
-    const std::vector<TunedEntry> entries = usable_entries();
-    std::vector<std::optional<Candidate>> kernels;
-    kernels.reserve(entries.size());
-    for (const TunedEntry& entry : entries) kernels.push_back(kernel_of(entry, range_of(entry)));
+    std::vector<Candidate> of_entries;  // of the ranges that have one
     std::int64_t next = shape_.m_min;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (!kernels[i]) continue;
-      const MRange m = range_of(entries[i]);
-      if (next < m.min) chosen_.push_back({{next, m.min - 1}, std::nullopt});
-      chosen_.push_back({m, entries[i]});
+    const auto leave_gap = [&](std::int64_t end) {
+      if (next < end) ranges_.push_back({{next, end - 1}, std::nullopt});
+    };
+    for (const TunedEntry& entry : usable_entries()) {
+      const MRange m{std::max(entry.m_first, shape_.m_min), std::min(entry.m_last, shape_.m_max)};
+      std::optional<Candidate> kernel = kernel_of(entry, m);
+      if (!kernel) continue;
+      leave_gap(m.min);
+      ranges_.push_back({m, entry});
+      of_entries.push_back(*std::move(kernel));
       next = m.max + 1;
     }
-    if (next <= shape_.m_max) chosen_.push_back({{next, shape_.m_max}, std::nullopt});
+    leave_gap(shape_.m_max + 1);
     share_kernels();
-    auto kernel = kernels.begin();
-    for (const ChosenRange& range : chosen_) {
+    auto of_entry = of_entries.begin();
+    for (const ChosenRange& range : ranges_) {
       if (!range.entry) {
         predict(range);
         continue;
       }
-      while (!*kernel) ++kernel;
-      ranges_.push_back({**kernel++, true});
-      reasons_.push_back(measured_text(*range.entry, range.m));
+      chosen_.push_back({std::move(*of_entry++), true});
+      reasons_.push_back(table_text(*range.entry, range.m));
     }
     reasons_.insert(reasons_.end(), unused_.begin(), unused_.end());
-    return {joined(), std::move(chosen_), std::move(reasons_)};
+    return {joined(), std::move(ranges_), std::move(reasons_)};
   }
 
  private:
@@ -74,22 +71,18 @@ class TunedChooser {
     if (table_ == nullptr) return {};
     const GemmSpec& spec = plan_.spec.gemm();
     std::vector<TunedEntry> entries = table_->entries_for(spec);
-    if (entries.empty() || (spec.path == Path::kAuto && !sets_tile(spec.tile))) return entries;
-    unused_.push_back(fmt::format("table {} is not used: the spec sets a {}", table_->gpu(),
-                                  spec.path == Path::kAuto ? "tile" : "path"));
+    const char* const set = sets_tile_or_path(spec);
+    if (entries.empty() || set == nullptr) return entries;
+    unused_.push_back(fmt::format("table {} is not used: the spec sets a {}", table_->gpu(), set));
     return {};
-  }
-
-  MRange range_of(const TunedEntry& entry) const {
-    return {std::max(entry.m_first, shape_.m_min), std::min(entry.m_last, shape_.m_max)};
   }
 
   // What is left of kMostKernels goes to the ranges without an entry one by one, always to that
   // with the most steps of M for each of its kernels.
   void share_kernels() {
-    for (std::size_t used = chosen_.size(); used < kMostKernels; ++used) {
+    for (std::size_t used = ranges_.size(); used < kMostKernels; ++used) {
       ChosenRange* best = nullptr;
-      for (ChosenRange& range : chosen_) {
+      for (ChosenRange& range : ranges_) {
         const bool may_have_more = !range.entry && steps_of(range) > range.most_kernels;
         if (!may_have_more) continue;
         if (best == nullptr ||
@@ -130,11 +123,11 @@ class TunedChooser {
       reasons_.push_back(fmt::format("{}: {}, predicted {:.1f} us at M = {}",
                                      m_text(v.m_min, v.m_max), one.family->name(), one.us,
                                      v.m_max));
-      ranges_.push_back({std::move(one), false});
+      chosen_.push_back({std::move(one), false});
     }
   }
 
-  std::string measured_text(const TunedEntry& entry, const MRange& m) const {
+  std::string table_text(const TunedEntry& entry, const MRange& m) const {
     std::string text =
         fmt::format("{}: {}, of table {}", m_text(m.min, m.max), entry.family, table_->gpu());
     if (entry.us > 0 && m.max == entry.m_last) {
@@ -145,15 +138,15 @@ class TunedChooser {
 
   std::vector<Candidate> joined() const {
     std::vector<Candidate> kernels;
-    bool previous_measured = false;
-    for (const Range& range : ranges_) {
-      Candidate next = range.kernel;
-      if (!kernels.empty() && (previous_measured || range.measured) &&
+    bool previous_of_table = false;
+    for (const Chosen& one : chosen_) {
+      Candidate next = one.kernel;
+      if (!kernels.empty() && (previous_of_table || one.of_table) &&
           is_one_kernel(kernels.back(), next)) {
         next.variant.m_min = kernels.back().variant.m_min;
         kernels.pop_back();
       }
-      previous_measured = range.measured;
+      previous_of_table = one.of_table;
       kernels.push_back(std::move(next));
     }
     return kernels;
@@ -174,21 +167,17 @@ class TunedChooser {
   const Plan& plan_;
   const GemmShape& shape_;
   const TunedTable* table_;
-  std::vector<ChosenRange> chosen_;
-  std::vector<Range> ranges_;  // ascending, with their kernels
+  std::vector<ChosenRange> ranges_;  // ascending
+  std::vector<Chosen> chosen_;       // their kernels, ascending
   std::vector<std::string> reasons_;
   std::vector<std::string> unused_;
 };
 
 }  // namespace
 
-Plan with_range(const Plan& plan, const MRange& m) {
-  GemmSpec spec = plan.spec.gemm();
-  spec.shape.m_min = m.min;
-  spec.shape.m_max = m.max;
-  Plan part = plan;
-  part.spec = Spec::from_gemm(spec, plan.spec.name());
-  return part;
+const char* sets_tile_or_path(const GemmSpec& spec) {
+  if (spec.path != Path::kAuto) return "path";
+  return sets_any(spec.tile) ? "tile" : nullptr;
 }
 
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table) {

@@ -31,11 +31,11 @@ struct TunedChoice {
   std::vector<std::string> reasons;
 };
 
+// "tile" or "path", which a spec has set and which keeps tables from being used for it, or null.
+const char* sets_tile_or_path(const GemmSpec& spec);
+
 // `table` is of the plan's target, or null. Throws what choose_kernels() throws.
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table);
-
-// The plan with a spec for these M alone.
-Plan with_range(const Plan& plan, const MRange& m);
 
 }  // namespace heddle
 

@@ -47,4 +47,15 @@ GemmSpec gemm_of(const TunedEntry& entry) {
   return gemm;
 }
 
+TunedEntry entry_of(const GemmSpec& gemm) {
+  TunedEntry entry;
+  entry.weight = gemm.weight;
+  entry.activation = gemm.activation;
+  entry.n = gemm.shape.n;
+  entry.k = gemm.shape.k;
+  entry.m_first = gemm.shape.m_min;
+  entry.m_last = gemm.shape.m_max;
+  return entry;
+}
+
 }  // namespace heddle

@@ -9,6 +9,7 @@
 #include "generator/spec/near_miss.h"
 #include "generator/spec/parser.h"
 #include "generator/tuned/families.h"
+#include "generator/tuned/format.h"
 #include "generator/tuned/members.h"
 
 namespace heddle {
@@ -151,9 +152,9 @@ std::optional<TunedEntry> read_entry(const Node& node, const std::string& pointe
   Members members(node, pointer, findings);
   members.know_only(
       {"weight", "activation", "n", "k", "m", "family", "version", "kernel", "us", "from"});
-  TunedEntry entry;
   GemmSpec gemm;
   bool good = read_gemm(members, &gemm, findings);
+  TunedEntry entry = entry_of(gemm);
   good = read_family(members, families, &entry) && good;
   const Node* const kernel = members.need("kernel", "the label of one of the family's kernels");
   good = read_line(members, kernel, "kernel", &entry.kernel) && good;
@@ -162,12 +163,6 @@ std::optional<TunedEntry> read_entry(const Node& node, const std::string& pointe
     good = read_line(members, from, "from", &entry.from) && good;
   }
   if (!good) return std::nullopt;
-  entry.weight = gemm.weight;
-  entry.activation = gemm.activation;
-  entry.n = gemm.shape.n;
-  entry.k = gemm.shape.k;
-  entry.m_first = gemm.shape.m_min;
-  entry.m_last = gemm.shape.m_max;
   return entry;
 }
 

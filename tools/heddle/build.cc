@@ -229,12 +229,7 @@ int run(const BuildOptions& options) {
 void add_build_command(CLI::App& app, Action* action) {
   auto options = std::make_shared<BuildOptions>();
   CLI::App* command = app.add_subcommand("build", "Compile every kernel that a model needs");
-  command
-      ->add_option(
-          "MODEL", options->config,
-          "a model's folder, its config.json, a spec or a JSON list of specs; - is a config or "
-          "specs on standard input")
-      ->required();
+  command->add_option("MODEL", options->config, kModelHelp)->required();
   add_kv_option(*command, &options->kv);
   add_choice_options(*command, &options->pack);
   add_layer_options(*command, &options->pack);

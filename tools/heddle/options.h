@@ -21,6 +21,11 @@ namespace heddle {
 inline constexpr const char* kSpecHelp =
     "a JSON spec: a file, - for standard input, or the JSON itself";
 
+// The same for a MODEL argument.
+inline constexpr const char* kModelHelp =
+    "a model's folder, its config.json, a spec or a JSON list of specs; - is a config or specs on "
+    "standard input";
+
 struct CompileOptions {
   std::string cache_dir;
   int jobs = 0;

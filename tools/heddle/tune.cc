@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/planner/tuned_choice.h"
 #include "generator/tuned/format.h"
 #include "heddle/error.h"
 #include "heddle/runtime.h"
@@ -163,11 +164,7 @@ void add_tune_command(CLI::App& app, Action* action) {
   auto options = std::make_shared<TuneCommandOptions>();
   CLI::App* command =
       app.add_subcommand("tune", "Measure which kernels of gemms are the fastest on the GPU");
-  command
-      ->add_option("MODEL", options->input,
-                   "a model's folder, its config.json, a spec or a JSON list of specs; - is a "
-                   "config or specs on standard input")
-      ->required();
+  command->add_option("MODEL", options->input, kModelHelp)->required();
   command
       ->add_option(
           "--m", options->m,

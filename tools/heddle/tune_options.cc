@@ -8,8 +8,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "generator/families/tile_fields.h"
-
 namespace heddle {
 namespace {
 
@@ -59,10 +57,5 @@ std::string seconds_problem(const std::string& text) {
 }
 
 double parse_seconds(const std::string& text) { return seconds_of(text).value_or(0); }
-
-const char* sets_tile_or_path(const GemmSpec& spec) {
-  if (spec.path != Path::kAuto) return "path";
-  return sets_any(spec.tile) ? "tile" : nullptr;
-}
 
 }  // namespace heddle

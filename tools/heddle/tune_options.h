@@ -18,9 +18,6 @@ MRange parse_m_range(const std::string& text);
 std::string seconds_problem(const std::string& text);
 double parse_seconds(const std::string& text);
 
-// "tile" or "path" if the spec sets one of them, or null.
-const char* sets_tile_or_path(const GemmSpec& spec);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_TOOLS_HEDDLE_TUNE_OPTIONS_H_

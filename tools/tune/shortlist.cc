@@ -33,13 +33,10 @@ std::vector<Candidate> shortlist(const std::vector<Candidate>& candidates, std::
 }
 
 Plan plan_of_candidate(const Plan& plan, const Candidate& candidate) {
-  GemmSpec spec = plan.spec.gemm();
-  spec.shape.m_max = candidate.variant.m_max;
   GemmVariant variant = candidate.variant;
-  variant.m_min = spec.shape.m_min;
+  variant.m_min = plan.spec.gemm().shape.m_min;
   variant.name = plan.kernels[plan.kernel_for(variant.m_max)].name;
-  Plan one = plan;
-  one.spec = Spec::from_gemm(spec, plan.spec.name());
+  Plan one = with_range(plan, {variant.m_min, variant.m_max});
   one.kernels = {candidate.family->kernel(plan, variant)};
   return one;
 }

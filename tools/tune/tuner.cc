@@ -8,6 +8,7 @@
 
 #include "generator/planner/candidates.h"
 #include "generator/planner/choose.h"
+#include "generator/tuned/format.h"
 #include "heddle/error.h"
 #include "tools/tune/measured_steps.h"
 #include "tools/tune/race.h"
@@ -236,11 +237,7 @@ class Tuner {
     if (!measured_) return;
     const GemmSpec& spec = job_->plan.spec.gemm();
     for (const MeasuredRange& range : measured_->ranges()) {
-      TunedEntry entry;
-      entry.weight = spec.weight;
-      entry.activation = spec.activation;
-      entry.n = spec.shape.n;
-      entry.k = spec.shape.k;
+      TunedEntry entry = entry_of(spec);
       entry.m_first = range.m.min;
       entry.m_last = range.m.max;
       entry.family = range.kernel.family;

@@ -64,7 +64,7 @@ double stream_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs c
       weight_clocks(plan, 1.0 * v.stage_chunks * layout.chunk_bytes, gpu.memory_bytes);
   const double exchange = costs[kExchange] * std::log2(v.split_k);
   const double clocks = costs[kStart] +
-                        (!lets_next_start(v, layout, plan.target) ? costs[kAlone] : 0) +
+                        (lets_next_start(v, layout, plan.target) ? 0 : costs[kAlone]) +
                         side_by_side(work, memory, costs[kOverlap]) + exchange;
   return clocks / gpu.clocks_per_us;
 }

@@ -10,6 +10,7 @@
 #include "generator/families/tiles/config.h"
 #include "generator/families/tiles/read_ahead.h"
 #include "generator/families/tiles/refuse.h"
+#include "generator/families/tiles/warps.h"
 #include "generator/spec/weight_meaning.h"
 #include "generator/target/capabilities.h"
 
@@ -27,44 +28,6 @@ constexpr int kStagesAhead = 2, kLongRowStages = 8, kFewBits = 3;
 constexpr int kMostRegisters = 255;  // of a thread
 constexpr int kUsualWarps = 8;
 
-// Columns of a stage and the warps that share them, the rows and the tokens.
-struct Warps {
-  int columns, n, k;
-  int m = 1;
-};
-// Best is a run of 128 columns for each warp, whose scales are looked at once, with few rows; with
-// many tokens warps lie along the rows, so that fewer sums meet at the end.
-constexpr Warps kWarps[] = {{1024, 1, 8}, {512, 1, 8}, {512, 2, 4}, {256, 1, 4},   {256, 2, 4},
-                            {256, 4, 2},  {128, 4, 2}, {128, 8, 1}, {128, 4, 1, 2}};
-constexpr Warps kBulkWarps[] = {{1024, 1, 8}, {512, 3, 4}, {512, 2, 4}, {512, 1, 8},
-                                {512, 1, 4},  {256, 3, 4}, {256, 2, 4}, {256, 1, 4}};
-
-// `any_registers`: also more or fewer of them than are ever fast.
-std::vector<Warps> warps_of(const TileSpec& tile, bool bulk, bool any_registers) {
-  if (!tile.k && !tile.warps_m && !tile.warps_n && !tile.warps_k) {
-    return bulk ? std::vector<Warps>(std::begin(kBulkWarps), std::end(kBulkWarps))
-                : std::vector<Warps>(std::begin(kWarps), std::end(kWarps));
-  }
-  // With some of them set, the others as they come.
-  constexpr int kFewestWarps = 4, kMostWarps = 16;
-  std::vector<Warps> all;
-  for (const int columns : values_of(tile.k, {128, 256, 512, 1024})) {
-    // Every warp of a tile that bulk copies feed has all tokens.
-    for (const int m :
-         values_of(tile.warps_m, bulk ? std::vector<int>{1} : std::vector<int>{1, 2})) {
-      for (const int n : values_of(tile.warps_n, {1, 2, 3, 4, 8})) {
-        for (const int k : values_of(tile.warps_k, {1, 2, 4, 8})) {
-          const int count = m * n * k;
-          if (any_registers || (count >= kFewestWarps && count <= kMostWarps)) {
-            all.push_back({columns, n, k, m});
-          }
-        }
-      }
-    }
-  }
-  return all;
-}
-
 class Candidates {
  public:
   // `any_registers`: also tiles whose sums may not stay in the registers.
@@ -79,7 +42,7 @@ class Candidates {
   void add_all(GemmKernel kernel, Path path) {
     const bool bulk = kernel == GemmKernel::kBulk;
     for (const int tokens : values_of(tile_.m, token_counts(bulk))) {
-      for (const Warps& warps : warps_of(tile_, bulk, any_registers_)) {
+      for (const TilesWarps& warps : tiles_warps(tile_, bulk, any_registers_)) {
         for (const int rows : values_of(tile_.n, row_counts(warps))) {
           GemmVariant v;
           v.kernel = kernel;
@@ -115,7 +78,7 @@ class Candidates {
   }
 
   // Row blocks for whole rounds of blocks, with all or a part of K each, and usual sizes.
-  std::vector<int> row_counts(const Warps& warps) const {
+  std::vector<int> row_counts(const TilesWarps& warps) const {
     std::set<int> counts;
     const auto add = [&](std::int64_t row_blocks) {
       const std::int64_t whole = ceil_div(row_blocks, warps.n) * warps.n;

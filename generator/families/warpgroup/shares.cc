@@ -50,8 +50,8 @@ class Schedule {
   }
 
  private:
-  // Of 64 rows by 128 columns, whose products wait for their decoding, and part of which are in its
-  // way: both need the registers and the warps' attention.
+  // Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
+  // attention: the longer of them hides only a part of the shorter.
   double unit_clocks(const GemmVariant& v) const {
     constexpr double kRowTiles = kWgmmaRowTile / 16.0;
     if (v.by_warps) {
@@ -198,7 +198,8 @@ const std::vector<CostParameter>& warpgroup_cost_parameters() {
       {"stage", "clocks", "of each stage: waiting for it and freeing it", 57.1},
       {"issue", "instructions a clock", "that the warps of an SM reach together", 2.90},
       {"multiply", "products a clock", "that wgmma reaches on an SM", 1463},
-      {"in_the_way", "fraction", "of the products' time that decoding does not hide", 0.16},
+      {"in_the_way", "fraction",
+       "of decoding or multiplying, the shorter, that the other does not hide", 0.16},
       {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 58.0},
       {"latency", "clocks", "from the request of a stage to its arrival", 1045},
       {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 6406},

@@ -131,6 +131,15 @@ TEST(TunedChoice, GapsAreChosenByPrediction) {
   EXPECT_GT(choice.ranges[2].most_kernels, 1U);
 }
 
+TEST(TunedChoice, TablesAreNotUsedForSpecsThatSettleTheirKernels) {
+  GemmSpec spec;
+  EXPECT_EQ(sets_tile_or_path(spec), nullptr);
+  spec.tile.stages = 3;
+  EXPECT_STREQ(sets_tile_or_path(spec), "tile");
+  spec.path = Path::kAmpere;
+  EXPECT_STREQ(sets_tile_or_path(spec), "path");
+}
+
 TEST(TunedChoice, RangesAreClippedToTheSpecs) {
   const GemmSpec narrow = spec_for(10, 16);
   const TunedEntry entry = slow_entry(narrow, "h100", {10, 16});

@@ -41,15 +41,6 @@ TEST(TuneOptions, Times) {
   EXPECT_EQ(parse_seconds("24h"), 86400);
 }
 
-TEST(TuneOptions, TablesAreNotUsedForSpecsThatSettleTheirKernels) {
-  GemmSpec spec;
-  EXPECT_EQ(sets_tile_or_path(spec), nullptr);
-  spec.tile.stages = 3;
-  EXPECT_STREQ(sets_tile_or_path(spec), "tile");
-  spec.path = Path::kAmpere;
-  EXPECT_STREQ(sets_tile_or_path(spec), "path");
-}
-
 TunedEntry entry(std::int64_t first, std::int64_t last) {
   TunedEntry one;
   one.n = 4096;
