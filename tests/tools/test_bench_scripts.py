@@ -181,6 +181,13 @@ class PlansTest(ScriptTest):
         self.assertEqual(drawn("--cells", 2, "--skip", 2), drawn("--cells", 4)[2:])
         self.assertNotEqual(drawn("--cells", 4), drawn("--cells", 4, "--seed", 2))
 
+    def test_a_cell_that_fails_is_named_and_the_others_measured(self):
+        first = self.document("bench-plans", "--cells", 3, times=1)["cells"][0]
+        failing = {"times": 1, "fail": 1, "fail_n": first["spec"]["shape"]["n"]}
+        lines = self.script("bench-plans", "--cells", 3, check=1, **failing).stdout.splitlines()
+        self.assertRegex(lines[1], rf"{failing['fail_n']} .* failed$")
+        self.assertIn("2 of 3 cells: 2 within 5 %", lines[-1])
+
     def test_has_no_groups(self):
         self.assertIn("--groups", self.script("bench-plans", "--groups", "main", check=2).stderr)
 

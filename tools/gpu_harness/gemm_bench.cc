@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "generator/families/family.h"
 #include "heddle/error.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/cublas.h"
@@ -85,7 +86,7 @@ class Bench {
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
       if (options_.on_spec) options_.on_spec(i);
       const GemmTensors tensors = tensors_for(kernels_[i]);
-      for (const std::int64_t m : m_list_) report_.rows.push_back(time_one(i, m, tensors));
+      for (const std::int64_t m : m_list_) report_.rows.push_back(time_or_blame(i, m, tensors));
     }
     weights_.reset();
   }
@@ -99,6 +100,7 @@ class Bench {
     return make_gemm_tensors(kernel, max_m_, kSeed, helpers_, stream_);
   }
   WeightCopies& weights_for(std::size_t i);
+  GemmTiming time_or_blame(std::size_t i, std::int64_t m, const GemmTensors& tensors);
   GemmTiming time_one(std::size_t i, std::int64_t m, const GemmTensors& tensors);
   TimedRound cublas_launches(std::size_t i, std::int64_t m, const GemmTensors& tensors);
 
@@ -129,6 +131,19 @@ WeightCopies& Bench::weights_for(std::size_t i) {
     weights_key_ = std::move(key);
   }
   return *weights_;
+}
+
+// An error of the driver does not say which of many kernels it comes from.
+GemmTiming Bench::time_or_blame(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
+  try {
+    return time_one(i, m, tensors);
+  } catch (const Error& error) {
+    const Plan& plan = kernels_[i].plan();
+    const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
+    throw Error(error.category(), error.code(),
+                fmt::format("{} ({} {}) with M = {}: {}", kernel.name, kernel.family->name(),
+                            kernel.family->tile_text(kernel), m, error.what()));
+  }
 }
 
 GemmTiming Bench::time_one(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
