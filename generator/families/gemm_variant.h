@@ -7,16 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/families/scale_mode.h"
 #include "heddle/plan.h"
 
 namespace heddle {
-
-// Where the group's scale is applied.
-enum class ScaleMode {
-  kAccumulator,  // FP32, to the partial sum of each group: no rounding of the weight
-  kWeight,       // in the activation's dtype, to the decoded weight: one rounding
-  kChannel,      // FP32, once, in the epilogue
-};
 
 // Which template a variant is made from.
 enum class GemmKernel {
@@ -64,10 +58,6 @@ struct GemmVariant {
   int decoded_sets = 2;
   bool by_warps = false;  // multiplied by mma.sync instead
   ScaleMode scale_mode = ScaleMode::kAccumulator;
-  // DecodeRequest's: the power of two of the codes is left to the scale; or decoding multiplies by
-  // the scale, too.
-  bool fold_power = false;
-  bool fold_scale = false;
   int shared_bytes = 0;   // dynamic
   int blocks_per_sm = 1;  // what the register budget is set for
 
@@ -82,16 +72,6 @@ struct GemmVariant {
   int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp
   int token_tiles() const noexcept { return tile_m / (8 * warps_m); }  // of 8 tokens, per warp
 };
-
-// The variant of a kernel of a gemm's plan, and those of all.
-const GemmVariant& variant_of(const PlannedKernel& kernel) noexcept;
-std::vector<GemmVariant> gemm_variants(const Plan& plan);
-
-// The variant's decode plan: plan.decode, but for fold_power and fold_scale.
-DecodePlan decode_plan_of(const Plan& plan, const GemmVariant& variant);
-
-std::string_view to_string(ScaleMode mode) noexcept;
-std::string_view to_string(GemmKernel kernel) noexcept;
 
 }  // namespace heddle
 

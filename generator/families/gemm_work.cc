@@ -13,20 +13,19 @@ constexpr double kSteps = WeightLayout::kChunkK / 16.0;  // a matrix instruction
 
 }  // namespace
 
-double decode_instructions(const Plan& plan, const GemmVariant& v) {
+double decode_instructions(const Plan& plan, ScaleMode mode) {
   const double loads = kWeightsOfLane * plan.decode.request.bits / 128;  // of 16 bytes
-  const bool multiplies = v.scale_mode == ScaleMode::kWeight && !v.fold_scale;
+  const bool multiplies = mode == ScaleMode::kWeight && !folds_scale(plan.spec.gemm());
   const double scales = multiplies ? kWeightsOfLane / 2 : 0;  // two weights a register
   return loads + kWeightsOfLane * plan.decode.instructions_per_weight + scales +
          2 * plan.layout.groups_per_chunk;
 }
 
-double chunk_instructions(const Plan& plan, const GemmVariant& v, double token_tiles) {
+double chunk_instructions(const Plan& plan, ScaleMode mode, double token_tiles) {
   // A tile of 16 rows by 8 tokens has four sums in a lane.
-  const double sums = v.scale_mode == ScaleMode::kAccumulator
-                          ? 4.0 * WeightLayout::kChunkK / plan.layout.meta_group
-                          : 0;
-  return decode_instructions(plan, v) + token_tiles * (1.5 * kSteps + sums);
+  const double sums =
+      mode == ScaleMode::kAccumulator ? 4.0 * WeightLayout::kChunkK / plan.layout.meta_group : 0;
+  return decode_instructions(plan, mode) + token_tiles * (1.5 * kSteps + sums);
 }
 
 double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock) {

@@ -5,7 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/planned_kernel.h"
@@ -277,7 +276,12 @@ std::vector<WgmmaCase> make_cases() {
 }  // namespace
 
 Plan WgmmaCase::plan() const {
-  Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, GemmKernel::kWgmma, sm_count);
+  // Whose blocks have neither rows nor tokens in common.
+  const auto is_plain = [](const PlannedKernel& kernel) {
+    const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
+    return wgmma != nullptr && !wgmma->shares_rows && !wgmma->shares_first && wgmma->cluster == 1;
+  };
+  Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, is_plain, sm_count);
   // The planner has this for tiles of its own choice alone.
   GemmVariant v = variant_of(plan.kernels[0]);
   wgmma_share_tokens(cluster, v);
@@ -294,7 +298,7 @@ Plan WgmmaCase::plan() const {
 }
 
 WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
-  const GemmVariant& v = variant_of(plan.kernels[0]);
+  const GemmVariant v = variant_of(plan.kernels[0]);
   const bool one_way = v.m_max <= v.tile_m && v.tile_m <= 128;
   if (v.shares_rows || (m != tokens.back() && !one_way)) return wgmma_shares(plan, v, m);
   const auto ceil_of = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/shares.h"
 #include "heddle/kernel.h"
@@ -14,6 +13,7 @@
 #include "tests/emulator/machine.h"
 #include "tests/emulator/wgmma_cases.h"
 #include "tests/emulator/wgmma_kernels.h"
+#include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {
@@ -78,7 +78,7 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
     }
   }
 
-  const GemmVariant& variant() const { return variant_of(plan_.kernels[0]); }
+  GemmVariant variant() const { return variant_of(plan_.kernels[0]); }
   int tiles(std::int64_t m) const {
     return static_cast<int>(
         ceil_of(m, variant().tile_m) *
@@ -139,7 +139,7 @@ std::vector<std::size_t> cases_that_share() {
     const WgmmaCase& one = wgmma_cases()[i];
     if (one.sharing == Sharing::kNone) continue;
     const Plan plan = one.plan();
-    const GemmVariant& v = variant_of(plan.kernels[0]);
+    const GemmVariant v = variant_of(plan.kernels[0]);
     if (!v.shares_in_pairs || v.m_max > v.tile_m) numbers.push_back(i);
   }
   return numbers;

@@ -1,5 +1,4 @@
 // GEMM with wgmma on the GPU: every kind of weight, ragged shapes, whole and shared tiles.
-#include "generator/families/gemm_variant.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
@@ -93,7 +92,7 @@ TEST_F(WgmmaGpu, FourWarpgroups) {
       if (around) spec.epilogue = {true, Activation::kSilu, true};
       const Plan plan = resolve(Spec::from_gemm(spec), target());
       for (const std::int64_t m : {16, 32, 64})
-        ASSERT_EQ(variant_of(plan.kernels[plan.kernel_for(m)]).threads(), 640) << m;
+        ASSERT_EQ(plan.kernels[plan.kernel_for(m)].threads, 640) << m;
       check(spec, {9, 15, 16, 17, 31, 32, 33, 63, 64});
       spec.shape.k = 32;  // a stage
       check(spec, {16, 32, 64});
@@ -161,10 +160,15 @@ TEST_F(WgmmaGpu, TokensReadByPairs) {
     spec.shape.m_min = 513;
     spec.shape.m_max = 4100;
     if (around) spec.epilogue = {true, Activation::kSilu, true};
-    const auto pairs = [](const GemmVariant& v) { return v.cluster == 2; };
+    const auto pairs = [](const PlannedKernel& kernel) {
+      const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
+      return wgmma != nullptr && wgmma->cluster == 2;
+    };
     check_kernel(spec, pairs, {513, 640, 1000, 1025, 1300, 1536, 2048});
     spec.weight.bits = 8;
-    const auto halves = [](const GemmVariant& v) { return v.cluster == 2 && v.stage_k == 64; };
+    const auto halves = [&](const PlannedKernel& kernel) {
+      return pairs(kernel) && config_of<device::WarpgroupConfig>(kernel).half_stages;
+    };
     check_kernel(spec, halves, {640, 1300, 2048});
   }
 }
@@ -179,7 +183,11 @@ TEST_F(WgmmaGpu, RowsInCommon) {
       spec.shape.m_min = m / 2 + 1;
       spec.shape.m_max = m;
       if (n != 28672) spec.epilogue = {true, Activation::kSilu, true};
-      check_kernel(spec, [](const GemmVariant& v) { return v.shares_rows; }, {m / 2 + 1, m});
+      const auto shares_rows = [](const PlannedKernel& kernel) {
+        const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
+        return wgmma != nullptr && wgmma->shares_rows;
+      };
+      check_kernel(spec, shares_rows, {m / 2 + 1, m});
     }
   }
 }
@@ -200,7 +208,11 @@ TEST_F(WgmmaGpu, SharesBeforeWholeTiles) {
       spec.shape.m_min = c.m / 2 + 1;
       spec.shape.m_max = c.m;
       if (around) spec.epilogue = {true, Activation::kSilu, true};
-      check_kernel(spec, [](const GemmVariant& v) { return v.shares_first; }, {c.m / 2 + 1, c.m});
+      const auto shares_first = [](const PlannedKernel& kernel) {
+        const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
+        return wgmma != nullptr && wgmma->shares_first;
+      };
+      check_kernel(spec, shares_first, {c.m / 2 + 1, c.m});
     }
   }
 }

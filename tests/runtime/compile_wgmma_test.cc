@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/planner/choose.h"
 #include "tests/planned_kernel.h"
@@ -33,9 +32,9 @@ Plan plan_of_warpgroups(const GemmSpec& spec) {
   std::vector<PlannedKernel> kernels;
   std::int64_t first = spec.shape.m_min;
   for (const std::int64_t last : token_steps(spec.shape.m_min, spec.shape.m_max)) {
-    if (auto v = fastest_variant(plan, {first, last}, GemmKernel::kWgmma)) {
-      v->name = fmt::format("{}_{}", name, last);
-      kernels.push_back(planned_kernel(plan, *v));
+    if (auto kernel = fastest_kernel(plan, {first, last}, is_wgmma)) {
+      kernel->name = fmt::format("{}_{}", name, last);
+      kernels.push_back(*std::move(kernel));
     }
     first = last + 1;
   }
@@ -255,9 +254,11 @@ TEST_F(CompileWgmma, EveryStep) {
         GemmSpec spec = spec_of(kWeightCases[0], DType::kFp16, n == 128);
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        for (GemmVariant& v : gemm_variants(plan)) {
+        for (PlannedKernel& kernel : plan.kernels) {
+          GemmVariant v = variant_of(kernel);
           v.step_tiles = tiles;
           v.decoded_sets = sets;
+          kernel = planned_kernel(plan, v);
         }
         for (Source& source : render_all(plan)) sources.push_back(std::move(source));
       }

@@ -2,15 +2,17 @@
 // stages of its part of K, and ends with its sums.
 #include <algorithm>
 
+#include "generator/families/configuration.h"
 #include "generator/families/gemm_work.h"
 #include "generator/families/gpu_rates.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tiles/candidates.h"
-#include "generator/families/tiles/config.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
+
+using device::TilesConfig;
 
 enum Cost {
   kStart,
@@ -27,7 +29,7 @@ enum Cost {
 
 // Thread blocks that run at the same time. A cluster has its SMs in one GPC, of which most have 16:
 // pairs reach all of them, larger ones leave some in every GPC over.
-std::int64_t places_of(const Target& target, const device::TilesConfig& config, int blocks_per_sm) {
+std::int64_t places_of(const Target& target, const TilesConfig& config, int blocks_per_sm) {
   if (!config.is_cluster()) return std::int64_t{target.sm_count} * blocks_per_sm;
   if (config.split_k == 2) return target.sm_count / 2 * 2;
   constexpr int kSmsOfGpc = 16;
@@ -55,40 +57,40 @@ const std::vector<CostParameter>& tiles_cost_parameters() {
   return parameters;
 }
 
-double tiles_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs costs) {
-  const WeightLayout& layout = plan.layout;
+double tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
   const GemmSpec& spec = plan.spec.gemm();
   const GpuRates gpu(plan.target);
-  const device::TilesConfig config = tiles_config(spec, layout, v);
-  const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
-  const std::int64_t places = places_of(plan.target, config, v.blocks_per_sm);
-  const std::int64_t blocks = tiles * v.split_k;
+  const auto& config = config_of<TilesConfig>(kernel);
+  const std::int64_t tiles = ceil_div(m, config.tile_m) * ceil_div(spec.shape.n, config.tile_n);
+  const std::int64_t places = places_of(plan.target, config, kernel.blocks_per_sm);
+  const std::int64_t blocks = tiles * config.split_k;
   // Blocks that have an SM together take it in turns.
   const auto rounds = static_cast<double>(ceil_div(blocks, places));
-  const double sharers = blocks > plan.target.sm_count ? v.blocks_per_sm : 1;
-  const auto stages = static_cast<double>(ceil_div(config.total_stages(), v.split_k));
+  const double sharers = blocks > plan.target.sm_count ? kernel.blocks_per_sm : 1;
+  const auto stages = static_cast<double>(ceil_div(config.total_stages(), config.split_k));
 
-  const double row_tiles = v.tile_n / 16.0;
-  const double chunks = row_tiles * v.stage_k / WeightLayout::kChunkK;
-  const double instructions = chunks * v.warps_m * chunk_instructions(plan, v, v.token_tiles());
-  const double warps = v.warps_m * v.warps_n * v.warps_k;
+  const double chunks = config.stage_row_blocks() * config.stage_chunks();
+  const double instructions =
+      chunks * config.warps_m * chunk_instructions(plan, config.scaling.mode, config.token_tiles());
+  const double warps = config.multiplying_warps();
   const double fetch =
-      fetch_clocks(config.stage_bytes(), costs[kSmBytes], costs[kLatency], v.stages, stages);
+      fetch_clocks(config.stage_bytes(), costs[kSmBytes], costs[kLatency], config.stages, stages);
   const double issue = instructions / costs[kIssue];
-  const double multiply = 1.0 * v.tile_n * v.stage_k * v.tile_m / mma_products(plan.target);
+  const double multiply =
+      1.0 * config.tile_n * config.stage_k * config.tile_m / mma_products(plan.target);
   const double alone = instructions / warps / costs[kWarpIssue];
   const double step =
       std::max(sharers * side_by_side(std::max(issue, multiply), fetch, costs[kOverlap]), alone) +
-      costs[kStage] * (v.kernel == GemmKernel::kBulk ? 1 : 2);
-  const double tile_bytes = 4.0 * v.tile_m * v.tile_n;
-  const double sums = tile_bytes * v.warps_k / costs[kSumBytes];
+      costs[kStage] * (config.feeder == device::Feeder::kBulk ? 1 : 2);
+  const double tile_bytes = 4.0 * config.tile_m * config.tile_n;
+  const double sums = tile_bytes * config.warps_k / costs[kSumBytes];
   // A cluster's blocks send their sums; others write them, count each other, and read.
   const double trips = config.is_cluster() ? 1 : 3;
-  const double exchange =
-      trips * (v.split_k - 1) * (costs[kExchange] + tile_bytes / v.split_k / costs[kSumBytes]);
+  const double exchange = trips * (config.split_k - 1) *
+                          (costs[kExchange] + tile_bytes / config.split_k / costs[kSumBytes]);
   const double work = rounds * (stages * step + (rounds > 1 ? sharers * sums : 0));
 
-  const double copy_bytes = 1.0 * v.stage_k / WeightLayout::kChunkK * layout.chunk_bytes;
+  const double copy_bytes = 1.0 * config.stage_chunks() * config.weights.chunk_bytes;
   const double tokens = 2.0 * static_cast<double>(m * (spec.shape.k + spec.shape.n));
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;

@@ -42,6 +42,21 @@ bool four_hold_sums(const GemmSpec& spec, const GemmVariant& v) {
   return simple && (weight.bits <= 5 || is_plain(spec.epilogue));
 }
 
+// Whether products of wgmma go on while the sums of a group of 64 tokens are scaled: those of four
+// warpgroups are others'; those of two are the next group's where two sets of sums take turns, for
+// which 64 tokens have registers, and stages of one or two chunks, none of which may be short.
+// Codes of eight bits, and 64 rows, were no faster so.
+bool multiplies_beside_scaling(const GemmSpec& spec, const WeightLayout& layout,
+                               const GemmVariant& v) {
+  return v.tile_m == 64 && v.tile_n > 64 && spec.weight.bits < 8 &&
+         (wgmma_has_four(v) || layout.chunks_per_row_block % 2 == 0);
+}
+
+void settle_scale(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& v) {
+  v.scale_mode =
+      scale_mode_of_entries(spec, layout, v.tile_m, multiplies_beside_scaling(spec, layout, v));
+}
+
 void set_stage(GemmVariant& v, int columns) {
   v.stage_k = columns;
   v.stage_chunks = std::max(columns / WeightLayout::kChunkK, 1);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "generator/families/gemm_family.h"
+#include "generator/families/gemm_variant.h"
 
 namespace heddle {
 

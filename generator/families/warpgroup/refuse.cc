@@ -6,6 +6,12 @@
 
 namespace heddle {
 
+int sum_registers(const GemmVariant& v) {
+  // Two warpgroups share a row tile of wgmma.
+  const int row_tiles = std::max(1, v.row_tiles());
+  return (v.scale_mode == ScaleMode::kAccumulator ? 8 : 4) * row_tiles * v.token_tiles();
+}
+
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                                   const GemmVariant& v) {
   Reasons reasons;

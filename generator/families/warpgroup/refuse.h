@@ -4,12 +4,16 @@
 
 #include <vector>
 
+#include "generator/families/gemm_variant.h"
 #include "generator/families/refuse.h"
 
 namespace heddle {
 
 // The most registers for sums that wgmma leaves room for.
 inline constexpr int kMostWgmmaSums = 128;
+
+// Registers of a thread for sums, those of unscaled groups included.
+int sum_registers(const GemmVariant& variant);
 
 // Every reason why this tile cannot be built; empty if it can.
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,

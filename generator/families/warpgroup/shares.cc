@@ -55,12 +55,13 @@ class Schedule {
   double unit_clocks(const GemmVariant& v) const {
     constexpr double kRowTiles = kWgmmaRowTile / 16.0;
     if (v.by_warps) {
-      return kRowTiles * chunk_instructions(plan_, v, v.tile_m / 8.0) / costs_[kIssue];
+      return kRowTiles * chunk_instructions(plan_, v.scale_mode, v.tile_m / 8.0) / costs_[kIssue];
     }
     const double sums = v.scale_mode == ScaleMode::kAccumulator
                             ? 4.0 * WeightLayout::kChunkK / layout_.meta_group * v.tile_m / 8
                             : 0;
-    const double decode = kRowTiles * (decode_instructions(plan_, v) + sums) / costs_[kIssue];
+    const double decode =
+        kRowTiles * (decode_instructions(plan_, v.scale_mode) + sums) / costs_[kIssue];
     const double multiply =
         1.0 * kWgmmaRowTile * WeightLayout::kChunkK * v.tile_m / costs_[kMultiply];
     const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);

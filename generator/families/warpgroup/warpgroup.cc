@@ -66,7 +66,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
         c.cluster > 1 ? ", whose pairs read tokens once" : "",
         c.shares_rows ? ", whose pairs have 64 rows in common" : "",
         c.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
-        to_string(variant_of(kernel).scale_mode));
+        to_string(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);
@@ -75,9 +75,14 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
                        c.stages);
   }
 
-  std::vector<GemmVariant> candidates(const Plan& plan, const MRange& m) const override {
-    return warpgroup_candidates(plan, m);
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
+    std::vector<PlannedKernel> kernels;
+    for (const GemmVariant& v : warpgroup_candidates(plan, m)) {
+      kernels.push_back(warpgroup_kernel(plan, v));
+    }
+    return kernels;
   }
+  Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return warpgroup_refusals(plan, m);
   }
@@ -87,12 +92,13 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return warpgroup_cost_parameters();
   }
-  double predicted_us(const Plan& plan, const GemmVariant& v, std::int64_t m,
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                       Costs costs) const override {
-    return warpgroup_us(plan, v, m, costs);
+    return warpgroup_us(plan, variant_of(kernel), m, costs);
   }
 
-  std::string label(const GemmVariant& v) const override {
+  std::string label(const PlannedKernel& kernel) const override {
+    const GemmVariant v = variant_of(kernel);
     const char* const mode = v.shares_rows    ? "pairs of rows"
                              : v.shares_first ? "shares first"
                              : v.cluster > 1  ? "pairs of tokens"
@@ -100,21 +106,20 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
     return fmt::format("{} {}x{}x{} stages {}{}", mode, v.tile_m, v.tile_n, v.stage_k, v.stages,
                        v.shares_tiles || v.shares_first ? "" : " alone");
   }
-
-  PlannedKernel kernel(const Plan& plan, const GemmVariant& v) const override {
-    WarpgroupConfig config = warpgroup_config(plan.spec.gemm(), plan.layout, v);
-    config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
-    PlannedKernel kernel = planned(v, config,
-                                   {A::kTokenMap, A::kWeights, A::kY, A::kBias, A::kResidual,
-                                    A::kWorkspace, A::kM, A::kSchedule});
-    kernel.starts_early = true;
-    kernel.box_tokens = config.box_tokens();
-    kernel.fits_box = config.fits_box();
-    return kernel;
-  }
 };
 
 }  // namespace
+
+PlannedKernel warpgroup_kernel(const Plan& plan, const GemmVariant& v) {
+  const WarpgroupConfig config = warpgroup_config(plan.spec.gemm(), plan.layout, v);
+  PlannedKernel kernel = gemm_candidate(*warpgroup_family(), {v.m_min, v.m_max}, config);
+  kernel.arguments = {A::kTokenMap, A::kWeights,   A::kY, A::kBias,
+                      A::kResidual, A::kWorkspace, A::kM, A::kSchedule};
+  kernel.starts_early = true;
+  kernel.box_tokens = config.box_tokens();
+  kernel.fits_box = config.fits_box();
+  return kernel;
+}
 
 const Family* warpgroup_family() {
   static const Warpgroup warpgroup;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/warpgroup/config.h"
 #include "generator/families/warpgroup/stage.h"
@@ -23,7 +22,11 @@ GemmSpec with_range(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int
 }
 
 std::vector<GemmVariant> tiles_of(const GemmSpec& spec, const char* target = "h200") {
-  return candidates_of(spec, target, GemmKernel::kWgmma);
+  std::vector<GemmVariant> tiles;
+  for (const PlannedKernel& kernel : candidates_of(spec, target, is_wgmma)) {
+    tiles.push_back(variant_of(kernel));
+  }
+  return tiles;
 }
 
 // Of the path hopper, which has no other kernels for these tokens unless a tile wants them.
@@ -140,14 +143,15 @@ TEST(Wgmma, WeightsAreAheadOfFewTokensByNoMoreThanTheRing) {
 TEST(Wgmma, HonoursATileOrSaysWhyNot) {
   GemmSpec spec = with_range(4096, 4096, 9, kDefaultMaxM);
   spec.tile.m = 64;
-  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).kernel, GemmKernel::kTiles)
+  EXPECT_TRUE(is_tiles(plan_of(spec, "h200").kernels.back()))
       << "a tile is one of mma.sync unless the path says otherwise";
   spec.path = Path::kHopper;
   spec.tile.n = 128;
   spec.tile.stages = 3;
   spec.tile.split_k = 1;
   const Plan plan = plan_of(spec, "h200");
-  for (const GemmVariant& v : gemm_variants(plan)) {
+  for (const PlannedKernel& kernel : plan.kernels) {
+    const GemmVariant v = variant_of(kernel);
     EXPECT_EQ(v.tile_m, 64);
     EXPECT_EQ(v.tile_n, 128);
     EXPECT_EQ(v.stages, 3);

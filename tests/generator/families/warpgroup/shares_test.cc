@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/config.h"
@@ -18,7 +17,11 @@ namespace heddle {
 namespace {
 
 std::vector<GemmVariant> tiles_of(const GemmSpec& spec) {
-  return candidates_of(spec, "h200", GemmKernel::kWgmma);
+  std::vector<GemmVariant> tiles;
+  for (const PlannedKernel& kernel : candidates_of(spec, "h200", is_wgmma)) {
+    tiles.push_back(variant_of(kernel));
+  }
+  return tiles;
 }
 
 // What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
