@@ -22,9 +22,8 @@ inline Plan plan_of_one(const Spec& spec, const std::string& name, GemmKernel ke
   for (const Candidate& one : gemm_candidates(plan, {shape.m_min, shape.m_max})) {
     GemmVariant v = one.variant;
     v.name = plan.kernels[0].name;
-    const bool is_plain = !v.shares_rows && !v.shares_first;
-    if (v.kernel != kernel || (kernel == GemmKernel::kWgmma && (!is_plain || v.cluster > 1)))
-      continue;
+    if (v.kernel != kernel) continue;
+    if (kernel == GemmKernel::kWgmma && (v.shares_rows || v.cluster > 1)) continue;
     plan.kernels = {one.family->kernel(plan, v)};
     return plan;
   }
