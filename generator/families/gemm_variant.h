@@ -48,12 +48,10 @@ struct GemmVariant {
   int cluster = 1;
   bool shares_rows = false;  // kWgmma: pairs of blocks have 64 rows in common, each half of their K
   // kWgmma only: several blocks may share the K of a tile, two of them as a pair that exchanges
-  // sums in shared memory, or all of them before their whole tiles, whose parts four more warps
-  // add; weights are decoded `step_tiles` tiles of 16 columns at a time, into `decoded_sets` sets
-  // of registers in turn.
+  // sums in shared memory; weights are decoded `step_tiles` tiles of 16 columns at a time, into
+  // `decoded_sets` sets of registers in turn.
   bool shares_tiles = false;
   bool shares_in_pairs = false;
-  bool shares_first = false;
   int step_tiles = 4;
   int decoded_sets = 2;
   bool by_warps = false;  // multiplied by mma.sync instead
@@ -61,12 +59,9 @@ struct GemmVariant {
   int shared_bytes = 0;   // dynamic
   int blocks_per_sm = 1;  // what the register budget is set for
 
-  // wgmma has four warps more, which fetch, and with shares_first four which add, kBulk one,
-  // streams one, which adds.
+  // wgmma has four warps more, which fetch, kBulk one, streams one, which adds.
   int threads() const noexcept {
-    const int of_wgmma = shares_first ? 8 : 4;
-    const int of_others = kernel == GemmKernel::kTiles ? 0 : 1;
-    const int more = kernel == GemmKernel::kWgmma ? of_wgmma : of_others;
+    const int more = kernel == GemmKernel::kTiles ? 0 : kernel == GemmKernel::kWgmma ? 4 : 1;
     return 32 * (warps_m * warps_n * warps_k + more);
   }
   int row_tiles() const noexcept { return tile_n / (16 * warps_n); }   // of 16 rows, per warp

@@ -31,7 +31,6 @@ struct WarpgroupConfig {
   bool shares_rows;      // pairs of blocks have 64 rows in common, each half of their K
   bool shares_tiles;     // several blocks may share the K of a tile
   bool shares_in_pairs;  // two of them as a pair that exchanges sums in shared memory
-  bool shares_first;     // all of them before their whole tiles, whose parts four more warps add
   bool by_warps;         // multiplied by mma.sync
   int step_tiles;        // tiles of 16 columns that are decoded at a time
   int decoded_sets;      // sets of registers that they are decoded into in turn
@@ -42,9 +41,7 @@ struct WarpgroupConfig {
   static constexpr int kNarrowable = 128;  // a tile of more tokens may have half of them alone
 
   HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
-  HEDDLE_BOTH constexpr int threads() const {
-    return 32 * (4 * warpgroups + kFetchWarps + (shares_first ? 4 : 0));
-  }
+  HEDDLE_BOTH constexpr int threads() const { return 32 * (4 * warpgroups + kFetchWarps); }
   HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
   HEDDLE_BOTH constexpr bool narrows() const { return tile_m > kNarrowable; }
   HEDDLE_BOTH constexpr bool has_one_token_tile() const { return tokens <= tile_m; }
@@ -105,7 +102,7 @@ struct WarpgroupConfig {
 
   // Thread blocks that exchange sums have barriers for it.
   HEDDLE_BOTH constexpr int exchange_barriers() const {
-    return shares_rows ? 2 : shares_in_pairs ? warpgroups + 1 : shares_first ? 1 : 0;
+    return shares_rows ? 2 : shares_in_pairs ? warpgroups + 1 : 0;
   }
   // Tokens, weights, sums on their way, barriers.
   HEDDLE_BOTH constexpr int weight_offset() const { return stages * token_bytes(); }
@@ -115,8 +112,7 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr int barrier_offset() const {
     // The last warpgroup's sums of rows in common, half of them from the other block of the pair.
     const int given_bytes = shares_rows ? 4 * 128 * (tile_m / 2) / 2 : 0;
-    const int others = warpgroups + (shares_first ? 1 : 0) - 1;
-    return pass_offset() + others * pass_bytes() + max_of(given_bytes, pass_bytes());
+    return pass_offset() + (warpgroups - 1) * pass_bytes() + max_of(given_bytes, pass_bytes());
   }
   HEDDLE_BOTH constexpr int shared_bytes() const {
     return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers();
@@ -124,7 +120,7 @@ struct WarpgroupConfig {
 
   HEDDLE_FIELDS(weights, scaling, epilogue, tile_m, tile_n, tokens, stage_chunks, half_stages,
                 stages, stages_ahead, warpgroups, cluster, shares_rows, shares_tiles,
-                shares_in_pairs, shares_first, by_warps, step_tiles, decoded_sets, workers)
+                shares_in_pairs, by_warps, step_tiles, decoded_sets, workers)
 };
 
 }  // namespace heddle::device

@@ -34,14 +34,13 @@ struct WgmmaFetch {
     RingPlace<Config> place;
     bool is_first = true;
     while (work.next(piece)) {
-      int first = piece.begin;
+      int k = piece.begin;
       if constexpr (Config::value.stages_ahead > 1) {
-        if (is_first) first += fetch_ahead(piece, place);
+        if (is_first) k += fetch_ahead(piece, place);
         is_first = false;
       }
 #pragma unroll 1
-      for (int i = first; i < piece.end; ++i) {
-        const int k = WgmmaWork<Config>::unit_of(piece, i);
+      for (; k < piece.end; ++k) {
 #pragma unroll
         for (int part = 0; part < S::kUnitStages; ++part) {
           // A fresh barrier counts as one whose phase of parity 1 has ended.
@@ -61,11 +60,10 @@ struct WgmmaFetch {
   __device__ __forceinline__ int fetch_ahead(const Piece& piece, RingPlace<Config>& place) const {
     const int units = piece.end - piece.begin;
     const int count = units < Config::value.stages_ahead ? units : Config::value.stages_ahead;
-    for (int i = 0; i < count; ++i)
-      fetch_weights(piece, WgmmaWork<Config>::unit_of(piece, piece.begin + i), 0, i);
+    for (int i = 0; i < count; ++i) fetch_weights(piece, piece.begin + i, 0, i);
     wait_for_predecessor();
     for (int i = 0; i < count; ++i) {
-      fetch_tokens(piece, WgmmaWork<Config>::unit_of(piece, piece.begin + i), 0, i);
+      fetch_tokens(piece, piece.begin + i, 0, i);
       place.advance();
     }
     return count;

@@ -59,20 +59,11 @@ struct WgmmaFinish {
     if constexpr (S::kPairs) {
       if (is_pair()) return add_in_pair(piece, sum);
     }
-    if constexpr (Config::value.shares_first) {
-      if (piece.shared_tile >= 0) return put_first(work, piece, sum);
-    } else if constexpr (Config::value.shares_tiles && !S::kAlwaysPairs) {
+    if constexpr (Config::value.shares_tiles && !S::kAlwaysPairs) {
       const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
       if (!whole && !parts.add_to_tile(work, piece, sum)) return;
     }
     store.run(piece, sum, 0);
-  }
-
-  // Leaves the rest to the warpgroup that adds.
-  __device__ __forceinline__ void put_first(const WgmmaWork<Config>& work, const Piece& piece,
-                                            const Sums& sum) const {
-    parts.put(parts.part(work.worker(), piece.begin == 0), sum);
-    if (!work.has_share()) mbarrier_arrive(memory.parts_barrier());
   }
 
   // Whether the launch is one of pairs that share tiles.
@@ -106,7 +97,7 @@ struct WgmmaFinish {
   }
 
   static __device__ __forceinline__ void meet_warpgroup() {
-    warpgroups_barrier<S::kWarpgroups>(1 + S::kStoringWarpgroups);
+    warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);
   }
 
   // Two warpgroups that have multiplied half of the columns each.

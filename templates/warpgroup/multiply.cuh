@@ -99,8 +99,7 @@ struct WgmmaMultiply {
     clear_parts();
     u32 previous = 0;  // the full barrier of the stage before
 #pragma unroll 1
-    for (int i = piece.begin; i < piece.end; ++i) {
-      const int k = WgmmaWork<Config>::unit_of(piece, i);
+    for (int k = piece.begin; k < piece.end; ++k) {
 #pragma unroll
       for (int part = 0; part < S::kUnitStages; ++part) {
         mbarrier_wait(stage.full_barrier, stage.parity);

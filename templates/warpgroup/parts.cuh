@@ -1,6 +1,5 @@
 // Sums of a tile that blocks share along K: each puts its part into the workspace, where the others
-// find it, and the one that comes last adds them all in the order of K, and no one waits. Where
-// blocks share before they turn to their whole tiles, WgmmaAdd does that.
+// find it, and the one that comes last adds them all in the order of K, and no one waits.
 //
 // The workspace opens with a counter for each warpgroup of each shared tile, all zero between
 // launches. Two places for each block follow: for a tile that it does not begin, and for one
@@ -71,6 +70,7 @@ struct WgmmaParts {
     return true;
   }
 
+ private:
   // Where this thread's sums of a block are of the tile that it begins, or of the other one.
   __device__ __forceinline__ u8* part(int worker, bool begins) const {
     const int block = worker * S::kBlocks + WgmmaWork<Config>::rank();
@@ -91,19 +91,10 @@ struct WgmmaParts {
     }
   }
 
-  // Those of a part's sums that begin with number `from`, four at a time.
-  template <int kCount>
-  static __device__ __forceinline__ void load(const u8* part, int from, u32x4 (&sums)[kCount]) {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) sums[i] = load_global_16_l2(part + (from + 4 * i) * 512);
-  }
-
   __device__ __forceinline__ u32* counter(int shared_tile) const {
     return reinterpret_cast<u32*>(workspace) +
            (shared_tile * S::kBlocks + WgmmaWork<Config>::rank()) * S::kWarpgroups + warpgroup;
   }
-
- private:
   __device__ __forceinline__ bool comes_last(int shared_tile, int count) const {
     u32 before = 0;
     if (thread == 0) before = atomic_add(counter(shared_tile), 1);

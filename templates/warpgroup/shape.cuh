@@ -17,18 +17,15 @@ namespace heddle {
 template <class Config>
 struct WgmmaShape {
   static constexpr int kChunkK = 128;
-  // That multiply; one more fetches, another may add.
+  // That multiply; one more fetches.
   static constexpr int kWarpgroups = Config::value.warpgroups;
   static constexpr bool kFour = kWarpgroups == 4;
   static constexpr int kWarps = 4 * kWarpgroups;
   static constexpr int kFetchWarps = Config::value.kFetchWarps;
-  static constexpr int kStoringWarpgroups = kWarpgroups + (Config::value.shares_first ? 1 : 0);
   // Of a thread, all multiples of 8.
   static constexpr int kFetchRegisters = kFour ? 32 : 40;
-  static constexpr int kAddRegisters = 120;
-  static constexpr int kMultiplyRegisters = kFour ? 112 : Config::value.shares_first ? 176 : 232;
-  static_assert(kFetchRegisters + kWarpgroups * kMultiplyRegisters +
-                        (Config::value.shares_first ? kAddRegisters : 0) <=
+  static constexpr int kMultiplyRegisters = kFour ? 112 : 232;
+  static_assert(kFetchRegisters + kWarpgroups * kMultiplyRegisters <=
                     (kFour ? 5 * 96 : 65536 / 128),
                 "a block has registers for all warpgroups: of five 96 each at its start");
   static constexpr bool kSplitsColumns = Config::value.splits_columns();
@@ -119,8 +116,7 @@ struct WgmmaShape {
     return pass;
   }
 
-  static_assert(kWarpgroups == 2 || (kFour && !kSplitsColumns && !Config::value.shares_first),
-                "two warpgroups may share rows, or add beside others");
+  static_assert(kWarpgroups == 2 || (kFour && !kSplitsColumns), "two warpgroups may share rows");
   static_assert(kSplitsColumns || Config::value.tile_n % (64 * kWarpgroups) == 0,
                 "whole row tiles for each warpgroup");
   static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
@@ -134,9 +130,6 @@ struct WgmmaShape {
   static_assert(!kPairs || (Config::value.shares_tiles && kBlocks == 1 && !kNarrows &&
                             kWarpgroups * kPairSumBytes <= kPassOffset),
                 "a pair has room and registers for half of each other's sums");
-  static_assert(!Config::value.shares_first ||
-                    (Config::value.shares_tiles && !kPairs && kBlocks == 1 && !kNarrows),
-                "a share that comes first is one of single blocks");
   static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
   static_assert(kBlocks == 1 || !Config::value.by_warps, "a tile by mma.sync is one block's");
   static_assert(!Config::value.half_stages || (kStageChunks == 1 && kRowTiles == 1 &&
@@ -182,11 +175,8 @@ struct WgmmaMemory {
     return given_barrier() + 8 * warpgroup;
   }
   __device__ __forceinline__ u32 read_barrier() const { return pair_barrier(S::kWarpgroups); }
-  // Of a share that comes first: all threads that multiply have put their parts.
-  __device__ __forceinline__ u32 parts_barrier() const { return given_barrier(); }
 
   __device__ __forceinline__ void init_barriers() const {
-    if constexpr (Config::value.shares_first) mbarrier_init(parts_barrier(), 32 * S::kWarps);
     if constexpr (Config::value.shares_rows) {
       mbarrier_init(given_barrier(), 1);
       mbarrier_init(taken_barrier(), 128);

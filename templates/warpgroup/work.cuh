@@ -1,8 +1,7 @@
 // Which part of the output each block of a GEMM with wgmma computes: first whole tiles, block after
 // block, then either narrow ones, halves of the last of the others and those of the last tokens, or
 // an equal share of the K of the last `shared_tiles` tiles, which may begin and end inside of a
-// tile. With kSharesFirst that share comes before the whole tiles. Every role of a block walks the
-// same pieces in the same order.
+// tile. Every role of a block walks the same pieces in the same order.
 #pragma once
 
 #include "primitives/cluster.cuh"
@@ -17,7 +16,6 @@ struct Piece {
   bool narrow;      // one box of tokens, of two
   int shared_tile;  // counted from the first tile that is shared; negative: a whole tile
   int begin, end;
-  int turn;  // of a whole tile: the unit it begins with; behind the last comes the first
 };
 
 template <class Config>
@@ -36,7 +34,6 @@ struct WgmmaWork {
   int tile;            // the next whole or narrow tile of this block
   int last_tile;       // behind all of them
   int unit, unit_end;  // of the shared tiles, counted through
-  int share;           // how many those are
 
   __device__ __forceinline__ WgmmaWork(int m, int shared_tiles)
       : m(m),
@@ -56,7 +53,6 @@ struct WgmmaWork {
     last_tile = whole_tiles + 2 * cut_tiles + narrow_tiles;
     unit = first_unit(worker(), shared_tiles);
     unit_end = first_unit(worker() + 1, shared_tiles);
-    share = unit_end - unit;
   }
 
   // Clusters; this block's; and its number in that.
@@ -80,37 +76,15 @@ struct WgmmaWork {
 
   // False at the end of the block's work.
   __device__ __forceinline__ bool next(Piece& piece) {
-    const bool is_share = Config::value.shares_first ? has_share() : !has_tile();
-    if (is_share ? !has_share() : !has_tile()) return false;
-    if (is_share) {
+    if (has_tile()) {
+      take_tile(piece);
+    } else if (has_share()) {
       take_share(piece);
     } else {
-      take_tile(piece);
+      return false;
     }
     if (S::kNarrows && m - piece.first_token <= S::kBoxTokens) piece.narrow = true;
     return true;
-  }
-
-  // The i-th unit of a piece, from `begin` on, in the order in which it is multiplied.
-  static __device__ __forceinline__ int unit_of(const Piece& piece, int i) {
-    if constexpr (!Config::value.shares_first) return i;
-    const int turned = i + piece.turn;
-    return turned < S::kTotalUnits ? turned : turned - S::kTotalUnits;
-  }
-
-  // Whether a part of the block's share of the shared tiles is left; the next one.
-  __device__ __forceinline__ bool has_share() const {
-    return Config::value.shares_tiles && unit < unit_end;
-  }
-  __device__ __forceinline__ void take_share(Piece& piece) {
-    piece.narrow = false;
-    piece.turn = 0;
-    piece.shared_tile = unit / S::kTotalUnits;
-    piece.begin = unit - piece.shared_tile * S::kTotalUnits;
-    const int left = piece.begin + unit_end - unit;
-    piece.end = left < S::kTotalUnits ? left : S::kTotalUnits;
-    unit += piece.end - piece.begin;
-    place(whole_tiles + piece.shared_tile, piece);
   }
 
   // Of pieces that are whole tiles: how many came before the last one; whether another follows.
@@ -147,9 +121,19 @@ struct WgmmaWork {
     piece.shared_tile = -1;
     piece.begin = 0;
     piece.end = S::kTotalUnits;
-    // Blocks with a longer share begin further on: what all of them read of the tokens at the same
-    // time comes faster.
-    piece.turn = Config::value.shares_first && share < S::kTotalUnits ? share : 0;
+  }
+  // Whether a part of the block's share of the shared tiles is left; the next one.
+  __device__ __forceinline__ bool has_share() const {
+    return Config::value.shares_tiles && unit < unit_end;
+  }
+  __device__ __forceinline__ void take_share(Piece& piece) {
+    piece.narrow = false;
+    piece.shared_tile = unit / S::kTotalUnits;
+    piece.begin = unit - piece.shared_tile * S::kTotalUnits;
+    const int left = piece.begin + unit_end - unit;
+    piece.end = left < S::kTotalUnits ? left : S::kTotalUnits;
+    unit += piece.end - piece.begin;
+    place(whole_tiles + piece.shared_tile, piece);
   }
 
   // There are fewer shared tiles than blocks, so all of this fits 32 bits, whose division is short.

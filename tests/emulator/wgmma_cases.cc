@@ -137,18 +137,6 @@ std::vector<WgmmaCase> make_cases() {
   c.add("SharesOf128", 264, 2560, {128, 128, 128}, kFp16, 128, kInt, 5, {129}, kEqualShares);
   c.add("SharesOf256", 264, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kCut);
 
-  // The same before whole tiles: parts of one tile and of two, of two blocks and of seven; tiles by
-  // wgmma and by mma.sync; tokens that are added at a time and the rest; rows and K that end early.
-  c.add("FirstShares", 520, 5120, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kSharesFirst);
-  c.add("FirstSharesOfMany", 1000, 2560, {32, 128, 128}, kFp16, 32, kNo, 7, {31}, kSharesFirst);
-  c.add("FirstSharesOfSharedRows", 328, 5120, {64, 64, 256}, kFp16, 128, kNo, 5, {50},
-        kSharesFirst);
-  c.add("FirstSharesOfTurns", 328, 5248, {32, 64, 512}, kBf16, 128, kInt, 4, {20}, kSharesFirst);
-  c.add("FirstSharesOfRounds", 904, 1280, {64, 128, 256}, kBf16, 128, kNo, 3, {33, 64},
-        kSharesFirst);
-  c.add("FirstSharesAround", 520, 2560, {32, 128, 256}, kFp16, 32, kInt, 3, {17, 32}, kSharesFirst)
-      .epilogue = {true, Activation::kSilu, true};
-
   // Tiles in halves of their tokens, of which the last ones may have but one.
   c.add("Cut", 264, 896, {256, 128, 128}, kFp16, 128, kInt, 5, {257, 300}, kCut);
   c.add("CutOf160", 264, 896, {160, 128, 128}, kFp16, 128, kInt, 5, {161, 320}, kCut);
@@ -279,17 +267,15 @@ Plan WgmmaCase::plan() const {
   // Whose blocks have neither rows nor tokens in common.
   const auto is_plain = [](const PlannedKernel& kernel) {
     const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
-    return wgmma != nullptr && !wgmma->shares_rows && !wgmma->shares_first && wgmma->cluster == 1;
+    return wgmma != nullptr && !wgmma->shares_rows && wgmma->cluster == 1;
   };
   Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, is_plain, sm_count);
   // The planner has this for tiles of its own choice alone.
   GemmVariant v = variant_of(plan.kernels[0]);
   wgmma_share_tokens(cluster, v);
   if (shares_rows) wgmma_share_rows(spec, plan.target, plan.layout, v);
-  const bool first = sharing == Sharing::kSharesFirst;
-  if (v.shares_first != first) wgmma_share_first(spec, plan.target, plan.layout, first, v);
   // A kernel whose tiles have all tokens shares them in one way.
-  if (v.m_max <= v.tile_m && v.tile_m <= 128 && !first) {
+  if (v.m_max <= v.tile_m && v.tile_m <= 128) {
     v.shares_tiles = sharing != Sharing::kNone && sharing != Sharing::kCut;
     v.shares_in_pairs = sharing == Sharing::kClusters;
   }
@@ -317,7 +303,6 @@ WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
       return {tiles * parts * v.cluster, tiles, v.cluster};
     }
     case Sharing::kEqualShares:
-    case Sharing::kSharesFirst:
       return {clusters * v.cluster, tiles % clusters, v.cluster};
     case Sharing::kCut:
       break;

@@ -88,7 +88,6 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
     if (shares.shared_tiles == 0) return Sharing::kNone;
     if (shares.shared_tiles < 0) return Sharing::kCut;
     if (shares.sums_in_cluster) return Sharing::kClusters;
-    if (variant().shares_first) return Sharing::kSharesFirst;
     const bool all = shares.shared_tiles == tiles(m) && shares.workers % tiles(m) == 0;
     return all ? Sharing::kEqualParts : Sharing::kEqualShares;
   }

@@ -192,31 +192,6 @@ TEST_F(WgmmaGpu, RowsInCommon) {
   }
 }
 
-// Shares before whole tiles: one round and several, rows that end in a shared tile.
-TEST_F(WgmmaGpu, SharesBeforeWholeTiles) {
-  struct Case {
-    std::int64_t n, k, m;
-  };
-  for (const Case& c : {Case{22016, 4096, 16},
-                        {22016, 4096, 32},
-                        {18920, 3584, 32},
-                        {37888, 3584, 64},
-                        {18920, 1536, 64}}) {
-    for (const bool around : {false, true}) {
-      GemmSpec spec = wgmma(c.n, c.k, around ? DType::kFp16 : DType::kBf16, 128,
-                            around ? ZeroPoint::kInt : ZeroPoint::kNone);
-      spec.shape.m_min = c.m / 2 + 1;
-      spec.shape.m_max = c.m;
-      if (around) spec.epilogue = {true, Activation::kSilu, true};
-      const auto shares_first = [](const PlannedKernel& kernel) {
-        const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
-        return wgmma != nullptr && wgmma->shares_first;
-      };
-      check_kernel(spec, shares_first, {c.m / 2 + 1, c.m});
-    }
-  }
-}
-
 // Stages of half a chunk: K that ends in the first half of one, scales and zero points of both
 // halves or of each.
 TEST_F(WgmmaGpu, HalfStages) {

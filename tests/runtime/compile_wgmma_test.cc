@@ -74,9 +74,8 @@ class CompileWgmma : public testing::Test {
       const std::string& ptx = result.binary->ptx;
       EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
       EXPECT_EQ(result.binary->local_bytes, 0) << result.kernel_name;
-      const bool adds = sources[i].text.find("/*shares_first=*/true") != std::string::npos;
       const bool four = sources[i].text.find("/*warpgroups=*/4,") != std::string::npos;
-      EXPECT_EQ(result.binary->threads, four ? 640 : adds ? 512 : 384) << result.kernel_name;
+      EXPECT_EQ(result.binary->threads, four ? 640 : 384) << result.kernel_name;
       EXPECT_EQ(ptx.find("wgmma.mma_async") == std::string::npos, by_warps);
       EXPECT_EQ(ptx.find("mma.sync.aligned.m16n8k16") != std::string::npos, by_warps);
     }
@@ -192,26 +191,6 @@ TEST_F(CompileWgmma, EverySharedRow) {
         wgmma_share_rows(spec, plan.target, plan.layout, v);
         sources.push_back(render_variant(plan, v));
       }
-    }
-  }
-  check(sources);
-}
-
-// Shares before whole tiles, of every tile that the planner may take for them: four warpgroups have
-// the registers of three.
-TEST_F(CompileWgmma, EveryFirstShare) {
-  std::vector<Source> sources;
-  for (std::size_t i = 0; i < std::size(kWeightCases); ++i) {
-    for (const auto& [m, n] : {std::pair{16, 128}, {32, 64}, {32, 128}, {64, 64}, {64, 128}}) {
-      if (!every_kernel() && (i + m / 16 + n / 64) % 4 != 0) continue;
-      GemmSpec spec = spec_of(kWeightCases[i], i % 2 == 0 ? DType::kFp16 : DType::kBf16, n == 64);
-      spec.shape.m_max = m;
-      spec.tile.m = m;
-      spec.tile.n = n;
-      Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-      GemmVariant v = variant_of(plan.kernels[0]);
-      wgmma_share_first(spec, plan.target, plan.layout, true, v);
-      sources.push_back(render_variant(plan, v));
     }
   }
   check(sources);

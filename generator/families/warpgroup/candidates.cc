@@ -22,9 +22,6 @@ constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
 constexpr int kDecodedSets = 2;
 constexpr int kFewestLongStages = 3;
-// Where others add meanwhile, who have registers, too; more tokens were slower as often as faster.
-constexpr int kMostSumsBesideAdding = 64;
-constexpr int kMostTokensFirst = 64;
 constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
 
 bool is_plain(const EpilogueSpec& epilogue) {
@@ -62,10 +59,10 @@ void set_stage(GemmVariant& v, int columns) {
   v.stage_chunks = std::max(columns / WeightLayout::kChunkK, 1);
 }
 
-// Two or four that multiply, and where scales go. Blocks whose last warpgroup adds have two others.
+// Two or four that multiply, and where scales go.
 void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& v) {
-  const bool may_four = v.tile_n == kMostWarpgroups * kWgmmaRowTile &&
-                        v.tile_m <= kMostTokensOfFour && !v.shares_first;
+  const bool may_four =
+      v.tile_n == kMostWarpgroups * kWgmmaRowTile && v.tile_m <= kMostTokensOfFour;
   v.warps_n = 4 * (may_four ? kMostWarpgroups : kWarpgroups);
   settle_scale(spec, layout, v);
   if (!may_four || four_hold_sums(spec, v)) return;
@@ -172,11 +169,6 @@ class Candidates {
     if (is_long && !spec_.tile.k && !spec_.tile.stages) return;
     add(v);
     const bool has_all = m_.max <= v.tile_m;
-    if (v.shares_tiles && has_all && v.tile_m <= kMostTokensFirst && v.tile_n >= 128) {
-      GemmVariant first = v;
-      wgmma_share_first(spec_, target_, layout_, true, first);
-      if (sum_registers(first) <= kMostSumsBesideAdding && gives_whole_tiles(first)) add(first);
-    }
     if (target_.sm_count < kWgmmaCluster || v.tile_n < 128) return;
     if (v.shares_tiles && has_all && v.tile_m <= kMostTokensOfFour) {
       GemmVariant pairs = v;
@@ -189,14 +181,6 @@ class Candidates {
       complete(spec_, target_, layout_, once);
       add(once);
     }
-  }
-
-  // Each block must have a whole tile behind its share of those that are left over.
-  bool gives_whole_tiles(const GemmVariant& v) const {
-    const std::int64_t tiles = ceil_div(spec_.shape.n, v.tile_n);
-    const std::int64_t left = tiles % v.workers;
-    return tiles >= v.workers &&
-           left * ceil_div(layout_.chunks_per_row_block, v.stage_chunks) >= v.workers;
   }
 
   void add(GemmVariant v) {
@@ -269,15 +253,6 @@ void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLa
   v.shares_rows = true;
   v.shares_tiles = false;
   v.shares_in_pairs = false;
-  v.shares_first = false;
-  complete(spec, target, layout, v);
-}
-
-void wgmma_share_first(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                       bool first, GemmVariant& v) {
-  v.shares_first = first;
-  v.shares_tiles = v.shares_tiles || first;
-  v.shares_in_pairs = v.shares_in_pairs && !first;
   complete(spec, target, layout, v);
 }
 

@@ -24,11 +24,6 @@ void wgmma_share_tokens(int cluster, GemmVariant& variant);
 void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
                       GemmVariant& variant);
 
-// Has blocks share the tiles that are left over before their whole ones, or behind them; for a tile
-// of all tokens.
-void wgmma_share_first(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                       bool first, GemmVariant& variant);
-
 // Whether a stage of this tile may be half a chunk of each row block: a warp is done with one half
 // after the other, whose words lie apart.
 bool wgmma_may_halve(const GemmSpec& spec, const GemmVariant& variant);

@@ -20,7 +20,7 @@ constexpr int kFewestStagesOfBlock = 8;
 // Whether blocks that share tiles do so as pairs, which takes some more barriers, is settled later.
 int most_shared_bytes(const WeightLayout& layout, const GemmVariant& v) {
   device::WarpgroupConfig config = warpgroup_sizes(layout, v);
-  config.shares_in_pairs = v.shares_tiles && !v.shares_first;
+  config.shares_in_pairs = v.shares_tiles;
   return config.shared_bytes();
 }
 

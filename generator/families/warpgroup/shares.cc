@@ -1,7 +1,6 @@
 #include "generator/families/warpgroup/shares.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "generator/families/gemm_work.h"
 #include "generator/families/gpu_rates.h"
@@ -45,7 +44,6 @@ class Schedule {
 
   Choice fastest() const {
     if (v_.shares_rows) return pairs_with_shared_rows();
-    if (v_.shares_first) return shares_before_tiles();
     return tiles();
   }
 
@@ -102,22 +100,6 @@ class Schedule {
                          pair_clocks(4.0 * v_.tile_m * kWgmmaRowTile);
     return {{static_cast<int>(kWgmmaCluster * std::min(row_sets_, pairs)), 0, kWgmmaCluster},
             static_cast<double>(ceil_div(row_sets_, pairs)) * round};
-  }
-
-  // Every block an equal share of the tiles that are left over, then whole ones, beside which a
-  // warpgroup adds.
-  Choice shares_before_tiles() const {
-    const std::int64_t whole = row_sets_ / v_.workers;
-    const std::int64_t left = row_sets_ % v_.workers;
-    if (whole == 0 || left * stages_ < v_.workers) {
-      return {{}, std::numeric_limits<double>::infinity()};
-    }
-    const auto shared = static_cast<double>(ceil_div(left * stages_, v_.workers));
-    const double blocks = static_cast<double>(v_.workers) / static_cast<double>(left);
-    const double adding = 2 * (blocks + 1) * tile_bytes() / costs_[kSumBytes];
-    const double own = static_cast<double>(whole) * static_cast<double>(stages_) * stage_;
-    return {{v_.workers, static_cast<int>(left), 1},
-            costs_[kExchange] / 3 + shared * stage_ + std::max(own, adding)};
   }
 
   // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
@@ -214,7 +196,7 @@ bool wgmma_may_pair(const GemmVariant& v, const WeightLayout& layout) {
   // ptxas keeps addresses out of uniform registers there: 16384 x 8192, M = 32 took 22.8 us,
   // not 20.9.
   if (wgmma_has_four(v) && v.tile_m > 16) return false;
-  return v.shares_tiles && !v.shares_first && v.cluster == 1 && !wgmma_narrows(v) &&
+  return v.shares_tiles && v.cluster == 1 && !wgmma_narrows(v) &&
          2 * v.tile_m * v.tile_n <= v.stages * warpgroup_sizes(layout, v).stage_bytes();
 }
 

@@ -99,12 +99,11 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
 
   std::string label(const PlannedKernel& kernel) const override {
     const GemmVariant v = variant_of(kernel);
-    const char* const mode = v.shares_rows    ? "pairs of rows"
-                             : v.shares_first ? "shares first"
-                             : v.cluster > 1  ? "pairs of tokens"
-                                              : "tiles";
+    const char* const mode = v.shares_rows   ? "pairs of rows"
+                             : v.cluster > 1 ? "pairs of tokens"
+                                             : "tiles";
     return fmt::format("{} {}x{}x{} stages {}{}", mode, v.tile_m, v.tile_n, v.stage_k, v.stages,
-                       v.shares_tiles || v.shares_first ? "" : " alone");
+                       v.shares_tiles ? "" : " alone");
   }
 };
 

@@ -75,7 +75,7 @@ TEST(Wgmma, TilesOfSixteenTokensAreMultipliedByWarps) {
   }
 }
 
-// Two or four that multiply, four that fetch, and four that add to sums of shared tiles.
+// Two or four that multiply, and one that fetches.
 TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
     for (const std::int64_t m : {16, 32, 64, 128, 8192}) {
@@ -86,7 +86,7 @@ TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
         for (const GemmVariant& v : tiles_of(spec)) {
           const int warpgroups = wgmma_warpgroups(v);
           EXPECT_TRUE(warpgroups == 2 || warpgroups == 4);
-          EXPECT_EQ(v.threads(), 128 * (warpgroups + (v.shares_first ? 2 : 1)));
+          EXPECT_EQ(v.threads(), 128 * (warpgroups + 1));
           EXPECT_LE(v.tile_m, warpgroups == 4 ? 64 : 256);
           EXPECT_FALSE(v.shares_rows && v.shares_tiles);
           EXPECT_TRUE(v.tile_n >= 128 || v.tile_m >= 32);
@@ -102,7 +102,7 @@ TEST(Wgmma, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
     spec.tile.n = 256;
     int most = 0;
     for (const GemmVariant& v : tiles_of(spec)) {
-      if (v.shares_rows == shares_rows && !v.shares_first) most = std::max(most, v.threads());
+      if (v.shares_rows == shares_rows) most = std::max(most, v.threads());
     }
     return most;
   };

@@ -139,41 +139,6 @@ TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
   EXPECT_TRUE(variant_of(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
 }
 
-// Every block has whole tiles behind its share, four more warps to add, and room for their sums.
-TEST(WgmmaShares, FirstSharesComeBeforeWholeTiles) {
-  GemmSpec spec = small_spec();
-  spec.shape = {18944, 3584, 33, 64};
-  const Plan plan = unplanned(spec, target_from_name("h200"));
-  bool has_first = false;
-  for (const GemmVariant& first : tiles_of(spec)) {
-    if (!first.shares_first) continue;
-    has_first = true;
-    const std::int64_t tiles = ceil_div(spec.shape.n, first.tile_n);
-    EXPECT_EQ(first.threads(), 512);
-    EXPECT_EQ(wgmma_shares(plan, first, 40).workers, 132);
-    EXPECT_EQ(wgmma_shares(plan, first, 40).shared_tiles, tiles % 132);
-    EXPECT_GT(tiles, 132);
-    GemmVariant last = first;
-    wgmma_share_first(spec, plan.target, plan.layout, false, last);
-    EXPECT_LT(last.threads() - 32 * last.warps_n, first.threads() - 32 * first.warps_n);
-  }
-  EXPECT_TRUE(has_first);
-  // Nothing is left over, there is no whole round, too many tokens, or a split of the user's.
-  const auto shares_first = [&spec](std::int64_t n, std::int64_t m_max) {
-    spec.shape = {n, 3584, m_max / 2 + 1, m_max};
-    const std::vector<GemmVariant> tiles = tiles_of(spec);
-    return std::any_of(tiles.begin(), tiles.end(),
-                       [](const GemmVariant& v) { return v.shares_first; });
-  };
-  EXPECT_FALSE(shares_first(2 * 132 * 256, 64));
-  EXPECT_FALSE(shares_first(4096, 64));
-  EXPECT_FALSE(shares_first(18944, 128));
-  spec.path = Path::kHopper;
-  EXPECT_TRUE(shares_first(18944, 64));
-  spec.tile.split_k = 1;
-  EXPECT_FALSE(shares_first(18944, 64));
-}
-
 // Pairs read the tokens of neighbouring tiles of 128 rows once; boxes are half of a tile's tokens,
 // so that the last tiles may be cut.
 TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {
