@@ -60,7 +60,6 @@ struct GemmVariant {
   bool shares_in_pairs = false;
   int step_tiles = 4;
   int decoded_sets = 2;
-  bool by_warps = false;  // multiplied by mma.sync instead
   ScaleMode scale_mode = ScaleMode::kAccumulator;
   // DecodeRequest's: the power of two of the codes is left to the scale; or decoding multiplies by
   // the scale, too.
