@@ -54,7 +54,6 @@ struct GemmVariant {
   bool shares_in_pairs = false;
   int step_tiles = 4;
   int decoded_sets = 2;
-  bool by_warps = false;  // multiplied by mma.sync instead
   ScaleMode scale_mode = ScaleMode::kAccumulator;
   int shared_bytes = 0;   // dynamic
   int blocks_per_sm = 1;  // what the register budget is set for

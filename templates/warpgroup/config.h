@@ -31,7 +31,6 @@ struct WarpgroupConfig {
   bool shares_rows;      // pairs of blocks have 64 rows in common, each half of their K
   bool shares_tiles;     // several blocks may share the K of a tile
   bool shares_in_pairs;  // two of them as a pair that exchanges sums in shared memory
-  bool by_warps;         // multiplied by mma.sync
   int step_tiles;        // tiles of 16 columns that are decoded at a time
   int decoded_sets;      // sets of registers that they are decoded into in turn
   int workers;           // thread blocks of a launch, at most
@@ -120,7 +119,7 @@ struct WarpgroupConfig {
 
   HEDDLE_FIELDS(weights, scaling, epilogue, tile_m, tile_n, tokens, stage_chunks, half_stages,
                 stages, stages_ahead, warpgroups, cluster, shares_rows, shares_tiles,
-                shares_in_pairs, by_warps, step_tiles, decoded_sets, workers)
+                shares_in_pairs, step_tiles, decoded_sets, workers)
 };
 
 }  // namespace heddle::device

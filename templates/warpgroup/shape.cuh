@@ -131,7 +131,6 @@ struct WgmmaShape {
                             kWarpgroups * kPairSumBytes <= kPassOffset),
                 "a pair has room and registers for half of each other's sums");
   static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
-  static_assert(kBlocks == 1 || !Config::value.by_warps, "a tile by mma.sync is one block's");
   static_assert(!Config::value.half_stages || (kStageChunks == 1 && kRowTiles == 1 &&
                                                !kSplitsColumns && !Config::value.weights.row_lines),
                 "the halves of a chunk lie apart, and a warp is done with one after the other");

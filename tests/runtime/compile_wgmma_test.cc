@@ -70,14 +70,12 @@ class CompileWgmma : public testing::Test {
     ASSERT_EQ(results.size(), sources.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       const BuildResult& result = results[i];
-      const bool by_warps = sources[i].text.find("/*by_warps=*/true") != std::string::npos;
       const std::string& ptx = result.binary->ptx;
       EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
       EXPECT_EQ(result.binary->local_bytes, 0) << result.kernel_name;
       const bool four = sources[i].text.find("/*warpgroups=*/4,") != std::string::npos;
       EXPECT_EQ(result.binary->threads, four ? 640 : 384) << result.kernel_name;
-      EXPECT_EQ(ptx.find("wgmma.mma_async") == std::string::npos, by_warps);
-      EXPECT_EQ(ptx.find("mma.sync.aligned.m16n8k16") != std::string::npos, by_warps);
+      EXPECT_NE(ptx.find("wgmma.mma_async"), std::string::npos) << result.kernel_name;
     }
     EXPECT_EQ(warnings_, "");
   }

@@ -20,9 +20,9 @@ constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste les
 // That multiply; four of a row tile each where their registers hold its sums.
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
+constexpr int kFewestTokensOfTwo = 32;
 constexpr int kDecodedSets = 2;
 constexpr int kFewestLongStages = 3;
-constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
 
 bool is_plain(const EpilogueSpec& epilogue) {
   return !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
@@ -74,9 +74,6 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
               GemmVariant& v) {
   choose_warpgroups(spec, layout, v);
   const bool four = wgmma_has_four(v);
-  // mma.sync would wait for the products of weights and scales; beside three other warpgroups'
-  // wgmma takes no longer.
-  v.by_warps = v.tile_m <= kTokensOfWarps && v.scale_mode != ScaleMode::kWeight && !four;
   set_wgmma_ring(spec, target, layout, v);
   // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
   // of sums take turns and in pairs that read tokens once; what follows the sums of these then
@@ -164,6 +161,11 @@ class Candidates {
   void add_modes(const GemmVariant& tile) {
     GemmVariant v = tile;
     complete(spec_, target_, layout_, v);
+    // wgmma takes nearly as long for 16 tokens as for 32, which the prediction does not know: of
+    // two warpgroups that do not scale weights, too, it would be too short.
+    const bool waits =
+        v.tile_m < kFewestTokensOfTwo && !wgmma_has_four(v) && v.scale_mode != ScaleMode::kWeight;
+    if (waits && !spec_.tile.m) return;
     // Two long stages are never better than more short ones.
     const bool is_long = v.stage_k > WeightLayout::kChunkK && v.stages < kFewestLongStages;
     if (is_long && !spec_.tile.k && !spec_.tile.stages) return;

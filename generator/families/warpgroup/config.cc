@@ -21,7 +21,6 @@ device::WarpgroupConfig warpgroup_sizes(const WeightLayout& layout, const GemmVa
   config.shares_rows = v.shares_rows;
   config.shares_tiles = v.shares_tiles;
   config.shares_in_pairs = v.shares_in_pairs;
-  config.by_warps = v.by_warps;
   config.step_tiles = v.step_tiles;
   config.decoded_sets = v.decoded_sets;
   config.workers = v.workers;
@@ -48,7 +47,6 @@ GemmVariant variant_of(const PlannedKernel& kernel) {
   v.shares_rows = config.shares_rows;
   v.shares_tiles = config.shares_tiles;
   v.shares_in_pairs = config.shares_in_pairs;
-  v.by_warps = config.by_warps;
   v.step_tiles = config.step_tiles;
   v.decoded_sets = config.decoded_sets;
   v.workers = config.workers;

@@ -52,9 +52,6 @@ class Schedule {
   // attention: the longer of them hides only a part of the shorter.
   double unit_clocks(const GemmVariant& v) const {
     constexpr double kRowTiles = kWgmmaRowTile / 16.0;
-    if (v.by_warps) {
-      return kRowTiles * chunk_instructions(plan_, v.scale_mode, v.tile_m / 8.0) / costs_[kIssue];
-    }
     const double sums = v.scale_mode == ScaleMode::kAccumulator
                             ? 4.0 * WeightLayout::kChunkK / layout_.meta_group * v.tile_m / 8
                             : 0;

@@ -59,9 +59,9 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   std::string describe(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format(
-        "{}{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
+        "{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
         "most{}{}{}, scale on {}",
-        c.by_warps ? "by mma.sync, " : "", c.warpgroups, c.tile_m, c.tile_n, c.stages,
+        c.warpgroups, c.tile_m, c.tile_n, c.stages,
         c.stage_chunks * device::Chunk::kColumns / (c.half_stages ? 2 : 1), c.workers,
         c.cluster > 1 ? ", whose pairs read tokens once" : "",
         c.shares_rows ? ", whose pairs have 64 rows in common" : "",

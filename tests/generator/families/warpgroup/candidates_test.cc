@@ -61,20 +61,6 @@ TEST(Wgmma, LeavesFactorsOfColumnsAndFloatZeroPointsToTiles) {
   EXPECT_TRUE(tiles_of(spec).empty());
 }
 
-// Sixteen tokens at most, and no product for each weight's scale.
-TEST(Wgmma, TilesOfSixteenTokensAreMultipliedByWarps) {
-  for (const int group : {32, 128}) {
-    for (const std::int64_t m : {16, 17, 64}) {
-      GemmSpec spec = with_range(37888, 8192, 9, m);
-      spec.weight.group_size = group;
-      for (const GemmVariant& v : tiles_of(spec)) {
-        EXPECT_EQ(v.by_warps,
-                  v.tile_m == 16 && v.scale_mode != ScaleMode::kWeight && !wgmma_has_four(v));
-      }
-    }
-  }
-}
-
 // Two or four that multiply, and one that fetches.
 TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
