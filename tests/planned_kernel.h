@@ -9,7 +9,6 @@
 #include "generator/families/configuration.h"
 #include "generator/families/fields.h"
 #include "generator/families/gemm_kernel.h"
-#include "generator/families/warpgroup/config.h"
 #include "generator/planner/choose.h"
 #include "stream/config.h"
 #include "tiles/config.h"
@@ -66,17 +65,15 @@ inline PlannedKernel tiles_kernel(int tile_n) {
   return gemm_candidate(*tiles_family(), {1, 1}, config);
 }
 
-// The same kernel with another configuration.
+// The plan's kernel with another configuration, of which nothing else but its launch bounds and its
+// powers of two follow.
 template <class Config>
-PlannedKernel with_config(PlannedKernel kernel, const Config& config) {
+PlannedKernel with_config(const Plan& plan, PlannedKernel kernel, const Config& config) {
   kernel.configuration = make_configuration(config);
   kernel.threads = config.threads();
   kernel.shared_bytes = config.shared_bytes();
+  gemm_family_of(kernel).complete(plan, kernel);
   return kernel;
-}
-
-inline PlannedKernel planned_kernel(const Plan& plan, const GemmVariant& variant) {
-  return planned_kernel(plan, warpgroup_kernel(plan, variant), variant.name);
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -15,10 +16,16 @@ namespace {
 constexpr std::int64_t kSteps[] = {1,   2,   4,   8,   16,  32,  48,   64,   96,
                                    128, 160, 192, 256, 384, 512, 1024, 2048, 4096};
 
-std::vector<double> costs_of(const GemmFamily& family) {
-  std::vector<double> values;
-  for (const CostParameter& parameter : family.cost_parameters()) values.push_back(parameter.value);
-  return values;
+// The parameters' values, which are asked for with every predicted time.
+const std::vector<double>& costs_of(const GemmFamily& family) {
+  static const auto all = [] {
+    std::map<const GemmFamily*, std::vector<double>> values;
+    for (const GemmFamily* one : gemm_families()) {
+      for (const CostParameter& cost : one->cost_parameters()) values[one].push_back(cost.value);
+    }
+    return values;
+  }();
+  return all.at(&family);
 }
 
 Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
@@ -100,7 +107,7 @@ bool is_refused(const Plan& plan, const MRange& m) {
 std::vector<Candidate> candidates_of_path(const Plan& plan, const MRange& m) {
   std::vector<Candidate> all;
   for (const GemmFamily* family : gemm_families()) {
-    const std::vector<double> costs = costs_of(*family);
+    const std::vector<double>& costs = costs_of(*family);
     for (PlannedKernel& kernel : family->candidates(plan, m)) {
       const double us = family->predicted_us(plan, kernel, m.max, costs);
       all.push_back({std::move(kernel), us});

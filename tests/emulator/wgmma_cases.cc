@@ -271,21 +271,21 @@ Plan WgmmaCase::plan() const {
   };
   Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, is_plain, sm_count);
   // The planner has this for tiles of its own choice alone.
-  GemmVariant v = variant_of(plan.kernels[0]);
+  auto v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
   wgmma_share_tokens(cluster, v);
   if (shares_rows) wgmma_share_rows(spec, plan.target, plan.layout, v);
   // A kernel whose tiles have all tokens shares them in one way.
-  if (v.m_max <= v.tile_m && v.tile_m <= 128) {
+  if (v.has_one_token_tile() && v.tile_m <= 128) {
     v.shares_tiles = sharing != Sharing::kNone && sharing != Sharing::kCut;
     v.shares_in_pairs = sharing == Sharing::kClusters;
   }
-  plan.kernels[0] = planned_kernel(plan, v);
+  plan.kernels[0] = with_config(plan, plan.kernels[0], v);
   return plan;
 }
 
 WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
-  const GemmVariant v = variant_of(plan.kernels[0]);
-  const bool one_way = v.m_max <= v.tile_m && v.tile_m <= 128;
+  const auto& v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
+  const bool one_way = v.has_one_token_tile() && v.tile_m <= 128;
   if (v.shares_rows || (m != tokens.back() && !one_way)) return wgmma_shares(plan, v, m);
   const auto ceil_of = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const auto row_sets = static_cast<int>(ceil_of(spec.shape.n, std::int64_t{v.tile_n} * v.cluster));

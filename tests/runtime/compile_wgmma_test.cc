@@ -19,9 +19,14 @@
 namespace heddle {
 namespace {
 
-// The plan's first kernel as `variant` has it.
-Source render_variant(Plan& plan, const GemmVariant& variant) {
-  plan.kernels[0] = planned_kernel(plan, variant);
+using device::WarpgroupConfig;
+
+// The plan's first kernel, which this changes.
+WarpgroupConfig config_of_first(const Plan& plan) {
+  return config_of<WarpgroupConfig>(plan.kernels.front());
+}
+Source render_with(Plan& plan, const WarpgroupConfig& config) {
+  plan.kernels[0] = with_config(plan, plan.kernels[0], config);
   return render(plan, 0);
 }
 
@@ -132,7 +137,7 @@ TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
   check(sources);
 }
 
-// Blocks that share tokens, as fields of the variant.
+// Blocks that share tokens, as members of the configuration.
 TEST_F(CompileWgmma, EveryPair) {
   std::vector<Source> sources;
   for (const WeightCase& c : {kWeightCases[0], kWeightCases[1], kWeightCases[2]}) {
@@ -144,10 +149,10 @@ TEST_F(CompileWgmma, EveryPair) {
         spec.tile.m = m;
         spec.tile.n = 128;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        GemmVariant v = variant_of(plan.kernels[0]);
-        wgmma_share_tokens(2, v);
-        v.step_tiles = tiles;
-        sources.push_back(render_variant(plan, v));
+        WarpgroupConfig c = config_of_first(plan);
+        wgmma_share_tokens(2, c);
+        c.step_tiles = tiles;
+        sources.push_back(render_with(plan, c));
       }
     }
   }
@@ -165,14 +170,14 @@ TEST_F(CompileWgmma, EveryStage) {
       spec.tile.n = 128;
       spec.tile.k = columns;
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-      EXPECT_EQ(variant_of(plan.kernels[0]).stage_chunks, columns / 128);
+      EXPECT_EQ(config_of_first(plan).stage_chunks, columns / 128);
       sources.push_back(render(plan, 0));
     }
   }
   check(sources);
 }
 
-// Pairs of blocks with rows in common, as a field of the variant.
+// Pairs of blocks with rows in common, as a member of the configuration.
 TEST_F(CompileWgmma, EverySharedRow) {
   std::vector<Source> sources;
   for (std::size_t i = 0; i < std::size(kWeightCases); ++i) {
@@ -185,9 +190,9 @@ TEST_F(CompileWgmma, EverySharedRow) {
         spec.tile.m = m;
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        GemmVariant v = variant_of(plan.kernels[0]);
-        wgmma_share_rows(spec, plan.target, plan.layout, v);
-        sources.push_back(render_variant(plan, v));
+        WarpgroupConfig c = config_of_first(plan);
+        wgmma_share_rows(spec, plan.target, plan.layout, c);
+        sources.push_back(render_with(plan, c));
       }
     }
   }
@@ -211,16 +216,16 @@ TEST_F(CompileWgmma, EveryHalfStage) {
       Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
       for (const int cluster : {1, 2}) {
         if (!every_kernel() && in_pairs != (cluster == 2)) continue;
-        GemmVariant v = variant_of(plan.kernels[0]);
-        wgmma_share_tokens(cluster, v);
-        sources.push_back(render_variant(plan, v));
+        WarpgroupConfig c = config_of_first(plan);
+        wgmma_share_tokens(cluster, c);
+        sources.push_back(render_with(plan, c));
       }
     }
   }
   check(sources);
 }
 
-// What the planner may choose by a constant, as fields of the variant.
+// What the planner may choose by a constant, as members of the configuration.
 TEST_F(CompileWgmma, EveryStep) {
   std::vector<Source> sources;
   for (const int tiles : {1, 2, 4}) {
@@ -232,10 +237,10 @@ TEST_F(CompileWgmma, EveryStep) {
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
         for (PlannedKernel& kernel : plan.kernels) {
-          GemmVariant v = variant_of(kernel);
-          v.step_tiles = tiles;
-          v.decoded_sets = sets;
-          kernel = planned_kernel(plan, v);
+          auto c = config_of<WarpgroupConfig>(kernel);
+          c.step_tiles = tiles;
+          c.decoded_sets = sets;
+          kernel = with_config(plan, kernel, c);
         }
         for (Source& source : render_all(plan)) sources.push_back(std::move(source));
       }

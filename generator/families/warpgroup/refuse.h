@@ -4,8 +4,9 @@
 
 #include <vector>
 
-#include "generator/families/gemm_variant.h"
+#include "generator/families/fields.h"
 #include "generator/families/refuse.h"
+#include "warpgroup/config.h"
 
 namespace heddle {
 
@@ -13,11 +14,11 @@ namespace heddle {
 inline constexpr int kMostWgmmaSums = 128;
 
 // Registers of a thread for sums, those of unscaled groups included.
-int sum_registers(const GemmVariant& variant);
+int sum_registers(const device::WarpgroupConfig& config);
 
 // Every reason why this tile cannot be built; empty if it can.
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
-                                  const GemmVariant& variant);
+                                  const device::WarpgroupConfig& config);
 
 }  // namespace heddle
 

@@ -2,16 +2,17 @@
 #include <fmt/format.h>
 
 #include "generator/families/all.h"
+#include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/warpgroup/candidates.h"
-#include "generator/families/warpgroup/config.h"
 #include "generator/families/warpgroup/shares.h"
+#include "generator/families/warpgroup/stage.h"
+#include "warpgroup/config.h"
 
 namespace heddle {
 namespace {
 
 using device::WarpgroupConfig;
-using A = KernelArgument;
 
 class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
  public:
@@ -27,7 +28,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   // The schedule is the number of tiles that several thread blocks share.
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
-    const WgmmaShares shares = wgmma_shares(plan, variant_of(kernel), size.size);
+    const WgmmaShares shares = wgmma_shares(plan, config_of<WarpgroupConfig>(kernel), size.size);
     return {static_cast<unsigned>(shares.workers), 1, 1, static_cast<unsigned>(shares.cluster),
             shares.shared_tiles};
   }
@@ -46,7 +47,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   }
   std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                               std::int64_t size) const noexcept override {
-    const WgmmaShares shares = wgmma_shares(plan, variant_of(kernel), size);
+    const WgmmaShares shares = wgmma_shares(plan, config_of<WarpgroupConfig>(kernel), size);
     return shares.needs_workspace() ? reserved_workspace_bytes(plan, kernel, size) : 0;
   }
   // Tiles may be shared for some M alone.
@@ -61,8 +62,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
     return fmt::format(
         "{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
         "most{}{}{}, scale on {}",
-        c.warpgroups, c.tile_m, c.tile_n, c.stages,
-        c.stage_chunks * device::Chunk::kColumns / (c.half_stages ? 2 : 1), c.workers,
+        c.warpgroups, c.tile_m, c.tile_n, c.stages, stage_columns(c), c.workers,
         c.cluster > 1 ? ", whose pairs read tokens once" : "",
         c.shares_rows ? ", whose pairs have 64 rows in common" : "",
         c.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
@@ -70,19 +70,12 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);
-    return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n,
-                       c.stage_chunks * device::Chunk::kColumns / (c.half_stages ? 2 : 1),
-                       c.stages);
+    return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n, stage_columns(c), c.stages);
   }
 
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
-    std::vector<PlannedKernel> kernels;
-    for (const GemmVariant& v : warpgroup_candidates(plan, m)) {
-      kernels.push_back(warpgroup_kernel(plan, v));
-    }
-    return kernels;
+    return warpgroup_candidates(plan, m);
   }
-  Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
     return warpgroup_refusals(plan, m);
   }
@@ -94,31 +87,22 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   }
   double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                       Costs costs) const override {
-    return warpgroup_us(plan, variant_of(kernel), m, costs);
+    return warpgroup_us(plan, kernel, m, costs);
   }
 
+  Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }
+
   std::string label(const PlannedKernel& kernel) const override {
-    const GemmVariant v = variant_of(kernel);
-    const char* const mode = v.shares_rows   ? "pairs of rows"
-                             : v.cluster > 1 ? "pairs of tokens"
+    const auto& c = config_of<WarpgroupConfig>(kernel);
+    const char* const mode = c.shares_rows   ? "pairs of rows"
+                             : c.cluster > 1 ? "pairs of tokens"
                                              : "tiles";
-    return fmt::format("{} {}x{}x{} stages {}{}", mode, v.tile_m, v.tile_n, v.stage_k, v.stages,
-                       v.shares_tiles ? "" : " alone");
+    return fmt::format("{} {}x{}x{} stages {}{}", mode, c.tile_m, c.tile_n, stage_columns(c),
+                       c.stages, c.shares_tiles ? "" : " alone");
   }
 };
 
 }  // namespace
-
-PlannedKernel warpgroup_kernel(const Plan& plan, const GemmVariant& v) {
-  const WarpgroupConfig config = warpgroup_config(plan.spec.gemm(), plan.layout, v);
-  PlannedKernel kernel = gemm_candidate(*warpgroup_family(), {v.m_min, v.m_max}, config);
-  kernel.arguments = {A::kTokenMap, A::kWeights,   A::kY, A::kBias,
-                      A::kResidual, A::kWorkspace, A::kM, A::kSchedule};
-  kernel.starts_early = true;
-  kernel.box_tokens = config.box_tokens();
-  kernel.fits_box = config.fits_box();
-  return kernel;
-}
 
 const Family* warpgroup_family() {
   static const Warpgroup warpgroup;

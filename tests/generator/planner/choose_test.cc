@@ -17,7 +17,6 @@
 #include "generator/families/registry.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tiles/refuse.h"
-#include "generator/families/warpgroup/config.h"
 #include "generator/families/warpgroup/refuse.h"
 #include "generator/target/facts.h"
 #include "tests/generator/gemm_plans.h"
@@ -239,7 +238,9 @@ TEST(Choose, TheLabelOfAChosenKernelIsThatOfItsCandidate) {
 std::vector<Problem> reasons_against(const Plan& plan, const PlannedKernel& kernel) {
   const GemmSpec& spec = plan.spec.gemm();
   if (is_stream(kernel)) return {};  // what does not fit is no candidate
-  if (is_wgmma(kernel)) return refuse_wgmma(spec, plan.target, variant_of(kernel));
+  if (const auto* wgmma = config_if<device::WarpgroupConfig>(kernel)) {
+    return refuse_wgmma(spec, plan.target, *wgmma);
+  }
   const auto& tile = config_of<device::TilesConfig>(kernel);
   return is_bulk(kernel) ? refuse_bulk(tile, spec, plan.target, kernel.size_max)
                          : refuse_tile(tile, plan.target, kernel.size_max);

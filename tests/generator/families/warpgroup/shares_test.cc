@@ -8,31 +8,27 @@
 
 #include "generator/families/shared_memory.h"
 #include "generator/families/warpgroup/candidates.h"
-#include "generator/families/warpgroup/config.h"
-#include "generator/families/warpgroup/stage.h"
 #include "tests/generator/gemm_plans.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {
 
-std::vector<GemmVariant> tiles_of(const GemmSpec& spec) {
-  std::vector<GemmVariant> tiles;
-  for (const PlannedKernel& kernel : candidates_of(spec, "h200", is_wgmma)) {
-    tiles.push_back(variant_of(kernel));
-  }
-  return tiles;
+using device::WarpgroupConfig;
+
+std::vector<PlannedKernel> tiles_of(const GemmSpec& spec) {
+  return candidates_of(spec, "h200", is_wgmma);
 }
 
 // What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
 // the others every block gets at least one stage.
-void expect_work_for_every_block(const Plan& plan, const GemmVariant& v, std::int64_t m) {
-  const PlannedKernel kernel = planned_kernel(plan, v);
+void expect_work_for_every_block(const Plan& plan, const PlannedKernel& kernel, std::int64_t m) {
+  const auto& v = config_of<WarpgroupConfig>(kernel);
   const std::int64_t n = plan.spec.gemm().shape.n;
   const WgmmaShares shares = wgmma_shares(plan, v, m);
   // Blocks that share tokens count as one.
   const std::int64_t together = v.shares_rows ? 2 : v.cluster;
-  const std::int64_t set_rows = 64 * warpgroup_sizes(plan.layout, v).set_row_tiles();
+  const std::int64_t set_rows = 64 * v.set_row_tiles();
   const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, set_rows);
   const std::int64_t most = 132 / together;
   const std::int64_t workers = shares.workers / together;
@@ -71,7 +67,7 @@ void expect_work_for_every_block(const Plan& plan, const GemmVariant& v, std::in
       return;
     }
     // A counter for each warpgroup, two places for each block.
-    EXPECT_LE(4 * wgmma_warpgroups(v) * shares.shared_tiles * v.cluster, kWorkspaceCounterBytes);
+    EXPECT_LE(4 * v.warpgroups * shares.shared_tiles * v.cluster, kWorkspaceCounterBytes);
     EXPECT_EQ(workspace, static_cast<std::size_t>(kWorkspaceCounterBytes +
                                                   2 * 4 * v.workers * v.tile_m * v.tile_n));
     EXPECT_LE(workspace, kernel.family->max_workspace_bytes(plan, kernel));
@@ -87,10 +83,10 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
         spec.shape = {n, k, first, last};
         spec.weight.group_size = 32;
         const Plan plan = unplanned(spec, target_from_name("h200"));
-        for (const GemmVariant& v : tiles_of(spec)) {
+        for (const PlannedKernel& kernel : tiles_of(spec)) {
           SCOPED_TRACE(fmt::format("{} x {}, M {} to {}", n, k, first, last));
           for (const std::int64_t m : {first, (first + last) / 2, last}) {
-            expect_work_for_every_block(plan, v, m);
+            expect_work_for_every_block(plan, kernel, m);
           }
         }
         first = last + 1;
@@ -105,7 +101,8 @@ TEST(WgmmaShares, PairsNeedNoWorkspace) {
   GemmSpec spec = small_spec();
   spec.shape = {4096, 8192, 33, 64};
   const Plan plan = unplanned(spec, target_from_name("h200"));
-  for (const GemmVariant& v : tiles_of(spec)) {
+  for (const PlannedKernel& kernel : tiles_of(spec)) {
+    const auto& v = config_of<WarpgroupConfig>(kernel);
     const WgmmaShares shares = wgmma_shares(plan, v, 64);
     if (!shares.sums_in_cluster) continue;
     has_pairs = true;
@@ -122,7 +119,8 @@ TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
       GemmSpec spec = small_spec();
       spec.shape = {n, 8192, m / 2 + 1, m};
       const Plan plan = unplanned(spec, target_from_name("h200"));
-      for (const GemmVariant& v : tiles_of(spec)) {
+      for (const PlannedKernel& kernel : tiles_of(spec)) {
+        const auto& v = config_of<WarpgroupConfig>(kernel);
         if (v.tile_m < m) continue;
         const WgmmaShares shares = wgmma_shares(plan, v, m);
         EXPECT_EQ(v.shares_tiles, shares.shared_tiles > 0) << n << ", M " << m;
@@ -136,7 +134,7 @@ TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
   spec.tile.m = 128;
   spec.tile.n = 128;
   spec.path = Path::kHopper;
-  EXPECT_TRUE(variant_of(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
+  EXPECT_TRUE(config_of<WarpgroupConfig>(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
 }
 
 // Pairs read the tokens of neighbouring tiles of 128 rows once; boxes are half of a tile's tokens,
@@ -146,9 +144,10 @@ TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {
   spec.shape = {14336, 4096, 513, 8192};
   const Plan plan = unplanned(spec, target_from_name("h200"));
   bool has_pairs = false, cuts = false;
-  for (const GemmVariant& v : tiles_of(spec)) {
+  for (const PlannedKernel& kernel : tiles_of(spec)) {
+    const auto& v = config_of<WarpgroupConfig>(kernel);
     if (v.tile_m != 256) continue;
-    EXPECT_EQ(planned_kernel(plan, v).box_tokens, 128);
+    EXPECT_EQ(kernel.box_tokens, 128);
     const WgmmaShares shares = wgmma_shares(plan, v, 1024);
     has_pairs = has_pairs || v.cluster == 2;
     cuts = cuts || shares.shared_tiles < 0;
