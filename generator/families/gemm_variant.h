@@ -52,7 +52,6 @@ struct GemmVariant {
   // kStream: blocks of a cluster share K (split_k of them) or what they read of the tokens; kWgmma:
   // they share the tokens.
   int cluster = 1;
-  bool shares_rows = false;  // kWgmma: pairs of blocks have 64 rows in common, each half of their K
   // kWgmma only: several blocks may share the K of a tile, two of them as a pair that exchanges
   // sums in shared memory; weights are decoded `step_tiles` tiles of 16 columns at a time, into
   // `decoded_sets` sets of registers in turn.

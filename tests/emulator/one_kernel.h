@@ -12,7 +12,7 @@
 namespace heddle {
 
 // For an H200 with so many SMs: the fastest kernel of that kind for all M of the spec, of wgmma's
-// the fastest whose blocks have neither rows nor tokens in common. Throws if there is none.
+// the fastest whose blocks read their tokens alone. Throws if there is none.
 inline Plan plan_of_one(const Spec& spec, const std::string& name, GemmKernel kernel,
                         int sm_count) {
   Target target = target_from_name("h200");
@@ -23,7 +23,7 @@ inline Plan plan_of_one(const Spec& spec, const std::string& name, GemmKernel ke
     GemmVariant v = one.variant;
     v.name = plan.kernels[0].name;
     if (v.kernel != kernel) continue;
-    if (kernel == GemmKernel::kWgmma && (v.shares_rows || v.cluster > 1)) continue;
+    if (kernel == GemmKernel::kWgmma && v.cluster > 1) continue;
     plan.kernels = {one.family->kernel(plan, v)};
     return plan;
   }

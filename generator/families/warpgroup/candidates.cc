@@ -30,13 +30,8 @@ bool is_plain(const EpilogueSpec& epilogue) {
 
 // Whether the 112 registers of a thread of four warpgroups hold its sums and those of a group that
 // are not scaled yet, beside what decoding and the end of a tile take.
-bool four_hold_sums(const GemmSpec& spec, const GemmVariant& v) {
-  if (v.tile_m < kMostTokensOfFour || v.scale_mode == ScaleMode::kWeight) return true;
-  if (!v.shares_rows) return false;
-  const WeightSpec& weight = spec.weight;
-  if (weight.bits == 4) return weight.type != WeightType::kNf4;
-  const bool simple = is_integer(weight.type) && weight.zero_point == ZeroPoint::kNone;
-  return simple && (weight.bits <= 5 || is_plain(spec.epilogue));
+bool four_hold_sums(const GemmVariant& v) {
+  return v.tile_m < kMostTokensOfFour || v.scale_mode == ScaleMode::kWeight;
 }
 
 void set_stage(GemmVariant& v, int columns) {
@@ -50,7 +45,7 @@ void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, GemmVar
       v.tile_n == kMostWarpgroups * kWgmmaRowTile && v.tile_m <= kMostTokensOfFour;
   v.warps_n = 4 * (may_four ? kMostWarpgroups : kWarpgroups);
   settle_scale(spec, layout, v);
-  if (!may_four || four_hold_sums(spec, v)) return;
+  if (!may_four || four_hold_sums(v)) return;
   v.warps_n = 4 * kWarpgroups;
   settle_scale(spec, layout, v);
 }
@@ -142,7 +137,7 @@ class Candidates {
     }
   }
 
-  // Tiles by themselves, or with the last ones shared, or with rows or tokens in common.
+  // Tiles by themselves, or with the last ones shared, or read in pairs.
   void add_modes(const GemmVariant& tile) {
     GemmVariant v = tile;
     complete(spec_, target_, layout_, v);
@@ -155,13 +150,7 @@ class Candidates {
     const bool is_long = v.stage_k > WeightLayout::kChunkK && v.stages < kFewestLongStages;
     if (is_long && !spec_.tile.k && !spec_.tile.stages) return;
     add(v);
-    const bool has_all = m_.max <= v.tile_m;
     if (target_.sm_count < kWgmmaCluster || v.tile_n < 128) return;
-    if (v.shares_tiles && has_all && v.tile_m <= kMostTokensOfFour) {
-      GemmVariant pairs = v;
-      wgmma_share_rows(spec_, target_, layout_, pairs);
-      add(pairs);
-    }
     if (m_.max > v.tile_m && v.tile_m > 128 && v.tile_n == 128) {
       GemmVariant once = v;
       once.cluster = kWgmmaCluster;
@@ -233,14 +222,6 @@ std::string why_no_warpgroup(const Plan& plan, const MRange& m) {
 void wgmma_share_tokens(int cluster, GemmVariant& v) {
   v.cluster = cluster;
   v.shares_in_pairs = v.shares_in_pairs && cluster == 1;
-}
-
-void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                      GemmVariant& v) {
-  v.shares_rows = true;
-  v.shares_tiles = false;
-  v.shares_in_pairs = false;
-  complete(spec, target, layout, v);
 }
 
 bool wgmma_may_halve(const GemmSpec& spec, const GemmVariant& v) {

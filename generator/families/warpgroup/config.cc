@@ -17,7 +17,6 @@ device::WarpgroupConfig warpgroup_sizes(const WeightLayout& layout, const GemmVa
   config.stages_ahead = v.stages_ahead;
   config.warpgroups = wgmma_warpgroups(v);
   config.cluster = v.cluster;
-  config.shares_rows = v.shares_rows;
   config.shares_tiles = v.shares_tiles;
   config.shares_in_pairs = v.shares_in_pairs;
   config.step_tiles = v.step_tiles;

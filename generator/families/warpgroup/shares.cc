@@ -39,67 +39,11 @@ class Schedule {
         costs_(costs),
         stages_(ceil_div(layout_.chunks_per_row_block, v.stage_chunks)),
         row_sets_(ceil_div(layout_.row_blocks * WeightLayout::kRowBlock,
-                           warpgroup_sizes(layout_, v).set_row_tiles() * kWgmmaRowTile)),
+                           warpgroup_sizes(layout_, v).cluster_rows())),
         stage_(stage_clocks(v)) {}
 
-  Choice fastest() const {
-    if (v_.shares_rows) return pairs_with_shared_rows();
-    return tiles();
-  }
-
- private:
-  // Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
-  // attention: the longer of them hides only a part of the shorter.
-  double unit_clocks(const GemmVariant& v) const {
-    constexpr double kRowTiles = kWgmmaRowTile / 16.0;
-    const double sums = v.scale_mode == ScaleMode::kAccumulator
-                            ? 4.0 * WeightLayout::kChunkK / layout_.meta_group * v.tile_m / 8
-                            : 0;
-    const double decode = kRowTiles * (decode_instructions(plan_, v) + sums) / costs_[kIssue];
-    const double multiply =
-        1.0 * kWgmmaRowTile * WeightLayout::kChunkK * v.tile_m / costs_[kMultiply];
-    const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
-    return std::max(decode, multiply) + in_the_way * 2 / wgmma_warpgroups(v);
-  }
-
-  // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
-  double stage_clocks(const GemmVariant& v) const {
-    const device::WarpgroupConfig config = warpgroup_sizes(layout_, v);
-    const double halves = config.half_stages ? 2 : 1;
-    const double units = v.stage_chunks / halves * v.tile_n / kWgmmaRowTile;
-    // Blocks that go through the same tokens at the same time get them for each other.
-    const double readers = m_ <= v.tile_m ? 2 : v.cluster;
-    const double tokens =
-        config.fits_box() && m_ < v.tile_m ? static_cast<double>(m_) / v.tile_m : 1;
-    const double bytes = config.weight_bytes() + tokens * config.token_bytes() / readers;
-    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], v.stages,
-                                      static_cast<double>(stages_) * halves);
-    return halves *
-           (side_by_side(units * unit_clocks(v), fetch, costs_[kOverlap]) + costs_[kStage]);
-  }
-
-  double tile_bytes() const { return 4.0 * v_.tile_m * v_.tile_n; }
-  double exchange_clocks(double blocks) const {
-    return costs_[kExchange] + blocks * tile_bytes() / costs_[kSumBytes];
-  }
-  // In a cluster both steps are shorter.
-  double pair_clocks(double bytes) const {
-    return costs_[kExchange] / 3 + bytes / 2 / costs_[kSumBytes];
-  }
-
-  // Pairs of blocks with a row tile in common: of that a block has half of the stages.
-  Choice pairs_with_shared_rows() const {
-    const std::int64_t pairs = v_.workers / kWgmmaCluster;
-    const double of_block =
-        warpgroup_sizes(layout_, v_).set_row_tiles() * kWgmmaRowTile / (2.0 * v_.tile_n);
-    const double round = of_block * static_cast<double>(stages_) * stage_ +
-                         pair_clocks(4.0 * v_.tile_m * kWgmmaRowTile);
-    return {{static_cast<int>(kWgmmaCluster * std::min(row_sets_, pairs)), 0, kWgmmaCluster},
-            static_cast<double>(ceil_div(row_sets_, pairs)) * round};
-  }
-
   // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
-  Choice tiles() const {
+  Choice fastest() const {
     const std::int64_t token_tiles = ceil_div(m_, v_.tile_m);
     const std::int64_t tiles = row_sets_ * token_tiles;
     const std::int64_t workers = v_.workers / v_.cluster;
@@ -157,6 +101,46 @@ class Schedule {
                     exchange_clocks(blocks + 2)});
     }
     return best;
+  }
+
+ private:
+  // Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
+  // attention: the longer of them hides only a part of the shorter.
+  double unit_clocks(const GemmVariant& v) const {
+    constexpr double kRowTiles = kWgmmaRowTile / 16.0;
+    const double sums = v.scale_mode == ScaleMode::kAccumulator
+                            ? 4.0 * WeightLayout::kChunkK / layout_.meta_group * v.tile_m / 8
+                            : 0;
+    const double decode = kRowTiles * (decode_instructions(plan_, v) + sums) / costs_[kIssue];
+    const double multiply =
+        1.0 * kWgmmaRowTile * WeightLayout::kChunkK * v.tile_m / costs_[kMultiply];
+    const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
+    return std::max(decode, multiply) + in_the_way * 2 / wgmma_warpgroups(v);
+  }
+
+  // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
+  double stage_clocks(const GemmVariant& v) const {
+    const device::WarpgroupConfig config = warpgroup_sizes(layout_, v);
+    const double halves = config.half_stages ? 2 : 1;
+    const double units = v.stage_chunks / halves * v.tile_n / kWgmmaRowTile;
+    // Blocks that go through the same tokens at the same time get them for each other.
+    const double readers = m_ <= v.tile_m ? 2 : v.cluster;
+    const double tokens =
+        config.fits_box() && m_ < v.tile_m ? static_cast<double>(m_) / v.tile_m : 1;
+    const double bytes = config.weight_bytes() + tokens * config.token_bytes() / readers;
+    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], v.stages,
+                                      static_cast<double>(stages_) * halves);
+    return halves *
+           (side_by_side(units * unit_clocks(v), fetch, costs_[kOverlap]) + costs_[kStage]);
+  }
+
+  double tile_bytes() const { return 4.0 * v_.tile_m * v_.tile_n; }
+  double exchange_clocks(double blocks) const {
+    return costs_[kExchange] + blocks * tile_bytes() / costs_[kSumBytes];
+  }
+  // In a cluster both steps are shorter.
+  double pair_clocks(double bytes) const {
+    return costs_[kExchange] / 3 + bytes / 2 / costs_[kSumBytes];
   }
 
   const Plan& plan_;

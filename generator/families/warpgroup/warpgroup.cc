@@ -60,11 +60,10 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
     const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format(
         "{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
-        "most{}{}{}, scale on {}",
+        "most{}{}, scale on {}",
         c.warpgroups, c.tile_m, c.tile_n, c.stages,
         c.stage_chunks * device::Chunk::kColumns / (c.half_stages ? 2 : 1), c.workers,
         c.cluster > 1 ? ", whose pairs read tokens once" : "",
-        c.shares_rows ? ", whose pairs have 64 rows in common" : "",
         c.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
         to_string(variant_of(kernel).scale_mode));
   }
@@ -93,11 +92,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   }
 
   std::string label(const GemmVariant& v) const override {
-    const char* const mode = v.shares_rows   ? "pairs of rows"
-                             : v.cluster > 1 ? "pairs of tokens"
-                                             : "tiles";
-    return fmt::format("{} {}x{}x{} stages {}{}", mode, v.tile_m, v.tile_n, v.stage_k, v.stages,
-                       v.shares_tiles ? "" : " alone");
+    return fmt::format("{} {}x{}x{} stages {}{}", v.cluster > 1 ? "pairs of tokens" : "tiles",
+                       v.tile_m, v.tile_n, v.stage_k, v.stages, v.shares_tiles ? "" : " alone");
   }
 
   PlannedKernel kernel(const Plan& plan, const GemmVariant& v) const override {

@@ -27,8 +27,8 @@ TEST(SameKernel, AnyOtherFieldMakesAnotherKernel) {
     EXPECT_FALSE(is_same_kernel(one, other));
   }
   for (bool GemmVariant::*field :
-       {&GemmVariant::reads_ahead, &GemmVariant::shares_rows, &GemmVariant::shares_tiles,
-        &GemmVariant::shares_in_pairs, &GemmVariant::fold_power, &GemmVariant::fold_scale}) {
+       {&GemmVariant::reads_ahead, &GemmVariant::shares_tiles, &GemmVariant::shares_in_pairs,
+        &GemmVariant::fold_power, &GemmVariant::fold_scale}) {
     GemmVariant other;
     other.*field = !(other.*field);
     EXPECT_FALSE(is_same_kernel(one, other));
