@@ -28,7 +28,6 @@ struct WarpgroupConfig {
   int stages_ahead;      // whose weights are copied before griddepcontrol.wait
   int warpgroups;        // that multiply: 2 or 4
   int cluster;           // thread blocks that read the same tokens once
-  bool shares_rows;      // pairs of blocks have 64 rows in common, each half of their K
   bool shares_tiles;     // several blocks may share the K of a tile
   bool shares_in_pairs;  // two of them as a pair that exchanges sums in shared memory
   int step_tiles;        // tiles of 16 columns that are decoded at a time
@@ -44,11 +43,8 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
   HEDDLE_BOTH constexpr bool narrows() const { return tile_m > kNarrowable; }
   HEDDLE_BOTH constexpr bool has_one_token_tile() const { return tokens <= tile_m; }
-  // Row tiles of the blocks that take a tile each together: pairs that share rows have one in
-  // common.
-  HEDDLE_BOTH constexpr int set_row_tiles() const {
-    return (shares_rows ? 2 : cluster) * (tile_n / kRowTile) - (shares_rows ? 1 : 0);
-  }
+  // Rows of the blocks of a cluster, which take neighbouring tiles.
+  HEDDLE_BOTH constexpr int cluster_rows() const { return cluster * tile_n; }
   HEDDLE_BOTH constexpr int total_units() const {
     return static_cast<int>(ceil_div(weights.chunks, stage_chunks));
   }
@@ -101,7 +97,7 @@ struct WarpgroupConfig {
 
   // Thread blocks that exchange sums have barriers for it.
   HEDDLE_BOTH constexpr int exchange_barriers() const {
-    return shares_rows ? 2 : shares_in_pairs ? warpgroups + 1 : 0;
+    return shares_in_pairs ? warpgroups + 1 : 0;
   }
   // Tokens, weights, sums on their way, barriers.
   HEDDLE_BOTH constexpr int weight_offset() const { return stages * token_bytes(); }
@@ -109,17 +105,15 @@ struct WarpgroupConfig {
     return weight_offset() + stages * weight_bytes();
   }
   HEDDLE_BOTH constexpr int barrier_offset() const {
-    // The last warpgroup's sums of rows in common, half of them from the other block of the pair.
-    const int given_bytes = shares_rows ? 4 * 128 * (tile_m / 2) / 2 : 0;
-    return pass_offset() + (warpgroups - 1) * pass_bytes() + max_of(given_bytes, pass_bytes());
+    return pass_offset() + warpgroups * pass_bytes();
   }
   HEDDLE_BOTH constexpr int shared_bytes() const {
     return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers();
   }
 
   HEDDLE_FIELDS(weights, scaling, epilogue, tile_m, tile_n, tokens, stage_chunks, half_stages,
-                stages, stages_ahead, warpgroups, cluster, shares_rows, shares_tiles,
-                shares_in_pairs, step_tiles, decoded_sets, workers)
+                stages, stages_ahead, warpgroups, cluster, shares_tiles, shares_in_pairs,
+                step_tiles, decoded_sets, workers)
 };
 
 }  // namespace heddle::device

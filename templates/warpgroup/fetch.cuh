@@ -84,15 +84,10 @@ struct WgmmaFetch {
     return bytes;
   }
 
-  // Whether the warp's row block of the piece's row tile i is multiplied in unit k.
-  __device__ __forceinline__ bool has_block(const Piece& piece, int i, int k) const {
-    if (Config::value.shares_rows && i == kMostBlocks - 1 &&
-        !WgmmaWork<Config>::has_shared_rows(k < S::kHalfUnits ? 0 : 1)) {
-      return false;
-    }
-    constexpr bool kAll = Config::value.weights.row_blocks % (4 * S::kSetRowTiles) == 0;
-    return kAll || 4 * (piece.row_tile + i * WgmmaWork<Config>::row_step()) + warp <
-                       Config::value.weights.row_blocks;
+  // Whether W has the warp's row block of the piece's row tile i.
+  __device__ __forceinline__ bool has_block(const Piece& piece, int i) const {
+    constexpr bool kAll = Config::value.weights.row_blocks % S::kSetRowBlocks == 0;
+    return kAll || 4 * (piece.row_tile + i) + warp < Config::value.weights.row_blocks;
   }
 
   // Announces this warp's bytes of the stage, then copies its weights: a row block of each row
@@ -103,7 +98,7 @@ struct WgmmaFetch {
     const int first = 4 * piece.row_tile + warp;
     int blocks = 0;
 #pragma unroll
-    for (int i = 0; i < kMostBlocks; ++i) blocks += has_block(piece, i, k) ? 1 : 0;
+    for (int i = 0; i < kMostBlocks; ++i) blocks += has_block(piece, i) ? 1 : 0;
     const u32 bytes = chunks_of_stage<Config::value.weights.chunks, S::kStageChunks>(k) *
                           Config::value.weights.chunk_bytes -
                       S::kMissingBytes;
@@ -112,14 +107,13 @@ struct WgmmaFetch {
         weights + (static_cast<i64>(first) * Config::value.weights.chunks + k * S::kStageChunks) *
                       Config::value.weights.chunk_bytes;
     const u32 to = memory.weights(stage) + warp * S::kRowBlockBytes;
-    const i64 step =
-        static_cast<i64>(4 * Config::value.weights.chunks * Config::value.weights.chunk_bytes) *
-        WgmmaWork<Config>::row_step();
+    constexpr i64 step =
+        static_cast<i64>(4 * Config::value.weights.chunks * Config::value.weights.chunk_bytes);
     if (!elect_one()) return;
     mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes(piece));
 #pragma unroll
     for (int i = 0; i < kMostBlocks; ++i) {
-      if (!has_block(piece, i, k)) continue;
+      if (!has_block(piece, i)) continue;
       const u32 at = to + i * S::kFetchWarps * S::kRowBlockBytes;
       if (Config::value.half_stages && part == 0 && S::kMetadataBytes > 0) {
         // Scales and zero points lie behind the words of the other half.

@@ -23,8 +23,6 @@ struct WgmmaMultiply {
   using Steps = WgmmaSteps<Config>;
   using Weights = WgmmaWeights<Config, Decode>;
   static constexpr bool kPartial = Steps::kPartial;
-  // What the last warpgroup has of row tiles while another block multiplies the last of them.
-  static constexpr int kOwnTiles = S::kRowTiles - 1;
   static constexpr bool kSharesChunks = S::kOwnChunks < S::kStageChunks;
   static constexpr bool kEndsShort = Config::value.weights.chunks % S::kStageChunks != 0;
   static constexpr bool kMayHaveNone =
@@ -60,21 +58,33 @@ struct WgmmaMultiply {
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
       for (float& v : sum[r]) v = 0.0f;
-    if constexpr (Config::value.shares_rows) {
+    clear_parts();
+    u32 previous = 0;  // the full barrier of the stage before
 #pragma unroll 1
-      for (int half = 0; half < 2; ++half) {
-        Piece units = piece;
-        (half == 0 ? units.end : units.begin) = S::kHalfUnits;
-        if (row_block < 4 * (S::kTileRowTiles - S::kRowTiles) ||
-            WgmmaWork<Config>::has_shared_rows(half)) {
-          multiply_units<kTokens, S::kRowTiles>(units, stage);
-        } else {
-          multiply_units<kTokens, kOwnTiles>(units, stage);
+    for (int k = piece.begin; k < piece.end; ++k) {
+#pragma unroll
+      for (int part = 0; part < S::kUnitStages; ++part) {
+        mbarrier_wait(stage.full_barrier, stage.parity);
+        const int count = chunks_of_stage<Config::value.weights.chunks, S::kStageChunks>(k);
+#pragma unroll
+        for (int c = 0; c < S::kOwnChunks; ++c) {
+          const int of_stage = first_chunk + c * (S::kStageChunks / S::kOwnChunks);
+          if (c > 0 && kEndsShort && of_stage >= count) break;
+          // Nothing of the stage is this warpgroup's.
+          if (c == 0 && kMayHaveNone && of_stage >= count) {
+            wgmma_wait<0>();
+            release(previous);
+            break;
+          }
+          multiply_chunk<kTokens>(stage, c, of_stage, part, c == 0 ? previous : 0);
         }
+        previous = stage.full_barrier;
+        stage.advance();
       }
-    } else {
-      multiply_units<kTokens, S::kRowTiles>(piece, stage);
     }
+    wgmma_wait<0>();
+    retire(Steps::kSteps - 1, Steps::kParts - 1);
+    release(previous);
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
@@ -92,42 +102,6 @@ struct WgmmaMultiply {
   }
 
  private:
-  // Of the first so many of the warpgroup's row tiles.
-  template <int kTokens, int kRows>
-  __device__ __forceinline__ void multiply_units(const Piece& piece, WgmmaStage<Config>& stage) {
-    clear_parts();
-    u32 previous = 0;  // the full barrier of the stage before
-#pragma unroll 1
-    for (int k = piece.begin; k < piece.end; ++k) {
-#pragma unroll
-      for (int part = 0; part < S::kUnitStages; ++part) {
-        mbarrier_wait(stage.full_barrier, stage.parity);
-        const int count = chunks_of_stage<Config::value.weights.chunks, S::kStageChunks>(k);
-#pragma unroll
-        for (int c = 0; c < S::kOwnChunks; ++c) {
-          const int of_stage = first_chunk + c * (S::kStageChunks / S::kOwnChunks);
-          if (c > 0 && kEndsShort && of_stage >= count) break;
-          // Nothing of the stage is this warpgroup's.
-          if (c == 0 && (kRows == 0 || (kMayHaveNone && of_stage >= count))) {
-            if constexpr (kRows > 0) wgmma_wait<0>();
-            release(previous);
-            break;
-          }
-          if constexpr (kRows > 0) {
-            multiply_chunk<kTokens, kRows>(stage, c, of_stage, part, c == 0 ? previous : 0);
-          }
-        }
-        previous = stage.full_barrier;
-        stage.advance();
-      }
-    }
-    if constexpr (kRows > 0) {
-      wgmma_wait<0>();
-      retire(Steps::kColumnSteps * kRows - 1, Steps::parts_of(kRows) - 1);
-    }
-    release(previous);
-  }
-
   __device__ __forceinline__ void clear_parts() {
     if constexpr (kPartial) {
       // The first step finds nothing in what a step before has left.
@@ -141,27 +115,27 @@ struct WgmmaMultiply {
 
   // The warpgroup's chunk c of the stage, which is the stage's chunk `of_stage`, or the half `part`
   // of the only one, of each row tile. Behind it the warp has read all of stage `previous`.
-  template <int kTokens, int kRows>
+  template <int kTokens>
   __device__ __forceinline__ void multiply_chunk(const WgmmaStage<Config>& stage, int c,
                                                  int of_stage, int part, u32 previous) {
-    constexpr int kRowSteps = Steps::kColumnSteps * kRows;
-    constexpr int kTurns = Steps::parts_of(kRows);
-    static_assert(kRowSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
+    constexpr int kSteps = Steps::kSteps;
+    constexpr int kTurns = Steps::kParts;
+    static_assert(kSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
     const u64 columns = same_columns(stage.columns() + 2 * of_stage * S::kHalfBytes / 16);
     const u32 chunks = stage.weights() + of_stage * Config::value.weights.chunk_bytes;
     weights.load_first_words(chunks, first_half, part);
 #pragma unroll
-    for (int step = 0; step < kRowSteps; ++step) {
+    for (int step = 0; step < kSteps; ++step) {
       const int r = step / Steps::kColumnSteps;
       // Its first tile, of the warpgroup's.
       const int tile = step % Steps::kColumnSteps * Steps::kStepTiles;
       // As if the words of the other half were there, too.
       const u32 chunk = chunks + 4 * r * S::kRowBlockBytes - S::kMissingBytes;
-      const int set = (part * kRowSteps + step) % Steps::kSets;
+      const int set = (part * kSteps + step) % Steps::kSets;
       weights.decode(set, r, tile, chunk, first_half + part);
-      if (tile % 4 == 0) weights.template load_next_words<kRows>(chunks, r, tile);
-      const int before = (step + kRowSteps - 1) % kRowSteps;
-      const int into = (c * kRowSteps + step) / Steps::kGroupSteps % kTurns;
+      if (tile % 4 == 0) weights.load_next_words(chunks, r, tile);
+      const int before = (step + kSteps - 1) % kSteps;
+      const int into = (c * kSteps + step) / Steps::kGroupSteps % kTurns;
       // ptxas takes no sums across the loop's end that are read while products run: it would let no
       // two steps overlap.
       const bool in_time = kTurns == 2 && (c > 0 || step > 0);

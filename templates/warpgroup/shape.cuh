@@ -43,14 +43,10 @@ struct WgmmaShape {
   // Blocks of a cluster have the same tokens and neighbouring tiles, a set of rows. Each fetches
   // its part of the tokens for all.
   static constexpr int kBlocks = Config::value.cluster;
-  // Or two blocks of a cluster have the last row tile of each in common, of which one has the first
-  // half of K, the other the second: the second block counts its row tiles from the end of the set.
-  static constexpr int kTogether = Config::value.shares_rows ? 2 : kBlocks;
-  static constexpr int kSetRowTiles = Config::value.set_row_tiles();
+  static constexpr int kSetRowBlocks = Config::value.cluster_rows() / 16;
   static constexpr int kRowSets =
-      (Config::value.weights.row_blocks + 4 * kSetRowTiles - 1) / (4 * kSetRowTiles);
-  static constexpr bool kRowsMayEnd = Config::value.weights.n % (64 * kSetRowTiles) != 0;
-  static constexpr int kHalfUnits = kTotalUnits / 2;
+      (Config::value.weights.row_blocks + kSetRowBlocks - 1) / kSetRowBlocks;
+  static constexpr bool kRowsMayEnd = Config::value.weights.n % Config::value.cluster_rows() != 0;
   static constexpr int kSums = Config::value.tile_m / 2;  // a thread's, of each row tile
   static constexpr int kOwnTokens = Config::value.own_tokens();
   static constexpr int kOwnSums = Config::value.own_sums();
@@ -121,9 +117,6 @@ struct WgmmaShape {
                 "whole row tiles for each warpgroup");
   static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
   static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
-  static_assert(!Config::value.shares_rows || (kBlocks == 1 && !Config::value.shares_tiles &&
-                                               kOneTokenTile && !kSplitsColumns),
-                "a tile of its own and half of a row tile");
   static_assert(Config::value.stages_ahead == 1 ||
                     (kUnitStages == 1 && Config::value.stages_ahead <= Config::value.stages),
                 "whole units, and places for them");
@@ -164,22 +157,14 @@ struct WgmmaMemory {
     return full_barrier(2 * Config::value.stages) + 4 * i;
   }
 
-  // Of row tiles in common: the sums that the other block gives have come; it has used those that
-  // this one gave.
-  __device__ __forceinline__ u32 given_barrier() const { return word(2 * S::kWarpgroups); }
-  __device__ __forceinline__ u32 taken_barrier() const { return given_barrier() + 8; }
   // Of a pair: the sums that the other block gives to a warpgroup have come; it has read all
   // stages.
   __device__ __forceinline__ u32 pair_barrier(int warpgroup) const {
-    return given_barrier() + 8 * warpgroup;
+    return word(2 * S::kWarpgroups) + 8 * warpgroup;
   }
   __device__ __forceinline__ u32 read_barrier() const { return pair_barrier(S::kWarpgroups); }
 
   __device__ __forceinline__ void init_barriers() const {
-    if constexpr (Config::value.shares_rows) {
-      mbarrier_init(given_barrier(), 1);
-      mbarrier_init(taken_barrier(), 128);
-    }
     if constexpr (S::kPairs) {
 #pragma unroll
       for (int i = 0; i < S::kWarpgroups; ++i) mbarrier_init(pair_barrier(i), 1);

@@ -20,24 +20,21 @@ struct WgmmaStore {
   int warpgroup, thread;  // of the warpgroup
 
   // Stores to Y, through shared memory, the sums of the warpgroup's tokens from `place` of the
-  // piece on, and from row tile `first_tile` of the warpgroup on.
-  template <int kRows, int kCount>
-  __device__ __forceinline__ void run(Piece piece, const float (&sum)[kRows][kCount], int place,
-                                      int first_tile = 0) const {
+  // piece on.
+  template <int kCount>
+  __device__ __forceinline__ void run(Piece piece, const float (&sum)[S::kRowTiles][kCount],
+                                      int place) const {
     // Else the tokens' numbers, the same for every piece, would keep registers while it multiplies.
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
     // A narrow piece ends with a box.
     constexpr int kTokens = S::tokens_of_pass(S::kNarrows ? S::kBoxTokens : 2 * kCount);
-    if constexpr (S::kSplitsColumns) {
-      place += warpgroup * S::kOwnTokens;
-    } else {
-      first_tile += S::kRowTiles * warpgroup;
-    }
+    if constexpr (S::kSplitsColumns) place += warpgroup * S::kOwnTokens;
+    const int first_tile = piece.row_tile + (S::kSplitsColumns ? 0 : S::kRowTiles * warpgroup);
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const int row = 64 * (piece.row_tile + (first_tile + r) * WgmmaWork<Config>::row_step());
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      const int row = 64 * (first_tile + r);
 #pragma unroll
       for (int first = 0; first < 2 * kCount; first += kTokens) {
         if (S::kNarrows && piece.narrow && place + first >= S::kBoxTokens) break;

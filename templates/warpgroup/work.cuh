@@ -11,7 +11,7 @@ namespace heddle {
 
 // Units [begin, end) of a tile's K.
 struct Piece {
-  int row_tile;  // its first, of 64 rows of W; the others follow in steps of row_step()
+  int row_tile;  // its first, of 64 rows of W
   int first_token;
   bool narrow;      // one box of tokens, of two
   int shared_tile;  // counted from the first tile that is shared; negative: a whole tile
@@ -57,21 +57,13 @@ struct WgmmaWork {
 
   // Clusters; this block's; and its number in that.
   static __device__ __forceinline__ int workers() {
-    return static_cast<int>(gridDim.x) / S::kTogether;
+    return static_cast<int>(gridDim.x) / S::kBlocks;
   }
   static __device__ __forceinline__ int worker() {
-    return static_cast<int>(blockIdx.x) / S::kTogether;
+    return static_cast<int>(blockIdx.x) / S::kBlocks;
   }
   static __device__ __forceinline__ int rank() {
-    return S::kTogether > 1 ? static_cast<int>(cluster_rank()) : 0;
-  }
-
-  static __device__ __forceinline__ int row_step() {
-    return Config::value.shares_rows && rank() != 0 ? -1 : 1;
-  }
-  // Whether this block multiplies the row tile that it has in common with another in this half.
-  static __device__ __forceinline__ bool has_shared_rows(int half_of_k) {
-    return half_of_k == rank();
+    return S::kBlocks > 1 ? static_cast<int>(cluster_rank()) : 0;
   }
 
   // False at the end of the block's work.
@@ -86,10 +78,6 @@ struct WgmmaWork {
     if (S::kNarrows && m - piece.first_token <= S::kBoxTokens) piece.narrow = true;
     return true;
   }
-
-  // Of pieces that are whole tiles: how many came before the last one; whether another follows.
-  __device__ __forceinline__ int pieces_before() const { return tile / workers() - 1; }
-  __device__ __forceinline__ bool has_whole_tiles() const { return tile < whole_tiles; }
 
   // Whether this block begins a shared tile behind its part of the shared tile before.
   __device__ __forceinline__ bool is_late(const Piece& piece, int shared_tiles) const {
@@ -161,9 +149,6 @@ struct WgmmaWork {
 
   // This block's, of the set of rows.
   static __device__ __forceinline__ int first_row_tile(int row_set) {
-    if constexpr (Config::value.shares_rows) {
-      return row_set * S::kSetRowTiles + rank() * (S::kSetRowTiles - 1);
-    }
     return (row_set * S::kBlocks + rank()) * S::kTileRowTiles;
   }
 

@@ -44,16 +44,6 @@ class Cases {
     return spec;
   }
 
-  // Pairs of blocks with 64 rows in common.
-  GemmSpec& add_shared_rows(std::string name, std::int64_t n, std::int64_t k, Tile tile,
-                            DType dtype, int group, ZeroPoint zero, int sm_count,
-                            std::vector<std::int64_t> tokens) {
-    GemmSpec& spec = add(std::move(name), n, k, tile, dtype, group, zero, sm_count,
-                         std::move(tokens), Sharing::kNone);
-    cases.back().shares_rows = true;
-    return spec;
-  }
-
   std::vector<WgmmaCase> cases;
 };
 
@@ -166,29 +156,6 @@ std::vector<WgmmaCase> make_cases() {
       .weight.bits = 8;
   c.add_pairs("HalvesOfReadersCut", 520, 896, {256, 128, 64}, kBf16, 16, kInt, 8, {257, 512}, kCut);
 
-  // One round of pairs and several, the last without rows for all row tiles, or for the second
-  // block alone or the one in common; chunks of both halves of K, of one, and stages that are
-  // short.
-  c.add_shared_rows("RowsInCommon", 448, 2560, {64, 256, 256}, kFp16, 128, kNo, 2, {33, 64});
-  c.add_shared_rows("RowsInCommonOfTiles", 520, 896, {32, 128, 256}, kBf16, 128, kInt, 4, {17, 32});
-  c.add_shared_rows("RowsInCommonOddly", 1096, 1184, {64, 256, 128}, kFp16, 32, kInt, 5, {60});
-  c.add_shared_rows("RowsInCommonOfOneChunk", 232, 32, {32, 256, 128}, kBf16, 32, kNo, 2, {31});
-  c.add_shared_rows("RowsInCommonOfFew", 40, 2688, {64, 128, 128}, kFp16, 128, kNo, 3, {33});
-  c.add_shared_rows("RowsInCommonOfChannels", 1000, 1184, {64, 256, 128}, kBf16, kPerChannel, kInt,
-                    4, {64})
-      .weight.bits = 8;
-  c.add_shared_rows("RowsInCommonInTurns", 1352, 1280, {64, 256, 256}, kBf16, 128, kInt, 2, {64})
-      .weight.bits = 3;
-  c.add_shared_rows("RowsInCommonOfShortSteps", 1352, 2560, {64, 256, 128}, kFp16, 128, kNo, 2,
-                    {64})
-      .epilogue = {true, Activation::kSilu, true};
-
-  // Four warpgroups with up to sixteen tokens: weights of two stages ahead, of which a block may
-  // have one.
-  c.add_shared_rows("RowsInCommonOfSixteen", 1352, 2560, {16, 256, 256}, kFp16, 128, kNo, 4,
-                    {9, 16});
-  c.add_shared_rows("RowsInCommonOfOneStage", 456, 256, {16, 256, 256}, kBf16, 128, kInt, 2, {16});
-
   // Widths, types and scales.
   c.add("TwoBits", 136, 1280, {32, 128, 128}, kBf16, 128, kInt, 4, {17, 31}, kNone).weight.bits = 2;
   c.add("ThreeBits", 136, 2560, {16, 256, 256}, kFp16, 64, kInt, 5, {9}, kClusters).weight.bits = 3;
@@ -264,16 +231,15 @@ std::vector<WgmmaCase> make_cases() {
 }  // namespace
 
 Plan WgmmaCase::plan() const {
-  // Whose blocks have neither rows nor tokens in common.
+  // Whose blocks read their tokens alone.
   const auto is_plain = [](const PlannedKernel& kernel) {
     const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
-    return wgmma != nullptr && !wgmma->shares_rows && wgmma->cluster == 1;
+    return wgmma != nullptr && wgmma->cluster == 1;
   };
   Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, is_plain, sm_count);
   // The planner has this for tiles of its own choice alone.
   auto v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
   wgmma_share_tokens(cluster, v);
-  if (shares_rows) wgmma_share_rows(spec, plan.target, plan.layout, v);
   // A kernel whose tiles have all tokens shares them in one way.
   if (v.has_one_token_tile() && v.tile_m <= 128) {
     v.shares_tiles = sharing != Sharing::kNone && sharing != Sharing::kCut;
@@ -286,7 +252,7 @@ Plan WgmmaCase::plan() const {
 WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
   const auto& v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
   const bool one_way = v.has_one_token_tile() && v.tile_m <= 128;
-  if (v.shares_rows || (m != tokens.back() && !one_way)) return wgmma_shares(plan, v, m);
+  if (m != tokens.back() && !one_way) return wgmma_shares(plan, v, m);
   const auto ceil_of = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const auto row_sets = static_cast<int>(ceil_of(spec.shape.n, std::int64_t{v.tile_n} * v.cluster));
   const auto token_tiles = static_cast<int>(ceil_of(m, v.tile_m));

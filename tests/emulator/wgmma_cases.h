@@ -27,8 +27,7 @@ struct WgmmaCase {
   int sm_count;
   std::vector<std::int64_t> tokens;  // the M to run
   Sharing sharing;                   // with the last of them
-  int cluster = 1;
-  bool shares_rows = false;  // of blocks that share tokens
+  int cluster = 1;                   // of blocks that share tokens
 
   Plan plan() const;  // of one variant, with wgmma
   // What a launch with m tokens is told: with the last of `tokens`, or with all where one tile has

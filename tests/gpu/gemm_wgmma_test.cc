@@ -81,14 +81,14 @@ TEST_F(WgmmaGpu, ScalesOfEightBits) {
   }
 }
 
-// Pairs of blocks of four warpgroups with rows in common, by default and with all that may follow.
+// Tiles of four warpgroups, by themselves and with all that may follow the sums.
 TEST_F(WgmmaGpu, FourWarpgroups) {
   for (const bool around : {false, true}) {
     for (const std::int64_t n : {28672, 27800}) {
       GemmSpec spec = wgmma(n, 1184, around ? DType::kBf16 : DType::kFp16, 32,
                             around ? ZeroPoint::kInt : ZeroPoint::kNone);
       spec.shape.m_max = 64;
-      spec.path = Path::kAuto;
+      spec.tile.n = 256;
       if (around) spec.epilogue = {true, Activation::kSilu, true};
       const Plan plan = resolve(Spec::from_gemm(spec), target());
       for (const std::int64_t m : {16, 32, 64})
@@ -170,25 +170,6 @@ TEST_F(WgmmaGpu, TokensReadByPairs) {
       return pairs(kernel) && config_of<device::WarpgroupConfig>(kernel).half_stages;
     };
     check_kernel(spec, halves, {640, 1300, 2048});
-  }
-}
-
-// Pairs of blocks with 64 rows in common, of tiles of 128 and of 256 rows; rows end in a pair.
-TEST_F(WgmmaGpu, RowsInCommon) {
-  for (const std::int64_t m : {32, 64}) {
-    for (const std::int64_t n : {12288, 28672, 28616}) {
-      const bool few = n == 12288;
-      GemmSpec spec = wgmma(n, few ? 4096 : 8192, few ? DType::kFp16 : DType::kBf16, 128,
-                            few ? ZeroPoint::kInt : ZeroPoint::kNone);
-      spec.shape.m_min = m / 2 + 1;
-      spec.shape.m_max = m;
-      if (n != 28672) spec.epilogue = {true, Activation::kSilu, true};
-      const auto shares_rows = [](const PlannedKernel& kernel) {
-        const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
-        return wgmma != nullptr && wgmma->shares_rows;
-      };
-      check_kernel(spec, shares_rows, {m / 2 + 1, m});
-    }
   }
 }
 

@@ -177,28 +177,6 @@ TEST_F(CompileWgmma, EveryStage) {
   check(sources);
 }
 
-// Pairs of blocks with rows in common, as a member of the configuration.
-TEST_F(CompileWgmma, EverySharedRow) {
-  std::vector<Source> sources;
-  for (std::size_t i = 0; i < std::size(kWeightCases); ++i) {
-    for (const int m : {32, 64}) {
-      for (const int n : {128, 256}) {
-        if (!every_kernel() && (m == 32) != ((i + n / 128) % 2 == 0)) continue;
-        GemmSpec spec =
-            spec_of(kWeightCases[i], i % 2 == 0 ? DType::kFp16 : DType::kBf16, n == 128);
-        spec.shape.m_max = m;
-        spec.tile.m = m;
-        spec.tile.n = n;
-        Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        WarpgroupConfig c = config_of_first(plan);
-        wgmma_share_rows(spec, plan.target, plan.layout, c);
-        sources.push_back(render_with(plan, c));
-      }
-    }
-  }
-  check(sources);
-}
-
 // Half a chunk, with each kind of scales that meet the weights or the results; alone and in pairs.
 TEST_F(CompileWgmma, EveryHalfStage) {
   std::vector<Source> sources;

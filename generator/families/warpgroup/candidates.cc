@@ -33,13 +33,8 @@ constexpr int kFewestLongStages = 3;
 
 // Whether the 112 registers of a thread of four warpgroups hold its sums and those of a group that
 // are not scaled yet, beside what decoding and the end of a tile take.
-bool four_hold_sums(const GemmSpec& spec, const WarpgroupConfig& c) {
-  if (c.tile_m < kMostTokensOfFour || c.scaling.mode == ScaleMode::kWeight) return true;
-  if (!c.shares_rows) return false;
-  const WeightSpec& weight = spec.weight;
-  if (weight.bits == 4) return weight.type != WeightType::kNf4;
-  const bool simple = is_integer(weight.type) && weight.zero_point == ZeroPoint::kNone;
-  return simple && (weight.bits <= 5 || c.epilogue.is_plain());
+bool four_hold_sums(const WarpgroupConfig& c) {
+  return c.tile_m < kMostTokensOfFour || c.scaling.mode == ScaleMode::kWeight;
 }
 
 // Whether products of wgmma go on while the sums of a group of 64 tokens are scaled: those of four
@@ -66,7 +61,7 @@ void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, Warpgro
   const bool may_four = c.tile_n == kMostWarpgroups * kRowTile && c.tile_m <= kMostTokensOfFour;
   c.warpgroups = may_four ? kMostWarpgroups : kWarpgroups;
   settle_scale(spec, layout, c);
-  if (!may_four || four_hold_sums(spec, c)) return;
+  if (!may_four || four_hold_sums(c)) return;
   c.warpgroups = kWarpgroups;
   settle_scale(spec, layout, c);
 }
@@ -158,7 +153,7 @@ class Candidates {
     }
   }
 
-  // Tiles by themselves, or with the last ones shared, or with rows or tokens in common.
+  // Tiles by themselves, or with the last ones shared, or read in pairs.
   void add_modes(WarpgroupConfig c) {
     complete(spec_, target_, layout_, c);
     // wgmma takes nearly as long for 16 tokens as for 32, which the prediction does not know: of
@@ -170,13 +165,7 @@ class Candidates {
     const bool is_long = c.stage_chunks > 1 && c.stages < kFewestLongStages;
     if (is_long && !spec_.tile.k && !spec_.tile.stages) return;
     add(c);
-    const bool has_all = m_.max <= c.tile_m;
     if (target_.sm_count < kWgmmaCluster || c.tile_n < 128) return;
-    if (c.shares_tiles && has_all && c.tile_m <= kMostTokensOfFour) {
-      WarpgroupConfig pairs = c;
-      wgmma_share_rows(spec_, target_, layout_, pairs);
-      add(pairs);
-    }
     if (m_.max > c.tile_m && c.tile_m > 128 && c.tile_n == 128) {
       WarpgroupConfig once = c;
       once.cluster = kWgmmaCluster;
@@ -259,14 +248,6 @@ std::string why_no_warpgroup(const Plan& plan, const MRange& m) {
 void wgmma_share_tokens(int cluster, WarpgroupConfig& c) {
   c.cluster = cluster;
   c.shares_in_pairs = c.shares_in_pairs && cluster == 1;
-}
-
-void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                      WarpgroupConfig& c) {
-  c.shares_rows = true;
-  c.shares_tiles = false;
-  c.shares_in_pairs = false;
-  complete(spec, target, layout, c);
 }
 
 bool wgmma_may_halve(const GemmSpec& spec, const WarpgroupConfig& c) {

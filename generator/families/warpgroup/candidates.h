@@ -21,10 +21,6 @@ std::string why_no_warpgroup(const Plan& plan, const MRange& m);
 // Has clusters of so many blocks read the tokens of neighbouring tiles once.
 void wgmma_share_tokens(int cluster, device::WarpgroupConfig& config);
 
-// Has pairs of blocks take this tile with 64 rows in common; such tiles are not shared otherwise.
-void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                      device::WarpgroupConfig& config);
-
 // Whether a stage of this tile may be half a chunk of each row block: a warp is done with one half
 // after the other, whose words lie apart.
 bool wgmma_may_halve(const GemmSpec& spec, const device::WarpgroupConfig& config);

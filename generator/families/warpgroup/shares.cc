@@ -42,65 +42,12 @@ class Schedule {
         m_(m),
         costs_(costs),
         stages_(c.total_units()),
-        row_sets_(ceil_div(std::int64_t{c.weights.row_blocks} * device::Chunk::kRows,
-                           c.set_row_tiles() * kRowTile)),
+        row_sets_(
+            ceil_div(std::int64_t{c.weights.row_blocks} * device::Chunk::kRows, c.cluster_rows())),
         stage_(stage_clocks(c)) {}
 
-  Choice fastest() const {
-    if (c_.shares_rows) return pairs_with_shared_rows();
-    return tiles();
-  }
-
- private:
-  // Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
-  // attention: the longer of them hides only a part of the shorter.
-  double unit_clocks(const WarpgroupConfig& c) const {
-    constexpr double kRowTiles = kRowTile / 16.0;
-    const double sums = c.scaling.mode == ScaleMode::kAccumulator
-                            ? 4.0 * WeightLayout::kChunkK / c.weights.meta_group * c.tile_m / 8
-                            : 0;
-    const double decode =
-        kRowTiles * (decode_instructions(plan_, c.scaling.mode) + sums) / costs_[kIssue];
-    const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK * c.tile_m / costs_[kMultiply];
-    const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
-    return std::max(decode, multiply) + in_the_way * 2 / c.warpgroups;
-  }
-
-  // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
-  double stage_clocks(const WarpgroupConfig& c) const {
-    const double halves = c.half_stages ? 2 : 1;
-    const double units = c.stage_chunks / halves * c.tile_n / kRowTile;
-    // Blocks that go through the same tokens at the same time get them for each other.
-    const double readers = m_ <= c.tile_m ? 2 : c.cluster;
-    const double tokens = c.fits_box() && m_ < c.tile_m ? static_cast<double>(m_) / c.tile_m : 1;
-    const double bytes = c.weight_bytes() + tokens * c.token_bytes() / readers;
-    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], c.stages,
-                                      static_cast<double>(stages_) * halves);
-    return halves *
-           (side_by_side(units * unit_clocks(c), fetch, costs_[kOverlap]) + costs_[kStage]);
-  }
-
-  double tile_bytes() const { return 4.0 * c_.tile_m * c_.tile_n; }
-  double exchange_clocks(double blocks) const {
-    return costs_[kExchange] + blocks * tile_bytes() / costs_[kSumBytes];
-  }
-  // In a cluster both steps are shorter.
-  double pair_clocks(double bytes) const {
-    return costs_[kExchange] / 3 + bytes / 2 / costs_[kSumBytes];
-  }
-
-  // Pairs of blocks with a row tile in common: of that a block has half of the stages.
-  Choice pairs_with_shared_rows() const {
-    const std::int64_t pairs = c_.workers / kWgmmaCluster;
-    const double of_block = c_.set_row_tiles() * kRowTile / (2.0 * c_.tile_n);
-    const double round =
-        of_block * static_cast<double>(stages_) * stage_ + pair_clocks(4.0 * c_.tile_m * kRowTile);
-    return {{static_cast<int>(kWgmmaCluster * std::min(row_sets_, pairs)), 0, kWgmmaCluster},
-            static_cast<double>(ceil_div(row_sets_, pairs)) * round};
-  }
-
   // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
-  Choice tiles() const {
+  Choice fastest() const {
     const std::int64_t token_tiles = ceil_div(m_, c_.tile_m);
     const std::int64_t tiles = row_sets_ * token_tiles;
     const std::int64_t workers = c_.workers / c_.cluster;
@@ -157,6 +104,44 @@ class Schedule {
                     exchange_clocks(blocks + 2)});
     }
     return best;
+  }
+
+ private:
+  // Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
+  // attention: the longer of them hides only a part of the shorter.
+  double unit_clocks(const WarpgroupConfig& c) const {
+    constexpr double kRowTiles = kRowTile / 16.0;
+    const double sums = c.scaling.mode == ScaleMode::kAccumulator
+                            ? 4.0 * WeightLayout::kChunkK / c.weights.meta_group * c.tile_m / 8
+                            : 0;
+    const double decode =
+        kRowTiles * (decode_instructions(plan_, c.scaling.mode) + sums) / costs_[kIssue];
+    const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK * c.tile_m / costs_[kMultiply];
+    const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
+    return std::max(decode, multiply) + in_the_way * 2 / c.warpgroups;
+  }
+
+  // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
+  double stage_clocks(const WarpgroupConfig& c) const {
+    const double halves = c.half_stages ? 2 : 1;
+    const double units = c.stage_chunks / halves * c.tile_n / kRowTile;
+    // Blocks that go through the same tokens at the same time get them for each other.
+    const double readers = m_ <= c.tile_m ? 2 : c.cluster;
+    const double tokens = c.fits_box() && m_ < c.tile_m ? static_cast<double>(m_) / c.tile_m : 1;
+    const double bytes = c.weight_bytes() + tokens * c.token_bytes() / readers;
+    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], c.stages,
+                                      static_cast<double>(stages_) * halves);
+    return halves *
+           (side_by_side(units * unit_clocks(c), fetch, costs_[kOverlap]) + costs_[kStage]);
+  }
+
+  double tile_bytes() const { return 4.0 * c_.tile_m * c_.tile_n; }
+  double exchange_clocks(double blocks) const {
+    return costs_[kExchange] + blocks * tile_bytes() / costs_[kSumBytes];
+  }
+  // In a cluster both steps are shorter.
+  double pair_clocks(double bytes) const {
+    return costs_[kExchange] / 3 + bytes / 2 / costs_[kSumBytes];
   }
 
   const Plan& plan_;

@@ -61,10 +61,9 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
     const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format(
         "{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
-        "most{}{}{}, scale on {}",
+        "most{}{}, scale on {}",
         c.warpgroups, c.tile_m, c.tile_n, c.stages, stage_columns(c), c.workers,
         c.cluster > 1 ? ", whose pairs read tokens once" : "",
-        c.shares_rows ? ", whose pairs have 64 rows in common" : "",
         c.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
         to_string(c.scaling.mode));
   }
@@ -94,11 +93,9 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
 
   std::string label(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);
-    const char* const mode = c.shares_rows   ? "pairs of rows"
-                             : c.cluster > 1 ? "pairs of tokens"
-                                             : "tiles";
-    return fmt::format("{} {}x{}x{} stages {}{}", mode, c.tile_m, c.tile_n, stage_columns(c),
-                       c.stages, c.shares_tiles ? "" : " alone");
+    return fmt::format("{} {}x{}x{} stages {}{}", c.cluster > 1 ? "pairs of tokens" : "tiles",
+                       c.tile_m, c.tile_n, stage_columns(c), c.stages,
+                       c.shares_tiles ? "" : " alone");
   }
 };
 

@@ -77,7 +77,6 @@ TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
           EXPECT_TRUE(warpgroups == 2 || warpgroups == 4);
           EXPECT_EQ(v.threads(), 128 * (warpgroups + 1));
           EXPECT_LE(v.tile_m, warpgroups == 4 ? 64 : 256);
-          EXPECT_FALSE(v.shares_rows && v.shares_tiles);
           EXPECT_TRUE(v.tile_n >= 128 || v.tile_m >= 32);
         }
       }
@@ -86,27 +85,21 @@ TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
 }
 
 TEST(Wgmma, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
-  const auto most_threads = [](GemmSpec spec, bool shares_rows) {
+  const auto most_threads = [](GemmSpec spec) {
     spec.path = Path::kHopper;
     spec.tile.n = 256;
     int most = 0;
-    for (const WarpgroupConfig& v : tiles_of(spec)) {
-      if (v.shares_rows == shares_rows) most = std::max(most, v.threads());
-    }
+    for (const WarpgroupConfig& v : tiles_of(spec)) most = std::max(most, v.threads());
     return most;
   };
   GemmSpec spec = with_range(28672, 8192, 9, 16);
-  EXPECT_EQ(most_threads(spec, false), 640);
+  EXPECT_EQ(most_threads(spec), 640);
   spec.shape.m_max = 64;
-  EXPECT_EQ(most_threads(spec, false), 384) << "sums of a group beside those of the tile";
-  EXPECT_EQ(most_threads(spec, true), 640);
-  spec.weight.type = WeightType::kNf4;
-  EXPECT_EQ(most_threads(spec, true), 384) << "a code of a table leaves no room";
-  spec.weight.type = WeightType::kUint;
+  EXPECT_EQ(most_threads(spec), 384) << "sums of a group beside those of the tile";
   spec.weight.group_size = 32;  // scales meet the weights
-  EXPECT_EQ(most_threads(spec, false), 640);
+  EXPECT_EQ(most_threads(spec), 640);
   spec.shape.m_max = 128;
-  EXPECT_EQ(most_threads(spec, false), 384);
+  EXPECT_EQ(most_threads(spec), 384);
 }
 
 TEST(Wgmma, WeightsAreAheadOfFewTokensByNoMoreThanTheRing) {
@@ -144,7 +137,7 @@ TEST(Wgmma, HonoursATileOrSaysWhyNot) {
     EXPECT_EQ(v.tile_m, 64);
     EXPECT_EQ(v.tile_n, 128);
     EXPECT_EQ(v.stages, 3);
-    EXPECT_FALSE(v.shares_rows) << "each tile for one block";
+    EXPECT_FALSE(v.shares_tiles) << "each tile for one block";
   }
   EXPECT_EQ(plan.max_workspace_bytes(), 0U);
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {

@@ -27,8 +27,8 @@ void expect_work_for_every_block(const Plan& plan, const PlannedKernel& kernel, 
   const std::int64_t n = plan.spec.gemm().shape.n;
   const WgmmaShares shares = wgmma_shares(plan, v, m);
   // Blocks that share tokens count as one.
-  const std::int64_t together = v.shares_rows ? 2 : v.cluster;
-  const std::int64_t set_rows = 64 * v.set_row_tiles();
+  const std::int64_t together = v.cluster;
+  const std::int64_t set_rows = v.cluster_rows();
   const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, set_rows);
   const std::int64_t most = 132 / together;
   const std::int64_t workers = shares.workers / together;
