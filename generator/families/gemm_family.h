@@ -27,8 +27,8 @@ class GemmFamily : public Family {
   // name, and what complete() adds.
   virtual std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const = 0;
 
-  // Sets what takes a decode plan to know, which few candidates are worth: the powers of two in
-  // their scaling.
+  // Sets the powers of two of the candidate's scaling. They follow from a decode plan, which is
+  // derived for the few that are chosen.
   virtual void complete(const Plan& plan, PlannedKernel& candidate) const = 0;
 
   // Why there is none although the spec asks for this family; empty if it does not.
@@ -44,7 +44,7 @@ class GemmFamily : public Family {
   virtual double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                               Costs costs) const = 0;
 
-  // Of which the kernel is, never kAuto.
+  // The path that the kernel is of; never kAuto.
   virtual Path path(const PlannedKernel& kernel) const noexcept = 0;
 
   // What tells the kernel from all other candidates for the same plan and range: short, in words

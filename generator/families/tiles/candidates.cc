@@ -53,7 +53,7 @@ class Candidates {
     c.epilogue = epilogue_of(spec_.epilogue);
     c.pre_scale = takes_pre_scale(spec_);
     c.feeder = feeder;
-    c.stages = 2;
+    c.stages = 2;  // until they are chosen: what refuse_tile() does not mind
     c.split_k = 1;
     if (bulk) c.tokens_alone = most_tokens_alone(c.weights);
     for (const int tokens : values_of(tile_.m, token_counts(bulk))) {
