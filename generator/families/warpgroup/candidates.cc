@@ -58,7 +58,7 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
   // of sums take turns and in pairs that read tokens once; what follows the sums of these then
   // leaves no registers for them. Nor have four warpgroups any with 64 tokens.
-  const bool pairs = wgmma_narrows(v) && v.cluster > 1 && is_plain(spec.epilogue);
+  const bool pairs = wgmma_has_many_tokens(v) && v.cluster > 1 && is_plain(spec.epilogue);
   const bool few_rows = v.tile_m > 64 && v.tile_m != 128 && v.tile_n == 128 && !pairs;
   const bool short_steps = v.tile_m == 64 && (v.scale_mode != ScaleMode::kAccumulator || four);
   // Warpgroups that share 64 rows take whole chunks in turns of stages that have several.
@@ -71,7 +71,7 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
 void settle_sharing(const Plan& plan, GemmVariant& v) {
   v.shares_in_pairs = wgmma_may_pair(v, plan.layout);
   if (v.tile_n < kWgmmaRowTile) return;  // refuse_wgmma() says why
-  if (!v.shares_tiles || v.m_max > v.tile_m || wgmma_narrows(v)) return;
+  if (!v.shares_tiles || v.m_max > v.tile_m) return;
   const WgmmaShares shares = wgmma_shares(plan, v, v.m_max);
   v.shares_tiles = shares.shared_tiles > 0;
   v.shares_in_pairs = shares.sums_in_cluster;

@@ -40,7 +40,7 @@ class Schedule {
         stages_(ceil_div(layout_.chunks_per_row_block, v.stage_chunks)),
         row_sets_(ceil_div(layout_.row_blocks * WeightLayout::kRowBlock,
                            warpgroup_sizes(layout_, v).cluster_rows())),
-        stage_(stage_clocks(v)) {}
+        stage_(stage_clocks()) {}
 
   // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
   Choice fastest() const {
@@ -49,34 +49,12 @@ class Schedule {
     const std::int64_t workers = v_.workers / v_.cluster;
     const auto count = [&](std::int64_t sets) { return static_cast<int>(sets * v_.cluster); };
     const double of_tile = static_cast<double>(stages_) * stage_;
-    // Tiles of the last tokens may be narrow from the beginning. Narrow ones come behind the
-    // others.
-    const bool ends_narrow =
-        wgmma_narrows(v_) && token_tiles > 1 && m_ - (token_tiles - 1) * v_.tile_m <= v_.tile_m / 2;
-    const std::int64_t wide = ends_narrow ? tiles - row_sets_ : tiles;
-    GemmVariant half = v_;
-    half.tile_m /= 2;
-    const double of_narrow =
-        wgmma_narrows(v_) ? static_cast<double>(stages_) * stage_clocks(half) : of_tile;
-    const auto with_cut = [&](std::int64_t cut) -> Choice {
-      const std::int64_t all = tiles + cut;
-      // The block that works longest is the first, or the first with a wide tile less.
-      const auto clocks_at = [&](std::int64_t worker) {
-        const std::int64_t own_wide = ceil_div(wide - cut - worker, workers);
-        const std::int64_t own_narrow = ceil_div(all - worker, workers) - own_wide;
-        return static_cast<double>(own_wide) * of_tile +
-               static_cast<double>(own_narrow) * of_narrow;
-      };
-      return {{count(std::min(all, workers)), -static_cast<int>(cut), v_.cluster},
-              std::max(clocks_at(0), clocks_at((wide - cut) % workers))};
-    };
-
-    Choice best = with_cut(0);
+    const auto rounds = static_cast<double>(ceil_div(tiles, workers));
+    Choice best{{count(std::min(tiles, workers)), 0, v_.cluster}, rounds * of_tile};
     const auto consider = [&best](const Choice& choice) {
       if (choice.clocks < best.clocks) best = choice;
     };
     const std::int64_t left = tiles % workers;
-    if (wgmma_narrows(v_) && wide % workers > 0) consider(with_cut(wide % workers));
     if (!v_.shares_tiles || left == 0) return best;
     if (wgmma_may_pair(v_, layout_) && tiles * kWgmmaCluster <= workers &&
         stages_ >= kWgmmaCluster) {
@@ -106,32 +84,31 @@ class Schedule {
  private:
   // Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
   // attention: the longer of them hides only a part of the shorter.
-  double unit_clocks(const GemmVariant& v) const {
+  double unit_clocks() const {
     constexpr double kRowTiles = kWgmmaRowTile / 16.0;
-    const double sums = v.scale_mode == ScaleMode::kAccumulator
-                            ? 4.0 * WeightLayout::kChunkK / layout_.meta_group * v.tile_m / 8
+    const double sums = v_.scale_mode == ScaleMode::kAccumulator
+                            ? 4.0 * WeightLayout::kChunkK / layout_.meta_group * v_.tile_m / 8
                             : 0;
-    const double decode = kRowTiles * (decode_instructions(plan_, v) + sums) / costs_[kIssue];
+    const double decode = kRowTiles * (decode_instructions(plan_, v_) + sums) / costs_[kIssue];
     const double multiply =
-        1.0 * kWgmmaRowTile * WeightLayout::kChunkK * v.tile_m / costs_[kMultiply];
+        1.0 * kWgmmaRowTile * WeightLayout::kChunkK * v_.tile_m / costs_[kMultiply];
     const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
-    return std::max(decode, multiply) + in_the_way * 2 / wgmma_warpgroups(v);
+    return std::max(decode, multiply) + in_the_way * 2 / wgmma_warpgroups(v_);
   }
 
   // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
-  double stage_clocks(const GemmVariant& v) const {
-    const device::WarpgroupConfig config = warpgroup_sizes(layout_, v);
+  double stage_clocks() const {
+    const device::WarpgroupConfig config = warpgroup_sizes(layout_, v_);
     const double halves = config.half_stages ? 2 : 1;
-    const double units = v.stage_chunks / halves * v.tile_n / kWgmmaRowTile;
+    const double units = v_.stage_chunks / halves * v_.tile_n / kWgmmaRowTile;
     // Blocks that go through the same tokens at the same time get them for each other.
-    const double readers = m_ <= v.tile_m ? 2 : v.cluster;
+    const double readers = m_ <= v_.tile_m ? 2 : v_.cluster;
     const double tokens =
-        config.fits_box() && m_ < v.tile_m ? static_cast<double>(m_) / v.tile_m : 1;
+        config.fits_box() && m_ < v_.tile_m ? static_cast<double>(m_) / v_.tile_m : 1;
     const double bytes = config.weight_bytes() + tokens * config.token_bytes() / readers;
-    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], v.stages,
+    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], v_.stages,
                                       static_cast<double>(stages_) * halves);
-    return halves *
-           (side_by_side(units * unit_clocks(v), fetch, costs_[kOverlap]) + costs_[kStage]);
+    return halves * (side_by_side(units * unit_clocks(), fetch, costs_[kOverlap]) + costs_[kStage]);
   }
 
   double tile_bytes() const { return 4.0 * v_.tile_m * v_.tile_n; }
@@ -176,7 +153,7 @@ bool wgmma_may_pair(const GemmVariant& v, const WeightLayout& layout) {
   // ptxas keeps addresses out of uniform registers there: 16384 x 8192, M = 32 took 22.8 us,
   // not 20.9.
   if (wgmma_has_four(v) && v.tile_m > 16) return false;
-  return v.shares_tiles && v.cluster == 1 && !wgmma_narrows(v) &&
+  return v.shares_tiles && v.cluster == 1 && !wgmma_has_many_tokens(v) &&
          2 * v.tile_m * v.tile_n <= v.stages * warpgroup_sizes(layout, v).stage_bytes();
 }
 

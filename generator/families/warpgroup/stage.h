@@ -19,9 +19,9 @@ inline constexpr int kWgmmaRowTile = device::WarpgroupConfig::kRowTile;
 inline int wgmma_warpgroups(const GemmVariant& v) { return v.warps_n / 4; }
 inline bool wgmma_has_four(const GemmVariant& v) { return wgmma_warpgroups(v) == 4; }
 
-// Whether a tile may have half of its tokens alone.
-inline bool wgmma_narrows(const GemmVariant& v) {
-  return v.tile_m > device::WarpgroupConfig::kNarrowable;
+// Whether the sums of a tile leave few registers.
+inline bool wgmma_has_many_tokens(const GemmVariant& v) {
+  return v.tile_m > device::WarpgroupConfig::kManyTokens;
 }
 
 }  // namespace heddle
