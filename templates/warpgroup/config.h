@@ -36,12 +36,12 @@ struct WarpgroupConfig {
 
   static constexpr int kRowTile = 64;      // rows of a matrix instruction
   static constexpr int kFetchWarps = 4;    // one warpgroup more, which fetches
-  static constexpr int kNarrowable = 128;  // a tile of more tokens may have half of them alone
+  static constexpr int kManyTokens = 128;  // sums of more leave few registers
 
   HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
   HEDDLE_BOTH constexpr int threads() const { return 32 * (4 * warpgroups + kFetchWarps); }
   HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
-  HEDDLE_BOTH constexpr bool narrows() const { return tile_m > kNarrowable; }
+  HEDDLE_BOTH constexpr bool has_many_tokens() const { return tile_m > kManyTokens; }
   HEDDLE_BOTH constexpr bool has_one_token_tile() const { return tokens <= tile_m; }
   // Rows of the blocks of a cluster, which take neighbouring tiles.
   HEDDLE_BOTH constexpr int cluster_rows() const { return cluster * tile_n; }
@@ -74,10 +74,10 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr int own_sums() const { return own_tokens() / 2; }
 
   // Sums on their way to Y: for each warpgroup [pass_tokens()][kPassRow] floats; the padding
-  // spreads the banks. What narrow tiles leave beside three stages is half as much, and so is what
+  // spreads the banks. What many tokens leave beside three stages is half as much, and so is what
   // each of four gets. Or those that it gives to the other warpgroup, as they lie in its registers.
   static constexpr int kPassRow = kRowTile + 4;
-  HEDDLE_BOTH constexpr bool has_small_passes() const { return narrows() || has_four(); }
+  HEDDLE_BOTH constexpr bool has_small_passes() const { return has_many_tokens() || has_four(); }
   HEDDLE_BOTH constexpr int pass_tokens() const {
     return min_of(own_tokens(), has_small_passes() ? 16 : 32);
   }

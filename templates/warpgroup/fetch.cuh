@@ -72,15 +72,13 @@ struct WgmmaFetch {
   // Each warp sees to every fourth box of the tokens.
   static constexpr int kBoxes = S::kHalves * S::kBoxes;
   static constexpr int kMostBoxes = (kBoxes + S::kFetchWarps - 1) / S::kFetchWarps;
-  __device__ __forceinline__ bool has_box(const Piece& piece, int i) const {
-    const int box = i * S::kFetchWarps + warp;
-    if (kBoxes % S::kFetchWarps != 0 && box >= kBoxes) return false;
-    return !S::kNarrows || !piece.narrow || box % S::kBoxes == 0;
+  __device__ __forceinline__ bool has_box(int i) const {
+    return kBoxes % S::kFetchWarps == 0 || i * S::kFetchWarps + warp < kBoxes;
   }
-  __device__ __forceinline__ u32 token_bytes(const Piece& piece) const {
+  __device__ __forceinline__ u32 token_bytes() const {
     u32 bytes = 0;
 #pragma unroll
-    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(piece, i) ? S::box_bytes(work.m) : 0;
+    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(i) ? S::box_bytes(work.m) : 0;
     return bytes;
   }
 
@@ -110,7 +108,7 @@ struct WgmmaFetch {
     constexpr i64 step =
         static_cast<i64>(4 * Config::value.weights.chunks * Config::value.weights.chunk_bytes);
     if (!elect_one()) return;
-    mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes(piece));
+    mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes());
 #pragma unroll
     for (int i = 0; i < kMostBlocks; ++i) {
       if (!has_block(piece, i)) continue;
@@ -139,7 +137,7 @@ struct WgmmaFetch {
     if (!elect_one()) return;
 #pragma unroll
     for (int i = 0; i < kMostBoxes; ++i) {
-      if (!has_box(piece, i)) continue;
+      if (!has_box(i)) continue;
       const int half = (i * S::kFetchWarps + warp) / S::kBoxes;
       const int box = (i * S::kFetchWarps + warp) % S::kBoxes;
       const u32 to = memory.tokens(stage) + half * S::kHalfBytes + box * S::kBoxBytes;
@@ -150,8 +148,7 @@ struct WgmmaFetch {
       if constexpr (S::kBlocks == 1) {
         tensor_copy(to, tokens, column, token, memory.full_barrier(stage));
       } else {
-        const int owner =
-            (S::kBoxes == 1 || (S::kNarrows && piece.narrow) ? half + part : box) % S::kBlocks;
+        const int owner = (S::kBoxes == 1 ? half + part : box) % S::kBlocks;
         if (owner != WgmmaWork<Config>::rank()) continue;
         tensor_copy_to_all(to, tokens, column, token, memory.full_barrier(stage),
                            (1u << S::kBlocks) - 1);

@@ -51,8 +51,7 @@ struct WgmmaMultiply {
         first_half(S::kSplitsChunks ? warpgroup : 0),
         weights(lane) {}
 
-  // The units of one piece, for so many tokens of the tile; `stage` walks on.
-  template <int kTokens>
+  // The units of one piece; `stage` walks on.
   __device__ __forceinline__ void run(const Piece& piece, WgmmaStage<Config>& stage) {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
@@ -76,7 +75,7 @@ struct WgmmaMultiply {
             release(previous);
             break;
           }
-          multiply_chunk<kTokens>(stage, c, of_stage, part, c == 0 ? previous : 0);
+          multiply_chunk(stage, c, of_stage, part, c == 0 ? previous : 0);
         }
         previous = stage.full_barrier;
         stage.advance();
@@ -115,7 +114,6 @@ struct WgmmaMultiply {
 
   // The warpgroup's chunk c of the stage, which is the stage's chunk `of_stage`, or the half `part`
   // of the only one, of each row tile. Behind it the warp has read all of stage `previous`.
-  template <int kTokens>
   __device__ __forceinline__ void multiply_chunk(const WgmmaStage<Config>& stage, int c,
                                                  int of_stage, int part, u32 previous) {
     constexpr int kSteps = Steps::kSteps;
@@ -144,7 +142,7 @@ struct WgmmaMultiply {
         retire(before, kTurns - 1);
       }
       if (kPartial && Steps::ends_group(step) && kTurns == 1) load_scales(chunk, tile);
-      issue<kTokens>(set, r, tile, columns, into);
+      issue(set, r, tile, columns, into);
       // The step that used the next set has ended, and with it one of the stage before.
       wgmma_wait<Steps::kSets - 1>();
       if (kPartial && Steps::ends_group(before) && in_time) retire(before, 1 - into);
@@ -162,11 +160,10 @@ struct WgmmaMultiply {
   // As all lanes have them, told to the compiler where it would not see that, or takes fewer
   // instructions for it. Two warpgroups with fewer tokens took up to 4 % longer.
   static __device__ __forceinline__ u64 same_columns(u64 columns) {
-    return S::kNarrows || S::kFour ? wgmma_same_columns(columns) : columns;
+    return S::kManyTokens || S::kFour ? wgmma_same_columns(columns) : columns;
   }
 
   // Registers of weights and sums may be touched again once their products have been waited for.
-  template <int kTokens>
   __device__ __forceinline__ void issue(int set, int r, int tile, u64 columns, int into) {
     typename Weights::Set& a = weights.decoded(set);
 #pragma unroll
@@ -179,11 +176,9 @@ struct WgmmaMultiply {
       const int here = tile + i;
       const u64 at = columns + (here / 4 * S::kHalfBytes >> 4) + 2 * (here % 4);
       if constexpr (kPartial) {
-        wgmma(typename Config::Value{}, reinterpret_cast<float(&)[kTokens / 2]>(part[into]), a[i],
-              at, here % Steps::kGroupTiles != 0);
+        wgmma(typename Config::Value{}, part[into], a[i], at, here % Steps::kGroupTiles != 0);
       } else {
-        wgmma(typename Config::Value{}, reinterpret_cast<float(&)[kTokens / 2]>(sum[r]), a[i], at,
-              true);
+        wgmma(typename Config::Value{}, sum[r], a[i], at, true);
       }
     }
     wgmma_commit();

@@ -66,9 +66,7 @@ struct WgmmaShape {
   static constexpr int kBoxTokens = Config::value.box_tokens();
   static constexpr int kBoxes = Config::value.tile_m / kBoxTokens;  // of a half
   static constexpr int kBoxBytes = kBoxTokens * 128;
-  // A tile may be narrow: of its two boxes it has one.
-  static constexpr bool kNarrows = Config::value.narrows();
-  static constexpr int kNarrowTokens = kNarrows ? kBoxTokens : Config::value.tile_m;
+  static constexpr bool kManyTokens = Config::value.has_many_tokens();
   static constexpr int kHalfWordBytes = Config::value.half_word_bytes();
   static constexpr int kMetadataBytes = Config::value.weights.chunk_bytes - 2 * kHalfWordBytes;
   static constexpr int kMissingBytes = Config::value.half_stages ? kHalfWordBytes : 0;
@@ -120,7 +118,7 @@ struct WgmmaShape {
   static_assert(Config::value.stages_ahead == 1 ||
                     (kUnitStages == 1 && Config::value.stages_ahead <= Config::value.stages),
                 "whole units, and places for them");
-  static_assert(!kPairs || (Config::value.shares_tiles && kBlocks == 1 && !kNarrows &&
+  static_assert(!kPairs || (Config::value.shares_tiles && kBlocks == 1 && !kManyTokens &&
                             kWarpgroups * kPairSumBytes <= kPassOffset),
                 "a pair has room and registers for half of each other's sums");
   static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");

@@ -12,7 +12,7 @@ namespace heddle {
 template <class Config>
 struct WgmmaStage {
   using S = WgmmaShape<Config>;
-  static constexpr bool kGoesOn = !S::kNarrows;
+  static constexpr bool kGoesOn = !S::kManyTokens;
 
   WgmmaMemory<Config> memory;
   u32 full_barrier;

@@ -28,8 +28,7 @@ struct WgmmaStore {
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
-    // A narrow piece ends with a box.
-    constexpr int kTokens = S::tokens_of_pass(S::kNarrows ? S::kBoxTokens : 2 * kCount);
+    constexpr int kTokens = S::tokens_of_pass(2 * kCount);
     if constexpr (S::kSplitsColumns) place += warpgroup * S::kOwnTokens;
     const int first_tile = piece.row_tile + (S::kSplitsColumns ? 0 : S::kRowTiles * warpgroup);
 #pragma unroll
@@ -37,7 +36,6 @@ struct WgmmaStore {
       const int row = 64 * (first_tile + r);
 #pragma unroll
       for (int first = 0; first < 2 * kCount; first += kTokens) {
-        if (S::kNarrows && piece.narrow && place + first >= S::kBoxTokens) break;
         if constexpr (S::kRoundsFirst) {
           put_rounded<kTokens>(sum[r], first);
         } else {

@@ -86,11 +86,7 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
 #pragma unroll 1
     while (work.next(piece)) {
       multiply.load_channel_zeros(weights + Config::value.weights.channel_offset, piece);
-      if (WgmmaShape<Config>::kNarrows && piece.narrow) {
-        multiply.template run<WgmmaShape<Config>::kNarrowTokens>(piece, stage);
-      } else {
-        multiply.template run<Config::value.tile_m>(piece, stage);
-      }
+      multiply.run(piece, stage);
       if (is_first) WgmmaFinish<Config>::meet_pair();
       is_first = false;
       finish.run(work, piece, multiply.sum);

@@ -1,7 +1,6 @@
 // Which part of the output each block of a GEMM with wgmma computes: first whole tiles, block after
-// block, then either narrow ones, halves of the last of the others and those of the last tokens, or
-// an equal share of the K of the last `shared_tiles` tiles, which may begin and end inside of a
-// tile. Every role of a block walks the same pieces in the same order.
+// block, then an equal share of the K of the last `shared_tiles` tiles, which may begin and end
+// inside of a tile. Every role of a block walks the same pieces in the same order.
 #pragma once
 
 #include "primitives/cluster.cuh"
@@ -13,7 +12,6 @@ namespace heddle {
 struct Piece {
   int row_tile;  // its first, of 64 rows of W
   int first_token;
-  bool narrow;      // one box of tokens, of two
   int shared_tile;  // counted from the first tile that is shared; negative: a whole tile
   int begin, end;
 };
@@ -28,32 +26,18 @@ struct WgmmaWork {
       Config::value.tile_m < kGroupTokens ? kGroupTokens / Config::value.tile_m : 1;
 
   int m;
-  int token_tiles;     // without those that are narrow from the beginning
-  int whole_tiles;     // tiles that are neither shared nor narrow
-  int cut_tiles;       // in two along their tokens
-  int tile;            // the next whole or narrow tile of this block
-  int last_tile;       // behind all of them
+  int token_tiles;
+  int whole_tiles;     // tiles that are not shared
+  int tile;            // the next whole tile of this block
   int unit, unit_end;  // of the shared tiles, counted through
 
   __device__ __forceinline__ WgmmaWork(int m, int shared_tiles)
       : m(m),
         token_tiles(S::kOneTokenTile ? 1 : (m + Config::value.tile_m - 1) / Config::value.tile_m),
-        cut_tiles(S::kNarrows && shared_tiles < 0 ? -shared_tiles : 0),
-        tile(worker()) {
-    int narrow_tiles = 0;
-    if (S::kNarrows && !S::kOneTokenTile && shared_tiles <= 0) {
-      // Behind the last whole tile, no more tokens than a box has.
-      const int tokens = m - (token_tiles - 1) * Config::value.tile_m;
-      if (token_tiles > 1 && tokens <= S::kBoxTokens) {
-        --token_tiles;
-        narrow_tiles = S::kRowSets;
-      }
-    }
-    whole_tiles = S::kRowSets * token_tiles - (shared_tiles > 0 ? shared_tiles : cut_tiles);
-    last_tile = whole_tiles + 2 * cut_tiles + narrow_tiles;
-    unit = first_unit(worker(), shared_tiles);
-    unit_end = first_unit(worker() + 1, shared_tiles);
-  }
+        whole_tiles(S::kRowSets * token_tiles - shared_tiles),
+        tile(worker()),
+        unit(first_unit(worker(), shared_tiles)),
+        unit_end(first_unit(worker() + 1, shared_tiles)) {}
 
   // Clusters; this block's; and its number in that.
   static __device__ __forceinline__ int workers() {
@@ -68,14 +52,13 @@ struct WgmmaWork {
 
   // False at the end of the block's work.
   __device__ __forceinline__ bool next(Piece& piece) {
-    if (has_tile()) {
+    if (tile < whole_tiles) {
       take_tile(piece);
-    } else if (has_share()) {
+    } else if (Config::value.shares_tiles && unit < unit_end) {
       take_share(piece);
     } else {
       return false;
     }
-    if (S::kNarrows && m - piece.first_token <= S::kBoxTokens) piece.narrow = true;
     return true;
   }
 
@@ -94,28 +77,14 @@ struct WgmmaWork {
   }
 
  private:
-  // Whether a whole or narrow tile is left; the next one.
-  __device__ __forceinline__ bool has_tile() const {
-    return tile < (S::kNarrows ? last_tile : whole_tiles);
-  }
   __device__ __forceinline__ void take_tile(Piece& piece) {
-    piece.narrow = false;
-    if (S::kNarrows && tile >= whole_tiles) {
-      place_narrow(tile - whole_tiles, piece);
-    } else {
-      place(tile, piece);
-    }
+    place(tile, piece);
     tile += workers();
     piece.shared_tile = -1;
     piece.begin = 0;
     piece.end = S::kTotalUnits;
   }
-  // Whether a part of the block's share of the shared tiles is left; the next one.
-  __device__ __forceinline__ bool has_share() const {
-    return Config::value.shares_tiles && unit < unit_end;
-  }
   __device__ __forceinline__ void take_share(Piece& piece) {
-    piece.narrow = false;
     piece.shared_tile = unit / S::kTotalUnits;
     piece.begin = unit - piece.shared_tile * S::kTotalUnits;
     const int left = piece.begin + unit_end - unit;
@@ -126,25 +95,12 @@ struct WgmmaWork {
 
   // There are fewer shared tiles than blocks, so all of this fits 32 bits, whose division is short.
   __device__ __forceinline__ int first_unit(int worker, int shared_tiles) const {
-    if (S::kNarrows && shared_tiles < 0) return 0;
     return static_cast<int>(static_cast<u32>(shared_tiles * S::kTotalUnits) * worker / workers());
   }
   // The one whose first unit is the last at or before this.
   __device__ __forceinline__ int worker_of(int at, int shared_tiles) const {
     const u32 units = shared_tiles * S::kTotalUnits;
     return static_cast<int>((static_cast<u32>(at + 1) * workers() - 1) / units);
-  }
-
-  // Halves of the tiles that are cut, then those of the last tokens.
-  __device__ __forceinline__ void place_narrow(int at, Piece& piece) const {
-    piece.narrow = true;
-    if (at < 2 * cut_tiles) {
-      place(whole_tiles + at / 2, piece);
-      piece.first_token += at % 2 * S::kBoxTokens;
-    } else {
-      piece.row_tile = first_row_tile(at - 2 * cut_tiles);
-      piece.first_token = token_tiles * Config::value.tile_m;
-    }
   }
 
   // This block's, of the set of rows.

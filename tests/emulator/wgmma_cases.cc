@@ -1,6 +1,7 @@
 #include "tests/emulator/wgmma_cases.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -125,36 +126,38 @@ std::vector<WgmmaCase> make_cases() {
   c.add("Shares", 520, 5120, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kEqualShares);
   c.add("SharesOfRowTiles", 1000, 2560, {64, 256, 128}, kFp16, 32, kNo, 3, {64}, kEqualShares);
   c.add("SharesOf128", 264, 2560, {128, 128, 128}, kFp16, 128, kInt, 5, {129}, kEqualShares);
-  c.add("SharesOf256", 264, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kCut);
+  c.add("SharesOf256", 264, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kEqualShares);
 
-  // Tiles in halves of their tokens, of which the last ones may have but one.
-  c.add("Cut", 264, 896, {256, 128, 128}, kFp16, 128, kInt, 5, {257, 300}, kCut);
-  c.add("CutOf160", 264, 896, {160, 128, 128}, kFp16, 128, kInt, 5, {161, 320}, kCut);
-  c.add("CutOf192", 264, 896, {192, 128, 128}, kBf16, 32, kNo, 5, {193, 300}, kCut);
-  c.add("CutOfMany", 520, 416, {256, 128, 128}, kBf16, 32, kNo, 3, {129, 512}, kCut);
+  // The last tile of tokens has few of them, all of them in the first of its two boxes.
+  c.add("FewTokensAtTheEnd", 264, 896, {256, 128, 128}, kFp16, 128, kInt, 5, {257, 300}, kNone);
+  c.add("FewTokensOf160", 264, 896, {160, 128, 128}, kFp16, 128, kInt, 5, {161, 320}, kNone);
+  c.add("FewTokensOf192", 264, 896, {192, 128, 128}, kBf16, 32, kNo, 5, {97, 193, 300}, kNone);
   // Pairs of blocks that read tokens once, with rows for both or for one of them.
   c.add_pairs("Readers", 264, 896, {256, 128, 128}, kFp16, 32, kInt, 4, {65, 129, 300}, kNone);
   c.add_pairs("ReadersOf128", 520, 416, {128, 128, 128}, kBf16, 32, kNo, 4, {33, 127, 200}, kNone);
   c.add_pairs("ReadersOfRowTiles", 520, 416, {128, 256, 128}, kFp16, 32, kInt, 4, {65, 300}, kNone);
-  c.add_pairs("ReadersCut", 520, 896, {256, 128, 128}, kBf16, 128, kInt, 8, {257, 512}, kCut);
+  c.add_pairs("ReadersInShares", 520, 896, {256, 128, 128}, kBf16, 128, kInt, 8, {257, 512},
+              kEqualShares);
   c.add_pairs("ReadersOf160", 264, 896, {160, 128, 128}, kFp16, 32, kInt, 4, {81, 300}, kNone);
-  c.add_pairs("ReadersOf192Cut", 520, 896, {192, 128, 128}, kBf16, 128, kInt, 8, {193, 384}, kCut);
+  c.add_pairs("ReadersOf192InShares", 520, 896, {192, 128, 128}, kBf16, 128, kInt, 8, {193, 384},
+              kEqualShares);
   c.add_pairs("ReadersInParts", 264, 2560, {128, 128, 128}, kFp16, 32, kInt, 8, {127}, kEqualParts);
 
   // Stages of half a chunk, with scales and zero points behind its words or none; K ends in the
-  // first half of a chunk; tiles that are shared, cut, or narrow from the beginning.
+  // first half of a chunk; tiles that are shared, or have few tokens.
   c.add("Halves", 264, 160, {256, 128, 64}, kFp16, 32, kInt, 3, {65, 257, 300}, kNone).weight.bits =
       8;
   c.add("HalvesOf128", 136, 1184, {128, 128, 64}, kBf16, 32, kInt, 3, {65, 129}, kNone)
       .weight.bits = 3;
   c.add("HalvesOfChannels", 136, 416, {192, 128, 64}, kBf16, kPerChannel, kInt, 3, {97, 193}, kNone)
       .weight.bits = 8;
-  c.add("HalvesCut", 40, 5120, {256, 128, 64}, kFp16, 128, kInt, 3, {129, 200}, kCut);
+  c.add("HalvesInParts", 40, 5120, {256, 128, 64}, kFp16, 128, kInt, 3, {129, 200}, kEqualParts);
   c.add("HalvesInShares", 264, 2560, {128, 128, 64}, kBf16, 128, kNo, 5, {129}, kEqualShares)
       .weight.bits = 8;
   c.add_pairs("HalvesOfReaders", 264, 896, {256, 128, 64}, kFp16, 64, kNo, 4, {65, 129, 300}, kNone)
       .weight.bits = 8;
-  c.add_pairs("HalvesOfReadersCut", 520, 896, {256, 128, 64}, kBf16, 16, kInt, 8, {257, 512}, kCut);
+  c.add_pairs("HalvesOfReadersInShares", 520, 896, {256, 128, 64}, kBf16, 16, kInt, 8, {257, 512},
+              kEqualShares);
 
   // Widths, types and scales.
   c.add("TwoBits", 136, 1280, {32, 128, 128}, kBf16, 128, kInt, 4, {17, 31}, kNone).weight.bits = 2;
@@ -241,8 +244,8 @@ Plan WgmmaCase::plan() const {
   auto v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
   wgmma_share_tokens(cluster, v);
   // A kernel whose tiles have all tokens shares them in one way.
-  if (v.has_one_token_tile() && v.tile_m <= 128) {
-    v.shares_tiles = sharing != Sharing::kNone && sharing != Sharing::kCut;
+  if (v.has_one_token_tile()) {
+    v.shares_tiles = sharing != Sharing::kNone;
     v.shares_in_pairs = sharing == Sharing::kClusters;
   }
   plan.kernels[0] = with_config(plan, plan.kernels[0], v);
@@ -251,7 +254,7 @@ Plan WgmmaCase::plan() const {
 
 WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
   const auto& v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
-  const bool one_way = v.has_one_token_tile() && v.tile_m <= 128;
+  const bool one_way = v.has_one_token_tile();
   if (m != tokens.back() && !one_way) return wgmma_shares(plan, v, m);
   const auto ceil_of = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const auto row_sets = static_cast<int>(ceil_of(spec.shape.n, std::int64_t{v.tile_n} * v.cluster));
@@ -270,13 +273,8 @@ WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
     }
     case Sharing::kEqualShares:
       return {clusters * v.cluster, tiles % clusters, v.cluster};
-    case Sharing::kCut:
-      break;
   }
-  const bool ends_narrow = token_tiles > 1 && m - (token_tiles - 1) * v.tile_m <= v.tile_m / 2;
-  const int wide = ends_narrow ? tiles - row_sets : tiles;
-  const int cut = wide % clusters;
-  return {std::min(tiles + cut, clusters) * v.cluster, -cut, v.cluster};
+  throw std::logic_error("no such sharing");
 }
 
 const std::vector<WgmmaCase>& wgmma_cases() {

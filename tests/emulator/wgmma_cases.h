@@ -18,7 +18,6 @@ enum class Sharing {
   kClusters,     // a pair of blocks for each tile
   kEqualParts,   // each tile to the same number of blocks, by way of the workspace
   kEqualShares,  // as much for each block, which may end one tile and begin another
-  kCut,          // the last tiles in halves of their tokens
 };
 
 struct WgmmaCase {

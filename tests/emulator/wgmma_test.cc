@@ -86,7 +86,6 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
   }
   Sharing sharing_of(std::int64_t m, const WgmmaShares& shares) const {
     if (shares.shared_tiles == 0) return Sharing::kNone;
-    if (shares.shared_tiles < 0) return Sharing::kCut;
     if (shares.sums_in_cluster) return Sharing::kClusters;
     const bool all = shares.shared_tiles == tiles(m) && shares.workers % tiles(m) == 0;
     return all ? Sharing::kEqualParts : Sharing::kEqualShares;

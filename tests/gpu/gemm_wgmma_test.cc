@@ -151,7 +151,7 @@ TEST_F(WgmmaGpu, EveryTileOfManyTokens) {
     check(spec, {9, 77, 200, 1000});
 }
 
-// Pairs of blocks that read tokens once, the last tiles cut or shared; rows of the last pair for a
+// Pairs of blocks that read tokens once, the last tiles shared or not; rows of the last pair for a
 // part of one of its blocks. Of 8-bit weights stages are half a chunk.
 TEST_F(WgmmaGpu, TokensReadByPairs) {
   for (const bool around : {false, true}) {

@@ -74,7 +74,7 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
   // of sums take turns and in pairs that read tokens once; what follows the sums of these then
   // leaves no registers for them. Nor have four warpgroups any with 64 tokens.
-  const bool pairs = c.narrows() && c.cluster > 1 && c.epilogue.is_plain();
+  const bool pairs = c.has_many_tokens() && c.cluster > 1 && c.epilogue.is_plain();
   const bool few_rows = c.tile_m > 64 && c.tile_m != 128 && c.tile_n == 128 && !pairs;
   const bool short_steps = c.tile_m == 64 && (c.scaling.mode != ScaleMode::kAccumulator || four);
   // Warpgroups that share 64 rows take whole chunks in turns of stages that have several.
@@ -87,7 +87,7 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
 void settle_sharing(const Plan& plan, WarpgroupConfig& c) {
   c.shares_in_pairs = wgmma_may_pair(c);
   if (c.tile_n < kRowTile) return;  // refuse_wgmma() says why
-  if (!c.shares_tiles || !c.has_one_token_tile() || c.narrows()) return;
+  if (!c.shares_tiles || !c.has_one_token_tile()) return;
   const WgmmaShares shares = wgmma_shares(plan, c, c.tokens);
   c.shares_tiles = shares.shared_tiles > 0;
   c.shares_in_pairs = shares.sums_in_cluster;

@@ -44,7 +44,7 @@ class Schedule {
         stages_(c.total_units()),
         row_sets_(
             ceil_div(std::int64_t{c.weights.row_blocks} * device::Chunk::kRows, c.cluster_rows())),
-        stage_(stage_clocks(c)) {}
+        stage_(stage_clocks()) {}
 
   // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
   Choice fastest() const {
@@ -53,34 +53,12 @@ class Schedule {
     const std::int64_t workers = c_.workers / c_.cluster;
     const auto count = [&](std::int64_t sets) { return static_cast<int>(sets * c_.cluster); };
     const double of_tile = static_cast<double>(stages_) * stage_;
-    // Tiles of the last tokens may be narrow from the beginning. Narrow ones come behind the
-    // others.
-    const bool ends_narrow =
-        c_.narrows() && token_tiles > 1 && m_ - (token_tiles - 1) * c_.tile_m <= c_.tile_m / 2;
-    const std::int64_t wide = ends_narrow ? tiles - row_sets_ : tiles;
-    WarpgroupConfig half = c_;
-    half.tile_m /= 2;
-    const double of_narrow =
-        c_.narrows() ? static_cast<double>(stages_) * stage_clocks(half) : of_tile;
-    const auto with_cut = [&](std::int64_t cut) -> Choice {
-      const std::int64_t all = tiles + cut;
-      // The block that works longest is the first, or the first with a wide tile less.
-      const auto clocks_at = [&](std::int64_t worker) {
-        const std::int64_t own_wide = ceil_div(wide - cut - worker, workers);
-        const std::int64_t own_narrow = ceil_div(all - worker, workers) - own_wide;
-        return static_cast<double>(own_wide) * of_tile +
-               static_cast<double>(own_narrow) * of_narrow;
-      };
-      return {{count(std::min(all, workers)), -static_cast<int>(cut), c_.cluster},
-              std::max(clocks_at(0), clocks_at((wide - cut) % workers))};
-    };
-
-    Choice best = with_cut(0);
+    const auto rounds = static_cast<double>(ceil_div(tiles, workers));
+    Choice best{{count(std::min(tiles, workers)), 0, c_.cluster}, rounds * of_tile};
     const auto consider = [&best](const Choice& choice) {
       if (choice.clocks < best.clocks) best = choice;
     };
     const std::int64_t left = tiles % workers;
-    if (c_.narrows() && wide % workers > 0) consider(with_cut(wide % workers));
     if (!c_.shares_tiles || left == 0) return best;
     if (wgmma_may_pair(c_) && tiles * kWgmmaCluster <= workers && stages_ >= kWgmmaCluster) {
       consider({{count(tiles * kWgmmaCluster), count(tiles), kWgmmaCluster, true},
@@ -109,30 +87,29 @@ class Schedule {
  private:
   // Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
   // attention: the longer of them hides only a part of the shorter.
-  double unit_clocks(const WarpgroupConfig& c) const {
+  double unit_clocks() const {
     constexpr double kRowTiles = kRowTile / 16.0;
-    const double sums = c.scaling.mode == ScaleMode::kAccumulator
-                            ? 4.0 * WeightLayout::kChunkK / c.weights.meta_group * c.tile_m / 8
+    const double sums = c_.scaling.mode == ScaleMode::kAccumulator
+                            ? 4.0 * WeightLayout::kChunkK / c_.weights.meta_group * c_.tile_m / 8
                             : 0;
     const double decode =
-        kRowTiles * (decode_instructions(plan_, c.scaling.mode) + sums) / costs_[kIssue];
-    const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK * c.tile_m / costs_[kMultiply];
+        kRowTiles * (decode_instructions(plan_, c_.scaling.mode) + sums) / costs_[kIssue];
+    const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK * c_.tile_m / costs_[kMultiply];
     const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
-    return std::max(decode, multiply) + in_the_way * 2 / c.warpgroups;
+    return std::max(decode, multiply) + in_the_way * 2 / c_.warpgroups;
   }
 
   // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
-  double stage_clocks(const WarpgroupConfig& c) const {
-    const double halves = c.half_stages ? 2 : 1;
-    const double units = c.stage_chunks / halves * c.tile_n / kRowTile;
+  double stage_clocks() const {
+    const double halves = c_.half_stages ? 2 : 1;
+    const double units = c_.stage_chunks / halves * c_.tile_n / kRowTile;
     // Blocks that go through the same tokens at the same time get them for each other.
-    const double readers = m_ <= c.tile_m ? 2 : c.cluster;
-    const double tokens = c.fits_box() && m_ < c.tile_m ? static_cast<double>(m_) / c.tile_m : 1;
-    const double bytes = c.weight_bytes() + tokens * c.token_bytes() / readers;
-    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], c.stages,
+    const double readers = m_ <= c_.tile_m ? 2 : c_.cluster;
+    const double tokens = c_.fits_box() && m_ < c_.tile_m ? static_cast<double>(m_) / c_.tile_m : 1;
+    const double bytes = c_.weight_bytes() + tokens * c_.token_bytes() / readers;
+    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], c_.stages,
                                       static_cast<double>(stages_) * halves);
-    return halves *
-           (side_by_side(units * unit_clocks(c), fetch, costs_[kOverlap]) + costs_[kStage]);
+    return halves * (side_by_side(units * unit_clocks(), fetch, costs_[kOverlap]) + costs_[kStage]);
   }
 
   double tile_bytes() const { return 4.0 * c_.tile_m * c_.tile_n; }
@@ -176,7 +153,7 @@ bool wgmma_may_pair(const WarpgroupConfig& c) {
   // ptxas keeps addresses out of uniform registers there: 16384 x 8192, M = 32 took 22.8 us,
   // not 20.9.
   if (c.has_four() && c.tile_m > 16) return false;
-  return c.shares_tiles && c.cluster == 1 && !c.narrows() &&
+  return c.shares_tiles && c.cluster == 1 && !c.has_many_tokens() &&
          2 * c.tile_m * c.tile_n <= c.stages * c.stage_bytes();
 }
 

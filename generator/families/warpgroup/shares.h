@@ -13,7 +13,6 @@ namespace heddle {
 
 // How many blocks a launch with m tokens has, and of how many a cluster; how many tiles at the end
 // of their list several blocks share: those of a cluster, or any, which then need a workspace.
-// Below zero: so many tiles at the end are cut in two along their tokens.
 struct WgmmaShares {
   int workers = 1;
   int shared_tiles = 0;

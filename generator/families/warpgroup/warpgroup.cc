@@ -32,9 +32,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
     return {static_cast<unsigned>(shares.workers), 1, 1, static_cast<unsigned>(shares.cluster),
             shares.shared_tiles};
   }
-  // A narrow tile has the tokens of one box.
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
-    return config_of<WarpgroupConfig>(kernel).box_tokens();
+    return config_of<WarpgroupConfig>(kernel).tile_m;
   }
 
   // The sums of shared tiles, two places for each thread block, behind the counters.
