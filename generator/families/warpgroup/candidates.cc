@@ -27,7 +27,6 @@ constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste les
 // That multiply; four of a row tile each where their registers hold its sums.
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
-constexpr int kFewestTokensOfTwo = 32;
 constexpr int kDecodedSets = 2;
 constexpr int kFewestLongStages = 3;
 
@@ -81,16 +80,6 @@ void complete(const GemmSpec& spec, const Target& target, const WeightLayout& la
   const bool halves = c.tile_n == 64 && c.stage_chunks % kWarpgroups != 0;
   const bool two_bits = c.tile_n == 64 && spec.weight.bits < 3;
   c.step_tiles = short_steps || halves || two_bits || few_rows ? 2 : 4;
-}
-
-// Where a tile has all tokens of the range, blocks share tiles in one way: the kernel has no other.
-void settle_sharing(const Plan& plan, WarpgroupConfig& c) {
-  c.shares_in_pairs = wgmma_may_pair(c);
-  if (c.tile_n < kRowTile) return;  // refuse_wgmma() says why
-  if (!c.shares_tiles || !c.has_one_token_tile()) return;
-  const WgmmaShares shares = wgmma_shares(plan, c, c.tokens);
-  c.shares_tiles = shares.shared_tiles > 0;
-  c.shares_in_pairs = shares.sums_in_cluster;
 }
 
 class Candidates {
@@ -156,11 +145,6 @@ class Candidates {
   // Tiles by themselves, or with the last ones shared, or read in pairs.
   void add_modes(WarpgroupConfig c) {
     complete(spec_, target_, layout_, c);
-    // wgmma takes nearly as long for 16 tokens as for 32, which the prediction does not know: of
-    // two warpgroups that do not scale weights, too, it would be too short.
-    const bool waits =
-        c.tile_m < kFewestTokensOfTwo && !c.has_four() && c.scaling.mode != ScaleMode::kWeight;
-    if (waits && !spec_.tile.m) return;
     // Two long stages are never better than more short ones.
     const bool is_long = c.stage_chunks > 1 && c.stages < kFewestLongStages;
     if (is_long && !spec_.tile.k && !spec_.tile.stages) return;
@@ -174,9 +158,21 @@ class Candidates {
     }
   }
 
+  // Where a tile has all tokens of the range, its kernel is made for one way to share tiles: by
+  // none, by pairs, or by way of the workspace. Others have all ways, and each launch takes one.
   void add(WarpgroupConfig c) {
-    settle_sharing(plan_, c);
-    settle_wgmma_ring(spec_, target_, c);
+    WarpgroupConfig pairs = c;
+    pairs.shares_in_pairs = wgmma_may_pair(pairs);
+    settle_wgmma_ring(spec_, target_, pairs);
+    pairs.shares_in_pairs = wgmma_may_pair(pairs);
+    if (!c.shares_tiles || !c.has_one_token_tile()) return add_one(pairs);
+    if (wgmma_has_places_for_pairs(pairs)) add_one(pairs);
+    if (wgmma_shares(plan_, c, c.tokens).shared_tiles > 0) add_one(c);
+    c.shares_tiles = false;
+    add_one(c);
+  }
+
+  void add_one(const WarpgroupConfig& c) {
     std::vector<Problem> problems = refuse_wgmma(spec_, target_, c);
     if (problems.empty()) {
       kernels_.push_back(kernel_of(c));

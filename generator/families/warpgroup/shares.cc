@@ -14,6 +14,8 @@ namespace {
 using device::WarpgroupConfig;
 
 constexpr int kRowTile = WarpgroupConfig::kRowTile;
+// With weights from registers wgmma takes as long for fewer tokens.
+constexpr int kFewestColumns = 32;
 
 enum Cost {
   kStart,
@@ -33,6 +35,15 @@ struct Choice {
   double clocks = 0;  // of the SM that works longest
 };
 
+// Tiles of the rows, or of those of a cluster.
+std::int64_t row_sets_of(const WarpgroupConfig& c) {
+  return ceil_div(std::int64_t{c.weights.row_blocks} * device::Chunk::kRows, c.cluster_rows());
+}
+
+bool has_places_for_pairs(const WarpgroupConfig& c, std::int64_t tiles) {
+  return tiles * kWgmmaCluster <= c.workers && c.total_units() >= kWgmmaCluster;
+}
+
 // One kernel at one number of tokens.
 class Schedule {
  public:
@@ -42,12 +53,25 @@ class Schedule {
         m_(m),
         costs_(costs),
         stages_(c.total_units()),
-        row_sets_(
-            ceil_div(std::int64_t{c.weights.row_blocks} * device::Chunk::kRows, c.cluster_rows())),
+        row_sets_(row_sets_of(c)),
         stage_(stage_clocks()) {}
 
-  // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
   Choice fastest() const {
+    // A kernel that is made for pairs has no other way.
+    return c_.shares_in_pairs && c_.has_one_token_tile() ? pairs(row_sets_) : fastest_of_all();
+  }
+
+ private:
+  // Of tiles of all tokens, each of two blocks.
+  Choice pairs(std::int64_t tiles) const {
+    const auto count = static_cast<int>(tiles);
+    return {
+        {count * kWgmmaCluster, count, kWgmmaCluster, true},
+        static_cast<double>(ceil_div(stages_, kWgmmaCluster)) * stage_ + pair_clocks(tile_bytes())};
+  }
+
+  // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
+  Choice fastest_of_all() const {
     const std::int64_t token_tiles = ceil_div(m_, c_.tile_m);
     const std::int64_t tiles = row_sets_ * token_tiles;
     const std::int64_t workers = c_.workers / c_.cluster;
@@ -60,11 +84,7 @@ class Schedule {
     };
     const std::int64_t left = tiles % workers;
     if (!c_.shares_tiles || left == 0) return best;
-    if (wgmma_may_pair(c_) && tiles * kWgmmaCluster <= workers && stages_ >= kWgmmaCluster) {
-      consider({{count(tiles * kWgmmaCluster), count(tiles), kWgmmaCluster, true},
-                static_cast<double>(ceil_div(stages_, kWgmmaCluster)) * stage_ +
-                    pair_clocks(tile_bytes())});
-    }
+    if (c_.shares_in_pairs && has_places_for_pairs(c_, tiles)) consider(pairs(tiles));
     // Each tile of the last wave to the same number of blocks, or all of them in equal shares.
     const std::int64_t most_parts = tiles < workers ? std::min(workers / tiles, stages_) : 1;
     for (std::int64_t parts = 2; parts <= most_parts; ++parts) {
@@ -84,7 +104,6 @@ class Schedule {
     return best;
   }
 
- private:
   // Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
   // attention: the longer of them hides only a part of the shorter.
   double unit_clocks() const {
@@ -94,7 +113,8 @@ class Schedule {
                             : 0;
     const double decode =
         kRowTiles * (decode_instructions(plan_, c_.scaling.mode) + sums) / costs_[kIssue];
-    const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK * c_.tile_m / costs_[kMultiply];
+    const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK *
+                            std::max(c_.tile_m, kFewestColumns) / costs_[kMultiply];
     const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
     return std::max(decode, multiply) + in_the_way * 2 / c_.warpgroups;
   }
@@ -155,6 +175,10 @@ bool wgmma_may_pair(const WarpgroupConfig& c) {
   if (c.has_four() && c.tile_m > 16) return false;
   return c.shares_tiles && c.cluster == 1 && !c.has_many_tokens() &&
          2 * c.tile_m * c.tile_n <= c.stages * c.stage_bytes();
+}
+
+bool wgmma_has_places_for_pairs(const WarpgroupConfig& c) {
+  return c.shares_in_pairs && has_places_for_pairs(c, row_sets_of(c));
 }
 
 double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {

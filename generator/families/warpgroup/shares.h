@@ -30,6 +30,10 @@ WgmmaShares wgmma_shares(const Plan& plan, const device::WarpgroupConfig& config
 // were, as in templates/warpgroup/shape.cuh, and four warpgroups have up to 16 tokens.
 bool wgmma_may_pair(const device::WarpgroupConfig& config);
 
+// Of a kernel whose tiles have all tokens: whether it may pair, and there are blocks and stages for
+// pairs that have a tile each.
+bool wgmma_has_places_for_pairs(const device::WarpgroupConfig& config);
+
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& warpgroup_cost_parameters();
 double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);

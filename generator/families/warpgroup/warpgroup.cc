@@ -14,6 +14,19 @@ namespace {
 
 using device::WarpgroupConfig;
 
+// How blocks share the K of tiles.
+const char* sharing_text(const WarpgroupConfig& c) {
+  if (!c.shares_tiles) return "";
+  if (!c.has_one_token_tile()) return ", which share the K of the last tiles where that is faster";
+  return c.shares_in_pairs ? ", which share the K of each tile in pairs"
+                           : ", which share the K of the last tiles";
+}
+const char* way_text(const WarpgroupConfig& c) {
+  if (!c.shares_tiles) return " alone";
+  if (!c.has_one_token_tile()) return "";
+  return c.shares_in_pairs ? " in pairs" : " in parts";
+}
+
 class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
  public:
   std::string_view name() const noexcept override { return "warpgroup"; }
@@ -62,8 +75,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
         "{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
         "most{}{}, scale on {}",
         c.warpgroups, c.tile_m, c.tile_n, c.stages, stage_columns(c), c.workers,
-        c.cluster > 1 ? ", whose pairs read tokens once" : "",
-        c.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
+        c.cluster > 1 ? ", whose pairs read tokens once" : "", sharing_text(c),
         to_string(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
@@ -93,8 +105,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   std::string label(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format("{} {}x{}x{} stages {}{}", c.cluster > 1 ? "pairs of tokens" : "tiles",
-                       c.tile_m, c.tile_n, stage_columns(c), c.stages,
-                       c.shares_tiles ? "" : " alone");
+                       c.tile_m, c.tile_n, stage_columns(c), c.stages, way_text(c));
   }
 };
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "generator/families/shared_memory.h"
 #include "generator/families/warpgroup/candidates.h"
@@ -100,23 +102,40 @@ TEST(WgmmaShares, PairsNeedNoWorkspace) {
   EXPECT_TRUE(has_pairs);
 }
 
-// Tiles of all tokens are shared in one way or not at all, and the kernel has no other.
-TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
-  for (const std::int64_t n : {4096, 8192, 10240, 14336, 28672}) {
-    for (const std::int64_t m : {16, 64, 128, 256}) {
-      GemmSpec spec = small_spec();
-      spec.shape = {n, 8192, m / 2 + 1, m};
-      const Plan plan = unplanned(spec, target_from_name("h200"));
-      for (const PlannedKernel& kernel : tiles_of(spec)) {
-        const auto& v = config_of<WarpgroupConfig>(kernel);
-        if (v.tile_m < m) continue;
-        const WgmmaShares shares = wgmma_shares(plan, v, m);
-        EXPECT_EQ(v.shares_tiles, shares.shared_tiles > 0) << n << ", M " << m;
-        EXPECT_EQ(v.shares_in_pairs, shares.sums_in_cluster) << n << ", M " << m;
+// Tiles of all tokens are shared in the one way that the kernel is made for, whatever would be
+// faster with fewer tokens; pairs are launched as clusters, and nothing else is.
+TEST(WgmmaShares, OneTileOfTokensIsSharedAsItsKernelIsMade) {
+  std::set<std::pair<bool, bool>> ways;
+  for (const std::int64_t n : {2560, 4096, 8192, 10240, 14336, 28672}) {
+    for (const std::int64_t k : {5120, 8192}) {
+      std::int64_t first = 9;
+      for (const std::int64_t last : {16, 32, 64, 128, 256}) {
+        GemmSpec spec = small_spec();
+        spec.shape = {n, k, first, last};
+        spec.weight.group_size = 128;
+        spec.weight.zero_point = ZeroPoint::kInt;
+        const Plan plan = unplanned(spec, target_from_name("h100"));
+        for (const PlannedKernel& kernel : candidates_of(spec, "h100", is_wgmma)) {
+          const auto& v = config_of<WarpgroupConfig>(kernel);
+          if (!v.has_one_token_tile()) continue;
+          ways.insert({v.shares_tiles, v.shares_in_pairs});
+          for (std::int64_t m = first; m <= last; ++m) {
+            SCOPED_TRACE(fmt::format("{} x {}, M {} of {} to {}", n, k, m, first, last));
+            const WgmmaShares shares = wgmma_shares(plan, v, m);
+            ASSERT_EQ(shares.sums_in_cluster, v.shares_in_pairs);
+            ASSERT_EQ(shares.cluster, v.shares_in_pairs ? 2 : v.cluster);
+            ASSERT_TRUE(v.shares_tiles || shares.shared_tiles <= 0);
+          }
+        }
+        first = last + 1;
       }
     }
   }
-  // More tiles of tokens may be shared in any way, as their number wants.
+  EXPECT_EQ(ways, (std::set<std::pair<bool, bool>>{{false, false}, {true, false}, {true, true}}));
+}
+
+// More tiles of tokens may be shared in any way, as their number wants.
+TEST(WgmmaShares, SeveralTilesOfTokensAreSharedInAnyWay) {
   GemmSpec spec = small_spec();
   spec.shape = {4096, 4096, 600, 2000};
   spec.tile.m = 128;
