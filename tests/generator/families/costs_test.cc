@@ -17,7 +17,7 @@ namespace {
 
 TEST(Costs, AreFewAndEachHasANameAMeaningAndAPositiveValue) {
   constexpr std::size_t kMost = 10;
-  EXPECT_EQ(gemm_families().size(), 3U);
+  ASSERT_FALSE(gemm_families().empty());
   for (const GemmFamily* family : gemm_families()) {
     const std::vector<CostParameter>& costs = family->cost_parameters();
     EXPECT_LE(costs.size(), kMost) << family->name();

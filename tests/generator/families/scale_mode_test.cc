@@ -15,9 +15,11 @@ namespace heddle {
 namespace {
 
 ScaleMode mode_of(const PlannedKernel& kernel) {
-  if (const auto* stream = config_if<device::StreamConfig>(kernel)) return stream->scaling.mode;
-  if (const auto* wgmma = config_if<device::WarpgroupConfig>(kernel)) return wgmma->scaling.mode;
-  return config_of<device::TilesConfig>(kernel).scaling.mode;
+  const auto name = kernel.family->json(kernel)["scaling"]["mode"];
+  for (const ScaleMode mode : {ScaleMode::kAccumulator, ScaleMode::kWeight}) {
+    if (name == families::enumerator_name(mode)) return mode;
+  }
+  return ScaleMode::kChannel;
 }
 
 // Every candidate, whatever it is faster or slower than.

@@ -239,13 +239,13 @@ TEST(Choose, TheLabelOfAChosenKernelIsThatOfItsCandidate) {
 
 std::vector<Problem> reasons_against(const Plan& plan, const PlannedKernel& kernel) {
   const GemmSpec& spec = plan.spec.gemm();
-  if (is_stream(kernel)) return {};  // what does not fit is no candidate
   if (const auto* wgmma = config_if<device::WarpgroupConfig>(kernel)) {
     return refuse_wgmma(spec, plan.target, *wgmma);
   }
-  const auto& tile = config_of<device::TilesConfig>(kernel);
-  return is_bulk(kernel) ? refuse_bulk(tile, spec, plan.target, kernel.size_max)
-                         : refuse_tile(tile, plan.target, kernel.size_max);
+  const auto* tiles = config_if<device::TilesConfig>(kernel);
+  if (tiles == nullptr) return {};  // what does not fit is no candidate of other families
+  return is_bulk(kernel) ? refuse_bulk(*tiles, spec, plan.target, kernel.size_max)
+                         : refuse_tile(*tiles, plan.target, kernel.size_max);
 }
 
 TEST(Choose, ChosenKernelsFitTheTarget) {
