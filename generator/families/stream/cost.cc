@@ -30,16 +30,16 @@ enum Cost {
 
 const std::vector<CostParameter>& stream_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2122},
-      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1822},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.75},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.34},
-      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 254},
-      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 29.7},
-      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 35.9},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2138},
+      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1819},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.27},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.37},
+      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 275},
+      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 27.9},
+      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 35.4},
       {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs",
-       1430},
-      {"overlap", "exponent", "how little decoding and memory hinder each other", 4.34},
+       1442},
+      {"overlap", "exponent", "how little decoding and memory hinder each other", 4.61},
   };
   return parameters;
 }
@@ -51,7 +51,7 @@ double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, 
   const double stages = ceil_div(c.most_chunks(), c.stage_chunks);
   // A last stage that is shorter takes as long as a whole one.
   const double chunks = row_blocks * stages * c.stage_chunks;
-  const double instructions = chunks * chunk_instructions(plan, c.scaling.mode, c.token_tiles());
+  const double instructions = chunks * chunk_slots(plan, c.scaling.mode, c.token_tiles());
   const double issue =
       std::max(instructions * c.warps_k / costs[kIssue], instructions / costs[kWarpIssue]);
   // Each block copies the tokens of its part of K first, while weights are on their way.

@@ -147,12 +147,11 @@ class Candidates {
     const int room =
         blocks_per_sm == 1 ? target_.shared_per_block : std::min(target_.shared_per_block, of_sm);
     const bool bulk = c.feeder == Feeder::kBulk;
-    // Blocks that share K have some of the stages each.
+    // Blocks that share K have some of the stages each; nobody needs places for more.
     const auto own = static_cast<int>(ceil_div(c.total_stages(), c.split_k));
     const int most = c.feeder == Feeder::kRegisters ? 2
                      : !bulk                        ? kMostStages
-                     : c.split_k > 1                ? std::clamp(own, 2, kMostBulkStages)
-                                                    : kMostBulkStages;
+                                                    : std::clamp(own, 2, kMostBulkStages);
     if (tile_.stages) {
       c.stages = *tile_.stages;
     } else {
@@ -217,6 +216,15 @@ class Candidates {
     }
   }
 
+  // Where each block has an SM to itself, the next launch's find no room for two on one. Clusters
+  // gain more by starting early than they lose so.
+  int least_shared_bytes(const TilesConfig& c) const {
+    const bool has_sms = ceil_div(spec_.shape.n, c.tile_n) <= target_.sm_count;
+    if (c.is_cluster() || !has_sms) return 0;
+    const int more_than_half = target_.shared_per_sm / 2 - kReservedSharedBytes + kLineBytes;
+    return std::min(more_than_half, target_.shared_per_block);
+  }
+
   PlannedKernel kernel_of(const TilesConfig& c, int blocks_per_sm) const {
     PlannedKernel kernel = gemm_candidate(*tiles_family(), m_, c);
     kernel.blocks_per_sm = blocks_per_sm;
@@ -225,6 +233,7 @@ class Candidates {
     // free take two of them, and others none: only kernels with an SM to each block do.
     kernel.starts_early = bulk || (has_dependent_launch(target_) && blocks_per_sm == 1);
     if (bulk) {
+      kernel.shared_bytes = std::max(kernel.shared_bytes, least_shared_bytes(c));
       kernel.box_tokens = c.tile_m;
       kernel.fits_box = true;
       kernel.arguments = {A::kTokenMap, A::kWeights,   A::kY, A::kBias,

@@ -108,11 +108,8 @@ class Schedule {
   // attention: the longer of them hides only a part of the shorter.
   double unit_clocks() const {
     constexpr double kRowTiles = kRowTile / 16.0;
-    const double sums = c_.scaling.mode == ScaleMode::kAccumulator
-                            ? 4.0 * WeightLayout::kChunkK / c_.weights.meta_group * c_.tile_m / 8
-                            : 0;
     const double decode =
-        kRowTiles * (decode_instructions(plan_, c_.scaling.mode) + sums) / costs_[kIssue];
+        kRowTiles * decode_slots(plan_, c_.scaling.mode, c_.tile_m / 8.0) / costs_[kIssue];
     const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK *
                             std::max(c_.tile_m, kFewestColumns) / costs_[kMultiply];
     const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
@@ -154,17 +151,17 @@ class Schedule {
 
 const std::vector<CostParameter>& warpgroup_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2399},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 57.1},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.90},
-      {"multiply", "products a clock", "that wgmma reaches on an SM", 1463},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2357},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 56.0},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.27},
+      {"multiply", "products a clock", "that wgmma reaches on an SM", 1464},
       {"in_the_way", "fraction",
-       "of decoding or multiplying, the shorter, that the other does not hide", 0.16},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 58.0},
-      {"latency", "clocks", "from the request of a stage to its arrival", 1045},
-      {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 6406},
-      {"sum_bytes", "bytes a clock", "of sums that blocks add for each other", 50.3},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 2.80},
+       "of decoding or multiplying, the shorter, that the other does not hide", 0.18},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 52.1},
+      {"latency", "clocks", "from the request of a stage to its arrival", 1028},
+      {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 5831},
+      {"sum_bytes", "bytes a clock", "of sums that blocks add for each other", 54.9},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 3.26},
   };
   return parameters;
 }

@@ -147,7 +147,7 @@ TEST(Bulk, TheBlocksOfAClusterShareK) {
   const auto shared_bytes = [&](int stages, int split) {
     spec.tile.stages = stages;
     spec.tile.split_k = split;
-    return plan_of(spec, "h200").kernels.back().shared_bytes;
+    return tiles_at(spec, 32).shared_bytes();
   };
   EXPECT_EQ(shared_bytes(3, 4), shared_bytes(3, 1) + 4 * 32 * 64 + 8);
   EXPECT_EQ(shared_bytes(2, 2), shared_bytes(2, 1) + 4 * 32 * 64 + 8);
@@ -156,14 +156,34 @@ TEST(Bulk, TheBlocksOfAClusterShareK) {
   EXPECT_NE(refusal(spec, "h200").find("/tile/split_k"), std::string::npos) << "one stage of K";
 }
 
+// Of the next launch an SM would get two blocks where two fit, and others none.
+TEST(Bulk, ABlockThatHasAnSmToItselfLeavesNoRoomForAnother) {
+  const Target target = target_from_name("h200");
+  GemmSpec spec = spec_of(1000, 8192);
+  spec.path = Path::kHopper;
+  spec.shape.m_min = 9;
+  spec.shape.m_max = 16;
+  spec.tile = tile_of(64, 512, 1, 4);
+  spec.tile.stages = 3;
+  spec.tile.split_k = 1;
+  const auto shared_bytes = [&] { return plan_of(spec, "h200").kernels.back().shared_bytes; };
+  EXPECT_GT(2 * (shared_bytes() + kReservedSharedBytes), target.shared_per_sm);
+  EXPECT_LT(2 * (tiles_at(spec, 16).shared_bytes() + kReservedSharedBytes), target.shared_per_sm);
+  spec.shape.n = 64 * (target.sm_count + 1);
+  EXPECT_EQ(shared_bytes(), tiles_at(spec, 16).shared_bytes()) << "more blocks than SMs";
+  spec.shape.n = 1000;
+  spec.tile.split_k = 2;
+  EXPECT_EQ(shared_bytes(), tiles_at(spec, 16).shared_bytes()) << "of a cluster";
+}
+
 // A ring of the block's own stages, where a spec does not set them.
-TEST(Bulk, BlocksOfAClusterHoldTheirStagesAtMost) {
+TEST(Bulk, BlocksHoldTheirStagesAtMost) {
   GemmSpec spec = spec_of(1280, 4096);
   spec.shape.m_min = 9;
   spec.shape.m_max = 16;
   spec.path = Path::kHopper;
   spec.tile = tile_of(32, 512, 1, 4);
-  for (const auto& [split, stages] : {std::pair{2, 4}, {3, 3}, {4, 2}, {8, 2}}) {
+  for (const auto& [split, stages] : {std::pair{1, 8}, {2, 4}, {3, 3}, {4, 2}, {8, 2}}) {
     spec.tile.split_k = split;
     EXPECT_EQ(tiles_at(spec, 16).stages, stages) << split;
   }
