@@ -1,6 +1,10 @@
 // GEMM by wgmma: weights in registers of warpgroups, tokens by tensor copies.
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "generator/families/all.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
@@ -32,9 +36,11 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   std::string_view name() const noexcept override { return "warpgroup"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
+    aliases.emplace_back("using Schedule = SharedTiles<WgmmaShape<Config>>;");
     return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh",
                      families::config_struct("WarpgroupConfig", config_of<WarpgroupConfig>(kernel),
-                                             gemm_aliases(plan.spec.gemm())),
+                                             std::move(aliases)),
                      "gemm_wgmma");
   }
 
