@@ -10,19 +10,22 @@
 #include "primitives/dependent_launch.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/tensor_copy.cuh"
-#include "warpgroup/work.cuh"
+#include "schedule/piece.cuh"
+#include "warpgroup/shape.cuh"
 
 namespace heddle {
 
 template <class Config>
 struct WgmmaFetch {
   using S = WgmmaShape<Config>;
+  using Schedule = typename Config::Schedule;
   static constexpr int kMostBlocks = S::kTileRowTiles;  // of a warp, one of each row tile
 
   WgmmaMemory<Config> memory;
   const TensorMap& tokens;
   const u8* weights;
-  WgmmaWork<Config> work;
+  Schedule schedule;
+  int m;
   int warp;
   u64 policy = policy_read_once();
 
@@ -33,7 +36,7 @@ struct WgmmaFetch {
     Piece piece;
     RingPlace<Config> place;
     bool is_first = true;
-    while (work.next(piece)) {
+    while (schedule.next(piece)) {
       int k = piece.begin;
       if constexpr (Config::value.stages_ahead > 1) {
         if (is_first) k += fetch_ahead(piece, place);
@@ -78,7 +81,7 @@ struct WgmmaFetch {
   __device__ __forceinline__ u32 token_bytes() const {
     u32 bytes = 0;
 #pragma unroll
-    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(i) ? S::box_bytes(work.m) : 0;
+    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(i) ? S::box_bytes(m) : 0;
     return bytes;
   }
 
@@ -144,12 +147,12 @@ struct WgmmaFetch {
       const int of_stage = k * S::kUnitStages + part;
       const int column = 64 * (of_stage * S::kHalves + half);
       const int first = piece.first_token + box * S::kBoxTokens;
-      const int token = first - S::early(first, work.m);
+      const int token = first - S::early(first, m);
       if constexpr (S::kBlocks == 1) {
         tensor_copy(to, tokens, column, token, memory.full_barrier(stage));
       } else {
         const int owner = (S::kBoxes == 1 ? half + part : box) % S::kBlocks;
-        if (owner != WgmmaWork<Config>::rank()) continue;
+        if (owner != Schedule::rank()) continue;
         tensor_copy_to_all(to, tokens, column, token, memory.full_barrier(stage),
                            (1u << S::kBlocks) - 1);
       }

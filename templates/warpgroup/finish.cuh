@@ -16,6 +16,7 @@ namespace heddle {
 template <class Config>
 struct WgmmaFinish {
   using S = WgmmaShape<Config>;
+  using Schedule = typename Config::Schedule;
   template <int kCount>
   using SumsOf = float[S::kRowTiles][kCount];
   using Sums = SumsOf<S::kOwnSums>;
@@ -34,7 +35,7 @@ struct WgmmaFinish {
     if (is_pair()) cluster_wait();
   }
 
-  __device__ __forceinline__ void run(const WgmmaWork<Config>& work, const Piece& piece,
+  __device__ __forceinline__ void run(const Schedule& schedule, const Piece& piece,
                                       SumsOf<S::kSums>& sum) const {
     if (S::kPairSumsInStages && is_pair()) {
       // The warp has read all stages of the only piece that a block of a pair has.
@@ -46,21 +47,21 @@ struct WgmmaFinish {
     if constexpr (S::kSplitsColumns) {
       Sums own;
       exchange(sum, own);
-      finish(work, piece, own);
+      finish(schedule, piece, own);
     } else {
-      finish(work, piece, sum);
+      finish(schedule, piece, sum);
     }
   }
 
  private:
-  __device__ __forceinline__ void finish(const WgmmaWork<Config>& work, const Piece& piece,
+  __device__ __forceinline__ void finish(const Schedule& schedule, const Piece& piece,
                                          Sums& sum) const {
     if constexpr (S::kPairs) {
       if (is_pair()) return add_in_pair(piece, sum);
     }
     if constexpr (Config::value.shares_tiles && !S::kAlwaysPairs) {
       const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
-      if (!whole && !parts.add_to_tile(work, piece, sum)) return;
+      if (!whole && !parts.add_to_tile(schedule, piece, sum)) return;
     }
     store.run(piece, sum, 0);
   }

@@ -11,9 +11,9 @@
 #include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/wgmma.cuh"
+#include "schedule/piece.cuh"
 #include "warpgroup/stage.cuh"
 #include "warpgroup/weights.cuh"
-#include "warpgroup/work.cuh"
 
 namespace heddle {
 

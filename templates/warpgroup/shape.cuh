@@ -33,6 +33,7 @@ struct WgmmaShape {
       kSplitsColumns ? 1 : Config::value.tile_n / (64 * kWarpgroups);
   static constexpr int kTileRowBlocks = Config::value.tile_n / 16;
   static constexpr int kTileRowTiles = Config::value.tile_n / 64;
+  static constexpr int kTileTokens = Config::value.tile_m;
   static constexpr int kStageChunks = Config::value.stage_chunks;
   static constexpr bool kSplitsChunks = kSplitsColumns && kStageChunks % kWarpgroups != 0;
   static constexpr int kOwnChunks =  // of a stage, all of their columns or half
@@ -40,6 +41,7 @@ struct WgmmaShape {
   // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
   static constexpr int kUnitStages = Config::value.half_stages ? 2 : 1;
   static constexpr int kTotalUnits = Config::value.total_units();
+  static constexpr bool kSharesTiles = Config::value.shares_tiles;
   // Blocks of a cluster have the same tokens and neighbouring tiles, a set of rows. Each fetches
   // its part of the tokens for all.
   static constexpr int kBlocks = Config::value.cluster;

@@ -5,8 +5,9 @@
 #include "primitives/mma.cuh"
 #include "primitives/warpgroup.cuh"
 #include "primitives/wgmma.cuh"
+#include "schedule/piece.cuh"
 #include "steps/output.cuh"
-#include "warpgroup/work.cuh"
+#include "warpgroup/shape.cuh"
 
 namespace heddle {
 

@@ -35,6 +35,7 @@
 //
 #pragma once
 
+#include "schedule/shared_tiles.cuh"
 #include "warpgroup/fetch.cuh"
 #include "warpgroup/finish.cuh"
 #include "warpgroup/multiply.cuh"
@@ -65,10 +66,10 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     WgmmaFinish<Config>::start_pair();
   }
 
-  WgmmaWork<Config> work(m, shared_tiles);
+  typename Config::Schedule schedule(m, shared_tiles);
   if (warpgroup < 0) {
     shrink_registers<WgmmaShape<Config>::kFetchRegisters>();
-    WgmmaFetch<Config> fetch{memory, tokens, weights, work, warp};
+    WgmmaFetch<Config> fetch{memory, tokens, weights, schedule, m, warp};
     fetch.run();
     warp_barrier();
     WgmmaFinish<Config>::meet_pair();
@@ -84,12 +85,12 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     Piece piece;
     bool is_first = true;
 #pragma unroll 1
-    while (work.next(piece)) {
+    while (schedule.next(piece)) {
       multiply.load_channel_zeros(weights + Config::value.weights.channel_offset, piece);
       multiply.run(piece, stage);
       if (is_first) WgmmaFinish<Config>::meet_pair();
       is_first = false;
-      finish.run(work, piece, multiply.sum);
+      finish.run(schedule, piece, multiply.sum);
     }
   }
   // Another block of the cluster may still signal this one.

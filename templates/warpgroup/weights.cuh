@@ -2,9 +2,9 @@
 // memory, and what they decode to, in the registers that wgmma takes them from.
 #pragma once
 
+#include "schedule/piece.cuh"
 #include "steps/chunk.cuh"
 #include "warpgroup/steps.cuh"
-#include "warpgroup/work.cuh"
 
 namespace heddle {
 

@@ -1,6 +1,9 @@
 // GEMM by wgmma: weights in registers of warpgroups, tokens by tensor copies.
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "generator/families/all.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/warpgroup/candidates.h"
@@ -18,10 +21,12 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   std::string_view name() const noexcept override { return "warpgroup"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh",
-                     families::config_struct("WarpgroupConfig", config_of<WarpgroupConfig>(kernel),
-                                             gemm_aliases(plan.spec.gemm())),
-                     "gemm_wgmma");
+    std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
+    aliases.emplace_back("using Schedule = SharedTiles<WgmmaShape<Config>>;");
+    return gemm_text(
+        plan, kernel, "warpgroup/warpgroup.cuh",
+        families::config_struct("WarpgroupConfig", config_of<WarpgroupConfig>(kernel), aliases),
+        "gemm_wgmma");
   }
 
   // The schedule is the number of tiles that several thread blocks share.

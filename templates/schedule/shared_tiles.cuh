@@ -1,39 +1,40 @@
-// Which part of the output each block of a GEMM with wgmma computes: first whole tiles, block after
-// block, then an equal share of the K of the last `shared_tiles` tiles, which may begin and end
-// inside of a tile. Every role of a block walks the same pieces in the same order.
+// Whole tiles, thread block after thread block, then an equal share of the K of the last tiles for
+// each block, which may begin and end inside of a tile.
+//
+// Tiles beyond the last whole round of blocks would leave SMs idle: a launch says how many of them
+// are shared, which are fewer than blocks. The sums of those that share a tile are added in the
+// order of K, which is the order of the blocks: first_worker() to end_worker().
 #pragma once
 
 #include "primitives/cluster.cuh"
-#include "warpgroup/shape.cuh"
+#include "schedule/piece.cuh"
 
 namespace heddle {
 
-// Units [begin, end) of a tile's K.
-struct Piece {
-  int row_tile;  // its first, of 64 rows of W
-  int first_token;
-  int shared_tile;  // counted from the first tile that is shared; negative: a whole tile
-  int begin, end;
-};
-
-template <class Config>
-struct WgmmaWork {
-  using S = WgmmaShape<Config>;
+// Grid: as many blocks as the launch wants, in clusters of kBlocks. The blocks of a cluster take
+// neighbouring tiles of rows, a set, at the same time. Of Shape:
+//   kTileTokens, kTileRowTiles  tokens and row tiles of a tile
+//   kRowSets                    sets of rows
+//   kOneTokenTile               a tile has all tokens of the launch
+//   kBlocks                     of a cluster
+//   kTotalUnits                 units of K
+//   kSharesTiles                false: no launch shares any
+template <class Shape>
+struct SharedTiles {
+  using S = Shape;
   // Tiles that run at the same time should share tokens and weights in the L2 cache: row groups
   // are walked for so many tokens at a time.
   static constexpr int kGroupTokens = 2048;
   static constexpr int kGroupTiles =
-      Config::value.tile_m < kGroupTokens ? kGroupTokens / Config::value.tile_m : 1;
+      S::kTileTokens < kGroupTokens ? kGroupTokens / S::kTileTokens : 1;
 
-  int m;
   int token_tiles;
   int whole_tiles;     // tiles that are not shared
   int tile;            // the next whole tile of this block
   int unit, unit_end;  // of the shared tiles, counted through
 
-  __device__ __forceinline__ WgmmaWork(int m, int shared_tiles)
-      : m(m),
-        token_tiles(S::kOneTokenTile ? 1 : (m + Config::value.tile_m - 1) / Config::value.tile_m),
+  __device__ __forceinline__ SharedTiles(int m, int shared_tiles)
+      : token_tiles(S::kOneTokenTile ? 1 : (m + S::kTileTokens - 1) / S::kTileTokens),
         whole_tiles(S::kRowSets * token_tiles - shared_tiles),
         tile(worker()),
         unit(first_unit(worker(), shared_tiles)),
@@ -54,7 +55,7 @@ struct WgmmaWork {
   __device__ __forceinline__ bool next(Piece& piece) {
     if (tile < whole_tiles) {
       take_tile(piece);
-    } else if (Config::value.shares_tiles && unit < unit_end) {
+    } else if (S::kSharesTiles && unit < unit_end) {
       take_share(piece);
     } else {
       return false;
@@ -119,7 +120,7 @@ struct WgmmaWork {
     const int size = token_tiles - first < kGroupTiles ? token_tiles - first : kGroupTiles;
     const int in_group = at - group * kGroupTiles * S::kRowSets;
     piece.row_tile = first_row_tile(in_group / size);
-    piece.first_token = (first + in_group % size) * Config::value.tile_m;
+    piece.first_token = (first + in_group % size) * S::kTileTokens;
   }
 };
 
