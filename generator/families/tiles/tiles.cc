@@ -13,11 +13,13 @@ namespace {
 using device::Feeder;
 using device::TilesConfig;
 
-// Aliases of the classes that follow from the feeder, beside those of every GEMM.
+// Aliases of the classes that follow from the feeder and the schedule, beside those of every GEMM.
 std::vector<std::string> aliases_of(const GemmSpec& spec, const TilesConfig& config) {
   std::vector<std::string> aliases = gemm_aliases(spec);
   const bool by_registers = config.feeder == Feeder::kRegisters;
   aliases.emplace_back(by_registers ? "using Mma = MmaTuring;" : "using Mma = MmaAmpere;");
+  aliases.emplace_back(config.is_cluster() ? "using Schedule = ClusterSplitK<Shape<Config>>;"
+                                           : "using Schedule = SplitK<Shape<Config>>;");
   if (config.feeder == Feeder::kBulk || config.reads_ahead) return aliases;
   aliases.emplace_back(by_registers ? "using Pipeline = RegisterPipeline<Config>;"
                                     : "using Pipeline = AsyncPipeline<Config>;");
