@@ -1,41 +1,79 @@
-// A kernel that a test puts together field by field, or finds by its kind.
+// Kernels of GEMMs that a test finds by their kind, or changes.
 #ifndef HEDDLE_TESTS_PLANNED_KERNEL_H_
 #define HEDDLE_TESTS_PLANNED_KERNEL_H_
 
 #include <functional>
 #include <optional>
-#include <string_view>
 
-#include "generator/families/gemm_variant.h"
-#include "generator/families/registry.h"
+#include "generator/families/all.h"
+#include "generator/families/configuration.h"
+#include "generator/families/fields.h"
+#include "generator/families/gemm_kernel.h"
 #include "generator/planner/choose.h"
+#include "stream/config.h"
+#include "tiles/config.h"
+#include "warpgroup/config.h"
 
 namespace heddle {
 
-// Of the variants that are wanted the one that is predicted to be the fastest for a range of M,
-// whether or not another is faster there; none if there is no such kernel.
-inline std::optional<GemmVariant> fastest_variant(
-    const Plan& plan, const MRange& m, const std::function<bool(const GemmVariant&)>& wanted) {
+// The kernel's configuration if this is its struct, else null.
+template <class Config>
+const Config* config_if(const PlannedKernel& kernel) {
+  const auto* value = dynamic_cast<const ConfigurationOf<Config>*>(kernel.configuration.get());
+  return value == nullptr ? nullptr : &value->value();
+}
+
+inline bool is_stream(const PlannedKernel& kernel) {
+  return config_if<device::StreamConfig>(kernel) != nullptr;
+}
+inline bool is_wgmma(const PlannedKernel& kernel) {
+  return config_if<device::WarpgroupConfig>(kernel) != nullptr;
+}
+// Tiles that bulk copies feed.
+inline bool is_bulk(const PlannedKernel& kernel) {
+  const auto* tiles = config_if<device::TilesConfig>(kernel);
+  return tiles != nullptr && tiles->feeder == device::Feeder::kBulk;
+}
+// Tiles that the multiplying warps feed.
+inline bool is_tiles(const PlannedKernel& kernel) {
+  return config_if<device::TilesConfig>(kernel) != nullptr && !is_bulk(kernel);
+}
+
+inline Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
+
+using IsWanted = std::function<bool(const PlannedKernel&)>;
+
+// Of the candidates that are wanted the one that is predicted to be the fastest for a range of M,
+// whether or not another is faster there, with the name of the plan's first kernel; none if there
+// is no such kernel.
+inline std::optional<PlannedKernel> fastest_kernel(const Plan& plan, const MRange& m,
+                                                   const IsWanted& wanted) {
   for (const Candidate& one : gemm_candidates(plan, m)) {
-    if (wanted(one.variant)) return one.variant;
+    if (wanted(one.kernel)) return planned_kernel(plan, one.kernel, plan.kernels.front().name);
   }
   return std::nullopt;
 }
-inline std::optional<GemmVariant> fastest_variant(const Plan& plan, const MRange& m,
-                                                  GemmKernel kind) {
-  return fastest_variant(plan, m, [&](const GemmVariant& v) { return v.kernel == kind; });
+
+// A kernel of tiles with so many rows, for what does not look at anything else.
+inline PlannedKernel tiles_kernel(int tile_n) {
+  device::TilesConfig config{};
+  config.tile_m = 8;
+  config.tile_n = tile_n;
+  config.stage_k = 64;
+  config.stages = 2;
+  config.split_k = config.warps_m = config.warps_n = config.warps_k = 1;
+  return gemm_candidate(*tiles_family(), {1, 1}, config);
 }
 
-// The kernel of a gemm's plan that its family makes of the variant.
-inline PlannedKernel planned_kernel(const Plan& plan, const GemmVariant& variant) {
-  const std::string_view wanted = variant.kernel == GemmKernel::kStream  ? "stream"
-                                  : variant.kernel == GemmKernel::kWgmma ? "warpgroup"
-                                                                         : "tiles";
-  const GemmFamily* found = nullptr;
-  for (const GemmFamily* family : gemm_families()) {
-    if (family->name() == wanted) found = family;
-  }
-  return found->kernel(plan, variant);
+// The plan's kernel with another configuration, of which nothing else but its launch bounds and its
+// powers of two follow.
+template <class Config>
+PlannedKernel with_config(const Plan& plan, PlannedKernel kernel, const Config& config) {
+  kernel.configuration = make_configuration(config);
+  kernel.threads = config.threads();
+  kernel.shared_bytes = config.shared_bytes();
+  gemm_family_of(kernel).complete(plan, kernel);
+  return kernel;
 }
 
 }  // namespace heddle

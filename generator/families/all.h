@@ -1,20 +1,26 @@
-// The families, each of which is defined in its folder.
+// The families, in the order in which the planner asks them. A line here registers one, whose
+// folder defines <name>_family().
 #ifndef HEDDLE_GENERATOR_FAMILIES_ALL_H_
 #define HEDDLE_GENERATOR_FAMILIES_ALL_H_
+
+#define HEDDLE_FAMILIES(FAMILY) \
+  FAMILY(tiles)                 \
+  FAMILY(stream)                \
+  FAMILY(warpgroup)             \
+  FAMILY(gather)                \
+  FAMILY(dequantize)            \
+  FAMILY(repack)                \
+  FAMILY(quantize_weight)       \
+  FAMILY(kv_append)             \
+  FAMILY(decode_attention)
 
 namespace heddle {
 
 class Family;
 
-const Family* tiles_family();
-const Family* stream_family();
-const Family* warpgroup_family();
-const Family* gather_family();
-const Family* dequantize_family();
-const Family* repack_family();
-const Family* quantize_weight_family();
-const Family* kv_append_family();
-const Family* decode_attention_family();
+#define HEDDLE_DECLARE_FAMILY(name) const Family* name##_family();
+HEDDLE_FAMILIES(HEDDLE_DECLARE_FAMILY)
+#undef HEDDLE_DECLARE_FAMILY
 
 }  // namespace heddle
 

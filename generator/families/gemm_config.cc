@@ -1,22 +1,9 @@
 #include "generator/families/gemm_config.h"
 
-#include "generator/families/scale_mode.h"
 #include "generator/families/value_type.h"
 
 namespace heddle {
 namespace {
-
-device::ScaleMode device_mode(ScaleMode mode) {
-  switch (mode) {
-    case ScaleMode::kAccumulator:
-      return device::ScaleMode::kAccumulator;
-    case ScaleMode::kWeight:
-      return device::ScaleMode::kWeight;
-    case ScaleMode::kChannel:
-      break;
-  }
-  return device::ScaleMode::kChannel;
-}
 
 device::ZeroPoint device_zero_point(ZeroPoint zero) {
   switch (zero) {
@@ -68,7 +55,7 @@ static_assert(device::Chunk::kRows == WeightLayout::kRowBlock);
 static_assert(device::Chunk::kColumns == WeightLayout::kChunkK);
 static_assert(device::Workspace::kCounterBytes == kWorkspaceCounterBytes);
 
-device::PackedWeights packed_sizes(const WeightLayout& layout) {
+device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& layout) {
   device::PackedWeights weights{};
   weights.bits = layout.scale_offset / (2 * WeightLayout::kChunkK);
   weights.row_blocks = static_cast<int>(layout.row_blocks);
@@ -83,11 +70,6 @@ device::PackedWeights packed_sizes(const WeightLayout& layout) {
   weights.channel_bytes = layout.channel_bytes;
   weights.channel_zero_offset = layout.channel_zero_offset;
   weights.tensor_offset = static_cast<long long>(layout.tensor_offset);
-  return weights;
-}
-
-device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& layout) {
-  device::PackedWeights weights = packed_sizes(layout);
   weights.n = static_cast<int>(spec.shape.n);
   weights.k = static_cast<int>(spec.shape.k);
   weights.zero_point = device_zero_point(spec.weight.zero_point);
@@ -96,16 +78,6 @@ device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& l
   weights.tensor_scale = spec.weight.tensor_scale;
   weights.row_lines = spec.weight.interleave == Interleave::kTrtllm;
   return weights;
-}
-
-device::Scaling scaling_of(const GemmVariant& variant) {
-  return {device_mode(variant.scale_mode), 0, 0};
-}
-
-device::Scaling scaling_with(const GemmSpec& spec, const GemmVariant& variant,
-                             const DecodePlan& decode) {
-  const int of_scale = power_of_scale(spec, variant, decode);
-  return {device_mode(variant.scale_mode), decode.result_exponent - of_scale, of_scale};
 }
 
 device::EpilogueConfig epilogue_of(const EpilogueSpec& epilogue) {

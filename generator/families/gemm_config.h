@@ -6,21 +6,12 @@
 #include <vector>
 
 #include "generator/families/fields.h"
-#include "generator/families/gemm_variant.h"
 #include "heddle/plan.h"
 #include "steps/config.h"
 
 namespace heddle {
 
 device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& layout);
-// What sizes in shared memory depend on alone.
-device::PackedWeights packed_sizes(const WeightLayout& layout);
-
-// Without its powers of two, which no size depends on; scaling_with() adds them.
-device::Scaling scaling_of(const GemmVariant& variant);
-device::Scaling scaling_with(const GemmSpec& spec, const GemmVariant& variant,
-                             const DecodePlan& decode);
-
 device::EpilogueConfig epilogue_of(const EpilogueSpec& epilogue);
 
 // Whether the columns of X have factors that the kernel itself multiplies by.

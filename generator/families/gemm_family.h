@@ -9,7 +9,6 @@
 
 #include "generator/families/costs.h"
 #include "generator/families/family.h"
-#include "generator/families/gemm_variant.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -23,9 +22,14 @@ struct MRange {
 // For all functions: a plan of a gemm whose spec, target, decode and layout are set.
 class GemmFamily : public Family {
  public:
-  // Variants that serve every M of the range, each of which can be built and differs from the
-  // others. They have the tile and the path that the spec asks for, as far as it does.
-  virtual std::vector<GemmVariant> candidates(const Plan& plan, const MRange& m) const = 0;
+  // Kernels that serve every M of the range, each of which can be built and differs from the
+  // others. They have the tile and the path that the spec asks for, as far as it does. They lack a
+  // name, and what complete() adds.
+  virtual std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const = 0;
+
+  // Sets the powers of two of the candidate's scaling. They follow from a decode plan, which is
+  // derived for the few that are chosen.
+  virtual void complete(const Plan& plan, PlannedKernel& candidate) const = 0;
 
   // Why there is none although the spec asks for this family; empty if it does not.
   virtual std::vector<Problem> refusals(const Plan& plan, const MRange& m) const = 0;
@@ -37,17 +41,23 @@ class GemmFamily : public Family {
 
   // Predicted microseconds of a launch with m tokens. Precondition: one of candidates(), m in its
   // range or below; as many costs as there are parameters.
-  virtual double predicted_us(const Plan& plan, const GemmVariant& variant, std::int64_t m,
+  virtual double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                               Costs costs) const = 0;
 
-  // What tells the variant from all other candidates for the same plan and range: short, in words
+  // The path that the kernel is of; never kAuto.
+  virtual Path path(const PlannedKernel& kernel) const noexcept = 0;
+
+  // What tells the kernel from all other candidates for the same plan and range: short, in words
   // that stay the same as long as the family's version does. Tuned tables hold it.
-  virtual std::string label(const GemmVariant& variant) const = 0;
+  virtual std::string label(const PlannedKernel& kernel) const = 0;
   // Changes with the meaning of labels, and when a family's kernels become faster or slower.
   virtual int version() const noexcept { return 1; }
-
-  virtual PlannedKernel kernel(const Plan& plan, const GemmVariant& variant) const = 0;
 };
+
+// Precondition: the kernel is one of a gemm's.
+inline const GemmFamily& gemm_family_of(const PlannedKernel& kernel) {
+  return dynamic_cast<const GemmFamily&>(*kernel.family);
+}
 
 }  // namespace heddle
 

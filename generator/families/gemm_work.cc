@@ -11,22 +11,52 @@ namespace {
 constexpr double kWeightsOfLane = 16.0 * WeightLayout::kChunkK / 32;
 constexpr double kSteps = WeightLayout::kChunkK / 16.0;  // a matrix instruction has 16 columns
 
-}  // namespace
+// Of bits and integers, which an SM has half as many units for as issue slots.
+bool is_integer(DecodeOpcode opcode) {
+  switch (opcode) {
+    case DecodeOpcode::kSub:
+    case DecodeOpcode::kFma:
+    case DecodeOpcode::kMulAdd:
+    case DecodeOpcode::kMul:
+    case DecodeOpcode::kScale:
+      return false;
+    default:
+      return true;
+  }
+}
 
-double decode_instructions(const Plan& plan, const GemmVariant& v) {
+double integer_operations(const DecodePlan& decode) {
+  const auto count = std::count_if(decode.ops.begin(), decode.ops.end(),
+                                   [](const DecodeOp& op) { return is_integer(op.opcode); });
+  return kWeightsOfLane * static_cast<double>(count) / decode.elements();
+}
+
+double slots(const Plan& plan, double instructions) {
+  return std::max(instructions, 2 * integer_operations(plan.decode));
+}
+
+double decode_instructions(const Plan& plan, ScaleMode mode) {
   const double loads = kWeightsOfLane * plan.decode.request.bits / 128;  // of 16 bytes
-  const bool multiplies = v.scale_mode == ScaleMode::kWeight && !v.fold_scale;
+  const bool multiplies = mode == ScaleMode::kWeight && !folds_scale(plan.spec.gemm());
   const double scales = multiplies ? kWeightsOfLane / 2 : 0;  // two weights a register
   return loads + kWeightsOfLane * plan.decode.instructions_per_weight + scales +
          2 * plan.layout.groups_per_chunk;
 }
 
-double chunk_instructions(const Plan& plan, const GemmVariant& v, double token_tiles) {
-  // A tile of 16 rows by 8 tokens has four sums in a lane.
-  const double sums = v.scale_mode == ScaleMode::kAccumulator
-                          ? 4.0 * WeightLayout::kChunkK / plan.layout.meta_group
-                          : 0;
-  return decode_instructions(plan, v) + token_tiles * (1.5 * kSteps + sums);
+// A tile of 16 rows by 8 tokens has four sums in a lane.
+double scaled_sums(const Plan& plan, ScaleMode mode) {
+  return mode == ScaleMode::kAccumulator ? 4.0 * WeightLayout::kChunkK / plan.layout.meta_group : 0;
+}
+
+}  // namespace
+
+double decode_slots(const Plan& plan, ScaleMode mode, double token_tiles) {
+  return slots(plan, decode_instructions(plan, mode) + token_tiles * scaled_sums(plan, mode));
+}
+
+double chunk_slots(const Plan& plan, ScaleMode mode, double token_tiles) {
+  return slots(plan, decode_instructions(plan, mode) +
+                         token_tiles * (1.5 * kSteps + scaled_sums(plan, mode)));
 }
 
 double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock) {

@@ -3,18 +3,18 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_GEMM_WORK_H_
 #define HEDDLE_GENERATOR_FAMILIES_GEMM_WORK_H_
 
-#include "generator/families/gemm_variant.h"
+#include "generator/families/scale_mode.h"
 #include "heddle/plan.h"
 
 namespace heddle {
 
-// Of a warp that decodes a chunk, 16 rows by 128 columns: loads, decoding, and scales where they
-// multiply the weights.
-double decode_instructions(const Plan& plan, const GemmVariant& variant);
+// Issue slots that a warp takes to decode a chunk, 16 rows by 128 columns, and to scale the
+// weights, or the sums of so many tiles of 8 tokens: one for each instruction, but at least two for
+// each operation on bits or integers, for which an SM has half as many units.
+double decode_slots(const Plan& plan, ScaleMode mode, double token_tiles);
 
-// The same with the matrix instructions of mma.sync for so many tiles of 8 tokens, their loads, and
-// scales where they multiply sums.
-double chunk_instructions(const Plan& plan, const GemmVariant& variant, double token_tiles);
+// The same with the matrix instructions of mma.sync and their loads.
+double chunk_slots(const Plan& plan, ScaleMode mode, double token_tiles);
 
 // Clocks in which the memory brings all weights, in copies of so many bytes: one that begins inside
 // of a line reads one line more.

@@ -2,7 +2,8 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_NEXT_START_H_
 #define HEDDLE_GENERATOR_FAMILIES_NEXT_START_H_
 
-#include "heddle/plan.h"
+#include "generator/families/fields.h"
+#include "steps/config.h"
 
 namespace heddle {
 
@@ -11,13 +12,13 @@ namespace heddle {
 inline constexpr int kNextFewTokens = 4, kNextMoreTokens = 8;
 inline constexpr int kNextColumns = 3072;
 
-inline bool two_of_next_fit(const WeightLayout& layout) {
-  return layout.row_blocks * WeightLayout::kRowBlock <= kNextColumns;
+inline bool two_of_next_fit(const device::PackedWeights& weights) {
+  return weights.row_blocks * device::Chunk::kRows <= kNextColumns;
 }
 
 // Up to so many tokens the next kernel should not start beside a block that fills its SM.
-inline int most_tokens_alone(const WeightLayout& layout) {
-  return two_of_next_fit(layout) ? kNextMoreTokens : kNextFewTokens;
+inline int most_tokens_alone(const device::PackedWeights& weights) {
+  return two_of_next_fit(weights) ? kNextMoreTokens : kNextFewTokens;
 }
 
 }  // namespace heddle

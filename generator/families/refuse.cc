@@ -1,7 +1,5 @@
 #include "generator/families/refuse.h"
 
-#include <algorithm>
-
 #include "generator/target/capabilities.h"
 
 namespace heddle {
@@ -31,12 +29,6 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
       fmt::format("{} (sm_{}) has no bulk copies", target.name, arch), "\"hopper\"",
       has_async_copies(target) ? "\"turing\", \"ampere\", \"auto\"" : "\"turing\", \"auto\"");
   return reasons.take();
-}
-
-int sum_registers(const GemmVariant& v) {
-  // Two warpgroups share a row tile of wgmma.
-  const int row_tiles = std::max(1, v.row_tiles());
-  return (v.scale_mode == ScaleMode::kAccumulator ? 8 : 4) * row_tiles * v.token_tiles();
 }
 
 }  // namespace heddle

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "generator/families/gemm_variant.h"
 #include "heddle/error.h"
 #include "heddle/plan.h"
 
@@ -52,9 +51,6 @@ std::vector<Problem> refuse_weight(const WeightSpec& weight);
 
 // Every reason why no kernel exists for this pair; empty if there is one.
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
-
-// Registers of a thread for sums, those of unscaled groups included.
-int sum_registers(const GemmVariant& variant);
 
 }  // namespace heddle
 

@@ -5,11 +5,9 @@
 namespace heddle {
 
 const std::vector<const Family*>& kernel_families() {
-  static const std::vector<const Family*> all{
-      tiles_family(),           stream_family(),     warpgroup_family(),
-      gather_family(),          dequantize_family(), repack_family(),
-      quantize_weight_family(), kv_append_family(),  decode_attention_family(),
-  };
+#define HEDDLE_GET_FAMILY(name) name##_family(),
+  static const std::vector<const Family*> all{HEDDLE_FAMILIES(HEDDLE_GET_FAMILY)};
+#undef HEDDLE_GET_FAMILY
   return all;
 }
 

@@ -1,8 +1,6 @@
 #include "generator/families/scale_mode.h"
 
-#include "generator/families/shared_memory.h"
-#include "generator/families/tiles/config.h"
-#include "generator/families/warpgroup/stage.h"
+#include "generator/spec/weight_meaning.h"
 
 namespace heddle {
 namespace {
@@ -28,8 +26,8 @@ bool scale_takes_power(const GemmSpec& spec, ScaleMode mode) {
 // Integers of b bits lack 2^(b - 2) at most: a bfloat16 scale that has no room for it makes the
 // largest code infinite anyway, and an FP16 scale has less. Float zero points count in whole units.
 bool integers_lack_power(const GemmSpec& spec) {
-  return decode_request(spec.weight, spec.activation).kind == CodeKind::kInteger &&
-         spec.activation == DType::kBf16 && spec.weight.zero_point != ZeroPoint::kFloat;
+  return spec.activation == DType::kBf16 && spec.weight.zero_point != ZeroPoint::kFloat &&
+         is_integer(spec.weight.type);
 }
 
 // Whether the scale takes over the power of two of the codes (DecodeRequest::fold_power).
@@ -38,8 +36,8 @@ bool folds_power(const GemmSpec& spec, ScaleMode mode) {
   if (integers_lack_power(spec)) return true;
   // The product with an FP32 scale costs the same with the power of two in it. A bfloat16 without
   // it would be so small that the sums lose bits.
-  return decode_request(spec.weight, spec.activation).kind == CodeKind::kFloat &&
-         spec.activation == DType::kFp16 && mode != ScaleMode::kWeight;
+  return spec.activation == DType::kFp16 && mode != ScaleMode::kWeight &&
+         decode_request(spec.weight, spec.activation).kind == CodeKind::kFloat;
 }
 
 // Whether it does so only where it multiplies weights.
@@ -47,19 +45,17 @@ bool weights_alone_fold_power(const GemmSpec& spec) {
   return folds_power(spec, ScaleMode::kWeight) && !folds_power(spec, ScaleMode::kAccumulator);
 }
 
-// Whether decoding multiplies by the scale where it meets weights (DecodeRequest::fold_scale).
-bool folds_scale(const GemmSpec& spec) {
-  return integers_lack_power(spec) && spec.weight.zero_point == ZeroPoint::kNone;
-}
-
-// Whether products of wgmma go on while the sums of a group of 64 tokens are scaled: those of four
-// warpgroups are others'; those of two are the next group's where two sets of sums take turns, for
-// which 64 tokens have registers, and stages of one or two chunks, none of which may be short.
-// Codes of eight bits, and 64 rows, were no faster so.
-bool multiplies_beside_scaling(const GemmSpec& spec, const WeightLayout& layout,
-                               const GemmVariant& v) {
-  return v.kernel == GemmKernel::kWgmma && v.tile_m == 64 && v.tile_n > 64 &&
-         spec.weight.bits < 8 && (wgmma_has_four(v) || layout.chunks_per_row_block % 2 == 0);
+// Of the power of two of a decode plan, what is in the scales that multiply weights; the sums take
+// the rest.
+int power_of_scale(const GemmSpec& spec, ScaleMode mode, const DecodePlan& decode) {
+  if (decode.request.fold_scale) return 0;  // half of it is in the plan's own factors
+  // Of FP16's 2^8 all, of bfloat16's half: it holds both factors then, up to scales of 2^64.
+  if (scale_takes_power(spec, mode)) {
+    return spec.activation == DType::kFp16 ? decode.result_exponent : decode.result_exponent / 2;
+  }
+  if (integers_lack_power(spec)) return mode == ScaleMode::kWeight ? decode.result_exponent : 0;
+  if (!e4m3_scales_e2m1(spec, mode)) return 0;
+  return spec.activation == DType::kFp16 ? 7 : 119;  // 448 times that is finite
 }
 
 }  // namespace
@@ -71,18 +67,11 @@ bool scales_weights_exactly(const GemmSpec& spec) {
          (scale == DType::kE8m0 && spec.activation == DType::kBf16);
 }
 
-bool has_room_for_partial_sums(const GemmVariant& v) {
-  constexpr int kMostRegisters = 64;
-  return 2 * 4 * v.row_tiles() * v.token_tiles() <= kMostRegisters;
+bool folds_scale(const GemmSpec& spec) {
+  return integers_lack_power(spec) && spec.weight.zero_point == ZeroPoint::kNone;
 }
 
-bool has_room_for_bulk_sums(const GemmVariant& v) {
-  constexpr int kManyTokens = 32, kManyThreads = 256;  // more threads have fewer registers
-  return v.tile_m <= kManyTokens || v.row_tiles() == 1 || v.threads() <= kManyThreads;
-}
-
-ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
-                            const GemmVariant& v) {
+std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightLayout& layout) {
   if (layout.groups_per_chunk == 0) return ScaleMode::kChannel;
   // Another scale would have to be rounded before it could meet the weight; a float zero point
   // meets the sums only.
@@ -91,43 +80,47 @@ ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
   }
   // On sums, products with the power of two would take as many operations as those with scales.
   if (weights_alone_fold_power(spec)) return ScaleMode::kWeight;
+  return std::nullopt;
+}
+
+ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout, int tokens,
+                                bool sums_are_hidden) {
+  if (const auto mode = scale_mode_of_types(spec, layout)) return *mode;
+  const int of_sums = tokens / 8;
   // Of weights the scale then costs a few products for each group; so many of sums were no slower.
-  if (folds_scale(spec) && v.kernel != GemmKernel::kTiles) {
-    const bool few = v.tile_m / 8 * (WeightLayout::kChunkK / layout.meta_group) <= 2;
+  if (folds_scale(spec)) {
+    const bool few = of_sums * (WeightLayout::kChunkK / layout.meta_group) <= 2;
     return few ? ScaleMode::kAccumulator : ScaleMode::kWeight;
   }
-  if (v.kernel == GemmKernel::kBulk && !has_room_for_bulk_sums(v)) return ScaleMode::kWeight;
-  // The unit of streams and of wgmma is a whole entry of scales, whatever the tile.
-  if (v.kernel != GemmKernel::kTiles) {
-    const int of_sums = v.tile_m / 8;
-    const int of_weights = layout.meta_group / 16;
-    const bool cheaper =
-        multiplies_beside_scaling(spec, layout, v) ? of_sums <= of_weights : of_sums < of_weights;
-    return cheaper ? ScaleMode::kAccumulator : ScaleMode::kWeight;
-  }
-  // Per unit of K and row tile: four FMAs for every token tile, or four packed products for every
-  // 16 columns. The first also needs twice the registers for sums.
-  const bool cheaper = v.token_tiles() < tiles_sizes(layout, v).unit() / 16;
-  return cheaper && has_room_for_partial_sums(v) ? ScaleMode::kAccumulator : ScaleMode::kWeight;
+  const int of_weights = layout.meta_group / 16;
+  const bool cheaper = sums_are_hidden ? of_sums <= of_weights : of_sums < of_weights;
+  return cheaper ? ScaleMode::kAccumulator : ScaleMode::kWeight;
 }
 
-void settle_scale(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& v) {
-  v.scale_mode = choose_scale_mode(spec, layout, v);
-  v.fold_scale = v.scale_mode == ScaleMode::kWeight && folds_scale(spec);
-  v.fold_power = !v.fold_scale && folds_power(spec, v.scale_mode);
+DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode) {
+  const GemmSpec& spec = plan.spec.gemm();
+  DecodeRequest request = plan.decode.request;
+  request.fold_scale = mode == ScaleMode::kWeight && folds_scale(spec);
+  request.fold_power = !request.fold_scale && folds_power(spec, mode);
+  return request.fold_scale || request.fold_power ? derive_decode_plan(request) : plan.decode;
 }
 
-int power_of_scale(const GemmSpec& spec, const GemmVariant& v, const DecodePlan& decode) {
-  if (v.fold_scale) return 0;  // half of it is in the plan's own factors
-  // Of FP16's 2^8 all, of bfloat16's half: it holds both factors then, up to scales of 2^64.
-  if (scale_takes_power(spec, v.scale_mode)) {
-    return spec.activation == DType::kFp16 ? decode.result_exponent : decode.result_exponent / 2;
+device::Scaling scaling_of(const Plan& plan, ScaleMode mode) {
+  const DecodePlan decode = decode_plan_of(plan, mode);
+  const int of_scale = power_of_scale(plan.spec.gemm(), mode, decode);
+  return {mode, decode.result_exponent - of_scale, of_scale};
+}
+
+std::string_view to_string(ScaleMode mode) noexcept {
+  switch (mode) {
+    case ScaleMode::kAccumulator:
+      return "accumulator";
+    case ScaleMode::kWeight:
+      return "weight";
+    case ScaleMode::kChannel:
+      return "channel";
   }
-  if (integers_lack_power(spec)) {
-    return v.scale_mode == ScaleMode::kWeight ? decode.result_exponent : 0;
-  }
-  if (!e4m3_scales_e2m1(spec, v.scale_mode)) return 0;
-  return spec.activation == DType::kFp16 ? 7 : 119;  // 448 times that is finite
+  return "";
 }
 
 }  // namespace heddle

@@ -2,31 +2,41 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_SCALE_MODE_H_
 #define HEDDLE_GENERATOR_FAMILIES_SCALE_MODE_H_
 
-#include "generator/families/gemm_variant.h"
+#include <optional>
+#include <string_view>
+
+#include "generator/families/fields.h"
 #include "heddle/decode_plan.h"
 #include "heddle/plan.h"
+#include "steps/config.h"
 
 namespace heddle {
+
+using device::ScaleMode;
 
 // Whether the activation's type holds every scale, so that a scaled weight is rounded once.
 bool scales_weights_exactly(const GemmSpec& spec);
 
-// Whether the registers of a warp that multiplies by mma.sync hold the sums of a group beside all
-// others, as scales on sums want.
-bool has_room_for_partial_sums(const GemmVariant& variant);
+// Whether decoding multiplies by the scale where it meets weights (DecodeRequest::fold_scale).
+bool folds_scale(const GemmSpec& spec);
 
-// The same of a tile that bulk copies feed.
-bool has_room_for_bulk_sums(const GemmVariant& variant);
+// Where the types alone say where the scale goes.
+std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightLayout& layout);
 
-// Where the scale goes for this tile: see ScaleMode.
-ScaleMode choose_scale_mode(const GemmSpec& spec, const WeightLayout& layout,
-                            const GemmVariant& variant);
+// Of a kernel whose warps meet a whole entry of scales at a time, with so many tokens: where the
+// types leave it open, the mode that takes fewer operations. `sums_are_hidden`: as many on sums as
+// on weights cost less.
+ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout, int tokens,
+                                bool sums_are_hidden = false);
 
-// Sets where the scale goes, and whether decoding multiplies by it or leaves a power of two to it.
-void settle_scale(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& variant);
+// What a kernel with this mode decodes by: plan.decode, or the same but for a power of two of the
+// codes that is left to the scale, or for the product with the scale.
+DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode);
 
-// Of that power, `decode`'s, what is in the scales that multiply weights; the sums take the rest.
-int power_of_scale(const GemmSpec& spec, const GemmVariant& variant, const DecodePlan& decode);
+// The mode with the powers of two that this decode plan leaves to scales and sums.
+device::Scaling scaling_of(const Plan& plan, ScaleMode mode);
+
+std::string_view to_string(ScaleMode mode) noexcept;
 
 }  // namespace heddle
 

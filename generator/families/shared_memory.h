@@ -4,9 +4,6 @@
 
 #include <cstdint>
 
-#include "generator/families/gemm_variant.h"
-#include "heddle/plan.h"
-
 namespace heddle {
 
 // CUDA reserves this much shared memory in every thread block.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/planner/same_kernel.h"
-
 namespace heddle {
 namespace {
 
@@ -15,6 +13,11 @@ Plan with_kernel(const Plan& plan, PlannedKernel kernel) {
 }
 
 }  // namespace
+
+bool is_same_kernel(const PlannedKernel& a, const PlannedKernel& b) {
+  return a.family == b.family && kernel_label(a) == kernel_label(b) && a.threads == b.threads &&
+         a.shared_bytes == b.shared_bytes && a.blocks_per_sm == b.blocks_per_sm;
+}
 
 MRange step_of(const GemmShape& shape, std::int64_t m) {
   MRange range{shape.m_min, shape.m_max};
@@ -34,9 +37,8 @@ std::vector<CandidatePlan> candidate_plans(const Plan& plan, std::int64_t m) {
   std::vector<CandidatePlan> plans;
   plans.push_back({with_kernel(plan, own), predicted_us(plan, own, m)});
   for (Candidate& one : gemm_candidates(plan, range)) {
-    if (is_same_kernel(one.variant, variant_of(own))) continue;
-    one.variant.name = own.name;
-    PlannedKernel kernel = one.family->kernel(plan, one.variant);
+    if (is_same_kernel(one.kernel, own)) continue;
+    PlannedKernel kernel = planned_kernel(plan, std::move(one.kernel), own.name);
     const double us = predicted_us(plan, kernel, m);
     plans.push_back({with_kernel(plan, std::move(kernel)), us});
   }

@@ -14,6 +14,10 @@ namespace heddle {
 // shape.m.
 MRange step_of(const GemmShape& shape, std::int64_t m);
 
+// Whether two kernels of a plan are one but for their names and the numbers of tokens that they
+// serve.
+bool is_same_kernel(const PlannedKernel& a, const PlannedKernel& b);
+
 // A plan with one kernel, which serves the step of M that m lies in, and its predicted time at m.
 struct CandidatePlan {
   Plan plan;

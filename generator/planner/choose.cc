@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -15,11 +16,19 @@ namespace {
 constexpr std::int64_t kSteps[] = {1,   2,   4,   8,   16,  32,  48,   64,   96,
                                    128, 160, 192, 256, 384, 512, 1024, 2048, 4096};
 
-std::vector<double> costs_of(const GemmFamily& family) {
-  std::vector<double> values;
-  for (const CostParameter& parameter : family.cost_parameters()) values.push_back(parameter.value);
-  return values;
+// The parameters' values, which are asked for with every predicted time.
+const std::vector<double>& costs_of(const GemmFamily& family) {
+  static const auto all = [] {
+    std::map<const GemmFamily*, std::vector<double>> values;
+    for (const GemmFamily* one : gemm_families()) {
+      for (const CostParameter& cost : one->cost_parameters()) values[one].push_back(cost.value);
+    }
+    return values;
+  }();
+  return all.at(&family);
 }
+
+Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
 
 // With the path before hopper.
 Plan with_older_path(const Plan& plan) {
@@ -66,13 +75,12 @@ class PredictedTimes final : public StepTimes {
     const Candidate& candidate = candidates_[own][kernel];
     if (leaves_path(candidate, step)) return std::nullopt;
     if (step == own) return candidate.us;
-    return candidate.family->predicted_us(plan_, candidate.variant, steps_[step],
-                                          costs_of(*candidate.family));
+    return predicted_us(plan_, candidate.kernel, steps_[step]);
   }
 
   Candidate chosen(const StepRange& range) const {
     Candidate one = candidates_[range.last][range.kernel];
-    one.variant.m_min = range.first == 0 ? shape_.m_min : steps_[range.first - 1] + 1;
+    one.kernel.size_min = range.first == 0 ? shape_.m_min : steps_[range.first - 1] + 1;
     return one;
   }
 
@@ -80,7 +88,7 @@ class PredictedTimes final : public StepTimes {
   // Whether the step has kernels of the path that the spec asks for, which this is not of.
   bool leaves_path(const Candidate& candidate, std::size_t step) const {
     return plan_.spec.gemm().path != Path::kAuto &&
-           candidates_[step].front().variant.path != candidate.variant.path;
+           path_of(candidates_[step].front().kernel) != path_of(candidate.kernel);
   }
 
   const Plan& plan_;
@@ -99,10 +107,10 @@ bool is_refused(const Plan& plan, const MRange& m) {
 std::vector<Candidate> candidates_of_path(const Plan& plan, const MRange& m) {
   std::vector<Candidate> all;
   for (const GemmFamily* family : gemm_families()) {
-    const std::vector<double> costs = costs_of(*family);
-    for (GemmVariant& variant : family->candidates(plan, m)) {
-      const double us = family->predicted_us(plan, variant, m.max, costs);
-      all.push_back({family, std::move(variant), us});
+    const std::vector<double>& costs = costs_of(*family);
+    for (PlannedKernel& kernel : family->candidates(plan, m)) {
+      const double us = family->predicted_us(plan, kernel, m.max, costs);
+      all.push_back({std::move(kernel), us});
     }
   }
   std::stable_sort(all.begin(), all.end(),
@@ -138,13 +146,19 @@ std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m) {
   return is_refused(plan, m) ? all : candidates_of_path(with_older_path(plan), m);
 }
 
+PlannedKernel planned_kernel(const Plan& plan, PlannedKernel candidate, std::string name) {
+  candidate.name = std::move(name);
+  gemm_family_of(candidate).complete(plan, candidate);
+  return candidate;
+}
+
 double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m) {
-  const auto& family = dynamic_cast<const GemmFamily&>(*kernel.family);
-  return family.predicted_us(plan, variant_of(kernel), m, costs_of(family));
+  const GemmFamily& family = gemm_family_of(kernel);
+  return family.predicted_us(plan, kernel, m, costs_of(family));
 }
 
 std::string kernel_label(const PlannedKernel& kernel) {
-  return dynamic_cast<const GemmFamily&>(*kernel.family).label(variant_of(kernel));
+  return gemm_family_of(kernel).label(kernel);
 }
 
 std::vector<Candidate> choose_kernels(const Plan& plan, std::size_t most) {

@@ -15,8 +15,7 @@ namespace heddle {
 
 // A candidate with its predicted time for some M.
 struct Candidate {
-  const GemmFamily* family = nullptr;
-  GemmVariant variant;
+  PlannedKernel kernel;
   double us = 0;
 };
 
@@ -35,6 +34,9 @@ std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m);
 // most, but where the path that the spec asks for serves, no other does. Throws Error(kUnsupported)
 // with every reason why an M has no candidate.
 std::vector<Candidate> choose_kernels(const Plan& plan, std::size_t most = kMostKernels);
+
+// The candidate as a kernel of the plan.
+PlannedKernel planned_kernel(const Plan& plan, PlannedKernel candidate, std::string name);
 
 // The predicted time of a planned kernel. Preconditions: it is one of a gemm's plan and serves m.
 double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m);

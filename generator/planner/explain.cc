@@ -49,7 +49,8 @@ std::string why_predicted(const Plan& plan, const Explanation& one, const Chosen
   const double more = own / best;
   const std::string slower = fmt::format("it is predicted to take {:.1f} % more than the fastest{}",
                                          100 * (more - 1), where);
-  if (plan.spec.gemm().path != Path::kAuto && all.front().variant.path != variant_of(kernel).path) {
+  const auto path_of = [](const PlannedKernel& k) { return gemm_family_of(k).path(k); };
+  if (plan.spec.gemm().path != Path::kAuto && path_of(all.front().kernel) != path_of(kernel)) {
     return fmt::format("{}, but of the path that the spec asks for", slower);
   }
   if (more <= kSameTime) {

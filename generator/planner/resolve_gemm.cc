@@ -18,9 +18,10 @@
 namespace heddle {
 namespace {
 
-std::string kernel_name(const GemmSpec& spec, const GemmVariant& v) {
+std::string kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) {
   return fmt::format("heddle_gemm_{}_{}_n{}_k{}_m{}_{}", weight_name(spec.weight),
-                     to_string(spec.activation), spec.shape.n, spec.shape.k, v.m_min, v.m_max);
+                     to_string(spec.activation), spec.shape.n, spec.shape.k, kernel.size_min,
+                     kernel.size_max);
 }
 
 // What the order of the codes costs against Heddle's own.
@@ -58,22 +59,24 @@ std::string scale_text(const Plan& plan) {
          "the weights and the registers hold both sums, else on the weights";
 }
 
-std::vector<std::string> explain(const Plan& plan, const TunedChoice& choice) {
+// `of_ranges`: why these kernels.
+std::vector<std::string> explain(const Plan& plan, const std::vector<std::string>& of_ranges) {
   std::vector<std::string> reasons;
   const GemmSpec& spec = plan.spec.gemm();
   if (spec.path != Path::kAuto) {
     reasons.push_back(fmt::format("path {}: forced by the spec", to_string(spec.path)));
   }
-  reasons.insert(reasons.end(), choice.reasons.begin(), choice.reasons.end());
+  reasons.insert(reasons.end(), of_ranges.begin(), of_ranges.end());
   reasons.push_back(scale_text(plan));
-  const auto leaves_power = [&plan](const Candidate& one) {
-    return one.variant.fold_power && decode_plan_of(plan, one.variant).result_exponent != 0;
+  const std::vector<DecodePlan> decodes = decode_plans_of(plan);
+  const auto leaves_power = [](const DecodePlan& one) {
+    return one.request.fold_power && one.result_exponent != 0;
   };
-  if (std::any_of(choice.kernels.begin(), choice.kernels.end(), leaves_power)) {
+  if (std::any_of(decodes.begin(), decodes.end(), leaves_power)) {
     reasons.emplace_back("the power of two that decoded codes lack is part of the scale");
   }
-  const auto scales = [](const Candidate& one) { return one.variant.fold_scale; };
-  if (std::any_of(choice.kernels.begin(), choice.kernels.end(), scales)) {
+  const auto scales = [](const DecodePlan& one) { return one.request.fold_scale; };
+  if (std::any_of(decodes.begin(), decodes.end(), scales)) {
     reasons.emplace_back(
         "where the scale is on the weight, one operation takes off the bias and multiplies by it");
   }
@@ -98,12 +101,12 @@ void resolve_gemm(Plan& plan, const TunedTable* table) {
   plan.decode = derive_decode_plan(decode_request(gemm.weight, gemm.activation));
   plan.layout = weight_layout(gemm);
   TunedChoice choice = choose_with_table(plan, table);
-  for (Candidate& one : choice.kernels) {
-    one.variant.name = kernel_name(gemm, one.variant);
-    plan.kernels.push_back(one.family->kernel(plan, one.variant));
+  for (PlannedKernel& kernel : choice.kernels) {
+    std::string name = kernel_name(gemm, kernel);
+    plan.kernels.push_back(planned_kernel(plan, std::move(kernel), std::move(name)));
   }
   if (gemm.act_order) plan.before.push_back(gather_kernel(gemm));
-  plan.reasons = explain(plan, choice);
+  plan.reasons = explain(plan, choice.reasons);
 }
 
 }  // namespace heddle

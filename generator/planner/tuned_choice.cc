@@ -9,14 +9,13 @@
 
 #include "generator/families/registry.h"
 #include "generator/families/tile_fields.h"
-#include "generator/planner/same_kernel.h"
 
 namespace heddle {
 namespace {
 
 // A kernel as it was chosen by itself.
 struct Chosen {
-  Candidate kernel;
+  PlannedKernel kernel;
   bool of_table = false;
 };
 
@@ -37,14 +36,14 @@ class TunedChooser {
       : plan_(plan), shape_(plan.spec.gemm().shape), table_(table) {}
 
   TunedChoice choose() {
-    std::vector<Candidate> of_entries;  // of the ranges that have one
+    std::vector<PlannedKernel> of_entries;  // of the ranges that have one
     std::int64_t next = shape_.m_min;
     const auto leave_gap = [&](std::int64_t end) {
       if (next < end) ranges_.push_back({{next, end - 1}, std::nullopt});
     };
     for (const TunedEntry& entry : usable_entries()) {
       const MRange m{std::max(entry.m_first, shape_.m_min), std::min(entry.m_last, shape_.m_max)};
-      std::optional<Candidate> kernel = kernel_of(entry, m);
+      std::optional<PlannedKernel> kernel = kernel_of(entry, m);
       if (!kernel) continue;
       leave_gap(m.min);
       ranges_.push_back({m, entry});
@@ -99,7 +98,7 @@ class TunedChooser {
   }
 
   // None, and a reason, if the entry's kernel cannot be had.
-  std::optional<Candidate> kernel_of(const TunedEntry& entry, const MRange& m) {
+  std::optional<PlannedKernel> kernel_of(const TunedEntry& entry, const MRange& m) {
     const GemmFamily* const family = family_of(entry);
     const int version = family == nullptr ? 0 : family->version();
     if (entry.family_version != version) {
@@ -109,7 +108,9 @@ class TunedChooser {
       return std::nullopt;
     }
     for (Candidate& one : gemm_candidates(plan_, m)) {
-      if (one.family == family && family->label(one.variant) == entry.kernel) return std::move(one);
+      if (one.kernel.family == family && family->label(one.kernel) == entry.kernel) {
+        return std::move(one.kernel);
+      }
     }
     unused_.push_back(fmt::format(
         "{}: not as measured: {} has no kernel \"{}\" of table {} for this spec and range",
@@ -119,11 +120,11 @@ class TunedChooser {
 
   void predict(const ChosenRange& range) {
     for (Candidate& one : choose_kernels(with_range(plan_, range.m), range.most_kernels)) {
-      const GemmVariant& v = one.variant;
+      PlannedKernel& kernel = one.kernel;
       reasons_.push_back(fmt::format("{}: {}, predicted {:.1f} us at M = {}",
-                                     m_text(v.m_min, v.m_max), one.family->name(), one.us,
-                                     v.m_max));
-      chosen_.push_back({std::move(one), false});
+                                     m_text(kernel.size_min, kernel.size_max),
+                                     kernel.family->name(), one.us, kernel.size_max));
+      chosen_.push_back({std::move(kernel), false});
     }
   }
 
@@ -136,14 +137,14 @@ class TunedChooser {
     return text;
   }
 
-  std::vector<Candidate> joined() const {
-    std::vector<Candidate> kernels;
+  std::vector<PlannedKernel> joined() const {
+    std::vector<PlannedKernel> kernels;
     bool previous_of_table = false;
     for (const Chosen& one : chosen_) {
-      Candidate next = one.kernel;
+      PlannedKernel next = one.kernel;
       if (!kernels.empty() && (previous_of_table || one.of_table) &&
           is_one_kernel(kernels.back(), next)) {
-        next.variant.m_min = kernels.back().variant.m_min;
+        next.size_min = kernels.back().size_min;
         kernels.pop_back();
       }
       previous_of_table = one.of_table;
@@ -153,12 +154,9 @@ class TunedChooser {
   }
 
   // Whether the kernel for more tokens is that for fewer, compiled with the same values.
-  bool is_one_kernel(const Candidate& fewer, const Candidate& more) const {
-    if (fewer.family != more.family || !is_same_kernel(fewer.variant, more.variant)) return false;
-    const PlannedKernel a = fewer.family->kernel(plan_, fewer.variant);
-    const PlannedKernel b = more.family->kernel(plan_, more.variant);
+  static bool is_one_kernel(const PlannedKernel& a, const PlannedKernel& b) {
     const auto launched = [](const PlannedKernel& kernel) {
-      return std::tie(kernel.threads, kernel.shared_bytes, kernel.blocks_per_sm,
+      return std::tie(kernel.family, kernel.threads, kernel.shared_bytes, kernel.blocks_per_sm,
                       kernel.starts_early, kernel.box_tokens, kernel.arguments);
     };
     return launched(a) == launched(b) && a.family->json(a) == b.family->json(b);

@@ -25,7 +25,7 @@ struct ChosenRange {
 struct TunedChoice {
   // Kernels for all M of the spec, ascending. Where one serves a measured range and a range beside
   // it, it has both.
-  std::vector<Candidate> kernels;
+  std::vector<PlannedKernel> kernels;
   std::vector<ChosenRange> ranges;  // of all M of the spec, ascending
   // A sentence for each range that was chosen by itself and each entry that could not be used.
   std::vector<std::string> reasons;

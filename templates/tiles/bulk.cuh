@@ -28,9 +28,12 @@
 // the warps' sums are put into shared memory and added; those of a cluster's blocks are exchanged
 // (cluster_epilogue.cuh); Y is written.
 //
-// Grid: (1, tiles of N, 1); where blocks share K (split_k, tiles of N, 1), x a cluster.
+// One tile for each block (schedule/split_k.cuh), or a part of its K to each block of a cluster
+// (schedule/cluster_split_k.cuh).
 #pragma once
 
+#include "schedule/cluster_split_k.cuh"
+#include "schedule/split_k.cuh"
 #include "tiles/bulk_fetch.cuh"
 #include "tiles/bulk_tile.cuh"
 #include "tiles/cluster_epilogue.cuh"
@@ -51,17 +54,16 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
   // Of the next kernel two blocks may fit on an SM: as this one's fill theirs, those that are free
   // first would get two, others none.
   if (m > Config::value.tokens_alone) launch_dependents();
-  const int row_block = static_cast<int>(blockIdx.y) * S::kStageRowBlocks;
-  // Without a cluster all of K: the grid has one layer.
+  typename Config::Schedule schedule;
+  Piece piece;
+  if (!schedule.next(piece)) return;
+  const int row_block = piece.row_tile * S::kStageRowBlocks;
   constexpr bool kCluster = Config::value.is_cluster();
-  const int part = kCluster ? static_cast<int>(cluster_rank()) : static_cast<int>(blockIdx.z);
-  const int begin = S::kTotalStages * part / Config::value.split_k;
-  const int end = S::kTotalStages * (part + 1) / Config::value.split_k;
 
   if (threadIdx.x == 0) {
     prefetch_tensor_map(tokens);
     memory.init_barriers();
-    if constexpr (kCluster) Exchange::expect_sums(memory.shared, part);
+    if constexpr (kCluster) Exchange::expect_sums(memory.shared, schedule.part);
   }
   block_barrier();
   // A block may be sent sums once its barriers are made: cluster_wait() below waits for all blocks
@@ -76,7 +78,7 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
     tile.load_channel_zeros(weights + Config::value.weights.channel_offset, row_block);
     RingPlace<Config> place;
 #pragma unroll 1
-    for (int k = begin; k < end; ++k) {
+    for (int k = piece.begin; k < piece.end; ++k) {
       mbarrier_wait(memory.full_barrier(place.stage), place.parity);
       tile.multiply(memory.tokens(place.stage), memory.weights(place.stage, row_block, k),
                     chunks_of_stage<Config::value.weights.chunks, Shape<Config>::kStageChunks>(k));
@@ -88,17 +90,17 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
     const u8* first = weights + static_cast<i64>(row_block) * Config::value.weights.chunks *
                                     Config::value.weights.chunk_bytes;
     BulkFetch<Config>{memory, tokens, first, Config::value.weights.row_blocks - row_block, m}.run(
-        begin, end);
+        piece.begin, piece.end);
   }
 
   block_barrier();  // all stages have been read: their place is free for sums
   const Epilogue<Config, Memory::kThreads> epilogue{
-      memory.shared, {weights, y, bias, residual}, workspace, m};
+      memory.shared, schedule.part, {weights, y, bias, residual}, workspace, m};
   if (multiplies) epilogue.put(tile, warp_k);
   block_barrier();
   if constexpr (kCluster) {
     cluster_wait();
-    Exchange{epilogue, part}.finish();
+    Exchange{epilogue}.finish();
   } else {
     epilogue.finish();
   }

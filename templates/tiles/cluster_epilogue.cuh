@@ -23,7 +23,6 @@ struct ClusterEpilogue {
   static constexpr int kVectorBytes = Config::value.kVectorBytes;
 
   Epilogue<Config, kThreads> block;  // this block's warps
-  int rank;
 
   // By the thread that has made the block's barriers.
   static __device__ __forceinline__ void expect_sums(u32 shared, int rank) {
@@ -36,14 +35,14 @@ struct ClusterEpilogue {
   // may end as soon as it returns: what it has sent is in registers, what it waits for has come.
   __device__ __forceinline__ void finish() const {
     give();
-    const int first = first_of(rank);
-    const int own = first_of(rank + 1) - first;
+    const int first = first_of(block.part);
+    const int own = first_of(block.part + 1) - first;
     for (int i = threadIdx.x; i < own; i += kThreads) {
       const int token = (first + i) / kRowVectors;
       const int row = (first + i) % kRowVectors * 8;
       const Sums8 mine = block.sum_of_warps(token, row);
       mbarrier_wait_cluster(barrier(), 0);
-      const int global_row = static_cast<int>(blockIdx.y) * Config::value.tile_n + row;
+      const int global_row = block.global_row(row);
       const bool inside = Config::value.weights.n % Config::value.tile_n == 0 ||
                           global_row < Config::value.weights.n;
       if (token < block.m && inside) block.output.store(token, global_row, add_all(i, mine));
@@ -70,8 +69,8 @@ struct ClusterEpilogue {
     for (int i = threadIdx.x; i < 2 * kVectors; i += kThreads) {
       const int vector = i / 2;
       const int owner = owner_of(vector);
-      if (owner == rank) continue;
-      const u32 place = given(rank, vector - first_of(owner)) + i % 2 * 16;
+      if (owner == block.part) continue;
+      const u32 place = given(block.part, vector - first_of(owner)) + i % 2 * 16;
       store_remote_16(address_in_block(place, owner),
                       four_sums(vector / kRowVectors, vector % kRowVectors * 8 + i % 2 * 4),
                       address_in_block(barrier(), owner));
@@ -95,7 +94,7 @@ struct ClusterEpilogue {
     Sums8 sum = {};
 #pragma unroll
     for (int from = 0; from < kSplit; ++from) {
-      if (from == rank) {
+      if (from == block.part) {
 #pragma unroll
         for (int v = 0; v < 8; ++v) sum.v[v] += mine.v[v];
       } else {

@@ -12,6 +12,7 @@ namespace heddle {
 template <class Config, int kThreads = Shape<Config>::kThreads>
 struct Epilogue {
   using S = Shape<Config>;
+  using Schedule = typename Config::Schedule;
   static constexpr int kVectors = Config::value.tile_m * Config::value.tile_n / 8;
   // The workspace opens with one counter per output tile, all zero between launches; the partial
   // sums of the blocks follow.
@@ -19,6 +20,7 @@ struct Epilogue {
   static constexpr i64 kTileFloats = static_cast<i64>(Config::value.tile_m) * Config::value.tile_n;
 
   u32 shared;
+  int part;  // of the tile's K, where blocks share that
   Output<Config> output;
   u8* workspace;
   int m;
@@ -56,6 +58,11 @@ struct Epilogue {
     return sum;
   }
 
+  // Of W: the row of the tile.
+  __device__ __forceinline__ int global_row(int row) const {
+    return Schedule::row_tile() * Config::value.tile_n + row;
+  }
+
   // After a barrier behind put(): all threads finish the tile.
   __device__ __forceinline__ void finish() const {
     if constexpr (Config::value.split_k > 1) {
@@ -72,10 +79,7 @@ struct Epilogue {
 
  private:
   __device__ __forceinline__ int global_token(int token) const {
-    return static_cast<int>(blockIdx.x) * Config::value.tile_m + token;
-  }
-  __device__ __forceinline__ int global_row(int row) const {
-    return static_cast<int>(blockIdx.y) * Config::value.tile_n + row;
+    return Schedule::first_token() + token;
   }
   __device__ __forceinline__ bool inside(int token, int row) const {
     return global_token(token) < m && (Config::value.weights.n % Config::value.tile_n == 0 ||
@@ -83,13 +87,13 @@ struct Epilogue {
   }
 
   __device__ __forceinline__ u8* partial_tile(int split) const {
-    const i64 tile = static_cast<i64>(blockIdx.y) * gridDim.x + blockIdx.x;
-    return workspace + kCounterBytes + 4 * kTileFloats * (tile * Config::value.split_k + split);
+    const i64 place = static_cast<i64>(Schedule::shared_tile()) * Config::value.split_k + split;
+    return workspace + kCounterBytes + 4 * kTileFloats * place;
   }
 
   // Publishes this block's sums. True in the block that comes last, which sees all of them.
   __device__ __forceinline__ bool add_to_split() const {
-    u8* mine = partial_tile(blockIdx.z);
+    u8* mine = partial_tile(part);
     for (int i = threadIdx.x; i < kVectors; i += kThreads) {
       const int token = i / (Config::value.tile_n / 8);
       const int row = i % (Config::value.tile_n / 8) * 8;
@@ -102,7 +106,7 @@ struct Epilogue {
     block_barrier();
     // The sums in shared memory have been read: its first word is free.
     if (threadIdx.x == 0) {
-      u32* counter = reinterpret_cast<u32*>(workspace) + blockIdx.y * gridDim.x + blockIdx.x;
+      u32* counter = reinterpret_cast<u32*>(workspace) + Schedule::shared_tile();
       const u32 before = atomic_add(counter, 1);
       // The last block leaves the counter as it was found.
       if (before == Config::value.split_k - 1) *counter = 0;

@@ -28,6 +28,10 @@ struct Shape {
   static constexpr int kPreScaleOffset = Config::value.pre_scale_offset();
   static constexpr int kStageBytes = Config::value.stage_bytes();
   static constexpr int kTotalStages = Config::value.total_stages();
+  // What a schedule (schedule/split_k.cuh) asks for.
+  static constexpr int kTileTokens = Config::value.tile_m;
+  static constexpr int kTotalUnits = kTotalStages;
+  static constexpr int kSplitK = Config::value.split_k;
   static constexpr int kSumStride = Config::value.sum_stride();
 
   static_assert(Config::value.stage_k % kChunkK == 0 && kRun % 64 == 0,

@@ -1,10 +1,11 @@
 // GEMM with quantised weights on mma.sync: Y[M, N] = X[M, K] * W[N, K]^T.
 //
-// Grid: (tiles of M, tiles of N, split_k). Weights are the A operand and tokens the N dimension of
-// the matrix instruction, so that one to eight tokens waste nothing.
+// One tile, or a part of its K, for each block (schedule/split_k.cuh). Weights are the A operand
+// and tokens the N dimension of the matrix instruction, so that one to eight tokens waste nothing.
 //
 #pragma once
 
+#include "schedule/split_k.cuh"
 #include "tiles/epilogue.cuh"
 #include "tiles/multiply.cuh"
 #include "tiles/pipeline.cuh"
@@ -19,19 +20,21 @@ __device__ __forceinline__ void gemm_mma(const u8* x, const u8* weights, u8* y, 
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
   launch_dependents();
-  const int row_block = blockIdx.y * S::kStageRowBlocks;
+  typename Config::Schedule schedule;
+  Piece piece;
+  if (!schedule.next(piece)) return;
+  const int row_block = piece.row_tile * S::kStageRowBlocks;
 
   typename Config::Pipeline pipeline{};
   pipeline.shared = shared;
-  pipeline.begin = S::kTotalStages * static_cast<int>(blockIdx.z) / Config::value.split_k;
-  pipeline.end = S::kTotalStages * (static_cast<int>(blockIdx.z) + 1) / Config::value.split_k;
+  pipeline.begin = piece.begin;
+  pipeline.end = piece.end;
   pipeline.copy.weights = weights + static_cast<i64>(row_block) * Config::value.weights.chunks *
                                         Config::value.weights.chunk_bytes;
   pipeline.copy.row_blocks = Config::value.weights.row_blocks - row_block;
-  const int token = static_cast<int>(blockIdx.x) * Config::value.tile_m;
-  pipeline.copy.tokens = x + static_cast<i64>(token) * Config::value.weights.k * 2;
+  pipeline.copy.tokens = x + static_cast<i64>(piece.first_token) * Config::value.weights.k * 2;
   pipeline.copy.pre_scale = pre_scale;
-  pipeline.copy.rows = m - token;
+  pipeline.copy.rows = m - piece.first_token;
   pipeline.start();
 
   // Warps of one K slice are neighbours; inside a slice, those of one group of tokens are.
@@ -50,7 +53,8 @@ __device__ __forceinline__ void gemm_mma(const u8* x, const u8* weights, u8* y, 
 
   pipeline.finish();
   tile.subtract_channel_zeros(weights + Config::value.weights.channel_offset, row_block);
-  const Epilogue<Config> epilogue{shared, {weights, y, bias, residual}, workspace, m};
+  const Epilogue<Config> epilogue{
+      shared, schedule.part, {weights, y, bias, residual}, workspace, m};
   epilogue.put(tile, warp_k);
   block_barrier();
   epilogue.finish();

@@ -1,10 +1,11 @@
 // GEMM with quantised weights on mma.sync for many tokens: Y[M, N] = X[M, K] * W[N, K]^T.
 //
-// Grid: (tiles of M, tiles of N, split_k). As tiles.cuh, but a warp has 32 or 64 rows by 64 or
+// As tiles.cuh, but a warp has 32 or 64 rows by 64 or
 // 128 tokens and reads ahead of its products.
 //
 #pragma once
 
+#include "schedule/split_k.cuh"
 #include "tiles/epilogue.cuh"
 #include "tiles/multiply_wide.cuh"
 
@@ -18,22 +19,21 @@ __device__ __forceinline__ void gemm_wide(const u8* x, const u8* weights, u8* y,
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
   launch_dependents();
-  const int row_block = blockIdx.y * S::kStageRowBlocks;
-  const int token = static_cast<int>(blockIdx.x) * Config::value.tile_m;
+  typename Config::Schedule schedule;
+  Piece piece;
+  if (!schedule.next(piece)) return;
+  const int row_block = piece.row_tile * S::kStageRowBlocks;
 
   static_assert(Config::value.split_k <= S::kTotalStages, "a warp begins to read before it looks");
-  const int split = blockIdx.z;
-  const int begin = S::kTotalStages * split / Config::value.split_k;
-  const int end = S::kTotalStages * (split + 1) / Config::value.split_k;
   WidePipeline<Config> pipeline{
-      {begin,
+      {piece.begin,
        weights + static_cast<i64>(row_block) * Config::value.weights.chunks *
                      Config::value.weights.chunk_bytes,
-       x + static_cast<i64>(token) * Config::value.weights.k * 2, pre_scale,
-       Config::value.weights.row_blocks - row_block, m - token},
+       x + static_cast<i64>(piece.first_token) * Config::value.weights.k * 2, pre_scale,
+       Config::value.weights.row_blocks - row_block, m - piece.first_token},
       shared,
-      end,
-      end - begin};
+      piece.end,
+      piece.end - piece.begin};
   pipeline.start();
 
   // Warps of one K slice are neighbours; inside a slice, those of one group of tokens are.
@@ -46,7 +46,8 @@ __device__ __forceinline__ void gemm_wide(const u8* x, const u8* weights, u8* y,
   tile.run(pipeline);
 
   pipeline.finish();
-  const Epilogue<Config> epilogue{shared, {weights, y, bias, residual}, workspace, m};
+  const Epilogue<Config> epilogue{
+      shared, schedule.part, {weights, y, bias, residual}, workspace, m};
   epilogue.put(tile, warp_k);
   block_barrier();
   epilogue.finish();

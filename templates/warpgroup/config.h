@@ -28,31 +28,23 @@ struct WarpgroupConfig {
   int stages_ahead;      // whose weights are copied before griddepcontrol.wait
   int warpgroups;        // that multiply: 2 or 4
   int cluster;           // thread blocks that read the same tokens once
-  bool shares_rows;      // pairs of blocks have 64 rows in common, each half of their K
   bool shares_tiles;     // several blocks may share the K of a tile
   bool shares_in_pairs;  // two of them as a pair that exchanges sums in shared memory
-  bool shares_first;     // all of them before their whole tiles, whose parts four more warps add
-  bool by_warps;         // multiplied by mma.sync
   int step_tiles;        // tiles of 16 columns that are decoded at a time
   int decoded_sets;      // sets of registers that they are decoded into in turn
   int workers;           // thread blocks of a launch, at most
 
   static constexpr int kRowTile = 64;      // rows of a matrix instruction
   static constexpr int kFetchWarps = 4;    // one warpgroup more, which fetches
-  static constexpr int kNarrowable = 128;  // a tile of more tokens may have half of them alone
+  static constexpr int kManyTokens = 128;  // sums of more leave few registers
 
   HEDDLE_BOTH constexpr bool has_four() const { return warpgroups == 4; }
-  HEDDLE_BOTH constexpr int threads() const {
-    return 32 * (4 * warpgroups + kFetchWarps + (shares_first ? 4 : 0));
-  }
+  HEDDLE_BOTH constexpr int threads() const { return 32 * (4 * warpgroups + kFetchWarps); }
   HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
-  HEDDLE_BOTH constexpr bool narrows() const { return tile_m > kNarrowable; }
+  HEDDLE_BOTH constexpr bool has_many_tokens() const { return tile_m > kManyTokens; }
   HEDDLE_BOTH constexpr bool has_one_token_tile() const { return tokens <= tile_m; }
-  // Row tiles of the blocks that take a tile each together: pairs that share rows have one in
-  // common.
-  HEDDLE_BOTH constexpr int set_row_tiles() const {
-    return (shares_rows ? 2 : cluster) * (tile_n / kRowTile) - (shares_rows ? 1 : 0);
-  }
+  // Rows of the blocks of a cluster, which take neighbouring tiles.
+  HEDDLE_BOTH constexpr int cluster_rows() const { return cluster * tile_n; }
   HEDDLE_BOTH constexpr int total_units() const {
     return static_cast<int>(ceil_div(weights.chunks, stage_chunks));
   }
@@ -82,10 +74,10 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr int own_sums() const { return own_tokens() / 2; }
 
   // Sums on their way to Y: for each warpgroup [pass_tokens()][kPassRow] floats; the padding
-  // spreads the banks. What narrow tiles leave beside three stages is half as much, and so is what
+  // spreads the banks. What many tokens leave beside three stages is half as much, and so is what
   // each of four gets. Or those that it gives to the other warpgroup, as they lie in its registers.
   static constexpr int kPassRow = kRowTile + 4;
-  HEDDLE_BOTH constexpr bool has_small_passes() const { return narrows() || has_four(); }
+  HEDDLE_BOTH constexpr bool has_small_passes() const { return has_many_tokens() || has_four(); }
   HEDDLE_BOTH constexpr int pass_tokens() const {
     return min_of(own_tokens(), has_small_passes() ? 16 : 32);
   }
@@ -105,7 +97,7 @@ struct WarpgroupConfig {
 
   // Thread blocks that exchange sums have barriers for it.
   HEDDLE_BOTH constexpr int exchange_barriers() const {
-    return shares_rows ? 2 : shares_in_pairs ? warpgroups + 1 : shares_first ? 1 : 0;
+    return shares_in_pairs ? warpgroups + 1 : 0;
   }
   // Tokens, weights, sums on their way, barriers.
   HEDDLE_BOTH constexpr int weight_offset() const { return stages * token_bytes(); }
@@ -113,18 +105,15 @@ struct WarpgroupConfig {
     return weight_offset() + stages * weight_bytes();
   }
   HEDDLE_BOTH constexpr int barrier_offset() const {
-    // The last warpgroup's sums of rows in common, half of them from the other block of the pair.
-    const int given_bytes = shares_rows ? 4 * 128 * (tile_m / 2) / 2 : 0;
-    const int others = warpgroups + (shares_first ? 1 : 0) - 1;
-    return pass_offset() + others * pass_bytes() + max_of(given_bytes, pass_bytes());
+    return pass_offset() + warpgroups * pass_bytes();
   }
   HEDDLE_BOTH constexpr int shared_bytes() const {
     return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers();
   }
 
   HEDDLE_FIELDS(weights, scaling, epilogue, tile_m, tile_n, tokens, stage_chunks, half_stages,
-                stages, stages_ahead, warpgroups, cluster, shares_rows, shares_tiles,
-                shares_in_pairs, shares_first, by_warps, step_tiles, decoded_sets, workers)
+                stages, stages_ahead, warpgroups, cluster, shares_tiles, shares_in_pairs,
+                step_tiles, decoded_sets, workers)
 };
 
 }  // namespace heddle::device

@@ -10,19 +10,22 @@
 #include "primitives/dependent_launch.cuh"
 #include "primitives/sync.cuh"
 #include "primitives/tensor_copy.cuh"
-#include "warpgroup/work.cuh"
+#include "schedule/piece.cuh"
+#include "warpgroup/shape.cuh"
 
 namespace heddle {
 
 template <class Config>
 struct WgmmaFetch {
   using S = WgmmaShape<Config>;
+  using Schedule = typename Config::Schedule;
   static constexpr int kMostBlocks = S::kTileRowTiles;  // of a warp, one of each row tile
 
   WgmmaMemory<Config> memory;
   const TensorMap& tokens;
   const u8* weights;
-  WgmmaWork<Config> work;
+  Schedule schedule;
+  int m;
   int warp;
   u64 policy = policy_read_once();
 
@@ -33,15 +36,14 @@ struct WgmmaFetch {
     Piece piece;
     RingPlace<Config> place;
     bool is_first = true;
-    while (work.next(piece)) {
-      int first = piece.begin;
+    while (schedule.next(piece)) {
+      int k = piece.begin;
       if constexpr (Config::value.stages_ahead > 1) {
-        if (is_first) first += fetch_ahead(piece, place);
+        if (is_first) k += fetch_ahead(piece, place);
         is_first = false;
       }
 #pragma unroll 1
-      for (int i = first; i < piece.end; ++i) {
-        const int k = WgmmaWork<Config>::unit_of(piece, i);
+      for (; k < piece.end; ++k) {
 #pragma unroll
         for (int part = 0; part < S::kUnitStages; ++part) {
           // A fresh barrier counts as one whose phase of parity 1 has ended.
@@ -61,11 +63,10 @@ struct WgmmaFetch {
   __device__ __forceinline__ int fetch_ahead(const Piece& piece, RingPlace<Config>& place) const {
     const int units = piece.end - piece.begin;
     const int count = units < Config::value.stages_ahead ? units : Config::value.stages_ahead;
-    for (int i = 0; i < count; ++i)
-      fetch_weights(piece, WgmmaWork<Config>::unit_of(piece, piece.begin + i), 0, i);
+    for (int i = 0; i < count; ++i) fetch_weights(piece, piece.begin + i, 0, i);
     wait_for_predecessor();
     for (int i = 0; i < count; ++i) {
-      fetch_tokens(piece, WgmmaWork<Config>::unit_of(piece, piece.begin + i), 0, i);
+      fetch_tokens(piece, piece.begin + i, 0, i);
       place.advance();
     }
     return count;
@@ -74,27 +75,20 @@ struct WgmmaFetch {
   // Each warp sees to every fourth box of the tokens.
   static constexpr int kBoxes = S::kHalves * S::kBoxes;
   static constexpr int kMostBoxes = (kBoxes + S::kFetchWarps - 1) / S::kFetchWarps;
-  __device__ __forceinline__ bool has_box(const Piece& piece, int i) const {
-    const int box = i * S::kFetchWarps + warp;
-    if (kBoxes % S::kFetchWarps != 0 && box >= kBoxes) return false;
-    return !S::kNarrows || !piece.narrow || box % S::kBoxes == 0;
+  __device__ __forceinline__ bool has_box(int i) const {
+    return kBoxes % S::kFetchWarps == 0 || i * S::kFetchWarps + warp < kBoxes;
   }
-  __device__ __forceinline__ u32 token_bytes(const Piece& piece) const {
+  __device__ __forceinline__ u32 token_bytes() const {
     u32 bytes = 0;
 #pragma unroll
-    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(piece, i) ? S::box_bytes(work.m) : 0;
+    for (int i = 0; i < kMostBoxes; ++i) bytes += has_box(i) ? S::box_bytes(m) : 0;
     return bytes;
   }
 
-  // Whether the warp's row block of the piece's row tile i is multiplied in unit k.
-  __device__ __forceinline__ bool has_block(const Piece& piece, int i, int k) const {
-    if (Config::value.shares_rows && i == kMostBlocks - 1 &&
-        !WgmmaWork<Config>::has_shared_rows(k < S::kHalfUnits ? 0 : 1)) {
-      return false;
-    }
-    constexpr bool kAll = Config::value.weights.row_blocks % (4 * S::kSetRowTiles) == 0;
-    return kAll || 4 * (piece.row_tile + i * WgmmaWork<Config>::row_step()) + warp <
-                       Config::value.weights.row_blocks;
+  // Whether W has the warp's row block of the piece's row tile i.
+  __device__ __forceinline__ bool has_block(const Piece& piece, int i) const {
+    constexpr bool kAll = Config::value.weights.row_blocks % S::kSetRowBlocks == 0;
+    return kAll || 4 * (piece.row_tile + i) + warp < Config::value.weights.row_blocks;
   }
 
   // Announces this warp's bytes of the stage, then copies its weights: a row block of each row
@@ -105,7 +99,7 @@ struct WgmmaFetch {
     const int first = 4 * piece.row_tile + warp;
     int blocks = 0;
 #pragma unroll
-    for (int i = 0; i < kMostBlocks; ++i) blocks += has_block(piece, i, k) ? 1 : 0;
+    for (int i = 0; i < kMostBlocks; ++i) blocks += has_block(piece, i) ? 1 : 0;
     const u32 bytes = chunks_of_stage<Config::value.weights.chunks, S::kStageChunks>(k) *
                           Config::value.weights.chunk_bytes -
                       S::kMissingBytes;
@@ -114,14 +108,13 @@ struct WgmmaFetch {
         weights + (static_cast<i64>(first) * Config::value.weights.chunks + k * S::kStageChunks) *
                       Config::value.weights.chunk_bytes;
     const u32 to = memory.weights(stage) + warp * S::kRowBlockBytes;
-    const i64 step =
-        static_cast<i64>(4 * Config::value.weights.chunks * Config::value.weights.chunk_bytes) *
-        WgmmaWork<Config>::row_step();
+    constexpr i64 step =
+        static_cast<i64>(4 * Config::value.weights.chunks * Config::value.weights.chunk_bytes);
     if (!elect_one()) return;
-    mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes(piece));
+    mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes());
 #pragma unroll
     for (int i = 0; i < kMostBlocks; ++i) {
-      if (!has_block(piece, i, k)) continue;
+      if (!has_block(piece, i)) continue;
       const u32 at = to + i * S::kFetchWarps * S::kRowBlockBytes;
       if (Config::value.half_stages && part == 0 && S::kMetadataBytes > 0) {
         // Scales and zero points lie behind the words of the other half.
@@ -147,20 +140,19 @@ struct WgmmaFetch {
     if (!elect_one()) return;
 #pragma unroll
     for (int i = 0; i < kMostBoxes; ++i) {
-      if (!has_box(piece, i)) continue;
+      if (!has_box(i)) continue;
       const int half = (i * S::kFetchWarps + warp) / S::kBoxes;
       const int box = (i * S::kFetchWarps + warp) % S::kBoxes;
       const u32 to = memory.tokens(stage) + half * S::kHalfBytes + box * S::kBoxBytes;
       const int of_stage = k * S::kUnitStages + part;
       const int column = 64 * (of_stage * S::kHalves + half);
       const int first = piece.first_token + box * S::kBoxTokens;
-      const int token = first - S::early(first, work.m);
+      const int token = first - S::early(first, m);
       if constexpr (S::kBlocks == 1) {
         tensor_copy(to, tokens, column, token, memory.full_barrier(stage));
       } else {
-        const int owner =
-            (S::kBoxes == 1 || (S::kNarrows && piece.narrow) ? half + part : box) % S::kBlocks;
-        if (owner != WgmmaWork<Config>::rank()) continue;
+        const int owner = (S::kBoxes == 1 ? half + part : box) % S::kBlocks;
+        if (owner != Schedule::rank()) continue;
         tensor_copy_to_all(to, tokens, column, token, memory.full_barrier(stage),
                            (1u << S::kBlocks) - 1);
       }

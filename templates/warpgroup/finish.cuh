@@ -1,5 +1,5 @@
 // From a warpgroup's sums to Y. Two warpgroups that have shared columns, and two blocks of a
-// cluster that share a tile or have a row tile in common, exchange: each gives the sums of half of
+// cluster that share a tile, exchange: each gives the sums of half of
 // its tokens and adds the other's to those of the other half. Blocks give by st.async: loads from
 // the other block would want memory in order, which takes a fence of the whole GPU. Any other
 // blocks that share a tile meet in the workspace.
@@ -16,6 +16,7 @@ namespace heddle {
 template <class Config>
 struct WgmmaFinish {
   using S = WgmmaShape<Config>;
+  using Schedule = typename Config::Schedule;
   template <int kCount>
   using SumsOf = float[S::kRowTiles][kCount];
   using Sums = SumsOf<S::kOwnSums>;
@@ -27,14 +28,14 @@ struct WgmmaFinish {
   // By every thread, once the barriers have been made. The blocks of a pair need not have met
   // before they exchange sums.
   static __device__ __forceinline__ void start_pair() {
-    if (Config::value.shares_rows || is_pair()) cluster_arrive_unordered();
+    if (is_pair()) cluster_arrive_unordered();
   }
   // By every thread once, whole warps, those that multiply before run().
   static __device__ __forceinline__ void meet_pair() {
-    if (Config::value.shares_rows || is_pair()) cluster_wait();
+    if (is_pair()) cluster_wait();
   }
 
-  __device__ __forceinline__ void run(const WgmmaWork<Config>& work, const Piece& piece,
+  __device__ __forceinline__ void run(const Schedule& schedule, const Piece& piece,
                                       SumsOf<S::kSums>& sum) const {
     if (S::kPairSumsInStages && is_pair()) {
       // The warp has read all stages of the only piece that a block of a pair has.
@@ -46,33 +47,23 @@ struct WgmmaFinish {
     if constexpr (S::kSplitsColumns) {
       Sums own;
       exchange(sum, own);
-      finish(work, piece, own);
+      finish(schedule, piece, own);
     } else {
-      finish(work, piece, sum);
+      finish(schedule, piece, sum);
     }
   }
 
  private:
-  __device__ __forceinline__ void finish(const WgmmaWork<Config>& work, const Piece& piece,
+  __device__ __forceinline__ void finish(const Schedule& schedule, const Piece& piece,
                                          Sums& sum) const {
-    if constexpr (Config::value.shares_rows) return add_shared_rows(work, piece, sum);
     if constexpr (S::kPairs) {
       if (is_pair()) return add_in_pair(piece, sum);
     }
-    if constexpr (Config::value.shares_first) {
-      if (piece.shared_tile >= 0) return put_first(work, piece, sum);
-    } else if constexpr (Config::value.shares_tiles && !S::kAlwaysPairs) {
+    if constexpr (Config::value.shares_tiles && !S::kAlwaysPairs) {
       const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
-      if (!whole && !parts.add_to_tile(work, piece, sum)) return;
+      if (!whole && !parts.add_to_tile(schedule, piece, sum)) return;
     }
     store.run(piece, sum, 0);
-  }
-
-  // Leaves the rest to the warpgroup that adds.
-  __device__ __forceinline__ void put_first(const WgmmaWork<Config>& work, const Piece& piece,
-                                            const Sums& sum) const {
-    parts.put(parts.part(work.worker(), piece.begin == 0), sum);
-    if (!work.has_share()) mbarrier_arrive(memory.parts_barrier());
   }
 
   // Whether the launch is one of pairs that share tiles.
@@ -106,7 +97,7 @@ struct WgmmaFinish {
   }
 
   static __device__ __forceinline__ void meet_warpgroup() {
-    warpgroups_barrier<S::kWarpgroups>(1 + S::kStoringWarpgroups);
+    warpgroups_barrier<S::kWarpgroups>(1 + S::kWarpgroups);
   }
 
   // Two warpgroups that have multiplied half of the columns each.
@@ -146,36 +137,6 @@ struct WgmmaFinish {
     // Sums on their way to Y take the same place.
     if constexpr (!S::kPairSumsInStages) warpgroup_barrier(1 + warpgroup);
     store.run(piece, half, rank * S::kOwnTokens / 2);
-  }
-
-  // Of the last row tile each block of a pair has the sums of half of K. The last warpgroups give
-  // each other those of half of the tokens.
-  __device__ __forceinline__ void add_shared_rows(const WgmmaWork<Config>& work, const Piece& piece,
-                                                  const Sums& sum) const {
-    if (warpgroup < S::kWarpgroups - 1) return store.run(piece, sum, 0);
-    constexpr int kOwnTiles = S::kRowTiles - 1;
-    constexpr int kCount = S::kOwnSums / 2;
-    const int rank = WgmmaWork<Config>::rank();
-    const int before = work.pieces_before();
-    const u32 place = memory.pass(warpgroup) + 16 * thread;
-    const u32 remote_place = address_in_block(place, 1 - rank);
-    const u32 remote_barrier = address_in_block(memory.given_barrier(), 1 - rank);
-    if (before > 0) mbarrier_wait_cluster(memory.taken_barrier(), (before - 1) % 2);
-    if (thread == 0) mbarrier_arrive_expect(memory.given_barrier(), 128 * 4 * kCount);
-    float half[1][kCount];
-    give_half(rank, sum[kOwnTiles], half[0], [&](int i, u32x4 four) {
-      store_remote_16(remote_place + 512 * i, four, remote_barrier);
-    });
-    mbarrier_wait_cluster(memory.given_barrier(), before % 2);
-    add_given(place, half[0]);
-    warpgroup_barrier(1 + warpgroup);  // sums on their way to Y take the same place
-    if constexpr (kOwnTiles > 0) {
-      store.run(piece, reinterpret_cast<const float(&)[kOwnTiles][S::kOwnSums]>(sum), 0);
-    }
-    store.run(piece, half, rank * S::kOwnTokens / 2, kOwnTiles);
-    if (work.has_whole_tiles()) {
-      mbarrier_arrive_remote(address_in_block(memory.taken_barrier(), 1 - rank));
-    }
   }
 };
 

@@ -10,10 +10,10 @@
 
 #include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
-#include "warpgroup/products.cuh"
+#include "primitives/wgmma.cuh"
+#include "schedule/piece.cuh"
 #include "warpgroup/stage.cuh"
 #include "warpgroup/weights.cuh"
-#include "warpgroup/work.cuh"
 
 namespace heddle {
 
@@ -22,10 +22,7 @@ struct WgmmaMultiply {
   using S = WgmmaShape<Config>;
   using Steps = WgmmaSteps<Config>;
   using Weights = WgmmaWeights<Config, Decode>;
-  using Products = typename ProductsOf<Config, Config::value.by_warps>::Type;
   static constexpr bool kPartial = Steps::kPartial;
-  // What the last warpgroup has of row tiles while another block multiplies the last of them.
-  static constexpr int kOwnTiles = S::kRowTiles - 1;
   static constexpr bool kSharesChunks = S::kOwnChunks < S::kStageChunks;
   static constexpr bool kEndsShort = Config::value.weights.chunks % S::kStageChunks != 0;
   static constexpr bool kMayHaveNone =
@@ -54,53 +51,16 @@ struct WgmmaMultiply {
         first_half(S::kSplitsChunks ? warpgroup : 0),
         weights(lane) {}
 
-  // The units of one piece, for so many tokens of the tile; `stage` walks on.
-  template <int kTokens>
+  // The units of one piece; `stage` walks on.
   __device__ __forceinline__ void run(const Piece& piece, WgmmaStage<Config>& stage) {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
       for (float& v : sum[r]) v = 0.0f;
-    if constexpr (Config::value.shares_rows) {
-#pragma unroll 1
-      for (int half = 0; half < 2; ++half) {
-        Piece units = piece;
-        (half == 0 ? units.end : units.begin) = S::kHalfUnits;
-        if (row_block < 4 * (S::kTileRowTiles - S::kRowTiles) ||
-            WgmmaWork<Config>::has_shared_rows(half)) {
-          multiply_units<kTokens, S::kRowTiles>(units, stage);
-        } else {
-          multiply_units<kTokens, kOwnTiles>(units, stage);
-        }
-      }
-    } else {
-      multiply_units<kTokens, S::kRowTiles>(piece, stage);
-    }
-#pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r)
-#pragma unroll
-      for (float& v : sum[r]) Products::hold(v);
-  }
-
-  // The ring's first stage, as this warp reads it.
-  __device__ __forceinline__ WgmmaStage<Config> first_stage() const {
-    return {memory, row_block, first_half, 4 * weights.g + weights.t};
-  }
-
-  // Once for a piece.
-  __device__ __forceinline__ void load_channel_zeros(const u8* metadata, const Piece& piece) {
-    weights.load_channel_zeros(metadata, piece, row_block);
-  }
-
- private:
-  // Of the first so many of the warpgroup's row tiles.
-  template <int kTokens, int kRows>
-  __device__ __forceinline__ void multiply_units(const Piece& piece, WgmmaStage<Config>& stage) {
     clear_parts();
     u32 previous = 0;  // the full barrier of the stage before
 #pragma unroll 1
-    for (int i = piece.begin; i < piece.end; ++i) {
-      const int k = WgmmaWork<Config>::unit_of(piece, i);
+    for (int k = piece.begin; k < piece.end; ++k) {
 #pragma unroll
       for (int part = 0; part < S::kUnitStages; ++part) {
         mbarrier_wait(stage.full_barrier, stage.parity);
@@ -110,26 +70,37 @@ struct WgmmaMultiply {
           const int of_stage = first_chunk + c * (S::kStageChunks / S::kOwnChunks);
           if (c > 0 && kEndsShort && of_stage >= count) break;
           // Nothing of the stage is this warpgroup's.
-          if (c == 0 && (kRows == 0 || (kMayHaveNone && of_stage >= count))) {
-            if constexpr (kRows > 0) Products::template wait<0>();
+          if (c == 0 && kMayHaveNone && of_stage >= count) {
+            wgmma_wait<0>();
             release(previous);
             break;
           }
-          if constexpr (kRows > 0) {
-            multiply_chunk<kTokens, kRows>(stage, c, of_stage, part, c == 0 ? previous : 0);
-          }
+          multiply_chunk(stage, c, of_stage, part, c == 0 ? previous : 0);
         }
         previous = stage.full_barrier;
         stage.advance();
       }
     }
-    if constexpr (kRows > 0) {
-      Products::template wait<0>();
-      retire(Steps::kColumnSteps * kRows - 1, Steps::parts_of(kRows) - 1);
-    }
+    wgmma_wait<0>();
+    retire(Steps::kSteps - 1, Steps::kParts - 1);
     release(previous);
+#pragma unroll
+    for (int r = 0; r < S::kRowTiles; ++r)
+#pragma unroll
+      for (float& v : sum[r]) pin(v);
   }
 
+  // The ring's first stage, as this warp reads it.
+  __device__ __forceinline__ WgmmaStage<Config> first_stage() const {
+    return {memory, row_block, first_half};
+  }
+
+  // Once for a piece.
+  __device__ __forceinline__ void load_channel_zeros(const u8* metadata, const Piece& piece) {
+    weights.load_channel_zeros(metadata, piece, row_block);
+  }
+
+ private:
   __device__ __forceinline__ void clear_parts() {
     if constexpr (kPartial) {
       // The first step finds nothing in what a step before has left.
@@ -143,39 +114,37 @@ struct WgmmaMultiply {
 
   // The warpgroup's chunk c of the stage, which is the stage's chunk `of_stage`, or the half `part`
   // of the only one, of each row tile. Behind it the warp has read all of stage `previous`.
-  template <int kTokens, int kRows>
   __device__ __forceinline__ void multiply_chunk(const WgmmaStage<Config>& stage, int c,
                                                  int of_stage, int part, u32 previous) {
-    constexpr int kRowSteps = Steps::kColumnSteps * kRows;
-    constexpr int kTurns = Steps::parts_of(kRows);
-    static_assert(kRowSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
-    const auto columns =
-        Products::same(Products::behind(stage.columns(), 2 * of_stage * S::kHalfBytes));
+    constexpr int kSteps = Steps::kSteps;
+    constexpr int kTurns = Steps::kParts;
+    static_assert(kSteps >= Steps::kSets - 1, "a chunk ends the steps of the stage before");
+    const u64 columns = same_columns(stage.columns() + 2 * of_stage * S::kHalfBytes / 16);
     const u32 chunks = stage.weights() + of_stage * Config::value.weights.chunk_bytes;
     weights.load_first_words(chunks, first_half, part);
 #pragma unroll
-    for (int step = 0; step < kRowSteps; ++step) {
+    for (int step = 0; step < kSteps; ++step) {
       const int r = step / Steps::kColumnSteps;
       // Its first tile, of the warpgroup's.
       const int tile = step % Steps::kColumnSteps * Steps::kStepTiles;
       // As if the words of the other half were there, too.
       const u32 chunk = chunks + 4 * r * S::kRowBlockBytes - S::kMissingBytes;
-      const int set = (part * kRowSteps + step) % Steps::kSets;
+      const int set = (part * kSteps + step) % Steps::kSets;
       weights.decode(set, r, tile, chunk, first_half + part);
-      if (tile % 4 == 0) weights.template load_next_words<kRows>(chunks, r, tile);
-      const int before = (step + kRowSteps - 1) % kRowSteps;
-      const int into = (c * kRowSteps + step) / Steps::kGroupSteps % kTurns;
+      if (tile % 4 == 0) weights.load_next_words(chunks, r, tile);
+      const int before = (step + kSteps - 1) % kSteps;
+      const int into = (c * kSteps + step) / Steps::kGroupSteps % kTurns;
       // ptxas takes no sums across the loop's end that are read while products run: it would let no
       // two steps overlap.
       const bool in_time = kTurns == 2 && (c > 0 || step > 0);
       if (kPartial && Steps::ends_group(before) && !in_time) {
-        Products::template wait<0>();
+        wgmma_wait<0>();
         retire(before, kTurns - 1);
       }
       if (kPartial && Steps::ends_group(step) && kTurns == 1) load_scales(chunk, tile);
-      issue<kTokens>(set, r, tile, columns, into);
+      issue(set, r, tile, columns, into);
       // The step that used the next set has ended, and with it one of the stage before.
-      Products::template wait<Steps::kSets - 1>();
+      wgmma_wait<Steps::kSets - 1>();
       if (kPartial && Steps::ends_group(before) && in_time) retire(before, 1 - into);
       if (kPartial && Steps::ends_group(step) && kTurns == 2) load_scales(chunk, tile);
       if (step == Steps::kSets - 2) release(previous);
@@ -188,22 +157,31 @@ struct WgmmaMultiply {
               power_of_two<Config::value.scaling.result_exponent>(scale.high)};
   }
 
-  template <int kTokens>
-  __device__ __forceinline__ void issue(int set, int r, int tile,
-                                        const typename Products::Columns& columns, int into) {
-    Products::begin(weights.decoded(set));
+  // As all lanes have them, told to the compiler where it would not see that, or takes fewer
+  // instructions for it. Two warpgroups with fewer tokens took up to 4 % longer.
+  static __device__ __forceinline__ u64 same_columns(u64 columns) {
+    return S::kManyTokens || S::kFour ? wgmma_same_columns(columns) : columns;
+  }
+
+  // Registers of weights and sums may be touched again once their products have been waited for.
+  __device__ __forceinline__ void issue(int set, int r, int tile, u64 columns, int into) {
+    typename Weights::Set& a = weights.decoded(set);
+#pragma unroll
+    for (auto& tile_weights : a)
+#pragma unroll
+      for (u32& v : tile_weights) pin(v);
+    wgmma_fence();
 #pragma unroll
     for (int i = 0; i < Steps::kStepTiles; ++i) {
       const int here = tile + i;
+      const u64 at = columns + (here / 4 * S::kHalfBytes >> 4) + 2 * (here % 4);
       if constexpr (kPartial) {
-        Products::multiply(reinterpret_cast<float(&)[kTokens / 2]>(part[into]),
-                           weights.decoded(set)[i], columns, here, here % Steps::kGroupTiles != 0);
+        wgmma(typename Config::Value{}, part[into], a[i], at, here % Steps::kGroupTiles != 0);
       } else {
-        Products::multiply(reinterpret_cast<float(&)[kTokens / 2]>(sum[r]), weights.decoded(set)[i],
-                           columns, here, true);
+        wgmma(typename Config::Value{}, sum[r], a[i], at, true);
       }
     }
-    Products::end();
+    wgmma_commit();
   }
 
   // The sums of the group that the step has ended, whose products are there.
@@ -211,7 +189,7 @@ struct WgmmaMultiply {
     if constexpr (kPartial) {
       float(&sums)[S::kSums] = sum[step / Steps::kColumnSteps];
 #pragma unroll
-      for (float& v : part[from]) Products::hold(v);
+      for (float& v : part[from]) pin(v);
 #pragma unroll
       for (int i = 0; i < S::kSums; ++i)
         sums[i] += ((i & 2) != 0 ? scales.high : scales.low) * part[from][i];

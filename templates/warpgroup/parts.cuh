@@ -1,6 +1,5 @@
 // Sums of a tile that blocks share along K: each puts its part into the workspace, where the others
-// find it, and the one that comes last adds them all in the order of K, and no one waits. Where
-// blocks share before they turn to their whole tiles, WgmmaAdd does that.
+// find it, and the one that comes last adds them all in the order of K, and no one waits.
 //
 // The workspace opens with a counter for each warpgroup of each shared tile, all zero between
 // launches. Two places for each block follow: for a tile that it does not begin, and for one
@@ -12,13 +11,15 @@
 #include "primitives/sync.cuh"
 #include "primitives/warpgroup.cuh"
 #include "primitives/wgmma.cuh"
-#include "warpgroup/work.cuh"
+#include "schedule/piece.cuh"
+#include "warpgroup/shape.cuh"
 
 namespace heddle {
 
 template <class Config>
 struct WgmmaParts {
   using S = WgmmaShape<Config>;
+  using Schedule = typename Config::Schedule;
   using Sums = float[S::kRowTiles][S::kOwnSums];
   // Sums of a warpgroup as they lie in its registers, four of a thread at a time.
   static constexpr i64 kPartBytes = static_cast<i64>(S::kRowTiles) * S::kOwnSums * 4 * 128;
@@ -41,15 +42,15 @@ struct WgmmaParts {
   }
 
   // Publishes this block's sums. True in the block that comes last, with the sums of all.
-  __device__ __forceinline__ bool add_to_tile(const WgmmaWork<Config>& work, const Piece& piece,
+  __device__ __forceinline__ bool add_to_tile(const Schedule& schedule, const Piece& piece,
                                               Sums& sum) const {
-    const int first = work.first_worker(piece.shared_tile, shared_tiles);
-    const int count = work.end_worker(piece.shared_tile, shared_tiles) - first;
-    const int own = work.worker() - first;
+    const int first = schedule.first_worker(piece.shared_tile, shared_tiles);
+    const int count = schedule.end_worker(piece.shared_tile, shared_tiles) - first;
+    const int own = schedule.worker() - first;
     // Who begins a tile with the end of its share finds the others' sums there, as a rule, and need
     // not publish its own.
-    if (!work.is_late(piece, shared_tiles) || !others_have_come(piece.shared_tile, count)) {
-      put(part(work.worker(), own == 0), sum);
+    if (!schedule.is_late(piece, shared_tiles) || !others_have_come(piece.shared_tile, count)) {
+      put(part(schedule.worker(), own == 0), sum);
       device_fence();
       warpgroup_barrier(1 + warpgroup);
       if (!comes_last(piece.shared_tile, count)) return false;
@@ -71,9 +72,10 @@ struct WgmmaParts {
     return true;
   }
 
+ private:
   // Where this thread's sums of a block are of the tile that it begins, or of the other one.
   __device__ __forceinline__ u8* part(int worker, bool begins) const {
-    const int block = worker * S::kBlocks + WgmmaWork<Config>::rank();
+    const int block = worker * S::kBlocks + Schedule::rank();
     const int place = 2 * block + (begins ? 1 : 0);
     return workspace + device::Workspace::kCounterBytes +
            (static_cast<i64>(place) * S::kWarpgroups + warpgroup) * kPartBytes + 16 * thread;
@@ -91,19 +93,10 @@ struct WgmmaParts {
     }
   }
 
-  // Those of a part's sums that begin with number `from`, four at a time.
-  template <int kCount>
-  static __device__ __forceinline__ void load(const u8* part, int from, u32x4 (&sums)[kCount]) {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) sums[i] = load_global_16_l2(part + (from + 4 * i) * 512);
-  }
-
   __device__ __forceinline__ u32* counter(int shared_tile) const {
     return reinterpret_cast<u32*>(workspace) +
-           (shared_tile * S::kBlocks + WgmmaWork<Config>::rank()) * S::kWarpgroups + warpgroup;
+           (shared_tile * S::kBlocks + Schedule::rank()) * S::kWarpgroups + warpgroup;
   }
-
- private:
   __device__ __forceinline__ bool comes_last(int shared_tile, int count) const {
     u32 before = 0;
     if (thread == 0) before = atomic_add(counter(shared_tile), 1);

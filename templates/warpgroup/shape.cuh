@@ -17,18 +17,15 @@ namespace heddle {
 template <class Config>
 struct WgmmaShape {
   static constexpr int kChunkK = 128;
-  // That multiply; one more fetches, another may add.
+  // That multiply; one more fetches.
   static constexpr int kWarpgroups = Config::value.warpgroups;
   static constexpr bool kFour = kWarpgroups == 4;
   static constexpr int kWarps = 4 * kWarpgroups;
   static constexpr int kFetchWarps = Config::value.kFetchWarps;
-  static constexpr int kStoringWarpgroups = kWarpgroups + (Config::value.shares_first ? 1 : 0);
   // Of a thread, all multiples of 8.
   static constexpr int kFetchRegisters = kFour ? 32 : 40;
-  static constexpr int kAddRegisters = 120;
-  static constexpr int kMultiplyRegisters = kFour ? 112 : Config::value.shares_first ? 176 : 232;
-  static_assert(kFetchRegisters + kWarpgroups * kMultiplyRegisters +
-                        (Config::value.shares_first ? kAddRegisters : 0) <=
+  static constexpr int kMultiplyRegisters = kFour ? 112 : 232;
+  static_assert(kFetchRegisters + kWarpgroups * kMultiplyRegisters <=
                     (kFour ? 5 * 96 : 65536 / 128),
                 "a block has registers for all warpgroups: of five 96 each at its start");
   static constexpr bool kSplitsColumns = Config::value.splits_columns();
@@ -36,6 +33,7 @@ struct WgmmaShape {
       kSplitsColumns ? 1 : Config::value.tile_n / (64 * kWarpgroups);
   static constexpr int kTileRowBlocks = Config::value.tile_n / 16;
   static constexpr int kTileRowTiles = Config::value.tile_n / 64;
+  static constexpr int kTileTokens = Config::value.tile_m;
   static constexpr int kStageChunks = Config::value.stage_chunks;
   static constexpr bool kSplitsChunks = kSplitsColumns && kStageChunks % kWarpgroups != 0;
   static constexpr int kOwnChunks =  // of a stage, all of their columns or half
@@ -43,17 +41,14 @@ struct WgmmaShape {
   // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
   static constexpr int kUnitStages = Config::value.half_stages ? 2 : 1;
   static constexpr int kTotalUnits = Config::value.total_units();
+  static constexpr bool kSharesTiles = Config::value.shares_tiles;
   // Blocks of a cluster have the same tokens and neighbouring tiles, a set of rows. Each fetches
   // its part of the tokens for all.
   static constexpr int kBlocks = Config::value.cluster;
-  // Or two blocks of a cluster have the last row tile of each in common, of which one has the first
-  // half of K, the other the second: the second block counts its row tiles from the end of the set.
-  static constexpr int kTogether = Config::value.shares_rows ? 2 : kBlocks;
-  static constexpr int kSetRowTiles = Config::value.set_row_tiles();
+  static constexpr int kSetRowBlocks = Config::value.cluster_rows() / 16;
   static constexpr int kRowSets =
-      (Config::value.weights.row_blocks + 4 * kSetRowTiles - 1) / (4 * kSetRowTiles);
-  static constexpr bool kRowsMayEnd = Config::value.weights.n % (64 * kSetRowTiles) != 0;
-  static constexpr int kHalfUnits = kTotalUnits / 2;
+      (Config::value.weights.row_blocks + kSetRowBlocks - 1) / kSetRowBlocks;
+  static constexpr bool kRowsMayEnd = Config::value.weights.n % Config::value.cluster_rows() != 0;
   static constexpr int kSums = Config::value.tile_m / 2;  // a thread's, of each row tile
   static constexpr int kOwnTokens = Config::value.own_tokens();
   static constexpr int kOwnSums = Config::value.own_sums();
@@ -73,9 +68,7 @@ struct WgmmaShape {
   static constexpr int kBoxTokens = Config::value.box_tokens();
   static constexpr int kBoxes = Config::value.tile_m / kBoxTokens;  // of a half
   static constexpr int kBoxBytes = kBoxTokens * 128;
-  // A tile may be narrow: of its two boxes it has one.
-  static constexpr bool kNarrows = Config::value.narrows();
-  static constexpr int kNarrowTokens = kNarrows ? kBoxTokens : Config::value.tile_m;
+  static constexpr bool kManyTokens = Config::value.has_many_tokens();
   static constexpr int kHalfWordBytes = Config::value.half_word_bytes();
   static constexpr int kMetadataBytes = Config::value.weights.chunk_bytes - 2 * kHalfWordBytes;
   static constexpr int kMissingBytes = Config::value.half_stages ? kHalfWordBytes : 0;
@@ -119,26 +112,18 @@ struct WgmmaShape {
     return pass;
   }
 
-  static_assert(kWarpgroups == 2 || (kFour && !kSplitsColumns && !Config::value.shares_first),
-                "two warpgroups may share rows, or add beside others");
+  static_assert(kWarpgroups == 2 || (kFour && !kSplitsColumns), "two warpgroups may share rows");
   static_assert(kSplitsColumns || Config::value.tile_n % (64 * kWarpgroups) == 0,
                 "whole row tiles for each warpgroup");
   static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
   static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
-  static_assert(!Config::value.shares_rows || (kBlocks == 1 && !Config::value.shares_tiles &&
-                                               kOneTokenTile && !kSplitsColumns),
-                "a tile of its own and half of a row tile");
   static_assert(Config::value.stages_ahead == 1 ||
                     (kUnitStages == 1 && Config::value.stages_ahead <= Config::value.stages),
                 "whole units, and places for them");
-  static_assert(!kPairs || (Config::value.shares_tiles && kBlocks == 1 && !kNarrows &&
+  static_assert(!kPairs || (Config::value.shares_tiles && kBlocks == 1 && !kManyTokens &&
                             kWarpgroups * kPairSumBytes <= kPassOffset),
                 "a pair has room and registers for half of each other's sums");
-  static_assert(!Config::value.shares_first ||
-                    (Config::value.shares_tiles && !kPairs && kBlocks == 1 && !kNarrows),
-                "a share that comes first is one of single blocks");
   static_assert(kBlocks == 1 || kBlocks == 2, "a box is one block's or the other's");
-  static_assert(kBlocks == 1 || !Config::value.by_warps, "a tile by mma.sync is one block's");
   static_assert(!Config::value.half_stages || (kStageChunks == 1 && kRowTiles == 1 &&
                                                !kSplitsColumns && !Config::value.weights.row_lines),
                 "the halves of a chunk lie apart, and a warp is done with one after the other");
@@ -172,25 +157,14 @@ struct WgmmaMemory {
     return full_barrier(2 * Config::value.stages) + 4 * i;
   }
 
-  // Of row tiles in common: the sums that the other block gives have come; it has used those that
-  // this one gave.
-  __device__ __forceinline__ u32 given_barrier() const { return word(2 * S::kWarpgroups); }
-  __device__ __forceinline__ u32 taken_barrier() const { return given_barrier() + 8; }
   // Of a pair: the sums that the other block gives to a warpgroup have come; it has read all
   // stages.
   __device__ __forceinline__ u32 pair_barrier(int warpgroup) const {
-    return given_barrier() + 8 * warpgroup;
+    return word(2 * S::kWarpgroups) + 8 * warpgroup;
   }
   __device__ __forceinline__ u32 read_barrier() const { return pair_barrier(S::kWarpgroups); }
-  // Of a share that comes first: all threads that multiply have put their parts.
-  __device__ __forceinline__ u32 parts_barrier() const { return given_barrier(); }
 
   __device__ __forceinline__ void init_barriers() const {
-    if constexpr (Config::value.shares_first) mbarrier_init(parts_barrier(), 32 * S::kWarps);
-    if constexpr (Config::value.shares_rows) {
-      mbarrier_init(given_barrier(), 1);
-      mbarrier_init(taken_barrier(), 128);
-    }
     if constexpr (S::kPairs) {
 #pragma unroll
       for (int i = 0; i < S::kWarpgroups; ++i) mbarrier_init(pair_barrier(i), 1);

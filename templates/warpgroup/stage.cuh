@@ -4,36 +4,34 @@
 // are computed from the barrier's place.
 #pragma once
 
-#include "warpgroup/products.cuh"
+#include "primitives/wgmma.cuh"
+#include "warpgroup/shape.cuh"
 
 namespace heddle {
 
 template <class Config>
 struct WgmmaStage {
   using S = WgmmaShape<Config>;
-  using Products = typename ProductsOf<Config, Config::value.by_warps>::Type;
-  using Columns = typename Products::Columns;
-  static constexpr bool kGoesOn = !S::kNarrows;
+  static constexpr bool kGoesOn = !S::kManyTokens;
 
   WgmmaMemory<Config> memory;
   u32 full_barrier;
   u32 parity = 0;  // of the phase in which the stage is filled
 
   // The ring's first stage. `first_half`: of those that a stage has of a chunk's columns.
-  __device__ __forceinline__ WgmmaStage(WgmmaMemory<Config> memory, int row_block, int first_half,
-                                        int lane)
+  __device__ __forceinline__ WgmmaStage(WgmmaMemory<Config> memory, int row_block, int first_half)
       : memory(memory),
         full_barrier(memory.full_barrier(0)),
         weights_(memory.weights(0) + row_block * S::kRowBlockBytes),
-        columns_(Products::columns(memory.tokens(0) + first_half * S::kHalfBytes, lane)) {}
+        columns_(wgmma_columns(memory.tokens(0) + first_half * S::kHalfBytes)) {}
 
   // Of the warp's first row block.
   __device__ __forceinline__ u32 weights() const {
     return kGoesOn ? weights_ : weights_ + number() * S::kWeightBytes;
   }
-  // The first that the warpgroup has of the tokens.
-  __device__ __forceinline__ Columns columns() const {
-    return kGoesOn ? columns_ : Products::behind(columns_, number() * S::kTokenBytes);
+  // The descriptor of the first that the warpgroup has of the tokens.
+  __device__ __forceinline__ u64 columns() const {
+    return kGoesOn ? columns_ : columns_ + number() * S::kTokenBytes / 16;
   }
 
   __device__ __forceinline__ void advance() {
@@ -52,12 +50,12 @@ struct WgmmaStage {
     full_barrier += 8 * stages;
     if constexpr (kGoesOn) {
       weights_ += stages * S::kWeightBytes;
-      columns_ = Products::behind(columns_, stages * S::kTokenBytes);
+      columns_ += stages * S::kTokenBytes / 16;
     }
   }
 
-  u32 weights_;      // of this stage, or of the ring's first one
-  Columns columns_;  // the same
+  u32 weights_;  // of this stage, or of the ring's first one
+  u64 columns_;  // the same
 };
 
 }  // namespace heddle

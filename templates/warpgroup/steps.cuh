@@ -33,12 +33,10 @@ struct WgmmaSteps {
   // other meanwhile. With two sets of weights every step waits for the one before. Every stage must
   // begin with the same set of sums, and a short one would have a branch of its own, with which
   // ptxas lets no two steps overlap.
-  static __device__ constexpr int parts_of(int row_tiles) {
-    const bool even = Config::value.weights.chunks % S::kStageChunks == 0 &&
-                      S::kOwnChunks * kColumnSteps * row_tiles / kGroupSteps % 2 == 0;
-    return kPartial && Config::value.tile_m == 64 && !S::kFour && kSets == 2 && even ? 2 : 1;
-  }
-  static constexpr int kParts = parts_of(S::kRowTiles);
+  static constexpr bool kEven = Config::value.weights.chunks % S::kStageChunks == 0 &&
+                                S::kOwnChunks * kSteps / kGroupSteps % 2 == 0;
+  static constexpr int kParts =
+      kPartial && Config::value.tile_m == 64 && !S::kFour && kSets == 2 && kEven ? 2 : 1;
 
   static __device__ __forceinline__ bool ends_group(int step) {
     return (step % kColumnSteps + 1) * kStepTiles % kGroupTiles == 0;

@@ -5,8 +5,9 @@
 #include "primitives/mma.cuh"
 #include "primitives/warpgroup.cuh"
 #include "primitives/wgmma.cuh"
+#include "schedule/piece.cuh"
 #include "steps/output.cuh"
-#include "warpgroup/work.cuh"
+#include "warpgroup/shape.cuh"
 
 namespace heddle {
 
@@ -17,43 +18,36 @@ struct WgmmaStore {
   WgmmaMemory<Config> memory;
   Output<Config> output;
   int m;
-  int warpgroup;  // whose sums they are
-  int self;       // which of the storing warpgroups this one is
-  int thread;     // of this one
+  int warpgroup, thread;  // of the warpgroup
 
   // Stores to Y, through shared memory, the sums of the warpgroup's tokens from `place` of the
-  // piece on, and from row tile `first_tile` of the warpgroup on.
-  template <int kRows, int kCount>
-  __device__ __forceinline__ void run(Piece piece, const float (&sum)[kRows][kCount], int place,
-                                      int first_tile = 0) const {
+  // piece on.
+  template <int kCount>
+  __device__ __forceinline__ void run(Piece piece, const float (&sum)[S::kRowTiles][kCount],
+                                      int place) const {
     // Else the tokens' numbers, the same for every piece, would keep registers while it multiplies.
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
-    // A narrow piece ends with a box.
-    constexpr int kTokens = S::tokens_of_pass(S::kNarrows ? S::kBoxTokens : 2 * kCount);
-    if constexpr (S::kSplitsColumns) {
-      place += warpgroup * S::kOwnTokens;
-    } else {
-      first_tile += S::kRowTiles * warpgroup;
-    }
+    constexpr int kTokens = S::tokens_of_pass(2 * kCount);
+    if constexpr (S::kSplitsColumns) place += warpgroup * S::kOwnTokens;
+    const int first_tile = piece.row_tile + (S::kSplitsColumns ? 0 : S::kRowTiles * warpgroup);
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const int row = 64 * (piece.row_tile + (first_tile + r) * WgmmaWork<Config>::row_step());
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      const int row = 64 * (first_tile + r);
 #pragma unroll
       for (int first = 0; first < 2 * kCount; first += kTokens) {
-        if (S::kNarrows && piece.narrow && place + first >= S::kBoxTokens) break;
         if constexpr (S::kRoundsFirst) {
           put_rounded<kTokens>(sum[r], first);
         } else {
           put<kTokens>(sum[r], first);
         }
-        warpgroup_barrier(1 + self);
+        warpgroup_barrier(1 + warpgroup);
         if constexpr (S::kRoundsFirst) {
           store_rounded<kTokens>(piece, place + first, row);
         } else {
           store_pass<kTokens>(piece, place + first, row);
-          warpgroup_barrier(1 + self);
+          warpgroup_barrier(1 + warpgroup);
         }
       }
     }
@@ -73,8 +67,8 @@ struct WgmmaStore {
   template <int kTokens, int kCount>
   __device__ __forceinline__ void put_rounded(const float (&sums)[kCount], int first) const {
     const int lane = thread % 32;
-    const u32 to = memory.pass(self) + 2 * ((lane / 16 * 8 + lane % 8) * S::kRoundedRow +
-                                            thread / 32 * 16 + lane / 8 % 2 * 8);
+    const u32 to = memory.pass(warpgroup) + 2 * ((lane / 16 * 8 + lane % 8) * S::kRoundedRow +
+                                                 thread / 32 * 16 + lane / 8 % 2 * 8);
 #pragma unroll
     for (int i = 0; i < kTokens; i += 16) {
       const float* v = sums + (first + i) / 2;
@@ -90,14 +84,14 @@ struct WgmmaStore {
   template <int kTokens>
   __device__ __forceinline__ void store_rounded(const Piece& piece, int place,
                                                 int first_row) const {
-    const u32 from = memory.pass(self) + 2 * (thread / 8 * S::kRoundedRow + thread % 8 * 8);
+    const u32 from = memory.pass(warpgroup) + 2 * (thread / 8 * S::kRoundedRow + thread % 8 * 8);
     const int row = first_row + thread % 8 * 8;
     u32x4 values[kTokens / 16];
 #pragma unroll
     for (int i = 0; i < kTokens / 16; ++i) {
       values[i] = load_shared_16(from + 2 * 16 * i * S::kRoundedRow);
     }
-    warpgroup_barrier(1 + self);
+    warpgroup_barrier(1 + warpgroup);
 #pragma unroll
     for (int i = 0; i < kTokens / 16; ++i) {
       const int token = token_at(piece, place + 16 * i + thread / 8);
@@ -112,7 +106,7 @@ struct WgmmaStore {
   __device__ __forceinline__ void put(const float (&sums)[kCount], int first) const {
     const int g = thread % 32 / 4;
     const int t = thread % 4;
-    const u32 to = memory.pass(self) + 4 * (2 * t * S::kPassRow + thread / 32 * 16 + g);
+    const u32 to = memory.pass(warpgroup) + 4 * (2 * t * S::kPassRow + thread / 32 * 16 + g);
 #pragma unroll
     for (int j = 0; j < kTokens / 8; ++j) {
 #pragma unroll
@@ -132,7 +126,7 @@ struct WgmmaStore {
       const int row = i % 8 * 8;
       if (token < 0) continue;
       if (S::kRowsMayEnd && first_row + row >= Config::value.weights.n) continue;
-      const u32 at = memory.pass(self) + 4 * (i / 8 * S::kPassRow + row);
+      const u32 at = memory.pass(warpgroup) + 4 * (i / 8 * S::kPassRow + row);
       Sums8 sum = {};
       add_floats(sum, load_shared_16(at), load_shared_16(at + 16));
       output.store(token, first_row + row, sum);

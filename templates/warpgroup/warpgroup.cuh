@@ -3,9 +3,8 @@
 // Weights are the A operand, decoded into registers; tokens are the B operand, in shared memory as
 // the tensor copy engine has put them. One block to an SM, for the whole launch: a warpgroup
 // that fetches, two that decode and multiply, each half of the tile's rows, or of 64 rows half of
-// the columns. Where blocks share what is left over of whole rounds of tiles before these, a fourth
-// adds their parts meanwhile. Of 256 rows by up to 64 tokens four multiply a row tile each: while
-// one waits for its sums or its words, three have products on their way.
+// the columns. Of 256 rows by up to 64 tokens four multiply a row tile each: while one waits for
+// its sums or its words, three have products on their way.
 //
 // Budget of an SM of an H200 for 64 rows by 128 columns of 4-bit weights, in clocks at 1965 MHz.
 // Memory gives an SM 17 bytes a clock, the L2 cache some 30. Decoding takes 64 to 72 instructions
@@ -36,7 +35,7 @@
 //
 #pragma once
 
-#include "warpgroup/add.cuh"
+#include "schedule/shared_tiles.cuh"
 #include "warpgroup/fetch.cuh"
 #include "warpgroup/finish.cuh"
 #include "warpgroup/multiply.cuh"
@@ -67,25 +66,18 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     WgmmaFinish<Config>::start_pair();
   }
 
-  WgmmaWork<Config> work(m, shared_tiles);
+  typename Config::Schedule schedule(m, shared_tiles);
   if (warpgroup < 0) {
     shrink_registers<WgmmaShape<Config>::kFetchRegisters>();
-    WgmmaFetch<Config> fetch{memory, tokens, weights, work, warp};
+    WgmmaFetch<Config> fetch{memory, tokens, weights, schedule, m, warp};
     fetch.run();
     warp_barrier();
     WgmmaFinish<Config>::meet_pair();
-  } else if (Config::value.shares_first && warpgroup == WgmmaAdd<Config>::kSelf) {
-    shrink_registers<WgmmaShape<Config>::kAddRegisters>();
-    const int thread = static_cast<int>(threadIdx.x) % 128;
-    const Output<Config> output{weights, y, bias, residual};
-    wait_for_predecessor();
-    WgmmaAdd<Config>{memory, output, workspace, shared_tiles, m, thread}.run(work);
   } else {
     grow_registers<WgmmaShape<Config>::kMultiplyRegisters>();
     WgmmaMultiply<Config, Decode> multiply(memory, warpgroup, warp % 4, lane);
     const int thread = static_cast<int>(threadIdx.x) % 128;
-    const WgmmaStore<Config> store{memory, {weights, y, bias, residual}, m, warpgroup, warpgroup,
-                                   thread};
+    const WgmmaStore<Config> store{memory, {weights, y, bias, residual}, m, warpgroup, thread};
     const WgmmaParts<Config> parts{memory, workspace, shared_tiles, warpgroup, thread};
     const WgmmaFinish<Config> finish{memory, store, parts, warpgroup, thread};
     wait_for_predecessor();
@@ -93,16 +85,12 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     Piece piece;
     bool is_first = true;
 #pragma unroll 1
-    while (work.next(piece)) {
+    while (schedule.next(piece)) {
       multiply.load_channel_zeros(weights + Config::value.weights.channel_offset, piece);
-      if (WgmmaShape<Config>::kNarrows && piece.narrow) {
-        multiply.template run<WgmmaShape<Config>::kNarrowTokens>(piece, stage);
-      } else {
-        multiply.template run<Config::value.tile_m>(piece, stage);
-      }
+      multiply.run(piece, stage);
       if (is_first) WgmmaFinish<Config>::meet_pair();
       is_first = false;
-      finish.run(work, piece, multiply.sum);
+      finish.run(schedule, piece, multiply.sum);
     }
   }
   // Another block of the cluster may still signal this one.

@@ -2,9 +2,9 @@
 // memory, and what they decode to, in the registers that wgmma takes them from.
 #pragma once
 
+#include "schedule/piece.cuh"
 #include "steps/chunk.cuh"
 #include "warpgroup/steps.cuh"
-#include "warpgroup/work.cuh"
 
 namespace heddle {
 
@@ -26,7 +26,7 @@ struct WgmmaWeights : ChunkLane<Config> {
     if constexpr (kIntZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        const int row_tile = piece.row_tile + (row_block / 4 + r) * WgmmaWork<Config>::row_step();
+        const int row_tile = piece.row_tile + row_block / 4 + r;
         const u8* zeros = Lane::channel_zeros(metadata, 4 * row_tile + row_block % 4);
         Decode::group(Lane::channel_int_zeros(zeros), group_[r]);
       }
@@ -40,10 +40,9 @@ struct WgmmaWeights : ChunkLane<Config> {
     load_half(chunks, first_half, part, 0);
   }
   // Those behind the ones that row tile r is decoded from at tile `tile`.
-  template <int kRows>
   __device__ __forceinline__ void load_next_words(u32 chunks, int r, int tile) {
     const int next = Steps::kHalves * r + tile / 4 + 1;
-    if (next == Steps::kHalves * kRows) return;
+    if (next == Steps::kHalves * S::kRowTiles) return;
     load_half(chunks + next / Steps::kHalves * 4 * S::kRowBlockBytes, next % Steps::kHalves, 0,
               next % 2);
   }

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "generator/families/gemm_variant.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/gemm_tile.h"
 
@@ -129,9 +128,7 @@ std::vector<BulkCase> make_cases() {
 
 }  // namespace
 
-Plan BulkCase::plan() const {
-  return plan_of_one(Spec::from_gemm(spec), name, GemmKernel::kBulk, 132);
-}
+Plan BulkCase::plan() const { return plan_of_one(Spec::from_gemm(spec), name, is_bulk, 132); }
 
 const std::vector<BulkCase>& bulk_cases() {
   static const std::vector<BulkCase> cases = make_cases();

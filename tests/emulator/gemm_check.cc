@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "generator/families/gemm_variant.h"
 #include "runtime/gemm_launch.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/machine.h"
+#include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 // The bytes of Y.
 std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem,
                               const GemmThread& thread, std::int64_t m, unsigned seed) {
-  const GemmVariant& variant = variant_of(plan.kernels[0]);
+  const PlannedKernel& kernel = plan.kernels[0];
   const KernelLaunch planned = plan.launch(0, {m});
   emulator::GlobalMemory memory;
   const GemmProblem::Buffers b = problem.allocate(memory, m);
@@ -24,12 +24,12 @@ std::vector<std::uint8_t> run(const Plan& plan, const GemmProblem& problem,
       zeros.empty() ? nullptr
                     : memory.allocate(zeros.data(), zeros.size(), emulator::Access::kWrite);
   emulator::Launch launch{static_cast<int>(planned.grid_x * planned.grid_y * planned.grid_z),
-                          static_cast<int>(planned.cluster), variant.threads(),
-                          variant.shared_bytes, seed};
+                          static_cast<int>(planned.cluster), kernel.threads, kernel.shared_bytes,
+                          seed};
   launch.grid_x = static_cast<int>(planned.grid_x);
   launch.grid_y = static_cast<int>(planned.grid_y);
-  launch.copies_keep_lines = variant.kernel == GemmKernel::kBulk;
-  launch.together = variant.kernel == GemmKernel::kTiles && variant.split_k > 1;
+  launch.copies_keep_lines = is_bulk(kernel);
+  launch.together = planned.grid_z > 1;
   emulator::run(launch, memory, [&] { thread(b, workspace, static_cast<int>(m)); });
   EXPECT_TRUE(memory.guards_intact());
   return {b.y, b.y + 2 * m * plan.spec.gemm().shape.n};

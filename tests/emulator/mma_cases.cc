@@ -3,7 +3,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "generator/families/gemm_variant.h"
 #include "tests/emulator/one_kernel.h"
 
 namespace heddle {
@@ -122,8 +121,8 @@ std::vector<MmaCase> make_cases() {
 }  // namespace
 
 Plan MmaCase::plan() const {
-  Plan plan = plan_of_one(Spec::from_gemm(spec), name, GemmKernel::kTiles, sm_count);
-  if (variant_of(plan.kernels[0]).reads_ahead != spec.tile.m.has_value()) {
+  Plan plan = plan_of_one(Spec::from_gemm(spec), name, is_tiles, sm_count);
+  if (config_of<device::TilesConfig>(plan.kernels[0]).reads_ahead != spec.tile.m.has_value()) {
     throw std::logic_error("not the kind of tiles that it is to be: " + name);
   }
   return plan;

@@ -5,30 +5,23 @@
 #include <stdexcept>
 #include <string>
 
-#include "generator/families/gemm_variant.h"
-#include "generator/planner/choose.h"
 #include "heddle/plan.h"
+#include "tests/planned_kernel.h"
 
 namespace heddle {
 
-// For an H200 with so many SMs: the fastest kernel of that kind for all M of the spec, of wgmma's
-// the fastest whose blocks have neither rows nor tokens in common. Throws if there is none.
-inline Plan plan_of_one(const Spec& spec, const std::string& name, GemmKernel kernel,
+// For an H200 with so many SMs: the fastest kernel that is wanted for all M of the spec. Throws if
+// there is none.
+inline Plan plan_of_one(const Spec& spec, const std::string& name, const IsWanted& wanted,
                         int sm_count) {
   Target target = target_from_name("h200");
   target.sm_count = sm_count;
   Plan plan = resolve(spec, target);
   const GemmShape& shape = spec.gemm().shape;
-  for (const Candidate& one : gemm_candidates(plan, {shape.m_min, shape.m_max})) {
-    GemmVariant v = one.variant;
-    v.name = plan.kernels[0].name;
-    const bool is_plain = !v.shares_rows && !v.shares_first;
-    if (v.kernel != kernel || (kernel == GemmKernel::kWgmma && (!is_plain || v.cluster > 1)))
-      continue;
-    plan.kernels = {one.family->kernel(plan, v)};
-    return plan;
-  }
-  throw std::logic_error("no kernel of kind " + std::string(to_string(kernel)) + ": " + name);
+  const auto kernel = fastest_kernel(plan, {shape.m_min, shape.m_max}, wanted);
+  if (!kernel) throw std::logic_error("no kernel of the kind that is wanted: " + name);
+  plan.kernels = {*kernel};
+  return plan;
 }
 
 }  // namespace heddle

@@ -3,7 +3,6 @@
 #include <tuple>
 #include <utility>
 
-#include "generator/families/gemm_variant.h"
 #include "tests/emulator/one_kernel.h"
 
 namespace heddle {
@@ -129,7 +128,7 @@ std::vector<StreamCase> make_cases() {
 }  // namespace
 
 Plan StreamCase::plan() const {
-  return plan_of_one(Spec::from_gemm(spec), name, GemmKernel::kStream, sm_count);
+  return plan_of_one(Spec::from_gemm(spec), name, is_stream, sm_count);
 }
 
 const std::vector<StreamCase>& stream_cases() {

@@ -1,11 +1,11 @@
 #include "tests/emulator/wgmma_cases.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "tests/emulator/one_kernel.h"
 #include "tests/planned_kernel.h"
@@ -42,16 +42,6 @@ class Cases {
     GemmSpec& spec =
         add(std::move(name), n, k, tile, dtype, group, zero, sm_count, std::move(tokens), sharing);
     cases.back().cluster = 2;
-    return spec;
-  }
-
-  // Pairs of blocks with 64 rows in common.
-  GemmSpec& add_shared_rows(std::string name, std::int64_t n, std::int64_t k, Tile tile,
-                            DType dtype, int group, ZeroPoint zero, int sm_count,
-                            std::vector<std::int64_t> tokens) {
-    GemmSpec& spec = add(std::move(name), n, k, tile, dtype, group, zero, sm_count,
-                         std::move(tokens), Sharing::kNone);
-    cases.back().shares_rows = true;
     return spec;
   }
 
@@ -136,71 +126,38 @@ std::vector<WgmmaCase> make_cases() {
   c.add("Shares", 520, 5120, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kEqualShares);
   c.add("SharesOfRowTiles", 1000, 2560, {64, 256, 128}, kFp16, 32, kNo, 3, {64}, kEqualShares);
   c.add("SharesOf128", 264, 2560, {128, 128, 128}, kFp16, 128, kInt, 5, {129}, kEqualShares);
-  c.add("SharesOf256", 264, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kCut);
+  c.add("SharesOf256", 264, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kEqualShares);
 
-  // The same before whole tiles: parts of one tile and of two, of two blocks and of seven; tiles by
-  // wgmma and by mma.sync; tokens that are added at a time and the rest; rows and K that end early.
-  c.add("FirstShares", 520, 5120, {16, 128, 256}, kBf16, 128, kInt, 4, {9, 16}, kSharesFirst);
-  c.add("FirstSharesOfMany", 1000, 2560, {32, 128, 128}, kFp16, 32, kNo, 7, {31}, kSharesFirst);
-  c.add("FirstSharesOfSharedRows", 328, 5120, {64, 64, 256}, kFp16, 128, kNo, 5, {50},
-        kSharesFirst);
-  c.add("FirstSharesOfTurns", 328, 5248, {32, 64, 512}, kBf16, 128, kInt, 4, {20}, kSharesFirst);
-  c.add("FirstSharesOfRounds", 904, 1280, {64, 128, 256}, kBf16, 128, kNo, 3, {33, 64},
-        kSharesFirst);
-  c.add("FirstSharesAround", 520, 2560, {32, 128, 256}, kFp16, 32, kInt, 3, {17, 32}, kSharesFirst)
-      .epilogue = {true, Activation::kSilu, true};
-
-  // Tiles in halves of their tokens, of which the last ones may have but one.
-  c.add("Cut", 264, 896, {256, 128, 128}, kFp16, 128, kInt, 5, {257, 300}, kCut);
-  c.add("CutOf160", 264, 896, {160, 128, 128}, kFp16, 128, kInt, 5, {161, 320}, kCut);
-  c.add("CutOf192", 264, 896, {192, 128, 128}, kBf16, 32, kNo, 5, {193, 300}, kCut);
-  c.add("CutOfMany", 520, 416, {256, 128, 128}, kBf16, 32, kNo, 3, {129, 512}, kCut);
+  // The last tile of tokens has few of them, all of them in the first of its two boxes.
+  c.add("FewTokensAtTheEnd", 264, 896, {256, 128, 128}, kFp16, 128, kInt, 5, {257, 300}, kNone);
+  c.add("FewTokensOf160", 264, 896, {160, 128, 128}, kFp16, 128, kInt, 5, {161, 320}, kNone);
+  c.add("FewTokensOf192", 264, 896, {192, 128, 128}, kBf16, 32, kNo, 5, {97, 193, 300}, kNone);
   // Pairs of blocks that read tokens once, with rows for both or for one of them.
   c.add_pairs("Readers", 264, 896, {256, 128, 128}, kFp16, 32, kInt, 4, {65, 129, 300}, kNone);
   c.add_pairs("ReadersOf128", 520, 416, {128, 128, 128}, kBf16, 32, kNo, 4, {33, 127, 200}, kNone);
   c.add_pairs("ReadersOfRowTiles", 520, 416, {128, 256, 128}, kFp16, 32, kInt, 4, {65, 300}, kNone);
-  c.add_pairs("ReadersCut", 520, 896, {256, 128, 128}, kBf16, 128, kInt, 8, {257, 512}, kCut);
+  c.add_pairs("ReadersInShares", 520, 896, {256, 128, 128}, kBf16, 128, kInt, 8, {257, 512},
+              kEqualShares);
   c.add_pairs("ReadersOf160", 264, 896, {160, 128, 128}, kFp16, 32, kInt, 4, {81, 300}, kNone);
-  c.add_pairs("ReadersOf192Cut", 520, 896, {192, 128, 128}, kBf16, 128, kInt, 8, {193, 384}, kCut);
+  c.add_pairs("ReadersOf192InShares", 520, 896, {192, 128, 128}, kBf16, 128, kInt, 8, {193, 384},
+              kEqualShares);
   c.add_pairs("ReadersInParts", 264, 2560, {128, 128, 128}, kFp16, 32, kInt, 8, {127}, kEqualParts);
 
   // Stages of half a chunk, with scales and zero points behind its words or none; K ends in the
-  // first half of a chunk; tiles that are shared, cut, or narrow from the beginning.
+  // first half of a chunk; tiles that are shared, or have few tokens.
   c.add("Halves", 264, 160, {256, 128, 64}, kFp16, 32, kInt, 3, {65, 257, 300}, kNone).weight.bits =
       8;
   c.add("HalvesOf128", 136, 1184, {128, 128, 64}, kBf16, 32, kInt, 3, {65, 129}, kNone)
       .weight.bits = 3;
   c.add("HalvesOfChannels", 136, 416, {192, 128, 64}, kBf16, kPerChannel, kInt, 3, {97, 193}, kNone)
       .weight.bits = 8;
-  c.add("HalvesCut", 40, 5120, {256, 128, 64}, kFp16, 128, kInt, 3, {129, 200}, kCut);
+  c.add("HalvesInParts", 40, 5120, {256, 128, 64}, kFp16, 128, kInt, 3, {129, 200}, kEqualParts);
   c.add("HalvesInShares", 264, 2560, {128, 128, 64}, kBf16, 128, kNo, 5, {129}, kEqualShares)
       .weight.bits = 8;
   c.add_pairs("HalvesOfReaders", 264, 896, {256, 128, 64}, kFp16, 64, kNo, 4, {65, 129, 300}, kNone)
       .weight.bits = 8;
-  c.add_pairs("HalvesOfReadersCut", 520, 896, {256, 128, 64}, kBf16, 16, kInt, 8, {257, 512}, kCut);
-
-  // One round of pairs and several, the last without rows for all row tiles, or for the second
-  // block alone or the one in common; chunks of both halves of K, of one, and stages that are
-  // short.
-  c.add_shared_rows("RowsInCommon", 448, 2560, {64, 256, 256}, kFp16, 128, kNo, 2, {33, 64});
-  c.add_shared_rows("RowsInCommonOfTiles", 520, 896, {32, 128, 256}, kBf16, 128, kInt, 4, {17, 32});
-  c.add_shared_rows("RowsInCommonOddly", 1096, 1184, {64, 256, 128}, kFp16, 32, kInt, 5, {60});
-  c.add_shared_rows("RowsInCommonOfOneChunk", 232, 32, {32, 256, 128}, kBf16, 32, kNo, 2, {31});
-  c.add_shared_rows("RowsInCommonOfFew", 40, 2688, {64, 128, 128}, kFp16, 128, kNo, 3, {33});
-  c.add_shared_rows("RowsInCommonOfChannels", 1000, 1184, {64, 256, 128}, kBf16, kPerChannel, kInt,
-                    4, {64})
-      .weight.bits = 8;
-  c.add_shared_rows("RowsInCommonInTurns", 1352, 1280, {64, 256, 256}, kBf16, 128, kInt, 2, {64})
-      .weight.bits = 3;
-  c.add_shared_rows("RowsInCommonOfShortSteps", 1352, 2560, {64, 256, 128}, kFp16, 128, kNo, 2,
-                    {64})
-      .epilogue = {true, Activation::kSilu, true};
-
-  // Four warpgroups with up to sixteen tokens: weights of two stages ahead, of which a block may
-  // have one.
-  c.add_shared_rows("RowsInCommonOfSixteen", 1352, 2560, {16, 256, 256}, kFp16, 128, kNo, 4,
-                    {9, 16});
-  c.add_shared_rows("RowsInCommonOfOneStage", 456, 256, {16, 256, 256}, kBf16, 128, kInt, 2, {16});
+  c.add_pairs("HalvesOfReadersInShares", 520, 896, {256, 128, 64}, kBf16, 16, kInt, 8, {257, 512},
+              kEqualShares);
 
   // Widths, types and scales.
   c.add("TwoBits", 136, 1280, {32, 128, 128}, kBf16, 128, kInt, 4, {17, 31}, kNone).weight.bits = 2;
@@ -277,26 +234,28 @@ std::vector<WgmmaCase> make_cases() {
 }  // namespace
 
 Plan WgmmaCase::plan() const {
-  Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, GemmKernel::kWgmma, sm_count);
+  // Whose blocks read their tokens alone.
+  const auto is_plain = [](const PlannedKernel& kernel) {
+    const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
+    return wgmma != nullptr && wgmma->cluster == 1;
+  };
+  Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, is_plain, sm_count);
   // The planner has this for tiles of its own choice alone.
-  GemmVariant v = variant_of(plan.kernels[0]);
+  auto v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
   wgmma_share_tokens(cluster, v);
-  if (shares_rows) wgmma_share_rows(spec, plan.target, plan.layout, v);
-  const bool first = sharing == Sharing::kSharesFirst;
-  if (v.shares_first != first) wgmma_share_first(spec, plan.target, plan.layout, first, v);
   // A kernel whose tiles have all tokens shares them in one way.
-  if (v.m_max <= v.tile_m && v.tile_m <= 128 && !first) {
-    v.shares_tiles = sharing != Sharing::kNone && sharing != Sharing::kCut;
+  if (v.has_one_token_tile()) {
+    v.shares_tiles = sharing != Sharing::kNone;
     v.shares_in_pairs = sharing == Sharing::kClusters;
   }
-  plan.kernels[0] = planned_kernel(plan, v);
+  plan.kernels[0] = with_config(plan, plan.kernels[0], v);
   return plan;
 }
 
 WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
-  const GemmVariant& v = variant_of(plan.kernels[0]);
-  const bool one_way = v.m_max <= v.tile_m && v.tile_m <= 128;
-  if (v.shares_rows || (m != tokens.back() && !one_way)) return wgmma_shares(plan, v, m);
+  const auto& v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
+  const bool one_way = v.has_one_token_tile();
+  if (m != tokens.back() && !one_way) return wgmma_shares(plan, v, m);
   const auto ceil_of = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const auto row_sets = static_cast<int>(ceil_of(spec.shape.n, std::int64_t{v.tile_n} * v.cluster));
   const auto token_tiles = static_cast<int>(ceil_of(m, v.tile_m));
@@ -313,15 +272,9 @@ WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
       return {tiles * parts * v.cluster, tiles, v.cluster};
     }
     case Sharing::kEqualShares:
-    case Sharing::kSharesFirst:
       return {clusters * v.cluster, tiles % clusters, v.cluster};
-    case Sharing::kCut:
-      break;
   }
-  const bool ends_narrow = token_tiles > 1 && m - (token_tiles - 1) * v.tile_m <= v.tile_m / 2;
-  const int wide = ends_narrow ? tiles - row_sets : tiles;
-  const int cut = wide % clusters;
-  return {std::min(tiles + cut, clusters) * v.cluster, -cut, v.cluster};
+  throw std::logic_error("no such sharing");
 }
 
 const std::vector<WgmmaCase>& wgmma_cases() {

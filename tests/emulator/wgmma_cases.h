@@ -18,8 +18,6 @@ enum class Sharing {
   kClusters,     // a pair of blocks for each tile
   kEqualParts,   // each tile to the same number of blocks, by way of the workspace
   kEqualShares,  // as much for each block, which may end one tile and begin another
-  kSharesFirst,  // the same, before whole tiles
-  kCut,          // the last tiles in halves of their tokens
 };
 
 struct WgmmaCase {
@@ -28,8 +26,7 @@ struct WgmmaCase {
   int sm_count;
   std::vector<std::int64_t> tokens;  // the M to run
   Sharing sharing;                   // with the last of them
-  int cluster = 1;
-  bool shares_rows = false;  // of blocks that share tokens
+  int cluster = 1;                   // of blocks that share tokens
 
   Plan plan() const;  // of one variant, with wgmma
   // What a launch with m tokens is told: with the last of `tokens`, or with all where one tile has

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/shares.h"
 #include "heddle/kernel.h"
@@ -14,10 +13,12 @@
 #include "tests/emulator/machine.h"
 #include "tests/emulator/wgmma_cases.h"
 #include "tests/emulator/wgmma_kernels.h"
+#include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {
 
+using device::WarpgroupConfig;
 using emulator::Access;
 
 // Interleavings of each M, all with one workspace.
@@ -78,17 +79,14 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
     }
   }
 
-  const GemmVariant& variant() const { return variant_of(plan_.kernels[0]); }
+  const WarpgroupConfig& config() const { return config_of<WarpgroupConfig>(plan_.kernels[0]); }
   int tiles(std::int64_t m) const {
-    return static_cast<int>(
-        ceil_of(m, variant().tile_m) *
-        ceil_of(plan_.spec.gemm().shape.n, variant().tile_n * variant().cluster));
+    return static_cast<int>(ceil_of(m, config().tile_m) *
+                            ceil_of(plan_.spec.gemm().shape.n, config().tile_n * config().cluster));
   }
   Sharing sharing_of(std::int64_t m, const WgmmaShares& shares) const {
     if (shares.shared_tiles == 0) return Sharing::kNone;
-    if (shares.shared_tiles < 0) return Sharing::kCut;
     if (shares.sums_in_cluster) return Sharing::kClusters;
-    if (variant().shares_first) return Sharing::kSharesFirst;
     const bool all = shares.shared_tiles == tiles(m) && shares.workers % tiles(m) == 0;
     return all ? Sharing::kEqualParts : Sharing::kEqualShares;
   }
@@ -113,13 +111,13 @@ class EmulatedWgmmaShares : public EmulatedWgmma {};
 
 // What the planner would choose for other GPUs.
 TEST_P(EmulatedWgmmaShares, ComputesTheProductInOtherShares) {
-  ASSERT_TRUE(variant().shares_tiles);
+  ASSERT_TRUE(config().shares_tiles);
   int launches = 0;
   const std::int64_t m = case_.tokens.front();
   const int stages =
-      static_cast<int>(ceil_of(plan_.layout.chunks_per_row_block, variant().stage_chunks));
-  const int cluster = variant().cluster;
-  for (int clusters = 2; clusters <= variant().workers / cluster; ++clusters) {
+      static_cast<int>(ceil_of(plan_.layout.chunks_per_row_block, config().stage_chunks));
+  const int cluster = config().cluster;
+  for (int clusters = 2; clusters <= config().workers / cluster; ++clusters) {
     const int left = tiles(m) % clusters;
     if (left == 0 || left * stages < clusters) continue;
     SCOPED_TRACE(fmt::format("{} clusters of {}", clusters, cluster));
@@ -139,8 +137,8 @@ std::vector<std::size_t> cases_that_share() {
     const WgmmaCase& one = wgmma_cases()[i];
     if (one.sharing == Sharing::kNone) continue;
     const Plan plan = one.plan();
-    const GemmVariant& v = variant_of(plan.kernels[0]);
-    if (!v.shares_in_pairs || v.m_max > v.tile_m) numbers.push_back(i);
+    const auto& v = config_of<WarpgroupConfig>(plan.kernels[0]);
+    if (!v.shares_in_pairs || !v.has_one_token_tile()) numbers.push_back(i);
   }
   return numbers;
 }

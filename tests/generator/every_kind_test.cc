@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "generator/families/family.h"
-#include "generator/families/gemm_variant.h"
 #include "heddle/plan.h"
 #include "heddle/source.h"
 

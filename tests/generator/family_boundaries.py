@@ -1,6 +1,6 @@
-"""Nothing outside of a family of kernels includes what is in its folders.
+"""Nothing outside of a family of kernels knows what is in its folders.
 
-A family is known through generator/families/family.h and gemm_family.h alone. What may include more is
+A family is known through generator/families/family.h and gemm_family.h alone. What may know more is
 listed here, with the reason.
 """
 
@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOMS = ["generator", "runtime", "cache", "checkpoint", "tools", "include"]
 
-# Of which families' folders a room may include headers.
+# Which families a room may know.
 ALLOWED = {
     # Puts the gather of X before the kernels of a GEMM with act-order; asks the families of GEMMs through
     # generator/families/gemm_family.h alone.
@@ -20,14 +20,6 @@ ALLOWED = {
     "runtime": {"kv_append", "decode_attention"},
     # Says how many bytes a launch of attention reads.
     "tools": {"decode_attention"},
-}
-
-
-# The same of files of generator/families that belong to no family.
-ALLOWED_IN_FAMILIES = {
-    # Says where scales go for any GEMM's tile: the columns between two scales of a tile of mma.sync, and the
-    # warpgroups of one of wgmma, are what their families' structs say.
-    "scale_mode.cc": {"tiles", "warpgroup"},
 }
 
 
@@ -41,9 +33,16 @@ def allowed_for(path):
                  if path.is_relative_to(room)), set())
 
 
-def included_families(text, names):
-    words = re.findall(r'#include "(?:generator/families/|templates/)?(\w+)/', text)
-    return {word for word in words if word in names}
+def known_families(text, names):
+    """Families of which the text includes a header, or names the struct or the function."""
+    included = re.findall(r'#include "(?:generator/families/|templates/)?(\w+)/', text)
+    words = set(re.findall(r"\w+", text))
+    return {name for name in names
+            if name in included or words & {struct_of(name), f"{name}_family"}}
+
+
+def struct_of(name):
+    return "".join(word.capitalize() for word in name.split("_")) + "Config"
 
 
 def violations(names):
@@ -52,27 +51,31 @@ def violations(names):
             path = file.relative_to(ROOT)
             if file.suffix not in {".cc", ".h"} or path.is_relative_to("generator/families"):
                 continue
-            for name in sorted(included_families(file.read_text(), names) - allowed_for(path)):
-                yield f"{path} includes a header of the family {name}"
+            for name in sorted(known_families(file.read_text(), names) - allowed_for(path)):
+                yield f"{path} knows the family {name}"
 
 
 def family_violations(names):
     """Families do not know each other."""
     for name in sorted(names):
         for file in sorted((ROOT / "generator" / "families" / name).glob("*.[ch]*")):
-            for other in sorted(included_families(file.read_text(), names) - {name}):
-                yield f"{file.relative_to(ROOT)} includes a header of the family {other}"
+            for other in sorted(known_families(file.read_text(), names) - {name}):
+                yield f"{file.relative_to(ROOT)} knows the family {other}"
 
 
 def shared_violations(names):
     """What families share knows none of them."""
     for file in sorted((ROOT / "generator" / "families").glob("*.[ch]*")):
-        allowed = ALLOWED_IN_FAMILIES.get(file.name, set())
-        included = included_families(file.read_text(), names)
-        for name in sorted(included - allowed):
-            yield f"{file.relative_to(ROOT)} includes a header of the family {name}"
-        for name in sorted(allowed - included):
-            yield f"{file.relative_to(ROOT)} no longer includes a header of the family {name}"
+        for name in sorted(known_families(file.read_text(), names)):
+            yield f"{file.relative_to(ROOT)} knows the family {name}"
+
+
+def registry_violations(names):
+    """One line of generator/families/all.h registers each family."""
+    file = ROOT / "generator" / "families" / "all.h"
+    registered = re.findall(r"^  FAMILY\((\w+)\)", file.read_text(), re.MULTILINE)
+    if sorted(registered) != sorted(names):
+        yield f"{file.relative_to(ROOT)} does not register each folder of generator/families once"
 
 
 def main():
@@ -82,6 +85,7 @@ def main():
     problems += violations(names)
     problems += family_violations(names)
     problems += shared_violations(names)
+    problems += registry_violations(names)
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems or len(names) < 9 else 0

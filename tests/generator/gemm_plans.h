@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/planner/choose.h"
 #include "heddle/decode_plan.h"
 #include "heddle/plan.h"
 #include "heddle/tuned.h"
 #include "tests/generator/plan_refusals.h"
+#include "tests/planned_kernel.h"
 
 namespace heddle {
 
@@ -56,20 +56,20 @@ inline Plan unplanned(const GemmSpec& spec, const Target& target) {
   return plan;
 }
 
-// What the families offer of this kernel for the spec's whole range of M, the predicted fastest
-// first.
-inline std::vector<GemmVariant> candidates_of(const GemmSpec& spec, const char* target,
-                                              GemmKernel kernel) {
+// What the families offer of kernels of this kind for the spec's whole range of M, the predicted
+// fastest first.
+inline std::vector<PlannedKernel> candidates_of(const GemmSpec& spec, const char* target,
+                                                const IsWanted& kind) {
   const Plan plan = unplanned(spec, target_from_name(target));
-  std::vector<GemmVariant> variants;
+  std::vector<PlannedKernel> kernels;
   for (const Candidate& one : gemm_candidates(plan, {spec.shape.m_min, spec.shape.m_max})) {
-    if (one.variant.kernel == kernel) variants.push_back(one.variant);
+    if (kind(one.kernel)) kernels.push_back(one.kernel);
   }
-  return variants;
+  return kernels;
 }
 
-inline const GemmVariant& variant_at(const Plan& plan, std::int64_t m) {
-  return variant_of(plan.kernels[plan.kernel_for(m)]);
+inline const PlannedKernel& kernel_at(const Plan& plan, std::int64_t m) {
+  return plan.kernels[plan.kernel_for(m)];
 }
 
 inline std::string refusal(const GemmSpec& spec, const char* target) {

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,15 +31,14 @@ class GemmGpu : public OnGpu {
   }
   // The same with the fastest of the kernels that are wanted, of which there must be one for all M
   // of the spec.
-  void check_kernel(const GemmSpec& spec, const std::function<bool(const GemmVariant&)>& wanted,
+  void check_kernel(const GemmSpec& spec, const IsWanted& wanted,
                     const std::vector<std::int64_t>& m_list) {
     const Spec full = Spec::from_gemm(spec);
     Plan plan = resolve(full, target());
-    std::optional<GemmVariant> variant =
-        fastest_variant(plan, {spec.shape.m_min, spec.shape.m_max}, wanted);
-    ASSERT_TRUE(variant) << full.canonical_json();
-    variant->name = plan.kernels.front().name;
-    plan.kernels = {planned_kernel(plan, *variant)};
+    const std::optional<PlannedKernel> kernel =
+        fastest_kernel(plan, {spec.shape.m_min, spec.shape.m_max}, wanted);
+    ASSERT_TRUE(kernel) << full.canonical_json();
+    plan.kernels = {*kernel};
     if (only_makes(std::vector{plan})) return;
     expect_passed(full, run_gemm(runtime().load(plan), m_list));
   }

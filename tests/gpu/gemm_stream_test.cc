@@ -1,6 +1,5 @@
 // GEMM that streams its weights on the GPU: the path for the fewest tokens, by default and up to
 // where it serves.
-#include "generator/families/gemm_variant.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
@@ -82,8 +81,9 @@ TEST_F(GemmGpu, StreamsOfSixteenWarps) {
 TEST_F(GemmGpu, StreamsOfSixteenTokens) {
   const auto check_stream = [this](GemmSpec spec) {
     spec.shape.m_min = 9;
-    const auto wanted = [](const GemmVariant& v) {
-      return v.kernel == GemmKernel::kStream && v.cluster == 2 && v.warps_k == 8;
+    const auto wanted = [](const PlannedKernel& kernel) {
+      const auto* stream = config_if<device::StreamConfig>(kernel);
+      return stream != nullptr && stream->cluster == 2 && stream->warps_k == 8;
     };
     check_kernel(spec, wanted, {9, 15, 16});
   };

@@ -1,5 +1,4 @@
 // GEMM with wgmma on the GPU: every kind of weight, ragged shapes, whole and shared tiles.
-#include "generator/families/gemm_variant.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
@@ -82,18 +81,18 @@ TEST_F(WgmmaGpu, ScalesOfEightBits) {
   }
 }
 
-// Pairs of blocks of four warpgroups with rows in common, by default and with all that may follow.
+// Tiles of four warpgroups, by themselves and with all that may follow the sums.
 TEST_F(WgmmaGpu, FourWarpgroups) {
   for (const bool around : {false, true}) {
     for (const std::int64_t n : {28672, 27800}) {
       GemmSpec spec = wgmma(n, 1184, around ? DType::kBf16 : DType::kFp16, 32,
                             around ? ZeroPoint::kInt : ZeroPoint::kNone);
       spec.shape.m_max = 64;
-      spec.path = Path::kAuto;
+      spec.tile.n = 256;
       if (around) spec.epilogue = {true, Activation::kSilu, true};
       const Plan plan = resolve(Spec::from_gemm(spec), target());
       for (const std::int64_t m : {16, 32, 64})
-        ASSERT_EQ(variant_of(plan.kernels[plan.kernel_for(m)]).threads(), 640) << m;
+        ASSERT_EQ(plan.kernels[plan.kernel_for(m)].threads, 640) << m;
       check(spec, {9, 15, 16, 17, 31, 32, 33, 63, 64});
       spec.shape.k = 32;  // a stage
       check(spec, {16, 32, 64});
@@ -152,7 +151,7 @@ TEST_F(WgmmaGpu, EveryTileOfManyTokens) {
     check(spec, {9, 77, 200, 1000});
 }
 
-// Pairs of blocks that read tokens once, the last tiles cut or shared; rows of the last pair for a
+// Pairs of blocks that read tokens once, the last tiles shared or not; rows of the last pair for a
 // part of one of its blocks. Of 8-bit weights stages are half a chunk.
 TEST_F(WgmmaGpu, TokensReadByPairs) {
   for (const bool around : {false, true}) {
@@ -161,47 +160,16 @@ TEST_F(WgmmaGpu, TokensReadByPairs) {
     spec.shape.m_min = 513;
     spec.shape.m_max = 4100;
     if (around) spec.epilogue = {true, Activation::kSilu, true};
-    const auto pairs = [](const GemmVariant& v) { return v.cluster == 2; };
+    const auto pairs = [](const PlannedKernel& kernel) {
+      const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
+      return wgmma != nullptr && wgmma->cluster == 2;
+    };
     check_kernel(spec, pairs, {513, 640, 1000, 1025, 1300, 1536, 2048});
     spec.weight.bits = 8;
-    const auto halves = [](const GemmVariant& v) { return v.cluster == 2 && v.stage_k == 64; };
+    const auto halves = [&](const PlannedKernel& kernel) {
+      return pairs(kernel) && config_of<device::WarpgroupConfig>(kernel).half_stages;
+    };
     check_kernel(spec, halves, {640, 1300, 2048});
-  }
-}
-
-// Pairs of blocks with 64 rows in common, of tiles of 128 and of 256 rows; rows end in a pair.
-TEST_F(WgmmaGpu, RowsInCommon) {
-  for (const std::int64_t m : {32, 64}) {
-    for (const std::int64_t n : {12288, 28672, 28616}) {
-      const bool few = n == 12288;
-      GemmSpec spec = wgmma(n, few ? 4096 : 8192, few ? DType::kFp16 : DType::kBf16, 128,
-                            few ? ZeroPoint::kInt : ZeroPoint::kNone);
-      spec.shape.m_min = m / 2 + 1;
-      spec.shape.m_max = m;
-      if (n != 28672) spec.epilogue = {true, Activation::kSilu, true};
-      check_kernel(spec, [](const GemmVariant& v) { return v.shares_rows; }, {m / 2 + 1, m});
-    }
-  }
-}
-
-// Shares before whole tiles: one round and several, rows that end in a shared tile.
-TEST_F(WgmmaGpu, SharesBeforeWholeTiles) {
-  struct Case {
-    std::int64_t n, k, m;
-  };
-  for (const Case& c : {Case{22016, 4096, 16},
-                        {22016, 4096, 32},
-                        {18920, 3584, 32},
-                        {37888, 3584, 64},
-                        {18920, 1536, 64}}) {
-    for (const bool around : {false, true}) {
-      GemmSpec spec = wgmma(c.n, c.k, around ? DType::kFp16 : DType::kBf16, 128,
-                            around ? ZeroPoint::kInt : ZeroPoint::kNone);
-      spec.shape.m_min = c.m / 2 + 1;
-      spec.shape.m_max = c.m;
-      if (around) spec.epilogue = {true, Activation::kSilu, true};
-      check_kernel(spec, [](const GemmVariant& v) { return v.shares_first; }, {c.m / 2 + 1, c.m});
-    }
   }
 }
 

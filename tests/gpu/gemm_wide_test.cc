@@ -1,6 +1,5 @@
 // The tiles of mma.sync whose warps read ahead, forced on any GPU that has cp.async: types, groups,
 // widths, ragged shapes, every tile and stage, splits, and all that a GEMM may have around it.
-#include "generator/families/gemm_variant.h"
 #include "tests/gpu/gemm_fixture.h"
 
 namespace heddle {
@@ -81,7 +80,7 @@ TEST_F(WideGpu, EveryTileStageAndSplit) {
         spec.tile.stages = stages;
         spec.tile.split_k = split;
         const Plan plan = resolve(Spec::from_gemm(spec), target());
-        ASSERT_TRUE(variant_of(plan.kernels.back()).reads_ahead);
+        ASSERT_TRUE(config_of<device::TilesConfig>(plan.kernels.back()).reads_ahead);
         check(spec, {64, 130, 512});
       }
     }

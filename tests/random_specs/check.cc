@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "generator/families/gemm_variant.h"
+#include "generator/families/family.h"
 #include "generator/target/check_target.h"
 #include "heddle/plan.h"
 #include "heddle/spec.h"
@@ -71,9 +71,17 @@ void check_gemm(const Plan& plan) {
     const PlannedKernel& kernel = plan.kernels[i];
     expect(kernel.size_min == next && kernel.size_max >= kernel.size_min,
            "ranges of M that do not follow each other");
-    const GemmVariant& v = variant_of(kernel);
-    expect(v.stages >= 2 && v.split_k >= 1 && v.tile_m >= 8 && v.tile_n >= 16 && v.stage_k >= 64,
-           "a tile of no size");
+    const auto config = kernel.family->json(kernel);
+    for (const auto& [member, least] : {std::pair{"stages", 2},
+                                        {"split_k", 1},
+                                        {"tile_m", 8},
+                                        {"tile_n", 16},
+                                        {"tokens", 1},
+                                        {"stage_k", 64},
+                                        {"stage_chunks", 1},
+                                        {"workers", 1}}) {
+      expect(!config.contains(member) || config[member] >= least, "a tile of no size");
+    }
     for (const std::int64_t m : {kernel.size_min, kernel.size_max}) {
       expect(plan.workspace_bytes(m) <= most, "a launch with more workspace than the most");
       expect(plan.kernel_for(m) == i, "an M that another kernel serves");

@@ -3,8 +3,8 @@
 // decoding and scaling. Needs NVRTC, not a GPU.
 #include <gtest/gtest.h>
 
-#include "generator/families/gemm_variant.h"
 #include "tests/gemm_tile.h"
+#include "tests/planned_kernel.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
 
@@ -39,7 +39,7 @@ TEST(CompileBulk, WhatThePlannerTakes) {
           const Plan plan =
               resolve(Spec::from_gemm(spec_of(c, dtype, row_blocks, k)), target_from_name("h200"));
           for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
-            if (variant_of(plan.kernels[i]).kernel != GemmKernel::kBulk) continue;
+            if (!is_bulk(plan.kernels[i])) continue;
             Source source = render(plan, i);
             EXPECT_NE(source.text.find("cp.async.bulk.tensor"), std::string::npos);
             sources.push_back(std::move(source));
@@ -78,7 +78,7 @@ TEST(CompileBulk, TilesOfWhichAClusterSharesK) {
         spec.tile.split_k = t.split_k;
         const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
         ASSERT_EQ(plan.kernels.size(), 1U);
-        EXPECT_EQ(variant_of(plan.kernels[0]).kernel, GemmKernel::kBulk);
+        EXPECT_TRUE(is_bulk(plan.kernels[0]));
         sources.push_back(render(plan, 0));
       }
     }

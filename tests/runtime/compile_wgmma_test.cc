@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/planner/choose.h"
 #include "tests/planned_kernel.h"
@@ -20,9 +19,14 @@
 namespace heddle {
 namespace {
 
-// The plan's first kernel as `variant` has it.
-Source render_variant(Plan& plan, const GemmVariant& variant) {
-  plan.kernels[0] = planned_kernel(plan, variant);
+using device::WarpgroupConfig;
+
+// The plan's first kernel, which this changes.
+WarpgroupConfig config_of_first(const Plan& plan) {
+  return config_of<WarpgroupConfig>(plan.kernels.front());
+}
+Source render_with(Plan& plan, const WarpgroupConfig& config) {
+  plan.kernels[0] = with_config(plan, plan.kernels[0], config);
   return render(plan, 0);
 }
 
@@ -33,9 +37,9 @@ Plan plan_of_warpgroups(const GemmSpec& spec) {
   std::vector<PlannedKernel> kernels;
   std::int64_t first = spec.shape.m_min;
   for (const std::int64_t last : token_steps(spec.shape.m_min, spec.shape.m_max)) {
-    if (auto v = fastest_variant(plan, {first, last}, GemmKernel::kWgmma)) {
-      v->name = fmt::format("{}_{}", name, last);
-      kernels.push_back(planned_kernel(plan, *v));
+    if (auto kernel = fastest_kernel(plan, {first, last}, is_wgmma)) {
+      kernel->name = fmt::format("{}_{}", name, last);
+      kernels.push_back(*std::move(kernel));
     }
     first = last + 1;
   }
@@ -71,15 +75,12 @@ class CompileWgmma : public testing::Test {
     ASSERT_EQ(results.size(), sources.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       const BuildResult& result = results[i];
-      const bool by_warps = sources[i].text.find("/*by_warps=*/true") != std::string::npos;
       const std::string& ptx = result.binary->ptx;
       EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
       EXPECT_EQ(result.binary->local_bytes, 0) << result.kernel_name;
-      const bool adds = sources[i].text.find("/*shares_first=*/true") != std::string::npos;
       const bool four = sources[i].text.find("/*warpgroups=*/4,") != std::string::npos;
-      EXPECT_EQ(result.binary->threads, four ? 640 : adds ? 512 : 384) << result.kernel_name;
-      EXPECT_EQ(ptx.find("wgmma.mma_async") == std::string::npos, by_warps);
-      EXPECT_EQ(ptx.find("mma.sync.aligned.m16n8k16") != std::string::npos, by_warps);
+      EXPECT_EQ(result.binary->threads, four ? 640 : 384) << result.kernel_name;
+      EXPECT_NE(ptx.find("wgmma.mma_async"), std::string::npos) << result.kernel_name;
     }
     EXPECT_EQ(warnings_, "");
   }
@@ -136,7 +137,7 @@ TEST_F(CompileWgmma, EveryWayOfDecodingSharedRows) {
   check(sources);
 }
 
-// Blocks that share tokens, as fields of the variant.
+// Blocks that share tokens, as members of the configuration.
 TEST_F(CompileWgmma, EveryPair) {
   std::vector<Source> sources;
   for (const WeightCase& c : {kWeightCases[0], kWeightCases[1], kWeightCases[2]}) {
@@ -148,10 +149,10 @@ TEST_F(CompileWgmma, EveryPair) {
         spec.tile.m = m;
         spec.tile.n = 128;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        GemmVariant v = variant_of(plan.kernels[0]);
-        wgmma_share_tokens(2, v);
-        v.step_tiles = tiles;
-        sources.push_back(render_variant(plan, v));
+        WarpgroupConfig c = config_of_first(plan);
+        wgmma_share_tokens(2, c);
+        c.step_tiles = tiles;
+        sources.push_back(render_with(plan, c));
       }
     }
   }
@@ -169,50 +170,8 @@ TEST_F(CompileWgmma, EveryStage) {
       spec.tile.n = 128;
       spec.tile.k = columns;
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-      EXPECT_EQ(variant_of(plan.kernels[0]).stage_chunks, columns / 128);
+      EXPECT_EQ(config_of_first(plan).stage_chunks, columns / 128);
       sources.push_back(render(plan, 0));
-    }
-  }
-  check(sources);
-}
-
-// Pairs of blocks with rows in common, as a field of the variant.
-TEST_F(CompileWgmma, EverySharedRow) {
-  std::vector<Source> sources;
-  for (std::size_t i = 0; i < std::size(kWeightCases); ++i) {
-    for (const int m : {32, 64}) {
-      for (const int n : {128, 256}) {
-        if (!every_kernel() && (m == 32) != ((i + n / 128) % 2 == 0)) continue;
-        GemmSpec spec =
-            spec_of(kWeightCases[i], i % 2 == 0 ? DType::kFp16 : DType::kBf16, n == 128);
-        spec.shape.m_max = m;
-        spec.tile.m = m;
-        spec.tile.n = n;
-        Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        GemmVariant v = variant_of(plan.kernels[0]);
-        wgmma_share_rows(spec, plan.target, plan.layout, v);
-        sources.push_back(render_variant(plan, v));
-      }
-    }
-  }
-  check(sources);
-}
-
-// Shares before whole tiles, of every tile that the planner may take for them: four warpgroups have
-// the registers of three.
-TEST_F(CompileWgmma, EveryFirstShare) {
-  std::vector<Source> sources;
-  for (std::size_t i = 0; i < std::size(kWeightCases); ++i) {
-    for (const auto& [m, n] : {std::pair{16, 128}, {32, 64}, {32, 128}, {64, 64}, {64, 128}}) {
-      if (!every_kernel() && (i + m / 16 + n / 64) % 4 != 0) continue;
-      GemmSpec spec = spec_of(kWeightCases[i], i % 2 == 0 ? DType::kFp16 : DType::kBf16, n == 64);
-      spec.shape.m_max = m;
-      spec.tile.m = m;
-      spec.tile.n = n;
-      Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-      GemmVariant v = variant_of(plan.kernels[0]);
-      wgmma_share_first(spec, plan.target, plan.layout, true, v);
-      sources.push_back(render_variant(plan, v));
     }
   }
   check(sources);
@@ -235,16 +194,16 @@ TEST_F(CompileWgmma, EveryHalfStage) {
       Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
       for (const int cluster : {1, 2}) {
         if (!every_kernel() && in_pairs != (cluster == 2)) continue;
-        GemmVariant v = variant_of(plan.kernels[0]);
-        wgmma_share_tokens(cluster, v);
-        sources.push_back(render_variant(plan, v));
+        WarpgroupConfig c = config_of_first(plan);
+        wgmma_share_tokens(cluster, c);
+        sources.push_back(render_with(plan, c));
       }
     }
   }
   check(sources);
 }
 
-// What the planner may choose by a constant, as fields of the variant.
+// What the planner may choose by a constant, as members of the configuration.
 TEST_F(CompileWgmma, EveryStep) {
   std::vector<Source> sources;
   for (const int tiles : {1, 2, 4}) {
@@ -255,9 +214,11 @@ TEST_F(CompileWgmma, EveryStep) {
         GemmSpec spec = spec_of(kWeightCases[0], DType::kFp16, n == 128);
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        for (GemmVariant& v : gemm_variants(plan)) {
-          v.step_tiles = tiles;
-          v.decoded_sets = sets;
+        for (PlannedKernel& kernel : plan.kernels) {
+          auto c = config_of<WarpgroupConfig>(kernel);
+          c.step_tiles = tiles;
+          c.decoded_sets = sets;
+          kernel = with_config(plan, kernel, c);
         }
         for (Source& source : render_all(plan)) sources.push_back(std::move(source));
       }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "generator/families/gemm_variant.h"
+#include "generator/families/all.h"
 #include "runtime/launch_table.h"
 #include "tests/planned_kernel.h"
 #include "tests/runtime/launch_refusals.h"
@@ -99,11 +99,15 @@ TEST(GemmLaunchTest, GridCoversTheOutputWithTilesOfMInX) {
   GemmSpec spec;
   spec.shape = {4104, 4096, 1, 1000000};
   plan.spec = Spec::from_gemm(spec);
-  GemmVariant variant;
-  variant.tile_m = 8;
-  variant.tile_n = 64;
-  variant.split_k = 3;
-  plan.kernels = {planned_kernel(plan, variant)};
+  device::TilesConfig tiles{};
+  tiles.weights.n = 4104;
+  tiles.feeder = device::Feeder::kAsync;
+  tiles.tile_m = 8;
+  tiles.tile_n = 64;
+  tiles.split_k = 3;
+  plan.kernels = {{}};
+  plan.kernels[0].family = tiles_family();
+  plan.kernels[0].configuration = make_configuration(tiles);
   const KernelLaunch launch = plan.launch(0, {9});
   EXPECT_EQ(launch.grid_x, 2U);
   EXPECT_EQ(launch.grid_y, 65U);
@@ -141,7 +145,7 @@ TEST(GemmLaunchTest, TheTableOfAnyMIsSmall) {
   spec.shape = {264, 4096, 1, INT32_MAX};
   const Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
   const std::size_t last = plan.kernels.size() - 1;
-  ASSERT_EQ(variant_of(plan.kernels[last]).kernel, GemmKernel::kWgmma);
+  ASSERT_TRUE(is_wgmma(plan.kernels[last]));
   const LaunchTable table(plan, last);
   for (const std::int64_t m : {65535, 65536, 65537, 65536 + 256, INT32_MAX - 1, INT32_MAX}) {
     SCOPED_TRACE(m);

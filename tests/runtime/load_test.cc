@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "cache/disk_cache.h"
-#include "generator/families/gemm_variant.h"
 #include "runtime/builder.h"
 #include "tests/runtime/allocation_counter.h"
 #include "tests/runtime/fake_device.h"
@@ -193,8 +192,7 @@ TEST_F(LoadTest, ActOrderGathersFirst) {
     EXPECT_EQ(launch.carveout, 100) << launch.kernel << " may wait for SMs to be empty";
   }
   EXPECT_EQ(launches[0].kernel, kernel.plan().before[0].name);
-  EXPECT_EQ(launches[1].kernel,
-            variant_of(kernel.plan().kernels[kernel.plan().kernel_for(args.m)]).name);
+  EXPECT_EQ(launches[1].kernel, kernel.plan().kernels[kernel.plan().kernel_for(args.m)].name);
   --args.workspace_bytes;
   EXPECT_EQ(code_of([&] { kernel.launch(args, nullptr); }), "launch.workspace");
   args.m = 9;

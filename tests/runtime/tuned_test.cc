@@ -27,7 +27,8 @@ class TunedTest : public testing::FakeDevice {
   std::string write_table(const Spec& spec, std::string* label) {
     Plan plan = resolve(spec, target_from_name("h100"), TunedTables());
     const GemmSpec& gemm = spec.gemm();
-    const Candidate slowest = gemm_candidates(plan, {gemm.shape.m_min, gemm.shape.m_max}).back();
+    const PlannedKernel slowest =
+        gemm_candidates(plan, {gemm.shape.m_min, gemm.shape.m_max}).back().kernel;
     TunedEntry entry;
     entry.weight = gemm.weight;
     entry.activation = gemm.activation;
@@ -36,8 +37,8 @@ class TunedTest : public testing::FakeDevice {
     entry.m_first = gemm.shape.m_min;
     entry.m_last = gemm.shape.m_max;
     entry.family = slowest.family->name();
-    entry.family_version = slowest.family->version();
-    entry.kernel = *label = slowest.family->label(slowest.variant);
+    entry.family_version = gemm_family_of(slowest).version();
+    entry.kernel = *label = kernel_label(slowest);
     EXPECT_NE(kernel_label(plan.kernels.front()), *label);
     return folder_.write("h100.json", TunedTable::from_entries("h100", {entry}).to_json());
   }

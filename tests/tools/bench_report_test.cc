@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "generator/families/gemm_variant.h"
 #include "heddle/target.h"
 #include "tests/planned_kernel.h"
 
@@ -24,9 +23,9 @@ std::vector<Spec> two_specs() {
 }
 
 PlannedKernel some_kernel() {
-  GemmVariant variant;
-  variant.name = "heddle_gemm_some";
-  return planned_kernel(Plan{}, variant);
+  PlannedKernel kernel = tiles_kernel(64);
+  kernel.name = "heddle_gemm_some";
+  return kernel;
 }
 
 GemmTiming timing(std::size_t spec, std::int64_t m, double us) {

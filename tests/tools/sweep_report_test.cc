@@ -5,17 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "generator/families/gemm_variant.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {
-
-PlannedKernel kernel_of(int tile_n) {
-  GemmVariant variant;
-  variant.tile_n = tile_n;
-  return planned_kernel(Plan{}, variant);
-}
 
 // The planner's kernel takes the first time.
 GemmBenchReport report(const std::vector<double>& times) {
@@ -27,18 +20,20 @@ GemmBenchReport report(const std::vector<double>& times) {
     row.m = 16;
     row.us = times[i];
     row.floor_us = 8;
-    row.kernel = kernel_of(16 << i);
+    row.kernel = tiles_kernel(16 << i);
     report.rows.push_back(row);
   }
   return report;
 }
 
+int tile_n(const GemmTiming& row) { return config_of<device::TilesConfig>(row.kernel).tile_n; }
+
 TEST(SweepReport, TheChoiceIsHeldAgainstTheFastest) {
   const Sweep sweep = sweep_of(report({12, 15, 10}));
   EXPECT_EQ(sweep.m, 16);
   EXPECT_DOUBLE_EQ(sweep.times_best(), 1.2);
-  EXPECT_EQ(variant_of(sweep.rows.front().kernel).tile_n, 64);
-  EXPECT_EQ(variant_of(sweep.rows.back().kernel).tile_n, 32);
+  EXPECT_EQ(tile_n(sweep.rows.front()), 64);
+  EXPECT_EQ(tile_n(sweep.rows.back()), 32);
   EXPECT_DOUBLE_EQ(sweep_of(report({9, 15, 10})).times_best(), 1);
 }
 

@@ -10,9 +10,9 @@ namespace {
 // Each family's first, in their order.
 std::vector<std::size_t> firsts_of_families(const std::vector<Candidate>& candidates) {
   std::vector<std::size_t> firsts;
-  std::set<const GemmFamily*> seen;
+  std::set<const Family*> seen;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (seen.insert(candidates[i].family).second) firsts.push_back(i);
+    if (seen.insert(candidates[i].kernel.family).second) firsts.push_back(i);
   }
   return firsts;
 }
@@ -33,11 +33,11 @@ std::vector<Candidate> shortlist(const std::vector<Candidate>& candidates, std::
 }
 
 Plan plan_of_candidate(const Plan& plan, const Candidate& candidate) {
-  GemmVariant variant = candidate.variant;
-  variant.m_min = plan.spec.gemm().shape.m_min;
-  variant.name = plan.kernels[plan.kernel_for(variant.m_max)].name;
-  Plan one = with_range(plan, {variant.m_min, variant.m_max});
-  one.kernels = {candidate.family->kernel(plan, variant)};
+  PlannedKernel kernel = candidate.kernel;
+  kernel.size_min = plan.spec.gemm().shape.m_min;
+  Plan one = with_range(plan, {kernel.size_min, kernel.size_max});
+  const std::string& name = plan.kernels[plan.kernel_for(kernel.size_max)].name;
+  one.kernels = {planned_kernel(plan, std::move(kernel), name)};
   return one;
 }
 

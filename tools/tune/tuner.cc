@@ -156,16 +156,16 @@ class Tuner {
       hooks_.show(
           fmt::format("{}: checking candidate {} of {}", cell.text(), i + 1, candidates.size()),
           false);
-      const std::string label = one.family->label(one.variant);
+      const GemmFamily& family = gemm_family_of(one.kernel);
+      const std::string label = family.label(one.kernel);
       const Admission admission = device_.admit(plan_of_candidate(cell.job->plan, one), cell.m.min);
       if (!admission.fault.empty()) {
         report_.faults.push_back(
-            fmt::format("{}: {} {}: {}", cell.text(), one.family->name(), label, admission.fault));
+            fmt::format("{}: {} {}: {}", cell.text(), family.name(), label, admission.fault));
         continue;
       }
       runners.push_back(
-          {{admission.kernel, std::string(one.family->name()), one.family->version(), label},
-           i == 0});
+          {{admission.kernel, std::string(family.name()), family.version(), label}, i == 0});
     }
     rate_.add(std::max<std::size_t>(runners.size(), 1), hooks_.seconds() - start);
     return runners;

@@ -1,98 +1,108 @@
 #include "generator/families/stream/candidates.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
+#include "generator/families/all.h"
 #include "generator/families/gemm_config.h"
+#include "generator/families/gemm_kernel.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
+#include "generator/families/stream/next_start.h"
 #include "generator/families/stream/refuse.h"
 #include "generator/families/stream/shape.h"
 #include "generator/families/stream/warps.h"
 #include "generator/families/tile_fields.h"
 #include "generator/target/capabilities.h"
+#include "stream/config.h"
 
 namespace heddle {
 namespace {
 
+using device::StreamConfig;
+using A = KernelArgument;
+
 constexpr std::int64_t kMostTokens = 16;  // of the template
 constexpr int kMostSplit = 8;             // thread blocks of a cluster, on every GPU that has them
 
-bool honours(const TileSpec& tile, const GemmVariant& v) {
-  return allows(tile.m, v.tile_m) && allows(tile.n, v.tile_n) && allows(tile.k, v.stage_k) &&
-         allows(tile.stages, v.stages) && allows(tile.split_k, v.split_k) &&
-         allows(tile.warps_m, v.warps_m) && allows(tile.warps_n, v.warps_n) &&
-         allows(tile.warps_k, v.warps_k);
+bool honours(const TileSpec& tile, const StreamConfig& c) {
+  return allows(tile.m, c.token_tiles() * kTokenTile) && allows(tile.n, device::Chunk::kRows) &&
+         allows(tile.k, c.stage_chunks * device::Chunk::kColumns * c.warps_k) &&
+         allows(tile.stages, c.stages) && allows(tile.split_k, c.split_k) &&
+         allows(tile.warps_m, 1) && allows(tile.warps_n, 1) && allows(tile.warps_k, c.warps_k);
 }
 
 // One block for each SM, and in clusters of two as many as SMs pair up. GPCs have even numbers of
 // SMs, but not multiples of four: some SMs no larger cluster reaches.
-int workers(const Target& target, const WeightLayout& layout, const GemmVariant& v) {
-  if (v.cluster <= kSharers) return target.sm_count / v.cluster * v.cluster;
-  const std::int64_t sms = target.sm_count * 10 / 11;
-  return static_cast<int>(std::min(sms, layout.row_blocks * v.split_k)) / v.cluster * v.cluster;
-}
-
-void set_stage(int chunks, GemmVariant& v) {
-  v.stage_chunks = chunks;
-  v.stage_k = chunks * WeightLayout::kChunkK * v.warps_k;
+int workers(const Target& target, const StreamConfig& c) {
+  if (c.cluster <= kSharers) return target.sm_count / c.cluster * c.cluster;
+  const int sms = target.sm_count * 10 / 11;
+  return std::min(sms, c.weights.row_blocks * c.split_k) / c.cluster * c.cluster;
 }
 
 class Candidates {
  public:
   Candidates(const Plan& plan, const MRange& m)
-      : spec_(plan.spec.gemm()), target_(plan.target), layout_(plan.layout), m_(m) {}
+      : spec_(plan.spec.gemm()), target_(plan.target), layout_(plan.layout), m_(m) {
+    const auto tokens = static_cast<int>(ceil_div(m.max, kTokenTile)) * kTokenTile;
+    base_.weights = packed_weights(spec_, layout_);
+    base_.scaling.mode = scale_mode_of_entries(spec_, layout_, tokens);
+    base_.epilogue = epilogue_of(spec_.epilogue);
+    base_.pre_scale = takes_pre_scale(spec_);
+    // In whole tiles of the matrix instruction where there are several.
+    base_.tokens = m.max < kTokenTile ? static_cast<int>(m.max) : tokens;
+  }
 
   // K shared by `split` thread blocks of a cluster.
   void add_split(int split) {
     const int chunks = layout_.chunks_per_row_block / split;
     if (chunks < 1 || split > kMostSplit || (split > 1 && !has_multicast(target_))) return;
-    GemmVariant v;
-    v.kernel = GemmKernel::kStream;
-    v.path = Path::kHopper;
-    v.m_min = m_.min;
-    v.m_max = m_.max;
-    v.tile_m = static_cast<int>(ceil_div(v.m_max, kTokenTile)) * kTokenTile;
-    v.tile_n = WeightLayout::kRowBlock;
-    settle_scale(spec_, layout_, v);
-    v.split_k = split;
+    StreamConfig c = base_;
+    c.split_k = split;
     const bool shares_tokens =
-        v.tile_m > kDirectTokens && has_multicast(target_) && layout_.row_blocks >= kSharers;
-    v.cluster = split > 1 ? split : shares_tokens ? kSharers : 1;
-    v.workers = workers(target_, layout_, v);
-    if (v.workers == 0) return;
+        !c.is_direct() && has_multicast(target_) && layout_.row_blocks >= kSharers;
+    c.cluster = split > 1 ? split : shares_tokens ? kSharers : 1;
+    c.workers = workers(target_, c);
+    if (c.workers == 0) return;
     const WarpStages usual = choose_stream_warps(spec_.tile, layout_, split);
-    add_stages(v, usual.warps, usual.chunks);
+    add_stages(c, usual.warps, usual.chunks);
     for (const int warps : {6, 8, 12, kManyStreamWarps}) {
       if (warps == usual.warps || warps > chunks || !allows(spec_.tile.warps_k, warps)) continue;
-      add_stages(v, warps, stream_stage_chunks(layout_, split, warps));
+      add_stages(c, warps, stream_stage_chunks(layout_, split, warps));
     }
   }
 
-  std::vector<GemmVariant> take() { return std::move(variants_); }
+  std::vector<PlannedKernel> take() { return std::move(kernels_); }
 
  private:
   // Half as long stages leave more room for the next kernel.
-  void add_stages(GemmVariant v, int warps, int chunks) {
-    v.warps_k = warps;
-    set_stage(chunks, v);
-    add(v);
+  void add_stages(StreamConfig c, int warps, int chunks) {
+    c.warps_k = warps;
+    c.stage_chunks = chunks;
+    add(c);
     if (chunks % 2 != 0) return;
-    set_stage(chunks / 2, v);
-    add(v);
+    c.stage_chunks = chunks / 2;
+    add(c);
   }
 
-  void add(GemmVariant v) {
-    if (!fit_stream(spec_, target_, layout_, v) || !honours(spec_.tile, v)) return;
-    variants_.push_back(std::move(v));
+  void add(StreamConfig c) {
+    const int blocks_per_sm = fit_stream(spec_.tile, target_, c);
+    if (blocks_per_sm == 0 || !honours(spec_.tile, c)) return;
+    c.lets_next_start = lets_next_start(c, target_);
+    PlannedKernel kernel = gemm_candidate(*stream_family(), m_, c);
+    kernel.blocks_per_sm = blocks_per_sm;
+    kernel.starts_early = true;
+    kernel.arguments = {A::kX,        A::kWeights,  A::kY,         A::kBias,
+                        A::kResidual, A::kPreScale, A::kWorkspace, A::kM};
+    kernels_.push_back(std::move(kernel));
   }
 
   const GemmSpec& spec_;
   const Target& target_;
   const WeightLayout& layout_;
   const MRange m_;
-  std::vector<GemmVariant> variants_;
+  StreamConfig base_{};  // what all candidates have
+  std::vector<PlannedKernel> kernels_;
 };
 
 // Why no stream serves these tokens of the spec, whatever its shape; null where one may.
@@ -113,7 +123,7 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
 
 }  // namespace
 
-std::vector<GemmVariant> stream_candidates(const Plan& plan, const MRange& m) {
+std::vector<PlannedKernel> stream_candidates(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
   if (why_excluded(plan, m) != nullptr) return {};
   Candidates candidates(plan, m);

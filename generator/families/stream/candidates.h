@@ -10,14 +10,14 @@
 namespace heddle {
 
 // As GemmFamily::candidates() and refusals().
-std::vector<GemmVariant> stream_candidates(const Plan& plan, const MRange& m);
+std::vector<PlannedKernel> stream_candidates(const Plan& plan, const MRange& m);
 std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m);
 // As GemmFamily::why_none().
 std::string why_no_stream(const Plan& plan, const MRange& m);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& stream_cost_parameters();
-double stream_us(const Plan& plan, const GemmVariant& variant, std::int64_t m, Costs costs);
+double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);
 
 }  // namespace heddle
 

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "generator/families/configuration.h"
+#include "generator/families/fields.h"
 #include "generator/families/gemm_work.h"
 #include "generator/families/gpu_rates.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/stream/candidates.h"
-#include "generator/families/stream/next_start.h"
-#include "generator/families/stream/shape.h"
+#include "stream/config.h"
 
 namespace heddle {
 namespace {
@@ -29,42 +30,38 @@ enum Cost {
 
 const std::vector<CostParameter>& stream_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2122},
-      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1822},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.75},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.34},
-      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 254},
-      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 29.7},
-      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 35.9},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2138},
+      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1819},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.27},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.37},
+      {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 275},
+      {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 27.9},
+      {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 35.4},
       {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs",
-       1430},
-      {"overlap", "exponent", "how little decoding and memory hinder each other", 4.34},
+       1442},
+      {"overlap", "exponent", "how little decoding and memory hinder each other", 4.61},
   };
   return parameters;
 }
 
-double stream_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs costs) {
-  const WeightLayout& layout = plan.layout;
+double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
+  const auto& c = config_of<device::StreamConfig>(kernel);
   const GpuRates gpu(plan.target);
-  const auto token_tiles = static_cast<double>(ceil_div(v.tile_m, kTokenTile));
-  const auto row_blocks = static_cast<double>(ceil_div(layout.row_blocks, v.workers / v.split_k));
-  const int of_warp = stream_chunks_of_warp(layout, v);
-  const auto stages = static_cast<double>(ceil_div(of_warp, v.stage_chunks));
+  const double row_blocks = ceil_div(c.weights.row_blocks, c.workers / c.split_k);
+  const double stages = ceil_div(c.most_chunks(), c.stage_chunks);
   // A last stage that is shorter takes as long as a whole one.
-  const double chunks = row_blocks * stages * v.stage_chunks;
-  const double instructions = chunks * chunk_instructions(plan, v, token_tiles);
+  const double chunks = row_blocks * stages * c.stage_chunks;
+  const double instructions = chunks * chunk_slots(plan, c.scaling.mode, c.token_tiles());
   const double issue =
-      std::max(instructions * v.warps_k / costs[kIssue], instructions / costs[kWarpIssue]);
+      std::max(instructions * c.warps_k / costs[kIssue], instructions / costs[kWarpIssue]);
   // Each block copies the tokens of its part of K first, while weights are on their way.
   const double tokens =
-      2.0 * static_cast<double>(m * plan.spec.gemm().shape.k) / v.split_k / costs[kTokenBytes];
+      2.0 * static_cast<double>(m * plan.spec.gemm().shape.k) / c.split_k / costs[kTokenBytes];
   const double work = tokens + issue + row_blocks * stages * costs[kStage] +
-                      row_blocks * v.warps_k * costs[kRowBlock];
-  const double memory =
-      weight_clocks(plan, 1.0 * v.stage_chunks * layout.chunk_bytes, gpu.memory_bytes);
-  const double exchange = costs[kExchange] * std::log2(v.split_k);
-  const double clocks = costs[kStart] +
-                        (lets_next_start(v, layout, plan.target) ? 0 : costs[kAlone]) +
+                      row_blocks * c.warps_k * costs[kRowBlock];
+  const double memory = weight_clocks(plan, c.stage_bytes(), gpu.memory_bytes);
+  const double exchange = costs[kExchange] * std::log2(c.split_k);
+  const double clocks = costs[kStart] + (c.lets_next_start ? 0 : costs[kAlone]) +
                         side_by_side(work, memory, costs[kOverlap]) + exchange;
   return clocks / gpu.clocks_per_us;
 }

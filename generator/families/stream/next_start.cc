@@ -13,17 +13,17 @@ constexpr int kLongRow = 64;
 constexpr int kNextBytes = 106 * 1024;
 
 // Whether every SM has room for a block of the next kernel beside this one's.
-bool leaves_room(const GemmVariant& v, const Target& target) {
-  return v.cluster <= kSharers && v.warps_k <= kMostStreamWarpsOfTwo &&
-         v.shared_bytes + kNextBytes + 2 * kReservedSharedBytes <= target.shared_per_sm;
+bool leaves_room(const device::StreamConfig& c, const Target& target) {
+  return c.cluster <= kSharers && c.warps_k <= kMostStreamWarpsOfTwo &&
+         c.shared_bytes() + kNextBytes + 2 * kReservedSharedBytes <= target.shared_per_sm;
 }
 
 }  // namespace
 
-bool lets_next_start(const GemmVariant& stream, const WeightLayout& layout, const Target& target) {
-  const bool two = stream.m_max <= kNextFewTokens
-                       ? layout.chunks_per_row_block > kLongRow
-                       : stream.m_max <= kNextMoreTokens && two_of_next_fit(layout);
+bool lets_next_start(const device::StreamConfig& stream, const Target& target) {
+  const bool two = stream.tokens <= kNextFewTokens
+                       ? stream.weights.chunks > kLongRow
+                       : stream.tokens <= kNextMoreTokens && two_of_next_fit(stream.weights);
   return !two || leaves_room(stream, target);
 }
 

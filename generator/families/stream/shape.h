@@ -2,8 +2,10 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_SHAPE_H_
 #define HEDDLE_GENERATOR_FAMILIES_STREAM_SHAPE_H_
 
-#include "generator/families/gemm_variant.h"
-#include "heddle/plan.h"
+#include "generator/families/fields.h"
+#include "heddle/spec.h"
+#include "heddle/target.h"
+#include "stream/config.h"
 
 namespace heddle {
 
@@ -16,18 +18,14 @@ inline constexpr int kMostStreamWarpsOfTwo = 10;
 inline constexpr int kDirectTokens = 8;
 inline constexpr int kSharers = 2;  // blocks that read more than kDirectTokens for each other
 
-// Of the warp that has the most.
-int stream_chunks_of_warp(const WeightLayout& layout, const GemmVariant& v);
-
-// Settles stages, blocks_per_sm and shared_bytes of a variant whose warps and shares of K and of
-// the rows are settled; false if it does not fit. As many stages as the shared memory holds beside
-// the tokens: of half an SM, so that the next kernel's blocks can start beside this one's, or of
-// all of it. Smaller blocks get more than a third all the same: else two of the next kernel's would
-// find room beside one of this, and other SMs none. Two blocks of a cluster of more than two would
-// be put on one SM while others stay idle, so they get all of it in any case, as do many warps,
-// whose registers fill an SM.
-bool fit_stream(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                GemmVariant& v);
+// Settles stages and shared memory of a stream whose warps and shares of K and of the rows are
+// settled, and returns how many thread blocks an SM has; 0 if it does not fit. As many stages as
+// the shared memory holds beside the tokens: of half an SM, so that the next kernel's blocks can
+// start beside this one's, or of all of it. Smaller blocks get more than a third all the same: else
+// two of the next kernel's would find room beside one of this, and other SMs none. Two blocks of a
+// cluster of more than two would be put on one SM while others stay idle, so they get all of it in
+// any case, as do many warps, whose registers fill an SM.
+int fit_stream(const TileSpec& tile, const Target& target, device::StreamConfig& config);
 
 }  // namespace heddle
 

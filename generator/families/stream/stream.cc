@@ -2,16 +2,15 @@
 #include <fmt/format.h>
 
 #include "generator/families/all.h"
+#include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/stream/candidates.h"
-#include "generator/families/stream/config.h"
-#include "generator/families/stream/next_start.h"
+#include "stream/config.h"
 
 namespace heddle {
 namespace {
 
 using device::StreamConfig;
-using A = KernelArgument;
 
 class Stream final : public GemmFamilyOf<StreamConfig> {
  public:
@@ -39,7 +38,7 @@ class Stream final : public GemmFamilyOf<StreamConfig> {
         "stages {} of {} columns, {} warps along K, {} blocks in clusters of {}, split K {}, scale "
         "on {}",
         c.stages, c.stage_chunks * device::Chunk::kColumns, c.warps_k, c.workers, c.cluster,
-        c.split_k, to_string(variant_of(kernel).scale_mode));
+        c.split_k, to_string(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<StreamConfig>(kernel);
@@ -47,7 +46,7 @@ class Stream final : public GemmFamilyOf<StreamConfig> {
                        c.stage_chunks * device::Chunk::kColumns, c.stages, c.split_k);
   }
 
-  std::vector<GemmVariant> candidates(const Plan& plan, const MRange& m) const override {
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
     return stream_candidates(plan, m);
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
@@ -59,25 +58,17 @@ class Stream final : public GemmFamilyOf<StreamConfig> {
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return stream_cost_parameters();
   }
-  double predicted_us(const Plan& plan, const GemmVariant& v, std::int64_t m,
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                       Costs costs) const override {
-    return stream_us(plan, v, m, costs);
+    return stream_us(plan, kernel, m, costs);
   }
 
-  std::string label(const GemmVariant& v) const override {
-    return fmt::format("warps {} chunks {} stages {} split {}", v.warps_k, v.stage_chunks, v.stages,
-                       v.split_k);
-  }
+  Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }
 
-  PlannedKernel kernel(const Plan& plan, const GemmVariant& v) const override {
-    StreamConfig config = stream_config(plan.spec.gemm(), plan.layout, v);
-    config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
-    config.lets_next_start = lets_next_start(v, plan.layout, plan.target);
-    PlannedKernel kernel = planned(
-        v, config,
-        {A::kX, A::kWeights, A::kY, A::kBias, A::kResidual, A::kPreScale, A::kWorkspace, A::kM});
-    kernel.starts_early = true;
-    return kernel;
+  std::string label(const PlannedKernel& kernel) const override {
+    const auto& c = config_of<StreamConfig>(kernel);
+    return fmt::format("warps {} chunks {} stages {} split {}", c.warps_k, c.stage_chunks, c.stages,
+                       c.split_k);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "generator/families/shared_memory.h"
 #include "generator/families/stream/shape.h"
 #include "generator/families/tile_fields.h"
 
@@ -88,10 +89,8 @@ int even_warps(int chunks) {
 }  // namespace
 
 int stream_stage_chunks(const WeightLayout& layout, int split, int warps) {
-  GemmVariant v;
-  v.split_k = split;
-  v.warps_k = warps;
-  const int of_warp = stream_chunks_of_warp(layout, v);
+  const auto of_warp =
+      static_cast<int>(ceil_div(ceil_div(layout.chunks_per_row_block, split), warps));
   const int chunks = layout.chunks_per_row_block / split;
   return choose_stage_chunks(layout, of_warp, of_warp * warps == chunks);
 }

@@ -4,18 +4,25 @@
 #include <set>
 #include <utility>
 
-#include "generator/families/scale_mode.h"
+#include "generator/families/all.h"
+#include "generator/families/gemm_config.h"
+#include "generator/families/gemm_kernel.h"
+#include "generator/families/next_start.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tile_fields.h"
-#include "generator/families/tiles/config.h"
 #include "generator/families/tiles/read_ahead.h"
 #include "generator/families/tiles/refuse.h"
+#include "generator/families/tiles/sums.h"
 #include "generator/families/tiles/warps.h"
 #include "generator/spec/weight_meaning.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
+
+using device::Feeder;
+using device::TilesConfig;
+using A = KernelArgument;
 
 constexpr int kMostTokens = 128;    // of a tile
 constexpr int kMostRowBlocks = 24;  // of a tile
@@ -39,30 +46,33 @@ class Candidates {
         m_(m),
         any_registers_(any_registers) {}
 
-  void add_all(GemmKernel kernel, Path path) {
-    const bool bulk = kernel == GemmKernel::kBulk;
+  void add_all(Feeder feeder) {
+    const bool bulk = feeder == Feeder::kBulk;
+    TilesConfig c{};
+    c.weights = packed_weights(spec_, layout_);
+    c.epilogue = epilogue_of(spec_.epilogue);
+    c.pre_scale = takes_pre_scale(spec_);
+    c.feeder = feeder;
+    c.stages = 2;  // until they are chosen: what refuse_tile() does not mind
+    c.split_k = 1;
+    if (bulk) c.tokens_alone = most_tokens_alone(c.weights);
     for (const int tokens : values_of(tile_.m, token_counts(bulk))) {
       for (const TilesWarps& warps : tiles_warps(tile_, bulk, any_registers_)) {
         for (const int rows : values_of(tile_.n, row_counts(warps))) {
-          GemmVariant v;
-          v.kernel = kernel;
-          v.path = path;
-          v.m_min = m_.min;
-          v.m_max = m_.max;
-          v.tile_m = tokens;
-          v.tile_n = rows;
-          v.stage_k = warps.columns;
-          v.warps_m = warps.m;
-          v.warps_n = warps.n;
-          v.warps_k = warps.k;
-          if (is_whole(v)) add_splits(v);
+          c.tile_m = tokens;
+          c.tile_n = rows;
+          c.stage_k = warps.columns;
+          c.warps_m = warps.m;
+          c.warps_n = warps.n;
+          c.warps_k = warps.k;
+          if (is_whole(c)) add_splits(c);
         }
       }
     }
   }
 
-  bool empty() const { return variants_.empty(); }
-  std::vector<GemmVariant> take() { return std::move(variants_); }
+  bool empty() const { return kernels_.empty(); }
+  std::vector<PlannedKernel> take() { return std::move(kernels_); }
   // Of the first tile that could not be built.
   std::vector<Problem> take_problems() { return std::move(problems_); }
 
@@ -94,117 +104,145 @@ class Candidates {
   }
 
   // What no hardware is asked about: refuse_tile() says why.
-  bool is_whole(const GemmVariant& v) {
-    if (v.warps_m < 1 || v.warps_n < 1 || v.warps_k < 1 || v.tile_m % (8 * v.warps_m) != 0 ||
-        v.tile_n % (16 * v.warps_n) != 0 || v.stage_k % 128 != 0 ||
-        v.stage_k % (64 * v.warps_k) != 0 || v.tile_m < 8 || v.tile_n < 16 || v.stage_k < 128) {
-      note_problems(v);
+  bool is_whole(const TilesConfig& c) {
+    if (c.warps_m < 1 || c.warps_n < 1 || c.warps_k < 1 || c.tile_m % (8 * c.warps_m) != 0 ||
+        c.tile_n % (16 * c.warps_n) != 0 || c.stage_k % 128 != 0 ||
+        c.stage_k % (64 * c.warps_k) != 0 || c.tile_m < 8 || c.tile_n < 16 || c.stage_k < 128) {
+      note_problems(c);
       return false;
     }
     return true;
   }
 
   // Fewer thread blocks of an SM leave each thread more registers, and longer rings.
-  void add_splits(GemmVariant v) {
-    const bool bulk = v.kernel == GemmKernel::kBulk;
-    v.stage_chunks = bulk ? v.stage_k / WeightLayout::kChunkK : 0;
-    settle_scale(spec_, layout_, v);
-    const int stages = tiles_sizes(layout_, v).total_stages();
-    const std::int64_t tiles = ceil_div(m_.max, v.tile_m) * ceil_div(spec_.shape.n, v.tile_n);
+  void add_splits(TilesConfig c) {
+    const bool bulk = c.feeder == Feeder::kBulk;
+    c.scaling.mode = tiles_scale_mode(spec_, layout_, c);
+    const int stages = c.total_stages();
+    const std::int64_t tiles = ceil_div(m_.max, c.tile_m) * ceil_div(spec_.shape.n, c.tile_n);
     const std::vector<int> splits = bulk ? std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8}
                                          : std::vector<int>{1, 2, 3, 4, 6, 8, 12, 16};
     for (const int split : values_of(tile_.split_k, splits)) {
       const bool fills = 2 * split <= stages && tiles * split <= kTurns * target_.sm_count;
       if (split > 1 && !fills && !tile_.split_k) continue;
-      v.split_k = split;
-      const int most_blocks = bulk || v.path == Path::kTuring ? 1 : 2;
-      for (v.blocks_per_sm = most_blocks; v.blocks_per_sm > 0; --v.blocks_per_sm) add_blocks(v);
+      c.split_k = split;
+      const int most_blocks = c.feeder == Feeder::kAsync ? 2 : 1;
+      for (int blocks = most_blocks; blocks > 0; --blocks) add_blocks(c, blocks);
     }
   }
 
-  void add_blocks(GemmVariant v) {
-    const bool fits = set_stages(v);
-    v.reads_ahead = v.kernel == GemmKernel::kTiles && can_read_ahead(spec_, layout_, v);
-    if (!fits || (!fits_registers(v) && !any_registers_)) {
-      note_problems(v);
+  void add_blocks(TilesConfig c, int blocks_per_sm) {
+    const bool fits = set_stages(c, blocks_per_sm);
+    c.reads_ahead = can_read_ahead(spec_.weight, c);
+    if (!fits || (!fits_registers(c, blocks_per_sm) && !any_registers_)) {
+      note_problems(c);
       return;
     }
-    v.shared_bytes = tiles_config(spec_, layout_, v).shared_bytes();
-    add(v);
+    add(c, blocks_per_sm);
   }
 
   // The most that leave room for the thread blocks of an SM, or the user's number.
-  bool set_stages(GemmVariant& v) const {
-    const int of_sm = target_.shared_per_sm / v.blocks_per_sm - kReservedSharedBytes;
+  bool set_stages(TilesConfig& c, int blocks_per_sm) const {
+    const int of_sm = target_.shared_per_sm / blocks_per_sm - kReservedSharedBytes;
     const int room =
-        v.blocks_per_sm == 1 ? target_.shared_per_block : std::min(target_.shared_per_block, of_sm);
-    const bool bulk = v.kernel == GemmKernel::kBulk;
-    // Blocks that share K have some of the stages each.
-    const auto own = static_cast<int>(ceil_div(tiles_sizes(layout_, v).total_stages(), v.split_k));
-    const int most = v.path == Path::kTuring ? 2
-                     : !bulk                 ? kMostStages
-                     : v.split_k > 1         ? std::clamp(own, 2, kMostBulkStages)
-                                             : kMostBulkStages;
+        blocks_per_sm == 1 ? target_.shared_per_block : std::min(target_.shared_per_block, of_sm);
+    const bool bulk = c.feeder == Feeder::kBulk;
+    // Blocks that share K have some of the stages each; nobody needs places for more.
+    const auto own = static_cast<int>(ceil_div(c.total_stages(), c.split_k));
+    const int most = c.feeder == Feeder::kRegisters ? 2
+                     : !bulk                        ? kMostStages
+                                                    : std::clamp(own, 2, kMostBulkStages);
     if (tile_.stages) {
-      v.stages = *tile_.stages;
+      c.stages = *tile_.stages;
     } else {
-      for (v.stages = most; v.stages > 2; --v.stages) {
-        if (tiles_config(spec_, layout_, v).shared_bytes() <= room) break;
+      for (c.stages = most; c.stages > 2; --c.stages) {
+        if (c.shared_bytes() <= room) break;
       }
     }
-    v.shared_bytes = tiles_config(spec_, layout_, v).shared_bytes();
-    v.stages_ahead = bulk && may_be_ahead(v) ? kStagesAhead : 1;
-    // A block that starts while another's runs has the time to copy the weights of all of its ring:
-    // they do not keep its tokens waiting.
-    if (bulk && v.split_k > 1 && tile_fits_twice(target_, v))
-      v.stages_ahead = std::min(v.stages, most);
-    return v.shared_bytes <= room;
+    if (bulk) c.stages_ahead = stages_ahead(c, most);
+    return c.shared_bytes() <= room;
+  }
+
+  // Of a tile that bulk copies feed. A block that starts while another's runs has the time to copy
+  // the weights of all of its ring: they do not keep its tokens waiting.
+  int stages_ahead(const TilesConfig& c, int most) const {
+    if (c.is_cluster() && tile_fits_twice(target_, c)) return std::min(c.stages, most);
+    return may_be_ahead(c) ? kStagesAhead : 1;
   }
 
   // Whether weights of more than one stage may be ahead of the tokens: of a tile of tokens, which
   // are soon there, or in long rows, where the memory and not decoding sets the pace.
-  bool may_be_ahead(const GemmVariant& v) const {
+  bool may_be_ahead(const TilesConfig& c) const {
     const bool decodes_slowly =
         is_integer_up_to(spec_.weight, kFewBits) || has_small_scales(spec_.weight);
-    const bool is_long = ceil_div(layout_.chunks_per_row_block, v.stage_chunks) >= kLongRowStages;
-    return (v.tile_m <= 8 || (is_long && v.warps_n * v.warps_k <= 8)) && v.stages > kStagesAhead &&
+    const bool is_long = c.total_stages() >= kLongRowStages;
+    return (c.tile_m <= 8 || (is_long && c.multiplying_warps() <= 8)) && c.stages > kStagesAhead &&
            !decodes_slowly;
   }
 
   // Whether the compiler has registers for the sums beside codes, addresses and what is loaded
   // ahead: shares of what a thread has, found by compiling.
-  bool fits_registers(const GemmVariant& v) const {
-    const int registers = std::min(
-        kMostRegisters, target_.registers_per_sm / (v.threads() * v.blocks_per_sm) / 8 * 8);
-    const int tiles = v.row_tiles() * v.token_tiles();
-    if (v.kernel == GemmKernel::kBulk) {
+  bool fits_registers(const TilesConfig& c, int blocks_per_sm) const {
+    const int registers =
+        std::min(kMostRegisters, target_.registers_per_sm / (c.threads() * blocks_per_sm) / 8 * 8);
+    const int tiles = c.row_tiles() * c.token_tiles();
+    if (c.feeder == Feeder::kBulk) {
       const bool wide_scales =
-          v.scale_mode == ScaleMode::kAccumulator && spec_.weight.scale_dtype == DType::kFp32;
-      const bool few = wide_scales || v.warps_n * v.warps_k > kUsualWarps;
+          c.scaling.mode == ScaleMode::kAccumulator && spec_.weight.scale_dtype == DType::kFp32;
+      const bool few = wide_scales || c.warps_n * c.warps_k > kUsualWarps;
       return 8 * tiles < registers * (few ? 6 : 7) / 16;
     }
     // Float zero points have sums of their own.
     const int others = spec_.weight.zero_point == ZeroPoint::kFloat ? registers / 16 : 0;
-    if (!v.reads_ahead) return sum_registers(v) + others <= registers / 4;
+    if (!c.reads_ahead) return sum_registers(c) + others <= registers / 4;
     // can_read_ahead() has seen to the sums.
-    return v.stage_k == WeightLayout::kChunkK;
+    return c.stage_k == WeightLayout::kChunkK;
   }
 
-  void note_problems(const GemmVariant& v) {
-    if (problems_.empty()) problems_ = problems_of(v);
+  void note_problems(const TilesConfig& c) {
+    if (problems_.empty()) problems_ = problems_of(c);
   }
-  std::vector<Problem> problems_of(const GemmVariant& v) const {
-    return v.kernel == GemmKernel::kBulk ? refuse_bulk(spec_, target_, layout_, v)
-                                         : refuse_tile(spec_, target_, layout_, v);
+  std::vector<Problem> problems_of(const TilesConfig& c) const {
+    return c.feeder == Feeder::kBulk ? refuse_bulk(c, spec_, target_, m_.max)
+                                     : refuse_tile(c, target_, m_.max);
   }
 
-  void add(const GemmVariant& v) {
-    std::vector<Problem> problems = problems_of(v);
+  void add(const TilesConfig& c, int blocks_per_sm) {
+    std::vector<Problem> problems = problems_of(c);
     if (problems.empty()) {
-      variants_.push_back(v);
+      kernels_.push_back(kernel_of(c, blocks_per_sm));
     } else if (problems_.empty()) {
       problems_ = std::move(problems);
     }
+  }
+
+  // Where each block has an SM to itself, the next launch's find no room for two on one. Clusters
+  // gain more by starting early than they lose so.
+  int least_shared_bytes(const TilesConfig& c) const {
+    const bool has_sms = ceil_div(spec_.shape.n, c.tile_n) <= target_.sm_count;
+    if (c.is_cluster() || !has_sms) return 0;
+    const int more_than_half = target_.shared_per_sm / 2 - kReservedSharedBytes + kLineBytes;
+    return std::min(more_than_half, target_.shared_per_block);
+  }
+
+  PlannedKernel kernel_of(const TilesConfig& c, int blocks_per_sm) const {
+    PlannedKernel kernel = gemm_candidate(*tiles_family(), m_, c);
+    kernel.blocks_per_sm = blocks_per_sm;
+    const bool bulk = c.feeder == Feeder::kBulk;
+    // Where an SM has room for two thread blocks of a kernel that starts early, the first SMs to be
+    // free take two of them, and others none: only kernels with an SM to each block do.
+    kernel.starts_early = bulk || (has_dependent_launch(target_) && blocks_per_sm == 1);
+    if (bulk) {
+      kernel.shared_bytes = std::max(kernel.shared_bytes, least_shared_bytes(c));
+      kernel.box_tokens = c.tile_m;
+      kernel.fits_box = true;
+      kernel.arguments = {A::kTokenMap, A::kWeights,   A::kY, A::kBias,
+                          A::kResidual, A::kWorkspace, A::kM};
+    } else {
+      kernel.arguments = {A::kX,        A::kWeights,  A::kY,         A::kBias,
+                          A::kResidual, A::kPreScale, A::kWorkspace, A::kM};
+    }
+    return kernel;
   }
 
   const GemmSpec& spec_;
@@ -213,7 +251,7 @@ class Candidates {
   const WeightLayout& layout_;
   const MRange m_;
   const bool any_registers_;
-  std::vector<GemmVariant> variants_;
+  std::vector<PlannedKernel> kernels_;
   std::vector<Problem> problems_;
 };
 
@@ -235,9 +273,9 @@ Candidates candidates_with(const Plan& plan, const MRange& m, bool any_registers
   const bool turing = spec.path == Path::kTuring || !has_async_copies(plan.target);
   if (has_bulk(plan)) {
     const bool asked = spec.path == Path::kHopper && spec.tile.warps_n;
-    if (asked || m.max <= kMostBulkTokens) candidates.add_all(GemmKernel::kBulk, Path::kHopper);
+    if (asked || m.max <= kMostBulkTokens) candidates.add_all(Feeder::kBulk);
   } else if (spec.path != Path::kHopper) {
-    candidates.add_all(GemmKernel::kTiles, turing ? Path::kTuring : Path::kAmpere);
+    candidates.add_all(turing ? Feeder::kRegisters : Feeder::kAsync);
   }
   return candidates;
 }
@@ -253,14 +291,14 @@ Candidates candidates_of(const Plan& plan, const MRange& m) {
 
 }  // namespace
 
-bool tile_fits_twice(const Target& target, const GemmVariant& v) {
+bool tile_fits_twice(const Target& target, const TilesConfig& c) {
   constexpr int kFewThreads = 160, kFewSumTiles = 4;
   const bool has_registers =
-      v.threads() <= kFewThreads || v.row_tiles() * v.token_tiles() <= kFewSumTiles;
-  return has_registers && 2 * (v.shared_bytes + kReservedSharedBytes) <= target.shared_per_sm;
+      c.threads() <= kFewThreads || c.row_tiles() * c.token_tiles() <= kFewSumTiles;
+  return has_registers && 2 * (c.shared_bytes() + kReservedSharedBytes) <= target.shared_per_sm;
 }
 
-std::vector<GemmVariant> tiles_candidates(const Plan& plan, const MRange& m) {
+std::vector<PlannedKernel> tiles_candidates(const Plan& plan, const MRange& m) {
   return candidates_of(plan, m).take();
 }
 

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "generator/families/fields.h"
 #include "generator/families/gemm_family.h"
+#include "tiles/config.h"
 
 namespace heddle {
 
@@ -14,17 +16,17 @@ inline constexpr std::int64_t kMostBulkTokens = 64;
 
 // Whether an SM has the shared memory, and the registers that the kernel takes by itself, for a
 // block of the next kernel beside one of these.
-bool tile_fits_twice(const Target& target, const GemmVariant& v);
+bool tile_fits_twice(const Target& target, const device::TilesConfig& config);
 
 // As GemmFamily::candidates() and refusals().
-std::vector<GemmVariant> tiles_candidates(const Plan& plan, const MRange& m);
+std::vector<PlannedKernel> tiles_candidates(const Plan& plan, const MRange& m);
 std::vector<Problem> tiles_refusals(const Plan& plan, const MRange& m);
 // As GemmFamily::why_none().
 std::string why_no_tiles(const Plan& plan, const MRange& m);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& tiles_cost_parameters();
-double tiles_us(const Plan& plan, const GemmVariant& variant, std::int64_t m, Costs costs);
+double tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);
 
 }  // namespace heddle
 

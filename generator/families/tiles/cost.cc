@@ -1,16 +1,20 @@
 // How long tiles of mma.sync take: rounds of thread blocks, each of which starts, goes through the
 // stages of its part of K, and ends with its sums.
 #include <algorithm>
+#include <cmath>
 
+#include "generator/families/blocks_that_fit.h"
+#include "generator/families/configuration.h"
 #include "generator/families/gemm_work.h"
 #include "generator/families/gpu_rates.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tiles/candidates.h"
-#include "generator/families/tiles/config.h"
 #include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
+
+using device::TilesConfig;
 
 enum Cost {
   kStart,
@@ -25,70 +29,82 @@ enum Cost {
   kOverlap,
 };
 
-// Thread blocks that run at the same time. A cluster has its SMs in one GPC, of which most have 16:
-// pairs reach all of them, larger ones leave some in every GPC over.
-std::int64_t places_of(const Target& target, const device::TilesConfig& config, int blocks_per_sm) {
-  if (!config.is_cluster()) return std::int64_t{target.sm_count} * blocks_per_sm;
-  if (config.split_k == 2) return target.sm_count / 2 * 2;
+// Thread blocks that run at the same time. A cluster has its SMs in one GPC: all GPCs but one have
+// 16 at least, and one may have half of that. (An H100 runs 66, 39, 30, 22, 17, 15 and 15 clusters
+// of 2 to 8 blocks that fill their SMs.)
+std::int64_t places_of(const Target& target, const TilesConfig& config, int blocks_per_sm) {
+  const std::int64_t all = std::int64_t{target.sm_count} * blocks_per_sm;
+  const int cluster = config.is_cluster() ? config.split_k : 1;
+  if (cluster <= 2) return all / cluster * cluster;
   constexpr int kSmsOfGpc = 16;
-  const int even = target.sm_count * 10 / 11 / config.split_k - 1;
-  const int of_gpcs = target.sm_count / kSmsOfGpc * (kSmsOfGpc / config.split_k);
-  return std::int64_t{std::max(std::min(even, of_gpcs), 1)} * config.split_k;
+  const int gpcs = std::max(target.sm_count / kSmsOfGpc - 1, 0);
+  const int of_gpc = kSmsOfGpc * blocks_per_sm / cluster;
+  const int of_last = kSmsOfGpc / 2 * blocks_per_sm / cluster;
+  return std::int64_t{std::max(gpcs * of_gpc + of_last, 1)} * cluster;
+}
+
+// Thread blocks that find room on an SM.
+int residents(const Target& target, const PlannedKernel& kernel) {
+  constexpr int kMost = 2;
+  const bool bulk = config_of<TilesConfig>(kernel).feeder == device::Feeder::kBulk;
+  return bulk ? blocks_that_fit(target, kernel.threads, kernel.shared_bytes, kMost)
+              : kernel.blocks_per_sm;
 }
 
 }  // namespace
 
 const std::vector<CostParameter>& tiles_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 1930},
-      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1946},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 187},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.19},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.47},
-      {"latency", "clocks", "from the request of a stage to its arrival", 324},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 61.7},
-      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 20.3},
-      {"exchange", "clocks", "for the sums of one more block that shares K to come to another",
-       590},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 4.19},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2106},
+      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1797},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 172},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.66},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.55},
+      {"latency", "clocks", "from the request of a stage to its arrival", 311},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 64.0},
+      {"sum_bytes", "bytes a clock", "of sums that warps and blocks add at the end", 19.8},
+      {"exchange", "clocks", "to add the sums of two blocks that share K, or of two such pairs",
+       562},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 3.24},
   };
   return parameters;
 }
 
-double tiles_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs costs) {
-  const WeightLayout& layout = plan.layout;
+double tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
   const GemmSpec& spec = plan.spec.gemm();
   const GpuRates gpu(plan.target);
-  const device::TilesConfig config = tiles_config(spec, layout, v);
-  const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(spec.shape.n, v.tile_n);
-  const std::int64_t places = places_of(plan.target, config, v.blocks_per_sm);
-  const std::int64_t blocks = tiles * v.split_k;
+  const auto& config = config_of<TilesConfig>(kernel);
+  const std::int64_t tiles = ceil_div(m, config.tile_m) * ceil_div(spec.shape.n, config.tile_n);
+  const std::int64_t blocks = tiles * config.split_k;
   // Blocks that have an SM together take it in turns.
-  const auto rounds = static_cast<double>(ceil_div(blocks, places));
-  const double sharers = blocks > plan.target.sm_count ? v.blocks_per_sm : 1;
-  const auto stages = static_cast<double>(ceil_div(config.total_stages(), v.split_k));
+  const int sharers = blocks > plan.target.sm_count ? residents(plan.target, kernel) : 1;
+  const auto rounds =
+      static_cast<double>(ceil_div(blocks, places_of(plan.target, config, sharers)));
+  const auto stages = static_cast<double>(ceil_div(config.total_stages(), config.split_k));
 
-  const double row_tiles = v.tile_n / 16.0;
-  const double chunks = row_tiles * v.stage_k / WeightLayout::kChunkK;
-  const double instructions = chunks * v.warps_m * chunk_instructions(plan, v, v.token_tiles());
-  const double warps = v.warps_m * v.warps_n * v.warps_k;
+  const double chunks = config.stage_row_blocks() * config.stage_chunks();
+  const double instructions =
+      chunks * config.warps_m * chunk_slots(plan, config.scaling.mode, config.token_tiles());
+  const double warps = config.multiplying_warps();
   const double fetch =
-      fetch_clocks(config.stage_bytes(), costs[kSmBytes], costs[kLatency], v.stages, stages);
+      fetch_clocks(config.stage_bytes(), costs[kSmBytes], costs[kLatency], config.stages, stages);
   const double issue = instructions / costs[kIssue];
-  const double multiply = 1.0 * v.tile_n * v.stage_k * v.tile_m / mma_products(plan.target);
+  const double multiply =
+      1.0 * config.tile_n * config.stage_k * config.tile_m / mma_products(plan.target);
   const double alone = instructions / warps / costs[kWarpIssue];
   const double step =
       std::max(sharers * side_by_side(std::max(issue, multiply), fetch, costs[kOverlap]), alone) +
-      costs[kStage] * (v.kernel == GemmKernel::kBulk ? 1 : 2);
-  const double tile_bytes = 4.0 * v.tile_m * v.tile_n;
-  const double sums = tile_bytes * v.warps_k / costs[kSumBytes];
+      costs[kStage] * (config.feeder == device::Feeder::kBulk ? 1 : 2);
+  const double tile_bytes = 4.0 * config.tile_m * config.tile_n;
+  const double sums = tile_bytes * config.warps_k / costs[kSumBytes];
   // A cluster's blocks send their sums; others write them, count each other, and read.
   const double trips = config.is_cluster() ? 1 : 3;
-  const double exchange =
-      trips * (v.split_k - 1) * (costs[kExchange] + tile_bytes / v.split_k / costs[kSumBytes]);
+  const double others = config.split_k - 1;
+  const double exchange = trips * (costs[kExchange] * std::log2(config.split_k) +
+                                   others * tile_bytes / config.split_k / costs[kSumBytes]);
   const double work = rounds * (stages * step + (rounds > 1 ? sharers * sums : 0));
 
-  const double copy_bytes = 1.0 * v.stage_k / WeightLayout::kChunkK * layout.chunk_bytes;
+  const double copy_bytes = 1.0 * config.stage_chunks() * config.weights.chunk_bytes;
   const double tokens = 2.0 * static_cast<double>(m * (spec.shape.k + spec.shape.n));
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;

@@ -2,13 +2,14 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_TILES_READ_AHEAD_H_
 #define HEDDLE_GENERATOR_FAMILIES_TILES_READ_AHEAD_H_
 
-#include "generator/families/gemm_variant.h"
-#include "heddle/plan.h"
+#include "generator/families/fields.h"
+#include "heddle/spec.h"
+#include "tiles/config.h"
 
 namespace heddle {
 
 // Whether this tile, with its stages, can be multiplied so.
-bool can_read_ahead(const GemmSpec& spec, const WeightLayout& layout, const GemmVariant& variant);
+bool can_read_ahead(const WeightSpec& weight, const device::TilesConfig& config);
 
 }  // namespace heddle
 

@@ -2,19 +2,22 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_TILES_REFUSE_H_
 #define HEDDLE_GENERATOR_FAMILIES_TILES_REFUSE_H_
 
+#include <cstdint>
 #include <vector>
 
+#include "generator/families/fields.h"
 #include "generator/families/refuse.h"
+#include "tiles/config.h"
 
 namespace heddle {
 
-// Every reason why this tile cannot be built; empty if it can.
-std::vector<Problem> refuse_tile(const GemmSpec& spec, const Target& target,
-                                 const WeightLayout& layout, const GemmVariant& variant);
+// Every reason why this tile cannot be built for so many tokens; empty if it can.
+std::vector<Problem> refuse_tile(const device::TilesConfig& config, const Target& target,
+                                 std::int64_t m_max);
 
 // The same of one that bulk copies feed.
-std::vector<Problem> refuse_bulk(const GemmSpec& spec, const Target& target,
-                                 const WeightLayout& layout, const GemmVariant& variant);
+std::vector<Problem> refuse_bulk(const device::TilesConfig& config, const GemmSpec& spec,
+                                 const Target& target, std::int64_t m_max);
 
 }  // namespace heddle
 

@@ -2,24 +2,24 @@
 #include <fmt/format.h>
 
 #include "generator/families/all.h"
+#include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tiles/candidates.h"
-#include "generator/families/tiles/config.h"
-#include "generator/target/capabilities.h"
 
 namespace heddle {
 namespace {
 
 using device::Feeder;
 using device::TilesConfig;
-using A = KernelArgument;
 
-// Aliases of the classes that follow from the feeder, beside those of every GEMM.
+// Aliases of the classes that follow from the feeder and the schedule, beside those of every GEMM.
 std::vector<std::string> aliases_of(const GemmSpec& spec, const TilesConfig& config) {
   std::vector<std::string> aliases = gemm_aliases(spec);
   const bool by_registers = config.feeder == Feeder::kRegisters;
   aliases.emplace_back(by_registers ? "using Mma = MmaTuring;" : "using Mma = MmaAmpere;");
+  aliases.emplace_back(config.is_cluster() ? "using Schedule = ClusterSplitK<Shape<Config>>;"
+                                           : "using Schedule = SplitK<Shape<Config>>;");
   if (config.feeder == Feeder::kBulk || config.reads_ahead) return aliases;
   aliases.emplace_back(by_registers ? "using Pipeline = RegisterPipeline<Config>;"
                                     : "using Pipeline = AsyncPipeline<Config>;");
@@ -96,14 +96,14 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
         "tile {} tokens x {} rows, stages {} of {} columns, {}, warps M {} x N {} x K {}, split K "
         "{}, scale on {}",
         c.tile_m, c.tile_n, c.stages, c.stage_k, feeder_text(c), c.warps_m, c.warps_n, c.warps_k,
-        c.split_k, to_string(variant_of(kernel).scale_mode));
+        c.split_k, to_string(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<TilesConfig>(kernel);
     return fmt::format("{}x{}x{} s{} k{}", c.tile_m, c.tile_n, c.stage_k, c.stages, c.split_k);
   }
 
-  std::vector<GemmVariant> candidates(const Plan& plan, const MRange& m) const override {
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
     return tiles_candidates(plan, m);
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
@@ -115,39 +115,32 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return tiles_cost_parameters();
   }
-  double predicted_us(const Plan& plan, const GemmVariant& v, std::int64_t m,
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                       Costs costs) const override {
-    return tiles_us(plan, v, m, costs);
+    return tiles_us(plan, kernel, m, costs);
   }
 
-  std::string label(const GemmVariant& v) const override {
-    const char* const feeder = v.kernel == GemmKernel::kBulk ? "bulk"
-                               : v.path == Path::kTuring     ? "registers"
-                               : v.reads_ahead               ? "ahead"
-                                                             : "async";
-    return fmt::format("{} {}x{}x{} warps {}x{}x{} stages {} split {} blocks {}", feeder, v.tile_m,
-                       v.tile_n, v.stage_k, v.warps_m, v.warps_n, v.warps_k, v.stages, v.split_k,
-                       v.blocks_per_sm);
-  }
-
-  PlannedKernel kernel(const Plan& plan, const GemmVariant& v) const override {
-    TilesConfig config = tiles_config(plan.spec.gemm(), plan.layout, v);
-    config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
-    const bool bulk = config.feeder == Feeder::kBulk;
-    PlannedKernel kernel =
-        planned(v, config,
-                bulk ? std::vector<A>{A::kTokenMap, A::kWeights, A::kY, A::kBias, A::kResidual,
-                                      A::kWorkspace, A::kM}
-                     : std::vector<A>{A::kX, A::kWeights, A::kY, A::kBias, A::kResidual,
-                                      A::kPreScale, A::kWorkspace, A::kM});
-    if (bulk) {
-      kernel.box_tokens = v.tile_m;
-      kernel.fits_box = true;
+  Path path(const PlannedKernel& kernel) const noexcept override {
+    switch (config_of<TilesConfig>(kernel).feeder) {
+      case Feeder::kRegisters:
+        return Path::kTuring;
+      case Feeder::kAsync:
+        return Path::kAmpere;
+      case Feeder::kBulk:
+        break;
     }
-    // Where an SM has room for two thread blocks of a kernel that starts early, the first SMs to be
-    // free take two of them, and others none: only kernels with an SM to each block do.
-    kernel.starts_early = bulk || (has_dependent_launch(plan.target) && v.blocks_per_sm == 1);
-    return kernel;
+    return Path::kHopper;
+  }
+
+  std::string label(const PlannedKernel& kernel) const override {
+    const auto& c = config_of<TilesConfig>(kernel);
+    const char* const feeder = c.feeder == Feeder::kBulk        ? "bulk"
+                               : c.feeder == Feeder::kRegisters ? "registers"
+                               : c.reads_ahead                  ? "ahead"
+                                                                : "async";
+    return fmt::format("{} {}x{}x{} warps {}x{}x{} stages {} split {} blocks {}", feeder, c.tile_m,
+                       c.tile_n, c.stage_k, c.warps_m, c.warps_n, c.warps_k, c.stages, c.split_k,
+                       kernel.blocks_per_sm);
   }
 };
 

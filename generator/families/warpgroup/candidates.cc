@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/families/all.h"
+#include "generator/families/gemm_config.h"
+#include "generator/families/gemm_kernel.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tile_fields.h"
@@ -16,82 +19,80 @@
 namespace heddle {
 namespace {
 
+using device::WarpgroupConfig;
+using A = KernelArgument;
+
+constexpr int kRowTile = WarpgroupConfig::kRowTile;
 constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
 // That multiply; four of a row tile each where their registers hold its sums.
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
 constexpr int kDecodedSets = 2;
 constexpr int kFewestLongStages = 3;
-// Where others add meanwhile, who have registers, too; more tokens were slower as often as faster.
-constexpr int kMostSumsBesideAdding = 64;
-constexpr int kMostTokensFirst = 64;
-constexpr int kTokensOfWarps = 16;  // up to which mma.sync is faster
-
-bool is_plain(const EpilogueSpec& epilogue) {
-  return !epilogue.bias && !epilogue.residual && epilogue.activation == Activation::kNone;
-}
 
 // Whether the 112 registers of a thread of four warpgroups hold its sums and those of a group that
 // are not scaled yet, beside what decoding and the end of a tile take.
-bool four_hold_sums(const GemmSpec& spec, const GemmVariant& v) {
-  if (v.tile_m < kMostTokensOfFour || v.scale_mode == ScaleMode::kWeight) return true;
-  if (!v.shares_rows) return false;
-  const WeightSpec& weight = spec.weight;
-  if (weight.bits == 4) return weight.type != WeightType::kNf4;
-  const bool simple = is_integer(weight.type) && weight.zero_point == ZeroPoint::kNone;
-  return simple && (weight.bits <= 5 || is_plain(spec.epilogue));
+bool four_hold_sums(const WarpgroupConfig& c) {
+  return c.tile_m < kMostTokensOfFour || c.scaling.mode == ScaleMode::kWeight;
 }
 
-void set_stage(GemmVariant& v, int columns) {
-  v.stage_k = columns;
-  v.stage_chunks = std::max(columns / WeightLayout::kChunkK, 1);
+// Whether products of wgmma go on while the sums of a group of 64 tokens are scaled: those of four
+// warpgroups are others'; those of two are the next group's where two sets of sums take turns, for
+// which 64 tokens have registers, and stages of one or two chunks, none of which may be short.
+// Codes of eight bits, and 64 rows, were no faster so.
+bool multiplies_beside_scaling(const GemmSpec& spec, const WarpgroupConfig& c) {
+  return c.tile_m == 64 && c.tile_n > 64 && spec.weight.bits < 8 &&
+         (c.has_four() || c.weights.chunks % 2 == 0);
 }
 
-// Two or four that multiply, and where scales go. Blocks whose last warpgroup adds have two others.
-void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, GemmVariant& v) {
-  const bool may_four = v.tile_n == kMostWarpgroups * kWgmmaRowTile &&
-                        v.tile_m <= kMostTokensOfFour && !v.shares_first;
-  v.warps_n = 4 * (may_four ? kMostWarpgroups : kWarpgroups);
-  settle_scale(spec, layout, v);
-  if (!may_four || four_hold_sums(spec, v)) return;
-  v.warps_n = 4 * kWarpgroups;
-  settle_scale(spec, layout, v);
+void settle_scale(const GemmSpec& spec, const WeightLayout& layout, WarpgroupConfig& c) {
+  c.scaling.mode =
+      scale_mode_of_entries(spec, layout, c.tile_m, multiplies_beside_scaling(spec, c));
+}
+
+void set_stage(WarpgroupConfig& c, int columns) {
+  c.half_stages = columns < device::Chunk::kColumns;
+  c.stage_chunks = std::max(columns / device::Chunk::kColumns, 1);
+}
+
+// Two or four that multiply, and where scales go.
+void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, WarpgroupConfig& c) {
+  const bool may_four = c.tile_n == kMostWarpgroups * kRowTile && c.tile_m <= kMostTokensOfFour;
+  c.warpgroups = may_four ? kMostWarpgroups : kWarpgroups;
+  settle_scale(spec, layout, c);
+  if (!may_four || four_hold_sums(c)) return;
+  c.warpgroups = kWarpgroups;
+  settle_scale(spec, layout, c);
 }
 
 void complete(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-              GemmVariant& v) {
-  choose_warpgroups(spec, layout, v);
-  const bool four = wgmma_has_four(v);
-  // mma.sync would wait for the products of weights and scales; beside three other warpgroups'
-  // wgmma takes no longer.
-  v.by_warps = v.tile_m <= kTokensOfWarps && v.scale_mode != ScaleMode::kWeight && !four;
-  set_wgmma_ring(spec, target, layout, v);
+              WarpgroupConfig& c) {
+  choose_warpgroups(spec, layout, c);
+  const bool four = c.has_four();
+  set_wgmma_ring(spec, target, c);
   // Short steps were faster where wgmma takes about as long as decoding, long ones where two sets
   // of sums take turns and in pairs that read tokens once; what follows the sums of these then
   // leaves no registers for them. Nor have four warpgroups any with 64 tokens.
-  const bool pairs = wgmma_narrows(v) && v.cluster > 1 && is_plain(spec.epilogue);
-  const bool few_rows = v.tile_m > 64 && v.tile_m != 128 && v.tile_n == 128 && !pairs;
-  const bool short_steps = v.tile_m == 64 && (v.scale_mode != ScaleMode::kAccumulator || four);
+  const bool pairs = c.has_many_tokens() && c.cluster > 1 && c.epilogue.is_plain();
+  const bool few_rows = c.tile_m > 64 && c.tile_m != 128 && c.tile_n == 128 && !pairs;
+  const bool short_steps = c.tile_m == 64 && (c.scaling.mode != ScaleMode::kAccumulator || four);
   // Warpgroups that share 64 rows take whole chunks in turns of stages that have several.
-  const bool halves = v.tile_n == 64 && v.stage_chunks % kWarpgroups != 0;
-  const bool two_bits = v.tile_n == 64 && spec.weight.bits < 3;
-  v.step_tiles = short_steps || halves || two_bits || few_rows ? 2 : 4;
-}
-
-// Where a tile has all tokens of the range, blocks share tiles in one way: the kernel has no other.
-void settle_sharing(const Plan& plan, GemmVariant& v) {
-  v.shares_in_pairs = wgmma_may_pair(v, plan.layout);
-  if (v.tile_n < kWgmmaRowTile) return;  // refuse_wgmma() says why
-  if (!v.shares_tiles || v.m_max > v.tile_m || wgmma_narrows(v)) return;
-  const WgmmaShares shares = wgmma_shares(plan, v, v.m_max);
-  v.shares_tiles = shares.shared_tiles > 0;
-  v.shares_in_pairs = shares.sums_in_cluster;
+  const bool halves = c.tile_n == 64 && c.stage_chunks % kWarpgroups != 0;
+  const bool two_bits = c.tile_n == 64 && spec.weight.bits < 3;
+  c.step_tiles = short_steps || halves || two_bits || few_rows ? 2 : 4;
 }
 
 class Candidates {
  public:
   Candidates(const Plan& plan, const MRange& m)
-      : plan_(plan), spec_(plan.spec.gemm()), target_(plan.target), layout_(plan.layout), m_(m) {}
+      : plan_(plan), spec_(plan.spec.gemm()), target_(plan.target), layout_(plan.layout), m_(m) {
+    base_.weights = packed_weights(spec_, layout_);
+    base_.epilogue = epilogue_of(spec_.epilogue);
+    base_.tokens = static_cast<int>(m.max);
+    base_.cluster = 1;
+    base_.workers = target_.sm_count;
+    base_.decoded_sets = kDecodedSets;
+  }
 
   void add_all() {
     for (const int tokens : values_of(spec_.tile.m, token_counts())) {
@@ -99,7 +100,7 @@ class Candidates {
     }
   }
 
-  std::vector<GemmVariant> take() { return std::move(variants_); }
+  std::vector<PlannedKernel> take() { return std::move(kernels_); }
   // Of the first tile that could not be built.
   std::vector<Problem> take_problems() { return std::move(problems_); }
 
@@ -116,83 +117,78 @@ class Candidates {
   }
 
   // Columns of a stage: several chunks, one, or half of one.
-  std::vector<int> column_counts(const GemmVariant& v) const {
+  std::vector<int> column_counts(const WarpgroupConfig& tile) const {
     std::vector<int> counts;
     for (const int columns : values_of(spec_.tile.k, {512, 256, 128, 64})) {
-      GemmVariant one = v;
+      WarpgroupConfig one = tile;
       set_stage(one, columns);
       settle_scale(spec_, layout_, one);
-      const bool halves = columns < WeightLayout::kChunkK;
-      if (!spec_.tile.k && halves && !wgmma_may_halve(spec_, one)) continue;
-      if (!spec_.tile.k && one.stage_chunks > layout_.chunks_per_row_block) continue;
+      if (!spec_.tile.k && one.half_stages && !wgmma_may_halve(spec_, one)) continue;
+      if (!spec_.tile.k && one.stage_chunks > one.weights.chunks) continue;
       counts.push_back(columns);
     }
     return counts;
   }
 
   void add_tile(int tokens, int rows) {
-    GemmVariant v;
-    v.kernel = GemmKernel::kWgmma;
-    v.path = Path::kHopper;
-    v.m_min = m_.min;
-    v.m_max = m_.max;
-    v.workers = target_.sm_count;
-    v.decoded_sets = kDecodedSets;
-    v.tile_m = tokens;
-    v.tile_n = rows;
-    for (const int columns : column_counts(v)) {
-      set_stage(v, columns);
+    WarpgroupConfig c = base_;
+    c.tile_m = tokens;
+    c.tile_n = rows;
+    for (const int columns : column_counts(c)) {
+      set_stage(c, columns);
       // A split_k of the user's gives each tile to one block.
-      v.shares_tiles = !spec_.tile.split_k;
-      add_modes(v);
+      c.shares_tiles = !spec_.tile.split_k;
+      add_modes(c);
     }
   }
 
-  // Tiles by themselves, or with the last ones shared, or with rows or tokens in common.
-  void add_modes(const GemmVariant& tile) {
-    GemmVariant v = tile;
-    complete(spec_, target_, layout_, v);
+  // Tiles by themselves, or with the last ones shared, or read in pairs.
+  void add_modes(WarpgroupConfig c) {
+    complete(spec_, target_, layout_, c);
     // Two long stages are never better than more short ones.
-    const bool is_long = v.stage_k > WeightLayout::kChunkK && v.stages < kFewestLongStages;
+    const bool is_long = c.stage_chunks > 1 && c.stages < kFewestLongStages;
     if (is_long && !spec_.tile.k && !spec_.tile.stages) return;
-    add(v);
-    const bool has_all = m_.max <= v.tile_m;
-    if (v.shares_tiles && has_all && v.tile_m <= kMostTokensFirst && v.tile_n >= 128) {
-      GemmVariant first = v;
-      wgmma_share_first(spec_, target_, layout_, true, first);
-      if (sum_registers(first) <= kMostSumsBesideAdding && gives_whole_tiles(first)) add(first);
-    }
-    if (target_.sm_count < kWgmmaCluster || v.tile_n < 128) return;
-    if (v.shares_tiles && has_all && v.tile_m <= kMostTokensOfFour) {
-      GemmVariant pairs = v;
-      wgmma_share_rows(spec_, target_, layout_, pairs);
-      add(pairs);
-    }
-    if (m_.max > v.tile_m && v.tile_m > 128 && v.tile_n == 128) {
-      GemmVariant once = v;
+    add(c);
+    if (target_.sm_count < kWgmmaCluster || c.tile_n < 128) return;
+    if (m_.max > c.tile_m && c.tile_m > 128 && c.tile_n == 128) {
+      WarpgroupConfig once = c;
       once.cluster = kWgmmaCluster;
       complete(spec_, target_, layout_, once);
       add(once);
     }
   }
 
-  // Each block must have a whole tile behind its share of those that are left over.
-  bool gives_whole_tiles(const GemmVariant& v) const {
-    const std::int64_t tiles = ceil_div(spec_.shape.n, v.tile_n);
-    const std::int64_t left = tiles % v.workers;
-    return tiles >= v.workers &&
-           left * ceil_div(layout_.chunks_per_row_block, v.stage_chunks) >= v.workers;
+  // Where a tile has all tokens of the range, its kernel is made for one way to share tiles: by
+  // none, by pairs, or by way of the workspace. Others have all ways, and each launch takes one.
+  void add(WarpgroupConfig c) {
+    WarpgroupConfig pairs = c;
+    pairs.shares_in_pairs = wgmma_may_pair(pairs);
+    settle_wgmma_ring(spec_, target_, pairs);
+    pairs.shares_in_pairs = wgmma_may_pair(pairs);
+    if (!c.shares_tiles || !c.has_one_token_tile()) return add_one(pairs);
+    if (wgmma_has_places_for_pairs(pairs)) add_one(pairs);
+    if (wgmma_shares(plan_, c, c.tokens).shared_tiles > 0) add_one(c);
+    c.shares_tiles = false;
+    add_one(c);
   }
 
-  void add(GemmVariant v) {
-    settle_sharing(plan_, v);
-    settle_wgmma_ring(spec_, target_, layout_, v);
-    std::vector<Problem> problems = refuse_wgmma(spec_, target_, v);
+  void add_one(const WarpgroupConfig& c) {
+    std::vector<Problem> problems = refuse_wgmma(spec_, target_, c);
     if (problems.empty()) {
-      variants_.push_back(std::move(v));
+      kernels_.push_back(kernel_of(c));
     } else if (problems_.empty()) {
       problems_ = std::move(problems);
     }
+  }
+
+  PlannedKernel kernel_of(const WarpgroupConfig& c) const {
+    PlannedKernel kernel = gemm_candidate(*warpgroup_family(), m_, c);
+    kernel.starts_early = true;
+    kernel.box_tokens = c.box_tokens();
+    kernel.fits_box = c.fits_box();
+    kernel.arguments = {A::kTokenMap, A::kWeights,   A::kY, A::kBias,
+                        A::kResidual, A::kWorkspace, A::kM, A::kSchedule};
+    return kernel;
   }
 
   const Plan& plan_;
@@ -200,7 +196,8 @@ class Candidates {
   const Target& target_;
   const WeightLayout& layout_;
   const MRange m_;
-  std::vector<GemmVariant> variants_;
+  WarpgroupConfig base_{};  // what all candidates have
+  std::vector<PlannedKernel> kernels_;
   std::vector<Problem> problems_;
 };
 
@@ -231,7 +228,7 @@ Candidates candidates_of(const Plan& plan, const MRange& m) {
 
 }  // namespace
 
-std::vector<GemmVariant> warpgroup_candidates(const Plan& plan, const MRange& m) {
+std::vector<PlannedKernel> warpgroup_candidates(const Plan& plan, const MRange& m) {
   return candidates_of(plan, m).take();
 }
 
@@ -244,31 +241,14 @@ std::string why_no_warpgroup(const Plan& plan, const MRange& m) {
   return "no tile of it serves this spec on this target";
 }
 
-void wgmma_share_tokens(int cluster, GemmVariant& v) {
-  v.cluster = cluster;
-  v.shares_in_pairs = v.shares_in_pairs && cluster == 1;
+void wgmma_share_tokens(int cluster, WarpgroupConfig& c) {
+  c.cluster = cluster;
+  c.shares_in_pairs = c.shares_in_pairs && cluster == 1;
 }
 
-void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                      GemmVariant& v) {
-  v.shares_rows = true;
-  v.shares_tiles = false;
-  v.shares_in_pairs = false;
-  v.shares_first = false;
-  complete(spec, target, layout, v);
-}
-
-void wgmma_share_first(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                       bool first, GemmVariant& v) {
-  v.shares_first = first;
-  v.shares_tiles = v.shares_tiles || first;
-  v.shares_in_pairs = v.shares_in_pairs && !first;
-  complete(spec, target, layout, v);
-}
-
-bool wgmma_may_halve(const GemmSpec& spec, const GemmVariant& v) {
-  return v.tile_m >= 128 && v.tile_n == 128 && v.stage_chunks == 1 &&
-         v.scale_mode != ScaleMode::kAccumulator && spec.weight.interleave != Interleave::kTrtllm;
+bool wgmma_may_halve(const GemmSpec& spec, const WarpgroupConfig& c) {
+  return c.tile_m >= 128 && c.tile_n == 128 && c.stage_chunks == 1 &&
+         c.scaling.mode != ScaleMode::kAccumulator && spec.weight.interleave != Interleave::kTrtllm;
 }
 
 }  // namespace heddle

@@ -6,31 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "generator/families/fields.h"
 #include "generator/families/gemm_family.h"
+#include "warpgroup/config.h"
 
 namespace heddle {
 
 // As GemmFamily::candidates() and refusals().
-std::vector<GemmVariant> warpgroup_candidates(const Plan& plan, const MRange& m);
+std::vector<PlannedKernel> warpgroup_candidates(const Plan& plan, const MRange& m);
 std::vector<Problem> warpgroup_refusals(const Plan& plan, const MRange& m);
 // As GemmFamily::why_none().
 std::string why_no_warpgroup(const Plan& plan, const MRange& m);
 
 // Has clusters of so many blocks read the tokens of neighbouring tiles once.
-void wgmma_share_tokens(int cluster, GemmVariant& variant);
-
-// Has pairs of blocks take this tile with 64 rows in common; such tiles are not shared otherwise.
-void wgmma_share_rows(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                      GemmVariant& variant);
-
-// Has blocks share the tiles that are left over before their whole ones, or behind them; for a tile
-// of all tokens.
-void wgmma_share_first(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                       bool first, GemmVariant& variant);
+void wgmma_share_tokens(int cluster, device::WarpgroupConfig& config);
 
 // Whether a stage of this tile may be half a chunk of each row block: a warp is done with one half
 // after the other, whose words lie apart.
-bool wgmma_may_halve(const GemmSpec& spec, const GemmVariant& variant);
+bool wgmma_may_halve(const GemmSpec& spec, const device::WarpgroupConfig& config);
 
 }  // namespace heddle
 

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 
+#include "generator/families/scale_mode.h"
 #include "generator/families/warpgroup/candidates.h"
+#include "generator/families/warpgroup/stage.h"
 
 namespace heddle {
 
+int sum_registers(const device::WarpgroupConfig& c) {
+  // Two warpgroups share a row tile of wgmma.
+  const int row_tiles = std::max(1, c.tile_n / (device::WarpgroupConfig::kRowTile * c.warpgroups));
+  return (c.scaling.mode == ScaleMode::kAccumulator ? 8 : 4) * row_tiles * (c.tile_m / 8);
+}
+
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
-                                  const GemmVariant& v) {
+                                  const device::WarpgroupConfig& c) {
   Reasons reasons;
   const auto only = [&](const std::optional<int>& wanted, int value, const char* pointer,
                         const char* why) {
@@ -15,41 +23,42 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   };
   const TileSpec& tile = spec.tile;
   constexpr int kTokens[] = {16, 32, 64, 96, 128, 160, 192, 256};
-  reasons.unless(std::find(std::begin(kTokens), std::end(kTokens), v.tile_m) != std::end(kTokens),
-                 "/tile/m", "wgmma multiplies so many tokens at a time", v.tile_m,
+  reasons.unless(std::find(std::begin(kTokens), std::end(kTokens), c.tile_m) != std::end(kTokens),
+                 "/tile/m", "wgmma multiplies so many tokens at a time", c.tile_m,
                  "16, 32, 64, 96, 128, 160, 192, 256");
-  const bool shared_rows = v.tile_n == 64 && v.tile_m >= 32 && v.tile_m <= 128;
+  const bool shared_rows = c.tile_n == 64 && c.tile_m >= 32 && c.tile_m <= 128;
   reasons.unless(
-      v.tile_n == 128 || v.tile_n == 256 || shared_rows, "/tile/n",
+      c.tile_n == 128 || c.tile_n == 256 || shared_rows, "/tile/n",
       "each of two warpgroups takes one or two tiles of 64 rows, each of four one, or two share "
       "one of 32 to 128 tokens",
-      v.tile_n, "64, 128, 256");
-  reasons.unless(v.stages >= 2, "/tile/stages", "a pipeline has at least two stages", v.stages,
+      c.tile_n, "64, 128, 256");
+  reasons.unless(c.stages >= 2, "/tile/stages", "a pipeline has at least two stages", c.stages,
                  "2 and up");
-  const bool is_half = v.stage_k == 64 && wgmma_may_halve(spec, v);
-  reasons.unless(is_half || v.stage_k == 128 || v.stage_k == 256 || v.stage_k == 512, "/tile/k",
+  const int columns = tile.k.value_or(stage_columns(c));
+  const bool is_half = columns == 64 && wgmma_may_halve(spec, c);
+  reasons.unless(is_half || columns == 128 || columns == 256 || columns == 512, "/tile/k",
                  "a stage of wgmma is one, two or four chunks of columns, or half of one where a "
                  "tile has 128 rows, 128 tokens or more and no sums of groups to scale",
-                 v.stage_k, "64, 128, 256, 512");
+                 columns, "64, 128, 256, 512");
   only(tile.split_k, 1, "/tile/split_k",
        "wgmma gives every block an equal share of the last tiles, or each tile to one block");
-  only(tile.warps_m, v.warps_m, "/tile/warps_m", "the warps of wgmma lie along N");
-  only(tile.warps_n, v.warps_n, "/tile/warps_n",
+  only(tile.warps_m, 1, "/tile/warps_m", "the warps of wgmma lie along N");
+  only(tile.warps_n, 4 * c.warpgroups, "/tile/warps_n",
        "two warpgroups multiply, or four where their registers hold the sums");
-  only(tile.warps_k, v.warps_k, "/tile/warps_k", "the warps of wgmma lie along N");
+  only(tile.warps_k, 1, "/tile/warps_k", "the warps of wgmma lie along N");
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
 
-  reasons.unless(v.shared_bytes <= target.shared_per_block, "/tile", [&] {
+  reasons.unless(c.shared_bytes() <= target.shared_per_block, "/tile", [&] {
     return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
-                       v.shared_bytes, target.name, target.shared_per_block);
+                       c.shared_bytes(), target.name, target.shared_per_block);
   });
   reasons.unless(
-      sum_registers(v) <= kMostWgmmaSums, "/tile",
+      sum_registers(c) <= kMostWgmmaSums, "/tile",
       [&] {
         return fmt::format(
             "a tile of {} rows by {} tokens needs {} registers of a thread for "
             "its sums",
-            v.tile_n, v.tile_m, sum_registers(v));
+            c.tile_n, c.tile_m, sum_registers(c));
       },
       "", [&] { return fmt::format("at most {}", kMostWgmmaSums); });
   return reasons.take();

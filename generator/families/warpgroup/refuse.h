@@ -4,16 +4,21 @@
 
 #include <vector>
 
+#include "generator/families/fields.h"
 #include "generator/families/refuse.h"
+#include "warpgroup/config.h"
 
 namespace heddle {
 
 // The most registers for sums that wgmma leaves room for.
 inline constexpr int kMostWgmmaSums = 128;
 
+// Registers of a thread for sums, those of unscaled groups included.
+int sum_registers(const device::WarpgroupConfig& config);
+
 // Every reason why this tile cannot be built; empty if it can.
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
-                                  const GemmVariant& variant);
+                                  const device::WarpgroupConfig& config);
 
 }  // namespace heddle
 

@@ -3,23 +3,19 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_RING_H_
 #define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_RING_H_
 
-#include "generator/families/gemm_variant.h"
-#include "heddle/plan.h"
+#include "generator/families/fields.h"
+#include "heddle/spec.h"
+#include "heddle/target.h"
+#include "warpgroup/config.h"
 
 namespace heddle {
 
-// As many stages as fit, of the length that the variant has.
-int wgmma_stages_that_fit(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                          const GemmVariant& variant);
-
-// Sets so many, or as many as the user wants, how many of them are ahead of the tokens, and the
-// shared memory that this takes.
-void set_wgmma_ring(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                    GemmVariant& variant);
+// Sets as many stages as fit, or as many as the user wants, and how many of them are ahead of the
+// tokens.
+void set_wgmma_ring(const GemmSpec& spec, const Target& target, device::WarpgroupConfig& config);
 
 // The same once it is known how tiles are shared.
-void settle_wgmma_ring(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-                       GemmVariant& variant);
+void settle_wgmma_ring(const GemmSpec& spec, const Target& target, device::WarpgroupConfig& config);
 
 }  // namespace heddle
 

@@ -1,8 +1,8 @@
 #include "generator/families/warpgroup/shares.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "generator/families/configuration.h"
 #include "generator/families/gemm_work.h"
 #include "generator/families/gpu_rates.h"
 #include "generator/families/shared_memory.h"
@@ -10,6 +10,12 @@
 
 namespace heddle {
 namespace {
+
+using device::WarpgroupConfig;
+
+constexpr int kRowTile = WarpgroupConfig::kRowTile;
+// With weights from registers wgmma takes as long for fewer tokens.
+constexpr int kFewestColumns = 32;
 
 enum Cost {
   kStart,
@@ -29,61 +35,101 @@ struct Choice {
   double clocks = 0;  // of the SM that works longest
 };
 
+// Tiles of the rows, or of those of a cluster.
+std::int64_t row_sets_of(const WarpgroupConfig& c) {
+  return ceil_div(std::int64_t{c.weights.row_blocks} * device::Chunk::kRows, c.cluster_rows());
+}
+
+bool has_places_for_pairs(const WarpgroupConfig& c, std::int64_t tiles) {
+  return tiles * kWgmmaCluster <= c.workers && c.total_units() >= kWgmmaCluster;
+}
+
 // One kernel at one number of tokens.
 class Schedule {
  public:
-  Schedule(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs costs)
+  Schedule(const Plan& plan, const WarpgroupConfig& c, std::int64_t m, Costs costs)
       : plan_(plan),
-        layout_(plan.layout),
-        v_(v),
+        c_(c),
         m_(m),
         costs_(costs),
-        stages_(ceil_div(layout_.chunks_per_row_block, v.stage_chunks)),
-        row_sets_(ceil_div(layout_.row_blocks * WeightLayout::kRowBlock,
-                           warpgroup_sizes(layout_, v).set_row_tiles() * kWgmmaRowTile)),
-        stage_(stage_clocks(v)) {}
+        stages_(c.total_units()),
+        row_sets_(row_sets_of(c)),
+        stage_(stage_clocks()) {}
 
   Choice fastest() const {
-    if (v_.shares_rows) return pairs_with_shared_rows();
-    if (v_.shares_first) return shares_before_tiles();
-    return tiles();
+    // A kernel that is made for pairs has no other way.
+    return c_.shares_in_pairs && c_.has_one_token_tile() ? pairs(row_sets_) : fastest_of_all();
   }
 
  private:
+  // Of tiles of all tokens, each of two blocks.
+  Choice pairs(std::int64_t tiles) const {
+    const auto count = static_cast<int>(tiles);
+    return {
+        {count * kWgmmaCluster, count, kWgmmaCluster, true},
+        static_cast<double>(ceil_div(stages_, kWgmmaCluster)) * stage_ + pair_clocks(tile_bytes())};
+  }
+
+  // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
+  Choice fastest_of_all() const {
+    const std::int64_t token_tiles = ceil_div(m_, c_.tile_m);
+    const std::int64_t tiles = row_sets_ * token_tiles;
+    const std::int64_t workers = c_.workers / c_.cluster;
+    const auto count = [&](std::int64_t sets) { return static_cast<int>(sets * c_.cluster); };
+    const double of_tile = static_cast<double>(stages_) * stage_;
+    const auto rounds = static_cast<double>(ceil_div(tiles, workers));
+    Choice best{{count(std::min(tiles, workers)), 0, c_.cluster}, rounds * of_tile};
+    const auto consider = [&best](const Choice& choice) {
+      if (choice.clocks < best.clocks) best = choice;
+    };
+    const std::int64_t left = tiles % workers;
+    if (!c_.shares_tiles || left == 0) return best;
+    if (c_.shares_in_pairs && has_places_for_pairs(c_, tiles)) consider(pairs(tiles));
+    // Each tile of the last wave to the same number of blocks, or all of them in equal shares.
+    const std::int64_t most_parts = tiles < workers ? std::min(workers / tiles, stages_) : 1;
+    for (std::int64_t parts = 2; parts <= most_parts; ++parts) {
+      consider({{count(tiles * parts), static_cast<int>(tiles), c_.cluster},
+                static_cast<double>(ceil_div(stages_, parts)) * stage_ +
+                    exchange_clocks(static_cast<double>(parts))});
+    }
+    if (left * stages_ >= workers) {
+      // A block may end one tile and begin another.
+      const double blocks = static_cast<double>(workers) / static_cast<double>(left);
+      const std::int64_t whole = tiles / workers;
+      consider({{count(workers), static_cast<int>(left), c_.cluster},
+                static_cast<double>(whole) * of_tile +
+                    static_cast<double>(ceil_div(left * stages_, workers)) * stage_ +
+                    exchange_clocks(blocks + 2)});
+    }
+    return best;
+  }
+
   // Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
   // attention: the longer of them hides only a part of the shorter.
-  double unit_clocks(const GemmVariant& v) const {
-    constexpr double kRowTiles = kWgmmaRowTile / 16.0;
-    if (v.by_warps) {
-      return kRowTiles * chunk_instructions(plan_, v, v.tile_m / 8.0) / costs_[kIssue];
-    }
-    const double sums = v.scale_mode == ScaleMode::kAccumulator
-                            ? 4.0 * WeightLayout::kChunkK / layout_.meta_group * v.tile_m / 8
-                            : 0;
-    const double decode = kRowTiles * (decode_instructions(plan_, v) + sums) / costs_[kIssue];
-    const double multiply =
-        1.0 * kWgmmaRowTile * WeightLayout::kChunkK * v.tile_m / costs_[kMultiply];
+  double unit_clocks() const {
+    constexpr double kRowTiles = kRowTile / 16.0;
+    const double decode =
+        kRowTiles * decode_slots(plan_, c_.scaling.mode, c_.tile_m / 8.0) / costs_[kIssue];
+    const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK *
+                            std::max(c_.tile_m, kFewestColumns) / costs_[kMultiply];
     const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
-    return std::max(decode, multiply) + in_the_way * 2 / wgmma_warpgroups(v);
+    return std::max(decode, multiply) + in_the_way * 2 / c_.warpgroups;
   }
 
   // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
-  double stage_clocks(const GemmVariant& v) const {
-    const device::WarpgroupConfig config = warpgroup_sizes(layout_, v);
-    const double halves = config.half_stages ? 2 : 1;
-    const double units = v.stage_chunks / halves * v.tile_n / kWgmmaRowTile;
+  double stage_clocks() const {
+    const double halves = c_.half_stages ? 2 : 1;
+    const double units = c_.stage_chunks / halves * c_.tile_n / kRowTile;
     // Blocks that go through the same tokens at the same time get them for each other.
-    const double readers = m_ <= v.tile_m ? 2 : v.cluster;
-    const double tokens =
-        config.fits_box() && m_ < v.tile_m ? static_cast<double>(m_) / v.tile_m : 1;
-    const double bytes = config.weight_bytes() + tokens * config.token_bytes() / readers;
-    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], v.stages,
+    const double readers = m_ <= c_.tile_m ? 2 : c_.cluster;
+    const double tokens = c_.fits_box() && m_ < c_.tile_m ? static_cast<double>(m_) / c_.tile_m : 1;
+    const double bytes = c_.weight_bytes() + tokens * c_.token_bytes() / readers;
+    const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], c_.stages,
                                       static_cast<double>(stages_) * halves);
-    return halves *
-           (side_by_side(units * unit_clocks(v), fetch, costs_[kOverlap]) + costs_[kStage]);
+    return halves * (side_by_side(units * unit_clocks(), fetch, costs_[kOverlap]) + costs_[kStage]);
   }
 
-  double tile_bytes() const { return 4.0 * v_.tile_m * v_.tile_n; }
+  double tile_bytes() const { return 4.0 * c_.tile_m * c_.tile_n; }
   double exchange_clocks(double blocks) const {
     return costs_[kExchange] + blocks * tile_bytes() / costs_[kSumBytes];
   }
@@ -92,97 +138,8 @@ class Schedule {
     return costs_[kExchange] / 3 + bytes / 2 / costs_[kSumBytes];
   }
 
-  // Pairs of blocks with a row tile in common: of that a block has half of the stages.
-  Choice pairs_with_shared_rows() const {
-    const std::int64_t pairs = v_.workers / kWgmmaCluster;
-    const double of_block =
-        warpgroup_sizes(layout_, v_).set_row_tiles() * kWgmmaRowTile / (2.0 * v_.tile_n);
-    const double round = of_block * static_cast<double>(stages_) * stage_ +
-                         pair_clocks(4.0 * v_.tile_m * kWgmmaRowTile);
-    return {{static_cast<int>(kWgmmaCluster * std::min(row_sets_, pairs)), 0, kWgmmaCluster},
-            static_cast<double>(ceil_div(row_sets_, pairs)) * round};
-  }
-
-  // Every block an equal share of the tiles that are left over, then whole ones, beside which a
-  // warpgroup adds.
-  Choice shares_before_tiles() const {
-    const std::int64_t whole = row_sets_ / v_.workers;
-    const std::int64_t left = row_sets_ % v_.workers;
-    if (whole == 0 || left * stages_ < v_.workers) {
-      return {{}, std::numeric_limits<double>::infinity()};
-    }
-    const auto shared = static_cast<double>(ceil_div(left * stages_, v_.workers));
-    const double blocks = static_cast<double>(v_.workers) / static_cast<double>(left);
-    const double adding = 2 * (blocks + 1) * tile_bytes() / costs_[kSumBytes];
-    const double own = static_cast<double>(whole) * static_cast<double>(stages_) * stage_;
-    return {{v_.workers, static_cast<int>(left), 1},
-            costs_[kExchange] / 3 + shared * stage_ + std::max(own, adding)};
-  }
-
-  // Blocks that share tokens work on neighbouring tiles: all are counted in clusters.
-  Choice tiles() const {
-    const std::int64_t token_tiles = ceil_div(m_, v_.tile_m);
-    const std::int64_t tiles = row_sets_ * token_tiles;
-    const std::int64_t workers = v_.workers / v_.cluster;
-    const auto count = [&](std::int64_t sets) { return static_cast<int>(sets * v_.cluster); };
-    const double of_tile = static_cast<double>(stages_) * stage_;
-    // Tiles of the last tokens may be narrow from the beginning. Narrow ones come behind the
-    // others.
-    const bool ends_narrow =
-        wgmma_narrows(v_) && token_tiles > 1 && m_ - (token_tiles - 1) * v_.tile_m <= v_.tile_m / 2;
-    const std::int64_t wide = ends_narrow ? tiles - row_sets_ : tiles;
-    GemmVariant half = v_;
-    half.tile_m /= 2;
-    const double of_narrow =
-        wgmma_narrows(v_) ? static_cast<double>(stages_) * stage_clocks(half) : of_tile;
-    const auto with_cut = [&](std::int64_t cut) -> Choice {
-      const std::int64_t all = tiles + cut;
-      // The block that works longest is the first, or the first with a wide tile less.
-      const auto clocks_at = [&](std::int64_t worker) {
-        const std::int64_t own_wide = ceil_div(wide - cut - worker, workers);
-        const std::int64_t own_narrow = ceil_div(all - worker, workers) - own_wide;
-        return static_cast<double>(own_wide) * of_tile +
-               static_cast<double>(own_narrow) * of_narrow;
-      };
-      return {{count(std::min(all, workers)), -static_cast<int>(cut), v_.cluster},
-              std::max(clocks_at(0), clocks_at((wide - cut) % workers))};
-    };
-
-    Choice best = with_cut(0);
-    const auto consider = [&best](const Choice& choice) {
-      if (choice.clocks < best.clocks) best = choice;
-    };
-    const std::int64_t left = tiles % workers;
-    if (wgmma_narrows(v_) && wide % workers > 0) consider(with_cut(wide % workers));
-    if (!v_.shares_tiles || left == 0) return best;
-    if (wgmma_may_pair(v_, layout_) && tiles * kWgmmaCluster <= workers &&
-        stages_ >= kWgmmaCluster) {
-      consider({{count(tiles * kWgmmaCluster), count(tiles), kWgmmaCluster, true},
-                static_cast<double>(ceil_div(stages_, kWgmmaCluster)) * stage_ +
-                    pair_clocks(tile_bytes())});
-    }
-    // Each tile of the last wave to the same number of blocks, or all of them in equal shares.
-    const std::int64_t most_parts = tiles < workers ? std::min(workers / tiles, stages_) : 1;
-    for (std::int64_t parts = 2; parts <= most_parts; ++parts) {
-      consider({{count(tiles * parts), static_cast<int>(tiles), v_.cluster},
-                static_cast<double>(ceil_div(stages_, parts)) * stage_ +
-                    exchange_clocks(static_cast<double>(parts))});
-    }
-    if (left * stages_ >= workers) {
-      // A block may end one tile and begin another.
-      const double blocks = static_cast<double>(workers) / static_cast<double>(left);
-      const std::int64_t whole = tiles / workers;
-      consider({{count(workers), static_cast<int>(left), v_.cluster},
-                static_cast<double>(whole) * of_tile +
-                    static_cast<double>(ceil_div(left * stages_, workers)) * stage_ +
-                    exchange_clocks(blocks + 2)});
-    }
-    return best;
-  }
-
   const Plan& plan_;
-  const WeightLayout& layout_;
-  const GemmVariant& v_;
+  const WarpgroupConfig& c_;
   const std::int64_t m_;
   const Costs costs_;
   const std::int64_t stages_;
@@ -194,34 +151,39 @@ class Schedule {
 
 const std::vector<CostParameter>& warpgroup_cost_parameters() {
   static const std::vector<CostParameter> parameters{
-      {"start", "clocks", "of a launch, up to the first products of its blocks", 2399},
-      {"stage", "clocks", "of each stage: waiting for it and freeing it", 57.1},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.90},
-      {"multiply", "products a clock", "that wgmma reaches on an SM", 1463},
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2357},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 56.0},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.27},
+      {"multiply", "products a clock", "that wgmma reaches on an SM", 1464},
       {"in_the_way", "fraction",
-       "of decoding or multiplying, the shorter, that the other does not hide", 0.16},
-      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 58.0},
-      {"latency", "clocks", "from the request of a stage to its arrival", 1045},
-      {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 6406},
-      {"sum_bytes", "bytes a clock", "of sums that blocks add for each other", 50.3},
-      {"overlap", "exponent", "how little computing and memory hinder each other", 2.80},
+       "of decoding or multiplying, the shorter, that the other does not hide", 0.18},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 52.1},
+      {"latency", "clocks", "from the request of a stage to its arrival", 1028},
+      {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 5831},
+      {"sum_bytes", "bytes a clock", "of sums that blocks add for each other", 54.9},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 3.26},
   };
   return parameters;
 }
 
-bool wgmma_may_pair(const GemmVariant& v, const WeightLayout& layout) {
+bool wgmma_may_pair(const WarpgroupConfig& c) {
   // ptxas keeps addresses out of uniform registers there: 16384 x 8192, M = 32 took 22.8 us,
   // not 20.9.
-  if (wgmma_has_four(v) && v.tile_m > 16) return false;
-  return v.shares_tiles && !v.shares_first && v.cluster == 1 && !wgmma_narrows(v) &&
-         2 * v.tile_m * v.tile_n <= v.stages * warpgroup_sizes(layout, v).stage_bytes();
+  if (c.has_four() && c.tile_m > 16) return false;
+  return c.shares_tiles && c.cluster == 1 && !c.has_many_tokens() &&
+         2 * c.tile_m * c.tile_n <= c.stages * c.stage_bytes();
 }
 
-double warpgroup_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Costs costs) {
+bool wgmma_has_places_for_pairs(const WarpgroupConfig& c) {
+  return c.shares_in_pairs && has_places_for_pairs(c, row_sets_of(c));
+}
+
+double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
+  const auto& c = config_of<WarpgroupConfig>(kernel);
   const GpuRates gpu(plan.target);
   const GemmSpec& spec = plan.spec.gemm();
-  const double work = Schedule(plan, v, m, costs).fastest().clocks;
-  const double copy_bytes = 1.0 * v.stage_chunks * plan.layout.chunk_bytes;
+  const double work = Schedule(plan, c, m, costs).fastest().clocks;
+  const double copy_bytes = 1.0 * c.stage_chunks * c.weights.chunk_bytes;
   const double tokens = 2.0 * static_cast<double>(m * (spec.shape.k + spec.shape.n));
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
@@ -229,13 +191,13 @@ double warpgroup_us(const Plan& plan, const GemmVariant& v, std::int64_t m, Cost
   return clocks / gpu.clocks_per_us;
 }
 
-WgmmaShares wgmma_shares(const Plan& plan, const GemmVariant& variant, std::int64_t m) {
+WgmmaShares wgmma_shares(const Plan& plan, const WarpgroupConfig& c, std::int64_t m) {
   static const std::vector<double> costs = [] {
     std::vector<double> values;
     for (const CostParameter& one : warpgroup_cost_parameters()) values.push_back(one.value);
     return values;
   }();
-  return Schedule(plan, variant, m, costs).fastest().shares;
+  return Schedule(plan, c, m, costs).fastest().shares;
 }
 
 }  // namespace heddle

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "generator/families/costs.h"
-#include "generator/families/gemm_variant.h"
+#include "generator/families/fields.h"
 #include "heddle/plan.h"
+#include "warpgroup/config.h"
 
 namespace heddle {
 
 // How many blocks a launch with m tokens has, and of how many a cluster; how many tiles at the end
 // of their list several blocks share: those of a cluster, or any, which then need a workspace.
-// Below zero: so many tiles at the end are cut in two along their tokens.
 struct WgmmaShares {
   int workers = 1;
   int shared_tiles = 0;
@@ -24,15 +24,19 @@ struct WgmmaShares {
 
 // The fastest by the parameters' own values, whatever was measured on the GPU at hand: the same for
 // a kernel wherever it runs.
-WgmmaShares wgmma_shares(const Plan& plan, const GemmVariant& variant, std::int64_t m);
+WgmmaShares wgmma_shares(const Plan& plan, const device::WarpgroupConfig& config, std::int64_t m);
 
 // Whether pairs of blocks may share tiles: half of a block's sums must find room where its stages
 // were, as in templates/warpgroup/shape.cuh, and four warpgroups have up to 16 tokens.
-bool wgmma_may_pair(const GemmVariant& variant, const WeightLayout& layout);
+bool wgmma_may_pair(const device::WarpgroupConfig& config);
+
+// Of a kernel whose tiles have all tokens: whether it may pair, and there are blocks and stages for
+// pairs that have a tile each.
+bool wgmma_has_places_for_pairs(const device::WarpgroupConfig& config);
 
 // The parameters and the prediction, as in GemmFamily.
 const std::vector<CostParameter>& warpgroup_cost_parameters();
-double warpgroup_us(const Plan& plan, const GemmVariant& variant, std::int64_t m, Costs costs);
+double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);
 
 }  // namespace heddle
 

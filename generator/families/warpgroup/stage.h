@@ -3,9 +3,8 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_STAGE_H_
 #define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_STAGE_H_
 
-#include "generator/families/gemm_variant.h"
-#include "generator/families/warpgroup/config.h"
-#include "heddle/plan.h"
+#include "generator/families/fields.h"
+#include "warpgroup/config.h"
 
 namespace heddle {
 
@@ -13,15 +12,8 @@ namespace heddle {
 // 16 or 18 SMs.
 inline constexpr int kWgmmaCluster = 2;
 
-inline constexpr int kWgmmaRowTile = device::WarpgroupConfig::kRowTile;
-
-// That multiply: two, or four of a row tile each.
-inline int wgmma_warpgroups(const GemmVariant& v) { return v.warps_n / 4; }
-inline bool wgmma_has_four(const GemmVariant& v) { return wgmma_warpgroups(v) == 4; }
-
-// Whether a tile may have half of its tokens alone.
-inline bool wgmma_narrows(const GemmVariant& v) {
-  return v.tile_m > device::WarpgroupConfig::kNarrowable;
+inline int stage_columns(const device::WarpgroupConfig& c) {
+  return c.half_stages ? device::Chunk::kColumns / 2 : c.stage_chunks * device::Chunk::kColumns;
 }
 
 }  // namespace heddle

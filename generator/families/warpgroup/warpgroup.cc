@@ -1,39 +1,58 @@
 // GEMM by wgmma: weights in registers of warpgroups, tokens by tensor copies.
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "generator/families/all.h"
+#include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/warpgroup/candidates.h"
-#include "generator/families/warpgroup/config.h"
 #include "generator/families/warpgroup/shares.h"
+#include "generator/families/warpgroup/stage.h"
+#include "warpgroup/config.h"
 
 namespace heddle {
 namespace {
 
 using device::WarpgroupConfig;
-using A = KernelArgument;
+
+// How blocks share the K of tiles.
+const char* sharing_text(const WarpgroupConfig& c) {
+  if (!c.shares_tiles) return "";
+  if (!c.has_one_token_tile()) return ", which share the K of the last tiles where that is faster";
+  return c.shares_in_pairs ? ", which share the K of each tile in pairs"
+                           : ", which share the K of the last tiles";
+}
+const char* way_text(const WarpgroupConfig& c) {
+  if (!c.shares_tiles) return " alone";
+  if (!c.has_one_token_tile()) return "";
+  return c.shares_in_pairs ? " in pairs" : " in parts";
+}
 
 class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
  public:
   std::string_view name() const noexcept override { return "warpgroup"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
+    aliases.emplace_back("using Schedule = SharedTiles<WgmmaShape<Config>>;");
     return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh",
                      families::config_struct("WarpgroupConfig", config_of<WarpgroupConfig>(kernel),
-                                             gemm_aliases(plan.spec.gemm())),
+                                             std::move(aliases)),
                      "gemm_wgmma");
   }
 
   // The schedule is the number of tiles that several thread blocks share.
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
-    const WgmmaShares shares = wgmma_shares(plan, variant_of(kernel), size.size);
+    const WgmmaShares shares = wgmma_shares(plan, config_of<WarpgroupConfig>(kernel), size.size);
     return {static_cast<unsigned>(shares.workers), 1, 1, static_cast<unsigned>(shares.cluster),
             shares.shared_tiles};
   }
-  // A narrow tile has the tokens of one box.
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
-    return config_of<WarpgroupConfig>(kernel).box_tokens();
+    return config_of<WarpgroupConfig>(kernel).tile_m;
   }
 
   // The sums of shared tiles, two places for each thread block, behind the counters.
@@ -46,7 +65,7 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   }
   std::size_t workspace_bytes(const Plan& plan, const PlannedKernel& kernel,
                               std::int64_t size) const noexcept override {
-    const WgmmaShares shares = wgmma_shares(plan, variant_of(kernel), size);
+    const WgmmaShares shares = wgmma_shares(plan, config_of<WarpgroupConfig>(kernel), size);
     return shares.needs_workspace() ? reserved_workspace_bytes(plan, kernel, size) : 0;
   }
   // Tiles may be shared for some M alone.
@@ -59,23 +78,18 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   std::string describe(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format(
-        "{}{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
-        "most{}{}{}, scale on {}",
-        c.by_warps ? "by mma.sync, " : "", c.warpgroups, c.tile_m, c.tile_n, c.stages,
-        c.stage_chunks * device::Chunk::kColumns / (c.half_stages ? 2 : 1), c.workers,
-        c.cluster > 1 ? ", whose pairs read tokens once" : "",
-        c.shares_rows ? ", whose pairs have 64 rows in common" : "",
-        c.shares_tiles ? ", which share the K of the last tiles where that is faster" : "",
-        to_string(variant_of(kernel).scale_mode));
+        "{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
+        "most{}{}, scale on {}",
+        c.warpgroups, c.tile_m, c.tile_n, c.stages, stage_columns(c), c.workers,
+        c.cluster > 1 ? ", whose pairs read tokens once" : "", sharing_text(c),
+        to_string(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);
-    return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n,
-                       c.stage_chunks * device::Chunk::kColumns / (c.half_stages ? 2 : 1),
-                       c.stages);
+    return fmt::format("{}x{}x{} s{}", c.tile_m, c.tile_n, stage_columns(c), c.stages);
   }
 
-  std::vector<GemmVariant> candidates(const Plan& plan, const MRange& m) const override {
+  std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {
     return warpgroup_candidates(plan, m);
   }
   std::vector<Problem> refusals(const Plan& plan, const MRange& m) const override {
@@ -87,30 +101,17 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return warpgroup_cost_parameters();
   }
-  double predicted_us(const Plan& plan, const GemmVariant& v, std::int64_t m,
+  double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                       Costs costs) const override {
-    return warpgroup_us(plan, v, m, costs);
+    return warpgroup_us(plan, kernel, m, costs);
   }
 
-  std::string label(const GemmVariant& v) const override {
-    const char* const mode = v.shares_rows    ? "pairs of rows"
-                             : v.shares_first ? "shares first"
-                             : v.cluster > 1  ? "pairs of tokens"
-                                              : "tiles";
-    return fmt::format("{} {}x{}x{} stages {}{}", mode, v.tile_m, v.tile_n, v.stage_k, v.stages,
-                       v.shares_tiles || v.shares_first ? "" : " alone");
-  }
+  Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }
 
-  PlannedKernel kernel(const Plan& plan, const GemmVariant& v) const override {
-    WarpgroupConfig config = warpgroup_config(plan.spec.gemm(), plan.layout, v);
-    config.scaling = scaling_with(plan.spec.gemm(), v, decode_plan_of(plan, v));
-    PlannedKernel kernel = planned(v, config,
-                                   {A::kTokenMap, A::kWeights, A::kY, A::kBias, A::kResidual,
-                                    A::kWorkspace, A::kM, A::kSchedule});
-    kernel.starts_early = true;
-    kernel.box_tokens = config.box_tokens();
-    kernel.fits_box = config.fits_box();
-    return kernel;
+  std::string label(const PlannedKernel& kernel) const override {
+    const auto& c = config_of<WarpgroupConfig>(kernel);
+    return fmt::format("{} {}x{}x{} stages {}{}", c.cluster > 1 ? "pairs of tokens" : "tiles",
+                       c.tile_m, c.tile_n, stage_columns(c), c.stages, way_text(c));
   }
 };
 

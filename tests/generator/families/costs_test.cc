@@ -17,7 +17,7 @@ namespace {
 
 TEST(Costs, AreFewAndEachHasANameAMeaningAndAPositiveValue) {
   constexpr std::size_t kMost = 10;
-  EXPECT_EQ(gemm_families().size(), 3U);
+  ASSERT_FALSE(gemm_families().empty());
   for (const GemmFamily* family : gemm_families()) {
     const std::vector<CostParameter>& costs = family->cost_parameters();
     EXPECT_LE(costs.size(), kMost) << family->name();
@@ -49,13 +49,13 @@ TEST(Costs, EachChangesThePredictedTimeOfSomeKernel) {
         GemmSpec spec = spec_of(4096, k);
         spec.weight.bits = bits;
         const Plan plan = unplanned(spec, target_from_name("h200"));
-        for (const GemmVariant& v : family->candidates(plan, {m, m})) {
-          const double us = family->predicted_us(plan, v, m, values);
+        for (const PlannedKernel& one : family->candidates(plan, {m, m})) {
+          const double us = family->predicted_us(plan, one, m, values);
           for (std::size_t i = 0; i < values.size(); ++i) {
             for (const double times : {0.1, 10.0}) {
               std::vector<double> others = values;
               others[i] *= times;
-              if (family->predicted_us(plan, v, m, others) != us) used.insert(parameters[i].name);
+              if (family->predicted_us(plan, one, m, others) != us) used.insert(parameters[i].name);
             }
           }
         }

@@ -8,31 +8,50 @@
 #include <utility>
 #include <vector>
 
-#include "generator/families/gemm_variant.h"
+#include "generator/families/tiles/sums.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
 namespace {
 
-// Every candidate, whatever it is faster or slower than.
-struct Kernels {
-  Plan plan;
-  std::vector<GemmVariant> variants;
-};
-
-Kernels kernels_of(const GemmSpec& spec) {
-  Kernels kernels{unplanned(spec, target_from_name("h200")), {}};
-  for (const auto& [first, last] : {std::pair{1, 8}, {9, 16}, {17, 64}, {513, 8192}}) {
-    for (const Candidate& one : gemm_candidates(kernels.plan, {first, last})) {
-      kernels.variants.push_back(one.variant);
-    }
+ScaleMode mode_of(const PlannedKernel& kernel) {
+  const auto name = kernel.family->json(kernel)["scaling"]["mode"];
+  for (const ScaleMode mode : {ScaleMode::kAccumulator, ScaleMode::kWeight}) {
+    if (name == families::enumerator_name(mode)) return mode;
   }
-  EXPECT_FALSE(kernels.variants.empty());
+  return ScaleMode::kChannel;
+}
+
+// Every candidate, whatever it is faster or slower than.
+std::vector<PlannedKernel> kernels_of(const Plan& plan) {
+  std::vector<PlannedKernel> kernels;
+  for (const auto& [first, last] : {std::pair{1, 8}, {9, 16}, {17, 64}, {513, 8192}}) {
+    for (const Candidate& one : gemm_candidates(plan, {first, last})) kernels.push_back(one.kernel);
+  }
+  EXPECT_FALSE(kernels.empty());
   return kernels;
 }
 
+// A mode that some of them have, with its powers of two and how they decode.
+struct Mode {
+  device::Scaling scaling;
+  DecodePlan decode;
+};
+
+std::vector<Mode> modes_of(const GemmSpec& spec) {
+  const Plan plan = unplanned(spec, target_from_name("h200"));
+  std::vector<Mode> modes;
+  for (const PlannedKernel& kernel : kernels_of(plan)) {
+    const ScaleMode mode = mode_of(kernel);
+    const auto is_same = [mode](const Mode& other) { return other.scaling.mode == mode; };
+    if (std::any_of(modes.begin(), modes.end(), is_same)) continue;
+    modes.push_back({scaling_of(plan, mode), kernel.family->decode_plan(plan, kernel)});
+  }
+  return modes;
+}
+
 void expect_mode(const GemmSpec& spec, ScaleMode mode) {
-  for (const GemmVariant& v : kernels_of(spec).variants) EXPECT_EQ(v.scale_mode, mode);
+  for (const Mode& one : modes_of(spec)) EXPECT_EQ(one.scaling.mode, mode);
 }
 
 TEST(ScaleMode, FollowsFromTheTypes) {
@@ -47,10 +66,10 @@ TEST(ScaleMode, FollowsFromTheTypes) {
 }
 
 TEST(ScaleMode, SumsAreScaledWhereRegistersHoldThoseOfAGroupBeside) {
-  for (const GemmVariant& v : kernels_of(small_spec()).variants) {
-    const bool by_warps = v.kernel == GemmKernel::kTiles;
-    if (by_warps && v.scale_mode == ScaleMode::kAccumulator) {
-      EXPECT_TRUE(has_room_for_partial_sums(v));
+  const Plan plan = unplanned(small_spec(), target_from_name("h200"));
+  for (const PlannedKernel& kernel : kernels_of(plan)) {
+    if (is_tiles(kernel) && mode_of(kernel) == ScaleMode::kAccumulator) {
+      EXPECT_TRUE(has_room_for_partial_sums(config_of<device::TilesConfig>(kernel)));
     }
   }
 }
@@ -59,32 +78,31 @@ TEST(ScaleMode, SumsAreScaledWhereRegistersHoldThoseOfAGroupBeside) {
 TEST(ScaleMode, NothingIsRoundedTwice) {
   GemmSpec spec = small_spec();
   spec.weight = {4, WeightType::kE2m1, 16, ZeroPoint::kNone, DType::kE4m3, true};
-  for (const GemmVariant& v : kernels_of(spec).variants) {
+  for (const Mode& one : modes_of(spec)) {
     // The scale takes the power of two: what it multiplies stays exact.
-    EXPECT_EQ(v.scale_mode, ScaleMode::kWeight);
-    EXPECT_TRUE(v.fold_power);
+    EXPECT_EQ(one.scaling.mode, ScaleMode::kWeight);
+    EXPECT_TRUE(one.decode.request.fold_power);
   }
   spec.weight.type = WeightType::kE4m3;
   spec.weight.bits = 8;
-  for (const GemmVariant& v : kernels_of(spec).variants) {
-    EXPECT_EQ(v.fold_power, v.scale_mode != ScaleMode::kWeight);
+  for (const Mode& one : modes_of(spec)) {
+    EXPECT_EQ(one.decode.request.fold_power, one.scaling.mode != ScaleMode::kWeight);
   }
   spec.weight.type = WeightType::kE2m1;
   spec.weight.bits = 4;
   spec.weight.scale_dtype = DType::kE8m0;
-  for (const GemmVariant& v : kernels_of(spec).variants) {
-    EXPECT_EQ(v.scale_mode, ScaleMode::kAccumulator) << "FP16 has too few exponents for e8m0";
-    EXPECT_TRUE(v.fold_power);
+  for (const Mode& one : modes_of(spec)) {
+    EXPECT_EQ(one.scaling.mode, ScaleMode::kAccumulator) << "FP16 has too few exponents for e8m0";
+    EXPECT_TRUE(one.decode.request.fold_power);
   }
   // A bfloat16 scale has room for half of the power of two, one of sums for none: whatever M is.
   spec.activation = DType::kBf16;
   for (const DType scale : {DType::kE8m0, DType::kBf16}) {
     spec.weight.scale_dtype = scale;
-    const Kernels kernels = kernels_of(spec);
-    for (const GemmVariant& v : kernels.variants) {
-      EXPECT_EQ(v.scale_mode, ScaleMode::kWeight);
-      EXPECT_TRUE(v.fold_power);
-      EXPECT_EQ(power_of_scale(spec, v, decode_plan_of(kernels.plan, v)), 63);
+    for (const Mode& one : modes_of(spec)) {
+      EXPECT_EQ(one.scaling.mode, ScaleMode::kWeight);
+      EXPECT_TRUE(one.decode.request.fold_power);
+      EXPECT_EQ(one.scaling.scale_exponent, 63);
     }
   }
 }
@@ -92,27 +110,24 @@ TEST(ScaleMode, NothingIsRoundedTwice) {
 // A bfloat16 scale has room for the power of two of integers, an FP16 one may not.
 TEST(ScaleMode, ScalesTakeThePowerOfTwoOfIntegersToBf16) {
   GemmSpec spec = small_spec();
-  for (const GemmVariant& v : kernels_of(spec).variants) EXPECT_FALSE(v.fold_power);
+  for (const Mode& one : modes_of(spec)) EXPECT_FALSE(one.decode.request.fold_power);
   spec = small_spec(DType::kBf16);
-  const Kernels kernels = kernels_of(spec);
-  for (const GemmVariant& v : kernels.variants) {
-    const DecodePlan decode = decode_plan_of(kernels.plan, v);
-    EXPECT_NE(v.fold_power, v.fold_scale);
-    EXPECT_EQ(v.fold_scale, v.scale_mode == ScaleMode::kWeight);
-    EXPECT_EQ(decode.result_exponent, v.fold_scale ? 66 : 2);
-    EXPECT_EQ(power_of_scale(spec, v, decode), 0);
+  for (const Mode& one : modes_of(spec)) {
+    const DecodeRequest& request = one.decode.request;
+    EXPECT_NE(request.fold_power, request.fold_scale);
+    EXPECT_EQ(request.fold_scale, one.scaling.mode == ScaleMode::kWeight);
+    EXPECT_EQ(one.decode.result_exponent, request.fold_scale ? 66 : 2);
+    EXPECT_EQ(one.scaling.scale_exponent, 0);
   }
   // Zero points times scales would have to be rounded.
   spec.weight.zero_point = ZeroPoint::kInt;
-  const Kernels with_zeros = kernels_of(spec);
-  for (const GemmVariant& v : with_zeros.variants) {
-    EXPECT_FALSE(v.fold_scale);
-    EXPECT_EQ(power_of_scale(spec, v, decode_plan_of(with_zeros.plan, v)),
-              v.scale_mode == ScaleMode::kWeight ? 2 : 0);
+  for (const Mode& one : modes_of(spec)) {
+    EXPECT_FALSE(one.decode.request.fold_scale);
+    EXPECT_EQ(one.scaling.scale_exponent, one.scaling.mode == ScaleMode::kWeight ? 2 : 0);
   }
   // Float zero points count in units of the code.
   spec.weight.zero_point = ZeroPoint::kFloat;
-  for (const GemmVariant& v : kernels_of(spec).variants) EXPECT_FALSE(v.fold_power);
+  for (const Mode& one : modes_of(spec)) EXPECT_FALSE(one.decode.request.fold_power);
 }
 
 // What a plan's kernels decode by stands in it, each plan once.
@@ -120,17 +135,17 @@ TEST(ScaleMode, ThePlanTellsHowItsKernelsDecode) {
   const Plan plan = plan_of(small_spec(DType::kBf16), "h200");
   const auto json = nlohmann::json::parse(plan_to_json(plan));
   EXPECT_EQ(json["decode"]["result_exponent"], 0);
-  const std::vector<GemmVariant> variants = gemm_variants(plan);
-  const auto any = [&variants](bool GemmVariant::*field) {
-    return std::any_of(variants.begin(), variants.end(),
-                       [field](const GemmVariant& v) { return v.*field; });
+  const std::vector<DecodePlan> decodes = decode_plans_of(plan);
+  const auto any = [&decodes](bool DecodeRequest::*field) {
+    return std::any_of(decodes.begin(), decodes.end(),
+                       [field](const DecodePlan& one) { return one.request.*field; });
   };
-  ASSERT_EQ(json.contains("folded_decode"), any(&GemmVariant::fold_power));
-  ASSERT_EQ(json.contains("scaled_decode"), any(&GemmVariant::fold_scale));
-  if (any(&GemmVariant::fold_power)) {
+  ASSERT_EQ(json.contains("folded_decode"), any(&DecodeRequest::fold_power));
+  ASSERT_EQ(json.contains("scaled_decode"), any(&DecodeRequest::fold_scale));
+  if (any(&DecodeRequest::fold_power)) {
     EXPECT_EQ(json["folded_decode"]["result_exponent"], 2);
   }
-  if (any(&GemmVariant::fold_scale)) {
+  if (any(&DecodeRequest::fold_scale)) {
     EXPECT_EQ(json["scaled_decode"]["result_exponent"], 66);
   }
   EXPECT_NE(describe(plan).find("9 operations for 8 weights"), std::string::npos);

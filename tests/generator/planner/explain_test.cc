@@ -7,7 +7,6 @@
 #include <set>
 
 #include "generator/families/registry.h"
-#include "generator/planner/same_kernel.h"
 #include "tests/generator/gemm_plans.h"
 #include "tests/generator/planner/gemm_draws.h"
 
@@ -22,14 +21,14 @@ TEST(Explain, TheChosenOneHasItsPlaceAmongAllCandidates) {
     EXPECT_LE(one.step.min, m);
     EXPECT_GE(one.step.max, m);
     ASSERT_LT(one.chosen, one.candidates.size());
-    EXPECT_TRUE(is_same_kernel(variant_of(one.candidates[one.chosen].plan.kernels.front()),
-                               variant_at(plan, m)));
+    EXPECT_TRUE(
+        is_same_kernel(one.candidates[one.chosen].plan.kernels.front(), kernel_at(plan, m)));
     EXPECT_EQ(one.candidates.size(), candidate_plans(plan, m).size());
     EXPECT_TRUE(
         std::is_sorted(one.candidates.begin(), one.candidates.end(),
                        [](const CandidatePlan& a, const CandidatePlan& b) { return a.us < b.us; }));
-    EXPECT_EQ(one.chosen_range.min, variant_at(plan, m).m_min);
-    EXPECT_EQ(one.chosen_range.max, variant_at(plan, m).m_max);
+    EXPECT_EQ(one.chosen_range.min, kernel_at(plan, m).size_min);
+    EXPECT_EQ(one.chosen_range.max, kernel_at(plan, m).size_max);
   }
 }
 

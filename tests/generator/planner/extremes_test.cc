@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 
-#include "generator/families/gemm_variant.h"
 #include "heddle/source.h"
 #include "tests/generator/gemm_plans.h"
 

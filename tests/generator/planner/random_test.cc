@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <random>
 
-#include "generator/families/gemm_variant.h"
 #include "heddle/error.h"
 #include "tests/generator/gemm_plans.h"
 #include "tests/generator/plan_refusals.h"
@@ -54,13 +53,13 @@ class RandomSpecs {
 void expect_sound(const Plan& plan) {
   const GemmShape& shape = plan.spec.gemm().shape;
   std::int64_t next = shape.m_min;
-  for (const GemmVariant& v : gemm_variants(plan)) {
-    EXPECT_EQ(v.m_min, next);
-    EXPECT_GE(v.m_max, v.m_min);
-    EXPECT_LE(v.shared_bytes, plan.target.shared_per_block);
-    EXPECT_GE(v.stages, 2);
-    EXPECT_LE(v.threads(), 1024);
-    next = v.m_max + 1;
+  for (const PlannedKernel& kernel : plan.kernels) {
+    EXPECT_EQ(kernel.size_min, next);
+    EXPECT_GE(kernel.size_max, kernel.size_min);
+    EXPECT_LE(kernel.shared_bytes, plan.target.shared_per_block);
+    EXPECT_GE(kernel.family->json(kernel).value("stages", 2), 2);
+    EXPECT_LE(kernel.threads, 1024);
+    next = kernel.size_max + 1;
   }
   EXPECT_EQ(next, shape.m_max + 1);
 }

@@ -3,12 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/family.h"
-#include "generator/families/gemm_variant.h"
 #include "heddle/plan.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
 namespace {
+
+using device::TilesConfig;
 
 TEST(Resolve, EveryTargetGetsTilesThatFitItsSharedMemory) {
   for (const Target& target : known_targets()) {
@@ -16,32 +17,33 @@ TEST(Resolve, EveryTargetGetsTilesThatFitItsSharedMemory) {
       GemmSpec spec = small_spec();
       spec.weight.group_size = group;
       spec.weight.zero_point = ZeroPoint::kInt;
-      for (const GemmVariant& v : gemm_variants(resolve(Spec::from_gemm(spec), target))) {
-        EXPECT_LE(v.shared_bytes, target.shared_per_block) << target.name;
-        if (v.blocks_per_sm > 1) {
-          EXPECT_LE(v.blocks_per_sm * (v.shared_bytes + 1024), target.shared_per_sm) << target.name;
+      for (const PlannedKernel& one : resolve(Spec::from_gemm(spec), target).kernels) {
+        EXPECT_LE(one.shared_bytes, target.shared_per_block) << target.name;
+        if (one.blocks_per_sm > 1) {
+          EXPECT_LE(one.blocks_per_sm * (one.shared_bytes + 1024), target.shared_per_sm)
+              << target.name;
         }
-        EXPECT_GE(v.stages, 2);
+        EXPECT_GE(one.family->json(one).value("stages", 2), 2);
       }
     }
   }
 }
 
 TEST(Resolve, TuringHasItsOwnPathAndNoBfloat16) {
-  EXPECT_EQ(variant_of(plan_of(small_spec(), "sm_75").kernels[0]).path, Path::kTuring);
-  EXPECT_EQ(variant_of(plan_of(small_spec(), "sm_80").kernels[0]).path, Path::kAmpere);
+  EXPECT_EQ(path_of(plan_of(small_spec(), "sm_75").kernels[0]), Path::kTuring);
+  EXPECT_EQ(path_of(plan_of(small_spec(), "sm_80").kernels[0]), Path::kAmpere);
   EXPECT_NE(refusal(small_spec(DType::kBf16), "sm_75").find("bfloat16"), std::string::npos);
   GemmSpec forced = small_spec();
   forced.path = Path::kAmpere;
   EXPECT_NE(refusal(forced, "sm_75").find("cp.async"), std::string::npos);
   forced.path = Path::kTuring;
-  EXPECT_EQ(variant_of(plan_of(forced, "h200").kernels[0]).path, Path::kTuring);
+  EXPECT_EQ(path_of(plan_of(forced, "h200").kernels[0]), Path::kTuring);
 }
 
 TEST(Resolve, RefusesTilesThatAreTooSmallForTheirWarps) {
   GemmSpec spec = small_spec();
   spec.tile.warps_k = 4;
-  EXPECT_EQ(variant_of(plan_of(spec, "a100").kernels.front()).warps_k, 4);
+  EXPECT_EQ(config_of<TilesConfig>(plan_of(spec, "a100").kernels.front()).warps_k, 4);
   spec.tile.k = 128;
   EXPECT_NE(refusal(spec, "a100").find("/tile/k"), std::string::npos);
   spec.tile.k = 256;
@@ -58,7 +60,8 @@ TEST(Resolve, RefusesTilesThatAreTooSmallForTheirWarps) {
 TEST(Resolve, WarpsThatAreLeftOpenFitTheColumnsOfAStage) {
   GemmSpec spec = small_spec();
   spec.tile.k = 128;
-  for (const GemmVariant& v : gemm_variants(plan_of(spec, "a100"))) {
+  for (const PlannedKernel& kernel : plan_of(spec, "a100").kernels) {
+    const auto& v = config_of<TilesConfig>(kernel);
     EXPECT_EQ(v.stage_k, 128);
     EXPECT_LE(64 * v.warps_k, v.stage_k);
   }
@@ -97,9 +100,9 @@ TEST(Resolve, MoreTokensThanThePathServesHaveTheOneBeforeIt) {
   for (const char* target : {"b200", "rtx5090", "h200"}) {
     spec.pre_scale = target == std::string("h200");  // which wgmma does not serve
     const Plan plan = plan_of(spec, target);
-    EXPECT_EQ(variant_at(plan, 1).path, Path::kHopper) << target;
-    EXPECT_EQ(variant_at(plan, 4).path, Path::kHopper) << target;
-    EXPECT_EQ(variant_at(plan, 17).path, Path::kAmpere) << target;
+    EXPECT_EQ(path_of(kernel_at(plan, 1)), Path::kHopper) << target;
+    EXPECT_EQ(path_of(kernel_at(plan, 4)), Path::kHopper) << target;
+    EXPECT_EQ(path_of(kernel_at(plan, 17)), Path::kAmpere) << target;
   }
   spec.shape.m_min = 17;
   EXPECT_NE(refusal(spec, "h200").find("/path"), std::string::npos);
@@ -142,7 +145,8 @@ TEST(Resolve, HonoursATileOrSaysWhyNot) {
   spec.tile.warps_k = 2;
   spec.shape.m_max = 512;
   const Plan plan = plan_of(spec, "h200");
-  for (const GemmVariant& v : gemm_variants(plan)) {
+  for (const PlannedKernel& kernel : plan.kernels) {
+    const auto& v = config_of<TilesConfig>(kernel);
     EXPECT_EQ(v.tile_m, 64);
     EXPECT_EQ(v.tile_n, 64);
     EXPECT_EQ(v.stage_k, 128);
@@ -172,8 +176,8 @@ TEST(Resolve, WorkspaceStaysBounded) {
       spec.shape.n = n;
       spec.shape.k = k;
       const Plan plan = plan_of(spec, "h200");
-      for (const GemmVariant& v : gemm_variants(plan)) {
-        EXPECT_LE(plan.workspace_bytes(v.m_max), std::size_t{256} << 20) << v.name;
+      for (const PlannedKernel& one : plan.kernels) {
+        EXPECT_LE(plan.workspace_bytes(one.size_max), std::size_t{256} << 20) << one.name;
       }
       EXPECT_LE(plan.max_workspace_bytes(), std::size_t{256} << 20);
       EXPECT_LE(plan_of(spec, "a100").max_workspace_bytes(), std::size_t{256} << 20);
@@ -186,7 +190,7 @@ TEST(PlanJson, HoldsEveryDecision) {
   EXPECT_EQ(json["target"]["arch"], "sm_80");
   EXPECT_EQ(json["decode"]["ops"].size(), 8u);
   EXPECT_EQ(json["kernels"][0]["configuration"]["split_k"],
-            variant_of(plan_of(small_spec(), "a100").kernels[0]).split_k);
+            config_of<TilesConfig>(plan_of(small_spec(), "a100").kernels[0]).split_k);
   EXPECT_EQ(json["kernels"].size(), plan_of(small_spec(), "a100").kernels.size());
 }
 

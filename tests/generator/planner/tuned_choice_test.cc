@@ -24,7 +24,7 @@ GemmSpec spec_for(std::int64_t m_min, std::int64_t m_max) {
   return spec;
 }
 
-TunedEntry entry_of(const GemmSpec& spec, const MRange& m, const Candidate& kernel) {
+TunedEntry entry_of(const GemmSpec& spec, const MRange& m, const PlannedKernel& kernel) {
   TunedEntry entry;
   entry.weight = spec.weight;
   entry.activation = spec.activation;
@@ -33,14 +33,14 @@ TunedEntry entry_of(const GemmSpec& spec, const MRange& m, const Candidate& kern
   entry.m_first = m.min;
   entry.m_last = m.max;
   entry.family = kernel.family->name();
-  entry.family_version = kernel.family->version();
-  entry.kernel = kernel.family->label(kernel.variant);
+  entry.family_version = gemm_family_of(kernel).version();
+  entry.kernel = kernel_label(kernel);
   return entry;
 }
 
 // The slowest as predicted: what no plan has without a table.
-Candidate slowest(const GemmSpec& spec, const Target& target, const MRange& m) {
-  return gemm_candidates(unplanned(spec, target), m).back();
+PlannedKernel slowest(const GemmSpec& spec, const Target& target, const MRange& m) {
+  return gemm_candidates(unplanned(spec, target), m).back().kernel;
 }
 
 TunedEntry slow_entry(const GemmSpec& spec, const char* target, const MRange& m) {
@@ -80,8 +80,6 @@ void expect_cover(const Plan& plan) {
   for (const PlannedKernel& kernel : plan.kernels) {
     EXPECT_EQ(kernel.size_min, next);
     EXPECT_GE(kernel.size_max, kernel.size_min);
-    EXPECT_EQ(variant_of(kernel).m_min, kernel.size_min);
-    EXPECT_EQ(variant_of(kernel).m_max, kernel.size_max);
     next = kernel.size_max + 1;
   }
   EXPECT_EQ(next, plan.spec.gemm().shape.m_max + 1);
@@ -118,7 +116,7 @@ TEST(TunedChoice, GapsAreChosenByPrediction) {
     kernels += range.most_kernels;
     Plan gap = unplanned(spec_for(range.m.min, range.m.max), target);
     for (const Candidate& one : choose_kernels(gap, range.most_kernels)) {
-      gap.kernels.push_back(one.family->kernel(gap, one.variant));
+      gap.kernels.push_back(one.kernel);
     }
     for (std::int64_t m = range.m.min; m <= range.m.max; ++m) {
       const PlannedKernel& kernel = plan.kernels[plan.kernel_for(m)];
@@ -254,8 +252,8 @@ TEST(TunedChoice, AMeasuredKernelJoinsThePredictedOneThatItIs) {
   const PlannedKernel& last = predicted.kernels.back();
   const MRange m{last.size_max - 1, last.size_max};
   for (const Candidate& one : gemm_candidates(unplanned(spec, predicted.target), m)) {
-    if (one.family->label(one.variant) != kernel_label(last)) continue;
-    const Plan plan = tuned_plan(spec, "a100", tables_of("a100", {entry_of(spec, m, one)}));
+    if (kernel_label(one.kernel) != kernel_label(last)) continue;
+    const Plan plan = tuned_plan(spec, "a100", tables_of("a100", {entry_of(spec, m, one.kernel)}));
     EXPECT_EQ(plan.kernels.back().size_max, m.max);
     EXPECT_LT(plan.kernels.back().size_min, m.min);
     expect_cover(plan);
@@ -269,8 +267,8 @@ TEST(TunedChoice, NeighboursOfOneLabelThatDifferAreTwo) {
   const GemmSpec spec = spec_for(1, 4);
   std::vector<TunedEntry> entries;
   for (const Candidate& one : gemm_candidates(unplanned(spec, target_from_name("h100")), {1, 2})) {
-    if (one.variant.kernel != GemmKernel::kStream) continue;
-    entries = {entry_of(spec, {1, 2}, one), entry_of(spec, {3, 4}, one)};
+    if (!is_stream(one.kernel)) continue;
+    entries = {entry_of(spec, {1, 2}, one.kernel), entry_of(spec, {3, 4}, one.kernel)};
     break;
   }
   ASSERT_EQ(entries.size(), 2U);
@@ -296,7 +294,7 @@ TEST(TunedChoice, PlansFollowAnyTable) {
     for (std::int64_t m = spec.shape.m_min; m <= std::min<std::int64_t>(spec.shape.m_max, 600);) {
       const MRange range{m, std::min<std::int64_t>(spec.shape.m_max, m + random() % 90)};
       const std::vector<Candidate> all = gemm_candidates(base, range);
-      if (!all.empty()) entries.push_back(entry_of(spec, range, all[random() % all.size()]));
+      if (!all.empty()) entries.push_back(entry_of(spec, range, all[random() % all.size()].kernel));
       m = range.max + 1 + random() % 40;
     }
     const TunedTables tables = tables_of(target.name.c_str(), entries);

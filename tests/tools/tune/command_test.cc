@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "generator/families/gemm_variant.h"
 #include "heddle/error.h"
 #include "tests/runtime/temporary_folder.h"
 #include "tools/heddle/interrupt.h"

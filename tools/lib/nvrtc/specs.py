@@ -9,7 +9,7 @@ WIDTHS = ((1, "fp16", "none", 128), (2, "bf16", "int", 64), (3, "fp16", "int", 3
 CACHES = ("int8", "int4", "int2", "fp8_e4m3", "fp8_e5m2", "nvfp4", "fp16")
 
 # Counts of tokens that choose a stream, bulk copies, wgmma with tiles shared in pairs (at 48 and at
-# 256 NVRTC 12.0 to 12.8 used to crash) and wgmma with narrow tiles.
+# 256 NVRTC 12.0 to 12.8 used to crash) and wgmma with more than 128 tokens.
 SAMPLE_TOKENS = (1, 8, 48, 256, 600)
 SAMPLE_EXAMPLES = (
     "act-order", "decode-attention-int4-channel", "decode-attention-nvfp4", "dequantize-awq",

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/stream/next_start.h"
 #include "heddle/source.h"
@@ -13,14 +12,21 @@
 namespace heddle {
 namespace {
 
+using device::StreamConfig;
+
 GemmSpec with_tokens(std::int64_t n, std::int64_t k, std::int64_t m) {
   GemmSpec spec = spec_of(n, k);
   spec.shape.m_min = spec.shape.m_max = m;
   return spec;
 }
 
-std::vector<GemmVariant> streams_of(const GemmSpec& spec, const char* target = "h200") {
-  return candidates_of(spec, target, GemmKernel::kStream);
+std::vector<PlannedKernel> streams_of(const GemmSpec& spec, const char* target = "h200") {
+  return candidates_of(spec, target, is_stream);
+}
+
+// Of a spec that streams serve.
+StreamConfig first_of(const GemmSpec& spec) {
+  return config_of<StreamConfig>(plan_of(spec, "h200").kernels.front());
 }
 
 TEST(Stream, ServesFewTokensWhereThereAreBulkCopies) {
@@ -38,19 +44,20 @@ TEST(Stream, ServesFewTokensWhereThereAreBulkCopies) {
 TEST(Stream, TakesTheUsersTileOrSaysWhyNot) {
   GemmSpec spec = with_tokens(4096, 4096, 8);
   spec.path = Path::kAmpere;
-  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).path, Path::kAmpere);
+  EXPECT_EQ(path_of(plan_of(spec, "h200").kernels.front()), Path::kAmpere);
   spec.path = Path::kHopper;
   EXPECT_NE(refusal(spec, "a100").find("/path"), std::string::npos);
   spec.tile.split_k = 3;
-  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).split_k, 3);
+  EXPECT_EQ(first_of(spec).split_k, 3);
   spec.tile.warps_k = 31;
   EXPECT_NE(refusal(spec, "h200").find("/tile"), std::string::npos);
   spec.tile = {};
   spec.tile.k = 4096;
-  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).stage_k, 4096);
+  const StreamConfig c = first_of(spec);
+  EXPECT_EQ(c.stage_chunks * c.warps_k, 4096 / device::Chunk::kColumns);
   spec.tile = {};
   spec.tile.stages = 3;
-  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).stages, 3);
+  EXPECT_EQ(first_of(spec).stages, 3);
   spec.tile = {};
   spec.weight.zero_point = ZeroPoint::kFloat;
   EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
@@ -72,7 +79,8 @@ TEST(Stream, BlocksAreWholeClustersAndAtMostOneForEachSm) {
   for (const std::int64_t n : {8, 512, 1536, 8192, 57344}) {
     for (const std::int64_t k : {1152, 2304, 8192, 28672}) {
       for (const std::int64_t m : {1, 8, 16}) {
-        for (const GemmVariant& v : streams_of(with_tokens(n, k, m))) {
+        for (const PlannedKernel& kernel : streams_of(with_tokens(n, k, m))) {
+          const auto& v = config_of<StreamConfig>(kernel);
           EXPECT_EQ(v.workers % v.cluster, 0);
           EXPECT_EQ(v.workers % v.split_k, 0);
           EXPECT_LE(v.workers, 132);
@@ -80,7 +88,7 @@ TEST(Stream, BlocksAreWholeClustersAndAtMostOneForEachSm) {
             EXPECT_EQ(v.workers, 132);
           }
           EXPECT_TRUE(v.cluster == v.split_k || (v.cluster == 2 && v.split_k == 1));
-          EXPECT_EQ(v.threads(), 32 * (v.warps_k + 1)) << "one adds";
+          EXPECT_EQ(kernel.threads, 32 * (v.warps_k + 1)) << "one adds";
         }
       }
     }
@@ -93,13 +101,14 @@ TEST(Stream, BlocksTakeTheSharedMemoryOfTheirPartOfAnSm) {
   const Target target = target_from_name("h200");
   for (const std::int64_t k : {1536, 4096, 14336, 28672}) {
     for (const std::int64_t m : {1, 4, 8, 16}) {
-      for (const GemmVariant& v : streams_of(with_tokens(2240, k, m))) {
+      for (const PlannedKernel& kernel : streams_of(with_tokens(2240, k, m))) {
+        const auto& v = config_of<StreamConfig>(kernel);
         if (v.cluster > 2) {
-          EXPECT_GE(2 * (v.shared_bytes + kReservedSharedBytes), target.shared_per_sm);
+          EXPECT_GE(2 * (kernel.shared_bytes + kReservedSharedBytes), target.shared_per_sm);
         } else {
-          EXPECT_GT(3 * (v.shared_bytes + kReservedSharedBytes), target.shared_per_sm);
+          EXPECT_GT(3 * (kernel.shared_bytes + kReservedSharedBytes), target.shared_per_sm);
         }
-        EXPECT_LE(v.blocks_per_sm * (v.shared_bytes + kReservedSharedBytes),
+        EXPECT_LE(kernel.blocks_per_sm * (kernel.shared_bytes + kReservedSharedBytes),
                   target.shared_per_sm + kReservedSharedBytes);
       }
     }
@@ -109,23 +118,24 @@ TEST(Stream, BlocksTakeTheSharedMemoryOfTheirPartOfAnSm) {
 // Tokens that do not fit into the shared memory beside the ring are shared out with K.
 TEST(Stream, LongRowsOfManyTokensAreSplit) {
   const GemmSpec spec = with_tokens(2240, 28672, 8);
-  const std::vector<GemmVariant> streams = streams_of(spec);
+  const std::vector<PlannedKernel> streams = streams_of(spec);
   ASSERT_FALSE(streams.empty());
-  for (const GemmVariant& v : streams) EXPECT_GT(v.split_k, 1);
+  for (const PlannedKernel& one : streams) EXPECT_GT(config_of<StreamConfig>(one).split_k, 1);
   // No clusters there.
   EXPECT_TRUE(streams_of(spec, "rtx5090").empty());
 }
 
 // More tokens than a block reads for itself are read by two of a cluster.
 TEST(Stream, SixteenTokensAreReadTogether) {
-  for (const GemmVariant& v : streams_of(with_tokens(37888, 2048, 16))) {
-    EXPECT_EQ(v.tile_m, 16);
+  for (const PlannedKernel& kernel : streams_of(with_tokens(37888, 2048, 16))) {
+    const auto& v = config_of<StreamConfig>(kernel);
+    EXPECT_EQ(v.tokens, 16);
     EXPECT_GE(v.cluster, 2);
   }
 }
 
-// What a kernel says is what the rule says of its variant; a block that fills its SM does not let
-// two of the next kernel's on it.
+// What a kernel says is what the rule says of its configuration; a block that fills its SM does not
+// let two of the next kernel's on it.
 TEST(Stream, TheNextKernelStartsWhereEverySmHasRoomForIt) {
   bool lets = false, lets_not = false;
   for (const std::int64_t n : {2240, 4480}) {
@@ -133,10 +143,9 @@ TEST(Stream, TheNextKernelStartsWhereEverySmHasRoomForIt) {
       for (const std::int64_t m : {1, 4, 8}) {
         const GemmSpec spec = with_tokens(n, k, m);
         Plan plan = unplanned(spec, target_from_name("h200"));
-        for (GemmVariant& v : streams_of(spec)) {
-          v.name = "stream";
-          plan.kernels = {planned_kernel(plan, v)};
-          const bool expected = lets_next_start(v, plan.layout, plan.target);
+        for (const PlannedKernel& one : streams_of(spec)) {
+          plan.kernels = {planned_kernel(plan, one, "stream")};
+          const bool expected = lets_next_start(config_of<StreamConfig>(one), plan.target);
           const std::string text = render(plan, 0).text;
           EXPECT_NE(text.find(expected ? "/*lets_next_start=*/true" : "/*lets_next_start=*/false"),
                     std::string::npos);
@@ -152,10 +161,10 @@ TEST(Stream, TheNextKernelStartsWhereEverySmHasRoomForIt) {
 TEST(Stream, LongRowsLeaveRoomForTwoBlocksOfTheNextKernelOrNone) {
   const Target target = target_from_name("h200");
   const GemmSpec spec = with_tokens(2240, 18944, 1);
-  const WeightLayout layout = weight_layout(spec);
-  for (const GemmVariant& v : streams_of(spec)) {
-    if (!lets_next_start(v, layout, target)) continue;
-    EXPECT_LE(v.shared_bytes + (106 << 10), target.shared_per_sm) << "two of a shorter row's";
+  for (const PlannedKernel& kernel : streams_of(spec)) {
+    const auto& v = config_of<StreamConfig>(kernel);
+    if (!lets_next_start(v, target)) continue;
+    EXPECT_LE(kernel.shared_bytes + (106 << 10), target.shared_per_sm) << "two of a shorter row's";
     EXPECT_LE(v.warps_k, 10) << "registers";
   }
 }
@@ -164,7 +173,7 @@ TEST(Stream, ServesTheShortestRows) {
   GemmSpec spec = spec_of(4096, 896);
   spec.shape.m_max = 8;
   spec.path = Path::kHopper;
-  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.front()).kernel, GemmKernel::kStream);
+  EXPECT_TRUE(is_stream(plan_of(spec, "h200").kernels.front()));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // tile they refuse.
 #include <gtest/gtest.h>
 
-#include "generator/families/gemm_variant.h"
+#include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
 #include "heddle/source.h"
 #include "tests/gemm_tile.h"
@@ -10,6 +10,8 @@
 
 namespace heddle {
 namespace {
+
+using device::TilesConfig;
 
 // Blocks of this many tokens fill an SM: of the path hopper, with warps along N.
 GemmSpec bulk_spec(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int64_t m_max) {
@@ -19,6 +21,11 @@ GemmSpec bulk_spec(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int6
   spec.path = Path::kHopper;
   spec.tile.warps_n = 1;
   return spec;
+}
+
+// The plan's for so many tokens.
+TilesConfig tiles_at(const GemmSpec& spec, std::int64_t m) {
+  return config_of<TilesConfig>(kernel_at(plan_of(spec, "h200"), m));
 }
 
 // Of the next kernel, of 2048 columns, two blocks of up to eight tokens fit on an SM.
@@ -33,7 +40,7 @@ TEST(Bulk, TheNextKernelStartsWithTokensOfWhichABlockFillsAnSm) {
 TEST(Bulk, ServesFewTokensOfSm90) {
   const auto has_bulk = [](GemmSpec spec, const char* target, std::int64_t m) {
     spec.shape.m_min = spec.shape.m_max = m;
-    return !candidates_of(spec, target, GemmKernel::kBulk).empty();
+    return !candidates_of(spec, target, is_bulk).empty();
   };
   GemmSpec spec = spec_of(8192, 8192);
   for (const std::int64_t m : {1, 16, 64}) EXPECT_TRUE(has_bulk(spec, "h200", m)) << m;
@@ -55,7 +62,8 @@ TEST(Bulk, ATileHasAllTokens) {
   for (const std::int64_t m : {1, 7, 8, 9, 33, 64}) {
     GemmSpec spec = spec_of(6144, 4096);
     spec.shape.m_min = spec.shape.m_max = m;
-    for (const GemmVariant& v : candidates_of(spec, "h200", GemmKernel::kBulk)) {
+    for (const PlannedKernel& kernel : candidates_of(spec, "h200", is_bulk)) {
+      const auto& v = config_of<TilesConfig>(kernel);
       EXPECT_GE(v.tile_m, m);
       EXPECT_LT(v.tile_m, m + 8);
       EXPECT_GE(v.stages_ahead, 1);
@@ -73,13 +81,14 @@ TEST(Bulk, HonoursATileOrSaysWhyNot) {
   spec.tile.n = 64;
   spec.tile.split_k = 2;
   const Plan plan = plan_of(spec, "h200");
-  for (const GemmVariant& v : gemm_variants(plan)) {
-    EXPECT_EQ(v.kernel, GemmKernel::kBulk);
+  for (const PlannedKernel& kernel : plan.kernels) {
+    ASSERT_TRUE(is_bulk(kernel));
+    const auto& v = config_of<TilesConfig>(kernel);
     EXPECT_EQ(v.tile_n, 64);
     EXPECT_EQ(v.split_k, 2);
   }
   spec.tile.n.reset();  // rows for two warps
-  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels[0]).tile_n % 32, 0);
+  EXPECT_EQ(tiles_at(spec, spec.shape.m_min).tile_n % 32, 0);
   spec.tile.n = 64;
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
       {&TileSpec::m, 16},      {&TileSpec::n, 48},      {&TileSpec::k, 192},
@@ -105,13 +114,13 @@ TEST(Bulk, OneRowTileForEachWarpOfManyTokensWithScaledSums) {
   spec.tile = tile_of(64, 256, 2, 4);
   spec.shape.m_min = 33;
   spec.shape.m_max = 64;
-  EXPECT_EQ(variant_at(plan_of(spec, "h200"), 64).scale_mode, ScaleMode::kWeight);
+  EXPECT_EQ(tiles_at(spec, 64).scaling.mode, ScaleMode::kWeight);
   spec.weight.scale_dtype = DType::kFp32;
   EXPECT_NE(refusal(spec, "h200").find("/tile/warps_n"), std::string::npos);
   spec.tile = tile_of(64, 256, 4, 2);
-  EXPECT_EQ(variant_at(plan_of(spec, "h200"), 64).scale_mode, ScaleMode::kAccumulator);
+  EXPECT_EQ(tiles_at(spec, 64).scaling.mode, ScaleMode::kAccumulator);
   spec.tile = tile_of(64, 256, 2, 2);
-  EXPECT_EQ(variant_at(plan_of(spec, "h200"), 64).row_tiles(), 2) << "of 160 threads";
+  EXPECT_EQ(tiles_at(spec, 64).row_tiles(), 2) << "of 160 threads";
 }
 
 // Blocks that share K are a cluster, which needs no workspace.
@@ -138,7 +147,7 @@ TEST(Bulk, TheBlocksOfAClusterShareK) {
   const auto shared_bytes = [&](int stages, int split) {
     spec.tile.stages = stages;
     spec.tile.split_k = split;
-    return plan_of(spec, "h200").kernels.back().shared_bytes;
+    return tiles_at(spec, 32).shared_bytes();
   };
   EXPECT_EQ(shared_bytes(3, 4), shared_bytes(3, 1) + 4 * 32 * 64 + 8);
   EXPECT_EQ(shared_bytes(2, 2), shared_bytes(2, 1) + 4 * 32 * 64 + 8);
@@ -147,16 +156,36 @@ TEST(Bulk, TheBlocksOfAClusterShareK) {
   EXPECT_NE(refusal(spec, "h200").find("/tile/split_k"), std::string::npos) << "one stage of K";
 }
 
+// Of the next launch an SM would get two blocks where two fit, and others none.
+TEST(Bulk, ABlockThatHasAnSmToItselfLeavesNoRoomForAnother) {
+  const Target target = target_from_name("h200");
+  GemmSpec spec = spec_of(1000, 8192);
+  spec.path = Path::kHopper;
+  spec.shape.m_min = 9;
+  spec.shape.m_max = 16;
+  spec.tile = tile_of(64, 512, 1, 4);
+  spec.tile.stages = 3;
+  spec.tile.split_k = 1;
+  const auto shared_bytes = [&] { return plan_of(spec, "h200").kernels.back().shared_bytes; };
+  EXPECT_GT(2 * (shared_bytes() + kReservedSharedBytes), target.shared_per_sm);
+  EXPECT_LT(2 * (tiles_at(spec, 16).shared_bytes() + kReservedSharedBytes), target.shared_per_sm);
+  spec.shape.n = 64 * (target.sm_count + 1);
+  EXPECT_EQ(shared_bytes(), tiles_at(spec, 16).shared_bytes()) << "more blocks than SMs";
+  spec.shape.n = 1000;
+  spec.tile.split_k = 2;
+  EXPECT_EQ(shared_bytes(), tiles_at(spec, 16).shared_bytes()) << "of a cluster";
+}
+
 // A ring of the block's own stages, where a spec does not set them.
-TEST(Bulk, BlocksOfAClusterHoldTheirStagesAtMost) {
+TEST(Bulk, BlocksHoldTheirStagesAtMost) {
   GemmSpec spec = spec_of(1280, 4096);
   spec.shape.m_min = 9;
   spec.shape.m_max = 16;
   spec.path = Path::kHopper;
   spec.tile = tile_of(32, 512, 1, 4);
-  for (const auto& [split, stages] : {std::pair{2, 4}, {3, 3}, {4, 2}, {8, 2}}) {
+  for (const auto& [split, stages] : {std::pair{1, 8}, {2, 4}, {3, 3}, {4, 2}, {8, 2}}) {
     spec.tile.split_k = split;
-    EXPECT_EQ(variant_at(plan_of(spec, "h200"), 16).stages, stages) << split;
+    EXPECT_EQ(tiles_at(spec, 16).stages, stages) << split;
   }
 }
 
@@ -170,7 +199,7 @@ TEST(Bulk, BlocksOfAClusterThatFitInPairsCopyAllOfTheirRingAhead) {
   const auto ahead = [&](int split, int stages) {
     spec.tile.split_k = split;
     spec.tile.stages = stages;
-    return variant_at(plan_of(spec, "h200"), 16).stages_ahead;
+    return tiles_at(spec, 16).stages_ahead;
   };
   EXPECT_EQ(ahead(5, 3), 3);
   EXPECT_EQ(ahead(5, 4), 2) << "more than half of an SM";

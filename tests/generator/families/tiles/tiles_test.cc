@@ -3,17 +3,19 @@
 
 #include <algorithm>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/shared_memory.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
 namespace {
 
+using device::TilesConfig;
+
+bool reads_ahead(const PlannedKernel& kernel) { return config_of<TilesConfig>(kernel).reads_ahead; }
+
 bool offers_reading_ahead(const GemmSpec& spec) {
-  const std::vector<GemmVariant> tiles = candidates_of(spec, "h200", GemmKernel::kTiles);
-  return std::any_of(tiles.begin(), tiles.end(),
-                     [](const GemmVariant& v) { return v.reads_ahead; });
+  const std::vector<PlannedKernel> tiles = candidates_of(spec, "h200", is_tiles);
+  return std::any_of(tiles.begin(), tiles.end(), reads_ahead);
 }
 
 TEST(ReadAhead, NeedsManyTokensAndWeightsThatAreDecodedInSteps) {
@@ -49,12 +51,12 @@ TEST(ReadAhead, TheUsersTileReadsAheadWhereItCan) {
   spec.tile.warps_m = 1;
   spec.tile.warps_n = 8;
   spec.tile.warps_k = 1;
-  EXPECT_TRUE(variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead);
+  EXPECT_TRUE(reads_ahead(plan_of(spec, "h200").kernels.back()));
   spec.tile.m = 32;  // too few tokens for a warp
-  EXPECT_FALSE(variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead);
+  EXPECT_FALSE(reads_ahead(plan_of(spec, "h200").kernels.back()));
   spec.tile.m = 64;
   spec.tile.n = 128;  // half a row block to a warp and turn
-  EXPECT_FALSE(variant_of(plan_of(spec, "h200").kernels.back()).reads_ahead);
+  EXPECT_FALSE(reads_ahead(plan_of(spec, "h200").kernels.back()));
 }
 
 // Counters of a split's tiles have an end.
@@ -63,7 +65,8 @@ TEST(Tiles, ASplitHasACounterForEachTile) {
     for (const std::int64_t m : {16, 64, 4096}) {
       GemmSpec spec = older_spec(n, 4096);
       spec.shape.m_min = spec.shape.m_max = m;
-      for (const GemmVariant& v : candidates_of(spec, "h200", GemmKernel::kTiles)) {
+      for (const PlannedKernel& kernel : candidates_of(spec, "h200", is_tiles)) {
+        const auto& v = config_of<TilesConfig>(kernel);
         if (v.split_k == 1) continue;
         EXPECT_LE(4 * ceil_div(m, v.tile_m) * ceil_div(n, v.tile_n), kWorkspaceCounterBytes);
       }

@@ -6,14 +6,13 @@
 
 #include <algorithm>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/scale_mode.h"
-#include "generator/families/warpgroup/config.h"
-#include "generator/families/warpgroup/stage.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {
 namespace {
+
+using device::WarpgroupConfig;
 
 GemmSpec with_range(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int64_t m_max) {
   GemmSpec spec = spec_of(n, k);
@@ -22,16 +21,23 @@ GemmSpec with_range(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int
   return spec;
 }
 
-std::vector<GemmVariant> tiles_of(const GemmSpec& spec, const char* target = "h200") {
-  return candidates_of(spec, target, GemmKernel::kWgmma);
+std::vector<WarpgroupConfig> tiles_of(const GemmSpec& spec, const char* target = "h200") {
+  std::vector<WarpgroupConfig> tiles;
+  for (const PlannedKernel& kernel : candidates_of(spec, target, is_wgmma)) {
+    tiles.push_back(config_of<WarpgroupConfig>(kernel));
+  }
+  return tiles;
 }
 
 // Of the path hopper, which has no other kernels for these tokens unless a tile wants them.
-GemmVariant own_of(GemmSpec spec) {
+PlannedKernel own_kernel_of(GemmSpec spec) {
   spec.path = Path::kHopper;
-  const GemmVariant v = variant_of(plan_of(spec, "h200").kernels.front());
-  EXPECT_EQ(v.kernel, GemmKernel::kWgmma);
-  return v;
+  return plan_of(spec, "h200").kernels.front();
+}
+WarpgroupConfig own_of(const GemmSpec& spec) {
+  const PlannedKernel kernel = own_kernel_of(spec);
+  EXPECT_TRUE(is_wgmma(kernel));
+  return config_of<WarpgroupConfig>(kernel);
 }
 
 TEST(Wgmma, ServesSm90FromNineTokensOn) {
@@ -43,7 +49,7 @@ TEST(Wgmma, ServesSm90FromNineTokensOn) {
       EXPECT_TRUE(tiles_of(spec, other).empty()) << other;
     }
   }
-  EXPECT_EQ(own_of(with_range(4096, 4096, 33, 64)).path, Path::kHopper);
+  EXPECT_EQ(path_of(own_kernel_of(with_range(4096, 4096, 33, 64))), Path::kHopper);
 }
 
 // Tensor copies bring tokens as they are, and nothing sums them.
@@ -58,21 +64,7 @@ TEST(Wgmma, LeavesFactorsOfColumnsAndFloatZeroPointsToTiles) {
   EXPECT_TRUE(tiles_of(spec).empty());
 }
 
-// Sixteen tokens at most, and no product for each weight's scale.
-TEST(Wgmma, TilesOfSixteenTokensAreMultipliedByWarps) {
-  for (const int group : {32, 128}) {
-    for (const std::int64_t m : {16, 17, 64}) {
-      GemmSpec spec = with_range(37888, 8192, 9, m);
-      spec.weight.group_size = group;
-      for (const GemmVariant& v : tiles_of(spec)) {
-        EXPECT_EQ(v.by_warps,
-                  v.tile_m == 16 && v.scale_mode != ScaleMode::kWeight && !wgmma_has_four(v));
-      }
-    }
-  }
-}
-
-// Two or four that multiply, four that fetch, and four that add to sums of shared tiles.
+// Two or four that multiply, and one that fetches.
 TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
     for (const std::int64_t m : {16, 32, 64, 128, 8192}) {
@@ -80,12 +72,11 @@ TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
         GemmSpec spec = small_spec(dtype);
         spec.shape = {28672, 8192, 9, m};
         spec.weight.group_size = group;
-        for (const GemmVariant& v : tiles_of(spec)) {
-          const int warpgroups = wgmma_warpgroups(v);
+        for (const WarpgroupConfig& v : tiles_of(spec)) {
+          const int warpgroups = v.warpgroups;
           EXPECT_TRUE(warpgroups == 2 || warpgroups == 4);
-          EXPECT_EQ(v.threads(), 128 * (warpgroups + (v.shares_first ? 2 : 1)));
+          EXPECT_EQ(v.threads(), 128 * (warpgroups + 1));
           EXPECT_LE(v.tile_m, warpgroups == 4 ? 64 : 256);
-          EXPECT_FALSE(v.shares_rows && v.shares_tiles);
           EXPECT_TRUE(v.tile_n >= 128 || v.tile_m >= 32);
         }
       }
@@ -94,27 +85,21 @@ TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
 }
 
 TEST(Wgmma, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
-  const auto most_threads = [](GemmSpec spec, bool shares_rows) {
+  const auto most_threads = [](GemmSpec spec) {
     spec.path = Path::kHopper;
     spec.tile.n = 256;
     int most = 0;
-    for (const GemmVariant& v : tiles_of(spec)) {
-      if (v.shares_rows == shares_rows && !v.shares_first) most = std::max(most, v.threads());
-    }
+    for (const WarpgroupConfig& v : tiles_of(spec)) most = std::max(most, v.threads());
     return most;
   };
   GemmSpec spec = with_range(28672, 8192, 9, 16);
-  EXPECT_EQ(most_threads(spec, false), 640);
+  EXPECT_EQ(most_threads(spec), 640);
   spec.shape.m_max = 64;
-  EXPECT_EQ(most_threads(spec, false), 384) << "sums of a group beside those of the tile";
-  EXPECT_EQ(most_threads(spec, true), 640);
-  spec.weight.type = WeightType::kNf4;
-  EXPECT_EQ(most_threads(spec, true), 384) << "a code of a table leaves no room";
-  spec.weight.type = WeightType::kUint;
+  EXPECT_EQ(most_threads(spec), 384) << "sums of a group beside those of the tile";
   spec.weight.group_size = 32;  // scales meet the weights
-  EXPECT_EQ(most_threads(spec, false), 640);
+  EXPECT_EQ(most_threads(spec), 640);
   spec.shape.m_max = 128;
-  EXPECT_EQ(most_threads(spec, false), 384);
+  EXPECT_EQ(most_threads(spec), 384);
 }
 
 TEST(Wgmma, WeightsAreAheadOfFewTokensByNoMoreThanTheRing) {
@@ -122,14 +107,14 @@ TEST(Wgmma, WeightsAreAheadOfFewTokensByNoMoreThanTheRing) {
     for (const std::int64_t m : {16, 32, 64, 65, 256}) {
       GemmSpec spec = with_range(8192, 8192, 9, m);
       spec.weight.bits = bits;
-      for (const GemmVariant& v : tiles_of(spec)) {
+      for (const WarpgroupConfig& v : tiles_of(spec)) {
         EXPECT_GE(v.stages, 2);
         EXPECT_GE(v.stages_ahead, 1);
         EXPECT_LE(v.stages_ahead, v.stages);
         if (v.tile_m > 64) {
           EXPECT_EQ(v.stages_ahead, 1);
         }
-        if (bits == 2 && !wgmma_has_four(v)) {
+        if (bits == 2 && !v.has_four()) {
           EXPECT_EQ(v.stages_ahead, 1) << "decoded no faster than they come";
         }
       }
@@ -140,18 +125,19 @@ TEST(Wgmma, WeightsAreAheadOfFewTokensByNoMoreThanTheRing) {
 TEST(Wgmma, HonoursATileOrSaysWhyNot) {
   GemmSpec spec = with_range(4096, 4096, 9, kDefaultMaxM);
   spec.tile.m = 64;
-  EXPECT_EQ(variant_of(plan_of(spec, "h200").kernels.back()).kernel, GemmKernel::kTiles)
+  EXPECT_TRUE(is_tiles(plan_of(spec, "h200").kernels.back()))
       << "a tile is one of mma.sync unless the path says otherwise";
   spec.path = Path::kHopper;
   spec.tile.n = 128;
   spec.tile.stages = 3;
   spec.tile.split_k = 1;
   const Plan plan = plan_of(spec, "h200");
-  for (const GemmVariant& v : gemm_variants(plan)) {
+  for (const PlannedKernel& kernel : plan.kernels) {
+    const auto& v = config_of<WarpgroupConfig>(kernel);
     EXPECT_EQ(v.tile_m, 64);
     EXPECT_EQ(v.tile_n, 128);
     EXPECT_EQ(v.stages, 3);
-    EXPECT_FALSE(v.shares_rows) << "each tile for one block";
+    EXPECT_FALSE(v.shares_tiles) << "each tile for one block";
   }
   EXPECT_EQ(plan.max_workspace_bytes(), 0U);
   const std::pair<std::optional<int> TileSpec::*, int> wrong[] = {
@@ -178,7 +164,7 @@ TEST(Wgmma, HalvesStagesOrSaysWhyNot) {
   spec.path = Path::kHopper;
   spec.tile.n = 128;
   spec.tile.k = 64;
-  EXPECT_EQ(own_of(spec).stage_k, 64);
+  EXPECT_TRUE(own_of(spec).half_stages);
   GemmSpec other = spec;
   other.weight.scale_dtype = DType::kFp32;  // the sums of a group cannot wait for the other half
   EXPECT_NE(refusal(other, "h200").find("/tile/k"), std::string::npos);
@@ -202,7 +188,7 @@ TEST(Wgmma, ScalesTheSumsOfSixtyFourTokensWhereTheyTakeTurns) {
     spec.tile.m = tile_m;
     spec.tile.n = tile_n;
     spec.tile.split_k = 1;
-    return own_of(spec).scale_mode;
+    return own_of(spec).scaling.mode;
   };
   EXPECT_EQ(mode(8192, 4, 64, 128), ScaleMode::kAccumulator);
   EXPECT_EQ(mode(8192 + 128, 4, 64, 128), ScaleMode::kWeight);

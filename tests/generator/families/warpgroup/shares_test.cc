@@ -5,31 +5,32 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
-#include "generator/families/gemm_variant.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/warpgroup/candidates.h"
-#include "generator/families/warpgroup/config.h"
-#include "generator/families/warpgroup/stage.h"
 #include "tests/generator/gemm_plans.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {
 namespace {
 
-std::vector<GemmVariant> tiles_of(const GemmSpec& spec) {
-  return candidates_of(spec, "h200", GemmKernel::kWgmma);
+using device::WarpgroupConfig;
+
+std::vector<PlannedKernel> tiles_of(const GemmSpec& spec) {
+  return candidates_of(spec, "h200", is_wgmma);
 }
 
 // What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
 // the others every block gets at least one stage.
-void expect_work_for_every_block(const Plan& plan, const GemmVariant& v, std::int64_t m) {
-  const PlannedKernel kernel = planned_kernel(plan, v);
+void expect_work_for_every_block(const Plan& plan, const PlannedKernel& kernel, std::int64_t m) {
+  const auto& v = config_of<WarpgroupConfig>(kernel);
   const std::int64_t n = plan.spec.gemm().shape.n;
   const WgmmaShares shares = wgmma_shares(plan, v, m);
   // Blocks that share tokens count as one.
-  const std::int64_t together = v.shares_rows ? 2 : v.cluster;
-  const std::int64_t set_rows = 64 * warpgroup_sizes(plan.layout, v).set_row_tiles();
+  const std::int64_t together = v.cluster;
+  const std::int64_t set_rows = v.cluster_rows();
   const std::int64_t tiles = ceil_div(m, v.tile_m) * ceil_div(n, set_rows);
   const std::int64_t most = 132 / together;
   const std::int64_t workers = shares.workers / together;
@@ -41,18 +42,6 @@ void expect_work_for_every_block(const Plan& plan, const GemmVariant& v, std::in
   EXPECT_EQ(shares.cluster % v.cluster, 0);
   if (shares.shared_tiles == 0) {
     EXPECT_EQ(workers, std::min<std::int64_t>(tiles, most));
-    EXPECT_EQ(workspace, 0U);
-  } else if (shares.shared_tiles < 0) {
-    // Halves of tiles, behind whole rounds of the others; those of the last tokens may have been
-    // narrow before.
-    const std::int64_t cut = -shares.shared_tiles;
-    EXPECT_GT(v.tile_m, 128);
-    const std::int64_t over = m % v.tile_m;
-    const bool ends_narrow = m > v.tile_m && over > 0 && over <= v.tile_m / 2;
-    const std::int64_t wide = ends_narrow ? tiles - ceil_div(n, set_rows) : tiles;
-    EXPECT_LE(cut, wide);
-    EXPECT_EQ((wide - cut) % most, 0);
-    EXPECT_EQ(workers, std::min(tiles + cut, most));
     EXPECT_EQ(workspace, 0U);
   } else {
     EXPECT_LE(shares.shared_tiles, tiles);
@@ -68,7 +57,7 @@ void expect_work_for_every_block(const Plan& plan, const GemmVariant& v, std::in
       return;
     }
     // A counter for each warpgroup, two places for each block.
-    EXPECT_LE(4 * wgmma_warpgroups(v) * shares.shared_tiles * v.cluster, kWorkspaceCounterBytes);
+    EXPECT_LE(4 * v.warpgroups * shares.shared_tiles * v.cluster, kWorkspaceCounterBytes);
     EXPECT_EQ(workspace, static_cast<std::size_t>(kWorkspaceCounterBytes +
                                                   2 * 4 * v.workers * v.tile_m * v.tile_n));
     EXPECT_LE(workspace, kernel.family->max_workspace_bytes(plan, kernel));
@@ -84,10 +73,10 @@ TEST(WgmmaShares, GiveEveryBlockWork) {
         spec.shape = {n, k, first, last};
         spec.weight.group_size = 32;
         const Plan plan = unplanned(spec, target_from_name("h200"));
-        for (const GemmVariant& v : tiles_of(spec)) {
+        for (const PlannedKernel& kernel : tiles_of(spec)) {
           SCOPED_TRACE(fmt::format("{} x {}, M {} to {}", n, k, first, last));
           for (const std::int64_t m : {first, (first + last) / 2, last}) {
-            expect_work_for_every_block(plan, v, m);
+            expect_work_for_every_block(plan, kernel, m);
           }
         }
         first = last + 1;
@@ -102,7 +91,8 @@ TEST(WgmmaShares, PairsNeedNoWorkspace) {
   GemmSpec spec = small_spec();
   spec.shape = {4096, 8192, 33, 64};
   const Plan plan = unplanned(spec, target_from_name("h200"));
-  for (const GemmVariant& v : tiles_of(spec)) {
+  for (const PlannedKernel& kernel : tiles_of(spec)) {
+    const auto& v = config_of<WarpgroupConfig>(kernel);
     const WgmmaShares shares = wgmma_shares(plan, v, 64);
     if (!shares.sums_in_cluster) continue;
     has_pairs = true;
@@ -112,84 +102,65 @@ TEST(WgmmaShares, PairsNeedNoWorkspace) {
   EXPECT_TRUE(has_pairs);
 }
 
-// Tiles of all tokens are shared in one way or not at all, and the kernel has no other.
-TEST(WgmmaShares, OneTileOfTokensSettlesHowTilesAreShared) {
-  for (const std::int64_t n : {4096, 8192, 10240, 14336, 28672}) {
-    for (const std::int64_t m : {16, 64, 128}) {
-      GemmSpec spec = small_spec();
-      spec.shape = {n, 8192, m / 2 + 1, m};
-      const Plan plan = unplanned(spec, target_from_name("h200"));
-      for (const GemmVariant& v : tiles_of(spec)) {
-        if (v.tile_m < m) continue;
-        const WgmmaShares shares = wgmma_shares(plan, v, m);
-        EXPECT_EQ(v.shares_tiles, shares.shared_tiles > 0) << n << ", M " << m;
-        EXPECT_EQ(v.shares_in_pairs, shares.sums_in_cluster) << n << ", M " << m;
+// Tiles of all tokens are shared in the one way that the kernel is made for, whatever would be
+// faster with fewer tokens; pairs are launched as clusters, and nothing else is.
+TEST(WgmmaShares, OneTileOfTokensIsSharedAsItsKernelIsMade) {
+  std::set<std::pair<bool, bool>> ways;
+  for (const std::int64_t n : {2560, 4096, 8192, 10240, 14336, 28672}) {
+    for (const std::int64_t k : {5120, 8192}) {
+      std::int64_t first = 9;
+      for (const std::int64_t last : {16, 32, 64, 128, 256}) {
+        GemmSpec spec = small_spec();
+        spec.shape = {n, k, first, last};
+        spec.weight.group_size = 128;
+        spec.weight.zero_point = ZeroPoint::kInt;
+        const Plan plan = unplanned(spec, target_from_name("h100"));
+        for (const PlannedKernel& kernel : candidates_of(spec, "h100", is_wgmma)) {
+          const auto& v = config_of<WarpgroupConfig>(kernel);
+          if (!v.has_one_token_tile()) continue;
+          ways.insert({v.shares_tiles, v.shares_in_pairs});
+          for (std::int64_t m = first; m <= last; ++m) {
+            SCOPED_TRACE(fmt::format("{} x {}, M {} of {} to {}", n, k, m, first, last));
+            const WgmmaShares shares = wgmma_shares(plan, v, m);
+            ASSERT_EQ(shares.sums_in_cluster, v.shares_in_pairs);
+            ASSERT_EQ(shares.cluster, v.shares_in_pairs ? 2 : v.cluster);
+            ASSERT_TRUE(v.shares_tiles || shares.shared_tiles <= 0);
+          }
+        }
+        first = last + 1;
       }
     }
   }
-  // More tiles of tokens may be shared in any way, as their number wants.
+  EXPECT_EQ(ways, (std::set<std::pair<bool, bool>>{{false, false}, {true, false}, {true, true}}));
+}
+
+// More tiles of tokens may be shared in any way, as their number wants.
+TEST(WgmmaShares, SeveralTilesOfTokensAreSharedInAnyWay) {
   GemmSpec spec = small_spec();
   spec.shape = {4096, 4096, 600, 2000};
   spec.tile.m = 128;
   spec.tile.n = 128;
   spec.path = Path::kHopper;
-  EXPECT_TRUE(variant_of(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
+  EXPECT_TRUE(config_of<WarpgroupConfig>(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
 }
 
-// Every block has whole tiles behind its share, four more warps to add, and room for their sums.
-TEST(WgmmaShares, FirstSharesComeBeforeWholeTiles) {
-  GemmSpec spec = small_spec();
-  spec.shape = {18944, 3584, 33, 64};
-  const Plan plan = unplanned(spec, target_from_name("h200"));
-  bool has_first = false;
-  for (const GemmVariant& first : tiles_of(spec)) {
-    if (!first.shares_first) continue;
-    has_first = true;
-    const std::int64_t tiles = ceil_div(spec.shape.n, first.tile_n);
-    EXPECT_EQ(first.threads(), 512);
-    EXPECT_EQ(wgmma_shares(plan, first, 40).workers, 132);
-    EXPECT_EQ(wgmma_shares(plan, first, 40).shared_tiles, tiles % 132);
-    EXPECT_GT(tiles, 132);
-    GemmVariant last = first;
-    wgmma_share_first(spec, plan.target, plan.layout, false, last);
-    EXPECT_LT(last.threads() - 32 * last.warps_n, first.threads() - 32 * first.warps_n);
-  }
-  EXPECT_TRUE(has_first);
-  // Nothing is left over, there is no whole round, too many tokens, or a split of the user's.
-  const auto shares_first = [&spec](std::int64_t n, std::int64_t m_max) {
-    spec.shape = {n, 3584, m_max / 2 + 1, m_max};
-    const std::vector<GemmVariant> tiles = tiles_of(spec);
-    return std::any_of(tiles.begin(), tiles.end(),
-                       [](const GemmVariant& v) { return v.shares_first; });
-  };
-  EXPECT_FALSE(shares_first(2 * 132 * 256, 64));
-  EXPECT_FALSE(shares_first(4096, 64));
-  EXPECT_FALSE(shares_first(18944, 128));
-  spec.path = Path::kHopper;
-  EXPECT_TRUE(shares_first(18944, 64));
-  spec.tile.split_k = 1;
-  EXPECT_FALSE(shares_first(18944, 64));
-}
-
-// Pairs read the tokens of neighbouring tiles of 128 rows once; boxes are half of a tile's tokens,
-// so that the last tiles may be cut.
-TEST(WgmmaShares, ManyTokensAreReadByPairsAndTheLastTilesCut) {
+// Pairs read the tokens of neighbouring tiles of 128 rows once; boxes are half of a tile's tokens.
+TEST(WgmmaShares, ManyTokensAreReadByPairs) {
   GemmSpec spec = small_spec();
   spec.shape = {14336, 4096, 513, 8192};
   const Plan plan = unplanned(spec, target_from_name("h200"));
-  bool has_pairs = false, cuts = false;
-  for (const GemmVariant& v : tiles_of(spec)) {
+  bool has_pairs = false;
+  for (const PlannedKernel& kernel : tiles_of(spec)) {
+    const auto& v = config_of<WarpgroupConfig>(kernel);
     if (v.tile_m != 256) continue;
-    EXPECT_EQ(planned_kernel(plan, v).box_tokens, 128);
+    EXPECT_EQ(kernel.box_tokens, 128);
     const WgmmaShares shares = wgmma_shares(plan, v, 1024);
     has_pairs = has_pairs || v.cluster == 2;
-    cuts = cuts || shares.shared_tiles < 0;
     if (v.cluster == 2) {
       EXPECT_EQ(shares.cluster, 2);
     }
   }
   EXPECT_TRUE(has_pairs);
-  EXPECT_TRUE(cuts);
 }
 
 }  // namespace

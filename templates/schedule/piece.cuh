@@ -1,0 +1,34 @@
+// What a thread block computes next: a tile of the output, over all of K or a part of it.
+//
+// A schedule is a policy that a family takes as an alias of its Config (`using Schedule = ...`). It
+// is made where the kernel begins and asked
+//
+//   bool next(Piece& piece);  // false at the end of the block's work
+//
+// until that is false. Every warp that asks has a copy of its own: copies give the same pieces in
+// the same order, as long as they are asked equally often. A kernel whose blocks have one piece
+// each asks once.
+//
+// A schedule may hold state, and its constructor may take what the launch tells the kernel: the
+// number of tokens, of shared tiles, or a pointer to device memory. So one whose groups of tokens
+// only the device knows, such as those of experts, reads their counts there; it must not before
+// wait_for_predecessor(), and adds to Piece what only its kernels look at.
+//
+// The sizes of tiles come from a Shape, which the family gives as the schedule's parameter; each
+// schedule names the members that it needs. Sums of blocks that share a tile are the family's
+// matter: it adds them in the order of K, never in that of the blocks' arrival.
+#pragma once
+
+#include "primitives/types.cuh"
+
+namespace heddle {
+
+// Units [begin, end) of a tile's K; a unit is what the family loads at a time.
+struct Piece {
+  int row_tile;     // the tile's first; the schedule says of how many rows one is
+  int first_token;  // of the tile
+  int shared_tile;  // the tile's number among those whose K several blocks share
+  int begin, end;
+};
+
+}  // namespace heddle

@@ -1,0 +1,127 @@
+// Whole tiles, thread block after thread block, then an equal share of the K of the last tiles for
+// each block, which may begin and end inside of a tile.
+//
+// Tiles beyond the last whole round of blocks would leave SMs idle: a launch says how many of them
+// are shared, which are fewer than blocks. The sums of those that share a tile are added in the
+// order of K, which is the order of the blocks: first_worker() to end_worker().
+#pragma once
+
+#include "primitives/cluster.cuh"
+#include "schedule/piece.cuh"
+
+namespace heddle {
+
+// Grid: as many blocks as the launch wants, in clusters of kBlocks. The blocks of a cluster take
+// neighbouring tiles of rows, a set, at the same time. Of Shape:
+//   kTileTokens, kTileRowTiles  tokens and row tiles of a tile
+//   kRowSets                    sets of rows
+//   kOneTokenTile               a tile has all tokens of the launch
+//   kBlocks                     of a cluster
+//   kTotalUnits                 units of K
+//   kSharesTiles                false: no launch shares any
+template <class Shape>
+struct SharedTiles {
+  using S = Shape;
+  // Tiles that run at the same time should share tokens and weights in the L2 cache: row groups
+  // are walked for so many tokens at a time.
+  static constexpr int kGroupTokens = 2048;
+  static constexpr int kGroupTiles =
+      S::kTileTokens < kGroupTokens ? kGroupTokens / S::kTileTokens : 1;
+
+  int token_tiles;
+  int whole_tiles;     // tiles that are not shared
+  int tile;            // the next whole tile of this block
+  int unit, unit_end;  // of the shared tiles, counted through
+
+  __device__ __forceinline__ SharedTiles(int m, int shared_tiles)
+      : token_tiles(S::kOneTokenTile ? 1 : (m + S::kTileTokens - 1) / S::kTileTokens),
+        whole_tiles(S::kRowSets * token_tiles - shared_tiles),
+        tile(worker()),
+        unit(first_unit(worker(), shared_tiles)),
+        unit_end(first_unit(worker() + 1, shared_tiles)) {}
+
+  // Clusters; this block's; and its number in that.
+  static __device__ __forceinline__ int workers() {
+    return static_cast<int>(gridDim.x) / S::kBlocks;
+  }
+  static __device__ __forceinline__ int worker() {
+    return static_cast<int>(blockIdx.x) / S::kBlocks;
+  }
+  static __device__ __forceinline__ int rank() {
+    return S::kBlocks > 1 ? static_cast<int>(cluster_rank()) : 0;
+  }
+
+  // False at the end of the block's work.
+  __device__ __forceinline__ bool next(Piece& piece) {
+    if (tile < whole_tiles) {
+      take_tile(piece);
+    } else if (S::kSharesTiles && unit < unit_end) {
+      take_share(piece);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  // Whether this block begins a shared tile behind its part of the shared tile before.
+  __device__ __forceinline__ bool is_late(const Piece& piece, int shared_tiles) const {
+    return piece.begin == 0 &&
+           first_unit(worker(), shared_tiles) < piece.shared_tile * S::kTotalUnits;
+  }
+
+  // The first block that works on the shared tile, and the one behind the last.
+  __device__ __forceinline__ int first_worker(int shared_tile, int shared_tiles) const {
+    return worker_of(shared_tile * S::kTotalUnits, shared_tiles);
+  }
+  __device__ __forceinline__ int end_worker(int shared_tile, int shared_tiles) const {
+    return worker_of((shared_tile + 1) * S::kTotalUnits - 1, shared_tiles) + 1;
+  }
+
+ private:
+  __device__ __forceinline__ void take_tile(Piece& piece) {
+    place(tile, piece);
+    tile += workers();
+    piece.shared_tile = -1;
+    piece.begin = 0;
+    piece.end = S::kTotalUnits;
+  }
+  __device__ __forceinline__ void take_share(Piece& piece) {
+    piece.shared_tile = unit / S::kTotalUnits;
+    piece.begin = unit - piece.shared_tile * S::kTotalUnits;
+    const int left = piece.begin + unit_end - unit;
+    piece.end = left < S::kTotalUnits ? left : S::kTotalUnits;
+    unit += piece.end - piece.begin;
+    place(whole_tiles + piece.shared_tile, piece);
+  }
+
+  // There are fewer shared tiles than blocks, so all of this fits 32 bits, whose division is short.
+  __device__ __forceinline__ int first_unit(int worker, int shared_tiles) const {
+    return static_cast<int>(static_cast<u32>(shared_tiles * S::kTotalUnits) * worker / workers());
+  }
+  // The one whose first unit is the last at or before this.
+  __device__ __forceinline__ int worker_of(int at, int shared_tiles) const {
+    const u32 units = shared_tiles * S::kTotalUnits;
+    return static_cast<int>((static_cast<u32>(at + 1) * workers() - 1) / units);
+  }
+
+  // This block's, of the set of rows.
+  static __device__ __forceinline__ int first_row_tile(int row_set) {
+    return (row_set * S::kBlocks + rank()) * S::kTileRowTiles;
+  }
+
+  __device__ __forceinline__ void place(int at, Piece& piece) const {
+    if constexpr (S::kOneTokenTile) {
+      piece.row_tile = first_row_tile(at);
+      piece.first_token = 0;
+      return;
+    }
+    const int group = at / (kGroupTiles * S::kRowSets);
+    const int first = group * kGroupTiles;
+    const int size = token_tiles - first < kGroupTiles ? token_tiles - first : kGroupTiles;
+    const int in_group = at - group * kGroupTiles * S::kRowSets;
+    piece.row_tile = first_row_tile(in_group / size);
+    piece.first_token = (first + in_group % size) * S::kTileTokens;
+  }
+};
+
+}  // namespace heddle
