@@ -41,6 +41,11 @@ std::string problem_of(const BundleItem& item, const Bytes& bytes) {
 struct Bundle::Content {
   Fd fd;
   std::vector<BundleItem> items;
+  std::vector<std::string> tables;
+
+  // Null, and `why`, for a file that cannot be used.
+  static std::shared_ptr<const Content> load(FileSystem& files, const std::string& path,
+                                             std::string* why);
 };
 
 bool is_bundle_name(std::string_view path) { return path.ends_with(".hdl"); }
@@ -61,33 +66,47 @@ Bundle::Bundle(std::string path, FileSystem& files, std::function<void(std::stri
 
 Bundle::~Bundle() = default;
 
+std::shared_ptr<const Bundle::Content> Bundle::Content::load(FileSystem& files,
+                                                             const std::string& path,
+                                                             std::string* why) {
+  FileContent file = open_trusted(files, AT_FDCWD, path, {files.user(), true});
+  *why = file.why;
+  if (file.status != ReadStatus::kOk) return nullptr;
+  // Parts are read in turn, as each says how long the next one is; the first problem is kept.
+  const char* reason = nullptr;
+  const auto part = [&](std::uint64_t offset, std::uint64_t length) {
+    Bytes bytes(length);
+    if (read_all(files, file.fd.get(), bytes.data(), bytes.size(), offset) < 0) {
+      reason = "cut short";
+    }
+    return bytes;
+  };
+  auto loaded = std::make_shared<Content>();
+  const auto read_parts = [&] {
+    const Bytes header = part(0, kBundleHeaderBytes);
+    if (reason != nullptr) return;
+    const BundleHeader announced = parse_bundle_header(header, file.info.size, &reason);
+    if (reason != nullptr) return;
+    const Bytes index_bytes = part(kBundleHeaderBytes, announced.index_bytes());
+    if (reason != nullptr) return;
+    BundleIndex index = parse_bundle_index(header, index_bytes, file.info.size, &reason);
+    loaded->items = std::move(index.items);
+    if (reason != nullptr || !announced.has_tables) return;
+    const Bytes tables = part(index.tables.offset, index.tables.bytes);
+    if (reason != nullptr) return;
+    loaded->tables = parse_bundle_tables(index.tables, tables, &reason);
+  };
+  read_parts();
+  *why = reason != nullptr ? reason : "";
+  if (reason != nullptr) return nullptr;
+  loaded->fd = std::move(file.fd);
+  return loaded;
+}
+
 std::shared_ptr<const Bundle::Content> Bundle::content(std::string* why) {
   const std::lock_guard guard(mutex_);
   if (content_ != nullptr) return content_;
-  const auto load = [&]() -> std::shared_ptr<const Content> {
-    const Trust trust{files_.user(), true};
-    FileContent file = open_trusted(files_, AT_FDCWD, path_, trust);
-    *why = file.why;
-    if (file.status != ReadStatus::kOk) return nullptr;
-    Bytes header(kBundleHeaderBytes);
-    *why = "cut short";
-    if (read_all(files_, file.fd.get(), header.data(), header.size()) < 0) return nullptr;
-    const char* reason = nullptr;
-    Bytes index(kBundleItemBytes * parse_bundle_header(header, file.info.size, &reason));
-    if (reason == nullptr &&
-        read_all(files_, file.fd.get(), index.data(), index.size(), kBundleHeaderBytes) < 0) {
-      reason = "cut short";
-    }
-    auto loaded = std::make_shared<Content>();
-    if (reason == nullptr) {
-      loaded->items = parse_bundle_index(header, index, file.info.size, &reason);
-    }
-    *why = reason != nullptr ? reason : "";
-    if (reason != nullptr) return nullptr;
-    loaded->fd = std::move(file.fd);
-    return loaded;
-  };
-  content_ = load();
+  content_ = Content::load(files_, path_, why);
   if (content_ == nullptr && !std::exchange(warned_, true) && warn_) {
     warn_(fmt::format("bundle {}: {}", path_, *why));
   }
@@ -169,6 +188,13 @@ VerifyReport Bundle::verify() {
   }
   report.damaged = report.problems.size();
   return report;
+}
+
+LayerTables Bundle::tuned_tables() {
+  std::string why;
+  const auto open = content(&why);
+  if (open == nullptr) return {};
+  return {path_, open->tables};
 }
 
 std::string Bundle::problem() {

@@ -38,6 +38,7 @@ class Bundle final : public CacheLayer {
   std::optional<Binary> find_any_compiler(const CacheKey& key) override;
   std::vector<EntryInfo> list() override;
   VerifyReport verify() override;
+  LayerTables tuned_tables() override;
 
   // Why the file cannot be used; empty if it can.
   std::string problem();

@@ -118,6 +118,15 @@ Cache::Result Cache::remake(const CacheKey& key, const Result& refused, const Ma
   return result;
 }
 
+std::vector<LayerTables> Cache::tuned_tables() {
+  std::vector<LayerTables> all;
+  for (const auto& layer : layers_) {
+    LayerTables tables = layer->tuned_tables();
+    if (!tables.texts.empty()) all.push_back(std::move(tables));
+  }
+  return all;
+}
+
 std::size_t Cache::clear() {
   memory_.clear();
   return disk_ == nullptr ? 0 : disk_->clear();

@@ -34,6 +34,12 @@ struct VerifyReport {
   std::vector<Problem> problems;
 };
 
+// The texts of the tuned tables that a layer's kernels were planned with; none for a folder.
+struct LayerTables {
+  std::string path;  // of the layer
+  std::vector<std::string> texts;
+};
+
 // Thread-safe. Whatever is wrong is a miss, never an error.
 class CacheLayer {
  public:
@@ -52,6 +58,8 @@ class CacheLayer {
   virtual std::vector<EntryInfo> list() = 0;
   // Reads every entry in full and checks it. Changes nothing.
   virtual VerifyReport verify() = 0;
+
+  virtual LayerTables tuned_tables() { return {}; }
 };
 
 // Digit runs compare as numbers: "nvrtc 13.10" is later than "nvrtc 13.9". A strict weak order in

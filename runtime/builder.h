@@ -33,6 +33,9 @@ class Builder {
   std::shared_ptr<const Binary> rebuild(const Source& source,
                                         const std::shared_ptr<const Binary>& refused);
 
+  // Of the cache's bundles, in their order.
+  std::vector<LayerTables> bundled_tables() { return cache_.tuned_tables(); }
+
   Nvrtc& nvrtc() { return nvrtc_; }
   bool strict() const { return strict_; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "heddle/error.h"
+#include "runtime/bundled_tables.h"
 #include "runtime/device.h"
 #include "runtime/runtime_impl.h"
 
@@ -59,7 +60,8 @@ Runtime::Impl::Impl(RuntimeOptions options)
     : logger(std::move(options.log)),
       builder(options, &logger),
       recorder(options, &logger),
-      tuned(options.tuned_tables) {}
+      tuned(options.tuned_tables,
+            [this] { return bundled_tables(builder.bundled_tables(), &logger); }) {}
 
 void Runtime::Impl::keep_primary_context(const cuda::CurrentContext& context) {
   if (!context.retained()) return;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "heddle/error.h"
+#include "runtime/bundled_tables.h"
 
 namespace heddle {
 namespace {
@@ -76,7 +77,7 @@ TunedFiles::List TunedFiles::parse(std::string_view text) {
                   "between, or \"none\"");
     }
     if (is_first && name == kNone) {
-      list.with_shipped = false;
+      list.with_others = false;
     } else {
       list.files.push_back(absolute(name));
     }
@@ -85,8 +86,8 @@ TunedFiles::List TunedFiles::parse(std::string_view text) {
   }
 }
 
-TunedFiles::TunedFiles(const std::string& list, const Environment& environment)
-    : environment_(environment) {
+TunedFiles::TunedFiles(const std::string& list, Bundled bundled, const Environment& environment)
+    : bundled_(std::move(bundled)), environment_(environment) {
   replace(list);
 }
 
@@ -104,8 +105,11 @@ void TunedFiles::replace(const std::string& list) {
 const TunedTables& TunedFiles::tables() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!tables_) {
-    TunedTables tables = list_.with_shipped ? TunedTables::shipped() : TunedTables();
-    for (const std::string& name : list_.files) tables.add(read_table_file(name));
+    std::vector<TunedTable> named;
+    for (const std::string& name : list_.files) named.push_back(read_table_file(name));
+    // Nothing below throws for what a file holds, so that the bundles are asked once.
+    TunedTables tables = list_.with_others ? in_place_of_shipped(bundled_()) : TunedTables();
+    for (const TunedTable& table : named) tables.add(table);
     tables_ = std::move(tables);
   }
   return *tables_;

@@ -1,7 +1,10 @@
 // TunedFiles: the tables of measured kernels that a runtime plans with.
+//
+// The files that are named go before the tables of bundles, and these before the shipped ones.
 #ifndef HEDDLE_RUNTIME_TUNED_FILES_H_
 #define HEDDLE_RUNTIME_TUNED_FILES_H_
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,28 +19,33 @@ namespace heddle {
 // Thread-safe.
 class TunedFiles {
  public:
+  // The tables of the bundles in use (bundled_tables.h).
+  using Bundled = std::function<TunedTables()>;
+
   // `list` as RuntimeOptions::tuned_tables; empty: $HEDDLE_TUNED. Reads no file; names become
   // absolute. Throws Error(kUsage, "tuned.list").
-  explicit TunedFiles(const std::string& list,
-                      const Environment& environment = process_environment);
+  TunedFiles(const std::string& list, Bundled bundled,
+             const Environment& environment = process_environment);
 
   // Takes another list. Throws what the constructor throws, and Error(kUsage, "tuned.in_use") once
   // tables() has returned.
   void replace(const std::string& list);
 
-  // Reads the files with the first call. Throws Error(kFile, "tuned.unreadable") and what
+  // Reads the files with the first call, and then asks once for the bundles' tables, unless the
+  // list leaves them out. Throws Error(kFile, "tuned.unreadable") and what
   // TunedTable::parse throws, with the file's name before each pointer; the next call then tries
   // again.
   const TunedTables& tables();
 
  private:
   struct List {
-    bool with_shipped = true;
+    bool with_others = true;  // those of bundles and the shipped ones
     std::vector<std::string> files;
   };
 
   static List parse(std::string_view text);
 
+  const Bundled bundled_;
   const Environment environment_;
   std::mutex mutex_;
   List list_;                          // guarded by mutex_, as is the next

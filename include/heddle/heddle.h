@@ -87,9 +87,10 @@ HEDDLE_EXPORT heddle_status heddle_runtime_create(const heddle_runtime_options* 
 HEDDLE_EXPORT void heddle_runtime_destroy(heddle_runtime* runtime);
 
 /* Files of tuned tables, "first.json:second.json", each merged over those before it and over the
- * tables that come with Heddle; "none", alone or as the first name, leaves the latter out. Without
- * this call, or for an empty list, $HEDDLE_TUNED. The files are read once, for the first kernel
- * that is planned: what is wrong with them is an error then, and after that this call is one. */
+ * tables of the cache's bundles or, for a GPU of which no bundle has one, that come with Heddle;
+ * "none", alone or as the first name, leaves all but the named files out. Without this call, or for
+ * an empty list, $HEDDLE_TUNED. The files are read once, for the first kernel that is planned: what
+ * is wrong with them is an error then, and after that this call is one. */
 HEDDLE_EXPORT heddle_status heddle_runtime_set_tuned_tables(heddle_runtime* runtime,
                                                             const char* list, size_t list_length);
 

@@ -40,9 +40,11 @@ struct RuntimeOptions {
   // create` compiles them elsewhere. Empty: $HEDDLE_RECORD, else nothing is recorded.
   std::string record_file;
   // Files of tuned tables (heddle/tuned.h), "first.json:second.json": each is merged over those
-  // before it and over the tables that come with Heddle. "none", alone or as the first name, leaves
-  // the latter out. Empty: $HEDDLE_TUNED, else only those that come with Heddle. They are read
-  // once, for the first kernel that is planned.
+  // before it, and all over the tables that are there unnamed: of a GPU those of the bundles among
+  // the cache's layers, an earlier layer's before a later one's; where no bundle has one, the table
+  // that comes with Heddle. "none", alone or as the first name, leaves both out: nothing is used
+  // but the files that follow. Empty: $HEDDLE_TUNED, else no file. They are read once, for the
+  // first kernel that is planned.
   std::string tuned_tables;
   int jobs = 0;     // compilations at a time; 0: min(cores, 8)
   LogCallback log;  // called from any thread, one call at a time; none: silent
@@ -113,9 +115,9 @@ class HEDDLE_EXPORT Runtime {
   // Whether libcuda is there and has a device; `why_not` says what is missing.
   bool has_device(std::string* why_not = nullptr);
 
-  // What kernels are planned with. Throws Error(kFile, "tuned.unreadable") and what
-  // TunedTable::parse throws, as does everything below that plans a kernel; the next call then
-  // tries again.
+  // What kernels are planned with. A bundle's tables that cannot be used are a warning. Throws
+  // Error(kFile, "tuned.unreadable") and what TunedTable::parse throws, as does everything below
+  // that plans a kernel; the next call then tries again.
   const TunedTables& tuned_tables();
   // As RuntimeOptions::tuned_tables. Throws Error(kUsage, "tuned.list") and, once a kernel was
   // planned, Error(kUsage, "tuned.in_use").

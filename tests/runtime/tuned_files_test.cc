@@ -20,9 +20,11 @@ Environment with_variable(const std::string& value) {
   };
 }
 
+TunedTables no_bundle() { return {}; }
+
 std::string code_of(const std::string& list, std::string* what = nullptr) {
   try {
-    TunedFiles(list, kEmpty).tables();
+    TunedFiles(list, no_bundle, kEmpty).tables();
   } catch (const Error& error) {
     if (what != nullptr) *what = error.what();
     return error.code();
@@ -47,15 +49,16 @@ class TunedFilesTest : public ::testing::Test {
 };
 
 TEST_F(TunedFilesTest, WithoutAListThereAreTheShippedTables) {
-  EXPECT_EQ(text_of(TunedFiles("", kEmpty).tables()), text_of(TunedTables::shipped()));
-  EXPECT_EQ(text_of(TunedFiles("", with_variable("")).tables()), text_of(TunedTables::shipped()));
+  EXPECT_EQ(text_of(TunedFiles("", no_bundle, kEmpty).tables()), text_of(TunedTables::shipped()));
+  EXPECT_EQ(text_of(TunedFiles("", no_bundle, with_variable("")).tables()),
+            text_of(TunedTables::shipped()));
 }
 
 TEST_F(TunedFilesTest, NoneLeavesTheShippedTablesOut) {
-  EXPECT_TRUE(TunedFiles("none", kEmpty).tables().tables().empty());
-  EXPECT_TRUE(TunedFiles("", with_variable("none")).tables().tables().empty());
+  EXPECT_TRUE(TunedFiles("none", no_bundle, kEmpty).tables().tables().empty());
+  EXPECT_TRUE(TunedFiles("", no_bundle, with_variable("none")).tables().tables().empty());
   const std::string file = write("a.json", "h200", entry_for(1, 8));
-  EXPECT_EQ(TunedFiles("none:" + file, kEmpty).tables().tables().size(), 1U);
+  EXPECT_EQ(TunedFiles("none:" + file, no_bundle, kEmpty).tables().tables().size(), 1U);
 }
 
 TEST_F(TunedFilesTest, FilesAreMergedOverTheShippedTablesTheLaterWins) {
@@ -67,14 +70,57 @@ TEST_F(TunedFilesTest, FilesAreMergedOverTheShippedTablesTheLaterWins) {
        {std::tuple{"h100", 1, 8, "a"}, {"h100", 5, 8, "b"}, {"a100", 1, 1, "c"}}) {
     expected.add(TunedTable::from_entries(gpu, {entry_for(first, last, kernel)}));
   }
-  EXPECT_EQ(text_of(TunedFiles(list, kEmpty).tables()), text_of(expected));
+  EXPECT_EQ(text_of(TunedFiles(list, no_bundle, kEmpty).tables()), text_of(expected));
+}
+
+// Named files, then bundles, then the shipped table; that of a bundle is a whole one.
+TEST_F(TunedFilesTest, FilesGoBeforeBundlesAndTheseBeforeTheShippedTables) {
+  const auto bundled = [] {
+    TunedTables tables;
+    tables.add(TunedTable::from_entries("h100", {entry_for(1, 8, "bundled")}));
+    return tables;
+  };
+  ASSERT_FALSE(TunedTables::shipped().tables().empty());
+  ASSERT_EQ(TunedTables::shipped().tables().front().gpu(), "h100");
+  EXPECT_EQ(text_of(TunedFiles("", bundled, kEmpty).tables()), text_of(bundled()))
+      << "in place of the shipped table, not merged over it";
+  const std::string list = write("a.json", "h100", entry_for(5, 8, "named")) + ":" +
+                           write("b.json", "h200", entry_for(1, 1, "other"));
+  TunedTables expected = bundled();
+  expected.add(TunedTable::from_entries("h100", {entry_for(5, 8, "named")}));
+  expected.add(TunedTable::from_entries("h200", {entry_for(1, 1, "other")}));
+  EXPECT_EQ(text_of(TunedFiles(list, bundled, kEmpty).tables()), text_of(expected));
+}
+
+TEST_F(TunedFilesTest, WhoAsksForNoTablesGetsNone) {
+  const auto never = []() -> TunedTables {
+    ADD_FAILURE() << "bundles are not asked";
+    return TunedTables::shipped();
+  };
+  EXPECT_TRUE(TunedFiles("none", never, kEmpty).tables().tables().empty());
+  const std::string file = write("a.json", "h200", entry_for(1, 8));
+  EXPECT_EQ(TunedFiles("none:" + file, never, kEmpty).tables().tables().size(), 1U);
+}
+
+TEST_F(TunedFilesTest, BundlesAreAskedOnceAlsoAfterAFailure) {
+  int asked = 0;
+  const auto bundled = [&] {
+    ++asked;
+    return TunedTables();
+  };
+  TunedFiles files((folder_.path() / "late.json").string(), bundled, kEmpty);
+  EXPECT_THROW(files.tables(), Error);
+  write("late.json", "h200", entry_for(1, 8));
+  files.tables();
+  files.tables();
+  EXPECT_EQ(asked, 1);
 }
 
 TEST_F(TunedFilesTest, TheArgumentGoesBeforeTheEnvironment) {
   const std::string file = write("a.json", "h200", entry_for(1, 8));
-  EXPECT_TRUE(TunedFiles("none", with_variable(file)).tables().tables().empty());
-  EXPECT_EQ(text_of(TunedFiles("none:" + file, with_variable("none")).tables()),
-            text_of(TunedFiles("", with_variable("none:" + file)).tables()));
+  EXPECT_TRUE(TunedFiles("none", no_bundle, with_variable(file)).tables().tables().empty());
+  EXPECT_EQ(text_of(TunedFiles("none:" + file, no_bundle, with_variable("none")).tables()),
+            text_of(TunedFiles("", no_bundle, with_variable("none:" + file)).tables()));
 }
 
 TEST_F(TunedFilesTest, AFileThatCannotBeReadIsNamed) {
@@ -103,7 +149,7 @@ TEST_F(TunedFilesTest, ListsWithEmptyNamesAreRefused) {
 
 TEST_F(TunedFilesTest, TheFilesAreReadOnce) {
   const std::string file = write("a.json", "h200", entry_for(1, 8, "first"));
-  TunedFiles files("none:" + file, kEmpty);
+  TunedFiles files("none:" + file, no_bundle, kEmpty);
   const std::string before = text_of(files.tables());
   write("a.json", "h200", entry_for(1, 8, "second"));
   EXPECT_EQ(text_of(files.tables()), before);
@@ -116,11 +162,11 @@ TEST_F(TunedFilesTest, TheFilesAreReadOnce) {
 }
 
 TEST_F(TunedFilesTest, AfterAFailureTheListMayBeReplacedOrTheFileMended) {
-  TunedFiles files("none:" + (folder_.path() / "late.json").string(), kEmpty);
+  TunedFiles files("none:" + (folder_.path() / "late.json").string(), no_bundle, kEmpty);
   EXPECT_THROW(files.tables(), Error);
   write("late.json", "h200", entry_for(1, 8));
   EXPECT_EQ(files.tables().tables().size(), 1U);
-  TunedFiles replaced("/nowhere", kEmpty);
+  TunedFiles replaced("/nowhere", no_bundle, kEmpty);
   EXPECT_THROW(replaced.tables(), Error);
   replaced.replace("none");
   EXPECT_TRUE(replaced.tables().tables().empty());
@@ -130,7 +176,7 @@ TEST_F(TunedFilesTest, ALaterChangeOfFolderReadsNoOtherFile) {
   write("a.json", "h200", entry_for(1, 8));
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_.path());
-  TunedFiles files("none:a.json", kEmpty);
+  TunedFiles files("none:a.json", no_bundle, kEmpty);
   std::filesystem::current_path(before);
   EXPECT_EQ(files.tables().tables().size(), 1U);
 }

@@ -1,12 +1,11 @@
 // Kernels of a runtime are planned with its tuned tables.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <mutex>
 #include <string>
 
-#include "generator/planner/choose.h"
 #include "tests/runtime/fake_device.h"
+#include "tests/runtime/slowest_table.h"
 
 namespace heddle {
 namespace {
@@ -23,24 +22,8 @@ class TunedTest : public testing::FakeDevice {
     fake::state().devices = {fake::device_of("NVIDIA H100 80GB HBM3", 9, 0)};
   }
 
-  // A table that has the slowest kernel for the spec, and that kernel's label.
   std::string write_table(const Spec& spec, std::string* label) {
-    Plan plan = resolve(spec, target_from_name("h100"), TunedTables());
-    const GemmSpec& gemm = spec.gemm();
-    const PlannedKernel slowest =
-        gemm_candidates(plan, {gemm.shape.m_min, gemm.shape.m_max}).back().kernel;
-    TunedEntry entry;
-    entry.weight = gemm.weight;
-    entry.activation = gemm.activation;
-    entry.n = gemm.shape.n;
-    entry.k = gemm.shape.k;
-    entry.m_first = gemm.shape.m_min;
-    entry.m_last = gemm.shape.m_max;
-    entry.family = slowest.family->name();
-    entry.family_version = gemm_family_of(slowest).version();
-    entry.kernel = *label = kernel_label(slowest);
-    EXPECT_NE(kernel_label(plan.kernels.front()), *label);
-    return folder_.write("h100.json", TunedTable::from_entries("h100", {entry}).to_json());
+    return folder_.write("h100.json", testing::slowest_table(spec, "h100", label).to_json());
   }
 };
 

@@ -147,6 +147,119 @@ class BundleTest(CommandTest):
         for part in ("list", "verify"):
             self.assertIn("wrong checksum", self.problem("bundle", part, bundle, code=2))
 
+    def slowest_table(self, target="h100"):
+        """A table of one kernel for all M that is not the predicted one, and the plan with it."""
+        self.environment["HEDDLE_TUNED"] = "none"
+        plan = ("plan", inline(), "--target", target)
+        predicted = self.heddle_json(*plan)["kernels"]
+        rows = self.heddle_json("explain", inline(), "--target", target, "--m", 16)
+        row = rows["explanations"][0]["rows"][-1]
+        version = json.loads((ROOT / "tuned/h100.json").read_text())["families"][row["family"]]
+        table = self.file("own.json", json.dumps({
+            "heddle_tuned": 1, "gpu": target, "families": {row["family"]: version},
+            "entries": [{"weight": {"bits": 4}, "activation": {"dtype": "fp16"}, "n": 256, "k": 512,
+                         "m": [1, 16], "family": row["family"], "kernel": row["kernel"]}]}))
+        self.environment["HEDDLE_TUNED"] = f"none:{table}"
+        kernels = {kernel["name"] for kernel in self.heddle_json(*plan)["kernels"]}
+        self.assertNotEqual(kernels, {kernel["name"] for kernel in predicted})
+        del self.environment["HEDDLE_TUNED"]
+        return table, kernels
+
+    def strict_build(self, bundle, check=0, target="h100"):
+        self.environment["HEDDLE_CACHE"] = f"ro:{bundle}"
+        return self.heddle("build", inline(), "--target", target, "--strict", "--json", check=check)
+
+    def test_strict_finds_what_was_planned_with_a_table(self):
+        table, kernels = self.slowest_table()
+        for arguments, variable, lists in ((("--tuned", table), None, "with the shipped table"),
+                                           (("--tuned", f"none:{table}"), "/wibble", "alone"),
+                                           ((), str(table), "by the environment")):
+            with self.subTest(lists):
+                self.environment["HEDDLE_CACHE"] = str(self.folder / "cache")
+                self.environment["HEDDLE_TUNED"] = variable or ""
+                bundle = self.create(*arguments, targets="h100,sm_80")
+                entries = self.heddle_json("bundle", "list", bundle)
+                self.assertEqual([table["gpu"] for table in entries["tables"]], ["h100"])
+                self.environment["HEDDLE_TUNED"] = ""
+                found = json.loads(self.strict_build(bundle).out)["kernels"]
+                self.assertEqual({kernel["kernel"] for kernel in found}, kernels)
+                self.environment["HEDDLE_TUNED"] = "none"
+                self.strict_build(bundle, check=1)
+        text = self.heddle("bundle", "list", bundle, check=0).out
+        self.assertRegex(text, "tuned table of h100, [0-9]+ entries")
+
+    def test_strict_finds_what_was_planned_with_no_table(self):
+        """A spec that the shipped table has: without being told, it would be used."""
+        spec = inline(shape={"n": 4096, "k": 4096, "m": [1, 64]},
+                      weight={"bits": 8, "type": "uint", "group_size": 128})
+        bundle = self.folder / "model.hdl"
+        self.heddle("bundle", "create", "--specs", spec, "--targets", "h100", "--tuned", "none",
+                    "-o", bundle, check=0)
+        self.assertEqual(self.heddle_json("bundle", "list", bundle)["tables"],
+                         [{"gpu": "h100", "entries": 0}])
+        render = ("render", spec, "--target", "h100", "--all")
+        shipped = self.heddle(*render, check=0).out
+        self.environment["HEDDLE_CACHE"] = f"ro:{bundle}"
+        self.assertNotEqual(self.heddle(*render, check=0).out, shipped)
+        self.heddle("build", spec, "--target", "h100", "--strict", check=0)
+        self.environment["HEDDLE_TUNED"] = "none"
+        self.heddle("build", spec, "--target", "h100", "--strict", check=0)
+
+    def test_without_tables_nothing_changes(self):
+        plain = self.create(targets="sm_80").read_bytes()
+        self.assertEqual(plain[8], 1)
+        table, _ = self.slowest_table()
+        self.assertEqual(self.create("--tuned", table, targets="sm_80").read_bytes(), plain)
+        report = self.heddle_json("bundle", "list", self.folder / "model.hdl")
+        self.assertEqual(report["tables"], [])
+
+    def test_tables_are_extracted(self):
+        table, kernels = self.slowest_table()
+        bundle = self.create("--tuned", f"none:{table}", targets="h100")
+        done = self.heddle("bundle", "extract", bundle, "-o", self.folder / "root", check=0)
+        self.assertIn("--tables", done.err)
+        tables = self.folder / "more/tables"
+        report = self.heddle_json("bundle", "extract", bundle, "-o", self.folder / "root",
+                                  "--tables", tables)
+        self.assertEqual(report["tables"], [str(tables / "h100.json")])
+        self.environment["HEDDLE_CACHE"] = f"ro:{self.folder}/root"
+        self.environment["HEDDLE_TUNED"] = f"none:{tables}/h100.json"
+        found = self.heddle_json("build", inline(), "--target", "h100", "--strict")["kernels"]
+        self.assertEqual({kernel["kernel"] for kernel in found}, kernels)
+        blocked = self.file("blocked", "")
+        self.assertIn(str(blocked), self.problem("bundle", "extract", bundle, "-o",
+                                                 self.folder / "root", "--tables", blocked, code=2))
+
+    def test_a_bundle_of_a_bundle(self):
+        """The tables of a bundle among the roots are in use, so they are carried on."""
+        table, _ = self.slowest_table()
+        first = self.create("--tuned", table, targets="h100")
+        self.environment["HEDDLE_CACHE"] = f"ro:{first}"
+        second = self.folder / "second.hdl"
+        self.heddle("bundle", "create", "--specs", inline(), "--targets", "h100", "--strict", "-o",
+                    second, check=0)
+        self.assertEqual(second.read_bytes(), first.read_bytes())
+
+    def test_damaged_tables(self):
+        table, _ = self.slowest_table()
+        bundle = self.create("--tuned", table, targets="h100")
+        content = bytearray(bundle.read_bytes())
+        content[-2] ^= 1
+        bundle.write_bytes(content)
+        for part in ("list", "verify"):
+            self.assertIn("tuned tables", self.problem("bundle", part, bundle, code=2))
+        self.assertIn("wrong checksum of the tuned tables", self.problem(
+            "bundle", "extract", bundle, "-o", self.folder / "root", code=2))
+        self.assertFalse((self.folder / "root").exists())
+        done = self.strict_build(bundle, check=1)
+        self.assertEqual(done.err.count("wrong checksum of the tuned tables"), 1)
+
+    def test_wrong_lists_of_tables(self):
+        for tables in ("", "a::b", "/nonexistent/table.json"):
+            self.problem("bundle", "create", "--specs", inline(), "--targets", "sm_80", "-o",
+                         self.folder / "x.hdl", "--tuned", tables, code=2)
+        self.assertFalse((self.folder / "x.hdl").exists())
+
     def test_a_pair_that_cannot_be_served(self):
         bundle = self.folder / "model.hdl"
         line = self.problem("bundle", "create", "--specs", inline(activation={"dtype": "bf16"}),

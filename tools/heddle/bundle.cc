@@ -19,7 +19,9 @@
 #include "heddle/runtime.h"
 #include "heddle/source.h"
 #include "runtime/builder.h"
+#include "runtime/bundled_tables.h"
 #include "runtime/recorder.h"
+#include "tools/heddle/bundle_tables.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/input.h"
@@ -44,13 +46,15 @@ struct CreateOptions {
   PackCommandOptions pack;
   std::vector<std::string> targets;
   std::string output;
+  std::string tuned;
   CompileOptions compile;
   bool json = false;
 };
 
 struct FileOptions {
   std::string file;
-  std::string output;  // of extract
+  std::string output;  // of extract, as the next
+  std::string tables;
   bool json = false;
 };
 
@@ -164,8 +168,14 @@ int create(const CreateOptions& options) {
       pairs.push_back(std::move(pair));
     }
   }
-  Runtime runtime(runtime_options(options.compile));
+  RuntimeOptions with_tables = runtime_options(options.compile);
+  with_tables.tuned_tables = options.tuned;
+  Runtime runtime(std::move(with_tables));
   const std::vector<Source> sources = render_pairs(pairs, runtime.tuned_tables());
+  std::set<std::string> gpus;
+  for (const auto& [spec, target] : pairs) gpus.insert(tuned_gpu(target));
+  const TunedTables tables = tables_to_bundle(runtime.tuned_tables(), gpus);
+  std::vector<std::string> texts = texts_of(tables);
   std::vector<BundleEntry> entries;
   {
     Progress progress(!options.json);
@@ -180,17 +190,20 @@ int create(const CreateOptions& options) {
     }
   }
   const std::size_t count = entries.size();
-  const Bytes bytes = encode_bundle(std::move(entries));
+  const Bytes bytes = encode_bundle(std::move(entries), std::move(texts));
   const int error = publish_bundle(options.output, bytes);
   if (error < 0) {
     throw Error(ErrorCategory::kFile, "tool.unwritable",
                 fmt::format("cannot write {}: {}", options.output, error_text(-error)));
   }
   if (options.json) {
-    print_json({{"bundle", options.output}, {"kernels", count}, {"bytes", bytes.size()}});
+    print_json({{"bundle", options.output},
+                {"kernels", count},
+                {"bytes", bytes.size()},
+                {"tables", tables_json(tables)}});
   } else {
-    print(fmt::format("{} kernels, {} bytes in {}\n", count, bytes.size(),
-                      printable(options.output)));
+    print(tables_text(tables) + fmt::format("{} kernels, {} bytes in {}\n", count, bytes.size(),
+                                            printable(options.output)));
   }
   return kExitDone;
 }
@@ -206,6 +219,7 @@ void check_readable(Bundle* bundle, const std::string& file) {
 int list(const FileOptions& options) {
   Bundle bundle(options.file);
   check_readable(&bundle, options.file);
+  const TunedTables tables = read_tables(&bundle, options.file);
   const std::vector<EntryInfo> entries = bundle.list();
   if (options.json) {
     auto rows = ordered_json::array();
@@ -216,7 +230,7 @@ int list(const FileOptions& options) {
                       {"compiler", entry.compiler},
                       {"cubin_bytes", entry.cubin_bytes}});
     }
-    print_json({{"bundle", options.file}, {"entries", rows}});
+    print_json({{"bundle", options.file}, {"entries", rows}, {"tables", tables_json(tables)}});
     return kExitDone;
   }
   Table table({{"KERNEL"}, {"ARCH"}, {"CUBIN", Align::kRight}, {"COMPILER"}, {"KEY"}});
@@ -224,7 +238,7 @@ int list(const FileOptions& options) {
     table.add_row({entry.kernel_name, entry.arch, fmt::format("{}", entry.cubin_bytes),
                    entry.compiler, entry.id.substr(0, 16)});
   }
-  print((entries.empty() ? std::string() : table.text()) +
+  print((entries.empty() ? std::string() : table.text()) + tables_text(tables) +
         fmt::format("{} kernels in {}\n", entries.size(), printable(options.file)));
   return kExitDone;
 }
@@ -232,6 +246,7 @@ int list(const FileOptions& options) {
 int verify(const FileOptions& options) {
   Bundle bundle(options.file);
   check_readable(&bundle, options.file);
+  const TunedTables tables = read_tables(&bundle, options.file);
   const VerifyReport report = bundle.verify();
   if (options.json) {
     auto problems = ordered_json::array();
@@ -241,10 +256,11 @@ int verify(const FileOptions& options) {
     print_json({{"bundle", options.file},
                 {"good", report.good},
                 {"damaged", report.damaged},
-                {"problems", problems}});
+                {"problems", problems},
+                {"tables", tables_json(tables)}});
   } else {
-    print(fmt::format("{} good, {} damaged in {}\n", report.good, report.damaged,
-                      printable(options.file)));
+    print(tables_text(tables) + fmt::format("{} good, {} damaged in {}\n", report.good,
+                                            report.damaged, printable(options.file)));
   }
   flush_output();
   for (const auto& problem : report.problems) {
@@ -256,6 +272,7 @@ int verify(const FileOptions& options) {
 int extract(const FileOptions& options) {
   Bundle bundle(options.file);
   check_readable(&bundle, options.file);
+  const TunedTables tables = read_tables(&bundle, options.file);
   DiskCacheOptions disk;
   disk.root = options.output;
   disk.max_bytes = 0;
@@ -268,9 +285,15 @@ int extract(const FileOptions& options) {
     (cache.store(key, bytes) ? stored : failed) += 1;
   });
   if (failed > 0) throw Error(ErrorCategory::kFile, "tool.unwritable", why);
+  const std::vector<std::string> files = write_tables(tables, options.tables);
   if (options.json) {
-    print_json({{"bundle", options.file}, {"root", options.output}, {"kernels", stored}});
+    print_json({{"bundle", options.file},
+                {"root", options.output},
+                {"kernels", stored},
+                {"tables", files}});
   } else {
+    for (const std::string& file : files)
+      print(fmt::format("tuned table to {}\n", printable(file)));
     print(fmt::format("{} kernels to {}\n", stored, printable(options.output)));
   }
   return kExitDone;
@@ -297,13 +320,15 @@ void add_create(CLI::App& parent, Action* action) {
   command->add_option("-o,--output", options->output, "the bundle, a name that ends in .hdl")
       ->type_name("FILE")
       ->required();
+  add_tuned_option(*command, &options->tuned);
   add_compile_options(*command, &options->compile);
   add_json_option(*command, &options->json);
   command->footer(
       "Example:\n"
       "  heddle bundle create --specs examples/specs/symmetric-g128.json --targets sm_80,sm_90 "
       "-o model.hdl\n"
-      "  heddle bundle create --specs config.json --kv int8:head --targets h200 -o model.hdl");
+      "  heddle bundle create --specs config.json --kv int8:head --targets h200 -o model.hdl\n"
+      "  heddle bundle create --specs config.json --targets h200 --tuned h200.json -o model.hdl");
   command->callback([=] { *action = [options] { return create(*options); }; });
 }
 
@@ -326,7 +351,7 @@ void add_bundle_command(CLI::App& app, Action* action) {
   command->footer("Example:\n  heddle bundle list model.hdl");
   add_create(*command, action);
   const auto options = [] { return std::make_shared<FileOptions>(); };
-  add_part(*command, action, "list", "List the kernels", list, options())
+  add_part(*command, action, "list", "List the kernels and tuned tables", list, options())
       ->footer("Example:\n  heddle bundle list model.hdl");
   add_part(*command, action, "verify", "Read every kernel and check it; exit code 1 on damage",
            verify, options())
@@ -335,6 +360,9 @@ void add_bundle_command(CLI::App& app, Action* action) {
   CLI::App* part = add_part(*command, action, "extract", "Add the kernels to a cache folder",
                             extract, extracted);
   part->add_option("-o,--output", extracted->output, "the folder")->type_name("DIR")->required();
+  part->add_option("--tables", extracted->tables,
+                   "a folder for the bundle's tuned tables, each as GPU.json")
+      ->type_name("DIR");
   part->footer("Example:\n  heddle bundle extract model.hdl -o cache");
 }
 

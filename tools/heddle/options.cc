@@ -50,6 +50,15 @@ void add_baseline_option(CLI::App& command, std::string* baseline) {
       ->check(CLI::IsMember({"cublas"}));
 }
 
+void add_tuned_option(CLI::App& command, std::string* list) {
+  command
+      .add_option("--tuned", *list,
+                  "files of tuned tables to plan with, as in first.json:second.json, or none; "
+                  "default $HEDDLE_TUNED")
+      ->type_name("LIST")
+      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; });
+}
+
 void add_cache_option(CLI::App& command, std::string* cache_dir) {
   command
       .add_option("--cache", *cache_dir,

@@ -38,6 +38,8 @@ void add_target_option(CLI::App& command, std::string* target);
 void add_device_target_option(CLI::App& command, std::string* target);
 // --baseline cublas
 void add_baseline_option(CLI::App& command, std::string* baseline);
+// --tuned LIST
+void add_tuned_option(CLI::App& command, std::string* list);
 void add_cache_option(CLI::App& command, std::string* cache_dir);
 void add_compile_options(CLI::App& command, CompileOptions* options);
 // --m with one value or a list "1,7,64".

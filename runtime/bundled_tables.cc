@@ -1,0 +1,104 @@
+#include "runtime/bundled_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "generator/tuned/format.h"
+#include "heddle/error.h"
+
+namespace heddle {
+namespace {
+
+const TunedTable* table_of(const TunedTables& tables, const std::string& gpu) {
+  const auto found = std::ranges::find(tables.tables(), gpu, &TunedTable::gpu);
+  return found == tables.tables().end() ? nullptr : &*found;
+}
+
+// A table without entries does as much as no table.
+std::string text_in_use(const TunedTables& tables, const std::string& gpu) {
+  const TunedTable* const table = table_of(tables, gpu);
+  return table == nullptr || table->entries().empty() ? std::string() : table->to_json();
+}
+
+// Whether the entry is all or a part of one of the table's.
+bool is_part_of(const TunedTable* table, const TunedEntry& part) {
+  return table != nullptr && std::ranges::any_of(table->entries(), [&](const TunedEntry& whole) {
+           return part.n == whole.n && part.k == whole.k && part.m_first >= whole.m_first &&
+                  part.m_last <= whole.m_last && part.kernel == whole.kernel &&
+                  part.family == whole.family && part.family_version == whole.family_version &&
+                  same_format(gemm_of(part), gemm_of(whole));
+         });
+}
+
+// Puts the table of an earlier bundle before what later bundles say of its GPU.
+void add_before(const TunedTable& table, TunedTables* later) {
+  const TunedTable* const known = table_of(*later, table.gpu());
+  if (known == nullptr) {
+    later->add(table);
+    return;
+  }
+  std::vector<TunedEntry> of_shipped;
+  std::vector<TunedEntry> own;
+  for (const TunedEntry& entry : table.entries()) {
+    const bool is_shipped = is_part_of(table_of(TunedTables::shipped(), table.gpu()), entry);
+    (is_shipped ? of_shipped : own).push_back(entry);
+  }
+  TunedTable merged = TunedTable::from_entries(table.gpu(), of_shipped);
+  merged.merge(*known);
+  merged.merge(TunedTable::from_entries(table.gpu(), own));
+  later->add(merged);
+}
+
+}  // namespace
+
+TunedTables tables_to_bundle(const TunedTables& in_use, const std::set<std::string>& gpus) {
+  TunedTables tables;
+  for (const std::string& gpu : gpus) {
+    const std::string text = text_in_use(in_use, gpu);
+    if (text == text_in_use(TunedTables::shipped(), gpu)) continue;
+    // Parsed once more: with every default written out a text may be too long to be read.
+    tables.add(text.empty() ? TunedTable::from_entries(gpu, {}) : TunedTable::parse(text));
+  }
+  return tables;
+}
+
+TunedTables parse_bundled_tables(const std::vector<std::string>& texts) {
+  TunedTables tables;
+  for (const std::string& text : texts) {
+    const TunedTable table = TunedTable::parse(text);
+    if (table.to_json() != text) {
+      throw Error(ErrorCategory::kSpec, "tuned.not_canonical",
+                  fmt::format("the table of {} is not written as Heddle writes it", table.gpu()));
+    }
+    if (table_of(tables, table.gpu()) != nullptr) {
+      throw Error(ErrorCategory::kSpec, "tuned.two_tables",
+                  fmt::format("there are two tables of {}", table.gpu()));
+    }
+    tables.add(table);
+  }
+  return tables;
+}
+
+TunedTables bundled_tables(const std::vector<LayerTables>& bundles, Logger* logger) {
+  TunedTables all;
+  for (auto bundle = bundles.rbegin(); bundle != bundles.rend(); ++bundle) {
+    try {
+      const TunedTables tables = parse_bundled_tables(bundle->texts);
+      for (const TunedTable& table : tables.tables()) add_before(table, &all);
+    } catch (const Error& error) {
+      logger->log(LogLevel::kWarning, fmt::format("bundle {}: its tuned tables are not used: {}",
+                                                  bundle->path, error.what()));
+    }
+  }
+  return all;
+}
+
+TunedTables in_place_of_shipped(TunedTables bundled) {
+  for (const TunedTable& table : TunedTables::shipped().tables()) {
+    if (table_of(bundled, table.gpu()) == nullptr) bundled.add(table);
+  }
+  return bundled;
+}
+
+}  // namespace heddle

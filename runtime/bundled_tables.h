@@ -1,0 +1,39 @@
+// The tuned tables that bundles carry: those that their kernels were planned with.
+//
+// A bundle's table is the whole one of its GPU as it was in use, the shipped one included; a table
+// without entries says that none was. So it stands in for the shipped table and is not merged over
+// it: only then a process plans the kernels that the bundle has.
+#ifndef HEDDLE_RUNTIME_BUNDLED_TABLES_H_
+#define HEDDLE_RUNTIME_BUNDLED_TABLES_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cache/cache_layer.h"
+#include "heddle/tuned.h"
+#include "runtime/logger.h"
+
+namespace heddle {
+
+// What a bundle with kernels for these GPUs (tuned_gpu()) has to carry: of each GPU the table in
+// use, unless that is the shipped one. Throws what TunedTable::parse throws for a table whose text
+// is too long to be read again.
+TunedTables tables_to_bundle(const TunedTables& in_use, const std::set<std::string>& gpus);
+
+// The tables of one bundle. Throws Error(kSpec) for a text that is no table, or not as
+// TunedTable::to_json() writes it, and for two tables of one GPU.
+TunedTables parse_bundled_tables(const std::vector<std::string>& texts);
+
+// Those of all bundles. Of one GPU an earlier bundle's entries go before a later one's, and what a
+// table has from the shipped one comes last: so bundles that were tuned each by itself, for models
+// of different shapes, all find their kernels. Of a bundle with a text that is not understood in
+// full no table is used, and `logger` is told.
+TunedTables bundled_tables(const std::vector<LayerTables>& bundles, Logger* logger);
+
+// The shipped tables, with the bundled ones in place of those of the same GPUs.
+TunedTables in_place_of_shipped(TunedTables bundled);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_RUNTIME_BUNDLED_TABLES_H_

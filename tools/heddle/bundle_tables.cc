@@ -1,0 +1,83 @@
+#include "tools/heddle/bundle_tables.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "heddle/error.h"
+#include "runtime/bundled_tables.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/tuned_file.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+// The name that the file of a GPU's table gets: that of the GPU, without what parts folders.
+std::string file_name_of(const std::string& gpu) {
+  std::string name;
+  for (const char c : gpu) name += c == '/' ? "%2f" : c == '%' ? "%25" : std::string(1, c);
+  return name + ".json";
+}
+
+}  // namespace
+
+std::vector<std::string> texts_of(const TunedTables& tables) {
+  std::vector<std::string> texts;
+  for (const TunedTable& table : tables.tables()) texts.push_back(table.to_json());
+  if (const std::size_t bytes = encode_bundle_tables(texts).size(); bytes > kBundleMaxTablesBytes) {
+    throw Error(ErrorCategory::kUnsupported, "tool.bundle_tables",
+                fmt::format("the tuned tables have {} bytes, and a bundle has room for {}", bytes,
+                            kBundleMaxTablesBytes));
+  }
+  return texts;
+}
+
+TunedTables read_tables(Bundle* bundle, const std::string& file) {
+  try {
+    return parse_bundled_tables(bundle->tuned_tables().texts);
+  } catch (const Error& error) {
+    throw Error(
+        ErrorCategory::kFile, "tool.bad_bundle",
+        fmt::format("cannot use the tuned tables of bundle {}: {}", file, one_line(error.what())));
+  }
+}
+
+ordered_json tables_json(const TunedTables& tables) {
+  auto rows = ordered_json::array();
+  for (const TunedTable& table : tables.tables()) {
+    rows.push_back({{"gpu", table.gpu()}, {"entries", table.entries().size()}});
+  }
+  return rows;
+}
+
+std::string tables_text(const TunedTables& tables) {
+  std::string text;
+  for (const TunedTable& table : tables.tables()) {
+    text += fmt::format("tuned table of {}, {} entries\n", table.gpu(), table.entries().size());
+  }
+  return text;
+}
+
+std::vector<std::string> write_tables(const TunedTables& tables, const std::string& folder) {
+  if (tables.tables().empty()) return {};
+  if (folder.empty()) {
+    print_problem(
+        "note: the kernels were planned with the bundle's tuned tables, which a cache "
+        "folder does not hold; --tables DIR writes them as files for HEDDLE_TUNED");
+    return {};
+  }
+  std::error_code none;
+  std::filesystem::create_directories(folder, none);  // what fails is told with the first file
+  std::vector<std::string> files;
+  for (const TunedTable& table : tables.tables()) {
+    files.push_back((std::filesystem::path(folder) / file_name_of(table.gpu())).string());
+    write_tuned_file(files.back(), table);
+  }
+  return files;
+}
+
+}  // namespace heddle
