@@ -7,6 +7,7 @@
   FAMILY(tiles)                 \
   FAMILY(stream)                \
   FAMILY(warpgroup)             \
+  FAMILY(gemv)                  \
   FAMILY(gather)                \
   FAMILY(dequantize)            \
   FAMILY(repack)                \

@@ -14,6 +14,7 @@
 #include "heddle/source.h"
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/bulk_cases.h"
+#include "tests/emulator/gemv_cases.h"
 #include "tests/emulator/kv_append_cases.h"
 #include "tests/emulator/mma_cases.h"
 #include "tests/emulator/stream_cases.h"
@@ -41,6 +42,9 @@ std::vector<Plan> plans_of(const Cases& cases) {
 Family family_of(std::string_view kind) {
   if (kind == "stream") {
     return {"stream", "gemm", "GemmOnCpu", {"stream/stream.cuh"}, plans_of(stream_cases())};
+  }
+  if (kind == "gemv") {
+    return {"gemv", "gemv", "GemmOnCpu", {"gemv/gemv.cuh"}, plans_of(gemv_cases())};
   }
   if (kind == "bulk") {
     return {"bulk", "bulk", "BulkKernel", {"tiles/bulk.cuh"}, plans_of(bulk_cases())};

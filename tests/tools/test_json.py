@@ -138,7 +138,7 @@ class JsonTest(CommandTest):
 
     def test_explain_costs(self):
         costs = self.heddle_json("explain", inline(), *H200, "--costs")["costs"]
-        self.assertEqual(set(costs), {"tiles", "stream", "warpgroup"})
+        self.assertLessEqual({"tiles", "stream", "warpgroup"}, set(costs))
         text = self.heddle("explain", inline(), *H200, "--costs", check=0).out
         for family, parameters in costs.items():
             self.assertLessEqual(len(parameters), 10, family)

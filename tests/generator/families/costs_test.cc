@@ -43,8 +43,14 @@ TEST(Costs, EachChangesThePredictedTimeOfSomeKernel) {
     std::vector<double> values;
     for (const CostParameter& one : parameters) values.push_back(one.value);
     std::set<std::string_view> used;
-    for (const auto& [k, m] :
-         {std::pair{128, 16}, {4096, 4}, {28672, 4}, {28672, 8}, {8192, 64}, {8192, 8192}}) {
+    for (const auto& [k, m] : {std::pair{128, 16},
+                               {4096, 1},
+                               {131072, 1},
+                               {4096, 4},
+                               {28672, 4},
+                               {28672, 8},
+                               {8192, 64},
+                               {8192, 8192}}) {
       for (const int bits : {2, 8}) {
         GemmSpec spec = spec_of(4096, k);
         spec.weight.bits = bits;

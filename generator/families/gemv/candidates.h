@@ -1,0 +1,23 @@
+// The kernels for one token that could serve a GEMM: how warps and blocks share K, and how far
+// ahead weights are read.
+#ifndef HEDDLE_GENERATOR_FAMILIES_GEMV_CANDIDATES_H_
+#define HEDDLE_GENERATOR_FAMILIES_GEMV_CANDIDATES_H_
+
+#include <string>
+#include <vector>
+
+#include "generator/families/gemm_family.h"
+
+namespace heddle {
+
+// As GemmFamily::candidates() and why_none().
+std::vector<PlannedKernel> gemv_candidates(const Plan& plan, const MRange& m);
+std::string why_no_gemv(const Plan& plan, const MRange& m);
+
+// The parameters and the prediction, as in GemmFamily.
+const std::vector<CostParameter>& gemv_cost_parameters();
+double gemv_us(const Plan& plan, const PlannedKernel& kernel, Costs costs);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_GEMV_CANDIDATES_H_

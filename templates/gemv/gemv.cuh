@@ -1,0 +1,77 @@
+// GEMM with quantised weights for one token, sm_75 and up: Y[1, N] = X[1, K] * W[N, K]^T.
+//
+// The floors. Bytes: the packed weights, once; nothing is read twice but X, which every block reads
+// from the L2 cache. Operations: for a chunk of 16 rows by 128 columns at 4 bits 72 instructions to
+// decode, 8 matrix instructions, some 15 for loads, scales and addresses; 60 clocks of an SM's
+// issue slots at best. Matrices of a few megabytes reach neither floor: their time is that of a
+// chain of latencies, which this kernel keeps short: the launch, one trip to memory, the decoding
+// of a warp's few chunks, one exchange of sums.
+//
+// Grid: (row blocks, 1, parts of K). A block has one row block of 16 rows; its warps share its part
+// of K. Where an SM has room for several blocks they hide each other's latencies.
+//
+// A warp, in this order:
+// 1. requests the weights of its first chunks, which go into registers and wait for no one, and
+//    the metadata of all of its chunks;
+// 2. waits for the kernel ahead, which must not write weights (GemmArgs::weights);
+// 3. reads X of its own columns into shared memory, and the metadata, while weights are on their
+//    way; no other warp needs them, so there is no barrier of the block;
+// 4. decodes and multiplies chunk by chunk, and requests the chunk that is `ahead` chunks on;
+// 5. puts its 16 sums into shared memory. After the block's one barrier the first warp adds them in
+//    a fixed order, and where blocks share K, the last of them to come adds theirs.
+//
+#pragma once
+
+#include "gemv/sums.cuh"
+#include "gemv/warp.cuh"
+#include "primitives/dependent_launch.cuh"
+
+namespace heddle {
+
+template <class Config, class Decode>
+__device__ __forceinline__ void gemm_gemv(const u8* x, const u8* weights, u8* y, const u8* bias,
+                                          const u8* residual, const u8* pre_scale, u8* workspace,
+                                          int) {
+  extern __shared__ __align__(128) u8 shared_memory[];
+  const u32 shared = shared_address(shared_memory);
+  constexpr PackedWeights kWeights = Config::value.weights;
+  const int warp = broadcast(threadIdx.x / 32, 0);
+  const int lane = threadIdx.x % 32;
+  const int row_block = static_cast<int>(blockIdx.x);
+  const int part = static_cast<int>(blockIdx.z);
+  launch_dependents();
+
+  // Chunks of the row block: the block's, and of these the warp's.
+  const int begin = kWeights.chunks * part / Config::value.split_k;
+  const int of_block = kWeights.chunks * (part + 1) / Config::value.split_k - begin;
+  const int first = of_block * warp / Config::value.warps_k;  // in the block's
+  const int chunks = of_block * (warp + 1) / Config::value.warps_k - first;
+  const u8* const own = weights + (static_cast<i64>(row_block) * kWeights.chunks + begin + first) *
+                                      kWeights.chunk_bytes;
+  const int column = Chunk::kColumns * (begin + first);
+  const u32 tokens = shared + first * GemvConfig::kChunkTokenBytes;
+  const u32 meta = shared + Config::value.meta_offset() + first * Config::value.meta_bytes();
+
+  GemvWarp<Config, Decode> worker(own, chunks, tokens, meta, lane);
+  GemvStage<Config> stage{
+      own, x + 2 * column, pre_scale + 2 * column, chunks, kWeights.k - column, meta, tokens, lane,
+      {}};
+  worker.request();
+  stage.request_meta();
+  wait_for_predecessor();
+  stage.copy();
+  warp_barrier();
+  worker.multiply(weights + kWeights.channel_offset +
+                  static_cast<i64>(row_block) * kWeights.channel_bytes);
+
+  const GemvSums<Config> sums{shared + Config::value.sum_offset(),
+                              {weights, y, bias, residual},
+                              workspace,
+                              row_block,
+                              part};
+  sums.put(warp, lane, worker.sum);
+  block_barrier();
+  if (warp == 0) sums.finish(lane);
+}
+
+}  // namespace heddle
