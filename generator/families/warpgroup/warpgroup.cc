@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "generator/families/all.h"
@@ -38,10 +37,10 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
     aliases.emplace_back("using Schedule = SharedTiles<WgmmaShape<Config>>;");
-    return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh",
-                     families::config_struct("WarpgroupConfig", config_of<WarpgroupConfig>(kernel),
-                                             std::move(aliases)),
-                     "gemm_wgmma");
+    return gemm_text(
+        plan, kernel, "warpgroup/warpgroup.cuh",
+        families::config_struct("WarpgroupConfig", config_of<WarpgroupConfig>(kernel), aliases),
+        "gemm_wgmma");
   }
 
   // The schedule is the number of tiles that several thread blocks share.
