@@ -1,7 +1,7 @@
 // Costs: what the predicted time of a family's kernels is made of, as far as it must be measured.
 //
-// A family has at most ten of them for each GPU. They say nothing of shapes or formats: those enter
-// through counts of bytes, instructions and stages.
+// A family has at most ten of them, one value of each for all GPUs. They say nothing of shapes or
+// formats: those enter through counts of bytes, instructions and stages.
 #ifndef HEDDLE_GENERATOR_FAMILIES_COSTS_H_
 #define HEDDLE_GENERATOR_FAMILIES_COSTS_H_
 
@@ -15,7 +15,7 @@ struct CostParameter {
   std::string_view name;
   std::string_view unit;
   std::string_view meaning;
-  double value;  // of an H100, which stands for GPUs that were not measured
+  double value;  // fitted to an H100, or to it and an H200, which stand for all others
 };
 
 // The values of a family's parameters, in their order.

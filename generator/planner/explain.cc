@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/families/blocks_that_fit.h"
 #include "generator/families/registry.h"
 #include "generator/planner/choose.h"
 #include "generator/planner/tuned_choice.h"
 
 namespace heddle {
 namespace {
-
-constexpr int kMostRegisters = 255;  // of a thread, that an instruction can name
-constexpr int kRegisterUnit = 8;     // in which a thread gets them
 
 std::string tokens_text(const MRange& m) {
   return m.min == m.max ? fmt::format("M = {}", m.max) : fmt::format("M {} to {}", m.min, m.max);
@@ -87,8 +85,7 @@ Explanation explain_choice(const Plan& whole, std::int64_t m, const TunedTable* 
 }
 
 int register_budget(const PlannedKernel& kernel, const Target& target) {
-  const int share = target.registers_per_sm / (kernel.threads * kernel.blocks_per_sm);
-  return std::min(kMostRegisters, share / kRegisterUnit * kRegisterUnit);
+  return register_budget(target, kernel.threads, kernel.blocks_per_sm);
 }
 
 }  // namespace heddle

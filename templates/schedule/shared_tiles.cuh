@@ -11,12 +11,14 @@
 
 namespace heddle {
 
-// Grid: as many blocks as the launch wants, in clusters of kBlocks. The blocks of a cluster take
-// neighbouring tiles of rows, a set, at the same time. Of Shape:
+// Grid: as many blocks as the launch wants. kBlocks of them, a cluster where there are several,
+// take neighbouring tiles of rows, a set, at the same time. With one a launch may still have
+// clusters of two, each of which shares one tile (warpgroup/finish.cuh): here they are single
+// blocks. Of Shape:
 //   kTileTokens, kTileRowTiles  tokens and row tiles of a tile
 //   kRowSets                    sets of rows
 //   kOneTokenTile               a tile has all tokens of the launch
-//   kBlocks                     of a cluster
+//   kBlocks                     that read the same tokens once
 //   kTotalUnits                 units of K
 //   kSharesTiles                false: no launch shares any
 template <class Shape>

@@ -1,7 +1,7 @@
 // The places in shared memory of a GEMM that streams its weights; config.h says what follows from
 // its configuration.
 //
-// A group of kSplitK blocks, a cluster where there is more than one, owns row blocks of 16 rows;
+// A group of split_k blocks, a cluster where there is more than one, owns row blocks of 16 rows;
 // each of its blocks has a part of K, of which each of its warps has a part. The tokens of a warp's
 // columns stay in shared memory while one row block after the other is multiplied. Weights come by
 // bulk copies into a ring of the warp's own: a stage is kStageChunks chunks of a row block, one run

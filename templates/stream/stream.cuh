@@ -1,5 +1,5 @@
 // GEMM with quantised weights for few tokens, sm_90 and up: Y[M, N] = X[M, K] * W[N, K]^T, M up to
-// kTokens.
+// `tokens`.
 //
 // The weights are the traffic, once each; everything else must stay out of their way. Floors per SM
 // of an H200: 20 bytes a clock from memory, so a 4-bit chunk of 1056 bytes in 53 clocks. Its
@@ -9,7 +9,7 @@
 //
 // Where the tokens of all of K fit beside the ring, each block has them; more than eight are read
 // once by two blocks for each other, which have row blocks of their own. Else the blocks of a
-// cluster share K (kSplitK), each has the tokens of its part, and each in turn adds the sums of
+// cluster share K (split_k), each has the tokens of its part, and each in turn adds the sums of
 // all. A block takes half of an SM where the tokens leave room, so that the next kernel's blocks
 // start beside it and have their code and their first weights while this one ends. Each SM has a
 // block, if only to read tokens: of the next kernel each then gets one block, none two.

@@ -1,5 +1,5 @@
 // GEMM with quantised weights for few tokens, sm_90 and up: Y[M, N] = X[M, K] * W[N, K]^T, M up to
-// kTileM. Tiles of mma.sync whose operands come by bulk copies.
+// tile_m. Tiles of mma.sync whose operands come by bulk copies.
 //
 // Where the tokens of all of K do not fit into shared memory, streams and shared tiles pay for the
 // exchange of sums. Here each block has rows of its own, as many as make one round of blocks, and

@@ -1,6 +1,6 @@
 // Where a GEMM whose operands come by bulk copies has things in shared memory.
 //
-// A block computes kTileN rows of W by kTileM tokens, all of them. Of its kWarpsN x kWarpsK warps
+// A block computes tile_n rows of W by tile_m tokens, all of them. Of its warps_n x warps_k warps
 // that multiply each has row blocks of its own and kRun columns of every stage. One warp more
 // fetches: a stage is kStageK columns of all row blocks and of the tokens.
 #pragma once

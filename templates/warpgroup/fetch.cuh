@@ -30,7 +30,7 @@ struct WgmmaFetch {
   u64 policy = policy_read_once();
 
   // Weights may be read before the kernel before this one has ended: no kernel that lets its
-  // successor start early writes them. Those of the first kStagesAhead stages are: more of them
+  // successor start early writes them. Those of the first stages_ahead stages are: more of them
   // would keep its tokens waiting.
   __device__ __forceinline__ void run() {
     Piece piece;

@@ -1,6 +1,6 @@
 // Constants that follow from the Config of a GEMM with wgmma, and the places in shared memory.
 //
-// A tile is kTileN rows of W by kTileM tokens. Each of two or four warpgroups owns as many of its
+// A tile is tile_n rows of W by tile_m tokens. Each of two or four warpgroups owns as many of its
 // rows, in tiles of 64: warp w of it holds row block w of each of them. Of a tile of 64 rows each
 // of two owns every other chunk, or half of each chunk's columns where a stage is one chunk, and in
 // the end the sums of half of the tokens. A stage is kStageChunks chunks, of 128 columns each, of
@@ -54,7 +54,7 @@ struct WgmmaShape {
   static constexpr int kOwnSums = Config::value.own_sums();
   static constexpr bool kOneTokenTile = Config::value.has_one_token_tile();
 
-  // Tokens of a stage: [kHalves][kTileM][64 values], each token's 128 bytes swizzled. Weights:
+  // Tokens of a stage: [kHalves][tile_m][64 values], each token's 128 bytes swizzled. Weights:
   // [kTileRowBlocks][kStageChunks] chunks, or of one the words of half of its columns and all of
   // its scales and zero points.
   static constexpr int kHalves = 2 * kStageChunks / kUnitStages;

@@ -1,4 +1,5 @@
-// GEMM with quantised weights on wgmma, sm_90a, from nine tokens up: Y[M, N] = X[M, K] * W[N, K]^T.
+// GEMM with quantised weights on wgmma, sm_90a: Y[M, N] = X[M, K] * W[N, K]^T, for ranges of M that
+// end with nine tokens or more.
 //
 // Weights are the A operand, decoded into registers; tokens are the B operand, in shared memory as
 // the tensor copy engine has put them. One block to an SM, for the whole launch: a warpgroup
@@ -19,7 +20,8 @@
 //
 // So up to 32 tokens memory and decoding set the pace, from 128 on the tensor cores. Few
 // instructions beside decoding matter most: long stages, copies from uniform registers, no waiting
-// for sums. docs/measurements.md has what became of it.
+// for sums. docs/measurements/wgmma.md has what became
+// of it.
 //
 // Bytes a clock that an SM reads of the L2 cache, which gives it 28 to 33, while the tensor cores
 // take the clocks above; and the clocks from a tile's last product to the next one's first:

@@ -14,7 +14,7 @@ struct BulkCase {
   std::string name;
   GemmSpec spec;  // whose range of M one kernel serves
 
-  Plan plan() const;  // of one variant, for an H200
+  Plan plan() const;  // of one kernel, for an H200
 };
 
 const std::vector<BulkCase>& bulk_cases();

@@ -16,7 +16,7 @@ using GemmThread =
     std::function<void(const GemmProblem::Buffers& buffers, std::uint8_t* workspace, int m)>;
 GemmThread thread_of(GemmOnCpu* kernel);
 
-// `thread` is of the kernel of the plan's one variant, none with wgmma. In each of `seeds`
+// `thread` is the plan's one kernel, none with wgmma. In each of `seeds`
 // interleavings it gives the same bits, whose errors are within the limit of the activation's type.
 void check_gemm(const Plan& plan, const GemmProblem& problem, const GemmThread& thread,
                 std::int64_t m, unsigned seeds);

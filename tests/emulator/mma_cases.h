@@ -16,7 +16,7 @@ struct MmaCase {
   GemmSpec spec;  // whose range of M one kernel serves
   int sm_count = 132;
 
-  Plan plan() const;  // of one variant
+  Plan plan() const;  // of one kernel
 };
 
 const std::vector<MmaCase>& mma_cases();

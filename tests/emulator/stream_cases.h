@@ -15,7 +15,7 @@ struct StreamCase {
   GemmSpec spec;  // whose range of M one kernel serves
   int sm_count;   // few, so that a block has several row blocks
 
-  Plan plan() const;  // of one variant, a stream
+  Plan plan() const;  // of one kernel, a stream
 };
 
 const std::vector<StreamCase>& stream_cases();

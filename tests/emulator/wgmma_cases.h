@@ -28,7 +28,7 @@ struct WgmmaCase {
   Sharing sharing;                   // with the last of them
   int cluster = 1;                   // of blocks that share tokens
 
-  Plan plan() const;  // of one variant, with wgmma
+  Plan plan() const;  // of one kernel, with wgmma
   // What a launch with m tokens is told: with the last of `tokens`, or with all where one tile has
   // them, what `sharing` says, whatever would be the fastest.
   WgmmaShares shares(const Plan& plan, std::int64_t m) const;

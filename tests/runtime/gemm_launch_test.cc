@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "generator/families/all.h"
 #include "runtime/launch_table.h"
 #include "tests/planned_kernel.h"
@@ -125,15 +127,26 @@ void expect_equal(const KernelLaunch& launch, const KernelLaunch& expected) {
 
 TEST(GemmLaunchTest, TheTableHasTheBlocksOfEveryM) {
   for (const char* target : {"h200", "a100"}) {
-    for (const std::int64_t n : {264, 4096, 17000}) {
+    for (const auto& [n, k] : {std::pair{264, 4096},
+                               {4096, 4096},
+                               {17000, 4096},
+                               {34816, 5120},
+                               {25600, 5120},
+                               {18944, 3072}}) {
       GemmSpec spec;
-      spec.shape = {n, 4096, 3, 600};
+      spec.shape = {n, k, 3, 600};
       const Plan plan = resolve(Spec::from_gemm(spec), target_from_name(target));
       for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
         const LaunchTable table(plan, i);
         for (std::int64_t m = plan.kernels[i].size_min; m <= plan.kernels[i].size_max; ++m) {
           SCOPED_TRACE(testing::Message() << target << " N = " << n << " M = " << m);
           expect_equal(table.at(plan, {m}), plan.launch(i, {m}));
+          // What blocks of several clusters share they add in the workspace.
+          const auto* wgmma = config_if<device::WarpgroupConfig>(plan.kernels[i]);
+          const KernelLaunch launch = table.at(plan, {m});
+          if (wgmma == nullptr || launch.schedule == 0) continue;
+          const bool in_cluster = static_cast<int>(launch.cluster) > wgmma->cluster;
+          EXPECT_EQ(plan.workspace_bytes(m) > 0, !in_cluster);
         }
       }
     }

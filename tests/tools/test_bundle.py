@@ -142,6 +142,10 @@ class BundleTest(CommandTest):
         self.assertEqual(report["damaged"], 1)
         self.assertEqual(len(self.heddle_json("bundle", "list", bundle)["entries"]),
                          report["good"])
+        folder = self.folder / "extracted"
+        extracted = self.heddle("bundle", "extract", bundle, "-o", folder, check=1)
+        self.assertIn(f"{report['good']} kernels to", extracted.out)
+        self.assertIn(report["problems"][0]["key"], extracted.err)
         content[40] ^= 1  # the checksum of the index
         bundle.write_bytes(content)
         for part in ("list", "verify"):

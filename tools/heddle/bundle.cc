@@ -243,6 +243,12 @@ int list(const FileOptions& options) {
   return kExitDone;
 }
 
+void print_damaged(const VerifyReport& report) {
+  for (const auto& problem : report.problems) {
+    print_problem(fmt::format("{}: {}", problem.file, problem.why));
+  }
+}
+
 int verify(const FileOptions& options) {
   Bundle bundle(options.file);
   check_readable(&bundle, options.file);
@@ -263,9 +269,7 @@ int verify(const FileOptions& options) {
                                             report.damaged, printable(options.file)));
   }
   flush_output();
-  for (const auto& problem : report.problems) {
-    print_problem(fmt::format("{}: {}", problem.file, problem.why));
-  }
+  print_damaged(report);
   return report.damaged == 0 ? kExitDone : kExitFailed;
 }
 
@@ -285,6 +289,7 @@ int extract(const FileOptions& options) {
     (cache.store(key, bytes) ? stored : failed) += 1;
   });
   if (failed > 0) throw Error(ErrorCategory::kFile, "tool.unwritable", why);
+  const VerifyReport report = bundle.verify();
   const std::vector<std::string> files = write_tables(tables, options.tables);
   if (options.json) {
     print_json({{"bundle", options.file},
@@ -296,7 +301,9 @@ int extract(const FileOptions& options) {
       print(fmt::format("tuned table to {}\n", printable(file)));
     print(fmt::format("{} kernels to {}\n", stored, printable(options.output)));
   }
-  return kExitDone;
+  flush_output();
+  print_damaged(report);
+  return report.damaged == 0 ? kExitDone : kExitFailed;
 }
 
 void add_create(CLI::App& parent, Action* action) {

@@ -20,7 +20,8 @@ namespace {
 using device::GemvConfig;
 using A = KernelArgument;
 
-constexpr int kTokenTile = 8;   // tokens of a matrix instruction, all of which are the same
+constexpr int kTokenTile = 8;        // tokens of a matrix instruction, all of which are the same
+constexpr int kMostBlocksOfSm = 16;  // of every GPU
 constexpr int kMostWarps = 16;  // more leave a thread fewer registers than the weights ahead want
 // Fewer warps than this only where a warp has few chunks all the same.
 constexpr int kFewWarps = 4, kFewChunks = 4;
@@ -109,8 +110,8 @@ class Candidates {
     if (by_registers == 0 || c.shared_bytes() > target_.shared_per_block) return;
     const auto of_sm = static_cast<int>(device::ceil_div(c.blocks(), target_.sm_count));
     PlannedKernel kernel = gemm_candidate(*gemv_family(), m_, c);
-    kernel.blocks_per_sm =
-        blocks_that_fit(target_, c.threads(), c.shared_bytes(), std::min(of_sm, by_registers));
+    kernel.blocks_per_sm = blocks_that_fit(target_, c.threads(), c.shared_bytes(),
+                                           std::min({of_sm, by_registers, kMostBlocksOfSm}));
     kernel.starts_early = has_dependent_launch(target_);
     kernel.arguments = {A::kX,        A::kWeights,  A::kY,         A::kBias,
                         A::kResidual, A::kPreScale, A::kWorkspace, A::kM};

@@ -22,8 +22,7 @@ namespace {
 using device::StreamConfig;
 using A = KernelArgument;
 
-constexpr std::int64_t kMostTokens = 16;  // of the template
-constexpr int kMostSplit = 8;             // thread blocks of a cluster, on every GPU that has them
+constexpr int kMostSplit = 8;  // thread blocks of a cluster, on every GPU that has them
 
 bool honours(const TileSpec& tile, const StreamConfig& c) {
   return allows(tile.m, c.token_tiles() * kTokenTile) && allows(tile.n, device::Chunk::kRows) &&
@@ -117,8 +116,8 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
     return "the spec sets a tile without the path hopper";
   }
   if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
-  static_assert(kMostTokens == 16, "the next line says so");
-  return m.max > kMostTokens ? "it serves up to 16 tokens" : nullptr;
+  static_assert(kMostStreamTokens == 16, "the next line says so");
+  return m.max > kMostStreamTokens ? "it serves up to 16 tokens" : nullptr;
 }
 
 }  // namespace

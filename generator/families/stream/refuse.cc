@@ -1,5 +1,8 @@
 #include "generator/families/stream/refuse.h"
 
+#include <fmt/format.h>
+
+#include "generator/families/stream/shape.h"
 #include "generator/families/tile_fields.h"
 
 namespace heddle {
@@ -9,7 +12,8 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec) {
   reasons.unless(spec.weight.zero_point != ZeroPoint::kFloat, "/path",
                  "streamed weights know no float zero points", "\"hopper\"",
                  "\"auto\", \"ampere\"");
-  reasons.unless(spec.shape.m_min <= 8, "/path", "streamed weights serve up to 8 tokens",
+  reasons.unless(spec.shape.m_min <= kMostStreamTokens, "/path",
+                 fmt::format("streamed weights serve up to {} tokens", kMostStreamTokens),
                  "\"hopper\"", "\"auto\", \"ampere\"");
   std::vector<Problem> problems = reasons.take();
   if (problems.empty() && !sets_any(spec.tile)) {

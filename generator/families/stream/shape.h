@@ -9,7 +9,8 @@
 
 namespace heddle {
 
-inline constexpr int kTokenTile = 8;  // tokens of a matrix instruction
+inline constexpr int kTokenTile = 8;          // tokens of a matrix instruction
+inline constexpr int kMostStreamTokens = 16;  // of the template
 // Two for each part of an SM: with two blocks on an SM, as many registers as a thread can want.
 inline constexpr int kUsualStreamWarps = 8;
 // Of a block, where two blocks leave each thread enough registers.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "generator/families/all.h"
+#include "generator/families/blocks_that_fit.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/next_start.h"
@@ -32,8 +33,8 @@ constexpr int kMostStages = 4, kMostBulkStages = 8;
 // Stages of weights that may be ahead of the tokens, of rows of so many stages and more; integers
 // of few bits are decoded no faster than the memory brings them.
 constexpr int kStagesAhead = 2, kLongRowStages = 8, kFewBits = 3;
-constexpr int kMostRegisters = 255;  // of a thread
 constexpr int kUsualWarps = 8;
+constexpr int kTileColumns = 16;  // of a matrix instruction
 
 class Candidates {
  public:
@@ -183,13 +184,15 @@ class Candidates {
   // Whether the compiler has registers for the sums beside codes, addresses and what is loaded
   // ahead: shares of what a thread has, found by compiling.
   bool fits_registers(const TilesConfig& c, int blocks_per_sm) const {
-    const int registers =
-        std::min(kMostRegisters, target_.registers_per_sm / (c.threads() * blocks_per_sm) / 8 * 8);
+    const int registers = register_budget(target_, c.threads(), blocks_per_sm);
     const int tiles = c.row_tiles() * c.token_tiles();
     if (c.feeder == Feeder::kBulk) {
       const bool wide_scales =
           c.scaling.mode == ScaleMode::kAccumulator && spec_.weight.scale_dtype == DType::kFp32;
-      const bool few = wide_scales || c.warps_n * c.warps_k > kUsualWarps;
+      // Each tile of 16 columns has scales and zero points of its own.
+      const bool dense_zeros =
+          spec_.weight.zero_point == ZeroPoint::kInt && c.weights.meta_group == kTileColumns;
+      const bool few = wide_scales || dense_zeros || c.warps_n * c.warps_k > kUsualWarps;
       return 8 * tiles < registers * (few ? 6 : 7) / 16;
     }
     // Float zero points have sums of their own.

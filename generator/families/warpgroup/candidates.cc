@@ -142,14 +142,14 @@ class Candidates {
     }
   }
 
-  // Tiles by themselves, or with the last ones shared, or read in pairs.
+  // Whose blocks read tokens for themselves; where a tile has many, also pairs that read them once.
   void add_modes(WarpgroupConfig c) {
     complete(spec_, target_, layout_, c);
     // Two long stages are never better than more short ones.
     const bool is_long = c.stage_chunks > 1 && c.stages < kFewestLongStages;
     if (is_long && !spec_.tile.k && !spec_.tile.stages) return;
     add(c);
-    if (target_.sm_count < kWgmmaCluster || c.tile_n < 128) return;
+    if (target_.sm_count < kWgmmaCluster) return;
     if (m_.max > c.tile_m && c.tile_m > 128 && c.tile_n == 128) {
       WarpgroupConfig once = c;
       once.cluster = kWgmmaCluster;

@@ -44,13 +44,19 @@ bool has_places_for_pairs(const WarpgroupConfig& c, std::int64_t tiles) {
   return tiles * kWgmmaCluster <= c.workers && c.total_units() >= kWgmmaCluster;
 }
 
+// Launches with as many tiles of tokens are alike, as size_step() of the family says: by the most
+// tokens that they can have.
+std::int64_t most_tokens(const WarpgroupConfig& c, std::int64_t m) {
+  return std::min<std::int64_t>(ceil_div(m, c.tile_m) * c.tile_m, c.tokens);
+}
+
 // One kernel at one number of tokens.
 class Schedule {
  public:
   Schedule(const Plan& plan, const WarpgroupConfig& c, std::int64_t m, Costs costs)
       : plan_(plan),
         c_(c),
-        m_(m),
+        m_(most_tokens(c, m)),
         costs_(costs),
         stages_(c.total_units()),
         row_sets_(row_sets_of(c)),

@@ -70,8 +70,11 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
   // Tiles may be shared for some M alone.
   std::size_t max_workspace_bytes(const Plan& plan,
                                   const PlannedKernel& kernel) const noexcept override {
-    const bool shares = config_of<WarpgroupConfig>(kernel).shares_tiles;
-    return shares ? reserved_workspace_bytes(plan, kernel, kernel.size_max) : 0;
+    const auto& c = config_of<WarpgroupConfig>(kernel);
+    const bool always_in_pairs = c.shares_in_pairs && c.has_one_token_tile();
+    return c.shares_tiles && !always_in_pairs
+               ? reserved_workspace_bytes(plan, kernel, kernel.size_max)
+               : 0;
   }
 
   std::string describe(const PlannedKernel& kernel) const override {
