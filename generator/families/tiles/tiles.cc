@@ -132,6 +132,8 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     return Path::kHopper;
   }
 
+  // 2: blocks with an SM to themselves leave no room for another.
+  int version() const noexcept override { return 2; }
   std::string label(const PlannedKernel& kernel) const override {
     const auto& c = config_of<TilesConfig>(kernel);
     const char* const feeder = c.feeder == Feeder::kBulk        ? "bulk"

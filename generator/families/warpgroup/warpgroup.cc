@@ -110,6 +110,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }
 
+  // 2: labels say how tiles of all tokens are shared.
+  int version() const noexcept override { return 2; }
   std::string label(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format("{} {}x{}x{} stages {}{}", c.cluster > 1 ? "pairs of tokens" : "tiles",
