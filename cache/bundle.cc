@@ -171,23 +171,7 @@ std::vector<EntryInfo> Bundle::list() {
 }
 
 VerifyReport Bundle::verify() {
-  VerifyReport report;
-  std::string why;
-  const auto open = content(&why);
-  if (open == nullptr) {
-    report.problems.push_back({path_, why});
-  } else {
-    for (const BundleItem& item : open->items) {
-      const std::string problem = problem_of(item, read(*open, item));
-      if (problem.empty()) {
-        ++report.good;
-      } else {
-        report.problems.push_back({id_of(item), problem});
-      }
-    }
-  }
-  report.damaged = report.problems.size();
-  return report;
+  return for_each([](const SerialKey&, const Bytes&) {});
 }
 
 LayerTables Bundle::tuned_tables() {
@@ -202,14 +186,27 @@ std::string Bundle::problem() {
   return content(&why) == nullptr ? why : std::string();
 }
 
-void Bundle::for_each(const std::function<void(const SerialKey& key, const Bytes& bytes)>& visit) {
+VerifyReport Bundle::for_each(
+    const std::function<void(const SerialKey& key, const Bytes& bytes)>& visit) {
+  VerifyReport report;
   std::string why;
   const auto open = content(&why);
-  if (open == nullptr) return;
-  for (const BundleItem& item : open->items) {
-    const Bytes bytes = read(*open, item);
-    if (problem_of(item, bytes).empty()) visit(key_of(parse_entry(bytes)), bytes);
+  if (open == nullptr) {
+    report.problems.push_back({path_, why});
+  } else {
+    for (const BundleItem& item : open->items) {
+      const Bytes bytes = read(*open, item);
+      const std::string problem = problem_of(item, bytes);
+      if (problem.empty()) {
+        ++report.good;
+        visit(key_of(parse_entry(bytes)), bytes);
+      } else {
+        report.problems.push_back({id_of(item), problem});
+      }
+    }
   }
+  report.damaged = report.problems.size();
+  return report;
 }
 
 }  // namespace heddle

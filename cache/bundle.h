@@ -42,8 +42,9 @@ class Bundle final : public CacheLayer {
 
   // Why the file cannot be used; empty if it can.
   std::string problem();
-  // Calls visit(item, bytes of the entry) for each entry that can be read and is sound.
-  void for_each(const std::function<void(const SerialKey& key, const Bytes& bytes)>& visit);
+  // Calls visit(key, bytes of the entry) for each entry that can be read and is sound, and returns
+  // what verify() does.
+  VerifyReport for_each(const std::function<void(const SerialKey& key, const Bytes& bytes)>& visit);
 
  private:
   struct Content;

@@ -285,11 +285,10 @@ int extract(const FileOptions& options) {
   DiskCache cache(std::move(disk));
   std::size_t stored = 0;
   std::size_t failed = 0;
-  bundle.for_each([&](const SerialKey& key, const Bytes& bytes) {
+  const VerifyReport report = bundle.for_each([&](const SerialKey& key, const Bytes& bytes) {
     (cache.store(key, bytes) ? stored : failed) += 1;
   });
   if (failed > 0) throw Error(ErrorCategory::kFile, "tool.unwritable", why);
-  const VerifyReport report = bundle.verify();
   const std::vector<std::string> files = write_tables(tables, options.tables);
   if (options.json) {
     print_json({{"bundle", options.file},
