@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace heddle {
 
@@ -20,6 +21,12 @@ struct CostParameter {
 
 // The values of a family's parameters, in their order.
 using Costs = std::span<const double>;
+
+inline std::vector<double> values_of(std::span<const CostParameter> parameters) {
+  std::vector<double> values;
+  for (const CostParameter& one : parameters) values.push_back(one.value);
+  return values;
+}
 
 }  // namespace heddle
 

@@ -20,9 +20,7 @@ constexpr std::int64_t kSteps[] = {1,   2,   4,   8,   16,  32,  48,   64,   96,
 const std::vector<double>& costs_of(const GemmFamily& family) {
   static const auto all = [] {
     std::map<const GemmFamily*, std::vector<double>> values;
-    for (const GemmFamily* one : gemm_families()) {
-      for (const CostParameter& cost : one->cost_parameters()) values[one].push_back(cost.value);
-    }
+    for (const GemmFamily* one : gemm_families()) values[one] = values_of(one->cost_parameters());
     return values;
   }();
   return all.at(&family);

@@ -30,8 +30,8 @@ enum Cost {
 };
 
 // Thread blocks that run at the same time. A cluster has its SMs in one GPC: all GPCs but one have
-// 16 at least, and one may have half of that. (An H100 runs 66, 39, 30, 22, 17, 15 and 15 clusters
-// of 2 to 8 blocks that fill their SMs.)
+// 16 at least, and one may have half of that. (Of 2 to 8 blocks that fill their SMs an H100 runs
+// 66, 39, 30, 22, 17, 15 and 15 clusters, as cuOccupancyMaxActiveClusters says.)
 std::int64_t places_of(const Target& target, const TilesConfig& config, int blocks_per_sm) {
   const std::int64_t all = std::int64_t{target.sm_count} * blocks_per_sm;
   const int cluster = config.is_cluster() ? config.split_k : 1;

@@ -152,7 +152,7 @@ class Candidates {
     if (target_.sm_count < kWgmmaCluster) return;
     if (m_.max > c.tile_m && c.tile_m > 128 && c.tile_n == 128) {
       WarpgroupConfig once = c;
-      once.cluster = kWgmmaCluster;
+      wgmma_share_tokens(kWgmmaCluster, once);
       complete(spec_, target_, layout_, once);
       add(once);
     }

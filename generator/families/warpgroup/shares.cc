@@ -198,11 +198,7 @@ double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t 
 }
 
 WgmmaShares wgmma_shares(const Plan& plan, const WarpgroupConfig& c, std::int64_t m) {
-  static const std::vector<double> costs = [] {
-    std::vector<double> values;
-    for (const CostParameter& one : warpgroup_cost_parameters()) values.push_back(one.value);
-    return values;
-  }();
+  static const std::vector<double> costs = values_of(warpgroup_cost_parameters());
   return Schedule(plan, c, m, costs).fastest().shares;
 }
 

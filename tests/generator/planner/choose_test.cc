@@ -167,8 +167,6 @@ TEST(Choose, CandidatesAreSortedByAPredictedTimeThatIsANumber) {
   });
 }
 
-// A kernel for more tokens serves fewer, too. A family that begins with this step may be faster
-// than all that have ended, or served before.
 // The costs of a family, but that no launch waits because of a block that fills its SM: with few
 // tokens some kernels keep the next one waiting which do not with more.
 std::vector<double> costs_of_work(const GemmFamily& family) {
