@@ -167,7 +167,7 @@ class Candidates {
     pairs.shares_in_pairs = wgmma_may_pair(pairs);
     if (!c.shares_tiles || !c.has_one_token_tile()) return add_one(pairs);
     if (wgmma_has_places_for_pairs(pairs)) add_one(pairs);
-    if (wgmma_shares(plan_, c, c.tokens).shared_tiles > 0) add_one(c);
+    if (wgmma_has_parts(plan_, c)) add_one(c);
     c.shares_tiles = false;
     add_one(c);
   }

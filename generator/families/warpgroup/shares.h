@@ -1,11 +1,10 @@
-// How the thread blocks of a GEMM with wgmma share its tiles, and how long that takes.
+// How the thread blocks of a GEMM with wgmma share its tiles.
 #ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_SHARES_H_
 #define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_SHARES_H_
 
-#include <vector>
+#include <cstdint>
 
 #include "generator/families/costs.h"
-#include "generator/families/fields.h"
 #include "heddle/plan.h"
 #include "warpgroup/config.h"
 
@@ -22,7 +21,16 @@ struct WgmmaShares {
   bool needs_workspace() const noexcept { return shared_tiles > 0 && !sums_in_cluster; }
 };
 
-// The fastest by the parameters' own values, whatever was measured on the GPU at hand: the same for
+struct TimedWgmmaShares {
+  WgmmaShares shares;
+  double clocks = 0;  // of the SM that works longest
+};
+
+// The fastest of those that the kernel is made for.
+TimedWgmmaShares fastest_wgmma_shares(const Plan& plan, const device::WarpgroupConfig& config,
+                                      std::int64_t m, Costs costs);
+
+// The same by the parameters' own values, whatever was measured on the GPU at hand: the same for
 // a kernel wherever it runs.
 WgmmaShares wgmma_shares(const Plan& plan, const device::WarpgroupConfig& config, std::int64_t m);
 
@@ -34,9 +42,8 @@ bool wgmma_may_pair(const device::WarpgroupConfig& config);
 // pairs that have a tile each.
 bool wgmma_has_places_for_pairs(const device::WarpgroupConfig& config);
 
-// The parameters and the prediction, as in GemmFamily.
-const std::vector<CostParameter>& warpgroup_cost_parameters();
-double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);
+// Of the same: whether there are tiles that several blocks can share by way of the workspace.
+bool wgmma_has_parts(const Plan& plan, const device::WarpgroupConfig& config);
 
 }  // namespace heddle
 

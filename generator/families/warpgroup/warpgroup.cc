@@ -8,6 +8,7 @@
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/warpgroup/candidates.h"
+#include "generator/families/warpgroup/cost.h"
 #include "generator/families/warpgroup/shares.h"
 #include "generator/families/warpgroup/stage.h"
 #include "warpgroup/config.h"
@@ -110,8 +111,8 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
 
   Path path(const PlannedKernel& /*kernel*/) const noexcept override { return Path::kHopper; }
 
-  // 2: labels say how tiles of all tokens are shared.
-  int version() const noexcept override { return 2; }
+  // 2: labels say how tiles of all tokens are shared; 3: launches share others.
+  int version() const noexcept override { return 3; }
   std::string label(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format("{} {}x{}x{} stages {}{}", c.cluster > 1 ? "pairs of tokens" : "tiles",

@@ -1,0 +1,101 @@
+#include "generator/families/warpgroup/cost.h"
+
+#include <algorithm>
+
+#include "generator/families/configuration.h"
+#include "generator/families/gemm_work.h"
+#include "generator/families/gpu_rates.h"
+#include "generator/families/warpgroup/shares.h"
+
+namespace heddle {
+namespace {
+
+using device::WarpgroupConfig;
+
+constexpr int kRowTile = WarpgroupConfig::kRowTile;
+// With weights from registers wgmma takes as long for fewer tokens.
+constexpr int kFewestColumns = 32;
+
+enum Cost {
+  kStart,
+  kStage,
+  kIssue,
+  kMultiply,
+  kInTheWay,
+  kSmBytes,
+  kLatency,
+  kExchange,
+  kSumBytes,
+  kOverlap,
+};
+
+}  // namespace
+
+const std::vector<CostParameter>& warpgroup_cost_parameters() {
+  static const std::vector<CostParameter> parameters{
+      {"start", "clocks", "of a launch, up to the first products of its blocks", 2357},
+      {"stage", "clocks", "of each stage: waiting for it and freeing it", 56.0},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 2.27},
+      {"multiply", "products a clock", "that wgmma reaches on an SM", 1464},
+      {"in_the_way", "fraction",
+       "of decoding or multiplying, the shorter, that the other does not hide", 0.18},
+      {"sm_bytes", "bytes a clock", "of weights and tokens that one SM can take", 52.1},
+      {"latency", "clocks", "from the request of a stage to its arrival", 1028},
+      {"exchange", "clocks", "for the blocks that share a tile to wait for each other", 5831},
+      {"sum_bytes", "bytes a clock", "of sums that blocks add for each other", 54.9},
+      {"overlap", "exponent", "how little computing and memory hinder each other", 3.26},
+  };
+  return parameters;
+}
+
+// Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
+// attention: the longer of them hides only a part of the shorter.
+double WgmmaClocks::unit() const {
+  constexpr double kRowTiles = kRowTile / 16.0;
+  const double decode =
+      kRowTiles * decode_slots(plan_, c_.scaling.mode, c_.tile_m / 8.0) / costs_[kIssue];
+  const double multiply = 1.0 * kRowTile * WeightLayout::kChunkK *
+                          std::max(c_.tile_m, kFewestColumns) / costs_[kMultiply];
+  const double in_the_way = costs_[kInTheWay] * std::min(decode, multiply);
+  return std::max(decode, multiply) + in_the_way * 2 / c_.warpgroups;
+}
+
+double WgmmaClocks::stage() const {
+  const double halves = c_.half_stages ? 2 : 1;
+  const double units = c_.stage_chunks / halves * c_.tile_n / kRowTile;
+  // Blocks that go through the same tokens at the same time get them for each other.
+  const double readers = m_ <= c_.tile_m ? 2 : c_.cluster;
+  const double tokens = c_.fits_box() && m_ < c_.tile_m ? static_cast<double>(m_) / c_.tile_m : 1;
+  const double bytes = c_.weight_bytes() + tokens * c_.token_bytes() / readers;
+  const double fetch = fetch_clocks(bytes, costs_[kSmBytes], costs_[kLatency], c_.stages,
+                                    static_cast<double>(c_.total_units()) * halves);
+  return halves * (side_by_side(units * unit(), fetch, costs_[kOverlap]) + costs_[kStage]);
+}
+
+double WgmmaClocks::exchange(double blocks) const {
+  return costs_[kExchange] + blocks * tile_bytes() / costs_[kSumBytes];
+}
+
+double WgmmaClocks::late_exchange(double blocks) const {
+  return costs_[kExchange] + exchange(blocks + 2);
+}
+
+// Both steps are shorter in a cluster.
+double WgmmaClocks::pair_exchange() const {
+  return costs_[kExchange] / 3 + tile_bytes() / 2 / costs_[kSumBytes];
+}
+
+double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
+  const auto& c = config_of<WarpgroupConfig>(kernel);
+  const GpuRates gpu(plan.target);
+  const GemmSpec& spec = plan.spec.gemm();
+  const double work = fastest_wgmma_shares(plan, c, m, costs).clocks;
+  const double copy_bytes = 1.0 * c.stage_chunks * c.weights.chunk_bytes;
+  const double tokens = 2.0 * static_cast<double>(m * (spec.shape.k + spec.shape.n));
+  const double memory =
+      weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
+  const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]);
+  return clocks / gpu.clocks_per_us;
+}
+
+}  // namespace heddle

@@ -1,0 +1,48 @@
+// How long a tile's links of a GEMM with wgmma take, and the parameters that say so.
+#ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_COST_H_
+#define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_COST_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "generator/families/costs.h"
+#include "generator/families/fields.h"
+#include "heddle/plan.h"
+#include "warpgroup/config.h"
+
+namespace heddle {
+
+// Clocks of one thread block of a launch with m tokens.
+class WgmmaClocks {
+ public:
+  WgmmaClocks(const Plan& plan, const device::WarpgroupConfig& config, std::int64_t m,
+              Costs costs) noexcept
+      : plan_(plan), c_(config), m_(m), costs_(costs) {}
+
+  // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
+  double stage() const;
+  // The sums of a tile whose K so many blocks share, by way of the workspace.
+  double exchange(double blocks) const;
+  // The same where blocks have parts of two tiles: what one gives to the first comes late to those
+  // that wait for it, and what it waits for, of the second, comes late, too.
+  double late_exchange(double blocks) const;
+  // Of a pair of blocks, which are a cluster.
+  double pair_exchange() const;
+
+ private:
+  double unit() const;
+  double tile_bytes() const { return 4.0 * c_.tile_m * c_.tile_n; }
+
+  const Plan& plan_;
+  const device::WarpgroupConfig& c_;
+  const std::int64_t m_;
+  const Costs costs_;
+};
+
+// The parameters and the prediction, as in GemmFamily.
+const std::vector<CostParameter>& warpgroup_cost_parameters();
+double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GENERATOR_FAMILIES_WARPGROUP_COST_H_
