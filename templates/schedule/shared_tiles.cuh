@@ -17,6 +17,7 @@ namespace heddle {
 // blocks. Of Shape:
 //   kTileTokens, kTileRowTiles  tokens and row tiles of a tile
 //   kRowSets                    sets of rows
+//   kGroupTokens                for which all rows are walked before the next tokens
 //   kOneTokenTile               a tile has all tokens of the launch
 //   kBlocks                     that read the same tokens once
 //   kTotalUnits                 units of K
@@ -25,10 +26,9 @@ template <class Shape>
 struct SharedTiles {
   using S = Shape;
   // Tiles that run at the same time should share tokens and weights in the L2 cache: row groups
-  // are walked for so many tokens at a time.
-  static constexpr int kGroupTokens = 2048;
+  // are walked for some tiles of tokens at a time.
   static constexpr int kGroupTiles =
-      S::kTileTokens < kGroupTokens ? kGroupTokens / S::kTileTokens : 1;
+      S::kTileTokens < S::kGroupTokens ? S::kGroupTokens / S::kTileTokens : 1;
 
   int token_tiles;
   int whole_tiles;     // tiles that are not shared

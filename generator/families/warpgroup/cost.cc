@@ -85,6 +85,14 @@ double WgmmaClocks::pair_exchange() const {
   return costs_[kExchange] / 3 + tile_bytes() / 2 / costs_[kSumBytes];
 }
 
+double WgmmaClocks::reading_tokens_apart(std::int64_t tiles, std::int64_t tokens) const {
+  // Each half of the cache has copies of what its SMs read, and the weights go through it, too.
+  constexpr std::int64_t kShareOfL2 = 4;
+  const std::int64_t token_bytes = 2 * plan_.spec.gemm().shape.k;
+  if (tokens * token_bytes <= plan_.target.l2_bytes / kShareOfL2) return 0;
+  return static_cast<double>(tiles * c_.tile_m * token_bytes) / GpuRates(plan_.target).memory_bytes;
+}
+
 double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
   const auto& c = config_of<WarpgroupConfig>(kernel);
   const GpuRates gpu(plan.target);

@@ -28,6 +28,9 @@ class WgmmaClocks {
   double late_exchange(double blocks) const;
   // Of a pair of blocks, which are a cluster.
   double pair_exchange() const;
+  // Of the tokens of so many tiles whose blocks read other columns than their neighbours do: what
+  // the L2 cache does not keep of them comes from memory for each tile. `tokens`: theirs.
+  double reading_tokens_apart(std::int64_t tiles, std::int64_t tokens) const;
 
  private:
   double unit() const;

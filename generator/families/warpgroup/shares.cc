@@ -43,7 +43,8 @@ class Ways {
         clocks_(plan, c, most_tokens(c, m), costs),
         stages_(c.total_units()),
         stage_(clocks_.stage()),
-        tiles_(row_sets_of(c) * ceil_div(most_tokens(c, m), c.tile_m)),
+        token_tiles_(ceil_div(most_tokens(c, m), c.tile_m)),
+        tiles_(row_sets_of(c) * token_tiles_),
         workers_(c.workers / c.cluster) {}
 
   // A kernel whose tiles have all tokens is made for one of pairs, parts, and none.
@@ -77,7 +78,9 @@ class Ways {
       const double of_a_tile = static_cast<double>(workers_) / static_cast<double>(left());
       const std::int64_t whole = tiles_ / workers_ * stages_;
       consider({{blocks(workers_), static_cast<int>(left()), c_.cluster},
-                stages(whole) + stages(ceil_div(left() * stages_, workers_)) +
+                stages(whole) +
+                    std::max(stages(ceil_div(left() * stages_, workers_)),
+                             clocks_.reading_tokens_apart(left(), tokens_left())) +
                     clocks_.late_exchange(of_a_tile)});
     }
     return best;
@@ -94,8 +97,14 @@ class Ways {
             stages(ceil_div(stages_, kWgmmaCluster)) + clocks_.pair_exchange()};
   }
 
-  // Tiles of the last wave.
+  // Tiles of the last wave, and their tokens: schedule/shared_tiles.cuh walks all tiles of tokens
+  // of a group, or of what is left of one, before the next rows.
   std::int64_t left() const { return tiles_ % workers_; }
+  std::int64_t tokens_left() const {
+    const std::int64_t group = std::max<std::int64_t>(WarpgroupConfig::kGroupTokens / c_.tile_m, 1);
+    const std::int64_t last_group = (token_tiles_ - 1) % group + 1;
+    return std::min(left(), last_group) * c_.tile_m;
+  }
   int blocks(std::int64_t clusters) const { return static_cast<int>(clusters * c_.cluster); }
   double stages(std::int64_t count) const { return static_cast<double>(count) * stage_; }
 
@@ -103,6 +112,7 @@ class Ways {
   const WgmmaClocks clocks_;
   const std::int64_t stages_;  // of a tile
   const double stage_;
+  const std::int64_t token_tiles_;
   const std::int64_t tiles_;
   const std::int64_t workers_;
 };

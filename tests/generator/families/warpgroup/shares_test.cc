@@ -118,6 +118,25 @@ TEST(WgmmaShares, TilesOfAllTokensAreOfferedAloneAndInParts) {
   }
 }
 
+// Blocks that share tiles read other columns than their neighbours. 102 MB of tokens would come
+// from memory for each tile: 1600 x 24832, M = 2048 took 489 us on an H100, not 271.
+TEST(WgmmaShares, TokensBeyondTheL2CacheAreReadTogether) {
+  GemmSpec spec = small_spec();
+  spec.shape = {1600, 24832, 385, 2048};
+  const Plan plan = unplanned(spec, target_from_name("h100"));
+  Plan of_large_cache = plan;
+  of_large_cache.target.l2_bytes = std::int64_t{1} << 30;
+  bool has_tile = false;
+  for (const PlannedKernel& kernel : candidates_of(spec, "h100", is_wgmma)) {
+    const auto& v = config_of<WarpgroupConfig>(kernel);
+    if (v.tile_m != 256 || v.tile_n != 128 || v.cluster != 1 || v.half_stages) continue;
+    has_tile = true;
+    EXPECT_EQ(wgmma_shares(plan, v, 2048).shared_tiles, 0);
+    EXPECT_GT(wgmma_shares(of_large_cache, v, 2048).shared_tiles, 0);
+  }
+  EXPECT_TRUE(has_tile);
+}
+
 // Tiles of all tokens are shared in the one way that the kernel is made for, whatever would be
 // faster with fewer tokens; pairs are launched as clusters, and nothing else is.
 TEST(WgmmaShares, OneTileOfTokensIsSharedAsItsKernelIsMade) {
