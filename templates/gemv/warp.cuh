@@ -5,7 +5,7 @@
 #include "gemv/words.cuh"
 #include "primitives/mma.cuh"
 #include "primitives/sync.cuh"
-#include "steps/chunk.cuh"
+#include "steps/decode_scale.cuh"
 
 namespace heddle {
 
@@ -13,13 +13,8 @@ template <class Config, class Decode>
 struct GemvWarp : ChunkLane<Config> {
   using Lane = ChunkLane<Config>;
   using Value = typename Config::Value;
-  using Lane::g;
-  using Lane::t;
-  static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
-  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
-  static constexpr bool kWeight = Config::value.scaling.mode == ScaleMode::kWeight;
-  static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
-  static constexpr bool kFloatZeros = Config::value.weights.zero_point == ZeroPoint::kFloat;
+  using Lane::kFloatZeros;
+  using Lane::kPartial;
   // Columns between two looks at scales.
   static constexpr int kUnit = Config::value.weights.meta_group < Chunk::kColumns
                                    ? Config::value.weights.meta_group
@@ -27,7 +22,7 @@ struct GemvWarp : ChunkLane<Config> {
   // Sums that take turns, so that a matrix instruction need not wait for the one before.
   static constexpr int kTurns = kPartial && kUnit == 16 ? 1 : 2;
   static constexpr int kAhead = Config::value.ahead;
-  static_assert(!kFloatZeros || !kWeight, "float zero points meet the sums only");
+  static_assert(!kFloatZeros || !Lane::kWeight, "float zero points meet the sums only");
 
   const u8* weights;  // the warp's first chunk
   int chunks;         // of the warp
@@ -41,8 +36,7 @@ struct GemvWarp : ChunkLane<Config> {
   RowPair sum = {0.0f, 0.0f};
   float part[kTurns][4];  // of the group, before its scale; without groups of all columns
   float token_sum[4];     // of the same columns of X; with float zero points only
-  u32 group[Decode::kGroupRegisters];
-  u32 scales;  // ScaleMode::kWeight only
+  RowTileDecoder<Config, Decode, 1> decoder;
 
   __device__ __forceinline__ GemvWarp(const u8* weights, int chunks, u32 tokens, u32 meta, int lane)
       : Lane(lane), weights(weights), chunks(chunks), tokens(tokens), meta(meta), lane(lane) {}
@@ -57,10 +51,8 @@ struct GemvWarp : ChunkLane<Config> {
 
   // Scales and zero points of the row block's channels lie at `channel`, in global memory.
   __device__ __forceinline__ void multiply(const u8* channel) {
-    if constexpr (kIntZeros && kChannel) {
-      Decode::group(Lane::channel_int_zeros(channel + Config::value.weights.channel_zero_offset),
-                    group);
-    }
+    const u8* const zeros = channel + Config::value.weights.channel_zero_offset;
+    decoder.load_channel_zeros(0, *this, zeros);
     clear_parts();
 #pragma unroll 1
     for (int first = 0; first < chunks; first += kAhead) {
@@ -74,8 +66,7 @@ struct GemvWarp : ChunkLane<Config> {
     }
     if constexpr (!kPartial) {
       if constexpr (kFloatZeros) {
-        subtract_zeros(Config::Scale::load_global(
-            channel + Config::value.weights.channel_zero_offset + g * Config::Scale::kPairBytes));
+        subtract_zeros(Lane::channel_float_zeros(zeros));
       }
       add_parts({1.0f, 1.0f});
     }
@@ -106,9 +97,7 @@ struct GemvWarp : ChunkLane<Config> {
           const int column = 64 * half + 16 * tile;
           const bool begins = column % kUnit == 0;
           if (begins) begin_unit(chunk, column, to_pass);
-          // Another group has other zero points or scales: what follows is decoded with them.
-          if (i == 0 || begins) Decode::unit(packed.halves[half], first / kTiles, group, a);
-          if constexpr (kWeight && !Decode::kScales) Lane::scale_weights(scales, a[i]);
+          decoder.decode(0, packed.halves[half], first / kTiles, i, begins, a);
           multiply_tile(tile, a[i], b[tile / 2][tile % 2 * 2], b[tile / 2][tile % 2 * 2 + 1]);
           if ((column + 16) % kUnit == 0) end_unit(chunk, column);
         }
@@ -132,24 +121,20 @@ struct GemvWarp : ChunkLane<Config> {
   }
 
   __device__ __forceinline__ void begin_unit(u32 chunk, int column, u32 to_pass) {
-    if constexpr (kIntZeros && !kChannel) Decode::group(Lane::int_zeros(chunk, column), group);
-    if constexpr (kWeight) scales = Lane::weight_scales(chunk, column, to_pass);
-    if constexpr (Decode::kScales) Decode::group(scales, group);
+    decoder.begin_group(0, Lane::int_zeros(chunk, column),
+                        Lane::weight_scales(chunk, column, to_pass));
     if constexpr (kPartial) clear_parts();
   }
   __device__ __forceinline__ void end_unit(u32 chunk, int column) {
     if constexpr (!kPartial) return;
     if constexpr (kFloatZeros) subtract_zeros(Lane::float_zeros(chunk, column));
-    const RowPair scale = Lane::scales(chunk, column);
-    add_parts({power_of_two<Config::value.scaling.result_exponent>(scale.low),
-               power_of_two<Config::value.scaling.result_exponent>(scale.high)});
+    add_parts(Lane::sum_scales(chunk, column));
   }
 
   // From the sums of the group, what the zero points of rows g and g + 8 add to each weight.
-  __device__ __forceinline__ void subtract_zeros(RowPair zero) {
-    // Decoding has taken the fixed bias off the codes already.
-    part[0][0] -= (zero.low - Config::value.weights.fixed_bias) * token_sum[0];
-    part[0][2] -= (zero.high - Config::value.weights.fixed_bias) * token_sum[2];
+  __device__ __forceinline__ void subtract_zeros(RowPair zeros) {
+    part[0][0] -= zero_term<Config>(zeros.low, token_sum[0]);
+    part[0][2] -= zero_term<Config>(zeros.high, token_sum[2]);
   }
 
   __device__ __forceinline__ void clear_parts() {

@@ -15,11 +15,15 @@ template <class Config>
 struct ChunkLane {
   using Value = typename Config::Value;
   using Scale = typename Config::Scale;
+  static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
+  static constexpr bool kWeight = Config::value.scaling.mode == ScaleMode::kWeight;
+  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
+  static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
+  static constexpr bool kFloatZeros = Config::value.weights.zero_point == ZeroPoint::kFloat;
   // The four lanes of rows g and g + 8 want the same scales. To widen codes of 8 bits takes longer
   // than to pass them on: of 64 columns each lane widens those of one tile of 16.
-  static constexpr bool kPassesScales = Config::value.scaling.mode == ScaleMode::kWeight &&
-                                        Scale::kPairBytes == 2 &&
-                                        Config::value.weights.meta_group < 64;
+  static constexpr bool kPassesScales =
+      kWeight && Scale::kPairBytes == 2 && Config::value.weights.meta_group < 64;
 
   int g, t;  // lane = 4 * g + t
 
@@ -35,17 +39,21 @@ struct ChunkLane {
     }
   }
 
-  // `column`: in the chunk.
-  __device__ __forceinline__ RowPair scales(u32 chunk, int column) const {
-    return Scale::load_shared(entry(chunk + Config::value.weights.scale_offset, column,
-                                    Config::value.weights.scale_bytes));
+  // Scales of sums, times 2^result_exponent. `column`: in the chunk.
+  __device__ __forceinline__ RowPair sum_scales(u32 chunk, int column) const {
+    const RowPair scale = Scale::load_shared(entry(chunk + Config::value.weights.scale_offset,
+                                                   column, Config::value.weights.scale_bytes));
+    return {power_of_two<Config::value.scaling.result_exponent>(scale.low),
+            power_of_two<Config::value.scaling.result_exponent>(scale.high)};
   }
-  // Times 2^kScaleExponent, as a pair of the weights' own type, which holds them exactly; past its
-  // range they are infinite.
+  // Scales of weights, times 2^scale_exponent, as a pair of the weights' own type, which holds them
+  // exactly; past its range they are infinite. Zero but with ScaleMode::kWeight.
   __device__ __forceinline__ u32 weight_scales(u32 chunk, int column) const {
     const u32 at = entry(chunk + Config::value.weights.scale_offset, column,
                          Config::value.weights.scale_bytes);
-    if constexpr (Scale::kPairBytes == 4) {
+    if constexpr (!kWeight) {
+      return 0;
+    } else if constexpr (Scale::kPairBytes == 4) {
       const u32 pair = load_shared_4(at);
       return power_of_two_pair<Value, Config::value.scaling.scale_exponent>(pair);
     } else {
@@ -65,8 +73,9 @@ struct ChunkLane {
     return Scale::load_shared(
         entry(chunk + Config::value.weights.zero_offset, column, Config::value.weights.zero_bytes));
   }
-  // As Decode::group() wants them.
+  // As Decode::group() wants them; zero but with integer zero points per group.
   __device__ __forceinline__ u32 int_zeros(u32 chunk, int column) const {
+    if constexpr (!kIntZeros || kChannel) return 0;
     const u32 at =
         entry(chunk + Config::value.weights.zero_offset, column, Config::value.weights.zero_bytes);
     return zero_fields(Config::value.weights.zero_bytes == 8 ? load_shared_1(at)
@@ -86,14 +95,9 @@ struct ChunkLane {
         Config::value.weights.zero_bytes == 8 ? zeros[g] : reinterpret_cast<const u16*>(zeros)[g]);
   }
 
-  // Times the pair of scales of rows g and g + 8, each weight rounded once.
-  static __device__ __forceinline__ void scale_weights(u32 scales, u32 (&a)[4]) {
-    const u32 low = low_twice(scales);
-    const u32 high = high_twice(scales);
-    a[0] = Value::mul2(a[0], low);
-    a[1] = Value::mul2(a[1], high);
-    a[2] = Value::mul2(a[2], low);
-    a[3] = Value::mul2(a[3], high);
+  // Floats of them.
+  __device__ __forceinline__ RowPair channel_float_zeros(const u8* zeros) const {
+    return Scale::load_global(zeros + g * Scale::kPairBytes);
   }
 
  private:

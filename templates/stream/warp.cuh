@@ -2,7 +2,7 @@
 #pragma once
 
 #include "primitives/mma.cuh"
-#include "steps/chunk.cuh"
+#include "steps/decode_scale.cuh"
 #include "stream/ring.cuh"
 #include "stream/scales.cuh"
 #include "stream/sums.cuh"
@@ -16,10 +16,8 @@ struct StreamWarp : ChunkLane<Config> {
   using Lane = ChunkLane<Config>;
   using Value = typename Config::Value;
   using Lane::g;
+  using Lane::kPartial;
   using Lane::t;
-  static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
-  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
-  static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
   // Columns between two looks at scales.
   static constexpr int kUnit =
       Config::value.weights.meta_group < S::kChunkK ? Config::value.weights.meta_group : S::kChunkK;
@@ -46,8 +44,7 @@ struct StreamWarp : ChunkLane<Config> {
 
   StreamSum<Config> sum;
   StreamSum<Config> part[kTurns];  // of the group, before its scale; without groups of the stage
-  u32 group[Decode::kGroupRegisters];
-  u32 scales;                        // ScaleMode::kWeight only
+  RowTileDecoder<Config, Decode, 1> decoder;
   StreamScales<Config> wide_scales;  // of half a chunk; S::kWidens only
 
   __device__ __forceinline__ StreamWarp(StreamMemory<Config> memory, StreamRows<Config> rows,
@@ -92,13 +89,11 @@ struct StreamWarp : ChunkLane<Config> {
   // The i-th row block of this block's.
   __device__ __forceinline__ void multiply_block(int i) {
     clear(sum);
-    if constexpr (kIntZeros && kChannel) {
-      const u8* metadata = weights + Config::value.weights.channel_offset +
-                           Config::value.weights.channel_zero_offset;
-      Decode::group(Lane::channel_int_zeros(metadata + static_cast<i64>(rows.row_block(i)) *
-                                                           Config::value.weights.channel_bytes),
-                    group);
-    }
+    const u8* const zeros =
+        weights + Config::value.weights.channel_offset + Config::value.weights.channel_zero_offset;
+    decoder.load_channel_zeros(
+        0, *this,
+        zeros + static_cast<i64>(rows.row_block(i)) * Config::value.weights.channel_bytes);
     const int chunks = ring.chunks.end - ring.chunks.begin;
 #pragma unroll 1
     for (int first = 0; first < chunks; first += Config::value.stage_chunks) {
@@ -120,7 +115,7 @@ struct StreamWarp : ChunkLane<Config> {
       multiply_chunk(chunk, first + c,
                      memory.wide_scales(warp) + c % S::kWideChunks * S::kWideChunkBytes);
     }
-    if constexpr (!kPartial) add_parts(1.0f, 1.0f);
+    if constexpr (!kPartial) add_parts({1.0f, 1.0f});
     ring.give_back();
   }
 
@@ -155,11 +150,7 @@ struct StreamWarp : ChunkLane<Config> {
         const int column = 16 * tile;
         const bool begins = column % kUnit == 0;
         if (begins) begin_unit(chunk, column);
-        // Another group has other zero points or scales: what follows is decoded with them.
-        if (i == 0 || begins) Decode::unit(words, first % 4 / kTiles, group, a);
-        if constexpr (Config::value.scaling.mode == ScaleMode::kWeight && !Decode::kScales) {
-          Lane::scale_weights(scales, a[i]);
-        }
+        decoder.decode(0, words, first % 4 / kTiles, i, begins, a);
 #pragma unroll
         for (int j = 0; j < S::kTokenTiles; ++j) {
           const u32(&pair)[4] = b[j][tile % 4 / 2];
@@ -172,22 +163,21 @@ struct StreamWarp : ChunkLane<Config> {
   }
 
   __device__ __forceinline__ void begin_unit(u32 chunk, int column) {
-    if constexpr (kIntZeros && !kChannel) Decode::group(Lane::int_zeros(chunk, column), group);
-    if constexpr (Config::value.scaling.mode == ScaleMode::kWeight) {
-      scales = S::kWidens ? wide_scales.of_weights(column) : Lane::weight_scales(chunk, column);
+    u32 scales = 0;
+    if constexpr (S::kWidens && Lane::kWeight) {
+      scales = wide_scales.of_weights(column);
+    } else {
+      scales = Lane::weight_scales(chunk, column);
     }
-    if constexpr (Decode::kScales) Decode::group(scales, group);
+    decoder.begin_group(0, Lane::int_zeros(chunk, column), scales);
     if constexpr (kPartial) clear_parts();
   }
   __device__ __forceinline__ void end_unit(u32 chunk, int column) {
     if constexpr (!kPartial) return;
     if constexpr (S::kWidens) {
-      const RowPair scale = wide_scales.of_sums(column);
-      add_parts(scale.low, scale.high);
+      add_parts(wide_scales.of_sums(column));
     } else {
-      const RowPair scale = Lane::scales(chunk, column);
-      add_parts(power_of_two<Config::value.scaling.result_exponent>(scale.low),
-                power_of_two<Config::value.scaling.result_exponent>(scale.high));
+      add_parts(Lane::sum_scales(chunk, column));
     }
   }
 
@@ -201,15 +191,15 @@ struct StreamWarp : ChunkLane<Config> {
 #pragma unroll
     for (int turn = 0; turn < kTurns; ++turn) clear(part[turn]);
   }
-  __device__ __forceinline__ void add_parts(float low, float high) {
+  __device__ __forceinline__ void add_parts(RowPair scales) {
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
+      float all[4];
 #pragma unroll
       for (int v = 0; v < 4; ++v) {
-        const float all =
-            kTurns == 1 ? part[0][tile][v] : part[0][tile][v] + part[kTurns - 1][tile][v];
-        sum[tile][v] += (v < 2 ? low : high) * all;
+        all[v] = kTurns == 1 ? part[0][tile][v] : part[0][tile][v] + part[kTurns - 1][tile][v];
       }
+      add_scaled(scales, all, sum[tile]);
     }
   }
 };

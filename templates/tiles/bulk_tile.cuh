@@ -3,7 +3,7 @@
 #pragma once
 
 #include "primitives/mma.cuh"
-#include "steps/chunk.cuh"
+#include "steps/decode_scale.cuh"
 #include "tiles/bulk_shape.cuh"
 
 namespace heddle {
@@ -12,14 +12,13 @@ template <class Config, class Decode>
 struct BulkTile : ChunkLane<Config> {
   using Lane = ChunkLane<Config>;
   using Lane::g;
+  using Lane::kChannel;
+  using Lane::kPartial;
   using Lane::t;
   using S = Shape<Config>;
   using Memory = BulkMemory<Config>;
   using Slots = BulkSlots<Config>;
   using Value = typename Config::Value;
-  static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
-  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
-  static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
   static constexpr int kSumTiles = S::kRowTiles * S::kTokenTiles;
   // Both leave fewer registers for the rest.
   static constexpr bool kManySums = kSumTiles > 10;
@@ -54,12 +53,10 @@ struct BulkTile : ChunkLane<Config> {
 
   // Integer zero points per channel, once. `metadata` is that of row block 0.
   __device__ __forceinline__ void load_channel_zeros(const u8* metadata, int first_row_block) {
-    if constexpr (kIntZeros && kChannel) {
 #pragma unroll
-      for (int r = 0; r < S::kRowTiles; ++r) {
-        const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r);
-        Decode::group(Lane::channel_int_zeros(zeros), group_[r]);
-      }
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      const int block = first_row_block + row_block + r;
+      decoder_.load_channel_zeros(r, *this, Lane::channel_zeros(metadata, block));
     }
   }
 
@@ -85,8 +82,6 @@ struct BulkTile : ChunkLane<Config> {
     u32 of_row[kRowsAtOnce][Config::value.weights.bits];
     u32 to_pass[kRowsAtOnce];  // ChunkLane::scales_to_pass()
   };
-
-  u32 group_[kChannel ? S::kRowTiles : kRowsAtOnce][Decode::kGroupRegisters];
 
   static __device__ __forceinline__ void clear(Part& sums) {
 #pragma unroll
@@ -167,14 +162,8 @@ struct BulkTile : ChunkLane<Config> {
       for (int row = 0; row < kRowsAtOnce; ++row) {
         const int r = first_row + row;
         if (r >= S::kRowTiles) break;
-        if (begins) begin_unit(chunk.row_block(r), column, row, words.to_pass[row]);
-        // Another group has other zero points or scales: what follows is decoded with them.
-        if (i == 0 || begins) {
-          Decode::unit(words.of_row[row], tile / kTiles, group_[kChannel ? r : row], a[row]);
-        }
-        if constexpr (Config::value.scaling.mode == ScaleMode::kWeight && !Decode::kScales) {
-          Lane::scale_weights(scales_[row], a[row][i]);
-        }
+        if (begins) begin_unit(chunk.row_block(r), column, row, r, words.to_pass[row]);
+        decoder_.decode(kChannel ? r : row, words.of_row[row], tile / kTiles, i, begins, a[row]);
       }
 #pragma unroll
       for (int row = 0; row < kRowsAtOnce; ++row) {
@@ -194,28 +183,21 @@ struct BulkTile : ChunkLane<Config> {
   }
 
   // `row`: of those that are multiplied at once.
-  __device__ __forceinline__ void begin_unit(u32 chunk, int column, int row, u32 to_pass) {
-    if constexpr (kIntZeros && !kChannel) {
-      Decode::group(Lane::int_zeros(chunk, column), group_[row]);
-    }
-    if constexpr (Config::value.scaling.mode == ScaleMode::kWeight) {
-      scales_[row] = Lane::weight_scales(chunk, column, to_pass);
-    }
-    if constexpr (Decode::kScales) Decode::group(scales_[row], group_[row]);
+  __device__ __forceinline__ void begin_unit(u32 chunk, int column, int row, int r, u32 to_pass) {
+    decoder_.begin_group(kChannel ? r : row, Lane::int_zeros(chunk, column),
+                         Lane::weight_scales(chunk, column, to_pass));
     if constexpr (kPartial) clear(part_[row]);
   }
   __device__ __forceinline__ void end_unit(u32 chunk, int column, int row, int r) {
-    const RowPair scale = Lane::scales(chunk, column);
-    const float low = power_of_two<Config::value.scaling.result_exponent>(scale.low);
-    const float high = power_of_two<Config::value.scaling.result_exponent>(scale.high);
+    const RowPair scales = Lane::sum_scales(chunk, column);
 #pragma unroll
-    for (int j = 0; j < S::kTokenTiles; ++j)
-#pragma unroll
-      for (int v = 0; v < 4; ++v) sum[r][j][v] += (v < 2 ? low : high) * part_[row][j][v];
+    for (int j = 0; j < S::kTokenTiles; ++j) add_scaled(scales, part_[row][j], sum[r][j]);
   }
 
+  // Zero points per channel stay in registers for all row tiles; what belongs to groups only for
+  // those that are multiplied at once.
+  RowTileDecoder<Config, Decode, kChannel ? S::kRowTiles : kRowsAtOnce> decoder_;
   Part part_[kPartial ? kRowsAtOnce : 1];  // of a unit, before its scale
-  u32 scales_[kRowsAtOnce];                // ScaleMode::kWeight only
 };
 
 }  // namespace heddle

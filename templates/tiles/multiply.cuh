@@ -2,7 +2,7 @@
 #pragma once
 
 #include "primitives/mma.cuh"
-#include "steps/chunk.cuh"
+#include "steps/decode_scale.cuh"
 #include "tiles/shape.cuh"
 
 namespace heddle {
@@ -11,13 +11,12 @@ template <class Config, class Decode>
 struct WarpTile : ChunkLane<Config> {
   using Lane = ChunkLane<Config>;
   using Lane::g;
+  using Lane::kChannel;
+  using Lane::kFloatZeros;
+  using Lane::kPartial;
   using Lane::t;
   using S = Shape<Config>;
   using Value = typename Config::Value;
-  static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
-  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
-  static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
-  static constexpr bool kFloatZeros = Config::value.weights.zero_point == ZeroPoint::kFloat;
   static constexpr int kTokenSums = kFloatZeros ? (kChannel ? 1 : Decode::kTiles) : 0;
 
   float sum[S::kRowTiles][S::kTokenTiles][4];
@@ -27,10 +26,7 @@ struct WarpTile : ChunkLane<Config> {
   // those of tile i that is decoded together with others; per channel, over all columns. The matrix
   // instruction sums them, with ones as its weights: values 0 and 1 are of the lane's two tokens.
   float token_sum[kTokenSums > 0 ? kTokenSums : 1][kTokenSums > 0 ? S::kTokenTiles : 1][4];
-  // Subtrahends that stand for the zero points of rows g and g + 8.
-  u32 group[S::kRowTiles][Decode::kGroupRegisters];
-  // Only with ScaleMode::kWeight: the pair of scales of rows g and g + 8.
-  u32 weight_scales[Config::value.scaling.mode == ScaleMode::kWeight ? S::kRowTiles : 1];
+  RowTileDecoder<Config, Decode, S::kRowTiles> decoder;
 
   int row_block;   // of the warp's first row tile, in the stage
   int token_row;   // the warp's first token, in the stage
@@ -57,12 +53,10 @@ struct WarpTile : ChunkLane<Config> {
 
   // Integer zero points per channel, once per kernel. `metadata` is that of row block 0.
   __device__ __forceinline__ void load_channel_zeros(const u8* metadata, int first_row_block) {
-    if constexpr (kIntZeros && kChannel) {
 #pragma unroll
-      for (int r = 0; r < S::kRowTiles; ++r) {
-        const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r);
-        Decode::group(Lane::channel_int_zeros(zeros), group[r]);
-      }
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      const int block = first_row_block + row_block + r;
+      decoder.load_channel_zeros(r, *this, Lane::channel_zeros(metadata, block));
     }
   }
 
@@ -72,8 +66,7 @@ struct WarpTile : ChunkLane<Config> {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
         const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r);
-        subtract_zeros(Config::Scale::load_global(zeros + g * Config::Scale::kPairBytes), 0,
-                       sum[r]);
+        subtract_zeros(Lane::channel_float_zeros(zeros), 0, sum[r]);
       }
     }
   }
@@ -129,10 +122,7 @@ struct WarpTile : ChunkLane<Config> {
           const int here = in_unit + 16 * (first + i);
           const bool begins = here % S::kUnit == 0;
           if (begins) begin_unit(r, stage, column + 16 * (first + i));
-          // Another group has other zero points or scales: what follows is decoded with them.
-          if (i == 0 || begins) Decode::unit(packed[r], first / kTiles, group[r], a);
-          if constexpr (Config::value.scaling.mode == ScaleMode::kWeight && !Decode::kScales)
-            Lane::scale_weights(weight_scales[r], a[i]);
+          decoder.decode(r, packed[r], first / kTiles, i, begins, a);
 #pragma unroll
           for (int j = 0; j < S::kTokenTiles; ++j) {
             const u32(&b)[2] = tokens[kAhead ? first % 2 : i][j];
@@ -165,17 +155,15 @@ struct WarpTile : ChunkLane<Config> {
   }
 
   // From the sums of a row tile, what the zero points of its rows add to each weight.
-  __device__ __forceinline__ void subtract_zeros(RowPair zero, int slot,
+  __device__ __forceinline__ void subtract_zeros(RowPair zeros, int slot,
                                                  float (&sums)[S::kTokenTiles][4]) const {
-    // Decoding has taken the fixed bias off the codes already.
-    const float low = zero.low - Config::value.weights.fixed_bias;
-    const float high = zero.high - Config::value.weights.fixed_bias;
 #pragma unroll
     for (int j = 0; j < S::kTokenTiles; ++j) {
-      sums[j][0] -= low * token_sum[slot][j][0];
-      sums[j][1] -= low * token_sum[slot][j][1];
-      sums[j][2] -= high * token_sum[slot][j][0];
-      sums[j][3] -= high * token_sum[slot][j][1];
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        const float zero = v < 2 ? zeros.low : zeros.high;
+        sums[j][v] -= zero_term<Config>(zero, token_sum[slot][j][v % 2]);
+      }
     }
   }
 
@@ -185,13 +173,8 @@ struct WarpTile : ChunkLane<Config> {
            column / S::kChunkK * Config::value.weights.chunk_bytes;
   }
   __device__ __forceinline__ void begin_unit(int r, u32 stage, int column) {
-    if constexpr (kIntZeros && !kChannel) {
-      Decode::group(Lane::int_zeros(chunk(stage, r, column), column % S::kChunkK), group[r]);
-    }
-    if constexpr (Config::value.scaling.mode == ScaleMode::kWeight) {
-      weight_scales[r] = Lane::weight_scales(chunk(stage, r, column), column % S::kChunkK);
-    }
-    if constexpr (Decode::kScales) Decode::group(weight_scales[r], group[r]);
+    decoder.begin_group(r, Lane::int_zeros(chunk(stage, r, column), column % S::kChunkK),
+                        Lane::weight_scales(chunk(stage, r, column), column % S::kChunkK));
     if constexpr (kPartial) {
 #pragma unroll
       for (int j = 0; j < S::kTokenTiles; ++j)
@@ -203,19 +186,12 @@ struct WarpTile : ChunkLane<Config> {
   // `slot`: of token_sum.
   __device__ __forceinline__ void end_unit(int r, int slot, u32 stage, int column) {
     const u32 from = chunk(stage, r, column);
-    const RowPair scale = Lane::scales(from, column % S::kChunkK);
-    const float low = power_of_two<Config::value.scaling.result_exponent>(scale.low);
-    const float high = power_of_two<Config::value.scaling.result_exponent>(scale.high);
+    const RowPair scales = Lane::sum_scales(from, column % S::kChunkK);
     if constexpr (kFloatZeros && kPartial) {
       subtract_zeros(Lane::float_zeros(from, column % S::kChunkK), slot, part[r]);
     }
 #pragma unroll
-    for (int j = 0; j < S::kTokenTiles; ++j) {
-      sum[r][j][0] += low * part[r][j][0];
-      sum[r][j][1] += low * part[r][j][1];
-      sum[r][j][2] += high * part[r][j][2];
-      sum[r][j][3] += high * part[r][j][3];
-    }
+    for (int j = 0; j < S::kTokenTiles; ++j) add_scaled(scales, part[r][j], sum[r][j]);
   }
 
   // B fragments of 16 columns from `column` + 16 * `tile` on, where `column` is a multiple of 64.

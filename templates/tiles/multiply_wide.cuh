@@ -76,10 +76,7 @@ struct WideTile : WarpTile<Config, Decode> {
 
   __device__ __forceinline__ void decode(int r, int step, u32 (&to)[4]) const {
     u32 unit[1][4];
-    Decode::unit(words[r], step, this->group[r], unit);
-    if constexpr (Config::value.scaling.mode == ScaleMode::kWeight && !Decode::kScales) {
-      Lane::scale_weights(this->weight_scales[r], unit[0]);
-    }
+    this->decoder.decode(r, words[r], step, 0, true, unit);
 #pragma unroll
     for (int i = 0; i < 4; ++i) to[i] = unit[0][i];
   }

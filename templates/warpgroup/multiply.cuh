@@ -152,9 +152,7 @@ struct WgmmaMultiply {
   }
 
   __device__ __forceinline__ void load_scales(u32 chunk, int tile) {
-    const RowPair scale = weights.scales(chunk, 16 * tile + 64 * first_half);
-    scales = {power_of_two<Config::value.scaling.result_exponent>(scale.low),
-              power_of_two<Config::value.scaling.result_exponent>(scale.high)};
+    scales = weights.sum_scales(chunk, 16 * tile + 64 * first_half);
   }
 
   // As all lanes have them, told to the compiler where it would not see that, or takes fewer

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "schedule/piece.cuh"
-#include "steps/chunk.cuh"
+#include "steps/decode_scale.cuh"
 #include "warpgroup/steps.cuh"
 
 namespace heddle {
@@ -13,8 +13,7 @@ struct WgmmaWeights : ChunkLane<Config> {
   using Lane = ChunkLane<Config>;
   using S = WgmmaShape<Config>;
   using Steps = WgmmaSteps<Config>;
-  static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
-  static constexpr bool kIntZeros = Config::value.weights.zero_point == ZeroPoint::kInt;
+  using Lane::kChannel;
   using Set = u32[Steps::kStepTiles][4];  // what a step multiplies
 
   __device__ __forceinline__ explicit WgmmaWeights(int lane) : Lane(lane) {}
@@ -23,13 +22,10 @@ struct WgmmaWeights : ChunkLane<Config> {
   // first row tile.
   __device__ __forceinline__ void load_channel_zeros(const u8* metadata, const Piece& piece,
                                                      int row_block) {
-    if constexpr (kIntZeros && kChannel) {
 #pragma unroll
-      for (int r = 0; r < S::kRowTiles; ++r) {
-        const int row_tile = piece.row_tile + row_block / 4 + r;
-        const u8* zeros = Lane::channel_zeros(metadata, 4 * row_tile + row_block % 4);
-        Decode::group(Lane::channel_int_zeros(zeros), group_[r]);
-      }
+    for (int r = 0; r < S::kRowTiles; ++r) {
+      const int block = 4 * (piece.row_tile + row_block / 4 + r) + row_block % 4;
+      decoder_.load_channel_zeros(r, *this, Lane::channel_zeros(metadata, block));
     }
   }
 
@@ -51,22 +47,23 @@ struct WgmmaWeights : ChunkLane<Config> {
   // the half of the chunk.
   __device__ __forceinline__ void decode(int set, int r, int tile, u32 chunk, int from_half) {
     constexpr int kUnitTiles = Decode::kTiles;
+    const int held = kChannel ? r : 0;
     u32 unit[kUnitTiles][4];
 #pragma unroll
     for (int i = 0; i < Steps::kStepTiles; ++i) {
       const int here = tile + i;
+      const int place = place_of(r, here);
       const bool begins = here % Steps::kGroupTiles == 0;
-      if (begins) begin_group(chunk, 16 * here + 64 * from_half, to_pass_[place_of(r, here)]);
-      // Another group has other zero points or scales: what follows is decoded with them.
-      if (i == 0 || begins || here % kUnitTiles == 0) {
-        Decode::unit(words_[place_of(r, here)], here % 4 / kUnitTiles, group_[kChannel ? r : 0],
-                     unit);
+      if (begins) {
+        const int column = 16 * here + 64 * from_half;
+        decoder_.begin_group(held, Lane::int_zeros(chunk, column),
+                             Lane::weight_scales(chunk, column, to_pass_[place]));
       }
+      // A step may begin inside of a unit.
+      decoder_.decode(held, words_[place], here % 4 / kUnitTiles, here % kUnitTiles,
+                      i == 0 || begins, unit);
 #pragma unroll
       for (int v = 0; v < 4; ++v) sets_[set][i][v] = unit[here % kUnitTiles][v];
-      if constexpr (Config::value.scaling.mode == ScaleMode::kWeight && !Decode::kScales) {
-        Lane::scale_weights(scales_, sets_[set][i]);
-      }
     }
   }
 
@@ -85,19 +82,9 @@ struct WgmmaWeights : ChunkLane<Config> {
     }
   }
 
-  // `column`: in the chunk. `passed`: of its 64 columns.
-  __device__ __forceinline__ void begin_group(u32 chunk, int column, u32 passed) {
-    if constexpr (kIntZeros && !kChannel) Decode::group(Lane::int_zeros(chunk, column), group_[0]);
-    if constexpr (Config::value.scaling.mode == ScaleMode::kWeight) {
-      scales_ = Lane::weight_scales(chunk, column, passed);
-    }
-    if constexpr (Decode::kScales) Decode::group(scales_, group_[0]);
-  }
-
   u32 words_[2][Config::value.weights.bits];  // of 64 columns
   Set sets_[Steps::kSets];
-  u32 group_[kChannel ? S::kRowTiles : 1][Decode::kGroupRegisters];
-  u32 scales_;      // of rows g and g + 8, with ScaleMode::kWeight only
+  RowTileDecoder<Config, Decode, kChannel ? S::kRowTiles : 1> decoder_;
   u32 to_pass_[2];  // of the columns of words, with kPassesScales only
 };
 
