@@ -1,4 +1,4 @@
-// The configuration of a GEMM by tiles of mma.sync (tiles.cuh, wide.cuh, bulk.cuh).
+// The configuration of a GEMM by tiles of mma.sync (tiles.cuh, bulk.cuh).
 #pragma once
 
 #include "steps/config.h"
@@ -20,7 +20,7 @@ struct TilesConfig {
   EpilogueConfig epilogue;
   bool pre_scale;  // the columns of the tokens have factors
   Feeder feeder;
-  bool reads_ahead;  // warps load and decode ahead of what they multiply: wide.cuh
+  bool reads_ahead;  // warps load and decode ahead of what they multiply
   int tile_m;        // tokens of a thread block
   int tile_n;        // rows of W of a thread block
   int stage_k;       // columns of a stage

@@ -1,4 +1,4 @@
-// One warp's share of one stage: decode weights into A fragments and multiply.
+// One warp's share of all stages: decode weights into A fragments and multiply.
 #pragma once
 
 #include "primitives/mma.cuh"
@@ -71,6 +71,17 @@ struct WarpTile : ChunkLane<Config> {
     }
   }
 
+  // The block's stages, from `pipeline` (pipeline.cuh).
+  template <class Pipeline>
+  __device__ __forceinline__ void run(Pipeline& pipeline) {
+#pragma unroll 1
+    for (int stage = pipeline.begin; stage < pipeline.end; ++stage) {
+      multiply(pipeline.acquire(stage));
+      pipeline.release(stage);
+    }
+  }
+
+ protected:
   // Columns between two looks at scales, but whole loads of weights: a lane loads those of 64
   // columns at once.
   static constexpr int kStep = S::kUnit < 64 ? 64 : S::kUnit;
@@ -86,7 +97,6 @@ struct WarpTile : ChunkLane<Config> {
     }
   }
 
- protected:
   // 64 columns from `column` of the stage, `in_unit` columns after the last look at scales. Decode
   // takes kTiles k tiles at a time; where that is one, the tokens of the next 16 columns are
   // loaded while this tile's are multiplied.

@@ -25,7 +25,8 @@ struct WideTile : WarpTile<Config, Decode> {
   u32 a[4];                                             // decoded weights of a row tile
 
   static_assert(Decode::kTiles == 1 && S::kUnit <= 64, "a step is a unit of decoding");
-  static_assert(Config::value.scaling.mode != ScaleMode::kAccumulator, "no registers for two sums");
+  static_assert(!Base::kPartial, "no registers for two sums");
+  static_assert(!Base::kFloatZeros, "no registers for the tokens' sums");
 
   using Base::Base;
 

@@ -8,6 +8,7 @@
 
 #include "primitives/dependent_launch.cuh"
 #include "primitives/sync.cuh"
+#include "schedule/piece.cuh"
 #include "tiles/stage_copy.cuh"
 
 namespace heddle {
@@ -19,6 +20,10 @@ struct AsyncPipeline {
   StageCopy<Config> copy;
   u32 shared;
   int begin, end;  // stages of this block
+
+  __device__ __forceinline__ AsyncPipeline(const TileOperands& operands, const Piece& piece,
+                                           u32 shared)
+      : copy(operands), shared(shared), begin(piece.begin), end(piece.end) {}
 
   __device__ __forceinline__ void start() {
     const auto put = copy_to(0);
@@ -69,9 +74,13 @@ struct RegisterPipeline {
   StageCopy<Config> copy;
   u32 shared;
   int begin, end;
-  u32x4 held[StageCopy<Config>::kSteps];
+  u32x4 held[StageCopy<Config>::kSteps] = {};
 
   static_assert(Config::value.stages == 2, "one stage in registers, one in use");
+
+  __device__ __forceinline__ RegisterPipeline(const TileOperands& operands, const Piece& piece,
+                                              u32 shared)
+      : copy(operands), shared(shared), begin(piece.begin), end(piece.end) {}
 
   __device__ __forceinline__ void start() {
     wait_for_predecessor();

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "primitives/memory.cuh"
+#include "tiles/operands.cuh"
 #include "tiles/shape.cuh"
 
 namespace heddle {
 
 template <class Config>
-struct StageCopy {
+struct StageCopy : TileOperands {
   using S = Shape<Config>;
   // 16-byte pieces of one stage. Weights and metadata are counted apart, because the first is a
   // power of two per chunk and the second is not.
@@ -33,11 +34,8 @@ struct StageCopy {
                 static_cast<i64>(Config::value.tile_m) * Config::value.weights.k * 2 <
                     (i64{1} << 31));
 
-  const u8* weights;    // first chunk of the tile's first row block
-  const u8* tokens;     // first row of X of the tile
-  const u8* pre_scale;  // factors of the columns of X
-  int row_blocks;       // from the tile's first to the end of W
-  int rows;             // from the tile's first to the end of X
+  __device__ __forceinline__ explicit StageCopy(const TileOperands& operands)
+      : TileOperands(operands) {}
 
   // Calls f(index, offset in the stage, global pointer, valid) for each piece of this thread.
   // An invalid piece lies outside the matrices, and its pointer is some valid address.

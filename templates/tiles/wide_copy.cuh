@@ -4,6 +4,7 @@
 #pragma once
 
 #include "primitives/memory.cuh"
+#include "tiles/operands.cuh"
 #include "tiles/shape.cuh"
 
 namespace heddle {
@@ -48,21 +49,20 @@ struct WideCopy {
   int turn = 0;
   bool ends_block;  // takes part in the last, shorter copy of a row block
 
-  // Of stage `stage` of the block's tile; the others are of that tile, too.
-  __device__ __forceinline__ WideCopy(int stage, const u8* tile_weights, const u8* tile_tokens,
-                                      const u8* factors, int tile_row_blocks, int tile_rows) {
+  // Of stage `stage` of the block's tile.
+  __device__ __forceinline__ WideCopy(int stage, const TileOperands& tile) {
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / kTokenUnits;
-    tokens = tile_tokens + row * kRowBytes + 16 * unit() + static_cast<i64>(stage) * S::kTokenBytes;
+    tokens = tile.tokens + row * kRowBytes + 16 * unit() + static_cast<i64>(stage) * S::kTokenBytes;
     token_to = S::kWeightBytes + token_unit_offset<Config>(row, unit());
-    rows = tile_rows - row;
+    rows = tile.rows - row;
     const int warp = thread / 32;
-    weights = tile_weights + warp * kPackedBlockBytes + 16 * lane() +
+    weights = tile.weights + warp * kPackedBlockBytes + 16 * lane() +
               static_cast<i64>(stage) * S::kRowBlockBytes;
     weight_to = warp * S::kRowBlockBytes + 16 * lane();
-    row_blocks = tile_row_blocks - warp;
+    row_blocks = tile.row_blocks - warp;
     ends_block = 512 * (kBlockCopies - 1) + 16 * lane() < S::kRowBlockBytes;
-    pre_scale = factors + 16 * thread + static_cast<i64>(stage) * S::kTokenBytes;
+    pre_scale = tile.pre_scale + 16 * thread + static_cast<i64>(stage) * S::kTokenBytes;
   }
 
   // Starts copy i of the turn, of stage `stage`, into the stage at shared address `to`, if it is

@@ -6,6 +6,7 @@
 
 #include "primitives/dependent_launch.cuh"
 #include "primitives/sync.cuh"
+#include "schedule/piece.cuh"
 #include "tiles/wide_copy.cuh"
 
 namespace heddle {
@@ -20,6 +21,15 @@ struct WidePipeline {
   int left;  // stages that are still to be copied; below zero: copies that are left out
   u32 here;  // shared address of the stage that is read
   u32 free;  // of the one behind the last that has been copied
+
+  static_assert(Config::value.split_k <= S::kTotalStages, "a warp begins to read before it looks");
+
+  __device__ __forceinline__ WidePipeline(const TileOperands& operands, const Piece& piece,
+                                          u32 shared)
+      : copy(piece.begin, operands),
+        shared(shared),
+        end(piece.end),
+        left(piece.end - piece.begin) {}
 
   // Waits for the kernel before this one.
   __device__ __forceinline__ void start() {

@@ -1,5 +1,5 @@
 // The GEMMs whose kernels on mma.sync are run on the CPU: small, and ragged where a kernel can be.
-// Those with a tile of their own read ahead (tiles/wide.cuh), the others do not (tiles/tiles.cuh).
+// Those with a tile of their own read ahead (tiles/multiply_wide.cuh), the others do not.
 #ifndef HEDDLE_TESTS_EMULATOR_MMA_CASES_H_
 #define HEDDLE_TESTS_EMULATOR_MMA_CASES_H_
 

@@ -53,8 +53,7 @@ Family family_of(std::string_view kind) {
     return {"wgmma", "wgmma", "WgmmaKernel", {"warpgroup/warpgroup.cuh"}, plans_of(wgmma_cases())};
   }
   if (kind == "mma") {
-    return {
-        "mma", "gemm", "GemmOnCpu", {"tiles/tiles.cuh", "tiles/wide.cuh"}, plans_of(mma_cases())};
+    return {"mma", "gemm", "GemmOnCpu", {"tiles/tiles.cuh"}, plans_of(mma_cases())};
   }
   if (kind == "attention") {
     return {"attention",

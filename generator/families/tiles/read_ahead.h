@@ -1,4 +1,5 @@
-// Tiles whose warps load and decode ahead of what they multiply (templates/tiles/wide.cuh).
+// Tiles whose warps load and decode ahead of what they multiply
+// (templates/tiles/multiply_wide.cuh).
 #ifndef HEDDLE_GENERATOR_FAMILIES_TILES_READ_AHEAD_H_
 #define HEDDLE_GENERATOR_FAMILIES_TILES_READ_AHEAD_H_
 

@@ -13,16 +13,20 @@ namespace {
 using device::Feeder;
 using device::TilesConfig;
 
-// Aliases of the classes that follow from the feeder and the schedule, beside those of every GEMM.
+// Aliases of the classes that follow from the feeder and the schedule, beside those of every GEMM;
+// Pipeline and Tile are the policies of tiles.cuh.
 std::vector<std::string> aliases_of(const GemmSpec& spec, const TilesConfig& config) {
   std::vector<std::string> aliases = gemm_aliases(spec);
   const bool by_registers = config.feeder == Feeder::kRegisters;
   aliases.emplace_back(by_registers ? "using Mma = MmaTuring;" : "using Mma = MmaAmpere;");
   aliases.emplace_back(config.is_cluster() ? "using Schedule = ClusterSplitK<Shape<Config>>;"
                                            : "using Schedule = SplitK<Shape<Config>>;");
-  if (config.feeder == Feeder::kBulk || config.reads_ahead) return aliases;
-  aliases.emplace_back(by_registers ? "using Pipeline = RegisterPipeline<Config>;"
-                                    : "using Pipeline = AsyncPipeline<Config>;");
+  if (config.feeder == Feeder::kBulk) return aliases;
+  aliases.emplace_back(by_registers         ? "using Pipeline = RegisterPipeline<Config>;"
+                       : config.reads_ahead ? "using Pipeline = WidePipeline<Config>;"
+                                            : "using Pipeline = AsyncPipeline<Config>;");
+  aliases.emplace_back(config.reads_ahead ? "template <class D> using Tile = WideTile<Config, D>;"
+                                          : "template <class D> using Tile = WarpTile<Config, D>;");
   return aliases;
 }
 
@@ -49,8 +53,7 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     if (config.feeder == Feeder::kBulk) {
       return gemm_text(plan, kernel, "tiles/bulk.cuh", rendered, "gemm_bulk");
     }
-    return config.reads_ahead ? gemm_text(plan, kernel, "tiles/wide.cuh", rendered, "gemm_wide")
-                              : gemm_text(plan, kernel, "tiles/tiles.cuh", rendered, "gemm_mma");
+    return gemm_text(plan, kernel, "tiles/tiles.cuh", rendered, "gemm_tiles");
   }
 
   // x counts tiles of M, the one count that may pass 65535, y tiles of N, z parts of K. Where the
