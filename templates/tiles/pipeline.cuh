@@ -74,7 +74,7 @@ struct RegisterPipeline {
   StageCopy<Config> copy;
   u32 shared;
   int begin, end;
-  u32x4 held[StageCopy<Config>::kSteps] = {};
+  u32x4 held[StageCopy<Config>::kSteps];
 
   static_assert(Config::value.stages == 2, "one stage in registers, one in use");
 
