@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -108,22 +107,6 @@ std::string initializer_text(const T& value, int indent) {
   } else {
     static_assert(std::is_integral_v<T>, "members are integers, flags, enumerators and structs");
     return std::to_string(value);
-  }
-}
-
-// The struct as a JSON object; enumerators by their names.
-template <class T>
-nlohmann::ordered_json fields_json(const T& value) {
-  if constexpr (ConfigStruct<const T>) {
-    auto json = nlohmann::ordered_json::object();
-    T::visit(value, [&](std::string_view name, const auto& member) {
-      json[std::string(name)] = fields_json(member);
-    });
-    return json;
-  } else if constexpr (std::is_enum_v<T>) {
-    return enumerator_name(value);
-  } else {
-    return value;
   }
 }
 

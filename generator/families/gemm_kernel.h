@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "generator/families/configuration.h"
-#include "generator/families/fields.h"
+#include "generator/families/fields_json.h"
 #include "generator/families/gemm_family.h"
 #include "generator/families/scale_mode.h"
 

@@ -7,7 +7,7 @@
 #include "config/matrix_tiles.h"
 #include "generator/families/configuration.h"
 #include "generator/families/family.h"
-#include "generator/families/fields.h"
+#include "generator/families/fields_json.h"
 #include "heddle/plan.h"
 
 namespace heddle::families {

@@ -10,6 +10,7 @@
 #include "generator/families/decode_attention/refusals.h"
 #include "generator/families/family.h"
 #include "generator/families/fields.h"
+#include "generator/families/fields_json.h"
 #include "generator/families/value_type.h"
 #include "generator/planner/refuse_if_any.h"
 #include "generator/spec/meaning.h"

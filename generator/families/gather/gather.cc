@@ -8,6 +8,7 @@
 #include "generator/families/configuration.h"
 #include "generator/families/family.h"
 #include "generator/families/fields.h"
+#include "generator/families/fields_json.h"
 #include "generator/families/value_type.h"
 
 namespace heddle {

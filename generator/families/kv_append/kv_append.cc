@@ -10,6 +10,7 @@
 #include "generator/families/configuration.h"
 #include "generator/families/family.h"
 #include "generator/families/fields.h"
+#include "generator/families/fields_json.h"
 #include "generator/families/kv_append/config.h"
 #include "generator/families/kv_append/refusals.h"
 #include "generator/families/value_type.h"
