@@ -7,8 +7,9 @@
 // chain of latencies, which this kernel keeps short: the launch, one trip to memory, the decoding
 // of a warp's few chunks, one exchange of sums.
 //
-// Grid: (row blocks, 1, parts of K). A block has one row block of 16 rows; its warps share its part
-// of K. Where an SM has room for several blocks they hide each other's latencies.
+// Grid: (row blocks, 1, parts of K), as schedule/row_split_k.cuh wants it. A block has one row
+// block of 16 rows; its warps share its part of K. Where an SM has room for several blocks they
+// hide each other's latencies.
 //
 // A warp, in this order:
 // 1. requests the weights of its first chunks, which go into registers and wait for no one, and
@@ -22,9 +23,11 @@
 //
 #pragma once
 
+#include "gemv/shape.cuh"
 #include "gemv/sums.cuh"
 #include "gemv/warp.cuh"
 #include "primitives/dependent_launch.cuh"
+#include "schedule/row_split_k.cuh"
 
 namespace heddle {
 
@@ -37,14 +40,16 @@ __device__ __forceinline__ void gemm_gemv(const u8* x, const u8* weights, u8* y,
   constexpr PackedWeights kWeights = Config::value.weights;
   const int warp = broadcast(threadIdx.x / 32, 0);
   const int lane = threadIdx.x % 32;
-  const int row_block = static_cast<int>(blockIdx.x);
-  const int part = static_cast<int>(blockIdx.z);
   launch_dependents();
 
-  // Chunks of the row block: the block's, and of these the warp's.
-  const int begin = kWeights.chunks * part / Config::value.split_k;
-  const int of_block = kWeights.chunks * (part + 1) / Config::value.split_k - begin;
-  const int first = of_block * warp / Config::value.warps_k;  // in the block's
+  typename Config::Schedule schedule;
+  Piece piece;
+  if (!schedule.next(piece)) return;
+  const int row_block = piece.row_tile;
+  const int begin = piece.begin;
+  // Chunks of the piece, and of these the warp's.
+  const int of_block = piece.end - begin;
+  const int first = of_block * warp / Config::value.warps_k;  // in the piece's
   const int chunks = of_block * (warp + 1) / Config::value.warps_k - first;
   const u8* const own = weights + (static_cast<i64>(row_block) * kWeights.chunks + begin + first) *
                                       kWeights.chunk_bytes;
@@ -68,7 +73,7 @@ __device__ __forceinline__ void gemm_gemv(const u8* x, const u8* weights, u8* y,
                               {weights, y, bias, residual},
                               workspace,
                               row_block,
-                              part};
+                              schedule.part};
   sums.put(warp, lane, worker.sum);
   block_barrier();
   if (warp == 0) sums.finish(lane);

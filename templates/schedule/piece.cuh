@@ -9,6 +9,10 @@
 // the same order, as long as they are asked equally often. A kernel whose blocks have one piece
 // each asks once.
 //
+// A policy may offer more than next() where its kernels gain by it, and says so in its header: the
+// members of a block's only piece (one_piece.cuh), or the number of pieces and each of them by its
+// number, for a kernel that counts them anyway or fetches ahead (strided_rows.cuh).
+//
 // A schedule may hold state, and its constructor may take what the launch tells the kernel: the
 // number of tokens, of shared tiles, or a pointer to device memory. So one whose groups of tokens
 // only the device knows, such as those of experts, reads their counts there; it must not before

@@ -4,7 +4,6 @@
 
 #include "primitives/bulk_copy.cuh"
 #include "primitives/sync.cuh"
-#include "stream/rows.cuh"
 #include "stream/shape.cuh"
 
 namespace heddle {
@@ -14,7 +13,7 @@ struct StreamRing {
   using S = StreamShape<Config>;
 
   StreamMemory<Config> memory;
-  StreamRows<Config> rows;
+  typename Config::Schedule schedule;
   const u8* weights;
   int warp;
   Range chunks;
@@ -37,10 +36,11 @@ struct StreamRing {
       mbarrier_init_fence();
     }
     warp_barrier();
-    blocks = rows.count();
+    blocks = schedule.count();
     next_chunk = chunks.begin;
-    next = weights + (static_cast<i64>(rows.owner) * Config::value.weights.chunks + next_chunk) *
-                         Config::value.weights.chunk_bytes;
+    next =
+        weights + (static_cast<i64>(schedule.first) * Config::value.weights.chunks + next_chunk) *
+                      Config::value.weights.chunk_bytes;
   }
 
   // Starts the copy of the next stage, if there is one.
@@ -60,7 +60,7 @@ struct StreamRing {
     if (next_chunk < chunks.end) return;
     --blocks;
     next_chunk = chunks.begin;
-    next += (static_cast<i64>(rows.owners) * Config::value.weights.chunks -
+    next += (static_cast<i64>(schedule.stride) * Config::value.weights.chunks -
              (chunks.end - chunks.begin)) *
             Config::value.weights.chunk_bytes;
   }

@@ -1,7 +1,8 @@
 // The places in shared memory of a GEMM that streams its weights; config.h says what follows from
 // its configuration.
 //
-// A group of split_k blocks, a cluster where there is more than one, owns row blocks of 16 rows;
+// A group of split_k blocks, a cluster where there is more than one, owns row blocks of 16 rows
+// (schedule/strided_rows.cuh);
 // each of its blocks has a part of K, of which each of its warps has a part. The tokens of a warp's
 // columns stay in shared memory while one row block after the other is multiplied. Weights come by
 // bulk copies into a ring of the warp's own: a stage is kStageChunks chunks of a row block, one run
@@ -16,6 +17,11 @@ namespace heddle {
 
 template <class Config>
 struct StreamShape {
+  // What a schedule (schedule/strided_rows.cuh) asks for.
+  static constexpr int kRowTiles = Config::value.weights.row_blocks;
+  static constexpr int kTotalUnits = Config::value.weights.chunks;
+  static constexpr int kSplitK = Config::value.split_k;
+
   static constexpr int kChunkK = Chunk::kColumns;
   static constexpr int kThreads = Config::value.threads();
   static constexpr int kStageBytes = Config::value.stage_bytes();

@@ -20,6 +20,7 @@
 #pragma once
 
 #include "primitives/dependent_launch.cuh"
+#include "schedule/strided_rows.cuh"
 #include "stream/sums.cuh"
 #include "stream/warp.cuh"
 
@@ -35,9 +36,9 @@ __device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* 
   const int lane = threadIdx.x % 32;
   if constexpr (Config::value.lets_next_start) launch_dependents();
 
-  const StreamRows<Config> rows{};
-  const StreamSums<Config> sums{memory, rows, {weights, y, bias, residual}, m, lane};
-  StreamWarp<Config, Decode> stream(memory, rows, x, weights, pre_scale, m, warp, lane);
+  const typename Config::Schedule schedule;
+  const StreamSums<Config> sums{memory, schedule, {weights, y, bias, residual}, m, lane};
+  StreamWarp<Config, Decode> stream(memory, schedule, x, weights, pre_scale, m, warp, lane);
   const bool adds = warp == Config::value.warps_k;
   if (adds) {
     sums.init_barriers();

@@ -5,8 +5,8 @@
 
 #include "primitives/cluster.cuh"
 #include "primitives/sync.cuh"
+#include "schedule/piece.cuh"
 #include "steps/output.cuh"
-#include "stream/rows.cuh"
 #include "stream/shape.cuh"
 
 namespace heddle {
@@ -45,7 +45,7 @@ struct StreamSums {
   using Sum = StreamSum<Config>;
 
   StreamMemory<Config> memory;
-  StreamRows<Config> rows;
+  typename Config::Schedule schedule;
   Output<Config> output;
   int m;
   int lane;
@@ -74,7 +74,7 @@ struct StreamSums {
 
   // Sums of other blocks take their time: a row block is finished after the next one's warps.
   __device__ __forceinline__ void run() const {
-    const int count = rows.count();
+    const int count = schedule.count();
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
       const int slot = i % S::kSlots;
@@ -86,7 +86,7 @@ struct StreamSums {
         hand_over(Meeting(i), sum);
         if (i > 0) finish(i - 1);
       } else {
-        write(memory.meeting(0, 0), rows.row_block(i), sum);
+        write(memory.meeting(0, 0), schedule.piece(i), sum);
       }
     }
     if (S::kMeets && count > 0) finish(count - 1);
@@ -163,15 +163,15 @@ struct StreamSums {
     if (lane != rank && lane < Config::value.split_k) {
       mbarrier_arrive_remote(address_in_block(memory.meeting_free_barrier(at.index, rank), lane));
     }
-    write(memory.meeting(at.index, rank), rows.row_block(i), sum);
+    write(memory.meeting(at.index, rank), schedule.piece(i), sum);
   }
 
   // By way of shared memory, since a lane has fragments. Two lanes for a token, of rows 0..7 and
   // 8..15.
-  __device__ __forceinline__ void write(u32 shared, int row_block, const Sum& sum) const {
+  __device__ __forceinline__ void write(u32 shared, const Piece& piece, const Sum& sum) const {
     put(shared, sum);
     warp_barrier();
-    const int row = 16 * row_block + 8 * (lane % 2);
+    const int row = 16 * piece.row_tile + 8 * (lane % 2);
     const bool inside = Config::value.weights.n % 16 == 0 || row < Config::value.weights.n;
 #pragma unroll
     for (int first = 0; first < Config::value.tokens; first += 16) {

@@ -14,6 +14,7 @@ template <class Config, class Decode>
 struct StreamWarp : ChunkLane<Config> {
   using S = StreamShape<Config>;
   using Lane = ChunkLane<Config>;
+  using Schedule = typename Config::Schedule;
   using Value = typename Config::Value;
   using Lane::g;
   using Lane::kPartial;
@@ -35,7 +36,7 @@ struct StreamWarp : ChunkLane<Config> {
                                                                             : 4;
 
   StreamMemory<Config> memory;
-  StreamRows<Config> rows;
+  Schedule schedule;
   StreamTokens<Config> tokens;
   StreamRing<Config> ring;
   const u8* weights;
@@ -47,14 +48,15 @@ struct StreamWarp : ChunkLane<Config> {
   RowTileDecoder<Config, Decode, 1> decoder;
   StreamScales<Config> wide_scales;  // of half a chunk; S::kWidens only
 
-  __device__ __forceinline__ StreamWarp(StreamMemory<Config> memory, StreamRows<Config> rows,
+  __device__ __forceinline__ StreamWarp(StreamMemory<Config> memory, const Schedule& schedule,
                                         const u8* x, const u8* weights, const u8* pre_scale, int m,
                                         int warp, int lane)
       : Lane(lane),
         memory(memory),
-        rows(rows),
+        schedule(schedule),
         tokens{memory, x, pre_scale, m, warp, lane},
-        ring{memory, rows, weights, warp, part_of(block_chunks(), warp, Config::value.warps_k)},
+        ring{memory, schedule, weights, warp,
+             part_of({schedule.first_unit(), schedule.end_unit()}, warp, Config::value.warps_k)},
         weights(weights),
         warp(warp),
         lane(lane) {}
@@ -71,33 +73,28 @@ struct StreamWarp : ChunkLane<Config> {
 #pragma unroll
     for (int i = 1; i < Config::value.stages; ++i) ring.fill(i);
     warp_barrier();
-    const int count = rows.count();
+    const int count = schedule.count();
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
-      multiply_block(i);
+      multiply_block(schedule.piece(i), i == 0);
       put_sums(memory, i, warp, lane, sum);
     }
     if (count == 0) tokens.wait_for_all(ring.chunks);
   }
 
  private:
-  static __device__ __forceinline__ Range block_chunks() {
-    const int rank = Config::value.split_k > 1 ? static_cast<int>(cluster_rank()) : 0;
-    return part_of({0, Config::value.weights.chunks}, rank, Config::value.split_k);
-  }
-
-  // The i-th row block of this block's.
-  __device__ __forceinline__ void multiply_block(int i) {
+  // `is_first`: of this block's.
+  __device__ __forceinline__ void multiply_block(const Piece& piece, bool is_first) {
     clear(sum);
     const u8* const zeros =
         weights + Config::value.weights.channel_offset + Config::value.weights.channel_zero_offset;
     decoder.load_channel_zeros(
         0, *this,
-        zeros + static_cast<i64>(rows.row_block(i)) * Config::value.weights.channel_bytes);
+        zeros + static_cast<i64>(piece.row_tile) * Config::value.weights.channel_bytes);
     const int chunks = ring.chunks.end - ring.chunks.begin;
 #pragma unroll 1
     for (int first = 0; first < chunks; first += Config::value.stage_chunks) {
-      multiply_stage(i == 0, first, chunks);
+      multiply_stage(is_first, first, chunks);
     }
   }
 

@@ -20,6 +20,7 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
     std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
     const auto& config = config_of<GemvConfig>(kernel);
     aliases.emplace_back(config.turing ? "using Mma = MmaTuring;" : "using Mma = MmaAmpere;");
+    aliases.emplace_back("using Schedule = RowSplitK<GemvShape<Config>>;");
     return gemm_text(plan, kernel, "gemv/gemv.cuh",
                      families::config_struct("GemvConfig", config, aliases), "gemm_gemv");
   }

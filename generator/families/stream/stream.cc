@@ -17,10 +17,12 @@ class Stream final : public GemmFamilyOf<StreamConfig> {
   std::string_view name() const noexcept override { return "stream"; }
 
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
-    return gemm_text(plan, kernel, "stream/stream.cuh",
-                     families::config_struct("StreamConfig", config_of<StreamConfig>(kernel),
-                                             gemm_aliases(plan.spec.gemm())),
-                     "gemm_stream");
+    std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
+    aliases.emplace_back("using Schedule = StridedRows<StreamShape<Config>>;");
+    return gemm_text(
+        plan, kernel, "stream/stream.cuh",
+        families::config_struct("StreamConfig", config_of<StreamConfig>(kernel), aliases),
+        "gemm_stream");
   }
 
   KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
