@@ -8,6 +8,7 @@
 
 #include "primitives/cluster.cuh"
 #include "schedule/piece.cuh"
+#include "schedule/tile_order.cuh"
 
 namespace heddle {
 
@@ -17,7 +18,7 @@ namespace heddle {
 // blocks. Of Shape:
 //   kTileTokens, kTileRowTiles  tokens and row tiles of a tile
 //   kRowSets                    sets of rows
-//   kGroupTokens                for which all rows are walked before the next tokens
+//   kBandTokens                 for which all rows are walked before the next tokens
 //   kOneTokenTile               a tile has all tokens of the launch
 //   kBlocks                     that read the same tokens once
 //   kTotalUnits                 units of K
@@ -25,11 +26,6 @@ namespace heddle {
 template <class Shape>
 struct SharedTiles {
   using S = Shape;
-  // Tiles that run at the same time should share tokens and weights in the L2 cache: row groups
-  // are walked for some tiles of tokens at a time.
-  static constexpr int kGroupTiles =
-      S::kTileTokens < S::kGroupTokens ? S::kGroupTokens / S::kTileTokens : 1;
-
   int token_tiles;
   int whole_tiles;     // tiles that are not shared
   int tile;            // the next whole tile of this block
@@ -117,12 +113,9 @@ struct SharedTiles {
       piece.first_token = 0;
       return;
     }
-    const int group = at / (kGroupTiles * S::kRowSets);
-    const int first = group * kGroupTiles;
-    const int size = token_tiles - first < kGroupTiles ? token_tiles - first : kGroupTiles;
-    const int in_group = at - group * kGroupTiles * S::kRowSets;
-    piece.row_tile = first_row_tile(in_group / size);
-    piece.first_token = (first + in_group % size) * S::kTileTokens;
+    const TileOrder<S::kTileTokens, S::kRowSets, S::kBandTokens> order(at, token_tiles);
+    piece.row_tile = first_row_tile(order.row_set);
+    piece.first_token = order.token_tile * S::kTileTokens;
   }
 };
 

@@ -111,8 +111,8 @@ struct WarpgroupConfig {
     return barrier_offset() + 2 * stages * 8 + 8 * warpgroups + 8 * exchange_barriers();
   }
 
-  // Row tiles are walked for so many tokens at a time (schedule/shared_tiles.cuh).
-  static constexpr int kGroupTokens = 2048;
+  // All rows are walked for so many tokens at a time (schedule/tile_order.cuh).
+  static constexpr int kBandTokens = 2048;
 
   HEDDLE_FIELDS(weights, scaling, epilogue, tile_m, tile_n, tokens, stage_chunks, half_stages,
                 stages, stages_ahead, warpgroups, cluster, shares_tiles, shares_in_pairs,

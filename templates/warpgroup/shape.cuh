@@ -34,7 +34,7 @@ struct WgmmaShape {
   static constexpr int kTileRowBlocks = Config::value.tile_n / 16;
   static constexpr int kTileRowTiles = Config::value.tile_n / 64;
   static constexpr int kTileTokens = Config::value.tile_m;
-  static constexpr int kGroupTokens = Config::value.kGroupTokens;
+  static constexpr int kBandTokens = Config::value.kBandTokens;
   static constexpr int kStageChunks = Config::value.stage_chunks;
   static constexpr bool kSplitsChunks = kSplitsColumns && kStageChunks % kWarpgroups != 0;
   static constexpr int kOwnChunks =  // of a stage, all of their columns or half

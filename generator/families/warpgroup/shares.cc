@@ -97,13 +97,13 @@ class Ways {
             stages(ceil_div(stages_, kWgmmaCluster)) + clocks_.pair_exchange()};
   }
 
-  // Tiles of the last wave, and their tokens: schedule/shared_tiles.cuh walks all tiles of tokens
-  // of a group, or of what is left of one, before the next rows.
+  // Tiles of the last wave, and their tokens: schedule/tile_order.cuh walks all tiles of tokens of
+  // a band, or of what is left of one, before the next rows.
   std::int64_t left() const { return tiles_ % workers_; }
   std::int64_t tokens_left() const {
-    const std::int64_t group = std::max<std::int64_t>(WarpgroupConfig::kGroupTokens / c_.tile_m, 1);
-    const std::int64_t last_group = (token_tiles_ - 1) % group + 1;
-    return std::min(left(), last_group) * c_.tile_m;
+    const std::int64_t band = std::max<std::int64_t>(WarpgroupConfig::kBandTokens / c_.tile_m, 1);
+    const std::int64_t last_band = (token_tiles_ - 1) % band + 1;
+    return std::min(left(), last_band) * c_.tile_m;
   }
   int blocks(std::int64_t clusters) const { return static_cast<int>(clusters * c_.cluster); }
   double stages(std::int64_t count) const { return static_cast<double>(count) * stage_; }
