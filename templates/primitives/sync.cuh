@@ -35,6 +35,13 @@ __device__ __forceinline__ int shuffle_up(int value, int lanes) {
   return __shfl_up_sync(0xffffffffu, value, lanes);
 }
 
+// redux.sync.add, sm_80 and up: the sum of the values of all lanes, in each of them.
+__device__ __forceinline__ int sum_of_lanes(int value) {
+  int sum;
+  asm volatile("redux.sync.add.s32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(value));
+  return sum;
+}
+
 // vote.sync.any: whether the condition holds in any lane.
 __device__ __forceinline__ bool any_lane(bool condition) {
   return __any_sync(0xffffffffu, condition) != 0;

@@ -15,8 +15,9 @@
 //
 // A schedule may hold state, and its constructor may take what the launch tells the kernel: the
 // number of tokens, of shared tiles, or a pointer to device memory. So one whose groups of tokens
-// only the device knows, such as those of experts, reads their counts there; it must not before
-// wait_for_predecessor(), and adds to Piece what only its kernels look at.
+// only the device knows, such as those of experts (grouped_tiles.cuh), reads their counts there; it
+// must not before wait_for_predecessor(). What only its kernels look at it adds in a piece of its
+// own, which derives from Piece.
 //
 // The sizes of tiles come from a Shape, which the family gives as the schedule's parameter; each
 // schedule names the members that it needs. Sums of blocks that share a tile are the family's

@@ -38,6 +38,14 @@ inline int shuffle_up(int value, int lanes) {
   const int lane = static_cast<int>(emulator::lane());
   return shuffle("shfl.up", value, lane < lanes ? lane : lane - lanes);
 }
+inline int sum_of_lanes(int value) {
+  emulator::warp_together("redux.add", &value, [](const emulator::WarpArguments& lanes) {
+    int sum = 0;
+    for (void* lane : lanes) sum += *static_cast<int*>(lane);
+    for (void* lane : lanes) *static_cast<int*>(lane) = sum;
+  });
+  return value;
+}
 inline bool any_lane(bool condition) {
   u32 any = condition;
   emulator::warp_together("vote.any", &any, [](const emulator::WarpArguments& lanes) {
