@@ -39,6 +39,7 @@ struct GroupedPiece : Piece {
 //   kTileRowTiles  row tiles of a tile
 //   kRowSets       tiles that hold all rows of a group; their number for all groups and tokens
 //                  must fit 31 bits
+//   kBandTokens    as TileOrder wants them
 //   kTotalUnits    units of K
 template <class Shape>
 struct GroupedTiles {
@@ -84,8 +85,8 @@ struct GroupedTiles {
   __device__ __forceinline__ bool next(GroupedPiece& piece) {
     if (tile >= tile_end) return false;
     if (tile >= group_end) find_group(tile / S::kRowSets);
-    const TileOrder<S::kTileTokens, S::kRowSets> order(tile - group_begin,
-                                                       token_tiles(first_token, end_token));
+    const TileOrder<S::kTileTokens, S::kRowSets, S::kBandTokens> order(
+        tile - group_begin, token_tiles(first_token, end_token));
     piece.row_tile = order.row_set * S::kTileRowTiles;
     piece.first_token = first_token + order.token_tile * S::kTileTokens;
     piece.shared_tile = -1;

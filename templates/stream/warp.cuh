@@ -89,8 +89,7 @@ struct StreamWarp : ChunkLane<Config> {
     const u8* const zeros =
         weights + Config::value.weights.channel_offset + Config::value.weights.channel_zero_offset;
     decoder.load_channel_zeros(
-        0, *this,
-        zeros + static_cast<i64>(piece.row_tile) * Config::value.weights.channel_bytes);
+        0, *this, zeros + static_cast<i64>(piece.row_tile) * Config::value.weights.channel_bytes);
     const int chunks = ring.chunks.end - ring.chunks.begin;
 #pragma unroll 1
     for (int first = 0; first < chunks; first += Config::value.stage_chunks) {

@@ -23,6 +23,7 @@ struct GroupsShape {
   static constexpr int kTileTokens = 16;
   static constexpr int kTileRowTiles = 2;
   static constexpr int kRowSets = 14;
+  static constexpr int kBandTokens = 2048;
   static constexpr int kTotalUnits = 32;
 };
 

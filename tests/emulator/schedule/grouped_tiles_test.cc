@@ -26,6 +26,7 @@ struct GroupedShape {
   static constexpr int kTileTokens = kTokens;
   static constexpr int kTileRowTiles = 4;
   static constexpr int kRowSets = kSets;
+  static constexpr int kBandTokens = 2048;
   static constexpr int kTotalUnits = 9;
 };
 

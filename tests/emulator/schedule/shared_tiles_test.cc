@@ -18,6 +18,7 @@ struct SharedShape {
   static constexpr int kTileTokens = kTokens;
   static constexpr int kTileRowTiles = 2;
   static constexpr int kRowSets = kSets;
+  static constexpr int kBandTokens = 2048;
   static constexpr bool kOneTokenTile = kOneTile;
   static constexpr int kBlocks = kClusterBlocks;
   static constexpr int kTotalUnits = 7;
