@@ -15,10 +15,12 @@ const TunedTable* table_of(const TunedTables& tables, const std::string& gpu) {
   return found == tables.tables().end() ? nullptr : &*found;
 }
 
-// A table without entries does as much as no table.
+// A table that says nothing does as much as no table.
 std::string text_in_use(const TunedTables& tables, const std::string& gpu) {
   const TunedTable* const table = table_of(tables, gpu);
-  return table == nullptr || table->entries().empty() ? std::string() : table->to_json();
+  const bool says_nothing =
+      table == nullptr || (table->entries().empty() && table->costs().empty());
+  return says_nothing ? std::string() : table->to_json();
 }
 
 // Whether the entry is all or a part of one of the table's.
@@ -31,6 +33,14 @@ bool is_part_of(const TunedTable* table, const TunedEntry& part) {
          });
 }
 
+// Whether the table has the same costs of the family.
+bool has_costs(const TunedTable* table, const TunedCosts& costs) {
+  return table != nullptr && std::ranges::any_of(table->costs(), [&](const TunedCosts& other) {
+           return other.family == costs.family && other.version == costs.version &&
+                  other.values == costs.values;
+         });
+}
+
 // Puts the table of an earlier bundle before what later bundles say of its GPU.
 void add_before(const TunedTable& table, TunedTables* later) {
   const TunedTable* const known = table_of(*later, table.gpu());
@@ -38,15 +48,20 @@ void add_before(const TunedTable& table, TunedTables* later) {
     later->add(table);
     return;
   }
+  const TunedTable* const shipped = table_of(TunedTables::shipped(), table.gpu());
   std::vector<TunedEntry> of_shipped;
   std::vector<TunedEntry> own;
   for (const TunedEntry& entry : table.entries()) {
-    const bool is_shipped = is_part_of(table_of(TunedTables::shipped(), table.gpu()), entry);
-    (is_shipped ? of_shipped : own).push_back(entry);
+    (is_part_of(shipped, entry) ? of_shipped : own).push_back(entry);
   }
-  TunedTable merged = TunedTable::from_entries(table.gpu(), of_shipped);
+  std::vector<TunedCosts> shipped_costs;
+  std::vector<TunedCosts> own_costs;
+  for (const TunedCosts& costs : table.costs()) {
+    (has_costs(shipped, costs) ? shipped_costs : own_costs).push_back(costs);
+  }
+  TunedTable merged = TunedTable::from_entries(table.gpu(), of_shipped, shipped_costs);
   merged.merge(*known);
-  merged.merge(TunedTable::from_entries(table.gpu(), own));
+  merged.merge(TunedTable::from_entries(table.gpu(), own, own_costs));
   later->add(merged);
 }
 

@@ -1,8 +1,8 @@
 // The tuned tables that bundles carry: those that their kernels were planned with.
 //
 // A bundle's table is the whole one of its GPU as it was in use, the shipped one included; a table
-// without entries says that none was. So it stands in for the shipped table and is not merged over
-// it: only then a process plans the kernels that the bundle has.
+// without entries and costs says that none was. So it stands in for the shipped table and is not
+// merged over it: only then a process plans the kernels that the bundle has.
 #ifndef HEDDLE_RUNTIME_BUNDLED_TABLES_H_
 #define HEDDLE_RUNTIME_BUNDLED_TABLES_H_
 
@@ -25,10 +25,10 @@ TunedTables tables_to_bundle(const TunedTables& in_use, const std::set<std::stri
 // TunedTable::to_json() writes it, and for two tables of one GPU.
 TunedTables parse_bundled_tables(const std::vector<std::string>& texts);
 
-// Those of all bundles. Of one GPU an earlier bundle's entries go before a later one's, and what a
-// table has from the shipped one comes last: so bundles that were tuned each by itself, for models
-// of different shapes, all find their kernels. Of a bundle with a text that is not understood in
-// full no table is used, and `logger` is told.
+// Those of all bundles. Of one GPU an earlier bundle's entries and costs go before a later one's,
+// and what a table has from the shipped one comes last: so bundles that were tuned each by itself,
+// for models of different shapes, all find their kernels. Of a bundle with a text that is not
+// understood in full no table is used, and `logger` is told.
 TunedTables bundled_tables(const std::vector<LayerTables>& bundles, Logger* logger);
 
 // The shipped tables, with the bundled ones in place of those of the same GPUs.

@@ -1,7 +1,8 @@
 // Costs: what the predicted time of a family's kernels is made of, as far as it must be measured.
 //
-// A family has at most ten of them, one value of each for all GPUs. They say nothing of shapes or
-// formats: those enter through counts of bytes, instructions and stages.
+// A family has at most ten of them. They say nothing of shapes or formats: those enter through
+// counts of bytes, instructions and stages. One built-in value of each stands for all GPUs;
+// `heddle tune --calibrate` measures the values of the GPU at hand, and a tuned table holds them.
 #ifndef HEDDLE_GENERATOR_FAMILIES_COSTS_H_
 #define HEDDLE_GENERATOR_FAMILIES_COSTS_H_
 
@@ -16,8 +17,26 @@ struct CostParameter {
   std::string_view name;
   std::string_view unit;
   std::string_view meaning;
-  double value;  // fitted to an H100, or to it and an H200, which stand for all others
+  // Built in: fitted to an H100, or to it and an H200, which stand for all others until
+  // `heddle tune --calibrate` has measured them.
+  double value;
 };
+
+// The values that a parameter can have, both inclusive; none is 0.
+struct CostRange {
+  double least = 0;
+  double most = 0;
+};
+
+inline CostRange range_of(const CostParameter& parameter) {
+  constexpr double kLeast = 1e-6;
+  // Both times add up with an exponent of 1; from 12 on the shorter one no longer counts.
+  if (parameter.unit == "exponent") return {1, 12};
+  if (parameter.unit == "fraction") return {kLeast, 1};
+  // An SM has four schedulers, each of which issues one instruction a clock.
+  if (parameter.unit == "instructions a clock") return {kLeast, 4};
+  return {kLeast, 1e9};
+}
 
 // The values of a family's parameters, in their order.
 using Costs = std::span<const double>;

@@ -38,6 +38,9 @@ class GemmFamily : public Family {
   virtual std::string why_none(const Plan& plan, const MRange& m) const = 0;
 
   virtual const std::vector<CostParameter>& cost_parameters() const noexcept = 0;
+  // Changes when a parameter comes, goes or gets another meaning, and when the family's kernels
+  // become faster or slower: values that were measured of another version are not used.
+  virtual int cost_version() const noexcept { return 1; }
 
   // Predicted microseconds of a launch with m tokens. Precondition: one of candidates(), m in its
   // range or below; as many costs as there are parameters.

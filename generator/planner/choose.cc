@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <utility>
 
 #include "generator/families/registry.h"
+#include "generator/planner/measured_costs.h"
 #include "generator/planner/refuse_if_any.h"
 #include "heddle/error.h"
 
@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::int64_t kSteps[] = {1,   2,   4,   8,   16,  32,  48,   64,   96,
                                    128, 160, 192, 256, 384, 512, 1024, 2048, 4096};
-
-// The parameters' values, which are asked for with every predicted time.
-const std::vector<double>& costs_of(const GemmFamily& family) {
-  static const auto all = [] {
-    std::map<const GemmFamily*, std::vector<double>> values;
-    for (const GemmFamily* one : gemm_families()) values[one] = values_of(one->cost_parameters());
-    return values;
-  }();
-  return all.at(&family);
-}
 
 Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel).path(kernel); }
 
@@ -105,7 +95,7 @@ bool is_refused(const Plan& plan, const MRange& m) {
 std::vector<Candidate> candidates_of_path(const Plan& plan, const MRange& m) {
   std::vector<Candidate> all;
   for (const GemmFamily* family : gemm_families()) {
-    const std::vector<double>& costs = costs_of(*family);
+    const Costs costs = costs_of(plan, *family);
     for (PlannedKernel& kernel : family->candidates(plan, m)) {
       const double us = family->predicted_us(plan, kernel, m.max, costs);
       all.push_back({std::move(kernel), us});
@@ -152,7 +142,7 @@ PlannedKernel planned_kernel(const Plan& plan, PlannedKernel candidate, std::str
 
 double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m) {
   const GemmFamily& family = gemm_family_of(kernel);
-  return family.predicted_us(plan, kernel, m, costs_of(family));
+  return family.predicted_us(plan, kernel, m, costs_of(plan, family));
 }
 
 std::string kernel_label(const PlannedKernel& kernel) {

@@ -26,8 +26,9 @@ std::vector<std::int64_t> token_steps(std::int64_t m_min, std::int64_t m_max);
 // The plan with a spec for these M alone.
 Plan with_range(const Plan& plan, const MRange& m);
 
-// Every candidate for a range of M, predicted for its last, the fastest first; the same for the
-// same plan. Precondition: a gemm's plan whose spec, target, decode and layout are set.
+// Every candidate for a range of M, predicted for its last by the plan's costs, the fastest first;
+// the same for the same plan. Precondition: a gemm's plan whose spec, target, decode and layout are
+// set.
 std::vector<Candidate> gemm_candidates(const Plan& plan, const MRange& m);
 
 // Kernels for all M of the spec, ascending: best_ranges() of the predicted times, `most` of them at
@@ -38,7 +39,8 @@ std::vector<Candidate> choose_kernels(const Plan& plan, std::size_t most = kMost
 // The candidate as a kernel of the plan.
 PlannedKernel planned_kernel(const Plan& plan, PlannedKernel candidate, std::string name);
 
-// The predicted time of a planned kernel. Preconditions: it is one of a gemm's plan and serves m.
+// The predicted time of a planned kernel, by the plan's costs. Preconditions: it is one of a gemm's
+// plan and serves m.
 double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m);
 
 // GemmFamily::label() of it.

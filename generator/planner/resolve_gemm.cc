@@ -9,6 +9,7 @@
 #include "generator/families/refuse.h"
 #include "generator/families/scale_mode.h"
 #include "generator/planner/kernel_name.h"
+#include "generator/planner/measured_costs.h"
 #include "generator/planner/refuse_if_any.h"
 #include "generator/planner/tuned_choice.h"
 #include "generator/spec/meaning.h"
@@ -100,6 +101,7 @@ void resolve_gemm(Plan& plan, const TunedTable* table) {
   refuse_if_any(plan.spec, std::move(problems));
   plan.decode = derive_decode_plan(decode_request(gemm.weight, gemm.activation));
   plan.layout = weight_layout(gemm);
+  plan.costs = measured_costs(table);
   TunedChoice choice = choose_with_table(plan, table);
   for (PlannedKernel& kernel : choice.kernels) {
     std::string name = kernel_name(gemm, kernel);

@@ -10,6 +10,7 @@
 
 #include "generator/families/registry.h"
 #include "generator/families/tile_fields.h"
+#include "generator/planner/measured_costs.h"
 
 namespace heddle {
 namespace {
@@ -63,6 +64,10 @@ class TunedChooser {
       reasons_.push_back(table_text(*range.entry, range.m));
     }
     reasons_.insert(reasons_.end(), unused_.begin(), unused_.end());
+    const auto is_predicted = [](const ChosenRange& range) { return !range.entry; };
+    if (std::any_of(ranges_.begin(), ranges_.end(), is_predicted)) {
+      for (std::string& one : cost_reasons(plan_, table_)) reasons_.push_back(std::move(one));
+    }
     return {joined(), std::move(ranges_), std::move(reasons_)};
   }
 

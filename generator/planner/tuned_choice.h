@@ -27,14 +27,16 @@ struct TunedChoice {
   // it, it has both.
   std::vector<PlannedKernel> kernels;
   std::vector<ChosenRange> ranges;  // of all M of the spec, ascending
-  // A sentence for each range that was chosen by itself and each entry that could not be used.
+  // A sentence for each range that was chosen by itself, each entry that could not be used, and on
+  // the costs of the table if a range was chosen by predicted times.
   std::vector<std::string> reasons;
 };
 
 // "tile" or "path", which a spec has set and which keeps tables from being used for it, or null.
 const char* sets_tile_or_path(const GemmSpec& spec);
 
-// `table` is of the plan's target, or null. Throws what choose_kernels() throws.
+// `table` is of the plan's target, or null; the plan has its costs (measured_costs.h). Throws what
+// choose_kernels() throws.
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table);
 
 }  // namespace heddle

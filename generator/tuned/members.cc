@@ -41,6 +41,21 @@ std::optional<std::int64_t> Members::integer(const Node& node, std::string_view 
   return std::nullopt;
 }
 
+std::optional<double> Members::positive(const Node& node, std::string_view name, double least,
+                                        double most) {
+  std::string allowed = least > 0 ? fmt::format("{:g} to {:g}", least, most)
+                                  : fmt::format("more than 0, up to {:g}", most);
+  const bool is_integer = node.kind == Node::Kind::kInteger;
+  if (!is_integer && node.kind != Node::Kind::kNumber) {
+    refuse("wrong_type", node, name, "must be a number", std::move(allowed));
+    return std::nullopt;
+  }
+  const double value = is_integer ? static_cast<double>(node.integer) : node.number;
+  if (value > 0 && value >= least && value <= most) return value;
+  refuse("out_of_range", node, name, "is out of range", std::move(allowed));
+  return std::nullopt;
+}
+
 std::optional<std::string> Members::line(const Node& node, std::string_view name,
                                          std::size_t longest) {
   const std::string allowed = fmt::format("1 to {} printable ASCII characters", longest);

@@ -15,6 +15,9 @@
 
 namespace heddle {
 
+// Of the lines of text in a table.
+inline constexpr std::size_t kLongestLine = 200;
+
 // What is wrong goes to the findings, with the member's pointer; the value is then absent.
 class Members {
  public:
@@ -29,6 +32,9 @@ class Members {
   const Node* need(std::string_view name, std::string allowed);
   std::optional<std::int64_t> integer(const Node& node, std::string_view name, std::int64_t min,
                                       std::int64_t max);
+  // A number of more than 0 within these, both inclusive.
+  std::optional<double> positive(const Node& node, std::string_view name, double least,
+                                 double most);
   // One line of 1 to `longest` printable ASCII characters.
   std::optional<std::string> line(const Node& node, std::string_view name, std::size_t longest);
 

@@ -15,8 +15,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kLongestLine = 200;
-
 Node integer_node(std::int64_t value) {
   Node node;
   node.kind = Node::Kind::kInteger;
@@ -124,16 +122,10 @@ bool read_family(Members& entry, const std::map<std::string, int>& families, Tun
 bool read_us(Members& entry, TunedEntry* out) {
   const Node* const us = entry.find("us");
   if (us == nullptr) return true;
-  const bool is_integer = us->kind == Node::Kind::kInteger;
-  if (is_integer || us->kind == Node::Kind::kNumber) {
-    out->us = is_integer ? static_cast<double>(us->integer) : us->number;
-    constexpr double kMostUs = 1e9;
-    if (out->us > 0 && out->us <= kMostUs) return true;
-    entry.refuse("out_of_range", *us, "us", "is out of range", "more than 0, up to 1e9");
-  } else {
-    entry.refuse("wrong_type", *us, "us", "must be a number", "microseconds");
-  }
-  return false;
+  constexpr double kMostUs = 1e9;
+  const std::optional<double> value = entry.positive(*us, "us", 0, kMostUs);
+  out->us = value.value_or(0);
+  return value.has_value();
 }
 
 bool read_line(Members& entry, const Node* node, std::string_view name, std::string* out) {

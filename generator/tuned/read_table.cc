@@ -13,6 +13,7 @@
 #include "generator/tuned/families.h"
 #include "generator/tuned/format.h"
 #include "generator/tuned/members.h"
+#include "generator/tuned/read_costs.h"
 #include "generator/tuned/read_entry.h"
 #include "heddle/error.h"
 
@@ -22,18 +23,21 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 constexpr std::size_t kLongestName = 100;
 
-// What else a table of another version of this document says is not known.
-bool is_version(Members& table) {
-  const Node* const node = table.need("heddle_tuned", fmt::format("{}", kTunedVersion));
-  if (node == nullptr) return false;
+// The first version of the format that has costs.
+constexpr std::int64_t kVersionOfCosts = 2;
+
+// None, and a finding, for another version of this document: what else it says is not known.
+std::optional<std::int64_t> read_version(Members& table) {
+  const Node* const node = table.need("heddle_tuned", fmt::format("1 to {}", kTunedVersion));
+  if (node == nullptr) return std::nullopt;
   const std::optional<std::int64_t> version = node->as_integer();
   if (version && *version > kTunedVersion) {
     table.refuse("newer_version", *node, "heddle_tuned",
-                 "the table is of a newer version of the format", fmt::format("{}", kTunedVersion),
-                 "a newer Heddle reads it");
-    return false;
+                 "the table is of a newer version of the format",
+                 fmt::format("1 to {}", kTunedVersion), "a newer Heddle reads it");
+    return std::nullopt;
   }
-  return table.integer(*node, "heddle_tuned", 1, kTunedVersion).has_value();
+  return table.integer(*node, "heddle_tuned", 1, kTunedVersion);
 }
 
 // Drivers call every GPU so, known or not.
@@ -133,10 +137,16 @@ TableText read_table(std::string_view json) {
   const std::optional<Node> root = read_document(json, limits, findings);
   if (root && is_kind(*root, Node::Kind::kObject, "", &findings)) {
     Members table(*root, "", &findings);
-    if (is_version(table)) {
-      table.know_only({"heddle_tuned", "gpu", "families", "entries"});
+    if (const std::optional<std::int64_t> version = read_version(table)) {
+      std::vector<std::string_view> names{"heddle_tuned", "gpu", "families", "entries"};
+      if (*version >= kVersionOfCosts) names.emplace_back("costs");
+      table.know_only(names);
       text.gpu = read_gpu(table);
       const std::map<std::string, int> families = read_families(table, &findings);
+      const Node* const costs = table.find("costs");
+      if (costs != nullptr && *version >= kVersionOfCosts) {
+        text.costs = read_costs(*costs, "/costs", &findings);
+      }
       read_entries(table, families, &text, &findings);
     }
   }

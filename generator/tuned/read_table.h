@@ -13,6 +13,7 @@ namespace heddle {
 struct TableText {
   std::string gpu;
   std::vector<TunedEntry> entries;
+  std::vector<TunedCosts> costs;  // ascending by family
 };
 
 // Throws Error(kSpec) like TunedTable::parse.

@@ -73,6 +73,10 @@ std::map<std::string, int> versions_of(const std::vector<TunedEntry>& entries) {
   return versions;
 }
 
+std::string one_line(const ordered_json& json) {
+  return json.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
+}
+
 std::string entry_line(const TunedEntry& entry, const std::map<std::string, int>& versions) {
   auto json = ordered_json::parse(format_text(gemm_of(entry)));
   json["n"] = entry.n;
@@ -83,16 +87,34 @@ std::string entry_line(const TunedEntry& entry, const std::map<std::string, int>
   json["kernel"] = entry.kernel;
   if (entry.us != 0) json["us"] = entry.us;
   if (!entry.from.empty()) json["from"] = entry.from;
-  return json.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
+  return one_line(json);
 }
 
-std::string table_text(std::string_view gpu, const std::vector<TunedEntry>& entries) {
+std::string costs_line(const TunedCosts& costs) {
+  ordered_json json;
+  json["version"] = costs.version;
+  json["values"] = costs.values;
+  if (!costs.from.empty()) json["from"] = costs.from;
+  return fmt::format("{}: {}", one_line(costs.family), one_line(json));
+}
+
+// Empty where there are none.
+std::string costs_text(const std::vector<TunedCosts>& costs) {
+  if (costs.empty()) return "";
+  std::string text = "  \"costs\": {";
+  for (const TunedCosts& one : costs) {
+    text += fmt::format("{}\n    {}", &one == costs.data() ? "" : ",", costs_line(one));
+  }
+  return text + "\n  },\n";
+}
+
+std::string table_text(std::string_view gpu, const std::vector<TunedEntry>& entries,
+                       const std::vector<TunedCosts>& costs) {
   const std::map<std::string, int> versions = versions_of(entries);
   std::string text = fmt::format(
-      "{{\n  \"heddle_tuned\": {},\n  \"gpu\": {},\n  \"families\": {},\n  \"entries\": [",
-      kTunedVersion,
-      ordered_json(std::string(gpu)).dump(-1, ' ', true, ordered_json::error_handler_t::replace),
-      versions.empty() ? "{}" : ordered_json(versions).dump());
+      "{{\n  \"heddle_tuned\": {},\n  \"gpu\": {},\n  \"families\": {},\n{}  \"entries\": [",
+      costs.empty() ? 1 : kTunedVersion, one_line(std::string(gpu)),
+      versions.empty() ? "{}" : ordered_json(versions).dump(), costs_text(costs));
   for (const TunedEntry& entry : entries) {
     text +=
         fmt::format("{}\n    {}", &entry == entries.data() ? "" : ",", entry_line(entry, versions));
@@ -122,12 +144,14 @@ TunedTable TunedTable::parse(std::string_view json) {
   TunedTable table;
   table.gpu_ = std::move(text.gpu);
   table.entries_ = sorted(std::move(text.entries));
+  table.costs_ = std::move(text.costs);
   return table;
 }
 
-TunedTable TunedTable::from_entries(std::string_view gpu, const std::vector<TunedEntry>& entries) {
+TunedTable TunedTable::from_entries(std::string_view gpu, const std::vector<TunedEntry>& entries,
+                                    const std::vector<TunedCosts>& costs) {
   check_formats(entries);
-  return parse(table_text(gpu, entries));
+  return parse(table_text(gpu, entries, costs));
 }
 
 std::vector<TunedEntry> TunedTable::entries_for(const GemmSpec& gemm) const {
@@ -151,8 +175,18 @@ void TunedTable::merge(const TunedTable& later) {
   }
   merged.insert(merged.end(), later.entries_.begin(), later.entries_.end());
   entries_ = sorted(std::move(merged));
+  for (const TunedCosts& costs : later.costs_) {
+    const auto place = std::lower_bound(
+        costs_.begin(), costs_.end(), costs,
+        [](const TunedCosts& a, const TunedCosts& b) { return a.family < b.family; });
+    if (place != costs_.end() && place->family == costs.family) {
+      *place = costs;
+    } else {
+      costs_.insert(place, costs);
+    }
+  }
 }
 
-std::string TunedTable::to_json() const { return table_text(gpu_, entries_); }
+std::string TunedTable::to_json() const { return table_text(gpu_, entries_, costs_); }
 
 }  // namespace heddle

@@ -22,6 +22,7 @@ namespace heddle {
 
 class Family;              // generator/families/family.h
 class ConfigurationValue;  // generator/families/configuration.h
+struct MeasuredCosts;      // generator/planner/measured_costs.h
 
 // The values that a kernel's template is compiled with: the configuration struct of a family of
 // kernels. Immutable; copies share it.
@@ -112,6 +113,9 @@ struct HEDDLE_EXPORT Plan {
   std::vector<PlannedKernel> kernels;
   // Kernels that run before that of every size: of a gemm with act-order the gather of X.
   std::vector<PlannedKernel> before;
+  // Of a gemm: what a tuned table says of the time that kernels take on this GPU. Null: nothing, so
+  // the parameters of the families have their built-in values.
+  std::shared_ptr<const MeasuredCosts> costs;
   std::vector<std::string> reasons;  // why each decision was made, for people
 
   // All kernels are counted through: first `kernels`, then `before`.

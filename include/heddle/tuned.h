@@ -1,4 +1,5 @@
-// Tuned tables: which kernels were measured to be the fastest on a GPU, as an input of resolve().
+// Tuned tables: which kernels were measured to be the fastest on a GPU, and what the predicted
+// times of all others are made of there, as an input of resolve().
 //
 // A table is a JSON document for one GPU; docs/tuned-tables.md describes it. Parsing does no I/O
 // and touches no CUDA. Both classes are values: copy them, use them from any thread.
@@ -18,7 +19,7 @@
 
 namespace heddle {
 
-inline constexpr int kTunedVersion = 1;  // the value of the field "heddle_tuned"
+inline constexpr int kTunedVersion = 2;  // the latest value of the field "heddle_tuned"
 
 // The fastest kernel of Y[M,N] = X[M,K] * W[N,K]^T for a range of M, whatever the epilogue is.
 struct TunedEntry {
@@ -35,32 +36,47 @@ struct TunedEntry {
   std::string from;        // where and when it was measured, for people; may be empty
 };
 
+// The cost parameters of a family of kernels as they were measured on the table's GPU: predicted
+// times are made of them. `heddle explain --costs` lists names, units and values in use.
+struct TunedCosts {
+  std::string family;                    // "stream"
+  int version = 1;                       // of that family's parameters
+  std::map<std::string, double> values;  // of all parameters, by name
+  std::string from;                      // where and when it was measured; may be empty
+};
+
 class HEDDLE_EXPORT TunedTable {
  public:
   // Throws Error(kSpec) that holds every problem found, each with its JSON pointer.
   static TunedTable parse(std::string_view json);
   // Throws Error(kSpec) like parse(), with the pointers that the entries have in this order.
-  static TunedTable from_entries(std::string_view gpu, const std::vector<TunedEntry>& entries);
+  static TunedTable from_entries(std::string_view gpu, const std::vector<TunedEntry>& entries,
+                                 const std::vector<TunedCosts>& costs = {});
 
   // As in tuned_gpu().
   const std::string& gpu() const noexcept { return gpu_; }
   // Ascending by format, N, K and M; ranges of one format, N and K do not overlap.
   const std::vector<TunedEntry>& entries() const noexcept { return entries_; }
+  // Ascending by family, at most one of each.
+  const std::vector<TunedCosts>& costs() const noexcept { return costs_; }
   // The entries for the gemm's format, N and K whose ranges meet its range of M, ascending.
   std::vector<TunedEntry> entries_for(const GemmSpec& gemm) const;
 
   // Adds the entries of `later`, which replace what this table says of the same M: ranges that
-  // overlap with theirs are cut, and lose `us` where that takes their last M. Throws Error(kUsage,
-  // "tuned.other_gpu") for a table of another GPU.
+  // overlap with theirs are cut, and lose `us` where that takes their last M. Costs of a family
+  // replace all costs of that family. Throws Error(kUsage, "tuned.other_gpu") for a table of
+  // another GPU.
   void merge(const TunedTable& later);
 
-  // A line for each entry, in their order, every default written out: tables of the same entries
-  // have the same text, and parse() reads it.
+  // A line for each entry and for each family's costs, in their order, every default written out:
+  // tables of the same content have the same text, and parse() reads it. Without costs the text is
+  // of version 1, which every Heddle that has tuned tables reads.
   std::string to_json() const;
 
  private:
   std::string gpu_;
   std::vector<TunedEntry> entries_;
+  std::vector<TunedCosts> costs_;
 };
 
 // The tables in use, at most one for each GPU.
@@ -86,11 +102,14 @@ class HEDDLE_EXPORT TunedTables {
 HEDDLE_EXPORT std::string tuned_gpu(const Target& target);
 // What entries are measured with: the version of each family that has kernels for gemms, by name.
 HEDDLE_EXPORT std::map<std::string, int> tuned_family_versions();
+// The same of costs: the version of each family's cost parameters.
+HEDDLE_EXPORT std::map<std::string, int> tuned_cost_versions();
 
 // resolve() of heddle/plan.h with these tables instead of the shipped ones. An entry decides for
 // its range of M if its family's version is this library's and the family has such a kernel for the
 // spec; the plan's reasons say which entries were used, and why others were not. A spec that sets a
-// tile or a path is planned without tables.
+// tile or a path is planned without entries. Costs whose version is this library's take the place
+// of the built-in values wherever a kernel is chosen by its predicted time.
 HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables);
 
 }  // namespace heddle

@@ -13,6 +13,9 @@ namespace heddle {
 
 // Of the library's own only the names matter here, and they would bring all families with them.
 std::vector<std::string_view> tuned_family_names() { return {"tiles", "stream", "warpgroup"}; }
+CostSlots tuned_cost_slots(std::string_view /*family*/) {
+  return {1, {{"start", {1e-6, 1e9}}, {"overlap", {1, 12}}}};
+}
 
 }  // namespace heddle
 

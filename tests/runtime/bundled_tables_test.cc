@@ -109,12 +109,39 @@ TEST_F(BundledTables, WhatIsOfTheShippedTableComesLast) {
   EXPECT_EQ(texts_of(read({one, alone})), texts_of(all));
 }
 
+TunedTable with_costs(const char* gpu, const char* family, double times) {
+  return TunedTable::from_entries(gpu, {}, {costs_for(family_named(family), times)});
+}
+
+// They decide as entries do: a table that has nothing else is bundled, and the earlier one wins.
+TEST_F(BundledTables, CostsAreBundledLikeEntries) {
+  const TunedTables in_use = merged_over_shipped(with_costs("h100", "stream", 2));
+  const TunedTables bundled = tables_to_bundle(in_use, {"h100"});
+  EXPECT_EQ(texts_of(bundled), texts_of(in_use));
+  const TunedTables alone = tables_of({with_costs("h200", "tiles", 2)});
+  EXPECT_EQ(texts_of(tables_to_bundle(alone, {"h200"})), texts_of(alone));
+  const LayerTables first{"1.hdl", texts_of(alone)};
+  const LayerTables second{"2.hdl",
+                           {TunedTable::from_entries("h200", {entry_for(1, 8, "second")},
+                                                     {costs_for(family_named("tiles"), 3),
+                                                      costs_for(family_named("stream"), 3)})
+                                .to_json()}};
+  const TunedTables both = read({first, second});
+  ASSERT_EQ(both.tables().size(), 1U);
+  const TunedTable& table = both.tables().front();
+  EXPECT_EQ(table.entries().size(), 1U);
+  ASSERT_EQ(table.costs().size(), 2U);
+  EXPECT_EQ(table.costs()[0].values, costs_for(family_named("stream"), 3).values);
+  EXPECT_EQ(table.costs()[1].values, costs_for(family_named("tiles"), 2).values);
+  EXPECT_TRUE(warnings_.empty());
+}
+
 // Never half: a bundle with one such table gives none, and the others are used.
 TEST_F(BundledTables, WhatIsNotUnderstoodInFullIsNotUsed) {
   const std::string good = table_of("a100", {entry_for(1, 8)}).to_json();
   const std::string other = table_of("h200", {entry_for(1, 8)}).to_json();
   std::string newer = good;
-  newer.replace(newer.find(": 1,"), 4, ": 2,");
+  newer.replace(newer.find(": 1,"), 4, ": 3,");
   std::string unknown_field = good;
   unknown_field.replace(unknown_field.find("\"us\""), 4, "\"ns\"");
   std::string unknown_gpu = good;

@@ -57,17 +57,20 @@ TEST(ExplainReport, MeasuredTimesFindTheirCandidates) {
 }
 
 TEST(ExplainReport, EveryCostHasAUnitAndAMeaning) {
+  const Plan plan;
   for (const GemmFamily* family : gemm_families()) {
-    const auto json = costs_json()[std::string(family->name())];
+    const auto json = costs_json(plan)[std::string(family->name())];
     ASSERT_EQ(json.size(), family->cost_parameters().size());
     for (const auto& cost : json) {
       EXPECT_FALSE(cost["unit"].get<std::string>().empty());
       EXPECT_FALSE(cost["meaning"].get<std::string>().empty());
+      EXPECT_EQ(cost["from"], "built in");
+      EXPECT_EQ(cost["value"], cost["built_in"]);
     }
   }
   std::size_t lines = 1;
   for (const GemmFamily* family : gemm_families()) lines += family->cost_parameters().size();
-  const std::string text = costs_text();
+  const std::string text = costs_text(plan);
   EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), lines) << text;
 }
 

@@ -200,7 +200,7 @@ class BundleTest(CommandTest):
         self.heddle("bundle", "create", "--specs", spec, "--targets", "h100", "--tuned", "none",
                     "-o", bundle, check=0)
         self.assertEqual(self.heddle_json("bundle", "list", bundle)["tables"],
-                         [{"gpu": "h100", "entries": 0}])
+                         [{"gpu": "h100", "entries": 0, "costs": []}])
         render = ("render", spec, "--target", "h100", "--all")
         shipped = self.heddle(*render, check=0).out
         self.environment["HEDDLE_CACHE"] = f"ro:{bundle}"

@@ -73,6 +73,65 @@ class TunedTest(CommandTest):
         reasons = self.plan()["reasons"]
         self.assertTrue(any("version 99" in reason for reason in reasons), reasons)
 
+    def use_costs(self, family="tiles", **changes):
+        """A table of the built-in costs of a family, with some values changed."""
+        self.use("none")
+        built_in = self.heddle_json("explain", inline(), "--target", "a100", "--costs")["costs"]
+        values = {one["name"]: one["value"] for one in built_in[family]}
+        costs = {family: {"version": 1, "values": {**values, **changes}}}
+        self.use(self.file("costs.json", json.dumps(
+            {"heddle_tuned": 2, "gpu": "a100", "families": {}, "costs": costs, "entries": []})))
+
+    def test_costs_of_a_table_are_used_and_shown(self):
+        plain = self.plan()
+        self.use_costs(start=20000)
+        reasons = self.plan()["reasons"]
+        self.assertIn("predicted with the costs that table a100 has of tiles", reasons)
+        self.assertNotEqual(reasons, plain["reasons"])
+        arguments = ("explain", inline(), "--costs", "--target")
+        costs = self.heddle_json(*arguments, "a100")["costs"]
+        [start] = [one for one in costs["tiles"] if one["name"] == "start"]
+        self.assertEqual((start["value"], start["from"]), (20000, "table a100"))
+        self.assertNotEqual(start["built_in"], 20000)
+        self.assertEqual({one["from"] for one in costs["gemv"]}, {"built in"})
+        text = self.heddle(*arguments, "a100", check=0).out
+        self.assertRegex(text, "tiles +start +20000 +clocks +table a100 ")
+        other = self.heddle_json(*arguments, "h200")["costs"]
+        self.assertEqual({one["from"] for one in other["tiles"]}, {"built in"})
+
+    def test_every_command_plans_with_the_costs(self):
+        """One token is for gemv, unless that is said to be slow."""
+        def families():
+            return [kernel["family"] for kernel in self.plan()["kernels"]]
+        arguments = (inline(), "--target", "a100")
+        self.assertIn("gemv", families())
+        self.use_costs("gemv", start=100000)
+        self.assertEqual(set(families()), {"tiles"})
+        names = [kernel["name"] for kernel in self.plan()["kernels"]]
+        rendered = self.heddle_json("render", *arguments, "--all")["sources"]
+        self.assertEqual([source["kernel"] for source in rendered], names)
+        [one] = self.heddle_json("explain", *arguments, "--m", 1)["explanations"]
+        self.assertEqual(one["chosen"]["family"], "tiles")
+        self.heddle("build", *arguments, check=0)
+        self.heddle("inspect", *arguments, "--strict", check=0)
+        bundle = self.folder / "model.hdl"
+        self.heddle("bundle", "create", "--specs", inline(), "--targets", "a100", "-o", bundle,
+                    "--strict", check=0)
+        [carried] = self.heddle_json("bundle", "list", bundle)["tables"]
+        self.assertEqual(carried, {"gpu": "a100", "entries": 0, "costs": ["gemv"]})
+        # Whoever has the bundle needs no table.
+        self.environment["HEDDLE_CACHE"] = f"ro:{bundle}"
+        self.use("")
+        self.heddle("build", *arguments, "--strict", check=0)
+        self.use("none")
+        self.heddle("build", *arguments, "--strict", check=1)
+
+    def test_wrong_costs_are_errors(self):
+        for change, words in (({"start": 0}, "/costs/tiles/values/start: is out of range"),
+                              ({"strat": 5}, "/costs/tiles/values/strat: the field is unknown")):
+            self.use_costs(**change)
+            self.assertIn(words, self.problem("plan", inline(), "--target", "a100", code=2))
+
     def test_wrong_files_are_errors_of_every_command(self):
         missing = self.folder / "missing.json"
         bad = self.file("bad.json", table({**ENTRY, "m": [1, 16], "kernle": "x"}))

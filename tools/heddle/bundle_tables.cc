@@ -49,7 +49,10 @@ TunedTables read_tables(Bundle* bundle, const std::string& file) {
 ordered_json tables_json(const TunedTables& tables) {
   auto rows = ordered_json::array();
   for (const TunedTable& table : tables.tables()) {
-    rows.push_back({{"gpu", table.gpu()}, {"entries", table.entries().size()}});
+    auto costs = ordered_json::array();
+    for (const TunedCosts& one : table.costs()) costs.push_back(one.family);
+    rows.push_back(
+        {{"gpu", table.gpu()}, {"entries", table.entries().size()}, {"costs", std::move(costs)}});
   }
   return rows;
 }
@@ -57,7 +60,12 @@ ordered_json tables_json(const TunedTables& tables) {
 std::string tables_text(const TunedTables& tables) {
   std::string text;
   for (const TunedTable& table : tables.tables()) {
-    text += fmt::format("tuned table of {}, {} entries\n", table.gpu(), table.entries().size());
+    std::string costs;
+    for (const TunedCosts& one : table.costs()) {
+      costs += fmt::format("{} {}", costs.empty() ? ", costs of" : ",", one.family);
+    }
+    text += fmt::format("tuned table of {}, {} entries{}\n", table.gpu(), table.entries().size(),
+                        costs);
   }
   return text;
 }

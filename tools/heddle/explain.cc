@@ -88,10 +88,10 @@ int run(const ExplainOptions& options) {
   if (options.json) {
     nlohmann::ordered_json document = {{"target", plan.target.name},
                                        {"explanations", std::move(documents)}};
-    if (options.costs) document["costs"] = costs_json();
+    if (options.costs) document["costs"] = costs_json(plan);
     print_json(document);
   } else {
-    print(options.costs ? text + "\n" + costs_text() : text);
+    print(options.costs ? text + "\n" + costs_text(plan) : text);
   }
   return kExitDone;
 }
@@ -113,7 +113,8 @@ void add_explain_command(CLI::App& app, Action* action) {
   command->add_flag("--measure", options->measure,
                     "also time those that are shown, on the GPU of this machine");
   command->add_flag("--costs", options->costs,
-                    "also the parameters that predicted times are made of");
+                    "also the parameters that predicted times are made of, and where each value is "
+                    "from");
   add_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
   add_json_option(*command, &options->json);

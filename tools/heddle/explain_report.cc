@@ -7,6 +7,7 @@
 
 #include "generator/families/registry.h"
 #include "generator/planner/choose.h"
+#include "generator/planner/measured_costs.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -60,6 +61,10 @@ ordered_json row_json(const Explanation& one, std::size_t place, const MeasuredU
   json["registers"] = register_budget(kernel, candidate.plan.target);
   json["chosen"] = place == one.chosen;
   return json;
+}
+
+std::string source_of_costs(const Plan& plan, const GemmFamily& family) {
+  return has_measured_costs(plan, family) ? fmt::format("table {}", plan.costs->gpu) : "built in";
 }
 
 // How far the plan's kernel is from the fastest that was measured.
@@ -132,25 +137,33 @@ ordered_json explain_json(const Explanation& one, std::size_t most, const Measur
           {"absent", std::move(absent)}};
 }
 
-std::string costs_text() {
-  Table table({{"FAMILY"}, {"COST"}, {"VALUE", Align::kRight}, {"UNIT"}, {"MEANING"}});
+std::string costs_text(const Plan& plan) {
+  Table table({{"FAMILY"}, {"COST"}, {"VALUE", Align::kRight}, {"UNIT"}, {"FROM"}, {"MEANING"}});
   for (const GemmFamily* family : gemm_families()) {
-    for (const CostParameter& cost : family->cost_parameters()) {
+    const Costs values = costs_of(plan, *family);
+    const std::string from = source_of_costs(plan, *family);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const CostParameter& cost = family->cost_parameters()[i];
       table.add_row({std::string(family->name()), std::string(cost.name),
-                     fmt::format("{:g}", cost.value), std::string(cost.unit),
+                     fmt::format("{:g}", values[i]), std::string(cost.unit), from,
                      std::string(cost.meaning)});
     }
   }
   return table.text();
 }
 
-ordered_json costs_json() {
+ordered_json costs_json(const Plan& plan) {
   ordered_json json = ordered_json::object();
   for (const GemmFamily* family : gemm_families()) {
+    const Costs values = costs_of(plan, *family);
+    const std::string from = source_of_costs(plan, *family);
     auto costs = ordered_json::array();
-    for (const CostParameter& cost : family->cost_parameters()) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const CostParameter& cost = family->cost_parameters()[i];
       costs.push_back({{"name", cost.name},
-                       {"value", cost.value},
+                       {"value", values[i]},
+                       {"built_in", cost.value},
+                       {"from", from},
                        {"unit", cost.unit},
                        {"meaning", cost.meaning}});
     }

@@ -28,9 +28,10 @@ std::string explain_text(const Explanation& explanation, std::size_t most,
 nlohmann::ordered_json explain_json(const Explanation& explanation, std::size_t most,
                                     const MeasuredUs& measured);
 
-// The cost parameters of every family.
-std::string costs_text();
-nlohmann::ordered_json costs_json();
+// The cost parameters of every family, with the values that the plan was made with and where each
+// comes from.
+std::string costs_text(const Plan& plan);
+nlohmann::ordered_json costs_json(const Plan& plan);
 
 }  // namespace heddle
 

@@ -24,6 +24,9 @@ TEST(Costs, AreFewAndEachHasANameAMeaningAndAPositiveValue) {
     EXPECT_FALSE(costs.empty()) << family->name();
     std::set<std::string_view> names;
     for (const CostParameter& one : costs) {
+      const CostRange range = range_of(one);
+      EXPECT_GE(one.value, range.least) << one.name << " of " << family->name();
+      EXPECT_LE(one.value, range.most) << one.name << " of " << family->name();
       const std::string text = fmt::format("{} of {}", one.name, family->name());
       EXPECT_FALSE(one.name.empty()) << text;
       EXPECT_FALSE(one.unit.empty()) << text;

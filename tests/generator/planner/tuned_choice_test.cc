@@ -278,6 +278,67 @@ TEST(TunedChoice, NeighboursOfOneLabelThatDifferAreTwo) {
   expect_kernel(plan, entries[1], {3, 4});
 }
 
+// A table's costs of one family: every kernel of it takes ten times as long.
+TunedTables slow_family(const char* gpu, const GemmFamily& family,
+                        const std::vector<TunedEntry>& entries = {}, int version = 0) {
+  TunedCosts costs = costs_for(family, 1);
+  for (const CostParameter& one : family.cost_parameters()) {
+    double& value = costs.values.at(std::string(one.name));
+    if (one.unit == "clocks") value *= 10;
+    if (one.unit.ends_with(" a clock")) value /= 10;
+  }
+  if (version != 0) costs.version = version;
+  TunedTables tables;
+  tables.add(TunedTable::from_entries(gpu, entries, {costs}));
+  return tables;
+}
+
+TEST(TunedChoice, CostsOfTheTableDecideWhereKernelsArePredicted) {
+  const GemmSpec spec = spec_for(1, 8);
+  const Plan built_in = plan_of(spec, "h100");
+  const GemmFamily& family = gemm_family_of(built_in.kernels.back());
+  const TunedTables tables = slow_family("h100", family);
+  const Plan plan = tuned_plan(spec, "h100", tables);
+  expect_cover(plan);
+  for (const PlannedKernel& kernel : plan.kernels) EXPECT_NE(kernel.family, &family);
+  EXPECT_TRUE(has_reason(
+      plan, "predicted with the costs that table h100 has of " + std::string(family.name())));
+  EXPECT_FALSE(has_reason(built_in, "costs that table"));
+  // The candidates that explain and sweeps show are predicted with the same costs.
+  const std::vector<Candidate> all = gemm_candidates(plan, {5, 8});
+  EXPECT_EQ(kernel_label(all.front().kernel), kernel_label(plan.kernels.back()));
+  EXPECT_EQ(plan_to_json(plan), plan_to_json(tuned_plan(spec, "h100", tables)));
+}
+
+TEST(TunedChoice, CostsAreThoseOfOneGpuAndOfEverySpec) {
+  GemmSpec spec = spec_for(1, 8);
+  const GemmFamily& family = gemm_family_of(plan_of(spec, "h100").kernels.back());
+  const TunedTables tables = slow_family("h100", family);
+  for (const char* target : {"h200", "h100-pcie", "a100"}) {
+    EXPECT_EQ(plan_to_json(tuned_plan(spec, target, tables)), plan_to_json(plan_of(spec, target)));
+  }
+  // Entries are not used for a spec that asks for a path, costs are.
+  spec.path = Path::kHopper;
+  EXPECT_TRUE(has_reason(tuned_plan(spec, "h100", tables), "predicted with the costs that table"));
+}
+
+TEST(TunedChoice, AnEntryDecidesWhateverTheCosts) {
+  const GemmSpec spec = spec_for(1, 8);
+  const Plan built_in = plan_of(spec, "h100");
+  const PlannedKernel& kernel = built_in.kernels.back();
+  const TunedEntry entry = entry_of(spec, {kernel.size_min, kernel.size_max}, kernel);
+  const TunedTables tables = slow_family("h100", gemm_family_of(kernel), {entry});
+  expect_kernel(tuned_plan(spec, "h100", tables), entry, {kernel.size_min, kernel.size_max});
+}
+
+TEST(TunedChoice, CostsOfAnotherVersionAreNotUsedAndThePlanSaysSo) {
+  const GemmSpec spec = spec_for(1, 8);
+  const GemmFamily& family = gemm_family_of(plan_of(spec, "h100").kernels.back());
+  const Plan plan = tuned_plan(spec, "h100", slow_family("h100", family, {}, 99));
+  EXPECT_EQ(kernels_of(plan), kernels_of(plan_of(spec, "h100")));
+  EXPECT_TRUE(has_reason(plan, "table h100 has them of version 99, this is version "));
+}
+
 // Random tables of kernels that the specs can have: plans are pure, cover every M, and have what
 // was measured.
 TEST(TunedChoice, PlansFollowAnyTable) {

@@ -106,9 +106,107 @@ TEST(TunedParse, RefusesTablesByPointer) {
 
 // A newer format may have fields that this library does not know: only the version is told.
 TEST(TunedParse, RefusesANewerFormatByName) {
-  const std::string text = R"({"heddle_tuned":2,"gpus":[]})";
+  const std::string text = R"({"heddle_tuned":3,"gpus":[]})";
   expect_problem(text, "/heddle_tuned", "newer_version");
   EXPECT_NE(std::string(tuned_error(text).what()).find("newer"), std::string::npos);
+}
+
+// A table of the second version with these costs, and no entries.
+std::string costs_table(const std::string& costs) {
+  return R"({"heddle_tuned":2,"gpu":"h100","families":{},"costs":)" + costs + R"(,"entries":[]})";
+}
+
+// The text of a family's costs, with the first `from` replaced by `to`.
+std::string stream_costs(std::string_view from = "", std::string_view to = "") {
+  std::string text =
+      R"({"stream":{"version":1,"values":{"start":2000,"alone":1800.5,"issue":3,"warp_issue":0.4,)"
+      R"("stage":275,"token_bytes":28,"row_block":35,"exchange":1442,"overlap":4.5}}})";
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(TunedParse, ReadsCosts) {
+  const TunedTable table = TunedTable::parse(
+      costs_table(stream_costs(R"("version":1)", R"("from":"a card","version":1)")));
+  ASSERT_EQ(table.costs().size(), 1U);
+  const TunedCosts& costs = table.costs().front();
+  EXPECT_EQ(costs.family, "stream");
+  EXPECT_EQ(costs.version, 1);
+  EXPECT_EQ(costs.from, "a card");
+  EXPECT_EQ(costs.values.size(), family_named("stream").cost_parameters().size());
+  EXPECT_EQ(costs.values.at("alone"), 1800.5);
+  EXPECT_EQ(costs.values.at("start"), 2000);
+  EXPECT_TRUE(TunedTable::parse(costs_table("{}")).costs().empty());
+}
+
+TEST(TunedParse, RefusesCostsByPointer) {
+  const auto refused = [](std::string_view from, std::string_view to, const std::string& pointer,
+                          const std::string& code) {
+    expect_problem(costs_table(stream_costs(from, to)), "/costs/stream" + pointer, code);
+  };
+  expect_problem(costs_table("[]"), "/costs", "wrong_type");
+  expect_problem(costs_table(R"({"steam":{}})"), "/costs/steam", "unknown_field");
+  expect_problem(costs_table(R"({"stream":7})"), "/costs/stream", "wrong_type");
+  refused(R"("version":1,)", "", "/version", "missing_field");
+  refused(R"("version":1)", R"("version":0)", "/version", "out_of_range");
+  refused(R"("version":1)", R"("version":"1")", "/version", "wrong_type");
+  refused(R"("version":1)", R"("version":1,"date":1)", "/date", "unknown_field");
+  refused(R"("version":1)", R"("version":1,"from":1)", "/from", "wrong_type");
+  refused(R"("start":2000,)", "", "/values/start", "missing_field");
+  refused(R"("start":2000)", R"("start":2000,"begin":1)", "/values/begin", "unknown_field");
+  refused(R"("start":2000)", R"("start":"2000")", "/values/start", "wrong_type");
+  refused(R"("start":2000)", R"("start":null)", "/values/start", "wrong_type");
+  for (const char* value : {"0", "-5", "1e300", "-0.0", "1e-300", "2e9"}) {
+    refused("2000", value, "/values/start", "out_of_range");
+  }
+  // No exponent makes two times shorter than the longer one, and an SM issues four instructions.
+  refused(R"("overlap":4.5)", R"("overlap":0.9)", "/values/overlap", "out_of_range");
+  refused(R"("overlap":4.5)", R"("overlap":13)", "/values/overlap", "out_of_range");
+  refused(R"("issue":3)", R"("issue":4.5)", "/values/issue", "out_of_range");
+  // The first version of the format has none.
+  std::string first = costs_table(stream_costs());
+  first.replace(first.find(":2,"), 3, ":1,");
+  expect_problem(first, "/costs", "unknown_field");
+}
+
+// Whoever has an older table, or a newer one, still can use its entries.
+TEST(TunedParse, CostsOfAnotherVersionAreKeptWhateverTheirNames) {
+  const TunedTable table =
+      TunedTable::parse(costs_table(R"({"stream":{"version":7,"values":{"of tomorrow":1.5}}})"));
+  EXPECT_EQ(table.costs().front().version, 7);
+  EXPECT_EQ(table.costs().front().values.at("of tomorrow"), 1.5);
+  EXPECT_EQ(TunedTable::parse(table.to_json()).to_json(), table.to_json());
+  const auto refused = [](const std::string& values, const std::string& pointer,
+                          const std::string& code) {
+    expect_problem(costs_table(R"({"stream":{"version":7,"values":)" + values + "}}"),
+                   "/costs/stream/values" + pointer, code);
+  };
+  refused("{}", "", "out_of_range");
+  refused(R"({"a":0})", "/a", "out_of_range");
+  refused(R"({"a":"b"})", "/a", "wrong_type");
+}
+
+TEST(TunedParse, FromEntriesChecksCosts) {
+  const GemmFamily& stream = family_named("stream");
+  const auto pointer = [](const std::vector<TunedCosts>& costs) {
+    try {
+      TunedTable::from_entries("h100", {}, costs);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kSpec);
+      return error.problems().front().pointer;
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(pointer({costs_for(stream, 1)}), "accepted");
+  EXPECT_EQ(pointer({costs_for(stream, 1), costs_for(stream, 1)}), "/costs/stream");
+  TunedCosts costs = costs_for(stream, 1);
+  costs.values["start"] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(pointer({costs}), "/costs/stream/values/start");
+  costs.values["start"] = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(pointer({costs}), "/costs/stream/values/start");
+  costs.values.erase("start");
+  EXPECT_EQ(pointer({costs}), "/costs/stream/values/start");
 }
 
 TEST(TunedParse, RefusesRangesThatOverlap) {

@@ -107,6 +107,42 @@ TEST(TunedTable, EntriesKeepTheVersionThatTheyWereMeasuredWith) {
   EXPECT_EQ(read.entries()[1].family_version, 2);
 }
 
+// Tables without costs stay what every Heddle reads.
+TEST(TunedTable, TheTextOfATableWithCostsIsOfTheSecondVersion) {
+  const std::string plain = table_of({entry_for(1, 2)}).to_json();
+  EXPECT_NE(plain.find("\"heddle_tuned\": 1,"), plain.npos);
+  EXPECT_EQ(plain.find("costs"), plain.npos);
+  const TunedTable table = TunedTable::from_entries(
+      "h100", {entry_for(1, 2)},
+      {costs_for(family_named("tiles"), 1.25), costs_for(family_named("stream"), 0.9)});
+  const std::string text = table.to_json();
+  EXPECT_NE(text.find("\"heddle_tuned\": 2,"), text.npos);
+  const TunedTable read = TunedTable::parse(text);
+  EXPECT_EQ(read.to_json(), text);
+  ASSERT_EQ(read.costs().size(), 2U);
+  EXPECT_EQ(read.costs()[0].family, "stream");
+  EXPECT_EQ(read.costs()[1].family, "tiles");
+  EXPECT_EQ(read.costs()[1].values, costs_for(family_named("tiles"), 1.25).values);
+  EXPECT_EQ(ranges_of(read), "1-2 any");
+}
+
+TEST(TunedTable, MergingReplacesTheCostsOfAFamilyAndKeepsEntries) {
+  const GemmFamily& stream = family_named("stream");
+  const GemmFamily& tiles = family_named("tiles");
+  TunedTable table = TunedTable::from_entries("h100", {entry_for(1, 8, "a")},
+                                              {costs_for(stream, 0.5), costs_for(tiles, 0.5)});
+  table.merge(TunedTable::from_entries("h100", {}, {costs_for(tiles, 2)}));
+  table.merge(TunedTable::from_entries("h100", {entry_for(9, 9, "b")}));
+  EXPECT_EQ(ranges_of(table), "1-8 a, 9-9 b");
+  ASSERT_EQ(table.costs().size(), 2U);
+  EXPECT_EQ(table.costs()[0].values, costs_for(stream, 0.5).values);
+  EXPECT_EQ(table.costs()[1].values, costs_for(tiles, 2).values);
+  EXPECT_EQ(TunedTable::parse(table.to_json()).to_json(), table.to_json());
+  TunedTable empty = table_of({});
+  empty.merge(table);
+  EXPECT_EQ(empty.to_json(), table.to_json());
+}
+
 TEST(TunedTable, TablesOfTwoGpusDoNotMerge) {
   TunedTable table = table_of({});
   try {
@@ -200,6 +236,7 @@ TEST(TunedTables, ShippedFilesAreNamedAfterTheirGpuAndCanonical) {
 TEST(TunedTables, VersionsAreThoseOfTheGemmFamilies) {
   for (const GemmFamily* family : gemm_families()) {
     EXPECT_EQ(tuned_family_versions().at(std::string(family->name())), family->version());
+    EXPECT_EQ(tuned_cost_versions().at(std::string(family->name())), family->cost_version());
   }
 }
 

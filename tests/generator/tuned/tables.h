@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "generator/families/registry.h"
 #include "heddle/error.h"
 #include "heddle/tuned.h"
 
@@ -39,6 +42,25 @@ inline std::string entry_json(std::string_view from = "", std::string_view to = 
 inline std::string table_json(const std::string& entries) {
   return R"({"heddle_tuned":1,"gpu":"h100","families":{"stream":1,"tiles":2},"entries":[)" +
          entries + "]}";
+}
+
+// Costs of a family, each `times` its built-in value.
+inline TunedCosts costs_for(const GemmFamily& family, double times) {
+  TunedCosts costs;
+  costs.family = family.name();
+  costs.version = family.cost_version();
+  for (const CostParameter& one : family.cost_parameters()) {
+    const CostRange range = range_of(one);
+    costs.values[std::string(one.name)] = std::clamp(times * one.value, range.least, range.most);
+  }
+  return costs;
+}
+
+inline const GemmFamily& family_named(std::string_view name) {
+  for (const GemmFamily* family : gemm_families()) {
+    if (family->name() == name) return *family;
+  }
+  throw std::out_of_range(std::string(name));
 }
 
 // The error that TunedTable::parse throws; a failure of the test if it throws none.

@@ -1,0 +1,76 @@
+#include "generator/planner/measured_costs.h"
+
+#include <fmt/format.h>
+
+#include "generator/families/registry.h"
+
+namespace heddle {
+namespace {
+
+const TunedCosts* costs_in(const TunedTable* table, const GemmFamily& family) {
+  if (table == nullptr) return nullptr;
+  for (const TunedCosts& costs : table->costs()) {
+    if (costs.family == family.name()) return &costs;
+  }
+  return nullptr;
+}
+
+// The values are asked for with every predicted time.
+const std::vector<double>& built_in(const GemmFamily& family) {
+  static const auto all = [] {
+    std::map<const GemmFamily*, std::vector<double>> values;
+    for (const GemmFamily* one : gemm_families()) values[one] = values_of(one->cost_parameters());
+    return values;
+  }();
+  return all.at(&family);
+}
+
+}  // namespace
+
+std::shared_ptr<const MeasuredCosts> measured_costs(const TunedTable* table) {
+  MeasuredCosts measured;
+  for (const GemmFamily* family : gemm_families()) {
+    const TunedCosts* const costs = costs_in(table, *family);
+    if (costs == nullptr || costs->version != family->cost_version()) continue;
+    std::vector<double>& values = measured.values[family];
+    // Of this version a table has every parameter: parsing makes sure of that.
+    for (const CostParameter& one : family->cost_parameters()) {
+      values.push_back(costs->values.at(std::string(one.name)));
+    }
+  }
+  if (measured.values.empty()) return nullptr;
+  measured.gpu = table->gpu();
+  return std::make_shared<const MeasuredCosts>(std::move(measured));
+}
+
+std::vector<std::string> cost_reasons(const Plan& plan, const TunedTable* table) {
+  std::vector<std::string> reasons;
+  std::string used;
+  for (const GemmFamily* family : gemm_families()) {
+    if (!has_measured_costs(plan, *family)) continue;
+    used += fmt::format("{}{}", used.empty() ? "" : ", ", family->name());
+  }
+  if (!used.empty()) {
+    reasons.push_back(
+        fmt::format("predicted with the costs that table {} has of {}", plan.costs->gpu, used));
+  }
+  for (const GemmFamily* family : gemm_families()) {
+    const TunedCosts* const costs = costs_in(table, *family);
+    if (costs == nullptr || costs->version == family->cost_version()) continue;
+    reasons.push_back(
+        fmt::format("predicted with the built-in costs of {}: table {} has them of version {}, "
+                    "this is version {}",
+                    family->name(), table->gpu(), costs->version, family->cost_version()));
+  }
+  return reasons;
+}
+
+bool has_measured_costs(const Plan& plan, const GemmFamily& family) {
+  return plan.costs != nullptr && plan.costs->values.contains(&family);
+}
+
+Costs costs_of(const Plan& plan, const GemmFamily& family) {
+  return has_measured_costs(plan, family) ? plan.costs->values.at(&family) : built_in(family);
+}
+
+}  // namespace heddle
