@@ -76,6 +76,11 @@ class CommandLineTest(CommandTest):
             with self.subTest(command):
                 self.problem(command, code=2)
 
+    def test_tune_measures_a_model_or_costs(self):
+        self.assertIn("--calibrate", self.problem("tune", code=2))
+        for words in (("-",), ("--m", "1-16"), ("--most", "3")):
+            self.assertIn("--calibrate", self.problem("tune", "--calibrate", *words, code=2))
+
     def test_bad_values(self):
         self.problem("build", "-", "--jobs", "0", code=2)
         self.problem("build", "-", "--jobs", "many", code=2)
@@ -87,6 +92,7 @@ class CommandLineTest(CommandTest):
         self.problem("tune", "-", "--budget", "1 day", code=2)
         self.problem("tune", "-", "--m", "16-1", code=2)
         self.problem("tune", "-", "--m", "1,16", code=2)
+        self.problem("tune", "--calibrate", "--budget", "0s", code=2)
         self.problem("bench", "-", "--rest", "-1", code=2)
         self.problem("bench", "-", "--sweep", "--chain", code=2)
         self.problem("bench", "-", "--baseline", "wibble", code=2)

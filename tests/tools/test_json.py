@@ -167,8 +167,9 @@ class JsonTest(CommandTest):
         if self.has_gpu():
             self.skipTest("is about machines without a GPU")
         out = self.folder / "table.json"
-        self.assertIn("needs a GPU", self.problem("tune", inline(), "--out", out, code=1))
-        self.assertFalse(out.exists())
+        for what in (inline(), "--calibrate"):
+            self.assertIn("needs a GPU", self.problem("tune", what, "--out", out, code=1))
+            self.assertFalse(out.exists())
 
     def test_inspect(self):
         report = self.heddle_json("inspect", inline(), *H200)
@@ -253,9 +254,31 @@ class DeviceTest(CommandTest):
         ranges = [entry["m"] for entry in table["entries"]]
         self.assertEqual((ranges[0][0], ranges[-1][1]), (1, 16))
 
+    def test_tune_calibrate(self):
+        out = self.file("table.json", self.heddle("tune", inline(), "--m", "1", "--budget", "5s",
+                                                  check=0).out)
+        before = json.loads(out.read_text())
+        done = self.heddle("tune", "--calibrate", "--budget", "60s", "--out", out, "--json")
+        report = json.loads(done.out)
+        self.assertEqual(report["faults"], [], done.err)
+        table = json.loads(out.read_text())
+        self.assertEqual(report["table"], table)
+        self.assertEqual(table["entries"], before["entries"])
+        for family in report["families"]:
+            measured = family["values_are"] == "measured"
+            self.assertEqual(measured, family["family"] in table.get("costs", {}))
+            if measured:
+                self.assertLessEqual(family["after"]["median"], family["before"]["median"])
+                self.assertLessEqual(family["after"]["p90"], family["before"]["p90"])
+        self.environment["HEDDLE_TUNED"] = str(out)
+        self.heddle("plan", inline(), check=0)
+
     def test_tune_does_not_touch_the_table_of_another_gpu(self):
-        out = self.file("table.json", '{"heddle_tuned": 1, "gpu": "t4", "families": {}, "entries": []}')
-        self.assertIn("t4", self.problem("tune", inline(), "--out", out, code=2))
+        text = '{"heddle_tuned": 1, "gpu": "t4", "families": {}, "entries": []}'
+        out = self.file("table.json", text)
+        for what in (inline(), "--calibrate"):
+            self.assertIn("t4", self.problem("tune", what, "--out", out, code=2))
+        self.assertEqual(out.read_text(), text)
 
     def test_sweep(self):
         report = self.heddle_json("bench", inline(), "--m", "16", "--ms", "1", "--sweep")

@@ -8,7 +8,9 @@
 #include <string>
 
 #include "heddle/error.h"
+#include "tests/generator/tuned/tables.h"
 #include "tests/runtime/temporary_folder.h"
+#include "tools/heddle/calibrate_report.h"
 #include "tools/heddle/interrupt.h"
 #include "tools/heddle/tune_options.h"
 #include "tools/heddle/tune_report.h"
@@ -113,6 +115,73 @@ TEST(TuneReport, TextAndDocumentSayTheSame) {
   EXPECT_EQ(json["steps"][0]["predicted_first_us"], 10.25);
   EXPECT_EQ(json["table"]["entries"].size(), 1U);
   EXPECT_EQ(json["interrupted"], false);
+}
+
+FamilyCalibration calibrated(const char* name, CalibrationVerdict verdict) {
+  FamilyCalibration one;
+  one.family = &family_named(name);
+  one.verdict = verdict;
+  one.current = values_of(one.family->cost_parameters());
+  one.fitted = 5;
+  if (verdict == CalibrationVerdict::kTooLittle) return one;
+  one.fitted = 60;
+  one.values = one.current;
+  one.values.front() = 1234;
+  one.before = {20, 0.081, 0.2};
+  one.after = {20, 0.032, 0.1};
+  return one;
+}
+
+TEST(CalibrateReport, TextAndDocumentSayTheSame) {
+  const std::vector<FamilyCalibration> families{
+      calibrated("tiles", CalibrationVerdict::kBetter),
+      calibrated("stream", CalibrationVerdict::kNotBetter),
+      calibrated("gemv", CalibrationVerdict::kTooLittle)};
+  const std::string text = calibration_text(families);
+  for (const char* line :
+       {"tiles          60        20          8.1 %  3.2 %      20.0 %  10.0 %  measured\n",
+        "gemv            5         0              -      -           -       -  current, too few "
+        "kernels\n",
+        "tiles   start           2106      1234  clocks\n",
+        "The measured values of stream are not written: "}) {
+    EXPECT_NE(text.find(line), text.npos) << text;
+  }
+  CalibrationMeasurement measured;
+  measured.cells.resize(3);
+  const std::vector<TunedCosts> costs = costs_to_write(families, "a test");
+  ASSERT_EQ(costs.size(), 1U);
+  const TunedTable table = TunedTable::from_entries("h100", {}, costs);
+  const auto json = calibration_json(measured, families, table);
+  EXPECT_EQ(json["cells"], 3);
+  EXPECT_EQ(json["families"][0]["after"]["median"], 0.032);
+  EXPECT_EQ(json["families"][0]["costs"][0]["measured"], 1234);
+  EXPECT_EQ(json["families"][1]["values_are"], "current");
+  EXPECT_FALSE(json["families"][2].contains("after"));
+  EXPECT_FALSE(json["families"][2]["costs"][0].contains("measured"));
+  EXPECT_EQ(json["table"]["costs"]["tiles"]["values"]["start"], 1234);
+  EXPECT_FALSE(json["table"]["costs"].contains("stream"));
+}
+
+TEST(CalibrateReport, TheExitCodeSaysWhetherAllWasDone) {
+  testing::internal::CaptureStderr();
+  const CalibrationMeasurement measured;
+  const std::vector<FamilyCalibration> done{calibrated("tiles", CalibrationVerdict::kBetter),
+                                            calibrated("stream", CalibrationVerdict::kNotBetter)};
+  EXPECT_EQ(report_calibration(measured, done), 0);
+  EXPECT_EQ(report_calibration(measured, {calibrated("gemv", CalibrationVerdict::kTooLittle)}), 1);
+  EXPECT_EQ(report_calibration(measured, {}), 1);
+  CalibrationMeasurement interrupted;
+  interrupted.interrupted = true;
+  EXPECT_EQ(report_calibration(interrupted, done), 130);
+  CalibrationMeasurement part;
+  part.not_measured = {"W4 4096 x 4096, M = 16"};
+  EXPECT_EQ(report_calibration(part, done), 1);
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "heddle: too few kernels of gemv were measured for its costs, which stay as they are: 5 "
+      "to fit them to, of at least 16\n"
+      "heddle: nothing was measured, so nothing is written\n"
+      "heddle: not measured: W4 4096 x 4096, M = 16\n");
 }
 
 TEST(InterruptGuard, TheFirstSignalAsksTheSecondEnds) {

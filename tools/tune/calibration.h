@@ -1,0 +1,49 @@
+// calibrate(): from measured times to cost parameters, and whether they predict better than the
+// current ones.
+#ifndef HEDDLE_TOOLS_TUNE_CALIBRATION_H_
+#define HEDDLE_TOOLS_TUNE_CALIBRATION_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "heddle/tuned.h"
+#include "tools/tune/calibrator.h"
+#include "tools/tune/cost_fit.h"
+
+namespace heddle {
+
+enum class CalibrationVerdict {
+  kBetter,     // the fitted values are to be written
+  kNotBetter,  // they make predicted times of held-out kernels worse: the current ones stay
+  kTooLittle,  // there is too little to fit values to and to judge them by
+};
+
+struct FamilyCalibration {
+  const GemmFamily* family = nullptr;
+  CalibrationVerdict verdict = CalibrationVerdict::kTooLittle;
+  std::size_t fitted = 0;       // kernels that the values were fitted to
+  std::vector<double> current;  // values, in the parameters' order
+  std::vector<double> values;   // fitted; empty with kTooLittle
+  // Of the kernels that were held out; no kernels with kTooLittle.
+  CostErrors before;
+  CostErrors after;
+};
+
+// For each family with kernels among the cells, in the planner's order. Of the cells that have a
+// family's kernels every kHoldOut-th is held out: the values are fitted to the others, and are
+// better if neither the median nor the 90th percentile of the errors of held-out kernels is worse.
+std::vector<FamilyCalibration> calibrate(const std::vector<CalibrationCell>& cells);
+
+inline constexpr std::size_t kHoldOut = 4;
+// Fewer kernels are too little.
+inline constexpr std::size_t kFewestFitted = 16;
+inline constexpr std::size_t kFewestHeldOut = 4;
+
+// The costs of the families whose values are better, for a tuned table.
+std::vector<TunedCosts> costs_to_write(const std::vector<FamilyCalibration>& families,
+                                       const std::string& from);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_TOOLS_TUNE_CALIBRATION_H_

@@ -1,0 +1,174 @@
+#include "tools/tune/calibrator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "generator/planner/candidates.h"
+#include "generator/planner/choose.h"
+#include "heddle/error.h"
+#include "tools/tune/informative.h"
+#include "tools/tune/median_time.h"
+#include "tools/tune/shortlist.h"
+#include "tools/tune/time_shares.h"
+
+namespace heddle {
+namespace {
+
+// Of a cell's share of time that may pass until its kernels are timed.
+constexpr double kPartToCompile = 0.7;
+constexpr std::size_t kRounds = 7;
+
+struct Cell {
+  const CalibrationJob* job = nullptr;
+  std::int64_t m = 1;
+  bool is_first = false;  // of its job
+
+  std::string text() const { return fmt::format("{}, M = {}", job->name, m); }
+};
+
+// A kernel that may run.
+struct Runner {
+  std::size_t handle = 0;
+  TimedKernel kernel;
+  std::vector<double> times;
+};
+
+class Calibrator {
+ public:
+  Calibrator(TuneDevice& device, const std::vector<CalibrationJob>& jobs,
+             const CalibrationOptions& options, const TuneHooks& hooks)
+      : device_(device),
+        options_(options),
+        hooks_(hooks),
+        cells_(cells_of(jobs)),
+        shares_(hooks.seconds(), options.seconds, cells_.size()) {}
+
+  CalibrationMeasurement run() {
+    std::size_t reached = 0;
+    try {
+      for (; reached < cells_.size() && !must_end(); ++reached) measure(reached);
+    } catch (const Error& error) {
+      result_.faults.emplace_back(error.what());
+    }
+    for (; reached < cells_.size(); ++reached) {
+      result_.not_measured.push_back(cells_[reached].text());
+    }
+    result_.interrupted = hooks_.interrupted();
+    return std::move(result_);
+  }
+
+ private:
+  static std::vector<Cell> cells_of(const std::vector<CalibrationJob>& jobs) {
+    std::vector<Cell> cells;
+    for (const CalibrationJob& job : jobs) {
+      for (const std::int64_t m : job.m) cells.push_back({&job, m, m == job.m.front()});
+    }
+    return cells;
+  }
+
+  bool must_end() const { return hooks_.interrupted() || shares_.is_spent(hooks_.seconds()); }
+
+  void measure(std::size_t index) {
+    const Cell& cell = cells_[index];
+    const double start = hooks_.seconds();
+    const double deadline = shares_.next_deadline(start);
+    if (cell.is_first) device_.begin(cell.job->plan, cell.job->m.back());
+    if (announced_ != index) announce(index, deadline - start);
+    std::vector<Runner> runners = admit_all(cell, std::move(plans_), start, deadline);
+    announce(index + 1, deadline - start);
+    time_all(cell, &runners, deadline);
+    keep(cell, std::move(runners));
+  }
+
+  // Has a cell's kernels compiled, the next one's while this one's run.
+  void announce(std::size_t index, double seconds) {
+    if (index >= cells_.size() || must_end()) return;
+    const Cell& cell = cells_[index];
+    const Plan& plan = cell.job->plan;
+    const MRange step = step_of(plan.spec.gemm().shape, cell.m);
+    announced_ = index;
+    plans_.clear();
+    const std::size_t most = rate_.kernels_in(kPartToCompile * seconds, options_.most);
+    for (const Candidate& one :
+         informative_.pick(plan, gemm_candidates(plan, step), cell.m, most)) {
+      plans_.push_back(plan_of_candidate(plan, one));
+    }
+    device_.compile(plans_);
+  }
+
+  std::vector<Runner> admit_all(const Cell& cell, std::vector<Plan> plans, double start,
+                                double deadline) {
+    std::vector<Runner> runners;
+    const double last = start + kPartToCompile * (deadline - start);
+    const std::int64_t least = step_of(cell.job->plan.spec.gemm().shape, cell.m).min;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (hooks_.interrupted() || (runners.size() >= 2 && hooks_.seconds() > last)) break;
+      hooks_.show(fmt::format("{}: checking kernel {} of {}", cell.text(), i + 1, plans.size()),
+                  false);
+      const Admission admission = device_.admit(plans[i], least);
+      if (admission.fault.empty()) {
+        runners.push_back({admission.kernel, {std::move(plans[i]), cell.m, 0}, {}});
+        continue;
+      }
+      const PlannedKernel& kernel = plans[i].kernels.front();
+      result_.faults.push_back(fmt::format("{}: {} {}: {}", cell.text(), kernel.family->name(),
+                                           kernel_label(kernel), admission.fault));
+    }
+    rate_.add(std::max<std::size_t>(runners.size(), 1), hooks_.seconds() - start);
+    return runners;
+  }
+
+  // All in each round; at least so many rounds that there is a result.
+  void time_all(const Cell& cell, std::vector<Runner>* runners, double deadline) {
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      if (round >= kFewestTimes && hooks_.seconds() >= deadline) return;
+      hooks_.show(
+          fmt::format("{}: round {} of {} kernels", cell.text(), round + 1, runners->size()),
+          false);
+      for (Runner& one : *runners) {
+        if (hooks_.interrupted()) return;
+        one.times.push_back(device_.time_us(one.handle, cell.m));
+      }
+    }
+  }
+
+  void keep(const Cell& cell, std::vector<Runner> runners) {
+    CalibrationCell measured{cell.text(), {}};
+    for (Runner& one : runners) {
+      if (one.times.size() < kFewestTimes) continue;
+      one.kernel.us = median_time(std::move(one.times)).us;
+      measured.kernels.push_back(std::move(one.kernel));
+    }
+    if (measured.kernels.empty()) {
+      result_.not_measured.push_back(measured.name);
+      return;
+    }
+    hooks_.show(fmt::format("{}: {} kernels timed", measured.name, measured.kernels.size()), true);
+    result_.cells.push_back(std::move(measured));
+  }
+
+  TuneDevice& device_;
+  const CalibrationOptions& options_;
+  const TuneHooks& hooks_;
+  std::vector<Cell> cells_;
+  TimeShares shares_;
+  KernelRate rate_;
+  InformativeKernels informative_;
+  std::optional<std::size_t> announced_;
+  std::vector<Plan> plans_;  // of the cell that was announced
+  CalibrationMeasurement result_;
+};
+
+}  // namespace
+
+CalibrationMeasurement measure_calibration(TuneDevice& device,
+                                           const std::vector<CalibrationJob>& jobs,
+                                           const CalibrationOptions& options,
+                                           const TuneHooks& hooks) {
+  return Calibrator(device, jobs, options, hooks).run();
+}
+
+}  // namespace heddle
