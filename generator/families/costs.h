@@ -28,13 +28,17 @@ struct CostRange {
   double most = 0;
 };
 
+// What the unit says, and the hardware.
 inline CostRange range_of(const CostParameter& parameter) {
   constexpr double kLeast = 1e-6;
-  // Both times add up with an exponent of 1; from 12 on the shorter one no longer counts.
+  // With an exponent of 1 both times add up; from 12 on the shorter one no longer counts.
   if (parameter.unit == "exponent") return {1, 12};
   if (parameter.unit == "fraction") return {kLeast, 1};
-  // An SM has four schedulers, each of which issues one instruction a clock.
+  // A warp issues one instruction a clock at most, and an SM has four schedulers.
+  if (parameter.name == "warp_issue") return {kLeast, 1};
   if (parameter.unit == "instructions a clock") return {kLeast, 4};
+  // An SM takes at most 64 bytes a clock from the L2 cache.
+  if (parameter.name == "sm_bytes") return {kLeast, 64};
   return {kLeast, 1e9};
 }
 

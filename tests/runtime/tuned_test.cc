@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "tests/generator/tuned/tables.h"
 #include "tests/runtime/fake_device.h"
 #include "tests/runtime/slowest_table.h"
 
@@ -49,6 +50,22 @@ TEST_F(TunedTest, TheEnvironmentNamesThem) {
   options_.tuned_tables = "none";
   Runtime without(options_);
   EXPECT_NE(kernel_label(without.kernel(gemm_spec()).plan().kernels.front()), label);
+}
+
+// A table of costs alone: every kernel is chosen by its predicted time, but by these costs.
+TEST_F(TunedTest, CostsDecideOfKernelsThatArePredicted) {
+  options_.tuned_tables = "none";
+  Runtime plain(options_);
+  const PlannedKernel& fast = plain.kernel(gemm_spec()).plan().kernels.front();
+  const GemmFamily& family = gemm_family_of(fast);
+  TunedCosts costs = costs_for(family, 1);
+  costs.values.at("start") *= 100;
+  options_.tuned_tables =
+      "none:" +
+      folder_.write("costs.json", TunedTable::from_entries("h100", {}, {costs}).to_json());
+  Runtime runtime(options_);
+  const Kernel kernel = runtime.kernel(gemm_spec());
+  EXPECT_NE(kernel.plan().kernels.front().family, &family);
 }
 
 TEST_F(TunedTest, WhatIsWrongWithThemIsAnErrorOfEachCall) {

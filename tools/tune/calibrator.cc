@@ -73,9 +73,9 @@ class Calibrator {
 
   void measure(std::size_t index) {
     const Cell& cell = cells_[index];
+    if (cell.is_first) device_.begin(cell.job->plan, cell.job->m.back());
     const double start = hooks_.seconds();
     const double deadline = shares_.next_deadline(start);
-    if (cell.is_first) device_.begin(cell.job->plan, cell.job->m.back());
     if (announced_ != index) announce(index, deadline - start);
     std::vector<Runner> runners = admit_all(cell, std::move(plans_), start, deadline);
     announce(index + 1, deadline - start);

@@ -164,6 +164,7 @@ TEST(TunedParse, RefusesCostsByPointer) {
   refused(R"("overlap":4.5)", R"("overlap":0.9)", "/values/overlap", "out_of_range");
   refused(R"("overlap":4.5)", R"("overlap":13)", "/values/overlap", "out_of_range");
   refused(R"("issue":3)", R"("issue":4.5)", "/values/issue", "out_of_range");
+  refused(R"("warp_issue":0.4)", R"("warp_issue":1.5)", "/values/warp_issue", "out_of_range");
   // The first version of the format has none.
   std::string first = costs_table(stream_costs());
   first.replace(first.find(":2,"), 3, ":1,");
@@ -234,14 +235,28 @@ TEST(TunedParse, DefaultsAreTheSameFormat) {
   expect_problem(table_json(entry_json() + "," + written), "/entries/1/m", "overlap");
 }
 
-TEST(TunedParse, TheExampleOfThePageDecides) {
+// The JSON blocks of the page on tables.
+std::vector<std::string> page_blocks() {
   const std::string page = file_text(HEDDLE_TUNED_PAGE);
   constexpr std::string_view kBegin = "```json\n";
-  const std::size_t begin = page.find(kBegin);
-  ASSERT_NE(begin, std::string::npos);
-  const std::size_t end = page.find("```", begin + kBegin.size());
-  const TunedTable table =
-      TunedTable::parse(page.substr(begin + kBegin.size(), end - begin - kBegin.size()));
+  std::vector<std::string> blocks;
+  for (std::size_t at = page.find(kBegin); at != page.npos; at = page.find(kBegin, at)) {
+    at += kBegin.size();
+    blocks.push_back(page.substr(at, page.find("```", at) - at));
+  }
+  return blocks;
+}
+
+TEST(TunedParse, TheCostsOfThePageAreCosts) {
+  ASSERT_EQ(page_blocks().size(), 2U);
+  const TunedTable table = TunedTable::parse(
+      R"({"heddle_tuned":2,"gpu":"h100","families":{},"entries":[],)" + page_blocks()[1] + "}");
+  EXPECT_EQ(table.costs().size(), 1U);
+}
+
+TEST(TunedParse, TheExampleOfThePageDecides) {
+  ASSERT_FALSE(page_blocks().empty());
+  const TunedTable table = TunedTable::parse(page_blocks()[0]);
   TunedTables tables;
   tables.add(table);
   GemmSpec spec;
