@@ -22,6 +22,7 @@ std::map<std::string, double> known_values(const Node& node, const std::string& 
                                            const std::vector<CostSlot>& slots, Findings* findings) {
   Members members(node, pointer, findings);
   std::vector<std::string_view> names;
+  names.reserve(slots.size());
   for (const CostSlot& slot : slots) names.push_back(slot.name);
   members.know_only(names);
   std::map<std::string, double> values;

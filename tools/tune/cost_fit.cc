@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace heddle {
@@ -26,17 +27,11 @@ double huber(double residual) {
   return std::copysign(std::sqrt(2 * kHuber * size - kHuber * kHuber), residual);
 }
 
-double sum_of_squares(const Values& values) {
-  double sum = 0;
-  for (const double one : values) sum += one * one;
-  return sum;
+double dot(const Values& a, const Values& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-double dot(const Values& a, const Values& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
+double sum_of_squares(const Values& values) { return dot(values, values); }
 
 // The x with matrix * x = right, by Cholesky. Precondition: symmetric, positive definite.
 Values solve(Matrix matrix, Values right) {

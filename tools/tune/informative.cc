@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "generator/planner/measured_costs.h"
@@ -30,20 +31,14 @@ Values slopes_of(const Plan& plan, const Candidate& candidate, std::int64_t m) {
   return slopes;
 }
 
-Values times(const std::vector<Values>& matrix, const Values& vector) {
-  Values product;
-  for (const Values& row : matrix) {
-    double sum = 0;
-    for (std::size_t i = 0; i < row.size(); ++i) sum += row[i] * vector[i];
-    product.push_back(sum);
-  }
-  return product;
+double dot(const Values& a, const Values& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-double dot(const Values& a, const Values& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
+Values times(const std::vector<Values>& matrix, const Values& vector) {
+  Values product;
+  for (const Values& row : matrix) product.push_back(dot(row, vector));
+  return product;
 }
 
 // What is known before anything is measured: as much as the ridge of the fit says.
@@ -108,10 +103,11 @@ std::vector<Candidate> InformativeKernels::pick(const Plan& plan,
       if (choice.is_picked) continue;
       const auto& covariance = known_.at(choice.candidate->kernel.family);
       const double told = dot(choice.slopes, times(covariance, choice.slopes));
-      if (told <= most_told) continue;
+      if (!(told > most_told)) continue;
       most_told = told;
       best = &choice;
     }
+    if (best == nullptr) break;  // predicted times that are no numbers tell nothing
     take(*best);
   }
   return picked;
