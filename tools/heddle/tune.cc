@@ -167,8 +167,8 @@ void add_tune_command(CLI::App& app, Action* action) {
       "code is 130. It is 1 where the budget did not reach every step or a kernel is wrong.\n"
       "--calibrate times kernels of every family for a fixed set of problems and fits the costs "
       "of\n"
-      "predicted times to them: the table then serves every gemm on this GPU. One problem in four\n"
-      "is held out; costs that predict these worse than the current ones are not written.\n"
+      "predicted times to them: the table then serves every gemm on this GPU. One cell in four is\n"
+      "held out; costs that predict these worse than the current ones are not written.\n"
       "Example:\n"
       "  heddle tune examples/specs/symmetric-g128.json --m 1-64 --budget 60s --out tuned.json\n"
       "  heddle tune --calibrate --out tuned.json");
