@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_TARGET_FACTS_H_
 #define HEDDLE_GENERATOR_TARGET_FACTS_H_
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -27,6 +28,10 @@ struct DeviceFacts {
   double launch_us = 0;
   std::string_view driver_name = {};  // without brands, where it says more than the name
 };
+
+inline std::int64_t l2_bytes_of(const DeviceFacts& device) {
+  return static_cast<std::int64_t>(device.l2_mib * (1 << 20));
+}
 
 std::span<const ArchitectureFacts> architecture_facts();
 std::span<const DeviceFacts> device_facts();

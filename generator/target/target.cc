@@ -28,7 +28,7 @@ Target make_target(std::string name, const ArchitectureFacts& arch, const Device
   target.shared_per_block = (arch.shared_per_sm - arch.shared_reserved) * kKib;
   target.shared_per_sm = arch.shared_per_sm * kKib;
   target.threads_per_sm = arch.threads_per_sm;
-  target.l2_bytes = static_cast<std::int64_t>(device.l2_mib * kKib * kKib);
+  target.l2_bytes = l2_bytes_of(device);
   target.memory_gb_per_s = device.memory_gb_per_s;
   target.sm_mhz = device.sm_mhz;
   target.tensor_tflops = device.tensor_tflops;

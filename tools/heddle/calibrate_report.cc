@@ -33,7 +33,7 @@ ordered_json family_json(const FamilyCalibration& one) {
   ordered_json json = {{"family", one.family->name()},
                        {"values_are", verdict_text(one.verdict)},
                        {"fitted_kernels", one.fitted},
-                       {"held_out_kernels", one.before.kernels}};
+                       {"held_out_kernels", one.held_out}};
   if (one.verdict != CalibrationVerdict::kTooLittle) {
     json["before"] = errors_json(one.before);
     json["after"] = errors_json(one.after);
@@ -64,7 +64,7 @@ std::string errors_text(const std::vector<FamilyCalibration>& families) {
       return one.verdict == CalibrationVerdict::kTooLittle ? "-" : percent(part);
     };
     table.add_row({std::string(one.family->name()), fmt::format("{}", one.fitted),
-                   fmt::format("{}", one.before.kernels), shown(one.before.median),
+                   fmt::format("{}", one.held_out), shown(one.before.median),
                    shown(one.after.median), shown(one.before.p90), shown(one.after.p90),
                    verdict_text(one.verdict)});
   }
@@ -123,8 +123,8 @@ int report_calibration(const CalibrationMeasurement& measured,
     if (one.verdict != CalibrationVerdict::kTooLittle) continue;
     report.faults.push_back(fmt::format(
         "too few kernels of {} were measured for its costs, which stay as they are: {} to fit them "
-        "to, of at least {}",
-        one.family->name(), one.fitted, kFewestFitted));
+        "to and {} held out, of at least {} and {}",
+        one.family->name(), one.fitted, one.held_out, kFewestFitted, kFewestHeldOut));
   }
   if (families.empty()) report.faults.emplace_back("nothing was measured, so nothing is written");
   return report_tuning(report);

@@ -14,12 +14,22 @@
 namespace heddle {
 namespace {
 
-// The problems that this GPU can serve, with the costs in use as the current ones.
+// The costs that the output file has already, beside those in use.
+TunedTables current_costs(const TuneRun& run) {
+  TunedTables tables = run.runtime().tuned_tables();
+  if (run.before()) {
+    tables.add(TunedTable::from_entries(run.gpu(), {}, run.before()->costs()));
+  }
+  return tables;
+}
+
+// The problems that this GPU can serve.
 std::vector<CalibrationJob> jobs_for(const TuneRun& run) {
+  const TunedTables tables = current_costs(run);
   std::vector<CalibrationJob> jobs;
   for (CalibrationProblem& one : calibration_problems()) {
     try {
-      Plan plan = resolve(Spec::from_gemm(one.gemm), run.target(), run.runtime().tuned_tables());
+      Plan plan = resolve(Spec::from_gemm(one.gemm), run.target(), tables);
       jobs.push_back({std::move(one.name), std::move(plan), std::move(one.m)});
     } catch (const Error& error) {
       // GPUs before sm_80 have no BF16; what they have is measured with the other formats.

@@ -34,6 +34,8 @@ class TuneRun {
   const std::string& gpu() const noexcept { return gpu_; }
   bool json() const noexcept { return options_.json; }
   bool has_file() const noexcept { return !options_.out.empty(); }
+  // The output file's table, if there is one already.
+  const std::optional<TunedTable>& before() const noexcept { return before_; }
   double seconds() const;
   // "heddle 0.1.0 tune, 2026-01-31"
   std::string origin() const;

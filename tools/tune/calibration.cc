@@ -64,6 +64,7 @@ FamilyCalibration calibrate_family(const GemmFamily& family,
     }
   }
   one.fitted = fitted.size();
+  one.held_out = held_out.size();
   if (fitted.size() < kFewestFitted || held_out.size() < kFewestHeldOut) return one;
   one.values = fit_costs(family, fitted, one.current);
   for (std::size_t i = 0; i < one.values.size(); ++i) {
@@ -72,7 +73,8 @@ FamilyCalibration calibrate_family(const GemmFamily& family,
   }
   one.before = cost_errors(held_out, one.current);
   one.after = cost_errors(held_out, one.values);
-  const bool is_better = one.after.median <= one.before.median && one.after.p90 <= one.before.p90;
+  const bool is_better = one.values != one.current && one.after.median <= one.before.median &&
+                         one.after.p90 <= one.before.p90;
   one.verdict = is_better ? CalibrationVerdict::kBetter : CalibrationVerdict::kNotBetter;
   return one;
 }

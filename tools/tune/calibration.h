@@ -23,16 +23,18 @@ struct FamilyCalibration {
   const GemmFamily* family = nullptr;
   CalibrationVerdict verdict = CalibrationVerdict::kTooLittle;
   std::size_t fitted = 0;       // kernels that the values were fitted to
+  std::size_t held_out = 0;     // and those that judge them
   std::vector<double> current;  // values, in the parameters' order
   std::vector<double> values;   // fitted; empty with kTooLittle
-  // Of the kernels that were held out; no kernels with kTooLittle.
+  // Of the kernels that were held out; none with kTooLittle.
   CostErrors before;
   CostErrors after;
 };
 
 // For each family with kernels among the cells, in the planner's order. Of the cells that have a
 // family's kernels every kHoldOut-th is held out: the values are fitted to the others, and are
-// better if neither the median nor the 90th percentile of the errors of held-out kernels is worse.
+// better if they are others, and neither the median nor the 90th percentile of the errors of
+// held-out kernels is worse.
 std::vector<FamilyCalibration> calibrate(const std::vector<CalibrationCell>& cells);
 
 inline constexpr std::size_t kHoldOut = 4;

@@ -97,7 +97,7 @@ double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t 
   const auto& c = config_of<WarpgroupConfig>(kernel);
   const GpuRates gpu(plan.target);
   const GemmSpec& spec = plan.spec.gemm();
-  const double work = fastest_wgmma_shares(plan, c, m, costs).clocks;
+  const double work = wgmma_shares_clocks(plan, c, m, costs);
   const double copy_bytes = 1.0 * c.stage_chunks * c.weights.chunk_bytes;
   const double tokens = 2.0 * static_cast<double>(m * (spec.shape.k + spec.shape.n));
   const double memory =

@@ -1,4 +1,4 @@
-// How long a tile's links of a GEMM with wgmma take, and the parameters that say so.
+// How long the stages and the exchanges of a GEMM with wgmma take, and the parameters of that.
 #ifndef HEDDLE_GENERATOR_FAMILIES_WARPGROUP_COST_H_
 #define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_COST_H_
 
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "generator/families/costs.h"
-#include "generator/families/fields.h"
 #include "heddle/plan.h"
 #include "warpgroup/config.h"
 
@@ -28,8 +27,8 @@ class WgmmaClocks {
   double late_exchange(double blocks) const;
   // Of a pair of blocks, which are a cluster.
   double pair_exchange() const;
-  // Of the tokens of so many tiles whose blocks read other columns than their neighbours do: what
-  // the L2 cache does not keep of them comes from memory for each tile. `tokens`: theirs.
+  // The tokens of so many tiles whose blocks are not in step along K: what the L2 cache does not
+  // keep of them comes from memory for each tile. `tokens`: of all these tiles, each counted once.
   double reading_tokens_apart(std::int64_t tiles, std::int64_t tokens) const;
 
  private:

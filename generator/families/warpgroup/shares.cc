@@ -34,84 +34,119 @@ Costs own_costs() {
   return costs;
 }
 
-// The ways of one kernel to share its tiles, at one number of tokens. Blocks that share tokens work
-// on neighbouring tiles: all are counted in clusters.
+// How the blocks of a launch share tiles.
+struct Way {
+  enum Kind {
+    kAlone,      // not at all
+    kPairs,      // each tile by a pair, which is a cluster
+    kParts,      // each tile by as many blocks, by way of the workspace
+    kAllBlocks,  // those of the last wave by all blocks in equal shares, by way of the workspace
+  };
+  Kind kind = kAlone;
+  std::int64_t parts = 1;  // kParts: blocks of a tile
+};
+
+// The ways of one kernel at one number of tokens. Blocks that share tokens work on neighbouring
+// tiles: all are counted in clusters.
 class Ways {
  public:
   Ways(const Plan& plan, const WarpgroupConfig& c, std::int64_t m, Costs costs)
       : c_(c),
         clocks_(plan, c, most_tokens(c, m), costs),
-        stages_(c.total_units()),
-        stage_(clocks_.stage()),
+        tile_stages_(c.total_units()),
+        stage_clocks_(clocks_.stage()),
+        row_sets_(row_sets_of(c)),
         token_tiles_(ceil_div(most_tokens(c, m), c.tile_m)),
-        tiles_(row_sets_of(c) * token_tiles_),
+        tiles_(row_sets_ * token_tiles_),
         workers_(c.workers / c.cluster) {}
 
-  // A kernel whose tiles have all tokens is made for one of pairs, parts, and none.
-  TimedWgmmaShares fastest() const {
+  // A kernel whose tiles have all tokens is made for one of pairs, the workspace, and neither.
+  Way fastest() const {
     const bool one_way = c_.has_one_token_tile();
-    if (!c_.shares_tiles) return none();
-    if (one_way && c_.shares_in_pairs) return pairs();
-    const TimedWgmmaShares parts = fastest_parts();
-    if (one_way && parts.shares.shared_tiles > 0) return parts;
-    TimedWgmmaShares best = none();
-    if (parts.clocks < best.clocks) best = parts;
+    if (!c_.shares_tiles) return {};
+    if (one_way && c_.shares_in_pairs) return {Way::kPairs};
+    Way best;
+    double least =
+        one_way && may_use_workspace() ? std::numeric_limits<double>::infinity() : clocks(best);
+    const auto consider = [&](const Way& way) {
+      const double needed = clocks(way);
+      if (needed >= least) return;
+      least = needed;
+      best = way;
+    };
+    for (std::int64_t parts = 2; parts <= most_parts(); ++parts) consider({Way::kParts, parts});
+    if (all_blocks_may_share()) consider({Way::kAllBlocks});
     const bool may_pair = c_.shares_in_pairs && left() != 0 && has_places_for_pairs(c_, tiles_);
-    if (may_pair && pairs().clocks < best.clocks) best = pairs();
+    if (may_pair) consider({Way::kPairs});
     return best;
   }
 
-  // By way of the workspace; with no shared tile, and endless, where no tile can be shared.
-  TimedWgmmaShares fastest_parts() const {
-    TimedWgmmaShares best{{}, std::numeric_limits<double>::infinity()};
-    if (left() == 0) return best;
-    const auto consider = [&best](const TimedWgmmaShares& one) {
-      if (one.clocks < best.clocks) best = one;
-    };
-    // Each tile of the last wave to the same number of blocks, or all of them in equal shares.
-    const std::int64_t most_parts = tiles_ < workers_ ? std::min(workers_ / tiles_, stages_) : 1;
-    for (std::int64_t parts = 2; parts <= most_parts; ++parts) {
-      consider({{blocks(tiles_ * parts), static_cast<int>(tiles_), c_.cluster},
-                stages(ceil_div(stages_, parts)) + clocks_.exchange(static_cast<double>(parts))});
+  bool may_use_workspace() const { return most_parts() > 1 || all_blocks_may_share(); }
+
+  WgmmaShares shares(const Way& way) const {
+    const auto tiles = static_cast<int>(tiles_);
+    switch (way.kind) {
+      case Way::kAlone:
+        return {blocks(std::min(tiles_, workers_)), 0, c_.cluster};
+      case Way::kPairs:
+        return {tiles * kWgmmaCluster, tiles, kWgmmaCluster, true};
+      case Way::kParts:
+        return {blocks(tiles_ * way.parts), tiles, c_.cluster};
+      case Way::kAllBlocks:
+        break;
     }
-    if (left() * stages_ >= workers_) {
-      const double of_a_tile = static_cast<double>(workers_) / static_cast<double>(left());
-      const std::int64_t whole = tiles_ / workers_ * stages_;
-      consider({{blocks(workers_), static_cast<int>(left()), c_.cluster},
-                stages(whole) +
-                    std::max(stages(ceil_div(left() * stages_, workers_)),
-                             clocks_.reading_tokens_apart(left(), tokens_left())) +
-                    clocks_.late_exchange(of_a_tile)});
+    return {blocks(workers_), static_cast<int>(left()), c_.cluster};
+  }
+
+  // Of the SM that works longest.
+  double clocks(const Way& way) const {
+    switch (way.kind) {
+      case Way::kAlone:
+        return clocks_of(ceil_div(tiles_, workers_) * tile_stages_);
+      case Way::kPairs:
+        return clocks_of(ceil_div(tile_stages_, kWgmmaCluster)) + clocks_.pair_exchange();
+      case Way::kParts:
+        return clocks_of(ceil_div(tile_stages_, way.parts)) +
+               clocks_.exchange(static_cast<double>(way.parts));
+      case Way::kAllBlocks:
+        break;
     }
-    return best;
+    const double blocks_of_tile = static_cast<double>(workers_) / static_cast<double>(left());
+    const double last_wave = std::max(clocks_of(ceil_div(left() * tile_stages_, workers_)),
+                                      clocks_.reading_tokens_apart(left(), tokens_left()));
+    return clocks_of(tiles_ / workers_ * tile_stages_) + last_wave +
+           clocks_.late_exchange(blocks_of_tile);
   }
 
  private:
-  TimedWgmmaShares none() const {
-    return {{blocks(std::min(tiles_, workers_)), 0, c_.cluster},
-            stages(ceil_div(tiles_, workers_) * stages_)};
-  }
-  TimedWgmmaShares pairs() const {
-    const auto count = static_cast<int>(tiles_);
-    return {{count * kWgmmaCluster, count, kWgmmaCluster, true},
-            stages(ceil_div(stages_, kWgmmaCluster)) + clocks_.pair_exchange()};
-  }
-
-  // Tiles of the last wave, and their tokens: schedule/tile_order.cuh walks all tiles of tokens of
-  // a band, or of what is left of one, before the next rows.
+  // Of the last wave.
   std::int64_t left() const { return tiles_ % workers_; }
+  std::int64_t most_parts() const {
+    return tiles_ < workers_ ? std::min(workers_ / tiles_, tile_stages_) : 1;
+  }
+  bool all_blocks_may_share() const { return left() != 0 && left() * tile_stages_ >= workers_; }
+
+  // The tokens of the last wave's tiles. In a band (templates/schedule/tile_order.cuh) all tiles of
+  // tokens come before the next rows.
   std::int64_t tokens_left() const {
     const std::int64_t band = std::max<std::int64_t>(WarpgroupConfig::kBandTokens / c_.tile_m, 1);
     const std::int64_t last_band = (token_tiles_ - 1) % band + 1;
-    return std::min(left(), last_band) * c_.tile_m;
+    const std::int64_t before = left() - last_band * row_sets_;
+    if (before <= 0) return std::min(left(), last_band) * c_.tile_m;
+    const std::int64_t of_band = band * row_sets_;
+    return (last_band + before / of_band * band + std::min(before % of_band, band)) * c_.tile_m;
   }
+
   int blocks(std::int64_t clusters) const { return static_cast<int>(clusters * c_.cluster); }
-  double stages(std::int64_t count) const { return static_cast<double>(count) * stage_; }
+  double clocks_of(std::int64_t stages) const {
+    return static_cast<double>(stages) * stage_clocks_;
+  }
 
   const WarpgroupConfig& c_;
   const WgmmaClocks clocks_;
-  const std::int64_t stages_;  // of a tile
-  const double stage_;
+  const std::int64_t tile_stages_;
+  const double stage_clocks_;
+  const std::int64_t row_sets_;
   const std::int64_t token_tiles_;
   const std::int64_t tiles_;
   const std::int64_t workers_;
@@ -132,16 +167,17 @@ bool wgmma_has_places_for_pairs(const WarpgroupConfig& c) {
 }
 
 bool wgmma_has_parts(const Plan& plan, const WarpgroupConfig& c) {
-  return Ways(plan, c, c.tokens, own_costs()).fastest_parts().shares.shared_tiles > 0;
-}
-
-TimedWgmmaShares fastest_wgmma_shares(const Plan& plan, const WarpgroupConfig& c, std::int64_t m,
-                                      Costs costs) {
-  return Ways(plan, c, m, costs).fastest();
+  return Ways(plan, c, c.tokens, own_costs()).may_use_workspace();
 }
 
 WgmmaShares wgmma_shares(const Plan& plan, const WarpgroupConfig& c, std::int64_t m) {
-  return fastest_wgmma_shares(plan, c, m, own_costs()).shares;
+  const Ways ways(plan, c, m, own_costs());
+  return ways.shares(ways.fastest());
+}
+
+double wgmma_shares_clocks(const Plan& plan, const WarpgroupConfig& c, std::int64_t m,
+                           Costs costs) {
+  return Ways(plan, c, m, costs).clocks(Ways(plan, c, m, own_costs()).fastest());
 }
 
 }  // namespace heddle

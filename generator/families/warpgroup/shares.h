@@ -21,18 +21,13 @@ struct WgmmaShares {
   bool needs_workspace() const noexcept { return shared_tiles > 0 && !sums_in_cluster; }
 };
 
-struct TimedWgmmaShares {
-  WgmmaShares shares;
-  double clocks = 0;  // of the SM that works longest
-};
-
-// The fastest of those that the kernel is made for.
-TimedWgmmaShares fastest_wgmma_shares(const Plan& plan, const device::WarpgroupConfig& config,
-                                      std::int64_t m, Costs costs);
-
-// The same by the parameters' own values, whatever was measured on the GPU at hand: the same for
-// a kernel wherever it runs.
+// The fastest of those that the kernel is made for, by the parameters' own values: what a table has
+// of them changes no launch.
 WgmmaShares wgmma_shares(const Plan& plan, const device::WarpgroupConfig& config, std::int64_t m);
+
+// Clocks that the SM that works longest needs for that.
+double wgmma_shares_clocks(const Plan& plan, const device::WarpgroupConfig& config, std::int64_t m,
+                           Costs costs);
 
 // Whether pairs of blocks may share tiles: half of a block's sums must find room where its stages
 // were, as in templates/warpgroup/shape.cuh, and four warpgroups have up to 16 tokens.

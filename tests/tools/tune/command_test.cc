@@ -123,8 +123,10 @@ FamilyCalibration calibrated(const char* name, CalibrationVerdict verdict) {
   one.verdict = verdict;
   one.current = values_of(one.family->cost_parameters());
   one.fitted = 5;
+  one.held_out = 3;
   if (verdict == CalibrationVerdict::kTooLittle) return one;
   one.fitted = 60;
+  one.held_out = 20;
   one.values = one.current;
   one.values.front() = 1234;
   one.before = {20, 0.081, 0.2};
@@ -140,7 +142,7 @@ TEST(CalibrateReport, TextAndDocumentSayTheSame) {
   const std::string text = calibration_text(families);
   for (const char* line :
        {"tiles          60        20          8.1 %  3.2 %      20.0 %  10.0 %  measured\n",
-        "gemv            5         0              -      -           -       -  current, too few "
+        "gemv            5         3              -      -           -       -  current, too few "
         "kernels\n",
         "tiles   start           2106      1234  clocks\n",
         "The measured values of stream are not written: "}) {
@@ -179,7 +181,7 @@ TEST(CalibrateReport, TheExitCodeSaysWhetherAllWasDone) {
   EXPECT_EQ(
       testing::internal::GetCapturedStderr(),
       "heddle: too few kernels of gemv were measured for its costs, which stay as they are: 5 "
-      "to fit them to, of at least 16\n"
+      "to fit them to and 3 held out, of at least 16 and 4\n"
       "heddle: nothing was measured, so nothing is written\n"
       "heddle: not measured: W4 4096 x 4096, M = 16\n");
 }

@@ -122,17 +122,20 @@ TEST(WgmmaShares, TilesOfAllTokensAreOfferedAloneAndInParts) {
 // from memory for each tile: 1600 x 24832, M = 2048 took 489 us on an H100, not 271.
 TEST(WgmmaShares, TokensBeyondTheL2CacheAreReadTogether) {
   GemmSpec spec = small_spec();
-  spec.shape = {1600, 24832, 385, 2048};
+  spec.shape = {1600, 24832, 385, 8192};
   const Plan plan = unplanned(spec, target_from_name("h100"));
   Plan of_large_cache = plan;
-  of_large_cache.target.l2_bytes = std::int64_t{1} << 30;
+  of_large_cache.target.l2_bytes = std::int64_t{1} << 40;
   bool has_tile = false;
   for (const PlannedKernel& kernel : candidates_of(spec, "h100", is_wgmma)) {
     const auto& v = config_of<WarpgroupConfig>(kernel);
     if (v.tile_m != 256 || v.tile_n != 128 || v.cluster != 1 || v.half_stages) continue;
     has_tile = true;
-    EXPECT_EQ(wgmma_shares(plan, v, 2048).shared_tiles, 0);
-    EXPECT_GT(wgmma_shares(of_large_cache, v, 2048).shared_tiles, 0);
+    // A whole band of tokens, and a tile more than that: the last wave has tiles of both bands.
+    for (const std::int64_t m : {2048, 2304}) {
+      EXPECT_EQ(wgmma_shares(plan, v, m).shared_tiles, 0) << m;
+      EXPECT_GT(wgmma_shares(of_large_cache, v, m).shared_tiles, 0) << m;
+    }
   }
   EXPECT_TRUE(has_tile);
 }
