@@ -13,9 +13,9 @@
 // ballot find the group in it. There are no atomics and no order of arrival: launches with the same
 // counts have the same pieces.
 //
-// The cost for 512 groups: 32 loads and 16 sums over the warp before the first piece, and for a
-// piece of another group than the last one 2 loads, 9 shuffles and 2 ballots. A kernel of many
-// warps may let one of them ask and pass the pieces on.
+// The cost for 512 groups: 32 loads, 16 sums over the warp and a scan of 5 shuffles before the
+// first piece, and for a piece of another group than the last one 2 loads, 9 shuffles and 2
+// ballots. A kernel of many warps may let one of them ask and pass the pieces on.
 #pragma once
 
 #include "primitives/memory.cuh"

@@ -32,7 +32,9 @@ namespace heddle {
 struct Piece {
   int row_tile;     // the tile's first; the schedule says of how many rows one is
   int first_token;  // of the tile
-  int shared_tile;  // the tile's number among those whose K several blocks share
+  // The tile's number among those whose K several blocks share; -1 for a tile of one block where
+  // the schedule has both.
+  int shared_tile;
   int begin, end;
 };
 

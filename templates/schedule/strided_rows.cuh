@@ -1,5 +1,6 @@
-// Every so many row tiles for each thread block, so that all blocks read from one region of W at a
-// time. The blocks of a cluster share the K of a row tile.
+// Thread block b has row tiles b, b + stride, b + 2 * stride and so on, so that all blocks read
+// from one region of W at a time. The blocks of a cluster share the K of a row tile, and count as
+// one.
 //
 // Pieces are evenly spaced and have the same units of K. Besides next() there are the number of
 // pieces, each of them by its number, the distance between two of them, and the units of K, which a

@@ -9,7 +9,8 @@
 
 namespace heddle {
 
-// A band has kBandTokens, or one tile of tokens.
+// A band has as many tiles as fit kBandTokens, one at least: of tokens, what CUTLASS calls the
+// width of a threadblock swizzle.
 template <int kTileTokens, int kRowSets, int kBandTokens>
 struct TileOrder {
   static constexpr int kBandTiles = kTileTokens < kBandTokens ? kBandTokens / kTileTokens : 1;

@@ -2,11 +2,10 @@
 // its configuration.
 //
 // A group of split_k blocks, a cluster where there is more than one, owns row blocks of 16 rows
-// (schedule/strided_rows.cuh);
-// each of its blocks has a part of K, of which each of its warps has a part. The tokens of a warp's
-// columns stay in shared memory while one row block after the other is multiplied. Weights come by
-// bulk copies into a ring of the warp's own: a stage is kStageChunks chunks of a row block, one run
-// of bytes.
+// (schedule/strided_rows.cuh); each of its blocks has a part of K, of which each of its warps has a
+// part. The tokens of a warp's columns stay in shared memory while one row block after the other is
+// multiplied. Weights come by bulk copies into a ring of the warp's own: a stage is kStageChunks
+// chunks of a row block, one run of bytes.
 #pragma once
 
 #include "primitives/mbarrier.cuh"

@@ -39,8 +39,8 @@ struct CalibrationMeasurement {
 
 // Cell after cell, each with an equal share of the time that is left. At each M the device checks
 // the results of several kernels of each family (InformativeKernels) and times them in rounds, all
-// kernels in every round, so that all see the same clock of the GPU. Throws nothing that the device
-// throws: what was measured until then is returned.
+// kernels in every round, so that all see the same clock of the GPU. An Error that the device
+// throws ends it, and what was measured until then is returned.
 CalibrationMeasurement measure_calibration(TuneDevice& device,
                                            const std::vector<CalibrationJob>& jobs,
                                            const CalibrationOptions& options,

@@ -48,7 +48,7 @@ std::vector<Values> unknown(std::size_t parameters) {
   return covariance;
 }
 
-// One more kernel with these slopes was measured (Sherman and Morrison).
+// One more kernel with these slopes is to be measured (Sherman and Morrison).
 void learn(std::vector<Values>* covariance, const Values& slopes) {
   const Values product = times(*covariance, slopes);
   const double scale = 1 / (1 + dot(slopes, product));

@@ -38,7 +38,7 @@ class TuneDevice {
 
 struct TuneJob {
   std::string name;
-  Plan plan;  // of a gemm, made for the device without tables
+  Plan plan;  // of a gemm, made for the device without a table's entries
 };
 
 struct TuneOptions {
