@@ -9,6 +9,7 @@
 #include "generator/planner/candidates.h"
 #include "generator/planner/choose.h"
 #include "heddle/error.h"
+#include "tools/tune/admit.h"
 #include "tools/tune/informative.h"
 #include "tools/tune/median_time.h"
 #include "tools/tune/shortlist.h"
@@ -17,8 +18,6 @@
 namespace heddle {
 namespace {
 
-// Of a cell's share of time that may pass until its kernels are timed.
-constexpr double kPartToCompile = 0.7;
 constexpr std::size_t kRounds = 7;
 
 struct Cell {
@@ -76,20 +75,19 @@ class Calibrator {
     if (cell.is_first) device_.begin(cell.job->plan, cell.job->m.back());
     const double start = hooks_.seconds();
     const double deadline = shares_.next_deadline(start);
-    if (announced_ != index) announce(index, deadline - start);
+    if (prepared_ != index) prepare(index, deadline - start);
     std::vector<Runner> runners = admit_all(cell, std::move(plans_), start, deadline);
-    announce(index + 1, deadline - start);
+    if (index + 1 < cells_.size() && !must_end()) prepare(index + 1, deadline - start);
     time_all(cell, &runners, deadline);
     keep(cell, std::move(runners));
   }
 
   // Has a cell's kernels compiled, the next one's while this one's run.
-  void announce(std::size_t index, double seconds) {
-    if (index >= cells_.size() || must_end()) return;
+  void prepare(std::size_t index, double seconds) {
     const Cell& cell = cells_[index];
     const Plan& plan = cell.job->plan;
     const MRange step = step_of(plan.spec.gemm().shape, cell.m);
-    announced_ = index;
+    prepared_ = index;
     plans_.clear();
     const std::size_t most = rate_.kernels_in(kPartToCompile * seconds, options_.most);
     for (const Candidate& one :
@@ -104,18 +102,9 @@ class Calibrator {
     std::vector<Runner> runners;
     const double last = start + kPartToCompile * (deadline - start);
     const std::int64_t least = step_of(cell.job->plan.spec.gemm().shape, cell.m).min;
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      if (hooks_.interrupted() || (runners.size() >= 2 && hooks_.seconds() > last)) break;
-      hooks_.show(fmt::format("{}: checking kernel {} of {}", cell.text(), i + 1, plans.size()),
-                  false);
-      const Admission admission = device_.admit(plans[i], least);
-      if (admission.fault.empty()) {
-        runners.push_back({admission.kernel, {std::move(plans[i]), cell.m, 0}, {}});
-        continue;
-      }
-      const PlannedKernel& kernel = plans[i].kernels.front();
-      result_.faults.push_back(fmt::format("{}: {} {}: {}", cell.text(), kernel.family->name(),
-                                           kernel_label(kernel), admission.fault));
+    for (const AdmittedKernel& one :
+         admit_kernels(device_, hooks_, cell.text(), plans, least, last, &result_.faults)) {
+      runners.push_back({one.handle, {std::move(plans[one.plan]), cell.m, 0}, {}});
     }
     rate_.add(std::max<std::size_t>(runners.size(), 1), hooks_.seconds() - start);
     return runners;
@@ -157,8 +146,8 @@ class Calibrator {
   TimeShares shares_;
   KernelRate rate_;
   InformativeKernels informative_;
-  std::optional<std::size_t> announced_;
-  std::vector<Plan> plans_;  // of the cell that was announced
+  std::optional<std::size_t> prepared_;
+  std::vector<Plan> plans_;  // of that cell
   CalibrationMeasurement result_;
 };
 

@@ -10,6 +10,7 @@
 #include "generator/planner/choose.h"
 #include "generator/tuned/format.h"
 #include "heddle/error.h"
+#include "tools/tune/admit.h"
 #include "tools/tune/measured_steps.h"
 #include "tools/tune/race.h"
 #include "tools/tune/shortlist.h"
@@ -18,8 +19,6 @@
 namespace heddle {
 namespace {
 
-// Of a step's share of time that may pass until its race begins.
-constexpr double kPartToCompile = 0.7;
 // Shares of a job for the question which kernels also serve smaller steps.
 constexpr std::size_t kSharesToExtend = 2;
 
@@ -36,7 +35,6 @@ struct Cell {
   std::string text() const { return fmt::format("{}, {}", job->name, m_text(m)); }
 };
 
-// A candidate that may run.
 struct Runner {
   MeasuredKernel kernel;
   bool is_first = false;  // predicted to be the fastest
@@ -104,12 +102,9 @@ class Tuner {
     const Cell& cell = cells_[index];
     const double start = hooks_.seconds();
     const double deadline = shares_.next_deadline(start);
-    const std::vector<Candidate> candidates = announced_ == index
-                                                  ? std::move(announced_candidates_)
-                                                  : candidates_of(cell, deadline - start);
-    if (announced_ != index) device_.compile(plans_of(*cell.job, candidates));
-    std::vector<Runner> runners = admit_all(cell, candidates, start, deadline);
-    announce(index + 1, deadline - start);
+    if (prepared_ != index) prepare(index, deadline - start);
+    std::vector<Runner> runners = admit_all(cell, plans_, start, deadline);
+    if (index + 1 < cells_.size() && !must_end()) prepare(index + 1, deadline - start);
     Race race(runners.size());
     const auto times_us = [&](std::size_t runner) {
       return device_.time_us(runners[runner].kernel.handle, cell.m.max);
@@ -125,47 +120,31 @@ class Tuner {
     }
   }
 
-  std::vector<Candidate> candidates_of(const Cell& cell, double seconds) const {
-    return shortlist(gemm_candidates(cell.job->plan, cell.m),
-                     rate_.kernels_in(kPartToCompile * seconds, options_.most));
+  // Has a cell's kernels compiled, the next one's while this one's run.
+  void prepare(std::size_t index, double seconds) {
+    const Cell& cell = cells_[index];
+    const Plan& plan = cell.job->plan;
+    prepared_ = index;
+    plans_.clear();
+    const std::size_t most = rate_.kernels_in(kPartToCompile * seconds, options_.most);
+    for (const Candidate& one : shortlist(gemm_candidates(plan, cell.m), most)) {
+      plans_.push_back(plan_of_candidate(plan, one));
+    }
+    device_.compile(plans_);
   }
 
-  static std::vector<Plan> plans_of(const TuneJob& job, const std::vector<Candidate>& candidates) {
-    std::vector<Plan> plans;
-    plans.reserve(candidates.size());
-    for (const Candidate& one : candidates) plans.push_back(plan_of_candidate(job.plan, one));
-    return plans;
-  }
-
-  // Has the next cell's kernels compiled while this one's run.
-  void announce(std::size_t index, double seconds) {
-    if (index >= cells_.size() || must_end()) return;
-    announced_ = index;
-    announced_candidates_ = candidates_of(cells_[index], seconds);
-    device_.compile(plans_of(*cells_[index].job, announced_candidates_));
-  }
-
-  // The predicted fastest first, two of them at least whatever the time.
-  std::vector<Runner> admit_all(const Cell& cell, const std::vector<Candidate>& candidates,
-                                double start, double deadline) {
+  // The predicted fastest first.
+  std::vector<Runner> admit_all(const Cell& cell, const std::vector<Plan>& plans, double start,
+                                double deadline) {
     std::vector<Runner> runners;
     const double last = start + kPartToCompile * (deadline - start);
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (hooks_.interrupted() || (runners.size() >= 2 && hooks_.seconds() > last)) break;
-      const Candidate& one = candidates[i];
-      hooks_.show(
-          fmt::format("{}: checking candidate {} of {}", cell.text(), i + 1, candidates.size()),
-          false);
-      const GemmFamily& family = gemm_family_of(one.kernel);
-      const std::string label = family.label(one.kernel);
-      const Admission admission = device_.admit(plan_of_candidate(cell.job->plan, one), cell.m.min);
-      if (!admission.fault.empty()) {
-        report_.faults.push_back(
-            fmt::format("{}: {} {}: {}", cell.text(), family.name(), label, admission.fault));
-        continue;
-      }
+    for (const AdmittedKernel& one :
+         admit_kernels(device_, hooks_, cell.text(), plans, cell.m.min, last, &report_.faults)) {
+      const PlannedKernel& kernel = plans[one.plan].kernels.front();
+      const GemmFamily& family = gemm_family_of(kernel);
       runners.push_back(
-          {{admission.kernel, std::string(family.name()), family.version(), label}, i == 0});
+          {{one.handle, std::string(family.name()), family.version(), family.label(kernel)},
+           one.plan == 0});
     }
     rate_.add(std::max<std::size_t>(runners.size(), 1), hooks_.seconds() - start);
     return runners;
@@ -258,8 +237,8 @@ class Tuner {
   KernelRate rate_;
   double extend_deadline_ = 0;
   std::size_t reached_ = 0;  // cells that are done with
-  std::optional<std::size_t> announced_;
-  std::vector<Candidate> announced_candidates_;
+  std::optional<std::size_t> prepared_;
+  std::vector<Plan> plans_;  // of that cell
   const TuneJob* job_ = nullptr;
   std::optional<MeasuredSteps> measured_;  // of that job
   TuneReport report_;
