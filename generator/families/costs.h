@@ -12,6 +12,10 @@
 
 namespace heddle {
 
+// What hardware allows in a clock: instructions that an SM's four schedulers issue, those that one
+// of them issues, and so a warp, and bytes that an SM takes from the L2 cache.
+inline constexpr double kMostIssue = 4, kMostWarpIssue = 1, kMostSmBytes = 64;
+
 // `heddle explain --costs` lists all of them with their values.
 struct CostParameter {
   std::string_view name;
@@ -20,6 +24,7 @@ struct CostParameter {
   // Built in: fitted to an H100, or to it and an H200, which stand for all others until
   // `heddle tune --calibrate` has measured them.
   double value;
+  double most = 0;  // that the hardware allows, where the unit does not say it; 0: no such limit
 };
 
 // The values that a parameter can have, both inclusive; none is 0.
@@ -34,11 +39,7 @@ inline CostRange range_of(const CostParameter& parameter) {
   // With an exponent of 1 both times add up; from 12 on the shorter one no longer counts.
   if (parameter.unit == "exponent") return {1, 12};
   if (parameter.unit == "fraction") return {kLeast, 1};
-  // A warp issues one instruction a clock at most, and an SM has four schedulers.
-  if (parameter.name == "warp_issue") return {kLeast, 1};
-  if (parameter.unit == "instructions a clock") return {kLeast, 4};
-  // An SM takes at most 64 bytes a clock from the L2 cache.
-  if (parameter.name == "sm_bytes") return {kLeast, 64};
+  if (parameter.most > 0) return {kLeast, parameter.most};
   return {kLeast, 1e9};
 }
 

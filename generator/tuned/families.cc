@@ -13,15 +13,10 @@ std::vector<std::string_view> tuned_family_names() {
   return names;
 }
 
-CostSlots tuned_cost_slots(std::string_view family) {
+const GemmFamily& tuned_family(std::string_view name) {
   const auto& all = gemm_families();
-  const auto found = std::find_if(
-      all.begin(), all.end(), [family](const GemmFamily* one) { return one->name() == family; });
-  CostSlots slots{(*found)->cost_version(), {}};
-  for (const CostParameter& one : (*found)->cost_parameters()) {
-    slots.slots.push_back({one.name, range_of(one)});
-  }
-  return slots;
+  return **std::find_if(all.begin(), all.end(),
+                        [name](const GemmFamily* one) { return one->name() == name; });
 }
 
 std::map<std::string, int> tuned_cost_versions() {

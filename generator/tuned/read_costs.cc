@@ -19,18 +19,20 @@ constexpr std::size_t kMostValues = 100;
 constexpr double kMostValue = 1e9;
 
 std::map<std::string, double> known_values(const Node& node, const std::string& pointer,
-                                           const std::vector<CostSlot>& slots, Findings* findings) {
+                                           const std::vector<CostParameter>& parameters,
+                                           Findings* findings) {
   Members members(node, pointer, findings);
   std::vector<std::string_view> names;
-  names.reserve(slots.size());
-  for (const CostSlot& slot : slots) names.push_back(slot.name);
+  names.reserve(parameters.size());
+  for (const CostParameter& one : parameters) names.push_back(one.name);
   members.know_only(names);
   std::map<std::string, double> values;
-  for (const CostSlot& slot : slots) {
-    const Node* const value = members.need(slot.name, "a number");
+  for (const CostParameter& one : parameters) {
+    const Node* const value = members.need(one.name, "a number");
     if (value == nullptr) continue;
-    const auto number = members.positive(*value, slot.name, slot.range.least, slot.range.most);
-    if (number) values.emplace(slot.name, *number);
+    const CostRange range = range_of(one);
+    const auto number = members.positive(*value, one.name, range.least, range.most);
+    if (number) values.emplace(one.name, *number);
   }
   return values;
 }
@@ -74,9 +76,9 @@ TunedCosts read_family(const Node& node, const std::string& name, const std::str
   const std::string of_values = pointer + "/values";
   if (!number || !is_kind(*values, Node::Kind::kObject, of_values, findings)) return costs;
   costs.version = static_cast<int>(*number);
-  const CostSlots known = tuned_cost_slots(name);
-  costs.values = costs.version == known.version
-                     ? known_values(*values, of_values, known.slots, findings)
+  const GemmFamily& known = tuned_family(name);
+  costs.values = costs.version == known.cost_version()
+                     ? known_values(*values, of_values, known.cost_parameters(), findings)
                      : unknown_values(family, *values, of_values, findings);
   return costs;
 }

@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
+
+#include "tools/tune/values.h"
 
 namespace heddle {
 namespace {
-
-using Values = std::vector<double>;
-using Matrix = std::vector<Values>;
 
 // Residuals beyond this count linearly (Huber's loss): what the model gets wrong in a few kernels
 // must not bend the parameters of all others.
 constexpr double kHuber = 0.12;
 constexpr int kMostSteps = 60;
 constexpr int kMostTries = 8;         // of a step, with more and more damping
-constexpr double kDifference = 0.01;  // of a value's logarithm, for derivatives
 constexpr double kLongestStep = 0.7;  // of a value's logarithm
 constexpr double kSmallGain = 1e-5;   // of the loss: the fit has converged
 
@@ -25,10 +22,6 @@ double huber(double residual) {
   const double size = std::abs(residual);
   if (size <= kHuber) return residual;
   return std::copysign(std::sqrt(2 * kHuber * size - kHuber * kHuber), residual);
-}
-
-double dot(const Values& a, const Values& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 double sum_of_squares(const Values& values) { return dot(values, values); }

@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "generator/planner/measured_costs.h"
 #include "tools/tune/cost_fit.h"
+#include "tools/tune/values.h"
 
 namespace heddle {
 namespace {
 
-using Values = std::vector<double>;
-
 // Of log(predicted time) by the logarithm of each parameter.
 Values slopes_of(const Plan& plan, const Candidate& candidate, std::int64_t m) {
-  constexpr double kDifference = 0.01;
   const GemmFamily& family = gemm_family_of(candidate.kernel);
   const Costs costs = costs_of(plan, family);
   Values values(costs.begin(), costs.end());
@@ -23,33 +20,29 @@ Values slopes_of(const Plan& plan, const Candidate& candidate, std::int64_t m) {
   Values slopes;
   for (double& value : values) {
     const double own = value;
-    value *= 1 + kDifference;
+    value *= std::exp(kDifference);
     const double other = family.predicted_us(plan, candidate.kernel, m, values);
-    slopes.push_back(std::log(other / us) / std::log1p(kDifference));
+    slopes.push_back(std::log(other / us) / kDifference);
     value = own;
   }
   return slopes;
 }
 
-double dot(const Values& a, const Values& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-Values times(const std::vector<Values>& matrix, const Values& vector) {
+Values times(const Matrix& matrix, const Values& vector) {
   Values product;
   for (const Values& row : matrix) product.push_back(dot(row, vector));
   return product;
 }
 
 // What is known before anything is measured: as much as the ridge of the fit says.
-std::vector<Values> unknown(std::size_t parameters) {
-  std::vector<Values> covariance(parameters, Values(parameters, 0));
+Matrix unknown(std::size_t parameters) {
+  Matrix covariance(parameters, Values(parameters, 0));
   for (std::size_t i = 0; i < parameters; ++i) covariance[i][i] = 1 / kCostRidge;
   return covariance;
 }
 
 // One more kernel with these slopes is to be measured (Sherman and Morrison).
-void learn(std::vector<Values>* covariance, const Values& slopes) {
+void learn(Matrix* covariance, const Values& slopes) {
   const Values product = times(*covariance, slopes);
   const double scale = 1 / (1 + dot(slopes, product));
   for (std::size_t i = 0; i < slopes.size(); ++i) {

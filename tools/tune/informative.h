@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "generator/planner/choose.h"
+#include "tools/tune/values.h"
 
 namespace heddle {
 
@@ -27,8 +28,7 @@ class InformativeKernels {
 
  private:
   // The covariance of the logarithms of a family's parameters, up to a factor.
-  using Covariance = std::vector<std::vector<double>>;
-  std::map<const Family*, Covariance> known_;
+  std::map<const Family*, Matrix> known_;
 };
 
 }  // namespace heddle

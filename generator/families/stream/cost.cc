@@ -32,8 +32,8 @@ const std::vector<CostParameter>& stream_cost_parameters() {
   static const std::vector<CostParameter> parameters{
       {"start", "clocks", "of a launch, up to the first products of its blocks", 2138},
       {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1819},
-      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.27},
-      {"warp_issue", "instructions a clock", "that one warp reaches", 0.37},
+      {"issue", "instructions a clock", "that the warps of an SM reach together", 3.27, kMostIssue},
+      {"warp_issue", "instructions a clock", "that one warp reaches", 0.37, kMostWarpIssue},
       {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 275},
       {"token_bytes", "bytes a clock", "of tokens that an SM reads from the L2 cache", 27.9},
       {"row_block", "clocks", "of a block for each row block and warp: adding its sums", 35.4},
