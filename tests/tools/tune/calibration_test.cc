@@ -11,7 +11,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,88 +19,11 @@
 #include "generator/planner/measured_costs.h"
 #include "heddle/error.h"
 #include "tests/generator/tuned/tables.h"
-#include "tools/tune/calibration_problems.h"
+#include "tests/tools/tune/fake_gpu.h"
 #include "tools/tune/informative.h"
 
 namespace heddle {
 namespace {
-
-using Values = std::vector<double>;
-
-// Of each family the built-in values times factors between 0.6 and 1.6.
-std::map<const GemmFamily*, Values> other_costs(unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> factor(std::log(0.6), std::log(1.6));
-  std::map<const GemmFamily*, Values> all;
-  for (const GemmFamily* family : gemm_families()) {
-    for (const CostParameter& one : family->cost_parameters()) {
-      const CostRange range = range_of(one);
-      const double value = one.value * std::exp(factor(random));
-      all[family].push_back(std::clamp(value, range.least, range.most));
-    }
-  }
-  return all;
-}
-
-constexpr double kCompileSeconds = 0.1;
-constexpr double kReplaySeconds = 0.003;
-
-// Kernels take what the costs of this GPU say, but for noise.
-class FakeGpu final : public TuneDevice {
- public:
-  explicit FakeGpu(std::map<const GemmFamily*, Values> costs) : costs_(std::move(costs)) {}
-
-  double noise = 0.03;
-  double clock = 0;
-  std::size_t timed = 0;
-  std::size_t fails_after = 1U << 30;  // of times
-  std::function<std::string(const Plan&)> fault = [](const Plan&) { return std::string(); };
-
-  void compile(std::vector<Plan> plans) override {
-    for (const Plan& plan : plans) compiled_.insert(text_of(plan));
-  }
-  void begin(const Plan&, std::int64_t max_m) override {
-    kernels_.clear();
-    most_tokens_ = max_m;
-  }
-  Admission admit(const Plan& plan, std::int64_t m) override {
-    EXPECT_TRUE(compiled_.contains(text_of(plan)));
-    EXPECT_GE(m, plan.spec.gemm().shape.m_min);
-    EXPECT_LE(m, plan.spec.gemm().shape.m_max);
-    clock += kCompileSeconds;
-    kernels_.push_back(plan);
-    return {kernels_.size() - 1, fault(plan)};
-  }
-  double time_us(std::size_t kernel, std::int64_t m) override {
-    if (++timed > fails_after) throw Error(ErrorCategory::kDriver, "driver.failed", "it broke");
-    EXPECT_LE(m, most_tokens_);
-    clock += kReplaySeconds;
-    const TimedKernel one{kernels_.at(kernel), m, 0};
-    return one.predicted_us(costs_.at(&one.family())) * (1 + noise * normal_(random_));
-  }
-
- private:
-  static std::string text_of(const Plan& plan) {
-    return plan.spec.canonical_json() + kernel_label(plan.kernels.front());
-  }
-
-  std::map<const GemmFamily*, Values> costs_;
-  std::set<std::string> compiled_;
-  std::vector<Plan> kernels_;
-  std::int64_t most_tokens_ = 0;
-  std::mt19937 random_{1};
-  std::normal_distribution<double> normal_;
-};
-
-std::vector<CalibrationJob> jobs_for(const char* gpu) {
-  std::vector<CalibrationJob> jobs;
-  for (const CalibrationProblem& one : calibration_problems()) {
-    jobs.push_back({one.name,
-                    resolve(Spec::from_gemm(one.gemm), target_from_name(gpu), TunedTables()),
-                    one.m});
-  }
-  return jobs;
-}
 
 std::size_t cells_in(const std::vector<CalibrationJob>& jobs) {
   std::size_t cells = 0;
@@ -198,82 +120,6 @@ TEST(Calibration, ChangesLittleWhereTheCostsAreRight) {
     for (std::size_t i = 0; i < one.values.size(); ++i) {
       EXPECT_LT(std::abs(std::log(one.values[i] / one.current[i])), 0.5)
           << one.family->cost_parameters()[i].name << " of " << one.family->name();
-    }
-  }
-}
-
-// All kernels of a family for one problem whose predicted time the parameter does not change.
-std::vector<TimedKernel> kernels_without(const GemmFamily& family, std::string_view parameter,
-                                         const CalibrationJob& job, std::int64_t m,
-                                         Costs true_costs) {
-  const std::vector<CostParameter>& parameters = family.cost_parameters();
-  Values other = values_of(parameters);
-  for (std::size_t i = 0; i < other.size(); ++i) {
-    if (parameters[i].name == parameter) other[i] *= 2;
-  }
-  std::vector<TimedKernel> kernels;
-  for (const Candidate& one : gemm_candidates(job.plan, step_of(job.plan.spec.gemm().shape, m))) {
-    if (one.kernel.family != &family) continue;
-    TimedKernel timed{job.plan, m, 0};
-    timed.plan.kernels = {one.kernel};
-    if (timed.predicted_us(other) != timed.predicted_us(values_of(parameters))) continue;
-    timed.us = timed.predicted_us(true_costs);
-    kernels.push_back(std::move(timed));
-  }
-  return kernels;
-}
-
-TEST(CostFit, LeavesAloneWhatNoKernelDependsOn) {
-  const std::vector<CalibrationJob> jobs = jobs_for("h100");
-  for (const char* name : {"gemv", "stream", "tiles"}) {
-    const GemmFamily& family = family_named(name);
-    const Values truth = other_costs(4).at(&family);
-    std::vector<TimedKernel> kernels;
-    for (const CalibrationJob& job : jobs) {
-      // Of kernels that do not share K.
-      for (TimedKernel& one : kernels_without(family, "exchange", job, 1, truth)) {
-        kernels.push_back(std::move(one));
-      }
-    }
-    ASSERT_GT(kernels.size(), 10U) << name;
-    std::vector<WeightedKernel> weighted;
-    for (const TimedKernel& one : kernels) weighted.push_back({&one, 1});
-    const std::vector<CostParameter>& parameters = family.cost_parameters();
-    const Values fitted = fit_costs(family, weighted, values_of(parameters));
-    bool has_changed = false;
-    for (std::size_t i = 0; i < fitted.size(); ++i) {
-      if (parameters[i].name == "exchange") {
-        EXPECT_EQ(fitted[i], parameters[i].value) << name;
-      } else {
-        has_changed = has_changed || fitted[i] != parameters[i].value;
-      }
-    }
-    EXPECT_TRUE(has_changed) << name;
-    EXPECT_LT(cost_errors(kernels, fitted).median, 0.02) << name;
-  }
-}
-
-TEST(CostFit, KeepsValuesInTheirRangesWhateverTheTimes) {
-  const CalibrationJob job = jobs_for("h100").front();
-  for (const double times : {0.001, 0.1, 10.0, 1000.0}) {
-    for (const GemmFamily* family : gemm_families()) {
-      const Values current = values_of(family->cost_parameters());
-      std::vector<TimedKernel> kernels;
-      for (const std::int64_t m : {1, 16, 64}) {
-        for (TimedKernel& one : kernels_without(*family, "", job, m, current)) {
-          one.us *= times;
-          kernels.push_back(std::move(one));
-        }
-      }
-      std::vector<WeightedKernel> weighted;
-      for (const TimedKernel& one : kernels) weighted.push_back({&one, 1});
-      const Values fitted = fit_costs(*family, weighted, current);
-      for (std::size_t i = 0; i < fitted.size(); ++i) {
-        const CostParameter& parameter = family->cost_parameters()[i];
-        EXPECT_GE(fitted[i], range_of(parameter).least * (1 - 1e-9)) << parameter.name;
-        EXPECT_LE(fitted[i], range_of(parameter).most * (1 + 1e-9)) << parameter.name;
-        EXPECT_LE(std::abs(std::log(fitted[i] / current[i])), std::log(kMostChange) + 1e-9);
-      }
     }
   }
 }

@@ -17,6 +17,7 @@
 #include "generator/planner/choose.h"
 #include "heddle/error.h"
 #include "heddle/source.h"
+#include "tests/tools/tune/fake_device.h"
 #include "tools/tune/shortlist.h"
 #include "tools/tune/time_shares.h"
 
@@ -36,54 +37,25 @@ TuneJob job(std::int64_t n, std::int64_t m_max) {
   return {fmt::format("gemm{}", n), resolve(spec, target_from_name("h200"), TunedTables())};
 }
 
-constexpr double kCompileSeconds = 0.1;
-constexpr double kReplaySeconds = 0.003;
-
 // Kernels take their predicted times, but those that a test says otherwise of.
-class FakeDevice final : public TuneDevice {
+class FakeDevice final : public FakeTuneDevice {
  public:
   std::function<double(const std::string& label, std::int64_t m, double predicted)> time =
       [](const std::string&, std::int64_t, double predicted) { return predicted; };
   std::function<std::string(const std::string& label)> fault = [](const std::string&) {
     return std::string();
   };
-  double clock = 0;
-  std::size_t timed = 0;
-  std::size_t fails_after = 1U << 30;  // of times
-  std::vector<std::int64_t> most_tokens;
 
-  void compile(std::vector<Plan> plans) override {
-    for (const Plan& plan : plans) compiled_.insert(text_of(plan));
+ protected:
+  std::string fault_of(const Plan& plan) override {
+    return fault(kernel_label(plan.kernels.front()));
   }
-  void begin(const Plan&, std::int64_t max_m) override {
-    kernels_.clear();
-    most_tokens.push_back(max_m);
-  }
-  Admission admit(const Plan& plan, std::int64_t m) override {
-    EXPECT_TRUE(compiled_.contains(text_of(plan)));
-    EXPECT_GE(m, plan.spec.gemm().shape.m_min);
-    EXPECT_LE(m, plan.spec.gemm().shape.m_max);
-    clock += kCompileSeconds;
-    kernels_.push_back(plan);
-    return {kernels_.size() - 1, fault(kernel_label(plan.kernels.front()))};
-  }
-  double time_us(std::size_t kernel, std::int64_t m) override {
-    if (++timed > fails_after) throw Error(ErrorCategory::kDriver, "driver.failed", "it broke");
-    const Plan& plan = kernels_.at(kernel);
-    EXPECT_LE(m, plan.kernels.front().size_max);
-    EXPECT_LE(m, most_tokens.back());
-    clock += kReplaySeconds;
-    const double us = predicted_us(plan, plan.kernels.front(), m);
-    return noise_(random_) * time(kernel_label(plan.kernels.front()), m, us);
+  double time_of(const Plan& plan, std::int64_t m) override {
+    const PlannedKernel& kernel = plan.kernels.front();
+    return noise_(random_) * time(kernel_label(kernel), m, predicted_us(plan, kernel, m));
   }
 
  private:
-  static std::string text_of(const Plan& plan) {
-    return plan.spec.canonical_json() + kernel_label(plan.kernels.front());
-  }
-
-  std::set<std::string> compiled_;
-  std::vector<Plan> kernels_;
   std::mt19937 random_{1};
   std::normal_distribution<double> noise_{1, 0.002};
 };
