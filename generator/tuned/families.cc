@@ -13,10 +13,11 @@ std::vector<std::string_view> tuned_family_names() {
   return names;
 }
 
-const GemmFamily& tuned_family(std::string_view name) {
+TunedFamilyCosts tuned_family_costs(std::string_view name) {
   const auto& all = gemm_families();
-  return **std::find_if(all.begin(), all.end(),
-                        [name](const GemmFamily* one) { return one->name() == name; });
+  const GemmFamily& family = **std::find_if(
+      all.begin(), all.end(), [name](const GemmFamily* one) { return one->name() == name; });
+  return {family.cost_version(), family.cost_parameters()};
 }
 
 std::map<std::string, int> tuned_cost_versions() {

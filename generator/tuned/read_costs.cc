@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "generator/tuned/families.h"
@@ -19,7 +20,7 @@ constexpr std::size_t kMostValues = 100;
 constexpr double kMostValue = 1e9;
 
 std::map<std::string, double> known_values(const Node& node, const std::string& pointer,
-                                           const std::vector<CostParameter>& parameters,
+                                           std::span<const CostParameter> parameters,
                                            Findings* findings) {
   Members members(node, pointer, findings);
   std::vector<std::string_view> names;
@@ -76,9 +77,9 @@ TunedCosts read_family(const Node& node, const std::string& name, const std::str
   const std::string of_values = pointer + "/values";
   if (!number || !is_kind(*values, Node::Kind::kObject, of_values, findings)) return costs;
   costs.version = static_cast<int>(*number);
-  const GemmFamily& known = tuned_family(name);
-  costs.values = costs.version == known.cost_version()
-                     ? known_values(*values, of_values, known.cost_parameters(), findings)
+  const TunedFamilyCosts known = tuned_family_costs(name);
+  costs.values = costs.version == known.version
+                     ? known_values(*values, of_values, known.parameters, findings)
                      : unknown_values(family, *values, of_values, findings);
   return costs;
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "generator/tuned/families.h"
 #include "heddle/error.h"
@@ -11,10 +12,12 @@
 
 namespace heddle {
 
-// Of the library's own only the names matter here, and they would bring all families with them.
+// Families that stand for the library's own, which would bring all of their code with them.
 std::vector<std::string_view> tuned_family_names() { return {"tiles", "stream", "warpgroup"}; }
-CostSlots tuned_cost_slots(std::string_view /*family*/) {
-  return {1, {{"start", {1e-6, 1e9}}, {"overlap", {1, 12}}}};
+TunedFamilyCosts tuned_family_costs(std::string_view /*family*/) {
+  static constexpr CostParameter kParameters[] = {{"start", "us", "before the first stage", 1.0},
+                                                  {"overlap", "exponent", "of two times", 4.0}};
+  return {1, kParameters};
 }
 
 }  // namespace heddle
