@@ -31,14 +31,17 @@ std::size_t product(std::int64_t a, std::int64_t b) {
 
 void check_sizes(const Plan& plan, const heddle_gemm_args& args) {
   check_op(plan, Op::kGemm);
-  const GemmShape& shape = plan.spec.gemm().shape;
+  const GemmSpec& spec = plan.spec.gemm();
+  const GemmShape& shape = spec.shape;
   if (args.m < shape.m_min || args.m > shape.m_max) return;  // refused by the launch
-  const auto element = static_cast<std::size_t>(bytes_of(plan.spec.gemm().activation));
+  const auto element = static_cast<std::size_t>(bytes_of(spec.activation));
+  const std::size_t outputs = product(args.m, spec.output_columns()) *
+                              static_cast<std::size_t>(bytes_of(spec.output_dtype()));
   need_bytes(args.x, product(args.m, shape.k) * element, "x");
   need_bytes(args.weights, plan.layout.total_bytes, "weights");
-  need_bytes(args.y, product(args.m, shape.n) * element, "y");
+  need_bytes(args.y, outputs, "y");
   need_bytes(args.bias, product(1, shape.n) * element, "bias");
-  need_bytes(args.residual, product(args.m, shape.n) * element, "residual");
+  need_bytes(args.residual, outputs, "residual");
   need_bytes(args.pre_scale, product(1, shape.k) * element, "pre_scale");
   need_bytes(args.permutation, product(4, shape.k), "permutation");
 }

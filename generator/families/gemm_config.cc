@@ -28,9 +28,13 @@ device::Activation device_activation(Activation activation) {
     case Activation::kGeluTanh:
       return device::Activation::kGeluTanh;
     case Activation::kSilu:
+      return device::Activation::kSilu;
+    case Activation::kRelu2:
+      return device::Activation::kRelu2;
+    case Activation::kClampedSwiglu:
       break;
   }
-  return device::Activation::kSilu;
+  return device::Activation::kClampedSwiglu;
 }
 
 std::string scale_class(DType dtype) {
@@ -47,6 +51,10 @@ std::string scale_class(DType dtype) {
       return "Scale8<E4m3>";
   }
   return {};
+}
+
+std::string result_class(DType dtype) {
+  return dtype == DType::kFp32 ? "ResultFp32" : "Result16<" + value_type(dtype) + '>';
 }
 
 }  // namespace
@@ -80,13 +88,16 @@ device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& l
   return weights;
 }
 
-device::EpilogueConfig epilogue_of(const EpilogueSpec& epilogue) {
-  return {epilogue.bias, epilogue.residual, device_activation(epilogue.activation)};
+device::EpilogueConfig epilogue_of(const GemmSpec& spec) {
+  const EpilogueSpec& epilogue = spec.epilogue;
+  return {epilogue.bias,  epilogue.residual, device_activation(epilogue.activation),
+          epilogue.gated, epilogue.limit,    bytes_of(spec.output_dtype())};
 }
 
 std::vector<std::string> gemm_aliases(const GemmSpec& spec) {
   return {"using Value = " + value_type(spec.activation) + ';',
-          "using Scale = " + scale_class(spec.weight.scale_dtype) + ';'};
+          "using Scale = " + scale_class(spec.weight.scale_dtype) + ';',
+          "using Result = " + result_class(spec.output_dtype()) + ';'};
 }
 
 }  // namespace heddle

@@ -12,7 +12,7 @@
 namespace heddle {
 
 device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& layout);
-device::EpilogueConfig epilogue_of(const EpilogueSpec& epilogue);
+device::EpilogueConfig epilogue_of(const GemmSpec& spec);
 
 // Whether the columns of X have factors that the kernel itself multiplies by.
 inline bool takes_pre_scale(const GemmSpec& spec) { return spec.pre_scale && !spec.act_order; }

@@ -64,6 +64,12 @@ double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock
          bytes_per_clock;
 }
 
+double activation_bytes(const GemmSpec& spec, std::int64_t m) {
+  const std::int64_t x = bytes_of(spec.activation) * spec.shape.k;
+  const std::int64_t y = bytes_of(spec.output_dtype()) * spec.output_columns();
+  return static_cast<double>(m * (x + y));
+}
+
 double fetch_clocks(double bytes, double bytes_per_clock, double latency, int ring, double total) {
   const double clocks = bytes / bytes_per_clock;
   const double others = ring - 1;

@@ -20,6 +20,9 @@ double chunk_slots(const Plan& plan, ScaleMode mode, double token_tiles);
 // of a line reads one line more.
 double weight_clocks(const Plan& plan, double copy_bytes, double bytes_per_clock);
 
+// Bytes of X and Y of a launch with m tokens.
+double activation_bytes(const GemmSpec& spec, std::int64_t m);
+
 // Clocks of a stage of so many bytes, one of `total`, if nothing but its copies takes time: the
 // SM's rate; but a stage behind the ring's first is asked for when its place is free, and the
 // others of the ring must last until it is there.

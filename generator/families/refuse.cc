@@ -21,6 +21,10 @@ std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
   reasons.unless(spec.activation == DType::kFp16 || has_bf16(target), "/activation/dtype",
                  fmt::format("the tensor cores of {} (sm_{}) have no bfloat16", target.name, arch),
                  "\"bf16\"", "\"fp16\"");
+  reasons.unless(
+      spec.output_dtype() != DType::kBf16 || spec.activation == DType::kBf16 || has_bf16(target),
+      "/output/dtype", fmt::format("{} (sm_{}) has no bfloat16", target.name, arch), "\"bf16\"",
+      "\"fp16\", \"fp32\"");
   reasons.unless(spec.path != Path::kAmpere || has_async_copies(target), "/path",
                  fmt::format("{} (sm_{}) has no cp.async and no mma.m16n8k16", target.name, arch),
                  "\"ampere\"", "\"turing\", \"auto\"");

@@ -46,6 +46,7 @@ class Walk {
 
   Walk(const GemmSpec& spec, Packed* packed, Plain& plain)
       : weight_(spec.weight),
+        gated_(spec.epilogue.gated),
         n_(spec.shape.n),
         k_(spec.shape.k),
         layout_(weight_layout(spec)),
@@ -83,18 +84,26 @@ class Walk {
     return weight_.group_size == kPerTensor ? 0 : row * groups_ + group;
   }
 
+  // Which row of W row i of a row block is. Of a gated epilogue the first half of W's rows are
+  // gates, the second half ups, and a block has eight gates and their ups.
+  std::int64_t row_of(std::int64_t block, int i) const {
+    constexpr int kHalfRows = WeightLayout::kRowBlock / 2;
+    if (!gated_) return block * WeightLayout::kRowBlock + i;
+    return block * kHalfRows + i % kHalfRows + (i < kHalfRows ? 0 : n_ / 2);
+  }
+
   void move_codes(Packed* chunk, std::int64_t block, std::int64_t first_column) {
-    const std::int64_t first_row = block * WeightLayout::kRowBlock;
     if constexpr (kPacking) {
-      if (pack_chunk_ != nullptr && first_row + WeightLayout::kRowBlock <= n_ &&
+      if (pack_chunk_ != nullptr && (block + 1) * WeightLayout::kRowBlock <= n_ &&
           first_column + WeightLayout::kChunkK <= k_) {
-        pack_chunk_(plain_.codes.data() + first_row * k_ + first_column, k_, chunk);
+        const std::uint8_t* column = plain_.codes.data() + first_column;
+        pack_chunk_({column + row_of(block, 0) * k_, column + row_of(block, 8) * k_, k_}, chunk);
         return;
       }
     }
     for (int half = 0; half < 2; ++half) {
       for (int lane = 0; lane < kLanes; ++lane) {
-        move_lane(chunk, half, lane, first_row, first_column + half * kHalfK);
+        move_lane(chunk, half, lane, block, first_column + half * kHalfK);
       }
     }
   }
@@ -108,8 +117,7 @@ class Walk {
   }
 
   // One lane's words of 64 columns, unit by unit.
-  void move_lane(Packed* chunk, int half, int lane, std::int64_t first_row,
-                 std::int64_t first_column) {
+  void move_lane(Packed* chunk, int half, int lane, std::int64_t block, std::int64_t first_column) {
     const int unit_columns = plan_.elements() / kTileElements * kTileK;
     for (int unit = 0; unit * unit_columns < kHalfK; ++unit) {
       std::vector<std::uint32_t>& words = unit_words_;
@@ -120,18 +128,18 @@ class Walk {
       if constexpr (!kPacking) {
         for (int i = 0; i < plan_.words; ++i) std::memcpy(&words[i], at(i), 4);
       }
-      move_unit(words, lane, first_row, first_column + unit * unit_columns);
+      move_unit(words, lane, block, first_column + unit * unit_columns);
       if constexpr (kPacking) {
         for (int i = 0; i < plan_.words; ++i) std::memcpy(at(i), &words[i], 4);
       }
     }
   }
 
-  void move_unit(std::vector<std::uint32_t>& words, int lane, std::int64_t first_row,
+  void move_unit(std::vector<std::uint32_t>& words, int lane, std::int64_t block,
                  std::int64_t first_column) {
     for (int e = 0; e < plan_.elements(); ++e) {
       const FragmentElement place = fragment_element(lane, e % kTileElements);
-      const std::int64_t row = first_row + place.row;
+      const std::int64_t row = row_of(block, place.row);
       const std::int64_t column = first_column + e / kTileElements * kTileK + place.column;
       const bool inside = row < n_ && column < k_;
       if constexpr (kPacking) {
@@ -164,7 +172,7 @@ class Walk {
   template <int bytes, class Values>
   void move_row_values(Packed* at, std::int64_t block, std::int64_t group, Values& values) {
     for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
-      const std::int64_t row = block * WeightLayout::kRowBlock + i;
+      const std::int64_t row = row_of(block, i);
       if (row >= n_) continue;
       Packed* slot = at + (i % 8 * 2 + i / 8) * bytes;
       auto* plain = values.data() + scale_index(row, group) * bytes;
@@ -185,7 +193,7 @@ class Walk {
     }
     const int bytes = layout_.zero_bytes / 8;
     for (int i = 0; i < WeightLayout::kRowBlock; ++i) {
-      const std::int64_t row = block * WeightLayout::kRowBlock + i;
+      const std::int64_t row = row_of(block, i);
       if (row >= n_) continue;
       const int shift = i / 8 * weight_.bits;
       std::uint16_t pair = 0;
@@ -201,6 +209,7 @@ class Walk {
   }
 
   const WeightSpec weight_;
+  const bool gated_;
   const std::int64_t n_;
   const std::int64_t k_;
   const WeightLayout layout_;
@@ -213,8 +222,16 @@ class Walk {
   std::vector<std::uint32_t> unit_words_;
 };
 
+// Gates and ups share row blocks.
+void expect_whole_blocks(const GemmSpec& spec) {
+  if (!spec.epilogue.gated || spec.shape.n % WeightLayout::kRowBlock == 0) return;
+  throw Error(ErrorCategory::kUsage, "weights.gated",
+              fmt::format("{} rows of gates and ups are no multiple of 16", spec.shape.n));
+}
+
 PlainSizes plain_sizes(const GemmSpec& spec) {
   expect_groups(spec.shape.k, spec.weight);
+  expect_whole_blocks(spec);
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
   const auto groups = static_cast<std::size_t>(groups_along_k(spec.weight, spec.shape.k));

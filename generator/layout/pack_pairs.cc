@@ -109,15 +109,16 @@ inline Halves place(Halves codes) {
   return (codes & kMask) >> kRun.from << kRun.bit;
 }
 
-// Pair kPair of 64 columns. `row` is row g, its first column.
+// Pair kPair of 64 columns. `lower` is row g, its first column, `upper` row g + 8.
 template <class Order, std::size_t kPair>
-inline void add_pair(const std::uint8_t* row, std::int64_t stride, Halves* words) {
+inline void add_pair(const std::uint8_t* lower, const std::uint8_t* upper, Halves* words) {
   constexpr auto kRuns = Order::runs()[kPair % Order::kPairs];
   constexpr int kFirstWord = kPair / Order::kPairs * Order::kWords;
   constexpr FragmentElement kPlace = fragment_element(0, kPair % kTilePairs * 2);
   constexpr int kColumn = kPair / kTilePairs * 16 + kPlace.column;
   Bytes eight;
-  std::memcpy(&eight, row + kPlace.row * stride + kColumn, sizeof eight);
+  static_assert(kPlace.row == 0 || kPlace.row == 8);
+  std::memcpy(&eight, (kPlace.row == 0 ? lower : upper) + kColumn, sizeof eight);
   const Halves codes = __builtin_convertvector(eight, Halves);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     ((words[kFirstWord + kRuns[i].word] |= place<kRuns[i]>(codes)), ...);
@@ -152,15 +153,15 @@ inline void store_words(const Halves* halves, std::uint8_t* chunk, int lane) {
 }
 
 template <class Order>
-void pack_chunk(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* chunk) {
+void pack_chunk(const ChunkRows& codes, std::uint8_t* chunk) {
   constexpr int kBits = Order::kBits;
   constexpr int kHalfBytes = WeightLayout::kRowBlock * kHalfK * kBits / 8;
   for (int half = 0; half < WeightLayout::kChunkK / kHalfK; ++half) {
     for (int g = 0; g < 8; ++g) {
-      const std::uint8_t* row = codes + g * stride + half * kHalfK;
+      const std::int64_t at = g * codes.stride + half * kHalfK;
       Halves words[kBits] = {};
       [&]<std::size_t... kPair>(std::index_sequence<kPair...>) {
-        (add_pair<Order, kPair>(row, stride, words), ...);
+        (add_pair<Order, kPair>(codes.lower + at, codes.upper + at, words), ...);
       }
       (std::make_index_sequence<kTilesOfHalf * kTilePairs>());
       store_words<kBits>(words, chunk + half * kHalfBytes, 4 * g);

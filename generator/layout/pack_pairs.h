@@ -9,10 +9,17 @@
 
 namespace heddle {
 
+// Where the codes of a chunk's rows begin, one byte to a code: row g < 8 of the row block at
+// lower + g * stride, row g + 8 at upper + g * stride.
+struct ChunkRows {
+  const std::uint8_t* lower;
+  const std::uint8_t* upper;
+  std::int64_t stride;
+};
+
 // Packs the codes of a whole chunk, 16 rows by WeightLayout::kChunkK columns, into the chunk's
-// first bytes. The rows start `stride` bytes apart, one byte to a code; bits above the code's width
-// are ignored.
-using PackChunk = void (*)(const std::uint8_t* codes, std::int64_t stride, std::uint8_t* chunk);
+// first bytes. Bits above the code's width are ignored.
+using PackChunk = void (*)(const ChunkRows& codes, std::uint8_t* chunk);
 
 // The packer of words whose bits are where `plan` has them, or null: then only write_code knows.
 PackChunk chunk_packer(const DecodePlan& plan);

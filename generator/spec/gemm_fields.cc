@@ -6,6 +6,7 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kNoLimit[] = {0};
 
 constexpr auto kShapeFields = std::to_array<Field>({
     shape_field("the sizes of the operation"),
@@ -31,6 +32,13 @@ constexpr auto kOtherFields = std::to_array<Field>({
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::act_order>(),
      .doc = "packed column j of W is column permutation[j] of X (GPTQ's act-order)"},
+
+    {.pointer = "/output", .kind = FieldKind::kObject, .doc = "what the operation writes"},
+    {.pointer = "/output/dtype",
+     .kind = FieldKind::kWord,
+     .words = kOutputDTypeWords,
+     .slot = slot<&GemmSpec::output>(),
+     .doc = "type of Y and of the residual; that of X where absent"},
 
     {.pointer = "/tile",
      .kind = FieldKind::kObject,
@@ -90,11 +98,25 @@ constexpr auto kOtherFields = std::to_array<Field>({
      .kind = FieldKind::kWord,
      .words = kActivationWords,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::activation>(),
-     .doc = "the function applied after the bias"},
+     .doc = "the function applied after the bias; relu2: the square of relu; clamped_swiglu: "
+            "gpt-oss's, gated"},
     {.pointer = "/epilogue/residual",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::residual>(),
-     .doc = "add an M x N matrix of the activation's type at the end"},
+     .doc = "add a matrix of Y's shape and type at the end"},
+    {.pointer = "/epilogue/gated",
+     .kind = FieldKind::kBool,
+     .silent_default = true,
+     .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::gated>(),
+     .doc = "the first half of W's rows are gates: Y[M,N/2] = activation(gate) * up + residual"},
+    {.pointer = "/epilogue/limit",
+     .min = 1,
+     .max = 65536,
+     .also = kNoLimit,
+     .silent_default = true,
+     .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::limit>(),
+     .doc =
+         "with clamped_swiglu, required there: the most that a gate and the size of an up count"},
 
     {.pointer = "/deterministic",
      .kind = FieldKind::kBool,
@@ -107,10 +129,11 @@ constexpr auto kOtherFields = std::to_array<Field>({
      .doc = "which generation's instructions to use; auto: the newest that the target has"},
 });
 
-constexpr auto kFields =
-    join_fields(header_fields<Op::kGemm>("the operation: gemm is Y[M,N] = X[M,K] * W[N,K]^T"),
-                kShapeFields, weight_fields<&GemmSpec::weight>("/activation/dtype"),
-                activation_fields<&GemmSpec::activation>("type of X and Y"), kOtherFields);
+constexpr auto kFields = join_fields(
+    header_fields<Op::kGemm>("the operation: gemm is Y[M,N] = X[M,K] * W[N,K]^T"), kShapeFields,
+    weight_fields<&GemmSpec::weight>("/activation/dtype"),
+    activation_fields<&GemmSpec::activation>("type of X, and of Y without output.dtype"),
+    kOtherFields);
 
 }  // namespace
 

@@ -7,9 +7,10 @@
 namespace heddle {
 namespace {
 
-constexpr int kStepN = 8;   // rows of Y are then a multiple of 16 bytes
-constexpr int kStepK = 32;  // two k tiles of the fragment layout
-constexpr int kWarpM = 8;   // one matrix instruction of a warp
+constexpr int kStepN = 8;        // rows of Y are then a multiple of 16 bytes
+constexpr int kGatedStepN = 16;  // of gates as many
+constexpr int kStepK = 32;       // two k tiles of the fragment layout
+constexpr int kWarpM = 8;        // one matrix instruction of a warp
 constexpr int kWarpN = 16;
 constexpr int kWarpK = 64;  // one 16-byte load of 4-bit weights
 constexpr int kMostWarps = 32;
@@ -58,6 +59,27 @@ void check_tile(const TileSpec& tile, Problems& problems) {
   }
 }
 
+void check_epilogue(const GemmSpec& gemm, Problems& problems) {
+  const EpilogueSpec& epilogue = gemm.epilogue;
+  const bool clamped = epilogue.activation == Activation::kClampedSwiglu;
+  if (epilogue.gated && gemm.shape.n % kGatedStepN != 0) {
+    problems.push_back(
+        {"/shape/n",
+         "with a gated epilogue N must be a multiple of 16: as many gates as ups, in "
+         "eights",
+         std::to_string(gemm.shape.n), multiples_of(kGatedStepN), ""});
+  }
+  if (clamped && !epilogue.gated) {
+    problems.push_back({"/epilogue/activation", "clamped_swiglu takes a gate and an up",
+                        "\"clamped_swiglu\"", "with epilogue.gated only", ""});
+  }
+  if (clamped == (epilogue.limit != 0)) return;
+  problems.push_back(
+      {"/epilogue/limit",
+       clamped ? "clamped_swiglu needs its limit" : "only clamped_swiglu has a limit",
+       std::to_string(epilogue.limit), clamped ? "1 or more" : "0", ""});
+}
+
 }  // namespace
 
 std::vector<Problem> check_meaning(const GemmSpec& gemm) {
@@ -66,6 +88,7 @@ std::vector<Problem> check_meaning(const GemmSpec& gemm) {
   check_sides({gemm.shape.n, gemm.shape.k}, problems);
   check_weight({gemm.shape.n, gemm.shape.k}, gemm.weight, problems);
   check_tile(gemm.tile, problems);
+  check_epilogue(gemm, problems);
   if (gemm.path == Path::kTuring && gemm.activation == DType::kBf16) {
     problems.push_back({"/path", "the turing path has no BF16 matrix instruction", "\"turing\"",
                         "\"auto\" or \"ampere\", or FP16 activations", ""});

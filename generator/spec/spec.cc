@@ -24,6 +24,11 @@ Op op_of(const Node& root) {
   return word == kOpWords.end() ? Op::kGemm : static_cast<Op>(word - kOpWords.begin());
 }
 
+// Specs that mean the same are the same.
+void leave_out_defaults(GemmSpec& gemm) {
+  if (gemm.output == gemm.activation) gemm.output.reset();
+}
+
 void check(Op op, const void* object, const std::string& name) {
   Findings findings("spec");
   check_fields(fields_of(op), object, name, findings);
@@ -40,6 +45,7 @@ Spec Spec::parse(std::string_view json) {
     parse_fields(*root, fields_of(spec.op_), spec.object(), spec.name_, findings);
   }
   findings.throw_if_any();
+  leave_out_defaults(spec.gemm_);
   complete(spec.kv_append_);
   complete(spec.decode_attention_);
   return spec;
@@ -49,6 +55,7 @@ Spec Spec::from_gemm(const GemmSpec& gemm, std::string name) {
   check(Op::kGemm, &gemm, name);
   Spec spec;
   spec.gemm_ = gemm;
+  leave_out_defaults(spec.gemm_);
   spec.name_ = std::move(name);
   return spec;
 }

@@ -19,8 +19,9 @@ inline constexpr std::array<std::string_view, 6> kInterleaveWords = {
     "fragment", "linear", "awq", "even_odd", "trtllm", "permutation"};
 inline constexpr std::array<std::string_view, 4> kCheckpointFormatWords = {"heddle", "awq", "gptq",
                                                                            "gptq_v2"};
-inline constexpr std::array<std::string_view, 5> kActivationWords = {"none", "relu", "gelu",
-                                                                     "gelu_tanh", "silu"};
+inline constexpr std::array<std::string_view, 3> kOutputDTypeWords = {"fp16", "bf16", "fp32"};
+inline constexpr std::array<std::string_view, 7> kActivationWords = {
+    "none", "relu", "gelu", "gelu_tanh", "silu", "relu2", "clamped_swiglu"};
 inline constexpr std::array<std::string_view, 4> kPathWords = {"auto", "turing", "ampere",
                                                                "hopper"};
 inline constexpr std::array<std::string_view, 8> kKvDtypeWords = {

@@ -161,9 +161,9 @@ typedef struct heddle_gemm_args {
   heddle_input x;           /* [M, K] of the activation's dtype, row-major */
   heddle_input weights;     /* packed; may be read before the kernel before this one in the stream
                                has ended: synchronise once after packing on the GPU */
-  heddle_output y;          /* [M, N] of the activation's dtype, row-major */
+  heddle_output y;          /* [M, N], or [M, N/2] with a gated epilogue, of the output's dtype */
   heddle_input bias;        /* [N] */
-  heddle_input residual;    /* [M, N]; may be y */
+  heddle_input residual;    /* as y; may be y */
   heddle_input pre_scale;   /* [K] of the activation's dtype */
   heddle_input permutation; /* [K] int32 */
   heddle_output workspace;  /* zeroed once before its first use */

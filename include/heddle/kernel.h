@@ -22,10 +22,11 @@ struct GemmArgs {
   // pack_weights() output. From sm_90 on it may be read before the kernel before this one in
   // the stream has ended, so that one must not write it: synchronise once after packing on the GPU.
   const void* weights = nullptr;
-  void* y = nullptr;  // [M, N] row-major, the activation's dtype
+  // [M, GemmSpec::output_columns()] row-major, GemmSpec::output_dtype().
+  void* y = nullptr;
   // [N]; required exactly if the spec has one. As of weights, the kernel before must not write it.
   const void* bias = nullptr;
-  const void* residual = nullptr;  // [M, N]; required exactly if the spec has one; may be y
+  const void* residual = nullptr;  // as Y; required exactly if the spec has one; may be y
   // [K] of the activation's dtype; required exactly with activation.pre_scale.
   const void* pre_scale = nullptr;
   // [K] int32; required exactly with activation.act_order: packed column j of W is column

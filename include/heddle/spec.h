@@ -32,7 +32,9 @@ enum class ZeroPoint { kNone, kInt, kFloat };
 enum class Interleave { kFragment, kLinear, kAwq, kEvenOdd, kTrtllm, kPermutation };
 // How a checkpoint stores integer codes, scales and zero points; docs/checkpoints.md has the bytes.
 enum class CheckpointFormat { kHeddle, kAwq, kGptq, kGptqV2 };
-enum class Activation { kNone, kRelu, kGelu, kGeluTanh, kSilu };
+// kRelu2: the square of kRelu. kClampedSwiglu, of gated epilogues only, is gpt-oss's: with
+// g = min(gate, limit) and u = clamp(up, -limit, limit) it is (u + 1) * g * sigmoid(1.702 * g).
+enum class Activation { kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu };
 // Which generation's instructions the kernel uses; kAuto takes the newest that the target has.
 enum class Path {
   kAuto,
@@ -77,23 +79,34 @@ struct TileSpec {
   std::optional<int> warps_k;
 };
 
-// Y = activation(X W^T + bias) + residual, in FP32, then one rounding.
+// Y = activation(X W^T + bias) + residual, in FP32, then one rounding. Gated: the first N / 2 rows
+// of W are gates, the others are what they multiply ("up"): with S = X W^T + bias it is Y[m, n] =
+// activation(S[m, n]) * S[m, N / 2 + n] + residual[m, n], so Y and the residual are [M, N / 2].
+// Packed weights then hold 8 gates and their 8 ups in each block of 16 rows, so that whoever
+// finishes a gate has its up; pack_weights() does that.
 struct EpilogueSpec {
   bool bias = false;  // [N], the activation's dtype
   Activation activation = Activation::kNone;
-  bool residual = false;  // [M, N], the activation's dtype
+  bool residual = false;  // of Y's shape and dtype
+  bool gated = false;     // N is a multiple of 16
+  int limit = 0;          // of kClampedSwiglu, where it is required
 };
 
 struct GemmSpec {
   GemmShape shape;
   WeightSpec weight;
-  DType activation = DType::kFp16;  // kFp16 or kBf16; X and Y
+  DType activation = DType::kFp16;  // kFp16 or kBf16: X, and what the multiplication takes
+  std::optional<DType> output{};    // kFp16, kBf16 or kFp32: Y; the activation's where absent
   bool pre_scale = false;           // column k of X is multiplied by a factor of its own first
   bool act_order = false;           // packed column j of W is column permutation[j] of X
   TileSpec tile;
   EpilogueSpec epilogue;
   bool deterministic = true;
   Path path = Path::kAuto;
+
+  DType output_dtype() const noexcept { return output.value_or(activation); }
+  // Columns of Y.
+  std::int64_t output_columns() const noexcept { return epilogue.gated ? shape.n / 2 : shape.n; }
 };
 
 struct MatrixShape {

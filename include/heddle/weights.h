@@ -71,7 +71,9 @@ struct QuantizedWeights {
   float tensor_scale = 1.0f;  // counts with WeightSpec::tensor_scale only
 };
 
-// Throw Error(kUsage) when an array has not the size that the spec asks for.
+// Rows of W are in the order of the checkpoint: the spec decides where they lie in packed weights,
+// which is another place with a gated epilogue (docs/layouts.md). Throw Error(kUsage) when an array
+// has not the size that the spec asks for.
 HEDDLE_EXPORT std::vector<std::uint8_t> pack_weights(const GemmSpec& spec,
                                                      const QuantizedWeights& weights);
 HEDDLE_EXPORT QuantizedWeights unpack_weights(const GemmSpec& spec, const std::uint8_t* packed,

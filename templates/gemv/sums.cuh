@@ -11,7 +11,6 @@ namespace heddle {
 template <class Config>
 struct GemvSums {
   static constexpr int kVectorBytes = 32;  // eight sums in FP32
-  static constexpr int kVectors = Chunk::kRows / 8;
 
   u32 shared;  // of the block's sums
   Output<Config> output;
@@ -27,18 +26,25 @@ struct GemvSums {
     store_shared_float(at + 32, sum.high);
   }
 
-  // After a barrier behind put(), the lanes of one warp: a lane to each eight rows.
+  // After a barrier behind put(), the lanes of one warp: a lane to each output, of eight rows or of
+  // all.
   __device__ __forceinline__ void finish(int lane) const {
-    const int row = Chunk::kRows * row_block + 8 * lane;
-    const bool has_rows = lane < kVectors && row < Config::value.weights.n;
-    Sums8 sum = {};
-    if (has_rows) sum = sum_of_warps(lane);
+    constexpr int kRows = Config::value.epilogue.rows();
+    const int row = Chunk::kRows * row_block + kRows * lane;
+    const bool has_rows = lane < Chunk::kRows / kRows && row < Config::value.weights.n;
+    const int first = kRows / 8 * lane;  // vector
     if constexpr (Config::value.split_k > 1) {
-      if (has_rows) publish(lane, sum);
+      if (has_rows) {
+#pragma unroll
+        for (int half = 0; half < kRows / 8; ++half)
+          publish(first + half, sum_of_warps(first + half));
+      }
       if (!is_last(lane)) return;
-      if (has_rows) sum = sum_of_parts(lane);
     }
-    if (has_rows) output.store(0, row, sum);
+    if (!has_rows) return;
+    output.store(0, row, [&](int half) {
+      return Config::value.split_k > 1 ? sum_of_parts(first + half) : sum_of_warps(first + half);
+    });
   }
 
  private:

@@ -77,6 +77,13 @@ __device__ __forceinline__ void store_matrices_transposed(u32 shared_address, u3
                "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
                : "memory");
 }
+// stmatrix.x2.trans: two of them, whose rows' addresses lanes 0..15 give.
+__device__ __forceinline__ void store_two_matrices_transposed(u32 shared_address, u32 a, u32 b) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(shared_address),
+      "r"(a), "r"(b)
+      : "memory");
+}
 // movmatrix.trans: transposes an 8x8 matrix of 16-bit values that lies in a warp's registers, lane
 // 4g + t with columns 2t, 2t+1 of row g.
 __device__ __forceinline__ u32 transpose_8x8(u32 a) {

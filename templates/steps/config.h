@@ -21,7 +21,7 @@ HEDDLE_ENUM(ScaleMode,
 // Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.
 HEDDLE_ENUM(ZeroPoint, kNone, kInt, kFloat);
 
-HEDDLE_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu);
+HEDDLE_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu);
 
 // W[N, K] as packed weights; docs/layouts.md describes the bytes.
 struct PackedWeights {
@@ -62,13 +62,20 @@ struct EpilogueConfig {
   bool bias;              // added to the sums
   bool residual;          // added behind the activation
   Activation activation;  // of sums and bias
+  bool gated;             // activations of 8 rows of a row block multiply the sums of its others
+  int limit;              // of kClampedSwiglu
+  int result_bytes;       // of a value of Y and of the residual
 
-  // Whether sums are only scaled and rounded.
+  // Whether sums are only scaled and rounded to 16 bits.
   HEDDLE_BOTH constexpr bool is_plain() const {
-    return !bias && !residual && activation == Activation::kNone;
+    return !gated && activation == Activation::kNone && rounds_sums();
   }
+  // Whether 16 bits of an output take nothing but sums of its row block.
+  HEDDLE_BOTH constexpr bool rounds_sums() const { return !bias && !residual && result_bytes == 2; }
+  // Rows of packed weights whose sums make outputs together.
+  HEDDLE_BOTH constexpr int rows() const { return gated ? Chunk::kRows : Chunk::kRows / 2; }
 
-  HEDDLE_FIELDS(bias, residual, activation)
+  HEDDLE_FIELDS(bias, residual, activation, gated, limit, result_bytes)
 };
 
 }  // namespace heddle::device

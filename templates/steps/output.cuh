@@ -1,22 +1,17 @@
-// From the sums of eight neighbouring outputs of one token to Y: scale, bias, activation, residual,
-// one rounding, a 16-byte store.
+// From the sums of eight rows of W, or of a row block of gates and ups, and one token to Y: scale,
+// bias, activation, residual, one rounding, 16-byte stores.
 #pragma once
 
-#include "primitives/bits.cuh"
-#include "primitives/memory.cuh"
 #include "primitives/scale.cuh"
 #include "steps/config.h"
+#include "steps/result.cuh"
 
 namespace heddle {
-
-// Eight neighbouring outputs of one token.
-struct Sums8 {
-  float v[8];
-};
 
 template <Activation kActivation>
 __device__ __forceinline__ float activate(float x) {
   if constexpr (kActivation == Activation::kRelu) return x < 0.0f ? 0.0f : x;
+  if constexpr (kActivation == Activation::kRelu2) return x < 0.0f ? 0.0f : x * x;
   if constexpr (kActivation == Activation::kSilu) return x / (1.0f + __expf(-x));
   if constexpr (kActivation == Activation::kGelu) {
     return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));
@@ -27,21 +22,31 @@ __device__ __forceinline__ float activate(float x) {
   return x;
 }
 
-__device__ __forceinline__ void add_floats(Sums8& sum, u32x4 low, u32x4 high) {
-  sum.v[0] += __uint_as_float(low.x);
-  sum.v[1] += __uint_as_float(low.y);
-  sum.v[2] += __uint_as_float(low.z);
-  sum.v[3] += __uint_as_float(low.w);
-  sum.v[4] += __uint_as_float(high.x);
-  sum.v[5] += __uint_as_float(high.y);
-  sum.v[6] += __uint_as_float(high.z);
-  sum.v[7] += __uint_as_float(high.w);
+// The output of a gate's sum and of its up's.
+template <Activation kActivation, int kLimit>
+__device__ __forceinline__ float activate_gated(float gate, float up) {
+  if constexpr (kActivation == Activation::kClampedSwiglu) {
+    constexpr float kMost = kLimit;
+    constexpr float kSteepness = 1.702f;  // of gpt-oss
+    const float g = gate > kMost ? kMost : gate;
+    const float u = up > kMost ? kMost : up < -kMost ? -kMost : up;
+    return (u + 1.0f) * (g / (1.0f + __expf(-kSteepness * g)));
+  } else {
+    return activate<kActivation>(gate) * up;
+  }
 }
 
 template <class Config>
 struct Output {
-  using Value = typename Config::Value;
-  static constexpr int kRowBlock = 16;
+  using Value = typename Config::Value;    // of the bias
+  using Result = typename Config::Result;  // of Y and of the residual
+  static constexpr int kRowBlock = Chunk::kRows;
+  static constexpr int kN = Config::value.weights.n;
+  static constexpr Activation kActivation = Config::value.epilogue.activation;
+  static constexpr int kLimit = Config::value.epilogue.limit;
+  static constexpr bool kGated = Config::value.epilogue.gated;
+  static constexpr int kRows = Config::value.epilogue.rows();  // of packed weights, for a store
+  static constexpr int kColumns = kGated ? kN / 2 : kN;        // of Y
   // Of the power of two what neither the weights' scales nor those of the sums have taken.
   static constexpr int kLeftExponent =
       Config::value.scaling.mode == ScaleMode::kWeight ? Config::value.scaling.result_exponent : 0;
@@ -51,33 +56,46 @@ struct Output {
   const u8* bias;
   const u8* residual;
 
-  // Outputs row .. row + 7 of the token.
-  __device__ __forceinline__ void store(int token, int row, Sums8 sum) const {
-    const i64 offset = 2 * (static_cast<i64>(token) * Config::value.weights.n + row);
+  // Bytes from the beginning of Y to the output of a token and a row of the packed weights; `row`
+  // is a multiple of kRows.
+  static __device__ __forceinline__ i64 offset_of(int token, int row) {
+    return Result::kBytes * (static_cast<i64>(token) * kColumns + (kGated ? row / 2 : row));
+  }
+
+  // Outputs of rows row .. row + kRows - 1 of the packed weights. `sums_of(half)` are the Sums8 of
+  // rows row + 8 * half on; half is 0, and 1 with kGated.
+  template <class SumsOf>
+  __device__ __forceinline__ void store(int token, int row, const SumsOf& sums_of) const {
+    const i64 offset = offset_of(token, row);
+    Sums8 sum = sums_of(0);
+    if constexpr (kGated) {
+      Sums8 up = sums_of(1);
+      scale_and_add_bias(row, row / 2, sum);
+      scale_and_add_bias(row + kRowBlock / 2, kN / 2 + row / 2, up);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        sum.v[i] = activate_gated<kActivation, kLimit>(sum.v[i], up.v[i]);
+      }
+    } else {
+      scale_and_add_bias(row, row, sum);
+#pragma unroll
+      for (float& v : sum.v) v = activate<kActivation>(v);
+    }
+    if constexpr (Config::value.epilogue.residual) Result::add(residual + offset, sum);
+    Result::store(y + offset, sum);
+  }
+
+ private:
+  // `row`: of the packed weights; `bias_row`: the same row of W.
+  __device__ __forceinline__ void scale_and_add_bias(int row, int bias_row, Sums8& sum) const {
     if constexpr (Config::value.scaling.mode == ScaleMode::kChannel) scale_channels(row, sum);
     if constexpr (Config::value.weights.tensor_scale) {
       scale_all(power_of_two<kLeftExponent>(tensor_scale()), sum);
     } else if constexpr (kLeftExponent != 0) {
       scale_all(power_of_two<kLeftExponent>(1.0f), sum);
     }
-    if constexpr (Config::value.epilogue.bias) add_values(load_global_16(bias + 2 * row), sum);
-#pragma unroll
-    for (float& v : sum.v) v = activate<Config::value.epilogue.activation>(v);
-    if constexpr (Config::value.epilogue.residual)
-      add_values(load_global_16_coherent(residual + offset), sum);
-    store_global_16(
-        y + offset,
-        {Value::from_floats(sum.v[0], sum.v[1]), Value::from_floats(sum.v[2], sum.v[3]),
-         Value::from_floats(sum.v[4], sum.v[5]), Value::from_floats(sum.v[6], sum.v[7])});
-  }
-
- private:
-  static __device__ __forceinline__ void add_values(u32x4 values, Sums8& sum) {
-    const u32 pairs[4] = {values.x, values.y, values.z, values.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      sum.v[2 * i] += Value::low_to_float(pairs[i]);
-      sum.v[2 * i + 1] += Value::high_to_float(pairs[i]);
+    if constexpr (Config::value.epilogue.bias) {
+      add_values<Value>(sum, load_global_16(bias + 2 * bias_row));
     }
   }
 

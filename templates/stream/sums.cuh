@@ -166,23 +166,30 @@ struct StreamSums {
     write(memory.meeting(at.index, rank), schedule.piece(i), sum);
   }
 
-  // By way of shared memory, since a lane has fragments. Two lanes for a token, of rows 0..7 and
-  // 8..15.
+  // By way of shared memory, since a lane has fragments. For a token two lanes, of rows 0..7 and
+  // 8..15, or one where an output takes both.
   __device__ __forceinline__ void write(u32 shared, const Piece& piece, const Sum& sum) const {
+    constexpr int kRows = Config::value.epilogue.rows();
+    constexpr int kLanes = 16 / kRows;  // for a token
     put(shared, sum);
     warp_barrier();
-    const int row = 16 * piece.row_tile + 8 * (lane % 2);
+    const int row = 16 * piece.row_tile + kRows * (lane % kLanes);
     const bool inside = Config::value.weights.n % 16 == 0 || row < Config::value.weights.n;
 #pragma unroll
-    for (int first = 0; first < Config::value.tokens; first += 16) {
-      const int token = first + lane / 2;
-      if (token < m && inside) output.store(token, row, vector_of(shared, token));
+    for (int first = 0; first < Config::value.tokens; first += 32 / kLanes) {
+      const int token = first + lane / kLanes;
+      if (token < m && inside) {
+        output.store(token, row, [&](int half) {
+          return vector_of(shared, token, kLanes == 2 ? lane % 2 : half);
+        });
+      }
     }
     warp_barrier();
   }
-  __device__ __forceinline__ Sums8 vector_of(u32 sums, int token) const {
-    const u32 at = sums + token / 8 * S::kTileSumBytes + 16 * (token % 8 / 2) +
-                   4 * (2 * (lane % 2) + token % 2);
+  // Of rows 0..7 or 8..15.
+  __device__ __forceinline__ Sums8 vector_of(u32 sums, int token, int half) const {
+    const u32 at =
+        sums + token / 8 * S::kTileSumBytes + 16 * (token % 8 / 2) + 4 * (2 * half + token % 2);
     Sums8 sum;
 #pragma unroll
     for (int g = 0; g < 8; ++g) sum.v[g] = float_from_bits(load_shared_4(at + 16 * S::kPairs * g));

@@ -1,10 +1,11 @@
 // From the sums of a cluster's blocks, which share K of one tile, to Y.
 //
 // The tile is a list of vectors, eight rows of a token each, and every block finishes an equal part
-// of it: the others send it their sums of that part by st.async, into a place that is used once,
-// and its mbarrier counts their bytes in. So the exchange is one hop, all blocks do it at the same
-// time, and each sends and receives (split_k - 1) / split_k of a tile at most. Sums are added in
-// the order of the blocks' ranks, which is the order of K, whoever comes first.
+// of its outputs, of one vector or of the two of a row block of gates and ups: the others send it
+// their sums of that part by st.async, into a place that is used once, and its mbarrier counts
+// their bytes in. So the exchange is one hop, all blocks do it at the same time, and each sends and
+// receives (split_k - 1) / split_k of a tile at most. Sums are added in the order of the blocks'
+// ranks, which is the order of K, whoever comes first.
 #pragma once
 
 #include "primitives/cluster.cuh"
@@ -19,6 +20,8 @@ template <class Config, int kThreads>
 struct ClusterEpilogue {
   static constexpr int kSplit = Config::value.split_k;
   static constexpr int kVectors = Config::value.vectors();
+  static constexpr int kOutputs = Config::value.outputs();
+  static constexpr int kOutputVectors = kVectors / kOutputs;
   static constexpr int kRowVectors = Config::value.tile_n / 8;  // of a token
   static constexpr int kVectorBytes = Config::value.kVectorBytes;
 
@@ -37,15 +40,22 @@ struct ClusterEpilogue {
     give();
     const int first = first_of(block.part);
     const int own = first_of(block.part + 1) - first;
-    for (int i = threadIdx.x; i < own; i += kThreads) {
+    for (int i = kOutputVectors * threadIdx.x; i < own; i += kOutputVectors * kThreads) {
       const int token = (first + i) / kRowVectors;
       const int row = (first + i) % kRowVectors * 8;
-      const Sums8 mine = block.sum_of_warps(token, row);
+      Sums8 mine[kOutputVectors];
+#pragma unroll
+      for (int half = 0; half < kOutputVectors; ++half) {
+        mine[half] = block.sum_of_warps(token, row + 8 * half);
+      }
       mbarrier_wait_cluster(barrier(), 0);
       const int global_row = block.global_row(row);
       const bool inside = Config::value.weights.n % Config::value.tile_n == 0 ||
                           global_row < Config::value.weights.n;
-      if (token < block.m && inside) block.output.store(token, global_row, add_all(i, mine));
+      if (token < block.m && inside) {
+        block.output.store(token, global_row,
+                           [&](int half) { return add_all(i + half, mine[half]); });
+      }
     }
   }
 
@@ -54,9 +64,11 @@ struct ClusterEpilogue {
     return block.shared + Config::value.given_barrier_offset();
   }
   // Block r has the vectors from first_of(r) to first_of(r + 1).
-  static __device__ __forceinline__ int first_of(int r) { return kVectors * r / kSplit; }
+  static __device__ __forceinline__ int first_of(int r) {
+    return kOutputVectors * (kOutputs * r / kSplit);
+  }
   static __device__ __forceinline__ int owner_of(int vector) {
-    return (kSplit * (vector + 1) - 1) / kVectors;
+    return (kSplit * (vector / kOutputVectors + 1) - 1) / kOutputs;
   }
   // In the owner's shared memory: its i-th vector from block `from`.
   __device__ __forceinline__ u32 given(int from, int i) const {

@@ -98,13 +98,15 @@ struct TilesConfig {
   HEDDLE_BOTH constexpr int used_bytes() const { return max_of(ring_bytes(), sum_bytes()); }
 
   // Where the blocks of a cluster share K: each adds the sums of all for its part of the tile's
-  // vectors, of eight rows and a token, which follow each other row by row. The other blocks may
-  // still read their rings when the first sums arrive, so these have a place of their own:
-  // [split_k][most_own_vectors()], then the barrier that counts them in.
+  // vectors, of eight rows and a token, which follow each other row by row, whole outputs. The
+  // other blocks may still read their rings when the first sums arrive, so these have a place of
+  // their own: [split_k][most_own_vectors()], then the barrier that counts them in.
   HEDDLE_BOTH constexpr bool is_cluster() const { return feeder == Feeder::kBulk && split_k > 1; }
   HEDDLE_BOTH constexpr int vectors() const { return tile_m * tile_n / 8; }
+  // What a thread stores to Y at a time: a vector, or the two of a row block of gates and ups.
+  HEDDLE_BOTH constexpr int outputs() const { return tile_m * tile_n / epilogue.rows(); }
   HEDDLE_BOTH constexpr int most_own_vectors() const {
-    return static_cast<int>(ceil_div(vectors(), split_k));
+    return epilogue.rows() / 8 * static_cast<int>(ceil_div(outputs(), split_k));
   }
   HEDDLE_BOTH constexpr int given_offset() const { return (used_bytes() + 15) / 16 * 16; }
   HEDDLE_BOTH constexpr int given_barrier_offset() const {

@@ -13,7 +13,10 @@ template <class Config, int kThreads = Shape<Config>::kThreads>
 struct Epilogue {
   using S = Shape<Config>;
   using Schedule = typename Config::Schedule;
-  static constexpr int kVectors = Config::value.tile_m * Config::value.tile_n / 8;
+  static constexpr int kVectors = Config::value.vectors();
+  // Rows of an output, and outputs of a token.
+  static constexpr int kRows = Config::value.epilogue.rows();
+  static constexpr int kTokenOutputs = Config::value.tile_n / kRows;
   // The workspace opens with one counter per output tile, all zero between launches; the partial
   // sums of the blocks follow.
   static constexpr int kCounterBytes = device::Workspace::kCounterBytes;
@@ -68,12 +71,14 @@ struct Epilogue {
     if constexpr (Config::value.split_k > 1) {
       if (!add_to_split()) return;
     }
-    for (int i = threadIdx.x; i < kVectors; i += kThreads) {
-      const int token = i / (Config::value.tile_n / 8);
-      const int row = i % (Config::value.tile_n / 8) * 8;
+    for (int i = threadIdx.x; i < Config::value.outputs(); i += kThreads) {
+      const int token = i / kTokenOutputs;
+      const int row = i % kTokenOutputs * kRows;
       if (!inside(token, row)) continue;
-      output.store(global_token(token), global_row(row),
-                   Config::value.split_k > 1 ? sum_of_split(i) : sum_of_warps(token, row));
+      output.store(global_token(token), global_row(row), [&](int half) {
+        return Config::value.split_k > 1 ? sum_of_split(i * kRows / 8 + half)
+                                         : sum_of_warps(token, row + 8 * half);
+      });
     }
   }
 

@@ -81,12 +81,13 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr int pass_tokens() const {
     return min_of(own_tokens(), has_small_passes() ? 16 : 32);
   }
-  // Where so many tokens need nothing but rounding, and a power of two, they are rounded first:
-  // [kRoundedTokens][kRoundedRow] of 16 bits.
+  // Where so many tokens need nothing but rounding, and a power of two, or gates and ups that a
+  // lane has, they are rounded first: [kRoundedTokens][kRoundedRow] of 16 bits.
   static constexpr int kRoundedTokens = 32;
   static constexpr int kRoundedRow = kRowTile + 8;
   HEDDLE_BOTH constexpr bool rounds_first() const {
-    return scaling.mode != ScaleMode::kChannel && !weights.tensor_scale && epilogue.is_plain() &&
+    return scaling.mode != ScaleMode::kChannel && !weights.tensor_scale &&
+           (epilogue.is_plain() || (epilogue.gated && epilogue.rounds_sums())) &&
            has_small_passes() && tile_m >= 32;
   }
   HEDDLE_BOTH constexpr int pass_bytes() const {

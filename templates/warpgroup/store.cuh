@@ -14,6 +14,9 @@ namespace heddle {
 template <class Config>
 struct WgmmaStore {
   using S = WgmmaShape<Config>;
+  static constexpr bool kGated = Config::value.epilogue.gated;
+  static constexpr int kRows = Config::value.epilogue.rows();
+  static constexpr int kRowThreads = 64 / kRows;  // that write a token's outputs of 64 rows
 
   WgmmaMemory<Config> memory;
   Output<Config> output;
@@ -67,6 +70,7 @@ struct WgmmaStore {
   template <int kTokens, int kCount>
   __device__ __forceinline__ void put_rounded(const float (&sums)[kCount], int first) const {
     const int lane = thread % 32;
+    if constexpr (kGated) return put_gated<kTokens>(sums, first);
     const u32 to = memory.pass(warpgroup) + 2 * ((lane / 16 * 8 + lane % 8) * S::kRoundedRow +
                                                  thread / 32 * 16 + lane / 8 % 2 * 8);
 #pragma unroll
@@ -76,28 +80,65 @@ struct WgmmaStore {
                                 {rounded(v), rounded(v + 2), rounded(v + 4), rounded(v + 6)});
     }
   }
-  static __device__ __forceinline__ u32 rounded(const float* pair) {
-    constexpr int kLeft = Output<Config>::kLeftExponent;
-    return Config::Value::from_floats(power_of_two<kLeft>(pair[0]), power_of_two<kLeft>(pair[1]));
+  static __device__ __forceinline__ float scaled(float sum) {
+    return power_of_two<Output<Config>::kLeftExponent>(sum);
   }
-  // Eight threads write 64 rows of a token. Shared memory is free before they do.
+  static __device__ __forceinline__ u32 rounded(const float* pair) {
+    return Output<Config>::Result::rounded(scaled(pair[0]), scaled(pair[1]));
+  }
+
+  // The same of gates and ups, rows g and g + 8 of a warp's row block, which one lane has: all
+  // matrices are of tokens, four or two of them.
+  template <int kTokens, int kCount>
+  __device__ __forceinline__ void put_gated(const float (&sums)[kCount], int first) const {
+    constexpr int kStored = kTokens % 32 == 0 ? 32 : 16;  // tokens at once
+    static_assert(kTokens % kStored == 0, "whole pairs of matrices");
+    const int lane = thread % 32;
+    const u32 to = memory.pass(warpgroup) + 2 * (lane % kStored * S::kRoundedRow + thread / 32 * 8);
+#pragma unroll
+    for (int i = 0; i < kTokens; i += kStored) {
+      const float* v = sums + (first + i) / 2;
+      const u32 at = to + 2 * i * S::kRoundedRow;
+      if constexpr (kStored == 32) {
+        store_matrices_transposed(at, {gated(v), gated(v + 4), gated(v + 8), gated(v + 12)});
+      } else {
+        store_two_matrices_transposed(at, gated(v), gated(v + 4));
+      }
+    }
+  }
+  static __device__ __forceinline__ u32 gated(const float* four) {
+    using O = Output<Config>;
+    const float low = activate_gated<O::kActivation, O::kLimit>(scaled(four[0]), scaled(four[2]));
+    const float high = activate_gated<O::kActivation, O::kLimit>(scaled(four[1]), scaled(four[3]));
+    return O::Result::rounded(low, high);
+  }
+
+  // Eight threads write 64 rows of a token, four those of gates and ups. Shared memory is free
+  // before they do.
   template <int kTokens>
   __device__ __forceinline__ void store_rounded(const Piece& piece, int place,
                                                 int first_row) const {
-    const u32 from = memory.pass(warpgroup) + 2 * (thread / 8 * S::kRoundedRow + thread % 8 * 8);
-    const int row = first_row + thread % 8 * 8;
-    u32x4 values[kTokens / 16];
+    constexpr int kAtOnce = 128 / kRowThreads;  // tokens
+    constexpr int kTurns = (kTokens + kAtOnce - 1) / kAtOnce;
+    const int own = thread / kRowThreads;  // token
+    const int vector = thread % kRowThreads;
+    const u32 from = memory.pass(warpgroup) + 2 * (own * S::kRoundedRow + vector * 8);
+    const int row = first_row + vector * kRows;
+    const auto is_of_pass = [&](int i) {
+      return kTokens % kAtOnce == 0 || kAtOnce * i + own < kTokens;
+    };
+    u32x4 values[kTurns];
 #pragma unroll
-    for (int i = 0; i < kTokens / 16; ++i) {
-      values[i] = load_shared_16(from + 2 * 16 * i * S::kRoundedRow);
+    for (int i = 0; i < kTurns; ++i) {
+      if (is_of_pass(i)) values[i] = load_shared_16(from + 2 * kAtOnce * i * S::kRoundedRow);
     }
     warpgroup_barrier(1 + warpgroup);
 #pragma unroll
-    for (int i = 0; i < kTokens / 16; ++i) {
-      const int token = token_at(piece, place + 16 * i + thread / 8);
+    for (int i = 0; i < kTurns; ++i) {
+      const int token = token_at(piece, place + kAtOnce * i + own);
       if (token < 0 || (S::kRowsMayEnd && row >= Config::value.weights.n)) continue;
-      store_global_16(output.y + 2 * (static_cast<i64>(token) * Config::value.weights.n + row),
-                      values[i]);
+      if (!is_of_pass(i)) continue;
+      store_global_16(output.y + Output<Config>::offset_of(token, row), values[i]);
     }
   }
 
@@ -117,19 +158,21 @@ struct WgmmaStore {
     }
   }
 
-  // Eight threads write 64 rows of a token, each eight of them.
+  // Eight threads write 64 rows of a token, each eight of them, or four, each a row block.
   template <int kTokens>
   __device__ __forceinline__ void store_pass(const Piece& piece, int place, int first_row) const {
 #pragma unroll
-    for (int i = thread; i < kTokens * 8; i += 128) {
-      const int token = token_at(piece, place + i / 8);
-      const int row = i % 8 * 8;
+    for (int i = thread; i < kTokens * kRowThreads; i += 128) {
+      const int token = token_at(piece, place + i / kRowThreads);
+      const int row = i % kRowThreads * kRows;
       if (token < 0) continue;
       if (S::kRowsMayEnd && first_row + row >= Config::value.weights.n) continue;
-      const u32 at = memory.pass(warpgroup) + 4 * (i / 8 * S::kPassRow + row);
-      Sums8 sum = {};
-      add_floats(sum, load_shared_16(at), load_shared_16(at + 16));
-      output.store(token, first_row + row, sum);
+      const u32 at = memory.pass(warpgroup) + 4 * (i / kRowThreads * S::kPassRow + row);
+      output.store(token, first_row + row, [&](int half) {
+        Sums8 sum = {};
+        add_floats(sum, load_shared_16(at + 32 * half), load_shared_16(at + 32 * half + 16));
+        return sum;
+      });
     }
   }
 };

@@ -123,6 +123,18 @@ std::vector<BulkCase> make_cases() {
   split_around.epilogue = {true, Activation::kSilu, true};
   split_around.tile.m = 40;
   split_around.tile.split_k = 4;
+
+  // Gates and ups, and Y of another type than X.
+  add("Gated", gemm(144, 2208, {9, 16}, kFp16, 32, kInt, tile_of(48, 512, 1, 8))).epilogue = {
+      true, Activation::kSilu, true, true};
+  GemmSpec& split_gated = add_split(
+      "SplitGated", 5, gemm(144, 2208, {25, 32}, kBf16, 32, kInt, tile_of(48, 256, 3, 2)));
+  split_gated.epilogue = {false, Activation::kClampedSwiglu, false, true, 7};
+  split_gated.output = kFp32;
+  GemmSpec& fp32 = add_split("Fp32Output", 3,
+                             gemm(72, 4096, {16, 16}, kBf16, 128, kNone, tile_of(32, 512, 1, 8)));
+  fp32.output = kFp32;
+  fp32.epilogue.residual = true;
   return cases;
 }
 

@@ -26,8 +26,45 @@ double activated(Activation activation, double x) {
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::kSilu:
       return x / (1 + std::exp(-x));
+    case Activation::kRelu2:
+      return x > 0 ? x * x : 0;
+    case Activation::kClampedSwiglu:
+      break;  // of two values
   }
   return x;
+}
+
+double activated(const EpilogueSpec& epilogue, double gate, double up) {
+  if (epilogue.activation != Activation::kClampedSwiglu) {
+    return activated(epilogue.activation, gate) * up;
+  }
+  const double limit = epilogue.limit;
+  const double g = std::min(gate, limit);
+  const double u = std::clamp(up, -limit, limit);
+  return (u + 1) * g / (1 + std::exp(-1.702 * g));
+}
+
+void append_bytes(const double value, DType dtype, std::vector<std::uint8_t>* bytes) {
+  std::uint8_t raw[4] = {};
+  if (dtype == DType::kFp32) {
+    const auto single = static_cast<float>(value);
+    std::memcpy(raw, &single, 4);
+  } else {
+    const std::uint16_t bits = float16_from_double(float16_format(dtype), value);
+    std::memcpy(raw, &bits, 2);
+  }
+  bytes->insert(bytes->end(), raw, raw + bytes_of(dtype));
+}
+
+double value_at(const std::uint8_t* bytes, DType dtype) {
+  if (dtype == DType::kFp32) {
+    float single = 0;
+    std::memcpy(&single, bytes, 4);
+    return single;
+  }
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, bytes, 2);
+  return float16_to_double(float16_format(dtype), bits);
 }
 
 // Of variance 1.
@@ -73,7 +110,10 @@ void scale_columns(const std::vector<double>& factors, DType dtype, std::vector<
 
 }  // namespace
 
-double error_limit(DType activation) { return activation == DType::kFp16 ? 5e-4 : 4e-3; }
+double error_limit(const GemmSpec& spec) {
+  const bool bf16 = spec.activation == DType::kBf16 || spec.output_dtype() == DType::kBf16;
+  return bf16 ? 4e-3 : 5e-4;
+}
 
 GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
   const auto [n, k, m_min, m_max] = spec.shape;
@@ -81,7 +121,16 @@ GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
   packed_ = pack_weights(spec, weights);
   x_ = random_values(m_max * k, spec.activation, 2);
   if (spec.epilogue.bias) bias_ = random_values(n, spec.activation, 3);
-  if (spec.epilogue.residual) residual_ = random_values(m_max * n, spec.activation, 4);
+  const std::int64_t columns = spec.output_columns();
+  std::vector<double> residual;
+  if (spec.epilogue.residual) {
+    const std::vector<std::uint16_t> halves = random_values(m_max * columns, DType::kFp16, 4);
+    for (const double value : numbers(halves, DType::kFp16)) {
+      append_bytes(value, spec.output_dtype(), &residual_);
+      residual.push_back(
+          value_at(residual_.data() + residual_.size() - value_bytes(), spec.output_dtype()));
+    }
+  }
   if (spec.pre_scale) pre_scale_ = random_values(k, spec.activation, 5);
   const std::vector<double> w = plain_weights(spec, weights);
   std::vector<double> x = numbers(x_, spec.activation);
@@ -89,22 +138,34 @@ GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
     scale_columns(numbers(pre_scale_, spec.activation), spec.activation, &x);
   }
   const std::vector<double> bias = numbers(bias_, spec.activation);
-  const std::vector<double> residual = numbers(residual_, spec.activation);
+  const auto sum_of = [&](std::int64_t token, std::int64_t row) {
+    const double* a = x.data() + token * k;
+    const double* b = w.data() + row * k;
+    double sums[4] = {};
+    for (std::int64_t i = 0; i < k; i += 4) {
+      for (int j = 0; j < 4; ++j) sums[j] += a[i + j] * b[i + j];
+    }
+    const double sum = sums[0] + sums[1] + sums[2] + sums[3];
+    return bias.empty() ? sum : sum + bias[static_cast<std::size_t>(row)];
+  };
+  const EpilogueSpec& epilogue = spec.epilogue;
   for (std::int64_t token = 0; token < m_max; ++token) {
-    for (std::int64_t row = 0; row < n; ++row) {
-      const double* a = x.data() + token * k;
-      const double* b = w.data() + row * k;
-      double sums[4] = {};
-      for (std::int64_t i = 0; i < k; i += 4) {
-        for (int j = 0; j < 4; ++j) sums[j] += a[i + j] * b[i + j];
-      }
-      double y = sums[0] + sums[1] + sums[2] + sums[3];
-      if (!bias.empty()) y += bias[static_cast<std::size_t>(row)];
-      y = activated(spec.epilogue.activation, y);
-      if (!residual.empty()) y += residual[static_cast<std::size_t>(token * n + row)];
+    for (std::int64_t row = 0; row < columns; ++row) {
+      const double sum = sum_of(token, row);
+      double y = epilogue.gated ? activated(epilogue, sum, sum_of(token, columns + row))
+                                : activated(epilogue.activation, sum);
+      if (!residual.empty()) y += residual[static_cast<std::size_t>(token * columns + row)];
       reference_.push_back(y);
     }
   }
+}
+
+std::size_t GemmProblem::value_bytes() const {
+  return static_cast<std::size_t>(bytes_of(spec_.output_dtype()));
+}
+
+std::size_t GemmProblem::output_bytes(std::int64_t m) const {
+  return static_cast<std::size_t>(m * spec_.output_columns()) * value_bytes();
 }
 
 GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::int64_t m) const {
@@ -113,22 +174,23 @@ GemmProblem::Buffers GemmProblem::allocate(emulator::GlobalMemory& memory, std::
     if (bits.empty()) return nullptr;
     return memory.allocate(bits.data(), static_cast<std::size_t>(2 * count), Access::kRead);
   };
-  const std::int64_t n = spec_.shape.n;
+  const std::size_t outputs = output_bytes(m);
+  const std::uint8_t* residual =
+      residual_.empty() ? nullptr : memory.allocate(residual_.data(), outputs, Access::kRead);
   return {copy(x_, m * spec_.shape.k),
           memory.allocate(packed_.data(), packed_.size(), Access::kReadEarly),
-          copy(bias_, n),
-          copy(residual_, m * n),
+          copy(bias_, spec_.shape.n),
+          residual,
           copy(pre_scale_, spec_.shape.k),
-          memory.allocate(static_cast<std::size_t>(2 * m * n), Access::kWrite)};
+          memory.allocate(outputs, Access::kWrite)};
 }
 
 Errors GemmProblem::errors(const std::uint8_t* y, std::int64_t m) const {
   double error = 0, norm = 0, most = 0;
-  const auto count = static_cast<std::size_t>(m * spec_.shape.n);
+  const auto count = static_cast<std::size_t>(m * spec_.output_columns());
   for (std::size_t i = 0; i < count; ++i) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, y + 2 * i, 2);
-    const double off = float16_to_double(float16_format(spec_.activation), bits) - reference_[i];
+    const std::uint8_t* at = y + value_bytes() * i;
+    const double off = value_at(at, spec_.output_dtype()) - reference_[i];
     error += off * off;
     norm += reference_[i] * reference_[i];
     // Written so that a NaN stays.

@@ -18,7 +18,7 @@ struct Errors {
 
 // Of the root mean square. Rounding the output alone gives about 2e-4 in FP16 and 1.7e-3 in BF16;
 // rounding the scaled weight as well up to 1.5 times that.
-double error_limit(DType activation);
+double error_limit(const GemmSpec& spec);
 
 class GemmProblem {
  public:
@@ -34,13 +34,17 @@ class GemmProblem {
     std::uint8_t* y;
   };
   Buffers allocate(emulator::GlobalMemory& memory, std::int64_t m) const;
+  std::size_t output_bytes(std::int64_t m) const;  // of Y
   Errors errors(const std::uint8_t* y, std::int64_t m) const;
 
  private:
+  std::size_t value_bytes() const;  // of Y
+
   GemmSpec spec_;
   std::vector<std::uint8_t> packed_;
-  std::vector<std::uint16_t> x_, bias_, residual_, pre_scale_;
-  std::vector<double> reference_;  // [M, N]
+  std::vector<std::uint16_t> x_, bias_, pre_scale_;
+  std::vector<std::uint8_t> residual_;  // of Y's type
+  std::vector<double> reference_;       // of Y's shape
 };
 
 }  // namespace heddle

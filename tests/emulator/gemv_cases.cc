@@ -92,7 +92,18 @@ std::vector<GemvCase> make_cases() {
             "warps 4 ahead 2 split " + std::to_string(split), gemm(136, 2048, kBf16, 32, kInt));
     around.epilogue = {true, Activation::kSilu, true};
     around.pre_scale = true;
+    GemmSpec& gated =
+        add("GatedSplitBy" + std::to_string(split),
+            "warps 4 ahead 2 split " + std::to_string(split), gemm(144, 2048, kFp16, 32, kInt));
+    gated.epilogue = {true, Activation::kSilu, true, true};
+    GemmSpec& fp32 =
+        add("Fp32OutputSplitBy" + std::to_string(split),
+            "warps 4 ahead 2 split " + std::to_string(split), gemm(136, 2048, kBf16, 32, kInt));
+    fp32.output = kFp32;
+    fp32.epilogue.residual = true;
   }
+  add("ClampedSwiglu", "warps 5 ahead 2 split 1", gemm(48, 1056, kBf16, kPerChannel, kInt))
+      .epilogue = {false, Activation::kClampedSwiglu, false, true, 7};
   return cases;
 }
 

@@ -108,8 +108,9 @@ struct StoreLane {
   std::uint32_t address;
 };
 
+template <unsigned kMatrices>
 void store(const WarpArguments& arguments) {
-  for (unsigned column = 0; column < 32; ++column) {
+  for (unsigned column = 0; column < 8 * kMatrices; ++column) {
     std::uint16_t values[8];
     for (unsigned row = 0; row < 8; ++row) {
       const auto& from = *static_cast<const StoreLane*>(arguments[4 * row + column % 8 / 2]);
@@ -172,7 +173,11 @@ void load_matrices_transposed(std::uint32_t (&d)[4], std::uint32_t address) {
 }
 void store_matrices_transposed(std::uint32_t address, const std::uint32_t (&values)[4]) {
   StoreLane lane{values, address};
-  warp_together("stmatrix.trans", &lane, store);
+  warp_together("stmatrix.x4.trans", &lane, store<4>);
+}
+void store_two_matrices_transposed(std::uint32_t address, const std::uint32_t (&values)[2]) {
+  StoreLane lane{values, address};
+  warp_together("stmatrix.x2.trans", &lane, store<2>);
 }
 std::uint32_t transpose_matrix(std::uint32_t a) {
   warp_together("movmatrix.trans", &a, transpose);

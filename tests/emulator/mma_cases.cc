@@ -114,7 +114,21 @@ std::vector<MmaCase> make_cases() {
     around.epilogue = {true, Activation::kSilu, true};
     around.pre_scale = true;
     around.tile.split_k = split;
+    GemmSpec& gated = add("GatedSplitBy" + std::to_string(split),
+                          gemm(272, 672, 70, broad_tile(), kFp16, 32, kInt));
+    gated.epilogue = {true, Activation::kSilu, true, true};
+    gated.tile.split_k = split;
+    GemmSpec& fp32 = add("Fp32OutputSplitBy" + std::to_string(split),
+                         gemm(136, 1056, 70, small_tile(), split == 1 ? kBf16 : kFp16, 32, kInt));
+    fp32.output = kFp32;
+    fp32.epilogue.residual = true;
+    fp32.tile.split_k = split;
   }
+  GemmSpec& clamped = add("ClampedSwiglu", gemm(144, 416, 64, small_tile(), kBf16, 32, kNone));
+  clamped.epilogue = {false, Activation::kClampedSwiglu, false, true, 7};
+  GemmSpec& few_gated = add("GatedFewTokens", few(1, 8, 4, kNone));
+  few_gated.shape.n = 144;
+  few_gated.epilogue = {false, Activation::kGelu, false, true};
   return cases;
 }
 

@@ -121,7 +121,23 @@ std::vector<StreamCase> make_cases() {
     around.epilogue = {true, Activation::kSilu, true};
     around.pre_scale = true;
     around.tile.split_k = blocks;
+    GemmSpec& gated =
+        add("GatedSplitBy" + std::to_string(blocks), gemm(144, 2208, {5, 8}, kFp16, 32, kInt), 6);
+    gated.epilogue = {true, Activation::kSilu, true, true};
+    gated.tile.split_k = blocks;
+    GemmSpec& fp32 = add("Fp32OutputSplitBy" + std::to_string(blocks),
+                         gemm(136, 2208, {1, 2}, kBf16, 32, kInt), 6);
+    fp32.output = kFp32;
+    fp32.epilogue.residual = true;
+    fp32.tile.split_k = blocks;
   }
+  add("GatedSixteenTokens", gemm(144, 1280, {9, 16}, kBf16, 64, kInt), 4).epilogue = {
+      false, Activation::kClampedSwiglu, false, true, 7};
+  GemmSpec& gated_channels =
+      add("GatedChannels", gemm(144, 896, {1, 1}, kFp16, kPerChannel, kInt), 4);
+  gated_channels.weight.bits = 8;
+  gated_channels.output = kBf16;
+  gated_channels.epilogue = {false, Activation::kRelu2, false, true};
   return cases;
 }
 

@@ -115,6 +115,36 @@ std::vector<WgmmaCase> make_cases() {
   c.add("FourInShares", 1000, 2560, {32, 256, 128}, kBf16, 64, kInt, 3, {20}, kEqualShares);
   c.add("FourInParts", 264, 5120, {64, 256, 128}, kFp16, 32, kInt, 5, {64}, kEqualParts);
 
+  // Gates and ups: by way of FP32 sums in shared memory, with all that may follow them, and rounded
+  // first; of 64 rows whose columns two warpgroups share; 16 tokens at a time.
+  c.add("Gated", 144, 896, {32, 128, 128}, kFp16, 128, kInt, 3, {17, 31}, kNone).epilogue = {
+      true, Activation::kSilu, true, true};
+  c.add("GatedOfMany", 272, 896, {256, 128, 128}, kBf16, 32, kNo, 3, {65, 257, 300}, kNone)
+      .epilogue = {false, Activation::kGeluTanh, false, true};
+  c.add("GatedOf160", 272, 160, {160, 128, 128}, kFp16, 16, kInt, 3, {129, 300}, kNone).epilogue = {
+      false, Activation::kSilu, false, true};
+  c.add("GatedOfFour", 528, 896, {64, 256, 128}, kFp16, 32, kNo, 3, {33, 64}, kNone).epilogue = {
+      false, Activation::kClampedSwiglu, false, true, 7};
+  c.add("GatedChannels", 144, 896, {192, 128, 128}, kBf16, kPerChannel, kInt, 3, {97, 193}, kNone)
+      .epilogue = {true, Activation::kClampedSwiglu, false, true, 7};
+  c.add("GatedInPairs", 272, 2560, {16, 128, 256}, kFp16, 128, kNo, 7, {9, 16}, kClusters)
+      .epilogue = {false, Activation::kSilu, false, true};
+  c.add("GatedOfFourInPairs", 272, 2560, {32, 256, 256}, kFp16, 128, kNo, 4, {17, 32}, kClusters)
+      .epilogue = {false, Activation::kSilu, false, true};
+  c.add("GatedSharedRows", 144, 1280, {128, 64, 128}, kFp16, 64, kInt, 3, {65, 129}, kNone)
+      .epilogue = {false, Activation::kSilu, false, true};
+  c.add("GatedInShares", 272, 2560, {256, 128, 128}, kFp16, 32, kNo, 5, {300}, kEqualShares)
+      .epilogue = {false, Activation::kSilu, false, true};
+
+  // Y of another type than X.
+  c.add("Fp32Output", 136, 896, {192, 128, 128}, kBf16, 32, kNo, 3, {97, 193}, kNone).output =
+      kFp32;
+  c.add("Bf16Output", 136, 896, {256, 128, 128}, kFp16, 32, kNo, 3, {129}, kNone).output = kBf16;
+  GemmSpec& fp32 =
+      c.add("GatedFp32", 144, 896, {64, 256, 128}, kFp16, 32, kInt, 3, {33, 64}, kNone);
+  fp32.output = kFp32;
+  fp32.epilogue = {true, Activation::kRelu2, true, true};
+
   // Blocks that share tiles by way of the workspace.
   c.add("Parts", 136, 3840, {16, 256, 256}, kFp16, 32, kInt, 5, {9, 16}, kEqualParts);
   c.add("PartsOfTiles", 136, 5120, {64, 256, 128}, kBf16, 32, kNo, 3, {33, 64}, kEqualParts);

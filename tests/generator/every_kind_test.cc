@@ -36,12 +36,21 @@ std::vector<Named> gemms() {
   add("as it is", [](GemmSpec&) {});
   add("N", [](GemmSpec& spec) { spec.shape.n = 1032; });
   add("K", [](GemmSpec& spec) { spec.shape.k = 4096; });
-  for (const Activation activation :
-       {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh, Activation::kSilu}) {
+  for (const Activation activation : {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh,
+                                      Activation::kSilu, Activation::kRelu2}) {
     add("activation", [=](GemmSpec& spec) { spec.epilogue.activation = activation; });
   }
   add("bias", [](GemmSpec& spec) { spec.epilogue.bias = true; });
   add("residual", [](GemmSpec& spec) { spec.epilogue.residual = true; });
+  add("gated", [](GemmSpec& spec) { spec.epilogue.gated = true; });
+  for (const int limit : {7, 8}) {
+    add("limit", [=](GemmSpec& spec) {
+      spec.epilogue = {false, Activation::kClampedSwiglu, false, true, limit};
+    });
+  }
+  for (const DType output : {DType::kBf16, DType::kFp32}) {
+    add("output", [=](GemmSpec& spec) { spec.output = output; });
+  }
   add("pre_scale", [](GemmSpec& spec) { spec.pre_scale = true; });
   add("act_order", [](GemmSpec& spec) { spec.act_order = true; });
   add("both", [](GemmSpec& spec) { spec.act_order = spec.pre_scale = true; });

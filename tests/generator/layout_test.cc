@@ -72,6 +72,32 @@ TEST(WeightLayout, PadsRowsTo16AndColumnsTo128) {
   EXPECT_EQ(layout.chunks_per_row_block, 2);
 }
 
+// Eight gates, then their eight ups, in every block of 16 rows.
+TEST(PackWeights, GatesAndUpsOfAGatedEpilogueShareRowBlocks) {
+  for (const int group : {128, kPerChannel}) {
+    GemmSpec plain = spec_of(64, 160, group == 128 ? 32 : group, ZeroPoint::kInt);
+    const QuantizedWeights weights = random_weights(plain);
+    QuantizedWeights moved = weights;
+    const std::int64_t k = plain.shape.k;
+    const std::int64_t groups = static_cast<std::int64_t>(weights.zeros.size()) / plain.shape.n;
+    for (std::int64_t row = 0; row < plain.shape.n; ++row) {
+      const std::int64_t of_block = row % 16;
+      const std::int64_t from = row / 16 * 8 + of_block % 8 + (of_block < 8 ? 0 : 32);
+      std::copy_n(&weights.codes[from * k], k, &moved.codes[row * k]);
+      std::copy_n(&weights.scales[2 * from * groups], 2 * groups, &moved.scales[2 * row * groups]);
+      std::copy_n(&weights.zeros[from * groups], groups, &moved.zeros[row * groups]);
+    }
+    GemmSpec gated = plain;
+    gated.epilogue.gated = true;
+    const std::vector<std::uint8_t> packed = pack_weights(gated, weights);
+    EXPECT_EQ(packed, pack_weights(plain, moved)) << group;
+    const QuantizedWeights unpacked = unpack_weights(gated, packed.data(), packed.size());
+    EXPECT_EQ(unpacked.codes, weights.codes);
+    EXPECT_EQ(unpacked.scales, weights.scales);
+    EXPECT_EQ(unpacked.zeros, weights.zeros);
+  }
+}
+
 // The first word by hand: lane 0 owns rows 0 and 8, columns 0, 1, 8 and 9 of the first tile. The
 // order inside the word is even elements low, odd ones high.
 TEST(PackWeights, FirstWordIsTheFragmentOfLaneZero) {

@@ -62,6 +62,20 @@ TEST(SpecCanonical, KeepsOnlyTheTileFieldsThatAreSet) {
   EXPECT_NE(text.find(R"("tile":{"m":16,"stages":3},"epilogue")"), text.npos) << text;
 }
 
+// An output that is of X's type is none, whichever way it was said.
+TEST(SpecCanonical, NamesTheOutputWhereItIsAnother) {
+  const std::string plain = Spec::parse(kSmallSpec).canonical_json();
+  EXPECT_EQ(plain.find("output"), plain.npos);
+  const std::string same = changed(R"("op")", R"("output":{"dtype":"fp16"},"op")");
+  EXPECT_EQ(Spec::parse(same).canonical_json(), plain);
+  GemmSpec gemm = Spec::parse(kSmallSpec).gemm();
+  gemm.output = DType::kFp16;
+  EXPECT_EQ(Spec::from_gemm(gemm).canonical_json(), plain);
+  gemm.output = DType::kFp32;
+  EXPECT_NE(Spec::from_gemm(gemm).canonical_json().find(R"("output":{"dtype":"fp32"})"),
+            plain.npos);
+}
+
 TEST(SpecCanonical, ParsesToItself) {
   int examples = 0;
   for (const auto& entry : std::filesystem::directory_iterator(HEDDLE_EXAMPLE_SPECS)) {

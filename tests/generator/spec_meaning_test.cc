@@ -1,4 +1,5 @@
 #include "generator/spec/meaning.h"
+#include "heddle/weights.h"
 #include "tests/generator/spec_helpers.h"
 
 namespace heddle {
@@ -52,6 +53,27 @@ TEST(SpecMeaning, GroupDividesK) {
   EXPECT_NE(check_meaning(gemm).at(0).message.find("does not divide K = 256"), std::string::npos);
   gemm.weight.group_size = 256;
   EXPECT_EQ(pointers(gemm), Pointers{});
+}
+
+TEST(SpecMeaning, GatesAndUpsFillRowBlocks) {
+  GemmSpec gemm = good();
+  gemm.epilogue.gated = true;
+  EXPECT_EQ(pointers(gemm), Pointers{});
+  gemm.shape.n = 72;
+  EXPECT_EQ(pointers(gemm), Pointers{"/shape/n"});
+  EXPECT_THROW(pack_weights(gemm, QuantizedWeights{}), Error);
+}
+
+TEST(SpecMeaning, ClampedSwigluIsGatedAndHasALimit) {
+  GemmSpec gemm = good();
+  gemm.epilogue.activation = Activation::kClampedSwiglu;
+  EXPECT_EQ(pointers(gemm), (Pointers{"/epilogue/activation", "/epilogue/limit"}));
+  gemm.epilogue.gated = true;
+  EXPECT_EQ(pointers(gemm), Pointers{"/epilogue/limit"});
+  gemm.epilogue.limit = 7;
+  EXPECT_EQ(pointers(gemm), Pointers{});
+  gemm.epilogue.activation = Activation::kSilu;
+  EXPECT_EQ(pointers(gemm), Pointers{"/epilogue/limit"});
 }
 
 TEST(SpecMeaning, TileHoldsWholeStepsOfItsWarps) {

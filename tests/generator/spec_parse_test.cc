@@ -25,10 +25,11 @@ TEST(SpecParse, ReadsEveryField) {
     "shape": {"m": [2, 77], "n": 48, "k": 96},
     "weight": {"bits": 3, "type": "int", "group_size": -1, "zero_point": "float",
                "scale_dtype": "fp32", "interleave": "fragment"},
-    "activation": {"dtype": "bf16"},
+    "activation": {"dtype": "bf16"}, "output": {"dtype": "fp32"},
     "tile": {"m": 8, "n": 16, "k": 64, "stages": 3, "split_k": 5, "warps_m": 6, "warps_n": 7,
              "warps_k": 9},
-    "epilogue": {"bias": true, "activation": "gelu_tanh", "residual": true}})");
+    "epilogue": {"bias": true, "activation": "gelu_tanh", "residual": true,
+                 "gated": true, "limit": 9}})");
   const GemmSpec& gemm = spec.gemm();
   EXPECT_EQ(spec.name(), "a-b_c.1");
   EXPECT_EQ(gemm.shape.m_min, 2);
@@ -52,6 +53,10 @@ TEST(SpecParse, ReadsEveryField) {
   EXPECT_TRUE(gemm.epilogue.bias);
   EXPECT_EQ(gemm.epilogue.activation, Activation::kGeluTanh);
   EXPECT_TRUE(gemm.epilogue.residual);
+  EXPECT_TRUE(gemm.epilogue.gated);
+  EXPECT_EQ(gemm.epilogue.limit, 9);
+  EXPECT_EQ(gemm.output_dtype(), DType::kFp32);
+  EXPECT_EQ(gemm.output_columns(), 24);
   EXPECT_FALSE(gemm.deterministic);
   EXPECT_EQ(gemm.path, Path::kAmpere);
 }

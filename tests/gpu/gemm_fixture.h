@@ -21,8 +21,8 @@ class GemmGpu : public OnGpu {
  protected:
   bool makes_kernels() const override { return true; }
   void check(const GemmSpec& spec, const std::vector<std::int64_t>& m_list) {
-    const bool plain = !spec.epilogue.bias && !spec.epilogue.residual &&
-                       spec.epilogue.activation == Activation::kNone;
+    const bool plain = !spec.epilogue.bias && !spec.epilogue.residual && !spec.epilogue.gated &&
+                       !spec.output && spec.epilogue.activation == Activation::kNone;
     GemmCheckOptions options;
     options.cublas = plain;
     const Spec full = Spec::from_gemm(spec);

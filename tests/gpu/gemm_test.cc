@@ -84,8 +84,9 @@ TEST_F(GemmGpu, ScalesOfAnotherType) {
 }
 
 TEST_F(GemmGpu, Epilogues) {
-  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kGelu,
-                                      Activation::kGeluTanh, Activation::kSilu}) {
+  for (const Activation activation :
+       {Activation::kNone, Activation::kRelu, Activation::kGelu, Activation::kGeluTanh,
+        Activation::kSilu, Activation::kRelu2}) {
     for (const bool residual : {false, true}) {
       GemmSpec spec = spec_of(264, 416, DType::kFp16, 32, ZeroPoint::kNone);
       spec.epilogue = {true, activation, residual};

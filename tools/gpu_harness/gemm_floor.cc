@@ -10,11 +10,13 @@ double traffic_bytes(const GemmSpec& spec, std::int64_t m) {
   const auto tokens = static_cast<double>(m);
   const auto n = static_cast<double>(spec.shape.n);
   const auto k = static_cast<double>(spec.shape.k);
+  const double outputs =
+      tokens * static_cast<double>(spec.output_columns()) * bytes_of(spec.output_dtype());
   const double extra = (spec.epilogue.bias ? 2 * n : 0) + (spec.pre_scale ? 2 * k : 0) +
                        (spec.act_order ? 4 * k + 4 * tokens * k : 0) +
-                       (spec.epilogue.residual ? 2 * tokens * n : 0);
+                       (spec.epilogue.residual ? outputs : 0);
   // The packed weights hold their scales and zero points.
-  return static_cast<double>(weight_layout(spec).total_bytes) + 2 * tokens * (n + k) + extra;
+  return static_cast<double>(weight_layout(spec).total_bytes) + 2 * tokens * k + outputs + extra;
 }
 
 double floor_us(const GemmSpec& spec, std::int64_t m, const Target& device, double read_tb_per_s) {

@@ -9,22 +9,6 @@ namespace {
 
 constexpr unsigned char kPoison = 0xff;
 
-int activation_code(Activation activation) {
-  switch (activation) {
-    case Activation::kNone:
-      return 0;
-    case Activation::kRelu:
-      return 1;
-    case Activation::kGelu:
-      return 2;
-    case Activation::kGeluTanh:
-      return 3;
-    case Activation::kSilu:
-      return 4;
-  }
-  return 0;
-}
-
 }  // namespace
 
 GemmProblem::GemmProblem(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed)
@@ -56,8 +40,7 @@ GemmArgs GemmProblem::args(std::int64_t m, const void* weights) const {
 void GemmProblem::poison_output(std::int64_t) { tensors_.y.fill(kPoison, stream_); }
 
 bool GemmProblem::guards_intact(std::int64_t m) const {
-  const std::size_t end =
-      kGuardBytes + 2 * static_cast<std::size_t>(m) * static_cast<std::size_t>(spec_.shape.n);
+  const std::size_t end = kGuardBytes + static_cast<std::size_t>(m) * output_row_bytes(spec_);
   std::array<unsigned char, 2 * kGuardBytes> guards{};
   tensors_.y.download(guards.data(), 0, kGuardBytes, stream_);
   tensors_.y.download(guards.data() + kGuardBytes, end, kGuardBytes, stream_);
@@ -69,19 +52,27 @@ void GemmProblem::make_reference(std::int64_t m, bool with_epilogue) {
   if (with_epilogue == reference_has_epilogue_ && m <= reference_m_) return;
   reference_m_ = m;
   reference_has_epilogue_ = with_epilogue;
-  const std::size_t bytes =
-      sizeof(double) * static_cast<std::size_t>(m) * static_cast<std::size_t>(spec_.shape.n);
+  ReferenceEpilogue epilogue = no_epilogue(spec_);
+  if (with_epilogue) {
+    epilogue = reference_epilogue(spec_);
+    epilogue.bias = tensors_.bias.get();
+    epilogue.residual = tensors_.residual.get();
+  }
+  const std::size_t bytes = sizeof(double) * static_cast<std::size_t>(reference_values(m));
   if (reference_.bytes() < bytes) reference_ = DeviceBuffer(bytes);
-  helpers_.reference_gemm(
-      weights_.plain(), columns_, tensors_.x.get(), with_epilogue ? tensors_.bias.get() : nullptr,
-      with_epilogue ? tensors_.residual.get() : nullptr, reference_.get(), static_cast<int>(m),
-      bf16(), with_epilogue ? activation_code(spec_.epilogue.activation) : 0, stream_);
+  helpers_.reference_gemm(weights_.plain(), columns_, tensors_.x.get(), epilogue, reference_.get(),
+                          static_cast<int>(m), bf16(), stream_);
+}
+
+std::int64_t GemmProblem::reference_values(std::int64_t m) const noexcept {
+  return m * (reference_has_epilogue_ ? spec_.output_columns() : spec_.shape.n);
 }
 
 double GemmProblem::relative_error(std::int64_t m) {
-  const auto count = static_cast<std::uint64_t>(m) * static_cast<std::uint64_t>(spec_.shape.n);
+  const auto count = static_cast<std::uint64_t>(reference_values(m));
   sums_.fill(0, stream_);
-  helpers_.compare(tensors_.y.get(kGuardBytes), reference_.get(), count, bf16(), sums_.get(),
+  helpers_.compare(tensors_.y.get(kGuardBytes), reference_.get(), count,
+                   reference_has_epilogue_ ? spec_.output_dtype() : spec_.activation, sums_.get(),
                    stream_);
   std::array<double, 2> sums{};
   sums_.download(sums.data(), 0, sizeof sums, stream_);
@@ -100,7 +91,8 @@ DeviceBuffer GemmProblem::arranged_x(std::int64_t m) const {
 
 bool GemmProblem::has_epilogue() const noexcept {
   const EpilogueSpec& epilogue = spec_.epilogue;
-  return epilogue.bias || epilogue.residual || epilogue.activation != Activation::kNone;
+  return epilogue.bias || epilogue.residual || epilogue.gated || spec_.output ||
+         epilogue.activation != Activation::kNone;
 }
 
 }  // namespace heddle

@@ -28,9 +28,9 @@ class GemmProblem {
   // Arguments of a launch. The weights are the packed ones.
   GemmArgs args(std::int64_t m) const;
 
-  // Fills y and what lies around it with 0xFF: NaN in both 16-bit types.
+  // Fills y and what lies around it with 0xFF: NaN in every type of Y.
   void poison_output(std::int64_t m);
-  // Whether the bytes before and behind y[m, n] are still 0xFF.
+  // Whether the bytes before Y and behind its m rows are still 0xFF.
   bool guards_intact(std::int64_t m) const;
 
   // The same with other packed weights of the spec.
@@ -39,6 +39,7 @@ class GemmProblem {
   // Computes the FP64 reference for M and keeps it for relative_error(); that for more tokens holds
   // it already.
   void make_reference(std::int64_t m, bool with_epilogue);
+  // Of what make_reference() was last called for: without the epilogue Y is [M, N] of X's type.
   // ||y - reference|| / ||reference||; NaN if an element of y is not a number.
   double relative_error(std::int64_t m);
 
@@ -54,6 +55,8 @@ class GemmProblem {
   const HelperKernels& helpers() const noexcept { return helpers_; }
 
  private:
+  std::int64_t reference_values(std::int64_t m) const noexcept;
+
   OwnedStream stream_;
   HelperKernels helpers_;
   GemmSpec spec_;

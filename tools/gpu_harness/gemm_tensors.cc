@@ -17,6 +17,11 @@ std::vector<std::int32_t> random_permutation(std::int64_t k, std::uint32_t seed)
 
 }  // namespace
 
+std::size_t output_row_bytes(const GemmSpec& spec) noexcept {
+  return static_cast<std::size_t>(spec.output_columns()) *
+         static_cast<std::size_t>(bytes_of(spec.output_dtype()));
+}
+
 GemmArgs GemmTensors::args(std::int64_t m, const void* weights) const noexcept {
   GemmArgs args;
   args.x = x.get();
@@ -42,21 +47,25 @@ GemmTensors make_gemm_tensors(const GemmSpec& spec, std::int64_t max_m, std::uin
   const auto n = static_cast<std::uint64_t>(spec.shape.n);
   const auto k = static_cast<std::uint64_t>(spec.shape.k);
   const auto m = static_cast<std::uint64_t>(max_m);
-  const auto random = [&](std::uint64_t count, std::uint32_t seed_of_it) {
-    DeviceBuffer buffer(2 * count);
-    helpers.fill_normal(buffer.get(), count, seed_of_it, 1.0F, spec.activation == DType::kBf16,
-                        stream);
+  const auto random = [&](std::uint64_t count, std::uint32_t seed_of_it, DType type) {
+    DeviceBuffer buffer(static_cast<std::uint64_t>(bytes_of(type)) * count);
+    helpers.fill_normal(buffer.get(), count, seed_of_it, 1.0F, type, stream);
     return buffer;
   };
+  const DType type = spec.activation;
+  const auto outputs = m * static_cast<std::uint64_t>(spec.output_columns());
   GemmTensors tensors;
-  tensors.x = random(m * k, seed + 1);
-  if (spec.epilogue.bias) tensors.bias = random(n, seed + 2);
-  if (spec.epilogue.residual) tensors.residual = random(m * n, seed + 3);
-  if (spec.pre_scale) tensors.pre_scale = random(k, seed + 4);
+  tensors.x = random(m * k, seed + 1, type);
+  if (spec.epilogue.bias) tensors.bias = random(n, seed + 2, type);
+  if (spec.epilogue.residual) {
+    tensors.residual = random(outputs, seed + 3, spec.output_dtype());
+  }
+  if (spec.pre_scale) tensors.pre_scale = random(k, seed + 4, type);
   if (spec.act_order) {
     tensors.permutation = to_device(random_permutation(spec.shape.k, seed), stream);
   }
-  tensors.y = DeviceBuffer(2 * m * n + 2 * kGuardBytes);
+  // cuBLAS, which knows no epilogue, writes [M, N] of X's type.
+  tensors.y = DeviceBuffer(std::max(m * output_row_bytes(spec), 2 * m * n) + 2 * kGuardBytes);
   return tensors;
 }
 

@@ -14,6 +14,9 @@ namespace heddle {
 // Bytes before and behind the output that no kernel may write to.
 inline constexpr std::size_t kGuardBytes = 4096;
 
+// Bytes of a row of Y.
+std::size_t output_row_bytes(const GemmSpec& spec) noexcept;
+
 // Those that the spec has no use for are empty.
 struct GemmTensors {
   DeviceBuffer x;  // normal with variance 1, as are the next three

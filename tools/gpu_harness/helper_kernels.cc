@@ -14,7 +14,48 @@ namespace {
 constexpr unsigned int kThreads = 256;
 constexpr unsigned int kBlocksPerSm = 8;
 
+// As helper_kernels.cu counts them.
+int type_code(DType type) {
+  if (type == DType::kFp32) return 2;
+  return type == DType::kBf16 ? 1 : 0;
+}
+
+int activation_code(Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      break;
+    case Activation::kRelu:
+      return 1;
+    case Activation::kGelu:
+      return 2;
+    case Activation::kGeluTanh:
+      return 3;
+    case Activation::kSilu:
+      return 4;
+    case Activation::kRelu2:
+      return 5;
+    case Activation::kClampedSwiglu:
+      return 6;
+  }
+  return 0;
+}
+
 }  // namespace
+
+ReferenceEpilogue reference_epilogue(const GemmSpec& spec) {
+  ReferenceEpilogue epilogue;
+  epilogue.activation = activation_code(spec.epilogue.activation);
+  epilogue.gated = spec.epilogue.gated ? 1 : 0;
+  epilogue.limit = spec.epilogue.limit;
+  epilogue.type = type_code(spec.output_dtype());
+  return epilogue;
+}
+
+ReferenceEpilogue no_epilogue(const GemmSpec& spec) {
+  ReferenceEpilogue epilogue;
+  epilogue.type = type_code(spec.activation);
+  return epilogue;
+}
 
 Source helper_source(const std::string& arch) {
   Source source;
@@ -60,13 +101,13 @@ void HelperKernels::launch(const char* name, unsigned int blocks, void** paramet
 }
 
 void HelperKernels::reference_gemm(const ReferenceWeights& weights, const ReferenceColumns& columns,
-                                   const void* x, const void* bias, const void* residual, void* y,
-                                   int m, bool bf16, int activation,
-                                   const OwnedStream& stream) const {
+                                   const void* x, const ReferenceEpilogue& epilogue, void* y, int m,
+                                   bool bf16, const OwnedStream& stream) const {
   ReferenceWeights w = weights;
   ReferenceColumns c = columns;
+  ReferenceEpilogue e = epilogue;
   int is_bf16 = bf16 ? 1 : 0;
-  void* parameters[] = {&w, &c, &x, &bias, &residual, &y, &m, &is_bf16, &activation};
+  void* parameters[] = {&w, &c, &x, &e, &y, &m, &is_bf16};
   const auto outputs = static_cast<std::uint64_t>(m) * static_cast<std::uint64_t>(w.n);
   launch("reference_gemm", static_cast<unsigned int>((outputs + kThreads - 1) / kThreads),
          parameters, stream);
@@ -90,16 +131,16 @@ void HelperKernels::round_weights(const ReferenceWeights& weights, void* rounded
 }
 
 void HelperKernels::fill_normal(void* out, std::uint64_t count, std::uint32_t seed, float scale,
-                                bool bf16, const OwnedStream& stream) const {
-  int is_bf16 = bf16 ? 1 : 0;
-  void* parameters[] = {&out, &count, &seed, &scale, &is_bf16};
+                                DType type, const OwnedStream& stream) const {
+  int code = type_code(type);
+  void* parameters[] = {&out, &count, &seed, &scale, &code};
   launch("fill_normal", sm_count_ * kBlocksPerSm, parameters, stream);
 }
 
-void HelperKernels::compare(const void* y, const void* reference, std::uint64_t count, bool bf16,
+void HelperKernels::compare(const void* y, const void* reference, std::uint64_t count, DType type,
                             void* sums, const OwnedStream& stream) const {
-  int is_bf16 = bf16 ? 1 : 0;
-  void* parameters[] = {&y, &reference, &count, &is_bf16, &sums};
+  int code = type_code(type);
+  void* parameters[] = {&y, &reference, &count, &code, &sums};
   launch("compare", sm_count_, parameters, stream);
 }
 

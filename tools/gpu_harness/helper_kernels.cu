@@ -1,5 +1,6 @@
 // The harness's own kernels: random data, the FP64 reference, comparison, and streaming.
-// Includes nothing. 16-bit floats travel as their bits; `bf16` says which kind they are.
+// Includes nothing. 16-bit floats travel as their bits; `bf16` says which kind they are, `type` the
+// same of floats that may also have 32 bits. 0: FP16, 1: BF16, 2: FP32.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -53,8 +54,24 @@ __device__ double token_at(const Columns& columns, const u16* row, int j, int bf
   return columns.factors ? value * widen(columns.factors[column], bf16) : value;
 }
 
-// 0: none, 1: ReLU, 2: GELU, 3: GELU by tanh, 4: SiLU
+__device__ double value_at(const void* values, u64 i, int type) {
+  if (type == 2) return static_cast<const float*>(values)[i];
+  return widen(static_cast<const u16*>(values)[i], type);
+}
+
+// What follows the sums. Bias and residual may be null.
+struct Epilogue {
+  const u16* bias;       // [n], of X's type
+  const void* residual;  // of Y's shape and type
+  int activation;        // 0: none, 1: ReLU, 2: GELU, 3: GELU by tanh, 4: SiLU, 5: ReLU squared,
+                         // 6: clamped SwiGLU
+  int gated;             // rows n / 2 and more are ups
+  int limit;
+  int type;  // of Y
+};
+
 __device__ double activate(double x, int activation) {
+  if (activation == 5) return x > 0 ? x * x : 0;
   if (activation == 1) return x > 0 ? x : 0;
   if (activation == 2) return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
   if (activation == 3) {
@@ -64,27 +81,45 @@ __device__ double activate(double x, int activation) {
   return x;
 }
 
+__device__ double activate_gated(double gate, double up, const Epilogue& epilogue) {
+  if (epilogue.activation != 6) return activate(gate, epilogue.activation) * up;
+  const double limit = epilogue.limit;
+  gate = gate > limit ? limit : gate;
+  up = up > limit ? limit : up < -limit ? -limit : up;
+  return (up + 1) * gate / (1 + exp(-1.702 * gate));
+}
+
 __device__ u64 thread_index() { return static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ u64 thread_count() { return static_cast<u64>(gridDim.x) * blockDim.x; }
 
-// One thread per output; bias and residual may be null.
-extern "C" __global__ void reference_gemm(Weights w, Columns columns, const u16* x, const u16* bias,
-                                          const u16* residual, double* y, int m, int bf16,
-                                          int activation) {
+__device__ double sum_at(const Weights& w, const Columns& columns, const u16* x, const u16* bias,
+                         int row, int bf16) {
+  double sum = bias ? widen(bias[row], bf16) : 0;
+  for (int k = 0; k < w.k; ++k) sum += weight_at(w, row, k) * token_at(columns, x, k, bf16);
+  return sum;
+}
+
+// One thread per output.
+extern "C" __global__ void reference_gemm(Weights w, Columns columns, const u16* x,
+                                          Epilogue epilogue, double* y, int m, int bf16) {
   const u64 index = thread_index();
-  if (index >= static_cast<u64>(m) * w.n) return;
+  const int rows = epilogue.gated ? w.n / 2 : w.n;
+  if (index >= static_cast<u64>(m) * rows) return;
   // Neighbours share a row of weights: the large array is read from memory only once or so.
   const int row = static_cast<int>(index / m);
   const int token = static_cast<int>(index % m);
-  double sum = 0;
-  for (int k = 0; k < w.k; ++k) {
-    sum += weight_at(w, row, k) * token_at(columns, x + static_cast<u64>(token) * w.k, k, bf16);
+  x += static_cast<u64>(token) * w.k;
+  const double sum = sum_at(w, columns, x, epilogue.bias, row, bf16);
+  double result;
+  if (epilogue.gated) {
+    const double up = sum_at(w, columns, x, epilogue.bias, rows + row, bf16);
+    result = activate_gated(sum, up, epilogue);
+  } else {
+    result = activate(sum, epilogue.activation);
   }
-  if (bias) sum += widen(bias[row], bf16);
-  sum = activate(sum, activation);
-  const u64 at = static_cast<u64>(token) * w.n + row;
-  if (residual) sum += widen(residual[at], bf16);
-  y[at] = sum;
+  const u64 at = static_cast<u64>(token) * rows + row;
+  if (epilogue.residual) result += value_at(epilogue.residual, at, epilogue.type);
+  y[at] = result;
 }
 
 // The weights in the activation's type, for libraries that know no quantised ones.
@@ -113,22 +148,27 @@ __device__ u32 mix(u32 x) {
 }
 
 // Normally distributed numbers by the Box-Muller transform.
-extern "C" __global__ void fill_normal(u16* out, u64 count, u32 seed, float scale, int bf16) {
+extern "C" __global__ void fill_normal(void* out, u64 count, u32 seed, float scale, int type) {
   for (u64 i = thread_index(); i < count; i += thread_count()) {
     const u32 a = mix(static_cast<u32>(i) ^ mix(seed ^ static_cast<u32>(i >> 32)));
     const u32 b = mix(a ^ 0x9e3779b9u);
     const float u = (static_cast<float>(a >> 8) + 0.5f) * (1.0f / 16777216.0f);
     const float v = static_cast<float>(b >> 8) * (1.0f / 16777216.0f);
-    out[i] = narrow(scale * sqrtf(-2.0f * logf(u)) * cospif(2.0f * v), bf16);
+    const float value = scale * sqrtf(-2.0f * logf(u)) * cospif(2.0f * v);
+    if (type == 2) {
+      static_cast<float*>(out)[i] = value;
+    } else {
+      static_cast<u16*>(out)[i] = narrow(value, type);
+    }
   }
 }
 
 // sums[0] += |y - reference|^2, sums[1] += |reference|^2; a NaN in y makes sums[0] NaN.
-extern "C" __global__ void compare(const u16* y, const double* reference, u64 count, int bf16,
+extern "C" __global__ void compare(const void* y, const double* reference, u64 count, int type,
                                    double* sums) {
   double error = 0, norm = 0;
   for (u64 i = thread_index(); i < count; i += thread_count()) {
-    const double difference = widen(y[i], bf16) - reference[i];
+    const double difference = value_at(y, i, type) - reference[i];
     error += difference * difference;
     norm += reference[i] * reference[i];
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "heddle/source.h"
+#include "heddle/spec.h"
 #include "runtime/driver.h"
 #include "tools/gpu_harness/device_memory.h"
 
@@ -33,6 +34,20 @@ struct ReferenceWeights {
   int group_size = 0;
 };
 
+// `struct Epilogue`.
+struct ReferenceEpilogue {
+  const void* bias = nullptr;
+  const void* residual = nullptr;
+  int activation = 0;
+  int gated = 0;
+  int limit = 0;
+  int type = 0;
+};
+
+// What follows the sums of a spec, without bias and residual; nothing, with Y of X's type.
+ReferenceEpilogue reference_epilogue(const GemmSpec& spec);
+ReferenceEpilogue no_epilogue(const GemmSpec& spec);
+
 // `struct Columns`.
 struct ReferenceColumns {
   const void* permutation = nullptr;
@@ -52,16 +67,17 @@ class HelperKernels {
   HelperKernels& operator=(const HelperKernels&) = delete;
 
   void reference_gemm(const ReferenceWeights& weights, const ReferenceColumns& columns,
-                      const void* x, const void* bias, const void* residual, void* y, int m,
-                      bool bf16, int activation, const OwnedStream& stream) const;
+                      const void* x, const ReferenceEpilogue& epilogue, void* y, int m, bool bf16,
+                      const OwnedStream& stream) const;
   void arrange_columns(const ReferenceColumns& columns, const void* x, void* arranged,
                        std::uint64_t m, int k, bool bf16, const OwnedStream& stream) const;
   void round_weights(const ReferenceWeights& weights, void* rounded, bool bf16,
                      const OwnedStream& stream) const;
-  void fill_normal(void* out, std::uint64_t count, std::uint32_t seed, float scale, bool bf16,
+  // Types: FP16, BF16 and FP32.
+  void fill_normal(void* out, std::uint64_t count, std::uint32_t seed, float scale, DType type,
                    const OwnedStream& stream) const;
   // `sums` are two doubles that it adds to.
-  void compare(const void* y, const void* reference, std::uint64_t count, bool bf16, void* sums,
+  void compare(const void* y, const void* reference, std::uint64_t count, DType type, void* sums,
                const OwnedStream& stream) const;
   void stream_read(const void* data, std::uint64_t bytes, void* out,
                    const OwnedStream& stream) const;

@@ -62,7 +62,7 @@ class Candidates {
       : spec_(plan.spec.gemm()), target_(plan.target), m_(m) {
     base_.weights = packed_weights(spec_, plan.layout);
     base_.scaling.mode = scale_mode_of_entries(spec_, plan.layout, kTokenTile);
-    base_.epilogue = epilogue_of(spec_.epilogue);
+    base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
     base_.turing = spec_.path == Path::kTuring || !has_async_copies(target_);
   }

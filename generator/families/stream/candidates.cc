@@ -46,7 +46,7 @@ class Candidates {
     const auto tokens = static_cast<int>(ceil_div(m.max, kTokenTile)) * kTokenTile;
     base_.weights = packed_weights(spec_, layout_);
     base_.scaling.mode = scale_mode_of_entries(spec_, layout_, tokens);
-    base_.epilogue = epilogue_of(spec_.epilogue);
+    base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
     // In whole tiles of the matrix instruction where there are several.
     base_.tokens = m.max < kTokenTile ? static_cast<int>(m.max) : tokens;

@@ -51,7 +51,7 @@ class Candidates {
     const bool bulk = feeder == Feeder::kBulk;
     TilesConfig c{};
     c.weights = packed_weights(spec_, layout_);
-    c.epilogue = epilogue_of(spec_.epilogue);
+    c.epilogue = epilogue_of(spec_);
     c.pre_scale = takes_pre_scale(spec_);
     c.feeder = feeder;
     c.stages = 2;  // until they are chosen: what refuse_tile() does not mind

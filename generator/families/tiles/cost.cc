@@ -106,7 +106,7 @@ double tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, C
   const double work = rounds * (stages * step + (rounds > 1 ? sharers * sums : 0));
 
   const double copy_bytes = 1.0 * config.stage_chunks() * config.weights.chunk_bytes;
-  const double tokens = 2.0 * static_cast<double>(m * (spec.shape.k + spec.shape.n));
+  const double tokens = activation_bytes(spec, m);
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
   // When the memory is done, the sums are to be added.

@@ -87,7 +87,7 @@ class Candidates {
   Candidates(const Plan& plan, const MRange& m)
       : plan_(plan), spec_(plan.spec.gemm()), target_(plan.target), layout_(plan.layout), m_(m) {
     base_.weights = packed_weights(spec_, layout_);
-    base_.epilogue = epilogue_of(spec_.epilogue);
+    base_.epilogue = epilogue_of(spec_);
     base_.tokens = static_cast<int>(m.max);
     base_.cluster = 1;
     base_.workers = target_.sm_count;

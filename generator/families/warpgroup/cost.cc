@@ -100,7 +100,7 @@ double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t 
   const GemmSpec& spec = plan.spec.gemm();
   const double work = wgmma_shares_clocks(plan, c, m, costs);
   const double copy_bytes = 1.0 * c.stage_chunks * c.weights.chunk_bytes;
-  const double tokens = 2.0 * static_cast<double>(m * (spec.shape.k + spec.shape.n));
+  const double tokens = activation_bytes(spec, m);
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
   const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]);

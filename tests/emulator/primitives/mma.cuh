@@ -29,6 +29,9 @@ inline void ldmatrix_x4_trans(u32 (&d)[4], u32 shared_address) {
 inline void store_matrices_transposed(u32 shared_address, u32x4 v) {
   emulator::store_matrices_transposed(shared_address, {v.x, v.y, v.z, v.w});
 }
+inline void store_two_matrices_transposed(u32 shared_address, u32 a, u32 b) {
+  emulator::store_two_matrices_transposed(shared_address, {a, b});
+}
 inline u32 transpose_8x8(u32 a) { return emulator::transpose_matrix(a); }
 
 }  // namespace heddle

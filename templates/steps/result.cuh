@@ -1,0 +1,65 @@
+// How eight neighbouring values of a token lie in Y and in the residual.
+#pragma once
+
+#include "primitives/bits.cuh"
+#include "primitives/half.cuh"
+#include "primitives/memory.cuh"
+
+namespace heddle {
+
+// FP32 sums or outputs of eight neighbouring rows, of one token.
+struct Sums8 {
+  float v[8];
+};
+
+__device__ __forceinline__ void add_floats(Sums8& sum, u32x4 low, u32x4 high) {
+  sum.v[0] += __uint_as_float(low.x);
+  sum.v[1] += __uint_as_float(low.y);
+  sum.v[2] += __uint_as_float(low.z);
+  sum.v[3] += __uint_as_float(low.w);
+  sum.v[4] += __uint_as_float(high.x);
+  sum.v[5] += __uint_as_float(high.y);
+  sum.v[6] += __uint_as_float(high.z);
+  sum.v[7] += __uint_as_float(high.w);
+}
+
+// Value: Fp16 or Bf16.
+template <class Value>
+__device__ __forceinline__ void add_values(Sums8& sum, u32x4 values) {
+  const u32 pairs[4] = {values.x, values.y, values.z, values.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    sum.v[2 * i] += Value::low_to_float(pairs[i]);
+    sum.v[2 * i + 1] += Value::high_to_float(pairs[i]);
+  }
+}
+
+// Value: Fp16 or Bf16.
+template <class Value>
+struct Result16 {
+  static constexpr int kBytes = 2;
+  // Rounds two outputs.
+  static __device__ __forceinline__ u32 rounded(float low, float high) {
+    return Value::from_floats(low, high);
+  }
+  static __device__ __forceinline__ void add(const u8* residual, Sums8& sum) {
+    add_values<Value>(sum, load_global_16_coherent(residual));
+  }
+  static __device__ __forceinline__ void store(u8* y, const Sums8& sum) {
+    store_global_16(y, {rounded(sum.v[0], sum.v[1]), rounded(sum.v[2], sum.v[3]),
+                        rounded(sum.v[4], sum.v[5]), rounded(sum.v[6], sum.v[7])});
+  }
+};
+
+struct ResultFp32 {
+  static constexpr int kBytes = 4;
+  static __device__ __forceinline__ void add(const u8* residual, Sums8& sum) {
+    add_floats(sum, load_global_16_coherent(residual), load_global_16_coherent(residual + 16));
+  }
+  static __device__ __forceinline__ void store(u8* y, const Sums8& sum) {
+    store_global_16(y, pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
+    store_global_16(y + 16, pack_floats(sum.v[4], sum.v[5], sum.v[6], sum.v[7]));
+  }
+};
+
+}  // namespace heddle
