@@ -1,8 +1,8 @@
 // The launches of the C API: the C++ ones, after a look at the sizes.
 #include <fmt/format.h>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/plan.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
 #include "runtime/launch_checks.h"

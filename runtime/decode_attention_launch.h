@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "decode_attention/parameters.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/plan.h"
 
 namespace heddle {
 

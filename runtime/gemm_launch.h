@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/plan.h"
 #include "runtime/argument_list.h"
 #include "runtime/driver.h"
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/plan.h"
 #include "kv_append/parameters.h"
 #include "runtime/launch_checks.h"
 

@@ -2,8 +2,8 @@
 #ifndef HEDDLE_RUNTIME_WEIGHT_OP_LAUNCH_H_
 #define HEDDLE_RUNTIME_WEIGHT_OP_LAUNCH_H_
 
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/plan.h"
 
 namespace heddle {
 

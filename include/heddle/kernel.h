@@ -9,9 +9,10 @@
 #include "heddle/attention_args.h"
 #include "heddle/export.h"
 #include "heddle/kv_args.h"
-#include "heddle/plan.h"
 
 namespace heddle {
+
+struct Plan;  // heddle/inspect/plan.h
 
 // A CUstream or cudaStream_t; nullptr is the default stream.
 using Stream = void*;

@@ -10,15 +10,16 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/binary.h"
 #include "heddle/export.h"
 #include "heddle/kernel.h"
-#include "heddle/source.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
 #include "heddle/tuned.h"
 
 namespace heddle {
+
+struct Binary;  // heddle/inspect/binary.h
+struct Source;  // heddle/inspect/source.h
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 using LogCallback = std::function<void(LogLevel, std::string_view)>;

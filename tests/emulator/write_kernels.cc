@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/bulk_cases.h"
 #include "tests/emulator/gemv_cases.h"

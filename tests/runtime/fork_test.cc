@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "heddle/inspect/plan.h"
 #include "tests/runtime/fake_device.h"
 
 namespace heddle {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "heddle/error.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
 
 namespace heddle {

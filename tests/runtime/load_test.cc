@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "cache/disk_cache.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "runtime/builder.h"
 #include "tests/runtime/allocation_counter.h"
 #include "tests/runtime/fake_device.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tests/runtime/fake_device.h"
 
 namespace heddle {

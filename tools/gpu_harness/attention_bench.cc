@@ -5,8 +5,8 @@
 #include <random>
 
 #include "generator/kv/kv_rule.h"
+#include "heddle/inspect/kv_codec.h"
 #include "heddle/kv_cache.h"
-#include "heddle/kv_codec.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/attention_problem.h"
 #include "tools/gpu_harness/graph_timer.h"

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "generator/decode/float16.h"
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/attention_device.h"
 #include "tools/gpu_harness/helper_kernels.h"

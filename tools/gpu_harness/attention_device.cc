@@ -1,6 +1,7 @@
 #include "tools/gpu_harness/attention_device.h"
 
 #include "generator/kv/kv_rule.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/dequantize_problem.h"
 #include "tools/gpu_harness/device_source.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/device_source.h"
 #include "tools/gpu_harness/expected_weight.h"

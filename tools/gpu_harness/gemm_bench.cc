@@ -10,6 +10,8 @@
 
 #include "generator/families/family.h"
 #include "heddle/error.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/cublas.h"
 #include "tools/gpu_harness/gemm_floor.h"

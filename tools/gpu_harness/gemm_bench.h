@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
 #include "tools/gpu_harness/graph_timer.h"

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "heddle/error.h"
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/cublas.h"
 #include "tools/gpu_harness/gemm_problem.h"

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "heddle/inspect/plan.h"
+
 namespace heddle {
 namespace {
 

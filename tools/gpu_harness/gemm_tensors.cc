@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "heddle/inspect/plan.h"
+
 namespace heddle {
 namespace {
 

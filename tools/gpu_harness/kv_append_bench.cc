@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/kv_device.h"
 

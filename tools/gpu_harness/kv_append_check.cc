@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generator/decode/float16.h"
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/expected_kv.h"
 #include "tools/gpu_harness/kv_device.h"

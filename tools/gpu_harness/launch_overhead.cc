@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "runtime/gemm_launch.h"
 #include "runtime/kernel_state.h"
 #include "tools/gpu_harness/median.h"

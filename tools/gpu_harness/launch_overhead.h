@@ -2,6 +2,7 @@
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_LAUNCH_OVERHEAD_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_LAUNCH_OVERHEAD_H_
 
+#include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
 #include "tools/gpu_harness/device_memory.h"
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/checkpoint_tensors.h"
 #include "tools/gpu_harness/device_source.h"

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/weights.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/checkpoint_tensors.h"

@@ -1,5 +1,6 @@
 #include "tools/gpu_harness/repack_check.h"
 
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/device_source.h"
 

@@ -1,7 +1,7 @@
 #include "tools/heddle/tune_device.h"
 
 #include "heddle/error.h"
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tools/gpu_harness/gemm_check.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
