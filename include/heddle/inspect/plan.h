@@ -101,7 +101,7 @@ struct KernelLaunch {
   int schedule = 0;          // what the family's scheduler is told, KernelArgument::kSchedule
 };
 
-// A workspace opens with one 32-bit counter per output tile, zero between launches.
+// Every workspace opens with so many bytes of 32-bit counters, which are zero between launches.
 inline constexpr int kWorkspaceCounterBytes = 65536;
 
 struct HEDDLE_EXPORT Plan {
