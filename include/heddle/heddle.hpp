@@ -2,8 +2,12 @@
 #ifndef HEDDLE_HEDDLE_HPP_
 #define HEDDLE_HEDDLE_HPP_
 
+#include "heddle/decode_attention.h"
+#include "heddle/device_memory.h"
 #include "heddle/error.h"
+#include "heddle/gemm.h"
 #include "heddle/kernel.h"
+#include "heddle/kv_append.h"
 #include "heddle/kv_cache.h"
 #include "heddle/model.h"
 #include "heddle/runtime.h"
@@ -11,6 +15,7 @@
 #include "heddle/target.h"
 #include "heddle/tuned.h"
 #include "heddle/version.h"
+#include "heddle/weight_kernels.h"
 #include "heddle/weights.h"
 
 #endif  // HEDDLE_HEDDLE_HPP_

@@ -134,6 +134,18 @@ class HEDDLE_EXPORT Runtime {
   // driver has only been asked whether the stream captures and, if another device has the kernel,
   // for the device at hand.
   Kernel kernel(const Spec& spec, Stream stream);
+  // Both as the handle of an operation: runtime.kernel<GemmKernel>(spec). Throws Error(kUsage,
+  // "kernel.operation"), before anything is planned, for a spec of another operation.
+  template <class Handle>
+  Handle kernel(const Spec& spec) {
+    check_operation(spec.op(), Handle::kOp);
+    return Handle(kernel(spec));
+  }
+  template <class Handle>
+  Handle kernel(const Spec& spec, Stream stream) {
+    check_operation(spec.op(), Handle::kOp);
+    return Handle(kernel(spec, stream));
+  }
 
   // All kernels of a model, compiled in parallel and loaded, in the order of the specs; kept for as
   // long as the Runtime, so that kernel() neither compiles nor loads any of them later. Context as
@@ -164,6 +176,8 @@ class HEDDLE_EXPORT Runtime {
   struct Impl;
 
  private:
+  static void check_operation(Op of_spec, Op of_handle);
+
   std::unique_ptr<Impl> impl_;
 };
 

@@ -65,7 +65,7 @@ Family family_of(std::string_view kind) {
   if (kind == "kv_append") {
     return {"kv_append",
             "kv_append",
-            "KvAppendKernel",
+            "KvAppendOnCpu",
             {"kv_append/kv_append.cuh"},
             plans_of(kv_append_cases())};
   }

@@ -29,7 +29,7 @@ int activation_code(Activation activation) {
 
 }  // namespace
 
-GemmProblem::GemmProblem(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed)
+GemmProblem::GemmProblem(const GemmKernel& kernel, std::int64_t max_m, std::uint32_t seed)
     : GemmProblem(kernel.plan().spec.gemm(), max_m, seed) {
   renew_workspace(kernel);
   stream_.synchronize();
@@ -45,13 +45,13 @@ GemmProblem::GemmProblem(const GemmSpec& spec, std::int64_t max_m, std::uint32_t
   stream_.synchronize();
 }
 
-void GemmProblem::renew_workspace(const Kernel& kernel) {
+void GemmProblem::renew_workspace(const GemmKernel& kernel) {
   tensors_.renew_workspace(kernel.max_workspace_bytes(), stream_);
 }
 
-GemmArgs GemmProblem::args(std::int64_t m) const { return args(m, packed_.get()); }
+GemmArgs GemmProblem::args(std::int64_t m) const { return args(m, packed_.memory()); }
 
-GemmArgs GemmProblem::args(std::int64_t m, const void* weights) const {
+GemmArgs GemmProblem::args(std::int64_t m, const DeviceInput& weights) const {
   return tensors_.args(m, weights);
 }
 

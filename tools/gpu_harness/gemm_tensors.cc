@@ -19,17 +19,16 @@ std::vector<std::int32_t> random_permutation(std::int64_t k, std::uint32_t seed)
 
 }  // namespace
 
-GemmArgs GemmTensors::args(std::int64_t m, const void* weights) const noexcept {
+GemmArgs GemmTensors::args(std::int64_t m, const DeviceInput& weights) const noexcept {
   GemmArgs args;
-  args.x = x.get();
+  args.x = x.memory();
   args.weights = weights;
-  args.y = y.get(kGuardBytes);
-  args.bias = bias.get();
-  args.residual = residual.get();
-  args.pre_scale = pre_scale.get();
-  args.permutation = permutation.get();
-  args.workspace = workspace.get();
-  args.workspace_bytes = workspace.bytes();
+  args.y = y.memory(kGuardBytes, y.bytes() - 2 * kGuardBytes);
+  args.bias = bias.memory();
+  args.residual = residual.memory();
+  args.pre_scale = pre_scale.memory();
+  args.permutation = permutation.memory();
+  args.workspace = workspace.memory();
   args.m = m;
   return args;
 }
@@ -62,7 +61,7 @@ GemmTensors make_gemm_tensors(const GemmSpec& spec, std::int64_t max_m, std::uin
   return tensors;
 }
 
-GemmTensors make_gemm_tensors(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed,
+GemmTensors make_gemm_tensors(const GemmKernel& kernel, std::int64_t max_m, std::uint32_t seed,
                               const HelperKernels& helpers, const OwnedStream& stream) {
   GemmTensors tensors = make_gemm_tensors(kernel.plan().spec.gemm(), max_m, seed, helpers, stream);
   tensors.renew_workspace(kernel.max_workspace_bytes(), stream);
