@@ -13,7 +13,7 @@
 #include "cache/key.h"
 #include "cache/memory_cache.h"
 #include "cache/single_flight.h"
-#include "heddle/binary.h"
+#include "heddle/inspect/binary.h"
 
 namespace heddle {
 

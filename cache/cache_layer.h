@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cache/key.h"
-#include "heddle/binary.h"
+#include "heddle/inspect/binary.h"
 
 namespace heddle {
 

@@ -19,7 +19,7 @@
 #include "cache/file_system.h"
 #include "cache/key.h"
 #include "cache/root.h"
-#include "heddle/binary.h"
+#include "heddle/inspect/binary.h"
 
 namespace heddle {
 

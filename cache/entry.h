@@ -36,7 +36,7 @@
 #include "cache/bytes.h"
 #include "cache/digest.h"
 #include "cache/key.h"
-#include "heddle/binary.h"
+#include "heddle/inspect/binary.h"
 
 namespace heddle {
 

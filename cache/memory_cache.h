@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "cache/key.h"
-#include "heddle/binary.h"
+#include "heddle/inspect/binary.h"
 
 namespace heddle {
 

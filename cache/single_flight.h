@@ -9,7 +9,7 @@
 
 #include "cache/key.h"
 #include "cache/memory_cache.h"
-#include "heddle/binary.h"
+#include "heddle/inspect/binary.h"
 
 namespace heddle {
 

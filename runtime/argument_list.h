@@ -2,7 +2,7 @@
 #ifndef HEDDLE_RUNTIME_ARGUMENT_LIST_H_
 #define HEDDLE_RUNTIME_ARGUMENT_LIST_H_
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/version.h"
 
 namespace heddle::c_api {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/device_memory.h"
 #include "heddle/error.h"
 #include "heddle/heddle.h"
 #include "heddle/runtime.h"
@@ -55,10 +56,15 @@ void need_size(std::size_t given, std::size_t wanted, const char* name);
 // ("api.text_size"), before the text is read.
 std::string_view view(const char* data, std::size_t length);
 
-// Throw Error(kUsage, "launch.too_small"). Memory that is missing or not wanted is for the launch
-// itself to judge.
-void need_bytes(const heddle_input& input, std::size_t wanted, const char* name);
-void need_bytes(const heddle_output& output, std::size_t wanted, const char* name);
+// What a launch is of. Throws Error(kUsage, "launch.op") for a kernel of another operation.
+const Kernel::State& state_of(const heddle_kernel* kernel, Op op);
+
+inline DeviceInput memory_of(const heddle_input& input) noexcept {
+  return {input.data, input.bytes};
+}
+inline DeviceOutput memory_of(const heddle_output& output) noexcept {
+  return {output.data, output.bytes};
+}
 
 }  // namespace heddle::c_api
 

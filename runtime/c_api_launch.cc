@@ -1,98 +1,42 @@
-// The launches of the C API: the C++ ones, after a look at the sizes.
+// The launches of the C API: the C++ ones, which look at sizes and all else.
 #include <fmt/format.h>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/plan.h"
-#include "heddle/weights.h"
 #include "runtime/c_api.h"
-#include "runtime/launch_checks.h"
+#include "runtime/gemm_launch.h"
+#include "runtime/weight_op_launch.h"
 
 namespace heddle::c_api {
 namespace {
 
-void need_at_least(const void* data, std::size_t given, std::size_t wanted, const char* name) {
-  if (data == nullptr || given >= wanted) return;
-  refuse("launch.too_small", fmt::format("{} has {} bytes and needs {}", name, given, wanted));
-}
-}  // namespace
-
-void need_bytes(const heddle_input& input, std::size_t wanted, const char* name) {
-  need_at_least(input.data, input.bytes, wanted, name);
-}
-void need_bytes(const heddle_output& output, std::size_t wanted, const char* name) {
-  need_at_least(output.data, output.bytes, wanted, name);
-}
-
-namespace {
-
-std::size_t product(std::int64_t a, std::int64_t b) {
-  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
-}
-
-void check_sizes(const Plan& plan, const heddle_gemm_args& args) {
-  check_op(plan, Op::kGemm);
-  const GemmSpec& spec = plan.spec.gemm();
-  const GemmShape& shape = spec.shape;
-  if (args.m < shape.m_min || args.m > shape.m_max) return;  // refused by the launch
-  const auto element = static_cast<std::size_t>(bytes_of(spec.activation));
-  const std::size_t outputs = product(args.m, spec.output_columns()) *
-                              static_cast<std::size_t>(bytes_of(spec.output_dtype()));
-  need_bytes(args.x, product(args.m, shape.k) * element, "x");
-  need_bytes(args.weights, plan.layout.total_bytes, "weights");
-  need_bytes(args.y, outputs, "y");
-  need_bytes(args.bias, product(1, shape.n) * element, "bias");
-  need_bytes(args.residual, outputs, "residual");
-  need_bytes(args.pre_scale, product(1, shape.k) * element, "pre_scale");
-  need_bytes(args.permutation, product(4, shape.k), "permutation");
-}
-
-void check_sizes(const Plan& plan, const heddle_weight_source& source) {
-  const WeightOpSpec& op = plan.spec.weight_op();
-  const WeightSpec& weight = op.weight;
-  const std::int64_t n = op.shape.n;
-  const std::int64_t k = op.shape.k;
-  const bool packed = op.format == CheckpointFormat::kHeddle;
-  const std::int64_t groups = weight.group_size > 0 ? k / weight.group_size : 1;
-  const std::size_t values = product(groups, n);
-  const auto bits = static_cast<std::size_t>(weight.bits);
-  need_bytes(source.weights, packed ? plan.layout.total_bytes : product(n, k) * bits / 8,
-             "weights");
-  need_bytes(source.scales, values * static_cast<std::size_t>(bytes_of(weight.scale_dtype)),
-             "scales");
-  need_bytes(source.zeros, values * bits / 8, "zeros");
-  need_bytes(source.group_index, product(4, k), "group_index");
-  need_bytes(source.permutation, product(4, k), "permutation");
-}
-
 WeightSource to_cpp(const heddle_weight_source& source) {
-  return {source.weights.data, source.scales.data, source.zeros.data, source.group_index.data,
-          source.permutation.data};
-}
-
-std::size_t matrix_bytes(const WeightOpSpec& op) {
-  return product(op.shape.n, op.shape.k) * static_cast<std::size_t>(bytes_of(op.dtype));
+  return {memory_of(source.weights), memory_of(source.scales), memory_of(source.zeros),
+          memory_of(source.group_index), memory_of(source.permutation)};
 }
 
 }  // namespace
+
+const Kernel::State& state_of(const heddle_kernel* kernel, Op op) {
+  const Op own = kernel->kernel.op();
+  if (own == op) return kernel->kernel.state();
+  refuse("launch.op", fmt::format("the kernel's operation is {}, the arguments are of {}",
+                                  to_string(own), to_string(op)));
+}
+
 }  // namespace heddle::c_api
 
 using heddle::Op;
-using heddle::c_api::check_sizes;
 using heddle::c_api::guarded;
+using heddle::c_api::memory_of;
 using heddle::c_api::need;
-using heddle::c_api::need_bytes;
+using heddle::c_api::state_of;
 
 heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m, size_t* bytes) {
   return guarded([&] {
     need(kernel, "kernel");
     need(bytes, "bytes");
-    heddle::check_op(kernel->kernel.plan(), Op::kGemm);
-    const heddle::GemmShape& shape = kernel->kernel.plan().spec.gemm().shape;
-    if (m < shape.m_min || m > shape.m_max) {
-      heddle::c_api::refuse("launch.m", fmt::format("M = {} is outside the spec's range [{}, {}]",
-                                                    m, shape.m_min, shape.m_max));
-    }
-    *bytes = kernel->kernel.workspace_bytes(m);
+    *bytes = heddle::gemm_workspace_bytes(state_of(kernel, Op::kGemm), m);
   });
 }
 
@@ -110,19 +54,17 @@ heddle_status heddle_launch_gemm(const heddle_kernel* kernel, const heddle_gemm_
     need(kernel, "kernel");
     need(args, "args");
     heddle::c_api::need_size(args->struct_size, sizeof *args, "heddle_gemm_args");
-    check_sizes(kernel->kernel.plan(), *args);
     heddle::GemmArgs launch;
-    launch.x = args->x.data;
-    launch.weights = args->weights.data;
-    launch.y = args->y.data;
-    launch.bias = args->bias.data;
-    launch.residual = args->residual.data;
-    launch.pre_scale = args->pre_scale.data;
-    launch.permutation = args->permutation.data;
-    launch.workspace = args->workspace.data;
-    launch.workspace_bytes = args->workspace.bytes;
+    launch.x = memory_of(args->x);
+    launch.weights = memory_of(args->weights);
+    launch.y = memory_of(args->y);
+    launch.bias = memory_of(args->bias);
+    launch.residual = memory_of(args->residual);
+    launch.pre_scale = memory_of(args->pre_scale);
+    launch.permutation = memory_of(args->permutation);
+    launch.workspace = memory_of(args->workspace);
     launch.m = args->m;
-    kernel->kernel.launch(launch, stream);
+    heddle::launch(state_of(kernel, Op::kGemm), launch, stream);
   });
 }
 
@@ -132,11 +74,8 @@ heddle_status heddle_launch_dequantize(const heddle_kernel* kernel,
   return guarded([&] {
     need(kernel, "kernel");
     need(source, "source");
-    const heddle::Plan& plan = kernel->kernel.plan();
-    heddle::check_op(plan, Op::kDequantize);
-    check_sizes(plan, *source);
-    need_bytes(w, heddle::c_api::matrix_bytes(plan.spec.weight_op()), "w");
-    kernel->kernel.launch(heddle::DequantizeArgs{heddle::c_api::to_cpp(*source), w.data}, stream);
+    const heddle::DequantizeArgs launch{heddle::c_api::to_cpp(*source), memory_of(w)};
+    heddle::launch(state_of(kernel, Op::kDequantize), launch, stream);
   });
 }
 
@@ -145,11 +84,8 @@ heddle_status heddle_launch_repack(const heddle_kernel* kernel, const heddle_wei
   return guarded([&] {
     need(kernel, "kernel");
     need(source, "source");
-    const heddle::Plan& plan = kernel->kernel.plan();
-    heddle::check_op(plan, Op::kRepack);
-    check_sizes(plan, *source);
-    need_bytes(packed, plan.layout.total_bytes, "packed");
-    kernel->kernel.launch(heddle::RepackArgs{heddle::c_api::to_cpp(*source), packed.data}, stream);
+    const heddle::RepackArgs launch{heddle::c_api::to_cpp(*source), memory_of(packed)};
+    heddle::launch(state_of(kernel, Op::kRepack), launch, stream);
   });
 }
 
@@ -157,10 +93,7 @@ heddle_status heddle_launch_quantize_weight(const heddle_kernel* kernel, heddle_
                                             heddle_output packed, void* stream) {
   return guarded([&] {
     need(kernel, "kernel");
-    const heddle::Plan& plan = kernel->kernel.plan();
-    heddle::check_op(plan, Op::kQuantizeWeight);
-    need_bytes(w, heddle::c_api::matrix_bytes(plan.spec.weight_op()), "w");
-    need_bytes(packed, plan.layout.total_bytes, "packed");
-    kernel->kernel.launch(heddle::QuantizeWeightArgs{w.data, packed.data}, stream);
+    const heddle::QuantizeWeightArgs launch{memory_of(w), memory_of(packed)};
+    heddle::launch(state_of(kernel, Op::kQuantizeWeight), launch, stream);
   });
 }

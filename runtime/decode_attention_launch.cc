@@ -7,6 +7,7 @@
 
 #include "decode_attention/config.h"
 #include "generator/families/configuration.h"
+#include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
 #include "runtime/kernel_state.h"
 #include "runtime/kv_append_launch.h"
@@ -53,10 +54,10 @@ void check_tokens(const DecodeAttentionSpec& spec, const DecodeAttentionArgs& ar
 }
 
 void check_workspace(std::size_t needed, const DecodeAttentionArgs& args) {
-  check_required(args.workspace, "workspace");
-  if (args.workspace_bytes >= needed) return;
+  check_required(args.workspace, 0, "workspace");
+  if (args.workspace.bytes >= needed) return;
   refuse_launch("launch.workspace", fmt::format("workspace has {} bytes; a launch needs {}",
-                                                args.workspace_bytes, needed));
+                                                args.workspace.bytes, needed));
 }
 
 // Of a contiguous cache.
@@ -72,24 +73,28 @@ void check_contiguous(const Plan& plan, const DecodeAttentionArgs& args) {
 }  // namespace
 
 void validate(const Plan& plan, const DecodeAttentionArgs& args) {
-  check_op(plan, Op::kDecodeAttention);
   validate(plan, plan.max_workspace_bytes(), args);
 }
 
 void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttentionArgs& args) {
-  check_op(plan, Op::kDecodeAttention);
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
   if (args.sequences < 0 || args.sequences > kMostSequences) {
     refuse_launch("launch.size", fmt::format("sequences = {} is not between 0 and {}",
                                              args.sequences, kMostSequences));
   }
-  check_required(args.q, "q");
-  check_required(args.out, "out");
-  check_required(args.lengths, "lengths", kNumberAlignment);
-  check_wanted(args.slopes, spec.alibi == Alibi::kGiven, "slopes", kNumberAlignment);
-  check_wanted(args.sink_logits, spec.sink_logits, "sink_logits", kNumberAlignment);
-  check_wanted(args.log_sum_exp, spec.log_sum_exp, "log_sum_exp", kNumberAlignment);
-  validate(spec.kv, args.cache, args.sequences, spec.shape.kv_heads);
+  const AttentionShape& shape = spec.shape;
+  const std::int64_t queries = args.sequences * shape.query_len * shape.heads;
+  const std::size_t query_bytes = byte_count(queries * shape.head_dim, bytes_of(spec.activation));
+  const std::size_t head_bytes = byte_count(shape.heads, sizeof(float));
+  check_required(args.q, query_bytes, "q");
+  check_required(args.out, query_bytes, "out");
+  check_required(args.lengths, byte_count(args.sequences, sizeof(std::int32_t)), "lengths",
+                 kNumberAlignment);
+  check_wanted(args.slopes, spec.alibi == Alibi::kGiven, head_bytes, "slopes", kNumberAlignment);
+  check_wanted(args.sink_logits, spec.sink_logits, head_bytes, "sink_logits", kNumberAlignment);
+  check_wanted(args.log_sum_exp, spec.log_sum_exp, byte_count(queries, sizeof(float)),
+               "log_sum_exp", kNumberAlignment);
+  validate(spec.kv, {shape.kv_heads, shape.head_dim}, args.cache, args.sequences);
   if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(plan, args);
   check_tokens(spec, args);
   check_workspace(workspace_bytes, args);
@@ -105,17 +110,17 @@ DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
           bytes(cache.v.codes),
           bytes(cache.k.scales),
           bytes(cache.v.scales),
-          cache.k.given,
-          cache.v.given,
-          cache.block_table,
-          args.lengths,
-          args.slopes,
-          args.sink_logits,
+          floats(cache.k.given),
+          floats(cache.v.given),
+          integers(cache.block_table),
+          integers(args.lengths),
+          floats(args.slopes),
+          floats(args.sink_logits),
           bytes(args.out),
-          args.log_sum_exp,
+          floats(args.log_sum_exp),
           bytes(args.workspace),
           bytes(cache.k.residual),
-          cache.residual_slots,
+          integers(cache.residual_slots),
           number(args.sequences),
           number(cache.table_stride),
           number(cache.pages),
@@ -127,14 +132,19 @@ LaunchSize decode_attention_size(const Plan& plan, const DecodeAttentionArgs& ar
   return {capacity_of(plan.spec.decode_attention().kv, args.cache), args.sequences};
 }
 
-void Kernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
-  validate(plan(), state_->max_workspace_bytes, args);
+void launch(const Kernel::State& state, const DecodeAttentionArgs& args, Stream stream) {
+  const Plan& plan = state.plan;
+  validate(plan, state.max_workspace_bytes, args);
   if (args.sequences == 0) return;
-  const DecodeAttentionParameters parameters = decode_attention_parameters(plan(), args);
+  const DecodeAttentionParameters parameters = decode_attention_parameters(plan, args);
   ArgumentList arguments;
   arguments.set(KernelArgument::kParameters, &parameters);
-  const LaunchSize size = decode_attention_size(plan(), args);
-  state_->launch(plan().kernel_for(size.size), size, arguments, stream);
+  const LaunchSize size = decode_attention_size(plan, args);
+  state.launch(plan.kernel_for(size.size), size, arguments, stream);
+}
+
+void DecodeAttentionKernel::launch(const DecodeAttentionArgs& args, Stream stream) const {
+  heddle::launch(kernel().state(), args, stream);
 }
 
 }  // namespace heddle

@@ -6,14 +6,15 @@
 #include <cstdint>
 
 #include "decode_attention/parameters.h"
+#include "heddle/decode_attention.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/plan.h"
 
 namespace heddle {
 
-// Throws Error(kUsage) with the code "launch.op", "launch.missing", "launch.unexpected",
-// "launch.misaligned", "launch.size" or "launch.workspace" if `args` break the contract of
-// DecodeAttentionArgs.
+// Throws Error(kUsage) with the code "launch.missing", "launch.unexpected", "launch.misaligned",
+// "launch.too_small", "launch.size" or "launch.workspace" if `args` break the contract of
+// DecodeAttentionArgs. Precondition: a plan of decode_attention.
 void validate(const Plan& plan, const DecodeAttentionArgs& args);
 // The same where plan.max_workspace_bytes() is known.
 void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttentionArgs& args);
@@ -28,6 +29,9 @@ DecodeAttentionParameters decode_attention_parameters(const Plan& plan,
 // What the plan's choice of a kernel and its grid depend on: sequences are as long as they can be.
 // Precondition: validate() accepts the arguments.
 LaunchSize decode_attention_size(const Plan& plan, const DecodeAttentionArgs& args) noexcept;
+
+// What DecodeAttentionKernel does. Precondition: a kernel of decode_attention.
+void launch(const Kernel::State& state, const DecodeAttentionArgs& args, Stream stream);
 
 }  // namespace heddle
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "heddle/weights.h"
+#include "runtime/byte_pointers.h"
 #include "runtime/kernel_state.h"
 #include "runtime/launch_checks.h"
 #include "runtime/tensor_maps.h"
@@ -13,10 +15,10 @@ namespace {
 
 void check_workspace(std::size_t needed, const GemmArgs& args) {
   if (needed == 0) return;
-  check_required(args.workspace, "workspace");
-  if (args.workspace_bytes >= needed) return;
+  check_required(args.workspace, 0, "workspace");
+  if (args.workspace.bytes >= needed) return;
   refuse_launch("launch.workspace", fmt::format("workspace has {} bytes; M = {} needs {}",
-                                                args.workspace_bytes, args.m, needed));
+                                                args.workspace.bytes, args.m, needed));
 }
 
 // What validate() is to ask for: what this M needs, which takes a while to tell, unless there is
@@ -24,41 +26,49 @@ void check_workspace(std::size_t needed, const GemmArgs& args) {
 std::size_t workspace_to_check(const Kernel::State& state, const GemmArgs& args) noexcept {
   const GemmShape& shape = state.plan.spec.gemm().shape;
   const std::size_t most = state.max_workspace_bytes;
-  if (most == 0 || (args.workspace_bytes >= most && is_aligned(args.workspace))) return 0;
+  if (most == 0 || (args.workspace.bytes >= most && is_aligned(args.workspace.data))) return 0;
   // Defined inside the range only; validate() refuses what is outside.
   const bool m_in_range = args.m >= shape.m_min && args.m <= shape.m_max;
   return m_in_range ? state.plan.workspace_bytes(args.m) : 0;
 }
 
+void check_m(const GemmShape& shape, std::int64_t m) {
+  if (m >= shape.m_min && m <= shape.m_max) return;
+  refuse_launch("launch.m", fmt::format("M = {} is outside the spec's range [{}, {}]", m,
+                                        shape.m_min, shape.m_max));
+}
+
 }  // namespace
 
 void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& args) {
-  check_op(plan, Op::kGemm);
   const GemmSpec& spec = plan.spec.gemm();
-  if (args.m < spec.shape.m_min || args.m > spec.shape.m_max) {
-    refuse_launch("launch.m", fmt::format("M = {} is outside the spec's range [{}, {}]", args.m,
-                                          spec.shape.m_min, spec.shape.m_max));
-  }
-  check_required(args.x, "x");
-  check_required(args.weights, "weights");
-  check_required(args.y, "y");
-  check_wanted(args.bias, spec.epilogue.bias, "bias");
-  check_wanted(args.residual, spec.epilogue.residual, "residual");
-  check_wanted(args.pre_scale, spec.pre_scale, "pre_scale");
-  check_wanted(args.permutation, spec.act_order, "permutation");
+  check_m(spec.shape, args.m);
+  const std::int64_t n = spec.shape.n;
+  const std::int64_t k = spec.shape.k;
+  const std::int64_t element = bytes_of(spec.activation);
+  const std::size_t output_bytes =
+      byte_count(args.m * spec.output_columns(), bytes_of(spec.output_dtype()));
+  check_required(args.x, byte_count(args.m * k, element), "x");
+  check_required(args.weights, plan.layout.total_bytes, "weights");
+  check_required(args.y, output_bytes, "y");
+  check_wanted(args.bias, spec.epilogue.bias, byte_count(n, element), "bias");
+  check_wanted(args.residual, spec.epilogue.residual, output_bytes, "residual");
+  check_wanted(args.pre_scale, spec.pre_scale, byte_count(k, element), "pre_scale");
+  check_wanted(args.permutation, spec.act_order, byte_count(k, sizeof(std::int32_t)),
+               "permutation");
   check_workspace(workspace_bytes, args);
 }
 
 GemmArguments::GemmArguments(const GemmArgs& args) noexcept
     : args_(args), m_(static_cast<int>(args.m)) {
-  list_.set(KernelArgument::kX, &args_.x);
-  list_.set(KernelArgument::kWeights, &args_.weights);
-  list_.set(KernelArgument::kY, &args_.y);
-  list_.set(KernelArgument::kBias, &args_.bias);
-  list_.set(KernelArgument::kResidual, &args_.residual);
-  list_.set(KernelArgument::kPreScale, &args_.pre_scale);
-  list_.set(KernelArgument::kPermutation, &args_.permutation);
-  list_.set(KernelArgument::kWorkspace, &args_.workspace);
+  list_.set(KernelArgument::kX, &args_.x.data);
+  list_.set(KernelArgument::kWeights, &args_.weights.data);
+  list_.set(KernelArgument::kY, &args_.y.data);
+  list_.set(KernelArgument::kBias, &args_.bias.data);
+  list_.set(KernelArgument::kResidual, &args_.residual.data);
+  list_.set(KernelArgument::kPreScale, &args_.pre_scale.data);
+  list_.set(KernelArgument::kPermutation, &args_.permutation.data);
+  list_.set(KernelArgument::kWorkspace, &args_.workspace.data);
   list_.set(KernelArgument::kM, &m_);
 }
 
@@ -73,23 +83,35 @@ void GemmArguments::read_tokens(const cuda::Driver& driver, const Plan& plan,
   if (kernel.arguments.front() != KernelArgument::kTokenMap) return;
   const GemmSpec& spec = plan.spec.gemm();
   const int box = kernel.tokens_of_box(m_);
-  const void* x = gathered_ != nullptr ? gathered_ : args_.x;
+  const void* x = gathered_ != nullptr ? gathered_ : args_.x.data;
   list_.set(KernelArgument::kTokenMap,
             token_map(driver, {x, args_.m, spec.shape.k, box, spec.activation == DType::kBf16}));
 }
 
-void Kernel::launch(const GemmArgs& args, Stream stream) const {
-  const Plan& plan = state_->plan;
-  check_op(plan, Op::kGemm);
-  validate(plan, workspace_to_check(*state_, args), args);
+std::size_t gemm_workspace_bytes(const Kernel::State& state, std::int64_t m) {
+  check_m(state.plan.spec.gemm().shape, m);
+  return state.plan.workspace_bytes(m);
+}
+
+void launch(const Kernel::State& state, const GemmArgs& args, Stream stream) {
+  const Plan& plan = state.plan;
+  validate(plan, workspace_to_check(state, args), args);
   const std::size_t index = plan.kernel_for(args.m);
   GemmArguments arguments(args);
   for (std::size_t i = plan.kernels.size(); i < plan.kernel_count(); ++i) {
-    arguments.gather_to(static_cast<unsigned char*>(args.workspace) + plan.gathered_offset(args.m));
-    state_->launch(i, {args.m}, arguments.list(), stream);
+    arguments.gather_to(bytes(args.workspace) + plan.gathered_offset(args.m));
+    state.launch(i, {args.m}, arguments.list(), stream);
   }
-  arguments.read_tokens(state_->kernels[index].driver(), plan, plan.kernels[index]);
-  state_->launch(index, {args.m}, arguments.list(), stream);
+  arguments.read_tokens(state.kernels[index].driver(), plan, plan.kernels[index]);
+  state.launch(index, {args.m}, arguments.list(), stream);
+}
+
+std::size_t GemmKernel::workspace_bytes(std::int64_t m) const {
+  return gemm_workspace_bytes(kernel().state(), m);
+}
+
+void GemmKernel::launch(const GemmArgs& args, Stream stream) const {
+  heddle::launch(kernel().state(), args, stream);
 }
 
 }  // namespace heddle

@@ -4,18 +4,22 @@
 
 #include <cstddef>
 
-#include "heddle/kernel.h"
-#include "heddle/plan.h"
+#include "heddle/gemm.h"
+#include "heddle/inspect/plan.h"
 #include "runtime/argument_list.h"
 #include "runtime/driver.h"
 
 namespace heddle {
 
-// Throws Error(kUsage) with the code "launch.op", "launch.m", "launch.missing",
-// "launch.unexpected", "launch.misaligned" or "launch.workspace" if `args` break the contract of
-// Kernel::launch. `workspace_bytes` is what the launch needs. Reads the pointers' values only.
-// Allocates nothing unless it throws.
+// Throws Error(kUsage) with the code "launch.m", "launch.missing", "launch.unexpected",
+// "launch.misaligned", "launch.too_small" or "launch.workspace" if `args` break the contract of
+// GemmArgs. `workspace_bytes` is what the launch needs. Follows no pointer, and allocates nothing
+// unless it throws. Precondition: a plan of a gemm.
 void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& args);
+
+// What GemmKernel does. Precondition: a kernel of a gemm.
+std::size_t gemm_workspace_bytes(const Kernel::State& state, std::int64_t m);
+void launch(const Kernel::State& state, const GemmArgs& args, Stream stream);
 
 // The arguments of a GEMM's kernels. Lives on the caller's stack for one launch; `args` must live
 // as long. Allocates nothing unless it throws.

@@ -4,6 +4,7 @@
 
 #include "runtime/context.h"
 #include "runtime/kernel_state.h"
+#include "runtime/launch_checks.h"
 
 namespace heddle {
 namespace {
@@ -94,13 +95,14 @@ void Kernel::State::launch_as(const KernelLaunch& launch, std::size_t index,
 
 Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
-std::size_t Kernel::workspace_bytes(std::int64_t m) const {
-  const GemmShape& shape = plan().spec.gemm().shape;
-  return m >= shape.m_min && m <= shape.m_max ? plan().workspace_bytes(m) : 0;
+Op Kernel::op() const noexcept { return state_->plan.spec.op(); }
+
+std::size_t Kernel::max_workspace_bytes() const noexcept { return state_->max_workspace_bytes; }
+
+const Plan& Kernel::plan() const noexcept { return state_->plan; }
+
+OperationKernel::OperationKernel(const Kernel& kernel, Op op) : kernel_(kernel) {
+  check_handle(kernel.op(), op);
 }
-
-std::size_t Kernel::max_workspace_bytes() const { return state_->max_workspace_bytes; }
-
-const Plan& Kernel::plan() const { return state_->plan; }
 
 }  // namespace heddle

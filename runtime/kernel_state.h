@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "heddle/binary.h"
+#include "heddle/inspect/binary.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/plan.h"
 #include "runtime/argument_list.h"
 #include "runtime/driver.h"
 #include "runtime/launch_table.h"

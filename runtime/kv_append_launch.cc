@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "generator/kv/kv_rule.h"
+#include "heddle/kv_cache.h"
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
 #include "runtime/kernel_state.h"
@@ -31,28 +32,63 @@ void check_stride(std::int64_t stride, std::int64_t row, const char* name) {
                             kStrideStep, row, kMostStride));
 }
 
-void check_tensor(const KvTensor& tensor, const KvCacheTensor& given, const char* codes,
-                  const char* scales, const char* factor) {
-  const bool by_caller = tensor.granularity == KvGranularity::kTensor;
-  const bool none = tensor.granularity == KvGranularity::kNone;
-  check_required(given.codes, codes);
-  check_wanted(given.scales, !by_caller && !none, scales);
-  check_wanted(given.given, takes_given(tensor), factor, kNumberAlignment);
+std::size_t integer_bytes(std::int64_t count) { return byte_count(count, sizeof(std::int32_t)); }
+
+// What a tensor's memory is called where it is refused.
+struct TensorNames {
+  const char* codes;
+  const char* scales;
+  const char* given;
+  const char* residual;
+};
+constexpr TensorNames kNamesOfK = {"cache.k.codes", "cache.k.scales", "cache.k.given",
+                                   "cache.k.residual"};
+constexpr TensorNames kNamesOfV = {"cache.v.codes", "cache.v.scales", "cache.v.given",
+                                   "cache.v.residual"};
+
+// A tensor's memory, and the numbers that say how large it must be.
+struct SizedTensor {
+  const KvCacheTensor& memory;
+  std::int64_t pages;
+  std::int64_t page_tokens;
+  std::int64_t residual_slots;
+};
+
+// Precondition: the numbers are in their ranges.
+void check_tensor(const KvTensor& spec, const KvTensorLayout& layout, const SizedTensor& tensor,
+                  const TensorNames& names) {
+  const KvCacheTensor& memory = tensor.memory;
+  const bool scales = layout.scale_row_bytes > 0;
+  const bool residual = layout.residual_row_bytes > 0;
+  const std::size_t numbers = spec.symmetric ? 1 : 2;
+  check_required(memory.codes, layout.code_bytes(tensor.pages, tensor.page_tokens), names.codes);
+  check_wanted(memory.scales, scales, layout.scale_bytes(tensor.pages, tensor.page_tokens),
+               names.scales);
+  check_wanted(memory.given, takes_given(spec), numbers * sizeof(float), names.given,
+               kNumberAlignment);
+  check_wanted(memory.residual, residual,
+               residual ? layout.residual_bytes(tensor.residual_slots) : 0, names.residual);
 }
 
-// The window of tokens whose block of scales per channel is not full.
+// The numbers of the window of tokens whose block of scales per channel is not full.
 void check_residual(const KvSpec& kv, const KvCache& cache, std::int64_t sequences) {
   const bool wanted = kv.k.granularity == KvGranularity::kChannel;
-  check_wanted(cache.k.residual, wanted, "cache.k.residual");
-  check_wanted(cache.v.residual, false, "cache.v.residual");
-  const bool slots = cache.residual_slots != nullptr;
-  check_wanted(cache.residual_slots, wanted && slots, "cache.residual_slots", kNumberAlignment);
-  if (!wanted) return;
+  const bool slots = cache.residual_slots.data != nullptr;
+  check_wanted(cache.residual_slots, wanted && slots, integer_bytes(sequences),
+               "cache.residual_slots", kNumberAlignment);
+  if (!wanted || cache.k.residual.data == nullptr) return;
   check_size(cache.residual_slot_count, slots ? 1 : sequences, "cache.residual_slot_count");
 }
 
 std::int64_t stride_bytes(std::int64_t stride, std::int64_t row, DType dtype) {
   return (stride == 0 ? row : stride) * bytes_of(dtype);
+}
+
+// Of K or of V: up to the end of the last token's row.
+std::size_t input_bytes(const KvAppendSpec& spec, std::int64_t tokens, std::int64_t stride) {
+  if (tokens == 0) return 0;
+  const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
+  return byte_count((tokens - 1) * (stride == 0 ? row : stride) + row, bytes_of(spec.activation));
 }
 
 // Kernels count a sequence's rows in 32 bits, and attention no more tokens than this.
@@ -82,42 +118,52 @@ void validate_page_tokens(const KvSpec& kv, std::int64_t page_tokens, int kv_hea
                                            page_tokens, kv.k.group_size));
 }
 
-void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences, int kv_heads) {
-  check_tensor(kv.k, cache.k, "cache.k.codes", "cache.k.scales", "cache.k.given");
-  check_tensor(kv.v, cache.v, "cache.v.codes", "cache.v.scales", "cache.v.given");
-  check_residual(kv, cache, sequences);
-  check_size(cache.pages, 1, "cache.pages");
+void validate(const KvSpec& kv, const KvShape& shape, const KvCache& cache,
+              std::int64_t sequences) {
   const bool paged = kv.layout == KvLayout::kPaged;
-  check_wanted(cache.block_table, paged, "cache.block_table", kNumberAlignment);
-  validate_page_tokens(kv, cache.page_tokens, kv_heads);
-  if (paged) return check_size(cache.table_stride, 1, "cache.table_stride");
+  if (paged) check_size(cache.table_stride, 1, "cache.table_stride");
+  check_wanted(cache.block_table, paged, paged ? integer_bytes(sequences * cache.table_stride) : 0,
+               "cache.block_table", kNumberAlignment);
+  check_size(cache.pages, 1, "cache.pages");
+  validate_page_tokens(kv, cache.page_tokens, shape.kv_heads);
   // The tokens of a sequence that has no place would be lost.
-  if (cache.pages >= sequences) return;
-  refuse_launch("launch.size",
-                fmt::format("the cache has {} sequences, the launch {}", cache.pages, sequences));
+  if (!paged && cache.pages < sequences) {
+    refuse_launch("launch.size",
+                  fmt::format("the cache has {} sequences, the launch {}", cache.pages, sequences));
+  }
+  check_residual(kv, cache, sequences);
+  const std::int64_t page_tokens = paged ? kv.page_size : cache.page_tokens;
+  const KvCacheLayout layout = kv_cache_layout(kv, shape.kv_heads, shape.head_dim);
+  check_tensor(kv.k, layout.k, {cache.k, cache.pages, page_tokens, cache.residual_slot_count},
+               kNamesOfK);
+  check_tensor(kv.v, layout.v, {cache.v, cache.pages, page_tokens, cache.residual_slot_count},
+               kNamesOfV);
 }
 
 void validate(const Plan& plan, const KvAppendArgs& args) {
-  check_op(plan, Op::kKvAppend);
   const KvAppendSpec& spec = plan.spec.kv_append();
   const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
   check_size(args.tokens, 0, "tokens");
   check_size(args.sequences, args.tokens == 0 ? 0 : 1, "sequences");
-  check_required(args.k, "k");
-  check_required(args.v, "v");
   check_stride(args.k_stride, row, "k_stride");
   check_stride(args.v_stride, row, "v_stride");
-  check_wanted(args.offsets, args.offsets != nullptr, "offsets", kNumberAlignment);
-  if (args.offsets == nullptr && args.tokens != args.sequences) {
+  const bool offsets = args.offsets.data != nullptr;
+  if (!offsets && args.tokens != args.sequences) {
     refuse_launch("launch.size",
                   fmt::format("without offsets each of {} sequences has one token, not {} in all",
                               args.sequences, args.tokens));
   }
-  check_required(args.lengths, "lengths", kNumberAlignment);
   const bool table = spec.rope.source == RopeSource::kTable;
-  check_wanted(args.rotations, table, "rotations", kNumberAlignment);
-  if (table) check_size(args.rotation_rows, 1, "rotation_rows");
-  validate(spec.kv, args.cache, args.sequences, spec.shape.kv_heads);
+  if (table && args.rotations.data != nullptr) check_size(args.rotation_rows, 1, "rotation_rows");
+  check_required(args.k, input_bytes(spec, args.tokens, args.k_stride), "k");
+  check_required(args.v, input_bytes(spec, args.tokens, args.v_stride), "v");
+  check_wanted(args.offsets, offsets, integer_bytes(args.sequences + 1), "offsets",
+               kNumberAlignment);
+  check_required(args.lengths, integer_bytes(args.sequences), "lengths", kNumberAlignment);
+  check_wanted(args.rotations, table,
+               table ? byte_count(args.rotation_rows * spec.rope.dim, sizeof(float)) : 0,
+               "rotations", kNumberAlignment);
+  validate(spec.kv, spec.shape, args.cache, args.sequences);
 }
 
 KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args,
@@ -126,18 +172,18 @@ KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& ar
   const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
   const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
   const auto tensor = [](const KvCacheTensor& t) {
-    return device::KvTensorPointers{bytes(t.codes), bytes(t.scales), t.given};
+    return device::KvTensorPointers{bytes(t.codes), bytes(t.scales), floats(t.given)};
   };
   return {bytes(args.k),
           bytes(args.v),
           stride_bytes(args.k_stride, row, spec.activation),
           stride_bytes(args.v_stride, row, spec.activation),
-          args.offsets,
-          args.lengths,
-          args.rotations,
+          integers(args.offsets),
+          integers(args.lengths),
+          floats(args.rotations),
           tensor(args.cache.k),
           tensor(args.cache.v),
-          args.cache.block_table,
+          integers(args.cache.block_table),
           number(args.cache.table_stride),
           number(args.cache.pages),
           number(args.cache.page_tokens),
@@ -145,23 +191,28 @@ KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& ar
           number(args.sequences),
           number(args.rotation_rows),
           bytes(args.cache.k.residual),
-          args.cache.residual_slots,
+          integers(args.cache.residual_slots),
           number(args.cache.residual_slot_count),
           launch.schedule};
 }
 
 LaunchSize kv_append_size(const KvAppendArgs& args) noexcept {
-  return {args.tokens, args.sequences, args.offsets != nullptr};
+  return {args.tokens, args.sequences, args.offsets.data != nullptr};
 }
 
-void Kernel::launch(const KvAppendArgs& args, Stream stream) const {
-  validate(plan(), args);
+void launch(const Kernel::State& state, const KvAppendArgs& args, Stream stream) {
+  const Plan& plan = state.plan;
+  validate(plan, args);
   if (args.tokens == 0) return;
-  const KernelLaunch launch = plan().launch(0, kv_append_size(args));
-  const KvAppendParameters parameters = kv_append_parameters(plan(), args, launch);
+  const KernelLaunch launch = plan.launch(0, kv_append_size(args));
+  const KvAppendParameters parameters = kv_append_parameters(plan, args, launch);
   ArgumentList arguments;
   arguments.set(KernelArgument::kParameters, &parameters);
-  state_->launch_as(launch, 0, arguments, stream);
+  state.launch_as(launch, 0, arguments, stream);
+}
+
+void KvAppendKernel::launch(const KvAppendArgs& args, Stream stream) const {
+  heddle::launch(kernel().state(), args, stream);
 }
 
 }  // namespace heddle

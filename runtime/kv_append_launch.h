@@ -4,20 +4,22 @@
 
 #include <cstdint>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
-#include "heddle/plan.h"
+#include "heddle/kv_append.h"
 #include "kv_append/parameters.h"
 #include "runtime/launch_checks.h"
 
 namespace heddle {
 
-// Throws Error(kUsage) with the code "launch.op", "launch.missing", "launch.unexpected",
-// "launch.misaligned" or "launch.size" if `args` break the contract of KvAppendArgs.
+// Throws Error(kUsage) with the code "launch.missing", "launch.unexpected", "launch.misaligned",
+// "launch.too_small" or "launch.size" if `args` break the contract of KvAppendArgs. Precondition: a
+// plan of kv_append.
 void validate(const Plan& plan, const KvAppendArgs& args);
-// The tensors' and the table's part of it, for every operation on a cache of `sequences` with so
-// many heads of K and V. A contiguous one has at most 2^30 tokens for each sequence, and rows
-// (tokens times heads) that 32 bits count.
-void validate(const KvSpec& kv, const KvCache& cache, std::int64_t sequences, int kv_heads);
+// The tensors' and the table's part of it, for every operation on a cache of `sequences`. A
+// contiguous one has at most 2^30 tokens for each sequence, and rows (tokens times heads) that 32
+// bits count.
+void validate(const KvSpec& kv, const KvShape& shape, const KvCache& cache, std::int64_t sequences);
 // KvCache::page_tokens alone: what a paged cache's spec says, or tokens that a contiguous one may
 // have. Throws "launch.size".
 void validate_page_tokens(const KvSpec& kv, std::int64_t page_tokens, int kv_heads);
@@ -29,6 +31,9 @@ using device::KvAppendParameters;
 KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args,
                                         const KernelLaunch& launch) noexcept;
 LaunchSize kv_append_size(const KvAppendArgs& args) noexcept;
+
+// What KvAppendKernel does. Precondition: a kernel of kv_append.
+void launch(const Kernel::State& state, const KvAppendArgs& args, Stream stream);
 
 }  // namespace heddle
 

@@ -12,26 +12,32 @@ void refuse_launch(const char* code, std::string message) {
   throw Error(ErrorCategory::kUsage, code, std::move(message));
 }
 
-void check_op(const Plan& plan, Op op) {
-  if (plan.spec.op() == op) return;
-  refuse_launch("launch.op", fmt::format("the kernel's operation is {}, the arguments are of {}",
-                                         to_string(plan.spec.op()), to_string(op)));
+void check_handle(Op of_kernel, Op of_handle) {
+  if (of_kernel == of_handle) return;
+  refuse_launch("kernel.operation", fmt::format("the kernel's operation is {}, the handle's {}",
+                                                to_string(of_kernel), to_string(of_handle)));
 }
 
 bool is_aligned(const void* pointer, std::size_t alignment) noexcept {
   return pointer != nullptr && reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
 }
 
-void check_required(const void* pointer, const char* name, std::size_t alignment) {
-  if (is_aligned(pointer, alignment)) return;
-  if (pointer == nullptr) refuse_launch("launch.missing", fmt::format("{} is null", name));
-  refuse_launch("launch.misaligned",
-                fmt::format("{} = {} is not aligned to {} bytes", name, pointer, alignment));
+void check_required(const DeviceInput& memory, std::size_t bytes, const char* name,
+                    std::size_t alignment) {
+  if (is_aligned(memory.data, alignment) && memory.bytes >= bytes) return;
+  if (memory.data == nullptr) refuse_launch("launch.missing", fmt::format("{} is null", name));
+  if (!is_aligned(memory.data, alignment)) {
+    refuse_launch("launch.misaligned",
+                  fmt::format("{} = {} is not aligned to {} bytes", name, memory.data, alignment));
+  }
+  refuse_launch("launch.too_small",
+                fmt::format("{} has {} bytes and needs {}", name, memory.bytes, bytes));
 }
 
-void check_wanted(const void* pointer, bool wanted, const char* name, std::size_t alignment) {
-  if (wanted) return check_required(pointer, name, alignment);
-  if (pointer == nullptr) return;
+void check_wanted(const DeviceInput& memory, bool wanted, std::size_t bytes, const char* name,
+                  std::size_t alignment) {
+  if (wanted) return check_required(memory, bytes, name, alignment);
+  if (memory.data == nullptr) return;
   refuse_launch("launch.unexpected",
                 fmt::format("{} is given, but the kernel's spec has none", name));
 }

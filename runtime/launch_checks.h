@@ -6,23 +6,30 @@
 #include <cstdint>
 #include <string>
 
-#include "heddle/plan.h"
+#include "heddle/device_memory.h"
+#include "heddle/spec.h"
 
 namespace heddle {
 
 // All throw Error(kUsage).
 [[noreturn]] void refuse_launch(const char* code, std::string message);
-// "launch.op": the plan is of another operation.
-void check_op(const Plan& plan, Op op);
+// "kernel.operation": a kernel of one operation, the handle of another.
+void check_handle(Op of_kernel, Op of_handle);
 inline constexpr std::size_t kUsualAlignment = 16;
 // And not null.
 bool is_aligned(const void* pointer, std::size_t alignment = kUsualAlignment) noexcept;
-// "launch.missing", "launch.misaligned"
-void check_required(const void* pointer, const char* name, std::size_t alignment = kUsualAlignment);
-// As check_required() where the spec asks for the pointer, else "launch.unexpected" if it is given:
-// silently ignoring one would give wrong results.
-void check_wanted(const void* pointer, bool wanted, const char* name,
+// "launch.missing", "launch.misaligned", and "launch.too_small" for fewer bytes than `bytes`, which
+// is what the kernel reads or writes.
+void check_required(const DeviceInput& memory, std::size_t bytes, const char* name,
+                    std::size_t alignment = kUsualAlignment);
+// As check_required() where the spec asks for the memory, else "launch.unexpected" if it is given:
+// silently ignoring it would give wrong results.
+void check_wanted(const DeviceInput& memory, bool wanted, std::size_t bytes, const char* name,
                   std::size_t alignment = kUsualAlignment);
+// Bytes of `count` elements. Precondition: neither is negative, and the product fits.
+inline std::size_t byte_count(std::int64_t count, std::int64_t element_bytes) noexcept {
+  return static_cast<std::size_t>(count) * static_cast<std::size_t>(element_bytes);
+}
 
 }  // namespace heddle
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "heddle/binary.h"
-#include "heddle/source.h"
+#include "heddle/inspect/binary.h"
+#include "heddle/inspect/source.h"
 #include "runtime/nvrtc_files.h"
 
 namespace heddle {

@@ -3,6 +3,8 @@
 #include <mutex>
 #include <utility>
 
+#include "heddle/inspect/plan.h"
+
 namespace heddle {
 namespace {
 

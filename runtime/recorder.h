@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cache/append_log.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
 #include "runtime/logger.h"
 

@@ -7,6 +7,7 @@
 #include "heddle/error.h"
 #include "runtime/bundled_tables.h"
 #include "runtime/device.h"
+#include "runtime/launch_checks.h"
 #include "runtime/runtime_impl.h"
 
 namespace heddle {
@@ -134,6 +135,8 @@ Kernel Runtime::Impl::load(const Plan& plan) {
 
 Runtime::Runtime(RuntimeOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Runtime::~Runtime() = default;
+
+void Runtime::check_operation(Op of_spec, Op of_handle) { check_handle(of_spec, of_handle); }
 
 std::vector<BuildResult> Runtime::build(const std::vector<Source>& sources,
                                         const BuildProgress& progress) {

@@ -10,6 +10,7 @@
 #include "generator/families/fields.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/planner/choose.h"
+#include "heddle/inspect/plan.h"
 #include "stream/config.h"
 #include "tiles/config.h"
 #include "warpgroup/config.h"

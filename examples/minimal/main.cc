@@ -29,12 +29,13 @@ void cuda(const char* name, Args... args) {
 
 // Device memory for the life of the program.
 template <typename T>
-void* to_device(const std::vector<T>& values) {
+heddle::DeviceOutput to_device(const std::vector<T>& values) {
   const std::size_t bytes = values.size() * sizeof(T);
+  if (bytes == 0) return {};
   void* pointer = nullptr;
   cuda("cuMemAlloc_v2", &pointer, bytes);
   cuda("cuMemcpyHtoD_v2", pointer, static_cast<const void*>(values.data()), bytes);
-  return pointer;
+  return {pointer, bytes};
 }
 
 double value_of(std::uint16_t bits, DType type) {
@@ -83,15 +84,14 @@ int run(const heddle::Spec& spec) {
   cuda("cuDevicePrimaryCtxRetain", &context, 0);
   cuda("cuCtxSetCurrent", context);
   cuda("cuStreamCreate", &stream, 0U);
-  const heddle::Kernel kernel = runtime.kernel(spec);
+  const auto kernel = runtime.kernel<heddle::GemmKernel>(spec);
   const std::vector<std::uint8_t> workspace(kernel.workspace_bytes(m));  // zeros
   heddle::GemmArgs args{to_device(x), to_device(heddle::pack_weights(gemm, weights)), to_device(y)};
-  args.workspace = workspace.empty() ? nullptr : to_device(workspace);
-  args.workspace_bytes = workspace.size();
+  args.workspace = to_device(workspace);
   args.m = m;
   kernel.launch(args, stream);
   cuda("cuStreamSynchronize", stream);
-  cuda("cuMemcpyDtoH_v2", y.data(), args.y, 2 * y.size());
+  cuda("cuMemcpyDtoH_v2", y.data(), args.y.data, 2 * y.size());
   double error = 0, norm = 0;  // squared, against FP64
   for (std::size_t out = 0; out < m * n; ++out) {
     double sum = 0;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 

@@ -1,7 +1,7 @@
 // Executing a decode plan on the host.
 #include "generator/decode/float16.h"
-#include "heddle/decode_plan.h"
 #include "heddle/error.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "generator/decode/float16.h"
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 

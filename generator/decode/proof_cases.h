@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 

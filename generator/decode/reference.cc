@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "generator/decode/float16.h"
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

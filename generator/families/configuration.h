@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

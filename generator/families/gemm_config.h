@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "generator/families/fields.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "steps/config.h"
 
 namespace heddle {

@@ -4,7 +4,7 @@
 #define HEDDLE_GENERATOR_FAMILIES_GEMM_WORK_H_
 
 #include "generator/families/scale_mode.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

@@ -8,7 +8,7 @@
 #include "generator/families/configuration.h"
 #include "generator/families/family.h"
 #include "generator/families/fields_json.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle::families {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "generator/families/fields.h"
-#include "heddle/decode_plan.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/decode_plan.h"
+#include "heddle/inspect/plan.h"
 #include "steps/config.h"
 
 namespace heddle {

@@ -11,8 +11,8 @@
 #include "generator/layout/pack_pairs.h"
 #include "generator/layout/padding_code.h"
 #include "generator/layout/plain_sizes.h"
-#include "heddle/decode_plan.h"
 #include "heddle/error.h"
+#include "heddle/inspect/decode_plan.h"
 #include "heddle/weights.h"
 
 namespace heddle {

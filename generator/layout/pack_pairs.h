@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 

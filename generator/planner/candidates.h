@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "generator/planner/choose.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

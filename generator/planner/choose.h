@@ -9,7 +9,7 @@
 
 #include "generator/families/gemm_family.h"
 #include "generator/planner/ranges.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

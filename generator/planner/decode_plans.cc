@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "generator/families/family.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

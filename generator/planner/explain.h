@@ -9,7 +9,7 @@
 
 #include "generator/families/gemm_family.h"
 #include "generator/planner/candidates.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 
 namespace heddle {

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/family.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/kv_cache.h"
-#include "heddle/plan.h"
 
 namespace heddle {
 namespace {

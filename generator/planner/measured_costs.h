@@ -10,7 +10,7 @@
 
 #include "generator/families/costs.h"
 #include "generator/families/gemm_family.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 
 namespace heddle {

@@ -1,5 +1,5 @@
 // What a plan answers about its kernels.
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 #include <algorithm>
 

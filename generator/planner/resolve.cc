@@ -8,7 +8,7 @@
 #include "generator/planner/resolve_gemm.h"
 #include "generator/target/check_target.h"
 #include "heddle/error.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 
 namespace heddle {

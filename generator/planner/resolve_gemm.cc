@@ -14,7 +14,7 @@
 #include "generator/planner/tuned_choice.h"
 #include "generator/spec/meaning.h"
 #include "heddle/error.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 namespace {

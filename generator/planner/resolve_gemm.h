@@ -1,7 +1,7 @@
 #ifndef HEDDLE_GENERATOR_PLANNER_RESOLVE_GEMM_H_
 #define HEDDLE_GENERATOR_PLANNER_RESOLVE_GEMM_H_
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 
 namespace heddle {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "generator/planner/choose.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 
 namespace heddle {

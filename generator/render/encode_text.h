@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 

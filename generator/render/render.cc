@@ -6,7 +6,7 @@
 #include "generator/render/digest.h"
 #include "generator/render/template_text.h"
 #include "heddle/error.h"
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "heddle/version.h"
 
 namespace heddle {

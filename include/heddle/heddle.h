@@ -135,7 +135,9 @@ HEDDLE_EXPORT heddle_status heddle_request_kernel(heddle_request* request, void*
                                                   heddle_kernel** kernel);
 
 /* Of a gemm, for a launch with this m, which is in the range of the spec's shape.m; of any kernel,
- * the most of any launch: 0 if it needs none. */
+ * the most of any launch: 0 if it needs none. The caller allocates a workspace and sets it to zero
+ * once; every launch leaves it ready for the next one. Launches that run one after another may
+ * share one, whatever their kernels are; those that may run at the same time need their own. */
 HEDDLE_EXPORT heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t m,
                                                           size_t* bytes);
 HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kernel* kernel,

@@ -1,21 +1,21 @@
-// Everything: from a JSON spec to a kernel that runs.
+// What an engine uses: from a JSON spec to a kernel that runs. heddle/inspect.hpp has the rest.
 #ifndef HEDDLE_HEDDLE_HPP_
 #define HEDDLE_HEDDLE_HPP_
 
-#include "heddle/binary.h"
-#include "heddle/decode_plan.h"
+#include "heddle/decode_attention.h"
+#include "heddle/device_memory.h"
 #include "heddle/error.h"
+#include "heddle/gemm.h"
 #include "heddle/kernel.h"
+#include "heddle/kv_append.h"
 #include "heddle/kv_cache.h"
-#include "heddle/kv_codec.h"
 #include "heddle/model.h"
-#include "heddle/plan.h"
 #include "heddle/runtime.h"
-#include "heddle/source.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
 #include "heddle/tuned.h"
 #include "heddle/version.h"
+#include "heddle/weight_kernels.h"
 #include "heddle/weights.h"
 
 #endif  // HEDDLE_HEDDLE_HPP_

@@ -1,97 +1,79 @@
 // Kernel: a loaded operation, ready to launch for every M of its spec.
+//
+// A Kernel is of any operation and has no launch. The handle of its operation has one, and is made
+// from it: GemmKernel (heddle/gemm.h), DequantizeKernel, RepackKernel, QuantizeWeightKernel
+// (heddle/weight_kernels.h), KvAppendKernel (heddle/kv_append.h), DecodeAttentionKernel
+// (heddle/decode_attention.h).
 #ifndef HEDDLE_KERNEL_H_
 #define HEDDLE_KERNEL_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
-#include "heddle/attention_args.h"
 #include "heddle/export.h"
-#include "heddle/kv_args.h"
-#include "heddle/plan.h"
+#include "heddle/spec.h"
 
 namespace heddle {
+
+struct Plan;  // heddle/inspect/plan.h
 
 // A CUstream or cudaStream_t; nullptr is the default stream.
 using Stream = void*;
 
-// Device pointers, each aligned to 16 bytes.
-struct GemmArgs {
-  const void* x = nullptr;  // [M, K] row-major, the activation's dtype
-  // pack_weights() output. From sm_90 on it may be read before the kernel before this one in
-  // the stream has ended, so that one must not write it: synchronise once after packing on the GPU.
-  const void* weights = nullptr;
-  // [M, GemmSpec::output_columns()] row-major, GemmSpec::output_dtype().
-  void* y = nullptr;
-  // [N]; required exactly if the spec has one. As of weights, the kernel before must not write it.
-  const void* bias = nullptr;
-  const void* residual = nullptr;  // as Y; required exactly if the spec has one; may be y
-  // [K] of the activation's dtype; required exactly with activation.pre_scale.
-  const void* pre_scale = nullptr;
-  // [K] int32; required exactly with activation.act_order: packed column j of W is column
-  // permutation[j] of X and of pre_scale. Each column once; checked by no one.
-  const void* permutation = nullptr;
-  // Required where workspace_bytes(m) > 0. Zeroed once before its first use; every launch leaves
-  // it ready for the next one. Launches that may run at the same time need their own.
-  void* workspace = nullptr;
-  std::size_t workspace_bytes = 0;
-  std::int64_t m = 0;
-};
-
-// Quantised weights as the spec's format has them; device pointers, each aligned to 16 bytes.
-struct WeightSource {
-  const void* weights = nullptr;  // packed weights, or the checkpoint's qweight
-  const void* scales = nullptr;   // AWQ, GPTQ: [K / group_size, N] of scale_dtype
-  const void* zeros = nullptr;    // AWQ, GPTQ: qzeros; required exactly with integer zero points
-  // With act_order, to dequantise GPTQ: [K] int32, the group of each column.
-  const void* group_index = nullptr;
-  // With act_order, for all else: [K] int32, packed column j is column permutation[j].
-  const void* permutation = nullptr;
-};
-
-struct DequantizeArgs {
-  WeightSource source;
-  void* w = nullptr;  // [N, K] row-major, output.dtype
-};
-
-struct RepackArgs {
-  WeightSource source;
-  void* packed = nullptr;  // WeightLayout::total_bytes
-};
-
-struct QuantizeWeightArgs {
-  const void* w = nullptr;  // [N, K] row-major, input.dtype
-  void* packed = nullptr;   // WeightLayout::total_bytes
-};
-
-// Immutable; copies share the loaded modules. Any thread may launch.
+// Immutable. Copies are cheap and share the loaded modules; there is no empty Kernel, because
+// moving copies. Any thread may use one.
+//
+// The workspace. The caller allocates it: GemmKernel::workspace_bytes(m) for a launch with that M,
+// or max_workspace_bytes() for every launch of a kernel. It sets all of it to zero once, before its
+// first use; every launch leaves it ready for the next one. Launches that run one after another,
+// as those of one stream do, may share one workspace, whatever their plans and operations are: it
+// has the most bytes that any of them needs. Launches that may run at the same time, on several
+// streams or branches of a graph, need their own.
 class HEDDLE_EXPORT Kernel {
  public:
-  // All of them: enqueue on `stream`, in the current context, which must be of the device that the
-  // kernel was loaded for. Allocate nothing, take no lock, do not synchronise, and may be captured.
-  // Throw Error(kUsage) and launch nothing if the kernel is of another operation, M is outside
-  // shape.m, or a pointer is missing, unexpected or misaligned; Error(kDriver) if the driver
-  // refuses the launch.
-  void launch(const GemmArgs& args, Stream stream) const;
-  void launch(const DequantizeArgs& args, Stream stream) const;
-  void launch(const RepackArgs& args, Stream stream) const;
-  void launch(const QuantizeWeightArgs& args, Stream stream) const;
-  void launch(const KvAppendArgs& args, Stream stream) const;
-  void launch(const DecodeAttentionArgs& args, Stream stream) const;
+  Kernel(const Kernel&) = default;
+  Kernel& operator=(const Kernel&) = default;
 
-  // Bytes of workspace of a gemm for a launch with this M, and the most over all M of the spec; of
-  // decode_attention only the latter.
-  std::size_t workspace_bytes(std::int64_t m) const;
-  std::size_t max_workspace_bytes() const;
+  Op op() const noexcept;
+  // Bytes of workspace that suffice for every launch; 0 if none needs any.
+  std::size_t max_workspace_bytes() const noexcept;
 
-  const Plan& plan() const;
+  const Plan& plan() const noexcept;
 
+  // The library's own.
   struct State;
   explicit Kernel(std::shared_ptr<const State> state);
+  const State& state() const noexcept { return *state_; }
 
  private:
   std::shared_ptr<const State> state_;
+};
+
+// What the handles of all operations have in common. As cheap to copy as a Kernel; any thread may
+// launch.
+//
+// Each has one launch(args, stream). It enqueues on `stream`, in the current context, which must be
+// of the device that the kernel was loaded for. It allocates nothing, takes no lock, does not
+// synchronise, and may be captured. It throws Error(kUsage) and launches nothing if a number is
+// outside of what the spec allows ("launch.m", "launch.size"), or memory is missing, unexpected,
+// misaligned or smaller than what the kernel reads or writes of it ("launch.missing",
+// "launch.unexpected", "launch.misaligned", "launch.too_small", of the workspace
+// "launch.workspace"); Error(kDriver) if the driver refuses the launch.
+class HEDDLE_EXPORT OperationKernel {
+ public:
+  const Kernel& kernel() const noexcept { return kernel_; }
+  const Plan& plan() const noexcept { return kernel_.plan(); }
+  std::size_t max_workspace_bytes() const noexcept { return kernel_.max_workspace_bytes(); }
+
+ protected:
+  // Throws Error(kUsage, "kernel.operation") for a kernel of another operation.
+  OperationKernel(const Kernel& kernel, Op op);
+  ~OperationKernel() = default;
+  OperationKernel(const OperationKernel&) = default;
+  OperationKernel& operator=(const OperationKernel&) = default;
+
+ private:
+  Kernel kernel_;
 };
 
 }  // namespace heddle

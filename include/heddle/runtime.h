@@ -10,15 +10,16 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/binary.h"
 #include "heddle/export.h"
 #include "heddle/kernel.h"
-#include "heddle/source.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
 #include "heddle/tuned.h"
 
 namespace heddle {
+
+struct Binary;  // heddle/inspect/binary.h
+struct Source;  // heddle/inspect/source.h
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 using LogCallback = std::function<void(LogLevel, std::string_view)>;
@@ -133,6 +134,18 @@ class HEDDLE_EXPORT Runtime {
   // driver has only been asked whether the stream captures and, if another device has the kernel,
   // for the device at hand.
   Kernel kernel(const Spec& spec, Stream stream);
+  // Both as the handle of an operation: runtime.kernel<GemmKernel>(spec). Throws Error(kUsage,
+  // "kernel.operation"), before anything is planned, for a spec of another operation.
+  template <class Handle>
+  Handle kernel(const Spec& spec) {
+    check_operation(spec.op(), Handle::kOp);
+    return Handle(kernel(spec));
+  }
+  template <class Handle>
+  Handle kernel(const Spec& spec, Stream stream) {
+    check_operation(spec.op(), Handle::kOp);
+    return Handle(kernel(spec, stream));
+  }
 
   // All kernels of a model, compiled in parallel and loaded, in the order of the specs; kept for as
   // long as the Runtime, so that kernel() neither compiles nor loads any of them later. Context as
@@ -163,6 +176,8 @@ class HEDDLE_EXPORT Runtime {
   struct Impl;
 
  private:
+  static void check_operation(Op of_spec, Op of_handle);
+
   std::unique_ptr<Impl> impl_;
 };
 

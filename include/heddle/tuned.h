@@ -1,5 +1,6 @@
 // Tuned tables: which kernels were measured to be the fastest on a GPU, and what the predicted
-// times of all others are made of there, as an input of resolve().
+// times of all others are made of there. Every kernel is planned with them: RuntimeOptions names
+// their files, and resolve() of heddle/inspect/plan.h takes them as an argument.
 //
 // A table is a JSON document for one GPU; docs/tuned-tables.md describes it. Parsing does no I/O
 // and touches no CUDA. Both classes are values: copy them, use them from any thread.
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "heddle/export.h"
-#include "heddle/plan.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
 
@@ -104,13 +104,6 @@ HEDDLE_EXPORT std::string tuned_gpu(const Target& target);
 HEDDLE_EXPORT std::map<std::string, int> tuned_family_versions();
 // The same of costs: the version of each family's cost parameters.
 HEDDLE_EXPORT std::map<std::string, int> tuned_cost_versions();
-
-// resolve() of heddle/plan.h with these tables instead of the shipped ones. An entry decides for
-// its range of M if its family's version is this library's and the family has such a kernel for the
-// spec; the plan's reasons say which entries were used, and why others were not. A spec that sets a
-// tile or a path is planned without entries. Costs whose version is this library's take the place
-// of the built-in values wherever a kernel is chosen by its predicted time.
-HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables);
 
 }  // namespace heddle
 

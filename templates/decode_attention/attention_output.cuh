@@ -1,6 +1,6 @@
 // From the sums of a row to the output: at once, or by way of the workspace.
 //
-// Workspace: most_blocks counters, 0 between launches; then two slots per block, of the segment
+// Workspace: a counter per block, 0 between launches; then two slots per block, of the segment
 // that ends an item which another team began, and of the one that begins an item for others to
 // end: FP32 [block rows][head_dim], then (reference, sum) of each row, once for every 16 elements.
 // Blocks of a team have each a share of every row: the last block to finish that share of an item

@@ -1,6 +1,7 @@
 // The configuration of decode_attention.cuh.
 #pragma once
 
+#include "config/workspace.h"
 #include "kv/config.h"
 
 namespace heddle::device {
@@ -145,9 +146,10 @@ struct DecodeAttentionConfig {
   HEDDLE_BOTH constexpr int ring_bytes() const { return stages * stage_bytes(); }
   HEDDLE_BOTH constexpr int shared_bytes() const { return ring_offset() + warps * ring_bytes(); }
 
-  // The workspace: a counter for each block, then two slots for each: FP32 [block rows][head_dim]
-  // and the reference and sum of each row, once for every 16 elements.
-  HEDDLE_BOTH constexpr int counter_bytes() const { return round_up(4 * most_blocks, 16); }
+  // The workspace: room for a counter of each block of the largest target (4096 SMs, 4 blocks
+  // each), then two slots for each block: FP32 [block rows][head_dim] and the reference and sum of
+  // each row, once for every 16 elements.
+  HEDDLE_BOTH constexpr int counter_bytes() const { return Workspace::kCounterBytes; }
   HEDDLE_BOTH constexpr int slot_bytes() const {
     return block_rows() * (4 * head_dim + 8 * (head_dim / 16));
   }

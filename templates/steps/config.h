@@ -3,14 +3,10 @@
 #pragma once
 
 #include "config/config.h"
+#include "config/workspace.h"
 #include "packing/chunk_shape.h"
 
 namespace heddle::device {
-
-// A workspace opens with a 32-bit counter for each output tile, zero between launches; sums follow.
-struct Workspace {
-  static constexpr int kCounterBytes = 65536;
-};
 
 // Where the scale of a group is applied.
 HEDDLE_ENUM(ScaleMode,

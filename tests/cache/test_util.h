@@ -15,7 +15,7 @@
 #include "cache/bytes.h"
 #include "cache/disk_cache.h"
 #include "cache/key.h"
-#include "heddle/binary.h"
+#include "heddle/inspect/binary.h"
 
 namespace heddle::testing {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "heddle/decode_plan.h"
-#include "heddle/source.h"
+#include "heddle/inspect/decode_plan.h"
+#include "heddle/inspect/source.h"
 
 namespace heddle {
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "heddle/inspect/binary.h"
 #include "heddle/runtime.h"
 #include "runtime/ptx_summary.h"
 #include "tests/memory_only.h"

@@ -21,19 +21,18 @@ using emulator::Access;
 constexpr unsigned kSeeds = 3;
 
 template <class T>
-T* to_memory(const std::vector<T>& values, emulator::GlobalMemory& memory) {
-  if (values.empty()) return nullptr;
-  return reinterpret_cast<T*>(
-      memory.allocate(values.data(), values.size() * sizeof(T), Access::kRead));
+DeviceOutput to_memory(const std::vector<T>& values, emulator::GlobalMemory& memory) {
+  if (values.empty()) return {};
+  const std::size_t bytes = values.size() * sizeof(T);
+  return {memory.allocate(values.data(), bytes, Access::kRead), bytes};
 }
 
 // Where the kernel ahead writes what the kernel finds.
-const std::int32_t* to_late(const std::vector<std::int32_t>& values,
-                            const std::vector<std::int32_t>& before,
-                            emulator::GlobalMemory& memory) {
-  if (values.empty()) return nullptr;
-  return reinterpret_cast<const std::int32_t*>(
-      memory.allocate_late(values.data(), before.data(), values.size() * sizeof(std::int32_t)));
+DeviceInput to_late(const std::vector<std::int32_t>& values,
+                    const std::vector<std::int32_t>& before, emulator::GlobalMemory& memory) {
+  if (values.empty()) return {};
+  const std::size_t bytes = values.size() * sizeof(std::int32_t);
+  return {memory.allocate_late(values.data(), before.data(), bytes), bytes};
 }
 
 // More tokens than a sequence can have, and less than none.
@@ -80,10 +79,10 @@ DecodeAttentionArgs EmulatedAttention::arguments(const AttentionProblem& problem
   args.cache.k.scales = to_memory(problem.scales[0], memory);
   args.cache.v.codes = to_memory(problem.codes[1], memory);
   args.cache.v.scales = to_memory(problem.scales[1], memory);
-  const float* given =
-      to_memory(std::vector<float>(problem.given.begin(), problem.given.end()), memory);
-  if (takes_given(spec_.kv.k)) args.cache.k.given = given;
-  if (takes_given(spec_.kv.v)) args.cache.v.given = given + 2;
+  const auto* given = static_cast<const float*>(
+      to_memory(std::vector<float>(problem.given.begin(), problem.given.end()), memory).data);
+  if (takes_given(spec_.kv.k)) args.cache.k.given = device_input(given, 2);
+  if (takes_given(spec_.kv.v)) args.cache.v.given = device_input(given + 2, 2);
   args.cache.k.residual = to_memory(problem.residual, memory);
   args.cache.residual_slots = to_memory(problem.residual_slots, memory);
   args.cache.residual_slot_count = problem.residual_slot_count;
@@ -93,14 +92,13 @@ DecodeAttentionArgs EmulatedAttention::arguments(const AttentionProblem& problem
   args.cache.table_stride = problem.table_stride;
   if (spec_.alibi == Alibi::kGiven) args.slopes = to_memory(problem.slopes, memory);
   if (spec_.sink_logits) args.sink_logits = to_memory(problem.sinks, memory);
-  args.out = memory.allocate(2 * problem.q.size(), Access::kWrite);
-  if (spec_.log_sum_exp) {
-    args.log_sum_exp =
-        reinterpret_cast<float*>(memory.allocate(log_sum_bytes(problem), Access::kWrite));
-  }
-  args.workspace_bytes = plan_.max_workspace_bytes();
-  args.workspace = memory.allocate(args.workspace_bytes, Access::kWrite);
-  std::memset(args.workspace, 0, counter_bytes());
+  const auto to_write = [&](std::size_t bytes) {
+    return DeviceOutput{memory.allocate(bytes, Access::kWrite), bytes};
+  };
+  args.out = to_write(2 * problem.q.size());
+  if (spec_.log_sum_exp) args.log_sum_exp = to_write(log_sum_bytes(problem));
+  args.workspace = to_write(plan_.max_workspace_bytes());
+  std::memset(args.workspace.data, 0, counter_bytes());
   return args;
 }
 
@@ -126,12 +124,12 @@ void EmulatedAttention::launch(const std::vector<std::int32_t>& lengths,
         ASSERT_NO_FATAL_FAILURE(compare(args, expected));
       }
       ASSERT_EQ(results(args, problem), first) << "other bits";
-      const auto* workspace = static_cast<const std::uint8_t*>(args.workspace);
+      const auto* workspace = static_cast<const std::uint8_t*>(args.workspace.data);
       ASSERT_TRUE(std::all_of(workspace, workspace + counter_bytes(), [](std::uint8_t byte) {
         return byte == 0;
       })) << "counters that are not zero";
       merged_ =
-          merged_ || std::any_of(workspace + counter_bytes(), workspace + args.workspace_bytes,
+          merged_ || std::any_of(workspace + counter_bytes(), workspace + args.workspace.bytes,
                                  [](std::uint8_t byte) { return byte != 0xff; });
     }
   }
@@ -180,15 +178,15 @@ std::size_t EmulatedAttention::log_sum_bytes(const AttentionProblem& problem) co
 // What a launch does not write itself is NaN.
 void EmulatedAttention::clear(const DecodeAttentionArgs& args,
                               const AttentionProblem& problem) const {
-  std::memset(args.out, 0xff, 2 * problem.q.size());
-  if (spec_.log_sum_exp) std::memset(args.log_sum_exp, 0xff, log_sum_bytes(problem));
-  std::memset(static_cast<std::uint8_t*>(args.workspace) + counter_bytes(), 0xff,
-              args.workspace_bytes - counter_bytes());
+  std::memset(args.out.data, 0xff, 2 * problem.q.size());
+  if (spec_.log_sum_exp) std::memset(args.log_sum_exp.data, 0xff, log_sum_bytes(problem));
+  std::memset(static_cast<std::uint8_t*>(args.workspace.data) + counter_bytes(), 0xff,
+              args.workspace.bytes - counter_bytes());
 }
 
 std::vector<double> EmulatedAttention::outputs(const DecodeAttentionArgs& args,
                                                std::size_t count) const {
-  const auto* bits = static_cast<const std::uint16_t*>(args.out);
+  const auto* bits = static_cast<const std::uint16_t*>(args.out.data);
   std::vector<double> out;
   for (std::size_t i = 0; i < count; ++i) {
     out.push_back(float16_to_double(float16_format(spec_.activation), bits[i]));
@@ -198,9 +196,9 @@ std::vector<double> EmulatedAttention::outputs(const DecodeAttentionArgs& args,
 
 std::vector<std::uint8_t> EmulatedAttention::results(const DecodeAttentionArgs& args,
                                                      const AttentionProblem& problem) const {
-  const auto* out = static_cast<const std::uint8_t*>(args.out);
+  const auto* out = static_cast<const std::uint8_t*>(args.out.data);
   std::vector<std::uint8_t> bytes(out, out + 2 * problem.q.size());
-  const auto* sums = reinterpret_cast<const std::uint8_t*>(args.log_sum_exp);
+  const auto* sums = static_cast<const std::uint8_t*>(args.log_sum_exp.data);
   if (spec_.log_sum_exp) bytes.insert(bytes.end(), sums, sums + log_sum_bytes(problem));
   return bytes;
 }
@@ -209,7 +207,8 @@ void EmulatedAttention::compare(const DecodeAttentionArgs& args,
                                 const ExpectedAttention& expected) const {
   ASSERT_NO_FATAL_FAILURE(expect_close(outputs(args, expected.out.size()), expected.out));
   if (spec_.log_sum_exp) {
-    ASSERT_LT(largest_difference(args.log_sum_exp, expected.log_sum_exp), log_sum_limit(spec_));
+    const auto* sums = static_cast<const float*>(args.log_sum_exp.data);
+    ASSERT_LT(largest_difference(sums, expected.log_sum_exp), log_sum_limit(spec_));
   }
 }
 

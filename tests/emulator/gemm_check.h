@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "tests/emulator/gemm_kernels.h"
 #include "tests/emulator/gemm_problem.h"
 

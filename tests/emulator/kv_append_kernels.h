@@ -8,10 +8,10 @@
 
 namespace heddle {
 
-using KvAppendKernel = void(KvAppendParameters parameters);
+using KvAppendOnCpu = void(KvAppendParameters parameters);
 
 // In the order of kv_append_cases().
-extern const std::vector<KvAppendKernel*> kv_append_kernels;
+extern const std::vector<KvAppendOnCpu*> kv_append_kernels;
 
 }  // namespace heddle
 

@@ -35,11 +35,12 @@ class Images {
   }
 
   void set(KvCache* cache) const {
-    cache->k.codes = parts_[kKCodes];
-    cache->k.scales = parts_[kKScales];
-    cache->v.codes = parts_[kVCodes];
-    cache->v.scales = parts_[kVScales];
-    cache->k.residual = parts_[kKResidual];
+    const auto memory = [this](KvPart part) { return DeviceOutput{parts_[part], bytes_[part]}; };
+    cache->k.codes = memory(kKCodes);
+    cache->k.scales = memory(kKScales);
+    cache->v.codes = memory(kVCodes);
+    cache->v.scales = memory(kVScales);
+    cache->k.residual = memory(kKResidual);
   }
   std::vector<std::uint8_t> part(std::size_t part) const {
     return {parts_[part], parts_[part] + bytes_[part]};
@@ -51,10 +52,10 @@ class Images {
 };
 
 template <class T>
-T* to_memory(const std::vector<T>& values, emulator::GlobalMemory& memory) {
-  if (values.empty()) return nullptr;
-  return reinterpret_cast<T*>(
-      memory.allocate(values.data(), values.size() * sizeof(T), Access::kRead));
+DeviceOutput to_memory(const std::vector<T>& values, emulator::GlobalMemory& memory) {
+  if (values.empty()) return {};
+  const std::size_t bytes = values.size() * sizeof(T);
+  return {memory.allocate(values.data(), bytes, Access::kRead), bytes};
 }
 
 // The first byte that differs; a NaN of 16 bits is any NaN.
@@ -97,9 +98,10 @@ class EmulatedKvAppend : public testing::TestWithParam<std::size_t> {
     args.cache.residual_slots = to_memory(problem.residual_slots, memory);
     args.cache.residual_slot_count = problem.residual_slot_count;
     const auto& [k, v] = problem.given;
-    const float* given = to_memory(std::vector<float>{k.scale, k.zero, v.scale, v.zero}, memory);
-    if (takes_given(spec_.kv.k)) args.cache.k.given = given;
-    if (takes_given(spec_.kv.v)) args.cache.v.given = given + 2;
+    const auto* given = static_cast<const float*>(
+        to_memory(std::vector<float>{k.scale, k.zero, v.scale, v.zero}, memory).data);
+    if (takes_given(spec_.kv.k)) args.cache.k.given = device_input(given, 2);
+    if (takes_given(spec_.kv.v)) args.cache.v.given = device_input(given + 2, 2);
     return args;
   }
 

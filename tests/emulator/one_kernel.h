@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/spec.h"
 
 namespace heddle {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "generator/families/warpgroup/shares.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/spec.h"
 
 namespace heddle {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tests/emulator/attention_cases.h"
 #include "tests/emulator/bulk_cases.h"
 #include "tests/emulator/gemv_cases.h"
@@ -65,7 +65,7 @@ Family family_of(std::string_view kind) {
   if (kind == "kv_append") {
     return {"kv_append",
             "kv_append",
-            "KvAppendKernel",
+            "KvAppendOnCpu",
             {"kv_append/kv_append.cuh"},
             plans_of(kv_append_cases())};
   }

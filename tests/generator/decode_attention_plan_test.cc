@@ -59,6 +59,22 @@ TEST(DecodeAttentionPlan, KernelsShareAWorkspace) {
   EXPECT_EQ(plan.max_workspace_bytes(), static_cast<std::size_t>(usual.workspace_bytes()));
 }
 
+// Kernels of other plans and operations, too: where one has its counters none puts anything else.
+TEST(DecodeAttentionPlan, CountersAreThoseOfEveryWorkspace) {
+  Target largest = target_from_name("h200");
+  largest.sm_count = 4096;  // the most that a target may have
+  for (const char* dtype : {"int8", "int4", "fp16"}) {
+    const Plan plan = resolve(
+        attention_spec(std::string(R"("dtype":")") + dtype + '"', "", {32, 8, 128, 1}, false),
+        largest);
+    for (const PlannedKernel& kernel : plan.kernels) {
+      const auto& config = config_of<device::DecodeAttentionConfig>(kernel);
+      EXPECT_EQ(config.counter_bytes(), kWorkspaceCounterBytes);
+      EXPECT_LE(4 * config.most_blocks, kWorkspaceCounterBytes);
+    }
+  }
+}
+
 // All blocks that the registers are for find room on an SM.
 TEST(DecodeAttentionPlan, BlocksFitTheirSharedMemory) {
   for (const char* target : {"a100", "h200", "rtx4090", "b200"}) {

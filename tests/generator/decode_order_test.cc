@@ -4,8 +4,8 @@
 #include <numeric>
 #include <random>
 
-#include "heddle/decode_plan.h"
 #include "heddle/error.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

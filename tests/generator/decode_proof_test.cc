@@ -1,7 +1,7 @@
 // Every plan that can be made is proven. The plans are dealt to shards that run side by side.
 #include <gtest/gtest.h>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

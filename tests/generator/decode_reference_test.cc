@@ -1,7 +1,7 @@
 // The reference that the proofs rest on, against values worked out by hand.
 #include <gtest/gtest.h>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

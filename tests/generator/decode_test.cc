@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "heddle/decode_plan.h"
 #include "heddle/error.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

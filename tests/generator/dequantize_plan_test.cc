@@ -4,8 +4,8 @@
 #include "generator/families/configuration.h"
 #include "generator/families/dequantize/dequantize_config.h"
 #include "generator/families/family.h"
-#include "heddle/plan.h"
-#include "heddle/source.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "tests/generator/plan_refusals.h"
 
 namespace heddle {

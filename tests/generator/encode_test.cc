@@ -5,7 +5,7 @@
 
 #include "generator/decode/encode_moves.h"
 #include "generator/render/encode_text.h"
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
 namespace {

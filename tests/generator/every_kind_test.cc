@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "generator/families/family.h"
-#include "heddle/plan.h"
-#include "heddle/source.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 
 namespace heddle {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "generator/planner/choose.h"
-#include "heddle/decode_plan.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/decode_plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 #include "tests/generator/plan_refusals.h"
 #include "tests/planned_kernel.h"

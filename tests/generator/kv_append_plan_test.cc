@@ -6,8 +6,8 @@
 #include "generator/families/configuration.h"
 #include "generator/families/family.h"
 #include "generator/families/kv_append/config.h"
-#include "heddle/plan.h"
-#include "heddle/source.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "tests/generator/plan_refusals.h"
 
 namespace heddle {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heddle/error.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "generator/decode/float16.h"
-#include "heddle/decode_plan.h"
 #include "heddle/error.h"
+#include "heddle/inspect/decode_plan.h"
 #include "heddle/weights.h"
 
 namespace heddle {

@@ -3,7 +3,7 @@
 #include "generator/render/embedded.h"
 #include "generator/render/template_text.h"
 #include "heddle/error.h"
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 
 namespace heddle {
 namespace {

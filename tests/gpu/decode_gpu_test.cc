@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "generator/decode/proof_cases.h"
+#include "heddle/inspect/binary.h"
 #include "heddle/runtime.h"
 #include "runtime/context.h"
 #include "tests/decode_kernels/decode_kernels.h"

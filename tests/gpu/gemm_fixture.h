@@ -40,7 +40,7 @@ class GemmGpu : public OnGpu {
     ASSERT_TRUE(kernel) << full.canonical_json();
     plan.kernels = {*kernel};
     if (only_makes(std::vector{plan})) return;
-    expect_passed(full, run_gemm(runtime().load(plan), m_list));
+    expect_passed(full, run_gemm(GemmKernel(runtime().load(plan)), m_list));
   }
 
  private:

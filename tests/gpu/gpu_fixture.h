@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tests/shared_runtime.h"
 
 namespace heddle {

@@ -55,7 +55,7 @@ cuda::CUcontext current_context() {
   return context;
 }
 
-std::string code_of(const Kernel& kernel, const GemmArgs& args, Stream stream) {
+std::string code_of(const GemmKernel& kernel, const GemmArgs& args, Stream stream) {
   try {
     kernel.launch(args, stream);
   } catch (const Error& error) {
@@ -67,7 +67,7 @@ std::string code_of(const Kernel& kernel, const GemmArgs& args, Stream stream) {
 TEST_F(LaunchGpu, LeavesTheCallersContextAsFound) {
   Runtime runtime(memory_only());
   EXPECT_EQ(current_context(), nullptr);
-  const Kernel kernel = runtime.kernel(Spec::from_gemm(small_spec()));
+  const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(small_spec()));
   EXPECT_EQ(current_context(), nullptr);
   const PrimaryContext context;
   const cuda::CUcontext before = current_context();
@@ -78,7 +78,7 @@ TEST_F(LaunchGpu, LeavesTheCallersContextAsFound) {
 TEST_F(LaunchGpu, RunsInsideAGraph) {
   Runtime runtime(memory_only());
   const PrimaryContext context;
-  const Kernel kernel = runtime.kernel(Spec::from_gemm(small_spec()));
+  const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(small_spec()));
   GemmProblem problem(kernel, 64);
   for (const std::int64_t m : {1, 20, 64}) {
     problem.make_reference(m, true);
@@ -99,7 +99,7 @@ TEST_F(LaunchGpu, ReadsWhatTheKernelBeforeHasWritten) {
   spec.shape = {4096, 4096, 1, 64};
   for (const Path path : {Path::kAmpere, Path::kAuto}) {
     spec.path = path;
-    const Kernel kernel = runtime.kernel(Spec::from_gemm(spec));
+    const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(spec));
     const GemmProblem problem(kernel, 64);
     const OwnedStream& stream = problem.stream();
     for (const std::int64_t m : {1, 16, 64}) {
@@ -107,10 +107,10 @@ TEST_F(LaunchGpu, ReadsWhatTheKernelBeforeHasWritten) {
       DeviceBuffer between(bytes);
       DeviceBuffer last(bytes);
       GemmArgs first = problem.args(m);
-      first.y = between.get();
+      first.y = between.memory();
       GemmArgs second = problem.args(m);
-      second.x = between.get();
-      second.y = last.get();
+      second.x = between.memory();
+      second.y = last.memory();
       std::vector<unsigned char> expected(bytes);
       std::vector<unsigned char> found(bytes);
       kernel.launch(first, stream.get());
@@ -131,7 +131,7 @@ TEST_F(LaunchGpu, ReadsWhatTheKernelBeforeHasWritten) {
 TEST_F(LaunchGpu, RefusesBadArgumentsAndWritesNothing) {
   Runtime runtime(memory_only());
   const PrimaryContext context;
-  const Kernel kernel = runtime.kernel(Spec::from_gemm(small_spec()));
+  const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(small_spec()));
   GemmProblem problem(kernel, 64);
   problem.poison_output(64);
   const Stream stream = problem.stream().get();
@@ -140,14 +140,17 @@ TEST_F(LaunchGpu, RefusesBadArgumentsAndWritesNothing) {
   args = problem.args(65);
   EXPECT_EQ(code_of(kernel, args, stream), "launch.m");
   args = problem.args(8);
-  args.x = static_cast<const char*>(args.x) + 2;
+  args.x.data = static_cast<const char*>(args.x.data) + 2;
   EXPECT_EQ(code_of(kernel, args, stream), "launch.misaligned");
   args = problem.args(8);
-  args.y = nullptr;
+  args.y = {};
   EXPECT_EQ(code_of(kernel, args, stream), "launch.missing");
   args = problem.args(8);
   args.bias = args.x;
   EXPECT_EQ(code_of(kernel, args, stream), "launch.unexpected");
+  args = problem.args(8);
+  args.y.bytes = 2 * 8 * 256 - 1;
+  EXPECT_EQ(code_of(kernel, args, stream), "launch.too_small");
   problem.stream().synchronize();
   EXPECT_TRUE(problem.guards_intact(0));  // all of y, from its start, is behind guards for M = 0
 }
@@ -170,7 +173,7 @@ TEST_F(LaunchGpu, AWarmCacheNeedsNoCompiler) {
 }
 
 // The best of three: what else the host does only adds to it.
-LaunchOverhead best_overhead(Runtime& runtime, const Kernel& kernel, const GemmProblem& problem,
+LaunchOverhead best_overhead(Runtime& runtime, const GemmKernel& kernel, const GemmProblem& problem,
                              std::int64_t m) {
   LaunchOverhead best{1e9, 1};
   for (int i = 0; i < 3; ++i) {
@@ -190,7 +193,7 @@ TEST_F(LaunchGpu, CostsTheHostWhatABareLaunchDoes) {
   spec.shape = {1024, 1024, 1, 64};
   for (const Path path : {Path::kAmpere, Path::kAuto}) {
     spec.path = path;
-    const Kernel kernel = runtime.kernel(Spec::from_gemm(spec));
+    const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(spec));
     const GemmProblem problem(kernel, 64);
     for (const std::int64_t m : {1, 16, 64}) {
       const LaunchOverhead cost = best_overhead(runtime, kernel, problem, m);

@@ -74,7 +74,7 @@ TEST_F(PrepareGpu, AMissInACaptureLeavesItValid) {
 // No launch warms it up: what prepare() loaded is there.
 TEST_F(PrepareGpu, TheFirstLaunchMayBeInACapture) {
   Runtime runtime(memory_only());
-  const Kernel kernel = runtime.prepare({gemm_spec(8)})[0];
+  const GemmKernel kernel(runtime.prepare({gemm_spec(8)})[0]);
   GemmProblem problem(kernel, 8);
   problem.make_reference(5, true);
   problem.poison_output(5);
@@ -128,7 +128,7 @@ TEST_F(PrepareGpu, LoadingInTheBackgroundLeavesACaptureValid) {
 
 TEST_F(PrepareGpu, WhatWasRequestedComputes) {
   Runtime runtime(memory_only());
-  const Kernel kernel = runtime.request(gemm_spec(8)).wait();
+  const GemmKernel kernel(runtime.request(gemm_spec(8)).wait());
   GemmProblem problem(kernel, 8);
   problem.make_reference(5, true);
   problem.poison_output(5);
@@ -147,7 +147,7 @@ TEST_F(PrepareGpu, TwoDevices) {
     cuda::check(cu().cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
     cuda::check(cu().cuCtxPushCurrent(context), "cuCtxPushCurrent");
     {
-      const Kernel kernel = runtime.prepare({gemm_spec(8)})[0];
+      const GemmKernel kernel(runtime.prepare({gemm_spec(8)})[0]);
       GemmProblem problem(kernel, 8);
       problem.make_reference(8, true);
       problem.poison_output(8);

@@ -11,7 +11,7 @@
 
 #include "generator/families/family.h"
 #include "generator/target/check_target.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/spec.h"
 #include "heddle/weights.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "heddle/error.h"
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "heddle/target.h"
 #include "tests/random_specs/draw.h"
 

@@ -8,7 +8,7 @@
 #include "cache/bundle.h"
 #include "cache/entry.h"
 #include "generator/planner/choose.h"
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "runtime/builder.h"
 #include "tests/runtime/fake_device.h"
 #include "tests/runtime/slowest_table.h"

@@ -10,6 +10,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "heddle/inspect/binary.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "tests/shared_runtime.h"
 
 namespace heddle {

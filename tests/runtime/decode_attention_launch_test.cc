@@ -22,10 +22,9 @@ Plan plan_of(const std::string& kv, const std::string& more = "", const char* ta
 
 DecodeAttentionArgs good_args() {
   auto args = args_with_cache<DecodeAttentionArgs>();
-  args.q = address(0x1000);
-  args.out = address(0x2000);
-  args.workspace = address(0x9000);
-  args.workspace_bytes = std::size_t{1} << 30;
+  args.q = memory(0x1000);
+  args.out = memory(0x2000);
+  args.workspace = memory(0x9000);
   return args;
 }
 
@@ -39,34 +38,33 @@ std::string refusal_after(const Plan& plan,
 TEST(DecodeAttentionLaunch, WantsItsPointers) {
   const Plan plan = plan_of("");
   EXPECT_EQ(refusal_after(plan, [](auto&) {}), "");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.q = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.out = address(0x2008); }), "launch.misaligned");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.lengths = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.block_table = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.v.scales = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.slopes = address<float>(0xa000); }),
-            "launch.unexpected");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.log_sum_exp = address<float>(0xa000); }),
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.q = {}; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.out = memory(0x2008); }), "launch.misaligned");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.lengths = {}; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.block_table = {}; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.v.scales = {}; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.slopes = memory(0xa000); }), "launch.unexpected");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.log_sum_exp = memory(0xa000); }),
             "launch.unexpected");
 }
 
 TEST(DecodeAttentionLaunch, WantsWhatTheSpecAsksFor) {
   const Plan plan = plan_of("", R"(,"alibi":"given","sink_logits":true,"log_sum_exp":true)");
   const auto all = [](DecodeAttentionArgs& a) {
-    a.slopes = a.sink_logits = address<float>(0xa004);
-    a.log_sum_exp = address<float>(0xb004);
+    a.slopes = a.sink_logits = memory(0xa004);
+    a.log_sum_exp = memory(0xb004);
   };
   EXPECT_EQ(refusal_after(plan, all), "");
   EXPECT_EQ(refusal_after(plan,
                           [&](auto& a) {
                             all(a);
-                            a.slopes = nullptr;
+                            a.slopes = {};
                           }),
             "launch.missing");
   EXPECT_EQ(refusal_after(plan,
                           [&](auto& a) {
                             all(a);
-                            a.sink_logits = nullptr;
+                            a.sink_logits = {};
                           }),
             "launch.missing");
 }
@@ -77,9 +75,9 @@ TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.sequences = -1; }), "launch.size");
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.pages = 0; }), "launch.size");
   EXPECT_EQ(
-      refusal_after(plan, [&](auto& a) { a.workspace_bytes = plan.max_workspace_bytes() - 1; }),
+      refusal_after(plan, [&](auto& a) { a.workspace.bytes = plan.max_workspace_bytes() - 1; }),
       "launch.workspace");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.workspace = nullptr; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.workspace = {}; }), "launch.missing");
   // Pages of 64: 1024 sequences of 2^21 tokens are one too many, of 2^21 - 64 they are not.
   const auto of_pages = [](std::int64_t pages) {
     return [=](DecodeAttentionArgs& a) {
@@ -96,7 +94,7 @@ TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
   EXPECT_EQ(refusal_after(many, of_pages(4096)), "");
   const Plan contiguous = plan_of(R"("layout":"contiguous")");
   const auto dense = [](DecodeAttentionArgs& a) {
-    a.cache.block_table = nullptr;
+    a.cache.block_table = {};
     a.cache.table_stride = 0;
     a.cache.page_tokens = 100;
   };
@@ -118,7 +116,7 @@ TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
 TEST(DecodeAttentionLaunch, WantsAResidualWindowWithScalesPerChannel) {
   const Plan plan = plan_of(R"("k":{"granularity":"channel"})");
   const auto window = [](DecodeAttentionArgs& a) {
-    a.cache.k.residual = address(0xa000);
+    a.cache.k.residual = memory(0xa000);
     a.cache.residual_slot_count = 4;
   };
   EXPECT_EQ(refusal_after(plan, [](auto&) {}), "launch.missing");
@@ -126,10 +124,10 @@ TEST(DecodeAttentionLaunch, WantsAResidualWindowWithScalesPerChannel) {
   EXPECT_EQ(refusal_after(plan_of(""), window), "launch.unexpected");
   DecodeAttentionArgs args = good_args();
   window(args);
-  args.cache.residual_slots = address<std::int32_t>(0xb004);
+  args.cache.residual_slots = memory(0xb004);
   const DecodeAttentionParameters parameters = decode_attention_parameters(plan, args);
-  EXPECT_EQ(parameters.k_residual, args.cache.k.residual);
-  EXPECT_EQ(parameters.residual_slots, args.cache.residual_slots);
+  EXPECT_EQ(parameters.k_residual, args.cache.k.residual.data);
+  EXPECT_EQ(parameters.residual_slots, args.cache.residual_slots.data);
   EXPECT_EQ(parameters.residual_slot_count, 4);
 }
 
@@ -157,7 +155,7 @@ KernelLaunch grid_of(const Plan& plan, std::int64_t sequences, std::int64_t capa
 TEST(DecodeAttentionLaunch, WantsWhatIsGiven) {
   const Plan plan = plan_of(R"("k":{"dtype":"nvfp4"},"v":{"dtype":"int8"})");
   EXPECT_EQ(refusal_after(plan, [](auto&) {}), "launch.missing");
-  const auto give = [](auto& a) { a.cache.k.given = address<float>(0xa000); };
+  const auto give = [](auto& a) { a.cache.k.given = memory(0xa000); };
   EXPECT_EQ(refusal_after(plan, give), "");
   EXPECT_EQ(refusal_after(plan_of(""), give), "launch.unexpected");
 }

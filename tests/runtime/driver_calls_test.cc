@@ -37,7 +37,7 @@ class DriverCallsTest : public testing::FakeDevice {
     } pop;
     runtime.request(spec).wait();
     const Kernel kernel = runtime.prepare({spec})[0];
-    runtime.kernel(spec, nullptr).launch(dequantize_args(), nullptr);
+    runtime.kernel<DequantizeKernel>(spec, nullptr).launch(dequantize_args(), nullptr);
     runtime.kernel(dequantize_spec(128), nullptr);
   }
 };

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "heddle/error.h"
+#include "heddle/gemm.h"
 #include "heddle/runtime.h"
+#include "heddle/weight_kernels.h"
 #include "runtime/driver.h"
 #include "runtime/nvrtc.h"
 #include "tests/fake_driver/fake_driver.h"
@@ -31,13 +33,16 @@ inline Spec gemm_spec(std::int64_t m_max = 8) {
   return Spec::from_gemm(gemm);
 }
 
-// NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
-inline void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
+// Device memory that is large enough for all that is launched; the fake driver follows no pointer.
+inline DeviceOutput memory(std::uintptr_t address, std::size_t bytes = PTRDIFF_MAX) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
+  return {reinterpret_cast<void*>(address), bytes};
+}
 
 inline DequantizeArgs dequantize_args() {
   DequantizeArgs args;
-  args.source.weights = address(0x1000);
-  args.w = address(0x2000);
+  args.source.weights = memory(0x1000);
+  args.w = memory(0x2000);
   return args;
 }
 

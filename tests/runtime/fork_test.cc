@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "heddle/inspect/plan.h"
 #include "tests/runtime/fake_device.h"
 
 namespace heddle {
@@ -34,7 +35,7 @@ TEST_F(ForkTest, EverythingThatNeedsTheDriverSaysSo) {
   auto runtime = std::make_unique<Runtime>(options_);
   const EngineContext context;
   const Spec spec = dequantize_spec();
-  auto kernel = std::make_unique<Kernel>(runtime->kernel(spec));
+  auto kernel = std::make_unique<DequantizeKernel>(runtime->kernel(spec));
   const KernelRequest request = runtime->request(spec);  // and a thread that the child lacks
   request.wait();
   const int code = in_child([&] {
@@ -63,7 +64,8 @@ TEST_F(ForkTest, EverythingThatNeedsTheDriverSaysSo) {
     return 0;
   });
   EXPECT_EQ(code, 0);
-  EXPECT_NO_THROW(runtime->kernel(spec).launch(dequantize_args(), nullptr)) << "in the parent";
+  EXPECT_NO_THROW(runtime->kernel<DequantizeKernel>(spec).launch(dequantize_args(), nullptr))
+      << "in the parent";
 }
 
 TEST_F(ForkTest, CompilingStillWorks) {
@@ -82,13 +84,14 @@ TEST_F(ForkTest, BeforeTheFirstUse) {
   if (::testing::UnitTest::GetInstance()->test_to_run_count() > 1) {
     GTEST_SKIP() << "another test of this process has used the driver";
   }
-  EXPECT_EQ(in_child([&] {
-              Runtime runtime(options_);
-              const EngineContext context;
-              runtime.kernel(dequantize_spec()).launch(dequantize_args(), nullptr);
-              return 0;
-            }),
-            0);
+  EXPECT_EQ(
+      in_child([&] {
+        Runtime runtime(options_);
+        const EngineContext context;
+        runtime.kernel<DequantizeKernel>(dequantize_spec()).launch(dequantize_args(), nullptr);
+        return 0;
+      }),
+      0);
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ Plan plan_with(bool bias, bool residual) {
 
 GemmArgs good_args() {
   GemmArgs args;
-  args.x = address(0x1000);
-  args.weights = address(0x2000);
-  args.y = address(0x3000);
+  args.x = memory(0x1000);
+  args.weights = memory(0x2000);
+  args.y = memory(0x3000);
   args.m = 64;
   return args;
 }
@@ -52,33 +52,33 @@ TEST(GemmLaunchTest, RefusesMOutsideTheSpec) {
 
 TEST(GemmLaunchTest, RefusesMissingAndMisalignedPointers) {
   const Plan plan = plan_with(false, false);
-  for (const void* GemmArgs::*field : {&GemmArgs::x, &GemmArgs::weights}) {
+  for (DeviceInput GemmArgs::*field : {&GemmArgs::x, &GemmArgs::weights}) {
     GemmArgs args = good_args();
-    args.*field = nullptr;
+    args.*field = {};
     EXPECT_EQ(refusal(plan, args), "launch.missing");
-    args.*field = address(0x1008);
+    args.*field = memory(0x1008);
     EXPECT_EQ(refusal(plan, args), "launch.misaligned");
   }
   GemmArgs args = good_args();
-  args.y = nullptr;
+  args.y = {};
   EXPECT_EQ(refusal(plan, args), "launch.missing");
-  args.y = address(0x3002);
+  args.y = memory(0x3002);
   EXPECT_EQ(refusal(plan, args), "launch.misaligned");
 }
 
 TEST(GemmLaunchTest, WantsBiasAndResidualExactlyIfTheSpecHasThem) {
   const struct {
-    const void* GemmArgs::*field;
+    DeviceInput GemmArgs::*field;
     Plan with;
   } cases[] = {{&GemmArgs::bias, plan_with(true, false)},
                {&GemmArgs::residual, plan_with(false, true)}};
   for (const auto& [field, with] : cases) {
     GemmArgs args = good_args();
     EXPECT_EQ(refusal(with, args), "launch.missing");
-    args.*field = address(0x4000);
+    args.*field = memory(0x4000);
     EXPECT_EQ(refusal(with, args), "");
     EXPECT_EQ(refusal(plan_with(false, false), args), "launch.unexpected");
-    args.*field = address(0x4004);
+    args.*field = memory(0x4004);
     EXPECT_EQ(refusal(with, args), "launch.misaligned");
   }
 }
@@ -87,12 +87,12 @@ TEST(GemmLaunchTest, WantsAWorkspaceThatIsLargeEnoughWhereOneIsNeeded) {
   const Plan plan = plan_with(false, false);
   GemmArgs args = good_args();
   EXPECT_EQ(refusal(plan, args, 1024), "launch.missing");
-  args.workspace = address(0x5000);
-  args.workspace_bytes = 1023;
+  args.workspace = memory(0x5000);
+  args.workspace.bytes = 1023;
   EXPECT_EQ(refusal(plan, args, 1024), "launch.workspace");
-  args.workspace_bytes = 1024;
+  args.workspace.bytes = 1024;
   EXPECT_EQ(refusal(plan, args, 1024), "");
-  args.workspace = address(0x5001);
+  args.workspace = memory(0x5001);
   EXPECT_EQ(refusal(plan, args, 1024), "launch.misaligned");
 }
 

@@ -21,8 +21,8 @@ Plan plan_of(const std::string& kv, const std::string& more = "") {
 
 KvAppendArgs good_args() {
   auto args = args_with_cache<KvAppendArgs>();
-  args.k = address(0x1000);
-  args.v = address(0x2000);
+  args.k = memory(0x1000);
+  args.v = memory(0x2000);
   args.tokens = 4;
   return args;
 }
@@ -36,27 +36,26 @@ std::string refusal_after(const Plan& plan, const std::function<void(KvAppendArg
 TEST(KvAppendLaunch, WantsItsPointers) {
   const Plan plan = plan_of("");
   EXPECT_EQ(refusal_after(plan, [](auto&) {}), "");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.k = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.v = address(0x2008); }), "launch.misaligned");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.lengths = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.lengths = address<std::int32_t>(0x3002); }),
-            "launch.misaligned");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.k.codes = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.v.scales = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.block_table = nullptr; }), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.rotations = address<float>(0x9000); }),
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.k = {}; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.v = memory(0x2008); }), "launch.misaligned");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.lengths = {}; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.lengths = memory(0x3002); }), "launch.misaligned");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.k.codes = {}; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.v.scales = {}; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.cache.block_table = {}; }), "launch.missing");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.rotations = memory(0x9000); }),
             "launch.unexpected");
 }
 
 TEST(KvAppendLaunch, WantsScalesAsTheSpecHasThem) {
   const Plan given = plan_of(R"("dtype":"fp8_e4m3")");
   EXPECT_EQ(refusal_after(given, [](auto&) {}), "launch.unexpected");
-  const auto without = [](KvAppendArgs& a) { a.cache.k.scales = a.cache.v.scales = nullptr; };
+  const auto without = [](KvAppendArgs& a) { a.cache.k.scales = a.cache.v.scales = {}; };
   EXPECT_EQ(refusal_after(given, without), "launch.missing");
   EXPECT_EQ(refusal_after(given,
                           [&](auto& a) {
                             without(a);
-                            a.cache.k.given = a.cache.v.given = address<float>(0x9004);
+                            a.cache.k.given = a.cache.v.given = memory(0x9004);
                           }),
             "");
   EXPECT_EQ(refusal_after(plan_of(R"("dtype":"fp16")"), without), "");
@@ -69,7 +68,7 @@ TEST(KvAppendLaunch, WantsSizesThatFit) {
   EXPECT_EQ(refusal_after(plan,
                           [](auto& a) {
                             a.tokens = 5;
-                            a.offsets = address<std::int32_t>(0x9004);
+                            a.offsets = memory(0x9004);
                           }),
             "");
   EXPECT_EQ(refusal_after(plan, [](auto& a) { a.tokens = -1; }), "launch.size");
@@ -87,7 +86,7 @@ TEST(KvAppendLaunch, WantsSizesThatFit) {
             "launch.size");
   const Plan contiguous = plan_of(R"("layout":"contiguous")");
   EXPECT_EQ(refusal_after(contiguous, [](auto&) {}), "launch.unexpected");
-  const auto table = [](KvAppendArgs& a) { a.cache.block_table = nullptr; };
+  const auto table = [](KvAppendArgs& a) { a.cache.block_table = {}; };
   EXPECT_EQ(refusal_after(contiguous, table), "launch.size");
   EXPECT_EQ(refusal_after(contiguous,
                           [&](auto& a) {
@@ -110,11 +109,10 @@ TEST(KvAppendLaunch, WantsSizesThatFit) {
 TEST(KvAppendLaunch, WantsATableOfRotationsExactlyIfTheSpecHasOne) {
   const Plan plan = plan_of("", R"(,"rope":{"pairing":"gptj","source":"table"})");
   EXPECT_EQ(refusal_after(plan, [](auto&) {}), "launch.missing");
-  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.rotations = address<float>(0x9000); }),
-            "launch.size");
+  EXPECT_EQ(refusal_after(plan, [](auto& a) { a.rotations = memory(0x9000); }), "launch.size");
   EXPECT_EQ(refusal_after(plan,
                           [](auto& a) {
-                            a.rotations = address<float>(0x9000);
+                            a.rotations = memory(0x9000);
                             a.rotation_rows = 10;
                           }),
             "");
@@ -122,7 +120,7 @@ TEST(KvAppendLaunch, WantsATableOfRotationsExactlyIfTheSpecHasOne) {
 
 TEST(KvAppendLaunch, WantsAResidualWindowExactlyWithScalesPerChannel) {
   const auto window = [](KvAppendArgs& a) {
-    a.cache.k.residual = address(0xa000);
+    a.cache.k.residual = memory(0xa000);
     a.cache.residual_slot_count = 4;
   };
   EXPECT_EQ(refusal_after(plan_of(""), window), "launch.unexpected");
@@ -135,17 +133,17 @@ TEST(KvAppendLaunch, WantsAResidualWindowExactlyWithScalesPerChannel) {
       change(a);
     });
   };
-  EXPECT_EQ(after([](auto& a) { a.cache.k.residual = address(0xa008); }), "launch.misaligned");
-  EXPECT_EQ(after([](auto& a) { a.cache.v.residual = address(0xa000); }), "launch.unexpected");
+  EXPECT_EQ(after([](auto& a) { a.cache.k.residual = memory(0xa008); }), "launch.misaligned");
+  EXPECT_EQ(after([](auto& a) { a.cache.v.residual = memory(0xa000); }), "launch.unexpected");
   EXPECT_EQ(after([](auto& a) { a.cache.residual_slot_count = 3; }), "launch.size");
   EXPECT_EQ(after([](auto& a) {
               a.cache.residual_slot_count = 3;
-              a.cache.residual_slots = address<std::int32_t>(0xb004);
+              a.cache.residual_slots = memory(0xb004);
             }),
             "");
   EXPECT_EQ(after([](auto& a) {
               a.cache.residual_slot_count = 0;
-              a.cache.residual_slots = address<std::int32_t>(0xb004);
+              a.cache.residual_slots = memory(0xb004);
             }),
             "launch.size");
   const Plan contiguous =
@@ -153,7 +151,7 @@ TEST(KvAppendLaunch, WantsAResidualWindowExactlyWithScalesPerChannel) {
   const auto of_tokens = [&](std::int64_t tokens) {
     return refusal_after(contiguous, [&](KvAppendArgs& a) {
       window(a);
-      a.cache.block_table = nullptr;
+      a.cache.block_table = {};
       a.cache.page_tokens = tokens;
     });
   };
@@ -182,7 +180,7 @@ TEST(KvAppendLaunch, CountsBlocksOfTokens) {
   };
   EXPECT_EQ(launch_of(plan, args).grid_x, 8 * 4 + of_v());
   args.tokens = 100;
-  args.offsets = address<std::int32_t>(0x9004);
+  args.offsets = memory(0x9004);
   EXPECT_EQ(launch_of(plan, args).grid_x, 8 * (4 + 3) + of_v());
   EXPECT_EQ(launch_of(plan, args).grid_y, 1U);
 }

@@ -7,15 +7,16 @@
 #include <cstdint>
 #include <string>
 
+#include "heddle/device_memory.h"
 #include "heddle/error.h"
-#include "heddle/runtime.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 
-template <class T = void>
-T* address(std::uintptr_t value) {
+// Enough for anything unless it says otherwise.
+inline DeviceOutput memory(std::uintptr_t address, std::size_t bytes = PTRDIFF_MAX) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
-  return reinterpret_cast<T*>(value);
+  return {reinterpret_cast<void*>(address), bytes};
 }
 
 // The code of the error that `validate` throws, "" if it throws none.
@@ -41,11 +42,11 @@ template <class Args>
 Args args_with_cache() {
   Args args;
   args.sequences = 4;
-  args.lengths = address<std::int32_t>(0x3004);
-  args.cache.k = {address(0x4000), address(0x5000), nullptr};
-  args.cache.v = {address(0x6000), address(0x7000), nullptr};
+  args.lengths = memory(0x3004);
+  args.cache.k = {memory(0x4000), memory(0x5000), {}, {}};
+  args.cache.v = {memory(0x6000), memory(0x7000), {}, {}};
   args.cache.pages = 16;
-  args.cache.block_table = address<std::int32_t>(0x8004);
+  args.cache.block_table = memory(0x8004);
   args.cache.table_stride = 4;
   return args;
 }

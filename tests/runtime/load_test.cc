@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "cache/disk_cache.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "runtime/builder.h"
 #include "tests/runtime/allocation_counter.h"
 #include "tests/runtime/fake_device.h"
@@ -23,7 +25,7 @@ class LoadTest : public testing::FakeDevice {};
 TEST_F(LoadTest, LoadsOnceAndLaunches) {
   Runtime runtime(options_);
   const EngineContext context;
-  const Kernel kernel = runtime.kernel(dequantize_spec());
+  const auto kernel = runtime.kernel<DequantizeKernel>(dequantize_spec());
   EXPECT_EQ(compilations_, 1);
   EXPECT_EQ(fake::count("cuLibraryLoadData"), 1);
   const EngineStream stream;
@@ -38,21 +40,20 @@ TEST_F(LoadTest, LoadsOnceAndLaunches) {
 TEST_F(LoadTest, ALaunchIsOneCallAndNoAllocation) {
   Runtime runtime(options_);
   const EngineContext context;
-  const Kernel gemm = runtime.kernel(gemm_spec());
-  const Kernel mapped = runtime.kernel(gemm_spec(64));
-  const Kernel dequantize = runtime.kernel(dequantize_spec());
+  const auto gemm = runtime.kernel<GemmKernel>(gemm_spec());
+  const auto mapped = runtime.kernel<GemmKernel>(gemm_spec(64));
+  const auto dequantize = runtime.kernel<DequantizeKernel>(dequantize_spec());
   GemmArgs args;
-  args.x = testing::address(0x1000);
-  args.weights = testing::address(0x2000);
-  args.y = testing::address(0x3000);
-  args.workspace = testing::address(0x4000);
-  args.workspace_bytes = gemm.max_workspace_bytes();
+  args.x = testing::memory(0x1000);
+  args.weights = testing::memory(0x2000);
+  args.y = testing::memory(0x3000);
+  args.workspace = testing::memory(0x4000, gemm.max_workspace_bytes());
   args.m = 8;
   const std::size_t before = fake::calls().size();
   gemm.launch(args, nullptr);
   EXPECT_EQ(fake::calls().size(), before + 1);
   GemmArgs many = args;
-  many.workspace_bytes = mapped.max_workspace_bytes();
+  many.workspace.bytes = mapped.max_workspace_bytes();
   many.m = 64;
   const PlannedKernel& kernel = mapped.plan().kernels[mapped.plan().kernel_for(64)];
   ASSERT_EQ(kernel.arguments.front(), KernelArgument::kTokenMap);
@@ -91,14 +92,15 @@ TEST_F(LoadTest, ContextsThatOthersMadeServeAsWell) {
   Runtime runtime(options_);
   const cuda::Driver& cu = cuda::driver();
   ASSERT_EQ(cu.cuCtxPushCurrent(fake::own_context(0)), cuda::CUDA_SUCCESS);
-  const Kernel kernel = runtime.prepare({dequantize_spec()})[0];
+  const DequantizeKernel kernel(runtime.prepare({dequantize_spec()})[0]);
   kernel.launch(dequantize_args(), nullptr);
   EXPECT_EQ(fake::live_references(), 0) << "the primary context is not asked for";
   cuda::CUcontext popped = nullptr;
   ASSERT_EQ(cu.cuCtxPopCurrent(&popped), cuda::CUDA_SUCCESS);
   EXPECT_EQ(popped, fake::own_context(0));
   const EngineContext primary;
-  EXPECT_NO_THROW(runtime.kernel(dequantize_spec()).launch(dequantize_args(), nullptr))
+  EXPECT_NO_THROW(
+      runtime.kernel<DequantizeKernel>(dequantize_spec()).launch(dequantize_args(), nullptr))
       << "in another context of the device";
   EXPECT_EQ(fake::count("cuLibraryLoadData"), 1);
   EXPECT_EQ(fake::launches().size(), 2U);
@@ -160,7 +162,7 @@ TEST_F(LoadTest, SeveralDevicesOfDifferentKinds) {
       const Kernel kernel = prepared ? runtime.prepare({spec})[0] : runtime.kernel(spec);
       EXPECT_EQ(kernel.plan().target.arch(), device == 0 ? 90 : 80);
       EXPECT_EQ(runtime.kernel(spec).plan().target.arch(), device == 0 ? 90 : 80);
-      kernel.launch(dequantize_args(), nullptr);
+      DequantizeKernel(kernel).launch(dequantize_args(), nullptr);
     }
   }
   EXPECT_EQ(compilations_, 2);
@@ -175,16 +177,15 @@ TEST_F(LoadTest, ActOrderGathersFirst) {
   GemmSpec gemm;
   gemm.shape = {256, 512, 1, 8};
   gemm.act_order = true;
-  const Kernel kernel = runtime.kernel(Spec::from_gemm(gemm));
+  const auto kernel = runtime.kernel<GemmKernel>(Spec::from_gemm(gemm));
   GemmArgs args;
-  args.x = testing::address(0x1000);
-  args.weights = testing::address(0x2000);
-  args.y = testing::address(0x3000);
-  args.permutation = testing::address(0x4000);
-  args.workspace = testing::address(0x5000);
+  args.x = testing::memory(0x1000);
+  args.weights = testing::memory(0x2000);
+  args.y = testing::memory(0x3000);
+  args.permutation = testing::memory(0x4000);
   args.m = 3;
-  args.workspace_bytes = kernel.workspace_bytes(args.m);
-  ASSERT_LT(args.workspace_bytes, kernel.max_workspace_bytes());
+  args.workspace = testing::memory(0x5000, kernel.workspace_bytes(args.m));
+  ASSERT_LT(args.workspace.bytes, kernel.max_workspace_bytes());
   kernel.launch(args, nullptr);
   const auto launches = fake::launches();
   ASSERT_EQ(launches.size(), 2U);
@@ -193,7 +194,7 @@ TEST_F(LoadTest, ActOrderGathersFirst) {
   }
   EXPECT_EQ(launches[0].kernel, kernel.plan().before[0].name);
   EXPECT_EQ(launches[1].kernel, kernel.plan().kernels[kernel.plan().kernel_for(args.m)].name);
-  --args.workspace_bytes;
+  --args.workspace.bytes;
   EXPECT_EQ(code_of([&] { kernel.launch(args, nullptr); }), "launch.workspace");
   args.m = 9;
   EXPECT_EQ(code_of([&] { kernel.launch(args, nullptr); }), "launch.m");

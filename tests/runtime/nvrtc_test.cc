@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "heddle/error.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/target.h"
 #include "runtime/compiler_facts.h"
 

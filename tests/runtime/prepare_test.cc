@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tests/runtime/fake_device.h"
 
 namespace heddle {
@@ -100,7 +100,8 @@ TEST_F(PrepareTest, LaunchesInACapture) {
   EngineStream stream;
   runtime.prepare({dequantize_spec()});
   stream.begin_capture();
-  runtime.kernel(dequantize_spec(), stream.get()).launch(dequantize_args(), stream.get());
+  runtime.kernel<DequantizeKernel>(dequantize_spec(), stream.get())
+      .launch(dequantize_args(), stream.get());
   EXPECT_TRUE(stream.end_capture());
   ASSERT_EQ(fake::launches().size(), 1U);
   EXPECT_TRUE(fake::launches()[0].captured);
@@ -134,7 +135,7 @@ TEST_F(PrepareTest, WithoutAStreamTooACaptureStaysValid) {
   EngineStream stream;
   stream.begin_capture();
   {
-    const Kernel kernel = runtime.kernel(dequantize_spec());
+    const auto kernel = runtime.kernel<DequantizeKernel>(dequantize_spec());
     kernel.launch(dequantize_args(), stream.get());
     EXPECT_EQ(runtime.prepare({gemm_spec()}).size(), 1U);
     EXPECT_NO_THROW(runtime.request(dequantize_spec(128)).wait());

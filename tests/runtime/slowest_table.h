@@ -8,6 +8,7 @@
 
 #include "generator/families/gemm_family.h"
 #include "generator/planner/choose.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 
 namespace heddle::testing {

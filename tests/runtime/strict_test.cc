@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "heddle/inspect/plan.h"
 #include "runtime/recorder.h"
 #include "tests/runtime/fake_device.h"
 

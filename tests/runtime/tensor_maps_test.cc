@@ -10,8 +10,8 @@
 namespace heddle {
 namespace {
 
-using testing::address;
 using testing::code_of;
+using testing::memory;
 
 class TensorMapsTest : public testing::FakeDevice {
  protected:
@@ -24,20 +24,20 @@ class TensorMapsTest : public testing::FakeDevice {
 };
 
 TEST_F(TensorMapsTest, OfTheSameTokensAreEncodedOnce) {
-  const TokenBoxes boxes{address(0x10000), 16, 4096, 16, false};
+  const TokenBoxes boxes{memory(0x10000).data, 16, 4096, 16, false};
   EXPECT_EQ(encodings(boxes), 1);
   EXPECT_EQ(encodings(boxes), 0);
 }
 
 TEST_F(TensorMapsTest, OfAnythingElseAreOthers) {
-  const TokenBoxes boxes{address(0x20000), 16, 4096, 16, false};
+  const TokenBoxes boxes{memory(0x20000).data, 16, 4096, 16, false};
   const auto with = [&](auto change) {
     TokenBoxes changed = boxes;
     change(&changed);
     return changed;
   };
   for (const TokenBoxes& other : {
-           with([](TokenBoxes* b) { b->x = address(0x30000); }),
+           with([](TokenBoxes* b) { b->x = memory(0x30000).data; }),
            with([](TokenBoxes* b) { b->m = 17; }),
            with([](TokenBoxes* b) { b->k = 8192; }),
            with([](TokenBoxes* b) { b->box_tokens = 32; }),
@@ -52,14 +52,14 @@ TEST_F(TensorMapsTest, ManyBuffersArePushedOutAndEncodedAnew) {
   for (int round = 0; round < 2; ++round) {
     int encoded = 0;
     for (std::uintptr_t i = 0; i < 100; ++i) {
-      encoded += encodings({address(0x100000 * (i + 1)), 16, 4096, 16, false});
+      encoded += encodings({memory(0x100000 * (i + 1)).data, 16, 4096, 16, false});
     }
     EXPECT_GT(encoded, 90);
   }
 }
 
 TEST_F(TensorMapsTest, AFailureIsNotKept) {
-  const TokenBoxes boxes{address(0x40000), 16, 4096, 16, false};
+  const TokenBoxes boxes{memory(0x40000).data, 16, 4096, 16, false};
   fake::fail("cuTensorMapEncodeTiled", 2);
   EXPECT_EQ(code_of([&] { token_map(cuda::driver(), boxes); }), "driver.CUDA_ERROR_OUT_OF_MEMORY");
   EXPECT_EQ(code_of([&] { token_map(cuda::driver(), boxes); }), "driver.CUDA_ERROR_OUT_OF_MEMORY");
@@ -68,7 +68,7 @@ TEST_F(TensorMapsTest, AFailureIsNotKept) {
 }
 
 TEST_F(TensorMapsTest, ThreadsShareNone) {
-  const TokenBoxes boxes{address(0x50000), 16, 4096, 16, false};
+  const TokenBoxes boxes{memory(0x50000).data, 16, 4096, 16, false};
   const cuda::CUtensorMap* mine = token_map(cuda::driver(), boxes);
   std::thread([&] {
     EXPECT_EQ(encodings(boxes), 1);

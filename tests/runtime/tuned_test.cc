@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "heddle/inspect/plan.h"
 #include "tests/generator/tuned/tables.h"
 #include "tests/runtime/fake_device.h"
 #include "tests/runtime/slowest_table.h"

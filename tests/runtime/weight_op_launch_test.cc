@@ -24,30 +24,30 @@ WeightOpSpec gptq(bool zeros, bool act_order) {
 
 RepackArgs repack_args() {
   RepackArgs args;
-  args.source.weights = address(0x1000);
-  args.source.scales = address(0x2000);
-  args.packed = address(0x3000);
+  args.source.weights = memory(0x1000);
+  args.source.scales = memory(0x2000);
+  args.packed = memory(0x3000);
   return args;
 }
 
 TEST(RepackLaunch, WantsItsPointersAligned) {
   const Plan plan = plan_of(Op::kRepack, gptq(false, false));
   EXPECT_EQ(refusal(plan, repack_args()), "");
-  for (const void* WeightSource::*field : {&WeightSource::weights, &WeightSource::scales}) {
+  for (DeviceInput WeightSource::*field : {&WeightSource::weights, &WeightSource::scales}) {
     RepackArgs args = repack_args();
-    args.source.*field = nullptr;
+    args.source.*field = {};
     EXPECT_EQ(refusal(plan, args), "launch.missing");
-    args.source.*field = address(0x1004);
+    args.source.*field = memory(0x1004);
     EXPECT_EQ(refusal(plan, args), "launch.misaligned");
   }
   RepackArgs args = repack_args();
-  args.packed = nullptr;
+  args.packed = {};
   EXPECT_EQ(refusal(plan, args), "launch.missing");
 }
 
 TEST(RepackLaunch, WantsZerosAndPermutationExactlyIfTheSpecHasThem) {
   const struct {
-    const void* WeightSource::*field;
+    DeviceInput WeightSource::*field;
     Plan with;
   } cases[] = {{&WeightSource::zeros, plan_of(Op::kRepack, gptq(true, false))},
                {&WeightSource::permutation, plan_of(Op::kRepack, gptq(false, true))}};
@@ -55,13 +55,13 @@ TEST(RepackLaunch, WantsZerosAndPermutationExactlyIfTheSpecHasThem) {
   for (const auto& [field, with] : cases) {
     RepackArgs args = repack_args();
     EXPECT_EQ(refusal(with, args), "launch.missing");
-    args.source.*field = address(0x4000);
+    args.source.*field = memory(0x4000);
     EXPECT_EQ(refusal(with, args), "");
     EXPECT_EQ(refusal(without, args), "launch.unexpected");
   }
   RepackArgs args = repack_args();
-  args.source.permutation = address(0x4000);
-  args.source.group_index = address(0x5000);  // of dequantize
+  args.source.permutation = memory(0x4000);
+  args.source.group_index = memory(0x5000);  // of dequantize
   EXPECT_EQ(refusal(plan_of(Op::kRepack, gptq(false, true)), args), "launch.unexpected");
 }
 
@@ -69,19 +69,10 @@ TEST(QuantizeWeightLaunch, WantsBothPointers) {
   WeightOpSpec spec;
   spec.shape = {512, 1024};
   const Plan plan = plan_of(Op::kQuantizeWeight, spec);
-  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{address(0x1000), address(0x2000)}), "");
-  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{nullptr, address(0x2000)}), "launch.missing");
-  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{address(0x1000), nullptr}), "launch.missing");
-  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{address(0x1002), address(0x2000)}),
-            "launch.misaligned");
-}
-
-TEST(WeightOpLaunch, RefusesTheArgumentsOfAnotherOperation) {
-  const Plan repack = plan_of(Op::kRepack, gptq(false, false));
-  EXPECT_EQ(refusal(repack, QuantizeWeightArgs{address(0x1000), address(0x2000)}), "launch.op");
-  WeightOpSpec spec;
-  spec.shape = {512, 1024};
-  EXPECT_EQ(refusal(plan_of(Op::kQuantizeWeight, spec), repack_args()), "launch.op");
+  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{memory(0x1000), memory(0x2000)}), "");
+  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{{}, memory(0x2000)}), "launch.missing");
+  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{memory(0x1000), {}}), "launch.missing");
+  EXPECT_EQ(refusal(plan, QuantizeWeightArgs{memory(0x1002), memory(0x2000)}), "launch.misaligned");
 }
 
 }  // namespace

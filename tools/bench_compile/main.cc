@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/heddle.hpp"
+#include "heddle/inspect.hpp"
 #include "tools/gpu_harness/median.h"
 
 namespace heddle {

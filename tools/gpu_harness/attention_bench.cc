@@ -5,8 +5,9 @@
 #include <random>
 
 #include "generator/kv/kv_rule.h"
+#include "heddle/decode_attention.h"
+#include "heddle/inspect/kv_codec.h"
 #include "heddle/kv_cache.h"
-#include "heddle/kv_codec.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/attention_problem.h"
 #include "tools/gpu_harness/graph_timer.h"
@@ -37,9 +38,8 @@ class BenchCache {
     cache_.pages = pages;
     cache_.page_tokens = page_tokens;
     fill_residual(plain, layout.k, sequences, stream);
-    const auto* given = static_cast<const float*>(given_.get());
-    if (takes_given(spec.kv.k)) cache_.k.given = given;
-    if (takes_given(spec.kv.v)) cache_.v.given = given + 2;
+    if (takes_given(spec.kv.k)) cache_.k.given = given_.memory();
+    if (takes_given(spec.kv.v)) cache_.v.given = given_.memory(2 * sizeof(float));
   }
   const KvCache& cache() const noexcept { return cache_; }
 
@@ -50,8 +50,8 @@ class BenchCache {
     scales_[which] =
         repeated(pattern.scales[which], layout.scale_bytes(pages, page_tokens), stream);
     KvCacheTensor& tensor = which == 0 ? cache_.k : cache_.v;
-    tensor.codes = codes_[which].get();
-    tensor.scales = scales_[which].get();
+    tensor.codes = codes_[which].memory();
+    tensor.scales = scales_[which].memory();
   }
   // Windows that are full but for a token.
   void fill_residual(const DecodeAttentionSpec& plain, const KvTensorLayout& layout,
@@ -61,7 +61,7 @@ class BenchCache {
     const auto* slot = reinterpret_cast<const std::uint8_t*>(pattern.residual.data());
     residual_ =
         repeated({slot, slot + layout.residual_bytes(1)}, layout.residual_bytes(sequences), stream);
-    cache_.k.residual = residual_.get();
+    cache_.k.residual = residual_.memory();
     cache_.residual_slot_count = sequences;
   }
   static DeviceBuffer repeated(const std::vector<std::uint8_t>& pattern, std::size_t bytes,
@@ -98,8 +98,9 @@ double bytes_of(const KvCacheLayout& layout, std::int32_t length) {
 }
 
 // One load: a cache, and sets of sequences that take turns.
-AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, double read_tb_per_s,
-                          const OwnedStream& stream, const TimingBudget& budget, SmClock& clock) {
+AttentionTiming time_load(const DecodeAttentionKernel& kernel, const AttentionLoad& load,
+                          double read_tb_per_s, const OwnedStream& stream,
+                          const TimingBudget& budget, SmClock& clock) {
   const Plan& plan = kernel.plan();
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
   const bool paged = spec.kv.layout == KvLayout::kPaged;
@@ -142,21 +143,20 @@ AttentionTiming time_load(const Kernel& kernel, const AttentionLoad& load, doubl
   workspace.fill(0, stream);
 
   DecodeAttentionArgs args;
-  args.q = q.get();
-  args.out = out.get();
+  args.q = q.memory();
+  args.out = out.memory();
   args.sequences = load.sequences;
-  args.lengths = static_cast<const std::int32_t*>(lengths.get());
+  args.lengths = lengths.memory();
   args.cache = cache.cache();
   args.cache.table_stride = paged ? width : 0;
-  if (spec.alibi == Alibi::kGiven) args.slopes = static_cast<const float*>(heads.get());
-  if (spec.sink_logits) args.sink_logits = static_cast<const float*>(heads.get());
-  if (spec.log_sum_exp) args.log_sum_exp = static_cast<float*>(sums.get());
-  args.workspace = workspace.get();
-  args.workspace_bytes = workspace.bytes();
+  if (spec.alibi == Alibi::kGiven) args.slopes = heads.memory();
+  if (spec.sink_logits) args.sink_logits = heads.memory();
+  if (spec.log_sum_exp) args.log_sum_exp = sums.memory();
+  args.workspace = workspace.memory();
   const auto launch = [&](int i) {
     DecodeAttentionArgs own = args;
     const auto first = static_cast<std::size_t>(i % sets) * static_cast<std::size_t>(set_pages);
-    if (paged) own.cache.block_table = static_cast<const std::int32_t*>(tables.get()) + first;
+    if (paged) own.cache.block_table = tables.memory(first * sizeof(std::int32_t));
     kernel.launch(own, stream.get());
   };
   timing.us = time_in_graph(stream, std::max(sets, 4), budget, launch, &clock);
@@ -175,7 +175,7 @@ AttentionBenchReport bench_attention(Runtime& runtime, const Spec& spec,
                                      const std::vector<AttentionLoad>& loads,
                                      const TimingBudget& budget) {
   const cuda::CurrentContext context;
-  const Kernel kernel = runtime.kernel(spec);
+  const auto kernel = runtime.kernel<DecodeAttentionKernel>(spec);
   const OwnedStream stream;
   const HelperKernels helpers;
   SmClock clock(helpers, stream);

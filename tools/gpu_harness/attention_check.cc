@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "generator/decode/float16.h"
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/attention_device.h"
 #include "tools/gpu_harness/helper_kernels.h"
@@ -32,9 +33,9 @@ Outcome launch_once(const Kernel& kernel, const DeviceAttention& device, std::si
   out.fill(kPoison, stream);
   sums.fill(kPoison, stream);
   DecodeAttentionArgs args = device.args();
-  args.out = out.get(kGuardBytes);
-  if (spec.log_sum_exp) args.log_sum_exp = static_cast<float*>(sums.get());
-  kernel.launch(args, stream.get());
+  args.out = out.memory(kGuardBytes, 2 * elements);
+  if (spec.log_sum_exp) args.log_sum_exp = sums.memory();
+  DecodeAttentionKernel(kernel).launch(args, stream.get());
   std::vector<unsigned char> bytes(out.bytes());
   out.download(bytes.data(), 0, bytes.size(), stream);
   Outcome outcome;
@@ -123,12 +124,12 @@ std::vector<std::uint16_t> run_attention_after_late_writes(const Kernel& kernel,
   const DeviceBuffer late = to_device(words, stream);
   const DeviceBuffer out(2 * problem.q.size());
   DecodeAttentionArgs args = device.args();
-  args.out = out.get();
-  args.lengths = static_cast<const std::int32_t*>(late.get());
-  args.cache.block_table = static_cast<const std::int32_t*>(late.get(count * sizeof(std::int32_t)));
+  args.out = out.memory();
+  args.lengths = late.memory();
+  args.cache.block_table = late.memory(count * sizeof(std::int32_t));
   stream.synchronize();
   helpers.copy_late(to_come.get(), late.get(), words.size(), stream);
-  kernel.launch(args, stream.get());
+  DecodeAttentionKernel(kernel).launch(args, stream.get());
   std::vector<std::uint16_t> bits(problem.q.size());
   out.download(bits.data(), 0, out.bytes(), stream);
   return bits;

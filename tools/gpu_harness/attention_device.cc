@@ -1,6 +1,7 @@
 #include "tools/gpu_harness/attention_device.h"
 
 #include "generator/kv/kv_rule.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 
@@ -19,27 +20,25 @@ DeviceAttention::DeviceAttention(const Plan& plan, const AttentionProblem& probl
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
   given_ = to_device(std::vector<float>(problem.given.begin(), problem.given.end()), stream);
   workspace_.fill(0, stream);
-  args_.q = q_.get();
+  args_.q = q_.memory();
   args_.sequences = static_cast<std::int64_t>(problem.lengths.size());
-  args_.lengths = static_cast<const std::int32_t*>(lengths_.get());
-  args_.cache.k.codes = codes_[0].get();
-  args_.cache.k.scales = scales_[0].get();
-  args_.cache.v.codes = codes_[1].get();
-  args_.cache.v.scales = scales_[1].get();
-  const auto* given = static_cast<const float*>(given_.get());
-  if (takes_given(spec.kv.k)) args_.cache.k.given = given;
-  if (takes_given(spec.kv.v)) args_.cache.v.given = given + 2;
+  args_.lengths = lengths_.memory();
+  args_.cache.k.codes = codes_[0].memory();
+  args_.cache.k.scales = scales_[0].memory();
+  args_.cache.v.codes = codes_[1].memory();
+  args_.cache.v.scales = scales_[1].memory();
+  if (takes_given(spec.kv.k)) args_.cache.k.given = given_.memory();
+  if (takes_given(spec.kv.v)) args_.cache.v.given = given_.memory(2 * sizeof(float));
   args_.cache.pages = problem.pages;
   args_.cache.page_tokens = problem.page_tokens;
-  args_.cache.block_table = static_cast<const std::int32_t*>(table_.get());
+  args_.cache.block_table = table_.memory();
   args_.cache.table_stride = problem.table_stride;
-  args_.cache.k.residual = residual_.get();
-  args_.cache.residual_slots = static_cast<const std::int32_t*>(residual_slots_.get());
+  args_.cache.k.residual = residual_.memory();
+  args_.cache.residual_slots = residual_slots_.memory();
   args_.cache.residual_slot_count = problem.residual_slot_count;
-  if (spec.alibi == Alibi::kGiven) args_.slopes = static_cast<const float*>(slopes_.get());
-  if (spec.sink_logits) args_.sink_logits = static_cast<const float*>(sinks_.get());
-  args_.workspace = workspace_.get();
-  args_.workspace_bytes = workspace_.bytes();
+  if (spec.alibi == Alibi::kGiven) args_.slopes = slopes_.memory();
+  if (spec.sink_logits) args_.sink_logits = sinks_.memory();
+  args_.workspace = workspace_.memory();
 }
 
 }  // namespace heddle

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "heddle/kernel.h"
+#include "heddle/decode_attention.h"
 #include "tools/gpu_harness/attention_problem.h"
 #include "tools/gpu_harness/device_memory.h"
 

@@ -18,7 +18,7 @@ std::string ByteCheck::fault() const {
 }
 
 ByteCheck check_bytes(const std::vector<std::uint8_t>& expected, const OwnedStream& stream,
-                      const std::function<void(void* output)>& launch) {
+                      const std::function<void(const DeviceOutput& output)>& launch) {
   ByteCheck check;
   check.bytes = expected.size();
   check.guards_intact = true;
@@ -26,7 +26,7 @@ ByteCheck check_bytes(const std::vector<std::uint8_t>& expected, const OwnedStre
   std::vector<std::uint8_t> got(output.bytes());
   for (const std::uint8_t poison : {0xFF, 0x5A}) {
     output.fill(poison, stream);
-    launch(output.get(kGuardBytes));
+    launch(output.memory(kGuardBytes, expected.size()));
     output.download(got.data(), 0, got.size(), stream);
     const auto is_poison = [poison](std::uint8_t byte) { return byte == poison; };
     const auto first = got.begin() + kGuardBytes;

@@ -26,7 +26,7 @@ struct ByteCheck {
 // Runs `launch` twice into an output that is poisoned differently each time, so that a byte that is
 // not written is seen. `launch` enqueues on the stream. Throws Error(kDriver), and what it throws.
 ByteCheck check_bytes(const std::vector<std::uint8_t>& expected, const OwnedStream& stream,
-                      const std::function<void(void* output)>& launch);
+                      const std::function<void(const DeviceOutput& output)>& launch);
 
 }  // namespace heddle
 

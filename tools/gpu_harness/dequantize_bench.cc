@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "heddle/inspect/plan.h"
+#include "heddle/weight_kernels.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/dequantize_problem.h"
 #include "tools/gpu_harness/device_source.h"
@@ -21,7 +23,7 @@ struct Buffers {
 
 DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, const TimingBudget& budget) {
   const cuda::CurrentContext context;
-  const Kernel kernel = runtime.kernel(spec);
+  const auto kernel = runtime.kernel<DequantizeKernel>(spec);
   const HelperKernels helpers;
   const OwnedStream stream;
   const WeightOpSpec& weight_op = spec.weight_op();
@@ -41,7 +43,7 @@ DequantizeTiming bench_dequantize(Runtime& runtime, const Spec& spec, const Timi
     const Buffers& buffers = rotation[static_cast<std::size_t>(i) % rotation.size()];
     DequantizeArgs args;
     args.source = buffers.source.get();
-    args.w = buffers.w.get();
+    args.w = buffers.w.memory();
     kernel.launch(args, stream.get());
   });
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "heddle/inspect/plan.h"
+#include "heddle/weight_kernels.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/device_source.h"
 #include "tools/gpu_harness/expected_weight.h"
@@ -45,8 +47,8 @@ DequantizeCheck check_dequantize(const Kernel& kernel, const SourceTensors& sour
   w.fill(kPoison, stream);
   DequantizeArgs args;
   args.source = on_device.get();
-  args.w = w.get(kGuardBytes);
-  kernel.launch(args, stream.get());
+  args.w = w.memory(kGuardBytes, 2 * expected.size());
+  DequantizeKernel(kernel).launch(args, stream.get());
   std::vector<std::uint16_t> got(expected.size());
   w.download(got.data(), kGuardBytes, 2 * got.size(), stream);
 

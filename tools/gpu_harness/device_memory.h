@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/device_memory.h"
 #include "runtime/driver.h"
 
 namespace heddle {
@@ -56,6 +57,14 @@ class DeviceBuffer {
   void* get(std::size_t offset = 0) const noexcept {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver counts addresses in integers.
     return pointer_ == 0 ? nullptr : reinterpret_cast<void*>(pointer_ + offset);
+  }
+
+  // What a launch takes: the bytes from `offset` on, all or so many of them.
+  DeviceOutput memory(std::size_t offset = 0) const noexcept {
+    return memory(offset, bytes_ - offset);
+  }
+  DeviceOutput memory(std::size_t offset, std::size_t bytes) const noexcept {
+    return {get(offset), pointer_ == 0 ? 0 : bytes};
   }
 
   void fill(unsigned char byte, const OwnedStream& stream) {

@@ -30,7 +30,7 @@ DeviceSource::DeviceSource(const SourceTensors& tensors, const OwnedStream& stre
 
 WeightSource DeviceSource::get() const noexcept {
   const auto at = [this](std::size_t i) {
-    return sizes_[i] == 0 ? nullptr : buffer_.get(offsets_[i]);
+    return sizes_[i] == 0 ? DeviceInput() : buffer_.memory(offsets_[i], sizes_[i]);
   };
   WeightSource source;
   source.weights = at(0);

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "heddle/kernel.h"
+#include "heddle/weight_kernels.h"
 #include "tools/gpu_harness/device_memory.h"
 #include "tools/gpu_harness/source_tensors.h"
 

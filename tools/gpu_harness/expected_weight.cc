@@ -2,7 +2,7 @@
 
 #include "checkpoint/half_convert.h"
 #include "generator/decode/float16.h"
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 #include "tools/gpu_harness/stored_scale.h"
 
 namespace heddle {

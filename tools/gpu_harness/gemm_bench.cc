@@ -10,6 +10,8 @@
 
 #include "generator/families/family.h"
 #include "heddle/error.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/cublas.h"
 #include "tools/gpu_harness/gemm_floor.h"
@@ -46,23 +48,23 @@ std::vector<Source> sources_of(const std::vector<Plan>& plans) {
   return sources;
 }
 
-std::vector<Kernel> load_all(Runtime& runtime, const std::vector<Plan>& plans,
-                             const BuildProgress& progress) {
+std::vector<GemmKernel> load_all(Runtime& runtime, const std::vector<Plan>& plans,
+                                 const BuildProgress& progress) {
   runtime.build(sources_of(plans), progress);
-  std::vector<Kernel> kernels;
+  std::vector<GemmKernel> kernels;
   kernels.reserve(plans.size());
-  for (const Plan& plan : plans) kernels.push_back(runtime.load(plan));
+  for (const Plan& plan : plans) kernels.emplace_back(runtime.load(plan));
   return kernels;
 }
 
-const void* turn(const std::vector<DeviceBuffer>& buffers, std::size_t i) {
-  return buffers[i % buffers.size()].get();
+DeviceInput turn(const std::vector<DeviceBuffer>& buffers, std::size_t i) {
+  return buffers[i % buffers.size()].memory();
 }
 
 // What the specs of one list share. Needs a current context for its whole life.
 class Bench {
  public:
-  Bench(std::vector<Kernel> kernels, const std::vector<std::int64_t>& m_list,
+  Bench(std::vector<GemmKernel> kernels, const std::vector<std::int64_t>& m_list,
         const GemmBenchOptions& options)
       : kernels_(std::move(kernels)),
         m_list_(m_list),
@@ -75,7 +77,7 @@ class Bench {
 
   void time_launches(Runtime& runtime) {
     const GemmTensors tensors = tensors_for(kernels_.front());
-    const GemmArgs args = tensors.args(m_list_.front(), weights_for(0).packed().front().get());
+    const GemmArgs args = tensors.args(m_list_.front(), weights_for(0).packed().front().memory());
     const LaunchOverhead overhead =
         measure_launch_overhead(runtime, kernels_.front(), args, stream_);
     report_.launch_us = overhead.launch_us;
@@ -96,7 +98,7 @@ class Bench {
 
  private:
   const GemmSpec& spec(std::size_t i) const { return kernels_[i].plan().spec.gemm(); }
-  GemmTensors tensors_for(const Kernel& kernel) const {
+  GemmTensors tensors_for(const GemmKernel& kernel) const {
     return make_gemm_tensors(kernel, max_m_, kSeed, helpers_, stream_);
   }
   WeightCopies& weights_for(std::size_t i);
@@ -107,7 +109,7 @@ class Bench {
   OwnedStream stream_;
   HelperKernels helpers_;
   SmClock clock_{helpers_, stream_};
-  std::vector<Kernel> kernels_;
+  std::vector<GemmKernel> kernels_;
   std::vector<std::int64_t> m_list_;
   std::int64_t max_m_;
   const GemmBenchOptions& options_;
@@ -147,14 +149,14 @@ GemmTiming Bench::time_or_blame(std::size_t i, std::int64_t m, const GemmTensors
 }
 
 GemmTiming Bench::time_one(std::size_t i, std::int64_t m, const GemmTensors& tensors) {
-  const Kernel& kernel = kernels_[i];
+  const GemmKernel& kernel = kernels_[i];
   const std::vector<DeviceBuffer>& weights = weights_for(i).packed();
   GemmTiming row;
   row.spec = i;
   row.m = m;
   row.kernel = kernel.plan().kernels[kernel.plan().kernel_for(m)];
   const TimedRound own{static_cast<int>(weights.size()), [&](int n) {
-                         const void* copy = turn(weights, static_cast<std::size_t>(n));
+                         const DeviceInput copy = turn(weights, static_cast<std::size_t>(n));
                          kernel.launch(tensors.args(m, copy), stream_.get());
                        }};
   if (cublas_) {
@@ -173,10 +175,10 @@ TimedRound Bench::cublas_launches(std::size_t i, std::int64_t m, const GemmTenso
   const GemmShape& shape = spec(i).shape;
   const bool bf16 = spec(i).activation == DType::kBf16;
   const std::vector<DeviceBuffer>& weights = weights_for(i).rounded();
-  const GemmArgs args = tensors.args(m, nullptr);
+  const GemmArgs args = tensors.args(m, {});
   const auto launch = [this, &weights, &shape, args, m, bf16](int n) {
-    cublas_->gemm(args.x, turn(weights, static_cast<std::size_t>(n)), args.y, static_cast<int>(m),
-                  static_cast<int>(shape.n), static_cast<int>(shape.k), bf16);
+    cublas_->gemm(args.x.data, turn(weights, static_cast<std::size_t>(n)).data, args.y.data,
+                  static_cast<int>(m), static_cast<int>(shape.n), static_cast<int>(shape.k), bf16);
   };
   launch(0);  // outside of the capture, so that cuBLAS may load its kernel
   stream_.synchronize();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
 #include "tools/gpu_harness/graph_timer.h"
@@ -38,7 +39,7 @@ struct ChainTiming {
 struct GemmBenchReport {
   Target device;
   double read_tb_per_s = 0;    // streaming read, measured in this run
-  double launch_us = 0;        // host time of Kernel::launch, median, for the first spec and M
+  double launch_us = 0;        // host time of GemmKernel::launch, median, for the first spec and M
   double bare_launch_us = 0;   // host time of cuLaunchKernelEx alone, same kernel, grid, arguments
   std::string cublas_missing;  // why there is no baseline although one was asked for
   std::vector<GemmTiming> rows;

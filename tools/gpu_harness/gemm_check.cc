@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "heddle/error.h"
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/cublas.h"
 #include "tools/gpu_harness/gemm_problem.h"
@@ -36,8 +37,8 @@ std::int64_t checked_max(const GemmShape& shape, const std::vector<std::int64_t>
 std::vector<std::uint8_t> read_output(const GemmProblem& problem, std::int64_t m) {
   std::vector<std::uint8_t> y(static_cast<std::size_t>(m) * output_row_bytes(problem.spec()));
   cuda::check(cuda::driver().cuMemcpyDtoHAsync(
-                  y.data(), reinterpret_cast<cuda::CUdeviceptr>(problem.args(m).y), y.size(),
-                  problem.stream().get()),
+                  y.data(), reinterpret_cast<cuda::CUdeviceptr>(problem.args(m).y.data),
+                  y.size(), problem.stream().get()),
               "cuMemcpyDtoHAsync");
   problem.stream().synchronize();
   return y;
@@ -50,14 +51,14 @@ double cublas_error(const Cublas& cublas, const DeviceBuffer& weights, GemmProbl
   if (problem.has_epilogue()) problem.make_reference(m, false);
   problem.poison_output(m);
   const DeviceBuffer x = problem.arranged_x(m);
-  cublas.gemm(x.get(), weights.get(), args.y, static_cast<int>(m), static_cast<int>(shape.n),
+  cublas.gemm(x.get(), weights.get(), args.y.data, static_cast<int>(m), static_cast<int>(shape.n),
               static_cast<int>(shape.k), problem.bf16());
   return problem.relative_error(m);
 }
 
 }  // namespace
 
-GemmCheck check_gemm(const Kernel& kernel, GemmProblem& problem, std::int64_t m) {
+GemmCheck check_gemm(const GemmKernel& kernel, GemmProblem& problem, std::int64_t m) {
   GemmCheck check;
   check.m = m;
   check.kernel = kernel.plan().kernel_for(m);
@@ -75,7 +76,7 @@ GemmCheck check_gemm(const Kernel& kernel, GemmProblem& problem, std::int64_t m)
   return check;
 }
 
-std::vector<GemmCheck> run_gemm(const Kernel& kernel, const std::vector<std::int64_t>& m_list,
+std::vector<GemmCheck> run_gemm(const GemmKernel& kernel, const std::vector<std::int64_t>& m_list,
                                 const GemmCheckOptions& options) {
   const cuda::CurrentContext context;
   const std::int64_t max_m = checked_max(kernel.plan().spec.gemm().shape, m_list);
@@ -96,7 +97,7 @@ std::vector<GemmCheck> run_gemm(Runtime& runtime, const Spec& spec,
                                 const std::vector<std::int64_t>& m_list,
                                 const GemmCheckOptions& options) {
   const cuda::CurrentContext context;
-  return run_gemm(runtime.kernel(spec), m_list, options);
+  return run_gemm(runtime.kernel<GemmKernel>(spec), m_list, options);
 }
 
 }  // namespace heddle

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "heddle/kernel.h"
+#include "heddle/gemm.h"
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
 
@@ -34,11 +34,11 @@ class GemmProblem;
 
 // The kernel's results for M against those of the problem's reference. Preconditions: a kernel of
 // the problem's spec whose workspace the problem has; a current context; M is one that it serves.
-GemmCheck check_gemm(const Kernel& kernel, GemmProblem& problem, std::int64_t m);
+GemmCheck check_gemm(const GemmKernel& kernel, GemmProblem& problem, std::int64_t m);
 
 // One check for each M, in order. Each M must be inside the spec's range: Error(kUsage) otherwise.
 // The kernel must be loaded for the current context's device. Throws Error.
-std::vector<GemmCheck> run_gemm(const Kernel& kernel, const std::vector<std::int64_t>& m_list,
+std::vector<GemmCheck> run_gemm(const GemmKernel& kernel, const std::vector<std::int64_t>& m_list,
                                 const GemmCheckOptions& options = {});
 
 // The same from a spec: makes the kernel in the current context, else in device 0's primary one.

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "heddle/inspect/plan.h"
+
 namespace heddle {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr unsigned char kPoison = 0xff;
 
 }  // namespace
 
-GemmProblem::GemmProblem(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed)
+GemmProblem::GemmProblem(const GemmKernel& kernel, std::int64_t max_m, std::uint32_t seed)
     : GemmProblem(kernel.plan().spec.gemm(), max_m, seed) {
   renew_workspace(kernel);
   stream_.synchronize();
@@ -27,13 +29,13 @@ GemmProblem::GemmProblem(const GemmSpec& spec, std::int64_t max_m, std::uint32_t
   stream_.synchronize();
 }
 
-void GemmProblem::renew_workspace(const Kernel& kernel) {
+void GemmProblem::renew_workspace(const GemmKernel& kernel) {
   tensors_.renew_workspace(kernel.max_workspace_bytes(), stream_);
 }
 
-GemmArgs GemmProblem::args(std::int64_t m) const { return args(m, packed_.get()); }
+GemmArgs GemmProblem::args(std::int64_t m) const { return args(m, packed_.memory()); }
 
-GemmArgs GemmProblem::args(std::int64_t m, const void* weights) const {
+GemmArgs GemmProblem::args(std::int64_t m, const DeviceInput& weights) const {
   return tensors_.args(m, weights);
 }
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heddle/kernel.h"
+#include "heddle/gemm.h"
 #include "heddle/spec.h"
 #include "tools/gpu_harness/device_memory.h"
 #include "tools/gpu_harness/device_weights.h"
@@ -20,10 +20,10 @@ namespace heddle {
 class GemmProblem {
  public:
   // Throws Error(kDriver), as do all others.
-  GemmProblem(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed = 1);
+  GemmProblem(const GemmKernel& kernel, std::int64_t max_m, std::uint32_t seed = 1);
   // For several kernels of the spec: each needs renew_workspace() before it is launched.
   GemmProblem(const GemmSpec& spec, std::int64_t max_m, std::uint32_t seed = 1);
-  void renew_workspace(const Kernel& kernel);
+  void renew_workspace(const GemmKernel& kernel);
 
   // Arguments of a launch. The weights are the packed ones.
   GemmArgs args(std::int64_t m) const;
@@ -34,7 +34,7 @@ class GemmProblem {
   bool guards_intact(std::int64_t m) const;
 
   // The same with other packed weights of the spec.
-  GemmArgs args(std::int64_t m, const void* weights) const;
+  GemmArgs args(std::int64_t m, const DeviceInput& weights) const;
 
   // Computes the FP64 reference for M and keeps it for relative_error(); that for more tokens holds
   // it already.

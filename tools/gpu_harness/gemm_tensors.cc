@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "heddle/inspect/plan.h"
+
 namespace heddle {
 namespace {
 
@@ -22,17 +24,16 @@ std::size_t output_row_bytes(const GemmSpec& spec) noexcept {
          static_cast<std::size_t>(bytes_of(spec.output_dtype()));
 }
 
-GemmArgs GemmTensors::args(std::int64_t m, const void* weights) const noexcept {
+GemmArgs GemmTensors::args(std::int64_t m, const DeviceInput& weights) const noexcept {
   GemmArgs args;
-  args.x = x.get();
+  args.x = x.memory();
   args.weights = weights;
-  args.y = y.get(kGuardBytes);
-  args.bias = bias.get();
-  args.residual = residual.get();
-  args.pre_scale = pre_scale.get();
-  args.permutation = permutation.get();
-  args.workspace = workspace.get();
-  args.workspace_bytes = workspace.bytes();
+  args.y = y.memory(kGuardBytes, y.bytes() - 2 * kGuardBytes);
+  args.bias = bias.memory();
+  args.residual = residual.memory();
+  args.pre_scale = pre_scale.memory();
+  args.permutation = permutation.memory();
+  args.workspace = workspace.memory();
   args.m = m;
   return args;
 }
@@ -69,7 +70,7 @@ GemmTensors make_gemm_tensors(const GemmSpec& spec, std::int64_t max_m, std::uin
   return tensors;
 }
 
-GemmTensors make_gemm_tensors(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed,
+GemmTensors make_gemm_tensors(const GemmKernel& kernel, std::int64_t max_m, std::uint32_t seed,
                               const HelperKernels& helpers, const OwnedStream& stream) {
   GemmTensors tensors = make_gemm_tensors(kernel.plan().spec.gemm(), max_m, seed, helpers, stream);
   tensors.renew_workspace(kernel.max_workspace_bytes(), stream);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heddle/kernel.h"
+#include "heddle/gemm.h"
 #include "tools/gpu_harness/device_memory.h"
 #include "tools/gpu_harness/helper_kernels.h"
 
@@ -27,14 +27,14 @@ struct GemmTensors {
   DeviceBuffer y;            // between its guard bands
   DeviceBuffer workspace;    // zeroed
 
-  GemmArgs args(std::int64_t m, const void* weights) const noexcept;
+  GemmArgs args(std::int64_t m, const DeviceInput& weights) const noexcept;
   // Has a zeroed workspace of at least so many bytes.
   void renew_workspace(std::size_t bytes, const OwnedStream& stream);
 };
 
 // For up to max_m tokens. The same seed gives the same data. Enqueued on the stream; needs a
 // current context.
-GemmTensors make_gemm_tensors(const Kernel& kernel, std::int64_t max_m, std::uint32_t seed,
+GemmTensors make_gemm_tensors(const GemmKernel& kernel, std::int64_t max_m, std::uint32_t seed,
                               const HelperKernels& helpers, const OwnedStream& stream);
 // The same for any kernel of the spec, but without a workspace.
 GemmTensors make_gemm_tensors(const GemmSpec& spec, std::int64_t max_m, std::uint32_t seed,

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "heddle/binary.h"
+#include "heddle/inspect/binary.h"
 #include "runtime/device.h"
 #include "runtime/nvrtc.h"
 

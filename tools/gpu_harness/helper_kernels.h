@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "heddle/spec.h"
 #include "runtime/driver.h"
 #include "tools/gpu_harness/device_memory.h"

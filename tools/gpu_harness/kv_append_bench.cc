@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "heddle/inspect/plan.h"
+#include "heddle/kv_append.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/kv_device.h"
 
@@ -14,7 +16,7 @@ namespace {
 // or other lengths in a large one.
 class Launches {
  public:
-  Launches(const Kernel& kernel, const KvAppendShape& shape, std::size_t moved_bytes,
+  Launches(const KvAppendKernel& kernel, const KvAppendShape& shape, std::size_t moved_bytes,
            const OwnedStream& stream)
       : kernel_(kernel) {
     const KvAppendSpec& spec = kernel.plan().spec.kv_append();
@@ -43,7 +45,7 @@ class Launches {
   }
 
  private:
-  const Kernel& kernel_;
+  const KvAppendKernel& kernel_;
   std::vector<std::unique_ptr<DeviceKvInput>> inputs_;
   std::vector<std::unique_ptr<DeviceKvCache>> caches_;
 };
@@ -74,7 +76,7 @@ void add_bytes(const KvCacheLayout& layout, int head_dim, int new_tokens, int le
 PackingTiming bench_kv_append(Runtime& runtime, const Spec& spec, const KvAppendShape& shape,
                               const TimingBudget& budget) {
   const cuda::CurrentContext context;
-  const Kernel kernel = runtime.kernel(spec);
+  const auto kernel = runtime.kernel<KvAppendKernel>(spec);
   const OwnedStream stream;
   const KvShape heads = spec.kv_append().shape;
   const KvCacheLayout layout = kv_cache_layout(spec.kv(), heads.kv_heads, heads.head_dim);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generator/decode/float16.h"
+#include "heddle/inspect/plan.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/expected_kv.h"
 #include "tools/gpu_harness/kv_device.h"
@@ -58,7 +59,7 @@ ByteCheck run_kv_append(const Kernel& kernel, const KvAppendShape& shape, std::u
     cache.buffer().upload(expected[kKResidual].data(), problem.bytes[kKResidual], stream,
                           cache.offset(kKResidual));
     append_on_host(spec, problem, expected);
-    kernel.launch(args, stream.get());
+    KvAppendKernel(kernel).launch(args, stream.get());
     cache.buffer().download(got.data(), 0, got.size(), stream);
     std::size_t end = 0;
     for (const KvPart part : {kKCodes, kKScales, kVCodes, kVScales, kKResidual}) {

@@ -24,24 +24,23 @@ DeviceKvInput::DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem,
       residual_slots_(to_device(problem.residual_slots, stream)) {
   const auto& [k, v] = problem.given;
   given_ = to_device(std::vector<float>{k.scale, k.zero, v.scale, v.zero}, stream);
-  args_.k = k_.get();
-  args_.v = v_.get();
+  args_.k = k_.memory();
+  args_.v = v_.memory();
   args_.k_stride = args_.v_stride = problem.stride;
   args_.tokens = problem.tokens;
   args_.sequences = static_cast<std::int64_t>(problem.lengths.size());
-  args_.offsets = static_cast<const std::int32_t*>(offsets_.get());
-  args_.lengths = static_cast<const std::int32_t*>(lengths_.get());
-  args_.rotations = static_cast<const float*>(rotations_.get());
+  args_.offsets = offsets_.memory();
+  args_.lengths = lengths_.memory();
+  args_.rotations = rotations_.memory();
   args_.rotation_rows = problem.rotation_rows;
   args_.cache.pages = problem.pages;
   args_.cache.page_tokens = problem.page_tokens;
-  args_.cache.block_table = static_cast<const std::int32_t*>(block_table_.get());
+  args_.cache.block_table = block_table_.memory();
   args_.cache.table_stride = problem.table_stride;
   args_.cache.residual_slot_count = problem.residual_slot_count;
-  args_.cache.residual_slots = static_cast<const std::int32_t*>(residual_slots_.get());
-  const auto* given = static_cast<const float*>(given_.get());
-  if (takes_given(spec.kv.k)) args_.cache.k.given = given;
-  if (takes_given(spec.kv.v)) args_.cache.v.given = given + 2;
+  args_.cache.residual_slots = residual_slots_.memory();
+  if (takes_given(spec.kv.k)) args_.cache.k.given = given_.memory();
+  if (takes_given(spec.kv.v)) args_.cache.v.given = given_.memory(2 * sizeof(float));
 }
 
 KvAppendArgs DeviceKvInput::args() const { return args_; }

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "heddle/kv_args.h"
+#include "heddle/kv_append.h"
 #include "tools/gpu_harness/device_memory.h"
 #include "tools/gpu_harness/kv_problem.h"
 
@@ -39,8 +39,8 @@ class DeviceKvCache {
   const DeviceBuffer& buffer() const noexcept { return buffer_; }
   std::size_t offset(KvPart part) const noexcept { return offsets_[part]; }
   // Null for a part that has no bytes.
-  void* get(KvPart part) const noexcept {
-    return bytes_[part] == 0 ? nullptr : buffer_.get(offsets_[part]);
+  DeviceOutput get(KvPart part) const noexcept {
+    return bytes_[part] == 0 ? DeviceOutput() : buffer_.memory(offsets_[part], bytes_[part]);
   }
   void set(KvCache* cache) const noexcept;
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/inspect/kv_codec.h"
 #include "heddle/kv_cache.h"
-#include "heddle/kv_codec.h"
 #include "heddle/spec.h"
 
 namespace heddle {

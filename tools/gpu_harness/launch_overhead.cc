@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "runtime/gemm_launch.h"
 #include "runtime/kernel_state.h"
 #include "tools/gpu_harness/median.h"
@@ -42,8 +42,8 @@ int launch_rounds(double seconds_of_one) {
       std::clamp(kMostSeconds / (2 * seconds_of_one), kFewestRounds, kMostRounds));
 }
 
-LaunchOverhead measure_launch_overhead(Runtime& runtime, const Kernel& kernel, const GemmArgs& args,
-                                       const OwnedStream& stream) {
+LaunchOverhead measure_launch_overhead(Runtime& runtime, const GemmKernel& kernel,
+                                       const GemmArgs& args, const OwnedStream& stream) {
   const cuda::Driver& cu = cuda::driver();
   const Plan& plan = kernel.plan();
   const std::size_t index = plan.kernel_for(args.m);

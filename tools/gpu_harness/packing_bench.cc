@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "heddle/inspect/plan.h"
+#include "heddle/weight_kernels.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/checkpoint_tensors.h"
 #include "tools/gpu_harness/device_source.h"
@@ -72,11 +74,12 @@ class Inputs {
   std::size_t read_bytes() const { return read_bytes_; }
   void launch(int i, const OwnedStream& stream) const {
     const auto at = static_cast<std::size_t>(i % copies_);
-    void* const packed = packed_[at].get();
+    const DeviceOutput packed = packed_[at].memory();
     if (sources_.empty()) {
-      kernel_.launch(QuantizeWeightArgs{matrices_[at].get(), packed}, stream.get());
+      QuantizeWeightKernel(kernel_).launch(QuantizeWeightArgs{matrices_[at].memory(), packed},
+                                           stream.get());
     } else {
-      kernel_.launch(RepackArgs{sources_[at].get(), packed}, stream.get());
+      RepackKernel(kernel_).launch(RepackArgs{sources_[at].get(), packed}, stream.get());
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "heddle/inspect/plan.h"
+#include "heddle/weight_kernels.h"
 #include "heddle/weights.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/checkpoint_tensors.h"
@@ -78,8 +80,8 @@ ByteCheck run_quantize_weight(const Kernel& kernel, std::uint32_t seed) {
   const WeightOpSpec& spec = kernel.plan().spec.weight_op();
   const std::vector<std::uint16_t> w = random_matrix(spec, seed);
   const DeviceBuffer device = to_device(w, stream);
-  return check_bytes(quantize_on_host(spec, w), stream, [&](void* packed) {
-    kernel.launch(QuantizeWeightArgs{device.get(), packed}, stream.get());
+  return check_bytes(quantize_on_host(spec, w), stream, [&](const DeviceOutput& packed) {
+    QuantizeWeightKernel(kernel).launch(QuantizeWeightArgs{device.memory(), packed}, stream.get());
   });
 }
 

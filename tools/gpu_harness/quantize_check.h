@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/kernel.h"
+#include "heddle/spec.h"
 #include "tools/gpu_harness/byte_check.h"
 
 namespace heddle {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "generator/decode/float16.h"
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 #include "tools/gpu_harness/stored_scale.h"
 
 namespace heddle {

@@ -1,5 +1,7 @@
 #include "tools/gpu_harness/repack_check.h"
 
+#include "heddle/inspect/plan.h"
+#include "heddle/weight_kernels.h"
 #include "runtime/context.h"
 #include "tools/gpu_harness/device_source.h"
 
@@ -10,8 +12,8 @@ ByteCheck run_repack(const Kernel& kernel, const SourceTensors& tensors) {
   const OwnedStream stream;
   const DeviceSource device(tensors, stream);
   return check_bytes(pack_on_host(kernel.plan().spec.weight_op(), tensors), stream,
-                     [&](void* packed) {
-                       kernel.launch(RepackArgs{device.get(), packed}, stream.get());
+                     [&](const DeviceOutput& packed) {
+                       RepackKernel(kernel).launch(RepackArgs{device.get(), packed}, stream.get());
                      });
 }
 

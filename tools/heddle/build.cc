@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "heddle/error.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "heddle/model.h"
-#include "heddle/plan.h"
 #include "heddle/runtime.h"
-#include "heddle/source.h"
 #include "tools/heddle/build_report.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/device_check.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/model.h"
-#include "heddle/plan.h"
 #include "heddle/runtime.h"
 
 namespace heddle {

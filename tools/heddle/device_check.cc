@@ -77,7 +77,7 @@ std::vector<KernelCheck> run_operation(Runtime* runtime, const Plan& plan) {
   }
   std::vector<std::int64_t> m_list;
   for (const PlannedKernel& kernel : plan.kernels) m_list.push_back(kernel.size_min);
-  for (const GemmCheck& check : run_gemm(kernel, m_list)) {
+  for (const GemmCheck& check : run_gemm(GemmKernel(kernel), m_list)) {
     checks.push_back({check.m, check.error, fault_of(check)});
   }
   return checks;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "heddle/error.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
 #include "heddle/tuned.h"
 #include "tools/heddle/commands.h"

@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/binary.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "heddle/runtime.h"
-#include "heddle/source.h"
 #include "runtime/ptx_summary.h"
 #include "tools/heddle/build_report.h"
 #include "tools/heddle/commands.h"

@@ -8,7 +8,7 @@
 
 #include "generator/decode/float16.h"
 #include "generator/kv/kv_rule.h"
-#include "heddle/kv_codec.h"
+#include "heddle/inspect/kv_codec.h"
 
 namespace heddle {
 namespace {

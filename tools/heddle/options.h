@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
 #include "heddle/target.h"
 

@@ -1,5 +1,5 @@
 // heddle plan: every decision that turns a spec into kernels, and the proof of its decode plan.
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/decode_plan.h"
+#include "heddle/inspect/decode_plan.h"
 #include "heddle/runtime.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "heddle/runtime.h"
-#include "heddle/source.h"
 #include "tools/heddle/build_report.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"

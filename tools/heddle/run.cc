@@ -76,7 +76,7 @@ int run(const RunOptions& options) {
   for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
-  const Kernel kernel = runtime.kernel(spec);
+  const auto kernel = runtime.kernel<GemmKernel>(spec);
   const Plan& plan = kernel.plan();
   std::vector<std::int64_t> m_list = options.m;
   if (m_list.empty()) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "heddle/error.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 #include "tools/heddle/calibrate_report.h"
 #include "tools/heddle/output.h"

@@ -1,7 +1,7 @@
 #include "tools/heddle/tune_device.h"
 
 #include "heddle/error.h"
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tools/gpu_harness/gemm_check.h"
 #include "tools/heddle/device_check.h"
 #include "tools/heddle/errors.h"
@@ -54,7 +54,7 @@ Admission GpuTuneDevice::admit(const Plan& plan, std::int64_t m) {
   for (std::future<void>& build : builds_) build.get();
   builds_.clear();
   try {
-    kernels_.push_back(runtime_.load(plan));
+    kernels_.emplace_back(runtime_.load(plan));
   } catch (const Error& error) {
     const bool is_of_one =
         error.category() == ErrorCategory::kCompile || error.category() == ErrorCategory::kMissing;
@@ -78,15 +78,14 @@ TimedGraph GpuTuneDevice::graph_of(std::size_t kernel, std::int64_t m) {
   const DeviceBuffer& workspace = workspace_for(kernels_[kernel]);
   const auto launch = [&](int n) {
     const auto copy = static_cast<std::size_t>(n) % copies.size();
-    GemmArgs args = problem_->args(m, copies[copy].get());
-    args.workspace = workspace.get();
-    args.workspace_bytes = workspace.bytes();
+    GemmArgs args = problem_->args(m, copies[copy].memory());
+    args.workspace = workspace.memory();
     kernels_[kernel].launch(args, problem_->stream().get());
   };
   return {problem_->stream(), {static_cast<int>(copies.size()), launch}, kReplay};
 }
 
-const DeviceBuffer& GpuTuneDevice::workspace_for(const Kernel& kernel) {
+const DeviceBuffer& GpuTuneDevice::workspace_for(const GemmKernel& kernel) {
   const std::size_t bytes = kernel.max_workspace_bytes();
   if (workspaces_.empty() || workspaces_.back().bytes() < bytes) {
     workspaces_.emplace_back(bytes);

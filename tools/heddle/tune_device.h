@@ -34,7 +34,7 @@ class GpuTuneDevice final : public TuneDevice {
 
  private:
   TimedGraph graph_of(std::size_t kernel, std::int64_t m);
-  const DeviceBuffer& workspace_for(const Kernel& kernel);
+  const DeviceBuffer& workspace_for(const GemmKernel& kernel);
 
   cuda::CurrentContext context_;
   Runtime& runtime_;
@@ -45,7 +45,7 @@ class GpuTuneDevice final : public TuneDevice {
   // Ascending in size. Kernels share them, since each launch leaves one as it found it; graphs hold
   // their addresses.
   std::vector<DeviceBuffer> workspaces_;
-  std::vector<Kernel> kernels_;
+  std::vector<GemmKernel> kernels_;
   std::map<std::pair<std::size_t, std::int64_t>, TimedGraph> graphs_;
 };
 

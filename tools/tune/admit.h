@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "tools/tune/tuner.h"
 
 namespace heddle {

@@ -8,7 +8,7 @@
 
 #include "generator/families/costs.h"
 #include "generator/families/gemm_family.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "generator/families/gemm_family.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "heddle/tuned.h"
 
 namespace heddle {

@@ -7,7 +7,7 @@
 
 #include "dequantize/config.h"
 #include "generator/families/fields.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

@@ -1,7 +1,7 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_GATHER_GATHER_H_
 #define HEDDLE_GENERATOR_FAMILIES_GATHER_GATHER_H_
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

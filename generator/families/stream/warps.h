@@ -2,7 +2,7 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_WARPS_H_
 #define HEDDLE_GENERATOR_FAMILIES_STREAM_WARPS_H_
 
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 

@@ -3,7 +3,7 @@
 #define HEDDLE_GENERATOR_FAMILIES_TILES_SUMS_H_
 
 #include "generator/families/scale_mode.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "tiles/config.h"
 
 namespace heddle {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "generator/families/costs.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "warpgroup/config.h"
 
 namespace heddle {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "generator/families/costs.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "warpgroup/config.h"
 
 namespace heddle {

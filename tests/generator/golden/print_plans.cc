@@ -13,7 +13,7 @@
 #include "generator/families/family.h"
 #include "generator/planner/choose.h"
 #include "heddle/error.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {

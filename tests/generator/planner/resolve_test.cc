@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/families/family.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 #include "tests/generator/gemm_plans.h"
 
 namespace heddle {

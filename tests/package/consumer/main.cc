@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "heddle/heddle.hpp"
+#include "heddle/inspect.hpp"
 
 int main() {
   try {

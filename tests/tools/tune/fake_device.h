@@ -11,6 +11,7 @@
 
 #include "generator/planner/choose.h"
 #include "heddle/error.h"
+#include "heddle/inspect/plan.h"
 #include "tools/tune/tuner.h"
 
 namespace heddle {

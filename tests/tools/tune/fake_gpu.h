@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "generator/families/registry.h"
+#include "heddle/inspect/plan.h"
 #include "tests/tools/tune/fake_device.h"
 #include "tools/tune/calibration_problems.h"
 #include "tools/tune/calibrator.h"

@@ -16,7 +16,7 @@
 #include "generator/planner/candidates.h"
 #include "generator/planner/choose.h"
 #include "heddle/error.h"
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tests/tools/tune/fake_device.h"
 #include "tools/tune/shortlist.h"
 #include "tools/tune/time_shares.h"

@@ -4,7 +4,7 @@
 
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
-#include "heddle/source.h"
+#include "heddle/inspect/source.h"
 #include "tests/gemm_tile.h"
 #include "tests/generator/gemm_plans.h"
 

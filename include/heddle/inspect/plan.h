@@ -1,8 +1,8 @@
 // Plan: every decision that turns a Spec into kernels for a Target.
 //
 // resolve() is a pure function: no I/O, no CUDA, the same answer at warm-up and at run time.
-#ifndef HEDDLE_PLAN_H_
-#define HEDDLE_PLAN_H_
+#ifndef HEDDLE_INSPECT_PLAN_H_
+#define HEDDLE_INSPECT_PLAN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/decode_plan.h"
 #include "heddle/export.h"
+#include "heddle/inspect/decode_plan.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
 #include "heddle/weights.h"
 
 namespace heddle {
 
+class TunedTables;         // heddle/tuned.h
 class Family;              // generator/families/family.h
 class ConfigurationValue;  // generator/families/configuration.h
 struct MeasuredCosts;      // generator/planner/measured_costs.h
@@ -100,7 +101,7 @@ struct KernelLaunch {
   int schedule = 0;          // what the family's scheduler is told, KernelArgument::kSchedule
 };
 
-// A workspace opens with one 32-bit counter per output tile, zero between launches.
+// Every workspace opens with so many bytes of 32-bit counters, which are zero between launches.
 inline constexpr int kWorkspaceCounterBytes = 65536;
 
 struct HEDDLE_EXPORT Plan {
@@ -140,8 +141,14 @@ HEDDLE_EXPORT std::vector<DecodePlan> decode_plans_of(const Plan& plan);
 
 // Throws Error(kUnsupported) with every reason why the target cannot serve the spec, and
 // Error(kUsage, "target.invalid") for a target with facts that no GPU has (heddle/target.h). With
-// the tables of measured kernels that come with Heddle; heddle/tuned.h takes others.
+// the tables of measured kernels that come with Heddle.
 HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target);
+// The same with these tables instead. An entry decides for its range of M if its family's version
+// is this library's and the family has such a kernel for the spec; the plan's reasons say which
+// entries were used, and why others were not. A spec that sets a tile or a path is planned without
+// entries. Costs whose version is this library's take the place of the built-in values wherever a
+// kernel is chosen by its predicted time.
+HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target, const TunedTables& tables);
 
 // Every decision in words, for people; the text is not a stable format.
 HEDDLE_EXPORT std::string describe(const Plan& plan);
@@ -152,4 +159,4 @@ HEDDLE_EXPORT std::string_view to_string(KernelArgument argument) noexcept;
 
 }  // namespace heddle
 
-#endif  // HEDDLE_PLAN_H_
+#endif  // HEDDLE_INSPECT_PLAN_H_

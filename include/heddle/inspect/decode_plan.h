@@ -4,8 +4,8 @@
 // hand, and it is the one source of the CUDA text, of the packer's order inside a word, and of the
 // host evaluator. Registers 0 .. words - 1 hold the packed words of a unit, the smallest run of
 // whole 16 by 16 tiles that fills whole words; every operation defines a new register.
-#ifndef HEDDLE_DECODE_PLAN_H_
-#define HEDDLE_DECODE_PLAN_H_
+#ifndef HEDDLE_INSPECT_DECODE_PLAN_H_
+#define HEDDLE_INSPECT_DECODE_PLAN_H_
 
 #include <array>
 #include <cstdint>
@@ -194,4 +194,4 @@ HEDDLE_EXPORT std::string decode_cost_table();
 
 }  // namespace heddle
 
-#endif  // HEDDLE_DECODE_PLAN_H_
+#endif  // HEDDLE_INSPECT_DECODE_PLAN_H_

@@ -1,8 +1,8 @@
 // Quantising K and V on the host, with the bits that "op": "kv_append" writes, and back.
 //
 // docs/kv-cache.md defines the arithmetic, all of it FP32. Pure functions, from any thread.
-#ifndef HEDDLE_KV_CODEC_H_
-#define HEDDLE_KV_CODEC_H_
+#ifndef HEDDLE_INSPECT_KV_CODEC_H_
+#define HEDDLE_INSPECT_KV_CODEC_H_
 
 #include <cstdint>
 #include <vector>
@@ -41,4 +41,4 @@ HEDDLE_EXPORT std::vector<float> dequantize_kv(const KvTensor& tensor, int heads
 
 }  // namespace heddle
 
-#endif  // HEDDLE_KV_CODEC_H_
+#endif  // HEDDLE_INSPECT_KV_CODEC_H_

@@ -1,13 +1,13 @@
 // Source: one readable CUDA translation unit, byte for byte what NVRTC gets.
-#ifndef HEDDLE_SOURCE_H_
-#define HEDDLE_SOURCE_H_
+#ifndef HEDDLE_INSPECT_SOURCE_H_
+#define HEDDLE_INSPECT_SOURCE_H_
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
 #include "heddle/export.h"
-#include "heddle/plan.h"
+#include "heddle/inspect/plan.h"
 
 namespace heddle {
 
@@ -29,4 +29,4 @@ HEDDLE_EXPORT std::vector<Source> render_all(const Plan& plan);
 
 }  // namespace heddle
 
-#endif  // HEDDLE_SOURCE_H_
+#endif  // HEDDLE_INSPECT_SOURCE_H_

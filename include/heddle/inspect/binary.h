@@ -1,6 +1,6 @@
 // Binary: what the compiler made of a Source.
-#ifndef HEDDLE_BINARY_H_
-#define HEDDLE_BINARY_H_
+#ifndef HEDDLE_INSPECT_BINARY_H_
+#define HEDDLE_INSPECT_BINARY_H_
 
 #include <cstdint>
 #include <string>
@@ -25,4 +25,4 @@ struct Binary {
 
 }  // namespace heddle
 
-#endif  // HEDDLE_BINARY_H_
+#endif  // HEDDLE_INSPECT_BINARY_H_

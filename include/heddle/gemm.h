@@ -1,0 +1,46 @@
+// Y[M,N] = X[M,K] * W[N,K]^T with quantised W: the arguments of a launch, and its kernel.
+#ifndef HEDDLE_GEMM_H_
+#define HEDDLE_GEMM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/device_memory.h"
+#include "heddle/export.h"
+#include "heddle/kernel.h"
+
+namespace heddle {
+
+// Each aligned to 16 bytes.
+struct GemmArgs {
+  DeviceInput x;  // [M, K] row-major, the activation's dtype
+  // pack_weights() output. From sm_90 on it may be read before the kernel before this one in
+  // the stream has ended, so that one must not write it: synchronise once after packing on the GPU.
+  DeviceInput weights;
+  DeviceOutput y;  // [M, GemmSpec::output_columns()] row-major, GemmSpec::output_dtype()
+  // [N]; required exactly if the spec has one. As of weights, the kernel before must not write it.
+  DeviceInput bias;
+  DeviceInput residual;  // as y; required exactly if the spec has one; may be y
+  // [K] of the activation's dtype; required exactly with activation.pre_scale.
+  DeviceInput pre_scale;
+  // [K] int32; required exactly with activation.act_order: packed column j of W is column
+  // permutation[j] of X and of pre_scale. Each column once; checked by no one.
+  DeviceInput permutation;
+  DeviceOutput workspace;  // GemmKernel::workspace_bytes(m); required where that is not 0
+  std::int64_t m = 0;
+};
+
+class HEDDLE_EXPORT GemmKernel : public OperationKernel {
+ public:
+  static constexpr Op kOp = Op::kGemm;
+  explicit GemmKernel(const Kernel& kernel) : OperationKernel(kernel, kOp) {}
+
+  // Bytes of workspace that a launch with this M needs; 0 if none. Throws Error(kUsage, "launch.m")
+  // for an M outside of shape.m.
+  std::size_t workspace_bytes(std::int64_t m) const;
+  void launch(const GemmArgs& args, Stream stream) const;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_GEMM_H_

@@ -1,0 +1,78 @@
+// A key-value cache in device memory, and the kernel that appends K and V of new tokens to it.
+#ifndef HEDDLE_KV_APPEND_H_
+#define HEDDLE_KV_APPEND_H_
+
+#include <cstdint>
+
+#include "heddle/device_memory.h"
+#include "heddle/export.h"
+#include "heddle/kernel.h"
+
+namespace heddle {
+
+// One of the two tensors; docs/kv-cache.md has the bytes, KvCacheLayout how many they are.
+struct KvCacheTensor {
+  DeviceOutput codes;   // aligned to 16 bytes
+  DeviceOutput scales;  // aligned to 16 bytes; required exactly where scales are stored
+  // FP32, read at each launch. With the granularity tensor: the scale and, where codes are not
+  // symmetric, the zero point; with NVFP4: the factor of all scales. Required exactly there.
+  DeviceInput given;
+  // With scales per channel, required exactly there: the residual window of tokens whose block is
+  // not full, [slots][kv_heads][group_size][head_dim] of the activation's dtype, aligned to 16.
+  DeviceOutput residual;
+};
+
+struct KvCache {
+  KvCacheTensor k;
+  KvCacheTensor v;
+  // Pages that the tensors have; of a contiguous cache the sequences.
+  std::int64_t pages = 0;
+  // Contiguous: tokens that a sequence may have. Paged: 0, or the spec's page_size.
+  std::int64_t page_tokens = 0;
+  // [sequences][table_stride] int32, the page of each page_size tokens of a sequence; required
+  // exactly for a paged cache. Pages outside of the cache are neither written nor read.
+  DeviceInput block_table;
+  std::int64_t table_stride = 0;
+  // With scales per channel: slots of the residual window, and int32 [sequences], each sequence's
+  // one, no two the same; null: its number in the batch. A sequence whose slot is none of these has
+  // no window: its tokens there are neither written nor read.
+  std::int64_t residual_slot_count = 0;
+  DeviceInput residual_slots;
+};
+
+// K and V of new tokens, sequence after sequence. What the memory holds may change between replays
+// of a graph.
+struct KvAppendArgs {
+  DeviceInput k;  // [tokens][kv_heads][head_dim] of the activation's dtype
+  DeviceInput v;
+  // Elements from a token to the next, multiples of 8 below 2^31: K and V may be parts of wider
+  // rows. 0: they are dense.
+  std::int64_t k_stride = 0;
+  std::int64_t v_stride = 0;
+  std::int64_t tokens = 0;     // 0: nothing is launched
+  std::int64_t sequences = 0;  // without offsets as many as tokens
+  // [sequences + 1] int32, ascending: sequence s has the tokens from offsets[s] to offsets[s + 1].
+  // Null: one token for each sequence.
+  DeviceInput offsets;
+  // [sequences] int32, tokens in the cache once the new ones are there: the last new token of
+  // sequence s has the position lengths[s] - 1. What attention takes after this.
+  DeviceInput lengths;
+  // With rope.source table, required exactly there: FP32 [rotation_rows][rope.dim], of each
+  // position the cosines of all pairs and then their sines. Tokens beyond its last row are not
+  // written.
+  DeviceInput rotations;
+  std::int64_t rotation_rows = 0;
+  KvCache cache;
+};
+
+class HEDDLE_EXPORT KvAppendKernel : public OperationKernel {
+ public:
+  static constexpr Op kOp = Op::kKvAppend;
+  explicit KvAppendKernel(const Kernel& kernel) : OperationKernel(kernel, kOp) {}
+
+  void launch(const KvAppendArgs& args, Stream stream) const;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_KV_APPEND_H_
