@@ -47,13 +47,17 @@ heddle_status guarded(const Work& work) noexcept {
 }
 
 [[noreturn]] void refuse(const char* code, const std::string& message);
-// Both throw Error(kUsage): "api.null", "api.struct_size".
+// Both throw Error(kUsage): "api.null", "api.index".
 void need(const void* pointer, const char* name);
-void need_size(std::size_t given, std::size_t wanted, const char* name);
+void need_index(std::size_t index, std::size_t count, const char* name);
 
 // Throws Error(kUsage) for null with a length ("api.null") and for an absurd length
 // ("api.text_size"), before the text is read.
 std::string_view view(const char* data, std::size_t length);
+inline std::string_view view(const heddle_text& text) { return view(text.data, text.length); }
+
+// A text that its owner keeps for as long as the handle that it is asked of.
+inline heddle_text text_of(const std::string& text) { return {text.c_str(), text.size()}; }
 
 // Throw Error(kUsage, "launch.too_small"). Memory that is missing or not wanted is for the launch
 // itself to judge.

@@ -9,6 +9,7 @@
 #include "heddle/kv_cache.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
+#include "runtime/c_api_structs.h"
 #include "runtime/decode_attention_launch.h"
 #include "runtime/kv_append_launch.h"
 #include "runtime/launch_checks.h"
@@ -158,8 +159,8 @@ heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
                                       const heddle_kv_append_args* args, void* stream) {
   return guarded([&] {
     need(kernel, "kernel");
-    need(args, "args");
-    heddle::c_api::need_size(args->struct_size, sizeof *args, "heddle_kv_append_args");
+    const heddle_kv_append_args given = heddle::c_api::read_struct(args, "heddle_kv_append_args");
+    args = &given;
     const heddle::Plan& plan = kernel->kernel.plan();
     const heddle::KvAppendArgs launch = heddle::c_api::to_cpp(*args);
     heddle::validate(plan, launch);
@@ -173,8 +174,9 @@ heddle_status heddle_launch_decode_attention(const heddle_kernel* kernel,
                                              void* stream) {
   return guarded([&] {
     need(kernel, "kernel");
-    need(args, "args");
-    heddle::c_api::need_size(args->struct_size, sizeof *args, "heddle_decode_attention_args");
+    const heddle_decode_attention_args given =
+        heddle::c_api::read_struct(args, "heddle_decode_attention_args");
+    args = &given;
     const heddle::Plan& plan = kernel->kernel.plan();
     const heddle::DecodeAttentionArgs launch = heddle::c_api::to_cpp(*args);
     heddle::validate(plan, launch);

@@ -5,6 +5,7 @@
 #include "heddle/plan.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
+#include "runtime/c_api_structs.h"
 #include "runtime/launch_checks.h"
 
 namespace heddle::c_api {
@@ -105,8 +106,8 @@ heddle_status heddle_launch_gemm(const heddle_kernel* kernel, const heddle_gemm_
                                  void* stream) {
   return guarded([&] {
     need(kernel, "kernel");
-    need(args, "args");
-    heddle::c_api::need_size(args->struct_size, sizeof *args, "heddle_gemm_args");
+    const heddle_gemm_args given = heddle::c_api::read_struct(args, "heddle_gemm_args");
+    args = &given;
     check_sizes(kernel->kernel.plan(), *args);
     heddle::GemmArgs launch;
     launch.x = args->x.data;

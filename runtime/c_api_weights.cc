@@ -9,6 +9,7 @@
 #include "generator/layout/plain_sizes.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
+#include "runtime/c_api_structs.h"
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;
@@ -51,9 +52,10 @@ heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
                                   const heddle_quantized_weights* weights, void* packed,
                                   size_t packed_bytes) {
   return guarded([&] {
-    need(weights, "weights");
     need(packed, "packed");
-    heddle::c_api::need_size(weights->struct_size, sizeof *weights, "heddle_quantized_weights");
+    const heddle_quantized_weights given =
+        heddle::c_api::read_struct(weights, "heddle_quantized_weights");
+    weights = &given;
     const auto parsed = heddle::Spec::parse(view(spec, spec_length));
     if (parsed.op() != heddle::Op::kGemm) {
       heddle::c_api::refuse("api.op", fmt::format("weights are packed for a gemm, the spec's "

@@ -16,53 +16,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heddle/c/base.h"
 #include "heddle/export.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef int32_t heddle_status;
-enum {
-  HEDDLE_OK = 0,
-  HEDDLE_ERROR_SPEC = 1, /* the JSON spec is not well formed */
-  HEDDLE_ERROR_UNSUPPORTED =
-      2,                      /* this spec cannot be served on this device; nothing was compiled */
-  HEDDLE_ERROR_USAGE = 3,     /* arguments that break the contract */
-  HEDDLE_ERROR_FILE = 4,      /* a named file cannot be read or written */
-  HEDDLE_ERROR_COMPILE = 5,   /* the compiler refused the source; see heddle_error_log() */
-  HEDDLE_ERROR_DRIVER = 6,    /* a CUDA driver call failed, or libcuda or libnvrtc is missing */
-  HEDDLE_ERROR_INTERNAL = 7,  /* a bug in Heddle */
-  HEDDLE_ERROR_MISSING = 8,   /* not at hand, and may not be made: strict mode, stream capture */
-  HEDDLE_ERROR_CANCELLED = 9, /* the caller's callback asked to stop */
-  HEDDLE_ERROR_OUT_OF_MEMORY = 10
-};
-
-/* "driver" for HEDDLE_ERROR_DRIVER; "unknown" for what is no status. Never null. */
-HEDDLE_EXPORT const char* heddle_status_name(heddle_status status);
-/* "0.1.0" */
-HEDDLE_EXPORT const char* heddle_version(void);
-
-/* Of the last call of this thread that failed, or that had no device to tell of
- * (heddle_runtime_has_device()); "" if none has. Valid until the thread's next call that fails. A
- * stable identifier such as "launch.misaligned", a sentence for people, and for compile errors the
- * compiler's log with numbered source lines. Never null. */
-HEDDLE_EXPORT const char* heddle_error_code(void);
-HEDDLE_EXPORT const char* heddle_error_message(void);
-HEDDLE_EXPORT const char* heddle_error_log(void);
-
-typedef struct heddle_runtime heddle_runtime; /* compiles, caches, loads */
-typedef struct heddle_kernel heddle_kernel;   /* one loaded operation; immutable */
-typedef struct heddle_request heddle_request; /* a kernel that is being made in the background */
-
 /* `level`: 0 debug, 1 info, 2 warning, 3 error. Called from any thread, one call at a time; the
  * text lives for the call. */
 typedef void (*heddle_log_callback)(void* user, int32_t level, const char* text, size_t length);
-
-typedef struct heddle_text {
-  const char* data;
-  size_t length;
-} heddle_text;
 
 typedef struct heddle_runtime_options {
   size_t struct_size;      /* sizeof(heddle_runtime_options) */

@@ -132,6 +132,7 @@ int main(void) {
   int lines = 0;
   int32_t has_device = 0;
   heddle_status status = HEDDLE_OK;
+  test_no_error();
   test_statuses();
   if (mkdtemp(folder) == NULL) return 1;
   runtime = make_runtime(&lines, 0);
@@ -147,6 +148,8 @@ int main(void) {
   CHECK(lines > 0);
   test_nulls(runtime, kernel);
   test_errors(runtime);
+  test_error_objects();
+  test_structs(kernel);
   test_gemm(kernel, stream);
   test_weight_operations(runtime, kernel);
   test_kv_append(runtime, kernel);

@@ -71,4 +71,11 @@ void test_prepare_and_request(void* stream);
 void test_strict(void);
 void test_tuned_tables(void);
 
+/* error_checks.c */
+void test_no_error(void);
+void test_error_objects(void);
+
+/* struct_checks.c */
+void test_structs(heddle_kernel* kernel);
+
 #endif /* HEDDLE_TESTS_C_API_CHECK_H_ */
