@@ -1,13 +1,11 @@
 // The C API: runtimes and kernels. Errors are in c_api_error.cc, launches in c_api_launch.cc.
 #include "runtime/c_api.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "heddle/plan.h"
+#include "runtime/c_api_handles.h"
 #include "runtime/c_api_structs.h"
 
 namespace heddle::c_api {
@@ -25,8 +23,8 @@ RuntimeOptions to_cpp(const heddle_runtime_options& given) {
   const heddle_runtime_options from =
       read_struct(&given, "heddle_runtime_options", default_options());
   RuntimeOptions options;
-  options.cache_dir = view(from.cache_dir.data, from.cache_dir.length);
-  options.record_file = view(from.record_file.data, from.record_file.length);
+  options.cache_dir = view(from.cache_dir);
+  options.record_file = view(from.record_file);
   options.cache_max_bytes = from.cache_max_bytes;
   options.disk_cache = from.disk_cache != 0;
   options.strict = from.strict != 0;
@@ -108,23 +106,8 @@ heddle_status heddle_prepare(heddle_runtime* runtime, const heddle_text* specs, 
                              heddle_progress_callback progress, void* user) {
   return guarded([&] {
     need(runtime, "runtime");
-    if (spec_count > 0) need(specs, "specs");
-    constexpr std::size_t kMostSpecs = std::size_t{1} << 20;
-    if (spec_count > kMostSpecs) {
-      heddle::c_api::refuse(
-          "api.count", fmt::format("spec_count is {}; allowed: up to {}", spec_count, kMostSpecs));
-    }
-    std::vector<heddle::Spec> parsed;
-    for (size_t i = 0; i < spec_count; ++i) {
-      parsed.push_back(heddle::Spec::parse(view(specs[i].data, specs[i].length)));
-    }
-    heddle::PrepareProgress callback;
-    if (progress != nullptr) {
-      callback = [=](const heddle::BuildResult& result, std::size_t done, std::size_t total) {
-        return progress(user, result.kernel_name.c_str(), done, total) != 0;
-      };
-    }
-    runtime->runtime.prepare(parsed, callback);
+    runtime->runtime.prepare(heddle::c_api::parse_specs(specs, spec_count),
+                             heddle::c_api::progress_of(progress, user));
   });
 }
 

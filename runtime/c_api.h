@@ -2,9 +2,12 @@
 #ifndef HEDDLE_RUNTIME_C_API_H_
 #define HEDDLE_RUNTIME_C_API_H_
 
+#include <cstdint>
+#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heddle/error.h"
 #include "heddle/heddle.h"
@@ -12,6 +15,10 @@
 
 struct heddle_runtime {
   heddle::Runtime runtime;
+  // What heddle_runtime_compiler() tells, once it was asked.
+  std::once_flag compiler_once{};
+  std::string compiler_identity{};
+  std::vector<std::int32_t> compiler_archs{};
 };
 struct heddle_kernel {
   heddle::Kernel kernel;

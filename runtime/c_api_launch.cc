@@ -4,7 +4,7 @@
 #include "heddle/kernel.h"
 #include "heddle/plan.h"
 #include "heddle/weights.h"
-#include "runtime/c_api.h"
+#include "runtime/c_api_handles.h"
 #include "runtime/c_api_structs.h"
 #include "runtime/launch_checks.h"
 
@@ -84,13 +84,7 @@ heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t
   return guarded([&] {
     need(kernel, "kernel");
     need(bytes, "bytes");
-    heddle::check_op(kernel->kernel.plan(), Op::kGemm);
-    const heddle::GemmShape& shape = kernel->kernel.plan().spec.gemm().shape;
-    if (m < shape.m_min || m > shape.m_max) {
-      heddle::c_api::refuse("launch.m", fmt::format("M = {} is outside the spec's range [{}, {}]",
-                                                    m, shape.m_min, shape.m_max));
-    }
-    *bytes = kernel->kernel.workspace_bytes(m);
+    *bytes = heddle::c_api::workspace_bytes(kernel->kernel.plan(), m);
   });
 }
 

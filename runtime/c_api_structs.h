@@ -39,6 +39,23 @@ HEDDLE_FIRST_SIZE(heddle_quantized_weights, tensor_scale);
 HEDDLE_FIRST_SIZE(heddle_error_info, reserved);
 HEDDLE_FIRST_SIZE(heddle_error_problem_info, hint);
 
+HEDDLE_FIRST_SIZE(heddle_spec_info, canonical);
+HEDDLE_FIRST_SIZE(heddle_target_info, launch_us);
+HEDDLE_FIRST_SIZE(heddle_tuned_table_info, cost_count);
+HEDDLE_FIRST_SIZE(heddle_tuned_entry_info, us);
+HEDDLE_FIRST_SIZE(heddle_tuned_family_info, cost_version);
+HEDDLE_FIRST_SIZE(heddle_plan_info, packed_bytes);
+HEDDLE_FIRST_SIZE(heddle_plan_kernel_info, starts_early);
+HEDDLE_FIRST_SIZE(heddle_source_info, dynamic_shared_bytes);
+HEDDLE_FIRST_SIZE(heddle_build_kernel_info, dynamic_shared_bytes);
+HEDDLE_FIRST_SIZE(heddle_compiler_info, arch_count);
+HEDDLE_FIRST_SIZE(heddle_model_texts, engine_rotates);
+HEDDLE_FIRST_SIZE(heddle_model_info, assumption_count);
+HEDDLE_FIRST_SIZE(heddle_model_kernel_info, layers);
+HEDDLE_FIRST_SIZE(heddle_model_unserved_info, layers);
+HEDDLE_FIRST_SIZE(heddle_model_layer_info, reserved);
+HEDDLE_FIRST_SIZE(heddle_model_part_info, n);
+
 #undef HEDDLE_FIRST_SIZE
 
 // Throws Error(kUsage, "api.struct_size") for a size that no version of the struct has.

@@ -160,6 +160,8 @@ int main(void) {
   test_prepare_and_request(stream);
   test_strict();
   test_tuned_tables();
+  test_builds();
+  test_plan_to_kernel();
   test_message_per_thread(runtime);
   heddle_runtime_destroy(runtime);
   test_gemm(kernel, stream); /* a kernel outlives its runtime */

@@ -26,7 +26,7 @@ void test_error_objects(void) {
   CHECK_CODE(heddle_packed_bytes(SPEC(kGemm), NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK(heddle_error_create(&second) == HEDDLE_OK);
 
-  CHECK(heddle_error_get(first, &info) == HEDDLE_OK);
+  MUST(heddle_error_get(first, &info) == HEDDLE_OK);
   CHECK(info.status == HEDDLE_ERROR_SPEC && info.problem_count == 2);
   CHECK(strlen(info.message.data) == info.message.length && info.log.length == 0);
   CHECK(strlen(info.code.data) == info.code.length && info.code.length > 0);
@@ -39,7 +39,7 @@ void test_error_objects(void) {
              strcmp(problem.value.data, "9") == 0 && problem.allowed.length > 0;
   }
   CHECK(named == 2);
-  CHECK(heddle_error_get(second, &info) == HEDDLE_OK);
+  MUST(heddle_error_get(second, &info) == HEDDLE_OK);
   CHECK(info.status == HEDDLE_ERROR_USAGE && strcmp(info.code.data, "api.null") == 0);
 
   CHECK_CODE(heddle_error_problem(first, 2, &problem), HEDDLE_ERROR_USAGE, "api.index");

@@ -108,10 +108,10 @@ static void test_results(void) {
   CHECK(heddle_error_create(&error) == HEDDLE_OK && error != NULL);
   memset(&info, 0xee, sizeof info);
   info.known.struct_size = sizeof info.known;
-  CHECK(heddle_error_get(error, &info.known) == HEDDLE_OK);
+  MUST(heddle_error_get(error, &info.known) == HEDDLE_OK);
   CHECK(info.known.status == HEDDLE_ERROR_SPEC && info.added[0] == 0xee);
   info.known.struct_size = sizeof info;
-  CHECK(heddle_error_get(error, &info.known) == HEDDLE_OK);
+  MUST(heddle_error_get(error, &info.known) == HEDDLE_OK);
   CHECK(info.known.struct_size == sizeof info);
   for (i = 0; i < sizeof info.added; ++i) CHECK(info.added[i] == 0);
   info.known.struct_size = 0;
