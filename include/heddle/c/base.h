@@ -36,11 +36,10 @@ typedef struct heddle_text {
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-/* Handles are created by functions that end in _create, or that name the handle they are taken from
- * (heddle_runtime_tuned_tables()), and destroyed once, by heddle_..._destroy(). Where one is
- * created, it is null after a failure. A handle holds what it needs: those that it was made of may
- * be destroyed before it. All may be used from any thread and by several threads at the same time,
- * until one of them destroys it; all but runtimes and requests are immutable. */
+/* A function that makes a handle gives it through its last parameter, which is null after a
+ * failure; heddle_..._destroy() ends it, once. A handle holds what it needs: those that it was made
+ * of may be destroyed before it. All may be used from any thread and by several threads at the same
+ * time, until one of them destroys it; all but runtimes and requests are immutable. */
 typedef struct heddle_runtime heddle_runtime; /* compiles, caches, loads */
 typedef struct heddle_kernel heddle_kernel;   /* one loaded operation */
 typedef struct heddle_request heddle_request; /* a kernel that is being made in the background */
