@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/tuned/format.h"
 #include "heddle/plan.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
@@ -58,11 +59,18 @@ struct heddle_target {
 
 struct heddle_tuned_tables {
   explicit heddle_tuned_tables(heddle::TunedTables tables_) : tables(std::move(tables_)) {
-    for (const heddle::TunedTable& table : tables.tables()) texts.push_back(table.to_json());
+    for (const heddle::TunedTable& table : tables.tables()) {
+      texts.push_back(table.to_json());
+      std::vector<std::string>& of_table = formats.emplace_back();
+      for (const heddle::TunedEntry& entry : table.entries()) {
+        of_table.push_back(heddle::format_text(heddle::gemm_of(entry)));
+      }
+    }
   }
 
   heddle::TunedTables tables;
-  std::vector<std::string> texts;
+  std::vector<std::string> texts;                 // of each table
+  std::vector<std::vector<std::string>> formats;  // of each table's entries
 };
 
 struct heddle_plan {

@@ -42,7 +42,7 @@ HEDDLE_FIRST_SIZE(heddle_error_problem_info, hint);
 HEDDLE_FIRST_SIZE(heddle_spec_info, canonical);
 HEDDLE_FIRST_SIZE(heddle_target_info, launch_us);
 HEDDLE_FIRST_SIZE(heddle_tuned_table_info, cost_count);
-HEDDLE_FIRST_SIZE(heddle_tuned_entry_info, us);
+HEDDLE_FIRST_SIZE(heddle_tuned_entry_info, reserved);
 HEDDLE_FIRST_SIZE(heddle_tuned_family_info, cost_version);
 HEDDLE_FIRST_SIZE(heddle_plan_info, packed_bytes);
 HEDDLE_FIRST_SIZE(heddle_plan_kernel_info, starts_early);

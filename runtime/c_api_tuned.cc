@@ -116,6 +116,7 @@ heddle_status heddle_tuned_tables_entry(const heddle_tuned_tables* set, size_t t
     need_index(entry, entries.size(), "entry");
     const heddle::TunedEntry& one = entries[entry];
     heddle_tuned_entry_info values = {};
+    values.format = text_of(set->formats[table][entry]);
     values.family = text_of(one.family);
     values.kernel = text_of(one.kernel);
     values.from = text_of(one.from);
@@ -124,6 +125,7 @@ heddle_status heddle_tuned_tables_entry(const heddle_tuned_tables* set, size_t t
     values.m_first = one.m_first;
     values.m_last = one.m_last;
     values.us = one.us;
+    values.family_version = one.family_version;
     write_struct(values, info, "heddle_tuned_entry_info");
   });
 }

@@ -79,6 +79,10 @@ static void test_refused(heddle_runtime* runtime, const heddle_target* target) {
   heddle_target* turing = NULL;
   heddle_text specs[3];
   specs[0] = text(kDequantize);
+  specs[1].data = NULL;
+  specs[1].length = 7;
+  CHECK_CODE(heddle_build_create(runtime, target, specs, 2, NULL, NULL, &build), HEDDLE_ERROR_USAGE,
+             "api.null");
   specs[1] = text("{\"heddle\":1}");
   specs[2] = text("[");
   CHECK(heddle_build_create(runtime, target, specs, 3, NULL, NULL, &build) == HEDDLE_ERROR_SPEC);
@@ -102,6 +106,19 @@ static void test_refused(heddle_runtime* runtime, const heddle_target* target) {
   CHECK_CODE(heddle_build_create(runtime, target, specs, (size_t)-1, NULL, NULL, &build),
              HEDDLE_ERROR_USAGE, "api.count");
   CHECK_CODE(heddle_build_count(NULL, &specs[0].length), HEDDLE_ERROR_USAGE, "api.null");
+}
+
+/* Strict mode compiles nothing, and serves what is in the cache. */
+static void test_strict_build(const heddle_target* target) {
+  heddle_runtime* runtime = make_runtime(NULL, 1);
+  heddle_build* build = NULL;
+  heddle_text spec = text(kDequantize);
+  CHECK(heddle_build_create(runtime, target, &spec, 1, NULL, NULL, &build) == HEDDLE_OK);
+  heddle_build_destroy(build);
+  spec = text(kGemm);
+  CHECK_CODE(heddle_build_create(runtime, target, &spec, 1, NULL, NULL, &build),
+             HEDDLE_ERROR_MISSING, "runtime.not_in_cache");
+  heddle_runtime_destroy(runtime);
 }
 
 void test_builds(void) {
@@ -130,6 +147,7 @@ void test_builds(void) {
     CHECK(heddle_build_kernel(build, i, &info) == HEDDLE_OK && info.hit == 1);
   }
   test_compiler(runtime);
+  test_strict_build(target);
   test_refused(runtime, target);
   CHECK(heddle_runtime_seal(runtime) == HEDDLE_OK);
   {

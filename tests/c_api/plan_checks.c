@@ -214,6 +214,7 @@ void test_sources(void) {
   CHECK(is_text(info.file_name, ".cu") && info.threads == kernel.threads);
   CHECK(info.dynamic_shared_bytes == kernel.shared_bytes);
   CHECK(equals(of_again.text, info.text.data) && equals(of_again.file_name, info.file_name.data));
+  heddle_source_destroy(again);
   CHECK_CODE(heddle_source_create(plan, 1000, &again), HEDDLE_ERROR_USAGE, "api.index");
   CHECK_CODE(heddle_source_create(NULL, 0, &again), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_source_create(plan, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");

@@ -16,6 +16,7 @@ static void check_table(const heddle_tuned_tables* set, size_t index) {
   for (i = 0; i < info.entry_count; ++i) {
     CHECK(heddle_tuned_tables_entry(set, index, i, &entry) == HEDDLE_OK);
     CHECK(entry.n > 0 && entry.k > 0 && entry.m_first >= 1 && entry.m_last >= entry.m_first);
+    CHECK(is_text(entry.format, "\"weight\":{\"bits\"") && entry.family_version >= 1);
     CHECK(entry.family.length > 0 && entry.kernel.length > 0 && entry.us >= 0);
   }
   CHECK_CODE(heddle_tuned_tables_entry(set, index, info.entry_count, &entry), HEDDLE_ERROR_USAGE,

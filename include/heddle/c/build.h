@@ -19,8 +19,9 @@ typedef int32_t (*heddle_progress_callback)(void* user, const char* kernel_name,
 /* Plans the specs with the runtime's tuned tables, compiles in parallel what its cache lacks, and
  * stores it there. Specs that are alike share their kernels. `progress` may be null; once it
  * returns 0 nothing more is begun, and the call is HEDDLE_ERROR_CANCELLED: what was compiled until
- * then is in the cache. A spec that is wrong or cannot be served fails the whole call before
- * anything is compiled, with the problems of all such specs, which are named as "specs[2]". */
+ * then is in the cache. Specs that are not well formed, or else specs that cannot be served, fail
+ * the whole call before anything is compiled, with the problems of all of them, which name their
+ * spec as "specs[2]". In strict mode kernels that the cache lacks are HEDDLE_ERROR_MISSING. */
 HEDDLE_EXPORT heddle_status heddle_build_create(heddle_runtime* runtime,
                                                 const heddle_target* target,
                                                 const heddle_text* specs, size_t spec_count,

@@ -41,10 +41,10 @@ typedef struct heddle_tuned_table_info {
 HEDDLE_EXPORT heddle_status heddle_tuned_tables_get(const heddle_tuned_tables* set, size_t table,
                                                     heddle_tuned_table_info* info);
 
-/* The fastest kernel of a shape for a range of M. The format of the weights is in the table's JSON,
- * whose entries have the same order. */
+/* The fastest kernel of a format and shape for a range of M. */
 typedef struct heddle_tuned_entry_info {
   size_t struct_size;
+  heddle_text format; /* JSON, parts of a spec: {"weight":{...},"activation":{"dtype":"fp16"}} */
   heddle_text family; /* "stream" */
   heddle_text kernel; /* its label: "warps 8 chunks 4 stages 3 split 1" */
   heddle_text from;   /* where and when it was measured; may be empty */
@@ -52,7 +52,9 @@ typedef struct heddle_tuned_entry_info {
   int64_t k;
   int64_t m_first; /* both inclusive */
   int64_t m_last;
-  double us; /* of a launch with m_last tokens; 0: not told */
+  double us;              /* of a launch with m_last tokens; 0: not told */
+  int32_t family_version; /* of that family's kernels, as they were measured */
+  int32_t reserved;       /* 0 */
 } heddle_tuned_entry_info;
 HEDDLE_EXPORT heddle_status heddle_tuned_tables_entry(const heddle_tuned_tables* set, size_t table,
                                                       size_t entry, heddle_tuned_entry_info* info);
