@@ -21,7 +21,7 @@ constexpr std::size_t size_with_padding(std::size_t end_of_last_field) {
 }
 
 // The smallest size that is accepted: that of the struct's first version. Stays as it is when
-// fields are added.
+// fields are added. Structs that lie in others, as heddle_kv_cache does, cannot grow.
 template <typename Struct>
 inline constexpr std::size_t kFirstSize = 0;
 
