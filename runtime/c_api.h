@@ -57,6 +57,9 @@ heddle_status guarded(const Work& work) noexcept {
 // Both throw Error(kUsage): "api.null", "api.index".
 void need(const void* pointer, const char* name);
 void need_index(std::size_t index, std::size_t count, const char* name);
+// For lists: throws Error(kUsage, "api.count") for more elements than any list has, which a wrong
+// computation gives.
+void need_count(std::size_t count, const char* name);
 
 // Throws Error(kUsage) for null with a length ("api.null") and for an absurd length
 // ("api.text_size"), before the text is read.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "heddle/binary.h"
 #include "heddle/source.h"
@@ -46,16 +48,27 @@ std::vector<Plan> resolve_all(const std::vector<Spec>& specs, const Target& targ
 // Plans that are alike share their sources, and so what is compiled of them.
 std::vector<Source> render_each_once(heddle_build* build) {
   std::vector<Source> sources;
-  std::map<std::string, std::size_t> known;  // by file name, which names the content
+  // By file name, which names the content, and architecture.
+  std::map<std::pair<std::string, std::string>, std::size_t> known;
   for (const Plan& plan : build->plans) {
     std::vector<std::size_t>& places = build->kernels.emplace_back();
     for (Source& source : render_all(plan)) {
-      const auto [place, is_new] = known.try_emplace(source.file_name, sources.size());
+      const auto [place, is_new] =
+          known.try_emplace({source.file_name, source.arch}, sources.size());
       if (is_new) sources.push_back(std::move(source));
       places.push_back(place->second);
     }
   }
   return sources;
+}
+
+heddle_build* build_plans(heddle_runtime* runtime, std::vector<Plan> plans,
+                          heddle_progress_callback progress, void* user) {
+  auto build = std::make_unique<heddle_build>();
+  build->plans = std::move(plans);
+  const std::vector<Source> sources = render_each_once(build.get());
+  build->results = runtime->runtime.build_cancellable(sources, progress_of(progress, user));
+  return build.release();
 }
 
 }  // namespace
@@ -79,12 +92,28 @@ heddle_status heddle_build_create(heddle_runtime* runtime, const heddle_target* 
     need(runtime, "runtime");
     need(target, "target");
     const std::vector<heddle::Spec> parsed = heddle::c_api::parse_specs(specs, spec_count);
-    auto made = std::make_unique<heddle_build>();
-    made->plans =
+    std::vector<heddle::Plan> plans =
         heddle::c_api::resolve_all(parsed, target->target, runtime->runtime.tuned_tables());
-    made->results = runtime->runtime.build_cancellable(heddle::c_api::render_each_once(made.get()),
-                                                       heddle::c_api::progress_of(progress, user));
-    *build = made.release();
+    *build = heddle::c_api::build_plans(runtime, std::move(plans), progress, user);
+  });
+}
+
+heddle_status heddle_build_create_from_plans(heddle_runtime* runtime,
+                                             const heddle_plan* const* plans, size_t plan_count,
+                                             heddle_progress_callback progress, void* user,
+                                             heddle_build** build) {
+  return guarded([&] {
+    need(build, "build");
+    *build = nullptr;
+    need(runtime, "runtime");
+    if (plan_count > 0) need(plans, "plans");
+    heddle::c_api::need_count(plan_count, "plan_count");
+    std::vector<heddle::Plan> copies;
+    for (size_t i = 0; i < plan_count; ++i) {
+      need(plans[i], "a plan");
+      copies.push_back(plans[i]->plan);
+    }
+    *build = heddle::c_api::build_plans(runtime, std::move(copies), progress, user);
   });
 }
 

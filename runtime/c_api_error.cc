@@ -97,6 +97,12 @@ void need_index(std::size_t index, std::size_t count, const char* name) {
                           : fmt::format("{} is {}; allowed: 0 to {}", name, index, count - 1));
 }
 
+void need_count(std::size_t count, const char* name) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  if (count <= kMost) return;
+  refuse("api.count", fmt::format("{} is {}; allowed: up to {}", name, count, kMost));
+}
+
 void need_struct_size(std::size_t given, std::size_t first, const char* name) {
   if (given >= first && given <= HEDDLE_MAX_STRUCT_SIZE) return;
   refuse("api.struct_size", fmt::format("struct_size of {} is {}; allowed: {} to {}", name, given,

@@ -160,11 +160,10 @@ heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
   return guarded([&] {
     need(kernel, "kernel");
     const heddle_kv_append_args given = heddle::c_api::read_struct(args, "heddle_kv_append_args");
-    args = &given;
     const heddle::Plan& plan = kernel->kernel.plan();
-    const heddle::KvAppendArgs launch = heddle::c_api::to_cpp(*args);
+    const heddle::KvAppendArgs launch = heddle::c_api::to_cpp(given);
     heddle::validate(plan, launch);
-    heddle::c_api::check_sizes(plan, *args);
+    heddle::c_api::check_sizes(plan, given);
     kernel->kernel.launch(launch, stream);
   });
 }
@@ -176,11 +175,10 @@ heddle_status heddle_launch_decode_attention(const heddle_kernel* kernel,
     need(kernel, "kernel");
     const heddle_decode_attention_args given =
         heddle::c_api::read_struct(args, "heddle_decode_attention_args");
-    args = &given;
     const heddle::Plan& plan = kernel->kernel.plan();
-    const heddle::DecodeAttentionArgs launch = heddle::c_api::to_cpp(*args);
+    const heddle::DecodeAttentionArgs launch = heddle::c_api::to_cpp(given);
     heddle::validate(plan, launch);
-    heddle::c_api::check_sizes(plan, *args);
+    heddle::c_api::check_sizes(plan, given);
     kernel->kernel.launch(launch, stream);
   });
 }

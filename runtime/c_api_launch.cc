@@ -101,19 +101,18 @@ heddle_status heddle_launch_gemm(const heddle_kernel* kernel, const heddle_gemm_
   return guarded([&] {
     need(kernel, "kernel");
     const heddle_gemm_args given = heddle::c_api::read_struct(args, "heddle_gemm_args");
-    args = &given;
-    check_sizes(kernel->kernel.plan(), *args);
+    check_sizes(kernel->kernel.plan(), given);
     heddle::GemmArgs launch;
-    launch.x = args->x.data;
-    launch.weights = args->weights.data;
-    launch.y = args->y.data;
-    launch.bias = args->bias.data;
-    launch.residual = args->residual.data;
-    launch.pre_scale = args->pre_scale.data;
-    launch.permutation = args->permutation.data;
-    launch.workspace = args->workspace.data;
-    launch.workspace_bytes = args->workspace.bytes;
-    launch.m = args->m;
+    launch.x = given.x.data;
+    launch.weights = given.weights.data;
+    launch.y = given.y.data;
+    launch.bias = given.bias.data;
+    launch.residual = given.residual.data;
+    launch.pre_scale = given.pre_scale.data;
+    launch.permutation = given.permutation.data;
+    launch.workspace = given.workspace.data;
+    launch.workspace_bytes = given.workspace.bytes;
+    launch.m = given.m;
     kernel->kernel.launch(launch, stream);
   });
 }

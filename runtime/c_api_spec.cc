@@ -31,10 +31,7 @@ std::vector<Problem> problems_at(const std::string& place, const Error& error) {
 
 std::vector<Spec> parse_specs(const heddle_text* specs, std::size_t count) {
   if (count > 0) need(specs, "specs");
-  constexpr std::size_t kMostSpecs = std::size_t{1} << 20;
-  if (count > kMostSpecs) {
-    refuse("api.count", fmt::format("spec_count is {}; allowed: up to {}", count, kMostSpecs));
-  }
+  need_count(count, "spec_count");
   std::vector<Spec> parsed;
   std::vector<Problem> problems;
   std::string code;

@@ -57,11 +57,7 @@ heddle_status heddle_tuned_tables_create(const heddle_tuned_tables* base, const 
     need(set, "set");
     *set = nullptr;
     if (table_count > 0) need(tables, "tables");
-    constexpr std::size_t kMostTables = std::size_t{1} << 16;
-    if (table_count > kMostTables) {
-      heddle::c_api::refuse("api.count", fmt::format("table_count is {}; allowed: up to {}",
-                                                     table_count, kMostTables));
-    }
+    heddle::c_api::need_count(table_count, "table_count");
     heddle::TunedTables all;
     if (base != nullptr) all = base->tables;
     for (size_t i = 0; i < table_count; ++i) all.add(parse_table(tables[i], i));

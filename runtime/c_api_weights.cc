@@ -93,21 +93,20 @@ heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
     need(packed, "packed");
     const heddle_quantized_weights given =
         heddle::c_api::read_struct(weights, "heddle_quantized_weights");
-    weights = &given;
     const heddle::Spec parsed = spec_of(heddle::Op::kGemm, spec, spec_length);
     // Before anything is read or written: a size may be any number.
     heddle::expect_plain_sizes(parsed.gemm(),
-                               {weights->codes_bytes, weights->scales_bytes, weights->zeros_bytes});
+                               {given.codes_bytes, given.scales_bytes, given.zeros_bytes});
     const std::size_t needed = heddle::weight_layout(parsed.gemm()).total_bytes;
     if (packed_bytes < needed) {
       heddle::c_api::refuse("api.too_small",
                             fmt::format("packed has {} bytes and needs {}", packed_bytes, needed));
     }
     heddle::QuantizedWeights plain;
-    plain.codes = bytes_at(weights->codes, weights->codes_bytes, "codes");
-    plain.scales = bytes_at(weights->scales, weights->scales_bytes, "scales");
-    plain.zeros = bytes_at(weights->zeros, weights->zeros_bytes, "zeros");
-    plain.tensor_scale = weights->tensor_scale;
+    plain.codes = bytes_at(given.codes, given.codes_bytes, "codes");
+    plain.scales = bytes_at(given.scales, given.scales_bytes, "scales");
+    plain.zeros = bytes_at(given.zeros, given.zeros_bytes, "zeros");
+    plain.tensor_scale = given.tensor_scale;
     const std::vector<std::uint8_t> bytes = heddle::pack_weights(parsed.gemm(), plain);
     std::ranges::copy(bytes, static_cast<std::uint8_t*>(packed));
   });

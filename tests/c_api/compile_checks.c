@@ -121,6 +121,38 @@ static void test_strict_build(const heddle_target* target) {
   heddle_runtime_destroy(runtime);
 }
 
+/* Plans for two targets in one build. */
+static void test_build_of_plans(void) {
+  heddle_runtime* runtime = make_runtime(NULL, 0);
+  const heddle_plan* plans[3];
+  heddle_plan *first = plan_for(kDequantize, "a100"), *second = plan_for(kDequantize, "h200");
+  heddle_build* build = NULL;
+  heddle_build_kernel_info info;
+  size_t count = 0, told = 0, index = 0;
+  info.struct_size = sizeof info;
+  plans[0] = first;
+  plans[1] = second;
+  plans[2] = NULL;
+  CHECK_CODE(heddle_build_create_from_plans(runtime, plans, 3, NULL, NULL, &build),
+             HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_build_create_from_plans(runtime, NULL, 1, NULL, NULL, &build),
+             HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_build_create_from_plans(NULL, plans, 2, NULL, NULL, &build), HEDDLE_ERROR_USAGE,
+             "api.null");
+  CHECK_CODE(heddle_build_create_from_plans(runtime, plans, 2, NULL, NULL, NULL),
+             HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_build_create_from_plans(runtime, plans, (size_t)-1, NULL, NULL, &build),
+             HEDDLE_ERROR_USAGE, "api.count");
+  MUST(heddle_build_create_from_plans(runtime, plans, 2, go_on, &told, &build) == HEDDLE_OK);
+  heddle_plan_destroy(first);
+  heddle_plan_destroy(second);
+  heddle_runtime_destroy(runtime);
+  CHECK(heddle_build_count(build, &count) == HEDDLE_OK && count == 2 && told == 2);
+  CHECK(heddle_build_index(build, 1, 0, &index) == HEDDLE_OK);
+  CHECK(heddle_build_kernel(build, index, &info) == HEDDLE_OK && equals(info.arch, "sm_90a"));
+  heddle_build_destroy(build);
+}
+
 void test_builds(void) {
   heddle_runtime* runtime = make_runtime(NULL, 0);
   heddle_target* target = NULL;
@@ -148,6 +180,7 @@ void test_builds(void) {
   }
   test_compiler(runtime);
   test_strict_build(target);
+  test_build_of_plans();
   test_refused(runtime, target);
   CHECK(heddle_runtime_seal(runtime) == HEDDLE_OK);
   {

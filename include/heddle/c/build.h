@@ -27,6 +27,13 @@ HEDDLE_EXPORT heddle_status heddle_build_create(heddle_runtime* runtime,
                                                 const heddle_text* specs, size_t spec_count,
                                                 heddle_progress_callback progress, void* user,
                                                 heddle_build** build);
+/* The same for plans that were made before: with other tables, for several targets, or without the
+ * specs that cannot be served. Where a build counts specs, it counts these plans. */
+HEDDLE_EXPORT heddle_status heddle_build_create_from_plans(heddle_runtime* runtime,
+                                                           const heddle_plan* const* plans,
+                                                           size_t plan_count,
+                                                           heddle_progress_callback progress,
+                                                           void* user, heddle_build** build);
 HEDDLE_EXPORT void heddle_build_destroy(heddle_build* build);
 
 /* Kernels, each once. */
