@@ -53,6 +53,10 @@ std::vector<Spec> parse_specs(const heddle_text* specs, std::size_t count) {
 namespace {
 
 Target to_cpp(const heddle_target_info& info) {
+  if (info.reserved != 0) {
+    refuse("api.reserved",
+           fmt::format("reserved of heddle_target_info is {}; allowed: 0", info.reserved));
+  }
   Target target;
   target.name = view(info.name);
   target.major = info.major;

@@ -81,6 +81,10 @@ void test_targets(void) {
   info.name.data = "a\nb";
   info.name.length = 3;
   CHECK_CODE(heddle_target_create_from_info(&info, &made), HEDDLE_ERROR_USAGE, "target.invalid");
+  info.name.data = "half";
+  info.name.length = 4;
+  info.reserved = 1;
+  CHECK_CODE(heddle_target_create_from_info(&info, &made), HEDDLE_ERROR_USAGE, "api.reserved");
   info.struct_size = 8;
   CHECK_CODE(heddle_target_create_from_info(&info, &made), HEDDLE_ERROR_USAGE, "api.struct_size");
 
