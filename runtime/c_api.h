@@ -2,9 +2,12 @@
 #ifndef HEDDLE_RUNTIME_C_API_H_
 #define HEDDLE_RUNTIME_C_API_H_
 
+#include <cstdint>
+#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heddle/device_memory.h"
 #include "heddle/error.h"
@@ -13,6 +16,10 @@
 
 struct heddle_runtime {
   heddle::Runtime runtime;
+  // What heddle_runtime_compiler() tells, once it was asked.
+  std::once_flag compiler_once{};
+  std::string compiler_identity{};
+  std::vector<std::int32_t> compiler_archs{};
 };
 struct heddle_kernel {
   heddle::Kernel kernel;
@@ -48,16 +55,25 @@ heddle_status guarded(const Work& work) noexcept {
 }
 
 [[noreturn]] void refuse(const char* code, const std::string& message);
-// Both throw Error(kUsage): "api.null", "api.struct_size".
+// Both throw Error(kUsage): "api.null", "api.index".
 void need(const void* pointer, const char* name);
-void need_size(std::size_t given, std::size_t wanted, const char* name);
+void need_index(std::size_t index, std::size_t count, const char* name);
+// For lists: throws Error(kUsage, "api.count") for more elements than any list has, which a wrong
+// computation gives.
+void need_count(std::size_t count, const char* name);
 
 // Throws Error(kUsage) for null with a length ("api.null") and for an absurd length
 // ("api.text_size"), before the text is read.
 std::string_view view(const char* data, std::size_t length);
+inline std::string_view view(const heddle_text& text) { return view(text.data, text.length); }
+
+// A text that its owner keeps for as long as the handle that it is asked of.
+inline heddle_text text_of(const std::string& text) { return {text.c_str(), text.size()}; }
 
 // What a launch is of. Throws Error(kUsage, "launch.op") for a kernel of another operation.
 const Kernel::State& state_of(const heddle_kernel* kernel, Op op);
+// Throws the same for another operation than the one that is wanted.
+void need_op(Op own, Op wanted);
 
 inline DeviceInput memory_of(const heddle_input& input) noexcept {
   return {input.data, input.bytes};

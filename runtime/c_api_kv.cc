@@ -8,6 +8,7 @@
 #include "heddle/kernel.h"
 #include "heddle/kv_cache.h"
 #include "runtime/c_api.h"
+#include "runtime/c_api_structs.h"
 #include "runtime/decode_attention_launch.h"
 #include "runtime/kv_append_launch.h"
 
@@ -93,9 +94,8 @@ heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
                                       const heddle_kv_append_args* args, void* stream) {
   return guarded([&] {
     need(kernel, "kernel");
-    need(args, "args");
-    heddle::c_api::need_size(args->struct_size, sizeof *args, "heddle_kv_append_args");
-    heddle::launch(state_of(kernel, heddle::Op::kKvAppend), heddle::c_api::to_cpp(*args), stream);
+    const heddle_kv_append_args given = heddle::c_api::read_struct(args, "heddle_kv_append_args");
+    heddle::launch(state_of(kernel, heddle::Op::kKvAppend), heddle::c_api::to_cpp(given), stream);
   });
 }
 
@@ -104,9 +104,8 @@ heddle_status heddle_launch_decode_attention(const heddle_kernel* kernel,
                                              void* stream) {
   return guarded([&] {
     need(kernel, "kernel");
-    need(args, "args");
-    heddle::c_api::need_size(args->struct_size, sizeof *args, "heddle_decode_attention_args");
-    heddle::launch(state_of(kernel, heddle::Op::kDecodeAttention), heddle::c_api::to_cpp(*args),
+    const heddle_decode_attention_args given = heddle::c_api::read_struct(args, "heddle_decode_attention_args");
+    heddle::launch(state_of(kernel, heddle::Op::kDecodeAttention), heddle::c_api::to_cpp(given),
                    stream);
   });
 }

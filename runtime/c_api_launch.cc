@@ -4,6 +4,7 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/kernel.h"
 #include "runtime/c_api.h"
+#include "runtime/c_api_structs.h"
 #include "runtime/gemm_launch.h"
 #include "runtime/weight_op_launch.h"
 
@@ -18,10 +19,14 @@ WeightSource to_cpp(const heddle_weight_source& source) {
 }  // namespace
 
 const Kernel::State& state_of(const heddle_kernel* kernel, Op op) {
-  const Op own = kernel->kernel.op();
-  if (own == op) return kernel->kernel.state();
+  need_op(kernel->kernel.op(), op);
+  return kernel->kernel.state();
+}
+
+void need_op(Op own, Op wanted) {
+  if (own == wanted) return;
   refuse("launch.op", fmt::format("the kernel's operation is {}, the arguments are of {}",
-                                  to_string(own), to_string(op)));
+                                  to_string(own), to_string(wanted)));
 }
 
 }  // namespace heddle::c_api
@@ -36,7 +41,8 @@ heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t
   return guarded([&] {
     need(kernel, "kernel");
     need(bytes, "bytes");
-    *bytes = heddle::gemm_workspace_bytes(state_of(kernel, Op::kGemm), m);
+    heddle::c_api::need_op(kernel->kernel.op(), Op::kGemm);
+    *bytes = heddle::gemm_workspace_bytes(kernel->kernel.plan(), m);
   });
 }
 
@@ -52,18 +58,17 @@ heddle_status heddle_launch_gemm(const heddle_kernel* kernel, const heddle_gemm_
                                  void* stream) {
   return guarded([&] {
     need(kernel, "kernel");
-    need(args, "args");
-    heddle::c_api::need_size(args->struct_size, sizeof *args, "heddle_gemm_args");
+    const heddle_gemm_args given = heddle::c_api::read_struct(args, "heddle_gemm_args");
     heddle::GemmArgs launch;
-    launch.x = memory_of(args->x);
-    launch.weights = memory_of(args->weights);
-    launch.y = memory_of(args->y);
-    launch.bias = memory_of(args->bias);
-    launch.residual = memory_of(args->residual);
-    launch.pre_scale = memory_of(args->pre_scale);
-    launch.permutation = memory_of(args->permutation);
-    launch.workspace = memory_of(args->workspace);
-    launch.m = args->m;
+    launch.x = memory_of(given.x);
+    launch.weights = memory_of(given.weights);
+    launch.y = memory_of(given.y);
+    launch.bias = memory_of(given.bias);
+    launch.residual = memory_of(given.residual);
+    launch.pre_scale = memory_of(given.pre_scale);
+    launch.permutation = memory_of(given.permutation);
+    launch.workspace = memory_of(given.workspace);
+    launch.m = given.m;
     heddle::launch(state_of(kernel, Op::kGemm), launch, stream);
   });
 }

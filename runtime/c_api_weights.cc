@@ -3,16 +3,23 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "generator/layout/groups.h"
 #include "generator/layout/plain_sizes.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
+#include "runtime/c_api_structs.h"
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;
 using heddle::c_api::view;
+using heddle::c_api::write_struct;
+
+struct heddle_plain_weights {
+  heddle::QuantizedWeights weights;
+};
 
 namespace {
 
@@ -31,6 +38,31 @@ heddle::Spec spec_with_weight(const char* spec, size_t spec_length) {
   return parsed;
 }
 
+heddle::Spec spec_of(heddle::Op op, const char* spec, size_t spec_length) {
+  auto parsed = heddle::Spec::parse(view(spec, spec_length));
+  if (parsed.op() != op) {
+    heddle::c_api::refuse("api.op", fmt::format("the spec's operation is {}; allowed: {}",
+                                                to_string(parsed.op()), to_string(op)));
+  }
+  return parsed;
+}
+
+// The bits of N * K values in 16-bit types. Throws Error(kUsage, "weights.size") before it reads
+// any.
+std::vector<std::uint16_t> values_at(const void* w, std::size_t bytes,
+                                     const heddle::MatrixShape& shape) {
+  const auto values = static_cast<std::uint64_t>(shape.n) * static_cast<std::uint64_t>(shape.k);
+  if (bytes != 2 * values) {
+    heddle::c_api::refuse("weights.size",
+                          fmt::format("w has {} bytes and needs {}: {} by {} values "
+                                      "of 2 bytes",
+                                      bytes, 2 * values, shape.n, shape.k));
+  }
+  std::vector<std::uint16_t> copy(values);
+  std::memcpy(copy.data(), w, bytes);
+  return copy;
+}
+
 }  // namespace
 
 heddle_status heddle_packed_bytes(const char* spec, size_t spec_length, size_t* bytes) {
@@ -39,6 +71,13 @@ heddle_status heddle_packed_bytes(const char* spec, size_t spec_length, size_t* 
     const heddle::Spec parsed = spec_with_weight(spec, spec_length);
     heddle::expect_groups(parsed.weight_shape().k, parsed.weight());
     *bytes = heddle::weight_layout(parsed.weight_shape(), parsed.weight()).total_bytes;
+  });
+}
+
+heddle_status heddle_layout_version(const char* spec, size_t spec_length, int32_t* version) {
+  return guarded([&] {
+    need(version, "version");
+    *version = heddle::layout_version(spec_with_weight(spec, spec_length).weight());
   });
 }
 
@@ -51,29 +90,68 @@ heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
                                   const heddle_quantized_weights* weights, void* packed,
                                   size_t packed_bytes) {
   return guarded([&] {
-    need(weights, "weights");
     need(packed, "packed");
-    heddle::c_api::need_size(weights->struct_size, sizeof *weights, "heddle_quantized_weights");
-    const auto parsed = heddle::Spec::parse(view(spec, spec_length));
-    if (parsed.op() != heddle::Op::kGemm) {
-      heddle::c_api::refuse("api.op", fmt::format("weights are packed for a gemm, the spec's "
-                                                  "operation is {}",
-                                                  to_string(parsed.op())));
-    }
+    const heddle_quantized_weights given =
+        heddle::c_api::read_struct(weights, "heddle_quantized_weights");
+    const heddle::Spec parsed = spec_of(heddle::Op::kGemm, spec, spec_length);
     // Before anything is read or written: a size may be any number.
     heddle::expect_plain_sizes(parsed.gemm(),
-                               {weights->codes_bytes, weights->scales_bytes, weights->zeros_bytes});
+                               {given.codes_bytes, given.scales_bytes, given.zeros_bytes});
     const std::size_t needed = heddle::weight_layout(parsed.gemm()).total_bytes;
     if (packed_bytes < needed) {
       heddle::c_api::refuse("api.too_small",
                             fmt::format("packed has {} bytes and needs {}", packed_bytes, needed));
     }
     heddle::QuantizedWeights plain;
-    plain.codes = bytes_at(weights->codes, weights->codes_bytes, "codes");
-    plain.scales = bytes_at(weights->scales, weights->scales_bytes, "scales");
-    plain.zeros = bytes_at(weights->zeros, weights->zeros_bytes, "zeros");
-    plain.tensor_scale = weights->tensor_scale;
+    plain.codes = bytes_at(given.codes, given.codes_bytes, "codes");
+    plain.scales = bytes_at(given.scales, given.scales_bytes, "scales");
+    plain.zeros = bytes_at(given.zeros, given.zeros_bytes, "zeros");
+    plain.tensor_scale = given.tensor_scale;
     const std::vector<std::uint8_t> bytes = heddle::pack_weights(parsed.gemm(), plain);
     std::ranges::copy(bytes, static_cast<std::uint8_t*>(packed));
   });
 }
+
+heddle_status heddle_unpack_weights(const char* spec, size_t spec_length, const void* packed,
+                                    size_t packed_bytes, heddle_plain_weights** weights) {
+  return guarded([&] {
+    need(weights, "weights");
+    *weights = nullptr;
+    need(packed, "packed");
+    const heddle::Spec parsed = spec_of(heddle::Op::kGemm, spec, spec_length);
+    heddle::expect_groups(parsed.weight_shape().k, parsed.weight());
+    *weights = new heddle_plain_weights{heddle::unpack_weights(
+        parsed.gemm(), static_cast<const std::uint8_t*>(packed), packed_bytes)};
+  });
+}
+
+heddle_status heddle_quantize_weights(const char* spec, size_t spec_length, const void* w,
+                                      size_t w_bytes, heddle_plain_weights** weights) {
+  return guarded([&] {
+    need(weights, "weights");
+    *weights = nullptr;
+    need(w, "w");
+    const heddle::Spec parsed = spec_of(heddle::Op::kQuantizeWeight, spec, spec_length);
+    const std::vector<std::uint16_t> values = values_at(w, w_bytes, parsed.weight_shape());
+    *weights = new heddle_plain_weights{heddle::quantize_weights(parsed.weight_op(), values)};
+  });
+}
+
+heddle_status heddle_plain_weights_get(const heddle_plain_weights* weights,
+                                       heddle_quantized_weights* arrays) {
+  return guarded([&] {
+    need(weights, "weights");
+    const heddle::QuantizedWeights& plain = weights->weights;
+    heddle_quantized_weights values = {};
+    values.codes = plain.codes.data();
+    values.codes_bytes = plain.codes.size();
+    values.scales = plain.scales.data();
+    values.scales_bytes = plain.scales.size();
+    values.zeros = plain.zeros.empty() ? nullptr : plain.zeros.data();
+    values.zeros_bytes = plain.zeros.size();
+    values.tensor_scale = plain.tensor_scale;
+    write_struct(values, arrays, "heddle_quantized_weights");
+  });
+}
+
+void heddle_plain_weights_destroy(heddle_plain_weights* weights) { delete weights; }

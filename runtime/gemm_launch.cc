@@ -88,9 +88,9 @@ void GemmArguments::read_tokens(const cuda::Driver& driver, const Plan& plan,
             token_map(driver, {x, args_.m, spec.shape.k, box, spec.activation == DType::kBf16}));
 }
 
-std::size_t gemm_workspace_bytes(const Kernel::State& state, std::int64_t m) {
-  check_m(state.plan.spec.gemm().shape, m);
-  return state.plan.workspace_bytes(m);
+std::size_t gemm_workspace_bytes(const Plan& plan, std::int64_t m) {
+  check_m(plan.spec.gemm().shape, m);
+  return plan.workspace_bytes(m);
 }
 
 void launch(const Kernel::State& state, const GemmArgs& args, Stream stream) {
@@ -107,7 +107,7 @@ void launch(const Kernel::State& state, const GemmArgs& args, Stream stream) {
 }
 
 std::size_t GemmKernel::workspace_bytes(std::int64_t m) const {
-  return gemm_workspace_bytes(kernel().state(), m);
+  return gemm_workspace_bytes(plan(), m);
 }
 
 void GemmKernel::launch(const GemmArgs& args, Stream stream) const {

@@ -1,7 +1,6 @@
 // Runtime::prepare, request and kernel(): kernels that are there before they are needed.
 #include <fmt/core.h>
 
-#include <atomic>
 #include <map>
 #include <optional>
 #include <utility>
@@ -91,18 +90,12 @@ Error all_missing(Runtime::Impl* impl, const std::vector<Preparation>& preparati
 std::vector<BuildResult> build_all(Runtime::Impl* impl, const std::vector<Source>& sources,
                                    const std::vector<Preparation>& preparations,
                                    const PrepareProgress& progress) {
-  std::atomic<bool> stop{false};
-  const auto tell = [&](const BuildResult& result, std::size_t done, std::size_t total) {
-    if (progress && !progress(result, done, total)) stop = true;
-  };
   try {
-    std::vector<BuildResult> built = impl->builder.build(sources, tell, &stop);
-    if (!stop) return built;
+    return impl->build_cancellable(sources, progress);
   } catch (const Error& error) {
     if (error.category() == ErrorCategory::kMissing) throw all_missing(impl, preparations);
     throw;
   }
-  throw Error(ErrorCategory::kCancelled, "runtime.cancelled", "cancelled after the last kernel");
 }
 
 }  // namespace

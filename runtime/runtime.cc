@@ -99,6 +99,17 @@ std::vector<BuildResult> Runtime::Impl::build_for(const Plan& plan,
   }
 }
 
+std::vector<BuildResult> Runtime::Impl::build_cancellable(const std::vector<Source>& sources,
+                                                          const PrepareProgress& progress) {
+  std::atomic<bool> stop{false};
+  const auto tell = [&](const BuildResult& result, std::size_t done, std::size_t total) {
+    if (progress && !progress(result, done, total)) stop = true;
+  };
+  std::vector<BuildResult> built = builder.build(sources, tell, &stop);
+  if (!stop) return built;
+  throw Error(ErrorCategory::kCancelled, "runtime.cancelled", "cancelled after the last kernel");
+}
+
 LoadedKernel Runtime::Impl::load_kernel(const Source& source, const BuildResult& built,
                                         cuda::CUdevice device) {
   const int shared_bytes = source.dynamic_shared_bytes;
@@ -140,11 +151,21 @@ void Runtime::check_operation(Op of_spec, Op of_handle) { check_handle(of_spec, 
 
 std::vector<BuildResult> Runtime::build(const std::vector<Source>& sources,
                                         const BuildProgress& progress) {
+  if (!progress) return build_cancellable(sources, {});
+  return build_cancellable(sources,
+                           [&](const BuildResult& result, std::size_t done, std::size_t total) {
+                             progress(result, done, total);
+                             return true;
+                           });
+}
+
+std::vector<BuildResult> Runtime::build_cancellable(const std::vector<Source>& sources,
+                                                    const PrepareProgress& progress) {
   if (impl_->sealed) {
     throw Error(ErrorCategory::kMissing, "runtime.sealed",
                 "the runtime is sealed and builds nothing more");
   }
-  return impl_->builder.build(sources, progress);
+  return impl_->build_cancellable(sources, progress);
 }
 
 Target Runtime::device_target(int ordinal) { return target_of_device(device_at_hand(ordinal)); }

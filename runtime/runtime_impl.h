@@ -43,6 +43,10 @@ struct Runtime::Impl {
   // Compiles or finds. A kernel that strict mode misses is told with its spec.
   std::vector<BuildResult> build_for(const Plan& plan, const std::vector<Source>& sources);
 
+  // As Runtime::build_cancellable; `progress` may be empty.
+  std::vector<BuildResult> build_cancellable(const std::vector<Source>& sources,
+                                             const PrepareProgress& progress);
+
   // Loads what build() has made of the plan's sources, for the device.
   Kernel load_built(const Plan& plan, const std::vector<Source>& sources,
                     const std::vector<BuildResult>& built, cuda::CUdevice device);

@@ -1,68 +1,46 @@
 /* The C API of Heddle: everything an engine needs, for C99 and for whatever can call C.
  *
  * Every function that can fail returns a heddle_status; heddle_error_message() then tells what was
- * wrong, to the thread that made the call. No C++ exception leaves a function. A pointer to memory
- * comes with its size in bytes; text is UTF-8 with a length and need not end in a zero. Structs
- * that may grow start with their own size, as the caller knows it.
+ * wrong, to the thread that made the call, and heddle_error_create() keeps it. No C++ exception
+ * leaves a function. A pointer to memory comes with its size in bytes; text is UTF-8 with a length.
+ * A null handle or result pointer is HEDDLE_ERROR_USAGE, "api.null"; destroying null does nothing.
  *
- * Handles may be used from any thread, also at the same time; destroying one is the last use of it.
- * What is made of a handle may outlive it. All but heddle_runtime_create() and functions without a
- * handle return HEDDLE_ERROR_USAGE for a null handle; destroying null does nothing.
+ * This header has what needs a GPU: runtimes, kernels and launches. What the others have needs
+ * none, but for heddle_target_of_device():
  *
- * docs/c-api.md tells what the functions are for; the C++ headers say more on each. */
+ *   heddle/c/base.h     texts, structs that grow, handles and their threads, statuses, errors
+ *   heddle/c/spec.h     whether a spec is valid, its canonical text, the schema
+ *   heddle/c/model.h    from a model's config.json to specs
+ *   heddle/c/target.h   GPUs by name
+ *   heddle/c/tuned.h    tables of measured kernels
+ *   heddle/c/plan.h     every decision for a spec on a target; the CUDA text
+ *   heddle/c/build.h    compiled kernels: cubins, PTX, registers
+ *   heddle/c/weights.h  quantising and packing on the host
+ *
+ * docs/c-api.md tells which function does what; the C++ headers say more on each. */
 #ifndef HEDDLE_HEDDLE_H_
 #define HEDDLE_HEDDLE_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heddle/c/base.h"
+#include "heddle/c/build.h"
+#include "heddle/c/model.h"
+#include "heddle/c/plan.h"
+#include "heddle/c/spec.h"
+#include "heddle/c/target.h"
+#include "heddle/c/tuned.h"
+#include "heddle/c/weights.h"
 #include "heddle/export.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef int32_t heddle_status;
-enum {
-  HEDDLE_OK = 0,
-  HEDDLE_ERROR_SPEC = 1, /* the JSON spec is not well formed */
-  HEDDLE_ERROR_UNSUPPORTED =
-      2,                      /* this spec cannot be served on this device; nothing was compiled */
-  HEDDLE_ERROR_USAGE = 3,     /* arguments that break the contract */
-  HEDDLE_ERROR_FILE = 4,      /* a named file cannot be read or written */
-  HEDDLE_ERROR_COMPILE = 5,   /* the compiler refused the source; see heddle_error_log() */
-  HEDDLE_ERROR_DRIVER = 6,    /* a CUDA driver call failed, or libcuda or libnvrtc is missing */
-  HEDDLE_ERROR_INTERNAL = 7,  /* a bug in Heddle */
-  HEDDLE_ERROR_MISSING = 8,   /* not at hand, and may not be made: strict mode, stream capture */
-  HEDDLE_ERROR_CANCELLED = 9, /* the caller's callback asked to stop */
-  HEDDLE_ERROR_OUT_OF_MEMORY = 10
-};
-
-/* "driver" for HEDDLE_ERROR_DRIVER; "unknown" for what is no status. Never null. */
-HEDDLE_EXPORT const char* heddle_status_name(heddle_status status);
-/* "0.1.0" */
-HEDDLE_EXPORT const char* heddle_version(void);
-
-/* Of the last call of this thread that failed, or that had no device to tell of
- * (heddle_runtime_has_device()); "" if none has. Valid until the thread's next call that fails. A
- * stable identifier such as "launch.misaligned", a sentence for people, and for compile errors the
- * compiler's log with numbered source lines. Never null. */
-HEDDLE_EXPORT const char* heddle_error_code(void);
-HEDDLE_EXPORT const char* heddle_error_message(void);
-HEDDLE_EXPORT const char* heddle_error_log(void);
-
-typedef struct heddle_runtime heddle_runtime; /* compiles, caches, loads */
-typedef struct heddle_kernel heddle_kernel;   /* one loaded operation; immutable */
-typedef struct heddle_request heddle_request; /* a kernel that is being made in the background */
-
 /* `level`: 0 debug, 1 info, 2 warning, 3 error. Called from any thread, one call at a time; the
  * text lives for the call. */
 typedef void (*heddle_log_callback)(void* user, int32_t level, const char* text, size_t length);
-
-typedef struct heddle_text {
-  const char* data;
-  size_t length;
-} heddle_text;
 
 typedef struct heddle_runtime_options {
   size_t struct_size;      /* sizeof(heddle_runtime_options) */
@@ -103,11 +81,10 @@ HEDDLE_EXPORT heddle_status heddle_runtime_has_device(heddle_runtime* runtime, i
 HEDDLE_EXPORT heddle_status heddle_kernel_create(heddle_runtime* runtime, const char* spec,
                                                  size_t spec_length, void* stream,
                                                  heddle_kernel** kernel);
+/* The same for a plan that was made for the device at hand. It is not kept. */
+HEDDLE_EXPORT heddle_status heddle_kernel_load(heddle_runtime* runtime, const heddle_plan* plan,
+                                               heddle_kernel** kernel);
 HEDDLE_EXPORT void heddle_kernel_destroy(heddle_kernel* kernel);
-
-/* Returns 0 to cancel. One call at a time, from any thread. */
-typedef int32_t (*heddle_progress_callback)(void* user, const char* kernel_name, size_t done,
-                                            size_t total);
 
 /* All kernels of a model, in parallel; kept by the runtime, so that heddle_kernel_create() neither
  * compiles nor loads any of them later. `progress` may be null. */
@@ -272,34 +249,6 @@ typedef struct heddle_kv_bytes {
 HEDDLE_EXPORT heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length,
                                                   int64_t pages, int64_t page_tokens,
                                                   heddle_kv_bytes* bytes);
-
-/* Bytes of packed weights of a spec, of any operation. Needs no device. */
-HEDDLE_EXPORT heddle_status heddle_packed_bytes(const char* spec, size_t spec_length,
-                                                size_t* bytes);
-
-/* Fails with weights.layout_version unless what `version` of the layout packed is what kernels of
-   this library read: to be asked before packed weights are used that were stored. Files that
-   `heddle repack` wrote have it in their metadata, heddle.layout. Needs no device. */
-HEDDLE_EXPORT heddle_status heddle_check_layout_version(const char* spec, size_t spec_length,
-                                                        int32_t version);
-
-/* Plain arrays in host memory, as heddle/weights.h has them. */
-typedef struct heddle_quantized_weights {
-  size_t struct_size;   /* sizeof(heddle_quantized_weights) */
-  const uint8_t* codes; /* [N, K], a byte each */
-  size_t codes_bytes;
-  const void* scales; /* [N, ceil((K + group_offset) / group_size)] of scale_dtype */
-  size_t scales_bytes;
-  const void* zeros; /* as many as scales: a byte each, or of scale_dtype; null without */
-  size_t zeros_bytes;
-  float tensor_scale; /* counts with "tensor_scale" only */
-} heddle_quantized_weights;
-
-/* Packs on the host, for a gemm. `packed_bytes` is at least heddle_packed_bytes(). Sizes that are
- * not those of the spec are refused before anything is read. */
-HEDDLE_EXPORT heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
-                                                const heddle_quantized_weights* weights,
-                                                void* packed, size_t packed_bytes);
 
 #ifdef __cplusplus
 }

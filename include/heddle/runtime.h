@@ -110,6 +110,10 @@ class HEDDLE_EXPORT Runtime {
   // sources. Throws Error(kCompile) for the first source that fails, after all have ended.
   std::vector<BuildResult> build(const std::vector<Source>& sources,
                                  const BuildProgress& progress = {});
+  // The same, until `progress` returns false: Error(kCancelled, "runtime.cancelled"). What was
+  // compiled until then is in the cache.
+  std::vector<BuildResult> build_cancellable(const std::vector<Source>& sources,
+                                             const PrepareProgress& progress);
 
   // The current context's device, or, without one, device `ordinal`. Throws Error(kDriver).
   Target device_target(int ordinal = 0);

@@ -30,6 +30,9 @@ void test_prepare_and_request(void* stream) {
   CHECK(heddle_prepare(runtime, specs, 2, stop, NULL) == HEDDLE_ERROR_CANCELLED);
   CHECK(heddle_prepare(runtime, specs, 2, go_on, &told) == HEDDLE_OK && told >= 2);
   CHECK(heddle_prepare(runtime, NULL, 0, NULL, NULL) == HEDDLE_OK);
+  specs[1].length -= 1;
+  CHECK(heddle_prepare(runtime, specs, 2, NULL, NULL) == HEDDLE_ERROR_SPEC);
+  CHECK(strstr(heddle_error_message(), "specs[1]") != NULL);
 
   CHECK(cuStreamBeginCapture(stream, 0) == 0);
   CHECK(heddle_kernel_create(runtime, SPEC(kDequantize), stream, &kernel) == HEDDLE_OK);

@@ -38,7 +38,7 @@ static void test_statuses(void) {
   CHECK(strcmp(heddle_status_name(-1), "unknown") == 0);
   CHECK(strcmp(heddle_status_name(999), "unknown") == 0);
   CHECK(strlen(heddle_version()) > 0);
-  CHECK(strcmp(heddle_error_message(), "") == 0);
+  CHECK(strcmp(heddle_error_message(), "") == 0 && strcmp(heddle_error_log(), "") == 0);
 }
 
 static void test_nulls(heddle_runtime* runtime, heddle_kernel* kernel) {
@@ -125,6 +125,27 @@ static void test_message_per_thread(heddle_runtime* runtime) {
   CHECK(strncmp(heddle_error_message(), before, sizeof before - 1) == 0);
 }
 
+/* Handles may be asked by several threads at the same time; texts are made once. */
+static void* ask_plan(void* plan) {
+  heddle_text json, description;
+  CHECK(heddle_plan_json(plan, &json) == HEDDLE_OK && json.length > 0);
+  CHECK(heddle_plan_description(plan, &description) == HEDDLE_OK && description.length > 0);
+  return (void*)(uintptr_t)json.data;
+}
+static void test_threads(void) {
+  pthread_t threads[4];
+  heddle_plan* plan = plan_for(kGemm, "h200");
+  heddle_text json;
+  size_t i = 0;
+  for (i = 0; i < 4; ++i) CHECK(pthread_create(&threads[i], NULL, ask_plan, plan) == 0);
+  CHECK(heddle_plan_json(plan, &json) == HEDDLE_OK);
+  for (i = 0; i < 4; ++i) {
+    void* seen = NULL;
+    CHECK(pthread_join(threads[i], &seen) == 0 && seen == json.data);
+  }
+  heddle_plan_destroy(plan);
+}
+
 int main(void) {
   heddle_runtime* runtime = NULL;
   heddle_kernel* kernel = NULL;
@@ -132,6 +153,7 @@ int main(void) {
   int lines = 0;
   int32_t has_device = 0;
   heddle_status status = HEDDLE_OK;
+  test_no_error();
   test_statuses();
   if (mkdtemp(folder) == NULL) return 1;
   runtime = make_runtime(&lines, 0);
@@ -147,6 +169,8 @@ int main(void) {
   CHECK(lines > 0);
   test_nulls(runtime, kernel);
   test_errors(runtime);
+  test_error_objects();
+  test_structs(kernel);
   test_gemm(kernel, stream);
   test_weight_operations(runtime, kernel);
   test_kv_append(runtime, kernel);
@@ -157,6 +181,9 @@ int main(void) {
   test_prepare_and_request(stream);
   test_strict();
   test_tuned_tables();
+  test_builds();
+  test_plan_to_kernel();
+  test_threads();
   test_message_per_thread(runtime);
   heddle_runtime_destroy(runtime);
   test_gemm(kernel, stream); /* a kernel outlives its runtime */

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "heddle/heddle.h"
@@ -17,6 +18,13 @@ extern int failures;
              heddle_error_message());                                                      \
       ++failures;                                                                          \
     }                                                                                      \
+  } while (0)
+/* For what the rest of the test cannot do without. */
+#define MUST(condition)              \
+  do {                               \
+    const int before = failures;     \
+    CHECK(condition);                \
+    if (failures != before) exit(1); \
   } while (0)
 #define CHECK_CODE(call, status, code) \
   CHECK((call) == (status) && strcmp(heddle_error_code(), (code)) == 0)
@@ -47,6 +55,20 @@ static inline heddle_output output(size_t at, size_t bytes) {
   return result;
 }
 
+static inline heddle_text text(const char* zero_ended) {
+  heddle_text result;
+  result.data = zero_ended;
+  result.length = strlen(zero_ended);
+  return result;
+}
+/* Whether a text that Heddle gave ends in a zero, and is the other, or has it in it. */
+static inline int equals(heddle_text given, const char* other) {
+  return strlen(given.data) == given.length && strcmp(given.data, other) == 0;
+}
+static inline int is_text(heddle_text given, const char* part) {
+  return strlen(given.data) == given.length && strstr(given.data, part) != NULL;
+}
+
 /* Of the driver, as an engine declares or loads them. */
 int cuDevicePrimaryCtxRetain(void** context, int device);
 int cuCtxPushCurrent(void* context);
@@ -70,5 +92,29 @@ void test_absurd_lengths(heddle_runtime* runtime);
 void test_prepare_and_request(void* stream);
 void test_strict(void);
 void test_tuned_tables(void);
+
+/* error_checks.c */
+void test_no_error(void);
+void test_error_objects(void);
+
+/* struct_checks.c */
+void test_structs(heddle_kernel* kernel);
+
+/* compile_checks.c */
+void test_builds(void);
+void test_plan_to_kernel(void);
+
+/* plan_checks.c */
+heddle_plan* plan_for(const char* spec, const char* target_name);
+void test_specs(void);
+void test_targets(void);
+void test_plans(void);
+void test_sources(void);
+
+/* model_checks.c, tuned_checks.c, weight_checks.c */
+void test_models(void);
+void test_cache_models(void);
+void test_tuned_sets(void);
+void test_plain_weights(void);
 
 #endif /* HEDDLE_TESTS_C_API_CHECK_H_ */

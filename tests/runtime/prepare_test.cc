@@ -70,6 +70,21 @@ TEST_F(PrepareTest, CanBeCancelled) {
   EXPECT_EQ(code_of([&] { Runtime(options_).prepare(specs, too_late); }), "runtime.cancelled");
 }
 
+TEST_F(PrepareTest, ABuildCanBeCancelledToo) {
+  options_.jobs = 1;
+  Runtime runtime(options_);
+  std::vector<Source> sources;
+  for (const int n : {64, 128, 192}) {
+    sources.push_back(render(resolve(dequantize_spec(n), target_from_name("a100")), 0));
+  }
+  int told = 0;
+  const auto cancel = [&](const BuildResult&, std::size_t, std::size_t) { return ++told < 2; };
+  EXPECT_EQ(code_of([&] { runtime.build_cancellable(sources, cancel); }), "runtime.cancelled");
+  EXPECT_EQ(compilations_, 2);
+  EXPECT_EQ(runtime.build_cancellable(sources, {}).size(), 3U);
+  EXPECT_EQ(compilations_, 3) << "what was compiled is kept";
+}
+
 TEST_F(PrepareTest, EverySpecThatCannotBeServedIsNamed) {
   {
     const std::lock_guard<std::mutex> lock(fake::state().mutex);

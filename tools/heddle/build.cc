@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/model/model_json.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
@@ -55,10 +56,7 @@ std::string operation_name(const Model& model, std::size_t index) {
 void print_specs(const Model& model) {
   std::string text = "[";
   for (std::size_t i = 0; i < model.kernels.size(); ++i) {
-    const Spec& spec = model.kernels[i].spec;
-    auto json = nlohmann::ordered_json::parse(spec.canonical_json());
-    if (!spec.name().empty()) json["name"] = spec.name();
-    text += fmt::format("{}\n  {}", i == 0 ? "" : ",", json.dump());
+    text += fmt::format("{}\n  {}", i == 0 ? "" : ",", spec_line(model.kernels[i].spec));
   }
   print(text + "\n]\n");
 }

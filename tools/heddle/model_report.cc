@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/heddle/model_facts.h"
+#include "generator/model/model_json.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -44,24 +44,6 @@ std::string place_text(const ModelLayer& layer) {
                : fmt::format("{} ({})", ranges_text(layer.layers), layer.layers.size());
   }
   return layer.copies > 1 ? fmt::format("({})", layer.copies) : "-";
-}
-
-const char* to_string(ModelLayer::Kind kind) {
-  switch (kind) {
-    case ModelLayer::Kind::kLinear:
-      return "linear";
-    case ModelLayer::Kind::kExperts:
-      return "experts";
-    case ModelLayer::Kind::kConvolution:
-      return "convolution";
-    case ModelLayer::Kind::kScan:
-      return "recurrence";
-    case ModelLayer::Kind::kTower:
-      return "tower";
-    case ModelLayer::Kind::kAttention:
-      return "cache";
-  }
-  return "";
 }
 
 ordered_json layer_json(const ModelLayer& layer, const Model& model) {

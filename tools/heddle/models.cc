@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/model/model_json.h"
 #include "heddle/model.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
@@ -76,21 +77,10 @@ std::string to_markdown(const std::vector<ModelFamily>& families) {
   return text;
 }
 
-nlohmann::ordered_json to_json(const std::vector<ModelFamily>& families) {
-  auto list = nlohmann::ordered_json::array();
-  for (const ModelFamily& family : families) {
-    list.push_back({{"name", family.name},
-                    {"model_types", family.model_types},
-                    {"served", family.served},
-                    {"listed", family.listed}});
-  }
-  return {{"families", std::move(list)}};
-}
-
 int run(const ModelsOptions& options) {
   const std::vector<ModelFamily> families = known_families();
   if (options.json) {
-    print_json(to_json(families));
+    print_json(families_json());
   } else {
     print(options.markdown ? to_markdown(families) : to_text(families));
   }

@@ -1,4 +1,4 @@
-#include "tools/heddle/model_facts.h"
+#include "generator/model/model_json.h"
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -159,6 +159,41 @@ ordered_json facts_json(const Model& model) {
     json["blocks"].push_back(std::move(entry));
   }
   return json;
+}
+
+ordered_json families_json() {
+  auto list = ordered_json::array();
+  for (const ModelFamily& family : known_families()) {
+    list.push_back({{"name", family.name},
+                    {"model_types", family.model_types},
+                    {"served", family.served},
+                    {"listed", family.listed}});
+  }
+  return {{"families", std::move(list)}};
+}
+
+std::string spec_line(const Spec& spec) {
+  auto json = ordered_json::parse(spec.canonical_json());
+  if (!spec.name().empty()) json["name"] = spec.name();
+  return json.dump();
+}
+
+const char* to_string(ModelLayer::Kind kind) {
+  switch (kind) {
+    case ModelLayer::Kind::kLinear:
+      return "linear";
+    case ModelLayer::Kind::kExperts:
+      return "experts";
+    case ModelLayer::Kind::kConvolution:
+      return "convolution";
+    case ModelLayer::Kind::kScan:
+      return "recurrence";
+    case ModelLayer::Kind::kTower:
+      return "tower";
+    case ModelLayer::Kind::kAttention:
+      return "cache";
+  }
+  return "";
 }
 
 }  // namespace heddle

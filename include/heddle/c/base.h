@@ -1,0 +1,121 @@
+/* What all of the C API shares: texts, structs that grow, handles, statuses and errors. */
+#ifndef HEDDLE_C_BASE_H_
+#define HEDDLE_C_BASE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+/* UTF-8. A text that the caller gives needs no zero behind it. A text that Heddle gives has one,
+ * which `length` does not count, is never null, and belongs to the handle that it was asked of: it
+ * stays as it is until that handle is destroyed. */
+typedef struct heddle_text {
+  const char* data;
+  size_t length;
+} heddle_text;
+
+/* ---- Structs that grow ----------------------------------------------------------------------- */
+
+/* Such a struct starts with struct_size, which the caller sets to the sizeof of its own header; new
+ * fields are added at the end. A program and a library of different versions therefore agree:
+ *   The caller's struct is smaller than the library's: what it lacks has its default when it is
+ *     read, and is not written.
+ *   It is larger: when it is read, bytes that this library does not know must be zero, or it is
+ *     refused, because the caller asks for something that this library does not do. When it is
+ *     written, they are set to zero.
+ * A size below that of the first version, or above HEDDLE_MAX_STRUCT_SIZE, is refused
+ * ("api.struct_size"). Set all of a struct to zero before its fields are set. */
+#define HEDDLE_MAX_STRUCT_SIZE 4096
+
+/* ---- Handles --------------------------------------------------------------------------------- */
+
+/* A function that makes a handle gives it through its last parameter, which is null after a
+ * failure; heddle_..._destroy() ends it, once. A handle holds what it needs: those that it was made
+ * of may be destroyed before it. All may be used from any thread and by several threads at the same
+ * time, until one of them destroys it; all but runtimes and requests are immutable. */
+typedef struct heddle_runtime heddle_runtime; /* compiles, caches, loads */
+typedef struct heddle_kernel heddle_kernel;   /* one loaded operation */
+typedef struct heddle_request heddle_request; /* a kernel that is being made in the background */
+typedef struct heddle_spec heddle_spec;       /* a spec that was read and found valid */
+typedef struct heddle_target heddle_target;   /* an architecture and facts of a GPU */
+typedef struct heddle_plan heddle_plan;       /* what was decided for a spec and a target */
+typedef struct heddle_source heddle_source;   /* the CUDA text of one kernel */
+typedef struct heddle_build heddle_build;     /* compiled kernels of a list of specs */
+typedef struct heddle_model heddle_model;     /* the layers of a config.json and their specs */
+typedef struct heddle_tuned_tables heddle_tuned_tables;   /* measured kernels, by GPU */
+typedef struct heddle_plain_weights heddle_plain_weights; /* quantised weights in host memory */
+typedef struct heddle_error heddle_error;                 /* why a call failed */
+
+/* ---- Statuses -------------------------------------------------------------------------------- */
+
+typedef int32_t heddle_status;
+enum {
+  HEDDLE_OK = 0,
+  HEDDLE_ERROR_SPEC = 1, /* a JSON text, such as a spec or a config, is not well formed */
+  HEDDLE_ERROR_UNSUPPORTED =
+      2,                      /* this spec cannot be served on this device; nothing was compiled */
+  HEDDLE_ERROR_USAGE = 3,     /* arguments that break the contract */
+  HEDDLE_ERROR_FILE = 4,      /* a named file cannot be read or written */
+  HEDDLE_ERROR_COMPILE = 5,   /* the compiler refused the source; see heddle_error_log() */
+  HEDDLE_ERROR_DRIVER = 6,    /* a CUDA driver call failed, or libcuda or libnvrtc is missing */
+  HEDDLE_ERROR_INTERNAL = 7,  /* a bug in Heddle */
+  HEDDLE_ERROR_MISSING = 8,   /* not at hand, and may not be made: strict mode, stream capture */
+  HEDDLE_ERROR_CANCELLED = 9, /* the caller's callback asked to stop */
+  HEDDLE_ERROR_OUT_OF_MEMORY = 10
+};
+
+/* "driver" for HEDDLE_ERROR_DRIVER; "unknown" for what is no status. Never null. */
+HEDDLE_EXPORT const char* heddle_status_name(heddle_status status);
+/* "0.1.0" */
+HEDDLE_EXPORT const char* heddle_version(void);
+
+/* ---- Errors ---------------------------------------------------------------------------------- */
+
+/* Of the last call of this thread that failed, or that had no device to tell of
+ * (heddle_runtime_has_device()); "" if none has. Valid until the thread's next call that fails. A
+ * stable identifier such as "launch.misaligned", a sentence for people, and for compile errors the
+ * compiler's log with numbered source lines. Never null. */
+HEDDLE_EXPORT const char* heddle_error_code(void);
+HEDDLE_EXPORT const char* heddle_error_message(void);
+HEDDLE_EXPORT const char* heddle_error_log(void);
+
+/* The same error as an object that outlives the thread's next calls and may go to other threads.
+ * The thread keeps its own. *error is null if no call of the thread has failed yet. */
+HEDDLE_EXPORT heddle_status heddle_error_create(heddle_error** error);
+HEDDLE_EXPORT void heddle_error_destroy(heddle_error* error);
+
+typedef struct heddle_error_info {
+  size_t struct_size;
+  size_t problem_count; /* at least 1 for a spec, a config or a table that was refused */
+  heddle_text code;
+  heddle_text message; /* a line for each problem: the first 50, and how many more there are */
+  heddle_text log;
+  heddle_status status; /* what the call returned */
+  int32_t reserved;     /* 0 */
+} heddle_error_info;
+HEDDLE_EXPORT heddle_status heddle_error_get(const heddle_error* error, heddle_error_info* info);
+
+/* One thing that is wrong. All but the message may be empty. */
+typedef struct heddle_error_problem_info {
+  size_t struct_size;
+  heddle_text pointer; /* JSON pointer (RFC 6901) into the text that was refused */
+  heddle_text message; /* a sentence without the pointer */
+  heddle_text value;   /* the offending value as JSON text */
+  heddle_text allowed; /* what would be accepted */
+  heddle_text hint;    /* a near miss: "did you mean \"group_size\"?" */
+} heddle_error_problem_info;
+HEDDLE_EXPORT heddle_status heddle_error_problem(const heddle_error* error, size_t index,
+                                                 heddle_error_problem_info* info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HEDDLE_C_BASE_H_ */

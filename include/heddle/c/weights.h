@@ -1,0 +1,69 @@
+/* Weights in host memory. No function needs a GPU, CUDA or the disk. */
+#ifndef HEDDLE_C_WEIGHTS_H_
+#define HEDDLE_C_WEIGHTS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/c/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Packed weights -------------------------------------------------------------------------- */
+
+/* Bytes of packed weights of a spec, of any operation. */
+HEDDLE_EXPORT heddle_status heddle_packed_bytes(const char* spec, size_t spec_length,
+                                                size_t* bytes);
+
+/* Which version of the layout heddle_pack_weights() writes for a spec: to be stored with packed
+ * weights. */
+HEDDLE_EXPORT heddle_status heddle_layout_version(const char* spec, size_t spec_length,
+                                                  int32_t* version);
+
+/* Fails with weights.layout_version unless what `version` of the layout packed is what kernels of
+ * this library read: to be asked before packed weights are used that were stored. Files that
+ * `heddle repack` wrote have it in their metadata, heddle.layout. */
+HEDDLE_EXPORT heddle_status heddle_check_layout_version(const char* spec, size_t spec_length,
+                                                        int32_t version);
+
+/* ---- Plain weights --------------------------------------------------------------------------- */
+
+/* Plain arrays, as heddle/weights.h has them. */
+typedef struct heddle_quantized_weights {
+  size_t struct_size;   /* sizeof(heddle_quantized_weights) */
+  const uint8_t* codes; /* [N, K], a byte each */
+  size_t codes_bytes;
+  const void* scales; /* [N, ceil((K + group_offset) / group_size)] of scale_dtype */
+  size_t scales_bytes;
+  const void* zeros; /* as many as scales: a byte each, or of scale_dtype; null without */
+  size_t zeros_bytes;
+  float tensor_scale; /* counts with "tensor_scale" only */
+} heddle_quantized_weights;
+
+/* Packs on the host, for a gemm. `packed_bytes` is at least heddle_packed_bytes(). Sizes that are
+ * not those of the spec are refused before anything is read. */
+HEDDLE_EXPORT heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
+                                                const heddle_quantized_weights* weights,
+                                                void* packed, size_t packed_bytes);
+
+/* The way back: plain arrays of packed weights. `spec`: a gemm. */
+HEDDLE_EXPORT heddle_status heddle_unpack_weights(const char* spec, size_t spec_length,
+                                                  const void* packed, size_t packed_bytes,
+                                                  heddle_plain_weights** weights);
+/* W to the nearest codes, with the same bits as a quantize_weight spec has on the GPU. `spec`: a
+ * quantize_weight; `w`: [N, K] row-major of its input dtype. */
+HEDDLE_EXPORT heddle_status heddle_quantize_weights(const char* spec, size_t spec_length,
+                                                    const void* w, size_t w_bytes,
+                                                    heddle_plain_weights** weights);
+/* Arrays that belong to `weights`, in the form that heddle_pack_weights() takes. */
+HEDDLE_EXPORT heddle_status heddle_plain_weights_get(const heddle_plain_weights* weights,
+                                                     heddle_quantized_weights* arrays);
+HEDDLE_EXPORT void heddle_plain_weights_destroy(heddle_plain_weights* weights);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HEDDLE_C_WEIGHTS_H_ */

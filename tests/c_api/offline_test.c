@@ -1,0 +1,19 @@
+/* What the C API does without a GPU, without libcuda and without NVRTC. */
+#include "check.h"
+
+int failures = 0;
+
+int main(void) {
+  test_no_error();
+  test_specs();
+  test_targets();
+  test_plans();
+  test_sources();
+  test_models();
+  test_cache_models();
+  test_tuned_sets();
+  test_plain_weights();
+  test_error_objects();
+  printf("%d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,72 @@
+/* Quantising on the host, packing, and the way back. */
+#include <stdint.h>
+
+#include "check.h"
+
+static const char kQuantize[] =
+    "{\"heddle\":1,\"op\":\"quantize_weight\",\"shape\":{\"n\":64,\"k\":256},"
+    "\"weight\":{\"bits\":4,\"group_size\":128},\"input\":{\"dtype\":\"fp16\"}}";
+static const char kSame[] =
+    "{\"heddle\":1,\"op\":\"gemm\",\"shape\":{\"n\":64,\"k\":256},"
+    "\"weight\":{\"bits\":4,\"group_size\":128},\"activation\":{\"dtype\":\"fp16\"}}";
+
+static void test_refused(const uint16_t* w, size_t w_bytes, const void* packed, size_t bytes) {
+  heddle_plain_weights* weights = (heddle_plain_weights*)address(16);
+  int32_t version = 0;
+  CHECK_CODE(heddle_quantize_weights(SPEC(kQuantize), w, w_bytes - 1, &weights), HEDDLE_ERROR_USAGE,
+             "weights.size");
+  CHECK(weights == NULL);
+  CHECK_CODE(heddle_quantize_weights(SPEC(kQuantize), address(16), SIZE_MAX, &weights),
+             HEDDLE_ERROR_USAGE, "weights.size");
+  CHECK_CODE(heddle_quantize_weights(SPEC(kSame), w, w_bytes, &weights), HEDDLE_ERROR_USAGE,
+             "api.op");
+  CHECK_CODE(heddle_quantize_weights(SPEC(kQuantize), NULL, w_bytes, &weights), HEDDLE_ERROR_USAGE,
+             "api.null");
+  CHECK_CODE(heddle_quantize_weights(SPEC(kQuantize), w, w_bytes, NULL), HEDDLE_ERROR_USAGE,
+             "api.null");
+  CHECK_CODE(heddle_unpack_weights(SPEC(kSame), packed, bytes - 1, &weights), HEDDLE_ERROR_USAGE,
+             "weights.size");
+  CHECK_CODE(heddle_unpack_weights(SPEC(kQuantize), packed, bytes, &weights), HEDDLE_ERROR_USAGE,
+             "api.op");
+  CHECK_CODE(heddle_unpack_weights(SPEC(kSame), NULL, bytes, &weights), HEDDLE_ERROR_USAGE,
+             "api.null");
+  CHECK_CODE(heddle_unpack_weights(SPEC(kSame), packed, bytes, NULL), HEDDLE_ERROR_USAGE,
+             "api.null");
+  CHECK_CODE(heddle_layout_version(SPEC(kSame), NULL), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK(heddle_layout_version(SPEC("{"), &version) == HEDDLE_ERROR_SPEC);
+}
+
+void test_plain_weights(void) {
+  static uint16_t w[64 * 256];
+  static uint8_t packed[64 * 256];
+  heddle_plain_weights *quantized = NULL, *unpacked = NULL;
+  heddle_quantized_weights arrays, back;
+  size_t i = 0, bytes = 0, different = 0;
+  int32_t version = 0;
+  for (i = 0; i < sizeof w / sizeof *w; ++i)
+    w[i] = (uint16_t)(0x2c00 + i * 37 % 1024 + i % 2 * 0x8000);
+  MUST(heddle_quantize_weights(SPEC(kQuantize), w, sizeof w, &quantized) == HEDDLE_OK);
+  arrays.struct_size = back.struct_size = sizeof arrays;
+  CHECK(heddle_plain_weights_get(quantized, &arrays) == HEDDLE_OK);
+  CHECK(arrays.codes_bytes == 64 * 256 && arrays.scales_bytes == 64 * 2 * 2);
+  CHECK(arrays.zeros == NULL && arrays.zeros_bytes == 0);
+  for (i = 1; i < arrays.codes_bytes; ++i) different += arrays.codes[i] != arrays.codes[0];
+  CHECK(different > 0);
+
+  CHECK(heddle_packed_bytes(SPEC(kSame), &bytes) == HEDDLE_OK && bytes < sizeof packed);
+  CHECK(heddle_pack_weights(SPEC(kSame), &arrays, packed, bytes) == HEDDLE_OK);
+  MUST(heddle_unpack_weights(SPEC(kSame), packed, bytes, &unpacked) == HEDDLE_OK);
+  CHECK(heddle_plain_weights_get(unpacked, &back) == HEDDLE_OK);
+  CHECK(back.codes_bytes == arrays.codes_bytes && back.scales_bytes == arrays.scales_bytes);
+  CHECK(memcmp(back.codes, arrays.codes, arrays.codes_bytes) == 0);
+  CHECK(memcmp(back.scales, arrays.scales, arrays.scales_bytes) == 0);
+
+  CHECK(heddle_layout_version(SPEC(kSame), &version) == HEDDLE_OK && version >= 1);
+  CHECK(heddle_check_layout_version(SPEC(kSame), version) == HEDDLE_OK);
+  test_refused(w, sizeof w, packed, bytes);
+  CHECK_CODE(heddle_plain_weights_get(NULL, &back), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_plain_weights_get(quantized, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  heddle_plain_weights_destroy(quantized);
+  heddle_plain_weights_destroy(unpacked);
+  heddle_plain_weights_destroy(NULL);
+}
