@@ -10,6 +10,7 @@
 #include "heddle/export.h"
 #include "heddle/kv_args.h"
 #include "heddle/plan.h"
+#include "heddle/row_args.h"
 
 namespace heddle {
 
@@ -78,6 +79,7 @@ class HEDDLE_EXPORT Kernel {
   void launch(const QuantizeWeightArgs& args, Stream stream) const;
   void launch(const KvAppendArgs& args, Stream stream) const;
   void launch(const DecodeAttentionArgs& args, Stream stream) const;
+  void launch(const RowTransformArgs& args, Stream stream) const;
 
   // Bytes of workspace of a gemm for a launch with this M, and the most over all M of the spec; of
   // decode_attention only the latter.

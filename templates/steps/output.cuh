@@ -5,6 +5,7 @@
 #include "primitives/bits.cuh"
 #include "primitives/memory.cuh"
 #include "primitives/scale.cuh"
+#include "steps/activation.cuh"
 #include "steps/config.h"
 
 namespace heddle {
@@ -13,19 +14,6 @@ namespace heddle {
 struct Sums8 {
   float v[8];
 };
-
-template <Activation kActivation>
-__device__ __forceinline__ float activate(float x) {
-  if constexpr (kActivation == Activation::kRelu) return x < 0.0f ? 0.0f : x;
-  if constexpr (kActivation == Activation::kSilu) return x / (1.0f + __expf(-x));
-  if constexpr (kActivation == Activation::kGelu) {
-    return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));
-  }
-  if constexpr (kActivation == Activation::kGeluTanh) {
-    return 0.5f * x * (1.0f + tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x)));
-  }
-  return x;
-}
 
 __device__ __forceinline__ void add_floats(Sums8& sum, u32x4 low, u32x4 high) {
   sum.v[0] += __uint_as_float(low.x);
