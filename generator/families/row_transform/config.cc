@@ -64,7 +64,7 @@ RowTransformConfig held(RowTransformConfig config, const Target& target, int blo
   config.in_registers = true;
   config.holds_weights = true;
   const int most = target.registers_per_sm / (blocks * config.threads());
-  config.holds_weights = config.vectors <= kUsualVectors && registers_of(config) <= most;
+  config.holds_weights = config.vectors <= kUsualVectors && registers_of(config, target) <= most;
   return config;
 }
 
@@ -79,23 +79,24 @@ RowTransformConfig gate_config(RowTransformConfig config, int vectors) {
 
 }  // namespace
 
-int registers_of(const RowTransformConfig& config) {
+int registers_of(const RowTransformConfig& config, const Target& target) {
   constexpr int kUnit = 8;  // that they are allotted in
-  constexpr int kOther = 32;
+  // Found with the compile matrix; Turing widens FP16 through more of them.
+  const int other = has_bf16(target) ? 32 : 40;
   constexpr int kOfVector = 4;
   if (config.norm == device::NormType::kNone) {
     // An activation's own ones beside.
     const int inputs = config.gate == device::GateOrder::kNone ? 1 : 2;
-    return whole(kOther + 16 + kOfVector * config.vectors * inputs, kUnit);
+    return whole(other + 16 + kOfVector * config.vectors * inputs, kUnit);
   }
   const int weights = config.bias ? 2 : 1;
   // What is needed only while X is added to the residual, and only while Y is computed.
   const int added = config.residual ? std::min(config.vectors, device::kChunkVectors) : 0;
   const int read_again = config.holds_weights ? 0 : weights * device::kChunkWeights;
   const int widened = weights * device::kVectorElements;
-  const int for_a_while = std::max({kOfVector * added, kOfVector * read_again, widened});
+  const int for_a_while = std::max(kOfVector * added, kOfVector * read_again + widened);
   const int held = config.vectors * (config.holds_weights ? 1 + weights : 1);
-  return whole(kOther + kOfVector * held + for_a_while, kUnit);
+  return whole(other + kOfVector * held + for_a_while, kUnit);
 }
 
 RowTransformConfig few_rows_config(const RowTransformSpec& spec, const Target& target) {

@@ -15,7 +15,7 @@ device::RowTransformConfig few_rows_config(const RowTransformSpec& spec, const T
 device::RowTransformConfig many_rows_config(const RowTransformSpec& spec, const Target& target);
 
 // Registers of a thread: what it holds of rows and weights, and addresses and factors beside.
-int registers_of(const device::RowTransformConfig& config);
+int registers_of(const device::RowTransformConfig& config, const Target& target);
 
 }  // namespace heddle
 

@@ -62,7 +62,8 @@ PlannedKernel planned(const RowTransformSpec& spec, const Target& target, const 
   kernel.configuration = make_configuration(config);
   kernel.threads = config.threads();
   kernel.shared_bytes = config.shared_bytes();
-  const int by_registers = target.registers_per_sm / (registers_of(config) * kernel.threads);
+  const int by_registers =
+      target.registers_per_sm / (registers_of(config, target) * kernel.threads);
   kernel.blocks_per_sm = blocks_that_fit(target, kernel.threads, kernel.shared_bytes,
                                          std::min(kMostBlocks, by_registers));
   kernel.starts_early = config.dependent;
