@@ -3,14 +3,14 @@
 // Floors. Every element of X, and of the residual, is read once and every element of Y, and of the
 // residual, written once: with a residual 8 bytes for each column of a row, without one 4; a gate
 // reads 4 and writes 2. 4096 rows of 8192 columns with a residual are 268 MB: 80 us at 3.35 TB/s.
-// An RMSNorm takes 5 FP32 operations for each element, a LayerNorm 8: at that rate 7 and 11 of
-// each SM's 128 lanes of every clock, so memory is the only limit. The floor of one row is latency:
-// one read, one reduction, one write.
+// An element of an RMSNorm takes 14 instructions: at that rate 25 of the 128 lanes that an SM
+// issues in a clock, so memory is the only limit. The floor of one row is latency: one read, one
+// sum over its threads, one write.
 //
-// Budget. At 3.35 TB/s and 0.8 us an SM must have 20 KB under way. A thread has four 16-byte
-// vectors of X and as many of the residual, 128 bytes: 768 threads of an SM (80 registers each)
-// have 96 KB, so that blocks which wait for their reduction leave enough to those that read. A row
-// that has no residual has half of it under way, with more blocks.
+// Budget. At 3.35 TB/s and 0.8 us each of 132 SMs must have 20 KB under way. A thread has four
+// 16-byte vectors of X and as many of the residual, 128 bytes, in eight loads in a row: 768 threads
+// of an SM (72 registers each) have 96 KB, so that blocks which wait for their sums leave enough to
+// those that read. Without a residual it is half of that.
 //
 // Roles. All threads do the same. `lanes` of them take a row: so few that each has four vectors,
 // within a warp or as a thread block of whole warps. Long rows have eight vectors for a thread;
