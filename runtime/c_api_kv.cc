@@ -115,7 +115,7 @@ heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length, int64_
   return guarded([&] {
     need(bytes, "bytes");
     const auto parsed = heddle::Spec::parse(heddle::c_api::view(spec, spec_length));
-    if (parsed.has_weight()) {
+    if (!parsed.has_cache()) {
       heddle::c_api::refuse("api.op",
                             fmt::format("the operation {} has no cache", to_string(parsed.op())));
     }

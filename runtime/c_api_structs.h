@@ -35,6 +35,7 @@ HEDDLE_FIRST_SIZE(heddle_runtime_options, log_user);
 HEDDLE_FIRST_SIZE(heddle_gemm_args, workspace);
 HEDDLE_FIRST_SIZE(heddle_kv_append_args, cache);
 HEDDLE_FIRST_SIZE(heddle_decode_attention_args, workspace);
+HEDDLE_FIRST_SIZE(heddle_row_transform_args, bias);
 HEDDLE_FIRST_SIZE(heddle_quantized_weights, tensor_scale);
 HEDDLE_FIRST_SIZE(heddle_error_info, reserved);
 HEDDLE_FIRST_SIZE(heddle_error_problem_info, hint);

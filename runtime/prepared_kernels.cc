@@ -10,6 +10,12 @@ namespace {
 
 // The spec without what only says how it is computed.
 std::string meaning(const Spec& spec) {
+  if (spec.op() == Op::kRowTransform) {
+    RowTransformSpec row_transform = spec.row_transform();
+    row_transform.shape.m_min = 1;
+    row_transform.shape.m_max = kDefaultMaxM;
+    return Spec::from_row_transform(row_transform).canonical_json();
+  }
   if (spec.op() != Op::kGemm) return spec.canonical_json();
   GemmSpec gemm = spec.gemm();
   gemm.shape.m_min = 1;
@@ -23,10 +29,10 @@ std::string meaning(const Spec& spec) {
 
 bool serves(const Spec& general, const Spec& wanted) {
   if (general.op() != wanted.op() || meaning(general) != meaning(wanted)) return false;
-  if (wanted.op() != Op::kGemm) return true;
-  const GemmShape& wide = general.gemm().shape;
-  const GemmShape& narrow = wanted.gemm().shape;
-  return wide.m_min <= narrow.m_min && narrow.m_max <= wide.m_max;
+  if (!wanted.has_m()) return true;
+  const MRange wide = general.m_range();
+  const MRange narrow = wanted.m_range();
+  return wide.min <= narrow.min && narrow.max <= wide.max;
 }
 
 std::shared_ptr<const PreparedKernels::ByDevice> PreparedKernels::of(const Spec& spec) const {

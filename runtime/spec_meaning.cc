@@ -17,6 +17,8 @@ const void* object_of(const Spec& spec) noexcept {
       return &spec.kv_append();
     case Op::kDecodeAttention:
       return &spec.decode_attention();
+    case Op::kRowTransform:
+      return &spec.row_transform();
     case Op::kDequantize:
     case Op::kRepack:
     case Op::kQuantizeWeight:

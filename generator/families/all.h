@@ -13,7 +13,8 @@
   FAMILY(repack)                \
   FAMILY(quantize_weight)       \
   FAMILY(kv_append)             \
-  FAMILY(decode_attention)
+  FAMILY(decode_attention)      \
+  FAMILY(row_transform)
 
 namespace heddle {
 

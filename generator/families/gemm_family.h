@@ -13,12 +13,6 @@
 
 namespace heddle {
 
-// Numbers of tokens, both inclusive.
-struct MRange {
-  std::int64_t min = 1;
-  std::int64_t max = 1;
-};
-
 // For all functions: a plan of a gemm whose spec, target, decode and layout are set.
 class GemmFamily : public Family {
  public:

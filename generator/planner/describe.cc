@@ -38,7 +38,7 @@ std::string arguments_text(const PlannedKernel& kernel) {
   return text;
 }
 
-// The launch for one number of tokens; those of other operations depend on more.
+// The launch for one M; those of other operations depend on more.
 std::string launch_text(const Plan& plan, std::size_t index, std::int64_t m) {
   const KernelLaunch launch = plan.launch(index, {m});
   std::string text = fmt::format("grid {} x {} x {}", launch.grid_x, launch.grid_y, launch.grid_z);
@@ -49,7 +49,7 @@ std::string launch_text(const Plan& plan, std::size_t index, std::int64_t m) {
 
 std::string describe_kernel(const Plan& plan, std::size_t index) {
   const PlannedKernel& kernel = plan.kernel(index);
-  const bool by_m = plan.spec.op() == Op::kGemm;
+  const bool by_m = plan.spec.has_m();
   std::string text = kernel.name + "\n  ";
   if (by_m) text += fmt::format("M {} to {}, ", kernel.size_min, kernel.size_max);
   text += fmt::format("{}: {}\n", kernel.family->name(), kernel.family->describe(kernel));
@@ -61,7 +61,7 @@ std::string describe_kernel(const Plan& plan, std::size_t index) {
   if (!by_m) return text;
   for (const std::int64_t m : {kernel.size_min, kernel.size_max}) {
     text += fmt::format("  M = {}: {}", m, launch_text(plan, index, m));
-    if (index < plan.kernels.size()) {
+    if (plan.spec.op() == Op::kGemm && index < plan.kernels.size()) {
       text += fmt::format(", workspace {} bytes", plan.workspace_bytes(m));
     }
     text += '\n';
@@ -97,8 +97,22 @@ std::string describe_cache(const Spec& spec) {
                      bytes.scales);
 }
 
+std::string describe_rows(const RowTransformSpec& spec) {
+  const std::string y = fmt::format("Y[M, {}] = ", spec.shape.columns);
+  const std::string in = fmt::format(" in {}", to_string(spec.input));
+  if (spec.norm.type != NormType::kNone) {
+    const char* of = spec.residual ? "(X + residual), which replaces the residual," : "(X)";
+    return fmt::format("{}{} norm{}{}", y, to_string(spec.norm.type), of, in);
+  }
+  const std::string_view activation =
+      spec.gate.activation == Activation::kNone ? "" : to_string(spec.gate.activation);
+  if (spec.gate.order == GateOrder::kNone) return fmt::format("{}{}(X){}", y, activation, in);
+  return fmt::format("{}{}(gates) * the others of X[M, {}], {},{}", y, activation, spec.x_columns(),
+                     to_string(spec.gate.order), in);
+}
+
 std::string describe_operation(const Plan& plan) {
-  const auto [n, k] = plan.spec.weight_shape();
+  const auto [n, k] = plan.spec.has_weight() ? plan.spec.weight_shape() : MatrixShape{};
   switch (plan.spec.op()) {
     case Op::kGemm:
       return fmt::format("Y[M, {}] = X[M, {}] * W[{}, {}]^T", n, k, n, k);
@@ -121,6 +135,8 @@ std::string describe_operation(const Plan& plan) {
                          query_len == 1 ? "token" : fmt::format("{} tokens", query_len),
                          to_string(plan.spec.decode_attention().activation));
     }
+    case Op::kRowTransform:
+      return describe_rows(plan.spec.row_transform());
   }
   return {};
 }
@@ -138,7 +154,7 @@ std::string describe(const Plan& plan) {
     for (const DecodePlan& decode : decode_plans_of(plan)) {
       text += fmt::format("\ndecode plan: {}", describe(decode));
     }
-  } else {
+  } else if (plan.spec.has_cache()) {
     text += '\n' + describe_cache(plan.spec);
   }
   text += "\nkernels:\n";

@@ -156,7 +156,7 @@ ordered_json launch_json(const KernelLaunch& launch) {
 ordered_json kernel_json(const Plan& plan, std::size_t index) {
   const PlannedKernel& kernel = plan.kernel(index);
   ordered_json j{{"name", kernel.name}};
-  const bool by_m = plan.spec.op() == Op::kGemm;
+  const bool by_m = plan.spec.has_m();
   if (by_m) j["m"] = {kernel.size_min, kernel.size_max};
   if (plan.spec.op() == Op::kDecodeAttention) {
     j["sequence_tokens"] = {kernel.size_min, kernel.size_max};
@@ -176,7 +176,7 @@ ordered_json kernel_json(const Plan& plan, std::size_t index) {
   }
   if (!by_m) return j;
   j["launch"] = launch_json(plan.launch(index, {kernel.size_max}));
-  if (index < plan.kernels.size()) {
+  if (plan.spec.op() == Op::kGemm && index < plan.kernels.size()) {
     j["workspace_bytes"] = plan.workspace_bytes(kernel.size_max);
   }
   return j;
@@ -198,7 +198,7 @@ std::string plan_to_json(const Plan& plan) {
       const char* name = decode.request.fold_scale ? "scaled_decode" : "folded_decode";
       if (decode.result_exponent != 0) j[name] = decode_json(decode);
     }
-  } else {
+  } else if (plan.spec.has_cache()) {
     j["cache"] = cache_json(plan.spec);
   }
   j["kernels"] = ordered_json::array();

@@ -24,7 +24,7 @@ std::string as_comment(const std::string& text) {
 // The spec, the target and what was decided, by whom.
 std::string banner_text(const Plan& plan, const PlannedKernel& kernel, const KernelText& text) {
   std::string range;
-  if (plan.spec.op() == Op::kGemm) {
+  if (plan.spec.has_m()) {
     range = fmt::format("M {} to {}: ", kernel.size_min, kernel.size_max);
   }
   return as_comment(

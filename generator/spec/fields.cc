@@ -1,6 +1,7 @@
 #include "generator/spec/fields.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace heddle {
 namespace {
@@ -21,6 +22,17 @@ std::string integers_text(const Field& field) {
   if (field.max != field.min) text += " to " + std::to_string(field.max);
   if (field.multiple != 1) text += ", a multiple of " + std::to_string(field.multiple);
   return text;
+}
+
+float number_of(std::int64_t value) {
+  return std::bit_cast<float>(static_cast<std::int32_t>(value));
+}
+
+// The shortest text that reads as the same number of this type.
+template <class Number>
+std::string number_text(Number value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 std::string words_text(const Field& field) {
@@ -61,6 +73,11 @@ bool allows(const Field& field, std::int64_t value) noexcept {
   switch (field.kind) {
     case FieldKind::kBool:
       return value == 0 || value == 1;
+    case FieldKind::kNumber: {
+      // The ends as FP32, too, since they may be rounded out of the range; a NaN is in none.
+      const float number = number_of(value);
+      return number >= static_cast<float>(field.least) && number <= static_cast<float>(field.most);
+    }
     case FieldKind::kWord:
       return value >= 0 && value < static_cast<std::int64_t>(field.words.size());
     case FieldKind::kInteger:
@@ -88,6 +105,8 @@ std::string allowed_text(const FieldTable& table, const Field& field) {
   switch (field.kind) {
     case FieldKind::kInteger:
       return integers_text(field);
+    case FieldKind::kNumber:
+      return "numbers from " + number_text(field.least) + " to " + number_text(field.most);
     case FieldKind::kBool:
       return "true or false";
     case FieldKind::kWord:
@@ -106,6 +125,7 @@ std::string allowed_text(const FieldTable& table, const Field& field) {
 
 std::string value_text(const Field& field, std::int64_t value) {
   if (field.kind == FieldKind::kBool) return value != 0 ? "true" : "false";
+  if (field.kind == FieldKind::kNumber) return number_text(number_of(value));
   if (field.kind == FieldKind::kWord) return quoted(field.words[static_cast<std::size_t>(value)]);
   return std::to_string(value);
 }
@@ -119,9 +139,10 @@ std::string value_text(const std::vector<int>& values) {
 const FieldTable& fields_of(Op op) { return *every_field_table()[static_cast<std::size_t>(op)]; }
 
 std::span<const FieldTable* const> every_field_table() {
-  static const FieldTable* const tables[] = {&gemm_fields(),      &dequantize_fields(),
-                                             &repack_fields(),    &quantize_weight_fields(),
-                                             &kv_append_fields(), &decode_attention_fields()};
+  static const FieldTable* const tables[] = {&gemm_fields(),         &dequantize_fields(),
+                                             &repack_fields(),       &quantize_weight_fields(),
+                                             &kv_append_fields(),    &decode_attention_fields(),
+                                             &row_transform_fields()};
   return tables;
 }
 

@@ -1,12 +1,13 @@
 // Fields: the declarative description of a spec's JSON. One table per operation drives the parser,
 // the JSON Schema, the canonical text and the reference in docs/spec.md.
 //
-// A leaf's value is one integer: the number itself, 0 or 1, or the index of a word, which is also
-// the value of the enumerator. A Slot reads and writes it in the operation's struct; a ListSlot
-// does so for the one kind of leaf that has several.
+// A leaf's value is one integer: the number itself, the bits of an FP32, 0 or 1, or the index of a
+// word, which is also the value of the enumerator. A Slot reads and writes it in the operation's
+// struct; a ListSlot does so for the one kind of leaf that has several.
 #ifndef HEDDLE_GENERATOR_SPEC_FIELDS_H_
 #define HEDDLE_GENERATOR_SPEC_FIELDS_H_
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,6 +24,9 @@ enum class FieldKind {
   kObject,   // its members are the fields below it
   kTuple,    // an array whose elements are the fields "/0", "/1" ... below it, all present
   kInteger,  // min <= value <= max, a multiple, or the value of `also`
+  // A number from `least` to `most`, rounded to FP32, whose bits are the value. Not negative, so
+  // that values order like their numbers.
+  kNumber,
   kBool,
   kWord,   // one of `words`
   kList,   // distinct integers from 0 to max, at least one; empty where absent
@@ -47,6 +51,8 @@ struct Field {
   std::int64_t min = 0;
   std::int64_t max = 0;
   std::int64_t multiple = 1;
+  double least = 0;  // kNumber
+  double most = 0;
   std::span<const std::int64_t> also{};       // values allowed beside the range
   std::span<const std::string_view> words{};  // kWord
   std::string_view
@@ -77,6 +83,7 @@ const FieldTable& repack_fields();
 const FieldTable& quantize_weight_fields();
 const FieldTable& kv_append_fields();
 const FieldTable& decode_attention_fields();
+const FieldTable& row_transform_fields();
 const FieldTable& fields_of(Op op);
 // All of them, in the order of Op.
 std::span<const FieldTable* const> every_field_table();
@@ -86,7 +93,7 @@ bool allows(const Field& field, std::int64_t value) noexcept;
 bool allows(const Field& field, const std::vector<int>& values) noexcept;
 // What the field accepts, in words: "1 to 8", "\"fp16\" or \"bf16\"".
 std::string allowed_text(const FieldTable& table, const Field& field);
-// JSON text of a leaf's value: 4, true, "fp16".
+// JSON text of a leaf's value: 4, 1e-05, true, "fp16".
 std::string value_text(const Field& field, std::int64_t value);
 std::string value_text(const std::vector<int>& values);
 
@@ -110,20 +117,25 @@ constexpr auto& follow(auto& object) {
 
 template <class T>
 std::optional<std::int64_t> to_number(const T& value) {
+  if constexpr (std::is_same_v<T, float>) return std::bit_cast<std::int32_t>(value);
   return static_cast<std::int64_t>(value);
 }
 template <class T>
 std::optional<std::int64_t> to_number(const std::optional<T>& value) {
   if (!value) return std::nullopt;
-  return static_cast<std::int64_t>(*value);
+  return to_number(*value);
 }
 template <class T>
 void from_number(T& target, std::int64_t value) {
-  target = static_cast<T>(value);
+  if constexpr (std::is_same_v<T, float>) {
+    target = std::bit_cast<float>(static_cast<std::int32_t>(value));
+  } else {
+    target = static_cast<T>(value);
+  }
 }
 template <class T>
 void from_number(std::optional<T>& target, std::int64_t value) {
-  target = static_cast<T>(value);
+  from_number(target.emplace(), value);
 }
 
 }  // namespace internal

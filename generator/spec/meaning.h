@@ -18,6 +18,7 @@ std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec);
 // Of a cache; precondition: the spec is complete, as Spec has it.
 std::vector<Problem> check_meaning(const KvAppendSpec& spec);
 std::vector<Problem> check_meaning(const DecodeAttentionSpec& spec);
+std::vector<Problem> check_meaning(const RowTransformSpec& spec);
 
 }  // namespace heddle
 

@@ -1,6 +1,7 @@
 #include "generator/spec/parser.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@ std::string type_text(FieldKind kind) {
       return "must be an array";
     case FieldKind::kInteger:
       return "must be an integer";
+    case FieldKind::kNumber:
+      return "must be a number";
     case FieldKind::kBool:
       return "must be a boolean";
     case FieldKind::kWord:
@@ -76,6 +79,8 @@ class Parser {
         return parse_tuple(node, field);
       case FieldKind::kInteger:
         return parse_integer(node, field);
+      case FieldKind::kNumber:
+        return parse_number(node, field);
       case FieldKind::kBool:
         if (node.kind != Node::Kind::kBool) return wrong_type(node, field);
         return set(field, node.boolean ? 1 : 0);
@@ -122,6 +127,17 @@ class Parser {
     if (allows(field, *value)) return set(field, *value);
     const bool in_range = *value >= field.min && *value <= field.max;
     add("out_of_range", node, field, in_range ? "is not a multiple" : "is out of range", "");
+  }
+
+  void parse_number(const Node& node, const Field& field) {
+    const bool integer = node.kind == Node::Kind::kInteger;
+    if (!integer && node.kind != Node::Kind::kNumber) return wrong_type(node, field);
+    const double value = integer ? static_cast<double>(node.integer) : node.number;
+    // Before it is rounded, as the schema has it.
+    if (!(value >= field.least && value <= field.most)) {
+      return add("out_of_range", node, field, "is out of range", "");
+    }
+    set(field, std::bit_cast<std::int32_t>(static_cast<float>(value)));
   }
 
   void parse_word(const Node& node, const Field& field) {

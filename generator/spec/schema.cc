@@ -52,6 +52,12 @@ void add_integers(const Field& field, Json& schema) {
   schema["anyOf"].push_back(std::move(range));
 }
 
+void add_numbers(const Field& field, Json& schema) {
+  schema["type"] = "number";
+  schema["minimum"] = field.least;
+  schema["maximum"] = field.most;
+}
+
 void add_list(const Field& field, Json& schema) {
   schema["type"] = "array";
   schema["items"] = {{"type", "integer"}, {"minimum", 0}, {"maximum", field.max}};
@@ -99,6 +105,9 @@ Json field_schema(const FieldTable& table, const Field& field) {
       break;
     case FieldKind::kInteger:
       add_integers(field, schema);
+      break;
+    case FieldKind::kNumber:
+      add_numbers(field, schema);
       break;
     case FieldKind::kBool:
       schema["type"] = "boolean";

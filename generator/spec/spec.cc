@@ -93,6 +93,15 @@ Spec Spec::from_decode_attention(const DecodeAttentionSpec& attention, std::stri
   return spec;
 }
 
+Spec Spec::from_row_transform(const RowTransformSpec& row_transform, std::string name) {
+  check(Op::kRowTransform, &row_transform, name);
+  Spec spec;
+  spec.op_ = Op::kRowTransform;
+  spec.row_transform_ = row_transform;
+  spec.name_ = std::move(name);
+  return spec;
+}
+
 const KvSpec& Spec::kv() const noexcept {
   return op_ == Op::kKvAppend ? kv_append_.kv : decode_attention_.kv;
 }
@@ -102,8 +111,17 @@ KvShape Spec::kv_shape() const noexcept {
   return {decode_attention_.shape.kv_heads, decode_attention_.shape.head_dim};
 }
 
-bool Spec::has_weight() const noexcept {
-  return op_ != Op::kKvAppend && op_ != Op::kDecodeAttention;
+bool Spec::has_cache() const noexcept {
+  return op_ == Op::kKvAppend || op_ == Op::kDecodeAttention;
+}
+
+bool Spec::has_weight() const noexcept { return !has_cache() && op_ != Op::kRowTransform; }
+
+bool Spec::has_m() const noexcept { return op_ == Op::kGemm || op_ == Op::kRowTransform; }
+
+MRange Spec::m_range() const noexcept {
+  if (op_ == Op::kGemm) return {gemm_.shape.m_min, gemm_.shape.m_max};
+  return {row_transform_.shape.m_min, row_transform_.shape.m_max};
 }
 
 MatrixShape Spec::weight_shape() const noexcept {
@@ -126,6 +144,8 @@ const void* Spec::object() const noexcept {
       return &kv_append_;
     case Op::kDecodeAttention:
       return &decode_attention_;
+    case Op::kRowTransform:
+      return &row_transform_;
     case Op::kDequantize:
     case Op::kRepack:
     case Op::kQuantizeWeight:

@@ -15,7 +15,7 @@ constexpr std::string_view word(const std::array<std::string_view, kCount>& word
 }
 
 // The tables follow the enumerators; these are the last ones.
-static_assert(word(kOpWords, Op::kDecodeAttention) == "decode_attention");
+static_assert(word(kOpWords, Op::kRowTransform) == "row_transform");
 static_assert(word(kDTypeWords, DType::kE4m3) == "e4m3");
 static_assert(word(kActivationDTypeWords, DType::kBf16) == "bf16");
 static_assert(word(kWeightTypeWords, WeightType::kNf4) == "nf4");
@@ -32,6 +32,8 @@ static_assert(word(kKvOrderWords, KvOrder::kNhd) == "nhd");
 static_assert(word(kRopePairingWords, RopePairing::kGptj) == "gptj");
 static_assert(word(kRopeSourceWords, RopeSource::kTable) == "table");
 static_assert(word(kAlibiWords, Alibi::kGiven) == "given");
+static_assert(word(kNormTypeWords, NormType::kLayer) == "layer");
+static_assert(word(kGateOrderWords, GateOrder::kInterleaved) == "interleaved");
 
 }  // namespace
 
@@ -62,5 +64,7 @@ std::string_view to_string(RopePairing pairing) noexcept {
 }
 std::string_view to_string(RopeSource source) noexcept { return word(kRopeSourceWords, source); }
 std::string_view to_string(Alibi alibi) noexcept { return word(kAlibiWords, alibi); }
+std::string_view to_string(NormType type) noexcept { return word(kNormTypeWords, type); }
+std::string_view to_string(GateOrder order) noexcept { return word(kGateOrderWords, order); }
 
 }  // namespace heddle

@@ -7,8 +7,9 @@
 
 namespace heddle {
 
-inline constexpr std::array<std::string_view, 6> kOpWords = {
-    "gemm", "dequantize", "repack", "quantize_weight", "kv_append", "decode_attention"};
+inline constexpr std::array<std::string_view, 7> kOpWords = {
+    "gemm",      "dequantize",       "repack",       "quantize_weight",
+    "kv_append", "decode_attention", "row_transform"};
 inline constexpr std::array<std::string_view, 5> kDTypeWords = {"fp16", "bf16", "fp32", "e8m0",
                                                                 "e4m3"};
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"fp16", "bf16"};
@@ -33,6 +34,9 @@ inline constexpr std::array<std::string_view, 2> kKvOrderWords = {"hnd", "nhd"};
 inline constexpr std::array<std::string_view, 3> kRopePairingWords = {"none", "neox", "gptj"};
 inline constexpr std::array<std::string_view, 2> kRopeSourceWords = {"base", "table"};
 inline constexpr std::array<std::string_view, 3> kAlibiWords = {"none", "standard", "given"};
+inline constexpr std::array<std::string_view, 3> kNormTypeWords = {"none", "rms", "layer"};
+inline constexpr std::array<std::string_view, 3> kGateOrderWords = {"none", "halves",
+                                                                    "interleaved"};
 
 }  // namespace heddle
 

@@ -235,6 +235,25 @@ HEDDLE_EXPORT heddle_status heddle_launch_decode_attention(const heddle_kernel* 
                                                            const heddle_decode_attention_args* args,
                                                            void* stream);
 
+typedef struct heddle_row_transform_args {
+  size_t struct_size; /* sizeof(heddle_row_transform_args) */
+  int64_t m;          /* rows, in the range of shape.m; 0: nothing is launched */
+  heddle_input x;     /* [m][columns] of the input's dtype, with a gate [m][2 * columns] */
+  heddle_output y;    /* [m][columns] of the output's dtype; may be x with the same stride, but not
+                         with an interleaved gate */
+  int64_t x_stride;   /* elements from row to row; 0: dense */
+  int64_t y_stride;
+  heddle_output residual; /* [m][columns]: read, then the sums are written; neither x nor y */
+  heddle_input weight;    /* [columns]; of a norm; may be read before the kernel before this one in
+                             the stream has ended, as may bias */
+  heddle_input bias;      /* [columns] */
+} heddle_row_transform_args;
+
+/* As above: a norm, or an activation and a gate, of each row. */
+HEDDLE_EXPORT heddle_status heddle_launch_row_transform(const heddle_kernel* kernel,
+                                                        const heddle_row_transform_args* args,
+                                                        void* stream);
+
 /* Bytes of the tensors of a cache, for a spec with a kv block; 0 for what is not stored. Takes the
  * pages and page_tokens of a launch, and refuses those that a launch would refuse: of a paged cache
  * page_tokens is 0 or the spec's page_size, of a contiguous one it is 1 or more. Needs no device.

@@ -10,6 +10,7 @@
 #include "heddle/kv_append.h"
 #include "heddle/kv_cache.h"
 #include "heddle/model.h"
+#include "heddle/row_transform.h"
 #include "heddle/runtime.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"

@@ -3,7 +3,7 @@
 // A Kernel is of any operation and has no launch. The handle of its operation has one, and is made
 // from it: GemmKernel (heddle/gemm.h), DequantizeKernel, RepackKernel, QuantizeWeightKernel
 // (heddle/weight_kernels.h), KvAppendKernel (heddle/kv_append.h), DecodeAttentionKernel
-// (heddle/decode_attention.h).
+// (heddle/decode_attention.h), RowTransformKernel (heddle/row_transform.h).
 #ifndef HEDDLE_KERNEL_H_
 #define HEDDLE_KERNEL_H_
 

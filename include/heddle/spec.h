@@ -13,6 +13,7 @@
 
 #include "heddle/export.h"
 #include "heddle/kv_spec.h"
+#include "heddle/row_spec.h"
 
 namespace heddle {
 
@@ -21,7 +22,15 @@ inline constexpr int kPerChannel = -1;  // WeightSpec::group_size: one scale per
 inline constexpr int kPerTensor = 0;    // WeightSpec::group_size: one scale for all of W
 inline constexpr std::int64_t kDefaultMaxM = 65536;  // shape.m is [1, kDefaultMaxM] when absent
 
-enum class Op { kGemm, kDequantize, kRepack, kQuantizeWeight, kKvAppend, kDecodeAttention };
+enum class Op {
+  kGemm,
+  kDequantize,
+  kRepack,
+  kQuantizeWeight,
+  kKvAppend,
+  kDecodeAttention,
+  kRowTransform
+};
 // The last two are of scales only: e8m0 is 2^(code - 127), 255 is NaN; e4m3 as in OCP FP8.
 enum class DType { kFp16, kBf16, kFp32, kE8m0, kE4m3 };
 // kInt: two's complement. eXmY: a sign, X exponent bits and Y mantissa bits, with subnormals.
@@ -109,6 +118,12 @@ struct GemmSpec {
   std::int64_t output_columns() const noexcept { return epilogue.gated ? shape.n / 2 : shape.n; }
 };
 
+// Numbers of rows (tokens), both inclusive.
+struct MRange {
+  std::int64_t min = 1;
+  std::int64_t max = 1;
+};
+
 struct MatrixShape {
   std::int64_t n = 0;
   std::int64_t k = 0;
@@ -138,6 +153,7 @@ class HEDDLE_EXPORT Spec {
   // What the kv block leaves open is filled in.
   static Spec from_kv_append(const KvAppendSpec& kv_append, std::string name = {});
   static Spec from_decode_attention(const DecodeAttentionSpec& attention, std::string name = {});
+  static Spec from_row_transform(const RowTransformSpec& row_transform, std::string name = {});
 
   Op op() const noexcept { return op_; }
   // Precondition: op() == Op::kGemm.
@@ -148,8 +164,12 @@ class HEDDLE_EXPORT Spec {
   const KvAppendSpec& kv_append() const noexcept { return kv_append_; }
   // Precondition: op() == Op::kDecodeAttention.
   const DecodeAttentionSpec& decode_attention() const noexcept { return decode_attention_; }
-  // Of those two. No granularity is kAuto, and group_size, scale_dtype and page_size are what they
-  // stand for.
+  // Precondition: op() == Op::kRowTransform.
+  const RowTransformSpec& row_transform() const noexcept { return row_transform_; }
+  // Whether the operation is on a key-value cache.
+  bool has_cache() const noexcept;
+  // Precondition: has_cache(). No granularity is kAuto, and group_size, scale_dtype and page_size
+  // are what they stand for.
   const KvSpec& kv() const noexcept;
   KvShape kv_shape() const noexcept;
   // Whether the operation has weights W.
@@ -157,6 +177,10 @@ class HEDDLE_EXPORT Spec {
   // Precondition: has_weight().
   MatrixShape weight_shape() const noexcept;
   const WeightSpec& weight() const noexcept;
+  // Whether a launch has M rows, of a range that the spec names.
+  bool has_m() const noexcept;
+  // Precondition: has_m().
+  MRange m_range() const noexcept;
   // The optional label "name": shown in tables and messages, no part of what is generated.
   const std::string& name() const noexcept { return name_; }
   // One line of JSON: fixed field order, no name, every default written out but that of
@@ -169,6 +193,7 @@ class HEDDLE_EXPORT Spec {
   WeightOpSpec weight_op_;
   KvAppendSpec kv_append_;
   DecodeAttentionSpec decode_attention_;
+  RowTransformSpec row_transform_;
   std::string name_;
 
   void* object() noexcept;
@@ -194,6 +219,8 @@ HEDDLE_EXPORT std::string_view to_string(KvOrder order) noexcept;
 HEDDLE_EXPORT std::string_view to_string(RopePairing pairing) noexcept;
 HEDDLE_EXPORT std::string_view to_string(RopeSource source) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Alibi alibi) noexcept;
+HEDDLE_EXPORT std::string_view to_string(NormType type) noexcept;
+HEDDLE_EXPORT std::string_view to_string(GateOrder order) noexcept;
 
 }  // namespace heddle
 

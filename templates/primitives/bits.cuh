@@ -62,6 +62,13 @@ __device__ __forceinline__ u32 funnel_shr(u32 low, u32 high) {
   return d;
 }
 
+// No instruction: the compiler knows no longer what the register holds, so what was computed of it
+// before is not kept beside it, but computed again.
+__device__ __forceinline__ u32 forget(u32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 __device__ __forceinline__ float float_from_bits(u32 bits) { return __uint_as_float(bits); }
 __device__ __forceinline__ u32 bits_of_float(float value) { return __float_as_uint(value); }
 __device__ __forceinline__ u32x4 pack_floats(float a, float b, float c, float d) {

@@ -91,6 +91,13 @@ __device__ __forceinline__ float reciprocal_fast(float a) {
   asm("rcp.approx.f32 %0, %1;" : "=f"(d) : "f"(a));
   return d;
 }
+// rsqrt.approx.ftz.f32: 1 / sqrt(a), to 2 units in the last place; infinity of zero and of
+// subnormal numbers, 0 of infinity, NaN of negative numbers and of NaN.
+__device__ __forceinline__ float reciprocal_root_fast(float a) {
+  float d;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
 // max.f32: the number, where one of the two is a NaN.
 __device__ __forceinline__ float larger(float a, float b) {
   float d;

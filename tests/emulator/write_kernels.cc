@@ -1,8 +1,8 @@
-// Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), mma_cases(), attention_cases()
-// or kv_append_cases() as C++: what the renderer adds to the templates, behind an #include of
-// those, spread over some files, and a table of them.
+// Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), mma_cases(),
+// attention_cases(), kv_append_cases() or row_cases() as C++: what the renderer adds to the
+// templates, behind an #include of those, spread over some files, and a table of them.
 //
-// usage: write_kernels stream|bulk|wgmma|mma|attention|kv_append FOLDER FILES
+// usage: write_kernels stream|bulk|wgmma|mma|attention|kv_append|row FOLDER FILES
 #include <fmt/core.h>
 
 #include <fstream>
@@ -17,6 +17,7 @@
 #include "tests/emulator/gemv_cases.h"
 #include "tests/emulator/kv_append_cases.h"
 #include "tests/emulator/mma_cases.h"
+#include "tests/emulator/row_cases.h"
 #include "tests/emulator/stream_cases.h"
 #include "tests/emulator/wgmma_cases.h"
 
@@ -68,6 +69,9 @@ Family family_of(std::string_view kind) {
             "KvAppendOnCpu",
             {"kv_append/kv_append.cuh"},
             plans_of(kv_append_cases())};
+  }
+  if (kind == "row") {
+    return {"row", "row", "RowKernel", {"row_transform/row_transform.cuh"}, plans_of(row_cases())};
   }
   throw std::invalid_argument("no such kind of kernels");
 }

@@ -17,7 +17,7 @@ ALLOWED = {
     # generator/families/gemm_family.h alone.
     "generator/planner": {"gather"},
     # Fills the one struct that these kernels take as their argument, and checks what it points to.
-    "runtime": {"kv_append", "decode_attention"},
+    "runtime": {"kv_append", "decode_attention", "row_transform"},
     # Says how many bytes a launch of attention reads.
     "tools": {"decode_attention"},
 }

@@ -90,6 +90,9 @@ def good_value(schema, rng):
     if schema["type"] == "string":
         size = rng.choice([1, 2, schema["maxLength"] - 1, schema["maxLength"]])
         return "".join(rng.choice("aZ09._-") for _ in range(size))
+    if schema["type"] == "number":
+        low, high = schema["minimum"], schema["maximum"]
+        return rng.choice([low, high, low * (high / low) ** rng.random()])
     step = schema.get("multipleOf", 1)
     low, high = -(-schema["minimum"] // step), schema["maximum"] // step
     value = step * rng.choice([low, low + 1, high, rng.randint(low, high)])

@@ -35,6 +35,8 @@ Spec made_again(const Spec& spec) {
       return Spec::from_kv_append(spec.kv_append());
     case Op::kDecodeAttention:
       return Spec::from_decode_attention(spec.decode_attention());
+    case Op::kRowTransform:
+      return Spec::from_row_transform(spec.row_transform());
     case Op::kDequantize:
     case Op::kRepack:
     case Op::kQuantizeWeight:

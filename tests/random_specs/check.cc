@@ -63,11 +63,12 @@ void check_launch(const Plan& plan, std::size_t kernel, const LaunchSize& size) 
   expect(launch.cluster >= 1 && launch.grid_x % launch.cluster == 0, "a part of a cluster");
 }
 
-void check_gemm(const Plan& plan) {
-  const GemmShape& shape = plan.spec.gemm().shape;
+// Of an operation with M.
+void check_ranges(const Plan& plan) {
+  const MRange range = plan.spec.m_range();
   const std::size_t most = plan.max_workspace_bytes();
   expect(most < std::size_t{1} << 62, "a workspace that no GPU has");
-  std::int64_t next = shape.m_min;
+  std::int64_t next = range.min;
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const PlannedKernel& kernel = plan.kernels[i];
     expect(kernel.size_min == next && kernel.size_max >= kernel.size_min,
@@ -90,12 +91,12 @@ void check_gemm(const Plan& plan) {
     }
     next = kernel.size_max + 1;
   }
-  expect(next == shape.m_max + 1, "an M that no kernel serves");
+  expect(next == range.max + 1, "an M that no kernel serves");
 }
 
 void check_plan(const Plan& plan) {
   expect(plan.kernel_count() > 0, "a plan without kernels");
-  if (plan.spec.op() == Op::kGemm) check_gemm(plan);
+  if (plan.spec.has_m()) check_ranges(plan);
   for (std::size_t i = 0; i < plan.kernel_count(); ++i) {
     const PlannedKernel& kernel = plan.kernel(i);
     expect(kernel.threads >= 32 && kernel.threads <= 1024 && kernel.threads % 32 == 0,

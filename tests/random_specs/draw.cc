@@ -26,6 +26,7 @@ const Usual kUsual[] = {
     {"/shape/m/0", {1, 1, 1, 2, 9, 17, 64, 129}},
     {"/shape/m/1", {1, 8, 16, 64, 128, 512, 4096, 65536}},
     {"/weight/group_size", {-1, 0, 16, 32, 64, 128, 256}},
+    {"/shape/columns", {8, 64, 128, 1000, 2048, 4096, 5120, 8192, 18432, 65536}},
     {"/shape/heads", {1, 8, 16, 32, 40, 64}},
     {"/shape/kv_heads", {1, 2, 4, 8, 32}},
     {"/shape/head_dim", {64, 80, 96, 128, 192, 256}},
@@ -94,6 +95,8 @@ std::string RandomSpec::draw_leaf(const Field& field) {
       return draw_list(field);
     case FieldKind::kLabel:
       return '"' + std::string(1 + below(random_, static_cast<std::size_t>(field.max)), 'x') + '"';
+    case FieldKind::kNumber:
+      return draw_number(field);
     case FieldKind::kInteger:
     case FieldKind::kObject:
     case FieldKind::kTuple:
@@ -123,6 +126,16 @@ std::int64_t RandomSpec::draw_integer(const Field& field) {
   const double ratio = static_cast<double>(random_() % 4096) / 4095;
   const double top = std::log2(static_cast<double>(field.max - field.min + 1));
   return aligned(field.min + static_cast<std::int64_t>(std::exp2(ratio * top)) - 1, field);
+}
+
+// As many small numbers as large ones, and the ends.
+std::string RandomSpec::draw_number(const Field& field) {
+  if (one_in(random_, extreme_one_in_)) {
+    return fmt::format("{}", one_in(random_, 2) ? field.least : field.most);
+  }
+  const double part = static_cast<double>(random_() % 4096) / 4095;
+  const double number = field.least * std::pow(field.most / field.least, part);
+  return fmt::format("{}", std::clamp(number, field.least, field.most));
 }
 
 // A permutation of as many codes as a word has with some width.

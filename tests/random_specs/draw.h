@@ -43,6 +43,7 @@ class RandomSpec {
   void draw_children(std::string_view pointer);
   std::string draw_leaf(const Field& field);
   std::int64_t draw_integer(const Field& field);
+  std::string draw_number(const Field& field);
   std::string draw_list(const Field& field);
   void order_range();
   void write_members(std::string_view parent, std::string* text) const;

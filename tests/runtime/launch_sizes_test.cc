@@ -13,6 +13,7 @@
 #include "runtime/decode_attention_launch.h"
 #include "runtime/gemm_launch.h"
 #include "runtime/kv_append_launch.h"
+#include "runtime/row_transform_launch.h"
 #include "runtime/weight_op_launch.h"
 #include "tests/runtime/launch_refusals.h"
 
@@ -140,6 +141,28 @@ TEST(LaunchSizes, OfQuantizeWeight) {
   QuantizeWeightArgs args{memory(0x1000, 256 * 512 * 2), memory(0x2000, plan.layout.total_bytes)};
   expect_each_is_needed([&] { validate(plan, args); },
                         {{"w", &args.w.bytes}, {"packed", &args.packed.bytes}});
+}
+
+TEST(LaunchSizes, OfRowTransform) {
+  RowTransformSpec spec;
+  spec.shape = {512, 1, 64};
+  spec.norm = {NormType::kLayer, 1e-5F, 0, true};
+  spec.residual = true;
+  Plan plan;
+  plan.spec = Spec::from_row_transform(spec);
+  RowTransformArgs args;
+  args.m = 3;
+  args.y_stride = 520;
+  args.x = memory(0x1000, 3 * 512 * 2);
+  args.y = memory(0x2000, (2 * 520 + 512) * 2);
+  args.residual = memory(0x3000, 3 * 512 * 2);
+  args.weight = memory(0x4000, 512 * 2);
+  args.bias = memory(0x5000, 512 * 2);
+  expect_each_is_needed([&] { validate(plan, args); }, {{"x", &args.x.bytes},
+                                                        {"y", &args.y.bytes},
+                                                        {"residual", &args.residual.bytes},
+                                                        {"weight", &args.weight.bytes},
+                                                        {"bias", &args.bias.bytes}});
 }
 
 // Seven pages of 64 tokens, two heads of 64 elements; K in INT8 with FP16 scales per channel over

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -17,6 +18,11 @@ namespace {
 std::vector<std::int64_t> values_to_try(const Field& field) {
   std::vector<std::int64_t> values = {field.min, field.max, 0, 1, 2, 16, 32, 64, 128, 256};
   values.insert(values.end(), field.also.begin(), field.also.end());
+  if (field.kind == FieldKind::kNumber) {
+    for (const double number : {field.least, field.most, 0.5 * field.most}) {
+      values.push_back(std::bit_cast<std::int32_t>(static_cast<float>(number)));
+    }
+  }
   for (std::size_t word = 0; word < field.words.size(); ++word) {
     values.push_back(static_cast<std::int64_t>(word));
   }
@@ -80,6 +86,12 @@ std::vector<Spec> many_specs() {
   add_variants(
       Op::kDecodeAttention, attention,
       [](const DecodeAttentionSpec& spec) { return Spec::from_decode_attention(spec); }, &specs);
+  RowTransformSpec row_transform;
+  row_transform.shape.columns = 512;
+  row_transform.norm = {NormType::kRms, 1e-5F, 0, false};
+  add_variants(
+      Op::kRowTransform, row_transform,
+      [](const RowTransformSpec& spec) { return Spec::from_row_transform(spec); }, &specs);
   return specs;
 }
 

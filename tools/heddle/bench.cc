@@ -68,7 +68,7 @@ void check_gemms(const std::vector<Spec>& specs, const std::vector<std::int64_t>
                             to_string(spec.op())));
   }
   for (const Spec& spec : specs) {
-    for (const std::int64_t m : m_list) check_m(spec.gemm().shape, m);
+    for (const std::int64_t m : m_list) check_m(spec.m_range(), m);
   }
 }
 
@@ -120,8 +120,9 @@ int run(const BenchOptions& options) {
   const std::vector<Spec> specs = read_specs(options.input);
   if (specs.size() == 1 && specs.front().op() != Op::kGemm) {
     refuse_gemm_options(options, specs.front().op());
+    const std::vector<std::int64_t> m = options.has_m ? options.m : std::vector<std::int64_t>();
     return bench_weight_op(specs.front(),
-                           {options.target, options.compile, options.has_m, 1, options.json,
+                           {options.target, options.compile, m, 1, options.json,
                             parse_attention_loads(options.loads), budget_of(options, {})});
   }
   if (!options.loads.empty()) {
@@ -164,8 +165,9 @@ void add_bench_command(CLI::App& app, Action* action) {
                    "a JSON spec, a list of them or a model's config.json: a file, - for standard "
                    "input, or the JSON of one spec itself")
       ->required();
-  const CLI::Option* m =
-      add_m_list_option(*command, &options->m, "numbers of tokens to time; default 1,16,64");
+  const CLI::Option* m = add_m_list_option(
+      *command, &options->m,
+      "numbers of tokens to time; default 1,16,64, of row_transform 1,16,256,4096");
   add_baseline_option(*command, &options->baseline);
   command
       ->add_option("--loads", options->loads,

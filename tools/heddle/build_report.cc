@@ -31,9 +31,12 @@ ordered_json configuration_json(const Plan& plan, std::size_t index) {
   return kernel.family->json(kernel);
 }
 
-// Of W, or of a token's K.
+// Of W, of a token's K, or of a row of Y.
 std::string shape_text(const Spec& spec) {
-  if (!spec.has_weight()) {
+  if (spec.op() == Op::kRowTransform) {
+    return fmt::format("{}", spec.row_transform().shape.columns);
+  }
+  if (spec.has_cache()) {
     const KvShape shape = spec.kv_shape();
     return fmt::format("{} x {}", shape.kv_heads, shape.head_dim);
   }
@@ -127,12 +130,12 @@ std::string tile_text(const Plan& plan, std::size_t kernel) {
 }
 
 std::string m_text(const Plan& plan, std::size_t kernel) {
-  const bool by_m = plan.spec.op() == Op::kGemm && kernel < plan.kernels.size();
+  const bool by_m = plan.spec.has_m() && kernel < plan.kernels.size();
   return by_m ? m_text(plan.kernels[kernel]) : "-";
 }
 
 ordered_json m_json(const Plan& plan, std::size_t kernel) {
-  if (plan.spec.op() != Op::kGemm || kernel >= plan.kernels.size()) return nullptr;
+  if (!plan.spec.has_m() || kernel >= plan.kernels.size()) return nullptr;
   return {plan.kernels[kernel].size_min, plan.kernels[kernel].size_max};
 }
 

@@ -16,9 +16,11 @@ namespace heddle {
 
 // The outcome of one kernel on the GPU of this machine.
 struct KernelCheck {
-  std::int64_t m = 0;  // of a gemm, else 0
-  double error = 0;    // relative Frobenius error against FP64; of weights, the share of wrong ones
-  std::string fault;   // what is wrong; empty if nothing is
+  std::int64_t m = 0;  // of a gemm or row_transform, else 0
+  // Relative Frobenius error against FP64; of weights, the share of wrong ones; of row_transform,
+  // the largest share that an output has used of its tolerance.
+  double error = 0;
+  std::string fault;  // what is wrong; empty if nothing is
 };
 
 // One operation of the model that the target can serve.

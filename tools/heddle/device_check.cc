@@ -11,6 +11,7 @@
 #include "tools/gpu_harness/kv_append_check.h"
 #include "tools/gpu_harness/quantize_check.h"
 #include "tools/gpu_harness/repack_check.h"
+#include "tools/gpu_harness/row_check.h"
 #include "tools/heddle/progress.h"
 
 namespace heddle {
@@ -73,6 +74,13 @@ std::vector<KernelCheck> run_operation(Runtime* runtime, const Plan& plan) {
   if (plan.spec.op() == Op::kDecodeAttention) {
     const AttentionCheck check = check_attention(kernel);
     checks.push_back({0, check.error, check.fault()});
+    return checks;
+  }
+  if (plan.spec.op() == Op::kRowTransform) {
+    for (const PlannedKernel& one : plan.kernels) {
+      const RowCheck check = check_rows(RowTransformKernel(kernel), one.size_min);
+      checks.push_back({check.m, check.worst, check.fault()});
+    }
     return checks;
   }
   std::vector<std::int64_t> m_list;

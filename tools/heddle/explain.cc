@@ -68,7 +68,7 @@ Target target_of(const ExplainOptions& options, Runtime& runtime) {
 
 int run(const ExplainOptions& options) {
   const Spec spec = read_gemm(options.spec);
-  for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
+  for (const std::int64_t m : options.m) check_m(spec.m_range(), m);
   Runtime runtime(runtime_options(options.compile));
   const Plan plan = resolve(spec, target_of(options, runtime), runtime.tuned_tables());
   const TunedTable* const table = runtime.tuned_tables().of(plan.target);

@@ -117,26 +117,33 @@ Target choose_target(const std::string& name, Runtime& runtime) {
   return runtime.device_target();
 }
 
-void check_m(const GemmShape& shape, std::int64_t m) {
-  if (m >= shape.m_min && m <= shape.m_max) return;
-  throw Error(ErrorCategory::kUsage, "tool.m_out_of_range",
-              fmt::format("--m {} is outside of the spec's shape.m, {} to {}", m, shape.m_min,
-                          shape.m_max));
+void check_m(const MRange& range, std::int64_t m) {
+  if (m >= range.min && m <= range.max) return;
+  throw Error(
+      ErrorCategory::kUsage, "tool.m_out_of_range",
+      fmt::format("--m {} is outside of the spec's shape.m, {} to {}", m, range.min, range.max));
 }
 
 void refuse_m(Op op) {
   throw Error(ErrorCategory::kUsage, "tool.m_unexpected",
-              fmt::format("--m is of a gemm, the spec's operation is {}", to_string(op)));
+              fmt::format("--m is of a gemm or a row_transform, the spec's operation is {}",
+                          to_string(op)));
+}
+
+void check_m_list(const Spec& spec, const std::vector<std::int64_t>& m_list) {
+  if (m_list.empty()) return;
+  if (!spec.has_m()) refuse_m(spec.op());
+  for (const std::int64_t m : m_list) check_m(spec.m_range(), m);
 }
 
 std::size_t kernel_of(const Plan& plan, std::int64_t m) {
-  if (plan.spec.op() != Op::kGemm) {
+  if (!plan.spec.has_m()) {
     if (m != 0) refuse_m(plan.spec.op());
     return 0;
   }
-  const GemmShape& shape = plan.spec.gemm().shape;
-  if (m == 0) return plan.kernel_for(shape.m_min);
-  check_m(shape, m);
+  const MRange range = plan.spec.m_range();
+  if (m == 0) return plan.kernel_for(range.min);
+  check_m(range, m);
   return plan.kernel_for(m);
 }
 

@@ -60,7 +60,9 @@ Target choose_target(const std::string& name, Runtime& runtime);
 std::size_t kernel_of(const Plan& plan, std::int64_t m);
 // Throws Error(kUsage): --m was given with a spec whose operation has none.
 [[noreturn]] void refuse_m(Op op);
-void check_m(const GemmShape& shape, std::int64_t m);
+void check_m(const MRange& range, std::int64_t m);
+// The same of a list: each is in the range of the spec, or the list is empty.
+void check_m_list(const Spec& spec, const std::vector<std::int64_t>& m_list);
 
 }  // namespace heddle
 

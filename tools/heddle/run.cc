@@ -70,10 +70,10 @@ std::string to_text(const std::vector<GemmCheck>& checks, const Plan& plan) {
 int run(const RunOptions& options) {
   const Spec spec = read_spec(options.spec);
   if (spec.op() != Op::kGemm) {
-    return run_weight_op(
-        spec, {options.target, options.compile, !options.m.empty(), options.seed, options.json});
+    return run_weight_op(spec,
+                         {options.target, options.compile, options.m, options.seed, options.json});
   }
-  for (const std::int64_t m : options.m) check_m(spec.gemm().shape, m);
+  for (const std::int64_t m : options.m) check_m(spec.m_range(), m);
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
   const auto kernel = runtime.kernel<GemmKernel>(spec);

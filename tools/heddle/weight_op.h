@@ -16,7 +16,7 @@ namespace heddle {
 struct WeightOpOptions {
   std::string target;
   CompileOptions compile;
-  bool has_m = false;  // --m was given, which is of a gemm
+  std::vector<std::int64_t> m = {};  // of row_transform
   std::uint32_t seed = 1;
   bool json = false;
   std::vector<AttentionLoad> loads = {};  // to time decode_attention with; none: the usual ones

@@ -14,6 +14,7 @@
 #include "tools/heddle/kv_append.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/packing.h"
+#include "tools/heddle/row_transform.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/weight_op.h"
 
@@ -57,7 +58,7 @@ std::string to_text(const DequantizeTiming& timing, const Plan& plan) {
 }  // namespace
 
 int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
-  if (options.has_m) refuse_m(spec.op());
+  check_m_list(spec, options.m);
   if (!options.loads.empty() && spec.op() != Op::kDecodeAttention) {
     throw Error(ErrorCategory::kUsage, "tool.loads",
                 fmt::format("--loads is of decode_attention; this is a {}", to_string(spec.op())));
@@ -69,6 +70,9 @@ int bench_weight_op(const Spec& spec, const WeightOpOptions& options) {
   }
   if (spec.op() == Op::kKvAppend)
     return bench_kv_append(runtime, spec, options.budget, options.json);
+  if (spec.op() == Op::kRowTransform) {
+    return bench_row_transform(runtime, spec, options.m, options.budget, options.json);
+  }
   if (spec.op() != Op::kDequantize)
     return bench_packing(runtime, spec, options.budget, options.json);
   const Plan plan = resolve(spec, runtime.device_target(), runtime.tuned_tables());

@@ -14,6 +14,7 @@
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/packing.h"
+#include "tools/heddle/row_transform.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/weight_op.h"
 
@@ -51,7 +52,7 @@ int run_dequantize_op(Runtime& runtime, const Spec& spec, const WeightOpOptions&
 }  // namespace
 
 int run_weight_op(const Spec& spec, const WeightOpOptions& options) {
-  if (options.has_m) refuse_m(spec.op());
+  check_m_list(spec, options.m);
   Runtime runtime(runtime_options(options.compile));
   require_device(&runtime, options.target);
   if (spec.op() == Op::kDequantize) return run_dequantize_op(runtime, spec, options);
@@ -61,6 +62,9 @@ int run_weight_op(const Spec& spec, const WeightOpOptions& options) {
   }
   if (spec.op() == Op::kDecodeAttention) {
     return run_decode_attention(runtime, spec, options.seed, options.json);
+  }
+  if (spec.op() == Op::kRowTransform) {
+    return run_row_transform(runtime, spec, options.m, options.seed, options.json);
   }
   return run_packing(runtime, spec, options.seed, options.json);
 }

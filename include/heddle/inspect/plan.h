@@ -65,8 +65,8 @@ enum class KernelArgument {
 // One compiled kernel.
 struct PlannedKernel {
   std::string name;  // the entry point's name
-  // The sizes that it serves: of a gemm M; of decode_attention the tokens that a sequence may have,
-  // as far as the block table allows.
+  // The sizes that it serves: of a gemm and of row_transform M; of decode_attention the tokens that
+  // a sequence may have, as far as the block table allows.
   std::int64_t size_min = 1;
   std::int64_t size_max = 1;
   const Family* family = nullptr;
@@ -110,7 +110,7 @@ struct HEDDLE_EXPORT Plan {
   // Of an operation with weights.
   DecodePlan decode;
   WeightLayout layout;
-  // Ascending, contiguous ranges of sizes: of a gemm they cover shape.m.
+  // Ascending, contiguous ranges of sizes: of a gemm and of row_transform they cover shape.m.
   std::vector<PlannedKernel> kernels;
   // Kernels that run before that of every size: of a gemm with act-order the gather of X.
   std::vector<PlannedKernel> before;

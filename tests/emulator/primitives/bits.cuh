@@ -48,6 +48,7 @@ inline u32 funnel_shr(u32 low, u32 high) {
   return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> (kBits & 31));
 }
 
+inline u32 forget(u32 value) { return value; }
 inline float float_from_bits(u32 bits) { return __uint_as_float(bits); }
 inline u32 bits_of_float(float value) { return __float_as_uint(value); }
 inline u32x4 pack_floats(float a, float b, float c, float d) {

@@ -14,6 +14,7 @@ inline float exp2_fast(float a) {
 }
 inline float log2_fast(float a) { return std::log2(a); }
 inline float reciprocal_fast(float a) { return 1.0f / a; }
+inline float reciprocal_root_fast(float a) { return 1.0f / std::sqrt(a); }
 inline float larger(float a, float b) { return std::fmax(a, b); }
 
 inline float multiply(float a, float b) { return a * b; }

@@ -14,7 +14,8 @@ SAMPLE_TOKENS = (1, 8, 48, 256, 600)
 SAMPLE_EXAMPLES = (
     "act-order", "decode-attention-int4-channel", "decode-attention-nvfp4", "dequantize-awq",
     "dequantize-gptq", "dequantize-packed", "kv-append-int4-channel", "kv-append-nvfp4",
-    "quantize-g128", "repack-awq", "repack-gptq-act-order")
+    "quantize-g128", "repack-awq", "repack-gptq-act-order", "layer-norm-bias",
+    "rms-norm-residual", "silu-gate")
 
 
 def gemm(bits, dtype, zero_point, group_size):

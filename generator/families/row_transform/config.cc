@@ -1,0 +1,128 @@
+#include "generator/families/row_transform/config.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "generator/target/capabilities.h"
+#include "heddle/spec.h"
+
+namespace heddle {
+namespace {
+
+using device::RowTransformConfig;
+
+constexpr int kWarp = 32;
+constexpr int kMostThreads = 1024;
+// Of a block whose rows have a warp or less.
+constexpr int kShortRowThreads = 128;
+// The fewest threads of a row that read 128 bytes, a whole line, in one instruction.
+constexpr int kLineLanes = 8;
+// Vectors of a row that a thread holds: usually, and where blocks with fewer would be so large that
+// no two of them share an SM.
+constexpr int kUsualVectors = 4;
+constexpr int kMostVectors = 8;
+constexpr int kUsualThreads = 384;
+constexpr int kMostHeldThreads = 512;
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+int whole(int count, int unit) { return ceil_div(count, unit) * unit; }
+
+// Threads of a row for which a whole number of rows makes whole warps.
+int lanes_for(int threads) {
+  if (threads > kWarp) return whole(threads, kWarp);
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(threads)));
+}
+
+RowTransformConfig base(const RowTransformSpec& spec, const Target& target) {
+  RowTransformConfig config{};
+  config.columns = static_cast<int>(spec.shape.columns);
+  config.parts = 1;
+  config.norm = static_cast<device::NormType>(spec.norm.type);
+  config.epsilon_bits = std::bit_cast<int>(spec.norm.epsilon.value_or(0.0F));
+  config.weight_offset = spec.norm.weight_offset;
+  config.bias = spec.norm.bias;
+  config.residual = spec.residual;
+  config.gate = static_cast<device::GateOrder>(spec.gate.order);
+  config.activation = static_cast<device::Activation>(spec.gate.activation);
+  config.dependent = has_dependent_launch(target);
+  return config;
+}
+
+bool is_norm(const RowTransformSpec& spec) { return spec.norm.type != NormType::kNone; }
+
+// Of a row that no block's registers hold: it is walked through by as many threads as there can be.
+RowTransformConfig long_rows(RowTransformConfig config) {
+  config.lanes = kMostThreads;
+  config.rows = 1;
+  config.vectors = kUsualVectors;
+  return config;
+}
+
+// Weights stay in registers where there is room for them in so many blocks of an SM.
+RowTransformConfig held(RowTransformConfig config, const Target& target, int blocks) {
+  config.vectors = ceil_div(config.row_vectors(), config.lanes);
+  config.in_registers = true;
+  config.holds_weights = true;
+  const int most = target.registers_per_sm / (blocks * config.threads());
+  config.holds_weights = config.vectors <= kUsualVectors && registers_of(config, target) <= most;
+  return config;
+}
+
+// Threads along a row of a gate, whose rows are no unit of work: blocks take parts of them.
+RowTransformConfig gate_config(RowTransformConfig config, int vectors) {
+  config.lanes = lanes_for(std::min(config.row_vectors(), kShortRowThreads));
+  config.rows = kShortRowThreads / config.lanes;
+  config.vectors = std::min(vectors, ceil_div(config.row_vectors(), config.lanes));
+  config.parts = ceil_div(config.row_vectors(), config.lanes * config.vectors);
+  return config;
+}
+
+}  // namespace
+
+int registers_of(const RowTransformConfig& config, const Target& target) {
+  constexpr int kUnit = 8;  // that they are allotted in
+  // Found with the compile matrix; Turing widens FP16 through more of them.
+  const int other = has_bf16(target) ? 32 : 40;
+  constexpr int kOfVector = 4;
+  if (config.norm == device::NormType::kNone) {
+    // An activation's own ones beside.
+    const int inputs = config.gate == device::GateOrder::kNone ? 1 : 2;
+    return whole(other + 16 + kOfVector * config.vectors * inputs, kUnit);
+  }
+  const int weights = config.bias ? 2 : 1;
+  // What is needed only while X is added to the residual, and only while Y is computed.
+  const int added = config.residual ? std::min(config.vectors, device::kChunkVectors) : 0;
+  const int read_again = config.holds_weights ? 0 : weights * device::kChunkWeights;
+  const int widened = weights * device::kVectorElements;
+  const int for_a_while = std::max(kOfVector * added, kOfVector * read_again + widened);
+  const int held = config.vectors * (config.holds_weights ? 1 + weights : 1);
+  return whole(other + kOfVector * held + for_a_while, kUnit);
+}
+
+RowTransformConfig few_rows_config(const RowTransformSpec& spec, const Target& target) {
+  RowTransformConfig config = base(spec, target);
+  if (!is_norm(spec)) return gate_config(config, 1);
+  const int vectors = config.row_vectors();
+  if (vectors > kUsualVectors * kMostThreads) return long_rows(config);
+  config.lanes = lanes_for(std::min(vectors, kMostThreads));
+  config.rows = std::max(1, kWarp / config.lanes);
+  return held(config, target, 1);
+}
+
+RowTransformConfig many_rows_config(const RowTransformSpec& spec, const Target& target) {
+  RowTransformConfig config = base(spec, target);
+  if (!is_norm(spec)) {
+    return gate_config(config,
+                       spec.gate.order == GateOrder::kNone ? kUsualVectors : kUsualVectors / 2);
+  }
+  const int vectors = config.row_vectors();
+  const int of_thread = std::clamp(ceil_div(vectors, kLineLanes), 1, kUsualVectors);
+  config.lanes = lanes_for(ceil_div(vectors, of_thread));
+  if (config.lanes > kUsualThreads) config.lanes = lanes_for(ceil_div(vectors, kMostVectors));
+  if (config.lanes > kMostHeldThreads) return long_rows(config);
+  config.rows = std::max(1, config.lanes > kWarp ? 1 : kShortRowThreads / config.lanes);
+  // While one block waits for its sums, another one reads.
+  return held(config, target, 2);
+}
+
+}  // namespace heddle

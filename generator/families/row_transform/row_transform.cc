@@ -1,0 +1,172 @@
+// Norms, activations and gates of rows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "generator/families/all.h"
+#include "generator/families/blocks_that_fit.h"
+#include "generator/families/configuration.h"
+#include "generator/families/family.h"
+#include "generator/families/fields.h"
+#include "generator/families/fields_json.h"
+#include "generator/families/row_transform/config.h"
+#include "generator/families/value_type.h"
+#include "generator/planner/refuse_if_any.h"
+#include "generator/spec/meaning.h"
+#include "generator/target/capabilities.h"
+
+namespace heddle {
+namespace {
+
+using device::RowTransformConfig;
+
+// Of an SM: the fewest of all architectures.
+constexpr int kMostBlocks = 16;
+
+std::vector<Problem> problems_of(const RowTransformSpec& spec, const Target& target) {
+  std::vector<Problem> problems = check_meaning(spec);
+  if (!has_tensor_cores(target)) {
+    problems.push_back({"", fmt::format("no kernel serves target {}", target.name),
+                        fmt::format("sm_{}", target.arch()), "sm_75 and up", ""});
+  } else if (spec.input == DType::kBf16 && !has_bf16(target)) {
+    problems.push_back(
+        {"/input/dtype",
+         fmt::format("{} (sm_{}) has no bfloat16 arithmetic", target.name, target.arch()),
+         "\"bf16\"", "\"fp16\"", ""});
+  }
+  return problems;
+}
+
+std::string work_name(const RowTransformSpec& spec) {
+  if (spec.norm.type != NormType::kNone) {
+    std::string name(to_string(spec.norm.type));
+    if (spec.residual) name += "_residual";
+    if (spec.norm.weight_offset != 0) name += "_offset";
+    return spec.norm.bias ? name + "_bias" : name;
+  }
+  std::string name(to_string(spec.gate.activation));
+  if (spec.gate.order != GateOrder::kNone) name += '_' + std::string(to_string(spec.gate.order));
+  return name;
+}
+
+PlannedKernel planned(const RowTransformSpec& spec, const Target& target, const char* rows,
+                      const RowTransformConfig& config) {
+  PlannedKernel kernel;
+  kernel.name = fmt::format("heddle_row_{}_{}_n{}_{}", work_name(spec), to_string(spec.input),
+                            spec.shape.columns, rows);
+  kernel.size_min = spec.shape.m_min;
+  kernel.size_max = spec.shape.m_max;
+  kernel.family = row_transform_family();
+  kernel.configuration = make_configuration(config);
+  kernel.threads = config.threads();
+  kernel.shared_bytes = config.shared_bytes();
+  const int by_registers =
+      target.registers_per_sm / (registers_of(config, target) * kernel.threads);
+  kernel.blocks_per_sm = blocks_that_fit(target, kernel.threads, kernel.shared_bytes,
+                                         std::min(kMostBlocks, by_registers));
+  kernel.starts_early = config.dependent;
+  kernel.arguments = {KernelArgument::kParameters};
+  return kernel;
+}
+
+// The most rows of which the kernel for many leaves SMs without a block.
+std::int64_t few_rows(const RowTransformConfig& many, const Target& target) {
+  return std::int64_t{target.sm_count} / many.parts * many.rows;
+}
+
+std::string row_reason(const RowTransformConfig& config) {
+  const bool norm = config.norm != device::NormType::kNone;
+  std::string text =
+      fmt::format("{} threads take {} of {} columns, {} elements at a time each", config.lanes,
+                  norm || config.parts == 1 ? "a row" : "a part of a row", config.columns,
+                  config.vectors * device::kVectorElements);
+  if (!norm) return text;
+  if (!config.in_registers) {
+    return text + ": more than a thread block can hold, so it is read a second time";
+  }
+  return text + (config.holds_weights ? "; the row and the weights stay in registers"
+                                      : "; the row stays in registers, weights are read again");
+}
+
+bool same(const RowTransformConfig& a, const RowTransformConfig& b) {
+  return a.lanes == b.lanes && a.rows == b.rows && a.vectors == b.vectors && a.parts == b.parts;
+}
+
+class RowTransform final : public Family {
+ public:
+  std::string_view name() const noexcept override { return "row_transform"; }
+  bool plans(Op op) const noexcept override { return op == Op::kRowTransform; }
+
+  void plan(Plan& plan) const override {
+    const RowTransformSpec& spec = plan.spec.row_transform();
+    refuse_if_any(plan.spec, problems_of(spec, plan.target));
+    const RowTransformConfig few = few_rows_config(spec, plan.target);
+    const RowTransformConfig many = many_rows_config(spec, plan.target);
+    const std::int64_t last_few = same(few, many) ? 0 : few_rows(many, plan.target);
+    if (spec.shape.m_min <= last_few) {
+      plan.kernels.push_back(planned(spec, plan.target, "few", few));
+      plan.kernels.back().size_max = std::min(spec.shape.m_max, last_few);
+      plan.reasons.push_back(fmt::format("up to {} rows: {}", last_few, row_reason(few)));
+    }
+    if (spec.shape.m_max > last_few) {
+      plan.kernels.push_back(planned(spec, plan.target, "many", many));
+      plan.kernels.back().size_min = std::max(spec.shape.m_min, last_few + 1);
+      plan.reasons.push_back(fmt::format(
+          "{}: {}", last_few == 0 ? "of any number of rows" : "of more rows", row_reason(many)));
+    }
+  }
+
+  KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
+    const RowTransformSpec& spec = plan.spec.row_transform();
+    KernelText text;
+    text.template_path = "row_transform/row_transform.cuh";
+    text.decisions = describe(kernel) + '\n';
+    text.definitions =
+        families::config_struct("RowTransformConfig", config_of<RowTransformConfig>(kernel),
+                                {"using Value = " + value_type(spec.input) + ';'});
+    text.function = "row_transform<heddle::Config>";
+    text.parameter_type = "RowTransformParameters";
+    return text;
+  }
+
+  // As many thread blocks as the GPU holds at a time, or as there is work for, and of those no more
+  // than the longest of their rounds needs.
+  KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
+                      const LaunchSize& size) const noexcept override {
+    const auto& config = config_of<RowTransformConfig>(kernel);
+    const std::int64_t groups = device::ceil_div(size.size, config.rows);
+    const std::int64_t blocks = std::int64_t{plan.target.sm_count} * kernel.blocks_per_sm;
+    const std::int64_t most = std::max(std::int64_t{1}, blocks / config.parts);
+    const std::int64_t rounds = device::ceil_div(groups, most);
+    KernelLaunch launch;
+    launch.grid_x = static_cast<unsigned>(device::ceil_div(groups, rounds));
+    launch.grid_y = static_cast<unsigned>(config.parts);
+    return launch;
+  }
+
+  std::string describe(const PlannedKernel& kernel) const override {
+    const auto& config = config_of<RowTransformConfig>(kernel);
+    return fmt::format("{} row{} of {} threads, {} elements a thread", config.rows,
+                       config.rows == 1 ? "" : "s", config.lanes,
+                       config.vectors * device::kVectorElements);
+  }
+  std::string tile_text(const PlannedKernel& kernel) const override {
+    const auto& config = config_of<RowTransformConfig>(kernel);
+    return fmt::format("{}x{}x{}", config.rows, config.lanes,
+                       config.vectors * device::kVectorElements);
+  }
+  nlohmann::ordered_json json(const PlannedKernel& kernel) const override {
+    return families::fields_json(config_of<RowTransformConfig>(kernel));
+  }
+};
+
+}  // namespace
+
+const Family* row_transform_family() {
+  static const RowTransform family;
+  return &family;
+}
+
+}  // namespace heddle

@@ -1,0 +1,304 @@
+// A norm of each row, with statistics in FP32. row_transform.cuh has floors, budget and order.
+//
+// A row's statistics are the same bits in every launch: each thread adds its own elements in their
+// order, lanes of a warp in a butterfly, warps in their order.
+#pragma once
+
+#include "primitives/bits.cuh"
+#include "primitives/float.cuh"
+#include "primitives/half.cuh"
+#include "primitives/sync.cuh"
+#include "row_transform/row_place.cuh"
+
+namespace heddle {
+
+// Sums over the threads of a row. All threads of the block call it together.
+template <class Config>
+class RowSum {
+ public:
+  __device__ __forceinline__ explicit RowSum(u32 shared) : place_(shared), other_(shared) {
+    other_ += Config::value.sums_bytes();
+  }
+
+  __device__ __forceinline__ float operator()(float x, int lane) {
+    constexpr int kLanes = Config::value.lanes;
+#pragma unroll
+    for (int mask = 1; mask < min_of(kLanes, 32); mask *= 2) x += shuffle_xor(x, mask);
+    if constexpr (kLanes > 32) x = add_warps(x, lane);
+    return x;
+  }
+
+ private:
+  __device__ __forceinline__ float add_warps(float x, int lane) {
+    constexpr int kWarps = Config::value.warps_of_row();
+    if (lane % 32 == 0) store_shared_float(place_ + 4 * (lane / 32), x);
+    block_barrier();
+    float sums[4] = {};
+#pragma unroll
+    for (int i = 0; i < kWarps; i += 4) {
+      const u32x4 four = load_shared_16(place_ + 4 * i);
+      sums[0] += float_from_bits(four.x);
+      if (i + 1 < kWarps) sums[1] += float_from_bits(four.y);
+      if (i + 2 < kWarps) sums[2] += float_from_bits(four.z);
+      if (i + 3 < kWarps) sums[3] += float_from_bits(four.w);
+    }
+    // The next sum overwrites what the one before this has read, ahead of this one's barrier.
+    const u32 place = place_;
+    place_ = other_;
+    other_ = place;
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+
+  u32 place_;
+  u32 other_;
+};
+
+// A thread's part of the row that it is at: pointers are to its first vector.
+template <class Config>
+struct NormRow {
+  using Value = typename Config::Value;
+  static constexpr bool kResidual = Config::value.residual;
+  static constexpr bool kLayer = Config::value.norm == NormType::kLayer;
+
+  const RowPlace<Config>& place;
+  const u8* x;
+  u8* residual;
+  u8* y;
+
+  // Vectors `first` to first + kCount - 1 of the thread: of X, or of X + residual, which is
+  // written; zeros behind the end of the row. All reads come before all writes.
+  template <int kCount>
+  __device__ __forceinline__ void load(int first, u32x4* s) const {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      s[i] = {};
+      if (place.has(first + i)) s[i] = load_global_16_coherent(x + at(first + i));
+    }
+    if constexpr (kResidual) add_residual<kCount>(first, s);
+  }
+  // The same once load() has been there: what this thread has read or written.
+  template <int kCount>
+  __device__ __forceinline__ void load_again(int first, u32x4* s) const {
+    const u8* sums = kResidual ? residual : x;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      s[i] = {};
+      if (place.has(first + i)) s[i] = load_global_16_coherent(sums + at(first + i));
+    }
+  }
+
+  // Adds what the first statistic is made of: a LayerNorm's elements, else their squares.
+  static __device__ __forceinline__ void add(u32x4 s, float& sum) {
+    float v[kVectorElements];
+    widen_vector<Value>(s, v);
+#pragma unroll
+    for (int i = 0; i < kVectorElements; ++i) {
+      sum = kLayer ? sum + v[i] : multiply_add(v[i], v[i], sum);
+    }
+  }
+  // Adds squares of differences from the mean.
+  static __device__ __forceinline__ void add_deviations(u32x4 s, float mean, float& sum) {
+    float v[kVectorElements];
+    widen_vector<Value>(stay_packed(s), v);
+#pragma unroll
+    for (int i = 0; i < kVectorElements; ++i) {
+      const float difference = v[i] - mean;
+      sum = multiply_add(difference, difference, sum);
+    }
+  }
+
+  // Vector i of Y.
+  __device__ __forceinline__ void store(int i, u32x4 s, float mean, float factor, u32x4 weight,
+                                        u32x4 bias) const {
+    float v[kVectorElements];
+    float w[kVectorElements];
+    float b[kVectorElements];
+    widen_vector<Value>(stay_packed(s), v);
+    widen_vector<Value>(stay_packed(weight), w);
+    widen_vector<Value>(stay_packed(bias), b);
+#pragma unroll
+    for (int j = 0; j < kVectorElements; ++j) {
+      const float normal = multiply(kLayer ? v[j] - mean : v[j], factor);
+      const float scale = w[j] + static_cast<float>(Config::value.weight_offset);
+      v[j] = Config::value.bias ? multiply_add(normal, scale, b[j]) : multiply(normal, scale);
+    }
+    if (place.has(i)) store_global_16(y + at(i), round_vector<Value>(v));
+  }
+
+ private:
+  template <int kCount>
+  __device__ __forceinline__ void add_residual(int first, u32x4* s) const {
+    u32x4 r[kCount];
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      r[i] = {};
+      if (place.has(first + i)) r[i] = load_global_16_coherent(residual + at(first + i));
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      s[i] = sum_of(s[i], r[i]);
+      if (place.has(first + i)) store_global_16(residual + at(first + i), s[i]);
+    }
+  }
+
+  static __device__ __forceinline__ i64 at(int i) { return RowPlace<Config>::behind(i); }
+  static __device__ __forceinline__ u32x4 sum_of(u32x4 a, u32x4 b) {
+    float v[kVectorElements];
+    float w[kVectorElements];
+    widen_vector<Value>(a, v);
+    widen_vector<Value>(b, w);
+#pragma unroll
+    for (int i = 0; i < kVectorElements; ++i) v[i] += w[i];
+    return round_vector<Value>(v);
+  }
+};
+
+// Weight and bias of a thread's vectors. The kernel before does not write them. They are no
+// ld.global.nc: those the compiler moves behind griddepcontrol.wait, where their latency would
+// show.
+template <class Config, int kCount>
+struct NormWeights {
+  u32x4 weight[kCount] = {};
+  u32x4 bias[kCount] = {};
+
+  __device__ __forceinline__ void load(const RowTransformParameters& p,
+                                       const RowPlace<Config>& place, int first) {
+    // Of all rows the same, also of those that are not there.
+    const auto in_row = [&](int i) { return place.vector(i) < RowPlace<Config>::kVectors; };
+    const u8* weights = place.begin(p.weight);
+    const u8* biases = Config::value.bias ? place.begin(p.bias) : nullptr;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if (!in_row(first + i)) continue;
+      weight[i] = load_global_16_coherent(weights + RowPlace<Config>::behind(first + i));
+      if constexpr (Config::value.bias) {
+        bias[i] = load_global_16_coherent(biases + RowPlace<Config>::behind(first + i));
+      }
+    }
+  }
+};
+
+// Of a sum over a row. A division takes a call, and that is what it is for: the compiler keeps
+// vectors as 16-bit values over it, where it would widen all of them ahead of the sum.
+template <class Config>
+__device__ __forceinline__ float mean_of(float sum) {
+  return divide(sum, static_cast<float>(Config::value.columns));
+}
+
+// 1 / sqrt(mean + epsilon) of the sum of a row's squares.
+template <class Config>
+__device__ __forceinline__ float norm_factor(float squares) {
+  return reciprocal_root_fast(mean_of<Config>(squares) +
+                              float_from_bits(static_cast<u32>(Config::value.epsilon_bits)));
+}
+
+// A row that stays in registers.
+template <class Config, class Weights>
+__device__ __forceinline__ void normalize_held(const RowTransformParameters& p,
+                                               const NormRow<Config>& row, const Weights& held,
+                                               RowSum<Config>& sum_of_row) {
+  constexpr int kCount = Config::value.vectors;
+  constexpr int kChunk = Config::value.residual ? min_of(kCount, kChunkVectors) : kCount;
+  constexpr int kLeft = kCount % kChunk;
+  u32x4 s[kCount];
+#pragma unroll
+  for (int i = 0; i < kCount / kChunk; ++i) row.template load<kChunk>(kChunk * i, s + kChunk * i);
+  if constexpr (kLeft != 0) row.template load<kLeft>(kCount - kLeft, s + kCount - kLeft);
+  float sum = 0.0f;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) NormRow<Config>::add(s[i], sum);
+  sum = sum_of_row(sum, row.place.lane);
+  float mean = 0.0f;
+  if constexpr (NormRow<Config>::kLayer) {
+    mean = mean_of<Config>(sum);
+    sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if (row.place.has(i)) NormRow<Config>::add_deviations(s[i], mean, sum);
+    }
+    sum = sum_of_row(sum, row.place.lane);
+  }
+  const float factor = norm_factor<Config>(sum);
+  if constexpr (Config::value.holds_weights) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      row.store(i, s[i], mean, factor, held.weight[i], held.bias[i]);
+    }
+  } else {
+#pragma unroll
+    for (int first = 0; first < kCount; first += kChunkWeights) {
+      NormWeights<Config, kChunkWeights> some;
+      some.load(p, row.place, first);
+#pragma unroll
+      for (int i = 0; i < min_of(kChunkWeights, kCount - first); ++i) {
+        row.store(first + i, s[first + i], mean, factor, some.weight[i], some.bias[i]);
+      }
+    }
+  }
+}
+
+// One that no block's registers hold.
+template <class Config>
+__device__ __forceinline__ void normalize_long(const RowTransformParameters& p,
+                                               const NormRow<Config>& row,
+                                               RowSum<Config>& sum_of_row) {
+  constexpr int kCount = Config::value.vectors;
+  constexpr int kAll = static_cast<int>(ceil_div(Config::value.row_vectors(), Config::value.lanes));
+  float sum = 0.0f;
+  for (int first = 0; first < kAll; first += kCount) {
+    u32x4 s[kCount];
+    row.template load<kCount>(first, s);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) NormRow<Config>::add(s[i], sum);
+  }
+  sum = sum_of_row(sum, row.place.lane);
+  float mean = 0.0f;
+  if constexpr (NormRow<Config>::kLayer) {
+    mean = mean_of<Config>(sum);
+    sum = 0.0f;
+    for (int first = 0; first < kAll; first += kCount) {
+      u32x4 s[kCount];
+      row.template load_again<kCount>(first, s);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        if (row.place.has(first + i)) NormRow<Config>::add_deviations(s[i], mean, sum);
+      }
+    }
+    sum = sum_of_row(sum, row.place.lane);
+  }
+  const float factor = norm_factor<Config>(sum);
+  for (int first = 0; first < kAll; first += kCount) {
+    u32x4 s[kCount];
+    NormWeights<Config, kCount> weights;
+    row.template load_again<kCount>(first, s);
+    weights.load(p, row.place, first);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      row.store(first + i, s[i], mean, factor, weights.weight[i], weights.bias[i]);
+    }
+  }
+}
+
+template <class Config>
+__device__ __forceinline__ void normalize_rows(const RowTransformParameters& p) {
+  extern __shared__ __align__(128) u8 shared_memory[];
+  RowSum<Config> sum_of_row(shared_address(shared_memory));
+  NormWeights<Config, Config::value.holds_weights ? Config::value.vectors : 1> held;
+  if constexpr (Config::value.holds_weights) held.load(p, RowPlace<Config>(), 0);
+  begin_rows<Config>();
+  for_each_row<Config>(p.m, [&](i64 row, const RowPlace<Config>& place) {
+    u8* residual = nullptr;
+    if constexpr (Config::value.residual) {
+      residual = place.begin(p.residual + row * (2 * Config::value.columns));
+    }
+    const NormRow<Config> here{place, place.begin(p.x + row * p.x_stride), residual,
+                               place.begin(p.y + row * p.y_stride)};
+    if constexpr (Config::value.in_registers) {
+      normalize_held(p, here, held, sum_of_row);
+    } else {
+      normalize_long(p, here, sum_of_row);
+    }
+  });
+}
+
+}  // namespace heddle

@@ -1,0 +1,89 @@
+// row_transform on the GPU, against FP64. Skips where there is no GPU.
+#include <gtest/gtest.h>
+
+#include "tests/gpu/gpu_fixture.h"
+#include "tools/gpu_harness/row_check.h"
+
+namespace heddle {
+namespace {
+
+class RowTransformGpu : public OnGpu {
+ protected:
+  bool makes_kernels() const override { return true; }
+
+  // Both types take turns where the GPU has both.
+  void add(RowTransformSpec spec, int columns) {
+    const bool bf16 = target().arch() >= 80 && specs_.size() % 2 == 1;
+    spec.shape.columns = columns;
+    spec.input = spec.output = bf16 ? DType::kBf16 : DType::kFp16;
+    specs_.push_back(Spec::from_row_transform(spec));
+  }
+  void add_norm(NormType type, bool residual, bool bias, int columns) {
+    RowTransformSpec spec;
+    spec.residual = residual;
+    spec.norm = {type, 1e-5F, static_cast<int>(specs_.size() % 3 == 0), bias};
+    add(spec, columns);
+  }
+
+  // All kernels are made at the same time; then each one runs.
+  void TearDown() override {
+    if (IsSkipped()) return;
+    if (only_makes(specs_)) return OnGpu::TearDown();
+    const std::vector<Kernel> kernels = runtime().prepare(specs_);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      for (const std::int64_t m : rows_of(kernels[i].plan())) {
+        EXPECT_EQ(check_rows(RowTransformKernel(kernels[i]), m, static_cast<std::uint32_t>(i)).fault(), "")
+            << specs_[i].canonical_json() << ", M = " << m;
+      }
+    }
+  }
+
+ private:
+  // Around the ends of what each kernel serves, as far as these are few.
+  static std::vector<std::int64_t> rows_of(const Plan& plan) {
+    std::vector<std::int64_t> rows = {1, 2, 3, 17, 129};
+    for (const PlannedKernel& kernel : plan.kernels) {
+      if (kernel.size_min > 1 && kernel.size_min <= 3000) {
+        rows.push_back(kernel.size_min - 1);
+        rows.push_back(kernel.size_min);
+        rows.push_back(2 * kernel.size_min + 5);
+      }
+    }
+    return rows;
+  }
+
+  std::vector<Spec> specs_;
+};
+
+constexpr int kColumns[] = {8, 64, 96, 128, 1000, 2048, 4096, 5120, 8192, 12288, 18432, 32776};
+
+TEST_F(RowTransformGpu, RmsNorms) {
+  for (const int columns : kColumns) {
+    for (const bool residual : {false, true}) add_norm(NormType::kRms, residual, false, columns);
+  }
+}
+
+TEST_F(RowTransformGpu, LayerNorms) {
+  for (const int columns : kColumns) {
+    for (const bool residual : {false, true}) {
+      for (const bool bias : {false, true}) add_norm(NormType::kLayer, residual, bias, columns);
+    }
+  }
+}
+
+TEST_F(RowTransformGpu, GatesAndActivations) {
+  for (const int columns : {8, 96, 2048, 14336}) {
+    for (const auto order : {GateOrder::kNone, GateOrder::kHalves, GateOrder::kInterleaved}) {
+      for (const auto activation : {Activation::kNone, Activation::kRelu, Activation::kGelu,
+                                    Activation::kGeluTanh, Activation::kSilu}) {
+        if (order == GateOrder::kNone && activation == Activation::kNone) continue;
+        RowTransformSpec spec;
+        spec.gate = {order, activation};
+        add(spec, columns);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,67 @@
+// The kernels of row_transform, which an architecture of each kind has a part of: they compile, fit
+// the register file, and nothing spills. Needs NVRTC, not a GPU.
+#include <gtest/gtest.h>
+
+#include "tests/runtime/compile_check.h"
+
+namespace heddle {
+namespace {
+
+// Every size with every norm, and every gate and activation; the rest takes turns.
+std::vector<RowTransformSpec> every_spec() {
+  std::vector<RowTransformSpec> specs;
+  const auto add = [&](RowTransformSpec spec) {
+    spec.input = spec.output = specs.size() % 2 == 0 ? DType::kBf16 : DType::kFp16;
+    specs.push_back(spec);
+  };
+  for (const int columns : {8, 64, 96, 128, 1024, 2048, 4096, 5120, 8192, 12288, 12296, 16384,
+                            16392, 18432, 24576, 32768, 32776, 65536}) {
+    for (const auto type : {NormType::kRms, NormType::kLayer}) {
+      for (const bool residual : {false, true}) {
+        RowTransformSpec spec;
+        spec.shape.columns = columns;
+        spec.residual = residual;
+        spec.norm = {type, 1e-6F, static_cast<int>(specs.size() % 3 == 0), false};
+        add(spec);
+        if (type != NormType::kLayer) continue;
+        spec.norm.bias = true;
+        add(spec);
+      }
+    }
+  }
+  for (const int columns : {8, 96, 2048, 14336, 28672}) {
+    for (const auto order : {GateOrder::kNone, GateOrder::kHalves, GateOrder::kInterleaved}) {
+      for (const auto activation : {Activation::kNone, Activation::kRelu, Activation::kGelu,
+                                    Activation::kGeluTanh, Activation::kSilu}) {
+        if (order == GateOrder::kNone && activation == Activation::kNone) continue;
+        RowTransformSpec spec;
+        spec.shape.columns = columns;
+        spec.gate = {order, activation};
+        add(spec);
+      }
+    }
+  }
+  return specs;
+}
+
+class CompileRowTransform : public testing::TestWithParam<int> {};
+
+TEST_P(CompileRowTransform, WithoutSpills) {
+  const Target target = target_from_name("sm_" + std::to_string(GetParam()));
+  std::vector<Source> sources;
+  const std::vector<RowTransformSpec> all = every_spec();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!has_turn(i, target.arch())) continue;
+    RowTransformSpec spec = all[i];
+    if (target.arch() < 80) spec.input = spec.output = DType::kFp16;
+    const Plan plan = resolve(Spec::from_row_transform(spec), target);
+    for (Source& source : render_all(plan)) sources.push_back(std::move(source));
+  }
+  expect_no_spills(sources, target);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, CompileRowTransform, testing::Values(75, 80, 90, 120),
+                         [](const auto& info) { return "sm_" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace heddle

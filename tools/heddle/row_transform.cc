@@ -1,0 +1,123 @@
+#include "tools/heddle/row_transform.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/gpu_harness/row_bench.h"
+#include "tools/gpu_harness/row_check.h"
+#include "tools/heddle/build_report.h"
+#include "tools/heddle/errors.h"
+#include "tools/heddle/output.h"
+#include "tools/heddle/table.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::int64_t kUsualRows[] = {1, 16, 256, 4096};
+
+ordered_json to_json(const RowCheck& check, const Plan& plan) {
+  return {{"m", check.m},
+          {"kernel", plan.kernels[check.kernel].name},
+          {"worst", check.worst},
+          {"guards_intact", check.guards_intact},
+          {"repeatable", check.repeatable},
+          {"passed", check.passed()}};
+}
+
+ordered_json to_json(const PackingTiming& timing, std::int64_t m, const std::string& kernel) {
+  return {{"m", m},
+          {"kernel", kernel},
+          {"us", timing.us},
+          {"gb_per_s", timing.gb_per_s},
+          {"read_bytes", timing.read_bytes},
+          {"written_bytes", timing.written_bytes},
+          {"stream_us", timing.stream_us},
+          {"stream_ratio", timing.stream_ratio()}};
+}
+
+}  // namespace
+
+int run_row_transform(Runtime& runtime, const Spec& spec, const std::vector<std::int64_t>& m_list,
+                      std::uint32_t seed, bool json) {
+  const auto kernel = runtime.kernel<RowTransformKernel>(spec);
+  const Plan& plan = kernel.plan();
+  std::vector<std::int64_t> wanted = m_list;
+  if (wanted.empty()) {
+    for (const PlannedKernel& one : plan.kernels) wanted.push_back(one.size_min);
+  }
+  Table table({{"M", Align::kRight},
+               {"KERNEL FOR M"},
+               {"TILE"},
+               {"OF TOLERANCE", Align::kRight},
+               {"RESULT"}});
+  auto rows = ordered_json::array();
+  std::vector<RowCheck> checks;
+  for (const std::int64_t m : wanted) {
+    const RowCheck check = check_rows(kernel, m, seed);
+    rows.push_back(to_json(check, plan));
+    table.add_row({fmt::format("{}", m), m_text(plan.kernels[check.kernel]),
+                   tile_text(plan.kernels[check.kernel]), fmt::format("{:.3f}", check.worst),
+                   check.passed() ? "ok" : "WRONG"});
+    checks.push_back(check);
+  }
+  if (json) {
+    print_json({{"device", plan.target.name}, {"runs", std::move(rows)}});
+  } else {
+    print(table.text());
+  }
+  flush_output();
+  int code = kExitDone;
+  for (const RowCheck& check : checks) {
+    if (check.passed()) continue;
+    print_problem(fmt::format("M = {}: {}", check.m, check.fault()));
+    code = kExitFailed;
+  }
+  return code;
+}
+
+int bench_row_transform(Runtime& runtime, const Spec& spec, const std::vector<std::int64_t>& m_list,
+                        const TimingBudget& budget, bool json) {
+  const auto kernel = runtime.kernel<RowTransformKernel>(spec);
+  const Plan& plan = kernel.plan();
+  const MRange range = spec.m_range();
+  std::vector<std::int64_t> wanted = m_list;
+  if (wanted.empty()) {
+    for (const std::int64_t m : kUsualRows) {
+      if (m >= range.min && m <= range.max) wanted.push_back(m);
+    }
+    if (wanted.empty()) wanted = {range.min};
+  }
+  Table table({{"M", Align::kRight},
+               {"TILE"},
+               {"us", Align::kRight},
+               {"GB/s", Align::kRight},
+               {"MB READ", Align::kRight},
+               {"MB WRITTEN", Align::kRight},
+               {"STREAM us", Align::kRight},
+               {"OF STREAM", Align::kRight}});
+  auto rows = ordered_json::array();
+  for (const std::int64_t m : wanted) {
+    const PlannedKernel& planned = plan.kernels[plan.kernel_for(m)];
+    const PackingTiming timing = bench_rows(kernel, m, budget);
+    rows.push_back(to_json(timing, m, planned.name));
+    table.add_row({fmt::format("{}", m), tile_text(planned), fmt::format("{:.2f}", timing.us),
+                   fmt::format("{:.0f}", timing.gb_per_s),
+                   fmt::format("{:.2f}", static_cast<double>(timing.read_bytes) * 1e-6),
+                   fmt::format("{:.2f}", static_cast<double>(timing.written_bytes) * 1e-6),
+                   fmt::format("{:.2f}", timing.stream_us),
+                   fmt::format("{:.1f} %", 100 * timing.stream_ratio())});
+  }
+  if (json) {
+    print_json({{"device", plan.target.name}, {"benches", std::move(rows)}});
+  } else {
+    print(table.text() + fmt::format("{}: STREAM is a plain copy of as many bytes in this run\n",
+                                     plan.target.name));
+  }
+  return kExitDone;
+}
+
+}  // namespace heddle
