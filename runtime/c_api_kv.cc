@@ -104,7 +104,8 @@ heddle_status heddle_launch_decode_attention(const heddle_kernel* kernel,
                                              void* stream) {
   return guarded([&] {
     need(kernel, "kernel");
-    const heddle_decode_attention_args given = heddle::c_api::read_struct(args, "heddle_decode_attention_args");
+    const heddle_decode_attention_args given =
+        heddle::c_api::read_struct(args, "heddle_decode_attention_args");
     heddle::launch(state_of(kernel, heddle::Op::kDecodeAttention), heddle::c_api::to_cpp(given),
                    stream);
   });

@@ -36,7 +36,8 @@ void check_overlaps(const RowTransformSpec& spec, const RowTransformArgs& args) 
   const auto refuse = [](const char* why) { refuse_launch("launch.overlap", why); };
   if (args.residual.data != nullptr) {
     if (args.residual.data == args.x.data) refuse("residual is x");
-    if (args.residual.data == args.y.data) refuse("residual is y: it receives the sums, y the norm");
+    if (args.residual.data == args.y.data)
+      refuse("residual is y: it receives the sums, y the norm");
   }
   if (args.x.data != args.y.data || args.m == 0) return;
   if (spec.gate.order == GateOrder::kInterleaved) {

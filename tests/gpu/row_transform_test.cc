@@ -32,7 +32,9 @@ class RowTransformGpu : public OnGpu {
     const std::vector<Kernel> kernels = runtime().prepare(specs_);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       for (const std::int64_t m : rows_of(kernels[i].plan())) {
-        EXPECT_EQ(check_rows(RowTransformKernel(kernels[i]), m, static_cast<std::uint32_t>(i)).fault(), "")
+        EXPECT_EQ(
+            check_rows(RowTransformKernel(kernels[i]), m, static_cast<std::uint32_t>(i)).fault(),
+            "")
             << specs_[i].canonical_json() << ", M = " << m;
       }
     }

@@ -37,8 +37,8 @@ std::int64_t checked_max(const GemmShape& shape, const std::vector<std::int64_t>
 std::vector<std::uint8_t> read_output(const GemmProblem& problem, std::int64_t m) {
   std::vector<std::uint8_t> y(static_cast<std::size_t>(m) * output_row_bytes(problem.spec()));
   cuda::check(cuda::driver().cuMemcpyDtoHAsync(
-                  y.data(), reinterpret_cast<cuda::CUdeviceptr>(problem.args(m).y.data),
-                  y.size(), problem.stream().get()),
+                  y.data(), reinterpret_cast<cuda::CUdeviceptr>(problem.args(m).y.data), y.size(),
+                  problem.stream().get()),
               "cuMemcpyDtoHAsync");
   problem.stream().synchronize();
   return y;

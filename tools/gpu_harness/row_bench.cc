@@ -28,7 +28,8 @@ Rows rows_of(const RowTransformSpec& spec, std::int64_t m) {
 
 }  // namespace
 
-PackingTiming bench_rows(const RowTransformKernel& kernel, std::int64_t m, const TimingBudget& budget) {
+PackingTiming bench_rows(const RowTransformKernel& kernel, std::int64_t m,
+                         const TimingBudget& budget) {
   const cuda::CurrentContext context;
   const OwnedStream stream;
   const RowTransformSpec& spec = kernel.plan().spec.row_transform();

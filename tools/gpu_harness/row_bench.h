@@ -12,7 +12,8 @@ namespace heddle {
 // In the current context, in CUDA graphs, over buffers that no cache holds, rotating. Weight and
 // bias are the same in every launch, as in a model's layers they nearly are. Precondition: M is in
 // the spec's range.
-PackingTiming bench_rows(const RowTransformKernel& kernel, std::int64_t m, const TimingBudget& budget = {});
+PackingTiming bench_rows(const RowTransformKernel& kernel, std::int64_t m,
+                         const TimingBudget& budget = {});
 
 }  // namespace heddle
 

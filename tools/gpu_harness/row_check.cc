@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kSpare = 24;  // elements between rows
 
-void check_once(const RowTransformKernel& kernel, int spare, std::uint32_t seed, const OwnedStream& stream,
-                RowCheck* check) {
+void check_once(const RowTransformKernel& kernel, int spare, std::uint32_t seed,
+                const OwnedStream& stream, RowCheck* check) {
   const RowTransformSpec& spec = kernel.plan().spec.row_transform();
   const RowProblem problem = make_row_problem(spec, check->m, spare, seed);
   const ExpectedRows expected = expected_rows(spec, problem);
