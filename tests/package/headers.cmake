@@ -25,7 +25,10 @@ foreach(header ${headers})
   endif()
 endforeach()
 
-# The C API as C99, alone and twice.
-set(unit ${WORK_DIR}/headers/heddle.c)
-file(WRITE ${unit} "#include \"heddle/heddle.h\"\n#include \"heddle/heddle.h\"\n")
-run(${CC} -std=c99 -Wall -Wextra -Wpedantic -Werror -I${include_dir} -fsyntax-only ${unit})
+# Every header of the C API as C99, alone and twice.
+file(GLOB_RECURSE c_headers RELATIVE ${include_dir} ${include_dir}/heddle/c/*)
+foreach(header heddle/heddle.h ${c_headers})
+  set(unit ${WORK_DIR}/headers/${header}.c)
+  file(WRITE ${unit} "#include \"${header}\"\n#include \"${header}\"\n")
+  run(${CC} -std=c99 -Wall -Wextra -Wpedantic -Werror -I${include_dir} -fsyntax-only ${unit})
+endforeach()
