@@ -1,6 +1,4 @@
 // The C API of uploads to the device.
-#include <fmt/format.h>
-
 #include "heddle/c/checkpoint.h"
 #include "heddle/uploader.h"
 #include "runtime/c_api.h"
@@ -8,7 +6,6 @@
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;
-using heddle::c_api::refuse;
 using heddle::c_api::view;
 
 struct heddle_uploader {
@@ -32,7 +29,7 @@ heddle_status heddle_uploader_pack(heddle_uploader* uploader, const heddle_check
   return guarded([&] {
     need(uploader, "uploader");
     need(checkpoint, "checkpoint");
-    uploader->uploader.pack(checkpoint->reader, checkpoint->layer(layer), to.data, to.bytes);
+    uploader->uploader.pack(checkpoint->reader, checkpoint->layer(layer), {to.data, to.bytes});
   });
 }
 
@@ -42,7 +39,7 @@ heddle_status heddle_uploader_read(heddle_uploader* uploader, const heddle_check
     need(uploader, "uploader");
     need(checkpoint, "checkpoint");
     uploader->uploader.read(checkpoint->reader, checkpoint->tensor(view(name, name_length)),
-                            to.data, to.bytes);
+                            {to.data, to.bytes});
   });
 }
 
@@ -50,11 +47,7 @@ heddle_status heddle_uploader_write(heddle_uploader* uploader, const void* from,
                                     heddle_output to) {
   return guarded([&] {
     need(uploader, "uploader");
-    if (to.bytes < bytes) {
-      refuse("upload.too_small",
-             fmt::format("the device memory has {} bytes; needed: {}", to.bytes, bytes));
-    }
-    uploader->uploader.write(to.data, from, bytes);
+    uploader->uploader.write(from, bytes, {to.data, to.bytes});
   });
 }
 

@@ -23,11 +23,11 @@ std::size_t checked(std::size_t staging_bytes) {
                                              staging_bytes, Uploader::kLeastStagingBytes));
 }
 
-void need_memory(const void* to, std::size_t bytes, std::size_t needed) {
-  if (to == nullptr) refuse("upload.null", "the device memory to upload to is null");
-  if (bytes < needed) {
+void need_memory(DeviceOutput to, std::size_t needed) {
+  if (to.data == nullptr) refuse("upload.null", "the device memory to upload to is null");
+  if (to.bytes < needed) {
     refuse("upload.too_small",
-           fmt::format("the device memory has {} bytes; needed: {}", bytes, needed));
+           fmt::format("the device memory has {} bytes; needed: {}", to.bytes, needed));
   }
 }
 
@@ -58,37 +58,36 @@ Uploader::~Uploader() = default;
 Uploader::Uploader(Uploader&&) noexcept = default;
 Uploader& Uploader::operator=(Uploader&&) noexcept = default;
 
-void Uploader::pack(const CheckpointReader& reader, const CheckpointLayer& layer, void* to,
-                    std::size_t bytes) {
+void Uploader::pack(const CheckpointReader& reader, const CheckpointLayer& layer, DeviceOutput to) {
   constexpr std::uintptr_t kAlignment = 16;
-  if (reinterpret_cast<std::uintptr_t>(to) % kAlignment != 0) {
+  if (reinterpret_cast<std::uintptr_t>(to.data) % kAlignment != 0) {
     refuse("upload.misaligned", "the device memory of packed weights must be aligned to 16 bytes");
   }
-  read(reader, layer.packed, to, bytes);
+  read(reader, layer.packed, to);
 }
 
-void Uploader::read(const CheckpointReader& reader, const CheckpointTensor& tensor, void* to,
-                    std::size_t bytes) {
+void Uploader::read(const CheckpointReader& reader, const CheckpointTensor& tensor,
+                    DeviceOutput to) {
   cuda::refuse_forked();
-  need_memory(to, bytes, tensor.bytes);
-  auto* const first = static_cast<std::uint8_t*>(to);
+  need_memory(to, tensor.bytes);
+  auto* const first = static_cast<std::uint8_t*>(to.data);
   const ByteSink sink = [&](std::size_t offset, const void* data, std::size_t count) {
     // The reader knows the tensor's size, whatever a copy of its description says.
-    need_memory(to, bytes, offset + count);
+    need_memory(to, offset + count);
     state_->staging.write(first + offset, static_cast<const std::uint8_t*>(data), count);
     return true;
   };
   state_->run([&] { reader.read(tensor, sink); });
 }
 
-void Uploader::write(void* to, const void* from, std::size_t bytes) {
+void Uploader::write(const void* from, std::size_t bytes, DeviceOutput to) {
   cuda::refuse_forked();
   if (bytes == 0) return;
-  need_memory(to, bytes, bytes);
+  need_memory(to, bytes);
   if (from == nullptr) refuse("upload.null", "the bytes to upload are null");
   state_->run([&] {
-    state_->staging.write(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from),
-                          bytes);
+    state_->staging.write(static_cast<std::uint8_t*>(to.data),
+                          static_cast<const std::uint8_t*>(from), bytes);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "heddle/checkpoint.h"
+#include "heddle/device_memory.h"
 #include "heddle/export.h"
 #include "heddle/kernel.h"
 
@@ -46,17 +47,16 @@ class HEDDLE_EXPORT Uploader {
   Uploader(Uploader&&) noexcept;
   Uploader& operator=(Uploader&&) noexcept;
 
-  // The packed weights of a layer to device memory of `bytes` bytes, aligned to 16. Throws
+  // The packed weights of a layer to device memory that is aligned to 16 bytes. Throws
   // Error(kUsage) before anything is copied: "upload.null", "upload.misaligned",
   // "upload.too_small"; and as CheckpointReader::pack() does. Does not wait for the last copies:
   // that is finish().
-  void pack(const CheckpointReader& reader, const CheckpointLayer& layer, void* to,
-            std::size_t bytes);
+  void pack(const CheckpointReader& reader, const CheckpointLayer& layer, DeviceOutput to);
   // The same for any tensor of the reader; the memory may have any alignment.
-  void read(const CheckpointReader& reader, const CheckpointTensor& tensor, void* to,
-            std::size_t bytes);
-  // Bytes of the caller's own, which may go once it returns. Throws Error(kUsage, "upload.null").
-  void write(void* to, const void* from, std::size_t bytes);
+  void read(const CheckpointReader& reader, const CheckpointTensor& tensor, DeviceOutput to);
+  // Bytes of the caller's own, which may go once it returns, to the first of the device memory.
+  // Throws Error(kUsage): "upload.null", "upload.too_small".
+  void write(const void* from, std::size_t bytes, DeviceOutput to);
 
   // Waits until all that was written has arrived.
   void finish();

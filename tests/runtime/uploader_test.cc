@@ -24,6 +24,7 @@ struct DeviceMemory {
   explicit DeviceMemory(std::size_t bytes) : bytes(bytes), words(bytes / 16 + 1) { fill(); }
   void fill() { std::memset(words.data(), 0xA5, 16 * words.size()); }
   std::uint8_t* data() { return reinterpret_cast<std::uint8_t*>(words.data()); }
+  DeviceOutput output() { return {data(), bytes}; }
   Bytes content() { return {data(), data() + bytes}; }
 
   struct alignas(16) Word {
@@ -62,7 +63,7 @@ TEST_F(UploaderTest, StagingMemoryIsNotUsedAgainTooEarly) {
   std::size_t at = 0;
   for (const std::size_t count : {1U, 4095U, 4096U, 17U, 50'000U, 2048U}) {
     Bytes bytes = counted(count, at);
-    uploader.write(memory.data() + at, bytes.data(), count);
+    uploader.write(bytes.data(), count, {memory.data() + at, count});
     std::fill(bytes.begin(), bytes.end(), std::uint8_t{0});  // the caller's own may go
     at += count;
   }
@@ -89,13 +90,13 @@ TEST_F(UploaderTest, LayersArriveAsTheyArePacked) {
       Bytes want(layer.packed.bytes);
       reader.pack(layer, want.data(), want.size());
       DeviceMemory memory(want.size());
-      uploader.pack(reader, layer, memory.data(), memory.bytes);
+      uploader.pack(reader, layer, memory.output());
       for (const auto& companion : {layer.permutation, layer.bias, layer.pre_scale}) {
         if (!companion) continue;
         Bytes plain(companion->bytes);
         reader.read(*companion, plain.data(), plain.size());
         DeviceMemory vector(companion->bytes);
-        uploader.read(reader, *companion, vector.data(), vector.bytes);
+        uploader.read(reader, *companion, vector.output());
         uploader.finish();
         EXPECT_EQ(vector.content(), plain);
       }
@@ -112,7 +113,7 @@ TEST_F(UploaderTest, DestroyingWaitsForTheCopies) {
   const Bytes bytes = counted(9000);
   {
     Uploader uploader(stream.get(), 4096);
-    uploader.write(memory.data(), bytes.data(), bytes.size());
+    uploader.write(bytes.data(), bytes.size(), memory.output());
     Uploader other = std::move(uploader);
     EXPECT_GT(fake::copies_under_way(), 0);
   }
@@ -130,17 +131,23 @@ TEST_F(UploaderTest, WhatItRefusesIsNotCopied) {
   Uploader uploader(stream.get(), 4096);
   DeviceMemory memory(layer.packed.bytes + 16);
   const Bytes before = memory.content();
-  EXPECT_EQ(code_of([&] { uploader.pack(reader, layer, memory.data(), layer.packed.bytes - 1); }),
+  EXPECT_EQ(code_of([&] {
+              uploader.pack(reader, layer, {memory.data(), layer.packed.bytes - 1});
+            }),
             "upload.too_small");
-  EXPECT_EQ(code_of([&] { uploader.pack(reader, layer, memory.data() + 8, layer.packed.bytes); }),
+  EXPECT_EQ(code_of([&] {
+              uploader.pack(reader, layer, {memory.data() + 8, layer.packed.bytes});
+            }),
             "upload.misaligned");
-  EXPECT_EQ(code_of([&] { uploader.pack(reader, layer, nullptr, layer.packed.bytes); }),
+  EXPECT_EQ(code_of([&] {
+              uploader.pack(reader, layer, {nullptr, layer.packed.bytes});
+            }),
             "upload.null");
   CheckpointTensor liar = layer.packed;
   liar.bytes = 16;
-  EXPECT_EQ(code_of([&] { uploader.read(reader, liar, memory.data(), 16); }), "upload.too_small");
-  EXPECT_EQ(code_of([&] { uploader.write(memory.data(), nullptr, 16); }), "upload.null");
-  EXPECT_EQ(code_of([&] { uploader.write(nullptr, before.data(), 16); }), "upload.null");
+  EXPECT_EQ(code_of([&] { uploader.read(reader, liar, {memory.data(), 16}); }), "upload.too_small");
+  EXPECT_EQ(code_of([&] { uploader.write(nullptr, 16, memory.output()); }), "upload.null");
+  EXPECT_EQ(code_of([&] { uploader.write(before.data(), 16, {nullptr, 16}); }), "upload.null");
   uploader.finish();
   EXPECT_EQ(memory.content(), before);
 }
@@ -158,11 +165,10 @@ TEST_F(UploaderTest, WhatWasStagedOfAFailureIsNeverCopied) {
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
   DeviceMemory memory(layer.packed.bytes);
   const Bytes before = memory.content();
-  EXPECT_EQ(code_of([&] { uploader.pack(reader, layer, memory.data(), memory.bytes); }),
-            "checkpoint.read");
+  EXPECT_EQ(code_of([&] { uploader.pack(reader, layer, memory.output()); }), "checkpoint.read");
   const Bytes bytes = counted(100);
   DeviceMemory other(100);
-  uploader.write(other.data(), bytes.data(), bytes.size());
+  uploader.write(bytes.data(), bytes.size(), other.output());
   uploader.finish();
   EXPECT_EQ(memory.content(), before);
   EXPECT_EQ(other.content(), bytes);
@@ -176,17 +182,17 @@ TEST_F(UploaderTest, CapturesAreRefusedAndStayValid) {
   const Bytes bytes = counted(20'000);
   DeviceMemory memory(bytes.size());
   captured.begin_capture();
-  EXPECT_EQ(code_of([&] { uploader.write(memory.data(), bytes.data(), bytes.size()); }),
+  EXPECT_EQ(code_of([&] { uploader.write(bytes.data(), bytes.size(), memory.output()); }),
             "upload.capturing");
   {
     Uploader other(stream.get(), 4096);  // goes on undisturbed, and disturbs nobody
-    other.write(memory.data(), bytes.data(), bytes.size());
+    other.write(bytes.data(), bytes.size(), memory.output());
     other.finish();
   }
   EXPECT_EQ(memory.content(), bytes);
   EXPECT_TRUE(captured.end_capture());
   memory.fill();
-  uploader.write(memory.data(), bytes.data(), bytes.size());
+  uploader.write(bytes.data(), bytes.size(), memory.output());
   uploader.finish();
   EXPECT_EQ(memory.content(), bytes);
 }
@@ -204,7 +210,7 @@ TEST_F(UploaderTest, EachDriverCallMayFail) {
       fake::fail(call, 2, skip, 1);
       DeviceMemory memory(bytes.size());
       const auto attempt = [&](Uploader& uploader) {
-        uploader.write(memory.data(), bytes.data(), bytes.size());
+        uploader.write(bytes.data(), bytes.size(), memory.output());
         uploader.finish();
       };
       const std::string code = code_of([&] {
