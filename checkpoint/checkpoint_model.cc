@@ -175,7 +175,7 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
     layer.name = packed.spec.name();
     layer.n = packed.spec.weight_shape().n;
     layer.k = packed.spec.weight_shape().k;
-    layer.matrices = packed.layer.matrices();
+    layer.matrices = packed.matrices;
     if (layer.matrices > 1) layer.kind = ModelLayer::Kind::kExperts;
     layer.weights = weights_of(packed.spec.weight());
     layer.bias = packed.spec.gemm().epilogue.bias;
@@ -185,7 +185,7 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
       modules.push_back(part.name);
       for (std::string& tensor : tensors_of(part, checkpoint)) consumed.insert(std::move(tensor));
     }
-    layers.add(modules, packed.layer.heights(), std::move(layer));
+    layers.add(modules, packed.heights, std::move(layer));
   }
   std::map<std::pair<std::string, std::string>, std::size_t> unserved;
   for (const UnservedLayer& layer : plan.unserved) {

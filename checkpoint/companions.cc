@@ -149,35 +149,42 @@ std::vector<std::uint8_t> Companions::joined_biases() const {
   return joined;
 }
 
-void Companions::add_to(OutputPlan* plan) const {
-  if (!is_made_anew()) return;
-  if (has_pre_scale()) {
-    TensorInfo tensor = *pre_scales_.front();
-    const std::string from = std::exchange(tensor.name, pre_scale_name_);
-    const std::int64_t bytes = bytes_of(tensor.type);
-    ColumnRun columns = views_.front().columns;
-    if (columns.count == 0) columns.count = static_cast<std::int64_t>(tensor.bytes) / bytes;
-    tensor.shape = {columns.count};
-    plan->add(tensor.name, {tensor},
-              [checkpoint = checkpoint_, from, columns, bytes](const SafetensorsWriter& writer,
-                                                               std::size_t to) {
-                const std::vector<std::uint8_t> values = checkpoint->read(from);
-                writer.write(to, 0, values.data() + columns.first * bytes,
-                             static_cast<std::size_t>(columns.count * bytes));
-              });
-  }
-  if (!has_bias()) return;
+std::optional<MadeTensor> Companions::pre_scale() const {
+  if (!has_pre_scale()) return std::nullopt;
+  const Checkpoint::Entry& entry = checkpoint_->at(pre_scales_.front()->name);
+  if (!is_made_anew()) return copied_tensor(entry);
+  MadeTensor made;
+  made.info.name = pre_scale_name_;
+  made.info.type = entry.tensor->type;
+  const std::int64_t element = bytes_of(entry.tensor->type);
+  ColumnRun columns = views_.front().columns;
+  if (columns.count == 0) columns.count = static_cast<std::int64_t>(entry.tensor->bytes) / element;
+  made.info.shape = {columns.count};
+  made.info.bytes = static_cast<std::uint64_t>(columns.count * element);
+  made.make = [entry, first = columns.first * element, bytes = made.info.bytes](ByteStream* out) {
+    std::vector<std::uint8_t> values(bytes);
+    entry.file->read(*entry.tensor, static_cast<std::uint64_t>(first), values.data(), bytes);
+    out->write(values.data(), bytes);
+  };
+  return made;
+}
+
+std::optional<MadeTensor> Companions::bias() const {
+  if (!has_bias()) return std::nullopt;
   const TensorInfo& some = **std::find_if(biases_.begin(), biases_.end(),
                                           [](const TensorInfo* bias) { return bias != nullptr; });
+  if (!is_made_anew()) return copied_tensor(checkpoint_->at(some.name));
+  MadeTensor made;
+  made.info.name = bias_name_;
+  made.info.type = some.type;
   const std::int64_t n = std::accumulate(heights_.begin(), heights_.end(), std::int64_t{0});
-  TensorInfo tensor;
-  tensor.name = bias_name_;
-  tensor.type = some.type;
-  tensor.shape = matrices_ == 1 ? std::vector{n} : std::vector{matrices_, n};
-  plan->add(tensor.name, {tensor}, [copy = *this](const SafetensorsWriter& writer, std::size_t to) {
-    const std::vector<std::uint8_t> bytes = copy.joined_biases();
-    writer.write(to, 0, bytes.data(), bytes.size());
-  });
+  made.info.shape = matrices_ == 1 ? std::vector{n} : std::vector{matrices_, n};
+  made.info.bytes = static_cast<std::uint64_t>(matrices_ * n * bytes_of(some.type));
+  made.make = [companions = *this](ByteStream* out) {
+    const std::vector<std::uint8_t> bytes = companions.joined_biases();
+    out->write(bytes.data(), bytes.size());
+  };
+  return made;
 }
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #define HEDDLE_CHECKPOINT_COMPANIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@
 #include "checkpoint/fused_layer.h"
 #include "checkpoint/layer_names.h"
 #include "checkpoint/layer_view.h"
-#include "checkpoint/output_plan.h"
+#include "checkpoint/made_tensor.h"
 
 namespace heddle {
 
@@ -25,8 +26,8 @@ class Companions {
 
   // `layer` has the rows of `views`, which are those of the parts; `plain_heights` are the parts'
   // rows in the checkpoint. Throws Error(kUnsupported, "checkpoint.layer") for vectors that do not
-  // fit. Precondition: why_apart() finds nothing. The checkpoint must outlive the plan that it is
-  // added to.
+  // fit. Precondition: why_apart() finds nothing. The checkpoint must outlive the companions and
+  // what is made of them.
   Companions(const Checkpoint& checkpoint, const LayerGroup& group, const FusedLayer& layer,
              std::vector<LayerView> views, const std::vector<std::int64_t>& plain_heights,
              std::int64_t plain_k);
@@ -35,8 +36,9 @@ class Companions {
   bool has_pre_scale() const noexcept { return !pre_scales_.empty(); }
   // The parts' own vectors that are not copied: zeros, and those that others take the place of.
   std::vector<std::string> replaced() const;
-  // The vectors that take their place.
-  void add_to(OutputPlan* plan) const;
+  // The vectors of the layer: those of the checkpoint, or what takes their place.
+  std::optional<MadeTensor> bias() const;
+  std::optional<MadeTensor> pre_scale() const;
 
  private:
   void read_biases(const LayerGroup& group);

@@ -18,8 +18,7 @@ namespace {
 constexpr std::int64_t kPanelElements = std::int64_t{1} << 19;
 constexpr std::int64_t kPanelRows = 32;  // a multiple: AWQ's words are unpacked by 32 rows
 
-void write_rows(const QuantizedRows& layer, DType dtype, const SafetensorsWriter& writer,
-                std::size_t tensor) {
+void write_rows(const QuantizedRows& layer, DType dtype, ByteStream* out) {
   const std::int64_t k = layer.k();
   const std::int64_t rows = layer.matrices() * layer.n();
   const std::int64_t panel = std::max(kPanelRows, kPanelElements / k / kPanelRows * kPanelRows);
@@ -27,14 +26,12 @@ void write_rows(const QuantizedRows& layer, DType dtype, const SafetensorsWriter
   for (std::int64_t first = 0; first < rows; first += panel) {
     const std::int64_t count = std::min(panel, rows - first);
     layer.rows(first, count, dtype, values.data());
-    writer.write(tensor, static_cast<std::uint64_t>(first * k) * 2, values.data(),
-                 static_cast<std::size_t>(count * k) * 2);
+    out->write(values.data(), static_cast<std::size_t>(count * k) * 2);
   }
 }
 
 // GPT-2's Conv1D has inputs as rows. Such layers are small: the whole of one fits into memory.
-void write_transposed(const QuantizedRows& layer, DType dtype, const SafetensorsWriter& writer,
-                      std::size_t tensor) {
+void write_transposed(const QuantizedRows& layer, DType dtype, ByteStream* out) {
   const auto n = static_cast<std::size_t>(layer.n());
   const auto k = static_cast<std::size_t>(layer.k());
   std::vector<std::uint16_t> row(k);
@@ -43,7 +40,7 @@ void write_transposed(const QuantizedRows& layer, DType dtype, const Safetensors
     layer.rows(static_cast<std::int64_t>(i), 1, dtype, row.data());
     for (std::size_t j = 0; j < k; ++j) values[j * n + i] = row[j];
   }
-  writer.write(tensor, 0, values.data(), values.size() * sizeof values[0]);
+  out->write(values.data(), values.size() * sizeof values[0]);
 }
 
 // All layers, or the one of that name with only its tensors.
@@ -82,17 +79,16 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
       const auto shape_only = read_layer(checkpoint, layer, config, Load::kShape);
       const DType dtype = config.dtype.value_or(shape_only->native_dtype());
       const bool transposed = config.transposed_linears && shape_only->shape().size() == 2;
-      TensorInfo tensor;
-      tensor.name = layer.plain_tensor();
-      tensor.type = dtype == DType::kBf16 ? TensorType::kBf16 : TensorType::kF16;
-      tensor.shape = shape_only->plain_shape();
-      if (transposed) std::swap(tensor.shape[0], tensor.shape[1]);
-      plan.add(layer.name, {tensor},
-               [&checkpoint, &config, layer, dtype, transposed](const SafetensorsWriter& writer,
-                                                                std::size_t first) {
-                 const auto rows = read_layer(checkpoint, layer, config, Load::kAll);
-                 (transposed ? write_transposed : write_rows)(*rows, dtype, writer, first);
-               });
+      MadeTensor tensor;
+      tensor.info.name = layer.plain_tensor();
+      tensor.info.type = dtype == DType::kBf16 ? TensorType::kBf16 : TensorType::kF16;
+      tensor.info.shape = shape_only->plain_shape();
+      if (transposed) std::swap(tensor.info.shape[0], tensor.info.shape[1]);
+      tensor.make = [&checkpoint, &config, layer, dtype, transposed](ByteStream* out) {
+        const auto rows = read_layer(checkpoint, layer, config, Load::kAll);
+        (transposed ? write_transposed : write_rows)(*rows, dtype, out);
+      };
+      plan.add(std::move(tensor));
     } catch (const Error& error) {
       unconverted.add(error);
       continue;
@@ -114,7 +110,9 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
                     scaled));
   }
   if (options.layer.empty()) {
-    report.copied = copy_others(checkpoint, consumed, &plan);
+    std::vector<MadeTensor> copies = copies_of_others(checkpoint, consumed);
+    report.copied = copies.size();
+    add_copies(std::move(copies), &plan);
     report.input_bytes = checkpoint.bytes();
   }
   check_conversion(checkpoint, report.layers + inventory.kept, output);

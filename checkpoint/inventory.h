@@ -9,15 +9,9 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layer_names.h"
 #include "generator/model/quantization.h"
+#include "heddle/checkpoint.h"
 
 namespace heddle {
-
-// Shell patterns (matches_glob) for the names of tensors or of modules that hold them: a module's
-// name means all inside of it.
-struct TensorChoice {
-  std::vector<std::string> keep;  // copied as they are, also quantised ones
-  std::vector<std::string> skip;  // not written
-};
 
 // A tensor that looks quantised and that no layer is made of.
 struct UnknownTensors {

@@ -126,7 +126,9 @@ class Planner {
     if (!why.empty()) return add_unserved(group, why, gemm.shape);
     if (gemm.weight.group_offset != 0 && offset_++ == 0) first_offset_ = group.name;
     Spec spec = Spec::from_gemm(gemm, label_of(group.name));
-    plan_.packed.push_back({group, std::move(layer), std::move(companions), std::move(spec)});
+    // The rest of the layer, such as its zero points, is read again when it is packed.
+    plan_.packed.push_back({group, std::move(spec), layer.matrices(), layer.heights(),
+                            layer.permutation(), std::move(companions)});
   }
 
   // The parts of a fused layer may be served alone.

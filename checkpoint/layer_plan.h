@@ -13,25 +13,20 @@
 #include "checkpoint/fused_layer.h"
 #include "checkpoint/inventory.h"
 #include "checkpoint/layer_view.h"
+#include "heddle/checkpoint.h"
 #include "heddle/error.h"
 #include "heddle/spec.h"
 
 namespace heddle {
 
+// What a kernel takes of the checkpoint at once.
 struct PackedLayer {
   LayerGroup group;
-  FusedLayer layer;  // without its data
+  Spec spec;                              // of one matrix
+  std::int64_t matrices = 1;              // experts
+  std::vector<std::int64_t> heights;      // rows of a matrix of each part
+  std::vector<std::int32_t> permutation;  // FusedLayer::permutation()
   Companions companions;
-  Spec spec;
-};
-
-// A quantised layer that was read, but that no kernel takes: it is copied.
-struct UnservedLayer {
-  std::string name;
-  std::string reason;
-  std::int64_t n = 0;  // 0 where it is no matrix
-  std::int64_t k = 0;
-  std::vector<std::string> tensors;
 };
 
 struct LayerPlan {

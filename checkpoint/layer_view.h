@@ -10,15 +10,9 @@
 #include "checkpoint/config.h"
 #include "checkpoint/quantized_rows.h"
 #include "checkpoint/selected_rows.h"
+#include "heddle/checkpoint.h"
 
 namespace heddle {
-
-// One of several GPUs that share a model by tensor parallelism: matrices that make heads or inner
-// features are split along N, those that take them along K.
-struct TensorParallel {
-  std::int64_t rank = 0;
-  std::int64_t size = 1;
-};
 
 struct ColumnRun {
   std::int64_t first = 0;

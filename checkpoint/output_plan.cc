@@ -12,65 +12,46 @@
 #include "heddle/error.h"
 
 namespace heddle {
-namespace {
-
-constexpr std::uint64_t kPiece = std::uint64_t{8} << 20;
-
-void copy_tensor(const Checkpoint::Entry& entry, const SafetensorsWriter& writer,
-                 std::size_t tensor) {
-  const std::uint64_t bytes = entry.tensor->bytes;
-  std::vector<std::uint8_t> piece(std::min(bytes, kPiece));
-  for (std::uint64_t at = 0; at < bytes; at += kPiece) {
-    const std::size_t count = std::min(kPiece, bytes - at);
-    entry.file->read(*entry.tensor, at, piece.data(), count);
-    writer.write(tensor, at, piece.data(), count);
-  }
-}
-
-}  // namespace
-
-void OutputPlan::add(const std::string& label, std::vector<TensorInfo> tensors, Make make) {
-  items_.push_back({label, tensors_.size(), std::move(make)});
-  for (TensorInfo& tensor : tensors) tensors_.push_back(std::move(tensor));
-}
-
-void OutputPlan::copy(const Checkpoint::Entry& entry) {
-  TensorInfo tensor;
-  tensor.name = entry.tensor->name;
-  tensor.type = entry.tensor->type;
-  tensor.shape = entry.tensor->shape;
-  add(tensor.name, {tensor}, [entry](const SafetensorsWriter& writer, std::size_t first) {
-    copy_tensor(entry, writer, first);
-  });
-}
 
 std::uint64_t OutputPlan::write(const std::string& output, int jobs,
                                 const Progress& progress) const {
   std::set<std::string> names;
+  std::vector<TensorInfo> infos;
   std::uint64_t bytes = 0;
-  for (const TensorInfo& tensor : tensors_) {
-    const std::optional<std::uint64_t> size = tensor_bytes(tensor.type, tensor.shape);
-    if (!names.insert(tensor.name).second || !size) {
-      throw Error(
-          ErrorCategory::kFile, "checkpoint.collision",
-          fmt::format(
-              "the output would have the tensor \"{}\" twice: the checkpoint has one of that name, "
-              "too, or it would be larger than a file can be",
-              excerpt(tensor.name)));
-    }
+  for (const MadeTensor& tensor : tensors_) {
+    const TensorInfo& info = tensor.info;
+    const std::optional<std::uint64_t> size = tensor_bytes(info.type, info.shape);
+    if (!names.insert(info.name).second || !size) refuse_collision(info.name);
     bytes += *size;
+    infos.push_back(info);
+    infos.back().bytes = *size;
   }
-  SafetensorsWriter writer(output, tensors_, metadata_);
+  SafetensorsWriter writer(output, infos, metadata_);
   std::mutex mutex;
   std::size_t done = 0;
-  run_all(items_.size(), jobs, [&](std::size_t i) {
-    items_[i].make(writer, items_[i].first);
+  run_all(tensors_.size(), jobs, [&](std::size_t i) {
+    const ByteSink sink = [&](std::size_t offset, const void* data, std::size_t count) {
+      writer.write(i, offset, data, count);
+      return true;
+    };
+    ByteStream stream(sink, infos[i].bytes);
+    tensors_[i].make(&stream);
+    stream.finish();
     const std::lock_guard<std::mutex> lock(mutex);
     ++done;
-    if (progress) progress(items_[i].label, done, items_.size());
+    if (progress) progress(infos[i].name, done, infos.size());
   });
   writer.commit();
   return bytes;
+}
+
+void refuse_collision(const std::string& name) {
+  throw Error(
+      ErrorCategory::kFile, "checkpoint.collision",
+      fmt::format(
+          "the output would have the tensor \"{}\" twice: the checkpoint has one of that name, "
+          "too, or it would be larger than a file can be",
+          excerpt(name)));
 }
 
 void refuse_plain_checkpoint() {
@@ -87,18 +68,21 @@ void check_conversion(const Checkpoint& checkpoint, std::size_t layers, const st
   if (layers == 0) refuse_plain_checkpoint();
 }
 
-std::size_t copy_others(const Checkpoint& checkpoint, const std::vector<std::string>& consumed,
-                        OutputPlan* plan) {
+std::vector<MadeTensor> copies_of_others(const Checkpoint& checkpoint,
+                                         const std::vector<std::string>& consumed) {
   const std::set<std::string> gone(consumed.begin(), consumed.end());
-  std::vector<Checkpoint::Entry> others;
+  std::vector<MadeTensor> copies;
   for (const auto& [name, entry] : checkpoint.tensors()) {
-    if (gone.count(name) == 0) others.push_back(entry);
+    if (gone.count(name) == 0) copies.push_back(copied_tensor(entry));
   }
-  std::stable_sort(others.begin(), others.end(), [](const auto& a, const auto& b) {
-    return bytes_of(a.tensor->type) > bytes_of(b.tensor->type);
+  return copies;
+}
+
+void add_copies(std::vector<MadeTensor> copies, OutputPlan* plan) {
+  std::stable_sort(copies.begin(), copies.end(), [](const auto& a, const auto& b) {
+    return bytes_of(a.info.type) > bytes_of(b.info.type);
   });
-  for (const Checkpoint::Entry& entry : others) plan->copy(entry);
-  return others.size();
+  for (MadeTensor& copy : copies) plan->add(std::move(copy));
 }
 
 }  // namespace heddle

@@ -1,30 +1,26 @@
-// OutputPlan: the tensors of a new checkpoint and the work that makes each of them.
+// OutputPlan: the tensors of a new file.
 #ifndef HEDDLE_CHECKPOINT_OUTPUT_PLAN_H_
 #define HEDDLE_CHECKPOINT_OUTPUT_PLAN_H_
 
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/made_tensor.h"
 
 namespace heddle {
 
 class OutputPlan {
  public:
-  // Writes all bytes of the tensors [first, ...) that were added with it.
-  using Make = std::function<void(const SafetensorsWriter& writer, std::size_t first)>;
-
   // After each tensor, one call at a time, from any thread.
   using Progress =
       std::function<void(const std::string& tensor, std::size_t done, std::size_t total)>;
 
-  // Tensors that one piece of work makes. They lie in the file in the order of the calls.
-  void add(const std::string& label, std::vector<TensorInfo> tensors, Make make);
-  // A tensor as it is. The checkpoint must outlive the plan.
-  void copy(const Checkpoint::Entry& entry);
+  // The tensors lie in the file in the order of the calls.
+  void add(MadeTensor tensor) { tensors_.push_back(std::move(tensor)); }
   void set_metadata(std::map<std::string, std::string> metadata) {
     metadata_ = std::move(metadata);
   }
@@ -34,16 +30,13 @@ class OutputPlan {
   std::uint64_t write(const std::string& output, int jobs, const Progress& progress) const;
 
  private:
-  struct Item {
-    std::string label;
-    std::size_t first;  // tensor
-    Make make;
-  };
-
-  std::vector<TensorInfo> tensors_;
-  std::vector<Item> items_;
+  std::vector<MadeTensor> tensors_;
   std::map<std::string, std::string> metadata_;
 };
+
+// Throws Error(kFile, "checkpoint.collision") for a name that two tensors have, or a tensor that is
+// larger than a file can be.
+[[noreturn]] void refuse_collision(const std::string& name);
 
 // Throws Error(kUnsupported, "checkpoint.not_quantised"): there is nothing to convert.
 [[noreturn]] void refuse_plain_checkpoint();
@@ -53,10 +46,11 @@ class OutputPlan {
 // layer to convert.
 void check_conversion(const Checkpoint& checkpoint, std::size_t layers, const std::string& output);
 
-// Copies everything that is not in `consumed`, widest elements first, so that all are aligned.
-// Returns their number.
-std::size_t copy_others(const Checkpoint& checkpoint, const std::vector<std::string>& consumed,
-                        OutputPlan* plan);
+// The tensors that are not in `consumed`, ascending by name.
+std::vector<MadeTensor> copies_of_others(const Checkpoint& checkpoint,
+                                         const std::vector<std::string>& consumed);
+// Adds them, widest elements first, so that all are aligned. Precondition: they ascend by name.
+void add_copies(std::vector<MadeTensor> copies, OutputPlan* plan);
 
 }  // namespace heddle
 

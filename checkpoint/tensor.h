@@ -9,26 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace heddle {
+#include "heddle/checkpoint.h"
 
-enum class TensorType {
-  kBool,
-  kU8,
-  kI8,
-  kF8E4M3,
-  kF8E5M2,
-  kF8E8M0,
-  kU16,
-  kI16,
-  kF16,
-  kBf16,
-  kU32,
-  kI32,
-  kF32,
-  kU64,
-  kI64,
-  kF64,
-};
+namespace heddle {
 
 struct TensorInfo {
   std::string name;
@@ -38,9 +21,6 @@ struct TensorInfo {
   std::uint64_t bytes = 0;  // == elements * bytes_of(type)
 };
 
-int bytes_of(TensorType type) noexcept;
-// As the file spells it: "F8_E4M3", "BF16" ...
-std::string_view to_string(TensorType type) noexcept;
 std::optional<TensorType> tensor_type(std::string_view word) noexcept;
 
 // The size in bytes of a tensor of this shape; nothing where a side is negative or the size is

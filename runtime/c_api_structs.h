@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "heddle/c/checkpoint.h"
 #include "heddle/heddle.h"
 #include "runtime/c_api.h"
 
@@ -56,6 +57,8 @@ HEDDLE_FIRST_SIZE(heddle_model_kernel_info, layers);
 HEDDLE_FIRST_SIZE(heddle_model_unserved_info, layers);
 HEDDLE_FIRST_SIZE(heddle_model_layer_info, reserved);
 HEDDLE_FIRST_SIZE(heddle_model_part_info, n);
+HEDDLE_FIRST_SIZE(heddle_checkpoint_options, engine_rotates);
+HEDDLE_FIRST_SIZE(heddle_checkpoint_layer_info, pre_scale);
 
 #undef HEDDLE_FIRST_SIZE
 

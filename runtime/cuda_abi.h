@@ -67,6 +67,8 @@ enum CUstreamCaptureStatus : int {
   CU_STREAM_CAPTURE_STATUS_NONE = 0,
   CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
 };
+// CU_MEMHOSTALLOC_PORTABLE, which cuda.h makes a macro of.
+inline constexpr unsigned int kPortableHostMemory = 1;
 enum CUpointer_attribute : int {
   CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,

@@ -55,6 +55,8 @@ namespace heddle::cuda {
   X(cuMemGetInfo, 3020, (std::size_t* free_bytes, std::size_t* total_bytes))                     \
   X(cuMemAlloc, 3020, (CUdeviceptr* pointer, std::size_t bytes))                                 \
   X(cuMemFree, 3020, (CUdeviceptr pointer))                                                      \
+  X(cuMemHostAlloc, 2020, (void** memory, std::size_t bytes, unsigned int flags))                \
+  X(cuMemFreeHost, 2000, (void* memory))                                                         \
   X(cuMemcpyHtoDAsync, 3020, (CUdeviceptr to, const void* from, std::size_t bytes,               \
                               CUstream stream))                                                  \
   X(cuMemcpyDtoHAsync, 3020, (void* to, CUdeviceptr from, std::size_t bytes, CUstream stream))   \

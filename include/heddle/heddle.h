@@ -16,6 +16,7 @@
  *   heddle/c/plan.h     every decision for a spec on a target; the CUDA text
  *   heddle/c/build.h    compiled kernels: cubins, PTX, registers
  *   heddle/c/weights.h  quantising and packing on the host
+ *   heddle/c/checkpoint.h  checkpoints as packed weights; uploading them needs a GPU
  *
  * docs/c-api.md tells which function does what; the C++ headers say more on each. */
 #ifndef HEDDLE_HEDDLE_H_
@@ -26,6 +27,7 @@
 
 #include "heddle/c/base.h"
 #include "heddle/c/build.h"
+#include "heddle/c/checkpoint.h"
 #include "heddle/c/model.h"
 #include "heddle/c/plan.h"
 #include "heddle/c/spec.h"
@@ -123,16 +125,6 @@ HEDDLE_EXPORT heddle_status heddle_kernel_max_workspace_bytes(const heddle_kerne
  * that of the whole text, so a capacity of 0 asks for it. */
 HEDDLE_EXPORT heddle_status heddle_kernel_plan(const heddle_kernel* kernel, char* text,
                                                size_t capacity, size_t* length);
-
-/* Device memory, aligned to 16 bytes. Null and 0 for what the spec does not ask for. */
-typedef struct heddle_input {
-  const void* data;
-  size_t bytes;
-} heddle_input;
-typedef struct heddle_output {
-  void* data;
-  size_t bytes;
-} heddle_output;
 
 typedef struct heddle_gemm_args {
   size_t struct_size; /* sizeof(heddle_gemm_args) */

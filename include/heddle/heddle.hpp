@@ -2,6 +2,7 @@
 #ifndef HEDDLE_HEDDLE_HPP_
 #define HEDDLE_HEDDLE_HPP_
 
+#include "heddle/checkpoint.h"
 #include "heddle/decode_attention.h"
 #include "heddle/device_memory.h"
 #include "heddle/error.h"
@@ -15,6 +16,7 @@
 #include "heddle/spec.h"
 #include "heddle/target.h"
 #include "heddle/tuned.h"
+#include "heddle/uploader.h"
 #include "heddle/version.h"
 #include "heddle/weight_kernels.h"
 #include "heddle/weights.h"

@@ -1,4 +1,5 @@
-// Runtime: compiles, caches and loads kernels. The only part of the API that touches CUDA or disk.
+// Runtime: compiles, caches and loads kernels. With Uploader, the only part of the API that touches
+// CUDA.
 #ifndef HEDDLE_RUNTIME_H_
 #define HEDDLE_RUNTIME_H_
 

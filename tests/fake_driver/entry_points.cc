@@ -1,6 +1,6 @@
 // The functions of the fake driver, under the driver's names and with its signatures: how they are
 // found, what is no more than a name, and what the driver says of itself. The others are in
-// device_entry_points.cc, code_entry_points.cc and stream_entry_points.cc.
+// device_entry_points.cc, code_entry_points.cc, memory_entry_points.cc and stream_entry_points.cc.
 #include "entry_points.h"
 
 #include <string_view>
@@ -67,15 +67,10 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 FAKE_UNUSED(cuMemGetInfo, kForbidden)
 FAKE_UNUSED(cuMemAlloc, kForbidden)
 FAKE_UNUSED(cuMemFree, kForbidden)
-FAKE_UNUSED(cuMemcpyHtoDAsync, kAllowed)
 FAKE_UNUSED(cuMemcpyDtoHAsync, kAllowed)
 FAKE_UNUSED(cuMemcpyDtoDAsync, kAllowed)
 FAKE_UNUSED(cuMemsetD8Async, kAllowed)
 FAKE_UNUSED(cuPointerGetAttribute, kAllowed)
-FAKE_UNUSED(cuEventCreate, kForbidden)
-FAKE_UNUSED(cuEventDestroy, kForbidden)
-FAKE_UNUSED(cuEventRecord, kAllowed)
-FAKE_UNUSED(cuEventSynchronize, kForbidden)
 FAKE_UNUSED(cuEventElapsedTime, kForbidden)
 FAKE_UNUSED(cuGraphInstantiateWithFlags, kForbidden)
 FAKE_UNUSED(cuGraphLaunch, kForbidden)
@@ -113,6 +108,8 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, std::uint
                                   FAKE_ENTRY(cuMemGetInfo),
                                   FAKE_ENTRY(cuMemAlloc),
                                   FAKE_ENTRY(cuMemFree),
+                                  FAKE_ENTRY(cuMemHostAlloc),
+                                  FAKE_ENTRY(cuMemFreeHost),
                                   FAKE_ENTRY(cuMemcpyHtoDAsync),
                                   FAKE_ENTRY(cuMemcpyDtoHAsync),
                                   FAKE_ENTRY(cuMemcpyDtoDAsync),

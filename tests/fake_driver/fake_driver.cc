@@ -94,6 +94,23 @@ int live_libraries() {
   return static_cast<int>(state().libraries.size());
 }
 
+std::size_t live_host_bytes() {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  std::size_t sum = 0;
+  for (const auto& [memory, bytes] : state().host_memory) sum += bytes;
+  return sum;
+}
+
+int live_events() {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  return static_cast<int>(state().events.size());
+}
+
+int copies_under_way() {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  return static_cast<int>(state().copies.size());
+}
+
 int live_references() {
   const std::lock_guard<std::mutex> lock(state().mutex);
   int sum = 0;

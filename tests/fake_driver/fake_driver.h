@@ -54,6 +54,19 @@ struct FakeStream {
   bool broken = false;        // the capture was broken by a forbidden call
 };
 
+struct FakeCopy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+  cuda::CUstream stream = nullptr;
+  std::uint64_t number = 0;
+};
+// Stands behind the copies of the stream that were asked for before number `end`.
+struct FakeEvent {
+  cuda::CUstream stream = nullptr;
+  std::uint64_t end = 0;
+};
+
 // The state behind the entry points. Lock `mutex` to look at it.
 struct State {
   std::mutex mutex;
@@ -64,6 +77,10 @@ struct State {
   std::set<Library*> libraries;
   std::set<LoadedFunction*> functions;
   std::set<FakeStream*> streams;
+  std::map<void*, std::size_t> host_memory;  // page-locked
+  std::set<FakeEvent*> events;
+  std::vector<FakeCopy> copies;   // asked for and not made yet
+  std::uint64_t copy_count = 0;   // that were asked for
   std::uint64_t captures = 0;     // that have begun
   std::set<std::string> missing;  // functions that this driver does not have
   // For counting allocations and time: launches succeed and are counted, the current context and
@@ -84,7 +101,10 @@ std::vector<std::string> calls();
 int count(const std::string& call);
 std::vector<Launch> launches();
 int live_libraries();
-int live_references();  // to primary contexts
+int live_references();          // to primary contexts
+std::size_t live_host_bytes();  // page-locked
+int live_events();
+int copies_under_way();
 // A context of the device that is not its primary one, as cuCtxCreate() makes them.
 cuda::CUcontext own_context(int device);
 

@@ -23,7 +23,6 @@ CUresult cuStreamDestroy(CUstream stream) {
   delete found;
   return call.result;
 }
-CUresult cuStreamSynchronize(CUstream) { return Call("cuStreamSynchronize").result; }
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   const Call call("cuStreamBeginCapture", InCapture::kAllowed);
   FakeStream* found = find_stream(stream);

@@ -7,7 +7,8 @@ run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix} --config ${BUILD_
 build_project(${CMAKE_CURRENT_LIST_DIR}/consumer ${WORK_DIR}/consume/build
               -DCMAKE_PREFIX_PATH=${prefix})
 check_consumer(${WORK_DIR}/consume/build/consumer)
-check_consumer(${WORK_DIR}/consume/build/consumer_c)
+check_planner(${WORK_DIR}/consume/build/consumer_c)
+check_reader(${WORK_DIR}/consume/build/reader_c "")
 run(${prefix}/bin/heddle --version)
 
 # Nothing that was installed may point back to where it was built.

@@ -15,4 +15,5 @@ run(${CMAKE_COMMAND} --install ${build} --prefix ${prefix} --config ${BUILD_TYPE
 build_project(${CMAKE_CURRENT_LIST_DIR}/consumer ${WORK_DIR}/embed/consumer
               -DCMAKE_PREFIX_PATH=${prefix})
 check_consumer(${WORK_DIR}/embed/consumer/consumer)
-check_consumer(${WORK_DIR}/embed/consumer/consumer_c)
+check_planner(${WORK_DIR}/embed/consumer/consumer_c)
+check_reader(${WORK_DIR}/embed/consumer/reader_c "")

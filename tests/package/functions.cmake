@@ -14,7 +14,7 @@ endfunction()
 # configure_project(SOURCE BINARY OPTION...): configures with this build's tools and flags.
 function(configure_project source binary)
   run(${CMAKE_COMMAND} -S ${source} -B ${binary} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
-      -DCMAKE_CXX_FLAGS=${CXX_FLAGS} -DCMAKE_BUILD_TYPE=${BUILD_TYPE} ${ARGN})
+      -DCMAKE_C_COMPILER=${CC} -DCMAKE_C_FLAGS=${CXX_FLAGS} -DCMAKE_CXX_FLAGS=${CXX_FLAGS} -DCMAKE_BUILD_TYPE=${BUILD_TYPE} ${ARGN})
 endfunction()
 
 # build_project(SOURCE BINARY OPTION...): the same, and builds.
@@ -23,10 +23,23 @@ function(build_project source binary)
   run(${CMAKE_COMMAND} --build ${binary} --config ${BUILD_TYPE} -j 2)
 endfunction()
 
-# Runs the consumer program; its output must name the version and the kernels.
-function(check_consumer program)
+# Runs a program that plans; its output must name the version and the kernels.
+function(check_planner program)
   run(${program})
   if(NOT run_output MATCHES "heddle [0-9.]+: [1-9][0-9]* kernels")
     message(FATAL_ERROR "${program} printed: ${run_output}")
   endif()
+endfunction()
+
+# Runs a program that packs the layers of a checkpoint; its output must match, and name the layer.
+function(check_reader program expected)
+  run(${program} ${SOURCE_DIR}/tests/golden/gptq4_k128_n32_g32)
+  if(NOT run_output MATCHES "${expected}model.proj: [1-9][0-9]* packed bytes")
+    message(FATAL_ERROR "${program} printed: ${run_output}")
+  endif()
+endfunction()
+
+# Runs the consumer program in C++; its output must name the version and the kernels, too.
+function(check_consumer program)
+  check_reader(${program} "heddle [0-9.]+: [1-9][0-9]* kernels.*")
 endfunction()

@@ -15,6 +15,7 @@
 #include "runtime/driver.h"
 #include "runtime/nvrtc.h"
 #include "tests/fake_driver/fake_driver.h"
+#include "tests/runtime/fake_engine.h"
 #include "tests/runtime/temporary_folder.h"
 
 namespace heddle::testing {
@@ -44,61 +45,6 @@ inline DequantizeArgs dequantize_args() {
   args.source.weights = memory(0x1000);
   args.w = memory(0x2000);
   return args;
-}
-
-// The primary context of a device, retained and current, as an engine has it.
-class EngineContext {
- public:
-  explicit EngineContext(int device = 0) : device_(device) {
-    cuda::CUcontext context = nullptr;
-    cuda::check(cuda::driver().cuDevicePrimaryCtxRetain(&context, device), "retain");
-    cuda::check(cuda::driver().cuCtxPushCurrent(context), "push");
-  }
-  ~EngineContext() {
-    cuda::CUcontext popped = nullptr;
-    cuda::driver().cuCtxPopCurrent(&popped);
-    cuda::driver().cuDevicePrimaryCtxRelease(device_);
-  }
-  EngineContext(const EngineContext&) = delete;
-  EngineContext& operator=(const EngineContext&) = delete;
-
- private:
-  int device_;
-};
-
-class EngineStream {
- public:
-  EngineStream() { cuda::check(cuda::driver().cuStreamCreate(&stream_, 0), "create"); }
-  ~EngineStream() { cuda::driver().cuStreamDestroy(stream_); }
-  EngineStream(const EngineStream&) = delete;
-  EngineStream& operator=(const EngineStream&) = delete;
-
-  Stream get() const { return stream_; }
-  void begin_capture() {
-    cuda::check(
-        cuda::driver().cuStreamBeginCapture(stream_, cuda::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-        "begin");
-  }
-  // Whether the capture came out valid.
-  bool end_capture() {
-    cuda::CUgraph graph = nullptr;
-    return cuda::driver().cuStreamEndCapture(stream_, &graph) == cuda::CUDA_SUCCESS;
-  }
-
- private:
-  cuda::CUstream stream_ = nullptr;
-};
-
-// The error that work() throws: its code, and its text in `what`. "" if it throws none.
-template <typename Work>
-std::string code_of(const Work& work, std::string* what = nullptr) {
-  try {
-    work();
-  } catch (const Error& error) {
-    if (what != nullptr) *what = error.what();
-    return error.code();
-  }
-  return {};
 }
 
 class FakeDevice : public ::testing::Test {

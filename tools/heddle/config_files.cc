@@ -1,28 +1,19 @@
 #include "tools/heddle/config_files.h"
 
 #include <filesystem>
+#include <utility>
+
+#include "tools/heddle/input.h"
 
 namespace heddle {
-namespace {
 
-namespace fs = std::filesystem;
-
-std::string text_beside(const fs::path& config, const char* name) {
-  std::error_code none;
-  const fs::path path = config.parent_path() / name;
-  return fs::is_regular_file(path, none) ? read_input(path.string()).text : std::string();
-}
-
-}  // namespace
-
-ConfigFiles read_config_files(const std::string& path) {
+ConfigFiles read_config_input(const std::string& argument) {
+  Input input = read_input(argument);
   ConfigFiles files;
-  files.config = read_input(path);
+  files.place = std::move(input.place);
+  files.config = std::move(input.text);
   std::error_code none;
-  if (!fs::is_regular_file(path, none)) return files;
-  files.hf_quant_config = text_beside(path, "hf_quant_config.json");
-  files.quantize_config = text_beside(path, "quantize_config.json");
-  if (files.quantize_config.empty()) files.quantize_config = text_beside(path, "quant_config.json");
+  if (std::filesystem::is_regular_file(argument, none)) read_files_beside(argument, &files);
   return files;
 }
 

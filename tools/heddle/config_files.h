@@ -1,25 +1,16 @@
-// A model's config.json with the files beside it that say how its weights are quantised.
+// A model's config as the commands take it: a file, standard input, or the command line itself.
 #ifndef HEDDLE_TOOLS_HEDDLE_CONFIG_FILES_H_
 #define HEDDLE_TOOLS_HEDDLE_CONFIG_FILES_H_
 
 #include <string>
 
-#include "heddle/model.h"
-#include "tools/heddle/input.h"
+#include "checkpoint/config_files.h"
 
 namespace heddle {
 
-struct ConfigFiles {
-  Input config;
-  std::string hf_quant_config;  // empty: not there
-  std::string quantize_config;
-
-  ModelConfigTexts texts() const { return {config.text, hf_quant_config, quantize_config}; }
-};
-
-// `path` is that of config.json, "-" or JSON, as for read_input(); only a file has others beside
-// it. Throws Error(kFile) for files that are there and cannot be read.
-ConfigFiles read_config_files(const std::string& path);
+// `argument` is the path of config.json, "-" or JSON, as for read_input(); only a file has others
+// beside it. Throws as read_input() and read_files_beside() do.
+ConfigFiles read_config_input(const std::string& argument);
 
 }  // namespace heddle
 

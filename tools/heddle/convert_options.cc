@@ -20,22 +20,7 @@ namespace {
 
 // Beside the tensors, where model hubs put it.
 std::string config_path(const ConvertCommandOptions& options) {
-  if (!options.config.empty()) return options.config;
-  const std::filesystem::path checkpoint(options.checkpoint);
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(checkpoint, ignored);
-  return (folder ? checkpoint : checkpoint.parent_path()) / "config.json";
-}
-
-CheckpointConfig read_config(const ConvertCommandOptions& options) {
-  const ConfigFiles files = read_config_files(config_path(options));
-  try {
-    ModelConfigTexts texts = files.texts();
-    texts.engine_rotates = options.pack.engine_rotates;
-    return read_checkpoint_config(texts);
-  } catch (const Error& error) {
-    throw at_place(files.config.place, error);
-  }
+  return options.config.empty() ? config_beside(options.checkpoint) : options.config;
 }
 
 nlohmann::ordered_json unserved_json(const ConvertReport& report) {
@@ -82,7 +67,8 @@ void add_convert_options(CLI::App& command, ConvertCommandOptions* options) {
 int run_convert(const ConvertCommandOptions& options, Convert convert, const char* verb) {
   const auto start = std::chrono::steady_clock::now();
   const Checkpoint checkpoint(options.checkpoint);
-  const CheckpointConfig config = read_config(options);
+  const CheckpointConfig config =
+      read_checkpoint_config(read_config_input(config_path(options)), options.pack.engine_rotates);
   std::error_code none;  // a path that is not there is no other file
   if (std::filesystem::equivalent(config_path(options), options.output, none)) {
     throw Error(ErrorCategory::kUsage, "checkpoint.output",

@@ -1,7 +1,5 @@
 #include "tools/heddle/errors.h"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <vector>
 
@@ -54,15 +52,6 @@ int report(const Error& error) {
   std::fwrite(log.data(), 1, log.size(), stderr);
   if (!log.empty() && log.back() != '\n') std::fputc('\n', stderr);
   return exit_code(error.category());
-}
-
-Error at_place(std::string_view place, const Error& error) {
-  std::vector<Problem> problems = error.problems();
-  for (Problem& problem : problems) {
-    problem.pointer = problem.pointer.empty() ? std::string(place)
-                                              : fmt::format("{}: {}", place, problem.pointer);
-  }
-  return {error.category(), error.code(), std::move(problems), error.log()};
 }
 
 std::string one_line(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "generator/spec/error_place.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -23,9 +24,6 @@ void print_problem(std::string_view message);
 // Prints every problem of the error and, for a compile error, the compiler's log. Returns the exit
 // code.
 int report(const Error& error);
-
-// The same error with `place` ("spec.json", "list.json[3]") in front of each problem.
-Error at_place(std::string_view place, const Error& error);
 
 // The text with its line breaks replaced by "; ".
 std::string one_line(std::string_view text);

@@ -40,33 +40,33 @@ Spec parse_at(const std::string& place, std::string_view text) {
   }
 }
 
-void check_is_json(const Input& input) {
+void check_is_json(const std::string& place, const std::string& text) {
   try {
     // The callback drops every value: only whether the text is well formed is of interest.
     const auto drop = [](int, json::parse_event_t, const json&) { return false; };
-    [[maybe_unused]] const json nothing = json::parse(input.text, drop);
+    [[maybe_unused]] const json nothing = json::parse(text, drop);
   } catch (const json::parse_error& error) {
     throw Error(ErrorCategory::kSpec, "tool.not_json",
-                fmt::format("{}: not valid JSON at byte {}", input.place, error.byte));
+                fmt::format("{}: not valid JSON at byte {}", place, error.byte));
   }
 }
 
 // Every element's problems at once.
-Model model_of_list(const Input& input) {
-  check_is_json(input);
-  const std::vector<std::string_view> elements = array_elements(input.text);
+Model model_of_list(const std::string& place, const std::string& text) {
+  check_is_json(place, text);
+  const std::vector<std::string_view> elements = array_elements(text);
   Model model;
   std::vector<Problem> problems;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     try {
-      Spec spec = parse_at(fmt::format("{}[{}]", input.place, i), elements[i]);
+      Spec spec = parse_at(fmt::format("{}[{}]", place, i), elements[i]);
       model.kernels.push_back({std::move(spec), 0, {}});
     } catch (const Error& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }
   }
   if (elements.empty()) {
-    problems.push_back({input.place, "the list holds no spec", "", "", ""});
+    problems.push_back({place, "the list holds no spec", "", "", ""});
   }
   if (!problems.empty()) {
     throw Error(ErrorCategory::kSpec, "tool.bad_list", std::move(problems));
@@ -106,7 +106,7 @@ Model model_of_config(const ConfigFiles& files, const PackCommandOptions& option
   try {
     return model_from_config(texts);
   } catch (const Error& error) {
-    throw at_place(files.config.place, error);
+    throw at_place(files.place, error);
   }
 }
 
@@ -134,12 +134,7 @@ void add_facts(ModelConfigTexts texts, Model* model) {
 
 Model model_of_tensors(const std::string& path, const ConfigFiles& files,
                        const PackCommandOptions& options) {
-  CheckpointConfig config;
-  try {
-    config = read_checkpoint_config(texts_of(files, options));
-  } catch (const Error& error) {
-    throw at_place(files.config.place, error);
-  }
+  const CheckpointConfig config = read_checkpoint_config(files, options.engine_rotates);
   Model model = model_of_checkpoint(Checkpoint(path), config, options.pack);
   if (config.is_known) add_facts(texts_of(files, options), &model);
   return model;
@@ -235,9 +230,8 @@ std::vector<std::string_view> array_elements(std::string_view json) {
 Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options) {
   const ModelPlace place = place_of(argument);
-  const ConfigFiles files = read_config_files(place.config);
-  const Input& input = files.config;
-  if (json::parse(input.text, nullptr, false).is_array() || is_spec(input.text)) {
+  const ConfigFiles files = read_config_input(place.config);
+  if (json::parse(files.config, nullptr, false).is_array() || is_spec(files.config)) {
     throw Error(ErrorCategory::kUsage, "tool.kv_needs_config",
                 "--kv asks for the cache of a model: it takes a config.json, not specs");
   }
@@ -258,7 +252,7 @@ Model read_model(const std::string& argument, const std::string& kv,
   }
   const std::string block = kv_block(kv);
   try {
-    Model cache = cache_model_from_config(input.text, block);
+    Model cache = cache_model_from_config(files.config, block);
     const int first = static_cast<int>(model.kernels.size());
     for (ModelKernel& kernel : cache.kernels) model.kernels.push_back(std::move(kernel));
     for (ModelLayer& layer : cache.layers) {
@@ -269,20 +263,20 @@ Model read_model(const std::string& argument, const std::string& kv,
     for (std::string& note : cache.notes) model.notes.push_back(std::move(note));
     for (std::string& what : cache.assumptions) model.assumptions.push_back(std::move(what));
   } catch (const Error& error) {
-    throw of_option_or_config(input.place, error);
+    throw of_option_or_config(files.place, error);
   }
   return model;
 }
 
 Model read_model(const std::string& argument, const PackCommandOptions& options) {
   const ModelPlace place = place_of(argument);
-  const ConfigFiles files = read_config_files(place.config);
-  const std::string& text = files.config.text;
+  const ConfigFiles files = read_config_input(place.config);
+  const std::string& text = files.config;
   const std::size_t first = text.find_first_not_of(kSpace);
-  if (first != std::string::npos && text[first] == '[') return model_of_list(files.config);
+  if (first != std::string::npos && text[first] == '[') return model_of_list(files.place, text);
   if (!is_spec(text)) return model_at(place, files, options);
   Model model;
-  model.kernels.push_back({parse_at(files.config.place, text), 0, {}});
+  model.kernels.push_back({parse_at(files.place, text), 0, {}});
   return model;
 }
 

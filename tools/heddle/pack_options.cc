@@ -7,8 +7,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1024;
-
 // "1/4" into its two numbers; what is wrong with it, else nothing.
 std::string read_parallel(const std::string& text, TensorParallel* parallel) {
   const char* const end = text.data() + text.size();
@@ -17,7 +15,9 @@ std::string read_parallel(const std::string& text, TensorParallel* parallel) {
     return "is not RANK/SIZE, as 1/4";
   const auto size = std::from_chars(rank.ptr + 1, end, parallel->size);
   if (size.ec != std::errc() || size.ptr != end) return "is not RANK/SIZE, as 1/4";
-  if (parallel->size < 1 || parallel->size > kMostRanks) return "has a SIZE that is not 1 to 1024";
+  static_assert(TensorParallel::kMostSize == 1024);  // as the text says
+  if (parallel->size < 1 || parallel->size > TensorParallel::kMostSize)
+    return "has a SIZE that is not 1 to 1024";
   if (parallel->rank < 0 || parallel->rank >= parallel->size)
     return "has a RANK that is not 0 to SIZE - 1";
   return "";

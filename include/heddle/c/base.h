@@ -114,6 +114,16 @@ typedef struct heddle_error_problem_info {
 HEDDLE_EXPORT heddle_status heddle_error_problem(const heddle_error* error, size_t index,
                                                  heddle_error_problem_info* info);
 
+/* Device memory, aligned to 16 bytes. Null and 0 for what the spec does not ask for. */
+typedef struct heddle_input {
+  const void* data;
+  size_t bytes;
+} heddle_input;
+typedef struct heddle_output {
+  void* data;
+  size_t bytes;
+} heddle_output;
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,36 @@
+// A model's config.json with the files beside it that say how its weights are quantised.
+#ifndef HEDDLE_CHECKPOINT_CONFIG_FILES_H_
+#define HEDDLE_CHECKPOINT_CONFIG_FILES_H_
+
+#include <string>
+
+#include "checkpoint/config.h"
+#include "heddle/model.h"
+
+namespace heddle {
+
+struct ConfigFiles {
+  std::string place;            // of `config`, for messages: the name of the file
+  std::string config;           // texts
+  std::string hf_quant_config;  // empty: not there
+  std::string quantize_config;
+
+  ModelConfigTexts texts() const { return {config, hf_quant_config, quantize_config}; }
+};
+
+// Where a checkpoint's config.json lies: in the folder, or beside the file.
+std::string config_beside(const std::string& checkpoint);
+
+// Throws Error(kFile, "checkpoint.open", "checkpoint.read", "checkpoint.config") for files that
+// cannot be read or are larger than any config, Error(kSpec, "checkpoint.not_text") for one with a
+// NUL byte.
+ConfigFiles read_config_files(const std::string& path);
+// The same of those beside config.json alone.
+void read_files_beside(const std::string& path, ConfigFiles* files);
+
+// As read_checkpoint_config(texts); errors name the place.
+CheckpointConfig read_checkpoint_config(const ConfigFiles& files, bool engine_rotates);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_CONFIG_FILES_H_

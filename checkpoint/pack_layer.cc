@@ -1,0 +1,92 @@
+#include "checkpoint/pack_layer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "generator/spec/document.h"
+#include "heddle/error.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+namespace {
+
+// Rows that are unpacked and packed at a time: few, so that their codes stay in the cache.
+constexpr std::int64_t kPanelRows = 32;
+static_assert(kPanelRows % WeightLayout::kRowBlock == 0);
+
+// Row blocks are independent of each other. The metadata per channel of all of them follows the
+// last one, so it is kept until then, and the tensor's scale follows all else.
+void write_matrix(const FusedLayer& layer, std::int64_t matrix, ByteStream* out) {
+  const GemmSpec& spec = layer.spec();
+  GemmSpec panel = spec;
+  QuantizedWeights weights;
+  std::vector<std::uint8_t> channels;
+  std::vector<std::uint8_t> tensor_scale;
+  for (std::int64_t first = 0; first < spec.shape.n; first += kPanelRows) {
+    panel.shape.n = std::min(kPanelRows, spec.shape.n - first);
+    layer.rows(matrix, first, panel.shape.n, &weights);
+    const std::vector<std::uint8_t> packed = pack_weights(panel, weights);
+    const WeightLayout part = weight_layout(panel);
+    const auto at = [&packed](std::size_t offset) {
+      return packed.begin() + static_cast<std::ptrdiff_t>(offset);
+    };
+    out->write(packed.data(), part.channel_offset);
+    channels.insert(channels.end(), at(part.channel_offset), at(part.tensor_offset));
+    if (first == 0) tensor_scale.assign(at(part.tensor_offset), at(part.total_bytes));
+  }
+  out->write(channels.data(), channels.size());
+  out->write(tensor_scale.data(), tensor_scale.size());
+}
+
+// What was read of the layer when it was planned, the spec depends on.
+void expect_planned(const FusedLayer& layer, const Spec& spec, std::int64_t matrices,
+                    const std::vector<std::int32_t>& permutation) {
+  GemmSpec gemm = layer.spec();
+  gemm.epilogue.bias = spec.gemm().epilogue.bias;
+  gemm.pre_scale = spec.gemm().pre_scale;
+  if (layer.matrices() == matrices && layer.permutation() == permutation &&
+      Spec::from_gemm(gemm).canonical_json() == spec.canonical_json()) {
+    return;
+  }
+  throw Error(ErrorCategory::kFile, "checkpoint.changed",
+              fmt::format("layer \"{}\": its tensors are not those that were there when the "
+                          "checkpoint was opened",
+                          excerpt(layer.name())));
+}
+
+}  // namespace
+
+MadeTensor packed_weights(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                          const TensorParallel& parallel, const PackedLayer& planned) {
+  MadeTensor made;
+  made.info.name = planned.group.name + ".heddle";
+  const std::size_t bytes = weight_layout(planned.spec.gemm()).total_bytes;
+  made.info.shape = {static_cast<std::int64_t>(bytes)};
+  if (planned.matrices != 1) made.info.shape.insert(made.info.shape.begin(), planned.matrices);
+  made.info.bytes = static_cast<std::uint64_t>(planned.matrices) * bytes;
+  made.make = [&checkpoint, &config, parallel, group = planned.group, spec = planned.spec,
+               matrices = planned.matrices, permutation = planned.permutation](ByteStream* out) {
+    const FusedLayer layer = read_group(checkpoint, group, config, parallel, Load::kAll);
+    expect_planned(layer, spec, matrices, permutation);
+    for (std::int64_t matrix = 0; matrix < matrices; ++matrix) write_matrix(layer, matrix, out);
+  };
+  return made;
+}
+
+std::optional<MadeTensor> packed_permutation(const PackedLayer& planned) {
+  if (planned.permutation.empty()) return std::nullopt;
+  MadeTensor made;
+  made.info.name = planned.group.name + ".heddle_perm";
+  made.info.type = TensorType::kI32;
+  made.info.shape = {planned.spec.weight_shape().k};
+  made.info.bytes = planned.permutation.size() * sizeof planned.permutation[0];
+  made.make = [permutation = planned.permutation](ByteStream* out) {
+    out->write(permutation.data(), permutation.size() * sizeof permutation[0]);
+  };
+  return made;
+}
+
+}  // namespace heddle

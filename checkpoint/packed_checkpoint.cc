@@ -1,0 +1,54 @@
+#include "checkpoint/packed_checkpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "checkpoint/output_plan.h"
+#include "checkpoint/pack_layer.h"
+
+namespace heddle {
+namespace {
+
+// The layer has it, so it is none of the others.
+void consume(const std::optional<MadeTensor>& companion, std::vector<std::string>* consumed) {
+  if (companion.has_value() && companion->is_copy) consumed->push_back(companion->info.name);
+}
+
+}  // namespace
+
+PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                                   const PackOptions& options) {
+  LayerPlan plan = plan_layers(checkpoint, config, options);
+  PackedCheckpoint packed;
+  std::vector<std::string> consumed(plan.inventory.skipped.begin(), plan.inventory.skipped.end());
+  for (PackedLayer& layer : plan.packed) {
+    for (const LayerName& part : layer.group.parts) {
+      for (std::string& name : tensors_of(part, checkpoint)) consumed.push_back(std::move(name));
+    }
+    for (std::string& name : layer.companions.replaced()) consumed.push_back(std::move(name));
+    MadeTensor weights = packed_weights(checkpoint, config, options.parallel, layer);
+    std::optional<MadeTensor> permutation = packed_permutation(layer);
+    std::optional<MadeTensor> bias = layer.companions.bias();
+    std::optional<MadeTensor> pre_scale = layer.companions.pre_scale();
+    consume(bias, &consumed);
+    consume(pre_scale, &consumed);
+    packed.layers.push_back({std::move(layer), std::move(weights), std::move(permutation),
+                             std::move(bias), std::move(pre_scale)});
+  }
+  packed.others = copies_of_others(checkpoint, consumed);
+  packed.unserved = std::move(plan.unserved);
+  std::sort(packed.unserved.begin(), packed.unserved.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  packed.notes = std::move(plan.notes);
+  packed.skipped = plan.inventory.skipped.size();
+  packed.kept = plan.inventory.kept;
+  return packed;
+}
+
+void expect_quantised(const PackedCheckpoint& packed) {
+  if (packed.layers.empty() && packed.unserved.empty() && packed.kept == 0) {
+    refuse_plain_checkpoint();
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,44 @@
+// PackedCheckpoint: every tensor that a checkpoint becomes when it is packed, and how it is made.
+#ifndef HEDDLE_CHECKPOINT_PACKED_CHECKPOINT_H_
+#define HEDDLE_CHECKPOINT_PACKED_CHECKPOINT_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/config.h"
+#include "checkpoint/layer_plan.h"
+#include "checkpoint/made_tensor.h"
+
+namespace heddle {
+
+struct PackedLayerTensors {
+  PackedLayer layer;
+  MadeTensor weights;
+  std::optional<MadeTensor> permutation;
+  std::optional<MadeTensor> bias;
+  std::optional<MadeTensor> pre_scale;
+};
+
+// `heddle repack` writes it to a file, CheckpointReader hands it out.
+struct PackedCheckpoint {
+  std::vector<PackedLayerTensors> layers;  // ascending by name
+  std::vector<MadeTensor> others;          // copied as they are; ascending by name
+  std::vector<UnservedLayer> unserved;     // ascending by name; their tensors are among the others
+  std::vector<std::string> notes;
+  std::size_t skipped = 0;  // tensors left out on request
+  std::size_t kept = 0;     // quantised layers that are left as they are on request
+};
+
+// Both must outlive what is made of them. Throws as plan_layers() does.
+PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
+                                   const PackOptions& options);
+
+// Throws Error(kUnsupported, "checkpoint.not_quantised") where nothing of it is quantised.
+void expect_quantised(const PackedCheckpoint& packed);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_PACKED_CHECKPOINT_H_

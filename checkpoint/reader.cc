@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/config_files.h"
+#include "checkpoint/output_plan.h"
+#include "checkpoint/packed_checkpoint.h"
+#include "checkpoint/work_queue.h"
+#include "generator/spec/document.h"
+#include "heddle/checkpoint.h"
+#include "heddle/error.h"
+#include "heddle/weights.h"
+
+namespace heddle {
+namespace {
+
+[[noreturn]] void refuse(const char* code, const std::string& message) {
+  throw Error(ErrorCategory::kUsage, code, message);
+}
+
+CheckpointOptions checked(const CheckpointOptions& options) {
+  const auto& [rank, size] = options.parallel;
+  if (size < 1 || size > TensorParallel::kMostSize || rank < 0 || rank >= size) {
+    refuse("checkpoint.rank",
+           fmt::format("rank {} of {} is none; allowed: ranks 0 to size - 1 of a size of 1 to {}",
+                       rank, size, TensorParallel::kMostSize));
+  }
+  return options;
+}
+
+CheckpointTensor public_tensor(const TensorInfo& info) {
+  return {info.name, info.type, info.shape, static_cast<std::size_t>(info.bytes)};
+}
+
+std::optional<CheckpointTensor> public_tensor(const std::optional<MadeTensor>& made) {
+  if (!made.has_value()) return std::nullopt;
+  return public_tensor(made->info);
+}
+
+}  // namespace
+
+// The tensors refer to checkpoint and config, so none of them is ever moved.
+struct CheckpointReader::State {
+  State(const std::string& path, const CheckpointOptions& options)
+      : checkpoint(path),
+        config(read_checkpoint_config(
+            read_config_files(options.config.empty() ? config_beside(path) : options.config),
+            options.engine_rotates)) {
+    PackedCheckpoint packed =
+        packed_checkpoint(checkpoint, config, {options.fuse, options.choice, options.parallel});
+    expect_quantised(packed);
+    for (PackedLayerTensors& tensors : packed.layers) add(std::move(tensors));
+    for (MadeTensor& tensor : packed.others) {
+      plain.push_back(public_tensor(tensor.info));
+      add(std::move(tensor));
+    }
+    unserved = std::move(packed.unserved);
+    notes = std::move(packed.notes);
+  }
+
+  const MadeTensor& at(const CheckpointTensor& tensor) const {
+    const auto found = made.find(tensor.name);
+    if (found == made.end()) {
+      refuse("checkpoint.no_tensor",
+             fmt::format("the checkpoint has no tensor \"{}\"", excerpt(tensor.name)));
+    }
+    return found->second;
+  }
+
+  const Checkpoint checkpoint;
+  const CheckpointConfig config;
+  std::vector<CheckpointLayer> layers;
+  std::vector<CheckpointTensor> plain;
+  std::vector<UnservedLayer> unserved;
+  std::vector<std::string> notes;
+  std::map<std::string, MadeTensor> made;  // by name
+
+ private:
+  void add(MadeTensor tensor) {
+    std::string name = tensor.info.name;
+    if (made.count(name) != 0) refuse_collision(name);
+    made.emplace(std::move(name), std::move(tensor));
+  }
+
+  void add(PackedLayerTensors tensors) {
+    PackedLayer& from = tensors.layer;
+    CheckpointLayer layer{from.group.name,
+                          {},
+                          std::move(from.spec),
+                          from.matrices,
+                          public_tensor(tensors.weights.info),
+                          1,
+                          public_tensor(tensors.permutation),
+                          public_tensor(tensors.bias),
+                          public_tensor(tensors.pre_scale),
+                          0};
+    layer.layout_version = heddle::layout_version(layer.spec.weight());
+    for (std::size_t i = 0; i < from.group.parts.size(); ++i) {
+      layer.parts.push_back({from.group.parts[i].name, from.heights[i]});
+      for (const std::string& name : tensors_of(from.group.parts[i], checkpoint)) {
+        layer.source_bytes += checkpoint.at(name).tensor->bytes;
+      }
+    }
+    add(std::move(tensors.weights));
+    for (auto* companion : {&tensors.permutation, &tensors.bias, &tensors.pre_scale}) {
+      if (companion->has_value()) add(std::move(**companion));
+    }
+    layers.push_back(std::move(layer));
+  }
+};
+
+CheckpointReader::CheckpointReader(const std::string& path, const CheckpointOptions& options)
+    : state_(std::make_shared<const State>(path, checked(options))) {}
+
+const std::vector<CheckpointLayer>& CheckpointReader::layers() const noexcept {
+  return state_->layers;
+}
+const std::vector<CheckpointTensor>& CheckpointReader::tensors() const noexcept {
+  return state_->plain;
+}
+const std::vector<UnservedLayer>& CheckpointReader::unserved() const noexcept {
+  return state_->unserved;
+}
+const std::vector<std::string>& CheckpointReader::notes() const noexcept { return state_->notes; }
+
+void CheckpointReader::pack(const CheckpointLayer& layer, void* to, std::size_t bytes) const {
+  read(layer.packed, to, bytes);
+}
+
+void CheckpointReader::pack(const CheckpointLayer& layer, const ByteSink& sink) const {
+  read(layer.packed, sink);
+}
+
+void CheckpointReader::read(const CheckpointTensor& tensor, void* to, std::size_t bytes) const {
+  const std::size_t needed = state_->at(tensor).info.bytes;
+  if (bytes < needed) {
+    refuse("checkpoint.too_small", fmt::format("the memory for the tensor \"{}\" has {} bytes; "
+                                               "needed: {}",
+                                               excerpt(tensor.name), bytes, needed));
+  }
+  if (to == nullptr && needed > 0) {
+    refuse("checkpoint.null",
+           fmt::format("the memory for the tensor \"{}\" is null", excerpt(tensor.name)));
+  }
+  read(tensor, [to](std::size_t offset, const void* data, std::size_t count) {
+    std::memcpy(static_cast<std::uint8_t*>(to) + offset, data, count);
+    return true;
+  });
+}
+
+void CheckpointReader::read(const CheckpointTensor& tensor, const ByteSink& sink) const {
+  const MadeTensor& made = state_->at(tensor);
+  if (!sink) {
+    refuse("checkpoint.null",
+           fmt::format("the sink for the tensor \"{}\" is empty", excerpt(tensor.name)));
+  }
+  ByteStream stream(sink, made.info.bytes);
+  made.make(&stream);
+  stream.finish();
+}
+
+void CheckpointReader::for_each_layer(
+    const std::function<void(const CheckpointLayer& layer)>& work,
+    const std::function<bool(const CheckpointProgress&)>& progress, int jobs) const {
+  const std::vector<CheckpointLayer>& layers = state_->layers;
+  if (!work) refuse("checkpoint.null", "there is no work to do for each layer");
+  std::uint64_t total = 0;
+  for (const CheckpointLayer& layer : layers) total += layer.packed.bytes;
+  std::mutex mutex;
+  std::size_t done = 0;
+  std::uint64_t bytes = 0;
+  run_all(layers.size(), jobs, [&](std::size_t i) {
+    work(layers[i]);
+    const std::lock_guard<std::mutex> lock(mutex);
+    ++done;
+    bytes += layers[i].packed.bytes;
+    if (progress && !progress({layers[i], done, layers.size(), bytes, total})) {
+      throw Error(ErrorCategory::kCancelled, "checkpoint.cancelled",
+                  fmt::format("the caller's progress callback asked to stop after {} of {} layers",
+                              done, layers.size()));
+    }
+  });
+}
+
+}  // namespace heddle

@@ -1,0 +1,159 @@
+/* The C API of heddle/checkpoint.h and heddle/uploader.h: quantised checkpoints as packed weights.
+ *
+ * Statuses, errors, texts, null handles and threads are those of heddle/heddle.h. Texts and shapes
+ * that a checkpoint tells live as long as its handle; texts end in a zero. An index that is too
+ * large is HEDDLE_ERROR_USAGE, "api.index". heddle/checkpoint.h says what each thing means, which
+ * host memory packing needs and which errors there are; docs/checkpoints.md has an example. */
+#ifndef HEDDLE_C_CHECKPOINT_H_
+#define HEDDLE_C_CHECKPOINT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/c/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct heddle_checkpoint heddle_checkpoint; /* immutable */
+typedef struct heddle_uploader heddle_uploader;     /* of one thread at a time */
+
+typedef struct heddle_checkpoint_options {
+  size_t struct_size;      /* sizeof(heddle_checkpoint_options) */
+  heddle_text config;      /* path of config.json; empty: the one beside the tensors */
+  const heddle_text* keep; /* shell patterns of tensors or modules: left as they are */
+  size_t keep_count;
+  const heddle_text* skip; /* left out */
+  size_t skip_count;
+  int64_t rank; /* of several GPUs that share the model... */
+  int64_t size; /* ... as many as these */
+  int32_t fuse; /* 0: q_proj, k_proj, v_proj and gate_proj, up_proj each alone */
+  int32_t engine_rotates;
+} heddle_checkpoint_options;
+
+/* Sets `struct_size` and every default: all of the model for one GPU, fused. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_options_init(heddle_checkpoint_options* options,
+                                                           size_t struct_size);
+
+/* `path`: a folder, a .safetensors file, or a model.safetensors.index.json. `options` may be null:
+ * the defaults. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_create(const char* path, size_t path_length,
+                                                     const heddle_checkpoint_options* options,
+                                                     heddle_checkpoint** checkpoint);
+HEDDLE_EXPORT void heddle_checkpoint_destroy(heddle_checkpoint* checkpoint);
+
+HEDDLE_EXPORT heddle_status heddle_checkpoint_layer_count(const heddle_checkpoint* checkpoint,
+                                                          size_t* count);
+HEDDLE_EXPORT heddle_status heddle_checkpoint_tensor_count(const heddle_checkpoint* checkpoint,
+                                                           size_t* count);
+HEDDLE_EXPORT heddle_status heddle_checkpoint_unserved_count(const heddle_checkpoint* checkpoint,
+                                                             size_t* count);
+HEDDLE_EXPORT heddle_status heddle_checkpoint_note_count(const heddle_checkpoint* checkpoint,
+                                                         size_t* count);
+
+/* A tensor as it is packed or copied. This struct does not grow. */
+typedef struct heddle_checkpoint_tensor_info {
+  heddle_text name;     /* of which `data` is null where there is no such tensor */
+  heddle_text type;     /* as safetensors spell it: "U8", "F16", "BF16", "F32", "I32" ... */
+  const int64_t* shape; /* row-major; null without sides */
+  size_t sides;
+  size_t bytes;
+} heddle_checkpoint_tensor_info;
+
+typedef struct heddle_checkpoint_layer_info {
+  size_t struct_size;  /* sizeof(heddle_checkpoint_layer_info), set by the caller */
+  heddle_text name;    /* "model.layers.0.self_attn.qkv_proj" */
+  heddle_text spec;    /* of one matrix: what heddle_kernel_create() takes */
+  int64_t matrices;    /* experts of one tensor, whose packed weights follow each other; else 1 */
+  size_t part_count;   /* modules whose rows it has */
+  size_t source_bytes; /* of the checkpoint's tensors that the packed weights are made from */
+  int32_t layout_version;                    /* for heddle_check_layout_version() */
+  heddle_checkpoint_tensor_info packed;      /* heddle_gemm_args: weights */
+  heddle_checkpoint_tensor_info permutation; /* I32 [K]: permutation */
+  heddle_checkpoint_tensor_info bias;        /* bias, in the checkpoint's type */
+  heddle_checkpoint_tensor_info pre_scale;   /* pre_scale, in the checkpoint's type */
+} heddle_checkpoint_layer_info;
+
+/* Layers ascend by name. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_layer(const heddle_checkpoint* checkpoint,
+                                                    size_t index,
+                                                    heddle_checkpoint_layer_info* layer);
+/* A module of the layer, in the order of their rows. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_part(const heddle_checkpoint* checkpoint,
+                                                   size_t layer, size_t index, heddle_text* name,
+                                                   int64_t* rows);
+/* Tensors that are no part of a layer, ascending by name. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_tensor(const heddle_checkpoint* checkpoint,
+                                                     size_t index,
+                                                     heddle_checkpoint_tensor_info* tensor);
+/* Quantised layers that no kernel takes; their tensors are among those above. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_unserved(const heddle_checkpoint* checkpoint,
+                                                       size_t index, heddle_text* name,
+                                                       heddle_text* reason);
+HEDDLE_EXPORT heddle_status heddle_checkpoint_note(const heddle_checkpoint* checkpoint,
+                                                   size_t index, heddle_text* note);
+
+/* Takes the bytes of a tensor in pieces that follow each other, of 8 MiB at most: `offset` is the
+ * sum of the sizes before. The bytes live for the call. Returns 0 to stop: HEDDLE_ERROR_CANCELLED.
+ */
+typedef int32_t (*heddle_sink_callback)(void* user, size_t offset, const void* data, size_t bytes);
+
+/* The packed weights of a layer into host memory of at least packed.bytes, or to a callback. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_pack(const heddle_checkpoint* checkpoint,
+                                                   size_t layer, void* to, size_t bytes);
+HEDDLE_EXPORT heddle_status heddle_checkpoint_pack_to(const heddle_checkpoint* checkpoint,
+                                                      size_t layer, heddle_sink_callback sink,
+                                                      void* user);
+/* Any tensor of a layer or of the others, by its name. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_read(const heddle_checkpoint* checkpoint,
+                                                   const char* name, size_t name_length, void* to,
+                                                   size_t bytes);
+HEDDLE_EXPORT heddle_status heddle_checkpoint_read_to(const heddle_checkpoint* checkpoint,
+                                                      const char* name, size_t name_length,
+                                                      heddle_sink_callback sink, void* user);
+
+/* After a layer is packed. Returns 0 to cancel. One call at a time, from any thread. */
+typedef int32_t (*heddle_checkpoint_progress_callback)(void* user, size_t layer, size_t done,
+                                                       size_t total, uint64_t bytes_done,
+                                                       uint64_t bytes_total);
+
+/* Host memory. */
+typedef struct heddle_memory {
+  void* data;
+  size_t bytes;
+} heddle_memory;
+
+/* The packed weights of all layers, `jobs` at a time (0: one per core, 8 at most): layer i into
+ * memory[i]. `count` is that of the layers; all sizes are compared before anything is packed.
+ * `progress` may be null. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_pack_all(const heddle_checkpoint* checkpoint,
+                                                       const heddle_memory* memory, size_t count,
+                                                       int32_t jobs,
+                                                       heddle_checkpoint_progress_callback progress,
+                                                       void* user);
+
+/* heddle/uploader.h says what must be synchronised. `staging_bytes` of page-locked host memory; 0:
+ * 16 MiB. In the current context, as all of these. */
+HEDDLE_EXPORT heddle_status heddle_uploader_create(void* stream, size_t staging_bytes,
+                                                   heddle_uploader** uploader);
+/* Waits for the copies that are under way. */
+HEDDLE_EXPORT void heddle_uploader_destroy(heddle_uploader* uploader);
+/* To device memory. */
+HEDDLE_EXPORT heddle_status heddle_uploader_pack(heddle_uploader* uploader,
+                                                 const heddle_checkpoint* checkpoint, size_t layer,
+                                                 heddle_output to);
+HEDDLE_EXPORT heddle_status heddle_uploader_read(heddle_uploader* uploader,
+                                                 const heddle_checkpoint* checkpoint,
+                                                 const char* name, size_t name_length,
+                                                 heddle_output to);
+HEDDLE_EXPORT heddle_status heddle_uploader_write(heddle_uploader* uploader, const void* from,
+                                                  size_t bytes, heddle_output to);
+/* Waits until all has arrived. */
+HEDDLE_EXPORT heddle_status heddle_uploader_finish(heddle_uploader* uploader);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HEDDLE_C_CHECKPOINT_H_ */

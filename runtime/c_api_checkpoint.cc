@@ -1,0 +1,282 @@
+// The C API of checkpoints. Uploads are in c_api_uploader.cc.
+#include "runtime/c_api_checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "generator/spec/document.h"
+#include "runtime/c_api.h"
+#include "runtime/c_api_handles.h"
+#include "runtime/c_api_structs.h"
+
+using heddle::CheckpointLayer;
+using heddle::CheckpointTensor;
+using heddle::c_api::guarded;
+using heddle::c_api::need;
+using heddle::c_api::need_index;
+using heddle::c_api::refuse;
+using heddle::c_api::view;
+using heddle::c_api::write_struct;
+
+namespace {
+
+heddle_text to_c(std::string_view text) { return {text.data(), text.size()}; }
+
+heddle_checkpoint_tensor_info to_c(const CheckpointTensor& tensor) {
+  return {to_c(tensor.name), to_c(to_string(tensor.type)),
+          tensor.shape.empty() ? nullptr : tensor.shape.data(), tensor.shape.size(), tensor.bytes};
+}
+
+heddle_checkpoint_tensor_info to_c(const std::optional<CheckpointTensor>& tensor) {
+  return tensor.has_value() ? to_c(*tensor) : heddle_checkpoint_tensor_info{};
+}
+
+std::vector<std::string> to_cpp(const heddle_text* texts, std::size_t count, const char* name) {
+  constexpr std::size_t kMostTexts = std::size_t{1} << 20;
+  if (count > 0) need(texts, name);
+  if (count > kMostTexts) {
+    refuse("api.count", fmt::format("there are {} {}; allowed: up to {}", count, name, kMostTexts));
+  }
+  std::vector<std::string> strings;
+  for (std::size_t i = 0; i < count; ++i) {
+    strings.emplace_back(view(texts[i].data, texts[i].length));
+  }
+  return strings;
+}
+
+heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
+  heddle::CheckpointOptions options;
+  if (from == nullptr) return options;
+  const heddle_checkpoint_options given =
+      heddle::c_api::read_struct(from, "heddle_checkpoint_options");
+  options.config = view(given.config);
+  options.fuse = given.fuse != 0;
+  options.choice.keep = to_cpp(given.keep, given.keep_count, "keep");
+  options.choice.skip = to_cpp(given.skip, given.skip_count, "skip");
+  options.parallel = {given.rank, given.size};
+  options.engine_rotates = given.engine_rotates != 0;
+  return options;
+}
+
+heddle::ByteSink to_cpp(heddle_sink_callback sink, void* user) {
+  if (sink == nullptr) refuse("api.null", "sink is null");
+  return [=](std::size_t offset, const void* data, std::size_t bytes) {
+    return sink(user, offset, data, bytes) != 0;
+  };
+}
+
+// Runs work() and sets *count to what it returns.
+template <class Work>
+heddle_status counted(const heddle_checkpoint* checkpoint, size_t* count, const Work& work) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(count, "count");
+    *count = work();
+  });
+}
+
+}  // namespace
+
+heddle_checkpoint::heddle_checkpoint(const std::string& path,
+                                     const heddle::CheckpointOptions& options)
+    : reader(path, options) {
+  const auto add = [this](const CheckpointTensor& one) { tensors.emplace(one.name, &one); };
+  for (const CheckpointLayer& layer : reader.layers()) {
+    specs.push_back(layer.spec.canonical_json());
+    add(layer.packed);
+    for (const auto* companion : {&layer.permutation, &layer.bias, &layer.pre_scale}) {
+      if (companion->has_value()) add(**companion);
+    }
+  }
+  for (const CheckpointTensor& one : reader.tensors()) add(one);
+}
+
+const CheckpointLayer& heddle_checkpoint::layer(std::size_t index) const {
+  need_index(index, reader.layers().size(), "layers");
+  return reader.layers()[index];
+}
+
+const CheckpointTensor& heddle_checkpoint::tensor(std::string_view name) const {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) {
+    refuse("checkpoint.no_tensor",
+           fmt::format("the checkpoint has no tensor \"{}\"", heddle::excerpt(name)));
+  }
+  return *found->second;
+}
+
+heddle_status heddle_checkpoint_options_init(heddle_checkpoint_options* options,
+                                             size_t struct_size) {
+  return guarded([&] {
+    need(options, "options");
+    const heddle::CheckpointOptions defaults;
+    heddle_checkpoint_options values{};
+    values.rank = defaults.parallel.rank;
+    values.size = defaults.parallel.size;
+    values.fuse = defaults.fuse ? 1 : 0;
+    write_struct(values, struct_size, options, "heddle_checkpoint_options");
+  });
+}
+
+heddle_status heddle_checkpoint_create(const char* path, size_t path_length,
+                                       const heddle_checkpoint_options* options,
+                                       heddle_checkpoint** checkpoint) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    *checkpoint = nullptr;
+    *checkpoint = new heddle_checkpoint(std::string(view(path, path_length)), to_cpp(options));
+  });
+}
+
+void heddle_checkpoint_destroy(heddle_checkpoint* checkpoint) { delete checkpoint; }
+
+heddle_status heddle_checkpoint_layer_count(const heddle_checkpoint* checkpoint, size_t* count) {
+  return counted(checkpoint, count, [&] { return checkpoint->reader.layers().size(); });
+}
+
+heddle_status heddle_checkpoint_tensor_count(const heddle_checkpoint* checkpoint, size_t* count) {
+  return counted(checkpoint, count, [&] { return checkpoint->reader.tensors().size(); });
+}
+
+heddle_status heddle_checkpoint_unserved_count(const heddle_checkpoint* checkpoint, size_t* count) {
+  return counted(checkpoint, count, [&] { return checkpoint->reader.unserved().size(); });
+}
+
+heddle_status heddle_checkpoint_note_count(const heddle_checkpoint* checkpoint, size_t* count) {
+  return counted(checkpoint, count, [&] { return checkpoint->reader.notes().size(); });
+}
+
+heddle_status heddle_checkpoint_layer(const heddle_checkpoint* checkpoint, size_t index,
+                                      heddle_checkpoint_layer_info* layer) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(layer, "layer");
+    const CheckpointLayer& from = checkpoint->layer(index);
+    heddle_checkpoint_layer_info values{};
+    values.name = to_c(from.name);
+    values.spec = to_c(checkpoint->specs[index]);
+    values.matrices = from.matrices;
+    values.part_count = from.parts.size();
+    values.source_bytes = from.source_bytes;
+    values.layout_version = from.layout_version;
+    values.packed = to_c(from.packed);
+    values.permutation = to_c(from.permutation);
+    values.bias = to_c(from.bias);
+    values.pre_scale = to_c(from.pre_scale);
+    write_struct(values, layer, "heddle_checkpoint_layer_info");
+  });
+}
+
+heddle_status heddle_checkpoint_part(const heddle_checkpoint* checkpoint, size_t layer,
+                                     size_t index, heddle_text* name, int64_t* rows) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(name, "name");
+    need(rows, "rows");
+    const std::vector<heddle::CheckpointPart>& parts = checkpoint->layer(layer).parts;
+    need_index(index, parts.size(), "parts");
+    *name = to_c(parts[index].name);
+    *rows = parts[index].rows;
+  });
+}
+
+heddle_status heddle_checkpoint_tensor(const heddle_checkpoint* checkpoint, size_t index,
+                                       heddle_checkpoint_tensor_info* tensor) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(tensor, "tensor");
+    need_index(index, checkpoint->reader.tensors().size(), "tensors");
+    *tensor = to_c(checkpoint->reader.tensors()[index]);
+  });
+}
+
+heddle_status heddle_checkpoint_unserved(const heddle_checkpoint* checkpoint, size_t index,
+                                         heddle_text* name, heddle_text* reason) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(name, "name");
+    need(reason, "reason");
+    need_index(index, checkpoint->reader.unserved().size(), "unserved layers");
+    *name = to_c(checkpoint->reader.unserved()[index].name);
+    *reason = to_c(checkpoint->reader.unserved()[index].reason);
+  });
+}
+
+heddle_status heddle_checkpoint_note(const heddle_checkpoint* checkpoint, size_t index,
+                                     heddle_text* note) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(note, "note");
+    need_index(index, checkpoint->reader.notes().size(), "notes");
+    *note = to_c(checkpoint->reader.notes()[index]);
+  });
+}
+
+heddle_status heddle_checkpoint_pack(const heddle_checkpoint* checkpoint, size_t layer, void* to,
+                                     size_t bytes) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(to, "to");
+    checkpoint->reader.pack(checkpoint->layer(layer), to, bytes);
+  });
+}
+
+heddle_status heddle_checkpoint_pack_to(const heddle_checkpoint* checkpoint, size_t layer,
+                                        heddle_sink_callback sink, void* user) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    checkpoint->reader.pack(checkpoint->layer(layer), to_cpp(sink, user));
+  });
+}
+
+heddle_status heddle_checkpoint_read(const heddle_checkpoint* checkpoint, const char* name,
+                                     size_t name_length, void* to, size_t bytes) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    checkpoint->reader.read(checkpoint->tensor(view(name, name_length)), to, bytes);
+  });
+}
+
+heddle_status heddle_checkpoint_read_to(const heddle_checkpoint* checkpoint, const char* name,
+                                        size_t name_length, heddle_sink_callback sink, void* user) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    checkpoint->reader.read(checkpoint->tensor(view(name, name_length)), to_cpp(sink, user));
+  });
+}
+
+heddle_status heddle_checkpoint_pack_all(const heddle_checkpoint* checkpoint,
+                                         const heddle_memory* memory, size_t count, int32_t jobs,
+                                         heddle_checkpoint_progress_callback progress, void* user) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    const std::vector<CheckpointLayer>& layers = checkpoint->reader.layers();
+    if (count != layers.size()) {
+      refuse("api.count",
+             fmt::format("memory for {} layers; the checkpoint has {}", count, layers.size()));
+    }
+    if (count > 0) need(memory, "memory");
+    for (std::size_t i = 0; i < count; ++i) {
+      need(memory[i].data, "memory of a layer");
+      if (memory[i].bytes >= layers[i].packed.bytes) continue;
+      refuse("checkpoint.too_small",
+             fmt::format("the memory for layer \"{}\" has {} bytes; needed: {}",
+                         heddle::excerpt(layers[i].name), memory[i].bytes, layers[i].packed.bytes));
+    }
+    const auto index_of = [&](const CheckpointLayer& layer) {
+      return static_cast<std::size_t>(&layer - layers.data());
+    };
+    checkpoint->reader.for_each_layer(
+        [&](const CheckpointLayer& layer) {
+          const heddle_memory& to = memory[index_of(layer)];
+          checkpoint->reader.pack(layer, to.data, to.bytes);
+        },
+        [&](const heddle::CheckpointProgress& at) {
+          return progress == nullptr || progress(user, index_of(at.layer), at.done, at.total,
+                                                 at.bytes_done, at.bytes_total) != 0;
+        },
+        jobs);
+  });
+}

@@ -1,0 +1,26 @@
+// The handle of a checkpoint in the C API, for the files that take one.
+#ifndef HEDDLE_RUNTIME_C_API_CHECKPOINT_H_
+#define HEDDLE_RUNTIME_C_API_CHECKPOINT_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/c/checkpoint.h"
+#include "heddle/checkpoint.h"
+
+struct heddle_checkpoint {
+  heddle_checkpoint(const std::string& path, const heddle::CheckpointOptions& options);
+
+  // Both throw Error(kUsage): "api.index", "checkpoint.no_tensor".
+  const heddle::CheckpointLayer& layer(std::size_t index) const;
+  const heddle::CheckpointTensor& tensor(std::string_view name) const;
+
+  heddle::CheckpointReader reader;
+  std::vector<std::string> specs;  // of the layers: canonical JSON
+  std::map<std::string_view, const heddle::CheckpointTensor*> tensors;  // all, by name
+};
+
+#endif  // HEDDLE_RUNTIME_C_API_CHECKPOINT_H_

@@ -1,0 +1,57 @@
+// The host memory that CheckpointReader promises to need, and no more.
+#include <gtest/gtest.h>
+
+#include "heddle/checkpoint.h"
+#include "tests/checkpoint/heap_peak.h"
+#include "tests/checkpoint/reader_cases.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::size_t kRows = 4096;
+constexpr std::size_t kColumns = 2048;
+constexpr std::size_t kGroups = kColumns / 128;
+constexpr std::size_t kSmall = std::size_t{64} << 10;  // names, shapes and the like
+
+// One large AWQ layer, whose codes are 4 MiB as the checkpoint has them and as they are packed. The
+// values do not matter.
+void write_large_layer(const TemporaryFolder& folder) {
+  const auto words = [](std::size_t rows) { return some_bytes(rows * kRows / 2); };
+  write_file(folder / "config.json",
+             R"({"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128,
+                                         "zero_point": true, "version": "gemm"}})");
+  write_tensors(
+      folder / "model.safetensors",
+      {tensor("l.qweight", TensorType::kI32, kColumns, kRows / 8, words(kColumns)),
+       tensor("l.qzeros", TensorType::kI32, kGroups, kRows / 8, words(kGroups)),
+       some_halves("l.scales", {kGroups, kRows}), some_halves("plain", {kRows, kColumns})});
+}
+
+TEST(ReaderMemoryTest, PackingInPiecesTakesTheSourceAndAPanelOfRows) {
+  const TemporaryFolder folder;
+  write_large_layer(folder);
+  static_cast<void>(CheckpointReader(folder.path()));  // tables that the library keeps
+  const std::size_t before = testing::heap_bytes();
+  const CheckpointReader reader(folder.path());
+  // Reading zero points takes memory while the checkpoint is opened; none of it is kept.
+  EXPECT_LE(testing::heap_bytes() - before, kSmall);
+  const CheckpointLayer& layer = reader.layers().at(0);
+  EXPECT_EQ(layer.source_bytes, kRows * kColumns / 2 + kRows * kGroups / 2 + kRows * kGroups * 2);
+  const auto count = [](std::size_t, const void*, std::size_t) { return true; };
+
+  testing::take_heap_peak();
+  const std::size_t opened = testing::heap_bytes();
+  reader.pack(layer, count);
+  const std::size_t zeros_and_scales = kRows * kGroups * (1 + 2);
+  // The codes of the layer are not on this heap: they are LargeBuffer, of source_bytes at most.
+  EXPECT_LE(testing::take_heap_peak() - opened,
+            2 * zeros_and_scales + 2 * (32 * kColumns) + 32 * kGroups * 3 * 2 + kSmall);
+  EXPECT_EQ(testing::heap_bytes(), opened);
+
+  reader.read(reader.tensors().at(0), count);
+  EXPECT_LE(testing::take_heap_peak() - opened, CheckpointReader::kMostPieceBytes + kSmall);
+  EXPECT_EQ(testing::heap_bytes(), opened);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,426 @@
+// CheckpointReader hands out the bytes that repack writes, and refuses what it cannot give.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "checkpoint/config_files.h"
+#include "checkpoint/convert.h"
+#include "heddle/checkpoint.h"
+#include "heddle/error.h"
+#include "heddle/weights.h"
+#include "tests/checkpoint/reader_cases.h"
+
+namespace heddle {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+template <class Work>
+std::string code_of(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return {};
+}
+
+// Of everything that the reader has, by name.
+std::map<std::string, CheckpointTensor> all_tensors(const CheckpointReader& reader) {
+  std::map<std::string, CheckpointTensor> all;
+  const auto add = [&all](const CheckpointTensor& tensor) {
+    EXPECT_TRUE(all.emplace(tensor.name, tensor).second) << tensor.name << " is there twice";
+  };
+  for (const CheckpointLayer& layer : reader.layers()) {
+    add(layer.packed);
+    for (const auto& companion : {layer.permutation, layer.bias, layer.pre_scale}) {
+      if (companion) add(*companion);
+    }
+  }
+  for (const CheckpointTensor& tensor : reader.tensors()) add(tensor);
+  return all;
+}
+
+Bytes read_into_memory(const CheckpointReader& reader, const CheckpointTensor& tensor) {
+  Bytes bytes(tensor.bytes + 3, 0xA5);
+  reader.read(tensor, bytes.data(), bytes.size());
+  // What follows the tensor is not touched.
+  EXPECT_EQ(Bytes(bytes.end() - 3, bytes.end()), Bytes(3, 0xA5)) << tensor.name;
+  bytes.resize(tensor.bytes);
+  return bytes;
+}
+
+Bytes read_in_pieces(const CheckpointReader& reader, const CheckpointTensor& tensor) {
+  Bytes bytes;
+  reader.read(tensor, [&](std::size_t offset, const void* data, std::size_t count) {
+    EXPECT_EQ(offset, bytes.size());
+    EXPECT_GT(count, 0U);
+    EXPECT_LE(count, CheckpointReader::kMostPieceBytes);
+    const auto* from = static_cast<const std::uint8_t*>(data);
+    bytes.insert(bytes.end(), from, from + count);
+    return true;
+  });
+  return bytes;
+}
+
+// Every tensor of the file that repack writes, and no other.
+void expect_what_repack_writes(const std::string& path, const CheckpointOptions& options = {}) {
+  const TemporaryFolder folder;
+  const std::string output = folder / "packed.safetensors";
+  ConvertOptions convert;
+  convert.pack = {options.fuse, options.choice, options.parallel};
+  const ConvertReport report = repack_checkpoint(
+      Checkpoint(path),
+      read_checkpoint_config(read_config_files(config_beside(path)), options.engine_rotates),
+      output, convert);
+  const CheckpointReader reader(path, options);
+  EXPECT_EQ(reader.layers().size(), report.layers);
+  EXPECT_EQ(reader.notes(), report.notes);
+  EXPECT_EQ(reader.unserved().size(), report.unserved.size());
+  const SafetensorsFile file(output);
+  for (const CheckpointLayer& layer : reader.layers()) {
+    EXPECT_EQ(layer.spec.canonical_json(), file.header().metadata.at(layer.name + ".heddle"));
+    EXPECT_EQ(layer.packed.bytes, static_cast<std::size_t>(layer.matrices) *
+                                      weight_layout(layer.spec.gemm()).total_bytes);
+    EXPECT_EQ(layer.spec.gemm().epilogue.bias, layer.bias.has_value());
+    EXPECT_EQ(layer.spec.gemm().pre_scale, layer.pre_scale.has_value());
+    EXPECT_EQ(layer.spec.gemm().act_order, layer.permutation.has_value());
+    EXPECT_NO_THROW(check_layout_version(layer.spec.weight(), layer.layout_version));
+    std::int64_t rows = 0;
+    for (const CheckpointPart& part : layer.parts) rows += part.rows;
+    EXPECT_EQ(rows, layer.spec.gemm().shape.n);
+  }
+  const Checkpoint packed(output);
+  const std::map<std::string, CheckpointTensor> all = all_tensors(reader);
+  EXPECT_EQ(all.size(), packed.tensors().size());
+  for (const auto& [name, tensor] : all) {
+    SCOPED_TRACE(name);
+    const TensorInfo* want = packed.find(name);
+    ASSERT_NE(want, nullptr);
+    EXPECT_EQ(tensor.type, want->type);
+    EXPECT_EQ(tensor.shape, want->shape);
+    EXPECT_EQ(tensor.bytes, want->bytes);
+    const Bytes bytes = packed.read(name);
+    EXPECT_EQ(read_into_memory(reader, tensor), bytes);
+    EXPECT_EQ(read_in_pieces(reader, tensor), bytes);
+    EXPECT_EQ(read_into_memory(reader, tensor), bytes);  // once more
+  }
+}
+
+class ReaderCaseTest : public ::testing::TestWithParam<ReaderCase> {};
+
+TEST_P(ReaderCaseTest, GivesWhatRepackWrites) {
+  const TemporaryFolder folder;
+  write_case(GetParam(), folder);
+  expect_what_repack_writes(folder.path());
+  CheckpointOptions apart;
+  apart.fuse = false;
+  expect_what_repack_writes(folder.path(), apart);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ReaderCaseTest, ::testing::ValuesIn(reader_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+class ReaderGoldenTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ReaderGoldenTest, GivesWhatRepackWrites) {
+  expect_what_repack_writes(std::string(HEDDLE_GOLDEN "/") + GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReaderGoldenTest,
+                         ::testing::Values("awq_k128_n64_g32", "awq_k256_n32_g128",
+                                           "gptq2_k128_n32_g64", "gptq3_k128_n32_g128",
+                                           "gptq4_k128_n32_g32", "gptq4_k256_n32_g128_actorder",
+                                           "gptq4_sym_k128_n64_g128", "gptq4v2_k128_n32_g64",
+                                           "gptq8_k128_n32_g128"),
+                         [](const auto& info) { return std::string(info.param); });
+
+class ReaderTest : public ::testing::Test {
+ protected:
+  void SetUp() override { write_case(gptq_case(false), folder_); }
+  CheckpointReader open(const CheckpointOptions& options = {}) const {
+    return CheckpointReader(folder_.path(), options);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ReaderTest, EachRankHasWhatRepackWritesForIt) {
+  for (const std::int64_t rank : {0, 1}) {
+    CheckpointOptions options;
+    options.parallel = {rank, 2};
+    expect_what_repack_writes(folder_.path(), options);
+    const std::vector<CheckpointLayer> layers = open(options).layers();
+    ASSERT_EQ(layers.size(), 2U);
+    EXPECT_EQ(layers[1].name, "model.layers.0.self_attn.qkv_proj");
+    EXPECT_EQ(layers[1].spec.gemm().shape.n, 64);
+    EXPECT_EQ(layers[0].spec.gemm().shape.k, 256);  // down_proj
+    EXPECT_EQ(layers[0].bias.has_value(), rank == 0);
+  }
+}
+
+TEST_F(ReaderTest, LayersSayWhatTheyAreMadeOf) {
+  const CheckpointReader reader = open();
+  const CheckpointLayer& qkv = reader.layers().at(1);
+  ASSERT_EQ(qkv.parts.size(), 3U);
+  EXPECT_EQ(qkv.parts[0].name, "model.layers.0.self_attn.q_proj");
+  EXPECT_EQ(qkv.parts[2].rows, 32);
+  EXPECT_EQ(qkv.bias->name, "model.layers.0.self_attn.qkv_proj.bias");
+  EXPECT_EQ(qkv.bias->shape, (std::vector<std::int64_t>{128}));
+  // Words, zero points, scales and group indices of the three parts.
+  EXPECT_EQ(qkv.source_bytes, 128U * 256 / 2 + 128U * 4 / 2 + 128U * 4 * 2 + 3 * 256U * 4);
+  ASSERT_EQ(reader.tensors().size(), 2U);
+  EXPECT_EQ(reader.tensors()[0].name, "model.norm.scale");
+  EXPECT_EQ(reader.tensors()[0].type, TensorType::kF32);
+  EXPECT_EQ(to_string(reader.tensors()[1].type), "F16");
+}
+
+TEST_F(ReaderTest, KeptAndSkippedTensors) {
+  CheckpointOptions options;
+  options.choice.keep = {"*.down_proj"};
+  options.choice.skip = {"model.norm.*"};
+  expect_what_repack_writes(folder_.path(), options);
+  const CheckpointReader reader = open(options);
+  EXPECT_EQ(reader.layers().size(), 1U);
+  EXPECT_EQ(reader.tensors().front().name, "model.layers.0.mlp.down_proj.bias");
+  options.choice.keep = {"nothing"};
+  EXPECT_EQ(code_of([&] { open(options); }), "checkpoint.choice");
+}
+
+TEST_F(ReaderTest, RanksThatAreNone) {
+  for (const TensorParallel parallel : {TensorParallel{2, 2}, {-1, 2}, {0, 0}, {0, 1025}}) {
+    CheckpointOptions options;
+    options.parallel = parallel;
+    EXPECT_EQ(code_of([&] { open(options); }), "checkpoint.rank");
+  }
+}
+
+TEST_F(ReaderTest, MemoryThatIsTooSmallIsNotTouched) {
+  const CheckpointReader reader = open();
+  for (const auto& entry : all_tensors(reader)) {
+    const CheckpointTensor& tensor = entry.second;
+    Bytes memory(tensor.bytes, 0xA5);
+    EXPECT_EQ(code_of([&] { reader.read(tensor, memory.data(), memory.size() - 1); }),
+              "checkpoint.too_small");
+    EXPECT_EQ(memory, Bytes(tensor.bytes, 0xA5));
+    EXPECT_EQ(code_of([&] { reader.read(tensor, nullptr, tensor.bytes); }), "checkpoint.null");
+    EXPECT_EQ(code_of([&] { reader.read(tensor, ByteSink()); }), "checkpoint.null");
+  }
+  CheckpointTensor foreign;
+  foreign.name = "of.another";
+  EXPECT_EQ(code_of([&] { reader.read(foreign, nullptr, 0); }), "checkpoint.no_tensor");
+}
+
+TEST_F(ReaderTest, ASinkMayStopAndThrow) {
+  const CheckpointReader reader = open();
+  const CheckpointLayer& layer = reader.layers().front();
+  int calls = 0;
+  EXPECT_EQ(code_of([&] {
+              reader.pack(layer,
+                          [&](std::size_t, const void*, std::size_t) { return ++calls < 2; });
+            }),
+            "checkpoint.cancelled");
+  EXPECT_EQ(calls, 2);
+  EXPECT_THROW(reader.pack(layer,
+                           [](std::size_t, const void*, std::size_t) -> bool {
+                             throw std::runtime_error("the device is lost");
+                           }),
+               std::runtime_error);
+}
+
+// What is longer than a piece comes in several.
+TEST_F(ReaderTest, LongTensorsComeInPieces) {
+  ReaderCase made = gptq_case(false);
+  const std::size_t rows = CheckpointReader::kMostPieceBytes / 1024 + 1;
+  made.tensors.push_back(some_halves("long", {static_cast<std::int64_t>(rows), 512}));
+  write_case(made, folder_);
+  const CheckpointReader reader = open();
+  const auto all = all_tensors(reader);
+  std::vector<std::size_t> pieces;
+  reader.read(all.at("long"), [&](std::size_t, const void*, std::size_t count) {
+    pieces.push_back(count);
+    return true;
+  });
+  EXPECT_EQ(pieces, (std::vector<std::size_t>{CheckpointReader::kMostPieceBytes, 1024}));
+  EXPECT_EQ(read_in_pieces(reader, all.at("long")), made.tensors.back().bytes);
+}
+
+TEST_F(ReaderTest, ProgressCountsLayersAndBytes) {
+  const CheckpointReader reader = open({});
+  for (const int jobs : {0, 1, 3}) {
+    std::mutex mutex;
+    std::map<std::string, Bytes> packed;
+    std::size_t calls = 0;
+    std::uint64_t last = 0;
+    reader.for_each_layer(
+        [&](const CheckpointLayer& layer) {
+          Bytes bytes(layer.packed.bytes);
+          reader.pack(layer, bytes.data(), bytes.size());
+          const std::lock_guard<std::mutex> lock(mutex);
+          packed[layer.name] = std::move(bytes);
+        },
+        [&](const CheckpointProgress& progress) {
+          EXPECT_EQ(progress.done, ++calls);
+          EXPECT_EQ(progress.total, 2U);
+          EXPECT_EQ(progress.bytes_done - last, progress.layer.packed.bytes);
+          last = progress.bytes_done;
+          if (progress.done == progress.total) {
+            EXPECT_EQ(progress.bytes_done, progress.bytes_total);
+          }
+          return true;
+        },
+        jobs);
+    EXPECT_EQ(calls, 2U);
+    for (const CheckpointLayer& layer : reader.layers()) {
+      EXPECT_EQ(packed.at(layer.name), read_in_pieces(reader, layer.packed));
+    }
+  }
+}
+
+TEST_F(ReaderTest, ProgressMayCancelAndWorkMayThrow) {
+  const CheckpointReader reader = open();
+  std::size_t worked = 0;
+  try {
+    reader.for_each_layer([&](const CheckpointLayer&) { ++worked; },
+                          [](const CheckpointProgress&) { return false; }, 1);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kCancelled);
+    EXPECT_EQ(error.code(), "checkpoint.cancelled");
+  }
+  EXPECT_EQ(worked, 1U);
+  EXPECT_THROW(reader.for_each_layer(
+                   [](const CheckpointLayer&) { throw std::runtime_error("no memory left"); }),
+               std::runtime_error);
+}
+
+TEST_F(ReaderTest, ThreadsPackAtTheSameTime) {
+  const CheckpointReader reader = open();
+  std::vector<Bytes> want;
+  for (const CheckpointLayer& layer : reader.layers()) {
+    want.push_back(read_in_pieces(reader, layer.packed));
+  }
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, copy = reader, t] {
+      for (std::size_t i = 0; i < 8; ++i) {
+        const std::size_t which = (t + i) % want.size();
+        Bytes bytes(want[which].size());
+        copy.pack(copy.layers()[which], bytes.data(), bytes.size());
+        if (bytes != want[which]) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(ReaderTest, DamagedAndMissingFiles) {
+  const std::string path = folder_ / "model.safetensors";
+  const std::string whole = read_file(path);
+  write_file(path, whole.substr(0, whole.size() - 1));
+  EXPECT_EQ(code_of([&] { open(); }), "checkpoint.header");
+  std::string header = whole;
+  header[8] = '[';
+  write_file(path, header);
+  EXPECT_EQ(code_of([&] { open(); }), "checkpoint.header");
+  write_file(path, whole);
+  write_file(folder_ / "config.json", "{");
+  try {
+    open();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.category(), ErrorCategory::kSpec);
+    EXPECT_NE(std::string(error.what()).find("config.json"), std::string::npos) << error.what();
+  }
+  write_file(folder_ / "config.json", std::string("{}\0{}", 5));
+  EXPECT_EQ(code_of([&] { open(); }), "checkpoint.not_text");
+  std::filesystem::remove(folder_ / "config.json");
+  EXPECT_EQ(code_of([&] { open(); }), "checkpoint.open");
+  std::filesystem::remove(path);
+  EXPECT_EQ(code_of([&] { open(); }), "checkpoint.open");
+}
+
+TEST_F(ReaderTest, AnotherConfigMayBeNamed) {
+  std::filesystem::create_directory(folder_ / "other");
+  std::filesystem::rename(folder_ / "config.json", folder_ / "other/c.json");
+  CheckpointOptions options;
+  options.config = folder_ / "other/c.json";
+  EXPECT_EQ(open(options).layers().size(), 2U);
+}
+
+// The file gets shorter, or other zero points that make another layer of it, while it is open. The
+// memory, which was sized for what was opened, is never overrun.
+TEST_F(ReaderTest, FilesThatChangeAreNoticed) {
+  const ReaderCase symmetric = [] {
+    ReaderCase made{"",
+                    R"({"quantization_config": {"quant_method": "gptq", "bits": 4,
+                                                    "group_size": 64, "sym": true}})",
+                    {}};
+    Layer layer = random_layer(32, 128, 64, 4, false);
+    std::fill(layer.zeros.begin(), layer.zeros.end(), 8);
+    append(gptq(layer, "l", true), &made.tensors);
+    return made;
+  }();
+  write_case(symmetric, folder_);
+  const std::string path = folder_ / "model.safetensors";
+  const std::string whole = read_file(path);
+  const CheckpointReader reader = open();
+  const CheckpointLayer& layer = reader.layers().front();
+  EXPECT_EQ(layer.spec.gemm().weight.zero_point, ZeroPoint::kNone);
+  Bytes memory(layer.packed.bytes + 64, 0xA5);
+  const auto pack = [&] { reader.pack(layer, memory.data(), layer.packed.bytes); };
+  const auto overwrite = [&path](std::size_t at, const std::string& bytes) {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.write(bytes.data(), std::ssize(bytes));
+  };
+  const std::size_t zeros = whole.find("\x77\x77\x77\x77\x77\x77\x77\x77");
+  ASSERT_NE(zeros, std::string::npos);
+  overwrite(zeros, "\x01");
+  EXPECT_EQ(code_of(pack), "checkpoint.layer");  // the config says symmetric
+  overwrite(zeros, "\x77");
+  EXPECT_EQ(code_of(pack), "");
+  std::filesystem::resize_file(path, whole.size() - 8);
+  EXPECT_EQ(code_of(pack), "checkpoint.read");
+  EXPECT_EQ(Bytes(memory.end() - 64, memory.end()), Bytes(64, 0xA5));
+}
+
+TEST_F(ReaderTest, AnOrderOfColumnsThatChangesIsNoticed) {
+  write_case(gptq_case(true), folder_);
+  const CheckpointReader reader = open();
+  const CheckpointLayer& layer = reader.layers().front();
+  Bytes memory(layer.packed.bytes);
+  reader.pack(layer, memory.data(), memory.size());
+  // In place: a file of another name would leave the opened one as it is.
+  const TemporaryFolder other;
+  ReaderCase changed = gptq_case(true);
+  for (TestTensor& tensor : changed.tensors) {
+    if (tensor.name.find("g_idx") == std::string::npos) continue;
+    auto* const first = reinterpret_cast<std::int32_t*>(tensor.bytes.data());
+    std::reverse(first, first + tensor.bytes.size() / sizeof *first);
+  }
+  write_case(changed, other);
+  const std::string bytes = read_file(other / "model.safetensors");
+  std::fstream(folder_ / "model.safetensors", std::ios::binary | std::ios::in | std::ios::out)
+      .write(bytes.data(), std::ssize(bytes));
+  EXPECT_EQ(code_of([&] { reader.pack(layer, memory.data(), memory.size()); }),
+            "checkpoint.changed");
+}
+
+TEST_F(ReaderTest, PlainCheckpointsAndNamesThatAreTaken) {
+  write_tensors(folder_ / "model.safetensors", {some_halves("a.weight", {16, 16})});
+  EXPECT_EQ(code_of([&] { open(); }), "checkpoint.not_quantised");
+  ReaderCase taken = gptq_case(false);
+  taken.tensors.push_back(some_halves("model.layers.0.self_attn.qkv_proj.bias", {1}));
+  write_case(taken, folder_);
+  EXPECT_EQ(code_of([&] { open(); }), "checkpoint.collision");
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,100 @@
+// Page-locked memory, copies to the device and events. The device's memory is the process's own, so
+// a test sees what was copied. As on a device a copy is made later than it is asked for: no sooner
+// than somebody waits for it, so that memory which is used again too early gives wrong bytes.
+#include <algorithm>
+#include <cstring>
+
+#include "call.h"
+#include "entry_points.h"
+
+namespace heddle::fake {
+namespace {
+
+// Makes the copies of the stream that were asked for before number `end`.
+void make_copies(CUstream stream, std::uint64_t end) {
+  std::vector<FakeCopy>& copies = state().copies;
+  for (FakeCopy& copy : copies) {
+    if (copy.stream != stream || copy.number >= end) continue;
+    std::memcpy(copy.to, copy.from, copy.bytes);
+    copy.bytes = 0;
+  }
+  copies.erase(std::remove_if(copies.begin(), copies.end(),
+                              [](const FakeCopy& copy) { return copy.bytes == 0; }),
+               copies.end());
+}
+
+FakeEvent* find_event(CUevent event) {
+  auto* found = reinterpret_cast<FakeEvent*>(event);
+  return state().events.count(found) != 0 ? found : nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned int) {
+  const Call call("cuMemHostAlloc");
+  if (call.result != CUDA_SUCCESS) return call.result;
+  if (bytes == 0) return kInvalidValue;
+  *memory = ::operator new(bytes);
+  state().host_memory[*memory] = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void* memory) {
+  const Call call("cuMemFreeHost");
+  const auto found = state().host_memory.find(memory);
+  if (found == state().host_memory.end()) return kInvalidValue;
+  std::memset(memory, 0xDD, found->second);  // a copy that is made too late shows
+  ::operator delete(memory);
+  state().host_memory.erase(found);
+  return call.result;
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+  const Call call("cuMemcpyHtoDAsync", InCapture::kAllowed);
+  if (call.result != CUDA_SUCCESS) return call.result;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's own type for a pointer.
+  state().copies.push_back(
+      {reinterpret_cast<void*>(to), from, bytes, stream, state().copy_count++});
+  return CUDA_SUCCESS;
+}
+CUresult cuEventCreate(CUevent* event, unsigned int) {
+  const Call call("cuEventCreate");
+  if (call.result != CUDA_SUCCESS) return call.result;
+  auto* made = new FakeEvent;
+  state().events.insert(made);
+  *event = reinterpret_cast<CUevent>(made);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+  const Call call("cuEventDestroy");
+  FakeEvent* found = find_event(event);
+  if (found == nullptr) return kInvalidValue;
+  state().events.erase(found);
+  delete found;
+  return call.result;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  const Call call("cuEventRecord", InCapture::kAllowed);
+  FakeEvent* found = find_event(event);
+  if (found == nullptr) return kInvalidValue;
+  if (call.result != CUDA_SUCCESS) return call.result;
+  found->stream = stream;
+  found->end = state().copy_count;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventSynchronize(CUevent event) {
+  const Call call("cuEventSynchronize");
+  const FakeEvent* found = find_event(event);
+  if (found == nullptr) return kInvalidValue;
+  if (call.result == CUDA_SUCCESS) make_copies(found->stream, found->end);
+  return call.result;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  const Call call("cuStreamSynchronize");
+  if (call.result == CUDA_SUCCESS) make_copies(stream, state().copy_count);
+  return call.result;
+}
+
+}  // extern "C"
+
+}  // namespace heddle::fake
