@@ -1,5 +1,6 @@
 #include "generator/families/gemm_config.h"
 
+#include "generator/families/device_activation.h"
 #include "generator/families/value_type.h"
 
 namespace heddle {
@@ -15,26 +16,6 @@ device::ZeroPoint device_zero_point(ZeroPoint zero) {
       break;
   }
   return device::ZeroPoint::kFloat;
-}
-
-device::Activation device_activation(Activation activation) {
-  switch (activation) {
-    case Activation::kNone:
-      return device::Activation::kNone;
-    case Activation::kRelu:
-      return device::Activation::kRelu;
-    case Activation::kGelu:
-      return device::Activation::kGelu;
-    case Activation::kGeluTanh:
-      return device::Activation::kGeluTanh;
-    case Activation::kSilu:
-      return device::Activation::kSilu;
-    case Activation::kRelu2:
-      return device::Activation::kRelu2;
-    case Activation::kClampedSwiglu:
-      break;
-  }
-  return device::Activation::kClampedSwiglu;
 }
 
 std::string scale_class(DType dtype) {

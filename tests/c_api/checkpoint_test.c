@@ -19,7 +19,7 @@ static heddle_checkpoint* open_checkpoint(const heddle_checkpoint_options* optio
   return checkpoint;
 }
 
-static int is_text(heddle_text text, const char* want) {
+static int equals_text(heddle_text text, const char* want) {
   return text.length == strlen(want) && strcmp(text.data, want) == 0;
 }
 
@@ -41,19 +41,20 @@ static void test_facts(const heddle_checkpoint* checkpoint) {
   CHECK(heddle_checkpoint_tensor_count(checkpoint, &count) == HEDDLE_OK && count == 0);
   CHECK(heddle_checkpoint_unserved_count(checkpoint, &count) == HEDDLE_OK && count == 0);
   CHECK(heddle_checkpoint_note_count(checkpoint, &count) == HEDDLE_OK && count == 0);
-  CHECK(is_text(layer.name, "model.proj"));
-  CHECK(is_text(layer.packed.name, "model.proj.heddle") && is_text(layer.packed.type, "U8"));
+  CHECK(equals_text(layer.name, "model.proj"));
+  CHECK(equals_text(layer.packed.name, "model.proj.heddle") &&
+        equals_text(layer.packed.type, "U8"));
   CHECK(layer.packed.sides == 1 && (size_t)layer.packed.shape[0] == layer.packed.bytes);
   CHECK(layer.matrices == 1 && layer.part_count == 1 && layer.source_bytes > 32 * 256 / 2);
   CHECK(heddle_packed_bytes(layer.spec.data, layer.spec.length, &bytes) == HEDDLE_OK);
   CHECK(bytes == layer.packed.bytes);
   CHECK(heddle_check_layout_version(layer.spec.data, layer.spec.length, layer.layout_version) ==
         HEDDLE_OK);
-  CHECK(is_text(layer.permutation.name, "model.proj.heddle_perm"));
-  CHECK(is_text(layer.permutation.type, "I32") && layer.permutation.bytes == 256 * 4);
+  CHECK(equals_text(layer.permutation.name, "model.proj.heddle_perm"));
+  CHECK(equals_text(layer.permutation.type, "I32") && layer.permutation.bytes == 256 * 4);
   CHECK(layer.bias.name.data == NULL && layer.pre_scale.bytes == 0);
   CHECK(heddle_checkpoint_part(checkpoint, 0, 0, &text, &rows) == HEDDLE_OK);
-  CHECK(is_text(text, "model.proj") && rows == 32);
+  CHECK(equals_text(text, "model.proj") && rows == 32);
 }
 
 /* A sink that gathers what it is given, up to `most` calls. */
@@ -154,7 +155,7 @@ static void test_options(void) {
   CHECK(heddle_checkpoint_layer_count(checkpoint, &count) == HEDDLE_OK && count == 0);
   CHECK(heddle_checkpoint_tensor_count(checkpoint, &count) == HEDDLE_OK && count == 4);
   CHECK(heddle_checkpoint_tensor(checkpoint, 0, &tensor) == HEDDLE_OK);
-  CHECK(is_text(tensor.name, "model.proj.g_idx") && is_text(tensor.type, "I32"));
+  CHECK(equals_text(tensor.name, "model.proj.g_idx") && equals_text(tensor.type, "I32"));
   CHECK(tensor.sides == 1 && tensor.shape[0] == 256 && tensor.bytes == 1024);
   heddle_checkpoint_destroy(checkpoint);
   options.rank = 7;

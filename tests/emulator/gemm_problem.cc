@@ -7,42 +7,13 @@
 
 #include "generator/decode/float16.h"
 #include "heddle/weights.h"
+#include "tools/gpu_harness/activated.h"
 #include "tools/gpu_harness/random_weights.h"
 
 namespace heddle {
 namespace {
 
 using emulator::Access;
-
-double activated(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      break;
-    case Activation::kRelu:
-      return std::max(x, 0.0);
-    case Activation::kGelu:
-      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::kGeluTanh:
-      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    case Activation::kRelu2:
-      return x > 0 ? x * x : 0;
-    case Activation::kClampedSwiglu:
-      break;  // of two values
-  }
-  return x;
-}
-
-double activated(const EpilogueSpec& epilogue, double gate, double up) {
-  if (epilogue.activation != Activation::kClampedSwiglu) {
-    return activated(epilogue.activation, gate) * up;
-  }
-  const double limit = epilogue.limit;
-  const double g = std::min(gate, limit);
-  const double u = std::clamp(up, -limit, limit);
-  return (u + 1) * g / (1 + std::exp(-1.702 * g));
-}
 
 void append_bytes(const double value, DType dtype, std::vector<std::uint8_t>* bytes) {
   std::uint8_t raw[4] = {};

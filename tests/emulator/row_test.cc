@@ -65,13 +65,15 @@ class EmulatedRows : public testing::TestWithParam<std::size_t> {
     std::uint8_t* const y =
         in_place ? x : to_memory(Halves(y_elements, kPoison), Access::kWrite, memory);
     std::uint8_t* const residual = to_memory(problem.residual, Access::kWrite, memory);
-    args.x = x;
-    args.y = y;
-    args.residual = residual;
+    args.x = device_input(x, 2 * problem.x.size());
+    args.y = device_output(y, 2 * y_elements);
+    args.residual = device_output(residual, 2 * problem.residual.size());
     args.x_stride = problem.x_stride;
     args.y_stride = problem.y_stride;
-    args.weight = to_memory(problem.weight, Access::kReadEarly, memory);
-    args.bias = to_memory(problem.bias, Access::kReadEarly, memory);
+    args.weight = device_input(to_memory(problem.weight, Access::kReadEarly, memory),
+                               2 * problem.weight.size());
+    args.bias =
+        device_input(to_memory(problem.bias, Access::kReadEarly, memory), 2 * problem.bias.size());
     ASSERT_NO_FATAL_FAILURE(launch(args, static_cast<unsigned>(m + spare), memory));
     const Halves got = from_memory(y, y_elements);
     ASSERT_EQ(fault_of_rows(spec_, problem, expected, got,

@@ -77,7 +77,7 @@ TEST_F(RowTransformGpu, GatesAndActivations) {
   for (const int columns : {8, 96, 2048, 14336}) {
     for (const auto order : {GateOrder::kNone, GateOrder::kHalves, GateOrder::kInterleaved}) {
       for (const auto activation : {Activation::kNone, Activation::kRelu, Activation::kGelu,
-                                    Activation::kGeluTanh, Activation::kSilu}) {
+                                    Activation::kGeluTanh, Activation::kSilu, Activation::kRelu2}) {
         if (order == GateOrder::kNone && activation == Activation::kNone) continue;
         RowTransformSpec spec;
         spec.gate = {order, activation};

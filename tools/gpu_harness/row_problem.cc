@@ -8,6 +8,7 @@
 #include <random>
 
 #include "generator/decode/float16.h"
+#include "tools/gpu_harness/activated.h"
 
 namespace heddle {
 namespace {
@@ -62,22 +63,6 @@ double half_of_last_place(Float16Format format, double value) {
   const int least = 1 - format.bias();
   const int exponent = value == 0 ? least : std::max(least, std::ilogb(value));
   return std::ldexp(0.5, exponent - format.mantissa_bits);
-}
-
-double activated(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kRelu:
-      return x < 0 ? 0 : x;
-    case Activation::kGelu:
-      return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5)));
-    case Activation::kGeluTanh:
-      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-  }
-  return x;
 }
 
 class Reference {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "generator/families/device_activation.h"
 #include "generator/target/capabilities.h"
 #include "heddle/spec.h"
 
@@ -43,7 +44,7 @@ RowTransformConfig base(const RowTransformSpec& spec, const Target& target) {
   config.bias = spec.norm.bias;
   config.residual = spec.residual;
   config.gate = static_cast<device::GateOrder>(spec.gate.order);
-  config.activation = static_cast<device::Activation>(spec.gate.activation);
+  config.activation = device_activation(spec.gate.activation);
   config.dependent = has_dependent_launch(target);
   return config;
 }
