@@ -87,7 +87,9 @@ double error_limit(const GemmSpec& spec) {
 }
 
 GemmProblem::GemmProblem(const GemmSpec& spec) : spec_(spec) {
-  const auto [n, k, m_min, m_max] = spec.shape;
+  const std::int64_t n = spec.shape.n;
+  const std::int64_t k = spec.shape.k;
+  const std::int64_t m_max = spec.shape.m_max;
   const QuantizedWeights weights = random_weights({n, k}, spec.weight, 1);
   packed_ = pack_weights(spec, weights);
   x_ = random_values(m_max * k, spec.activation, 2);
