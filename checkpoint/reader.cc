@@ -69,7 +69,26 @@ struct CheckpointReader::State {
       refuse("checkpoint.no_tensor",
              fmt::format("the checkpoint has no tensor \"{}\"", excerpt(tensor.name)));
     }
+    const CheckpointTensor own = public_tensor(found->second.info);
+    if (own.type != tensor.type || own.shape != tensor.shape || own.bytes != tensor.bytes) {
+      refuse("checkpoint.no_tensor",
+             fmt::format("the checkpoint's tensor \"{}\" has another type or shape",
+                         excerpt(tensor.name)));
+    }
     return found->second;
+  }
+
+  // Throws unless the layer is one of this checkpoint, or of another one that is packed alike.
+  void expect_own(const CheckpointLayer& layer) const {
+    const auto own = std::lower_bound(
+        layers.begin(), layers.end(), layer,
+        [](const CheckpointLayer& a, const CheckpointLayer& b) { return a.name < b.name; });
+    const bool is_own = own != layers.end() && own->name == layer.name &&
+                        own->matrices == layer.matrices &&
+                        own->spec.canonical_json() == layer.spec.canonical_json();
+    if (is_own) return;
+    refuse("checkpoint.no_tensor",
+           fmt::format("the checkpoint has no layer \"{}\" with this spec", excerpt(layer.name)));
   }
 
   const Checkpoint checkpoint;
@@ -129,10 +148,12 @@ const std::vector<UnservedLayer>& CheckpointReader::unserved() const noexcept {
 const std::vector<std::string>& CheckpointReader::notes() const noexcept { return state_->notes; }
 
 void CheckpointReader::pack(const CheckpointLayer& layer, void* to, std::size_t bytes) const {
+  state_->expect_own(layer);
   read(layer.packed, to, bytes);
 }
 
 void CheckpointReader::pack(const CheckpointLayer& layer, const ByteSink& sink) const {
+  state_->expect_own(layer);
   read(layer.packed, sink);
 }
 
@@ -168,6 +189,7 @@ void CheckpointReader::for_each_layer(
     const std::function<void(const CheckpointLayer& layer)>& work,
     const std::function<bool(const CheckpointProgress&)>& progress, int jobs) const {
   const std::vector<CheckpointLayer>& layers = state_->layers;
+  if (jobs < 0) refuse("checkpoint.jobs", fmt::format("jobs is {}; allowed: 0 and more", jobs));
   if (!work) refuse("checkpoint.null", "there is no work to do for each layer");
   std::uint64_t total = 0;
   for (const CheckpointLayer& layer : layers) total += layer.packed.bytes;

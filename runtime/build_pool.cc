@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "heddle/error.h"
 
 namespace heddle {
 
@@ -38,6 +41,10 @@ void run_jobs(std::size_t count, int threads, const std::function<void(std::size
 
 int pool_size(int wanted) {
   if (wanted > 0) return wanted;
+  if (wanted < 0) {
+    throw Error(ErrorCategory::kUsage, "runtime.jobs",
+                "jobs is " + std::to_string(wanted) + "; allowed: 0 and more");
+  }
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
 }
 

@@ -23,8 +23,8 @@ RuntimeOptions to_cpp(const heddle_runtime_options& given) {
   const heddle_runtime_options from =
       read_struct(&given, "heddle_runtime_options", default_options());
   RuntimeOptions options;
-  options.cache_dir = view(from.cache_dir);
-  options.record_file = view(from.record_file);
+  options.cache_dir = path_of(view(from.cache_dir), "cache_dir");
+  options.record_file = path_of(view(from.record_file), "record_file");
   options.cache_max_bytes = from.cache_max_bytes;
   options.disk_cache = from.disk_cache != 0;
   options.strict = from.strict != 0;

@@ -67,6 +67,10 @@ void need_count(std::size_t count, const char* name);
 std::string_view view(const char* data, std::size_t length);
 inline std::string_view view(const heddle_text& text) { return view(text.data, text.length); }
 
+// A text that is a path, or a list of them: without zeros, which would end it early. Throws
+// Error(kUsage, "api.path").
+std::string path_of(std::string_view text, const char* name);
+
 // A text that its owner keeps for as long as the handle that it is asked of.
 inline heddle_text text_of(const std::string& text) { return {text.c_str(), text.size()}; }
 

@@ -51,7 +51,7 @@ heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
   if (from == nullptr) return options;
   const heddle_checkpoint_options given =
       heddle::c_api::read_struct(from, "heddle_checkpoint_options");
-  options.config = view(given.config);
+  options.config = heddle::c_api::path_of(view(given.config), "config");
   options.fuse = given.fuse != 0;
   options.choice.keep = to_cpp(given.keep, given.keep_count, "keep");
   options.choice.skip = to_cpp(given.skip, given.skip_count, "skip");
@@ -126,7 +126,8 @@ heddle_status heddle_checkpoint_create(const char* path, size_t path_length,
   return guarded([&] {
     need(checkpoint, "checkpoint");
     *checkpoint = nullptr;
-    *checkpoint = new heddle_checkpoint(std::string(view(path, path_length)), to_cpp(options));
+    *checkpoint = new heddle_checkpoint(heddle::c_api::path_of(view(path, path_length), "path"),
+                                        to_cpp(options));
   });
 }
 

@@ -131,6 +131,11 @@ std::string_view view(const char* data, std::size_t length) {
   return length == 0 ? std::string_view() : std::string_view(data, length);
 }
 
+std::string path_of(std::string_view text, const char* name) {
+  if (text.find('\0') != text.npos) refuse("api.path", fmt::format("{} has a zero in it", name));
+  return std::string(text);
+}
+
 }  // namespace heddle::c_api
 
 struct heddle_error {

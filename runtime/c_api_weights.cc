@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "generator/layout/groups.h"
+#include "generator/layout/packable.h"
 #include "generator/layout/plain_sizes.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
@@ -69,7 +69,7 @@ heddle_status heddle_packed_bytes(const char* spec, size_t spec_length, size_t* 
   return guarded([&] {
     need(bytes, "bytes");
     const heddle::Spec parsed = spec_with_weight(spec, spec_length);
-    heddle::expect_groups(parsed.weight_shape().k, parsed.weight());
+    heddle::expect_packable(parsed);
     *bytes = heddle::weight_layout(parsed.weight_shape(), parsed.weight()).total_bytes;
   });
 }
@@ -119,7 +119,7 @@ heddle_status heddle_unpack_weights(const char* spec, size_t spec_length, const 
     *weights = nullptr;
     need(packed, "packed");
     const heddle::Spec parsed = spec_of(heddle::Op::kGemm, spec, spec_length);
-    heddle::expect_groups(parsed.weight_shape().k, parsed.weight());
+    heddle::expect_packable(parsed);
     *weights = new heddle_plain_weights{heddle::unpack_weights(
         parsed.gemm(), static_cast<const std::uint8_t*>(packed), packed_bytes)};
   });

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <limits>
 
 #include "heddle/weights.h"
@@ -31,28 +32,60 @@ void check_stride(std::int64_t stride, std::int64_t row, const char* name) {
 
 std::int64_t stride_or(std::int64_t stride, std::int64_t row) { return stride == 0 ? row : stride; }
 
-// What can be told from the pointers alone: parts of wider rows may lie between each other.
-void check_overlaps(const RowTransformSpec& spec, const RowTransformArgs& args) {
-  const auto refuse = [](const char* why) { refuse_launch("launch.overlap", why); };
-  if (args.residual.data != nullptr) {
-    if (args.residual.data == args.x.data) refuse("residual is x");
-    if (args.residual.data == args.y.data)
-      refuse("residual is y: it receives the sums, y the norm");
-  }
-  if (args.x.data != args.y.data || args.m == 0) return;
-  if (spec.gate.order == GateOrder::kInterleaved) {
-    refuse("y is x, whose elements an interleaved gate reads elsewhere than it writes");
-  }
-  if (args.m > 1 &&
-      stride_or(args.x_stride, spec.x_columns()) != stride_or(args.y_stride, spec.shape.columns)) {
-    refuse("y is x with another stride: a row would overwrite another one");
-  }
-}
-
 // Bytes from the first element of the first row to the last one of the last row. Strides of fewer
 // than 2^31 elements and rows that are counted in 31 bits fit.
 std::size_t matrix_bytes(std::int64_t m, std::int64_t stride, std::int64_t row, DType dtype) {
   return m == 0 ? 0 : byte_count((m - 1) * stride_or(stride, row) + row, bytes_of(dtype));
+}
+
+// Rows that lie one behind the other; of strided ones parts of other matrices may lie between.
+struct Dense {
+  const void* data;
+  std::size_t bytes;  // 0 for memory that is not given, and for rows with a stride
+};
+
+Dense dense_rows(const DeviceInput& memory, std::int64_t m, std::int64_t stride, std::int64_t row,
+                 DType dtype) {
+  return {memory.data, stride_or(stride, row) == row ? matrix_bytes(m, 0, row, dtype) : 0};
+}
+
+void refuse_overlap(const char* one_name, const Dense& one, const char* other_name,
+                    const Dense& other) {
+  if (one.data == nullptr || other.data == nullptr || one.bytes == 0 || other.bytes == 0) return;
+  const auto a = reinterpret_cast<std::uintptr_t>(one.data);
+  const auto b = reinterpret_cast<std::uintptr_t>(other.data);
+  if (a < b + other.bytes && b < a + one.bytes) {
+    refuse_launch("launch.overlap", fmt::format("{} and {} overlap", one_name, other_name));
+  }
+}
+
+// Of rows with a stride what their pointers tell.
+void check_overlaps(const RowTransformSpec& spec, const RowTransformArgs& args) {
+  const std::int64_t columns = spec.shape.columns;
+  const Dense x = dense_rows(args.x, args.m, args.x_stride, spec.x_columns(), spec.input);
+  const Dense y = dense_rows(args.y, args.m, args.y_stride, columns, spec.output);
+  const Dense residual = dense_rows(args.residual, args.m, 0, columns, spec.input);
+  const Dense weight = dense_rows(args.weight, 1, 0, columns, spec.input);
+  const Dense bias = dense_rows(args.bias, 1, 0, columns, spec.input);
+  refuse_overlap("residual", residual, "x", x);
+  refuse_overlap("residual", residual, "y", y);
+  refuse_overlap("weight", weight, "y", y);
+  refuse_overlap("weight", weight, "residual", residual);
+  refuse_overlap("bias", bias, "y", y);
+  refuse_overlap("bias", bias, "residual", residual);
+  const auto refuse = [](const char* why) { refuse_launch("launch.overlap", why); };
+  if (args.residual.data != nullptr) {
+    if (args.residual.data == args.x.data) refuse("residual is x");
+    if (args.residual.data == args.y.data) refuse("residual is y: it gets the sums, y the norm");
+  }
+  if (args.x.data != args.y.data) return refuse_overlap("x", x, "y", y);
+  if (spec.gate.order == GateOrder::kInterleaved) {
+    refuse("y is x, whose elements an interleaved gate reads elsewhere than it writes");
+  }
+  if (args.m > 1 &&
+      stride_or(args.x_stride, spec.x_columns()) != stride_or(args.y_stride, columns)) {
+    refuse("y is x with another stride: a row would overwrite another one");
+  }
 }
 
 }  // namespace
@@ -62,6 +95,7 @@ void validate(const Plan& plan, const RowTransformArgs& args) {
   const std::int64_t columns = spec.shape.columns;
   const std::size_t row_bytes = byte_count(columns, bytes_of(spec.input));
   check_m(spec.shape, args.m);
+  if (args.m == 0) return;
   check_stride(args.x_stride, spec.x_columns(), "x_stride");
   check_stride(args.y_stride, columns, "y_stride");
   check_required(args.x, matrix_bytes(args.m, args.x_stride, spec.x_columns(), spec.input), "x");

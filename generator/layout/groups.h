@@ -5,11 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
-#include "generator/spec/weight_meaning.h"
-#include "heddle/error.h"
 #include "heddle/weights.h"
 
 namespace heddle {
@@ -32,15 +28,6 @@ constexpr int entry_of_column(const WeightLayout& layout, int column) {
 // The first column of the chunk that reads entry `entry`; the inverse of entry_of_column.
 constexpr int first_column_of_entry(const WeightLayout& layout, int entry) {
   return std::max(0, entry * layout.meta_group - layout.entry_offset);
-}
-
-// Specs are parsed without the rules of groups, which resolve() has. Throws Error(kUnsupported,
-// "weights.unsupported") where there are no such groups.
-inline void expect_groups(std::int64_t k, const WeightSpec& weight) {
-  std::vector<Problem> problems;
-  check_groups(k, weight, problems);
-  if (problems.empty()) return;
-  throw Error(ErrorCategory::kUnsupported, "weights.unsupported", std::move(problems));
 }
 
 }  // namespace heddle

@@ -9,6 +9,7 @@
 #include "generator/layout/fragment_order.h"
 #include "generator/layout/groups.h"
 #include "generator/layout/pack_pairs.h"
+#include "generator/layout/packable.h"
 #include "generator/layout/padding_code.h"
 #include "generator/layout/plain_sizes.h"
 #include "heddle/error.h"
@@ -222,16 +223,8 @@ class Walk {
   std::vector<std::uint32_t> unit_words_;
 };
 
-// Gates and ups share row blocks.
-void expect_whole_blocks(const GemmSpec& spec) {
-  if (!spec.epilogue.gated || spec.shape.n % WeightLayout::kRowBlock == 0) return;
-  throw Error(ErrorCategory::kUsage, "weights.gated",
-              fmt::format("{} rows of gates and ups are no multiple of 16", spec.shape.n));
-}
-
 PlainSizes plain_sizes(const GemmSpec& spec) {
-  expect_groups(spec.shape.k, spec.weight);
-  expect_whole_blocks(spec);
+  expect_packable(spec);
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
   const auto groups = static_cast<std::size_t>(groups_along_k(spec.weight, spec.shape.k));

@@ -9,6 +9,7 @@
 
 #include "generator/decode/float16.h"
 #include "generator/layout/groups.h"
+#include "generator/layout/packable.h"
 #include "generator/layout/rounding_rule.h"
 #include "heddle/error.h"
 #include "heddle/weights.h"
@@ -106,12 +107,11 @@ class Quantizer {
 }  // namespace
 
 QuantizedWeights quantize_weights(const WeightOpSpec& spec, const std::vector<std::uint16_t>& w) {
+  expect_packable(Op::kQuantizeWeight, spec);
   std::vector<Problem> problems = refuse_rounding(spec.weight);
-  check_quantized_groups(spec.weight, problems);
   if (!problems.empty()) {
     throw Error(ErrorCategory::kUnsupported, "weights.unsupported", std::move(problems));
   }
-  expect_groups(spec.shape.k, spec.weight);
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
   if (w.size() != n * k) {

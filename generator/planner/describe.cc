@@ -111,11 +111,29 @@ std::string describe_rows(const RowTransformSpec& spec) {
                      to_string(spec.gate.order), in);
 }
 
+std::string describe_gemm(const GemmSpec& spec) {
+  const EpilogueSpec& epilogue = spec.epilogue;
+  std::string sums =
+      fmt::format("X[M, {}] * W[{}, {}]^T", spec.shape.k, spec.shape.n, spec.shape.k);
+  if (epilogue.bias) sums += " + bias";
+  const std::string function = epilogue.activation == Activation::kNone
+                                   ? std::string()
+                                   : std::string(to_string(epilogue.activation));
+  if (epilogue.gated) {
+    sums = fmt::format("{}(gates) * ups of {}", function, sums);
+  } else if (!function.empty()) {
+    sums = fmt::format("{}({})", function, sums);
+  }
+  return fmt::format("Y[M, {}] = {}{}{}", spec.output_columns(), sums,
+                     epilogue.residual ? " + residual" : "",
+                     spec.output ? fmt::format(", in {}", to_string(*spec.output)) : "");
+}
+
 std::string describe_operation(const Plan& plan) {
   const auto [n, k] = plan.spec.has_weight() ? plan.spec.weight_shape() : MatrixShape{};
   switch (plan.spec.op()) {
     case Op::kGemm:
-      return fmt::format("Y[M, {}] = X[M, {}] * W[{}, {}]^T", n, k, n, k);
+      return describe_gemm(plan.spec.gemm());
     case Op::kDequantize:
       return fmt::format("W[{}, {}] in {} from {}", n, k, to_string(plan.spec.weight_op().dtype),
                          to_string(plan.spec.weight_op().format));

@@ -20,9 +20,11 @@ namespace heddle {
 namespace {
 
 std::string kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) {
-  return fmt::format("heddle_gemm_{}_{}_n{}_k{}_m{}_{}", weight_name(spec.weight),
-                     to_string(spec.activation), spec.shape.n, spec.shape.k, kernel.size_min,
-                     kernel.size_max);
+  return fmt::format("heddle_gemm_{}_{}{}{}_n{}_k{}_m{}_{}", weight_name(spec.weight),
+                     to_string(spec.activation),
+                     spec.output ? fmt::format("_{}", to_string(*spec.output)) : "",
+                     spec.epilogue.gated ? "_gated" : "", spec.shape.n, spec.shape.k,
+                     kernel.size_min, kernel.size_max);
 }
 
 // What the order of the codes costs against Heddle's own.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace heddle {
@@ -20,6 +21,12 @@ bool is_control(char c) {
 template <class Number>
 bool is_within(Number value, const FactRange& range) {
   return value >= static_cast<Number>(range.min) && value <= static_cast<Number>(range.max);
+}
+
+// Rates are 0, which is not known, or at least one of their unit: predicted times divide by them.
+template <class Number>
+bool is_rate(Number value) {
+  return !std::is_floating_point_v<Number> || value == 0 || value >= 1;
 }
 
 void check_measured(const char* name, double value, std::vector<Problem>* problems) {
@@ -39,9 +46,10 @@ std::vector<Problem> target_problems(const Target& target) {
                         fmt::format("at most {} characters, in one line", kLongestName), ""});
   }
   for_each_fact(target, [&](const char* name, const auto& value, const FactRange& range) {
-    if (is_within(value, range)) return;
+    if (is_within(value, range) && is_rate(value)) return;
+    const char* const unknown = is_rate(value) ? "" : ", 0 or from 1 on";
     problems.push_back({std::string("/") + name, "no GPU has this", fmt::format("{}", value),
-                        fmt::format("{} to {}", range.min, range.max), ""});
+                        fmt::format("{} to {}{}", range.min, range.max, unknown), ""});
   });
   if (problems.empty() && target.shared_per_block > target.shared_per_sm) {
     problems.push_back({"/shared_per_block", "a block has more shared memory than its SM",

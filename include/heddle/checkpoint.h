@@ -176,7 +176,7 @@ class HEDDLE_EXPORT CheckpointReader {
 
   // The packed weights of a layer of layers(): packed.bytes bytes. Throws
   // - Error(kUsage, "checkpoint.too_small") for memory with fewer `bytes`, "checkpoint.no_tensor"
-  //   for a layer of another checkpoint; nothing is written;
+  //   for a layer that this checkpoint does not have, or has with another spec; nothing is written;
   // - Error(kFile, "checkpoint.read"), "checkpoint.changed", and Error(kUnsupported,
   //   "checkpoint.layer") for files that have changed since they were opened; then some of the
   //   bytes may be written.
@@ -192,7 +192,8 @@ class HEDDLE_EXPORT CheckpointReader {
   // caller's (0: one per core, 8 at most; the memory above is then needed so many times), and after
   // each of them `progress`, one call at a time. The first exception, or `progress` that returns
   // false, which throws Error(kCancelled, "checkpoint.cancelled"), begins no further layer and is
-  // thrown once those that run have ended.
+  // thrown once those that run have ended. Throws Error(kUsage, "checkpoint.jobs") for negative
+  // jobs.
   void for_each_layer(const std::function<void(const CheckpointLayer& layer)>& work,
                       const std::function<bool(const CheckpointProgress&)>& progress = {},
                       int jobs = 0) const;

@@ -101,7 +101,8 @@ class HEDDLE_EXPORT KernelRequest {
 // opened on the first cache miss, libcuda on the first call that needs a device.
 class HEDDLE_EXPORT Runtime {
  public:
-  // Throws Error(kUsage) for a list that is malformed: "cache.roots", "tuned.list".
+  // Throws Error(kUsage) for a list that is malformed and for negative jobs: "cache.roots",
+  // "tuned.list", "runtime.jobs".
   explicit Runtime(RuntimeOptions options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;

@@ -73,7 +73,8 @@ struct QuantizedWeights {
 
 // Rows of W are in the order of the checkpoint: the spec decides where they lie in packed weights,
 // which is another place with a gated epilogue (docs/layouts.md). Throw Error(kUsage) when an array
-// has not the size that the spec asks for.
+// has not the size that the spec asks for, Error(kSpec) and Error(kUnsupported) for a spec that
+// from_gemm() or resolve() refuses on every target.
 HEDDLE_EXPORT std::vector<std::uint8_t> pack_weights(const GemmSpec& spec,
                                                      const QuantizedWeights& weights);
 HEDDLE_EXPORT QuantizedWeights unpack_weights(const GemmSpec& spec, const std::uint8_t* packed,

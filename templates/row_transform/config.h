@@ -10,12 +10,13 @@ HEDDLE_ENUM(NormType, kNone, kRms, kLayer);
 HEDDLE_ENUM(GateOrder, kNone, kHalves, kInterleaved);
 
 constexpr int kVectorElements = 8;  // of 16 bytes
-// Vectors of X, and of the residual, that a thread has under way where it adds them.
-constexpr int kChunkVectors = 4;
-// Vectors of weights that are read at a time where they do not stay in registers.
-constexpr int kChunkWeights = 2;
 
 struct RowTransformConfig {
+  // Vectors of X, and of the residual, that a thread has under way where it adds them.
+  static constexpr int kChunkVectors = 4;
+  // Vectors of weights that are read at a time where they do not stay in registers.
+  static constexpr int kChunkWeights = 2;
+
   int columns;  // of Y
   int lanes;    // threads that take a row together: a power of two in one warp, or whole warps
   int rows;     // that a thread block takes at a time

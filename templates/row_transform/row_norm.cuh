@@ -198,7 +198,8 @@ __device__ __forceinline__ void normalize_held(const RowTransformParameters& p,
                                                const NormRow<Config>& row, const Weights& held,
                                                RowSum<Config>& sum_of_row) {
   constexpr int kCount = Config::value.vectors;
-  constexpr int kChunk = Config::value.residual ? min_of(kCount, kChunkVectors) : kCount;
+  constexpr int kChunk =
+      Config::value.residual ? min_of(kCount, RowTransformConfig::kChunkVectors) : kCount;
   constexpr int kLeft = kCount % kChunk;
   u32x4 s[kCount];
 #pragma unroll
@@ -225,12 +226,13 @@ __device__ __forceinline__ void normalize_held(const RowTransformParameters& p,
       row.store(i, s[i], mean, factor, held.weight[i], held.bias[i]);
     }
   } else {
+    constexpr int kWeights = RowTransformConfig::kChunkWeights;
 #pragma unroll
-    for (int first = 0; first < kCount; first += kChunkWeights) {
-      NormWeights<Config, kChunkWeights> some;
+    for (int first = 0; first < kCount; first += kWeights) {
+      NormWeights<Config, kWeights> some;
       some.load(p, row.place, first);
 #pragma unroll
-      for (int i = 0; i < min_of(kChunkWeights, kCount - first); ++i) {
+      for (int i = 0; i < min_of(kWeights, kCount - first); ++i) {
         row.store(first + i, s[first + i], mean, factor, some.weight[i], some.bias[i]);
       }
     }

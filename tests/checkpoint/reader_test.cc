@@ -215,6 +215,23 @@ TEST_F(ReaderTest, MemoryThatIsTooSmallIsNotTouched) {
   EXPECT_EQ(code_of([&] { reader.read(foreign, nullptr, 0); }), "checkpoint.no_tensor");
 }
 
+// Layers of all checkpoints may have the same names.
+TEST_F(ReaderTest, ALayerOfAnotherCheckpointIsNotPacked) {
+  const CheckpointReader reader = open();
+  CheckpointLayer layer = reader.layers().front();
+  Bytes memory(layer.packed.bytes, 0xA5);
+  GemmSpec spec = layer.spec.gemm();
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  layer.spec = Spec::from_gemm(spec);
+  EXPECT_EQ(code_of([&] { reader.pack(layer, memory.data(), memory.size()); }),
+            "checkpoint.no_tensor");
+  CheckpointTensor tensor = reader.layers().front().packed;
+  tensor.bytes -= 1;
+  EXPECT_EQ(code_of([&] { reader.read(tensor, memory.data(), memory.size()); }),
+            "checkpoint.no_tensor");
+  EXPECT_EQ(memory, Bytes(memory.size(), 0xA5));
+}
+
 TEST_F(ReaderTest, ASinkMayStopAndThrow) {
   const CheckpointReader reader = open();
   const CheckpointLayer& layer = reader.layers().front();

@@ -82,6 +82,7 @@ std::vector<RowCase> make_cases() {
       }
     }
   }
+  add(gate(GateOrder::kHalves, Activation::kRelu2), 264, DType::kFp16, true);
   // Lanes without elements, in a warp and behind the last warp's; rows that no block holds.
   add(norm(NormType::kLayer, false, 0, true), 1000, DType::kBf16, true);
   add(norm(NormType::kLayer, true, 0, false), 264, DType::kFp16, true);

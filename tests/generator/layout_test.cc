@@ -72,6 +72,34 @@ TEST(WeightLayout, PadsRowsTo16AndColumnsTo128) {
   EXPECT_EQ(layout.chunks_per_row_block, 2);
 }
 
+// Structs need not have been parsed: a spec that nobody can serve is refused before its sizes are
+// believed.
+TEST(PackWeights, RefusesSpecsThatContradictThemselves) {
+  const auto code_of = [](const GemmSpec& spec) {
+    try {
+      pack_weights(spec, random_weights(spec_of(64, 128, 128)));
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return std::string();
+  };
+  GemmSpec spec = spec_of(64, 128, 128);
+  EXPECT_EQ(code_of(spec), "");
+  for (const auto& [type, bits] : {std::pair{WeightType::kE4m3, 4},
+                                   {WeightType::kE2m1, 3},
+                                   {WeightType::kE2m3, 5},
+                                   {WeightType::kNf4, 2}}) {
+    spec.weight.type = type;
+    spec.weight.bits = bits;
+    EXPECT_EQ(code_of(spec), "weights.unsupported") << to_string(type);
+  }
+  for (const int bits : {0, 9, 12}) {
+    spec = spec_of(64, 128, 128);
+    spec.weight.bits = bits;
+    EXPECT_EQ(code_of(spec), "spec.out_of_range") << bits;
+  }
+}
+
 // Eight gates, then their eight ups, in every block of 16 rows.
 TEST(PackWeights, GatesAndUpsOfAGatedEpilogueShareRowBlocks) {
   for (const int group : {128, kPerChannel}) {

@@ -269,7 +269,7 @@ TEST(QuantizeWeights, RefusesWhatItCannotMake) {
   spec = spec_of(4, WeightType::kUint, ZeroPoint::kNone, DType::kFp16, kPerTensor);
   EXPECT_EQ(refused(spec), "weights.unsupported");
   spec = spec_of(4, WeightType::kUint, ZeroPoint::kNone, DType::kFp16);
-  spec.shape.n = 9;
+  spec.shape.n = 16;
   EXPECT_EQ(refused(spec), "weights.size");
 }
 

@@ -174,6 +174,8 @@ TEST(Target, AFactThatNoGpuHasIsNamedWithItsRange) {
       {"/threads_per_sm", [](Target& t) { t.threads_per_sm = 0; }},
       {"/l2_bytes", [](Target& t) { t.l2_bytes = -1; }},
       {"/memory_gb_per_s", [](Target& t) { t.memory_gb_per_s = std::nan(""); }},
+      {"/memory_gb_per_s", [](Target& t) { t.memory_gb_per_s = 1e-300; }},
+      {"/sm_mhz", [](Target& t) { t.sm_mhz = 0.5; }},
       {"/tensor_tflops", [](Target& t) { t.tensor_tflops = -1; }},
       {"/launch_us", [](Target& t) { t.launch_us = INFINITY; }},
       {"/name", [](Target& t) { t.name = "h200\nsm_90"; }},

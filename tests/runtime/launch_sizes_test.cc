@@ -153,11 +153,11 @@ TEST(LaunchSizes, OfRowTransform) {
   RowTransformArgs args;
   args.m = 3;
   args.y_stride = 520;
-  args.x = memory(0x1000, 3 * 512 * 2);
-  args.y = memory(0x2000, (2 * 520 + 512) * 2);
-  args.residual = memory(0x3000, 3 * 512 * 2);
-  args.weight = memory(0x4000, 512 * 2);
-  args.bias = memory(0x5000, 512 * 2);
+  args.x = memory(0x100000, 3 * 512 * 2);
+  args.y = memory(0x200000, (2 * 520 + 512) * 2);
+  args.residual = memory(0x300000, 3 * 512 * 2);
+  args.weight = memory(0x400000, 512 * 2);
+  args.bias = memory(0x500000, 512 * 2);
   expect_each_is_needed([&] { validate(plan, args); }, {{"x", &args.x.bytes},
                                                         {"y", &args.y.bytes},
                                                         {"residual", &args.residual.bytes},

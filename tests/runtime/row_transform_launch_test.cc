@@ -31,11 +31,11 @@ Plan gate(const std::string& order) {
 
 RowTransformArgs good_args() {
   RowTransformArgs args;
-  args.x = memory(0x1000);
-  args.y = memory(0x2000);
-  args.residual = memory(0x3000);
-  args.weight = memory(0x4000);
-  args.bias = memory(0x5000);
+  args.x = memory(0x100000);
+  args.y = memory(0x200000);
+  args.residual = memory(0x300000);
+  args.weight = memory(0x400000);
+  args.bias = memory(0x500000);
   args.m = 7;
   return args;
 }
@@ -60,13 +60,13 @@ std::string of_norm(const std::function<void(RowTransformArgs&)>& change) {
 TEST(RowTransformLaunch, WantsItsPointers) {
   EXPECT_EQ(of_norm([](auto&) {}), "");
   EXPECT_EQ(of_norm([](auto& a) { a.x = {}; }), "launch.missing");
-  EXPECT_EQ(of_norm([](auto& a) { a.y = memory(0x2008); }), "launch.misaligned");
+  EXPECT_EQ(of_norm([](auto& a) { a.y = memory(0x200008); }), "launch.misaligned");
   EXPECT_EQ(of_norm([](auto& a) { a.residual = {}; }), "launch.missing");
   EXPECT_EQ(of_norm([](auto& a) { a.weight = {}; }), "launch.missing");
   EXPECT_EQ(of_norm([](auto& a) { a.bias = {}; }), "launch.missing");
   const Plan plain = norm("}");
   EXPECT_EQ(refusal(plain, good_args()), "launch.unexpected");
-  EXPECT_EQ(refusal_after(plain, gate_args(), [](auto& a) { a.weight = memory(0x4000); }), "");
+  EXPECT_EQ(refusal_after(plain, gate_args(), [](auto& a) { a.weight = memory(0x400000); }), "");
   EXPECT_EQ(refusal(gate("halves"), gate_args()), "");
   EXPECT_EQ(refusal_after(gate("halves"), gate_args(), [](auto& a) { a.weight = memory(0x40); }),
             "launch.unexpected");
@@ -77,6 +77,7 @@ TEST(RowTransformLaunch, WantsSizesThatFit) {
   EXPECT_EQ(of_norm([](auto& a) { a.m = 1001; }), "launch.m");
   EXPECT_EQ(of_norm([](auto& a) { a.m = -1; }), "launch.m");
   EXPECT_EQ(of_norm([](auto& a) { a.m = 0; }), "") << "nothing is launched";
+  EXPECT_EQ(of_norm([](auto& a) { a = {}; }), "") << "of empty tensors neither";
   EXPECT_EQ(of_norm([](auto& a) { a.x_stride = 504; }), "launch.size");
   EXPECT_EQ(of_norm([](auto& a) { a.x_stride = 516; }), "launch.size");
   EXPECT_EQ(of_norm([](auto& a) { a.y_stride = std::int64_t{1} << 31; }), "launch.size");
@@ -88,7 +89,7 @@ TEST(RowTransformLaunch, WantsSizesThatFit) {
 }
 
 TEST(RowTransformLaunch, SaysWhatMayBeInOnePlace) {
-  const auto in_place = [](RowTransformArgs& a) { a.y = memory(0x1000); };
+  const auto in_place = [](RowTransformArgs& a) { a.y = memory(0x100000); };
   EXPECT_EQ(of_norm(in_place), "");
   EXPECT_EQ(of_norm([&](auto& a) {
               in_place(a);
@@ -96,7 +97,17 @@ TEST(RowTransformLaunch, SaysWhatMayBeInOnePlace) {
             }),
             "launch.overlap");
   EXPECT_EQ(of_norm([](auto& a) { a.residual = a.y; }), "launch.overlap");
-  EXPECT_EQ(of_norm([](auto& a) { a.residual = memory(0x1000); }), "launch.overlap");
+  EXPECT_EQ(of_norm([](auto& a) { a.residual = memory(0x100000); }), "launch.overlap");
+  EXPECT_EQ(of_norm([](auto& a) { a.residual = memory(0x100010); }), "launch.overlap");
+  EXPECT_EQ(of_norm([](auto& a) { a.weight = memory(0x200400); }), "launch.overlap");
+  EXPECT_EQ(of_norm([](auto& a) { a.bias = memory(0x300400); }), "launch.overlap");
+  EXPECT_EQ(of_norm([](auto& a) { a.y = memory(0x100010); }), "launch.overlap");
+  // Parts of the same wider rows.
+  EXPECT_EQ(of_norm([](auto& a) {
+              a.y = memory(0x100400);
+              a.x_stride = a.y_stride = 1024;
+            }),
+            "");
   EXPECT_EQ(refusal_after(gate("interleaved"), gate_args(), in_place), "launch.overlap");
   EXPECT_EQ(refusal_after(gate("halves"), gate_args(), in_place), "launch.overlap")
       << "dense rows of X are twice as long";

@@ -94,13 +94,18 @@ ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& op
   return texts;
 }
 
-Model model_of_config(const ConfigFiles& files, const PackCommandOptions& options, bool plain_too) {
+// Where there are no tensors.
+void refuse_pack_options(const PackCommandOptions& options) {
   const TensorChoice& choice = options.pack.choice;
   if (options.pack.parallel.size > 1 || !options.pack.fuse || !choice.keep.empty() ||
       !choice.skip.empty()) {
     throw Error(ErrorCategory::kUsage, "tool.needs_tensors",
                 "--tp, --no-fuse, --keep and --skip are for a folder with the model's tensors");
   }
+}
+
+Model model_of_config(const ConfigFiles& files, const PackCommandOptions& options, bool plain_too) {
+  refuse_pack_options(options);
   ModelConfigTexts texts = texts_of(files, options);
   texts.plain_too = plain_too;
   try {
@@ -273,8 +278,14 @@ Model read_model(const std::string& argument, const PackCommandOptions& options)
   const ConfigFiles files = read_config_input(place.config);
   const std::string& text = files.config;
   const std::size_t first = text.find_first_not_of(kSpace);
-  if (first != std::string::npos && text[first] == '[') return model_of_list(files.place, text);
-  if (!is_spec(text)) return model_at(place, files, options);
+  const bool is_list = first != std::string::npos && text[first] == '[';
+  if (!is_list && !is_spec(text)) return model_at(place, files, options);
+  refuse_pack_options(options);
+  if (options.engine_rotates) {
+    throw Error(ErrorCategory::kUsage, "tool.needs_config",
+                "--engine-rotates is for a model: specs have no rotations");
+  }
+  if (is_list) return model_of_list(files.place, text);
   Model model;
   model.kernels.push_back({parse_at(files.place, text), 0, {}});
   return model;

@@ -92,8 +92,9 @@ int registers_of(const RowTransformConfig& config, const Target& target) {
   }
   const int weights = config.bias ? 2 : 1;
   // What is needed only while X is added to the residual, and only while Y is computed.
-  const int added = config.residual ? std::min(config.vectors, device::kChunkVectors) : 0;
-  const int read_again = config.holds_weights ? 0 : weights * device::kChunkWeights;
+  const int added =
+      config.residual ? std::min(config.vectors, RowTransformConfig::kChunkVectors) : 0;
+  const int read_again = config.holds_weights ? 0 : weights * RowTransformConfig::kChunkWeights;
   const int widened = weights * device::kVectorElements;
   const int for_a_while = std::max(kOfVector * added, kOfVector * read_again + widened);
   const int held = config.vectors * (config.holds_weights ? 1 + weights : 1);
