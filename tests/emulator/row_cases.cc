@@ -25,7 +25,7 @@ Work norm(NormType type, bool residual, int weight_offset, bool bias) {
 
 Work gate(GateOrder order, Activation activation) {
   constexpr const char* kOrders[] = {"Plain", "Halves", "Interleaved"};
-  constexpr const char* kActivations[] = {"None", "Relu", "Gelu", "GeluTanh", "Silu"};
+  constexpr const char* kActivations[] = {"None", "Relu", "Gelu", "GeluTanh", "Silu", "Relu2"};
   Work work;
   work.name =
       std::string(kActivations[static_cast<int>(activation)]) + kOrders[static_cast<int>(order)];
@@ -44,7 +44,7 @@ std::vector<Work> every_work() {
     }
   }
   for (const auto order : {GateOrder::kNone, GateOrder::kHalves, GateOrder::kInterleaved}) {
-    for (int i = order == GateOrder::kNone ? 1 : 0; i < 5; ++i) {
+    for (int i = order == GateOrder::kNone ? 1 : 0; i < 6; ++i) {
       all.push_back(gate(order, static_cast<Activation>(i)));
     }
   }
@@ -82,7 +82,6 @@ std::vector<RowCase> make_cases() {
       }
     }
   }
-  add(gate(GateOrder::kHalves, Activation::kRelu2), 264, DType::kFp16, true);
   // Lanes without elements, in a warp and behind the last warp's; rows that no block holds.
   add(norm(NormType::kLayer, false, 0, true), 1000, DType::kBf16, true);
   add(norm(NormType::kLayer, true, 0, false), 264, DType::kFp16, true);
