@@ -145,7 +145,10 @@ TEST_F(UploaderTest, WhatItRefusesIsNotCopied) {
             "upload.null");
   CheckpointTensor liar = layer.packed;
   liar.bytes = 16;
-  EXPECT_EQ(code_of([&] { uploader.read(reader, liar, {memory.data(), 16}); }), "upload.too_small");
+  EXPECT_EQ(code_of([&] {
+              uploader.read(reader, liar, {memory.data(), 16});
+            }),
+            "checkpoint.no_tensor");
   EXPECT_EQ(code_of([&] { uploader.write(nullptr, 16, memory.output()); }), "upload.null");
   EXPECT_EQ(code_of([&] { uploader.write(before.data(), 16, {nullptr, 16}); }), "upload.null");
   uploader.finish();
