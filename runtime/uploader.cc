@@ -49,6 +49,20 @@ struct Uploader::State {
     }
   }
 
+  // The same of work(sink) that makes a tensor of so many bytes.
+  template <class Work>
+  void run_to(DeviceOutput to, std::size_t bytes, const Work& work) {
+    cuda::refuse_forked();
+    need_memory(to, bytes);
+    auto* const first = static_cast<std::uint8_t*>(to.data);
+    run([&] {
+      work([&](std::size_t offset, const void* data, std::size_t count) {
+        staging.write(first + offset, static_cast<const std::uint8_t*>(data), count);
+        return true;
+      });
+    });
+  }
+
   cuda::Staging staging;
 };
 
@@ -63,21 +77,12 @@ void Uploader::pack(const CheckpointReader& reader, const CheckpointLayer& layer
   if (reinterpret_cast<std::uintptr_t>(to.data) % kAlignment != 0) {
     refuse("upload.misaligned", "the device memory of packed weights must be aligned to 16 bytes");
   }
-  read(reader, layer.packed, to);
+  state_->run_to(to, layer.packed.bytes, [&](const ByteSink& sink) { reader.pack(layer, sink); });
 }
 
 void Uploader::read(const CheckpointReader& reader, const CheckpointTensor& tensor,
                     DeviceOutput to) {
-  cuda::refuse_forked();
-  need_memory(to, tensor.bytes);
-  auto* const first = static_cast<std::uint8_t*>(to.data);
-  const ByteSink sink = [&](std::size_t offset, const void* data, std::size_t count) {
-    // The reader knows the tensor's size, whatever a copy of its description says.
-    need_memory(to, offset + count);
-    state_->staging.write(first + offset, static_cast<const std::uint8_t*>(data), count);
-    return true;
-  };
-  state_->run([&] { reader.read(tensor, sink); });
+  state_->run_to(to, tensor.bytes, [&](const ByteSink& sink) { reader.read(tensor, sink); });
 }
 
 void Uploader::write(const void* from, std::size_t bytes, DeviceOutput to) {

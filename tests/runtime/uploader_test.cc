@@ -46,6 +46,19 @@ class UploaderTest : public ::testing::Test {
   }
 };
 
+struct SmallCheckpoint {
+  SmallCheckpoint() : reader(written()) {}
+
+  TemporaryFolder folder;
+  CheckpointReader reader;
+
+ private:
+  std::string written() const {
+    write_case(gptq_case(false), folder);
+    return folder.path();
+  }
+};
+
 Bytes counted(std::size_t count, std::size_t first = 0) {
   Bytes bytes(count);
   for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>((first + i) * 7 / 5);
@@ -123,9 +136,8 @@ TEST_F(UploaderTest, DestroyingWaitsForTheCopies) {
 TEST_F(UploaderTest, WhatItRefusesIsNotCopied) {
   const EngineContext context;
   const EngineStream stream;
-  const TemporaryFolder folder;
-  write_case(gptq_case(false), folder);
-  const CheckpointReader reader(folder.path());
+  const SmallCheckpoint checkpoint;
+  const CheckpointReader& reader = checkpoint.reader;
   const CheckpointLayer& layer = reader.layers().front();
   EXPECT_EQ(code_of([&] { Uploader(stream.get(), 4095); }), "upload.staging_bytes");
   Uploader uploader(stream.get(), 4096);
@@ -149,6 +161,12 @@ TEST_F(UploaderTest, WhatItRefusesIsNotCopied) {
               uploader.read(reader, liar, {memory.data(), 16});
             }),
             "checkpoint.no_tensor");
+  CheckpointLayer foreign = layer;
+  GemmSpec spec = layer.spec.gemm();
+  spec.weight.zero_point = ZeroPoint::kFloat;
+  foreign.spec = Spec::from_gemm(spec);
+  EXPECT_EQ(code_of([&] { uploader.pack(reader, foreign, memory.output()); }),
+            "checkpoint.no_tensor");
   EXPECT_EQ(code_of([&] { uploader.write(nullptr, 16, memory.output()); }), "upload.null");
   EXPECT_EQ(code_of([&] { uploader.write(before.data(), 16, {nullptr, 16}); }), "upload.null");
   uploader.finish();
@@ -159,12 +177,11 @@ TEST_F(UploaderTest, WhatItRefusesIsNotCopied) {
 TEST_F(UploaderTest, WhatWasStagedOfAFailureIsNeverCopied) {
   const EngineContext context;
   const EngineStream stream;
-  const TemporaryFolder folder;
-  write_case(gptq_case(false), folder);
-  const CheckpointReader reader(folder.path());
+  const SmallCheckpoint checkpoint;
+  const CheckpointReader& reader = checkpoint.reader;
   const CheckpointLayer& layer = reader.layers().front();
   Uploader uploader(stream.get(), 1 << 20);
-  const std::string file = folder / "model.safetensors";
+  const std::string file = checkpoint.folder / "model.safetensors";
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
   DeviceMemory memory(layer.packed.bytes);
   const Bytes before = memory.content();
