@@ -15,21 +15,11 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kNumberAlignment = 4;
-constexpr std::int64_t kStrideStep = 8;  // elements: 16 bytes
-constexpr std::int64_t kMostStride = std::numeric_limits<std::int32_t>::max();
 
 void check_size(std::int64_t value, std::int64_t least, const char* name) {
   if (value >= least && value <= std::numeric_limits<std::int32_t>::max()) return;
   refuse_launch("launch.size", fmt::format("{} = {} is not between {} and {}", name, value, least,
                                            std::numeric_limits<std::int32_t>::max()));
-}
-
-void check_stride(std::int64_t stride, std::int64_t row, const char* name) {
-  if (stride == 0) return;
-  if (stride >= row && stride <= kMostStride && stride % kStrideStep == 0) return;
-  refuse_launch("launch.size",
-                fmt::format("{} = {} is neither 0 nor a multiple of {} from {} to {}", name, stride,
-                            kStrideStep, row, kMostStride));
 }
 
 std::size_t integer_bytes(std::int64_t count) { return byte_count(count, sizeof(std::int32_t)); }
@@ -78,17 +68,6 @@ void check_residual(const KvSpec& kv, const KvCache& cache, std::int64_t sequenc
                "cache.residual_slots", kNumberAlignment);
   if (!wanted || cache.k.residual.data == nullptr) return;
   check_size(cache.residual_slot_count, slots ? 1 : sequences, "cache.residual_slot_count");
-}
-
-std::int64_t stride_bytes(std::int64_t stride, std::int64_t row, DType dtype) {
-  return (stride == 0 ? row : stride) * bytes_of(dtype);
-}
-
-// Of K or of V: up to the end of the last token's row.
-std::size_t input_bytes(const KvAppendSpec& spec, std::int64_t tokens, std::int64_t stride) {
-  if (tokens == 0) return 0;
-  const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
-  return byte_count((tokens - 1) * (stride == 0 ? row : stride) + row, bytes_of(spec.activation));
 }
 
 // Kernels count a sequence's rows in 32 bits, and attention no more tokens than this.
@@ -155,8 +134,8 @@ void validate(const Plan& plan, const KvAppendArgs& args) {
   }
   const bool table = spec.rope.source == RopeSource::kTable;
   if (table && args.rotations.data != nullptr) check_size(args.rotation_rows, 1, "rotation_rows");
-  check_required(args.k, input_bytes(spec, args.tokens, args.k_stride), "k");
-  check_required(args.v, input_bytes(spec, args.tokens, args.v_stride), "v");
+  check_required(args.k, strided_bytes(args.tokens, args.k_stride, row, spec.activation), "k");
+  check_required(args.v, strided_bytes(args.tokens, args.v_stride, row, spec.activation), "v");
   check_wanted(args.offsets, offsets, integer_bytes(args.sequences + 1), "offsets",
                kNumberAlignment);
   check_required(args.lengths, integer_bytes(args.sequences), "lengths", kNumberAlignment);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <limits>
 #include <utility>
 
 #include "heddle/error.h"
@@ -40,6 +41,15 @@ void check_wanted(const DeviceInput& memory, bool wanted, std::size_t bytes, con
   if (memory.data == nullptr) return;
   refuse_launch("launch.unexpected",
                 fmt::format("{} is given, but the kernel's spec has none", name));
+}
+
+void check_stride(std::int64_t stride, std::int64_t row, const char* name) {
+  constexpr std::int64_t kStep = 8;  // elements: 16 bytes
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (stride == 0 || (stride >= row && stride <= kMost && stride % kStep == 0)) return;
+  refuse_launch("launch.size",
+                fmt::format("{} = {} is neither 0 nor a multiple of {} from {} to {}", name, stride,
+                            kStep, row, kMost));
 }
 
 }  // namespace heddle

@@ -8,6 +8,7 @@
 
 #include "heddle/device_memory.h"
 #include "heddle/spec.h"
+#include "heddle/weights.h"
 
 namespace heddle {
 
@@ -26,9 +27,27 @@ void check_required(const DeviceInput& memory, std::size_t bytes, const char* na
 // silently ignoring it would give wrong results.
 void check_wanted(const DeviceInput& memory, bool wanted, std::size_t bytes, const char* name,
                   std::size_t alignment = kUsualAlignment);
+// Elements from a row of a matrix to the next; 0 stands for dense rows of `row` elements.
+inline std::int64_t stride_or_dense(std::int64_t stride, std::int64_t row) noexcept {
+  return stride == 0 ? row : stride;
+}
+inline std::int64_t stride_bytes(std::int64_t stride, std::int64_t row, DType dtype) noexcept {
+  return stride_or_dense(stride, row) * bytes_of(dtype);
+}
+// "launch.size" unless the stride is 0, or a multiple of 8 from `row` on and below 2^31.
+void check_stride(std::int64_t stride, std::int64_t row, const char* name);
+
 // Bytes of `count` elements. Precondition: neither is negative, and the product fits.
 inline std::size_t byte_count(std::int64_t count, std::int64_t element_bytes) noexcept {
   return static_cast<std::size_t>(count) * static_cast<std::size_t>(element_bytes);
+}
+
+// Bytes from the first element of the first row to the last one of the last row. Precondition:
+// check_stride() takes the stride, and there are fewer than 2^31 rows.
+inline std::size_t strided_bytes(std::int64_t rows, std::int64_t stride, std::int64_t row,
+                                 DType dtype) noexcept {
+  return rows == 0 ? 0
+                   : byte_count((rows - 1) * stride_or_dense(stride, row) + row, bytes_of(dtype));
 }
 
 }  // namespace heddle

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cstdint>
-#include <limits>
 
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
@@ -13,29 +12,10 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kStrideStep = 8;  // elements: 16 bytes
-constexpr std::int64_t kMostStride = std::numeric_limits<std::int32_t>::max();
-
 void check_m(const RowShape& shape, std::int64_t m) {
   if (m == 0 || (m >= shape.m_min && m <= shape.m_max)) return;
   refuse_launch("launch.m", fmt::format("m = {} is outside of the spec's shape.m, {} to {}", m,
                                         shape.m_min, shape.m_max));
-}
-
-void check_stride(std::int64_t stride, std::int64_t row, const char* name) {
-  if (stride == 0) return;
-  if (stride >= row && stride <= kMostStride && stride % kStrideStep == 0) return;
-  refuse_launch("launch.size",
-                fmt::format("{} = {} is neither 0 nor a multiple of {} from {} to {}", name, stride,
-                            kStrideStep, row, kMostStride));
-}
-
-std::int64_t stride_or(std::int64_t stride, std::int64_t row) { return stride == 0 ? row : stride; }
-
-// Bytes from the first element of the first row to the last one of the last row. Strides of fewer
-// than 2^31 elements and rows that are counted in 31 bits fit.
-std::size_t matrix_bytes(std::int64_t m, std::int64_t stride, std::int64_t row, DType dtype) {
-  return m == 0 ? 0 : byte_count((m - 1) * stride_or(stride, row) + row, bytes_of(dtype));
 }
 
 // Rows that lie one behind the other; of strided ones parts of other matrices may lie between.
@@ -46,7 +26,7 @@ struct Dense {
 
 Dense dense_rows(const DeviceInput& memory, std::int64_t m, std::int64_t stride, std::int64_t row,
                  DType dtype) {
-  return {memory.data, stride_or(stride, row) == row ? matrix_bytes(m, 0, row, dtype) : 0};
+  return {memory.data, stride_or_dense(stride, row) == row ? strided_bytes(m, 0, row, dtype) : 0};
 }
 
 void refuse_overlap(const char* one_name, const Dense& one, const char* other_name,
@@ -83,7 +63,7 @@ void check_overlaps(const RowTransformSpec& spec, const RowTransformArgs& args) 
     refuse("y is x, whose elements an interleaved gate reads elsewhere than it writes");
   }
   if (args.m > 1 &&
-      stride_or(args.x_stride, spec.x_columns()) != stride_or(args.y_stride, columns)) {
+      stride_or_dense(args.x_stride, spec.x_columns()) != stride_or_dense(args.y_stride, columns)) {
     refuse("y is x with another stride: a row would overwrite another one");
   }
 }
@@ -98,9 +78,9 @@ void validate(const Plan& plan, const RowTransformArgs& args) {
   if (args.m == 0) return;
   check_stride(args.x_stride, spec.x_columns(), "x_stride");
   check_stride(args.y_stride, columns, "y_stride");
-  check_required(args.x, matrix_bytes(args.m, args.x_stride, spec.x_columns(), spec.input), "x");
-  check_required(args.y, matrix_bytes(args.m, args.y_stride, columns, spec.output), "y");
-  check_wanted(args.residual, spec.residual, matrix_bytes(args.m, 0, columns, spec.input),
+  check_required(args.x, strided_bytes(args.m, args.x_stride, spec.x_columns(), spec.input), "x");
+  check_required(args.y, strided_bytes(args.m, args.y_stride, columns, spec.output), "y");
+  check_wanted(args.residual, spec.residual, strided_bytes(args.m, 0, columns, spec.input),
                "residual");
   check_wanted(args.weight, spec.norm.type != NormType::kNone, row_bytes, "weight");
   check_wanted(args.bias, spec.norm.bias, row_bytes, "bias");
@@ -115,8 +95,8 @@ RowTransformParameters row_transform_parameters(const Plan& plan,
           bytes(args.weight),
           bytes(args.bias),
           bytes(args.y),
-          stride_or(args.x_stride, spec.x_columns()) * bytes_of(spec.input),
-          stride_or(args.y_stride, spec.shape.columns) * bytes_of(spec.output),
+          stride_bytes(args.x_stride, spec.x_columns(), spec.input),
+          stride_bytes(args.y_stride, spec.shape.columns, spec.output),
           static_cast<int>(args.m)};
 }
 
