@@ -239,28 +239,28 @@ void parse_fields(const Node& root, const FieldTable& table, void* object, std::
 
 void check_fields(const FieldTable& table, const void* object, const std::string& name,
                   Findings& findings) {
+  const auto refuse = [&](std::string_view what, const Field& field, const char* why,
+                          std::string value) {
+    findings.add(
+        what, {std::string(field.pointer), why, std::move(value), allowed_text(table, field), ""});
+  };
   for (const Field& field : table.fields) {
     if (!field.is_leaf()) continue;
-    Problem problem{std::string(field.pointer), "is out of range", "", allowed_text(table, field),
-                    ""};
     if (field.kind == FieldKind::kLabel) {
       if (name.empty() || is_label(field, name)) continue;
-      problem.message = "is not a label";
-      problem.value = '"' + excerpt(name) + '"';
-      findings.add("bad_label", std::move(problem));
+      refuse("bad_label", field, "is not a label", '"' + excerpt(name) + '"');
       continue;
     }
     if (field.kind == FieldKind::kList) {
       const std::vector<int>& values = field.list.get(object);
-      if (allows(field, values)) continue;
-      problem.value = value_text(values);
-      findings.add("out_of_range", std::move(problem));
+      if (!allows(field, values)) {
+        refuse("out_of_range", field, "is out of range", value_text(values));
+      }
       continue;
     }
     const std::optional<std::int64_t> value = field.slot.get(object);
     if (!value || allows(field, *value)) continue;
-    problem.value = std::to_string(*value);
-    findings.add("out_of_range", std::move(problem));
+    refuse("out_of_range", field, "is out of range", std::to_string(*value));
   }
 }
 
