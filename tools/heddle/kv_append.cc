@@ -8,6 +8,7 @@
 #include "tools/gpu_harness/kv_append_bench.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/packing_timing.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -20,14 +21,9 @@ constexpr int kSequences = 64;
 constexpr int kLongest = 4096;
 
 ordered_json to_json(const PackingTiming& timing, int sequences, int tokens) {
-  return {{"sequences", sequences},
-          {"tokens", tokens},
-          {"us", timing.us},
-          {"gb_per_s", timing.gb_per_s},
-          {"read_bytes", timing.read_bytes},
-          {"written_bytes", timing.written_bytes},
-          {"stream_us", timing.stream_us},
-          {"stream_ratio", timing.stream_ratio()}};
+  ordered_json json = {{"sequences", sequences}, {"tokens", tokens}};
+  add_timing(timing, &json);
+  return json;
 }
 
 }  // namespace
@@ -59,8 +55,7 @@ int bench_kv_append(Runtime& runtime, const Spec& spec, const TimingBudget& budg
   if (json) {
     print_json({{"device", device.name}, {"benches", std::move(rows)}});
   } else {
-    print(table.text() +
-          fmt::format("{}: STREAM is a plain copy of as many bytes in this run\n", device.name));
+    print(table.text() + stream_legend(device));
   }
   return kExitDone;
 }

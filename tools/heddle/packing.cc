@@ -9,6 +9,7 @@
 #include "tools/gpu_harness/repack_check.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/packing_timing.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -34,14 +35,9 @@ std::string to_text(const ByteCheck& check, const PlannedKernel& kernel) {
 }
 
 ordered_json to_json(const PackingTiming& timing, const Target& device) {
-  return {{"device", device.name},
-          {"benches",
-           {{{"us", timing.us},
-             {"gb_per_s", timing.gb_per_s},
-             {"read_bytes", timing.read_bytes},
-             {"written_bytes", timing.written_bytes},
-             {"stream_us", timing.stream_us},
-             {"stream_ratio", timing.stream_ratio()}}}}};
+  ordered_json bench;
+  add_timing(timing, &bench);
+  return {{"device", device.name}, {"benches", ordered_json::array({std::move(bench)})}};
 }
 
 std::string to_text(const PackingTiming& timing, const Target& device) {
@@ -55,8 +51,7 @@ std::string to_text(const PackingTiming& timing, const Target& device) {
                  fmt::format("{}", timing.read_bytes), fmt::format("{}", timing.written_bytes),
                  fmt::format("{:.1f}", timing.stream_us),
                  fmt::format("{:.1f} %", 100 * timing.stream_ratio())});
-  return table.text() +
-         fmt::format("{}: STREAM is a plain copy of as many bytes in this run\n", device.name);
+  return table.text() + stream_legend(device);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "tools/heddle/build_report.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/packing_timing.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -29,14 +30,9 @@ ordered_json to_json(const RowCheck& check, const Plan& plan) {
 }
 
 ordered_json to_json(const PackingTiming& timing, std::int64_t m, const std::string& kernel) {
-  return {{"m", m},
-          {"kernel", kernel},
-          {"us", timing.us},
-          {"gb_per_s", timing.gb_per_s},
-          {"read_bytes", timing.read_bytes},
-          {"written_bytes", timing.written_bytes},
-          {"stream_us", timing.stream_us},
-          {"stream_ratio", timing.stream_ratio()}};
+  ordered_json json = {{"m", m}, {"kernel", kernel}};
+  add_timing(timing, &json);
+  return json;
 }
 
 }  // namespace
@@ -114,8 +110,7 @@ int bench_row_transform(Runtime& runtime, const Spec& spec, const std::vector<st
   if (json) {
     print_json({{"device", plan.target.name}, {"benches", std::move(rows)}});
   } else {
-    print(table.text() + fmt::format("{}: STREAM is a plain copy of as many bytes in this run\n",
-                                     plan.target.name));
+    print(table.text() + stream_legend(plan.target));
   }
   return kExitDone;
 }
