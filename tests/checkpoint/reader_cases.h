@@ -3,12 +3,17 @@
 #ifndef HEDDLE_TESTS_CHECKPOINT_READER_CASES_H_
 #define HEDDLE_TESTS_CHECKPOINT_READER_CASES_H_
 
+#include <gtest/gtest.h>
+
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "heddle/checkpoint.h"
+#include "heddle/error.h"
 #include "tests/checkpoint/foreign_formats.h"
 #include "tests/checkpoint/test_util.h"
 
@@ -143,6 +148,56 @@ inline void write_case(const ReaderCase& made, const TemporaryFolder& folder) {
   write_file(folder / "config.json", made.config);
   write_tensors(folder / "model.safetensors", made.tensors);
 }
+
+template <class Work>
+std::string code_of(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return {};
+}
+
+// Of everything that the reader has, by name.
+inline std::map<std::string, CheckpointTensor> all_tensors(const CheckpointReader& reader) {
+  std::map<std::string, CheckpointTensor> all;
+  const auto add = [&all](const CheckpointTensor& tensor) {
+    EXPECT_TRUE(all.emplace(tensor.name, tensor).second) << tensor.name << " is there twice";
+  };
+  for (const CheckpointLayer& layer : reader.layers()) {
+    add(layer.packed);
+    for (const auto& companion : {layer.permutation, layer.bias, layer.pre_scale}) {
+      if (companion) add(*companion);
+    }
+  }
+  for (const CheckpointTensor& tensor : reader.tensors()) add(tensor);
+  return all;
+}
+
+inline std::vector<std::uint8_t> read_in_pieces(const CheckpointReader& reader,
+                                                const CheckpointTensor& tensor) {
+  std::vector<std::uint8_t> bytes;
+  reader.read(tensor, [&](std::size_t offset, const void* data, std::size_t count) {
+    EXPECT_EQ(offset, bytes.size());
+    EXPECT_GT(count, 0U);
+    EXPECT_LE(count, CheckpointReader::kMostPieceBytes);
+    const auto* from = static_cast<const std::uint8_t*>(data);
+    bytes.insert(bytes.end(), from, from + count);
+    return true;
+  });
+  return bytes;
+}
+
+class ReaderTest : public ::testing::Test {
+ protected:
+  void SetUp() override { write_case(gptq_case(false), folder_); }
+  CheckpointReader open(const CheckpointOptions& options = {}) const {
+    return CheckpointReader(folder_.path(), options);
+  }
+
+  TemporaryFolder folder_;
+};
 
 }  // namespace heddle
 
