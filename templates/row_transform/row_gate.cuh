@@ -45,8 +45,12 @@ __device__ __forceinline__ u32x4 apply_gate(const GatedVector& v) {
       gate = i < kHalf ? first[2 * i % kVectorElements] : second[2 * i % kVectorElements];
       up = i < kHalf ? first[2 * i % kVectorElements + 1] : second[2 * i % kVectorElements + 1];
     }
-    y[i] = activate<Config::value.activation>(gate);
-    if constexpr (kGate != GateOrder::kNone) y[i] *= up;
+    constexpr Activation kActivation = Config::value.activation;
+    if constexpr (kGate == GateOrder::kNone) {
+      y[i] = activate<kActivation>(gate);
+    } else {
+      y[i] = activate_gated<kActivation, 0>(gate, up);
+    }
   }
   return round_vector<Value>(y);
 }

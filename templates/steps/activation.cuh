@@ -19,7 +19,7 @@ __device__ __forceinline__ float activate(float x) {
   return x;
 }
 
-// The output of a gate's sum and of its up's.
+// The output of a gate and of its up, the value that it multiplies. kLimit: of kClampedSwiglu.
 template <Activation kActivation, int kLimit>
 __device__ __forceinline__ float activate_gated(float gate, float up) {
   if constexpr (kActivation == Activation::kClampedSwiglu) {

@@ -58,7 +58,7 @@ struct EpilogueConfig {
   bool bias;              // added to the sums
   bool residual;          // added behind the activation
   Activation activation;  // of sums and bias
-  bool gated;             // activations of 8 rows of a row block multiply the sums of its others
+  bool gated;             // a row block has 8 gates, then the 8 rows that they multiply
   int limit;              // of kClampedSwiglu
   int result_bytes;       // of a value of Y and of the residual
 
@@ -66,9 +66,9 @@ struct EpilogueConfig {
   HEDDLE_BOTH constexpr bool is_plain() const {
     return !gated && activation == Activation::kNone && rounds_sums();
   }
-  // Whether 16 bits of an output take nothing but sums of its row block.
+  // Whether an output has 16 bits and depends on nothing but the sums of its row block.
   HEDDLE_BOTH constexpr bool rounds_sums() const { return !bias && !residual && result_bytes == 2; }
-  // Rows of packed weights whose sums make outputs together.
+  // Rows of packed weights whose sums make 8 outputs of a token.
   HEDDLE_BOTH constexpr int rows() const { return gated ? Chunk::kRows : Chunk::kRows / 2; }
 
   HEDDLE_FIELDS(bias, residual, activation, gated, limit, result_bytes)

@@ -14,7 +14,7 @@ struct Epilogue {
   using S = Shape<Config>;
   using Schedule = typename Config::Schedule;
   static constexpr int kVectors = Config::value.vectors();
-  // Rows of an output, and outputs of a token.
+  // Rows whose sums a thread stores at a time, and such stores for a token of the tile.
   static constexpr int kRows = Config::value.epilogue.rows();
   static constexpr int kTokenOutputs = Config::value.tile_n / kRows;
   // The workspace opens with one counter per output tile, all zero between launches; the partial

@@ -81,8 +81,9 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr int pass_tokens() const {
     return min_of(own_tokens(), has_small_passes() ? 16 : 32);
   }
-  // Where so many tokens need nothing but rounding, and a power of two, or gates and ups that a
-  // lane has, they are rounded first: [kRoundedTokens][kRoundedRow] of 16 bits.
+  // Sums that need no bias, residual or scale of their own become outputs in registers, by rounding
+  // or, with gates and ups, which one lane has, by the activation too. Then 16 bits of each go
+  // through shared memory: [kRoundedTokens][kRoundedRow].
   static constexpr int kRoundedTokens = 32;
   static constexpr int kRoundedRow = kRowTile + 8;
   HEDDLE_BOTH constexpr bool rounds_first() const {
