@@ -47,7 +47,7 @@ double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t 
 std::string kernel_label(const PlannedKernel& kernel);
 
 // Candidates of a step, the fastest first, that may serve smaller M than those of the step, too.
-inline constexpr std::size_t kMostExtended = 8;
+inline constexpr std::size_t kMostExtended = 32;
 
 }  // namespace heddle
 
