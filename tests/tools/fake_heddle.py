@@ -50,10 +50,14 @@ def append_report(wanted):
 
 
 def sweep_report(wanted, spec, m):
-    """Two candidates, of which the planner has chosen the second."""
+    """Two candidates: the planner has chosen the second, the first is predicted to be the fastest
+    unless `wrong` is wanted."""
     best = floor_us(spec, m)
-    rows = [{"us": us, "times_floor": us / best, "family": family}
-            for us, family in ((best, "tiles"), (best * wanted["times"], "stream"))]
+    wrong = wanted.get("wrong", False)
+    rows = [{"us": us, "predicted_us": 1 + (is_chosen != wrong), "times_floor": us / best,
+             "family": family}
+            for us, is_chosen, family in ((best, False, "tiles"),
+                                          (best * wanted["times"], True, "stream"))]
     return {"device": "fake", "sweeps": [{"m": m, "read_tb_per_s": RATE, "candidates": len(rows),
                                           "times_best": wanted["times"], "chosen": rows[1],
                                           "rows": rows}]}

@@ -166,8 +166,13 @@ class PlansTest(ScriptTest):
                               (1.1, "0 within 5 % of the fastest, 3 within 15 %"),
                               (1.2, "0 within 5 % of the fastest, 0 within 15 %")):
             lines = self.script("bench-plans", "--cells", 3, times=times).stdout.splitlines()
-            self.assertEqual(len(lines), 5)
-            self.assertIn("3 cells: " + within, lines[-1])
+            self.assertEqual(len(lines), 6)
+            self.assertIn("3 cells: " + within, lines[-2])
+
+    def test_counts_the_predicted_fastest_apart_from_the_choice(self):
+        for wrong, within in ((False, "3 within 5 %"), (True, "0 within 5 %")):
+            lines = self.script("bench-plans", "--cells", 3, times=1.1, wrong=wrong).stdout
+            self.assertIn("without a limit on a plan's kernels: " + within, lines.splitlines()[-1])
 
     def test_says_what_the_budget_has_left_out(self):
         out = self.script("bench-plans", "--cells", 3, "--budget", 1e-9, times=1).stdout
@@ -186,7 +191,7 @@ class PlansTest(ScriptTest):
         failing = {"times": 1, "fail": 1, "fail_n": first["spec"]["shape"]["n"]}
         lines = self.script("bench-plans", "--cells", 3, check=1, **failing).stdout.splitlines()
         self.assertRegex(lines[1], rf"{failing['fail_n']} .* failed$")
-        self.assertIn("2 of 3 cells: 2 within 5 %", lines[-1])
+        self.assertIn("2 of 3 cells: 2 within 5 %", lines[-2])
 
     def test_has_no_groups(self):
         self.assertIn("--groups", self.script("bench-plans", "--groups", "main", check=2).stderr)

@@ -9,7 +9,7 @@
 #include "heddle/inspect/kv_codec.h"
 #include "heddle/kv_cache.h"
 #include "runtime/context.h"
-#include "tools/gpu_harness/attention_problem.h"
+#include "tools/gpu_harness/bench_cache.h"
 #include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/read_rate.h"
 #include "tools/gpu_harness/sm_clock.h"
@@ -19,66 +19,6 @@ namespace {
 
 constexpr std::size_t kRotationBytes = std::size_t{320} << 20;  // several times any L2 cache
 constexpr int kMostSets = 64;
-constexpr int kPatternTokens = 1024;  // repeated all over the cache
-
-// A cache of so many pages, with random data.
-class BenchCache {
- public:
-  BenchCache(const DecodeAttentionSpec& spec, std::int64_t pages, std::int64_t page_tokens,
-             std::int64_t sequences, const OwnedStream& stream) {
-    // One page and order do for a pattern: its bytes mean something in any place.
-    DecodeAttentionSpec plain = spec;
-    plain.kv.layout = KvLayout::kContiguous;
-    plain.kv.page_size = 0;
-    const AttentionProblem pattern = make_attention_problem(plain, {kPatternTokens});
-    const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
-    fill(pattern, 0, layout.k, pages, page_tokens, stream);
-    fill(pattern, 1, layout.v, pages, page_tokens, stream);
-    given_ = to_device(std::vector<float>(pattern.given.begin(), pattern.given.end()), stream);
-    cache_.pages = pages;
-    cache_.page_tokens = page_tokens;
-    fill_residual(plain, layout.k, sequences, stream);
-    if (takes_given(spec.kv.k)) cache_.k.given = given_.memory();
-    if (takes_given(spec.kv.v)) cache_.v.given = given_.memory(2 * sizeof(float));
-  }
-  const KvCache& cache() const noexcept { return cache_; }
-
- private:
-  void fill(const AttentionProblem& pattern, std::size_t which, const KvTensorLayout& layout,
-            std::int64_t pages, std::int64_t page_tokens, const OwnedStream& stream) {
-    codes_[which] = repeated(pattern.codes[which], layout.code_bytes(pages, page_tokens), stream);
-    scales_[which] =
-        repeated(pattern.scales[which], layout.scale_bytes(pages, page_tokens), stream);
-    KvCacheTensor& tensor = which == 0 ? cache_.k : cache_.v;
-    tensor.codes = codes_[which].memory();
-    tensor.scales = scales_[which].memory();
-  }
-  // Windows that are full but for a token.
-  void fill_residual(const DecodeAttentionSpec& plain, const KvTensorLayout& layout,
-                     std::int64_t sequences, const OwnedStream& stream) {
-    if (layout.residual_row_bytes == 0) return;
-    const AttentionProblem pattern = make_attention_problem(plain, {layout.scale_tokens - 1});
-    const auto* slot = reinterpret_cast<const std::uint8_t*>(pattern.residual.data());
-    residual_ =
-        repeated({slot, slot + layout.residual_bytes(1)}, layout.residual_bytes(sequences), stream);
-    cache_.k.residual = residual_.memory();
-    cache_.residual_slot_count = sequences;
-  }
-  static DeviceBuffer repeated(const std::vector<std::uint8_t>& pattern, std::size_t bytes,
-                               const OwnedStream& stream) {
-    DeviceBuffer buffer(bytes);
-    const std::size_t unit = std::min(bytes, pattern.size());
-    buffer.upload(pattern.data(), unit, stream);
-    buffer.repeat(0, unit, bytes, stream);
-    return buffer;
-  }
-
-  KvCache cache_;
-  DeviceBuffer codes_[2];
-  DeviceBuffer scales_[2];
-  DeviceBuffer given_;
-  DeviceBuffer residual_;
-};
 
 std::vector<std::int32_t> lengths_of(const AttentionLoad& load) {
   std::vector<std::int32_t> lengths(static_cast<std::size_t>(load.sequences), load.length);
@@ -87,14 +27,6 @@ std::vector<std::int32_t> lengths_of(const AttentionLoad& load) {
   std::uniform_int_distribution<std::int32_t> draw(load.shortest, load.length);
   for (std::int32_t& length : lengths) length = draw(random);
   return lengths;
-}
-
-// What a sequence has in the cache, and in the residual window.
-double bytes_of(const KvCacheLayout& layout, std::int32_t length) {
-  const auto whole = length / layout.k.scale_tokens * layout.k.scale_tokens;
-  return static_cast<double>(layout.k.code_bytes(1, whole) + layout.k.scale_bytes(1, whole) +
-                             layout.v.code_bytes(1, length) + layout.v.scale_bytes(1, length)) +
-         static_cast<double>(length - whole) * layout.k.heads * layout.k.residual_row_bytes;
 }
 
 // One load: a cache, and sets of sequences that take turns.
@@ -113,7 +45,7 @@ AttentionTiming time_load(const DecodeAttentionKernel& kernel, const AttentionLo
   AttentionTiming timing;
   timing.load = load;
   const std::vector<std::int32_t> all_lengths = lengths_of(load);
-  for (const std::int32_t length : all_lengths) timing.bytes += bytes_of(layout, length);
+  for (const std::int32_t length : all_lengths) timing.bytes += cached_bytes(layout, length);
   timing.floor_us = plan.target.launch_us + timing.bytes / read_tb_per_s * 1e-6;
   const int sets = std::clamp(
       static_cast<int>(static_cast<double>(kRotationBytes) / timing.bytes) + 1, 1, kMostSets);
