@@ -101,6 +101,14 @@ void Checkpoint::open_index(const std::string& path) {
                          (folder / entry.shard).string()));
     }
   }
+  if (entries.size() == tensors_.size()) return;
+  std::set<std::string> named;
+  for (const ShardEntry& entry : entries) named.insert(entry.tensor);
+  for (const auto& [name, entry] : tensors_) {
+    if (named.count(name) != 0) continue;
+    refuse("checkpoint.index", fmt::format("{}: weight_map does not name the tensor \"{}\" of {}",
+                                           path, excerpt(name), entry.file->path()));
+  }
 }
 
 const TensorInfo* Checkpoint::find(const std::string& name) const {

@@ -44,6 +44,7 @@ class LenientValues {
   bool flag(Expression expression) {
     return !values_.value(expression).is_null() && values_.flag(expression);
   }
+  GateRule gate(const FamilyRow& family) { return gate_rule(family, values_); }
 
  private:
   static const std::vector<NamedExpression>& none() {
@@ -117,6 +118,8 @@ CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts) {
   result.kv_heads = values.heads("kv_heads");
   if (family != nullptr) {
     result.is_known = true;
+    result.gate = values.gate(*family);
+    result.layer_lists = layer_lists(*family, find_wrapper(root.text("model_type")));
     result.transposed_linears = has_conv1d(*family);
     result.fused_qkv = read_fused_qkv(*family, config, result, values);
     for (const MixerRow& mixer : family->mixers) add_fusions(mixer.linears, &result.fusions);

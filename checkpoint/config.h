@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/model/gate.h"
 #include "generator/model/quantization.h"
 #include "heddle/model.h"
 #include "heddle/spec.h"
@@ -44,6 +45,10 @@ struct CheckpointConfig {
   std::optional<FusedQkv> fused_qkv;
   // What engines fuse: queries, keys and values, gate and up, and what the model type has beside.
   std::vector<Fusion> fusions = usual_fusions();
+  // What gated feed-forward layers compute, and the paths that the list of decoder layers may have;
+  // of model types in the table of families.
+  std::optional<GateRule> gate;
+  std::vector<std::string> layer_lists;
   // The model type is in the table of families.
   bool is_known = false;
 

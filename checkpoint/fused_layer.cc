@@ -94,10 +94,12 @@ std::vector<std::int64_t> FusedLayer::heights() const {
   return heights;
 }
 
-void FusedLayer::rows(std::int64_t matrix, std::int64_t first, std::int64_t count,
+void FusedLayer::rows(std::int64_t matrix, const std::vector<RowRun>& runs,
                       QuantizedWeights* weights) const {
   const WeightSpec& weight = spec_.weight;
   const std::int64_t k = spec_.shape.k;
+  std::int64_t count = 0;
+  for (const RowRun& run : runs) count += run.count;
   const std::int64_t groups = parts_.front()->groups();
   const std::int64_t scale_bytes = groups * bytes_of(weight.scale_dtype);
   const bool zeros = weight.zero_point == ZeroPoint::kInt;
@@ -105,18 +107,10 @@ void FusedLayer::rows(std::int64_t matrix, std::int64_t first, std::int64_t coun
   weights->scales.resize(static_cast<std::size_t>(count * scale_bytes));
   weights->zeros.resize(static_cast<std::size_t>(zeros ? count * groups : 0));
   weights->tensor_scale = parts_.front()->tensor_scale();
-  std::int64_t start = 0;  // of the part, among all rows
-  for (const auto& part : parts_) {
-    const std::int64_t begin = std::max(first, start);
-    const std::int64_t end = std::min(first + count, start + part->n());
-    if (begin < end) {
-      const std::int64_t at = begin - first;
-      const std::int64_t row = matrix * part->n() + begin - start;
-      part->codes(row, end - begin, weights->codes.data() + at * k);
-      part->scales(row, end - begin, weights->scales.data() + at * scale_bytes);
-      if (zeros) part->zeros(row, end - begin, weights->zeros.data() + at * groups);
-    }
-    start += part->n();
+  std::int64_t done = 0;
+  for (const RowRun& run : runs) {
+    copy_rows(matrix, run, done, weights);
+    done += run.count;
   }
   split_groups(count, static_cast<std::size_t>(bytes_of(weight.scale_dtype)), weights->scales);
   if (zeros) split_groups(count, 1, weights->zeros);
@@ -124,6 +118,29 @@ void FusedLayer::rows(std::int64_t matrix, std::int64_t first, std::int64_t coun
   if (weight.group_size == kPerTensor)
     weights->scales.resize(static_cast<std::size_t>(scale_bytes));
   if (!permutation_.empty()) permute(count, weights->codes);
+}
+
+// Rows of the run to row `at` of the weights and those after it, groups as the parts have them.
+void FusedLayer::copy_rows(std::int64_t matrix, const RowRun& run, std::int64_t at,
+                           QuantizedWeights* weights) const {
+  const std::int64_t k = spec_.shape.k;
+  const std::int64_t groups = parts_.front()->groups();
+  const std::int64_t scale_bytes = groups * bytes_of(spec_.weight.scale_dtype);
+  std::int64_t start = 0;  // of the part, among all rows
+  for (const auto& part : parts_) {
+    const std::int64_t begin = std::max(run.first, start);
+    const std::int64_t end = std::min(run.first + run.count, start + part->n());
+    if (begin < end) {
+      const std::int64_t to = at + begin - run.first;
+      const std::int64_t row = matrix * part->n() + begin - start;
+      part->codes(row, end - begin, weights->codes.data() + to * k);
+      part->scales(row, end - begin, weights->scales.data() + to * scale_bytes);
+      if (!weights->zeros.empty()) {
+        part->zeros(row, end - begin, weights->zeros.data() + to * groups);
+      }
+    }
+    start += part->n();
+  }
 }
 
 void FusedLayer::split_groups(std::int64_t count, std::size_t element,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/quantized_rows.h"
+#include "checkpoint/selected_rows.h"
 #include "heddle/weights.h"
 
 namespace heddle {
@@ -38,11 +39,13 @@ class FusedLayer {
   // With act-order: column j of the weights is column permutation()[j] of the checkpoint, so that
   // the columns of a group are neighbours. Else empty.
   const std::vector<std::int32_t>& permutation() const noexcept { return permutation_; }
-  // Some rows of a matrix as weights of their own; memory that `weights` has is used again.
-  void rows(std::int64_t matrix, std::int64_t first, std::int64_t count,
-            QuantizedWeights* weights) const;
+  // Some rows of a matrix as weights of their own, one run after the other; memory that `weights`
+  // has is used again.
+  void rows(std::int64_t matrix, const std::vector<RowRun>& runs, QuantizedWeights* weights) const;
 
  private:
+  void copy_rows(std::int64_t matrix, const RowRun& run, std::int64_t at,
+                 QuantizedWeights* weights) const;
   void permute(std::int64_t count, std::vector<std::uint8_t>& codes) const;
   void split_groups(std::int64_t count, std::size_t element,
                     std::vector<std::uint8_t>& values) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "checkpoint/integer_reader.h"
@@ -87,8 +88,11 @@ void IntegerReader::read_group_index(const char* suffix) {
   expect_shape(suffix, {layer_.codes.k});
   const std::vector<std::uint32_t> words = read_words(suffix);
   std::vector<std::int32_t> index(words.begin(), words.end());
-  // compressed-tensors marks an index that is not in use.
-  if (std::all_of(index.begin(), index.end(), [](std::int32_t g) { return g == -1; })) return;
+  // compressed-tensors marks an index that is not in use. GPTQ has no such mark.
+  const bool may_be_unused = std::string_view(suffix) == ".weight_g_idx";
+  if (may_be_unused &&
+      std::all_of(index.begin(), index.end(), [](std::int32_t g) { return g == -1; }))
+    return;
   bool in_order = true;
   const std::int64_t size = layer_.group_size == kPerChannel ? layer_.codes.k : layer_.group_size;
   for (std::size_t i = 0; i < index.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "checkpoint/gated_layers.h"
 #include "checkpoint/layer_error.h"
 #include "checkpoint/read_layer.h"
 #include "generator/spec/document.h"
@@ -76,10 +77,21 @@ std::string label_of(const std::string& layer) {
 // The plan as it is made, group by group.
 class Planner {
  public:
-  Planner(const Checkpoint& checkpoint, const CheckpointConfig& config,
-          const TensorParallel& parallel, LayerPlan* plan)
-      : checkpoint_(checkpoint), config_(config), parallel_(parallel), plan_(*plan) {}
+  Planner(const Checkpoint& checkpoint, const CheckpointConfig& config, const PackOptions& options,
+          LayerPlan* plan)
+      : checkpoint_(checkpoint),
+        config_(config),
+        parallel_(options.parallel),
+        plan_(*plan),
+        gated_(config, options.gated) {}
 
+  void add_all(const std::vector<LayerGroup>& groups) {
+    gated_.check(groups);
+    for (const LayerGroup& group : groups) add(group);
+    finish();
+  }
+
+ private:
   void add(const LayerGroup& group) {
     try {
       ViewedParts viewed = read_parts(checkpoint_, group, config_, parallel_, Load::kShape);
@@ -105,9 +117,9 @@ class Planner {
     note(whole_, first_whole_, "are not of those that ranks share: they are packed whole");
     note(offset_, first_offset_,
          "begin inside of a group of scales (weight.group_offset), which no kernel reads yet");
+    gated_.add_notes(&plan_.notes);
   }
 
- private:
   void note(std::size_t layers, const std::string& first, const char* what) {
     if (layers == 0) return;
     plan_.notes.push_back(fmt::format("{} layers such as {} {}", layers, excerpt(first), what));
@@ -122,6 +134,7 @@ class Planner {
     GemmSpec gemm = layer.spec();
     gemm.epilogue.bias = companions.has_bias();
     gemm.pre_scale = companions.has_pre_scale();
+    gated_.apply(group, layer.heights(), &gemm);
     const std::string why = why_unserved(gemm);
     if (!why.empty()) return add_unserved(group, why, gemm.shape);
     if (gemm.weight.group_offset != 0 && offset_++ == 0) first_offset_ = group.name;
@@ -145,6 +158,7 @@ class Planner {
   const CheckpointConfig& config_;
   const TensorParallel& parallel_;
   LayerPlan& plan_;
+  GatedLayers gated_;
   std::size_t whole_ = 0;
   std::string first_whole_;
   std::size_t offset_ = 0;
@@ -161,15 +175,15 @@ FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
 
 LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
                       const PackOptions& options) {
+  if (options.gated && !options.fuse) {
+    throw Error(ErrorCategory::kUsage, "checkpoint.gated",
+                "gated epilogues need gates and ups in one layer: not with layers apart (fuse)");
+  }
   LayerPlan plan;
   plan.inventory = take_inventory(checkpoint, config.quantization, options.choice);
   plan.notes = config.quantization.notes();
-  Planner planner(checkpoint, config, options.parallel, &plan);
   const std::vector<Fusion> fusions = options.fuse ? config.fusions : std::vector<Fusion>();
-  for (const LayerGroup& group : group_layers(plan.inventory.layers, fusions)) {
-    planner.add(group);
-  }
-  planner.finish();
+  Planner(checkpoint, config, options, &plan).add_all(group_layers(plan.inventory.layers, fusions));
   return plan;
 }
 

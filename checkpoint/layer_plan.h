@@ -41,6 +41,7 @@ struct PackOptions {
   bool fuse = true;
   TensorChoice choice;
   TensorParallel parallel;
+  bool gated = false;  // as CheckpointOptions::gated
 };
 
 // The layer as it is packed. `load` as for read_layer().
@@ -49,8 +50,9 @@ FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
 
 // Throws Error(kUnsupported, "checkpoint.not_converted") that names every tensor which looks
 // quantised and is not understood, and every layer whose tensors contradict each other or the
-// config. Reads no codes, only what specs depend on: zero points, the order of columns and biases.
-// The checkpoint must outlive the plan.
+// config, Error(kUnsupported, "model.activation") for layers that cannot be gated, Error(kUsage,
+// "checkpoint.gated") for gated without fused layers. Reads no codes, only what specs depend on:
+// zero points, the order of columns and biases. The checkpoint must outlive the plan.
 LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
                       const PackOptions& options);
 

@@ -17,17 +17,24 @@ namespace {
 constexpr std::int64_t kPanelRows = 32;
 static_assert(kPanelRows % WeightLayout::kRowBlock == 0);
 
-// Row blocks are independent of each other. The metadata per channel of all of them follows the
-// last one, so it is kept until then, and the tensor's scale follows all else.
-void write_matrix(const FusedLayer& layer, std::int64_t matrix, ByteStream* out) {
-  const GemmSpec& spec = layer.spec();
+// The rows of W that lie in the panel of packed rows `first` and on, gates before ups.
+std::vector<RowRun> rows_of_panel(const GemmSpec& spec, std::int64_t first, std::int64_t count) {
+  if (!spec.epilogue.gated) return {{first, count}};
+  return {{first / 2, count / 2}, {spec.shape.n / 2 + first / 2, count / 2}};
+}
+
+// Row blocks are independent of each other: a panel is packed like weights of its own, of which a
+// gated one's first half are gates. The metadata per channel of all row blocks follows the last
+// one, so it is kept until then, and the tensor's scale follows all else.
+void write_matrix(const FusedLayer& layer, const GemmSpec& spec, std::int64_t matrix,
+                  ByteStream* out) {
   GemmSpec panel = spec;
   QuantizedWeights weights;
   std::vector<std::uint8_t> channels;
   std::vector<std::uint8_t> tensor_scale;
   for (std::int64_t first = 0; first < spec.shape.n; first += kPanelRows) {
     panel.shape.n = std::min(kPanelRows, spec.shape.n - first);
-    layer.rows(matrix, first, panel.shape.n, &weights);
+    layer.rows(matrix, rows_of_panel(spec, first, panel.shape.n), &weights);
     const std::vector<std::uint8_t> packed = pack_weights(panel, weights);
     const WeightLayout part = weight_layout(panel);
     const auto at = [&packed](std::size_t offset) {
@@ -45,7 +52,7 @@ void write_matrix(const FusedLayer& layer, std::int64_t matrix, ByteStream* out)
 void expect_planned(const FusedLayer& layer, const Spec& spec, std::int64_t matrices,
                     const std::vector<std::int32_t>& permutation) {
   GemmSpec gemm = layer.spec();
-  gemm.epilogue.bias = spec.gemm().epilogue.bias;
+  gemm.epilogue = spec.gemm().epilogue;
   gemm.pre_scale = spec.gemm().pre_scale;
   if (layer.matrices() == matrices && layer.permutation() == permutation &&
       Spec::from_gemm(gemm).canonical_json() == spec.canonical_json()) {
@@ -71,7 +78,9 @@ MadeTensor packed_weights(const Checkpoint& checkpoint, const CheckpointConfig& 
                matrices = planned.matrices, permutation = planned.permutation](ByteStream* out) {
     const FusedLayer layer = read_group(checkpoint, group, config, parallel, Load::kAll);
     expect_planned(layer, spec, matrices, permutation);
-    for (std::int64_t matrix = 0; matrix < matrices; ++matrix) write_matrix(layer, matrix, out);
+    for (std::int64_t matrix = 0; matrix < matrices; ++matrix) {
+      write_matrix(layer, spec.gemm(), matrix, out);
+    }
   };
   return made;
 }

@@ -51,8 +51,8 @@ struct CheckpointReader::State {
         config(read_checkpoint_config(
             read_config_files(options.config.empty() ? config_beside(path) : options.config),
             options.engine_rotates)) {
-    PackedCheckpoint packed =
-        packed_checkpoint(checkpoint, config, {options.fuse, options.choice, options.parallel});
+    PackedCheckpoint packed = packed_checkpoint(
+        checkpoint, config, {options.fuse, options.choice, options.parallel, options.gated});
     expect_quantised(packed);
     for (PackedLayerTensors& tensors : packed.layers) add(std::move(tensors));
     for (MadeTensor& tensor : packed.others) {

@@ -57,6 +57,7 @@ heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
   options.choice.skip = to_cpp(given.skip, given.skip_count, "skip");
   options.parallel = {given.rank, given.size};
   options.engine_rotates = given.engine_rotates != 0;
+  options.gated = given.gated != 0;
   return options;
 }
 

@@ -49,6 +49,7 @@ heddle_status heddle_model_create(const heddle_model_texts* texts, heddle_model*
     configs.quantize_config = view(given.quantize_config);
     configs.plain_too = given.plain_too != 0;
     configs.engine_rotates = given.engine_rotates != 0;
+    configs.gated = given.gated != 0;
     *model = new heddle_model(heddle::model_from_config(configs));
   });
 }

@@ -86,6 +86,14 @@ heddle_status heddle_check_layout_version(const char* spec, size_t spec_length, 
       [&] { heddle::check_layout_version(spec_with_weight(spec, spec_length).weight(), version); });
 }
 
+heddle_status heddle_check_packed_weights(const char* kernel, size_t kernel_length,
+                                          const char* packed, size_t packed_length) {
+  return guarded([&] {
+    heddle::check_packed_weights(spec_with_weight(kernel, kernel_length),
+                                 spec_with_weight(packed, packed_length));
+  });
+}
+
 heddle_status heddle_pack_weights(const char* spec, size_t spec_length,
                                   const heddle_quantized_weights* weights, void* packed,
                                   size_t packed_bytes) {

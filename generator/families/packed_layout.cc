@@ -7,7 +7,8 @@ namespace heddle {
 static_assert(device::Chunk::kRows == WeightLayout::kRowBlock);
 static_assert(device::Chunk::kColumns == WeightLayout::kChunkK);
 
-device::PackedLayout packed_layout(const WeightSpec& weight, const WeightLayout& layout) {
+device::PackedLayout packed_layout(const WeightOpSpec& spec, const WeightLayout& layout) {
+  const WeightSpec& weight = spec.weight;
   device::PackedLayout packed{};
   packed.bits = weight.bits;
   packed.row_blocks = static_cast<int>(layout.row_blocks);
@@ -27,6 +28,7 @@ device::PackedLayout packed_layout(const WeightSpec& weight, const WeightLayout&
   packed.tensor_offset = static_cast<device::i64>(layout.tensor_offset);
   packed.padding_code = static_cast<int>(padding_code(weight));
   packed.row_lines = weight.interleave == Interleave::kTrtllm;
+  packed.gated = spec.gated;
   return packed;
 }
 

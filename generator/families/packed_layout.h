@@ -8,8 +8,8 @@
 
 namespace heddle {
 
-// Precondition: `layout` is that of the weights.
-device::PackedLayout packed_layout(const WeightSpec& weight, const WeightLayout& layout);
+// Precondition: `layout` is that of the spec's weights.
+device::PackedLayout packed_layout(const WeightOpSpec& spec, const WeightLayout& layout);
 
 }  // namespace heddle
 

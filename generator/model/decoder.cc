@@ -96,6 +96,7 @@ class Interpreter {
     const ConfigValue epsilon = values_.value(family_.norm.epsilon);
     if (!epsilon.is_null()) decoder.norm_epsilon = values_.number(family_.norm.epsilon);
     decoder.activation = values_.text(family_.activation);
+    decoder.gate = gate_rule(family_, values_);
     decoder.logit_softcap = values_.number(family_.logit_softcap);
     for (const NamedExpression& multiplier : family_.multipliers) {
       decoder.multipliers.emplace_back(multiplier.name, values_.number(multiplier.is));
@@ -258,6 +259,22 @@ std::size_t place_in(const Wrapper& wrapper, std::string_view layers,
 }
 
 }  // namespace
+
+Role Decoder::role_of(std::string_view path) const {
+  for (const DecodedBlock& block : blocks) {
+    for (const DecodedLinear& linear : block.linears) {
+      if (linear.row->path == path) return linear.row->role;
+    }
+  }
+  return Role::kOther;
+}
+
+std::vector<std::string> layer_lists(const FamilyRow& family, const Wrapper* wrapper) {
+  std::vector<std::string> lists = {joined(family.body, family.layers)};
+  if (wrapper == nullptr) return lists;
+  for (const std::string_view body : wrapper->bodies) lists.push_back(joined(body, family.layers));
+  return lists;
+}
 
 bool fuses(const LinearRow& a, const LinearRow& b) {
   if (a.path == b.path) return true;

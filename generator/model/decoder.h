@@ -9,6 +9,7 @@
 
 #include "generator/model/config_documents.h"
 #include "generator/model/family.h"
+#include "generator/model/gate.h"
 #include "heddle/model.h"
 
 namespace heddle {
@@ -53,11 +54,15 @@ struct Decoder {
   NormKind norm = NormKind::kNone;
   NormPlace norm_place = NormPlace::kBefore;
   std::string activation;
+  GateRule gate;
   double logit_softcap = 0;
   std::vector<std::pair<std::string, double>> multipliers;
   std::vector<DecodedBlock> blocks;    // in the order of their first layers
   std::vector<DecodedLinear> outside;  // paths from the body
   std::vector<DecodedOther> others;    // towers, layers that predict further tokens
+
+  // Of the module at this path below a decoder layer; kOther for one that is in none.
+  Role role_of(std::string_view path) const;
 };
 
 // kAttention: a cache is a matter of attention alone, and asks for no fields of other layers.
@@ -70,6 +75,10 @@ Decoder decode(const ConfigDocuments& documents, Findings& findings,
 
 // Whether engines take the modules together: they are inside of one module and have one name.
 bool fuses(const LinearRow& a, const LinearRow& b);
+
+// The paths that the list of decoder layers may have in a checkpoint: "model.layers". `wrapper` may
+// be null.
+std::vector<std::string> layer_lists(const FamilyRow& family, const Wrapper* wrapper);
 
 // The last component of a module's path.
 std::string leaf_of(std::string_view path);

@@ -136,6 +136,9 @@ struct FamilyRow {
   std::vector<FeedForwardRow> feed_forwards = {};
   NormRow norm = {};
   Expression activation = "hidden_act ?? 'silu'";
+  // Whether gated feed-forward layers are activation(gate) * up and nothing more, with all gates
+  // before all ups where one matrix has both.
+  Expression plain_gate = "true";
   Expression tied = "tie_word_embeddings ?? root.tie_word_embeddings ?? false";
   Expression head_bias = "false";
   Expression head_width = "hidden";  // columns of the head

@@ -82,7 +82,7 @@ Model model_from_config(const ModelConfigTexts& texts) {
     model.assumptions.emplace_back(
         "activations are BF16, since the config has neither dtype nor torch_dtype");
   }
-  ModelBuilder builder(dtype.value_or(DType::kBf16), decoder, quantization, &model);
+  ModelBuilder builder(dtype.value_or(DType::kBf16), decoder, quantization, texts.gated, &model);
   builder.add_decoder_layers();
   builder.add_others();
   builder.finish();

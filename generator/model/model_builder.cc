@@ -243,7 +243,7 @@ int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {
   gemm.activation = dtype_;
   gemm.act_order = scheme.act_order;
   gemm.pre_scale = scheme.pre_scale;
-  gemm.epilogue.bias = layer.bias;
+  gemm.epilogue = epilogue_of(layer);
   assume(scheme, layer.bias);
   Spec spec = Spec::from_gemm(gemm, layer.name);
   const int layers = std::max<int>(1, static_cast<int>(layer.layers.size()));
@@ -258,6 +258,24 @@ int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {
   }
   model_.kernels.push_back({std::move(spec), layers, covers(layer)});
   return static_cast<int>(model_.kernels.size()) - 1;
+}
+
+EpilogueSpec ModelBuilder::epilogue_of(const ModelLayer& layer) {
+  EpilogueSpec epilogue;
+  epilogue.bias = layer.bias;
+  if (!gated_) return epilogue;
+  std::vector<Role> roles;
+  for (const ModelPart& part : layer.parts) roles.push_back(decoder_.role_of(part.path));
+  if (!are_gate_and_up(roles)) return epilogue;
+  const std::string why = why_ungated(decoder_.gate, layer.n);
+  if (!why.empty()) {
+    ungated_.add(layer.name, why, std::max<int>(1, static_cast<int>(layer.layers.size())));
+    return epilogue;
+  }
+  epilogue.activation = required_activation(decoder_.gate);
+  epilogue.gated = true;
+  ungated_.found = true;
+  return epilogue;
 }
 
 void ModelBuilder::assume(const Scheme& scheme, bool bias) {
@@ -348,6 +366,7 @@ void ModelBuilder::merge_layers() {
 
 void ModelBuilder::finish() {
   merge_layers();
+  if (gated_ && !model_.kernels.empty()) ungated_.add_notes(&model_.notes);
   if (!left_out_.empty() && !quantization_.method().empty()) {
     model_.notes.push_back(names_with_layers(left_out_) +
                            ": not quantised in the checkpoint, no kernel is made");

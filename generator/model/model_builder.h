@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "generator/model/decoder.h"
+#include "generator/model/gate.h"
 #include "generator/model/quantization.h"
 #include "heddle/model.h"
 
@@ -15,9 +16,14 @@ namespace heddle {
 // Several layers that need the same kernel count on one.
 class ModelBuilder {
  public:
-  // All outlive the builder.
-  ModelBuilder(DType dtype, const Decoder& decoder, const Quantization& quantization, Model* model)
-      : dtype_(dtype), decoder_(decoder), quantization_(quantization), model_(*model) {}
+  // All outlive the builder. `gated`: as ModelConfigTexts::gated.
+  ModelBuilder(DType dtype, const Decoder& decoder, const Quantization& quantization, bool gated,
+               Model* model)
+      : dtype_(dtype),
+        decoder_(decoder),
+        quantization_(quantization),
+        gated_(gated),
+        model_(*model) {}
 
   void add_decoder_layers();
   // lm_head, and what else is in no decoder layer.
@@ -37,14 +43,17 @@ class ModelBuilder {
   void add_unserved(ModelLayer layer, const Scheme* scheme, std::string reason);
   void merge_layers();
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);
+  EpilogueSpec epilogue_of(const ModelLayer& layer);
   void assume(const Scheme& scheme, bool bias);
 
   DType dtype_;
   const Decoder& decoder_;
   const Quantization& quantization_;
+  const bool gated_;
   Model& model_;
   std::map<std::string, int> left_out_;  // module to the number of layers that leave it in 16 bits
   std::map<std::string, int> small_;     // the same of modules that are taken to be so
+  UngatedLayers ungated_;
   bool assumed_scales_ = false;
   bool assumed_fp32_ = false;
   bool assumed_order_ = false;

@@ -59,16 +59,18 @@ void check_tile(const TileSpec& tile, Problems& problems) {
   }
 }
 
+void check_gated(std::int64_t n, Problems& problems) {
+  if (n % kGatedStepN == 0) return;
+  problems.push_back(
+      {"/shape/n",
+       "with a gated epilogue N must be a multiple of 16: as many gates as ups, in eights",
+       std::to_string(n), multiples_of(kGatedStepN), ""});
+}
+
 void check_epilogue(const GemmSpec& gemm, Problems& problems) {
   const EpilogueSpec& epilogue = gemm.epilogue;
   const bool clamped = epilogue.activation == Activation::kClampedSwiglu;
-  if (epilogue.gated && gemm.shape.n % kGatedStepN != 0) {
-    problems.push_back(
-        {"/shape/n",
-         "with a gated epilogue N must be a multiple of 16: as many gates as ups, in "
-         "eights",
-         std::to_string(gemm.shape.n), multiples_of(kGatedStepN), ""});
-  }
+  if (epilogue.gated) check_gated(gemm.shape.n, problems);
   if (clamped && !epilogue.gated) {
     problems.push_back({"/epilogue/activation", "clamped_swiglu takes a gate and an up",
                         "\"clamped_swiglu\"", "with epilogue.gated only", ""});
@@ -106,6 +108,11 @@ std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec) {
                         "\"awq\", \"gptq\" or \"gptq_v2\"", ""});
   }
   if (!packed && op != Op::kQuantizeWeight) check_checkpoint(spec, problems);
+  if (spec.gated) check_gated(spec.shape.n, problems);
+  if (spec.gated && op == Op::kDequantize && !packed) {
+    problems.push_back({"/epilogue/gated", "only packed weights have that order of rows", "true",
+                        "false, or source.format \"heddle\"", ""});
+  }
   if (op == Op::kQuantizeWeight) check_quantized_groups(spec.weight, problems);
   return problems;
 }

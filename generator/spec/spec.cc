@@ -132,6 +132,10 @@ const WeightSpec& Spec::weight() const noexcept {
   return op_ == Op::kGemm ? gemm_.weight : weight_op_.weight;
 }
 
+bool Spec::gated() const noexcept {
+  return op_ == Op::kGemm ? gemm_.epilogue.gated : weight_op_.gated;
+}
+
 void* Spec::object() noexcept {
   return const_cast<void*>(static_cast<const Spec*>(this)->object());
 }

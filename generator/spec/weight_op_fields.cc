@@ -28,19 +28,33 @@ constexpr auto kOutputFields = dtype_fields<&WeightOpSpec::dtype>(
 constexpr auto kInputFields = dtype_fields<&WeightOpSpec::dtype>(
     "/input", "/input/dtype", "what the operation reads", "type of W[N,K], row-major");
 
-constexpr auto kDequantizeFields = join_fields(
-    header_fields<Op::kDequantize>("the operation: packed codes to W[N,K]"), kShapeFields,
-    weight_fields<&WeightOpSpec::weight>("/output/dtype"), kSourceFields, kOutputFields);
+// The same field as a gemm's: packed weights have the order that this gemm reads.
+constexpr auto kEpilogueFields = std::to_array<Field>(
+    {{.pointer = "/epilogue",
+      .kind = FieldKind::kObject,
+      .doc = "that of the gemm that the packed weights are for"},
+     {.pointer = "/epilogue/gated",
+      .kind = FieldKind::kBool,
+      .silent_default = true,
+      .slot = slot<&WeightOpSpec::gated>(),
+      .doc = "packed weights have 8 rows of W's first half, gates, and their 8 of the second in "
+             "each row block"}});
 
-constexpr auto kRepackFields =
-    join_fields(header_fields<Op::kRepack>("the operation: a checkpoint's tensors to Heddle's "
-                                           "packed weights"),
-                kShapeFields, weight_fields<&WeightOpSpec::weight>(""), kSourceFields);
+constexpr auto kDequantizeFields =
+    join_fields(header_fields<Op::kDequantize>("the operation: packed codes to W[N,K]"),
+                kShapeFields, weight_fields<&WeightOpSpec::weight>("/output/dtype"), kSourceFields,
+                kOutputFields, kEpilogueFields);
+
+constexpr auto kRepackFields = join_fields(
+    header_fields<Op::kRepack>("the operation: a checkpoint's tensors to Heddle's "
+                               "packed weights"),
+    kShapeFields, weight_fields<&WeightOpSpec::weight>(""), kSourceFields, kEpilogueFields);
 
 constexpr auto kQuantizeWeightFields =
     join_fields(header_fields<Op::kQuantizeWeight>("the operation: W[N,K] to packed weights, each "
                                                    "code the nearest"),
-                kShapeFields, weight_fields<&WeightOpSpec::weight>("/input/dtype"), kInputFields);
+                kShapeFields, weight_fields<&WeightOpSpec::weight>("/input/dtype"), kInputFields,
+                kEpilogueFields);
 
 const WeightOpSpec& defaults() {
   static const WeightOpSpec spec;

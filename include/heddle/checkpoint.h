@@ -71,6 +71,10 @@ struct CheckpointOptions {
   // The engine rotates activations where the config asks for it at run time, which Heddle does not
   // do and refuses otherwise.
   bool engine_rotates = false;
+  // Layers that are a gate_proj and an up_proj get kernels that also do what follows, with
+  // epilogue.gated and the config's activation, and are packed for them. Needs `fuse`. Layers for
+  // which the config does not say that it is so stay as they are, with a note.
+  bool gated = false;
 };
 
 // A tensor as it is packed or copied: row-major, little-endian, without padding.
@@ -160,8 +164,10 @@ class HEDDLE_EXPORT CheckpointReader {
   //   and is not understood, and every layer whose tensors contradict each other or the config;
   //   "checkpoint.not_quantised" for a checkpoint without a quantised layer;
   //   "model.quantization" for a quantisation that cannot be read;
+  //   "model.activation" for `gated` with an activation of which Heddle has no gated epilogue;
   // - Error(kUsage, "checkpoint.choice") for a pattern that names no tensor, or a part of a layer
-  //   alone, "checkpoint.rank" for a rank that is none.
+  //   alone, "checkpoint.rank" for a rank that is none, "checkpoint.gated" for `gated` without
+  //   `fuse`.
   explicit CheckpointReader(const std::string& path, const CheckpointOptions& options = {});
 
   // Ascending by name.

@@ -181,6 +181,10 @@ struct ModelConfigTexts {
   // The engine rotates activations where the config asks for it at run time, which Heddle does not
   // do and refuses otherwise.
   bool engine_rotates = false;
+  // Layers that are a gate_proj and an up_proj get kernels with epilogue.gated and the config's
+  // activation; their weights are packed in another order then (CheckpointOptions::gated). An
+  // activation of which Heddle has no gated epilogue is Error(kUnsupported, "model.activation").
+  bool gated = false;
 };
 
 // A family of models that model_from_config() knows.

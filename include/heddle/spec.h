@@ -139,6 +139,9 @@ struct WeightOpSpec {
   CheckpointFormat format = CheckpointFormat::kHeddle;
   bool act_order = false;      // the source's columns are permuted: GPTQ with g_idx
   DType dtype = DType::kFp16;  // kFp16 or kBf16; no part of repack
+  // Packed weights, which `repack` and `quantize_weight` write and `dequantize` reads, are those of
+  // a gemm with EpilogueSpec::gated. W is in the checkpoint's order: gates first, then ups.
+  bool gated = false;
 };
 
 class HEDDLE_EXPORT Spec {
@@ -177,6 +180,8 @@ class HEDDLE_EXPORT Spec {
   // Precondition: has_weight().
   MatrixShape weight_shape() const noexcept;
   const WeightSpec& weight() const noexcept;
+  // Precondition: has_weight(). Whether packed weights have the row order of a gated epilogue.
+  bool gated() const noexcept;
   // Whether a launch has M rows, of a range that the spec names.
   bool has_m() const noexcept;
   // Precondition: has_m().

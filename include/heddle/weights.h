@@ -25,6 +25,15 @@ HEDDLE_EXPORT int layout_version(const WeightSpec& weight) noexcept;
 // packed is what kernels of this library read.
 HEDDLE_EXPORT void check_layout_version(const WeightSpec& weight, int version);
 
+// Packed bytes do not say what they are, and another spec's may have the same size. Whoever stores
+// packed weights stores their spec with them (`heddle repack` does, in the file's metadata) and
+// asks here before a kernel takes them. `kernel` is the spec of a gemm, or of a dequantize of
+// packed weights; `packed` is the one that the weights were packed for. Throws Error(kUsage,
+// "weights.mismatch") that names every field of `kernel` in which the two read the same bytes
+// differently: the shape, `weight`, the order of columns (act_order) or of rows (epilogue.gated).
+// Throws Error(kUsage, "weights.no_weight") for a spec that packs and reads none.
+HEDDLE_EXPORT void check_packed_weights(const Spec& kernel, const Spec& packed);
+
 // Where everything lies. A chunk is a block of kRowBlock rows by a run of kChunkK columns: first
 // its weights, then the scales of its groups, then their zero points. Row block r's chunk c starts
 // at (r * chunks_per_row_block + c) * chunk_bytes. Metadata per channel or per tensor follows all

@@ -5,8 +5,8 @@
 // ones of metadata in flight, decodes 64 weights with 1.1 to 1.4 instructions each and scales them
 // with half a one. Its weights are pairs of columns of two rows, so the chunk passes through 4352
 // bytes of shared memory (32 stores of 4 bytes, 8 loads of 16, no bank conflicts) to 16-byte stores
-// that write 256 consecutive bytes of each of two rows. That is 3.5 to 3.7 instructions for a
-// weight in all, where the memory of an H200 leaves time for 18.
+// that write 256 consecutive bytes of each of two rows, wherever in W these are. That is 3.5 to 3.7
+// instructions for a weight in all, where the memory of an H200 leaves time for 18.
 #pragma once
 
 #include "dequantize/config.h"
@@ -89,7 +89,8 @@ struct ChunkToRows {
     }
   }
 
-  // From shared memory to W, 16 bytes at a time.
+  // From shared memory to W, 16 bytes at a time. Rows are packed rows, `first_row` that of a row
+  // block.
   __device__ __forceinline__ void store(u32 shared, u8* w, int first_row, int first_column) const {
     constexpr int kPieces = Chunk::kColumns / 8;
     const int lane = 4 * g + t;
@@ -97,11 +98,14 @@ struct ChunkToRows {
     const int column = lane % kPieces * 8;
     if (kW.k % Chunk::kColumns != 0 && first_column + column >= kW.k) return;
     const u32 from = shared + row * kRowPitch + 2 * column;
-    u8* to = weight_address<Config>(w, first_row + row, first_column + column);
+    u8* to =
+        weight_address<Config>(w, kFrom.row_of_w(first_row + row, kW.n), first_column + column);
 #pragma unroll
     for (int i = 0; i < Chunk::kRows; i += 2) {
       if (kW.n % Chunk::kRows != 0 && first_row + row + i >= kW.n) return;
-      store_global_16(to + weights_apart<Config>(i, 0), load_shared_16(from + i * kRowPitch));
+      // i is even and row 0 or 1, so that both are in the same half of the row block.
+      store_global_16(to + weights_apart<Config>(kFrom.row_of_w(i, kW.n), 0),
+                      load_shared_16(from + i * kRowPitch));
     }
   }
 
@@ -112,12 +116,13 @@ struct ChunkToRows {
 #pragma unroll 1
     for (int column = lane; column < Chunk::kColumns; column += 32) {
       if (kW.k % Chunk::kColumns != 0 && first_column + column >= kW.k) return;
-      u16* to = reinterpret_cast<u16*>(w) + static_cast<i64>(first_row) * kW.k +
+      u16* to = reinterpret_cast<u16*>(w) +
+                static_cast<i64>(kFrom.row_of_w(first_row, kW.n)) * kW.k +
                 order[first_column + column];
 #pragma unroll
       for (int row = 0; row < Chunk::kRows; ++row) {
         if (kW.n % Chunk::kRows != 0 && first_row + row >= kW.n) break;
-        to[static_cast<i64>(row) * kW.k] =
+        to[static_cast<i64>(kFrom.row_of_w(row, kW.n)) * kW.k] =
             static_cast<u16>(load_shared_2(shared + row * kRowPitch + 2 * column));
       }
     }

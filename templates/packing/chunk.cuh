@@ -18,6 +18,12 @@ constexpr bool kWholeRows = Config::value.tiles.whole_rows();
 template <class Config>
 constexpr bool kWholeColumns = Config::value.tiles.k % Chunk::kColumns == 0;
 
+// The row of W that a row of the row blocks is.
+template <class Config>
+__device__ __forceinline__ constexpr int weight_row(int packed_row) {
+  return Config::value.packed.row_of_w(packed_row, Config::value.tiles.n);
+}
+
 // The low kBytes bytes of a value. kBytes: 1, 2, 4.
 template <int kBytes>
 __device__ __forceinline__ void store_global(u8* address, u32 value) {
@@ -103,24 +109,24 @@ struct RowMetadata {
 
   u8* scales;      // of the row block
   u8* zeros;       // of the row block
-  int row_of_w;    // a block of 16 starts at a multiple of 16
+  int packed_row;  // of all row blocks: a block of 16 starts at a multiple of 16
   int entries;     // of scales
   int zero_bytes;  // from `zeros` on, what pads the entries included
 
-  // Values: scale(row, group) and zero(row, group), bits; neither is asked for what lies outside
-  // of W. Whole warps call it, each 16 lanes for the rows of a row block.
+  // Values: scale(row, group) and zero(row, group), bits, of packed rows; neither is asked for what
+  // lies outside of W. Whole warps call it, each 16 lanes for the rows of a row block.
   template <class Values>
   __device__ __forceinline__ void put(int entry, int column, const Values& values) const {
-    const int row = row_of_w & (Chunk::kRows - 1);
+    const int row = packed_row & (Chunk::kRows - 1);
     const int k = column + entry * kTo.meta_group;
     const bool column_inside = entry < entries && (kWholeColumns<Config> || k < kW.k);
     const int group = k / kTo.group;
-    const bool read = column_inside && (kWholeRows<Config> || row_of_w < kW.n);
+    const bool read = column_inside && (kWholeRows<Config> || packed_row < kW.n);
     // All loads before the first store.
-    const u32 scale = read ? values.scale(row_of_w, group) : 0;
+    const u32 scale = read ? values.scale(packed_row, group) : 0;
     u32 zero = 0;
-    if constexpr (kZeroWidth != 0) zero = read ? values.zero(row_of_w, group) : 0;
-    const bool has_block = kWholeRows<Config> || row_of_w < kTo.row_blocks * Chunk::kRows;
+    if constexpr (kZeroWidth != 0) zero = read ? values.zero(packed_row, group) : 0;
+    const bool has_block = kWholeRows<Config> || packed_row < kTo.row_blocks * Chunk::kRows;
     if (has_block && entry < entries) {
       // Rows g and g + 8 lie side by side.
       const int slot = entry * Chunk::kRows + (row & 7) * 2 + (row >> 3);
@@ -148,16 +154,16 @@ struct Packed {
   __device__ __forceinline__ u8* chunk(int row_block, int c) const {
     return packed + (static_cast<i64>(row_block) * kTo.chunks + c) * kTo.chunk_bytes;
   }
-  __device__ __forceinline__ RowMetadata<Config> of_chunk(int row_of_w, int c) const {
-    u8* const at = chunk(row_of_w >> 4, c);
-    return {at + kTo.scale_offset, at + kTo.zero_offset, row_of_w, kTo.entries,
+  __device__ __forceinline__ RowMetadata<Config> of_chunk(int packed_row, int c) const {
+    u8* const at = chunk(packed_row >> 4, c);
+    return {at + kTo.scale_offset, at + kTo.zero_offset, packed_row, kTo.entries,
             kTo.chunk_bytes - kTo.zero_offset};
   }
   // Scales of whole rows, after all the chunks.
-  __device__ __forceinline__ RowMetadata<Config> of_channel(int row_of_w) const {
+  __device__ __forceinline__ RowMetadata<Config> of_channel(int packed_row) const {
     u8* const at =
-        packed + kTo.channel_offset + static_cast<i64>(row_of_w >> 4) * kTo.channel_bytes;
-    return {at, at + kTo.channel_zero_offset, row_of_w, 1,
+        packed + kTo.channel_offset + static_cast<i64>(packed_row >> 4) * kTo.channel_bytes;
+    return {at, at + kTo.channel_zero_offset, packed_row, 1,
             kTo.channel_bytes - kTo.channel_zero_offset};
   }
 };

@@ -26,15 +26,25 @@ struct PackedLayout {
   i64 tensor_offset;        // of the scale of the whole tensor
   int padding_code;         // the code of rows and columns that pad W
   bool row_lines;           // TensorRT-LLM's order: a line has 64 columns of a few rows
+  // For gated epilogues: a row block has 8 rows of W's first half and their 8 of its second half.
+  bool gated;
 
   HEDDLE_BOTH constexpr bool per_channel() const { return entries == 0; }
   // Bytes of one scale, and of the zero points of rows g and g + 8.
   HEDDLE_BOTH constexpr int scale_width() const { return scale_bytes / Chunk::kRows; }
   HEDDLE_BOTH constexpr int zero_width() const { return zero_bytes / (Chunk::kRows / 2); }
+  // Which of W's `n` rows is row `row` of the row blocks, counted from the first one's. Runs of
+  // eight packed rows from a multiple of eight on are eight rows of W. Where there are rows that
+  // pad W, they are the last ones, and gated weights have none: n is a multiple of 16 then.
+  HEDDLE_BOTH constexpr int row_of_w(int row, int n) const {
+    constexpr int kHalf = Chunk::kRows / 2;
+    if (!gated) return row;
+    return row / Chunk::kRows * kHalf + row % kHalf + row / kHalf % 2 * (n / 2);
+  }
 
   HEDDLE_FIELDS(bits, row_blocks, chunks, chunk_bytes, group, entries, meta_group, scale_offset,
                 scale_bytes, zero_offset, zero_bytes, channel_offset, channel_bytes,
-                channel_zero_offset, tensor_offset, padding_code, row_lines)
+                channel_zero_offset, tensor_offset, padding_code, row_lines, gated)
 };
 
 }  // namespace heddle::device

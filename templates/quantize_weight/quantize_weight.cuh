@@ -25,7 +25,8 @@ struct SpanMemory {
   }
 };
 
-// The scales and zero points that a block has found. Rows and groups count from those of W.
+// The scales and zero points that a block has found. Rows count from the first packed row, groups
+// from the first of W.
 template <class Config>
 struct SpanValues {
   SpanMemory<Config> memory;
@@ -146,10 +147,11 @@ __device__ __forceinline__ void quantize_weight(const u8* w, u8* packed) {
   const int first_group = first_chunk * Chunk::kColumns / Config::value.packed.group;
   const int step = thread / QuantizeWeightConfig::kChunkThreads;
   const int row = thread / 8 % Chunk::kRows;
-  const int row_of_w = row_block * Chunk::kRows + row;
-  const bool row_inside = kWholeRows<Config> || row_of_w < Config::value.tiles.n;
-  const Segment<Config> mine{row, thread % 8,
-                             w + static_cast<i64>(row_of_w) * Config::value.tiles.k * 2};
+  const int packed_row = row_block * Chunk::kRows + row;
+  const bool row_inside = kWholeRows<Config> || packed_row < Config::value.tiles.n;
+  const Segment<Config> mine{
+      row, thread % 8,
+      w + static_cast<i64>(weight_row<Config>(packed_row)) * Config::value.tiles.k * 2};
 
 #pragma unroll 1
   for (int i = thread; i < Config::value.entries(); i += Config::value.threads()) {

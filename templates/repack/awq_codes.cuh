@@ -42,7 +42,9 @@ struct AwqCodes {
     first_row = 8 * c;
     const int first = column + unit / 4 * 64 + unit % 4 * 2;
     const bool row_inside = kWholeRows<Config> || row + first_row < Config::value.tiles.n;
-    const u8* const from = qweight + (static_cast<i64>(first) * kWords + row / 8 + c) * 4;
+    // Eight packed rows are eight rows of W also where gates and ups take turns.
+    const int word = weight_row<Config>(row + first_row) / 8;
+    const u8* const from = qweight + (static_cast<i64>(first) * kWords + word) * 4;
 #pragma unroll
     for (int q = 0; q < 4; ++q) {
 #pragma unroll

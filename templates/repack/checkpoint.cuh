@@ -26,6 +26,7 @@ __device__ __forceinline__ u32 stream_value(const u8* words, u32 i) {
   }
 }
 
+// Asked for by packed rows.
 template <class Config>
 struct CheckpointValues {
   const u8* scales;  // [K / group, N]
@@ -35,10 +36,12 @@ struct CheckpointValues {
   static constexpr int kBits = Config::value.packed.bits;
   static constexpr int kScaleWidth = Config::value.packed.scale_width();
 
-  __device__ __forceinline__ u32 scale(int row, int group) const {
+  __device__ __forceinline__ u32 scale(int packed_row, int group) const {
+    const int row = weight_row<Config>(packed_row);
     return load_global<kScaleWidth>(scales + (static_cast<i64>(group) * kN + row) * kScaleWidth);
   }
-  __device__ __forceinline__ u32 zero(int row, int group) const {
+  __device__ __forceinline__ u32 zero(int packed_row, int group) const {
+    const int row = weight_row<Config>(packed_row);
     const u8* const words = zeros + static_cast<i64>(group) * (kN * kBits / 32) * 4;
     if constexpr (Config::value.source == RepackSource::kAwq) {
       return load_global_4(words + row / 8 * 4) >> 4 * awq_nibble(row % 8) & 15;

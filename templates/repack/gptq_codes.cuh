@@ -40,9 +40,10 @@ struct GptqCodes {
   }
 
   __device__ __forceinline__ void load(const u8* qweight, int row, int column) {
-    const int row_of_w = row + static_cast<int>(threadIdx.x);
+    const int packed_row = row + static_cast<int>(threadIdx.x);
+    const int row_of_w = weight_row<Config>(packed_row);
     first_column = column;
-    row_inside = kWholeRows<Config> || row_of_w < Config::value.tiles.n;
+    row_inside = kWholeRows<Config> || packed_row < Config::value.tiles.n;
     const u8* const from =
         qweight + (static_cast<i64>(column / 32 * kBits) * Config::value.tiles.n + row_of_w) * 4;
 #pragma unroll

@@ -20,11 +20,11 @@ struct GptqGather {
   bool row_inside;
 
   __device__ __forceinline__ void load(const u8* qweight, const u8* order, int row, int column) {
-    const int row_of_w = row + static_cast<int>(threadIdx.x);
-    codes_of_row = qweight + static_cast<i64>(row_of_w) * 4;
+    const int packed_row = row + static_cast<int>(threadIdx.x);
+    codes_of_row = qweight + static_cast<i64>(weight_row<Config>(packed_row)) * 4;
     permutation = order;
     first_column = column;
-    row_inside = kWholeRows<Config> || row_of_w < Config::value.tiles.n;
+    row_inside = kWholeRows<Config> || packed_row < Config::value.tiles.n;
   }
 
   __device__ __forceinline__ void store(const CodeTile& tile) const {

@@ -35,7 +35,8 @@ template <class Config>
 __device__ __forceinline__ void put_metadata(const Packed<Config>& to,
                                              const CheckpointValues<Config>& values, int row,
                                              int c) {
-  constexpr int kEntries = Config::value.packed.entries;
+  [[maybe_unused]] constexpr int kEntries =
+      Config::value.packed.entries;  // the pragma alone reads it
   if constexpr (!Config::value.packed.per_channel()) {
 #pragma unroll(kEntries <= 8 ? kEntries + 1 : 1)
     for (int entry = 0; entry < Packed<Config>::kPaddedEntries; ++entry) {

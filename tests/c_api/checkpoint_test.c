@@ -50,6 +50,8 @@ static void test_facts(const heddle_checkpoint* checkpoint) {
   CHECK(bytes == layer.packed.bytes);
   CHECK(heddle_check_layout_version(layer.spec.data, layer.spec.length, layer.layout_version) ==
         HEDDLE_OK);
+  CHECK(heddle_check_packed_weights(layer.spec.data, layer.spec.length, layer.spec.data,
+                                    layer.spec.length) == HEDDLE_OK);
   CHECK(equals_text(layer.permutation.name, "model.proj.heddle_perm"));
   CHECK(equals_text(layer.permutation.type, "I32") && layer.permutation.bytes == 256 * 4);
   CHECK(layer.bias.name.data == NULL && layer.pre_scale.bytes == 0);
@@ -146,7 +148,7 @@ static void test_options(void) {
   heddle_checkpoint_tensor_info tensor;
   const char config[] = HEDDLE_GOLDEN "/gptq4_k256_n32_g128_actorder/config.json";
   CHECK(heddle_checkpoint_options_init(&options, sizeof options) == HEDDLE_OK);
-  CHECK(options.size == 1 && options.rank == 0 && options.fuse == 1);
+  CHECK(options.size == 1 && options.rank == 0 && options.fuse == 1 && options.gated == 0);
   options.config.data = config;
   options.config.length = strlen(config);
   options.keep = &pattern;
@@ -158,6 +160,10 @@ static void test_options(void) {
   CHECK(equals_text(tensor.name, "model.proj.g_idx") && equals_text(tensor.type, "I32"));
   CHECK(tensor.sides == 1 && tensor.shape[0] == 256 && tensor.bytes == 1024);
   heddle_checkpoint_destroy(checkpoint);
+  options.gated = 1;
+  options.fuse = 0;
+  CHECK_CODE(heddle_checkpoint_create(SPEC(kFolder), &options, &checkpoint), HEDDLE_ERROR_USAGE,
+             "checkpoint.gated");
   options.rank = 7;
   CHECK_CODE(heddle_checkpoint_create(SPEC(kFolder), &options, &checkpoint), HEDDLE_ERROR_USAGE,
              "checkpoint.rank");

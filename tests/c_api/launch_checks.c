@@ -316,6 +316,11 @@ void test_packing(void) {
   CHECK(heddle_check_layout_version(SPEC(kGemm), 1) == HEDDLE_OK);
   CHECK_CODE(heddle_check_layout_version(SPEC(kGemm), 1000), HEDDLE_ERROR_USAGE,
              "weights.layout_version");
+  CHECK(heddle_check_packed_weights(SPEC(kGemm), SPEC(kGemm)) == HEDDLE_OK);
+  CHECK_CODE(heddle_check_packed_weights(SPEC(kGemm), SPEC(kShard)), HEDDLE_ERROR_USAGE,
+             "weights.mismatch");
+  CHECK_CODE(heddle_check_packed_weights(SPEC(kRepack), SPEC(kGemm)), HEDDLE_ERROR_USAGE,
+             "weights.no_weight");
   test_shard_packing(weights, packed);
   weights.codes_bytes -= 1;
   CHECK(heddle_pack_weights(SPEC(kGemm), &weights, packed, bytes) == HEDDLE_ERROR_USAGE);

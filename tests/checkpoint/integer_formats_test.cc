@@ -109,5 +109,17 @@ TEST(IntegerFormats, GroupIndexOutOfRange) {
                Error);
 }
 
+// compressed-tensors fills an index that is not in use with -1; in GPTQ -1 is no group.
+TEST(IntegerFormats, GptqHasNoIndexThatIsNotInUse) {
+  Layer layer = random_layer(32, 64, 32, 4, false);
+  std::fill(layer.index.begin(), layer.index.end(), -1);
+  const TemporaryFolder folder;
+  write_tensors(folder / "a.safetensors", gptq(layer, "l", true));
+  const Checkpoint checkpoint(folder / "a.safetensors");
+  EXPECT_THROW(IntegerLayer::read(checkpoint, layers_of(checkpoint).front(),
+                                  config_of(Storage::kGptq, layer)),
+               Error);
+}
+
 }  // namespace
 }  // namespace heddle

@@ -28,7 +28,7 @@ void expect_what_repack_writes(const std::string& path, const CheckpointOptions&
   const TemporaryFolder folder;
   const std::string output = folder / "packed.safetensors";
   ConvertOptions convert;
-  convert.pack = {options.fuse, options.choice, options.parallel};
+  convert.pack = {options.fuse, options.choice, options.parallel, options.gated};
   const ConvertReport report = repack_checkpoint(
       Checkpoint(path),
       read_checkpoint_config(read_config_files(config_beside(path)), options.engine_rotates),
@@ -76,6 +76,9 @@ TEST_P(ReaderCaseTest, GivesWhatRepackWrites) {
   CheckpointOptions apart;
   apart.fuse = false;
   expect_what_repack_writes(folder.path(), apart);
+  CheckpointOptions gated;
+  gated.gated = true;
+  expect_what_repack_writes(folder.path(), gated);
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, ReaderCaseTest, ::testing::ValuesIn(reader_cases()),

@@ -190,6 +190,16 @@ TEST_F(IndexTest, FindsTensorsInShards) {
             "");
 }
 
+TEST_F(IndexTest, RefusesShardsWithTensorsThatItDoesNotName) {
+  write_tensors(folder_ / "2.safetensors",
+                {{"b", TensorType::kU8, {1}, {2}}, {"c", TensorType::kU8, {1}, {3}}});
+  const std::string why = fault(R"({"weight_map":{"a":"1.safetensors","b":"2.safetensors"}})");
+  EXPECT_NE(why.find("does not name the tensor \"c\""), std::string::npos) << why;
+  // A file beside the shards is none of them.
+  EXPECT_NE(fault(R"({"weight_map":{"b":"2.safetensors"}})"), "");
+  EXPECT_EQ(fault(R"({"weight_map":{"b":"2.safetensors","c":"2.safetensors"}})"), "");
+}
+
 TEST_F(IndexTest, RefusesWrongMaps) {
   EXPECT_NE(fault(R"({"weight_map":{"b":"../2.safetensors"}})").find("\"b\""), std::string::npos);
   EXPECT_NE(fault(R"({"weight_map":{"b":"/etc/passwd"}})").find("\"b\""), std::string::npos);

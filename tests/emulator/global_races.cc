@@ -9,7 +9,7 @@
 namespace emulator {
 namespace {
 
-constexpr std::uintptr_t kWord = 2;
+constexpr std::uintptr_t kWord = 1;
 
 void before_read(const Stamp& written, const Actor& actor) {
   if (actor.clock.knows(written)) return;

@@ -23,7 +23,7 @@ class GlobalRaces {
   Clock& atomic(const void* pointer, const Actor& actor);
 
  private:
-  // 2 bytes: the least that two threads write beside each other.
+  // A byte: two threads write zero points of a byte each beside each other.
   struct Word {
     Stamp written;
     std::vector<Stamp> read;  // since then, each agent's last

@@ -1,8 +1,10 @@
 // Writes the kernels of stream_cases(), bulk_cases(), wgmma_cases(), mma_cases(),
-// attention_cases(), kv_append_cases() or row_cases() as C++: what the renderer adds to the
-// templates, behind an #include of those, spread over some files, and a table of them.
+// attention_cases(), kv_append_cases(), row_cases() or one of weight_op_cases.h as C++: what the
+// renderer adds to the templates, behind an #include of those, spread over some files, and a table
+// of them.
 //
-// usage: write_kernels stream|bulk|wgmma|mma|attention|kv_append|row FOLDER FILES
+// usage: write_kernels KIND FOLDER FILES
+// KIND: stream, gemv, bulk, wgmma, mma, attention, kv_append, row, repack, quantize or dequantize
 #include <fmt/core.h>
 
 #include <fstream>
@@ -19,6 +21,7 @@
 #include "tests/emulator/mma_cases.h"
 #include "tests/emulator/row_cases.h"
 #include "tests/emulator/stream_cases.h"
+#include "tests/emulator/weight_op_cases.h"
 #include "tests/emulator/wgmma_cases.h"
 
 namespace heddle {
@@ -73,6 +76,23 @@ Family family_of(std::string_view kind) {
   if (kind == "row") {
     return {"row", "row", "RowKernel", {"row_transform/row_transform.cuh"}, plans_of(row_cases())};
   }
+  if (kind == "repack") {
+    return {"repack", "weight_op", "RepackOnCpu", {"repack/repack.cuh"}, plans_of(repack_cases())};
+  }
+  if (kind == "quantize") {
+    return {"quantize",
+            "weight_op",
+            "QuantizeOnCpu",
+            {"quantize_weight/quantize_weight.cuh"},
+            plans_of(quantize_cases())};
+  }
+  if (kind == "dequantize") {
+    return {"dequantize",
+            "weight_op",
+            "DequantizeOnCpu",
+            {"dequantize/dequantize_packed.cuh"},
+            plans_of(dequantize_cases())};
+  }
   throw std::invalid_argument("no such kind of kernels");
 }
 
@@ -85,16 +105,16 @@ void number_words(const std::string& word, std::size_t number, std::string* text
   }
 }
 
-// Config, Decode, what else a family's Config has of its own, and the entry point, which get names
-// of their own.
+// Config, Decode or Encode, what else a family's Config has of its own, and the entry point, which
+// get names of their own.
 std::string own_text(const Source& source, const std::string& kind, std::size_t number) {
   const std::size_t config = source.text.find("\nstruct Config {");
   if (config == std::string::npos) throw std::logic_error("no Config in the source");
   const std::size_t begin = source.text.rfind("\nnamespace heddle {", config);
   std::string text;
   for (const std::string& name :
-       {std::string("Config"), std::string("Decode"), source.kernel_name}) {
-    const std::string& as = name == source.kernel_name ? kind : name;
+       {std::string("Config"), std::string("Decode"), std::string("Encode"), source.kernel_name}) {
+    const std::string as = name == source.kernel_name ? kind : name + '_' + kind;
     text += fmt::format("#undef {0}\n#define {0} {1}_{2}\n", name, as, number);
   }
   std::string own = source.text.substr(begin);
@@ -119,7 +139,8 @@ void write(const Family& family, const std::string& folder, int files) {
       "#include \"tests/emulator/{}_kernels.h\"\n"
       "namespace heddle_kernels {{\n"
       "extern unsigned char shared_memory[];\n"
-      "unsigned char shared_memory[1];\n"
+      // A test may have kernels of several kinds.
+      "[[gnu::weak]] unsigned char shared_memory[1];\n"
       "}}\n",
       header);
   std::string list;

@@ -93,6 +93,35 @@ TEST(PackWeights, FirstWordIsTheFragmentOfLaneZero) {
   EXPECT_EQ(word & 0xF, code(0, 64));
 }
 
+// The same for a gated epilogue: 16 gates and 16 ups are two row blocks, and lane 0 owns gate 0 and
+// up 0 (row 16) in the first, gate 8 and up 8 (row 24) in the second.
+TEST(PackWeights, FirstWordsOfAGatedLayerAreAGateAndItsUp) {
+  GemmSpec spec = spec_of(32, 128, 128, ZeroPoint::kInt);
+  spec.epilogue.gated = true;
+  const QuantizedWeights weights = random_weights(spec);
+  const auto code = [&](int row, int column) -> std::uint32_t {
+    return weights.codes[row * 128 + column];
+  };
+  const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
+  constexpr std::size_t kChunk = 1072;
+  ASSERT_EQ(packed.size(), 2 * kChunk);
+  for (const int block : {0, 1}) {
+    const int gate = 8 * block;
+    const int up = 16 + gate;
+    const std::uint8_t* const chunk = packed.data() + block * kChunk;
+    std::uint32_t word = 0;
+    std::memcpy(&word, chunk, 4);
+    EXPECT_EQ(word, code(gate, 0) | code(up, 0) << 4 | code(gate, 8) << 8 | code(up, 8) << 12 |
+                        code(gate, 1) << 16 | code(up, 1) << 20 | code(gate, 9) << 24 |
+                        code(up, 9) << 28);
+    for (int g = 0; g < 8; ++g) {
+      EXPECT_EQ(std::memcmp(chunk + 1024 + 4 * g, &weights.scales[2 * (gate + g)], 2), 0);
+      EXPECT_EQ(std::memcmp(chunk + 1024 + 4 * g + 2, &weights.scales[2 * (up + g)], 2), 0);
+      EXPECT_EQ(chunk[1056 + g], weights.zeros[gate + g] | weights.zeros[up + g] << 4);
+    }
+  }
+}
+
 // One code at a time, all its bits set: where docs/layouts.md says that they lie in lane 0's word.
 TEST(PackWeights, FloatsOfFourBitsKeepTheirSignsApart) {
   GemmSpec spec = spec_of(16, 128, 128);

@@ -106,6 +106,30 @@ TEST(RepackPlan, ReadsTheFormat) {
   EXPECT_EQ(config(gathered).source, RepackSource::kGptqGather);
 }
 
+// Which row of W a kernel has for each row of the row blocks.
+TEST(WeightOpPlan, GatedRowsTakeTurns) {
+  WeightOpSpec spec = repack_spec();
+  spec.shape.n = 64;
+  for (const bool gated : {false, true}) {
+    spec.gated = gated;
+    const auto config = config_of<device::RepackConfig>(plan_of(Op::kRepack, spec).kernels.front());
+    EXPECT_EQ(config.packed.gated, gated);
+    const auto row = [&](int packed_row) { return config.packed.row_of_w(packed_row, 64); };
+    for (int i = 0; i < 64; ++i) {
+      // Row block i / 16 has gates from 8 * (i / 16) on and, from its ninth row on, their ups.
+      const int wanted = i / 16 * 8 + i % 8 + (i % 16 < 8 ? 0 : 32);
+      EXPECT_EQ(row(i), gated ? wanted : i);
+    }
+  }
+  spec = repack_spec(CheckpointFormat::kHeddle);
+  spec.gated = true;
+  EXPECT_EQ(refused(Op::kDequantize, spec), Pointers{});
+  spec.format = CheckpointFormat::kGptq;
+  EXPECT_EQ(refused(Op::kDequantize, spec), Pointers{"/epilogue/gated"});
+  spec.shape.n = 40;
+  EXPECT_EQ(refused(Op::kRepack, spec), Pointers{"/shape/n"});
+}
+
 TEST(RepackPlan, RendersTheConfigurationAndThePacking) {
   const std::string text = render(plan_of(Op::kRepack, repack_spec()), 0).text;
   EXPECT_NE(text.find("static constexpr RepackConfig value{"), std::string::npos);

@@ -45,6 +45,27 @@ Spec made_again(const Spec& spec) {
   return Spec::from_weight_op(spec.op(), spec.weight_op());
 }
 
+// The same of packed weights in the order of a gated epilogue.
+TEST(SpecCanonical, OperationsOnWeightsSayThatTheyAreGated) {
+  const std::string head = R"({"heddle":1,"shape":{"n":64,"k":128},"weight":{"bits":4},)";
+  for (const char* rest : {R"("op":"dequantize","output":{"dtype":"fp16"})",
+                           R"("op":"repack","source":{"format":"awq"})",
+                           R"("op":"quantize_weight","input":{"dtype":"fp16"})"}) {
+    const Spec plain = Spec::parse(head + rest + "}");
+    EXPECT_FALSE(plain.gated());
+    EXPECT_EQ(plain.canonical_json().find("epilogue"), std::string::npos);
+    const Spec not_gated = Spec::parse(head + rest + R"(,"epilogue":{"gated":false}})");
+    EXPECT_EQ(not_gated.canonical_json(), plain.canonical_json());
+    const Spec gated = Spec::parse(head + rest + R"(,"epilogue":{"gated":true}})");
+    EXPECT_TRUE(gated.gated());
+    EXPECT_NE(gated.canonical_json().find(R"("epilogue":{"gated":true})"), std::string::npos);
+    EXPECT_EQ(Spec::parse(gated.canonical_json()).canonical_json(), gated.canonical_json());
+    // What a gemm's epilogue computes is no matter of packed weights.
+    EXPECT_EQ(parse_error(head + rest + R"(,"epilogue":{"bias":true}})").code(),
+              "spec.unknown_field");
+  }
+}
+
 // The texts, and with them the cache keys, of specs from before the field came.
 TEST(SpecCanonical, LeavesOutNoGroupOffset) {
   const std::string text = Spec::parse(kSmallSpec).canonical_json();

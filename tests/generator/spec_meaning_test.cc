@@ -161,6 +161,25 @@ TEST(SpecMeaning, WhatACheckpointCannotHold) {
   EXPECT_EQ(found(Op::kDequantize), Pointers{"/shape/n"});
 }
 
+TEST(SpecMeaning, OnlyPackedWeightsAreGated) {
+  WeightOpSpec spec;
+  spec.shape = {64, 128};
+  spec.gated = true;
+  const auto found = [&](Op op) {
+    Pointers pointers;
+    for (const Problem& problem : check_meaning(op, spec)) pointers.push_back(problem.pointer);
+    return pointers;
+  };
+  EXPECT_EQ(found(Op::kDequantize), Pointers{});
+  EXPECT_EQ(found(Op::kQuantizeWeight), Pointers{});
+  spec.format = CheckpointFormat::kAwq;
+  EXPECT_EQ(found(Op::kRepack), Pointers{});
+  EXPECT_EQ(found(Op::kDequantize), Pointers{"/epilogue/gated"});
+  spec.shape.n = 72;
+  EXPECT_EQ(found(Op::kRepack), Pointers{"/shape/n"});
+  EXPECT_EQ(found(Op::kQuantizeWeight), Pointers{"/shape/n"});
+}
+
 TEST(SpecMeaning, TuringHasNoBf16) {
   GemmSpec gemm = good();
   gemm.path = Path::kTuring;

@@ -132,6 +132,7 @@ TEST(SpecParse, OperationsOnWeights) {
   EXPECT_EQ(spec.weight_op().dtype, DType::kBf16);
   EXPECT_EQ(spec.weight_op().weight.scale_dtype, DType::kBf16);
   EXPECT_EQ(spec.weight_shape().k, 128);
+  EXPECT_FALSE(spec.gated());
   // A field of another operation is unknown here.
   EXPECT_EQ(parse_error(R"({"heddle":1,"op":"repack","shape":{"n":64,"k":128},"weight":{"bits":4},)"
                         R"("activation":{"dtype":"fp16"}})")

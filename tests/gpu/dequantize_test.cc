@@ -86,6 +86,22 @@ TEST_F(DequantizeGpu, PackedWeightsOfEveryWidthGroupAndZeroPoint) {
   check_all();
 }
 
+// W comes out in the order of the checkpoint: gates, then ups.
+TEST_F(DequantizeGpu, GatesAndUps) {
+  for (const std::int64_t n : {16, 80, 272}) {
+    for (const bool act_order : {false, true}) {
+      for (const int bits : {3, 4, 8}) {
+        WeightOpSpec spec = spec_of(kHeddle, n, 416, bits == 8 ? kPerChannel : 32, ZeroPoint::kInt);
+        spec.weight.bits = bits;
+        spec.act_order = act_order;
+        spec.gated = true;
+        add_both(spec);
+      }
+    }
+  }
+  check_all();
+}
+
 TEST_F(DequantizeGpu, FloatCodesTablesAndTheirScales) {
   const struct {
     WeightType type;

@@ -94,6 +94,19 @@ TEST_F(QuantizeWeightGpu, RaggedShapes) {
   }
 }
 
+TEST_F(QuantizeWeightGpu, GatesAndUps) {
+  for (const std::int64_t n : {16, 48, 1040}) {
+    for (const int group : {32, 96, kPerChannel}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        WeightOpSpec spec = spec_of(n, 480, group);
+        spec.weight.zero_point = zero;
+        spec.gated = true;
+        check(spec);
+      }
+    }
+  }
+}
+
 TEST_F(QuantizeWeightGpu, EveryInterleave) {
   for (const Interleave interleave :
        {Interleave::kLinear, Interleave::kAwq, Interleave::kEvenOdd, Interleave::kTrtllm}) {

@@ -114,6 +114,25 @@ TEST_F(RepackGpu, ActOrder) {
   }
 }
 
+// As many gates as ups, in fewer rows than a tile has and in more.
+TEST_F(RepackGpu, GatesAndUps) {
+  for (const auto& [format, bits] : kSources) {
+    for (const std::int64_t n : {32, 288, 1056}) {
+      WeightOpSpec spec = spec_of(format, bits, n, 416, 32);
+      spec.gated = true;
+      check(spec);
+      if (format != CheckpointFormat::kAwq) {
+        spec.act_order = true;
+        check(spec);
+      }
+      spec = spec_of(format, bits, n, 416, kPerChannel, ZeroPoint::kNone);
+      spec.gated = true;
+      if (bits == 4) spec.weight.interleave = Interleave::kTrtllm;
+      check(spec);
+    }
+  }
+}
+
 TEST_F(RepackGpu, ShapesOfModels) {
   for (const auto& [format, bits] : kSources) {
     check(spec_of(format, bits, 4096, 11008, 128));
@@ -159,7 +178,7 @@ TEST_P(RepackGolden, GivesTheBytesOfTheImporter) {
   tensors.permutation = layer.permutation();
   // The host's side of all these tests is the importer's; this needs no GPU.
   QuantizedWeights rows;
-  layer.rows(0, 0, op.shape.n, &rows);
+  layer.rows(0, {{0, op.shape.n}}, &rows);
   EXPECT_EQ(pack_on_host(op, tensors), pack_weights(layer.spec(), rows));
   std::string why;
   if (!runtime().has_device(&why)) GTEST_SKIP() << "no GPU: " << why;

@@ -62,6 +62,7 @@ TEST_P(CompileRepack, EveryFormatWidthAndInterleave) {
         const DType scales[] = {DType::kFp16, DType::kFp32, DType::kBf16};
         spec.weight.scale_dtype = scales[i % 3];
         spec.act_order = !awq && i % 4 == 3;
+        spec.gated = i % 5 < 2;
         add(Op::kRepack, spec);
         ++i;
       }
@@ -85,6 +86,7 @@ TEST_P(CompileRepack, EveryCodeThatIsQuantizedTo) {
     const int group = groups[i % 4];
     spec.weight.group_size = whole || group != 128 ? group : 16;
     spec.dtype = GetParam() >= 80 && i % 3 == 0 ? DType::kBf16 : DType::kFp16;
+    spec.gated = whole && i % 3 == 2;
     add(Op::kQuantizeWeight, spec);
     ++i;
   };

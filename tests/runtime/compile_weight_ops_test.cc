@@ -80,6 +80,12 @@ void add_packed(DequantizeSpecs& specs) {
   WeightOpSpec permuted = spec_of(kHeddle, 4, kPerChannel, ZeroPoint::kInt);
   permuted.act_order = true;
   specs.add_both(permuted);
+  for (const bool act_order : {false, true}) {
+    WeightOpSpec gated = spec_of(kHeddle, 4, 128, ZeroPoint::kInt);
+    gated.act_order = act_order;
+    gated.gated = true;
+    specs.add_both(gated);
+  }
 }
 
 void add_checkpoints(DequantizeSpecs& specs) {

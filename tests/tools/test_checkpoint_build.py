@@ -3,6 +3,7 @@ of a config without tensors."""
 
 import dataclasses
 import json
+import os
 import unittest
 
 from checkpoint_cases import FP8, SERVED, compressed, floats, gptq_config, ints
@@ -134,6 +135,43 @@ class BuildTest(CommandTest):
                                           "--strict")
                 self.assertEqual(report["unserved"], [])
                 self.assertEqual({kernel["cache"] for kernel in report["kernels"]}, {"hit"})
+
+    def test_gated_layers_are_the_same_for_build_and_repack(self):
+        case = next(case for case in SERVED if case.name == "gptq-sym")
+        layer = "model.layers.0.mlp.down_proj"
+        tensors = {name.replace("down_proj", part): content for part in ("gate_proj", "up_proj")
+                   for name, content in case.tensors.items() if name.startswith(layer)}
+        folder = dataclasses.replace(case, name="gated", tensors=tensors,
+                                     config={**case.config, "model_type": "llama"}).write(
+                                         self.folder / "gated")
+        packed = {}
+        for option in ([], ["--gated"]):
+            out = self.folder / "out.safetensors"
+            self.heddle("repack", folder, *option, "-o", out, check=0)
+            metadata, content = load(out)
+            name = "model.layers.0.mlp.gate_up_proj.heddle"
+            packed[bool(option)] = content[name][2]
+            spec = json.loads(metadata[name])
+            self.assertEqual(spec["epilogue"].get("gated", False), bool(option))
+            self.assertEqual(spec["epilogue"]["activation"], "silu" if option else "none")
+            specs = json.loads(self.heddle("build", folder, *option, "--print-specs", check=0).out)
+            for built in specs:
+                del built["name"]
+            self.assertEqual(specs, [spec])
+        self.assertEqual(len(packed[True]), len(packed[False]))
+        self.assertNotEqual(packed[True], packed[False])
+        for command in (["build", folder], ["repack", folder, "-o", self.folder / "no"]):
+            line = self.problem(*command, "--gated", "--no-fuse", code=2)
+            self.assertIn("one layer", line)
+        line = self.problem("build", inline(), "--gated", "--print-specs", code=2)
+        self.assertIn("epilogue.gated", line)
+
+    def test_a_pipe_in_the_place_of_the_config_is_refused(self):
+        folder = self.folder / "pipe"
+        folder.mkdir()
+        os.mkfifo(folder / "config.json")
+        line = self.problem("build", folder, "--print-specs", code=2)
+        self.assertIn("not a regular file", line)
 
     def plain_case(self, name, **config):
         """A folder with a quantised layer, others that are not, and a table that is looked up."""

@@ -143,6 +143,7 @@ GemmSpec gemm_spec_of(const WeightOpSpec& spec) {
   gemm.shape.n = spec.shape.n;
   gemm.shape.k = spec.shape.k;
   gemm.weight = spec.weight;
+  gemm.epilogue.gated = spec.gated;
   return gemm;
 }
 

@@ -1,8 +1,11 @@
 #include "tools/heddle/config_files.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <utility>
 
+#include "heddle/error.h"
 #include "tools/heddle/input.h"
 
 namespace heddle {
@@ -15,6 +18,16 @@ ConfigFiles read_config_input(const std::string& argument) {
   std::error_code none;
   if (std::filesystem::is_regular_file(argument, none)) read_files_beside(argument, &files);
   return files;
+}
+
+ConfigFiles read_config_beside(const std::string& path) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path, none);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw Error(ErrorCategory::kFile, "tool.unreadable",
+                fmt::format("cannot read {}: not a regular file", path));
+  }
+  return read_config_input(path);
 }
 
 }  // namespace heddle

@@ -19,6 +19,11 @@ namespace heddle {
 namespace {
 
 // Beside the tensors, where model hubs put it.
+ConfigFiles config_of(const ConvertCommandOptions& options) {
+  return options.config.empty() ? read_config_beside(config_beside(options.checkpoint))
+                                : read_config_input(options.config);
+}
+
 std::string config_path(const ConvertCommandOptions& options) {
   return options.config.empty() ? config_beside(options.checkpoint) : options.config;
 }
@@ -68,7 +73,7 @@ int run_convert(const ConvertCommandOptions& options, Convert convert, const cha
   const auto start = std::chrono::steady_clock::now();
   const Checkpoint checkpoint(options.checkpoint);
   const CheckpointConfig config =
-      read_checkpoint_config(read_config_input(config_path(options)), options.pack.engine_rotates);
+      read_checkpoint_config(config_of(options), options.pack.engine_rotates);
   std::error_code none;  // a path that is not there is no other file
   if (std::filesystem::equivalent(config_path(options), options.output, none)) {
     throw Error(ErrorCategory::kUsage, "checkpoint.output",

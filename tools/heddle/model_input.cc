@@ -91,6 +91,7 @@ Error of_option_or_config(const std::string& place, const Error& error) {
 ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& options) {
   ModelConfigTexts texts = files.texts();
   texts.engine_rotates = options.engine_rotates;
+  texts.gated = options.pack.gated;
   return texts;
 }
 
@@ -178,6 +179,11 @@ ModelPlace place_of(const std::string& argument) {
   return {std::filesystem::path(argument).parent_path() / "config.json", argument};
 }
 
+// The argument itself may be a pipe or standard input; a config that was found beside it may not.
+ConfigFiles config_of(const ModelPlace& place, const std::string& argument) {
+  return place.config == argument ? read_config_input(argument) : read_config_beside(place.config);
+}
+
 Model model_at(const ModelPlace& place, const ConfigFiles& files, const PackCommandOptions& options,
                bool plain_too = false) {
   return place.tensors.empty() ? model_of_config(files, options, plain_too)
@@ -235,7 +241,7 @@ std::vector<std::string_view> array_elements(std::string_view json) {
 Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options) {
   const ModelPlace place = place_of(argument);
-  const ConfigFiles files = read_config_input(place.config);
+  const ConfigFiles files = config_of(place, argument);
   if (json::parse(files.config, nullptr, false).is_array() || is_spec(files.config)) {
     throw Error(ErrorCategory::kUsage, "tool.kv_needs_config",
                 "--kv asks for the cache of a model: it takes a config.json, not specs");
@@ -275,7 +281,7 @@ Model read_model(const std::string& argument, const std::string& kv,
 
 Model read_model(const std::string& argument, const PackCommandOptions& options) {
   const ModelPlace place = place_of(argument);
-  const ConfigFiles files = read_config_input(place.config);
+  const ConfigFiles files = config_of(place, argument);
   const std::string& text = files.config;
   const std::size_t first = text.find_first_not_of(kSpace);
   const bool is_list = first != std::string::npos && text[first] == '[';
@@ -284,6 +290,10 @@ Model read_model(const std::string& argument, const PackCommandOptions& options)
   if (options.engine_rotates) {
     throw Error(ErrorCategory::kUsage, "tool.needs_config",
                 "--engine-rotates is for a model: specs have no rotations");
+  }
+  if (options.pack.gated) {
+    throw Error(ErrorCategory::kUsage, "tool.needs_config",
+                "--gated is for a model: a spec says it itself, in epilogue.gated");
   }
   if (is_list) return model_of_list(files.place, text);
   Model model;

@@ -49,6 +49,9 @@ void add_layer_options(CLI::App& command, PackCommandOptions* options) {
       "--fuse,!--no-fuse", options->pack.fuse,
       "take q_proj, k_proj, v_proj as qkv_proj and gate_proj, up_proj as gate_up_proj; on "
       "by default");
+  command.add_flag("--gated", options->pack.gated,
+                   "kernels of gate_up_proj also do activation(gate) * up, and weights are packed "
+                   "for them: say it to both repack and build");
   command
       .add_option_function<std::string>(
           "--tp",

@@ -18,7 +18,7 @@ struct PackCommandOptions {
 
 // --keep, --skip and --engine-rotates.
 void add_choice_options(CLI::App& command, PackCommandOptions* options);
-// --fuse, --no-fuse and --tp.
+// --fuse, --no-fuse, --gated and --tp.
 void add_layer_options(CLI::App& command, PackCommandOptions* options);
 
 }  // namespace heddle

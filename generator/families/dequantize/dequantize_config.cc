@@ -58,7 +58,7 @@ device::DequantizePackedConfig packed_config(const Plan& plan) {
   config.tiles = tiles_of(spec.shape, device::Chunk::kRows * (kDequantizeWarps / along_k),
                           device::Chunk::kColumns * along_k);
   config.scaling = scaling_of(spec);
-  config.packed = packed_layout(spec.weight, plan.layout);
+  config.packed = packed_layout(spec, plan.layout);
   config.permuted = spec.act_order;
   return config;
 }

@@ -47,7 +47,7 @@ QuantizeWeightConfig config_for(const WeightOpSpec& spec, const WeightLayout& la
   const RoundingRule rule = rounding_rule(spec.weight);
   const SmallFloat& code = rule.code_float;
   QuantizeWeightConfig config{};
-  config.packed = packed_layout(spec.weight, layout);
+  config.packed = packed_layout(spec, layout);
   config.tiles = {static_cast<int>(spec.shape.n), static_cast<int>(spec.shape.k),
                   device::Chunk::kRows, span_columns(config.packed)};
   config.infinity = float16_format(spec.dtype).exponent_mask();

@@ -32,7 +32,7 @@ RepackConfig config_for(const WeightOpSpec& spec, const WeightLayout& layout) {
   RepackConfig config{};
   config.tiles = {static_cast<int>(spec.shape.n), static_cast<int>(spec.shape.k),
                   tile_rows(spec.format), device::Chunk::kColumns};
-  config.packed = packed_layout(spec.weight, layout);
+  config.packed = packed_layout(spec, layout);
   config.source = spec.format == CheckpointFormat::kAwq ? RepackSource::kAwq
                   : spec.act_order                      ? RepackSource::kGptqGather
                                                         : RepackSource::kGptq;

@@ -279,6 +279,7 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                             .bias = "topk_method == 'noaux_tc' ?? true",
                             .hashed = "mlp_layer_types[layer] == 'hash_moe' ?? "
                                       "layer < (num_hash_layers ?? 3)"}}},
+          .plain_gate = "(swiglu_limit ?? 0) == 0",  // else gates and ups are clamped
           .outside = {small("hc_head_fn", "hc_mult", "hc_mult * hidden")},
           .others = {kNextTokens},
           .note = "hc_mult residual streams are mixed before and after each half of a layer",

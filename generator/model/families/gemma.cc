@@ -7,6 +7,8 @@ namespace {
 const NormRow kAround = {NormKind::kRmsPlusOne, NormPlace::kAround, "rms_norm_eps"};
 constexpr Expression kTied = "tie_word_embeddings ?? root.tie_word_embeddings ?? true";
 constexpr Expression kActivation = "hidden_activation ?? hidden_act ?? 'gelu_pytorch_tanh'";
+// Configs of the first Gemma say "gelu" in hidden_act, which its implementations do not read.
+constexpr Expression kFirstActivation = "hidden_activation ?? 'gelu_pytorch_tanh'";
 
 // Layers that reuse the keys and values of one before have no matrices for them.
 constexpr Expression kOwnKv = "layer < layers - (num_kv_shared_layers ?? 0)";
@@ -43,7 +45,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias)}},
           .feed_forwards = {{.linears = gated_mlp()}},
           .norm = {.kind = NormKind::kRmsPlusOne},
-          .activation = kActivation,
+          .activation = kFirstActivation,
           .tied = kTied,
           .multipliers = {{"embedding", "sqrt(hidden)"}},
       },
@@ -137,6 +139,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
                           per_layer_inputs("true")})}},
           .norm = {NormKind::kRms, NormPlace::kAround, "rms_norm_eps"},
           .activation = kActivation,
+          .plain_gate = "false",  // the first layers keep only the largest gates
           .tied = kTied,
           .logit_softcap = "final_logit_softcapping ?? 30",
           .outside = join({per_layer_projection("true"),

@@ -211,6 +211,7 @@ const std::vector<FamilyRow>& mixtures() {
                                          expert("mlp.experts.down_proj", "hidden", "inner",
                                                 Role::kDown)},
                              .experts = {.per_token = "num_experts_per_tok ?? experts_per_token"}}},
+          .plain_gate = "false",  // gates and ups are clamped, and their rows take turns
           .note = "experts clamp their gates (swiglu_limit) and have biases",
       },
       {
@@ -297,6 +298,7 @@ const std::vector<FamilyRow>& mixtures() {
                             .scale = "routed_scaling_factor ?? 1",
                             .bias = "use_routing_bias ?? true"}}},
           .norm = {.kind = NormKind::kRmsPlusOne, .kind_when = "use_gemma_norm ?? true"},
+          .plain_gate = "false",  // gates and ups are clamped
           .tied = kTied,
           .others = {{"mtp", "num_mtp_modules ?? 0",
                       "layers that predict further tokens are not described yet"}},
@@ -384,6 +386,7 @@ const std::vector<FamilyRow>& mixtures() {
                                     .rope = {.kind = "full_attention"}}}},
           .feed_forwards = step_feed_forwards(),
           .norm = {.kind = NormKind::kRmsPlusOne, .epsilon = "rms_norm_eps ?? 0.00001"},
+          .plain_gate = "false",  // some layers clamp their gates and ups
           .tied = kTied,
           .others = {kNextTokens},
       },

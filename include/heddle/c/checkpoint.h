@@ -30,6 +30,7 @@ typedef struct heddle_checkpoint_options {
   int64_t size; /* ... as many as these */
   int32_t fuse; /* 0: q_proj, k_proj, v_proj and gate_proj, up_proj each alone */
   int32_t engine_rotates;
+  int32_t gated; /* not 0: gate_up_proj with epilogue.gated; needs `fuse` */
 } heddle_checkpoint_options;
 
 /* Sets `struct_size` and every default: all of the model for one GPU, fused. */

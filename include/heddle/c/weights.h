@@ -28,6 +28,12 @@ HEDDLE_EXPORT heddle_status heddle_layout_version(const char* spec, size_t spec_
 HEDDLE_EXPORT heddle_status heddle_check_layout_version(const char* spec, size_t spec_length,
                                                         int32_t version);
 
+/* Fails with weights.mismatch, and a problem for each field, unless a kernel of the first spec (a
+ * gemm, or a dequantize of packed weights) reads the weights that were packed for the second one.
+ * Files that `heddle repack` wrote have each layer's spec in their metadata. */
+HEDDLE_EXPORT heddle_status heddle_check_packed_weights(const char* kernel, size_t kernel_length,
+                                                        const char* packed, size_t packed_length);
+
 /* ---- Plain weights --------------------------------------------------------------------------- */
 
 /* Plain arrays, as heddle/weights.h has them. */

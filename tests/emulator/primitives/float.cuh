@@ -1,9 +1,11 @@
-// templates/primitives/float.cuh in C++: what attention and kv_append use of it.
+// templates/primitives/float.cuh in C++: what the emulated kernels use of it.
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "primitives/types.cuh"
+#include "tests/emulator/cuda_words.h"
 
 namespace heddle {
 
@@ -16,6 +18,18 @@ inline float log2_fast(float a) { return std::log2(a); }
 inline float reciprocal_fast(float a) { return 1.0f / a; }
 inline float reciprocal_root_fast(float a) { return 1.0f / std::sqrt(a); }
 inline float larger(float a, float b) { return std::fmax(a, b); }
+
+// FP64 holds the product exactly; of its two neighbours the one whose last bit is set.
+inline float mul_to_odd(float a, float b) {
+  const double product = static_cast<double>(a) * static_cast<double>(b);
+  const auto nearest = static_cast<float>(product);
+  if (static_cast<double>(nearest) == product || nearest != nearest) return nearest;
+  const float below = static_cast<double>(nearest) < product
+                          ? nearest
+                          : std::nextafter(nearest, -std::numeric_limits<float>::infinity());
+  if ((__float_as_uint(below) & 1) != 0) return below;
+  return std::nextafter(below, std::numeric_limits<float>::infinity());
+}
 
 inline float multiply(float a, float b) { return a * b; }
 inline float multiply_add(float a, float b, float c) { return std::fma(a, b, c); }

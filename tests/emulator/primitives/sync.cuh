@@ -38,6 +38,10 @@ inline int shuffle_up(int value, int lanes) {
   const int lane = static_cast<int>(emulator::lane());
   return shuffle("shfl.up", value, lane < lanes ? lane : lane - lanes);
 }
+inline u32 shuffle_down_8(u32 value) {
+  const int lane = static_cast<int>(emulator::lane());
+  return shuffle("shfl.down", value, lane % 16 < 8 ? lane + 8 : lane);
+}
 inline int sum_of_lanes(int value) {
   emulator::warp_together("redux.add", &value, [](const emulator::WarpArguments& lanes) {
     int sum = 0;

@@ -1,0 +1,103 @@
+#include "tests/emulator/weight_op_cases.h"
+
+#include <utility>
+
+namespace heddle {
+namespace {
+
+using Cases = std::vector<WeightOpCase>;
+
+// In both orders of rows: the shape has as many gates as ups.
+void add(const std::string& name, Op op, WeightOpSpec spec, Cases* cases) {
+  for (const bool gated : {false, true}) {
+    spec.gated = gated;
+    cases->push_back({name + (gated ? "Gated" : "Plain"), Spec::from_weight_op(op, spec)});
+  }
+}
+
+WeightOpSpec spec_of(std::int64_t n, std::int64_t k, int bits, int group,
+                     ZeroPoint zero = ZeroPoint::kInt) {
+  WeightOpSpec spec;
+  spec.shape = {n, k};
+  spec.weight.bits = bits;
+  spec.weight.group_size = group;
+  spec.weight.zero_point = zero;
+  return spec;
+}
+
+Cases make_repack_cases() {
+  Cases cases;
+  // Tiles have 256 rows of AWQ and 128 of GPTQ: fewer rows, and more.
+  for (const std::int64_t n : {48, 288}) {
+    WeightOpSpec awq = spec_of(n, 160, 4, 32);
+    awq.format = CheckpointFormat::kAwq;
+    add("Awq" + std::to_string(n), Op::kRepack, awq, &cases);
+  }
+  for (const int bits : {2, 3, 4, 8}) {
+    const std::int64_t n = bits == 4 ? 160 : 32;
+    WeightOpSpec gptq = spec_of(n, 160, bits, bits == 8 ? kPerChannel : 32);
+    gptq.format = bits == 2 ? CheckpointFormat::kGptqV2 : CheckpointFormat::kGptq;
+    add("Gptq" + std::to_string(bits), Op::kRepack, gptq, &cases);
+  }
+  WeightOpSpec order = spec_of(48, 96, 4, 32);
+  order.format = CheckpointFormat::kGptq;
+  order.act_order = true;
+  add("GptqActOrder", Op::kRepack, order, &cases);
+  WeightOpSpec lines = spec_of(32, 128, 4, 128, ZeroPoint::kNone);
+  lines.format = CheckpointFormat::kGptq;
+  lines.weight.interleave = Interleave::kTrtllm;
+  add("Lines", Op::kRepack, lines, &cases);
+  return cases;
+}
+
+Cases make_quantize_cases() {
+  Cases cases;
+  add("Int4", Op::kQuantizeWeight, spec_of(48, 160, 4, 32), &cases);
+  add("Int3Channel", Op::kQuantizeWeight, spec_of(32, 288, 3, kPerChannel, ZeroPoint::kNone),
+      &cases);
+  WeightOpSpec fp8 = spec_of(16, 640, 8, 128, ZeroPoint::kNone);
+  fp8.weight.type = WeightType::kE4m3;
+  fp8.weight.scale_dtype = DType::kFp32;
+  fp8.dtype = DType::kBf16;
+  add("E4m3", Op::kQuantizeWeight, fp8, &cases);
+  return cases;
+}
+
+Cases make_dequantize_cases() {
+  Cases cases;
+  add("Int4", Op::kDequantize, spec_of(48, 160, 4, 32), &cases);
+  add("Int3Channel", Op::kDequantize, spec_of(32, 288, 3, kPerChannel, ZeroPoint::kNone), &cases);
+  WeightOpSpec odd = spec_of(80, 96, 8, 96);
+  odd.weight.scale_dtype = DType::kFp32;
+  odd.weight.tensor_scale = true;
+  odd.dtype = DType::kBf16;
+  add("Int8Fp32Scales", Op::kDequantize, odd, &cases);
+  WeightOpSpec order = spec_of(48, 160, 4, 32);
+  order.act_order = true;
+  add("ActOrder", Op::kDequantize, order, &cases);
+  WeightOpSpec lines = spec_of(32, 128, 4, 128, ZeroPoint::kNone);
+  lines.weight.interleave = Interleave::kTrtllm;
+  add("Lines", Op::kDequantize, lines, &cases);
+  return cases;
+}
+
+}  // namespace
+
+Plan WeightOpCase::plan() const { return resolve(spec, target_from_name("h200")); }
+
+const std::vector<WeightOpCase>& repack_cases() {
+  static const Cases cases = make_repack_cases();
+  return cases;
+}
+
+const std::vector<WeightOpCase>& quantize_cases() {
+  static const Cases cases = make_quantize_cases();
+  return cases;
+}
+
+const std::vector<WeightOpCase>& dequantize_cases() {
+  static const Cases cases = make_dequantize_cases();
+  return cases;
+}
+
+}  // namespace heddle
