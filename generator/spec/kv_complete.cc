@@ -38,6 +38,7 @@ void complete(KvTensor& tensor, DType activation) {
 }
 
 void complete(RopeScaling& scaling) {
+  if (scaling.type == RopeScalingType::kNone) scaling = {};
   if (scaling.type != RopeScalingType::kYarn || !scaling.factor) return;
   constexpr float kBetaFast = 32;
   constexpr float kBetaSlow = 1;

@@ -137,6 +137,10 @@ TEST(SpecKv, QueryNormAndScalingAreInTheTextOnlyWhereTheyAre) {
                                         R"("factor":2}})"))
                 .canonical_json(),
             plain);
+  EXPECT_EQ(Spec::parse(append_spec("", R"(,"rope":{"pairing":"neox","scaling":{"type":"none",)"
+                                        R"("factor":2,"truncate":false}})"))
+                .canonical_json(),
+            Spec::parse(append_spec("", R"(,"rope":{"pairing":"neox"})")).canonical_json());
   const std::string all =
       Spec::parse(append_spec("", R"(,"rope":{"pairing":"neox","scaling":{"type":"yarn",)"
                                   R"("factor":4,"original_max_position_embeddings":32768}},)"
@@ -188,7 +192,6 @@ TEST(SpecKv, RulesOfScaledRotations) {
   EXPECT_EQ(pointers(scaled(R"("type":"yarn","factor":8)")),
             Pointers{"/rope/scaling/original_max_position_embeddings"});
   EXPECT_EQ(pointers(scaled(R"("type":"linear")")), Pointers{"/rope/scaling/factor"});
-  EXPECT_EQ(pointers(scaled(R"("type":"none","factor":2)")), Pointers{"/rope/scaling/factor"});
   EXPECT_EQ(pointers(scaled(R"("type":"linear","factor":2,"attention_factor":1,"truncate":false)")),
             (Pointers{"/rope/scaling/attention_factor", "/rope/scaling/truncate"}));
   EXPECT_EQ(pointers(scaled(R"("type":"linear","factor":2)", R"(,"source":"table")")),
