@@ -12,6 +12,7 @@
 #include "tests/emulator/kv_append_cases.h"
 #include "tests/emulator/kv_append_kernels.h"
 #include "tests/emulator/machine.h"
+#include "tests/emulator/query_reference.h"
 #include "tools/gpu_harness/expected_kv.h"
 #include "tools/gpu_harness/kv_problem.h"
 
@@ -162,6 +163,20 @@ TEST_P(EmulatedKvAppend, OfRaggedSequences) { run(ragged_shape(3, false)); }
 TEST_P(EmulatedKvAppend, OfTokensOutsideTheCache) { run(ragged_shape(4, true)); }
 
 TEST_P(EmulatedKvAppend, OfOneTokenEach) { run(decode_shape(7, 70, 5)); }
+
+// Not by the arithmetic of the host that all other tests compare with.
+TEST_P(EmulatedKvAppend, QueryIsThatOfTheFormulas) {
+  if (spec_.query.heads == 0 || spec_.rope.source == RopeSource::kTable) return;
+  for (const KvAppendShape& shape : {ragged_shape(3, false), decode_shape(7, 70, 5)}) {
+    const KvProblem problem = make_kv_problem(spec_, shape, 9);
+    emulator::GlobalMemory memory;
+    KvAppendArgs args = arguments(problem, memory);
+    const Images images(problem, memory);
+    images.set(&args);
+    ASSERT_NO_FATAL_FAILURE(launch(args, 1, memory));
+    EXPECT_EQ(query_difference(spec_, problem, images.part(kQuery)), "");
+  }
+}
 
 // Q that is dense may become what attention takes where it is.
 TEST_P(EmulatedKvAppend, QueryInPlace) {
