@@ -10,7 +10,7 @@ namespace heddle {
 
 // Normalises a row of weights.size() elements in place: x * (1 / sqrt(mean(x^2) + epsilon)) *
 // (weight + weight_offset), in FP32. `span`: which elements a lane of the kernel adds first, as
-// kv_append's configuration has it (KvAppendConfig::span_of()); the sum's bits depend on it.
+// span_of() of its configuration has it; the sum's bits depend on it.
 // Precondition: the norm has an epsilon, and there are whole runs of 16 elements.
 void normalize_head(const HeadNorm& norm, int span, const std::vector<float>& weights, float* row);
 

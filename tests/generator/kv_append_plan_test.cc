@@ -117,6 +117,8 @@ TEST(KvAppendPlan, QueryAndNorm) {
   const Plan plain = plan_of(spec_of(8, 128, ""));
   const Plan query = plan_of(spec_of(8, 128, "", R"(,"query":{"heads":32})"));
   EXPECT_EQ(query.kernels[0].name, plain.kernels[0].name + "_q32");
+  EXPECT_NE(describe(query).find("into the cache, Q[tokens, 32, 128] for attention"),
+            std::string::npos);
   EXPECT_EQ(query.kernels[0].threads, plain.kernels[0].threads);
   EXPECT_EQ(query.kernels[0].blocks_per_sm, plain.kernels[0].blocks_per_sm);
   // Lanes hold the weights in registers.

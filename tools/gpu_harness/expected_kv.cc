@@ -203,8 +203,9 @@ class Heads {
 
  private:
   std::vector<float> values(const std::vector<std::uint16_t>& row) const {
-    std::vector<float> values;
-    for (const std::uint16_t bits : row) values.push_back(value_of(spec_.activation, bits));
+    std::vector<float> values(row.size());
+    std::transform(row.begin(), row.end(), values.begin(),
+                   [&](std::uint16_t bits) { return value_of(spec_.activation, bits); });
     return values;
   }
   void change(int position, int span, const std::vector<float>& weights,
@@ -237,8 +238,8 @@ void put_query(const KvAppendSpec& spec, const KvProblem& problem, const Heads& 
   const auto row = problem.q.begin() + static_cast<std::ptrdiff_t>(token * problem.q_stride);
   std::vector<std::uint16_t> bits(row, row + static_cast<std::ptrdiff_t>(elements));
   if (!heads.change_nothing()) {
-    std::vector<float> q;
-    for (const std::uint16_t value : bits) q.push_back(value_of(spec.activation, value));
+    std::vector<float> q(elements);
+    for (std::size_t i = 0; i < elements; ++i) q[i] = value_of(spec.activation, bits[i]);
     heads.change_q(position, q);
     for (std::size_t i = 0; i < elements; ++i) {
       bits[i] = float16_from_double(float16_format(spec.activation), q[i]);
