@@ -129,16 +129,16 @@ TEST_F(KvAppendGpu, EveryShape) {
 
 // Q, norms of heads and scaled rotations with every granularity.
 TEST_F(KvAppendGpu, QueryNormAndScaling) {
-  const std::string ropes[] = {
-      kRopes[1],
-      kRopes[2],
-      kRopes[3],
-      "",
-      R"(,"rope":{"pairing":"neox","base":500000,"scaling":{"type":"llama3","factor":8,)"
-      R"("low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":64}})",
-      R"(,"rope":{"pairing":"neox","scaling":{"type":"yarn","factor":16,)"
-      R"("original_max_position_embeddings":64}})",
-      R"(,"rope":{"pairing":"gptj","scaling":{"type":"linear","factor":4}})"};
+  const auto scaled = [](const char* scaling) {
+    return std::string(R"(,"rope":{"pairing":"neox","base":500000,"scaling":{)") + scaling + "}}";
+  };
+  const std::string llama3 =
+      scaled(R"("type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4,)"
+             R"("original_max_position_embeddings":64)");
+  const std::string yarn =
+      scaled(R"("type":"yarn","factor":16,"original_max_position_embeddings":64)");
+  const std::string linear = scaled(R"("type":"linear","factor":4)");
+  const std::string ropes[] = {kRopes[1], kRopes[2], kRopes[3], "", llama3, yarn, linear};
   const char* norms[] = {"", R"(,"norm":{"epsilon":1e-6})",
                          R"(,"norm":{"epsilon":1e-5,"weight_offset":1})"};
   constexpr int kDims[] = {64, 128, 80, 256};
