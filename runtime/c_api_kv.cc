@@ -66,6 +66,11 @@ KvAppendArgs to_cpp(const heddle_kv_append_args& args) {
   launch.rotations = memory_of(args.rotations);
   launch.rotation_rows = args.rotation_rows;
   launch.cache = to_cpp(args.cache);
+  launch.q = memory_of(args.q);
+  launch.q_stride = args.q_stride;
+  launch.q_out = memory_of(args.q_out);
+  launch.k_norm = memory_of(args.k_norm);
+  launch.q_norm = memory_of(args.q_norm);
   return launch;
 }
 

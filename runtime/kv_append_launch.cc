@@ -82,6 +82,54 @@ void check_sequence(std::int64_t tokens, int kv_heads) {
                                            tokens, kv_heads, most));
 }
 
+// Elements of a token of K, and of V; of one of Q.
+std::int64_t row_of(const KvAppendSpec& spec) {
+  return std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
+}
+std::int64_t query_row_of(const KvAppendSpec& spec) {
+  return std::int64_t{spec.query.heads} * spec.shape.head_dim;
+}
+
+// Of rows with a stride what their pointers tell.
+void check_query_overlaps(const KvAppendSpec& spec, const KvAppendArgs& args) {
+  const std::int64_t row = row_of(spec);
+  const std::int64_t query_row = query_row_of(spec);
+  const DType dtype = spec.activation;
+  const DenseRows out = dense_rows(args.q_out, args.tokens, 0, query_row, dtype);
+  refuse_overlap("q_out", out, "k", dense_rows(args.k, args.tokens, args.k_stride, row, dtype));
+  refuse_overlap("q_out", out, "v", dense_rows(args.v, args.tokens, args.v_stride, row, dtype));
+  const std::int64_t weights = spec.shape.head_dim;
+  refuse_overlap("q_out", out, "k_norm", dense_rows(args.k_norm, 1, 0, weights, dtype));
+  refuse_overlap("q_out", out, "q_norm", dense_rows(args.q_norm, 1, 0, weights, dtype));
+  const bool is_dense = stride_or_dense(args.q_stride, query_row) == query_row;
+  if (args.q.data != args.q_out.data) {
+    refuse_overlap("q_out", out, "q",
+                   dense_rows(args.q, args.tokens, args.q_stride, query_row, dtype));
+  } else if (args.tokens > 1 && !is_dense) {
+    refuse_launch("launch.overlap",
+                  "q_out is q with a stride: a token would overwrite another one");
+  }
+}
+
+// Q, and the weights of the norm of K and Q.
+void check_query(const KvAppendSpec& spec, const KvAppendArgs& args) {
+  const bool query = spec.query.heads != 0;
+  const bool norm = spec.norm.epsilon.has_value();
+  const std::int64_t row = query_row_of(spec);
+  if (query) {
+    check_stride(args.q_stride, row, "q_stride");
+  } else if (args.q_stride != 0) {
+    refuse_launch("launch.unexpected", "q_stride is given, but the kernel's spec has no query");
+  }
+  check_wanted(args.q, query,
+               query ? strided_bytes(args.tokens, args.q_stride, row, spec.activation) : 0, "q");
+  check_wanted(args.q_out, query, strided_bytes(args.tokens, 0, row, spec.activation), "q_out");
+  const std::size_t weight_bytes = byte_count(spec.shape.head_dim, bytes_of(spec.activation));
+  check_wanted(args.k_norm, norm, weight_bytes, "k_norm");
+  check_wanted(args.q_norm, norm && query, weight_bytes, "q_norm");
+  if (query) check_query_overlaps(spec, args);
+}
+
 }  // namespace
 
 void validate_page_tokens(const KvSpec& kv, std::int64_t page_tokens, int kv_heads) {
@@ -121,7 +169,7 @@ void validate(const KvSpec& kv, const KvShape& shape, const KvCache& cache,
 
 void validate(const Plan& plan, const KvAppendArgs& args) {
   const KvAppendSpec& spec = plan.spec.kv_append();
-  const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
+  const std::int64_t row = row_of(spec);
   check_size(args.tokens, 0, "tokens");
   check_size(args.sequences, args.tokens == 0 ? 0 : 1, "sequences");
   check_stride(args.k_stride, row, "k_stride");
@@ -142,13 +190,14 @@ void validate(const Plan& plan, const KvAppendArgs& args) {
   check_wanted(args.rotations, table,
                table ? byte_count(args.rotation_rows * spec.rope.dim, sizeof(float)) : 0,
                "rotations", kNumberAlignment);
+  check_query(spec, args);
   validate(spec.kv, spec.shape, args.cache, args.sequences);
 }
 
 KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& args,
                                         const KernelLaunch& launch) noexcept {
   const KvAppendSpec& spec = plan.spec.kv_append();
-  const std::int64_t row = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim;
+  const std::int64_t row = row_of(spec);
   const auto number = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
   const auto tensor = [](const KvCacheTensor& t) {
     return device::KvTensorPointers{bytes(t.codes), bytes(t.scales), floats(t.given)};
@@ -172,7 +221,12 @@ KvAppendParameters kv_append_parameters(const Plan& plan, const KvAppendArgs& ar
           bytes(args.cache.k.residual),
           integers(args.cache.residual_slots),
           number(args.cache.residual_slot_count),
-          launch.schedule};
+          launch.schedule,
+          bytes(args.q),
+          stride_bytes(args.q_stride, query_row_of(spec), spec.activation),
+          bytes(args.q_out),
+          bytes(args.q_norm),
+          bytes(args.k_norm)};
 }
 
 LaunchSize kv_append_size(const KvAppendArgs& args) noexcept {

@@ -13,8 +13,8 @@
 namespace heddle {
 
 // Throws Error(kUsage) with the code "launch.missing", "launch.unexpected", "launch.misaligned",
-// "launch.too_small" or "launch.size" if `args` break the contract of KvAppendArgs. Precondition: a
-// plan of kv_append.
+// "launch.too_small", "launch.size" or "launch.overlap" if `args` break the contract of
+// KvAppendArgs. Precondition: a plan of kv_append.
 void validate(const Plan& plan, const KvAppendArgs& args);
 // The tensors' and the table's part of it, for every operation on a cache of `sequences`. A
 // contiguous one has at most 2^30 tokens for each sequence, and rows (tokens times heads) that 32

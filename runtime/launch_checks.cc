@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -41,6 +42,16 @@ void check_wanted(const DeviceInput& memory, bool wanted, std::size_t bytes, con
   if (memory.data == nullptr) return;
   refuse_launch("launch.unexpected",
                 fmt::format("{} is given, but the kernel's spec has none", name));
+}
+
+void refuse_overlap(const char* one_name, const DenseRows& one, const char* other_name,
+                    const DenseRows& other) {
+  if (one.data == nullptr || other.data == nullptr || one.bytes == 0 || other.bytes == 0) return;
+  const auto a = reinterpret_cast<std::uintptr_t>(one.data);
+  const auto b = reinterpret_cast<std::uintptr_t>(other.data);
+  if (a < b + other.bytes && b < a + one.bytes) {
+    refuse_launch("launch.overlap", fmt::format("{} and {} overlap", one_name, other_name));
+  }
 }
 
 void check_stride(std::int64_t stride, std::int64_t row, const char* name) {

@@ -50,6 +50,20 @@ inline std::size_t strided_bytes(std::int64_t rows, std::int64_t stride, std::in
                    : byte_count((rows - 1) * stride_or_dense(stride, row) + row, bytes_of(dtype));
 }
 
+// Rows that lie one behind the other; of strided ones parts of other matrices may lie between.
+struct DenseRows {
+  const void* data;
+  std::size_t bytes;  // 0 for memory that is not given, and for rows with a stride
+};
+inline DenseRows dense_rows(const DeviceInput& memory, std::int64_t rows, std::int64_t stride,
+                            std::int64_t row, DType dtype) noexcept {
+  return {memory.data,
+          stride_or_dense(stride, row) == row ? strided_bytes(rows, 0, row, dtype) : 0};
+}
+// "launch.overlap" if some bytes are in both.
+void refuse_overlap(const char* one_name, const DenseRows& one, const char* other_name,
+                    const DenseRows& other);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_RUNTIME_LAUNCH_CHECKS_H_

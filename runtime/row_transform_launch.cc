@@ -18,35 +18,14 @@ void check_m(const RowShape& shape, std::int64_t m) {
                                         shape.m_min, shape.m_max));
 }
 
-// Rows that lie one behind the other; of strided ones parts of other matrices may lie between.
-struct Dense {
-  const void* data;
-  std::size_t bytes;  // 0 for memory that is not given, and for rows with a stride
-};
-
-Dense dense_rows(const DeviceInput& memory, std::int64_t m, std::int64_t stride, std::int64_t row,
-                 DType dtype) {
-  return {memory.data, stride_or_dense(stride, row) == row ? strided_bytes(m, 0, row, dtype) : 0};
-}
-
-void refuse_overlap(const char* one_name, const Dense& one, const char* other_name,
-                    const Dense& other) {
-  if (one.data == nullptr || other.data == nullptr || one.bytes == 0 || other.bytes == 0) return;
-  const auto a = reinterpret_cast<std::uintptr_t>(one.data);
-  const auto b = reinterpret_cast<std::uintptr_t>(other.data);
-  if (a < b + other.bytes && b < a + one.bytes) {
-    refuse_launch("launch.overlap", fmt::format("{} and {} overlap", one_name, other_name));
-  }
-}
-
 // Of rows with a stride what their pointers tell.
 void check_overlaps(const RowTransformSpec& spec, const RowTransformArgs& args) {
   const std::int64_t columns = spec.shape.columns;
-  const Dense x = dense_rows(args.x, args.m, args.x_stride, spec.x_columns(), spec.input);
-  const Dense y = dense_rows(args.y, args.m, args.y_stride, columns, spec.output);
-  const Dense residual = dense_rows(args.residual, args.m, 0, columns, spec.input);
-  const Dense weight = dense_rows(args.weight, 1, 0, columns, spec.input);
-  const Dense bias = dense_rows(args.bias, 1, 0, columns, spec.input);
+  const DenseRows x = dense_rows(args.x, args.m, args.x_stride, spec.x_columns(), spec.input);
+  const DenseRows y = dense_rows(args.y, args.m, args.y_stride, columns, spec.output);
+  const DenseRows residual = dense_rows(args.residual, args.m, 0, columns, spec.input);
+  const DenseRows weight = dense_rows(args.weight, 1, 0, columns, spec.input);
+  const DenseRows bias = dense_rows(args.bias, 1, 0, columns, spec.input);
   refuse_overlap("residual", residual, "x", x);
   refuse_overlap("residual", residual, "y", y);
   refuse_overlap("weight", weight, "y", y);

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <numbers>
 
+#include "generator/kv/rope_scaling.h"
+
 namespace heddle {
 namespace {
 
@@ -28,13 +30,17 @@ float turned(float x, float partner, float cosine, float sine) {
 
 std::vector<std::uint64_t> rope_frequencies(const RopeSpec& rope) {
   std::vector<std::uint64_t> frequencies;
-  for (int i = 0; i < rope.dim / 2; ++i) {
-    const double radians =
-        std::pow(static_cast<double>(rope.base), -2.0 * i / static_cast<double>(rope.dim));
+  for (const double radians : rope_radians(rope)) {
     const double turns = radians / (2 * std::numbers::pi);
     frequencies.push_back(static_cast<std::uint64_t>(std::ldexp(turns, kTurnBits)));
   }
   return frequencies;
+}
+
+float rope_factor(const RopeSpec& rope) { return rope.scaling.attention_factor.value_or(1.0F); }
+
+Rotation scaled(const Rotation& rotation, float factor) {
+  return {rotation.cosine * factor, rotation.sine * factor};
 }
 
 Rotation rope_rotation(std::uint64_t frequency, std::uint32_t position) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "generator/model/cache_heads.h"
 #include "generator/model/config_documents.h"
 #include "generator/model/decoder.h"
 #include "heddle/error.h"
@@ -30,6 +31,7 @@ struct Kind {
   MixerKind mixer = MixerKind::kAttention;
   std::string name;  // of the mixer
   std::vector<int> layers;
+  HeadNorm norm;
 };
 
 // Collects specs, one for layers that need the same.
@@ -47,6 +49,11 @@ class CacheBuilder {
     append.activation = dtype_;
     append.kv = read_kv(append.shape, dtype_, kv_);
     append.rope = rope_of(kind.attention);
+    append.query.heads = static_cast<int>(kind.attention.heads);
+    append.norm = kind.norm;
+    if (kind.attention.qk_norm != QkNorm::kNone && !kind.norm.epsilon) {
+      note("kv_append takes queries and keys that the engine has normalised");
+    }
     add_kernel(Spec::from_kv_append(append, "kv_append"), "k_cache + v_cache", kind);
 
     DecodeAttentionSpec attention;
@@ -138,11 +145,13 @@ class CacheBuilder {
     rope.pairing = attention.rope.pairing;
     if (attention.rope.dim != attention.head_dim) rope.dim = static_cast<int>(attention.rope.dim);
     const double base = attention.rope.base;
-    if (!attention.rope.scaling.empty()) {
+    const std::optional<RopeScaling> scaling = scaling_of(attention.rope);
+    if (scaling) rope.scaling = *scaling;
+    if (!attention.rope.scaling.empty() && !scaling) {
       rope.source = RopeSource::kTable;
       note(
-          "the model's rotary embeddings are scaled or of several sections: kv_append takes the "
-          "cosines and sines as a table");
+          "the model's rotary embeddings are of several sections or scaled in another way than "
+          "linear, llama3 or yarn: kv_append takes the cosines and sines as a table");
       return rope;
     }
     if (base == 0) {
@@ -153,6 +162,7 @@ class CacheBuilder {
     }
     if (base != std::floor(base) || base < 2) {
       rope.source = RopeSource::kTable;
+      rope.scaling = {};
       note("rope_theta is no integer from 2 on: kv_append takes the cosines and sines as a table");
       return rope;
     }
@@ -215,7 +225,7 @@ void check_whole(const ModelAttention& attention, const ConfigReader& config) {
   if (config.has("query_pre_attn_scalar")) check(attention.scale_dim, "query_pre_attn_scalar");
 }
 
-std::vector<Kind> kinds_of(const Decoder& decoder) {
+std::vector<Kind> kinds_of(const Decoder& decoder, ConfigValues& values) {
   std::vector<Kind> kinds;
   for (const DecodedBlock& block : decoder.blocks) {
     const MixerKind mixer = block.facts.mixer;
@@ -223,7 +233,9 @@ std::vector<Kind> kinds_of(const Decoder& decoder) {
         mixer != MixerKind::kCrossAttention) {
       continue;
     }
-    kinds.push_back({block.facts.attention, mixer, block.facts.mixer_name, block.facts.layers});
+    const ModelAttention& attention = block.facts.attention;
+    kinds.push_back({attention, mixer, block.facts.mixer_name, block.facts.layers,
+                     head_norm_of(*decoder.family, block.facts.mixer_name, attention, values)});
   }
   return kinds;
 }
@@ -242,7 +254,9 @@ Model read_model(const ConfigDocuments& documents, std::string_view kv, Findings
   findings.throw_if_any();
   const std::optional<DType> dtype = documents.dtype();
   const Decoder decoder = decode(documents, findings, DecodedParts::kAttention);
-  const std::vector<Kind> kinds = kinds_of(decoder);
+  const ConfigReader root = documents.config();
+  ConfigValues values(config, root, default_names(), decoder.family->names);
+  const std::vector<Kind> kinds = kinds_of(decoder, values);
   for (const Kind& kind : kinds) check_whole(kind.attention, config);
   findings.throw_if_any();
   if (!dtype) {

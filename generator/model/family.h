@@ -71,6 +71,9 @@ struct AttentionRow {
   Expression gate = "false";
   QkNorm qk_norm = QkNorm::kNone;
   Expression qk_norm_when = "true";
+  // Of kHead: it is an RMSNorm of the kind and the epsilon of the model's other ones, ahead of the
+  // rotation, as kv_append has it.
+  bool append_norms = false;
   RopeRow rope = {};
   Expression q_rank = "0";
   Expression kv_rank = "0";

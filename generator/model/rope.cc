@@ -65,6 +65,8 @@ void read_parameters(const Node& node, ModelRope* rope) {
       rope->parameters.emplace_back(node.keys[i], static_cast<double>(item.integer));
     } else if (item.kind == Node::Kind::kNumber) {
       rope->parameters.emplace_back(node.keys[i], item.number);
+    } else if (item.kind == Node::Kind::kBool) {
+      rope->parameters.emplace_back(node.keys[i], item.boolean ? 1 : 0);
     }
   }
 }

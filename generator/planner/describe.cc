@@ -143,8 +143,12 @@ std::string describe_operation(const Plan& plan) {
       return fmt::format("packed W[{}, {}] from {}", n, k, to_string(plan.spec.weight_op().dtype));
     case Op::kKvAppend: {
       const auto [heads, head_dim] = plan.spec.kv_append().shape;
-      return fmt::format("K and V[tokens, {}, {}] in {} into the cache", heads, head_dim,
-                         to_string(plan.spec.kv_append().activation));
+      std::string text = fmt::format("K and V[tokens, {}, {}] in {} into the cache", heads,
+                                     head_dim, to_string(plan.spec.kv_append().activation));
+      if (const int query_heads = plan.spec.kv_append().query.heads; query_heads != 0) {
+        text += fmt::format(", Q[tokens, {}, {}] for attention", query_heads, head_dim);
+      }
+      return text;
     }
     case Op::kDecodeAttention: {
       const auto [heads, kv_heads, head_dim, query_len] = plan.spec.decode_attention().shape;

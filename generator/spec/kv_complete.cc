@@ -1,5 +1,7 @@
 #include "generator/spec/kv_complete.h"
 
+#include <cmath>
+
 namespace heddle {
 namespace {
 
@@ -35,6 +37,16 @@ void complete(KvTensor& tensor, DType activation) {
   if (tensor.granularity == KvGranularity::kTensor) tensor.scale_dtype = DType::kFp32;
 }
 
+void complete(RopeScaling& scaling) {
+  if (scaling.type == RopeScalingType::kNone) scaling = {};
+  if (scaling.type != RopeScalingType::kYarn || !scaling.factor) return;
+  constexpr float kBetaFast = 32;
+  constexpr float kBetaSlow = 1;
+  if (!scaling.beta_fast) scaling.beta_fast = kBetaFast;
+  if (!scaling.beta_slow) scaling.beta_slow = kBetaSlow;
+  if (!scaling.attention_factor) scaling.attention_factor = yarn_attention_factor(*scaling.factor);
+}
+
 void complete(KvSpec& kv, DType activation) {
   complete(kv.k, activation);
   complete(kv.v, activation);
@@ -42,6 +54,10 @@ void complete(KvSpec& kv, DType activation) {
 }
 
 }  // namespace
+
+float yarn_attention_factor(double factor, double multiplier) {
+  return static_cast<float>(0.1 * multiplier * std::log(factor) + 1);
+}
 
 void complete(KvAppendSpec& spec) {
   complete(spec.kv, spec.activation);
@@ -55,6 +71,7 @@ void complete(KvAppendSpec& spec) {
     rope.dim = spec.shape.head_dim;
   }
   if (rope.source == RopeSource::kTable) rope.base = RopeSpec().base;
+  complete(rope.scaling);
 }
 
 void complete(DecodeAttentionSpec& spec) {

@@ -12,6 +12,10 @@ namespace heddle {
 void complete(KvAppendSpec& spec);
 void complete(DecodeAttentionSpec& spec);
 
+// Equation 22 of the YaRN paper (arXiv:2309.00071) for a factor of at least 1. `multiplier`: what
+// some models call mscale.
+float yarn_attention_factor(double factor, double multiplier = 1);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_SPEC_KV_COMPLETE_H_

@@ -31,6 +31,7 @@ static_assert(word(kKvLayoutWords, KvLayout::kPaged) == "paged");
 static_assert(word(kKvOrderWords, KvOrder::kNhd) == "nhd");
 static_assert(word(kRopePairingWords, RopePairing::kGptj) == "gptj");
 static_assert(word(kRopeSourceWords, RopeSource::kTable) == "table");
+static_assert(word(kRopeScalingWords, RopeScalingType::kYarn) == "yarn");
 static_assert(word(kAlibiWords, Alibi::kGiven) == "given");
 static_assert(word(kNormTypeWords, NormType::kLayer) == "layer");
 static_assert(word(kGateOrderWords, GateOrder::kInterleaved) == "interleaved");
@@ -63,6 +64,7 @@ std::string_view to_string(RopePairing pairing) noexcept {
   return word(kRopePairingWords, pairing);
 }
 std::string_view to_string(RopeSource source) noexcept { return word(kRopeSourceWords, source); }
+std::string_view to_string(RopeScalingType type) noexcept { return word(kRopeScalingWords, type); }
 std::string_view to_string(Alibi alibi) noexcept { return word(kAlibiWords, alibi); }
 std::string_view to_string(NormType type) noexcept { return word(kNormTypeWords, type); }
 std::string_view to_string(GateOrder order) noexcept { return word(kGateOrderWords, order); }

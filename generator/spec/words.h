@@ -33,6 +33,8 @@ inline constexpr std::array<std::string_view, 2> kKvLayoutWords = {"contiguous",
 inline constexpr std::array<std::string_view, 2> kKvOrderWords = {"hnd", "nhd"};
 inline constexpr std::array<std::string_view, 3> kRopePairingWords = {"none", "neox", "gptj"};
 inline constexpr std::array<std::string_view, 2> kRopeSourceWords = {"base", "table"};
+inline constexpr std::array<std::string_view, 4> kRopeScalingWords = {"none", "linear", "llama3",
+                                                                      "yarn"};
 inline constexpr std::array<std::string_view, 3> kAlibiWords = {"none", "standard", "given"};
 inline constexpr std::array<std::string_view, 3> kNormTypeWords = {"none", "rms", "layer"};
 inline constexpr std::array<std::string_view, 3> kGateOrderWords = {"none", "halves",

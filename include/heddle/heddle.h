@@ -201,9 +201,14 @@ typedef struct heddle_kv_append_args {
   heddle_input rotations; /* [rotation_rows][rope.dim] FP32; with rope.source table */
   int64_t rotation_rows;
   heddle_kv_cache cache;
+  heddle_input q; /* [tokens][query.heads][head_dim] of the activation's dtype; with query.heads */
+  int64_t q_stride;    /* as k_stride */
+  heddle_output q_out; /* as q, dense; may be q where that is dense */
+  heddle_input k_norm; /* [head_dim] of the activation's dtype: the weights of a norm */
+  heddle_input q_norm; /* the same of Q's heads */
 } heddle_kv_append_args;
 
-/* As above: K and V of new tokens into the cache. */
+/* As above: K and V of new tokens into the cache, and their Q, ready for attention, to q_out. */
 HEDDLE_EXPORT heddle_status heddle_launch_kv_append(const heddle_kernel* kernel,
                                                     const heddle_kv_append_args* args,
                                                     void* stream);

@@ -1,4 +1,5 @@
-// A key-value cache in device memory, and the kernel that appends K and V of new tokens to it.
+// A key-value cache in device memory, and the kernel that appends K and V of new tokens to it and
+// prepares Q of these tokens for attention.
 #ifndef HEDDLE_KV_APPEND_H_
 #define HEDDLE_KV_APPEND_H_
 
@@ -40,8 +41,8 @@ struct KvCache {
   DeviceInput residual_slots;
 };
 
-// K and V of new tokens, sequence after sequence. What the memory holds may change between replays
-// of a graph.
+// K and V of new tokens, and Q where the spec has it, sequence after sequence. What the memory
+// holds may change between replays of a graph.
 struct KvAppendArgs {
   DeviceInput k;  // [tokens][kv_heads][head_dim] of the activation's dtype
   DeviceInput v;
@@ -63,6 +64,19 @@ struct KvAppendArgs {
   DeviceInput rotations;
   std::int64_t rotation_rows = 0;
   KvCache cache;
+  // With query.heads, both required exactly there: Q of the tokens, [tokens][query.heads][head_dim]
+  // of the activation's dtype, `q_stride` elements from a token to the next as with K, and where it
+  // goes, dense, normalised and rotated as K is. It may be the memory of Q itself if q_stride is 0
+  // or the row's elements, else it may overlap with none of K, V, Q and the norm's weights. Tokens
+  // whose position is negative or beyond the rotations are not written, others are, wherever their
+  // page lies.
+  DeviceInput q;
+  std::int64_t q_stride = 0;
+  DeviceOutput q_out;
+  // With a norm: the weights of K's heads, [head_dim] of the activation's dtype, and with
+  // query.heads, too, those of Q's. Required exactly there.
+  DeviceInput k_norm;
+  DeviceInput q_norm;
 };
 
 class HEDDLE_EXPORT KvAppendKernel : public OperationKernel {

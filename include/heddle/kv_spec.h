@@ -33,6 +33,8 @@ enum class RopePairing { kNone, kNeox, kGptj };
 // Where their angles come from. kBase: position / base^(2i / dim). kTable: cosines and sines that
 // are given with each launch.
 enum class RopeSource { kBase, kTable };
+// How the angles of kBase are changed for sequences that are longer than those of the training.
+enum class RopeScalingType { kNone, kLinear, kLlama3, kYarn };
 // kStandard: the slopes of the ALiBi paper for the number of heads. kGiven: with each launch.
 enum class Alibi { kNone, kStandard, kGiven };
 
@@ -61,19 +63,47 @@ struct KvShape {
   int head_dim = 0;
 };
 
+// The numbers are set exactly where the type has them; docs/kv-cache.md has the formulas.
+struct RopeScaling {
+  RopeScalingType type = RopeScalingType::kNone;
+  std::optional<float> factor{};  // of every type, at least 1
+  // Of kLlama3 and kYarn: positions that the model was trained with.
+  std::optional<std::int64_t> original_max_position_embeddings{};
+  std::optional<float> low_freq_factor{};  // of kLlama3
+  std::optional<float> high_freq_factor{};
+  // Of kYarn, with defaults: 32, 1 and 0.1 * ln(factor) + 1.
+  std::optional<float> beta_fast{};
+  std::optional<float> beta_slow{};
+  std::optional<float> attention_factor{};  // cosines and sines are multiplied by it
+  bool truncate = true;                     // kYarn's first and last pair are whole numbers
+};
+
 struct RopeSpec {
   RopePairing pairing = RopePairing::kNone;
   int dim = 0;  // elements that are turned, the first ones of a row; 0: head_dim
   RopeSource source = RopeSource::kBase;
   std::int64_t base = 10000;
+  RopeScaling scaling;
 };
 
-// K and V of new tokens, quantised into the cache.
+// An RMSNorm of each head: x / sqrt(mean(x^2) + epsilon) * (weight + weight_offset).
+struct HeadNorm {
+  std::optional<float> epsilon{};  // set exactly where there is a norm
+  int weight_offset = 0;           // 0 or 1
+};
+
+struct KvQuery {
+  int heads = 0;  // a multiple of kv_heads; 0: there is no Q
+};
+
+// K and V of new tokens, quantised into the cache, and Q of these tokens into a tensor of its own.
 struct KvAppendSpec {
   KvShape shape;
-  DType activation{};  // kFp16 or kBf16: of the new K and V
+  DType activation{};  // kFp16 or kBf16: of the new K and V, and of Q
   KvSpec kv;
-  RopeSpec rope;  // of K
+  RopeSpec rope;  // of K and Q
+  KvQuery query;
+  HeadNorm norm;  // of K and Q, before they are rotated
 };
 
 struct AttentionShape {

@@ -93,7 +93,7 @@ struct ModelRope {
   std::int64_t dim = 0;                      // elements of a head that are turned
   double base = 0;                           // of the frequencies; 0: not said
   std::string scaling;  // "llama3", "yarn" ...; empty: position / base^(2i / dim)
-  // The numbers of the scaling, as the config has them: {"factor", 8} ...
+  // The numbers of the scaling, as the config has them: {"factor", 8} ...; 1 stands for true.
   std::vector<std::pair<std::string, double>> parameters;
 };
 

@@ -223,6 +223,7 @@ HEDDLE_EXPORT std::string_view to_string(KvLayout layout) noexcept;
 HEDDLE_EXPORT std::string_view to_string(KvOrder order) noexcept;
 HEDDLE_EXPORT std::string_view to_string(RopePairing pairing) noexcept;
 HEDDLE_EXPORT std::string_view to_string(RopeSource source) noexcept;
+HEDDLE_EXPORT std::string_view to_string(RopeScalingType type) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Alibi alibi) noexcept;
 HEDDLE_EXPORT std::string_view to_string(NormType type) noexcept;
 HEDDLE_EXPORT std::string_view to_string(GateOrder order) noexcept;

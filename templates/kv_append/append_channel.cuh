@@ -12,6 +12,7 @@
 #pragma once
 
 #include "kv_append/channel_scale.cuh"
+#include "kv_append/head_norm.cuh"
 #include "kv_append/row_store.cuh"
 #include "kv_append/turn.cuh"
 
@@ -33,10 +34,10 @@ struct ChannelAppend {
   static constexpr int kSlots = Config::value.channel_tokens();
   static constexpr int kRounds = Config::value.channel_rounds();
   static constexpr bool kRotate = Config::value.rope != RopePairing::kNone;
+  static constexpr bool kNormalizes = Tensor::kNormalizes;
   static constexpr int kRowBytes = 2 * Config::value.head_dim;  // of the window
 
-  static constexpr int kSpan =
-      Config::value.rope == RopePairing::kNeox ? Config::value.rope_dim : Config::value.head_dim;
+  static constexpr int kSpan = Config::value.span_of(Tensor::value, kRotate);
 
   static constexpr int kRanges = Config::value.channel_ranges_offset();
   static constexpr int kValues = Config::value.channel_values_offset();
@@ -47,6 +48,7 @@ struct ChannelAppend {
   int lane;
   int slot;
   bool has_values;
+  HeadWeights<Config> weights;  // of the norm
 
   // Of the sequence.
   int sequence;
@@ -60,6 +62,9 @@ struct ChannelAppend {
     lane = static_cast<int>(threadIdx.x) % Config::value.lanes;
     slot = static_cast<int>(threadIdx.x) / Config::value.lanes;
     has_values = 16 * lane < Config::value.head_dim;
+    if constexpr (kNormalizes) {
+      if (has_values) weights.load(p.k_norm, element(0), element(1));
+    }
   }
 
   // The sequence of a unit; how many units of it come before, or -1 if it has no new tokens.
@@ -104,11 +109,15 @@ struct ChannelAppend {
     RangesOfPairs<Value> ranges;
 #pragma unroll 1
     for (int round = 0; round < kRounds; ++round) {
+      // Lanes whose row is not there take part in the norm of others.
+      float factor = 1.0f;
+      if constexpr (kNormalizes)
+        factor = norm_factor(has_row(round) ? values_of(round) : Sixteen{});
       if (!has_row(round)) continue;
       Sixteen own = values_of(round);
       const int position = begin + round * kSlots + slot;
-      if (kRotate && position >= first_new) {
-        turn(position, own);
+      if ((kRotate || kNormalizes) && position >= first_new) {
+        turn(position, factor, own);
         keep_values(round, own);
       }
       ranges.add(own.pairs);
@@ -148,15 +157,22 @@ struct ChannelAppend {
     if (begin == length || window == nullptr) return;
     const int first = first_new > begin ? first_new : begin;
 #pragma unroll 1
-    for (int position = first + slot; position < length; position += kSlots) {
+    for (int position = first + slot; is_round(position); position += kSlots) {
       bool inside = has_values && position < capacity();
       if constexpr (Config::value.rope_table) inside = inside && position < p.rotation_rows;
-      if (!inside) break;
-      const u8* const row = row_of(position);
-      Sixteen own;
-      own.set_8(0, load_global_16(row + 2 * element(0)));
-      own.set_8(1, load_global_16(row + 2 * element(1)));
-      turn(position, own);
+      if constexpr (kNormalizes) inside = inside && position < length;
+      // Lanes whose row is not there take part in the norm of others.
+      if (!kNormalizes && !inside) break;
+      Sixteen own{};
+      if (inside) {
+        const u8* const row = row_of(position);
+        own.set_8(0, load_global_16(row + 2 * element(0)));
+        own.set_8(1, load_global_16(row + 2 * element(1)));
+      }
+      float factor = 1.0f;
+      if constexpr (kNormalizes) factor = norm_factor(own);
+      if (!inside) continue;
+      turn(position, factor, own);
       u8* const to = window + (position - begin) * kRowBytes;
       store_global_16(to + 2 * element(0), own.get_8(0));
       store_global_16(to + 2 * element(1), own.get_8(1));
@@ -176,6 +192,11 @@ struct ChannelAppend {
   // Whether the thread has a token of the block in this round.
   __device__ __forceinline__ bool has_row(int round) const {
     return has_values && (kBlock % kSlots == 0 || round * kSlots + slot < kBlock);
+  }
+  // Whether the thread takes part in the round of the window in which it has this token; in a norm
+  // all threads do as long as one has a token.
+  __device__ __forceinline__ bool is_round(int position) const {
+    return (kNormalizes ? position - slot : position) < length;
   }
   // Of a new token, in the input.
   __device__ __forceinline__ const u8* row_of(int position) const {
@@ -219,14 +240,22 @@ struct ChannelAppend {
     if constexpr (Config::value.async_copies) copy_async_commit();
   }
 
-  // Rounded to the type that the window has.
-  __device__ __forceinline__ void turn(int position, Sixteen& own) const {
-    if constexpr (kRotate) {
+  // Of a row. All lanes of the warp call it.
+  __device__ __forceinline__ float norm_factor(const Sixteen& row) const {
+    float x[16];
+    row.template widen<Value>(x);
+    return head_norm_factor<Config>(x);
+  }
+
+  // Rounded to the type that the window has. `factor`: of the norm.
+  __device__ __forceinline__ void turn(int position, float factor, Sixteen& own) const {
+    if constexpr (kRotate || kNormalizes) {
       Turn<Config, kSpan> rotations;
-      rotations.find(p, position, lane);
+      if constexpr (kRotate) rotations.find(p, position, lane);
       float x[16];
       own.template widen<Value>(x);
-      rotations.apply(lane, x, x);
+      if constexpr (kNormalizes) weights.apply(factor, x);
+      if constexpr (kRotate) rotations.apply(lane, x, x);
 #pragma unroll
       for (int i = 0; i < 8; ++i) own.pairs[i] = Value::from_floats(x[2 * i], x[2 * i + 1]);
     }

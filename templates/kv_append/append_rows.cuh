@@ -1,4 +1,4 @@
-// Rows of K or of V, each quantised by itself or with the other heads of its token.
+// Rows of K or of V, each quantised by itself or with the other heads of its token, or rows of Q.
 //
 // kLanes lanes take a token, two runs of eight elements each of one head after the other, so that
 // the token's place and its rotations are found once. The rows of the next kStages heads are on
@@ -7,7 +7,9 @@
 // do. Few tokens have several thread blocks, which share the heads.
 #pragma once
 
+#include "kv_append/head_norm.cuh"
 #include "kv_append/row_store.cuh"
+#include "kv_append/tensors.cuh"
 #include "kv_append/turn.cuh"
 
 namespace heddle {
@@ -22,15 +24,13 @@ struct AppendRows {
       kToken || kGroups || Tensor::value.granularity == KvGranularity::kHead;
   static constexpr int kGroup = kGroups ? Tensor::value.group_size : Config::value.head_dim;
 
-  // Values of the cache's own type that are not turned stay as they are, bit for bit.
-  static constexpr bool kCopy = Tensor::value.is_16_bit && Tensor::value.of_input && !kRotate;
+  // Values of the cache's own type that do not change stay as they are, bit for bit.
+  static constexpr bool kNormalizes = Tensor::kNormalizes;
+  static constexpr bool kChanges = kRotate || kNormalizes;
+  static constexpr bool kCopy = Tensor::value.is_16_bit && Tensor::value.of_input && !kChanges;
 
-  // The span of a lane's runs: what turns with kNeox, else all of the row; but none where groups
-  // are neither whole runs of lanes in each half of it nor hold all of it.
-  static constexpr bool kNeox = kRotate && Config::value.rope == RopePairing::kNeox;
-  static constexpr int kWantedSpan = kNeox ? Config::value.rope_dim : Config::value.head_dim;
-  static constexpr bool kInHalves = kGroups && kWantedSpan / 2 % kGroup == 0;
-  static constexpr int kSpan = !kGroups || kInHalves || kGroup % kWantedSpan == 0 ? kWantedSpan : 0;
+  static constexpr int kSpan = Config::value.span_of(Tensor::value, kRotate);
+  static constexpr bool kInHalves = kGroups && kSpan != 0 && kSpan / 2 % kGroup == 0;
   static constexpr int kScales = kInHalves ? 2 : 1;  // of a lane
   using Rotations = Turn<Config, kSpan>;
   static constexpr bool kPartners = kRotate && !Rotations::kOwnPairs;
@@ -50,22 +50,27 @@ struct AppendRows {
     // Threads beyond the last token look at that one, and write nothing.
     token_in_block_ = in_block ? slot / Config::value.slots : Config::value.tokens - 1;
     token_ = tile * Config::value.tokens + token_in_block_;
-    first_head_ = Config::value.slots > 1 ? slot % Config::value.slots : part;
-    head_step_ = Config::value.slots > 1 ? Config::value.slots : parts;
+    constexpr int kSlots = Config::value.slots;
+    // With several slots a block has all heads of K and of V.
+    const bool in_slots = kSlots > 1 && !Tensor::kQuery;
+    first_head_ = in_slots ? slot % kSlots : kSlots * part + slot % kSlots;
+    head_step_ = in_slots ? kSlots : kSlots * parts;
     has_values_ = in_block && token_ < p.tokens && 16 * lane_ < Config::value.head_dim;
   }
 
-  __device__ __forceinline__ void run(const u8* input, i64 stride) {
+  // `weights`: of the norm.
+  __device__ __forceinline__ void run(const u8* input, i64 stride, const u8* weights) {
     const i64 step = head_step_ * (2 * Config::value.head_dim);
     const u8* next =
         input + token_ * stride + 2 * (first_head_ * Config::value.head_dim + element(0));
 #pragma unroll
     for (int stage = 0; stage < Config::value.stages; ++stage, next += step)
       fetch(next, first_head_ + stage * head_step_, stage);
+    if constexpr (kNormalizes) load_weights(weights);
     if constexpr (Tensor::value.given_factor)
       factor_ = float_from_bits(load_global_4(cache_.given));
     if constexpr (!kDynamic && !Tensor::value.is_16_bit) given_ = Encode::given_scale(cache_.given);
-    place_ = find_place<Config>(p_, token_ - token_in_block_, token_);
+    place_ = find_place<Config, Tensor::kQuery>(p_, token_ - token_in_block_, token_);
     if constexpr (Config::value.rope_table) {
       place_.inside = place_.inside && place_.position < p_.rotation_rows;
     }
@@ -76,7 +81,7 @@ struct AppendRows {
     RowStore<Config, Tensor> to(cache_, place_, p_.page_tokens, first_head_, element(0));
     int stage = 0;
 #pragma unroll 1
-    for (int heads = 0; heads < Config::value.heads; heads += head_step_) {
+    for (int heads = 0; heads < Tensor::kHeads; heads += head_step_) {
       const int head = first_head_ + heads;
       if constexpr (Config::value.async_copies) copy_async_wait<Config::value.stages - 1>();
       const Sixteen row = fetched(stage);
@@ -101,7 +106,7 @@ struct AppendRows {
   // Elements from one run to the other.
   __device__ __forceinline__ int apart() const { return in_span<kSpan>(lane_) ? kSpan / 2 : 8; }
   __device__ __forceinline__ bool has_row(int head) const {
-    return has_values_ && head < Config::value.heads;
+    return has_values_ && head < Tensor::kHeads;
   }
 
   // Where the thread has a run of a row.
@@ -133,16 +138,34 @@ struct AppendRows {
     return row;
   }
 
-  // A row, or what it turns to. All lanes of the warp call it.
+  // Of the lane's elements, and of what they turn with. Lanes behind the end of the row have none.
+  __device__ __forceinline__ void load_weights(const u8* weights) {
+    if (16 * lane_ >= Config::value.head_dim) return;
+    weights_.load(weights, element(0), element(1));
+    if constexpr (kPartners) partner_weights_.load(weights, partner(0), partner(1));
+  }
+
+  // A row, or what it becomes in the norm and turns to. All lanes of the warp call it.
   __device__ __forceinline__ void turn(const Sixteen& row, float (&x)[16]) const {
     row.template widen<Value>(x);
+    float factor = 1.0f;
+    if constexpr (kNormalizes) {
+      factor = head_norm_factor<Config>(x);
+      weights_.apply(factor, x);
+    }
     if constexpr (kPartners) {
       float y[16];
       partners_of(row).template widen<Value>(y);
+      if constexpr (kNormalizes) partner_weights_.apply(factor, y);
       rotations_.apply(lane_, y, x);
     } else if constexpr (kRotate) {
       rotations_.apply(lane_, x, x);
     }
+  }
+  // The first element that a run turns with; the run itself where it does not turn.
+  __device__ __forceinline__ int partner(int run) const {
+    const int first = element(run);
+    return Rotations::turns(first) ? neox_partner<Config>(first) : first;
   }
   // From the lanes that hold them.
   __device__ __forceinline__ Sixteen partners_of(const Sixteen& row) const {
@@ -150,8 +173,7 @@ struct AppendRows {
     Sixteen partners;
 #pragma unroll
     for (int run = 0; run < 2; ++run) {
-      const int first = element(run);
-      const int from = Rotations::turns(first) ? neox_partner<Config>(first) : first;
+      const int from = partner(run);
       const int lane = first_lane + from / 16;
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -169,7 +191,7 @@ struct AppendRows {
     constexpr int kCount = 16 / kScales;
 #pragma unroll
     for (int s = 0; s < kScales; ++s) {
-      if constexpr (kRotate) {
+      if constexpr (kChanges) {
 #pragma unroll
         for (int i = s * kCount; i < (s + 1) * kCount; ++i) range[s].template add<Tensor>(x[i]);
       } else {
@@ -212,11 +234,13 @@ struct AppendRows {
     if constexpr (Config::value.async_copies) copy_async_wait<0>();
 #pragma unroll
     for (int stage = 0; stage < Config::value.stages; ++stage) {
-      if (!has_row(first_head_ + stage * head_step_)) continue;
+      const bool is_there = has_row(first_head_ + stage * head_step_);
+      // In a norm lanes take part whose row is not there.
+      if (!kNormalizes && !is_there) continue;
       const Sixteen row = fetched(stage);
       float x[16];
       turn(row, x);
-      add(row, x, range);
+      if (is_there) add(row, x, range);
     }
     reduce(range);
     if (lane_ == 0) range[0].give(entry);
@@ -267,6 +291,8 @@ struct AppendRows {
   bool has_values_;
   Place place_{};
   Rotations rotations_;
+  HeadWeights<Config> weights_;
+  HeadWeights<Config> partner_weights_;  // of what turns with the lane's elements
   float factor_ = 1.0f;
   KvScale given_{};
 };

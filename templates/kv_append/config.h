@@ -5,7 +5,7 @@
 
 namespace heddle::device {
 
-// As the specs have it: which elements of a row of K turn together.
+// As the specs have it: which elements of a row of K, or of Q, turn together.
 HEDDLE_ENUM(RopePairing, kNone, kNeox, kGptj);
 
 // Lanes of a warp take a row together, so many elements each: two runs of eight.
@@ -56,6 +56,26 @@ struct KvTensorConfig {
                 given_factor, scale_type, nan_scale, row_bytes, scale_row_bytes, scale_heads)
 };
 
+// Thread blocks that share Q's heads of a tile of tokens, where `head_parts` share those of K: none
+// takes more heads than one of K does.
+HEDDLE_BOTH constexpr int query_parts_of(int heads, int query_heads, int head_parts) {
+  const int heads_of_part = (heads + head_parts - 1) / head_parts;
+  return (query_heads + heads_of_part - 1) / heads_of_part;
+}
+
+// Q's rows: 16-bit values of the type that they come in.
+HEDDLE_BOTH constexpr KvTensorConfig query_tensor(int head_dim) {
+  KvTensorConfig tensor{};
+  tensor.bits = 16;
+  tensor.is_16_bit = true;
+  tensor.of_input = true;
+  tensor.exponent_bits = 1;  // SmallFloat wants some format
+  tensor.divisor = 1;
+  tensor.granularity = KvGranularity::kNone;
+  tensor.row_bytes = 2 * head_dim;
+  return tensor;
+}
+
 struct KvAppendConfig {
   int heads;     // of K, and of V
   int head_dim;  // elements of a row
@@ -65,14 +85,34 @@ struct KvAppendConfig {
   int stages;    // rows of a thread that are under way
   bool hnd;      // a page is [heads][tokens][head_dim], else [tokens][heads][head_dim]
   bool paged;
-  int page_size;      // tokens; 0 without pages
-  RopePairing rope;   // of K
-  int rope_dim;       // elements that turn, the first ones of a row
-  bool rope_table;    // by cosines and sines that the launch gives
-  bool async_copies;  // the GPU copies to shared memory by itself
-  bool dependent;     // the kernel starts while the one before it still runs
+  int page_size;         // tokens; 0 without pages
+  RopePairing rope;      // of K and Q
+  int rope_dim;          // elements that turn, the first ones of a row
+  bool rope_table;       // by cosines and sines that the launch gives
+  int rope_factor_bits;  // FP32 that cosines and sines are multiplied by; those of 1: they are not
+  int query_heads;       // of Q; 0: there is none
+  int epsilon_bits;      // FP32, of the norm of K's and Q's heads; 0: there is none
+  int weight_offset;     // added to each weight of the norm
+  bool async_copies;     // the GPU copies to shared memory by itself
+  bool dependent;        // the kernel starts while the one before it still runs
   KvTensorConfig k;
   KvTensorConfig v;
+
+  HEDDLE_BOTH constexpr bool normalizes() const { return epsilon_bits != 0; }
+  // A lane's two runs of elements are neighbours behind the first span_of() elements of a row; of
+  // these it has one in each half, so that runs of the pairing kNeox turn with each other. Of a
+  // tensor with groups the span is 0 where these are neither whole runs of lanes in each half of it
+  // nor hold all of it.
+  HEDDLE_BOTH constexpr int span_of(const KvTensorConfig& tensor, bool rotates) const {
+    const int span = rotates && rope == RopePairing::kNeox ? rope_dim : head_dim;
+    const bool fits = tensor.granularity != KvGranularity::kGroup ||
+                      span / 2 % tensor.group_size == 0 || tensor.group_size % span == 0;
+    return fits ? span : 0;
+  }
+
+  HEDDLE_BOTH constexpr int query_parts(int head_parts) const {
+    return query_parts_of(heads, query_heads, head_parts);
+  }
 
   // Whole warps.
   HEDDLE_BOTH constexpr int threads() const { return (tokens * slots * lanes + 31) / 32 * 32; }
@@ -110,7 +150,8 @@ struct KvAppendConfig {
   }
 
   HEDDLE_FIELDS(heads, head_dim, lanes, tokens, slots, stages, hnd, paged, page_size, rope,
-                rope_dim, rope_table, async_copies, dependent, k, v)
+                rope_dim, rope_table, rope_factor_bits, query_heads, epsilon_bits, weight_offset,
+                async_copies, dependent, k, v)
 };
 
 }  // namespace heddle::device

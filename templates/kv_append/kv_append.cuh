@@ -1,11 +1,13 @@
-// Append: K and V of new tokens, rotated, quantised and written into the cache.
+// Append: K and V of new tokens, normalised, rotated, quantised and written into the cache; Q of
+// these tokens, normalised and rotated, into a tensor of its own.
 //
-// Floor: K and V read once, their codes and scales written once. Grid: tiles of kTokens tokens,
+// Floor: K, V and Q read once, codes, scales and Q written once. Grid: tiles of kTokens tokens,
 // with few tokens several blocks for each, which share the heads; for K and for V in turn, so that
-// the work of turning K hides behind V's bytes (append_rows.cuh).
+// the work of turning K hides behind V's bytes (append_rows.cuh). Q's tiles follow, in more thread
+// blocks as it has more heads.
 //
 // With scales per channel K goes its own way (append_channel.cuh): the grid is then blocks of K's
-// tokens for every head, and behind them V's tiles.
+// tokens for every head, and behind them the tiles of V and of Q.
 #pragma once
 
 #include "kv_append/append_channel.cuh"
@@ -16,10 +18,33 @@ namespace heddle {
 
 template <class Config, class Tensor, bool kRotate>
 __device__ __forceinline__ void append(const KvAppendParameters& p, const u8* input, i64 stride,
-                                       const KvTensorPointers& cache, u32 shared, int block) {
+                                       const u8* weights, const KvTensorPointers& cache, u32 shared,
+                                       int block) {
   AppendRows<Config, Tensor, kRotate> rows(p, cache, shared, block / p.head_parts,
                                            block % p.head_parts, p.head_parts);
-  rows.run(input, stride);
+  rows.run(input, stride, weights);
+}
+
+// `block`: the first one of Q is 0.
+template <class Config>
+__device__ __forceinline__ void append_query(const KvAppendParameters& p, u32 shared, int block) {
+  constexpr bool kRotate = Config::value.rope != RopePairing::kNone;
+  const int parts = query_parts_of(Config::value.heads, Config::value.query_heads, p.head_parts);
+  const KvTensorPointers output{p.q_out, nullptr, nullptr};
+  AppendRows<Config, QTensor<Config>, kRotate> rows(p, output, shared, block / parts, block % parts,
+                                                    parts);
+  rows.run(p.q, p.q_stride, p.q_norm);
+}
+
+// How many thread blocks are not Q's.
+template <class Config>
+__device__ __forceinline__ int cache_blocks(const KvAppendParameters& p) {
+  const int of_v = (p.tokens + Config::value.tokens - 1) / Config::value.tokens * p.head_parts;
+  if constexpr (Config::value.k.granularity == KvGranularity::kChannel) {
+    return of_v + channel_units<Config>(p) * Config::value.heads;
+  } else {
+    return 2 * of_v;
+  }
 }
 
 template <class Config>
@@ -28,22 +53,28 @@ __device__ __forceinline__ void kv_append(const KvAppendParameters& p) {
   const u32 shared = shared_address(shared_memory);
   const int block = static_cast<int>(blockIdx.x);
   if constexpr (Config::value.dependent) {
-    // What comes before may have made K, V and the table, or still read the cache.
+    // What comes before may have made K, V, Q and the table, or still read the cache.
     wait_for_predecessor();
     launch_dependents();
+  }
+  if constexpr (Config::value.query_heads != 0) {
+    const int of_cache = cache_blocks<Config>(p);
+    if (block >= of_cache) return append_query<Config>(p, shared, block - of_cache);
   }
   if constexpr (Config::value.k.granularity == KvGranularity::kChannel) {
     const int of_k = channel_units<Config>(p) * Config::value.heads;
     if (block < of_k) {
       append_channel<Config>(p, block / Config::value.heads, block % Config::value.heads, shared);
     } else {
-      append<Config, VTensor<Config>, false>(p, p.v, p.v_stride, p.v_cache, shared, block - of_k);
+      append<Config, VTensor<Config>, false>(p, p.v, p.v_stride, nullptr, p.v_cache, shared,
+                                             block - of_k);
     }
   } else if (block % 2 == 0) {
     append<Config, KTensor<Config>, Config::value.rope != RopePairing::kNone>(
-        p, p.k, p.k_stride, p.k_cache, shared, block / 2);
+        p, p.k, p.k_stride, p.k_norm, p.k_cache, shared, block / 2);
   } else {
-    append<Config, VTensor<Config>, false>(p, p.v, p.v_stride, p.v_cache, shared, block / 2);
+    append<Config, VTensor<Config>, false>(p, p.v, p.v_stride, nullptr, p.v_cache, shared,
+                                           block / 2);
   }
 }
 

@@ -33,6 +33,13 @@ struct KvAppendParameters {
   const int* residual_slots;  // [sequences]; null: each sequence's number
   int residual_slot_count;
   int head_parts;  // thread blocks that share the heads of a tile of tokens
+  // [tokens][query_heads][head_dim], rows of q `q_stride` bytes apart, those of q_out dense.
+  const unsigned char* q;
+  i64 q_stride;
+  unsigned char* q_out;
+  // [head_dim], of the norm.
+  const unsigned char* q_norm;
+  const unsigned char* k_norm;
 };
 
 }  // namespace heddle::device

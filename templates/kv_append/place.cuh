@@ -59,9 +59,9 @@ __device__ __forceinline__ Place place_at(const KvAppendParameters& p, int seque
   return place;
 }
 
-// Of the thread's own token, where `first_token` is not behind any of the warp. All lanes call
-// it.
-template <class Config>
+// The place in the cache of the thread's own token, or that of Q in its output, which is a page of
+// all new tokens; `first_token` is not behind any token of the warp. All lanes call it.
+template <class Config, bool kQuery>
 __device__ __forceinline__ Place find_place(const KvAppendParameters& p, int first_token,
                                             int token) {
   int sequence = token;
@@ -81,7 +81,12 @@ __device__ __forceinline__ Place find_place(const KvAppendParameters& p, int fir
     read_length();
   }
   if (sequence >= p.sequences || token >= p.tokens) return {0, 0, 0, false};
-  return place_at<Config>(p, sequence, length - (end - token));
+  const int position = length - (end - token);
+  if constexpr (kQuery) {
+    return {position, 0, token, position >= 0};
+  } else {
+    return place_at<Config>(p, sequence, position);
+  }
 }
 
 }  // namespace heddle

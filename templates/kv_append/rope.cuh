@@ -1,5 +1,5 @@
-// Rotary position embeddings of K, in FP32, step by step as generator/kv/rope.cc does it on the
-// host.
+// Rotary position embeddings of K and Q, in FP32, step by step as generator/kv/rope.cc does it on
+// the host.
 #pragma once
 
 #include "kv_append/config.h"
@@ -42,7 +42,11 @@ __device__ __forceinline__ Rotation rotation_of(const KvAppendParameters& p, u32
     return {float_from_bits(load_global_4(row)),
             float_from_bits(load_global_4(row + Config::value.rope_dim / 2))};
   } else {
-    return rope_rotation(Config::Frequencies::of(pair), position);
+    const Rotation rotation = rope_rotation(Config::Frequencies::of(pair), position);
+    constexpr u32 kFactor = static_cast<u32>(Config::value.rope_factor_bits);
+    if constexpr (kFactor == 0x3f800000u) return rotation;
+    const float factor = float_from_bits(kFactor);
+    return {multiply(rotation.cosine, factor), multiply(rotation.sine, factor)};
   }
 }
 

@@ -22,6 +22,13 @@ struct RowStore {
   // From an element of a row on.
   __device__ __forceinline__ RowStore(const KvTensorPointers& cache, const Place& place,
                                       int page_tokens, int head, int element) {
+    if constexpr (Tensor::kQuery) {
+      const i64 row = static_cast<i64>(place.token) * Tensor::kHeads + head;
+      codes = cache.codes + row * Tensor::value.row_bytes + 2 * element;
+      scales = nullptr;
+      head_rows = 1;
+      return;
+    }
     const i64 row = rows_before<Config>(Config::value.heads, place, head, page_tokens);
     const i64 scale_row =
         rows_before<Config>(Tensor::value.scale_heads, place, kToken ? 0 : head, page_tokens);

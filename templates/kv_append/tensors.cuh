@@ -1,4 +1,5 @@
-// K and V as types, for what takes one tensor: its numbers and the type of its 16-bit values.
+// K, V and Q as types, for what takes one tensor: its numbers, the type of its 16-bit values, its
+// heads, and whether the norm is of them.
 #pragma once
 
 #include "kv_append/config.h"
@@ -18,12 +19,27 @@ struct StoredValue<true> {
 template <class Config>
 struct KTensor {
   static constexpr KvTensorConfig value = Config::value.k;
+  static constexpr int kHeads = Config::value.heads;
+  static constexpr bool kNormalizes = Config::value.normalizes();
+  static constexpr bool kQuery = false;
   using Stored = typename StoredValue<value.is_bf16>::Type;
 };
 template <class Config>
 struct VTensor {
   static constexpr KvTensorConfig value = Config::value.v;
+  static constexpr int kHeads = Config::value.heads;
+  static constexpr bool kNormalizes = false;
+  static constexpr bool kQuery = false;
   using Stored = typename StoredValue<value.is_bf16>::Type;
+};
+// Q stays as it is but for the norm and its rotation; its rows go to a tensor of all new tokens.
+template <class Config>
+struct QTensor {
+  static constexpr KvTensorConfig value = query_tensor(Config::value.head_dim);
+  static constexpr int kHeads = Config::value.query_heads;
+  static constexpr bool kNormalizes = Config::value.normalizes();
+  static constexpr bool kQuery = true;
+  using Stored = typename Config::Value;
 };
 
 }  // namespace heddle

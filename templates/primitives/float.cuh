@@ -57,6 +57,13 @@ __device__ __forceinline__ float divide(float a, float b) {
   return d;
 }
 
+// sqrt.rn.f32: the root, rounded once, as IEEE 754 has it.
+__device__ __forceinline__ float square_root(float a) {
+  float d;
+  asm("sqrt.rn.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
+
 // cvt.rni.f32.f32: to the nearest integer, ties to even; infinities stay.
 __device__ __forceinline__ float round_to_integer(float a) {
   float d;

@@ -174,6 +174,7 @@ int main(void) {
   test_gemm(kernel, stream);
   test_weight_operations(runtime, kernel);
   test_kv_append(runtime, kernel);
+  test_kv_append_query(runtime);
   test_kv_append_by_channel(runtime);
   test_decode_attention(runtime, kernel);
   test_row_transform(runtime, kernel);

@@ -82,6 +82,7 @@ heddle_runtime* make_runtime(int* lines, int32_t strict);
 /* launch_checks.c */
 void test_gemm(heddle_kernel* kernel, void* stream);
 void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm);
+void test_kv_append_query(heddle_runtime* runtime);
 void test_kv_append_by_channel(heddle_runtime* runtime);
 void test_decode_attention(heddle_runtime* runtime, heddle_kernel* gemm);
 void test_weight_operations(heddle_runtime* runtime, heddle_kernel* gemm);

@@ -1,4 +1,5 @@
 /* Launches and their refusals, and packing. */
+#include <stddef.h>
 #include <stdint.h>
 
 #include "check.h"
@@ -25,6 +26,11 @@ static const char kChannelAppend[] =
     "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
     "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"k\":{\"granularity\":\"channel\"},"
     "\"dtype\":\"int4\",\"page_size\":64}}";
+
+static const char kQueryAppend[] =
+    "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
+    "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"page_size\":16},"
+    "\"query\":{\"heads\":8},\"norm\":{\"epsilon\":1e-6}}";
 
 static const char kAttention[] =
     "{\"heddle\":1,\"op\":\"decode_attention\",\"shape\":{\"heads\":8,\"kv_heads\":4,"
@@ -157,6 +163,41 @@ void test_kv_append(heddle_runtime* runtime, heddle_kernel* gemm) {
   CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
   args.tokens = 4;
   CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.size");
+  heddle_kernel_destroy(append);
+}
+
+/* Q of 8 heads and norms; programs that were compiled before these existed launch as ever. */
+void test_kv_append_query(heddle_runtime* runtime) {
+  const size_t q_row = 8 * 64 * 2;
+  heddle_kernel* append = NULL;
+  heddle_kv_append_args args;
+  heddle_kv_bytes bytes;
+  CHECK(heddle_kv_cache_bytes(SPEC(kQueryAppend), 10, 0, &bytes) == HEDDLE_OK);
+  CHECK(heddle_kernel_create(runtime, SPEC(kQueryAppend), NULL, &append) == HEDDLE_OK);
+  args = three_tokens(&bytes);
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.missing");
+  args.q = input(0x90000, 3 * q_row);
+  args.q_out = output(0xA0000, 3 * q_row);
+  args.k_norm = input(0xB0000, 64 * 2);
+  args.q_norm = input(0xC0000, 64 * 2);
+  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
+  args.q_out = output(0x90000, 3 * q_row);
+  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
+  args.q_stride = 1024;
+  args.q.bytes = 2 * 1024 * 2 + q_row;
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.overlap");
+  args.q_out = output(0xA0000, 3 * q_row);
+  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
+  args.q.bytes -= 1;
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.too_small");
+  args.q.bytes += 1;
+  args.struct_size = offsetof(heddle_kv_append_args, q);
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.missing");
+  heddle_kernel_destroy(append);
+  CHECK(heddle_kernel_create(runtime, SPEC(kAppend), NULL, &append) == HEDDLE_OK);
+  CHECK(heddle_launch_kv_append(append, &args, NULL) == HEDDLE_OK);
+  args.struct_size = sizeof args;
+  CHECK_CODE(heddle_launch_kv_append(append, &args, NULL), HEDDLE_ERROR_USAGE, "launch.unexpected");
   heddle_kernel_destroy(append);
 }
 

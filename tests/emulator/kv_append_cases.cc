@@ -5,6 +5,45 @@
 namespace heddle {
 namespace {
 
+// Q, norms and scaled rotations, in each way that K goes.
+template <class Add>
+void add_query_cases(const Add& add) {
+  const std::string neox = R"(,"rope":{"pairing":"neox"})";
+  const auto with = [](const std::string& rope, int query_heads, const std::string& norm) {
+    std::string more = rope;
+    if (query_heads != 0) more += R"(,"query":{"heads":)" + std::to_string(query_heads) + "}";
+    if (!norm.empty()) more += R"(,"norm":{)" + norm + "}";
+    return more;
+  };
+  add("Query", 2, 64, R"("dtype":"int8")", with(neox, 8, ""));
+  add("QueryAsItIs", 3, 48, R"("dtype":"int4")", with("", 3, ""));
+  // Threads share Q's heads as they do K's; three of eight lanes lie behind the end of the row.
+  add("QueryAndScalesOfTokens", 3, 80, R"("granularity":"token")",
+      with(R"(,"rope":{"pairing":"gptj","dim":32})", 9, R"("epsilon":1e-6)"));
+  add("QueryBehindTheTable", 2, 64, R"("dtype":"int8","layout":"contiguous")",
+      with(R"(,"rope":{"pairing":"neox","dim":32,"source":"table"})", 4, R"("epsilon":1e-5)"));
+  add("NormAcrossHalves", 3, 80, R"("dtype":"int4","granularity":"group","group_size":16)",
+      with(neox, 6, R"("epsilon":1e-6,"weight_offset":1)"));
+  add("NormInHalves", 2, 128, R"("dtype":"int4","granularity":"group","group_size":32)",
+      with(R"(,"rope":{"pairing":"neox","dim":64})", 2, R"("epsilon":1e-6)"));
+  add("NormOfChannels", 2, 80,
+      R"("k":{"granularity":"channel","dtype":"int4","group_size":32},"v":{"dtype":"int8"})",
+      with(neox, 4, R"("epsilon":1e-6)"));
+  add("NormOfChannelsAlone", 1, 64,
+      R"("k":{"granularity":"channel","group_size":96},"layout":"contiguous","order":"nhd")",
+      with("", 0, R"("epsilon":1e-5,"weight_offset":1)"));
+  add("NormOfSixteenBits", 2, 64, R"("dtype":"fp16","order":"nhd")",
+      with("", 0, R"("epsilon":1e-6)"));
+  add("Llama3", 2, 64, R"("dtype":"fp8_e4m3","granularity":"head")",
+      with(R"(,"rope":{"pairing":"neox","base":500000,"scaling":{"type":"llama3","factor":8,)"
+           R"("low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":64}})",
+           4, ""));
+  add("YarnOfChannels", 2, 64, R"("k":{"granularity":"channel"},"v":{"dtype":"int8"})",
+      with(R"(,"rope":{"pairing":"gptj","scaling":{"type":"yarn","factor":16,)"
+           R"("original_max_position_embeddings":64}})",
+           4, R"("epsilon":1e-6)"));
+}
+
 std::vector<KvAppendCase> make_cases() {
   std::vector<KvAppendCase> cases;
   // Every other case has BF16.
@@ -57,6 +96,7 @@ std::vector<KvAppendCase> make_cases() {
       R"(,"rope":{"pairing":"gptj","source":"table"})");
   add("GivenScale", 5, 64, R"("dtype":"int8","granularity":"tensor","symmetric":false)",
       R"(,"rope":{"pairing":"neox","dim":32})");
+  add_query_cases(add);
   return cases;
 }
 

@@ -12,6 +12,7 @@
 #include "tests/emulator/kv_append_cases.h"
 #include "tests/emulator/kv_append_kernels.h"
 #include "tests/emulator/machine.h"
+#include "tests/emulator/query_reference.h"
 #include "tools/gpu_harness/expected_kv.h"
 #include "tools/gpu_harness/kv_problem.h"
 
@@ -23,7 +24,7 @@ using emulator::Access;
 constexpr unsigned kSeeds = 2;  // interleavings of each launch
 constexpr std::uint8_t kPoison = 0x5A;
 
-// A cache in the emulated memory.
+// A cache and Q's output in the emulated memory.
 class Images {
  public:
   Images(const KvProblem& problem, emulator::GlobalMemory& memory) : bytes_(problem.bytes) {
@@ -34,13 +35,14 @@ class Images {
     }
   }
 
-  void set(KvCache* cache) const {
+  void set(KvAppendArgs* args) const {
     const auto memory = [this](KvPart part) { return DeviceOutput{parts_[part], bytes_[part]}; };
-    cache->k.codes = memory(kKCodes);
-    cache->k.scales = memory(kKScales);
-    cache->v.codes = memory(kVCodes);
-    cache->v.scales = memory(kVScales);
-    cache->k.residual = memory(kKResidual);
+    args->cache.k.codes = memory(kKCodes);
+    args->cache.k.scales = memory(kKScales);
+    args->cache.v.codes = memory(kVCodes);
+    args->cache.v.scales = memory(kVScales);
+    args->cache.k.residual = memory(kKResidual);
+    args->q_out = memory(kQuery);
   }
   std::vector<std::uint8_t> part(std::size_t part) const {
     return {parts_[part], parts_[part] + bytes_[part]};
@@ -85,6 +87,10 @@ class EmulatedKvAppend : public testing::TestWithParam<std::size_t> {
     args.k = to_memory(problem.k, memory);
     args.v = to_memory(problem.v, memory);
     args.k_stride = args.v_stride = problem.stride;
+    args.q = to_memory(problem.q, memory);
+    args.q_stride = problem.q_stride;
+    args.k_norm = to_memory(problem.k_norm, memory);
+    args.q_norm = to_memory(problem.q_norm, memory);
     args.tokens = problem.tokens;
     args.sequences = static_cast<std::int64_t>(problem.lengths.size());
     args.offsets = to_memory(problem.offsets, memory);
@@ -130,7 +136,7 @@ class EmulatedKvAppend : public testing::TestWithParam<std::size_t> {
       emulator::GlobalMemory memory;
       KvAppendArgs args = arguments(problem, memory);
       const Images images(problem, memory);
-      images.set(&args.cache);
+      images.set(&args);
       ASSERT_NO_FATAL_FAILURE(launch(args, seed, memory));
       for (std::size_t part = 0; part < kKvParts; ++part) {
         ASSERT_EQ(difference(expected[part], images.part(part), type_of(part)), "")
@@ -140,7 +146,11 @@ class EmulatedKvAppend : public testing::TestWithParam<std::size_t> {
   }
 
   std::optional<DType> type_of(std::size_t part) const {
-    if (part == kKResidual) return spec_.activation;
+    if (part == kKResidual || part == kQuery) return spec_.activation;
+    if (part != kKCodes && part != kVCodes) return std::nullopt;
+    const KvDtype dtype = (part == kKCodes ? spec_.kv.k : spec_.kv.v).dtype;
+    if (dtype == KvDtype::kFp16) return DType::kFp16;
+    if (dtype == KvDtype::kBf16) return DType::kBf16;
     return std::nullopt;
   }
 
@@ -153,6 +163,38 @@ TEST_P(EmulatedKvAppend, OfRaggedSequences) { run(ragged_shape(3, false)); }
 TEST_P(EmulatedKvAppend, OfTokensOutsideTheCache) { run(ragged_shape(4, true)); }
 
 TEST_P(EmulatedKvAppend, OfOneTokenEach) { run(decode_shape(7, 70, 5)); }
+
+// Not by the arithmetic of the host that all other tests compare with.
+TEST_P(EmulatedKvAppend, QueryIsThatOfTheFormulas) {
+  if (spec_.query.heads == 0 || spec_.rope.source == RopeSource::kTable) return;
+  for (const KvAppendShape& shape : {ragged_shape(3, false), decode_shape(7, 70, 5)}) {
+    const KvProblem problem = make_kv_problem(spec_, shape, 9);
+    emulator::GlobalMemory memory;
+    KvAppendArgs args = arguments(problem, memory);
+    const Images images(problem, memory);
+    images.set(&args);
+    ASSERT_NO_FATAL_FAILURE(launch(args, 1, memory));
+    EXPECT_EQ(query_difference(spec_, problem, images.part(kQuery)), "");
+  }
+}
+
+// Q that is dense may become what attention takes where it is.
+TEST_P(EmulatedKvAppend, QueryInPlace) {
+  if (spec_.query.heads == 0) return;
+  KvAppendShape shape = ragged_shape(3, false);
+  shape.spare_elements = 0;
+  const KvProblem problem = make_kv_problem(spec_, shape, 8);
+  KvImages expected = kv_images(problem, kPoison);
+  append_on_host(spec_, problem, expected);
+  emulator::GlobalMemory memory;
+  KvAppendArgs args = arguments(problem, memory);
+  const Images images(problem, memory);
+  images.set(&args);
+  std::memcpy(args.q_out.data, problem.q.data(), args.q_out.bytes);
+  args.q = args.q_out;
+  ASSERT_NO_FATAL_FAILURE(launch(args, 1, memory));
+  EXPECT_EQ(difference(expected[kQuery], images.part(kQuery), spec_.activation), "");
+}
 
 // Through the end of a block, by one token and by many.
 TEST_P(EmulatedKvAppend, OneByOneIsTheSameAsAtOnce) {
@@ -168,7 +210,7 @@ TEST_P(EmulatedKvAppend, OneByOneIsTheSameAsAtOnce) {
   emulator::GlobalMemory memory;
   KvAppendArgs args = arguments(all, memory);
   const Images at_once(all, memory);
-  at_once.set(&args.cache);
+  at_once.set(&args);
   ASSERT_NO_FATAL_FAILURE(launch(args, 1, memory));
 
   const Images step_by_step(all, memory);
@@ -186,7 +228,7 @@ TEST_P(EmulatedKvAppend, OneByOneIsTheSameAsAtOnce) {
       }
     }
     KvAppendArgs step_args = arguments(part, memory);
-    step_by_step.set(&step_args.cache);
+    step_by_step.set(&step_args);
     ASSERT_NO_FATAL_FAILURE(launch(step_args, 1, memory));
     before += step;
   }

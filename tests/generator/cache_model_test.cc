@@ -32,6 +32,9 @@ TEST(CacheModel, Llama) {
   EXPECT_EQ(append.kv.k.scale_dtype, DType::kBf16);
   EXPECT_EQ(append.rope.pairing, RopePairing::kNeox);
   EXPECT_EQ(append.rope.base, 500000);
+  EXPECT_EQ(append.rope.scaling.type, RopeScalingType::kNone);
+  EXPECT_EQ(append.query.heads, 32);
+  EXPECT_FALSE(append.norm.epsilon);
   EXPECT_EQ(model.kernels[0].layers, 32);
   const DecodeAttentionSpec& attention = model.kernels[1].spec.decode_attention();
   EXPECT_EQ(attention.shape.heads, 32);
@@ -99,6 +102,93 @@ TEST(CacheModel, ScaledRotationsAreATable) {
   EXPECT_EQ(model_of(partial).kernels[0].spec.kv_append().rope.dim, 64);
   newer["rope_parameters"]["partial_rotary_factor"] = 0.75;
   EXPECT_EQ(model_of(newer).kernels[0].spec.kv_append().rope.dim, 96);
+}
+
+RopeScaling scaling_of(const json& scaling) {
+  json config = llama();
+  config["rope_scaling"] = scaling;
+  const Model model = model_of(config);
+  EXPECT_TRUE(model.notes.empty());
+  const RopeSpec& rope = model.kernels[0].spec.kv_append().rope;
+  EXPECT_EQ(rope.source, RopeSource::kBase);
+  EXPECT_EQ(rope.base, 500000);
+  return rope.scaling;
+}
+
+TEST(CacheModel, KnownScalingsAreInTheSpec) {
+  EXPECT_EQ(scaling_of({{"type", "linear"}, {"factor", 4}}).factor, 4.0F);
+  const RopeScaling llama3 = scaling_of({{"rope_type", "llama3"},
+                                         {"factor", 8.0},
+                                         {"low_freq_factor", 1.0},
+                                         {"high_freq_factor", 4.0},
+                                         {"original_max_position_embeddings", 8192}});
+  EXPECT_EQ(llama3.type, RopeScalingType::kLlama3);
+  EXPECT_EQ(llama3.high_freq_factor, 4.0F);
+  EXPECT_EQ(llama3.original_max_position_embeddings, 8192);
+  json config = {{"rope_type", "yarn"}, {"factor", 40}, {"original_max_position_embeddings", 4096}};
+  EXPECT_EQ(scaling_of(config).type, RopeScalingType::kYarn);
+  EXPECT_EQ(scaling_of(config).beta_fast, 32.0F);
+  EXPECT_NEAR(*scaling_of(config).attention_factor, 1.3688879, 1e-6);
+  EXPECT_TRUE(scaling_of(config).truncate);
+  config["truncate"] = false;
+  config["beta_fast"] = 16;
+  config["mscale"] = 0.707;
+  EXPECT_FALSE(scaling_of(config).truncate);
+  EXPECT_EQ(scaling_of(config).beta_fast, 16.0F);
+  EXPECT_NEAR(*scaling_of(config).attention_factor, 1.3688879, 1e-6) << "one of two multipliers";
+  config["mscale_all_dim"] = 0.707;
+  EXPECT_EQ(scaling_of(config).attention_factor, 1.0F);
+  config["attention_factor"] = 1.25;
+  EXPECT_EQ(scaling_of(config).attention_factor, 1.25F);
+}
+
+TEST(CacheModel, NumbersThatNoScalingHasMakeATable) {
+  for (const json& scaling :
+       {json{{"type", "dynamic"}, {"factor", 4}}, json{{"type", "linear"}},
+        json{{"type", "linear"}, {"factor", 0.5}}, json{{"type", "yarn"}, {"factor", 4}},
+        json{{"type", "llama3"},
+             {"factor", 8},
+             {"low_freq_factor", 4},
+             {"high_freq_factor", 4},
+             {"original_max_position_embeddings", 8192}}}) {
+    json config = llama();
+    config["rope_scaling"] = scaling;
+    const Model model = model_of(config);
+    EXPECT_EQ(model.kernels[0].spec.kv_append().rope.source, RopeSource::kTable) << scaling;
+    EXPECT_EQ(model.notes.size(), 1U) << scaling;
+  }
+}
+
+TEST(CacheModel, NormsOfHeads) {
+  json qwen = llama();
+  qwen["model_type"] = "qwen3";
+  qwen["rms_norm_eps"] = 1e-5;
+  Model model = model_of(qwen);
+  EXPECT_EQ(model.kernels[0].spec.kv_append().norm.epsilon, 1e-5F);
+  EXPECT_EQ(model.kernels[0].spec.kv_append().norm.weight_offset, 0);
+  EXPECT_TRUE(model.notes.empty());
+  json gemma = qwen;
+  gemma["model_type"] = "gemma3_text";
+  gemma["sliding_window"] = 4096;
+  model = model_of(gemma);
+  ASSERT_EQ(model.kernels.size(), 4U);
+  for (const int kernel : {0, 1}) {
+    const KvAppendSpec& append = model.kernels[static_cast<std::size_t>(kernel)].spec.kv_append();
+    EXPECT_EQ(append.norm.epsilon, 1e-5F);
+    EXPECT_EQ(append.norm.weight_offset, 1);
+  }
+  // Of all heads at once.
+  json olmo = qwen;
+  olmo["model_type"] = "olmo2";
+  model = model_of(olmo);
+  EXPECT_FALSE(model.kernels[0].spec.kv_append().norm.epsilon);
+  EXPECT_EQ(model.notes, std::vector<std::string>{
+                             "kv_append takes queries and keys that the engine has normalised"});
+  // Without an epsilon of its own a model class has one that the config does not tell.
+  qwen.erase("rms_norm_eps");
+  model = model_of(qwen);
+  EXPECT_FALSE(model.kernels[0].spec.kv_append().norm.epsilon);
+  EXPECT_EQ(model.notes.size(), 1U);
 }
 
 // The whole message of what is wrong with the config; "accepted" where nothing is.

@@ -210,11 +210,13 @@ TEST(Families, CachesHaveTheFactsOfTheirLayers) {
   EXPECT_TRUE(oss.kernels.at(1).spec.decode_attention().sink_logits);
   EXPECT_EQ(oss.kernels[1].spec.decode_attention().window, 128);
   EXPECT_EQ(oss.kernels.at(2).spec.decode_attention().window, 0);
-  EXPECT_EQ(oss.kernels[0].spec.kv_append().rope.source, RopeSource::kTable);
+  EXPECT_EQ(oss.kernels[0].spec.kv_append().rope.scaling.type, RopeScalingType::kYarn);
+  EXPECT_EQ(oss.kernels[0].spec.kv_append().rope.scaling.factor, 32.0F);
   const Model llama = cache_model_from_config(config_of("llama4").dump(), kv);
   EXPECT_EQ(llama.kernels.at(0).spec.kv_append().rope.pairing, RopePairing::kNone);
   const Model gemma = cache_model_from_config(config_of("gemma3").dump(), kv);
   EXPECT_EQ(gemma.kernels.at(0).spec.kv_append().rope.base, 10000);
+  EXPECT_EQ(gemma.kernels.at(0).spec.kv_append().norm.weight_offset, 1);
   EXPECT_EQ(gemma.kernels.at(1).spec.kv_append().rope.base, 1000000);
   Json proportional = config_of("gemma4");
   proportional["text_config"]["rope_parameters"] = {

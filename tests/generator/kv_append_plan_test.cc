@@ -112,6 +112,45 @@ TEST(KvAppendPlan, TellsOfBlocksOfTokens) {
       << describe(plan);
 }
 
+// A spec without Q and norm has the plan that it always had.
+TEST(KvAppendPlan, QueryAndNorm) {
+  const Plan plain = plan_of(spec_of(8, 128, ""));
+  const Plan query = plan_of(spec_of(8, 128, "", R"(,"query":{"heads":32})"));
+  EXPECT_EQ(query.kernels[0].name, plain.kernels[0].name + "_q32");
+  EXPECT_NE(describe(query).find("into the cache, Q[tokens, 32, 128] for attention"),
+            std::string::npos);
+  EXPECT_EQ(query.kernels[0].threads, plain.kernels[0].threads);
+  EXPECT_EQ(query.kernels[0].blocks_per_sm, plain.kernels[0].blocks_per_sm);
+  // Lanes hold the weights in registers.
+  const Plan norm = plan_of(spec_of(8, 128, "", R"(,"norm":{"epsilon":1e-6})"));
+  EXPECT_LT(norm.kernels[0].blocks_per_sm, plain.kernels[0].blocks_per_sm);
+  EXPECT_TRUE(config_of<device::KvAppendConfig>(norm.kernels[0]).normalizes());
+  EXPECT_FALSE(config_of<device::KvAppendConfig>(plain.kernels[0]).normalizes());
+  EXPECT_EQ(refusals(spec_of(8, 128, "", R"(,"query":{"heads":12})")), Pointers{"/query/heads"});
+  EXPECT_EQ(refusals(spec_of(8, 128, "",
+                             R"(,"rope":{"pairing":"neox","source":"table",)"
+                             R"("scaling":{"type":"linear","factor":2}})")),
+            Pointers{"/rope/scaling/type"});
+}
+
+TEST(KvAppendPlan, RendersScaledRotations) {
+  const auto text = [](const std::string& scaling) {
+    return render(plan_of(spec_of(8, 128, "", R"(,"rope":{"pairing":"neox")" + scaling + "}")), 0)
+        .text;
+  };
+  const std::string plain = text("");
+  const std::string linear = text(R"(,"scaling":{"type":"linear","factor":4})");
+  EXPECT_NE(plain.find("10000^(-2i / 128)\n"), std::string::npos);
+  EXPECT_NE(linear.find("10000^(-2i / 128), scaled as linear does it\n"), std::string::npos);
+  // The first pair turns by a radian, or a quarter of one: 2^64 / (2 pi) is 0x28be60db93910600.
+  EXPECT_NE(plain.find("0x28be60db93910"), std::string::npos);
+  EXPECT_NE(linear.find("0x0a2f9836e4e44"), std::string::npos);
+  EXPECT_NE(plain.find("/*rope_factor_bits=*/1065353216"), std::string::npos);
+  const std::string yarn = text(R"(,"scaling":{"type":"yarn","factor":4,"attention_factor":2,)"
+                                R"("original_max_position_embeddings":4096})");
+  EXPECT_NE(yarn.find("/*rope_factor_bits=*/1073741824"), std::string::npos);
+}
+
 TEST(KvAppendPlan, RendersBothTensors) {
   const Source source =
       render(plan_of(spec_of(8, 128, R"("k":{"dtype":"int4"},"v":{"dtype":"fp8_e4m3"})",

@@ -130,6 +130,79 @@ TEST(SpecKv, RulesBetweenFields) {
       Pointers{"/sink_tokens"});
 }
 
+TEST(SpecKv, QueryNormAndScalingAreInTheTextOnlyWhereTheyAre) {
+  const std::string plain = Spec::parse(append_spec("")).canonical_json();
+  EXPECT_EQ(Spec::parse(append_spec("", R"(,"query":{"heads":0})")).canonical_json(), plain);
+  EXPECT_EQ(Spec::parse(append_spec("", R"(,"rope":{"pairing":"none","scaling":{"type":"linear",)"
+                                        R"("factor":2}})"))
+                .canonical_json(),
+            plain);
+  EXPECT_EQ(Spec::parse(append_spec("", R"(,"rope":{"pairing":"neox","scaling":{"type":"none",)"
+                                        R"("factor":2,"truncate":false}})"))
+                .canonical_json(),
+            Spec::parse(append_spec("", R"(,"rope":{"pairing":"neox"})")).canonical_json());
+  const std::string all =
+      Spec::parse(append_spec("", R"(,"rope":{"pairing":"neox","scaling":{"type":"yarn",)"
+                                  R"("factor":4,"original_max_position_embeddings":32768}},)"
+                                  R"("query":{"heads":32},)"
+                                  R"("norm":{"epsilon":1e-6,"weight_offset":1})"))
+          .canonical_json();
+  EXPECT_EQ(all.substr(all.find(R"("rope")")),
+            R"("rope":{"pairing":"neox","dim":128,"source":"base","base":10000,)"
+            R"("scaling":{"type":"yarn","factor":4,"original_max_position_embeddings":32768,)"
+            R"("beta_fast":32,"beta_slow":1,"attention_factor":1.1386294}},)"
+            R"("query":{"heads":32},"norm":{"epsilon":1e-06,"weight_offset":1}})");
+  EXPECT_EQ(Spec::parse(all).canonical_json(), all);
+}
+
+TEST(SpecKv, RulesOfQueryAndNorm) {
+  EXPECT_EQ(pointers(append_spec("", R"(,"query":{"heads":32},"norm":{"epsilon":1e-5})")),
+            Pointers{});
+  EXPECT_EQ(pointers(append_spec("", R"(,"query":{"heads":12})")), Pointers{"/query/heads"});
+  EXPECT_EQ(parse_error(append_spec("", R"(,"query":{})")).problems()[0].pointer, "/query/heads");
+  EXPECT_EQ(parse_error(append_spec("", R"(,"norm":{"weight_offset":1})")).problems()[0].pointer,
+            "/norm/epsilon");
+  EXPECT_EQ(parse_error(append_spec("", R"(,"norm":{"epsilon":0})")).code(), "spec.out_of_range");
+  KvAppendSpec append;
+  append.shape = {8, 128};
+  append.norm.weight_offset = 1;
+  const Spec spec = Spec::from_kv_append(append);
+  const auto problems = check_meaning(spec.kv_append());
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].pointer, "/norm/weight_offset");
+}
+
+TEST(SpecKv, RulesOfScaledRotations) {
+  const auto scaled = [](const std::string& scaling, const std::string& rope = "") {
+    return append_spec("",
+                       R"(,"rope":{"pairing":"neox")" + rope + R"(,"scaling":{)" + scaling + "}}");
+  };
+  const std::string original = R"(,"original_max_position_embeddings":8192)";
+  const std::string llama3 = R"("type":"llama3","factor":8)" + original;
+  const std::string yarn = R"("type":"yarn","factor":8)" + original;
+  EXPECT_EQ(pointers(scaled(R"("type":"linear","factor":1)")), Pointers{});
+  EXPECT_EQ(pointers(scaled(yarn)), Pointers{});
+  EXPECT_EQ(pointers(scaled(llama3 + R"(,"low_freq_factor":1,"high_freq_factor":4)")), Pointers{});
+  EXPECT_EQ(pointers(scaled(llama3)),
+            (Pointers{"/rope/scaling/low_freq_factor", "/rope/scaling/high_freq_factor"}));
+  EXPECT_EQ(pointers(scaled(llama3 + R"(,"low_freq_factor":4,"high_freq_factor":4)")),
+            Pointers{"/rope/scaling/high_freq_factor"});
+  EXPECT_EQ(pointers(scaled(yarn + R"(,"beta_fast":1,"beta_slow":2)")),
+            Pointers{"/rope/scaling/beta_fast"});
+  EXPECT_EQ(pointers(scaled(R"("type":"yarn","factor":8)")),
+            Pointers{"/rope/scaling/original_max_position_embeddings"});
+  EXPECT_EQ(pointers(scaled(R"("type":"linear")")), Pointers{"/rope/scaling/factor"});
+  EXPECT_EQ(pointers(scaled(R"("type":"linear","factor":2,"attention_factor":1,"truncate":false)")),
+            (Pointers{"/rope/scaling/attention_factor", "/rope/scaling/truncate"}));
+  EXPECT_EQ(pointers(scaled(R"("type":"linear","factor":2)", R"(,"source":"table")")),
+            Pointers{"/rope/scaling/type"});
+  EXPECT_EQ(parse_error(scaled(R"("type":"linear","factor":0.5)")).code(), "spec.out_of_range");
+  EXPECT_EQ(parse_error(scaled(R"("type":"yarn","original_max_position_embeddings":0)")).code(),
+            "spec.out_of_range");
+  EXPECT_EQ(parse_error(scaled(R"("factor":2)")).problems()[0].pointer, "/rope/scaling/type");
+  EXPECT_EQ(parse_error(scaled(R"("type":"dynamic","factor":2)")).code(), "spec.unknown_word");
+}
+
 TEST(SpecKv, StructsAreCheckedAndCompleted) {
   KvAppendSpec append;
   append.shape = {8, 128};

@@ -127,6 +127,53 @@ TEST_F(KvAppendGpu, EveryShape) {
   }
 }
 
+// Q, norms of heads and scaled rotations with every granularity.
+TEST_F(KvAppendGpu, QueryNormAndScaling) {
+  const auto scaled = [](const char* scaling) {
+    return std::string(R"(,"rope":{"pairing":"neox","base":500000,"scaling":{)") + scaling + "}}";
+  };
+  const std::string llama3 =
+      scaled(R"("type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4,)"
+             R"("original_max_position_embeddings":64)");
+  const std::string yarn =
+      scaled(R"("type":"yarn","factor":16,"original_max_position_embeddings":64)");
+  const std::string linear = scaled(R"("type":"linear","factor":4)");
+  const std::string ropes[] = {kRopes[1], kRopes[2], kRopes[3], "", llama3, yarn, linear};
+  const char* norms[] = {"", R"(,"norm":{"epsilon":1e-6})",
+                         R"(,"norm":{"epsilon":1e-5,"weight_offset":1})"};
+  constexpr int kDims[] = {64, 128, 80, 256};
+  int turn = 0;
+  for (const char* kv :
+       {R"("dtype":"int8")", R"("dtype":"int4","granularity":"group","group_size":16)",
+        R"("dtype":"fp8_e4m3","granularity":"token")", R"("dtype":"fp8_e5m2")",
+        R"("dtype":"nvfp4")", R"("dtype":"fp16")",
+        R"("k":{"granularity":"channel","group_size":64},"v":{"dtype":"int4"})"}) {
+    for (const std::string& rope : ropes) {
+      const int heads = 1 + turn % 4;
+      std::string more = rope + norms[turn % 3];
+      const int times = turn % 3 == 0 || turn % 5 != 0 ? 1 + turn % 5 : 0;  // Q or a norm, or both
+      if (times != 0) more += R"(,"query":{"heads":)" + std::to_string(times * heads) + "}";
+      add(std::string(kv) + (turn % 2 == 0 ? R"(,"order":"nhd")" : ""), more, heads,
+          kDims[turn % 4]);
+      ++turn;
+    }
+  }
+}
+
+// The heads of Llama 3 and of Qwen 3, from one token to a prefill.
+TEST_F(KvAppendGpu, EveryBatchWithQuery) {
+  const Spec spec = Spec::parse(
+      R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":8,"head_dim":128},)"
+      R"("activation":{"dtype":"fp16"},"kv":{"dtype":"int8"},"rope":{"pairing":"neox"},)"
+      R"("query":{"heads":32},"norm":{"epsilon":1e-6}})");
+  if (only_makes({spec})) return;
+  const Kernel kernel = runtime().kernel(spec);
+  EXPECT_EQ(run_kv_append(kernel, prefill_shape(3000)).fault(), "");
+  EXPECT_EQ(run_kv_append(kernel, decode_shape(1, 1000, 3)).fault(), "");
+  EXPECT_EQ(run_kv_append(kernel, decode_shape(64, 1000, 3)).fault(), "");
+  EXPECT_EQ(run_kv_append(kernel, decode_shape(1500, 200, 4)).fault(), "");
+}
+
 TEST_F(KvAppendGpu, EveryPageSize) {
   for (const int size : {1, 2, 7, 32, 64, 128, 256}) {
     add(R"("page_size":)" + std::to_string(size), kRopes[1]);

@@ -32,6 +32,8 @@ const Usual kUsual[] = {
     {"/shape/head_dim", {64, 80, 96, 128, 192, 256}},
     {"/kv/page_size", {1, 16, 32, 64, 128, 256}},
     {"/rope/dim", {0, 16, 32, 64, 128}},
+    {"/rope/scaling/original_max_position_embeddings", {1, 4096, 8192, 131072}},
+    {"/query/heads", {0, 8, 16, 32, 64}},
     {"/tile/m", {8, 16, 32, 64, 128, 256}},
     {"/tile/n", {16, 32, 64, 128, 256}},
     {"/tile/k", {64, 128, 256, 512, 1024}},

@@ -72,12 +72,49 @@ std::vector<KvAppendSpec> every_spec() {
   return specs;
 }
 
+// Q, norms and scaled rotations with each way that K goes.
+std::vector<KvAppendSpec> every_query_spec() {
+  std::vector<KvTensor> tensors = {
+      tensor(KvDtype::kFp16, KvGranularity::kNone, true, DType::kFp32),
+      tensor(KvDtype::kNvfp4, KvGranularity::kGroup, true, DType::kE4m3),
+      tensor(KvDtype::kInt8, KvGranularity::kToken, false, DType::kFp16),
+      tensor(KvDtype::kFp8E4m3, KvGranularity::kTensor, true, DType::kFp32),
+      tensor(KvDtype::kFp8E5m2, KvGranularity::kHead, true, DType::kFp32),
+      tensor(KvDtype::kInt4, KvGranularity::kGroup, false, DType::kFp16),
+      tensor(KvDtype::kInt4, KvGranularity::kHead, true, DType::kFp16),
+      tensor(KvDtype::kInt8, KvGranularity::kChannel, true, DType::kFp16),
+      tensor(KvDtype::kInt4, KvGranularity::kChannel, false, DType::kFp16)};
+  std::vector<KvAppendSpec> specs;
+  for (std::size_t i = 0; i < 2 * tensors.size(); ++i) {
+    KvAppendSpec spec;
+    spec.kv.k = tensors[i % tensors.size()];
+    if (spec.kv.k.granularity == KvGranularity::kChannel) spec.kv.k.group_size = 64;
+    spec.kv.v = tensors[i % 7];
+    spec.shape = {i % 2 == 0 ? 8 : 3, i % 4 == 3 ? 256 : 128};
+    spec.activation = i % 3 == 0 ? DType::kFp16 : DType::kBf16;
+    constexpr RopePairing kPairings[] = {RopePairing::kNeox, RopePairing::kGptj, RopePairing::kNeox,
+                                         RopePairing::kNone};
+    spec.rope.pairing = kPairings[i / 2 % 4];
+    // Runs of 40 pairs, which groups of 32 do not divide.
+    if (i % 5 == 0) spec.rope.dim = 80;
+    if (i % 3 == 0) {
+      spec.rope.scaling.type = RopeScalingType::kYarn;
+      spec.rope.scaling.factor = 8.0F;
+      spec.rope.scaling.original_max_position_embeddings = 4096;
+    }
+    if (i % 4 != 3) spec.query.heads = 4 * spec.shape.kv_heads;
+    if (i % 4 != 2) spec.norm = {1e-6F, static_cast<int>(i % 2)};
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
 class CompileKvAppend : public testing::TestWithParam<int> {};
 
-TEST_P(CompileKvAppend, WithoutSpills) {
-  const Target target = target_from_name("sm_" + std::to_string(GetParam()));
+// Of those whose turn it is on this architecture.
+void expect_no_spills_of(const std::vector<KvAppendSpec>& all, int arch) {
+  const Target target = target_from_name("sm_" + std::to_string(arch));
   std::vector<Source> sources;
-  const std::vector<KvAppendSpec> all = every_spec();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!has_turn(i, target.arch())) continue;
     KvAppendSpec spec = all[i];
@@ -89,6 +126,12 @@ TEST_P(CompileKvAppend, WithoutSpills) {
     sources.push_back(render(resolve(Spec::from_kv_append(spec), target), 0));
   }
   expect_no_spills(sources, target);
+}
+
+TEST_P(CompileKvAppend, WithoutSpills) { expect_no_spills_of(every_spec(), GetParam()); }
+
+TEST_P(CompileKvAppend, QueryAndNormWithoutSpills) {
+  expect_no_spills_of(every_query_spec(), GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Archs, CompileKvAppend, testing::Values(75, 80, 90, 120),

@@ -174,7 +174,8 @@ TEST(LaunchSizes, OfKvAppend) {
                   R"("activation":{"dtype":"fp16"},"rope":{"pairing":"gptj","source":"table"},)"
                   R"("kv":{"dtype":"int8","page_size":64,)"
                   R"("k":{"granularity":"channel","group_size":32,"scale_dtype":"fp16"},)"
-                  R"("v":{"granularity":"tensor","symmetric":false}}})");
+                  R"("v":{"granularity":"tensor","symmetric":false}},)"
+                  R"("query":{"heads":4},"norm":{"epsilon":1e-6}})");
   KvAppendArgs args;
   args.tokens = 5;
   args.sequences = 3;
@@ -195,6 +196,11 @@ TEST(LaunchSizes, OfKvAppend) {
   args.cache.k.residual = memory(0xa000, 6 * 2 * 32 * 64 * 2);
   args.cache.v.codes = memory(0xb000, 7 * 64 * 2 * 64);
   args.cache.v.given = memory(0xc000, 2 * 4);
+  args.q = memory(0x10000, (4 * 304 + 256) * 2);
+  args.q_stride = 304;
+  args.q_out = memory(0x20000, 5 * 256 * 2);
+  args.k_norm = memory(0x30000, 64 * 2);
+  args.q_norm = memory(0x31000, 64 * 2);
   expect_each_is_needed([&] { validate(plan, args); },
                         {{"k", &args.k.bytes},
                          {"v", &args.v.bytes},
@@ -207,7 +213,11 @@ TEST(LaunchSizes, OfKvAppend) {
                          {"cache.k.scales", &args.cache.k.scales.bytes},
                          {"cache.k.residual", &args.cache.k.residual.bytes},
                          {"cache.v.codes", &args.cache.v.codes.bytes},
-                         {"cache.v.given", &args.cache.v.given.bytes}});
+                         {"cache.v.given", &args.cache.v.given.bytes},
+                         {"q", &args.q.bytes},
+                         {"q_out", &args.q_out.bytes},
+                         {"k_norm", &args.k_norm.bytes},
+                         {"q_norm", &args.q_norm.bytes}});
 }
 
 // Seven sequences of up to 100 tokens; K in NVFP4, whose scales have a factor, V in INT8 with an

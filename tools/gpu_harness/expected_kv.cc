@@ -6,7 +6,10 @@
 #include <optional>
 
 #include "generator/decode/float16.h"
+#include "generator/families/kv_append/config.h"
+#include "generator/kv/head_norm.h"
 #include "generator/kv/rope.h"
+#include "heddle/target.h"
 
 namespace heddle {
 namespace {
@@ -25,8 +28,9 @@ std::vector<Rotation> rotations_at(const RopeSpec& rope, const KvProblem& proble
                .rotations[static_cast<std::size_t>(position) * static_cast<std::size_t>(rope.dim)];
       rotations.push_back({row[i], row[i + rope.dim / 2]});
     } else {
-      rotations.push_back(rope_rotation(frequencies[static_cast<std::size_t>(i)],
-                                        static_cast<std::uint32_t>(position)));
+      const Rotation rotation = rope_rotation(frequencies[static_cast<std::size_t>(i)],
+                                              static_cast<std::uint32_t>(position));
+      rotations.push_back(scaled(rotation, rope_factor(rope)));
     }
   }
   return rotations;
@@ -168,14 +172,89 @@ class KeyBlocks {
   KvImages& parts_;
 };
 
+// What happens to heads of K and of Q before they are stored.
+class Heads {
+ public:
+  Heads(const KvAppendSpec& spec, const KvProblem& problem)
+      : spec_(spec),
+        problem_(problem),
+        rotates_(spec.rope.pairing != RopePairing::kNone),
+        k_norm_(values(problem.k_norm)),
+        q_norm_(values(problem.q_norm)) {
+    if (rotates_) frequencies_ = rope_frequencies(spec.rope);
+    // No target has a part in it.
+    const auto config = kv_append_config(spec, target_from_name("h200"));
+    k_span_ = config.span_of(config.k, rotates_);
+    q_span_ = config.span_of(device::query_tensor(spec.shape.head_dim), rotates_);
+  }
+
+  // A token at the position has rotations, or needs none.
+  bool has_rotations(int position) const {
+    return spec_.rope.source != RopeSource::kTable || position < problem_.rotation_rows;
+  }
+  // Both in place, [heads][head_dim]; the position is not negative and has rotations.
+  void change_k(int position, std::vector<float>& k) const {
+    change(position, k_span_, k_norm_, k);
+  }
+  void change_q(int position, std::vector<float>& q) const {
+    change(position, q_span_, q_norm_, q);
+  }
+  bool change_nothing() const { return !rotates_ && !spec_.norm.epsilon; }
+
+ private:
+  std::vector<float> values(const std::vector<std::uint16_t>& row) const {
+    std::vector<float> values(row.size());
+    std::transform(row.begin(), row.end(), values.begin(),
+                   [&](std::uint16_t bits) { return value_of(spec_.activation, bits); });
+    return values;
+  }
+  void change(int position, int span, const std::vector<float>& weights,
+              std::vector<float>& heads) const {
+    const auto head_dim = static_cast<std::size_t>(spec_.shape.head_dim);
+    std::vector<Rotation> rotations;
+    if (rotates_) rotations = rotations_at(spec_.rope, problem_, position, frequencies_);
+    for (std::size_t first = 0; first < heads.size(); first += head_dim) {
+      if (spec_.norm.epsilon) normalize_head(spec_.norm, span, weights, &heads[first]);
+      if (rotates_) rotate_row(spec_.rope, rotations, &heads[first]);
+    }
+  }
+
+  const KvAppendSpec& spec_;
+  const KvProblem& problem_;
+  bool rotates_;
+  std::vector<float> k_norm_;
+  std::vector<float> q_norm_;
+  std::vector<std::uint64_t> frequencies_;
+  int k_span_ = 0;
+  int q_span_ = 0;
+};
+
+// Q of a token, wherever its page lies.
+void put_query(const KvAppendSpec& spec, const KvProblem& problem, const Heads& heads, int token,
+               int position, std::vector<std::uint8_t>& out) {
+  if (spec.query.heads == 0 || position < 0 || !heads.has_rotations(position)) return;
+  const auto elements =
+      static_cast<std::size_t>(spec.query.heads) * static_cast<std::size_t>(spec.shape.head_dim);
+  const auto row = problem.q.begin() + static_cast<std::ptrdiff_t>(token * problem.q_stride);
+  std::vector<std::uint16_t> bits(row, row + static_cast<std::ptrdiff_t>(elements));
+  if (!heads.change_nothing()) {
+    std::vector<float> q(elements);
+    for (std::size_t i = 0; i < elements; ++i) q[i] = value_of(spec.activation, bits[i]);
+    heads.change_q(position, q);
+    for (std::size_t i = 0; i < elements; ++i) {
+      bits[i] = float16_from_double(float16_format(spec.activation), q[i]);
+    }
+  }
+  std::memcpy(&out[static_cast<std::size_t>(token) * 2 * elements], bits.data(), 2 * elements);
+}
+
 }  // namespace
 
 void append_on_host(const KvAppendSpec& spec, const KvProblem& problem, KvImages& parts) {
   const bool by_channel = spec.kv.k.granularity == KvGranularity::kChannel;
   const auto [heads, head_dim] = spec.shape;
   const auto elements = static_cast<std::size_t>(heads) * static_cast<std::size_t>(head_dim);
-  const bool turned = spec.rope.pairing != RopePairing::kNone;
-  const auto frequencies = turned ? rope_frequencies(spec.rope) : std::vector<std::uint64_t>();
+  const Heads of_token(spec, problem);
   std::vector<float> k(elements);
   std::vector<float> v(elements);
   for (std::size_t sequence = 0; sequence < problem.lengths.size(); ++sequence) {
@@ -186,21 +265,15 @@ void append_on_host(const KvAppendSpec& spec, const KvProblem& problem, KvImages
     for (int token = first; token < last; ++token) {
       const int position = problem.lengths[sequence] - (last - token);
       const auto place = place_of(spec.kv, problem, sequence, position);
-      const bool rotation_missing =
-          spec.rope.source == RopeSource::kTable && position >= problem.rotation_rows;
+      const bool rotation_missing = !of_token.has_rotations(position);
+      put_query(spec, problem, of_token, token, position, parts[kQuery]);
       if (by_channel ? position < 0 : !place || rotation_missing) continue;
       const auto row = static_cast<std::size_t>(token * problem.stride);
       for (std::size_t i = 0; i < elements; ++i) {
         k[i] = value_of(spec.activation, problem.k[row + i]);
         v[i] = value_of(spec.activation, problem.v[row + i]);
       }
-      if (turned) {
-        const auto rotations = rotations_at(spec.rope, problem, position, frequencies);
-        for (int head = 0; head < heads; ++head) {
-          rotate_row(spec.rope, rotations,
-                     &k[static_cast<std::size_t>(head) * static_cast<std::size_t>(head_dim)]);
-        }
-      }
+      if (!rotation_missing) of_token.change_k(position, k);
       if (by_channel) {
         if (!rotation_missing) new_keys[position] = k;
       } else {

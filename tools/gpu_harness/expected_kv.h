@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-// Writes what kv_append must write into images of the tensors, by quantize_kv() and rotate_row().
-// Bytes that it must not touch stay.
+// Writes what kv_append must write into images of the tensors, by normalize_head(), rotate_row()
+// and quantize_kv(). Bytes that it must not touch stay.
 void append_on_host(const KvAppendSpec& spec, const KvProblem& problem, KvImages& parts);
 
 }  // namespace heddle

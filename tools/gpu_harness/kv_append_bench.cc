@@ -26,7 +26,7 @@ class Launches {
     const int copies = rotation_copies(moved_bytes);
     const int caches = std::min(copies, rotation_copies(cache_bytes));
     for (int i = 0; i < caches; ++i) {
-      caches_.push_back(std::make_unique<DeviceKvCache>(problem.bytes));
+      outputs_.push_back(std::make_unique<DeviceKvOutput>(problem.bytes));
     }
     for (int i = 0; i < copies; ++i) {
       inputs_.push_back(std::make_unique<DeviceKvInput>(spec, problem, stream));
@@ -40,14 +40,14 @@ class Launches {
   void launch(int i, const OwnedStream& stream) const {
     const auto at = static_cast<std::size_t>(i);
     KvAppendArgs args = inputs_[at % inputs_.size()]->args();
-    caches_[at % caches_.size()]->set(&args.cache);
+    outputs_[at % outputs_.size()]->set(&args);
     kernel_.launch(args, stream.get());
   }
 
  private:
   const KvAppendKernel& kernel_;
   std::vector<std::unique_ptr<DeviceKvInput>> inputs_;
-  std::vector<std::unique_ptr<DeviceKvCache>> caches_;
+  std::vector<std::unique_ptr<DeviceKvOutput>> outputs_;
 };
 
 // Adds what an append to one sequence moves. K with scales per channel: of blocks that become full
@@ -81,8 +81,12 @@ PackingTiming bench_kv_append(Runtime& runtime, const Spec& spec, const KvAppend
   const KvShape heads = spec.kv_append().shape;
   const KvCacheLayout layout = kv_cache_layout(spec.kv(), heads.kv_heads, heads.head_dim);
   PackingTiming timing;
+  const std::size_t query_bytes = 2 * static_cast<std::size_t>(spec.kv_append().query.heads) *
+                                  static_cast<std::size_t>(heads.head_dim);
   for (std::size_t i = 0; i < shape.new_tokens.size(); ++i) {
     add_bytes(layout, heads.head_dim, shape.new_tokens[i], shape.lengths[i], timing);
+    timing.read_bytes += static_cast<std::size_t>(shape.new_tokens[i]) * query_bytes;
+    timing.written_bytes += static_cast<std::size_t>(shape.new_tokens[i]) * query_bytes;
   }
   {
     const Launches launches(kernel, shape, timing.read_bytes + timing.written_bytes, stream);

@@ -14,7 +14,7 @@ namespace {
 bool is_16_bit(KvDtype dtype) { return dtype == KvDtype::kFp16 || dtype == KvDtype::kBf16; }
 
 KvDtype dtype_of(const KvAppendSpec& spec, KvPart part) {
-  if (part == kKResidual) {
+  if (part == kKResidual || part == kQuery) {
     return spec.activation == DType::kBf16 ? KvDtype::kBf16 : KvDtype::kFp16;
   }
   return part == kKCodes ? spec.kv.k.dtype : spec.kv.v.dtype;
@@ -46,36 +46,36 @@ ByteCheck run_kv_append(const Kernel& kernel, const KvAppendShape& shape, std::u
   const KvAppendSpec& spec = kernel.plan().spec.kv_append();
   const KvProblem problem = make_kv_problem(spec, shape, seed);
   const DeviceKvInput input(spec, problem, stream);
-  DeviceKvCache cache(problem.bytes);
+  DeviceKvOutput output(problem.bytes);
   KvAppendArgs args = input.args();
-  cache.set(&args.cache);
+  output.set(&args);
 
   ByteCheck check;
   check.guards_intact = true;
-  std::vector<std::uint8_t> got(cache.buffer().bytes());
+  std::vector<std::uint8_t> got(output.buffer().bytes());
   for (const std::uint8_t poison : {0xFF, 0x5A}) {
     KvImages expected = kv_images(problem, poison);
-    cache.buffer().fill(poison, stream);
-    cache.buffer().upload(expected[kKResidual].data(), problem.bytes[kKResidual], stream,
-                          cache.offset(kKResidual));
+    output.buffer().fill(poison, stream);
+    output.buffer().upload(expected[kKResidual].data(), problem.bytes[kKResidual], stream,
+                           output.offset(kKResidual));
     append_on_host(spec, problem, expected);
     KvAppendKernel(kernel).launch(args, stream.get());
-    cache.buffer().download(got.data(), 0, got.size(), stream);
+    output.buffer().download(got.data(), 0, got.size(), stream);
     std::size_t end = 0;
-    for (const KvPart part : {kKCodes, kKScales, kVCodes, kVScales, kKResidual}) {
-      const auto first = got.begin() + static_cast<std::ptrdiff_t>(cache.offset(part));
+    for (const KvPart part : {kKCodes, kKScales, kVCodes, kVScales, kKResidual, kQuery}) {
+      const auto first = got.begin() + static_cast<std::ptrdiff_t>(output.offset(part));
       const auto guard = got.begin() + static_cast<std::ptrdiff_t>(end);
       const auto is_poison = [poison](std::uint8_t byte) { return byte == poison; };
       check.guards_intact = check.guards_intact && std::all_of(guard, first, is_poison);
       std::vector<std::uint8_t> part_got(first,
                                          first + static_cast<std::ptrdiff_t>(problem.bytes[part]));
-      if (part == kKCodes || part == kVCodes || part == kKResidual) {
+      if (part == kKCodes || part == kVCodes || part == kKResidual || part == kQuery) {
         const KvDtype dtype = dtype_of(spec, part);
         unify_nans(dtype, part_got);
         unify_nans(dtype, expected[part]);
       }
-      compare(std::move(expected[part]), std::move(part_got), cache.offset(part), &check);
-      end = cache.offset(part) + problem.bytes[part];
+      compare(std::move(expected[part]), std::move(part_got), output.offset(part), &check);
+      end = output.offset(part) + problem.bytes[part];
       check.bytes += problem.bytes[part];
     }
     check.guards_intact = check.guards_intact &&

@@ -1,4 +1,5 @@
-// Runs a kv_append kernel with random K and V and compares the cache's bytes with the host's.
+// Runs a kv_append kernel with random K, V and Q and compares the bytes of the cache and of Q's
+// output with the host's.
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_KV_APPEND_CHECK_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_KV_APPEND_CHECK_H_
 
@@ -10,8 +11,9 @@
 
 namespace heddle {
 
-// Every byte of the cache: what must be written is, all else stays as it was. Of 16-bit values a
-// NaN is any NaN. In the current context, for whose device the kernel was loaded. Throws Error.
+// Every byte of the cache and of Q's output: what must be written is, all else stays as it was. Of
+// 16-bit values a NaN is any NaN. In the current context, for whose device the kernel was loaded.
+// Throws Error.
 ByteCheck run_kv_append(const Kernel& kernel, const KvAppendShape& shape, std::uint32_t seed = 1);
 
 // Ragged batches inside and beyond the cache, and single tokens: the sum of all checks.

@@ -17,6 +17,9 @@ DeviceKvInput::DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem,
                              const OwnedStream& stream)
     : k_(to_device(problem.k, stream)),
       v_(to_device(problem.v, stream)),
+      q_(to_device(problem.q, stream)),
+      k_norm_(to_device(problem.k_norm, stream)),
+      q_norm_(to_device(problem.q_norm, stream)),
       offsets_(to_device(problem.offsets, stream)),
       lengths_(to_device(problem.lengths, stream)),
       block_table_(to_device(problem.block_table, stream)),
@@ -27,6 +30,10 @@ DeviceKvInput::DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem,
   args_.k = k_.memory();
   args_.v = v_.memory();
   args_.k_stride = args_.v_stride = problem.stride;
+  args_.q = q_.memory();
+  args_.q_stride = problem.q_stride;
+  args_.k_norm = k_norm_.memory();
+  args_.q_norm = q_norm_.memory();
   args_.tokens = problem.tokens;
   args_.sequences = static_cast<std::int64_t>(problem.lengths.size());
   args_.offsets = offsets_.memory();
@@ -45,7 +52,7 @@ DeviceKvInput::DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem,
 
 KvAppendArgs DeviceKvInput::args() const { return args_; }
 
-DeviceKvCache::DeviceKvCache(const KvPartBytes& bytes) : bytes_(bytes) {
+DeviceKvOutput::DeviceKvOutput(const KvPartBytes& bytes) : bytes_(bytes) {
   std::size_t end = kGuardBytes;
   for (std::size_t part = 0; part < bytes.size(); ++part) {
     offsets_[part] = end;
@@ -54,12 +61,14 @@ DeviceKvCache::DeviceKvCache(const KvPartBytes& bytes) : bytes_(bytes) {
   buffer_ = DeviceBuffer(end);
 }
 
-void DeviceKvCache::set(KvCache* cache) const noexcept {
-  cache->k.codes = get(kKCodes);
-  cache->k.scales = get(kKScales);
-  cache->v.codes = get(kVCodes);
-  cache->v.scales = get(kVScales);
-  cache->k.residual = get(kKResidual);
+void DeviceKvOutput::set(KvAppendArgs* args) const noexcept {
+  KvCache& cache = args->cache;
+  cache.k.codes = get(kKCodes);
+  cache.k.scales = get(kKScales);
+  cache.v.codes = get(kVCodes);
+  cache.v.scales = get(kVScales);
+  cache.k.residual = get(kKResidual);
+  args->q_out = get(kQuery);
 }
 
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// A KvProblem in device memory: its input, and a cache.
+// A KvProblem in device memory: its input, and a cache with Q's output.
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_KV_DEVICE_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_KV_DEVICE_H_
 
@@ -14,14 +14,17 @@ class DeviceKvInput {
  public:
   DeviceKvInput(const KvAppendSpec& spec, const KvProblem& problem, const OwnedStream& stream);
 
-  // All but the pointers of the cache's codes and scales.
+  // All but the pointers that DeviceKvOutput has.
   KvAppendArgs args() const;
-  std::size_t bytes() const noexcept { return k_.bytes() + v_.bytes(); }
+  std::size_t bytes() const noexcept { return k_.bytes() + v_.bytes() + q_.bytes(); }
 
  private:
   KvAppendArgs args_;
   DeviceBuffer k_;
   DeviceBuffer v_;
+  DeviceBuffer q_;
+  DeviceBuffer k_norm_;
+  DeviceBuffer q_norm_;
   DeviceBuffer offsets_;
   DeviceBuffer lengths_;
   DeviceBuffer block_table_;
@@ -31,9 +34,9 @@ class DeviceKvInput {
 };
 
 // The tensors in one buffer, with a guard before each and behind the last.
-class DeviceKvCache {
+class DeviceKvOutput {
  public:
-  explicit DeviceKvCache(const KvPartBytes& bytes);
+  explicit DeviceKvOutput(const KvPartBytes& bytes);
 
   DeviceBuffer& buffer() noexcept { return buffer_; }
   const DeviceBuffer& buffer() const noexcept { return buffer_; }
@@ -42,7 +45,7 @@ class DeviceKvCache {
   DeviceOutput get(KvPart part) const noexcept {
     return bytes_[part] == 0 ? DeviceOutput() : buffer_.memory(offsets_[part], bytes_[part]);
   }
-  void set(KvCache* cache) const noexcept;
+  void set(KvAppendArgs* args) const noexcept;
 
  private:
   KvPartBytes bytes_;

@@ -51,12 +51,12 @@ void fill_row(DType dtype, std::uint32_t kind, std::mt19937& random, std::uint16
   }
 }
 
-std::vector<std::uint16_t> random_rows(const KvAppendSpec& spec, std::int64_t tokens,
+std::vector<std::uint16_t> random_rows(const KvAppendSpec& spec, int heads, std::int64_t tokens,
                                        std::int64_t stride, std::mt19937& random) {
   constexpr std::uint32_t kKinds = 48;  // most of them ordinary
   std::vector<std::uint16_t> rows(static_cast<std::size_t>(tokens * stride));
   for (std::int64_t token = 0; token < tokens; ++token) {
-    for (int head = 0; head < spec.shape.kv_heads; ++head) {
+    for (int head = 0; head < heads; ++head) {
       fill_row(spec.activation, random() % kKinds, random,
                &rows[static_cast<std::size_t>(token * stride + head * spec.shape.head_dim)],
                spec.shape.head_dim);
@@ -109,8 +109,9 @@ void make_residual(const KvAppendSpec& spec, const KvAppendShape& shape, std::mt
   if (spec.kv.k.granularity != KvGranularity::kChannel) return;
   const std::size_t sequences = problem.lengths.size();
   problem.residual_slot_count = static_cast<std::int64_t>(sequences) + kSpareSlots;
-  problem.residual = random_rows(spec, problem.residual_slot_count * spec.kv.k.group_size,
-                                 std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim, random);
+  problem.residual =
+      random_rows(spec, spec.shape.kv_heads, problem.residual_slot_count * spec.kv.k.group_size,
+                  std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim, random);
   if (!shape.offsets) return;
   problem.residual_slots.resize(static_cast<std::size_t>(problem.residual_slot_count));
   std::iota(problem.residual_slots.begin(), problem.residual_slots.end(), 0);
@@ -121,6 +122,26 @@ void make_residual(const KvAppendSpec& spec, const KvAppendShape& shape, std::mt
     problem.residual_slots[i] =
         i % 8 == 1 ? -1 : static_cast<std::int32_t>(problem.residual_slot_count);
   }
+}
+
+// Q's rows are further apart than those of K where these are. Weights about one, or about zero
+// where one is added to them.
+void make_query(const KvAppendSpec& spec, const KvAppendShape& shape, std::mt19937& random,
+                KvProblem& problem) {
+  const Float16Format format = float16_format(spec.activation);
+  const auto weights = [&] {
+    std::normal_distribution<double> normal(1 - spec.norm.weight_offset, 0.25);
+    std::vector<std::uint16_t> row(static_cast<std::size_t>(spec.shape.head_dim));
+    for (std::uint16_t& bits : row) bits = float16_from_double(format, normal(random));
+    return row;
+  };
+  const bool query = spec.query.heads != 0;
+  if (spec.norm.epsilon) problem.k_norm = weights();
+  if (spec.norm.epsilon && query) problem.q_norm = weights();
+  if (!query) return;
+  problem.q_stride =
+      std::int64_t{spec.query.heads} * spec.shape.head_dim + 2 * shape.spare_elements;
+  problem.q = random_rows(spec, spec.query.heads, problem.tokens, problem.q_stride, random);
 }
 
 }  // namespace
@@ -169,11 +190,12 @@ KvProblem make_kv_problem(const KvAppendSpec& spec, const KvAppendShape& shape,
   problem.tokens = problem.offsets.back();
   if (!shape.offsets) problem.offsets.clear();
   problem.stride = std::int64_t{spec.shape.kv_heads} * spec.shape.head_dim + shape.spare_elements;
-  problem.k = random_rows(spec, problem.tokens, problem.stride, random);
-  problem.v = random_rows(spec, problem.tokens, problem.stride, random);
+  problem.k = random_rows(spec, spec.shape.kv_heads, problem.tokens, problem.stride, random);
+  problem.v = random_rows(spec, spec.shape.kv_heads, problem.tokens, problem.stride, random);
   make_pages(spec.kv, shape, random, problem);
   make_rotations(spec.rope, shape, random, problem);
   make_residual(spec, shape, random, problem);
+  make_query(spec, shape, random, problem);
   problem.given = {KvGivenScale{0.03125F + 0.001F * static_cast<float>(seed % 7), 7},
                    KvGivenScale{0.0078125F, 2}};
   const KvCacheLayout& layout = problem.layout;
@@ -181,7 +203,10 @@ KvProblem make_kv_problem(const KvAppendSpec& spec, const KvAppendShape& shape,
                    layout.k.scale_bytes(problem.pages, problem.page_tokens),
                    layout.v.code_bytes(problem.pages, problem.page_tokens),
                    layout.v.scale_bytes(problem.pages, problem.page_tokens),
-                   layout.k.residual_bytes(problem.residual_slot_count)};
+                   layout.k.residual_bytes(problem.residual_slot_count),
+                   2 * static_cast<std::size_t>(problem.tokens) *
+                       static_cast<std::size_t>(spec.query.heads) *
+                       static_cast<std::size_t>(spec.shape.head_dim)};
   return problem;
 }
 

@@ -32,9 +32,10 @@ KvAppendShape decode_shape(int sequences, int longest, std::uint32_t seed);
 // `tokens` new tokens of one sequence.
 KvAppendShape prefill_shape(int tokens);
 
-// kKResidual: the window of tokens whose block of scales per channel is not full.
-enum KvPart { kKCodes, kKScales, kVCodes, kVScales, kKResidual };
-inline constexpr std::size_t kKvParts = 5;
+// kKResidual: the window of tokens whose block of scales per channel is not full. kQuery: Q's
+// output.
+enum KvPart { kKCodes, kKScales, kVCodes, kVScales, kKResidual, kQuery };
+inline constexpr std::size_t kKvParts = 6;
 using KvPartBytes = std::array<std::size_t, kKvParts>;
 using KvImages = std::array<std::vector<std::uint8_t>, kKvParts>;
 
@@ -47,6 +48,11 @@ struct KvProblem {
   std::int64_t stride = 0;       // elements
   std::vector<std::uint16_t> k;  // [tokens][stride]
   std::vector<std::uint16_t> v;
+  std::int64_t q_stride = 0;
+  std::vector<std::uint16_t> q;  // [tokens][q_stride]; empty without
+  // Weights of the norm, empty without.
+  std::vector<std::uint16_t> q_norm;
+  std::vector<std::uint16_t> k_norm;
   std::vector<std::int32_t> offsets;  // empty without
   std::vector<std::int32_t> lengths;
   std::vector<std::int32_t> block_table;

@@ -6,6 +6,7 @@
 #include "generator/families/kv_granularity.h"
 #include "generator/families/scale_type.h"
 #include "generator/kv/kv_rule.h"
+#include "generator/kv/rope.h"
 #include "generator/target/capabilities.h"
 #include "heddle/kv_cache.h"
 
@@ -83,6 +84,10 @@ KvAppendConfig kv_append_config(const KvAppendSpec& spec, const Target& target) 
   config.rope = rope_pairing(spec.rope.pairing);
   config.rope_dim = spec.rope.dim;
   config.rope_table = spec.rope.source == RopeSource::kTable;
+  config.rope_factor_bits = std::bit_cast<int>(rope_factor(spec.rope));
+  config.query_heads = spec.query.heads;
+  config.epsilon_bits = std::bit_cast<int>(spec.norm.epsilon.value_or(0.0F));
+  config.weight_offset = spec.norm.weight_offset;
   config.async_copies = has_async_copies(target);
   config.dependent = has_dependent_launch(target);
   config.k = tensor_config(spec.kv.k, layout.k, spec.activation);

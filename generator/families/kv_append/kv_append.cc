@@ -1,4 +1,5 @@
-// K and V of new tokens, rotated and quantised, into a key-value cache.
+// K and V of new tokens, normalised, rotated and quantised, into a key-value cache, and Q of these
+// tokens into a tensor of its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,20 +23,19 @@ namespace {
 
 using device::KvAppendConfig;
 
-// Whether lanes of K hold elements that turn with those of other lanes, as AppendRows::kSpan has
-// it.
-bool turns_across_lanes(const KvAppendSpec& spec) {
-  const KvTensor& k = spec.kv.k;
-  const int dim = spec.rope.dim;
-  return spec.rope.pairing == RopePairing::kNeox && k.granularity == KvGranularity::kGroup &&
-         dim / 2 % k.group_size != 0 && k.group_size % dim != 0;
+// Whether lanes of K hold elements that turn with those of other lanes.
+bool turns_across_lanes(const KvAppendConfig& config) {
+  return config.rope == device::RopePairing::kNeox && config.span_of(config.k, true) == 0;
 }
 
 // 64 registers hold the rotations and what makes codes of values; 80 also the zero points of two
-// groups or 16 channels' scales, 96 twice the rotations.
-int threads_of_an_sm(const KvAppendSpec& spec) {
-  if (turns_across_lanes(spec)) return 640;
-  if (spec.kv.k.granularity == KvGranularity::kChannel) return 768;
+// groups, 16 channels' scales or the weights of a norm, 96 twice the rotations, or both of the last
+// two. Twice the rotations and twice the weights take 128.
+int threads_of_an_sm(const KvAppendSpec& spec, const KvAppendConfig& config) {
+  const bool norm = config.normalizes();
+  if (turns_across_lanes(config)) return norm ? 512 : 640;
+  if (spec.kv.k.granularity == KvGranularity::kChannel) return norm ? 640 : 768;
+  if (norm) return 768;
   for (const KvTensor* tensor : {&spec.kv.k, &spec.kv.v}) {
     if (tensor->granularity == KvGranularity::kGroup && !tensor->symmetric) return 768;
   }
@@ -60,8 +60,10 @@ std::string tensor_name(const KvTensor& tensor) {
 std::string kernel_name(const KvAppendSpec& spec) {
   std::string types = tensor_name(spec.kv.k);
   if (const std::string v = tensor_name(spec.kv.v); v != types) types += '_' + v;
-  return fmt::format("heddle_kv_append_{}_{}_h{}_d{}", to_string(spec.activation), types,
-                     spec.shape.kv_heads, spec.shape.head_dim);
+  std::string name = fmt::format("heddle_kv_append_{}_{}_h{}_d{}", to_string(spec.activation),
+                                 types, spec.shape.kv_heads, spec.shape.head_dim);
+  if (spec.query.heads != 0) name += fmt::format("_q{}", spec.query.heads);
+  return name;
 }
 
 // What each pair turns by from one position to the next.
@@ -69,7 +71,11 @@ std::string frequencies_text(const RopeSpec& rope) {
   if (rope.pairing == RopePairing::kNone || rope.source == RopeSource::kTable) {
     return "struct Frequencies {};\n";
   }
-  std::string text = fmt::format("// 2^64 / (2 pi) * {}^(-2i / {})\n", rope.base, rope.dim);
+  std::string text = fmt::format("// 2^64 / (2 pi) * {}^(-2i / {})", rope.base, rope.dim);
+  if (rope.scaling.type != RopeScalingType::kNone) {
+    text += fmt::format(", scaled as {} does it", to_string(rope.scaling.type));
+  }
+  text += '\n';
   text += fmt::format("__device__ const u64 rope_frequencies[{}] = {{", rope.dim / 2);
   const auto frequencies = rope_frequencies(rope);
   for (std::size_t i = 0; i < frequencies.size(); ++i) {
@@ -101,6 +107,15 @@ std::vector<std::string> reasons(const KvAppendSpec& spec, const KvAppendConfig&
   if (is_by_token(spec)) {
     reasons.emplace_back("scales per token: a block holds all heads of its tokens");
   }
+  if (spec.query.heads != 0) {
+    reasons.push_back(fmt::format(
+        "blocks behind those of K and V take the {} heads of Q, as many in each of them",
+        spec.query.heads));
+  }
+  if (config.normalizes()) {
+    reasons.emplace_back(
+        "the lanes of a row find its norm among themselves, and hold their weights");
+  }
   if (spec.rope.pairing != RopePairing::kNone) {
     reasons.push_back(fmt::format("rotations are {} once for each token of a block, in registers",
                                   config.rope_table ? "read" : "computed"));
@@ -115,8 +130,9 @@ int head_parts(const Plan& plan, const PlannedKernel& kernel, std::int64_t tiles
   if (is_by_token(spec)) return 1;
   const std::int64_t blocks = std::int64_t{plan.target.sm_count} * kernel.blocks_per_sm;
   const std::int64_t heads = spec.shape.kv_heads;
-  // Tiles of K and of V.
-  const std::int64_t parts = std::clamp(blocks / (2 * tiles), std::int64_t{1}, heads);
+  // Of K and of V, and of Q as many times the heads of one of them.
+  const std::int64_t works = (2 + spec.query.heads / heads) * tiles;
+  const std::int64_t parts = std::clamp(blocks / works, std::int64_t{1}, heads);
   // No thread has more heads than with this many.
   const std::int64_t rows = device::ceil_div(heads, parts);
   return static_cast<int>(device::ceil_div(heads, rows));
@@ -138,7 +154,7 @@ class KvAppend final : public Family {
     kernel.threads = config.threads();
     kernel.shared_bytes = config.shared_bytes();
     kernel.blocks_per_sm = blocks_that_fit(plan.target, kernel.threads, kernel.shared_bytes,
-                                           threads_of_an_sm(spec) / kernel.threads);
+                                           threads_of_an_sm(spec, config) / kernel.threads);
     kernel.starts_early = config.dependent;
     kernel.arguments = {KernelArgument::kParameters};
     plan.kernels = {std::move(kernel)};
@@ -168,14 +184,17 @@ class KvAppend final : public Family {
     KernelLaunch launch;
     launch.schedule = head_parts(plan, kernel, tiles);
     const auto of_v = static_cast<unsigned>(tiles) * static_cast<unsigned>(launch.schedule);
+    const auto of_q =
+        static_cast<unsigned>(tiles) * static_cast<unsigned>(config.query_parts(launch.schedule));
     if (config.k.granularity != device::KvGranularity::kChannel) {
-      launch.grid_x = 2 * of_v;  // K and V in turn
+      launch.grid_x = 2 * of_v + of_q;  // K and V in turn, then Q
       return launch;
     }
-    // K's blocks of tokens, a sequence's first one and those that its new tokens may fill; then V.
+    // K's blocks of tokens, a sequence's first one and those that its new tokens may fill; then V
+    // and Q.
     std::int64_t units = size.sequences;
     if (size.has_offsets) units += size.size / config.k.group_size;
-    launch.grid_x = of_v + static_cast<unsigned>(units * config.heads);
+    launch.grid_x = of_v + of_q + static_cast<unsigned>(units * config.heads);
     return launch;
   }
 

@@ -84,6 +84,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
                                     .softcap = "attn_logit_softcapping ?? 0",
                                     .window = "sliding_window",
                                     .qk_norm = QkNorm::kHead,
+                                    .append_norms = true,
                                     .rope = {.kind = "sliding_attention",
                                              .base = "rope_parameters.sliding_attention.rope_theta "
                                                      "?? rope_local_base_freq ?? 10000",
@@ -93,6 +94,7 @@ const std::vector<FamilyRow>& gemma_relatives() {
                       .attention = {.scale_dim = "query_pre_attn_scalar ?? 256",
                                     .softcap = "attn_logit_softcapping ?? 0",
                                     .qk_norm = QkNorm::kHead,
+                                    .append_norms = true,
                                     .rope = {.kind = "full_attention",
                                              .base = "rope_parameters.full_attention.rope_theta ?? "
                                                      "rope_theta ?? 1000000"}}}},

@@ -70,6 +70,7 @@ const std::vector<FamilyRow>& glm_relatives() {
           .mixers = {{.linears = self_attention(kAttentionBias),
                       .attention = {.qk_norm = QkNorm::kHead,
                                     .qk_norm_when = "use_qk_norm ?? false",
+                                    .append_norms = true,
                                     .rope = {.dim = "floor(head_dim * (partial_rotary_factor ?? "
                                                     "rope_parameters.partial_rotary_factor ?? "
                                                     "0.5))"}}}},

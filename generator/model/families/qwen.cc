@@ -23,7 +23,7 @@ std::vector<MixerRow> windowed(const LinearRows& linears, const AttentionRow& at
 }
 
 const AttentionRow kPlain = {};
-const AttentionRow kHeadNorm = {.qk_norm = QkNorm::kHead};
+const AttentionRow kHeadNorm = {.qk_norm = QkNorm::kHead, .append_norms = true};
 
 const ExpertsRow kExperts = {.normalised = "norm_topk_prob ?? false"};
 const ExpertsRow kExpertsAndShared = {
@@ -63,7 +63,7 @@ MixerRow gated_attention() {
               "layer_types[layer] == 'full_attention' ?? "
               "(layer + 1) % (full_attention_interval ?? 4) == 0",
           .linears = self_attention(kAttentionBias, kAttentionBias, "2 * heads * head_dim"),
-          .attention = {.gate = "true", .qk_norm = QkNorm::kHead}};
+          .attention = {.gate = "true", .qk_norm = QkNorm::kHead, .append_norms = true}};
 }
 
 std::vector<NamedExpression> delta_names() {

@@ -34,6 +34,7 @@ inline float mul_to_odd(float a, float b) {
 inline float multiply(float a, float b) { return a * b; }
 inline float multiply_add(float a, float b, float c) { return std::fma(a, b, c); }
 inline float divide(float a, float b) { return a / b; }
+inline float square_root(float a) { return std::sqrt(a); }
 inline float reciprocal(float a) { return 1.0f / a; }
 inline float round_to_integer(float a) { return std::nearbyint(a); }
 inline float max_or_nan(float a, float b) { return a < b || b != b ? b : a; }

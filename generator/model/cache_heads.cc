@@ -1,0 +1,115 @@
+#include "generator/model/cache_heads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "generator/spec/kv_complete.h"
+
+namespace heddle {
+namespace {
+
+// The numbers of a scaling, and whether all that were asked for are there.
+class Numbers {
+ public:
+  explicit Numbers(const ModelRope& rope) : rope_(rope) {}
+
+  std::optional<double> find(std::string_view name) const {
+    for (const auto& [key, value] : rope_.parameters) {
+      if (key == name) return value;
+    }
+    return std::nullopt;
+  }
+  float need(std::string_view name, double least, double most) {
+    const std::optional<double> value = find(name);
+    if (value && *value >= least && *value <= most) return static_cast<float>(*value);
+    complete_ = false;
+    return 1;
+  }
+  // Where it is missing or 0, which a config means by a default.
+  std::optional<float> some(std::string_view name) {
+    if (find(name).value_or(0) == 0) return std::nullopt;
+    return need(name, kLeast, kMost);
+  }
+  std::int64_t positions() {
+    constexpr std::string_view kName = "original_max_position_embeddings";
+    constexpr double kLongest = std::int64_t{1} << 30;
+    const double value = find(kName).value_or(0);
+    if (value >= 1 && value <= kLongest && value == std::floor(value)) {
+      return static_cast<std::int64_t>(value);
+    }
+    complete_ = false;
+    return 1;
+  }
+  bool complete() const { return complete_; }
+
+  // What a spec takes.
+  static constexpr double kLeast = 1e-3;
+  static constexpr double kMost = 1e6;
+
+ private:
+  const ModelRope& rope_;
+  bool complete_ = true;
+};
+
+RopeScaling llama3(Numbers& numbers) {
+  RopeScaling scaling;
+  scaling.type = RopeScalingType::kLlama3;
+  scaling.original_max_position_embeddings = numbers.positions();
+  scaling.low_freq_factor = numbers.need("low_freq_factor", Numbers::kLeast, Numbers::kMost);
+  scaling.high_freq_factor =
+      numbers.need("high_freq_factor", *scaling.low_freq_factor + Numbers::kLeast, Numbers::kMost);
+  return scaling;
+}
+
+// Models that have two multipliers divide what logits are scaled by for one by that of the other.
+RopeScaling yarn(Numbers& numbers, double factor) {
+  RopeScaling scaling;
+  scaling.type = RopeScalingType::kYarn;
+  scaling.original_max_position_embeddings = numbers.positions();
+  scaling.beta_fast = numbers.some("beta_fast");
+  scaling.beta_slow = numbers.some("beta_slow");
+  scaling.attention_factor = numbers.some("attention_factor");
+  const std::optional<float> own = numbers.some("mscale");
+  const std::optional<float> of_all = numbers.some("mscale_all_dim");
+  if (!scaling.attention_factor && own && of_all) {
+    scaling.attention_factor =
+        yarn_attention_factor(factor, *own) / yarn_attention_factor(factor, *of_all);
+  }
+  scaling.truncate = numbers.find("truncate").value_or(1) != 0;
+  return scaling;
+}
+
+}  // namespace
+
+std::optional<RopeScaling> scaling_of(const ModelRope& rope) {
+  Numbers numbers(rope);
+  RopeScaling scaling;
+  const float factor = numbers.need("factor", 1, Numbers::kMost);
+  if (rope.scaling == "linear") {
+    scaling.type = RopeScalingType::kLinear;
+  } else if (rope.scaling == "llama3") {
+    scaling = llama3(numbers);
+  } else if (rope.scaling == "yarn") {
+    scaling = yarn(numbers, factor);
+  } else {
+    return std::nullopt;
+  }
+  scaling.factor = factor;
+  return numbers.complete() ? std::optional(scaling) : std::nullopt;
+}
+
+HeadNorm head_norm_of(const FamilyRow& family, std::string_view mixer,
+                      const ModelAttention& attention, ConfigValues& values) {
+  const auto row = std::find_if(family.mixers.begin(), family.mixers.end(),
+                                [&](const MixerRow& known) { return known.name == mixer; });
+  if (row == family.mixers.end() || !row->attention.append_norms) return {};
+  if (attention.qk_norm != QkNorm::kHead || values.value(family.norm.epsilon).is_null()) return {};
+  const NormKind kind = values.flag(family.norm.kind_when) ? family.norm.kind : NormKind::kRms;
+  HeadNorm norm;
+  norm.epsilon = static_cast<float>(values.number(family.norm.epsilon));
+  norm.weight_offset = kind == NormKind::kRmsPlusOne ? 1 : 0;
+  return norm;
+}
+
+}  // namespace heddle

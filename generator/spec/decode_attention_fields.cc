@@ -1,0 +1,70 @@
+// The table of decode_attention.
+#include "generator/spec/kv_fields.h"
+
+namespace heddle {
+namespace {
+
+// A logit is a difference of two numbers of about this size in FP32: 5e-4 are lost at most.
+constexpr std::int64_t kMostSoftcap = 10000;
+
+constexpr auto kAttentionShape = std::to_array<Field>(
+    {shape_field("the sizes of the operation"),
+     size_field("/shape/heads", 1, kMostHeads,
+                slot<&DecodeAttentionSpec::shape, &AttentionShape::heads>(),
+                "heads of Q, a multiple of those of K and V"),
+     kv_heads_field(slot<&DecodeAttentionSpec::shape, &AttentionShape::kv_heads>()),
+     head_dim_field(slot<&DecodeAttentionSpec::shape, &AttentionShape::head_dim>()),
+     {.pointer = "/shape/query_len",
+      .min = 1,
+      .max = 8,
+      .slot = slot<&DecodeAttentionSpec::shape, &AttentionShape::query_len>(),
+      .doc = "queries of each sequence: its last tokens, each of which sees those up to itself"}});
+
+constexpr auto kScoreFields = std::to_array<Field>(
+    {{.pointer = "/scale_dim",
+      .min = 1,
+      .max = std::int64_t{1} << 40,
+      .also = kNoneGiven,
+      .slot = slot<&DecodeAttentionSpec::scale_dim>(),
+      .doc = "logits are divided by its square root; 0: head_dim"},
+     {.pointer = "/alibi",
+      .kind = FieldKind::kWord,
+      .words = kAlibiWords,
+      .slot = slot<&DecodeAttentionSpec::alibi>(),
+      .doc = "a bias of slope * distance; standard: the paper's slopes; given: with each launch"},
+     {.pointer = "/window",
+      .max = kLongestSequence,
+      .slot = slot<&DecodeAttentionSpec::window>(),
+      .doc = "tokens that a query sees, itself and those just before it; 0: all"},
+     {.pointer = "/sink_tokens",
+      .max = kLongestSequence,
+      .slot = slot<&DecodeAttentionSpec::sink_tokens>(),
+      .doc = "first tokens of a sequence that are seen beside the window"},
+     {.pointer = "/sink_logits",
+      .kind = FieldKind::kBool,
+      .slot = slot<&DecodeAttentionSpec::sink_logits>(),
+      .doc = "one logit more per head in the softmax, which has no value; given with each launch"},
+     {.pointer = "/softcap",
+      .max = kMostSoftcap,
+      .slot = slot<&DecodeAttentionSpec::softcap>(),
+      .doc = "logits become softcap * tanh(logit / softcap), before the bias; 0: they stay"},
+     {.pointer = "/log_sum_exp",
+      .kind = FieldKind::kBool,
+      .slot = slot<&DecodeAttentionSpec::log_sum_exp>(),
+      .doc = "also write the logarithm of each softmax's sum, FP32"}});
+
+constexpr auto kAttentionFields = join_fields(
+    header_fields<Op::kDecodeAttention>("the operation: attention of each sequence's last tokens"),
+    kAttentionShape,
+    activation_fields<&DecodeAttentionSpec::activation>("type of Q and the output"),
+    kv_fields<&DecodeAttentionSpec::kv>(), kScoreFields);
+
+}  // namespace
+
+const FieldTable& decode_attention_fields() {
+  static const DecodeAttentionSpec defaults;
+  static const FieldTable table{Op::kDecodeAttention, kAttentionFields, &defaults};
+  return table;
+}
+
+}  // namespace heddle
