@@ -15,9 +15,14 @@ namespace heddle {
 // Several layers that need the same kernel count on one.
 class ModelBuilder {
  public:
-  // All outlive the builder.
-  ModelBuilder(DType dtype, const Decoder& decoder, const Quantization& quantization, Model* model)
-      : dtype_(dtype), decoder_(decoder), quantization_(quantization), model_(*model) {}
+  // All outlive the builder. `dense`: as in ModelConfigTexts.
+  ModelBuilder(DType dtype, const Decoder& decoder, const Quantization& quantization, bool dense,
+               Model* model)
+      : dtype_(dtype),
+        decoder_(decoder),
+        quantization_(quantization),
+        dense_(dense),
+        model_(*model) {}
 
   void add_decoder_layers();
   // lm_head, and what else is in no decoder layer.
@@ -37,11 +42,14 @@ class ModelBuilder {
   void add_unserved(ModelLayer layer, const Scheme* scheme, std::string reason);
   void merge_layers();
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);
+  int plain_kernel_of(const ModelLayer& layer);
+  int kernel_with(const ModelLayer& layer, GemmSpec gemm);
   void assume(const Scheme& scheme, bool bias);
 
   DType dtype_;
   const Decoder& decoder_;
   const Quantization& quantization_;
+  const bool dense_;
   Model& model_;
   std::map<std::string, int> left_out_;  // module to the number of layers that leave it in 16 bits
   std::map<std::string, int> small_;     // the same of modules that are taken to be so

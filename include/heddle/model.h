@@ -181,6 +181,9 @@ struct ModelConfigTexts {
   // The engine rotates activations where the config asks for it at run time, which Heddle does not
   // do and refuses otherwise.
   bool engine_rotates = false;
+  // Dense linear layers whose weights are not quantised, lm_head among them, have kernels, too: for
+  // weights of the activations' 16-bit type. A model that is not quantised at all is then served.
+  bool dense = false;
 };
 
 // A family of models that model_from_config() knows.

@@ -91,6 +91,7 @@ Error of_option_or_config(const std::string& place, const Error& error) {
 ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& options) {
   ModelConfigTexts texts = files.texts();
   texts.engine_rotates = options.engine_rotates;
+  texts.dense = options.dense;
   return texts;
 }
 
@@ -180,6 +181,11 @@ ModelPlace place_of(const std::string& argument) {
 
 Model model_at(const ModelPlace& place, const ConfigFiles& files, const PackCommandOptions& options,
                bool plain_too = false) {
+  if (options.dense && !place.tensors.empty()) {
+    throw Error(ErrorCategory::kUsage, "tool.needs_config",
+                "--dense is for a config alone: layers of a checkpoint that are not quantised are "
+                "copied as they are, not packed");
+  }
   return place.tensors.empty() ? model_of_config(files, options, plain_too)
                                : model_of_tensors(place.tensors, files, options);
 }
@@ -284,6 +290,10 @@ Model read_model(const std::string& argument, const PackCommandOptions& options)
   if (options.engine_rotates) {
     throw Error(ErrorCategory::kUsage, "tool.needs_config",
                 "--engine-rotates is for a model: specs have no rotations");
+  }
+  if (options.dense) {
+    throw Error(ErrorCategory::kUsage, "tool.needs_config",
+                "--dense is for a model: specs say themselves what their weights are");
   }
   if (is_list) return model_of_list(files.place, text);
   Model model;
