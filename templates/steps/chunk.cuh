@@ -19,7 +19,7 @@ struct LaneWords {
   using Type = u32[kBits];
 };
 struct WordsInShared {
-  u32 address;  // of the first tile's; the next tile's are kTileBytes further
+  u32 address = 0;  // of the first tile's; the next tile's are kTileBytes further
   static constexpr u32 kTileBytes = 512;
 };
 template <>
