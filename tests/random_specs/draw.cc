@@ -149,11 +149,11 @@ std::string RandomSpec::draw_list(const Field& field) {
   return value_text(values);
 }
 
-// Fields that there are not beside the drawn words of others, but for a few.
+// Fields that there are not beside the drawn words of others: a parser knows none of them there.
 void RandomSpec::drop_absent() {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Condition* const condition = table_->fields[i].no_field_where;
-    if (condition == nullptr || !values_[i] || one_in(random_, 50)) continue;
+    if (condition == nullptr || !values_[i]) continue;
     const Field* const other = table_->find(condition->pointer);
     const Value& word = values_[static_cast<std::size_t>(other - table_->fields.data())];
     const auto is_that = [&](std::string_view one) {
