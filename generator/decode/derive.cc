@@ -28,10 +28,27 @@ std::string why_no_scale(const DecodeRequest& request) {
   return {};
 }
 
+// Codes of 16 bits are what the matrix instruction takes.
+bool is_plain(const DecodeRequest& request) {
+  return request.kind == CodeKind::kFloat && request.bits == 16;
+}
+
+std::string why_no_plain(const DecodeRequest& request) {
+  const Float16Format format = float16_format(request.dtype);
+  if (request.exponent_bits != format.exponent_bits ||
+      request.mantissa_bits != format.mantissa_bits) {
+    return fmt::format("weights of 16 bits are multiplied as the {} that they are",
+                       request.exponent_bits == kBfloat16.exponent_bits ? "bf16" : "fp16");
+  }
+  if (request.order != ElementOrder::kFragment) return "weights of 16 bits have one order";
+  return {};
+}
+
 std::string why_no_float(const DecodeRequest& request) {
   const Float16Format format = float16_format(request.dtype);
   const int e = request.exponent_bits;
   const int m = request.mantissa_bits;
+  if (is_plain(request)) return why_no_plain(request);
   if (e < 1 || m < 1 || 1 + e + m != request.bits || request.bits > 8) {
     return fmt::format("e{}m{} is no float of {} bits", e, m, request.bits);
   }
@@ -56,6 +73,11 @@ std::string why_unsupported(const DecodeRequest& request) {
 
 }  // namespace
 
+// The words are the A operand's registers.
+void derive_plain(DecodePlan& plan) {
+  for (int word = 0; word < plan.words; ++word) plan.outputs.push_back(word);
+}
+
 DecodePlan derive_decode_plan(const DecodeRequest& request) {
   if (const std::string why = why_unsupported(request); !why.empty()) {
     throw Error(ErrorCategory::kUnsupported, "decode.unsupported", why);
@@ -68,7 +90,7 @@ DecodePlan derive_decode_plan(const DecodeRequest& request) {
       derive_integer(plan);
       break;
     case CodeKind::kFloat:
-      derive_float(plan);
+      is_plain(request) ? derive_plain(plan) : derive_float(plan);
       break;
     case CodeKind::kTable:
       derive_table(plan);

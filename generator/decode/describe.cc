@@ -65,6 +65,7 @@ std::string source_text(const DecodeRequest& request) {
     case CodeKind::kInteger:
       break;
     case CodeKind::kFloat:
+      if (request.bits == 16) return std::string(to_string(request.dtype));
       return fmt::format("e{}m{}", request.exponent_bits, request.mantissa_bits);
     case CodeKind::kTable:
       return "4-bit code of a table";

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "generator/decode/float16.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
@@ -130,6 +131,9 @@ std::vector<NamedDecodeRequest> every_decode_request() {
       add(list, name + " / power of two", request);
     }
     add(list, "nf4", table_request(nf4_values(), dtype));
+    const Float16Format same = float16_format(dtype);
+    list.push_back({"16 bits, of the same type",
+                    float_request(same.exponent_bits, same.mantissa_bits, dtype)});
   }
   add_scaled_integers(list);
   return list;

@@ -1,3 +1,4 @@
+#include "generator/decode/float16.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
@@ -35,6 +36,10 @@ DecodeRequest request_of(const WeightSpec& weight, DType dtype) {
       return float_request(2, 1, dtype);
     case WeightType::kNf4:
       return table_request(nf4_values(), dtype);
+    case WeightType::kFp16:
+      return float_request(kBinary16.exponent_bits, kBinary16.mantissa_bits, dtype);
+    case WeightType::kBf16:
+      return float_request(kBfloat16.exponent_bits, kBfloat16.mantissa_bits, dtype);
     case WeightType::kUint:
     case WeightType::kInt:
       break;

@@ -77,7 +77,10 @@ device::EpilogueConfig epilogue_of(const GemmSpec& spec) {
 
 std::vector<std::string> gemm_aliases(const GemmSpec& spec) {
   return {"using Value = " + value_type(spec.activation) + ';',
-          "using Scale = " + scale_class(spec.weight.scale_dtype) + ';',
+          // Without scales no kernel asks for one, but all kernels name their type.
+          "using Scale = " +
+              scale_class(spec.weight.has_scales() ? spec.weight.scale_dtype : spec.activation) +
+              ';',
           "using Result = " + result_class(spec.output_dtype()) + ';'};
 }
 

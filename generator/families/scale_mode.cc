@@ -72,6 +72,7 @@ bool folds_scale(const GemmSpec& spec) {
 }
 
 std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightLayout& layout) {
+  if (!spec.weight.has_scales()) return ScaleMode::kNone;
   if (layout.groups_per_chunk == 0) return ScaleMode::kChannel;
   // Another scale would have to be rounded before it could meet the weight; a float zero point
   // meets the sums only.
@@ -99,6 +100,7 @@ ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout
 
 DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode) {
   const GemmSpec& spec = plan.spec.gemm();
+  if (mode == ScaleMode::kNone) return plan.decode;
   DecodeRequest request = plan.decode.request;
   request.fold_scale = mode == ScaleMode::kWeight && folds_scale(spec);
   request.fold_power = !request.fold_scale && folds_power(spec, mode);
@@ -119,8 +121,15 @@ std::string_view to_string(ScaleMode mode) noexcept {
       return "weight";
     case ScaleMode::kChannel:
       return "channel";
+    case ScaleMode::kNone:
+      return "none";
   }
   return "";
+}
+
+std::string scale_text(ScaleMode mode) {
+  if (mode == ScaleMode::kNone) return "no scales";
+  return "scale on " + std::string(to_string(mode));
 }
 
 }  // namespace heddle

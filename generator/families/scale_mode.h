@@ -3,6 +3,7 @@
 #define HEDDLE_GENERATOR_FAMILIES_SCALE_MODE_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "generator/families/fields.h"
@@ -37,6 +38,8 @@ DecodePlan decode_plan_of(const Plan& plan, ScaleMode mode);
 device::Scaling scaling_of(const Plan& plan, ScaleMode mode);
 
 std::string_view to_string(ScaleMode mode) noexcept;
+// "scale on weight", "no scales": for a kernel's description.
+std::string scale_text(ScaleMode mode);
 
 }  // namespace heddle
 

@@ -44,12 +44,14 @@ class Walk {
  public:
   static constexpr bool kPacking = !std::is_const_v<Packed>;
   using Plain = std::conditional_t<kPacking, const QuantizedWeights, QuantizedWeights>;
+  using Code = std::conditional_t<kPacking, const std::uint8_t, std::uint8_t>;
 
   Walk(const GemmSpec& spec, Packed* packed, Plain& plain)
       : weight_(spec.weight),
         gated_(spec.epilogue.gated),
         n_(spec.shape.n),
         k_(spec.shape.k),
+        code_bytes_(static_cast<std::int64_t>(code_bytes(spec.weight))),
         layout_(weight_layout(spec)),
         plan_(bit_places(weight_)),
         mask_((1u << weight_.bits) - 1),
@@ -97,8 +99,8 @@ class Walk {
     if constexpr (kPacking) {
       if (pack_chunk_ != nullptr && (block + 1) * WeightLayout::kRowBlock <= n_ &&
           first_column + WeightLayout::kChunkK <= k_) {
-        const std::uint8_t* column = plain_.codes.data() + first_column;
-        pack_chunk_({column + row_of(block, 0) * k_, column + row_of(block, 8) * k_, k_}, chunk);
+        const auto row = [&](int i) { return code_place(row_of(block, i), first_column); };
+        pack_chunk_({row(0), row(8), k_ * code_bytes_}, chunk);
         return;
       }
     }
@@ -144,11 +146,31 @@ class Walk {
       const std::int64_t column = first_column + e / kTileElements * kTileK + place.column;
       const bool inside = row < n_ && column < k_;
       if constexpr (kPacking) {
-        write_code(plan_, e,
-                   inside ? plain_.codes[row * k_ + column] & mask_ : padding_code(weight_), words);
+        std::uint32_t code = padding_code(weight_);
+        if (inside) code = read_plain(code_place(row, column)) & mask_;
+        write_code(plan_, e, code, words);
       } else if (inside) {
-        plain_.codes[row * k_ + column] = static_cast<std::uint8_t>(read_code(plan_, words, e));
+        write_plain(code_place(row, column), read_code(plan_, words, e));
       }
+    }
+  }
+
+  Code* code_place(std::int64_t row, std::int64_t column) const {
+    return plain_.codes.data() + code_bytes_ * (row * k_ + column);
+  }
+  // Codes of two bytes are in native byte order.
+  std::uint32_t read_plain(const std::uint8_t* at) const {
+    if (code_bytes_ == 1) return *at;
+    std::uint16_t code = 0;
+    std::memcpy(&code, at, sizeof code);
+    return code;
+  }
+  void write_plain(std::uint8_t* at, std::uint32_t code) const {
+    if (code_bytes_ == 1) {
+      *at = static_cast<std::uint8_t>(code);
+    } else {
+      const auto wide = static_cast<std::uint16_t>(code);
+      std::memcpy(at, &wide, sizeof wide);
     }
   }
 
@@ -213,6 +235,7 @@ class Walk {
   const bool gated_;
   const std::int64_t n_;
   const std::int64_t k_;
+  const std::int64_t code_bytes_;
   const WeightLayout layout_;
   const DecodePlan plan_;
   const std::uint32_t mask_;
@@ -228,10 +251,12 @@ PlainSizes plain_sizes(const GemmSpec& spec) {
   const auto n = static_cast<std::size_t>(spec.shape.n);
   const auto k = static_cast<std::size_t>(spec.shape.k);
   const auto groups = static_cast<std::size_t>(groups_along_k(spec.weight, spec.shape.k));
+  const std::size_t codes = n * k * code_bytes(spec.weight);
+  if (!spec.weight.has_scales()) return {codes, 0, 0};
   const std::size_t count = spec.weight.group_size == kPerTensor ? 1 : n * groups;
   const auto bytes = static_cast<std::size_t>(bytes_of(spec.weight.scale_dtype));
   const ZeroPoint zero = spec.weight.zero_point;
-  return {n * k, count * bytes,
+  return {codes, count * bytes,
           zero == ZeroPoint::kNone  ? 0
           : zero == ZeroPoint::kInt ? count
                                     : count * bytes};

@@ -169,6 +169,25 @@ void pack_chunk(const ChunkRows& codes, std::uint8_t* chunk) {
   }
 }
 
+// Weights of 16 bits: each register of the A operand is two neighbouring ones of a row.
+void pack_halves(const ChunkRows& codes, std::uint8_t* chunk) {
+  constexpr int kBits = 16, kBytes = 2, kTileK = 16;
+  constexpr int kHalfBytes = WeightLayout::kRowBlock * kHalfK * kBytes;
+  for (int tile = 0; tile < WeightLayout::kChunkK / kTileK; ++tile) {
+    constexpr int kTiles = static_cast<int>(kTilesOfHalf), kPairs = static_cast<int>(kTilePairs);
+    std::uint8_t* const half = chunk + tile / kTiles * kHalfBytes;
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int pair = 0; pair < kPairs; ++pair) {
+        const FragmentElement place = fragment_element(lane, 2 * pair);
+        const std::uint8_t* const row =
+            (place.row < 8 ? codes.lower : codes.upper) + place.row % 8 * codes.stride;
+        std::memcpy(half + lane_word_offset(kBits, lane, tile % kTiles * kPairs + pair),
+                    row + kBytes * (kTileK * tile + place.column), 2 * kBytes);
+      }
+    }
+  }
+}
+
 template <class Order>
 PackChunk packer_of(const DecodePlan& plan) {
   return has_runs_of<Order>(plan) ? pack_chunk<Order> : nullptr;
@@ -196,6 +215,8 @@ PackChunk chunk_packer(const DecodePlan& plan) {
       return packer_of<Unit<7>>(plan);
     case 8:
       return packer_of<Unit<8>>(plan);
+    case 16:
+      return pack_halves;
     default:
       return nullptr;
   }

@@ -9,12 +9,12 @@
 
 namespace heddle {
 
-// Where the codes of a chunk's rows begin, one byte to a code: row g < 8 of the row block at
-// lower + g * stride, row g + 8 at upper + g * stride.
+// Where the codes of a chunk's rows begin, one byte to a code, of 16 bits two: row g < 8 of the row
+// block at lower + g * stride, row g + 8 at upper + g * stride.
 struct ChunkRows {
   const std::uint8_t* lower;
   const std::uint8_t* upper;
-  std::int64_t stride;
+  std::int64_t stride;  // bytes
 };
 
 // Packs the codes of a whole chunk, 16 rows by WeightLayout::kChunkK columns, into the chunk's

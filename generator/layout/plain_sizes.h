@@ -8,6 +8,9 @@
 
 namespace heddle {
 
+// Of one code, in QuantizedWeights.
+inline std::size_t code_bytes(const WeightSpec& weight) { return weight.bits > 8 ? 2 : 1; }
+
 // Bytes, as in QuantizedWeights.
 struct PlainSizes {
   std::size_t codes = 0;

@@ -34,6 +34,8 @@ SmallFloat code_float(WeightType type) {
     case WeightType::kUint:
     case WeightType::kInt:
     case WeightType::kNf4:
+    case WeightType::kFp16:
+    case WeightType::kBf16:
       break;
   }
   return {};

@@ -13,6 +13,17 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 int round_up_16(int bytes) { return (bytes + 15) / 16 * 16; }
 constexpr int kTensorBytes = 16;  // an FP32 scale, padded
 
+// Nothing but weights; `layout` has their sizes.
+WeightLayout without_scales(WeightLayout layout) {
+  layout.meta_group = WeightLayout::kChunkK;
+  layout.zero_offset = layout.chunk_bytes = layout.scale_offset;
+  layout.channel_offset = static_cast<std::size_t>(layout.row_blocks) *
+                          static_cast<std::size_t>(layout.chunks_per_row_block) *
+                          static_cast<std::size_t>(layout.chunk_bytes);
+  layout.tensor_offset = layout.total_bytes = layout.channel_offset;
+  return layout;
+}
+
 }  // namespace
 
 int bytes_of(DType dtype) noexcept {
@@ -61,6 +72,7 @@ WeightLayout weight_layout(const MatrixShape& shape, const WeightSpec& weight) {
   layout.row_blocks = ceil_div(shape.n, WeightLayout::kRowBlock);
   layout.chunks_per_row_block = ceil_div(shape.k, WeightLayout::kChunkK);
   layout.scale_offset = WeightLayout::kRowBlock * WeightLayout::kChunkK * weight.bits / 8;
+  if (!weight.has_scales()) return without_scales(layout);
   layout.scale_bytes = WeightLayout::kRowBlock * bytes_of(weight.scale_dtype);
   // A pair of integer zero points takes one byte up to 4 bits, two above.
   if (weight.zero_point == ZeroPoint::kInt) layout.zero_bytes = weight.bits <= 4 ? 8 : 16;

@@ -68,7 +68,7 @@ Model model_from_config(const ModelConfigTexts& texts) {
   if (model.model_type.empty()) config.required_string("model_type");
   findings.throw_if_any();
   const Quantization quantization = documents.quantization();
-  if (quantization.method().empty() && !texts.plain_too) {
+  if (quantization.method().empty() && !texts.plain_too && !texts.dense) {
     findings.throw_if_any();
     refuse_plain();
   }
@@ -82,7 +82,7 @@ Model model_from_config(const ModelConfigTexts& texts) {
     model.assumptions.emplace_back(
         "activations are BF16, since the config has neither dtype nor torch_dtype");
   }
-  ModelBuilder builder(dtype.value_or(DType::kBf16), decoder, quantization, texts.gated, &model);
+  ModelBuilder builder(dtype.value_or(DType::kBf16), decoder, quantization, texts, &model);
   builder.add_decoder_layers();
   builder.add_others();
   builder.finish();

@@ -9,11 +9,12 @@
 namespace heddle {
 
 const char* const kNoPlainKernel =
-    "its weights are not quantised, and Heddle makes no kernels for weights of 16 bits yet";
+    "its weights are not quantised; heddle build CONFIG --dense makes kernels for such layers";
 
 namespace {
 
 const char* const kPlainWeights = "16 bits";
+constexpr int kPlainBits = 16;
 
 std::string covers(const ModelLayer& layer) {
   std::string names;
@@ -179,12 +180,13 @@ void ModelBuilder::add_parts(const ModelLayer& layer, Module module, const Schem
   const bool alike =
       std::adjacent_find(schemes.begin(), schemes.end(), std::not_equal_to<>()) == schemes.end();
   if (alike && schemes.front() != nullptr) return add_kernel(layer, *schemes.front());
+  if (alike && dense_) return add_plain(layer);
   for (std::size_t i = 0; i < schemes.size(); ++i) {
     ModelLayer part = alone(layer, layer.parts[i]);
     if (schemes[i] != nullptr) {
       add_kernel(std::move(part), *schemes[i]);
     } else {
-      left_out_[part.name] += static_cast<int>(part.count());
+      if (!dense_) left_out_[part.name] += static_cast<int>(part.count());
       add_plain(std::move(part));
     }
   }
@@ -197,6 +199,12 @@ void ModelBuilder::add_small(ModelLayer layer, const Scheme* scheme) {
 }
 
 void ModelBuilder::add_plain(ModelLayer layer) {
+  if (dense_) {
+    layer.kernel = plain_kernel_of(layer);
+    layer.weights = kPlainWeights;
+    model_.layers.push_back(std::move(layer));
+    return;
+  }
   add_unserved(std::move(layer), nullptr, kNoPlainKernel);
 }
 
@@ -237,14 +245,28 @@ void ModelBuilder::add_kernel(ModelLayer layer, const Scheme& scheme) {
 // The index of its kernel, which is made if there is none like it.
 int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {
   GemmSpec gemm;
-  gemm.shape.n = layer.n;
-  gemm.shape.k = layer.k;
   gemm.weight = weight_of(scheme, layer.k, layer.parts.size() > 1, dtype_);
-  gemm.activation = dtype_;
   gemm.act_order = scheme.act_order;
   gemm.pre_scale = scheme.pre_scale;
-  gemm.epilogue = epilogue_of(layer);
   assume(scheme, layer.bias);
+  return kernel_with(layer, std::move(gemm));
+}
+
+// The same of weights that are not quantised.
+int ModelBuilder::plain_kernel_of(const ModelLayer& layer) {
+  GemmSpec gemm;
+  gemm.weight.type = dtype_ == DType::kBf16 ? WeightType::kBf16 : WeightType::kFp16;
+  gemm.weight.bits = kPlainBits;
+  assumed_bias_ = assumed_bias_ || layer.bias;
+  return kernel_with(layer, std::move(gemm));
+}
+
+// `gemm` has its weights' format and what is done to X; the layer's shape and types are added.
+int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm) {
+  gemm.shape.n = layer.n;
+  gemm.shape.k = layer.k;
+  gemm.activation = dtype_;
+  gemm.epilogue = epilogue_of(layer);
   Spec spec = Spec::from_gemm(gemm, layer.name);
   const int layers = std::max<int>(1, static_cast<int>(layer.layers.size()));
   for (std::size_t i = 0; i < model_.kernels.size(); ++i) {
@@ -304,6 +326,7 @@ void ModelBuilder::add_head() {
     return add_unserved(std::move(head), scheme,
                         "the config does not say how many rows it has (vocab_size)");
   }
+  if (dense_ && (decoder_.tied || scheme == nullptr)) return add_plain(std::move(head));
   if (decoder_.tied && scheme != nullptr) {
     model_.notes.emplace_back(
         "lm_head shares the weights of the embeddings (tie_word_embeddings), which are not "

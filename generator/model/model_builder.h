@@ -16,13 +16,14 @@ namespace heddle {
 // Several layers that need the same kernel count on one.
 class ModelBuilder {
  public:
-  // All outlive the builder. `gated`: as ModelConfigTexts::gated.
-  ModelBuilder(DType dtype, const Decoder& decoder, const Quantization& quantization, bool gated,
-               Model* model)
+  // All but `texts`, which says what the user wants, outlive the builder.
+  ModelBuilder(DType dtype, const Decoder& decoder, const Quantization& quantization,
+               const ModelConfigTexts& texts, Model* model)
       : dtype_(dtype),
         decoder_(decoder),
         quantization_(quantization),
-        gated_(gated),
+        gated_(texts.gated),
+        dense_(texts.dense),
         model_(*model) {}
 
   void add_decoder_layers();
@@ -44,12 +45,15 @@ class ModelBuilder {
   void merge_layers();
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);
   EpilogueSpec epilogue_of(const ModelLayer& layer);
+  int plain_kernel_of(const ModelLayer& layer);
+  int kernel_with(const ModelLayer& layer, GemmSpec gemm);
   void assume(const Scheme& scheme, bool bias);
 
   DType dtype_;
   const Decoder& decoder_;
   const Quantization& quantization_;
   const bool gated_;
+  const bool dense_;
   Model& model_;
   std::map<std::string, int> left_out_;  // module to the number of layers that leave it in 16 bits
   std::map<std::string, int> small_;     // the same of modules that are taken to be so

@@ -15,7 +15,9 @@ std::string describe_layout(const Plan& plan) {
       "per chunk, {} bytes in all\n",
       layout_version(plan.spec.weight()), l.row_blocks, WeightLayout::kRowBlock,
       l.chunks_per_row_block, WeightLayout::kChunkK, l.chunk_bytes, l.total_bytes);
-  if (l.channel_bytes != 0) {
+  if (!plan.spec.weight().has_scales()) {
+    text += "  a chunk has weights alone\n";
+  } else if (l.channel_bytes != 0) {
     text += fmt::format("  per-channel scales at byte {}, {} bytes per row block\n",
                         l.channel_offset, l.channel_bytes);
   } else {

@@ -9,6 +9,7 @@ namespace heddle {
 std::string weight_name(const WeightSpec& weight) {
   std::string name(to_string(weight.type));
   if (is_integer(weight.type)) name += std::to_string(weight.bits);
+  if (!weight.has_scales()) return name;
   if (weight.zero_point == ZeroPoint::kInt) name += 'z';
   if (weight.zero_point == ZeroPoint::kFloat) name += 'f';
   if (weight.group_size == kPerChannel) {

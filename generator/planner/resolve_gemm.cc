@@ -48,6 +48,7 @@ std::string describe_interleave(const GemmSpec& spec, const DecodePlan& decode) 
 // Why scales go where they go; which of two modes a kernel has stands with the kernel.
 std::string scale_text(const Plan& plan) {
   const GemmSpec& spec = plan.spec.gemm();
+  if (!spec.weight.has_scales()) return "no scales: the weights are multiplied as they are";
   if (plan.layout.groups_per_chunk == 0) {
     return "scale in the epilogue: it is the same for all of K";
   }

@@ -26,6 +26,7 @@ std::string node_text(const FieldTable& table, const void* object, const Field& 
     const std::vector<int>& values = field.list.get(object);
     return values.empty() ? std::string() : value_text(values);
   }
+  if (holds(table, field.no_field_where, object)) return {};
   if (field.is_leaf()) {
     const std::optional<std::int64_t> value = field.slot.get(object);
     if (field.silent_default && value == field.slot.get(table.defaults)) return {};

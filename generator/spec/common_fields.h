@@ -15,6 +15,12 @@ inline constexpr std::int64_t kLargestSide = 1 << 20;
 inline constexpr std::int64_t kSpecialGroups[] = {kPerChannel, kPerTensor};
 inline constexpr int kMostFields = 32;  // codes of one bit in a word
 
+inline constexpr int kPlainWeightBits = 16;
+inline constexpr std::int64_t kAlsoBits[] = {kPlainWeightBits};
+// Weights that were not quantised: what there is of scales has no field then.
+inline constexpr std::string_view kTypesWithoutScales[] = {"fp16", "bf16"};
+inline constexpr Condition kWithoutScales{"/weight/type", kTypesWithoutScales};
+
 // One array of all the parts' fields.
 template <std::size_t... kSizes>
 constexpr auto join_fields(const std::array<Field, kSizes>&... parts) {
@@ -98,19 +104,24 @@ constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
         .required = true,
         .min = 1,
         .max = 8,
+        .also = kAlsoBits,
+        .implied_where = &kWithoutScales,
+        .implied = kPlainWeightBits,
         .slot = slot<kWeight, &WeightSpec::bits>(),
-        .doc = "bits of one weight code"},
+        .doc = "bits of one weight code; 16, which may be left out, with fp16 and bf16"},
        {.pointer = "/weight/type",
         .kind = FieldKind::kWord,
         .words = kWeightTypeWords,
         .slot = slot<kWeight, &WeightSpec::type>(),
         .doc = "uint: unsigned codes; int: two's complement; eXmY: floats of X exponent and Y "
-               "mantissa bits; nf4: a table of 16 values"},
+               "mantissa bits; nf4: a table of 16 values; fp16, bf16: weights as they are, without "
+               "groups, scales and zero points"},
        {.pointer = "/weight/group_size",
         .min = kGroupStep,
         .max = kLargestSide,
         .multiple = kGroupStep,
         .also = kSpecialGroups,
+        .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::group_size>(),
         .doc = "weights along K that share one scale; -1: one scale for each row of W; 0: one "
                "for all of W"},
@@ -119,11 +130,13 @@ constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
         .max = kLargestSide - kGroupStep,
         .multiple = kGroupStep,
         .silent_default = true,
+        .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::group_offset>(),
         .doc = "column of its first group at which W begins, as a shard of a larger matrix"},
        {.pointer = "/weight/zero_point",
         .kind = FieldKind::kWord,
         .words = kZeroPointWords,
+        .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::zero_point>(),
         .doc = "none: uint codes have the fixed bias 2^(bits-1); int: one code per scale; float: "
                "one of the scales' type per scale"},
@@ -131,10 +144,12 @@ constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
         .kind = FieldKind::kWord,
         .words = kDTypeWords,
         .default_from = scale_default,
+        .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::scale_dtype>(),
         .doc = "type of the stored scales; e8m0: powers of two, as MX formats have them"},
        {.pointer = "/weight/tensor_scale",
         .kind = FieldKind::kBool,
+        .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::tensor_scale>(),
         .doc = "one FP32 factor more for all of W, as NVFP4 has it"},
        {.pointer = "/weight/interleave",

@@ -69,6 +69,16 @@ const Field* FieldTable::find(std::string_view pointer) const noexcept {
   return nullptr;
 }
 
+bool holds(const FieldTable& table, const Condition* condition, const void* object) {
+  if (condition == nullptr) return false;
+  const Field& field = *table.find(condition->pointer);
+  const std::optional<std::int64_t> value = field.slot.get(object);
+  if (!value || !allows(field, *value)) return false;
+  const std::string_view word = field.words[static_cast<std::size_t>(*value)];
+  return std::find(condition->words.begin(), condition->words.end(), word) !=
+         condition->words.end();
+}
+
 bool allows(const Field& field, std::int64_t value) noexcept {
   switch (field.kind) {
     case FieldKind::kBool:

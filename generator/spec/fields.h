@@ -44,6 +44,12 @@ struct ListSlot {
   void (*set)(void* object, const std::vector<int>& values) = nullptr;
 };
 
+// Holds where the field `pointer`, a word of the same object, has one of `words`.
+struct Condition {
+  std::string_view pointer;
+  std::span<const std::string_view> words;
+};
+
 struct Field {
   std::string_view pointer;  // JSON pointer: "/weight/bits"
   FieldKind kind = FieldKind::kInteger;
@@ -58,9 +64,15 @@ struct Field {
   std::string_view
       default_from{};           // pointer of the field whose value is taken where this is absent
   bool silent_default = false;  // the canonical text leaves the default out: the field came later
-  Slot slot{};                  // of leaves; empty for kLabel and kList
-  ListSlot list{};              // of kList
-  std::string_view doc{};       // one line, no full stop
+  // Where it holds there is no such field: documents must not have it, structs have its default,
+  // and the canonical text leaves it out.
+  const Condition* no_field_where = nullptr;
+  // Where it holds a required field may be left out, and is `implied` then.
+  const Condition* implied_where = nullptr;
+  std::int64_t implied = 0;
+  Slot slot{};             // of leaves; empty for kLabel and kList
+  ListSlot list{};         // of kList
+  std::string_view doc{};  // one line, no full stop
 
   std::string_view parent() const noexcept { return pointer.substr(0, pointer.rfind('/')); }
   std::string_view name() const noexcept { return pointer.substr(pointer.rfind('/') + 1); }
@@ -76,6 +88,9 @@ struct FieldTable {
   const Field* find(std::string_view parent, std::string_view name) const noexcept;
   const Field* find(std::string_view pointer) const noexcept;
 };
+
+// Whether the condition holds for a struct of the operation; not for a null pointer.
+bool holds(const FieldTable& table, const Condition* condition, const void* object);
 
 const FieldTable& gemm_fields();
 const FieldTable& dequantize_fields();

@@ -67,6 +67,15 @@ void check_gated(std::int64_t n, Problems& problems) {
        std::to_string(n), multiples_of(kGatedStepN), ""});
 }
 
+// A matrix instruction multiplies two values of one type.
+void check_plain_type(const GemmSpec& gemm, Problems& problems) {
+  const WeightType wanted = gemm.activation == DType::kBf16 ? WeightType::kBf16 : WeightType::kFp16;
+  if (gemm.weight.has_scales() || gemm.weight.type == wanted) return;
+  problems.push_back({"/weight/type", "weights that are not quantised are of the activation's type",
+                      '"' + std::string(to_string(gemm.weight.type)) + '"',
+                      '"' + std::string(to_string(wanted)) + "\", or a quantised type", ""});
+}
+
 void check_epilogue(const GemmSpec& gemm, Problems& problems) {
   const EpilogueSpec& epilogue = gemm.epilogue;
   const bool clamped = epilogue.activation == Activation::kClampedSwiglu;
@@ -89,6 +98,7 @@ std::vector<Problem> check_meaning(const GemmSpec& gemm) {
   check_m(gemm.shape, problems);
   check_sides({gemm.shape.n, gemm.shape.k}, problems);
   check_weight({gemm.shape.n, gemm.shape.k}, gemm.weight, problems);
+  check_plain_type(gemm, problems);
   check_tile(gemm.tile, problems);
   check_epilogue(gemm, problems);
   if (gemm.path == Path::kTuring && gemm.activation == DType::kBf16) {
@@ -101,6 +111,7 @@ std::vector<Problem> check_meaning(const GemmSpec& gemm) {
 std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec) {
   Problems problems;
   check_sides(spec.shape, problems);
+  check_is_quantised(spec.weight, problems);
   check_weight(spec.shape, spec.weight, problems);
   const bool packed = spec.format == CheckpointFormat::kHeddle;
   if (op == Op::kRepack && packed) {

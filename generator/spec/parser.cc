@@ -37,6 +37,13 @@ bool is_label(const Field& field, std::string_view text) {
   return size >= field.min && size <= field.max && text.find_first_not_of(kLetters) == text.npos;
 }
 
+// Precondition: field.no_field_where holds.
+std::string why_no_field(const FieldTable& table, const Field& field, const void* object) {
+  const Field& other = *table.find(field.no_field_where->pointer);
+  return "there is none where " + std::string(other.pointer) + " is " +
+         value_text(other, other.slot.get(object).value_or(0));
+}
+
 class Parser {
  public:
   Parser(const FieldTable& table, void* object, std::string& name, Findings& findings)
@@ -62,12 +69,26 @@ class Parser {
       }
     }
     for (const Field& field : table_.fields) {
-      if (field.parent() != parent || !field.required || node.find(field.name()) != nullptr) {
-        continue;
-      }
+      if (field.parent() == parent) check_presence(field, node.find(field.name()));
+    }
+  }
+
+  // Once the other members of the field's object are parsed.
+  void check_presence(const Field& field, const Node* given) {
+    if (given != nullptr) {
+      if (holds(table_, field.no_field_where, object_)) no_such_field(field, *given);
+    } else if (holds(table_, field.implied_where, object_)) {
+      set(field, field.implied);
+    } else if (field.required) {
       findings_.add("missing_field", {std::string(field.pointer), "the field is required", "",
                                       allowed_text(table_, field), ""});
     }
+  }
+
+  void no_such_field(const Field& field, const Node& node) {
+    findings_.add("unknown_field",
+                  {std::string(field.pointer), why_no_field(table_, field, object_), excerpt(node),
+                   "no such field", ""});
   }
 
   void parse_field(const Node& node, const Field& field) {
@@ -197,6 +218,7 @@ class Parser {
   void take_defaults() {
     for (const Field& field : table_.fields) {
       if (field.default_from.empty() || value_of(field)) continue;
+      if (holds(table_, field.no_field_where, object_)) continue;
       const auto value = value_of(*table_.find(field.default_from));
       if (value) field.slot.set(object_, *value);
     }
@@ -259,7 +281,15 @@ void check_fields(const FieldTable& table, const void* object, const std::string
       continue;
     }
     const std::optional<std::int64_t> value = field.slot.get(object);
-    if (!value || allows(field, *value)) continue;
+    if (!value) continue;
+    if (holds(table, field.no_field_where, object)) {
+      const std::int64_t none = field.slot.get(table.defaults).value_or(*value);
+      if (*value == none) continue;
+      findings.add("unknown_field", {std::string(field.pointer), why_no_field(table, field, object),
+                                     value_text(field, *value), value_text(field, none), ""});
+      continue;
+    }
+    if (allows(field, *value)) continue;
     refuse("out_of_range", field, "is out of range", std::to_string(*value));
   }
 }

@@ -10,18 +10,45 @@ using Json = nlohmann::ordered_json;
 
 Json field_schema(const FieldTable& table, const Field& field);
 
+// What the object's fields owe to conditions, of which all its fields have the same one, if any.
+void add_conditions(const FieldTable& table, std::string_view parent, Json& schema) {
+  const Condition* condition = nullptr;
+  Json absent = Json::object();
+  Json required = Json::array();
+  for (const Field& field : table.fields) {
+    if (field.parent() != parent) continue;
+    if (field.no_field_where != nullptr) {
+      condition = field.no_field_where;
+      absent[std::string(field.name())] = false;
+    }
+    if (field.implied_where != nullptr) {
+      condition = field.implied_where;
+      required.push_back(field.name());
+    }
+  }
+  if (condition == nullptr) return;
+  const std::string name(table.find(condition->pointer)->name());
+  Json holds;
+  holds["properties"][name]["enum"] = condition->words;
+  holds["required"] = Json::array({name});
+  schema["if"] = std::move(holds);
+  schema["then"]["properties"] = std::move(absent);
+  schema["else"]["required"] = std::move(required);
+}
+
 void add_members(const FieldTable& table, std::string_view parent, Json& schema) {
   Json properties = Json::object();
   Json required = Json::array();
   for (const Field& field : table.fields) {
     if (field.parent() != parent) continue;
     properties[std::string(field.name())] = field_schema(table, field);
-    if (field.required) required.push_back(field.name());
+    if (field.required && field.implied_where == nullptr) required.push_back(field.name());
   }
   schema["type"] = "object";
   schema["additionalProperties"] = false;
   if (!required.empty()) schema["required"] = std::move(required);
   schema["properties"] = std::move(properties);
+  add_conditions(table, parent, schema);
 }
 
 void add_elements(const FieldTable& table, std::string_view parent, Json& schema) {

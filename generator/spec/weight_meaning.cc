@@ -15,6 +15,11 @@ void check_type(const WeightSpec& weight, Problems& problems) {
                             std::to_string(bits) + " bits",
                         std::to_string(weight.bits), std::to_string(bits), ""});
   }
+  constexpr int kMostCodeBits = 8;
+  if (bits == 0 && weight.bits > kMostCodeBits) {
+    problems.push_back({"/weight/bits", "only the types fp16 and bf16 have more than 8 bits",
+                        std::to_string(weight.bits), "1 to 8", ""});
+  }
   if (!is_integer(weight.type) && weight.zero_point != ZeroPoint::kNone) {
     problems.push_back({"/weight/zero_point", "only integer codes have zero points",
                         quoted(to_string(weight.zero_point)), "\"none\"", ""});
@@ -32,6 +37,9 @@ void check_interleave(const WeightSpec& weight, Problems& problems) {
     problems.push_back(
         {"/weight/interleave", why, quoted(to_string(weight.interleave)), "\"fragment\"", ""});
   };
+  if (!weight.has_scales() && weight.interleave != Interleave::kFragment) {
+    return refuse("weights of 16 bits have one order");
+  }
   switch (weight.interleave) {
     case Interleave::kAwq:
       if (weight.bits != 4) refuse("AWQ's order is one of 4-bit codes");
@@ -90,6 +98,9 @@ int fixed_bits(WeightType type) {
     case WeightType::kE2m1:
     case WeightType::kNf4:
       return 4;
+    case WeightType::kFp16:
+    case WeightType::kBf16:
+      return 16;
     case WeightType::kUint:
     case WeightType::kInt:
       break;
@@ -121,6 +132,12 @@ void check_groups(std::int64_t k, const WeightSpec& weight, Problems& problems) 
        std::to_string(group), "-1 (per channel), 0 (per tensor), or a divisor of K", ""});
 }
 
+void check_is_quantised(const WeightSpec& weight, Problems& problems) {
+  if (weight.has_scales()) return;
+  problems.push_back({"/weight/type", "only a gemm takes weights that are not quantised",
+                      quoted(to_string(weight.type)), "a type of at most 8 bits", ""});
+}
+
 void check_quantized_groups(const WeightSpec& weight, Problems& problems) {
   if (weight.group_offset == 0) return;
   problems.push_back({"/weight/group_offset",
@@ -130,7 +147,7 @@ void check_quantized_groups(const WeightSpec& weight, Problems& problems) {
 
 void check_weight(const MatrixShape& shape, const WeightSpec& weight, Problems& problems) {
   check_type(weight, problems);
-  check_groups(shape.k, weight, problems);
+  if (weight.has_scales()) check_groups(shape.k, weight, problems);
   check_interleave(weight, problems);
 }
 

@@ -26,6 +26,10 @@ void check_quantized_groups(const WeightSpec& weight, Problems& problems);
 // What the tensors of AWQ and GPTQ cannot hold.
 void check_checkpoint(const WeightOpSpec& spec, Problems& problems);
 
+// What operations that quantise or dequantise W, or read a checkpoint's codes, have nothing to do
+// with.
+void check_is_quantised(const WeightSpec& weight, Problems& problems);
+
 // Width of the type's codes; 0 where `bits` decides.
 int fixed_bits(WeightType type);
 

@@ -18,7 +18,7 @@ constexpr std::string_view word(const std::array<std::string_view, kCount>& word
 static_assert(word(kOpWords, Op::kRowTransform) == "row_transform");
 static_assert(word(kDTypeWords, DType::kE4m3) == "e4m3");
 static_assert(word(kActivationDTypeWords, DType::kBf16) == "bf16");
-static_assert(word(kWeightTypeWords, WeightType::kNf4) == "nf4");
+static_assert(word(kWeightTypeWords, WeightType::kBf16) == "bf16");
 static_assert(word(kZeroPointWords, ZeroPoint::kFloat) == "float");
 static_assert(word(kInterleaveWords, Interleave::kPermutation) == "permutation");
 static_assert(word(kCheckpointFormatWords, CheckpointFormat::kGptqV2) == "gptq_v2");

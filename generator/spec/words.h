@@ -13,8 +13,8 @@ inline constexpr std::array<std::string_view, 7> kOpWords = {
 inline constexpr std::array<std::string_view, 5> kDTypeWords = {"fp16", "bf16", "fp32", "e8m0",
                                                                 "e4m3"};
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"fp16", "bf16"};
-inline constexpr std::array<std::string_view, 8> kWeightTypeWords = {"uint", "int",  "e4m3", "e5m2",
-                                                                     "e2m3", "e3m2", "e2m1", "nf4"};
+inline constexpr std::array<std::string_view, 10> kWeightTypeWords = {
+    "uint", "int", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "nf4", "fp16", "bf16"};
 inline constexpr std::array<std::string_view, 3> kZeroPointWords = {"none", "int", "float"};
 inline constexpr std::array<std::string_view, 6> kInterleaveWords = {
     "fragment", "linear", "awq", "even_odd", "trtllm", "permutation"};

@@ -185,6 +185,9 @@ struct ModelConfigTexts {
   // activation; their weights are packed in another order then (CheckpointOptions::gated). An
   // activation of which Heddle has no gated epilogue is Error(kUnsupported, "model.activation").
   bool gated = false;
+  // Dense linear layers whose weights are not quantised, lm_head among them, have kernels, too: for
+  // weights of the activations' 16-bit type. A model that is not quantised at all is then served.
+  bool dense = false;
 };
 
 // A family of models that model_from_config() knows.

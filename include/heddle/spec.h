@@ -34,8 +34,8 @@ enum class Op {
 // The last two are of scales only: e8m0 is 2^(code - 127), 255 is NaN; e4m3 as in OCP FP8.
 enum class DType { kFp16, kBf16, kFp32, kE8m0, kE4m3 };
 // kInt: two's complement. eXmY: a sign, X exponent bits and Y mantissa bits, with subnormals.
-// kNf4: the sixteen values of nf4_values().
-enum class WeightType { kUint, kInt, kE4m3, kE5m2, kE2m3, kE3m2, kE2m1, kNf4 };
+// kNf4: the sixteen values of nf4_values(). kFp16, kBf16: weights that were not quantised.
+enum class WeightType { kUint, kInt, kE4m3, kE5m2, kE2m3, kE3m2, kE2m1, kNf4, kFp16, kBf16 };
 enum class ZeroPoint { kNone, kInt, kFloat };
 // The order of the codes in a packed word; see ElementOrder.
 enum class Interleave { kFragment, kLinear, kAwq, kEvenOdd, kTrtllm, kPermutation };
@@ -60,6 +60,8 @@ struct GemmShape {
   std::int64_t m_max = kDefaultMaxM;
 };
 
+// Weights that were not quantised (has_scales() is false) have 16 bits and neither groups, scales
+// nor zero points: the members that describe those keep their defaults and mean nothing.
 struct WeightSpec {
   int bits = 4;
   WeightType type = WeightType::kUint;
@@ -73,6 +75,10 @@ struct WeightSpec {
   // W is a shard of a larger matrix: its column 0 is column group_offset of a group. The first and
   // the last group may then have fewer columns than group_size.
   int group_offset = 0;
+
+  bool has_scales() const noexcept {
+    return type != WeightType::kFp16 && type != WeightType::kBf16;
+  }
 };
 
 // Every field that is set is honoured or refused by resolve(); the planner fills the others.
@@ -189,7 +195,8 @@ class HEDDLE_EXPORT Spec {
   // The optional label "name": shown in tables and messages, no part of what is generated.
   const std::string& name() const noexcept { return name_; }
   // One line of JSON: fixed field order, no name, every default written out but that of
-  // weight.group_offset. Two specs that mean the same have the same canonical text.
+  // weight.group_offset and those that mean nothing. Two specs that mean the same have the same
+  // canonical text.
   std::string canonical_json() const;
 
  private:

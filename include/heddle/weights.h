@@ -70,9 +70,12 @@ HEDDLE_EXPORT WeightLayout weight_layout(const MatrixShape& shape, const WeightS
 // Quantised weights as plain arrays; the value of row n, column k is
 // (code - zero) * scale * tensor_scale, with the code's type and the fixed bias as WeightSpec says.
 struct QuantizedWeights {
-  std::vector<std::uint8_t> codes;  // [N, K], each in the low `bits` bits
+  // [N, K], each in the low `bits` bits of a byte; of fp16 and bf16 the weights themselves, two
+  // bytes each, native byte order.
+  std::vector<std::uint8_t> codes;
   // [N, G] in scale_dtype, native byte order; G = ceil((K + group_offset) / group_size), and column
-  // k is of group (k + group_offset) / group_size. Per channel G = 1. Per tensor: one in all.
+  // k is of group (k + group_offset) / group_size. Per channel G = 1. Per tensor: one in all. Empty
+  // for fp16 and bf16.
   std::vector<std::uint8_t> scales;
   // As many as scales: integer zero points each a byte with a code, float ones of scale_dtype.
   // Empty without zero points.

@@ -11,10 +11,27 @@
 
 namespace heddle {
 
+// What a lane holds of 64 columns of packed weights: their words. Of 16 bits each word is a
+// register of an A operand already, so a lane holds the address of its words in shared memory and
+// reads the four of a tile where they are multiplied.
+template <int kBits>
+struct LaneWords {
+  using Type = u32[kBits];
+};
+struct WordsInShared {
+  u32 address = 0;  // of the first tile's; the next tile's are kTileBytes further
+  static constexpr u32 kTileBytes = 512;
+};
+template <>
+struct LaneWords<16> {
+  using Type = WordsInShared;
+};
+
 template <class Config>
 struct ChunkLane {
   using Value = typename Config::Value;
   using Scale = typename Config::Scale;
+  using Words = typename LaneWords<Config::value.weights.bits>::Type;
   static constexpr bool kPartial = Config::value.scaling.mode == ScaleMode::kAccumulator;
   static constexpr bool kWeight = Config::value.scaling.mode == ScaleMode::kWeight;
   static constexpr bool kChannel = Config::value.scaling.mode == ScaleMode::kChannel;
@@ -29,13 +46,16 @@ struct ChunkLane {
 
   __device__ __forceinline__ explicit ChunkLane(int lane) : g(lane >> 2), t(lane & 3) {}
 
-  // The lane's kBits words of 64 columns, the chunk's first or second half.
-  __device__ __forceinline__ void load_words(u32 chunk, int half,
-                                             u32 (&words)[Config::value.weights.bits]) const {
-    if constexpr (Config::value.weights.row_lines) {
+  // The lane's words of 64 columns, the chunk's first or second half. The stage must stay until
+  // they are decoded, which is when words of 16 bits are read.
+  __device__ __forceinline__ void load_words(u32 chunk, int half, Words& words) const {
+    const u32 from = chunk + half * (128 * Config::value.weights.bits);
+    if constexpr (Config::value.weights.bits == 16) {
+      words.address = from + 16 * (4 * g + t);
+    } else if constexpr (Config::value.weights.row_lines) {
       load_row_lines(chunk, half, words);
     } else {
-      load_lane_words(chunk + half * (128 * Config::value.weights.bits), words);
+      load_lane_words(from, words);
     }
   }
 

@@ -12,7 +12,8 @@ namespace heddle::device {
 HEDDLE_ENUM(ScaleMode,
             kAccumulator,  // to the group's partial sum, in FP32
             kWeight,       // to the decoded weight, in its own type
-            kChannel);     // one scale for each row, in the epilogue
+            kChannel,      // one scale for each row, in the epilogue
+            kNone);        // nowhere: weights of 16 bits have none
 
 // Float zero points do not touch the weights: they meet the sums, with the sums of the tokens.
 HEDDLE_ENUM(ZeroPoint, kNone, kInt, kFloat);

@@ -49,6 +49,16 @@ struct RowTileDecoder {
     if (tile == 0 || begins_group) Decode::unit(words, unit, group[r], a);
     if constexpr (Lane::kWeight && !Decode::kScales) scale_weights(scales[r], a[tile]);
   }
+  // The same of 16 bits: a unit is one tile, whose words are its A operand.
+  __device__ __forceinline__ void decode(int, const WordsInShared& words, int unit, int, bool,
+                                         Fragments& a) const {
+    static_assert(Decode::kTiles == 1);
+    const u32x4 v = load_shared_16(words.address + unit * WordsInShared::kTileBytes);
+    a[0][0] = v.x;
+    a[0][1] = v.y;
+    a[0][2] = v.z;
+    a[0][3] = v.w;
+  }
 
  private:
   // Each weight is rounded once.

@@ -130,7 +130,7 @@ struct StreamWarp : ChunkLane<Config> {
   // Chunk `c` of the warp's; `wide`: its scales, S::kWidens only.
   __device__ __forceinline__ void multiply_chunk(u32 chunk, int c, u32 wide) {
     constexpr int kTiles = Decode::kTiles;
-    u32 words[Config::value.weights.bits];       // of 64 columns
+    typename Lane::Words words;                  // of 64 columns
     typename StreamTokens<Config>::Fragments b;  // the same
 #pragma unroll
     for (int first = 0; first < 8; first += kTiles) {

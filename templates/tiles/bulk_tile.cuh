@@ -79,7 +79,7 @@ struct BulkTile : ChunkLane<Config> {
   using Part = float[S::kTokenTiles][4];
   // Of 64 columns.
   struct Words {
-    u32 of_row[kRowsAtOnce][Config::value.weights.bits];
+    typename Lane::Words of_row[kRowsAtOnce];
     u32 to_pass[kRowsAtOnce];  // ChunkLane::scales_to_pass()
   };
 

@@ -103,7 +103,7 @@ struct WarpTile : ChunkLane<Config> {
   __device__ __forceinline__ void multiply_64(u32 stage, int column, int in_unit) {
     constexpr int kTiles = Decode::kTiles;
     constexpr bool kAhead = kTiles == 1;
-    u32 packed[S::kRowTiles][Config::value.weights.bits];
+    typename Lane::Words packed[S::kRowTiles];
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
       Lane::load_words(chunk(stage, r, column), column / 64 & 1, packed[r]);

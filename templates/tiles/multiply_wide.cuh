@@ -20,9 +20,13 @@ struct WideTile : WarpTile<Config, Decode> {
   static constexpr int kSteps = 4;
   static constexpr int kTurns = S::kRun / 64;  // of a stage
 
-  u32 words[S::kRowTiles][Config::value.weights.bits];  // of a turn
-  u32 tokens[S::kTokenTiles][2];                        // of a step
-  u32 a[4];                                             // decoded weights of a row tile
+  // Words of 16 bits are the A operands of the step that is multiplied next.
+  static constexpr bool kPlain = Config::value.weights.bits == 16;
+  static constexpr int kWords = kPlain ? 4 : Config::value.weights.bits;
+
+  u32 words[S::kRowTiles][kWords];  // of a turn, or of a step
+  u32 tokens[S::kTokenTiles][2];    // of a step
+  u32 a[4];                         // decoded weights of a row tile
 
   static_assert(Decode::kTiles == 1 && S::kUnit <= 64, "a step is a unit of decoding");
   static_assert(!Base::kPartial, "no registers for two sums");
@@ -77,14 +81,23 @@ struct WideTile : WarpTile<Config, Decode> {
 
   __device__ __forceinline__ void decode(int r, int step, u32 (&to)[4]) const {
     u32 unit[1][4];
-    this->decoder.decode(r, words[r], step, 0, true, unit);
+    if constexpr (!kPlain) this->decoder.decode(r, words[r], step, 0, true, unit);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) to[i] = unit[0][i];
+    for (int i = 0; i < 4; ++i) to[i] = kPlain ? words[r][i] : unit[0][i];
   }
 
   // What a row tile needs from `step` on that it did not need before.
   __device__ __forceinline__ void load_weights(int r, u32 stage, int column, int step) {
-    if (step == 0) Lane::load_words(Base::chunk(stage, r, column), column / 64 & 1, words[r]);
+    if constexpr (kPlain) {
+      typename Lane::Words place;
+      u32 unit[1][4];
+      Lane::load_words(Base::chunk(stage, r, column), column / 64 & 1, place);
+      this->decoder.decode(r, place, step, 0, true, unit);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) words[r][i] = unit[0][i];
+    } else if (step == 0) {
+      Lane::load_words(Base::chunk(stage, r, column), column / 64 & 1, words[r]);
+    }
     if (16 * step % S::kUnit == 0) Base::begin_unit(r, stage, column + 16 * step);
   }
 

@@ -82,7 +82,7 @@ struct WgmmaWeights : ChunkLane<Config> {
     }
   }
 
-  u32 words_[2][Config::value.weights.bits];  // of 64 columns
+  typename Lane::Words words_[2];  // of 64 columns
   Set sets_[Steps::kSets];
   RowTileDecoder<Config, Decode, kChannel ? S::kRowTiles : 1> decoder_;
   u32 to_pass_[2];  // of the columns of words, with kPassesScales only

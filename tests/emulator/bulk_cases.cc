@@ -4,6 +4,7 @@
 
 #include "tests/emulator/one_kernel.h"
 #include "tests/gemm_tile.h"
+#include "tests/plain_weight.h"
 
 namespace heddle {
 namespace {
@@ -113,6 +114,16 @@ std::vector<BulkCase> make_cases() {
   mxfp4.scale_dtype = kE8m0;
   add("Trtllm", gemm(136, 2560, {9, 16}, kFp16, 64, kNone, tile_of(64, 512, 2, 4)))
       .weight.interleave = Interleave::kTrtllm;
+
+  // Weights of 16 bits, of one row tile of a warp and several, with few tokens and many.
+  add("Plain", gemm(136, 1184, {9, 16}, kFp16, 32, kNone, tile_of(64, 256, 2, 4))).weight =
+      plain_weight(kFp16);
+  add("PlainOfManyTokens", gemm(72, 1376, {63, 64}, kBf16, 32, kNone, tile_of(48, 128, 3, 1)))
+      .weight = plain_weight(kBf16);
+  GemmSpec& plain_split =
+      add_split("PlainSplit", 3, gemm(144, 1184, {1, 8}, kBf16, 32, kNone, tile_of(32, 256, 1, 4)));
+  plain_split.weight = plain_weight(kBf16);
+  plain_split.epilogue = {true, Activation::kSilu, true, true};
 
   // What surrounds the product.
   GemmSpec& around =

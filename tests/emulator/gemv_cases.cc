@@ -4,6 +4,7 @@
 
 #include "generator/families/gemm_family.h"
 #include "tests/emulator/one_kernel.h"
+#include "tests/plain_weight.h"
 
 namespace heddle {
 namespace {
@@ -84,6 +85,13 @@ std::vector<GemvCase> make_cases() {
     trtllm.bits = bits;
     trtllm.interleave = Interleave::kTrtllm;
   }
+
+  add("Plain", "warps 5 ahead 2 split 1", gemm(40, 1056, kFp16, 32, kNone)).weight =
+      plain_weight(kFp16);
+  GemmSpec& plain_split =
+      add("PlainSplit", "warps 4 ahead 2 split 2", gemm(144, 2048, kBf16, 32, kNone));
+  plain_split.weight = plain_weight(kBf16);
+  plain_split.epilogue = {true, Activation::kSilu, true, true};
 
   // What surrounds the product.
   for (const int split : {1, 2}) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/emulator/one_kernel.h"
+#include "tests/plain_weight.h"
 
 namespace heddle {
 namespace {
@@ -106,6 +107,17 @@ std::vector<MmaCase> make_cases() {
   cases.back().sm_count = 3;
   add("ThreeBits", few(33, 64, 3, kInt));
   add("SixBits", few(65, 128, 6, kNone));
+
+  // Weights of 16 bits, which read ahead where others do, and with few tokens do not.
+  add("Plain", gemm(200, 1056, 70, small_tile(), kFp16, 32, kNone)).weight = plain_weight(kFp16);
+  add("PlainBroad", gemm(264, 416, 70, broad_tile(), kBf16, 32, kNone)).weight =
+      plain_weight(kBf16);
+  GemmSpec& plain_split = add("PlainSplit", gemm(272, 672, 70, broad_tile(), kFp16, 32, kNone));
+  plain_split.weight = plain_weight(kFp16);
+  plain_split.epilogue = {true, Activation::kSilu, true, true};
+  plain_split.tile.split_k = 2;
+  add("PlainOfEightTokens", few(1, 8, 4, kNone)).weight = plain_weight(kFp16);
+  add("PlainOfThirtyTwoTokens", few(17, 32, 4, kNone)).weight = plain_weight(kFp16);
 
   // What surrounds the product.
   for (const int split : {1, 2}) {

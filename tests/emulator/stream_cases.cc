@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/emulator/one_kernel.h"
+#include "tests/plain_weight.h"
 
 namespace heddle {
 namespace {
@@ -113,6 +114,15 @@ std::vector<StreamCase> make_cases() {
   }
   add("Trtllm", gemm(136, 2560, {5, 8}, kFp16, 64, kNone), 4).weight.interleave =
       Interleave::kTrtllm;
+
+  // Weights of 16 bits: ends of N and K, two tiles of tokens, K over the blocks of a cluster.
+  add("Plain", gemm(136, 1184, {1, 8}, kFp16, 32, kNone), 4).weight = plain_weight(kFp16);
+  add("PlainOfSixteenTokens", gemm(72, 2208, {15, 16}, kBf16, 32, kNone), 4).weight =
+      plain_weight(kBf16);
+  GemmSpec& plain_split = add("PlainSplit", gemm(144, 2560, {5, 8}, kBf16, 32, kNone), 6);
+  plain_split.weight = plain_weight(kBf16);
+  plain_split.tile.split_k = 2;
+  plain_split.epilogue = {true, Activation::kSilu, true, true};
 
   // What surrounds the product.
   for (const int blocks : {1, 2}) {

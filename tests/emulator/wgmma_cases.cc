@@ -8,6 +8,7 @@
 
 #include "generator/families/warpgroup/candidates.h"
 #include "tests/emulator/one_kernel.h"
+#include "tests/plain_weight.h"
 #include "tests/planned_kernel.h"
 
 namespace heddle {
@@ -248,6 +249,25 @@ std::vector<WgmmaCase> make_cases() {
   fp8_groups.bits = 8;
   c.add("Trtllm", 136, 2560, {16, 128, 256}, kFp16, 64, kNo, 4, {16}, kClusters).weight.interleave =
       Interleave::kTrtllm;
+
+  // Weights of 16 bits: whole tiles, halves of chunks, shared rows, four warpgroups, blocks that
+  // share tiles in every way, gates.
+  const auto add_plain = [&](std::string name, std::int64_t n, std::int64_t k, Tile tile,
+                             DType dtype, int sm_count, std::vector<std::int64_t> tokens,
+                             Sharing sharing) -> GemmSpec& {
+    GemmSpec& spec =
+        c.add(std::move(name), n, k, tile, dtype, 32, kNo, sm_count, std::move(tokens), sharing);
+    spec.weight = plain_weight(dtype);
+    return spec;
+  };
+  add_plain("Plain", 136, 896, {32, 128, 128}, kFp16, 3, {17, 31}, kNone);
+  add_plain("PlainHalves", 136, 416, {256, 128, 64}, kBf16, 3, {130, 257}, kNone);
+  add_plain("PlainSharedRows", 72, 1184, {64, 64, 128}, kFp16, 3, {33, 64}, kNone);
+  add_plain("PlainOfFour", 520, 416, {64, 256, 128}, kBf16, 3, {64}, kNone);
+  add_plain("PlainInPairs", 136, 2560, {16, 128, 128}, kFp16, 4, {9, 16}, kClusters);
+  add_plain("PlainInShares", 328, 1280, {64, 128, 128}, kBf16, 5, {40}, kEqualShares);
+  add_plain("PlainGated", 144, 896, {128, 128, 128}, kFp16, 3, {127, 200}, kNone).epilogue = {
+      true, Activation::kSilu, true, true};
 
   // What surrounds the product.
   c.add("Around", 136, 896, {64, 128, 128}, kBf16, 32, kInt, 3, {33, 100}, kNone).epilogue = {

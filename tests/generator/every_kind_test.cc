@@ -11,6 +11,7 @@
 #include "generator/families/family.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
+#include "tests/plain_weight.h"
 
 namespace heddle {
 namespace {
@@ -76,6 +77,12 @@ std::vector<Named> gemms() {
   weight("mxfp4", WeightType::kE2m1, 4, 32, DType::kE8m0);
   weight("e2m1 with e4m3", WeightType::kE2m1, 4, 16, DType::kE4m3);
   weight("nf4", WeightType::kNf4, 4, 64, DType::kFp16);
+  for (const DType dtype : {DType::kFp16, DType::kBf16}) {
+    add("16 bits", [=](GemmSpec& spec) {
+      spec.weight = plain_weight(dtype);
+      spec.activation = dtype;
+    });
+  }
   return specs;
 }
 

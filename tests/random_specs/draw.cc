@@ -63,6 +63,7 @@ void RandomSpec::draw() {
   present_one_in_ = 2 + below(random_, 4);
   values_.assign(table_->fields.size(), std::nullopt);
   draw_children("");
+  drop_absent();
   order_range();
 }
 
@@ -150,6 +151,20 @@ std::string RandomSpec::draw_list(const Field& field) {
   return value_text(values);
 }
 
+// Fields that there are not beside the drawn words of others: a parser knows none of them there.
+void RandomSpec::drop_absent() {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Condition* const condition = table_->fields[i].no_field_where;
+    if (condition == nullptr || !values_[i]) continue;
+    const Field* const other = table_->find(condition->pointer);
+    const Value& word = values_[static_cast<std::size_t>(other - table_->fields.data())];
+    const auto is_that = [&](std::string_view one) {
+      return word && *word == '"' + std::string(one) + '"';
+    };
+    if (std::any_of(condition->words.begin(), condition->words.end(), is_that)) values_[i].reset();
+  }
+}
+
 // [smallest, largest], but for a few.
 void RandomSpec::order_range() {
   const auto at = [&](std::string_view pointer) -> Value* {
@@ -180,6 +195,7 @@ void RandomSpec::redraw(const std::vector<Problem>& problems) {
       values_[index].reset();
     }
   }
+  drop_absent();
   order_range();
 }
 

@@ -45,6 +45,7 @@ class RandomSpec {
   std::int64_t draw_integer(const Field& field);
   std::string draw_number(const Field& field);
   std::string draw_list(const Field& field);
+  void drop_absent();
   void order_range();
   void write_members(std::string_view parent, std::string* text) const;
 

@@ -1,5 +1,6 @@
 #include "tools/gpu_harness/device_weights.h"
 
+#include "generator/layout/plain_sizes.h"
 #include "heddle/weights.h"
 #include "tools/gpu_harness/random_weights.h"
 
@@ -12,7 +13,7 @@ DeviceWeights::DeviceWeights(const GemmSpec& spec, std::uint32_t seed, const Own
   const PlainNumbers plain = plain_numbers(shape, spec.weight, spec.activation, weights);
   packed_ = pack_weights(spec, weights);
   codes_ = to_device(weights.codes, stream);
-  values_ = to_device(std::vector<float>(plain.values.begin(), plain.values.end()), stream);
+  values_ = to_device(plain.values, stream);
   scales_ = to_device(plain.scales, stream);
   zeros_ = to_device(plain.zeros, stream);
   plain_ = {codes_.get(),
@@ -22,11 +23,12 @@ DeviceWeights::DeviceWeights(const GemmSpec& spec, std::uint32_t seed, const Own
             plain.tensor_scale,
             static_cast<int>(shape.n),
             static_cast<int>(shape.k),
-            static_cast<int>(plain.group_size)};
+            static_cast<int>(plain.group_size),
+            static_cast<int>(code_bytes(spec.weight))};
 }
 
 DeviceBuffer DeviceWeights::rounded(const HelperKernels& helpers, const OwnedStream& stream) const {
-  DeviceBuffer rounded(2 * codes_.bytes());
+  DeviceBuffer rounded(2 * static_cast<std::size_t>(plain_.n) * static_cast<std::size_t>(plain_.k));
   helpers.round_weights(plain_, rounded.get(), bf16_, stream);
   return rounded;
 }

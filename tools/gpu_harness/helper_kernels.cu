@@ -27,17 +27,20 @@ __device__ u16 narrow(float value, int bf16) {
 
 // The quantised weights as plain arrays, and what their numbers are worth.
 struct Weights {
-  const u8* codes;      // [n, k]
-  const float* values;  // [256], of a code
+  const u8* codes;      // [n, k], of code_bytes each
+  const float* values;  // of every code
   const float* scales;  // [n, k / group_size]
   const float* zeros;   // [n, k / group_size]
   double tensor_scale;
   int n, k, group_size;
+  int code_bytes;  // 1 or 2
 };
 
 __device__ double weight_at(const Weights& w, int row, int column) {
   const u64 group = static_cast<u64>(row) * (w.k / w.group_size) + column / w.group_size;
-  const double value = w.values[w.codes[static_cast<u64>(row) * w.k + column]];
+  const u64 at = static_cast<u64>(row) * w.k + column;
+  const u32 code = w.code_bytes == 1 ? w.codes[at] : reinterpret_cast<const u16*>(w.codes)[at];
+  const double value = w.values[code];
   return (value - w.zeros[group]) * w.scales[group] * w.tensor_scale;
 }
 

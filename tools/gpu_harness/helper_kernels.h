@@ -32,6 +32,7 @@ struct ReferenceWeights {
   int n = 0;
   int k = 0;
   int group_size = 0;
+  int code_bytes = 1;
 };
 
 // `struct Epilogue`.

@@ -1,11 +1,13 @@
 #include "tools/gpu_harness/random_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
 
 #include "generator/decode/float16.h"
+#include "generator/layout/plain_sizes.h"
 #include "heddle/inspect/decode_plan.h"
 #include "tools/gpu_harness/stored_scale.h"
 
@@ -15,7 +17,7 @@ namespace {
 constexpr float kLargestValue = 64;
 
 std::int64_t group_size_of(const MatrixShape& shape, const WeightSpec& weight) {
-  return weight.group_size > 0 ? weight.group_size : shape.k;
+  return weight.has_scales() && weight.group_size > 0 ? weight.group_size : shape.k;
 }
 
 std::size_t count_of_scales(const MatrixShape& shape, const WeightSpec& weight) {
@@ -24,12 +26,12 @@ std::size_t count_of_scales(const MatrixShape& shape, const WeightSpec& weight) 
 }
 
 // What each code decodes to, less no zero point but the fixed bias.
-std::array<float, 256> code_values(const WeightSpec& weight, DType dtype) {
+std::vector<float> code_values(const WeightSpec& weight, DType dtype) {
   WeightSpec plain = weight;
   plain.zero_point = ZeroPoint::kNone;
   const DecodeRequest request = decode_request(plain, dtype);
-  std::array<float, 256> values{};
-  for (unsigned code = 0; code < 1u << weight.bits; ++code) {
+  std::vector<float> values(std::size_t{1} << weight.bits);
+  for (unsigned code = 0; code < values.size(); ++code) {
     values[code] = static_cast<float>(
         float16_to_double(float16_format(dtype), reference_decode(request, code, 0)));
   }
@@ -72,7 +74,26 @@ std::uint32_t random_float_zero(std::mt19937& random, const WeightSpec& weight) 
   return bits;
 }
 
+// Numbers from 2^-7 up to 2^-3, of both signs.
+std::vector<std::uint8_t> random_halves(std::mt19937& random, std::int64_t count,
+                                        Float16Format format) {
+  constexpr int kLowest = -7, kExponents = 4;
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(static_cast<std::size_t>(2 * count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = random();
+    const int exponent = kLowest + static_cast<int>(bits >> 16) % kExponents;
+    const std::uint32_t mantissa = bits & ((1U << format.mantissa_bits) - 1);
+    append_bits(bytes, format.power_of_two(exponent) | mantissa | (bits & 0x8000), 2);
+  }
+  return bytes;
+}
+
 }  // namespace
+
+std::size_t code_at(const WeightSpec& weight, const QuantizedWeights& weights, std::size_t index) {
+  return read_bits(weights.codes, index, static_cast<int>(code_bytes(weight)));
+}
 
 std::vector<std::uint8_t> random_codes(std::mt19937& random, std::int64_t count, int bits) {
   const std::uint32_t mask = (1U << bits) - 1;
@@ -88,8 +109,15 @@ std::vector<std::uint8_t> random_codes(std::mt19937& random, std::int64_t count,
 
 QuantizedWeights random_weights(const MatrixShape& shape, const WeightSpec& weight,
                                 std::uint32_t seed) {
+  if (!weight.has_scales()) {
+    std::mt19937 random(seed);
+    const bool is_bf16 = weight.type == WeightType::kBf16;
+    QuantizedWeights weights;
+    weights.codes = random_halves(random, shape.n * shape.k, is_bf16 ? kBfloat16 : kBinary16);
+    return weights;
+  }
   const auto mask = static_cast<std::uint32_t>((1 << weight.bits) - 1);
-  const std::array<float, 256> values = code_values(weight, DType::kBf16);
+  const std::vector<float> values = code_values(weight, DType::kBf16);
   std::array<std::uint8_t, 256> allowed{};
   const bool is_integer = weight.type == WeightType::kUint || weight.type == WeightType::kInt;
   for (std::uint32_t code = 0; code <= mask; ++code) {
@@ -117,6 +145,11 @@ PlainNumbers plain_numbers(const MatrixShape& shape, const WeightSpec& weight, D
   PlainNumbers plain;
   plain.values = code_values(weight, dtype);
   plain.group_size = group_size_of(shape, weight);
+  if (!weight.has_scales()) {
+    plain.scales.assign(static_cast<std::size_t>(shape.n), 1.0F);
+    plain.zeros.assign(static_cast<std::size_t>(shape.n), 0.0F);
+    return plain;
+  }
   plain.tensor_scale = weight.tensor_scale ? weights.tensor_scale : 1;
   const float bias =
       weight.type == WeightType::kUint ? static_cast<float>(1 << (weight.bits - 1)) : 0;

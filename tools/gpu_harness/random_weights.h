@@ -2,7 +2,6 @@
 #ifndef HEDDLE_TOOLS_GPU_HARNESS_RANDOM_WEIGHTS_H_
 #define HEDDLE_TOOLS_GPU_HARNESS_RANDOM_WEIGHTS_H_
 
-#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -16,19 +15,23 @@ namespace heddle {
 std::vector<std::uint8_t> random_codes(std::mt19937& random, std::int64_t count, int bits);
 
 // Codes and integer zero points uniform, but for those that stand for infinity, NaN or more than
-// 64; scales of some size, so that a weight is around 1/16. The same seed gives the same weights.
+// 64; scales of some size, so that a weight is around 1/16. Weights that were not quantised are of
+// that size themselves. The same seed gives the same weights.
 QuantizedWeights random_weights(const MatrixShape& shape, const WeightSpec& weight,
                                 std::uint32_t seed);
 
 // W[n, k] = (values[code] - zeros[n, g]) * scales[n, g] * tensor_scale, each number exact; group g
 // is column / group_size.
 struct PlainNumbers {
-  std::array<float, 256> values{};
-  std::vector<float> scales;  // [N, G]
+  std::vector<float> values;  // as many as there are codes
+  std::vector<float> scales;  // [N, G]; ones where there are none
   std::vector<float> zeros;   // [N, G]
   std::int64_t group_size = 1;
   double tensor_scale = 1;
 };
+
+// Code `index` of [N, K].
+std::size_t code_at(const WeightSpec& weight, const QuantizedWeights& weights, std::size_t index);
 
 // `dtype`: that the weights are decoded to; a table's values are rounded to it.
 PlainNumbers plain_numbers(const MatrixShape& shape, const WeightSpec& weight, DType dtype,

@@ -92,6 +92,7 @@ ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& op
   ModelConfigTexts texts = files.texts();
   texts.engine_rotates = options.engine_rotates;
   texts.gated = options.pack.gated;
+  texts.dense = options.dense;
   return texts;
 }
 
@@ -186,6 +187,11 @@ ConfigFiles config_of(const ModelPlace& place, const std::string& argument) {
 
 Model model_at(const ModelPlace& place, const ConfigFiles& files, const PackCommandOptions& options,
                bool plain_too = false) {
+  if (options.dense && !place.tensors.empty()) {
+    throw Error(ErrorCategory::kUsage, "tool.needs_config",
+                "--dense is for a config alone: layers of a checkpoint that are not quantised are "
+                "copied as they are, not packed");
+  }
   return place.tensors.empty() ? model_of_config(files, options, plain_too)
                                : model_of_tensors(place.tensors, files, options);
 }
@@ -294,6 +300,10 @@ Model read_model(const std::string& argument, const PackCommandOptions& options)
   if (options.pack.gated) {
     throw Error(ErrorCategory::kUsage, "tool.needs_config",
                 "--gated is for a model: a spec says it itself, in epilogue.gated");
+  }
+  if (options.dense) {
+    throw Error(ErrorCategory::kUsage, "tool.needs_config",
+                "--dense is for a model: specs say themselves what their weights are");
   }
   if (is_list) return model_of_list(files.place, text);
   Model model;

@@ -14,6 +14,7 @@ namespace heddle {
 struct PackCommandOptions {
   PackOptions pack;
   bool engine_rotates = false;
+  bool dense = false;  // build, of a config alone: as in ModelConfigTexts
 };
 
 // --keep, --skip and --engine-rotates.

@@ -57,8 +57,8 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
     const auto& c = config_of<GemvConfig>(kernel);
     return fmt::format(
         "{} warps along K for each row block, weights {} chunks ahead in registers, split K {}, "
-        "scale on {}",
-        c.warps_k, c.ahead, c.split_k, to_string(c.scaling.mode));
+        "{}",
+        c.warps_k, c.ahead, c.split_k, scale_text(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<GemvConfig>(kernel);

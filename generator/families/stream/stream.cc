@@ -37,10 +37,10 @@ class Stream final : public GemmFamilyOf<StreamConfig> {
   std::string describe(const PlannedKernel& kernel) const override {
     const auto& c = config_of<StreamConfig>(kernel);
     return fmt::format(
-        "stages {} of {} columns, {} warps along K, {} blocks in clusters of {}, split K {}, scale "
-        "on {}",
+        "stages {} of {} columns, {} warps along K, {} blocks in clusters of {}, split K {}, "
+        "{}",
         c.stages, c.stage_chunks * device::Chunk::kColumns, c.warps_k, c.workers, c.cluster,
-        c.split_k, to_string(c.scaling.mode));
+        c.split_k, scale_text(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<StreamConfig>(kernel);

@@ -14,7 +14,8 @@ bool can_read_ahead(const WeightSpec& weight, const device::TilesConfig& c) {
   const int tile_pairs = c.row_tiles() * c.token_tiles();
   if (c.row_tiles() < 2 || 4 * tile_pairs > kMostSums) return false;
   // A step of 16 columns is decoded at a time.
-  if ((weight.bits != 4 && weight.bits != 8) || weight.interleave == Interleave::kTrtllm) {
+  const bool by_steps = weight.bits == 4 || weight.bits == 8 || weight.bits == 16;
+  if (!by_steps || weight.interleave == Interleave::kTrtllm) {
     return false;
   }
   if (weight.zero_point == ZeroPoint::kFloat) return false;

@@ -97,9 +97,9 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     const auto& c = config_of<TilesConfig>(kernel);
     return fmt::format(
         "tile {} tokens x {} rows, stages {} of {} columns, {}, warps M {} x N {} x K {}, split K "
-        "{}, scale on {}",
+        "{}, {}",
         c.tile_m, c.tile_n, c.stages, c.stage_k, feeder_text(c), c.warps_m, c.warps_n, c.warps_k,
-        c.split_k, to_string(c.scaling.mode));
+        c.split_k, scale_text(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<TilesConfig>(kernel);

@@ -33,7 +33,8 @@ constexpr int kFewestLongStages = 3;
 // Whether the 112 registers of a thread of four warpgroups hold its sums and those of a group that
 // are not scaled yet, beside what decoding and the end of a tile take.
 bool four_hold_sums(const WarpgroupConfig& c) {
-  return c.tile_m < kMostTokensOfFour || c.scaling.mode == ScaleMode::kWeight;
+  return c.tile_m < kMostTokensOfFour || c.scaling.mode == ScaleMode::kWeight ||
+         c.scaling.mode == ScaleMode::kNone;
 }
 
 // Whether products of wgmma go on while the sums of a group of 64 tokens are scaled: those of four

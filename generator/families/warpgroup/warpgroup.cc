@@ -82,10 +82,10 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupConfig> {
     const auto& c = config_of<WarpgroupConfig>(kernel);
     return fmt::format(
         "{} warpgroups, tile {} tokens x {} rows, stages {} of {} columns, {} blocks at "
-        "most{}{}, scale on {}",
+        "most{}{}, {}",
         c.warpgroups, c.tile_m, c.tile_n, c.stages, stage_columns(c), c.workers,
         c.cluster > 1 ? ", whose pairs read tokens once" : "", sharing_text(c),
-        to_string(c.scaling.mode));
+        scale_text(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupConfig>(kernel);

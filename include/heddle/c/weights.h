@@ -39,9 +39,10 @@ HEDDLE_EXPORT heddle_status heddle_check_packed_weights(const char* kernel, size
 /* Plain arrays, as heddle/weights.h has them. */
 typedef struct heddle_quantized_weights {
   size_t struct_size;   /* sizeof(heddle_quantized_weights) */
-  const uint8_t* codes; /* [N, K], a byte each */
+  const uint8_t* codes; /* [N, K], a byte each; of types fp16 and bf16 two, the weights */
   size_t codes_bytes;
-  const void* scales; /* [N, ceil((K + group_offset) / group_size)] of scale_dtype */
+  const void* scales; /* [N, ceil((K + group_offset) / group_size)] of scale_dtype; null with fp16
+                         and bf16 */
   size_t scales_bytes;
   const void* zeros; /* as many as scales: a byte each, or of scale_dtype; null without */
   size_t zeros_bytes;

@@ -62,7 +62,8 @@ struct DecodeOp {
 // What a code means.
 enum class CodeKind {
   kInteger,  // DecodeRequest::bits and type, less the zero point
-  kFloat,    // a sign, exponent_bits and mantissa_bits, IEEE-style with subnormals
+  kFloat,    // a sign, exponent_bits and mantissa_bits, IEEE-style with subnormals; of 16 bits
+             // those of the destination, which takes no operation
   kTable,    // 16 values, DecodeRequest::table
 };
 
@@ -110,7 +111,7 @@ struct DecodeRequest {
 
 // What the kernels of a spec ask for: the codes of `weight`, in its interleave, as `dtype`.
 HEDDLE_EXPORT DecodeRequest decode_request(const WeightSpec& weight, DType dtype);
-// FP8, FP6 and FP4: 1 + exponent_bits + mantissa_bits bits.
+// FP8, FP6 and FP4, or `dtype` itself: 1 + exponent_bits + mantissa_bits bits.
 HEDDLE_EXPORT DecodeRequest float_request(int exponent_bits, int mantissa_bits, DType dtype);
 // The sixteen values of NF4.
 HEDDLE_EXPORT const std::vector<float>& nf4_values();
@@ -182,7 +183,8 @@ HEDDLE_EXPORT DecodeProof prove_decode_plan(const DecodePlan& plan);
 HEDDLE_EXPORT std::string describe(const DecodePlan& plan);
 
 // Every kind of request that has a plan, with its name: each width and type of integer with and
-// without zero points, each float format, the table, each order of elements; both destinations.
+// without zero points, each float format, the table, each order of elements, 16 bits as they are;
+// both destinations.
 struct NamedDecodeRequest {
   std::string name;
   DecodeRequest request;

@@ -12,6 +12,7 @@
 #include "generator/target/capabilities.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
+#include "tests/plain_weight.h"
 
 namespace heddle {
 
@@ -58,7 +59,7 @@ class GemmDraws {
     WeightSpec& weight = spec.weight;
     weight.scale_dtype = one_of({spec.activation, spec.activation, DType::kFp32});
     weight.group_size = one_of({kPerChannel, 32, 64, 128, 128, 128});
-    switch (random_() % 8) {
+    switch (random_() % 9) {
       case 0:
         weight.type = WeightType::kE4m3;
         weight.bits = 8;
@@ -76,6 +77,9 @@ class GemmDraws {
         return;
       case 3:
         weight.type = WeightType::kNf4;
+        return;
+      case 4:
+        weight = plain_weight(spec.activation);
         return;
       default:
         weight.bits = one_of({1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8});

@@ -1,0 +1,118 @@
+// GEMM on the GPU with weights of 16 bits, which were not quantised: every family and path, shapes
+// that divide nothing, and what surrounds the product.
+#include "generator/target/capabilities.h"
+#include "tests/gpu/gemm_fixture.h"
+#include "tests/plain_weight.h"
+
+namespace heddle {
+namespace {
+
+constexpr DType kTypes[] = {DType::kFp16, DType::kBf16};
+
+class PlainGpu : public GemmGpu {};
+
+GemmSpec plain(std::int64_t n, std::int64_t k, DType dtype) {
+  GemmSpec spec;
+  spec.shape.n = n;
+  spec.shape.k = k;
+  spec.activation = dtype;
+  spec.weight = plain_weight(dtype);
+  return spec;
+}
+
+TEST_F(PlainGpu, RaggedShapesAndEveryRangeOfTokens) {
+  for (const DType dtype : kTypes) {
+    for (const std::int64_t n : {8, 24, 128, 264, 1032}) {
+      for (const std::int64_t k : {32, 160, 896, 1056}) {
+        check(plain(n, k, dtype), {1, 2, 8, 9, 16, 17, 40, 64, 100, 200, 600});
+      }
+    }
+  }
+}
+
+// A router, a head and a layer that a quantiser left alone.
+TEST_F(PlainGpu, ShapesOfModels) {
+  check(plain(128, 2880, DType::kBf16), {1, 4, 16, 64, 256, 1024});
+  check(plain(2560, 2880, DType::kBf16), {1, 8, 16, 64, 256, 1024});
+  check(plain(32064, 4096, DType::kFp16), {1, 8, 16, 33, 64, 128, 512});
+}
+
+TEST_F(PlainGpu, EveryPath) {
+  for (const Path path : {Path::kTuring, Path::kAmpere}) {
+    for (const std::int64_t n : {136, 1032}) {
+      GemmSpec spec = plain(n, 1056, DType::kFp16);
+      spec.path = path;
+      check(spec, {1, 8, 20, 50, 100, 300});
+    }
+  }
+  GemmSpec wide = plain(4096, 1024, DType::kBf16);
+  wide.path = Path::kAmpere;
+  check(wide, {64, 130, 512});
+}
+
+// The fastest kernel of each family, whether or not it is the planner's choice.
+TEST_F(PlainGpu, EveryFamily) {
+  struct Range {
+    MRange m;
+    IsWanted wanted;
+  };
+  const auto is_gemv = [](const PlannedKernel& kernel) { return kernel.family->name() == "gemv"; };
+  for (const DType dtype : kTypes) {
+    GemmSpec one = plain(1032, 2080, dtype);
+    one.shape.m_max = 1;
+    check_kernel(one, is_gemv, {1});
+    if (!is_hopper(target())) continue;
+    for (const Range& range : {Range{{1, 8}, is_stream},
+                               {{9, 16}, is_stream},
+                               {{1, 8}, is_bulk},
+                               {{17, 64}, is_bulk},
+                               {{9, 16}, is_wgmma},
+                               {{33, 64}, is_wgmma},
+                               {{65, 128}, is_wgmma},
+                               {{129, 1000}, is_wgmma}}) {
+      GemmSpec spec = plain(1032, 2080, dtype);
+      spec.shape.m_min = range.m.min;
+      spec.shape.m_max = range.m.max;
+      check_kernel(spec, range.wanted, {range.m.min, range.m.max});
+    }
+  }
+}
+
+TEST_F(PlainGpu, EveryTileOfWgmma) {
+  if (!is_hopper(target())) GTEST_SKIP() << "wgmma is sm_90's alone";
+  for (const int tile_m : {16, 32, 64, 96, 128, 160, 192, 256}) {
+    for (const int tile_n : {64, 128, 256}) {
+      if (tile_n == 64 && (tile_m < 32 || tile_m > 128)) continue;
+      if (tile_n == 256 && tile_m > 128) continue;
+      GemmSpec spec = plain(1032, 1184, tile_n == 128 ? DType::kBf16 : DType::kFp16);
+      spec.path = Path::kHopper;
+      spec.shape.m_min = 9;
+      spec.shape.m_max = 520;
+      spec.tile.m = tile_m;
+      spec.tile.n = tile_n;
+      check(spec, {9, 40, 200, 520});
+    }
+  }
+}
+
+TEST_F(PlainGpu, WhatSurroundsTheProduct) {
+  for (const DType dtype : kTypes) {
+    GemmSpec around = plain(264, 1056, dtype);
+    around.epilogue = {true, Activation::kSilu, true};
+    check(around, {1, 8, 16, 40, 64, 130, 300});
+    GemmSpec gated = plain(272, 1056, dtype);
+    gated.epilogue = {true, Activation::kSilu, true, true};
+    check(gated, {1, 8, 16, 40, 64, 130, 300});
+    GemmSpec fp32 = plain(264, 1056, dtype);
+    fp32.output = DType::kFp32;
+    check(fp32, {1, 8, 16, 40, 64, 130, 300});
+    GemmSpec columns = plain(264, 1056, dtype);
+    columns.pre_scale = true;
+    check(columns, {1, 8, 20, 64, 130});
+    columns.act_order = true;
+    check(columns, {1, 8, 20, 64, 130});
+  }
+}
+
+}  // namespace
+}  // namespace heddle
