@@ -13,15 +13,6 @@
 namespace heddle {
 namespace {
 
-GemmSpec plain(std::int64_t n, std::int64_t k, DType dtype = DType::kFp16) {
-  GemmSpec spec;
-  spec.shape.n = n;
-  spec.shape.k = k;
-  spec.activation = dtype;
-  spec.weight = plain_weight(dtype);
-  return spec;
-}
-
 // Weight i has the bits of i and never 0, which is padding.
 QuantizedWeights numbered(const GemmSpec& spec) {
   QuantizedWeights weights;
@@ -40,7 +31,7 @@ std::uint16_t half_at(const std::vector<std::uint8_t>& bytes, std::size_t at) {
 }
 
 TEST(PlainLayout, IsWeightsAlone) {
-  const WeightLayout layout = weight_layout(plain(40, 288));
+  const WeightLayout layout = weight_layout(plain_gemm(40, 288));
   EXPECT_EQ(layout.row_blocks, 3);
   EXPECT_EQ(layout.chunks_per_row_block, 3);
   EXPECT_EQ(layout.chunk_bytes, 16 * 128 * 2);
@@ -50,13 +41,13 @@ TEST(PlainLayout, IsWeightsAlone) {
   EXPECT_EQ(layout.groups_per_chunk, 0);
   EXPECT_EQ(layout.channel_bytes, 0);
   EXPECT_EQ(layout.total_bytes, 3u * 3 * 4096);
-  EXPECT_EQ(layout_version(plain(40, 288).weight), 1);
+  EXPECT_EQ(layout_version(plain_gemm(40, 288).weight), 1);
 }
 
 // docs/layouts.md: 16 bytes of a lane are its eight elements of one tile.
 TEST(PlainLayout, ALaneHasATileIn16Bytes) {
   for (const auto& [n, k] : {std::pair{16, 128}, {40, 288}, {24, 96}}) {
-    const GemmSpec spec = plain(n, k);
+    const GemmSpec spec = plain_gemm(n, k);
     const std::vector<std::uint8_t> packed = pack_weights(spec, numbered(spec));
     const std::size_t chunks = static_cast<std::size_t>((k + 127) / 128);
     for (std::size_t at = 0; at < packed.size(); at += 2) {
@@ -77,7 +68,7 @@ TEST(PlainLayout, UnpackGivesBackWhatWasPacked) {
   for (const DType dtype : {DType::kFp16, DType::kBf16}) {
     for (const auto& [n, k] : {std::pair{16, 128}, {48, 288}, {8, 32}}) {
       for (const bool gated : {false, true}) {
-        GemmSpec spec = plain(n, k, dtype);
+        GemmSpec spec = plain_gemm(n, k, dtype);
         spec.epilogue.gated = gated && n % 16 == 0;
         const QuantizedWeights weights = numbered(spec);
         const std::vector<std::uint8_t> packed = pack_weights(spec, weights);
@@ -92,7 +83,7 @@ TEST(PlainLayout, UnpackGivesBackWhatWasPacked) {
 
 // Eight gates, then their eight ups, in every row block.
 TEST(PlainLayout, GatedRowsAreWhereOtherWeightsHaveThem) {
-  GemmSpec spec = plain(32, 128);
+  GemmSpec spec = plain_gemm(32, 128);
   spec.epilogue.gated = true;
   const std::vector<std::uint8_t> packed = pack_weights(spec, numbered(spec));
   EXPECT_EQ(half_at(packed, 0), 1) << "row 0, column 0";
@@ -109,7 +100,7 @@ TEST(PlainLayout, OtherSizesAndSpecsAreRefused) {
     }
     return std::string();
   };
-  const GemmSpec spec = plain(16, 128);
+  const GemmSpec spec = plain_gemm(16, 128);
   QuantizedWeights weights = numbered(spec);
   EXPECT_EQ(code_of(spec, weights), "");
   weights.codes.resize(16 * 128);

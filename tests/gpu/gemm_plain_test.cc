@@ -11,20 +11,11 @@ constexpr DType kTypes[] = {DType::kFp16, DType::kBf16};
 
 class PlainGpu : public GemmGpu {};
 
-GemmSpec plain(std::int64_t n, std::int64_t k, DType dtype) {
-  GemmSpec spec;
-  spec.shape.n = n;
-  spec.shape.k = k;
-  spec.activation = dtype;
-  spec.weight = plain_weight(dtype);
-  return spec;
-}
-
 TEST_F(PlainGpu, RaggedShapesAndEveryRangeOfTokens) {
   for (const DType dtype : kTypes) {
     for (const std::int64_t n : {8, 24, 128, 264, 1032}) {
       for (const std::int64_t k : {32, 160, 896, 1056}) {
-        check(plain(n, k, dtype), {1, 2, 8, 9, 16, 17, 40, 64, 100, 200, 600});
+        check(plain_gemm(n, k, dtype), {1, 2, 8, 9, 16, 17, 40, 64, 100, 200, 600});
       }
     }
   }
@@ -32,20 +23,20 @@ TEST_F(PlainGpu, RaggedShapesAndEveryRangeOfTokens) {
 
 // A router, a head and a layer that a quantiser left alone.
 TEST_F(PlainGpu, ShapesOfModels) {
-  check(plain(128, 2880, DType::kBf16), {1, 4, 16, 64, 256, 1024});
-  check(plain(2560, 2880, DType::kBf16), {1, 8, 16, 64, 256, 1024});
-  check(plain(32064, 4096, DType::kFp16), {1, 8, 16, 33, 64, 128, 512});
+  check(plain_gemm(128, 2880, DType::kBf16), {1, 4, 16, 64, 256, 1024});
+  check(plain_gemm(2560, 2880, DType::kBf16), {1, 8, 16, 64, 256, 1024});
+  check(plain_gemm(32064, 4096, DType::kFp16), {1, 8, 16, 33, 64, 128, 512});
 }
 
 TEST_F(PlainGpu, EveryPath) {
   for (const Path path : {Path::kTuring, Path::kAmpere}) {
     for (const std::int64_t n : {136, 1032}) {
-      GemmSpec spec = plain(n, 1056, DType::kFp16);
+      GemmSpec spec = plain_gemm(n, 1056, DType::kFp16);
       spec.path = path;
       check(spec, {1, 8, 20, 50, 100, 300});
     }
   }
-  GemmSpec wide = plain(4096, 1024, DType::kBf16);
+  GemmSpec wide = plain_gemm(4096, 1024, DType::kBf16);
   wide.path = Path::kAmpere;
   check(wide, {64, 130, 512});
 }
@@ -58,7 +49,7 @@ TEST_F(PlainGpu, EveryFamily) {
   };
   const auto is_gemv = [](const PlannedKernel& kernel) { return kernel.family->name() == "gemv"; };
   for (const DType dtype : kTypes) {
-    GemmSpec one = plain(1032, 2080, dtype);
+    GemmSpec one = plain_gemm(1032, 2080, dtype);
     one.shape.m_max = 1;
     check_kernel(one, is_gemv, {1});
     if (!is_hopper(target())) continue;
@@ -70,7 +61,7 @@ TEST_F(PlainGpu, EveryFamily) {
                                {{33, 64}, is_wgmma},
                                {{65, 128}, is_wgmma},
                                {{129, 1000}, is_wgmma}}) {
-      GemmSpec spec = plain(1032, 2080, dtype);
+      GemmSpec spec = plain_gemm(1032, 2080, dtype);
       spec.shape.m_min = range.m.min;
       spec.shape.m_max = range.m.max;
       check_kernel(spec, range.wanted, {range.m.min, range.m.max});
@@ -84,7 +75,7 @@ TEST_F(PlainGpu, EveryTileOfWgmma) {
     for (const int tile_n : {64, 128, 256}) {
       if (tile_n == 64 && (tile_m < 32 || tile_m > 128)) continue;
       if (tile_n == 256 && tile_m > 128) continue;
-      GemmSpec spec = plain(1032, 1184, tile_n == 128 ? DType::kBf16 : DType::kFp16);
+      GemmSpec spec = plain_gemm(1032, 1184, tile_n == 128 ? DType::kBf16 : DType::kFp16);
       spec.path = Path::kHopper;
       spec.shape.m_min = 9;
       spec.shape.m_max = 520;
@@ -97,16 +88,16 @@ TEST_F(PlainGpu, EveryTileOfWgmma) {
 
 TEST_F(PlainGpu, WhatSurroundsTheProduct) {
   for (const DType dtype : kTypes) {
-    GemmSpec around = plain(264, 1056, dtype);
+    GemmSpec around = plain_gemm(264, 1056, dtype);
     around.epilogue = {true, Activation::kSilu, true};
     check(around, {1, 8, 16, 40, 64, 130, 300});
-    GemmSpec gated = plain(272, 1056, dtype);
+    GemmSpec gated = plain_gemm(272, 1056, dtype);
     gated.epilogue = {true, Activation::kSilu, true, true};
     check(gated, {1, 8, 16, 40, 64, 130, 300});
-    GemmSpec fp32 = plain(264, 1056, dtype);
+    GemmSpec fp32 = plain_gemm(264, 1056, dtype);
     fp32.output = DType::kFp32;
     check(fp32, {1, 8, 16, 40, 64, 130, 300});
-    GemmSpec columns = plain(264, 1056, dtype);
+    GemmSpec columns = plain_gemm(264, 1056, dtype);
     columns.pre_scale = true;
     check(columns, {1, 8, 20, 64, 130});
     columns.act_order = true;

@@ -8,15 +8,6 @@
 namespace heddle {
 namespace {
 
-GemmSpec plain(std::int64_t n, std::int64_t k, DType dtype = DType::kFp16) {
-  GemmSpec spec;
-  spec.shape.n = n;
-  spec.shape.k = k;
-  spec.activation = dtype;
-  spec.weight = plain_weight(dtype);
-  return spec;
-}
-
 // Heads, routers and layers that a quantiser left alone.
 constexpr MatrixShape kShapes[] = {{128256, 4096}, {151936, 3584}, {2560, 2880},
                                    {128, 2880},    {8, 32},        {4096, 14336}};
@@ -24,7 +15,7 @@ constexpr MatrixShape kShapes[] = {{128256, 4096}, {151936, 3584}, {2560, 2880},
 TEST(PlanPlain, EveryGpuServesEveryM) {
   for (const Target& target : known_targets()) {
     for (const MatrixShape& shape : kShapes) {
-      const Plan plan = plan_of(plain(shape.n, shape.k), target);
+      const Plan plan = plan_of(plain_gemm(shape.n, shape.k), target);
       ASSERT_FALSE(plan.kernels.empty()) << target.name;
       std::int64_t next = 1;
       for (const PlannedKernel& kernel : plan.kernels) {
@@ -39,7 +30,7 @@ TEST(PlanPlain, EveryGpuServesEveryM) {
 
 // Neither scales nor decoding: of a chunk there are its loads.
 TEST(PlanPlain, DecodingTakesNothing) {
-  const Plan plan = plan_of(plain(4096, 4096), "h100");
+  const Plan plan = plan_of(plain_gemm(4096, 4096), "h100");
   EXPECT_EQ(decode_slots(plan, ScaleMode::kNone, 8), 16.0 * 128 * 2 / (32 * 16));
   for (const PlannedKernel& kernel : plan.kernels) {
     const DecodePlan decode = kernel.family->decode_plan(plan, kernel);
@@ -60,7 +51,7 @@ TEST(PlanPlain, BytesSetThePaceOfFewTokens) {
   eight.weight.bits = 8;
   eight.weight.group_size = kPerChannel;
   for (const std::int64_t m : {1, 8, 16}) {
-    const double ratio = predicted(plain(28672, 8192), m) / predicted(eight, m);
+    const double ratio = predicted(plain_gemm(28672, 8192), m) / predicted(eight, m);
     EXPECT_GT(ratio, 1.7) << m;
     EXPECT_LT(ratio, 2.1) << m;
   }
@@ -68,20 +59,20 @@ TEST(PlanPlain, BytesSetThePaceOfFewTokens) {
 
 TEST(PlanPlain, OlderPathsServeThem) {
   for (const Path path : {Path::kTuring, Path::kAmpere}) {
-    GemmSpec spec = plain(4096, 4096);
+    GemmSpec spec = plain_gemm(4096, 4096);
     spec.path = path;
     EXPECT_EQ(refusal(spec, "h200"), "accepted") << to_string(path);
   }
 }
 
 TEST(PlanPlain, KernelsAreNamedByTheType) {
-  const Plan plan = plan_of(plain(4096, 4096, DType::kBf16), "a100");
+  const Plan plan = plan_of(plain_gemm(4096, 4096, DType::kBf16), "a100");
   EXPECT_EQ(plan.kernels[0].name.find("heddle_gemm_bf16_bf16_n4096_k4096_m1_"), 0u)
       << plan.kernels[0].name;
 }
 
 TEST(PlanPlain, XIsOfTheSameType) {
-  GemmSpec spec = plain(4096, 4096, DType::kFp16);
+  GemmSpec spec = plain_gemm(4096, 4096, DType::kFp16);
   spec.activation = DType::kBf16;
   EXPECT_NE(refusal(spec, "h100").find("/weight/type"), std::string::npos) << refusal(spec, "h100");
 }
