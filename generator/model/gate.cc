@@ -6,6 +6,7 @@
 #include "generator/model/family.h"
 #include "generator/spec/document.h"
 #include "heddle/error.h"
+#include "heddle/weights.h"
 
 namespace heddle {
 namespace {
@@ -72,10 +73,10 @@ Activation required_activation(const GateRule& rule) {
 }
 
 std::string why_ungated(const GateRule& rule, std::int64_t rows) {
-  constexpr std::int64_t kStep = 16;  // as many gates as ups, in eights
   if (!rule.is_plain)
     return "the model type has more between its matrices than activation(gate) * up";
-  if (rows % kStep != 0) return std::to_string(rows) + " rows are no multiple of 16";
+  if (rows % WeightLayout::kRowBlock != 0)
+    return std::to_string(rows) + " rows are no multiple of 16";
   return {};
 }
 

@@ -3,14 +3,16 @@
 #include <string>
 
 #include "generator/spec/weight_meaning.h"
+#include "heddle/weights.h"
 
 namespace heddle {
 namespace {
 
-constexpr int kStepN = 8;        // rows of Y are then a multiple of 16 bytes
-constexpr int kGatedStepN = 16;  // of gates as many
-constexpr int kStepK = 32;       // two k tiles of the fragment layout
-constexpr int kWarpM = 8;        // one matrix instruction of a warp
+constexpr int kStepN = 8;  // rows of Y are then a multiple of 16 bytes
+// A row block has as many gates as ups.
+constexpr int kGatedStepN = WeightLayout::kRowBlock;
+constexpr int kStepK = 32;  // two k tiles of the fragment layout
+constexpr int kWarpM = 8;   // one matrix instruction of a warp
 constexpr int kWarpN = 16;
 constexpr int kWarpK = 64;  // one 16-byte load of 4-bit weights
 constexpr int kMostWarps = 32;
