@@ -37,7 +37,8 @@ struct EncodeMove {
   std::string why;         // for the comment in the rendered code
 };
 
-// In the order of the words. Precondition of their use: codes have no bits above their width.
+// In the order of the words. Preconditions: codes have at most 8 bits, since weights of 16 are
+// never quantised, and none above their width.
 std::vector<EncodeMove> encode_moves(const DecodePlan& plan);
 
 // Whether every bit that the register's codes can have travels with this move, so that there is

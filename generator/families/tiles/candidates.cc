@@ -38,14 +38,15 @@ constexpr int kTileColumns = 16;  // of a matrix instruction
 
 class Candidates {
  public:
-  // `any_registers`: also tiles whose sums may not stay in the registers.
-  Candidates(const Plan& plan, const MRange& m, bool any_registers)
+  // `any_tile`: also tiles that are slow: their sums may not stay in the registers, or their rows
+  // are as few as can be.
+  Candidates(const Plan& plan, const MRange& m, bool any_tile)
       : spec_(plan.spec.gemm()),
         tile_(spec_.tile),
         target_(plan.target),
         layout_(plan.layout),
         m_(m),
-        any_registers_(any_registers) {}
+        any_tile_(any_tile) {}
 
   void add_all(Feeder feeder) {
     const bool bulk = feeder == Feeder::kBulk;
@@ -58,7 +59,7 @@ class Candidates {
     c.split_k = 1;
     if (bulk) c.tokens_alone = most_tokens_alone(c.weights);
     for (const int tokens : values_of(tile_.m, token_counts(bulk))) {
-      for (const TilesWarps& warps : tiles_warps(tile_, bulk, any_registers_)) {
+      for (const TilesWarps& warps : tiles_warps(tile_, bulk, any_tile_)) {
         for (const int rows : values_of(tile_.n, row_counts(warps))) {
           c.tile_m = tokens;
           c.tile_n = rows;
@@ -100,7 +101,8 @@ class Candidates {
       add(ceil_div(layout_.row_blocks, parts * target_.sm_count));
     }
     for (const int usual : {4, 8, 16}) add(std::min<std::int64_t>(usual, layout_.row_blocks));
-    if (counts.empty()) counts.insert(warps.n * WeightLayout::kRowBlock);  // of very many warps
+    // As few as these warps can have.
+    if (any_tile_ || counts.empty()) counts.insert(warps.n * WeightLayout::kRowBlock);
     return {counts.begin(), counts.end()};
   }
 
@@ -135,7 +137,7 @@ class Candidates {
   void add_blocks(TilesConfig c, int blocks_per_sm) {
     const bool fits = set_stages(c, blocks_per_sm);
     c.reads_ahead = can_read_ahead(spec_.weight, c);
-    if (!fits || (!fits_registers(c, blocks_per_sm) && !any_registers_)) {
+    if (!fits || (!fits_registers(c, blocks_per_sm) && !any_tile_)) {
       note_problems(c);
       return;
     }
@@ -255,7 +257,7 @@ class Candidates {
   const Target& target_;
   const WeightLayout& layout_;
   const MRange m_;
-  const bool any_registers_;
+  const bool any_tile_;
   std::vector<PlannedKernel> kernels_;
   std::vector<Problem> problems_;
 };
@@ -272,8 +274,8 @@ bool has_bulk(const Plan& plan) {
 }
 
 // One feeder: the newest that the target and the spec have.
-Candidates candidates_with(const Plan& plan, const MRange& m, bool any_registers) {
-  Candidates candidates(plan, m, any_registers);
+Candidates candidates_with(const Plan& plan, const MRange& m, bool any_tile) {
+  Candidates candidates(plan, m, any_tile);
   const GemmSpec& spec = plan.spec.gemm();
   const bool turing = spec.path == Path::kTuring || !has_async_copies(plan.target);
   if (has_bulk(plan)) {
@@ -285,8 +287,8 @@ Candidates candidates_with(const Plan& plan, const MRange& m, bool any_registers
   return candidates;
 }
 
-// A tile of the user's that no registers hold is built all the same, as is one where no other
-// family may serve and the GPU has few registers.
+// A tile of the user's that no registers hold is built all the same. So is a slow one where no
+// other family may serve and the GPU has few registers or little shared memory.
 Candidates candidates_of(const Plan& plan, const MRange& m) {
   Candidates candidates = candidates_with(plan, m, false);
   const bool must_serve = sets_any(plan.spec.gemm().tile) || !has_bulk(plan);

@@ -14,8 +14,8 @@ struct TilesWarps {
 };
 
 // Those worth a candidate, with what the tile sets; `bulk`: of tiles that bulk copies feed.
-// `any_registers`: also more or fewer of them than are ever fast.
-std::vector<TilesWarps> tiles_warps(const TileSpec& tile, bool bulk, bool any_registers);
+// `any_tile`: also more or fewer of them than are ever fast.
+std::vector<TilesWarps> tiles_warps(const TileSpec& tile, bool bulk, bool any_tile);
 
 }  // namespace heddle
 

@@ -15,15 +15,20 @@ constexpr MatrixShape kShapes[] = {{128256, 4096}, {151936, 3584}, {2560, 2880},
 TEST(PlanPlain, EveryGpuServesEveryM) {
   for (const Target& target : known_targets()) {
     for (const MatrixShape& shape : kShapes) {
-      const Plan plan = plan_of(plain_gemm(shape.n, shape.k), target);
-      ASSERT_FALSE(plan.kernels.empty()) << target.name;
-      std::int64_t next = 1;
-      for (const PlannedKernel& kernel : plan.kernels) {
-        EXPECT_EQ(kernel.size_min, next) << target.name;
-        EXPECT_LE(kernel.shared_bytes, target.shared_per_block) << target.name;
-        next = kernel.size_max + 1;
+      GemmSpec spec = plain_gemm(shape.n, shape.k);
+      // Factors of X take shared memory, too, of which Turing has little.
+      for (const bool pre_scale : {false, true}) {
+        spec.pre_scale = pre_scale;
+        const Plan plan = plan_of(spec, target);
+        ASSERT_FALSE(plan.kernels.empty()) << target.name;
+        std::int64_t next = 1;
+        for (const PlannedKernel& kernel : plan.kernels) {
+          EXPECT_EQ(kernel.size_min, next) << target.name;
+          EXPECT_LE(kernel.shared_bytes, target.shared_per_block) << target.name;
+          next = kernel.size_max + 1;
+        }
+        EXPECT_EQ(next, kDefaultMaxM + 1) << target.name;
       }
-      EXPECT_EQ(next, kDefaultMaxM + 1) << target.name;
     }
   }
 }
