@@ -18,6 +18,7 @@ class Changed(unittest.TestCase):
         for name, text in (("deep.h", ""), ("a/middle.h", '#include "deep.h"\n'),
                            ("a/top.cc", '#include "a/middle.h"\n'), ("b/near.h", ""),
                            ("b/near.cc", '#include "near.h"\n'), ("alone.cc", "int one;\n"),
+                           ("b/also.cc", '#include "near.h"\n#include "deep.h"\n'),
                            ("page.md", "text\n"), (".clang-tidy", "Checks: some\n")):
             self.write(name, text)
         self.git("init", "--quiet", "--initial-branch=main")
@@ -52,22 +53,31 @@ class Changed(unittest.TestCase):
         self.write("new.cc", "")
         self.assertEqual(self.changed(), ["alone.cc", "new.cc"])
 
-    def test_includers_of_includers(self):
+    def test_a_header_by_way_of_another(self):
+        self.write("a/middle.h", '#include "deep.h"\nint middle;\n')
+        self.assertEqual(self.changed(), ["a/top.cc"])
+
+    def test_one_file_for_a_header(self):
         self.write("deep.h", "int deep;\n")
         self.assertEqual(self.changed(), ["a/top.cc"])
 
-    def test_includes_beside_the_file(self):
+    def test_a_header_in_the_file_of_its_name(self):
         self.write("b/near.h", "int near;\n")
         self.assertEqual(self.changed(), ["b/near.cc"])
 
+    def test_a_header_that_a_changed_file_includes(self):
+        self.write("b/near.h", "int near;\n")
+        self.write("b/also.cc", '#include "near.h"\nint also;\n')
+        self.assertEqual(self.changed(), ["b/also.cc"])
+
     def test_what_is_gone_counts(self):
         (self.root / "alone.cc").unlink()
-        (self.root / "deep.h").unlink()
+        (self.root / "a/middle.h").unlink()
         self.assertEqual(self.changed(), ["a/top.cc"])
 
     def test_other_checks_are_for_all(self):
         self.write(".clang-tidy", "Checks: others\n")
-        self.assertEqual(self.changed(), ["a/top.cc", "alone.cc", "b/near.cc"])
+        self.assertEqual(self.changed(), ["a/top.cc", "alone.cc", "b/also.cc", "b/near.cc"])
 
     def test_what_landed_meanwhile_does_not_count(self):
         self.git("checkout", "--quiet", "main")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Prints the .cc files that a change can make the linter say something else about.
+"""Prints the .cc files to check for a change.
 
 usage: changed.py BASE
 
-Those that differ from where the branch left BASE, and those that include a header that does,
-directly or through others; all of them if the checks themselves differ.
+Those that differ from where the branch left BASE, and for each header that does one that includes
+it, directly or through others: what the linter says of a header it says in any of them. All files
+if the checks differ.
 """
 
 import pathlib
@@ -12,7 +13,7 @@ import re
 import subprocess
 import sys
 
-CHECKS = re.compile(r"\.clang-tidy|tools/lint|tools/lib/lint/.*")
+CHECKS = ".clang-tidy"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -35,22 +36,36 @@ def includers():
     return found
 
 
-def reached(changed):
-    """Headers of one name are taken for the same: a file too many costs time only."""
-    including = includers()
-    known, new = set(changed), set(changed)
+def reached(header, including):
+    """The .cc files that include a header. Headers of one name are taken for the same."""
+    known, new = {header}, {header}
     while new:
         new = set().union(*(including.get(path.rsplit("/", 1)[-1], ()) for path in new)) - known
         known |= new
-    return known
+    return {path for path in known if path.endswith(".cc")}
+
+
+def with_headers(sources, headers):
+    """`sources`, and for each header that none of these includes the .cc file of its own name, or
+    another that does."""
+    including = includers()
+    chosen = set(sources)
+    for header in headers:
+        users = reached(header, including)
+        if not users or users & chosen:
+            continue
+        own = re.sub(r"\.[a-z]+$", ".cc", header)
+        chosen.add(own if own in users else min(users))
+    return chosen
 
 
 def main(base):
     changed = git("diff", "--name-only", git("merge-base", "HEAD", base)[0])
     changed += git("ls-files", "--others", "--exclude-standard")
     sources = files_of("*.cc")
-    if not any(CHECKS.fullmatch(path) for path in changed):
-        sources = sorted(reached(changed).intersection(sources))
+    if CHECKS not in changed:
+        headers = [path for path in changed if path.endswith((".h", ".hpp"))]
+        sources = sorted(with_headers(set(changed).intersection(sources), headers))
     print(*sources, sep="\n")
 
 
