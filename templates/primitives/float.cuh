@@ -92,10 +92,10 @@ __device__ __forceinline__ float log2_fast(float a) {
   asm("lg2.approx.f32 %0, %1;" : "=f"(d) : "f"(a));
   return d;
 }
-// rcp.approx.f32: 1 / a, to 1 unit in the last place.
+// rcp.approx.ftz.f32: 1 / a, to 1 unit in the last place; 0 from 2^126 on.
 __device__ __forceinline__ float reciprocal_fast(float a) {
   float d;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(d) : "f"(a));
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(d) : "f"(a));
   return d;
 }
 // rsqrt.approx.ftz.f32: 1 / sqrt(a), to 2 units in the last place; infinity of zero and of

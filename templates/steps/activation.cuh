@@ -1,20 +1,29 @@
 // Functions of an element, and of a gate and what it multiplies, in FP32.
 #pragma once
 
+#include "primitives/float.cuh"
 #include "steps/config.h"
 
 namespace heddle {
+
+// x / (1 + e^-t). Without the branches of an exact division: a thread has dozens of these, which
+// then overlap. Where e^-t overflows the result is a zero of x's sign.
+__device__ __forceinline__ float times_sigmoid(float x, float t) {
+  constexpr float kLog2E = 1.4426950408889634f;
+  return x * reciprocal_fast(1.0f + exp2_fast(-kLog2E * t));
+}
 
 template <Activation kActivation>
 __device__ __forceinline__ float activate(float x) {
   if constexpr (kActivation == Activation::kRelu) return x < 0.0f ? 0.0f : x;
   if constexpr (kActivation == Activation::kRelu2) return x < 0.0f ? 0.0f : x * x;
-  if constexpr (kActivation == Activation::kSilu) return x / (1.0f + __expf(-x));
+  if constexpr (kActivation == Activation::kSilu) return times_sigmoid(x, x);
   if constexpr (kActivation == Activation::kGelu) {
     return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));
   }
   if constexpr (kActivation == Activation::kGeluTanh) {
-    return 0.5f * x * (1.0f + tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x)));
+    // 0.5 (1 + tanh(t / 2)) is the sigmoid of t.
+    return times_sigmoid(x, 1.5957691216057308f * (x + 0.044715f * x * x * x));
   }
   return x;
 }
@@ -27,7 +36,7 @@ __device__ __forceinline__ float activate_gated(float gate, float up) {
     constexpr float kSteepness = 1.702f;  // of gpt-oss
     const float g = gate > kMost ? kMost : gate;
     const float u = up > kMost ? kMost : up < -kMost ? -kMost : up;
-    return (u + 1.0f) * (g / (1.0f + __expf(-kSteepness * g)));
+    return (u + 1.0f) * times_sigmoid(g, kSteepness * g);
   } else {
     return activate<kActivation>(gate) * up;
   }

@@ -21,6 +21,5 @@
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline int __popc(unsigned x) { return std::popcount(x); }
-inline float __expf(float x) { return std::exp(x); }
 
 #endif  // HEDDLE_TESTS_EMULATOR_CUDA_WORDS_H_
