@@ -2,8 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include "heddle/weights.h"
+#include "tests/attention_spec.h"
+#include "tools/gpu_harness/bench_cache.h"
 #include "tools/gpu_harness/gemm_floor.h"
 #include "tools/gpu_harness/graph_timer.h"
 #include "tools/gpu_harness/launch_overhead.h"
@@ -72,6 +77,34 @@ TEST(WeightCopies, TogetherTheyAreLargerThanAnyCache) {
     EXPECT_LE((copies_for(bytes) - 1) * bytes, std::size_t{260} << 20);
   }
   EXPECT_EQ(copies_for(std::size_t{1} << 30), 1U);
+}
+
+// What a problem has behind its tokens is NaN.
+int not_finite(const std::vector<std::uint8_t>& halves) {
+  int count = 0;
+  for (std::size_t i = 0; i + 1 < halves.size(); i += 2) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, halves.data() + i, 2);
+    if ((half & 0x7C00) == 0x7C00) ++count;
+  }
+  return count;
+}
+
+TEST(BenchPattern, HasNothingButItsTokens) {
+  for (const char* kv : {R"("dtype":"int8")", R"("dtype":"int4","granularity":"token")",
+                         R"("k":{"dtype":"int4","granularity":"channel"},"v":{"dtype":"int8"})"}) {
+    const Spec spec = attention_spec(std::string(R"("layout":"contiguous","order":"nhd",)") + kv,
+                                     "", {8, 4, 64, 1}, false);
+    const AttentionProblem pattern = bench_pattern(spec.decode_attention());
+    for (const std::size_t which : {std::size_t{0}, std::size_t{1}}) {
+      EXPECT_FALSE(pattern.codes[which].empty()) << kv;
+      EXPECT_FALSE(pattern.scales[which].empty()) << kv;
+      EXPECT_EQ(not_finite(pattern.scales[which]), 0) << kv;
+    }
+  }
+  const Spec plain = attention_spec(R"("layout":"contiguous","order":"nhd","dtype":"fp16")", "",
+                                    {8, 4, 64, 1}, false);
+  EXPECT_EQ(not_finite(bench_pattern(plain.decode_attention()).codes[0]), 0);
 }
 
 TEST(StoredScale, IsTheTypesOwnNumber) {

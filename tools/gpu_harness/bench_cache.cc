@@ -21,6 +21,17 @@ DeviceBuffer repeated(const std::vector<std::uint8_t>& pattern, std::size_t byte
 
 }  // namespace
 
+AttentionProblem bench_pattern(const DecodeAttentionSpec& spec) {
+  AttentionProblem pattern = make_attention_problem(spec, {kPatternTokens});
+  const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
+  for (const std::size_t which : {std::size_t{0}, std::size_t{1}}) {
+    const KvTensorLayout& tensor = which == 0 ? layout.k : layout.v;
+    pattern.codes[which].resize(tensor.code_bytes(1, kPatternTokens));
+    pattern.scales[which].resize(tensor.scale_bytes(1, kPatternTokens));
+  }
+  return pattern;
+}
+
 BenchCache::BenchCache(const DecodeAttentionSpec& spec, std::int64_t pages,
                        std::int64_t page_tokens, std::int64_t sequences,
                        const OwnedStream& stream) {
@@ -30,7 +41,8 @@ BenchCache::BenchCache(const DecodeAttentionSpec& spec, std::int64_t pages,
   DecodeAttentionSpec plain = spec;
   plain.kv.layout = KvLayout::kContiguous;
   plain.kv.page_size = 0;
-  const AttentionProblem pattern = make_attention_problem(plain, {kPatternTokens});
+  plain.kv.order = KvOrder::kNhd;
+  const AttentionProblem pattern = bench_pattern(plain);
   const KvCacheLayout layout = kv_cache_layout(spec.kv, spec.shape.kv_heads, spec.shape.head_dim);
   fill(pattern, 0, layout.k, stream);
   fill(pattern, 1, layout.v, stream);

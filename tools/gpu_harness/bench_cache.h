@@ -35,6 +35,10 @@ class BenchCache {
   DeviceBuffer residual_;
 };
 
+// Codes and scales of some tokens, and nothing else: a problem's tensors have poison behind their
+// tokens, which comes before others where they are repeated. Of a contiguous cache in order kNhd.
+AttentionProblem bench_pattern(const DecodeAttentionSpec& spec);
+
 // Bytes that a sequence of so many tokens has in the cache and in the residual window.
 double cached_bytes(const KvCacheLayout& layout, std::int32_t length) noexcept;
 
