@@ -53,9 +53,9 @@ __device__ __forceinline__ void kv_append(const KvAppendParameters& p) {
   const u32 shared = shared_address(shared_memory);
   const int block = static_cast<int>(blockIdx.x);
   if constexpr (Config::value.dependent) {
+    launch_dependents();
     // What comes before may have made K, V, Q and the table, or still read the cache.
     wait_for_predecessor();
-    launch_dependents();
   }
   if constexpr (Config::value.query_heads != 0) {
     const int of_cache = cache_blocks<Config>(p);

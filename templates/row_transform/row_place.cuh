@@ -50,11 +50,12 @@ struct RowPlace {
 };
 
 // What the kernel before may have written is read, and what it may read is written, behind this.
+// The next kernel starts before that: a GEMM then fills its ring of weights while this one waits.
 template <class Config>
 __device__ __forceinline__ void begin_rows() {
   if constexpr (Config::value.dependent) {
-    wait_for_predecessor();
     launch_dependents();
+    wait_for_predecessor();
   }
 }
 
