@@ -22,14 +22,6 @@ std::string covers(const LayerGroup& group) {
   return names;
 }
 
-std::string weights_of(const WeightSpec& weight) {
-  Scheme scheme;
-  scheme.type = weight.type;
-  scheme.bits = weight.bits;
-  scheme.group_size = weight.group_size;
-  return weights_text(scheme);
-}
-
 // Tables of vectors, which are looked up and not multiplied with.
 bool is_embedding(const std::string& module) {
   constexpr std::string_view kNames[] = {
@@ -158,8 +150,9 @@ void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consum
 Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                           const PackOptions& options) {
   LayerPlan plan = plan_layers(checkpoint, config, options);
-  if (plan.packed.empty() && plan.unserved.empty() && plan.inventory.kept == 0)
-    refuse_plain_checkpoint();
+  if (plan.packed.empty() && plan.unserved.empty() && plan.inventory.kept == 0) {
+    refuse_plain_checkpoint(options);
+  }
   Model model;
   model.model_type = config.model_type;
   model.quant_method = config.quantization.method();
@@ -177,7 +170,7 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
     layer.k = packed.spec.weight_shape().k;
     layer.matrices = packed.matrices;
     if (layer.matrices > 1) layer.kind = ModelLayer::Kind::kExperts;
-    layer.weights = weights_of(packed.spec.weight());
+    layer.weights = weights_text(packed.spec.weight());
     layer.bias = packed.spec.gemm().epilogue.bias;
     layer.kernel = static_cast<int>(place->second);
     std::vector<std::string> modules;

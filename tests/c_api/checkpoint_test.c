@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "plain_checks.h"
 
 int failures = 0;
 
@@ -149,6 +150,7 @@ static void test_options(void) {
   const char config[] = HEDDLE_GOLDEN "/gptq4_k256_n32_g128_actorder/config.json";
   CHECK(heddle_checkpoint_options_init(&options, sizeof options) == HEDDLE_OK);
   CHECK(options.size == 1 && options.rank == 0 && options.fuse == 1 && options.gated == 0);
+  CHECK(options.dense == 0 && options.lm_head_bits == 0);
   options.config.data = config;
   options.config.length = strlen(config);
   options.keep = &pattern;
@@ -324,6 +326,7 @@ int main(void) {
   test_facts(checkpoint);
   test_bytes(checkpoint);
   test_options();
+  test_plain_layers();
   test_refusals(checkpoint);
   test_uploads(checkpoint);
   test_threads(checkpoint);
