@@ -115,7 +115,12 @@ std::string main_list(const Checkpoint& checkpoint) {
   return most == counts.end() ? std::string() : most->first;
 }
 
-void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consumed,
+// Of layers that are not quantised and have no kernel although such kernels are asked for.
+constexpr const char* kNotDense =
+    "its weights are not quantised, and it is kept or none of the dense linear layers that its "
+    "model type is known to have";
+
+void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consumed, bool dense,
                Layers* layers) {
   constexpr std::string_view kWeight = ".weight";
   for (const auto& [name, entry] : checkpoint.tensors()) {
@@ -131,7 +136,7 @@ void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consum
     layer.n = tensor.shape[sides - 2];
     layer.k = tensor.shape[sides - 1];
     layer.weights = std::string(to_string(tensor.type));
-    layer.reason = kNoPlainKernel;
+    layer.reason = dense ? kNotDense : kNoPlainKernel;
     if (weight && sides > 2) {
       layer.kind = ModelLayer::Kind::kConvolution;
       layer.n = tensor.shape[0];
@@ -190,12 +195,13 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
     entry.name = leaf_of_layer(layer.name);
     entry.n = layer.n;
     entry.k = layer.k;
-    entry.weights = "quantised";
+    const TensorInfo* const weights = checkpoint.find(layer.tensors.front());
+    entry.weights = weights != nullptr && is_float(weights->type) ? kPlainWeights : "quantised";
     entry.reason = layer.reason;
     layers.add({layer.name}, {layer.n}, std::move(entry));
     consumed.insert(layer.tensors.begin(), layer.tensors.end());
   }
-  add_plain(checkpoint, consumed, &layers);
+  add_plain(checkpoint, consumed, options.dense, &layers);
   model.layers = layers.take();
   model.notes = std::move(plan.notes);
   if (!config.is_known && !config.model_type.empty()) {
