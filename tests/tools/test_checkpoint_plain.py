@@ -5,7 +5,7 @@ import random
 import unittest
 
 from checkpoint_forms import tensor
-from command import CommandTest, inline
+from command import ROOT, CommandTest, inline
 from safetensors_file import load, save
 
 LAYER = "model.layers.0."
@@ -22,6 +22,49 @@ SHAPES = {
 }
 PACKED = {LAYER + "self_attn.qkv_proj", LAYER + "self_attn.o_proj", LAYER + "mlp.gate_up_proj",
           LAYER + "mlp.down_proj", "lm_head"}
+
+# Where checkpoints of other model types have their layers, head, embeddings, and what is in no
+# layer; the configs are those of tests/models.
+PLACES = {
+    "bloom": ("transformer.h", "lm_head", "transformer.word_embeddings", ""),
+    "chatglm": ("transformer.encoder.layers", "transformer.output_layer", "", ""),
+    "deepseek_v3": ("model.layers", "lm_head", "", ""),
+    "falcon": ("transformer.h", "lm_head", "transformer.word_embeddings", ""),
+    "gemma3": ("language_model.model.layers", "lm_head", "language_model.model.embed_tokens", ""),
+    "gpt2": ("transformer.h", "lm_head", "transformer.wte", ""),
+    "gpt_neox": ("gpt_neox.layers", "embed_out", "", ""),
+    "internlm2": ("model.layers", "output", "", ""),
+    "nemotron_h": ("backbone.layers", "lm_head", "", ""),
+    "opt": ("model.decoder.layers", "lm_head", "model.decoder.embed_tokens", "model.decoder."),
+}
+
+
+def plain_config(config):
+    """The config of the model before it was quantised, in BF16."""
+    plain = {key: plain_config(value) if isinstance(value, dict) else value
+             for key, value in config.items() if key not in ("quantization_config", "dtype")}
+    typed = "torch_dtype" in config or "dtype" in config
+    return {**plain, "torch_dtype": "bfloat16"} if typed else plain
+
+
+def modules_of(report, name):
+    """Every dense linear layer of a listed model: the module that has its weights in a checkpoint,
+    the one that has its bias, the shape of the weights there, and the rows of the bias."""
+    layers, head, embeddings, outside = PLACES[name]
+    for layer in report["layers"]:
+        if layer["kind"] != "linear":
+            continue
+        for part in layer["parts"]:
+            shape = [part["n"], layer["k"]]
+            rows = part["n"] if layer["bias"] else 0
+            if layer["name"] == "lm_head":
+                yield embeddings or head, head, shape, rows
+            elif not layer["layers"]:
+                module = outside + part["module"].removeprefix(outside)
+                yield module, module, shape, rows
+            for index in layer["layers"]:
+                module = f"{layers}.{index}.{part['module']}"
+                yield module, module, shape[::-1] if name == "gpt2" else shape, rows
 
 
 class PlainTest(CommandTest):
@@ -72,6 +115,30 @@ class PlainTest(CommandTest):
                 self.assertEqual((report["served"], report["total"]), (8, 8))
                 self.assertEqual([layer["reason"] for layer in report["layers"]
                                   if layer["kernel"] is None], [])
+
+    def test_the_tensors_of_each_model_type_give_the_kernels_of_its_config(self):
+        for name in PLACES:
+            folder = self.folder / name
+            folder.mkdir()
+            config = json.loads((ROOT / f"tests/models/configs/{name}.json").read_text())
+            path = folder / "config.json"
+            path.write_text(json.dumps(plain_config(config)))
+            report = self.heddle_json("build", path, "--dense", "--list", "--target", "sm_80")
+            tensors = {}
+            for weights, bias, (n, k), rows in modules_of(report, name):
+                tensors[weights + ".weight"] = tensor("BF16", [n, k], "H", [0x3C00] * (n * k))
+                if rows:
+                    tensors[bias + ".bias"] = tensor("BF16", [rows], "H", [0x3C00] * rows)
+            want = [self.kernels(path, *options) for options in ([], ["--lm-head", 8])]
+            save(folder / "model.safetensors", tensors)
+            for options, kernels in zip(([], ["--lm-head", 8]), want):
+                with self.subTest(name, options=options):
+                    self.assertEqual(self.kernels(folder, *options), kernels)
+
+    def kernels(self, path, *options):
+        """The specs of build without their names, each once."""
+        printed = self.heddle("build", path, "--dense", *options, "--print-specs", check=0).out
+        return sorted({json.dumps({**spec, "name": ""}) for spec in json.loads(printed)})
 
     def test_a_head_that_shares_the_embeddings(self):
         folder = self.write("tied", without=["lm_head"], tie_word_embeddings=True)
