@@ -1,12 +1,11 @@
 /* Layers of 16 bits, and a head that is quantised when it is packed. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "plain_checks.h"
-
 #include <stdint.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "checkpoint_checks.h"
 #include "heddle/c/checkpoint.h"
 
 #define ROWS 32
