@@ -7,6 +7,7 @@
 #include "generator/model/decoder.h"
 #include "generator/model/dtype.h"
 #include "generator/model/model_builder.h"
+#include "generator/model/row_kernels.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -87,6 +88,7 @@ Model model_from_config(const ModelConfigTexts& texts) {
   builder.add_others();
   builder.finish();
   add_facts(decoder, &model);
+  add_row_kernels(decoder, dtype.value_or(DType::kBf16), &model);
   return model;
 }
 
