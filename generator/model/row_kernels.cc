@@ -11,6 +11,8 @@
 namespace heddle {
 namespace {
 
+constexpr double kUsualEpsilon = 1e-6;
+
 class RowBuilder {
  public:
   RowBuilder(const Decoder& decoder, DType dtype, Model* model)
@@ -28,6 +30,7 @@ class RowBuilder {
   const Decoder& decoder_;
   DType dtype_;
   Model& model_;
+  double epsilon_ = kUsualEpsilon;
 };
 
 RowTransformSpec RowBuilder::rows(std::int64_t columns) const {
@@ -63,7 +66,7 @@ void RowBuilder::add_norm(const char* name, bool residual, int layers) {
   RowTransformSpec spec = rows(decoder_.hidden);
   spec.residual = residual;
   spec.norm.type = NormType::kRms;
-  spec.norm.epsilon = static_cast<float>(decoder_.norm_epsilon);
+  spec.norm.epsilon = static_cast<float>(epsilon_);
   spec.norm.weight_offset = decoder_.norm == NormKind::kRmsPlusOne ? 1 : 0;
   add(spec, name, residual ? "residual + norm" : "norm", layers);
 }
@@ -75,6 +78,11 @@ void RowBuilder::add_norms() {
         "no kernels are made for norms: the config does not say whether their LayerNorm has a "
         "bias; a row_transform spec does");
     return;
+  }
+  if (decoder_.norm_epsilon != 0) {
+    epsilon_ = decoder_.norm_epsilon;
+  } else {
+    model_.assumptions.emplace_back("the epsilon of norms is 1e-06, since the config has none");
   }
   const bool scaled =
       std::any_of(decoder_.multipliers.begin(), decoder_.multipliers.end(), [](const auto& one) {
