@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include "heddle/error.h"
 #include "tests/tools/step_model.h"
 #include "tools/gpu_harness/gemm_floor.h"
@@ -93,7 +97,8 @@ TEST(DecodeStep, RefusesByNameWhatItDoesNotHave) {
       {R"({"model_type":"mixtral","num_local_experts":4,"num_experts_per_tok":2})", "has experts"},
       {R"({"model_type":"olmo2"})", "after its halves only"},
       {R"({"model_type":"cohere","layer_norm_eps":1e-5,"logit_scale":1})", "no RMSNorms"},
-      {R"({"model_type":"granite","residual_multiplier":0.5})", "no add_norm kernel"},
+      {R"({"model_type":"granite","residual_multiplier":0.5,"attention_multiplier":0.125})",
+       "no add_norm kernel"},
   };
   for (const auto& [patch, why] : cases) {
     json config = small_llama();
@@ -123,17 +128,19 @@ TEST(DecodeStep, RefusesALayerWithoutAKernel) {
 TEST(StepBytes, CountsWhatEachLaunchMovesOnce) {
   const DecodeStep step = decode_step(step_model(small_llama()));
   const StepLoad load{2, 100};
+  const std::map<std::string, double> expected = {
+      // X, the residual read and written, Y, the weight.
+      {"add_norm", 2 * 2 * 4 * 256 + 2 * 256},
+      {"norm", 2 * 2 * 2 * 256 + 2 * 256},
+      {"activation", 2 * 2 * 3 * 512},
+      // Q in and out, K and V in; a byte for each element of K and V, a scale for each head.
+      {"kv_append", 2 * (2 * 2 * 256 + 2 * 256 + 256 + 4 * 2)},
+      {"decode_attention", 2 * (2 * 2 * 256 + 100 * (256 + 4 * 2))},
+  };
   for (const Spec& spec : step.kernels) {
-    const double bytes = step_bytes(spec, load);
-    if (spec.op() == Op::kGemm) EXPECT_EQ(bytes, traffic_bytes(spec.gemm(), 2)) << spec.name();
-    // X, the residual read and written, Y, the weight.
-    if (spec.name() == "add_norm") EXPECT_EQ(bytes, 2 * 2 * 4 * 256 + 2 * 256);
-    if (spec.name() == "norm") EXPECT_EQ(bytes, 2 * 2 * 2 * 256 + 2 * 256);
-    if (spec.name() == "activation") EXPECT_EQ(bytes, 2 * 2 * 3 * 512);
-    // Q in and out, K and V in; a byte for each element of K and V, a scale for each head.
-    if (spec.op() == Op::kKvAppend) EXPECT_EQ(bytes, 2 * (2 * 2 * 256 + 2 * 256 + 256 + 4 * 2));
-    if (spec.op() == Op::kDecodeAttention)
-      EXPECT_EQ(bytes, 2 * (2 * 2 * 256 + 100 * (256 + 4 * 2)));
+    const double wanted = spec.op() == Op::kGemm ? traffic_bytes(spec.gemm(), load.sequences)
+                                                 : expected.at(spec.name());
+    EXPECT_EQ(step_bytes(spec, load), wanted) << spec.name();
   }
 }
 
