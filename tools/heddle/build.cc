@@ -203,9 +203,7 @@ int build_model(const BuildOptions& options, Model model) {
 int run(const BuildOptions& options) {
   Model model = options.kv.empty() ? read_model(options.config, options.pack)
                                    : read_model(options.config, options.kv, options.pack);
-  // Behind the others, whose numbers the layers have.
-  for (ModelKernel& rows : model.rows) model.kernels.push_back(std::move(rows));
-  model.rows.clear();
+  take_rows(&model);
   if (options.print_specs) {
     print_specs(model);
     flush_output();
