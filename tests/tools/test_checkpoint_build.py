@@ -19,7 +19,8 @@ BUILT = ("awq-gemm", "gptq-act-order", "gptq-sym", "gptq-3-bits", "ct-int8-tenso
 
 LLAMA = {"model_type": "llama", "torch_dtype": "bfloat16", "hidden_size": 4096,
          "intermediate_size": 14336, "num_attention_heads": 32, "num_key_value_heads": 8,
-         "num_hidden_layers": 32, "vocab_size": 128256, "tie_word_embeddings": False}
+         "num_hidden_layers": 32, "vocab_size": 128256, "tie_word_embeddings": False,
+         "rms_norm_eps": 1e-5}
 QKV, O = ("qkv_proj", 6144, 4096), ("o_proj", 4096, 4096)
 Q, K, V = ("q_proj", 4096, 4096), ("k_proj", 1024, 4096), ("v_proj", 1024, 4096)
 GATE_UP, DOWN = ("gate_up_proj", 28672, 4096), ("down_proj", 4096, 14336)
