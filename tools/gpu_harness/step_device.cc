@@ -111,7 +111,9 @@ void StepDevice::make_buffers() {
   workspace_.fill(0, stream_);
 }
 
-void StepDevice::begin() { residual_.copy_from(embeddings_, stream_); }
+void StepDevice::begin() const {
+  helpers_.copy_words(embeddings_.get(), residual_.get(), residual_.bytes() / 4, stream_);
+}
 
 void StepDevice::connect() {
   std::vector<std::size_t> turns(step_.kernels.size());
@@ -166,8 +168,9 @@ StepDevice::Enqueue StepDevice::rows(std::size_t kernel, std::size_t turn, const
 StepDevice::Enqueue StepDevice::append(std::size_t kernel, int layer, const DeviceBuffer& in,
                                        const DeviceBuffer& out) const {
   const KvAppendSpec& append = spec(kernel).kv_append();
-  const auto q = static_cast<std::size_t>(append.query.heads * append.shape.head_dim);
-  const auto kv = static_cast<std::size_t>(append.shape.kv_heads * append.shape.head_dim);
+  const auto dim = static_cast<std::size_t>(append.shape.head_dim);
+  const std::size_t q = static_cast<std::size_t>(append.query.heads) * dim;
+  const std::size_t kv = static_cast<std::size_t>(append.shape.kv_heads) * dim;
   KvAppendArgs args;
   args.q = in.memory();
   args.k = in.memory(2 * q);

@@ -33,7 +33,7 @@ class StepDevice {
 
   // Enqueues the copy that stands for the lookup of embeddings: the residual stream as it is ahead
   // of the first layer.
-  void begin();
+  void begin() const;
   // Enqueues the i-th launch of the step.
   void launch(std::size_t i) const { launches_[i](); }
   std::size_t launches() const noexcept { return launches_.size(); }

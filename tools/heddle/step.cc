@@ -75,7 +75,8 @@ Model read_step_model(const StepOptions& options, const std::string& input) {
 
 int bench_step(const StepOptions& options, const StepRun& run) {
   const Model model = read_step_model(options, run.input);
-  const DecodeStep step = decode_step(model, options.layers);
+  DecodeStep step = decode_step(model, options.layers);
+  step.notes.push_back("the key-value cache is " + options.kv);
   std::vector<StepLoad> loads;
   for (const int batch : options.batches) loads.push_back({batch, options.context});
   Runtime runtime(runtime_options(run.compile));
