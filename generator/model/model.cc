@@ -8,6 +8,7 @@
 #include "generator/model/dtype.h"
 #include "generator/model/head_weight.h"
 #include "generator/model/model_builder.h"
+#include "generator/model/row_kernels.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -94,6 +95,7 @@ Model model_from_config(const ModelConfigTexts& texts) {
   builder.add_others();
   builder.finish();
   add_facts(decoder, &model);
+  add_row_kernels(decoder, dtype.value_or(DType::kBf16), &model);
   return model;
 }
 

@@ -150,6 +150,12 @@ struct Model {
   std::string model_type;    // "llama", "qwen2", "bloom" ...
   std::string quant_method;  // "awq", "gptq" ...
   std::vector<ModelKernel> kernels;
+  // What stands between the linear layers of a config's decoder, as row_transform specs: "norm" of
+  // X alone, "add_norm" of X + residual, and "activation" of what a feed-forward layer's first
+  // matrix makes, where its epilogue does not compute it. Of RMSNorms only. `layers` counts
+  // launches of a step here, the final norm among them. No ModelLayer refers to them, since they
+  // have no matrix.
+  std::vector<ModelKernel> rows;
   std::vector<ModelUnserved> unserved;
   // Every layer of the model with weights, served or not; empty for specs.
   std::vector<ModelLayer> layers;

@@ -112,7 +112,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   const auto limit = launched->limits.find(device);
   const int allowed = limit == launched->limits.end() ? 48 << 10 : limit->second;
   if (config->sharedMemBytes > static_cast<unsigned int>(allowed)) return kInvalidValue;
-  const FakeStream* stream = find_stream(config->hStream);
+  FakeStream* stream = find_stream(config->hStream);
+  if (stream != nullptr && stream->capturing) ++stream->launches;
   const auto carveout = launched->carveouts.find(device);
   state().launches.push_back({launched->name, *config, stream != nullptr && stream->capturing,
                               carveout == launched->carveouts.end() ? -1 : carveout->second});

@@ -35,6 +35,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, unsigned 
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void**, void**);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t);
+CUresult cuMemAlloc(CUdeviceptr* pointer, std::size_t bytes);
+CUresult cuMemFree(CUdeviceptr pointer);
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream);
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream);
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream);
 CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned int);
 CUresult cuMemFreeHost(void* memory);
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream);
@@ -42,6 +47,7 @@ CUresult cuEventCreate(CUevent* event, unsigned int);
 CUresult cuEventDestroy(CUevent event);
 CUresult cuEventRecord(CUevent event, CUstream stream);
 CUresult cuEventSynchronize(CUevent event);
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
 CUresult cuStreamCreate(CUstream* stream, unsigned int);
 CUresult cuStreamDestroy(CUstream stream);
 CUresult cuStreamSynchronize(CUstream);
@@ -50,6 +56,10 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph);
 CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id,
                                 CUgraph*, const CUgraphNode**, std::size_t*);
 CUresult cuThreadExchangeStreamCaptureMode(int* mode);
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long);
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
+CUresult cuGraphExecDestroy(CUgraphExec exec);
+CUresult cuGraphDestroy(CUgraph graph);
 
 }  // extern "C"
 

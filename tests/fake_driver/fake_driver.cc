@@ -94,6 +94,13 @@ int live_libraries() {
   return static_cast<int>(state().libraries.size());
 }
 
+std::size_t live_device_bytes() {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  std::size_t sum = 0;
+  for (const auto& [memory, bytes] : state().device_memory) sum += bytes;
+  return sum;
+}
+
 std::size_t live_host_bytes() {
   const std::lock_guard<std::mutex> lock(state().mutex);
   std::size_t sum = 0;

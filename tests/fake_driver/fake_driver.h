@@ -50,8 +50,9 @@ struct LoadedFunction {
 };
 struct FakeStream {
   bool capturing = false;
-  std::uint64_t capture = 0;  // the number of the last one
-  bool broken = false;        // the capture was broken by a forbidden call
+  std::uint64_t capture = 0;   // the number of the last one
+  bool broken = false;         // the capture was broken by a forbidden call
+  std::uint64_t launches = 0;  // that it has captured
 };
 
 struct FakeCopy {
@@ -65,6 +66,7 @@ struct FakeCopy {
 struct FakeEvent {
   cuda::CUstream stream = nullptr;
   std::uint64_t end = 0;
+  std::uint64_t replayed = 0;  // launches that graphs had replayed then
 };
 
 // The state behind the entry points. Lock `mutex` to look at it.
@@ -78,6 +80,8 @@ struct State {
   std::set<LoadedFunction*> functions;
   std::set<FakeStream*> streams;
   std::map<void*, std::size_t> host_memory;  // page-locked
+  std::map<void*, std::size_t> device_memory;
+  std::uint64_t replayed = 0;  // launches that graphs have replayed
   std::set<FakeEvent*> events;
   std::vector<FakeCopy> copies;   // asked for and not made yet
   std::uint64_t copy_count = 0;   // that were asked for
@@ -103,6 +107,7 @@ std::vector<Launch> launches();
 int live_libraries();
 int live_references();          // to primary contexts
 std::size_t live_host_bytes();  // page-locked
+std::size_t live_device_bytes();
 int live_events();
 int copies_under_way();
 // A context of the device that is not its primary one, as cuCtxCreate() makes them.

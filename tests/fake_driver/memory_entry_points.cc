@@ -1,7 +1,9 @@
-// Page-locked memory, copies to the device and events. The device's memory is the process's own, so
-// a test sees what was copied. As on a device a copy is made later than it is asked for: no sooner
-// than somebody waits for it, so that memory which is used again too early gives wrong bytes.
+// Device memory, page-locked memory, copies and events. The device's memory is the process's own,
+// so a test sees what was copied. As on a device a copy is made later than it is asked for: no
+// sooner than somebody waits for it, so that memory which is used again too early gives wrong
+// bytes.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "call.h"
@@ -23,6 +25,9 @@ void make_copies(CUstream stream, std::uint64_t end) {
                copies.end());
 }
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's own type for a pointer.
+void* host_of(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
+
 FakeEvent* find_event(CUevent event) {
   auto* found = reinterpret_cast<FakeEvent*>(event);
   return state().events.count(found) != 0 ? found : nullptr;
@@ -32,6 +37,44 @@ FakeEvent* find_event(CUevent event) {
 
 extern "C" {
 
+// Zeros, which take no memory before they are written.
+CUresult cuMemAlloc(CUdeviceptr* pointer, std::size_t bytes) {
+  const Call call("cuMemAlloc");
+  if (call.result != CUDA_SUCCESS) return call.result;
+  void* const memory = bytes == 0 ? nullptr : std::calloc(1, bytes);
+  if (memory == nullptr) return kInvalidValue;
+  state().device_memory[memory] = bytes;
+  *pointer = reinterpret_cast<CUdeviceptr>(memory);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr pointer) {
+  const Call call("cuMemFree");
+  if (state().device_memory.erase(host_of(pointer)) == 0) return kInvalidValue;
+  std::free(host_of(pointer));
+  return call.result;
+}
+// These three are made at once, behind all copies that were asked for before.
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  const Call call("cuMemcpyDtoHAsync", InCapture::kAllowed);
+  if (call.result != CUDA_SUCCESS) return call.result;
+  make_copies(stream, state().copy_count);
+  std::memcpy(to, host_of(from), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  const Call call("cuMemcpyDtoDAsync", InCapture::kAllowed);
+  if (call.result != CUDA_SUCCESS) return call.result;
+  make_copies(stream, state().copy_count);
+  std::memcpy(host_of(to), host_of(from), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
+  const Call call("cuMemsetD8Async", InCapture::kAllowed);
+  if (call.result != CUDA_SUCCESS) return call.result;
+  make_copies(stream, state().copy_count);
+  std::memset(host_of(to), value, count);
+  return CUDA_SUCCESS;
+}
 CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned int) {
   const Call call("cuMemHostAlloc");
   if (call.result != CUDA_SUCCESS) return call.result;
@@ -80,7 +123,16 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   if (call.result != CUDA_SUCCESS) return call.result;
   found->stream = stream;
   found->end = state().copy_count;
+  found->replayed = state().replayed;
   return CUDA_SUCCESS;
+}
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  const Call call("cuEventElapsedTime");
+  const FakeEvent* first = find_event(start);
+  const FakeEvent* last = find_event(end);
+  if (first == nullptr || last == nullptr) return kInvalidValue;
+  *milliseconds = 1e-3F * static_cast<float>(last->replayed - first->replayed);
+  return call.result;
 }
 CUresult cuEventSynchronize(CUevent event) {
   const Call call("cuEventSynchronize");

@@ -1,4 +1,5 @@
-// Streams and what is captured in them.
+// Streams, what is captured in them, and its replays. A graph is no more than the number of its
+// launches, and each launch of a replay takes a microsecond.
 #include <utility>
 
 #include "call.h"
@@ -30,6 +31,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   found->capturing = true;
   found->capture = ++state().captures;
   found->broken = false;
+  found->launches = 0;
   return call.result;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
@@ -37,7 +39,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   FakeStream* found = find_stream(stream);
   if (found == nullptr || !found->capturing) return kInvalidValue;
   found->capturing = false;
-  *graph = nullptr;
+  *graph = reinterpret_cast<CUgraph>(found->broken ? 0 : found->launches);
   return found->broken ? static_cast<CUresult>(901) : call.result;
 }
 CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id,
@@ -56,6 +58,19 @@ CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
   if (call.result == CUDA_SUCCESS) std::swap(*mode, capture_mode());
   return call.result;
 }
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
+  const Call call("cuGraphInstantiateWithFlags");
+  *exec = reinterpret_cast<CUgraphExec>(graph);
+  return call.result;
+}
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream) {
+  const Call call("cuGraphLaunch");
+  if (call.result == CUDA_SUCCESS) state().replayed += reinterpret_cast<std::uintptr_t>(exec);
+  return call.result;
+}
+CUresult cuGraphExecDestroy(CUgraphExec) { return Call("cuGraphExecDestroy").result; }
+CUresult cuGraphDestroy(CUgraph) { return Call("cuGraphDestroy").result; }
 
 }  // extern "C"
 

@@ -20,8 +20,9 @@ TEST(HelperKernelsTest, CompileWithoutWarningsFromTheOldestArchitectureOn) {
     const Binary binary = nvrtc.compile(helper_source(arch), &warnings);
     EXPECT_FALSE(binary.cubin.empty()) << arch;
     EXPECT_EQ(warnings, "") << arch;
-    for (const char* name : {"reference_gemm", "round_weights", "fill_normal", "compare",
-                             "stream_read", "stream_copy_1", "stream_copy_2", "stream_copy_4"}) {
+    for (const char* name :
+         {"reference_gemm", "round_weights", "fill_normal", "compare", "copy_words", "stream_read",
+          "stream_copy_1", "stream_copy_2", "stream_copy_4"}) {
       EXPECT_NE(binary.ptx.find(std::string(".entry ") + name + "("), std::string::npos) << name;
     }
   }

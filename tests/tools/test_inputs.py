@@ -216,6 +216,49 @@ class NoGpuTest(CommandTest):
         model = ROOT / "examples/models/llama-3-8b-awq/config.json"
         self.assertIn("GPU", self.problem("bench", model, "--m", "1", "--chain", code=1))
         self.assertIn("GPU", self.problem("bench", inline(), "--m", "1", "--sweep", code=1))
+        self.assertIn("GPU", self.problem("bench", model, "--step", "--gated", code=1))
+        self.assertIn("GPU", self.problem("bench", ROOT / "examples/specs/rms-norm-residual.json",
+                                          "--behind", inline(), code=1))
+
+
+class StepTest(CommandTest):
+    """heddle bench --step and --behind: what they take."""
+    MODEL = ROOT / "examples/models/llama-3-8b-awq/config.json"
+
+    def test_options_that_do_not_go_with_a_step(self):
+        for option in (("--m", "1"), ("--baseline", "cublas"), ("--loads", "1x64"), ("--chain",),
+                       ("--sweep",), ("--behind", inline())):
+            with self.subTest(option):
+                line = self.problem("bench", self.MODEL, "--step", *option, code=2)
+                self.assertIn(option[0], line)
+                self.assertIn("--step", line)
+
+    def test_options_of_a_step_alone(self):
+        for option in (("--batch", "1"), ("--context", "64"), ("--kv", "int8"), ("--gated",),
+                       ("--layers", "1")):
+            with self.subTest(option):
+                line = self.problem("bench", self.MODEL, *option, code=2)
+                self.assertIn(f"{option[0]} requires --step", line)
+
+    def test_what_a_step_is_of(self):
+        for argument in (inline(), ROOT / "tests/golden/gptq4_k128_n32_g32"):
+            self.assertIn("config.json", self.problem("bench", argument, "--step", code=2))
+        for name, why in (("mixtral", "experts"), ("deepseek_v3", "latent attention"),
+                          ("olmo2", "after its halves"), ("gpt2", "RMSNorms")):
+            with self.subTest(name):
+                path = ROOT / f"tests/models/configs/{name}.json"
+                self.assertIn(why, self.problem("bench", path, "--step", code=1))
+
+    def test_values_out_of_range(self):
+        for option in (("--batch", "0"), ("--batch", "1025"), ("--batch", "1,x"), ("--context", "0"),
+                       ("--kv", ""), ("--kv", "int8:haed"), ("--layers", "33")):
+            with self.subTest(option):
+                self.problem("bench", self.MODEL, "--step", *option, code=2)
+
+    def test_what_is_behind_a_gemm(self):
+        rows = ROOT / "examples/specs/rms-norm-residual.json"
+        self.assertIn("one row_transform", self.problem("bench", inline(), "--behind", inline(), code=2))
+        self.assertIn("one gemm", self.problem("bench", rows, "--behind", rows, code=2))
 
 
 class CacheOptionTest(CommandTest):
@@ -225,7 +268,7 @@ class CacheOptionTest(CommandTest):
 
     def cache_specs(self, kv, model=MODEL):
         out = self.heddle("build", model, "--kv", kv, "--print-specs", check=0).out
-        return [spec for spec in json.loads(out) if spec["op"] != "gemm"]
+        return [spec for spec in json.loads(out) if spec["op"] in ("kv_append", "decode_attention")]
 
     def test_words_blocks_and_files_agree(self):
         append, attention = self.cache_specs("int4:group:64")

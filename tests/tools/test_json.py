@@ -57,7 +57,8 @@ class JsonTest(CommandTest):
         text = self.heddle("build", MODEL, "--print-specs", check=0).out
         specs = json.loads(text)
         self.assertEqual([spec["name"] for spec in specs],
-                         ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"])
+                         ["qkv_proj", "o_proj", "gate_up_proj", "down_proj", "norm", "add_norm",
+                          "activation"])
         path = self.file("specs.json", text)
         self.assertEqual(self.heddle("build", path, "--print-specs", check=0).out, text)
         # One of them is a spec by itself.
@@ -233,6 +234,14 @@ class DeviceTest(CommandTest):
         self.assertEqual([(row["name"], row["m"]) for row in report["benches"]],
                          [("small", 1), ("small", 16), ("second", 1), ("second", 16)])
         self.assertEqual([row["m"] for row in report["chain"]], [1, 16])
+
+    def test_bench_of_a_step(self):
+        report = self.heddle_json("bench", ROOT / "tests/models/configs/gemma2.json", "--step", "--batch", "1,8",
+                                  "--context", "100", "--layers", "2", "--ms", "2")
+        self.assertEqual([row["batch"] for row in report["steps"]], [1, 8])
+        for row in report["steps"]:
+            self.assertGreater(row["tokens_per_s"], 0)
+            self.assertEqual(sum(kernel["launches"] for kernel in row["kernels"]), report["launches"])
 
     def test_explain_measures(self):
         [one] = self.heddle_json("explain", inline(), "--m", "16", "--most", 4,

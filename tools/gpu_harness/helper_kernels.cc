@@ -180,6 +180,15 @@ void HelperKernels::read_clocks(void* clocks, std::uint32_t count,
   launch("read_clocks", sm_count_ * kBlocksPerSm, parameters, stream);
 }
 
+void HelperKernels::copy_words(const void* from, void* to, std::uint64_t words,
+                               const OwnedStream& stream) const {
+  void* parameters[] = {&from, &to, &words};
+  const std::uint64_t blocks = (words + kThreads - 1) / kThreads;
+  launch("copy_words",
+         static_cast<unsigned int>(std::clamp<std::uint64_t>(blocks, 1, sm_count_ * kBlocksPerSm)),
+         parameters, stream);
+}
+
 void HelperKernels::copy_late(const void* from, void* to, std::uint64_t words,
                               const OwnedStream& stream) const {
   void* parameters[] = {&from, &to, &words};

@@ -242,6 +242,10 @@ extern "C" __global__ void read_clocks(ulonglong2* clocks, u32 count) {
   if (threadIdx.x == 0 && sm < count) clocks[sm] = pair;
 }
 
+extern "C" __global__ void copy_words(const u32* from, u32* to, u64 words) {
+  for (u64 i = thread_index(); i < words; i += thread_count()) to[i] = from[i];
+}
+
 // Lets the kernel behind it start, then takes its time, then copies: a kernel that reads `to`
 // without waiting finds what was there before.
 extern "C" __global__ void copy_late(const u32* from, u32* to, u64 words) {

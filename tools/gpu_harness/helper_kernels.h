@@ -87,6 +87,9 @@ class HelperKernels {
                    const StreamShape& shape, const OwnedStream& stream) const;
   // Each SM's clock and time to `clocks`: pairs of 64-bit numbers, as many as `count`, by SM.
   void read_clocks(void* clocks, std::uint32_t count, const OwnedStream& stream) const;
+  // Copies 32-bit words by a kernel, so that in a graph launches on both sides of it are launches
+  // behind a kernel, which may start early.
+  void copy_words(const void* from, void* to, std::uint64_t words, const OwnedStream& stream) const;
   // Copies 32-bit words, but not before the kernel behind it may have started, if it is launched to
   // start early.
   void copy_late(const void* from, void* to, std::uint64_t words, const OwnedStream& stream) const;

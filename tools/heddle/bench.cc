@@ -23,6 +23,8 @@
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/progress.h"
+#include "tools/heddle/row_behind.h"
+#include "tools/heddle/step.h"
 #include "tools/heddle/sweep.h"
 #include "tools/heddle/weight_op.h"
 
@@ -39,6 +41,8 @@ struct BenchOptions {
   bool has_m = false;  // on the command line
   std::string baseline;
   std::vector<std::string> loads;
+  std::string behind;
+  StepOptions step;
   bool chain = false;
   bool sweep = false;
   std::size_t most = 0;     // candidates of a sweep; 0: all
@@ -117,8 +121,21 @@ void refuse_gemm_options(const BenchOptions& options, Op op) {
   }
 }
 
+int run_behind(const BenchOptions& options, const std::vector<Spec>& specs) {
+  const std::vector<std::int64_t> m = options.has_m ? options.m : std::vector<std::int64_t>{1};
+  const Spec gemm = read_gemm_behind(specs, options.behind, m);
+  Runtime runtime(runtime_options(options.compile));
+  require_device(&runtime, options.target);
+  return bench_row_behind(runtime, specs.front(), gemm, m, budget_of(options, {}), options.json);
+}
+
 int run(const BenchOptions& options) {
+  if (options.step.step) {
+    return bench_step(options.step, {options.input, options.target, options.compile,
+                                     budget_of(options, {}), options.json});
+  }
   const std::vector<Spec> specs = read_specs(options.input);
+  if (!options.behind.empty()) return run_behind(options, specs);
   if (specs.size() == 1 && specs.front().op() != Op::kGemm) {
     refuse_gemm_options(options, specs.front().op());
     const std::vector<std::int64_t> m = options.has_m ? options.m : std::vector<std::int64_t>();
@@ -166,9 +183,9 @@ void add_bench_command(CLI::App& app, Action* action) {
                    "a JSON spec, a list of them or a model's config.json: a file, - for standard "
                    "input, or the JSON of one spec itself")
       ->required();
-  const CLI::Option* m = add_m_list_option(
-      *command, &options->m,
-      "numbers of tokens to time; default 1,16,64, of row_transform 1,16,256,4096");
+  CLI::Option* m = add_m_list_option(*command, &options->m,
+                                     "numbers of tokens to time; default 1,16,64, of row_transform "
+                                     "1,16,256,4096, with --behind 1");
   add_baseline_option(*command, &options->baseline);
   command
       ->add_option("--loads", options->loads,
@@ -183,6 +200,15 @@ void add_bench_command(CLI::App& app, Action* action) {
       "every kernel that the planner could have chosen for each M, and how far its choice is from "
       "the fastest");
   sweep->excludes("--baseline")->excludes("--chain");
+  command
+      ->add_option("--behind", options->behind,
+                   "of row_transform: by how much a GEMM with the rows behind it takes longer than "
+                   "the GEMM alone; the GEMM's spec, as SPEC")
+      ->type_name("SPEC")
+      ->excludes("--baseline")
+      ->excludes("--loads")
+      ->excludes("--chain")
+      ->excludes("--sweep");
   command
       ->add_option("--most", options->most,
                    "of a sweep: at most so many candidates, half of them those that are predicted "
@@ -202,6 +228,13 @@ void add_bench_command(CLI::App& app, Action* action) {
                    "keeps below its limit of power; default 0")
       ->type_name("TIMES")
       ->check(CLI::Range(0.0, 100.0));
+  add_step_options(*command, &options->step)
+      ->excludes(m)
+      ->excludes("--baseline")
+      ->excludes("--loads")
+      ->excludes("--chain")
+      ->excludes("--sweep")
+      ->excludes("--behind");
   add_device_target_option(*command, &options->target);
   add_compile_options(*command, &options->compile);
   add_json_option(*command, &options->json);
@@ -213,9 +246,12 @@ void add_bench_command(CLI::App& app, Action* action) {
       "left\n"
       "out with a line on stderr. Dequantising is timed beside a plain kernel that reads and\n"
       "writes the same numbers of bytes.\n"
+      "A step's FLOOR is its bytes at that rate alone. IN STEP is by how much a step without the\n"
+      "kernel's launches is faster, per launch; ALONE is a launch in a graph of these launches.\n"
       "Example:\n"
       "  heddle bench examples/specs/symmetric-g128.json --m 1,16,64 --baseline cublas\n"
-      "  heddle bench examples/models/llama-3-8b-awq/config.json --m 1 --chain");
+      "  heddle bench examples/models/llama-3-8b-awq/config.json --m 1 --chain\n"
+      "  heddle bench examples/models/llama-3-8b-awq/config.json --step --batch 1,8 --gated");
   command->callback([=] {
     options->has_m = m->count() > 0;
     *action = [options] { return run(*options); };

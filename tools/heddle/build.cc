@@ -202,8 +202,9 @@ int build_model(const BuildOptions& options, Model model) {
 }
 
 int run(const BuildOptions& options) {
-  const Model model = options.kv.empty() ? read_model(options.config, options.pack)
-                                         : read_model(options.config, options.kv, options.pack);
+  Model model = options.kv.empty() ? read_model(options.config, options.pack)
+                                   : read_model(options.config, options.kv, options.pack);
+  take_rows(&model);
   if (options.print_specs) {
     print_specs(model);
     flush_output();

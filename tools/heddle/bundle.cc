@@ -63,6 +63,7 @@ struct FileOptions {
 std::vector<ModelKernel> read_kernels(const std::string& argument, const std::string& kv,
                                       const PackCommandOptions& pack) {
   Model model = kv.empty() ? read_model(argument, pack) : read_model(argument, kv, pack);
+  take_rows(&model);
   print_remarks(model);
   if (!model.unserved.empty()) {
     throw Error(

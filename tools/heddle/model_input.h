@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/model.h"
@@ -21,6 +22,12 @@ Model read_model(const std::string& argument, const PackCommandOptions& options 
 // need not be quantised then. Throws Error(kUsage, "tool.kv_needs_config") for specs.
 Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options);
+
+// Moves the kernels of Model::rows behind the others, whose numbers its layers have.
+inline void take_rows(Model* model) {
+  for (ModelKernel& rows : model->rows) model->kernels.push_back(std::move(rows));
+  model->rows.clear();
+}
 
 }  // namespace heddle
 

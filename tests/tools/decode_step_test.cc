@@ -1,0 +1,148 @@
+#include "tools/gpu_harness/decode_step.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "heddle/error.h"
+#include "tests/tools/step_model.h"
+#include "tools/gpu_harness/gemm_floor.h"
+#include "tools/gpu_harness/step_bytes.h"
+
+namespace heddle {
+namespace {
+
+using nlohmann::json;
+using testing::small_llama;
+using testing::step_model;
+using Names = std::vector<std::string>;
+
+Names names_of(const DecodeStep& step, int layer) {
+  Names names;
+  for (const StepLaunch& launch : step.launches) {
+    if (launch.layer == layer) names.push_back(step.kernels[launch.kernel].name());
+  }
+  return names;
+}
+
+Error refusal(const json& config) {
+  try {
+    decode_step(step_model(config));
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "accepted: " << config.dump();
+  return Error(ErrorCategory::kInternal, "none", "");
+}
+
+TEST(DecodeStep, HasEveryLaunchOfEveryLayerInOrder) {
+  const DecodeStep step = decode_step(step_model(small_llama()));
+  EXPECT_EQ(step.layers, 3);
+  EXPECT_EQ(names_of(step, 0), (Names{"norm", "qkv_proj", "kv_append", "decode_attention", "o_proj",
+                                      "add_norm", "gate_up_proj", "activation", "down_proj"}));
+  EXPECT_EQ(names_of(step, 2).front(), "add_norm");
+  EXPECT_EQ(names_of(step, 3), (Names{"add_norm", "lm_head"}));
+  EXPECT_EQ(step.launches.size(), 3U * 9 + 2);
+  EXPECT_EQ(step.kernels.size(), 10U);
+  for (std::size_t i = 0; i < step.kernels.size(); ++i) {
+    const std::string& name = step.kernels[i].name();
+    const std::size_t once = name == "norm" || name == "lm_head" ? 1 : 0;
+    EXPECT_EQ(step.count(i), once == 1 ? 1U : name == "add_norm" ? 6U : 3U) << name;
+  }
+}
+
+TEST(DecodeStep, AGatedEpilogueTakesTheActivationsPlace) {
+  const DecodeStep step = decode_step(step_model(small_llama(), true));
+  EXPECT_EQ(names_of(step, 1), (Names{"add_norm", "qkv_proj", "kv_append", "decode_attention",
+                                      "o_proj", "add_norm", "gate_up_proj", "down_proj"}));
+}
+
+TEST(DecodeStep, GemmaHasNormsAroundBothHalvesThatMultiplyByOnePlusTheWeight) {
+  json config = small_llama();
+  config.merge_patch(json::parse(R"({"model_type":"gemma2","torch_dtype":"bfloat16",
+    "head_dim":64,"query_pre_attn_scalar":64,"sliding_window":128,"hidden_activation":"gelu_pytorch_tanh",
+    "attn_logit_softcapping":50,"final_logit_softcapping":30})"));
+  const DecodeStep step = decode_step(step_model(config));
+  EXPECT_EQ(names_of(step, 0),
+            (Names{"norm", "qkv_proj", "kv_append", "decode_attention_window", "o_proj", "norm",
+                   "add_norm", "gate_up_proj", "activation", "down_proj", "norm"}));
+  EXPECT_EQ(names_of(step, 1)[3], "decode_attention");
+  for (const Spec& spec : step.kernels) {
+    if (spec.op() != Op::kRowTransform || spec.name() == "activation") continue;
+    EXPECT_EQ(spec.row_transform().norm.weight_offset, 1);
+    EXPECT_EQ(spec.row_transform().norm.epsilon, 1e-5F);
+  }
+  // What no launch does is said: the lookup, the soft cap, the multiplier of embeddings.
+  EXPECT_EQ(step.notes.size(), 3U);
+}
+
+TEST(DecodeStep, OfFewerLayersHasTheHeadAllTheSame) {
+  const Model model = step_model(small_llama());
+  const DecodeStep step = decode_step(model, 1);
+  EXPECT_EQ(step.launches.size(), 9U + 2);
+  EXPECT_EQ(step.model_layers, 3);
+  EXPECT_EQ(names_of(step, 1), (Names{"add_norm", "lm_head"}));
+  try {
+    decode_step(model, 4);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "step.layers");
+  }
+}
+
+TEST(DecodeStep, RefusesByNameWhatItDoesNotHave) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"model_type":"mixtral","num_local_experts":4,"num_experts_per_tok":2})", "has experts"},
+      {R"({"model_type":"olmo2"})", "after its halves only"},
+      {R"({"model_type":"cohere","layer_norm_eps":1e-5,"logit_scale":1})", "no RMSNorms"},
+      {R"({"model_type":"granite","residual_multiplier":0.5,"attention_multiplier":0.125})",
+       "no add_norm kernel"},
+  };
+  for (const auto& [patch, why] : cases) {
+    json config = small_llama();
+    config.merge_patch(json::parse(patch));
+    const Error error = refusal(config);
+    EXPECT_EQ(error.code(), "step.model") << patch;
+    EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+  }
+}
+
+TEST(DecodeStep, RefusesALayerWithoutAKernel) {
+  const std::string text = small_llama().dump();
+  EXPECT_THROW(decode_step(model_from_config(text)), Error);  // no cache, no head
+  Model model = step_model(small_llama());
+  model.layers.front().kernel = -1;
+  model.layers.front().reason = "of no use";
+  try {
+    decode_step(model);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("qkv_proj has no kernel: of no use"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(StepBytes, CountsWhatEachLaunchMovesOnce) {
+  const DecodeStep step = decode_step(step_model(small_llama()));
+  const StepLoad load{2, 100};
+  const std::map<std::string, double> expected = {
+      // X, the residual read and written, Y, the weight.
+      {"add_norm", 2 * 2 * 4 * 256 + 2 * 256},
+      {"norm", 2 * 2 * 2 * 256 + 2 * 256},
+      {"activation", 2 * 2 * 3 * 512},
+      // Q in and out, K and V in; a byte for each element of K and V, a scale for each head.
+      {"kv_append", 2 * (2 * 2 * 256 + 2 * 256 + 256 + 4 * 2)},
+      {"decode_attention", 2 * (2 * 2 * 256 + 100 * (256 + 4 * 2))},
+  };
+  for (const Spec& spec : step.kernels) {
+    const double wanted = spec.op() == Op::kGemm ? traffic_bytes(spec.gemm(), load.sequences)
+                                                 : expected.at(spec.name());
+    EXPECT_EQ(step_bytes(spec, load), wanted) << spec.name();
+  }
+}
+
+}  // namespace
+}  // namespace heddle
