@@ -39,7 +39,7 @@ struct StepBenchReport {
   double read_tb_per_s = 0;  // streaming read, measured in this run
   std::vector<StepTiming> rows;
 
-  // Bytes at that rate. Without launches: a step's overlap.
+  // Bytes at that rate. Launches cost nothing in it, since those of a step overlap.
   double floor_us(double bytes) const noexcept { return bytes / read_tb_per_s * 1e-6; }
 };
 
