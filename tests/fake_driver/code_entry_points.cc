@@ -98,7 +98,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, unsigned 
   return call.result;
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void**, void**) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void**) {
   if (state().quiet) {
     ++state().quiet_launches;
     return CUDA_SUCCESS;
@@ -112,10 +113,18 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   const auto limit = launched->limits.find(device);
   const int allowed = limit == launched->limits.end() ? 48 << 10 : limit->second;
   if (config->sharedMemBytes > static_cast<unsigned int>(allowed)) return kInvalidValue;
-  const FakeStream* stream = find_stream(config->hStream);
+  FakeStream* stream = find_stream(config->hStream);
   const auto carveout = launched->carveouts.find(device);
   state().launches.push_back({launched->name, *config, stream != nullptr && stream->capturing,
                               carveout == launched->carveouts.end() ? -1 : carveout->second});
+  if (!state().work_of) return CUDA_SUCCESS;
+  const Work work = state().work_of(state().launches.back(), parameters);
+  if (state().launches.back().captured) {
+    stream->captured.push_back(work);
+    return CUDA_SUCCESS;
+  }
+  make_copies(config->hStream);
+  work();
   return CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {

@@ -65,17 +65,10 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 #define FAKE_UNUSED(name, in_capture) \
   CUresult name() { return Call(#name, InCapture::in_capture).result; }
 FAKE_UNUSED(cuMemGetInfo, kForbidden)
-FAKE_UNUSED(cuMemAlloc, kForbidden)
-FAKE_UNUSED(cuMemFree, kForbidden)
 FAKE_UNUSED(cuMemcpyDtoHAsync, kAllowed)
 FAKE_UNUSED(cuMemcpyDtoDAsync, kAllowed)
-FAKE_UNUSED(cuMemsetD8Async, kAllowed)
 FAKE_UNUSED(cuPointerGetAttribute, kAllowed)
 FAKE_UNUSED(cuEventElapsedTime, kForbidden)
-FAKE_UNUSED(cuGraphInstantiateWithFlags, kForbidden)
-FAKE_UNUSED(cuGraphLaunch, kForbidden)
-FAKE_UNUSED(cuGraphExecDestroy, kForbidden)
-FAKE_UNUSED(cuGraphDestroy, kForbidden)
 #undef FAKE_UNUSED
 
 CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, std::uint64_t,

@@ -35,6 +35,10 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, unsigned 
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void**, void**);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t);
+CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes);
+CUresult cuMemFree(CUdeviceptr memory);
+CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t bytes,
+                         CUstream stream);
 CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned int);
 CUresult cuMemFreeHost(void* memory);
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream);
@@ -47,6 +51,10 @@ CUresult cuStreamDestroy(CUstream stream);
 CUresult cuStreamSynchronize(CUstream);
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph);
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, std::uint64_t);
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream);
+CUresult cuGraphExecDestroy(CUgraphExec executable);
+CUresult cuGraphDestroy(CUgraph graph);
 CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id,
                                 CUgraph*, const CUgraphNode**, std::size_t*);
 CUresult cuThreadExchangeStreamCaptureMode(int* mode);

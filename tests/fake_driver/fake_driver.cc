@@ -62,6 +62,8 @@ void reset() {
   s.failures.clear();
   s.calls.clear();
   s.launches.clear();
+  s.work_of = nullptr;
+  s.allocate = nullptr;
 }
 
 void fail(const std::string& call, int result, int skip, int times) {
@@ -98,6 +100,13 @@ std::size_t live_host_bytes() {
   const std::lock_guard<std::mutex> lock(state().mutex);
   std::size_t sum = 0;
   for (const auto& [memory, bytes] : state().host_memory) sum += bytes;
+  return sum;
+}
+
+std::size_t live_device_bytes() {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  std::size_t sum = 0;
+  for (const auto& [memory, bytes] : state().device_memory) sum += bytes;
   return sum;
 }
 

@@ -1,14 +1,17 @@
-// Page-locked memory, copies to the device and events. The device's memory is the process's own, so
+// Memory, copies to and from the device and events. The device's memory is the process's own, so
 // a test sees what was copied. As on a device a copy is made later than it is asked for: no sooner
 // than somebody waits for it, so that memory which is used again too early gives wrong bytes.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "call.h"
 #include "entry_points.h"
 
 namespace heddle::fake {
 namespace {
+
+constexpr std::size_t kDeviceAlignment = 256;
 
 // Makes the copies of the stream that were asked for before number `end`.
 void make_copies(CUstream stream, std::uint64_t end) {
@@ -30,7 +33,59 @@ FakeEvent* find_event(CUevent event) {
 
 }  // namespace
 
+void make_copies(CUstream stream) { make_copies(stream, state().copy_count); }
+
 extern "C" {
+
+CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes) {
+  const Call call("cuMemAlloc");
+  if (call.result != CUDA_SUCCESS) return call.result;
+  if (bytes == 0) return kInvalidValue;
+  void* made = nullptr;
+  if (state().allocate) {
+    made = state().allocate(bytes);
+  } else {
+    made = ::operator new(bytes, std::align_val_t{kDeviceAlignment});
+    std::memset(made, 0xFF, bytes);
+    state().device_memory[made] = bytes;
+  }
+  *memory = reinterpret_cast<CUdeviceptr>(made);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr memory) {
+  const Call call("cuMemFree");
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's own type for a pointer.
+  auto* pointer = reinterpret_cast<void*>(memory);
+  if (state().device_memory.erase(pointer) == 0) return kInvalidValue;
+  ::operator delete(pointer, std::align_val_t{kDeviceAlignment});
+  return call.result;
+}
+CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t bytes,
+                         CUstream stream) {
+  const Call call("cuMemsetD8Async");
+  if (call.result != CUDA_SUCCESS) return call.result;
+  make_copies(stream);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's own type for a pointer.
+  std::memset(reinterpret_cast<void*>(memory), value, bytes);
+  return CUDA_SUCCESS;
+}
+// Behind all that any stream was asked for.
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t bytes) {
+  const Call call("cuMemcpyDtoH");
+  if (call.result != CUDA_SUCCESS) return call.result;
+  for (const FakeStream* stream : state().streams) {
+    make_copies(reinterpret_cast<CUstream>(const_cast<FakeStream*>(stream)));
+  }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's own type for a pointer.
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return CUDA_SUCCESS;
+}
+// As programs find them that look for symbols.
+CUresult cuMemAlloc_v2(CUdeviceptr* memory, std::size_t bytes) { return cuMemAlloc(memory, bytes); }
+CUresult cuMemFree_v2(CUdeviceptr memory) { return cuMemFree(memory); }
+CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
+  return cuMemcpyDtoH(to, from, bytes);
+}
 
 CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned int) {
   const Call call("cuMemHostAlloc");
@@ -91,7 +146,7 @@ CUresult cuEventSynchronize(CUevent event) {
 }
 CUresult cuStreamSynchronize(CUstream stream) {
   const Call call("cuStreamSynchronize");
-  if (call.result == CUDA_SUCCESS) make_copies(stream, state().copy_count);
+  if (call.result == CUDA_SUCCESS) make_copies(stream);
   return call.result;
 }
 
