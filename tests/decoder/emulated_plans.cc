@@ -44,7 +44,7 @@ void add(const Spec& spec, DecoderPlans* plans) {
 
 DecoderPlans decoder_plans() {
   DecoderPlans plans;
-  for (const testing::SmallModel& small : {testing::small_llama(), testing::small_qwen3(false)}) {
+  for (const SmallModel& small : {small_llama(), small_qwen3(false)}) {
     const TemporaryFolder folder;
     small.write(folder);
     const ::Model model(folder.path(), "int8:head", kSequences);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace heddle::testing {
+namespace heddle {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
@@ -136,4 +136,4 @@ std::vector<double> rope_frequencies(double base, std::size_t dim, const Llama3S
   return frequencies;
 }
 
-}  // namespace heddle::testing
+}  // namespace heddle

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace heddle::testing {
+namespace heddle {
 
 // [rows][columns], row-major.
 struct PlainMatrix {
@@ -64,6 +64,6 @@ struct Llama3Scaling {
 };
 std::vector<double> rope_frequencies(double base, std::size_t dim, const Llama3Scaling& scaling);
 
-}  // namespace heddle::testing
+}  // namespace heddle
 
 #endif  // HEDDLE_TESTS_DECODER_REFERENCE_H_

@@ -5,7 +5,7 @@
 
 #include "tests/decoder/small_model.h"
 
-namespace heddle::testing {
+namespace heddle {
 namespace {
 
 // Rotations see distances alone: a sequence behind a token that no one attends to is the same one
@@ -64,4 +64,4 @@ TEST(DecoderReference, TokensBeforeMatter) {
 }
 
 }  // namespace
-}  // namespace heddle::testing
+}  // namespace heddle

@@ -7,7 +7,7 @@
 #include "generator/decode/float16.h"
 #include "tests/checkpoint/foreign_formats.h"
 
-namespace heddle::testing {
+namespace heddle {
 namespace {
 
 constexpr std::size_t kHidden = 128;
@@ -206,4 +206,4 @@ int argmax(const float* logits, std::size_t count) {
   return static_cast<int>(std::max_element(logits, logits + count) - logits);
 }
 
-}  // namespace heddle::testing
+}  // namespace heddle

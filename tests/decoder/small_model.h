@@ -8,7 +8,7 @@
 #include "tests/checkpoint/test_util.h"
 #include "tests/decoder/reference.h"
 
-namespace heddle::testing {
+namespace heddle {
 
 struct SmallModel {
   std::string config;  // config.json
@@ -47,6 +47,6 @@ double relative_error(const std::vector<float>& got, const std::vector<float>& e
 double relative_margin(const std::vector<float>& logits);
 int argmax(const float* logits, std::size_t count);
 
-}  // namespace heddle::testing
+}  // namespace heddle
 
 #endif  // HEDDLE_TESTS_DECODER_SMALL_MODEL_H_
