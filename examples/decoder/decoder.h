@@ -2,23 +2,11 @@
 #ifndef HEDDLE_EXAMPLES_DECODER_DECODER_H_
 #define HEDDLE_EXAMPLES_DECODER_DECODER_H_
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 
+#include "cuda.h"
 #include "model.h"
-
-// A call of the CUDA driver by name; a real engine has its own way to CUDA. Arguments must be as
-// wide as the driver's parameters; a void* is as wide as a CUdeviceptr.
-template <typename... Args>
-void cuda(const char* name, Args... args) {
-  static void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  auto* function = reinterpret_cast<int (*)(Args...)>(dlsym(library, name));
-  const int result = function != nullptr ? function(args...) : -1;
-  if (result != 0) throw std::runtime_error(name + (" failed: " + std::to_string(result)));
-}
 
 // The stream's context is current in every call. One thread at a time. What it has on the device
 // lives as long as the context.
@@ -26,6 +14,7 @@ class Decoder {
  public:
   using Input = heddle::DeviceInput;
   using Output = heddle::DeviceOutput;
+  using Ms = std::chrono::duration<double, std::milli>;
 
   // Compiles or finds the kernels, uploads the weights, captures the graph of a step. A sequence
   // has at most `capacity` tokens. All arguments outlive the Decoder.
@@ -54,9 +43,7 @@ class Decoder {
     lengths_ = allocate(4 * model.sequences);
     for (int i = 0; i < model.layers; ++i) layers_.push_back(load_layer(i, pages));
     final_norm_ = upload("model.norm.weight", model.hidden);
-    embeddings_.resize(model.vocabulary * model.hidden);
-    model.reader.read(model.reader.tensor("model.embed_tokens.weight"), embeddings_.data(),
-                      2 * embeddings_.size());
+    embeddings_ = read("model.embed_tokens.weight");
     head_.push_back(load_head());
 
     const heddle::AttentionShape& shape = model.attend.decode_attention().shape;
@@ -83,7 +70,8 @@ class Decoder {
   void read_prompts(const std::vector<std::vector<int>>& prompts) {
     std::size_t longest = 1;
     for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
-    in_cache_.assign(model_.sequences, 0);
+    expect(prompts.size(), longest);
+    std::fill(in_cache_.begin(), in_cache_.end(), 0);
     for (int chunk = static_cast<int>(longest + kChunk - 2) / kChunk; chunk-- > 0;) {
       std::vector<int> tokens;
       for (std::size_t s = 0; s < in_cache_.size(); ++s) {
@@ -98,21 +86,19 @@ class Decoder {
 
   // The next token of each sequence; the logits behind it, [sequences][vocabulary].
   std::vector<float> step(const std::vector<int>& tokens) {
-    for (std::int32_t& length : in_cache_) {
-      if (++length > capacity_) throw std::runtime_error("a sequence is longer than its pages");
-    }
+    for (std::int32_t& length : in_cache_) ++length;
+    expect(tokens.size(), *std::max_element(in_cache_.begin(), in_cache_.end()));
     feed(tokens);
     const auto begin = std::chrono::steady_clock::now();
     cuda("cuGraphLaunch", graph_, stream_);
     cuda("cuStreamSynchronize", stream_);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    step_ms = took.count();
+    step_ms = Ms(std::chrono::steady_clock::now() - begin).count();
     std::vector<float> logits(model_.sequences * model_.vocabulary);
     cuda("cuMemcpyDtoH_v2", logits.data(), logits_.data, logits_.bytes);
     return logits;
   }
 
-  double step_ms = 0;  // that the graph of the last step took
+  double step_ms = 0;  // that the graph of the last step took, from its launch to its end
 
  private:
   struct Linear {
@@ -125,6 +111,10 @@ class Decoder {
     heddle::KvCache cache;
   };
 
+  void expect(std::size_t sequences, std::int64_t longest) const {
+    if (sequences == in_cache_.size() && longest <= capacity_) return;
+    throw std::runtime_error("other sequences than the model's, or longer ones than have pages");
+  }
   // All zeros, as the workspace must be.
   Output allocate(std::size_t bytes) {
     void* pointer = nullptr;
@@ -139,17 +129,22 @@ class Decoder {
     uploader_.write(values.data(), memory.bytes, memory);
     return memory;
   }
-  // Kernels take vectors of the activations' type; a checkpoint may have another one.
-  Output upload(const heddle::CheckpointTensor& tensor, std::int64_t n, heddle::TensorType type) {
-    if (tensor.type != type || tensor.shape != std::vector<std::int64_t>{n}) {
-      throw std::runtime_error(tensor.name + " has another type or shape than kernels take");
-    }
+  Output upload(const heddle::CheckpointTensor& tensor) {
     const Output memory = allocate(tensor.bytes);
     uploader_.read(model_.reader, tensor, memory);
     return memory;
   }
-  Output upload(const std::string& name, std::int64_t n) {
-    return upload(model_.reader.tensor(name), n, model_.type);
+  Output upload(const std::string& name, std::int64_t elements) {
+    return upload(model_.sixteen_bits(model_.reader.tensor(name), elements));
+  }
+
+  // [vocabulary][hidden], on the host.
+  std::vector<std::uint8_t> read(const std::string& name) {
+    const auto& tensor =
+        model_.sixteen_bits(model_.reader.tensor(name), model_.vocabulary * model_.hidden);
+    std::vector<std::uint8_t> bytes(tensor.bytes);
+    model_.reader.read(tensor, bytes.data(), bytes.size());
+    return bytes;
   }
 
   Linear load(const std::string& name, const heddle::Spec& spec) {
@@ -159,23 +154,17 @@ class Decoder {
     const Output weights = allocate(layer.packed.bytes);
     uploader_.pack(model_.reader, layer, weights);
     linear.args.weights = weights;
-    linear.args.workspace = workspace_;
-    if (layer.bias) linear.args.bias = upload(*layer.bias, n, model_.type);
-    if (layer.pre_scale) linear.args.pre_scale = upload(*layer.pre_scale, k, model_.type);
-    if (layer.permutation) {
-      linear.args.permutation = upload(*layer.permutation, k, heddle::TensorType::kI32);
-    }
+    if (layer.bias) linear.args.bias = upload(model_.sixteen_bits(*layer.bias, n));
+    if (layer.pre_scale) linear.args.pre_scale = upload(model_.sixteen_bits(*layer.pre_scale, k));
+    if (layer.permutation) linear.args.permutation = upload(*layer.permutation);
     return linear;
   }
   Linear load_head() {
     if (model_.plain_head.empty()) return load("lm_head", model_.head);
     heddle::QuantizedWeights weights;
-    weights.codes.resize(2 * model_.vocabulary * model_.hidden);
-    model_.reader.read(model_.reader.tensor(model_.plain_head), weights.codes.data(),
-                       weights.codes.size());
+    weights.codes = read(model_.plain_head);
     Linear linear{runtime_.kernel<heddle::GemmKernel>(model_.head), {}};
     linear.args.weights = upload(heddle::pack_weights(model_.head.gemm(), weights));
-    linear.args.workspace = workspace_;
     return linear;
   }
   Layer load_layer(int number, std::int64_t pages) {
@@ -209,6 +198,7 @@ class Decoder {
     args.x = x;
     args.y = y;
     args.m = m;
+    args.workspace = workspace_;
     linear.kernel.launch(args, stream_);
   }
 
@@ -232,14 +222,12 @@ class Decoder {
     appended.q_stride = appended.k_stride = appended.v_stride = row;
     appended.q_out = q_;
     appended.tokens = m;
-    appended.sequences = model_.sequences;
     if (tokens > 1) appended.offsets = offsets_;
-    appended.lengths = lengths_;
     heddle::DecodeAttentionArgs attention;
     attention.q = q_;
     attention.out = attended_;
-    attention.sequences = model_.sequences;
-    attention.lengths = lengths_;
+    appended.sequences = attention.sequences = model_.sequences;
+    appended.lengths = attention.lengths = lengths_;
     attention.workspace = workspace_;
     heddle::RowTransformArgs norm;
     norm.x = x_;
@@ -272,15 +260,16 @@ class Decoder {
 
   // The tokens' embeddings, and the lengths that sequences have with them.
   void feed(const std::vector<int>& tokens) {
-    std::vector<std::uint16_t> rows;
+    const std::int64_t bytes = 2 * model_.hidden;
+    std::vector<std::uint8_t> rows;
     for (const int token : tokens) {
       if (token < 0 || token >= model_.vocabulary) {
         throw std::runtime_error("the model has no token " + std::to_string(token));
       }
-      const auto row = embeddings_.begin() + token * model_.hidden;
-      rows.insert(rows.end(), row, row + model_.hidden);
+      const auto row = embeddings_.begin() + token * bytes;
+      rows.insert(rows.end(), row, row + bytes);
     }
-    uploader_.write(rows.data(), 2 * rows.size(), x_);
+    uploader_.write(rows.data(), rows.size(), x_);
     uploader_.write(in_cache_.data(), lengths_.bytes, lengths_);
     uploader_.finish();
   }
@@ -294,9 +283,9 @@ class Decoder {
   Output block_table_, offsets_, lengths_, workspace_;
   Output x_, h_, qkv_, q_, attended_, inner_, logits_, final_norm_;
   std::vector<Layer> layers_;
-  std::vector<Linear> head_;               // one
-  std::vector<std::uint16_t> embeddings_;  // [vocabulary][hidden], on the host
-  std::vector<std::int32_t> in_cache_;     // tokens of each sequence
+  std::vector<Linear> head_;  // one
+  std::vector<std::uint8_t> embeddings_;
+  std::vector<std::int32_t> in_cache_;  // tokens of each sequence
   void* graph_ = nullptr;
 };
 

@@ -10,26 +10,23 @@
 
 int run(const std::vector<std::string>& args) {
   std::map<std::string, std::string> options = {
-      {"--tokens", "32"}, {"--batch", "0"}, {"--kv", "int8:head"}};
-  std::vector<std::vector<int>> prompts, answers;
+      {"--tokens", "32"}, {"--batch", "0"}, {"--kv", "int8:head"}, {"--prompt", ""}};
+  std::vector<std::vector<int>> prompts;
   std::size_t longest = 0;
-  bool time = false;
+  const bool time = std::count(args.begin(), args.end(), "--time") != 0;
   for (std::size_t i = 2; i < args.size(); ++i) {
-    if (args[i] == "--prompt") {
-      prompts.emplace_back();
-      std::istringstream tokens(args.at(++i));
-      for (std::string token; std::getline(tokens, token, ',');) {
-        prompts.back().push_back(std::stoi(token));
-      }
-      if (prompts.back().empty()) throw std::runtime_error("a prompt has no token");
-      longest = std::max(longest, prompts.back().size());
-    } else if (args[i] == "--time") {
-      time = true;
-    } else {
-      if (options.count(args[i]) == 0) throw std::runtime_error("no such option: " + args[i]);
-      options[args[i]] = args.at(i + 1);
-      ++i;
-    }
+    if (args[i] == "--time") continue;
+    const auto option = options.find(args[i]);
+    if (option == options.end()) throw std::runtime_error("there is no option " + args[i]);
+    option->second = args.at(++i);
+    if (option->first != "--prompt") continue;
+    prompts.emplace_back();
+    std::istringstream tokens(args[i]);
+    for (std::string one; std::getline(tokens, one, ',');) prompts.back().push_back(std::stoi(one));
+    longest = std::max(longest, prompts.back().size());
+  }
+  for (const auto& prompt : prompts) {
+    if (prompt.empty()) throw std::runtime_error("a prompt has no token");
   }
   if (prompts.empty()) throw std::runtime_error("--prompt is missing");
   const int steps = std::stoi(options["--tokens"]);
@@ -50,7 +47,7 @@ int run(const std::vector<std::string>& args) {
   decoder.read_prompts(prompts);
   std::vector<int> next;
   for (const auto& prompt : prompts) next.push_back(prompt.back());
-  answers.resize(prompts.size());
+  std::vector<std::string> answers(prompts.size());
   std::vector<double> times;
   for (int i = 0; i < steps; ++i) {
     const std::vector<float> logits = decoder.step(next);
@@ -58,13 +55,10 @@ int run(const std::vector<std::string>& args) {
     for (std::size_t s = 0; s < next.size(); ++s) {
       const auto row = logits.begin() + s * model.vocabulary;
       next[s] = std::max_element(row, row + model.vocabulary) - row;
-      answers[s].push_back(next[s]);
+      answers[s] += std::to_string(next[s]) + " ";
     }
   }
-  for (const auto& answer : answers) {
-    for (const int token : answer) std::cout << token << " ";
-    std::cout << "\n";
-  }
+  for (const std::string& answer : answers) std::cout << answer << "\n";
   std::sort(times.begin(), times.end());
   if (time) std::cout << "a step takes " << times.at(times.size() / 2) << " ms\n";
   return 0;

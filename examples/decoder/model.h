@@ -74,6 +74,12 @@ struct Model {
   static std::string name_of(int layer, const std::string& module) {
     return "model.layers." + std::to_string(layer) + "." + module;
   }
+  // The tensor, if it has what launches take: so many elements of the activations' type.
+  const heddle::CheckpointTensor& sixteen_bits(const heddle::CheckpointTensor& tensor,
+                                               std::int64_t elements) const {
+    if (tensor.type == type && tensor.bytes == std::size_t(2 * elements)) return tensor;
+    throw std::runtime_error(tensor.name + " has another type than activations, or another size");
+  }
   // The kernel of a matrix, for the numbers of rows that it is launched with.
   heddle::Spec linear(int layer, Matrix matrix) const {
     heddle::GemmSpec gemm = reader.layer(name_of(layer, kMatrices[matrix])).spec.gemm();

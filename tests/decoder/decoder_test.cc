@@ -60,6 +60,9 @@ TEST_F(FakeDecoder, RefusesTokensAndLengths) {
   Decoder decoder(runtime(), model, 4, stream_->get());
   EXPECT_THROW(decoder.step({96}), std::runtime_error);
   EXPECT_THROW(decoder.step({-1}), std::runtime_error);
+  EXPECT_THROW(decoder.step({1, 2}), std::runtime_error);
+  EXPECT_THROW(decoder.read_prompts({{1}, {2}}), std::runtime_error);
+  EXPECT_THROW(decoder.read_prompts({{1, 2, 3, 4, 5}}), std::runtime_error);
   decoder.read_prompts({{1, 2, 3}});
   decoder.step({3});
   decoder.step({3});
@@ -73,12 +76,20 @@ TEST_F(FakeDecoder, RefusesScalesThatAreGiven) {
 }
 
 TEST_F(FakeDecoder, RefusesTensorsOfAnotherType) {
-  SmallModel small = small_llama();
-  for (TestTensor& tensor : small.tensors) {
-    if (tensor.name == "model.norm.weight") tensor.type = TensorType::kBf16;
+  for (const std::string name :
+       {"model.norm.weight", "model.embed_tokens.weight", "lm_head.weight"}) {
+    SmallModel small = small_llama();
+    for (TestTensor& tensor : small.tensors) {
+      if (tensor.name == name) tensor.type = TensorType::kBf16;
+    }
+    const ::Model model = open(small, "int8:head", 1);
+    try {
+      Decoder(runtime(), model, 4, stream_->get());
+      FAIL() << name;
+    } catch (const std::runtime_error& error) {
+      EXPECT_EQ(std::string(error.what()).rfind(name + " has another type", 0), 0U) << error.what();
+    }
   }
-  const ::Model model = open(small, "int8:head", 1);
-  EXPECT_THROW(Decoder(runtime(), model, 4, stream_->get()), std::runtime_error);
 }
 
 TEST_F(FakeDecoder, RefusesOtherModels) {
