@@ -22,14 +22,6 @@ std::string covers(const LayerGroup& group) {
   return names;
 }
 
-std::string weights_of(const WeightSpec& weight) {
-  Scheme scheme;
-  scheme.type = weight.type;
-  scheme.bits = weight.bits;
-  scheme.group_size = weight.group_size;
-  return weights_text(scheme);
-}
-
 // Tables of vectors, which are looked up and not multiplied with.
 bool is_embedding(const std::string& module) {
   constexpr std::string_view kNames[] = {
@@ -123,7 +115,12 @@ std::string main_list(const Checkpoint& checkpoint) {
   return most == counts.end() ? std::string() : most->first;
 }
 
-void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consumed,
+// Of layers that are not quantised and have no kernel although such kernels are asked for.
+constexpr const char* kNotDense =
+    "its weights are not quantised, and it is kept or none of the dense linear layers that its "
+    "model type is known to have";
+
+void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consumed, bool dense,
                Layers* layers) {
   constexpr std::string_view kWeight = ".weight";
   for (const auto& [name, entry] : checkpoint.tensors()) {
@@ -139,7 +136,7 @@ void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consum
     layer.n = tensor.shape[sides - 2];
     layer.k = tensor.shape[sides - 1];
     layer.weights = std::string(to_string(tensor.type));
-    layer.reason = kNoPlainKernel;
+    layer.reason = dense ? kNotDense : kNoPlainKernel;
     if (weight && sides > 2) {
       layer.kind = ModelLayer::Kind::kConvolution;
       layer.n = tensor.shape[0];
@@ -158,8 +155,9 @@ void add_plain(const Checkpoint& checkpoint, const std::set<std::string>& consum
 Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                           const PackOptions& options) {
   LayerPlan plan = plan_layers(checkpoint, config, options);
-  if (plan.packed.empty() && plan.unserved.empty() && plan.inventory.kept == 0)
-    refuse_plain_checkpoint();
+  if (plan.packed.empty() && plan.unserved.empty() && plan.inventory.kept == 0) {
+    refuse_plain_checkpoint(options);
+  }
   Model model;
   model.model_type = config.model_type;
   model.quant_method = config.quantization.method();
@@ -177,7 +175,7 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
     layer.k = packed.spec.weight_shape().k;
     layer.matrices = packed.matrices;
     if (layer.matrices > 1) layer.kind = ModelLayer::Kind::kExperts;
-    layer.weights = weights_of(packed.spec.weight());
+    layer.weights = weights_text(packed.spec.weight());
     layer.bias = packed.spec.gemm().epilogue.bias;
     layer.kernel = static_cast<int>(place->second);
     std::vector<std::string> modules;
@@ -197,12 +195,13 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
     entry.name = leaf_of_layer(layer.name);
     entry.n = layer.n;
     entry.k = layer.k;
-    entry.weights = "quantised";
+    const TensorInfo* const weights = checkpoint.find(layer.tensors.front());
+    entry.weights = weights != nullptr && is_float(weights->type) ? kPlainWeights : "quantised";
     entry.reason = layer.reason;
     layers.add({layer.name}, {layer.n}, std::move(entry));
     consumed.insert(layer.tensors.begin(), layer.tensors.end());
   }
-  add_plain(checkpoint, consumed, &layers);
+  add_plain(checkpoint, consumed, options.dense, &layers);
   model.layers = layers.take();
   model.notes = std::move(plan.notes);
   if (!config.is_known && !config.model_type.empty()) {

@@ -87,6 +87,15 @@ void add_fusions(const LinearRows& rows, std::vector<Fusion>* fusions) {
   }
 }
 
+std::vector<HeadPlace> places_of_head(const FamilyRow& family, const Wrapper* wrapper) {
+  std::vector<HeadPlace> places = {{std::string(family.body), std::string(family.head)}};
+  if (wrapper == nullptr) return places;
+  for (std::size_t i = 0; i < wrapper->bodies.size(); ++i) {
+    places.push_back({std::string(wrapper->bodies[i]), std::string(wrapper->heads[i])});
+  }
+  return places;
+}
+
 bool has_conv1d(const FamilyRow& family) {
   return std::any_of(family.mixers.begin(), family.mixers.end(), [](const MixerRow& mixer) {
     return std::any_of(mixer.linears.begin(), mixer.linears.end(),
@@ -119,7 +128,10 @@ CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts) {
   if (family != nullptr) {
     result.is_known = true;
     result.gate = values.gate(*family);
-    result.layer_lists = layer_lists(*family, find_wrapper(root.text("model_type")));
+    const Wrapper* const wrapper = find_wrapper(root.text("model_type"));
+    result.layer_lists = layer_lists(*family, wrapper);
+    result.head_places = places_of_head(*family, wrapper);
+    result.tied_head = values.flag(family->tied);
     result.transposed_linears = has_conv1d(*family);
     result.fused_qkv = read_fused_qkv(*family, config, result, values);
     for (const MixerRow& mixer : family->mixers) add_fusions(mixer.linears, &result.fusions);

@@ -31,6 +31,12 @@ struct Fusion {
   bool operator==(const Fusion&) const = default;
 };
 
+// Where a model's head and its embeddings may be in a checkpoint.
+struct HeadPlace {
+  std::string body;  // the module with the embeddings: "model"
+  std::string head;  // "lm_head"
+};
+
 // Shapes come from the tensors; the config decides what they do not tell, and must agree with them.
 struct CheckpointConfig {
   std::string model_type;
@@ -45,6 +51,10 @@ struct CheckpointConfig {
   std::optional<FusedQkv> fused_qkv;
   // What engines fuse: queries, keys and values, gate and up, and what the model type has beside.
   std::vector<Fusion> fusions = usual_fusions();
+  // The usual place first.
+  std::vector<HeadPlace> head_places = {{"model", "lm_head"}};
+  // The head has the weights of the embeddings; of model types in the table of families.
+  bool tied_head = false;
   // What gated feed-forward layers compute, and the paths that the list of decoder layers may have;
   // of model types in the table of families.
   std::optional<GateRule> gate;

@@ -48,7 +48,8 @@ ConvertReport dequantize_checkpoint(const Checkpoint& checkpoint, const Checkpoi
 // <layer>.heddle_perm I32 [K], for act-order only: packed column j is column perm[j] of the
 // checkpoint. Fused layers have <layer>.bias and <layer>.pre_quant_scale where their parts have.
 // The metadata holds, under the name of the packed tensor, the layer's spec as canonical JSON. Of
-// one of several ranks "heddle.tp" is "<rank>/<size>"; all other tensors are there as a whole.
+// one of several ranks "heddle.tp" is "<rank>/<size>"; all other tensors are there as a whole. Of a
+// head that was quantised here "heddle.lm_head" is the number of bits.
 ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                 const std::string& output, const ConvertOptions& options);
 

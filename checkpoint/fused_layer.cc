@@ -62,7 +62,8 @@ GemmSpec spec_of(const FusedLayer::Parts& parts, std::optional<DType> activation
   if (parts.size() > 1 && spec.weight.group_size == kPerTensor) {
     spec.weight.group_size = kPerChannel;
   }
-  if (first.group_index().empty() && spec.weight.group_offset == 0) {
+  const bool in_order = first.group_index().empty() && spec.weight.group_offset == 0;
+  if (spec.weight.has_scales() && in_order) {
     spec.weight.group_size = kernel_group_size(spec.shape.k, spec.weight.group_size);
   }
   spec.activation = activation.value_or(first.native_dtype());
@@ -103,7 +104,7 @@ void FusedLayer::rows(std::int64_t matrix, const std::vector<RowRun>& runs,
   const std::int64_t groups = parts_.front()->groups();
   const std::int64_t scale_bytes = groups * bytes_of(weight.scale_dtype);
   const bool zeros = weight.zero_point == ZeroPoint::kInt;
-  weights->codes.resize(static_cast<std::size_t>(count * k));
+  weights->codes.resize(static_cast<std::size_t>(count * k * parts_.front()->code_bytes()));
   weights->scales.resize(static_cast<std::size_t>(count * scale_bytes));
   weights->zeros.resize(static_cast<std::size_t>(zeros ? count * groups : 0));
   weights->tensor_scale = parts_.front()->tensor_scale();
@@ -123,7 +124,7 @@ void FusedLayer::rows(std::int64_t matrix, const std::vector<RowRun>& runs,
 // Rows of the run to row `at` of the weights and those after it, groups as the parts have them.
 void FusedLayer::copy_rows(std::int64_t matrix, const RowRun& run, std::int64_t at,
                            QuantizedWeights* weights) const {
-  const std::int64_t k = spec_.shape.k;
+  const std::int64_t row_bytes = spec_.shape.k * parts_.front()->code_bytes();
   const std::int64_t groups = parts_.front()->groups();
   const std::int64_t scale_bytes = groups * bytes_of(spec_.weight.scale_dtype);
   std::int64_t start = 0;  // of the part, among all rows
@@ -133,7 +134,7 @@ void FusedLayer::copy_rows(std::int64_t matrix, const RowRun& run, std::int64_t 
     if (begin < end) {
       const std::int64_t to = at + begin - run.first;
       const std::int64_t row = matrix * part->n() + begin - start;
-      part->codes(row, end - begin, weights->codes.data() + to * k);
+      part->codes(row, end - begin, weights->codes.data() + to * row_bytes);
       part->scales(row, end - begin, weights->scales.data() + to * scale_bytes);
       if (!weights->zeros.empty()) {
         part->zeros(row, end - begin, weights->zeros.data() + to * groups);

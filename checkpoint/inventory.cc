@@ -167,13 +167,14 @@ class Patterns {
 }  // namespace
 
 Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
-                         const TensorChoice& choice) {
+                         const TensorChoice& choice, const PlainLayers* plain) {
   Inventory inventory;
   Patterns skip("--skip", choice.skip);
   Patterns keep("--keep", choice.keep);
   std::set<std::string> known;
   for (const auto& [name, entry] : checkpoint.tensors()) {
     std::optional<LayerName> layer = layer_of_codes(*entry.tensor, checkpoint);
+    if (!layer && plain != nullptr) layer = plain->layer_of(*entry.tensor);
     if (!layer) continue;
     const std::vector<std::string> tensors = tensors_of(*layer, checkpoint);
     known.insert(tensors.begin(), tensors.end());
@@ -184,11 +185,16 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
     }
     skip.refuse_part(*layer, tensors);
     if (!kept) keep.refuse_part(*layer, tensors);
-    if (kept) {
-      ++inventory.kept;
-    } else {
+    if (!kept) {
       inventory.layers.push_back(*std::move(layer));
+    } else if (layer->kind != LayerName::Kind::kPlain) {
+      ++inventory.kept;
     }
+  }
+  if (const auto head = plain == nullptr ? std::nullopt : plain->shared_head()) {
+    const bool kept = keep.match(head->plain_tensor());
+    const bool skipped = skip.match(head->plain_tensor());
+    if (!kept && !skipped) inventory.layers.push_back(*head);
   }
   std::map<std::string, std::string> unknown;  // by module: one line for all of its tensors
   for (const auto& [name, entry] : checkpoint.tensors()) {
@@ -214,15 +220,18 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
   std::sort(inventory.layers.begin(), inventory.layers.end(),
             [](const LayerName& a, const LayerName& b) { return a.name < b.name; });
   for (const LayerName& layer : inventory.layers) {
+    if (!layer.shared_tensor.empty()) continue;
     // Of which of the two the model is made cannot be told.
     const std::string plain = layer.plain_tensor();
     if (checkpoint.find(plain) == nullptr || inventory.skipped.count(plain) != 0) continue;
     if (tensors_of(layer, checkpoint).front() == plain) continue;
     inventory.unknown.push_back({layer.name, "it has both codes and plain weights"});
   }
-  const auto twice =
-      std::adjacent_find(inventory.layers.begin(), inventory.layers.end(),
-                         [](const LayerName& a, const LayerName& b) { return a.name == b.name; });
+  const auto twice = std::adjacent_find(
+      inventory.layers.begin(), inventory.layers.end(), [](const LayerName& a, const LayerName& b) {
+        const bool coded = a.kind != LayerName::Kind::kPlain && b.kind != LayerName::Kind::kPlain;
+        return coded && a.name == b.name;
+      });
   if (twice != inventory.layers.end()) {
     inventory.unknown.push_back({twice->name, "it has codes of two forms, of which one is right"});
   }

@@ -8,6 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layer_names.h"
+#include "checkpoint/plain_layers.h"
 #include "generator/model/quantization.h"
 #include "heddle/checkpoint.h"
 
@@ -26,10 +27,12 @@ struct Inventory {
   std::size_t kept = 0;           // quantised layers that are left as they are on request
 };
 
-// What the quantisation cannot read of a layer is not judged here. Throws Error(kUsage,
-// "checkpoint.choice") for a pattern that names no tensor, or a part of a layer alone.
+// What the quantisation cannot read of a layer is not judged here. `plain`: which layers that were
+// not quantised are converted, too; null: none. A head that shares its weights is chosen by the
+// name that its own would have. Throws Error(kUsage, "checkpoint.choice") for a pattern that names
+// no tensor, or a part of a layer alone.
 Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
-                         const TensorChoice& choice);
+                         const TensorChoice& choice, const PlainLayers* plain = nullptr);
 
 }  // namespace heddle
 

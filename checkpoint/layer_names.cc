@@ -41,6 +41,8 @@ std::vector<std::string_view> suffixes(Kind kind) {
       return {".blocks", ".scales"};
     case Kind::kMxfp4Experts:
       return {"_blocks", "_scales"};
+    case Kind::kPlain:
+      return {".weight"};
   }
   return {};
 }
@@ -109,6 +111,7 @@ std::optional<LayerName> layer_of_codes(const TensorInfo& tensor, const Checkpoi
 }
 
 std::vector<std::string> tensors_of(const LayerName& layer, const Checkpoint& checkpoint) {
+  if (!layer.shared_tensor.empty()) return {layer.shared_tensor};
   std::vector<std::string> names;
   const TensorInfo* scales = layer.kind == Kind::kBytes || layer.kind == Kind::kNamedBytes
                                  ? byte_scales(layer, checkpoint)

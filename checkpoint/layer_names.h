@@ -1,4 +1,4 @@
-// LayerName: a quantised linear layer of a checkpoint, and the tensors that it is made of.
+// LayerName: a linear layer of a checkpoint, and the tensors that it is made of.
 #ifndef HEDDLE_CHECKPOINT_LAYER_NAMES_H_
 #define HEDDLE_CHECKPOINT_LAYER_NAMES_H_
 
@@ -23,10 +23,15 @@ struct LayerName {
     kPackedFp4,     // <layer>.weight_packed of U8: compressed-tensors' NVFP4 and MXFP4
     kMxfp4,         // <layer>.blocks and <layer>.scales
     kMxfp4Experts,  // <layer>_blocks and <layer>_scales
+    kPlain,         // <layer>.weight of 16 bits, which was not quantised
   };
 
   std::string name;
   Kind kind = Kind::kQweight;
+  // Of kPlain.
+  std::string shared_tensor{};  // whose weights it has: embeddings, of a head without its own
+  bool transposed = false;      // stored as [K, N]
+  int code_bits = 0;            // it is quantised on its way; 0: it stays as it is
 
   // The tensor of plain weights that `heddle dequantize` writes.
   std::string plain_tensor() const { return kind == Kind::kNamedBytes ? name : name + ".weight"; }
@@ -34,7 +39,8 @@ struct LayerName {
 
 // The layer whose codes the tensor is; nothing for other tensors.
 std::optional<LayerName> layer_of_codes(const TensorInfo& tensor, const Checkpoint& checkpoint);
-// The tensors that the layer is made of, the codes first.
+// The tensors that the layer is made of, the codes first. Those of a shared tensor are of another
+// module, too.
 std::vector<std::string> tensors_of(const LayerName& layer, const Checkpoint& checkpoint);
 // The scales of a layer of kBytes or kNamedBytes, by whatever name; null where there are none.
 const TensorInfo* byte_scales(const LayerName& layer, const Checkpoint& checkpoint);

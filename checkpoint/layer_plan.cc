@@ -180,8 +180,10 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
                 "gated epilogues need gates and ups in one layer: not with layers apart (fuse)");
   }
   LayerPlan plan;
-  plan.inventory = take_inventory(checkpoint, config.quantization, options.choice);
+  const PlainLayers plain(checkpoint, config, options.dense, options.lm_head_bits);
+  plan.inventory = take_inventory(checkpoint, config.quantization, options.choice, &plain);
   plan.notes = config.quantization.notes();
+  plan.notes.insert(plan.notes.end(), plain.notes().begin(), plain.notes().end());
   const std::vector<Fusion> fusions = options.fuse ? config.fusions : std::vector<Fusion>();
   Planner(checkpoint, config, options, &plan).add_all(group_layers(plan.inventory.layers, fusions));
   return plan;

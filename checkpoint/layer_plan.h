@@ -41,7 +41,9 @@ struct PackOptions {
   bool fuse = true;
   TensorChoice choice;
   TensorParallel parallel;
-  bool gated = false;  // as CheckpointOptions::gated
+  bool gated = false;  // this and those below as in CheckpointOptions
+  bool dense = false;
+  int lm_head_bits = 0;
 };
 
 // The layer as it is packed. `load` as for read_layer().
@@ -51,8 +53,9 @@ FusedLayer read_group(const Checkpoint& checkpoint, const LayerGroup& group,
 // Throws Error(kUnsupported, "checkpoint.not_converted") that names every tensor which looks
 // quantised and is not understood, and every layer whose tensors contradict each other or the
 // config, Error(kUnsupported, "model.activation") for layers that cannot be gated, Error(kUsage,
-// "checkpoint.gated") for gated without fused layers. Reads no codes, only what specs depend on:
-// zero points, the order of columns and biases. The checkpoint must outlive the plan.
+// "checkpoint.gated") for gated without fused layers, and as PlainLayers does. Reads no codes, only
+// what specs depend on: zero points, the order of columns and biases. The checkpoint must outlive
+// the plan.
 LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& config,
                       const PackOptions& options);
 

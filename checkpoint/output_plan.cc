@@ -59,6 +59,13 @@ void refuse_plain_checkpoint() {
               "the checkpoint has no layer with quantised weights");
 }
 
+void refuse_plain_checkpoint(const PackOptions& options) {
+  throw Error(ErrorCategory::kUnsupported, "checkpoint.not_quantised",
+              std::string("the checkpoint has no layer with quantised weights") +
+                  (options.dense ? ", and none of 16 bits in the places that its model type has"
+                                 : "; --dense (CheckpointOptions::dense) packs those of 16 bits"));
+}
+
 void check_conversion(const Checkpoint& checkpoint, std::size_t layers, const std::string& output) {
   if (checkpoint.is_of(output)) {
     throw Error(ErrorCategory::kUsage, "checkpoint.output",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/layer_plan.h"
 #include "checkpoint/made_tensor.h"
 
 namespace heddle {
@@ -38,8 +39,9 @@ class OutputPlan {
 // larger than a file can be.
 [[noreturn]] void refuse_collision(const std::string& name);
 
-// Throws Error(kUnsupported, "checkpoint.not_quantised"): there is nothing to convert.
+// Throw Error(kUnsupported, "checkpoint.not_quantised"): there is nothing to convert, or to pack.
 [[noreturn]] void refuse_plain_checkpoint();
+[[noreturn]] void refuse_plain_checkpoint(const PackOptions& options);
 
 // Before anything is written. Throws Error(kUsage, "checkpoint.output") where the output would take
 // the place of what it is made from, Error(kUnsupported, "checkpoint.not_quantised") without a

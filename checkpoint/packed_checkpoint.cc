@@ -23,6 +23,7 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
   std::vector<std::string> consumed(plan.inventory.skipped.begin(), plan.inventory.skipped.end());
   for (PackedLayer& layer : plan.packed) {
     for (const LayerName& part : layer.group.parts) {
+      if (!part.shared_tensor.empty()) continue;  // another module has it, too
       for (std::string& name : tensors_of(part, checkpoint)) consumed.push_back(std::move(name));
     }
     for (std::string& name : layer.companions.replaced()) consumed.push_back(std::move(name));
@@ -45,9 +46,9 @@ PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const Checkpoin
   return packed;
 }
 
-void expect_quantised(const PackedCheckpoint& packed) {
+void expect_quantised(const PackedCheckpoint& packed, const PackOptions& options) {
   if (packed.layers.empty() && packed.unserved.empty() && packed.kept == 0) {
-    refuse_plain_checkpoint();
+    refuse_plain_checkpoint(options);
   }
 }
 

@@ -36,8 +36,8 @@ struct PackedCheckpoint {
 PackedCheckpoint packed_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& config,
                                    const PackOptions& options);
 
-// Throws Error(kUnsupported, "checkpoint.not_quantised") where nothing of it is quantised.
-void expect_quantised(const PackedCheckpoint& packed);
+// Throws Error(kUnsupported, "checkpoint.not_quantised") where there is nothing to pack.
+void expect_quantised(const PackedCheckpoint& packed, const PackOptions& options);
 
 }  // namespace heddle
 

@@ -1,5 +1,5 @@
-// QuantizedRows: a quantised weight matrix, whose rows it gives as 16-bit floats or as codes with
-// their scales and zero points.
+// QuantizedRows: a weight matrix, whose rows it gives as 16-bit floats or as codes with their
+// scales and zero points. Weights that were not quantised are codes of 16 bits without scales.
 #ifndef HEDDLE_CHECKPOINT_QUANTIZED_ROWS_H_
 #define HEDDLE_CHECKPOINT_QUANTIZED_ROWS_H_
 
@@ -30,8 +30,10 @@ class QuantizedRows {
   std::int64_t matrices() const;
   std::int64_t n() const { return shape_[shape_.size() - 2]; }
   std::int64_t k() const { return shape_.back(); }
-  // Scales of a row.
+  // Scales of a row; 0 of weights that have none.
   std::int64_t groups() const;
+  // Of one code: 2 of weights of 16 bits, in native byte order, else 1.
+  std::int64_t code_bytes() const { return weight().has_scales() ? 1 : 2; }
   // The shape that plain weights of the layer have in the model: shape(), or that of a convolution.
   virtual const std::vector<std::int64_t>& plain_shape() const { return shape_; }
 
@@ -45,7 +47,8 @@ class QuantizedRows {
   virtual DType native_dtype() const = 0;
 
   // Of the rows first .. first + count - 1. A scale of the whole tensor is that of each row.
-  virtual void codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const = 0;  // [, K]
+  // [, K], code_bytes() each.
+  virtual void codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const = 0;
   virtual void scales(std::int64_t first, std::int64_t count,
                       std::uint8_t* out) const = 0;  // [, G]
   // [, G], each a code; also those that the type implies. Precondition: the type is kUint.

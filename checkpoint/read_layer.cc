@@ -7,6 +7,10 @@ namespace heddle {
 
 std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const LayerName& layer,
                                           const CheckpointConfig& config, Load load) {
+  // Its tensors tell all of it, whatever the quantiser did to other layers.
+  if (layer.kind == LayerName::Kind::kPlain) {
+    return read_plain_layer(checkpoint, layer, config, load);
+  }
   const Scheme* scheme = config.quantization.scheme_of(layer.name);
   if (scheme != nullptr && !scheme->unread.empty()) {
     refuse_layer(layer.name, scheme->unread);
@@ -23,6 +27,7 @@ std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const La
     case LayerName::Kind::kQweight:
     case LayerName::Kind::kPacked:
     case LayerName::Kind::kQuarkPacked:
+    case LayerName::Kind::kPlain:
       break;
   }
   return std::make_unique<IntegerLayer>(IntegerLayer::read(checkpoint, layer, config, load));

@@ -1,4 +1,4 @@
-// A quantised layer of any form that is known.
+// A layer of any form that is known.
 #ifndef HEDDLE_CHECKPOINT_READ_LAYER_H_
 #define HEDDLE_CHECKPOINT_READ_LAYER_H_
 
@@ -16,11 +16,15 @@ namespace heddle {
 std::unique_ptr<QuantizedRows> read_layer(const Checkpoint& checkpoint, const LayerName& layer,
                                           const CheckpointConfig& config, Load load);
 
-// The parts of it that are not integers packed into words.
+// The parts of it that are not integers packed into words. A plain layer has the type of the
+// config's activations already, or gets codes.
 std::unique_ptr<QuantizedRows> read_byte_layer(const Checkpoint& checkpoint, const LayerName& layer,
                                                const CheckpointConfig& config, Load load);
 std::unique_ptr<QuantizedRows> read_fp4_layer(const Checkpoint& checkpoint, const LayerName& layer,
                                               Load load);
+std::unique_ptr<QuantizedRows> read_plain_layer(const Checkpoint& checkpoint,
+                                                const LayerName& layer,
+                                                const CheckpointConfig& config, Load load);
 
 }  // namespace heddle
 

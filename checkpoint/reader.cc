@@ -60,9 +60,10 @@ struct CheckpointReader::State {
         config(read_checkpoint_config(
             read_config_files(options.config.empty() ? config_beside(path) : options.config),
             options.engine_rotates)) {
-    PackedCheckpoint packed = packed_checkpoint(
-        checkpoint, config, {options.fuse, options.choice, options.parallel, options.gated});
-    expect_quantised(packed);
+    const PackOptions pack = {options.fuse,  options.choice, options.parallel,
+                              options.gated, options.dense,  options.lm_head_bits};
+    PackedCheckpoint packed = packed_checkpoint(checkpoint, config, pack);
+    expect_quantised(packed, pack);
     for (PackedLayerTensors& tensors : packed.layers) add(std::move(tensors));
     for (MadeTensor& tensor : packed.others) {
       plain.push_back(public_tensor(tensor.info));

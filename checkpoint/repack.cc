@@ -22,6 +22,10 @@ std::map<std::string, std::string> metadata_of(const PackedCheckpoint& packed,
   if (parallel.size > 1) {
     metadata["heddle.tp"] = fmt::format("{}/{}", parallel.rank, parallel.size);
   }
+  for (const PackedLayerTensors& tensors : packed.layers) {
+    const int bits = tensors.layer.group.parts.front().code_bits;
+    if (bits != 0) metadata["heddle.lm_head"] = std::to_string(bits);
+  }
   int version = 1;  // that the bytes of all layers have had since
   for (const PackedLayerTensors& tensors : packed.layers) {
     const Spec& spec = tensors.layer.spec;
@@ -41,6 +45,7 @@ ConvertReport repack_checkpoint(const Checkpoint& checkpoint, const CheckpointCo
   report.input_bytes = checkpoint.bytes();
   report.layers = packed.layers.size();
   report.skipped = packed.skipped;
+  expect_quantised(packed, options.pack);
   check_conversion(checkpoint, report.layers + packed.unserved.size() + packed.kept, output);
   OutputPlan plan;
   plan.set_metadata(metadata_of(packed, options.pack.parallel));

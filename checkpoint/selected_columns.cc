@@ -33,7 +33,7 @@ SelectedColumns::SelectedColumns(std::unique_ptr<QuantizedRows> layer, ColumnRun
 
 WeightSpec SelectedColumns::weight() const {
   WeightSpec weight = layer_->weight();
-  if (weight.group_size > 0) {
+  if (weight.has_scales() && weight.group_size > 0) {
     weight.group_offset = static_cast<int>(columns_.first % weight.group_size);
   }
   return weight;
@@ -45,12 +45,14 @@ std::int64_t SelectedColumns::first_group() const {
 }
 
 void SelectedColumns::codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const {
-  std::vector<std::uint8_t> whole(static_cast<std::size_t>(count * layer_->k()));
+  const std::int64_t bytes = code_bytes();
+  std::vector<std::uint8_t> whole(static_cast<std::size_t>(count * layer_->k() * bytes));
   layer_->codes(first, count, whole.data());
-  copy_slices(whole, count, columns_.first, columns_.count, out);
+  copy_slices(whole, count, columns_.first * bytes, columns_.count * bytes, out);
 }
 
 void SelectedColumns::scales(std::int64_t first, std::int64_t count, std::uint8_t* out) const {
+  if (groups() == 0) return;
   const std::int64_t bytes = bytes_of(layer_->weight().scale_dtype);
   std::vector<std::uint8_t> whole(static_cast<std::size_t>(count * layer_->groups() * bytes));
   layer_->scales(first, count, whole.data());

@@ -38,8 +38,9 @@ void SelectedRows::for_runs(std::int64_t first, std::int64_t count, const Each& 
 }
 
 void SelectedRows::codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const {
+  const std::int64_t bytes = k() * code_bytes();
   for_runs(first, count, [&](std::int64_t row, std::int64_t rows, std::int64_t before) {
-    layer_->codes(row, rows, out + before * k());
+    layer_->codes(row, rows, out + before * bytes);
   });
 }
 

@@ -58,6 +58,8 @@ heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
   options.parallel = {given.rank, given.size};
   options.engine_rotates = given.engine_rotates != 0;
   options.gated = given.gated != 0;
+  options.dense = given.dense != 0;
+  options.lm_head_bits = given.lm_head_bits;
   return options;
 }
 

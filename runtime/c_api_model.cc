@@ -50,6 +50,8 @@ heddle_status heddle_model_create(const heddle_model_texts* texts, heddle_model*
     configs.plain_too = given.plain_too != 0;
     configs.engine_rotates = given.engine_rotates != 0;
     configs.gated = given.gated != 0;
+    configs.dense = given.dense != 0;
+    configs.lm_head_bits = given.lm_head_bits;
     *model = new heddle_model(heddle::model_from_config(configs));
   });
 }

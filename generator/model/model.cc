@@ -6,6 +6,7 @@
 #include "generator/model/config_documents.h"
 #include "generator/model/decoder.h"
 #include "generator/model/dtype.h"
+#include "generator/model/head_weight.h"
 #include "generator/model/model_builder.h"
 #include "heddle/error.h"
 
@@ -60,6 +61,11 @@ void add_facts(Decoder& decoder, Model* model) {
 }  // namespace
 
 Model model_from_config(const ModelConfigTexts& texts) {
+  if (texts.lm_head_bits != 0 && !is_head_bits(texts.lm_head_bits)) {
+    throw Error(ErrorCategory::kUsage, "model.lm_head",
+                "lm_head cannot be quantised to " + std::to_string(texts.lm_head_bits) +
+                    " bits; allowed: 4, 8, and 0 for none");
+  }
   Findings findings("model");
   const ConfigDocuments documents(texts, findings);
   const ConfigReader config = documents.language();
@@ -68,7 +74,8 @@ Model model_from_config(const ModelConfigTexts& texts) {
   if (model.model_type.empty()) config.required_string("model_type");
   findings.throw_if_any();
   const Quantization quantization = documents.quantization();
-  if (quantization.method().empty() && !texts.plain_too && !texts.dense) {
+  if (quantization.method().empty() && !texts.plain_too && !texts.dense &&
+      texts.lm_head_bits == 0) {
     findings.throw_if_any();
     refuse_plain();
   }

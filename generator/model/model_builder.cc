@@ -5,24 +5,12 @@
 #include <utility>
 
 #include "generator/model/group_size.h"
+#include "generator/model/head_weight.h"
+#include "heddle/error.h"
 
 namespace heddle {
 
-const char* const kNoPlainKernel =
-    "its weights are not quantised; heddle build CONFIG --dense makes kernels for such layers";
-
 namespace {
-
-const char* const kPlainWeights = "16 bits";
-constexpr int kPlainBits = 16;
-
-std::string covers(const ModelLayer& layer) {
-  std::string names;
-  for (const ModelPart& part : layer.parts) {
-    names += (names.empty() ? "" : " + ") + leaf_of(part.path);
-  }
-  return names;
-}
 
 ModelLayer alone(const ModelLayer& layer, const ModelPart& part) {
   ModelLayer one = layer;
@@ -52,55 +40,7 @@ ModelLayer::Kind kind_of(Module module) {
   }
 }
 
-// What a spec says of weights of this scheme, whose zero points and scales are as quantisers write
-// them by default.
-WeightSpec weight_of(const Scheme& scheme, std::int64_t k, bool fused, DType dtype) {
-  WeightSpec weight;
-  weight.type = scheme.type;
-  weight.bits = scheme.bits;
-  weight.group_size = kernel_group_size(k, scheme.group_size.value_or(kPerChannel));
-  const bool integers = scheme.type == WeightType::kUint || scheme.type == WeightType::kInt;
-  if (integers && !scheme.symmetric) {
-    weight.type = WeightType::kUint;
-    weight.zero_point = ZeroPoint::kInt;
-  } else if (scheme.storage == Storage::kQuarkPacked) {
-    weight.type = WeightType::kUint;  // signed codes are stored with an offset
-  }
-  weight.tensor_scale = scheme.tensor_scale;
-  weight.scale_dtype = scheme.scale_dtype.value_or(dtype);
-  // Parts that the checkpoint keeps apart have a scale each where there is one for a whole tensor.
-  // So have zero points.
-  const bool by_row = fused || weight.zero_point == ZeroPoint::kInt;
-  if (weight.group_size == kPerTensor && by_row) weight.group_size = kPerChannel;
-  return weight;
-}
-
-std::string names_with_layers(const std::map<std::string, int>& modules) {
-  std::string names;
-  for (const auto& [name, layers] : modules) {
-    names += (names.empty() ? "" : ", ") + name;
-    if (layers > 1) names += " (" + std::to_string(layers) + " layers)";
-  }
-  return names;
-}
-
 }  // namespace
-
-std::string weights_text(const Scheme& scheme) {
-  if (!scheme.unread.empty()) return "quantised in a way that is not read";
-  std::string text(to_string(scheme.type));
-  if (scheme.type == WeightType::kUint || scheme.type == WeightType::kInt) {
-    text += std::to_string(scheme.bits);
-  }
-  if (!scheme.group_size) return text;
-  if (scheme.block_rows > 1) {
-    return text + ", blocks of " + std::to_string(scheme.block_rows) + " x " +
-           std::to_string(*scheme.group_size);
-  }
-  if (*scheme.group_size == kPerTensor) return text + ", one scale";
-  if (*scheme.group_size == kPerChannel) return text + ", a scale for each row";
-  return text + ", groups of " + std::to_string(*scheme.group_size);
-}
 
 void ModelBuilder::add_decoder_layers() {
   for (const DecodedBlock& block : decoder_.blocks) {
@@ -242,73 +182,6 @@ void ModelBuilder::add_kernel(ModelLayer layer, const Scheme& scheme) {
   add_unserved(std::move(layer), &scheme, std::move(reason));
 }
 
-// The index of its kernel, which is made if there is none like it.
-int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {
-  GemmSpec gemm;
-  gemm.weight = weight_of(scheme, layer.k, layer.parts.size() > 1, dtype_);
-  gemm.act_order = scheme.act_order;
-  gemm.pre_scale = scheme.pre_scale;
-  assume(scheme, layer.bias);
-  return kernel_with(layer, std::move(gemm));
-}
-
-// The same of weights that are not quantised.
-int ModelBuilder::plain_kernel_of(const ModelLayer& layer) {
-  GemmSpec gemm;
-  gemm.weight.type = dtype_ == DType::kBf16 ? WeightType::kBf16 : WeightType::kFp16;
-  gemm.weight.bits = kPlainBits;
-  assumed_bias_ = assumed_bias_ || layer.bias;
-  return kernel_with(layer, std::move(gemm));
-}
-
-// `gemm` has its weights' format and what is done to X; the layer's shape and types are added.
-int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm) {
-  gemm.shape.n = layer.n;
-  gemm.shape.k = layer.k;
-  gemm.activation = dtype_;
-  gemm.epilogue = epilogue_of(layer);
-  Spec spec = Spec::from_gemm(gemm, layer.name);
-  const int layers = std::max<int>(1, static_cast<int>(layer.layers.size()));
-  for (std::size_t i = 0; i < model_.kernels.size(); ++i) {
-    ModelKernel& kernel = model_.kernels[i];
-    if (kernel.spec.name() != spec.name() ||
-        kernel.spec.canonical_json() != spec.canonical_json()) {
-      continue;
-    }
-    kernel.layers += layers;
-    return static_cast<int>(i);
-  }
-  model_.kernels.push_back({std::move(spec), layers, covers(layer)});
-  return static_cast<int>(model_.kernels.size()) - 1;
-}
-
-EpilogueSpec ModelBuilder::epilogue_of(const ModelLayer& layer) {
-  EpilogueSpec epilogue;
-  epilogue.bias = layer.bias;
-  if (!gated_) return epilogue;
-  std::vector<Role> roles;
-  for (const ModelPart& part : layer.parts) roles.push_back(decoder_.role_of(part.path));
-  if (!are_gate_and_up(roles)) return epilogue;
-  const std::string why = why_ungated(decoder_.gate, layer.n);
-  if (!why.empty()) {
-    ungated_.add(layer.name, why, std::max<int>(1, static_cast<int>(layer.layers.size())));
-    return epilogue;
-  }
-  epilogue.activation = required_activation(decoder_.gate);
-  epilogue.gated = true;
-  ungated_.found = true;
-  return epilogue;
-}
-
-void ModelBuilder::assume(const Scheme& scheme, bool bias) {
-  const bool fp8 = scheme.type == WeightType::kE4m3 || scheme.type == WeightType::kE5m2;
-  assumed_scales_ = assumed_scales_ || !scheme.scale_dtype;
-  assumed_fp32_ = assumed_fp32_ || (fp8 && scheme.scale_dtype == DType::kFp32);
-  assumed_order_ = assumed_order_ || scheme.act_order;
-  assumed_zeros_ = assumed_zeros_ || !scheme.symmetric;
-  assumed_bias_ = assumed_bias_ || bias;
-}
-
 void ModelBuilder::add_head() {
   ModelLayer head;
   head.name = "lm_head";
@@ -326,6 +199,7 @@ void ModelBuilder::add_head() {
     return add_unserved(std::move(head), scheme,
                         "the config does not say how many rows it has (vocab_size)");
   }
+  if (lm_head_bits_ != 0) return add_quantized_head(std::move(head), scheme);
   if (dense_ && (decoder_.tied || scheme == nullptr)) return add_plain(std::move(head));
   if (decoder_.tied && scheme != nullptr) {
     model_.notes.emplace_back(
@@ -338,6 +212,21 @@ void ModelBuilder::add_head() {
   }
   if (scheme == nullptr) return add_plain(std::move(head));
   add_kernel(std::move(head), *scheme);
+}
+
+// A tied one is not quantised whatever the scheme says: the embeddings are not.
+void ModelBuilder::add_quantized_head(ModelLayer head, const Scheme* scheme) {
+  if (scheme != nullptr && !decoder_.tied) {
+    throw Error(ErrorCategory::kUnsupported, "model.lm_head",
+                std::vector<Problem>{{"",
+                                      "lm_head is quantised already, and not from 16 bits to " +
+                                          std::to_string(lm_head_bits_),
+                                      weights_text(*scheme), "", ""}});
+  }
+  const WeightSpec weight = head_weight(lm_head_bits_, head.k, dtype_);
+  head.kernel = quantized_kernel_of(head, weight);
+  head.weights = weights_text(weight);
+  model_.layers.push_back(std::move(head));
 }
 
 void ModelBuilder::add_others() {
@@ -385,38 +274,6 @@ void ModelBuilder::merge_layers() {
     }
   }
   model_.layers = std::move(merged);
-}
-
-void ModelBuilder::finish() {
-  merge_layers();
-  if (gated_ && !model_.kernels.empty()) ungated_.add_notes(&model_.notes);
-  if (!left_out_.empty() && !quantization_.method().empty()) {
-    model_.notes.push_back(names_with_layers(left_out_) +
-                           ": not quantised in the checkpoint, no kernel is made");
-  }
-  if (!small_.empty()) {
-    model_.assumptions.push_back(
-        names_with_layers(small_) +
-        ": left in 16 bits, as quantisers leave routers and gates, although "
-        "the config does not say so");
-  }
-  if (assumed_scales_) {
-    model_.assumptions.push_back("scales have the type of the activations, " +
-                                 std::string(to_string(dtype_)));
-  }
-  if (assumed_fp32_) {
-    model_.assumptions.emplace_back(
-        "scales of FP8 are FP32, one for a whole tensor where the config says nothing else");
-  }
-  if (assumed_order_) {
-    model_.assumptions.emplace_back(
-        "columns are out of order (act-order): launches take the order of the columns of X "
-        "(heddle_perm in a repacked checkpoint); a layer that is split along K over several GPUs "
-        "needs "
-        "columns of X from all");
-  }
-  if (assumed_zeros_) model_.assumptions.emplace_back("zero points differ from 2^(bits-1)");
-  if (assumed_bias_) model_.assumptions.emplace_back("biases of the model type are not all zero");
 }
 
 }  // namespace heddle

@@ -24,6 +24,7 @@ class ModelBuilder {
         quantization_(quantization),
         gated_(texts.gated),
         dense_(texts.dense),
+        lm_head_bits_(texts.lm_head_bits),
         model_(*model) {}
 
   void add_decoder_layers();
@@ -39,6 +40,7 @@ class ModelBuilder {
   void add_parts(const ModelLayer& layer, Module module, const Schemes& schemes);
   void add_small(ModelLayer layer, const Scheme* scheme);
   void add_head();
+  void add_quantized_head(ModelLayer head, const Scheme* scheme);
   void add_plain(ModelLayer layer);
   void add_kernel(ModelLayer layer, const Scheme& scheme);
   void add_unserved(ModelLayer layer, const Scheme* scheme, std::string reason);
@@ -46,6 +48,7 @@ class ModelBuilder {
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);
   EpilogueSpec epilogue_of(const ModelLayer& layer);
   int plain_kernel_of(const ModelLayer& layer);
+  int quantized_kernel_of(const ModelLayer& layer, const WeightSpec& weight);
   int kernel_with(const ModelLayer& layer, GemmSpec gemm);
   void assume(const Scheme& scheme, bool bias);
 
@@ -54,6 +57,7 @@ class ModelBuilder {
   const Quantization& quantization_;
   const bool gated_;
   const bool dense_;
+  const int lm_head_bits_;
   Model& model_;
   std::map<std::string, int> left_out_;  // module to the number of layers that leave it in 16 bits
   std::map<std::string, int> small_;     // the same of modules that are taken to be so
@@ -65,11 +69,15 @@ class ModelBuilder {
   bool assumed_bias_ = false;
 };
 
-// Why a layer whose weights are not quantised has no kernel.
+// What ModelLayer::weights says of a layer that is not quantised.
+extern const char* const kPlainWeights;
+// Why such a layer has no kernel.
 extern const char* const kNoPlainKernel;
 
 // "uint4, groups of 128", "e4m3, blocks of 128 x 128".
 std::string weights_text(const Scheme& scheme);
+// The same of a spec's weights; kPlainWeights of those that are not quantised.
+std::string weights_text(const WeightSpec& weight);
 
 }  // namespace heddle
 

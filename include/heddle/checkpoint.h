@@ -1,4 +1,4 @@
-// CheckpointReader: a quantised checkpoint as the packed weights that Heddle's kernels take.
+// CheckpointReader: a checkpoint as the packed weights that Heddle's kernels take.
 //
 // docs/checkpoints.md says which checkpoints are read and how an engine uses this. Needs no GPU and
 // makes no CUDA call; heddle/uploader.h brings what is packed to a device.
@@ -75,6 +75,15 @@ struct CheckpointOptions {
   // epilogue.gated and the config's activation, and are packed for them. Needs `fuse`. Layers for
   // which the config does not say that it is so stay as they are, with a note.
   bool gated = false;
+  // Dense linear layers whose weights are not quantised, lm_head and routers among them, are
+  // packed, too, as the 16 bits that they are: their type must be that of the config's activations.
+  // A checkpoint that is not quantised at all is then read. A head that shares the weights of the
+  // embeddings is a layer of its own, and the embeddings stay among the plain tensors. Of model
+  // types that docs/models.md lists.
+  bool dense = false;
+  // 8 or 4: lm_head is quantised from its 16 bits to so many, with or without `dense`, by the
+  // scheme that docs/checkpoints.md says. 0: it is packed as the checkpoint has it, or not at all.
+  int lm_head_bits = 0;
 };
 
 // A tensor as it is packed or copied: row-major, little-endian, without padding.
@@ -114,7 +123,7 @@ struct CheckpointLayer {
   std::size_t source_bytes = 0;
 };
 
-// A quantised layer that was read, but that no kernel takes: its tensors are among the plain ones.
+// A layer that was read, but that no kernel takes: its tensors are among the plain ones.
 struct UnservedLayer {
   std::string name;
   std::string reason;
@@ -148,8 +157,10 @@ struct CheckpointProgress {
 // Host memory: an opened reader holds names, shapes, specs and permutations. pack() takes for the
 // time of the call the layer's tensors as the checkpoint has them (source_bytes, all experts of a
 // stacked tensor), their scales and zero points once more, one to four bytes each, and 32 rows of W
-// in a byte per weight and once more packed. read() of any other tensor takes at most
-// kMostPieceBytes, or the tensor's own size where it is a bias or a pre_scale. None of it is kept.
+// in a byte per weight and once more packed. Of a layer of 16 bits it takes no tensor as a whole
+// but 32 rows as they are and packed (256 rows, and their codes, of a head that is quantised),
+// unless the model stores it transposed. read() of any other tensor takes at most kMostPieceBytes,
+// or the tensor's own size where it is a bias or a pre_scale. None of it is kept.
 class HEDDLE_EXPORT CheckpointReader {
  public:
   // What a sink is given at a time is at most so large.
@@ -162,12 +173,14 @@ class HEDDLE_EXPORT CheckpointReader {
   // - Error(kSpec) for a config that is none;
   // - Error(kUnsupported, "checkpoint.not_converted") that names every tensor which looks quantised
   //   and is not understood, and every layer whose tensors contradict each other or the config;
-  //   "checkpoint.not_quantised" for a checkpoint without a quantised layer;
+  //   "checkpoint.not_quantised" for a checkpoint without a layer to pack;
+  //   "checkpoint.dense" for `dense` of a model type that is not known;
+  //   "checkpoint.lm_head" for `lm_head_bits` without a head of 16 bits;
   //   "model.quantization" for a quantisation that cannot be read;
   //   "model.activation" for `gated` with an activation of which Heddle has no gated epilogue;
   // - Error(kUsage, "checkpoint.choice") for a pattern that names no tensor, or a part of a layer
   //   alone, "checkpoint.rank" for a rank that is none, "checkpoint.gated" for `gated` without
-  //   `fuse`.
+  //   `fuse`, "checkpoint.lm_head" for `lm_head_bits` that are none of those allowed.
   explicit CheckpointReader(const std::string& path, const CheckpointOptions& options = {});
 
   // Ascending by name.

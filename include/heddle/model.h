@@ -188,6 +188,10 @@ struct ModelConfigTexts {
   // Dense linear layers whose weights are not quantised, lm_head among them, have kernels, too: for
   // weights of the activations' 16-bit type. A model that is not quantised at all is then served.
   bool dense = false;
+  // 8 or 4: lm_head is quantised from 16 bits to so many, as CheckpointOptions::lm_head_bits packs
+  // it. Error(kUnsupported, "model.lm_head") where the config says that it is quantised already;
+  // Error(kUsage, "model.lm_head") for other widths. 0: its weights are what the config says.
+  int lm_head_bits = 0;
 };
 
 // A family of models that model_from_config() knows.

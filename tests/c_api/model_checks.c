@@ -143,6 +143,35 @@ static void test_companion(void) {
   heddle_model_destroy(model);
 }
 
+/* Layers that are not quantised, and a head that Heddle quantises. */
+static void test_plain_layers(void) {
+  heddle_model_texts texts;
+  heddle_model* model = NULL;
+  heddle_model_info info;
+  heddle_model_kernel_info kernel;
+  memset(&texts, 0, sizeof texts);
+  texts.struct_size = sizeof texts;
+  info.struct_size = sizeof info;
+  kernel.struct_size = sizeof kernel;
+  texts.config = text(kPlainLlama);
+  texts.dense = 1;
+  MUST(heddle_model_create(&texts, &model) == HEDDLE_OK);
+  CHECK(heddle_model_get(model, &info) == HEDDLE_OK && info.kernel_count == 5);
+  CHECK(heddle_model_kernel(model, 4, &kernel) == HEDDLE_OK && equals(kernel.name, "lm_head"));
+  CHECK(is_text(kernel.spec, "\"bits\":16,\"type\":\"fp16\""));
+  heddle_model_destroy(model);
+  texts.lm_head_bits = 8;
+  MUST(heddle_model_create(&texts, &model) == HEDDLE_OK);
+  CHECK(heddle_model_kernel(model, 4, &kernel) == HEDDLE_OK && equals(kernel.name, "lm_head"));
+  CHECK(is_text(kernel.spec, "\"bits\":8,\"type\":\"int\",\"group_size\":128"));
+  heddle_model_destroy(model);
+  texts.lm_head_bits = 3;
+  CHECK_CODE(heddle_model_create(&texts, &model), HEDDLE_ERROR_USAGE, "model.lm_head");
+  /* A caller whose header ends before the two fields leaves what follows undefined. */
+  texts.struct_size = offsetof(heddle_model_texts, dense);
+  CHECK(heddle_model_create(&texts, &model) == HEDDLE_ERROR_UNSUPPORTED);
+}
+
 void test_models(void) {
   heddle_model* model = model_of(kLlama);
   heddle_model_info info;
@@ -163,6 +192,7 @@ void test_models(void) {
   CHECK_CODE(heddle_model_families(NULL), HEDDLE_ERROR_USAGE, "api.null");
   test_refused();
   test_companion();
+  test_plain_layers();
 }
 
 void test_cache_models(void) {

@@ -23,6 +23,16 @@ struct ReaderCase {
   std::string name;
   std::string config;
   std::vector<TestTensor> tensors;
+  // As CheckpointOptions have them.
+  bool dense = false;
+  int lm_head_bits = 0;
+
+  CheckpointOptions options() const {
+    CheckpointOptions options;
+    options.dense = dense;
+    options.lm_head_bits = lm_head_bits;
+    return options;
+  }
 };
 
 inline std::vector<std::uint8_t> some_bytes(std::size_t count, unsigned limit = 256) {
@@ -139,9 +149,26 @@ inline ReaderCase nvfp4_case() {
            some_halves("l.pre_quant_scale", {128})}};
 }
 
+// Layers that are not quantised, with a bias of one part and a head that shares the embeddings.
+inline ReaderCase plain_case(int lm_head_bits) {
+  const std::string at = "model.layers.0.";
+  return {lm_head_bits == 0 ? "Plain" : "QuantisedHead",
+          R"({"model_type": "llama", "torch_dtype": "float16", "tie_word_embeddings": true,
+              "hidden_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2})",
+          {some_halves(at + "self_attn.q_proj.weight", {64, 96}),
+           some_halves(at + "self_attn.k_proj.weight", {32, 96}),
+           some_halves(at + "self_attn.v_proj.weight", {32, 96}),
+           some_halves(at + "self_attn.v_proj.bias", {32}),
+           some_halves(at + "mlp.gate_proj.weight", {80, 96}),
+           some_halves(at + "mlp.up_proj.weight", {80, 96}),
+           some_halves("model.embed_tokens.weight", {120, 96})},
+          true,
+          lm_head_bits};
+}
+
 inline std::vector<ReaderCase> reader_cases() {
-  return {gptq_case(false), gptq_case(true), awq_case(),  compressed_case(),
-          fp8_case(),       experts_case(),  nvfp4_case()};
+  return {gptq_case(false), gptq_case(true), awq_case(),    compressed_case(), fp8_case(),
+          experts_case(),   nvfp4_case(),    plain_case(0), plain_case(8)};
 }
 
 inline void write_case(const ReaderCase& made, const TemporaryFolder& folder) {

@@ -53,5 +53,29 @@ TEST(ReaderMemoryTest, PackingInPiecesTakesTheSourceAndAPanelOfRows) {
   EXPECT_EQ(testing::heap_bytes(), opened);
 }
 
+// A head of 16 MiB, as it is and quantised on its way.
+TEST(ReaderMemoryTest, AHeadOf16BitsIsNeverThereAsAWhole) {
+  const TemporaryFolder folder;
+  write_file(folder / "config.json", R"({"model_type": "llama", "torch_dtype": "float16"})");
+  write_tensors(folder / "model.safetensors", {some_halves("lm_head.weight", {kRows, kColumns})});
+  for (const int bits : {0, 8}) {
+    CheckpointOptions options;
+    options.dense = bits == 0;
+    options.lm_head_bits = bits;
+    const CheckpointReader reader(folder.path(), options);
+    const CheckpointLayer& layer = reader.layers().at(0);
+    const auto count = [](std::size_t, const void*, std::size_t) { return true; };
+    reader.pack(layer, count);  // tables that the library keeps
+    testing::take_heap_peak();
+    const std::size_t opened = testing::heap_bytes();
+    reader.pack(layer, count);
+    constexpr std::size_t kPanel = 32 * kColumns * 2;
+    constexpr std::size_t kTables = std::size_t{1} << 19;  // of the quantiser
+    const std::size_t most = bits == 0 ? 3 * kPanel : 256 * kColumns * 4 + 3 * kPanel + kTables;
+    EXPECT_LE(testing::take_heap_peak() - opened, most + kSmall) << bits;
+    EXPECT_EQ(testing::heap_bytes(), opened);
+  }
+}
+
 }  // namespace
 }  // namespace heddle

@@ -28,7 +28,8 @@ void expect_what_repack_writes(const std::string& path, const CheckpointOptions&
   const TemporaryFolder folder;
   const std::string output = folder / "packed.safetensors";
   ConvertOptions convert;
-  convert.pack = {options.fuse, options.choice, options.parallel, options.gated};
+  convert.pack = {options.fuse,  options.choice, options.parallel,
+                  options.gated, options.dense,  options.lm_head_bits};
   const ConvertReport report = repack_checkpoint(
       Checkpoint(path),
       read_checkpoint_config(read_config_files(config_beside(path)), options.engine_rotates),
@@ -72,11 +73,11 @@ class ReaderCaseTest : public ::testing::TestWithParam<ReaderCase> {};
 TEST_P(ReaderCaseTest, GivesWhatRepackWrites) {
   const TemporaryFolder folder;
   write_case(GetParam(), folder);
-  expect_what_repack_writes(folder.path());
-  CheckpointOptions apart;
+  expect_what_repack_writes(folder.path(), GetParam().options());
+  CheckpointOptions apart = GetParam().options();
   apart.fuse = false;
   expect_what_repack_writes(folder.path(), apart);
-  CheckpointOptions gated;
+  CheckpointOptions gated = GetParam().options();
   gated.gated = true;
   expect_what_repack_writes(folder.path(), gated);
 }

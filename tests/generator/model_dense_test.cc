@@ -91,5 +91,70 @@ TEST(ModelDense, ExpertsHaveNone) {
   EXPECT_NE(kernel_named(dense, "gate"), nullptr) << "the router";
 }
 
+Model head_model(const Json& config, int bits, bool dense = false) {
+  const std::string text = config.dump();
+  ModelConfigTexts texts;
+  texts.config = text;
+  texts.dense = dense;
+  texts.lm_head_bits = bits;
+  return model_from_config(texts);
+}
+
+TEST(ModelHead, IsQuantisedOnRequest) {
+  Json config = llama();
+  for (const bool tied : {false, true}) {
+    config["tie_word_embeddings"] = tied;
+    for (const bool dense : {false, true}) {
+      const Model eight = head_model(config, 8, dense);
+      const WeightSpec& weight = kernel_named(eight, "lm_head")->spec.weight();
+      EXPECT_EQ(weight.bits, 8);
+      EXPECT_EQ(weight.type, WeightType::kInt);
+      EXPECT_EQ(weight.zero_point, ZeroPoint::kNone);
+      EXPECT_EQ(weight.group_size, 128);
+      EXPECT_EQ(weight.scale_dtype, DType::kFp16);
+      EXPECT_EQ(eight.layers.back().weights, "int8, groups of 128");
+      EXPECT_TRUE(eight.notes.empty());
+      const Model four = head_model(config, 4, dense);
+      EXPECT_EQ(kernel_named(four, "lm_head")->spec.weight().type, WeightType::kUint);
+      EXPECT_EQ(kernel_named(four, "lm_head")->spec.weight().zero_point, ZeroPoint::kInt);
+    }
+  }
+}
+
+TEST(ModelHead, AModelThatIsNotQuantisedHasThatKernelAlone) {
+  Json config = llama();
+  config.erase("quantization_config");
+  const Model model = head_model(config, 8);
+  ASSERT_EQ(model.kernels.size(), 1U);
+  EXPECT_EQ(model.kernels[0].spec.name(), "lm_head");
+}
+
+TEST(ModelHead, WhatCannotBeIsRefused) {
+  const auto code = [](const Json& config, int bits) -> std::string {
+    try {
+      head_model(config, bits);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return "";
+  };
+  for (const int bits : {-8, 1, 5, 16}) EXPECT_EQ(code(llama(), bits), "model.lm_head") << bits;
+  Json config = llama();
+  config["quantization_config"] = {{"quant_method", "gptq"},
+                                   {"bits", 4},
+                                   {"group_size", 128},
+                                   {"desc_act", false},
+                                   {"lm_head", true}};
+  EXPECT_EQ(code(config, 0), "");
+  EXPECT_EQ(code(config, 8), "model.lm_head");
+  config["tie_word_embeddings"] = true;  // the embeddings are not
+  EXPECT_EQ(code(config, 8), "");
+  config = llama();
+  config.erase("vocab_size");
+  const Model unknown = head_model(config, 8);
+  EXPECT_EQ(kernel_named(unknown, "lm_head"), nullptr);
+  EXPECT_NE(unknown.layers.back().reason.find("vocab_size"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace heddle

@@ -97,7 +97,7 @@ TEST_F(UploaderTest, LayersArriveAsTheyArePacked) {
     SCOPED_TRACE(made.name);
     const TemporaryFolder folder;
     write_case(made, folder);
-    const CheckpointReader reader(folder.path());
+    const CheckpointReader reader(folder.path(), made.options());
     Uploader uploader(stream.get(), 4096);
     for (const CheckpointLayer& layer : reader.layers()) {
       Bytes want(layer.packed.bytes);

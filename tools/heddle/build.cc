@@ -23,6 +23,7 @@
 #include "tools/heddle/errors.h"
 #include "tools/heddle/kv_option.h"
 #include "tools/heddle/model_input.h"
+#include "tools/heddle/model_remarks.h"
 #include "tools/heddle/model_report.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
@@ -237,9 +238,6 @@ void add_build_command(CLI::App& app, Action* action) {
                     "only print the specs of the model's kernels, as a list that build takes");
   command->add_flag("--list", options->list,
                     "only list the model's layers and what serves each; nothing is compiled");
-  command->add_flag("--dense", options->pack.dense,
-                    "of a config alone: also kernels for dense linear layers that are not "
-                    "quantised, lm_head among them, with weights of 16 bits");
   command->add_flag("--all", options->all, "exit code 1 if a layer of the model has no kernel");
   add_json_option(*command, &options->json);
   command->footer(

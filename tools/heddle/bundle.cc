@@ -27,6 +27,7 @@
 #include "tools/heddle/input.h"
 #include "tools/heddle/kv_option.h"
 #include "tools/heddle/model_input.h"
+#include "tools/heddle/model_remarks.h"
 #include "tools/heddle/model_report.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"

@@ -17,61 +17,18 @@
 #include "tools/heddle/errors.h"
 #include "tools/heddle/input.h"
 #include "tools/heddle/kv_option.h"
+#include "tools/heddle/spec_list.h"
 
 namespace heddle {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kSpace = " \t\r\n";
-
 // Whether the text is a JSON object with a member that only a spec has. A text that is no JSON at
 // all is left to the config reader, which says what is wrong with it.
 bool is_spec(std::string_view text) {
   const json document = json::parse(text, nullptr, false);
   return document.is_object() && (document.contains("heddle") || document.contains("op"));
-}
-
-Spec parse_at(const std::string& place, std::string_view text) {
-  try {
-    return Spec::parse(text);
-  } catch (const Error& error) {
-    throw at_place(place, error);
-  }
-}
-
-void check_is_json(const std::string& place, const std::string& text) {
-  try {
-    // The callback drops every value: only whether the text is well formed is of interest.
-    const auto drop = [](int, json::parse_event_t, const json&) { return false; };
-    [[maybe_unused]] const json nothing = json::parse(text, drop);
-  } catch (const json::parse_error& error) {
-    throw Error(ErrorCategory::kSpec, "tool.not_json",
-                fmt::format("{}: not valid JSON at byte {}", place, error.byte));
-  }
-}
-
-// Every element's problems at once.
-Model model_of_list(const std::string& place, const std::string& text) {
-  check_is_json(place, text);
-  const std::vector<std::string_view> elements = array_elements(text);
-  Model model;
-  std::vector<Problem> problems;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    try {
-      Spec spec = parse_at(fmt::format("{}[{}]", place, i), elements[i]);
-      model.kernels.push_back({std::move(spec), 0, {}});
-    } catch (const Error& error) {
-      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
-    }
-  }
-  if (elements.empty()) {
-    problems.push_back({place, "the list holds no spec", "", "", ""});
-  }
-  if (!problems.empty()) {
-    throw Error(ErrorCategory::kSpec, "tool.bad_list", std::move(problems));
-  }
-  return model;
 }
 
 // The block stands in the config as its member "kv".
@@ -92,7 +49,8 @@ ModelConfigTexts texts_of(const ConfigFiles& files, const PackCommandOptions& op
   ModelConfigTexts texts = files.texts();
   texts.engine_rotates = options.engine_rotates;
   texts.gated = options.pack.gated;
-  texts.dense = options.dense;
+  texts.dense = options.pack.dense;
+  texts.lm_head_bits = options.pack.lm_head_bits;
   return texts;
 }
 
@@ -187,62 +145,11 @@ ConfigFiles config_of(const ModelPlace& place, const std::string& argument) {
 
 Model model_at(const ModelPlace& place, const ConfigFiles& files, const PackCommandOptions& options,
                bool plain_too = false) {
-  if (options.dense && !place.tensors.empty()) {
-    throw Error(ErrorCategory::kUsage, "tool.needs_config",
-                "--dense is for a config alone: layers of a checkpoint that are not quantised are "
-                "copied as they are, not packed");
-  }
   return place.tensors.empty() ? model_of_config(files, options, plain_too)
                                : model_of_tensors(place.tensors, files, options);
 }
 
 }  // namespace
-
-std::string unserved_name(const ModelUnserved& unserved) {
-  if (unserved.layers < 2) return unserved.name;
-  return fmt::format("{} ({} layers)", unserved.name, unserved.layers);
-}
-
-void print_unserved(const Model& model) {
-  for (const ModelUnserved& unserved : model.unserved) {
-    print_problem(fmt::format("no kernel for {}: {}", unserved_name(unserved), unserved.reason));
-  }
-}
-
-void print_remarks(const Model& model) {
-  for (const std::string& note : model.notes) print_problem("note: " + note);
-  for (const std::string& what : model.assumptions) print_problem("assumed: " + what);
-  print_unserved(model);
-}
-
-std::vector<std::string_view> array_elements(std::string_view json) {
-  std::vector<std::string_view> elements;
-  int depth = 0;
-  bool in_string = false;
-  std::size_t begin = 0;
-  const auto end_element = [&](std::size_t end) {
-    const std::string_view element = json.substr(begin, end - begin);
-    const std::size_t first = element.find_first_not_of(kSpace);
-    if (first != std::string_view::npos) elements.push_back(element.substr(first));
-    begin = end + 1;
-  };
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth == 1) begin = i + 1;
-    } else if (c == ']' || c == '}') {
-      if (--depth == 0) end_element(i);
-    } else if (c == ',' && depth == 1) {
-      end_element(i);
-    }
-  }
-  return elements;
-}
 
 Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options) {
@@ -289,8 +196,7 @@ Model read_model(const std::string& argument, const PackCommandOptions& options)
   const ModelPlace place = place_of(argument);
   const ConfigFiles files = config_of(place, argument);
   const std::string& text = files.config;
-  const std::size_t first = text.find_first_not_of(kSpace);
-  const bool is_list = first != std::string::npos && text[first] == '[';
+  const bool is_list = is_spec_list(text);
   if (!is_list && !is_spec(text)) return model_at(place, files, options);
   refuse_pack_options(options);
   if (options.engine_rotates) {
@@ -301,9 +207,13 @@ Model read_model(const std::string& argument, const PackCommandOptions& options)
     throw Error(ErrorCategory::kUsage, "tool.needs_config",
                 "--gated is for a model: a spec says it itself, in epilogue.gated");
   }
-  if (options.dense) {
+  if (options.pack.dense) {
     throw Error(ErrorCategory::kUsage, "tool.needs_config",
                 "--dense is for a model: specs say themselves what their weights are");
+  }
+  if (options.pack.lm_head_bits != 0) {
+    throw Error(ErrorCategory::kUsage, "tool.needs_config",
+                "--lm-head is for a model: specs say themselves what their weights are");
   }
   if (is_list) return model_of_list(files.place, text);
   Model model;

@@ -22,17 +22,6 @@ Model read_model(const std::string& argument, const PackCommandOptions& options 
 Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options);
 
-// What a user should know of the model, one line each: notes, what was assumed, and what no kernel
-// can serve. Where there is no table to end with them.
-void print_remarks(const Model& model);
-void print_unserved(const Model& model);
-// "down_proj", or "down_proj (32 layers)".
-std::string unserved_name(const ModelUnserved& unserved);
-
-// The elements of a JSON array as they stand in the text. Precondition: `json` is a valid array.
-// The text is kept because parsing and printing it again would hide a duplicate key.
-std::vector<std::string_view> array_elements(std::string_view json);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_TOOLS_HEDDLE_MODEL_INPUT_H_

@@ -52,6 +52,14 @@ void add_layer_options(CLI::App& command, PackCommandOptions* options) {
   command.add_flag("--gated", options->pack.gated,
                    "kernels of gate_up_proj also do activation(gate) * up, and weights are packed "
                    "for them: say it to both repack and build");
+  command.add_flag("--dense", options->pack.dense,
+                   "also dense linear layers that are not quantised, lm_head among them, with "
+                   "weights of 16 bits: say it to both repack and build");
+  command
+      .add_option("--lm-head", options->pack.lm_head_bits,
+                  "lm_head is quantised from 16 bits to 8 or 4: say it to both repack and build")
+      ->type_name("BITS")
+      ->check(CLI::IsMember({8, 4}));
   command
       .add_option_function<std::string>(
           "--tp",

@@ -14,12 +14,11 @@ namespace heddle {
 struct PackCommandOptions {
   PackOptions pack;
   bool engine_rotates = false;
-  bool dense = false;  // build, of a config alone: as in ModelConfigTexts
 };
 
 // --keep, --skip and --engine-rotates.
 void add_choice_options(CLI::App& command, PackCommandOptions* options);
-// --fuse, --no-fuse, --gated and --tp.
+// --fuse, --no-fuse, --gated, --dense, --lm-head and --tp.
 void add_layer_options(CLI::App& command, PackCommandOptions* options);
 
 }  // namespace heddle

@@ -16,7 +16,8 @@ void add_repack_command(CLI::App& app, Action* action) {
   command->footer(
       "Each layer becomes <layer>.heddle (U8), with its spec in the file's metadata under the\n"
       "same name, and for act-order <layer>.heddle_perm (I32 [K]): packed column j is column\n"
-      "perm[j] of the checkpoint. Other tensors are copied.\n"
+      "perm[j] of the checkpoint. Other tensors are copied; --dense packs linear layers of 16 "
+      "bits, too.\n"
       "Reads AWQ, GPTQ, AutoRound, compressed-tensors, FP8, FBGEMM, MXFP4, Model Optimizer and\n"
       "Quark; docs/checkpoints.md has every form, and what is refused.\n"
       "Example:\n"

@@ -17,6 +17,7 @@
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/model_input.h"
+#include "tools/heddle/model_remarks.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/tune_calibrate.h"

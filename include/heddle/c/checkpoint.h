@@ -1,4 +1,4 @@
-/* The C API of heddle/checkpoint.h and heddle/uploader.h: quantised checkpoints as packed weights.
+/* The C API of heddle/checkpoint.h and heddle/uploader.h: checkpoints as packed weights.
  *
  * Statuses, errors, texts, null handles and threads are those of heddle/heddle.h. Texts and shapes
  * that a checkpoint tells live as long as its handle; texts end in a zero. An index that is too
@@ -30,7 +30,10 @@ typedef struct heddle_checkpoint_options {
   int64_t size; /* ... as many as these */
   int32_t fuse; /* 0: q_proj, k_proj, v_proj and gate_proj, up_proj each alone */
   int32_t engine_rotates;
-  int32_t gated; /* not 0: gate_up_proj with epilogue.gated; needs `fuse` */
+  int32_t gated;        /* not 0: gate_up_proj with epilogue.gated; needs `fuse` */
+  int32_t unused;       /* not read: it was padding */
+  int32_t dense;        /* not 0: dense linear layers that are not quantised, too, of 16 bits */
+  int32_t lm_head_bits; /* 8 or 4: lm_head is quantised to so many; 0: it is not */
 } heddle_checkpoint_options;
 
 /* Sets `struct_size` and every default: all of the model for one GPU, fused. */

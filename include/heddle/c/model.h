@@ -20,8 +20,13 @@ typedef struct heddle_model_texts {
   int32_t plain_too;           /* not 0: a model that is not quantised is described, not refused */
   int32_t engine_rotates; /* not 0: the engine does the rotations of activations that the config
                              asks for, which Heddle does not do and refuses otherwise */
-  int32_t gated; /* not 0: gate_up_proj with epilogue.gated, as a checkpoint that is opened with
-                    this option is packed */
+  int32_t gated;  /* not 0: gate_up_proj with epilogue.gated, as a checkpoint that is opened with
+                     this option is packed */
+  int32_t unused; /* not read: it was padding */
+  int32_t dense;  /* not 0: also kernels of dense linear layers that are not quantised, with weights
+                     of the activations' 16-bit type */
+  int32_t lm_head_bits; /* 8 or 4: lm_head is quantised from 16 bits to so many, as a checkpoint
+                           that is opened with this option is packed; 0: it is not */
 } heddle_model_texts;
 
 /* Every layer of the model with weights, and the specs of the kernels that serve them. What the

@@ -1,0 +1,48 @@
+// PlainLayers: which tensors of a checkpoint are linear layers that were not quantised and that are
+// packed on request.
+#ifndef HEDDLE_CHECKPOINT_PLAIN_LAYERS_H_
+#define HEDDLE_CHECKPOINT_PLAIN_LAYERS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/config.h"
+#include "checkpoint/layer_names.h"
+#include "generator/model/family.h"
+
+namespace heddle {
+
+// By their places in the model, as the family of its type has them: no shape tells a matrix from a
+// table that is looked up. Experts, which need kernels that choose among them, are none of them.
+class PlainLayers {
+ public:
+  // `dense` and `lm_head_bits` are those of CheckpointOptions; checkpoint and config outlive it.
+  // Throws Error(kUsage, "checkpoint.lm_head") for a width that is none, and
+  // Error(kUnsupported): "checkpoint.dense" for a model type whose layers are not known,
+  // "checkpoint.lm_head" where there is no head to quantise or it is quantised already.
+  PlainLayers(const Checkpoint& checkpoint, const CheckpointConfig& config, bool dense,
+              int lm_head_bits);
+
+  // The layer whose weights the tensor is; nothing for other tensors.
+  std::optional<LayerName> layer_of(const TensorInfo& tensor) const;
+  // A head without weights of its own, which no tensor stands for.
+  std::optional<LayerName> shared_head() const;
+  // What a user should know of the head.
+  const std::vector<std::string>& notes() const noexcept { return notes_; }
+
+ private:
+  void find_head(int bits);
+  const LinearRow* row_of(const std::string& module) const;
+
+  const Checkpoint& checkpoint_;
+  const CheckpointConfig& config_;
+  const bool dense_;
+  std::optional<LayerName> head_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CHECKPOINT_PLAIN_LAYERS_H_

@@ -1,0 +1,112 @@
+// ModelBuilder: the specs of its layers' kernels.
+#include <algorithm>
+#include <utility>
+
+#include "generator/model/group_size.h"
+#include "generator/model/model_builder.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kPlainBits = 16;
+
+std::string covers(const ModelLayer& layer) {
+  std::string names;
+  for (const ModelPart& part : layer.parts) {
+    names += (names.empty() ? "" : " + ") + leaf_of(part.path);
+  }
+  return names;
+}
+
+// What a spec says of weights of this scheme, whose zero points and scales are as quantisers write
+// them by default.
+WeightSpec weight_of(const Scheme& scheme, std::int64_t k, bool fused, DType dtype) {
+  WeightSpec weight;
+  weight.type = scheme.type;
+  weight.bits = scheme.bits;
+  weight.group_size = kernel_group_size(k, scheme.group_size.value_or(kPerChannel));
+  const bool integers = scheme.type == WeightType::kUint || scheme.type == WeightType::kInt;
+  if (integers && !scheme.symmetric) {
+    weight.type = WeightType::kUint;
+    weight.zero_point = ZeroPoint::kInt;
+  } else if (scheme.storage == Storage::kQuarkPacked) {
+    weight.type = WeightType::kUint;  // signed codes are stored with an offset
+  }
+  weight.tensor_scale = scheme.tensor_scale;
+  weight.scale_dtype = scheme.scale_dtype.value_or(dtype);
+  // Parts that the checkpoint keeps apart have a scale each where there is one for a whole tensor.
+  // So have zero points.
+  const bool by_row = fused || weight.zero_point == ZeroPoint::kInt;
+  if (weight.group_size == kPerTensor && by_row) weight.group_size = kPerChannel;
+  return weight;
+}
+
+}  // namespace
+
+// The index of its kernel, which is made if there is none like it.
+int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {
+  GemmSpec gemm;
+  gemm.weight = weight_of(scheme, layer.k, layer.parts.size() > 1, dtype_);
+  gemm.act_order = scheme.act_order;
+  gemm.pre_scale = scheme.pre_scale;
+  assume(scheme, layer.bias);
+  return kernel_with(layer, std::move(gemm));
+}
+
+// The same of weights that are not quantised.
+int ModelBuilder::plain_kernel_of(const ModelLayer& layer) {
+  GemmSpec gemm;
+  gemm.weight.type = dtype_ == DType::kBf16 ? WeightType::kBf16 : WeightType::kFp16;
+  gemm.weight.bits = kPlainBits;
+  assumed_bias_ = assumed_bias_ || layer.bias;
+  return kernel_with(layer, std::move(gemm));
+}
+
+// The same of weights that Heddle itself quantises.
+int ModelBuilder::quantized_kernel_of(const ModelLayer& layer, const WeightSpec& weight) {
+  GemmSpec gemm;
+  gemm.weight = weight;
+  assumed_bias_ = assumed_bias_ || layer.bias;
+  return kernel_with(layer, std::move(gemm));
+}
+
+// `gemm` has its weights' format and what is done to X; the layer's shape and types are added.
+int ModelBuilder::kernel_with(const ModelLayer& layer, GemmSpec gemm) {
+  gemm.shape.n = layer.n;
+  gemm.shape.k = layer.k;
+  gemm.activation = dtype_;
+  gemm.epilogue = epilogue_of(layer);
+  Spec spec = Spec::from_gemm(gemm, layer.name);
+  const int layers = std::max<int>(1, static_cast<int>(layer.layers.size()));
+  for (std::size_t i = 0; i < model_.kernels.size(); ++i) {
+    ModelKernel& kernel = model_.kernels[i];
+    if (kernel.spec.name() != spec.name() ||
+        kernel.spec.canonical_json() != spec.canonical_json()) {
+      continue;
+    }
+    kernel.layers += layers;
+    return static_cast<int>(i);
+  }
+  model_.kernels.push_back({std::move(spec), layers, covers(layer)});
+  return static_cast<int>(model_.kernels.size()) - 1;
+}
+
+EpilogueSpec ModelBuilder::epilogue_of(const ModelLayer& layer) {
+  EpilogueSpec epilogue;
+  epilogue.bias = layer.bias;
+  if (!gated_) return epilogue;
+  std::vector<Role> roles;
+  for (const ModelPart& part : layer.parts) roles.push_back(decoder_.role_of(part.path));
+  if (!are_gate_and_up(roles)) return epilogue;
+  const std::string why = why_ungated(decoder_.gate, layer.n);
+  if (!why.empty()) {
+    ungated_.add(layer.name, why, std::max<int>(1, static_cast<int>(layer.layers.size())));
+    return epilogue;
+  }
+  epilogue.activation = required_activation(decoder_.gate);
+  epilogue.gated = true;
+  ungated_.found = true;
+  return epilogue;
+}
+
+}  // namespace heddle

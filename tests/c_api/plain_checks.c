@@ -1,0 +1,103 @@
+/* Layers of 16 bits, and a head that is quantised when it is packed. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdint.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "checkpoint_checks.h"
+#include "heddle/c/checkpoint.h"
+
+#define ROWS 32
+#define COLUMNS 128
+#define VALUES (ROWS * COLUMNS)
+
+static char folder[] = "/tmp/heddle-c-plain-XXXXXX";
+static uint16_t values[VALUES];
+
+static void write_at(const char* name, const void* head, size_t head_bytes, const void* data,
+                     size_t data_bytes) {
+  char path[sizeof folder + 32];
+  FILE* file = NULL;
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  file = fopen(path, "wb");
+  MUST(file != NULL);
+  MUST(fwrite(head, 1, head_bytes, file) == head_bytes);
+  MUST(data_bytes == 0 || fwrite(data, 1, data_bytes, file) == data_bytes);
+  MUST(fclose(file) == 0);
+}
+
+/* An lm_head of FP16 and nothing else. */
+static void write_checkpoint(void) {
+  static const char config[] = "{\"model_type\":\"llama\",\"torch_dtype\":\"float16\"}";
+  static const char header[] =
+      "{\"lm_head.weight\":{\"dtype\":\"F16\",\"shape\":[32,128],\"data_offsets\":[0,8192]}}";
+  unsigned char head[8 + sizeof header - 1] = {0};
+  size_t i;
+  MUST(mkdtemp(folder) != NULL);
+  for (i = 0; i < VALUES; ++i) values[i] = (uint16_t)(0x3000 + i % 997);
+  head[0] = (unsigned char)(sizeof header - 1);
+  memcpy(head + 8, header, sizeof header - 1);
+  write_at("config.json", config, sizeof config - 1, NULL, 0);
+  write_at("model.safetensors", head, sizeof head, values, sizeof values);
+}
+
+static void remove_checkpoint(void) {
+  char path[sizeof folder + 32];
+  snprintf(path, sizeof path, "%s/config.json", folder);
+  unlink(path);
+  snprintf(path, sizeof path, "%s/model.safetensors", folder);
+  unlink(path);
+  rmdir(folder);
+}
+
+/* The bytes that heddle_pack_weights() makes of the tensor as it is. */
+static void check_bytes(const heddle_checkpoint* checkpoint,
+                        const heddle_checkpoint_layer_info* layer) {
+  heddle_quantized_weights weights;
+  unsigned char* got = malloc(layer->packed.bytes);
+  unsigned char* want = malloc(layer->packed.bytes);
+  memset(&weights, 0, sizeof weights);
+  weights.struct_size = sizeof weights;
+  weights.codes = (const uint8_t*)values;
+  weights.codes_bytes = sizeof values;
+  MUST(got != NULL && want != NULL);
+  CHECK(heddle_checkpoint_pack(checkpoint, 0, got, layer->packed.bytes) == HEDDLE_OK);
+  CHECK(heddle_pack_weights(layer->spec.data, layer->spec.length, &weights, want,
+                            layer->packed.bytes) == HEDDLE_OK);
+  CHECK(memcmp(got, want, layer->packed.bytes) == 0);
+  free(got);
+  free(want);
+}
+
+void test_plain_layers(void) {
+  heddle_checkpoint_options options;
+  heddle_checkpoint_layer_info layer;
+  heddle_checkpoint* checkpoint = NULL;
+  write_checkpoint();
+  layer.struct_size = sizeof layer;
+  MUST(heddle_checkpoint_options_init(&options, sizeof options) == HEDDLE_OK);
+  CHECK(options.dense == 0 && options.lm_head_bits == 0);
+  CHECK_CODE(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint),
+             HEDDLE_ERROR_UNSUPPORTED, "checkpoint.not_quantised");
+  options.dense = 1;
+  MUST(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint) == HEDDLE_OK);
+  CHECK(heddle_checkpoint_layer(checkpoint, 0, &layer) == HEDDLE_OK);
+  CHECK(strstr(layer.spec.data, "\"bits\":16,\"type\":\"fp16\"") != NULL);
+  check_bytes(checkpoint, &layer);
+  heddle_checkpoint_destroy(checkpoint);
+  options.dense = 0;
+  options.lm_head_bits = 4;
+  MUST(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint) == HEDDLE_OK);
+  CHECK(heddle_checkpoint_layer(checkpoint, 0, &layer) == HEDDLE_OK);
+  CHECK(strstr(layer.spec.data, "\"bits\":4,\"type\":\"uint\"") != NULL);
+  heddle_checkpoint_destroy(checkpoint);
+  options.lm_head_bits = 5;
+  CHECK_CODE(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint), HEDDLE_ERROR_USAGE,
+             "checkpoint.lm_head");
+  /* A caller whose header ends before the two fields leaves what follows undefined. */
+  options.struct_size = offsetof(heddle_checkpoint_options, dense);
+  CHECK_CODE(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint),
+             HEDDLE_ERROR_UNSUPPORTED, "checkpoint.not_quantised");
+  remove_checkpoint();
+}
