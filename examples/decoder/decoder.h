@@ -14,7 +14,6 @@ class Decoder {
  public:
   using Input = heddle::DeviceInput;
   using Output = heddle::DeviceOutput;
-  using Ms = std::chrono::duration<double, std::milli>;
 
   // Compiles or finds the kernels, uploads the weights, captures the graph of a step. A sequence
   // has at most `capacity` tokens. All arguments outlive the Decoder.
@@ -43,8 +42,11 @@ class Decoder {
     lengths_ = allocate(4 * model.sequences);
     for (int i = 0; i < model.layers; ++i) layers_.push_back(load_layer(i, pages));
     final_norm_ = upload("model.norm.weight", model.hidden);
-    embeddings_ = read("model.embed_tokens.weight");
-    head_.push_back(load_head());
+    const auto& embeddings = model.sixteen_bits(model.reader.tensor("model.embed_tokens.weight"),
+                                                model.vocabulary * model.hidden);
+    embeddings_.resize(embeddings.bytes);
+    model.reader.read(embeddings, embeddings_.data(), embeddings.bytes);
+    head_.push_back(load("lm_head", model.head));
 
     const heddle::AttentionShape& shape = model.attend.decode_attention().shape;
     const std::size_t column = 2 * kChunk * model.sequences;  // bytes
@@ -92,7 +94,8 @@ class Decoder {
     const auto begin = std::chrono::steady_clock::now();
     cuda("cuGraphLaunch", graph_, stream_);
     cuda("cuStreamSynchronize", stream_);
-    step_ms = Ms(std::chrono::steady_clock::now() - begin).count();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    step_ms = took.count();
     std::vector<float> logits(model_.sequences * model_.vocabulary);
     cuda("cuMemcpyDtoH_v2", logits.data(), logits_.data, logits_.bytes);
     return logits;
@@ -138,33 +141,16 @@ class Decoder {
     return upload(model_.sixteen_bits(model_.reader.tensor(name), elements));
   }
 
-  // [vocabulary][hidden], on the host.
-  std::vector<std::uint8_t> read(const std::string& name) {
-    const auto& tensor =
-        model_.sixteen_bits(model_.reader.tensor(name), model_.vocabulary * model_.hidden);
-    std::vector<std::uint8_t> bytes(tensor.bytes);
-    model_.reader.read(tensor, bytes.data(), bytes.size());
-    return bytes;
-  }
-
   Linear load(const std::string& name, const heddle::Spec& spec) {
     const heddle::CheckpointLayer& layer = model_.reader.layer(name);
     const auto [n, k] = std::pair(spec.gemm().shape.n, spec.gemm().shape.k);
-    Linear linear{runtime_.kernel<heddle::GemmKernel>(spec), {}};
     const Output weights = allocate(layer.packed.bytes);
     uploader_.pack(model_.reader, layer, weights);
+    Linear linear{runtime_.kernel<heddle::GemmKernel>(spec), {}};
     linear.args.weights = weights;
     if (layer.bias) linear.args.bias = upload(model_.sixteen_bits(*layer.bias, n));
     if (layer.pre_scale) linear.args.pre_scale = upload(model_.sixteen_bits(*layer.pre_scale, k));
     if (layer.permutation) linear.args.permutation = upload(*layer.permutation);
-    return linear;
-  }
-  Linear load_head() {
-    if (model_.plain_head.empty()) return load("lm_head", model_.head);
-    heddle::QuantizedWeights weights;
-    weights.codes = read(model_.plain_head);
-    Linear linear{runtime_.kernel<heddle::GemmKernel>(model_.head), {}};
-    linear.args.weights = upload(heddle::pack_weights(model_.head.gemm(), weights));
     return linear;
   }
   Layer load_layer(int number, std::int64_t pages) {
@@ -223,11 +209,13 @@ class Decoder {
     appended.q_out = q_;
     appended.tokens = m;
     if (tokens > 1) appended.offsets = offsets_;
+    appended.sequences = model_.sequences;
+    appended.lengths = lengths_;
     heddle::DecodeAttentionArgs attention;
     attention.q = q_;
     attention.out = attended_;
-    appended.sequences = attention.sequences = model_.sequences;
-    appended.lengths = attention.lengths = lengths_;
+    attention.sequences = model_.sequences;
+    attention.lengths = lengths_;
     attention.workspace = workspace_;
     heddle::RowTransformArgs norm;
     norm.x = x_;
@@ -283,9 +271,9 @@ class Decoder {
   Output block_table_, offsets_, lengths_, workspace_;
   Output x_, h_, qkv_, q_, attended_, inner_, logits_, final_norm_;
   std::vector<Layer> layers_;
-  std::vector<Linear> head_;  // one
-  std::vector<std::uint8_t> embeddings_;
-  std::vector<std::int32_t> in_cache_;  // tokens of each sequence
+  std::vector<Linear> head_;              // one
+  std::vector<std::uint8_t> embeddings_;  // [vocabulary][hidden], on the host
+  std::vector<std::int32_t> in_cache_;    // tokens of each sequence
   void* graph_ = nullptr;
 };
 

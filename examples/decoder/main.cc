@@ -23,15 +23,14 @@ int run(const std::vector<std::string>& args) {
     prompts.emplace_back();
     std::istringstream tokens(args[i]);
     for (std::string one; std::getline(tokens, one, ',');) prompts.back().push_back(std::stoi(one));
+    if (prompts.back().empty()) throw std::runtime_error("a prompt has no token");
     longest = std::max(longest, prompts.back().size());
-  }
-  for (const auto& prompt : prompts) {
-    if (prompt.empty()) throw std::runtime_error("a prompt has no token");
   }
   if (prompts.empty()) throw std::runtime_error("--prompt is missing");
   const int steps = std::stoi(options["--tokens"]);
-  const std::size_t batch = std::stoul(options["--batch"]);
-  for (std::size_t s = 0; prompts.size() < batch; ++s) prompts.push_back(prompts[s]);
+  for (std::size_t s = 0; prompts.size() < std::stoul(options["--batch"]); ++s) {
+    prompts.push_back(prompts[s]);
+  }
 
   const Model model(args.at(1), options["--kv"], prompts.size());
   heddle::Runtime runtime;

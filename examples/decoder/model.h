@@ -22,7 +22,7 @@ inline constexpr const char* kMatrices[] = {"self_attn.qkv_proj", "self_attn.o_p
 struct Model {
   // `kv` names the cache: "int8:head". Throws with the reason for what this engine does not serve.
   Model(const std::string& folder, const std::string& kv, std::int64_t batch)
-      : reader(folder, gated()), sequences(batch) {
+      : reader(folder, options()), sequences(batch) {
     std::ifstream file(folder + "/config.json");
     const std::string config(std::istreambuf_iterator<char>(file), {});
     heddle::ModelConfigTexts texts;
@@ -33,8 +33,7 @@ struct Model {
         heddle::cache_model_from_config(config, heddle::kv_block_from_words(kv));
     if ((model.model_type != "llama" && model.model_type != "qwen3") || model.blocks.size() != 1 ||
         cache.kernels.size() != 2 || batch < 1 || batch > 64) {
-      throw std::runtime_error(
-          "served are llama and qwen3 with one kind of attention, for 1 to 64 sequences");
+      throw std::runtime_error("served are llama and qwen3 with one attention, batches 1 to 64");
     }
     layers = static_cast<int>(model.blocks[0].layers.size());
     hidden = model.hidden;
@@ -55,20 +54,12 @@ struct Model {
     add_norm = heddle::Spec::from_row_transform(row);
 
     // lm_head is for one token of each sequence, and logits are FP32.
-    const bool fp16 = attention.activation == heddle::DType::kFp16;
-    type = fp16 ? heddle::TensorType::kF16 : heddle::TensorType::kBf16;
-    plain_head = model.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
-    heddle::GemmSpec gemm;
-    gemm.shape = {vocabulary, hidden};
-    gemm.weight.bits = 16;
-    gemm.weight.type = fp16 ? heddle::WeightType::kFp16 : heddle::WeightType::kBf16;
-    gemm.activation = attention.activation;
-    for (const heddle::CheckpointLayer& layer : reader.layers()) {
-      if (layer.name == "lm_head") gemm = layer.spec.gemm(), plain_head.clear();
-    }
+    heddle::GemmSpec gemm = reader.layer("lm_head").spec.gemm();
     gemm.shape.m_min = gemm.shape.m_max = sequences;
     gemm.output = heddle::DType::kFp32;
     head = heddle::Spec::from_gemm(gemm);
+    const bool fp16 = attention.activation == heddle::DType::kFp16;
+    type = fp16 ? heddle::TensorType::kF16 : heddle::TensorType::kBf16;
   }
 
   static std::string name_of(int layer, const std::string& module) {
@@ -99,9 +90,10 @@ struct Model {
     for (const auto& entry : linears) all.push_back(entry.second);
     return all;
   }
-  static heddle::CheckpointOptions gated() {
+  static heddle::CheckpointOptions options() {
     heddle::CheckpointOptions options;
     options.gated = true;  // the kernel of gate_up_proj also computes silu(gate) * up
+    options.dense = true;  // what is not quantised, lm_head as a rule, is packed as it is
     return options;
   }
 
@@ -109,7 +101,6 @@ struct Model {
   std::int64_t sequences, hidden, vocabulary;
   int layers;
   heddle::TensorType type;  // of activations
-  std::string plain_head;   // the tensor with lm_head's 16-bit weights; empty: it is quantised
   heddle::Spec norm, add_norm, append, attend, attend_chunk, head;
 };
 

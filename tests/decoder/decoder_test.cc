@@ -39,6 +39,14 @@ TEST_F(FakeDecoder, AStepIsOneGraph) {
   EXPECT_EQ(operations(fake::launches(), false), std::vector<std::string>());
 }
 
+TEST_F(FakeDecoder, LmHeadMayBeQuantised) {
+  const ::Model model = open(small_llama(true), "int8:head", 3);
+  EXPECT_EQ(model.head.gemm().weight.bits, 4);
+  EXPECT_EQ(model.head.gemm().output_dtype(), DType::kFp32);
+  Decoder decoder(runtime(), model, 64, stream_->get());
+  EXPECT_EQ(operations(fake::launches(), true).size(), 18U);
+}
+
 // Up to the keys and values of the last layer, twice for the longest prompt's twelve tokens.
 TEST_F(FakeDecoder, PromptsGoThroughTheLayersInChunks) {
   const ::Model model = open(small_qwen3(true), "int8:head", 3);
@@ -76,13 +84,15 @@ TEST_F(FakeDecoder, RefusesScalesThatAreGiven) {
 }
 
 TEST_F(FakeDecoder, RefusesTensorsOfAnotherType) {
-  for (const std::string name :
-       {"model.norm.weight", "model.embed_tokens.weight", "lm_head.weight"}) {
+  const auto with_bf16 = [](const std::string& name) {
     SmallModel small = small_llama();
     for (TestTensor& tensor : small.tensors) {
       if (tensor.name == name) tensor.type = TensorType::kBf16;
     }
-    const ::Model model = open(small, "int8:head", 1);
+    return small;
+  };
+  for (const std::string name : {"model.norm.weight", "model.embed_tokens.weight"}) {
+    const ::Model model = open(with_bf16(name), "int8:head", 1);
     try {
       Decoder(runtime(), model, 4, stream_->get());
       FAIL() << name;
@@ -90,6 +100,8 @@ TEST_F(FakeDecoder, RefusesTensorsOfAnotherType) {
       EXPECT_EQ(std::string(error.what()).rfind(name + " has another type", 0), 0U) << error.what();
     }
   }
+  EXPECT_EQ(code_of([&] { open(with_bf16("lm_head.weight"), "int8:head", 1); }),
+            "checkpoint.not_converted");
 }
 
 TEST_F(FakeDecoder, RefusesOtherModels) {

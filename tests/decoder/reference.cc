@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-std::vector<float> product(const PlainMatrix& w, const std::vector<float>& x) {
+std::vector<float> product(const ReferenceMatrix& w, const std::vector<float>& x) {
   std::vector<float> y(w.rows);
   for (std::size_t row = 0; row < w.rows; ++row) {
     const float* weights = &w.values[row * w.columns];
@@ -52,10 +52,11 @@ void add(const std::vector<float>& from, std::vector<float>& to) {
 
 }  // namespace
 
-PlainDecoder::PlainDecoder(const PlainModel& model) : model_(model), caches_(model.layers.size()) {}
+ReferenceDecoder::ReferenceDecoder(const ReferenceModel& model)
+    : model_(model), caches_(model.layers.size()) {}
 
-std::vector<float> PlainDecoder::attend(const PlainLayer& layer, const std::vector<float>& h,
-                                        Cache& cache) {
+std::vector<float> ReferenceDecoder::attend(const ReferenceLayer& layer,
+                                            const std::vector<float>& h, Cache& cache) {
   const std::size_t dim = model_.head_dim;
   std::vector<float> q = product(layer.q, h);
   std::vector<float> k = product(layer.k, h);
@@ -93,13 +94,13 @@ std::vector<float> PlainDecoder::attend(const PlainLayer& layer, const std::vect
   return out;
 }
 
-std::vector<float> PlainDecoder::step(int token) {
+std::vector<float> ReferenceDecoder::step(int token) {
   const std::size_t hidden = model_.embeddings.columns;
   const auto begin = model_.embeddings.values.begin() +
                      static_cast<std::ptrdiff_t>(static_cast<std::size_t>(token) * hidden);
   std::vector<float> x(begin, begin + static_cast<std::ptrdiff_t>(hidden));
   for (std::size_t i = 0; i < model_.layers.size(); ++i) {
-    const PlainLayer& layer = model_.layers[i];
+    const ReferenceLayer& layer = model_.layers[i];
     const std::vector<float> h = normalised(x, layer.input_norm, model_.epsilon);
     add(product(layer.o, attend(layer, h, caches_[i])), x);
     const std::vector<float> m = normalised(x, layer.middle_norm, model_.epsilon);

@@ -11,34 +11,34 @@
 namespace heddle {
 
 // [rows][columns], row-major.
-struct PlainMatrix {
+struct ReferenceMatrix {
   std::size_t rows = 0;
   std::size_t columns = 0;
   std::vector<float> values;
 };
 
-struct PlainLayer {
-  PlainMatrix q, k, v, o, gate, up, down;
+struct ReferenceLayer {
+  ReferenceMatrix q, k, v, o, gate, up, down;
   std::vector<float> input_norm, middle_norm;  // [hidden]
   std::vector<float> q_norm, k_norm;           // [head_dim]; empty: heads are not normalised
 };
 
-struct PlainModel {
+struct ReferenceModel {
   std::size_t heads = 0;
   std::size_t kv_heads = 0;
   std::size_t head_dim = 0;
   float epsilon = 0;
   std::vector<double> frequencies;  // [head_dim / 2], radians a position
-  PlainMatrix embeddings;           // [vocabulary][hidden]
-  std::vector<PlainLayer> layers;
+  ReferenceMatrix embeddings;       // [vocabulary][hidden]
+  std::vector<ReferenceLayer> layers;
   std::vector<float> final_norm;
-  PlainMatrix head;  // [vocabulary][hidden]
+  ReferenceMatrix head;  // [vocabulary][hidden]
 };
 
 // One sequence: its tokens one by one.
-class PlainDecoder {
+class ReferenceDecoder {
  public:
-  explicit PlainDecoder(const PlainModel& model);
+  explicit ReferenceDecoder(const ReferenceModel& model);
 
   // The logits behind the next token, [vocabulary].
   std::vector<float> step(int token);
@@ -48,9 +48,9 @@ class PlainDecoder {
   struct Cache {
     std::vector<float> k, v;
   };
-  std::vector<float> attend(const PlainLayer& layer, const std::vector<float>& h, Cache& cache);
+  std::vector<float> attend(const ReferenceLayer& layer, const std::vector<float>& h, Cache& cache);
 
-  const PlainModel& model_;
+  const ReferenceModel& model_;
   std::vector<Cache> caches_;
   std::size_t position_ = 0;
 };

@@ -50,9 +50,9 @@ TEST(DecoderReference, NoChoiceIsClose) {
 
 // A token must matter for those after it, and where it stands.
 TEST(DecoderReference, TokensBeforeMatter) {
-  const PlainModel model = small_llama().plain;
+  const ReferenceModel model = small_llama().plain;
   const auto last = [&](const std::vector<int>& tokens) {
-    PlainDecoder decoder(model);
+    ReferenceDecoder decoder(model);
     std::vector<float> logits;
     for (const int token : tokens) logits = decoder.step(token);
     return logits;

@@ -21,6 +21,7 @@ constexpr std::size_t kGroup = 64;
 constexpr double kBase = 10000;
 
 enum class Method { kAwq, kGptq, kGptqActOrder };
+enum class Head { kPlain, kTied, kQuantised };
 
 class Builder {
  public:
@@ -32,11 +33,11 @@ class Builder {
     model_.plain.epsilon = 1e-5F;
   }
 
-  SmallModel build(bool qk_norm, bool tied, const Llama3Scaling& scaling) {
+  SmallModel build(bool qk_norm, Head head, const Llama3Scaling& scaling) {
     model_.plain.frequencies = rope_frequencies(kBase, kHeadDim, scaling);
     for (std::size_t i = 0; i < kLayers; ++i) {
       const std::string at = "model.layers." + std::to_string(i) + ".";
-      PlainLayer layer;
+      ReferenceLayer layer;
       order_.clear();  // fused matrices have their columns in one order
       layer.q = quantised(at + "self_attn.q_proj", kHeads * kHeadDim, kHidden);
       layer.k = quantised(at + "self_attn.k_proj", kKvHeads * kHeadDim, kHidden);
@@ -58,15 +59,21 @@ class Builder {
     }
     model_.plain.final_norm = norm("model.norm.weight", kHidden);
     // Those of a tied head are small: what a token is must not decide alone which one follows.
-    model_.plain.embeddings = plain("model.embed_tokens.weight", tied ? 0.15 : 1);
-    model_.plain.head =
-        tied ? model_.plain.embeddings : plain("lm_head.weight", 1 / std::sqrt(double{kHidden}));
+    model_.plain.embeddings = plain("model.embed_tokens.weight", head == Head::kTied ? 0.15 : 1);
+    if (head == Head::kTied) {
+      model_.plain.head = model_.plain.embeddings;
+    } else if (head == Head::kPlain) {
+      model_.plain.head = plain("lm_head.weight", 1 / std::sqrt(double{kHidden}));
+    } else {
+      order_.clear();
+      model_.plain.head = quantised("lm_head", kVocabulary, kHidden);
+    }
     return std::move(model_);
   }
 
  private:
   // A matrix whose products keep the size of what they multiply.
-  PlainMatrix quantised(const std::string& name, std::size_t n, std::size_t k) {
+  ReferenceMatrix quantised(const std::string& name, std::size_t n, std::size_t k) {
     Layer layer = random_layer(n, k, kGroup, 4, method_ == Method::kGptqActOrder,
                                static_cast<unsigned>(random_()));
     if (order_.empty()) order_ = layer.index;
@@ -81,7 +88,7 @@ class Builder {
          method_ == Method::kAwq ? awq(layer, name) : gptq(layer, name, true)) {
       model_.tensors.push_back(std::move(tensor));
     }
-    PlainMatrix matrix{n, k, std::vector<float>(n * k)};
+    ReferenceMatrix matrix{n, k, std::vector<float>(n * k)};
     for (std::size_t row = 0; row < n; ++row) {
       for (std::size_t column = 0; column < k; ++column) {
         const std::size_t meta =
@@ -115,7 +122,7 @@ class Builder {
     for (double& value : values) value = weight(random_);
     return sixteen_bits(name, {static_cast<std::int64_t>(size)}, values);
   }
-  PlainMatrix plain(const std::string& name, double deviation) {
+  ReferenceMatrix plain(const std::string& name, double deviation) {
     std::normal_distribution<double> weight(0, deviation);
     std::vector<double> values(kVocabulary * kHidden);
     for (double& value : values) value = weight(random_);
@@ -140,11 +147,18 @@ std::string config_of(const std::string& type, const std::string& quantisation) 
 
 }  // namespace
 
-SmallModel small_llama() {
+SmallModel small_llama(bool quantised_head) {
   // So short that the few positions of a test see all three kinds of pairs.
-  SmallModel model = Builder(Method::kAwq, kBinary16, 79).build(false, false, {8, 1, 4, 64});
-  model.config = config_of("llama", R"({"quant_method": "awq", "bits": 4, "group_size": 64,
-      "zero_point": true, "version": "gemm"},
+  SmallModel model =
+      quantised_head
+          ? Builder(Method::kGptq, kBinary16, 79).build(false, Head::kQuantised, {8, 1, 4, 64})
+          : Builder(Method::kAwq, kBinary16, 79).build(false, Head::kPlain, {8, 1, 4, 64});
+  const std::string quantisation =
+      quantised_head ? R"({"quant_method": "gptq", "bits": 4, "group_size": 64, "sym": false,
+      "desc_act": false, "lm_head": true},)"
+                     : R"({"quant_method": "awq", "bits": 4, "group_size": 64,
+      "zero_point": true, "version": "gemm"},)";
+  model.config = config_of("llama", quantisation + R"(
     "torch_dtype": "float16", "tie_word_embeddings": false,
     "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
                      "high_freq_factor": 4.0, "original_max_position_embeddings": 64}})");
@@ -154,7 +168,7 @@ SmallModel small_llama() {
 SmallModel small_qwen3(bool act_order) {
   SmallModel model =
       Builder(act_order ? Method::kGptqActOrder : Method::kGptq, kBfloat16, act_order ? 28 : 159)
-          .build(true, true, {});
+          .build(true, Head::kTied, {});
   model.config =
       config_of("qwen3", R"({"quant_method": "gptq", "bits": 4, "group_size": 64, "sym": false,
       "desc_act": )" + std::string(act_order ? "true" : "false") +
@@ -166,13 +180,13 @@ std::vector<std::vector<int>> ragged_prompts() {
   return {{5}, {90, 3, 17, 17, 60, 2, 8, 44, 71, 0, 33, 95, 12}, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
 }
 
-Greedy reference_greedy(const PlainModel& model, const std::vector<std::vector<int>>& prompts,
+Greedy reference_greedy(const ReferenceModel& model, const std::vector<std::vector<int>>& prompts,
                         int steps) {
   Greedy greedy;
   greedy.tokens.resize(static_cast<std::size_t>(steps));
   greedy.logits.resize(static_cast<std::size_t>(steps));
   for (const std::vector<int>& prompt : prompts) {
-    PlainDecoder decoder(model);
+    ReferenceDecoder decoder(model);
     for (std::size_t i = 0; i + 1 < prompt.size(); ++i) decoder.step(prompt[i]);
     int token = prompt.back();
     for (std::size_t i = 0; i < greedy.tokens.size(); ++i) {

@@ -13,7 +13,7 @@ namespace heddle {
 struct SmallModel {
   std::string config;  // config.json
   std::vector<TestTensor> tensors;
-  PlainModel plain;
+  ReferenceModel plain;
 
   void write(const TemporaryFolder& folder) const {
     write_file(folder / "config.json", config);
@@ -21,8 +21,9 @@ struct SmallModel {
   }
 };
 
-// Llama 3.1: scaled rotations, an lm_head of its own; AWQ, FP16.
-SmallModel small_llama();
+// Llama 3.1: scaled rotations, an lm_head of its own; AWQ, FP16. With `quantised_head` GPTQ,
+// lm_head, too.
+SmallModel small_llama(bool quantised_head = false);
 // Qwen 3: norms of the heads of Q and K, lm_head tied to the embeddings; GPTQ, BF16. With
 // `act_order` columns are permuted.
 SmallModel small_qwen3(bool act_order);
@@ -38,7 +39,7 @@ struct Greedy {
   std::vector<std::vector<int>> tokens;
   std::vector<std::vector<std::vector<float>>> logits;
 };
-Greedy reference_greedy(const PlainModel& model, const std::vector<std::vector<int>>& prompts,
+Greedy reference_greedy(const ReferenceModel& model, const std::vector<std::vector<int>>& prompts,
                         int steps);
 
 // Root mean square of the difference, of that of `expected`.

@@ -71,6 +71,12 @@ TEST_F(DecoderGpu, Llama) {
   expect_reference(small_llama(), "int8:head", ragged_prompts(), true, 0.02);
 }
 
+TEST_F(DecoderGpu, OtherCachesAndHeads) {
+  expect_reference(small_llama(true), "fp16", ragged_prompts(), false, 0.02);
+  expect_reference(small_llama(), "fp8_e4m3:head", ragged_prompts(), false, 0.15);
+  expect_reference(small_llama(), "int8:head,int4:group:32", ragged_prompts(), false, 0.3);
+}
+
 // BF16: 8 bits.
 TEST_F(DecoderGpu, Qwen3) {
   expect_reference(small_qwen3(false), "int8:head", ragged_prompts(), true, 0.04);
