@@ -44,8 +44,8 @@ int run(const std::vector<std::string>& args) {
   cuda("cuStreamCreate", &stream, 0U);
   Decoder decoder(runtime, model, longest + steps, stream);
   decoder.read_prompts(prompts);
-  std::vector<int> next;
-  for (const auto& prompt : prompts) next.push_back(prompt.back());
+  std::vector<int> next(prompts.size());
+  std::transform(prompts.begin(), prompts.end(), next.begin(), [](auto& p) { return p.back(); });
   std::vector<std::string> answers(prompts.size());
   std::vector<double> times;
   for (int i = 0; i < steps; ++i) {

@@ -94,7 +94,7 @@ TEST_F(FakeDecoder, RefusesTensorsOfAnotherType) {
   for (const std::string name : {"model.norm.weight", "model.embed_tokens.weight"}) {
     const ::Model model = open(with_bf16(name), "int8:head", 1);
     try {
-      Decoder(runtime(), model, 4, stream_->get());
+      const Decoder decoder(runtime(), model, 4, stream_->get());
       FAIL() << name;
     } catch (const std::runtime_error& error) {
       EXPECT_EQ(std::string(error.what()).rfind(name + " has another type", 0), 0U) << error.what();
