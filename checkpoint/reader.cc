@@ -42,6 +42,15 @@ std::optional<CheckpointTensor> public_tensor(const std::optional<MadeTensor>& m
   return public_tensor(made->info);
 }
 
+// In what ascends by name; null if it is not there.
+template <class Named>
+const Named* find(const std::vector<Named>& all, std::string_view name) {
+  const auto found =
+      std::lower_bound(all.begin(), all.end(), name,
+                       [](const Named& one, std::string_view wanted) { return one.name < wanted; });
+  return found != all.end() && found->name == name ? &*found : nullptr;
+}
+
 }  // namespace
 
 // The tensors refer to checkpoint and config, so none of them is ever moved.
@@ -81,11 +90,8 @@ struct CheckpointReader::State {
 
   // Throws unless the layer is one of this checkpoint, or of another one that is packed alike.
   void expect_own(const CheckpointLayer& layer) const {
-    const auto own = std::lower_bound(
-        layers.begin(), layers.end(), layer,
-        [](const CheckpointLayer& a, const CheckpointLayer& b) { return a.name < b.name; });
-    const bool is_own = own != layers.end() && own->name == layer.name &&
-                        own->matrices == layer.matrices &&
+    const CheckpointLayer* own = find(layers, layer.name);
+    const bool is_own = own != nullptr && own->matrices == layer.matrices &&
                         own->spec.canonical_json() == layer.spec.canonical_json();
     if (is_own) return;
     refuse("checkpoint.no_tensor",
@@ -147,6 +153,20 @@ const std::vector<UnservedLayer>& CheckpointReader::unserved() const noexcept {
   return state_->unserved;
 }
 const std::vector<std::string>& CheckpointReader::notes() const noexcept { return state_->notes; }
+
+const CheckpointLayer& CheckpointReader::layer(std::string_view name) const {
+  if (const CheckpointLayer* found = find(state_->layers, name)) return *found;
+  std::string message = fmt::format("the checkpoint has no layer \"{}\"", excerpt(name));
+  if (const UnservedLayer* unserved = find(state_->unserved, name)) {
+    message = fmt::format("no kernel takes the layer \"{}\": {}", excerpt(name), unserved->reason);
+  }
+  refuse("checkpoint.no_layer", message);
+}
+const CheckpointTensor& CheckpointReader::tensor(std::string_view name) const {
+  if (const CheckpointTensor* found = find(state_->plain, name)) return *found;
+  refuse("checkpoint.no_tensor",
+         fmt::format("the checkpoint has no plain tensor \"{}\"", excerpt(name)));
+}
 
 void CheckpointReader::pack(const CheckpointLayer& layer, void* to, std::size_t bytes) const {
   state_->expect_own(layer);

@@ -193,6 +193,11 @@ class HEDDLE_EXPORT CheckpointReader {
   // What a user should know: which layers were not fused and why, for one.
   const std::vector<std::string>& notes() const noexcept;
 
+  // That of layers() or of tensors() with this name. Throw Error(kUsage, "checkpoint.no_layer"),
+  // with the reason where it is one of unserved(), and Error(kUsage, "checkpoint.no_tensor").
+  const CheckpointLayer& layer(std::string_view name) const;
+  const CheckpointTensor& tensor(std::string_view name) const;
+
   // The packed weights of a layer of layers(): packed.bytes bytes. Throws
   // - Error(kUsage, "checkpoint.too_small") for memory with fewer `bytes`, "checkpoint.no_tensor"
   //   for a layer that this checkpoint does not have, or has with another spec; nothing is written;

@@ -218,6 +218,12 @@ HEDDLE_EXPORT Model model_from_config(const ModelConfigTexts& texts);
 // The same of config.json alone.
 HEDDLE_EXPORT Model model_from_config(std::string_view json);
 
+// The JSON text of a spec's kv block from the words in which users name a cache: "int8:head" is
+// {"dtype":"int8","granularity":"head"}, "int4:group:64" has a group_size, and "int8:head,int4" is
+// K, then V. What the words mean is for Spec::parse() to judge. Throws Error(kUsage, "kv.words")
+// for what is not one to three words, or two times as many.
+HEDDLE_EXPORT std::string kv_block_from_words(std::string_view words);
+
 // The operations on a model's key-value cache, kv_append and decode_attention, for each kind of
 // attention that its layers have. `kv` is the JSON text of a spec's kv block; the config need not
 // be quantised. Attention that no kernel serves is in `unserved`. Throws as model_from_config() and

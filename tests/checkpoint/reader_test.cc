@@ -59,6 +59,35 @@ TEST_F(ReaderTest, MemoryThatIsTooSmallIsNotTouched) {
   EXPECT_EQ(code_of([&] { reader.read(foreign, nullptr, 0); }), "checkpoint.no_tensor");
 }
 
+TEST_F(ReaderTest, LayersAndTensorsAreFoundByName) {
+  const CheckpointReader reader = open();
+  for (const CheckpointLayer& layer : reader.layers()) EXPECT_EQ(&reader.layer(layer.name), &layer);
+  for (const CheckpointTensor& tensor : reader.tensors()) {
+    EXPECT_EQ(&reader.tensor(tensor.name), &tensor);
+    EXPECT_EQ(code_of([&] { reader.layer(tensor.name); }), "checkpoint.no_layer");
+  }
+  EXPECT_EQ(code_of([&] { reader.tensor(reader.layers()[0].packed.name); }),
+            "checkpoint.no_tensor");
+  for (const char* name : {"", "a", "model.layers.0.mlp.down_proj ", "zzz"}) {
+    EXPECT_EQ(code_of([&] { reader.layer(name); }), "checkpoint.no_layer") << name;
+    EXPECT_EQ(code_of([&] { reader.tensor(name); }), "checkpoint.no_tensor") << name;
+  }
+}
+
+// Of a layer that is there the reason is told.
+TEST_F(ReaderTest, ALayerWithoutAKernelSaysWhy) {
+  write_case(fp8_case(), folder_);
+  const CheckpointReader reader = open();
+  ASSERT_EQ(reader.unserved().size(), 1U);
+  try {
+    reader.layer("conv");
+    FAIL() << "no kernel takes a convolution";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "checkpoint.no_layer");
+    EXPECT_NE(std::string(error.what()).find(reader.unserved()[0].reason), std::string::npos);
+  }
+}
+
 // Layers of all checkpoints may have the same names.
 TEST_F(ReaderTest, ALayerOfAnotherCheckpointIsNotPacked) {
   const CheckpointReader reader = open();

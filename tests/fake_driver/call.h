@@ -75,6 +75,9 @@ inline FakeStream* find_stream(CUstream stream) {
   return state().streams.count(found) != 0 ? found : nullptr;
 }
 
+// Makes the copies of the stream that were asked for. Precondition: the lock is held.
+void make_copies(CUstream stream);
+
 }  // namespace heddle::fake
 
 #endif  // HEDDLE_TESTS_FAKE_DRIVER_CALL_H_

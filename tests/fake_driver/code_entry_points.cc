@@ -98,7 +98,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, unsigned 
   return call.result;
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void**, void**) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void**) {
   if (state().quiet) {
     ++state().quiet_launches;
     return CUDA_SUCCESS;
@@ -113,10 +114,17 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   const int allowed = limit == launched->limits.end() ? 48 << 10 : limit->second;
   if (config->sharedMemBytes > static_cast<unsigned int>(allowed)) return kInvalidValue;
   FakeStream* stream = find_stream(config->hStream);
-  if (stream != nullptr && stream->capturing) ++stream->launches;
   const auto carveout = launched->carveouts.find(device);
   state().launches.push_back({launched->name, *config, stream != nullptr && stream->capturing,
                               carveout == launched->carveouts.end() ? -1 : carveout->second});
+  const auto& work_of = state().work_of;
+  const Work work = work_of ? work_of(state().launches.back(), parameters) : [] {};
+  if (state().launches.back().captured) {
+    stream->captured.push_back(work);
+    return CUDA_SUCCESS;
+  }
+  make_copies(config->hStream);
+  work();
   return CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {

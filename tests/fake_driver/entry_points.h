@@ -35,8 +35,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, unsigned 
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void**, void**);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t);
-CUresult cuMemAlloc(CUdeviceptr* pointer, std::size_t bytes);
-CUresult cuMemFree(CUdeviceptr pointer);
+CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes);
+CUresult cuMemFree(CUdeviceptr memory);
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream);
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream);
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream);
@@ -53,13 +53,13 @@ CUresult cuStreamDestroy(CUstream stream);
 CUresult cuStreamSynchronize(CUstream);
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph);
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, std::uint64_t);
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream);
+CUresult cuGraphExecDestroy(CUgraphExec executable);
+CUresult cuGraphDestroy(CUgraph graph);
 CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id,
                                 CUgraph*, const CUgraphNode**, std::size_t*);
 CUresult cuThreadExchangeStreamCaptureMode(int* mode);
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long);
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
-CUresult cuGraphExecDestroy(CUgraphExec exec);
-CUresult cuGraphDestroy(CUgraph graph);
 
 }  // extern "C"
 

@@ -62,6 +62,8 @@ void reset() {
   s.failures.clear();
   s.calls.clear();
   s.launches.clear();
+  s.work_of = nullptr;
+  s.allocate = nullptr;
 }
 
 void fail(const std::string& call, int result, int skip, int times) {

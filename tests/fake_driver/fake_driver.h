@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -48,11 +49,15 @@ struct LoadedFunction {
   std::map<int, int> limits;     // of dynamic shared memory, by device
   std::map<int, int> carveouts;  // percent of shared memory that it prefers, by device
 };
+using Work = std::function<void()>;
+struct FakeGraph {
+  std::vector<Work> work;  // of its launches, in order
+};
 struct FakeStream {
   bool capturing = false;
-  std::uint64_t capture = 0;   // the number of the last one
-  bool broken = false;         // the capture was broken by a forbidden call
-  std::uint64_t launches = 0;  // that it has captured
+  std::uint64_t capture = 0;     // the number of the last one
+  bool broken = false;           // the capture was broken by a forbidden call
+  std::vector<Work> captured{};  // by the capture that goes on
 };
 
 struct FakeCopy {
@@ -79,14 +84,20 @@ struct State {
   std::set<Library*> libraries;
   std::set<LoadedFunction*> functions;
   std::set<FakeStream*> streams;
-  std::map<void*, std::size_t> host_memory;  // page-locked
+  std::set<FakeGraph*> graphs;  // those that can be launched are graphs of their own
   std::map<void*, std::size_t> device_memory;
-  std::uint64_t replayed = 0;  // launches that graphs have replayed
+  std::map<void*, std::size_t> host_memory;  // page-locked
+  std::uint64_t replayed = 0;                // launches that graphs have replayed
   std::set<FakeEvent*> events;
   std::vector<FakeCopy> copies;   // asked for and not made yet
   std::uint64_t copy_count = 0;   // that were asked for
   std::uint64_t captures = 0;     // that have begun
   std::set<std::string> missing;  // functions that this driver does not have
+  // What a launch with these parameters does. It is done in the stream's order: at once, or each
+  // time that a graph is launched in which it was captured. Empty: nothing is done.
+  std::function<Work(const Launch& launch, void** parameters)> work_of;
+  // Where device memory comes from; empty: the process's own, filled with 0xFF.
+  std::function<void*(std::size_t bytes)> allocate;
   // For counting allocations and time: launches succeed and are counted, the current context and
   // its device are told, and nothing else is done; no books, no failures.
   std::atomic<bool> quiet{false};
@@ -97,7 +108,8 @@ State& state();
 // Of the calling thread; 0, global, as the driver begins.
 int& capture_mode();
 
-// One device, nothing loaded, no failures, empty books, this thread's capture mode as at first.
+// One device, nothing loaded, no failures, empty books, this thread's capture mode as at first, no
+// work in launches.
 void reset();
 void fail(const std::string& call, int result, int skip = 0, int times = -1);
 void heal();  // no failures

@@ -3,14 +3,16 @@
 // sooner than somebody waits for it, so that memory which is used again too early gives wrong
 // bytes.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "call.h"
 #include "entry_points.h"
 
 namespace heddle::fake {
 namespace {
+
+constexpr std::size_t kDeviceAlignment = 256;
 
 // Makes the copies of the stream that were asked for before number `end`.
 void make_copies(CUstream stream, std::uint64_t end) {
@@ -35,22 +37,29 @@ FakeEvent* find_event(CUevent event) {
 
 }  // namespace
 
+void make_copies(CUstream stream) { make_copies(stream, state().copy_count); }
+
 extern "C" {
 
-// Zeros, which take no memory before they are written.
-CUresult cuMemAlloc(CUdeviceptr* pointer, std::size_t bytes) {
+CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes) {
   const Call call("cuMemAlloc");
   if (call.result != CUDA_SUCCESS) return call.result;
-  void* const memory = bytes == 0 ? nullptr : std::calloc(1, bytes);
-  if (memory == nullptr) return kInvalidValue;
-  state().device_memory[memory] = bytes;
-  *pointer = reinterpret_cast<CUdeviceptr>(memory);
+  if (bytes == 0) return kInvalidValue;
+  void* made = nullptr;
+  if (state().allocate) {
+    made = state().allocate(bytes);
+  } else {
+    made = ::operator new (bytes, std::align_val_t{kDeviceAlignment});
+    std::memset(made, 0xFF, bytes);
+    state().device_memory[made] = bytes;
+  }
+  *memory = reinterpret_cast<CUdeviceptr>(made);
   return CUDA_SUCCESS;
 }
-CUresult cuMemFree(CUdeviceptr pointer) {
+CUresult cuMemFree(CUdeviceptr memory) {
   const Call call("cuMemFree");
-  if (state().device_memory.erase(host_of(pointer)) == 0) return kInvalidValue;
-  std::free(host_of(pointer));
+  if (state().device_memory.erase(host_of(memory)) == 0) return kInvalidValue;
+  ::operator delete (host_of(memory), std::align_val_t{kDeviceAlignment});
   return call.result;
 }
 // These three are made at once, behind all copies that were asked for before.
@@ -75,6 +84,23 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count,
   std::memset(host_of(to), value, count);
   return CUDA_SUCCESS;
 }
+// Behind all that any stream was asked for.
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t bytes) {
+  const Call call("cuMemcpyDtoH");
+  if (call.result != CUDA_SUCCESS) return call.result;
+  for (const FakeStream* stream : state().streams) {
+    make_copies(reinterpret_cast<CUstream>(const_cast<FakeStream*>(stream)));
+  }
+  std::memcpy(to, host_of(from), bytes);
+  return CUDA_SUCCESS;
+}
+// As programs find them that look for symbols.
+CUresult cuMemAlloc_v2(CUdeviceptr* memory, std::size_t bytes) { return cuMemAlloc(memory, bytes); }
+CUresult cuMemFree_v2(CUdeviceptr memory) { return cuMemFree(memory); }
+CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
+  return cuMemcpyDtoH(to, from, bytes);
+}
+
 CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned int) {
   const Call call("cuMemHostAlloc");
   if (call.result != CUDA_SUCCESS) return call.result;
@@ -143,7 +169,7 @@ CUresult cuEventSynchronize(CUevent event) {
 }
 CUresult cuStreamSynchronize(CUstream stream) {
   const Call call("cuStreamSynchronize");
-  if (call.result == CUDA_SUCCESS) make_copies(stream, state().copy_count);
+  if (call.result == CUDA_SUCCESS) make_copies(stream);
   return call.result;
 }
 

@@ -1,11 +1,30 @@
-// Streams, what is captured in them, and its replays. A graph is no more than the number of its
-// launches, and each launch of a replay takes a microsecond.
+// Streams, what is captured in them, and the graphs that this makes. Each launch of a replay takes
+// a microsecond.
 #include <utility>
 
 #include "call.h"
 #include "entry_points.h"
 
 namespace heddle::fake {
+namespace {
+
+// A graph that can be launched is one, too.
+FakeGraph* find_graph(const void* graph) {
+  for (FakeGraph* known : state().graphs) {
+    if (known == graph) return known;
+  }
+  return nullptr;
+}
+
+CUresult destroy(const void* graph) {
+  FakeGraph* found = find_graph(graph);
+  if (found == nullptr) return kInvalidValue;
+  state().graphs.erase(found);
+  delete found;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -31,16 +50,52 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   found->capturing = true;
   found->capture = ++state().captures;
   found->broken = false;
-  found->launches = 0;
+  found->captured.clear();
   return call.result;
+}
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+  return cuStreamBeginCapture(stream, mode);
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   const Call call("cuStreamEndCapture", InCapture::kAllowed);
   FakeStream* found = find_stream(stream);
   if (found == nullptr || !found->capturing) return kInvalidValue;
   found->capturing = false;
-  *graph = reinterpret_cast<CUgraph>(found->broken ? 0 : found->launches);
-  return found->broken ? static_cast<CUresult>(901) : call.result;
+  *graph = nullptr;
+  if (found->broken) return static_cast<CUresult>(901);
+  if (call.result != CUDA_SUCCESS) return call.result;
+  auto* made = new FakeGraph{std::move(found->captured)};
+  state().graphs.insert(made);
+  *graph = reinterpret_cast<CUgraph>(made);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, std::uint64_t) {
+  const Call call("cuGraphInstantiateWithFlags");
+  const FakeGraph* found = find_graph(graph);
+  if (found == nullptr) return kInvalidValue;
+  if (call.result != CUDA_SUCCESS) return call.result;
+  auto* made = new FakeGraph(*found);
+  state().graphs.insert(made);
+  *executable = reinterpret_cast<CUgraphExec>(made);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  const Call call("cuGraphLaunch");
+  const FakeGraph* found = find_graph(executable);
+  if (found == nullptr || find_stream(stream) == nullptr) return kInvalidValue;
+  if (call.result != CUDA_SUCCESS) return call.result;
+  make_copies(stream);
+  for (const Work& work : found->work) work();
+  state().replayed += found->work.size();
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  const Call call("cuGraphExecDestroy");
+  return call.result != CUDA_SUCCESS ? call.result : destroy(executable);
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  const Call call("cuGraphDestroy");
+  return call.result != CUDA_SUCCESS ? call.result : destroy(graph);
 }
 CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id,
                                 CUgraph*, const CUgraphNode**, std::size_t*) {
@@ -58,19 +113,6 @@ CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
   if (call.result == CUDA_SUCCESS) std::swap(*mode, capture_mode());
   return call.result;
 }
-
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
-  const Call call("cuGraphInstantiateWithFlags");
-  *exec = reinterpret_cast<CUgraphExec>(graph);
-  return call.result;
-}
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream) {
-  const Call call("cuGraphLaunch");
-  if (call.result == CUDA_SUCCESS) state().replayed += reinterpret_cast<std::uintptr_t>(exec);
-  return call.result;
-}
-CUresult cuGraphExecDestroy(CUgraphExec) { return Call("cuGraphExecDestroy").result; }
-CUresult cuGraphDestroy(CUgraph) { return Call("cuGraphDestroy").result; }
 
 }  // extern "C"
 

@@ -43,6 +43,36 @@ TEST(CacheModel, Llama) {
   EXPECT_EQ(attention.alibi, Alibi::kNone);
 }
 
+TEST(KvWords, AreTheBlockThatTheyName) {
+  EXPECT_EQ(kv_block_from_words("int8"), R"({"dtype":"int8"})");
+  EXPECT_EQ(kv_block_from_words("int8:head"), R"({"dtype":"int8","granularity":"head"})");
+  EXPECT_EQ(kv_block_from_words("int4:group:32"),
+            R"({"dtype":"int4","granularity":"group","group_size":32})");
+  EXPECT_EQ(kv_block_from_words("int8:head,fp16"),
+            R"({"k":{"dtype":"int8","granularity":"head"},"v":{"dtype":"fp16"}})");
+  // A page holds whole blocks of tokens.
+  EXPECT_EQ(json::parse(kv_block_from_words("int4:channel:96,int4")).at("page_size"), 96);
+  EXPECT_EQ(json::parse(kv_block_from_words("int4:channel:32,int4")).at("page_size"), 64);
+  for (const char* words : {"", ":", "int8:", ":head", "int8,", "int8:head:1:2", "int4:group:x",
+                            "int4:group:1x", "int4:group:99999999999", "int8,int8,int8"}) {
+    try {
+      kv_block_from_words(words);
+      FAIL() << words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), "kv.words") << words;
+    }
+  }
+  // Unknown words are the spec's to refuse, whatever their bytes are.
+  for (const char* words : {"int9", "int8:heads", "\"", "\xff", "int8\\:head"}) {
+    try {
+      model_of(llama(), kv_block_from_words(words).c_str());
+      FAIL() << words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::kSpec) << words;
+    }
+  }
+}
+
 TEST(CacheModel, WindowsAndScores) {
   json mistral = llama();
   mistral["model_type"] = "mistral";

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "heddle/error.h"
-#include "heddle/kv_spec.h"
+#include "heddle/model.h"
 #include "tools/heddle/input.h"
 
 namespace heddle {
@@ -22,36 +19,6 @@ using nlohmann::ordered_json;
               fmt::format("--kv {}: {}; it takes DTYPE[:GRANULARITY[:GROUP]], as in int8:head, two "
                           "of them with a comma for K and V, the JSON of a kv block or a file",
                           argument, why));
-}
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == at) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-ordered_json tensor_of_words(const std::string& argument, const std::string& text) {
-  const std::vector<std::string> words = split(text, ':');
-  const auto empty = [](const std::string& word) { return word.empty(); };
-  if (words.size() > 3 || std::any_of(words.begin(), words.end(), empty)) {
-    refuse(argument, "not as many words");
-  }
-  ordered_json tensor = {{"dtype", words[0]}};
-  if (words.size() > 1) tensor["granularity"] = words[1];
-  if (words.size() > 2) {
-    int group = 0;
-    const char* end = words[2].data() + words[2].size();
-    const auto [stopped, error] = std::from_chars(words[2].data(), end, group);
-    if (error != std::errc() || stopped != end) refuse(argument, "the group is no number");
-    tensor["group_size"] = group;
-  }
-  return tensor;
 }
 
 std::string block_of_text(const std::string& argument, const std::string& text) {
@@ -83,18 +50,11 @@ std::string kv_block(const std::string& argument) {
   if (argument.find('.') != std::string::npos || argument.find('/') != std::string::npos) {
     return block_of_text(argument, read_input(argument).text);
   }
-  const std::vector<std::string> tensors = split(argument, ',');
-  if (tensors.size() > 2) refuse(argument, "more than K and V");
-  if (tensors.size() == 1) return tensor_of_words(argument, tensors[0]).dump();
-  ordered_json block = {{"k", tensor_of_words(argument, tensors[0])},
-                        {"v", tensor_of_words(argument, tensors[1])}};
-  // A page holds whole blocks of tokens: as many as come to the usual size, or one.
-  const int tokens = block["k"].value("group_size", 0);
-  if (block["k"].value("granularity", "") == "channel" && tokens > 0) {
-    const int usual = KvSpec().page_size;
-    block["page_size"] = (usual + tokens - 1) / tokens * tokens;
+  try {
+    return kv_block_from_words(argument);
+  } catch (const Error&) {
+    refuse(argument, "names no cache");
   }
-  return block.dump();
 }
 
 }  // namespace heddle

@@ -1,0 +1,107 @@
+// A checkpoint, and the specs of all kernels that decoding it takes. Needs no GPU.
+#ifndef HEDDLE_EXAMPLES_DECODER_MODEL_H_
+#define HEDDLE_EXAMPLES_DECODER_MODEL_H_
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "heddle/heddle.hpp"
+
+// Tokens of each sequence that go through the layers together while a prompt is read: as many as
+// decode_attention takes.
+inline constexpr int kChunk = 8;
+// The matrices of a decoder layer, and their places in Decoder::Layer.
+enum Matrix { kQkv, kO, kGateUp, kDown };
+inline constexpr const char* kMatrices[] = {"self_attn.qkv_proj", "self_attn.o_proj",
+                                            "mlp.gate_up_proj", "mlp.down_proj"};
+
+struct Model {
+  // `kv` names the cache: "int8:head". Throws with the reason for what this engine does not serve.
+  Model(const std::string& folder, const std::string& kv, std::int64_t batch)
+      : reader(folder, options()), sequences(batch) {
+    std::ifstream file(folder + "/config.json");
+    const std::string config(std::istreambuf_iterator<char>(file), {});
+    heddle::ModelConfigTexts texts;
+    texts.config = config;
+    texts.plain_too = true;  // how layers are quantised is the reader's to know
+    const heddle::Model model = heddle::model_from_config(texts);
+    const heddle::Model cache =
+        heddle::cache_model_from_config(config, heddle::kv_block_from_words(kv));
+    if ((model.model_type != "llama" && model.model_type != "qwen3") || model.blocks.size() != 1 ||
+        cache.kernels.size() != 2 || batch < 1 || batch > 64) {
+      throw std::runtime_error("served are llama and qwen3 with one attention, batches 1 to 64");
+    }
+    layers = static_cast<int>(model.blocks[0].layers.size());
+    hidden = model.hidden;
+    vocabulary = model.vocabulary;
+    append = cache.kernels[0].spec;  // with Q, rotations, and norms of heads if the model has them
+    attend = cache.kernels[1].spec;
+    heddle::DecodeAttentionSpec attention = attend.decode_attention();
+    attention.shape.query_len = kChunk;
+    attend_chunk = heddle::Spec::from_decode_attention(attention);
+
+    heddle::RowTransformSpec row;
+    row.shape = {hidden, sequences, kChunk * sequences};
+    row.input = row.output = attention.activation;
+    row.norm.type = heddle::NormType::kRms;
+    row.norm.epsilon = static_cast<float>(model.norm_epsilon);
+    norm = heddle::Spec::from_row_transform(row);
+    row.residual = true;
+    add_norm = heddle::Spec::from_row_transform(row);
+
+    // lm_head is for one token of each sequence, and logits are FP32.
+    heddle::GemmSpec gemm = reader.layer("lm_head").spec.gemm();
+    gemm.shape.m_min = gemm.shape.m_max = sequences;
+    gemm.output = heddle::DType::kFp32;
+    head = heddle::Spec::from_gemm(gemm);
+    const bool fp16 = attention.activation == heddle::DType::kFp16;
+    type = fp16 ? heddle::TensorType::kF16 : heddle::TensorType::kBf16;
+  }
+
+  static std::string name_of(int layer, const std::string& module) {
+    return "model.layers." + std::to_string(layer) + "." + module;
+  }
+  // The tensor, if it has what launches take: so many elements of the activations' type.
+  const heddle::CheckpointTensor& sixteen_bits(const heddle::CheckpointTensor& tensor,
+                                               std::int64_t elements) const {
+    if (tensor.type == type && tensor.bytes == std::size_t(2 * elements)) return tensor;
+    throw std::runtime_error(tensor.name + " has another type than activations, or another size");
+  }
+  // The kernel of a matrix, for the numbers of rows that it is launched with.
+  heddle::Spec linear(int layer, Matrix matrix) const {
+    heddle::GemmSpec gemm = reader.layer(name_of(layer, kMatrices[matrix])).spec.gemm();
+    gemm.shape.m_min = sequences;
+    gemm.shape.m_max = kChunk * sequences;
+    return heddle::Spec::from_gemm(gemm);
+  }
+  // Every kernel once, for Runtime::prepare().
+  std::vector<heddle::Spec> specs() const {
+    std::vector<heddle::Spec> all = {norm, add_norm, append, attend, attend_chunk, head};
+    std::map<std::string, heddle::Spec> linears;  // those of most layers are alike
+    for (int i = 0; i < layers; ++i) {
+      for (const Matrix matrix : {kQkv, kO, kGateUp, kDown}) {
+        linears.emplace(linear(i, matrix).canonical_json(), linear(i, matrix));
+      }
+    }
+    for (const auto& entry : linears) all.push_back(entry.second);
+    return all;
+  }
+  static heddle::CheckpointOptions options() {
+    heddle::CheckpointOptions options;
+    options.gated = true;  // the kernel of gate_up_proj also computes silu(gate) * up
+    options.dense = true;  // what is not quantised, lm_head as a rule, is packed as it is
+    return options;
+  }
+
+  heddle::CheckpointReader reader;
+  std::int64_t sequences, hidden, vocabulary;
+  int layers;
+  heddle::TensorType type;  // of activations
+  heddle::Spec norm, add_norm, append, attend, attend_chunk, head;
+};
+
+#endif  // HEDDLE_EXAMPLES_DECODER_MODEL_H_

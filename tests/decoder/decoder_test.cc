@@ -1,0 +1,129 @@
+// The host side of examples/decoder: what it launches, in which order, and what it refuses.
+#include "tests/decoder/fake_decoder.h"
+
+namespace heddle::testing {
+namespace {
+
+// The operations of launches, by the names of their kernels.
+std::vector<std::string> operations(const std::vector<fake::Launch>& launches, bool captured) {
+  std::vector<std::string> names;
+  for (const fake::Launch& launch : launches) {
+    if (launch.captured != captured) continue;
+    for (const char* op : {"row", "gemm", "kv_append", "decode_attention"}) {
+      if (launch.kernel.rfind(std::string("heddle_") + op, 0) == 0) names.emplace_back(op);
+    }
+  }
+  return names;
+}
+
+void append_layer(std::vector<std::string>* to) {
+  for (const char* op :
+       {"gemm", "kv_append", "decode_attention", "gemm", "row", "gemm", "gemm", "row"}) {
+    to->emplace_back(op);
+  }
+}
+
+TEST_F(FakeDecoder, AStepIsOneGraph) {
+  const ::Model model = open(small_llama(), "int8:head", 3);
+  Decoder decoder(runtime(), model, 64, stream_->get());
+  std::vector<std::string> expected = {"row"};
+  append_layer(&expected);
+  append_layer(&expected);
+  expected.emplace_back("gemm");
+  EXPECT_EQ(operations(fake::launches(), true), expected);
+  EXPECT_EQ(operations(fake::launches(), false), std::vector<std::string>());
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(decoder.step({1, 2, 3}).size(), 3U * 96);
+    EXPECT_EQ(fake::count("cuGraphLaunch"), i);
+  }
+  EXPECT_EQ(operations(fake::launches(), false), std::vector<std::string>());
+}
+
+TEST_F(FakeDecoder, LmHeadMayBeQuantised) {
+  const ::Model model = open(small_llama(true), "int8:head", 3);
+  EXPECT_EQ(model.head.gemm().weight.bits, 4);
+  EXPECT_EQ(model.head.gemm().output_dtype(), DType::kFp32);
+  Decoder decoder(runtime(), model, 64, stream_->get());
+  EXPECT_EQ(operations(fake::launches(), true).size(), 18U);
+}
+
+// Up to the keys and values of the last layer, twice for the longest prompt's twelve tokens.
+TEST_F(FakeDecoder, PromptsGoThroughTheLayersInChunks) {
+  const ::Model model = open(small_qwen3(true), "int8:head", 3);
+  Decoder decoder(runtime(), model, 64, stream_->get());
+  std::vector<std::string> chunk = {"row"};
+  append_layer(&chunk);
+  chunk.emplace_back("gemm");
+  chunk.emplace_back("kv_append");
+  std::vector<std::string> expected = chunk;
+  expected.insert(expected.end(), chunk.begin(), chunk.end());
+  decoder.read_prompts(ragged_prompts());
+  EXPECT_EQ(operations(fake::launches(), false), expected);
+  decoder.read_prompts({{1}, {2}, {3}});
+  EXPECT_EQ(operations(fake::launches(), false), expected) << "one token is for step() alone";
+}
+
+TEST_F(FakeDecoder, RefusesTokensAndLengths) {
+  const ::Model model = open(small_llama(), "fp16", 1);
+  Decoder decoder(runtime(), model, 4, stream_->get());
+  EXPECT_THROW(decoder.step({96}), std::runtime_error);
+  EXPECT_THROW(decoder.step({-1}), std::runtime_error);
+  EXPECT_THROW(decoder.step({1, 2}), std::runtime_error);
+  EXPECT_THROW(decoder.read_prompts({{1}, {2}}), std::runtime_error);
+  EXPECT_THROW(decoder.read_prompts({{1, 2, 3, 4, 5}}), std::runtime_error);
+  decoder.read_prompts({{1, 2, 3}});
+  decoder.step({3});
+  decoder.step({3});
+  EXPECT_THROW(decoder.step({3}), std::runtime_error) << "the fifth token has no page";
+}
+
+// What the launches would need and the example does not have.
+TEST_F(FakeDecoder, RefusesScalesThatAreGiven) {
+  const ::Model model = open(small_llama(), "fp8_e4m3", 1);
+  EXPECT_EQ(code_of([&] { Decoder(runtime(), model, 4, stream_->get()); }), "launch.missing");
+}
+
+TEST_F(FakeDecoder, RefusesTensorsOfAnotherType) {
+  const auto with_bf16 = [](const std::string& name) {
+    SmallModel small = small_llama();
+    for (TestTensor& tensor : small.tensors) {
+      if (tensor.name == name) tensor.type = TensorType::kBf16;
+    }
+    return small;
+  };
+  for (const std::string name : {"model.norm.weight", "model.embed_tokens.weight"}) {
+    const ::Model model = open(with_bf16(name), "int8:head", 1);
+    try {
+      const Decoder decoder(runtime(), model, 4, stream_->get());
+      FAIL() << name;
+    } catch (const std::runtime_error& error) {
+      EXPECT_EQ(std::string(error.what()).rfind(name + " has another type", 0), 0U) << error.what();
+    }
+  }
+  EXPECT_EQ(code_of([&] { open(with_bf16("lm_head.weight"), "int8:head", 1); }),
+            "checkpoint.not_converted");
+}
+
+TEST_F(FakeDecoder, RefusesOtherModels) {
+  const auto with = [&](const std::string& from, const std::string& to) {
+    SmallModel small = small_llama();
+    small.config.replace(small.config.find(from), from.size(), to);
+    return small;
+  };
+  EXPECT_THROW(open(with("\"llama\"", "\"gemma2\""), "int8:head", 1), std::runtime_error);
+  EXPECT_THROW(open(small_llama(), "int8:head", 0), std::runtime_error);
+  EXPECT_THROW(open(small_llama(), "int8:head", 65), std::runtime_error);
+  EXPECT_EQ(code_of([&] { open(small_llama(), "int8:", 1); }), "kv.words");
+  // Of a layer without one matrix.
+  SmallModel lacking = small_llama();
+  for (TestTensor& tensor : lacking.tensors) {
+    const std::string part = "layers.1.self_attn.k_proj";
+    const std::size_t at = tensor.name.find(part);
+    if (at != std::string::npos) tensor.name.replace(at, part.size(), "layers.1.other.k_proj");
+  }
+  const ::Model model = open(lacking, "int8:head", 1);
+  EXPECT_EQ(code_of([&] { model.specs(); }), "checkpoint.no_layer");
+}
+
+}  // namespace
+}  // namespace heddle::testing

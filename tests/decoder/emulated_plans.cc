@@ -1,0 +1,61 @@
+#include <stdexcept>
+
+#include "examples/decoder/model.h"
+#include "tests/decoder/emulated_kernels.h"
+#include "tests/decoder/small_model.h"
+#include "tests/shared_runtime.h"
+
+namespace heddle {
+namespace {
+
+constexpr std::int64_t kSequences = 3;
+
+// The plan's kernel that serves so many rows.
+void add(const Plan& plan, std::int64_t rows, std::vector<Plan>* to) {
+  for (const PlannedKernel& kernel : plan.kernels) {
+    if (rows < kernel.size_min || rows > kernel.size_max) continue;
+    Plan one = plan;
+    one.kernels = {kernel};
+    to->push_back(std::move(one));
+    return;
+  }
+  throw std::logic_error("no kernel for so many rows");
+}
+
+void add(const Spec& spec, DecoderPlans* plans) {
+  const Plan plan = resolve(spec, runtime().device_target());
+  switch (spec.op()) {
+    case Op::kGemm:
+      add(plan, kSequences, &plans->tiles);
+      if (plan.kernels.size() > 1) add(plan, kChunk * kSequences, &plans->tiles);
+      break;
+    case Op::kDecodeAttention:
+      plans->attention.push_back(plan);
+      break;
+    case Op::kKvAppend:
+      plans->append.push_back(plan);
+      break;
+    default:
+      plans->rows.push_back(plan);
+  }
+}
+
+}  // namespace
+
+DecoderPlans decoder_plans() {
+  DecoderPlans plans;
+  for (const SmallModel& small : {small_llama(), small_qwen3(false)}) {
+    const TemporaryFolder folder;
+    small.write(folder);
+    const ::Model model(folder.path(), "int8:head", kSequences);
+    for (const Spec& spec : model.specs()) add(spec, &plans);
+  }
+  for (const auto* all : {&plans.tiles, &plans.attention, &plans.append, &plans.rows}) {
+    for (const Plan& plan : *all) {
+      if (plan.kernels.size() != 1) throw std::logic_error("a plan of several kernels");
+    }
+  }
+  return plans;
+}
+
+}  // namespace heddle
