@@ -66,7 +66,8 @@ TEST_F(ReaderTest, LayersAndTensorsAreFoundByName) {
     EXPECT_EQ(&reader.tensor(tensor.name), &tensor);
     EXPECT_EQ(code_of([&] { reader.layer(tensor.name); }), "checkpoint.no_layer");
   }
-  EXPECT_EQ(code_of([&] { reader.tensor(reader.layers()[0].packed.name); }), "checkpoint.no_tensor");
+  EXPECT_EQ(code_of([&] { reader.tensor(reader.layers()[0].packed.name); }),
+            "checkpoint.no_tensor");
   for (const char* name : {"", "a", "model.layers.0.mlp.down_proj ", "zzz"}) {
     EXPECT_EQ(code_of([&] { reader.layer(name); }), "checkpoint.no_layer") << name;
     EXPECT_EQ(code_of([&] { reader.tensor(name); }), "checkpoint.no_tensor") << name;

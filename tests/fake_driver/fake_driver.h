@@ -55,8 +55,8 @@ struct FakeGraph {
 };
 struct FakeStream {
   bool capturing = false;
-  std::uint64_t capture = 0;  // the number of the last one
-  bool broken = false;        // the capture was broken by a forbidden call
+  std::uint64_t capture = 0;     // the number of the last one
+  bool broken = false;           // the capture was broken by a forbidden call
   std::vector<Work> captured{};  // by the capture that goes on
 };
 

@@ -45,7 +45,7 @@ CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes) {
   if (state().allocate) {
     made = state().allocate(bytes);
   } else {
-    made = ::operator new(bytes, std::align_val_t{kDeviceAlignment});
+    made = ::operator new (bytes, std::align_val_t{kDeviceAlignment});
     std::memset(made, 0xFF, bytes);
     state().device_memory[made] = bytes;
   }
@@ -57,7 +57,7 @@ CUresult cuMemFree(CUdeviceptr memory) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's own type for a pointer.
   auto* pointer = reinterpret_cast<void*>(memory);
   if (state().device_memory.erase(pointer) == 0) return kInvalidValue;
-  ::operator delete(pointer, std::align_val_t{kDeviceAlignment});
+  ::operator delete (pointer, std::align_val_t{kDeviceAlignment});
   return call.result;
 }
 CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t bytes,
