@@ -1,6 +1,5 @@
 // The CUDA driver without a toolkit.
-#ifndef HEDDLE_EXAMPLES_DECODER_CUDA_H_
-#define HEDDLE_EXAMPLES_DECODER_CUDA_H_
+#pragma once
 
 #include <dlfcn.h>
 
@@ -16,5 +15,3 @@ void cuda(const char* name, Args... args) {
   const int result = function != nullptr ? function(args...) : -1;
   if (result != 0) throw std::runtime_error(name + (" failed: " + std::to_string(result)));
 }
-
-#endif  // HEDDLE_EXAMPLES_DECODER_CUDA_H_

@@ -1,6 +1,5 @@
 // A batch of sequences on one GPU, from tokens to logits. docs/engine.md walks through it.
-#ifndef HEDDLE_EXAMPLES_DECODER_DECODER_H_
-#define HEDDLE_EXAMPLES_DECODER_DECODER_H_
+#pragma once
 
 #include <algorithm>
 #include <chrono>
@@ -94,8 +93,7 @@ class Decoder {
     const auto begin = std::chrono::steady_clock::now();
     cuda("cuGraphLaunch", graph_, stream_);
     cuda("cuStreamSynchronize", stream_);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    step_ms = took.count();
+    step_ms = 1e-6 * std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
     std::vector<float> logits(model_.sequences * model_.vocabulary);
     cuda("cuMemcpyDtoH_v2", logits.data(), logits_.data, logits_.bytes);
     return logits;
@@ -209,13 +207,11 @@ class Decoder {
     appended.q_out = q_;
     appended.tokens = m;
     if (tokens > 1) appended.offsets = offsets_;
-    appended.sequences = model_.sequences;
-    appended.lengths = lengths_;
     heddle::DecodeAttentionArgs attention;
+    appended.sequences = attention.sequences = model_.sequences;
+    appended.lengths = attention.lengths = lengths_;
     attention.q = q_;
     attention.out = attended_;
-    attention.sequences = model_.sequences;
-    attention.lengths = lengths_;
     attention.workspace = workspace_;
     heddle::RowTransformArgs norm;
     norm.x = x_;
@@ -276,5 +272,3 @@ class Decoder {
   std::vector<std::int32_t> in_cache_;    // tokens of each sequence
   void* graph_ = nullptr;
 };
-
-#endif  // HEDDLE_EXAMPLES_DECODER_DECODER_H_

@@ -8,7 +8,8 @@
 
 #include "decoder.h"
 
-int run(const std::vector<std::string>& args) {
+int main(int argc, char** argv) try {
+  const std::vector<std::string> args(argv, argv + argc);
   std::map<std::string, std::string> options = {
       {"--tokens", "32"}, {"--batch", "0"}, {"--kv", "int8:head"}, {"--prompt", ""}};
   std::vector<std::vector<int>> prompts;
@@ -61,10 +62,6 @@ int run(const std::vector<std::string>& args) {
   std::sort(times.begin(), times.end());
   if (time) std::cout << "a step takes " << times.at(times.size() / 2) << " ms\n";
   return 0;
-}
-
-int main(int argc, char** argv) try {
-  return run({argv, argv + argc});
 } catch (const std::exception& error) {
   std::cerr << error.what() << "\n";
   return 1;

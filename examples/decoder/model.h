@@ -1,6 +1,5 @@
 // A checkpoint, and the specs of all kernels that decoding it takes. Needs no GPU.
-#ifndef HEDDLE_EXAMPLES_DECODER_MODEL_H_
-#define HEDDLE_EXAMPLES_DECODER_MODEL_H_
+#pragma once
 
 #include <fstream>
 #include <iterator>
@@ -103,5 +102,3 @@ struct Model {
   heddle::TensorType type;  // of activations
   heddle::Spec norm, add_norm, append, attend, attend_chunk, head;
 };
-
-#endif  // HEDDLE_EXAMPLES_DECODER_MODEL_H_
