@@ -14,11 +14,12 @@ namespace heddle {
 // Each aligned to 16 bytes.
 struct GemmArgs {
   DeviceInput x;  // [M, K] row-major, the activation's dtype
-  // pack_weights() output. From sm_90 on it may be read before the kernel before this one in
-  // the stream has ended, so that one must not write it: synchronise once after packing on the GPU.
+  // pack_weights() output. From sm_90 on it may be read before the kernels before this one in
+  // the stream have ended, which must not write it: synchronise once after packing on the GPU.
   DeviceInput weights;
   DeviceOutput y;  // [M, GemmSpec::output_columns()] row-major, GemmSpec::output_dtype()
-  // [N]; required exactly if the spec has one. As of weights, the kernel before must not write it.
+  // [N]; required exactly if the spec has one. As of weights, kernels that still run must not write
+  // it.
   DeviceInput bias;
   DeviceInput residual;  // as y; required exactly if the spec has one; may be y
   // [K] of the activation's dtype; required exactly with activation.pre_scale.

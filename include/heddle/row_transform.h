@@ -22,8 +22,8 @@ struct RowTransformArgs {
   std::int64_t y_stride = 0;
   // [m][columns], dense; required exactly if the spec has one. Read, then replaced by X + residual.
   DeviceOutput residual;
-  // [columns]; required exactly with a norm. From sm_90 on it may be read before the kernel before
-  // this one in the stream has ended, so that one must not write it.
+  // [columns]; required exactly with a norm. From sm_90 on it may be read before the kernels before
+  // this one in the stream have ended, so none that still runs may write it.
   DeviceInput weight;
   DeviceInput bias;    // [columns]; the same, with norm.bias
   std::int64_t m = 0;  // rows, in the range of shape.m; 0: nothing is launched

@@ -89,8 +89,8 @@ struct AttentionChannels {
 #pragma unroll
         for (int n = 0; n < S::kRowTiles; ++n) {
           const u8* row = Query::row_of(arguments, segment, n, g);
-          q[i][n] =
-              inside && row != nullptr ? load_global_16(row + 2 * element) : u32x4{0, 0, 0, 0};
+          q[i][n] = inside && row != nullptr ? load_global_16_coherent(row + 2 * element)
+                                             : u32x4{0, 0, 0, 0};
         }
       }
 #pragma unroll

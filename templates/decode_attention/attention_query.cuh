@@ -105,10 +105,10 @@ struct AttentionQuery {
         const int piece = t + 4 * (i / kPiecePairs);
         const u8* at = from + 4 * (piece * kPiecePairs + i % kPiecePairs);
         if constexpr (kLoadPairs == 4) {
-          const u32x4 v = valid ? load_global_16(at) : u32x4{0, 0, 0, 0};
+          const u32x4 v = valid ? load_global_16_coherent(at) : u32x4{0, 0, 0, 0};
           pairs[n][i] = v.x, pairs[n][i + 1] = v.y, pairs[n][i + 2] = v.z, pairs[n][i + 3] = v.w;
         } else {
-          pairs[n][i] = valid ? load_global_4(at) : 0;
+          pairs[n][i] = valid ? load_global_4_l2(at) : 0;
         }
       }
     }

@@ -14,7 +14,7 @@
 // A warp, in this order:
 // 1. requests the weights of its first chunks, which go into registers and wait for no one, and
 //    the metadata of all of its chunks;
-// 2. waits for the kernel ahead, which must not write weights (GemmArgs::weights);
+// 2. waits for the kernel ahead; none that still runs may write weights (GemmArgs::weights);
 // 3. reads X of its own columns into shared memory, and the metadata, while weights are on their
 //    way; no other warp needs them, so there is no barrier of the block;
 // 4. decodes and multiplies chunk by chunk, and requests the chunk that is `ahead` chunks on;

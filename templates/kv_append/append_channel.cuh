@@ -80,13 +80,13 @@ struct ChannelAppend {
       new_tokens = offset(sequence + 1) - row;
       before = unit - sequence - row / kBlock;
     }
-    length = static_cast<int>(load_global_4(p.lengths + sequence));
+    length = static_cast<int>(load_global_4_l2(p.lengths + sequence));
     if (new_tokens <= 0 || length <= 0) return -1;
     last_row = row + new_tokens - 1;
     first_new = length > new_tokens ? length - new_tokens : 0;
     const int window_slot = p.residual_slots == nullptr
                                 ? sequence
-                                : static_cast<int>(load_global_4(p.residual_slots + sequence));
+                                : static_cast<int>(load_global_4_l2(p.residual_slots + sequence));
     const bool has_window = static_cast<u32>(window_slot) < static_cast<u32>(p.residual_slot_count);
     const i64 row_of_window = (static_cast<i64>(window_slot) * Config::value.heads + head) * kBlock;
     window = has_window ? p.residual + row_of_window * kRowBytes : nullptr;
@@ -166,8 +166,8 @@ struct ChannelAppend {
       Sixteen own{};
       if (inside) {
         const u8* const row = row_of(position);
-        own.set_8(0, load_global_16(row + 2 * element(0)));
-        own.set_8(1, load_global_16(row + 2 * element(1)));
+        own.set_8(0, load_global_16_coherent(row + 2 * element(0)));
+        own.set_8(1, load_global_16_coherent(row + 2 * element(1)));
       }
       float factor = 1.0f;
       if constexpr (kNormalizes) factor = norm_factor(own);
@@ -181,7 +181,7 @@ struct ChannelAppend {
 
  private:
   __device__ __forceinline__ int offset(int i) const {
-    return static_cast<int>(load_global_4(p.offsets + i));
+    return static_cast<int>(load_global_4_l2(p.offsets + i));
   }
   // Tokens that the sequence may have.
   __device__ __forceinline__ int capacity() const {

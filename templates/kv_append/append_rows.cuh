@@ -68,7 +68,7 @@ struct AppendRows {
       fetch(next, first_head_ + stage * head_step_, stage);
     if constexpr (kNormalizes) load_weights(weights);
     if constexpr (Tensor::value.given_factor)
-      factor_ = float_from_bits(load_global_4(cache_.given));
+      factor_ = float_from_bits(load_global_4_l2(cache_.given));
     if constexpr (!kDynamic && !Tensor::value.is_16_bit) given_ = Encode::given_scale(cache_.given);
     place_ = find_place<Config, Tensor::kQuery>(p_, token_ - token_in_block_, token_);
     if constexpr (Config::value.rope_table) {
@@ -123,7 +123,7 @@ struct AppendRows {
         if constexpr (Config::value.async_copies) {
           copy_async_16(staged(stage, run), eight, true);
         } else {
-          store_shared_16(staged(stage, run), load_global_16(eight));
+          store_shared_16(staged(stage, run), load_global_16_coherent(eight));
         }
       }
     }

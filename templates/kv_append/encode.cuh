@@ -64,9 +64,9 @@ struct KvEncode {
   }
 
   static __device__ __forceinline__ KvScale given_scale(const float* given) {
-    KvScale result = usable(0, float_from_bits(load_global_4(given)));
+    KvScale result = usable(0, float_from_bits(load_global_4_l2(given)));
     if constexpr (Tensor::value.asymmetric) {
-      const float zero = float_from_bits(load_global_4(given + 1));
+      const float zero = float_from_bits(load_global_4_l2(given + 1));
       result.zero = limited(round_to_integer(zero != zero ? 0.0f : zero));
     }
     return result;

@@ -35,7 +35,7 @@ __device__ __forceinline__ int last_sequence(int sequences, const Begins& begins
 // The sequence of new token `token`.
 __device__ __forceinline__ int sequence_of(const int* offsets, int sequences, int token) {
   return last_sequence(sequences, [=](int sequence) {
-    return static_cast<int>(load_global_4(offsets + sequence)) <= token;
+    return static_cast<int>(load_global_4_l2(offsets + sequence)) <= token;
   });
 }
 
@@ -48,7 +48,7 @@ __device__ __forceinline__ Place place_at(const KvAppendParameters& p, int seque
     const int index = position / Config::value.page_size;
     if (index >= p.table_stride) return place;
     const int* entry = p.block_table + static_cast<i64>(sequence) * p.table_stride + index;
-    place.page = static_cast<int>(load_global_4(entry));
+    place.page = static_cast<int>(load_global_4_l2(entry));
     place.token = position % Config::value.page_size;
     place.inside = static_cast<u32>(place.page) < static_cast<u32>(p.pages);
   } else {
@@ -68,13 +68,13 @@ __device__ __forceinline__ Place find_place(const KvAppendParameters& p, int fir
   int end = token + 1;
   int length = 0;
   const auto read_length = [&] {
-    if (sequence < p.sequences) length = static_cast<int>(load_global_4(p.lengths + sequence));
+    if (sequence < p.sequences) length = static_cast<int>(load_global_4_l2(p.lengths + sequence));
   };
   if (p.offsets != nullptr) {
     sequence = sequence_of(p.offsets, p.sequences, first_token);
     read_length();  // on its way together with the end
     for (; sequence < p.sequences; ++sequence, read_length()) {
-      end = static_cast<int>(load_global_4(p.offsets + sequence + 1));
+      end = static_cast<int>(load_global_4_l2(p.offsets + sequence + 1));
       if (end > token) break;
     }
   } else {

@@ -39,8 +39,8 @@ __device__ __forceinline__ Rotation rotation_of(const KvAppendParameters& p, u32
   if constexpr (Config::value.rope_table) {
     if (position >= static_cast<u32>(p.rotation_rows)) return {1.0f, 0.0f};
     const float* row = p.rotations + static_cast<i64>(position) * Config::value.rope_dim + pair;
-    return {float_from_bits(load_global_4(row)),
-            float_from_bits(load_global_4(row + Config::value.rope_dim / 2))};
+    return {float_from_bits(load_global_4_l2(row)),
+            float_from_bits(load_global_4_l2(row + Config::value.rope_dim / 2))};
   } else {
     const Rotation rotation = rope_rotation(Config::Frequencies::of(pair), position);
     constexpr u32 kFactor = static_cast<u32>(Config::value.rope_factor_bits);

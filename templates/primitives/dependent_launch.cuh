@@ -7,6 +7,8 @@
 namespace heddle {
 
 // griddepcontrol.launch_dependents: the next kernel of the stream may start where there is room.
+// Kernels call it ahead of wait_for_predecessor(), so that several of a stream may be under way:
+// what one reads before its wait, weights, no kernel that still runs may write.
 __device__ __forceinline__ void launch_dependents() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -55,7 +55,8 @@ __device__ __forceinline__ void store_shared_float(u32 address, float v) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
 }
 
-// ld.global.nc: data that no one writes while the kernel runs.
+// ld.global.nc: data that no one writes while the kernel runs. Where a kernel starts early, not
+// what the kernels before it write: it runs beside them.
 __device__ __forceinline__ u32x4 load_global_16(const void* address) {
   u32x4 v;
   asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
@@ -78,7 +79,7 @@ __device__ __forceinline__ u32 load_global_1(const void* address) {
   asm volatile("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(address));
   return v;
 }
-// ld.global: data that this kernel may overwrite later.
+// ld.global: data that this kernel may overwrite later, or that a kernel before it has written.
 __device__ __forceinline__ u32x4 load_global_16_coherent(const void* address) {
   u32x4 v;
   asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"
@@ -87,7 +88,7 @@ __device__ __forceinline__ u32x4 load_global_16_coherent(const void* address) {
                : "memory");
   return v;
 }
-// ld.global.cg: from the L2 cache, where other blocks' stores are.
+// ld.global.cg: from the L2 cache, where other blocks' and kernels' stores are.
 __device__ __forceinline__ u32x4 load_global_16_l2(const void* address) {
   u32x4 v;
   asm volatile("ld.global.cg.v4.b32 {%0, %1, %2, %3}, [%4];"

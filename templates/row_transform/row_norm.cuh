@@ -153,8 +153,8 @@ struct NormRow {
   }
 };
 
-// Weight and bias of a thread's vectors. The kernel before does not write them. They are no
-// ld.global.nc: those the compiler moves behind griddepcontrol.wait, where their latency would
+// Weight and bias of a thread's vectors. No kernel before it that still runs writes them. They are
+// no ld.global.nc: those the compiler moves behind griddepcontrol.wait, where their latency would
 // show.
 template <class Config, int kCount>
 struct NormWeights {

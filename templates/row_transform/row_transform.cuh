@@ -17,7 +17,7 @@
 // those that fit into no block's registers are read a second time, from the L2 cache, from where
 // their sums were written. With fewer rows than SMs a row has as many threads as it has vectors.
 //
-// Order, of a norm (row_norm.cuh): weight and bias, which the kernel before does not write; wait
+// Order, of a norm (row_norm.cuh): weight and bias, which no kernel writes that still runs; wait
 // for that kernel; for each row of the block: X and residual, sums to the residual, statistics, Y.
 // Of a gate (row_gate.cuh): wait; for each row of the block: gates and what they multiply, Y.
 // Blocks take rows a grid apart, and the grid is as many blocks as the GPU holds at a time.

@@ -109,7 +109,7 @@ struct RegisterPipeline {
   }
   __device__ __forceinline__ void load(int stage) {
     copy.for_each_piece(stage, [this](int index, u32, const u8* from, bool valid) {
-      held[index] = valid ? load_global_16(from) : u32x4{0, 0, 0, 0};
+      held[index] = valid ? load_global_16_coherent(from) : u32x4{0, 0, 0, 0};
     });
   }
   __device__ __forceinline__ void store(int stage) {
