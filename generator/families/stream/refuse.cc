@@ -21,8 +21,10 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec) {
                         "\"hopper\"", "\"auto\", \"ampere\"", ""});
   } else if (problems.empty()) {
     problems.push_back({"/tile",
-                        "up to 8 tokens are served by streams here, none of which has this tile",
-                        "", "/shape/m from 9 on, no tile, or another path", ""});
+                        fmt::format("streams serve the fewest tokens of the spec, M = {}, and none of "
+                                    "them has this tile",
+                                    spec.shape.m_min),
+                        "", "no tile, or another path", ""});
   }
   return problems;
 }

@@ -15,6 +15,7 @@ using device::TilesConfig;
 
 constexpr int kMaxThreads = 1024;
 constexpr std::int64_t kMostTilesOfN = 65535;  // the grid's second dimension
+constexpr int kMostStageColumns = 4096;        // so that sizes of shared memory are no overflow
 // Sums, partial sums and fragments beyond this many registers spill.
 constexpr int kMaxSumRegisters = 160;
 
@@ -43,6 +44,8 @@ std::vector<Problem> refuse_tile(const TilesConfig& c, const Target& target, std
             c.warps_k);
       },
       c.stage_k, "");
+  reasons.unless(c.stage_k <= kMostStageColumns, "/tile/k", "a stage of a tile has fewer columns",
+                 c.stage_k, [] { return fmt::format("up to {}", kMostStageColumns); });
   reasons.unless(c.threads() <= kMaxThreads, "/tile", "a block has at most 1024 threads",
                  c.threads(), "");
   reasons.unless(c.stages >= 2, "/tile/stages", "a pipeline has at least two stages", c.stages,

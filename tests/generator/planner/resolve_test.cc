@@ -88,7 +88,7 @@ TEST(Resolve, SaysWhatAStreamLacks) {
   spec = small_spec();
   spec.path = Path::kHopper;
   spec.tile.m = 64;
-  EXPECT_NE(refusal(spec, "h200").find("/shape/m from 9 on"), std::string::npos);
+  EXPECT_NE(refusal(spec, "h200").find("M = 1, and none of them has this tile"), std::string::npos);
   spec.tile = {};
   EXPECT_EQ(refusal(spec, "sm_75").find("ampere"), std::string::npos);
 }
