@@ -9,7 +9,7 @@
 namespace heddle {
 
 const char* const kNoPlainKernel =
-    "its weights are not quantised; heddle build CONFIG --dense makes kernels for such layers";
+    "its weights are not quantised; heddle build CONFIG --dense asks for kernels for such layers";
 
 namespace {
 

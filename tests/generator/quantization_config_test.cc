@@ -168,10 +168,11 @@ TEST(QuantizationConfig, AwqHasFourBits) {
 
 // What is wrong with a field is told once.
 TEST(QuantizationConfig, BitsOutOfRange) {
-  for (const char* config : {R"({"quant_method": "gptq", "bits": 9})", R"({"quant_method": "gptq"})",
-                             R"({"quant_method": "auto-round", "bits": 9})",
-                             R"({"quant_method": "awq", "bits": 9, "w_bit": 4})",
-                             R"({"quant_method": "awq", "bits": "four"})"}) {
+  for (const char* config :
+       {R"({"quant_method": "gptq", "bits": 9})", R"({"quant_method": "gptq"})",
+        R"({"quant_method": "auto-round", "bits": 9})",
+        R"({"quant_method": "awq", "bits": 9, "w_bit": 4})",
+        R"({"quant_method": "awq", "bits": "four"})"}) {
     try {
       read(config);
       ADD_FAILURE() << "accepted: " << config;

@@ -26,9 +26,9 @@ constexpr int kMostSplit = 8;  // thread blocks of a cluster, on every GPU that 
 
 bool honours(const TileSpec& tile, const StreamConfig& c) {
   return allows(tile.m, c.token_tiles() * kTokenTile) && allows(tile.n, device::Chunk::kRows) &&
-         allows(tile.k, stream_stage_columns(c)) &&
-         allows(tile.stages, c.stages) && allows(tile.split_k, c.split_k) &&
-         allows(tile.warps_m, 1) && allows(tile.warps_k, c.warps_k);
+         allows(tile.k, stream_stage_columns(c)) && allows(tile.stages, c.stages) &&
+         allows(tile.split_k, c.split_k) && allows(tile.warps_m, 1) &&
+         allows(tile.warps_k, c.warps_k);
 }
 
 // One block for each SM, and in clusters of two as many as SMs pair up. GPCs have even numbers of

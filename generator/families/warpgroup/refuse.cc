@@ -32,8 +32,17 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
       "each of two warpgroups takes one or two tiles of 64 rows, each of four one, or two share "
       "one of 32 to 128 tokens",
       c.tile_n, "64, 128, 256");
-  reasons.unless(c.stages >= 2, "/tile/stages", "a pipeline has at least two stages", c.stages,
-                 "2 and up");
+  if (tile.stages) {
+    reasons.unless(c.stages >= 2, "/tile/stages", "a pipeline has at least two stages", c.stages,
+                   "2 and up");
+  } else {
+    reasons.unless(c.stages >= 2, "/tile", [&] {
+      return fmt::format(
+          "two stages of {} columns of a tile of {} tokens by {} rows need more shared memory than "
+          "{} has for a block",
+          stage_columns(c), c.tile_m, c.tile_n, target.name);
+    });
+  }
   const int columns = tile.k.value_or(stage_columns(c));
   const bool is_half = columns == 64 && wgmma_may_halve(spec, c);
   reasons.unless(is_half || columns == 128 || columns == 256 || columns == 512, "/tile/k",

@@ -67,8 +67,14 @@ void expect_same(const Plan& plan, const PlannedKernel& kernel, const TileSpec& 
 
 std::vector<GemmSpec> some_specs() {
   std::vector<GemmSpec> specs;
-  for (const auto& [n, k] : {std::pair{4096, 4096}, {6144, 4096}, {4096, 14336}, {8192, 28672},
-                             {1024, 8192}, {2560, 9728}, {512, 640}, {11008, 2560}}) {
+  for (const auto& [n, k] : {std::pair{4096, 4096},
+                             {6144, 4096},
+                             {4096, 14336},
+                             {8192, 28672},
+                             {1024, 8192},
+                             {2560, 9728},
+                             {512, 640},
+                             {11008, 2560}}) {
     for (const int bits : {2, 3, 4, 8}) {
       GemmSpec spec = spec_of(n, k);
       spec.weight.bits = bits;
