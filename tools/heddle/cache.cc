@@ -32,8 +32,7 @@ struct CacheCommandOptions {
 // To a runtime such a folder is as good as an empty one; who asks for it by name wants to know.
 [[noreturn]] void refuse_root(const std::string& root, const std::string& why) {
   std::error_code ignored;
-  const bool is_bundle =
-      std::filesystem::is_regular_file(root, ignored) || root.ends_with(".hdl");
+  const bool is_bundle = std::filesystem::is_regular_file(root, ignored) || root.ends_with(".hdl");
   throw Error(ErrorCategory::kFile, "tool.cache_folder",
               why + (is_bundle ? "; heddle bundle list and verify read bundles" : ""));
 }
@@ -154,9 +153,11 @@ void add_cache_command(CLI::App& app, Action* action) {
   command->require_subcommand(1);
   command->footer("Example:\n  heddle cache list");
   add_part(*command, action, "list", "List the entries", list);
-  add_part(*command, action, "verify", "Read every entry and check it; exit code 1 on damage, 2 if --cache or HEDDLE_CACHE names "
-           "no folder",
-           verify);
+  add_part(
+      *command, action, "verify",
+      "Read every entry and check it; exit code 1 on damage, 2 if --cache or HEDDLE_CACHE names "
+      "no folder",
+      verify);
   add_part(*command, action, "clear", "Delete every entry", clear);
 }
 
