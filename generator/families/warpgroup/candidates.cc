@@ -97,7 +97,11 @@ class Candidates {
 
   void add_all() {
     for (const int tokens : values_of(spec_.tile.m, token_counts())) {
-      for (const int rows : values_of(spec_.tile.n, {64, 128, 256})) add_tile(tokens, rows);
+      for (const int rows : values_of(spec_.tile.n, {64, 128, 256})) {
+        // Tokens and rows that do not go together are refused where the spec sets both.
+        const bool is_asked = spec_.tile.m && spec_.tile.n;
+        if (is_asked || rows != kRowTile || wgmma_shares_rows(tokens)) add_tile(tokens, rows);
+      }
     }
   }
 

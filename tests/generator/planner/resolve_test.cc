@@ -105,13 +105,17 @@ TEST(Resolve, RefusalsNameWhatTheSpecSets) {
   EXPECT_NE(refusal(spec, "a100").find("a tile of m 8, n 16, k 256 and 32 stages needs "),
             std::string::npos)
       << refusal(spec, "a100");
-  // A number of stages that nobody set is not refused.
+  // Of wgmma neither rows nor a number of stages that nobody set are refused.
   spec.tile = {};
   spec.tile.k = 512;
   spec.path = Path::kHopper;
   EXPECT_EQ(refused_fields(Spec::from_gemm(spec), "h100"), Pointers{"/tile"});
   EXPECT_NE(refusal(spec, "h100").find("two stages of 512 columns of a tile of "),
             std::string::npos);
+  spec.shape.m_min = 9;
+  spec.shape.m_max = 16;
+  spec.tile.k = 8192;
+  EXPECT_EQ(refused_fields(Spec::from_gemm(spec), "h100"), Pointers{"/tile/k"});
 }
 
 TEST(Resolve, SaysWhatAStreamLacks) {
