@@ -3,6 +3,7 @@
 
 #include "generator/model/method_readers.h"
 #include "generator/model/scheme_fields.h"
+#include "generator/spec/document.h"
 
 namespace heddle {
 namespace {
@@ -46,6 +47,26 @@ int read_word_bytes(const ConfigReader& config) {
                       quoted(type), "int8, int16, int32 or int64");
 }
 
+// AWQ's order is that of the eight codes of a word, which have four bits each.
+void require_awq_bits(const ConfigReader& config, std::string_view key) {
+  constexpr int kAwqBits = 4;
+  const Node* node = config.node(key);
+  const std::optional<std::int64_t> bits = node == nullptr ? std::nullopt : node->as_integer();
+  // read_bits() tells of a value that no width is.
+  if (!bits || *bits < 1 || *bits > kMostBits || *bits == kAwqBits) return;
+  refuse_quantization(config, key, "AWQ's order of codes is that of eight to a word",
+                      std::to_string(*bits), std::to_string(kAwqBits));
+}
+
+// A field that has two names may stand under both, with one value.
+void require_same(const ConfigReader& config, std::string_view key, std::string_view other) {
+  if (!config.has(key) || !config.has(other)) return;
+  const std::string value = excerpt(*config.node(key));
+  if (value == excerpt(*config.node(other))) return;
+  refuse_quantization(config, other, std::string(key) + " says " + value + ", this another",
+                      excerpt(*config.node(other)), "the same in both");
+}
+
 // The fields that a module may have of its own. Static groups are fixed before the columns are
 // reordered: g_idx is in order.
 void read_gptq_module(const ConfigReader& config, Scheme& scheme) {
@@ -55,6 +76,12 @@ void read_gptq_module(const ConfigReader& config, Scheme& scheme) {
   scheme.act_order =
       config.bool_or("desc_act", scheme.act_order) && !config.bool_or("static_groups", false);
   if (scheme.group_size == kPerChannel) scheme.act_order = false;
+}
+
+// The same of the whole model, whose codes have a width in any case.
+void read_gptq_fields(const ConfigReader& config, Scheme& scheme) {
+  if (!config.has("bits")) scheme.bits = read_bits(config, "bits");
+  read_gptq_module(config, scheme);
 }
 
 // GPTQModel's rules in their order: "-:" leaves a module out, "+:" or nothing changes its fields.
@@ -105,6 +132,7 @@ int read_extra_module(const ConfigReader& fields, Scheme scheme, QuantizationBui
     return kNotQuantized;
   }
   read_gptq_module(fields, scheme);
+  if (scheme.storage == Storage::kAwq) require_awq_bits(fields, "bits");
   const std::string type = fields.string_or("data_type", "int");
   if (type != "int") scheme.unread = "AutoRound's data_type " + quoted(type) + " is not read";
   return builder.scheme(scheme);
@@ -193,7 +221,12 @@ void read_awq(const ConfigReader& config, QuantizationBuilder& builder) {
         quoted(version), "\"gemm\" or \"gemv\"");
   }
   scheme.storage = version == "gemm" ? Storage::kAwq : Storage::kAwqGemv;
-  scheme.bits = read_bits(config, config.spelling({"bits", "w_bit"}));
+  for (const std::string_view key : {"bits", "w_bit"}) {
+    require_awq_bits(config, key);
+    if (config.has(key)) scheme.bits = read_bits(config, key);
+  }
+  if (!config.has("bits") && !config.has("w_bit")) scheme.bits = read_bits(config, "bits");
+  require_same(config, "group_size", "q_group_size");
   scheme.group_size = read_group_size(config, config.spelling({"group_size", "q_group_size"}));
   scheme.symmetric = !config.bool_or("zero_point", true);
   exclude_substrings(config, "modules_to_not_convert", builder);
@@ -206,8 +239,7 @@ void read_gptq(const ConfigReader& config, QuantizationBuilder& builder) {
   scheme.storage = Storage::kGptq;
   scheme.zero_is_minus_one = !is_gptq_v2(config);
   scheme.word_bytes = read_word_bytes(config);
-  scheme.bits = read_bits(config, "bits");
-  read_gptq_module(config, scheme);
+  read_gptq_fields(config, scheme);
   read_dynamic(config, scheme, builder);
   exclude_substrings(config, "modules_to_not_convert", builder);
   if (!config.bool_or("lm_head", false)) {
@@ -229,8 +261,8 @@ void read_auto_round(const ConfigReader& config, QuantizationBuilder& builder) {
     refuse_quantization(config, "data_type", "AutoRound's codes of this type are not read",
                         quoted(type), "\"int\"");
   }
-  scheme.bits = read_bits(config, "bits");
-  read_gptq_module(config, scheme);
+  if (scheme.storage == Storage::kAwq) require_awq_bits(config, "bits");
+  read_gptq_fields(config, scheme);
   read_extra_config(config, scheme, builder);
   const int index = builder.scheme(scheme);
   const std::vector<std::string> blocks =

@@ -6,7 +6,7 @@ namespace heddle {
 
 const char* const kPlainWeights = "16 bits";
 const char* const kNoPlainKernel =
-    "its weights are not quantised; --dense makes kernels for such layers";
+    "its weights are not quantised; --dense asks for kernels for such layers";
 
 namespace {
 

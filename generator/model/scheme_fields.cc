@@ -8,7 +8,6 @@
 namespace heddle {
 namespace {
 
-constexpr std::int64_t kMostBits = 8;
 constexpr std::int64_t kLargestGroup = 1 << 20;
 
 Scheme float_scheme(WeightType type, int bits, int group_size, DType scale) {

@@ -13,6 +13,8 @@ namespace heddle {
 
 // -1 or 1 to 1048576; nothing where the field is absent.
 std::optional<int> read_group_size(const ConfigReader& config, std::string_view key);
+inline constexpr std::int64_t kMostBits = 8;
+// 1 to kMostBits.
 int read_bits(const ConfigReader& config, std::string_view key);
 // "e4m3", "float8_e4m3fn" ...; refuses what is none of the two FP8 types.
 WeightType read_fp8_format(const ConfigReader& config, std::string_view key);

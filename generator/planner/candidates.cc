@@ -1,6 +1,7 @@
 #include "generator/planner/candidates.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace heddle {
@@ -16,7 +17,8 @@ Plan with_kernel(const Plan& plan, PlannedKernel kernel) {
 
 bool is_same_kernel(const PlannedKernel& a, const PlannedKernel& b) {
   return a.family == b.family && kernel_label(a) == kernel_label(b) && a.threads == b.threads &&
-         a.shared_bytes == b.shared_bytes && a.blocks_per_sm == b.blocks_per_sm;
+         a.shared_bytes == b.shared_bytes && a.blocks_per_sm == b.blocks_per_sm &&
+         a.family->json(a) == b.family->json(b);
 }
 
 MRange step_of(const GemmShape& shape, std::int64_t m) {
@@ -37,8 +39,8 @@ std::vector<CandidatePlan> candidate_plans(const Plan& plan, std::int64_t m) {
   std::vector<CandidatePlan> plans;
   plans.push_back({with_kernel(plan, own), predicted_us(plan, own, m)});
   for (Candidate& one : gemm_candidates(plan, range)) {
-    if (is_same_kernel(one.kernel, own)) continue;
     PlannedKernel kernel = planned_kernel(plan, std::move(one.kernel), own.name);
+    if (is_same_kernel(kernel, own)) continue;
     const double us = predicted_us(plan, kernel, m);
     plans.push_back({with_kernel(plan, std::move(kernel)), us});
   }

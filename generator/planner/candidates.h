@@ -15,7 +15,7 @@ namespace heddle {
 MRange step_of(const GemmShape& shape, std::int64_t m);
 
 // Whether two kernels of a plan are one but for their names and the numbers of tokens that they
-// serve.
+// serve. Kernels of one label may differ: some are compiled for the last M of their step.
 bool is_same_kernel(const PlannedKernel& a, const PlannedKernel& b);
 
 // A plan with one kernel, which serves the step of M that m lies in, and its predicted time at m.

@@ -78,7 +78,10 @@ Explanation explain_choice(const Plan& whole, std::int64_t m, const TunedTable* 
   one.chosen_range = {kernel.size_min, kernel.size_max};
   one.why = range.entry ? table_text(range, *table) : why_predicted(plan, one, range);
   for (const GemmFamily* family : gemm_families()) {
-    if (!family->candidates(plan, one.step).empty()) continue;
+    const auto is_of_family = [family](const CandidatePlan& candidate) {
+      return candidate.plan.kernels.front().family == family;
+    };
+    if (std::any_of(one.candidates.begin(), one.candidates.end(), is_of_family)) continue;
     one.absent.push_back({family, family->why_none(plan, one.step)});
   }
   return one;

@@ -43,21 +43,21 @@ std::shared_ptr<const MeasuredCosts> measured_costs(const TunedTable* table) {
   return std::make_shared<const MeasuredCosts>(std::move(measured));
 }
 
-std::vector<std::string> cost_reasons(const Plan& plan, const TunedTable* table) {
-  std::vector<std::string> reasons;
+CostReasons cost_reasons(const Plan& plan, const TunedTable* table) {
+  CostReasons reasons;
   std::string used;
   for (const GemmFamily* family : gemm_families()) {
     if (!has_measured_costs(plan, *family)) continue;
     used += fmt::format("{}{}", used.empty() ? "" : ", ", family->name());
   }
   if (!used.empty()) {
-    reasons.push_back(
+    reasons.used.push_back(
         fmt::format("predicted with the costs that table {} has of {}", plan.costs->gpu, used));
   }
   for (const GemmFamily* family : gemm_families()) {
     const TunedCosts* const costs = costs_in(table, *family);
     if (costs == nullptr || costs->version == family->cost_version()) continue;
-    reasons.push_back(
+    reasons.unused.push_back(
         fmt::format("predicted with the built-in costs of {}: table {} has them of version {}, "
                     "this is version {}",
                     family->name(), table->gpu(), costs->version, family->cost_version()));

@@ -26,8 +26,11 @@ struct MeasuredCosts {
 // a null table.
 std::shared_ptr<const MeasuredCosts> measured_costs(const TunedTable* table);
 
-// A sentence on the costs of the table that are used, and one on each family's that are not.
-std::vector<std::string> cost_reasons(const Plan& plan, const TunedTable* table);
+struct CostReasons {
+  std::vector<std::string> used;    // a sentence on the costs of the table that are used
+  std::vector<std::string> unused;  // one on each family's that are not
+};
+CostReasons cost_reasons(const Plan& plan, const TunedTable* table);
 
 // Whether the plan has the family's values from a table.
 bool has_measured_costs(const Plan& plan, const GemmFamily& family);

@@ -38,7 +38,43 @@ class TunedChooser {
       : plan_(plan), shape_(plan.spec.gemm().shape), table_(table) {}
 
   TunedChoice choose() {
-    std::vector<PlannedKernel> of_entries;  // of the ranges that have one
+    take_entries();
+    share_kernels();
+    auto of_entry = of_entries_.begin();
+    for (const ChosenRange& range : ranges_) {
+      if (!range.entry) {
+        predict(range);
+        continue;
+      }
+      chosen_.push_back({std::move(*of_entry++), true});
+      reasons_.push_back(table_text(*range.entry, range.m));
+    }
+    if (const char* const set = keeps_entries_from_use()) {
+      reasons_.push_back(
+          fmt::format("table {} is not used: the spec sets a {}", table_->gpu(), set));
+    }
+    reasons_.insert(reasons_.end(), unused_.begin(), unused_.end());
+    if (has_predicted()) {
+      const CostReasons of_costs = cost_reasons(plan_, table_);
+      for (const std::vector<std::string>* one : {&of_costs.used, &of_costs.unused}) {
+        reasons_.insert(reasons_.end(), one->begin(), one->end());
+      }
+    }
+    return {joined(), std::move(ranges_), std::move(reasons_)};
+  }
+
+  std::vector<std::string> unused() {
+    take_entries();
+    if (has_predicted()) {
+      const std::vector<std::string> costs = cost_reasons(plan_, table_).unused;
+      unused_.insert(unused_.end(), costs.begin(), costs.end());
+    }
+    return std::move(unused_);
+  }
+
+ private:
+  // The ranges of M, and the kernels of those that have an entry.
+  void take_entries() {
     std::int64_t next = shape_.m_min;
     const auto leave_gap = [&](std::int64_t end) {
       if (next < end) ranges_.push_back({{next, end - 1}, std::nullopt});
@@ -49,37 +85,27 @@ class TunedChooser {
       if (!kernel) continue;
       leave_gap(m.min);
       ranges_.push_back({m, entry});
-      of_entries.push_back(*std::move(kernel));
+      of_entries_.push_back(*std::move(kernel));
       next = m.max + 1;
     }
     leave_gap(shape_.m_max + 1);
-    share_kernels();
-    auto of_entry = of_entries.begin();
-    for (const ChosenRange& range : ranges_) {
-      if (!range.entry) {
-        predict(range);
-        continue;
-      }
-      chosen_.push_back({std::move(*of_entry++), true});
-      reasons_.push_back(table_text(*range.entry, range.m));
-    }
-    reasons_.insert(reasons_.end(), unused_.begin(), unused_.end());
+  }
+  bool has_predicted() const {
     const auto is_predicted = [](const ChosenRange& range) { return !range.entry; };
-    if (std::any_of(ranges_.begin(), ranges_.end(), is_predicted)) {
-      for (std::string& one : cost_reasons(plan_, table_)) reasons_.push_back(std::move(one));
-    }
-    return {joined(), std::move(ranges_), std::move(reasons_)};
+    return std::any_of(ranges_.begin(), ranges_.end(), is_predicted);
   }
 
- private:
-  std::vector<TunedEntry> usable_entries() {
-    if (table_ == nullptr) return {};
-    const GemmSpec& spec = plan_.spec.gemm();
-    std::vector<TunedEntry> entries = table_->entries_for(spec);
-    const char* const set = sets_tile_or_path(spec);
-    if (entries.empty() || set == nullptr) return entries;
-    unused_.push_back(fmt::format("table {} is not used: the spec sets a {}", table_->gpu(), set));
-    return {};
+  std::vector<TunedEntry> usable_entries() const {
+    if (table_ == nullptr || sets_tile_or_path(plan_.spec.gemm()) != nullptr) return {};
+    return table_->entries_for(plan_.spec.gemm());
+  }
+
+  // What the spec sets, where that keeps entries for it from being used; else null.
+  const char* keeps_entries_from_use() const {
+    const char* const set = sets_tile_or_path(plan_.spec.gemm());
+    const bool has_entries =
+        table_ != nullptr && set != nullptr && !table_->entries_for(plan_.spec.gemm()).empty();
+    return has_entries ? set : nullptr;
   }
 
   // What is left of kMostKernels goes to the ranges without an entry one by one, always to that
@@ -171,10 +197,11 @@ class TunedChooser {
   const Plan& plan_;
   const GemmShape& shape_;
   const TunedTable* table_;
-  std::vector<ChosenRange> ranges_;  // ascending
-  std::vector<Chosen> chosen_;       // their kernels, ascending
+  std::vector<ChosenRange> ranges_;        // ascending
+  std::vector<PlannedKernel> of_entries_;  // of the ranges that have one
+  std::vector<Chosen> chosen_;             // their kernels, ascending
   std::vector<std::string> reasons_;
-  std::vector<std::string> unused_;
+  std::vector<std::string> unused_;  // on entries
 };
 
 }  // namespace
@@ -186,6 +213,10 @@ const char* sets_tile_or_path(const GemmSpec& spec) {
 
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table) {
   return TunedChooser(plan, table).choose();
+}
+
+std::vector<std::string> unused_of_table(const Plan& plan, const TunedTable* table) {
+  return TunedChooser(plan, table).unused();
 }
 
 }  // namespace heddle

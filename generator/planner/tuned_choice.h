@@ -39,6 +39,10 @@ const char* sets_tile_or_path(const GemmSpec& spec);
 // choose_kernels() throws.
 TunedChoice choose_with_table(const Plan& plan, const TunedTable* table);
 
+// Those of the reasons that say which entries for the spec and costs the table has that could not
+// be used, and why. Entries for a spec that sets a tile or a path are not among them.
+std::vector<std::string> unused_of_table(const Plan& plan, const TunedTable* table);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_PLANNER_TUNED_CHOICE_H_

@@ -141,6 +141,48 @@ TEST(QuantizationConfig, Awq) {
             Storage::kAwqGemv);
 }
 
+// A config alone is refused where a folder with tensors is.
+TEST(QuantizationConfig, AwqHasFourBits) {
+  for (const char* bits : {"1", "3", "5", "8"}) {
+    const std::string width = std::string(bits) + "}";
+    EXPECT_EQ(refused_at(R"({"quant_method": "awq", "group_size": 128, "bits": )" + width),
+              "/quantization_config/bits");
+    EXPECT_EQ(refused_at(R"({"quant_method": "awq", "q_group_size": 128, "w_bit": )" + width),
+              "/quantization_config/w_bit");
+    EXPECT_EQ(refused_at(R"({"quant_method": "awq", "bits": 4, "w_bit": )" + width),
+              "/quantization_config/w_bit");
+    EXPECT_EQ(refused_at(R"({"quant_method": "auto-round", "packing_format": "auto_round:auto_awq",
+                             "bits": )" +
+                         width),
+              "/quantization_config/bits");
+    EXPECT_EQ(refused_at(R"({"quant_method": "auto-round", "packing_format": "auto_round:auto_awq",
+                             "bits": 4, "extra_config": {"model.layers.0.mlp": {"bits": )" +
+                         width + "}}"),
+              "/quantization_config/extra_config/model.layers.0.mlp/bits");
+  }
+  EXPECT_EQ(read(R"({"quant_method": "awq", "bits": 4, "w_bit": 4})").scheme_of(kModule)->bits, 4);
+  EXPECT_EQ(refused_at(R"({"quant_method": "awq", "bits": 4, "group_size": 128,
+                           "q_group_size": 64})"),
+            "/quantization_config/q_group_size");
+}
+
+// What is wrong with a field is told once.
+TEST(QuantizationConfig, BitsOutOfRange) {
+  for (const char* config :
+       {R"({"quant_method": "gptq", "bits": 9})", R"({"quant_method": "gptq"})",
+        R"({"quant_method": "auto-round", "bits": 9})",
+        R"({"quant_method": "awq", "bits": 9, "w_bit": 4})",
+        R"({"quant_method": "awq", "bits": "four"})"}) {
+    try {
+      read(config);
+      ADD_FAILURE() << "accepted: " << config;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.problems().size(), 1U) << error.what();
+      EXPECT_EQ(error.problems().at(0).pointer, "/quantization_config/bits");
+    }
+  }
+}
+
 TEST(QuantizationConfig, CompressedTensorsTargets) {
   const auto weights = [](int bits) {
     return R"({"num_bits": )" + std::to_string(bits) +

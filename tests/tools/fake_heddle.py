@@ -2,7 +2,8 @@
 """Stands in for `heddle bench - --json` where there is no GPU: times that the tests can foretell.
 
 FAKE_HEDDLE is JSON: {"times": kernel time over floor, "cublas": whether there is one,
-"spike": {M: times more}, "fail": exit code, "fail_n": of which N only}. Of a sweep "times" is the choice over the fastest.
+"spike": {M: times more}, "fail": exit code, "fail_n": of which N only,
+"no_gpu": whether there is none}. Of a sweep "times" is the choice over the fastest.
 """
 
 import json
@@ -69,6 +70,8 @@ def n_of(specs):
 
 def main(arguments):
     wanted = json.loads(os.environ["FAKE_HEDDLE"])
+    if arguments == ["targets", "--device"]:
+        return 1 if wanted.get("no_gpu") else 0
     assert arguments[:3] == ["bench", "-", "--json"], arguments
     specs = json.load(sys.stdin)
     if "fail" in wanted and wanted.get("fail_n") in (None, n_of(specs)):

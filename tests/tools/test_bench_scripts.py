@@ -193,6 +193,11 @@ class PlansTest(ScriptTest):
         self.assertRegex(lines[1], rf"{failing['fail_n']} .* failed$")
         self.assertIn("2 of 3 cells: 2 within 5 %", lines[-2])
 
+    def test_stops_where_there_is_no_gpu(self):
+        done = self.script("bench-plans", "--cells", 3, check=1, times=1, fail=1, no_gpu=True)
+        self.assertEqual(done.stderr.count("something is wrong"), 1)
+        self.assertNotIn("failed", done.stdout)
+
     def test_has_no_groups(self):
         self.assertIn("--groups", self.script("bench-plans", "--groups", "main", check=2).stderr)
 

@@ -50,9 +50,18 @@ class CacheTest(CommandTest):
         self.assertEqual({kernel["cache"] for kernel in again}, {"miss"})
 
     def test_folder_that_is_not_there(self):
+        """To a list and to clear it is empty. A check of it would have checked nothing."""
         missing = self.folder / "nowhere"
-        for part in ("list", "verify", "clear"):
+        for part in ("list", "clear"):
             self.heddle("cache", part, "--cache", missing, check=0)
+        self.assertIn(str(missing), self.problem("cache", "verify", "--cache", missing, code=2))
+        self.assertIn("heddle bundle",
+                      self.problem("cache", "verify", "--cache", f"{missing}.hdl", code=2))
+        self.environment["HEDDLE_CACHE"] = str(missing)
+        self.assertIn(str(missing), self.problem("cache", "verify", code=2))
+        del self.environment["HEDDLE_CACHE"]
+        self.environment["XDG_CACHE_HOME"] = str(missing)  # where the default is made when needed
+        self.heddle("cache", "verify", check=0)
         self.assertFalse(missing.exists())
 
     def test_roots_that_are_of_no_use(self):

@@ -87,6 +87,22 @@ class BadInputTest(CommandTest):
         for pointer in ("/shape/n", "/shape/k", "/wibble"):
             self.assertEqual(sum(f"{path}: {pointer}" in line for line in lines), 1, lines)
 
+    def test_a_list_on_the_command_line(self):
+        self.assertIn("inline spec: ", self.problem("plan", "[]", *H200, code=2))
+        self.assertIn("inline spec: ", self.problem("plan", f"[{inline()}]", *H200, code=2))
+        specs = self.heddle("build", f"[{inline()}]", "--print-specs", check=0).out
+        self.assertEqual(len(json.loads(specs)), 1)
+        path = self.file("[list].json", inline())
+        self.heddle("plan", path, *H200, check=0)
+
+    def test_a_table_that_cannot_be_written_is_not_measured(self):
+        """It is told before a GPU is asked for."""
+        absent = self.folder / "absent" / "table.json"
+        for arguments in ((inline(),), ("--calibrate",)):
+            line = self.problem("tune", *arguments, "--out", absent, code=2)
+            self.assertIn(f"cannot write {absent}", line)
+        self.assertFalse(absent.parent.exists())
+
     def test_duplicate_key_inside_a_list(self):
         text = "[" + inline() + ", " + inline()[:-1] + ', "op": "gemm"}]'
         path = self.file("list.json", text)

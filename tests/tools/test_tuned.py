@@ -73,6 +73,32 @@ class TunedTest(CommandTest):
         reasons = self.plan()["reasons"]
         self.assertTrue(any("version 99" in reason for reason in reasons), reasons)
 
+    def test_every_command_tells_what_cannot_be_used(self):
+        arguments = (inline(), "--target", "a100")
+        bundle = self.folder / "model.hdl"
+        good = self.entry()
+        commands = (("build", *arguments), ("explain", *arguments), ("render", *arguments),
+                    ("inspect", *arguments),
+                    ("bundle", "create", "--specs", inline(), "--targets", "a100", "-o", bundle))
+        wrong = (([self.entry(kernel="none such")], 2, 'no kernel "none such" of table a100'),
+                 ([self.entry()], 99, "table a100 is of version 99 of tiles"),
+                 ([self.entry(m=[1, 8], kernel="none such"), self.entry(m=[9, 16], kernel="nor")],
+                  2, 'no kernel "nor" of table a100'))
+        for entries, version, words in wrong:
+            self.use(self.file("wrong.json", table(*entries, version=version)))
+            for command in commands:
+                with self.subTest(command=command[0], words=words):
+                    done = self.heddle(*command, check=0)
+                    told = [line for line in done.err.splitlines() if "not as measured" in line]
+                    self.assertEqual(len(told), len(entries), done.err)
+                    self.assertIn(words, told[-1])
+                    if command[0] in ("build", "explain", "bundle"):
+                        unused = self.heddle_json(*command)["unused"]
+                        self.assertEqual([f"heddle: note: {one}" for one in unused], told)
+        self.use(self.file("good.json", table(good)))
+        for command in commands:
+            self.assertNotIn("not as measured", self.heddle(*command, check=0).err)
+
     def use_costs(self, family="tiles", **changes):
         """A table of the built-in costs of a family, with some values changed."""
         self.use("none")

@@ -29,6 +29,7 @@
 #include "tools/heddle/output.h"
 #include "tools/heddle/pack_options.h"
 #include "tools/heddle/progress.h"
+#include "tools/heddle/unused_entries.h"
 
 namespace heddle {
 namespace {
@@ -94,6 +95,7 @@ void resolve_operations(const TunedTables& tables, Build* build) {
     std::string name = operation_name(model, i);
     try {
       Plan plan = resolve(model.kernels[i].spec, build->target, tables);
+      add_unused(plan, tables, model.kernels.size() == 1 ? "" : name, &build->unused);
       build->operations.push_back({std::move(name), std::move(plan), {}, {}});
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::kUnsupported) throw at_place(name, error);
@@ -198,6 +200,7 @@ int build_model(const BuildOptions& options, Model model) {
     print(build_text(build));
   }
   flush_output();
+  print_unused(build.unused);
   return report_failures(options, build);
 }
 

@@ -174,9 +174,13 @@ ordered_json build_json(const Build& build) {
   for (const UnservedOperation& operation : build.unserved) {
     unserved.push_back({{"name", operation.name}, {"reasons", operation.reasons}});
   }
-  ordered_json json = {{"kernels", std::move(kernels)}, {"unserved", std::move(unserved)},
-                       {"notes", build.model.notes},    {"assumptions", build.model.assumptions},
-                       {"target", build.target.name},   {"arch", compiler_arch(build.target)},
+  ordered_json json = {{"kernels", std::move(kernels)},
+                       {"unserved", std::move(unserved)},
+                       {"unused", build.unused},
+                       {"notes", build.model.notes},
+                       {"assumptions", build.model.assumptions},
+                       {"target", build.target.name},
+                       {"arch", compiler_arch(build.target)},
                        {"total_ms", build.total_ms}};
   if (!build.model.layers.empty()) add_model_json(build.model, &json);
   return json;

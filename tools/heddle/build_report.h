@@ -40,6 +40,7 @@ struct Build {
   Target target;
   std::vector<BuiltOperation> operations;
   std::vector<UnservedOperation> unserved;
+  std::vector<std::string> unused;   // what tuned tables have for the operations and is not used
   std::vector<BuildResult> results;  // one for each different source
   Model model;  // its layers; kernels that the target refuses are no kernels of theirs any more
   bool listed = false;  // nothing was compiled, on request

@@ -35,6 +35,7 @@
 #include "tools/heddle/printable.h"
 #include "tools/heddle/progress.h"
 #include "tools/heddle/table.h"
+#include "tools/heddle/unused_entries.h"
 
 namespace heddle {
 namespace {
@@ -126,15 +127,17 @@ std::vector<RecordedSpec> read_pairs(const std::string& argument, const std::str
 }
 
 // The sources of all pairs, each once. Throws Error(kUnsupported) with every pair that cannot be
-// served: a bundle that lacks kernels is not written.
-std::vector<Source> render_pairs(const std::vector<RecordedSpec>& pairs,
-                                 const TunedTables& tables) {
+// served: a bundle that lacks kernels is not written. `unused`: see unused_entries.h.
+std::vector<Source> render_pairs(const std::vector<RecordedSpec>& pairs, const TunedTables& tables,
+                                 std::vector<std::string>* unused) {
   std::vector<Source> sources;
   std::set<std::pair<std::string, std::string>> known;
   std::vector<Problem> problems;
   for (const auto& [spec, target] : pairs) {
     try {
-      for (Source& source : render_all(resolve(spec, target, tables))) {
+      const Plan plan = resolve(spec, target, tables);
+      add_unused(plan, tables, pairs.size() == 1 ? "" : spec.name(), unused);
+      for (Source& source : render_all(plan)) {
         if (known.emplace(source.file_name, source.arch).second) {
           sources.push_back(std::move(source));
         }
@@ -173,7 +176,8 @@ int create(const CreateOptions& options) {
   RuntimeOptions with_tables = runtime_options(options.compile);
   with_tables.tuned_tables = options.tuned;
   Runtime runtime(std::move(with_tables));
-  const std::vector<Source> sources = render_pairs(pairs, runtime.tuned_tables());
+  std::vector<std::string> unused;
+  const std::vector<Source> sources = render_pairs(pairs, runtime.tuned_tables(), &unused);
   std::set<std::string> gpus;
   for (const auto& [spec, target] : pairs) gpus.insert(tuned_gpu(target));
   const TunedTables tables = tables_to_bundle(runtime.tuned_tables(), gpus);
@@ -202,11 +206,14 @@ int create(const CreateOptions& options) {
     print_json({{"bundle", options.output},
                 {"kernels", count},
                 {"bytes", bytes.size()},
-                {"tables", tables_json(tables)}});
+                {"tables", tables_json(tables)},
+                {"unused", unused}});
   } else {
     print(tables_text(tables) + fmt::format("{} kernels, {} bytes in {}\n", count, bytes.size(),
                                             printable(options.output)));
   }
+  flush_output();
+  print_unused(unused);
   return kExitDone;
 }
 

@@ -32,9 +32,19 @@ struct CacheCommandOptions {
 // To a runtime such a folder is as good as an empty one; who asks for it by name wants to know.
 [[noreturn]] void refuse_root(const std::string& root, const std::string& why) {
   std::error_code ignored;
-  const bool is_file = std::filesystem::is_regular_file(root, ignored);
+  const bool is_bundle = std::filesystem::is_regular_file(root, ignored) || root.ends_with(".hdl");
   throw Error(ErrorCategory::kFile, "tool.cache_folder",
-              why + (is_file ? "; heddle bundle list and verify read bundles" : ""));
+              why + (is_bundle ? "; heddle bundle list and verify read bundles" : ""));
+}
+
+// The default folder is made when the first kernel is stored. One that somebody named and that is
+// not there is a mistake in its name: a check of it has checked nothing.
+void require_named_root(const CacheCommandOptions& options, const std::string& root) {
+  const char* const named = process_environment("HEDDLE_CACHE");
+  if (options.dir.empty() && (named == nullptr || *named == '\0')) return;
+  std::error_code ignored;
+  if (std::filesystem::exists(root, ignored)) return;
+  refuse_root(root, fmt::format("there is no cache {}", printable(root)));
 }
 
 DiskCache open_cache(const CacheCommandOptions& options) {
@@ -93,6 +103,7 @@ int list(const CacheCommandOptions& options) {
 // Damage is a failure of what was checked, so a script sees it in the exit code.
 int verify(const CacheCommandOptions& options) {
   DiskCache cache = open_cache(options);
+  require_named_root(options, cache.root());
   const VerifyReport report = cache.verify();
   if (options.json) {
     auto problems = ordered_json::array();
@@ -142,8 +153,11 @@ void add_cache_command(CLI::App& app, Action* action) {
   command->require_subcommand(1);
   command->footer("Example:\n  heddle cache list");
   add_part(*command, action, "list", "List the entries", list);
-  add_part(*command, action, "verify", "Read every entry and check it; exit code 1 on damage",
-           verify);
+  add_part(
+      *command, action, "verify",
+      "Read every entry and check it; exit code 1 on damage, 2 if --cache or HEDDLE_CACHE names "
+      "no folder",
+      verify);
   add_part(*command, action, "clear", "Delete every entry", clear);
 }
 

@@ -22,6 +22,7 @@
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/sweep.h"
+#include "tools/heddle/unused_entries.h"
 
 namespace heddle {
 namespace {
@@ -72,6 +73,7 @@ int run(const ExplainOptions& options) {
   Runtime runtime(runtime_options(options.compile));
   const Plan plan = resolve(spec, target_of(options, runtime), runtime.tuned_tables());
   const TunedTable* const table = runtime.tuned_tables().of(plan.target);
+  const std::vector<std::string> unused = unused_entries(plan, runtime.tuned_tables());
   std::vector<std::int64_t> m_list = options.m;
   if (m_list.empty()) {
     for (const PlannedKernel& kernel : plan.kernels) m_list.push_back(kernel.size_min);
@@ -86,13 +88,15 @@ int run(const ExplainOptions& options) {
     documents.push_back(explain_json(explanation, options.most, measured));
   }
   if (options.json) {
-    nlohmann::ordered_json document = {{"target", plan.target.name},
-                                       {"explanations", std::move(documents)}};
+    nlohmann::ordered_json document = {
+        {"target", plan.target.name}, {"explanations", std::move(documents)}, {"unused", unused}};
     if (options.costs) document["costs"] = costs_json(plan);
     print_json(document);
   } else {
     print(options.costs ? text + "\n" + costs_text(plan) : text);
   }
+  flush_output();
+  print_unused(unused);
   return kExitDone;
 }
 
@@ -107,7 +111,8 @@ void add_explain_command(CLI::App& app, Action* action) {
                     "numbers of tokens to explain; default the smallest of each kernel");
   command
       ->add_option("--most", options->most,
-                   "show so many candidates for each M, the fastest by prediction; default 12")
+                   "show so many candidates for each M, the fastest by prediction, and the plan's; "
+                   "default 12")
       ->type_name("N")
       ->check(CLI::Range(1, 100000));
   command->add_flag("--measure", options->measure,
@@ -127,7 +132,7 @@ void add_explain_command(CLI::App& app, Action* action) {
       "than\n"
       "the fastest serves the neighbouring step, too, and saves a kernel. --measure makes --target "
       "stop\n"
-      "unless the GPU is of that architecture.\n"
+      "unless the GPU is of that architecture; --strict and --jobs matter with it alone.\n"
       "Example:\n"
       "  heddle explain examples/specs/symmetric-g128.json --target h200 --m 16");
   command->callback([=] { *action = [options] { return run(*options); }; });

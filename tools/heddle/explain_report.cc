@@ -84,7 +84,7 @@ std::string measured_text(const Explanation& one, const MeasuredUs& measured) {
 std::vector<std::size_t> shown_places(const Explanation& explanation, std::size_t most) {
   std::vector<std::size_t> places(std::min(most, explanation.candidates.size()));
   std::iota(places.begin(), places.end(), std::size_t{0});
-  if (explanation.chosen >= places.size()) places.back() = explanation.chosen;
+  if (explanation.chosen >= places.size()) places.push_back(explanation.chosen);
   return places;
 }
 

@@ -14,8 +14,7 @@
 
 namespace heddle {
 
-// Places among the candidates that are shown: the fastest `most` by prediction and the chosen one,
-// which takes the last place if it is not among them.
+// Places among the candidates that are shown: the fastest `most` by prediction, and the chosen one.
 std::vector<std::size_t> shown_places(const Explanation& explanation, std::size_t most);
 
 // Measured microseconds by place among the candidates; empty if nothing was measured.

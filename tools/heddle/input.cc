@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -58,7 +59,12 @@ bool is_model_config(std::string_view text) {
 Input read_any(const std::string& argument) {
   if (argument == "-") return {"standard input", read_all(stdin, "standard input")};
   const std::size_t first = argument.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && argument[first] == '{') return {"inline spec", argument};
+  const char start = first == std::string::npos ? '\0' : argument[first];
+  // A file may have a name that begins like a list.
+  std::error_code ignored;
+  if (start == '{' || (start == '[' && !std::filesystem::exists(argument, ignored))) {
+    return {"inline spec", argument};
+  }
   return {argument, read_file(argument)};
 }
 

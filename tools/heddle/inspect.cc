@@ -20,6 +20,7 @@
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/printable.h"
+#include "tools/heddle/unused_entries.h"
 
 namespace heddle {
 namespace {
@@ -123,6 +124,8 @@ int run(const InspectOptions& options) {
     }
   }
   if (options.json) print_json({{"kernels", kernels}});
+  flush_output();
+  print_unused(unused_entries(plan, runtime.tuned_tables()));
   return kExitDone;
 }
 

@@ -17,6 +17,7 @@
 #include "tools/heddle/input.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/unused_entries.h"
 
 namespace heddle {
 namespace {
@@ -56,6 +57,8 @@ int run(const RenderOptions& options) {
     }
   }
   if (options.json) print_json({{"sources", sources}});
+  flush_output();
+  print_unused(unused_entries(plan, runtime.tuned_tables()));
   return kExitDone;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace heddle {
 namespace {
@@ -32,10 +33,12 @@ std::optional<MRange> m_range_of(std::string_view text) {
 }
 
 std::optional<double> seconds_of(std::string_view text) {
-  double unit = 1;
-  if (!text.empty() && text.back() == 'm') unit = 60;
-  if (!text.empty() && text.back() == 'h') unit = 3600;
-  if (unit != 1 || (!text.empty() && text.back() == 's')) text.remove_suffix(1);
+  double unit = 0;
+  for (const auto& [letter, seconds] : {std::pair{'s', 1.0}, {'m', 60.0}, {'h', 3600.0}}) {
+    if (!text.empty() && text.back() == letter) unit = seconds;
+  }
+  if (unit == 0) return std::nullopt;
+  text.remove_suffix(1);
   const auto number = number_of<double>(text);
   // The comparison is false for what is no number, too.
   if (!number || !(*number > 0 && unit * *number <= kMostSeconds)) return std::nullopt;

@@ -34,6 +34,8 @@ std::optional<TunedTable> table_before(const std::string& path, const std::strin
 
 TuneRun::TuneRun(const TuneRunOptions& options)
     : options_(options), runtime_(std::make_unique<Runtime>(runtime_options(options.compile))) {
+  // What cannot be written need not be measured.
+  if (has_file()) check_tuned_file(options_.out);
   require_device(runtime_.get(), "");
   target_ = runtime_->device_target();
   gpu_ = tuned_gpu(target_);

@@ -29,4 +29,6 @@ void write_tuned_file(const std::string& path, const TunedTable& table) {
   file.commit();
 }
 
+void check_tuned_file(const std::string& path) { const OutputFile unwritten(path); }
+
 }  // namespace heddle

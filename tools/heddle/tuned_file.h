@@ -16,6 +16,9 @@ std::optional<TunedTable> read_tuned_file(const std::string& path);
 // The file holds the whole table, or what it held before. Throws Error(kFile).
 void write_tuned_file(const std::string& path, const TunedTable& table);
 
+// Throws Error(kFile) if write_tuned_file() could not write this file now; leaves nothing behind.
+void check_tuned_file(const std::string& path);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TOOLS_HEDDLE_TUNED_FILE_H_

@@ -26,9 +26,9 @@ constexpr int kMostSplit = 8;  // thread blocks of a cluster, on every GPU that 
 
 bool honours(const TileSpec& tile, const StreamConfig& c) {
   return allows(tile.m, c.token_tiles() * kTokenTile) && allows(tile.n, device::Chunk::kRows) &&
-         allows(tile.k, c.stage_chunks * device::Chunk::kColumns * c.warps_k) &&
-         allows(tile.stages, c.stages) && allows(tile.split_k, c.split_k) &&
-         allows(tile.warps_m, 1) && allows(tile.warps_n, 1) && allows(tile.warps_k, c.warps_k);
+         allows(tile.k, stream_stage_columns(c)) && allows(tile.stages, c.stages) &&
+         allows(tile.split_k, c.split_k) && allows(tile.warps_m, 1) &&
+         allows(tile.warps_k, c.warps_k);
 }
 
 // One block for each SM, and in clusters of two as many as SMs pair up. GPCs have even numbers of
@@ -64,6 +64,7 @@ class Candidates {
     c.workers = workers(target_, c);
     if (c.workers == 0) return;
     const WarpStages usual = choose_stream_warps(spec_.tile, layout_, split);
+    if (spec_.tile.k && spec_.tile.warps_k) return add_stage_of_tile(c);
     add_stages(c, usual.warps, usual.chunks);
     for (const int warps : {6, 8, 12, kManyStreamWarps}) {
       if (warps == usual.warps || warps > chunks || !allows(spec_.tile.warps_k, warps)) continue;
@@ -74,6 +75,15 @@ class Candidates {
   std::vector<PlannedKernel> take() { return std::move(kernels_); }
 
  private:
+  // Whose warps and columns of a stage are the spec's.
+  void add_stage_of_tile(StreamConfig c) {
+    c.warps_k = *spec_.tile.warps_k;
+    c.stage_chunks = *spec_.tile.k / (device::Chunk::kColumns * c.warps_k);
+    const bool has_shares = c.warps_k <= std::min(kManyStreamWarps, c.weights.chunks / c.split_k);
+    const int most_chunks = std::min(c.most_chunks(), kMostStreamStageChunks);
+    if (has_shares && c.stage_chunks >= 1 && c.stage_chunks <= most_chunks) add(c);
+  }
+
   // Half as long stages leave more room for the next kernel.
   void add_stages(StreamConfig c, int warps, int chunks) {
     c.warps_k = warps;
@@ -115,6 +125,7 @@ const char* why_excluded(const Plan& plan, const MRange& m) {
   if (spec.path == Path::kAuto && sets_any(spec.tile)) {
     return "the spec sets a tile without the path hopper";
   }
+  if (spec.tile.warps_n) return "the spec's tile has warps along N";
   if (spec.weight.zero_point == ZeroPoint::kFloat) return "it has no float zero points";
   static_assert(kMostStreamTokens == 16, "the next line says so");
   return m.max > kMostStreamTokens ? "it serves up to 16 tokens" : nullptr;
@@ -145,6 +156,8 @@ std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
   // Of a spec whose fewest tokens a stream serves, more may have another kernel.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};
+  // Tiles say why they do not have a tile with warps along N.
+  if (spec.tile.warps_n) return {};
   const bool has_others = has_wgmma(plan.target) && !takes_pre_scale(spec) &&
                           spec.weight.zero_point != ZeroPoint::kFloat;
   if (m.max > kDirectTokens && has_others) return {};

@@ -20,9 +20,12 @@ std::vector<Problem> refuse_stream(const GemmSpec& spec) {
     problems.push_back({"/path", "the tokens of so long rows do not fit into the shared memory",
                         "\"hopper\"", "\"auto\", \"ampere\"", ""});
   } else if (problems.empty()) {
-    problems.push_back({"/tile",
-                        "up to 8 tokens are served by streams here, none of which has this tile",
-                        "", "/shape/m from 9 on, no tile, or another path", ""});
+    problems.push_back(
+        {"/tile",
+         fmt::format("streams serve the fewest tokens of the spec, M = {}, and none of "
+                     "them has this tile",
+                     spec.shape.m_min),
+         "", "no tile, or another path", ""});
   }
   return problems;
 }

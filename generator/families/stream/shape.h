@@ -1,4 +1,4 @@
-// How many stages and thread blocks of a stream fit on an SM.
+// Columns of a stage of a stream, and how many stages and thread blocks fit on an SM.
 #ifndef HEDDLE_GENERATOR_FAMILIES_STREAM_SHAPE_H_
 #define HEDDLE_GENERATOR_FAMILIES_STREAM_SHAPE_H_
 
@@ -18,6 +18,11 @@ inline constexpr int kMostStreamWarpsOfTwo = 10;
 // Tokens that each block reads for itself.
 inline constexpr int kDirectTokens = 8;
 inline constexpr int kSharers = 2;  // blocks that read more than kDirectTokens for each other
+
+// Of all warps of a block, which a spec's tile.k asks for.
+constexpr int stream_stage_columns(const device::StreamConfig& c) {
+  return c.stage_chunks * device::Chunk::kColumns * c.warps_k;
+}
 
 // Settles stages and shared memory of a stream whose warps and shares of K and of the rows are
 // settled, and returns how many thread blocks an SM has; 0 if it does not fit. As many stages as

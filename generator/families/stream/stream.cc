@@ -5,6 +5,7 @@
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/stream/candidates.h"
+#include "generator/families/stream/shape.h"
 #include "stream/config.h"
 
 namespace heddle {
@@ -39,13 +40,13 @@ class Stream final : public GemmFamilyOf<StreamConfig> {
     return fmt::format(
         "stages {} of {} columns, {} warps along K, {} blocks in clusters of {}, split K {}, "
         "{}",
-        c.stages, c.stage_chunks * device::Chunk::kColumns, c.warps_k, c.workers, c.cluster,
-        c.split_k, scale_text(c.scaling.mode));
+        c.stages, stream_stage_columns(c), c.warps_k, c.workers, c.cluster, c.split_k,
+        scale_text(c.scaling.mode));
   }
   std::string tile_text(const PlannedKernel& kernel) const override {
     const auto& c = config_of<StreamConfig>(kernel);
-    return fmt::format("{}x{}x{} s{} k{}", c.tokens, device::Chunk::kRows,
-                       c.stage_chunks * device::Chunk::kColumns, c.stages, c.split_k);
+    return fmt::format("{}x{}x{} s{} k{}", c.token_tiles() * kTokenTile, device::Chunk::kRows,
+                       stream_stage_columns(c), c.stages, c.split_k);
   }
 
   std::vector<PlannedKernel> candidates(const Plan& plan, const MRange& m) const override {

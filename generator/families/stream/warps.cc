@@ -18,19 +18,18 @@ constexpr int kOtherWarps[] = {10, 7, 11, 9};
 constexpr int kFewestWarps = 6;
 constexpr std::size_t kBestLengths = 2;
 constexpr int kFewestStageChunks = 2;
-constexpr int kMostStageChunks = 8;  // they are unrolled
 
 // Chunks of a stage: the nearest to a good copy.
 int good_stage_chunks(const WeightLayout& layout) {
   const int nearest = (kGoodCopyBytes + layout.chunk_bytes / 2) / layout.chunk_bytes;
-  return std::clamp(nearest, 1, kMostStageChunks);
+  return std::clamp(nearest, 1, kMostStreamStageChunks);
 }
 
 // The same of a warp with so many, fewer by one where that leaves no short stage, or one more where
 // that is all that each has.
 int choose_stage_chunks(const WeightLayout& layout, int of_warp, bool is_even) {
   const int chunks = std::min(good_stage_chunks(layout), of_warp);
-  if (is_even && of_warp == chunks + 1 && of_warp <= kMostStageChunks) return of_warp;
+  if (is_even && of_warp == chunks + 1 && of_warp <= kMostStreamStageChunks) return of_warp;
   return of_warp % chunks != 0 && chunks > 1 && of_warp % (chunks - 1) == 0 ? chunks - 1 : chunks;
 }
 
@@ -39,7 +38,7 @@ std::vector<int> good_lengths(int good) {
   std::vector<int> lengths;
   for (const int chunks : {good, good - 1, good + 1, good + 2}) {
     const bool is_near = 4 * chunks >= 3 * good && 2 * chunks <= 3 * good;
-    if (is_near && chunks <= kMostStageChunks) lengths.push_back(chunks);
+    if (is_near && chunks <= kMostStreamStageChunks) lengths.push_back(chunks);
   }
   return lengths;
 }

@@ -8,6 +8,8 @@ namespace heddle {
 
 // Twice as many hide what each waits for. They fill an SM.
 inline constexpr int kManyStreamWarps = 16;
+// Chunks of a warp's stage, at most: they are unrolled.
+inline constexpr int kMostStreamStageChunks = 8;
 // Copies of this size reach the full rate of the memory, smaller ones do not.
 inline constexpr int kGoodCopyBytes = 4224;
 

@@ -1,6 +1,7 @@
 #include "generator/families/tiles/candidates.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -75,7 +76,8 @@ class Candidates {
 
   bool empty() const { return kernels_.empty(); }
   std::vector<PlannedKernel> take() { return std::move(kernels_); }
-  // Of the first tile that could not be built.
+  // Of the tile that was the nearest to one that can be built: of those that give each warp its
+  // part that with the least shared memory, if there are any.
   std::vector<Problem> take_problems() { return std::move(problems_); }
 
  private:
@@ -108,10 +110,11 @@ class Candidates {
 
   // What no hardware is asked about: refuse_tile() says why.
   bool is_whole(const TilesConfig& c) {
-    if (c.warps_m < 1 || c.warps_n < 1 || c.warps_k < 1 || c.tile_m % (8 * c.warps_m) != 0 ||
-        c.tile_n % (16 * c.warps_n) != 0 || c.stage_k % 128 != 0 ||
-        c.stage_k % (64 * c.warps_k) != 0 || c.tile_m < 8 || c.tile_n < 16 || c.stage_k < 128) {
-      note_problems(c);
+    if (c.stage_k > kMostTileStageColumns || c.warps_m < 1 || c.warps_n < 1 || c.warps_k < 1 ||
+        c.tile_m % (8 * c.warps_m) != 0 || c.tile_n % (16 * c.warps_n) != 0 ||
+        c.stage_k % 128 != 0 || c.stage_k % (64 * c.warps_k) != 0 || c.tile_m < 8 ||
+        c.tile_n < 16 || c.stage_k < 128) {
+      if (problems_.empty()) problems_ = problems_of(c);
       return false;
     }
     return true;
@@ -204,20 +207,24 @@ class Candidates {
     return c.stage_k == WeightLayout::kChunkK;
   }
 
+  // Of a tile that is whole.
   void note_problems(const TilesConfig& c) {
-    if (problems_.empty()) problems_ = problems_of(c);
+    if (c.shared_bytes() >= least_refused_bytes_) return;
+    std::vector<Problem> problems = problems_of(c);
+    if (problems.empty()) return;
+    least_refused_bytes_ = c.shared_bytes();
+    problems_ = std::move(problems);
   }
   std::vector<Problem> problems_of(const TilesConfig& c) const {
     return c.feeder == Feeder::kBulk ? refuse_bulk(c, spec_, target_, m_.max)
-                                     : refuse_tile(c, target_, m_.max);
+                                     : refuse_tile(c, spec_, target_, m_.max);
   }
 
   void add(const TilesConfig& c, int blocks_per_sm) {
-    std::vector<Problem> problems = problems_of(c);
-    if (problems.empty()) {
+    if (problems_of(c).empty()) {
       kernels_.push_back(kernel_of(c, blocks_per_sm));
-    } else if (problems_.empty()) {
-      problems_ = std::move(problems);
+    } else {
+      note_problems(c);
     }
   }
 
@@ -260,6 +267,7 @@ class Candidates {
   const bool any_tile_;
   std::vector<PlannedKernel> kernels_;
   std::vector<Problem> problems_;
+  int least_refused_bytes_ = std::numeric_limits<int>::max();  // shared memory of their tile
 };
 
 // Tiles that bulk copies feed: on the generation that they were measured on; and where the spec
@@ -310,12 +318,20 @@ std::vector<PlannedKernel> tiles_candidates(const Plan& plan, const MRange& m) {
 }
 
 std::string why_no_tiles(const Plan& plan, const MRange& m) {
+  const GemmSpec& spec = plan.spec.gemm();
+  if (spec.path == Path::kHopper && !is_hopper(plan.target)) {
+    return "the spec asks for the path hopper, of which it has tiles on sm_90 alone";
+  }
   static_assert(kMostBulkTokens == 64, "the next line says so");
   if (m.max > kMostBulkTokens && has_bulk(plan)) {
     return "on sm_90 bulk copies feed its tiles, which then have up to 64 tokens";
   }
-  if (plan.spec.gemm().path == Path::kHopper && !has_bulk(plan)) {
-    return "the spec asks for the path hopper, of which it has tiles on sm_90 alone";
+  if (spec.path == Path::kHopper && !has_bulk(plan)) {
+    return sets_any(spec.tile)
+               ? "the spec sets a tile without warps_n, which of the path hopper is one of the "
+                 "other families"
+               : "its tiles of the path hopper have no float zero points, and pre_scale with "
+                 "act_order alone";
   }
   return "no tile of it serves this spec on this target";
 }

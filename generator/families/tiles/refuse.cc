@@ -20,7 +20,8 @@ constexpr int kMaxSumRegisters = 160;
 
 }  // namespace
 
-std::vector<Problem> refuse_tile(const TilesConfig& c, const Target& target, std::int64_t m_max) {
+std::vector<Problem> refuse_tile(const TilesConfig& c, const GemmSpec& spec, const Target& target,
+                                 std::int64_t m_max) {
   Reasons reasons;
   reasons.unless(
       c.tile_m % (8 * c.warps_m) == 0, "/tile/m",
@@ -43,6 +44,9 @@ std::vector<Problem> refuse_tile(const TilesConfig& c, const Target& target, std
             c.warps_k);
       },
       c.stage_k, "");
+  reasons.unless(c.stage_k <= kMostTileStageColumns, "/tile/k",
+                 "a stage of a tile has fewer columns", c.stage_k,
+                 [] { return fmt::format("up to {}", kMostTileStageColumns); });
   reasons.unless(c.threads() <= kMaxThreads, "/tile", "a block has at most 1024 threads",
                  c.threads(), "");
   reasons.unless(c.stages >= 2, "/tile/stages", "a pipeline has at least two stages", c.stages,
@@ -54,8 +58,10 @@ std::vector<Problem> refuse_tile(const TilesConfig& c, const Target& target, std
 
   const int shared = c.shared_bytes();
   reasons.unless(shared <= target.shared_per_block, "/tile", [&] {
-    return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block", shared,
-                       target.name, target.shared_per_block);
+    return fmt::format(
+        "a tile of m {}, n {}, k {} and {} stages needs {} bytes of shared memory, {} has {} for a "
+        "block",
+        c.tile_m, c.tile_n, c.stage_k, c.stages, shared, target.name, target.shared_per_block);
   });
   const int registers = sum_registers(c);
   reasons.unless(
@@ -67,9 +73,11 @@ std::vector<Problem> refuse_tile(const TilesConfig& c, const Target& target, std
             16 * c.row_tiles(), 8 * c.token_tiles(), registers);
       },
       "", [&] { return fmt::format("at most {}", kMaxSumRegisters); });
+  // The shortest stage has one chunk, where the spec sets none.
+  const int most_split = spec.tile.k ? c.total_stages() : c.weights.chunks;
   reasons.unless(c.split_k <= c.total_stages(), "/tile/split_k",
                  "every block of a split needs a stage of K", c.split_k,
-                 [&] { return fmt::format("1 to {}", c.total_stages()); });
+                 [&] { return fmt::format("1 to {}", most_split); });
   const std::int64_t tiles_of_n = ceil_div(c.weights.n, c.tile_n);
   reasons.unless(
       tiles_of_n <= kMostTilesOfN, "/tile/n",
@@ -113,7 +121,7 @@ std::vector<Problem> refuse_bulk(const TilesConfig& c, const GemmSpec& spec, con
                  "tile of 16 rows",
                  c.warps_n, "more warps along N, or fewer along K");
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
-  return refuse_tile(c, target, m_max);
+  return refuse_tile(c, spec, target, m_max);
 }
 
 }  // namespace heddle

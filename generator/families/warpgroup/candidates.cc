@@ -97,12 +97,16 @@ class Candidates {
 
   void add_all() {
     for (const int tokens : values_of(spec_.tile.m, token_counts())) {
-      for (const int rows : values_of(spec_.tile.n, {64, 128, 256})) add_tile(tokens, rows);
+      for (const int rows : values_of(spec_.tile.n, {64, 128, 256})) {
+        // Tokens and rows that do not go together are refused where the spec sets both.
+        const bool is_asked = spec_.tile.m && spec_.tile.n;
+        if (is_asked || rows != kRowTile || wgmma_shares_rows(tokens)) add_tile(tokens, rows);
+      }
     }
   }
 
   std::vector<PlannedKernel> take() { return std::move(kernels_); }
-  // Of the first tile that could not be built.
+  // Of the smallest tile that could not be built.
   std::vector<Problem> take_problems() { return std::move(problems_); }
 
  private:
@@ -177,7 +181,8 @@ class Candidates {
     std::vector<Problem> problems = refuse_wgmma(spec_, target_, c);
     if (problems.empty()) {
       kernels_.push_back(kernel_of(c));
-    } else if (problems_.empty()) {
+    } else if (problems_.empty() || c.stage_bytes() < least_refused_bytes_) {
+      least_refused_bytes_ = c.stage_bytes();
       problems_ = std::move(problems);
     }
   }
@@ -200,6 +205,7 @@ class Candidates {
   WarpgroupConfig base_{};  // what all candidates have
   std::vector<PlannedKernel> kernels_;
   std::vector<Problem> problems_;
+  int least_refused_bytes_ = 0;  // of a stage of their tile
 };
 
 // Why wgmma serves none of these tokens of the spec, whatever its shape; null where it may.

@@ -26,14 +26,14 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   reasons.unless(std::find(std::begin(kTokens), std::end(kTokens), c.tile_m) != std::end(kTokens),
                  "/tile/m", "wgmma multiplies so many tokens at a time", c.tile_m,
                  "16, 32, 64, 96, 128, 160, 192, 256");
-  const bool shared_rows = c.tile_n == 64 && c.tile_m >= 32 && c.tile_m <= 128;
   reasons.unless(
-      c.tile_n == 128 || c.tile_n == 256 || shared_rows, "/tile/n",
+      c.tile_n == 128 || c.tile_n == 256 || (c.tile_n == 64 && wgmma_shares_rows(c.tile_m)),
+      "/tile/n",
       "each of two warpgroups takes one or two tiles of 64 rows, each of four one, or two share "
       "one of 32 to 128 tokens",
       c.tile_n, "64, 128, 256");
-  reasons.unless(c.stages >= 2, "/tile/stages", "a pipeline has at least two stages", c.stages,
-                 "2 and up");
+  reasons.unless(!tile.stages || c.stages >= 2, "/tile/stages",
+                 "a pipeline has at least two stages", c.stages, "2 and up");
   const int columns = tile.k.value_or(stage_columns(c));
   const bool is_half = columns == 64 && wgmma_may_halve(spec, c);
   reasons.unless(is_half || columns == 128 || columns == 256 || columns == 512, "/tile/k",
@@ -48,6 +48,12 @@ std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
   only(tile.warps_k, 1, "/tile/warps_k", "the warps of wgmma lie along N");
   if (std::vector<Problem> problems = reasons.take(); !problems.empty()) return problems;
 
+  reasons.unless(c.stages >= 2, "/tile", [&] {
+    return fmt::format(
+        "two stages of {} columns of a tile of {} tokens by {} rows need more shared memory than "
+        "{} has for a block",
+        stage_columns(c), c.tile_m, c.tile_n, target.name);
+  });
   reasons.unless(c.shared_bytes() <= target.shared_per_block, "/tile", [&] {
     return fmt::format("the tile needs {} bytes of shared memory, {} has {} for a block",
                        c.shared_bytes(), target.name, target.shared_per_block);

@@ -16,6 +16,9 @@ inline constexpr int kMostWgmmaSums = 128;
 // Registers of a thread for sums, those of unscaled groups included.
 int sum_registers(const device::WarpgroupConfig& config);
 
+// Whether two warpgroups may share a row tile of so many tokens.
+constexpr bool wgmma_shares_rows(int tokens) { return tokens >= 32 && tokens <= 128; }
+
 // Every reason why this tile cannot be built; empty if it can.
 std::vector<Problem> refuse_wgmma(const GemmSpec& spec, const Target& target,
                                   const device::WarpgroupConfig& config);

@@ -243,7 +243,7 @@ std::vector<Problem> reasons_against(const Plan& plan, const PlannedKernel& kern
   const auto* tiles = config_if<device::TilesConfig>(kernel);
   if (tiles == nullptr) return {};  // what does not fit is no candidate of other families
   return is_bulk(kernel) ? refuse_bulk(*tiles, spec, plan.target, kernel.size_max)
-                         : refuse_tile(*tiles, plan.target, kernel.size_max);
+                         : refuse_tile(*tiles, spec, plan.target, kernel.size_max);
 }
 
 TEST(Choose, ChosenKernelsFitTheTarget) {

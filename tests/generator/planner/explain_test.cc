@@ -1,6 +1,7 @@
 // What `heddle explain` says of a plan's choice.
 #include "generator/planner/explain.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,6 +47,49 @@ TEST(Explain, SaysFastestExactlyWhereItIs) {
       EXPECT_EQ(one.why.rfind("it is predicted to be the fastest", 0) == 0, is_fastest) << one.why;
       if (is_fastest) continue;
       EXPECT_NE(one.why.find(" % more than the fastest, and "), one.why.npos) << one.why;
+    }
+  }
+}
+
+// A kernel of a later step may have the label of one of this step, and is another.
+TEST(Explain, TheSentenceAndTheTableAgree) {
+  bool has_slower = false;
+  for (const int bits : {2, 4, 8}) {
+    GemmSpec spec = small_spec();
+    spec.weight.bits = bits;
+    const Plan plan = plan_of(spec, "h200");
+    for (const std::int64_t m : token_steps(spec.shape.m_min, spec.shape.m_max)) {
+      const Explanation one = explain_choice(plan, m);
+      const double more = 100 * (one.candidates[one.chosen].us / one.candidates.front().us - 1);
+      const std::string sentence =
+          fmt::format("it is predicted to take {:.1f} % more than the fastest, ", more);
+      has_slower = has_slower || one.chosen != 0;
+      EXPECT_EQ(one.why.rfind(one.chosen == 0 ? "it is predicted to be the fastest" : sentence, 0),
+                0U)
+          << bits << " bits, M = " << m << ": " << one.why;
+    }
+  }
+  EXPECT_TRUE(has_slower);
+}
+
+TEST(Explain, AFamilyWithCandidatesIsNotAbsent) {
+  std::vector<GemmSpec> specs(4, small_spec());
+  specs[1].path = specs[2].path = specs[3].path = Path::kHopper;
+  specs[2].tile.stages = 3;
+  specs[3].shape.m_min = 9;
+  for (const GemmSpec& spec : specs) {
+    for (const char* target : {"h200", "b200"}) {
+      if (plan_error(Spec::from_gemm(spec), target)) continue;
+      const Plan plan = plan_of(spec, target);
+      for (const std::int64_t m : token_steps(spec.shape.m_min, spec.shape.m_max)) {
+        const Explanation one = explain_choice(plan, m);
+        std::set<const Family*> families;
+        for (const CandidatePlan& candidate : one.candidates) {
+          families.insert(candidate.plan.kernels.front().family);
+        }
+        for (const AbsentFamily& absent : one.absent) families.erase(absent.family);
+        EXPECT_EQ(families.size() + one.absent.size(), gemm_families().size()) << target << m;
+      }
     }
   }
 }
@@ -137,6 +181,12 @@ TEST(Explain, TheReasonIsTheFamilysOwn) {
   tiled.tile.stages = 3;
   EXPECT_EQ(why_no("warpgroup", tiled, "h200", 64), "the spec sets a tile without the path hopper");
   EXPECT_EQ(why_no("tiles", small_spec(), "h200", 16), "");
+  GemmSpec hopper = small_spec();
+  hopper.path = Path::kHopper;
+  EXPECT_NE(why_no("tiles", hopper, "b200", 4).find("on sm_90 alone"), std::string::npos);
+  EXPECT_EQ(why_no("tiles", hopper, "b200", 32), "") << "larger M go as by the path ampere";
+  hopper.tile.stages = 3;
+  EXPECT_NE(why_no("tiles", hopper, "h100", 4).find("a tile without warps_n"), std::string::npos);
 }
 
 }  // namespace

@@ -78,6 +78,46 @@ TEST(Resolve, RefusesMoreTilesThanAGridHas) {
   EXPECT_EQ(refusal(spec, "a100"), "accepted");
 }
 
+// What is allowed and what stands in the way are true of every tile that the spec leaves open.
+TEST(Resolve, RefusalsNameWhatTheSpecSets) {
+  GemmSpec spec = small_spec();
+  for (const int split : {5, 7, 8, 16, 32}) {
+    spec.tile.split_k = split;
+    EXPECT_EQ(refusal(spec, "a100"), "accepted") << split;
+  }
+  for (const int split : {33, 1024}) {
+    spec.tile.split_k = split;
+    EXPECT_NE(refusal(spec, "a100").find("allowed: 1 to 32"), std::string::npos) << split;
+  }
+  spec.tile.k = 1024;
+  spec.tile.split_k = 5;
+  EXPECT_NE(refusal(spec, "a100").find("allowed: 1 to 4"), std::string::npos);
+  // Values that the planner took for open fields are named.
+  spec.tile = {};
+  spec.tile.n = 1024;
+  EXPECT_NE(refusal(spec, "a100").find("a tile of m 64, n 1024, k 128 and 2 stages needs "),
+            std::string::npos)
+      << refusal(spec, "a100");
+  spec.tile = {};
+  spec.tile.m = 8;
+  spec.tile.n = 16;
+  spec.tile.stages = 32;
+  EXPECT_NE(refusal(spec, "a100").find("a tile of m 8, n 16, k 256 and 32 stages needs "),
+            std::string::npos)
+      << refusal(spec, "a100");
+  // Of wgmma neither rows nor a number of stages that nobody set are refused.
+  spec.tile = {};
+  spec.tile.k = 512;
+  spec.path = Path::kHopper;
+  EXPECT_EQ(refused_fields(Spec::from_gemm(spec), "h100"), Pointers{"/tile"});
+  EXPECT_NE(refusal(spec, "h100").find("two stages of 512 columns of a tile of "),
+            std::string::npos);
+  spec.shape.m_min = 9;
+  spec.shape.m_max = 16;
+  spec.tile.k = 8192;
+  EXPECT_EQ(refused_fields(Spec::from_gemm(spec), "h100"), Pointers{"/tile/k"});
+}
+
 TEST(Resolve, SaysWhatAStreamLacks) {
   GemmSpec spec = small_spec();
   spec.path = Path::kHopper;
@@ -88,7 +128,7 @@ TEST(Resolve, SaysWhatAStreamLacks) {
   spec = small_spec();
   spec.path = Path::kHopper;
   spec.tile.m = 64;
-  EXPECT_NE(refusal(spec, "h200").find("/shape/m from 9 on"), std::string::npos);
+  EXPECT_NE(refusal(spec, "h200").find("M = 1, and none of them has this tile"), std::string::npos);
   spec.tile = {};
   EXPECT_EQ(refusal(spec, "sm_75").find("ampere"), std::string::npos);
 }

@@ -69,6 +69,12 @@ def parse_groups(options, groups, quick, arguments):
     return parsed
 
 
+def has_gpu(options):
+    """Whether the command finds a GPU to measure on."""
+    command = [str(options.heddle), "targets", "--device"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
 def time(options, specs, m_list, *more):
     """What heddle bench --json says; its messages go to stderr as they are."""
     command = [str(options.heddle), "bench", "-", "--json", "--ms", str(options.ms),

@@ -58,6 +58,12 @@ TEST(Stream, TakesTheUsersTileOrSaysWhyNot) {
   spec.tile = {};
   spec.tile.stages = 3;
   EXPECT_EQ(first_of(spec).stages, 3);
+  // Warps along N ask for tiles that bulk copies feed.
+  spec.tile = {};
+  spec.tile.warps_n = 1;
+  EXPECT_TRUE(streams_of(spec).empty());
+  EXPECT_FALSE(candidates_of(spec, "h200", is_bulk).empty());
+  EXPECT_EQ(refused_fields(Spec::from_gemm(spec), "b200"), Pointers{"/tile/warps_n"});
   spec.tile = {};
   spec.weight.zero_point = ZeroPoint::kFloat;
   EXPECT_NE(refusal(spec, "h200").find("float zero points"), std::string::npos);
