@@ -40,8 +40,11 @@ class PlainCase : public ::testing::Test {
   void write(const std::string& more = "", const std::string& type = "llama",
              const std::string& dtype = "bfloat16") {
     config_ = R"({"model_type": ")" + type + R"(", "torch_dtype": ")" + dtype + R"(",
-                  "hidden_size": 64, "intermediate_size": 80, "num_hidden_layers": 1,
-                  "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 96,
+                  "hidden_size": )" +
+              std::to_string(hidden_) + R"(, "intermediate_size": )" + std::to_string(inner_) +
+              R"(, "num_hidden_layers": 1,
+                  "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": )" +
+              std::to_string(vocabulary_) + R"(,
                   "rms_norm_eps": 1e-5)" +
               more + "}";
     write_case({"", config_, tensors_}, folder_);
@@ -101,6 +104,9 @@ class PlainCase : public ::testing::Test {
   TemporaryFolder folder_;
   std::vector<TestTensor> tensors_;
   std::string config_;
+  std::int64_t hidden_ = 64;
+  std::int64_t vocabulary_ = 96;
+  std::int64_t inner_ = 80;
 };
 
 inline std::vector<std::uint8_t> operator+(std::vector<std::uint8_t> a,

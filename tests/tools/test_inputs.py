@@ -259,6 +259,7 @@ class StepTest(CommandTest):
     def test_what_is_behind_a_gemm(self):
         rows = ROOT / "examples/specs/rms-norm-residual.json"
         self.assertIn("one row_transform", self.problem("bench", inline(), "--behind", inline(), code=2))
+        self.assertIn("is empty", self.problem("bench", rows, "--behind", "", code=2))
         self.assertIn("one gemm", self.problem("bench", rows, "--behind", rows, code=2))
 
 
