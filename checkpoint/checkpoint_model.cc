@@ -201,6 +201,15 @@ Model model_of_checkpoint(const Checkpoint& checkpoint, const CheckpointConfig& 
     layers.add({layer.name}, {layer.n}, std::move(entry));
     consumed.insert(layer.tensors.begin(), layer.tensors.end());
   }
+  for (const MissingLayer& missing : plan.missing) {
+    ModelLayer entry;
+    entry.name = leaf_of_layer(missing.name);
+    entry.n = missing.n;
+    entry.k = missing.k;
+    entry.weights = "missing";
+    entry.reason = "the checkpoint has no tensor of it";
+    layers.add({missing.name}, {missing.n}, std::move(entry));
+  }
   add_plain(checkpoint, consumed, options.dense, &layers);
   model.layers = layers.take();
   model.notes = std::move(plan.notes);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "checkpoint/layer_error.h"
+#include "generator/spec/document.h"
 
 namespace heddle {
 namespace {
@@ -28,6 +29,11 @@ void check_size(const std::string& layer, const TensorInfo& tensor, std::int64_t
 
 void clear_if_none(std::vector<const TensorInfo*>& tensors) {
   if (std::count(tensors.begin(), tensors.end(), nullptr) == std::ssize(tensors)) tensors.clear();
+}
+
+bool is_float(TensorType type) {
+  return type == TensorType::kF16 || type == TensorType::kBf16 || type == TensorType::kF32 ||
+         type == TensorType::kF64;
 }
 
 // Quantisers write +0; a bias that holds -0 is one like any other.
@@ -81,6 +87,10 @@ Companions::Companions(const Checkpoint& checkpoint, const LayerGroup& group,
 void Companions::read_biases(const LayerGroup& group) {
   for (const LayerName& part : group.parts) {
     const TensorInfo* bias = checkpoint_->find(bias_of(part));
+    if (bias != nullptr && !is_float(bias->type)) {
+      refuse_layer(part.name, fmt::format("the bias {} is {}, not of F16, BF16, F32 or F64",
+                                          excerpt(bias->name), describe(bias->type, bias->shape)));
+    }
     // Also that of a rank which does not add it.
     if (bias != nullptr && (!views_[biases_.size()].has_bias || is_zero(*checkpoint_, *bias))) {
       left_out_.push_back(bias->name);

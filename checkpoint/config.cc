@@ -96,6 +96,18 @@ std::vector<HeadPlace> places_of_head(const FamilyRow& family, const Wrapper* wr
   return places;
 }
 
+// Checkpoints of quantised layers are read with configs that lack fields of the decoder.
+std::optional<Decoder> whole_decoder(const ModelConfigTexts& texts) {
+  try {
+    Findings findings("checkpoint");
+    const ConfigDocuments documents(texts, findings);
+    return decode(documents, findings);
+  } catch (const Error& error) {
+    if (error.category() == ErrorCategory::kInternal) throw;
+    return std::nullopt;
+  }
+}
+
 bool has_conv1d(const FamilyRow& family) {
   return std::any_of(family.mixers.begin(), family.mixers.end(), [](const MixerRow& mixer) {
     return std::any_of(mixer.linears.begin(), mixer.linears.end(),
@@ -127,6 +139,7 @@ CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts) {
   result.kv_heads = values.heads("kv_heads");
   if (family != nullptr) {
     result.is_known = true;
+    result.decoder = whole_decoder(texts);
     result.gate = values.gate(*family);
     const Wrapper* const wrapper = find_wrapper(root.text("model_type"));
     result.layer_lists = layer_lists(*family, wrapper);

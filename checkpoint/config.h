@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/model/decoder.h"
 #include "generator/model/gate.h"
 #include "generator/model/quantization.h"
 #include "heddle/model.h"
@@ -61,6 +62,8 @@ struct CheckpointConfig {
   std::vector<std::string> layer_lists;
   // The model type is in the table of families.
   bool is_known = false;
+  // All layers with their sides; absent where the config does not say them all.
+  std::optional<Decoder> decoder;
 
   static std::vector<Fusion> usual_fusions();
 };

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 // More than any model config; less than what would hurt the machine.
 constexpr std::uint64_t kMostConfigBytes = std::uint64_t{64} << 20;
 
-std::string text_of(const std::string& path) {
+std::string content_of(const std::string& path) {
   const InputFile file(path);
   if (file.size() > kMostConfigBytes) {
     throw Error(ErrorCategory::kFile, "checkpoint.config",
@@ -36,7 +36,7 @@ std::string text_of(const std::string& path) {
 std::string text_beside(const fs::path& config, const char* name) {
   std::error_code none;
   const fs::path path = config.parent_path() / name;
-  return fs::is_regular_file(path, none) ? text_of(path.string()) : std::string();
+  return fs::is_regular_file(path, none) ? content_of(path.string()) : std::string();
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ std::string config_beside(const std::string& checkpoint) {
 ConfigFiles read_config_files(const std::string& path) {
   ConfigFiles files;
   files.place = path;
-  files.config = text_of(path);
+  files.config = content_of(path);
   read_files_beside(path, &files);
   return files;
 }

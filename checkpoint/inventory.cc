@@ -164,6 +164,16 @@ class Patterns {
   std::vector<bool> used_;
 };
 
+// A head that is to be quantised cannot be left as it is, too.
+void refuse_kept_head(const LayerName& layer, const char* option) {
+  if (layer.code_bits == 0) return;
+  throw Error(
+      ErrorCategory::kUsage, "checkpoint.choice",
+      fmt::format("{} names the layer \"{}\", which --lm-head quantises to {} bits: say one "
+                  "of the two",
+                  option, excerpt(layer.name), layer.code_bits));
+}
+
 }  // namespace
 
 Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
@@ -180,10 +190,12 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
     known.insert(tensors.begin(), tensors.end());
     const bool kept = keep.match(name);
     if (skip.match(name)) {
+      refuse_kept_head(*layer, "--skip");
       inventory.skipped.insert(tensors.begin(), tensors.end());
       continue;
     }
     skip.refuse_part(*layer, tensors);
+    if (kept) refuse_kept_head(*layer, "--keep");
     if (!kept) keep.refuse_part(*layer, tensors);
     if (!kept) {
       inventory.layers.push_back(*std::move(layer));
@@ -194,6 +206,7 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
   if (const auto head = plain == nullptr ? std::nullopt : plain->shared_head()) {
     const bool kept = keep.match(head->plain_tensor());
     const bool skipped = skip.match(head->plain_tensor());
+    if (kept || skipped) refuse_kept_head(*head, kept ? "--keep" : "--skip");
     if (!kept && !skipped) inventory.layers.push_back(*head);
   }
   std::map<std::string, std::string> unknown;  // by module: one line for all of its tensors

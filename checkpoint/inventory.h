@@ -30,7 +30,7 @@ struct Inventory {
 // What the quantisation cannot read of a layer is not judged here. `plain`: which layers that were
 // not quantised are converted, too; null: none. A head that shares its weights is chosen by the
 // name that its own would have. Throws Error(kUsage, "checkpoint.choice") for a pattern that names
-// no tensor, or a part of a layer alone.
+// no tensor, a part of a layer alone, or a head that is to be quantised.
 Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quantization,
                          const TensorChoice& choice, const PlainLayers* plain = nullptr);
 

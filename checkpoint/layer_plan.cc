@@ -33,6 +33,9 @@ ViewedParts read_parts(const Checkpoint& checkpoint, const LayerGroup& group,
   ViewedParts viewed;
   for (const LayerName& name : group.parts) {
     auto part = read_layer(checkpoint, name, config, load);
+    if (name.kind == LayerName::Kind::kPlain) {
+      ExpectedLayers(config).check_sides(name.name, part->n(), part->k());
+    }
     viewed.plain_heights.push_back(part->n());
     viewed.plain_k = part->k();
     viewed.is_convolution = viewed.is_convolution || part->plain_shape().size() == 4;
@@ -114,6 +117,11 @@ class Planner {
     unconverted_.throw_if_any();
     std::sort(plan_.packed.begin(), plan_.packed.end(),
               [](const auto& a, const auto& b) { return a.group.name < b.group.name; });
+    if (!config_.dtype && has_plain_) {
+      plan_.notes.emplace_back(
+          "the config names no type of 16 bits for activations: of layers that were not quantised "
+          "they are assumed to have the type of the weights");
+    }
     note(whole_, first_whole_, "are not of those that ranks share: they are packed whole");
     note(offset_, first_offset_,
          "begin inside of a group of scales (weight.group_offset), which no kernel reads yet");
@@ -127,6 +135,7 @@ class Planner {
 
   void add_layer(const LayerGroup& group, ViewedParts viewed) {
     if (viewed.is_convolution) return add_unserved(group, "it is a convolution", {});
+    has_plain_ = has_plain_ || group.parts.front().kind == LayerName::Kind::kPlain;
     if (viewed.views.front().is_whole && whole_++ == 0) first_whole_ = group.name;
     FusedLayer layer(group.name, std::move(viewed.parts), config_.dtype);
     Companions companions(checkpoint_, group, layer, std::move(viewed.views), viewed.plain_heights,
@@ -159,6 +168,7 @@ class Planner {
   const TensorParallel& parallel_;
   LayerPlan& plan_;
   GatedLayers gated_;
+  bool has_plain_ = false;
   std::size_t whole_ = 0;
   std::string first_whole_;
   std::size_t offset_ = 0;
@@ -184,6 +194,13 @@ LayerPlan plan_layers(const Checkpoint& checkpoint, const CheckpointConfig& conf
   plan.inventory = take_inventory(checkpoint, config.quantization, options.choice, &plain);
   plan.notes = config.quantization.notes();
   plan.notes.insert(plan.notes.end(), plain.notes().begin(), plain.notes().end());
+  if (options.dense) plan.missing = ExpectedLayers(config).missing(checkpoint);
+  if (!plan.missing.empty()) {
+    plan.notes.push_back(
+        fmt::format("the checkpoint has no tensor of {} linear layers that its config describes, "
+                    "such as {}",
+                    plan.missing.size(), excerpt(plan.missing.front().name)));
+  }
   const std::vector<Fusion> fusions = options.fuse ? config.fusions : std::vector<Fusion>();
   Planner(checkpoint, config, options, &plan).add_all(group_layers(plan.inventory.layers, fusions));
   return plan;

@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/companions.h"
 #include "checkpoint/config.h"
+#include "checkpoint/expected_layers.h"
 #include "checkpoint/fused_layer.h"
 #include "checkpoint/inventory.h"
 #include "checkpoint/layer_view.h"
@@ -33,7 +34,8 @@ struct LayerPlan {
   std::vector<PackedLayer> packed;  // ascending by name
   std::vector<UnservedLayer> unserved;
   Inventory inventory;
-  std::vector<std::string> notes;  // what stayed apart, and other things a user should know
+  std::vector<MissingLayer> missing;  // with PackOptions::dense
+  std::vector<std::string> notes;     // what stayed apart, and other things a user should know
 };
 
 // What is packed: all of a model, or what one of several ranks has of it.

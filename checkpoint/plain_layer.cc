@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -37,7 +39,7 @@ DType dtype_of(const std::string& layer, const TensorInfo& tensor) {
 }  // namespace
 
 PlainLayer::PlainLayer(std::string name, const Checkpoint::Entry& entry, Order order, Load load)
-    : QuantizedRows(std::move(name), shape_of(*entry.tensor, order)), entry_(entry) {
+    : QuantizedRows(std::move(name), shape_of(*entry.tensor, order)), entry_(entry), order_(order) {
   if (order == Order::kRows || load == Load::kShape) return;
   columns_ = make_large_buffer<std::uint16_t>(static_cast<std::size_t>(n() * k()));
   entry_.file->read(*entry_.tensor, 0, columns_.get(), entry_.tensor->bytes);
@@ -56,7 +58,7 @@ DType PlainLayer::native_dtype() const {
 
 void PlainLayer::codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const {
   const std::int64_t row_bytes = k() * code_bytes();
-  if (columns_ == nullptr) {
+  if (order_ == Order::kRows) {
     entry_.file->read(*entry_.tensor, static_cast<std::uint64_t>(first * row_bytes), out,
                       static_cast<std::size_t>(count * row_bytes));
     return;

@@ -31,7 +31,8 @@ class PlainLayer final : public QuantizedRows {
 
  private:
   Checkpoint::Entry entry_;
-  LargeBuffer<std::uint16_t> columns_;  // of kColumns, else null
+  Order order_;
+  LargeBuffer<std::uint16_t> columns_;  // of kColumns with Load::kAll, else null
 };
 
 }  // namespace heddle

@@ -26,10 +26,6 @@ constexpr std::string_view kTokenTables[] = {
 
 std::string weight_of(const std::string& module) { return module + std::string(kWeight); }
 
-std::string joined(const std::string& body, std::string_view path) {
-  return body.empty() ? std::string(path) : body + "." + std::string(path);
-}
-
 bool is_float_matrix(const TensorInfo& tensor) {
   const bool is_float = tensor.type == TensorType::kF16 || tensor.type == TensorType::kBf16 ||
                         tensor.type == TensorType::kF32 || tensor.type == TensorType::kF64;
@@ -39,7 +35,7 @@ bool is_float_matrix(const TensorInfo& tensor) {
 // The tensor that a head shares; empty where the checkpoint has none.
 std::string token_table(const Checkpoint& checkpoint, const std::string& body) {
   for (const std::string_view path : kTokenTables) {
-    std::string name = weight_of(joined(body, path));
+    std::string name = weight_of(module_in(body, path));
     const TensorInfo* found = checkpoint.find(name);
     if (found != nullptr && is_float_matrix(*found)) return name;
   }
@@ -53,10 +49,6 @@ bool has_codes(const Checkpoint& checkpoint, const std::string& module) {
   });
 }
 
-bool is_dense(Module module) {
-  return module == Module::kLinear || module == Module::kConv1D || module == Module::kSmall;
-}
-
 const LinearRow* row_with_path(const LinearRows& rows, std::string_view path) {
   const auto found = std::find_if(rows.begin(), rows.end(),
                                   [&](const LinearRow& row) { return row.path == path; });
@@ -64,6 +56,14 @@ const LinearRow* row_with_path(const LinearRows& rows, std::string_view path) {
 }
 
 }  // namespace
+
+bool is_dense(Module module) {
+  return module == Module::kLinear || module == Module::kConv1D || module == Module::kSmall;
+}
+
+std::string module_in(const std::string& body, std::string_view path) {
+  return body.empty() ? std::string(path) : body + "." + std::string(path);
+}
 
 PlainLayers::PlainLayers(const Checkpoint& checkpoint, const CheckpointConfig& config, bool dense,
                          int lm_head_bits)
@@ -125,7 +125,7 @@ const LinearRow* PlainLayers::row_of(const std::string& module) const {
   if (family == nullptr) return nullptr;
   for (const HeadPlace& place : config_.head_places) {
     for (const LinearRow& row : family->outside) {
-      if (module == joined(place.body, row.path)) return &row;
+      if (module == module_in(place.body, row.path)) return &row;
     }
   }
   const ModulePlace place = place_of_module(module);
@@ -141,16 +141,17 @@ const LinearRow* PlainLayers::row_of(const std::string& module) const {
 }
 
 std::optional<LayerName> PlainLayers::layer_of(const TensorInfo& tensor) const {
-  if (!tensor.name.ends_with(kWeight) || !is_float_matrix(tensor)) return std::nullopt;
+  if (!tensor.name.ends_with(kWeight)) return std::nullopt;
   LayerName layer;
   layer.name = tensor.name.substr(0, tensor.name.size() - kWeight.size());
   layer.kind = LayerName::Kind::kPlain;
-  if (head_ && head_->name == layer.name) {
+  if (head_ && head_->name == layer.name && is_float_matrix(tensor)) {
     return head_->shared_tensor.empty() ? head_ : std::nullopt;
   }
   if (!dense_) return std::nullopt;
   const LinearRow* const row = row_of(layer.name);
   if (row == nullptr || !is_dense(row->module)) return std::nullopt;
+  // Also a tensor that is no matrix of 16 bits: what reads it refuses it by name.
   layer.transposed = row->module == Module::kConv1D;
   return layer;
 }

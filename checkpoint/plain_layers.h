@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
@@ -42,6 +43,11 @@ class PlainLayers {
   std::optional<LayerName> head_;
   std::vector<std::string> notes_;
 };
+
+// Whether the module is one matrix that every token is multiplied with.
+bool is_dense(Module module);
+// The path of a module below another one, which may be the model itself.
+std::string module_in(const std::string& body, std::string_view path);
 
 }  // namespace heddle
 

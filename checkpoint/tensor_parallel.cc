@@ -118,7 +118,7 @@ class Splitter {
                          "not known",
                          excerpt(config_.model_type)));
     }
-    const Split kind = split_in(linears, layer_.name());
+    const Split kind = is_head() ? Split::kRows : split_in(linears, layer_.name());
     if (kind == Split::kNone) {
       view->is_whole = true;
       return;
@@ -134,6 +134,12 @@ class Splitter {
   }
 
  private:
+  // By its path, since every model type has its own name for it.
+  bool is_head() const {
+    return std::any_of(config_.head_places.begin(), config_.head_places.end(),
+                       [&](const HeadPlace& place) { return place.head == layer_.name(); });
+  }
+
   void check_heads() const {
     if (config_.heads < 1)
       refuse(layer_, "the config does not say how many heads there are to split");

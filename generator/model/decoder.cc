@@ -94,8 +94,9 @@ class Interpreter {
         values_.flag(family_.norm.parallel) ? NormPlace::kParallel : family_.norm.place;
     // Where it is missing every model class has a default of its own: 0 stands for that.
     const ConfigValue epsilon = values_.value(family_.norm.epsilon);
-    if (!epsilon.is_null()) decoder.norm_epsilon = values_.number(family_.norm.epsilon);
-    decoder.activation = values_.text(family_.activation);
+    if (!epsilon.is_null()) decoder.norm_epsilon = norm_epsilon(epsilon);
+    decoder.plain_sum = values_.flag(family_.norm.plain_sum);
+    decoder.activation = activation_name(family_, values_.text(family_.activation));
     decoder.gate = gate_rule(family_, values_);
     decoder.logit_softcap = values_.number(family_.logit_softcap);
     for (const NamedExpression& multiplier : family_.multipliers) {
@@ -109,6 +110,16 @@ class Interpreter {
     }
     const ConfigValue vocabulary = values_.value("vocabulary");
     if (!vocabulary.is_null()) decoder.vocabulary = values_.size("vocabulary", kMostRows);
+  }
+
+  double norm_epsilon(const ConfigValue& value) {
+    if (value.kind != ConfigValue::Kind::kNumber || value.is_boolean) {
+      values_.add("wrong_type", {value.pointer, "must be a number", shown(value), "", ""});
+    } else if (!(value.number > 0)) {
+      values_.add("out_of_range",
+                  {value.pointer, "is out of range", shown(value), "a number greater than 0", ""});
+    }
+    return value.number;
   }
 
   // The first row whose condition holds.
@@ -150,6 +161,7 @@ class Interpreter {
     }
     if (parts_ == DecodedParts::kAll) {
       block.linears = linears(mixer->linears);
+      block.halves += mixer->kind != MixerKind::kNone || !block.linears.empty() ? 1 : 0;
       add_feed_forward(&block);
     }
     const auto known = std::find_if(decoder->blocks.begin(), decoder->blocks.end(),
@@ -166,6 +178,7 @@ class Interpreter {
     const FeedForwardRow* const row = choose(family_.feed_forwards, "feed-forward layer");
     if (row == nullptr) return;
     block->facts.feed_forward = row->kind;
+    block->halves += row->kind != FeedForwardKind::kNone ? 1 : 0;
     if (row->kind == FeedForwardKind::kExperts) block->facts.experts = experts(row->experts);
     for (const DecodedLinear& linear : linears(row->linears)) block->linears.push_back(linear);
   }

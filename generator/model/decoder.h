@@ -30,6 +30,7 @@ struct DecodedLinear {
 // Decoder layers that are alike.
 struct DecodedBlock {
   ModelBlock facts;
+  int halves = 0;  // of each layer: the mixer and the feed-forward layer, where it has them
   std::vector<DecodedLinear> linears;
 };
 
@@ -53,6 +54,7 @@ struct Decoder {
   double norm_epsilon = 0;
   NormKind norm = NormKind::kNone;
   NormPlace norm_place = NormPlace::kBefore;
+  bool plain_sum = true;  // NormRow::plain_sum
   std::string activation;
   GateRule gate;
   double logit_softcap = 0;

@@ -119,6 +119,9 @@ struct NormRow {
   Expression epsilon = "rms_norm_eps";
   Expression kind_when = "true";  // else kRms
   Expression parallel = "false";  // whether the place is kParallel instead
+  // Whether the input of every norm behind a half is that half's output + the residual. It is not
+  // where outputs or residuals are scaled or gated, or where there are several residual streams.
+  Expression plain_sum = "true";
 };
 
 // Layers that are listed but not described: {"mtp", "num_nextn_predict_layers ?? 0", "..."}.
@@ -139,6 +142,8 @@ struct FamilyRow {
   std::vector<FeedForwardRow> feed_forwards = {};
   NormRow norm = {};
   Expression activation = "hidden_act ?? 'silu'";
+  // The function that the model type means by "gelu", by the name that gate.h knows.
+  std::string_view gelu = "gelu";
   // Whether gated feed-forward layers are activation(gate) * up and nothing more, with all gates
   // before all ups where one matrix has both.
   Expression plain_gate = "true";

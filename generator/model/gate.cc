@@ -42,12 +42,18 @@ std::string known_names() {
 
 }  // namespace
 
+std::string activation_name(const FamilyRow& family, std::string name) {
+  return name == "gelu" ? std::string(family.gelu) : name;
+}
+
 GateRule gate_rule(const FamilyRow& family, ConfigValues& values) {
   GateRule rule;
   const ConfigValue plain = values.value(family.plain_gate);
   rule.is_plain = plain.kind == ConfigValue::Kind::kNumber && plain.number != 0;
   const ConfigValue activation = values.value(family.activation);
-  if (activation.kind == ConfigValue::Kind::kText) rule.activation = activation.text;
+  if (activation.kind == ConfigValue::Kind::kText) {
+    rule.activation = activation_name(family, activation.text);
+  }
   rule.pointer = activation.pointer;
   return rule;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "generator/spec/document.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -84,28 +85,28 @@ void RowBuilder::add_norms() {
   } else {
     model_.assumptions.emplace_back("the epsilon of norms is 1e-06, since the config has none");
   }
-  const bool scaled =
-      std::any_of(decoder_.multipliers.begin(), decoder_.multipliers.end(), [](const auto& one) {
-        return one.first == "residual_depth" || (one.first == "residual" && one.second != 1);
-      });
-  const int layers = static_cast<int>(decoder_.layers);
+  const bool plain = decoder_.plain_sum;
+  int halves = 0;
+  for (const DecodedBlock& block : decoder_.blocks) {
+    halves += block.halves * static_cast<int>(block.facts.layers.size());
+  }
   switch (decoder_.norm_place) {
     case NormPlace::kBefore:
       // The first norm has nothing to add yet. Each later one, the final one included, adds the
-      // output of the half before it, unless the model multiplies that.
-      add_norm("norm", false, scaled ? 2 * layers + 1 : 1);
-      if (!scaled) add_norm("add_norm", true, 2 * layers);
+      // output of the half before it, unless the model's sum is another one.
+      add_norm("norm", false, plain ? 1 : halves + 1);
+      if (plain) add_norm("add_norm", true, halves);
       break;
     case NormPlace::kAround:
-      add_norm("norm", false, (scaled ? 4 : 2) * layers + 1);
-      if (!scaled) add_norm("add_norm", true, 2 * layers);
+      add_norm("norm", false, (plain ? 1 : 2) * halves + 1);
+      if (plain) add_norm("add_norm", true, halves);
       break;
     case NormPlace::kAfter:
       // The sum follows the norm there.
-      add_norm("norm", false, 2 * layers + 1);
+      add_norm("norm", false, halves + 1);
       break;
     case NormPlace::kParallel:
-      add_norm("norm", false, layers + 1);
+      add_norm("norm", false, static_cast<int>(decoder_.layers) + 1);
       break;
   }
 }
@@ -122,7 +123,7 @@ bool RowBuilder::has_lone_gate(const ModelLayer& up) const {
 
 void RowBuilder::add_activations() {
   const std::optional<Activation> activation = gate_activation(decoder_.gate.activation);
-  if (!decoder_.gate.is_plain || !activation) return;
+  if (!decoder_.gate.is_plain) return;
   for (const ModelLayer& layer : model_.layers) {
     if (layer.kind != ModelLayer::Kind::kLinear || layer.layers.empty()) continue;
     if (layer.kernel >= 0) {
@@ -134,6 +135,11 @@ void RowBuilder::add_activations() {
     const bool gated = are_gate_and_up(roles);
     const bool lone_up = roles.size() == 1 && roles[0] == Role::kUp && !has_lone_gate(layer);
     if (!gated && !lone_up) continue;
+    if (!activation) {
+      model_.notes.push_back("activation: no kernel is made: none computes \"" +
+                             excerpt(decoder_.gate.activation) + '"');
+      return;
+    }
     RowTransformSpec spec = rows(gated ? layer.n / 2 : layer.n);
     if (gated) spec.gate.order = GateOrder::kHalves;
     spec.gate.activation = *activation;

@@ -76,7 +76,8 @@ struct CheckpointOptions {
   // which the config does not say that it is so stay as they are, with a note.
   bool gated = false;
   // Dense linear layers whose weights are not quantised, lm_head and routers among them, are
-  // packed, too, as the 16 bits that they are: their type must be that of the config's activations.
+  // packed, too, as the 16 bits that they are: their type must be that of the config's activations,
+  // their sides those that the config says. Layers of the config without a tensor are in a note.
   // A checkpoint that is not quantised at all is then read. A head that shares the weights of the
   // embeddings is a layer of its own, and the embeddings stay among the plain tensors. Of model
   // types that docs/models.md lists.
@@ -178,9 +179,10 @@ class HEDDLE_EXPORT CheckpointReader {
   //   "checkpoint.lm_head" for `lm_head_bits` without a head of 16 bits;
   //   "model.quantization" for a quantisation that cannot be read;
   //   "model.activation" for `gated` with an activation of which Heddle has no gated epilogue;
-  // - Error(kUsage, "checkpoint.choice") for a pattern that names no tensor, or a part of a layer
-  //   alone, "checkpoint.rank" for a rank that is none, "checkpoint.gated" for `gated` without
-  //   `fuse`, "checkpoint.lm_head" for `lm_head_bits` that are none of those allowed.
+  // - Error(kUsage, "checkpoint.choice") for a pattern that names no tensor, a part of a layer
+  //   alone, or the head that is to be quantised, "checkpoint.rank" for a rank that is none,
+  //   "checkpoint.gated" for `gated` without `fuse`, "checkpoint.lm_head" for `lm_head_bits` that
+  //   are none of those allowed.
   explicit CheckpointReader(const std::string& path, const CheckpointOptions& options = {});
 
   // Ascending by name.

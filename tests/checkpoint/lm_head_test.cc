@@ -23,6 +23,8 @@ class LmHeadTest : public PlainCase {
     const DType dtype = type == TensorType::kBf16 ? DType::kBf16 : DType::kFp16;
     for (std::uint16_t& value : values) value = round_to_16(dtype, normal(random));
     tensors_.push_back({module + ".weight", type, {n, k}, bytes_of_values(values)});
+    vocabulary_ = n;
+    hidden_ = k;
     return values;
   }
   static CheckpointOptions head_bits(int bits) {
@@ -92,8 +94,8 @@ TEST_F(LmHeadTest, ASharedHeadLeavesTheEmbeddings) {
 }
 
 TEST_F(LmHeadTest, OtherLayersAreAsWithoutIt) {
-  const auto values = add_values("lm_head", 96, 128);
-  const std::vector<std::uint8_t> up = add(std::string(kLayer) + "mlp.up_proj", 64, 64);
+  const auto values = add_values("lm_head", 96, 64);
+  const std::vector<std::uint8_t> up = add(std::string(kLayer) + "mlp.up_proj", 80, 64);
   write();
   EXPECT_EQ(open(head_bits(8)).layers().size(), 1U);
   CheckpointOptions both = head_bits(8);
@@ -132,6 +134,28 @@ TEST_F(LmHeadTest, WhatCannotBeQuantisedIsRefused) {
         "llama", "float16");
   EXPECT_EQ(open(dense()).layers().size(), 1U);
   EXPECT_NE(refusal([&] { open(head_bits(8)); }).find("quantised already"), std::string::npos);
+}
+
+TEST_F(LmHeadTest, AHeadThatIsKeptOrSkippedIsNotQuantised) {
+  for (const char* module : {"lm_head", "model.embed_tokens"}) {
+    tensors_.clear();
+    add_values(module, 96, 64);
+    add(std::string(kLayer) + "mlp.up_proj", 80, 64);
+    write(module == std::string("lm_head") ? "" : R"(, "tie_word_embeddings": true)");
+    CheckpointOptions options = head_bits(8);
+    options.choice.keep = {"lm_head"};
+    std::string what = refusal([&] { open(options); });
+    EXPECT_EQ(what.rfind("checkpoint.choice: ", 0), 0U) << what;
+    EXPECT_NE(what.find("--keep names the layer \"lm_head\", which --lm-head quantises"),
+              std::string::npos)
+        << what;
+    std::swap(options.choice.keep, options.choice.skip);
+    what = refusal([&] { open(options); });
+    EXPECT_NE(what.find("--skip names the layer"), std::string::npos) << what;
+    options = dense();
+    options.choice.keep = {"lm_head"};
+    EXPECT_EQ(open(options).layers().size(), 1U) << "without --lm-head it may be kept";
+  }
 }
 
 TEST_F(LmHeadTest, BuildAndRepackAndTheConfigAgree) {

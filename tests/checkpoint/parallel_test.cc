@@ -194,6 +194,19 @@ TEST_F(ParallelTest, InterleavedHeadsAreOrderedThenSplit) {
   EXPECT_EQ(values("h.0.query_key_value.bias").at(0), 1 + 4 * 48);
 }
 
+TEST_F(ParallelTest, HeadsOfEveryNameAreSplit) {
+  for (const auto& [type, head] :
+       {std::pair{"internlm2", "output"}, std::pair{"chatglm", "transformer.output_layer"}}) {
+    tensors_.clear();
+    config_.model_type = type;
+    config_.head_places = {{"model", head}};
+    const Layer& layer = add(head, 64, 256);
+    const ConvertReport report = repack(1, 2, false);
+    expect_part(head, layer, run(32, 32), 0);
+    EXPECT_TRUE(report.notes.empty());
+  }
+}
+
 TEST_F(ParallelTest, LayersOfOtherNamesStayWhole) {
   const Layer& other = add("somewhere.else", 32, 256);
   const ConvertReport report = repack(1, 2);

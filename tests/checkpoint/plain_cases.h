@@ -32,6 +32,20 @@ class PlainCase : public ::testing::Test {
     tensors_.push_back(matrix(module, n, k, type));
     return tensors_.back().bytes;
   }
+  // A decoder layer without down_proj, and all that is around it. With an inner_ of 80 the
+  // gates and ups are five panels.
+  void add_model(TensorType type = TensorType::kBf16) {
+    const std::string at = kLayer;
+    q_ = add(at + "self_attn.q_proj", 64, 64, type);
+    k_ = add(at + "self_attn.k_proj", 32, 64, type);
+    v_ = add(at + "self_attn.v_proj", 32, 64, type);
+    o_ = add(at + "self_attn.o_proj", 64, 64, type);
+    gate_ = add(at + "mlp.gate_proj", inner_, 64, type);
+    up_ = add(at + "mlp.up_proj", inner_, 64, type);
+    head_ = add("lm_head", 96, 64, type);
+    embeddings_ = add("model.embed_tokens", 96, 64, type);
+    tensors_.push_back(some_halves("model.norm.weight", {64}));
+  }
   void add_quantized(const std::string& module, std::size_t n, std::size_t k) {
     append(gptq(random_layer(n, k, 32, 4, false), module, true), &tensors_);
   }
@@ -40,8 +54,11 @@ class PlainCase : public ::testing::Test {
   void write(const std::string& more = "", const std::string& type = "llama",
              const std::string& dtype = "bfloat16") {
     config_ = R"({"model_type": ")" + type + R"(", "torch_dtype": ")" + dtype + R"(",
-                  "hidden_size": 64, "intermediate_size": 80, "num_hidden_layers": 1,
-                  "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 96,
+                  "hidden_size": )" +
+              std::to_string(hidden_) + R"(, "intermediate_size": )" + std::to_string(inner_) +
+              R"(, "num_hidden_layers": 1,
+                  "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": )" +
+              std::to_string(vocabulary_) + R"(,
                   "rms_norm_eps": 1e-5)" +
               more + "}";
     write_case({"", config_, tensors_}, folder_);
@@ -101,6 +118,10 @@ class PlainCase : public ::testing::Test {
   TemporaryFolder folder_;
   std::vector<TestTensor> tensors_;
   std::string config_;
+  std::vector<std::uint8_t> q_, k_, v_, o_, gate_, up_, head_, embeddings_;
+  std::int64_t hidden_ = 64;
+  std::int64_t vocabulary_ = 96;
+  std::int64_t inner_ = 80;
 };
 
 inline std::vector<std::uint8_t> operator+(std::vector<std::uint8_t> a,

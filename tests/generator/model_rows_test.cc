@@ -105,6 +105,100 @@ TEST(ModelRows, SumsThatTheModelMultipliesAreNoPartOfANorm) {
   EXPECT_EQ(row_named(rows_model(family_config("minicpm")), "add_norm"), nullptr);
 }
 
+TEST(ModelRows, SumsOfOtherKindsAreNoPartOfANorm) {
+  for (const char* name :
+       {"minimax", "deepseek_v4", "kimi_k3", "gemma3n", "gemma4", "mllama", "minicpm3"}) {
+    const Model model = rows_model(family_config(name));
+    EXPECT_EQ(row_named(model, "add_norm"), nullptr) << name;
+    EXPECT_NE(row_named(model, "norm"), nullptr) << name;
+  }
+  // Models that share their rows or their names, and add plainly.
+  for (const char* name : {"kimi_linear", "minimax_m2", "deepseek_v3", "gemma3", "chatglm"}) {
+    EXPECT_NE(row_named(rows_model(family_config(name)), "add_norm"), nullptr) << name;
+  }
+  Json config = family_config("chatglm");
+  config["apply_residual_connection_post_layernorm"] = true;
+  EXPECT_EQ(row_named(rows_model(config), "add_norm"), nullptr);
+}
+
+TEST(ModelRows, AHalfThatALayerLacksHasNoNorm) {
+  // Every layer of Nemotron-H is one half.
+  Json config = family_config("nemotron_h");
+  Model model = rows_model(config);
+  int layers = 0;
+  for (const ModelBlock& block : model.blocks) layers += static_cast<int>(block.layers.size());
+  ASSERT_GT(layers, 1);
+  EXPECT_EQ(row_named(model, "norm")->layers, 1);
+  EXPECT_EQ(row_named(model, "add_norm")->layers, layers);
+  model = rows_model(family_config("nemotron-nas"));
+  int halves = 0;
+  int all = 0;
+  for (const ModelBlock& block : model.blocks) {
+    const int count = static_cast<int>(block.layers.size());
+    // A matrix in the place of attention has the norm that attention would have.
+    halves += count * (block.mixer_name != "none");
+    halves += count * (block.feed_forward != FeedForwardKind::kNone);
+    all += 2 * count;
+  }
+  ASSERT_LT(halves, all);
+  EXPECT_EQ(row_named(model, "norm")->layers, 1);
+  EXPECT_EQ(row_named(model, "add_norm")->layers, halves);
+}
+
+TEST(ModelRows, GeluIsTheFunctionThatTheModelTypeMeans) {
+  for (const char* name : {"bloom", "openai-gpt"}) {
+    Json config = family_config(name);
+    if (config.contains("afn")) config["afn"] = "gelu";
+    const Model model = rows_model(config);
+    ASSERT_NE(row_named(model, "activation"), nullptr) << name;
+    EXPECT_EQ(row_named(model, "activation")->spec.row_transform().gate.activation,
+              Activation::kGeluTanh)
+        << name;
+    EXPECT_EQ(model.activation, "gelu_new") << name;
+  }
+  const Model exact = rows_model(family_config("mpt"));
+  EXPECT_EQ(row_named(exact, "activation")->spec.row_transform().gate.activation,
+            Activation::kGelu);
+}
+
+TEST(ModelRows, AnActivationThatNoKernelHasIsTold) {
+  Json config = llama();
+  config["hidden_act"] = "quick_gelu";
+  const Model model = rows_model(config);
+  EXPECT_EQ(row_named(model, "activation"), nullptr);
+  EXPECT_TRUE(has_note(model, "none computes \"quick_gelu\""));
+}
+
+TEST(ModelRows, WhatIsNoEpsilonIsRefusedByName) {
+  const struct {
+    Json value;
+    const char* code;
+  } cases[] = {{true, "model.wrong_type"},
+               {"1e-5", "model.wrong_type"},
+               {0, "model.out_of_range"},
+               {-1e-6, "model.out_of_range"}};
+  for (const auto& wrong : cases) {
+    Json config = llama();
+    config["rms_norm_eps"] = wrong.value;
+    try {
+      rows_model(config);
+      ADD_FAILURE() << "accepted " << wrong.value;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), wrong.code) << wrong.value;
+      EXPECT_EQ(error.problems().front().pointer, "/rms_norm_eps");
+    }
+  }
+}
+
+TEST(ModelRows, ChatGlmSaysWhichNormItHas) {
+  Json config = family_config("chatglm");
+  config["rmsnorm"] = false;
+  const Model model = rows_model(config);
+  EXPECT_EQ(model.norm, NormKind::kLayer);
+  EXPECT_EQ(row_named(model, "norm"), nullptr);
+  EXPECT_TRUE(has_note(model, "LayerNorm"));
+}
+
 TEST(ModelRows, NormsBehindAHalfAddNothing) {
   const Model model = rows_model(family_config("olmo2"));
   EXPECT_NE(row_named(model, "norm"), nullptr);

@@ -89,9 +89,9 @@ class PlainTest(CommandTest):
         return load(out)
 
     def specs(self, *arguments):
-        """Of build, by their names."""
+        """The gemm specs of build, by their names: a config alone has those of norms, too."""
         printed = self.heddle("build", *arguments, "--print-specs", check=0).out
-        return {spec.pop("name"): spec for spec in json.loads(printed)}
+        return {spec.pop("name"): spec for spec in json.loads(printed) if spec["op"] == "gemm"}
 
     def test_a_whole_checkpoint(self):
         folder = self.write("whole")
@@ -136,9 +136,10 @@ class PlainTest(CommandTest):
                     self.assertEqual(self.kernels(folder, *options), kernels)
 
     def kernels(self, path, *options):
-        """The specs of build without their names, each once."""
+        """The gemm specs of build without their names, each once."""
         printed = self.heddle("build", path, "--dense", *options, "--print-specs", check=0).out
-        return sorted({json.dumps({**spec, "name": ""}) for spec in json.loads(printed)})
+        return sorted({json.dumps({**spec, "name": ""}) for spec in json.loads(printed)
+                       if spec["op"] == "gemm"})
 
     def test_a_head_that_shares_the_embeddings(self):
         folder = self.write("tied", without=["lm_head"], tie_word_embeddings=True)
@@ -177,7 +178,7 @@ class PlainTest(CommandTest):
 
     def test_the_command_line(self):
         folder = self.write("line")
-        for option in ("5", "16", "x", "-8"):
+        for option in ("5", "16", "x", "-8", ""):
             self.problem("repack", folder, "--lm-head", option, "-o", self.folder / "no", code=2)
         for option in (["--dense"], ["--lm-head", 8]):
             line = self.problem("build", inline(), *option, "--print-specs", code=2)
@@ -185,6 +186,23 @@ class PlainTest(CommandTest):
         line = self.problem("repack", self.write("none", model_type="no_such_type"), "--dense",
                             "-o", self.folder / "no", code=1)
         self.assertIn('"no_such_type"', line)
+
+    def test_layers_that_are_missing(self):
+        folder = self.write("missing", without=[LAYER + "mlp.down_proj"])
+        done = self.heddle("repack", folder, "--dense", "-o", self.folder / "out", check=0)
+        self.assertIn("no tensor of 1 linear layers", done.err)
+        for options, code in (([], 0), (["--all"], 1)):
+            report = self.heddle_json("build", folder, "--dense", "--list", "--target", "sm_80",
+                                      *options, check=code)
+            self.assertEqual((report["served"], report["total"]), (7, 8))
+
+    def test_a_head_that_is_kept_and_quantised(self):
+        folder = self.write("both")
+        for option in ("--keep", "--skip"):
+            line = self.problem("repack", folder, "--lm-head", 8, option, "lm_head", "-o",
+                                self.folder / "no", code=2)
+            self.assertIn(option, line)
+            self.assertIn("--lm-head", line)
 
     def test_a_head_that_is_quantised_already(self):
         quantization = {"quant_method": "gptq", "bits": 4, "group_size": 32, "desc_act": False,

@@ -258,7 +258,8 @@ class StepTest(CommandTest):
 
     def test_what_a_step_is_of(self):
         for argument in (inline(), ROOT / "tests/golden/gptq4_k128_n32_g32"):
-            self.assertIn("config.json", self.problem("bench", argument, "--step", code=2))
+            line = self.problem("bench", argument, "--step", code=2)
+            self.assertIn("it takes neither specs nor tensors", line)
         for name, why in (("mixtral", "experts"), ("deepseek_v3", "latent attention"),
                           ("olmo2", "after its halves"), ("gpt2", "RMSNorms")):
             with self.subTest(name):
@@ -274,6 +275,7 @@ class StepTest(CommandTest):
     def test_what_is_behind_a_gemm(self):
         rows = ROOT / "examples/specs/rms-norm-residual.json"
         self.assertIn("one row_transform", self.problem("bench", inline(), "--behind", inline(), code=2))
+        self.assertIn("is empty", self.problem("bench", rows, "--behind", "", code=2))
         self.assertIn("one gemm", self.problem("bench", rows, "--behind", rows, code=2))
 
 

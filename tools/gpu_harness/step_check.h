@@ -14,10 +14,12 @@ namespace heddle {
 // FP16, BF16 or FP32.
 std::optional<std::size_t> first_not_finite(const std::vector<unsigned char>& bytes, DType dtype);
 
-// Runs the step launch by launch. Each output is first filled with bytes that are no number in any
-// type, so that an element that is not written is found, too. Returns the bytes of the last output.
-// Throws Error(kDriver, "step.output") that names the first launch with such an element, its
-// decoder layer, row and column.
+// Runs the step launch by launch. Looked at are the rows that each launch hands to the next one,
+// and that the residual stream is finite at the end; not what kv_append writes into the cache, nor
+// whether each norm writes the residual stream, which is full ahead of the first one. Each output
+// is first filled with bytes that are no number in any type, so that an element that is not written
+// is found, too. Returns the bytes of the last output. Throws Error(kDriver, "step.output") that
+// names the first launch with such an element, its decoder layer, row and column.
 std::vector<unsigned char> check_step(const DecodeStep& step, StepDevice& device,
                                       const OwnedStream& stream);
 

@@ -30,6 +30,9 @@ class StepDevice {
   // `kernels` are those of step.kernels, and check_step_load() has passed.
   StepDevice(const DecodeStep& step, const std::vector<Kernel>& kernels, const StepWeights& weights,
              const StepLoad& load, const HelperKernels& helpers, const OwnedStream& stream);
+  // Its launches refer to it.
+  StepDevice(const StepDevice&) = delete;
+  StepDevice& operator=(const StepDevice&) = delete;
 
   // Enqueues the copy that stands for the lookup of embeddings: the residual stream as it is ahead
   // of the first layer.

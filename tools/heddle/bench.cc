@@ -205,6 +205,7 @@ void add_bench_command(CLI::App& app, Action* action) {
                    "of row_transform: by how much a GEMM with the rows behind it takes longer than "
                    "the GEMM alone; the GEMM's spec, as SPEC")
       ->type_name("SPEC")
+      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; })
       ->excludes("--baseline")
       ->excludes("--loads")
       ->excludes("--chain")

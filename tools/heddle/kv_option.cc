@@ -52,8 +52,10 @@ std::string kv_block(const std::string& argument) {
   }
   try {
     return kv_block_from_words(argument);
-  } catch (const Error&) {
-    refuse(argument, "names no cache");
+  } catch (const Error& error) {
+    throw Error(
+        ErrorCategory::kUsage, "tool.kv",
+        fmt::format("--kv {}, the JSON of a kv block or a file", error.problems().front().message));
   }
 }
 

@@ -151,6 +151,8 @@ Model model_at(const ModelPlace& place, const ConfigFiles& files, const PackComm
 
 }  // namespace
 
+bool has_tensors(const std::string& argument) { return !place_of(argument).tensors.empty(); }
+
 Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options) {
   const ModelPlace place = place_of(argument);

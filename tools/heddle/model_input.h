@@ -23,6 +23,10 @@ Model read_model(const std::string& argument, const PackCommandOptions& options 
 Model read_model(const std::string& argument, const std::string& kv,
                  const PackCommandOptions& options);
 
+// Whether the argument is a folder, a safetensors file or an index that read_model() would read as
+// a checkpoint. Throws what read_model() throws of a place where no model is.
+bool has_tensors(const std::string& argument);
+
 // Moves the kernels of Model::rows behind the others, whose numbers its layers have.
 inline void take_rows(Model* model) {
   for (ModelKernel& rows : model->rows) model->kernels.push_back(std::move(rows));

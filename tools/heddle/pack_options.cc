@@ -59,6 +59,7 @@ void add_layer_options(CLI::App& command, PackCommandOptions* options) {
       .add_option("--lm-head", options->pack.lm_head_bits,
                   "lm_head is quantised from 16 bits to 8 or 4: say it to both repack and build")
       ->type_name("BITS")
+      ->check([](const std::string& text) { return text.empty() ? "is empty" : ""; })
       ->check(CLI::IsMember({8, 4}));
   command
       .add_option_function<std::string>(

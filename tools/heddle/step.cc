@@ -58,16 +58,21 @@ namespace {
 
 // With kernels for every dense layer, and for the cache.
 Model read_step_model(const StepOptions& options, const std::string& input) {
+  const auto refused = [](const char* what) {
+    return Error(ErrorCategory::kUsage, "tool.step_needs_config",
+                 std::string("--step is of a model's config.json alone, whose weights it makes up: "
+                             "it takes neither specs nor tensors, ") +
+                     what);
+  };
+  if (has_tensors(input)) throw refused("which this place has; give it the config.json there");
   PackCommandOptions pack;
   pack.pack.dense = true;
   pack.pack.gated = options.gated;
   try {
     return read_model(input, options.kv, pack);
   } catch (const Error& error) {
-    if (error.code() != "tool.kv_needs_config" && error.code() != "tool.needs_config") throw;
-    throw Error(ErrorCategory::kUsage, "tool.step_needs_config",
-                "--step is of a model's config.json alone, whose weights it makes up: it takes "
-                "neither specs nor a folder with tensors");
+    if (error.code() != "tool.kv_needs_config") throw;
+    throw refused("and this is no config");
   }
 }
 
@@ -76,6 +81,8 @@ Model read_step_model(const StepOptions& options, const std::string& input) {
 int bench_step(const StepOptions& options, const StepRun& run) {
   const Model model = read_step_model(options, run.input);
   DecodeStep step = decode_step(model, options.layers);
+  step.notes.insert(step.notes.end(), model.notes.begin(), model.notes.end());
+  for (const std::string& what : model.assumptions) step.notes.push_back("assumed: " + what);
   step.notes.push_back("the key-value cache is " + options.kv);
   std::vector<StepLoad> loads;
   for (const int batch : options.batches) loads.push_back({batch, options.context});

@@ -279,6 +279,7 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                             .bias = "topk_method == 'noaux_tc' ?? true",
                             .hashed = "mlp_layer_types[layer] == 'hash_moe' ?? "
                                       "layer < (num_hash_layers ?? 3)"}}},
+          .norm = {.plain_sum = "false"},
           .plain_gate = "(swiglu_limit ?? 0) == 0",  // else gates and ups are clamped
           .outside = {small("hc_head_fn", "hc_mult", "hc_mult * hidden")},
           .others = {kNextTokens},
@@ -329,6 +330,7 @@ const std::vector<FamilyRow>& deepseek_relatives() {
                             .normalised = "moe_renormalize ?? true",
                             .scale = "routed_scaling_factor ?? 1",
                             .bias = "true"}}},
+          .norm = {.plain_sum = "!given(attn_res_block_size)"},
           .outside = {small("output_attn_res_proj", "1", "hidden", "given(attn_res_block_size)")},
           .others = {kNextTokens},
       },

@@ -139,7 +139,8 @@ const std::vector<FamilyRow>& gemma_relatives() {
                            {"laurel.linear_left", "laurel_rank", "hidden"},
                            {"laurel.linear_right", "hidden", "laurel_rank"}},
                           per_layer_inputs("true")})}},
-          .norm = {NormKind::kRms, NormPlace::kAround, "rms_norm_eps"},
+          // AltUp predicts and corrects several residual streams.
+          .norm = {.place = NormPlace::kAround, .plain_sum = "false"},
           .activation = kActivation,
           .plain_gate = "false",  // the first layers keep only the largest gates
           .tied = kTied,
@@ -205,7 +206,8 @@ const std::vector<FamilyRow>& gemma_relatives() {
                 .experts = {.per_token = "top_k_experts", .shared = "1"}},
                {.linears = join(
                     {gated_mlp(), per_layer_inputs("(hidden_size_per_layer_input ?? 0) > 0")})}},
-          .norm = {NormKind::kRms, NormPlace::kAround, "rms_norm_eps"},
+          // The sum behind each layer is multiplied by its layer_scalar.
+          .norm = {.place = NormPlace::kAround, .plain_sum = "false"},
           .activation = kActivation,
           .tied = kTied,
           .logit_softcap = "final_logit_softcapping ?? 0",

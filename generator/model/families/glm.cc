@@ -42,7 +42,10 @@ const std::vector<FamilyRow>& glm_relatives() {
                                           "", "add_bias_linear ?? false"},
                                          {"mlp.dense_4h_to_h", "hidden", "inner", Role::kDown, "",
                                           "add_bias_linear ?? false"}}}},
-          .norm = {NormKind::kRms, NormPlace::kBefore, "layernorm_epsilon"},
+          .norm = {.kind = NormKind::kLayer,
+                   .epsilon = "layernorm_epsilon",
+                   .kind_when = "!(rmsnorm ?? true)",
+                   .plain_sum = "!(apply_residual_connection_post_layernorm ?? false)"},
       },
       {
           .name = "GLM-4",

@@ -45,6 +45,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
                                                    Role::kDown)}}},
           .norm = {NormKind::kLayer, NormPlace::kAfter, "layer_norm_epsilon"},
           .activation = "afn ?? 'gelu'",
+          .gelu = "gelu_new",
           .tied = kTied,
           .note = "positions are embeddings of their own",
       },
@@ -180,7 +181,7 @@ const std::vector<FamilyRow>& gpt_relatives() {
                                          {"mlp.dense_4h_to_h", "hidden", "4 * hidden", Role::kDown,
                                           "", "true"}}}},
           .norm = {NormKind::kLayer, NormPlace::kBefore, "layer_norm_epsilon ?? 0.00001"},
-          .activation = "'gelu'",
+          .activation = "'gelu_new'",
           .tied = kTied,
       },
       {

@@ -139,6 +139,7 @@ const std::vector<FamilyRow>& hybrids() {
                                           "hidden", Role::kGateUp},
                                          {"shared_mlp.output_linear", "hidden",
                                           "shared_intermediate_size", Role::kDown}}}},
+          .norm = {.plain_sum = kGranitePlainSum},
           .multipliers = {{"embedding", "embedding_multiplier ?? 1"},
                           {"residual", "residual_multiplier ?? 1"},
                           {"logits", "ratio(1, logits_scaling ?? 1)"}},

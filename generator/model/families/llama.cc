@@ -40,6 +40,7 @@ const std::vector<FamilyRow>& llama_relatives() {
                                   {"cross_attn.o_proj", "hidden", "heads * head_dim", Role::kOut}}},
                      {.linears = self_attention()}},
           .feed_forwards = {{.linears = gated_mlp()}},
+          .norm = {.plain_sum = "false"},  // halves of cross attention are gated
       },
       {
           .name = "Mistral",
@@ -66,6 +67,7 @@ const std::vector<FamilyRow>& llama_relatives() {
                       .attention = {.scale_dim =
                                         "ratio(1, attention_multiplier * attention_multiplier)"}}},
           .feed_forwards = {{.linears = gated_mlp("inner", kMlpBias)}},
+          .norm = {.plain_sum = kGranitePlainSum},
           .multipliers = {{"embedding", "embedding_multiplier ?? 1"},
                           {"residual", "residual_multiplier ?? 1"},
                           {"logits", "ratio(1, logits_scaling ?? 1)"}},
@@ -189,6 +191,7 @@ const std::vector<FamilyRow>& llama_relatives() {
           .model_types = {"minicpm"},
           .mixers = {{.linears = self_attention(kAttentionBias, kAttentionBias)}},
           .feed_forwards = {{.linears = gated_mlp()}},
+          .norm = {.plain_sum = "false"},  // outputs are scaled by depth
           .tied = "tie_word_embeddings ?? true",
           .multipliers = {{"embedding", "scale_emb ?? 1"},
                           {"residual_depth", "scale_depth ?? 1"},
@@ -202,6 +205,7 @@ const std::vector<FamilyRow>& llama_relatives() {
                       .linears = latent_attention(),
                       .attention = neox_latent_facts()}},
           .feed_forwards = {{.linears = gated_mlp("inner", kMlpBias)}},
+          .norm = {.plain_sum = "false"},  // outputs are scaled by depth
           .tied = "tie_word_embeddings ?? true",
           .multipliers = {{"embedding", "scale_emb ?? 1"},
                           {"residual_depth", "scale_depth ?? 1"},

@@ -159,6 +159,7 @@ const std::vector<FamilyRow>& mixtures() {
                            {"shared_mlp.output_linear", "hidden", "shared_intermediate_size",
                             Role::kDown, "", "false", "(shared_intermediate_size ?? 0) > 0"}}}),
                 .experts = {.shared = "(shared_intermediate_size ?? 0) > 0"}}},
+          .norm = {.plain_sum = kGranitePlainSum},
           .multipliers = {{"embedding", "embedding_multiplier ?? 1"},
                           {"residual", "residual_multiplier ?? 1"},
                           {"logits", "ratio(1, logits_scaling ?? 1)"}},
@@ -231,6 +232,7 @@ const std::vector<FamilyRow>& mixtures() {
                       .linears = self_attention(),
                       .attention = {.rope = {.dim = "rotary_dim ?? head_dim"}}}},
           .feed_forwards = {{.kind = FeedForwardKind::kExperts, .linears = w_experts()}},
+          .norm = {.plain_sum = "false"},
           .note = "residuals are scaled (full_attn_alpha_factor and others)",
       },
       {

@@ -123,6 +123,9 @@ inline AttentionRow latent_facts() {
   return row;
 }
 
+// Granite multiplies the output of each half.
+inline constexpr Expression kGranitePlainSum = "(residual_multiplier ?? 1) == 1";
+
 inline constexpr Expression kIsSliding = "layer_types[layer] == 'sliding_attention'";
 inline constexpr Expression kIsFull = "layer_types[layer] == 'full_attention'";
 
