@@ -42,7 +42,7 @@ std::string known_names() {
 
 }  // namespace
 
-std::string activation_name(const FamilyRow& family, std::string name) {
+std::string activation_name(const FamilyRow& family, const std::string& name) {
   return name == "gelu" ? std::string(family.gelu) : name;
 }
 

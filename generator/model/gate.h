@@ -28,7 +28,7 @@ struct GateRule {
 };
 
 // The name of an activation in a config of the family, with FamilyRow::gelu for "gelu".
-std::string activation_name(const FamilyRow& family, std::string name);
+std::string activation_name(const FamilyRow& family, const std::string& name);
 
 // A missing or wrong field leaves the rule without an activation: other readers report it.
 GateRule gate_rule(const FamilyRow& family, ConfigValues& values);
