@@ -32,11 +32,6 @@ bool is_embedding(const std::string& module) {
   return std::find(std::begin(kNames), std::end(kNames), leaf) != std::end(kNames);
 }
 
-bool is_float(TensorType type) {
-  return type == TensorType::kF16 || type == TensorType::kBf16 || type == TensorType::kF32 ||
-         type == TensorType::kF64;
-}
-
 // Layers of one list of a model that are alike stand for one.
 class Layers {
  public:

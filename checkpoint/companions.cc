@@ -31,11 +31,6 @@ void clear_if_none(std::vector<const TensorInfo*>& tensors) {
   if (std::count(tensors.begin(), tensors.end(), nullptr) == std::ssize(tensors)) tensors.clear();
 }
 
-bool is_float(TensorType type) {
-  return type == TensorType::kF16 || type == TensorType::kBf16 || type == TensorType::kF32 ||
-         type == TensorType::kF64;
-}
-
 // Quantisers write +0; a bias that holds -0 is one like any other.
 bool is_zero(const Checkpoint& checkpoint, const TensorInfo& tensor) {
   const std::vector<std::uint8_t> bytes = checkpoint.read(tensor.name);

@@ -13,12 +13,11 @@
 #include "checkpoint/quantizing_rows.h"
 #include "checkpoint/read_layer.h"
 #include "generator/model/head_weight.h"
+#include "generator/model/plain_weight.h"
 #include "generator/spec/document.h"
 
 namespace heddle {
 namespace {
-
-constexpr int kPlainBits = 16;
 
 std::vector<std::int64_t> shape_of(const TensorInfo& tensor, PlainLayer::Order order) {
   if (order == PlainLayer::Order::kRows) return tensor.shape;
@@ -45,12 +44,7 @@ PlainLayer::PlainLayer(std::string name, const Checkpoint::Entry& entry, Order o
   entry_.file->read(*entry_.tensor, 0, columns_.get(), entry_.tensor->bytes);
 }
 
-WeightSpec PlainLayer::weight() const {
-  WeightSpec weight;
-  weight.bits = kPlainBits;
-  weight.type = native_dtype() == DType::kBf16 ? WeightType::kBf16 : WeightType::kFp16;
-  return weight;
-}
+WeightSpec PlainLayer::weight() const { return plain_weight(native_dtype()); }
 
 DType PlainLayer::native_dtype() const {
   return entry_.tensor->type == TensorType::kBf16 ? DType::kBf16 : DType::kFp16;

@@ -27,9 +27,7 @@ constexpr std::string_view kTokenTables[] = {
 std::string weight_of(const std::string& module) { return module + std::string(kWeight); }
 
 bool is_float_matrix(const TensorInfo& tensor) {
-  const bool is_float = tensor.type == TensorType::kF16 || tensor.type == TensorType::kBf16 ||
-                        tensor.type == TensorType::kF32 || tensor.type == TensorType::kF64;
-  return is_float && tensor.shape.size() == 2;
+  return is_float(tensor.type) && tensor.shape.size() == 2;
 }
 
 // The tensor that a head shares; empty where the checkpoint has none.

@@ -16,7 +16,8 @@
 namespace heddle {
 
 // By their places in the model, as the family of its type has them: no shape tells a matrix from a
-// table that is looked up. Experts, which need kernels that choose among them, are none of them.
+// table that is looked up. Experts, which need kernels that choose among them, are not among the
+// layers.
 class PlainLayers {
  public:
   // `dense` and `lm_head_bits` are those of CheckpointOptions; checkpoint and config outlive it.

@@ -43,6 +43,12 @@ inline constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // the format's 
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                            const std::string& file);
 
+// A floating-point type of 16 bits or more, as weights have that are not quantised.
+inline bool is_float(TensorType type) noexcept {
+  return type == TensorType::kF16 || type == TensorType::kBf16 || type == TensorType::kF32 ||
+         type == TensorType::kF64;
+}
+
 }  // namespace heddle
 
 #endif  // HEDDLE_CHECKPOINT_TENSOR_H_

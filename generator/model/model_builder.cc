@@ -6,6 +6,7 @@
 
 #include "generator/model/group_size.h"
 #include "generator/model/head_weight.h"
+#include "generator/model/plain_weight.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -140,7 +141,7 @@ void ModelBuilder::add_small(ModelLayer layer, const Scheme* scheme) {
 
 void ModelBuilder::add_plain(ModelLayer layer) {
   if (dense_) {
-    layer.kernel = plain_kernel_of(layer);
+    layer.kernel = kernel_of(layer, plain_weight(dtype_));
     layer.weights = kPlainWeights;
     model_.layers.push_back(std::move(layer));
     return;
@@ -224,7 +225,7 @@ void ModelBuilder::add_quantized_head(ModelLayer head, const Scheme* scheme) {
                                       weights_text(*scheme), "", ""}});
   }
   const WeightSpec weight = head_weight(lm_head_bits_, head.k, dtype_);
-  head.kernel = quantized_kernel_of(head, weight);
+  head.kernel = kernel_of(head, weight);
   head.weights = weights_text(weight);
   model_.layers.push_back(std::move(head));
 }

@@ -47,8 +47,7 @@ class ModelBuilder {
   void merge_layers();
   int kernel_of(const ModelLayer& layer, const Scheme& scheme);
   EpilogueSpec epilogue_of(const ModelLayer& layer);
-  int plain_kernel_of(const ModelLayer& layer);
-  int quantized_kernel_of(const ModelLayer& layer, const WeightSpec& weight);
+  int kernel_of(const ModelLayer& layer, const WeightSpec& weight);
   int kernel_with(const ModelLayer& layer, GemmSpec gemm);
   void assume(const Scheme& scheme, bool bias);
 

@@ -8,8 +8,6 @@
 namespace heddle {
 namespace {
 
-constexpr int kPlainBits = 16;
-
 std::string covers(const ModelLayer& layer) {
   std::string names;
   for (const ModelPart& part : layer.parts) {
@@ -53,17 +51,8 @@ int ModelBuilder::kernel_of(const ModelLayer& layer, const Scheme& scheme) {
   return kernel_with(layer, std::move(gemm));
 }
 
-// The same of weights that are not quantised.
-int ModelBuilder::plain_kernel_of(const ModelLayer& layer) {
-  GemmSpec gemm;
-  gemm.weight.type = dtype_ == DType::kBf16 ? WeightType::kBf16 : WeightType::kFp16;
-  gemm.weight.bits = kPlainBits;
-  assumed_bias_ = assumed_bias_ || layer.bias;
-  return kernel_with(layer, std::move(gemm));
-}
-
-// The same of weights that Heddle itself quantises.
-int ModelBuilder::quantized_kernel_of(const ModelLayer& layer, const WeightSpec& weight) {
+// The same of weights that no quantiser has described: that are not quantised, or by Heddle itself.
+int ModelBuilder::kernel_of(const ModelLayer& layer, const WeightSpec& weight) {
   GemmSpec gemm;
   gemm.weight = weight;
   assumed_bias_ = assumed_bias_ || layer.bias;

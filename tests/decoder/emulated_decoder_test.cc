@@ -5,6 +5,7 @@
 #include "runtime/decode_attention_launch.h"
 #include "tests/decoder/emulated_kernels.h"
 #include "tests/decoder/fake_decoder.h"
+#include "tests/decoder/follow_reference.h"
 #include "tests/emulator/device.h"
 #include "tests/emulator/machine.h"
 
@@ -38,22 +39,14 @@ class EmulatedDecoder : public FakeDecoder {
     const Greedy expected = reference_greedy(small.plain, prompts, kSureSteps);
     const ::Model model = open(small, "int8:head", 3);
     Decoder decoder(runtime(), model, 32, stream_->get());
-    decoder.read_prompts(prompts);
-    std::vector<int> tokens;
-    for (const auto& prompt : prompts) tokens.push_back(prompt.back());
-    for (std::size_t step = 0; step < expected.tokens.size(); ++step) {
-      const std::vector<float> logits = decoder.step(tokens);
-      for (std::size_t s = 0; s < tokens.size(); ++s) {
-        const std::vector<float>& wanted = expected.logits[step][s];
-        const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(s * wanted.size());
-        const std::vector<float> got(begin, begin + static_cast<std::ptrdiff_t>(wanted.size()));
-        const double error = relative_error(got, wanted);
-        EXPECT_LT(error, most_error) << "step " << step << ", sequence " << s;
-        worst_ = std::max(worst_, error);
-        tokens[s] = argmax(got.data(), got.size());
-        EXPECT_EQ(tokens[s], expected.tokens[step][s]) << "step " << step << ", sequence " << s;
-      }
-    }
+    const auto check = [&](std::size_t step, std::size_t s, const std::vector<float>& got) {
+      const double error = relative_error(got, expected.logits[step][s]);
+      EXPECT_LT(error, most_error) << "step " << step << ", sequence " << s;
+      worst_ = std::max(worst_, error);
+      EXPECT_EQ(argmax(got.data(), got.size()), expected.tokens[step][s])
+          << "step " << step << ", sequence " << s;
+    };
+    follow_reference(decoder, prompts, expected, check);
     EXPECT_TRUE(memory_.guards_intact());
     RecordProperty("worst_relative_error", std::to_string(worst_));
   }

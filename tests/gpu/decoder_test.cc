@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/decoder/follow_reference.h"
 #include "tests/decoder/small_model.h"
 #include "tests/gpu/gpu_fixture.h"
 
@@ -30,26 +31,14 @@ class DecoderGpu : public OnGpu {
     const Greedy expected = reference_greedy(small.plain, prompts, kSureSteps);
     Decoder decoder(runtime(), model, 64, stream);
     // Twice: sequences begin anew.
-    for (int round = 0; round < 2; ++round) {
-      decoder.read_prompts(prompts);
-      std::vector<int> tokens;
-      for (const auto& prompt : prompts) tokens.push_back(prompt.back());
-      for (std::size_t step = 0; step < expected.tokens.size(); ++step) {
-        const std::vector<float> logits = decoder.step(tokens);
-        for (std::size_t s = 0; s < tokens.size(); ++s) {
-          const std::vector<float>& wanted = expected.logits[step][s];
-          const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(s * wanted.size());
-          const std::vector<float> got(begin, begin + static_cast<std::ptrdiff_t>(wanted.size()));
-          EXPECT_LT(relative_error(got, wanted), most_error)
-              << kv << ", step " << step << ", sequence " << s;
-          tokens[s] = expected.tokens[step][s];
-          if (greedy) {
-            EXPECT_EQ(argmax(got.data(), got.size()), tokens[s])
-                << kv << ", step " << step << ", sequence " << s;
-          }
-        }
-      }
-    }
+    const auto check = [&](std::size_t step, std::size_t s, const std::vector<float>& got) {
+      EXPECT_LT(relative_error(got, expected.logits[step][s]), most_error)
+          << kv << ", step " << step << ", sequence " << s;
+      if (!greedy) return;
+      EXPECT_EQ(argmax(got.data(), got.size()), expected.tokens[step][s])
+          << kv << ", step " << step << ", sequence " << s;
+    };
+    for (int round = 0; round < 2; ++round) follow_reference(decoder, prompts, expected, check);
     cuda("cuStreamDestroy_v2", stream);
   }
 };

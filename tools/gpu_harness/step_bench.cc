@@ -25,7 +25,11 @@ class Bench {
   StepTiming time_load(std::size_t number, const StepLoad& load);
 
  private:
-  Launches chosen(std::size_t kernel, bool without) const;
+  template <class Takes>
+  Launches launches_if(const Takes& takes) const;
+  Launches all() const;
+  Launches only(std::size_t kernel) const;
+  Launches all_but(std::size_t kernel) const;
   TimedRound round_of(StepDevice& device, Launches launches, bool begins) const;
   double time_whole(StepDevice& device);
   StepKernelTiming time_kernel(StepDevice& device, const StepLoad& load, std::size_t kernel) const;
@@ -39,13 +43,23 @@ class Bench {
   StepWeights weights_{step_, helpers_, stream_};
 };
 
-// Those of one kernel, or all others.
-Launches Bench::chosen(std::size_t kernel, bool without) const {
+// `takes`: whether a step's launch of this kernel is one of them.
+template <class Takes>
+Launches Bench::launches_if(const Takes& takes) const {
   Launches launches;
   for (std::size_t i = 0; i < step_.launches.size(); ++i) {
-    if ((step_.launches[i].kernel != kernel) == without) launches.push_back(i);
+    if (takes(step_.launches[i].kernel)) launches.push_back(i);
   }
   return launches;
+}
+Launches Bench::all() const {
+  return launches_if([](std::size_t) { return true; });
+}
+Launches Bench::only(std::size_t kernel) const {
+  return launches_if([kernel](std::size_t other) { return other == kernel; });
+}
+Launches Bench::all_but(std::size_t kernel) const {
+  return launches_if([kernel](std::size_t other) { return other != kernel; });
 }
 
 // `begins`: with the copy that stands for the lookup of embeddings ahead of each round.
@@ -59,7 +73,7 @@ TimedRound Bench::round_of(StepDevice& device, Launches launches, bool begins) c
 }
 
 double Bench::time_whole(StepDevice& device) {
-  const TimedRound whole = round_of(device, chosen(step_.kernels.size(), true), true);
+  const TimedRound whole = round_of(device, all(), true);
   std::vector<unsigned char> expected;
   if (options_.check) expected = check_step(step_, device, stream_);
   const double us =
@@ -75,9 +89,9 @@ StepKernelTiming Bench::time_kernel(StepDevice& device, const StepLoad& load,
                                     std::size_t kernel) const {
   StepKernelTiming timing;
   timing.bytes = step_bytes(step_.kernels[kernel], load);
-  const TimedRound whole = round_of(device, chosen(step_.kernels.size(), true), true);
-  const TimedRound without = round_of(device, chosen(kernel, true), true);
-  const TimedRound alone = round_of(device, chosen(kernel, false), false);
+  const TimedRound whole = round_of(device, all(), true);
+  const TimedRound without = round_of(device, all_but(kernel), true);
+  const TimedRound alone = round_of(device, only(kernel), false);
   timing.launches = static_cast<std::size_t>(alone.round);
   timing.alone_us = time_in_graph(stream_, alone.round, options_.budget, alone.launch);
   const auto [all_us, others_us] = time_in_turns(stream_, whole, without, options_.budget);

@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-// Of one kernel, per launch.
+// What a launch of one kernel takes.
 struct StepKernelTiming {
   std::size_t launches = 0;  // of a step
   double alone_us = 0;       // in a graph of these launches only, in the step's order

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "decode_attention/config.h"
 #include "heddle/decode_attention.h"
 #include "heddle/error.h"
 #include "heddle/gemm.h"
@@ -16,7 +17,6 @@ namespace heddle {
 namespace {
 
 constexpr std::uint32_t kSeed = 3;
-constexpr int kMostSequences = 1024;  // of decode_attention
 
 // Columns of what a launch reads and writes, of one sequence.
 struct Columns {
@@ -51,7 +51,7 @@ Columns columns_of(const Spec& spec) {
 
 void check_step_load(const DecodeStep& step, const StepLoad& load) {
   for (const Spec& spec : step.kernels) {
-    const MRange range = spec.has_m() ? spec.m_range() : MRange{1, kMostSequences};
+    const MRange range = spec.has_m() ? spec.m_range() : MRange{1, device::kMostSequences};
     if (load.sequences >= range.min && load.sequences <= range.max) continue;
     throw Error(ErrorCategory::kUsage, "step.batch",
                 fmt::format("{} takes {} to {} sequences, not {}", spec.name(), range.min,
