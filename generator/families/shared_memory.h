@@ -2,7 +2,10 @@
 #ifndef HEDDLE_GENERATOR_FAMILIES_SHARED_MEMORY_H_
 #define HEDDLE_GENERATOR_FAMILIES_SHARED_MEMORY_H_
 
+#include <algorithm>
 #include <cstdint>
+
+#include "heddle/target.h"
 
 namespace heddle {
 
@@ -10,6 +13,14 @@ namespace heddle {
 inline constexpr int kReservedSharedBytes = 1024;
 // Size of a cache line; shared memory is copied in the same unit.
 inline constexpr int kLineBytes = 128;
+
+// Of a thread block that is to have an SM to itself, or as much as a block may have. Two blocks of
+// a launch that starts while the SMs are in use would else meet on one that is free, and leave
+// others idle.
+inline int shared_bytes_of_own_sm(const Target& target) {
+  return std::min(target.shared_per_sm / 2 - kReservedSharedBytes + kLineBytes,
+                  target.shared_per_block);
+}
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

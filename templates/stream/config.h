@@ -19,9 +19,8 @@ struct StreamConfig {
   int cluster;       // thread blocks that share K, or what they read of the tokens
   int warps_k;       // that multiply, along K
   int workers;       // thread blocks of a launch
-  // Shared memory is padded to so many bytes, so that no more thread blocks find room on an SM.
+  // Shared memory is padded to so many bytes, so that no second block finds room on an SM.
   int least_shared_bytes;
-  bool lets_next_start;  // the next kernel may take its places on the SMs while this one runs
 
   HEDDLE_BOTH constexpr int threads() const { return 32 * (warps_k + 1); }
   HEDDLE_BOTH constexpr int stage_bytes() const { return stage_chunks * weights.chunk_bytes; }
@@ -116,7 +115,7 @@ struct StreamConfig {
   }
 
   HEDDLE_FIELDS(weights, scaling, epilogue, pre_scale, tokens, stage_chunks, stages, split_k,
-                cluster, warps_k, workers, least_shared_bytes, lets_next_start)
+                cluster, warps_k, workers, least_shared_bytes)
 };
 
 }  // namespace heddle::device

@@ -34,7 +34,7 @@ __device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* 
   const StreamMemory<Config> memory{shared_address(shared_memory)};
   const int warp = broadcast(threadIdx.x / 32, 0);
   const int lane = threadIdx.x % 32;
-  if constexpr (Config::value.lets_next_start) launch_dependents();
+  launch_dependents();
 
   const typename Config::Schedule schedule;
   const StreamSums<Config> sums{memory, schedule, {weights, y, bias, residual}, m, lane};

@@ -51,9 +51,7 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
   const Memory memory{shared_address(shared_memory)};
   const int lane = threadIdx.x % 32;
   const int warp = broadcast(threadIdx.x / 32, 0);  // tells the compiler that lanes agree
-  // Of the next kernel two blocks may fit on an SM: as this one's fill theirs, those that are free
-  // first would get two, others none.
-  if (m > Config::value.tokens_alone) launch_dependents();
+  launch_dependents();
   typename Config::Schedule schedule;
   Piece piece;
   if (!schedule.next(piece)) return;

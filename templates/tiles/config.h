@@ -31,7 +31,6 @@ struct TilesConfig {
   int warps_n;  // along the rows
   int warps_k;  // along the columns of a stage, whose sums meet in the epilogue
   int stages_ahead;  // kBulk: whose weights are copied before griddepcontrol.wait
-  int tokens_alone;  // kBulk: up to so many tokens the next kernel does not start early
 
   HEDDLE_BOTH constexpr int multiplying_warps() const { return warps_m * warps_n * warps_k; }
   HEDDLE_BOTH constexpr int threads() const {
@@ -121,7 +120,7 @@ struct TilesConfig {
   static constexpr int kMostOfCluster = 8;  // blocks that every GPU of sm_90 can run as a cluster
 
   HEDDLE_FIELDS(weights, scaling, epilogue, pre_scale, feeder, reads_ahead, tile_m, tile_n, stage_k,
-                stages, split_k, warps_m, warps_n, warps_k, stages_ahead, tokens_alone)
+                stages, split_k, warps_m, warps_n, warps_k, stages_ahead)
 };
 
 }  // namespace heddle::device

@@ -8,7 +8,6 @@
 #include "generator/families/gemm_kernel.h"
 #include "generator/families/scale_mode.h"
 #include "generator/families/shared_memory.h"
-#include "generator/families/stream/next_start.h"
 #include "generator/families/stream/refuse.h"
 #include "generator/families/stream/shape.h"
 #include "generator/families/stream/warps.h"
@@ -84,7 +83,7 @@ class Candidates {
     if (has_shares && c.stage_chunks >= 1 && c.stage_chunks <= most_chunks) add(c);
   }
 
-  // Half as long stages leave more room for the next kernel.
+  // Half as long stages bring the first products sooner.
   void add_stages(StreamConfig c, int warps, int chunks) {
     c.warps_k = warps;
     c.stage_chunks = chunks;
@@ -95,11 +94,8 @@ class Candidates {
   }
 
   void add(StreamConfig c) {
-    const int blocks_per_sm = fit_stream(spec_.tile, target_, c);
-    if (blocks_per_sm == 0 || !honours(spec_.tile, c)) return;
-    c.lets_next_start = lets_next_start(c, target_);
+    if (!fit_stream(spec_.tile, target_, c) || !honours(spec_.tile, c)) return;
     PlannedKernel kernel = gemm_candidate(*stream_family(), m_, c);
-    kernel.blocks_per_sm = blocks_per_sm;
     kernel.starts_early = true;
     kernel.arguments = {A::kX,        A::kWeights,  A::kY,         A::kBias,
                         A::kResidual, A::kPreScale, A::kWorkspace, A::kM};

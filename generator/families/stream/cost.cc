@@ -16,7 +16,6 @@ namespace {
 
 enum Cost {
   kStart,
-  kAlone,
   kIssue,
   kWarpIssue,
   kStage,
@@ -31,7 +30,6 @@ enum Cost {
 const std::vector<CostParameter>& stream_cost_parameters() {
   static const std::vector<CostParameter> parameters{
       {"start", "clocks", "of a launch, up to the first products of its blocks", 2138},
-      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1819},
       {"issue", "instructions a clock", "that the warps of an SM reach together", 3.27, kMostIssue},
       {"warp_issue", "instructions a clock", "that one warp reaches", 0.37, kMostWarpIssue},
       {"stage", "clocks", "of a warp for each stage: waiting, and asking for the next", 275},
@@ -61,8 +59,7 @@ double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, 
                       row_blocks * c.warps_k * costs[kRowBlock];
   const double memory = weight_clocks(plan, c.stage_bytes(), gpu.memory_bytes);
   const double exchange = costs[kExchange] * std::log2(c.split_k);
-  const double clocks = costs[kStart] + (c.lets_next_start ? 0 : costs[kAlone]) +
-                        side_by_side(work, memory, costs[kOverlap]) + exchange;
+  const double clocks = costs[kStart] + side_by_side(work, memory, costs[kOverlap]) + exchange;
   return clocks / gpu.clocks_per_us;
 }
 

@@ -11,10 +11,8 @@ namespace heddle {
 
 inline constexpr int kTokenTile = 8;          // tokens of a matrix instruction
 inline constexpr int kMostStreamTokens = 16;  // of the template
-// Two for each part of an SM: with two blocks on an SM, as many registers as a thread can want.
+// Two for each part of an SM.
 inline constexpr int kUsualStreamWarps = 8;
-// Of a block, where two blocks leave each thread enough registers.
-inline constexpr int kMostStreamWarpsOfTwo = 10;
 // Tokens that each block reads for itself.
 inline constexpr int kDirectTokens = 8;
 inline constexpr int kSharers = 2;  // blocks that read more than kDirectTokens for each other
@@ -25,13 +23,8 @@ constexpr int stream_stage_columns(const device::StreamConfig& c) {
 }
 
 // Settles stages and shared memory of a stream whose warps and shares of K and of the rows are
-// settled, and returns how many thread blocks an SM has; 0 if it does not fit. As many stages as
-// the shared memory holds beside the tokens: of half an SM, so that the next kernel's blocks can
-// start beside this one's, or of all of it. Smaller blocks get more than a third all the same: else
-// two of the next kernel's would find room beside one of this, and other SMs none. Two blocks of a
-// cluster of more than two would be put on one SM while others stay idle, so they get all of it in
-// any case, as do many warps, whose registers fill an SM.
-int fit_stream(const TileSpec& tile, const Target& target, device::StreamConfig& config);
+// settled; false if it does not fit. A block has an SM to itself (shared_bytes_of_own_sm).
+bool fit_stream(const TileSpec& tile, const Target& target, device::StreamConfig& config);
 
 }  // namespace heddle
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "generator/families/shared_memory.h"
@@ -45,7 +46,7 @@ std::vector<int> good_lengths(int good) {
 
 // The first of so many warps whose equal shares of the chunks are whole stages of one of these
 // lengths, or one that is shorter than the first of them.
-std::optional<WarpStages> share(int chunks, const std::vector<int>& warp_counts,
+std::optional<WarpStages> share(int chunks, std::span<const int> warp_counts,
                                 const std::vector<int>& lengths) {
   for (const int length : lengths) {
     for (const int warps : warp_counts) {
@@ -60,21 +61,13 @@ std::optional<WarpStages> share(int chunks, const std::vector<int>& warp_counts,
   return std::nullopt;
 }
 
-// Of the best warps by the best lengths, else of others by any. Blocks that share K leave room for
-// two of them on an SM.
-std::optional<WarpStages> share_in_stages(const WeightLayout& layout, int chunks, int split) {
-  const auto of_split = [split](const auto& warp_counts) {
-    std::vector<int> counts;
-    for (const int warps : warp_counts) {
-      if (split == 1 || warps <= kMostStreamWarpsOfTwo) counts.push_back(warps);
-    }
-    return counts;
-  };
+// Of the best warps by the best lengths, else of others by any.
+std::optional<WarpStages> share_in_stages(const WeightLayout& layout, int chunks) {
   const std::vector<int> lengths = good_lengths(good_stage_chunks(layout));
   std::vector<int> best = lengths;
   best.resize(std::min(best.size(), kBestLengths));
-  if (const auto shares = share(chunks, of_split(kBestWarps), best)) return shares;
-  return share(chunks, of_split(kOtherWarps), lengths);
+  if (const auto shares = share(chunks, kBestWarps, best)) return shares;
+  return share(chunks, kOtherWarps, lengths);
 }
 
 // The most warps that have equal shares of so many chunks, else the usual number.
@@ -101,7 +94,7 @@ WarpStages choose_stream_warps(const TileSpec& tile, const WeightLayout& layout,
   };
   if (tile.warps_k) return with(std::min({*tile.warps_k, chunks, kManyStreamWarps}));
   if (layout.chunks_per_row_block % split == 0) {
-    if (const auto shares = share_in_stages(layout, chunks, split)) return *shares;
+    if (const auto shares = share_in_stages(layout, chunks)) return *shares;
   }
   return with(even_warps(chunks));
 }

@@ -9,7 +9,6 @@
 #include "generator/families/blocks_that_fit.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
-#include "generator/families/next_start.h"
 #include "generator/families/shared_memory.h"
 #include "generator/families/tile_fields.h"
 #include "generator/families/tiles/read_ahead.h"
@@ -58,7 +57,6 @@ class Candidates {
     c.feeder = feeder;
     c.stages = 2;  // until they are chosen: what refuse_tile() does not mind
     c.split_k = 1;
-    if (bulk) c.tokens_alone = most_tokens_alone(c.weights);
     for (const int tokens : values_of(tile_.m, token_counts(bulk))) {
       for (const TilesWarps& warps : tiles_warps(tile_, bulk, any_tile_)) {
         for (const int rows : values_of(tile_.n, row_counts(warps))) {
@@ -228,13 +226,10 @@ class Candidates {
     }
   }
 
-  // Where each block has an SM to itself, the next launch's find no room for two on one. Clusters
-  // gain more by starting early than they lose so.
+  // Where there are SMs for all blocks, each has one to itself.
   int least_shared_bytes(const TilesConfig& c) const {
-    const bool has_sms = ceil_div(spec_.shape.n, c.tile_n) <= target_.sm_count;
-    if (c.is_cluster() || !has_sms) return 0;
-    const int more_than_half = target_.shared_per_sm / 2 - kReservedSharedBytes + kLineBytes;
-    return std::min(more_than_half, target_.shared_per_block);
+    const bool has_sms = ceil_div(spec_.shape.n, c.tile_n) * c.split_k <= target_.sm_count;
+    return has_sms ? shared_bytes_of_own_sm(target_) : 0;
   }
 
   PlannedKernel kernel_of(const TilesConfig& c, int blocks_per_sm) const {

@@ -18,7 +18,6 @@ using device::TilesConfig;
 
 enum Cost {
   kStart,
-  kAlone,
   kStage,
   kIssue,
   kWarpIssue,
@@ -56,7 +55,6 @@ int residents(const Target& target, const PlannedKernel& kernel) {
 const std::vector<CostParameter>& tiles_cost_parameters() {
   static const std::vector<CostParameter> parameters{
       {"start", "clocks", "of a launch, up to the first products of its blocks", 2106},
-      {"alone", "clocks", "more where a block fills its SM, so that the next launch waits", 1797},
       {"stage", "clocks", "of each stage: waiting for it and freeing it", 172},
       {"issue", "instructions a clock", "that the warps of an SM reach together", 2.66, kMostIssue},
       {"warp_issue", "instructions a clock", "that one warp reaches", 0.55, kMostWarpIssue},
@@ -110,10 +108,8 @@ double tiles_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, C
   const double memory =
       weight_clocks(plan, copy_bytes, gpu.memory_bytes) + tokens / gpu.memory_bytes;
   // When the memory is done, the sums are to be added.
-  const bool alone_on_sm = m <= config.tokens_alone;
-  const double start = costs[kStart] + (alone_on_sm ? costs[kAlone] : 0);
   const double clocks =
-      start + side_by_side(work, memory, costs[kOverlap]) + sharers * sums + exchange;
+      costs[kStart] + side_by_side(work, memory, costs[kOverlap]) + sharers * sums + exchange;
   return clocks / gpu.clocks_per_us;
 }
 

@@ -118,6 +118,7 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
   const std::vector<CostParameter>& cost_parameters() const noexcept override {
     return tiles_cost_parameters();
   }
+  int cost_version() const noexcept override { return 2; }
   double predicted_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m,
                       Costs costs) const override {
     return tiles_us(plan, kernel, m, costs);

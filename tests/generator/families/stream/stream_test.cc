@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "generator/families/shared_memory.h"
-#include "generator/families/stream/next_start.h"
 #include "heddle/inspect/source.h"
 #include "tests/generator/gemm_plans.h"
 #include "tests/planned_kernel.h"
@@ -140,47 +139,23 @@ TEST(Stream, SixteenTokensAreReadTogether) {
   }
 }
 
-// What a kernel says is what the rule says of its configuration; a block that fills its SM does not
-// let two of the next kernel's on it.
-TEST(Stream, TheNextKernelStartsWhereEverySmHasRoomForIt) {
-  bool lets = false, lets_not = false;
-  for (const std::int64_t n : {2240, 4480}) {
-    for (const std::int64_t k : {4096, 8192, 9216, 14336, 18944, 28672}) {
-      for (const std::int64_t m : {1, 4, 8}) {
-        const GemmSpec spec = with_tokens(n, k, m);
-        Plan plan = unplanned(spec, target_from_name("h200"));
-        for (const PlannedKernel& one : streams_of(spec)) {
-          plan.kernels = {planned_kernel(plan, one, "stream")};
-          const bool expected = lets_next_start(config_of<StreamConfig>(one), plan.target);
-          const std::string text = render(plan, 0).text;
-          EXPECT_NE(text.find(expected ? "/*lets_next_start=*/true" : "/*lets_next_start=*/false"),
-                    std::string::npos);
-          (expected ? lets : lets_not) = true;
+// A launch that starts while the kernel before has some of the SMs would else put two of its blocks
+// on one that is free.
+TEST(Stream, ABlockHasAnSmToItself) {
+  for (const char* name : {"h200", "rtx5090"}) {
+    const Target target = target_from_name(name);
+    for (const std::int64_t n : {2240, 4480}) {
+      for (const std::int64_t k : {896, 4096, 9216, 18944}) {
+        for (const PlannedKernel& kernel : streams_of(with_tokens(n, k, 1), name)) {
+          EXPECT_GT(2 * (kernel.shared_bytes + kReservedSharedBytes), target.shared_per_sm);
+          EXPECT_EQ(kernel.blocks_per_sm, 1);
         }
       }
     }
   }
-  EXPECT_TRUE(lets);
-  EXPECT_TRUE(lets_not);
 }
 
-TEST(Stream, LongRowsLeaveRoomForTwoBlocksOfTheNextKernelOrNone) {
-  const Target target = target_from_name("h200");
-  const GemmSpec spec = with_tokens(2240, 18944, 1);
-  for (const PlannedKernel& kernel : streams_of(spec)) {
-    const auto& v = config_of<StreamConfig>(kernel);
-    if (!lets_next_start(v, target)) continue;
-    EXPECT_LE(kernel.shared_bytes + (106 << 10), target.shared_per_sm) << "two of a shorter row's";
-    EXPECT_LE(v.warps_k, 10) << "registers";
-  }
-}
-
-TEST(Stream, ServesTheShortestRows) {
-  GemmSpec spec = spec_of(4096, 896);
-  spec.shape.m_max = 8;
-  spec.path = Path::kHopper;
-  EXPECT_TRUE(is_stream(plan_of(spec, "h200").kernels.front()));
-}
+TEST(Stream, ServesTheShortestRows) { EXPECT_FALSE(streams_of(with_tokens(4096, 896, 8)).empty()); }
 
 }  // namespace
 }  // namespace heddle
