@@ -18,37 +18,42 @@ bool is_listed(const CheckpointConfig& config, const ModulePlace& place) {
   return place.layer >= 0 && std::find(lists.begin(), lists.end(), place.list) != lists.end();
 }
 
-void expect_sides(const std::string& name, std::int64_t n, std::int64_t k, std::int64_t wanted_n,
-                  std::int64_t wanted_k) {
-  if (n == wanted_n && k == wanted_k) return;
-  refuse_layer(name, fmt::format("its weights are {} x {}, but the config says {} x {}", n, k,
-                                 wanted_n, wanted_k));
-}
-
 }  // namespace
 
-void ExpectedLayers::check_sides(const std::string& name, std::int64_t n, std::int64_t k) const {
-  if (!config_.decoder) return;
+std::optional<MatrixShape> ExpectedLayers::sides_of(const std::string& name) const {
+  if (!config_.decoder) return std::nullopt;
   const Decoder& decoder = *config_.decoder;
   for (const HeadPlace& place : config_.head_places) {
     if (name == place.head && decoder.vocabulary != 0) {
-      return expect_sides(name, n, k, decoder.vocabulary, decoder.head_width);
+      return MatrixShape{decoder.vocabulary, decoder.head_width};
     }
     for (const DecodedLinear& linear : decoder.outside) {
-      if (name == module_in(place.body, linear.row->path)) {
-        return expect_sides(name, n, k, linear.n, linear.k);
-      }
+      if (name == module_in(place.body, linear.row->path)) return MatrixShape{linear.n, linear.k};
     }
   }
   const ModulePlace place = place_of_module(name);
-  if (!is_listed(config_, place)) return;
+  if (!is_listed(config_, place)) return std::nullopt;
   for (const DecodedBlock& block : decoder.blocks) {
     const std::vector<int>& layers = block.facts.layers;
     if (!std::binary_search(layers.begin(), layers.end(), place.layer)) continue;
     for (const DecodedLinear& linear : block.linears) {
-      if (linear.row->path == place.path) return expect_sides(name, n, k, linear.n, linear.k);
+      if (linear.row->path == place.path) return MatrixShape{linear.n, linear.k};
     }
   }
+  return std::nullopt;
+}
+
+std::string ExpectedLayers::why_other(const std::string& name, std::int64_t n,
+                                      std::int64_t k) const {
+  const std::optional<MatrixShape> wanted = sides_of(name);
+  if (!wanted || (n == wanted->n && k == wanted->k)) return {};
+  return fmt::format("its weights are {} x {}, but the config says {} x {}", n, k, wanted->n,
+                     wanted->k);
+}
+
+void ExpectedLayers::check_sides(const std::string& name, std::int64_t n, std::int64_t k) const {
+  const std::string why = why_other(name, n, k);
+  if (!why.empty()) refuse_layer(name, why);
 }
 
 std::vector<MissingLayer> ExpectedLayers::missing(const Checkpoint& checkpoint) const {

@@ -3,11 +3,13 @@
 #define HEDDLE_CHECKPOINT_EXPECTED_LAYERS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config.h"
+#include "heddle/spec.h"
 
 namespace heddle {
 
@@ -18,13 +20,15 @@ struct MissingLayer {
   std::int64_t k = 0;
 };
 
-// Of layers of 16 bits alone: forms of quantised weights have shapes of their own. Where the config
-// does not describe the whole decoder, nothing is expected.
+// Where the config does not describe the whole decoder, nothing is expected.
 class ExpectedLayers {
  public:
   // The config outlives it.
   explicit ExpectedLayers(const CheckpointConfig& config) : config_(config) {}
 
+  // How the sides of a layer of this name differ from those that the config says; empty where they
+  // do not, or where it says none.
+  std::string why_other(const std::string& name, std::int64_t n, std::int64_t k) const;
   // Throws as refuse_layer() where the config says that a layer of this name has other sides.
   void check_sides(const std::string& name, std::int64_t n, std::int64_t k) const;
   // Dense layers of the decoder of which there is no tensor, under whatever name; in the order of
@@ -32,6 +36,8 @@ class ExpectedLayers {
   std::vector<MissingLayer> missing(const Checkpoint& checkpoint) const;
 
  private:
+  std::optional<MatrixShape> sides_of(const std::string& name) const;
+
   const CheckpointConfig& config_;
 };
 

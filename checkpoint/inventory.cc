@@ -20,7 +20,9 @@ struct Suffix {
   const char* what;
 };
 constexpr const char* kScale = "a scale without its weight";
-constexpr const char* kPacked = "of a file that heddle repack has written: it is packed already";
+constexpr const char* kPacked =
+    "of a file that heddle repack has written: it is packed already, so give the checkpoint "
+    "instead";
 constexpr const char* kZeros = "zero points without their weight";
 constexpr const char* kIndex = "an index of groups without its weight";
 constexpr const char* kBitsandbytes = "of bitsandbytes, which is not read";

@@ -106,9 +106,21 @@ class Planner {
         for (const LayerName& part : group.parts) add({part.name, {part}});
         return;
       }
+      compare_sides(group, viewed);
       add_layer(group, std::move(viewed));
     } catch (const Error& error) {
       unconverted_.add(error);
+    }
+  }
+
+  // Layers of 16 bits with other sides are refused. Quantisers may pad theirs, so that is a note.
+  void compare_sides(const LayerGroup& group, const ViewedParts& viewed) {
+    for (std::size_t i = 0; i < group.parts.size(); ++i) {
+      const LayerName& part = group.parts[i];
+      const std::string why =
+          ExpectedLayers(config_).why_other(part.name, viewed.plain_heights[i], viewed.plain_k);
+      if (why.empty()) continue;
+      if (other_sides_++ == 0) first_other_ = fmt::format("{}: {}", excerpt(part.name), why);
     }
   }
 
@@ -121,6 +133,11 @@ class Planner {
       plan_.notes.emplace_back(
           "the config names no type of 16 bits for activations: of layers that were not quantised "
           "they are assumed to have the type of the weights");
+    }
+    if (other_sides_ != 0) {
+      plan_.notes.push_back(
+          fmt::format("{} layers have other sides than the config says, such as {}", other_sides_,
+                      first_other_));
     }
     note(whole_, first_whole_, "are not of those that ranks share: they are packed whole");
     note(offset_, first_offset_,
@@ -169,6 +186,8 @@ class Planner {
   LayerPlan& plan_;
   GatedLayers gated_;
   bool has_plain_ = false;
+  std::size_t other_sides_ = 0;
+  std::string first_other_;
   std::size_t whole_ = 0;
   std::string first_whole_;
   std::size_t offset_ = 0;
@@ -225,9 +244,10 @@ void Unconverted::throw_if_any() const {
         {"", fmt::format("and {} more that cannot be converted", problems_.size() - shown), "", "",
          ""});
   }
-  problems.push_back(
-      {"", "--keep PATTERN takes such tensors as they are, --skip PATTERN leaves them out", "", "",
-       ""});
+  problems.push_back({"",
+                      "--keep PATTERN (CheckpointOptions::choice) takes such tensors as they are, "
+                      "--skip PATTERN leaves them out",
+                      "", "", ""});
   throw Error(ErrorCategory::kUnsupported, "checkpoint.not_converted", std::move(problems));
 }
 

@@ -72,10 +72,13 @@ PlainLayers::PlainLayers(const Checkpoint& checkpoint, const CheckpointConfig& c
                        lm_head_bits));
   }
   if (dense && !config.is_known) {
+    const std::string type = config.model_type.empty()
+                                 ? "a config without a model_type"
+                                 : fmt::format("the model type \"{}\"", excerpt(config.model_type));
     refuse(ErrorCategory::kUnsupported, "checkpoint.dense",
-           fmt::format("which tensors of the model type \"{}\" are linear layers is not known: "
-                       "layers of 16 bits are packed of the types that heddle models lists",
-                       excerpt(config.model_type)));
+           fmt::format("which tensors of {} are linear layers is not known: layers of 16 bits are "
+                       "packed of the types that heddle models lists",
+                       type));
   }
   if (dense || lm_head_bits != 0) find_head(lm_head_bits);
 }

@@ -88,6 +88,27 @@ struct CheckpointReader::State {
     return found->second;
   }
 
+  // What the checkpoint has of a module or tensor of this name, as the end of a message; empty
+  // where it has nothing.
+  std::string instead(std::string_view name) const {
+    const std::string_view module = name.substr(0, name.rfind('.'));
+    for (const CheckpointLayer& layer : layers) {
+      for (const CheckpointPart& part : layer.parts) {
+        if (part.name == name || part.name == module) {
+          return fmt::format("; it is packed in the layer \"{}\"", excerpt(layer.name));
+        }
+      }
+    }
+    const std::string weight = std::string(name) + ".weight";
+    if (find(plain, weight) != nullptr) {
+      return fmt::format(
+          "; \"{}\" is a plain tensor (CheckpointOptions::dense packs linear layers "
+          "of 16 bits)",
+          excerpt(weight));
+    }
+    return find(plain, name) != nullptr ? "; it is a plain tensor" : "";
+  }
+
   // Throws unless the layer is one of this checkpoint, or of another one that is packed alike.
   void expect_own(const CheckpointLayer& layer) const {
     const CheckpointLayer* own = find(layers, layer.name);
@@ -156,16 +177,17 @@ const std::vector<std::string>& CheckpointReader::notes() const noexcept { retur
 
 const CheckpointLayer& CheckpointReader::layer(std::string_view name) const {
   if (const CheckpointLayer* found = find(state_->layers, name)) return *found;
-  std::string message = fmt::format("the checkpoint has no layer \"{}\"", excerpt(name));
   if (const UnservedLayer* unserved = find(state_->unserved, name)) {
-    message = fmt::format("no kernel takes the layer \"{}\": {}", excerpt(name), unserved->reason);
+    refuse("checkpoint.no_layer",
+           fmt::format("no kernel takes the layer \"{}\": {}", excerpt(name), unserved->reason));
   }
-  refuse("checkpoint.no_layer", message);
+  refuse("checkpoint.no_layer",
+         fmt::format("the checkpoint has no layer \"{}\"{}", excerpt(name), state_->instead(name)));
 }
 const CheckpointTensor& CheckpointReader::tensor(std::string_view name) const {
   if (const CheckpointTensor* found = find(state_->plain, name)) return *found;
-  refuse("checkpoint.no_tensor",
-         fmt::format("the checkpoint has no plain tensor \"{}\"", excerpt(name)));
+  refuse("checkpoint.no_tensor", fmt::format("the checkpoint has no plain tensor \"{}\"{}",
+                                             excerpt(name), state_->instead(name)));
 }
 
 void CheckpointReader::pack(const CheckpointLayer& layer, void* to, std::size_t bytes) const {

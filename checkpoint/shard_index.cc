@@ -137,7 +137,10 @@ std::vector<ShardEntry> read_shard_index(const std::string& path) {
   if (!Json::sax_parse(text.begin(), text.end(), &reader)) {
     refuse(path, reader.fault().empty() ? "is not JSON" : reader.fault());
   }
-  if (!reader.has_map()) refuse(path, "has no object \"weight_map\"");
+  if (!reader.has_map()) {
+    refuse(path,
+           "is no index of a checkpoint: it has no object \"weight_map\"; give the folder instead");
+  }
   std::vector<ShardEntry> entries = reader.take_entries();
   check_names(path, entries);
   return entries;

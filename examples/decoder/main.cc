@@ -1,12 +1,28 @@
-// From a checkpoint's folder to greedy tokens.
-//   heddle_decoder FOLDER --prompt 1,2,3 [--prompt 4,5 ...] [--tokens N] [--batch N]
-//                  [--kv DTYPE[:GRANULARITY[:GROUP]]] [--time]
-// Prints the tokens that follow each prompt. --batch: so many sequences, which have the prompts in
-// turn. --time: also the median of a step's graph in ms. Exits with 0: done, 1: failed, 77: no GPU.
+// From a checkpoint's folder to greedy tokens, or to the specs of the kernels that this takes; the
+// text below says how. Exits with 0: done, 1: failed, 77: no GPU.
 #include <iostream>
 #include <sstream>
 
 #include "decoder.h"
+
+constexpr const char* kUsage =
+    R"(usage: heddle_decoder FOLDER --prompt 1,2,3 [--prompt 4,5 ...] [--tokens N] [--batch N]
+                      [--kv DTYPE[:GRANULARITY[:GROUP]]] [--time]
+       heddle_decoder FOLDER --specs --batch N [--kv ...]
+
+Prints the tokens that follow each prompt.
+  --tokens  how many of them; 32 if not given
+  --batch   so many sequences, which have the prompts in turn
+  --kv      the cache; int8:head if not given
+  --time    also the median of a step's graph in ms
+  --specs   print the specs of all kernels, a list that heddle build takes; needs no GPU
+)";
+
+int number(const std::string& option, const std::string& text) {
+  const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+  if (!text.empty() && text.size() < 10 && digits) return std::stoi(text);
+  throw std::runtime_error(option + " takes whole numbers, not \"" + text + "\"");
+}
 
 int main(int argc, char** argv) try {
   const std::vector<std::string> args(argv, argv + argc);
@@ -14,26 +30,44 @@ int main(int argc, char** argv) try {
       {"--tokens", "32"}, {"--batch", "0"}, {"--kv", "int8:head"}, {"--prompt", ""}};
   std::vector<std::vector<int>> prompts;
   std::size_t longest = 0;
-  const bool time = std::count(args.begin(), args.end(), "--time") != 0;
+  bool time = false, print_specs = false;
+  if (args.size() < 2 || args[1] == "--help") {
+    std::cout << kUsage;
+    return args.size() < 2 ? 1 : 0;
+  }
   for (std::size_t i = 2; i < args.size(); ++i) {
-    if (args[i] == "--time") continue;
+    if (args[i] == "--time" || args[i] == "--specs") {
+      (args[i] == "--time" ? time : print_specs) = true;
+      continue;
+    }
     const auto option = options.find(args[i]);
     if (option == options.end()) throw std::runtime_error("there is no option " + args[i]);
-    option->second = args.at(++i);
+    if (++i == args.size()) throw std::runtime_error(option->first + " has no value");
+    option->second = args[i];
     if (option->first != "--prompt") continue;
     prompts.emplace_back();
     std::istringstream tokens(args[i]);
-    for (std::string one; std::getline(tokens, one, ',');) prompts.back().push_back(std::stoi(one));
+    for (std::string one; std::getline(tokens, one, ',');) {
+      prompts.back().push_back(number("--prompt", one));
+    }
     if (prompts.back().empty()) throw std::runtime_error("a prompt has no token");
     longest = std::max(longest, prompts.back().size());
   }
-  if (prompts.empty()) throw std::runtime_error("--prompt is missing");
-  const int steps = std::stoi(options["--tokens"]);
-  for (std::size_t s = 0; prompts.size() < std::stoul(options["--batch"]); ++s) {
-    prompts.push_back(prompts[s]);
-  }
+  if (prompts.empty() && !print_specs) throw std::runtime_error("--prompt is missing");
+  const int steps = number("--tokens", options["--tokens"]);
+  const std::size_t batch = number("--batch", options["--batch"]);
 
-  const Model model(args.at(1), options["--kv"], prompts.size());
+  const Model model(args[1], options["--kv"], std::max(batch, prompts.size()));
+  for (const std::string& note : model.reader.notes()) std::cerr << "note: " << note << "\n";
+  const std::vector<heddle::Spec> specs = model.specs();  // names a layer that is not there
+  if (print_specs) {
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      std::cout << (i == 0 ? "[\n" : ",\n") << specs[i].canonical_json();
+    }
+    std::cout << "\n]\n";
+    return 0;
+  }
+  for (std::size_t s = 0; prompts.size() < batch; ++s) prompts.push_back(prompts[s]);
   heddle::Runtime runtime;
   if (std::string why_not; !runtime.has_device(&why_not)) {
     std::cout << "no GPU: " << why_not << "\n";

@@ -30,14 +30,21 @@ struct Model {
     const heddle::Model model = heddle::model_from_config(texts);
     const heddle::Model cache =
         heddle::cache_model_from_config(config, heddle::kv_block_from_words(kv));
-    if ((model.model_type != "llama" && model.model_type != "qwen3") || model.blocks.size() != 1 ||
-        cache.kernels.size() != 2 || batch < 1 || batch > 64) {
-      throw std::runtime_error("served are llama and qwen3 with one attention, batches 1 to 64");
+    if (model.model_type != "llama" && model.model_type != "qwen3") {
+      refuse("the model type is \"" + model.model_type + "\"; served are llama and qwen3");
     }
+    if (model.blocks.size() != 1 || cache.kernels.size() != 2) {
+      refuse("served are models whose layers all have the same attention");
+    }
+    if (batch < 1 || batch > 64) refuse("a batch has 1 to 64 sequences");
+    if (model.norm_epsilon == 0) refuse("config.json has no rms_norm_eps");
     layers = static_cast<int>(model.blocks[0].layers.size());
     hidden = model.hidden;
     vocabulary = model.vocabulary;
     append = cache.kernels[0].spec;  // with Q, rotations, and norms of heads if the model has them
+    if (append.kv_append().rope.source == heddle::RopeSource::kTable) {
+      refuse("kv_append takes the rotations of this model as a table, which is not made here");
+    }
     attend = cache.kernels[1].spec;
     heddle::DecodeAttentionSpec attention = attend.decode_attention();
     attention.shape.query_len = kChunk;
@@ -54,6 +61,7 @@ struct Model {
 
     // lm_head is for one token of each sequence, and logits are FP32.
     heddle::GemmSpec gemm = reader.layer("lm_head").spec.gemm();
+    expect("lm_head", gemm, vocabulary, hidden);
     gemm.shape.m_min = gemm.shape.m_max = sequences;
     gemm.output = heddle::DType::kFp32;
     head = heddle::Spec::from_gemm(gemm);
@@ -68,11 +76,21 @@ struct Model {
   const heddle::CheckpointTensor& sixteen_bits(const heddle::CheckpointTensor& tensor,
                                                std::int64_t elements) const {
     if (tensor.type == type && tensor.bytes == std::size_t(2 * elements)) return tensor;
-    throw std::runtime_error(tensor.name + " has another type than activations, or another size");
+    refuse(tensor.name + " has another type than activations, or another size");
   }
-  // The kernel of a matrix, for the numbers of rows that it is launched with.
+  // The kernel of a matrix, for the numbers of rows that it is launched with. Its sides must be
+  // those of the buffers, which follow from the config.
   heddle::Spec linear(int layer, Matrix matrix) const {
-    heddle::GemmSpec gemm = reader.layer(name_of(layer, kMatrices[matrix])).spec.gemm();
+    const std::string name = name_of(layer, kMatrices[matrix]);
+    heddle::GemmSpec gemm = reader.layer(name).spec.gemm();
+    const heddle::AttentionShape& shape = attend.decode_attention().shape;
+    const std::int64_t heads = std::int64_t{shape.heads} * shape.head_dim;
+    const std::int64_t cached = std::int64_t{2} * shape.kv_heads * shape.head_dim;
+    const std::int64_t inner =
+        reader.layer(name_of(0, kMatrices[kGateUp])).spec.gemm().shape.n / 2;  // gates and ups
+    const std::int64_t columns_of_y[] = {heads + cached, hidden, inner, hidden};
+    const std::int64_t columns_of_x[] = {hidden, heads, hidden, inner};
+    expect(name, gemm, columns_of_y[matrix], columns_of_x[matrix]);
     gemm.shape.m_min = sequences;
     gemm.shape.m_max = kChunk * sequences;
     return heddle::Spec::from_gemm(gemm);
@@ -88,6 +106,14 @@ struct Model {
     }
     for (const auto& entry : linears) all.push_back(entry.second);
     return all;
+  }
+  [[noreturn]] static void refuse(const std::string& why) { throw std::runtime_error(why); }
+  static void expect(const std::string& name, const heddle::GemmSpec& gemm,
+                     std::int64_t columns_of_y, std::int64_t columns_of_x) {
+    if (gemm.output_columns() == columns_of_y && gemm.shape.k == columns_of_x) return;
+    refuse(name + " makes " + std::to_string(gemm.output_columns()) + " columns of " +
+           std::to_string(gemm.shape.k) + "; by config.json it makes " +
+           std::to_string(columns_of_y) + " of " + std::to_string(columns_of_x));
   }
   static heddle::CheckpointOptions options() {
     heddle::CheckpointOptions options;

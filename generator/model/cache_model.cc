@@ -7,6 +7,8 @@
 #include "generator/model/cache_heads.h"
 #include "generator/model/config_documents.h"
 #include "generator/model/decoder.h"
+#include "generator/spec/document.h"
+#include "generator/spec/findings.h"
 #include "heddle/error.h"
 #include "heddle/model.h"
 
@@ -18,6 +20,12 @@ constexpr std::int64_t kUsualBase = 10000;
 
 // The block of another spec, as Spec::parse() reads it there.
 KvSpec read_kv(const KvShape& shape, DType dtype, std::string_view kv) {
+  Findings findings("spec");
+  if (!read_document(kv, {}, findings)) {
+    throw Error(ErrorCategory::kSpec, "spec.syntax",
+                {{"/kv", "is not JSON; kv_block_from_words() makes it of words such as int8:head",
+                  '"' + excerpt(kv) + '"', "", ""}});
+  }
   std::string json = R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":)";
   json += std::to_string(shape.kv_heads) + R"(,"head_dim":)" + std::to_string(shape.head_dim);
   json += R"(},"activation":{"dtype":")" + std::string(to_string(dtype)) + R"("},"kv":)";

@@ -165,7 +165,7 @@ struct Model {
   std::int64_t vocabulary = 0;
   NormKind norm = NormKind::kNone;
   NormPlace norm_place = NormPlace::kBefore;
-  double norm_epsilon = 0;
+  double norm_epsilon = 0;       // 0: the config has none; `rows` then have 1e-6
   std::string activation;        // of the feed-forward layers: "silu", "gelu_pytorch_tanh" ...
   bool tied_embeddings = false;  // lm_head has the weights of the embeddings
   double logit_softcap = 0;      // 0: none

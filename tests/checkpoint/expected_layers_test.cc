@@ -59,6 +59,24 @@ TEST_F(ExpectedLayersTest, SidesThatContradictTheConfigAreRefused) {
   }
 }
 
+// Quantisers may pad what they quantise.
+TEST_F(ExpectedLayersTest, QuantisedSidesThatContradictTheConfigAreANote) {
+  const std::string at = kLayer;
+  add_quantized(at + "self_attn.o_proj", 64, 64);
+  add_quantized(at + "mlp.down_proj", 64, 96);
+  const std::string quantised =
+      R"(, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": false})";
+  write(quantised);
+  const std::vector<std::string> notes = open({}).notes();
+  EXPECT_EQ(std::count(notes.begin(), notes.end(),
+                       "1 layers have other sides than the config says, such as " + at +
+                           "mlp.down_proj: its weights are 64 x 96, but the config says 64 x 80"),
+            1);
+  inner_ = 96;
+  write(quantised);
+  EXPECT_TRUE(open({}).notes().empty());
+}
+
 TEST_F(ExpectedLayersTest, WhatIsNoMatrixInTheLayersPlaceIsRefused) {
   const std::string up = std::string(kLayer) + "mlp.up_proj";
   const TestTensor wrong[] = {

@@ -158,6 +158,9 @@ TEST_F(PlainTest, AModelTypeThatIsNotKnownIsRefused) {
   add_model();
   write("", "nobodys_model");
   EXPECT_EQ(code_of([&] { open(dense()); }), "checkpoint.dense");
+  write("", "");
+  EXPECT_NE(refusal([&] { open(dense()); }).find("a config without a model_type"),
+            std::string::npos);
 }
 
 TEST_F(PlainTest, BothCodesAndPlainWeightsAreRefused) {

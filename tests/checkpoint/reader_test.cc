@@ -74,6 +74,27 @@ TEST_F(ReaderTest, LayersAndTensorsAreFoundByName) {
   }
 }
 
+// Who asks for a part of a fused layer, or for a tensor's module, is told where its weights are.
+TEST_F(ReaderTest, NamesThatAreNoneSayWhereTheWeightsAre) {
+  const CheckpointReader reader = open();
+  const auto says = [](const auto& call, const std::string& what) {
+    try {
+      call();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+      return;
+    }
+    FAIL() << what;
+  };
+  const std::string q = "model.layers.0.self_attn.q_proj";
+  const std::string packed = "; it is packed in the layer \"model.layers.0.self_attn.qkv_proj\"";
+  says([&] { reader.layer(q); }, packed);
+  says([&] { reader.tensor(q + ".qweight"); }, packed);
+  says([&] { reader.layer("model.norm.scale"); }, "; it is a plain tensor");
+  says([&] { reader.layer("model.norm"); },
+       "; \"model.norm.weight\" is a plain tensor (CheckpointOptions::dense");
+}
+
 // Of a layer that is there the reason is told.
 TEST_F(ReaderTest, ALayerWithoutAKernelSaysWhy) {
   write_case(fp8_case(), folder_);

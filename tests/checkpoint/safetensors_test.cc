@@ -212,6 +212,7 @@ TEST_F(IndexTest, RefusesWrongMaps) {
   EXPECT_NE(fault(R"({"weight_map":[]})"), "");
   EXPECT_NE(fault(R"({"weight_map":{"b":"2.safetensors","b":"1.safetensors"}})"), "");
   EXPECT_NE(fault("{"), "");
+  EXPECT_NE(fault("{}").find("give the folder instead"), std::string::npos) << "a config.json";
 }
 
 }  // namespace

@@ -104,17 +104,49 @@ TEST_F(FakeDecoder, RefusesTensorsOfAnotherType) {
             "checkpoint.not_converted");
 }
 
+// What the example says when the config has other text.
+std::string refusal_of(const std::string& from, const std::string& to,
+                       const TemporaryFolder& folder) {
+  SmallModel small = small_llama();
+  small.config.replace(small.config.find(from), from.size(), to);
+  small.write(folder);
+  try {
+    static_cast<void>(::Model(folder.path(), "int8:head", 1).specs());
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 TEST_F(FakeDecoder, RefusesOtherModels) {
-  const auto with = [&](const std::string& from, const std::string& to) {
-    SmallModel small = small_llama();
-    small.config.replace(small.config.find(from), from.size(), to);
-    return small;
+  const struct {
+    const char *from, *to, *says;
+  } cases[] = {
+      {"\"llama\"", "\"gemma2\"", "the model type is \"gemma2\""},
+      {"\"llama3\"", "\"dynamic\"", "rotations"},
+      {"\"rms_norm_eps\"", "\"layer_norm_eps\"", "rms_norm_eps"},
   };
-  EXPECT_THROW(open(with("\"llama\"", "\"gemma2\""), "int8:head", 1), std::runtime_error);
+  for (const auto& wrong : cases) {
+    const std::string what = refusal_of(wrong.from, wrong.to, folder_);
+    EXPECT_NE(what.find(wrong.says), std::string::npos) << wrong.to << ": " << what;
+  }
   EXPECT_THROW(open(small_llama(), "int8:head", 0), std::runtime_error);
   EXPECT_THROW(open(small_llama(), "int8:head", 65), std::runtime_error);
   EXPECT_EQ(code_of([&] { open(small_llama(), "int8:", 1); }), "kv.words");
-  // Of a layer without one matrix.
+}
+
+// Buffers have the sides that the config says: matrices of other sides would give wrong tokens.
+TEST_F(FakeDecoder, RefusesSidesThatContradictTheConfig) {
+  for (const auto& [from, to] :
+       {std::pair("\"num_attention_heads\": 4", "\"num_attention_heads\": 8"),
+        std::pair("\"head_dim\": 64", "\"head_dim\": 96")}) {
+    EXPECT_EQ(refusal_of(from, to, folder_),
+              "model.layers.0.self_attn.qkv_proj makes 512 columns of 128; by config.json it makes "
+              "768 of 128");
+  }
+}
+
+TEST_F(FakeDecoder, RefusesALayerWithoutOneMatrix) {
   SmallModel lacking = small_llama();
   for (TestTensor& tensor : lacking.tensors) {
     const std::string part = "layers.1.self_attn.k_proj";

@@ -292,6 +292,9 @@ TEST(CacheModel, Errors) {
     return {};
   };
   EXPECT_EQ(code(llama(), R"({"dtype":"int9"})"), "spec.unknown_word /kv/dtype");
+  for (const char* kv : {"int8:head", "", R"({"dtype":"int8"},"rope":{})"}) {
+    EXPECT_EQ(code(llama(), kv), "spec.syntax /kv") << kv;
+  }
   json config = llama();
   config.erase("num_attention_heads");
   EXPECT_EQ(code(config, "{}"), "model.missing_field /num_attention_heads");
