@@ -26,6 +26,18 @@ import groups
 DAYS_KEPT = 30
 
 
+def without_precompiled(entry):
+    """The entry with the headers that its file includes, and not those that GCC precompiled."""
+    words = shlex.split(entry["command"])
+    kept = []
+    for word in words:
+        if kept and kept[-1] == "-include" and word.endswith("/cmake_pch.hxx"):
+            kept.pop()
+        elif word != "-Winvalid-pch":
+            kept.append(word)
+    return {**entry, "command": shlex.join(kept)}
+
+
 def compiler_words(entry):
     """The command without launchers, and without what names files."""
     command = shlex.split(entry["command"])
@@ -160,12 +172,15 @@ def drop_old(clean):
 def main(arguments):
     commands, folder, jobs, checker = (arguments[0], arguments[1], int(arguments[2]), arguments[3:])
     root = pathlib.Path.cwd()
-    folder_of_commands = pathlib.Path(commands).parent
-    by_file = {entry["file"]: entry for entry in json.loads(pathlib.Path(commands).read_text())}
+    read = [without_precompiled(entry)
+            for entry in json.loads(pathlib.Path(commands).read_text())]
+    by_file = {entry["file"]: entry for entry in read}
     entries = [by_file[str(root / line)] for line in sys.stdin.read().splitlines()]
     clean = Clean(folder, checker, root)
     counts = {"known": 0, "clean": 0, "found": 0}
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    with tempfile.TemporaryDirectory() as commands_folder, \
+            concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        pathlib.Path(commands_folder, "compile_commands.json").write_text(json.dumps(read))
         stamps = dict(zip((entry["file"] for entry in entries), pool.map(clean.stamp, entries)))
         new = []
         for entry in entries:
@@ -177,7 +192,7 @@ def main(arguments):
                 new.append(entry)
         together = groups.grouped(new, kind_of, root)
         for results in pool.map(
-                lambda group: check(group, stamps, checker, folder_of_commands), together):
+                lambda group: check(group, stamps, checker, commands_folder), together):
             for verdict, text in results:
                 counts[verdict] += 1
                 if text:

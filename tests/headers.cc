@@ -1,0 +1,1 @@
+// Nothing: a target has to have a source, and this one's is for its precompiled headers.
