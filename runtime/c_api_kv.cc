@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+
 #include "generator/planner/refuse_if_any.h"
 #include "generator/spec/meaning.h"
 #include "heddle/kernel.h"
@@ -144,8 +146,9 @@ heddle_status heddle_kv_append_parameters(const heddle_plan* plan,
     heddle::validate(plan->plan, launch);
     heddle::c_api::need_work(launch.tokens > 0);
     const heddle::KernelLaunch geometry = plan->plan.launch(0, heddle::kv_append_size(launch));
-    heddle::c_api::give(heddle::kv_append_parameters(plan->plan, launch, geometry), parameters,
-                        capacity, bytes);
+    const auto made = heddle::kv_append_parameters(plan->plan, launch, geometry);
+    heddle::c_api::give(made, offsetof(heddle::KvAppendParameters, k_norm) + sizeof made.k_norm,
+                        parameters, capacity, bytes);
   });
 }
 
@@ -160,8 +163,10 @@ heddle_status heddle_decode_attention_parameters(const heddle_plan* plan,
     const heddle::DecodeAttentionArgs launch = heddle::c_api::to_cpp(given);
     heddle::validate(plan->plan, launch);
     heddle::c_api::need_work(launch.sequences > 0);
-    heddle::c_api::give(heddle::decode_attention_parameters(plan->plan, launch), parameters,
-                        capacity, bytes);
+    const auto made = heddle::decode_attention_parameters(plan->plan, launch);
+    constexpr std::size_t kEnd =
+        offsetof(heddle::DecodeAttentionParameters, residual_slot_count) + sizeof(int);
+    heddle::c_api::give(made, kEnd, parameters, capacity, bytes);
   });
 }
 

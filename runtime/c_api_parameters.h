@@ -17,9 +17,12 @@ inline void need_work(bool has_work) {
   if (!has_work) refuse("launch.size", "nothing is launched, so that there are no parameters");
 }
 
-// Sets *bytes. Throws Error(kUsage, "api.too_small") before anything else is written.
+// Sets *bytes. Throws Error(kUsage, "api.too_small") before anything else is written. The struct's
+// last member ends at `end`: what padding follows holds whatever the stack held, and is given as
+// zeros.
 template <class Parameters>
-void give(const Parameters& from, void* to, std::size_t capacity, std::size_t* bytes) {
+void give(const Parameters& from, std::size_t end, void* to, std::size_t capacity,
+          std::size_t* bytes) {
   need(bytes, "bytes");
   *bytes = sizeof from;
   if (capacity < sizeof from) {
@@ -27,7 +30,8 @@ void give(const Parameters& from, void* to, std::size_t capacity, std::size_t* b
            fmt::format("parameters has {} bytes and needs {}", capacity, sizeof from));
   }
   need(to, "parameters");
-  std::memcpy(to, &from, sizeof from);
+  std::memset(to, 0, sizeof from);
+  std::memcpy(to, &from, end);
 }
 
 }  // namespace heddle::c_api

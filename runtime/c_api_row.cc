@@ -1,4 +1,6 @@
 // The C API of row_transform.
+#include <cstddef>
+
 #include "heddle/kernel.h"
 #include "runtime/c_api.h"
 #include "runtime/c_api_handles.h"
@@ -48,7 +50,8 @@ heddle_status heddle_row_transform_parameters(const heddle_plan* plan,
     heddle::c_api::need_op(plan->plan.spec.op(), Op::kRowTransform);
     heddle::validate(plan->plan, launch);
     heddle::c_api::need_work(launch.m > 0);
-    heddle::c_api::give(heddle::row_transform_parameters(plan->plan, launch), parameters, capacity,
-                        bytes);
+    const auto made = heddle::row_transform_parameters(plan->plan, launch);
+    heddle::c_api::give(made, offsetof(heddle::RowTransformParameters, m) + sizeof made.m,
+                        parameters, capacity, bytes);
   });
 }
