@@ -86,8 +86,6 @@ using heddle::c_api::guarded;
 using heddle::c_api::need;
 using heddle::c_api::need_index;
 using heddle::c_api::need_words;
-using heddle::c_api::text_of;
-using heddle::c_api::view;
 using heddle::c_api::write_struct;
 
 heddle_status heddle_decode_plan_create(const heddle_decode_request* request,
