@@ -1,7 +1,6 @@
 // The C API: runtimes and kernels. Errors are in c_api_error.cc, launches in c_api_launch.cc.
 #include "runtime/c_api.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "heddle/inspect/plan.h"
@@ -25,6 +24,11 @@ RuntimeOptions to_cpp(const heddle_runtime_options& given) {
   RuntimeOptions options;
   options.cache_dir = path_of(view(from.cache_dir), "cache_dir");
   options.record_file = path_of(view(from.record_file), "record_file");
+  if (from.read_only_root_count > 0) need(from.read_only_roots, "read_only_roots");
+  need_count(from.read_only_root_count, "read_only_root_count");
+  for (std::size_t i = 0; i < from.read_only_root_count; ++i) {
+    options.read_only_roots.push_back(path_of(view(from.read_only_roots[i]), "read_only_roots"));
+  }
   options.cache_max_bytes = from.cache_max_bytes;
   options.disk_cache = from.disk_cache != 0;
   options.strict = from.strict != 0;
@@ -154,10 +158,6 @@ heddle_status heddle_kernel_plan(const heddle_kernel* kernel, char* text, size_t
                                  size_t* length) {
   return guarded([&] {
     need(kernel, "kernel");
-    need(length, "length");
-    if (capacity > 0) need(text, "text");
-    const std::string json = heddle::plan_to_json(kernel->kernel.plan());
-    *length = json.size();
-    std::copy_n(json.data(), std::min(capacity, json.size()), text);
+    heddle::c_api::fill(heddle::plan_to_json(kernel->kernel.plan()), text, capacity, length);
   });
 }

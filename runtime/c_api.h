@@ -73,6 +73,16 @@ std::string path_of(std::string_view text, const char* name);
 
 // A text that its owner keeps for as long as the handle that it is asked of.
 inline heddle_text text_of(const std::string& text) { return {text.c_str(), text.size()}; }
+// One of the library's own words, which ends in a zero and is always there.
+inline heddle_text text_of_word(std::string_view word) { return {word.data(), word.size()}; }
+// For texts that no handle keeps: writes at most `capacity` bytes of it, and how long all of it is.
+// Throws Error(kUsage, "api.null").
+void fill(const std::string& from, char* text, std::size_t capacity, std::size_t* length);
+
+// Throws Error(kUsage, "api.op") for an operation without weights.
+Spec spec_with_weight(const char* spec, std::size_t spec_length);
+// Throws the same for another operation than `op`.
+Spec spec_of(Op op, const char* spec, std::size_t spec_length);
 
 // What a launch is of. Throws Error(kUsage, "launch.op") for a kernel of another operation.
 const Kernel::State& state_of(const heddle_kernel* kernel, Op op);

@@ -1,4 +1,4 @@
-// The C API of checkpoints. Uploads are in c_api_uploader.cc.
+// The C API of what a checkpoint has. Its bytes are in c_api_checkpoint_bytes.cc.
 #include "runtime/c_api_checkpoint.h"
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "checkpoint/tensor.h"
 #include "generator/spec/document.h"
 #include "runtime/c_api.h"
 #include "runtime/c_api_handles.h"
@@ -63,11 +64,10 @@ heddle::CheckpointOptions to_cpp(const heddle_checkpoint_options* from) {
   return options;
 }
 
-heddle::ByteSink to_cpp(heddle_sink_callback sink, void* user) {
-  if (sink == nullptr) refuse("api.null", "sink is null");
-  return [=](std::size_t offset, const void* data, std::size_t bytes) {
-    return sink(user, offset, data, bytes) != 0;
-  };
+const heddle::UnservedLayer& unserved_of(const heddle_checkpoint* checkpoint, std::size_t index) {
+  need(checkpoint, "checkpoint");
+  need_index(index, checkpoint->reader.unserved().size(), "unserved");
+  return checkpoint->reader.unserved()[index];
 }
 
 // Runs work() and sets *count to what it returns.
@@ -99,6 +99,10 @@ heddle_checkpoint::heddle_checkpoint(const std::string& path,
 const CheckpointLayer& heddle_checkpoint::layer(std::size_t index) const {
   need_index(index, reader.layers().size(), "layers");
   return reader.layers()[index];
+}
+
+std::size_t heddle_checkpoint::index_of(const heddle::CheckpointLayer& layer) const {
+  return static_cast<std::size_t>(&layer - reader.layers().data());
 }
 
 const CheckpointTensor& heddle_checkpoint::tensor(std::string_view name) const {
@@ -196,6 +200,39 @@ heddle_status heddle_checkpoint_tensor(const heddle_checkpoint* checkpoint, size
   });
 }
 
+heddle_status heddle_checkpoint_find_layer(const heddle_checkpoint* checkpoint, const char* name,
+                                           size_t name_length, size_t* layer) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(layer, "layer");
+    *layer = checkpoint->index_of(checkpoint->reader.layer(view(name, name_length)));
+  });
+}
+
+heddle_status heddle_checkpoint_find_tensor(const heddle_checkpoint* checkpoint, const char* name,
+                                            size_t name_length, size_t* tensor) {
+  return guarded([&] {
+    need(checkpoint, "checkpoint");
+    need(tensor, "tensor");
+    const CheckpointTensor& found = checkpoint->reader.tensor(view(name, name_length));
+    *tensor = static_cast<std::size_t>(&found - checkpoint->reader.tensors().data());
+  });
+}
+
+heddle_status heddle_tensor_type_bytes(const char* type, size_t type_length, int32_t* bytes) {
+  return guarded([&] {
+    need(bytes, "bytes");
+    const std::string_view word = view(type, type_length);
+    const std::optional<heddle::TensorType> found = heddle::tensor_type(word);
+    if (!found) {
+      refuse("checkpoint.type", fmt::format("\"{}\" is no type of a tensor; allowed are those of "
+                                            "safetensors: F16, BF16, F32, I32, U8 ...",
+                                            heddle::excerpt(word)));
+    }
+    *bytes = heddle::bytes_of(*found);
+  });
+}
+
 heddle_status heddle_checkpoint_unserved(const heddle_checkpoint* checkpoint, size_t index,
                                          heddle_text* name, heddle_text* reason) {
   return guarded([&] {
@@ -208,6 +245,30 @@ heddle_status heddle_checkpoint_unserved(const heddle_checkpoint* checkpoint, si
   });
 }
 
+heddle_status heddle_checkpoint_unserved_get(const heddle_checkpoint* checkpoint, size_t index,
+                                             heddle_checkpoint_unserved_info* info) {
+  return guarded([&] {
+    const heddle::UnservedLayer& one = unserved_of(checkpoint, index);
+    heddle_checkpoint_unserved_info values{};
+    values.name = to_c(one.name);
+    values.reason = to_c(one.reason);
+    values.n = one.n;
+    values.k = one.k;
+    values.tensor_count = one.tensors.size();
+    write_struct(values, info, "heddle_checkpoint_unserved_info");
+  });
+}
+
+heddle_status heddle_checkpoint_unserved_tensor(const heddle_checkpoint* checkpoint, size_t index,
+                                                size_t tensor, heddle_text* name) {
+  return guarded([&] {
+    need(name, "name");
+    const heddle::UnservedLayer& one = unserved_of(checkpoint, index);
+    need_index(tensor, one.tensors.size(), "tensor");
+    *name = to_c(one.tensors[tensor]);
+  });
+}
+
 heddle_status heddle_checkpoint_note(const heddle_checkpoint* checkpoint, size_t index,
                                      heddle_text* note) {
   return guarded([&] {
@@ -215,72 +276,5 @@ heddle_status heddle_checkpoint_note(const heddle_checkpoint* checkpoint, size_t
     need(note, "note");
     need_index(index, checkpoint->reader.notes().size(), "notes");
     *note = to_c(checkpoint->reader.notes()[index]);
-  });
-}
-
-heddle_status heddle_checkpoint_pack(const heddle_checkpoint* checkpoint, size_t layer, void* to,
-                                     size_t bytes) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    need(to, "to");
-    checkpoint->reader.pack(checkpoint->layer(layer), to, bytes);
-  });
-}
-
-heddle_status heddle_checkpoint_pack_to(const heddle_checkpoint* checkpoint, size_t layer,
-                                        heddle_sink_callback sink, void* user) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    checkpoint->reader.pack(checkpoint->layer(layer), to_cpp(sink, user));
-  });
-}
-
-heddle_status heddle_checkpoint_read(const heddle_checkpoint* checkpoint, const char* name,
-                                     size_t name_length, void* to, size_t bytes) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    checkpoint->reader.read(checkpoint->tensor(view(name, name_length)), to, bytes);
-  });
-}
-
-heddle_status heddle_checkpoint_read_to(const heddle_checkpoint* checkpoint, const char* name,
-                                        size_t name_length, heddle_sink_callback sink, void* user) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    checkpoint->reader.read(checkpoint->tensor(view(name, name_length)), to_cpp(sink, user));
-  });
-}
-
-heddle_status heddle_checkpoint_pack_all(const heddle_checkpoint* checkpoint,
-                                         const heddle_memory* memory, size_t count, int32_t jobs,
-                                         heddle_checkpoint_progress_callback progress, void* user) {
-  return guarded([&] {
-    need(checkpoint, "checkpoint");
-    const std::vector<CheckpointLayer>& layers = checkpoint->reader.layers();
-    if (count != layers.size()) {
-      refuse("api.count",
-             fmt::format("memory for {} layers; the checkpoint has {}", count, layers.size()));
-    }
-    if (count > 0) need(memory, "memory");
-    for (std::size_t i = 0; i < count; ++i) {
-      need(memory[i].data, "memory of a layer");
-      if (memory[i].bytes >= layers[i].packed.bytes) continue;
-      refuse("checkpoint.too_small",
-             fmt::format("the memory for layer \"{}\" has {} bytes; needed: {}",
-                         heddle::excerpt(layers[i].name), memory[i].bytes, layers[i].packed.bytes));
-    }
-    const auto index_of = [&](const CheckpointLayer& layer) {
-      return static_cast<std::size_t>(&layer - layers.data());
-    };
-    checkpoint->reader.for_each_layer(
-        [&](const CheckpointLayer& layer) {
-          const heddle_memory& to = memory[index_of(layer)];
-          checkpoint->reader.pack(layer, to.data, to.bytes);
-        },
-        [&](const heddle::CheckpointProgress& at) {
-          return progress == nullptr || progress(user, index_of(at.layer), at.done, at.total,
-                                                 at.bytes_done, at.bytes_total) != 0;
-        },
-        jobs);
   });
 }

@@ -17,6 +17,8 @@ struct heddle_checkpoint {
   // Both throw Error(kUsage): "api.index", "checkpoint.no_tensor".
   const heddle::CheckpointLayer& layer(std::size_t index) const;
   const heddle::CheckpointTensor& tensor(std::string_view name) const;
+  // Precondition: one of the reader's layers.
+  std::size_t index_of(const heddle::CheckpointLayer& layer) const;
 
   heddle::CheckpointReader reader;
   std::vector<std::string> specs;  // of the layers: canonical JSON

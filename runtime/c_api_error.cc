@@ -1,6 +1,7 @@
 // The errors of the C API: the last one of each thread, and copies of it that callers own.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "heddle/version.h"
@@ -134,6 +135,13 @@ std::string_view view(const char* data, std::size_t length) {
 std::string path_of(std::string_view text, const char* name) {
   if (text.find('\0') != text.npos) refuse("api.path", fmt::format("{} has a zero in it", name));
   return std::string(text);
+}
+
+void fill(const std::string& from, char* text, std::size_t capacity, std::size_t* length) {
+  need(length, "length");
+  if (capacity > 0) need(text, "text");
+  *length = from.size();
+  std::copy_n(from.data(), std::min(capacity, from.size()), text);
 }
 
 }  // namespace heddle::c_api

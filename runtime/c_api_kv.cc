@@ -1,39 +1,22 @@
 // The C API of key-value caches.
+#include "runtime/c_api_kv.h"
+
 #include <fmt/format.h>
 
-#include <limits>
+#include <cstddef>
 
 #include "generator/planner/refuse_if_any.h"
 #include "generator/spec/meaning.h"
 #include "heddle/kernel.h"
-#include "heddle/kv_cache.h"
 #include "runtime/c_api.h"
+#include "runtime/c_api_handles.h"
+#include "runtime/c_api_parameters.h"
 #include "runtime/c_api_structs.h"
 #include "runtime/decode_attention_launch.h"
 #include "runtime/kv_append_launch.h"
 
 namespace heddle::c_api {
 namespace {
-
-// Of a spec with a cache. Throws what makes it senseless.
-KvCacheLayout layout_of(const Spec& spec) {
-  if (spec.op() == Op::kKvAppend) {
-    const KvAppendSpec& append = spec.kv_append();
-    refuse_if_any(spec, check_meaning(append));
-    return kv_cache_layout(append.kv, append.shape.kv_heads, append.shape.head_dim);
-  }
-  const DecodeAttentionSpec& attention = spec.decode_attention();
-  refuse_if_any(spec, check_meaning(attention));
-  return kv_cache_layout(attention.kv, attention.shape.kv_heads, attention.shape.head_dim);
-}
-
-// Tokens of a page of the cache's tensors, of a contiguous cache those of a sequence. Throws
-// Error(kUsage, "launch.size") for a number that a launch would refuse, and for none where the
-// spec does not tell it.
-std::int64_t tokens_of_page(const Spec& spec, std::int64_t page_tokens) {
-  validate_page_tokens(spec.kv(), page_tokens, spec.kv_shape().kv_heads);
-  return spec.kv().layout == KvLayout::kPaged ? spec.kv().page_size : page_tokens;
-}
 
 KvCacheTensor to_cpp(const heddle_kv_tensor& tensor) {
   return {memory_of(tensor.codes), memory_of(tensor.scales), memory_of(tensor.given),
@@ -89,6 +72,42 @@ DecodeAttentionArgs to_cpp(const heddle_decode_attention_args& args) {
 }
 
 }  // namespace
+
+Spec spec_with_cache(const char* spec, std::size_t spec_length) {
+  auto parsed = Spec::parse(view(spec, spec_length));
+  if (!parsed.has_cache()) {
+    refuse("api.op", fmt::format("the operation {} has no cache", to_string(parsed.op())));
+  }
+  return parsed;
+}
+
+KvCacheLayout cache_layout_of(const Spec& spec) {
+  if (spec.op() == Op::kKvAppend) {
+    refuse_if_any(spec, check_meaning(spec.kv_append()));
+  } else {
+    refuse_if_any(spec, check_meaning(spec.decode_attention()));
+  }
+  const KvShape shape = spec.kv_shape();
+  return kv_cache_layout(spec.kv(), shape.kv_heads, shape.head_dim);
+}
+
+std::int64_t tokens_of_page(const Spec& spec, std::int64_t page_tokens) {
+  validate_page_tokens(spec.kv(), page_tokens, spec.kv_shape().kv_heads);
+  return spec.kv().layout == KvLayout::kPaged ? spec.kv().page_size : page_tokens;
+}
+
+void need_pages(std::int64_t pages) {
+  if (pages >= 0 && pages <= kMostPages) return;
+  refuse("api.kv", fmt::format("pages = {} is not between 0 and {}", pages, kMostPages));
+}
+
+void need_addressable(std::size_t bytes, std::int64_t pages, std::int64_t page_tokens) {
+  if (bytes <= PTRDIFF_MAX) return;
+  refuse("api.kv", fmt::format("a tensor of {} pages of {} tokens has more bytes than a program "
+                               "can address",
+                               pages, page_tokens));
+}
+
 }  // namespace heddle::c_api
 
 using heddle::c_api::guarded;
@@ -116,32 +135,55 @@ heddle_status heddle_launch_decode_attention(const heddle_kernel* kernel,
   });
 }
 
+heddle_status heddle_kv_append_parameters(const heddle_plan* plan,
+                                          const heddle_kv_append_args* args, void* parameters,
+                                          size_t capacity, size_t* bytes) {
+  return guarded([&] {
+    need(plan, "plan");
+    const heddle_kv_append_args given = heddle::c_api::read_struct(args, "heddle_kv_append_args");
+    heddle::c_api::need_op(plan->plan.spec.op(), heddle::Op::kKvAppend);
+    const heddle::KvAppendArgs launch = heddle::c_api::to_cpp(given);
+    heddle::validate(plan->plan, launch);
+    heddle::c_api::need_work(launch.tokens > 0);
+    const heddle::KernelLaunch geometry = plan->plan.launch(0, heddle::kv_append_size(launch));
+    const auto made = heddle::kv_append_parameters(plan->plan, launch, geometry);
+    heddle::c_api::give(made, offsetof(heddle::KvAppendParameters, k_norm) + sizeof made.k_norm,
+                        parameters, capacity, bytes);
+  });
+}
+
+heddle_status heddle_decode_attention_parameters(const heddle_plan* plan,
+                                                 const heddle_decode_attention_args* args,
+                                                 void* parameters, size_t capacity, size_t* bytes) {
+  return guarded([&] {
+    need(plan, "plan");
+    const heddle_decode_attention_args given =
+        heddle::c_api::read_struct(args, "heddle_decode_attention_args");
+    heddle::c_api::need_op(plan->plan.spec.op(), heddle::Op::kDecodeAttention);
+    const heddle::DecodeAttentionArgs launch = heddle::c_api::to_cpp(given);
+    heddle::validate(plan->plan, launch);
+    heddle::c_api::need_work(launch.sequences > 0);
+    const auto made = heddle::decode_attention_parameters(plan->plan, launch);
+    constexpr std::size_t kEnd =
+        offsetof(heddle::DecodeAttentionParameters, residual_slot_count) + sizeof(int);
+    heddle::c_api::give(made, kEnd, parameters, capacity, bytes);
+  });
+}
+
 heddle_status heddle_kv_cache_bytes(const char* spec, size_t spec_length, int64_t pages,
                                     int64_t page_tokens, heddle_kv_bytes* bytes) {
   return guarded([&] {
     need(bytes, "bytes");
-    const auto parsed = heddle::Spec::parse(heddle::c_api::view(spec, spec_length));
-    if (!parsed.has_cache()) {
-      heddle::c_api::refuse("api.op",
-                            fmt::format("the operation {} has no cache", to_string(parsed.op())));
-    }
-    const heddle::KvCacheLayout layout = heddle::c_api::layout_of(parsed);
-    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-    if (pages < 0 || pages > kMost) {
-      heddle::c_api::refuse("api.kv",
-                            fmt::format("pages = {} is not between 0 and {}", pages, kMost));
-    }
+    const heddle::Spec parsed = heddle::c_api::spec_with_cache(spec, spec_length);
+    const heddle::KvCacheLayout layout = heddle::c_api::cache_layout_of(parsed);
+    heddle::c_api::need_pages(pages);
     const std::int64_t tokens = heddle::c_api::tokens_of_page(parsed, page_tokens);
     *bytes = {layout.k.code_bytes(pages, tokens), layout.k.scale_bytes(pages, tokens),
               layout.v.code_bytes(pages, tokens), layout.v.scale_bytes(pages, tokens),
               layout.k.residual_bytes(1)};
     for (const std::size_t size :
          {bytes->k_codes, bytes->k_scales, bytes->v_codes, bytes->v_scales}) {
-      if (size <= PTRDIFF_MAX) continue;
-      heddle::c_api::refuse("api.kv",
-                            fmt::format("a tensor of {} pages of {} tokens has more bytes "
-                                        "than a program can address",
-                                        pages, tokens));
+      heddle::c_api::need_addressable(size, pages, tokens);
     }
   });
 }

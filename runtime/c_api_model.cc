@@ -12,17 +12,22 @@ struct heddle_model {
     for (const heddle::ModelKernel& kernel : model.kernels) {
       specs.push_back(heddle::spec_line(kernel.spec));
     }
+    for (const heddle::ModelKernel& row : model.rows) {
+      row_specs.push_back(heddle::spec_line(row.spec));
+    }
   }
 
   heddle::Model model;
   std::string facts;
   std::vector<std::string> specs;  // of each kernel
+  std::vector<std::string> row_specs;
 };
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;
 using heddle::c_api::need_index;
 using heddle::c_api::text_of;
+using heddle::c_api::text_of_word;
 using heddle::c_api::view;
 using heddle::c_api::write_struct;
 
@@ -34,7 +39,14 @@ const heddle::ModelLayer& layer_of(const heddle_model* model, std::size_t index)
   return model->model.layers[index];
 }
 
-heddle_text text_of_name(std::string_view name) { return {name.data(), name.size()}; }
+heddle_model_kernel_info to_c(const heddle::ModelKernel& kernel, const std::string& spec) {
+  heddle_model_kernel_info values = {};
+  values.name = text_of(kernel.spec.name());
+  values.spec = text_of(spec);
+  values.covers = text_of(kernel.covers);
+  values.layers = kernel.layers;
+  return values;
+}
 
 }  // namespace
 
@@ -81,6 +93,7 @@ heddle_status heddle_model_get(const heddle_model* model, heddle_model_info* inf
     values.layer_count = one.layers.size();
     values.note_count = one.notes.size();
     values.assumption_count = one.assumptions.size();
+    values.row_count = one.rows.size();
     write_struct(values, info, "heddle_model_info");
   });
 }
@@ -90,13 +103,18 @@ heddle_status heddle_model_kernel(const heddle_model* model, size_t index,
   return guarded([&] {
     need(model, "model");
     need_index(index, model->model.kernels.size(), "index");
-    const heddle::ModelKernel& kernel = model->model.kernels[index];
-    heddle_model_kernel_info values = {};
-    values.name = text_of(kernel.spec.name());
-    values.spec = text_of(model->specs[index]);
-    values.covers = text_of(kernel.covers);
-    values.layers = kernel.layers;
-    write_struct(values, info, "heddle_model_kernel_info");
+    write_struct(to_c(model->model.kernels[index], model->specs[index]), info,
+                 "heddle_model_kernel_info");
+  });
+}
+
+heddle_status heddle_model_row(const heddle_model* model, size_t index,
+                               heddle_model_kernel_info* info) {
+  return guarded([&] {
+    need(model, "model");
+    need_index(index, model->model.rows.size(), "index");
+    write_struct(to_c(model->model.rows[index], model->row_specs[index]), info,
+                 "heddle_model_kernel_info");
   });
 }
 
@@ -139,7 +157,7 @@ heddle_status heddle_model_layer(const heddle_model* model, size_t index,
     const heddle::ModelLayer& layer = layer_of(model, index);
     heddle_model_layer_info values = {};
     values.name = text_of(layer.name);
-    values.kind = text_of_name(to_string(layer.kind));
+    values.kind = text_of_word(to_string(layer.kind));
     values.weights = text_of(layer.weights);
     values.reason = text_of(layer.reason);
     values.kernel = layer.kernel;

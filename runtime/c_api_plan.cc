@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "generator/families/family.h"
-#include "heddle/inspect/decode_plan.h"
 #include "heddle/inspect/source.h"
+#include "runtime/c_api_decode.h"
 #include "runtime/c_api_handles.h"
 #include "runtime/c_api_structs.h"
 #include "runtime/gemm_launch.h"
@@ -17,30 +17,9 @@ using heddle::c_api::need;
 using heddle::c_api::need_index;
 using heddle::c_api::need_op;
 using heddle::c_api::text_of;
+using heddle::c_api::text_of_word;
 using heddle::c_api::view;
 using heddle::c_api::write_struct;
-
-namespace heddle::c_api {
-
-namespace {
-
-heddle_text text_of_name(std::string_view name) { return {name.data(), name.size()}; }
-
-std::uint64_t prove(const Plan& plan) {
-  std::uint64_t checked = 0;
-  for (const DecodePlan& decode : decode_plans_of(plan)) {
-    const DecodeProof proof = prove_decode_plan(decode);
-    checked += proof.codes_checked;
-    if (proof.mismatches == 0) continue;
-    throw Error(ErrorCategory::kInternal, "decode.mismatch",
-                fmt::format("the decode plan is wrong: {} of {} codes, first {}", proof.mismatches,
-                            proof.codes_checked, proof.first_mismatch));
-  }
-  return checked;
-}
-
-}  // namespace
-}  // namespace heddle::c_api
 
 heddle_status heddle_plan_create(const heddle_target* target, const heddle_tuned_tables* tables,
                                  const char* spec, size_t spec_length, heddle_plan** plan) {
@@ -74,8 +53,27 @@ heddle_status heddle_plan_get(const heddle_plan* plan, heddle_plan_info* info) {
     values.target = text_of(plan->plan.target.name);
     values.kernel_count = plan->plan.kernel_count();
     values.max_workspace_bytes = plan->plan.max_workspace_bytes();
+    values.reason_count = plan->plan.reasons.size();
     if (plan->plan.spec.has_weight()) values.packed_bytes = plan->plan.layout.total_bytes;
     write_struct(values, info, "heddle_plan_info");
+  });
+}
+
+heddle_status heddle_plan_reason(const heddle_plan* plan, size_t index, heddle_text* reason) {
+  return guarded([&] {
+    need(plan, "plan");
+    need(reason, "reason");
+    need_index(index, plan->plan.reasons.size(), "index");
+    *reason = text_of(plan->plan.reasons[index]);
+  });
+}
+
+heddle_status heddle_target_of_plan(const heddle_plan* plan, heddle_target** target) {
+  return guarded([&] {
+    need(target, "target");
+    *target = nullptr;
+    need(plan, "plan");
+    *target = new heddle_target(plan->plan.target);
   });
 }
 
@@ -103,13 +101,14 @@ heddle_status heddle_plan_kernel(const heddle_plan* plan, size_t index,
     const heddle::PlannedKernel& kernel = plan->plan.kernel(index);
     heddle_plan_kernel_info values = {};
     values.name = text_of(kernel.name);
-    values.family = heddle::c_api::text_of_name(kernel.family->name());
+    values.family = text_of_word(kernel.family->name());
     values.size_min = kernel.size_min;
     values.size_max = kernel.size_max;
     values.threads = kernel.threads;
     values.shared_bytes = kernel.shared_bytes;
     values.runs_before = index >= plan->plan.kernels.size() ? 1 : 0;
     values.starts_early = kernel.starts_early ? 1 : 0;
+    values.blocks_per_sm = kernel.blocks_per_sm;
     write_struct(values, info, "heddle_plan_kernel_info");
   });
 }
@@ -143,7 +142,11 @@ heddle_status heddle_plan_prove(const heddle_plan* plan, uint64_t* codes_checked
   return guarded([&] {
     need(plan, "plan");
     need(codes_checked, "codes_checked");
-    *codes_checked = heddle::c_api::prove(plan->plan);
+    std::uint64_t checked = 0;
+    for (const heddle::DecodePlan& decode : heddle::decode_plans_of(plan->plan)) {
+      checked += heddle::c_api::prove(decode);
+    }
+    *codes_checked = checked;
   });
 }
 

@@ -1,25 +1,57 @@
 // The C API of row_transform.
+#include <cstddef>
+
 #include "heddle/kernel.h"
 #include "runtime/c_api.h"
+#include "runtime/c_api_handles.h"
+#include "runtime/c_api_parameters.h"
 #include "runtime/c_api_structs.h"
 #include "runtime/row_transform_launch.h"
 
+namespace heddle::c_api {
+namespace {
+
+RowTransformArgs to_cpp(const heddle_row_transform_args* args) {
+  const heddle_row_transform_args given = read_struct(args, "heddle_row_transform_args");
+  RowTransformArgs launch;
+  launch.x = memory_of(given.x);
+  launch.y = memory_of(given.y);
+  launch.x_stride = given.x_stride;
+  launch.y_stride = given.y_stride;
+  launch.residual = memory_of(given.residual);
+  launch.weight = memory_of(given.weight);
+  launch.bias = memory_of(given.bias);
+  launch.m = given.m;
+  return launch;
+}
+
+}  // namespace
+}  // namespace heddle::c_api
+
+using heddle::Op;
+using heddle::c_api::guarded;
+using heddle::c_api::need;
+
 heddle_status heddle_launch_row_transform(const heddle_kernel* kernel,
                                           const heddle_row_transform_args* args, void* stream) {
-  return heddle::c_api::guarded([&] {
-    using heddle::c_api::memory_of;
-    heddle::c_api::need(kernel, "kernel");
-    const heddle_row_transform_args given =
-        heddle::c_api::read_struct(args, "heddle_row_transform_args");
-    heddle::RowTransformArgs launch;
-    launch.x = memory_of(given.x);
-    launch.y = memory_of(given.y);
-    launch.x_stride = given.x_stride;
-    launch.y_stride = given.y_stride;
-    launch.residual = memory_of(given.residual);
-    launch.weight = memory_of(given.weight);
-    launch.bias = memory_of(given.bias);
-    launch.m = given.m;
-    heddle::launch(heddle::c_api::state_of(kernel, heddle::Op::kRowTransform), launch, stream);
+  return guarded([&] {
+    need(kernel, "kernel");
+    const heddle::RowTransformArgs launch = heddle::c_api::to_cpp(args);
+    heddle::launch(heddle::c_api::state_of(kernel, Op::kRowTransform), launch, stream);
+  });
+}
+
+heddle_status heddle_row_transform_parameters(const heddle_plan* plan,
+                                              const heddle_row_transform_args* args,
+                                              void* parameters, size_t capacity, size_t* bytes) {
+  return guarded([&] {
+    need(plan, "plan");
+    const heddle::RowTransformArgs launch = heddle::c_api::to_cpp(args);
+    heddle::c_api::need_op(plan->plan.spec.op(), Op::kRowTransform);
+    heddle::validate(plan->plan, launch);
+    heddle::c_api::need_work(launch.m > 0);
+    const auto made = heddle::row_transform_parameters(plan->plan, launch);
+    heddle::c_api::give(made, offsetof(heddle::RowTransformParameters, m) + sizeof made.m,
+                        parameters, capacity, bytes);
   });
 }

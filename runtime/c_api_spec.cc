@@ -1,17 +1,19 @@
 // The C API of specs and of targets.
 #include <fmt/format.h>
 
+#include <string_view>
+#include <utility>
+
 #include "generator/target/check_target.h"
 #include "heddle/spec.h"
 #include "runtime/c_api_handles.h"
 #include "runtime/c_api_structs.h"
 
 struct heddle_spec {
-  explicit heddle_spec(const heddle::Spec& spec)
-      : name(spec.name()), op(to_string(spec.op())), canonical(spec.canonical_json()) {}
+  explicit heddle_spec(heddle::Spec spec_)
+      : spec(std::move(spec_)), canonical(spec.canonical_json()) {}
 
-  std::string name;
-  std::string op;
+  heddle::Spec spec;
   std::string canonical;
 };
 
@@ -51,6 +53,55 @@ std::vector<Spec> parse_specs(const heddle_text* specs, std::size_t count) {
 }
 
 namespace {
+
+// The type of the 16-bit or FP32 matrix that the operation writes; "" for one that writes codes.
+std::string_view output_dtype(const Spec& spec) {
+  switch (spec.op()) {
+    case Op::kGemm:
+      return to_string(spec.gemm().output_dtype());
+    case Op::kDequantize:
+      return to_string(spec.weight_op().dtype);
+    case Op::kDecodeAttention:
+      return to_string(spec.decode_attention().activation);
+    case Op::kRowTransform:
+      return to_string(spec.row_transform().output);
+    case Op::kRepack:
+    case Op::kQuantizeWeight:
+    case Op::kKvAppend:
+      break;
+  }
+  return "";
+}
+
+std::int64_t output_columns(const Spec& spec) {
+  if (spec.op() == Op::kGemm) return spec.gemm().output_columns();
+  return spec.op() == Op::kRowTransform ? spec.row_transform().shape.columns : 0;
+}
+
+heddle_spec_info to_c(const Spec& spec) {
+  heddle_spec_info values = {};
+  values.name = text_of(spec.name());
+  values.op = text_of_word(to_string(spec.op()));
+  values.output_dtype = text_of_word(output_dtype(spec));
+  const bool is_gemm = spec.op() == Op::kGemm;
+  values.multiply_dtype =
+      text_of_word(is_gemm ? to_string(spec.gemm().multiply_dtype()) : std::string_view(""));
+  values.output_columns = output_columns(spec);
+  if (spec.has_weight()) {
+    values.n = spec.weight_shape().n;
+    values.k = spec.weight_shape().k;
+    values.gated = spec.gated() ? 1 : 0;
+  }
+  if (spec.has_m()) {
+    values.m_min = spec.m_range().min;
+    values.m_max = spec.m_range().max;
+  }
+  if (spec.has_cache()) {
+    values.kv_heads = spec.kv_shape().kv_heads;
+    values.head_dim = spec.kv_shape().head_dim;
+  }
+  return values;
+}
 
 Target to_cpp(const heddle_target_info& info) {
   if (info.reserved != 0) {
@@ -98,9 +149,7 @@ void heddle_spec_destroy(heddle_spec* spec) { delete spec; }
 heddle_status heddle_spec_get(const heddle_spec* spec, heddle_spec_info* info) {
   return guarded([&] {
     need(spec, "spec");
-    heddle_spec_info values = {};
-    values.name = text_of(spec->name);
-    values.op = text_of(spec->op);
+    heddle_spec_info values = heddle::c_api::to_c(spec->spec);
     values.canonical = text_of(spec->canonical);
     write_struct(values, info, "heddle_spec_info");
   });

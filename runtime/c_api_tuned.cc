@@ -1,6 +1,8 @@
 // The C API of tuned tables.
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <iterator>
 #include <map>
 
 #include "runtime/c_api_handles.h"
@@ -47,6 +49,13 @@ const heddle::TunedTable& table_of(const heddle_tuned_tables* set, std::size_t t
   need(set, "set");
   need_index(table, set->tables.tables().size(), "table");
   return set->tables.tables()[table];
+}
+
+const heddle::TunedCosts& costs_of(const heddle_tuned_tables* set, std::size_t table,
+                                   std::size_t costs) {
+  const std::vector<heddle::TunedCosts>& all = table_of(set, table).costs();
+  need_index(costs, all.size(), "costs");
+  return all[costs];
 }
 
 }  // namespace
@@ -123,6 +132,62 @@ heddle_status heddle_tuned_tables_entry(const heddle_tuned_tables* set, size_t t
     values.us = one.us;
     values.family_version = one.family_version;
     write_struct(values, info, "heddle_tuned_entry_info");
+  });
+}
+
+heddle_status heddle_tuned_tables_find(const heddle_tuned_tables* set, const heddle_target* target,
+                                       size_t* table) {
+  return guarded([&] {
+    need(set, "set");
+    need(target, "target");
+    need(table, "table");
+    const std::vector<heddle::TunedTable>& all = set->tables.tables();
+    const heddle::TunedTable* found = set->tables.of(target->target);
+    *table = found == nullptr ? all.size() : static_cast<std::size_t>(found - all.data());
+  });
+}
+
+heddle_status heddle_tuned_tables_entries_for(const heddle_tuned_tables* set, size_t table,
+                                              const char* spec, size_t spec_length, size_t* entries,
+                                              size_t capacity, size_t* count) {
+  return guarded([&] {
+    need(count, "count");
+    if (capacity > 0) need(entries, "entries");
+    const heddle::TunedTable& one = table_of(set, table);
+    const heddle::Spec parsed = heddle::c_api::spec_of(heddle::Op::kGemm, spec, spec_length);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < one.entries().size(); ++i) {
+      if (!heddle::serves(one.entries()[i], parsed.gemm())) continue;
+      if (found < capacity) entries[found] = i;
+      ++found;
+    }
+    *count = found;
+  });
+}
+
+heddle_status heddle_tuned_tables_costs(const heddle_tuned_tables* set, size_t table, size_t costs,
+                                        heddle_tuned_costs_info* info) {
+  return guarded([&] {
+    const heddle::TunedCosts& one = costs_of(set, table, costs);
+    heddle_tuned_costs_info values = {};
+    values.family = text_of(one.family);
+    values.from = text_of(one.from);
+    values.value_count = one.values.size();
+    values.version = one.version;
+    write_struct(values, info, "heddle_tuned_costs_info");
+  });
+}
+
+heddle_status heddle_tuned_tables_cost(const heddle_tuned_tables* set, size_t table, size_t costs,
+                                       size_t index, heddle_text* name, double* value) {
+  return guarded([&] {
+    need(name, "name");
+    need(value, "value");
+    const heddle::TunedCosts& one = costs_of(set, table, costs);
+    need_index(index, one.values.size(), "index");
+    const auto place = std::next(one.values.begin(), static_cast<std::ptrdiff_t>(index));
+    *name = text_of(place->first);
+    *value = place->second;
   });
 }
 

@@ -4,16 +4,21 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "generator/layout/packable.h"
 #include "generator/layout/plain_sizes.h"
+#include "generator/spec/document.h"
+#include "generator/spec/words.h"
 #include "heddle/weights.h"
 #include "runtime/c_api.h"
 #include "runtime/c_api_structs.h"
 
 using heddle::c_api::guarded;
 using heddle::c_api::need;
+using heddle::c_api::spec_of;
+using heddle::c_api::spec_with_weight;
 using heddle::c_api::view;
 using heddle::c_api::write_struct;
 
@@ -27,24 +32,6 @@ std::vector<std::uint8_t> bytes_at(const void* data, std::size_t bytes, const ch
   if (bytes > 0) need(data, name);
   const auto* begin = static_cast<const std::uint8_t*>(data);
   return bytes == 0 ? std::vector<std::uint8_t>() : std::vector<std::uint8_t>(begin, begin + bytes);
-}
-
-heddle::Spec spec_with_weight(const char* spec, size_t spec_length) {
-  auto parsed = heddle::Spec::parse(view(spec, spec_length));
-  if (!parsed.has_weight()) {
-    heddle::c_api::refuse("api.op",
-                          fmt::format("the operation {} has no weights", to_string(parsed.op())));
-  }
-  return parsed;
-}
-
-heddle::Spec spec_of(heddle::Op op, const char* spec, size_t spec_length) {
-  auto parsed = heddle::Spec::parse(view(spec, spec_length));
-  if (parsed.op() != op) {
-    heddle::c_api::refuse("api.op", fmt::format("the spec's operation is {}; allowed: {}",
-                                                to_string(parsed.op()), to_string(op)));
-  }
-  return parsed;
 }
 
 // The bits of N * K values in 16-bit types. Throws Error(kUsage, "weights.size") before it reads
@@ -65,12 +52,72 @@ std::vector<std::uint16_t> values_at(const void* w, std::size_t bytes,
 
 }  // namespace
 
+heddle::Spec heddle::c_api::spec_with_weight(const char* spec, std::size_t spec_length) {
+  auto parsed = Spec::parse(view(spec, spec_length));
+  if (!parsed.has_weight()) {
+    refuse("api.op", fmt::format("the operation {} has no weights", to_string(parsed.op())));
+  }
+  return parsed;
+}
+
+heddle::Spec heddle::c_api::spec_of(Op op, const char* spec, std::size_t spec_length) {
+  auto parsed = Spec::parse(view(spec, spec_length));
+  if (parsed.op() != op) {
+    refuse("api.op", fmt::format("the spec's operation is {}; allowed: {}", to_string(parsed.op()),
+                                 to_string(op)));
+  }
+  return parsed;
+}
+
 heddle_status heddle_packed_bytes(const char* spec, size_t spec_length, size_t* bytes) {
   return guarded([&] {
     need(bytes, "bytes");
     const heddle::Spec parsed = spec_with_weight(spec, spec_length);
     heddle::expect_packable(parsed);
     *bytes = heddle::weight_layout(parsed.weight_shape(), parsed.weight()).total_bytes;
+  });
+}
+
+heddle_status heddle_weight_layout(const char* spec, size_t spec_length,
+                                   heddle_weight_layout_info* info) {
+  return guarded([&] {
+    const heddle::Spec parsed = spec_with_weight(spec, spec_length);
+    heddle::expect_packable(parsed);
+    const heddle::WeightLayout layout =
+        heddle::weight_layout(parsed.weight_shape(), parsed.weight());
+    heddle_weight_layout_info values = {};
+    values.total_bytes = layout.total_bytes;
+    values.channel_offset = layout.channel_offset;
+    values.tensor_offset = layout.tensor_offset;
+    values.row_blocks = layout.row_blocks;
+    values.chunks_per_row_block = layout.chunks_per_row_block;
+    values.row_block = heddle::WeightLayout::kRowBlock;
+    values.chunk_k = heddle::WeightLayout::kChunkK;
+    values.meta_group = layout.meta_group;
+    values.groups_per_chunk = layout.groups_per_chunk;
+    values.entry_offset = layout.entry_offset;
+    values.chunk_bytes = layout.chunk_bytes;
+    values.scale_offset = layout.scale_offset;
+    values.scale_bytes = layout.scale_bytes;
+    values.zero_offset = layout.zero_offset;
+    values.zero_bytes = layout.zero_bytes;
+    values.channel_bytes = layout.channel_bytes;
+    values.channel_zero_offset = layout.channel_zero_offset;
+    write_struct(values, info, "heddle_weight_layout_info");
+  });
+}
+
+heddle_status heddle_dtype_bytes(const char* dtype, size_t dtype_length, int32_t* bytes) {
+  return guarded([&] {
+    need(bytes, "bytes");
+    const std::string_view word = view(dtype, dtype_length);
+    const auto found = std::ranges::find(heddle::kDTypeWords, word);
+    if (found == heddle::kDTypeWords.end()) {
+      heddle::c_api::refuse("api.dtype",
+                            fmt::format("\"{}\" is no type; allowed: {}", heddle::excerpt(word),
+                                        fmt::join(heddle::kDTypeWords, ", ")));
+    }
+    *bytes = heddle::bytes_of(static_cast<heddle::DType>(found - heddle::kDTypeWords.begin()));
   });
 }
 

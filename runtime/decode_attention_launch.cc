@@ -32,14 +32,14 @@ std::int64_t capacity_of(const KvSpec& kv, const KvCache& cache) noexcept {
   return std::min(paged ? cache.table_stride * kv.page_size : cache.page_tokens, kMostTokens);
 }
 
-// Before their lengths are known on the device every sequence counts as full.
-void check_tokens(const DecodeAttentionSpec& spec, const DecodeAttentionArgs& args) {
-  const std::int64_t capacity = capacity_of(spec.kv, args.cache);
-  const std::int64_t tiles = args.sequences * device::ceil_div(capacity, kAttentionTile);
+// Before their lengths are known on the device every sequence counts as full. Precondition: there
+// are at most kMostSequences of at most kMostTokens.
+void check_tokens(const DecodeAttentionSpec& spec, std::int64_t sequences, std::int64_t capacity) {
+  const std::int64_t tiles = sequences * device::ceil_div(capacity, kAttentionTile);
   if (tiles * kAttentionTile > kMostTokensOfAll) {
     refuse_launch("launch.size",
                   fmt::format("{} sequences of up to {} tokens are more than {} tokens together",
-                              args.sequences, capacity, kMostTokensOfAll));
+                              sequences, capacity, kMostTokensOfAll));
   }
   // And their tiles once for each head of K and V and eight rows of its queries.
   const std::int64_t rows =
@@ -50,7 +50,13 @@ void check_tokens(const DecodeAttentionSpec& spec, const DecodeAttentionArgs& ar
       "launch.size",
       fmt::format("{} sequences of up to {} tokens are {} tiles of {} tokens for all heads, "
                   "more than {}",
-                  args.sequences, capacity, work, kAttentionTile, kMostTokensOfAll));
+                  sequences, capacity, work, kAttentionTile, kMostTokensOfAll));
+}
+
+void check_sequences(std::int64_t sequences, std::int64_t least) {
+  if (sequences >= least && sequences <= kMostSequences) return;
+  refuse_launch("launch.size", fmt::format("sequences = {} is not between {} and {}", sequences,
+                                           least, kMostSequences));
 }
 
 void check_workspace(std::size_t needed, const DecodeAttentionArgs& args) {
@@ -78,10 +84,7 @@ void validate(const Plan& plan, const DecodeAttentionArgs& args) {
 
 void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttentionArgs& args) {
   const DecodeAttentionSpec& spec = plan.spec.decode_attention();
-  if (args.sequences < 0 || args.sequences > kMostSequences) {
-    refuse_launch("launch.size", fmt::format("sequences = {} is not between 0 and {}",
-                                             args.sequences, kMostSequences));
-  }
+  check_sequences(args.sequences, 0);
   const AttentionShape& shape = spec.shape;
   const std::int64_t queries = args.sequences * shape.query_len * shape.heads;
   const std::size_t query_bytes = byte_count(queries * shape.head_dim, bytes_of(spec.activation));
@@ -96,8 +99,17 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const DecodeAttenti
                "log_sum_exp", kNumberAlignment);
   validate(spec.kv, {shape.kv_heads, shape.head_dim}, args.cache, args.sequences);
   if (spec.kv.layout == KvLayout::kContiguous) check_contiguous(plan, args);
-  check_tokens(spec, args);
+  check_tokens(spec, args.sequences, capacity_of(spec.kv, args.cache));
   check_workspace(workspace_bytes, args);
+}
+
+void validate_size(const DecodeAttentionSpec& spec, const LaunchSize& size) {
+  check_sequences(size.sequences, 1);
+  if (size.size < 1 || size.size > kMostTokens) {
+    refuse_launch("launch.size", fmt::format("{} tokens of a sequence are not between 1 and {}",
+                                             size.size, kMostTokens));
+  }
+  check_tokens(spec, size.sequences, size.size);
 }
 
 DecodeAttentionParameters decode_attention_parameters(const Plan& plan,

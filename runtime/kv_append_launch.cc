@@ -130,7 +130,18 @@ void check_query(const KvAppendSpec& spec, const KvAppendArgs& args) {
   if (query) check_query_overlaps(spec, args);
 }
 
+void check_sizes(const LaunchSize& size, std::int64_t least_tokens) {
+  check_size(size.size, least_tokens, "tokens");
+  check_size(size.sequences, size.size == 0 ? 0 : 1, "sequences");
+  if (size.has_offsets || size.size == size.sequences) return;
+  refuse_launch("launch.size",
+                fmt::format("without offsets each of {} sequences has one token, not {} in all",
+                            size.sequences, size.size));
+}
+
 }  // namespace
+
+void validate_size(const LaunchSize& size) { check_sizes(size, 1); }
 
 void validate_page_tokens(const KvSpec& kv, std::int64_t page_tokens, int kv_heads) {
   if (kv.layout == KvLayout::kPaged) {
@@ -170,16 +181,10 @@ void validate(const KvSpec& kv, const KvShape& shape, const KvCache& cache,
 void validate(const Plan& plan, const KvAppendArgs& args) {
   const KvAppendSpec& spec = plan.spec.kv_append();
   const std::int64_t row = row_of(spec);
-  check_size(args.tokens, 0, "tokens");
-  check_size(args.sequences, args.tokens == 0 ? 0 : 1, "sequences");
+  const bool offsets = args.offsets.data != nullptr;
+  check_sizes(kv_append_size(args), 0);
   check_stride(args.k_stride, row, "k_stride");
   check_stride(args.v_stride, row, "v_stride");
-  const bool offsets = args.offsets.data != nullptr;
-  if (!offsets && args.tokens != args.sequences) {
-    refuse_launch("launch.size",
-                  fmt::format("without offsets each of {} sequences has one token, not {} in all",
-                              args.sequences, args.tokens));
-  }
   const bool table = spec.rope.source == RopeSource::kTable;
   if (table && args.rotations.data != nullptr) check_size(args.rotation_rows, 1, "rotation_rows");
   check_required(args.k, strided_bytes(args.tokens, args.k_stride, row, spec.activation), "k");

@@ -28,7 +28,7 @@ void encode(const cuda::Driver& driver, const TokenBoxes& boxes, cuda::CUtensorM
   const std::uint64_t sizes[] = {static_cast<std::uint64_t>(boxes.k),
                                  static_cast<std::uint64_t>(boxes.m)};
   const std::uint64_t row_bytes[] = {2 * sizes[0]};
-  const unsigned int box[] = {64, static_cast<unsigned int>(boxes.box_tokens)};
+  const unsigned int box[] = {TokenBoxes::kColumns, static_cast<unsigned int>(boxes.box_tokens)};
   const unsigned int steps[] = {1, 1};
   const cuda::CUresult result = driver.cuTensorMapEncodeTiled(
       map,

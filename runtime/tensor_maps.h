@@ -8,8 +8,10 @@
 
 namespace heddle {
 
-// X as boxes of 64 columns by some tokens.
+// X as boxes of kColumns columns by some tokens.
 struct TokenBoxes {
+  static constexpr int kColumns = 64;  // 128 bytes, what the swizzle permutes
+
   const void* x = nullptr;  // [m, k], row-major
   std::int64_t m = 0;
   std::int64_t k = 0;

@@ -40,6 +40,17 @@ constexpr auto kOtherFields = std::to_array<Field>({
      .slot = slot<&GemmSpec::output>(),
      .doc = "type of Y and of the residual; that of X where absent"},
 
+    {.pointer = "/multiply",
+     .kind = FieldKind::kObject,
+     .doc = "what the matrix instruction multiplies; its sums are FP32"},
+    {.pointer = "/multiply/dtype",
+     .kind = FieldKind::kWord,
+     .words = kActivationDTypeWords,
+     .slot = slot<&GemmSpec::multiply>(),
+     .doc =
+         "type of X and of the decoded W in the multiplication; that of X, which is the only one "
+         "so far, where absent"},
+
     {.pointer = "/tile",
      .kind = FieldKind::kObject,
      .doc = "choices taken from the planner: each is honoured or refused, for every M"},

@@ -78,6 +78,16 @@ void check_plain_type(const GemmSpec& gemm, Problems& problems) {
                       '"' + std::string(to_string(wanted)) + "\", or a quantised type", ""});
 }
 
+// No kernel converts X before the matrix instruction takes it.
+void check_multiply(const GemmSpec& gemm, Problems& problems) {
+  if (gemm.multiply_dtype() == gemm.activation) return;
+  problems.push_back({"/multiply/dtype", "no kernel multiplies in another type than X has",
+                      '"' + std::string(to_string(*gemm.multiply)) + '"',
+                      '"' + std::string(to_string(gemm.activation)) +
+                          "\", the type of X; or another activation.dtype",
+                      ""});
+}
+
 void check_epilogue(const GemmSpec& gemm, Problems& problems) {
   const EpilogueSpec& epilogue = gemm.epilogue;
   const bool clamped = epilogue.activation == Activation::kClampedSwiglu;
@@ -101,6 +111,7 @@ std::vector<Problem> check_meaning(const GemmSpec& gemm) {
   check_sides({gemm.shape.n, gemm.shape.k}, problems);
   check_weight({gemm.shape.n, gemm.shape.k}, gemm.weight, problems);
   check_plain_type(gemm, problems);
+  check_multiply(gemm, problems);
   check_tile(gemm.tile, problems);
   check_epilogue(gemm, problems);
   if (gemm.path == Path::kTuring && gemm.activation == DType::kBf16) {

@@ -27,6 +27,7 @@ Op op_of(const Node& root) {
 // Specs that mean the same are the same.
 void leave_out_defaults(GemmSpec& gemm) {
   if (gemm.output == gemm.activation) gemm.output.reset();
+  if (gemm.multiply == gemm.activation) gemm.multiply.reset();
 }
 
 void check(Op op, const void* object, const std::string& name) {

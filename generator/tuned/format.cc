@@ -39,6 +39,12 @@ bool same_format(const GemmSpec& a, const GemmSpec& b) {
   return std::all_of(fields.begin(), fields.end(), same_value);
 }
 
+bool serves(const TunedEntry& entry, const GemmSpec& gemm) {
+  if (entry.n != gemm.shape.n || entry.k != gemm.shape.k) return false;
+  if (entry.m_last < gemm.shape.m_min || entry.m_first > gemm.shape.m_max) return false;
+  return same_format(gemm_of(entry), gemm);
+}
+
 GemmSpec gemm_of(const TunedEntry& entry) {
   GemmSpec gemm;
   gemm.shape = {entry.n, entry.k, entry.m_first, entry.m_last};

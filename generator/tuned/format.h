@@ -19,6 +19,9 @@ std::string format_text(const GemmSpec& gemm);
 // Whether the texts are equal.
 bool same_format(const GemmSpec& a, const GemmSpec& b);
 
+// Whether the entry is for the gemm's format, N and K, and its range meets the gemm's range of M.
+bool serves(const TunedEntry& entry, const GemmSpec& gemm);
+
 // A gemm of the entry's format, N, K and M, and the other way round: an entry without a kernel.
 GemmSpec gemm_of(const TunedEntry& entry);
 TunedEntry entry_of(const GemmSpec& gemm);

@@ -157,9 +157,7 @@ TunedTable TunedTable::from_entries(std::string_view gpu, const std::vector<Tune
 std::vector<TunedEntry> TunedTable::entries_for(const GemmSpec& gemm) const {
   std::vector<TunedEntry> found;
   for (const TunedEntry& entry : entries_) {
-    if (entry.n != gemm.shape.n || entry.k != gemm.shape.k) continue;
-    if (entry.m_last < gemm.shape.m_min || entry.m_first > gemm.shape.m_max) continue;
-    if (same_format(gemm_of(entry), gemm)) found.push_back(entry);
+    if (serves(entry, gemm)) found.push_back(entry);
   }
   return found;
 }

@@ -14,6 +14,9 @@
  *   heddle/c/target.h   GPUs by name
  *   heddle/c/tuned.h    tables of measured kernels
  *   heddle/c/plan.h     every decision for a spec on a target; the CUDA text
+ *   heddle/c/launch.h   grids and arguments, to launch a cubin oneself
+ *   heddle/c/decode.h   how packed codes become 16-bit floats, also codes of one's own
+ *   heddle/c/kv.h       where a cache's rows lie; quantising K and V on the host
  *   heddle/c/build.h    compiled kernels: cubins, PTX, registers
  *   heddle/c/weights.h  quantising and packing on the host
  *   heddle/c/checkpoint.h  checkpoints as packed weights; uploading them needs a GPU
@@ -28,6 +31,9 @@
 #include "heddle/c/base.h"
 #include "heddle/c/build.h"
 #include "heddle/c/checkpoint.h"
+#include "heddle/c/decode.h"
+#include "heddle/c/kv.h"
+#include "heddle/c/launch.h"
 #include "heddle/c/model.h"
 #include "heddle/c/plan.h"
 #include "heddle/c/spec.h"
@@ -54,6 +60,8 @@ typedef struct heddle_runtime_options {
   int32_t jobs;            /* compilations at a time; 0: min(cores, 8) */
   heddle_log_callback log; /* may be null */
   void* log_user;
+  const heddle_text* read_only_roots; /* more read-only layers, searched after those of cache_dir */
+  size_t read_only_root_count;
 } heddle_runtime_options;
 
 /* Sets `struct_size` and every default: the cache folder is $HEDDLE_CACHE, else

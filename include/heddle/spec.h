@@ -110,16 +110,20 @@ struct EpilogueSpec {
 struct GemmSpec {
   GemmShape shape;
   WeightSpec weight;
-  DType activation = DType::kFp16;  // kFp16 or kBf16: X, and what the multiplication takes
+  DType activation = DType::kFp16;  // kFp16 or kBf16: X
   std::optional<DType> output{};    // kFp16, kBf16 or kFp32: Y; the activation's where absent
-  bool pre_scale = false;           // column k of X is multiplied by a factor of its own first
-  bool act_order = false;           // packed column j of W is column permutation[j] of X
+  // What the matrix instruction multiplies, X and decoded W; its sums are FP32. The activation's
+  // where absent: resolve() refuses every other one, because no kernel converts X.
+  std::optional<DType> multiply{};
+  bool pre_scale = false;  // column k of X is multiplied by a factor of its own first
+  bool act_order = false;  // packed column j of W is column permutation[j] of X
   TileSpec tile;
   EpilogueSpec epilogue;
   bool deterministic = true;
   Path path = Path::kAuto;
 
   DType output_dtype() const noexcept { return output.value_or(activation); }
+  DType multiply_dtype() const noexcept { return multiply.value_or(activation); }
   // Columns of Y.
   std::int64_t output_columns() const noexcept { return epilogue.gated ? shape.n / 2 : shape.n; }
 };

@@ -115,6 +115,11 @@ void test_targets(void);
 void test_plans(void);
 void test_sources(void);
 
+/* plan_launch_checks.c, decode_checks.c, kv_checks.c */
+void test_plan_launches(void);
+void test_decode_plans(void);
+void test_kv_formats(void);
+
 /* model_checks.c, tuned_checks.c, weight_checks.c */
 void test_models(void);
 void test_cache_models(void);

@@ -141,6 +141,53 @@ static void test_bytes(const heddle_checkpoint* checkpoint) {
   free(again);
 }
 
+struct layers {
+  int calls;
+  int32_t go_on;
+};
+static int32_t count_layer(void* user, size_t layer) {
+  struct layers* layers = user;
+  CHECK(layer == 0);
+  ++layers->calls;
+  return layers->go_on;
+}
+
+static void test_names_and_work(const heddle_checkpoint* checkpoint) {
+  struct layers layers = {0, 1};
+  size_t index = 99;
+  int32_t bytes = 0;
+  CHECK(heddle_checkpoint_find_layer(checkpoint, SPEC("model.proj"), &index) == HEDDLE_OK);
+  CHECK(index == 0);
+  CHECK_CODE(heddle_checkpoint_find_layer(checkpoint, SPEC("model.pro"), &index),
+             HEDDLE_ERROR_USAGE, "checkpoint.no_layer");
+  /* A part of a layer is no plain tensor. */
+  CHECK_CODE(heddle_checkpoint_find_tensor(checkpoint, SPEC("model.proj.heddle"), &index),
+             HEDDLE_ERROR_USAGE, "checkpoint.no_tensor");
+  CHECK_CODE(heddle_checkpoint_find_layer(NULL, SPEC("a"), &index), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_checkpoint_find_layer(checkpoint, SPEC("a"), NULL), HEDDLE_ERROR_USAGE,
+             "api.null");
+  CHECK_CODE(heddle_checkpoint_find_tensor(NULL, SPEC("a"), &index), HEDDLE_ERROR_USAGE,
+             "api.null");
+  CHECK_CODE(heddle_checkpoint_find_tensor(checkpoint, SPEC("a"), NULL), HEDDLE_ERROR_USAGE,
+             "api.null");
+  CHECK(heddle_tensor_type_bytes(SPEC("BF16"), &bytes) == HEDDLE_OK && bytes == 2);
+  CHECK(heddle_tensor_type_bytes(SPEC("I64"), &bytes) == HEDDLE_OK && bytes == 8);
+  CHECK_CODE(heddle_tensor_type_bytes(SPEC("bf16"), &bytes), HEDDLE_ERROR_USAGE, "checkpoint.type");
+  CHECK_CODE(heddle_tensor_type_bytes(SPEC("BF16"), NULL), HEDDLE_ERROR_USAGE, "api.null");
+
+  CHECK(heddle_checkpoint_for_each_layer(checkpoint, count_layer, 2, NULL, &layers) == HEDDLE_OK);
+  CHECK(layers.calls == 1);
+  layers.go_on = 0;
+  CHECK_CODE(heddle_checkpoint_for_each_layer(checkpoint, count_layer, 1, NULL, &layers),
+             HEDDLE_ERROR_CANCELLED, "checkpoint.cancelled");
+  CHECK_CODE(heddle_checkpoint_for_each_layer(checkpoint, NULL, 1, NULL, &layers),
+             HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_checkpoint_for_each_layer(NULL, count_layer, 1, NULL, &layers),
+             HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_checkpoint_for_each_layer(checkpoint, count_layer, -1, NULL, &layers),
+             HEDDLE_ERROR_USAGE, "checkpoint.jobs");
+}
+
 static void test_options(void) {
   heddle_checkpoint_options options;
   heddle_checkpoint* checkpoint = NULL;
@@ -161,6 +208,9 @@ static void test_options(void) {
   CHECK(heddle_checkpoint_tensor(checkpoint, 0, &tensor) == HEDDLE_OK);
   CHECK(equals_text(tensor.name, "model.proj.g_idx") && equals_text(tensor.type, "I32"));
   CHECK(tensor.sides == 1 && tensor.shape[0] == 256 && tensor.bytes == 1024);
+  CHECK(heddle_checkpoint_find_tensor(checkpoint, SPEC("model.proj.scales"), &count) == HEDDLE_OK);
+  CHECK(heddle_checkpoint_tensor(checkpoint, count, &tensor) == HEDDLE_OK);
+  CHECK(equals_text(tensor.name, "model.proj.scales"));
   heddle_checkpoint_destroy(checkpoint);
   options.gated = 1;
   options.fuse = 0;
@@ -184,11 +234,13 @@ static void test_refusals(const heddle_checkpoint* checkpoint) {
   heddle_checkpoint* made = NULL;
   heddle_text text;
   heddle_memory memory = {NULL, 0};
+  heddle_checkpoint_unserved_info unserved;
   int64_t rows = 0;
   size_t count = 0;
   char byte = 0;
   memset(&layer, 0, sizeof layer);
   layer.struct_size = sizeof layer;
+  unserved.struct_size = sizeof unserved;
 #define NULL_CHECK(call) CHECK_CODE(call, HEDDLE_ERROR_USAGE, "api.null")
   NULL_CHECK(heddle_checkpoint_options_init(NULL, sizeof(heddle_checkpoint_options)));
   NULL_CHECK(heddle_checkpoint_create(SPEC(kFolder), NULL, NULL));
@@ -207,6 +259,8 @@ static void test_refusals(const heddle_checkpoint* checkpoint) {
   NULL_CHECK(heddle_checkpoint_tensor(checkpoint, 0, NULL));
   NULL_CHECK(heddle_checkpoint_unserved(NULL, 0, &text, &text));
   NULL_CHECK(heddle_checkpoint_unserved(checkpoint, 0, NULL, &text));
+  NULL_CHECK(heddle_checkpoint_unserved_get(NULL, 0, &unserved));
+  NULL_CHECK(heddle_checkpoint_unserved_tensor(checkpoint, 0, 0, NULL));
   NULL_CHECK(heddle_checkpoint_note(NULL, 0, &text));
   NULL_CHECK(heddle_checkpoint_note(checkpoint, 0, NULL));
   NULL_CHECK(heddle_checkpoint_pack(NULL, 0, &byte, 1));
@@ -228,6 +282,10 @@ static void test_refusals(const heddle_checkpoint* checkpoint) {
              "api.index");
   CHECK_CODE(heddle_checkpoint_tensor(checkpoint, 0, &tensor), HEDDLE_ERROR_USAGE, "api.index");
   CHECK_CODE(heddle_checkpoint_unserved(checkpoint, 0, &text, &text), HEDDLE_ERROR_USAGE,
+             "api.index");
+  CHECK_CODE(heddle_checkpoint_unserved_get(checkpoint, 0, &unserved), HEDDLE_ERROR_USAGE,
+             "api.index");
+  CHECK_CODE(heddle_checkpoint_unserved_tensor(checkpoint, 0, 0, &text), HEDDLE_ERROR_USAGE,
              "api.index");
   CHECK_CODE(heddle_checkpoint_note(checkpoint, 0, &text), HEDDLE_ERROR_USAGE, "api.index");
   CHECK_CODE(heddle_checkpoint_pack(checkpoint, (size_t)-1, &byte, 1), HEDDLE_ERROR_USAGE,
@@ -265,8 +323,10 @@ int main(void) {
   if (checkpoint == NULL) return 1;
   test_facts(checkpoint);
   test_bytes(checkpoint);
+  test_names_and_work(checkpoint);
   test_options();
   test_plain_layers();
+  test_unserved_layers();
   test_refusals(checkpoint);
   test_uploads(checkpoint);
   test_threads(checkpoint);

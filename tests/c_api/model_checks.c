@@ -106,6 +106,39 @@ static void check_lists(const heddle_model* model, const heddle_model_info* info
   CHECK_CODE(heddle_model_unserved(NULL, 0, &unserved), HEDDLE_ERROR_USAGE, "api.null");
 }
 
+/* The norms of a step: RMSNorms of three layers, the first of which has no residual yet, and the
+ * last one. */
+static void check_rows(const heddle_model* model, size_t count) {
+  heddle_model_kernel_info row;
+  size_t i = 0, norms = 0, activations = 0;
+  int64_t launches = 0;
+  row.struct_size = sizeof row;
+  for (i = 0; i < count; ++i) {
+    heddle_spec* spec = NULL;
+    heddle_spec_info info;
+    memset(&info, 0, sizeof info);
+    info.struct_size = sizeof info;
+    MUST(heddle_model_row(model, i, &row) == HEDDLE_OK);
+    MUST(heddle_spec_create(row.spec.data, row.spec.length, &spec) == HEDDLE_OK);
+    CHECK(heddle_spec_get(spec, &info) == HEDDLE_OK && equals(info.op, "row_transform"));
+    CHECK(equals(info.name, row.name.data) && equals(info.output_dtype, "fp16"));
+    CHECK(info.m_max > 0 && info.n == 0 && info.kv_heads == 0);
+    if (is_text(row.name, "norm")) {
+      ++norms;
+      launches += row.layers;
+      CHECK(info.output_columns == 512);
+    } else {
+      ++activations;
+      CHECK(equals(row.name, "activation") && info.output_columns == 1024 && row.layers == 3);
+    }
+    heddle_spec_destroy(spec);
+  }
+  CHECK(norms == 2 && activations == 1 && launches == 2 * 3 + 1);
+  CHECK_CODE(heddle_model_row(model, count, &row), HEDDLE_ERROR_USAGE, "api.index");
+  CHECK_CODE(heddle_model_row(NULL, 0, &row), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_model_row(model, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
+}
+
 static void test_refused(void) {
   heddle_model_texts texts;
   heddle_model* model = (heddle_model*)address(16);
@@ -183,6 +216,7 @@ void test_models(void) {
   CHECK(info.layer_count > info.kernel_count); /* lm_head is not quantised */
   check_kernels(model, info.kernel_count);
   check_layers(model, info.layer_count, info.kernel_count);
+  check_rows(model, info.row_count);
   check_lists(model, &info);
   CHECK_CODE(heddle_model_get(NULL, &info), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_model_get(model, NULL), HEDDLE_ERROR_USAGE, "api.null");

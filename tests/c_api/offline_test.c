@@ -9,6 +9,9 @@ int main(void) {
   test_targets();
   test_plans();
   test_sources();
+  test_plan_launches();
+  test_decode_plans();
+  test_kv_formats();
   test_models();
   test_cache_models();
   test_tuned_sets();

@@ -13,7 +13,7 @@
 #define VALUES (ROWS * COLUMNS)
 
 static char folder[] = "/tmp/heddle-c-plain-XXXXXX";
-static uint16_t values[VALUES];
+static uint16_t values[VALUES + COLUMNS];
 
 static void write_at(const char* name, const void* head, size_t head_bytes, const void* data,
                      size_t data_bytes) {
@@ -27,19 +27,20 @@ static void write_at(const char* name, const void* head, size_t head_bytes, cons
   MUST(fclose(file) == 0);
 }
 
-/* An lm_head of FP16 and nothing else. */
-static void write_checkpoint(void) {
-  static const char config[] = "{\"model_type\":\"llama\",\"torch_dtype\":\"float16\"}";
-  static const char header[] =
-      "{\"lm_head.weight\":{\"dtype\":\"F16\",\"shape\":[32,128],\"data_offsets\":[0,8192]}}";
-  unsigned char head[8 + sizeof header - 1] = {0};
+#define HEAD "\"lm_head.weight\":{\"dtype\":\"F16\",\"shape\":[32,128],\"data_offsets\":[0,8192]}"
+
+/* Of FP16: an lm_head, and what else the header names. */
+static void write_checkpoint(const char* config, const char* header, size_t data_bytes) {
+  const size_t length = strlen(header);
+  unsigned char head[8 + 512] = {0};
   size_t i;
-  MUST(mkdtemp(folder) != NULL);
-  for (i = 0; i < VALUES; ++i) values[i] = (uint16_t)(0x3000 + i % 997);
-  head[0] = (unsigned char)(sizeof header - 1);
-  memcpy(head + 8, header, sizeof header - 1);
-  write_at("config.json", config, sizeof config - 1, NULL, 0);
-  write_at("model.safetensors", head, sizeof head, values, sizeof values);
+  MUST(mkdtemp(folder) != NULL && length <= 512 && data_bytes <= sizeof values);
+  for (i = 0; i < sizeof values / sizeof *values; ++i) values[i] = (uint16_t)(0x3000 + i % 997);
+  head[0] = (unsigned char)(length & 0xFF);
+  head[1] = (unsigned char)(length >> 8);
+  memcpy(head + 8, header, length);
+  write_at("config.json", config, strlen(config), NULL, 0);
+  write_at("model.safetensors", head, 8 + length, values, data_bytes);
 }
 
 static void remove_checkpoint(void) {
@@ -49,6 +50,7 @@ static void remove_checkpoint(void) {
   snprintf(path, sizeof path, "%s/model.safetensors", folder);
   unlink(path);
   rmdir(folder);
+  memcpy(folder + sizeof folder - 7, "XXXXXX", 6); /* for the next one */
 }
 
 /* The bytes that heddle_pack_weights() makes of the tensor as it is. */
@@ -60,7 +62,7 @@ static void check_bytes(const heddle_checkpoint* checkpoint,
   memset(&weights, 0, sizeof weights);
   weights.struct_size = sizeof weights;
   weights.codes = (const uint8_t*)values;
-  weights.codes_bytes = sizeof values;
+  weights.codes_bytes = 2 * VALUES;
   MUST(got != NULL && want != NULL);
   CHECK(heddle_checkpoint_pack(checkpoint, 0, got, layer->packed.bytes) == HEDDLE_OK);
   CHECK(heddle_pack_weights(layer->spec.data, layer->spec.length, &weights, want,
@@ -74,7 +76,8 @@ void test_plain_layers(void) {
   heddle_checkpoint_options options;
   heddle_checkpoint_layer_info layer;
   heddle_checkpoint* checkpoint = NULL;
-  write_checkpoint();
+  write_checkpoint("{\"model_type\":\"llama\",\"torch_dtype\":\"float16\"}", "{" HEAD "}",
+                   2 * VALUES);
   layer.struct_size = sizeof layer;
   MUST(heddle_checkpoint_options_init(&options, sizeof options) == HEDDLE_OK);
   CHECK(options.dense == 0 && options.lm_head_bits == 0);
@@ -99,5 +102,39 @@ void test_plain_layers(void) {
   options.struct_size = offsetof(heddle_checkpoint_options, dense);
   CHECK_CODE(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint),
              HEDDLE_ERROR_UNSUPPORTED, "checkpoint.not_quantised");
+  remove_checkpoint();
+}
+
+/* A gate of one row, which no kernel takes. */
+void test_unserved_layers(void) {
+  static const char gate[] = "model.layers.0.mlp.shared_expert_gate";
+  heddle_checkpoint_options options;
+  heddle_checkpoint_unserved_info info;
+  heddle_checkpoint* checkpoint = NULL;
+  heddle_text name, reason;
+  size_t count = 0;
+  write_checkpoint("{\"model_type\":\"qwen2_moe\",\"torch_dtype\":\"float16\"}",
+                   "{" HEAD
+                   ",\"model.layers.0.mlp.shared_expert_gate.weight\":{\"dtype\":\"F16\","
+                   "\"shape\":[1,128],\"data_offsets\":[8192,8448]}}",
+                   2 * VALUES + 256);
+  info.struct_size = sizeof info;
+  MUST(heddle_checkpoint_options_init(&options, sizeof options) == HEDDLE_OK);
+  options.dense = 1;
+  MUST(heddle_checkpoint_create(SPEC(folder), &options, &checkpoint) == HEDDLE_OK);
+  CHECK(heddle_checkpoint_unserved_count(checkpoint, &count) == HEDDLE_OK && count == 1);
+  MUST(heddle_checkpoint_unserved_get(checkpoint, 0, &info) == HEDDLE_OK);
+  CHECK(heddle_checkpoint_unserved(checkpoint, 0, &name, &reason) == HEDDLE_OK);
+  CHECK(equals(info.name, gate) && equals(name, gate) && equals(reason, info.reason.data));
+  CHECK(info.n == 1 && info.k == 128 && info.tensor_count == 1);
+  CHECK(heddle_checkpoint_unserved_tensor(checkpoint, 0, 0, &name) == HEDDLE_OK);
+  CHECK(equals(name, "model.layers.0.mlp.shared_expert_gate.weight"));
+  CHECK_CODE(heddle_checkpoint_unserved_tensor(checkpoint, 0, 1, &name), HEDDLE_ERROR_USAGE,
+             "api.index");
+  CHECK(heddle_checkpoint_find_tensor(checkpoint, name.data, name.length, &count) == HEDDLE_OK);
+  CHECK_CODE(heddle_checkpoint_find_layer(checkpoint, SPEC(gate), &count), HEDDLE_ERROR_USAGE,
+             "checkpoint.no_layer");
+  CHECK(strstr(heddle_error_message(), info.reason.data) != NULL);
+  heddle_checkpoint_destroy(checkpoint);
   remove_checkpoint();
 }

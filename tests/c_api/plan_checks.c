@@ -3,6 +3,37 @@
 
 #include "check.h"
 
+static const char kAppend[] =
+    "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
+    "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"page_size\":16}}";
+
+/* What only some operations have. */
+static void test_other_specs(void) {
+  heddle_spec* spec = NULL;
+  heddle_spec_info info;
+  info.struct_size = sizeof info;
+  MUST(heddle_spec_create(SPEC("{\"heddle\":1,\"op\":\"gemm\",\"activation\":{\"dtype\":\"bf16\"},"
+                               "\"weight\":{\"bits\":4},\"shape\":{\"n\":256,\"k\":512},"
+                               "\"output\":{\"dtype\":\"fp32\"},\"multiply\":{\"dtype\":\"bf16\"},"
+                               "\"epilogue\":{\"gated\":true,\"activation\":\"silu\"}}"),
+                          &spec) == HEDDLE_OK);
+  CHECK(heddle_spec_get(spec, &info) == HEDDLE_OK);
+  CHECK(equals(info.output_dtype, "fp32") && equals(info.multiply_dtype, "bf16"));
+  CHECK(info.output_columns == 128 && info.gated == 1);
+  CHECK(strstr(info.canonical.data, "multiply") == NULL);
+  heddle_spec_destroy(spec);
+  MUST(heddle_spec_create(SPEC(kAppend), &spec) == HEDDLE_OK);
+  CHECK(heddle_spec_get(spec, &info) == HEDDLE_OK);
+  CHECK(info.kv_heads == 4 && info.head_dim == 64 && info.n == 0 && info.m_max == 0);
+  CHECK(info.output_dtype.length == 0 && info.multiply_dtype.length == 0);
+  CHECK(info.output_columns == 0);
+  heddle_spec_destroy(spec);
+  MUST(heddle_spec_create(SPEC(kDequantize), &spec) == HEDDLE_OK);
+  CHECK(heddle_spec_get(spec, &info) == HEDDLE_OK && equals(info.output_dtype, "fp16"));
+  CHECK(info.n == 64 && info.k == 256 && info.m_max == 0);
+  heddle_spec_destroy(spec);
+}
+
 void test_specs(void) {
   heddle_spec* spec = NULL;
   heddle_spec_info info;
@@ -15,8 +46,15 @@ void test_specs(void) {
                                "\"activation\":{\"dtype\":\"fp16\"},\"weight\":{\"bits\":4},"
                                "\"shape\":{\"k\":512,\"n\":256,\"m\":[1,8]}}"),
                           &spec) == HEDDLE_OK);
+  memset(&info, 0xEE, sizeof info);
+  info.struct_size = offsetof(heddle_spec_info, output_dtype); /* of the first header */
+  CHECK(heddle_spec_get(spec, &info) == HEDDLE_OK && info.reserved != 0);
   info.struct_size = sizeof info;
   CHECK(heddle_spec_get(spec, &info) == HEDDLE_OK);
+  CHECK(equals(info.output_dtype, "fp16") && equals(info.multiply_dtype, "fp16"));
+  CHECK(info.n == 256 && info.k == 512 && info.m_min == 1 && info.m_max == 8);
+  CHECK(info.output_columns == 256 && info.gated == 0 && info.kv_heads == 0);
+  CHECK(info.head_dim == 0 && info.reserved == 0);
   CHECK(equals(info.name, "up") && equals(info.op, "gemm"));
   CHECK(is_text(info.canonical, "\"group_size\":128"));
   CHECK(strstr(info.canonical.data, "\"up\"") == NULL);
@@ -38,6 +76,7 @@ void test_specs(void) {
   CHECK_CODE(heddle_spec_create(NULL, 1, &spec), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_spec_create(SPEC(kGemm), NULL), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_spec_get(NULL, &info), HEDDLE_ERROR_USAGE, "api.null");
+  test_other_specs();
 }
 
 void test_targets(void) {
@@ -131,10 +170,6 @@ static void check_kernels(const heddle_plan* plan, size_t count) {
   CHECK_CODE(heddle_plan_kernel(plan, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
 }
 
-static const char kAppend[] =
-    "{\"heddle\":1,\"op\":\"kv_append\",\"shape\":{\"kv_heads\":4,\"head_dim\":64},"
-    "\"activation\":{\"dtype\":\"fp16\"},\"kv\":{\"dtype\":\"int4\",\"page_size\":16}}";
-
 static void test_other_operations(void) {
   static const char* const specs[] = {kDequantize, kRepack, kAppend};
   heddle_plan_info info;
@@ -152,6 +187,27 @@ static void test_other_operations(void) {
     CHECK_CODE(heddle_plan_workspace_bytes(plan, 1, &bytes), HEDDLE_ERROR_USAGE, "launch.op");
     heddle_plan_destroy(plan);
   }
+}
+
+/* The reasons are those of the description, and the target is the plan's. */
+static void check_reasons(const heddle_plan* plan, size_t count) {
+  heddle_text description, reason;
+  heddle_target* target = NULL;
+  heddle_target_info info;
+  size_t i = 0;
+  info.struct_size = sizeof info;
+  CHECK(count > 0 && heddle_plan_description(plan, &description) == HEDDLE_OK);
+  for (i = 0; i < count; ++i) {
+    CHECK(heddle_plan_reason(plan, i, &reason) == HEDDLE_OK && is_text(description, reason.data));
+  }
+  CHECK_CODE(heddle_plan_reason(plan, count, &reason), HEDDLE_ERROR_USAGE, "api.index");
+  CHECK_CODE(heddle_plan_reason(NULL, 0, &reason), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_plan_reason(plan, 0, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  MUST(heddle_target_of_plan(plan, &target) == HEDDLE_OK);
+  CHECK(heddle_target_get(target, &info) == HEDDLE_OK && equals(info.name, "h200"));
+  heddle_target_destroy(target);
+  CHECK_CODE(heddle_target_of_plan(NULL, &target), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_target_of_plan(plan, NULL), HEDDLE_ERROR_USAGE, "api.null");
 }
 
 void test_plans(void) {
@@ -173,6 +229,7 @@ void test_plans(void) {
   CHECK(bytes <= info.max_workspace_bytes);
   CHECK_CODE(heddle_plan_workspace_bytes(plan, 9, &bytes), HEDDLE_ERROR_USAGE, "launch.m");
   CHECK(heddle_plan_prove(plan, &checked) == HEDDLE_OK && checked > 0);
+  check_reasons(plan, info.reason_count);
 
   CHECK_CODE(heddle_plan_get(NULL, &info), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_plan_get(plan, NULL), HEDDLE_ERROR_USAGE, "api.null");

@@ -40,6 +40,29 @@ static void test_options(void) {
   }
 }
 
+/* Fields that came later: a caller whose header ends before them leaves what follows undefined. */
+static void test_later_options(void) {
+  heddle_runtime_options options;
+  heddle_runtime* runtime = NULL;
+  heddle_text root = {"/image\0layer", 12};
+  memset(&options, 0xee, sizeof options);
+  CHECK(heddle_runtime_options_init(&options, offsetof(heddle_runtime_options, read_only_roots)) ==
+        HEDDLE_OK);
+  CHECK(options.read_only_root_count != 0);
+  options.disk_cache = 0;
+  CHECK(heddle_runtime_create(&options, &runtime) == HEDDLE_OK);
+  heddle_runtime_destroy(runtime);
+  CHECK(heddle_runtime_options_init(&options, sizeof options) == HEDDLE_OK);
+  CHECK(options.read_only_roots == NULL && options.read_only_root_count == 0);
+  options.read_only_root_count = 1;
+  CHECK_CODE(heddle_runtime_create(&options, &runtime), HEDDLE_ERROR_USAGE, "api.null");
+  options.read_only_roots = &root;
+  CHECK_CODE(heddle_runtime_create(&options, &runtime), HEDDLE_ERROR_USAGE, "api.path");
+  CHECK(runtime == NULL && strstr(heddle_error_message(), "read_only_roots") != NULL);
+  options.read_only_root_count = SIZE_MAX;
+  CHECK_CODE(heddle_runtime_create(&options, &runtime), HEDDLE_ERROR_USAGE, "api.count");
+}
+
 /* The largest size is read to its last byte, and no further. */
 static void test_largest(void) {
   unsigned char* bytes = calloc(1, HEDDLE_MAX_STRUCT_SIZE);
@@ -123,6 +146,7 @@ static void test_results(void) {
 
 void test_structs(heddle_kernel* kernel) {
   test_options();
+  test_later_options();
   test_largest();
   test_weights();
   test_launches(kernel);

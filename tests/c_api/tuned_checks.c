@@ -5,6 +5,32 @@
 static const char kTable[] =
     "{\"heddle_tuned\":1,\"gpu\":\"rtx4090\",\"families\":{\"tiles\":1},\"entries\":[]}";
 
+/* The costs of a shipped table are what its text says. */
+static void check_costs(const heddle_tuned_tables* set, size_t table, size_t count) {
+  heddle_tuned_table_info info;
+  heddle_tuned_costs_info costs;
+  heddle_text name;
+  double value = 0;
+  size_t i = 0, at = 0;
+  info.struct_size = sizeof info;
+  costs.struct_size = sizeof costs;
+  CHECK(heddle_tuned_tables_get(set, table, &info) == HEDDLE_OK);
+  for (i = 0; i < count; ++i) {
+    MUST(heddle_tuned_tables_costs(set, table, i, &costs) == HEDDLE_OK);
+    CHECK(costs.family.length > 0 && costs.version >= 1 && costs.value_count > 0);
+    CHECK(is_text(info.json, costs.family.data));
+    for (at = 0; at < costs.value_count; ++at) {
+      CHECK(heddle_tuned_tables_cost(set, table, i, at, &name, &value) == HEDDLE_OK);
+      CHECK(is_text(info.json, name.data) && value >= 0);
+    }
+    CHECK_CODE(heddle_tuned_tables_cost(set, table, i, at, &name, &value), HEDDLE_ERROR_USAGE,
+               "api.index");
+  }
+  CHECK_CODE(heddle_tuned_tables_costs(set, table, count, &costs), HEDDLE_ERROR_USAGE, "api.index");
+  CHECK_CODE(heddle_tuned_tables_cost(set, table, count, 0, &name, &value), HEDDLE_ERROR_USAGE,
+             "api.index");
+}
+
 static void check_table(const heddle_tuned_tables* set, size_t index) {
   heddle_tuned_table_info info;
   heddle_tuned_entry_info entry;
@@ -21,6 +47,7 @@ static void check_table(const heddle_tuned_tables* set, size_t index) {
   }
   CHECK_CODE(heddle_tuned_tables_entry(set, index, info.entry_count, &entry), HEDDLE_ERROR_USAGE,
              "api.index");
+  check_costs(set, index, info.cost_count);
 }
 
 /* What was written is read again, and merged over itself changes nothing. */
@@ -107,6 +134,55 @@ static void test_used(const heddle_tuned_tables* shipped) {
   heddle_tuned_tables_destroy(none);
 }
 
+/* A table of one shape in three ranges of M, and of another one, with costs of two parameters. */
+#define ENTRY(n, m)                                                                             \
+  "{\"weight\":{\"bits\":4},\"activation\":{\"dtype\":\"fp16\"},\"n\":" n ",\"k\":512,\"m\":" m \
+  ",\"family\":\"stream\",\"kernel\":\"warps 8 chunks 1 stages 3 split 1\"}"
+#define ENTRIES         \
+  ENTRY("256", "[1,4]") \
+  "," ENTRY("256", "[5,8]") "," ENTRY("256", "[9,16]") "," ENTRY("128", "[1,8]")
+
+static void test_found(const heddle_tuned_tables* shipped) {
+  static const char table[] =
+      "{\"heddle_tuned\":1,\"gpu\":\"rtx4090\",\"families\":{\"stream\":1},\"entries\":[" ENTRIES
+      "]}";
+  heddle_text json = text(table);
+  heddle_tuned_tables* set = NULL;
+  heddle_target *known = NULL, *other = NULL;
+  heddle_tuned_entry_info entry;
+  size_t at = 0, count = 0, entries[4] = {99, 99, 99, 99};
+  entry.struct_size = sizeof entry;
+  MUST(heddle_tuned_tables_create(NULL, &json, 1, &set) == HEDDLE_OK);
+  MUST(heddle_target_create(SPEC("rtx4090"), &known) == HEDDLE_OK);
+  MUST(heddle_target_create(SPEC("h200"), &other) == HEDDLE_OK);
+  CHECK(heddle_tuned_tables_find(set, known, &at) == HEDDLE_OK && at == 0);
+  CHECK(heddle_tuned_tables_find(set, other, &at) == HEDDLE_OK && at == 1);
+  CHECK(heddle_tuned_tables_find(shipped, other, &at) == HEDDLE_OK);
+  /* M from 1 to 8: two of the three ranges, and not the other shape. */
+  CHECK(heddle_tuned_tables_entries_for(set, 0, SPEC(kGemm), NULL, 0, &count) == HEDDLE_OK);
+  CHECK(count == 2);
+  CHECK(heddle_tuned_tables_entries_for(set, 0, SPEC(kGemm), entries, 1, &count) == HEDDLE_OK);
+  CHECK(count == 2 && entries[1] == 99);
+  CHECK(heddle_tuned_tables_entries_for(set, 0, SPEC(kGemm), entries, 4, &count) == HEDDLE_OK);
+  CHECK(count == 2 && entries[2] == 99 && entries[1] == entries[0] + 1);
+  CHECK(heddle_tuned_tables_entry(set, 0, entries[1], &entry) == HEDDLE_OK);
+  CHECK(entry.n == 256 && entry.m_first == 5 && entry.m_last == 8);
+  CHECK_CODE(heddle_tuned_tables_entries_for(set, 1, SPEC(kGemm), entries, 4, &count),
+             HEDDLE_ERROR_USAGE, "api.index");
+  CHECK_CODE(heddle_tuned_tables_entries_for(set, 0, SPEC(kRepack), entries, 4, &count),
+             HEDDLE_ERROR_USAGE, "api.op");
+  CHECK_CODE(heddle_tuned_tables_entries_for(set, 0, SPEC(kGemm), NULL, 4, &count),
+             HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_tuned_tables_entries_for(NULL, 0, SPEC(kGemm), entries, 4, &count),
+             HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_tuned_tables_find(NULL, known, &at), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_tuned_tables_find(set, NULL, &at), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_tuned_tables_find(set, known, NULL), HEDDLE_ERROR_USAGE, "api.null");
+  heddle_target_destroy(known);
+  heddle_target_destroy(other);
+  heddle_tuned_tables_destroy(set);
+}
+
 void test_tuned_sets(void) {
   heddle_tuned_tables *shipped = NULL, *more = NULL;
   heddle_text table = text(kTable);
@@ -120,6 +196,7 @@ void test_tuned_sets(void) {
   MUST(heddle_tuned_tables_create(shipped, &table, 1, &more) == HEDDLE_OK);
   CHECK(heddle_tuned_tables_count(more, &after) == HEDDLE_OK && after == count + 1);
   test_used(shipped);
+  test_found(shipped);
   test_refused(shipped);
   heddle_tuned_tables_destroy(shipped);
   check_table(more, after - 1); /* it holds what it needs */

@@ -36,6 +36,40 @@ static void test_refused(const uint16_t* w, size_t w_bytes, const void* packed, 
   CHECK(heddle_layout_version(SPEC("{"), &version) == HEDDLE_ERROR_SPEC);
 }
 
+/* Scales lie where the layout says: in each chunk of 16 rows those of its group, of row g and then
+ * of row g + 8. */
+static void check_layout(const uint8_t* packed, size_t bytes,
+                         const heddle_quantized_weights* arrays) {
+  heddle_weight_layout_info layout;
+  int32_t width = 0;
+  int64_t n = 0, group = 0;
+  layout.struct_size = sizeof layout;
+  MUST(heddle_weight_layout(SPEC(kSame), &layout) == HEDDLE_OK);
+  CHECK(layout.total_bytes == bytes && layout.channel_offset == bytes);
+  CHECK(layout.row_block == 16 && layout.chunk_k == 128 && layout.meta_group == 128);
+  CHECK(layout.row_blocks == 4 && layout.chunks_per_row_block == 2 && layout.groups_per_chunk == 1);
+  CHECK(layout.scale_offset == 16 * 128 / 2 && layout.scale_bytes == 32);
+  CHECK(layout.chunk_bytes == 1024 + 32 && layout.zero_offset == layout.chunk_bytes);
+  CHECK(layout.zero_bytes == 0 && layout.entry_offset == 0 && layout.channel_bytes == 0);
+  CHECK(layout.tensor_offset == bytes);
+  for (n = 0; n < 64; ++n) {
+    for (group = 0; group < 2; ++group) {
+      const int64_t chunk = n / 16 * layout.chunks_per_row_block + group;
+      const int64_t at =
+          chunk * layout.chunk_bytes + layout.scale_offset + 2 * (n % 8 * 2 + n / 8 % 2);
+      CHECK(memcmp(packed + at, (const uint8_t*)arrays->scales + 2 * (2 * n + group), 2) == 0);
+    }
+  }
+  CHECK(heddle_dtype_bytes(SPEC("bf16"), &width) == HEDDLE_OK && width == 2);
+  CHECK(heddle_dtype_bytes(SPEC("e8m0"), &width) == HEDDLE_OK && width == 1);
+  CHECK_CODE(heddle_dtype_bytes(SPEC("int8"), &width), HEDDLE_ERROR_USAGE, "api.dtype");
+  CHECK_CODE(heddle_dtype_bytes(SPEC("bf16"), NULL), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK_CODE(heddle_weight_layout(SPEC(kSame), NULL), HEDDLE_ERROR_USAGE, "api.null");
+  CHECK(heddle_weight_layout(SPEC("{"), &layout) == HEDDLE_ERROR_SPEC);
+  layout.struct_size = 8;
+  CHECK_CODE(heddle_weight_layout(SPEC(kSame), &layout), HEDDLE_ERROR_USAGE, "api.struct_size");
+}
+
 void test_plain_weights(void) {
   static uint16_t w[64 * 256];
   static uint8_t packed[64 * 256];
@@ -63,6 +97,7 @@ void test_plain_weights(void) {
 
   CHECK(heddle_layout_version(SPEC(kSame), &version) == HEDDLE_OK && version >= 1);
   CHECK(heddle_check_layout_version(SPEC(kSame), version) == HEDDLE_OK);
+  check_layout(packed, bytes, &arrays);
   test_refused(w, sizeof w, packed, bytes);
   CHECK_CODE(heddle_plain_weights_get(NULL, &back), HEDDLE_ERROR_USAGE, "api.null");
   CHECK_CODE(heddle_plain_weights_get(quantized, NULL), HEDDLE_ERROR_USAGE, "api.null");

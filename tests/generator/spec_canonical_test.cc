@@ -99,6 +99,22 @@ TEST(SpecCanonical, NamesTheOutputWhereItIsAnother) {
             plain.npos);
 }
 
+// A multiplication in X's type is the default, whichever way it was said.
+TEST(SpecCanonical, NamesTheMultiplicationWhereItIsAnother) {
+  const std::string plain = Spec::parse(kSmallSpec).canonical_json();
+  EXPECT_EQ(plain.find("multiply"), plain.npos);
+  const Spec same = Spec::parse(changed(R"("op")", R"("multiply":{"dtype":"fp16"},"op")"));
+  EXPECT_EQ(same.canonical_json(), plain);
+  EXPECT_EQ(same.gemm().multiply_dtype(), DType::kFp16);
+  GemmSpec gemm = same.gemm();
+  gemm.multiply = DType::kFp16;
+  EXPECT_EQ(Spec::from_gemm(gemm).canonical_json(), plain);
+  gemm.multiply = DType::kBf16;
+  const Spec other = Spec::from_gemm(gemm);
+  EXPECT_NE(other.canonical_json().find(R"("multiply":{"dtype":"bf16"})"), plain.npos);
+  EXPECT_EQ(Spec::parse(other.canonical_json()).canonical_json(), other.canonical_json());
+}
+
 TEST(SpecCanonical, ParsesToItself) {
   int examples = 0;
   for (const auto& entry : std::filesystem::directory_iterator(HEDDLE_EXAMPLE_SPECS)) {

@@ -60,6 +60,15 @@ TEST(SpecErrors, MisspeltWord) {
   EXPECT_EQ(parse_error(changed("fp16", "int8x")).problems()[0].hint, "");
 }
 
+TEST(SpecErrors, NoMatrixInstructionOfFp8) {
+  const Error error = parse_error(changed(R"("op")", R"("multiply":{"dtype":"e4m3"},"op")"));
+  EXPECT_EQ(error.code(), "spec.unknown_word");
+  ASSERT_EQ(error.problems().size(), 1U);
+  EXPECT_EQ(error.problems()[0].pointer, "/multiply/dtype");
+  EXPECT_EQ(error.problems()[0].value, "\"e4m3\"");
+  EXPECT_EQ(error.problems()[0].allowed, "\"fp16\" or \"bf16\"");
+}
+
 TEST(SpecErrors, GroupOffsetOfNoWholeTiles) {
   for (const char* value : {"8", "-16", "1048576"}) {
     const Error error =

@@ -180,6 +180,19 @@ TEST(SpecMeaning, OnlyPackedWeightsAreGated) {
   EXPECT_EQ(found(Op::kQuantizeWeight), Pointers{"/shape/n"});
 }
 
+TEST(SpecMeaning, MultipliesInTheTypeOfX) {
+  GemmSpec gemm = good();
+  gemm.multiply = DType::kFp16;
+  EXPECT_EQ(pointers(gemm), Pointers{});
+  gemm.multiply = DType::kBf16;
+  EXPECT_EQ(pointers(gemm), Pointers{"/multiply/dtype"});
+  const Problem problem = check_meaning(gemm).at(0);
+  EXPECT_EQ(problem.value, "\"bf16\"");
+  EXPECT_NE(problem.allowed.find("\"fp16\""), std::string::npos);
+  gemm.activation = DType::kBf16;
+  EXPECT_EQ(pointers(gemm), Pointers{});
+}
+
 TEST(SpecMeaning, TuringHasNoBf16) {
   GemmSpec gemm = good();
   gemm.path = Path::kTuring;

@@ -91,10 +91,39 @@ HEDDLE_EXPORT heddle_status heddle_checkpoint_part(const heddle_checkpoint* chec
 HEDDLE_EXPORT heddle_status heddle_checkpoint_tensor(const heddle_checkpoint* checkpoint,
                                                      size_t index,
                                                      heddle_checkpoint_tensor_info* tensor);
+/* The number of the layer, or of the tensor that is no part of one, with a name: what the functions
+ * of this page take. "checkpoint.no_layer", with the reason where no kernel takes it, and
+ * "checkpoint.no_tensor". */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_find_layer(const heddle_checkpoint* checkpoint,
+                                                         const char* name, size_t name_length,
+                                                         size_t* layer);
+HEDDLE_EXPORT heddle_status heddle_checkpoint_find_tensor(const heddle_checkpoint* checkpoint,
+                                                          const char* name, size_t name_length,
+                                                          size_t* tensor);
+/* Bytes of one element of a type that safetensors spell: 2 for "BF16". "checkpoint.type" for what
+ * is none. */
+HEDDLE_EXPORT heddle_status heddle_tensor_type_bytes(const char* type, size_t type_length,
+                                                     int32_t* bytes);
+
 /* Quantised layers that no kernel takes; their tensors are among those above. */
 HEDDLE_EXPORT heddle_status heddle_checkpoint_unserved(const heddle_checkpoint* checkpoint,
                                                        size_t index, heddle_text* name,
                                                        heddle_text* reason);
+/* The same with its size and its tensors. */
+typedef struct heddle_checkpoint_unserved_info {
+  size_t struct_size;
+  heddle_text name;
+  heddle_text reason;
+  int64_t n; /* 0 where it is no matrix */
+  int64_t k;
+  size_t tensor_count;
+} heddle_checkpoint_unserved_info;
+HEDDLE_EXPORT heddle_status heddle_checkpoint_unserved_get(const heddle_checkpoint* checkpoint,
+                                                           size_t index,
+                                                           heddle_checkpoint_unserved_info* info);
+HEDDLE_EXPORT heddle_status heddle_checkpoint_unserved_tensor(const heddle_checkpoint* checkpoint,
+                                                              size_t index, size_t tensor,
+                                                              heddle_text* name);
 HEDDLE_EXPORT heddle_status heddle_checkpoint_note(const heddle_checkpoint* checkpoint,
                                                    size_t index, heddle_text* note);
 
@@ -136,6 +165,15 @@ HEDDLE_EXPORT heddle_status heddle_checkpoint_pack_all(const heddle_checkpoint* 
                                                        int32_t jobs,
                                                        heddle_checkpoint_progress_callback progress,
                                                        void* user);
+
+/* The caller's own work for a layer: packing it elsewhere, for one. From any thread, `jobs` of them
+ * at the same time. Returns 0 to stop: HEDDLE_ERROR_CANCELLED. */
+typedef int32_t (*heddle_layer_callback)(void* user, size_t layer);
+/* Calls `work` for each layer as heddle_checkpoint_pack_all() packs them. The first call that stops
+ * begins no further layer. `user` is given to both callbacks. */
+HEDDLE_EXPORT heddle_status heddle_checkpoint_for_each_layer(
+    const heddle_checkpoint* checkpoint, heddle_layer_callback work, int32_t jobs,
+    heddle_checkpoint_progress_callback progress, void* user);
 
 /* heddle/uploader.h says what must be synchronised. `staging_bytes` of page-locked host memory; 0:
  * 16 MiB. In the current context, as all of these. */

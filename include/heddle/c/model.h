@@ -55,6 +55,7 @@ typedef struct heddle_model_info {
   size_t layer_count;
   size_t note_count;
   size_t assumption_count;
+  size_t row_count; /* of heddle_model_row() */
 } heddle_model_info;
 HEDDLE_EXPORT heddle_status heddle_model_get(const heddle_model* model, heddle_model_info* info);
 
@@ -68,6 +69,14 @@ typedef struct heddle_model_kernel_info {
 } heddle_model_kernel_info;
 HEDDLE_EXPORT heddle_status heddle_model_kernel(const heddle_model* model, size_t index,
                                                 heddle_model_kernel_info* info);
+
+/* What stands between the linear layers of a model whose norms are RMSNorms, as row_transform
+ * specs: "norm" of X alone, "add_norm" of X + residual, and "activation" of what a feed-forward
+ * layer's first matrix makes, where its epilogue does not compute it. `layers` counts launches of a
+ * step here, the final norm among them. No layer below refers to them, since they have no matrix.
+ */
+HEDDLE_EXPORT heddle_status heddle_model_row(const heddle_model* model, size_t index,
+                                             heddle_model_kernel_info* info);
 
 /* An operation that no kernel can be made for. */
 typedef struct heddle_model_unserved_info {

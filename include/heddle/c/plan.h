@@ -30,12 +30,18 @@ typedef struct heddle_plan_info {
   size_t kernel_count;        /* those of all sizes, and those that run before each of them */
   size_t max_workspace_bytes; /* the most of any launch */
   size_t packed_bytes;        /* of packed weights; 0 for an operation without */
+  size_t reason_count;        /* of heddle_plan_reason() */
 } heddle_plan_info;
 HEDDLE_EXPORT heddle_status heddle_plan_get(const heddle_plan* plan, heddle_plan_info* info);
 
 /* The plan as one JSON object, a stable format, and in words for people. */
 HEDDLE_EXPORT heddle_status heddle_plan_json(const heddle_plan* plan, heddle_text* json);
 HEDDLE_EXPORT heddle_status heddle_plan_description(const heddle_plan* plan, heddle_text* text);
+
+/* Why a decision was made, for people. */
+HEDDLE_EXPORT heddle_status heddle_plan_reason(const heddle_plan* plan, size_t index,
+                                               heddle_text* reason);
+HEDDLE_EXPORT heddle_status heddle_target_of_plan(const heddle_plan* plan, heddle_target** target);
 
 typedef struct heddle_plan_kernel_info {
   size_t struct_size;
@@ -45,10 +51,12 @@ typedef struct heddle_plan_kernel_info {
    * sequence may have. */
   int64_t size_min;
   int64_t size_max;
-  int32_t threads;      /* of a thread block */
-  int32_t shared_bytes; /* dynamic */
-  int32_t runs_before;  /* 1: runs before the kernel of every size, to prepare its input */
-  int32_t starts_early; /* 1: uses programmatic dependent launch */
+  int32_t threads;       /* of a thread block */
+  int32_t shared_bytes;  /* dynamic */
+  int32_t runs_before;   /* 1: runs before the kernel of every size, to prepare its input */
+  int32_t starts_early;  /* 1: uses programmatic dependent launch */
+  int32_t blocks_per_sm; /* what the register budget is set for */
+  int32_t reserved;      /* 0 */
 } heddle_plan_kernel_info;
 HEDDLE_EXPORT heddle_status heddle_plan_kernel(const heddle_plan* plan, size_t index,
                                                heddle_plan_kernel_info* info);

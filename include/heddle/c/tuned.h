@@ -59,6 +59,35 @@ typedef struct heddle_tuned_entry_info {
 HEDDLE_EXPORT heddle_status heddle_tuned_tables_entry(const heddle_tuned_tables* set, size_t table,
                                                       size_t entry, heddle_tuned_entry_info* info);
 
+/* The table with which kernels for the target are chosen: its number, or the count of the tables
+ * where none is of its GPU. */
+HEDDLE_EXPORT heddle_status heddle_tuned_tables_find(const heddle_tuned_tables* set,
+                                                     const heddle_target* target, size_t* table);
+
+/* The entries for a gemm's format, N and K whose ranges meet its range of M, ascending by M: their
+ * numbers. Writes at most `capacity` of them; *count is how many there are, so a capacity of 0 asks
+ * for it. */
+HEDDLE_EXPORT heddle_status heddle_tuned_tables_entries_for(const heddle_tuned_tables* set,
+                                                            size_t table, const char* spec,
+                                                            size_t spec_length, size_t* entries,
+                                                            size_t capacity, size_t* count);
+
+/* The cost parameters of a family of kernels as they were measured on the table's GPU. */
+typedef struct heddle_tuned_costs_info {
+  size_t struct_size;
+  heddle_text family;
+  heddle_text from; /* where and when it was measured; may be empty */
+  size_t value_count;
+  int32_t version;  /* of that family's parameters */
+  int32_t reserved; /* 0 */
+} heddle_tuned_costs_info;
+HEDDLE_EXPORT heddle_status heddle_tuned_tables_costs(const heddle_tuned_tables* set, size_t table,
+                                                      size_t costs, heddle_tuned_costs_info* info);
+/* One of them, by its name; ascending by name. */
+HEDDLE_EXPORT heddle_status heddle_tuned_tables_cost(const heddle_tuned_tables* set, size_t table,
+                                                     size_t costs, size_t index, heddle_text* name,
+                                                     double* value);
+
 /* What this library's entries and costs are of: the families that have kernels for gemms. Entries
  * and costs of another version are not used. The texts belong to the library. */
 typedef struct heddle_tuned_family_info {

@@ -17,6 +17,40 @@ extern "C" {
 HEDDLE_EXPORT heddle_status heddle_packed_bytes(const char* spec, size_t spec_length,
                                                 size_t* bytes);
 
+/* Where everything lies in them. A chunk is a block of row_block rows by a run of chunk_k columns:
+ * first its weights, then the scales of its groups, then their zero points. Row block r's chunk c
+ * starts at (r * chunks_per_row_block + c) * chunk_bytes. Metadata per channel or per tensor
+ * follows all the chunks, at channel_offset + r * channel_bytes, and the tensor's scale all else.
+ * docs/layouts.md describes the bytes. */
+typedef struct heddle_weight_layout_info {
+  size_t struct_size;
+  size_t total_bytes;    /* heddle_packed_bytes() */
+  size_t channel_offset; /* of metadata per channel or per tensor */
+  size_t tensor_offset;  /* of the FP32 tensor scale; total_bytes if there is none */
+  int64_t row_blocks;
+  int64_t chunks_per_row_block;
+  int32_t row_block;        /* 16 */
+  int32_t chunk_k;          /* 128 */
+  int32_t meta_group;       /* columns of an entry of scales */
+  int32_t groups_per_chunk; /* such entries in a chunk; 0 for scales per channel or tensor */
+  int32_t entry_offset;     /* columns that entry 0 begins before the chunk: column k has its scale
+                               in entry (k mod chunk_k + entry_offset) / meta_group */
+  int32_t chunk_bytes;      /* a multiple of 16 */
+  int32_t scale_offset;     /* inside a chunk; also the bytes of its weights */
+  int32_t scale_bytes;      /* of one entry: 16 scales, of row g, then of g + 8 */
+  int32_t zero_offset;      /* inside a chunk; chunk_bytes if there are no zero points */
+  int32_t zero_bytes;       /* of one entry of the row block: 16 zero points; 0 if none */
+  int32_t channel_bytes;    /* of one row block: its scales and zero points, padded; 0 if grouped */
+  int32_t channel_zero_offset; /* inside the row block's channel metadata */
+} heddle_weight_layout_info;
+HEDDLE_EXPORT heddle_status heddle_weight_layout(const char* spec, size_t spec_length,
+                                                 heddle_weight_layout_info* info);
+
+/* Bytes of one number of a type that specs name: "fp16", "bf16", "fp32", "e8m0" or "e4m3"; another
+ * word is "api.dtype". */
+HEDDLE_EXPORT heddle_status heddle_dtype_bytes(const char* dtype, size_t dtype_length,
+                                               int32_t* bytes);
+
 /* Which version of the layout heddle_pack_weights() writes for a spec: to be stored with packed
  * weights. */
 HEDDLE_EXPORT heddle_status heddle_layout_version(const char* spec, size_t spec_length,

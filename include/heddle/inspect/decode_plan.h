@@ -181,6 +181,8 @@ HEDDLE_EXPORT DecodeProof prove_decode_plan(const DecodePlan& plan);
 
 // One line per operation: what it does, to which bits, and why that immLut and that magic number.
 HEDDLE_EXPORT std::string describe(const DecodePlan& plan);
+// The request, every operation and the place of each bit as one JSON object; a stable format.
+HEDDLE_EXPORT std::string decode_plan_to_json(const DecodePlan& plan);
 
 // Every kind of request that has a plan, with its name: each width and type of integer with and
 // without zero points, each float format, the table, each order of elements, 16 bits as they are;

@@ -1,0 +1,103 @@
+/* What a plan says of a launch, for an engine that loads and launches a kernel's cubin itself.
+ * Pure functions: no GPU, no CUDA and no disk is needed; pointers in arguments are not followed.
+ *
+ * A launch of an operation is one of each kernel of the plan with runs_before, then one of the
+ * kernel of the size (heddle_plan_kernel_of_size()), all on one stream. For each kernel:
+ *   Load the cubin (heddle_build_kernel()), take the function `kernel_name`, and set its attribute
+ *     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES to dynamic_shared_bytes.
+ *   Call cuLaunchKernelEx with the grid, `threads` by 1 by 1 threads, dynamic_shared_bytes, and the
+ *     arguments that heddle_plan_argument() lists. Where cluster is more than 1 the launch has
+ *     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {cluster, 1, 1}; with starts_early it may have
+ *     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION 1.
+ * Memory, its alignment and the workspace are as heddle_launch_gemm() and its neighbours take them,
+ * which check what nobody checks here. */
+#ifndef HEDDLE_C_LAUNCH_H_
+#define HEDDLE_C_LAUNCH_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/c/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a launch's grid depends on. Set what the operation has; the others are 0. */
+typedef struct heddle_launch_size {
+  size_t struct_size;
+  /* Of a gemm and a row_transform: M. Of a kv_append: new tokens. Of a decode_attention: the tokens
+   * that a sequence may have, of a paged cache table_stride * page_size, at most 2^30. Of the
+   * operations on weights: 0. */
+  int64_t size;
+  int64_t sequences;   /* of a kv_append and a decode_attention */
+  int32_t has_offsets; /* of a kv_append: 1: a sequence may have several new tokens */
+  int32_t reserved;    /* 0 */
+} heddle_launch_size;
+
+typedef struct heddle_plan_launch_info {
+  size_t struct_size;
+  heddle_text kernel_name; /* of its entry point */
+  uint32_t grid_x;
+  uint32_t grid_y;
+  uint32_t grid_z;
+  uint32_t cluster;             /* thread blocks of a cluster, along x; 1: there are none */
+  int32_t threads;              /* of a thread block */
+  int32_t dynamic_shared_bytes; /* of a thread block */
+  int32_t schedule;             /* the argument "schedule" */
+  int32_t starts_early;         /* 1: waits itself for the kernel before it in the stream */
+  int32_t box_tokens;           /* of the argument "tokens"; 0 without one */
+  int32_t box_columns;
+  size_t argument_count;
+  size_t workspace_bytes; /* of this launch, all of its kernels together; 0 if none needs any */
+  size_t gathered_offset; /* of a gemm with act_order: where the gathered X begins in it */
+} heddle_plan_launch_info;
+
+/* Of the plan's kernel number `kernel`. A size that the kernel does not serve is refused:
+ * "launch.m", "launch.size" or, where a kernel of another range serves it, "api.size". */
+HEDDLE_EXPORT heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
+                                               const heddle_launch_size* size,
+                                               heddle_plan_launch_info* info);
+
+/* An argument of the entry point, in their order.
+ *   x, y, weights, bias ...  a device pointer, which the launch's struct has by this name; of the
+ *                operations on weights "w" is what is not quantised, "packed" what is written and
+ *                "order" the group_index or, where there is none, the permutation
+ *   gathered     a device pointer: the workspace and gathered_offset bytes. The gather of X writes
+ *                it, and the kernels after it read it as "x", or through "tokens"
+ *   m, schedule  an int32_t
+ *   tokens       a CUtensorMap of X by value, 64-byte aligned: cuTensorMapEncodeTiled with FLOAT16 or BFLOAT16, two
+ *                sides {K, M}, a stride of 2 * K bytes, boxes {box_columns, box_tokens}, element
+ *                strides {1, 1}, no interleave, SWIZZLE_128B, L2_256B, no fill
+ *   parameters   a struct by value, which the functions below fill */
+typedef struct heddle_plan_argument_info {
+  size_t struct_size;
+  heddle_text name;
+  size_t bytes; /* of the value */
+} heddle_plan_argument_info;
+HEDDLE_EXPORT heddle_status heddle_plan_argument(const heddle_plan* plan, size_t kernel,
+                                                 size_t argument, heddle_plan_argument_info* info);
+
+/* The argument "parameters" of a plan's kernels for the arguments of a launch, which are refused as
+ * the launch would refuse them. *bytes is the struct's size; a smaller `capacity` is
+ * "api.too_small", and nothing else is written. A launch without tokens, rows or sequences has
+ * none: "launch.size". */
+struct heddle_kv_append_args;
+struct heddle_decode_attention_args;
+struct heddle_row_transform_args;
+HEDDLE_EXPORT heddle_status heddle_kv_append_parameters(const heddle_plan* plan,
+                                                        const struct heddle_kv_append_args* args,
+                                                        void* parameters, size_t capacity,
+                                                        size_t* bytes);
+HEDDLE_EXPORT heddle_status heddle_decode_attention_parameters(
+    const heddle_plan* plan, const struct heddle_decode_attention_args* args, void* parameters,
+    size_t capacity, size_t* bytes);
+HEDDLE_EXPORT heddle_status heddle_row_transform_parameters(
+    const heddle_plan* plan, const struct heddle_row_transform_args* args, void* parameters,
+    size_t capacity, size_t* bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HEDDLE_C_LAUNCH_H_ */

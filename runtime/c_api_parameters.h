@@ -1,0 +1,39 @@
+// The struct that a kernel takes by value, given to callers that launch it themselves.
+#ifndef HEDDLE_RUNTIME_C_API_PARAMETERS_H_
+#define HEDDLE_RUNTIME_C_API_PARAMETERS_H_
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "heddle/inspect/plan.h"
+#include "runtime/c_api.h"
+
+namespace heddle::c_api {
+
+// Throws Error(kUsage): "api.null"; "launch.size" where a launch would do nothing.
+inline void need_work(bool has_work) {
+  if (!has_work) refuse("launch.size", "nothing is launched, so that there are no parameters");
+}
+
+// Sets *bytes. Throws Error(kUsage, "api.too_small") before anything else is written. The struct's
+// last member ends at `end`: what padding follows holds whatever the stack held, and is given as
+// zeros.
+template <class Parameters>
+void give(const Parameters& from, std::size_t end, void* to, std::size_t capacity,
+          std::size_t* bytes) {
+  need(bytes, "bytes");
+  *bytes = sizeof from;
+  if (capacity < sizeof from) {
+    refuse("api.too_small",
+           fmt::format("parameters has {} bytes and needs {}", capacity, sizeof from));
+  }
+  need(to, "parameters");
+  std::memset(to, 0, sizeof from);
+  std::memcpy(to, &from, end);
+}
+
+}  // namespace heddle::c_api
+
+#endif  // HEDDLE_RUNTIME_C_API_PARAMETERS_H_

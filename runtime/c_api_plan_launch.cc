@@ -1,0 +1,141 @@
+// The C API of launches that the caller makes itself.
+#include <fmt/format.h>
+
+#include "heddle/c/launch.h"
+#include "runtime/c_api_handles.h"
+#include "runtime/c_api_structs.h"
+#include "runtime/cuda_abi.h"
+#include "runtime/decode_attention_launch.h"
+#include "runtime/kv_append_launch.h"
+#include "runtime/row_transform_launch.h"
+#include "runtime/tensor_maps.h"
+
+namespace heddle::c_api {
+namespace {
+
+void refuse_unless_zero(std::int64_t value, const char* name) {
+  if (value != 0) refuse("launch.size", fmt::format("{} is {}; allowed: 0", name, value));
+}
+
+void check_m(const MRange& range, std::int64_t m) {
+  if (m >= range.min && m <= range.max) return;
+  refuse("launch.m",
+         fmt::format("M = {} is outside of the spec's range [{}, {}]", m, range.min, range.max));
+}
+
+// Throws Error(kUsage) unless a launch of the operation may have the size.
+void check_size(const Plan& plan, const LaunchSize& size) {
+  const Op op = plan.spec.op();
+  if (!plan.spec.has_cache()) refuse_unless_zero(size.sequences, "sequences");
+  if (op != Op::kKvAppend) refuse_unless_zero(size.has_offsets ? 1 : 0, "has_offsets");
+  switch (op) {
+    case Op::kGemm:
+    case Op::kRowTransform:
+      return check_m(plan.spec.m_range(), size.size);
+    case Op::kKvAppend:
+      return validate_size(size);
+    case Op::kDecodeAttention:
+      return validate_size(plan.spec.decode_attention(), size);
+    case Op::kDequantize:
+    case Op::kRepack:
+    case Op::kQuantizeWeight:
+      return refuse_unless_zero(size.size, "size");
+  }
+}
+
+// Throws Error(kUsage, "api.size") where another kernel of the plan is for the size.
+void check_range(const Plan& plan, const PlannedKernel& kernel, std::int64_t size) {
+  const bool has_ranges = plan.spec.has_m() || plan.spec.op() == Op::kDecodeAttention;
+  if (!has_ranges || (size >= kernel.size_min && size <= kernel.size_max)) return;
+  refuse("api.size", fmt::format("the kernel {} does not serve {}; allowed: {} to {}", kernel.name,
+                                 size, kernel.size_min, kernel.size_max));
+}
+
+LaunchSize to_cpp(const heddle_launch_size* size) {
+  const heddle_launch_size given = read_struct(size, "heddle_launch_size");
+  if (given.reserved != 0) {
+    refuse("api.reserved",
+           fmt::format("reserved of heddle_launch_size is {}; allowed: 0", given.reserved));
+  }
+  return {given.size, given.sequences, given.has_offsets != 0};
+}
+
+const PlannedKernel& kernel_of(const heddle_plan* plan, std::size_t kernel) {
+  need(plan, "plan");
+  need_index(kernel, plan->plan.kernel_count(), "kernel");
+  return plan->plan.kernel(kernel);
+}
+
+std::size_t bytes_of_parameters(Op op) {
+  switch (op) {
+    case Op::kKvAppend:
+      return sizeof(KvAppendParameters);
+    case Op::kDecodeAttention:
+      return sizeof(DecodeAttentionParameters);
+    case Op::kRowTransform:
+      return sizeof(RowTransformParameters);
+    case Op::kGemm:
+    case Op::kDequantize:
+    case Op::kRepack:
+    case Op::kQuantizeWeight:
+      break;
+  }
+  return 0;  // no kernel of these has a struct
+}
+
+std::size_t bytes_of(KernelArgument argument, Op op) {
+  if (argument == KernelArgument::kTokenMap) return sizeof(cuda::CUtensorMap);
+  if (argument == KernelArgument::kParameters) return bytes_of_parameters(op);
+  const bool is_number = argument == KernelArgument::kM || argument == KernelArgument::kSchedule;
+  return is_number ? sizeof(std::int32_t) : sizeof(void*);
+}
+
+}  // namespace
+}  // namespace heddle::c_api
+
+using heddle::c_api::guarded;
+using heddle::c_api::kernel_of;
+using heddle::c_api::write_struct;
+
+heddle_status heddle_plan_launch(const heddle_plan* plan, size_t kernel,
+                                 const heddle_launch_size* size, heddle_plan_launch_info* info) {
+  return guarded([&] {
+    const heddle::PlannedKernel& one = kernel_of(plan, kernel);
+    const heddle::Plan& of = plan->plan;
+    const heddle::LaunchSize wanted = heddle::c_api::to_cpp(size);
+    heddle::c_api::check_size(of, wanted);
+    heddle::c_api::check_range(of, one, wanted.size);
+    const heddle::KernelLaunch launch = of.launch(kernel, wanted);
+    const bool gathers = !of.before.empty();
+    heddle_plan_launch_info values = {};
+    values.kernel_name = heddle::c_api::text_of(one.name);
+    values.grid_x = launch.grid_x;
+    values.grid_y = launch.grid_y;
+    values.grid_z = launch.grid_z;
+    values.cluster = launch.cluster;
+    values.threads = one.threads;
+    values.dynamic_shared_bytes = one.shared_bytes;
+    values.schedule = launch.schedule;
+    values.starts_early = one.starts_early ? 1 : 0;
+    if (one.box_tokens != 0) {
+      values.box_tokens = one.tokens_of_box(wanted.size);
+      values.box_columns = heddle::TokenBoxes::kColumns;
+    }
+    values.argument_count = one.arguments.size();
+    values.workspace_bytes = of.workspace_bytes(wanted.size);
+    values.gathered_offset = gathers ? of.gathered_offset(wanted.size) : 0;
+    write_struct(values, info, "heddle_plan_launch_info");
+  });
+}
+
+heddle_status heddle_plan_argument(const heddle_plan* plan, size_t kernel, size_t argument,
+                                   heddle_plan_argument_info* info) {
+  return guarded([&] {
+    const heddle::PlannedKernel& one = kernel_of(plan, kernel);
+    heddle::c_api::need_index(argument, one.arguments.size(), "argument");
+    heddle_plan_argument_info values = {};
+    values.name = heddle::c_api::text_of_word(to_string(one.arguments[argument]));
+    values.bytes = heddle::c_api::bytes_of(one.arguments[argument], plan->plan.spec.op());
+    write_struct(values, info, "heddle_plan_argument_info");
+  });
+}

@@ -1,0 +1,297 @@
+// What the C API says of a launch is what the launch does, on the fake driver: grid, thread block,
+// shared memory, cluster, and the bytes of every argument.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "heddle/heddle.h"
+#include "tests/runtime/fake_device.h"
+
+namespace heddle {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+struct Seen {
+  fake::Launch launch;
+  std::vector<Bytes> arguments;
+};
+
+heddle_input in(std::uintptr_t at) { return {testing::memory(at).data, PTRDIFF_MAX}; }
+heddle_output out(std::uintptr_t at) { return {testing::memory(at).data, PTRDIFF_MAX}; }
+
+template <class Value>
+Bytes bytes_of_value(const Value& value) {
+  Bytes bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+class CApiPlanLaunch : public testing::FakeDevice {
+ protected:
+  void SetUp() override {
+    FakeDevice::SetUp();
+    if (IsSkipped()) return;
+    heddle_runtime_options options;
+    ASSERT_EQ(heddle_runtime_options_init(&options, sizeof options), HEDDLE_OK);
+    options.cache_dir = {options_.cache_dir.data(), options_.cache_dir.size()};
+    ASSERT_EQ(heddle_runtime_create(&options, &runtime_), HEDDLE_OK) << heddle_error_message();
+  }
+  void TearDown() override {
+    heddle_plan_destroy(plan_);
+    heddle_kernel_destroy(kernel_);
+    heddle_runtime_destroy(runtime_);
+    FakeDevice::TearDown();
+  }
+
+  void make(const std::string& spec) {
+    ASSERT_EQ(heddle_kernel_create(runtime_, spec.data(), spec.size(), nullptr, &kernel_),
+              HEDDLE_OK)
+        << heddle_error_message();
+    ASSERT_EQ(heddle_plan_of_kernel(kernel_, &plan_), HEDDLE_OK);
+    // The bytes of each argument, as many as the C API says that it has.
+    fake::state().work_of = [this](const fake::Launch& launch, void** parameters) {
+      Seen seen{launch, {}};
+      for (std::size_t i = 0; i < infos_.at(launch.kernel).argument_count; ++i) {
+        heddle_plan_argument_info argument = {};
+        argument.struct_size = sizeof argument;
+        EXPECT_EQ(heddle_plan_argument(plan_, indices_.at(launch.kernel), i, &argument), HEDDLE_OK);
+        const auto* from = static_cast<const std::uint8_t*>(parameters[i]);
+        seen.arguments.emplace_back(from, from + argument.bytes);
+      }
+      seen_.push_back(std::move(seen));
+      return fake::Work([] {});
+    };
+  }
+
+  // Asks for the launches of a size: of the kernels that run before, and of the size's own.
+  void ask(const heddle_launch_size& size, std::size_t own) {
+    heddle_plan_info plan = {};
+    plan.struct_size = sizeof plan;
+    ASSERT_EQ(heddle_plan_get(plan_, &plan), HEDDLE_OK);
+    for (std::size_t i = 0; i < plan.kernel_count; ++i) {
+      heddle_plan_kernel_info kernel = {};
+      kernel.struct_size = sizeof kernel;
+      ASSERT_EQ(heddle_plan_kernel(plan_, i, &kernel), HEDDLE_OK);
+      if (i != own && kernel.runs_before == 0) continue;
+      heddle_plan_launch_info info = {};
+      info.struct_size = sizeof info;
+      ASSERT_EQ(heddle_plan_launch(plan_, i, &size, &info), HEDDLE_OK) << heddle_error_message();
+      infos_[kernel.name.data] = info;
+      indices_[kernel.name.data] = i;
+    }
+  }
+
+  std::size_t kernel_of_size(std::int64_t size) {
+    std::size_t index = 0;
+    EXPECT_EQ(heddle_plan_kernel_of_size(plan_, size, &index), HEDDLE_OK);
+    return index;
+  }
+
+  // Every launch that was seen is one that was told, and all that were told were seen.
+  void expect_told() {
+    ASSERT_EQ(seen_.size(), infos_.size());
+    for (const Seen& seen : seen_) {
+      const heddle_plan_launch_info& told = infos_.at(seen.launch.kernel);
+      const cuda::CUlaunchConfig& config = seen.launch.config;
+      EXPECT_EQ(config.gridDimX, told.grid_x);
+      EXPECT_EQ(config.gridDimY, told.grid_y);
+      EXPECT_EQ(config.gridDimZ, told.grid_z);
+      EXPECT_EQ(config.blockDimX, static_cast<unsigned>(told.threads));
+      EXPECT_EQ(config.sharedMemBytes, static_cast<unsigned>(told.dynamic_shared_bytes));
+      const unsigned attributes = (told.cluster > 1 ? 1U : 0U) + (told.starts_early != 0 ? 1U : 0U);
+      EXPECT_EQ(config.numAttrs, attributes);
+    }
+  }
+
+  // The bytes of an argument of the last launch.
+  Bytes argument(const std::string& name) {
+    const Seen& seen = seen_.back();
+    for (std::size_t i = 0; i < seen.arguments.size(); ++i) {
+      heddle_plan_argument_info info = {};
+      info.struct_size = sizeof info;
+      EXPECT_EQ(heddle_plan_argument(plan_, indices_.at(seen.launch.kernel), i, &info), HEDDLE_OK);
+      if (name == info.name.data) return seen.arguments[i];
+    }
+    return {};
+  }
+
+  // The last launch's struct, of which the last bytes are padding: zero where it is told, anything
+  // where it is launched.
+  void expect_parameters(const Bytes& told, std::size_t padding) {
+    Bytes launched = argument("parameters");
+    ASSERT_EQ(launched.size(), told.size());
+    std::fill(launched.end() - static_cast<std::ptrdiff_t>(padding), launched.end(), 0);
+    EXPECT_EQ(launched, told);
+  }
+
+  heddle_runtime* runtime_ = nullptr;
+  heddle_kernel* kernel_ = nullptr;
+  heddle_plan* plan_ = nullptr;
+  std::map<std::string, heddle_plan_launch_info> infos_;
+  std::map<std::string, std::size_t> indices_;
+  std::vector<Seen> seen_;
+};
+
+heddle_launch_size size_of(std::int64_t size, std::int64_t sequences = 0, bool offsets = false) {
+  heddle_launch_size wanted = {};
+  wanted.struct_size = sizeof wanted;
+  wanted.size = size;
+  wanted.sequences = sequences;
+  wanted.has_offsets = offsets ? 1 : 0;
+  return wanted;
+}
+
+heddle_gemm_args gemm_args(std::int64_t m) {
+  heddle_gemm_args args = {};
+  args.struct_size = sizeof args;
+  args.m = m;
+  args.x = in(0x100000);
+  args.weights = in(0x200000);
+  args.y = out(0x300000);
+  args.workspace = out(0x400000);
+  return args;
+}
+
+TEST_F(CApiPlanLaunch, OfAGemm) {
+  const testing::EngineContext context;
+  make(R"({"heddle":1,"op":"gemm","shape":{"n":4096,"k":4096,"m":[1,300]},"weight":{"bits":4},)"
+       R"("activation":{"dtype":"fp16"}})");
+  for (const std::int64_t m : {1, 7, 64, 300}) {
+    seen_.clear();
+    infos_.clear();
+    ask(size_of(m), kernel_of_size(m));
+    heddle_gemm_args args = gemm_args(m);
+    args.workspace.bytes = infos_.begin()->second.workspace_bytes;
+    ASSERT_EQ(heddle_launch_gemm(kernel_, &args, nullptr), HEDDLE_OK) << heddle_error_message();
+    expect_told();
+    EXPECT_EQ(argument("weights"), bytes_of_value(args.weights.data));
+    EXPECT_EQ(argument("y"), bytes_of_value(args.y.data));
+    const heddle_plan_launch_info& told = infos_.at(seen_.back().launch.kernel);
+    if (!argument("schedule").empty()) {
+      EXPECT_EQ(argument("schedule"), bytes_of_value(told.schedule));
+    }
+    EXPECT_EQ(argument("tokens").empty(), told.box_tokens == 0);
+  }
+}
+
+TEST_F(CApiPlanLaunch, OfActOrder) {
+  const testing::EngineContext context;
+  make(R"({"heddle":1,"op":"gemm","shape":{"n":256,"k":512,"m":[1,16]},"weight":{"bits":4},)"
+       R"("activation":{"dtype":"fp16","act_order":true}})");
+  ask(size_of(11), kernel_of_size(11));
+  ASSERT_EQ(infos_.size(), 2U);
+  heddle_gemm_args args = gemm_args(11);
+  args.permutation = in(0x500000);
+  args.workspace.bytes = infos_.begin()->second.workspace_bytes;
+  ASSERT_EQ(heddle_launch_gemm(kernel_, &args, nullptr), HEDDLE_OK) << heddle_error_message();
+  expect_told();
+  const void* gathered =
+      static_cast<char*>(args.workspace.data) + infos_.begin()->second.gathered_offset;
+  if (!argument("x").empty()) {
+    EXPECT_EQ(argument("x"), bytes_of_value(gathered));
+  }
+  seen_.pop_back();
+  EXPECT_EQ(argument("gathered"), bytes_of_value(gathered));
+  EXPECT_EQ(argument("m"), bytes_of_value(std::int32_t{11}));
+}
+
+// A cache of 10 pages of 16 tokens.
+heddle_kv_cache cache() {
+  heddle_kv_cache cache = {};
+  cache.k = {out(0x1000), out(0x2000), {}, {}};
+  cache.v = {out(0x3000), out(0x4000), {}, {}};
+  cache.pages = 10;
+  cache.block_table = in(0x5000);
+  cache.table_stride = 4;
+  return cache;
+}
+
+template <class Args, class Write>
+Bytes parameters_of(const heddle_plan* plan, const Args& args, const Write& write) {
+  std::size_t bytes = 0;
+  EXPECT_EQ(write(plan, &args, nullptr, 0, &bytes), HEDDLE_ERROR_USAGE);
+  Bytes parameters(bytes);
+  EXPECT_EQ(write(plan, &args, parameters.data(), bytes, &bytes), HEDDLE_OK)
+      << heddle_error_message();
+  return parameters;
+}
+
+TEST_F(CApiPlanLaunch, OfKvAppend) {
+  const testing::EngineContext context;
+  make(R"({"heddle":1,"op":"kv_append","shape":{"kv_heads":4,"head_dim":64},)"
+       R"("activation":{"dtype":"fp16"},"kv":{"dtype":"int4","page_size":16}})");
+  heddle_kv_append_args args = {};
+  args.struct_size = sizeof args;
+  args.tokens = 50;
+  args.sequences = 3;
+  args.k = in(0x6000);
+  args.v = in(0x7000);
+  args.offsets = in(0x8000);
+  args.lengths = in(0x9000);
+  args.cache = cache();
+  ask(size_of(50, 3, true), 0);
+  ASSERT_EQ(heddle_launch_kv_append(kernel_, &args, nullptr), HEDDLE_OK) << heddle_error_message();
+  expect_told();
+  expect_parameters(parameters_of(plan_, args, heddle_kv_append_parameters), 0);
+}
+
+TEST_F(CApiPlanLaunch, OfDecodeAttention) {
+  const testing::EngineContext context;
+  make(R"({"heddle":1,"op":"decode_attention","shape":{"heads":8,"kv_heads":4,"head_dim":64},)"
+       R"("activation":{"dtype":"fp16"},"kv":{"dtype":"int4","page_size":16}})");
+  heddle_decode_attention_args args = {};
+  args.struct_size = sizeof args;
+  args.sequences = 3;
+  args.q = in(0x6000);
+  args.out = out(0x7000);
+  args.lengths = in(0x9000);
+  args.cache = cache();
+  ask(size_of(std::int64_t{4} * 16, 3), kernel_of_size(64));
+  args.workspace = {testing::memory(0xA000).data, infos_.begin()->second.workspace_bytes};
+  ASSERT_EQ(heddle_launch_decode_attention(kernel_, &args, nullptr), HEDDLE_OK)
+      << heddle_error_message();
+  expect_told();
+  expect_parameters(parameters_of(plan_, args, heddle_decode_attention_parameters), sizeof(int));
+}
+
+TEST_F(CApiPlanLaunch, OfRowTransform) {
+  const testing::EngineContext context;
+  make(R"({"heddle":1,"op":"row_transform","shape":{"columns":256,"m":[1,64]},)"
+       R"("input":{"dtype":"fp16"},"norm":{"type":"rms","epsilon":1e-5}})");
+  heddle_row_transform_args args = {};
+  args.struct_size = sizeof args;
+  args.m = 37;
+  args.x = in(0x100000);
+  args.y = out(0x200000);
+  args.weight = in(0x300000);
+  args.y_stride = 264;
+  // Of sizes that are told: memory with fewer bytes is refused.
+  args.x.bytes = args.y.bytes = 0x10000;
+  ask(size_of(37), kernel_of_size(37));
+  ASSERT_EQ(heddle_launch_row_transform(kernel_, &args, nullptr), HEDDLE_OK)
+      << heddle_error_message();
+  expect_told();
+  expect_parameters(parameters_of(plan_, args, heddle_row_transform_parameters), sizeof(int));
+}
+
+TEST_F(CApiPlanLaunch, OfWeights) {
+  const testing::EngineContext context;
+  make(testing::dequantize_spec().canonical_json());
+  heddle_weight_source source = {};
+  source.weights = in(0x1000);
+  ask(size_of(0), 0);
+  ASSERT_EQ(heddle_launch_dequantize(kernel_, &source, out(0x2000), nullptr), HEDDLE_OK)
+      << heddle_error_message();
+  expect_told();
+  EXPECT_EQ(argument("weights"), bytes_of_value(source.weights.data));
+  EXPECT_EQ(argument("w"), bytes_of_value(testing::memory(0x2000).data));
+}
+
+}  // namespace
+}  // namespace heddle
