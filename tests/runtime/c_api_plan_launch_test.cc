@@ -19,6 +19,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 struct Seen {
   fake::Launch launch;
+  unsigned cluster = 1;  // thread blocks of one
   std::vector<Bytes> arguments;
 };
 
@@ -30,6 +31,17 @@ Bytes bytes_of_value(const Value& value) {
   Bytes bytes(sizeof value);
   std::memcpy(bytes.data(), &value, sizeof value);
   return bytes;
+}
+
+// Thread blocks of a cluster, from the attributes of a launch that is being made.
+unsigned cluster_of(const cuda::CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cuda::CUlaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      return attribute.value.clusterDim.x;
+    }
+  }
+  return 1;
 }
 
 class CApiPlanLaunch : public testing::FakeDevice {
@@ -56,7 +68,7 @@ class CApiPlanLaunch : public testing::FakeDevice {
     ASSERT_EQ(heddle_plan_of_kernel(kernel_, &plan_), HEDDLE_OK);
     // The bytes of each argument, as many as the C API says that it has.
     fake::state().work_of = [this](const fake::Launch& launch, void** parameters) {
-      Seen seen{launch, {}};
+      Seen seen{launch, cluster_of(launch.config), {}};
       for (std::size_t i = 0; i < infos_.at(launch.kernel).argument_count; ++i) {
         heddle_plan_argument_info argument = {};
         argument.struct_size = sizeof argument;
@@ -106,6 +118,7 @@ class CApiPlanLaunch : public testing::FakeDevice {
       EXPECT_EQ(config.sharedMemBytes, static_cast<unsigned>(told.dynamic_shared_bytes));
       const unsigned attributes = (told.cluster > 1 ? 1U : 0U) + (told.starts_early != 0 ? 1U : 0U);
       EXPECT_EQ(config.numAttrs, attributes);
+      EXPECT_EQ(seen.cluster, told.cluster);
     }
   }
 

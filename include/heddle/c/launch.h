@@ -66,9 +66,10 @@ HEDDLE_EXPORT heddle_status heddle_plan_launch(const heddle_plan* plan, size_t k
  *   gathered     a device pointer: the workspace and gathered_offset bytes. The gather of X writes
  *                it, and the kernels after it read it as "x", or through "tokens"
  *   m, schedule  an int32_t
- *   tokens       a CUtensorMap of X by value, 64-byte aligned: cuTensorMapEncodeTiled with FLOAT16 or BFLOAT16, two
- *                sides {K, M}, a stride of 2 * K bytes, boxes {box_columns, box_tokens}, element
- *                strides {1, 1}, no interleave, SWIZZLE_128B, L2_256B, no fill
+ *   tokens       a CUtensorMap of X by value, at a multiple of 64 bytes: cuTensorMapEncodeTiled
+ *                with FLOAT16 or BFLOAT16, two sides {K, M}, a stride of 2 * K bytes, boxes
+ *                {box_columns, box_tokens}, element strides {1, 1}, no interleave, SWIZZLE_128B,
+ *                L2_256B, no fill
  *   parameters   a struct by value, which the functions below fill */
 typedef struct heddle_plan_argument_info {
   size_t struct_size;
