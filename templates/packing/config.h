@@ -35,7 +35,7 @@ struct PackedLayout {
   // The entry of a chunk's column, and the first column of the chunk that an entry has.
   HEDDLE_BOTH constexpr int entry(int column) const { return (column + entry_offset) / meta_group; }
   HEDDLE_BOTH constexpr int first_column(int entry) const {
-    return max_of(0, entry * meta_group - entry_offset);
+    return entry_offset == 0 ? entry * meta_group : max_of(0, entry * meta_group - entry_offset);
   }
   // Whether an entry begins for a chunk at its column.
   HEDDLE_BOTH constexpr bool begins_entry(int column) const {
