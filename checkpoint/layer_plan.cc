@@ -140,8 +140,6 @@ class Planner {
                       first_other_));
     }
     note(whole_, first_whole_, "are not of those that ranks share: they are packed whole");
-    note(offset_, first_offset_,
-         "begin inside of a group of scales (weight.group_offset), which no kernel reads yet");
     gated_.add_notes(&plan_.notes);
   }
 
@@ -163,7 +161,6 @@ class Planner {
     gated_.apply(group, layer.heights(), &gemm);
     const std::string why = why_unserved(gemm);
     if (!why.empty()) return add_unserved(group, why, gemm.shape);
-    if (gemm.weight.group_offset != 0 && offset_++ == 0) first_offset_ = group.name;
     Spec spec = Spec::from_gemm(gemm, label_of(group.name));
     // The rest of the layer, such as its zero points, is read again when it is packed.
     plan_.packed.push_back({group, std::move(spec), layer.matrices(), layer.heights(),
@@ -190,8 +187,6 @@ class Planner {
   std::string first_other_;
   std::size_t whole_ = 0;
   std::string first_whole_;
-  std::size_t offset_ = 0;
-  std::string first_offset_;
   Unconverted unconverted_;
 };
 

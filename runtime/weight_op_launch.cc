@@ -1,5 +1,6 @@
 #include "runtime/weight_op_launch.h"
 
+#include "generator/layout/groups.h"
 #include "heddle/weights.h"
 #include "runtime/kernel_state.h"
 #include "runtime/launch_checks.h"
@@ -14,7 +15,7 @@ void check_source(const Plan& plan, const WeightSource& source) {
   const std::int64_t k = spec.shape.k;
   const bool checkpoint = spec.format != CheckpointFormat::kHeddle;
   const bool zeros = checkpoint && weight.zero_point == ZeroPoint::kInt;
-  const std::int64_t groups = weight.group_size > 0 ? k / weight.group_size : 1;
+  const std::int64_t groups = groups_along_k(weight, k);
   const std::size_t weight_bytes =
       checkpoint ? byte_count(n * k, weight.bits) / 8 : plan.layout.total_bytes;
   check_required(source.weights, weight_bytes, "weights");

@@ -51,6 +51,7 @@ device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& l
   weights.chunks = static_cast<int>(layout.chunks_per_row_block);
   weights.chunk_bytes = layout.chunk_bytes;
   weights.meta_group = layout.meta_group;
+  weights.entry_offset = layout.entry_offset;
   weights.scale_offset = layout.scale_offset;
   weights.scale_bytes = layout.scale_bytes;
   weights.zero_offset = layout.zero_offset;

@@ -43,9 +43,9 @@ double decode_instructions(const Plan& plan, ScaleMode mode) {
          2 * plan.layout.groups_per_chunk;
 }
 
-// A tile of 16 rows by 8 tokens has four sums in a lane.
+// A tile of 16 rows by 8 tokens has four sums in a lane, for each entry of scales.
 double scaled_sums(const Plan& plan, ScaleMode mode) {
-  return mode == ScaleMode::kAccumulator ? 4.0 * WeightLayout::kChunkK / plan.layout.meta_group : 0;
+  return mode == ScaleMode::kAccumulator ? 4.0 * plan.layout.groups_per_chunk : 0;
 }
 
 }  // namespace

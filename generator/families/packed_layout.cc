@@ -16,8 +16,10 @@ device::PackedLayout packed_layout(const WeightOpSpec& spec, const WeightLayout&
   packed.chunk_bytes = layout.chunk_bytes;
   packed.group =
       weight.group_size > 0 ? weight.group_size : packed.chunks * device::Chunk::kColumns;
+  packed.group_offset = weight.group_offset;
   packed.entries = layout.groups_per_chunk;
   packed.meta_group = layout.meta_group;
+  packed.entry_offset = layout.entry_offset;
   packed.scale_offset = layout.scale_offset;
   packed.scale_bytes = layout.scale_bytes;
   packed.zero_offset = layout.zero_offset;

@@ -4,16 +4,8 @@
 
 namespace heddle {
 
-std::vector<Problem> refuse_weight(const WeightSpec& weight) {
-  Reasons reasons;
-  reasons.unless(weight.group_offset == 0, "/weight/group_offset",
-                 "no kernel reads a partial first group yet",
-                 fmt::format("{}", weight.group_offset), "0");
-  return reasons.take();
-}
-
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target) {
-  Reasons reasons(refuse_weight(spec.weight));
+  Reasons reasons;
   const int arch = target.arch();
   reasons.unless(has_tensor_cores(target), "",
                  fmt::format("target {} has no tensor core path", target.name),

@@ -46,9 +46,6 @@ class Reasons {
   std::vector<Problem> problems_;
 };
 
-// What no kernel of any operation and path reads.
-std::vector<Problem> refuse_weight(const WeightSpec& weight);
-
 // Every reason why no kernel exists for this pair; empty if there is one.
 std::vector<Problem> refuse_pair(const GemmSpec& spec, const Target& target);
 

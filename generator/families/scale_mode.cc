@@ -90,10 +90,10 @@ ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout
   const int of_sums = tokens / 8;
   // Of weights the scale then costs a few products for each group; so many of sums were no slower.
   if (folds_scale(spec)) {
-    const bool few = of_sums * (WeightLayout::kChunkK / layout.meta_group) <= 2;
+    const bool few = of_sums * layout.groups_per_chunk <= 2;
     return few ? ScaleMode::kAccumulator : ScaleMode::kWeight;
   }
-  const int of_weights = layout.meta_group / 16;
+  const int of_weights = WeightLayout::kChunkK / 16 / layout.groups_per_chunk;  // k tiles
   const bool cheaper = sums_are_hidden ? of_sums <= of_weights : of_sums < of_weights;
   return cheaper ? ScaleMode::kAccumulator : ScaleMode::kWeight;
 }

@@ -14,7 +14,6 @@ namespace heddle {
 std::vector<Problem> refuse_weight_op(const Spec& spec, const Target& target) {
   const WeightOpSpec& op = spec.weight_op();
   std::vector<Problem> problems = check_meaning(spec.op(), op);
-  for (Problem& problem : refuse_weight(op.weight)) problems.push_back(std::move(problem));
   const int arch = target.arch();
   if (!has_tensor_cores(target)) {
     problems.push_back({"", fmt::format("no kernel serves target {}", target.name),

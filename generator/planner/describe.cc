@@ -26,6 +26,10 @@ std::string describe_layout(const Plan& plan) {
     if (l.zero_bytes != 0) {
       text += fmt::format(", {} x {} bytes of zero points", l.groups_per_chunk, l.zero_bytes);
     }
+    if (l.entry_offset != 0) {
+      text += fmt::format("; W begins inside of a group: entry (column + {}) / {}", l.entry_offset,
+                          l.meta_group);
+    }
     text += '\n';
   }
   return text;

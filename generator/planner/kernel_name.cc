@@ -18,6 +18,7 @@ std::string weight_name(const WeightSpec& weight) {
     name += "_tensor";
   } else {
     name += fmt::format("_g{}", weight.group_size);
+    if (weight.group_offset != 0) name += fmt::format("o{}", weight.group_offset);
   }
   if (weight.tensor_scale) name += "_ts";
   return name;

@@ -51,11 +51,12 @@ struct DequantizePackedConfig {
 struct DequantizeGptqConfig {
   MatrixTiles tiles;
   WeightScaling scaling;
-  int bits;        // of a code
-  int unit;        // columns of a unit, whole runs of eight
-  int group_size;  // columns that share a scale
-  int zero_bias;   // GPTQ's first version stores zero points less one
-  bool act_order;  // each column has a group of its own
+  int bits;          // of a code
+  int unit;          // columns of a unit, whole runs of eight
+  int group_size;    // columns that share a scale
+  int group_offset;  // the column of its first group at which W begins
+  int zero_bias;     // GPTQ's first version stores zero points less one
+  bool act_order;    // each column has a group of its own
 
   static constexpr int kLaneRows = 4;
   static constexpr int kLanesN = 2;
@@ -66,10 +67,14 @@ struct DequantizeGptqConfig {
   HEDDLE_BOTH constexpr int steps() const { return act_order || unit > 8 ? 1 : 2; }
   HEDDLE_BOTH constexpr int step_columns() const { return kLanesK * unit; }
   HEDDLE_BOTH constexpr int warp_columns() const { return steps() * step_columns(); }
+  // Whether runs of so many columns, counted from column 0, are of one group each.
+  HEDDLE_BOTH constexpr bool is_of_one_group(int columns) const {
+    return group_size % columns == 0 && group_offset % columns == 0;
+  }
   HEDDLE_BOTH constexpr int threads() const { return 32 * kDequantizeWarps; }
   HEDDLE_BOTH constexpr int shared_bytes() const { return 0; }
 
-  HEDDLE_FIELDS(tiles, scaling, bits, unit, group_size, zero_bias, act_order)
+  HEDDLE_FIELDS(tiles, scaling, bits, unit, group_size, group_offset, zero_bias, act_order)
 };
 
 // From AWQ's tensors of 4 bits. A word has the codes of eight rows in one column; a lane takes two
@@ -77,7 +82,8 @@ struct DequantizeGptqConfig {
 struct DequantizeAwqConfig {
   MatrixTiles tiles;
   WeightScaling scaling;
-  int group_size;  // columns that share a scale
+  int group_size;    // columns that share a scale
+  int group_offset;  // the column of its first group at which W begins
 
   static constexpr int kBits = 4;
   static constexpr int kWordRows = 32 / kBits;
@@ -91,7 +97,7 @@ struct DequantizeAwqConfig {
   HEDDLE_BOTH constexpr int threads() const { return 32 * kDequantizeWarps; }
   HEDDLE_BOTH constexpr int shared_bytes() const { return 0; }
 
-  HEDDLE_FIELDS(tiles, scaling, group_size)
+  HEDDLE_FIELDS(tiles, scaling, group_size, group_offset)
 };
 
 }  // namespace heddle::device

@@ -90,7 +90,7 @@ __device__ __forceinline__ void dequantize_awq(const u8* qweight, const u8* scal
 
   // Everything is loaded before anything is used.
   const int word = row / Tile::kWordRows;
-  const int group = column / Config::value.group_size;
+  const int group = (column + Config::value.group_offset) / Config::value.group_size;
   const u32* words_at =
       reinterpret_cast<const u32*>(qweight) + static_cast<i64>(column) * Tile::kRowWords;
   u32 words[Tile::kColumns][Tile::kWords];

@@ -37,9 +37,10 @@ struct GptqTile {
   static_assert(kUnit == 8 * kTiles, "the decode plan's unit");
   // A unit is of one group, or else each of its runs of eight columns is: groups are multiples of
   // 16. Where groups are long, neighbouring steps share one.
-  static constexpr int kUnitGroups = kGroupSize % kUnit == 0 ? 1 : kTiles;
+  static constexpr int kUnitGroups = Config::value.is_of_one_group(kUnit) ? 1 : kTiles;
   template <int kCount>
-  static constexpr bool kShare = kSteps % kCount == 0 && kGroupSize % (kCount * kStepColumns) == 0;
+  static constexpr bool kShare = kSteps % kCount == 0 &&
+                                 Config::value.is_of_one_group(kCount* kStepColumns);
   static constexpr int kGroupSteps = kShare<4> ? 4 : kShare<2> ? 2 : 1;
 
   const u8* qweight;
@@ -123,7 +124,8 @@ struct GptqTile {
       if (step % kGroupSteps != 0) continue;
 #pragma unroll
       for (int i = 0; i < kUnitGroups; ++i) {
-        groups[step / kGroupSteps][i] = load_group((unit * kUnit + 8 * i) / kGroupSize);
+        groups[step / kGroupSteps][i] =
+            load_group((unit * kUnit + 8 * i + Config::value.group_offset) / kGroupSize);
       }
     }
     u8* to = weight_address<Config>(w, row, first_unit * kUnit);

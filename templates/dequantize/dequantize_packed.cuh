@@ -25,7 +25,7 @@ struct ChunkToRows {
   static constexpr PackedLayout kFrom = Config::value.packed;
   static constexpr int kBits = kFrom.bits;
   static constexpr int kHalfK = 64;  // whose words a lane loads together
-  static constexpr int kEntries = Chunk::kColumns / kFrom.meta_group;
+  static constexpr int kEntries = kFrom.per_channel() ? 1 : kFrom.entries;
   static constexpr int kRowPitch = DequantizePackedConfig::kRowPitch;
   static constexpr bool kFloatZero = Config::value.scaling.zero == ZeroKind::kFloat;
   static constexpr bool kHasZeros = Config::value.scaling.zero == ZeroKind::kInt;
@@ -75,8 +75,8 @@ struct ChunkToRows {
 #pragma unroll
     for (int tile = 0; tile < Chunk::kColumns / 16; ++tile) {
       const int column = 16 * tile;
-      const bool begins = column % kFrom.meta_group == 0;
-      if (begins) begin_group(column / kFrom.meta_group, z, near, far);
+      const bool begins = kFrom.begins_entry(column);
+      if (begins) begin_group(kFrom.entry(column), z, near, far);
       // Another group has other zero points: what follows is decoded with them.
       if (tile % Decode::kTiles == 0 || begins) {
         Decode::unit(words[column / kHalfK], tile % 4 / Decode::kTiles, z, a);

@@ -95,11 +95,13 @@ struct GemvWarp : ChunkLane<Config> {
         for (int i = 0; i < kTiles; ++i) {
           const int tile = first + i;
           const int column = 64 * half + 16 * tile;
-          const bool begins = column % kUnit == 0;
+          const bool begins = Config::value.weights.begins_unit(column, kUnit, Chunk::kColumns);
           if (begins) begin_unit(chunk, column, to_pass);
           decoder.decode(0, packed.halves[half], first / kTiles, i, begins, a);
           multiply_tile(tile, a[i], b[tile / 2][tile % 2 * 2], b[tile / 2][tile % 2 * 2 + 1]);
-          if ((column + 16) % kUnit == 0) end_unit(chunk, column);
+          if (Config::value.weights.ends_unit(column, kUnit, Chunk::kColumns)) {
+            end_unit(chunk, column);
+          }
         }
       }
     }

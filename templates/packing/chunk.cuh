@@ -118,9 +118,9 @@ struct RowMetadata {
   template <class Values>
   __device__ __forceinline__ void put(int entry, int column, const Values& values) const {
     const int row = packed_row & (Chunk::kRows - 1);
-    const int k = column + entry * kTo.meta_group;
+    const int k = column + kTo.first_column(entry);
     const bool column_inside = entry < entries && (kWholeColumns<Config> || k < kW.k);
-    const int group = k / kTo.group;
+    const int group = kTo.group_of(k);
     const bool read = column_inside && (kWholeRows<Config> || packed_row < kW.n);
     // All loads before the first store.
     const u32 scale = read ? values.scale(packed_row, group) : 0;

@@ -14,8 +14,10 @@ struct PackedLayout {
   int chunks;               // of a row block
   int chunk_bytes;          // codes, then entries of scales, then entries of zero points
   int group;                // columns that share a scale; all of a row's if scales are per channel
+  int group_offset;         // the column of its first group at which W begins
   int entries;              // of scales in a chunk; 0: scales are per channel, behind all chunks
   int meta_group;           // columns of an entry
+  int entry_offset;         // columns by which entry 0 begins before the chunk
   int scale_offset;         // in a chunk; also the bytes of its codes
   int scale_bytes;          // of an entry of scales
   int zero_offset;          // in a chunk
@@ -30,6 +32,17 @@ struct PackedLayout {
   bool gated;
 
   HEDDLE_BOTH constexpr bool per_channel() const { return entries == 0; }
+  // The entry of a chunk's column, and the first column of the chunk that an entry has.
+  HEDDLE_BOTH constexpr int entry(int column) const { return (column + entry_offset) / meta_group; }
+  HEDDLE_BOTH constexpr int first_column(int entry) const {
+    return entry_offset == 0 ? entry * meta_group : max_of(0, entry * meta_group - entry_offset);
+  }
+  // Whether an entry begins for a chunk at its column.
+  HEDDLE_BOTH constexpr bool begins_entry(int column) const {
+    return column == 0 || (column + entry_offset) % meta_group == 0;
+  }
+  // The group of a column of W.
+  HEDDLE_BOTH constexpr int group_of(int column) const { return (column + group_offset) / group; }
   // Bytes of one scale, and of the zero points of rows g and g + 8.
   HEDDLE_BOTH constexpr int scale_width() const { return scale_bytes / Chunk::kRows; }
   HEDDLE_BOTH constexpr int zero_width() const { return zero_bytes / (Chunk::kRows / 2); }
@@ -42,9 +55,9 @@ struct PackedLayout {
     return row / Chunk::kRows * kHalf + row % kHalf + row / kHalf % 2 * (n / 2);
   }
 
-  HEDDLE_FIELDS(bits, row_blocks, chunks, chunk_bytes, group, entries, meta_group, scale_offset,
-                scale_bytes, zero_offset, zero_bytes, channel_offset, channel_bytes,
-                channel_zero_offset, tensor_offset, padding_code, row_lines, gated)
+  HEDDLE_FIELDS(bits, row_blocks, chunks, chunk_bytes, group, group_offset, entries, meta_group,
+                entry_offset, scale_offset, scale_bytes, zero_offset, zero_bytes, channel_offset,
+                channel_bytes, channel_zero_offset, tensor_offset, padding_code, row_lines, gated)
 };
 
 }  // namespace heddle::device

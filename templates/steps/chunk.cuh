@@ -121,10 +121,9 @@ struct ChunkLane {
   }
 
  private:
-  // Of the entry of kMetaGroup columns that holds the column, what belongs to rows g and g + 8.
+  // Of the entry that the column is of, what belongs to rows g and g + 8.
   __device__ __forceinline__ u32 entry(u32 entries, int column, int entry_bytes) const {
-    return entries + column / Config::value.weights.meta_group * entry_bytes +
-           g * (entry_bytes / 8);
+    return entries + Config::value.weights.entry(column) * entry_bytes + g * (entry_bytes / 8);
   }
 
   static __device__ __forceinline__ u32 zero_fields(u32 pair) { return pair * 0x00010001u; }

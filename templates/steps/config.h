@@ -29,6 +29,8 @@ struct PackedWeights {
   int chunks;      // of a row block
   int chunk_bytes;
   int meta_group;    // columns that share an entry of scales and zero points
+  int entry_offset;  // columns by which entry 0 begins before the chunk: W may begin inside of a
+                     // group
   int scale_offset;  // in a chunk
   int scale_bytes;   // of an entry, for 16 rows
   ZeroPoint zero_point;
@@ -42,9 +44,25 @@ struct PackedWeights {
   bool tensor_scale;        // whether there is one
   bool row_lines;           // in TensorRT-LLM's order: a line holds 64 columns of a few rows
 
-  HEDDLE_FIELDS(bits, n, k, row_blocks, chunks, chunk_bytes, meta_group, scale_offset, scale_bytes,
-                zero_point, zero_offset, zero_bytes, fixed_bias, channel_offset, channel_bytes,
-                channel_zero_offset, tensor_offset, tensor_scale, row_lines)
+  // The entry of a chunk's column.
+  HEDDLE_BOTH constexpr int entry(int column) const { return (column + entry_offset) / meta_group; }
+  // Entries that a chunk's columns touch.
+  HEDDLE_BOTH constexpr int entries() const { return entry(Chunk::kColumns - 1) + 1; }
+  // A kernel looks at scales and zero points once for a unit of columns, which are of one entry.
+  // Units begin every `unit` columns from where entries begin, and with each run of `run` columns
+  // that the kernel walks at once. Both are powers of two, `unit` is at most the run and an entry.
+  // `column` is counted from a multiple of `run`.
+  HEDDLE_BOTH constexpr bool begins_unit(int column, int unit, int run) const {
+    return column % run == 0 || (column + entry_offset) % unit == 0;
+  }
+  // Whether a unit ends with the k tile of 16 columns at `column`.
+  HEDDLE_BOTH constexpr bool ends_unit(int column, int unit, int run) const {
+    return begins_unit(column + 16, unit, run);
+  }
+
+  HEDDLE_FIELDS(bits, n, k, row_blocks, chunks, chunk_bytes, meta_group, entry_offset, scale_offset,
+                scale_bytes, zero_point, zero_offset, zero_bytes, fixed_bias, channel_offset,
+                channel_bytes, channel_zero_offset, tensor_offset, tensor_scale, row_lines)
 };
 
 struct Scaling {

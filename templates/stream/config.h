@@ -42,14 +42,12 @@ struct StreamConfig {
   HEDDLE_BOTH constexpr int token_bytes() const { return token_rows() * token_row_bytes(); }
 
   // Scales of 8 bits are widened once for a warp: [chunk][g][entry], for rows g and g + 8 a pair of
-  // the weights' type or two FP32. Those of a stage at once, but of groups of 16, so that two
-  // blocks find room on an SM.
+  // the weights' type or two FP32. Those of a stage at once, but of chunks with more than four
+  // entries, so that two blocks find room on an SM.
   HEDDLE_BOTH constexpr bool widens() const {
     return scaling.mode != ScaleMode::kChannel && weights.scale_bytes == Chunk::kRows;
   }
-  HEDDLE_BOTH constexpr int entries() const {  // of a chunk
-    return weights.meta_group < Chunk::kColumns ? Chunk::kColumns / weights.meta_group : 1;
-  }
+  HEDDLE_BOTH constexpr int entries() const { return weights.entries(); }  // of a chunk
   HEDDLE_BOTH constexpr int wide_bytes() const {
     return scaling.mode == ScaleMode::kWeight ? 4 : 8;
   }

@@ -19,9 +19,13 @@ struct StreamScales {
   using Value = typename Config::Value;
   using Scale = typename Config::Scale;
   static constexpr bool kWeight = Config::value.scaling.mode == ScaleMode::kWeight;
-  static constexpr int kWords = S::kWideBytes / 4;            // of an entry
-  static constexpr int kHalfEntries = (S::kEntries + 1) / 2;  // of half a chunk
+  static constexpr int kWords = S::kWideBytes / 4;  // of an entry
+  // Of half a chunk: those that its columns touch, or one more where the other half touches more.
+  static constexpr int kHalfEntries =
+      max_of(Config::value.weights.entry(63) + 1, S::kEntries - Config::value.weights.entry(64));
   static constexpr int kHalfWords = kHalfEntries * kWords;
+  // Without an offset of the entries those of a half begin at a multiple of their bytes.
+  static constexpr bool kAligned = Config::value.weights.entry_offset == 0;
 
   // What a lane has of half a chunk, for each entry kWords.
   u32 words[kHalfWords];
@@ -58,8 +62,8 @@ struct StreamScales {
 
   // `wide`: of the chunk.
   __device__ __forceinline__ void load(u32 wide, int half, int g) {
-    const u32 at = wide + g * S::kWideRowBytes + half % S::kEntries * (4 * kHalfWords);
-    if constexpr (kHalfWords % 4 == 0) {
+    const u32 at = wide + g * S::kWideRowBytes + first_entry(half) * S::kWideBytes;
+    if constexpr (kAligned && kHalfWords % 4 == 0) {
 #pragma unroll
       for (int i = 0; i < kHalfWords; i += 4) {
         const u32x4 v = load_shared_16(at + 4 * i);
@@ -68,12 +72,16 @@ struct StreamScales {
         words[i + 2] = v.z;
         words[i + 3] = v.w;
       }
-    } else if constexpr (kHalfWords == 2) {
-      const u64 v = load_shared_8(at);
-      words[0] = static_cast<u32>(v);
-      words[1] = static_cast<u32>(v >> 32);
+    } else if constexpr (kWords == 2 || (kAligned && kHalfWords == 2)) {
+#pragma unroll
+      for (int i = 0; i < kHalfWords; i += 2) {
+        const u64 v = load_shared_8(at + 4 * i);
+        words[i] = static_cast<u32>(v);
+        words[i + 1] = static_cast<u32>(v >> 32);
+      }
     } else {
-      words[0] = load_shared_4(at);
+#pragma unroll
+      for (int i = 0; i < kHalfWords; ++i) words[i] = load_shared_4(at + 4 * i);
     }
   }
 
@@ -85,8 +93,12 @@ struct StreamScales {
   }
 
  private:
-  static __device__ __forceinline__ int entry(int column) {
-    return column / Config::value.weights.meta_group % kHalfEntries;
+  // The first that a half has in `words`. No half reads past the chunk's last one.
+  static __device__ __forceinline__ constexpr int first_entry(int half) {
+    return min_of(Config::value.weights.entry(64 * half), S::kEntries - kHalfEntries);
+  }
+  static __device__ __forceinline__ constexpr int entry(int column) {
+    return Config::value.weights.entry(column) - first_entry(column / 64);
   }
 };
 

@@ -28,7 +28,7 @@ struct StreamWarp : ChunkLane<Config> {
   static constexpr int kTurns = kPartial && S::kWidens && kUnit <= 32 ? 1 : 2;
   // Chunks of a stage that are unrolled. With scales of 8 bits or of small groups four of them want
   // more registers than there are, of 16 tokens two as well, and so do two that are all of K.
-  static constexpr bool kSmallGroups = kPartial && kUnit < S::kChunkK;
+  static constexpr bool kSmallGroups = kPartial && S::kEntries > 1;
   static constexpr bool kTwoOfAll =
       kSmallGroups && kUnit <= 32 && S::kOneStage && Config::value.stage_chunks == 2;
   static constexpr int kUnroll = kTwoOfAll                                  ? 1
@@ -144,7 +144,7 @@ struct StreamWarp : ChunkLane<Config> {
       for (int i = 0; i < kTiles; ++i) {
         const int tile = first + i;
         const int column = 16 * tile;
-        const bool begins = column % kUnit == 0;
+        const bool begins = Config::value.weights.begins_unit(column, kUnit, S::kChunkK);
         if (begins) begin_unit(chunk, column);
         decoder.decode(0, words, first % 4 / kTiles, i, begins, a);
 #pragma unroll
@@ -153,7 +153,7 @@ struct StreamWarp : ChunkLane<Config> {
           MmaAmpere::mma16816(Value{}, part[tile % kTurns][j], a[i], pair[tile % 2 * 2],
                               pair[tile % 2 * 2 + 1]);
         }
-        if ((column + 16) % kUnit == 0) end_unit(chunk, column);
+        if (Config::value.weights.ends_unit(column, kUnit, S::kChunkK)) end_unit(chunk, column);
       }
     }
   }

@@ -156,7 +156,7 @@ struct BulkTile : ChunkLane<Config> {
       const int i = tile % kTiles;
       const int here = 64 * half + 16 * tile;     // in the step
       const int column = 64 * first_half + here;  // in the chunk
-      const bool begins = here % kUnit == 0;
+      const bool begins = Config::value.weights.begins_unit(here, kUnit, kStep);
       if (kLoadsPairs && tile % 2 == 0) load_pair(tokens, tile / 2, b);
 #pragma unroll
       for (int row = 0; row < kRowsAtOnce; ++row) {
@@ -175,7 +175,7 @@ struct BulkTile : ChunkLane<Config> {
           MmaAmpere::mma16816(Value{}, kPartial ? part_[row][j] : sum[r][j], a[row][i],
                               pair[tile % 2 * 2], pair[tile % 2 * 2 + 1]);
         }
-        if (kPartial && (here + 16) % kUnit == 0) {
+        if (kPartial && Config::value.weights.ends_unit(here, kUnit, kStep)) {
           end_unit(chunk.row_block(r), column, row, r);
         }
       }

@@ -97,10 +97,10 @@ struct WarpTile : ChunkLane<Config> {
     }
   }
 
-  // 64 columns from `column` of the stage, `in_unit` columns after the last look at scales. Decode
+  // 64 columns from `column` of the stage, `in_step` columns behind where its step begins. Decode
   // takes kTiles k tiles at a time; where that is one, the tokens of the next 16 columns are
   // loaded while this tile's are multiplied.
-  __device__ __forceinline__ void multiply_64(u32 stage, int column, int in_unit) {
+  __device__ __forceinline__ void multiply_64(u32 stage, int column, int in_step) {
     constexpr int kTiles = Decode::kTiles;
     constexpr bool kAhead = kTiles == 1;
     typename Lane::Words packed[S::kRowTiles];
@@ -121,7 +121,7 @@ struct WarpTile : ChunkLane<Config> {
       if constexpr (kFloatZeros) {
 #pragma unroll
         for (int i = 0; i < kTiles; ++i) {
-          sum_tokens(i, in_unit + 16 * (first + i), tokens[kAhead ? first % 2 : i]);
+          sum_tokens(i, in_step + 16 * (first + i), tokens[kAhead ? first % 2 : i]);
         }
       }
 #pragma unroll
@@ -129,8 +129,8 @@ struct WarpTile : ChunkLane<Config> {
         u32 a[kTiles][4];
 #pragma unroll
         for (int i = 0; i < kTiles; ++i) {
-          const int here = in_unit + 16 * (first + i);
-          const bool begins = here % S::kUnit == 0;
+          const int here = in_step + 16 * (first + i);
+          const bool begins = Config::value.weights.begins_unit(here, S::kUnit, kStep);
           if (begins) begin_unit(r, stage, column + 16 * (first + i));
           decoder.decode(r, packed[r], first / kTiles, i, begins, a);
 #pragma unroll
@@ -140,7 +140,7 @@ struct WarpTile : ChunkLane<Config> {
                                   kPartial ? part[kPartial ? r : 0][kPartial ? j : 0] : sum[r][j],
                                   a[i], b[0], b[1]);
           }
-          if (kPartial && (here + 16) % S::kUnit == 0) {
+          if (kPartial && Config::value.weights.ends_unit(here, S::kUnit, kStep)) {
             end_unit(r, i, stage, column + 16 * (first + i));
           }
         }
@@ -148,17 +148,18 @@ struct WarpTile : ChunkLane<Config> {
     }
   }
 
-  // Adds 16 columns to the tokens' sums; `here` is where in the unit they begin.
+  // Adds 16 columns to the tokens' sums; `here` is where in the step they begin.
   __device__ __forceinline__ void sum_tokens(int i, int here,
                                              const u32 (&tokens)[S::kTokenTiles][2]) {
     const int slot = kChannel ? 0 : i;
     const int before = kChannel || i == 0 ? kTokenSums - 1 : i - 1;
+    const bool begins = !kChannel && Config::value.weights.begins_unit(here, S::kUnit, kStep);
     const u32 ones[4] = {Value::kOnes, Value::kOnes, Value::kOnes, Value::kOnes};
 #pragma unroll
     for (int j = 0; j < S::kTokenTiles; ++j) {
 #pragma unroll
       for (int v = 0; v < 4; ++v) {
-        token_sum[slot][j][v] = !kChannel && here % S::kUnit == 0 ? 0.0f : token_sum[before][j][v];
+        token_sum[slot][j][v] = begins ? 0.0f : token_sum[before][j][v];
       }
       Config::Mma::mma16816(Value{}, token_sum[slot][j], ones, tokens[j][0], tokens[j][1]);
     }

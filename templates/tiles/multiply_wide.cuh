@@ -98,7 +98,9 @@ struct WideTile : WarpTile<Config, Decode> {
     } else if (step == 0) {
       Lane::load_words(Base::chunk(stage, r, column), column / 64 & 1, words[r]);
     }
-    if (16 * step % S::kUnit == 0) Base::begin_unit(r, stage, column + 16 * step);
+    if (Config::value.weights.begins_unit(16 * step, S::kUnit, 64)) {
+      Base::begin_unit(r, stage, column + 16 * step);
+    }
   }
 
   // The first steps of a turn start its part of the copies of a later stage: all of them at once

@@ -174,7 +174,7 @@ struct WgmmaMultiply {
       const int here = tile + i;
       const u64 at = columns + (here / 4 * S::kHalfBytes >> 4) + 2 * (here % 4);
       if constexpr (kPartial) {
-        wgmma(typename Config::Value{}, part[into], a[i], at, here % Steps::kGroupTiles != 0);
+        wgmma(typename Config::Value{}, part[into], a[i], at, !Steps::begins_group(here));
       } else {
         wgmma(typename Config::Value{}, sum[r], a[i], at, true);
       }

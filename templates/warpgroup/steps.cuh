@@ -16,8 +16,13 @@ struct WgmmaSteps {
   static constexpr int kGroupTiles =               // between two looks at scales
       Config::value.weights.meta_group / 16 < kTiles ? Config::value.weights.meta_group / 16
                                                      : kTiles;
-  static constexpr int kStepTiles =
-      kPartial && kGroupTiles < Config::value.step_tiles ? kGroupTiles : Config::value.step_tiles;
+  // How many of these tiles an offset of the entries moves their ends by. Scales on sums want steps
+  // that end where groups do.
+  static constexpr int kCut = Config::value.weights.entry_offset / 16 % kGroupTiles;
+  static constexpr int kMostStepTiles = kCut == 0 ? kGroupTiles : kCut & -kCut;
+  static constexpr int kStepTiles = kPartial && kMostStepTiles < Config::value.step_tiles
+                                        ? kMostStepTiles
+                                        : Config::value.step_tiles;
   static constexpr int kSets = Config::value.decoded_sets;  // of registers for decoded weights
   static constexpr int kColumnSteps = kTiles / kStepTiles;  // of a chunk at a time
   static constexpr int kSteps = kColumnSteps * S::kRowTiles;
@@ -32,14 +37,18 @@ struct WgmmaSteps {
   // that of fewer tokens is short, more leave no registers, and four warpgroups multiply for each
   // other meanwhile. With two sets of weights every step waits for the one before. Every stage must
   // begin with the same set of sums, and a short one would have a branch of its own, with which
-  // ptxas lets no two steps overlap.
-  static constexpr bool kEven = Config::value.weights.chunks % S::kStageChunks == 0 &&
+  // ptxas lets no two steps overlap. Where an offset cuts groups they are not as many steps each.
+  static constexpr bool kEven = kCut == 0 && Config::value.weights.chunks % S::kStageChunks == 0 &&
                                 S::kOwnChunks * kSteps / kGroupSteps % 2 == 0;
   static constexpr int kParts =
       kPartial && Config::value.tile_m == 64 && !S::kFour && kSets == 2 && kEven ? 2 : 1;
 
+  // Whether scales and zero points are looked at; `tile`: of those of a chunk at a time.
+  static __device__ __forceinline__ constexpr bool begins_group(int tile) {
+    return Config::value.weights.begins_unit(16 * tile, 16 * kGroupTiles, 16 * kTiles);
+  }
   static __device__ __forceinline__ bool ends_group(int step) {
-    return (step % kColumnSteps + 1) * kStepTiles % kGroupTiles == 0;
+    return begins_group((step % kColumnSteps + 1) * kStepTiles);
   }
 };
 

@@ -53,7 +53,7 @@ struct WgmmaWeights : ChunkLane<Config> {
     for (int i = 0; i < Steps::kStepTiles; ++i) {
       const int here = tile + i;
       const int place = place_of(r, here);
-      const bool begins = here % Steps::kGroupTiles == 0;
+      const bool begins = Steps::begins_group(here);
       if (begins) {
         const int column = 16 * here + 64 * from_half;
         decoder_.begin_group(held, Lane::int_zeros(chunk, column),

@@ -115,6 +115,37 @@ std::vector<BulkCase> make_cases() {
   add("Trtllm", gemm(136, 2560, {9, 16}, kFp16, 64, kNone, tile_of(64, 512, 2, 4)))
       .weight.interleave = Interleave::kTrtllm;
 
+  // Shards that begin inside of a group: groups cut early and late in a chunk, small ones and ones
+  // of several chunks; scales on weights and on sums, with few tokens and many.
+  const auto add_cut = [&](std::string name, int offset, GemmSpec spec) -> GemmSpec& {
+    spec.weight.group_offset = offset;
+    return add(std::move(name), std::move(spec));
+  };
+  add_cut("CutAt96", 96, gemm(136, 2208, {9, 16}, kFp16, 128, kInt, tile_of(48, 512, 3, 4)));
+  add_cut("CutAt32", 32, gemm(136, 1376, {3, 8}, kBf16, 128, kInt, tile_of(64, 512, 1, 8)))
+      .weight.scale_dtype = kFp32;
+  add_cut("CutAt16OfManyTokens", 16,
+          gemm(72, 1376, {63, 64}, kFp16, 128, kInt, tile_of(48, 256, 3, 2)));
+  add_cut("CutOfManyTokensOnSums", 80,
+          gemm(72, 1376, {63, 64}, kBf16, 128, kNone, tile_of(48, 256, 3, 2)))
+      .weight.scale_dtype = kFp32;
+  add_cut("CutOf64", 32, gemm(136, 2208, {15, 16}, kBf16, 64, kInt, tile_of(64, 256, 2, 4)))
+      .weight.scale_dtype = kFp32;
+  add_cut("CutOf32", 16, gemm(136, 1184, {16, 16}, kFp16, 32, kInt, tile_of(112, 128, 7, 1)));
+  add_cut("CutOf256", 128, gemm(136, 1376, {9, 16}, kFp16, 256, kInt, tile_of(64, 512, 1, 4)));
+  add_cut("CutOf256InAChunk", 208,
+          gemm(136, 1376, {1, 8}, kFp16, 256, kInt, tile_of(64, 512, 1, 8)));
+  add_cut("CutFolded", 48, gemm(136, 1376, {31, 32}, kBf16, 128, kNone, tile_of(48, 256, 1, 4)));
+  add_cut("CutOfThreeBits", 96, gemm(40, 1376, {9, 9}, kFp16, 128, kInt, tile_of(32, 128, 2, 2)))
+      .weight.bits = 3;
+  WeightSpec& cut_mxfp4 =
+      add_cut("CutMxfp4", 16, gemm(72, 1184, {16, 16}, kBf16, 32, kNone, tile_of(32, 256, 2, 4)))
+          .weight;
+  cut_mxfp4.type = WeightType::kE2m1;
+  cut_mxfp4.scale_dtype = kE8m0;
+  add_cut("CutSplit", 96, gemm(136, 2208, {25, 32}, kBf16, 128, kInt, tile_of(48, 256, 3, 2)))
+      .tile.split_k = 5;
+
   // Weights of 16 bits, of one row tile of a warp and several, with few tokens and many.
   add("Plain", gemm(136, 1184, {9, 16}, kFp16, 32, kNone, tile_of(64, 256, 2, 4))).weight =
       plain_weight(kFp16);

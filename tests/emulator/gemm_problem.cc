@@ -62,8 +62,8 @@ std::vector<double> plain_weights(const GemmSpec& spec, const QuantizedWeights& 
   const PlainNumbers plain = plain_numbers({n, k}, spec.weight, spec.activation, weights);
   std::vector<double> values;
   for (std::int64_t i = 0; i < n * k; ++i) {
-    const auto group =
-        static_cast<std::size_t>(i / k * (k / plain.group_size) + i % k / plain.group_size);
+    const auto group = static_cast<std::size_t>(i / k * plain.groups +
+                                                (i % k + plain.group_offset) / plain.group_size);
     const double value = plain.values[code_at(spec.weight, weights, static_cast<std::size_t>(i))];
     values.push_back((value - plain.zeros[group]) * plain.scales[group] * plain.tensor_scale);
   }

@@ -1,5 +1,6 @@
 #include "tests/emulator/gemv_cases.h"
 
+#include <tuple>
 #include <utility>
 
 #include "generator/families/gemm_family.h"
@@ -85,6 +86,33 @@ std::vector<GemvCase> make_cases() {
     trtllm.bits = bits;
     trtllm.interleave = Interleave::kTrtllm;
   }
+
+  // Shards that begin inside of a group.
+  for (const auto& [name, label, k, group, offset, zero] :
+       {std::tuple{"CutAt96", "warps 5 ahead 2 split 1", 1056, 128, 96, kInt},
+        {"CutAt16", "warps 5 ahead 2 split 1", 1056, 128, 16, kNone},
+        {"CutOf64", "warps 4 ahead 2 split 2", 2016, 64, 32, kInt},
+        {"CutOf32", "warps 4 ahead 2 split 1", 1024, 32, 16, kInt},
+        {"CutOf256", "warps 4 ahead 2 split 1", 1024, 256, 128, kInt},
+        {"CutOf256InAChunk", "warps 5 ahead 2 split 1", 1056, 256, 176, kInt},
+        {"CutFloatZeros", "warps 5 ahead 2 split 1", 1056, 128, 96, kFloat},
+        {"CutFloatZerosOf64", "warps 5 ahead 2 split 1", 1056, 64, 48, kFloat},
+        {"CutFloatZerosOf32", "warps 4 ahead 2 split 1", 1024, 32, 16, kFloat}}) {
+    add(name, label, gemm(40, k, kFp16, group, zero)).weight.group_offset = offset;
+  }
+  for (const int bits : {2, 3, 8}) {
+    WeightSpec& cut = add("CutOfBits" + std::to_string(bits), "warps 5 ahead 2 split 1",
+                          gemm(40, 1056, kBf16, 128, kInt))
+                          .weight;
+    cut.bits = bits;
+    cut.group_offset = 16 * (bits - 1);
+    cut.scale_dtype = kFp32;
+  }
+  WeightSpec& cut_mxfp4 =
+      add("CutMxfp4", "warps 4 ahead 2 split 1", gemm(40, 1024, kBf16, 32, kNone)).weight;
+  cut_mxfp4.type = WeightType::kE2m1;
+  cut_mxfp4.scale_dtype = kE8m0;
+  cut_mxfp4.group_offset = 16;
 
   add("Plain", "warps 5 ahead 2 split 1", gemm(40, 1056, kFp16, 32, kNone)).weight =
       plain_weight(kFp16);

@@ -1,6 +1,7 @@
 #include "tests/emulator/mma_cases.h"
 
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "tests/emulator/one_kernel.h"
@@ -107,6 +108,36 @@ std::vector<MmaCase> make_cases() {
   cases.back().sm_count = 3;
   add("ThreeBits", few(33, 64, 3, kInt));
   add("SixBits", few(65, 128, 6, kNone));
+
+  // Shards that begin inside of a group: tiles that read ahead and tiles that do not, scales on
+  // weights and on sums, float zero points, K that ends inside of a chunk.
+  const auto cut = [](GemmSpec spec, int group, int offset) {
+    spec.weight.group_size = group;
+    spec.weight.group_offset = offset;
+    return spec;
+  };
+  add("CutSmall", cut(gemm(200, 1056, 70, small_tile(), kFp16, 0, kInt), 128, 96));
+  add("CutBroad", cut(gemm(264, 416, 70, broad_tile(), kBf16, 0, kInt), 128, 16));
+  add("CutTall", cut(gemm(264, 672, 70, tall_tile(), kFp16, 0, kInt), 64, 32));
+  add("CutLarge", cut(gemm(264, 672, 140, large_tile(), kFp16, 0, kInt), 32, 16));
+  add("CutLong", cut(gemm(136, 928, 70, long_tile(), kFp16, 0, kNone), 256, 176));
+  add("CutOf256", cut(gemm(136, 672, 70, small_tile(), kFp16, 0, kInt), 256, 128));
+  add("CutSplit", cut(gemm(136, 1056, 70, small_tile(), kFp16, 0, kInt), 128, 32)).tile.split_k = 3;
+  add("CutFewTokens", cut(few(1, 8, 4, kInt), 128, 96));
+  add("CutFewTokensOnSums", cut(few(9, 16, 4, kInt), 128, 80)).weight.scale_dtype = kFp32;
+  add("CutOf64OnSums", cut(few(17, 32, 4, kInt), 64, 48)).weight.scale_dtype = kFp32;
+  add("CutThreeBits", cut(few(33, 64, 3, kInt), 128, 32));
+  for (const auto& [name, m, bits, group, offset] : {std::tuple{"CutFloatZeros", 8, 4, 128, 96},
+                                                     {"CutFloatZerosOf64", 16, 4, 64, 16},
+                                                     {"CutFloatZerosOf32", 32, 4, 32, 16},
+                                                     {"CutFloatZerosOfThreeBits", 64, 3, 128, 48},
+                                                     {"CutFloatZerosOfTwoBits", 8, 2, 256, 208}}) {
+    add(name, cut(few(m / 2 + 1, m, bits, ZeroPoint::kFloat), group, offset));
+  }
+  WeightSpec& cut_mxfp4 =
+      add("CutMxfp4", cut(gemm(136, 416, 128, large_tile(), kBf16, 0, kNone), 32, 16)).weight;
+  cut_mxfp4.type = WeightType::kE2m1;
+  cut_mxfp4.scale_dtype = kE8m0;
 
   // Weights of 16 bits, which read ahead where others do, and with few tokens do not.
   add("Plain", gemm(200, 1056, 70, small_tile(), kFp16, 32, kNone)).weight = plain_weight(kFp16);

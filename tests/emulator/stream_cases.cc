@@ -115,6 +115,47 @@ std::vector<StreamCase> make_cases() {
   add("Trtllm", gemm(136, 2560, {5, 8}, kFp16, 64, kNone), 4).weight.interleave =
       Interleave::kTrtllm;
 
+  // Shards that begin inside of a group: groups cut late and early, in a chunk and at its end,
+  // small ones and ones of several chunks; the end of K inside of a chunk; scales on sums and on
+  // weights.
+  const auto add_cut = [&](std::string name, GemmSpec spec, int offset) -> GemmSpec& {
+    spec.weight.group_offset = offset;
+    return add(std::move(name), std::move(spec), 4);
+  };
+  add_cut("CutAt96", gemm(136, 1376, {1, 2}, kFp16, 128, kInt), 96);
+  add_cut("CutAt32OnSums", gemm(72, 1376, {5, 8}, kBf16, 128, kInt), 32).weight.scale_dtype = kFp32;
+  add_cut("CutAt16OfWeights", gemm(72, 2208, {15, 16}, kFp16, 128, kNone), 16);
+  add_cut("CutOfThreeBits", gemm(40, 2208, {3, 4}, kFp16, 64, kInt), 32).weight.bits = 3;
+  add_cut("CutOfSmallGroups", gemm(40, 1184, {7, 8}, kBf16, 32, kInt), 16).weight.scale_dtype =
+      kFp32;
+  add_cut("CutOfFolded", gemm(40, 1184, {9, 16}, kBf16, 32, kNone), 16);
+  add_cut("CutOf256", gemm(136, 1376, {1, 2}, kFp16, 256, kInt), 128);
+  add_cut("CutOf256InAChunk", gemm(136, 1376, {4, 5}, kFp16, 256, kInt), 176);
+  add_cut("CutOf48", gemm(40, 1184, {3, 4}, kFp16, 48, kInt), 32);
+  add_cut("CutInOneChunk", gemm(8, 32, {1, 2}, kFp16, 128, kInt), 112);
+  add_cut("CutTrtllm", gemm(136, 2560, {5, 8}, kFp16, 64, kNone), 48).weight.interleave =
+      Interleave::kTrtllm;
+  GemmSpec& cut_split = add_cut("CutSplit", gemm(136, 2208, {5, 8}, kFp16, 128, kInt), 80);
+  cut_split.tile.split_k = 2;
+  cut_split.pre_scale = true;
+  cut_split.epilogue = {true, Activation::kSilu, true};
+  // Scales of 8 bits, which are widened for half a chunk at a time.
+  for (const auto& [name, scale, group, offset, tokens] :
+       {std::tuple{std::string_view("CutE8m0OnSums"), kE8m0, 32, 16, Tokens{1, 2}},
+        {"CutE8m0OnWeights", kE8m0, 32, 16, Tokens{15, 16}},
+        {"CutE8m0OfPairsOnWeights", kE8m0, 64, 48, Tokens{3, 4}},
+        {"CutE4m3Early", kE4m3, 128, 96, Tokens{5, 8}},
+        {"CutE4m3Late", kE4m3, 128, 32, Tokens{5, 8}},
+        {"CutE4m3InTheMiddle", kE4m3, 128, 64, Tokens{1, 1}},
+        {"CutE8m0OfChunksOnSums", kE8m0, 128, 80, Tokens{3, 4}},
+        {"CutE8m0OfPairsOnSums", kE8m0, 64, 16, Tokens{3, 4}}}) {
+    const DType dtype = name.find("OnSums") == name.npos ? kBf16 : kFp16;
+    WeightSpec& weight =
+        add_cut(std::string(name), gemm(136, 1248, tokens, dtype, group, kNone), offset).weight;
+    weight.type = WeightType::kE2m1;
+    weight.scale_dtype = scale;
+  }
+
   // Weights of 16 bits: ends of N and K, two tiles of tokens, K over the blocks of a cluster.
   add("Plain", gemm(136, 1184, {1, 8}, kFp16, 32, kNone), 4).weight = plain_weight(kFp16);
   add("PlainOfSixteenTokens", gemm(72, 2208, {15, 16}, kBf16, 32, kNone), 4).weight =

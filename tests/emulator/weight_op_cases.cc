@@ -47,6 +47,19 @@ Cases make_repack_cases() {
   lines.format = CheckpointFormat::kGptq;
   lines.weight.interleave = Interleave::kTrtllm;
   add("Lines", Op::kRepack, lines, &cases);
+  // Shards that begin inside of a group, and end inside of one.
+  for (const auto& [group, offset] :
+       {std::pair{128, 96}, {128, 16}, {64, 32}, {32, 16}, {256, 128}, {48, 16}}) {
+    const std::string name = std::to_string(group) + "CutAt" + std::to_string(offset);
+    WeightOpSpec cut = spec_of(48, 352, 4, group);
+    cut.weight.group_offset = offset;
+    cut.format = CheckpointFormat::kAwq;
+    add("AwqOf" + name, Op::kRepack, cut, &cases);
+    cut.format = CheckpointFormat::kGptq;
+    cut.weight.bits = 3;
+    cut.shape.n = 32;
+    add("GptqOf" + name, Op::kRepack, cut, &cases);
+  }
   return cases;
 }
 
@@ -78,6 +91,29 @@ Cases make_dequantize_cases() {
   WeightOpSpec lines = spec_of(32, 128, 4, 128, ZeroPoint::kNone);
   lines.weight.interleave = Interleave::kTrtllm;
   add("Lines", Op::kDequantize, lines, &cases);
+  // Shards that begin inside of a group, and end inside of one, packed and as checkpoints have
+  // them.
+  for (const auto& [group, offset] :
+       {std::pair{128, 96}, {128, 16}, {64, 32}, {32, 16}, {256, 128}, {48, 16}}) {
+    const std::string name = std::to_string(group) + "CutAt" + std::to_string(offset);
+    WeightOpSpec cut = spec_of(48, 352, 4, group);
+    cut.weight.group_offset = offset;
+    add("Of" + name, Op::kDequantize, cut, &cases);
+    cut.weight.zero_point = ZeroPoint::kFloat;
+    cut.weight.scale_dtype = DType::kFp32;
+    cut.act_order = true;
+    add("FloatZerosOf" + name, Op::kDequantize, cut, &cases);
+    WeightOpSpec stored = spec_of(64, 352, 4, group);
+    stored.weight.group_offset = offset;
+    stored.format = CheckpointFormat::kAwq;
+    cases.push_back({"AwqOf" + name, Spec::from_weight_op(Op::kDequantize, stored)});
+    for (const int bits : {2, 3, 4, 8}) {
+      stored.format = bits == 4 ? CheckpointFormat::kGptqV2 : CheckpointFormat::kGptq;
+      stored.weight.bits = bits;
+      cases.push_back({"Gptq" + std::to_string(bits) + "Of" + name,
+                       Spec::from_weight_op(Op::kDequantize, stored)});
+    }
+  }
   return cases;
 }
 

@@ -123,11 +123,13 @@ TEST_P(EmulatedDequantize, GivesTheBitsOfTheReference) {
     const DequantizeProblem problem = make_dequantize_problem(spec, seed);
     emulator::GlobalMemory memory;
     const std::uint8_t* const weights = to_memory(problem.source.weights, memory);
+    const std::uint8_t* const scales = to_memory(problem.source.scales, memory);
+    const std::uint8_t* const zeros = to_memory(problem.source.zeros, memory);
     const auto* const order =
         reinterpret_cast<const int*>(to_memory(problem.source.permutation, memory));
     std::uint8_t* const w = memory.allocate(2 * problem.expected.size(), Access::kWrite);
     ASSERT_NO_FATAL_FAILURE(launch(plan, seed, memory, [&] {
-      dequantize_kernels[GetParam()](weights, nullptr, nullptr, order, w);
+      dequantize_kernels[GetParam()](weights, scales, zeros, order, w);
     }));
     std::vector<std::uint16_t> got(problem.expected.size());
     std::memcpy(got.data(), w, 2 * got.size());

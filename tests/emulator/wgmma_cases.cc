@@ -250,6 +250,52 @@ std::vector<WgmmaCase> make_cases() {
   c.add("Trtllm", 136, 2560, {16, 128, 256}, kFp16, 64, kNo, 4, {16}, kClusters).weight.interleave =
       Interleave::kTrtllm;
 
+  // Shards that begin inside of a group: scales on weights, and on sums, which end their groups
+  // between steps; of whole chunks, of halves that a stage or a warpgroup has, of two row tiles.
+  const auto add_cut = [&](std::string name, int offset, std::int64_t k, Tile tile, DType dtype,
+                           int group, ZeroPoint zero, std::vector<std::int64_t> tokens,
+                           Sharing sharing) -> WeightSpec& {
+    WeightSpec& weight =
+        c.add(std::move(name), 136, k, tile, dtype, group, zero, 3, std::move(tokens), sharing)
+            .weight;
+    weight.group_offset = offset;
+    return weight;
+  };
+  add_cut("CutAt96", 96, 928, {16, 128, 256}, kFp16, 128, kInt, {9, 16}, kNone);
+  add_cut("CutAt32OnSums", 32, 928, {64, 128, 256}, kBf16, 128, kInt, {33, 64}, kNone).scale_dtype =
+      kFp32;
+  add_cut("CutAt16OnSums", 16, 928, {32, 128, 128}, kFp16, 128, kNo, {31}, kNone).scale_dtype =
+      kFp32;
+  add_cut("CutAt64OnSums", 64, 1024, {64, 128, 256}, kFp16, 128, kNo, {64}, kNone).scale_dtype =
+      kFp32;
+  add_cut("CutOnSumsOfMany", 80, 416, {128, 128, 128}, kFp16, 128, kInt, {127, 300}, kNone)
+      .scale_dtype = kFp32;
+  add_cut("CutOf64OnSums", 32, 928, {128, 128, 128}, kFp16, 64, kInt, {65, 129}, kNone)
+      .scale_dtype = kFp32;
+  add_cut("CutOf32OnSums", 16, 928, {64, 128, 128}, kFp16, 32, kInt, {64}, kNone).scale_dtype =
+      kFp32;
+  add_cut("CutOf256", 128, 928, {64, 128, 256}, kFp16, 256, kInt, {64}, kNone);
+  add_cut("CutOf256InAChunk", 208, 928, {64, 256, 128}, kFp16, 256, kInt, {64}, kNone).scale_dtype =
+      kFp32;
+  add_cut("CutRowTilesOnSums", 48, 928, {64, 256, 128}, kFp16, 128, kInt, {63}, kNone).scale_dtype =
+      kFp32;
+  add_cut("CutSharedRows", 96, 928, {64, 64, 128}, kFp16, 128, kInt, {33, 64}, kNone);
+  add_cut("CutSharedRowsOnSums", 80, 928, {64, 64, 128}, kFp16, 128, kInt, {64}, kNone)
+      .scale_dtype = kFp32;
+  add_cut("CutTurnsOnSums", 32, 928, {32, 64, 256}, kFp16, 64, kNo, {31}, kNone).scale_dtype =
+      kFp32;
+  add_cut("CutHalves", 96, 928, {256, 128, 64}, kFp16, 128, kInt, {65, 300}, kNone);
+  add_cut("CutHalvesOf64", 16, 928, {128, 128, 64}, kFp16, 64, kInt, {129}, kNone).bits = 3;
+  add_cut("CutFolded", 48, 928, {64, 128, 128}, kBf16, 128, kNo, {64}, kNone);
+  add_cut("CutInPairs", 96, 2592, {16, 128, 128}, kFp16, 128, kInt, {9, 16}, kClusters);
+  add_cut("CutInParts", 32, 3872, {64, 256, 128}, kFp16, 128, kInt, {64}, kEqualParts);
+  for (const auto& [name, tile] :
+       {std::tuple{"CutMxfp4", Tile{64, 256, 256}}, {"CutMxfp4SharedRows", Tile{64, 64, 128}}}) {
+    WeightSpec& fp4 = add_cut(name, 16, 928, tile, kBf16, 32, kNo, {tile.m}, kNone);
+    fp4.type = WeightType::kE2m1;
+    fp4.scale_dtype = kE8m0;
+  }
+
   // Weights of 16 bits: whole tiles, halves of chunks, shared rows, four warpgroups, blocks that
   // share tiles in every way, gates.
   const auto add_plain = [&](std::string name, std::int64_t n, std::int64_t k, Tile tile,

@@ -78,7 +78,8 @@ KernelFamily family_of(std::string_view kind) {
     return {"dequantize",
             "weight_op",
             "DequantizeOnCpu",
-            {"dequantize/dequantize_packed.cuh"},
+            {"dequantize/dequantize_awq.cuh", "dequantize/dequantize_gptq.cuh",
+             "dequantize/dequantize_packed.cuh"},
             plans_of(dequantize_cases())};
   }
   throw std::invalid_argument("no such kind of kernels");

@@ -63,6 +63,30 @@ WeightOpSpec spec_of(CheckpointFormat format, std::int64_t n, std::int64_t k, in
   return spec;
 }
 
+// Shards that begin inside of a group, and end inside of one.
+TEST_F(DequantizeGpu, ShardsThatCutTheirFirstGroup) {
+  for (const auto& [group, offset] :
+       {std::pair{128, 96}, {128, 16}, {64, 32}, {32, 16}, {256, 176}, {48, 32}}) {
+    for (int bits = 1; bits <= 8; ++bits) {
+      WeightOpSpec spec =
+          spec_of(kHeddle, 264, 736, group, bits % 2 == 0 ? ZeroPoint::kInt : ZeroPoint::kFloat);
+      spec.weight.bits = bits;
+      spec.weight.group_offset = offset;
+      add_both(spec);
+    }
+    WeightOpSpec awq = spec_of(kAwq, 264, 736, group, ZeroPoint::kInt);
+    awq.weight.group_offset = offset;
+    add_both(awq);
+    for (const int bits : {2, 3, 4, 8}) {
+      WeightOpSpec gptq = spec_of(kGptq, 288, 736, group, ZeroPoint::kInt);
+      gptq.weight.bits = bits;
+      gptq.weight.group_offset = offset;
+      add_both(gptq);
+    }
+  }
+  check_all();
+}
+
 TEST_F(DequantizeGpu, PackedWeightsOfEveryWidthGroupAndZeroPoint) {
   for (int bits = 1; bits <= 8; ++bits) {
     for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {

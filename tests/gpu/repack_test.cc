@@ -63,6 +63,20 @@ TEST_F(RepackGpu, EveryFormatWidthGroupAndScale) {
   }
 }
 
+// Shards that begin inside of a group, and end inside of one.
+TEST_F(RepackGpu, ShardsThatCutTheirFirstGroup) {
+  for (const auto& [format, bits] : kSources) {
+    for (const auto& [group, offset] :
+         {std::pair{128, 96}, {128, 16}, {64, 32}, {32, 16}, {256, 176}, {48, 32}}) {
+      for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
+        WeightOpSpec spec = spec_of(format, bits, 288, 736, group, zero);
+        spec.weight.group_offset = offset;
+        check(spec);
+      }
+    }
+  }
+}
+
 TEST_F(RepackGpu, RaggedShapes) {
   for (const auto& [format, bits] : kSources) {
     for (const std::int64_t n : {32, 288, 1056}) {

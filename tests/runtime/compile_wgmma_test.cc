@@ -105,6 +105,20 @@ TEST_F(CompileWgmma, EveryWayOfDecoding) {
   check(sources);
 }
 
+// Shards that begin inside of a group: with scales on sums a step may be one tile of 16 columns.
+TEST_F(CompileWgmma, GroupsThatAnOffsetCuts) {
+  std::vector<Source> sources;
+  int i = 0;
+  for (const auto& [group, offset] : {std::pair{128, 96}, {128, 16}, {64, 32}, {32, 16}}) {
+    for (const DType scale : {DType::kFp16, DType::kFp32}) {
+      GemmSpec spec = spec_of({4, group, ZeroPoint::kInt, scale}, DType::kFp16, i % 2 == 1);
+      spec.weight.group_offset = offset;
+      add_kernels(plan_of_warpgroups(spec), i++, &sources);
+    }
+  }
+  check(sources);
+}
+
 TEST_F(CompileWgmma, EveryTile) {
   std::vector<Source> sources;
   for (const int m : {16, 32, 64, 96, 128, 160, 192, 256}) {

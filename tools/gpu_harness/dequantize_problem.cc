@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 
+#include "generator/layout/groups.h"
 #include "tools/gpu_harness/expected_weight.h"
 #include "tools/gpu_harness/random_weights.h"
 #include "tools/gpu_harness/stored_scale.h"
@@ -96,7 +97,6 @@ std::vector<std::uint16_t> expected_weights(const WeightOpSpec& spec,
                                             const QuantizedWeights& weights,
                                             const SourceTensors& source) {
   const auto [n, k] = spec.shape;
-  const std::int64_t run = k / groups_of(spec);
   std::vector<std::int32_t> columns(static_cast<std::size_t>(k));
   std::iota(columns.begin(), columns.end(), 0);
   std::stable_sort(columns.begin(), columns.end(), [&](std::int32_t a, std::int32_t b) {
@@ -109,7 +109,7 @@ std::vector<std::uint16_t> expected_weights(const WeightOpSpec& spec,
     std::int64_t current = -1;
     for (const std::int32_t column : columns) {
       const std::int64_t group = source.group_index.empty()
-                                     ? column / run
+                                     ? group_of_column(spec.weight, column)
                                      : source.group_index[static_cast<std::size_t>(column)];
       if (group != current) values.begin(meta_index(spec, row, group));
       current = group;

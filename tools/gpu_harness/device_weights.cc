@@ -24,6 +24,8 @@ DeviceWeights::DeviceWeights(const GemmSpec& spec, std::uint32_t seed, const Own
             static_cast<int>(shape.n),
             static_cast<int>(shape.k),
             static_cast<int>(plain.group_size),
+            static_cast<int>(plain.group_offset),
+            static_cast<int>(plain.groups),
             static_cast<int>(code_bytes(spec.weight))};
 }
 

@@ -29,15 +29,17 @@ __device__ u16 narrow(float value, int bf16) {
 struct Weights {
   const u8* codes;      // [n, k], of code_bytes each
   const float* values;  // of every code
-  const float* scales;  // [n, k / group_size]
-  const float* zeros;   // [n, k / group_size]
+  const float* scales;  // [n, groups]
+  const float* zeros;   // [n, groups]
   double tensor_scale;
   int n, k, group_size;
-  int code_bytes;  // 1 or 2
+  int group_offset;  // the column of its first group at which W begins
+  int groups;        // of a row
+  int code_bytes;    // 1 or 2
 };
 
 __device__ double weight_at(const Weights& w, int row, int column) {
-  const u64 group = static_cast<u64>(row) * (w.k / w.group_size) + column / w.group_size;
+  const u64 group = static_cast<u64>(row) * w.groups + (column + w.group_offset) / w.group_size;
   const u64 at = static_cast<u64>(row) * w.k + column;
   const u32 code = w.code_bytes == 1 ? w.codes[at] : reinterpret_cast<const u16*>(w.codes)[at];
   const double value = w.values[code];

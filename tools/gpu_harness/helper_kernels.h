@@ -32,6 +32,8 @@ struct ReferenceWeights {
   int n = 0;
   int k = 0;
   int group_size = 0;
+  int group_offset = 0;
+  int groups = 0;
   int code_bytes = 1;
 };
 

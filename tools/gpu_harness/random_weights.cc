@@ -7,6 +7,7 @@
 #include <random>
 
 #include "generator/decode/float16.h"
+#include "generator/layout/groups.h"
 #include "generator/layout/plain_sizes.h"
 #include "heddle/inspect/decode_plan.h"
 #include "tools/gpu_harness/stored_scale.h"
@@ -16,13 +17,9 @@ namespace {
 
 constexpr float kLargestValue = 64;
 
-std::int64_t group_size_of(const MatrixShape& shape, const WeightSpec& weight) {
-  return weight.has_scales() && weight.group_size > 0 ? weight.group_size : shape.k;
-}
-
 std::size_t count_of_scales(const MatrixShape& shape, const WeightSpec& weight) {
   if (weight.group_size == kPerTensor) return 1;
-  return static_cast<std::size_t>(shape.n * (shape.k / group_size_of(shape, weight)));
+  return static_cast<std::size_t>(shape.n * groups_along_k(weight, shape.k));
 }
 
 // What each code decodes to, less no zero point but the fixed bias.
@@ -144,7 +141,12 @@ PlainNumbers plain_numbers(const MatrixShape& shape, const WeightSpec& weight, D
                            const QuantizedWeights& weights) {
   PlainNumbers plain;
   plain.values = code_values(weight, dtype);
-  plain.group_size = group_size_of(shape, weight);
+  plain.group_size = shape.k;
+  if (weight.has_scales() && weight.group_size > 0) {
+    plain.group_size = weight.group_size;
+    plain.group_offset = weight.group_offset;
+    plain.groups = groups_along_k(weight, shape.k);
+  }
   if (!weight.has_scales()) {
     plain.scales.assign(static_cast<std::size_t>(shape.n), 1.0F);
     plain.zeros.assign(static_cast<std::size_t>(shape.n), 0.0F);
@@ -154,7 +156,7 @@ PlainNumbers plain_numbers(const MatrixShape& shape, const WeightSpec& weight, D
   const float bias =
       weight.type == WeightType::kUint ? static_cast<float>(1 << (weight.bits - 1)) : 0;
   const int bytes = bytes_of(weight.scale_dtype);
-  const std::int64_t count = shape.n * (shape.k / plain.group_size);
+  const std::int64_t count = shape.n * plain.groups;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t at = weight.group_size == kPerTensor ? 0 : static_cast<std::size_t>(i);
     plain.scales.push_back(stored_scale(weight.scale_dtype, read_bits(weights.scales, at, bytes)));

@@ -21,12 +21,14 @@ QuantizedWeights random_weights(const MatrixShape& shape, const WeightSpec& weig
                                 std::uint32_t seed);
 
 // W[n, k] = (values[code] - zeros[n, g]) * scales[n, g] * tensor_scale, each number exact; group g
-// is column / group_size.
+// is (column + group_offset) / group_size.
 struct PlainNumbers {
   std::vector<float> values;  // as many as there are codes
   std::vector<float> scales;  // [N, G]; ones where there are none
   std::vector<float> zeros;   // [N, G]
   std::int64_t group_size = 1;
+  std::int64_t group_offset = 0;
+  std::int64_t groups = 1;  // of a row
   double tensor_scale = 1;
 };
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "generator/layout/groups.h"
 #include "tools/gpu_harness/stored_scale.h"
 
 namespace heddle {
@@ -97,7 +98,7 @@ std::size_t SourceTensors::bytes() const noexcept {
 }
 
 std::int64_t groups_of(const WeightOpSpec& spec) {
-  return spec.weight.group_size > 0 ? spec.shape.k / spec.weight.group_size : 1;
+  return groups_along_k(spec.weight, spec.shape.k);
 }
 
 std::size_t meta_index(const WeightOpSpec& spec, std::int64_t row, std::int64_t group) {

@@ -54,11 +54,17 @@ const device::MatrixTiles& tiles_of(const PlannedKernel& kernel) {
                     config_of<DequantizeConfig>(kernel));
 }
 
+// Whether a unit of GPTQ's codes has columns of several groups, whose scales are all in registers.
+bool has_groups_in_units(const DequantizeConfig& config) {
+  const auto* const gptq = std::get_if<device::DequantizeGptqConfig>(&config);
+  return gptq != nullptr && !gptq->is_of_one_group(gptq->unit);
+}
+
 // What the registers allow without spills, at 128 threads to a block: the more blocks, the more
 // loads are in flight. 8 leaves a thread 64 registers, 4 leaves 128, 2 leaves 255.
-int blocks_per_sm(const WeightOpSpec& spec, bool in_place) {
+int blocks_per_sm(const WeightOpSpec& spec, const DequantizeConfig& config, bool in_place) {
   const WeightSpec& weight = spec.weight;
-  if (spec.act_order && weight.bits == 3) return 2;
+  if (weight.bits == 3 && (spec.act_order || has_groups_in_units(config))) return 2;
   const bool narrow = spec.format != CheckpointFormat::kAwq && weight.bits == 4 &&
                       weight.group_size != 16 && !spec.act_order;
   return narrow && in_place ? 8 : 4;
@@ -153,7 +159,7 @@ class Dequantize final : public Family {
     kernel.configuration = make_configuration(config);
     kernel.threads = std::visit([](const auto& c) { return c.threads(); }, config);
     kernel.shared_bytes = std::visit([](const auto& c) { return c.shared_bytes(); }, config);
-    kernel.blocks_per_sm = blocks_per_sm(spec, in_place);
+    kernel.blocks_per_sm = blocks_per_sm(spec, config, in_place);
     kernel.arguments = {KernelArgument::kWeights, KernelArgument::kScales, KernelArgument::kZeros,
                         KernelArgument::kOrder, KernelArgument::kW};
     plan.kernels = {std::move(kernel)};

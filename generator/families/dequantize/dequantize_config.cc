@@ -75,6 +75,7 @@ device::DequantizeGptqConfig gptq_config(const Plan& plan) {
   config.bits = spec.weight.bits;
   config.unit = plan.decode.elements();
   config.group_size = group_size(spec);
+  config.group_offset = spec.weight.group_offset;
   config.zero_bias = spec.format == CheckpointFormat::kGptq ? 1 : 0;
   config.act_order = spec.act_order;
   config.tiles = tiles_of(spec.shape, config.kWarpRows * kDequantizeWarps, config.warp_columns());
@@ -90,6 +91,7 @@ device::DequantizeAwqConfig awq_config(const Plan& plan) {
                           config.kWarpColumns * (kDequantizeWarps / along_n));
   config.scaling = scaling_of(spec);
   config.group_size = group_size(spec);
+  config.group_offset = spec.weight.group_offset;
   return config;
 }
 

@@ -39,11 +39,12 @@ bool four_hold_sums(const WarpgroupConfig& c) {
 
 // Whether products of wgmma go on while the sums of a group of 64 tokens are scaled: those of four
 // warpgroups are others'; those of two are the next group's where two sets of sums take turns, for
-// which 64 tokens have registers, and stages of one or two chunks, none of which may be short.
+// which 64 tokens have registers, and stages of one or two chunks, none of which may be short, and
+// groups that are as many steps each, which those that an offset cuts are not.
 // Codes of eight bits, and 64 rows, were no faster so.
 bool multiplies_beside_scaling(const GemmSpec& spec, const WarpgroupConfig& c) {
   return c.tile_m == 64 && c.tile_n > 64 && spec.weight.bits < 8 &&
-         (c.has_four() || c.weights.chunks % 2 == 0);
+         (c.has_four() || (c.weights.chunks % 2 == 0 && c.weights.entry_offset == 0));
 }
 
 void settle_scale(const GemmSpec& spec, const WeightLayout& layout, WarpgroupConfig& c) {
