@@ -61,7 +61,9 @@ int run(const heddle::Spec& spec) {
   const heddle::GemmSpec& gemm = spec.gemm();
   const DType type = gemm.activation, scale_type = gemm.weight.scale_dtype;
   const std::size_t n = gemm.shape.n, k = gemm.shape.k, m = std::max<long>(gemm.shape.m_min, 5);
-  const std::size_t groups = gemm.weight.group_size > 0 ? k / gemm.weight.group_size : 1;
+  const std::size_t offset = gemm.weight.group_offset;
+  const std::size_t size = gemm.weight.group_size > 0 ? gemm.weight.group_size : k;
+  const std::size_t groups = (k + offset + size - 1) / size;
   const unsigned codes = 1U << gemm.weight.bits;
   const bool has_zeros = gemm.weight.zero_point == heddle::ZeroPoint::kInt;
   // Two's complement is the same as unsigned codes around the middle with the top bit flipped.
@@ -96,7 +98,7 @@ int run(const heddle::Spec& spec) {
   for (std::size_t out = 0; out < m * n; ++out) {
     double sum = 0;
     for (std::size_t token = out / n, row = out % n, i = 0; i < k; ++i) {
-      const std::size_t at = row * groups + i * groups / k;
+      const std::size_t at = row * groups + (i + offset) / size;
       const int zero = has_zeros ? weights.zeros[at] : static_cast<int>(codes / 2);
       const int scale = weights.scales[2 * at] | weights.scales[2 * at + 1] << 8;
       const int code = (weights.codes[row * k + i] ^ flip) - zero;

@@ -43,7 +43,7 @@ struct StreamConfig {
 
   // Scales of 8 bits are widened once for a warp: [chunk][g][entry], for rows g and g + 8 a pair of
   // the weights' type or two FP32. Those of a stage at once, but of chunks with more than four
-  // entries, so that two blocks find room on an SM.
+  // entries, which leaves the ring its stages.
   HEDDLE_BOTH constexpr bool widens() const {
     return scaling.mode != ScaleMode::kChannel && weights.scale_bytes == Chunk::kRows;
   }
