@@ -1,14 +1,12 @@
-# heddle_precompile(TARGET HEADER...): headers that most of its files read are parsed once for all of
-# them, which saves a third of a build. Where a compiler cache is in use it saves more, and does not
-# like them.
+# heddle_precompile(TARGET HEADER...): headers that most of its files include are parsed once, which
+# saves a third of a build. Off with a compiler cache, which saves more and handles them badly.
 set(heddle_precompile OFF)
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(heddle_precompile ON)
 endif()
 option(HEDDLE_PRECOMPILE_HEADERS "Parse headers that many files read once" ${heddle_precompile})
 
-# Of what it inlines from precompiled headers GCC 12 no longer knows that it is the standard
-# library's, and tells its own mistakes.
+# GCC 12 sees both, wrongly, in what it inlines from precompiled headers of the standard library.
 set(heddle_precompile_options
     $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overread>)
 

@@ -239,9 +239,9 @@ heddle_status heddle_checkpoint_unserved(const heddle_checkpoint* checkpoint, si
     need(checkpoint, "checkpoint");
     need(name, "name");
     need(reason, "reason");
-    need_index(index, checkpoint->reader.unserved().size(), "unserved layers");
-    *name = to_c(checkpoint->reader.unserved()[index].name);
-    *reason = to_c(checkpoint->reader.unserved()[index].reason);
+    const heddle::UnservedLayer& one = unserved_of(checkpoint, index);
+    *name = to_c(one.name);
+    *reason = to_c(one.reason);
   });
 }
 

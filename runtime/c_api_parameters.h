@@ -12,7 +12,7 @@
 
 namespace heddle::c_api {
 
-// Throws Error(kUsage): "api.null"; "launch.size" where a launch would do nothing.
+// Throws Error(kUsage, "launch.size") where a launch would do nothing.
 inline void need_work(bool has_work) {
   if (!has_work) refuse("launch.size", "nothing is launched, so that there are no parameters");
 }

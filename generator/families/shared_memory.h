@@ -14,9 +14,9 @@ inline constexpr int kReservedSharedBytes = 1024;
 // Size of a cache line; shared memory is copied in the same unit.
 inline constexpr int kLineBytes = 128;
 
-// Of a thread block that is to have an SM to itself, or as much as a block may have. Two blocks of
-// a launch that starts while the SMs are in use would else meet on one that is free, and leave
-// others idle.
+// What gives a thread block an SM to itself: just over half of the SM's shared memory, or all that
+// a block may have where that is less. Two blocks of a launch that starts early would else meet on
+// the first SM that is free, and leave others idle.
 inline int shared_bytes_of_own_sm(const Target& target) {
   return std::min(target.shared_per_sm / 2 - kReservedSharedBytes + kLineBytes,
                   target.shared_per_block);

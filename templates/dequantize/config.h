@@ -68,7 +68,7 @@ struct DequantizeGptqConfig {
   HEDDLE_BOTH constexpr int step_columns() const { return kLanesK * unit; }
   HEDDLE_BOTH constexpr int warp_columns() const { return steps() * step_columns(); }
   // Whether runs of so many columns, counted from column 0, are of one group each.
-  HEDDLE_BOTH constexpr bool is_of_one_group(int columns) const {
+  HEDDLE_BOTH constexpr bool runs_lie_in_groups(int columns) const {
     return group_size % columns == 0 && group_offset % columns == 0;
   }
   HEDDLE_BOTH constexpr int threads() const { return 32 * kDequantizeWarps; }

@@ -37,11 +37,11 @@ struct GptqTile {
   static_assert(kUnit == 8 * kTiles, "the decode plan's unit");
   // A unit is of one group, or else each of its runs of eight columns is: groups are multiples of
   // 16. Where groups are long, neighbouring steps share one.
-  static constexpr int kUnitGroups = Config::value.is_of_one_group(kUnit) ? 1 : kTiles;
+  static constexpr int kUnitGroups = Config::value.runs_lie_in_groups(kUnit) ? 1 : kTiles;
   template <int kCount>
   static constexpr bool kShare = kSteps % kCount == 0 &&
-                                 Config::value.is_of_one_group(kCount* kStepColumns);
-  static constexpr int kGroupSteps = kShare<4> ? 4 : kShare<2> ? 2 : 1;
+                                 Config::value.runs_lie_in_groups(kCount* kStepColumns);
+  static constexpr int kGroupSteps = kShare<2> ? 2 : 1;
 
   const u8* qweight;
   const u8* scale_rows;  // [G, N]

@@ -50,8 +50,8 @@ struct PackedWeights {
   HEDDLE_BOTH constexpr int entries() const { return entry(Chunk::kColumns - 1) + 1; }
   // A kernel looks at scales and zero points once for a unit of columns, which are of one entry.
   // Units begin every `unit` columns from where entries begin, and with each run of `run` columns
-  // that the kernel walks at once. Both are powers of two, `unit` is at most the run and an entry.
-  // `column` is counted from a multiple of `run`.
+  // that the kernel walks at once. Both are powers of two, `unit` is at most the run and an entry;
+  // what a warp walks is whole runs. `column` is counted from a multiple of `run`.
   HEDDLE_BOTH constexpr bool begins_unit(int column, int unit, int run) const {
     return column % run == 0 || (column + entry_offset) % unit == 0;
   }

@@ -42,8 +42,8 @@ struct StreamConfig {
   HEDDLE_BOTH constexpr int token_bytes() const { return token_rows() * token_row_bytes(); }
 
   // Scales of 8 bits are widened once for a warp: [chunk][g][entry], for rows g and g + 8 a pair of
-  // the weights' type or two FP32. Those of a stage at once, but of chunks with more than four
-  // entries, which leaves the ring its stages.
+  // the weights' type or two FP32. Those of all chunks of a stage at once; where a chunk has more
+  // than four entries of two at most, so that the ring keeps its shared memory.
   HEDDLE_BOTH constexpr bool widens() const {
     return scaling.mode != ScaleMode::kChannel && weights.scale_bytes == Chunk::kRows;
   }

@@ -93,9 +93,9 @@ struct StreamScales {
   }
 
  private:
-  // The first that a half has in `words`. No half reads past the chunk's last one.
+  // The first that a half has in `words`: the second half ends with the chunk's last one.
   static __device__ __forceinline__ constexpr int first_entry(int half) {
-    return min_of(Config::value.weights.entry(64 * half), S::kEntries - kHalfEntries);
+    return half == 0 ? 0 : S::kEntries - kHalfEntries;
   }
   static __device__ __forceinline__ constexpr int entry(int column) {
     return Config::value.weights.entry(column) - first_entry(column / 64);

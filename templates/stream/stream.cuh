@@ -10,9 +10,9 @@
 // Where the tokens of all of K fit beside the ring, each block has them; more than eight are read
 // once by two blocks for each other, which have row blocks of their own. Else the blocks of a
 // cluster share K (split_k), each has the tokens of its part, and each in turn adds the sums of
-// all. A block takes half of an SM where the tokens leave room, so that the next kernel's blocks
-// start beside it and have their code and their first weights while this one ends. Each SM has a
-// block, if only to read tokens: of the next kernel each then gets one block, none two.
+// all. A block asks for more than half of an SM's shared memory, so that each SM holds one of a
+// launch: two of one that starts early would else meet on the first SM that is free, and leave
+// others idle. Each SM has a block, if only to read tokens.
 //
 // Weights are read before the kernel ahead has ended, which must not write them
 // (GemmArgs::weights). Everything else is read and written after it.

@@ -28,7 +28,7 @@ struct BulkTile : ChunkLane<Config> {
   static constexpr bool kLoadsPairs = kManyTokens && kPartial;
   // Otherwise the tokens of kStep columns are in registers, of a whole chunk where they fit.
   static constexpr bool kLong =
-      Config::value.weights.meta_group >= 128 && S::kRun >= 128 && !kManySums && !kManyTokens;
+      Config::value.weights.meta_group >= 128 && S::kRun % 128 == 0 && !kManySums && !kManyTokens;
   static constexpr int kStep = kLong ? 128 : 64;
   static constexpr int kHalves = kStep / 64;
   // Between two looks at scales.

@@ -44,7 +44,7 @@ struct TilesConfig {
   // gain from a long unit, and no registers for it.
   HEDDLE_BOTH constexpr int unit() const {
     const bool is_long =
-        weights.meta_group >= 128 && run() >= 128 && row_tiles() * token_tiles() < 8;
+        weights.meta_group >= 128 && run() % 128 == 0 && row_tiles() * token_tiles() < 8;
     return is_long ? 128 : weights.meta_group >= 64 ? 64 : weights.meta_group;
   }
 

@@ -16,8 +16,8 @@ struct WgmmaSteps {
   static constexpr int kGroupTiles =               // between two looks at scales
       Config::value.weights.meta_group / 16 < kTiles ? Config::value.weights.meta_group / 16
                                                      : kTiles;
-  // How many of these tiles an offset of the entries moves their ends by. Scales on sums want steps
-  // that end where groups do.
+  // Tiles by which an offset of the entries moves the ends of groups. Scales on sums need steps
+  // that end where groups do: a step has at most the largest power of two that divides kCut.
   static constexpr int kCut = Config::value.weights.entry_offset / 16 % kGroupTiles;
   static constexpr int kMostStepTiles = kCut == 0 ? kGroupTiles : kCut & -kCut;
   static constexpr int kStepTiles = kPartial && kMostStepTiles < Config::value.step_tiles

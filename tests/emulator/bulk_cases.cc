@@ -45,6 +45,8 @@ std::vector<BulkCase> make_cases() {
   add("RaggedN", gemm(200, 1280, {9, 16}, kBf16, 64, kNone, tile_of(80, 512, 1, 8)));
   add("RaggedK", gemm(136, 2208, {15, 16}, kFp16, 32, kInt, tile_of(48, 512, 3, 4)));
   add("StagesOfOneChunk", gemm(232, 1184, {16, 16}, kFp16, 32, kNone, tile_of(112, 128, 7, 1)));
+  // A warp's part of a stage is not whole chunks.
+  add("RunsOf192", gemm(64, 768, {9, 16}, kFp16, 128, kInt, tile_of(32, 384, 2, 2)));
   add("ManyRowBlocks", gemm(448, 1024, {16, 16}, kBf16, 128, kInt, tile_of(224, 256, 2, 4)));
   add("WholeChunks", gemm(128, 2560, {12, 12}, kFp16, 128, kNone, tile_of(64, 512, 2, 4)));
   // Stages come round several times.

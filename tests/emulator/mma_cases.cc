@@ -104,6 +104,12 @@ std::vector<MmaCase> make_cases() {
   cases.back().sm_count = 7;
   add("SixteenTokensByFourRowBlocks", few(9, 16, 4, kInt)).shape.n = 328;
   cases.back().sm_count = 6;
+  // A warp's part of a stage is not whole chunks.
+  GemmSpec& runs_of_192 = add("RunsOf192", few(1, 8, 4, kInt));
+  runs_of_192.weight.group_size = 128;
+  runs_of_192.shape.k = 768;
+  runs_of_192.tile = tile_of(8, 32, 384, 2, 2);
+  runs_of_192.tile.m.reset();
   add("EightTokensInThreeRounds", few(1, 8, 8, kNone)).shape.n = 1000;
   cases.back().sm_count = 3;
   add("ThreeBits", few(33, 64, 3, kInt));

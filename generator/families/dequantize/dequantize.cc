@@ -55,16 +55,16 @@ const device::MatrixTiles& tiles_of(const PlannedKernel& kernel) {
 }
 
 // Whether a unit of GPTQ's codes has columns of several groups, whose scales are all in registers.
-bool has_groups_in_units(const DequantizeConfig& config) {
+bool units_span_groups(const DequantizeConfig& config) {
   const auto* const gptq = std::get_if<device::DequantizeGptqConfig>(&config);
-  return gptq != nullptr && !gptq->is_of_one_group(gptq->unit);
+  return gptq != nullptr && !gptq->runs_lie_in_groups(gptq->unit);
 }
 
 // What the registers allow without spills, at 128 threads to a block: the more blocks, the more
 // loads are in flight. 8 leaves a thread 64 registers, 4 leaves 128, 2 leaves 255.
 int blocks_per_sm(const WeightOpSpec& spec, const DequantizeConfig& config, bool in_place) {
   const WeightSpec& weight = spec.weight;
-  if (weight.bits == 3 && (spec.act_order || has_groups_in_units(config))) return 2;
+  if (weight.bits == 3 && (spec.act_order || units_span_groups(config))) return 2;
   const bool narrow = spec.format != CheckpointFormat::kAwq && weight.bits == 4 &&
                       weight.group_size != 16 && !spec.act_order;
   return narrow && in_place ? 8 : 4;

@@ -237,8 +237,8 @@ class Candidates {
     kernel.blocks_per_sm = blocks_per_sm;
     const bool bulk = c.feeder == Feeder::kBulk;
     // Where an SM has room for two thread blocks of a kernel that starts early, the first SMs to be
-    // free take two of them, and others none: only kernels with an SM to each block do. Registers
-    // are fed by loads of X as if nobody had written it since the kernel began.
+    // free take two of them, and others none: those that cp.async feeds only do with an SM to each
+    // block. Registers are fed by loads of X as if nobody had written it since the kernel began.
     kernel.starts_early =
         bulk || (c.feeder == Feeder::kAsync && has_dependent_launch(target_) && blocks_per_sm == 1);
     if (bulk) {

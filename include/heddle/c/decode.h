@@ -111,7 +111,8 @@ HEDDLE_EXPORT heddle_status heddle_decode_plan_write_code(const heddle_decode_pl
 
 /* What a code has to become, by exact arithmetic and one rounding: its value less that of `zero`,
  * times `scale`, divided by 2^exponent. No operation of the plan is asked. `zero` is a code; it
- * means nothing without integer zero points. */
+ * means nothing without integer zero points. "decode.exponent" beyond -1100 to 1100,
+ * "decode.scale" for one that is not finite. */
 HEDDLE_EXPORT heddle_status heddle_decode_plan_reference(const heddle_decode_plan* plan,
                                                          uint32_t code, uint32_t zero,
                                                          int32_t exponent, double scale,

@@ -84,11 +84,11 @@ typedef struct heddle_kv_given_scale {
 } heddle_kv_given_scale;
 
 /* One block to codes and scales, with the bits that a kv_append kernel writes. `values`:
- * [block_tokens][kv_heads][head_dim], block_values of them. Writes block_code_bytes and
- * block_scale_bytes: rows [kv_heads], or [block_tokens][kv_heads] where tokens share scales, and
- * the scales in the order of the groups. `given` may be null: {1, 0}. `scales` may be null where
- * none are stored. With scales per channel a kernel rounds K to the activation's type before; this
- * does not. Sizes that differ are "api.kv", before anything is written. */
+ * [block_tokens][kv_heads][head_dim], block_values of them. Writes block_code_bytes of
+ * codes, rows [kv_heads] or, with scales per channel, [block_tokens][kv_heads], and
+ * block_scale_bytes of scales in the order of the groups. `given` may be null: {1, 0}. `scales` may
+ * be null where none are stored. With scales per channel a kernel rounds K to the activation's type
+ * before; this does not. Sizes that differ are "api.kv", before anything is written. */
 HEDDLE_EXPORT heddle_status heddle_kv_quantize(const heddle_kv_format* format, int32_t tensor,
                                                const float* values, size_t value_count,
                                                const heddle_kv_given_scale* given, void* codes,

@@ -3,8 +3,10 @@
  *
  * A launch of an operation is one of each kernel of the plan with runs_before, then one of the
  * kernel of the size (heddle_plan_kernel_of_size()), all on one stream. For each kernel:
- *   Load the cubin (heddle_build_kernel()), take the function `kernel_name`, and set its attribute
- *     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES to dynamic_shared_bytes.
+ *   Load the cubin (heddle_build_kernel()), take the function `kernel_name`, and set its attributes
+ *     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES to dynamic_shared_bytes and
+ *     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT to 100. Without the second an SM must be
+ *     empty before it divides its memory anew, and kernels that start early do not overlap.
  *   Call cuLaunchKernelEx with the grid, `threads` by 1 by 1 threads, dynamic_shared_bytes, and the
  *     arguments that heddle_plan_argument() lists. Where cluster is more than 1 the launch has
  *     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {cluster, 1, 1}; with starts_early it may have
@@ -27,8 +29,8 @@ extern "C" {
 typedef struct heddle_launch_size {
   size_t struct_size;
   /* Of a gemm and a row_transform: M. Of a kv_append: new tokens. Of a decode_attention: the tokens
-   * that a sequence may have, of a paged cache table_stride * page_size, at most 2^30. Of the
-   * operations on weights: 0. */
+   * that a sequence may have, of a paged cache table_stride * page_size, or 2^30 where that is
+   * more. Of the operations on weights: 0. */
   int64_t size;
   int64_t sequences;   /* of a kv_append and a decode_attention */
   int32_t has_offsets; /* of a kv_append: 1: a sequence may have several new tokens */
