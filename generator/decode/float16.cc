@@ -6,16 +6,20 @@
 namespace heddle {
 namespace {
 
-// The sum of two doubles, rounded to odd: the result keeps a trace of what was cut off, so that a
-// second rounding to a format with at least two bits less gives the singly rounded sum.
+// A result and what its rounding left, to odd: it keeps a trace of what was cut off, so that a
+// second rounding to a format with at least two bits less gives the singly rounded one.
+double to_odd(double rounded, double rest) {
+  if (rest == 0.0 || (std::bit_cast<std::uint64_t>(rounded) & 1) != 0) return rounded;
+  return std::nextafter(rounded, rest > 0 ? INFINITY : -INFINITY);
+}
+
 double add_to_odd(double x, double y) {
   const double sum = x + y;
   if (!std::isfinite(sum)) return sum;
   // Knuth's two-sum: x + y == sum + rest, exactly.
   const double y_part = sum - x;
   const double rest = (x - (sum - y_part)) + (y - y_part);
-  if (rest == 0.0 || (std::bit_cast<std::uint64_t>(sum) & 1) != 0) return sum;
-  return std::nextafter(sum, rest > 0 ? INFINITY : -INFINITY);
+  return to_odd(sum, rest);
 }
 
 }  // namespace
@@ -59,6 +63,14 @@ std::uint16_t float16_fma(Float16Format format, std::uint16_t a, std::uint16_t b
   // The product of two 11-bit significands is exact in a double.
   const double product = float16_to_double(format, a) * float16_to_double(format, b);
   return float16_from_double(format, add_to_odd(product, float16_to_double(format, c)));
+}
+
+std::uint16_t float16_scaled(Float16Format format, double scale, double value, int exponent) {
+  int power = 0;
+  const double mantissa = std::frexp(scale, &power);  // so that no product overflows
+  const double product = mantissa * value;
+  const double odd = to_odd(product, std::fma(mantissa, value, -product));
+  return float16_from_double(format, std::ldexp(odd, power - exponent));
 }
 
 std::uint16_t float16_sub(Float16Format format, std::uint16_t a, std::uint16_t b) {

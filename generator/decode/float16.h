@@ -36,6 +36,9 @@ std::uint16_t float16_from_double(Float16Format format, double value);
 
 // a * b + c with one rounding, as the fma instruction does it.
 std::uint16_t float16_fma(Float16Format format, std::uint16_t a, std::uint16_t b, std::uint16_t c);
+// scale * value / 2^exponent with one rounding. Preconditions: both are finite, and `value` is a
+// float's value.
+std::uint16_t float16_scaled(Float16Format format, double scale, double value, int exponent);
 // a - b with one rounding.
 std::uint16_t float16_sub(Float16Format format, std::uint16_t a, std::uint16_t b);
 

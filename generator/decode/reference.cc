@@ -35,15 +35,13 @@ std::uint16_t reference_decode(const DecodeRequest& request, unsigned code, unsi
                                int exponent, double scale) {
   const Float16Format format = float16_format(request.dtype);
   switch (request.kind) {
-    case CodeKind::kInteger:
-      return float16_from_double(
-          format,
-          // Plus zero: no difference of two equal numbers is -0.
-          std::ldexp(scale * (integer_value(request, code) - integer_offset(request, zero)),
-                     -exponent) +
-              0.0);
+    case CodeKind::kInteger: {
+      const int value = integer_value(request, code) - integer_offset(request, zero);
+      // No difference of two equal numbers is -0, whatever the scale's sign.
+      return value == 0 ? 0 : float16_scaled(format, scale, value, exponent);
+    }
     case CodeKind::kTable:
-      return float16_from_double(format, scale * request.table.at(code));
+      return float16_scaled(format, scale, request.table.at(code), exponent);
     case CodeKind::kFloat:
       break;
   }
@@ -53,7 +51,7 @@ std::uint16_t reference_decode(const DecodeRequest& request, unsigned code, unsi
     const int up = format.mantissa_bits - request.mantissa_bits;
     return static_cast<std::uint16_t>(code << up);
   }
-  return float16_from_double(format, std::ldexp(scale * float_value(request, code), -exponent));
+  return float16_scaled(format, scale, float_value(request, code), exponent);
 }
 
 }  // namespace heddle

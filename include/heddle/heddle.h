@@ -150,7 +150,7 @@ typedef struct heddle_gemm_args {
 
 typedef struct heddle_weight_source {
   heddle_input weights;     /* packed weights, or the checkpoint's qweight */
-  heddle_input scales;      /* AWQ, GPTQ: [K / group_size, N] */
+  heddle_input scales;      /* AWQ, GPTQ: [G, N], a row for each group that W's columns touch */
   heddle_input zeros;       /* AWQ, GPTQ: qzeros */
   heddle_input group_index; /* [K] int32 */
   heddle_input permutation; /* [K] int32 */

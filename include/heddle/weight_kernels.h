@@ -11,8 +11,9 @@ namespace heddle {
 // Quantised weights as the spec's format has them, each tensor aligned to 16 bytes.
 struct WeightSource {
   DeviceInput weights;  // packed weights, or the checkpoint's qweight
-  DeviceInput scales;   // AWQ, GPTQ: [K / group_size, N] of scale_dtype
-  DeviceInput zeros;    // AWQ, GPTQ: qzeros; required exactly with integer zero points
+  DeviceInput
+      scales;         // AWQ, GPTQ: [G, N] of scale_dtype, G = ceil((K + group_offset) / group_size)
+  DeviceInput zeros;  // AWQ, GPTQ: qzeros; required exactly with integer zero points
   // With act_order, to dequantise GPTQ: [K] int32, the group of each column.
   DeviceInput group_index;
   // With act_order, for all else: [K] int32, packed column j is column permutation[j].

@@ -1,6 +1,8 @@
 // The reference that the proofs rest on, against values worked out by hand.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
@@ -48,6 +50,22 @@ TEST(DecodeReference, Table) {
   EXPECT_EQ(reference_decode(nf4, 0, 0), 0xBF80);
   EXPECT_EQ(reference_decode(nf4, 7, 0), 0x0000);
   EXPECT_EQ(reference_decode(nf4, 15, 0), 0x3F80);
+}
+
+// The scale's product is neither rounded nor overflows before it is divided.
+TEST(DecodeReference, RoundsOnce) {
+  const DecodeRequest uint4;
+  EXPECT_EQ(reference_decode(uint4, 15, 0, 1023, std::ldexp(1.0, 1023)), 0x4700);  // 7
+  EXPECT_EQ(reference_decode(uint4, 15, 0, 1100, 1e308), 0x0000);
+  EXPECT_EQ(reference_decode(uint4, 13, 0, 0, 0.20009765625000001), 0x3C01);
+  EXPECT_EQ(reference_decode(uint4, 15, 0, 0, 0.14292689732142858), 0x3C01);
+  EXPECT_EQ(reference_decode(uint4, 8, 0, 0, -1.0), 0x0000);
+}
+
+TEST(DecodeReference, TablesHaveTheExponent) {
+  const DecodeRequest nf4 = table_request(nf4_values(), DType::kFp16);
+  EXPECT_EQ(reference_decode(nf4, 15, 0, 1), 0x3800);  // 1 / 2
+  EXPECT_EQ(reference_decode(nf4, 0, 0, -3), 0xC800);  // -8
 }
 
 }  // namespace
