@@ -48,7 +48,8 @@ TEST_F(LoadTest, ALaunchIsOneCallAndNoAllocation) {
   args.weights = testing::memory(0x2000);
   args.y = testing::memory(0x3000);
   args.workspace = testing::memory(0x4000, gemm.max_workspace_bytes());
-  args.m = 8;
+  args.m = 1;
+  ASSERT_EQ(gemm.plan().kernels[gemm.plan().kernel_for(1)].arguments.front(), KernelArgument::kX);
   const std::size_t before = fake::calls().size();
   gemm.launch(args, nullptr);
   EXPECT_EQ(fake::calls().size(), before + 1);

@@ -203,7 +203,8 @@ class BuildTest(CommandTest):
         self.assertEqual(layers["visual.blocks.*.fc1"]["count"], 2)
         self.assertEqual((report["served"], report["total"]), (1, 6))
         self.heddle("build", folder, "--list", "--all", "--target", "sm_80", check=1)
-        self.assertEqual(report["notes"], [])
+        [note] = report["notes"]
+        self.assertIn("mlp.down_proj: its weights are 16 x 64, but the config says 64 x 128", note)
         self.assertEqual(len(report["model"]["blocks"]), 1)
 
     def test_a_type_that_is_not_known_is_served_from_its_tensors(self):
