@@ -147,8 +147,9 @@ heddle_status heddle_kv_append_parameters(const heddle_plan* plan,
     heddle::c_api::need_work(launch.tokens > 0);
     const heddle::KernelLaunch geometry = plan->plan.launch(0, heddle::kv_append_size(launch));
     const auto made = heddle::kv_append_parameters(plan->plan, launch, geometry);
-    heddle::c_api::give(made, offsetof(heddle::KvAppendParameters, k_norm) + sizeof made.k_norm,
-                        parameters, capacity, bytes);
+    constexpr std::size_t kEnd =
+        offsetof(heddle::KvAppendParameters, k_norm) + sizeof(const unsigned char*);
+    heddle::c_api::give<kEnd>(made, parameters, capacity, bytes);
   });
 }
 
@@ -166,7 +167,7 @@ heddle_status heddle_decode_attention_parameters(const heddle_plan* plan,
     const auto made = heddle::decode_attention_parameters(plan->plan, launch);
     constexpr std::size_t kEnd =
         offsetof(heddle::DecodeAttentionParameters, residual_slot_count) + sizeof(int);
-    heddle::c_api::give(made, kEnd, parameters, capacity, bytes);
+    heddle::c_api::give<kEnd>(made, parameters, capacity, bytes);
   });
 }
 

@@ -18,11 +18,11 @@ inline void need_work(bool has_work) {
 }
 
 // Sets *bytes. Throws Error(kUsage, "api.too_small") before anything else is written. The struct's
-// last member ends at `end`: what padding follows holds whatever the stack held, and is given as
+// last member ends at `kEnd`: what padding follows holds whatever the stack held, and is given as
 // zeros.
-template <class Parameters>
-void give(const Parameters& from, std::size_t end, void* to, std::size_t capacity,
-          std::size_t* bytes) {
+template <std::size_t kEnd, class Parameters>
+void give(const Parameters& from, void* to, std::size_t capacity, std::size_t* bytes) {
+  static_assert(sizeof(Parameters) - kEnd < alignof(Parameters), "a member lies behind kEnd");
   need(bytes, "bytes");
   *bytes = sizeof from;
   if (capacity < sizeof from) {
@@ -31,7 +31,7 @@ void give(const Parameters& from, std::size_t end, void* to, std::size_t capacit
   }
   need(to, "parameters");
   std::memset(to, 0, sizeof from);
-  std::memcpy(to, &from, end);
+  std::memcpy(to, &from, kEnd);
 }
 
 }  // namespace heddle::c_api

@@ -1,5 +1,5 @@
 // What the C API says of a launch is what the launch does, on the fake driver: grid, thread block,
-// shared memory, cluster, and the bytes of every argument.
+// shared memory, cluster; of kernels with one struct its bytes, of others arguments that tell.
 #include <gtest/gtest.h>
 
 #include <algorithm>
