@@ -194,7 +194,7 @@ struct AttentionFinish {
       const RowSum all = row_of_warps(row);
       const u32 at =
           memory + S::kTeamStatsOffset + 16 * ((i >> log) * Config::value.most_team + rank);
-      store_remote_16(address_in_block(at, to), pack_floats(all.reference, all.total, 0.0f, 0.0f),
+      store_remote_floats(address_in_block(at, to), {all.reference, all.total, 0.0f, 0.0f},
                       address_in_block(barrier, to));
     }
 #pragma unroll 1
@@ -203,7 +203,7 @@ struct AttentionFinish {
       const u32 at =
           memory + S::kTeamQuadsOffset + 16 * (rank * step + (i >> (log + 2)) * 4 + i % 4);
       const Quad sum = quad_of_warps(i, row_of_warps(8 * n + i / kQuads));
-      store_remote_16(address_in_block(at, to), pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]),
+      store_remote_floats(address_in_block(at, to), {sum.v[0], sum.v[1], sum.v[2], sum.v[3]},
                       address_in_block(barrier, to));
     }
     mbarrier_wait_cluster(barrier, exchanges % 2);

@@ -53,7 +53,7 @@ struct GemvSums {
 #pragma unroll
     for (int warp = 0; warp < Config::value.warps_k; ++warp) {
       const u32 at = shared + warp * GemvConfig::kSumBytes + vector * kVectorBytes;
-      add_floats(sum, load_shared_16(at), load_shared_16(at + 16));
+      add_floats(sum, load_shared_floats(at), load_shared_floats(at + 16));
     }
     return sum;
   }
@@ -65,8 +65,8 @@ struct GemvSums {
   }
   __device__ __forceinline__ void publish(int vector, const Sums8& sum) const {
     u8* const to = published(part, vector);
-    store_global_16(to, pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
-    store_global_16(to + 16, pack_floats(sum.v[4], sum.v[5], sum.v[6], sum.v[7]));
+    store_global_floats(to, {sum.v[0], sum.v[1], sum.v[2], sum.v[3]});
+    store_global_floats(to + 16, {sum.v[4], sum.v[5], sum.v[6], sum.v[7]});
   }
   // Whether this block comes last, and sees the sums of all. It leaves the counter as it was found.
   __device__ __forceinline__ bool is_last(int lane) const {
@@ -89,7 +89,7 @@ struct GemvSums {
 #pragma unroll
     for (int i = 0; i < Config::value.split_k; ++i) {
       const u8* const at = published(i, vector);
-      add_floats(sum, load_global_16_l2(at), load_global_16_l2(at + 16));
+      add_floats(sum, load_global_floats_l2(at), load_global_floats_l2(at + 16));
     }
     return sum;
   }

@@ -71,6 +71,9 @@ __device__ __forceinline__ u32 forget(u32 value) {
 
 __device__ __forceinline__ float float_from_bits(u32 bits) { return __uint_as_float(bits); }
 __device__ __forceinline__ u32 bits_of_float(float value) { return __float_as_uint(value); }
+__device__ __forceinline__ f32x4 as_floats(u32x4 v) {
+  return {__uint_as_float(v.x), __uint_as_float(v.y), __uint_as_float(v.z), __uint_as_float(v.w)};
+}
 __device__ __forceinline__ u32x4 pack_floats(float a, float b, float c, float d) {
   return {__float_as_uint(a), __float_as_uint(b), __float_as_uint(c), __float_as_uint(d)};
 }

@@ -63,16 +63,16 @@ __device__ __forceinline__ u32 address_in_block(u32 shared, u32 rank) {
 // mbarrier.complete_tx counts the bytes in, and the fence between them makes the pair a release at
 // the scope of the cluster, which mbarrier_wait_cluster() acquires: who sees the count sees the
 // bytes. Arrivals and bytes of the barrier are the same in both.
-__device__ __forceinline__ void store_remote_16(u32 remote, u32x4 v, u32 remote_barrier) {
+__device__ __forceinline__ void store_remote_floats(u32 remote, f32x4 v, u32 remote_barrier) {
 #if HEDDLE_COMPILER_AT_LEAST(12, 1)
   asm volatile(
-      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, "
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
       "[%5];" ::"r"(remote),
-      "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(remote_barrier)
+      "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(remote_barrier)
       : "memory");
 #else
-  asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(remote), "r"(v.x),
-               "r"(v.y), "r"(v.z), "r"(v.w)
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(remote), "f"(v.x),
+               "f"(v.y), "f"(v.z), "f"(v.w)
                : "memory");
   asm volatile("fence.acq_rel.cluster;" ::: "memory");
   asm volatile(
@@ -81,7 +81,7 @@ __device__ __forceinline__ void store_remote_16(u32 remote, u32x4 v, u32 remote_
 #endif
 }
 // mbarrier.arrive on another block's barrier, by who has read a place in its own shared memory that
-// the other block may fill again with store_remote_16(). Release at the scope of this block is
+// the other block may fill again with store_remote_floats(). Release at the scope of this block is
 // enough for that; at the scope of the cluster it waits for all stores of the thread to global
 // memory.
 __device__ __forceinline__ void mbarrier_arrive_remote(u32 remote_barrier) {

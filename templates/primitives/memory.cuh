@@ -18,6 +18,14 @@ __device__ __forceinline__ u32x4 load_shared_16(u32 address) {
                : "memory");
   return v;
 }
+__device__ __forceinline__ f32x4 load_shared_floats(u32 address) {
+  f32x4 v;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "r"(address)
+               : "memory");
+  return v;
+}
 __device__ __forceinline__ u64 load_shared_8(u32 address) {
   u64 v;
   asm volatile("ld.shared.b64 %0, [%1];" : "=l"(v) : "r"(address) : "memory");
@@ -43,6 +51,11 @@ __device__ __forceinline__ u32 load_shared_1(u32 address) {
 __device__ __forceinline__ void store_shared_16(u32 address, u32x4 v) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y),
                "r"(v.z), "r"(v.w)
+               : "memory");
+}
+__device__ __forceinline__ void store_shared_floats(u32 address, f32x4 v) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v.x), "f"(v.y),
+               "f"(v.z), "f"(v.w)
                : "memory");
 }
 __device__ __forceinline__ void store_shared_8(u32 address, u32 x, u32 y) {
@@ -97,6 +110,14 @@ __device__ __forceinline__ u32x4 load_global_16_l2(const void* address) {
                : "memory");
   return v;
 }
+__device__ __forceinline__ f32x4 load_global_floats_l2(const void* address) {
+  f32x4 v;
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "l"(address)
+               : "memory");
+  return v;
+}
 __device__ __forceinline__ u32 load_global_4_l2(const void* address) {
   u32 v;
   asm volatile("ld.global.cg.b32 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
@@ -110,6 +131,11 @@ __device__ __forceinline__ u64 load_global_8_l2(const void* address) {
 __device__ __forceinline__ void store_global_16(void* address, u32x4 v) {
   asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(v.x), "r"(v.y),
                "r"(v.z), "r"(v.w)
+               : "memory");
+}
+__device__ __forceinline__ void store_global_floats(void* address, f32x4 v) {
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(v.x), "f"(v.y),
+               "f"(v.z), "f"(v.w)
                : "memory");
 }
 __device__ __forceinline__ void store_global_8(void* address, u32 x, u32 y) {

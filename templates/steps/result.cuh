@@ -12,15 +12,15 @@ struct Sums8 {
   float v[8];
 };
 
-__device__ __forceinline__ void add_floats(Sums8& sum, u32x4 low, u32x4 high) {
-  sum.v[0] += __uint_as_float(low.x);
-  sum.v[1] += __uint_as_float(low.y);
-  sum.v[2] += __uint_as_float(low.z);
-  sum.v[3] += __uint_as_float(low.w);
-  sum.v[4] += __uint_as_float(high.x);
-  sum.v[5] += __uint_as_float(high.y);
-  sum.v[6] += __uint_as_float(high.z);
-  sum.v[7] += __uint_as_float(high.w);
+__device__ __forceinline__ void add_floats(Sums8& sum, f32x4 low, f32x4 high) {
+  sum.v[0] += low.x;
+  sum.v[1] += low.y;
+  sum.v[2] += low.z;
+  sum.v[3] += low.w;
+  sum.v[4] += high.x;
+  sum.v[5] += high.y;
+  sum.v[6] += high.z;
+  sum.v[7] += high.w;
 }
 
 // Value: Fp16 or Bf16.
@@ -54,11 +54,12 @@ struct Result16 {
 struct ResultFp32 {
   static constexpr int kBytes = 4;
   static __device__ __forceinline__ void add(const u8* residual, Sums8& sum) {
-    add_floats(sum, load_global_16_coherent(residual), load_global_16_coherent(residual + 16));
+    add_floats(sum, as_floats(load_global_16_coherent(residual)),
+               as_floats(load_global_16_coherent(residual + 16)));
   }
   static __device__ __forceinline__ void store(u8* y, const Sums8& sum) {
-    store_global_16(y, pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
-    store_global_16(y + 16, pack_floats(sum.v[4], sum.v[5], sum.v[6], sum.v[7]));
+    store_global_floats(y, {sum.v[0], sum.v[1], sum.v[2], sum.v[3]});
+    store_global_floats(y + 16, {sum.v[4], sum.v[5], sum.v[6], sum.v[7]});
   }
 };
 

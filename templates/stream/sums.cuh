@@ -11,8 +11,8 @@
 
 namespace heddle {
 
-__device__ __forceinline__ u32x4 pack_sums(const float (&sum)[4]) {
-  return pack_floats(sum[0], sum[1], sum[2], sum[3]);
+__device__ __forceinline__ f32x4 pack_sums(const float (&sum)[4]) {
+  return {sum[0], sum[1], sum[2], sum[3]};
 }
 
 // Of each eight tokens a lane's part of a fragment.
@@ -32,7 +32,7 @@ __device__ __forceinline__ void put_sums(const StreamMemory<Config>& memory, int
     const u32 to = memory.sums(slot, warp) + 16 * (lane / 4 * S::kPairs + t);
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      store_shared_16(to + tile * S::kTileSumBytes, pack_sums(sum[tile]));
+      store_shared_floats(to + tile * S::kTileSumBytes, pack_sums(sum[tile]));
     }
   }
   mbarrier_arrive(memory.full_barrier(slot));
@@ -112,12 +112,12 @@ struct StreamSums {
     for (int i = 0; i < count; ++i) {
 #pragma unroll
       for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-        const u32x4 v =
-            load_shared_16(sums + i * S::kSumBytes + tile * S::kTileSumBytes + 16 * lane);
-        sum[tile][0] += float_from_bits(v.x);
-        sum[tile][1] += float_from_bits(v.y);
-        sum[tile][2] += float_from_bits(v.z);
-        sum[tile][3] += float_from_bits(v.w);
+        const f32x4 v =
+            load_shared_floats(sums + i * S::kSumBytes + tile * S::kTileSumBytes + 16 * lane);
+        sum[tile][0] += v.x;
+        sum[tile][1] += v.y;
+        sum[tile][2] += v.z;
+        sum[tile][3] += v.w;
       }
     }
   }
@@ -125,7 +125,7 @@ struct StreamSums {
     if (lane >= S::kSumVectors) return;
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      store_shared_16(sums + tile * S::kTileSumBytes + 16 * lane, pack_sums(sum[tile]));
+      store_shared_floats(sums + tile * S::kTileSumBytes + 16 * lane, pack_sums(sum[tile]));
     }
   }
 
@@ -146,7 +146,7 @@ struct StreamSums {
     const u32 to = address_in_block(place, at.rank) + 16 * lane;
 #pragma unroll
     for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-      store_remote_16(to + tile * S::kTileSumBytes, pack_sums(sum[tile]), barrier);
+      store_remote_floats(to + tile * S::kTileSumBytes, pack_sums(sum[tile]), barrier);
     }
   }
 

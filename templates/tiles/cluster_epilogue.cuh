@@ -83,22 +83,22 @@ struct ClusterEpilogue {
       const int owner = owner_of(vector);
       if (owner == block.part) continue;
       const u32 place = given(block.part, vector - first_of(owner)) + i % 2 * 16;
-      store_remote_16(address_in_block(place, owner),
+      store_remote_floats(address_in_block(place, owner),
                       four_sums(vector / kRowVectors, vector % kRowVectors * 8 + i % 2 * 4),
                       address_in_block(barrier(), owner));
     }
   }
-  __device__ __forceinline__ u32x4 four_sums(int token, int row) const {
+  __device__ __forceinline__ f32x4 four_sums(int token, int row) const {
     float sum[4] = {};
 #pragma unroll
     for (int k = 0; k < Config::value.warps_k; ++k) {
-      const u32x4 four = load_shared_16(block.sums_at(k, token, row));
-      sum[0] += float_from_bits(four.x);
-      sum[1] += float_from_bits(four.y);
-      sum[2] += float_from_bits(four.z);
-      sum[3] += float_from_bits(four.w);
+      const f32x4 four = load_shared_floats(block.sums_at(k, token, row));
+      sum[0] += four.x;
+      sum[1] += four.y;
+      sum[2] += four.z;
+      sum[3] += four.w;
     }
-    return pack_floats(sum[0], sum[1], sum[2], sum[3]);
+    return {sum[0], sum[1], sum[2], sum[3]};
   }
 
   // `mine`: this block's part of its i-th vector.
@@ -110,7 +110,7 @@ struct ClusterEpilogue {
 #pragma unroll
         for (int v = 0; v < 8; ++v) sum.v[v] += mine.v[v];
       } else {
-        add_floats(sum, load_shared_16(given(from, i)), load_shared_16(given(from, i) + 16));
+        add_floats(sum, load_shared_floats(given(from, i)), load_shared_floats(given(from, i) + 16));
       }
     }
     return sum;

@@ -56,7 +56,7 @@ struct Epilogue {
 #pragma unroll
     for (int k = 0; k < Config::value.warps_k; ++k) {
       const u32 at = sums_at(k, token, row);
-      add_floats(sum, load_shared_16(at), load_shared_16(at + 16));
+      add_floats(sum, load_shared_floats(at), load_shared_floats(at + 16));
     }
     return sum;
   }
@@ -104,8 +104,8 @@ struct Epilogue {
       const int row = i % (Config::value.tile_n / 8) * 8;
       if (!inside(token, row)) continue;
       const Sums8 sum = sum_of_warps(token, row);
-      store_global_16(mine + 32 * i, pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
-      store_global_16(mine + 32 * i + 16, pack_floats(sum.v[4], sum.v[5], sum.v[6], sum.v[7]));
+      store_global_floats(mine + 32 * i, {sum.v[0], sum.v[1], sum.v[2], sum.v[3]});
+      store_global_floats(mine + 32 * i + 16, {sum.v[4], sum.v[5], sum.v[6], sum.v[7]});
     }
     device_fence();
     block_barrier();
@@ -128,7 +128,7 @@ struct Epilogue {
 #pragma unroll 4
     for (int split = 0; split < Config::value.split_k; ++split) {
       const u8* at = partial_tile(split) + 32 * vector;
-      add_floats(sum, load_global_16_l2(at), load_global_16_l2(at + 16));
+      add_floats(sum, load_global_floats_l2(at), load_global_floats_l2(at + 16));
     }
     return sum;
   }

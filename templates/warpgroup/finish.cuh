@@ -56,14 +56,17 @@ struct WgmmaFinish {
  private:
   __device__ __forceinline__ void finish(const Schedule& schedule, const Piece& piece,
                                          Sums& sum) const {
-    if constexpr (S::kPairs) {
-      if (is_pair()) return add_in_pair(piece, sum);
+    int place = 0;
+    int tokens = S::kOwnTokens;
+    const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
+    if (is_pair()) {
+      add_in_pair(sum);
+      tokens = S::kOwnTokens / 2;
+      place = static_cast<int>(cluster_rank()) * tokens;
+    } else if (Config::value.shares_tiles && !whole) {
+      if (!parts.add_to_tile(schedule, piece, sum)) return;
     }
-    if constexpr (Config::value.shares_tiles && !S::kAlwaysPairs) {
-      const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
-      if (!whole && !parts.add_to_tile(schedule, piece, sum)) return;
-    }
-    store.run(piece, sum, 0);
+    store.run(piece, sum, place, tokens);
   }
 
   // Whether the launch is one of pairs that share tiles.
@@ -71,11 +74,11 @@ struct WgmmaFinish {
     return S::kAlwaysPairs || (S::kPairs && cluster_size() > 1);
   }
 
-  // Of a row tile's sums to `kept` those of the lower half of the tokens, or of the upper one; the
-  // others, four at a time, go to give(i, four).
+  // Splits a row tile's 2 * kCount sums: those of the upper half of the tokens, or of the lower one,
+  // go to `kept`, which may be `sum`; the others, four at a time, to give(i, four).
   template <int kCount, class Give>
-  static __device__ __forceinline__ void give_half(int upper, const float (&sum)[2 * kCount],
-                                                   float (&kept)[kCount], const Give& give) {
+  static __device__ __forceinline__ void give_half(int upper, const float* sum, float* kept,
+                                                   const Give& give) {
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
       float given[4];
@@ -86,14 +89,14 @@ struct WgmmaFinish {
         kept[i + j] = upper != 0 ? high : low;
         given[j] = upper != 0 ? low : high;
       }
-      give(i, pack_floats(given[0], given[1], given[2], given[3]));
+      give(i, f32x4{given[0], given[1], given[2], given[3]});
     }
   }
   template <int kCount>
-  static __device__ __forceinline__ void add_given(u32 place, float (&kept)[kCount]) {
+  static __device__ __forceinline__ void add_given(u32 place, float* kept) {
 #pragma unroll
     for (int i = 0; i < kCount; i += 4)
-      WgmmaParts<Config>::add_four(kept + i, load_shared_16(place + 512 * i));
+      WgmmaParts<Config>::add_four(kept + i, load_shared_floats(place + 512 * i));
   }
 
   static __device__ __forceinline__ void meet_warpgroup() {
@@ -103,15 +106,16 @@ struct WgmmaFinish {
   // Two warpgroups that have multiplied half of the columns each.
   __device__ __forceinline__ void exchange(const SumsOf<S::kSums>& sum, Sums& own) const {
     const u32 given = memory.pass(warpgroup) + 16 * thread;
-    give_half(warpgroup, sum[0], own[0],
-              [&](int i, u32x4 four) { store_shared_16(given + 512 * i, four); });
+    give_half<S::kOwnSums>(warpgroup, sum[0], own[0],
+                           [&](int i, f32x4 four) { store_shared_floats(given + 512 * i, four); });
     meet_warpgroup();
-    add_given(memory.pass(1 - warpgroup) + 16 * thread, own[0]);
+    add_given<S::kOwnSums>(memory.pass(1 - warpgroup) + 16 * thread, own[0]);
     meet_warpgroup();
   }
 
-  // Each block of a pair adds the other's sums for half of the tokens.
-  __device__ __forceinline__ void add_in_pair(const Piece& piece, const Sums& sum) const {
+  // Each block of a pair adds the other's sums for half of the tokens to its own, which end up in
+  // the first half of `sum`.
+  __device__ __forceinline__ void add_in_pair(Sums& sum) const {
     constexpr int kCount = S::kOwnSums / 2;
     const int rank = static_cast<int>(cluster_rank());
     const u32 place = (S::kPairSumsInStages ? memory.shared + warpgroup * S::kPairSumBytes
@@ -122,21 +126,17 @@ struct WgmmaFinish {
     const u32 remote_barrier = address_in_block(barrier, 1 - rank);
     if (thread == 0) mbarrier_arrive_expect(barrier, S::kPairSumBytes);
     if constexpr (S::kPairSumsInStages) mbarrier_wait_cluster(memory.read_barrier(), 0);
-    // Not SumsOf<kCount>: NVRTC before 12.9 crashes on an alias of an array with a bound that is a
-    // constant of this function.
-    float half[S::kRowTiles][kCount];
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
-      give_half(rank, sum[r], half[r], [&](int i, u32x4 four) {
-        store_remote_16(remote_place + 512 * (r * kCount + i), four, remote_barrier);
+      give_half<kCount>(rank, sum[r], sum[r], [&](int i, f32x4 four) {
+        store_remote_floats(remote_place + 512 * (r * kCount + i), four, remote_barrier);
       });
     }
     mbarrier_wait_cluster(barrier, 0);
 #pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) add_given(place + 512 * r * kCount, half[r]);
+    for (int r = 0; r < S::kRowTiles; ++r) add_given<kCount>(place + 512 * r * kCount, sum[r]);
     // Sums on their way to Y take the same place.
     if constexpr (!S::kPairSumsInStages) warpgroup_barrier(1 + warpgroup);
-    store.run(piece, half, rank * S::kOwnTokens / 2);
   }
 };
 

@@ -34,11 +34,11 @@ struct WgmmaParts {
   int shared_tiles;
   int warpgroup, thread;  // of the warpgroup
 
-  static __device__ __forceinline__ void add_four(float* sums, u32x4 v) {
-    sums[0] += __uint_as_float(v.x);
-    sums[1] += __uint_as_float(v.y);
-    sums[2] += __uint_as_float(v.z);
-    sums[3] += __uint_as_float(v.w);
+  static __device__ __forceinline__ void add_four(float* sums, f32x4 v) {
+    sums[0] += v.x;
+    sums[1] += v.y;
+    sums[2] += v.z;
+    sums[3] += v.w;
   }
 
   // Publishes this block's sums. True in the block that comes last, with the sums of all.
@@ -87,8 +87,8 @@ struct WgmmaParts {
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
       for (int i = 0; i < S::kOwnSums; i += 4) {
-        store_global_16(to + (r * S::kOwnSums + i) * 512,
-                        pack_floats(sum[r][i], sum[r][i + 1], sum[r][i + 2], sum[r][i + 3]));
+        store_global_floats(to + (r * S::kOwnSums + i) * 512,
+                            {sum[r][i], sum[r][i + 1], sum[r][i + 2], sum[r][i + 3]});
       }
     }
   }
@@ -126,7 +126,7 @@ struct WgmmaParts {
     for (int r = 0; r < S::kRowTiles; ++r) {
 #pragma unroll
       for (int i = 0; i < S::kOwnSums; i += 4) {
-        const u32x4 v = load_global_16_l2(from + (r * S::kOwnSums + i) * 512);
+        const f32x4 v = load_global_floats_l2(from + (r * S::kOwnSums + i) * 512);
         add_four(sum[r] + i, v);
         // What is loaded later waits until these have been added.
         if ((i + 4) % kSumsAhead == 0) {

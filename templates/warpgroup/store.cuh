@@ -23,40 +23,55 @@ struct WgmmaStore {
   int m;
   int warpgroup, thread;  // of the warpgroup
 
-  // Stores to Y, through shared memory, the sums of the warpgroup's tokens from `place` of the
-  // piece on.
-  template <int kCount>
-  __device__ __forceinline__ void run(Piece piece, const float (&sum)[S::kRowTiles][kCount],
-                                      int place) const {
+  // A pass takes kPassTokens tokens of a row tile through shared memory.
+  static constexpr int kPassTokens = S::tokens_of_pass(S::kPairs ? S::kOwnTokens / 2 : S::kOwnTokens);
+  static constexpr int kPasses = S::kRowTiles * (S::kOwnTokens / kPassTokens);
+
+  // Stores to Y the sums of the warpgroup's first `tokens` tokens, which are those from `place` of
+  // the piece on; `tokens` is S::kOwnTokens or, of a pair, half of them.
+  //
+  // A pass differs from the next one in the registers that it reads, so only that code stands here
+  // once for each pass. The rest is a loop: unrolled it would be most of the kernel's text.
+  __device__ __forceinline__ void run(Piece piece, const float (&sum)[S::kRowTiles][S::kOwnSums],
+                                      int place, int tokens) const {
     // Else the tokens' numbers, the same for every piece, would keep registers while it multiplies.
     u32 first_token = piece.first_token;
     pin(first_token);
     piece.first_token = static_cast<int>(first_token);
-    constexpr int kTokens = S::tokens_of_pass(2 * kCount);
     if constexpr (S::kSplitsColumns) place += warpgroup * S::kOwnTokens;
     const int first_tile = piece.row_tile + (S::kSplitsColumns ? 0 : S::kRowTiles * warpgroup);
-#pragma unroll
-    for (int r = 0; r < S::kRowTiles; ++r) {
-      const int row = 64 * (first_tile + r);
-#pragma unroll
-      for (int first = 0; first < 2 * kCount; first += kTokens) {
-        if constexpr (S::kRoundsFirst) {
-          put_rounded<kTokens>(sum[r], first);
-        } else {
-          put<kTokens>(sum[r], first);
-        }
+    const int passes = S::kPairs ? tokens / kPassTokens * S::kRowTiles : kPasses;
+#pragma unroll 1
+    for (int pass = 0; pass < passes; ++pass) {
+      const int first = pass / S::kRowTiles * kPassTokens;
+      const int row = 64 * (first_tile + pass % S::kRowTiles);
+      put_pass(sum, pass);
+      warpgroup_barrier(1 + warpgroup);
+      if constexpr (S::kRoundsFirst) {
+        store_rounded<kPassTokens>(piece, place + first, row);
+      } else {
+        store_pass<kPassTokens>(piece, place + first, row);
         warpgroup_barrier(1 + warpgroup);
-        if constexpr (S::kRoundsFirst) {
-          store_rounded<kTokens>(piece, place + first, row);
-        } else {
-          store_pass<kTokens>(piece, place + first, row);
-          warpgroup_barrier(1 + warpgroup);
-        }
       }
     }
   }
 
  private:
+  // Sums of the pass to shared memory.
+  __device__ __forceinline__ void put_pass(const float (&sum)[S::kRowTiles][S::kOwnSums],
+                                           int pass) const {
+#pragma unroll
+    for (int i = 0; i < kPasses; ++i) {
+      if (i != pass) continue;
+      const int first = i / S::kRowTiles * kPassTokens;
+      if constexpr (S::kRoundsFirst) {
+        put_rounded<kPassTokens>(sum[i % S::kRowTiles], first);
+      } else {
+        put<kPassTokens>(sum[i % S::kRowTiles], first);
+      }
+    }
+  }
+
   // The token at a place of the piece; negative: none, or one that has another place, too.
   __device__ __forceinline__ int token_at(const Piece& piece, int place) const {
     const int box = S::kBoxes == 1 ? 0 : place / S::kBoxTokens * S::kBoxTokens;
@@ -170,7 +185,7 @@ struct WgmmaStore {
       const u32 at = memory.pass(warpgroup) + 4 * (i / kRowThreads * S::kPassRow + row);
       output.store(token, first_row + row, [&](int half) {
         Sums8 sum = {};
-        add_floats(sum, load_shared_16(at + 32 * half), load_shared_16(at + 32 * half + 16));
+        add_floats(sum, load_shared_floats(at + 32 * half), load_shared_floats(at + 32 * half + 16));
         return sum;
       });
     }
