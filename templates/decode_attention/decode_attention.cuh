@@ -51,7 +51,7 @@ struct AttentionWarp {
     query.prepare(query_room, g, t);
     AttentionRows<Config> rows;
     rows.load(arguments, segment, length, t);
-    // Of entries whose words hold those of two heads: where this head's is.
+    // Where a word holds the entries of two heads: the place of this head's.
     const u32 odd_head = 2 * (segment.head / S::kRowParts % 2);
     const u32 key_half = Key::kEntryBytes == 2 && !Key::kPairs ? odd_head : 0;
     const u32 value_half = Val::kEntryBytes == 2 && !Val::kPairs ? odd_head : 0;

@@ -32,7 +32,7 @@ struct ChunkToRows {
 
   int g, t;  // lane = 4 * g + t
   u32 words[Chunk::kColumns / kHalfK][kBits];
-  // Of rows g and g + 8, raw.
+  // Scales and zero points of rows g and g + 8, as they are stored.
   u32 scales[kEntries][2];
   u32 zeros[kEntries][2];
   float tensor;

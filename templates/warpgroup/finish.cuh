@@ -71,7 +71,7 @@ struct WgmmaFinish {
     return S::kAlwaysPairs || (S::kPairs && cluster_size() > 1);
   }
 
-  // Of a row tile's sums to `kept` those of the lower half of the tokens, or of the upper one; the
+  // Copies the sums of one half of a row tile's tokens, the lower or the upper one, to `kept`; the
   // others, four at a time, go to give(i, four).
   template <int kCount, class Give>
   static __device__ __forceinline__ void give_half(int upper, const float (&sum)[2 * kCount],
