@@ -138,8 +138,8 @@ struct AppendRows {
     return row;
   }
 
-  // The norm's weights of the lane's elements and of their partners in the rotation. Lanes behind the
-  // end of the row have none.
+  // The norm's weights of the lane's elements and of their partners in the rotation. Lanes behind
+  // the end of the row have none.
   __device__ __forceinline__ void load_weights(const u8* weights) {
     if (16 * lane_ >= Config::value.head_dim) return;
     weights_.load(weights, element(0), element(1));

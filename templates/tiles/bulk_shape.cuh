@@ -62,8 +62,8 @@ struct BulkMemory {
     return {shared + kWeightOffset + stage * kWeightBytes,
             (row_block * Slots::kRowBytes + k * Slots::kBytes) % Slots::kLine};
   }
-  // Barriers of a stage: full when its bytes have come, empty when all warps that multiply have read
-  // them.
+  // Barriers of a stage: full when its bytes have come, empty when all warps that multiply have
+  // read them.
   __device__ __forceinline__ u32 full_barrier(int stage) const {
     return shared + kBarrierOffset + 8 * stage;
   }

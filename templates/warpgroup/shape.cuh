@@ -143,8 +143,8 @@ struct WgmmaMemory {
   __device__ __forceinline__ u32 pass(int warpgroup) const {
     return shared + S::kPassOffset + warpgroup * S::kPassBytes;
   }
-  // Barriers of a stage: full when its bytes have come, empty when all lanes that multiply have read
-  // them.
+  // Barriers of a stage: full when its bytes have come, empty when all lanes that multiply have
+  // read them.
   __device__ __forceinline__ u32 full_barrier(int stage) const {
     return shared + S::kBarrierOffset + 8 * stage;
   }
