@@ -145,7 +145,7 @@ void scatter_six_bit_floats(DecodePlan& plan) {
 //   0  3  6  9       13 14 12 15      12 (8)   11 (6)
 //   0  3  8 11        6  7 14 15      14 (10)   9 (6)
 // At decode the first gains 2 to 10 % over whole codes to BF16; to FP16 it takes up to 1.5 % more
-// at the same clock (H200, docs/measurements/streams.md).
+// at the same clock (H200).
 constexpr int kFourBits = 4;
 constexpr int kFourBitMagnitudes[4] = {0, 3, 6, 9};
 constexpr int kFourBitSigns[4] = {14, 12, 15, 13};

@@ -26,7 +26,7 @@ constexpr DeviceFacts kDevices[] = {
     {"l4", 89, 58, 48, 300, 2040},
     {"l40s", 89, 142, 96, 864, 2520},
     {"rtx4090", 89, 128, 72, 1008, 2520},
-    // SXM, 80 GB; the last two numbers, like the H200's, were measured: docs/measurements.md.
+    // SXM, 80 GB; the last two numbers, like the H200's, were measured.
     {"h100", 90, 132, 50, 3350, 1980, 790, 1.5, "H100 80GB HBM3"},
     {"h100-pcie", 90, 114, 50, 2000, 1755},       // 80 GB
     {"h200", 90, 132, 50, 4800, 1980, 790, 1.5},  // SXM

@@ -39,13 +39,13 @@ struct AttentionOutput {
     return segment.head % S::kRowParts * S::kBlockRows + row < S::kRows;
   }
 
-  // Of the n-th eight rows, how many are queries.
+  // How many of the n-th eight rows are queries.
   static __device__ __forceinline__ int rows_of(const Segment& segment, int n) {
     const int left = S::kRows - segment.head % S::kRowParts * S::kBlockRows - 8 * n;
     return left < 0 ? 0 : left < 8 ? left : 8;
   }
-  // Of the quads of these rows a block's share is every blocks()-th run of four, a sector of the
-  // output: how many quads that are, and which the i-th of them is.
+  // A block's share of the quads of these rows is every blocks()-th run of four, which is a sector
+  // of the output. share_of() is how many quads that are, the next function which the i-th is.
   static __device__ __forceinline__ int share_of(const Segment& segment, int n) {
     const int runs = rows_of(segment, n) * (kQuads / 4);
     return 4 * ((runs - Team::rank() + Team::blocks() - 1) >> Team::log_blocks());

@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-// Of K or V as a whole, where there is one.
+// The scale and zero point of K or V as a whole, where there is one.
 struct TensorScale {
   float scale = 1.0f;
   float zero = 0.0f;
@@ -54,8 +54,8 @@ struct AttentionQuery {
 
   u32 pairs[S::kRowTiles][kPairs];
   u32 place;  // S::kQueryInShared: of the lane's pairs in shared memory
-  // Of a group's elements, times the code that means zero, if there are no zero points, and times
-  // what decoding leaves in a code.
+  // The sums of Q's elements of a group. Without zero points they are multiplied by the code that
+  // means zero; they are also multiplied by the factor that decoding leaves in a code.
   float sums[kSums > 0 ? kSums : 1][S::kRowTiles][2];
   float factor;  // of logits: 1 / sqrt(scale_dim) * log2(e), and what Q was divided by
 

@@ -60,8 +60,8 @@ struct AttentionRows {
   }
 
  private:
-  // Of n heads, n a power of two: 2^(-8 (i + 1) / n). Where n is none: those of the power of two
-  // below, then every other one of the power above.
+  // The slope of head i of n is 2^(-8 (i + 1) / n) where n is a power of two. Else the first heads
+  // have the slopes of the power of two below n, and the others every other one of the power above.
   static __device__ __forceinline__ float standard_slope(int head) {
     constexpr int kBelow = power_of_two_below(Config::value.heads);
     const int step = head < kBelow ? 2 * (head + 1) : 2 * (head - kBelow) + 1;
@@ -77,7 +77,7 @@ struct AttentionRows {
     constexpr float kMost = kLog2E * Config::value.softcap;
     logit = kMost - 2.0f * kMost * reciprocal_fast(1.0f + exp2_fast(logit));
   }
-  // Of the tile that begins at `token`, by every row.
+  // Whether every row sees all tokens of the tile that begins at `token`.
   __device__ __forceinline__ bool all_seen(int token) const {
     bool all = token + S::kTile <= length - (Config::value.query_len - 1);
     if constexpr (Config::value.window > 0)

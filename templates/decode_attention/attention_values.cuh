@@ -144,8 +144,8 @@ struct AttentionValues {
   }
 
  private:
-  // Of an octet's tokens 2t and 2t+1, in chunk `chunk` and in the next one: the scales, e4m3, of
-  // the groups of 16 that the lane has elements of.
+  // Loads the e4m3 scales of an octet's tokens 2t and 2t+1, in chunk `chunk` and in the next one,
+  // for the groups of 16 that the lane has elements of.
   static __device__ __forceinline__ void load_chunk_scales(u32 entries, int chunk, u32 (&scales)[4],
                                                            int g, int t) {
     const u32 selector = 0x6240 + g / 4 * 0x1111;

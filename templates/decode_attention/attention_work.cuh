@@ -162,7 +162,7 @@ struct AttentionWork {
     bound(segment);
     return segment;
   }
-  // Of a team, and which of them one of this block's is.
+  // The number of warps of a team, and the number in the team of a warp of this block.
   static __device__ __forceinline__ int warps() { return Team::blocks() * Config::value.warps; }
   static __device__ __forceinline__ int of_team(int warp) {
     return Team::rank() * Config::value.warps + warp;

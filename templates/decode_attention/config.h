@@ -121,8 +121,8 @@ struct DecodeAttentionConfig {
   }
   HEDDLE_BOTH constexpr int share_offset() const { return places_offset() + 4 * (warps + 1); }
   HEDDLE_BOTH constexpr int query_offset() const { return round_up(share_offset() + 4, 128); }
-  // Of large heads Q is in shared memory: registers hold the output. With scales of K per channel
-  // its product with those is beside it.
+  // With large heads registers hold the output, and Q is in shared memory. With scales of K per
+  // channel the product of Q and the scales lies behind it.
   HEDDLE_BOTH constexpr bool has_large_heads() const { return head_dim > 192; }
   HEDDLE_BOTH constexpr int query_bytes() const {  // of a warp
     return has_large_heads() ? 16 * row_tiles * head_dim * (k.is_channel() ? 2 : 1) : 0;

@@ -1,21 +1,37 @@
 // Attention of each sequence's last tokens over a quantised cache of K and V, sm_80 and up:
-// out = softmax(Q K^T / sqrt(scale_dim) + bias) V.
 //
-// The cache is the traffic, once. Floors per SM of an H200: 20 bytes a clock from memory, so 32
-// tokens of one head of 128 elements in 8 bits (8 KB of K and V) in 410 clocks, in 4 bits in 205.
-// Instructions for them, of 1640 and 820 issue slots: some 500 and 450 with up to 8 rows, 128 and
-// 160 of these to decode, 34 to multiply.
+//   out = softmax(Q K^T / sqrt(scale_dim) + bias) V
 //
-// A warp works for itself: it fetches tiles of 32 tokens into its ring, multiplies them with Q
-// (attention_scores.cuh), and adds them to its own softmax (attention_softmax.cuh) and output
-// (attention_values.cuh).
-// Warps of a block meet at the end of a segment only, blocks at the end of an item
-// (attention_finish.cuh, attention_output.cuh); those of a cluster are a team, which takes segments
-// as one large block would. Which tiles are whose follows from the lengths on the device, so a
-// captured graph may be replayed with others.
+// Floors. Bytes: K, V and their scales, once. Operations: for 32 tokens of a head of 128 elements
+// and up to 8 rows (queries that share the head) 34 matrix instructions, and decoding, 128
+// instructions in 8 bits, 144 in 4.
 //
+// Budget of such a tile on an SM of an H200 at 1.965 GHz. Memory gives the SM 17.5 bytes a clock: 8
+// KB of K and V in 8 bits take 470 clocks, 1870 issue slots, in 4 bits half of that. The loop has
+// some 500 instructions in 8 bits and 450 in 4; masks, shifts and byte permutations take two clocks
+// of a scheduler, so codes of 4 bits are bound by instructions where few warps run. Shared memory:
+// each byte is written and read once; a stage of a warp's ring has 8.3 KB in 8 bits, so that two
+// blocks of four warps with three stages fill an SM. Registers: 164 to 168 a thread; large heads
+// keep Q in shared memory. Short sequences are bound by a chain of trips to the L2 cache instead:
+// lengths, pages, tiles, the exchange of partial results.
+//
+// Roles. A warp works for itself: it fetches tiles of 32 tokens into its ring (kv_fetch.cuh),
+// multiplies them with Q (attention_scores.cuh), and adds them to its own softmax
+// (attention_softmax.cuh) and output (attention_values.cuh). Thread blocks take equal parts of all
+// tiles of the launch (attention_work.cuh). What a block has of one sequence and head is a segment.
+// The blocks of a cluster are a team, which takes segments as one large block would. Which tiles
+// are whose follows from the lengths on the device, so that a captured graph serves other lengths.
 // Grid: any number of blocks up to most_blocks, which run at the same time, alone or in clusters of
 // a power of two up to most_team.
+//
+// Order.
+// 1. While the previous kernel runs: share out the tiles by lengths and pages as they are, prefetch
+//    Q, pages and the first tiles into the L2 cache. Then wait for it.
+// 2. Request Q and the first tiles, and begin anew if lengths or pages have changed meanwhile.
+// 3. Tile by tile: wait, fetch the tile `stages` - 1 on, logits, softmax, output.
+// 4. At the end of a segment the warps' results are added, then those of the team's blocks
+//    (attention_finish.cuh). Results of a part of a sequence go to the workspace, and the last
+//    block that comes merges them in a fixed order (attention_output.cuh).
 #pragma once
 
 #include "decode_attention/attention_channel.cuh"
@@ -51,7 +67,7 @@ struct AttentionWarp {
     query.prepare(query_room, g, t);
     AttentionRows<Config> rows;
     rows.load(arguments, segment, length, t);
-    // Of entries whose words hold those of two heads: where this head's is.
+    // Where a word holds the entries of two heads: the place of this head's.
     const u32 odd_head = 2 * (segment.head / S::kRowParts % 2);
     const u32 key_half = Key::kEntryBytes == 2 && !Key::kPairs ? odd_head : 0;
     const u32 value_half = Val::kEntryBytes == 2 && !Val::kPairs ? odd_head : 0;

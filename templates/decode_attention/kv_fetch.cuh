@@ -130,7 +130,7 @@ struct KvFetch {
     ahead = 0;
     if constexpr (Config::value.paged) page = load_pages();
   }
-  // Of the warp's tiles from this one on, or of the tile's tokens.
+  // Each lane's page: of one of the warp's tiles from this one on, or of a token of the tile.
   __device__ __forceinline__ u32 load_pages() const {
     if constexpr (kOnePage) {
       const int mine = tile + lane * work.warps();
@@ -141,13 +141,14 @@ struct KvFetch {
       return mine < length ? load_page(mine) : 0xffffffffu;
     }
   }
-  // Of a token. Not from the L1 cache: warm() may have read it before it was written.
+  // The page of a token. It is not read from the L1 cache: warm() may have read it before it was
+  // written.
   __device__ __forceinline__ u32 load_page(int of) const {
     const int* pages =
         arguments.block_table + static_cast<i64>(segment.sequence) * arguments.table_width;
     return load_global_4_l2(pages + static_cast<u32>(of) / Config::value.page_size);
   }
-  // Of the tile.
+  // The tile's first token.
   __device__ __forceinline__ int first_token() const {
     return work.token_of(tile - segment.item, length);
   }

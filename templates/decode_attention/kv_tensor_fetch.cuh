@@ -95,12 +95,13 @@ struct KvTensorFetch {
   __device__ __forceinline__ int first_chunk() const {
     return kWholeRows ? lane % Tensor::kChunks : 0;
   }
-  // Of pairs of entries half of the lanes copy one each.
+  // The row whose entry the lane copies; where entries are copied in pairs, half of the lanes copy
+  // one pair each.
   __device__ __forceinline__ int entry_row() const {
     return Tensor::kPerChannel ? 0 : Tensor::kPairs ? 2 * lane % 32 : lane;
   }
 
-  // Of a tile of several pages: runs of rows, each in one page.
+  // Copies a tile that lies in several pages: runs of rows, each in one page.
   __device__ __forceinline__ void gather_runs(u32 to, u32 page, int row, int left, int page_tokens,
                                               u32 pages) const {
     u32 of_page = 0;

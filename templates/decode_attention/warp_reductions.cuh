@@ -1,4 +1,4 @@
-// Of the values of all lanes of a warp.
+// Reductions over the lanes of a warp; every lane gets the result.
 #pragma once
 
 #include "primitives/float.cuh"

@@ -1,13 +1,19 @@
 // AWQ's tensors to W[N, K].
 //
-// A word of qweight [K, N / 8] has eight rows of W of one column. A lane takes two neighbouring
-// words of eight consecutive columns with eight 8-byte loads, 16 rows by 8 columns: 64 bytes of
-// codes per lane are in flight at once, and 20 warps fit an SM of an H200. Decoding a word gives
-// pairs of rows; one PRMT for each two pairs makes pairs of columns of them, and eight words give
-// each of eight rows a 16-byte store. A warp's four lanes along N and eight along K read 32-byte
-// and write 128-byte runs; four warps of a block lie side by side along N, so that it reads whole
-// lines. Nothing passes through shared memory. That is 2.8 to 3.1 instructions for a weight in all,
-// where the memory of an H200 leaves time for 18.
+// Floors. Bytes: half a byte and its share of scales in, two bytes out for a weight; the memory of
+// an H200 leaves time for 18 instructions of a lane. Operations: 2.8 to 3.5 instructions a weight
+// in all.
+//
+// Budget. A word of qweight [K, N / 8] has eight rows of W of one column. A lane takes two
+// neighbouring words of eight consecutive columns with eight 8-byte loads, 16 rows by 8 columns: 64
+// bytes of codes per lane are in flight at once, and 20 warps fit an SM of an H200. Registers: 72.
+// Nothing passes through shared memory.
+//
+// Roles. A warp's four lanes along N and eight along K read runs of 32 bytes and write runs of 128;
+// four warps of a block lie side by side along N, so that it reads whole lines.
+//
+// Order. A lane loads everything. Decoding a word gives pairs of rows; one PRMT for each two pairs
+// makes pairs of columns of them, and eight words give each of eight rows a 16-byte store.
 #pragma once
 
 #include "dequantize/config.h"

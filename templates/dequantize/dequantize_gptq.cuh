@@ -1,14 +1,20 @@
 // GPTQ's tensors to W[N, K].
 //
-// qweight [K * bits / 32, N] is a stream of codes down each column of words: the words of one unit
-// are consecutive columns of one row of W. A lane takes units of four neighbouring rows with one
-// 16-byte load for each word; at 4 bits a unit is eight columns, which one 16-byte store writes. A
-// warp's two lanes along N and sixteen along K read 32-byte and write 256-byte runs, and the warps
-// of a block lie side by side along N; kSteps such loads are in flight at once. Longer runs of
-// reads at the cost of shorter ones of writes were slower (docs/measurements.md). Nothing passes
-// through shared memory. At 4 bits that is 3.7 instructions for a weight in all, where the memory
-// of an H200 leaves time for 18. At 2 and 3 bits a unit is 32 and 64 bytes of a row, which several
-// stores write.
+// Floors. Bytes: at 4 bits half a byte and its share of scales in, two bytes out for a weight; the
+// memory of an H200 leaves time for 18 instructions of a lane. Operations: at 4 bits 3.7
+// instructions a weight in all, 5.4 with zero points.
+//
+// Budget. qweight [K * bits / 32, N] is a stream of codes down each column of words: the words of
+// one unit are consecutive columns of one row of W. A lane takes units of four neighbouring rows
+// with one 16-byte load for each word, and has steps() units in flight. At 4 bits a unit is eight
+// columns, which one 16-byte store writes; at 2 and 3 bits it is 32 and 64 bytes of a row, which
+// several stores write. Registers: 56. Nothing passes through shared memory.
+//
+// Roles. A warp's two lanes along N and sixteen along K read runs of 32 bytes and write runs of
+// 256: writes want the longer runs. The warps of a block lie side by side along N.
+//
+// Order. A lane loads its units and their groups' scales and zero points, then decodes, scales and
+// stores row by row. With act-order it does so column by column, each with a group of its own.
 #pragma once
 
 #include "dequantize/config.h"

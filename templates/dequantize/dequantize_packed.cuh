@@ -1,12 +1,19 @@
 // Heddle's packed weights to W[N, K].
 //
-// A warp takes a chunk, 16 rows by 128 columns: 256 * bits bytes of words and 32 and more of scales
-// and zero points in, 4096 bytes out. At 4 bits a lane has two 16-byte loads of words and two small
-// ones of metadata in flight, decodes 64 weights with 1.1 to 1.4 instructions each and scales them
-// with half a one. Its weights are pairs of columns of two rows, so the chunk passes through 4352
-// bytes of shared memory (32 stores of 4 bytes, 8 loads of 16, no bank conflicts) to 16-byte stores
-// that write 256 consecutive bytes of each of two rows, wherever in W these are. That is 3.5 to 3.7
-// instructions for a weight in all, where the memory of an H200 leaves time for 18.
+// Floors. Bytes: at 4 bits half a byte and its share of scales in, two bytes out for a weight; the
+// memory of an H200 leaves time for 18 instructions of a lane. Operations: 1.1 to 1.4 instructions
+// a weight to decode and half a one to scale, some 4 in all.
+//
+// Budget of a warp's chunk, 16 rows by 128 columns: 256 * bits bytes of words and 32 and more of
+// scales and zero points in, 4096 bytes out. At 4 bits a lane has two 16-byte loads of words and
+// two small ones of metadata in flight, and decodes 64 weights. Registers: 40. Shared memory: 4352
+// bytes a warp (32 stores of 4 bytes, 8 loads of 16, no bank conflicts).
+//
+// Roles. A warp takes a chunk and works for itself; tile_place.cuh says which.
+//
+// Order. It loads everything, decodes and scales pairs of columns of two rows, and passes them
+// through shared memory to 16-byte stores that write 256 consecutive bytes of each of two rows,
+// wherever in W these are.
 #pragma once
 
 #include "dequantize/config.h"
@@ -32,7 +39,7 @@ struct ChunkToRows {
 
   int g, t;  // lane = 4 * g + t
   u32 words[Chunk::kColumns / kHalfK][kBits];
-  // Of rows g and g + 8, raw.
+  // Scales and zero points of rows g and g + 8, as they are stored.
   u32 scales[kEntries][2];
   u32 zeros[kEntries][2];
   float tensor;

@@ -1,11 +1,16 @@
 // X'[M, K] = X[M, permutation], column by column, each times its factor, if there are any: what a
 // GEMM with act-order multiplies.
 //
-// Floors: 2 * M * K * 2 bytes once; at small M the start of the kernel. A thread moves eight
-// columns of kTileRows tokens: one 16-byte store each, eight loads of 2 bytes that mostly hit the
-// L1 cache, since a row of X is some ten kilobytes.
+// Floors. Bytes: 4 * M * K, each element read and written once; at small M the launch. Operations:
+// one 2-byte load an element.
 //
-// Grid: (tiles of M, tiles of K).
+// Budget. A thread moves eight columns of tile_rows tokens: eight loads of 2 bytes and one 16-byte
+// store for each token. The loads mostly hit the L1 cache, since a row of X is some ten kilobytes.
+// Registers hold the eight column numbers and their factors. There is no shared memory.
+//
+// Roles. All threads do the same. Grid: (tiles of M, tiles of K).
+//
+// Order. A thread reads its column numbers and factors, then gathers and stores token after token.
 #pragma once
 
 #include "gather/config.h"

@@ -1,26 +1,30 @@
 // GEMM with quantised weights for one token, sm_75 and up: Y[1, N] = X[1, K] * W[N, K]^T.
 //
-// The floors. Bytes: the packed weights, once; nothing is read twice but X, which every block reads
-// from the L2 cache. Operations: for a chunk of 16 rows by 128 columns at 4 bits 72 instructions to
-// decode, 8 matrix instructions, some 15 for loads, scales and addresses; 60 clocks of an SM's
-// issue slots at best. Matrices of a few megabytes reach neither floor: their time is that of a
-// chain of latencies, which this kernel keeps short: the launch, one trip to memory, the decoding
-// of a warp's few chunks, one exchange of sums.
+// Floors. Bytes: the packed weights, once; every thread block reads X from the L2 cache.
+// Operations: decoding, at 4 bits 64 instructions of a warp to FP16 and 72 to BF16 for a chunk of
+// 16 rows by 128 columns. Matrices of a few megabytes reach neither: their time is a chain of
+// latencies, which this kernel keeps short: the launch, one trip to memory, the decoding of a
+// warp's few chunks, one exchange of sums.
 //
-// Grid: (row blocks, 1, parts of K), as schedule/row_split_k.cuh wants it. A block has one row
-// block of 16 rows; its warps share its part of K. Where an SM has room for several blocks they
-// hide each other's latencies.
+// Budget of a 4-bit chunk, computed. It has 64 instructions to decode, 8 matrix instructions and
+// some 15 for loads, scales and addresses. A warp alone issues one every four clocks, so a chunk
+// takes it about 380; an SM with many warps issues three a clock, so it takes 30. A request for
+// weights takes some 1600 clocks (generator/families/gemv/cost.cc has these numbers, and `heddle
+// tune --calibrate` measures them). Registers: the weights of `ahead` chunks, 8 a chunk at 4 bits.
+// Shared memory: X and the metadata of the block's chunks, 64 bytes of sums for each warp.
 //
-// A warp, in this order:
-// 1. requests the weights of its first chunks, which go into registers and wait for no one, and
-//    the metadata of all of its chunks;
-// 2. waits for the kernel ahead; none that still runs may write weights (GemmArgs::weights);
-// 3. reads X of its own columns into shared memory, and the metadata, while weights are on their
-//    way; no other warp needs them, so there is no barrier of the block;
-// 4. decodes and multiplies chunk by chunk, and requests the chunk that is `ahead` chunks on;
-// 5. puts its 16 sums into shared memory. After the block's one barrier the first warp adds them in
-//    a fixed order, and where blocks share K, the last of them to come adds theirs.
+// Roles. A thread block has one row block of 16 rows, or a part of its K, and its warps share that
+// part. Grid: (row blocks, 1, parts of K), as schedule/row_split_k.cuh wants it. Where an SM has
+// room for several blocks they hide each other's latencies.
 //
+// Order, of a warp:
+// 1. It requests the weights of its first chunks, which go into registers, and the metadata of all.
+// 2. It waits for the previous kernel, which must not write weights (GemmArgs::weights).
+// 3. It reads X of its own columns, and the metadata, into shared memory. No other warp needs them,
+//    so there is no barrier of the block.
+// 4. It decodes and multiplies chunk by chunk, and requests the one that is `ahead` chunks on.
+// 5. It puts its 16 sums into shared memory. After the block's one barrier the first warp adds them
+//    in the order of the warps, and where blocks share K, the last of them to come adds theirs.
 #pragma once
 
 #include "gemv/shape.cuh"

@@ -30,7 +30,7 @@ struct GemvStage {
 
   u32x4 held_meta[kHeldMeta > 0 ? kHeldMeta : 1];
 
-  // The first metadata are requested like the weights, before the wait for the kernel ahead, and
+  // The first metadata are requested like the weights, before the wait for the previous kernel, and
   // stored once X is on its way, so that a warp waits for memory once.
   __device__ __forceinline__ void request_meta() { load_meta(0); }
 
@@ -74,8 +74,8 @@ struct GemvStage {
     }
   }
 
-  // X may have been written by the kernel ahead: it is read from the L2 cache, where that has put
-  // it. Columns beyond K are zero.
+  // X may have been written by the previous kernel: it is read from the L2 cache, where that has
+  // put it. Columns beyond K are zero.
   __device__ __forceinline__ void load_tokens(int first, u32x4 (&vectors)[kHeldTokens]) const {
 #pragma unroll
     for (int i = 0; i < kHeldTokens; ++i) {

@@ -50,7 +50,7 @@ struct ChannelAppend {
   bool has_values;
   HeadWeights<Config> weights;  // of the norm
 
-  // Of the sequence.
+  // What belongs to the sequence.
   int sequence;
   int length;
   int last_row;   // of the input, that of the last new token
@@ -198,7 +198,7 @@ struct ChannelAppend {
   __device__ __forceinline__ bool is_round(int position) const {
     return (kNormalizes ? position - slot : position) < length;
   }
-  // Of a new token, in the input.
+  // The row of a new token in the input.
   __device__ __forceinline__ const u8* row_of(int position) const {
     return p.k + (last_row - (length - 1 - position)) * p.k_stride + head * kRowBytes;
   }
@@ -240,7 +240,7 @@ struct ChannelAppend {
     if constexpr (Config::value.async_copies) copy_async_commit();
   }
 
-  // Of a row. All lanes of the warp call it.
+  // The factor by which a row is normalised. All lanes of the warp call it.
   __device__ __forceinline__ float norm_factor(const Sixteen& row) const {
     float x[16];
     row.template widen<Value>(x);

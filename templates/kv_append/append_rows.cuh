@@ -39,7 +39,7 @@ struct AppendRows {
   static constexpr int kStageBytes = Config::value.stage_bytes();
   static constexpr int kRanges = Config::value.token_ranges_offset();
 
-  // Of the heads a block takes `part` of `parts`.
+  // The block takes part `part` of `parts` of the heads.
   __device__ __forceinline__ AppendRows(const KvAppendParameters& p, const KvTensorPointers& cache,
                                         u32 shared, int tile, int part, int parts)
       : p_(p), cache_(cache), shared_(shared) {
@@ -138,7 +138,8 @@ struct AppendRows {
     return row;
   }
 
-  // Of the lane's elements, and of what they turn with. Lanes behind the end of the row have none.
+  // The norm's weights of the lane's elements and of their partners in the rotation. Lanes behind
+  // the end of the row have none.
   __device__ __forceinline__ void load_weights(const u8* weights) {
     if (16 * lane_ >= Config::value.head_dim) return;
     weights_.load(weights, element(0), element(1));
@@ -185,7 +186,7 @@ struct AppendRows {
     return partners;
   }
 
-  // Of a row, as it came and as it is now.
+  // Adds a row to the ranges: `row` is as it was loaded, x what it has become.
   __device__ __forceinline__ void add(const Sixteen& row, const float (&x)[16],
                                       KvRange (&range)[kScales]) const {
     constexpr int kCount = 16 / kScales;
@@ -221,7 +222,8 @@ struct AppendRows {
     }
   }
 
-  // Of all heads of the token: all that the thread has of them are in its stages.
+  // Finds the range over all heads of the token; all rows that the thread has of it are in its
+  // stages.
   __device__ __forceinline__ void find_range_of_token(KvRange (&range)[kScales]) const {
     static_assert(Config::value.stages * Config::value.slots >= Config::value.heads,
                   "a block has all heads");

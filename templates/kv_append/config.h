@@ -43,12 +43,12 @@ struct KvTensorConfig {
   int scale_row_bytes;  // their scales; with kToken those of all heads of a token
   int scale_heads;      // rows of scales of a token
 
-  // Of a stored scale, and of one with its zero point.
+  // Bytes of a stored scale, and of one with its zero point.
   HEDDLE_BOTH constexpr int scale_bytes() const { return bytes_of_scale(scale_type); }
   HEDDLE_BOTH constexpr int entry_bytes() const {
     return asymmetric ? 2 * scale_bytes() : scale_bytes();
   }
-  // Of a range: without zero points both sides of zero have the same.
+  // Values of a range: without zero points both sides of zero have the same.
   HEDDLE_BOTH constexpr int range_sides() const { return asymmetric ? 2 : 1; }
 
   HEDDLE_FIELDS(bits, is_16_bit, is_bf16, of_input, is_float, exponent_bits, mantissa_bits,

@@ -171,7 +171,7 @@ struct KvEncode {
     }
   }
 
-  // Of 16 elements of a row, whose values may be changed: each scale's share of them.
+  // The codes of 16 elements of a row, each with the scale of its share of them. Changes x.
   template <int kScales>
   static __device__ __forceinline__ void codes(const KvRange (&range)[kScales],
                                                const KvScale (&scale)[kScales], float (&x)[16],

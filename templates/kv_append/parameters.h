@@ -28,7 +28,7 @@ struct KvAppendParameters {
   int tokens;
   int sequences;
   int rotation_rows;
-  // Of K with scales per channel: [slots][heads][tokens of a block][head_dim].
+  // The window of K with scales per channel: [slots][heads][tokens of a block][head_dim].
   unsigned char* residual;
   const int* residual_slots;  // [sequences]; null: each sequence's number
   int residual_slot_count;

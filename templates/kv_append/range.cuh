@@ -54,7 +54,7 @@ struct KvRange {
 #pragma unroll
     for (int mask = 1; mask < kLanes; mask *= 2) take_larger<Tensor>(mask);
   }
-  // Of the lane whose number differs by `mask`.
+  // Takes in the range of the lane whose number differs by `mask`.
   template <class Tensor>
   __device__ __forceinline__ void take_larger(int mask) {
     KvRange other = *this;
@@ -92,7 +92,7 @@ struct RangesOfPairs {
       least[i] = Value::min2_or_nan(least[i], pairs[i]);
     }
   }
-  // Of the lane whose number differs by `mask`.
+  // Takes in the values of the lane whose number differs by `mask`.
   __device__ __forceinline__ void take_wider(int mask) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {

@@ -32,7 +32,8 @@ __device__ __forceinline__ Rotation rope_rotation(u64 frequency, u32 position) {
   return {((quarter + 1) & 2) != 0 ? -cosine : cosine, (quarter & 2) != 0 ? -sine : sine};
 }
 
-// Of a pair at a position, from the table if there is one; of positions behind it none.
+// The rotation of a pair at a position, from the table if there is one. Positions behind the end of
+// the table are not rotated.
 template <class Config>
 __device__ __forceinline__ Rotation rotation_of(const KvAppendParameters& p, u32 position,
                                                 int pair) {

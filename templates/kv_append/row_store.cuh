@@ -62,7 +62,7 @@ struct RowStore {
       store_words(other, high);
     }
   }
-  // Of the group that is `groups` behind that of the element.
+  // Stores the scale of the group that lies `groups` behind the element's.
   __device__ __forceinline__ void store_scale(int groups, const KvScale& scale) const {
     KvEncode<Tensor>::store_scale(scales + groups * kScaleStep, scale);
   }

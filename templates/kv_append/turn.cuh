@@ -28,7 +28,7 @@ struct Turn {
   // Whether lanes lie behind the end of the row, where there are no rotations.
   static constexpr bool kLanesBehind = 16 * Config::value.lanes != Config::value.head_dim;
 
-  // Of the pairs that a lane holds, or of those that its elements belong to.
+  // Rotations of the pairs that a lane holds, or of those that its elements belong to.
   float cosines[kOwnPairs ? 8 : 16];
   float sines[kOwnPairs ? 8 : 16];
 

@@ -1,6 +1,6 @@
 // Packed chunks, written by whole warps: docs/layouts.md has the bytes.
 //
-// Of a Config's value this reads the members `tiles` and `packed`.
+// This file reads the members `tiles` and `packed` of a Config's value.
 #pragma once
 
 #include "config/matrix_tiles.h"

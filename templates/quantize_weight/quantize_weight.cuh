@@ -1,9 +1,20 @@
 // Quantize: W[N, K] in 16 bits to packed weights, each code the nearest.
 //
-// Grid: (row blocks of 16 rows, spans of chunks of 128 columns). A span holds whole groups. A block
-// first looks for the largest values of its groups, then reads the span again, from the caches, and
-// rounds it. A thread takes segments of 16 columns of a row, each inside one group; 128 threads
-// take a chunk, and step_chunks() chunks go at a time.
+// Floors. Bytes: W read once from memory (the second time from the caches), packed weights written
+// once. Operations: a division in IEEE rounding for each code, which is the limit.
+//
+// Budget of a thread block: a row block of 16 rows by a span of chunks of 128 columns that holds
+// whole groups. Shared memory: a byte for each code of step_chunks() chunks, 2 KB each, and 16
+// bytes for each group of a row: first the magnitudes of its largest values, then what follows from
+// them. Registers: 34.
+//
+// Roles. Grid: (row blocks, spans). 128 threads take a chunk, each a segment of 16 columns of a
+// row, which lies in one group; step_chunks() chunks go at a time. Of a chunk's four warps two pack
+// its codes and two write its scales and zero points.
+//
+// Order. The entries of groups are cleared; the block looks for the largest values of its groups; a
+// thread for each entry finds scale and zero point; then, step by step, the span is read again,
+// rounded into shared memory, packed and stored.
 #pragma once
 
 #include "packing/chunk.cuh"

@@ -30,7 +30,8 @@ struct Rounding {
         clamp(value, static_cast<float>(kIntegers.low), static_cast<float>(kIntegers.high)));
   }
 
-  // Of a group whose largest positive and negative values have these magnitudes, 16-bit floats.
+  // The scale and zero point of a group, from the magnitudes of its largest positive and negative
+  // value, which are 16-bit floats.
   static __device__ __forceinline__ GroupCode group_code(u32 positive_bits, u32 negative_bits) {
     GroupCode code{{0, 0.0f}, kIntegers.asymmetric ? kIntegers.low : 0};
     if (positive_bits >= Config::value.infinity || negative_bits >= Config::value.infinity) {

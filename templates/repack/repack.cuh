@@ -1,8 +1,19 @@
 // Repack: the tensors of an AWQ or GPTQ checkpoint to packed weights.
 //
-// Grid: (tiles of rows, chunks of 128 columns). A block brings the codes of its tile into
-// shared memory, each global access whole lines; then each warp packs row blocks of 16 rows, 16
+// Floors. Bytes: codes, scales and zero points read and written once. Operations: at 4 bits some
+// three instructions a code, which memory hides; codes of act-order are gathered one by one, and
+// these loads are the limit.
+//
+// Budget of a tile, as many rows as threads by 128 columns: a byte of shared memory for each code,
+// 16 KB with 128 threads of GPTQ and 32 KB with 256 of AWQ. Registers: 48 to 64.
+//
+// Roles. Grid: (tiles of rows, chunks of 128 columns). All threads bring the codes of the tile into
+// shared memory, one row each of GPTQ (gptq_codes.cuh, gptq_gather.cuh), or eight rows and an
+// eighth of the columns of AWQ (awq_codes.cuh). Then each warp packs row blocks of 16 rows, 16
 // bytes to a lane.
+//
+// Order. Codes are requested; scales and zero points are converted and stored meanwhile; codes go
+// to shared memory; after the block's one barrier the warps pack and store them.
 #pragma once
 
 #include "packing/chunk.cuh"

@@ -163,7 +163,7 @@ struct NormWeights {
 
   __device__ __forceinline__ void load(const RowTransformParameters& p,
                                        const RowPlace<Config>& place, int first) {
-    // Of all rows the same, also of those that are not there.
+    // Weights are the same for all rows, so that they are loaded even where the row is none.
     const auto in_row = [&](int i) { return place.vector(i) < RowPlace<Config>::kVectors; };
     const u8* weights = place.begin(p.weight);
     const u8* biases = Config::value.bias ? place.begin(p.bias) : nullptr;
@@ -178,8 +178,8 @@ struct NormWeights {
   }
 };
 
-// Of a sum over a row. A division takes a call, and that is what it is for: the compiler keeps
-// vectors as 16-bit values over it, where it would widen all of them ahead of the sum.
+// The mean, from the sum over a row. The division is a call, on purpose: the compiler keeps vectors
+// as 16-bit values over a call, where it would else widen all of them ahead of the sum.
 template <class Config>
 __device__ __forceinline__ float mean_of(float sum) {
   return divide(sum, static_cast<float>(Config::value.columns));

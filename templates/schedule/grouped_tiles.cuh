@@ -106,12 +106,12 @@ struct GroupedTiles {
   static __device__ __forceinline__ int token_tiles(int begin, int end) {
     return (end - begin + S::kTileTokens - 1) / S::kTileTokens;
   }
-  // Of groups that do not exist the end of all tokens: they are empty.
+  // Groups beyond the last one begin at the end of all tokens, so they are empty.
   __device__ __forceinline__ int first_token_of(int group) const {
     const int at = group < S::kGroups ? group : S::kGroups;
     return static_cast<int>(load_global_4_l2(first_tokens + at));
   }
-  // Of the lanes up to this one.
+  // The sum over the lanes up to this one.
   static __device__ __forceinline__ int sum_to_lane(int sum) {
 #pragma unroll
     for (int step = 1; step < kLanes; step *= 2) {

@@ -121,7 +121,7 @@ struct ChunkLane {
   }
 
  private:
-  // Of the entry that the column is of, what belongs to rows g and g + 8.
+  // The part of the column's entry that belongs to rows g and g + 8.
   __device__ __forceinline__ u32 entry(u32 entries, int column, int entry_bytes) const {
     return entries + Config::value.weights.entry(column) * entry_bytes + g * (entry_bytes / 8);
   }

@@ -20,7 +20,8 @@ struct Output {
   static constexpr bool kGated = Config::value.epilogue.gated;
   static constexpr int kRows = Config::value.epilogue.rows();  // of packed weights, for a store
   static constexpr int kColumns = kGated ? kN / 2 : kN;        // of Y
-  // Of the power of two what neither the weights' scales nor those of the sums have taken.
+  // The power of two by which outputs must still be multiplied: decoding left it, and neither the
+  // scales of the weights nor those of the sums took it over.
   static constexpr int kLeftExponent =
       Config::value.scaling.mode == ScaleMode::kWeight ? Config::value.scaling.result_exponent : 0;
 

@@ -20,7 +20,8 @@ struct StreamScales {
   using Scale = typename Config::Scale;
   static constexpr bool kWeight = Config::value.scaling.mode == ScaleMode::kWeight;
   static constexpr int kWords = S::kWideBytes / 4;  // of an entry
-  // Of half a chunk: those that its columns touch, or one more where the other half touches more.
+  // Entries of half a chunk: those that its columns touch, or one more where the other half touches
+  // more.
   static constexpr int kHalfEntries =
       max_of(Config::value.weights.entry(63) + 1, S::kEntries - Config::value.weights.entry(64));
   static constexpr int kHalfWords = kHalfEntries * kWords;
@@ -85,7 +86,7 @@ struct StreamScales {
     }
   }
 
-  // Of the entry of a column of the chunk: of weights, and of sums with kResultExponent.
+  // The scales of a column of the chunk: for weights, and for sums, times the result exponent.
   __device__ __forceinline__ u32 of_weights(int column) const { return words[entry(column)]; }
   __device__ __forceinline__ RowPair of_sums(int column) const {
     return {float_from_bits(words[2 * entry(column)]),

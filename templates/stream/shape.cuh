@@ -92,11 +92,11 @@ struct StreamMemory {
   __device__ __forceinline__ u32 meeting_free_barrier(int meeting, int rank) const {
     return meeting_full_barrier(S::kMeetings + rank * S::kMeetings + meeting);
   }
-  // Of a warp.
+  // Where a warp puts its sums.
   __device__ __forceinline__ u32 sums(int slot, int warp) const {
     return shared + S::kSumOffset + (slot * Config::value.warps_k + warp) * S::kSumBytes;
   }
-  // Of a block.
+  // Where block `rank` puts its sums for a meeting.
   __device__ __forceinline__ u32 meeting(int meeting, int rank) const {
     return shared + S::kMeetingOffset + (meeting * Config::value.split_k + rank) * S::kSumBytes;
   }

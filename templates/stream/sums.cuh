@@ -15,7 +15,7 @@ __device__ __forceinline__ f32x4 pack_sums(const float (&sum)[4]) {
   return {sum[0], sum[1], sum[2], sum[3]};
 }
 
-// Of each eight tokens a lane's part of a fragment.
+// A lane's part of the sums: a fragment for each eight tokens.
 template <class Config>
 using StreamSum = float[StreamShape<Config>::kTokenTiles][4];
 
@@ -186,7 +186,7 @@ struct StreamSums {
     }
     warp_barrier();
   }
-  // Of rows 0..7 or 8..15.
+  // The sums of rows 0..7 or 8..15.
   __device__ __forceinline__ Sums8 vector_of(u32 sums, int token, int half) const {
     const u32 at =
         sums + token / 8 * S::kTileSumBytes + 16 * (token % 8 / 2) + 4 * (2 * half + token % 2);

@@ -49,8 +49,8 @@ struct StreamTokens {
     }
   }
 
-  // Of 64 columns, for each eight tokens; each column times its factor, if there are any. `tokens`:
-  // of the first column.
+  // Loads the fragments of 64 columns for each eight tokens, and multiplies each column by its
+  // factor, if there are any. `tokens` is the address of the first column.
   using Fragments = u32[S::kTokenTiles][2][4];
   __device__ __forceinline__ void load(u32 tokens, Fragments& b) const {
 #pragma unroll

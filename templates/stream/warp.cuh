@@ -97,7 +97,7 @@ struct StreamWarp : ChunkLane<Config> {
     }
   }
 
-  // Of the warp's chunks those from `first` on; `begins` in the first row block.
+  // Multiplies a stage, the warp's chunks from `first` on. `begins`: of the first row block.
   __device__ __forceinline__ void multiply_stage(bool begins, int first, int chunks) {
     const u32 stage = ring.take();
     if constexpr (!kPartial) clear_parts();
@@ -120,7 +120,7 @@ struct StreamWarp : ChunkLane<Config> {
     if (c % S::kPieceChunks == 0) tokens.wait(c / S::kPieceChunks);
   }
 
-  // Of the chunks that chunk `c` of the stage begins, if it does.
+  // Widens the scales of S::kWideChunks chunks, if chunk `c` of the stage is the first of as many.
   __device__ __forceinline__ void widen_scales(u32 chunk, int c) {
     if (c % S::kWideChunks != 0) return;
     if (c > 0) warp_barrier();  // those before have been read

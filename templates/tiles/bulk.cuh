@@ -1,35 +1,36 @@
 // GEMM with quantised weights for few tokens, sm_90 and up: Y[M, N] = X[M, K] * W[N, K]^T, M up to
-// tile_m. Tiles of mma.sync whose operands come by bulk copies.
+// tile_m. Tiles of mma.sync whose operands come by bulk and tensor copies.
 //
-// Where the tokens of all of K do not fit into shared memory, streams and shared tiles pay for the
-// exchange of sums. Here each block has rows of its own, as many as make one round of blocks, and
-// walks K once: weights and tokens come together, and a warp loads tokens once for all of its row
-// blocks. Where W has fewer rows than that takes, the blocks of a cluster share K of a tile.
+// Floors. Bytes: the packed weights, once, and from the L2 cache the tokens, once for each thread
+// block. Operations: for a chunk of 16 rows by 128 columns 8 matrix instructions for each 8 tokens,
+// and decoding, at 4 bits 64 instructions to FP16 and 72 to BF16.
 //
-// Floors per SM of an H200, 28672 x 8192, 16 tokens, 224 rows: weights 0.95 MB and tokens 0.26 MB
-// in 51 thousand clocks at the memory's rate, 24 bytes a clock of the L2 cache. A chunk of 16 rows
-// takes 72 instructions to decode, 16 matrix instructions of 6 clocks each, some 20 more: of each
-// part of the SM 224 chunks, 35 thousand clocks. Shared memory: weights are written and read once,
-// tokens written once and read once for all row blocks of a warp.
+// Budget of an SM of an H200, computed, 28672 x 8192, 16 tokens, 224 rows. Memory brings 0.95 MB of
+// weights in 54 thousand clocks at 17.5 bytes a clock; with 0.26 MB of tokens the SM takes 22 bytes
+// a clock of the L2 cache. A chunk takes 64 instructions to decode, 16 matrix instructions of 6
+// clocks and some 20 more: each part of the SM has 224 chunks, 40 thousand clocks. Shared memory:
+// weights and tokens are written once, weights read once, tokens once for each warp that shares
+// rows.
 //
-// Budget of a cluster's block, not measured: 1280 x 8192, 32 tokens, 64 rows, K over five blocks.
-// It reads 1638 columns, weights of 54 KB and tokens of 105 KB, in 3200 clocks if an SM takes 50
-// bytes a clock; the memory has all weights in 2100. Every tile reads the tokens again, so tiles
-// have at least half as many rows as tokens, and the cluster more blocks. The other links of a
-// launch: first bytes 1000 clocks, the last stage's product 400, the warps' sums 200, one hop of
-// exchange 600, stores 500. Registers: sums, 4 to each pair of a row tile and a token tile, and
-// tokens of 64 columns, 8 to a token tile: 64 each at most with 64 tokens. Shared memory: the ring,
-// over which the warps put their sums, and behind it the other blocks' sums, as many bytes as the
-// tile in FP32.
+// Budget of a cluster's block, computed, 1280 x 8192, 32 tokens, 64 rows, K over five blocks. It
+// reads weights of 54 KB and tokens of 105 KB, in 3200 clocks if an SM takes 50 bytes a clock; the
+// memory has all weights in 2300. Every tile reads the tokens again, so tiles have at least half as
+// many rows as tokens. Registers: 4 sums for each pair of a row tile and a token tile, and 8 for
+// each token tile of 64 columns: 64 each at most with 64 tokens. Shared memory: the ring, over
+// which the warps put their sums, then the other blocks' sums, as many bytes as the tile in FP32.
 //
-// Roles: one warp fetches (bulk_fetch.cuh), the others multiply (bulk_tile.cuh), all finish.
-// Pipeline: barriers are made; weights of the first stages are copied; after the kernel before has
-// ended their tokens, and stage by stage the rest; each stage is multiplied as its bytes are there;
-// the warps' sums are put into shared memory and added; those of a cluster's blocks are exchanged
-// (cluster_epilogue.cuh); Y is written.
-//
-// One tile for each block (schedule/split_k.cuh), or a part of its K to each block of a cluster
+// Roles. One warp fetches (bulk_fetch.cuh), the others multiply (bulk_tile.cuh), all finish. A
+// block has rows of its own and walks K once (schedule/split_k.cuh), with as many rows as make one
+// round of blocks. Where W has too few rows for that, the blocks of a cluster share the K of a tile
 // (schedule/cluster_split_k.cuh).
+//
+// Order.
+// 1. Barriers are made. The fetching warp copies the weights of the first stages_ahead stages.
+// 2. It waits for the previous kernel and copies their tokens, then stage by stage the rest.
+// 3. The other warps multiply each stage once its bytes are there, tokens loaded once for all row
+//    tiles of a warp, and give its place back.
+// 4. The warps' sums are added in shared memory, those of a cluster's blocks are exchanged
+//    (cluster_epilogue.cuh), and Y is written.
 #pragma once
 
 #include "schedule/cluster_split_k.cuh"

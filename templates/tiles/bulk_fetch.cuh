@@ -25,7 +25,7 @@ struct BulkFetch {
 
   // Stages [begin, end). All lanes walk them, one copies: as the compiler knows so, it keeps
   // addresses in uniform registers. The weights of the first stages_ahead stages are read before
-  // the kernel ahead has ended, which must not write them; more of them would keep its tokens
+  // the previous kernel has ended, which must not write them; more of them would keep its tokens
   // waiting.
   __device__ __forceinline__ void run(int begin, int end) {
     RingPlace<Config> place;

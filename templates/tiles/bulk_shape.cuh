@@ -16,7 +16,7 @@ namespace heddle {
 template <class Config>
 struct BulkSlots {
   static constexpr u32 kLine = Config::value.kLine;
-  // Of a row block: in a stage, and of all of K, modulo 2^32.
+  // Bytes of a row block in a stage, and over all of K, modulo 2^32.
   static constexpr u32 kBytes = Shape<Config>::kRowBlockBytes;
   static constexpr u32 kRowBytes =
       static_cast<u32>(Config::value.weights.chunks) * Config::value.weights.chunk_bytes;
@@ -55,13 +55,15 @@ struct BulkMemory {
   u32 shared;  // a multiple of 1024
 
   __device__ __forceinline__ u32 tokens(int stage) const { return shared + stage * kTokenBytes; }
-  // Of columns from stage k of K on; `row_block`: the tile's first.
+  // The weights in place `stage` of the ring, which are those of stage k of K; `row_block` is the
+  // tile's first.
   __device__ __forceinline__ BulkSlots<Config> weights(int stage, int row_block, int k) const {
     using Slots = BulkSlots<Config>;
     return {shared + kWeightOffset + stage * kWeightBytes,
             (row_block * Slots::kRowBytes + k * Slots::kBytes) % Slots::kLine};
   }
-  // Of a stage: its bytes have come; all warps that multiply have read them.
+  // Barriers of a stage: full when its bytes have come, empty when all warps that multiply have
+  // read them.
   __device__ __forceinline__ u32 full_barrier(int stage) const {
     return shared + kBarrierOffset + 8 * stage;
   }

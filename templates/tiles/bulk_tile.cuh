@@ -60,7 +60,7 @@ struct BulkTile : ChunkLane<Config> {
     }
   }
 
-  // Of the stage's `chunks` chunks the warp's columns.
+  // Multiplies the warp's columns of the stage, which has `chunks` chunks.
   __device__ __forceinline__ void multiply(u32 tokens, const Slots& weights, int chunks) {
 #pragma unroll 1
     for (int k = 0; k < S::kRun; k += kStep) {
@@ -77,7 +77,7 @@ struct BulkTile : ChunkLane<Config> {
  private:
   using Tokens = u32[kHalves][S::kTokenTiles][2][4];
   using Part = float[S::kTokenTiles][4];
-  // Of 64 columns.
+  // Packed words of 64 columns.
   struct Words {
     typename Lane::Words of_row[kRowsAtOnce];
     u32 to_pass[kRowsAtOnce];  // ChunkLane::scales_to_pass()

@@ -61,7 +61,7 @@ struct Epilogue {
     return sum;
   }
 
-  // Of W: the row of the tile.
+  // The row of W that is row `row` of the tile.
   __device__ __forceinline__ int global_row(int row) const {
     return Schedule::row_tile() * Config::value.tile_n + row;
   }

@@ -64,7 +64,7 @@ struct StageCopy : TileOperands {
     }
   }
 
-  // Of the tokens, and of the factors of their columns.
+  // Calls f for the 16-byte pieces of the tokens, and of the factors of their columns.
   template <class F>
   __device__ __forceinline__ void for_each_token_piece(int stage, const F& f) const {
     int index = kStepsFor<kWeightPieces> + kStepsFor<kMetaPieces>;

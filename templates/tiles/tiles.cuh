@@ -1,31 +1,34 @@
-// GEMM with quantised weights on mma.sync: Y[M, N] = X[M, K] * W[N, K]^T. Weights are the A operand
-// and tokens the N dimension of the matrix instruction, so that one to eight tokens waste nothing.
+// GEMM with quantised weights on mma.sync, sm_75 and up: Y[M, N] = X[M, K] * W[N, K]^T. Weights are
+// the A operand and tokens the N dimension, so that one to eight tokens waste nothing.
 //
 // Floors. Bytes: the packed weights once for each tile of tokens, the tokens once for each tile of
-// rows. Operations: decoding a chunk of 16 rows by 128 columns takes 72 instructions at 4 bits, in
-// every warp that needs it, and each 8 tokens 8 matrix instructions.
+// rows. Operations: for each 8 tokens 8 matrix instructions for a chunk of 16 rows by 128 columns,
+// and decoding it, at 4 bits 64 instructions to FP16 and 72 to BF16, in every warp that needs it.
 //
 // Budget of an SM of an A100, computed. Up to 16 tokens memory is the limit: it gives an SM 13
 // bytes a clock, so a chunk of 1056 bytes takes 79 clocks, while decoding and products take the
-// four parts of the SM 22. With many tokens the tensor cores are: a stage of 256 rows by 64 tokens
+// four parts of the SM 20. With many tokens the tensor cores are: a stage of 256 rows by 64 tokens
 // by 128 columns has 1024 matrix instructions, 2048 clocks at 8 a part; copying its 33 KB needs 16
-// bytes a clock of the L2 cache, decoding 288 issue slots of each part. Registers of a warp: 4 sums
-// for each pair of a row tile and a token tile, 128 for 32 rows by 128 tokens.
+// bytes a clock of the L2 cache, decoding 256 issue slots of each part. Shared memory: the ring of
+// stages, 67 KB for two of these. Registers of a warp: 4 sums for each pair of a row tile and a
+// token tile, 128 for 32 rows by 128 tokens.
 //
-// Roles: a thread block has one tile, or a part of its K (schedule/split_k.cuh). All warps copy,
+// Roles. A thread block has one tile, or a part of its K (schedule/split_k.cuh). All warps copy,
 // and all multiply. They share the tile's rows, its tokens, and the columns of each stage, whose
 // sums meet in the epilogue.
 //
-// Order: the pipeline copies its first stages, tokens once the kernel before has ended; stage by
-// stage a warp decodes its columns and multiplies them while later stages are copied; the warps'
-// sums are put into shared memory, where the stages were, and added; those of blocks that share K
-// follow; Y is written.
+// Order.
+// 1. The pipeline copies its first stages: weights at once, tokens after the previous kernel.
+// 2. Stage by stage each warp decodes its columns and multiplies them while later stages are
+//    copied.
+// 3. The warps' sums go to shared memory, where the stages were, and are added.
+// 4. The sums of blocks that share K are added in a fixed order, and Y is written.
 //
 // Two policies of Config say how. Pipeline fills the stages: RegisterPipeline and AsyncPipeline
 // (pipeline.cuh), WidePipeline (wide_pipeline.cuh). It is made of a TileOperands, a Piece and the
 // ring's shared address; start() copies the first stages; after finish() nothing is copied or read.
 // Tile multiplies what a Pipeline brings, in run(): WarpTile (multiply.cuh) stage by stage,
-// WideTile (multiply_wide.cuh) for many tokens, reading ahead of its products.
+// WideTile (multiply_wide.cuh) for many tokens, which loads and decodes ahead of its products.
 #pragma once
 
 #include "schedule/split_k.cuh"

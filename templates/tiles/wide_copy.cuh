@@ -49,7 +49,7 @@ struct WideCopy {
   int turn = 0;
   bool ends_block;  // takes part in the last, shorter copy of a row block
 
-  // Of stage `stage` of the block's tile.
+  // Copies stage `stage` of the block's tile.
   __device__ __forceinline__ WideCopy(int stage, const TileOperands& tile) {
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / kTokenUnits;

@@ -22,7 +22,7 @@ struct WgmmaShape {
   static constexpr bool kFour = kWarpgroups == 4;
   static constexpr int kWarps = 4 * kWarpgroups;
   static constexpr int kFetchWarps = Config::value.kFetchWarps;
-  // Of a thread, all multiples of 8.
+  // Registers of a thread; setmaxnreg takes multiples of 8.
   static constexpr int kFetchRegisters = kFour ? 32 : 40;
   static constexpr int kMultiplyRegisters = kFour ? 112 : 232;
   static_assert(kFetchRegisters + kWarpgroups * kMultiplyRegisters <=
@@ -143,7 +143,8 @@ struct WgmmaMemory {
   __device__ __forceinline__ u32 pass(int warpgroup) const {
     return shared + S::kPassOffset + warpgroup * S::kPassBytes;
   }
-  // Of a stage: its bytes have come; all lanes that multiply have read them.
+  // Barriers of a stage: full when its bytes have come, empty when all lanes that multiply have
+  // read them.
   __device__ __forceinline__ u32 full_barrier(int stage) const {
     return shared + S::kBarrierOffset + 8 * stage;
   }
@@ -158,8 +159,8 @@ struct WgmmaMemory {
     return full_barrier(2 * Config::value.stages) + 4 * i;
   }
 
-  // Of a pair: the sums that the other block gives to a warpgroup have come; it has read all
-  // stages.
+  // Barriers of a pair of blocks: the sums that the other block gives to a warpgroup have come, and
+  // the other block has read all of its stages.
   __device__ __forceinline__ u32 pair_barrier(int warpgroup) const {
     return word(2 * S::kWarpgroups) + 8 * warpgroup;
   }

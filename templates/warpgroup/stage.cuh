@@ -25,7 +25,7 @@ struct WgmmaStage {
         weights_(memory.weights(0) + row_block * S::kRowBlockBytes),
         columns_(wgmma_columns(memory.tokens(0) + first_half * S::kHalfBytes)) {}
 
-  // Of the warp's first row block.
+  // The weights of the warp's first row block.
   __device__ __forceinline__ u32 weights() const {
     return kGoesOn ? weights_ : weights_ + number() * S::kWeightBytes;
   }

@@ -1,43 +1,39 @@
 // GEMM with quantised weights on wgmma, sm_90a: Y[M, N] = X[M, K] * W[N, K]^T, for ranges of M that
-// end with nine tokens or more.
+// end with nine tokens or more. Weights are the A operand, decoded into registers; tokens are the B
+// operand, in shared memory as the tensor copy engine has put them.
 //
-// Weights are the A operand, decoded into registers; tokens are the B operand, in shared memory as
-// the tensor copy engine has put them. One block to an SM, for the whole launch: a warpgroup
-// that fetches, two that decode and multiply, each half of the tile's rows, or of 64 rows half of
-// the columns. Of 256 rows by up to 64 tokens four multiply a row tile each: while one waits for
-// its sums or its words, three have products on their way.
+// Floors. Bytes: the packed weights once for each tile of tokens, the tokens once for each tile of
+// rows. Operations: 2 M N K, and decoding, at 4 bits 256 instructions to FP16 and 288 to BF16 for
+// 64 rows by 128 columns.
 //
-// Budget of an SM of an H200 for 64 rows by 128 columns of 4-bit weights, in clocks at 1965 MHz.
-// Memory gives an SM 17 bytes a clock, the L2 cache some 30. Decoding takes 64 to 72 instructions
-// of each of the four parts of an SM, half of them logical ones, of which a part issues one every
-// two clocks. While wgmma reads weights from registers, a part issues others at some 0.4 of its
-// rate.
+// Budget of these 64 rows by 128 columns on an SM of an H200, computed, in clocks at 1.965 GHz:
 //
-//   tokens                            16     32     64    128    256
-//   weights from memory              243    243    243    243    243
-//   tensor cores                     104    128    256    512   1024
-//   measured, memory not the limit   225    255    334    570   1120   64: two sets of sums
+//   tokens                                       16     32     64    128    256
+//   weights from memory, 17.5 bytes a clock     243    243    243    243    243
+//   tensor cores                                104    128    256    512   1024
 //
-// So up to 32 tokens memory and decoding set the pace, from 128 on the tensor cores. Few
-// instructions beside decoding matter most: long stages, copies from uniform registers, no waiting
-// for sums. docs/measurements/wgmma.md has what became
-// of it.
+// Each of the SM's four parts has 64 to 72 instructions to decode and as many again for scales,
+// loads and barriers. Half of the first are logical ones, which take a part two clocks each; while
+// wgmma reads A from registers, a part issues others at some 0.4 of its rate. So up to 32 tokens
+// memory and decoding set the pace, at 64 decoding beside wgmma, from 128 on the tensor cores. At
+// the limit of power, with many tokens, the fewest reads and instructions a product are the
+// fastest. The L2 cache gives an SM 28 to 33 bytes a clock; tiles of 256 x 128 (rows by tokens)
+// read 22, of 128 x 128 36 and of 128 x 256 34, and 15, 22, 19 where two blocks of a cluster read
+// tokens once. Weights of 16 bits are not decoded, and take 963 clocks from memory. Registers: 232
+// a thread that multiplies (112 with four warpgroups), 40 (32) one that fetches. Shared memory: the
+// ring of stages, which takes all there is, and room for sums on their way to Y.
 //
-// Bytes a clock that an SM reads of the L2 cache, which gives it 28 to 33, while the tensor cores
-// take the clocks above; and the clocks from a tile's last product to the next one's first:
+// Roles. One block to an SM, for the whole launch. One warpgroup fetches (fetch.cuh), two or four
+// multiply (multiply.cuh): each has a part of the tile's rows, or of 64 rows half of the columns.
+// Four have a row tile each: while one waits for its sums or its words, three have products on
+// their way.
 //
-//   tile, rows by tokens                    256 x 128   128 x 128   128 x 256
-//   each block reads its tokens                    22          36          34
-//   two blocks of a cluster read them once         15          22          19
-//   sums through shared memory as floats         3300
-//   rounded first, by stmatrix                   2400        1200        2400
-//
-// Weights of 16 bits are not decoded: from shared memory they go into the registers of the A
-// operand, 128 clocks for these 64 rows by 128 columns. From memory they take 963.
-//
-// With many tokens the GPU is at its limit of power: then the fewest reads and instructions for a
-// product are the fastest, whatever the clocks say.
-//
+// Order. The fetching warps copy the weights of the first stages_ahead stages, wait for the
+// previous kernel, then copy tokens and all further stages, tile after tile
+// (schedule/shared_tiles.cuh). The others wait for a stage, decode a step into registers while the
+// tensor cores work on the steps before, and give the stage back. At the end of a tile sums are
+// exchanged between warpgroups that share columns, blocks of a pair, or through the workspace
+// (finish.cuh, parts.cuh), and go to Y.
 #pragma once
 
 #include "schedule/shared_tiles.cuh"

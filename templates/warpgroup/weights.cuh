@@ -70,7 +70,7 @@ struct WgmmaWeights : ChunkLane<Config> {
   __device__ __forceinline__ Set& decoded(int set) { return sets_[set]; }
 
  private:
-  // Of the words of a row tile's columns.
+  // Which of words_ holds the words of tile `tile` of row tile r.
   static __device__ __forceinline__ int place_of(int r, int tile) {
     return (Steps::kHalves * r + tile / 4) % 2;
   }

@@ -3,7 +3,7 @@
 
 FAKE_HEDDLE is JSON: {"times": kernel time over floor, "cublas": whether there is one,
 "spike": {M: times more}, "fail": exit code, "fail_n": of which N only,
-"no_gpu": whether there is none}. Of a sweep "times" is the choice over the fastest.
+"no_gpu": whether there is none, "document": what any bench prints instead}. Of a sweep "times" is the choice over the fastest.
 """
 
 import json
@@ -72,6 +72,16 @@ def main(arguments):
     wanted = json.loads(os.environ["FAKE_HEDDLE"])
     if arguments == ["targets", "--device"]:
         return 1 if wanted.get("no_gpu") else 0
+    if arguments == ["--version"]:
+        print("heddle 0.1.0")
+        return 0
+    if arguments[0] == "inspect":
+        print(json.dumps({"kernels": [{"compiler": "nvrtc 13.0 abc builtins def"}]}))
+        return 0
+    if "document" in wanted:
+        assert arguments[0] == "bench" and "--json" in arguments, arguments
+        print(json.dumps(wanted["document"]))
+        return wanted.get("fail", 0)
     assert arguments[:3] == ["bench", "-", "--json"], arguments
     specs = json.load(sys.stdin)
     if "fail" in wanted and wanted.get("fail_n") in (None, n_of(specs)):

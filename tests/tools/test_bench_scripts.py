@@ -88,13 +88,6 @@ class DecodeTest(ScriptTest):
         self.assertIn("back to back in one graph", text)
         self.assertRegex(text, r"\| Llama-3-8B +\| +1 \|.* ok \|")
 
-    def test_save_writes_the_document(self):
-        path = self.folder / "out.json"
-        out = self.script("bench-decode", "--quick", "--save", path, times=1).stdout
-        self.assertIn("## main", out)
-        self.assertEqual(json.loads(path.read_text()),
-                         self.document("bench-decode", "--quick", times=1))
-
     def test_heddles_failure_is_passed_on(self):
         done = self.script("bench-decode", "--quick", check=2, fail=2)
         self.assertEqual(done.stderr, "heddle: something is wrong\n")

@@ -1,4 +1,4 @@
-// How long kernels take to compile and to find: tools/bench-compile runs it.
+// How long kernels take to compile and to find: tools/bench-compile runs it and reads its JSON.
 //
 // Cold: NVRTC on one kernel, against a bare kernel in the same run. A model: every kernel, cold and
 // then from the disk cache in a fresh Runtime, as a process that starts does it.
@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "heddle/heddle.hpp"
@@ -68,26 +69,30 @@ double build_model_ms(const char* config, const Target& target, const std::strin
   return milliseconds(start);
 }
 
-void report(const char* config, const Target& target) {
+nlohmann::ordered_json report(const char* config, const Target& target) {
   GemmSpec spec;
   spec.shape.n = 8192;
   spec.shape.k = 8192;
   const std::vector<Source> sources = render_all(resolve(Spec::from_gemm(spec), target));
-  const double bare = median_compile_ms(bare_kernel(sources[0]));
-  fmt::print("bare kernel: {:.0f} ms (median of {})\n", bare, kRepeats);
+  auto kernels = nlohmann::ordered_json::array();
+  kernels.push_back(
+      {{"kernel", "bare"}, {"compile_ms", median_compile_ms(bare_kernel(sources[0]))}});
   for (const Source& source : sources) {
-    const double ms = median_compile_ms(source);
-    fmt::print("{}: {:.0f} ms, {:.1f} x bare\n", source.kernel_name, ms, ms / bare);
+    kernels.push_back({{"kernel", source.kernel_name}, {"compile_ms", median_compile_ms(source)}});
   }
   char folder[] = "/tmp/heddle_bench_XXXXXX";
   if (mkdtemp(folder) == nullptr) throw std::runtime_error("no temporary folder");
-  std::size_t kernels = 0;
-  const double cold = build_model_ms(config, target, folder, &kernels);
-  fmt::print("{} kernels of the model, cold: {:.2f} s\n", kernels, cold / 1000);
-  const double warm = build_model_ms(config, target, folder, &kernels);
-  fmt::print("from the cache: {:.1f} ms, {:.2f} ms per kernel\n", warm,
-             warm / static_cast<double>(kernels));
+  std::size_t count = 0;
+  const double cold = build_model_ms(config, target, folder, &count);
+  const double warm = build_model_ms(config, target, folder, &count);
   std::filesystem::remove_all(folder);
+  auto models = nlohmann::ordered_json::array();
+  models.push_back(
+      {{"config", config}, {"kernels", count}, {"cold_ms", cold}, {"cached_ms", warm}});
+  return {{"target", target.name},
+          {"repeats", kRepeats},
+          {"kernels", std::move(kernels)},
+          {"models", std::move(models)}};
 }
 
 }  // namespace
@@ -99,7 +104,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    heddle::report(argv[1], heddle::target_from_name(argv[2]));
+    const auto report = heddle::report(argv[1], heddle::target_from_name(argv[2]));
+    fmt::print("{}\n", report.dump(2));
   } catch (const std::exception& error) {
     fmt::print(stderr, "heddle_bench_compile: {}\n", error.what());
     return 1;

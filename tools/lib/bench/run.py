@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import sys
 
+from results import record, tables
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -34,7 +36,7 @@ def parser(description, groups=(), quick="the main table with symmetric weights 
     options.add_argument("--json", action="store_true",
                          help="print one JSON document instead of tables")
     options.add_argument("--save", type=pathlib.Path, metavar="FILE",
-                         help="also write the JSON document to this file")
+                         help="also save the results as a data file that tools/results reads")
     options.add_argument("--specs", action="store_true",
                          help="only print the specs, as a list that heddle build takes: what it "
                               "makes on a machine without a GPU need not be made where there is one")
@@ -52,10 +54,16 @@ def add_ms(options):
 def parse(options, arguments):
     """The namespace of the command line."""
     parsed = options.parse_args(arguments)
-    if not parsed.specs and not os.access(parsed.heddle, os.X_OK):
+    if not parsed.specs:
+        check_heddle(options, parsed)
+    return parsed
+
+
+def check_heddle(options, parsed):
+    """Refuses a --heddle that cannot be run."""
+    if not os.access(parsed.heddle, os.X_OK):
         options.error(f"{parsed.heddle} is no program; build it with tools/quickstart, or name one "
                       "with --heddle")
-    return parsed
 
 
 def parse_groups(options, groups, quick, arguments):
@@ -100,10 +108,16 @@ def print_specs(specs):
     print("[\n  " + ",\n  ".join(unique) + "\n]")
 
 
-def tell(options, document, text):
-    """After each group: its text, and all that is known so far for --save."""
-    if options.save:
-        options.save.write_text(json.dumps(document, indent=2) + "\n")
+def recorder(options, what):
+    """What --save saves to; None without it."""
+    return options.save and record.Recorder(options.save, what, options.heddle, options.cache)
+
+
+def tell(options, saved, document, text, found=None):
+    """After each group: its text, and all that is known so far for the recorder, if there is one:
+    `found`, or the tables of the document."""
+    if saved and "device" in document:
+        saved.save(document["device"], found or tables.tables_of(document))
     if not options.json:
         print(text, end="", flush=True)
 
