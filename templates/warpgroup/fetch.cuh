@@ -31,47 +31,41 @@ struct WgmmaFetch {
 
   // Weights may be read before the kernel before this one has ended: no kernel that lets its
   // successor start early writes them. Those of the first stages_ahead stages are: more of them
-  // would keep its tokens waiting.
+  // would keep its tokens waiting. From then on a stage gets its weights and its tokens together.
   __device__ __forceinline__ void run() {
     Piece piece;
-    RingPlace<Config> place;
+    RingPlace<Config> weights_place;
+    RingPlace<Config> tokens_place;
+    int ahead = Config::value.stages_ahead;
     bool is_first = true;
     while (schedule.next(piece)) {
-      int k = piece.begin;
-      if constexpr (Config::value.stages_ahead > 1) {
-        if (is_first) k += fetch_ahead(piece, place);
-        is_first = false;
-      }
+      const int end = piece.end * S::kUnitStages;
+      int stage = piece.begin * S::kUnitStages;  // of K, the next one that gets tokens
+      int next = stage;                          // the next one that gets weights
 #pragma unroll 1
-      for (; k < piece.end; ++k) {
-#pragma unroll
-        for (int part = 0; part < S::kUnitStages; ++part) {
-          // A fresh barrier counts as one whose phase of parity 1 has ended.
-          mbarrier_wait(memory.empty_barrier(place.stage), place.parity ^ 1);
-          fetch_weights(piece, k, part, place.stage);
-          if (is_first) wait_for_predecessor();
-          is_first = false;
-          fetch_tokens(piece, k, part, place.stage);
-          place.advance();
+      for (; stage < end; ++stage) {
+        if constexpr (Config::value.stages_ahead == 1) {  // tells the compiler that they are one
+          next = stage;
+          tokens_place = weights_place;
         }
+        const int wanted = stage + ahead < end ? stage + ahead : end;
+#pragma unroll 1
+        for (; next < wanted; ++next) {
+          // A fresh barrier counts as one whose phase of parity 1 has ended.
+          mbarrier_wait(memory.empty_barrier(weights_place.stage), weights_place.parity ^ 1);
+          fetch_weights(piece, next / S::kUnitStages, next % S::kUnitStages, weights_place.stage);
+          weights_place.advance();
+        }
+        if (is_first) wait_for_predecessor();
+        is_first = false;
+        ahead = 1;
+        fetch_tokens(piece, stage, tokens_place.stage);
+        tokens_place.advance();
       }
     }
   }
 
  private:
-  // The first units of the first piece; how many.
-  __device__ __forceinline__ int fetch_ahead(const Piece& piece, RingPlace<Config>& place) const {
-    const int units = piece.end - piece.begin;
-    const int count = units < Config::value.stages_ahead ? units : Config::value.stages_ahead;
-    for (int i = 0; i < count; ++i) fetch_weights(piece, piece.begin + i, 0, i);
-    wait_for_predecessor();
-    for (int i = 0; i < count; ++i) {
-      fetch_tokens(piece, piece.begin + i, 0, i);
-      place.advance();
-    }
-    return count;
-  }
-
   // Each warp sees to every fourth box of the tokens.
   static constexpr int kBoxes = S::kHalves * S::kBoxes;
   static constexpr int kMostBoxes = (kBoxes + S::kFetchWarps - 1) / S::kFetchWarps;
@@ -135,8 +129,8 @@ struct WgmmaFetch {
     }
   }
 
-  __device__ __forceinline__ void fetch_tokens(const Piece& piece, int k, int part,
-                                               int stage) const {
+  // `of_k` counts the stages of K.
+  __device__ __forceinline__ void fetch_tokens(const Piece& piece, int of_k, int stage) const {
     if (!elect_one()) return;
 #pragma unroll
     for (int i = 0; i < kMostBoxes; ++i) {
@@ -144,14 +138,13 @@ struct WgmmaFetch {
       const int half = (i * S::kFetchWarps + warp) / S::kBoxes;
       const int box = (i * S::kFetchWarps + warp) % S::kBoxes;
       const u32 to = memory.tokens(stage) + half * S::kHalfBytes + box * S::kBoxBytes;
-      const int of_stage = k * S::kUnitStages + part;
-      const int column = 64 * (of_stage * S::kHalves + half);
+      const int column = 64 * (of_k * S::kHalves + half);
       const int first = piece.first_token + box * S::kBoxTokens;
       const int token = first - S::early(first, m);
       if constexpr (S::kBlocks == 1) {
         tensor_copy(to, tokens, column, token, memory.full_barrier(stage));
       } else {
-        const int owner = (S::kBoxes == 1 ? half + part : box) % S::kBlocks;
+        const int owner = (S::kBoxes == 1 ? half + of_k % S::kUnitStages : box) % S::kBlocks;
         if (owner != Schedule::rank()) continue;
         tensor_copy_to_all(to, tokens, column, token, memory.full_barrier(stage),
                            (1u << S::kBlocks) - 1);
