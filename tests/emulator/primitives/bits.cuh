@@ -51,6 +51,9 @@ inline u32 funnel_shr(u32 low, u32 high) {
 inline u32 forget(u32 value) { return value; }
 inline float float_from_bits(u32 bits) { return __uint_as_float(bits); }
 inline u32 bits_of_float(float value) { return __float_as_uint(value); }
+inline f32x4 as_floats(u32x4 v) {
+  return {float_from_bits(v.x), float_from_bits(v.y), float_from_bits(v.z), float_from_bits(v.w)};
+}
 inline u32x4 pack_floats(float a, float b, float c, float d) {
   return {bits_of_float(a), bits_of_float(b), bits_of_float(c), bits_of_float(d)};
 }

@@ -18,7 +18,7 @@ inline void cluster_barrier_unordered() {
 }
 inline void cluster_barrier() { cluster_barrier_unordered(); }
 inline u32 address_in_block(u32 shared, u32 rank) { return emulator::remote_address(shared, rank); }
-inline void store_remote_16(u32 remote, u32x4 v, u32 remote_barrier) {
+inline void store_remote_floats(u32 remote, f32x4 v, u32 remote_barrier) {
   emulator::store_remote(remote, &v, 16, remote_barrier);
 }
 inline void mbarrier_arrive_remote(u32 remote_barrier) { emulator::arrive_remote(remote_barrier); }

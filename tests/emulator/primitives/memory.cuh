@@ -16,12 +16,14 @@ inline T load_shared_as(u32 address) {
   return v;
 }
 inline u32x4 load_shared_16(u32 address) { return load_shared_as<u32x4>(address); }
+inline f32x4 load_shared_floats(u32 address) { return load_shared_as<f32x4>(address); }
 inline u64 load_shared_8(u32 address) { return load_shared_as<u64>(address); }
 inline u32 load_shared_4(u32 address) { return load_shared_as<u32>(address); }
 inline u32 load_shared_2(u32 address) { return load_shared_as<u16>(address); }
 inline u32 load_shared_1(u32 address) { return load_shared_as<u8>(address); }
 
 inline void store_shared_16(u32 address, u32x4 v) { emulator::store_shared(address, &v, 16); }
+inline void store_shared_floats(u32 address, f32x4 v) { emulator::store_shared(address, &v, 16); }
 inline void store_shared_8(u32 address, u32 x, u32 y) {
   const u32 v[2] = {x, y};
   emulator::store_shared(address, v, 8);
@@ -44,6 +46,9 @@ inline u32x4 load_global_16_coherent(const void* address) { return load_global_1
 inline u32x4 load_global_16_l2(const void* address) {
   return load_global_as<u32x4, emulator::load_global_l2>(address);
 }
+inline f32x4 load_global_floats_l2(const void* address) {
+  return load_global_as<f32x4, emulator::load_global_l2>(address);
+}
 inline u64 load_global_8_l2(const void* address) {
   return load_global_as<u64, emulator::load_global_l2>(address);
 }
@@ -52,6 +57,7 @@ inline u32 load_global_4_l2(const void* address) {
 }
 
 inline void store_global_16(void* address, u32x4 v) { emulator::store_global(address, &v, 16); }
+inline void store_global_floats(void* address, f32x4 v) { emulator::store_global(address, &v, 16); }
 inline void store_global_8(void* address, u32 x, u32 y) {
   const u64 v = static_cast<u64>(y) << 32 | x;
   emulator::store_global(address, &v, 8);
