@@ -23,7 +23,8 @@ install(FILES ${PROJECT_BINARY_DIR}/heddle-config.cmake
               ${PROJECT_BINARY_DIR}/heddle-config-version.cmake
         DESTINATION ${heddle_package_dir})
 
-# The pages link to one another and into examples/, so they keep their places.
+# The pages link to one another, to examples and to measurements, so all keep their places.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
-        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+foreach(folder docs examples results)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endforeach()
