@@ -14,15 +14,29 @@ if(NOT IS_ABSOLUTE ${heddle_pc_dir})
   string(REGEX REPLACE "/$" "" heddle_pc_prefix \${pcfiledir}/${heddle_pc_prefix})
 endif()
 
-# One library is installed, the shared or the static one. What the static one needs stands in Libs, so that
+# One library is installed, the shared or the static one. What the static one links stands in Libs, so that
 # the answer is right with and without `pkg-config --static`.
 set(heddle_pc_requires "")
 set(heddle_pc_libs "")
 if(NOT BUILD_SHARED_LIBS)
-  set(heddle_pc_requires " fmt")
-  set(libraries ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS} ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
-  # A compiler of C adds these by itself, but not the C++ library.
+  # A compiler of C adds some of these by itself, but not the C++ library.
+  set(libraries ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
   list(REMOVE_ITEM libraries gcc gcc_s c)
+  get_target_property(needed heddle LINK_LIBRARIES)
+  foreach(item ${needed})
+    if(item STREQUAL "fmt::fmt")
+      string(APPEND heddle_pc_requires " fmt")
+    elseif(item STREQUAL "Threads::Threads")
+      list(PREPEND libraries ${CMAKE_THREAD_LIBS_INIT})
+    elseif(TARGET ${item})
+      get_target_property(file ${item} IMPORTED_LOCATION)
+      get_filename_component(file ${file} NAME_WE)
+      string(REGEX REPLACE "^lib" "" file ${file})
+      list(PREPEND libraries ${file})
+    else()
+      list(PREPEND libraries ${item})
+    endif()
+  endforeach()
   list(TRANSFORM libraries REPLACE "^-l?" "")
   list(REMOVE_DUPLICATES libraries)
   list(TRANSFORM libraries PREPEND " -l")
