@@ -1,5 +1,7 @@
-# What `cmake --install` puts down: the library, its headers, and the package find_package finds.
+# What `cmake --install` puts down: the library, its headers, the packages that find_package and pkg-config
+# find, and the pages. The command and the JSON Schema of specs come from tools/heddle.
 include(CMakePackageConfigHelpers)
+include(heddle-pkg-config)
 
 set(heddle_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
 install(TARGETS heddle EXPORT heddle-targets)
@@ -20,3 +22,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/heddle-config-version.cma
 install(FILES ${PROJECT_BINARY_DIR}/heddle-config.cmake
               ${PROJECT_BINARY_DIR}/heddle-config-version.cmake
         DESTINATION ${heddle_package_dir})
+
+# The pages link to one another, to examples and to measurements, so all keep their places.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+foreach(folder docs examples results)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endforeach()

@@ -17,14 +17,18 @@ namespace heddle {
 struct NvrtcApi;  // the functions of the opened library
 
 // Any thread may call any function; compilations run in parallel. Nothing is looked for before the
-// first call, and libnvrtc is opened by compile() and archs() only (and by identity() where several
-// versions of the builtins lie beside it). What failed is tried again on the next call.
+// first call, and libnvrtc is opened by compile() and archs() only (and by files() and identity()
+// where several versions of the builtins lie beside it). What failed is tried again on the next
+// call.
 class Nvrtc {
  public:
   Nvrtc();
   ~Nvrtc();
   Nvrtc(const Nvrtc&) = delete;
   Nvrtc& operator=(const Nvrtc&) = delete;
+
+  // Where it lies and which version it is. Throws what find_nvrtc() throws.
+  const NvrtcFiles& files();
 
   // Version and build-ids. Throws what find_nvrtc() throws.
   std::string identity();
@@ -38,7 +42,6 @@ class Nvrtc {
   Binary compile(const Source& source, std::string* warnings = nullptr);
 
  private:
-  const NvrtcFiles& files();
   const NvrtcApi& api();
 
   std::mutex mutex_;

@@ -21,7 +21,7 @@
  *   heddle/c/weights.h  quantising and packing on the host
  *   heddle/c/checkpoint.h  checkpoints as packed weights; uploading them needs a GPU
  *
- * docs/c-api.md tells which function does what; the C++ headers say more on each. */
+ * docs/engine.md tells which function does what; the C++ headers say more on each. */
 #ifndef HEDDLE_HEDDLE_H_
 #define HEDDLE_HEDDLE_H_
 

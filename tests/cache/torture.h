@@ -10,8 +10,8 @@
 
 namespace heddle::testing {
 
-// tools/torture sets HEDDLE_TORTURE and gets the counts of docs/reliability.md; every other run
-// gets the short ones.
+// tools/torture sets HEDDLE_TORTURE and gets the counts of docs/security-and-reliability.md; every
+// other run gets the short ones.
 inline bool torture() { return std::getenv("HEDDLE_TORTURE") != nullptr; }
 inline int rounds(int usual, int torturing) { return torture() ? torturing : usual; }
 

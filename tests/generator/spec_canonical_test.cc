@@ -99,6 +99,36 @@ TEST(SpecCanonical, NamesTheOutputWhereItIsAnother) {
             plain.npos);
 }
 
+// How many fields a schema describes, with those inside of its objects and arrays.
+std::size_t described_in(const nlohmann::json& schema) {
+  std::size_t count = schema.contains("description") ? 1 : 0;
+  for (const char* members : {"properties", "prefixItems"}) {
+    if (!schema.contains(members)) continue;
+    for (const nlohmann::json& member : schema[members]) count += described_in(member);
+  }
+  return count;
+}
+
+// The schema of one operation has each field of its table, and no other one.
+void expect_schema_of(const FieldTable& table, const nlohmann::json& schema) {
+  EXPECT_EQ(schema["additionalProperties"], false);
+  EXPECT_EQ(schema["properties"]["op"]["const"], to_string(table.op));
+  std::size_t described = 0;
+  for (const Field& field : table.fields) {
+    std::string path;
+    for (const Field* at = &field; at != nullptr; at = table.find(at->parent())) {
+      const Field* parent = table.find(at->parent());
+      const bool element = parent != nullptr && parent->kind == FieldKind::kTuple;
+      path = (element ? "/prefixItems/" : "/properties/") + std::string(at->name()) + path;
+    }
+    const auto& node = schema.at(nlohmann::json::json_pointer(path));
+    EXPECT_TRUE(node.contains("description")) << path;
+    EXPECT_EQ(node.contains("additionalProperties"), field.kind == FieldKind::kObject) << path;
+    ++described;
+  }
+  EXPECT_EQ(described_in(schema), described) << to_string(table.op);
+}
+
 // A multiplication in X's type is the default, whichever way it was said.
 TEST(SpecCanonical, NamesTheMultiplicationWhereItIsAnother) {
   const std::string plain = Spec::parse(kSmallSpec).canonical_json();
@@ -165,22 +195,12 @@ TEST(SpecSchema, IsClosedAndDescribed) {
   const nlohmann::json whole = nlohmann::json::parse(spec_schema());
   EXPECT_EQ(whole["$schema"], "https://json-schema.org/draft/2020-12/schema");
   ASSERT_EQ(whole["oneOf"].size(), every_field_table().size());
+  for (std::size_t i = 0; i < every_field_table().size(); ++i) {
+    expect_schema_of(*every_field_table()[i], whole["oneOf"][i]);
+  }
   const nlohmann::json& schema = whole["oneOf"][0];
-  EXPECT_EQ(schema["additionalProperties"], false);
   EXPECT_EQ(schema["required"],
             nlohmann::json::parse(R"(["heddle","op","shape","weight","activation"])"));
-  EXPECT_EQ(schema["properties"]["op"]["const"], "gemm");
-  for (const Field& field : gemm_fields().fields) {
-    std::string path;
-    for (const Field* at = &field; at != nullptr; at = gemm_fields().find(at->parent())) {
-      const Field* parent = gemm_fields().find(at->parent());
-      const bool element = parent != nullptr && parent->kind == FieldKind::kTuple;
-      path = (element ? "/prefixItems/" : "/properties/") + std::string(at->name()) + path;
-    }
-    const auto& node = schema.at(nlohmann::json::json_pointer(path));
-    EXPECT_TRUE(node.contains("description")) << path;
-    EXPECT_EQ(node.contains("additionalProperties"), field.kind == FieldKind::kObject) << path;
-  }
   EXPECT_EQ(schema.at("properties").at("weight").at("properties").at("group_size").at("default"),
             128);
   EXPECT_EQ(schema.at("properties").at("weight").at("properties").at("group_offset").at("default"),

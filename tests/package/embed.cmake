@@ -17,3 +17,4 @@ build_project(${CMAKE_CURRENT_LIST_DIR}/consumer ${WORK_DIR}/embed/consumer
 check_consumer(${WORK_DIR}/embed/consumer/consumer)
 check_planner(${WORK_DIR}/embed/consumer/consumer_c)
 check_reader(${WORK_DIR}/embed/consumer/reader_c "")
+check_pkg_config(${prefix} ${WORK_DIR}/embed/pkg_config)

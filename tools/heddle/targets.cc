@@ -1,5 +1,6 @@
-// heddle targets: the names that --target takes, and the GPU of this machine.
+// heddle targets: the names that --target takes, the GPU of this machine and the compiler at hand.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -11,10 +12,12 @@
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "heddle/target.h"
+#include "runtime/nvrtc.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
+#include "tools/heddle/printable.h"
 #include "tools/heddle/table.h"
 
 namespace heddle {
@@ -22,6 +25,7 @@ namespace {
 
 struct TargetsOptions {
   bool device = false;
+  bool compiler = false;
   bool json = false;
 };
 
@@ -63,8 +67,27 @@ int run_device(const TargetsOptions& options) {
   return kExitDone;
 }
 
+int run_compiler(const TargetsOptions& options) {
+  Nvrtc nvrtc;
+  const std::vector<int> archs = nvrtc.archs();
+  const NvrtcFiles& files = nvrtc.files();
+  const std::string version = fmt::format("{}.{}", files.major, files.minor);
+  if (options.json) {
+    print_json({{"compiler",
+                 {{"version", version},
+                  {"library", files.library},
+                  {"identity", nvrtc.identity()},
+                  {"archs", archs}}}});
+  } else {
+    print(fmt::format("NVRTC {}: {}, for sm_{}\n", version, printable(files.library),
+                      fmt::join(archs, ", sm_")));
+  }
+  return kExitDone;
+}
+
 int run(const TargetsOptions& options) {
   if (options.device) return run_device(options);
+  if (options.compiler) return run_compiler(options);
   const std::vector<Target> targets = known_targets();
   if (options.json) {
     auto list = nlohmann::ordered_json::array();
@@ -81,12 +104,19 @@ int run(const TargetsOptions& options) {
 void add_targets_command(CLI::App& app, Action* action) {
   auto options = std::make_shared<TargetsOptions>();
   CLI::App* command = app.add_subcommand("targets", "List the GPUs and architectures by name");
-  command->add_flag("--device", options->device,
-                    "only the GPU of this machine; exit code 1 if it has none");
+  CLI::Option* device = command->add_flag(
+      "--device", options->device, "only the GPU of this machine; exit code 1 if it has none");
+  command
+      ->add_flag(
+          "--compiler", options->compiler,
+          "only the NVRTC that compiles here: its version, its file and the architectures that "
+          "it knows; exit code 1 if there is none")
+      ->excludes(device);
   add_json_option(*command, &options->json);
   command->footer(
       "Example:\n"
-      "  heddle targets");
+      "  heddle targets\n"
+      "  heddle targets --compiler");
   command->callback([=] { *action = [options] { return run(*options); }; });
 }
 

@@ -59,6 +59,7 @@ need_test_tools() {
   need libgtest-dev "the unit tests" has_header gtest/gtest.h
   need python3 "drives the tests of the command" python_runs 'import json'
   need python3-jsonschema "checks the spec's JSON Schema" python_runs 'import jsonschema'
+  need pkgconf "tests that pkg-config finds what is installed" command -v pkg-config
 }
 
 need_fuzz_tools() {

@@ -2,7 +2,7 @@
 
 Takes the wheels from PyPI into build/nvrtc/<version>, where they stay, and compiles the specs of
 examples/specs and some more for every architecture that a version has. Fails if a version crashes,
-refuses a kernel, spills more than docs/reliability.md says, or refuses an architecture in any other
+refuses a kernel, spills more than docs/security-and-reliability.md says, or refuses an architecture in any other
 way than with one line that names the first version that has it. Needs a built heddle command
 (tools/quickstart builds it) and no GPU.
 """
@@ -26,7 +26,7 @@ DEFAULT = ("12.0", "12.4", "12.8", "12.9", "13.0")
 SAMPLE = ("12.0", "12.8")
 SAMPLE_ARCHS = ("sm_90",)
 # Bytes that a kernel may spill with a release and an architecture; elsewhere none
-# (docs/reliability.md).
+# (docs/security-and-reliability.md).
 MOST_SPILLED = {("12.9", "sm_100"): 128, ("12.9", "sm_103"): 128}
 
 
