@@ -1,6 +1,7 @@
 // The tensors of a key-value cache: how many bytes each has, and where everything lies in them.
 //
-// docs/kv-cache.md describes the bytes. All functions are pure and may be called from any thread.
+// docs/kv-caches-and-attention.md describes the bytes. All functions are pure and may be called
+// from any thread.
 #ifndef HEDDLE_KV_CACHE_H_
 #define HEDDLE_KV_CACHE_H_
 

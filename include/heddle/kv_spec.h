@@ -1,6 +1,7 @@
 // KvSpec: how a key-value cache is quantised and laid out, and the two operations that share it.
 //
-// docs/kv-cache.md describes the tensors byte by byte; heddle/kv_cache.h computes their sizes.
+// docs/kv-caches-and-attention.md describes the tensors byte by byte; heddle/kv_cache.h computes
+// their sizes.
 #ifndef HEDDLE_KV_SPEC_H_
 #define HEDDLE_KV_SPEC_H_
 
@@ -63,7 +64,8 @@ struct KvShape {
   int head_dim = 0;
 };
 
-// The numbers are set exactly where the type has them; docs/kv-cache.md has the formulas.
+// The numbers are set exactly where the type has them; docs/kv-caches-and-attention.md has the
+// formulas.
 struct RopeScaling {
   RopeScalingType type = RopeScalingType::kNone;
   std::optional<float> factor{};  // of every type, at least 1

@@ -1,6 +1,6 @@
 // RowTransformSpec: operations on the rows of a matrix, between GEMMs and attention.
 //
-// docs/row-transform.md has the formulas, their rounding and what may alias.
+// docs/kv-caches-and-attention.md has the formulas, their rounding and what may alias.
 #ifndef HEDDLE_ROW_SPEC_H_
 #define HEDDLE_ROW_SPEC_H_
 
