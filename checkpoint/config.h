@@ -48,7 +48,8 @@ struct CheckpointConfig {
   std::int64_t kv_heads = 0;
   // Weights are stored as [K, N]: GPT-2's Conv1D.
   bool transposed_linears = false;
-  // Of model types whose fused rows are not all queries, then all keys, then all values.
+  // How the model type's fused rows are ordered, if they are not all queries, then all keys, then
+  // all values.
   std::optional<FusedQkv> fused_qkv;
   // What engines fuse: queries, keys and values, gate and up, and what the model type has beside.
   std::vector<Fusion> fusions = usual_fusions();

@@ -32,7 +32,7 @@ class QuantizedRows {
   std::int64_t k() const { return shape_.back(); }
   // Scales of a row; 0 of weights that have none.
   std::int64_t groups() const;
-  // Of one code: 2 of weights of 16 bits, in native byte order, else 1.
+  // Bytes of one code: 2, in native byte order, for weights of 16 bits, else 1.
   std::int64_t code_bytes() const { return weight().has_scales() ? 1 : 2; }
   // The shape that plain weights of the layer have in the model: shape(), or that of a convolution.
   virtual const std::vector<std::int64_t>& plain_shape() const { return shape_; }
@@ -46,7 +46,7 @@ class QuantizedRows {
   // says otherwise.
   virtual DType native_dtype() const = 0;
 
-  // Of the rows first .. first + count - 1. A scale of the whole tensor is that of each row.
+  // The rows first .. first + count - 1. A scale of the whole tensor is written for each row.
   // [, K], code_bytes() each.
   virtual void codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const = 0;
   virtual void scales(std::int64_t first, std::int64_t count,

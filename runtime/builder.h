@@ -33,7 +33,7 @@ class Builder {
   std::shared_ptr<const Binary> rebuild(const Source& source,
                                         const std::shared_ptr<const Binary>& refused);
 
-  // Of the cache's bundles, in their order.
+  // The tuned tables of the cache's bundles, in the order of the bundles.
   std::vector<LayerTables> bundled_tables() { return cache_.tuned_tables(); }
 
   Nvrtc& nvrtc() { return nvrtc_; }

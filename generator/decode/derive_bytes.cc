@@ -65,7 +65,7 @@ class ByteDerivation {
   bool with_zeros() const { return plan_.request.zero_point == ZeroPoint::kInt; }
   bool by_element() const { return zeros_by_element(plan_.request); }
 
-  // Of the lowest bit of a register's code.
+  // Where the lowest bit of a register's code lies.
   BitPlace place(int pair, int half) const { return plan_.bit_of[2 * pair + half].front(); }
 
   // The register whose codes fill the bytes of this one's, or none.

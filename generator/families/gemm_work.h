@@ -28,8 +28,8 @@ double activation_bytes(const GemmSpec& spec, std::int64_t m);
 // others of the ring must last until it is there.
 double fetch_clocks(double bytes, double bytes_per_clock, double latency, int ring, double total);
 
-// Of two times of things that go on side by side: the longer one, and more where both are nearly as
-// long; the higher the exponent, the less they hinder each other.
+// The time of two things that overlap: that of the longer one, and more where both take nearly as
+// long. The higher the exponent, the less they hinder each other.
 double side_by_side(double one, double other, double exponent);
 
 }  // namespace heddle

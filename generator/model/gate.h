@@ -19,7 +19,7 @@ class ConfigValues;
 struct FamilyRow;
 enum class Role;
 
-// Of a model type and its config.
+// What a model type and its config say about the product of gates and ups.
 struct GateRule {
   // Between the two matrices there is activation(gate) * up and nothing else.
   bool is_plain = false;

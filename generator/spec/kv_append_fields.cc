@@ -5,7 +5,7 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kLargestBase = std::int64_t{1} << 40;
-// Of the numbers of scaled rotations.
+// Range of the numbers in rope.scaling.
 constexpr double kLeastRopeFactor = 1e-3;
 constexpr double kLargestRopeFactor = 1e6;
 

@@ -15,7 +15,7 @@
 namespace heddle {
 namespace {
 
-// Of another version of a family.
+// Limits on values of a version that is not this library's: their number and their size.
 constexpr std::size_t kMostValues = 100;
 constexpr double kMostValue = 1e9;
 

@@ -39,7 +39,7 @@ enum class TensorType {
   kF64,
 };
 
-// Of one element.
+// Bytes of one element.
 HEDDLE_EXPORT int bytes_of(TensorType type) noexcept;
 // As safetensors files spell it: "F8_E4M3", "BF16" ...
 HEDDLE_EXPORT std::string_view to_string(TensorType type) noexcept;

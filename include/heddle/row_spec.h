@@ -49,7 +49,7 @@ struct RowTransformSpec {
   GateSpec gate;
   DType output{};  // of Y
 
-  // Of X.
+  // Columns of X.
   std::int64_t x_columns() const noexcept {
     return gate.order == GateOrder::kNone ? shape.columns : 2 * shape.columns;
   }

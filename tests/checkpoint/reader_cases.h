@@ -186,7 +186,7 @@ std::string code_of(const Work& work) {
   return {};
 }
 
-// Of everything that the reader has, by name.
+// Everything that the reader has, by name.
 inline std::map<std::string, CheckpointTensor> all_tensors(const CheckpointReader& reader) {
   std::map<std::string, CheckpointTensor> all;
   const auto add = [&all](const CheckpointTensor& tensor) {

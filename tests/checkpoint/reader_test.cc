@@ -95,7 +95,7 @@ TEST_F(ReaderTest, NamesThatAreNoneSayWhereTheWeightsAre) {
        "; \"model.norm.weight\" is a plain tensor (CheckpointOptions::dense");
 }
 
-// Of a layer that is there the reason is told.
+// A layer that is there but has no kernel is listed with the reason.
 TEST_F(ReaderTest, ALayerWithoutAKernelSaysWhy) {
   write_case(fp8_case(), folder_);
   const CheckpointReader reader = open();

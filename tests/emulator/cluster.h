@@ -98,7 +98,7 @@ class Cluster {
   const GlobalMemory& memory() const { return memory_; }
   GlobalRaces& global_races() { return global_races_; }
 
-  // Of the running fiber.
+  // State of the running fiber.
   Thread& self() { return threads_[current_]; }
   Warp& warp() { return warps_[current_ / kLanes]; }
   Block& block() { return blocks_[self().block]; }

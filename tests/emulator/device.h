@@ -47,7 +47,8 @@ unsigned lane();
 // The lane that elect.sync picks.
 unsigned elected_lane();
 
-// Of the source line that calls it: all threads meet at the same instruction.
+// The barrier is that of the source line that calls it: all threads must meet at the same
+// instruction.
 void block_barrier(const char* file = __builtin_FILE(), int line = __builtin_LINE());
 // The cluster's barrier: all of its threads arrive or end before one that waits goes on.
 void cluster_arrive();

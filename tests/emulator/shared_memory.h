@@ -32,7 +32,7 @@ struct Mbarrier {
 // after the accesses before: of a read, the last write; of a write, the reads since then, too.
 class SharedMemory {
  public:
-  // Of the first byte; as on a GPU, not 0.
+  // Address of the first byte; as on a GPU, it is not 0.
   static constexpr std::uint32_t kBegin = 1024;
 
   // Filled with 0xFF: NaN in every floating point type.
@@ -40,7 +40,7 @@ class SharedMemory {
 
   void load(std::uint32_t address, void* to, unsigned bytes, const Actor& actor);
   void store(std::uint32_t address, const void* from, unsigned bytes, const Actor& actor);
-  // Of an unsigned word, atomically: not ordered among other threads' maxima of it.
+  // Atomic maximum of an unsigned word: not ordered among other threads' maxima of it.
   void max(std::uint32_t address, std::uint32_t value, const Actor& actor);
 
   // The bytes belong to an asynchronous copy from the one to the other. `bulk`: through the async

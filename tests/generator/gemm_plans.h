@@ -31,7 +31,7 @@ inline GemmSpec spec_of(std::int64_t n, std::int64_t k) {
   return spec;
 }
 
-// Of the path that older GPUs have.
+// A spec that asks for the path of older GPUs.
 inline GemmSpec older_spec(std::int64_t n, std::int64_t k) {
   GemmSpec spec = spec_of(n, k);
   spec.path = Path::kAmpere;

@@ -111,7 +111,7 @@ std::vector<KvAppendSpec> every_query_spec() {
 
 class CompileKvAppend : public testing::TestWithParam<int> {};
 
-// Of those whose turn it is on this architecture.
+// Compiles the specs whose turn it is on this architecture and expects no spills.
 void expect_no_spills_of(const std::vector<KvAppendSpec>& all, int arch) {
   const Target target = target_from_name("sm_" + std::to_string(arch));
   std::vector<Source> sources;

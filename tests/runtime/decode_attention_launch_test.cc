@@ -87,7 +87,7 @@ TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
   };
   EXPECT_EQ(refusal_after(plan, of_pages(32768)), "launch.size");
   EXPECT_EQ(refusal_after(plan, of_pages(32767)), "");
-  // Of 128 heads of K and V each has all of these tiles.
+  // 128 heads of K and V each have all of these tiles.
   const Plan many = resolve(attention_spec(R"("dtype":"int8")", "", {128, 128, 128, 1}, false),
                             target_from_name("h200"));
   EXPECT_EQ(refusal_after(many, of_pages(32767)), "launch.size");

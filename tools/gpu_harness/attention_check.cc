@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kGuardBytes = 4096;
 constexpr unsigned char kPoison = 0xA5;
 
-// Of one launch: the output between guards, and the sums.
+// Result of one launch: the output between guards, and the sums.
 struct Outcome {
   std::vector<std::uint16_t> out;
   std::vector<float> log_sums;

@@ -152,7 +152,7 @@ class KeyBlocks {
     return static_cast<std::size_t>(spec_.shape.kv_heads) *
            static_cast<std::size_t>(spec_.shape.head_dim);
   }
-  // Of element i of all heads.
+  // Where element i of all heads lies in the window.
   std::uint8_t* place_in_window(std::int64_t position, std::size_t i) {
     const auto head_dim = static_cast<std::size_t>(spec_.shape.head_dim);
     return &parts_[kKResidual][problem_.layout.k.residual_offset(*slot_, position,

@@ -39,8 +39,8 @@ class GemmProblem {
   // Computes the FP64 reference for M and keeps it for relative_error(); that for more tokens holds
   // it already.
   void make_reference(std::int64_t m, bool with_epilogue);
-  // Of what make_reference() was last called for: without the epilogue Y is [M, N] of X's type.
-  // ||y - reference|| / ||reference||; NaN if an element of y is not a number.
+  // The error against what make_reference() last made: without the epilogue Y is [M, N] of X's
+  // type. ||y - reference|| / ||reference||; NaN if an element of y is not a number.
   double relative_error(std::int64_t m);
 
   // The weights in the activation's type, [N, K].

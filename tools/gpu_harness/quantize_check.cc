@@ -20,7 +20,7 @@ class Values {
         random_(seed) {}
 
   std::uint32_t any() { return random_(); }
-  // Of a run of `kind`.
+  // The next bits of a run of the given kind.
   std::uint16_t next(std::uint32_t kind) {
     const std::uint32_t bits = random_();
     const std::uint32_t sign = bits & 0x8000;

@@ -17,7 +17,7 @@ struct Sweep {
   double read_tb_per_s = 0;
   GemmTiming chosen;             // by the planner
   std::vector<GemmTiming> rows;  // the fastest first, the chosen one among them; see settle()
-  // Of each spec of the report.
+  // One per spec of the report:
   std::vector<double> predicted_us;
   std::vector<std::string> labels;
 

@@ -26,7 +26,7 @@ struct FamilyCalibration {
   std::size_t held_out = 0;     // and those that judge them
   std::vector<double> current;  // values, in the parameters' order
   std::vector<double> values;   // fitted; empty with kTooLittle
-  // Of the kernels that were held out; none with kTooLittle.
+  // Errors for the held-out kernels; there are none with kTooLittle.
   CostErrors before;
   CostErrors after;
 };

@@ -22,7 +22,7 @@ namespace {
 
 using device::RowTransformConfig;
 
-// Of an SM: the fewest of all architectures.
+// Resident blocks per SM: the least limit of all architectures.
 constexpr int kMostBlocks = 16;
 
 std::vector<Problem> problems_of(const RowTransformSpec& spec, const Target& target) {

@@ -150,7 +150,7 @@ std::string why_no_stream(const Plan& plan, const MRange& m) {
 
 std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
-  // Of a spec whose fewest tokens a stream serves, more may have another kernel.
+  // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};
   // Tiles say why they do not have a tile with warps along N.
   if (spec.tile.warps_n) return {};

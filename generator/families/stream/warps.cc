@@ -61,7 +61,7 @@ std::optional<WarpStages> share(int chunks, std::span<const int> warp_counts,
   return std::nullopt;
 }
 
-// Of the best warps by the best lengths, else of others by any.
+// Tries the best numbers of warps with the best stage lengths, then the others with any length.
 std::optional<WarpStages> share_in_stages(const WeightLayout& layout, int chunks) {
   const std::vector<int> lengths = good_lengths(good_stage_chunks(layout));
   std::vector<int> best = lengths;

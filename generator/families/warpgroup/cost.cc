@@ -49,8 +49,8 @@ const std::vector<CostParameter>& warpgroup_cost_parameters() {
   return parameters;
 }
 
-// Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
-// attention: the longer of them hides only a part of the shorter.
+// Clocks for 64 rows by 128 columns. Decoding and multiplying both need the registers and the
+// warps' attention, so the longer of them hides only a part of the shorter.
 double WgmmaClocks::unit() const {
   constexpr double kRowTiles = kRowTile / 16.0;
   const double decode =

@@ -19,7 +19,8 @@ std::optional<int> number(const std::string& text, const std::string& pattern) {
   return std::stoi(found[1]);
 }
 
-// Of TILE: tokens x rows x columns of a stage, stages, split-K.
+// The tile in a row of `heddle explain`, column TILE: tokens x rows x columns of a stage, stages,
+// split-K.
 TileSpec tile_of_table(const PlannedKernel& kernel) {
   const std::string text = kernel.family->tile_text(kernel);
   TileSpec tile;
@@ -31,7 +32,7 @@ TileSpec tile_of_table(const PlannedKernel& kernel) {
   return tile;
 }
 
-// Of what `heddle plan` says.
+// The tile that `heddle plan` describes.
 TileSpec tile_of_plan(const PlannedKernel& kernel) {
   const std::string text = kernel.family->describe(kernel);
   TileSpec tile;
