@@ -34,7 +34,7 @@ std::string source_of(const DecodeRequest& request) {
 
 std::string zeros_of(const DecodeRequest& request) {
   if (request.zero_point == ZeroPoint::kNone) return "";
-  return request.zero_order == ZeroOrder::kRows ? ", zero points" : ", zero points by element";
+  return request.zero_order == ZeroOrder::kRows ? " - zero point" : " - zero point by element";
 }
 
 std::string_view name_of(ElementOrder order) {
