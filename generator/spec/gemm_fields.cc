@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kNoLimit[] = {0};
 
-constexpr auto kShapeFields = std::to_array<Field>({
+constexpr auto kGemmShape = std::to_array<Field>({
     shape_field("the sizes of the operation"),
     size_field("/shape/n", 1, kLargestSide, slot<&GemmSpec::shape, &GemmShape::n>(), "rows of W"),
     size_field("/shape/k", 1, kLargestSide, slot<&GemmSpec::shape, &GemmShape::k>(),
@@ -22,7 +22,7 @@ constexpr auto kShapeFields = std::to_array<Field>({
                "largest M"),
 });
 
-constexpr auto kOtherFields = std::to_array<Field>({
+constexpr auto kGemmChoices = std::to_array<Field>({
     {.pointer = "/activation/pre_scale",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::pre_scale>(),
@@ -137,16 +137,16 @@ constexpr auto kOtherFields = std::to_array<Field>({
      .doc = "GPU generation whose instructions are used; auto: the target's"},
 });
 
-constexpr auto kFields =
-    join_fields(header_fields<Op::kGemm>("Y[M,N] = X[M,K] * W[N,K]^T"), kShapeFields,
+constexpr auto kGemmFields =
+    join_fields(header_fields<Op::kGemm>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
                 weight_fields<&GemmSpec::weight>("/activation/dtype"),
-                activation_fields<&GemmSpec::activation>("type of X and the bias"), kOtherFields);
+                activation_fields<&GemmSpec::activation>("type of X and the bias"), kGemmChoices);
 
 }  // namespace
 
 const FieldTable& gemm_fields() {
   static const GemmSpec defaults;
-  static const FieldTable table{Op::kGemm, kFields, &defaults};
+  static const FieldTable table{Op::kGemm, kGemmFields, &defaults};
   return table;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
 
-constexpr auto kShapeFields = std::to_array<Field>({
+constexpr auto kRowShape = std::to_array<Field>({
     shape_field("the sizes of Y"),
     size_field("/shape/columns", 1, kLargestSide,
                slot<&RowTransformSpec::shape, &RowShape::columns>(),
@@ -22,10 +22,10 @@ constexpr auto kShapeFields = std::to_array<Field>({
                "largest M"),
 });
 
-constexpr auto kInputFields = dtype_fields<&RowTransformSpec::input>(
+constexpr auto kRowInput = dtype_fields<&RowTransformSpec::input>(
     "/input", "/input/dtype", "what the operation reads", "type of X, residual, weight and bias");
 
-constexpr auto kWorkFields = std::to_array<Field>({
+constexpr auto kRowWork = std::to_array<Field>({
     {.pointer = "/residual",
      .kind = FieldKind::kBool,
      .slot = slot<&RowTransformSpec::residual>(),
@@ -75,7 +75,7 @@ constexpr auto kWorkFields = std::to_array<Field>({
 
 constexpr auto kRowTransformFields =
     join_fields(header_fields<Op::kRowTransform>("a norm of each row, or an activation and a gate"),
-                kShapeFields, kInputFields, kWorkFields);
+                kRowShape, kRowInput, kRowWork);
 
 }  // namespace
 

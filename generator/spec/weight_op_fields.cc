@@ -4,7 +4,7 @@
 namespace heddle {
 namespace {
 
-constexpr auto kShapeFields = std::to_array<Field>(
+constexpr auto kMatrixShape = std::to_array<Field>(
     {shape_field("the sizes of W"),
      size_field("/shape/n", 1, kLargestSide, slot<&WeightOpSpec::shape, &MatrixShape::n>(),
                 "rows of W"),
@@ -23,9 +23,9 @@ constexpr auto kSourceFields = std::to_array<Field>(
       .slot = slot<&WeightOpSpec::act_order>(),
       .doc = "the columns' groups are out of order (GPTQ's g_idx)"}});
 
-constexpr auto kOutputFields = dtype_fields<&WeightOpSpec::dtype>(
+constexpr auto kMatrixOutput = dtype_fields<&WeightOpSpec::dtype>(
     "/output", "/output/dtype", "what the operation writes", "type of W[N,K], row-major");
-constexpr auto kInputFields = dtype_fields<&WeightOpSpec::dtype>(
+constexpr auto kMatrixInput = dtype_fields<&WeightOpSpec::dtype>(
     "/input", "/input/dtype", "what the operation reads", "type of W[N,K], row-major");
 
 // The same field as a gemm's: packed weights have the order that this gemm reads.
@@ -42,16 +42,16 @@ constexpr auto kEpilogueFields =
 constexpr auto kDequantizeFields =
     join_fields(header_fields<Op::kDequantize>(
                     "packed weights or a checkpoint's tensors to W[N,K] in FP16 or BF16"),
-                kShapeFields, weight_fields<&WeightOpSpec::weight>("/output/dtype"), kSourceFields,
-                kOutputFields, kEpilogueFields);
+                kMatrixShape, weight_fields<&WeightOpSpec::weight>("/output/dtype"), kSourceFields,
+                kMatrixOutput, kEpilogueFields);
 
 constexpr auto kRepackFields = join_fields(
-    header_fields<Op::kRepack>("a checkpoint's tensors to packed weights"), kShapeFields,
+    header_fields<Op::kRepack>("a checkpoint's tensors to packed weights"), kMatrixShape,
     weight_fields<&WeightOpSpec::weight>(""), kSourceFields, kEpilogueFields);
 
 constexpr auto kQuantizeWeightFields = join_fields(
-    header_fields<Op::kQuantizeWeight>("W[N,K] in FP16 or BF16 to packed weights"), kShapeFields,
-    weight_fields<&WeightOpSpec::weight>("/input/dtype"), kInputFields, kEpilogueFields);
+    header_fields<Op::kQuantizeWeight>("W[N,K] in FP16 or BF16 to packed weights"), kMatrixShape,
+    weight_fields<&WeightOpSpec::weight>("/input/dtype"), kMatrixInput, kEpilogueFields);
 
 const WeightOpSpec& defaults() {
   static const WeightOpSpec spec;
