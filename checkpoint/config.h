@@ -72,7 +72,7 @@ struct CheckpointConfig {
 // Throws Error(kSpec) for texts that are no such configs, Error(kUnsupported, "model.quantization")
 // for a quantisation that cannot be read.
 CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts);
-// The same of config.json alone.
+// What config.json alone says, without the files beside it.
 CheckpointConfig read_checkpoint_config(std::string_view json);
 
 }  // namespace heddle

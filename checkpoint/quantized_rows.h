@@ -37,13 +37,13 @@ class QuantizedRows {
   // The shape that plain weights of the layer have in the model: shape(), or that of a convolution.
   virtual const std::vector<std::int64_t>& plain_shape() const { return shape_; }
 
-  // As a kernel's spec says the weights.
+  // Type, groups, scales and zero points as the kernel's spec names them.
   virtual WeightSpec weight() const = 0;
   virtual float tensor_scale() const { return 1.0F; }
   // The group of each column, [K]; empty where column k is of group k / group_size.
   virtual const std::vector<std::int32_t>& group_index() const;
-  // That of the scales, where these have 16 bits: of the dequantised weights unless the config
-  // says otherwise.
+  // Type of the dequantised weights unless the config says otherwise: that of the scales, where
+  // these have 16 bits.
   virtual DType native_dtype() const = 0;
 
   // The rows first .. first + count - 1. A scale of the whole tensor is written for each row.

@@ -23,8 +23,8 @@ class Builder {
   // `logger` must outlive the builder.
   Builder(const RuntimeOptions& options, Logger* logger);
 
-  // As Runtime::build. Once `stop` (may be null) is true, begins nothing more and throws
-  // Error(kCancelled, "runtime.cancelled").
+  // Does what Runtime::build does. Once `stop` (may be null) is true, it begins nothing more and
+  // throws Error(kCancelled, "runtime.cancelled").
   std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress,
                                  const std::atomic<bool>* stop = nullptr);
 

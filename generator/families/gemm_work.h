@@ -13,7 +13,7 @@ namespace heddle {
 // each operation on bits or integers, for which an SM has half as many units.
 double decode_slots(const Plan& plan, ScaleMode mode, double token_tiles);
 
-// The same with the matrix instructions of mma.sync and their loads.
+// Issue slots of a chunk: decoding, the matrix instructions of mma.sync and their loads.
 double chunk_slots(const Plan& plan, ScaleMode mode, double token_tiles);
 
 // Clocks in which the memory brings all weights, in copies of so many bytes: one that begins inside

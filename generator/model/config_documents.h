@@ -34,7 +34,7 @@ class ConfigDocuments {
   std::optional<DType> dtype() const;
   // Whether a text of the configs has `path`, the start of a module's name.
   bool mentions(const std::string& path) const;
-  // As read_quantization().
+  // What read_quantization() makes of these configs.
   Quantization quantization() const;
 
  private:

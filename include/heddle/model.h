@@ -216,7 +216,7 @@ HEDDLE_EXPORT std::vector<ModelFamily> known_families();
 // quantisation that Heddle has no kernels for, with the reason. Takes what the configs cannot tell
 // to be as quantisers usually write it, and says so in `assumptions`.
 HEDDLE_EXPORT Model model_from_config(const ModelConfigTexts& texts);
-// The same of config.json alone.
+// The model that config.json alone describes.
 HEDDLE_EXPORT Model model_from_config(std::string_view json);
 
 // The JSON text of a spec's kv block from the words in which users name a cache: "int8:head" is

@@ -23,7 +23,7 @@ struct ReaderCase {
   std::string name;
   std::string config;
   std::vector<TestTensor> tensors;
-  // As CheckpointOptions have them.
+  // Options of CheckpointOptions:
   bool dense = false;
   int lm_head_bits = 0;
 

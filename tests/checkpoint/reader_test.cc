@@ -308,7 +308,7 @@ TEST_F(ReaderTest, AnOrderOfColumnsThatChangesIsNoticed) {
   const CheckpointLayer& layer = reader.layers().front();
   Bytes memory(layer.packed.bytes);
   reader.pack(layer, memory.data(), memory.size());
-  // In place: a file of another name would leave the opened one as it is.
+  // The file is written in place: a file of another name would leave the opened one as it is.
   const TemporaryFolder other;
   ReaderCase changed = gptq_case(true);
   for (TestTensor& tensor : changed.tensors) {

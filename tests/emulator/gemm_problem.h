@@ -22,7 +22,7 @@ double error_limit(const GemmSpec& spec);
 
 class GemmProblem {
  public:
-  // For as many tokens as the spec's shape has.
+  // A problem with as many tokens as the spec's shape has.
   explicit GemmProblem(const GemmSpec& spec);
 
   struct Buffers {

@@ -48,14 +48,14 @@ class SharedMemory {
   void begin_copy(std::uint32_t address, unsigned bytes, const Actor& actor, bool bulk);
   // Who waits for the barrier knows of it.
   void end_copy(std::uint32_t address, const void* from, unsigned bytes, const Mbarrier& barrier);
-  // As if the thread had stored them now.
+  // Ends a copy as if the thread had stored the bytes now.
   void end_copy(std::uint32_t address, const void* from, unsigned bytes, const Actor& actor);
 
   void make_barrier(std::uint32_t address, unsigned arrivals, std::uint32_t agent,
                     const Actor& actor);
-  // Those that the thread has made are ready for others.
+  // Makes the barriers that the thread has initialised ready for others.
   void fence_barriers(const Actor& actor);
-  // For a use by the thread, or by a copy of its.
+  // The barrier at an address, for a use by the thread or by a copy of its.
   Mbarrier& barrier(std::uint32_t address, const Actor& actor, bool by_copy = false);
   Mbarrier& barrier(std::uint32_t address);
 

@@ -38,7 +38,7 @@ inline GemmSpec older_spec(std::int64_t n, std::int64_t k) {
   return spec;
 }
 
-// By predicted times alone, whatever was measured of the target.
+// A plan by predicted times alone, whatever was measured on the target.
 inline Plan plan_of(const GemmSpec& spec, const Target& target) {
   return resolve(Spec::from_gemm(spec), target, TunedTables());
 }

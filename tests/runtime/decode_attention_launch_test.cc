@@ -178,8 +178,8 @@ TEST(DecodeAttentionLaunch, HasNoMoreBlocksThanCanHaveWork) {
   EXPECT_EQ(blocks_of(int4, 64, 8192), 264);  // of eight warps
 }
 
-// As large as sequences have tiles for, but where two launches would not fit, and not where few
-// blocks would have many tiles.
+// Teams are as large as sequences have tiles for, but not where two launches would not fit, nor
+// where few blocks would have many tiles.
 TEST(DecodeAttentionLaunch, FewSequencesAreSharedByTeams) {
   const auto teams_of = [](const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
     const KernelLaunch grid = grid_of(plan, sequences, capacity);

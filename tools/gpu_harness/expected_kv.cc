@@ -192,7 +192,8 @@ class Heads {
   bool has_rotations(int position) const {
     return spec_.rope.source != RopeSource::kTable || position < problem_.rotation_rows;
   }
-  // Both in place, [heads][head_dim]; the position is not negative and has rotations.
+  // change_k() and change_q() work in place on [heads][head_dim]; the position is not negative and
+  // has rotations.
   void change_k(int position, std::vector<float>& k) const {
     change(position, k_span_, k_norm_, k);
   }

@@ -27,7 +27,7 @@ class StepWeights {
   GemmArgs gemm_args(std::size_t kernel, std::size_t turn) const;
   // Weights of the `turn`-th launch of a norm: one per column.
   DeviceInput norm_weight(std::size_t kernel, std::size_t turn) const;
-  // For heads of queries or keys of a kv_append with a norm.
+  // Norm weights of the heads of queries or keys, for a kv_append with a norm.
   DeviceInput head_norm(std::size_t kernel) const { return kernels_[kernel].vectors.memory(); }
 
  private:

@@ -24,7 +24,7 @@ struct Sweep {
   double times_best() const noexcept { return chosen.us / rows.front().us; }
 };
 
-// From a report whose first spec is the planner's own and that has one M.
+// Makes a sweep of a report whose first spec is the planner's own and that has one M.
 Sweep sweep_of(const GemmBenchReport& report);
 
 // The GPU's clock is not the same for the first and the hundredth of them, so the best are timed

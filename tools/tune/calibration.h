@@ -31,10 +31,10 @@ struct FamilyCalibration {
   CostErrors after;
 };
 
-// For each family with kernels among the cells, in the planner's order. Of the cells that have a
-// family's kernels every kHoldOut-th is held out: the values are fitted to the others, and are
-// better if they are others, and neither the median nor the 90th percentile of the errors of
-// held-out kernels is worse.
+// Calibrates each family with kernels among the cells, in the planner's order. Every kHoldOut-th of
+// the cells with kernels of a family is held out, and the values are fitted to the others. Fitted
+// values count as better if they differ and neither the median nor the 90th percentile of the
+// errors of held-out kernels is worse.
 std::vector<FamilyCalibration> calibrate(const std::vector<CalibrationCell>& cells);
 
 inline constexpr std::size_t kHoldOut = 4;

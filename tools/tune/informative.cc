@@ -58,7 +58,7 @@ struct Choice {
   bool is_picked = false;
 };
 
-// Those that may be picked, each family's fastest first among its own.
+// The candidates that may be picked, each family's fastest first among its own.
 std::vector<Choice> choices_of(const Plan& plan, const std::vector<Candidate>& candidates,
                                std::int64_t m) {
   std::map<const Family*, double> fastest;

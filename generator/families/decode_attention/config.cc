@@ -98,7 +98,8 @@ DecodeAttentionConfig given_by(const DecodeAttentionSpec& spec, const Target& ta
   return config;
 }
 
-// The same with so many warps and blocks, and as many stages as are useful and fit.
+// The configuration `given` with `warps` warps, `blocks_per_sm` blocks per SM, and as many stages
+// as are useful and fit.
 AttentionChoice filled(const DecodeAttentionConfig& given, const Target& target, int warps,
                        int blocks_per_sm) {
   AttentionChoice choice{given, blocks_per_sm};

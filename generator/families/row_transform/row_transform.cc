@@ -131,8 +131,8 @@ class RowTransform final : public Family {
     return text;
   }
 
-  // As many thread blocks as the GPU holds at a time, or as there is work for, and of those no more
-  // than the longest of their rounds needs.
+  // Launches as many thread blocks as the GPU holds at a time, or as there is work for. Among those
+  // it takes the fewest with which the number of rounds stays the same.
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
     const auto& config = config_of<RowTransformConfig>(kernel);

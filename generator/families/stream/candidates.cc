@@ -47,7 +47,8 @@ class Candidates {
     base_.scaling.mode = scale_mode_of_entries(spec_, layout_, tokens);
     base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
-    // In whole tiles of the matrix instruction where there are several.
+    // Several tiles of the matrix instruction are always whole; only a single one may have fewer
+    // tokens.
     base_.tokens = m.max < kTokenTile ? static_cast<int>(m.max) : tokens;
   }
 

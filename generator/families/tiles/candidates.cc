@@ -102,7 +102,7 @@ class Candidates {
       add(ceil_div(layout_.row_blocks, parts * target_.sm_count));
     }
     for (const int usual : {4, 8, 16}) add(std::min<std::int64_t>(usual, layout_.row_blocks));
-    // As few as these warps can have.
+    // The fewest rows that these warps can have.
     if (any_tile_ || counts.empty()) counts.insert(warps.n * WeightLayout::kRowBlock);
     return {counts.begin(), counts.end()};
   }

@@ -24,7 +24,7 @@ using A = KernelArgument;
 
 constexpr int kRowTile = WarpgroupConfig::kRowTile;
 constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
-// That multiply; four of a row tile each where their registers hold its sums.
+// Warpgroups that multiply. Four have a row tile each, where their registers hold its sums.
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
 constexpr int kDecodedSets = 2;

@@ -81,7 +81,7 @@ double WgmmaClocks::late_exchange(double blocks) const {
   return costs_[kExchange] + exchange(blocks + 2);
 }
 
-// Both steps are shorter in a cluster.
+// In a cluster both steps of the exchange are shorter.
 double WgmmaClocks::pair_exchange() const {
   return costs_[kExchange] / 3 + tile_bytes() / 2 / costs_[kSumBytes];
 }

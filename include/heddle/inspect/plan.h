@@ -152,7 +152,7 @@ HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target, const TunedTa
 
 // Every decision in words, for people; the text is not a stable format.
 HEDDLE_EXPORT std::string describe(const Plan& plan);
-// The same as one JSON object; a stable format.
+// Every decision as one JSON object; a stable format.
 HEDDLE_EXPORT std::string plan_to_json(const Plan& plan);
 
 HEDDLE_EXPORT std::string_view to_string(KernelArgument argument) noexcept;

@@ -51,7 +51,7 @@ TileSpec tile_of_plan(const PlannedKernel& kernel) {
 void expect_same(const Plan& plan, const PlannedKernel& kernel, const TileSpec& tile) {
   GemmSpec spec = plan.spec.gemm();
   spec.shape.m_min = spec.shape.m_max = kernel.size_max;
-  // By itself a tile is one of those that cp.async or registers feed.
+  // Without a path, a tile asks for the kernels that cp.async or registers feed.
   if (!is_tiles(kernel)) spec.path = Path::kHopper;
   spec.tile = tile;
   const std::optional<Error> refused = plan_error(Spec::from_gemm(spec), plan.target.name.c_str());

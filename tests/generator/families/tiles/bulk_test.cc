@@ -172,7 +172,7 @@ TEST(Bulk, BlocksHoldTheirStagesAtMost) {
   }
 }
 
-// They start while the kernel before still runs where two fit on an SM.
+// Clusters of which two fit on an SM start while the previous kernel still runs.
 TEST(Bulk, BlocksOfAClusterThatFitInPairsCopyAllOfTheirRingAhead) {
   GemmSpec spec = spec_of(1280, 8192);
   spec.shape.m_min = 9;
