@@ -223,7 +223,7 @@ void check_stacked(const std::string& layer, const std::vector<std::int64_t>& sh
   }
 }
 
-// Of a convolution the columns are all that a row of outputs takes.
+// A convolution is a matrix whose columns are all that a row of outputs takes.
 std::vector<std::int64_t> matrix_shape(const TensorInfo& weight) {
   if (weight.shape.size() != 4) return weight.shape;
   return {weight.shape[0], std::accumulate(weight.shape.begin() + 1, weight.shape.end(),

@@ -110,7 +110,7 @@ std::string main_list(const Checkpoint& checkpoint) {
   return most == counts.end() ? std::string() : most->first;
 }
 
-// Of layers that are not quantised and have no kernel although such kernels are asked for.
+// Why a layer that is not quantised has no kernel although such kernels are asked for.
 constexpr const char* kNotDense =
     "its weights are not quantised, and it is kept or none of the dense linear layers that its "
     "model type is known to have";

@@ -48,7 +48,8 @@ struct CheckpointConfig {
   std::int64_t kv_heads = 0;
   // Weights are stored as [K, N]: GPT-2's Conv1D.
   bool transposed_linears = false;
-  // Of model types whose fused rows are not all queries, then all keys, then all values.
+  // How the model type's fused rows are ordered, if they are not all queries, then all keys, then
+  // all values.
   std::optional<FusedQkv> fused_qkv;
   // What engines fuse: queries, keys and values, gate and up, and what the model type has beside.
   std::vector<Fusion> fusions = usual_fusions();
@@ -71,7 +72,7 @@ struct CheckpointConfig {
 // Throws Error(kSpec) for texts that are no such configs, Error(kUnsupported, "model.quantization")
 // for a quantisation that cannot be read.
 CheckpointConfig read_checkpoint_config(const ModelConfigTexts& texts);
-// The same of config.json alone.
+// What config.json alone says, without the files beside it.
 CheckpointConfig read_checkpoint_config(std::string_view json);
 
 }  // namespace heddle

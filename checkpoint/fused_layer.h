@@ -29,8 +29,9 @@ class FusedLayer {
   FusedLayer(std::string name, Parts parts, std::optional<DType> activation);
 
   const std::string& name() const noexcept { return name_; }
-  // Of one matrix. Several parts with a scale each for the whole tensor have one to a row. Groups
-  // that do not divide K are split into smaller ones with the same scale (kernel_group_size).
+  // The spec of one matrix. Several parts that each have a scale for the whole tensor get a scale
+  // per row. Groups that do not divide K are split into smaller ones with the same scale
+  // (kernel_group_size).
   const GemmSpec& spec() const noexcept { return spec_; }
   // Experts, whose matrices follow each other; else 1.
   std::int64_t matrices() const { return parts_.front()->matrices(); }

@@ -12,7 +12,7 @@
 namespace heddle {
 namespace {
 
-constexpr int kNarrow = 4;  // up to this width a table of a group's values is worth making
+constexpr int kWidestTable = 4;  // up to this width a table of a group's values is worth making
 
 bool fits(LayerName::Kind kind, Storage storage) {
   switch (kind) {
@@ -106,7 +106,7 @@ void IntegerLayer::rows(std::int64_t first, std::int64_t count, DType dtype,
       tensors_.group_size == kPerChannel ? width : static_cast<std::size_t>(tensors_.group_size);
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(count) * width);
   this->codes(first, count, codes.data());
-  const bool use_table = bits <= kNarrow || !tensors_.group_index.empty() || run >= 2 * levels;
+  const bool use_table = bits <= kWidestTable || !tensors_.group_index.empty() || run >= 2 * levels;
   std::vector<std::uint16_t> table(use_table ? groups * levels : 0);
   for (std::int64_t r = 0; r < count; ++r) {
     const std::size_t meta = static_cast<std::size_t>(first + r) * groups;

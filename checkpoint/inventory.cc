@@ -236,7 +236,7 @@ Inventory take_inventory(const Checkpoint& checkpoint, const Quantization& quant
             [](const LayerName& a, const LayerName& b) { return a.name < b.name; });
   for (const LayerName& layer : inventory.layers) {
     if (!layer.shared_tensor.empty()) continue;
-    // Of which of the two the model is made cannot be told.
+    // It cannot be told from which of the two the model is made.
     const std::string plain = layer.plain_tensor();
     if (checkpoint.find(plain) == nullptr || inventory.skipped.count(plain) != 0) continue;
     if (tensors_of(layer, checkpoint).front() == plain) continue;

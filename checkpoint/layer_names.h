@@ -28,7 +28,7 @@ struct LayerName {
 
   std::string name;
   Kind kind = Kind::kQweight;
-  // Of kPlain.
+  // With kPlain:
   std::string shared_tensor{};  // whose weights it has: embeddings, of a head without its own
   bool transposed = false;      // stored as [K, N]
   int code_bits = 0;            // it is quantised on its way; 0: it stays as it is

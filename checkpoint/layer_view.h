@@ -23,7 +23,7 @@ struct LayerView {
   // Selections that follow each other: each is of the rows that the one before gives.
   std::vector<std::vector<RowRun>> rows;
   ColumnRun columns;  // count 0: all
-  // Of a layer that is split along K the first rank alone adds the bias to the sum of all.
+  // Whether this rank adds the bias: of a layer that is split along K only rank 0 does.
   bool has_bias = true;
   // The layer is not one of those that are split.
   bool is_whole = false;

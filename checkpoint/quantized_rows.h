@@ -32,21 +32,21 @@ class QuantizedRows {
   std::int64_t k() const { return shape_.back(); }
   // Scales of a row; 0 of weights that have none.
   std::int64_t groups() const;
-  // Of one code: 2 of weights of 16 bits, in native byte order, else 1.
+  // Bytes of one code: 2, in native byte order, for weights of 16 bits, else 1.
   std::int64_t code_bytes() const { return weight().has_scales() ? 1 : 2; }
   // The shape that plain weights of the layer have in the model: shape(), or that of a convolution.
   virtual const std::vector<std::int64_t>& plain_shape() const { return shape_; }
 
-  // As a kernel's spec says the weights.
+  // Type, groups, scales and zero points as the kernel's spec names them.
   virtual WeightSpec weight() const = 0;
   virtual float tensor_scale() const { return 1.0F; }
   // The group of each column, [K]; empty where column k is of group k / group_size.
   virtual const std::vector<std::int32_t>& group_index() const;
-  // That of the scales, where these have 16 bits: of the dequantised weights unless the config
-  // says otherwise.
+  // Type of the dequantised weights unless the config says otherwise: that of the scales, where
+  // these have 16 bits.
   virtual DType native_dtype() const = 0;
 
-  // Of the rows first .. first + count - 1. A scale of the whole tensor is that of each row.
+  // The rows first .. first + count - 1. A scale of the whole tensor is written for each row.
   // [, K], code_bytes() each.
   virtual void codes(std::int64_t first, std::int64_t count, std::uint8_t* out) const = 0;
   virtual void scales(std::int64_t first, std::int64_t count,

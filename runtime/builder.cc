@@ -28,7 +28,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-// Of the kernels that are null in `results`, each named once.
+// Throws an error that names each kernel without a binary in `results` once.
 void refuse_missing(const std::vector<Source>& sources, const std::vector<BuildResult>& results) {
   std::vector<Problem> problems;
   for (std::size_t i = 0; i < sources.size(); ++i) {

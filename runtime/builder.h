@@ -23,8 +23,8 @@ class Builder {
   // `logger` must outlive the builder.
   Builder(const RuntimeOptions& options, Logger* logger);
 
-  // As Runtime::build. Once `stop` (may be null) is true, begins nothing more and throws
-  // Error(kCancelled, "runtime.cancelled").
+  // Does what Runtime::build does. Once `stop` (may be null) is true, it begins nothing more and
+  // throws Error(kCancelled, "runtime.cancelled").
   std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress,
                                  const std::atomic<bool>* stop = nullptr);
 
@@ -33,7 +33,7 @@ class Builder {
   std::shared_ptr<const Binary> rebuild(const Source& source,
                                         const std::shared_ptr<const Binary>& refused);
 
-  // Of the cache's bundles, in their order.
+  // The tuned tables of the cache's bundles, in the order of the bundles.
   std::vector<LayerTables> bundled_tables() { return cache_.tuned_tables(); }
 
   Nvrtc& nvrtc() { return nvrtc_; }

@@ -48,7 +48,8 @@ void need_factors(std::int32_t exponent, double scale) {
   }
 }
 
-// Of a plan's kernels. The decode plan of an operation without codes has no elements.
+// The decode plans of a plan's kernels. That of an operation without codes has no elements and is
+// left out.
 std::vector<DecodePlan> decode_plans(const Plan& plan) {
   std::vector<DecodePlan> plans = decode_plans_of(plan);
   std::erase_if(plans, [](const DecodePlan& one) { return one.bit_of.empty(); });

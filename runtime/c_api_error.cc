@@ -99,9 +99,9 @@ void need_index(std::size_t index, std::size_t count, const char* name) {
 }
 
 void need_count(std::size_t count, const char* name) {
-  constexpr std::size_t kMost = std::size_t{1} << 20;
-  if (count <= kMost) return;
-  refuse("api.count", fmt::format("{} is {}; allowed: up to {}", name, count, kMost));
+  constexpr std::size_t kMostElements = std::size_t{1} << 20;
+  if (count <= kMostElements) return;
+  refuse("api.count", fmt::format("{} is {}; allowed: up to {}", name, count, kMostElements));
 }
 
 void need_struct_size(std::size_t given, std::size_t first, const char* name) {

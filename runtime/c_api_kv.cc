@@ -147,9 +147,9 @@ heddle_status heddle_kv_append_parameters(const heddle_plan* plan,
     heddle::c_api::need_work(launch.tokens > 0);
     const heddle::KernelLaunch geometry = plan->plan.launch(0, heddle::kv_append_size(launch));
     const auto made = heddle::kv_append_parameters(plan->plan, launch, geometry);
-    constexpr std::size_t kEnd =
+    constexpr std::size_t kAppendEnd =
         offsetof(heddle::KvAppendParameters, k_norm) + sizeof(const unsigned char*);
-    heddle::c_api::give<kEnd>(made, parameters, capacity, bytes);
+    heddle::c_api::give<kAppendEnd>(made, parameters, capacity, bytes);
   });
 }
 
@@ -165,9 +165,9 @@ heddle_status heddle_decode_attention_parameters(const heddle_plan* plan,
     heddle::validate(plan->plan, launch);
     heddle::c_api::need_work(launch.sequences > 0);
     const auto made = heddle::decode_attention_parameters(plan->plan, launch);
-    constexpr std::size_t kEnd =
+    constexpr std::size_t kAttentionEnd =
         offsetof(heddle::DecodeAttentionParameters, residual_slot_count) + sizeof(int);
-    heddle::c_api::give<kEnd>(made, parameters, capacity, bytes);
+    heddle::c_api::give<kAttentionEnd>(made, parameters, capacity, bytes);
   });
 }
 

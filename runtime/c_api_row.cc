@@ -51,7 +51,7 @@ heddle_status heddle_row_transform_parameters(const heddle_plan* plan,
     heddle::validate(plan->plan, launch);
     heddle::c_api::need_work(launch.m > 0);
     const auto made = heddle::row_transform_parameters(plan->plan, launch);
-    constexpr std::size_t kEnd = offsetof(heddle::RowTransformParameters, m) + sizeof(int);
-    heddle::c_api::give<kEnd>(made, parameters, capacity, bytes);
+    constexpr std::size_t kRowEnd = offsetof(heddle::RowTransformParameters, m) + sizeof(int);
+    heddle::c_api::give<kRowEnd>(made, parameters, capacity, bytes);
   });
 }

@@ -23,7 +23,7 @@ struct Family {
   int cost_version = 0;
 };
 
-// Of this library, by name.
+// The library's families, sorted by name.
 const std::vector<Family>& families() {
   static const std::vector<Family> all = [] {
     std::map<std::string, int> costs = heddle::tuned_cost_versions();

@@ -23,7 +23,7 @@ constexpr std::size_t kNumberAlignment = 4;
 // Lengths and what follows from them stay far below 2^31.
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 
-// Of all sequences: the kernel counts them in 32 bits.
+// Largest number of tokens of all sequences together: the kernel counts them in 32 bits.
 constexpr std::int64_t kMostTokensOfAll = (std::int64_t{1} << 31) - 1;
 
 // Tokens that a sequence may have.
@@ -66,7 +66,7 @@ void check_workspace(std::size_t needed, const DecodeAttentionArgs& args) {
                                                 args.workspace.bytes, needed));
 }
 
-// Of a contiguous cache.
+// Checks what a launch asks of a contiguous cache.
 void check_contiguous(const Plan& plan, const DecodeAttentionArgs& args) {
   const auto& config = config_of<DecodeAttentionConfig>(plan.kernels.front());
   const bool pairs = config.k.has_pairs() || config.v.has_pairs();

@@ -90,7 +90,8 @@ std::int64_t query_row_of(const KvAppendSpec& spec) {
   return std::int64_t{spec.query.heads} * spec.shape.head_dim;
 }
 
-// Of rows with a stride what their pointers tell.
+// Refuses a q_out that overlaps what is read. Rows with a stride may interleave, so only their
+// pointers are compared.
 void check_query_overlaps(const KvAppendSpec& spec, const KvAppendArgs& args) {
   const std::int64_t row = row_of(spec);
   const std::int64_t query_row = query_row_of(spec);

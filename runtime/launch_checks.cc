@@ -56,11 +56,11 @@ void refuse_overlap(const char* one_name, const DenseRows& one, const char* othe
 
 void check_stride(std::int64_t stride, std::int64_t row, const char* name) {
   constexpr std::int64_t kStep = 8;  // elements: 16 bytes
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (stride == 0 || (stride >= row && stride <= kMost && stride % kStep == 0)) return;
+  constexpr std::int64_t kLongestStride = std::numeric_limits<std::int32_t>::max();
+  if (stride == 0 || (stride >= row && stride <= kLongestStride && stride % kStep == 0)) return;
   refuse_launch("launch.size",
                 fmt::format("{} = {} is neither 0 nor a multiple of {} from {} to {}", name, stride,
-                            kStep, row, kMost));
+                            kStep, row, kLongestStride));
 }
 
 }  // namespace heddle

@@ -31,8 +31,8 @@ struct NvrtcFiles {
 // thread.
 NvrtcFiles find_nvrtc();
 
-// Of the names in a folder, those of libnvrtc itself, the highest version first; the plain name
-// "libnvrtc.so" comes last. Pure.
+// Picks the names of libnvrtc itself among those in a folder, the highest version first; the plain
+// name "libnvrtc.so" comes last. Pure.
 std::vector<std::string> nvrtc_names(const std::vector<std::string>& names);
 
 }  // namespace heddle

@@ -18,7 +18,8 @@ void check_m(const RowShape& shape, std::int64_t m) {
                                         shape.m_min, shape.m_max));
 }
 
-// Of rows with a stride what their pointers tell.
+// Refuses outputs that overlap what is read. Rows with a stride may interleave, so only their
+// pointers are compared.
 void check_overlaps(const RowTransformSpec& spec, const RowTransformArgs& args) {
   const std::int64_t columns = spec.shape.columns;
   const DenseRows x = dense_rows(args.x, args.m, args.x_stride, spec.x_columns(), spec.input);

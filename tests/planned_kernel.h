@@ -44,9 +44,8 @@ inline Path path_of(const PlannedKernel& kernel) { return gemm_family_of(kernel)
 
 using IsWanted = std::function<bool(const PlannedKernel&)>;
 
-// Of the candidates that are wanted the one that is predicted to be the fastest for a range of M,
-// whether or not another is faster there, with the name of the plan's first kernel; none if there
-// is no such kernel.
+// The wanted candidate that is predicted to be the fastest for a range of M, whether or not another
+// one is faster, with the name of the plan's first kernel; none if no candidate is wanted.
 inline std::optional<PlannedKernel> fastest_kernel(const Plan& plan, const MRange& m,
                                                    const IsWanted& wanted) {
   for (const Candidate& one : gemm_candidates(plan, m)) {

@@ -26,9 +26,9 @@
 namespace heddle {
 namespace {
 
-constexpr int kBits = 4;
-constexpr int kBias = 8;
-constexpr Position kBottom{0, 0}, kMiddle{kBits, kBits};
+constexpr int kCodeBits = 4;
+constexpr int kCodeBias = 8;
+constexpr Position kBottom{0, 0}, kMiddle{kCodeBits, kCodeBits};
 
 // Two registers of the result whose halves are the codes of the same two bytes.
 struct BytePair {
@@ -65,7 +65,7 @@ class ByteDerivation {
   bool with_zeros() const { return plan_.request.zero_point == ZeroPoint::kInt; }
   bool by_element() const { return zeros_by_element(plan_.request); }
 
-  // Of the lowest bit of a register's code.
+  // Where the lowest bit of a register's code lies.
   BitPlace place(int pair, int half) const { return plan_.bit_of[2 * pair + half].front(); }
 
   // The register whose codes fill the bytes of this one's, or none.
@@ -75,7 +75,7 @@ class ByteDerivation {
       for (int half = 0; half < 2 && fills; ++half) {
         const BitPlace a = place(pair, half);
         const BitPlace b = place(other, half);
-        fills = a.word == b.word && a.bit % kBits == 0 && (a.bit ^ kBits) == b.bit;
+        fills = a.word == b.word && a.bit % kCodeBits == 0 && (a.bit ^ kCodeBits) == b.bit;
       }
       if (fills) return other;
     }
@@ -101,8 +101,8 @@ class ByteDerivation {
 
   // Two codes of each half, one above the other, over the constant.
   static Placement both(const PairBits& low, const PairBits& high, std::uint32_t constant) {
-    Placement result = moved(low, kBottom, 0, kBits);
-    const Placement upper = moved(high, kMiddle, 0, kBits);
+    Placement result = moved(low, kBottom, 0, kCodeBits);
+    const Placement upper = moved(high, kMiddle, 0, kCodeBits);
     result.moves.insert(result.moves.end(), upper.moves.begin(), upper.moves.end());
     result.constant = constant;
     return result;
@@ -117,15 +117,15 @@ class ByteDerivation {
     DecodeOp part;
     part.opcode = DecodeOpcode::kLop3;
     part.a = lies_in_place(pair) ? place(pair.low, 0).word : byte;
-    part.imm = both_halves(0xf << kBits);
+    part.imm = both_halves(0xf << kCodeBits);
     part.lut = (kLutA & kLutB) | kLutC;
     DecodeOp rest;
     rest.opcode = DecodeOpcode::kMulAdd;
-    rest.imm = both_halves(format_.power_of_two(kBits) | 0x8000);
+    rest.imm = both_halves(format_.power_of_two(kCodeBits) | 0x8000);
     rest.b = byte;
     DecodeOp top;
     top.opcode = DecodeOpcode::kSub;
-    const std::string under = fmt::format("{}", magic_number(kBits));
+    const std::string under = fmt::format("{}", magic_number(kCodeBits));
     if (with_zeros()) {
       const Zeros zeros = zeros_of(pair);
       part.last = top.last = LastOperand::kGroup;
@@ -135,12 +135,12 @@ class ByteDerivation {
       rest.why = "the byte - 16 times that: low - zero point";
       top.why = "minus all but high, and its zero point";
     } else {
-      part.imm2 = magic(kBits) | both_halves(kBias);
+      part.imm2 = magic(kCodeBits) | both_halves(kCodeBias);
       top.last = LastOperand::kImmediate;
-      top.imm2 = part.imm2 | both_halves(kBias << kBits);
-      part.why = fmt::format("{} + {} / 16 + high", under, kBias);
-      rest.why = fmt::format("the byte - 16 times that: low - {}", kBias);
-      top.why = fmt::format("minus {} + {} / 16 + {}", under, kBias, kBias);
+      top.imm2 = part.imm2 | both_halves(kCodeBias << kCodeBits);
+      part.why = fmt::format("{} + {} / 16 + high", under, kCodeBias);
+      rest.why = fmt::format("the byte - 16 times that: low - {}", kCodeBias);
+      top.why = fmt::format("minus {} + {} / 16 + {}", under, kCodeBias, kCodeBias);
     }
     rest.a = top.a = weights_.emit(part);
     plan_.outputs[pair.low] = weights_.emit(rest);
@@ -162,12 +162,12 @@ class ByteDerivation {
       low[half] = zero_places(plan_, pair.low, half);
       high[half] = zero_places(plan_, pair.high, half);
     }
-    Placement under = moved(low, kBottom, 0, kBits);
-    under.constant = magic(kBits);
+    Placement under = moved(low, kBottom, 0, kCodeBits);
+    under.constant = magic(kCodeBits);
     const Zeros result{
         output(group_.place(
-            under, fmt::format("{} + the zero point of low codes / 16", magic_number(kBits)))),
-        output(group_.place(both(low, high, magic(kBits)),
+            under, fmt::format("{} + the zero point of low codes / 16", magic_number(kCodeBits)))),
+        output(group_.place(both(low, high, magic(kCodeBits)),
                             "the same + the zero point of high codes"))};
     return zeros_[rows] = result;
   }
@@ -187,7 +187,7 @@ class ByteDerivation {
 
 std::optional<DecodePlan> derive_bytes(const DecodePlan& empty) {
   const DecodeRequest& request = empty.request;
-  const bool serves = request.bits == kBits && request.type == WeightType::kUint &&
+  const bool serves = request.bits == kCodeBits && request.type == WeightType::kUint &&
                       !request.fold_scale && float16_format(request.dtype).mantissa_bits >= 8;
   if (!serves) return std::nullopt;
   DecodePlan plan = empty;

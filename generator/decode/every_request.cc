@@ -63,7 +63,7 @@ void add_integers(std::vector<NamedDecodeRequest>& list, DType dtype) {
   }
 }
 
-// Of BF16 alone.
+// Integers that are multiplied by their scale while they are decoded; only BF16 has these.
 void add_scaled_integers(std::vector<NamedDecodeRequest>& list) {
   for (int bits = 1; bits <= 8; ++bits) {
     for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {

@@ -51,7 +51,7 @@ class FieldNumber {
     return low_bits << p.high << 16 | low_bits << p.low;
   }
 
-  // Of the magic number, for explanations.
+  // The magic number in words, for explanations.
   std::string magic_text(Position p) const;
   // "1" or "2^-e".
   std::string unit_text() const;

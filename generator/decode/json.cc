@@ -115,7 +115,7 @@ ordered_json request_json(const DecodeRequest& request) {
   return j;
 }
 
-// Of each element, from its lowest bit on: [word, bit].
+// For each element, from its lowest bit on: [word, bit].
 ordered_json places_json(const DecodePlan& plan) {
   ordered_json elements = ordered_json::array();
   for (const std::vector<BitPlace>& places : plan.bit_of) {

@@ -12,7 +12,7 @@ inline bool zeros_by_element(const DecodeRequest& request) {
   return request.zero_order == ZeroOrder::kElements;
 }
 
-// Of a register of the result: 0 for row g, which a0 and a2 hold, 1 for row g + 8.
+// The row of a register of the result: 0 for row g, which a0 and a2 hold, 1 for row g + 8.
 inline int row_of_pair(int pair) { return pair % 2; }
 
 // The bits of the zero point of a register's half, in the words of the group.

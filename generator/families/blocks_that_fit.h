@@ -18,8 +18,9 @@ inline int blocks_that_fit(const Target& target, int threads, int shared_bytes, 
 
 // Registers that the compiler may give each thread of so many blocks of an SM.
 inline int register_budget(const Target& target, int threads, int blocks_per_sm) {
-  constexpr int kMost = 255, kUnit = 8;
-  return std::min(kMost, target.registers_per_sm / (threads * blocks_per_sm) / kUnit * kUnit);
+  constexpr int kMostThreadRegisters = 255, kRegisterUnit = 8;
+  return std::min(kMostThreadRegisters, target.registers_per_sm / (threads * blocks_per_sm) /
+                                            kRegisterUnit * kRegisterUnit);
 }
 
 }  // namespace heddle

@@ -11,7 +11,8 @@ namespace {
 constexpr double kWeightsOfLane = 16.0 * WeightLayout::kChunkK / 32;
 constexpr double kSteps = WeightLayout::kChunkK / 16.0;  // a matrix instruction has 16 columns
 
-// Of bits and integers, which an SM has half as many units for as issue slots.
+// Whether the operation runs on the units for bits and integers, of which an SM has half as many as
+// issue slots.
 bool is_integer(DecodeOpcode opcode) {
   switch (opcode) {
     case DecodeOpcode::kSub:

@@ -13,7 +13,7 @@ namespace heddle {
 // each operation on bits or integers, for which an SM has half as many units.
 double decode_slots(const Plan& plan, ScaleMode mode, double token_tiles);
 
-// The same with the matrix instructions of mma.sync and their loads.
+// Issue slots of a chunk: decoding, the matrix instructions of mma.sync and their loads.
 double chunk_slots(const Plan& plan, ScaleMode mode, double token_tiles);
 
 // Clocks in which the memory brings all weights, in copies of so many bytes: one that begins inside
@@ -28,8 +28,8 @@ double activation_bytes(const GemmSpec& spec, std::int64_t m);
 // others of the ring must last until it is there.
 double fetch_clocks(double bytes, double bytes_per_clock, double latency, int ring, double total);
 
-// Of two times of things that go on side by side: the longer one, and more where both are nearly as
-// long; the higher the exponent, the less they hinder each other.
+// The time of two things that overlap: that of the longer one, and more where both take nearly as
+// long. The higher the exponent, the less they hinder each other.
 double side_by_side(double one, double other, double exponent);
 
 }  // namespace heddle

@@ -16,9 +16,9 @@ struct GpuRates {
     memory_bytes = kReached * 1e3 * gb_per_s / clocks_per_us;
   }
 
-  // Of the data sheet's rate: a streaming read gets so much of it on an H100.
+  // Part of the data sheet's bandwidth that a streaming read gets on an H100.
   static constexpr double kReached = 0.92;
-  // Of a GPU of which it is not known.
+  // Taken for a GPU whose clock or bandwidth is not known.
   static constexpr double kMhz = 1700, kGbPerS = 1000;
 };
 

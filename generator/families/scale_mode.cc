@@ -45,11 +45,12 @@ bool weights_alone_fold_power(const GemmSpec& spec) {
   return folds_power(spec, ScaleMode::kWeight) && !folds_power(spec, ScaleMode::kAccumulator);
 }
 
-// Of the power of two of a decode plan, what is in the scales that multiply weights; the sums take
-// the rest.
+// The part of the decode plan's power of two that scales take over where they multiply weights; the
+// sums take the rest.
 int power_of_scale(const GemmSpec& spec, ScaleMode mode, const DecodePlan& decode) {
   if (decode.request.fold_scale) return 0;  // half of it is in the plan's own factors
-  // Of FP16's 2^8 all, of bfloat16's half: it holds both factors then, up to scales of 2^64.
+  // FP16 scales take all of 2^8. BF16 scales take half of it: both factors are finite then, up to
+  // scales of 2^64.
   if (scale_takes_power(spec, mode)) {
     return spec.activation == DType::kFp16 ? decode.result_exponent : decode.result_exponent / 2;
   }
@@ -88,7 +89,8 @@ ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout
                                 bool sums_are_hidden) {
   if (const auto mode = scale_mode_of_types(spec, layout)) return *mode;
   const int of_sums = tokens / 8;
-  // Of weights the scale then costs a few products for each group; so many of sums were no slower.
+  // Scaling the weights then costs a few products for each group. Scaling at most two sums of a
+  // chunk is no slower.
   if (folds_scale(spec)) {
     const bool few = of_sums * layout.groups_per_chunk <= 2;
     return few ? ScaleMode::kAccumulator : ScaleMode::kWeight;

@@ -24,9 +24,9 @@ bool folds_scale(const GemmSpec& spec);
 // Where the types alone say where the scale goes.
 std::optional<ScaleMode> scale_mode_of_types(const GemmSpec& spec, const WeightLayout& layout);
 
-// Of a kernel whose warps meet a whole entry of scales at a time, with so many tokens: where the
-// types leave it open, the mode that takes fewer operations. `sums_are_hidden`: as many on sums as
-// on weights cost less.
+// The scale mode of a kernel whose warps apply a whole entry of scales at a time, to `tokens`
+// tokens: where the types leave it open, the mode that takes fewer operations. `sums_are_hidden`:
+// as many operations on sums cost less than on weights.
 ScaleMode scale_mode_of_entries(const GemmSpec& spec, const WeightLayout& layout, int tokens,
                                 bool sums_are_hidden = false);
 

@@ -48,7 +48,7 @@ class Codec {
     return group;
   }
 
-  // Of the values that share it.
+  // The scale that the values `members` share.
   GroupScale scale_of(const float* values, const std::vector<std::size_t>& members) const {
     float high = 0;
     float low = 0;

@@ -20,7 +20,7 @@ float polynomial(const float (&p)[3], float z) {
   return std::fma(std::fma(p[2], z, p[1]), z, p[0]);
 }
 
-// Of an element with the partner of its pair: x cos -+ partner sin.
+// An element after the rotation with the other one of its pair: x cos -+ partner sin.
 float turned(float x, float partner, float cosine, float sine) {
   const float product = partner * sine;
   return std::fma(x, cosine, product);

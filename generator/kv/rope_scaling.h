@@ -10,8 +10,8 @@
 namespace heddle {
 
 // What pair i turns by from one position to the next, in radians: t = base^(-2i / dim) without
-// scaling. docs/kv-cache.md has the formulas of the others, which are those of Hugging Face's
-// "Utilities for Rotary Embedding":
+// scaling. docs/kv-caches-and-attention.md has the formulas of the others, which are those of
+// Hugging Face's "Utilities for Rotary Embedding":
 //   linear  t / factor (arXiv:2306.15595)
 //   llama3  t / factor of slow pairs, t of fast ones, in between a mean of both whose weights are
 //           linear in the turns that the pair makes in the original positions

@@ -82,7 +82,7 @@ class Walk {
   }
 
  private:
-  // Of a row's group among the plain scales.
+  // Where the scale of a row's group is among the plain scales.
   std::int64_t scale_index(std::int64_t row, std::int64_t group) const {
     return weight_.group_size == kPerTensor ? 0 : row * groups_ + group;
   }

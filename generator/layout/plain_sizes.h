@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-// Of one code, in QuantizedWeights.
+// Bytes of one code in QuantizedWeights.
 inline std::size_t code_bytes(const WeightSpec& weight) { return weight.bits > 8 ? 2 : 1; }
 
 // Bytes, as in QuantizedWeights.

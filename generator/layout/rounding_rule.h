@@ -16,7 +16,7 @@ struct SmallFloat {
   int mantissa_bits = 0;
   std::uint32_t largest = 0;  // code of the largest finite magnitude
 
-  // Of a magnitude's code; exact.
+  // The exact value of a magnitude's code.
   float value(std::uint32_t code) const;
   // The code of the nearest magnitude, ties to even, not above `largest`. `magnitude` is not
   // negative and no NaN.

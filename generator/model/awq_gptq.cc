@@ -106,17 +106,17 @@ void read_dynamic(const ConfigReader& config, const Scheme& scheme, Quantization
 
 // Optimum's list of lists: only these modules of a block are quantised.
 bool read_modules_in_block(const ConfigReader& config, int scheme, QuantizationBuilder& builder) {
-  constexpr std::string_view kKey = "modules_in_block_to_quantize";
-  const Node* lists = config.array(kKey);
+  constexpr std::string_view kComponentsKey = "modules_in_block_to_quantize";
+  const Node* lists = config.array(kComponentsKey);
   if (lists == nullptr) return false;
   for (const Node& list : lists->items) {
     const std::vector<Node> one = {list};
     for (const Node& name : list.kind == Node::Kind::kArray ? list.items : one) {
       if (name.kind != Node::Kind::kString) {
-        config.add("wrong_type", kKey, "must be an array of arrays of strings");
+        config.add("wrong_type", kComponentsKey, "must be an array of arrays of strings");
         return true;
       }
-      add_rule(config, kKey, Kind::kComponents, name.text, scheme, builder.rules());
+      add_rule(config, kComponentsKey, Kind::kComponents, name.text, scheme, builder.rules());
     }
   }
   return true;
@@ -188,8 +188,8 @@ std::vector<std::string> block_names(const ConfigReader& config, std::string_vie
 void read_packing(const ConfigReader& config, Scheme& scheme) {
   const std::string_view key = config.spelling({"packing_format", "backend"});
   std::string form = lower(config.string_or(key, "auto_round:auto_gptq"));
-  constexpr std::string_view kPrefix = "auto_round:";
-  if (form.starts_with(kPrefix)) form.erase(0, kPrefix.size());
+  constexpr std::string_view kAutoRoundPrefix = "auto_round:";
+  if (form.starts_with(kAutoRoundPrefix)) form.erase(0, kAutoRoundPrefix.size());
   const bool named = key == "packing_format";
   if (form == "auto_awq" || form == "awq" || (!named && form.starts_with("awq"))) {
     scheme.storage = Storage::kAwq;

@@ -29,7 +29,7 @@ class Numbers {
   // Where it is missing or 0, which a config means by a default.
   std::optional<float> some(std::string_view name) {
     if (find(name).value_or(0) == 0) return std::nullopt;
-    return need(name, kLeast, kMost);
+    return need(name, kLeastRopeNumber, kMostRopeNumber);
   }
   std::int64_t positions() {
     constexpr std::string_view kName = "original_max_position_embeddings";
@@ -44,8 +44,8 @@ class Numbers {
   bool complete() const { return complete_; }
 
   // What a spec takes.
-  static constexpr double kLeast = 1e-3;
-  static constexpr double kMost = 1e6;
+  static constexpr double kLeastRopeNumber = 1e-3;
+  static constexpr double kMostRopeNumber = 1e6;
 
  private:
   const ModelRope& rope_;
@@ -56,9 +56,11 @@ RopeScaling llama3(Numbers& numbers) {
   RopeScaling scaling;
   scaling.type = RopeScalingType::kLlama3;
   scaling.original_max_position_embeddings = numbers.positions();
-  scaling.low_freq_factor = numbers.need("low_freq_factor", Numbers::kLeast, Numbers::kMost);
+  scaling.low_freq_factor =
+      numbers.need("low_freq_factor", Numbers::kLeastRopeNumber, Numbers::kMostRopeNumber);
   scaling.high_freq_factor =
-      numbers.need("high_freq_factor", *scaling.low_freq_factor + Numbers::kLeast, Numbers::kMost);
+      numbers.need("high_freq_factor", *scaling.low_freq_factor + Numbers::kLeastRopeNumber,
+                   Numbers::kMostRopeNumber);
   return scaling;
 }
 
@@ -85,7 +87,7 @@ RopeScaling yarn(Numbers& numbers, double factor) {
 std::optional<RopeScaling> scaling_of(const ModelRope& rope) {
   Numbers numbers(rope);
   RopeScaling scaling;
-  const float factor = numbers.need("factor", 1, Numbers::kMost);
+  const float factor = numbers.need("factor", 1, Numbers::kMostRopeNumber);
   if (rope.scaling == "linear") {
     scaling.type = RopeScalingType::kLinear;
   } else if (rope.scaling == "llama3") {

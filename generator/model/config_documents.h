@@ -21,19 +21,20 @@ class ConfigDocuments {
   ConfigDocuments& operator=(const ConfigDocuments&) = delete;
 
   ConfigReader config() const { return {*config_, "", findings_}; }
-  // Of the language model: that of "text_config" in a multimodal one (of "thinker_config" where it
-  // has one), else config().
+  // The language model's config: "text_config" in a multimodal config ("thinker_config"'s, if there
+  // is one), else config().
   ConfigReader language() const;
   // Whether language() is a member of config().
   bool is_wrapped() const;
   // The language model's "model_type", else what the wrapper usually has, else that of the whole;
   // empty where there is none.
   std::string model_type() const;
-  // Of the activations: the language model's, else that of the whole; as read_dtype().
+  // The type of the activations: the language model's, else that of the whole config; as
+  // read_dtype().
   std::optional<DType> dtype() const;
   // Whether a text of the configs has `path`, the start of a module's name.
   bool mentions(const std::string& path) const;
-  // As read_quantization().
+  // What read_quantization() makes of these configs.
   Quantization quantization() const;
 
  private:

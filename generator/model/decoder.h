@@ -63,7 +63,7 @@ struct Decoder {
   std::vector<DecodedLinear> outside;  // paths from the body
   std::vector<DecodedOther> others;    // towers, layers that predict further tokens
 
-  // Of the module at this path below a decoder layer; kOther for one that is in none.
+  // The role of the module at this path below a decoder layer; kOther if no decoder layer has it.
   Role role_of(std::string_view path) const;
 };
 

@@ -204,7 +204,7 @@ double ExpressionReader::result_of(double left, char sign, double right, const s
   }
 }
 
-// Of a layer by the interval of a kind of layers.
+// The place of a layer in an interval of layers, such as "every sixth layer".
 double ExpressionReader::remainder(double left, double right, const std::string& interval) {
   if (right >= 1 && right == std::floor(right)) return std::fmod(left, right);
   values_.add("out_of_range",
@@ -212,8 +212,8 @@ double ExpressionReader::remainder(double left, double right, const std::string&
   return 0;
 }
 
-// Of sides and heads, which leave no remainder. What else is wrong has been told already where
-// there are findings.
+// Divides sizes and numbers of heads, which must leave no remainder. If there are findings,
+// whatever else is wrong has been reported.
 double ExpressionReader::quotient(double left, double right, const std::string& divisor) {
   const bool whole = left == std::floor(left) && right == std::floor(right);
   if (right != 0 && !(whole && std::fmod(left, right) != 0)) return left / right;

@@ -40,7 +40,7 @@ class ExpressionReader {
   ConfigValue path(ConfigValue value);
   ConfigValue member(const ConfigValue& value, std::string_view key);
   ConfigValue item(const ConfigValue& value, const ConfigValue& index);
-  // Of both sides of an operator.
+  // The value of `a`, the operator `sign` and `b`.
   ConfigValue arithmetic(const ConfigValue& a, char sign, const ConfigValue& b);
   double result_of(double left, char sign, double right, const std::string& field);
   double quotient(double left, double right, const std::string& divisor);

@@ -71,8 +71,8 @@ struct AttentionRow {
   Expression gate = "false";
   QkNorm qk_norm = QkNorm::kNone;
   Expression qk_norm_when = "true";
-  // Of kHead: it is an RMSNorm of the kind and the epsilon of the model's other ones, ahead of the
-  // rotation, as kv_append has it.
+  // With kHead: the norms of heads are RMSNorms of the same kind and epsilon as the model's others
+  // and come before the rotation, as in kv_append.
   bool append_norms = false;
   RopeRow rope = {};
   Expression q_rank = "0";

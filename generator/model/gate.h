@@ -19,7 +19,7 @@ class ConfigValues;
 struct FamilyRow;
 enum class Role;
 
-// Of a model type and its config.
+// What a model type and its config say about the product of gates and ups.
 struct GateRule {
   // Between the two matrices there is activation(gate) * up and nothing else.
   bool is_plain = false;
@@ -40,8 +40,8 @@ bool are_gate_and_up(const std::vector<Role>& roles);
 // Every name that configs have for an activation with a gated epilogue; nothing for others.
 std::optional<Activation> gate_activation(std::string_view name);
 
-// The same of the rule. Throws Error(kUnsupported, "model.activation") that tells the name and
-// those that are known. Precondition: is_plain.
+// The activation that the rule names. Throws Error(kUnsupported, "model.activation") with that name
+// and the known ones, if no gated epilogue has it. Precondition: is_plain.
 Activation required_activation(const GateRule& rule);
 
 // Why a GEMM of gates and ups with so many rows has no gated epilogue; empty where it may have one.

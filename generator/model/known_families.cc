@@ -17,7 +17,7 @@ const char* name_of(Module module) {
     case Module::kConv1D:
       return "dense linear layers";
     case Module::kSmall:
-      return "routers and gates";
+      return "routers, gates";
     case Module::kGrouped:
       return "grouped linear layers";
     case Module::kExpert:
@@ -57,7 +57,7 @@ void add_mixer(const FamilyRow& row, const MixerRow& mixer, ModelFamily* family)
     if (chosen) {
       add("attention to chosen tokens", &family->listed);
     } else if (has_other_values(row, attention)) {
-      add("attention whose values are of another size", &family->listed);
+      add("attention (values differ in size)", &family->listed);
     } else if (attention.chunk != "0") {
       add("attention in chunks", &family->listed);
     } else {
@@ -86,7 +86,7 @@ std::vector<ModelFamily> known_families() {
       add_linears(feed_forward.linears, &family);
     }
     add_linears(row->outside, &family);
-    if (!row->others.empty()) add("layers that predict further tokens", &family.listed);
+    if (!row->others.empty()) add("multi-token prediction", &family.listed);
     list.push_back(std::move(family));
   }
   return list;

@@ -103,10 +103,10 @@ bool is_inside(std::string_view name, std::string_view module) {
 }  // namespace
 
 bool matches_glob(std::string_view pattern, std::string_view name) {
-  constexpr std::size_t kNone = std::string_view::npos;
+  constexpr std::size_t kNoStar = std::string_view::npos;
   std::size_t p = 0;
   std::size_t n = 0;
-  std::size_t star = kNone;  // behind the last *, from where the match is tried again
+  std::size_t star = kNoStar;  // behind the last *, from where the match is tried again
   std::size_t star_name = 0;
   while (n < name.size()) {
     std::size_t next = p;
@@ -125,7 +125,7 @@ bool matches_glob(std::string_view pattern, std::string_view name) {
     if (fits) {
       p = next;
       ++n;
-    } else if (star != kNone) {
+    } else if (star != kNoStar) {
       p = star;
       n = ++star_name;
     } else {

@@ -10,7 +10,7 @@ void ModuleRules::add_name(std::string module, int value) {
 }
 
 void ModuleRules::finish() {
-  // Of two entries with one name the first counts, as of two rules.
+  // If two entries have one name, the first one counts, as with two rules.
   std::stable_sort(names_.begin(), names_.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
 }

@@ -12,30 +12,31 @@ constexpr std::int64_t kLargestBase = std::int64_t{1} << 40;  // as in a spec
 // rotation takes a part at all give one in (0, 1]; a 0 would turn nothing in some of them and fail
 // in others, and in a spec it stands for the whole head: it is refused.
 void read_part(const ConfigReader& config, double* part) {
-  constexpr std::string_view kKey = "partial_rotary_factor";
-  if (!config.has(kKey)) return;
-  const double value = config.number_or(kKey, *part);
+  constexpr std::string_view kPartialFactorKey = "partial_rotary_factor";
+  if (!config.has(kPartialFactorKey)) return;
+  const double value = config.number_or(kPartialFactorKey, *part);
   if (value > 0 && value <= 1) {
     *part = value;
     return;
   }
-  config.add("out_of_range", kKey, "the part of a head that is turned is none of it or beyond it",
+  config.add("out_of_range", kPartialFactorKey,
+             "the part of a head that is turned is none of it or beyond it",
              "more than 0, up to 1");
 }
 
 // The base of the frequencies.
 void read_base(const ConfigReader& config, double* base) {
-  constexpr std::string_view kKey = "rope_theta";
-  const Node* const node = config.node(kKey);
+  constexpr std::string_view kThetaKey = "rope_theta";
+  const Node* const node = config.node(kThetaKey);
   // One for each layer is left to the row, which names the field.
   if (node == nullptr || node->kind == Node::Kind::kArray) return;
-  constexpr double kUsual = 10000;  // for a field of another type, which is a finding
-  const double value = config.number_or(kKey, kUsual);
+  constexpr double kUsualTheta = 10000;  // for a field of another type, which is a finding
+  const double value = config.number_or(kThetaKey, kUsualTheta);
   if (value >= 1 && value <= static_cast<double>(kLargestBase)) {
     *base = value;
     return;
   }
-  config.add("out_of_range", kKey, "no rotation has this base",
+  config.add("out_of_range", kThetaKey, "no rotation has this base",
              "1 to " + std::to_string(kLargestBase));
 }
 

@@ -8,9 +8,9 @@
 
 namespace heddle {
 
-// Of layers whose heads have so many elements. What the row leaves open stands in rope_theta,
-// partial_rotary_factor, rope_scaling and rope_parameters, which newer configs have for each kind
-// of layers. ModelRope::base is 0 where the config has none.
+// The rotary embedding of layers with heads of `head_dim` elements. What the row leaves open is
+// read from rope_theta, partial_rotary_factor, rope_scaling and rope_parameters, which newer
+// configs have for each kind of layer. ModelRope::base is 0 if the config has none.
 ModelRope rope_of(const RopeRow& row, std::int64_t head_dim, ConfigValues& values);
 
 }  // namespace heddle

@@ -22,8 +22,8 @@ struct AbsentFamily {
 struct Explanation {
   std::int64_t m = 0;
   MRange step;  // that kernels are chosen for, by their times for its last M
-  // Of the step, with their predicted times for M, the fastest first; the chosen one among them,
-  // which may be a candidate of a later step.
+  // The step's candidates with their predicted times for M, the fastest first. The chosen one is
+  // among them, and may be a candidate of a later step.
   std::vector<CandidatePlan> candidates;
   std::size_t chosen = 0;  // its place in `candidates`
   MRange chosen_range;     // the numbers of tokens that the chosen kernel serves

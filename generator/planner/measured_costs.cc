@@ -33,7 +33,7 @@ std::shared_ptr<const MeasuredCosts> measured_costs(const TunedTable* table) {
     const TunedCosts* const costs = costs_in(table, *family);
     if (costs == nullptr || costs->version != family->cost_version()) continue;
     std::vector<double>& values = measured.values[family];
-    // Of this version a table has every parameter: parsing makes sure of that.
+    // A table has every parameter of this version: parsing makes sure of that.
     for (const CostParameter& one : family->cost_parameters()) {
       values.push_back(costs->values.at(std::string(one.name)));
     }

@@ -11,7 +11,7 @@ namespace heddle {
 
 // Times this close count as the same.
 inline constexpr double kSameTime = 1.03;
-// Of the time at one step: a kernel that saves less is not worth compiling.
+// A further kernel must save this much of the time of a step to be worth compiling.
 inline constexpr double kKernelIsWorth = 1.02;
 inline constexpr std::size_t kMostKernels = 8;  // of a plan
 

@@ -52,7 +52,7 @@ constexpr std::array<Field, 3> header_fields(std::string_view op_doc) {
             .kind = FieldKind::kLabel,
             .min = 1,
             .max = 64,
-            .doc = "a label for tables and messages, no part of what is generated"}}};
+            .doc = "label in tables and messages; not part of what is generated"}}};
 }
 
 constexpr Field shape_field(std::string_view doc) {
@@ -108,14 +108,13 @@ constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
         .implied_where = &kWithoutScales,
         .implied = kPlainWeightBits,
         .slot = slot<kWeight, &WeightSpec::bits>(),
-        .doc = "bits of one weight code; 16, which may be left out, with fp16 and bf16"},
+        .doc = "bits of one code; 16 with fp16 and bf16, where it may be left out"},
        {.pointer = "/weight/type",
         .kind = FieldKind::kWord,
         .words = kWeightTypeWords,
         .slot = slot<kWeight, &WeightSpec::type>(),
-        .doc = "uint: unsigned codes; int: two's complement; eXmY: floats of X exponent and Y "
-               "mantissa bits; nf4: a table of 16 values; fp16, bf16: weights as they are, without "
-               "groups, scales and zero points"},
+        .doc = "uint: unsigned codes; int: two's complement; eXmY: floats with X exponent and Y "
+               "mantissa bits; nf4: a table of 16 values; fp16, bf16: not quantised"},
        {.pointer = "/weight/group_size",
         .min = kGroupStep,
         .max = kLargestSide,
@@ -123,8 +122,8 @@ constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
         .also = kSpecialGroups,
         .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::group_size>(),
-        .doc = "weights along K that share one scale; -1: one scale for each row of W; 0: one "
-               "for all of W"},
+        .doc =
+            "weights along K that share a scale; -1: one scale per row of W; 0: one for all of W"},
        {.pointer = "/weight/group_offset",
         .min = 0,
         .max = kLargestSide - kGroupStep,
@@ -132,36 +131,36 @@ constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
         .silent_default = true,
         .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::group_offset>(),
-        .doc = "column of its first group at which W begins, as a shard of a larger matrix"},
+        .doc = "column of the first group at which W, a shard of a larger matrix, begins"},
        {.pointer = "/weight/zero_point",
         .kind = FieldKind::kWord,
         .words = kZeroPointWords,
         .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::zero_point>(),
-        .doc = "none: uint codes have the fixed bias 2^(bits-1); int: one code per scale; float: "
-               "one of the scales' type per scale"},
+        .doc = "per scale; int: a code; float: a number of scale_dtype; none: uint codes have the "
+               "bias 2^(bits-1)"},
        {.pointer = "/weight/scale_dtype",
         .kind = FieldKind::kWord,
         .words = kDTypeWords,
         .default_from = scale_default,
         .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::scale_dtype>(),
-        .doc = "type of the stored scales; e8m0: powers of two, as MX formats have them"},
+        .doc = "type of the stored scales; e8m0: powers of two (MX formats)"},
        {.pointer = "/weight/tensor_scale",
         .kind = FieldKind::kBool,
         .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::tensor_scale>(),
-        .doc = "one FP32 factor more for all of W, as NVFP4 has it"},
+        .doc = "an FP32 factor for all of W (NVFP4)"},
        {.pointer = "/weight/interleave",
         .kind = FieldKind::kWord,
         .words = kInterleaveWords,
         .slot = slot<kWeight, &WeightSpec::interleave>(),
-        .doc = "order of the packed codes; fragment: as the matrix instruction wants them"},
+        .doc = "order of the packed codes; fragment: that of the matrix instruction"},
        {.pointer = "/weight/permutation",
         .kind = FieldKind::kList,
         .max = kMostFields - 1,
         .list = list_slot<kWeight, &WeightSpec::permutation>(),
-        .doc = "with interleave permutation: field i of a word is element permutation[i]"}}};
+        .doc = "with interleave permutation: field i of a word holds element permutation[i]"}}};
 }
 
 }  // namespace heddle

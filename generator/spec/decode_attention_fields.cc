@@ -11,14 +11,14 @@ constexpr auto kAttentionShape = std::to_array<Field>(
     {shape_field("the sizes of the operation"),
      size_field("/shape/heads", 1, kMostHeads,
                 slot<&DecodeAttentionSpec::shape, &AttentionShape::heads>(),
-                "heads of Q, a multiple of those of K and V"),
+                "heads of Q, a multiple of kv_heads"),
      kv_heads_field(slot<&DecodeAttentionSpec::shape, &AttentionShape::kv_heads>()),
      head_dim_field(slot<&DecodeAttentionSpec::shape, &AttentionShape::head_dim>()),
      {.pointer = "/shape/query_len",
       .min = 1,
       .max = 8,
       .slot = slot<&DecodeAttentionSpec::shape, &AttentionShape::query_len>(),
-      .doc = "queries of each sequence: its last tokens, each of which sees those up to itself"}});
+      .doc = "queries per sequence: its last tokens"}});
 
 constexpr auto kScoreFields = std::to_array<Field>(
     {{.pointer = "/scale_dim",
@@ -31,30 +31,30 @@ constexpr auto kScoreFields = std::to_array<Field>(
       .kind = FieldKind::kWord,
       .words = kAlibiWords,
       .slot = slot<&DecodeAttentionSpec::alibi>(),
-      .doc = "a bias of slope * distance; standard: the paper's slopes; given: with each launch"},
+      .doc = "bias slope * distance; given: slopes are an argument of the launch"},
      {.pointer = "/window",
       .max = kLongestSequence,
       .slot = slot<&DecodeAttentionSpec::window>(),
-      .doc = "tokens that a query sees, itself and those just before it; 0: all"},
+      .doc = "tokens that a query sees, the last of which is its own; 0: all"},
      {.pointer = "/sink_tokens",
       .max = kLongestSequence,
       .slot = slot<&DecodeAttentionSpec::sink_tokens>(),
-      .doc = "first tokens of a sequence that are seen beside the window"},
+      .doc = "first tokens of a sequence, seen in addition to the window"},
      {.pointer = "/sink_logits",
       .kind = FieldKind::kBool,
       .slot = slot<&DecodeAttentionSpec::sink_logits>(),
-      .doc = "one logit more per head in the softmax, which has no value; given with each launch"},
+      .doc = "one more logit per head in the softmax, without a value"},
      {.pointer = "/softcap",
       .max = kMostSoftcap,
       .slot = slot<&DecodeAttentionSpec::softcap>(),
-      .doc = "logits become softcap * tanh(logit / softcap), before the bias; 0: they stay"},
+      .doc = "logits become softcap * tanh(logit / softcap); 0: they do not"},
      {.pointer = "/log_sum_exp",
       .kind = FieldKind::kBool,
       .slot = slot<&DecodeAttentionSpec::log_sum_exp>(),
-      .doc = "also write the logarithm of each softmax's sum, FP32"}});
+      .doc = "also write the log of each softmax's sum, FP32"}});
 
 constexpr auto kAttentionFields = join_fields(
-    header_fields<Op::kDecodeAttention>("the operation: attention of each sequence's last tokens"),
+    header_fields<Op::kDecodeAttention>("attention of each sequence's last tokens over the cache"),
     kAttentionShape,
     activation_fields<&DecodeAttentionSpec::activation>("type of Q and the output"),
     kv_fields<&DecodeAttentionSpec::kv>(), kScoreFields);

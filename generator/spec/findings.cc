@@ -11,7 +11,7 @@ void Findings::add(std::string_view what, Problem problem) {
   } else if (code_ != code) {
     code_ = area_ + ".invalid";
   }
-  if (problems_.size() == kMost) {
+  if (problems_.size() == kMostProblems) {
     ++dropped_;
     return;
   }

@@ -17,10 +17,11 @@ class Findings {
   // `area` is the first half of the error code: "spec", "model".
   explicit Findings(std::string area) : area_(std::move(area)) {}
 
-  // `what` is the second half: "unknown_field". Beyond kMost findings only their number is kept.
+  // `what` is the second half: "unknown_field". Beyond kMostProblems findings only their number is
+  // kept.
   void add(std::string_view what, Problem problem);
   // Further findings are only counted: their problems need not be worked out.
-  bool full() const noexcept { return problems_.size() >= kMost; }
+  bool full() const noexcept { return problems_.size() >= kMostProblems; }
   bool empty() const noexcept { return problems_.empty(); }
   // What is kept, and one problem more that says how many are not.
   std::vector<Problem> problems() const;
@@ -29,7 +30,7 @@ class Findings {
   void throw_if_any() const;
 
  private:
-  static constexpr std::size_t kMost = 50;
+  static constexpr std::size_t kMostProblems = 50;
 
   std::string area_;
   std::string code_;

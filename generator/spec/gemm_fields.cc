@@ -8,37 +8,36 @@ namespace {
 constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kNoLimit[] = {0};
 
-constexpr auto kShapeFields = std::to_array<Field>({
+constexpr auto kGemmShape = std::to_array<Field>({
     shape_field("the sizes of the operation"),
-    size_field("/shape/n", 1, kLargestSide, slot<&GemmSpec::shape, &GemmShape::n>(),
-               "rows of W, columns of Y"),
+    size_field("/shape/n", 1, kLargestSide, slot<&GemmSpec::shape, &GemmShape::n>(), "rows of W"),
     size_field("/shape/k", 1, kLargestSide, slot<&GemmSpec::shape, &GemmShape::k>(),
-               "columns of W and of X"),
+               "columns of W"),
     {.pointer = "/shape/m",
      .kind = FieldKind::kTuple,
-     .doc = "smallest and largest number of rows of X (tokens) that the kernel must serve"},
+     .doc = "smallest and largest number of rows of X (tokens) to serve"},
     size_field("/shape/m/0", 1, kLargestM, slot<&GemmSpec::shape, &GemmShape::m_min>(),
                "smallest M"),
     size_field("/shape/m/1", 1, kLargestM, slot<&GemmSpec::shape, &GemmShape::m_max>(),
                "largest M"),
 });
 
-constexpr auto kOtherFields = std::to_array<Field>({
+constexpr auto kGemmChoices = std::to_array<Field>({
     {.pointer = "/activation/pre_scale",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::pre_scale>(),
-     .doc = "multiply column k of X by a factor of its own first (AWQ's activation scale)"},
+     .doc = "multiply each column of X by its own factor (AWQ's activation scale)"},
     {.pointer = "/activation/act_order",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::act_order>(),
-     .doc = "packed column j of W is column permutation[j] of X (GPTQ's act-order)"},
+     .doc = "packed column j of W meets column permutation[j] of X (GPTQ)"},
 
     {.pointer = "/output", .kind = FieldKind::kObject, .doc = "what the operation writes"},
     {.pointer = "/output/dtype",
      .kind = FieldKind::kWord,
      .words = kOutputDTypeWords,
      .slot = slot<&GemmSpec::output>(),
-     .doc = "type of Y and of the residual; that of X where absent"},
+     .doc = "type of Y and the residual; absent: activation.dtype"},
 
     {.pointer = "/multiply",
      .kind = FieldKind::kObject,
@@ -47,19 +46,19 @@ constexpr auto kOtherFields = std::to_array<Field>({
      .kind = FieldKind::kWord,
      .words = kActivationDTypeWords,
      .slot = slot<&GemmSpec::multiply>(),
-     .doc =
-         "type of X and of the decoded W in the multiplication; that of X, which is the only one "
-         "so far, where absent"},
+     .doc = "type of X and of the decoded W in the matrix instruction; only activation.dtype, the "
+            "default, is served"},
 
     {.pointer = "/tile",
      .kind = FieldKind::kObject,
-     .doc = "choices taken from the planner: each is honoured or refused, for every M"},
+     .doc = "the kernel's tile, instead of the planner's; each field is honoured or refused for "
+            "every M"},
     {.pointer = "/tile/m",
      .min = 8,
      .max = 1024,
      .multiple = 8,
      .slot = slot<&GemmSpec::tile, &TileSpec::m>(),
-     .doc = "rows of X (tokens) per thread block"},
+     .doc = "tokens per thread block"},
     {.pointer = "/tile/n",
      .min = 16,
      .max = 1024,
@@ -71,32 +70,32 @@ constexpr auto kOtherFields = std::to_array<Field>({
      .max = 16384,
      .multiple = 16,
      .slot = slot<&GemmSpec::tile, &TileSpec::k>(),
-     .doc = "length along K of one pipeline stage of a thread block"},
+     .doc = "length of a pipeline stage along K"},
     {.pointer = "/tile/stages",
      .min = 1,
      .max = 32,
      .slot = slot<&GemmSpec::tile, &TileSpec::stages>(),
-     .doc = "stages of the pipeline"},
+     .doc = "pipeline stages"},
     {.pointer = "/tile/split_k",
      .min = 1,
      .max = 1024,
      .slot = slot<&GemmSpec::tile, &TileSpec::split_k>(),
-     .doc = "thread blocks that share one tile of Y"},
+     .doc = "thread blocks that share a tile of Y"},
     {.pointer = "/tile/warps_m",
      .min = 1,
      .max = 32,
      .slot = slot<&GemmSpec::tile, &TileSpec::warps_m>(),
-     .doc = "warps of a block along M"},
+     .doc = "warps along M"},
     {.pointer = "/tile/warps_n",
      .min = 1,
      .max = 32,
      .slot = slot<&GemmSpec::tile, &TileSpec::warps_n>(),
-     .doc = "warps of a block along N"},
+     .doc = "warps along N"},
     {.pointer = "/tile/warps_k",
      .min = 1,
      .max = 32,
      .slot = slot<&GemmSpec::tile, &TileSpec::warps_k>(),
-     .doc = "warps of a block along K"},
+     .doc = "warps along K"},
 
     {.pointer = "/epilogue",
      .kind = FieldKind::kObject,
@@ -104,53 +103,50 @@ constexpr auto kOtherFields = std::to_array<Field>({
     {.pointer = "/epilogue/bias",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::bias>(),
-     .doc = "add a vector of N values of the activation's type"},
+     .doc = "add N values of activation.dtype"},
     {.pointer = "/epilogue/activation",
      .kind = FieldKind::kWord,
      .words = kActivationWords,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::activation>(),
-     .doc = "the function applied after the bias; relu2: the square of relu; clamped_swiglu: "
-            "gpt-oss's, gated"},
+     .doc = "function applied after the bias; relu2: relu squared; clamped_swiglu: gpt-oss's"},
     {.pointer = "/epilogue/residual",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::residual>(),
-     .doc = "add a matrix of Y's shape and type at the end"},
+     .doc = "add a matrix of Y's shape and type"},
     {.pointer = "/epilogue/gated",
      .kind = FieldKind::kBool,
      .silent_default = true,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::gated>(),
-     .doc = "the first half of W's rows are gates: Y[M,N/2] = activation(gate) * up + residual"},
+     .doc = "the first half of W's rows are gates, the second ups; Y is [M, N/2]"},
     {.pointer = "/epilogue/limit",
      .min = 1,
      .max = 65536,
      .also = kNoLimit,
      .silent_default = true,
      .slot = slot<&GemmSpec::epilogue, &EpilogueSpec::limit>(),
-     .doc =
-         "with clamped_swiglu, required there: the most that a gate and the size of an up count"},
+     .doc = "clamped_swiglu, which requires it: bound of gates and ups"},
 
     {.pointer = "/deterministic",
      .kind = FieldKind::kBool,
      .slot = slot<&GemmSpec::deterministic>(),
-     .doc = "the same bits from run to run: partial sums are added in a fixed order"},
+     .doc = "the same bits from run to run: sums are added in a fixed order"},
     {.pointer = "/path",
      .kind = FieldKind::kWord,
      .words = kPathWords,
      .slot = slot<&GemmSpec::path>(),
-     .doc = "which generation's instructions to use; auto: the newest that the target has"},
+     .doc = "GPU generation whose instructions are used; auto: the target's"},
 });
 
-constexpr auto kFields = join_fields(
-    header_fields<Op::kGemm>("the operation: gemm is Y[M,N] = X[M,K] * W[N,K]^T"), kShapeFields,
-    weight_fields<&GemmSpec::weight>("/activation/dtype"),
-    activation_fields<&GemmSpec::activation>("type of X, and of Y without output.dtype"),
-    kOtherFields);
+constexpr auto kGemmFields =
+    join_fields(header_fields<Op::kGemm>("Y[M,N] = X[M,K] * W[N,K]^T"), kGemmShape,
+                weight_fields<&GemmSpec::weight>("/activation/dtype"),
+                activation_fields<&GemmSpec::activation>("type of X and the bias"), kGemmChoices);
 
 }  // namespace
 
 const FieldTable& gemm_fields() {
   static const GemmSpec defaults;
-  static const FieldTable table{Op::kGemm, kFields, &defaults};
+  static const FieldTable table{Op::kGemm, kGemmFields, &defaults};
   return table;
 }
 

@@ -5,7 +5,7 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kLargestBase = std::int64_t{1} << 40;
-// Of the numbers of scaled rotations.
+// Range of the numbers in rope.scaling.
 constexpr double kLeastRopeFactor = 1e-3;
 constexpr double kLargestRopeFactor = 1e6;
 
@@ -23,24 +23,24 @@ constexpr auto kRopeFields = std::to_array<Field>(
       .required = true,
       .words = kRopePairingWords,
       .slot = slot<&KvAppendSpec::rope, &RopeSpec::pairing>(),
-      .doc = "what is turned together: neox: elements i and i + dim / 2; gptj: 2i and 2i + 1"},
+      .doc = "elements that are rotated together; neox: i and i + dim/2; gptj: 2i and 2i + 1"},
      {.pointer = "/rope/dim",
       .min = 16,
       .max = kLargestHead,
       .multiple = 16,
       .also = kNoneGiven,
       .slot = slot<&KvAppendSpec::rope, &RopeSpec::dim>(),
-      .doc = "elements that are turned, the first ones of a head; 0: all"},
+      .doc = "leading elements of a head that are rotated; 0: all"},
      {.pointer = "/rope/source",
       .kind = FieldKind::kWord,
       .words = kRopeSourceWords,
       .slot = slot<&KvAppendSpec::rope, &RopeSpec::source>(),
-      .doc = "of the angles: base: position / base^(2i / dim); table: given with each launch"},
+      .doc = "angles; base: position / base^(2i/dim); table: an argument of the launch"},
      {.pointer = "/rope/base",
       .min = 2,
       .max = kLargestBase,
       .slot = slot<&KvAppendSpec::rope, &RopeSpec::base>(),
-      .doc = "rope_theta of the model"}});
+      .doc = "the model's rope_theta"}});
 
 // A number of the scaling, which some types have.
 template <auto kNumber>
@@ -56,43 +56,42 @@ constexpr Field scaling_number(std::string_view pointer, double least, std::stri
 constexpr auto kScalingFields = std::to_array<Field>(
     {{.pointer = "/rope/scaling",
       .kind = FieldKind::kObject,
-      .doc = "how angles change for longer sequences than those of the training"},
+      .doc = "how angles change for sequences longer than in training"},
      {.pointer = "/rope/scaling/type",
       .kind = FieldKind::kWord,
       .required = true,
       .words = kRopeScalingWords,
       .silent_default = true,
       .slot = slot<&KvAppendSpec::rope, &RopeSpec::scaling, &RopeScaling::type>(),
-      .doc = "rope_type of the model; none: they do not"},
+      .doc = "the model's rope_type"},
      scaling_number<&RopeScaling::factor>(
-         "/rope/scaling/factor", 1,
-         "of every type: angles are divided by it, with llama3 and yarn those of slow pairs only"),
+         "/rope/scaling/factor", 1, "divides the angles; llama3, yarn: those of slow pairs only"),
      {.pointer = "/rope/scaling/original_max_position_embeddings",
       .min = 1,
       .max = kLongestSequence,
       .slot = slot<&KvAppendSpec::rope, &RopeSpec::scaling,
                    &RopeScaling::original_max_position_embeddings>(),
-      .doc = "llama3, yarn: positions of the training"},
+      .doc = "llama3, yarn: positions in training"},
      scaling_number<&RopeScaling::low_freq_factor>(
          "/rope/scaling/low_freq_factor", kLeastRopeFactor,
-         "llama3: pairs with fewer turns in the original positions are divided"),
+         "llama3: pairs with fewer rotations in training are divided"),
      scaling_number<&RopeScaling::high_freq_factor>(
          "/rope/scaling/high_freq_factor", kLeastRopeFactor,
-         "llama3: pairs with more turns in the original positions stay as they are"),
+         "llama3: pairs with more rotations keep their angle"),
      scaling_number<&RopeScaling::beta_fast>(
          "/rope/scaling/beta_fast", kLeastRopeFactor,
-         "yarn: pairs with more turns in the original positions stay as they are; 32 where absent"),
+         "yarn: pairs with more rotations keep their angle; absent: 32"),
      scaling_number<&RopeScaling::beta_slow>(
          "/rope/scaling/beta_slow", kLeastRopeFactor,
-         "yarn: pairs with fewer turns in the original positions are divided; 1 where absent"),
+         "yarn: pairs with fewer rotations are divided; absent: 1"),
      scaling_number<&RopeScaling::attention_factor>(
          "/rope/scaling/attention_factor", kLeastRopeFactor,
-         "yarn: cosines and sines are multiplied by it; 0.1 * ln(factor) + 1 where absent"),
+         "yarn: multiplies cosines and sines; absent: 0.1 * ln(factor) + 1"),
      {.pointer = "/rope/scaling/truncate",
       .kind = FieldKind::kBool,
       .silent_default = true,
       .slot = slot<&KvAppendSpec::rope, &RopeSpec::scaling, &RopeScaling::truncate>(),
-      .doc = "yarn: the first and the last pair of the ramp are rounded outwards"}});
+      .doc = "yarn: the ends of the ramp are rounded outwards"}});
 
 constexpr auto kQueryFields = std::to_array<Field>(
     {{.pointer = "/query",
@@ -105,7 +104,7 @@ constexpr auto kQueryFields = std::to_array<Field>(
       .also = kNoneGiven,
       .silent_default = true,
       .slot = slot<&KvAppendSpec::query, &KvQuery::heads>(),
-      .doc = "heads of Q, a multiple of those of K and V; 0: there is no Q"},
+      .doc = "heads of Q, a multiple of kv_heads; 0: no Q"},
      {.pointer = "/norm",
       .kind = FieldKind::kObject,
       .doc = "an RMSNorm of each head of K, and of Q, before it is rotated"},
@@ -115,17 +114,18 @@ constexpr auto kQueryFields = std::to_array<Field>(
       .least = 1e-12,
       .most = 1,
       .slot = slot<&KvAppendSpec::norm, &HeadNorm::epsilon>(),
-      .doc = "added to the mean square of a head"},
+      .doc = "added to the mean square"},
      {.pointer = "/norm/weight_offset",
       .min = 0,
       .max = 1,
       .silent_default = true,
       .slot = slot<&KvAppendSpec::norm, &HeadNorm::weight_offset>(),
-      .doc = "added to each weight: 1 where a checkpoint stores weights less one, as Gemma's do"}});
+      .doc = "added to each weight; 1 for checkpoints that store weight - 1 (Gemma)"}});
 
 constexpr auto kAppendFields = join_fields(
-    header_fields<Op::kKvAppend>("the operation: K and V of new tokens into the cache"),
-    kAppendShape, activation_fields<&KvAppendSpec::activation>("type of the new K and V, and of Q"),
+    header_fields<Op::kKvAppend>(
+        "writes K and V of new tokens into the cache; rotates and normalises Q and K"),
+    kAppendShape, activation_fields<&KvAppendSpec::activation>("type of the new K and V and of Q"),
     kv_fields<&KvAppendSpec::kv>(), kRopeFields, kScalingFields, kQueryFields);
 
 }  // namespace

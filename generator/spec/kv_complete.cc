@@ -63,8 +63,8 @@ void complete(KvAppendSpec& spec) {
   complete(spec.kv, spec.activation);
   RopeSpec& rope = spec.rope;
   if (rope.pairing == RopePairing::kNone) rope = {};
-  // Of a head that is no whole number of steps, which check_meaning() refuses, a spec cannot say
-  // it.
+  // A head that is no multiple of the step is refused by check_meaning(); a spec cannot name it as
+  // rope.dim.
   constexpr int kStepDim = 16;
   const bool is_sayable = spec.shape.head_dim % kStepDim == 0;
   if (rope.pairing != RopePairing::kNone && rope.dim == 0 && is_sayable) {

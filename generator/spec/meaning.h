@@ -15,7 +15,8 @@ namespace heddle {
 std::vector<Problem> check_meaning(const GemmSpec& gemm);
 // The same for the operation `op`, one on weights alone.
 std::vector<Problem> check_meaning(Op op, const WeightOpSpec& spec);
-// Of a cache; precondition: the spec is complete, as Spec has it.
+// The same for operations on a cache and on rows. Precondition: the spec's cache is complete, as
+// Spec has it.
 std::vector<Problem> check_meaning(const KvAppendSpec& spec);
 std::vector<Problem> check_meaning(const DecodeAttentionSpec& spec);
 std::vector<Problem> check_meaning(const RowTransformSpec& spec);

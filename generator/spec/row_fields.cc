@@ -8,76 +8,74 @@ namespace {
 
 constexpr std::int64_t kLargestM = std::numeric_limits<std::int32_t>::max();
 
-constexpr auto kShapeFields = std::to_array<Field>({
+constexpr auto kRowShape = std::to_array<Field>({
     shape_field("the sizes of Y"),
     size_field("/shape/columns", 1, kLargestSide,
                slot<&RowTransformSpec::shape, &RowShape::columns>(),
-               "columns of Y; X has as many, or twice as many with a gate"),
+               "columns of Y; with a gate X has twice as many"),
     {.pointer = "/shape/m",
      .kind = FieldKind::kTuple,
-     .doc = "smallest and largest number of rows that the kernel must serve"},
+     .doc = "smallest and largest number of rows to serve"},
     size_field("/shape/m/0", 1, kLargestM, slot<&RowTransformSpec::shape, &RowShape::m_min>(),
                "smallest M"),
     size_field("/shape/m/1", 1, kLargestM, slot<&RowTransformSpec::shape, &RowShape::m_max>(),
                "largest M"),
 });
 
-constexpr auto kInputFields =
-    dtype_fields<&RowTransformSpec::input>("/input", "/input/dtype", "what the operation reads",
-                                           "type of X, the residual, weight and bias");
+constexpr auto kRowInput = dtype_fields<&RowTransformSpec::input>(
+    "/input", "/input/dtype", "what the operation reads", "type of X, residual, weight and bias");
 
-constexpr auto kWorkFields = std::to_array<Field>({
+constexpr auto kRowWork = std::to_array<Field>({
     {.pointer = "/residual",
      .kind = FieldKind::kBool,
      .slot = slot<&RowTransformSpec::residual>(),
-     .doc = "the norm is of X + residual, rounded to the type of X; this sum replaces the "
-            "residual"},
+     .doc = "the norm is of X + residual, which replaces the residual"},
     {.pointer = "/norm", .kind = FieldKind::kObject, .doc = "normalise each row"},
     {.pointer = "/norm/type",
      .kind = FieldKind::kWord,
      .required = true,
      .words = kNormTypeWords,
      .slot = slot<&RowTransformSpec::norm, &NormSpec::type>(),
-     .doc = "rms: by the root of the mean square; layer: by mean and variance; none: not"},
+     .doc = "rms: RMSNorm; layer: LayerNorm"},
     {.pointer = "/norm/epsilon",
      .kind = FieldKind::kNumber,
      .least = 1e-12,
      .most = 1,
      .slot = slot<&RowTransformSpec::norm, &NormSpec::epsilon>(),
-     .doc = "added to the mean square or the variance; every norm needs one"},
+     .doc = "added to the mean square or variance; required by a norm"},
     {.pointer = "/norm/weight_offset",
      .min = 0,
      .max = 1,
      .slot = slot<&RowTransformSpec::norm, &NormSpec::weight_offset>(),
-     .doc = "added to each weight: 1 where a checkpoint stores weights less one, as Gemma's do"},
+     .doc = "added to each weight; 1 for checkpoints that store weight - 1 (Gemma)"},
     {.pointer = "/norm/bias",
      .kind = FieldKind::kBool,
      .slot = slot<&RowTransformSpec::norm, &NormSpec::bias>(),
-     .doc = "layer: add a vector of as many values as there are columns"},
+     .doc = "layer: add a vector"},
     {.pointer = "/gate", .kind = FieldKind::kObject, .doc = "apply a function to each element"},
     {.pointer = "/gate/order",
      .kind = FieldKind::kWord,
      .words = kGateOrderWords,
      .slot = slot<&RowTransformSpec::gate, &GateSpec::order>(),
-     .doc = "what multiplies the activation: halves: the second half of a row of X; interleaved: "
-            "every other element; none: nothing"},
+     .doc = "where the gate's factor is; halves: the second half of a row; interleaved: every odd "
+            "element"},
     {.pointer = "/gate/activation",
      .kind = FieldKind::kWord,
      .words = kActivationWords,
      .slot = slot<&RowTransformSpec::gate, &GateSpec::activation>(),
-     .doc = "the function of X, or of its gates"},
+     .doc = "function of X, or of its gates"},
     {.pointer = "/output", .kind = FieldKind::kObject, .doc = "what the operation writes"},
     {.pointer = "/output/dtype",
      .kind = FieldKind::kWord,
      .words = kDTypeWords,
      .default_from = "/input/dtype",
      .slot = slot<&RowTransformSpec::output>(),
-     .doc = "type of Y; so far that of X"},
+     .doc = "type of Y; only input.dtype is served"},
 });
 
-constexpr auto kRowTransformFields = join_fields(
-    header_fields<Op::kRowTransform>("the operation: a norm, or an activation and a gate, of rows"),
-    kShapeFields, kInputFields, kWorkFields);
+constexpr auto kRowTransformFields =
+    join_fields(header_fields<Op::kRowTransform>("a norm of each row, or an activation and a gate"),
+                kRowShape, kRowInput, kRowWork);
 
 }  // namespace
 

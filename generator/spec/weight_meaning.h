@@ -35,7 +35,7 @@ int fixed_bits(WeightType type);
 
 // kUint or kInt: no float, no table.
 bool is_integer(WeightType type);
-// Of so many bits at most.
+// Whether the codes are integers of at most `bits` bits.
 bool is_integer_up_to(const WeightSpec& weight, int bits);
 
 // Whether its scales have 8 bits.

@@ -4,7 +4,7 @@
 namespace heddle {
 namespace {
 
-constexpr auto kShapeFields = std::to_array<Field>(
+constexpr auto kMatrixShape = std::to_array<Field>(
     {shape_field("the sizes of W"),
      size_field("/shape/n", 1, kLargestSide, slot<&WeightOpSpec::shape, &MatrixShape::n>(),
                 "rows of W"),
@@ -17,44 +17,41 @@ constexpr auto kSourceFields = std::to_array<Field>(
       .kind = FieldKind::kWord,
       .words = kCheckpointFormatWords,
       .slot = slot<&WeightOpSpec::format>(),
-      .doc = "heddle: packed weights; awq, gptq, gptq_v2: a checkpoint's tensors"},
+      .doc = "heddle: packed weights; else a checkpoint's tensors"},
      {.pointer = "/source/act_order",
       .kind = FieldKind::kBool,
       .slot = slot<&WeightOpSpec::act_order>(),
-      .doc = "the checkpoint's columns are of groups out of order (GPTQ's g_idx)"}});
+      .doc = "the columns' groups are out of order (GPTQ's g_idx)"}});
 
-constexpr auto kOutputFields = dtype_fields<&WeightOpSpec::dtype>(
+constexpr auto kMatrixOutput = dtype_fields<&WeightOpSpec::dtype>(
     "/output", "/output/dtype", "what the operation writes", "type of W[N,K], row-major");
-constexpr auto kInputFields = dtype_fields<&WeightOpSpec::dtype>(
+constexpr auto kMatrixInput = dtype_fields<&WeightOpSpec::dtype>(
     "/input", "/input/dtype", "what the operation reads", "type of W[N,K], row-major");
 
 // The same field as a gemm's: packed weights have the order that this gemm reads.
-constexpr auto kEpilogueFields = std::to_array<Field>(
-    {{.pointer = "/epilogue",
-      .kind = FieldKind::kObject,
-      .doc = "that of the gemm that the packed weights are for"},
-     {.pointer = "/epilogue/gated",
-      .kind = FieldKind::kBool,
-      .silent_default = true,
-      .slot = slot<&WeightOpSpec::gated>(),
-      .doc = "packed weights have 8 rows of W's first half, gates, and their 8 of the second in "
-             "each row block"}});
+constexpr auto kEpilogueFields =
+    std::to_array<Field>({{.pointer = "/epilogue",
+                           .kind = FieldKind::kObject,
+                           .doc = "that of the gemm that the packed weights are for"},
+                          {.pointer = "/epilogue/gated",
+                           .kind = FieldKind::kBool,
+                           .silent_default = true,
+                           .slot = slot<&WeightOpSpec::gated>(),
+                           .doc = "the packed weights are for a gemm with epilogue.gated"}});
 
 constexpr auto kDequantizeFields =
-    join_fields(header_fields<Op::kDequantize>("the operation: packed codes to W[N,K]"),
-                kShapeFields, weight_fields<&WeightOpSpec::weight>("/output/dtype"), kSourceFields,
-                kOutputFields, kEpilogueFields);
+    join_fields(header_fields<Op::kDequantize>(
+                    "packed weights or a checkpoint's tensors to W[N,K] in FP16 or BF16"),
+                kMatrixShape, weight_fields<&WeightOpSpec::weight>("/output/dtype"), kSourceFields,
+                kMatrixOutput, kEpilogueFields);
 
 constexpr auto kRepackFields = join_fields(
-    header_fields<Op::kRepack>("the operation: a checkpoint's tensors to Heddle's "
-                               "packed weights"),
-    kShapeFields, weight_fields<&WeightOpSpec::weight>(""), kSourceFields, kEpilogueFields);
+    header_fields<Op::kRepack>("a checkpoint's tensors to packed weights"), kMatrixShape,
+    weight_fields<&WeightOpSpec::weight>(""), kSourceFields, kEpilogueFields);
 
-constexpr auto kQuantizeWeightFields =
-    join_fields(header_fields<Op::kQuantizeWeight>("the operation: W[N,K] to packed weights, each "
-                                                   "code the nearest"),
-                kShapeFields, weight_fields<&WeightOpSpec::weight>("/input/dtype"), kInputFields,
-                kEpilogueFields);
+constexpr auto kQuantizeWeightFields = join_fields(
+    header_fields<Op::kQuantizeWeight>("W[N,K] in FP16 or BF16 to packed weights"), kMatrixShape,
+    weight_fields<&WeightOpSpec::weight>("/input/dtype"), kMatrixInput, kEpilogueFields);
 
 const WeightOpSpec& defaults() {
   static const WeightOpSpec spec;

@@ -36,7 +36,8 @@ inline std::int64_t l2_bytes_of(const DeviceFacts& device) {
 std::span<const ArchitectureFacts> architecture_facts();
 std::span<const DeviceFacts> device_facts();
 
-// Of the device that the driver calls so ("NVIDIA H200"); null if the table has none of that name.
+// The device that the driver calls `driver_name` ("NVIDIA H200"); null if the table has none of
+// that name.
 const DeviceFacts* facts_of_device(std::string_view driver_name);
 
 }  // namespace heddle

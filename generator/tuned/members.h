@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-// Of the lines of text in a table.
+// Longest line of text that a table may have, in bytes.
 inline constexpr std::size_t kLongestLine = 200;
 
 // What is wrong goes to the findings, with the member's pointer; the value is then absent.

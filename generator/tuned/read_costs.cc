@@ -15,7 +15,7 @@
 namespace heddle {
 namespace {
 
-// Of another version of a family.
+// Limits on values of a version that is not this library's: their number and their size.
 constexpr std::size_t kMostValues = 100;
 constexpr double kMostValue = 1e9;
 
@@ -59,7 +59,7 @@ std::map<std::string, double> unknown_values(Members& family, const Node& node,
   return values;
 }
 
-// As far as nothing is wrong with it.
+// The costs of a family, as far as nothing is wrong with them; the rest goes to the findings.
 TunedCosts read_family(const Node& node, const std::string& name, const std::string& pointer,
                        Findings* findings) {
   TunedCosts costs;

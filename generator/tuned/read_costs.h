@@ -11,8 +11,8 @@
 namespace heddle {
 
 // What an object says of families' costs, ascending by family, as far as nothing is wrong with it.
-// Of this library's version a family has a value of each of its parameters, within its range. The
-// parameters of another version are not known here: any names are accepted, and kept.
+// Values of this library's version must be complete and within range. The parameters of another
+// version are not known here: any names are accepted and kept.
 std::vector<TunedCosts> read_costs(const Node& node, const std::string& pointer,
                                    Findings* findings);
 

@@ -52,8 +52,8 @@ Node spec_of(const Members& entry) {
   return spec;
 }
 
-// Of a problem of that spec, as the entry has it. Where else in a spec a field belongs says nothing
-// about a table.
+// Turns a problem of the entry's spec into one of the entry. Where else in a spec a field belongs
+// says nothing about a table, so that hint is dropped.
 Problem in_entry(Problem problem, const std::string& pointer) {
   constexpr std::string_view kShape = "/shape";
   if (problem.pointer.starts_with(kShape)) problem.pointer.erase(0, kShape.size());

@@ -97,7 +97,7 @@ void refuse_overlaps(const std::vector<TunedEntry>& entries, Findings* findings)
   }
   std::sort(placed.begin(), placed.end(),
             [](const Placed& a, const Placed& b) { return a.order() < b.order(); });
-  // Of the entries before, the one that reaches furthest.
+  // The earlier entry with the largest last M.
   const Placed* widest = nullptr;
   for (const Placed& one : placed) {
     const bool is_same = widest != nullptr && widest->shape() == one.shape();

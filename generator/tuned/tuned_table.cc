@@ -63,7 +63,7 @@ std::vector<TunedEntry> without(const TunedEntry& entry, const std::vector<Tuned
   return rest;
 }
 
-// Of each family the latest version that an entry has.
+// The latest version of each family among the entries.
 std::map<std::string, int> versions_of(const std::vector<TunedEntry>& entries) {
   std::map<std::string, int> versions;
   for (const TunedEntry& entry : entries) {

@@ -39,9 +39,9 @@ enum class TensorType {
   kF64,
 };
 
-// Of one element.
+// Bytes of one element.
 HEDDLE_EXPORT int bytes_of(TensorType type) noexcept;
-// As safetensors files spell it: "F8_E4M3", "BF16" ...
+// The type's name in safetensors files: "F8_E4M3", "BF16" ...
 HEDDLE_EXPORT std::string_view to_string(TensorType type) noexcept;
 
 // Shell patterns for the names of tensors, or of modules: a module's name means all inside of it.
@@ -195,8 +195,9 @@ class HEDDLE_EXPORT CheckpointReader {
   // What a user should know: which layers were not fused and why, for one.
   const std::vector<std::string>& notes() const noexcept;
 
-  // That of layers() or of tensors() with this name. Throw Error(kUsage, "checkpoint.no_layer"),
-  // with the reason where it is one of unserved(), and Error(kUsage, "checkpoint.no_tensor").
+  // The one of layers(), or of tensors(), with this name. Throw Error(kUsage,
+  // "checkpoint.no_layer"), with the reason if the layer is one of unserved(), and Error(kUsage,
+  // "checkpoint.no_tensor").
   const CheckpointLayer& layer(std::string_view name) const;
   const CheckpointTensor& tensor(std::string_view name) const;
 
@@ -207,10 +208,10 @@ class HEDDLE_EXPORT CheckpointReader {
   //   "checkpoint.layer") for files that have changed since they were opened; then some of the
   //   bytes may be written.
   void pack(const CheckpointLayer& layer, void* to, std::size_t bytes) const;
-  // The same in pieces, for memory that is not the host's, or less of it.
+  // Packs into a sink, in pieces: for memory that is not the host's, or to need less of it.
   void pack(const CheckpointLayer& layer, const ByteSink& sink) const;
 
-  // The same for any tensor of layers() or tensors(), by its name.
+  // Reads any tensor of layers() or tensors(), by its name, in the two ways of pack().
   void read(const CheckpointTensor& tensor, void* to, std::size_t bytes) const;
   void read(const CheckpointTensor& tensor, const ByteSink& sink) const;
 

@@ -11,7 +11,8 @@
 
 namespace heddle {
 
-// One of the two tensors; docs/kv-cache.md has the bytes, KvCacheLayout how many they are.
+// One of the two tensors; docs/kv-caches-and-attention.md has the bytes, KvCacheLayout how many
+// they are.
 struct KvCacheTensor {
   DeviceOutput codes;   // aligned to 16 bytes
   DeviceOutput scales;  // aligned to 16 bytes; required exactly where scales are stored

@@ -1,6 +1,7 @@
 // The tensors of a key-value cache: how many bytes each has, and where everything lies in them.
 //
-// docs/kv-cache.md describes the bytes. All functions are pure and may be called from any thread.
+// docs/kv-caches-and-attention.md describes the bytes. All functions are pure and may be called
+// from any thread.
 #ifndef HEDDLE_KV_CACHE_H_
 #define HEDDLE_KV_CACHE_H_
 
@@ -32,7 +33,8 @@ struct HEDDLE_EXPORT KvTensorLayout {
   int scale_row_bytes = 0;  // 0: no scales are stored
   int scales_of_row = 0;    // scales in it: 1, the groups of a head, or its elements
   int scale_tokens = 1;     // neighbouring tokens that share a row of scales; a page has whole runs
-  // Of the residual window, where tokens are until their block is full; 0: there is none.
+  // Bytes of a row of the residual window, where tokens wait until their block is full; 0: there is
+  // none.
   int residual_row_bytes = 0;
 
   // Bytes of a whole tensor; SIZE_MAX where so many have no number.

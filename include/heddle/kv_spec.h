@@ -1,6 +1,7 @@
 // KvSpec: how a key-value cache is quantised and laid out, and the two operations that share it.
 //
-// docs/kv-cache.md describes the tensors byte by byte; heddle/kv_cache.h computes their sizes.
+// docs/kv-caches-and-attention.md describes the tensors byte by byte; heddle/kv_cache.h computes
+// their sizes.
 #ifndef HEDDLE_KV_SPEC_H_
 #define HEDDLE_KV_SPEC_H_
 
@@ -45,7 +46,7 @@ struct KvTensor {
   // NVFP4, 64 in other groups, 32 with kChannel.
   int group_size = 0;
   bool symmetric = true;  // false: integer codes with a zero point beside each scale
-  // Of the stored scales; the activation's type where absent. kTensor: kFp32, kNvfp4: kE4m3; none
+  // Type of the stored scales; the activation's where absent. kTensor: kFp32, kNvfp4: kE4m3; none
   // with kNone.
   std::optional<DType> scale_dtype{};
 };
@@ -63,15 +64,16 @@ struct KvShape {
   int head_dim = 0;
 };
 
-// The numbers are set exactly where the type has them; docs/kv-cache.md has the formulas.
+// The numbers are set exactly where the type has them; docs/kv-caches-and-attention.md has the
+// formulas.
 struct RopeScaling {
   RopeScalingType type = RopeScalingType::kNone;
   std::optional<float> factor{};  // of every type, at least 1
-  // Of kLlama3 and kYarn: positions that the model was trained with.
+  // With kLlama3 and kYarn: number of positions in training.
   std::optional<std::int64_t> original_max_position_embeddings{};
   std::optional<float> low_freq_factor{};  // of kLlama3
   std::optional<float> high_freq_factor{};
-  // Of kYarn, with defaults: 32, 1 and 0.1 * ln(factor) + 1.
+  // With kYarn; the defaults are 32, 1 and 0.1 * ln(factor) + 1.
   std::optional<float> beta_fast{};
   std::optional<float> beta_slow{};
   std::optional<float> attention_factor{};  // cosines and sines are multiplied by it

@@ -111,11 +111,12 @@ struct ModelAttention {
   bool gate = false;  // the output is multiplied by a sigmoid of the input
   QkNorm qk_norm = QkNorm::kNone;
   ModelRope rope;
-  // Of kLatentAttention; 0: queries are not compressed.
+  // With kLatentAttention, ranks of its projections. q_rank 0: queries are not compressed.
   std::int64_t q_rank = 0;
   std::int64_t kv_rank = 0;
   std::int64_t rope_dim = 0;  // elements of a key that all heads share
-  // Of sparse attention: an indexer of so many heads chooses so many tokens; 0: none.
+  // Sparse attention: an indexer with index_heads heads chooses index_tokens tokens; 0: there is
+  // none.
   std::int64_t index_heads = 0;
   std::int64_t index_tokens = 0;
 };
@@ -215,7 +216,7 @@ HEDDLE_EXPORT std::vector<ModelFamily> known_families();
 // quantisation that Heddle has no kernels for, with the reason. Takes what the configs cannot tell
 // to be as quantisers usually write it, and says so in `assumptions`.
 HEDDLE_EXPORT Model model_from_config(const ModelConfigTexts& texts);
-// The same of config.json alone.
+// The model that config.json alone describes.
 HEDDLE_EXPORT Model model_from_config(std::string_view json);
 
 // The JSON text of a spec's kv block from the words in which users name a cache: "int8:head" is

@@ -1,6 +1,6 @@
 // RowTransformSpec: operations on the rows of a matrix, between GEMMs and attention.
 //
-// docs/row-transform.md has the formulas, their rounding and what may alias.
+// docs/kv-caches-and-attention.md has the formulas, their rounding and what may alias.
 #ifndef HEDDLE_ROW_SPEC_H_
 #define HEDDLE_ROW_SPEC_H_
 
@@ -49,7 +49,7 @@ struct RowTransformSpec {
   GateSpec gate;
   DType output{};  // of Y
 
-  // Of X.
+  // Columns of X.
   std::int64_t x_columns() const noexcept {
     return gate.order == GateOrder::kNone ? shape.columns : 2 * shape.columns;
   }

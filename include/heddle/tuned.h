@@ -2,7 +2,7 @@
 // times of all others are made of there. Every kernel is planned with them: RuntimeOptions names
 // their files, and resolve() of heddle/inspect/plan.h takes them as an argument.
 //
-// A table is a JSON document for one GPU; docs/tuned-tables.md describes it. Parsing does no I/O
+// A table is a JSON document for one GPU; docs/planner.md describes it. Parsing does no I/O
 // and touches no CUDA. Both classes are values: copy them, use them from any thread.
 #ifndef HEDDLE_TUNED_H_
 #define HEDDLE_TUNED_H_

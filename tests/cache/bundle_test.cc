@@ -107,7 +107,7 @@ TEST(Bundle, AsALayerOfACache) {
   EXPECT_EQ(testing::files_ending(folder / "own", ".hdl").size(), 1U);
 }
 
-// Of the header, the index and the entries: never a wrong kernel, and verify() sees every one.
+// Whichever bit of header, index or entries is flipped: never a wrong kernel, and verify() sees it.
 TEST(Bundle, EveryBitFlipped) {
   MemoryFileSystem files;
   const Bytes original = encode_bundle(sample_entries(2));

@@ -45,7 +45,7 @@ class EvictionTest : public ::testing::Test {
     return path;
   }
 
-  // Of two that store in turn.
+  // Two writers that store in turn keep to the cap together.
   void expect_cap_for_two_writers() {
     DiskCache a(options());
     DiskCache b(options());

@@ -32,10 +32,10 @@ class MemoryFileSystem : public FileSystem {
     std::uint64_t id = 0;
     std::int64_t modified_ns = 0;
     bool locked = false;
-    // Of a file.
+    // A file has:
     Bytes bytes;
     Bytes synced_bytes;
-    // Of a folder. A null node in a change is a name that was removed.
+    // A folder has these. A change with a null node removes the name.
     std::map<std::string, std::shared_ptr<Node>> names;
     std::map<std::string, std::shared_ptr<Node>> synced_names;
     std::vector<std::pair<std::string, std::shared_ptr<Node>>> changes;  // since the last sync

@@ -36,7 +36,7 @@ struct Case {
   int failing = 0;  // make_folder and open for writing fail with this errno
 };
 
-// Of the root and the folders in it, and of the files.
+// What may be wrong with the root and the folders in it, and with the files.
 std::vector<Case> root_cases();
 std::vector<Case> file_cases();
 

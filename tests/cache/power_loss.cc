@@ -47,7 +47,8 @@ MemoryFileSystem::NodePtr MemoryFileSystem::survivor(const NodePtr& node, std::m
     kept->synced_bytes = kept->bytes;
     return kept;
   }
-  // Of the changes that were not synced either the first few, as a journal keeps them, or any.
+  // Changes that were not synced survive as a journal keeps them, the first few, or in any
+  // selection.
   auto names = node->synced_names;
   const bool in_order = (*random)() % 2 == 0;
   std::size_t prefix = (*random)() % (node->changes.size() + 1);

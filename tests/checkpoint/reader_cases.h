@@ -23,7 +23,7 @@ struct ReaderCase {
   std::string name;
   std::string config;
   std::vector<TestTensor> tensors;
-  // As CheckpointOptions have them.
+  // Options of CheckpointOptions:
   bool dense = false;
   int lm_head_bits = 0;
 
@@ -186,7 +186,7 @@ std::string code_of(const Work& work) {
   return {};
 }
 
-// Of everything that the reader has, by name.
+// Everything that the reader has, by name.
 inline std::map<std::string, CheckpointTensor> all_tensors(const CheckpointReader& reader) {
   std::map<std::string, CheckpointTensor> all;
   const auto add = [&all](const CheckpointTensor& tensor) {

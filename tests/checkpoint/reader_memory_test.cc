@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kRows = 4096;
 constexpr std::size_t kColumns = 2048;
 constexpr std::size_t kGroups = kColumns / 128;
-constexpr std::size_t kSmall = std::size_t{64} << 10;  // names, shapes and the like
+constexpr std::size_t kSmallBytes = std::size_t{64} << 10;  // names, shapes and the like
 
 // One large AWQ layer, whose codes are 4 MiB as the checkpoint has them and as they are packed. The
 // values do not matter.
@@ -34,7 +34,7 @@ TEST(ReaderMemoryTest, PackingInPiecesTakesTheSourceAndAPanelOfRows) {
   const std::size_t before = testing::heap_bytes();
   const CheckpointReader reader(folder.path());
   // Reading zero points takes memory while the checkpoint is opened; none of it is kept.
-  EXPECT_LE(testing::heap_bytes() - before, kSmall);
+  EXPECT_LE(testing::heap_bytes() - before, kSmallBytes);
   const CheckpointLayer& layer = reader.layers().at(0);
   EXPECT_EQ(layer.source_bytes, kRows * kColumns / 2 + kRows * kGroups / 2 + kRows * kGroups * 2);
   const auto count = [](std::size_t, const void*, std::size_t) { return true; };
@@ -45,11 +45,11 @@ TEST(ReaderMemoryTest, PackingInPiecesTakesTheSourceAndAPanelOfRows) {
   const std::size_t zeros_and_scales = kRows * kGroups * (1 + 2);
   // The codes of the layer are not on this heap: they are LargeBuffer, of source_bytes at most.
   EXPECT_LE(testing::take_heap_peak() - opened,
-            2 * zeros_and_scales + 2 * (32 * kColumns) + 32 * kGroups * 3 * 2 + kSmall);
+            2 * zeros_and_scales + 2 * (32 * kColumns) + 32 * kGroups * 3 * 2 + kSmallBytes);
   EXPECT_EQ(testing::heap_bytes(), opened);
 
   reader.read(reader.tensors().at(0), count);
-  EXPECT_LE(testing::take_heap_peak() - opened, CheckpointReader::kMostPieceBytes + kSmall);
+  EXPECT_LE(testing::take_heap_peak() - opened, CheckpointReader::kMostPieceBytes + kSmallBytes);
   EXPECT_EQ(testing::heap_bytes(), opened);
 }
 
@@ -72,7 +72,7 @@ TEST(ReaderMemoryTest, AHeadOf16BitsIsNeverThereAsAWhole) {
     constexpr std::size_t kPanel = 32 * kColumns * 2;
     constexpr std::size_t kTables = std::size_t{1} << 19;  // of the quantiser
     const std::size_t most = bits == 0 ? 3 * kPanel : 256 * kColumns * 4 + 3 * kPanel + kTables;
-    EXPECT_LE(testing::take_heap_peak() - opened, most + kSmall) << bits;
+    EXPECT_LE(testing::take_heap_peak() - opened, most + kSmallBytes) << bits;
     EXPECT_EQ(testing::heap_bytes(), opened);
   }
 }

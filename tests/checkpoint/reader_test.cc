@@ -95,7 +95,7 @@ TEST_F(ReaderTest, NamesThatAreNoneSayWhereTheWeightsAre) {
        "; \"model.norm.weight\" is a plain tensor (CheckpointOptions::dense");
 }
 
-// Of a layer that is there the reason is told.
+// A layer that is there but has no kernel is listed with the reason.
 TEST_F(ReaderTest, ALayerWithoutAKernelSaysWhy) {
   write_case(fp8_case(), folder_);
   const CheckpointReader reader = open();
@@ -308,7 +308,7 @@ TEST_F(ReaderTest, AnOrderOfColumnsThatChangesIsNoticed) {
   const CheckpointLayer& layer = reader.layers().front();
   Bytes memory(layer.packed.bytes);
   reader.pack(layer, memory.data(), memory.size());
-  // In place: a file of another name would leave the opened one as it is.
+  // The file is written in place: a file of another name would leave the opened one as it is.
   const TemporaryFolder other;
   ReaderCase changed = gptq_case(true);
   for (TestTensor& tensor : changed.tensors) {

@@ -52,7 +52,7 @@ class EmulatedDecoder : public FakeDecoder {
   }
 
  private:
-  // Of the plans that have a kernel of this name.
+  // The index of the first, or last, plan with a kernel of this name.
   static int index_of(const std::vector<Plan>& plans, const std::string& name, bool last) {
     int found = -1;
     for (std::size_t i = 0; i < plans.size(); ++i) {

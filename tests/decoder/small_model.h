@@ -44,7 +44,8 @@ Greedy reference_greedy(const ReferenceModel& model, const std::vector<std::vect
 
 // Root mean square of the difference, of that of `expected`.
 double relative_error(const std::vector<float>& got, const std::vector<float>& expected);
-// Of the largest logit before the second largest, of the root mean square of all.
+// How far the largest logit is ahead of the second largest, relative to the root mean square of
+// all.
 double relative_margin(const std::vector<float>& logits);
 int argmax(const float* logits, std::size_t count);
 

@@ -15,7 +15,7 @@ struct AsyncCopy {
   unsigned valid_bytes;  // that are read; the others become zero
 };
 
-// Of one thread. Groups are in the order of their commits.
+// The copies of one thread. Groups are in the order of their commits.
 class AsyncCopies {
  public:
   using Group = std::vector<AsyncCopy>;

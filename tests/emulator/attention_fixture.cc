@@ -18,7 +18,7 @@ namespace {
 using emulator::Access;
 
 // Interleavings of each launch, all with one workspace.
-constexpr unsigned kSeeds = 3;
+constexpr unsigned kAttentionSeeds = 3;
 
 template <class T>
 DeviceOutput to_memory(const std::vector<T>& values, emulator::GlobalMemory& memory) {
@@ -114,7 +114,7 @@ void EmulatedAttention::launch(const std::vector<std::int32_t>& lengths,
   for (Grid grid : grids) {
     if (grid.blocks == 0) grid = planned_grid(args);
     std::vector<std::uint8_t> first;
-    for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    for (unsigned seed = 1; seed <= kAttentionSeeds; ++seed) {
       SCOPED_TRACE(fmt::format("{} blocks, teams of {}, seed {}", grid.blocks, grid.team, seed));
       clear(args, problem);
       run(grid, seed, parameters, memory);

@@ -10,7 +10,7 @@
 namespace heddle {
 namespace {
 
-// Of K: the queries of the head; of V: their elements of the group.
+// A NaN in K reaches all queries of the head; one in V reaches their elements of the group.
 class EmulatedNanOfNvfp4 : public EmulatedAttention {
  protected:
   void check(bool value) const {

@@ -9,7 +9,7 @@ namespace heddle {
 namespace {
 
 // Interleavings of each M.
-constexpr unsigned kSeeds = 4;
+constexpr unsigned kBulkSeeds = 4;
 
 class EmulatedBulk : public testing::TestWithParam<std::size_t> {};
 
@@ -22,7 +22,7 @@ TEST_P(EmulatedBulk, ComputesTheProduct) {
                              b.residual, workspace, m);
   };
   for (std::int64_t m = spec.shape.m_min; m <= spec.shape.m_max; ++m) {
-    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, problem, thread, m, kSeeds));
+    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, problem, thread, m, kBulkSeeds));
   }
 }
 

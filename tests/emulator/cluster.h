@@ -91,14 +91,14 @@ class Cluster {
  public:
   Cluster(const Launch& launch, const GlobalMemory& memory, int first_block,
           const std::function<void()>& kernel);
-  // To the end. Throws Error.
+  // Runs all threads to their end. Throws Error.
   void run();
 
   const Launch& launch() const { return launch_; }
   const GlobalMemory& memory() const { return memory_; }
   GlobalRaces& global_races() { return global_races_; }
 
-  // Of the running fiber.
+  // State of the running fiber.
   Thread& self() { return threads_[current_]; }
   Warp& warp() { return warps_[current_ / kLanes]; }
   Block& block() { return blocks_[self().block]; }
@@ -119,9 +119,9 @@ class Cluster {
   // `orders`: what each has done is known to all. `act`: what the last one does.
   void meet(const char* what, unsigned& arrived, Range range, bool orders,
             const std::function<void()>& act = {});
-  // The same for so many threads of the block, whichever come.
+  // A barrier for `threads` threads of the block, whichever come.
   void meet_at(int barrier, unsigned threads);
-  // The same for the threads of the cluster that have not ended, in two parts.
+  // The barrier, in two parts, of the cluster's threads that have not ended.
   void arrive_at_cluster();
   void wait_for_cluster();
   // Lets others run.

@@ -15,7 +15,7 @@ namespace emulator {
 // Shared memory of the fiber's block. The address must be a multiple of the bytes.
 std::uint32_t shared_begin();
 void load_shared(std::uint32_t address, void* to, unsigned bytes);
-// For another lane of the fiber's warp.
+// Loads as another lane of the fiber's warp.
 void load_shared(std::uint32_t address, void* to, unsigned bytes, unsigned lane);
 void store_shared(std::uint32_t address, const void* from, unsigned bytes);
 void shared_max(std::uint32_t address, std::uint32_t value);
@@ -47,7 +47,8 @@ unsigned lane();
 // The lane that elect.sync picks.
 unsigned elected_lane();
 
-// Of the source line that calls it: all threads meet at the same instruction.
+// The barrier is that of the source line that calls it: all threads must meet at the same
+// instruction.
 void block_barrier(const char* file = __builtin_FILE(), int line = __builtin_LINE());
 // The cluster's barrier: all of its threads arrive or end before one that waits goes on.
 void cluster_arrive();
@@ -76,8 +77,8 @@ void mbarrier_wait(std::uint32_t barrier, unsigned parity, bool cluster);
 
 // Asynchronous: they happen at some time, in any order.
 void arrive_remote(std::uint32_t remote_barrier);
-// The same of a thread all of whose reads that matter to the other block have ended: who waits for
-// the barrier need not wait for the cluster.
+// arrive_remote() of a thread all of whose reads that matter to the other block have ended: who
+// waits for the barrier need not wait for the cluster.
 void arrive_remote_relaxed(std::uint32_t remote_barrier);
 void store_remote(std::uint32_t remote, const void* from, unsigned bytes,
                   std::uint32_t remote_barrier);

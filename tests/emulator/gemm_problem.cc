@@ -38,7 +38,7 @@ double value_at(const std::uint8_t* bytes, DType dtype) {
   return float16_to_double(float16_format(dtype), bits);
 }
 
-// Of variance 1.
+// Normal values of variance 1.
 std::vector<std::uint16_t> random_values(std::int64_t count, DType dtype, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;

@@ -16,13 +16,13 @@ struct Errors {
   double most = 0;
 };
 
-// Of the root mean square. Rounding the output alone gives about 2e-4 in FP16 and 1.7e-3 in BF16;
-// rounding the scaled weight as well up to 1.5 times that.
+// Largest relative error allowed, in the root mean square. Rounding the output alone gives about
+// 2e-4 in FP16 and 1.7e-3 in BF16; rounding the scaled weight as well gives up to 1.5 times that.
 double error_limit(const GemmSpec& spec);
 
 class GemmProblem {
  public:
-  // For as many tokens as the spec's shape has.
+  // A problem with as many tokens as the spec's shape has.
   explicit GemmProblem(const GemmSpec& spec);
 
   struct Buffers {

@@ -8,14 +8,14 @@
 namespace heddle {
 namespace {
 
-constexpr unsigned kSeeds = 4;  // interleavings
+constexpr unsigned kGemvSeeds = 4;  // interleavings
 
 class EmulatedGemv : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(EmulatedGemv, ComputesTheProduct) {
   const Plan plan = gemv_cases()[GetParam()].plan();
   const GemmProblem problem(plan.spec.gemm());
-  check_gemm(plan, problem, thread_of(gemv_kernels[GetParam()]), 1, kSeeds);
+  check_gemm(plan, problem, thread_of(gemv_kernels[GetParam()]), 1, kGemvSeeds);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedGemv, testing::Range<std::size_t>(0, gemv_cases().size()),

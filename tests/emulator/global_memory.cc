@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::size_t kGuardBytes = 4096;
 constexpr std::size_t kAlignment = 256;
-constexpr std::uint8_t kPoison = 0xff;
+constexpr std::uint8_t kNanByte = 0xff;
 
 bool poisoned(const std::uint8_t* begin, const std::uint8_t* end) {
-  return std::all_of(begin, end, [](std::uint8_t byte) { return byte == kPoison; });
+  return std::all_of(begin, end, [](std::uint8_t byte) { return byte == kNanByte; });
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ bool poisoned(const std::uint8_t* begin, const std::uint8_t* end) {
 std::uint8_t* GlobalMemory::allocate(std::size_t bytes, Access access) {
   const std::size_t all = bytes + 2 * kGuardBytes + kAlignment;
   Buffer buffer{std::make_unique<std::uint8_t[]>(all), all, nullptr, bytes, access};
-  std::memset(buffer.memory.get(), kPoison, all);
+  std::memset(buffer.memory.get(), kNanByte, all);
   void* begin = buffer.memory.get() + kGuardBytes;
   std::size_t room = all - kGuardBytes;
   buffer.begin = static_cast<std::uint8_t*>(std::align(kAlignment, bytes, begin, room));

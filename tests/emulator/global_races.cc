@@ -9,7 +9,8 @@
 namespace emulator {
 namespace {
 
-constexpr std::uintptr_t kWord = 1;
+// Bytes that share one record of their accesses.
+constexpr std::uintptr_t kTrackedBytes = 1;
 
 void before_read(const Stamp& written, const Actor& actor) {
   if (actor.clock.knows(written)) return;
@@ -22,7 +23,8 @@ void before_read(const Stamp& written, const Actor& actor) {
 template <class Act>
 void GlobalRaces::each_word(const void* pointer, unsigned bytes, const Act& act) {
   const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
-  for (std::uintptr_t word = begin / kWord; word * kWord < begin + bytes; ++word) act(words_[word]);
+  for (std::uintptr_t word = begin / kTrackedBytes; word * kTrackedBytes < begin + bytes; ++word)
+    act(words_[word]);
 }
 
 void GlobalRaces::load(const void* pointer, unsigned bytes, const Actor& actor) {
@@ -56,7 +58,7 @@ void GlobalRaces::store(const void* pointer, unsigned bytes, const Actor& actor)
 }
 
 Clock& GlobalRaces::atomic(const void* pointer, const Actor& actor) {
-  Word& word = words_[reinterpret_cast<std::uintptr_t>(pointer) / kWord];
+  Word& word = words_[reinterpret_cast<std::uintptr_t>(pointer) / kTrackedBytes];
   before_read(word.written, actor);
   word.atomic = true;
   word.by = actor.agent;

@@ -21,14 +21,14 @@ namespace {
 
 using emulator::Access;
 
-constexpr unsigned kSeeds = 2;  // interleavings of each launch
-constexpr std::uint8_t kPoison = 0x5A;
+constexpr unsigned kAppendSeeds = 2;  // interleavings of each launch
+constexpr std::uint8_t kPatternByte = 0x5A;
 
 // A cache and Q's output in the emulated memory.
 class Images {
  public:
   Images(const KvProblem& problem, emulator::GlobalMemory& memory) : bytes_(problem.bytes) {
-    const KvImages images = kv_images(problem, kPoison);
+    const KvImages images = kv_images(problem, kPatternByte);
     for (std::size_t part = 0; part < kKvParts; ++part) {
       if (bytes_[part] == 0) continue;
       parts_[part] = memory.allocate(images[part].data(), bytes_[part], Access::kWrite);
@@ -129,9 +129,9 @@ class EmulatedKvAppend : public testing::TestWithParam<std::size_t> {
   // In several interleavings.
   void run(const KvAppendShape& shape) {
     const KvProblem problem = make_kv_problem(spec_, shape, static_cast<std::uint32_t>(GetParam()));
-    KvImages expected = kv_images(problem, kPoison);
+    KvImages expected = kv_images(problem, kPatternByte);
     append_on_host(spec_, problem, expected);
-    for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    for (unsigned seed = 1; seed <= kAppendSeeds; ++seed) {
       SCOPED_TRACE(fmt::format("seed {}", seed));
       emulator::GlobalMemory memory;
       KvAppendArgs args = arguments(problem, memory);
@@ -184,7 +184,7 @@ TEST_P(EmulatedKvAppend, QueryInPlace) {
   KvAppendShape shape = ragged_shape(3, false);
   shape.spare_elements = 0;
   const KvProblem problem = make_kv_problem(spec_, shape, 8);
-  KvImages expected = kv_images(problem, kPoison);
+  KvImages expected = kv_images(problem, kPatternByte);
   append_on_host(spec_, problem, expected);
   emulator::GlobalMemory memory;
   KvAppendArgs args = arguments(problem, memory);

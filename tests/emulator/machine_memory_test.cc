@@ -12,7 +12,7 @@ namespace emulator {
 namespace {
 
 constexpr unsigned kSeeds = 20;
-constexpr int kSharedBytes = 1024;
+constexpr int kSmallSharedBytes = 1024;
 
 std::uint32_t shared(std::uint32_t offset) { return shared_begin() + offset; }
 std::uint32_t load(std::uint32_t offset) {
@@ -27,7 +27,7 @@ std::string problem_of_copies(const std::function<void(const std::uint8_t* sourc
   const std::uint8_t* const source = memory.allocate(512, Access::kReadEarly);
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     try {
-      run({1, 1, 32, kSharedBytes, seed}, memory, [&] { kernel(source + 16 * threadIdx.x); });
+      run({1, 1, 32, kSmallSharedBytes, seed}, memory, [&] { kernel(source + 16 * threadIdx.x); });
     } catch (const Error& error) {
       return error.what();
     }
@@ -82,7 +82,7 @@ TEST(MachineMemory, OrdersBlocksByFencesAroundAtomics) {
     for (unsigned seed = 1; seed <= kSeeds; ++seed) {
       words[0] = 0;
       try {
-        run({2, 1, 32, kSharedBytes, seed, true}, memory, [&] {
+        run({2, 1, 32, kSmallSharedBytes, seed, true}, memory, [&] {
           predecessor_has_ended();
           if (threadIdx.x == 0) {
             store_global(&words[1 + blockIdx.x], &seed, 4);
@@ -114,7 +114,7 @@ TEST(MachineMemory, GivesOldBytesUntilTheKernelAheadHasEnded) {
   const std::uint8_t* const late = memory.allocate_late(&now, &before, 4);
   const auto problem = [&](bool l2) -> std::string {
     try {
-      run({1, 1, 32, kSharedBytes, 1}, memory, [&] {
+      run({1, 1, 32, kSmallSharedBytes, 1}, memory, [&] {
         std::uint32_t value = 0;
         prefetch_global(late);
         l2 ? load_global_l2(late, &value, 4) : load_global(late, &value, 4);
@@ -130,7 +130,8 @@ TEST(MachineMemory, GivesOldBytesUntilTheKernelAheadHasEnded) {
   };
   EXPECT_EQ(problem(true), "");
   EXPECT_NE(problem(false).find("before the kernel ahead has ended"), std::string::npos);
-  EXPECT_THROW(run({1, 1, 32, kSharedBytes, 1}, memory, [&] { prefetch_global(late + 4); }), Error);
+  EXPECT_THROW(run({1, 1, 32, kSmallSharedBytes, 1}, memory, [&] { prefetch_global(late + 4); }),
+               Error);
 }
 
 }  // namespace

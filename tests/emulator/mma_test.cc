@@ -8,7 +8,7 @@ namespace heddle {
 namespace {
 
 // Interleavings of each M.
-constexpr unsigned kSeeds = 2;
+constexpr unsigned kMmaSeeds = 2;
 
 class EmulatedMma : public testing::TestWithParam<std::size_t> {};
 
@@ -18,7 +18,7 @@ TEST_P(EmulatedMma, ComputesTheProduct) {
   const GemmProblem problem(spec);
   for (const std::int64_t m : {spec.shape.m_min, spec.shape.m_max}) {
     ASSERT_NO_FATAL_FAILURE(
-        check_gemm(plan, problem, thread_of(mma_kernels[GetParam()]), m, kSeeds));
+        check_gemm(plan, problem, thread_of(mma_kernels[GetParam()]), m, kMmaSeeds));
   }
 }
 

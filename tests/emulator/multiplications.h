@@ -20,7 +20,8 @@ struct Multiplication {
   bool add;
 };
 
-// Of one lane. Groups are in the order of their commits; the last one is still open.
+// The multiplications of one lane. Groups are in the order of their commits; the last one is still
+// open.
 class Multiplications {
  public:
   struct Group {

@@ -18,7 +18,7 @@ namespace {
 using emulator::Access;
 using Halves = std::vector<std::uint16_t>;
 
-constexpr std::uint16_t kPoison = 0xFFFF;  // as emulated buffers begin
+constexpr std::uint16_t kNanElement = 0xFFFF;  // as emulated buffers begin
 
 std::uint8_t* to_memory(const Halves& values, Access access, emulator::GlobalMemory& memory) {
   if (values.empty()) return nullptr;
@@ -63,7 +63,7 @@ class EmulatedRows : public testing::TestWithParam<std::size_t> {
     std::uint8_t* const x = to_memory(problem.x, in_place ? Access::kWrite : Access::kRead, memory);
     const auto y_elements = static_cast<std::size_t>(m * problem.y_stride);
     std::uint8_t* const y =
-        in_place ? x : to_memory(Halves(y_elements, kPoison), Access::kWrite, memory);
+        in_place ? x : to_memory(Halves(y_elements, kNanElement), Access::kWrite, memory);
     std::uint8_t* const residual = to_memory(problem.residual, Access::kWrite, memory);
     args.x = device_input(x, 2 * problem.x.size());
     args.y = device_output(y, 2 * y_elements);
@@ -86,7 +86,7 @@ class EmulatedRows : public testing::TestWithParam<std::size_t> {
     for (std::int64_t row = 0; row < problem.m; ++row) {
       for (std::int64_t i = spec_.shape.columns; i < problem.y_stride; ++i) {
         const auto at = static_cast<std::size_t>(row * problem.y_stride + i);
-        ASSERT_EQ(y[at], in_place ? problem.x[at] : kPoison) << "behind row " << row;
+        ASSERT_EQ(y[at], in_place ? problem.x[at] : kNanElement) << "behind row " << row;
       }
     }
   }

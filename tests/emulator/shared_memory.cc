@@ -10,14 +10,14 @@
 namespace emulator {
 namespace {
 
-constexpr unsigned kWord = 4;
+constexpr unsigned kWordBytes = 4;
 constexpr unsigned kBarrierBytes = 8;
 constexpr unsigned kLargestAccess = 16;
 
 }  // namespace
 
 SharedMemory::SharedMemory(std::size_t bytes)
-    : bytes_(bytes, 0xff), words_((bytes + kWord - 1) / kWord) {}
+    : bytes_(bytes, 0xff), words_((bytes + kWordBytes - 1) / kWordBytes) {}
 
 std::size_t SharedMemory::offset_of(std::uint32_t address, unsigned bytes) const {
   const std::uint32_t offset = address - kBegin;
@@ -32,8 +32,8 @@ std::size_t SharedMemory::offset_of(std::uint32_t address, unsigned bytes) const
 }
 
 SharedMemory::Words SharedMemory::words(std::size_t offset, unsigned bytes, Use use) {
-  const Words range{words_.data() + offset / kWord,
-                    words_.data() + (offset + bytes + kWord - 1) / kWord};
+  const Words range{words_.data() + offset / kWordBytes,
+                    words_.data() + (offset + bytes + kWordBytes - 1) / kWordBytes};
   for (const Word& word : range) {
     if (word.use == use) continue;
     const char* why = word.use == Use::kCopy      ? "a copy is writing"
@@ -92,17 +92,17 @@ void SharedMemory::store(std::uint32_t address, const void* from, unsigned bytes
 }
 
 void SharedMemory::max(std::uint32_t address, std::uint32_t value, const Actor& actor) {
-  const std::size_t offset = offset_of(address, kWord);
-  for (Word& word : words(offset, kWord, Use::kPlain)) {
+  const std::size_t offset = offset_of(address, kWordBytes);
+  for (Word& word : words(offset, kWordBytes, Use::kPlain)) {
     Word plain = word;
     plain.maxima.clear();
     before_write(offset, plain, actor);
     word.maxima.push_back(actor.now());
   }
   std::uint32_t old = 0;
-  std::memcpy(&old, bytes_.data() + offset, kWord);
+  std::memcpy(&old, bytes_.data() + offset, kWordBytes);
   value = std::max(old, value);
-  std::memcpy(bytes_.data() + offset, &value, kWord);
+  std::memcpy(bytes_.data() + offset, &value, kWordBytes);
 }
 
 void SharedMemory::begin_copy(std::uint32_t address, unsigned bytes, const Actor& actor,

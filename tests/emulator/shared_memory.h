@@ -32,7 +32,7 @@ struct Mbarrier {
 // after the accesses before: of a read, the last write; of a write, the reads since then, too.
 class SharedMemory {
  public:
-  // Of the first byte; as on a GPU, not 0.
+  // Address of the first byte; as on a GPU, it is not 0.
   static constexpr std::uint32_t kBegin = 1024;
 
   // Filled with 0xFF: NaN in every floating point type.
@@ -40,7 +40,7 @@ class SharedMemory {
 
   void load(std::uint32_t address, void* to, unsigned bytes, const Actor& actor);
   void store(std::uint32_t address, const void* from, unsigned bytes, const Actor& actor);
-  // Of an unsigned word, atomically: not ordered among other threads' maxima of it.
+  // Atomic maximum of an unsigned word: not ordered among other threads' maxima of it.
   void max(std::uint32_t address, std::uint32_t value, const Actor& actor);
 
   // The bytes belong to an asynchronous copy from the one to the other. `bulk`: through the async
@@ -48,14 +48,14 @@ class SharedMemory {
   void begin_copy(std::uint32_t address, unsigned bytes, const Actor& actor, bool bulk);
   // Who waits for the barrier knows of it.
   void end_copy(std::uint32_t address, const void* from, unsigned bytes, const Mbarrier& barrier);
-  // As if the thread had stored them now.
+  // Ends a copy as if the thread had stored the bytes now.
   void end_copy(std::uint32_t address, const void* from, unsigned bytes, const Actor& actor);
 
   void make_barrier(std::uint32_t address, unsigned arrivals, std::uint32_t agent,
                     const Actor& actor);
-  // Those that the thread has made are ready for others.
+  // Makes the barriers that the thread has initialised ready for others.
   void fence_barriers(const Actor& actor);
-  // For a use by the thread, or by a copy of its.
+  // The barrier at an address, for a use by the thread or by a copy of its.
   Mbarrier& barrier(std::uint32_t address, const Actor& actor, bool by_copy = false);
   Mbarrier& barrier(std::uint32_t address);
 

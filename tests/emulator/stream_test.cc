@@ -8,7 +8,7 @@ namespace heddle {
 namespace {
 
 // Interleavings of each M.
-constexpr unsigned kSeeds = 4;
+constexpr unsigned kStreamSeeds = 4;
 
 class EmulatedStream : public testing::TestWithParam<std::size_t> {};
 
@@ -18,7 +18,7 @@ TEST_P(EmulatedStream, ComputesTheProduct) {
   const GemmProblem problem(spec);
   for (std::int64_t m = spec.shape.m_min; m <= spec.shape.m_max; ++m) {
     ASSERT_NO_FATAL_FAILURE(
-        check_gemm(plan, problem, thread_of(stream_kernels[GetParam()]), m, kSeeds));
+        check_gemm(plan, problem, thread_of(stream_kernels[GetParam()]), m, kStreamSeeds));
   }
 }
 

@@ -20,7 +20,7 @@ struct WeightOpCase {
 
 const std::vector<WeightOpCase>& repack_cases();
 const std::vector<WeightOpCase>& quantize_cases();
-// Of packed weights, and of AWQ's and GPTQ's tensors.
+// Cases that read packed weights, and AWQ's and GPTQ's tensors.
 const std::vector<WeightOpCase>& dequantize_cases();
 
 }  // namespace heddle

@@ -83,7 +83,8 @@ std::vector<WgmmaCase> make_cases() {
   // Two warpgroups share 64 rows.
   c.add("SharedRows", 40, 1184, {64, 64, 128}, kFp16, 32, kInt, 3, {33, 64, 100}, kNone);
   c.add("SharedRowsOf32", 136, 896, {32, 64, 256}, kBf16, 128, kNo, 3, {17, 31}, kNone);
-  // Of whole chunks, in turn: the last stage has one chunk, or three, or a part of it begins there.
+  // Warpgroups take whole chunks in turn: the last stage has one chunk or three, or a part begins
+  // there.
   c.add("TurnsOfSharedRows", 72, 1408, {32, 64, 512}, kFp16, 32, kInt, 3, {17, 32}, kNone);
   c.add("TurnsThatEndWithOne", 136, 1152, {32, 64, 512}, kFp16, 128, kInt, 3, {32}, kNone);
   c.add("TurnsOfChannels", 72, 896, {64, 64, 256}, kBf16, kPerChannel, kInt, 3, {33, 64}, kNone);

@@ -22,7 +22,7 @@ using device::WarpgroupConfig;
 using emulator::Access;
 
 // Interleavings of each M, all with one workspace.
-constexpr unsigned kSeeds = 2;
+constexpr unsigned kWgmmaSeeds = 2;
 
 // The largest of a hundred thousand errors is some ten times their root mean square. An error is in
 // proportion to its output, and of products of two sums the largest is three times as far out.
@@ -50,7 +50,7 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
     }
     const std::size_t y_bytes = problem_.output_bytes(m);
     std::vector<std::uint8_t> first;
-    for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    for (unsigned seed = 1; seed <= kWgmmaSeeds; ++seed) {
       SCOPED_TRACE(fmt::format("M {}, seed {}", m, seed));
       // What a launch does not write itself is NaN.
       std::memset(buffers.y, 0xff, y_bytes);

@@ -17,7 +17,7 @@ inline constexpr int kRelaxed = 2;
 
 inline thread_local std::vector<CUcontext> context_stack;
 
-// Of device i, the primary context and one that an engine made; contexts are only ever compared.
+// The primary context of device i, or one that an engine made; contexts are only ever compared.
 inline CUcontext context_of(int device, bool primary = true) {
   static char contexts[64];
   return reinterpret_cast<CUcontext>(&contexts[2 * device + (primary ? 0 : 1)]);

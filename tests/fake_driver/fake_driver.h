@@ -105,7 +105,7 @@ struct State {
 };
 
 State& state();
-// Of the calling thread; 0, global, as the driver begins.
+// Capture mode of the calling thread; 0, global, as in a new driver.
 int& capture_mode();
 
 // One device, nothing loaded, no failures, empty books, this thread's capture mode as at first, no

@@ -207,7 +207,7 @@ TEST(CacheModel, NormsOfHeads) {
     EXPECT_EQ(append.norm.epsilon, 1e-5F);
     EXPECT_EQ(append.norm.weight_offset, 1);
   }
-  // Of all heads at once.
+  // OLMo 2's norms are of all heads at once, which kv_append cannot do.
   json olmo = qwen;
   olmo["model_type"] = "olmo2";
   model = model_of(olmo);

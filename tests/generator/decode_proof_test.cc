@@ -6,14 +6,14 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kShards = 16;
+constexpr std::size_t kProofShards = 16;
 
 class EveryPlan : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(EveryPlan, IsProven) {
   const std::vector<NamedDecodeRequest> list = every_decode_request();
   std::size_t plans = 0;
-  for (std::size_t i = GetParam(); i < list.size(); i += kShards) {
+  for (std::size_t i = GetParam(); i < list.size(); i += kProofShards) {
     const DecodePlan plan = derive_decode_plan(list[i].request);
     const DecodeProof proof = prove_decode_plan(plan);
     EXPECT_EQ(proof.mismatches, 0u) << list[i].name << " to " << to_string(list[i].request.dtype)
@@ -26,7 +26,7 @@ TEST_P(EveryPlan, IsProven) {
   EXPECT_GT(plans, 10u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shards, EveryPlan, testing::Range(std::size_t{0}, kShards));
+INSTANTIATE_TEST_SUITE_P(Shards, EveryPlan, testing::Range(std::size_t{0}, kProofShards));
 
 TEST(DecodeProof, FindsAnyOneOperationThatIsWrong) {
   for (const NamedDecodeRequest& named : every_decode_request()) {

@@ -31,14 +31,14 @@ inline GemmSpec spec_of(std::int64_t n, std::int64_t k) {
   return spec;
 }
 
-// Of the path that older GPUs have.
+// A spec that asks for the path of older GPUs.
 inline GemmSpec older_spec(std::int64_t n, std::int64_t k) {
   GemmSpec spec = spec_of(n, k);
   spec.path = Path::kAmpere;
   return spec;
 }
 
-// By predicted times alone, whatever was measured of the target.
+// A plan by predicted times alone, whatever was measured on the target.
 inline Plan plan_of(const GemmSpec& spec, const Target& target) {
   return resolve(Spec::from_gemm(spec), target, TunedTables());
 }

@@ -250,7 +250,7 @@ std::string pack_refusal(const GemmSpec& spec) {
   try {
     pack_weights(spec, QuantizedWeights{});
   } catch (const Error& error) {
-    // Of a value that no spec has, or of the rule that it breaks.
+    // The value is one that no spec has, or breaks a rule.
     EXPECT_TRUE(error.code() == "spec.out_of_range" || error.code() == "weights.unsupported")
         << error.code();
     return error.what();

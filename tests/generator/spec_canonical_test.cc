@@ -157,40 +157,6 @@ TEST(SpecCanonical, ParsesToItself) {
   EXPECT_GE(examples, 5);
 }
 
-// The row of docs/spec.md that the table of fields asks for.
-std::string documented(const FieldTable& table, const Field& field) {
-  std::string path(field.pointer.substr(1));
-  for (char& c : path) c = c == '/' ? '.' : c;
-  std::string initial = "required";
-  if (!field.default_from.empty()) {
-    initial = "that of " + std::string(field.default_from.substr(1));
-    for (char& c : initial) c = c == '/' ? '.' : c;
-  } else if (!field.required) {
-    const auto value = field.is_leaf() && field.slot.get != nullptr ? field.slot.get(table.defaults)
-                                                                    : std::optional<std::int64_t>();
-    initial = value ? value_text(field, *value) : "";
-    if (field.kind == FieldKind::kTuple) initial = "[1, 65536]";
-  }
-  std::string allowed = allowed_text(table, field);
-  if (field.kind == FieldKind::kObject) allowed = "object";
-  return "| `" + path + "` | " + allowed + " | " + initial + " | " + std::string(field.doc) +
-         " |\n";
-}
-
-// If this fails: put the printed rows into the table of docs/spec.md.
-TEST(SpecDocs, EveryFieldIsDescribed) {
-  const std::string page = file_text(HEDDLE_SPEC_PAGE);
-  for (const FieldTable* table : every_field_table()) {
-    std::string rows;
-    for (const Field& field : table->fields) {
-      const Field* parent = table->find(field.parent());
-      if (parent != nullptr && parent->kind == FieldKind::kTuple) continue;
-      rows += documented(*table, field);
-    }
-    EXPECT_NE(page.find(rows), page.npos) << to_string(table->op) << '\n' << rows;
-  }
-}
-
 TEST(SpecSchema, IsClosedAndDescribed) {
   const nlohmann::json whole = nlohmann::json::parse(spec_schema());
   EXPECT_EQ(whole["$schema"], "https://json-schema.org/draft/2020-12/schema");

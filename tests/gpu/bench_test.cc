@@ -76,7 +76,7 @@ TEST_F(BenchGpu, EverySpecHasARowForEachMAndTheChainOne) {
     EXPECT_EQ(report.rows[i].m, i % 2 == 0 ? 1 : 33);
     EXPECT_GT(report.rows[i].us, 0);
     EXPECT_GT(report.rows[i].floor_us, 0);
-    // Of any GPU, idle or not.
+    // Bounds that the clock of any GPU keeps, idle or not.
     EXPECT_GT(report.rows[i].sm_mhz, 100);
     EXPECT_LT(report.rows[i].sm_mhz, 4000);
   }

@@ -16,7 +16,8 @@ namespace heddle {
 namespace {
 
 constexpr DType kOutputs[] = {DType::kFp16, DType::kBf16};
-constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32, DType::kE8m0, DType::kE4m3};
+constexpr DType kDequantizeScales[] = {DType::kFp16, DType::kBf16, DType::kFp32, DType::kE8m0,
+                                       DType::kE4m3};
 constexpr CheckpointFormat kHeddle = CheckpointFormat::kHeddle;
 constexpr CheckpointFormat kAwq = CheckpointFormat::kAwq;
 constexpr CheckpointFormat kGptq = CheckpointFormat::kGptq;
@@ -134,7 +135,7 @@ TEST_F(DequantizeGpu, FloatCodesTablesAndTheirScales) {
                {WeightType::kE3m2, 6}, {WeightType::kE2m1, 4}, {WeightType::kNf4, 4},
                {WeightType::kUint, 4}};
   for (const auto& [type, bits] : types) {
-    for (const DType scale : kScales) {
+    for (const DType scale : kDequantizeScales) {
       for (const DType dtype : kOutputs) {
         for (const bool tensor_scale : {false, true}) {
           WeightOpSpec spec =
@@ -218,7 +219,7 @@ TEST_F(DequantizeGpu, AwqOfEveryGroup) {
 
 TEST_F(DequantizeGpu, CheckpointsWithScalesOfAnotherType) {
   for (const CheckpointFormat format : {kGptq, kAwq}) {
-    for (const DType scale : kScales) {
+    for (const DType scale : kDequantizeScales) {
       for (const DType dtype : kOutputs) {
         for (const bool act_order : {false, true}) {
           if (act_order && format == kAwq) continue;

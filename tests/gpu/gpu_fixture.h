@@ -30,7 +30,7 @@ class OnGpu : public testing::Test {
 
   // Whether no test of the fixture needs the GPU where only_makes() says so.
   virtual bool makes_kernels() const { return false; }
-  // Of the GPU, or of the one that is named instead.
+  // The target of the GPU, or of the one that is named instead.
   static Target target() {
     return runtime().has_device() ? runtime().device_target() : target_from_name(target_name());
   }

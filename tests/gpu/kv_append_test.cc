@@ -34,7 +34,7 @@ class KvAppendGpu : public OnGpu {
   std::vector<Spec> specs_;
 };
 
-constexpr const char* kLayouts[] = {
+constexpr const char* kCacheLayouts[] = {
     R"("layout":"paged","page_size":16)", R"("layout":"paged","page_size":24,"order":"nhd")",
     R"("layout":"contiguous")", R"("layout":"contiguous","order":"nhd")"};
 constexpr const char* kRopes[] = {"", R"(,"rope":{"pairing":"neox","base":500000})",
@@ -55,7 +55,7 @@ TEST_F(KvAppendGpu, EveryTypeAndGranularity) {
           if (tensor && std::string(scale) != "fp32") continue;
           add(std::string(R"("dtype":")") + dtype + R"(","granularity":)" + granularity +
                   R"(,"scale_dtype":")" + scale + R"(","symmetric":)" +
-                  (symmetric ? "true," : "false,") + kLayouts[turn % 4],
+                  (symmetric ? "true," : "false,") + kCacheLayouts[turn % 4],
               kRopes[turn / 4 % 4]);
           ++turn;
         }
@@ -71,7 +71,7 @@ TEST_F(KvAppendGpu, ScalesPerChannel) {
     for (const int tokens : {32, 64, 96, 128, 256}) {
       for (const bool symmetric : {true, false}) {
         if (!symmetric && dtype[0] != 'i') continue;
-        constexpr const char* kScales[] = {"fp16", "bf16", "fp32"};
+        constexpr const char* kCacheScales[] = {"fp16", "bf16", "fp32"};
         const std::string block = std::to_string(tokens);
         const std::string layouts[] = {R"("page_size":)" + (tokens == 96   ? "192"
                                                             : tokens < 128 ? "128"
@@ -83,7 +83,7 @@ TEST_F(KvAppendGpu, ScalesPerChannel) {
         // What the rotations turn, a head has.
         const int head_dim = kDims[turn % 5];
         add(std::string(R"("k":{"granularity":"channel","dtype":")") + dtype +
-                R"(","group_size":)" + block + R"(,"scale_dtype":")" + kScales[turn % 3] +
+                R"(","group_size":)" + block + R"(,"scale_dtype":")" + kCacheScales[turn % 3] +
                 R"(","symmetric":)" + (symmetric ? "true}," : "false},") + layouts[turn % 4],
             kRopes[turn / 2 % 4], 1 + turn % 4, head_dim);
         ++turn;
@@ -99,7 +99,7 @@ TEST_F(KvAppendGpu, ScalesPerChannel) {
 TEST_F(KvAppendGpu, SixteenBitsAndNvfp4) {
   for (const char* dtype : {"fp16", "bf16", "nvfp4"}) {
     if (std::string(dtype) == "bf16" && target().arch() < 80) continue;
-    for (const char* layout : kLayouts) {
+    for (const char* layout : kCacheLayouts) {
       for (const char* rope : kRopes) {
         add(std::string(R"("dtype":")") + dtype + R"(",)" + layout, rope);
       }

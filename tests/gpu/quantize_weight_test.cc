@@ -36,14 +36,15 @@ WeightOpSpec spec_of(std::int64_t n, std::int64_t k, int group) {
   return spec;
 }
 
-constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32, DType::kE8m0, DType::kE4m3};
+constexpr DType kQuantizeScales[] = {DType::kFp16, DType::kBf16, DType::kFp32, DType::kE8m0,
+                                     DType::kE4m3};
 
 TEST_F(QuantizeWeightGpu, EveryIntegerAndScale) {
   for (int bits = 1; bits <= 8; ++bits) {
     for (const WeightType type : {WeightType::kUint, WeightType::kInt}) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
         if (bits == 1 && zero == ZeroPoint::kNone) continue;
-        for (const DType scale : kScales) {
+        for (const DType scale : kQuantizeScales) {
           WeightOpSpec spec = spec_of(264, 1056, 32);
           spec.weight.bits = bits;
           spec.weight.type = type;
@@ -62,7 +63,7 @@ TEST_F(QuantizeWeightGpu, EveryFloatAndScale) {
                                    {WeightType::kE2m3, 6},
                                    {WeightType::kE3m2, 6},
                                    {WeightType::kE2m1, 4}}) {
-    for (const DType scale : kScales) {
+    for (const DType scale : kQuantizeScales) {
       for (const int group : {32, kPerChannel}) {
         WeightOpSpec spec = spec_of(264, 1056, group);
         spec.weight.type = type;

@@ -56,8 +56,8 @@ TEST_F(RepackGpu, EveryFormatWidthGroupAndScale) {
   for (const auto& [format, bits] : kSources) {
     for (const int group : {16, 32, 64, 128, 256, kPerChannel}) {
       for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInt}) {
-        constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
-        check(spec_of(format, bits, 512, 768, group, zero, kScales[scale++ % 3]));
+        constexpr DType kRepackScales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
+        check(spec_of(format, bits, 512, 768, group, zero, kRepackScales[scale++ % 3]));
       }
     }
   }

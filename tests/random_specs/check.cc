@@ -63,7 +63,7 @@ void check_launch(const Plan& plan, std::size_t kernel, const LaunchSize& size) 
   expect(launch.cluster >= 1 && launch.grid_x % launch.cluster == 0, "a part of a cluster");
 }
 
-// Of an operation with M.
+// Checks the ranges of M of an operation that has M.
 void check_ranges(const Plan& plan) {
   const MRange range = plan.spec.m_range();
   const std::size_t most = plan.max_workspace_bytes();

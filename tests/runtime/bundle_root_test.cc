@@ -100,7 +100,7 @@ TEST_F(BundleRootTest, TheCallersTablesGoFirst) {
   const std::string bundle = write_bundle("model", table_, {table_});
   RuntimeOptions options = options_;
   options.cache_dir = "ro:" + bundle;
-  // Of the M up to 4 the caller has something else to say.
+  // The caller's table has another kernel for M up to 4.
   options.tuned_tables = folder_.write("own.json", predicted_);
   Runtime runtime(options);
   const Target target = target_from_name("h100");

@@ -284,7 +284,7 @@ TEST_F(CApiPlanLaunch, OfRowTransform) {
   args.y = out(0x200000);
   args.weight = in(0x300000);
   args.y_stride = 264;
-  // Of sizes that are told: memory with fewer bytes is refused.
+  // With a size given, memory that is too small is refused.
   args.x.bytes = args.y.bytes = 0x10000;
   ask(size_of(37), kernel_of_size(37));
   ASSERT_EQ(heddle_launch_row_transform(kernel_, &args, nullptr), HEDDLE_OK)

@@ -21,7 +21,7 @@ KvTensor tensor(KvDtype dtype, KvGranularity granularity, bool symmetric, DType 
 
 // Every type in every granularity, K and V with their own ones; the rest takes turns.
 std::vector<KvAppendSpec> every_spec() {
-  constexpr DType kScales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
+  constexpr DType kCacheScales[] = {DType::kFp16, DType::kBf16, DType::kFp32};
   constexpr RopePairing kPairings[] = {RopePairing::kNone, RopePairing::kNeox, RopePairing::kGptj};
   constexpr int kDims[] = {128, 64, 80, 256, 96, 192};
   constexpr int kHeads[] = {8, 32, 1, 5, 40};
@@ -33,7 +33,7 @@ std::vector<KvAppendSpec> every_spec() {
        {KvDtype::kInt8, KvDtype::kInt4, KvDtype::kInt2, KvDtype::kFp8E4m3, KvDtype::kFp8E5m2}) {
     for (const auto granularity : {KvGranularity::kTensor, KvGranularity::kToken,
                                    KvGranularity::kHead, KvGranularity::kGroup}) {
-      const DType scale = kScales[tensors.size() % 3];
+      const DType scale = kCacheScales[tensors.size() % 3];
       tensors.push_back(tensor(dtype, granularity, true, scale));
       if (dtype <= KvDtype::kInt2) tensors.push_back(tensor(dtype, granularity, false, scale));
     }
@@ -47,7 +47,7 @@ std::vector<KvAppendSpec> every_spec() {
       if (!symmetric && dtype > KvDtype::kInt2) continue;
       KvTensor channel = tensor(dtype, KvGranularity::kChannel, symmetric, DType::kFp16);
       channel.group_size = symmetric ? 64 : 32;
-      channel.scale_dtype = kScales[channels.size() % 3];
+      channel.scale_dtype = kCacheScales[channels.size() % 3];
       channels.push_back(channel);
     }
   }
@@ -111,7 +111,7 @@ std::vector<KvAppendSpec> every_query_spec() {
 
 class CompileKvAppend : public testing::TestWithParam<int> {};
 
-// Of those whose turn it is on this architecture.
+// Compiles the specs whose turn it is on this architecture and expects no spills.
 void expect_no_spills_of(const std::vector<KvAppendSpec>& all, int arch) {
   const Target target = target_from_name("sm_" + std::to_string(arch));
   std::vector<Source> sources;

@@ -87,7 +87,7 @@ TEST(DecodeAttentionLaunch, WantsSizesThatFit) {
   };
   EXPECT_EQ(refusal_after(plan, of_pages(32768)), "launch.size");
   EXPECT_EQ(refusal_after(plan, of_pages(32767)), "");
-  // Of 128 heads of K and V each has all of these tiles.
+  // 128 heads of K and V each have all of these tiles.
   const Plan many = resolve(attention_spec(R"("dtype":"int8")", "", {128, 128, 128, 1}, false),
                             target_from_name("h200"));
   EXPECT_EQ(refusal_after(many, of_pages(32767)), "launch.size");
@@ -178,8 +178,8 @@ TEST(DecodeAttentionLaunch, HasNoMoreBlocksThanCanHaveWork) {
   EXPECT_EQ(blocks_of(int4, 64, 8192), 264);  // of eight warps
 }
 
-// As large as sequences have tiles for, but where two launches would not fit, and not where few
-// blocks would have many tiles.
+// Teams are as large as sequences have tiles for, but not where two launches would not fit, nor
+// where few blocks would have many tiles.
 TEST(DecodeAttentionLaunch, FewSequencesAreSharedByTeams) {
   const auto teams_of = [](const Plan& plan, std::int64_t sequences, std::int64_t capacity) {
     const KernelLaunch grid = grid_of(plan, sequences, capacity);

@@ -54,7 +54,7 @@ TEST_F(StepBenchTest, EachLaunchHasWeightsAndACacheOfItsOwn) {
     bench(decode_step(model, layers), {{1, 100}}, false);
     return fake::count("cuMemAlloc") - before;
   };
-  // Of each layer more there are its four matrices; norms and caches share an allocation.
+  // Each further layer allocates its four matrices; norms and caches share an allocation.
   const int of_one = allocated(1);
   EXPECT_EQ(allocated(3) - of_one, 2 * 4);
 }

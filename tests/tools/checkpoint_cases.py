@@ -133,7 +133,7 @@ def awq_cases():
 
 
 def gptq_cases():
-    row = ("gptq", "v1, v2; 1 to 8 bits")
+    row = ("gptq", "v1, v2, 1 to 8 bits")
     for bits in range(1, 9):
         layer = Integers(10 + bits, n=32, bits=bits)
         for label, minus_one in (("gptq", True), ("gptq_v2", False)):
@@ -159,13 +159,13 @@ def gptq_cases():
     even = Integers(22, symmetric=True)
     none = integer_weight(even, zero_point="none")
     symmetric = model(gptq_config(sym=True))
-    row = ("gptq", "`sym`: zero points all 2^(bits-1), whatever the label")
+    row = ("gptq", "`sym`")
     yield one(row, "gptq-sym", symmetric, even, gptq(even), none)
     yield one(row, "gptq-sym-zeros-v2-label-v1", symmetric, even, gptq(even, minus_one=False), none)
     yield one(row, "gptq-sym-zeros-v1-label-v2",
               model(gptq_config(sym=True, checkpoint_format="gptq_v2")), even, gptq(even), none)
     yield one(row, "gptq-sym-no-zeros", symmetric, even, gptq(even, zeros=False), none)
-    row = ("gptq", "`desc_act`: columns in any order")
+    row = ("gptq", "`desc_act`")
     shuffled = Integers(23, act_order=True)
     yield one(row, "gptq-act-order", model(gptq_config(desc_act=True)), shuffled, gptq(shuffled),
               integer_weight(shuffled))
@@ -224,7 +224,7 @@ def packed_cases():
     yield one(("compressed-tensors", "pack-quantized with `actorder`"), "ct-actorder",
               model(compressed("pack-quantized", ints(actorder="group", symmetric=False))),
               shuffled, packed(shuffled, index=True), integer_weight(shuffled, "bf16"))
-    row = ("compressed-tensors", "pack-quantized of older versions, whole codes to a word")
+    row = ("compressed-tensors", "pack-quantized of older versions")
     for bits in (3, 5, 6, 7):
         loose = Integers(62 + bits, bits=bits, scale="BF16", n=32, k=96)
         yield one(row, f"ct-{bits}-bits-whole-codes",
@@ -234,7 +234,7 @@ def packed_cases():
 
 def group_cases():
     """Integers in groups as large as a row, or with a last one that is smaller."""
-    row = ("any", "a scale to a row; a last group that is smaller")
+    row = ("any", "a scale per row or a smaller last group")
     whole = Integers(170, group=64, scale="BF16")
     weight = {**integer_weight(whole, "bf16"), "group_size": -1}
     yield one(row, "gptq-per-row", model(gptq_config(group_size=-1, desc_act=True)), whole,
@@ -262,7 +262,7 @@ def group_cases():
 
 def rounding_cases():
     """Products that overflow, are subnormal, or are ties of two values of 16 bits."""
-    row = ("compressed-tensors", "float-quantized, naive-quantized; per tensor, row, group, block")
+    row = ("compressed-tensors", "float-quantized, naive-quantized")
     for dtype in ("float16", "bfloat16"):
         layer = Bytes(180, n=64)
         exponents = (-40, -24, -16, 0, 9) if dtype == "float16" else (-120, -100, 0, 120)
@@ -278,7 +278,7 @@ def rounding_cases():
 
 def byte_cases():
     """float-, int- and naive-quantized."""
-    row = ("compressed-tensors", "float-quantized, naive-quantized; per tensor, row, group, block")
+    row = ("compressed-tensors", "float-quantized, naive-quantized")
     places = (("tensor", (16, 64), [1], {}, 0), ("channel", (1, 64), [16, 1], {}, -1),
               ("group", (1, 32), [16, 2], {"group_size": 32}, 32),
               ("block", (8, 32), [2, 2], {"block_structure": [8, 32]}, 32))
@@ -290,7 +290,7 @@ def byte_cases():
     layer = Bytes(71, block=(1, 64), scale="F32")
     yield one(row, "ct-naive", model(compressed("naive-quantized", floats())), layer,
               layer.tensors(), fp8_weight(-1))
-    row = ("compressed-tensors", "int-quantized; per tensor, row, group; with zero points")
+    row = ("compressed-tensors", "int-quantized")
     for strategy, block, shape, fields, group in places[:3]:
         layer = Bytes(72, "I8", block=block, scale="BF16")
         weights = ints(8, None, strategy=strategy, **fields)
@@ -335,7 +335,7 @@ def compressed_float_cases():
 
 
 def fp8_cases():
-    row = ("fp8", "per tensor, row or `weight_block_size`; any name of the scales")
+    row = ("fp8", "per tensor, row or `weight_block_size`")
     blocks = model({**FP8, "weight_block_size": [8, 32]})
     for name in (".weight_scale_inv", ".weight_scale", ".scale", ".scale_inv"):
         layer = Bytes(90, block=(8, 32))
@@ -416,7 +416,7 @@ def modelopt_cases():
 def quark_cases():
     layer = Integers(120)
     even = Integers(121, symmetric=True)
-    row = ("quark", "int4, uint4 by group, in AWQ's order or in that of the columns")
+    row = ("quark", "int4, uint4 by group")
     for dtype in ("int4", "uint4"):
         weight = {"dtype": dtype, "qscheme": "per_group", "group_size": 32, "symmetric": False}
         for pack, order in (("reorder", None), ("order", COLUMN_ORDER)):
@@ -428,7 +428,7 @@ def quark_cases():
     yield one(row, "quark-int4-symmetric", model(quark(weight)), even,
               quark_int4(even, signed=True, zeros=False),
               integer_weight(even, zero_point="none"))
-    row = ("quark", "fp8, int8 per tensor or row; mxfp4")
+    row = ("quark", "fp8, int8, mxfp4")
     whole = Bytes(122, block=(16, 64))
     yield one(row, "quark-fp8",
               model(quark({"dtype": "fp8_e4m3", "qscheme": "per_tensor"})), whole,

@@ -1,4 +1,4 @@
-"""The examples of docs/checkpoints.md, copied out of it, compiled and run."""
+"""The examples of docs/checkpoints.md, copied out of it, and examples/pack_c: compiled and run."""
 
 import os
 import re
@@ -9,6 +9,7 @@ import unittest
 from command import CommandTest, ROOT
 
 PAGE = (ROOT / "docs/checkpoints.md").read_text()
+C_EXAMPLE = (ROOT / "examples/pack_c/main.c").read_text()
 CHECKPOINT = ROOT / "tests/golden/gptq4_k128_n32_g32"
 LIBRARY = os.environ.get("HEDDLE_LIBRARY", "")
 
@@ -47,8 +48,7 @@ class CheckpointExampleTest(CommandTest):
 
     def test_every_layer_is_packed(self):
         [example, _] = blocks("cpp")
-        [c_example] = blocks("c")
-        for program in (self.cpp(example), self.c(c_example)):
+        for program in (self.cpp(example), self.c(C_EXAMPLE)):
             with self.subTest(program.name):
                 done = self.run_on(program, CHECKPOINT)
                 self.assertEqual(done.returncode, 0, done.stderr)

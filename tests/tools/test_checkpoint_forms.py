@@ -1,6 +1,7 @@
 """heddle dequantize, repack and build on a small checkpoint of each form of docs/checkpoints.md."""
 
 import json
+import re
 import unittest
 
 from checkpoint_cases import SERVED, Case, gptq_config, model
@@ -43,14 +44,18 @@ def plain(case, **more):
     return tensors
 
 
+# Forms are separated by semicolons; what is in parentheses behind one is a remark.
+FORM = re.compile(r"([^;]+?)(?: \([^)]*\))?(?:; |$)")
+
+
 def documented():
-    """The table of quantisers in docs/checkpoints.md: (quantiser, form), verdict of each row."""
+    """The table of quantisers in docs/checkpoints.md: (quantiser, form), verdict of each form."""
     text = (ROOT / "docs/checkpoints.md").read_text()
     section = text.partition("\n## Which checkpoints are read\n")[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")]
             for line in section.splitlines() if line.startswith("|")]
-    return [((quantiser, form), verdict) for quantisers, form, verdict, _ in rows[2:]
-            for quantiser in quantisers.split(", ")]
+    return [((quantiser, form), verdict) for quantisers, verdict, forms in rows[2:]
+            for quantiser in quantisers.split(", ") for form in FORM.findall(forms)]
 
 
 def without_name(spec):

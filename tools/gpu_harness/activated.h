@@ -29,7 +29,7 @@ inline double activated(Activation activation, double x) {
   return x;
 }
 
-// Of a gated epilogue.
+// The result of a gated epilogue.
 inline double activated(const EpilogueSpec& epilogue, double gate, double up) {
   if (epilogue.activation != Activation::kClampedSwiglu) {
     return activated(epilogue.activation, gate) * up;

@@ -17,7 +17,7 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kRotationBytes = std::size_t{320} << 20;  // several times any L2 cache
+constexpr std::size_t kCacheRotationBytes = std::size_t{320} << 20;  // several times any L2 cache
 constexpr int kMostSets = 64;
 
 std::vector<std::int32_t> lengths_of(const AttentionLoad& load) {
@@ -48,7 +48,7 @@ AttentionTiming time_load(const DecodeAttentionKernel& kernel, const AttentionLo
   for (const std::int32_t length : all_lengths) timing.bytes += cached_bytes(layout, length);
   timing.floor_us = plan.target.launch_us + timing.bytes / read_tb_per_s * 1e-6;
   const int sets = std::clamp(
-      static_cast<int>(static_cast<double>(kRotationBytes) / timing.bytes) + 1, 1, kMostSets);
+      static_cast<int>(static_cast<double>(kCacheRotationBytes) / timing.bytes) + 1, 1, kMostSets);
   const BenchCache cache(spec, sets * set_pages, page_tokens, load.sequences, stream);
   std::vector<std::int32_t> table(static_cast<std::size_t>(sets * set_pages));
   std::iota(table.begin(), table.end(), 0);

@@ -16,9 +16,9 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kGuardBytes = 4096;
-constexpr unsigned char kPoison = 0xA5;
+constexpr unsigned char kGuardByte = 0xA5;
 
-// Of one launch: the output between guards, and the sums.
+// Result of one launch: the output between guards, and the sums.
 struct Outcome {
   std::vector<std::uint16_t> out;
   std::vector<float> log_sums;
@@ -30,8 +30,8 @@ Outcome launch_once(const Kernel& kernel, const DeviceAttention& device, std::si
   const DecodeAttentionSpec& spec = kernel.plan().spec.decode_attention();
   DeviceBuffer out(2 * elements + 2 * kGuardBytes);
   DeviceBuffer sums(elements / static_cast<std::size_t>(spec.shape.head_dim) * sizeof(float));
-  out.fill(kPoison, stream);
-  sums.fill(kPoison, stream);
+  out.fill(kGuardByte, stream);
+  sums.fill(kGuardByte, stream);
   DecodeAttentionArgs args = device.args();
   args.out = out.memory(kGuardBytes, 2 * elements);
   if (spec.log_sum_exp) args.log_sum_exp = sums.memory();
@@ -44,7 +44,7 @@ Outcome launch_once(const Kernel& kernel, const DeviceAttention& device, std::si
               reinterpret_cast<unsigned char*>(outcome.out.data()));
   outcome.log_sums.resize(sums.bytes() / sizeof(float));
   sums.download(outcome.log_sums.data(), 0, sums.bytes(), stream);
-  const auto is_poison = [](unsigned char byte) { return byte == kPoison; };
+  const auto is_poison = [](unsigned char byte) { return byte == kGuardByte; };
   outcome.guards_intact = std::all_of(bytes.begin(), bytes.begin() + kGuardBytes, is_poison) &&
                           std::all_of(bytes.end() - kGuardBytes, bytes.end(), is_poison);
   return outcome;

@@ -12,8 +12,8 @@
 namespace heddle {
 namespace {
 
-constexpr int kSparePages = 2;
-constexpr std::uint8_t kPoison = 0xFF;
+constexpr int kSpareAttentionPages = 2;
+constexpr std::uint8_t kNanByte = 0xFF;
 
 void make_pages(const KvSpec& kv, std::uint32_t page_seed, AttentionProblem& problem) {
   const std::int64_t longest =
@@ -27,12 +27,12 @@ void make_pages(const KvSpec& kv, std::uint32_t page_seed, AttentionProblem& pro
   }
   problem.page_tokens = kv.page_size;
   problem.table_stride = (longest + kv.page_size - 1) / kv.page_size + 1;
-  problem.pages = sequences * problem.table_stride + kSparePages;
+  problem.pages = sequences * problem.table_stride + kSpareAttentionPages;
   std::vector<std::int32_t> order(static_cast<std::size_t>(problem.pages));
   std::iota(order.begin(), order.end(), 0);
   std::mt19937 random(page_seed);
   std::shuffle(order.begin(), order.end(), random);
-  problem.block_table.assign(order.begin(), order.end() - kSparePages);
+  problem.block_table.assign(order.begin(), order.end() - kSpareAttentionPages);
 }
 
 // A window for each sequence, and one more.
@@ -64,8 +64,8 @@ AttentionProblem make_attention_problem(const DecodeAttentionSpec& spec,
     const AttentionTensor tensor(spec, value);
     auto& codes = problem.codes[value ? 1 : 0];
     auto& scales = problem.scales[value ? 1 : 0];
-    codes.assign(tensor.layout().code_bytes(problem.pages, problem.page_tokens), kPoison);
-    scales.assign(tensor.layout().scale_bytes(problem.pages, problem.page_tokens), kPoison);
+    codes.assign(tensor.layout().code_bytes(problem.pages, problem.page_tokens), kNanByte);
+    scales.assign(tensor.layout().scale_bytes(problem.pages, problem.page_tokens), kNanByte);
     tensor.fill_given(random, problem);
     for (std::size_t s = 0; s < lengths.size(); ++s) {
       for (std::int64_t token = 0; token < lengths[s]; ++token) {

@@ -19,8 +19,8 @@ struct AttentionProblem {
   std::array<std::vector<std::uint8_t>, 2> codes;  // of K, of V
   std::array<std::vector<std::uint8_t>, 2> scales;
   std::array<float, 4> given{};  // scale and zero point of K, of V
-  // Of K with scales per channel: the window, and each sequence's slot, in a random order; of a
-  // contiguous cache no slots: each sequence's number.
+  // With scales per channel of K: the window, and each sequence's slot, in a random order. A
+  // contiguous cache has no slots: a sequence's is its number.
   std::vector<std::uint16_t> residual;
   std::vector<std::int32_t> residual_slots;
   std::int64_t residual_slot_count = 0;

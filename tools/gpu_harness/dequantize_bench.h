@@ -20,7 +20,7 @@ struct DequantizeTiming {
     return static_cast<double>(read_bytes + written_bytes) / us * 1e-3;
   }
   double stream_gb_per_s() const noexcept { return gb_per_s() * us / stream.us; }
-  // Of the streaming kernel's rate.
+  // Part of the streaming kernel's rate.
   double ratio() const noexcept { return stream.us / us; }
 };
 

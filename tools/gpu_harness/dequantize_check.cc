@@ -15,13 +15,14 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kGuardBytes = 4096;
-constexpr unsigned char kPoison = kPoisonWeight & 0xFF;
+constexpr unsigned char kPoisonByte = kPoisonWeight & 0xFF;
 
 bool guards_intact(const DeviceBuffer& w, const OwnedStream& stream) {
   std::array<unsigned char, 2 * kGuardBytes> guards{};
   w.download(guards.data(), 0, kGuardBytes, stream);
   w.download(guards.data() + kGuardBytes, w.bytes() - kGuardBytes, kGuardBytes, stream);
-  return std::all_of(guards.begin(), guards.end(), [](unsigned char c) { return c == kPoison; });
+  return std::all_of(guards.begin(), guards.end(),
+                     [](unsigned char c) { return c == kPoisonByte; });
 }
 
 void compare(const WeightOpSpec& spec, const std::vector<std::uint16_t>& got,
@@ -44,7 +45,7 @@ DequantizeCheck check_dequantize(const Kernel& kernel, const SourceTensors& sour
   const WeightOpSpec& spec = kernel.plan().spec.weight_op();
   const DeviceSource on_device(source, stream);
   DeviceBuffer w(2 * expected.size() + 2 * kGuardBytes);
-  w.fill(kPoison, stream);
+  w.fill(kPoisonByte, stream);
   DequantizeArgs args;
   args.source = on_device.get();
   args.w = w.memory(kGuardBytes, 2 * expected.size());

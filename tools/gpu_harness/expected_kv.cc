@@ -152,7 +152,7 @@ class KeyBlocks {
     return static_cast<std::size_t>(spec_.shape.kv_heads) *
            static_cast<std::size_t>(spec_.shape.head_dim);
   }
-  // Of element i of all heads.
+  // Where element i of all heads lies in the window.
   std::uint8_t* place_in_window(std::int64_t position, std::size_t i) {
     const auto head_dim = static_cast<std::size_t>(spec_.shape.head_dim);
     return &parts_[kKResidual][problem_.layout.k.residual_offset(*slot_, position,
@@ -192,7 +192,8 @@ class Heads {
   bool has_rotations(int position) const {
     return spec_.rope.source != RopeSource::kTable || position < problem_.rotation_rows;
   }
-  // Both in place, [heads][head_dim]; the position is not negative and has rotations.
+  // change_k() and change_q() work in place on [heads][head_dim]; the position is not negative and
+  // has rotations.
   void change_k(int position, std::vector<float>& k) const {
     change(position, k_span_, k_norm_, k);
   }

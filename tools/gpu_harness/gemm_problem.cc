@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-constexpr unsigned char kPoison = 0xff;
+constexpr unsigned char kNanByte = 0xff;
 
 }  // namespace
 
@@ -39,14 +39,14 @@ GemmArgs GemmProblem::args(std::int64_t m, const DeviceInput& weights) const {
   return tensors_.args(m, weights);
 }
 
-void GemmProblem::poison_output(std::int64_t) { tensors_.y.fill(kPoison, stream_); }
+void GemmProblem::poison_output(std::int64_t) { tensors_.y.fill(kNanByte, stream_); }
 
 bool GemmProblem::guards_intact(std::int64_t m) const {
   const std::size_t end = kGuardBytes + static_cast<std::size_t>(m) * output_row_bytes(spec_);
   std::array<unsigned char, 2 * kGuardBytes> guards{};
   tensors_.y.download(guards.data(), 0, kGuardBytes, stream_);
   tensors_.y.download(guards.data() + kGuardBytes, end, kGuardBytes, stream_);
-  return std::all_of(guards.begin(), guards.end(), [](unsigned char c) { return c == kPoison; });
+  return std::all_of(guards.begin(), guards.end(), [](unsigned char c) { return c == kNanByte; });
 }
 
 // Its rows are tokens, so that of fewer tokens is its beginning.

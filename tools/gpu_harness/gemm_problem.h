@@ -21,7 +21,7 @@ class GemmProblem {
  public:
   // Throws Error(kDriver), as do all others.
   GemmProblem(const GemmKernel& kernel, std::int64_t max_m, std::uint32_t seed = 1);
-  // For several kernels of the spec: each needs renew_workspace() before it is launched.
+  // A problem for several kernels of the spec: each needs renew_workspace() before it is launched.
   GemmProblem(const GemmSpec& spec, std::int64_t max_m, std::uint32_t seed = 1);
   void renew_workspace(const GemmKernel& kernel);
 
@@ -33,14 +33,14 @@ class GemmProblem {
   // Whether the bytes before Y and behind its m rows are still 0xFF.
   bool guards_intact(std::int64_t m) const;
 
-  // The same with other packed weights of the spec.
+  // The arguments of a launch with other packed weights of the spec.
   GemmArgs args(std::int64_t m, const DeviceInput& weights) const;
 
   // Computes the FP64 reference for M and keeps it for relative_error(); that for more tokens holds
   // it already.
   void make_reference(std::int64_t m, bool with_epilogue);
-  // Of what make_reference() was last called for: without the epilogue Y is [M, N] of X's type.
-  // ||y - reference|| / ||reference||; NaN if an element of y is not a number.
+  // The error against what make_reference() last made: without the epilogue Y is [M, N] of X's
+  // type. ||y - reference|| / ||reference||; NaN if an element of y is not a number.
   double relative_error(std::int64_t m);
 
   // The weights in the activation's type, [N, K].

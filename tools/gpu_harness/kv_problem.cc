@@ -11,7 +11,7 @@
 namespace heddle {
 namespace {
 
-constexpr int kSparePages = 3;
+constexpr int kSpareAppendPages = 3;
 constexpr int kSpareSlots = 2;
 
 int pages_of(int tokens, int page_size) { return (tokens + page_size - 1) / page_size; }
@@ -53,11 +53,11 @@ void fill_row(DType dtype, std::uint32_t kind, std::mt19937& random, std::uint16
 
 std::vector<std::uint16_t> random_rows(const KvAppendSpec& spec, int heads, std::int64_t tokens,
                                        std::int64_t stride, std::mt19937& random) {
-  constexpr std::uint32_t kKinds = 48;  // most of them ordinary
+  constexpr std::uint32_t kRowKinds = 48;  // most of them ordinary
   std::vector<std::uint16_t> rows(static_cast<std::size_t>(tokens * stride));
   for (std::int64_t token = 0; token < tokens; ++token) {
     for (int head = 0; head < heads; ++head) {
-      fill_row(spec.activation, random() % kKinds, random,
+      fill_row(spec.activation, random() % kRowKinds, random,
                &rows[static_cast<std::size_t>(token * stride + head * spec.shape.head_dim)],
                spec.shape.head_dim);
     }
@@ -79,11 +79,11 @@ void make_pages(const KvSpec& kv, const KvAppendShape& shape, std::mt19937& rand
   problem.page_tokens = kv.page_size;
   const int most = pages_of(longest, kv.page_size);
   problem.table_stride = shape.outside ? std::max(1, most - 1) : most + 1;
-  problem.pages = sequences * problem.table_stride + kSparePages;
+  problem.pages = sequences * problem.table_stride + kSpareAppendPages;
   std::vector<std::int32_t> pages(static_cast<std::size_t>(problem.pages));
   std::iota(pages.begin(), pages.end(), 0);
   std::shuffle(pages.begin(), pages.end(), random);
-  problem.block_table.assign(pages.begin(), pages.end() - kSparePages);
+  problem.block_table.assign(pages.begin(), pages.end() - kSpareAppendPages);
   if (!shape.outside) return;
   constexpr std::int32_t kNoPages[] = {-1, 1 << 30, INT32_MIN};
   for (std::size_t i = 0; i < problem.block_table.size(); i += 5) {

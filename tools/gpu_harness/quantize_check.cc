@@ -20,7 +20,7 @@ class Values {
         random_(seed) {}
 
   std::uint32_t any() { return random_(); }
-  // Of a run of `kind`.
+  // The next bits of a run of the given kind.
   std::uint16_t next(std::uint32_t kind) {
     const std::uint32_t bits = random_();
     const std::uint32_t sign = bits & 0x8000;
@@ -52,7 +52,7 @@ class Values {
 
 std::vector<std::uint16_t> random_matrix(const WeightOpSpec& spec, std::uint32_t seed) {
   constexpr std::size_t kRun = 16;
-  constexpr std::uint32_t kKinds = 40;  // most of them ordinary
+  constexpr std::uint32_t kRunKinds = 40;  // most of them ordinary
   Values values(spec.dtype, seed);
   std::vector<std::uint16_t> w(static_cast<std::size_t>(spec.shape.n * spec.shape.k));
   const std::size_t run = spec.weight.group_size > 0
@@ -60,7 +60,7 @@ std::vector<std::uint16_t> random_matrix(const WeightOpSpec& spec, std::uint32_t
                               : static_cast<std::size_t>(spec.shape.k);
   for (std::size_t first = 0; first < w.size(); first += run) {
     // One kind for the group, and now and then another for a part of it.
-    const std::uint32_t kind = values.any() % kKinds;
+    const std::uint32_t kind = values.any() % kRunKinds;
     for (std::size_t part = first; part < first + run; part += kRun) {
       const std::uint32_t own = values.any() % 64 == 0 ? values.any() % 5 : kind;
       for (std::size_t i = part; i < part + kRun; ++i) w[i] = values.next(own);

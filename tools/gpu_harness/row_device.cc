@@ -16,7 +16,7 @@ DeviceOutput between_its_guards(const DeviceBuffer& buffer) {
   return buffer.memory(DeviceRows::kGuardBytes, buffer.bytes() - 2 * DeviceRows::kGuardBytes);
 }
 
-bool is_poison(unsigned char byte) { return byte == DeviceRows::kPoison; }
+bool is_poison(unsigned char byte) { return byte == DeviceRows::kGuardByte; }
 
 std::vector<unsigned char> all_bytes(const DeviceBuffer& buffer, const OwnedStream& stream) {
   std::vector<unsigned char> bytes(buffer.bytes());
@@ -56,8 +56,8 @@ RowTransformArgs DeviceRows::args() const {
 }
 
 void DeviceRows::reset(const OwnedStream& stream) {
-  y_.fill(kPoison, stream);
-  residual_.fill(kPoison, stream);
+  y_.fill(kGuardByte, stream);
+  residual_.fill(kGuardByte, stream);
   residual_.upload(problem_.residual.data(), 2 * problem_.residual.size(), stream, kGuardBytes);
 }
 

@@ -12,7 +12,7 @@ namespace heddle {
 class DeviceRows {
  public:
   static constexpr std::size_t kGuardBytes = 4096;
-  static constexpr unsigned char kPoison = 0xA5;
+  static constexpr unsigned char kGuardByte = 0xA5;
 
   DeviceRows(const RowProblem& problem, const OwnedStream& stream);
 

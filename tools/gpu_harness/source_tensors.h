@@ -22,7 +22,7 @@ struct SourceTensors {
   std::size_t bytes() const noexcept;
 };
 
-// Of a row.
+// Groups of a row.
 std::int64_t groups_of(const WeightOpSpec& spec);
 
 // Where a row's group is among scales and zero points of [N, G].

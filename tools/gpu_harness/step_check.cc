@@ -11,7 +11,7 @@
 namespace heddle {
 namespace {
 
-constexpr unsigned char kPoison = 0xFF;  // of FP16, BF16 and FP32 a NaN
+constexpr unsigned char kNanByte = 0xFF;  // of FP16, BF16 and FP32 a NaN
 
 std::vector<unsigned char> bytes_of_output(const StepOutput& output, const OwnedStream& stream) {
   std::vector<unsigned char> bytes(output.elements *
@@ -60,7 +60,7 @@ std::vector<unsigned char> check_step(const DecodeStep& step, StepDevice& device
   device.begin();
   for (std::size_t i = 0; i < device.launches(); ++i) {
     const StepOutput& output = device.output(i);
-    output.buffer->fill(kPoison, stream);
+    output.buffer->fill(kNanByte, stream);
     device.launch(i);
     bytes = bytes_of_output(output, stream);
     const auto [kernel, layer] = step.launches[i];

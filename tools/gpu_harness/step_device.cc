@@ -16,7 +16,7 @@
 namespace heddle {
 namespace {
 
-constexpr std::uint32_t kSeed = 3;
+constexpr std::uint32_t kEmbeddingSeed = 3;
 
 // Columns of what a launch reads and writes, of one sequence.
 struct Columns {
@@ -104,7 +104,8 @@ void StepDevice::make_buffers() {
   const auto hidden = static_cast<std::size_t>(columns_of(step_.kernels.front()).out);
   embeddings_ = DeviceBuffer(2 * sequences * hidden);
   residual_ = DeviceBuffer(embeddings_.bytes());
-  helpers_.fill_normal(embeddings_.get(), sequences * hidden, kSeed, 1.0F, dtype_, stream_);
+  helpers_.fill_normal(embeddings_.get(), sequences * hidden, kEmbeddingSeed, 1.0F, dtype_,
+                       stream_);
   lengths_ = to_device(std::vector<std::int32_t>(sequences, load_.context), stream_);
   heads_ = to_device(std::vector<float>(heads, 0.01F), stream_);
   workspace_ = DeviceBuffer(workspace);

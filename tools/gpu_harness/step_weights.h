@@ -22,11 +22,12 @@ class StepWeights {
  public:
   StepWeights(const DecodeStep& step, const HelperKernels& helpers, const OwnedStream& stream);
 
-  // Of the `turn`-th launch of a gemm in a step: its weights, bias, factors and order of columns.
+  // Arguments of the `turn`-th launch of a gemm in a step: its weights, bias, factors and order of
+  // columns.
   GemmArgs gemm_args(std::size_t kernel, std::size_t turn) const;
-  // Of the `turn`-th launch of a norm: as many elements as it has columns.
+  // Weights of the `turn`-th launch of a norm: one per column.
   DeviceInput norm_weight(std::size_t kernel, std::size_t turn) const;
-  // For heads of queries or keys of a kv_append with a norm.
+  // Norm weights of the heads of queries or keys, for a kv_append with a norm.
   DeviceInput head_norm(std::size_t kernel) const { return kernels_[kernel].vectors.memory(); }
 
  private:

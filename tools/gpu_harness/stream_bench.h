@@ -15,8 +15,9 @@ struct StreamTiming {
   StreamShape shape;  // that one
 };
 
-// Of every shape of stream_copy the fastest: all bytes of each source are read and of each output
-// written, in turn; `budget` is each shape's. As many sources as outputs. Needs a current context.
+// The fastest shape of stream_copy: each reads all bytes of every source and writes those of every
+// output, in turn; `budget` is each shape's. There are as many sources as outputs. Needs a current
+// context.
 StreamTiming fastest_stream(const HelperKernels& helpers, const OwnedStream& stream,
                             const std::vector<const DeviceBuffer*>& sources,
                             const std::vector<const DeviceBuffer*>& outputs,

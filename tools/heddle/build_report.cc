@@ -31,7 +31,7 @@ ordered_json configuration_json(const Plan& plan, std::size_t index) {
   return kernel.family->json(kernel);
 }
 
-// Of W, of a token's K, or of a row of Y.
+// The shape of W, of a token's K, or of a row of Y.
 std::string shape_text(const Spec& spec) {
   if (spec.op() == Op::kRowTransform) {
     return fmt::format("{}", spec.row_transform().shape.columns);

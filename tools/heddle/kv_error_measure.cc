@@ -59,7 +59,7 @@ std::vector<float> there_and_back(const KvTensor& tensor, const KvSample& sample
         dequantize_kv(tensor, sample.heads, sample.head_dim, token, given);
     back.insert(back.end(), one.begin(), one.end());
   }
-  // Of the residual window.
+  // Tokens in the residual window are not quantised.
   back.insert(back.end(), values.begin() + static_cast<std::ptrdiff_t>(back.size()), values.end());
   return back;
 }

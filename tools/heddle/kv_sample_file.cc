@@ -36,7 +36,7 @@ const TensorInfo& cached(const SafetensorsFile& file, const char* name, int head
                            describe(tensor->type, shape), heads, head_dim));
 }
 
-// Of each `row` elements the first `taken`.
+// The first `taken` of every `row` elements.
 std::vector<float> values_of(const SafetensorsFile& file, const TensorInfo& tensor, DType dtype,
                              std::size_t row, std::size_t taken) {
   const bool is_float = tensor.type == TensorType::kF16 || tensor.type == TensorType::kBf16 ||

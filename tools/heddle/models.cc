@@ -40,46 +40,47 @@ std::string to_text(const std::vector<ModelFamily>& families) {
   return table.text();
 }
 
+constexpr const char* kPageHead =
+    R"(# Models
+
+For a deployer or engine developer with a model's config.json: which model types Heddle knows, and which layers of each
+have kernels. `heddle models --markdown` prints this page.
+
+```sh
+heddle build examples/models/llama-3-8b-awq --list --target h200
+```
+
+lists every layer of a model, with its kernel or the reason why it has none. Add `--kv int8:head` for attention, `--all`
+to exit with 1 unless every layer has a kernel.
+
+| layers | kernels |
+| --- | --- |
+| dense linear layers | where they are quantised as [checkpoints](checkpoints.md#which-checkpoints-are-read) lists; those of 16 bits with `--dense` |
+| lm_head | quantised, with `--dense`, or with `--lm-head 8` or `4` |
+| attention and its KV cache | with `--kv`, except the kinds in the last column |
+| RMSNorms, activations | made but not listed ([spec](spec.md#model-configs)) |
+| vision and audio towers | none; listed as a whole |
+
+The last column names what is listed without a kernel. Each matrix counts as one module; those of experts count once per layer.
+
+| family | `model_type` | no kernel |
+| --- | --- | --- |
+)";
+
+constexpr const char* kPageEnd = R"(
+A folder with tensors of another `model_type` is served by what the tensors show, with a note; its config alone is
+refused. A field that a family needs and the config lacks is refused by name, and so is a kind of layer that the family
+does not have. To add a family, add a row in `generator/model/families` and a config in `tests/models`.
+)";
+
 // The page docs/models.md.
 std::string to_markdown(const std::vector<ModelFamily>& families) {
-  std::string text =
-      "# Models\n\n"
-      "`heddle build` takes the config.json of a model, or a folder with its tensors, and lists "
-      "every layer of it: those\n"
-      "that a kernel serves, and the others with the reason. This page is what `heddle models "
-      "--markdown` prints.\n\n"
-      "*Served*: kernels are made where the layer is quantised in a form that "
-      "[checkpoints](checkpoints.md) lists; attention\n"
-      "with `--kv`. *Listed only*: Heddle has no kernel yet. Layers whose weights are not "
-      "quantised "
-      "are listed, too;\n"
-      "with `--dense` those of 16 bits that are dense and linear are served, with `--lm-head` "
-      "lm_head in 8 or 4 bits.\n"
-      "Vision and audio towers are listed as a whole. Norms and activations have no weights that "
-      "are quantised and are not listed;\n"
-      "of a config kernels are made for RMSNorms and plain activations "
-      "([spec](spec.md#model-configs)).\n\n"
-      "The last line of a list counts modules: each matrix of a decoder layer once, the experts of "
-      "a layer once for each of\n"
-      "their matrices, the blocks of a tower, and with `--kv` appending and attention. `--all` "
-      "makes "
-      "the exit code 1 where not\n"
-      "all are served, as in most models, whose lm_head is not quantised.\n\n"
-      "| family | `model_type` | served | listed only |\n"
-      "| --- | --- | --- | --- |\n";
+  std::string text = kPageHead;
   for (const ModelFamily& family : families) {
-    text += fmt::format("| {} | {} | {} | {} |\n", family.name, joined(family.model_types, "`"),
-                        joined(family.served), joined(family.listed));
+    text += fmt::format("| {} | {} | {} |\n", family.name, joined(family.model_types, "`"),
+                        joined(family.listed));
   }
-  text +=
-      "\nOf another `model_type` a folder with tensors is served by what the tensors show, with a "
-      "note; a config alone is refused.\n"
-      "A field that a family needs and the config lacks is refused by name, with all the fields "
-      "that were looked for, and so is\n"
-      "a kind of layer that the family does not have.\n\n"
-      "A family is a row of a table in `generator/model/families`: to add one, add a row there and "
-      "a config in `tests/models`.\n";
-  return text;
+  return text + kPageEnd;
 }
 
 int run(const ModelsOptions& options) {

@@ -34,7 +34,7 @@ nlohmann::ordered_json to_json(const DecodeProof& proof) {
   return json;
 }
 
-// Of all plans that kernels decode by.
+// Proves every plan that kernels decode by, and adds up the results.
 DecodeProof prove_all(const std::vector<DecodePlan>& plans) {
   DecodeProof all;
   for (const DecodePlan& plan : plans) {

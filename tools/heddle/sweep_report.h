@@ -17,14 +17,14 @@ struct Sweep {
   double read_tb_per_s = 0;
   GemmTiming chosen;             // by the planner
   std::vector<GemmTiming> rows;  // the fastest first, the chosen one among them; see settle()
-  // Of each spec of the report.
+  // One per spec of the report:
   std::vector<double> predicted_us;
   std::vector<std::string> labels;
 
   double times_best() const noexcept { return chosen.us / rows.front().us; }
 };
 
-// From a report whose first spec is the planner's own and that has one M.
+// Makes a sweep of a report whose first spec is the planner's own and that has one M.
 Sweep sweep_of(const GemmBenchReport& report);
 
 // The GPU's clock is not the same for the first and the hundredth of them, so the best are timed

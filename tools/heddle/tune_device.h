@@ -39,7 +39,7 @@ class GpuTuneDevice final : public TuneDevice {
   cuda::CurrentContext context_;
   Runtime& runtime_;
   std::vector<std::future<void>> builds_;  // in the background
-  // Of one gemm.
+  // The gemm that is being measured:
   std::unique_ptr<GemmProblem> problem_;
   std::unique_ptr<WeightCopies> weights_;
   // Ascending in size. Kernels share them, since each launch leaves one as it found it; graphs hold

@@ -18,7 +18,7 @@ nlohmann::ordered_json tune_json(const TuneReport& report, const TunedTable& tab
 // Prints what was not reached and what is wrong; the exit code of the command.
 int report_tuning(const TuneReport& report);
 
-// Of an interrupted command, as shells have it for SIGINT.
+// Exit code of an interrupted command, as shells have it for SIGINT.
 inline constexpr int kExitInterrupted = 130;
 
 }  // namespace heddle

@@ -10,10 +10,11 @@ std::vector<AdmittedKernel> admit_kernels(TuneDevice& device, const TuneHooks& h
                                           const std::string& cell, const std::vector<Plan>& plans,
                                           std::int64_t m, double last,
                                           std::vector<std::string>* faults) {
-  constexpr std::size_t kFewest = 2;
+  constexpr std::size_t kFewestAdmitted = 2;
   std::vector<AdmittedKernel> admitted;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (hooks.interrupted() || (admitted.size() >= kFewest && hooks.seconds() > last)) break;
+    if (hooks.interrupted() || (admitted.size() >= kFewestAdmitted && hooks.seconds() > last))
+      break;
     hooks.show(fmt::format("{}: checking candidate {} of {}", cell, i + 1, plans.size()), false);
     const Admission admission = device.admit(plans[i], m);
     if (admission.fault.empty()) {

@@ -12,7 +12,7 @@
 
 namespace heddle {
 
-// Of a cell's share of time that may pass until its kernels are timed.
+// Part of a cell's share of time that compiling may take before its kernels are timed.
 inline constexpr double kPartToCompile = 0.7;
 
 // A kernel that may run.

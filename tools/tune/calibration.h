@@ -26,15 +26,15 @@ struct FamilyCalibration {
   std::size_t held_out = 0;     // and those that judge them
   std::vector<double> current;  // values, in the parameters' order
   std::vector<double> values;   // fitted; empty with kTooLittle
-  // Of the kernels that were held out; none with kTooLittle.
+  // Errors for the held-out kernels; there are none with kTooLittle.
   CostErrors before;
   CostErrors after;
 };
 
-// For each family with kernels among the cells, in the planner's order. Of the cells that have a
-// family's kernels every kHoldOut-th is held out: the values are fitted to the others, and are
-// better if they are others, and neither the median nor the 90th percentile of the errors of
-// held-out kernels is worse.
+// Calibrates each family with kernels among the cells, in the planner's order. Every kHoldOut-th of
+// the cells with kernels of a family is held out, and the values are fitted to the others. Fitted
+// values count as better if they differ and neither the median nor the 90th percentile of the
+// errors of held-out kernels is worse.
 std::vector<FamilyCalibration> calibrate(const std::vector<CalibrationCell>& cells);
 
 inline constexpr std::size_t kHoldOut = 4;

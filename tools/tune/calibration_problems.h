@@ -18,8 +18,7 @@ struct CalibrationProblem {
 
 // Between them they exercise every parameter of every family: few and many rows, short and long K,
 // M from 1 to 1024, and formats whose decoding costs little, some and much per byte. The first ones
-// tell the most, so that a short budget is well spent. docs/tuned-tables.md lists
-// them.
+// tell the most, so that a short budget is well spent.
 std::vector<CalibrationProblem> calibration_problems();
 
 }  // namespace heddle

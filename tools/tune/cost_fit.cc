@@ -110,7 +110,7 @@ class Fit {
     return sum_of_squares(residuals) + kCostRidge * sum_of_squares(changes);
   }
 
-  // Of each unknown the derivatives of all residuals.
+  // For each unknown, the derivatives of all residuals.
   Matrix slopes_of(const Values& changes, const Values& residuals) const {
     Matrix slopes;
     for (std::size_t i = 0; i < changes.size(); ++i) {

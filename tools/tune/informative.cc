@@ -11,7 +11,7 @@
 namespace heddle {
 namespace {
 
-// Of log(predicted time) by the logarithm of each parameter.
+// Derivatives of log(predicted time) by the logarithm of each parameter.
 Values slopes_of(const Plan& plan, const Candidate& candidate, std::int64_t m) {
   const GemmFamily& family = gemm_family_of(candidate.kernel);
   const Costs costs = costs_of(plan, family);
@@ -58,7 +58,7 @@ struct Choice {
   bool is_picked = false;
 };
 
-// Those that may be picked, each family's fastest first among its own.
+// The candidates that may be picked, each family's fastest first among its own.
 std::vector<Choice> choices_of(const Plan& plan, const std::vector<Candidate>& candidates,
                                std::int64_t m) {
   std::map<const Family*, double> fastest;

@@ -41,7 +41,7 @@ class MeasuredSteps {
   // A kernel whose largest M is that of the step, with its time there.
   void add(std::size_t step, MeasuredKernel kernel, double us);
   bool is_measured(std::size_t step) const { return !kernels_[step].empty(); }
-  // Of the kernels whose own step it is the fastest. Precondition: the step is measured.
+  // The fastest of the kernels whose own step this is. Precondition: the step is measured.
   KernelPlace best_at(std::size_t step) const;
   const MeasuredKernel& kernel(const KernelPlace& place) const;
   double own_us(const KernelPlace& place) const;

@@ -36,8 +36,8 @@ class KernelRate {
   }
   // At least two, so that there is something to compare, but never more than `most`.
   std::size_t kernels_in(double seconds, std::size_t most) const noexcept {
-    constexpr double kFewest = 2;
-    const double fits = std::max(kFewest, seconds * kernels_ / seconds_);
+    constexpr double kFewestCompiled = 2;
+    const double fits = std::max(kFewestCompiled, seconds * kernels_ / seconds_);
     return fits >= static_cast<double>(most) ? most : static_cast<std::size_t>(fits);
   }
 

@@ -10,7 +10,7 @@ namespace heddle {
 using Values = std::vector<double>;
 using Matrix = std::vector<Values>;
 
-// Of a parameter's logarithm, for derivatives.
+// Step of a parameter's logarithm in numerical derivatives.
 inline constexpr double kDifference = 0.01;
 
 inline double dot(const Values& a, const Values& b) {

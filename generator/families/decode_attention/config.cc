@@ -98,7 +98,8 @@ DecodeAttentionConfig given_by(const DecodeAttentionSpec& spec, const Target& ta
   return config;
 }
 
-// The same with so many warps and blocks, and as many stages as are useful and fit.
+// The configuration `given` with `warps` warps, `blocks_per_sm` blocks per SM, and as many stages
+// as are useful and fit.
 AttentionChoice filled(const DecodeAttentionConfig& given, const Target& target, int warps,
                        int blocks_per_sm) {
   AttentionChoice choice{given, blocks_per_sm};
@@ -111,7 +112,8 @@ AttentionChoice filled(const DecodeAttentionConfig& given, const Target& target,
   const int in_flight = blocks_per_sm * warps * config.stage_bytes();
   const int useful = 1 + static_cast<int>(device::ceil_div(kBytesInFlight, in_flight));
   config.stages = std::min({fitting, std::max(3, useful), kMostStages});
-  // Of many blocks each takes two tiles a warp at least: the parts of an item are merged by one.
+  // Where an SM has many blocks, each takes at least two tiles per warp: a single block merges all
+  // the parts of an item.
   config.least_share = (blocks_per_sm > 2 ? 2 : 1) * warps;
   return choice;
 }

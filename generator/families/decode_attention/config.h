@@ -16,10 +16,10 @@ struct AttentionChoice {
   int blocks_per_sm;
 };
 
-// Of the plan's kernels: the usual one first, and for codes of 4 bits one of wider and fewer
-// blocks, which leave fewer parts of a long sequence to merge. All keep their parts at the same
-// places of the workspace. Empty where two tiles have no room in shared memory. Precondition:
-// refuse_attention_tensors() finds nothing.
+// The configurations of a plan's kernels: the usual one first, then, for codes of 4 bits, one with
+// fewer and wider blocks, which leave fewer parts of a long sequence to merge. All keep their parts
+// at the same places of the workspace. Empty if two tiles do not fit in shared memory.
+// Precondition: refuse_attention_tensors() finds nothing.
 std::vector<AttentionChoice> attention_choices(const DecodeAttentionSpec& spec,
                                                const Target& target);
 

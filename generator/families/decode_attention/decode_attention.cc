@@ -102,7 +102,7 @@ std::string folding(const char* name, const KvTensor& tensor, bool is_key) {
   return text;
 }
 
-// Of every launch: as many as the device runs at the same time.
+// Thread blocks of a launch at most: as many as the device runs at the same time.
 int most_blocks(const Plan& plan, const PlannedKernel& kernel) noexcept {
   return plan.target.sm_count * kernel.blocks_per_sm;
 }

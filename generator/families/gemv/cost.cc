@@ -47,7 +47,7 @@ const std::vector<CostParameter>& gemv_cost_parameters() {
 double gemv_us(const Plan& plan, const PlannedKernel& kernel, Costs costs) {
   const auto& c = config_of<device::GemvConfig>(kernel);
   const GpuRates gpu(plan.target);
-  // Of the SM that has the most; so many run at a time.
+  // Blocks and rounds of the SM that has the most blocks.
   const auto of_sm = static_cast<int>(device::ceil_div(c.blocks(), plan.target.sm_count));
   const auto rounds = static_cast<double>(device::ceil_div(of_sm, kernel.blocks_per_sm));
 

@@ -130,7 +130,7 @@ int head_parts(const Plan& plan, const PlannedKernel& kernel, std::int64_t tiles
   if (is_by_token(spec)) return 1;
   const std::int64_t blocks = std::int64_t{plan.target.sm_count} * kernel.blocks_per_sm;
   const std::int64_t heads = spec.shape.kv_heads;
-  // Of K and of V, and of Q as many times the heads of one of them.
+  // Work of all tiles, in units of K's heads: K, V, and Q, which has a multiple of these heads.
   const std::int64_t works = (2 + spec.query.heads / heads) * tiles;
   const std::int64_t parts = std::clamp(blocks / works, std::int64_t{1}, heads);
   // No thread has more heads than with this many.

@@ -14,7 +14,7 @@ using device::RowTransformConfig;
 
 constexpr int kWarp = 32;
 constexpr int kMostThreads = 1024;
-// Of a block whose rows have a warp or less.
+// Threads of a block whose rows take a warp or less.
 constexpr int kShortRowThreads = 128;
 // The fewest threads of a row that read 128 bytes, a whole line, in one instruction.
 constexpr int kLineLanes = 8;
@@ -51,7 +51,8 @@ RowTransformConfig base(const RowTransformSpec& spec, const Target& target) {
 
 bool is_norm(const RowTransformSpec& spec) { return spec.norm.type != NormType::kNone; }
 
-// Of a row that no block's registers hold: it is walked through by as many threads as there can be.
+// A row that does not fit in a block's registers is walked through by as many threads as there can
+// be.
 RowTransformConfig long_rows(RowTransformConfig config) {
   config.lanes = kMostThreads;
   config.rows = 1;

@@ -22,7 +22,7 @@ namespace {
 
 using device::RowTransformConfig;
 
-// Of an SM: the fewest of all architectures.
+// Resident blocks per SM: the least limit of all architectures.
 constexpr int kMostBlocks = 16;
 
 std::vector<Problem> problems_of(const RowTransformSpec& spec, const Target& target) {
@@ -131,8 +131,8 @@ class RowTransform final : public Family {
     return text;
   }
 
-  // As many thread blocks as the GPU holds at a time, or as there is work for, and of those no more
-  // than the longest of their rounds needs.
+  // Launches as many thread blocks as the GPU holds at a time, or as there is work for. Among those
+  // it takes the fewest with which the number of rounds stays the same.
   KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                       const LaunchSize& size) const noexcept override {
     const auto& config = config_of<RowTransformConfig>(kernel);

@@ -47,7 +47,8 @@ class Candidates {
     base_.scaling.mode = scale_mode_of_entries(spec_, layout_, tokens);
     base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
-    // In whole tiles of the matrix instruction where there are several.
+    // Several tiles of the matrix instruction are always whole; only a single one may have fewer
+    // tokens.
     base_.tokens = m.max < kTokenTile ? static_cast<int>(m.max) : tokens;
   }
 
@@ -150,7 +151,7 @@ std::string why_no_stream(const Plan& plan, const MRange& m) {
 
 std::vector<Problem> stream_refusals(const Plan& plan, const MRange& m) {
   const GemmSpec& spec = plan.spec.gemm();
-  // Of a spec whose fewest tokens a stream serves, more may have another kernel.
+  // If a stream serves the spec's fewest tokens, other kernels may serve more of them.
   if (spec.path != Path::kHopper || m.min > spec.shape.m_min) return {};
   // Tiles say why they do not have a tile with warps along N.
   if (spec.tile.warps_n) return {};

@@ -17,7 +17,7 @@ inline constexpr int kUsualStreamWarps = 8;
 inline constexpr int kDirectTokens = 8;
 inline constexpr int kSharers = 2;  // blocks that read more than kDirectTokens for each other
 
-// Of all warps of a block, which a spec's tile.k asks for.
+// Columns of a stage of all warps of a block, as a spec's tile.k counts them.
 constexpr int stream_stage_columns(const device::StreamConfig& c) {
   return c.stage_chunks * device::Chunk::kColumns * c.warps_k;
 }

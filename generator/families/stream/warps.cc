@@ -26,15 +26,15 @@ int good_stage_chunks(const WeightLayout& layout) {
   return std::clamp(nearest, 1, kMostStreamStageChunks);
 }
 
-// The same of a warp with so many, fewer by one where that leaves no short stage, or one more where
-// that is all that each has.
+// Chunks of a stage for warps with `of_warp` chunks each: a good copy, one chunk less where that
+// leaves no short stage, or one more where that is all that each warp has.
 int choose_stage_chunks(const WeightLayout& layout, int of_warp, bool is_even) {
   const int chunks = std::min(good_stage_chunks(layout), of_warp);
   if (is_even && of_warp == chunks + 1 && of_warp <= kMostStreamStageChunks) return of_warp;
   return of_warp % chunks != 0 && chunks > 1 && of_warp % (chunks - 1) == 0 ? chunks - 1 : chunks;
 }
 
-// That and its neighbours, the best first, from three quarters to three halves of it.
+// Stage lengths near a good one, the best first, from three quarters to three halves of it.
 std::vector<int> good_lengths(int good) {
   std::vector<int> lengths;
   for (const int chunks : {good, good - 1, good + 1, good + 2}) {
@@ -61,7 +61,7 @@ std::optional<WarpStages> share(int chunks, std::span<const int> warp_counts,
   return std::nullopt;
 }
 
-// Of the best warps by the best lengths, else of others by any.
+// Tries the best numbers of warps with the best stage lengths, then the others with any length.
 std::optional<WarpStages> share_in_stages(const WeightLayout& layout, int chunks) {
   const std::vector<int> lengths = good_lengths(good_stage_chunks(layout));
   std::vector<int> best = lengths;

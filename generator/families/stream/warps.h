@@ -17,8 +17,8 @@ struct WarpStages {
   int warps, chunks;  // of a stage of each
 };
 
-// Of a block's part of K, of which there are `split`: warps with equal shares in whole stages if
-// any have. A tile's warps_k is honoured.
+// Warps for a block's part of K, which is cut in `split` parts: warps with equal shares in whole
+// stages if there are any. A tile's warps_k is honoured.
 WarpStages choose_stream_warps(const TileSpec& tile, const WeightLayout& layout, int split);
 
 // Chunks of a stage for so many warps: the nearest to a good copy that suits their shares.

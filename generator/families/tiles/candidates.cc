@@ -74,12 +74,13 @@ class Candidates {
 
   bool empty() const { return kernels_.empty(); }
   std::vector<PlannedKernel> take() { return std::move(kernels_); }
-  // Of the tile that was the nearest to one that can be built: of those that give each warp its
-  // part that with the least shared memory, if there are any.
+  // What is wrong with the tile that came nearest to being built: among those that give each warp
+  // its part, the one with the least shared memory, if there are any.
   std::vector<Problem> take_problems() { return std::move(problems_); }
 
  private:
-  // Of a tile: all of them if a tile can have them, since two tiles would read the weights twice.
+  // Numbers of tokens of a tile: all tokens where a tile can have them, since two tiles would read
+  // the weights twice.
   std::vector<int> token_counts(bool bulk) const {
     const auto tokens = static_cast<int>(std::min<std::int64_t>(m_.max, kMostTokens));
     if (bulk) return {static_cast<int>(ceil_div(tokens, 8)) * 8};
@@ -101,7 +102,7 @@ class Candidates {
       add(ceil_div(layout_.row_blocks, parts * target_.sm_count));
     }
     for (const int usual : {4, 8, 16}) add(std::min<std::int64_t>(usual, layout_.row_blocks));
-    // As few as these warps can have.
+    // The fewest rows that these warps can have.
     if (any_tile_ || counts.empty()) counts.insert(warps.n * WeightLayout::kRowBlock);
     return {counts.begin(), counts.end()};
   }
@@ -167,8 +168,9 @@ class Candidates {
     return c.shared_bytes() <= room;
   }
 
-  // Of a tile that bulk copies feed. A block that starts while another's runs has the time to copy
-  // the weights of all of its ring: they do not keep its tokens waiting.
+  // Stages of a bulk-copied tile whose weights are copied before the tokens. A block that starts
+  // while another's runs has the time to copy the weights of its whole ring: they do not keep its
+  // tokens waiting.
   int stages_ahead(const TilesConfig& c, int most) const {
     if (c.is_cluster() && tile_fits_twice(target_, c)) return std::min(c.stages, most);
     return may_be_ahead(c) ? kStagesAhead : 1;
@@ -205,7 +207,7 @@ class Candidates {
     return c.stage_k == WeightLayout::kChunkK;
   }
 
-  // Of a tile that is whole.
+  // Keeps the problems of a complete tile if they are those of the smallest one so far.
   void note_problems(const TilesConfig& c) {
     if (c.shared_bytes() >= least_refused_bytes_) return;
     std::vector<Problem> problems = problems_of(c);

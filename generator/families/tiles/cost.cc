@@ -44,9 +44,9 @@ std::int64_t places_of(const Target& target, const TilesConfig& config, int bloc
 
 // Thread blocks that find room on an SM.
 int residents(const Target& target, const PlannedKernel& kernel) {
-  constexpr int kMost = 2;
+  constexpr int kMostResidents = 2;
   const bool bulk = config_of<TilesConfig>(kernel).feeder == device::Feeder::kBulk;
-  return bulk ? blocks_that_fit(target, kernel.threads, kernel.shared_bytes, kMost)
+  return bulk ? blocks_that_fit(target, kernel.threads, kernel.shared_bytes, kMostResidents)
               : kernel.blocks_per_sm;
 }
 

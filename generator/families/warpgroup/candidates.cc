@@ -24,7 +24,7 @@ using A = KernelArgument;
 
 constexpr int kRowTile = WarpgroupConfig::kRowTile;
 constexpr std::int64_t kFewestTokens = 9;  // below, streams and tiles waste less
-// That multiply; four of a row tile each where their registers hold its sums.
+// Warpgroups that multiply. Four have a row tile each, where their registers hold its sums.
 constexpr int kWarpgroups = 2, kMostWarpgroups = 4;
 constexpr int kMostTokensOfFour = 64;
 constexpr int kDecodedSets = 2;
@@ -107,12 +107,13 @@ class Candidates {
   }
 
   std::vector<PlannedKernel> take() { return std::move(kernels_); }
-  // Of the smallest tile that could not be built.
+  // What is wrong with the smallest tile that could not be built.
   std::vector<Problem> take_problems() { return std::move(problems_); }
 
  private:
-  // Of a tile: all of them in most cases. Two tiles decode the weights twice, which costs nothing
-  // where SMs would be idle, and 32 tokens of up to 16 are what tiles of 64 rows have.
+  // Numbers of tokens of a tile: in most cases all tokens. Two tiles decode the weights twice,
+  // which costs nothing where SMs would be idle. Up to 16 tokens may also have a tile of 32, the
+  // smallest one with 64 rows.
   std::vector<int> token_counts() const {
     if (m_.max <= 16) return {16, 32};
     for (const int tokens : {32, 64, 96}) {

@@ -49,8 +49,8 @@ const std::vector<CostParameter>& warpgroup_cost_parameters() {
   return parameters;
 }
 
-// Of 64 rows by 128 columns. Decoding and multiplying both need the registers and the warps'
-// attention: the longer of them hides only a part of the shorter.
+// Clocks for 64 rows by 128 columns. Decoding and multiplying both need the registers and the
+// warps' attention, so the longer of them hides only a part of the shorter.
 double WgmmaClocks::unit() const {
   constexpr double kRowTiles = kRowTile / 16.0;
   const double decode =
@@ -81,7 +81,7 @@ double WgmmaClocks::late_exchange(double blocks) const {
   return costs_[kExchange] + exchange(blocks + 2);
 }
 
-// Both steps are shorter in a cluster.
+// In a cluster both steps of the exchange are shorter.
 double WgmmaClocks::pair_exchange() const {
   return costs_[kExchange] / 3 + tile_bytes() / 2 / costs_[kSumBytes];
 }

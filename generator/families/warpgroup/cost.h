@@ -22,10 +22,10 @@ class WgmmaClocks {
   double stage() const;
   // The sums of a tile whose K so many blocks share, by way of the workspace.
   double exchange(double blocks) const;
-  // The same where blocks have parts of two tiles: what one gives to the first comes late to those
-  // that wait for it, and what it waits for, of the second, comes late, too.
+  // The exchange where blocks have parts of two tiles: what a block gives to the first tile is late
+  // for those that wait for it, and what it waits for in the second comes late, too.
   double late_exchange(double blocks) const;
-  // Of a pair of blocks, which are a cluster.
+  // Clocks that a pair of blocks in a cluster takes to exchange its sums.
   double pair_exchange() const;
   // The tokens of so many tiles whose blocks are not in step along K: what the L2 cache does not
   // keep of them comes from memory for each tile. `tokens`: of all these tiles, each counted once.

@@ -98,7 +98,7 @@ class Ways {
     return {blocks(workers_), static_cast<int>(left()), c_.cluster};
   }
 
-  // Of the SM that works longest.
+  // Clocks of the SM that works longest.
   double clocks(const Way& way) const {
     switch (way.kind) {
       case Way::kAlone:
@@ -119,7 +119,7 @@ class Ways {
   }
 
  private:
-  // Of the last wave.
+  // Tiles of the last wave.
   std::int64_t left() const { return tiles_ % workers_; }
   std::int64_t most_parts() const {
     return tiles_ < workers_ ? std::min(workers_ / tiles_, tile_stages_) : 1;

@@ -33,11 +33,11 @@ double wgmma_shares_clocks(const Plan& plan, const device::WarpgroupConfig& conf
 // were, as in templates/warpgroup/shape.cuh, and four warpgroups have up to 16 tokens.
 bool wgmma_may_pair(const device::WarpgroupConfig& config);
 
-// Of a kernel whose tiles have all tokens: whether it may pair, and there are blocks and stages for
-// pairs that have a tile each.
+// Whether a kernel whose tiles have all tokens may pair, and there are blocks and stages for pairs
+// with a tile each.
 bool wgmma_has_places_for_pairs(const device::WarpgroupConfig& config);
 
-// Of the same: whether there are tiles that several blocks can share by way of the workspace.
+// Whether such a kernel has tiles that several blocks can share through the workspace.
 bool wgmma_has_parts(const Plan& plan, const device::WarpgroupConfig& config);
 
 }  // namespace heddle

@@ -3,7 +3,7 @@
  * Statuses, errors, texts, null handles and threads are those of heddle/heddle.h. Texts and shapes
  * that a checkpoint tells live as long as its handle; texts end in a zero. An index that is too
  * large is HEDDLE_ERROR_USAGE, "api.index". heddle/checkpoint.h says what each thing means, which
- * host memory packing needs and which errors there are; docs/checkpoints.md has an example. */
+ * host memory packing needs and which errors there are; examples/pack_c is an example. */
 #ifndef HEDDLE_C_CHECKPOINT_H_
 #define HEDDLE_C_CHECKPOINT_H_
 

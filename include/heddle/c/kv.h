@@ -1,6 +1,6 @@
 /* How a key-value cache is quantised and where everything lies in it: what an engine needs to fill,
- * copy, move or check a cache on the host. docs/kv-cache.md describes the bytes. No function needs
- * a GPU, CUDA or the disk. */
+ * copy, move or check a cache on the host. docs/kv-caches-and-attention.md describes the bytes. No
+ * function needs a GPU, CUDA or the disk. */
 #ifndef HEDDLE_C_KV_H_
 #define HEDDLE_C_KV_H_
 

@@ -1,4 +1,4 @@
-/* Tuned tables: which kernels were measured to be the fastest on a GPU (docs/tuned-tables.md). */
+/* Tuned tables: which kernels were measured to be the fastest on a GPU (docs/planner.md). */
 #ifndef HEDDLE_C_TUNED_H_
 #define HEDDLE_C_TUNED_H_
 

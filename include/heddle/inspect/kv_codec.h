@@ -1,6 +1,7 @@
 // Quantising K and V on the host, with the bits that "op": "kv_append" writes, and back.
 //
-// docs/kv-cache.md defines the arithmetic, all of it FP32. Pure functions, from any thread.
+// docs/kv-caches-and-attention.md defines the arithmetic, all of it FP32. Pure functions, from any
+// thread.
 #ifndef HEDDLE_INSPECT_KV_CODEC_H_
 #define HEDDLE_INSPECT_KV_CODEC_H_
 

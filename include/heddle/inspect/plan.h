@@ -107,15 +107,15 @@ inline constexpr int kWorkspaceCounterBytes = 65536;
 struct HEDDLE_EXPORT Plan {
   Spec spec;
   Target target;
-  // Of an operation with weights.
+  // Set for operations with weights.
   DecodePlan decode;
   WeightLayout layout;
   // Ascending, contiguous ranges of sizes: of a gemm and of row_transform they cover shape.m.
   std::vector<PlannedKernel> kernels;
   // Kernels that run before that of every size: of a gemm with act-order the gather of X.
   std::vector<PlannedKernel> before;
-  // Of a gemm: what a tuned table says of the time that kernels take on this GPU. Null: nothing, so
-  // the parameters of the families have their built-in values.
+  // What a tuned table says about the time that a gemm's kernels take on this GPU. Null: it says
+  // nothing, so the parameters of the families have their built-in values.
   std::shared_ptr<const MeasuredCosts> costs;
   std::vector<std::string> reasons;  // why each decision was made, for people
 
@@ -152,7 +152,7 @@ HEDDLE_EXPORT Plan resolve(const Spec& spec, const Target& target, const TunedTa
 
 // Every decision in words, for people; the text is not a stable format.
 HEDDLE_EXPORT std::string describe(const Plan& plan);
-// The same as one JSON object; a stable format.
+// Every decision as one JSON object; a stable format.
 HEDDLE_EXPORT std::string plan_to_json(const Plan& plan);
 
 HEDDLE_EXPORT std::string_view to_string(KernelArgument argument) noexcept;

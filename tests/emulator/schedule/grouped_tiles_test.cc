@@ -121,7 +121,7 @@ TYPED_TEST(GroupedTilesTest, EndAtTheBoundariesOfTiles) {
   const int around[] = {kTile, kTile - 1, 0, kTile + 1, 2 * kTile, 1};
   std::vector<int> counts = this->none();
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    // Of many groups most are empty.
+    // Most of many groups are empty.
     if (i % 32 < 12) counts[i] = around[i % std::size(around)];
   }
   expect_on_grids<TypeParam>("boundaries", counts);

@@ -22,7 +22,7 @@ inline bool operator==(const Piece& a, const Piece& b) {
          a.shared_tile == b.shared_tile && a.begin == b.begin && a.end == b.end;
 }
 
-// Of each block, in the order of the grid: x, then y, then z.
+// The pieces of each block, in the order of the grid: x, then y, then z.
 template <class P>
 using BlockPieces = std::vector<std::vector<P>>;
 

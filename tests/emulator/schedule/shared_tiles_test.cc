@@ -44,7 +44,7 @@ void expect_shares(int m, int workers, int shared_tiles) {
   emulator::Launch launch;
   launch.cluster = Shape::kBlocks;
   launch.blocks = workers * Shape::kBlocks;
-  // Of each shared tile the workers that have a piece of it, and those that should.
+  // For each shared tile the workers that have a piece of it, and those that should have one.
   std::map<int, std::set<int>> have;
   std::map<int, std::set<int>> should;
   const auto check = [&](const Schedule& schedule, const std::vector<Piece>& pieces) {

@@ -90,7 +90,7 @@ const std::vector<Format>& other_formats() {
 }
 
 using Shape = std::pair<std::int64_t, std::int64_t>;  // N, K
-// Of Llama 3 8B and 70B, Qwen 2.5 0.5B and 7B; few rows, and very many.
+// Layers of Llama 3 8B and 70B, Qwen 2.5 0.5B and 7B; one with few rows, one with very many.
 constexpr Shape kShapes[] = {
     {6144, 4096},  {4096, 4096},  {28672, 4096}, {4096, 14336},  {10240, 8192}, {8192, 8192},
     {57344, 8192}, {8192, 28672}, {1152, 896},   {9728, 896},    {896, 4864},   {4608, 3584},

@@ -150,7 +150,7 @@ TEST(Explain, AMeasuredKernelIsTheTables) {
   const Explanation one = explain_choice(plan, 16, &table);
   EXPECT_EQ(kernel_label(one.candidates[one.chosen].plan.kernels.front()), entry.kernel);
   EXPECT_EQ(one.why, "the tuned table h200 has it for M 9 to 16, measured 9.50 us at M = 16");
-  // Of other tokens the table says nothing; they are planned by themselves.
+  // The table has nothing for other numbers of tokens; they are planned by themselves.
   const Explanation other = explain_choice(plan, 20, &table);
   EXPECT_EQ(other.why.find("table"), std::string::npos);
   EXPECT_EQ(other.step.min, 17);

@@ -105,7 +105,7 @@ TEST(Resolve, RefusalsNameWhatTheSpecSets) {
   EXPECT_NE(refusal(spec, "a100").find("a tile of m 8, n 16, k 256 and 32 stages needs "),
             std::string::npos)
       << refusal(spec, "a100");
-  // Of wgmma neither rows nor a number of stages that nobody set are refused.
+  // The refusal of wgmma names neither rows nor a number of stages that nobody set.
   spec.tile = {};
   spec.tile.k = 512;
   spec.path = Path::kHopper;

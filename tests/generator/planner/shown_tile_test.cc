@@ -19,7 +19,8 @@ std::optional<int> number(const std::string& text, const std::string& pattern) {
   return std::stoi(found[1]);
 }
 
-// Of TILE: tokens x rows x columns of a stage, stages, split-K.
+// The tile in a row of `heddle explain`, column TILE: tokens x rows x columns of a stage, stages,
+// split-K.
 TileSpec tile_of_table(const PlannedKernel& kernel) {
   const std::string text = kernel.family->tile_text(kernel);
   TileSpec tile;
@@ -31,7 +32,7 @@ TileSpec tile_of_table(const PlannedKernel& kernel) {
   return tile;
 }
 
-// Of what `heddle plan` says.
+// The tile that `heddle plan` describes.
 TileSpec tile_of_plan(const PlannedKernel& kernel) {
   const std::string text = kernel.family->describe(kernel);
   TileSpec tile;
@@ -50,7 +51,7 @@ TileSpec tile_of_plan(const PlannedKernel& kernel) {
 void expect_same(const Plan& plan, const PlannedKernel& kernel, const TileSpec& tile) {
   GemmSpec spec = plan.spec.gemm();
   spec.shape.m_min = spec.shape.m_max = kernel.size_max;
-  // By itself a tile is one of those that cp.async or registers feed.
+  // Without a path, a tile asks for the kernels that cp.async or registers feed.
   if (!is_tiles(kernel)) spec.path = Path::kHopper;
   spec.tile = tile;
   const std::optional<Error> refused = plan_error(Spec::from_gemm(spec), plan.target.name.c_str());

@@ -44,7 +44,7 @@ TEST(CostFit, LeavesAloneWhatNoKernelDependsOn) {
     const Values truth = other_costs(4).at(&family);
     std::vector<TimedKernel> kernels;
     for (const CalibrationJob& job : jobs) {
-      // Of kernels that do not share K.
+      // Kernels that do not share K have no exchange.
       for (TimedKernel& one : kernels_without(family, "exchange", job, 1, truth)) {
         kernels.push_back(std::move(one));
       }

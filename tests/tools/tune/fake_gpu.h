@@ -20,7 +20,7 @@
 
 namespace heddle {
 
-// Of each family the built-in values times factors between 0.6 and 1.6.
+// The built-in values of each family, times factors between 0.6 and 1.6.
 inline std::map<const GemmFamily*, Values> other_costs(unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> factor(std::log(0.6), std::log(1.6));

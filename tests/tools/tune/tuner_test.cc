@@ -78,7 +78,7 @@ class TunerTest : public testing::Test {
   std::vector<std::string> lines;  // with results
 };
 
-// Of a job the steps that the report has, as "1-1".
+// The steps that the report has of a job, as "1-1".
 std::vector<std::string> steps_of(const TuneReport& report, const std::string& name) {
   std::vector<std::string> steps;
   for (const TunedStep& step : report.steps) {

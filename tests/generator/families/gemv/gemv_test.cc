@@ -153,7 +153,7 @@ TEST(Gemv, BlocksShareRowsThatAreTooLongForOne) {
   for (const PlannedKernel& one : found) EXPECT_GT(config_of<GemvConfig>(one).split_k, 1);
 }
 
-// Of the same kernel, twice the rows take longer, and so do twice the columns.
+// The same kernel takes longer with twice the rows, and with twice the columns.
 TEST(Gemv, MoreWeightsTakeLonger) {
   const auto fastest = [](std::int64_t n, std::int64_t k) {
     const Plan plan = unplanned(spec_for(1, n, k), target_from_name("h200"));

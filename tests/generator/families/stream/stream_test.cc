@@ -23,7 +23,7 @@ std::vector<PlannedKernel> streams_of(const GemmSpec& spec, const char* target =
   return candidates_of(spec, target, is_stream);
 }
 
-// Of a spec that streams serve.
+// The first kernel of a spec that streams serve.
 StreamConfig first_of(const GemmSpec& spec) {
   return config_of<StreamConfig>(plan_of(spec, "h200").kernels.front());
 }

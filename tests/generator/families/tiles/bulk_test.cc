@@ -137,7 +137,7 @@ TEST(Bulk, TheBlocksOfAClusterShareK) {
   EXPECT_NE(refusal(spec, "h200").find("/tile/split_k"), std::string::npos) << "one stage of K";
 }
 
-// Of the next launch an SM would get two blocks where two fit, and others none.
+// If two blocks fit an SM, an SM could get two blocks of the next launch while others get none.
 TEST(Bulk, ABlockThatHasAnSmToItselfLeavesNoRoomForAnother) {
   const Target target = target_from_name("h200");
   GemmSpec spec = spec_of(1000, 8192);
@@ -172,7 +172,7 @@ TEST(Bulk, BlocksHoldTheirStagesAtMost) {
   }
 }
 
-// They start while the kernel before still runs where two fit on an SM.
+// Clusters of which two fit on an SM start while the previous kernel still runs.
 TEST(Bulk, BlocksOfAClusterThatFitInPairsCopyAllOfTheirRingAhead) {
   GemmSpec spec = spec_of(1280, 8192);
   spec.shape.m_min = 9;

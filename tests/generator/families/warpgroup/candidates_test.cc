@@ -29,7 +29,7 @@ std::vector<WarpgroupConfig> tiles_of(const GemmSpec& spec, const char* target =
   return tiles;
 }
 
-// Of the path hopper, which has no other kernels for these tokens unless a tile wants them.
+// The kernel of the path hopper, which has no other one for these tokens unless a tile asks for it.
 PlannedKernel own_kernel_of(GemmSpec spec) {
   spec.path = Path::kHopper;
   return plan_of(spec, "h200").kernels.front();

@@ -1,0 +1,131 @@
+// The tables of fields in docs/spec.md say what the library's tables of fields say.
+#include <algorithm>
+
+#include "generator/spec/fields.h"
+#include "tests/generator/spec_helpers.h"
+
+namespace heddle {
+namespace {
+
+// A part of the page: the fields that all of `ops` have and that mean the same in each of them.
+struct Section {
+  std::string heading;
+  std::vector<Op> ops;
+};
+
+// A field is described in the first section that covers its operation.
+std::vector<Section> sections() {
+  std::vector<Section> list = {
+      {"Every operation",
+       {Op::kGemm, Op::kDequantize, Op::kRepack, Op::kQuantizeWeight, Op::kKvAppend,
+        Op::kDecodeAttention, Op::kRowTransform}},
+      {"gemm, dequantize, repack, quantize_weight",
+       {Op::kGemm, Op::kDequantize, Op::kRepack, Op::kQuantizeWeight}},
+      {"dequantize, repack, quantize_weight", {Op::kDequantize, Op::kRepack, Op::kQuantizeWeight}},
+      {"dequantize, repack", {Op::kDequantize, Op::kRepack}},
+      {"kv_append, decode_attention", {Op::kKvAppend, Op::kDecodeAttention}}};
+  for (const FieldTable* table : every_field_table()) {
+    list.push_back({std::string(to_string(table->op)), {table->op}});
+  }
+  return list;
+}
+
+std::string dotted(std::string_view pointer) {
+  std::string path(pointer.substr(1));
+  std::replace(path.begin(), path.end(), '/', '.');
+  return path;
+}
+
+// The innermost object around the field that may be left out; null where there is none.
+const Field* optional_parent(const FieldTable& table, const Field& field) {
+  const Field* at = table.find(field.parent());
+  while (at != nullptr && at->required) at = table.find(at->parent());
+  return at;
+}
+
+std::string default_text(const FieldTable& table, const Field& field) {
+  if (!field.default_from.empty()) return '`' + dotted(field.default_from) + '`';
+  if (field.required) {
+    const Field* object = optional_parent(table, field);
+    return object == nullptr ? "required" : "required in `" + dotted(object->pointer) + '`';
+  }
+  if (field.kind == FieldKind::kTuple) return "[1, 65536]";
+  if (field.slot.get == nullptr) return "";
+  const std::optional<std::int64_t> value = field.slot.get(table.defaults);
+  return value ? value_text(field, *value) : "";
+}
+
+std::string row_of(const FieldTable& table, const Field& field) {
+  return "| `" + dotted(field.pointer) + "` | " + allowed_text(table, field) + " | " +
+         default_text(table, field) + " | " + std::string(field.doc) + " |\n";
+}
+
+// The objects kv.k and kv.v have the fields of kv, which the page describes once.
+bool repeats_field_of_kv(const FieldTable& table, const Field& field) {
+  constexpr std::string_view kTensors[] = {"/kv/k", "/kv/v"};
+  if (std::find(std::begin(kTensors), std::end(kTensors), field.parent()) == std::end(kTensors)) {
+    return false;
+  }
+  const Field* shared = table.find("/kv", field.name());
+  EXPECT_TRUE(shared != nullptr && field.default_from == shared->pointer &&
+              allowed_text(table, *shared) == allowed_text(table, field))
+      << field.pointer;
+  return true;
+}
+
+// Whether the page has a row for it. Operations have a table of their own, and objects follow from
+// the fields in them.
+bool has_row(const FieldTable& table, const Field& field) {
+  const Field* parent = table.find(field.parent());
+  const bool element = parent != nullptr && parent->kind == FieldKind::kTuple;
+  return field.kind != FieldKind::kObject && !element && field.pointer != "/op" &&
+         !repeats_field_of_kv(table, field);
+}
+
+bool has_same_row(Op op, const Field& field, const std::string& row) {
+  const FieldTable& table = fields_of(op);
+  const Field* same = table.find(field.pointer);
+  return same != nullptr && row_of(table, *same) == row;
+}
+
+std::string section_text(const Section& section, const std::vector<Section>& earlier) {
+  const FieldTable& table = fields_of(section.ops.front());
+  std::string rows;
+  for (const Field& field : table.fields) {
+    if (!has_row(table, field)) continue;
+    const std::string row = row_of(table, field);
+    const auto covers = [&](const Section& one) {
+      return std::find(one.ops.begin(), one.ops.end(), table.op) != one.ops.end() &&
+             std::all_of(one.ops.begin(), one.ops.end(),
+                         [&](Op op) { return has_same_row(op, field, row); });
+    };
+    if (covers(section) && std::none_of(earlier.begin(), earlier.end(), covers)) rows += row;
+  }
+  if (rows.empty()) return "";
+  return "### " + section.heading +
+         "\n\n| field | allowed | default | meaning |\n| --- | --- | --- | --- |\n" + rows;
+}
+
+// If these fail: put the printed text into docs/spec.md.
+TEST(SpecDocs, EveryFieldIsDescribed) {
+  const std::string page = file_text(HEDDLE_SPEC_PAGE);
+  const std::vector<Section> all = sections();
+  std::vector<Section> earlier;
+  for (const Section& section : all) {
+    const std::string text = section_text(section, earlier);
+    EXPECT_NE(page.find(text), page.npos) << text;
+    earlier.push_back(section);
+  }
+}
+
+TEST(SpecDocs, EveryOperationIsDescribed) {
+  const std::string page = file_text(HEDDLE_SPEC_PAGE);
+  for (const FieldTable* table : every_field_table()) {
+    const std::string row = "| `" + std::string(to_string(table->op)) + "` | " +
+                            std::string(table->find("/op")->doc) + " |\n";
+    EXPECT_NE(page.find(row), page.npos) << row;
+  }
+}
+
+}  // namespace
+}  // namespace heddle
