@@ -83,48 +83,75 @@ BuildResult Builder::build_one(const Source& source, const std::string& compiler
   return result;
 }
 
-// Without NVRTC a cached binary of any compiler is better than none; in strict mode it is what is
-// asked for, and a kernel that is not there has no binary.
-BuildResult Builder::find_without_compiler(const Source& source, const Error* why) {
-  const CacheKey key = cache_key(source, "");
+BuildResult Builder::find_of_any_compiler(const Source& source) {
   BuildResult result;
   result.kernel_name = source.kernel_name;
-  result.binary = cache_.find_any_compiler(key);
-  if (result.binary == nullptr && strict_) return result;
-  if (result.binary == nullptr) {
-    throw Error(why->category(), why->code(),
-                fmt::format("{} is not in the cache and must be compiled, but {}",
-                            source.kernel_name, why->what()));
-  }
+  result.binary = cache_.find_any_compiler(cache_key(source, ""));
+  if (result.binary == nullptr) return result;
   result.key = cache_key(source, result.binary->compiler).id();
   result.hit = true;
   return result;
 }
 
-std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
-                                        const BuildProgress& progress,
-                                        const std::atomic<bool>* stop) {
-  std::optional<Error> no_compiler;
-  std::string compiler;
+// Without NVRTC a cached binary of any compiler is better than none; in strict mode it is what is
+// asked for, and a kernel that is not there has no binary.
+BuildResult Builder::find_without_compiler(const Source& source, const Error* why) {
+  BuildResult result = find_of_any_compiler(source);
+  if (result.binary != nullptr || strict_) return result;
+  throw Error(why->category(), why->code(),
+              fmt::format("{} is not in the cache and must be compiled, but {}", source.kernel_name,
+                          why->what()));
+}
+
+std::optional<std::string> Builder::compiler(std::optional<Error>* why_none) {
+  if (strict_) return std::nullopt;
   try {
-    if (!strict_) compiler = nvrtc_.identity();
+    return nvrtc_.identity();
   } catch (const Error& error) {
     if (error.code() != "nvrtc.missing") throw;
-    no_compiler = error;
+    *why_none = error;
+    return std::nullopt;
   }
+}
+
+std::vector<BuildResult> Builder::find(const std::vector<Source>& sources) {
+  std::optional<Error> no_compiler;
+  const std::optional<std::string> own = compiler(&no_compiler);
+  std::vector<BuildResult> results(sources.size());
+  run_jobs(sources.size(), jobs_, [&](std::size_t index) {
+    const auto start = std::chrono::steady_clock::now();
+    BuildResult& result = results[index];
+    if (own) {
+      const CacheKey key = cache_key(sources[index], *own);
+      result.kernel_name = sources[index].kernel_name;
+      result.binary = cache_.find(key);
+      if (result.binary != nullptr) result.key = key.id();
+    } else {
+      result = find_of_any_compiler(sources[index]);
+    }
+    result.hit = result.binary != nullptr;
+    result.ms = milliseconds_since(start);
+  });
+  return results;
+}
+
+std::vector<BuildResult> Builder::build(const std::vector<Source>& sources,
+                                        const BuildProgress& progress,
+                                        const std::function<bool()>& stopped) {
+  std::optional<Error> no_compiler;
+  const std::optional<std::string> own = compiler(&no_compiler);
   std::vector<BuildResult> results(sources.size());
   std::mutex progress_mutex;
   std::size_t done = 0;
   run_jobs(sources.size(), jobs_, [&](std::size_t index) {
-    if (stop != nullptr && *stop) {
+    if (stopped && stopped()) {
       throw Error(ErrorCategory::kCancelled, "runtime.cancelled",
                   "cancelled; what was compiled until then is in the cache");
     }
     const auto start = std::chrono::steady_clock::now();
     BuildResult result =
-        strict_ || no_compiler
-            ? find_without_compiler(sources[index], no_compiler ? &*no_compiler : nullptr)
-            : build_one(sources[index], compiler);
+        own ? build_one(sources[index], *own)
+            : find_without_compiler(sources[index], no_compiler ? &*no_compiler : nullptr);
     result.ms = milliseconds_since(start);
     results[index] = std::move(result);
     if (results[index].binary == nullptr) return;  // all that are missing are told at the end

@@ -2,8 +2,10 @@
 #ifndef HEDDLE_RUNTIME_BUILDER_H_
 #define HEDDLE_RUNTIME_BUILDER_H_
 
-#include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cache/cache.h"
@@ -23,10 +25,13 @@ class Builder {
   // `logger` must outlive the builder.
   Builder(const RuntimeOptions& options, Logger* logger);
 
-  // Does what Runtime::build does. Once `stop` (may be null) is true, it begins nothing more and
-  // throws Error(kCancelled, "runtime.cancelled").
+  // Does what Runtime::build does. Once stopped() (may be empty; any thread calls it) is true, it
+  // begins nothing more and throws Error(kCancelled, "runtime.cancelled").
   std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress,
-                                 const std::atomic<bool>* stop = nullptr);
+                                 const std::function<bool()>& stopped = {});
+
+  // As Runtime::find.
+  std::vector<BuildResult> find(const std::vector<Source>& sources);
 
   // Compiles although the cache has an entry, and replaces it: the driver refused its binary.
   // Not in strict mode.
@@ -40,7 +45,12 @@ class Builder {
   bool strict() const { return strict_; }
 
  private:
+  // NVRTC's identity; nothing in strict mode, which asks for none, and, with the reason, where
+  // there is no NVRTC.
+  std::optional<std::string> compiler(std::optional<Error>* why_none);
   BuildResult build_one(const Source& source, const std::string& compiler);
+  // Without a binary on a miss.
+  BuildResult find_of_any_compiler(const Source& source);
   BuildResult find_without_compiler(const Source& source, const Error* why);
   Binary compile(const Source& source);
 

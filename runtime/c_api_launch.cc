@@ -42,7 +42,7 @@ heddle_status heddle_kernel_workspace_bytes(const heddle_kernel* kernel, int64_t
     need(kernel, "kernel");
     need(bytes, "bytes");
     heddle::c_api::need_op(kernel->kernel.op(), Op::kGemm);
-    *bytes = heddle::gemm_workspace_bytes(kernel->kernel.plan(), m);
+    *bytes = heddle::gemm_workspace_bytes(kernel->kernel.state(), m);
   });
 }
 

@@ -60,6 +60,7 @@ HEDDLE_FIRST_SIZE(heddle_checkpoint_unserved_info, tensor_count);
 HEDDLE_FIRST_SIZE(heddle_source_info, dynamic_shared_bytes);
 HEDDLE_FIRST_SIZE(heddle_build_kernel_info, dynamic_shared_bytes);
 HEDDLE_FIRST_SIZE(heddle_compiler_info, arch_count);
+HEDDLE_FIRST_SIZE(heddle_preparation_info, reserved);
 HEDDLE_FIRST_SIZE(heddle_model_texts, engine_rotates);
 HEDDLE_FIRST_SIZE(heddle_model_info, assumption_count);
 HEDDLE_FIRST_SIZE(heddle_model_kernel_info, layers);

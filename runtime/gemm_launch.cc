@@ -93,6 +93,11 @@ std::size_t gemm_workspace_bytes(const Plan& plan, std::int64_t m) {
   return plan.workspace_bytes(m);
 }
 
+std::size_t gemm_workspace_bytes(const Kernel::State& state, std::int64_t m) {
+  check_m(state.plan.spec.gemm().shape, m);
+  return state.workspace_bytes(m);
+}
+
 void launch(const Kernel::State& state, const GemmArgs& args, Stream stream) {
   const Plan& plan = state.plan;
   validate(plan, workspace_to_check(state, args), args);
@@ -102,12 +107,12 @@ void launch(const Kernel::State& state, const GemmArgs& args, Stream stream) {
     arguments.gather_to(bytes(args.workspace) + plan.gathered_offset(args.m));
     state.launch(i, {args.m}, arguments.list(), stream);
   }
-  arguments.read_tokens(state.kernels[index].driver(), plan, plan.kernels[index]);
+  arguments.read_tokens(state.kernels[index]->driver(), plan, plan.kernels[index]);
   state.launch(index, {args.m}, arguments.list(), stream);
 }
 
 std::size_t GemmKernel::workspace_bytes(std::int64_t m) const {
-  return gemm_workspace_bytes(plan(), m);
+  return gemm_workspace_bytes(kernel().state(), m);
 }
 
 void GemmKernel::launch(const GemmArgs& args, Stream stream) const {

@@ -19,6 +19,7 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
 
 // What GemmKernel does. Precondition: a plan, or a kernel, of a gemm.
 std::size_t gemm_workspace_bytes(const Plan& plan, std::int64_t m);
+std::size_t gemm_workspace_bytes(const Kernel::State& state, std::int64_t m);
 void launch(const Kernel::State& state, const GemmArgs& args, Stream stream);
 
 // The arguments of a GEMM's kernels. Lives on the caller's stack for one launch; `args` must live

@@ -1,5 +1,6 @@
 #include "heddle/kernel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/context.h"
@@ -80,6 +81,11 @@ void LoadedKernel::launch(const LaunchConfig& config, void** parameters) const {
   if (result != cuda::CUDA_SUCCESS) cuda::check(result, "cuLaunchKernelEx");
 }
 
+std::size_t Kernel::State::workspace_bytes(std::int64_t m) const noexcept {
+  const std::size_t own = plan.workspace_bytes(m);
+  return counterpart == nullptr ? own : std::max(own, counterpart->workspace_bytes(m));
+}
+
 void Kernel::State::launch(std::size_t index, const LaunchSize& size, ArgumentList& arguments,
                            Stream stream) const {
   launch_as(launches[index].at(plan, size), index, arguments, stream);
@@ -90,7 +96,7 @@ void Kernel::State::launch_as(const KernelLaunch& launch, std::size_t index,
   const PlannedKernel& kernel = plan.kernel(index);
   arguments.set(KernelArgument::kSchedule, &launch.schedule);
   const LaunchConfig config(kernel, launch, stream);
-  kernels[index].launch(config, arguments.of(kernel));
+  kernels[index]->launch(config, arguments.of(kernel));
 }
 
 Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}

@@ -59,10 +59,16 @@ class LoadedKernel {
 // Immutable once made.
 struct Kernel::State {
   Plan plan;
-  std::vector<LoadedKernel> kernels;  // as the plan counts them
-  // What a launch would take a while to tell: the plan's, and of each kernel.
+  std::vector<std::shared_ptr<const LoadedKernel>> kernels;  // as the plan counts them
+  // Of a kernel that stands in for another until that is ready, and of that other: each other's
+  // plan. What users allocate must do for both.
+  std::shared_ptr<const Plan> counterpart{};
+  // What a launch would take a while to tell: the most of plan and counterpart, and of each kernel.
   std::size_t max_workspace_bytes = 0;
   std::vector<LaunchTable> launches;
+
+  // Of a gemm: the most that a launch with M needs by plan or counterpart.
+  std::size_t workspace_bytes(std::int64_t m) const noexcept;
 
   // Launches the plan's kernel `index` with the grid for this size, or with one that the caller has
   // looked up. Both throw Error(kDriver).

@@ -13,17 +13,17 @@ namespace heddle {
 namespace {
 
 // One of the specs on its way; `kernel` is set from the start for what was prepared before.
-struct Preparation {
+struct PreparedSpec {
   std::optional<Kernel> kernel;
   Plan plan;
   std::vector<Source> sources;
   std::vector<std::size_t> built;  // for each source, index among those of all specs
 };
 
-std::vector<Preparation> resolve_all(const std::vector<Spec>& specs, const Target& target,
-                                     cuda::CUdevice device, Runtime::Impl* impl) {
+std::vector<PreparedSpec> resolve_all(const std::vector<Spec>& specs, const Target& target,
+                                      cuda::CUdevice device, Runtime::Impl* impl) {
   const TunedTables& tables = impl->tuned.tables();
-  std::vector<Preparation> preparations(specs.size());
+  std::vector<PreparedSpec> preparations(specs.size());
   std::vector<Problem> problems;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     preparations[i].kernel = impl->prepared.find(device, specs[i]);
@@ -58,10 +58,10 @@ std::vector<Kernel> all_prepared(Runtime::Impl* impl, const std::vector<Spec>& s
 }
 
 // Specs of one shape share their sources, and so what is compiled.
-std::vector<Source> render_each_once(std::vector<Preparation>* preparations) {
+std::vector<Source> render_each_once(std::vector<PreparedSpec>* preparations) {
   std::vector<Source> sources;
   std::map<std::string, std::size_t> known;  // by file name, which names the content
-  for (Preparation& preparation : *preparations) {
+  for (PreparedSpec& preparation : *preparations) {
     if (preparation.kernel) continue;
     preparation.sources = render_all(preparation.plan);
     for (const Source& source : preparation.sources) {
@@ -74,9 +74,9 @@ std::vector<Source> render_each_once(std::vector<Preparation>* preparations) {
 }
 
 // The builder names the kernels that are missing; the caller also wants to know their specs.
-Error all_missing(Runtime::Impl* impl, const std::vector<Preparation>& preparations) {
+Error all_missing(Runtime::Impl* impl, const std::vector<PreparedSpec>& preparations) {
   std::vector<Problem> problems;
-  for (const Preparation& preparation : preparations) {
+  for (const PreparedSpec& preparation : preparations) {
     if (preparation.kernel) continue;
     try {
       impl->build_for(preparation.plan, preparation.sources);
@@ -88,7 +88,7 @@ Error all_missing(Runtime::Impl* impl, const std::vector<Preparation>& preparati
 }
 
 std::vector<BuildResult> build_all(Runtime::Impl* impl, const std::vector<Source>& sources,
-                                   const std::vector<Preparation>& preparations,
+                                   const std::vector<PreparedSpec>& preparations,
                                    const PrepareProgress& progress) {
   try {
     return impl->build_cancellable(sources, progress);
@@ -106,15 +106,15 @@ std::vector<Kernel> Runtime::prepare(const std::vector<Spec>& specs,
   const cuda::CurrentContext context;
   impl_->keep_primary_context(context);
   const cuda::CUdevice device = context.device();
-  std::vector<Preparation> preparations =
+  std::vector<PreparedSpec> preparations =
       resolve_all(specs, target_of_device(device), device, impl_.get());
-  for (const Preparation& preparation : preparations) {
+  for (const PreparedSpec& preparation : preparations) {
     if (!preparation.kernel) impl_->recorder.record(preparation.plan);
   }
   const std::vector<Source> sources = render_each_once(&preparations);
   const std::vector<BuildResult> built = build_all(impl_.get(), sources, preparations, progress);
   std::vector<Kernel> kernels;
-  for (const Preparation& preparation : preparations) {
+  for (const PreparedSpec& preparation : preparations) {
     if (preparation.kernel) {
       kernels.push_back(*preparation.kernel);
       continue;
@@ -131,12 +131,27 @@ void Runtime::seal() { impl_->sealed = true; }
 
 Kernel Runtime::kernel(const Spec& spec) {
   if (auto known = impl_->find_prepared(spec)) return *std::move(known);
+  const auto pending = impl_->find_pending(spec);
+  if (pending != nullptr && !pending->has_ended()) {
+    impl_->refuse_sealed(spec);
+    pending->special.wait();
+  }
+  // A request that has failed is of no use; this call tries again.
+  if (pending != nullptr && !pending->has_failed()) return pending->special.get();
   impl_->refuse_sealed(spec);
   return load(resolve(spec, device_target(), tuned_tables()));
 }
 
 Kernel Runtime::kernel(const Spec& spec, Stream stream) {
-  if (auto known = impl_->find_prepared(spec)) return *std::move(known);
+  // Before what is prepared: a capture may have to go on with a stand-in.
+  auto pending = impl_->find_pending(spec);
+  auto known = impl_->find_prepared(spec);
+  if (pending != nullptr && known && pending->has_failed()) {  // another call has made it since
+    pending =
+        impl_->pending.put(device_at_hand(0), spec, retried(pending.get(), ready_future(*known)));
+  }
+  if (pending != nullptr) return KernelRequest(pending).kernel(stream);
+  if (known) return *std::move(known);
   impl_->refuse_sealed(spec);
   if (cuda::capture_of(stream)) {
     throw Error(ErrorCategory::kMissing, "runtime.capturing",
@@ -147,26 +162,29 @@ Kernel Runtime::kernel(const Spec& spec, Stream stream) {
 }
 
 KernelRequest Runtime::request(const Spec& spec) {
-  if (impl_->prepared.of(spec) == nullptr) impl_->refuse_sealed(spec);
+  const bool is_known = impl_->prepared.of(spec) != nullptr || impl_->pending.has(spec);
+  if (!is_known) impl_->refuse_sealed(spec);
   const cuda::CurrentContext context;
   impl_->keep_primary_context(context);
   const cuda::CUdevice device = context.device();
-  auto state = std::make_shared<KernelRequest::State>();
-  if (const auto known = impl_->prepared.find(device, spec)) {
-    std::promise<Kernel> promise;
-    promise.set_value(*known);
-    state->special = promise.get_future().share();
-    return KernelRequest(std::move(state));
-  }
+  const auto pending = impl_->pending.find(device, spec);
+  if (pending != nullptr && !pending->has_failed()) return KernelRequest(pending);
+  if (const auto known = impl_->prepared.find(device, spec)) return ready_request(*known);
   impl_->refuse_sealed(spec);
-  state->general = impl_->prepared.find_general(device, spec);
   Plan plan = resolve(spec, target_of_device(device), tuned_tables());
-  state->special =
+  auto special =
       impl_->requests.add(context.context(), [impl = impl_.get(), plan = std::move(plan), device] {
         // Another request for it may have been before this one.
         if (const auto known = impl->prepared.find(device, plan.spec)) return *known;
         return impl->prepared.put(device, impl->load(plan));
       });
+  if (pending != nullptr) {
+    return KernelRequest(
+        impl_->pending.put(device, spec, retried(pending.get(), std::move(special))));
+  }
+  auto state = std::make_shared<KernelRequest::State>();
+  state->general = impl_->prepared.find_general(device, spec);
+  state->special = std::move(special);
   return KernelRequest(std::move(state));
 }
 

@@ -86,13 +86,51 @@ void RequestQueue::work(Shared* shared) {
   }
 }
 
-KernelRequest::KernelRequest(std::shared_ptr<State> state) : state_(std::move(state)) {}
-
-bool KernelRequest::ready() const {
-  return state_->special.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+bool KernelRequest::State::has_ended() const {
+  return special.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
-Kernel KernelRequest::wait() const { return state_->special.get(); }
+bool KernelRequest::State::has_failed() const {
+  if (!has_ended()) return false;
+  try {
+    special.get();
+    return false;
+  } catch (...) {
+    return true;
+  }
+}
+
+std::shared_future<Kernel> ready_future(const Kernel& kernel) {
+  std::promise<Kernel> promise;
+  promise.set_value(kernel);
+  return promise.get_future().share();
+}
+
+KernelRequest ready_request(const Kernel& kernel) {
+  auto state = std::make_shared<KernelRequest::State>();
+  state->special = ready_future(kernel);
+  return KernelRequest(std::move(state));
+}
+
+std::shared_ptr<KernelRequest::State> retried(KernelRequest::State* failed,
+                                              std::shared_future<Kernel> special) {
+  auto state = std::make_shared<KernelRequest::State>();
+  state->special = std::move(special);
+  const std::lock_guard<std::mutex> lock(failed->mutex);
+  state->general = failed->general;
+  state->general_captures = failed->general_captures;
+  state->stood_in = failed->stood_in;
+  return state;
+}
+
+KernelRequest::KernelRequest(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+bool KernelRequest::ready() const { return state_->has_ended(); }
+
+Kernel KernelRequest::wait() const {
+  cuda::refuse_forked();  // the child has no thread that would end it
+  return state_->special.get();
+}
 
 Kernel KernelRequest::kernel(Stream stream) const {
   cuda::refuse_forked();
@@ -115,7 +153,9 @@ Kernel KernelRequest::kernel(Stream stream) const {
       state_->adopted = true;
       return kernel;
     } catch (const Error&) {
-      return *state_->general;  // wait() tells why; it never takes over
+      // wait() tells why. It never takes over, but what is tried in its place may: see retried().
+      if (capture) captures.push_back(*capture);
+      return *state_->general;
     }
   }
   if (capture) captures.push_back(*capture);

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -28,7 +29,21 @@ struct KernelRequest::State {
   // Guarded by mutex: `special` has taken over; captures that have got `general`.
   bool adopted = false;
   std::vector<std::uint64_t> general_captures;
+  // Ranges of M that `general` does not serve by the kernels of `special`. Never changes.
+  std::vector<MRange> stood_in{};
+
+  bool has_ended() const;
+  // Whether it has ended without a kernel.
+  bool has_failed() const;
 };
+
+std::shared_future<Kernel> ready_future(const Kernel& kernel);
+
+// The request of a kernel that is there.
+KernelRequest ready_request(const Kernel& kernel);
+// What takes the place of a request that has failed: captures go on with what it gave them.
+std::shared_ptr<KernelRequest::State> retried(KernelRequest::State* failed,
+                                              std::shared_future<Kernel> special);
 
 // Thread-safe. The thread starts with the first request.
 class RequestQueue {
@@ -43,6 +58,8 @@ class RequestQueue {
 
   // Runs make() in `context`, without breaking the captures of other threads.
   std::shared_future<Kernel> add(cuda::CUcontext context, Make make);
+  // Whether it is being destroyed: what runs may then end early, by throwing.
+  bool stopping() const noexcept { return shared_->stop; }
 
  private:
   struct Job {
@@ -50,12 +67,12 @@ class RequestQueue {
     Make make;
     std::promise<Kernel> promise;
   };
-  // What the thread and the others share; `mutex` guards all of it.
+  // What the thread and the others share; `mutex` guards all of it, but `stop` may be read without.
   struct Shared {
     std::mutex mutex;
     std::condition_variable wake;
     std::deque<Job> jobs;
-    bool stop = false;
+    std::atomic<bool> stop{false};
   };
 
   static void work(Shared* shared);

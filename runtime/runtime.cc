@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "heddle/error.h"
@@ -42,6 +43,10 @@ std::string spec_to_add(const Plan& plan) {
                      plan.spec.canonical_json());
 }
 
+std::shared_ptr<KernelRequest::State> Runtime::Impl::find_pending(const Spec& spec) {
+  return pending.has(spec) ? pending.find(device_at_hand(0), spec) : nullptr;
+}
+
 std::optional<Kernel> Runtime::Impl::find_prepared(const Spec& spec) {
   const auto of_spec = prepared.of(spec);
   if (of_spec == nullptr) return std::nullopt;
@@ -51,10 +56,13 @@ std::optional<Kernel> Runtime::Impl::find_prepared(const Spec& spec) {
 }
 
 void Runtime::Impl::refuse_sealed(const Spec& spec) const {
-  if (!sealed) return;
-  throw Error(ErrorCategory::kMissing, "runtime.sealed",
-              fmt::format("the runtime is sealed, and this spec was not prepared: {}",
-                          spec.canonical_json()));
+  if (sealed) throw sealed_refusal(spec);
+}
+
+Error Runtime::Impl::sealed_refusal(const Spec& spec) {
+  return {ErrorCategory::kMissing, "runtime.sealed",
+          fmt::format("the runtime is sealed, and this spec was not prepared: {}",
+                      spec.canonical_json())};
 }
 
 Runtime::Impl::Impl(RuntimeOptions options)
@@ -105,35 +113,49 @@ std::vector<BuildResult> Runtime::Impl::build_cancellable(const std::vector<Sour
   const auto tell = [&](const BuildResult& result, std::size_t done, std::size_t total) {
     if (progress && !progress(result, done, total)) stop = true;
   };
-  std::vector<BuildResult> built = builder.build(sources, tell, &stop);
+  std::vector<BuildResult> built = builder.build(sources, tell, [&] { return stop.load(); });
   if (!stop) return built;
   throw Error(ErrorCategory::kCancelled, "runtime.cancelled", "cancelled after the last kernel");
 }
 
-LoadedKernel Runtime::Impl::load_kernel(const Source& source, const BuildResult& built,
-                                        cuda::CUdevice device) {
+std::shared_ptr<const LoadedKernel> Runtime::Impl::load_kernel(const Source& source,
+                                                               const BuildResult& built,
+                                                               cuda::CUdevice device) {
   const int shared_bytes = source.dynamic_shared_bytes;
   try {
-    return {*built.binary, shared_bytes, device};
+    return std::make_shared<LoadedKernel>(*built.binary, shared_bytes, device);
   } catch (const Error& error) {
     // A cached binary that the driver refuses is stale in a way that no key can tell.
     if (!built.hit || builder.strict() || !is_refusal(error)) throw;
     logger.log(LogLevel::kWarning,
                fmt::format("compiling {} again: {}", source.kernel_name, error.what()));
   }
-  return {*builder.rebuild(source, built.binary), shared_bytes, device};
+  return std::make_shared<LoadedKernel>(*builder.rebuild(source, built.binary), shared_bytes,
+                                        device);
+}
+
+Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const LoadedKernel>> code,
+                       std::shared_ptr<const Plan> counterpart) {
+  auto state = std::make_shared<Kernel::State>();
+  state->plan = plan;
+  state->max_workspace_bytes = plan.max_workspace_bytes();
+  if (counterpart != nullptr) {
+    state->max_workspace_bytes =
+        std::max(state->max_workspace_bytes, counterpart->max_workspace_bytes());
+  }
+  state->counterpart = std::move(counterpart);
+  state->kernels = std::move(code);
+  for (std::size_t i = 0; i < plan.kernel_count(); ++i) state->launches.emplace_back(plan, i);
+  return Kernel(std::move(state));
 }
 
 Kernel Runtime::Impl::load_built(const Plan& plan, const std::vector<Source>& sources,
                                  const std::vector<BuildResult>& built, cuda::CUdevice device) {
-  auto state = std::make_shared<Kernel::State>();
-  state->plan = plan;
-  state->max_workspace_bytes = plan.max_workspace_bytes();
+  std::vector<std::shared_ptr<const LoadedKernel>> code;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    state->kernels.push_back(load_kernel(sources[i], built[i], device));
-    state->launches.emplace_back(plan, i);
+    code.push_back(load_kernel(sources[i], built[i], device));
   }
-  return Kernel(std::move(state));
+  return assemble_kernel(plan, std::move(code));
 }
 
 Kernel Runtime::Impl::load(const Plan& plan) {
@@ -166,6 +188,10 @@ std::vector<BuildResult> Runtime::build_cancellable(const std::vector<Source>& s
                 "the runtime is sealed and builds nothing more");
   }
   return impl_->build_cancellable(sources, progress);
+}
+
+std::vector<BuildResult> Runtime::find(const std::vector<Source>& sources) {
+  return impl_->builder.find(sources);
 }
 
 Target Runtime::device_target(int ordinal) { return target_of_device(device_at_hand(ordinal)); }

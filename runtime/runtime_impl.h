@@ -8,11 +8,13 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "runtime/builder.h"
 #include "runtime/context.h"
 #include "runtime/kernel_state.h"
 #include "runtime/logger.h"
+#include "runtime/pending_requests.h"
 #include "runtime/prepared_kernels.h"
 #include "runtime/recorder.h"
 #include "runtime/request_queue.h"
@@ -27,11 +29,16 @@ cuda::CUdevice device_at_hand(int ordinal);
 struct Runtime::Impl {
   explicit Impl(RuntimeOptions options);
 
+  // What prepare() has begun to make for the device at hand. No call of the driver if it has begun
+  // no such spec.
+  std::shared_ptr<KernelRequest::State> find_pending(const Spec& spec);
+
   // The prepared kernel of the device at hand. No call of the driver if no device has one.
   std::optional<Kernel> find_prepared(const Spec& spec);
 
   // Throws Error(kMissing, "runtime.sealed") after Runtime::seal().
   void refuse_sealed(const Spec& spec) const;
+  static Error sealed_refusal(const Spec& spec);
 
   // Where `context` retained the primary context, keeps it, so that the driver does not make and
   // destroy it anew for every kernel.
@@ -47,6 +54,10 @@ struct Runtime::Impl {
   std::vector<BuildResult> build_cancellable(const std::vector<Source>& sources,
                                              const PrepareProgress& progress);
 
+  // Loads the code of one kernel; compiles it again if it was cached and the driver refuses it.
+  std::shared_ptr<const LoadedKernel> load_kernel(const Source& source, const BuildResult& built,
+                                                  cuda::CUdevice device);
+
   // Loads what build() has made of the plan's sources, for the device.
   Kernel load_built(const Plan& plan, const std::vector<Source>& sources,
                     const std::vector<BuildResult>& built, cuda::CUdevice device);
@@ -59,14 +70,16 @@ struct Runtime::Impl {
   Recorder recorder;
   TunedFiles tuned;
   PreparedKernels prepared;
+  PendingRequests pending;
   std::atomic<bool> sealed{false};
   std::mutex mutex;
   std::unique_ptr<cuda::PrimaryContext> primary;  // guarded by mutex
   RequestQueue requests;                          // last: its thread uses all of the above
-
- private:
-  LoadedKernel load_kernel(const Source& source, const BuildResult& built, cuda::CUdevice device);
 };
+
+// A kernel of loaded code, in the order of plan.kernel(). `counterpart` as in Kernel::State.
+Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const LoadedKernel>> code,
+                       std::shared_ptr<const Plan> counterpart = nullptr);
 
 // "add this spec for h200 (sm_90a): {...}"
 std::string spec_to_add(const Plan& plan);

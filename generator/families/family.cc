@@ -6,6 +6,10 @@ bool Family::plans(Op /*op*/) const noexcept { return false; }
 
 void Family::plan(Plan& /*plan*/) const {}
 
+std::int64_t Family::most_size(const Plan& /*plan*/, const PlannedKernel& kernel) const noexcept {
+  return kernel.size_max;
+}
+
 std::int64_t Family::size_step(const PlannedKernel& /*kernel*/) const noexcept { return 0; }
 
 std::size_t Family::workspace_bytes(const Plan& /*plan*/, const PlannedKernel& /*kernel*/,

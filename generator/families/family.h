@@ -47,6 +47,10 @@ class Family {
   virtual KernelLaunch launch(const Plan& plan, const PlannedKernel& kernel,
                               const LaunchSize& size) const noexcept = 0;
 
+  // The largest size that the kernel's code computes right, whatever range it was chosen for; it
+  // serves every size below, too. size_max where a family does not say more.
+  virtual std::int64_t most_size(const Plan& plan, const PlannedKernel& kernel) const noexcept;
+
   // Launches whose ceil(size / step) is equal are alike; 0: they depend on more than the size.
   virtual std::int64_t size_step(const PlannedKernel& kernel) const noexcept;
 

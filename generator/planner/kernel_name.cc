@@ -24,4 +24,12 @@ std::string weight_name(const WeightSpec& weight) {
   return name;
 }
 
+std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) {
+  return fmt::format("heddle_gemm_{}_{}{}{}_n{}_k{}_m{}_{}", weight_name(spec.weight),
+                     to_string(spec.activation),
+                     spec.output ? fmt::format("_{}", to_string(*spec.output)) : "",
+                     spec.epilogue.gated ? "_gated" : "", spec.shape.n, spec.shape.k,
+                     kernel.size_min, kernel.size_max);
+}
+
 }  // namespace heddle

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "heddle/inspect/plan.h"
 #include "heddle/spec.h"
 
 namespace heddle {
@@ -11,6 +12,9 @@ namespace heddle {
 // "uint4z_g128", "e4m3_channel", "e2m1_g16_ts": type, zero points (z, or f for floats), group,
 // tensor scale.
 std::string weight_name(const WeightSpec& weight);
+
+// "heddle_gemm_uint4z_g128_fp16_n4096_k4096_m1_8": the last two are the kernel's range of M.
+std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel);
 
 }  // namespace heddle
 

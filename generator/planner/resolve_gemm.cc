@@ -19,14 +19,6 @@
 namespace heddle {
 namespace {
 
-std::string kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) {
-  return fmt::format("heddle_gemm_{}_{}{}{}_n{}_k{}_m{}_{}", weight_name(spec.weight),
-                     to_string(spec.activation),
-                     spec.output ? fmt::format("_{}", to_string(*spec.output)) : "",
-                     spec.epilogue.gated ? "_gated" : "", spec.shape.n, spec.shape.k,
-                     kernel.size_min, kernel.size_max);
-}
-
 // What the order of the codes costs against Heddle's own.
 std::string describe_interleave(const GemmSpec& spec, const DecodePlan& decode) {
   WeightSpec own = spec.weight;
@@ -107,7 +99,7 @@ void resolve_gemm(Plan& plan, const TunedTable* table) {
   plan.costs = measured_costs(table);
   TunedChoice choice = choose_with_table(plan, table);
   for (PlannedKernel& kernel : choice.kernels) {
-    std::string name = kernel_name(gemm, kernel);
+    std::string name = gemm_kernel_name(gemm, kernel);
     plan.kernels.push_back(planned_kernel(plan, std::move(kernel), std::move(name)));
   }
   if (gemm.act_order) plan.before.push_back(gather_kernel(gemm));

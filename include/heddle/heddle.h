@@ -5,8 +5,8 @@
  * leaves a function. A pointer to memory comes with its size in bytes; text is UTF-8 with a length.
  * A null handle or result pointer is HEDDLE_ERROR_USAGE, "api.null"; destroying null does nothing.
  *
- * This header has what needs a GPU: runtimes, kernels and launches. What the others have needs
- * none, but for heddle_target_of_device():
+ * This header has what needs a GPU: runtimes, kernels and launches, and heddle/c/prepare.h what
+ * makes urgent kernels first. What the others have needs none, but for heddle_target_of_device():
  *
  *   heddle/c/base.h     texts, structs that grow, handles and their threads, statuses, errors
  *   heddle/c/spec.h     whether a spec is valid, its canonical text, the schema
@@ -36,6 +36,7 @@
 #include "heddle/c/launch.h"
 #include "heddle/c/model.h"
 #include "heddle/c/plan.h"
+#include "heddle/c/prepare.h"
 #include "heddle/c/spec.h"
 #include "heddle/c/target.h"
 #include "heddle/c/tuned.h"

@@ -84,13 +84,42 @@ class HEDDLE_EXPORT KernelRequest {
   // the general one that request() found among the prepared ones. Changes from the one to the
   // other between two calls, but never within a capture, all of whose streams get the same one, so
   // that a graph holds the one or the other; other streams may change meanwhile. The general one
-  // may need another workspace and reads the same weights.
+  // reads the same weights, and its sums may be rounded otherwise. It may need another workspace,
+  // but for requests of prepare(), both of whose kernels report what does for both.
   // Throws Error(kMissing, "runtime.not_ready") while there is neither, and what making it threw if
   // there is no general one.
   Kernel kernel(Stream stream) const;
 
   struct State;
   explicit KernelRequest(std::shared_ptr<State> state);
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+struct PreparationStatus {
+  std::size_t done = 0;   // kernels that the background has compiled
+  std::size_t total = 0;  // that this call has left to it; 0: none
+  bool ended = false;     // well or not: nothing more is made
+};
+
+// What prepare() with urgent ranges has begun. Copies share the work, which goes on without them;
+// any thread may use one.
+class HEDDLE_EXPORT Preparation {
+ public:
+  // One for each spec, in their order. KernelRequest::kernel(stream) is what to launch now.
+  const std::vector<KernelRequest>& requests() const noexcept;
+  PreparationStatus status() const;
+  // Waits until nothing more is made. Throws what making the first kernel that failed threw; the
+  // log has all of them. Specs of a kernel that failed are served as they were until then.
+  void wait() const;
+  // Compiles no more of what this call has left to the background, but for what is being compiled.
+  // Specs that are not ready are served as they were until then, and waiting for them is
+  // Error(kCancelled, "runtime.cancelled").
+  void cancel() const;
+
+  struct State;
+  explicit Preparation(std::shared_ptr<State> state);
 
  private:
   std::shared_ptr<State> state_;
@@ -116,6 +145,9 @@ class HEDDLE_EXPORT Runtime {
   // compiled until then is in the cache.
   std::vector<BuildResult> build_cancellable(const std::vector<Source>& sources,
                                              const PrepareProgress& progress);
+  // What the cache has of them, in their order; nothing is compiled. `hit` is false, and there is
+  // neither key nor binary, for what it lacks.
+  std::vector<BuildResult> find(const std::vector<Source>& sources);
 
   // The current context's device, or, without one, device `ordinal`. Throws Error(kDriver).
   Target device_target(int ordinal = 0);
@@ -158,6 +190,21 @@ class HEDDLE_EXPORT Runtime {
   // in kernel(). Throws Error(kUnsupported) or Error(kMissing) with every spec that cannot be
   // served, Error(kCancelled), and what kernel() throws.
   std::vector<Kernel> prepare(const std::vector<Spec>& specs, const PrepareProgress& progress = {});
+
+  // The same, but it returns when launches of these M are served: `urgent` has a range for each
+  // spec, or one for all of them. A launch with an M inside its range has its final kernel from
+  // then on. Other M are served by what is there already, or by a general kernel that takes any M
+  // and is made with the urgent ones where nothing else serves them, until the background has made
+  // all kernels of the spec. Launches then change over as KernelRequest::kernel() says, so two runs
+  // may round sums differently. kernel(spec, stream) does so, too; kernel(spec) waits for the
+  // background. Every kernel of an operation without M is urgent. What the cache has is loaded at
+  // once, and in strict mode all of it must be there. The current context must live until nothing
+  // more is made. `progress` tells of the urgent kernels alone, and cancels them; what fails later
+  // is in the log. A runtime that is destroyed compiles nothing more, and what is not ready by then
+  // is Error(kCancelled, "runtime.cancelled"). Throws Error(kUsage, "runtime.urgent") for another
+  // number of ranges, and for one that is empty or begins below 1.
+  Preparation prepare(const std::vector<Spec>& specs, const std::vector<MRange>& urgent,
+                      const PrepareProgress& progress = {});
 
   // Makes the kernel in the background and keeps it as prepare() does. Returns at once, but throws
   // for a spec that this device cannot serve. Until it is ready the request stands in a prepared

@@ -181,6 +181,7 @@ int main(void) {
   test_packing();
   test_absurd_lengths(runtime);
   test_prepare_and_request(stream);
+  test_urgent_first(stream);
   test_strict();
   test_tuned_tables();
   test_builds();

@@ -97,6 +97,9 @@ void test_prepare_and_request(void* stream);
 void test_strict(void);
 void test_tuned_tables(void);
 
+/* prepare_checks.c */
+void test_urgent_first(void* stream);
+
 /* error_checks.c */
 void test_no_error(void);
 void test_error_objects(void);

@@ -1,6 +1,7 @@
 // The kernels on mma.sync, run on the CPU, against FP64.
 #include <gtest/gtest.h>
 
+#include "generator/families/family.h"
 #include "tests/emulator/gemm_check.h"
 #include "tests/emulator/mma_cases.h"
 
@@ -20,6 +21,28 @@ TEST_P(EmulatedMma, ComputesTheProduct) {
     ASSERT_NO_FATAL_FAILURE(
         check_gemm(plan, problem, thread_of(mma_kernels[GetParam()]), m, kMmaSeeds));
   }
+}
+
+// What Family::most_size() promises, and kernels rely on that stand in for others: tiles that were
+// chosen for few tokens compute the product of several times as many.
+TEST(EmulatedMmaOfMoreTokens, ComputesTheProduct) {
+  constexpr std::int64_t kFew = 32;
+  int checked = 0;
+  for (std::size_t i = 0; i < mma_cases().size(); ++i) {
+    Plan plan = mma_cases()[i].plan();
+    PlannedKernel& kernel = plan.kernels[0];
+    if (kernel.size_max > kFew) continue;
+    SCOPED_TRACE(mma_cases()[i].name);
+    GemmSpec spec = plan.spec.gemm();
+    spec.shape.m_max = 2 * kernel.size_max + 5;
+    plan.spec = Spec::from_gemm(spec);
+    if (kernel.family->most_size(plan, kernel) < spec.shape.m_max) continue;  // its K is split
+    kernel.size_max = spec.shape.m_max;
+    ASSERT_NO_FATAL_FAILURE(
+        check_gemm(plan, GemmProblem(spec), thread_of(mma_kernels[i]), spec.shape.m_max, kSeeds));
+    ++checked;
+  }
+  EXPECT_GE(checked, 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, EmulatedMma, testing::Range<std::size_t>(0, mma_cases().size()),

@@ -3,19 +3,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
 #include "heddle/inspect/plan.h"
+#include "tests/runtime/barrier.h"
 #include "tests/runtime/fake_device.h"
 
 namespace heddle {
 namespace {
 
+using testing::Barrier;
 using testing::code_of;
 using testing::dequantize_args;
 using testing::dequantize_spec;
 using testing::EngineContext;
+using testing::gemm_spec;
 
 class ForkTest : public testing::FakeDevice {};
 
@@ -66,6 +70,47 @@ TEST_F(ForkTest, EverythingThatNeedsTheDriverSaysSo) {
   EXPECT_EQ(code, 0);
   EXPECT_NO_THROW(runtime->kernel<DequantizeKernel>(spec).launch(dequantize_args(), nullptr))
       << "in the parent";
+}
+
+TEST_F(ForkTest, WhileTheBackgroundMakesKernels) {
+  Barrier barrier;
+  std::atomic<bool> urgent_made{false};
+  options_.log = [&](LogLevel, std::string_view) {
+    if (urgent_made) barrier.pass();
+  };
+  auto runtime = std::make_unique<Runtime>(options_);
+  const EngineContext context;
+  barrier.shut();
+  const Preparation preparation = runtime->prepare(
+      {gemm_spec(64)}, {{1, 8}}, [&](const BuildResult&, std::size_t done, std::size_t total) {
+        urgent_made = done == total;
+        return true;
+      });
+  ASSERT_FALSE(preparation.status().ended);
+  const int code = in_child([&] {
+    const std::function<void()> uses[] = {
+        [&] { preparation.wait(); },  // for nobody, since the child has no such thread
+        [&] { preparation.requests()[0].wait(); },
+        [&] { preparation.requests()[0].kernel(nullptr); },
+        [&] { runtime->kernel(gemm_spec(64)); },
+        [&] { runtime->kernel(gemm_spec(64), nullptr); },
+        [&] {
+          runtime->prepare({gemm_spec(64)}, {{1, 8}});
+        },
+    };
+    int number = 1;
+    for (const auto& use : uses) {
+      if (code_of(use) != "driver.forked") return number;
+      ++number;
+    }
+    preparation.cancel();
+    if (preparation.status().ended) return 50;
+    runtime.reset();
+    return 0;
+  });
+  EXPECT_EQ(code, 0);
+  barrier.open();
+  EXPECT_NO_THROW(preparation.wait()) << "in the parent";
 }
 
 TEST_F(ForkTest, CompilingStillWorks) {

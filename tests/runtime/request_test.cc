@@ -1,43 +1,19 @@
 // Kernels that are made in the background.
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
-
 #include "runtime/prepared_kernels.h"
+#include "tests/runtime/barrier.h"
 #include "tests/runtime/fake_device.h"
 
 namespace heddle {
 namespace {
 
+using testing::Barrier;
 using testing::code_of;
 using testing::dequantize_spec;
 using testing::EngineContext;
 using testing::EngineStream;
 using testing::gemm_spec;
-
-// Holds up whoever comes by while it is shut.
-class Barrier {
- public:
-  void shut() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    open_ = false;
-  }
-  void open() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void pass() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return open_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = true;
-};
 
 class RequestTest : public testing::FakeDevice {
  protected:

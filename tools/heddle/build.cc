@@ -3,10 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +17,7 @@
 #include "heddle/inspect/source.h"
 #include "heddle/model.h"
 #include "heddle/runtime.h"
+#include "tools/heddle/build_first.h"
 #include "tools/heddle/build_report.h"
 #include "tools/heddle/commands.h"
 #include "tools/heddle/device_check.h"
@@ -38,6 +39,7 @@ struct BuildOptions {
   std::string config;
   std::string kv;
   std::string target;
+  std::optional<std::string> first;
   CompileOptions compile;
   PackCommandOptions pack;
   bool print_specs = false;
@@ -120,16 +122,44 @@ std::vector<Source> render_operations(Build* build) {
   return sources;
 }
 
-void compile(const BuildOptions& options, Runtime* runtime, Build* build) {
+std::vector<BuildResult> make(const std::vector<Source>& sources, Runtime* runtime,
+                              Progress* progress) {
+  progress->show(fmt::format("{} kernels to make or find", sources.size()), true);
+  return runtime->build(
+      sources, [&](const BuildResult& result, std::size_t done, std::size_t total) {
+        progress->show(fmt::format("[{}/{}] {}: {} in {:.0f} ms", done, total, result.kernel_name,
+                                   result.hit ? "found" : "compiled", result.ms),
+                       result.hit);
+      });
+}
+
+// Those that the cache had not are by their keys in the result: to all that follows they are hits.
+std::map<std::string, BuildResult> make_first(const MRange& urgent, const Stopwatch& since,
+                                              Runtime* runtime, Progress* progress, Build* build) {
+  const FirstSources first = first_sources(build->operations, urgent, runtime);
+  std::map<std::string, BuildResult> compiled;
+  for (BuildResult& result : make(first.sources, runtime, progress)) {
+    if (!result.hit) compiled.emplace(result.key, std::move(result));
+  }
+  build->first = FirstBuild{urgent,          first.sources.size(), first.general,
+                            compiled.size(), since.wall_ms(),      since.processor_ms()};
+  progress->show(first_text(*build->first));
+  return compiled;
+}
+
+void compile(const BuildOptions& options, const Stopwatch& since, Runtime* runtime, Build* build) {
   const std::vector<Source> sources = render_operations(build);
   Progress progress(!options.json);
-  progress.show(fmt::format("{} kernels to make or find", sources.size()), true);
-  build->results =
-      runtime->build(sources, [&](const BuildResult& result, std::size_t done, std::size_t total) {
-        progress.show(fmt::format("[{}/{}] {}: {} in {:.0f} ms", done, total, result.kernel_name,
-                                  result.hit ? "found" : "compiled", result.ms),
-                      result.hit);
-      });
+  std::map<std::string, BuildResult> compiled;
+  // In strict mode nothing is made, and all that is missing is told at once.
+  if (options.first && !options.compile.strict && !options.list) {
+    compiled = make_first(parse_first(*options.first), since, runtime, &progress, build);
+  }
+  build->results = make(sources, runtime, &progress);
+  for (BuildResult& result : build->results) {
+    const auto found = compiled.find(result.key);
+    if (found != compiled.end()) result = found->second;
+  }
 }
 
 // Names each reason of each operation that has no kernel, up to a number that a person reads.
@@ -181,7 +211,8 @@ int report_failures(const BuildOptions& options, const Build& build) {
 }
 
 int build_model(const BuildOptions& options, Model model) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch since;
+  if (options.first) parse_first(*options.first);  // refused before anything is made
   Runtime runtime(runtime_options(options.compile));
   Build build;
   build.target = choose_target(options.target, runtime);
@@ -189,9 +220,9 @@ int build_model(const BuildOptions& options, Model model) {
   resolve_operations(runtime.tuned_tables(), &build);
   build.listed = options.list;
   if (options.list) build.operations.clear();
-  compile(options, &runtime, &build);
-  build.total_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  compile(options, since, &runtime, &build);
+  build.total_ms = since.wall_ms();
+  build.processor_ms = since.processor_ms();
   if (options.target.empty() && !options.list) check_on_device(&runtime, !options.json, &build);
 
   if (options.json) {
@@ -237,6 +268,7 @@ void add_build_command(CLI::App& app, Action* action) {
   add_choice_options(*command, &options->pack);
   add_layer_options(*command, &options->pack);
   add_target_option(*command, &options->target);
+  add_first_option(*command, &options->first);
   add_compile_options(*command, &options->compile);
   command->add_flag("--print-specs", options->print_specs,
                     "only print the specs of the model's kernels, as a list that build takes");
@@ -255,6 +287,9 @@ void add_build_command(CLI::App& app, Action* action) {
       "where\n"
       "--cache names one that cannot be used.\n"
       "Without --target each kernel is also run on the GPU and checked.\n"
+      "--first 1-16 makes what a runtime that prepares these M first waits for before all else; "
+      "an\n"
+      "engine may start when the command says that it is there.\n"
       "Example:\n"
       "  heddle build examples/models/llama-3-8b-awq/config.json --target h200\n"
       "  heddle build config.json --kv int8:head");

@@ -112,9 +112,19 @@ std::string sums_text(const Build& build) {
   const auto misses = std::count_if(build.results.begin(), build.results.end(),
                                     [](const BuildResult& result) { return !result.hit; });
   const auto hits = static_cast<std::ptrdiff_t>(build.results.size()) - misses;
-  return fmt::format("{} kernels for {} ({}): {} compiled, {} from the cache, {:.2f} s\n", kernels,
-                     build.target.name, compiler_arch(build.target), misses, hits,
-                     build.total_ms / 1000);
+  const std::string first = build.first ? first_text(*build.first) + '\n' : "";
+  return first + fmt::format("{} kernels for {} ({}): {} compiled, {} from the cache, {:.2f} s\n",
+                             kernels, build.target.name, compiler_arch(build.target), misses, hits,
+                             build.total_ms / 1000);
+}
+
+ordered_json first_json(const FirstBuild& first) {
+  return {{"m", {first.m.min, first.m.max}},
+          {"kernels", first.kernels},
+          {"general", first.general},
+          {"compiled", first.compiled},
+          {"ms", first.ms},
+          {"processor_ms", first.processor_ms}};
 }
 
 }  // namespace
@@ -137,6 +147,12 @@ std::string m_text(const Plan& plan, std::size_t kernel) {
 ordered_json m_json(const Plan& plan, std::size_t kernel) {
   if (!plan.spec.has_m() || kernel >= plan.kernels.size()) return nullptr;
   return {plan.kernels[kernel].size_min, plan.kernels[kernel].size_max};
+}
+
+std::string first_text(const FirstBuild& first) {
+  return fmt::format(
+      "M {} to {} first: {} kernels, {} of them general, {} compiled, after {:.2f} s", first.m.min,
+      first.m.max, first.kernels, first.general, first.compiled, first.ms / 1000);
 }
 
 std::string build_text(const Build& build) {
@@ -182,6 +198,10 @@ ordered_json build_json(const Build& build) {
                        {"target", build.target.name},
                        {"arch", compiler_arch(build.target)},
                        {"total_ms", build.total_ms}};
+  if (build.first) {
+    json["first"] = first_json(*build.first);
+    json["processor_ms"] = build.processor_ms;
+  }
   if (!build.model.layers.empty()) add_model_json(build.model, &json);
   return json;
 }

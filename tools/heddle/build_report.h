@@ -36,6 +36,16 @@ struct UnservedOperation {
   std::vector<std::string> reasons;
 };
 
+// The kernels that were made first, on request.
+struct FirstBuild {
+  MRange m;
+  std::size_t kernels = 0;
+  std::size_t general = 0;  // of these: serve all other M until their own kernels are there
+  std::size_t compiled = 0;
+  double ms = 0;            // until all of them were there
+  double processor_ms = 0;  // the same, of all processors
+};
+
 struct Build {
   Target target;
   std::vector<BuiltOperation> operations;
@@ -44,11 +54,16 @@ struct Build {
   std::vector<BuildResult> results;  // one for each different source
   Model model;  // its layers; kernels that the target refuses are no kernels of theirs any more
   bool listed = false;  // nothing was compiled, on request
+  std::optional<FirstBuild> first;
   double total_ms = 0;
+  double processor_ms = 0;  // of all processors
 };
 
 // One line for each kernel of each operation, then the notes and a line with the sums.
 std::string build_text(const Build& build);
+
+// One line, without its end.
+std::string first_text(const FirstBuild& first);
 
 // The document of `heddle build --json`; docs in README.md of this folder.
 nlohmann::ordered_json build_json(const Build& build);

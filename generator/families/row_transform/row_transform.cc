@@ -146,6 +146,11 @@ class RowTransform final : public Family {
     return launch;
   }
 
+  // Blocks take rows in rounds, as many as there are.
+  std::int64_t most_size(const Plan& plan, const PlannedKernel& kernel) const noexcept override {
+    return std::max(kernel.size_max, plan.spec.row_transform().shape.m_max);
+  }
+
   std::string describe(const PlannedKernel& kernel) const override {
     const auto& config = config_of<RowTransformConfig>(kernel);
     return fmt::format("{} row{} of {} threads, {} elements a thread", config.rows,

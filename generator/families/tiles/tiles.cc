@@ -1,6 +1,8 @@
 // GEMM by tiles of mma.sync, which registers, cp.async or bulk copies feed.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "generator/families/all.h"
 #include "generator/families/gemm_config.h"
 #include "generator/families/gemm_kernel.h"
@@ -68,6 +70,13 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     }
     return {count(ceil_div(size.size, config.tile_m)),
             count(ceil_div(config.weights.n, config.tile_n)), count(config.split_k)};
+  }
+  // The grid's x counts tiles of M, as many as there are. Bulk copies bring all tokens to one tile,
+  // and the sums of a split would make the workspace grow with M.
+  std::int64_t most_size(const Plan& plan, const PlannedKernel& kernel) const noexcept override {
+    const auto& config = config_of<TilesConfig>(kernel);
+    const bool is_bound = config.feeder == Feeder::kBulk || config.split_k > 1;
+    return is_bound ? kernel.size_max : std::max(kernel.size_max, plan.spec.gemm().shape.m_max);
   }
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {
     return config_of<TilesConfig>(kernel).tile_m;

@@ -39,16 +39,18 @@ typedef struct heddle_text {
 /* A function that makes a handle gives it through its last parameter, which is null after a
  * failure; heddle_..._destroy() ends it, once. A handle holds what it needs: those that it was made
  * of may be destroyed before it. All may be used from any thread and by several threads at the same
- * time, until one of them destroys it; all but runtimes and requests are immutable. */
+ * time, until one of them destroys it; all but runtimes, requests and preparations are immutable.
+ */
 typedef struct heddle_runtime heddle_runtime; /* compiles, caches, loads */
 typedef struct heddle_kernel heddle_kernel;   /* one loaded operation */
 typedef struct heddle_request heddle_request; /* a kernel that is being made in the background */
-typedef struct heddle_spec heddle_spec;       /* a spec that was read and found valid */
-typedef struct heddle_target heddle_target;   /* an architecture and facts of a GPU */
-typedef struct heddle_plan heddle_plan;       /* what was decided for a spec and a target */
-typedef struct heddle_source heddle_source;   /* the CUDA text of one kernel */
-typedef struct heddle_build heddle_build;     /* compiled kernels of a list of specs */
-typedef struct heddle_model heddle_model;     /* the layers of a config.json and their specs */
+typedef struct heddle_preparation heddle_preparation; /* kernels of which the urgent are there */
+typedef struct heddle_spec heddle_spec;               /* a spec that was read and found valid */
+typedef struct heddle_target heddle_target;           /* an architecture and facts of a GPU */
+typedef struct heddle_plan heddle_plan;               /* what was decided for a spec and a target */
+typedef struct heddle_source heddle_source;           /* the CUDA text of one kernel */
+typedef struct heddle_build heddle_build;             /* compiled kernels of a list of specs */
+typedef struct heddle_model heddle_model; /* the layers of a config.json and their specs */
 typedef struct heddle_tuned_tables heddle_tuned_tables;   /* measured kernels, by GPU */
 typedef struct heddle_plain_weights heddle_plain_weights; /* quantised weights in host memory */
 typedef struct heddle_error heddle_error;                 /* why a call failed */

@@ -1,0 +1,270 @@
+// Runtime::prepare with urgent ranges: what launches need first is made before it returns, the rest
+// in the background.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "heddle/error.h"
+#include "runtime/device.h"
+#include "runtime/first_spec.h"
+#include "runtime/preparation.h"
+#include "runtime/runtime_impl.h"
+
+namespace heddle {
+namespace {
+
+using Request = std::shared_ptr<KernelRequest::State>;
+
+void check_urgent(std::size_t specs, const std::vector<MRange>& urgent) {
+  if (urgent.size() != 1 && urgent.size() != specs) {
+    throw Error(ErrorCategory::kUsage, "runtime.urgent",
+                fmt::format("there are {} urgent ranges for {} specs; allowed: 1, or one for each",
+                            urgent.size(), specs));
+  }
+  for (const MRange& range : urgent) {
+    if (range.min >= 1 && range.min <= range.max) continue;
+    throw Error(ErrorCategory::kUsage, "runtime.urgent",
+                fmt::format("{} to {} is no urgent range of M; allowed: from 1 on, and not empty",
+                            range.min, range.max));
+  }
+}
+
+bool overlap(const MRange& a, const MRange& b) { return a.min <= b.max && b.min <= a.max; }
+
+// Whether launches of these M have their final kernels already.
+bool is_final(const KernelRequest::State& request, const MRange& urgent) {
+  return request.has_ended() || std::none_of(request.stood_in.begin(), request.stood_in.end(),
+                                             [&](const MRange& m) { return overlap(m, urgent); });
+}
+
+// One call of prepare().
+class FirstKernels {
+ public:
+  FirstKernels(Runtime::Impl* impl, const cuda::CurrentContext& context,
+               const std::vector<Spec>& specs, const std::vector<MRange>& urgent)
+      : impl_(impl),
+        context_(context.context()),
+        device_(context.device()),
+        specs_(specs),
+        urgent_(urgent),
+        requests_(specs.size()) {}
+
+  Preparation make(const PrepareProgress& progress) {
+    take_known();
+    resolve_others();
+    for (FirstSpec& spec : making_) choose_first(&spec);
+    build(progress);
+    for (FirstSpec& spec : making_) load(&spec);
+    for (const FirstSpec& spec : making_) work_->total += spec.missing();
+    for (FirstSpec& spec : making_) start(std::move(spec));
+    auto state = std::make_shared<Preparation::State>();
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      const Request& request = requests_[same_as_[i]];
+      if (!is_final(*request, urgent_of(i))) request->special.wait();
+      state->requests.emplace_back(request);
+    }
+    state->work = work_;
+    return Preparation(std::move(state));
+  }
+
+ private:
+  const MRange& urgent_of(std::size_t number) const {
+    return urgent_[urgent_.size() == 1 ? 0 : number];
+  }
+
+  // What earlier calls have made or begun, and specs of the list that mean the same.
+  void take_known() {
+    std::unordered_map<Spec, std::size_t, MeaningHash, SameMeaning> first;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      same_as_.push_back(first.try_emplace(specs_[i], i).first->second);
+      if (same_as_[i] != i) continue;
+      Request pending = impl_->pending.find(device_, specs_[i]);
+      if (pending != nullptr && !pending->has_failed()) {
+        requests_[i] = std::move(pending);
+      } else if (const auto known = impl_->prepared.find(device_, specs_[i])) {
+        requests_[i] = std::make_shared<KernelRequest::State>();
+        requests_[i]->special = ready_future(*known);
+      }
+    }
+  }
+
+  void resolve_others() {
+    const Target target = target_of_device(device_);
+    const TunedTables& tables = impl_->tuned.tables();
+    std::vector<Problem> problems;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (same_as_[i] != i || requests_[i] != nullptr) continue;
+      try {
+        FirstSpec spec;
+        spec.number = i;
+        spec.plan = resolve(specs_[i], target, tables);
+        making_.push_back(std::move(spec));
+      } catch (const Error& error) {
+        if (error.category() != ErrorCategory::kUnsupported) throw;
+        problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+      }
+    }
+    if (!problems.empty()) {
+      throw Error(ErrorCategory::kUnsupported, "runtime.unsupported", std::move(problems));
+    }
+    for (const FirstSpec& spec : making_) impl_->recorder.record(spec.plan);
+  }
+
+  // Urgent kernels, those that the cache has, and what stands in for the others.
+  void choose_first(FirstSpec* spec) const {
+    spec->sources = render_all(spec->plan);
+    spec->is_first = urgent_kernels(*spec);
+    std::vector<BuildResult> found = impl_->builder.find(spec->sources);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (found[i].hit) spec->is_first[i] = true;
+    }
+    if (std::count(spec->is_first.begin(), spec->is_first.end(), false) == 0) return;
+    spec->stand_in = stand_in(spec->plan, spec->is_first);
+    for (const std::size_t code : spec->stand_in->code) {
+      if (code != kGeneralCode) spec->is_first[code] = true;
+    }
+    if (spec->stand_in->general) spec->general = render(*spec->stand_in->general, 0);
+  }
+
+  std::vector<bool> urgent_kernels(const FirstSpec& spec) const {
+    std::vector<bool> needed(spec.plan.kernel_count(), false);
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (same_as_[i] != spec.number) continue;
+      const std::vector<bool> of_one = kernels_for(spec.plan, urgent_of(i));
+      for (std::size_t k = 0; k < needed.size(); ++k) needed[k] = needed[k] || of_one[k];
+    }
+    return needed;
+  }
+
+  // Specs of one shape share their sources, and so what is compiled.
+  void build(const PrepareProgress& progress) {
+    std::vector<Source> sources;
+    std::map<std::string, std::size_t> places;  // by file name, which names the content
+    const auto add = [&](const Source& source) {
+      if (places.try_emplace(source.file_name, sources.size()).second) sources.push_back(source);
+    };
+    for (const FirstSpec& spec : making_) {
+      for (std::size_t i = 0; i < spec.sources.size(); ++i) {
+        if (spec.is_first[i]) add(spec.sources[i]);
+      }
+      if (spec.general) add(*spec.general);
+    }
+    const std::vector<BuildResult> built = impl_->build_cancellable(sources, progress);
+    for (FirstSpec& spec : making_) {
+      spec.built.resize(spec.sources.size());
+      for (std::size_t i = 0; i < spec.sources.size(); ++i) {
+        if (spec.is_first[i]) spec.built[i] = built[places.at(spec.sources[i].file_name)];
+      }
+      if (spec.general) general_[spec.number] = built[places.at(spec.general->file_name)];
+    }
+  }
+
+  void load(FirstSpec* spec) const {
+    for (std::size_t i = 0; i < spec->built.size(); ++i) {
+      const bool is_there = spec->built[i].binary != nullptr;
+      spec->code.push_back(is_there ? impl_->load_kernel(spec->sources[i], spec->built[i], device_)
+                                    : nullptr);
+    }
+    spec->built.clear();
+    if (spec->missing() == 0) {
+      spec->stand_in.reset();
+    } else {
+      spec->meanwhile = stand_in_kernel(*spec);
+    }
+  }
+
+  // Serves the spec from here on, and leaves the rest of its kernels to the background.
+  void start(FirstSpec&& first) {
+    Request request = std::make_shared<KernelRequest::State>();
+    const std::size_t number = first.number;
+    if (!first.stand_in) {
+      request->special = ready_future(
+          impl_->prepared.put(device_, assemble_kernel(first.plan, std::move(first.code))));
+      requests_[number] = std::move(request);
+      return;
+    }
+    request->general = first.meanwhile;
+    request->stood_in = stood_in(first);
+    const auto spec = std::make_shared<FirstSpec>(std::move(first));
+    request->special =
+        impl_->requests.add(context_, [impl = impl_, spec, device = device_, work = work_] {
+          return make_rest(impl, spec.get(), device, work.get());
+        });
+    requests_[number] = impl_->pending.put(device_, specs_[number], request);
+  }
+
+  Kernel stand_in_kernel(const FirstSpec& spec) const {
+    Code general;
+    if (spec.general) {
+      general = impl_->load_kernel(*spec.general, general_.at(spec.number), device_);
+    }
+    std::vector<Code> code;
+    for (const std::size_t number : spec.stand_in->code) {
+      code.push_back(number == kGeneralCode ? general : spec.code[number]);
+    }
+    return assemble_kernel(spec.stand_in->plan, std::move(code), std::make_shared<Plan>(spec.plan));
+  }
+
+  // The ranges whose final kernels are left to the background.
+  static std::vector<MRange> stood_in(const FirstSpec& spec) {
+    std::vector<MRange> ranges;
+    for (std::size_t i = 0; i < spec.plan.kernels.size(); ++i) {
+      const PlannedKernel& kernel = spec.plan.kernels[i];
+      if (spec.code[i] == nullptr) ranges.push_back({kernel.size_min, kernel.size_max});
+    }
+    return ranges;
+  }
+
+  Runtime::Impl* impl_;
+  cuda::CUcontext context_;
+  cuda::CUdevice device_;
+  const std::vector<Spec>& specs_;
+  const std::vector<MRange>& urgent_;
+  std::vector<std::size_t> same_as_;  // of each spec the first that means the same
+  std::vector<Request> requests_;     // of each spec that is such a first
+  std::vector<FirstSpec> making_;
+  std::map<std::size_t, BuildResult> general_;  // by the spec's number
+  std::shared_ptr<BackgroundWork> work_ = std::make_shared<BackgroundWork>();
+};
+
+// Of specs that earlier calls have made or begun.
+Preparation of_sealed(Runtime::Impl* impl, const std::vector<Spec>& specs) {
+  auto state = std::make_shared<Preparation::State>();
+  std::vector<Problem> problems;
+  for (const Spec& spec : specs) {
+    if (const Request pending = impl->find_pending(spec)) {
+      state->requests.emplace_back(pending);
+    } else if (const auto known = impl->find_prepared(spec)) {
+      state->requests.push_back(ready_request(*known));
+    } else {
+      const Error refusal = impl->sealed_refusal(spec);
+      problems.insert(problems.end(), refusal.problems().begin(), refusal.problems().end());
+    }
+  }
+  if (problems.empty()) return Preparation(std::move(state));
+  throw Error(ErrorCategory::kMissing, "runtime.sealed", std::move(problems));
+}
+
+}  // namespace
+
+Preparation Runtime::prepare(const std::vector<Spec>& specs, const std::vector<MRange>& urgent,
+                             const PrepareProgress& progress) {
+  check_urgent(specs.size(), urgent);
+  if (impl_->sealed) return of_sealed(impl_.get(), specs);
+  if (impl_->builder.strict()) {
+    auto state = std::make_shared<Preparation::State>();
+    for (const Kernel& kernel : prepare(specs, progress)) {
+      state->requests.push_back(ready_request(kernel));
+    }
+    return Preparation(std::move(state));
+  }
+  const cuda::CurrentContext context;
+  impl_->keep_primary_context(context);
+  return FirstKernels(impl_.get(), context, specs, urgent).make(progress);
+}
+
+}  // namespace heddle
