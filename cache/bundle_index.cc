@@ -8,7 +8,6 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kCheckedHeaderBytes = 32;  // what is before the checksum
-constexpr std::size_t kVersionOffset = 8;
 constexpr std::array<std::uint8_t, 16> kZeros{};
 
 Digest take_digest(ByteReader* reader) {
