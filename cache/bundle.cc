@@ -7,46 +7,57 @@
 #include <tuple>
 #include <utility>
 
+#include "cache/bundle_content.h"
+#include "cache/bundle_index.h"
 #include "cache/entry.h"
 
 namespace heddle {
 namespace {
 
-auto digests(const BundleItem& item) { return std::tie(item.source_digest, item.compiler_digest); }
+auto digests(const KeyDigests& key) { return std::tie(key.source, key.compiler); }
 
 std::string id_of(const BundleItem& item) {
   return hex(item.source_digest) + "-" + hex(item.compiler_digest);
 }
 
-SerialKey key_of(const EntryView& view) {
-  return {std::string(view.source_key), std::string(view.compiler_key), digest(view.source_key),
-          digest(view.compiler_key)};
+// Why the bytes are no entry that serves this item's key; empty if they are one.
+std::string problem_of_entry(const BundleItem& item, const Bytes& bytes, const EntryView& view) {
+  if (bytes.empty()) return "cannot be read";
+  if (view.status != EntryStatus::kOk) return view.why;
+  if (digests(view.digests) != digests(item)) return "of another key than the index says";
+  return std::string();
 }
 
-// Why the bytes are not a sound entry of this item; empty if they are.
-std::string problem_of(const BundleItem& item, const Bytes& bytes) {
-  if (bytes.empty()) return "cannot be read";
+// Reads all of an entry, with its texts; why it is not sound, empty if it is.
+std::string read_entry(const BundleContent& content, std::size_t number,
+                       BundleContent::Reader* sources, BundleContent::Reader* ptx,
+                       BundleEntry* entry) {
+  const BundleItem& item = content.items()[number];
+  const Bytes bytes = content.entry(item);
   const EntryView view = parse_entry(bytes);
-  if (view.status != EntryStatus::kOk) return view.why;
-  const SerialKey key = key_of(view);
-  if (std::tie(key.source_digest, key.compiler_digest) != digests(item) ||
-      std::tie(view.source_digest, view.compiler_digest) != digests(item)) {
-    return "of another key than the index says";
+  std::string problem = problem_of_entry(item, bytes, view);
+  if (!problem.empty()) return problem;
+  problem = problem_of_parts(view);
+  if (!problem.empty()) return problem;
+  entry->key = key_of(view);
+  entry->gpus = content.gpus(number);
+  std::optional<Binary> binary = to_binary(view);
+  if (!binary) return "a part cannot be decompressed";
+  entry->binary = *std::move(binary);
+  if (item.source.length > 0) {
+    entry->key.source = content.text(item.source, sources);
+    if (digests_of(entry->key.source, entry->key.compiler) != entry->key.digests) {
+      return "its source is damaged";
+    }
   }
-  return {};
+  if (item.ptx.length > 0) {
+    entry->binary.ptx = content.text(item.ptx, ptx);
+    if (entry->binary.ptx.empty()) return "its PTX is damaged";
+  }
+  return std::string();
 }
 
 }  // namespace
-
-struct Bundle::Content {
-  Fd fd;
-  std::vector<BundleItem> items;
-  std::vector<std::string> tables;
-
-  // Null, and `why`, for a file that cannot be used.
-  static std::shared_ptr<const Content> load(FileSystem& files, const std::string& path,
-                                             std::string* why);
-};
 
 bool is_bundle_name(std::string_view path) { return path.ends_with(".hdl"); }
 
@@ -66,104 +77,63 @@ Bundle::Bundle(std::string path, FileSystem& files, std::function<void(std::stri
 
 Bundle::~Bundle() = default;
 
-std::shared_ptr<const Bundle::Content> Bundle::Content::load(FileSystem& files,
-                                                             const std::string& path,
-                                                             std::string* why) {
-  FileContent file = open_trusted(files, AT_FDCWD, path, {files.user(), true});
-  *why = file.why;
-  if (file.status != ReadStatus::kOk) return nullptr;
-  // Parts are read in turn, as each says how long the next one is; the first problem is kept.
-  const char* reason = nullptr;
-  const auto part = [&](std::uint64_t offset, std::uint64_t length) {
-    Bytes bytes(length);
-    if (read_all(files, file.fd.get(), bytes.data(), bytes.size(), offset) < 0) {
-      reason = "cut short";
-    }
-    return bytes;
-  };
-  auto loaded = std::make_shared<Content>();
-  const auto read_parts = [&] {
-    const Bytes header = part(0, kBundleHeaderBytes);
-    if (reason != nullptr) return;
-    const BundleHeader announced = parse_bundle_header(header, file.info.size, &reason);
-    if (reason != nullptr) return;
-    const Bytes index_bytes = part(kBundleHeaderBytes, announced.index_bytes());
-    if (reason != nullptr) return;
-    BundleIndex index = parse_bundle_index(header, index_bytes, file.info.size, &reason);
-    loaded->items = std::move(index.items);
-    if (reason != nullptr || !announced.has_tables) return;
-    const Bytes tables = part(index.tables.offset, index.tables.bytes);
-    if (reason != nullptr) return;
-    loaded->tables = parse_bundle_tables(index.tables, tables, &reason);
-  };
-  read_parts();
-  *why = reason != nullptr ? reason : "";
-  if (reason != nullptr) return nullptr;
-  loaded->fd = std::move(file.fd);
-  return loaded;
-}
-
-std::shared_ptr<const Bundle::Content> Bundle::content(std::string* why) {
+std::shared_ptr<const BundleContent> Bundle::content(std::string* why) {
   const std::lock_guard guard(mutex_);
   if (content_ != nullptr) return content_;
-  content_ = Content::load(files_, path_, why);
+  content_ = BundleContent::load(files_, path_, why);
   if (content_ == nullptr && !std::exchange(warned_, true) && warn_) {
     warn_(fmt::format("bundle {}: {}", path_, *why));
   }
   return content_;
 }
 
-Bytes Bundle::read(const Content& content, const BundleItem& item) {
-  Bytes bytes(item.bytes);
-  const int error = read_all(files_, content.fd.get(), bytes.data(), bytes.size(), item.offset);
-  return error < 0 ? Bytes() : bytes;
-}
-
 std::optional<Binary> Bundle::find(const CacheKey& key) {
   std::string why;
   const auto open = content(&why);
   if (open == nullptr) return std::nullopt;
-  const SerialKey wanted = serialize(key);
-  const auto item =
-      std::ranges::lower_bound(open->items, std::tie(wanted.source_digest, wanted.compiler_digest),
-                               {}, [](const BundleItem& each) { return digests(each); });
-  if (item == open->items.end() ||
-      digests(*item) != std::tie(wanted.source_digest, wanted.compiler_digest)) {
-    return std::nullopt;
-  }
-  const Bytes bytes = read(*open, *item);
+  const KeyDigests wanted = key.digests();
+  const auto item = std::ranges::lower_bound(open->items(), digests(wanted), {},
+                                             [](const BundleItem& each) { return digests(each); });
+  if (item == open->items().end() || digests(*item) != digests(wanted)) return std::nullopt;
+  const Bytes bytes = open->entry(*item);
   const EntryView view = parse_entry(bytes, wanted);
   if (view.status != EntryStatus::kOk) return std::nullopt;
-  return to_binary(view);
+  return open->binary(*item, view);
 }
 
 std::optional<Binary> Bundle::find_any_compiler(const CacheKey& key) {
   std::string why;
   const auto open = content(&why);
   if (open == nullptr) return std::nullopt;
-  const SerialKey wanted = serialize(key);
+  const KeyDigests wanted = key.digests();
   std::optional<Binary> best;
   auto item =
-      std::ranges::lower_bound(open->items, wanted.source_digest, {}, &BundleItem::source_digest);
-  for (; item != open->items.end() && item->source_digest == wanted.source_digest; ++item) {
-    const Bytes bytes = read(*open, *item);
+      std::ranges::lower_bound(open->items(), wanted.source, {}, &BundleItem::source_digest);
+  for (; item != open->items().end() && item->source_digest == wanted.source; ++item) {
+    const Bytes bytes = open->entry(*item);
     const EntryView view = parse_entry(bytes);
-    if (view.status != EntryStatus::kOk || view.source_key != wanted.source) continue;
-    if (!best || later_compiler(std::string(view.compiler), best->compiler)) {
-      best = to_binary(view);
-    }
+    if (view.status != EntryStatus::kOk || !same_source(view.digests, wanted)) continue;
+    if (best && !later_compiler(std::string(view.compiler), best->compiler)) continue;
+    if (std::optional<Binary> binary = open->binary(*item, view)) best = std::move(binary);
   }
   return best;
 }
 
 std::vector<EntryInfo> Bundle::list() {
   std::vector<EntryInfo> entries;
-  for_each([&](const SerialKey& key, const Bytes& bytes) {
+  std::string why;
+  const auto open = content(&why);
+  if (open == nullptr) return entries;
+  for (std::size_t i = 0; i < open->items().size(); ++i) {
+    const BundleItem& item = open->items()[i];
+    const Bytes bytes = open->entry(item);
     const EntryView view = parse_entry(bytes);
-    entries.push_back({key.id(), std::string(view.kernel_name), std::string(view.arch),
-                       std::string(view.compiler), bytes.size(), view.cubin.size(), view.ptx.size(),
-                       0});
-  });
+    if (!problem_of_entry(item, bytes, view).empty()) continue;
+    const bool has_source = item.source.length > 0 || view.has_source();
+    entries.push_back({id_of(item), std::string(view.kernel_name), std::string(view.arch),
+                       std::string(view.compiler), item.bytes, view.cubin.length,
+                       std::max(item.ptx.length, view.ptx.length), 0, open->gpus(i), has_source});
+  }
   std::ranges::sort(entries, [](const EntryInfo& a, const EntryInfo& b) {
     return std::tie(a.kernel_name, a.id) < std::tie(b.kernel_name, b.id);
   });
@@ -171,14 +141,14 @@ std::vector<EntryInfo> Bundle::list() {
 }
 
 VerifyReport Bundle::verify() {
-  return for_each([](const SerialKey&, const Bytes&) {});
+  return for_each([](const BundleEntry&) {});
 }
 
 LayerTables Bundle::tuned_tables() {
   std::string why;
   const auto open = content(&why);
   if (open == nullptr) return {};
-  return {path_, open->tables};
+  return {path_, open->tables()};
 }
 
 std::string Bundle::problem() {
@@ -186,22 +156,29 @@ std::string Bundle::problem() {
   return content(&why) == nullptr ? why : std::string();
 }
 
-VerifyReport Bundle::for_each(
-    const std::function<void(const SerialKey& key, const Bytes& bytes)>& visit) {
+std::uint64_t Bundle::bytes() {
+  std::string why;
+  const auto open = content(&why);
+  return open == nullptr ? 0 : open->file_bytes();
+}
+
+VerifyReport Bundle::for_each(const std::function<void(BundleEntry entry)>& visit) {
   VerifyReport report;
   std::string why;
   const auto open = content(&why);
   if (open == nullptr) {
     report.problems.push_back({path_, why});
   } else {
-    for (const BundleItem& item : open->items) {
-      const Bytes bytes = read(*open, item);
-      const std::string problem = problem_of(item, bytes);
+    BundleContent::Reader sources;
+    BundleContent::Reader ptx;
+    for (std::size_t i = 0; i < open->items().size(); ++i) {
+      BundleEntry entry;
+      const std::string problem = read_entry(*open, i, &sources, &ptx, &entry);
       if (problem.empty()) {
         ++report.good;
-        visit(key_of(parse_entry(bytes)), bytes);
+        visit(std::move(entry));
       } else {
-        report.problems.push_back({id_of(item), problem});
+        report.problems.push_back({id_of(open->items()[i]), problem});
       }
     }
   }

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_CACHE_BUNDLE_H_
 #define HEDDLE_CACHE_BUNDLE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,8 @@
 #include "cache/file_system.h"
 
 namespace heddle {
+
+class BundleContent;
 
 // A read-only root of this name is taken to be a bundle: it ends in ".hdl".
 bool is_bundle_name(std::string_view path);
@@ -42,22 +45,20 @@ class Bundle final : public CacheLayer {
 
   // Why the file cannot be used; empty if it can.
   std::string problem();
-  // Calls visit(key, bytes of the entry) for each entry that can be read and is sound, and returns
-  // what verify() does.
-  VerifyReport for_each(const std::function<void(const SerialKey& key, const Bytes& bytes)>& visit);
+  // Of the file; 0 if it cannot be used.
+  std::uint64_t bytes();
+  // Calls visit(entry) for each entry that can be read and is sound in all of its parts, in the
+  // order of the index, and returns what verify() does.
+  VerifyReport for_each(const std::function<void(BundleEntry entry)>& visit);
 
  private:
-  struct Content;
-
-  std::shared_ptr<const Content> content(std::string* why);
-  // The bytes of one entry; empty if they cannot be read.
-  Bytes read(const Content& content, const BundleItem& item);
+  std::shared_ptr<const BundleContent> content(std::string* why);
 
   const std::string path_;
   FileSystem& files_;
   const std::function<void(std::string)> warn_;
   std::mutex mutex_;
-  std::shared_ptr<const Content> content_;  // guarded by mutex_, as is the next
+  std::shared_ptr<const BundleContent> content_;  // guarded by mutex_, as is the next
   bool warned_ = false;
 };
 

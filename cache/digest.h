@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,12 @@ using Digest = std::array<std::uint8_t, 16>;
 
 Digest digest(const void* data, std::size_t bytes);
 inline Digest digest(std::string_view text) { return digest(text.data(), text.size()); }
+// Of texts that follow one another: what digest() of the whole is, without a copy of it.
+Digest digest(std::span<const std::string_view> texts);
+
+// XXH64 of texts that follow one another: another construction than XXH3, so that texts with the
+// same Digest do not have the same sum for that reason.
+std::uint64_t second_digest(std::span<const std::string_view> texts);
 
 // 32 lower-case digits.
 std::string hex(const Digest& digest);

@@ -34,19 +34,19 @@ DiskCache::DiskCache(DiskCacheOptions options)
       root_(files_, options_.root, options_.read_only) {}
 
 std::optional<Binary> DiskCache::find(const CacheKey& key) {
-  const SerialKey serial = serialize(key);
+  const KeyDigests digests = key.digests();
   for (int tries = 0; tries < 2; ++tries) {
     const auto folder = base(false);
     if (folder == nullptr) return std::nullopt;
     bool stale = false;
-    auto found = find_in(folder->get(), serial, &stale);
+    auto found = find_in(folder->get(), digests, &stale);
     if (!stale) return found;
     root_.forget();
   }
   return std::nullopt;
 }
 
-std::optional<Binary> DiskCache::find_in(int base, const SerialKey& key, bool* stale) {
+std::optional<Binary> DiskCache::find_in(int base, const KeyDigests& key, bool* stale) {
   const std::string id = key.id();
   const std::string name = id + kEntrySuffix;
   // On its own, because O_NOFOLLOW looks at the last name of a path only.
@@ -57,10 +57,12 @@ std::optional<Binary> DiskCache::find_in(int base, const SerialKey& key, bool* s
   *stale = content.status == ReadStatus::kFailed && content.error == ESTALE;
   if (content.status != ReadStatus::kOk) return std::nullopt;
   const EntryView view = parse_entry(content.bytes(), key);
-  if (view.status == EntryStatus::kDamaged) heal(shard.get(), name, content.info);
-  if (view.status != EntryStatus::kOk) return std::nullopt;
+  std::optional<Binary> binary;
+  if (view.status == EntryStatus::kOk) binary = to_binary(view);
+  const bool damaged = view.status == EntryStatus::kOk && !binary;
+  if (damaged || view.status == EntryStatus::kDamaged) heal(shard.get(), name, content.info);
+  if (!binary) return std::nullopt;
   touch(content.fd.get(), content.info);
-  std::optional<Binary> binary = to_binary(view);
   return_spare(std::move(content.buffer));
   return binary;
 }
@@ -95,22 +97,21 @@ void DiskCache::heal(int shard, const std::string& name, const FileInfo& read) {
 bool DiskCache::store(const CacheKey& key, const Binary& binary) {
   if (options_.read_only) return false;
   const SerialKey serial = serialize(key);
-  return store(serial, encode_entry(serial, binary));
+  return store(serial.digests, encode_entry(serial, binary));
 }
 
-bool DiskCache::store(const SerialKey& key, const Bytes& bytes) {
+bool DiskCache::store(const KeyDigests& key, const Bytes& bytes) {
   if (options_.read_only || bytes.size() > cap() || bytes.size() > kEntryMaxBytes) return false;
-  int error = store_in(key, bytes);
+  int error = store_in(key.id(), bytes);
   if (is_stale(-error)) {
     root_.forget();
-    error = store_in(key, bytes);
+    error = store_in(key.id(), bytes);
   }
   if (error < 0) warn("cannot store an entry: " + error_text(-error));
   return error == 0;
 }
 
-int DiskCache::store_in(const SerialKey& key, const Bytes& bytes) {
-  const std::string id = key.id();
+int DiskCache::store_in(const std::string& id, const Bytes& bytes) {
   int error = 0;
   const auto folder = shard(id, &error);
   if (folder == nullptr) return error;

@@ -61,7 +61,7 @@ class DiskCache final : public CacheLayer {
   // Publishes the entry atomically, replacing what is there. False if it could not be stored.
   bool store(const CacheKey& key, const Binary& binary);
   // The same for encode_entry()'s bytes.
-  bool store(const SerialKey& key, const Bytes& bytes);
+  bool store(const KeyDigests& key, const Bytes& bytes);
 
   // Waits at most lock_wait_ms for the makers of this key in other threads and processes; between
   // the tries asks `give_up` (may be empty). One thread may hold one lock at a time.
@@ -80,8 +80,8 @@ class DiskCache final : public CacheLayer {
  private:
   std::shared_ptr<const Fd> base(bool create);
   std::shared_ptr<const Fd> shard(const std::string& id, int* error);
-  std::optional<Binary> find_in(int base, const SerialKey& key, bool* stale);
-  int store_in(const SerialKey& key, const Bytes& bytes);
+  std::optional<Binary> find_in(int base, const KeyDigests& key, bool* stale);
+  int store_in(const std::string& id, const Bytes& bytes);
   ReadBuffer take_spare();
   void return_spare(ReadBuffer buffer);
   void touch(int fd, const FileInfo& info);

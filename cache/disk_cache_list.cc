@@ -1,6 +1,7 @@
 // The parts of DiskCache that look at many entries: find_any_compiler, list, verify.
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "cache/disk_cache.h"
 #include "cache/file_io.h"
@@ -18,12 +19,8 @@ std::string problem_of(const CacheFile& file, const FileContent& content) {
   if (content.status != ReadStatus::kOk) return content.why;
   const EntryView view = parse_entry(content.bytes());
   if (view.status != EntryStatus::kOk) return view.why;
-  const SerialKey key{std::string(view.source_key), std::string(view.compiler_key),
-                      digest(view.source_key), digest(view.compiler_key)};
-  if (key.source_digest != view.source_digest || key.compiler_digest != view.compiler_digest) {
-    return "its digests are not of its key";
-  }
-  if (key.id() != id_of(file)) return "of another key than its name says";
+  if (const std::string_view why = problem_of_parts(view); !why.empty()) return std::string(why);
+  if (view.digests.id() != id_of(file)) return "of another key than its name says";
   if (file.shard_name != shard_of(file.name)) return "in the wrong folder";
   return {};
 }
@@ -33,8 +30,8 @@ std::string problem_of(const CacheFile& file, const FileContent& content) {
 std::optional<Binary> DiskCache::find_any_compiler(const CacheKey& key) {
   const auto folder = base(false);
   if (folder == nullptr) return std::nullopt;
-  const SerialKey wanted = serialize(key);
-  const std::string source = hex(wanted.source_digest);
+  const KeyDigests wanted = key.digests();
+  const std::string source = hex(wanted.source);
   const Fd shard = open_folder(files_, folder->get(), shard_of(source));
   if (!shard) return std::nullopt;
   std::vector<std::string> names;
@@ -46,9 +43,10 @@ std::optional<Binary> DiskCache::find_any_compiler(const CacheKey& key) {
     const FileContent content = read_file(files_, shard.get(), name, trust_, kEntryMaxBytes);
     if (content.status != ReadStatus::kOk) continue;
     const EntryView view = parse_entry(content.bytes());
-    if (view.status != EntryStatus::kOk || view.source_key != wanted.source) continue;
-    if (!best || later_compiler(std::string(view.compiler), best->compiler)) {
-      best = to_binary(view);
+    if (view.status != EntryStatus::kOk || !same_source(view.digests, wanted)) continue;
+    if (best && !later_compiler(std::string(view.compiler), best->compiler)) continue;
+    if (std::optional<Binary> binary = to_binary(view)) {
+      best = std::move(binary);
       touch(content.fd.get(), content.info);
     }
   }
@@ -67,9 +65,16 @@ std::vector<EntryInfo> DiskCache::list() {
     const EntryView view = parse_entry(content.bytes());
     if (view.status != EntryStatus::kOk) return;
     const std::int64_t age = (now - content.info.modified_ns) / 1'000'000'000;
-    entries.push_back({id_of(file), std::string(view.kernel_name), std::string(view.arch),
-                       std::string(view.compiler), content.size, view.cubin.size(), view.ptx.size(),
-                       std::max<std::int64_t>(age, 0)});
+    entries.push_back({id_of(file),
+                       std::string(view.kernel_name),
+                       std::string(view.arch),
+                       std::string(view.compiler),
+                       content.size,
+                       view.cubin.length,
+                       view.ptx.length,
+                       std::max<std::int64_t>(age, 0),
+                       {},
+                       view.has_source()});
   });
   std::ranges::sort(entries, [](const EntryInfo& a, const EntryInfo& b) {
     return std::tie(a.kernel_name, a.id) < std::tie(b.kernel_name, b.id);

@@ -22,6 +22,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/heddle-config-version.cma
 install(FILES ${PROJECT_BINARY_DIR}/heddle-config.cmake
               ${PROJECT_BINARY_DIR}/heddle-config-version.cmake
         DESTINATION ${heddle_package_dir})
+if(heddle_needs_dependencies)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/heddle-zstd.cmake DESTINATION ${heddle_package_dir})
+endif()
 
 # The pages link to one another, to examples and to measurements, so all keep their places.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -10,14 +10,9 @@
 namespace heddle {
 namespace {
 
-const TunedTable* table_of(const TunedTables& tables, const std::string& gpu) {
-  const auto found = std::ranges::find(tables.tables(), gpu, &TunedTable::gpu);
-  return found == tables.tables().end() ? nullptr : &*found;
-}
-
 // A table that says nothing does as much as no table.
 std::string text_in_use(const TunedTables& tables, const std::string& gpu) {
-  const TunedTable* const table = table_of(tables, gpu);
+  const TunedTable* const table = find_table(tables, gpu);
   const bool says_nothing =
       table == nullptr || (table->entries().empty() && table->costs().empty());
   return says_nothing ? std::string() : table->to_json();
@@ -41,31 +36,49 @@ bool has_costs(const TunedTable* table, const TunedCosts& costs) {
          });
 }
 
+// The entries and costs that are of the shipped table, or all others.
+TunedTable part_of(const TunedTable& table, bool of_shipped) {
+  const TunedTable* const shipped = find_table(TunedTables::shipped(), table.gpu());
+  std::vector<TunedEntry> entries;
+  for (const TunedEntry& entry : table.entries()) {
+    if (is_part_of(shipped, entry) == of_shipped) entries.push_back(entry);
+  }
+  std::vector<TunedCosts> costs;
+  for (const TunedCosts& one : table.costs()) {
+    if (has_costs(shipped, one) == of_shipped) costs.push_back(one);
+  }
+  return TunedTable::from_entries(table.gpu(), entries, costs);
+}
+
 // Puts the table of an earlier bundle before what later bundles say of its GPU.
 void add_before(const TunedTable& table, TunedTables* later) {
-  const TunedTable* const known = table_of(*later, table.gpu());
+  const TunedTable* const known = find_table(*later, table.gpu());
   if (known == nullptr) {
     later->add(table);
     return;
   }
-  const TunedTable* const shipped = table_of(TunedTables::shipped(), table.gpu());
-  std::vector<TunedEntry> of_shipped;
-  std::vector<TunedEntry> own;
-  for (const TunedEntry& entry : table.entries()) {
-    (is_part_of(shipped, entry) ? of_shipped : own).push_back(entry);
-  }
-  std::vector<TunedCosts> shipped_costs;
-  std::vector<TunedCosts> own_costs;
-  for (const TunedCosts& costs : table.costs()) {
-    (has_costs(shipped, costs) ? shipped_costs : own_costs).push_back(costs);
-  }
-  TunedTable merged = TunedTable::from_entries(table.gpu(), of_shipped, shipped_costs);
+  TunedTable merged = part_of(table, true);
   merged.merge(*known);
-  merged.merge(TunedTable::from_entries(table.gpu(), own, own_costs));
+  merged.merge(own_part(table));
   later->add(merged);
 }
 
 }  // namespace
+
+const TunedTable* find_table(const TunedTables& tables, const std::string& gpu) {
+  const auto found = std::ranges::find(tables.tables(), gpu, &TunedTable::gpu);
+  return found == tables.tables().end() ? nullptr : &*found;
+}
+
+TunedTable own_part(const TunedTable& table) { return part_of(table, false); }
+
+TunedTables in_order_of_roots(const std::vector<TunedTables>& bundles) {
+  TunedTables all;
+  for (auto bundle = bundles.rbegin(); bundle != bundles.rend(); ++bundle) {
+    for (const TunedTable& table : bundle->tables()) add_before(table, &all);
+  }
+  return all;
+}
 
 TunedTables tables_to_bundle(const TunedTables& in_use, const std::set<std::string>& gpus) {
   TunedTables tables;
@@ -86,7 +99,7 @@ TunedTables parse_bundled_tables(const std::vector<std::string>& texts) {
       throw Error(ErrorCategory::kSpec, "tuned.not_canonical",
                   fmt::format("the table of {} is not written as Heddle writes it", table.gpu()));
     }
-    if (table_of(tables, table.gpu()) != nullptr) {
+    if (find_table(tables, table.gpu()) != nullptr) {
       throw Error(ErrorCategory::kSpec, "tuned.two_tables",
                   fmt::format("there are two tables of {}", table.gpu()));
     }
@@ -96,22 +109,21 @@ TunedTables parse_bundled_tables(const std::vector<std::string>& texts) {
 }
 
 TunedTables bundled_tables(const std::vector<LayerTables>& bundles, Logger* logger) {
-  TunedTables all;
-  for (auto bundle = bundles.rbegin(); bundle != bundles.rend(); ++bundle) {
+  std::vector<TunedTables> in_order;
+  for (const LayerTables& bundle : bundles) {
     try {
-      const TunedTables tables = parse_bundled_tables(bundle->texts);
-      for (const TunedTable& table : tables.tables()) add_before(table, &all);
+      in_order.push_back(parse_bundled_tables(bundle.texts));
     } catch (const Error& error) {
       logger->log(LogLevel::kWarning, fmt::format("bundle {}: its tuned tables are not used: {}",
-                                                  bundle->path, error.what()));
+                                                  bundle.path, error.what()));
     }
   }
-  return all;
+  return in_order_of_roots(in_order);
 }
 
 TunedTables in_place_of_shipped(TunedTables bundled) {
   for (const TunedTable& table : TunedTables::shipped().tables()) {
-    if (table_of(bundled, table.gpu()) == nullptr) bundled.add(table);
+    if (find_table(bundled, table.gpu()) == nullptr) bundled.add(table);
   }
   return bundled;
 }

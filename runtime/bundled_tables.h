@@ -25,9 +25,18 @@ TunedTables tables_to_bundle(const TunedTables& in_use, const std::set<std::stri
 // TunedTable::to_json() writes it, and for two tables of one GPU.
 TunedTables parse_bundled_tables(const std::vector<std::string>& texts);
 
-// Those of all bundles. Of one GPU an earlier bundle's entries and costs go before a later one's,
-// and what a table has from the shipped one comes last: so bundles that were tuned each by itself,
-// for models of different shapes, all find their kernels. Of a bundle with a text that is not
+// The table of a GPU, or null.
+const TunedTable* find_table(const TunedTables& tables, const std::string& gpu);
+
+// The entries and costs of a table that are not those of the shipped table of its GPU.
+TunedTable own_part(const TunedTable& table);
+
+// Those of all bundles, in the order of the roots. Of one GPU an earlier bundle's entries and costs
+// go before a later one's, and what a table has from the shipped one comes last: so bundles that
+// were tuned each by itself, for models of different shapes, all find their kernels.
+TunedTables in_order_of_roots(const std::vector<TunedTables>& bundles);
+
+// The same from texts. Of a bundle with a text that is not
 // understood in full no table is used, and `logger` is told.
 TunedTables bundled_tables(const std::vector<LayerTables>& bundles, Logger* logger);
 

@@ -139,7 +139,7 @@ heddle_status heddle_build_kernel(const heddle_build* build, size_t index,
     values.key = text_of(result.key);
     values.arch = text_of(binary.arch);
     values.compiler = text_of(binary.compiler);
-    values.ptx = text_of(binary.ptx);
+    values.ptx = text_of(binary.ptx.str());
     values.cubin = binary.cubin.data();
     values.cubin_bytes = binary.cubin.size();
     values.ms = result.ms;

@@ -132,15 +132,15 @@ TEST_F(CorruptionTest, SwappedEntries) {
   EXPECT_GT(same_shard, 0);
 }
 
-// The digests of two keys are the same, in name and header: only the whole key tells them apart.
+// The digests of two sources are the same, in name and header: the second digest of the source, or
+// the compiler, tells them apart.
 TEST_F(CorruptionTest, ForcedDigestCollision) {
-  const SerialKey wanted = serialize(sample_key(0));
+  const KeyDigests wanted = sample_key(0).digests();
   for (const bool same_source : {false, true}) {
-    SerialKey other = serialize(sample_key(1));
-    if (same_source) other.source = wanted.source;  // and another compiler
-    if (same_source) other.compiler += "x";
-    other.source_digest = wanted.source_digest;
-    other.compiler_digest = wanted.compiler_digest;
+    CacheKey key = sample_key(same_source ? 0 : 1);
+    if (same_source) key.compiler += "x";
+    SerialKey other = serialize(key);
+    other.digests.source = wanted.source;
     const Bytes bytes = encode_entry(other, sample_binary(1));
     ASSERT_EQ(parse_entry(bytes).status, EntryStatus::kOk);
     EXPECT_TRUE(heals(bytes));

@@ -24,34 +24,76 @@ void put_u64(Bytes* bytes, std::size_t at, std::uint64_t value) {
   for (int i = 0; i < 8; ++i) (*bytes)[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
 }
 
-EntryStatus status_of(ByteView bytes) { return parse_entry(bytes, serialize(sample_key())).status; }
+EntryStatus status_of(ByteView bytes) { return parse_entry(bytes, sample_key().digests()).status; }
 
 TEST(Entry, RoundTrip) {
   const Bytes bytes = sample_entry();
-  const EntryView view = parse_entry(bytes, serialize(sample_key()));
+  const EntryView view = parse_entry(bytes, sample_key().digests());
   ASSERT_EQ(view.status, EntryStatus::kOk) << view.why;
-  expect_equal(to_binary(view), sample_binary());
+  EXPECT_EQ(problem_of_parts(view), "");
+  EXPECT_EQ(key_of(view).source + key_of(view).compiler, sample_key().text());
+  expect_equal(to_binary(view).value(), sample_binary());
 }
 
 TEST(Entry, RoundTripOfNothing) {
   const SerialKey key = serialize(CacheKey{});
   const Bytes bytes = encode_entry(key, Binary{});
-  const EntryView view = parse_entry(bytes, key);
+  const EntryView view = parse_entry(bytes, key.digests);
   ASSERT_EQ(view.status, EntryStatus::kOk) << view.why;
-  expect_equal(to_binary(view), Binary{});
+  expect_equal(to_binary(view).value(), Binary{});
+}
+
+// Sizes at which a part is stored as it is, or compressed, or compressed in several blocks.
+TEST(Entry, RoundTripOfPartsOfAnySize) {
+  for (const std::size_t size : {0, 1, 20, 300, 40'000, 300'000}) {
+    CacheKey key = sample_key();
+    key.source_text.assign(size, 's');
+    Binary binary = sample_binary();
+    binary.cubin.assign(size, 5);
+    binary.ptx = std::string(size, 'p');
+    const Bytes bytes = encode_entry(serialize(key), binary);
+    const EntryView view = parse_entry(bytes, key.digests());
+    ASSERT_EQ(view.status, EntryStatus::kOk) << view.why;
+    EXPECT_EQ(problem_of_parts(view), "") << size;
+    EXPECT_EQ(key_of(view).source, serialize(key).source);
+    expect_equal(to_binary(view).value(), binary);
+    EXPECT_LT(bytes.size(), 1200U) << size;
+  }
+}
+
+TEST(Entry, WithoutTextsItStillServes) {
+  const Bytes bytes = encode_entry(serialize(sample_key()), sample_binary(), EntryTexts::kWithout);
+  const EntryView view = parse_entry(bytes, sample_key().digests());
+  ASSERT_EQ(view.status, EntryStatus::kOk) << view.why;
+  EXPECT_FALSE(view.has_source());
+  EXPECT_EQ(problem_of_parts(view), "");
+  EXPECT_EQ(key_of(view).source, "");
+  Binary expected = sample_binary();
+  expected.ptx = {};
+  expect_equal(to_binary(view).value(), expected);
+  EXPECT_EQ(parse_entry(bytes, sample_key(1).digests()).status, EntryStatus::kMiss);
+  // Written again, it is the same: what is not known is not made up.
+  EXPECT_EQ(encode_entry(key_of(view), to_binary(view).value()), bytes);
 }
 
 TEST(Entry, FixedFieldsAreWhereTheDocumentSays) {
   const Bytes bytes = sample_entry();
   const SerialKey key = serialize(sample_key());
+  const auto u64_at = [&](std::size_t at) { return ByteReader(ByteView(bytes).subspan(at)).u64(); };
   EXPECT_EQ(as_text(bytes).substr(0, 8), "\x89HDL\r\n\x1a\n");
-  EXPECT_EQ(bytes[8], 1);
-  EXPECT_EQ(bytes[16] + 256 * bytes[17], static_cast<int>(bytes.size()));
-  EXPECT_TRUE(std::equal(key.source_digest.begin(), key.source_digest.end(), &bytes[24]));
-  EXPECT_TRUE(std::equal(key.compiler_digest.begin(), key.compiler_digest.end(), &bytes[40]));
-  EXPECT_EQ(as_text(bytes).substr(96, key.source.size()), key.source);
-  const std::size_t metadata = 96 + key.source.size() + key.compiler.size();
+  EXPECT_EQ(u64_at(8), 2U);
+  EXPECT_EQ(u64_at(16), bytes.size());
+  EXPECT_TRUE(std::ranges::equal(key.digests.source, ByteView(bytes).subspan(24, 16)));
+  EXPECT_TRUE(std::ranges::equal(key.digests.compiler, ByteView(bytes).subspan(40, 16)));
+  EXPECT_EQ(u64_at(56), key.digests.source_second);
+  EXPECT_EQ(u64_at(64), key.source.size());
+  EXPECT_EQ(u64_at(72), sample_binary().cubin.size());
+  EXPECT_EQ(u64_at(80), sample_binary().ptx.size());
+  EXPECT_EQ(u64_at(88), key.compiler.size());
+  EXPECT_EQ(as_text(bytes).substr(128, key.compiler.size()), key.compiler);
+  const std::size_t metadata = 128 + key.compiler.size();
   EXPECT_EQ(bytes[metadata], sample_binary().kernel_name.size());
+  EXPECT_EQ(metadata + u64_at(96) + u64_at(104) + u64_at(112) + u64_at(120) + 16, bytes.size());
 }
 
 TEST(Entry, EverySingleBitFlipIsDetected) {
@@ -84,20 +126,24 @@ TEST(Entry, ForeignMagicAndVersion) {
   seal(&bytes);
   EXPECT_EQ(status_of(bytes), EntryStatus::kForeign);
   bytes = sample_entry();
-  bytes[8] = 2;
+  bytes[8] = 3;
   seal(&bytes);
   EXPECT_EQ(status_of(bytes), EntryStatus::kForeign);
 }
 
 // With a right checksum, so that only the checks of the lengths themselves are left.
 TEST(Entry, LengthsThatLie) {
-  for (const std::size_t at : {16, 56, 64, 72, 80, 88}) {
+  for (const std::size_t at : {16, 64, 72, 80, 88, 96, 104, 112, 120}) {
+    const std::uint64_t truth = ByteReader(ByteView(sample_entry()).subspan(at)).u64();
     for (const std::uint64_t length :
-         {std::uint64_t{0}, std::uint64_t{1} << 31, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+         {std::uint64_t{0}, truth - 1, truth + 1, kMaxPartBytes, std::uint64_t{1} << 31,
+          std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
       Bytes bytes = sample_entry();
       put_u64(&bytes, at, length);
       seal(&bytes);
-      EXPECT_EQ(status_of(bytes), EntryStatus::kDamaged) << at << " " << length;
+      // A compressed source that is longer is another source; what is no frame of it is damage.
+      EXPECT_NE(status_of(bytes), EntryStatus::kOk) << at << " " << length;
+      EXPECT_NE(status_of(bytes), EntryStatus::kForeign) << at << " " << length;
     }
   }
 }
@@ -106,15 +152,68 @@ TEST(Entry, LengthsThatLie) {
 TEST(Entry, LengthsThatWrap) {
   Bytes bytes = sample_entry();
   const std::uint64_t half = std::uint64_t{1} << 63;
-  put_u64(&bytes, 80, sample_binary().cubin.size() + half);
-  put_u64(&bytes, 88, sample_binary().ptx.size() + half);
+  for (const std::size_t at : {112, 120}) {
+    put_u64(&bytes, at, ByteReader(ByteView(bytes).subspan(at)).u64() + half);
+  }
   seal(&bytes);
   EXPECT_EQ(status_of(bytes), EntryStatus::kDamaged);
 }
 
+// A cubin of 40,000 bytes that compresses well, and where its frame begins.
+Bytes compressed_entry(std::size_t* frame, std::size_t* frame_bytes) {
+  Binary binary = sample_binary();
+  binary.cubin.assign(40'000, 7);
+  Bytes bytes = encode_entry(serialize(sample_key()), binary);
+  ByteReader reader(ByteView(bytes).subspan(88));
+  *frame = kEntryHeaderBytes + reader.u64();
+  *frame += reader.u64();
+  reader.u64();
+  *frame_bytes = reader.u64();
+  EXPECT_LT(*frame_bytes, 100U);
+  return bytes;
+}
+
+// Every byte of a frame changed and the checksum made right: what comes out is never used unless it
+// has the length that was announced, and nothing larger is ever allocated.
+TEST(Entry, FramesThatLie) {
+  std::size_t frame = 0;
+  std::size_t frame_bytes = 0;
+  const Bytes original = compressed_entry(&frame, &frame_bytes);
+  int refused = 0;
+  for (std::size_t at = frame; at < frame + frame_bytes; ++at) {
+    for (int change = 1; change < 256; ++change) {
+      Bytes bytes = original;
+      bytes[at] ^= static_cast<std::uint8_t>(change);
+      seal(&bytes);
+      const EntryView view = parse_entry(bytes);
+      if (view.status != EntryStatus::kOk) continue;
+      const auto binary = to_binary(view);
+      refused += binary ? 0 : 1;
+      EXPECT_TRUE(!binary || binary->cubin.size() == 40'000U) << at;
+      EXPECT_EQ(problem_of_parts(view).empty(), binary.has_value()) << at;
+    }
+  }
+  EXPECT_GT(refused, 0) << "some damage shows in the frame's content only";
+}
+
+// A frame that says that it holds more, or less, than the entry does.
+TEST(Entry, BombsAreRefused) {
+  std::size_t frame = 0;
+  std::size_t frame_bytes = 0;
+  const Bytes original = compressed_entry(&frame, &frame_bytes);
+  for (const std::uint64_t length : {std::uint64_t{39'999}, std::uint64_t{40'001}, kMaxPartBytes,
+                                     kMaxPartBytes + 1, std::uint64_t{1} << 40}) {
+    Bytes bytes = original;
+    put_u64(&bytes, 72, length);
+    seal(&bytes);
+    EXPECT_EQ(status_of(bytes), EntryStatus::kDamaged) << length;
+  }
+  EXPECT_EQ(status_of(original), EntryStatus::kOk);
+}
+
 TEST(Entry, MetadataLengthsThatLie) {
   const SerialKey key = serialize(sample_key());
-  const std::size_t metadata = kEntryHeaderBytes + key.source.size() + key.compiler.size();
+  const std::size_t metadata = kEntryHeaderBytes + key.compiler.size();
   for (const std::uint8_t byte : {0x00, 0x03, 0xff}) {
     Bytes bytes = sample_entry();
     std::fill_n(bytes.begin() + static_cast<long>(metadata), 4, byte);
@@ -125,20 +224,54 @@ TEST(Entry, MetadataLengthsThatLie) {
 
 TEST(Entry, AnotherKeyIsAMiss) {
   const Bytes bytes = sample_entry();
-  EXPECT_EQ(parse_entry(bytes, serialize(sample_key(1))).status, EntryStatus::kMiss);
+  EXPECT_EQ(parse_entry(bytes, sample_key(1).digests()).status, EntryStatus::kMiss);
   CacheKey key = sample_key();
   key.compiler += "c";
-  EXPECT_EQ(parse_entry(bytes, serialize(key)).status, EntryStatus::kMiss);
+  EXPECT_EQ(parse_entry(bytes, key.digests()).status, EntryStatus::kMiss);
 }
 
+// Each of the digests and the length decides on its own.
 TEST(Entry, DigestCollisionIsAMiss) {
-  const SerialKey wanted = serialize(sample_key());
-  SerialKey other = serialize(sample_key(1));
-  other.source_digest = wanted.source_digest;
-  other.compiler_digest = wanted.compiler_digest;
-  const Bytes bytes = encode_entry(other, sample_binary(1));
-  EXPECT_EQ(parse_entry(bytes).status, EntryStatus::kOk);
-  EXPECT_EQ(parse_entry(bytes, wanted).status, EntryStatus::kMiss);
+  const KeyDigests wanted = sample_key().digests();
+  for (int differs = 0; differs < 4; ++differs) {
+    SerialKey other = serialize(sample_key(1));
+    const KeyDigests its_own = other.digests;
+    other.digests = wanted;
+    if (differs == 0) other.digests.source = its_own.source;
+    if (differs == 1) other.digests.compiler[0] ^= 1;
+    if (differs == 2) other.digests.source_second = its_own.source_second;
+    if (differs == 3) other.digests.source_bytes = (other.source += ' ').size();
+    const Bytes bytes = encode_entry(other, sample_binary(1));
+    const EntryView view = parse_entry(bytes);
+    EXPECT_EQ(view.status, EntryStatus::kOk) << differs << view.why;
+    EXPECT_EQ(problem_of_parts(view), "its digests are not of its key");
+    EXPECT_EQ(parse_entry(bytes, wanted).status, EntryStatus::kMiss) << differs;
+  }
+}
+
+// A file that was written by the first version of the format.
+TEST(Entry, OfVersionOneIsRead) {
+  Bytes bytes = testing::read_bytes(std::string(HEDDLE_ENTRIES) + "/valid");
+  ASSERT_EQ(bytes.at(8), 1);
+  const EntryView view = parse_entry(bytes);
+  ASSERT_EQ(view.status, EntryStatus::kOk) << view.why;
+  EXPECT_EQ(problem_of_parts(view), "");
+  EXPECT_TRUE(view.has_source());
+  const SerialKey key = key_of(view);
+  EXPECT_EQ(key.digests, digests_of(key.source, key.compiler));
+  const Binary binary = to_binary(view).value();
+  EXPECT_EQ(binary.kernel_name, view.kernel_name);
+  EXPECT_FALSE(binary.cubin.empty());
+  EXPECT_FALSE(binary.ptx.empty());
+  // Written anew, it holds the same and is found by the same key.
+  const Bytes written = encode_entry(key, binary);
+  EXPECT_EQ(written.at(8), 2);
+  expect_equal(to_binary(parse_entry(written, view.digests)).value(), binary);
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
+    EXPECT_NE(parse_entry(bytes, view.digests).status, EntryStatus::kOk) << bit;
+    bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
+  }
 }
 
 }  // namespace

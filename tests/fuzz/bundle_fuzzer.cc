@@ -18,43 +18,47 @@ void must(bool condition) {
   if (!condition) std::abort();
 }
 
-// As Bundle reads a file: the header, then the index that it announces, then the tables that this
-// is about.
+// As Bundle reads a file: the header, then the index that it announces, then entries and blocks.
 void check(const Bytes& bytes) {
   const char* why = "";
   const BundleHeader announced = parse_bundle_header(bytes, bytes.size(), &why);
   must(why == nullptr || announced.index_bytes() == 0);
   if (why != nullptr) return;
-  const std::uint64_t index_end = kBundleHeaderBytes + announced.index_bytes();
-  must(index_end <= bytes.size());
+  std::uint64_t end = kBundleHeaderBytes + announced.index_bytes();
+  must(end <= bytes.size());
   const ByteView file(bytes);
   const BundleIndex index = parse_bundle_index(
       file.first(kBundleHeaderBytes), file.subspan(kBundleHeaderBytes, announced.index_bytes()),
       bytes.size(), &why);
-  must(why == nullptr || (index.items.empty() && index.tables.bytes == 0));
+  must(why == nullptr || (index.items.empty() && index.blocks.empty()));
   if (why != nullptr) return;
-  must(index.items.size() == announced.entries);
-  must((index.tables.bytes > 0) == announced.has_tables);
-  std::uint64_t end = index_end;
-  std::vector<BundleEntry> entries;
+  must(index.items.size() == announced.entries && index.blocks.size() == announced.blocks);
   for (const BundleItem& item : index.items) {
     must(item.offset == end && item.bytes <= bytes.size() - item.offset);
     end += item.bytes;
-    const ByteView entry = file.subspan(item.offset, item.bytes);
-    parse_entry(entry);
-    entries.push_back(
-        {{{}, {}, item.source_digest, item.compiler_digest}, Bytes(entry.begin(), entry.end())});
+    parse_entry(file.subspan(item.offset, item.bytes));
+    for (const BundleText* text : {&item.source, &item.ptx}) {
+      if (text->length == 0) continue;
+      must(text->block < index.blocks.size());
+      must(text->offset + text->length <= index.blocks[text->block].length);
+    }
   }
-  std::vector<std::string> tables;
-  if (announced.has_tables) {
-    must(index.tables.offset == end && index.tables.bytes <= bytes.size() - end);
-    tables = parse_bundle_tables(index.tables, file.subspan(end, index.tables.bytes), &why);
-    must((why == nullptr) == !tables.empty());
-    if (why != nullptr) return;
-    end += index.tables.bytes;
+  for (const BundleBlock& block : index.blocks) {
+    must(block.offset == end && block.stored <= bytes.size() - end);
+    end += block.stored;
+    Bytes content;
+    if (!unpack_block(block, file.subspan(block.offset, block.stored), &content)) continue;
+    must(content.size() == block.length);
+    if (block.kind == BlockKind::kTables) {
+      const auto tables = parse_bundle_tables(content, &why);
+      must((why == nullptr) == !tables.empty());
+      must(why != nullptr || encode_bundle_tables(tables) == content);
+    } else if (block.kind == BlockKind::kGpus) {
+      const auto gpus = parse_bundle_gpus(content, announced.entries, &why);
+      must((why == nullptr) == (gpus.size() == announced.entries));
+    }
   }
   must(end == bytes.size());
-  must(encode_bundle(entries, tables) == bytes);
 }
 
 void put_u64(Bytes* bytes, std::size_t at, std::uint64_t value) {
@@ -67,22 +71,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Bytes bytes(data, data + size);
   check(bytes);
   if (size < kBundleHeaderBytes) return 0;
-  // The fuzzer cannot guess a checksum or a length.
+  // The fuzzer cannot guess a checksum or a length. Numbers of entries and blocks are kept small
+  // enough for the index to fit.
   put_u64(&bytes, 16, size);
-  const bool has_tables = bytes[8] == kBundleVersionWithTables;
-  const std::size_t items = (size - kBundleHeaderBytes) / kBundleItemBytes;
-  if (has_tables && items == 0) return 0;
-  const std::size_t room = items - (has_tables ? 1 : 0);
-  const std::size_t count = std::min<std::size_t>(bytes[24], room);
-  put_u64(&bytes, 24, count);
-  const std::size_t index_end = kBundleHeaderBytes + BundleHeader{count, has_tables}.index_bytes();
-  if (has_tables) {
-    const std::size_t item = index_end - kBundleItemBytes;
-    const std::uint64_t at = ByteReader(ByteView(bytes).subspan(item + 32)).u64();
-    if (at <= size) {
-      std::ranges::copy(digest(bytes.data() + at, size - at),
-                        bytes.begin() + static_cast<std::ptrdiff_t>(item));
-    }
+  BundleHeader header;
+  header.version = bytes[8];
+  const bool is_new = header.version == kBundleVersion;
+  header.blocks = is_new ? bytes[12] % 5 : header.version == kBundleVersionWithTables ? 1 : 0;
+  const std::size_t room = size - kBundleHeaderBytes;
+  if (header.index_bytes() > room) return 0;
+  const std::size_t item = is_new ? kBundleItemBytes : kBundleOldItemBytes;
+  header.entries = std::min<std::size_t>(bytes[24], (room - header.index_bytes()) / item);
+  if (is_new) bytes[12] = static_cast<std::uint8_t>(header.blocks);
+  put_u64(&bytes, 24, header.entries);
+  const std::size_t index_end = kBundleHeaderBytes + header.index_bytes();
+  // Then those of the blocks, where they lie inside of the file.
+  for (std::size_t i = 0; i < header.blocks; ++i) {
+    const std::size_t at = index_end - (header.blocks - i) * kBundleBlockItemBytes;
+    ByteReader reader(ByteView(bytes).subspan(at + 32));
+    const std::uint64_t offset = reader.u64();
+    const std::uint64_t stored = reader.u64();
+    if (offset > size || stored > size - offset) continue;
+    std::ranges::copy(digest(bytes.data() + offset, stored),
+                      bytes.begin() + static_cast<std::ptrdiff_t>(at));
   }
   Bytes checked(bytes.begin(), bytes.begin() + 32);
   checked.insert(checked.end(), bytes.begin() + kBundleHeaderBytes,

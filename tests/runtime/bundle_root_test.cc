@@ -42,8 +42,8 @@ class BundleRootTest : public testing::FakeDevice {
         render_all(resolve(gemm_spec(), target_from_name("h100"), runtime.tuned_tables()));
     const std::vector<BuildResult> built = runtime.build(sources);
     for (std::size_t i = 0; i < sources.size(); ++i) {
-      const SerialKey key = serialize(cache_key(sources[i], built[i].binary->compiler));
-      entries.push_back({key, encode_entry(key, *built[i].binary)});
+      entries.push_back(
+          {serialize(cache_key(sources[i], built[i].binary->compiler)), *built[i].binary, {}});
     }
     std::string path = (folder_.path() / (name + ".hdl")).string();
     EXPECT_EQ(publish_bundle(path, encode_bundle(std::move(entries), bundled)), 0);

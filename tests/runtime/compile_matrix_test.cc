@@ -102,8 +102,8 @@ TEST(CompileMatrix, TheTuringPathCompilesOnHopper) {
   for (const BuildResult& result :
        runtime().build(render_all(resolve(Spec::from_gemm(spec), target_from_name("h200"))))) {
     EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
-    EXPECT_EQ(result.binary->ptx.find("cp.async"), std::string::npos);
-    EXPECT_NE(result.binary->ptx.find("m16n8k8"), std::string::npos);
+    EXPECT_EQ(result.binary->ptx.str().find("cp.async"), std::string::npos);
+    EXPECT_NE(result.binary->ptx.str().find("m16n8k8"), std::string::npos);
   }
 }
 

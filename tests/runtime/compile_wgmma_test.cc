@@ -75,7 +75,7 @@ class CompileWgmma : public testing::Test {
     ASSERT_EQ(results.size(), sources.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       const BuildResult& result = results[i];
-      const std::string& ptx = result.binary->ptx;
+      const std::string& ptx = result.binary->ptx.str();
       EXPECT_EQ(result.binary->spill_bytes, 0) << result.kernel_name;
       EXPECT_EQ(result.binary->local_bytes, 0) << result.kernel_name;
       const bool four = sources[i].text.find("/*warpgroups=*/4,") != std::string::npos;

@@ -23,7 +23,8 @@ TEST(HelperKernelsTest, CompileWithoutWarningsFromTheOldestArchitectureOn) {
     for (const char* name :
          {"reference_gemm", "round_weights", "fill_normal", "compare", "copy_words", "stream_read",
           "stream_copy_1", "stream_copy_2", "stream_copy_4"}) {
-      EXPECT_NE(binary.ptx.find(std::string(".entry ") + name + "("), std::string::npos) << name;
+      EXPECT_NE(binary.ptx.str().find(std::string(".entry ") + name + "("), std::string::npos)
+          << name;
     }
   }
 }

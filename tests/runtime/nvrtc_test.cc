@@ -57,8 +57,8 @@ TEST_F(NvrtcTest, CompilesForEveryArchitectureFrom75Up) {
     const Binary binary = nvrtc_.compile(source_of(kGood, name));
     EXPECT_GT(binary.cubin.size(), 1000U) << name;
     EXPECT_EQ(std::string(binary.cubin.begin() + 1, binary.cubin.begin() + 4), "ELF") << name;
-    EXPECT_NE(binary.ptx.find(".entry copy("), std::string::npos) << name;
-    EXPECT_NE(binary.ptx.find(".target " + name), std::string::npos) << name;
+    EXPECT_NE(binary.ptx.str().find(".entry copy("), std::string::npos) << name;
+    EXPECT_NE(binary.ptx.str().find(".target " + name), std::string::npos) << name;
     EXPECT_GT(binary.registers, 4) << name;
     EXPECT_EQ(binary.spill_bytes, 0) << name;
     EXPECT_EQ(binary.local_bytes, 0) << name;

@@ -136,7 +136,7 @@ class BundleTest(CommandTest):
     def test_damage_is_found_and_the_rest_still_serves(self):
         bundle = self.create()
         content = bytearray(bundle.read_bytes())
-        content[-100] ^= 1  # in the last entry
+        content[content.index(b"\x89HDL", 48) + 200] ^= 1  # in the first entry
         bundle.write_bytes(content)
         report = self.heddle_json("bundle", "verify", bundle, check=1)
         self.assertEqual(report["damaged"], 1)
@@ -150,6 +150,122 @@ class BundleTest(CommandTest):
         bundle.write_bytes(content)
         for part in ("list", "verify"):
             self.assertIn("wrong checksum", self.problem("bundle", part, bundle, code=2))
+
+    def block(self, content, kind):
+        """Offset and stored bytes of a block, as docs/formats.md has it."""
+        entries = int.from_bytes(content[24:32], "little")
+        for i in range(int.from_bytes(content[12:16], "little")):
+            item = content[48 + 64 * entries + 48 * i:][:48]
+            if int.from_bytes(item[16:20], "little") == kind:
+                return [int.from_bytes(item[at:at + 8], "little") for at in (32, 40)]
+        return self.fail(f"no block of kind {kind}")
+
+    def test_list_names_gpus_and_sizes(self):
+        bundle = self.create(targets="h100,h200,sm_80")
+        report = self.heddle_json("bundle", "list", bundle)
+        self.assertEqual(report["bytes"], bundle.stat().st_size)
+        self.assertEqual({gpu for entry in report["entries"] for gpu in entry["gpus"]},
+                         {"h100", "h200", "sm_80"})
+        for entry in report["entries"]:
+            self.assertLess(entry["stored_bytes"], entry["cubin_bytes"])
+            self.assertGreater(entry["ptx_bytes"], 0)
+            self.assertTrue(entry["source"])
+            self.assertEqual(entry["gpus"] == ["sm_80"], entry["arch"] == "sm_80")
+        text = self.heddle("bundle", "list", bundle, check=0).out
+        self.assertRegex(text, "sm_90a +h[12]00")
+
+    def test_a_bundle_of_an_old_version_is_read(self):
+        old = ROOT / "tests/fuzz/corpus/bundle/three"
+        bundle = self.file("old.hdl", old.read_bytes())
+        entries = self.heddle_json("bundle", "list", bundle)["entries"]
+        self.assertEqual([entry["gpus"] for entry in entries], [[]] * 3)
+        self.heddle("bundle", "verify", bundle, check=0)
+        new = self.folder / "new.hdl"
+        self.heddle("bundle", "merge", bundle, "-o", new, check=0)
+        self.assertEqual(new.read_bytes()[8], 3)
+        keys = [entry["key"] for entry in entries]
+        self.assertEqual([entry["key"] for entry in
+                          self.heddle_json("bundle", "list", new)["entries"]], keys)
+
+    def test_without_source(self):
+        whole = self.create(targets="h200")
+        size = whole.stat().st_size
+        text = b"extern"
+        bundle = self.folder / "bare.hdl"
+        self.heddle("bundle", "create", "--specs", inline(), "--targets", "h200", "--no-source",
+                    "-o", bundle, check=0)
+        self.assertLess(bundle.stat().st_size, size / 2)
+        self.assertNotIn(text, bundle.read_bytes())
+        entries = self.heddle_json("bundle", "list", bundle)["entries"]
+        self.assertEqual({(entry["source"], entry["ptx_bytes"]) for entry in entries}, {(False, 0)})
+        self.heddle("bundle", "verify", bundle, check=0)
+        self.strict_build(bundle, target="h200")
+        line = self.heddle("inspect", inline(), "--target", "h200", "--m", 1, "--strict", "--json",
+                           check=1).err
+        self.assertIn("--no-source", line)
+        self.assertIn("--no-source", self.heddle(
+            "bundle", "create", "--specs", inline(), "--targets", "h200", "--strict", "-o",
+            self.folder / "x.hdl", check=1).err)
+        self.assertFalse((self.folder / "x.hdl").exists())
+        done = self.heddle("bundle", "extract", bundle, "-o", self.folder / "root", check=0)
+        self.assertIn("no CUDA text and no PTX", done.err)
+        self.heddle("cache", "verify", "--cache", self.folder / "root", check=0)
+        self.environment["HEDDLE_CACHE"] = str(self.folder / "root")
+        self.heddle("build", inline(), "--target", "h200", "--strict", check=0)
+        # With the texts of another bundle it is whole again.
+        both = self.folder / "both.hdl"
+        self.heddle("bundle", "merge", bundle, whole, "-o", both, check=0)
+        self.assertEqual(both.read_bytes(), whole.read_bytes())
+
+    def test_merge(self):
+        first = self.create(targets="sm_80,h200").rename(self.folder / "first.hdl")
+        second = self.create(targets="h200,h100").rename(self.folder / "second.hdl")
+        both = self.folder / "both.hdl"
+        report = self.heddle_json("bundle", "merge", first, second, "-o", both)
+        whole = self.create(targets="sm_80,h100,h200")
+        self.assertEqual(both.read_bytes(), whole.read_bytes())
+        self.assertEqual(report["kernels"],
+                         len(self.heddle_json("bundle", "list", whole)["entries"]))
+        self.assertIn(".hdl", self.problem("bundle", "merge", first, "-o", self.folder / "x",
+                                           code=2))
+        self.problem("bundle", "merge", first, self.folder / "absent.hdl", "-o", both, code=2)
+
+    def test_merge_refuses_what_is_damaged(self):
+        bundle = self.create(targets="sm_80")
+        content = bytearray(bundle.read_bytes())
+        content[content.index(b"\x89HDL", 48) + 200] ^= 1
+        bundle.write_bytes(content)
+        both = self.folder / "both.hdl"
+        done = self.heddle("bundle", "merge", bundle, "-o", both, check=2)
+        self.assertIn("wrong checksum", done.err)
+        self.assertFalse(both.exists())
+
+    def test_merge_of_tables(self):
+        table, kernels = self.slowest_table()
+        own = self.create("--tuned", table, targets="h100").rename(self.folder / "own.hdl")
+        plain = self.create(targets="sm_80").rename(self.folder / "plain.hdl")
+        both = self.folder / "both.hdl"
+        tables = self.heddle_json("bundle", "merge", plain, own, "-o", both)["tables"]
+        self.assertEqual([table["gpu"] for table in tables], ["h100"])
+        found = json.loads(self.strict_build(both).out)["kernels"]
+        self.assertEqual({kernel["kernel"] for kernel in found}, kernels)
+        self.environment["HEDDLE_CACHE"] = str(self.folder / "cache")
+        none = self.create("--tuned", "none", targets="h100").rename(self.folder / "none.hdl")
+        other = self.folder / "other.hdl"
+        done = self.heddle("bundle", "merge", none, own, "-o", other, check=1)
+        self.assertIn("contradict", done.err)
+        self.assertIn("none.hdl", done.err)
+        document = json.loads(table.read_text())
+        rows = self.heddle_json("explain", inline(), "--target", "h100", "--m", 16)
+        document["entries"][0]["kernel"] = next(
+            row["kernel"] for row in rows["explanations"][0]["rows"]
+            if row["family"] == document["entries"][0]["family"]
+            and row["kernel"] != document["entries"][0]["kernel"])
+        second = self.create("--tuned", self.file("second.json", json.dumps(document)),
+                             targets="h100").rename(self.folder / "second.hdl")
+        done = self.heddle("bundle", "merge", own, second, "-o", other, check=1)
+        self.assertIn("different kernels for n = 256, k = 512", done.err)
+        self.assertFalse(other.exists())
 
     def slowest_table(self, target="h100"):
         """A table of one kernel for all M that is not the predicted one, and the plan with it."""
@@ -211,7 +327,6 @@ class BundleTest(CommandTest):
 
     def test_without_tables_nothing_changes(self):
         plain = self.create(targets="sm_80").read_bytes()
-        self.assertEqual(plain[8], 1)
         table, _ = self.slowest_table()
         self.assertEqual(self.create("--tuned", table, targets="sm_80").read_bytes(), plain)
         report = self.heddle_json("bundle", "list", self.folder / "model.hdl")
@@ -248,7 +363,8 @@ class BundleTest(CommandTest):
         table, _ = self.slowest_table()
         bundle = self.create("--tuned", table, targets="h100")
         content = bytearray(bundle.read_bytes())
-        content[-2] ^= 1
+        [at, stored] = self.block(content, kind=3)
+        content[at + stored - 2] ^= 1
         bundle.write_bytes(content)
         for part in ("list", "verify"):
             self.assertIn("tuned tables", self.problem("bundle", part, bundle, code=2))

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/error.h"
 #include "heddle/inspect/binary.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
@@ -59,7 +60,7 @@ nlohmann::ordered_json to_json(const Inspected& kernel, bool with_ptx) {
                                  {"instructions", kernel.summary.instructions},
                                  {"counts", kernel.summary.counts},
                                  {"memory", kernel.summary.memory}};
-  if (with_ptx) json["ptx"] = binary.ptx;
+  if (with_ptx) json["ptx"] = binary.ptx.str();
   return json;
 }
 
@@ -94,7 +95,7 @@ void print_text(const Inspected& kernel, bool with_ptx) {
   for (const std::string& line : to_lines(kernel)) {
     print(fmt::format("{}{}\n", with_ptx ? "// " : "", printable(line)));
   }
-  print_exact(with_ptx ? "\n" + kernel.result.binary->ptx + "\n" : "\n");
+  print_exact(with_ptx ? "\n" + kernel.result.binary->ptx.str() + "\n" : "\n");
 }
 
 std::vector<std::size_t> wanted_kernels(const Plan& plan, std::int64_t m) {
@@ -102,6 +103,21 @@ std::vector<std::size_t> wanted_kernels(const Plan& plan, std::int64_t m) {
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < plan.kernel_count(); ++i) all.push_back(i);
   return all;
+}
+
+// All counts come from the PTX, which a bundle may leave out.
+void check_ptx(const std::vector<BuildResult>& results) {
+  std::vector<Problem> problems;
+  for (const BuildResult& result : results) {
+    if (!result.binary->ptx.empty()) continue;
+    problems.push_back({"",
+                        fmt::format("{} comes from a bundle that was made with --no-source and has "
+                                    "no PTX; to compile it, name another --cache",
+                                    result.kernel_name),
+                        "", "", ""});
+  }
+  if (problems.empty()) return;
+  throw Error(ErrorCategory::kMissing, "tool.no_ptx", std::move(problems));
 }
 
 int run(const InspectOptions& options) {
@@ -113,6 +129,8 @@ int run(const InspectOptions& options) {
   sources.reserve(wanted.size());
   for (const std::size_t kernel : wanted) sources.push_back(render(plan, kernel));
   const std::vector<BuildResult> results = runtime.build(sources);
+
+  check_ptx(results);
 
   auto kernels = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < results.size(); ++i) {

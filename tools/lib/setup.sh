@@ -39,6 +39,12 @@ has_cmake() {
   printf '3.25\n%s\n' "$version" | sort --version-sort --check=quiet
 }
 
+# The static library has no header of its own: a program that links it shows that it is there.
+has_static_zstd() {
+  printf '#include <zstd.h>\nint main() { return ZSTD_versionNumber() == 0; }\n' |
+    c++ -x c++ - -o /dev/null -l:libzstd.a
+}
+
 has_cxx20() { echo '#include <span>' | c++ -fsyntax-only -x c++ -std=c++20 -; }
 has_generator() { command -v ninja || command -v make; }
 # The library of a Python package from apt belongs to the system's own interpreter.
@@ -52,6 +58,7 @@ need_build_tools() {
   need nlohmann-json3-dev "reads specs and model configs" has_header nlohmann/json.hpp
   need libfmt-dev "formats source text and messages" has_header fmt/format.h
   need libxxhash-dev "checksums of cache entries" has_header xxhash.h
+  need libzstd-dev "compresses cache entries and bundles" has_static_zstd
   need libcli11-dev "the options of the heddle command" has_header CLI/CLI.hpp
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "heddle/inspect/lazy_text.h"
+
 namespace heddle {
 
 struct Binary {
@@ -13,7 +15,8 @@ struct Binary {
   std::string arch;
   std::string compiler;  // NVRTC's version and the build-ids of libnvrtc and libnvrtc-builtins
   std::vector<std::uint8_t> cubin;
-  std::string ptx;
+  // Empty where the binary came from a bundle that was made without texts (`--no-source`).
+  LazyText ptx;
   int registers = 0;    // per thread
   int spill_bytes = 0;  // stores and loads of registers to local memory, per thread
   int local_bytes = 0;  // stack frame, per thread

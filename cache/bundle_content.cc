@@ -1,0 +1,89 @@
+#include "cache/bundle_content.h"
+
+#include <fcntl.h>
+
+#include <utility>
+
+#include "cache/file_io.h"
+
+namespace heddle {
+
+std::shared_ptr<const BundleContent> BundleContent::load(FileSystem& files, const std::string& path,
+                                                         std::string* why) {
+  FileContent file = open_trusted(files, AT_FDCWD, path, {files.user(), true});
+  *why = file.why;
+  if (file.status != ReadStatus::kOk) return nullptr;
+  auto loaded = std::make_shared<BundleContent>();
+  loaded->files_ = &files;
+  loaded->fd_ = std::move(file.fd);
+  loaded->file_bytes_ = file.info.size;
+  // Parts are read in turn, as each says how long the next one is; the first problem is kept.
+  const auto read = [&]() -> const char* {
+    const char* reason = nullptr;
+    const Bytes header = loaded->stored(0, kBundleHeaderBytes);
+    if (header.empty()) return "cut short";
+    const BundleHeader announced = parse_bundle_header(header, file.info.size, &reason);
+    if (reason != nullptr) return reason;
+    const Bytes index = loaded->stored(kBundleHeaderBytes, announced.index_bytes());
+    if (index.empty() && announced.index_bytes() > 0) return "cut short";
+    loaded->index_ = parse_bundle_index(header, index, file.info.size, &reason);
+    return reason != nullptr ? reason : loaded->load_rest();
+  };
+  const char* const reason = read();
+  *why = reason != nullptr ? reason : "";
+  return reason != nullptr ? nullptr : loaded;
+}
+
+const char* BundleContent::load_rest() {
+  const char* reason = nullptr;
+  Bytes content;
+  if (!load_block(BlockKind::kTables, &content)) return "wrong checksum of the tuned tables";
+  if (!content.empty()) tables_ = parse_bundle_tables(content, &reason);
+  if (reason != nullptr) return reason;
+  content.clear();
+  if (!load_block(BlockKind::kGpus, &content)) return "wrong checksum of the names of GPUs";
+  if (!content.empty()) gpus_ = parse_bundle_gpus(content, index_.items.size(), &reason);
+  return reason;
+}
+
+bool BundleContent::load_block(BlockKind kind, Bytes* content) const {
+  for (const BundleBlock& block : index_.blocks) {
+    if (block.kind != kind) continue;
+    return unpack_block(block, stored(block.offset, block.stored), content);
+  }
+  return true;
+}
+
+Bytes BundleContent::stored(std::uint64_t offset, std::uint64_t bytes) const {
+  Bytes read(bytes);
+  if (read_all(*files_, fd_.get(), read.data(), read.size(), offset) < 0) read.clear();
+  return read;
+}
+
+Bytes BundleContent::entry(const BundleItem& item) const { return stored(item.offset, item.bytes); }
+
+std::optional<Binary> BundleContent::binary(const BundleItem& item, const EntryView& view) const {
+  std::optional<Binary> binary = to_binary(view);
+  if (binary && item.ptx.length > 0) {
+    binary->ptx = LazyText([self = shared_from_this(), place = item.ptx] {
+      Reader once;
+      return self->text(place, &once);
+    });
+  }
+  return binary;
+}
+
+std::string BundleContent::text(const BundleText& text, Reader* reader) const {
+  if (text.length == 0) return {};
+  if (reader->block != text.block) {
+    const BundleBlock& block = index_.blocks[text.block];
+    reader->block = text.block;
+    if (!unpack_block(block, stored(block.offset, block.stored), &reader->content)) {
+      reader->content.clear();
+    }
+  }
+  if (reader->content.empty()) return {};
+  return std::string(as_text(ByteView(reader->content).subspan(text.offset, text.length)));
+}
+
+}  // namespace heddle

@@ -1,0 +1,59 @@
+// BundleContent: an open bundle whose index was found right.
+#ifndef HEDDLE_CACHE_BUNDLE_CONTENT_H_
+#define HEDDLE_CACHE_BUNDLE_CONTENT_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/bundle_format.h"
+#include "cache/entry.h"
+#include "cache/file_system.h"
+
+namespace heddle {
+
+// Immutable, so any thread may use it. Whatever cannot be read is empty, never an error.
+class BundleContent : public std::enable_shared_from_this<BundleContent> {
+ public:
+  // Null, and `why`, for a file that cannot be used. `files` outlives the content, and so it does
+  // the PTX of the binaries that come from it.
+  static std::shared_ptr<const BundleContent> load(FileSystem& files, const std::string& path,
+                                                   std::string* why);
+
+  std::uint64_t file_bytes() const { return file_bytes_; }
+  const std::vector<BundleItem>& items() const { return index_.items; }
+  const std::vector<std::string>& tables() const { return tables_; }
+  // Of an entry, by its number in the index.
+  GpuNames gpus(std::size_t entry) const { return gpus_.empty() ? GpuNames() : gpus_[entry]; }
+
+  // The bytes of one entry.
+  Bytes entry(const BundleItem& item) const;
+  // to_binary(), with the PTX of the bundle, which is read when it is first asked for.
+  std::optional<Binary> binary(const BundleItem& item, const EntryView& view) const;
+
+  // A text, and the block that it came from, which is kept for the next one.
+  struct Reader {
+    std::size_t block = static_cast<std::size_t>(-1);
+    Bytes content;
+  };
+  std::string text(const BundleText& text, Reader* reader) const;
+
+ private:
+  Bytes stored(std::uint64_t offset, std::uint64_t bytes) const;
+  // Reads a block of tables or GPUs, if there is one; whether that went well.
+  bool load_block(BlockKind kind, Bytes* content) const;
+  const char* load_rest();
+
+  FileSystem* files_ = nullptr;
+  Fd fd_;
+  std::uint64_t file_bytes_ = 0;
+  BundleIndex index_;
+  std::vector<std::string> tables_;
+  std::vector<GpuNames> gpus_;
+};
+
+}  // namespace heddle
+
+#endif  // HEDDLE_CACHE_BUNDLE_CONTENT_H_
