@@ -195,7 +195,7 @@ struct AttentionFinish {
       const u32 at =
           memory + S::kTeamStatsOffset + 16 * ((i >> log) * Config::value.most_team + rank);
       store_remote_floats(address_in_block(at, to), {all.reference, all.total, 0.0f, 0.0f},
-                      address_in_block(barrier, to));
+                          address_in_block(barrier, to));
     }
 #pragma unroll 1
     for (int i = threadIdx.x; i < 4 * runs; i += S::kThreads) {
@@ -204,7 +204,7 @@ struct AttentionFinish {
           memory + S::kTeamQuadsOffset + 16 * (rank * step + (i >> (log + 2)) * 4 + i % 4);
       const Quad sum = quad_of_warps(i, row_of_warps(8 * n + i / kQuads));
       store_remote_floats(address_in_block(at, to), {sum.v[0], sum.v[1], sum.v[2], sum.v[3]},
-                      address_in_block(barrier, to));
+                          address_in_block(barrier, to));
     }
     mbarrier_wait_cluster(barrier, exchanges % 2);
 #pragma unroll 1

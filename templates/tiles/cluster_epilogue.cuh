@@ -84,8 +84,8 @@ struct ClusterEpilogue {
       if (owner == block.part) continue;
       const u32 place = given(block.part, vector - first_of(owner)) + i % 2 * 16;
       store_remote_floats(address_in_block(place, owner),
-                      four_sums(vector / kRowVectors, vector % kRowVectors * 8 + i % 2 * 4),
-                      address_in_block(barrier(), owner));
+                          four_sums(vector / kRowVectors, vector % kRowVectors * 8 + i % 2 * 4),
+                          address_in_block(barrier(), owner));
     }
   }
   __device__ __forceinline__ f32x4 four_sums(int token, int row) const {
@@ -110,7 +110,8 @@ struct ClusterEpilogue {
 #pragma unroll
         for (int v = 0; v < 8; ++v) sum.v[v] += mine.v[v];
       } else {
-        add_floats(sum, load_shared_floats(given(from, i)), load_shared_floats(given(from, i) + 16));
+        add_floats(sum, load_shared_floats(given(from, i)),
+                   load_shared_floats(given(from, i) + 16));
       }
     }
     return sum;

@@ -74,8 +74,8 @@ struct WgmmaFinish {
     return S::kAlwaysPairs || (S::kPairs && cluster_size() > 1);
   }
 
-  // Splits a row tile's 2 * kCount sums: those of the upper half of the tokens, or of the lower one,
-  // go to `kept`, which may be `sum`; the others, four at a time, go to give(i, four).
+  // Splits a row tile's 2 * kCount sums: those of the upper half of the tokens, or of the lower
+  // one, go to `kept`, which may be `sum`; the others, four at a time, go to give(i, four).
   template <int kCount, class Give>
   static __device__ __forceinline__ void give_half(int upper, const float* sum, float* kept,
                                                    const Give& give) {

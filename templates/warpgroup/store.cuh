@@ -24,7 +24,8 @@ struct WgmmaStore {
   int warpgroup, thread;  // of the warpgroup
 
   // A pass takes kPassTokens tokens of a row tile through shared memory.
-  static constexpr int kPassTokens = S::tokens_of_pass(S::kPairs ? S::kOwnTokens / 2 : S::kOwnTokens);
+  static constexpr int kPassTokens =
+      S::tokens_of_pass(S::kPairs ? S::kOwnTokens / 2 : S::kOwnTokens);
   static constexpr int kPasses = S::kRowTiles * (S::kOwnTokens / kPassTokens);
 
   // Stores to Y the sums of the warpgroup's first `tokens` tokens, which are those from `place` of
@@ -185,7 +186,8 @@ struct WgmmaStore {
       const u32 at = memory.pass(warpgroup) + 4 * (i / kRowThreads * S::kPassRow + row);
       output.store(token, first_row + row, [&](int half) {
         Sums8 sum = {};
-        add_floats(sum, load_shared_floats(at + 32 * half), load_shared_floats(at + 32 * half + 16));
+        add_floats(sum, load_shared_floats(at + 32 * half),
+                   load_shared_floats(at + 32 * half + 16));
         return sum;
       });
     }

@@ -9,7 +9,7 @@ import sys
 import unittest
 
 from bench_script import ScriptTest
-from command import ROOT
+from command import HEDDLE, ROOT
 
 sys.path.insert(0, str(ROOT / "tools/lib"))
 
@@ -77,19 +77,25 @@ class SaveTest(ScriptTest):
 
     def test_compile(self):
         program = self.folder / "program"
-        report = {"target": "h200", "repeats": 9,
-                  "kernels": [{"kernel": "bare", "compile_ms": 20.0},
-                              {"kernel": "one", "compile_ms": 115.0}],
+        report = {"target": "h200",
                   "models": [{"config": "c.json", "kernels": 28, "cold_ms": 2240.0,
                               "cached_ms": 3.5}]}
         program.write_text(f"#!/bin/sh\necho '{json.dumps(report)}'\n")
         program.chmod(0o755)
-        saved, out = self.saved("bench-compile", "--program", program)
-        self.assertRegex(out, r"\| one +\| +115 \| +5\.8 \|")
+        specs = self.folder / "specs.json"
+        spec = json.loads((ROOT / "examples/specs/symmetric-g128.json").read_text())
+        spec["shape"]["m"] = [1, 8]
+        specs.write_text(json.dumps([spec]))
+        saved, out = self.saved("bench-compile", specs, "a100", "--program", program, "--heddle",
+                                HEDDLE, "--against", HEDDLE, "--repeats", "1")
+        self.assertRegex(out, r"\| the largest GEMM +\| +1 \|")
         self.assertRegex(out, r"\| c\.json +\| +28 \| +2\.24 \| +3\.5 \| +0\.12 \|")
         self.assertRegex(saved.card, r"\d+ cores$")
         self.assertEqual(saved.tables["models"].rows, [["c.json", 28, 2240.0, 3.5]])
-        self.assertEqual(saved.tables["kernels"].records()[1], report["kernels"][1])
+        for row in saved.tables["cold"].records():
+            self.assertLess(row["to_ptx_ms"], row["ms"])
+            self.assertEqual(row["kernels"], row["against_kernels"])
+            self.assertGreater(row["times"], 0)
 
 
 if __name__ == "__main__":
