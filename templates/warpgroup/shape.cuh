@@ -76,7 +76,6 @@ struct WgmmaShape {
   static constexpr int kRowBlockBytes = Config::value.row_block_bytes();
   static constexpr int kWeightBytes = Config::value.weight_bytes();
 
-  static constexpr int kPassTokens = Config::value.pass_tokens();
   static constexpr int kPassRow = Config::value.kPassRow;
   static constexpr bool kRoundsFirst = Config::value.rounds_first();
   static constexpr int kRoundedTokens = Config::value.kRoundedTokens;
@@ -107,7 +106,7 @@ struct WgmmaShape {
 
   // As many tokens of `tokens` at a time as divide them.
   static __device__ constexpr int tokens_of_pass(int tokens) {
-    const int most = kRoundsFirst ? kRoundedTokens : kPassTokens;
+    const int most = kRoundsFirst ? kRoundedTokens : Config::value.pass_tokens();
     int pass = tokens < most ? tokens : most;
     while (tokens % pass != 0) pass -= 8;
     return pass;
@@ -118,9 +117,7 @@ struct WgmmaShape {
                 "whole row tiles for each warpgroup");
   static_assert(kOwnSums % 8 == 0 || !kSplitsColumns, "a pair exchanges 16 bytes at a time");
   static_assert(kTileRowBlocks % kFetchWarps == 0, "warps share the row blocks");
-  static_assert(Config::value.stages_ahead == 1 ||
-                    (kUnitStages == 1 && Config::value.stages_ahead <= Config::value.stages),
-                "whole units, and places for them");
+  static_assert(Config::value.stages_ahead <= Config::value.stages, "a place for each of them");
   static_assert(!kPairs || (Config::value.shares_tiles && kBlocks == 1 && !kManyTokens &&
                             kWarpgroups * kPairSumBytes <= kPassOffset),
                 "a pair has room and registers for half of each other's sums");

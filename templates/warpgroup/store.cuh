@@ -26,6 +26,7 @@ struct WgmmaStore {
   // A pass takes kPassTokens tokens of a row tile through shared memory.
   static constexpr int kPassTokens =
       S::tokens_of_pass(S::kPairs ? S::kOwnTokens / 2 : S::kOwnTokens);
+  static_assert(!S::kRoundsFirst || kPassTokens % 16 == 0, "stmatrix stores 16 tokens");
   static constexpr int kPasses = S::kRowTiles * (S::kOwnTokens / kPassTokens);
 
   // Stores to Y the sums of the warpgroup's first `tokens` tokens, which are those from `place` of

@@ -9,7 +9,7 @@
 // Budget of these 64 rows by 128 columns on an SM of an H200, computed, in clocks at 1.965 GHz:
 //
 //   tokens                                       16     32     64    128    256
-//   weights from memory, 17.5 bytes a clock     243    243    243    243    243
+//   weights from memory, 17.5 bytes a clock     241    241    241    241    241
 //   tensor cores                                104    128    256    512   1024
 //
 // Each of the SM's four parts has 64 to 72 instructions to decode and as many again for scales,
@@ -18,8 +18,8 @@
 // memory and decoding set the pace, at 64 decoding beside wgmma, from 128 on the tensor cores. At
 // the limit of power, with many tokens, the fewest reads and instructions a product are the
 // fastest. The L2 cache gives an SM 28 to 33 bytes a clock; tiles of 256 x 128 (rows by tokens)
-// read 22, of 128 x 128 36 and of 128 x 256 34, and 15, 22, 19 where two blocks of a cluster read
-// tokens once. Weights of 16 bits are not decoded, and take 963 clocks from memory. Registers: 232
+// read 24, of 128 x 128 40 and of 128 x 256 36, and 16, 24, 20 where two blocks of a cluster read
+// tokens once. Weights of 16 bits are not decoded, and take 936 clocks from memory. Registers: 232
 // a thread that multiplies (112 with four warpgroups), 40 (32) one that fetches. Shared memory: the
 // ring of stages, which takes all there is, and room for sums on their way to Y.
 //
