@@ -14,9 +14,7 @@ struct AttentionFinish {
   using Team = AttentionTeam<Config>;
   using Output = AttentionOutput<Config>;
   static constexpr int kQuads = Output::kQuads;
-  // Whether parts of warps are brought to one reference as they are added, which saves a barrier.
-  // Two row tiles leave no registers for it.
-  static constexpr bool kScaledLast = S::kRowTiles == 1;
+  static constexpr int kWarps = Config::value.warps;
 
   Output output;
   const AttentionWork<Config>& work;
@@ -44,11 +42,7 @@ struct AttentionFinish {
     const int t = lane % 4;
     if (lane == 0) store_shared_4(place(warp), room);
     add_lanes(softmax, g, t);
-    if constexpr (kScaledLast) {
-      warp_barrier();  // every lane has read what was in the room
-    } else {
-      block_barrier();
-    }
+    warp_barrier();  // every lane has read what was in the room
     const bool whole = work.is_whole(segment);
     const bool shared = work.is_shared(segment);
     u8* slot = output.slot_of(Output::block(Team::index()), segment.begin == segment.item);
@@ -57,14 +51,22 @@ struct AttentionFinish {
       if (n > 0) block_barrier();
 #pragma unroll
       for (int c = 0; c < 2; ++c)
-        store_row(softmax, n, c, g, t, room + 4 * (2 * t + c) * S::kSumStride);
+        store_row(softmax, n, c, g, room + 4 * (2 * t + c) * S::kSumStride);
       u32 exchanges = 0;  // that have been
       if (shared) exchanges = load_shared_4(memory + S::kTeamOffset + 8);
       block_barrier();
       if (shared) {
-        if constexpr (Config::value.most_team > 1) exchange(segment, n, exchanges, whole, slot);
-      } else if (Team::rank() == 0) {
-        add_warps(segment, n, whole, slot);
+        if constexpr (Config::value.most_team > 1) expect_parts(segment, n, exchanges);
+      }
+      // Of a team each block sends the others what they add, and then adds its own share.
+#pragma unroll 1
+      for (int pass = shared ? 0 : 1; pass < 2; ++pass) {
+        const bool sends = pass == 0;
+        const bool of_blocks = shared && !sends;
+        if constexpr (Config::value.most_team > 1) {
+          if (of_blocks) mbarrier_wait_cluster(memory + S::kTeamOffset, exchanges % 2);
+        }
+        if (shared || Team::rank() == 0) add(segment, n, of_blocks, sends, whole, slot);
       }
     }
     // All have read what the rings and the next segment will overwrite.
@@ -97,41 +99,15 @@ struct AttentionFinish {
     }
   }
 
-  // A row's reference and sum of all warps, and what each warp's part of it is multiplied with.
-  struct RowSum {
-    float reference = Softmax::kNothing;
-    float total = 0.0f;
-    float factors[Config::value.warps];
-  };
-  __device__ __forceinline__ RowSum row_of_warps(int row) const {
-    RowSum all;
-    u64 both[Config::value.warps];
-#pragma unroll
-    for (int w = 0; w < Config::value.warps; ++w) both[w] = load_shared_8(stats(row, w));
-#pragma unroll
-    for (int w = 0; w < Config::value.warps; ++w)
-      all.reference = larger(all.reference, float_from_bits(static_cast<u32>(both[w])));
-#pragma unroll
-    for (int w = 0; w < Config::value.warps; ++w) {
-      all.factors[w] = exp2_fast(float_from_bits(static_cast<u32>(both[w])) - all.reference);
-      all.total += all.factors[w] * float_from_bits(static_cast<u32>(both[w] >> 32));
-    }
-    return all;
-  }
-
   // What the lane has of row c of two, as many neighbouring elements at once as it has.
-  __device__ __forceinline__ void store_row(const Softmax& softmax, int n, int c, int g, int t,
+  __device__ __forceinline__ void store_row(const Softmax& softmax, int n, int c, int g,
                                             u32 to) const {
-    float factor = 1.0f;
-    if constexpr (!kScaledLast)
-      factor = exp2_fast(softmax.reference[n][c] - row_of_warps(8 * n + 2 * t + c).reference);
     constexpr int kRun = AttentionValues<Config>::kNeighbours;
 #pragma unroll
     for (int i = 0; i < 2 * S::kDimTiles; i += kRun) {
       float x[kRun];
 #pragma unroll
-      for (int j = 0; j < kRun; ++j)
-        x[j] = softmax.value(n, (i + j) / 2, (i + j) % 2 * 2 + c) * factor;
+      for (int j = 0; j < kRun; ++j) x[j] = softmax.value(n, (i + j) / 2, (i + j) % 2 * 2 + c);
       const u32 at = to + 4 * AttentionValues<Config>::dim(i / 2, i % 2, g);
       if constexpr (kRun == 4) {
         store_shared_16(at, pack_floats(x[0], x[1], x[2], x[3]));
@@ -143,105 +119,61 @@ struct AttentionFinish {
     }
   }
 
-  // Four elements of a row, of all warps.
-  __device__ __forceinline__ Quad quad_of_warps(int i, const RowSum& all) const {
-    Quad sum = {};
-#pragma unroll
-    for (int w = 0; w < Config::value.warps; ++w) {
-      const Quad part = quad_of(load_shared_16(
-          load_shared_4(place(w)) + 4 * (i / kQuads * S::kSumStride) + 16 * (i % kQuads)));
-#pragma unroll
-      for (int j = 0; j < 4; ++j) sum.v[j] += (kScaledLast ? all.factors[w] : 1.0f) * part.v[j];
-    }
-    return sum;
-  }
-
-  // Eight rows, to their places in the output or the slot.
-  __device__ __forceinline__ void add_warps(const Segment& segment, int n, bool whole,
-                                            u8* slot) const {
-#pragma unroll 1
-    for (int i = threadIdx.x; i < 8 * kQuads; i += S::kThreads) {
-      const int row = 8 * n + i / kQuads;
-      if (!Output::is_query(segment, row)) break;
-      const RowSum all = row_of_warps(row);
-      output.put_or_keep(segment, row, i % kQuads, quad_of_warps(i, all), all.reference, all.total,
-                         whole, slot);
-    }
-  }
-
-  // Eight rows of all blocks of the team: each block sends the others what they add, and adds its
-  // own share, in the order of the blocks.
-  __device__ __forceinline__ void exchange(const Segment& segment, int n, u32 exchanges, bool whole,
-                                           u8* slot) const {
-    const int blocks = Team::blocks();
-    const int rank = Team::rank();
-    const int log = Team::log_blocks();
-    const int rows = Output::rows_of(segment, n);
-    const int runs = rows * (kQuads / 4);
-    const int count = Output::share_of(segment, n);
-    const int step = 4 * ((runs + blocks - 1) >> log);
-    const u32 barrier = memory + S::kTeamOffset;
+  // Before the blocks of a team send each other parts of eight rows, by every thread.
+  __device__ __forceinline__ void expect_parts(const Segment& segment, int n, u32 exchanges) const {
     // All have read what these will overwrite.
     if (exchanges > 0) cluster_barrier_unordered();
     if (threadIdx.x == 0) {
-      mbarrier_arrive_expect(barrier, 16 * blocks * (count + rows));
-      store_shared_4(barrier + 8, exchanges + 1);
+      const int quads = Output::share_of(segment, n) + Output::rows_of(segment, n);
+      mbarrier_arrive_expect(memory + S::kTeamOffset, 16 * Team::blocks() * quads);
+      store_shared_4(memory + S::kTeamOffset + 8, exchanges + 1);
     }
-#pragma unroll 1
-    for (int i = threadIdx.x; i < rows * blocks; i += S::kThreads) {
-      const int row = 8 * n + (i >> log);
-      const int to = i & (blocks - 1);
-      const RowSum all = row_of_warps(row);
-      const u32 at =
-          memory + S::kTeamStatsOffset + 16 * ((i >> log) * Config::value.most_team + rank);
-      store_remote_16(address_in_block(at, to), pack_floats(all.reference, all.total, 0.0f, 0.0f),
-                      address_in_block(barrier, to));
-    }
-#pragma unroll 1
-    for (int i = threadIdx.x; i < 4 * runs; i += S::kThreads) {
-      const int to = i / 4 & (blocks - 1);
-      const u32 at =
-          memory + S::kTeamQuadsOffset + 16 * (rank * step + (i >> (log + 2)) * 4 + i % 4);
-      const Quad sum = quad_of_warps(i, row_of_warps(8 * n + i / kQuads));
-      store_remote_16(address_in_block(at, to), pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]),
-                      address_in_block(barrier, to));
-    }
-    mbarrier_wait_cluster(barrier, exchanges % 2);
-#pragma unroll 1
-    for (int i = threadIdx.x; i < count; i += S::kThreads)
-      add_blocks(segment, n, Output::quad_of_share(i), memory + S::kTeamQuadsOffset + 16 * i,
-                 16 * step, whole, slot);
   }
 
-  // Quad i of eight rows, that of block b at `at` + b * step.
-  __device__ __forceinline__ void add_blocks(const Segment& segment, int n, int i, u32 at, u32 step,
-                                             bool whole, u8* slot) const {
-    const u32 stats = memory + S::kTeamStatsOffset + 16 * (i / kQuads * Config::value.most_team);
+  // Eight rows. `of_blocks`: the block's share of the sums that the team's blocks have sent. Else
+  // sums of the block's warps, of all quads. `sends`: to the blocks whose share they are, else to
+  // their places in the output or the slot.
+  __device__ __forceinline__ void add(const Segment& segment, int n, bool of_blocks, bool sends,
+                                      bool whole, u8* slot) const {
+    const int runs = Output::rows_of(segment, n) * (kQuads / 4);
+    const int step = 4 * ((runs + Team::blocks() - 1) >> Team::log_blocks());
+    const int count = of_blocks ? Output::share_of(segment, n) : 4 * runs;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < count; i += S::kThreads) {
+      const int quad = of_blocks ? Output::quad_of_share(i) : i;
+      const int row = quad / kQuads;
+      const u32 in_room = 4 * row * S::kSumStride + 16 * (quad % kQuads);
+      AttentionParts parts{stats(8 * n + row, 0), 8, in_room, 0, place(0)};
+      if (of_blocks) {
+        const u32 of_row = memory + S::kTeamStatsOffset + 16 * (row * Config::value.most_team);
+        parts = {of_row, 16, memory + S::kTeamQuadsOffset + 16 * i, 16u * step, 0};
+      }
+      RowQuad sum;
+      sum.add(parts, of_blocks ? Team::blocks() : Config::value.warps);
+      if (sends) {
+        if constexpr (Config::value.most_team > 1) send(quad, step, sum);
+      } else {
+        output.put_or_keep(segment, 8 * n + row, quad % kQuads, sum, whole, slot);
+      }
+    }
+  }
+
+  // Of eight rows, of which a block's share is up to `step` quads.
+  __device__ __forceinline__ void send(int quad, int step, const RowQuad& sum) const {
     const int blocks = Team::blocks();
-    // All loads at once, of blocks that the team does not have from the first one's places.
-    u64 both[Config::value.most_team];
-    Quad parts[Config::value.most_team];
-    float reference = Softmax::kNothing;
-#pragma unroll
-    for (int b = 0; b < Config::value.most_team; ++b) {
-      const int of = b < blocks ? b : 0;
-      both[b] = load_shared_8(stats + 16 * of);
-      parts[b] = quad_of(load_shared_16(at + step * of));
-    }
-#pragma unroll
-    for (int b = 0; b < Config::value.most_team; ++b)
-      reference = larger(reference, float_from_bits(static_cast<u32>(both[b])));
-    float total = 0.0f;
-    Quad sum = {};
-#pragma unroll
-    for (int b = 0; b < Config::value.most_team; ++b) {
-      if (b >= blocks) break;
-      const float factor = exp2_fast(float_from_bits(static_cast<u32>(both[b])) - reference);
-      total += factor * float_from_bits(static_cast<u32>(both[b] >> 32));
-#pragma unroll
-      for (int j = 0; j < 4; ++j) sum.v[j] += factor * parts[b].v[j];
-    }
-    output.put_or_keep(segment, 8 * n + i / kQuads, i % kQuads, sum, reference, total, whole, slot);
+    const int rank = Team::rank();
+    const int place = rank * step + (quad >> (Team::log_blocks() + 2)) * 4 + quad % 4;
+    send_to(quad / 4 & (blocks - 1), memory + S::kTeamQuadsOffset + 16 * place, sum.bits());
+    // The first lanes of a row send its reference and sum, one to each block.
+    const int row = quad / kQuads;
+    const u32 at = memory + S::kTeamStatsOffset + 16 * (row * Config::value.most_team + rank);
+#pragma unroll 1
+    for (int to = quad % kQuads; to < blocks; to += kQuads)
+      send_to(to, at, pack_floats(sum.reference, sum.total, 0.0f, 0.0f));
+  }
+  __device__ __forceinline__ void send_to(int block, u32 at, u32x4 bits) const {
+    store_remote_16(address_in_block(at, block), bits,
+                    address_in_block(memory + S::kTeamOffset, block));
   }
 
   // Whether all other teams that share the item have stored their parts of this block's share.

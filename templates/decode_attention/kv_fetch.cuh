@@ -65,19 +65,23 @@ struct KvFetch {
   // Starts the copies of the first tiles, as many as a ring has ahead. A loop that loads pages, as
   // fetch() does, would wait for all that is on its way before it: lengths, pages and Q.
   __device__ __forceinline__ void fetch_first() {
-    int stage = 0;
-    if constexpr (kLoopOfFirst) {
 #pragma unroll 1
-      for (; stage < Config::value.stages - 1 && tile < segment.end; ++stage) {
+    for (int stage = 0; stage < Config::value.stages - 1; ++stage) {
+      if (tile < work.end) {
         copy_tile(stage);
-        copy_async_commit();
         tile += work.warps();
-        ++ahead;
+        if constexpr (kLoopOfFirst) {
+          ++ahead;
+          if (tile >= segment.end) {
+            find();
+            settle();
+          }
+        } else {
+          find();
+        }
       }
-      if (tile >= segment.end) find();
+      copy_async_commit();
     }
-#pragma unroll 1
-    for (; stage < Config::value.stages - 1; ++stage) fetch(stage);
   }
 
   // Starts the copies of the next tile, if there is one, and closes their group.
