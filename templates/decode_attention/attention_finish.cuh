@@ -35,9 +35,10 @@ struct AttentionFinish {
     }
   }
 
-  // Every thread of the block calls it. `room`: eight rows of the warp's own. True if this block is
-  // the one to merge the item.
-  __device__ __forceinline__ bool finish(const Segment& segment, Softmax& softmax, u32 room) const {
+  // Every thread of the block calls it. `room`: eight rows of the warp's own. `free`: as many parts
+  // of other teams as the warp has room for, from there on.
+  __device__ __forceinline__ void finish(const Segment& segment, Softmax& softmax, u32 room,
+                                         u32 free, int free_parts) const {
     const int g = lane / 4;
     const int t = lane % 4;
     if (lane == 0) store_shared_4(place(warp), room);
@@ -55,26 +56,37 @@ struct AttentionFinish {
       u32 exchanges = 0;  // that have been
       if (shared) exchanges = load_shared_4(memory + S::kTeamOffset + 8);
       block_barrier();
-      if (shared) {
-        if constexpr (Config::value.most_team > 1) expect_parts(segment, n, exchanges);
+      if constexpr (Config::value.most_team > 1) {
+        if (shared) expect_parts(segment, n, exchanges);
       }
-      // Of a team each block sends the others what they add, and then adds its own share.
+      const int last_step = n == S::kRowTiles - 1 ? kMerge : kStore;
+      int teams = 0;
 #pragma unroll 1
-      for (int pass = shared ? 0 : 1; pass < 2; ++pass) {
-        const bool sends = pass == 0;
-        const bool of_blocks = shared && !sends;
-        if constexpr (Config::value.most_team > 1) {
-          if (of_blocks) mbarrier_wait_cluster(memory + S::kTeamOffset, exchanges % 2);
+      for (int step = shared ? kSend : kStore; step <= last_step; ++step) {
+        if (Config::value.most_team > 1 && step == kStore && shared)
+          mbarrier_wait_cluster(memory + S::kTeamOffset, exchanges % 2);
+        if (step == kMerge) {
+          // All have read what the rings and the next segment will overwrite.
+          block_barrier();
+          if (whole) break;
+          const int share = work.share();
+          const int first = segment.item / share;
+          teams = (segment.item_end - 1) / share - first + 1;
+          slot = output.slot_of(Output::block(first), false);
+          if (!arrive(Output::block(first), teams)) break;
         }
-        if (shared || Team::rank() == 0) add(segment, n, of_blocks, sends, whole, slot);
+        add(segment, n, step, shared, whole, slot, free + 16 * lane, free_parts, teams);
       }
     }
-    // All have read what the rings and the next segment will overwrite.
-    block_barrier();
-    return !whole && arrive(segment);
   }
 
  private:
+  // What is done with eight rows one after the other: each block of a team sends the others what
+  // they add; sums go to the output or to the slot; the last team to come adds those of all teams.
+  static constexpr int kSend = 0;
+  static constexpr int kStore = 1;
+  static constexpr int kMerge = 2;
+
   __device__ __forceinline__ u32 place(int of_warp) const {
     return memory + S::kPlacesOffset + 4 * of_warp;
   }
@@ -130,30 +142,45 @@ struct AttentionFinish {
     }
   }
 
-  // Eight rows. `of_blocks`: the block's share of the sums that the team's blocks have sent. Else
-  // sums of the block's warps, of all quads. `sends`: to the blocks whose share they are, else to
-  // their places in the output or the slot.
-  __device__ __forceinline__ void add(const Segment& segment, int n, bool of_blocks, bool sends,
-                                      bool whole, u8* slot) const {
-    const int runs = Output::rows_of(segment, n) * (kQuads / 4);
-    const int step = 4 * ((runs + Team::blocks() - 1) >> Team::log_blocks());
-    const int count = of_blocks ? Output::share_of(segment, n) : 4 * runs;
+  // A step of eight rows, or, of kMerge, of all rows up to these. Parts are those of the block's
+  // warps, or what the team's blocks have sent, or those of `teams` teams, whose slots begin with
+  // `slot`; they come to `free`.
+  __device__ __forceinline__ void add(const Segment& segment, int n, int step, bool shared,
+                                      bool whole, u8* slot, u32 free, int free_parts,
+                                      int teams) const {
+    const bool merges = step == kMerge;
+    const bool of_blocks = shared && step == kStore;
+    const int blocks = Team::blocks();
+    const int count = merges ? teams : of_blocks ? blocks : Config::value.warps;
+    const int at_once = merges ? free_parts : count;
+    if (!shared && !merges && Team::rank() > 0) return;
 #pragma unroll 1
-    for (int i = threadIdx.x; i < count; i += S::kThreads) {
-      const int quad = of_blocks ? Output::quad_of_share(i) : i;
-      const int row = quad / kQuads;
-      const u32 in_room = 4 * row * S::kSumStride + 16 * (quad % kQuads);
-      AttentionParts parts{stats(8 * n + row, 0), 8, in_room, 0, place(0)};
-      if (of_blocks) {
-        const u32 of_row = memory + S::kTeamStatsOffset + 16 * (row * Config::value.most_team);
-        parts = {of_row, 16, memory + S::kTeamQuadsOffset + 16 * i, 16u * step, 0};
-      }
-      RowQuad sum;
-      sum.add(parts, of_blocks ? Team::blocks() : Config::value.warps);
-      if (sends) {
-        if constexpr (Config::value.most_team > 1) send(quad, step, sum);
-      } else {
-        output.put_or_keep(segment, 8 * n + row, quad % kQuads, sum, whole, slot);
+    for (int m = merges ? 0 : n; m <= n; ++m) {
+      const int runs = Output::rows_of(segment, m) * (kQuads / 4);
+      const int most = 4 * ((runs + blocks - 1) >> Team::log_blocks());  // quads of a share
+      const int quads = merges || of_blocks ? Output::share_of(segment, m) : 4 * runs;
+#pragma unroll 1
+      for (int i = threadIdx.x; i < quads; i += S::kThreads) {
+        const int quad = merges || of_blocks ? Output::quad_of_share(i) : i;
+        const int row = quad / kQuads;
+        const u32 in_room = 4 * row * S::kSumStride + 16 * (quad % kQuads);
+        AttentionParts parts{stats(8 * m + row, 0), 8, in_room, 0, place(0)};
+        if (of_blocks) {
+          const u32 of_row = memory + S::kTeamStatsOffset + 16 * (row * Config::value.most_team);
+          parts = {of_row, 16, memory + S::kTeamQuadsOffset + 16 * i, 16u * most, 0};
+        }
+        RowQuad sum;
+#pragma unroll 1
+        for (int begin = 0; begin < count; begin += at_once) {
+          const int left = count - begin < at_once ? count - begin : at_once;
+          if (merges) parts = output.copy_parts(8 * m * kQuads + quad, slot, begin, left, free);
+          sum.add(parts, left);
+        }
+        if (step == kSend) {
+          if constexpr (Config::value.most_team > 1) send(quad, most, sum);
+        } else {
+          output.put_or_keep(segment, 8 * m + row, quad % kQuads, sum, whole || merges, slot);
+        }
       }
     }
   }
@@ -176,17 +203,15 @@ struct AttentionFinish {
                     address_in_block(memory + S::kTeamOffset, block));
   }
 
-  // Whether all other teams that share the item have stored their parts of this block's share.
+  // Whether the other ones of `teams` teams have all stored their parts of this block's share.
   // Behind a barrier of the block, so that the first thread's fence is one for all.
-  __device__ __forceinline__ bool arrive(const Segment& segment) const {
-    const int first = segment.item / work.share();
-    const int last = (segment.item_end - 1) / work.share();
+  __device__ __forceinline__ bool arrive(int first_block, int teams) const {
     const u32 flag = place(Config::value.warps);
     if (threadIdx.x == 0) {
-      u32* counter = reinterpret_cast<u32*>(output.arguments.workspace) + Output::block(first);
+      u32* counter = reinterpret_cast<u32*>(output.arguments.workspace) + first_block;
       device_fence();
       const u32 before = atomic_add(counter, 1);
-      const bool is_last = before == static_cast<u32>(last - first);
+      const bool is_last = before == static_cast<u32>(teams - 1);
       if (is_last) store_global_4(counter, 0);
       device_fence();
       store_shared_4(flag, is_last);

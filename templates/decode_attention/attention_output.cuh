@@ -21,6 +21,8 @@ struct AttentionOutput {
   static constexpr float kLn2 = 0.6931471805599453f;
   static constexpr int kQuads = Config::value.head_dim / 4;
   static constexpr int kSlotBytes = Config::value.slot_bytes();
+  // Of a warp's lanes: a quad of each, and the 16 bytes that hold its reference and sum.
+  static constexpr int kPartBytes = 2 * 16 * 32;
 
   const DecodeAttentionParameters& arguments;
   const AttentionWork<Config>& work;
@@ -67,30 +69,25 @@ struct AttentionOutput {
     }
     store_global_16(slot + 16 * (row * kQuads + quad), sum.bits());
     if (quad % 4 == 0)
-      store_global_8(slot + stats_offset(row, quad), bits_of_float(sum.reference),
+      store_global_8(slot + stats_offset(row * kQuads + quad), bits_of_float(sum.reference),
                      bits_of_float(sum.total));
   }
 
-  // This block's share, by the last block to come, when its work is done. `ring`: of the warp,
-  // where nothing is on its way any more.
-  __device__ __forceinline__ void merge(const Segment& segment, u32 ring) const {
-    const int lane = threadIdx.x % 32;
-    const int share = work.share();
-    const int first = segment.item / share;
-    const int last = (segment.item_end - 1) / share;
-    const u8* slots = slot_of(block(first), false);
+  // Copies a quad of `count` parts of an item from their slots, from the `begin`-th on, to shared
+  // memory from `to` on. `first`: the slot of the first part, but that this one begins the item.
+  __device__ __forceinline__ AttentionParts copy_parts(int quad, const u8* first, int begin,
+                                                       int count, u32 to) const {
+    const int stats = stats_offset(quad);
     const int step = 2 * kSlotBytes << Team::log_blocks();
 #pragma unroll 1
-    for (int n = 0; n < S::kRowTiles; ++n) {
-      const int count = share_of(segment, n);
-#pragma unroll 1
-      for (int i = threadIdx.x - lane; i < count; i += S::kThreads) {
-        const bool inside = i + lane < count;
-        const int quad = quad_of_share(inside ? i + lane : 0);
-        merge_quad(segment, ring + 16 * lane, 8 * n + quad / kQuads, quad % kQuads, inside, slots,
-                   step, last - first + 1);
-      }
+    for (int i = 0; i < count; ++i) {
+      const i64 slot = begin + i == 0 ? kSlotBytes : static_cast<i64>(begin + i) * step;
+      copy_async_16(to + kPartBytes * i, first + slot + 16 * quad, true);
+      copy_async_16(to + kPartBytes * i + kPartBytes / 2, first + slot + stats / 16 * 16, true);
     }
+    copy_async_commit();
+    copy_async_wait<0>();
+    return {to + kPartBytes / 2 + stats % 16, kPartBytes, to, kPartBytes, 0};
   }
 
   // Sequences without a token: zeros.
@@ -112,8 +109,8 @@ struct AttentionOutput {
   }
 
  private:
-  static __device__ __forceinline__ int stats_offset(int row, int quad) {
-    return 4 * S::kBlockRows * Config::value.head_dim + 8 * ((row * kQuads + quad) / 4);
+  static __device__ __forceinline__ int stats_offset(int quad) {
+    return 4 * S::kBlockRows * Config::value.head_dim + 8 * (quad / 4);
   }
 
   // Four elements of a row.
@@ -140,37 +137,6 @@ struct AttentionOutput {
                    Value::from_floats(sum.v[2] * scale, sum.v[3] * scale));
     if (Config::value.log_sums && quad == 0)
       arguments.log_sums[place] = kLn2 * (reference + log2_fast(total));
-  }
-
-  // A quad of `parts` parts in their order, `step` bytes from slot to slot. `room`: of the lane,
-  // every 512 bytes of the ring.
-  __device__ __forceinline__ void merge_quad(const Segment& segment, u32 room, int row, int quad,
-                                             bool inside, const u8* slots, int step,
-                                             int parts) const {
-    // Of each part the quad and the 16 bytes that its reference and sum are half of.
-    constexpr int kPartBytes = 2 * 512;
-    constexpr int kFits = S::kRingBytes / kPartBytes;
-    static_assert(kFits > 0, "a ring has room for a part");
-    const int stats_place = stats_offset(row, quad);
-    const u8* quads_from = slots + 16 * (row * kQuads + quad);
-    const u8* stats_from = slots + stats_place / 16 * 16;
-    RowQuad sum;
-#pragma unroll 1
-    for (int begin = 0; begin < parts; begin += kFits) {
-      const int count = parts - begin < kFits ? parts - begin : kFits;
-#pragma unroll 1
-      for (int i = 0; i < count; ++i) {
-        // The first part begins the item.
-        const i64 slot = begin + i == 0 ? kSlotBytes : static_cast<i64>(begin + i) * step;
-        copy_async_16(room + kPartBytes * i, quads_from + slot, true);
-        copy_async_16(room + kPartBytes * i + 512, stats_from + slot, true);
-      }
-      copy_async_commit();
-      copy_async_wait<0>();
-      const u32 stats = room + 512 + stats_place % 16;
-      sum.add({stats, kPartBytes, room, kPartBytes, 0}, count);
-    }
-    if (inside) put(segment, row, quad, sum);
   }
 };
 
