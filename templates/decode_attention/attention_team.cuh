@@ -30,8 +30,7 @@ struct AttentionTeam {
   // The binary logarithm of blocks().
   static __device__ __forceinline__ int log_blocks() {
     if constexpr (kAlone) return 0;
-    const int size = blocks();
-    return (size > 1) + (size > 2) + (size > 4) + (size > 8);
+    return __popc(cluster_size() - 1);
   }
 };
 
