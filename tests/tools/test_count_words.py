@@ -1,5 +1,6 @@
 """The documents together are short enough to be read; tools/count-words counts them."""
 
+import runpy
 import subprocess
 import sys
 import unittest
@@ -8,6 +9,7 @@ from command import ROOT
 from pages import pages
 
 MOST_WORDS = 22000
+WORDS = runpy.run_path(str(ROOT / "tools/count-words"))["words"]
 
 
 def count(*arguments):
@@ -21,13 +23,25 @@ class CountWordsTest(unittest.TestCase):
         done = count("--limit", MOST_WORDS)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_counts_as_wc_does(self):
+    def test_total_is_the_sum_of_the_pages(self):
         done = count()
         self.assertEqual(done.returncode, 0, done.stderr)
-        *rows, total = [int(line.split()[0]) for line in done.stdout.splitlines()]
-        counted = subprocess.run(["wc", "-w", *(page.path for page in pages())], capture_output=True,
-                                 text=True, check=True, env={"LC_ALL": "C.UTF-8"}).stdout
-        self.assertEqual([*rows, total], [int(line.split()[0]) for line in counted.splitlines()])
+        *rows, total = [(int(line.split()[0]), line.split()[1]) for line in done.stdout.splitlines()]
+        self.assertEqual([name for _, name in rows],
+                         [str(page.path.relative_to(ROOT)) for page in pages()])
+        self.assertEqual(total[0], sum(words for words, _ in rows))
+
+    def test_words_hold_a_letter_or_a_digit(self):
+        for text, words in (("", 0), ("one two", 2), ("one\n\ntwo", 2), ("W[N,K] = 2", 2), ("# A - b", 2),
+                            ("`--m 1`", 2), ("größer µs", 2), ("=> != ...", 0)):
+            with self.subTest(text):
+                self.assertEqual(WORDS(text), words)
+
+    def test_borders_of_tables_do_not_count(self):
+        narrow = "|a|b c|\n|--|--:|\n|1|2 (3)|\n"
+        wide = "| a | b c |\n| --- | ---: |\n| 1 | 2 (3) |\n"
+        self.assertEqual(WORDS(narrow), 6)
+        self.assertEqual(WORDS(wide), WORDS(narrow))
 
     def test_too_many_words_are_told(self):
         done = count("--limit", 10)
