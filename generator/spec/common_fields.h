@@ -52,7 +52,7 @@ constexpr std::array<Field, 3> header_fields(std::string_view op_doc) {
             .kind = FieldKind::kLabel,
             .min = 1,
             .max = 64,
-            .doc = "label in tables and messages; not part of what is generated"}}};
+            .doc = "label in tables and messages"}}};
 }
 
 constexpr Field shape_field(std::string_view doc) {
@@ -145,7 +145,7 @@ constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
         .default_from = scale_default,
         .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::scale_dtype>(),
-        .doc = "type of the stored scales; e8m0: powers of two (MX formats)"},
+        .doc = "type of the stored scales; e8m0: powers of two"},
        {.pointer = "/weight/tensor_scale",
         .kind = FieldKind::kBool,
         .no_field_where = &kWithoutScales,

@@ -46,8 +46,7 @@ constexpr auto kGemmChoices = std::to_array<Field>({
      .kind = FieldKind::kWord,
      .words = kActivationDTypeWords,
      .slot = slot<&GemmSpec::multiply>(),
-     .doc = "type of X and of the decoded W in the matrix instruction; only activation.dtype, the "
-            "default, is served"},
+     .doc = "type in the matrix instruction; only activation.dtype, the default, is served"},
 
     {.pointer = "/tile",
      .kind = FieldKind::kObject,

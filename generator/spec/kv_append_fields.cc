@@ -120,7 +120,7 @@ constexpr auto kQueryFields = std::to_array<Field>(
       .max = 1,
       .silent_default = true,
       .slot = slot<&KvAppendSpec::norm, &HeadNorm::weight_offset>(),
-      .doc = "added to each weight; 1 for checkpoints that store weight - 1 (Gemma)"}});
+      .doc = "added to each weight; 1 for Gemma"}});
 
 constexpr auto kAppendFields = join_fields(
     header_fields<Op::kKvAppend>(

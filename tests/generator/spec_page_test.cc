@@ -56,7 +56,9 @@ std::string default_text(const FieldTable& table, const Field& field) {
 }
 
 std::string row_of(const FieldTable& table, const Field& field) {
-  return "| `" + dotted(field.pointer) + "` | " + allowed_text(table, field) + " | " +
+  const std::string allowed =
+      field.kind == FieldKind::kBool ? "boolean" : allowed_text(table, field);
+  return "| `" + dotted(field.pointer) + "` | " + allowed + " | " +
          default_text(table, field) + " | " + std::string(field.doc) + " |\n";
 }
 
