@@ -137,8 +137,7 @@ constexpr std::array<Field, 10> weight_fields(std::string_view scale_default) {
         .words = kZeroPointWords,
         .no_field_where = &kWithoutScales,
         .slot = slot<kWeight, &WeightSpec::zero_point>(),
-        .doc = "per scale; int: a code; float: a number of scale_dtype; none: uint codes have the "
-               "bias 2^(bits-1)"},
+        .doc = "per scale; int: a code; float: a number of scale_dtype"},
        {.pointer = "/weight/scale_dtype",
         .kind = FieldKind::kWord,
         .words = kDTypeWords,
