@@ -58,8 +58,8 @@ std::string default_text(const FieldTable& table, const Field& field) {
 std::string row_of(const FieldTable& table, const Field& field) {
   const std::string allowed =
       field.kind == FieldKind::kBool ? "boolean" : allowed_text(table, field);
-  return "| `" + dotted(field.pointer) + "` | " + allowed + " | " +
-         default_text(table, field) + " | " + std::string(field.doc) + " |\n";
+  return "| `" + dotted(field.pointer) + "` | " + allowed + " | " + default_text(table, field) +
+         " | " + std::string(field.doc) + " |\n";
 }
 
 // The objects kv.k and kv.v have the fields of kv, which the page describes once.
