@@ -68,12 +68,11 @@ struct AttentionFinish {
         if (step == kMerge) {
           // All have read what the rings and the next segment will overwrite.
           block_barrier();
-          if (whole) break;
           const int share = work.share();
           const int first = segment.item / share;
           teams = (segment.item_end - 1) / share - first + 1;
           slot = output.slot_of(Output::block(first), false);
-          if (!arrive(Output::block(first), teams)) break;
+          if (!arrive(Output::block(first), teams, whole)) break;
         }
         add(segment, n, step, shared, whole, slot, free + 16 * lane, free_parts, teams);
       }
@@ -203,17 +202,21 @@ struct AttentionFinish {
                         address_in_block(memory + S::kTeamOffset, block));
   }
 
-  // Whether the other ones of `teams` teams have all stored their parts of this block's share.
-  // Behind a barrier of the block, so that the first thread's fence is one for all.
-  __device__ __forceinline__ bool arrive(int first_block, int teams) const {
+  // Whether the other ones of `teams` teams have all stored their parts of this block's share;
+  // false of a whole item. Behind a barrier of the block, so that the first thread's fence is one
+  // for all. Its own barrier is no branch's: the compiler takes warps behind one of a branch for
+  // diverged, and then the loop over tiles has instructions that bring them together.
+  __device__ __forceinline__ bool arrive(int first_block, int teams, bool whole) const {
     const u32 flag = place(Config::value.warps);
     if (threadIdx.x == 0) {
-      u32* counter = reinterpret_cast<u32*>(output.arguments.workspace) + first_block;
-      device_fence();
-      const u32 before = atomic_add(counter, 1);
-      const bool is_last = before == static_cast<u32>(teams - 1);
-      if (is_last) store_global_4(counter, 0);
-      device_fence();
+      bool is_last = false;
+      if (!whole) {
+        u32* counter = reinterpret_cast<u32*>(output.arguments.workspace) + first_block;
+        device_fence();
+        is_last = atomic_add(counter, 1) == static_cast<u32>(teams - 1);
+        if (is_last) store_global_4(counter, 0);
+        device_fence();
+      }
       store_shared_4(flag, is_last);
     }
     block_barrier();

@@ -23,6 +23,7 @@ struct AttentionOutput {
   static constexpr int kSlotBytes = Config::value.slot_bytes();
   // Of a warp's lanes: a quad of each, and the 16 bytes that hold its reference and sum.
   static constexpr int kPartBytes = 2 * 16 * 32;
+  static_assert(S::kStageBytes >= kPartBytes, "a stage has room for a part");
 
   const DecodeAttentionParameters& arguments;
   const AttentionWork<Config>& work;

@@ -50,8 +50,7 @@ struct KvFetch {
   __device__ __forceinline__ void begin(const Segment& first) {
     segment = first;
     begin_segment();
-    ahead = 0;
-    if constexpr (Config::value.paged) page = load_pages();
+    find();
   }
   // The pages that begin() has found, and what they are by now.
   __device__ __forceinline__ u32 pages_found() const { return Config::value.paged ? page : 0; }
@@ -70,7 +69,7 @@ struct KvFetch {
     for (int stage = 0;; ++stage) {
       // A load of pages that is on its way at the loop's end would have the loop wait for all loads
       // before it, also of lengths and of Q.
-      if ((stage > 0 || tile >= segment.end) && find()) settle();
+      if (stage > 0 && find()) settle();
       if (stage == Config::value.stages - 1) break;
       if (tile < work.end) {
         copy_tile<true>(stage);
