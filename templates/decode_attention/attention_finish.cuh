@@ -14,7 +14,9 @@ struct AttentionFinish {
   using Team = AttentionTeam<Config>;
   using Output = AttentionOutput<Config>;
   static constexpr int kQuads = Output::kQuads;
-  static constexpr int kWarps = Config::value.warps;
+  // Whether parts of warps are brought to one reference as they are added, which saves a barrier.
+  // Two row tiles leave no registers for it.
+  static constexpr bool kScaledLast = S::kRowTiles == 1;
 
   Output output;
   const AttentionWork<Config>& work;
@@ -35,15 +37,18 @@ struct AttentionFinish {
     }
   }
 
-  // Every thread of the block calls it. `room`: eight rows of the warp's own. `free`: as many parts
-  // of other teams as the warp has room for, from there on.
-  __device__ __forceinline__ void finish(const Segment& segment, Softmax& softmax, u32 room,
-                                         u32 free, int free_parts) const {
+  // Every thread of the block calls it. `room`: eight rows of the warp's own. True if this block is
+  // the one to merge the item.
+  __device__ __forceinline__ bool finish(const Segment& segment, Softmax& softmax, u32 room) const {
     const int g = lane / 4;
     const int t = lane % 4;
     if (lane == 0) store_shared_4(place(warp), room);
     add_lanes(softmax, g, t);
-    warp_barrier();  // every lane has read what was in the room
+    if constexpr (kScaledLast) {
+      warp_barrier();  // every lane has read what was in the room
+    } else {
+      block_barrier();
+    }
     const bool whole = work.is_whole(segment);
     const bool shared = work.is_shared(segment);
     u8* slot = output.slot_of(Output::block(Team::index()), segment.begin == segment.item);
@@ -52,40 +57,22 @@ struct AttentionFinish {
       if (n > 0) block_barrier();
 #pragma unroll
       for (int c = 0; c < 2; ++c)
-        store_row(softmax, n, c, g, room + 4 * (2 * t + c) * S::kSumStride);
+        store_row(softmax, n, c, g, t, room + 4 * (2 * t + c) * S::kSumStride);
       u32 exchanges = 0;  // that have been
       if (shared) exchanges = load_shared_4(memory + S::kTeamOffset + 8);
       block_barrier();
-      if constexpr (Config::value.most_team > 1) {
-        if (shared) expect_parts(segment, n, exchanges);
-      }
-      const int last_step = n == S::kRowTiles - 1 ? kMerge : kStore;
-      int teams = 0;
-#pragma unroll 1
-      for (int step = shared ? kSend : kStore; step <= last_step; ++step) {
-        if (Config::value.most_team > 1 && step == kStore && shared)
-          mbarrier_wait_cluster(memory + S::kTeamOffset, exchanges % 2);
-        if (step == kMerge) {
-          // All have read what the rings and the next segment will overwrite.
-          block_barrier();
-          const int share = work.share();
-          const int first = segment.item / share;
-          teams = (segment.item_end - 1) / share - first + 1;
-          slot = output.slot_of(Output::block(first), false);
-          if (!arrive(Output::block(first), teams, whole)) break;
-        }
-        add(segment, n, step, shared, whole, slot, free + 16 * lane, free_parts, teams);
+      if (shared) {
+        if constexpr (Config::value.most_team > 1) exchange(segment, n, exchanges, whole, slot);
+      } else if (Team::rank() == 0) {
+        add_warps(segment, n, whole, slot);
       }
     }
+    // All have read what the rings and the next segment will overwrite.
+    block_barrier();
+    return !whole && arrive(segment);
   }
 
  private:
-  // What is done with eight rows one after the other: each block of a team sends the others what
-  // they add; sums go to the output or to the slot; the last team to come adds those of all teams.
-  static constexpr int kSend = 0;
-  static constexpr int kStore = 1;
-  static constexpr int kMerge = 2;
-
   __device__ __forceinline__ u32 place(int of_warp) const {
     return memory + S::kPlacesOffset + 4 * of_warp;
   }
@@ -110,15 +97,41 @@ struct AttentionFinish {
     }
   }
 
+  // A row's reference and sum of all warps, and what each warp's part of it is multiplied with.
+  struct RowSum {
+    float reference = Softmax::kNothing;
+    float total = 0.0f;
+    float factors[Config::value.warps];
+  };
+  __device__ __forceinline__ RowSum row_of_warps(int row) const {
+    RowSum all;
+    u64 both[Config::value.warps];
+#pragma unroll
+    for (int w = 0; w < Config::value.warps; ++w) both[w] = load_shared_8(stats(row, w));
+#pragma unroll
+    for (int w = 0; w < Config::value.warps; ++w)
+      all.reference = larger(all.reference, float_from_bits(static_cast<u32>(both[w])));
+#pragma unroll
+    for (int w = 0; w < Config::value.warps; ++w) {
+      all.factors[w] = exp2_fast(float_from_bits(static_cast<u32>(both[w])) - all.reference);
+      all.total += all.factors[w] * float_from_bits(static_cast<u32>(both[w] >> 32));
+    }
+    return all;
+  }
+
   // What the lane has of row c of two, as many neighbouring elements at once as it has.
-  __device__ __forceinline__ void store_row(const Softmax& softmax, int n, int c, int g,
+  __device__ __forceinline__ void store_row(const Softmax& softmax, int n, int c, int g, int t,
                                             u32 to) const {
+    float factor = 1.0f;
+    if constexpr (!kScaledLast)
+      factor = exp2_fast(softmax.reference[n][c] - row_of_warps(8 * n + 2 * t + c).reference);
     constexpr int kRun = AttentionValues<Config>::kNeighbours;
 #pragma unroll
     for (int i = 0; i < 2 * S::kDimTiles; i += kRun) {
       float x[kRun];
 #pragma unroll
-      for (int j = 0; j < kRun; ++j) x[j] = softmax.value(n, (i + j) / 2, (i + j) % 2 * 2 + c);
+      for (int j = 0; j < kRun; ++j)
+        x[j] = softmax.value(n, (i + j) / 2, (i + j) % 2 * 2 + c) * factor;
       const u32 at = to + 4 * AttentionValues<Config>::dim(i / 2, i % 2, g);
       if constexpr (kRun == 4) {
         store_shared_16(at, pack_floats(x[0], x[1], x[2], x[3]));
@@ -130,93 +143,120 @@ struct AttentionFinish {
     }
   }
 
-  // Before the blocks of a team send each other parts of eight rows, by every thread.
-  __device__ __forceinline__ void expect_parts(const Segment& segment, int n, u32 exchanges) const {
+  // Four elements of a row, of all warps.
+  __device__ __forceinline__ Quad quad_of_warps(int i, const RowSum& all) const {
+    Quad sum = {};
+#pragma unroll
+    for (int w = 0; w < Config::value.warps; ++w) {
+      const Quad part = quad_of(load_shared_16(
+          load_shared_4(place(w)) + 4 * (i / kQuads * S::kSumStride) + 16 * (i % kQuads)));
+#pragma unroll
+      for (int j = 0; j < 4; ++j) sum.v[j] += (kScaledLast ? all.factors[w] : 1.0f) * part.v[j];
+    }
+    return sum;
+  }
+
+  // Eight rows, to their places in the output or the slot.
+  __device__ __forceinline__ void add_warps(const Segment& segment, int n, bool whole,
+                                            u8* slot) const {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 8 * kQuads; i += S::kThreads) {
+      const int row = 8 * n + i / kQuads;
+      if (!Output::is_query(segment, row)) break;
+      const RowSum all = row_of_warps(row);
+      output.put_or_keep(segment, row, i % kQuads, quad_of_warps(i, all), all.reference, all.total,
+                         whole, slot);
+    }
+  }
+
+  // Eight rows of all blocks of the team: each block sends the others what they add, and adds its
+  // own share, in the order of the blocks.
+  __device__ __forceinline__ void exchange(const Segment& segment, int n, u32 exchanges, bool whole,
+                                           u8* slot) const {
+    const int blocks = Team::blocks();
+    const int rank = Team::rank();
+    const int log = Team::log_blocks();
+    const int rows = Output::rows_of(segment, n);
+    const int runs = rows * (kQuads / 4);
+    const int count = Output::share_of(segment, n);
+    const int step = 4 * ((runs + blocks - 1) >> log);
+    const u32 barrier = memory + S::kTeamOffset;
     // All have read what these will overwrite.
     if (exchanges > 0) cluster_barrier_unordered();
     if (threadIdx.x == 0) {
-      const int quads = Output::share_of(segment, n) + Output::rows_of(segment, n);
-      mbarrier_arrive_expect(memory + S::kTeamOffset, 16 * Team::blocks() * quads);
-      store_shared_4(memory + S::kTeamOffset + 8, exchanges + 1);
+      mbarrier_arrive_expect(barrier, 16 * blocks * (count + rows));
+      store_shared_4(barrier + 8, exchanges + 1);
     }
-  }
-
-  // A step of eight rows, or, of kMerge, of all rows up to these. Parts are those of the block's
-  // warps, or what the team's blocks have sent, or those of `teams` teams, whose slots begin with
-  // `slot`; they come to `free`.
-  __device__ __forceinline__ void add(const Segment& segment, int n, int step, bool shared,
-                                      bool whole, u8* slot, u32 free, int free_parts,
-                                      int teams) const {
-    const bool merges = step == kMerge;
-    const bool of_blocks = shared && step == kStore;
-    const int blocks = Team::blocks();
-    const int count = merges ? teams : of_blocks ? blocks : Config::value.warps;
-    const int at_once = merges ? free_parts : count;
-    if (!shared && !merges && Team::rank() > 0) return;
 #pragma unroll 1
-    for (int m = merges ? 0 : n; m <= n; ++m) {
-      const int runs = Output::rows_of(segment, m) * (kQuads / 4);
-      const int most = 4 * ((runs + blocks - 1) >> Team::log_blocks());  // quads of a share
-      const int quads = merges || of_blocks ? Output::share_of(segment, m) : 4 * runs;
-#pragma unroll 1
-      for (int i = threadIdx.x; i < quads; i += S::kThreads) {
-        const int quad = merges || of_blocks ? Output::quad_of_share(i) : i;
-        const int row = quad / kQuads;
-        const u32 in_room = 4 * row * S::kSumStride + 16 * (quad % kQuads);
-        AttentionParts parts{stats(8 * m + row, 0), 8, in_room, 0, place(0)};
-        if (of_blocks) {
-          const u32 of_row = memory + S::kTeamStatsOffset + 16 * (row * Config::value.most_team);
-          parts = {of_row, 16, memory + S::kTeamQuadsOffset + 16 * i, 16u * most, 0};
-        }
-        RowQuad sum;
-#pragma unroll 1
-        for (int begin = 0; begin < count; begin += at_once) {
-          const int left = count - begin < at_once ? count - begin : at_once;
-          if (merges) parts = output.copy_parts(8 * m * kQuads + quad, slot, begin, left, free);
-          sum.add(parts, left);
-        }
-        if (step == kSend) {
-          if constexpr (Config::value.most_team > 1) send(quad, most, sum);
-        } else {
-          output.put_or_keep(segment, 8 * m + row, quad % kQuads, sum, whole || merges, slot);
-        }
-      }
+    for (int i = threadIdx.x; i < rows * blocks; i += S::kThreads) {
+      const int row = 8 * n + (i >> log);
+      const int to = i & (blocks - 1);
+      const RowSum all = row_of_warps(row);
+      const u32 at =
+          memory + S::kTeamStatsOffset + 16 * ((i >> log) * Config::value.most_team + rank);
+      store_remote_floats(address_in_block(at, to), {all.reference, all.total, 0.0f, 0.0f},
+                          address_in_block(barrier, to));
     }
-  }
-
-  // Of eight rows, of which a block's share is up to `step` quads.
-  __device__ __forceinline__ void send(int quad, int step, const RowQuad& sum) const {
-    const int blocks = Team::blocks();
-    const int rank = Team::rank();
-    const int place = rank * step + (quad >> (Team::log_blocks() + 2)) * 4 + quad % 4;
-    send_to(quad / 4 & (blocks - 1), memory + S::kTeamQuadsOffset + 16 * place, sum.floats());
-    // The first lanes of a row send its reference and sum, one to each block.
-    const int row = quad / kQuads;
-    const u32 at = memory + S::kTeamStatsOffset + 16 * (row * Config::value.most_team + rank);
 #pragma unroll 1
-    for (int to = quad % kQuads; to < blocks; to += kQuads)
-      send_to(to, at, {sum.reference, sum.total, 0.0f, 0.0f});
-  }
-  __device__ __forceinline__ void send_to(int block, u32 at, f32x4 floats) const {
-    store_remote_floats(address_in_block(at, block), floats,
-                        address_in_block(memory + S::kTeamOffset, block));
+    for (int i = threadIdx.x; i < 4 * runs; i += S::kThreads) {
+      const int to = i / 4 & (blocks - 1);
+      const u32 at =
+          memory + S::kTeamQuadsOffset + 16 * (rank * step + (i >> (log + 2)) * 4 + i % 4);
+      const Quad sum = quad_of_warps(i, row_of_warps(8 * n + i / kQuads));
+      store_remote_floats(address_in_block(at, to), {sum.v[0], sum.v[1], sum.v[2], sum.v[3]},
+                          address_in_block(barrier, to));
+    }
+    mbarrier_wait_cluster(barrier, exchanges % 2);
+#pragma unroll 1
+    for (int i = threadIdx.x; i < count; i += S::kThreads)
+      add_blocks(segment, n, Output::quad_of_share(i), memory + S::kTeamQuadsOffset + 16 * i,
+                 16 * step, whole, slot);
   }
 
-  // Whether the other ones of `teams` teams have all stored their parts of this block's share;
-  // false of a whole item. Behind a barrier of the block, so that the first thread's fence is one
-  // for all. Its own barrier is no branch's: the compiler takes warps behind one of a branch for
-  // diverged, and then the loop over tiles has instructions that bring them together.
-  __device__ __forceinline__ bool arrive(int first_block, int teams, bool whole) const {
+  // Quad i of eight rows, that of block b at `at` + b * step.
+  __device__ __forceinline__ void add_blocks(const Segment& segment, int n, int i, u32 at, u32 step,
+                                             bool whole, u8* slot) const {
+    const u32 stats = memory + S::kTeamStatsOffset + 16 * (i / kQuads * Config::value.most_team);
+    const int blocks = Team::blocks();
+    // All loads at once, of blocks that the team does not have from the first one's places.
+    u64 both[Config::value.most_team];
+    Quad parts[Config::value.most_team];
+    float reference = Softmax::kNothing;
+#pragma unroll
+    for (int b = 0; b < Config::value.most_team; ++b) {
+      const int of = b < blocks ? b : 0;
+      both[b] = load_shared_8(stats + 16 * of);
+      parts[b] = quad_of(load_shared_16(at + step * of));
+    }
+#pragma unroll
+    for (int b = 0; b < Config::value.most_team; ++b)
+      reference = larger(reference, float_from_bits(static_cast<u32>(both[b])));
+    float total = 0.0f;
+    Quad sum = {};
+#pragma unroll
+    for (int b = 0; b < Config::value.most_team; ++b) {
+      if (b >= blocks) break;
+      const float factor = exp2_fast(float_from_bits(static_cast<u32>(both[b])) - reference);
+      total += factor * float_from_bits(static_cast<u32>(both[b] >> 32));
+#pragma unroll
+      for (int j = 0; j < 4; ++j) sum.v[j] += factor * parts[b].v[j];
+    }
+    output.put_or_keep(segment, 8 * n + i / kQuads, i % kQuads, sum, reference, total, whole, slot);
+  }
+
+  // Whether all other teams that share the item have stored their parts of this block's share.
+  // Behind a barrier of the block, so that the first thread's fence is one for all.
+  __device__ __forceinline__ bool arrive(const Segment& segment) const {
+    const int first = segment.item / work.share();
+    const int last = (segment.item_end - 1) / work.share();
     const u32 flag = place(Config::value.warps);
     if (threadIdx.x == 0) {
-      bool is_last = false;
-      if (!whole) {
-        u32* counter = reinterpret_cast<u32*>(output.arguments.workspace) + first_block;
-        device_fence();
-        is_last = atomic_add(counter, 1) == static_cast<u32>(teams - 1);
-        if (is_last) store_global_4(counter, 0);
-        device_fence();
-      }
+      u32* counter = reinterpret_cast<u32*>(output.arguments.workspace) + Output::block(first);
+      device_fence();
+      const u32 before = atomic_add(counter, 1);
+      const bool is_last = before == static_cast<u32>(last - first);
+      if (is_last) store_global_4(counter, 0);
+      device_fence();
       store_shared_4(flag, is_last);
     }
     block_barrier();

@@ -7,10 +7,18 @@
 // merges it.
 #pragma once
 
-#include "decode_attention/attention_parts.cuh"
 #include "decode_attention/attention_softmax.cuh"
 
 namespace heddle {
+
+// Four neighbouring elements of a row.
+struct Quad {
+  float v[4];
+};
+__device__ __forceinline__ Quad quad_of(u32x4 bits) {
+  return {{float_from_bits(bits.x), float_from_bits(bits.y), float_from_bits(bits.z),
+           float_from_bits(bits.w)}};
+}
 
 template <class Config>
 struct AttentionOutput {
@@ -21,9 +29,6 @@ struct AttentionOutput {
   static constexpr float kLn2 = 0.6931471805599453f;
   static constexpr int kQuads = Config::value.head_dim / 4;
   static constexpr int kSlotBytes = Config::value.slot_bytes();
-  // Of a warp's lanes: a quad of each, and the 16 bytes that hold its reference and sum.
-  static constexpr int kPartBytes = 2 * 16 * 32;
-  static_assert(S::kStageBytes >= kPartBytes, "a stage has room for a part");
 
   const DecodeAttentionParameters& arguments;
   const AttentionWork<Config>& work;
@@ -63,44 +68,48 @@ struct AttentionOutput {
   // A quad of a row: to its place in the output, or, where others have parts of the item, to the
   // slot.
   __device__ __forceinline__ void put_or_keep(const Segment& segment, int row, int quad,
-                                              const RowQuad& sum, bool whole, u8* slot) const {
+                                              const Quad& sum, float reference, float total,
+                                              bool whole, u8* slot) const {
     if (whole) {
-      put(segment, row, quad, sum);
+      put(segment, row, quad, sum, reference, total);
       return;
     }
-    store_global_floats(slot + 16 * (row * kQuads + quad), sum.floats());
+    store_global_16(slot + 16 * (row * kQuads + quad),
+                    pack_floats(sum.v[0], sum.v[1], sum.v[2], sum.v[3]));
     if (quad % 4 == 0)
-      store_global_8(slot + stats_offset(row * kQuads + quad), bits_of_float(sum.reference),
-                     bits_of_float(sum.total));
+      store_global_8(slot + stats_offset(row, quad), bits_of_float(reference),
+                     bits_of_float(total));
   }
 
-  // Copies a quad of `count` parts of an item from their slots, from the `begin`-th on, to shared
-  // memory from `to` on. `first`: the slot of the first part, but that this one begins the item.
-  __device__ __forceinline__ AttentionParts copy_parts(int quad, const u8* first, int begin,
-                                                       int count, u32 to) const {
-    const int stats = stats_offset(quad);
+  // This block's share, by the last block to come, when its work is done. `ring`: of the warp,
+  // where nothing is on its way any more.
+  __device__ __forceinline__ void merge(const Segment& segment, u32 ring) const {
+    const int lane = threadIdx.x % 32;
+    const int share = work.share();
+    const int first = segment.item / share;
+    const int last = (segment.item_end - 1) / share;
+    const u8* slots = slot_of(block(first), false);
     const int step = 2 * kSlotBytes << Team::log_blocks();
 #pragma unroll 1
-    for (int i = 0; i < count; ++i) {
-      const i64 slot = begin + i == 0 ? kSlotBytes : static_cast<i64>(begin + i) * step;
-      copy_async_16(to + kPartBytes * i, first + slot + 16 * quad, true);
-      copy_async_16(to + kPartBytes * i + kPartBytes / 2, first + slot + stats / 16 * 16, true);
+    for (int n = 0; n < S::kRowTiles; ++n) {
+      const int count = share_of(segment, n);
+#pragma unroll 1
+      for (int i = threadIdx.x - lane; i < count; i += S::kThreads) {
+        const bool inside = i + lane < count;
+        const int quad = quad_of_share(inside ? i + lane : 0);
+        merge_quad(segment, ring + 16 * lane, 8 * n + quad / kQuads, quad % kQuads, inside, slots,
+                   step, last - first + 1);
+      }
     }
-    copy_async_commit();
-    copy_async_wait<0>();
-    return {to + kPartBytes / 2 + stats % 16, kPartBytes, to, kPartBytes, 0};
   }
 
   // Sequences without a token: zeros.
   __device__ __forceinline__ void clear_empty() const {
-#pragma unroll 1
     for (int i = blockIdx.x; i < arguments.sequences; i += gridDim.x) {
       if (work.length(i) > 0) continue;
-#pragma unroll 1
       for (int j = threadIdx.x; j < S::kQueries * kQuads; j += S::kThreads)
         store_global_8(arguments.out + 8 * (static_cast<i64>(i) * S::kQueries * kQuads + j), 0, 0);
       if constexpr (Config::value.log_sums) {
-#pragma unroll 1
         for (int j = threadIdx.x; j < S::kQueries; j += S::kThreads)
           arguments.log_sums[static_cast<i64>(i) * S::kQueries + j] =
               Config::value.sink_logits ? arguments.sinks[j % Config::value.heads]
@@ -110,15 +119,13 @@ struct AttentionOutput {
   }
 
  private:
-  static __device__ __forceinline__ int stats_offset(int quad) {
-    return 4 * S::kBlockRows * Config::value.head_dim + 8 * (quad / 4);
+  static __device__ __forceinline__ int stats_offset(int row, int quad) {
+    return 4 * S::kBlockRows * Config::value.head_dim + 8 * ((row * kQuads + quad) / 4);
   }
 
   // Four elements of a row.
-  __device__ __forceinline__ void put(const Segment& segment, int row, int quad,
-                                      const RowQuad& sum) const {
-    float reference = sum.reference;
-    float total = sum.total;
+  __device__ __forceinline__ void put(const Segment& segment, int row, int quad, Quad sum,
+                                      float reference, float total) const {
     const int r = segment.head % S::kRowParts * S::kBlockRows + row;
     const int head = segment.head / S::kRowParts * S::kGroup + r % S::kGroup;
     float scale = 1.0f;
@@ -138,6 +145,56 @@ struct AttentionOutput {
                    Value::from_floats(sum.v[2] * scale, sum.v[3] * scale));
     if (Config::value.log_sums && quad == 0)
       arguments.log_sums[place] = kLn2 * (reference + log2_fast(total));
+  }
+
+  // A quad of `parts` parts in their order, `step` bytes from slot to slot. `room`: of the lane,
+  // every 512 bytes of the ring.
+  __device__ __forceinline__ void merge_quad(const Segment& segment, u32 room, int row, int quad,
+                                             bool inside, const u8* slots, int step,
+                                             int parts) const {
+    constexpr int kFits = S::kRingBytes / 512;
+    constexpr int kAtOnce = kFits < 16 ? kFits : 16;
+    const int place = 16 * (row * kQuads + quad);
+    const int stats_place = stats_offset(row, quad);
+    // The first part begins the item.
+    const u8* from = slots + kSlotBytes;
+    float reference = Softmax::kNothing;
+    float total = 0.0f;
+    Quad sum = {};
+#pragma unroll 1
+    for (int begin = 0; begin < parts; begin += kAtOnce) {
+      u64 stats[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        stats[i] = static_cast<u64>(bits_of_float(Softmax::kNothing));
+        if (begin + i >= parts) continue;
+        stats[i] = load_global_8_l2(from + stats_place);
+        copy_async_16(room + 512 * i, from + place, true);
+        if (i == 0) from = slots + static_cast<i64>(begin) * step;
+        from += step;
+      }
+      copy_async_commit();
+      float next = reference;
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i)
+        next = larger(next, float_from_bits(static_cast<u32>(stats[i])));
+      const float old = exp2_fast(reference - next);
+      reference = next;
+      total *= old;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) sum.v[j] *= old;
+      copy_async_wait<0>();
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (begin + i >= parts) break;
+        const float factor = exp2_fast(float_from_bits(static_cast<u32>(stats[i])) - reference);
+        const Quad part = quad_of(load_shared_16(room + 512 * i));
+        total += factor * float_from_bits(static_cast<u32>(stats[i] >> 32));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) sum.v[j] += factor * part.v[j];
+      }
+    }
+    if (inside) put(segment, row, quad, sum, reference, total);
   }
 };
 

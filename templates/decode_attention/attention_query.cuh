@@ -199,17 +199,16 @@ struct AttentionQuery {
     return fine;
   }
   __device__ __forceinline__ int largest_exponent() const {
-    u32 pair = 0;
+    float most = 0.0f;
 #pragma unroll
     for (int n = 0; n < S::kRowTiles; ++n) {
 #pragma unroll
       for (int i = 0; i < kPairs; ++i) {
-        // Infinity becomes a NaN, which the larger one is not; other numbers stay.
-        const u32 size = pairs[n][i] & 0x7fff7fffu;
-        pair = Value::max2(pair, Value::fma2(size, 0, size));
+        most = finite_max(most, Value::low_to_float(pairs[n][i]));
+        most = finite_max(most, Value::high_to_float(pairs[n][i]));
       }
     }
-    const float most = warp_max(larger(Value::low_to_float(pair), Value::high_to_float(pair)));
+    most = warp_max(most);
     const int exponent = static_cast<int>(bits_of_float(most) >> 23) - 127;
     return exponent < -80 ? -80 : exponent > 80 ? 80 : exponent;
   }

@@ -30,7 +30,8 @@ struct AttentionTeam {
   // The binary logarithm of blocks().
   static __device__ __forceinline__ int log_blocks() {
     if constexpr (kAlone) return 0;
-    return __popc(cluster_size() - 1);
+    const int size = blocks();
+    return (size > 1) + (size > 2) + (size > 4) + (size > 8);
   }
 };
 

@@ -127,13 +127,9 @@ struct AttentionValues {
       if (v >= 2) x -= out[n][m][v - 2];
     }
     if constexpr (Codes::kExponent != 0) {
-      const float factor =
-          power_of_two<-Codes::kExponent>(Codes::element_factor(2 * (m % kChunkTiles) + v / 2));
-      // The product is exact.
-      if constexpr (Codes::kInteger)
-        return multiply_add(x, factor, -excess[n][m / kGroupTiles][v % 2]);
-      return x * factor;
+      x = power_of_two<-Codes::kExponent>(x) * Codes::element_factor(2 * (m % kChunkTiles) + v / 2);
     }
+    if constexpr (Codes::kInteger) x -= excess[n][m / kGroupTiles][v % 2];
     return x;
   }
   // Elements that follow each other from dim(m, upper, g) on, upper first and then m, m a multiple

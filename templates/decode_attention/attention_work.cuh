@@ -150,7 +150,6 @@ struct AttentionWork {
     // The last sequence that begins at or before the tile: one without tiles is never the last.
     int low = 0;
     int high = arguments.sequences;
-#pragma unroll 1
     while (high - low > 1) {
       const int middle = (low + high) / 2;
       if (begin_of(middle) <= tile) {
@@ -180,7 +179,6 @@ struct AttentionWork {
   // Precondition: segment.end < end.
   __device__ __forceinline__ void next(Segment& segment) const {
     segment.begin = segment.end;
-#pragma unroll 1
     do {
       if (++segment.sequence == arguments.sequences) {
         segment.sequence = 0;

@@ -199,6 +199,9 @@ __device__ __forceinline__ void decode_attention(const DecodeAttentionParameters
     AttentionWarp<Config> stream{
         arguments, work, fetch, query, ring, memory + S::kQueryOffset + warp * S::kQueryBytes,
         warp,      lane, keys,  values};
+    // Items that other blocks share are the first segment's and the last one's.
+    bool merge_first = false;
+    bool merge_last = false;
     while (true) {
       AttentionSoftmax<Config> softmax;
       stream.run(segment, softmax);
@@ -208,13 +211,19 @@ __device__ __forceinline__ void decode_attention(const DecodeAttentionParameters
       // Large heads leave no registers for the next Q.
       if (!is_last && !S::kQueryInShared)
         stream.query.request(arguments, segment, lane / 4, lane % 4);
-      // Behind the last segment nothing is on its way to the ring any more.
-      const u32 room = stream.free_stage();
-      finish.finish(
-          done, softmax, room, is_last ? ring : room,
-          (is_last ? S::kRingBytes : S::kStageBytes) / AttentionOutput<Config>::kPartBytes);
-      if (is_last) break;
+      const bool merges = finish.finish(done, softmax, stream.free_stage());
+      if (is_last) {
+        merge_last = merges;
+        break;
+      }
       if constexpr (S::kQueryInShared) stream.query.request(arguments, segment, lane / 4, lane % 4);
+      merge_first = merge_first || merges;
+    }
+#pragma unroll 1
+    for (int i = 0; i < 2; ++i) {
+      if (!(i == 0 ? merge_last : merge_first)) continue;
+      if (i == 1) segment = work.first();
+      output.merge(segment, ring);
     }
   }
   output.clear_empty();

@@ -17,9 +17,8 @@ struct KvFetch {
   using KeyFetch = KvTensorFetch<Config, Key>;
   using ValueFetch = KvTensorFetch<Config, Val>;
   static constexpr bool kOnePage = S::kOnePage;
-  // Whether the first tiles' pages are known before their copies start. Two row tiles leave no
-  // registers for it.
-  static constexpr bool kSettles = Config::value.paged && kOnePage && S::kRowTiles == 1;
+  // Whether the first tiles have a loop of their own. Two row tiles leave no registers for it.
+  static constexpr bool kLoopOfFirst = Config::value.paged && kOnePage && S::kRowTiles == 1;
 
   const DecodeAttentionParameters& arguments;
   const AttentionWork<Config>& work;
@@ -60,29 +59,31 @@ struct KvFetch {
 
   // Takes the page for what it is by now: nothing later waits for its load.
   __device__ __forceinline__ void settle() {
-    if constexpr (kSettles) page = shuffle(page, lane);
+    if constexpr (kLoopOfFirst) page = shuffle(page, lane);
   }
 
-  // Starts the copies of the first tiles, as many as a ring has ahead.
+  // Starts the copies of the first tiles, as many as a ring has ahead. A loop that loads pages, as
+  // fetch() does, would wait for all that is on its way before it: lengths, pages and Q.
   __device__ __forceinline__ void fetch_first() {
+    int stage = 0;
+    if constexpr (kLoopOfFirst) {
 #pragma unroll 1
-    for (int stage = 0;; ++stage) {
-      // A load of pages that is on its way at the loop's end would have the loop wait for all loads
-      // before it, also of lengths and of Q.
-      if (stage > 0 && find()) settle();
-      if (stage == Config::value.stages - 1) break;
-      if (tile < work.end) {
-        copy_tile<true>(stage);
+      for (; stage < Config::value.stages - 1 && tile < segment.end; ++stage) {
+        copy_tile(stage);
+        copy_async_commit();
         tile += work.warps();
+        ++ahead;
       }
-      copy_async_commit();
+      if (tile >= segment.end) find();
     }
+#pragma unroll 1
+    for (; stage < Config::value.stages - 1; ++stage) fetch(stage);
   }
 
   // Starts the copies of the next tile, if there is one, and closes their group.
   __device__ __forceinline__ void fetch(int stage) {
     if (tile < work.end) {
-      copy_tile<false>(stage);
+      copy_tile(stage);
       tile += work.warps();
       find();
     }
@@ -115,21 +116,19 @@ struct KvFetch {
   static constexpr int kWarmTiles = 2;
   static constexpr int kWarmTilesOfTeam = 1;
 
-  // The segment that the tile is in, and its page. Whether pages were loaded.
-  __device__ __forceinline__ bool find() {
-#pragma unroll 1
+  // The segment that the tile is in, and its page.
+  __device__ __forceinline__ void find() {
     while (tile >= segment.end) {
       if (segment.end == work.end) {
         tile = work.end;
-        return false;
+        return;
       }
       work.next(segment);
       begin_segment();
     }
-    if (kOnePage && ++ahead < 32) return false;
+    if (kOnePage && ++ahead < 32) return;
     ahead = 0;
     if constexpr (Config::value.paged) page = load_pages();
-    return true;
   }
   // Each lane's page: of one of the warp's tiles from this one on, or of a token of the tile.
   __device__ __forceinline__ u32 load_pages() const {
@@ -165,8 +164,7 @@ struct KvFetch {
     values.set_head(arguments.v, arguments.v_scales, head, page_tokens());
   }
 
-  // The copies of the tile. kFirst: of a ring's first ones, which are all masked.
-  template <bool kFirst>
+  // The copies of the tile.
   __device__ __forceinline__ void copy_tile(int stage) const {
     const u32 to = ring + stage * S::kStageBytes;
     const int token = first_token();
@@ -174,15 +172,11 @@ struct KvFetch {
     if constexpr (kOnePage) {
       const u32 of = page_of_tile();
       const bool is_page = of < static_cast<u32>(arguments.pages);
-      const bool in_window = Key::kPerChannel && token >= Key::window_begin(length);
-      if (in_window) warm_residual_tile<Config>(arguments, segment, token, left, lane);
-      if constexpr (!kFirst) {
-        if (left >= S::kTile && is_page && !in_window) {
-          copy<true, true>(to, of, token, left, left);
-          return;
-        }
+      if (left >= S::kTile && is_page) {
+        copy<true>(to, of, token, left);
+      } else {
+        copy<false>(to, of, token, is_page ? left : 0);
       }
-      copy<false, kFirst>(to, of, token, is_page && !in_window ? left : 0, is_page ? left : 0);
     } else {
       const int row = static_cast<u32>(token + lane) % Config::value.page_size;
       keys.gather(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, page, row, left,
@@ -195,17 +189,20 @@ struct KvFetch {
   __device__ __forceinline__ int page_tokens() const {
     return Config::value.paged ? Config::value.page_size : arguments.capacity;
   }
-  // Of a tile in one page. Those that end a sequence are few: their loops may stay loops.
-  template <bool kWhole, bool kUnrolled>
-  __device__ __forceinline__ void copy(u32 to, u32 of, int token, int keys_left,
-                                       int values_left) const {
+  template <bool kWhole>
+  __device__ __forceinline__ void copy(u32 to, u32 of, int token, int left) const {
     // Without a sign, which the division would cost instructions for.
     const int row = Config::value.paged ? static_cast<u32>(token) % Config::value.page_size : token;
-    keys.template copy<kWhole, kUnrolled ? Key::kChunks : 1>(
-        arguments.k_scales, to, to + S::kKeyEntriesOffset, of, row, keys_left, page_tokens());
-    values.template copy<kWhole, kUnrolled ? Val::kChunks : 1>(
-        arguments.v_scales, to + S::kValueOffset, to + S::kValueEntriesOffset, of, row, values_left,
-        page_tokens());
+    if (Key::kPerChannel && token >= Key::window_begin(length)) {
+      warm_residual_tile<Config>(arguments, segment, token, left, lane);
+      keys.template copy<false>(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, of,
+                                row, 0, page_tokens());
+    } else {
+      keys.template copy<kWhole>(arguments.k, arguments.k_scales, to, to + S::kKeyEntriesOffset, of,
+                                 row, left, page_tokens());
+    }
+    values.template copy<kWhole>(arguments.v, arguments.v_scales, to + S::kValueOffset,
+                                 to + S::kValueEntriesOffset, of, row, left, page_tokens());
   }
 };
 

@@ -36,24 +36,24 @@ struct KvTensorFetch {
           all_entries + Tensor::entry_offset(0, head, kOnePage ? entry_row() : 0, page_tokens);
   }
 
-  // A tile that lies in one page, of which `left` tokens are there, all if kWhole. `row`: of the
-  // page. kUnroll: chunks whose copies are code of their own; fewer are compiled faster.
-  template <bool kWhole, int kUnroll>
-  __device__ __forceinline__ void copy(const u8* all_entries, u32 to, u32 entries_to, u32 page,
-                                       int row, int left, int page_tokens) const {
-    // Where nothing is read the address does not matter.
+  // A tile that lies in one page, of which `left` tokens are there. `row`: of the page.
+  template <bool kWhole>
+  __device__ __forceinline__ void copy(const u8* all_codes, const u8* all_entries, u32 to,
+                                       u32 entries_to, u32 page, int row, int left,
+                                       int page_tokens) const {
     const u8* from = codes + Tensor::code_offset(page, 0, row, page_tokens);
-#pragma unroll(kUnroll)
+#pragma unroll
     for (int i = 0; i < Tensor::kChunks; ++i) {
       if constexpr (kWholeRows) {
+        const bool valid = kWhole || i * kRows + first_row() < left;
         const u32 at = (place ^ 16 * Tensor::swizzle(i * kRows)) + i * kRows * Tensor::kStride * 16;
-        copy_async_16(to + at, from + i * kRows * kStepBytes,
-                      kWhole || i * kRows + first_row() < left);
+        copy_async_16(to + at, valid ? from + i * kRows * kStepBytes : codes, valid);
       } else {
         const int of = (32 * i + lane) / Tensor::kChunks;
         const int chunk = (32 * i + lane) % Tensor::kChunks;
-        copy_async_16(to + Tensor::place(of, chunk), from + of * kStepBytes + 16 * chunk,
-                      kWhole || of < left);
+        const bool valid = kWhole || of < left;
+        copy_async_16(to + Tensor::place(of, chunk),
+                      valid ? from + of * kStepBytes + 16 * chunk : codes, valid);
       }
     }
     if constexpr (Tensor::kStoredScales)

@@ -42,12 +42,6 @@ struct Fp16 {
     asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
     return d;
   }
-  // The larger of each half; the number, where the other one is a NaN. sm_80 and up.
-  static __device__ __forceinline__ u32 max2(u32 a, u32 b) {
-    u32 d;
-    asm("max.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-    return d;
-  }
   // The larger and the smaller of each half, a NaN if one is.
   static __device__ __forceinline__ u32 max2_or_nan(u32 a, u32 b) {
 #if __CUDA_ARCH__ >= 800
@@ -127,11 +121,6 @@ struct Bf16 {
     return d;
   }
   // sm_80 and up.
-  static __device__ __forceinline__ u32 max2(u32 a, u32 b) {
-    u32 d;
-    asm("max.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-    return d;
-  }
   static __device__ __forceinline__ u32 max2_or_nan(u32 a, u32 b) {
     u32 d;
     asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));

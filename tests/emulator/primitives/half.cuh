@@ -16,10 +16,6 @@ struct HalfPair {
   static u32 mul2(u32 a, u32 b) { return emulator::mul_pair(kHalf, a, b); }
   static float low_to_float(u32 pair) { return emulator::widen(kHalf, pair & 0xffff); }
   static float high_to_float(u32 pair) { return emulator::widen(kHalf, pair >> 16); }
-  static u32 max2(u32 a, u32 b) {
-    return from_floats(larger(low_to_float(a), low_to_float(b)),
-                       larger(high_to_float(a), high_to_float(b)));
-  }
   static u32 max2_or_nan(u32 a, u32 b) {
     return from_floats(max_or_nan(low_to_float(a), low_to_float(b)),
                        max_or_nan(high_to_float(a), high_to_float(b)));
