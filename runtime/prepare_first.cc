@@ -59,7 +59,6 @@ class FirstKernels {
     for (FirstSpec& spec : making_) choose_first(&spec);
     build(progress);
     for (FirstSpec& spec : making_) load(&spec);
-    for (const FirstSpec& spec : making_) work_->total += spec.missing();
     for (FirstSpec& spec : making_) start(std::move(spec));
     auto state = std::make_shared<Preparation::State>();
     for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -82,13 +81,8 @@ class FirstKernels {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       same_as_.push_back(first.try_emplace(specs_[i], i).first->second);
       if (same_as_[i] != i) continue;
-      Request pending = impl_->pending.find(device_, specs_[i]);
-      if (pending != nullptr && !pending->has_failed()) {
-        requests_[i] = std::move(pending);
-      } else if (const auto known = impl_->prepared.find(device_, specs_[i])) {
-        requests_[i] = std::make_shared<KernelRequest::State>();
-        requests_[i]->special = ready_future(*known);
-      }
+      Request known = impl_->find_request(device_, specs_[i]);
+      if (known != nullptr && !known->has_failed()) requests_[i] = std::move(known);
     }
   }
 
@@ -177,24 +171,33 @@ class FirstKernels {
     }
   }
 
-  // Serves the spec from here on, and leaves the rest of its kernels to the background.
+  // Serves the spec from here on, and leaves the rest of its kernels to the background. Where
+  // another call has begun the same meanwhile, what that has begun serves this one, too.
   void start(FirstSpec&& first) {
-    Request request = std::make_shared<KernelRequest::State>();
     const std::size_t number = first.number;
-    if (!first.stand_in) {
-      request->special = ready_future(
-          impl_->prepared.put(device_, assemble_kernel(first.plan, std::move(first.code))));
-      requests_[number] = std::move(request);
+    if (first.stand_in) {
+      requests_[number] = impl_->pending.find_or_begin(
+          device_, specs_[number],
+          [&](const KernelRequest::State* failed) { return begin(std::move(first), failed); });
       return;
     }
+    impl_->prepared.put(device_, assemble_kernel(first.plan, std::move(first.code)));
+    requests_[number] = impl_->find_request(device_, specs_[number]);
+  }
+
+  // `failed` may be null: the request that this one takes the place of.
+  Request begin(FirstSpec&& first, const KernelRequest::State* failed) {
+    auto request = std::make_shared<KernelRequest::State>();
+    if (failed != nullptr) request->stood_in_captures = failed->stood_in_captures;
     request->general = first.meanwhile;
     request->stood_in = stood_in(first);
+    work_->total += first.missing();
     const auto spec = std::make_shared<FirstSpec>(std::move(first));
     request->special =
         impl_->requests.add(context_, [impl = impl_, spec, device = device_, work = work_] {
           return make_rest(impl, spec.get(), device, work.get());
         });
-    requests_[number] = impl_->pending.put(device_, specs_[number], request);
+    return request;
   }
 
   Kernel stand_in_kernel(const FirstSpec& spec) const {

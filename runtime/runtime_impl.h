@@ -33,6 +33,10 @@ struct Runtime::Impl {
   // no such spec.
   std::shared_ptr<KernelRequest::State> find_pending(const Spec& spec);
 
+  // The request that serves the spec on the device: what prepare() has begun, though it may have
+  // failed, or what is prepared. Null if there is neither.
+  std::shared_ptr<KernelRequest::State> find_request(cuda::CUdevice device, const Spec& spec);
+
   // The prepared kernel of the device at hand. No call of the driver if no device has one.
   std::optional<Kernel> find_prepared(const Spec& spec);
 
