@@ -100,6 +100,60 @@ TEST_F(PrepareAgainTest, CapturesKeepTheirStandInWhenAllIsPrepared) {
   EXPECT_EQ(&again.kernel(stream.get()).plan(), &again.wait().plan());
 }
 
+// One call waits for what another has begun, which then ends early.
+TEST_F(PrepareAgainTest, WhatAnotherCallCancelsIsMade) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  const Spec spec = wide_spec();
+  const Preparation first = prepare_and_hold(runtime, {spec});
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    first.cancel();
+    barrier_.open();
+  });
+  const Preparation second = runtime.prepare({spec, spec}, {{kMostM, kMostM}, {1, 8}});
+  canceller.join();
+  EXPECT_EQ(code_of([&] { first.wait(); }), "runtime.cancelled");
+  EXPECT_EQ(name_for(second.requests()[0].kernel(nullptr), kMostM),
+            final_plan(runtime, spec).kernels.back().name);
+  EXPECT_NO_THROW(second.wait());
+}
+
+TEST_F(PrepareAgainTest, WhatFailsAgainIsThrown) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  const Spec spec = wide_spec();
+  const Preparation first = prepare_and_hold(runtime, {spec});
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    fake::fail("cuLibraryLoadData", 2);
+    barrier_.open();
+  });
+  const auto prepare_last = [&] { return runtime.prepare({spec}, {{kMostM, kMostM}}); };
+  EXPECT_EQ(code_of(prepare_last), "driver.CUDA_ERROR_OUT_OF_MEMORY");
+  opener.join();
+  EXPECT_EQ(code_of([&] { first.wait(); }), "driver.CUDA_ERROR_OUT_OF_MEMORY");
+}
+
+TEST_F(PrepareAgainTest, SealedRuntimesDoNotTryAgain) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  const Spec spec = wide_spec();
+  const Preparation first = prepare_and_hold(runtime, {spec});
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    first.cancel();
+    runtime.seal();
+    barrier_.open();
+  });
+  const auto prepare_last = [&] { return runtime.prepare({spec}, {{kMostM, kMostM}}); };
+  EXPECT_EQ(code_of(prepare_last), "runtime.sealed");
+  canceller.join();
+  EXPECT_EQ(code_of(prepare_last), "runtime.sealed");
+  EXPECT_NO_THROW(runtime.prepare({spec}, {{1, 8}})) << "what stands in has these";
+}
+
+// The second of two calls at the same time begins, and compiles, nothing.
 TEST_F(PrepareAgainTest, OneOfTwoCallsBeginsTheWork) {
   Runtime runtime(options_);
   const EngineContext context;
