@@ -140,7 +140,8 @@ std::shared_ptr<KernelRequest::State> Runtime::Impl::find_request(cuda::CUdevice
   }
   // Another call has made it since the request failed.
   return pending.find_or_begin(device, spec, [&](const KernelRequest::State* failed) {
-    return retried(*failed, ready_future(*known));
+    const Kernel kernel = with_counterpart(*known, failed->general);
+    return retried(*failed, ready_future(prepared.replace(device, kernel)));
   });
 }
 
@@ -187,21 +188,25 @@ KernelRequest Runtime::request(const Spec& spec) {
   if (pending != nullptr && !pending->has_failed()) return KernelRequest(pending);
   impl_->refuse_sealed(spec);
   const Plan plan = resolve(spec, target_of_device(device), tuned_tables());
-  const auto begin = [&] {
-    return impl_->requests.add(context.context(), [impl = impl_.get(), plan, device] {
+  const auto begin = [&](const std::optional<Kernel>& stand_in) {
+    return impl_->requests.add(context.context(), [impl = impl_.get(), plan, device, stand_in] {
       // Another request for it may have been before this one.
-      if (const auto known = impl->prepared.find(device, plan.spec)) return *known;
-      return impl->prepared.put(device, impl->load(plan));
+      const auto known = impl->prepared.find(device, plan.spec);
+      if (known && !stand_in) return *known;
+      const Kernel kernel = known ? *known : impl->load(plan);
+      if (!stand_in) return impl->prepared.put(device, kernel);
+      return impl->prepared.replace(device, with_counterpart(kernel, stand_in));
     });
   };
   if (pending != nullptr) {
-    return KernelRequest(impl_->pending.find_or_begin(
-        device, spec,
-        [&](const KernelRequest::State* failed) { return retried(*failed, begin()); }));
+    return KernelRequest(
+        impl_->pending.find_or_begin(device, spec, [&](const KernelRequest::State* failed) {
+          return retried(*failed, begin(failed->general));
+        }));
   }
   auto state = std::make_shared<KernelRequest::State>();
   state->general = impl_->prepared.find_general(device, spec);
-  state->special = begin();
+  state->special = begin(std::nullopt);
   return KernelRequest(std::move(state));
 }
 

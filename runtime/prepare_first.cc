@@ -216,9 +216,12 @@ class FirstKernels {
   // `failed` may be null: the request that this one takes the place of.
   Request begin(FirstSpec&& first, const KernelRequest::State* failed) {
     auto request = std::make_shared<KernelRequest::State>();
-    if (failed != nullptr) request->stood_in_captures = failed->stood_in_captures;
+    if (failed != nullptr) {
+      request->stood_in_captures = failed->stood_in_captures;
+      first.meanwhile = with_counterpart(first.meanwhile.value(), failed->general);
+    }
     request->general = first.meanwhile;
-    request->stood_in = stood_in(first);
+    request->stood_in = first.stood_in();
     work_->total += first.missing();
     const auto spec = std::make_shared<FirstSpec>(std::move(first));
     request->special =
@@ -237,17 +240,8 @@ class FirstKernels {
     for (const std::size_t number : spec.stand_in->code) {
       code.push_back(number == kGeneralCode ? general : spec.code[number]);
     }
-    return assemble_kernel(spec.stand_in->plan, std::move(code), std::make_shared<Plan>(spec.plan));
-  }
-
-  // The ranges whose final kernels are left to the background.
-  static std::vector<MRange> stood_in(const FirstSpec& spec) {
-    std::vector<MRange> ranges;
-    for (std::size_t i = 0; i < spec.plan.kernels.size(); ++i) {
-      const PlannedKernel& kernel = spec.plan.kernels[i];
-      if (spec.code[i] == nullptr) ranges.push_back({kernel.size_min, kernel.size_max});
-    }
-    return ranges;
+    return assemble_kernel(spec.stand_in->plan, std::move(code),
+                           {std::make_shared<Plan>(spec.plan)});
   }
 
   Runtime::Impl* impl_;

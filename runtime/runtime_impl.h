@@ -81,9 +81,13 @@ struct Runtime::Impl {
   RequestQueue requests;                          // last: its thread uses all of the above
 };
 
-// A kernel of loaded code, in the order of plan.kernel(). `counterpart` as in Kernel::State.
+// A kernel of loaded code, in the order of plan.kernel(). `counterparts` as in Kernel::State.
 Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const LoadedKernel>> code,
-                       std::shared_ptr<const Plan> counterpart = nullptr);
+                       std::vector<std::shared_ptr<const Plan>> counterparts = {});
+
+// The same code with workspaces that also do for `other` and its counterparts; the kernel itself if
+// there is no other.
+Kernel with_counterpart(const Kernel& kernel, const std::optional<Kernel>& other);
 
 // "add this spec for h200 (sm_90a): {...}"
 std::string spec_to_add(const Plan& plan);

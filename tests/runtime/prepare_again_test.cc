@@ -37,6 +37,19 @@ class PrepareAgainTest : public testing::PrepareFirst {
   }
 };
 
+// Many tokens, whose final kernels share a long K by way of the workspace, and few, whose final
+// kernel does not.
+Spec workspace_spec() {
+  GemmSpec gemm;
+  gemm.shape = {1024, 8192, 1, 300};
+  gemm.weight.zero_point = ZeroPoint::kInt;
+  gemm.path = Path::kAmpere;  // which the compiler is done with sooner
+  return Spec::from_gemm(gemm, "workspace");
+}
+
+// So that what serves few tokens meanwhile needs more workspace than their final kernel.
+const MRange kManyTokens = {200, 300};
+
 TEST_F(PrepareAgainTest, CapturesKeepTheirStandIn) {
   Runtime runtime(options_);
   const EngineContext context;
@@ -151,6 +164,67 @@ TEST_F(PrepareAgainTest, SealedRuntimesDoNotTryAgain) {
   canceller.join();
   EXPECT_EQ(code_of(prepare_last), "runtime.sealed");
   EXPECT_NO_THROW(runtime.prepare({spec}, {{1, 8}})) << "what stands in has these";
+}
+
+TEST_F(PrepareAgainTest, WorkspacesDoForBothWhenAnotherCallMakesTheFinalKernel) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  EngineStream stream;
+  const Spec spec = workspace_spec();
+  const Plan plan = final_plan(runtime, spec);
+  // The background is held up at the first spec, so that this test can make the other one.
+  const Preparation preparation =
+      prepare_and_hold(runtime, {wide_spec(), spec}, {{1, 8}, kManyTokens});
+  const KernelRequest& request = preparation.requests()[1];
+  const GemmKernel before(request.kernel(stream.get()));
+  ASSERT_GT(before.plan().workspace_bytes(1), plan.workspace_bytes(1));
+  compile_elsewhere(plan);
+  runtime.prepare({spec});
+  barrier_.open();
+  preparation.wait();
+  const GemmKernel after(request.kernel(stream.get()));
+  EXPECT_EQ(&runtime.kernel(spec).plan(), &after.plan());
+  EXPECT_EQ(before.max_workspace_bytes(), after.max_workspace_bytes());
+  for (std::int64_t m = 1; m <= kManyTokens.max; ++m) {
+    EXPECT_EQ(before.workspace_bytes(m), after.workspace_bytes(m));
+    EXPECT_GE(after.workspace_bytes(m), before.plan().workspace_bytes(m));
+  }
+}
+
+TEST_F(PrepareAgainTest, WorkspacesDoForBothAfterAFailure) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  EngineStream stream;
+  const Spec spec = workspace_spec();
+  const Plan plan = final_plan(runtime, spec);
+  const Preparation preparation = prepare_and_hold(runtime, {spec}, {kManyTokens});
+  const GemmKernel before(preparation.requests()[0].kernel(stream.get()));
+  ASSERT_GT(before.plan().workspace_bytes(1), plan.workspace_bytes(1));
+  cancel_held(preparation);
+  const Preparation again = runtime.prepare({spec}, {{1, 1}});
+  const GemmKernel meanwhile(again.requests()[0].kernel(stream.get()));
+  again.wait();
+  const GemmKernel after(again.requests()[0].kernel(stream.get()));
+  for (const GemmKernel& kernel : {meanwhile, after}) {
+    EXPECT_GE(kernel.workspace_bytes(1), before.plan().workspace_bytes(1))
+        << "captures may go on with the first stand-in";
+  }
+}
+
+TEST_F(PrepareAgainTest, WorkspacesDoForBothWhenAFailedRequestIsPrepared) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  EngineStream stream;
+  const Spec spec = workspace_spec();
+  const Preparation preparation = prepare_and_hold(runtime, {spec}, {kManyTokens});
+  const GemmKernel before(preparation.requests()[0].kernel(stream.get()));
+  cancel_held(preparation);
+  ASSERT_GT(before.plan().workspace_bytes(1), final_plan(runtime, spec).workspace_bytes(1));
+  runtime.prepare({spec});
+  const GemmKernel after(runtime.kernel(spec, stream.get()));
+  ASSERT_NE(&before.plan(), &after.plan());
+  EXPECT_EQ(before.workspace_bytes(1), after.workspace_bytes(1));
+  EXPECT_EQ(&runtime.kernel(spec).plan(), &after.plan());
 }
 
 // The second of two calls at the same time begins, and compiles, nothing.
