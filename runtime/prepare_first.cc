@@ -144,11 +144,8 @@ class FirstKernels {
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i].hit) spec->is_first[i] = true;
     }
-    if (std::count(spec->is_first.begin(), spec->is_first.end(), false) == 0) return;
-    spec->stand_in = stand_in(spec->plan, spec->is_first);
-    for (const std::size_t code : spec->stand_in->code) {
-      if (code != kGeneralCode) spec->is_first[code] = true;
-    }
+    spec->stand_in = add_stand_in(spec->plan, &spec->is_first);
+    if (!spec->stand_in) return;
     if (spec->stand_in->general) spec->general = render(*spec->stand_in->general, 0);
   }
 
