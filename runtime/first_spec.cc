@@ -19,7 +19,7 @@ Kernel compile_and_load(Runtime::Impl* impl, FirstSpec* spec, cuda::CUdevice dev
   // Another call may have made it since.
   if (const auto known = impl->prepared.find(device, spec->plan.spec)) {
     work->done += missing.size();
-    return *known;
+    return impl->prepared.replace(device, with_counterpart(*known, spec->meanwhile));
   }
   const std::vector<BuildResult> built = impl->builder.build(
       sources, [work](const BuildResult&, std::size_t, std::size_t) { ++work->done; },
@@ -27,11 +27,20 @@ Kernel compile_and_load(Runtime::Impl* impl, FirstSpec* spec, cuda::CUdevice dev
   for (std::size_t i = 0; i < missing.size(); ++i) {
     spec->code[missing[i]] = impl->load_kernel(sources[i], built[i], device);
   }
-  const auto stood_in = std::make_shared<Plan>(spec->stand_in->plan);
-  return impl->prepared.put(device, assemble_kernel(spec->plan, spec->code, stood_in));
+  const Kernel kernel = assemble_kernel(spec->plan, spec->code);
+  return impl->prepared.replace(device, with_counterpart(kernel, spec->meanwhile));
 }
 
 }  // namespace
+
+std::vector<MRange> FirstSpec::stood_in() const {
+  std::vector<MRange> ranges;
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+    const PlannedKernel& kernel = plan.kernels[i];
+    if (code[i] == nullptr) ranges.push_back({kernel.size_min, kernel.size_max});
+  }
+  return ranges;
+}
 
 Kernel make_rest(Runtime::Impl* impl, FirstSpec* spec, cuda::CUdevice device,
                  BackgroundWork* work) {

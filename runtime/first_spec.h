@@ -33,6 +33,8 @@ struct FirstSpec {
   std::size_t missing() const {
     return static_cast<std::size_t>(std::count(code.begin(), code.end(), nullptr));
   }
+  // The ranges of M whose final kernels are left to the background.
+  std::vector<MRange> stood_in() const;
 };
 
 // Makes what the background has been left, on its thread and in the context of the device. Logs

@@ -82,8 +82,9 @@ void LoadedKernel::launch(const LaunchConfig& config, void** parameters) const {
 }
 
 std::size_t Kernel::State::workspace_bytes(std::int64_t m) const noexcept {
-  const std::size_t own = plan.workspace_bytes(m);
-  return counterpart == nullptr ? own : std::max(own, counterpart->workspace_bytes(m));
+  std::size_t bytes = plan.workspace_bytes(m);
+  for (const auto& other : counterparts) bytes = std::max(bytes, other->workspace_bytes(m));
+  return bytes;
 }
 
 void Kernel::State::launch(std::size_t index, const LaunchSize& size, ArgumentList& arguments,

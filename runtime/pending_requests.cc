@@ -19,11 +19,11 @@ PendingRequests::Request PendingRequests::find(cuda::CUdevice device, const Spec
   return found == of_spec->second.end() ? nullptr : found->second;
 }
 
-PendingRequests::Request PendingRequests::put(cuda::CUdevice device, const Spec& spec,
-                                              const Request& request) {
+PendingRequests::Request PendingRequests::find_or_begin(cuda::CUdevice device, const Spec& spec,
+                                                        const Begin& begin) {
   const std::lock_guard lock(mutex_);
   Request& place = requests_[spec][device];
-  if (place == nullptr || place->has_failed()) place = request;
+  if (place == nullptr || place->has_failed()) place = begin(place.get());
   return place;
 }
 

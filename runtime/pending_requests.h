@@ -2,6 +2,7 @@
 #ifndef HEDDLE_RUNTIME_PENDING_REQUESTS_H_
 #define HEDDLE_RUNTIME_PENDING_REQUESTS_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <shared_mutex>
@@ -24,8 +25,12 @@ class PendingRequests {
   bool has(const Spec& spec) const;
   // Null if there is none.
   Request find(cuda::CUdevice device, const Spec& spec) const;
-  // The first one stays, unless it has failed. Returns the one that stays.
-  Request put(cuda::CUdevice device, const Spec& spec, const Request& request);
+  // Makes the request that takes the place of a failed one, or of none: then `failed` is null.
+  using Begin = std::function<Request(const KernelRequest::State* failed)>;
+  // The request of the spec that is there and has not failed; else what begin() returns. begin() is
+  // called by at most one thread at a time and calls no function of this object. Of several callers
+  // only the first begins any work.
+  Request find_or_begin(cuda::CUdevice device, const Spec& spec, const Begin& begin);
 
  private:
   mutable std::shared_mutex mutex_;

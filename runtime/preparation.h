@@ -14,7 +14,7 @@ namespace heddle {
 // What the background counts, and is told.
 struct BackgroundWork {
   std::atomic<std::size_t> done{0};
-  std::size_t total = 0;  // set before the background begins
+  std::size_t total = 0;  // set before prepare() returns
   std::atomic<bool> cancelled{false};
 };
 

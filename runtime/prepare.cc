@@ -127,6 +127,24 @@ std::vector<Kernel> Runtime::prepare(const std::vector<Spec>& specs,
   return kernels;
 }
 
+std::shared_ptr<KernelRequest::State> Runtime::Impl::find_request(cuda::CUdevice device,
+                                                                  const Spec& spec) {
+  auto request = pending.find(device, spec);
+  if (request != nullptr && !request->has_failed()) return request;
+  const auto known = prepared.find(device, spec);
+  if (!known) return request;
+  if (request == nullptr) {
+    request = std::make_shared<KernelRequest::State>();
+    request->special = ready_future(*known);
+    return request;
+  }
+  // Another call has made it since the request failed.
+  return pending.find_or_begin(device, spec, [&](const KernelRequest::State* failed) {
+    const Kernel kernel = with_counterpart(*known, failed->general);
+    return retried(*failed, ready_future(prepared.replace(device, kernel)));
+  });
+}
+
 void Runtime::seal() { impl_->sealed = true; }
 
 Kernel Runtime::kernel(const Spec& spec) {
@@ -146,9 +164,8 @@ Kernel Runtime::kernel(const Spec& spec, Stream stream) {
   // Before what is prepared: a capture may have to go on with a stand-in.
   auto pending = impl_->find_pending(spec);
   auto known = impl_->find_prepared(spec);
-  if (pending != nullptr && known && pending->has_failed()) {  // another call has made it since
-    pending =
-        impl_->pending.put(device_at_hand(0), spec, retried(pending.get(), ready_future(*known)));
+  if (pending != nullptr && known && pending->has_failed()) {
+    pending = impl_->find_request(device_at_hand(0), spec);
   }
   if (pending != nullptr) return KernelRequest(pending).kernel(stream);
   if (known) return *std::move(known);
@@ -167,24 +184,29 @@ KernelRequest Runtime::request(const Spec& spec) {
   const cuda::CurrentContext context;
   impl_->keep_primary_context(context);
   const cuda::CUdevice device = context.device();
-  const auto pending = impl_->pending.find(device, spec);
+  const auto pending = impl_->find_request(device, spec);
   if (pending != nullptr && !pending->has_failed()) return KernelRequest(pending);
-  if (const auto known = impl_->prepared.find(device, spec)) return ready_request(*known);
   impl_->refuse_sealed(spec);
-  Plan plan = resolve(spec, target_of_device(device), tuned_tables());
-  auto special =
-      impl_->requests.add(context.context(), [impl = impl_.get(), plan = std::move(plan), device] {
-        // Another request for it may have been before this one.
-        if (const auto known = impl->prepared.find(device, plan.spec)) return *known;
-        return impl->prepared.put(device, impl->load(plan));
-      });
+  const Plan plan = resolve(spec, target_of_device(device), tuned_tables());
+  const auto begin = [&](const std::optional<Kernel>& stand_in) {
+    return impl_->requests.add(context.context(), [impl = impl_.get(), plan, device, stand_in] {
+      // Another request for it may have been before this one.
+      const auto known = impl->prepared.find(device, plan.spec);
+      if (known && !stand_in) return *known;
+      const Kernel kernel = known ? *known : impl->load(plan);
+      if (!stand_in) return impl->prepared.put(device, kernel);
+      return impl->prepared.replace(device, with_counterpart(kernel, stand_in));
+    });
+  };
   if (pending != nullptr) {
     return KernelRequest(
-        impl_->pending.put(device, spec, retried(pending.get(), std::move(special))));
+        impl_->pending.find_or_begin(device, spec, [&](const KernelRequest::State* failed) {
+          return retried(*failed, begin(failed->general));
+        }));
   }
   auto state = std::make_shared<KernelRequest::State>();
   state->general = impl_->prepared.find_general(device, spec);
-  state->special = std::move(special);
+  state->special = begin(std::nullopt);
   return KernelRequest(std::move(state));
 }
 

@@ -37,8 +37,13 @@ bool overlap(const MRange& a, const MRange& b) { return a.min <= b.max && b.min 
 
 // Whether launches of these M have their final kernels already.
 bool is_final(const KernelRequest::State& request, const MRange& urgent) {
-  return request.has_ended() || std::none_of(request.stood_in.begin(), request.stood_in.end(),
-                                             [&](const MRange& m) { return overlap(m, urgent); });
+  const bool is_made = request.has_ended() && !request.has_failed();
+  return is_made || std::none_of(request.stood_in.begin(), request.stood_in.end(),
+                                 [&](const MRange& m) { return overlap(m, urgent); });
+}
+
+const MRange& urgent_of(const std::vector<MRange>& urgent, std::size_t number) {
+  return urgent[urgent.size() == 1 ? 0 : number];
 }
 
 // One call of prepare().
@@ -54,42 +59,59 @@ class FirstKernels {
         requests_(specs.size()) {}
 
   Preparation make(const PrepareProgress& progress) {
-    take_known();
-    resolve_others();
-    for (FirstSpec& spec : making_) choose_first(&spec);
-    build(progress);
-    for (FirstSpec& spec : making_) load(&spec);
-    for (const FirstSpec& spec : making_) work_->total += spec.missing();
-    for (FirstSpec& spec : making_) start(std::move(spec));
+    find_same();
+    do {
+      take_known();
+      make_others(progress);
+    } while (!wait_for_urgent());
     auto state = std::make_shared<Preparation::State>();
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      const Request& request = requests_[same_as_[i]];
-      if (!is_final(*request, urgent_of(i))) request->special.wait();
-      state->requests.emplace_back(request);
-    }
+    for (const std::size_t same : same_as_) state->requests.emplace_back(requests_[same]);
     state->work = work_;
     return Preparation(std::move(state));
   }
 
  private:
-  const MRange& urgent_of(std::size_t number) const {
-    return urgent_[urgent_.size() == 1 ? 0 : number];
-  }
-
-  // What earlier calls have made or begun, and specs of the list that mean the same.
-  void take_known() {
+  void find_same() {
     std::unordered_map<Spec, std::size_t, MeaningHash, SameMeaning> first;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       same_as_.push_back(first.try_emplace(specs_[i], i).first->second);
-      if (same_as_[i] != i) continue;
-      Request pending = impl_->pending.find(device_, specs_[i]);
-      if (pending != nullptr && !pending->has_failed()) {
-        requests_[i] = std::move(pending);
-      } else if (const auto known = impl_->prepared.find(device_, specs_[i])) {
-        requests_[i] = std::make_shared<KernelRequest::State>();
-        requests_[i]->special = ready_future(*known);
-      }
     }
+  }
+
+  // What other calls have made or begun.
+  void take_known() {
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (same_as_[i] != i || requests_[i] != nullptr) continue;
+      Request known = impl_->find_request(device_, specs_[i]);
+      if (known != nullptr && !known->has_failed()) requests_[i] = std::move(known);
+    }
+  }
+
+  void make_others(const PrepareProgress& progress) {
+    making_.clear();
+    general_.clear();
+    resolve_others();
+    for (FirstSpec& spec : making_) choose_first(&spec);
+    build(progress);
+    for (FirstSpec& spec : making_) load(&spec);
+    for (FirstSpec& spec : making_) start(std::move(spec));
+  }
+
+  // Waits for other calls that make final kernels of urgent M. False if one of them has failed or
+  // was cancelled: this call must then make those itself. Throws Error(kMissing, "runtime.sealed")
+  // where it may not, because the runtime was sealed meanwhile.
+  bool wait_for_urgent() {
+    bool is_served = true;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      Request& request = requests_[same_as_[i]];
+      if (request == nullptr || is_final(*request, urgent_of(urgent_, i))) continue;
+      request->special.wait();
+      if (!request->has_failed()) continue;
+      impl_->refuse_sealed(specs_[i]);
+      request.reset();
+      is_served = false;
+    }
+    return is_served;
   }
 
   void resolve_others() {
@@ -122,11 +144,8 @@ class FirstKernels {
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i].hit) spec->is_first[i] = true;
     }
-    if (std::count(spec->is_first.begin(), spec->is_first.end(), false) == 0) return;
-    spec->stand_in = stand_in(spec->plan, spec->is_first);
-    for (const std::size_t code : spec->stand_in->code) {
-      if (code != kGeneralCode) spec->is_first[code] = true;
-    }
+    spec->stand_in = add_stand_in(spec->plan, &spec->is_first);
+    if (!spec->stand_in) return;
     if (spec->stand_in->general) spec->general = render(*spec->stand_in->general, 0);
   }
 
@@ -134,7 +153,7 @@ class FirstKernels {
     std::vector<bool> needed(spec.plan.kernel_count(), false);
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (same_as_[i] != spec.number) continue;
-      const std::vector<bool> of_one = kernels_for(spec.plan, urgent_of(i));
+      const std::vector<bool> of_one = kernels_for(spec.plan, urgent_of(urgent_, i));
       for (std::size_t k = 0; k < needed.size(); ++k) needed[k] = needed[k] || of_one[k];
     }
     return needed;
@@ -177,24 +196,36 @@ class FirstKernels {
     }
   }
 
-  // Serves the spec from here on, and leaves the rest of its kernels to the background.
+  // Serves the spec from here on, and leaves the rest of its kernels to the background. Where
+  // another call has begun the same meanwhile, what that has begun serves this one, too.
   void start(FirstSpec&& first) {
-    Request request = std::make_shared<KernelRequest::State>();
     const std::size_t number = first.number;
-    if (!first.stand_in) {
-      request->special = ready_future(
-          impl_->prepared.put(device_, assemble_kernel(first.plan, std::move(first.code))));
-      requests_[number] = std::move(request);
+    if (first.stand_in) {
+      requests_[number] = impl_->pending.find_or_begin(
+          device_, specs_[number],
+          [&](const KernelRequest::State* failed) { return begin(std::move(first), failed); });
       return;
     }
+    impl_->prepared.put(device_, assemble_kernel(first.plan, std::move(first.code)));
+    requests_[number] = impl_->find_request(device_, specs_[number]);
+  }
+
+  // `failed` may be null: the request that this one takes the place of.
+  Request begin(FirstSpec&& first, const KernelRequest::State* failed) {
+    auto request = std::make_shared<KernelRequest::State>();
+    if (failed != nullptr) {
+      request->stood_in_captures = failed->stood_in_captures;
+      first.meanwhile = with_counterpart(first.meanwhile.value(), failed->general);
+    }
     request->general = first.meanwhile;
-    request->stood_in = stood_in(first);
+    request->stood_in = first.stood_in();
+    work_->total += first.missing();
     const auto spec = std::make_shared<FirstSpec>(std::move(first));
     request->special =
         impl_->requests.add(context_, [impl = impl_, spec, device = device_, work = work_] {
           return make_rest(impl, spec.get(), device, work.get());
         });
-    requests_[number] = impl_->pending.put(device_, specs_[number], request);
+    return request;
   }
 
   Kernel stand_in_kernel(const FirstSpec& spec) const {
@@ -206,17 +237,8 @@ class FirstKernels {
     for (const std::size_t number : spec.stand_in->code) {
       code.push_back(number == kGeneralCode ? general : spec.code[number]);
     }
-    return assemble_kernel(spec.stand_in->plan, std::move(code), std::make_shared<Plan>(spec.plan));
-  }
-
-  // The ranges whose final kernels are left to the background.
-  static std::vector<MRange> stood_in(const FirstSpec& spec) {
-    std::vector<MRange> ranges;
-    for (std::size_t i = 0; i < spec.plan.kernels.size(); ++i) {
-      const PlannedKernel& kernel = spec.plan.kernels[i];
-      if (spec.code[i] == nullptr) ranges.push_back({kernel.size_min, kernel.size_max});
-    }
-    return ranges;
+    return assemble_kernel(spec.stand_in->plan, std::move(code),
+                           {std::make_shared<Plan>(spec.plan)});
   }
 
   Runtime::Impl* impl_;
@@ -231,17 +253,19 @@ class FirstKernels {
   std::shared_ptr<BackgroundWork> work_ = std::make_shared<BackgroundWork>();
 };
 
-// Of specs that earlier calls have made or begun.
-Preparation of_sealed(Runtime::Impl* impl, const std::vector<Spec>& specs) {
+// Of specs of which earlier calls have made the final kernels of urgent M.
+Preparation of_sealed(Runtime::Impl* impl, const std::vector<Spec>& specs,
+                      const std::vector<MRange>& urgent) {
   auto state = std::make_shared<Preparation::State>();
   std::vector<Problem> problems;
-  for (const Spec& spec : specs) {
-    if (const Request pending = impl->find_pending(spec)) {
-      state->requests.emplace_back(pending);
-    } else if (const auto known = impl->find_prepared(spec)) {
-      state->requests.push_back(ready_request(*known));
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    // Without a call of the driver for a spec that no device has.
+    const bool is_known = impl->prepared.of(specs[i]) != nullptr || impl->pending.has(specs[i]);
+    const Request request = is_known ? impl->find_request(device_at_hand(0), specs[i]) : Request();
+    if (request != nullptr && is_final(*request, urgent_of(urgent, i))) {
+      state->requests.emplace_back(request);
     } else {
-      const Error refusal = impl->sealed_refusal(spec);
+      const Error refusal = impl->sealed_refusal(specs[i]);
       problems.insert(problems.end(), refusal.problems().begin(), refusal.problems().end());
     }
   }
@@ -254,7 +278,7 @@ Preparation of_sealed(Runtime::Impl* impl, const std::vector<Spec>& specs) {
 Preparation Runtime::prepare(const std::vector<Spec>& specs, const std::vector<MRange>& urgent,
                              const PrepareProgress& progress) {
   check_urgent(specs.size(), urgent);
-  if (impl_->sealed) return of_sealed(impl_.get(), specs);
+  if (impl_->sealed) return of_sealed(impl_.get(), specs, urgent);
   if (impl_->builder.strict()) {
     auto state = std::make_shared<Preparation::State>();
     for (const Kernel& kernel : prepare(specs, progress)) {

@@ -59,14 +59,23 @@ std::optional<Kernel> PreparedKernels::find_general(cuda::CUdevice device, const
 }
 
 Kernel PreparedKernels::put(cuda::CUdevice device, const Kernel& kernel) {
+  return put(device, kernel, Stays::kFirst);
+}
+
+Kernel PreparedKernels::replace(cuda::CUdevice device, const Kernel& kernel) {
+  return put(device, kernel, Stays::kLast);
+}
+
+Kernel PreparedKernels::put(cuda::CUdevice device, const Kernel& kernel, Stays stays) {
   const Spec& spec = kernel.plan().spec;
   const std::lock_guard lock(mutex_);
   const auto known = kernels_.find(spec);
   auto grown = known == kernels_.end() ? std::make_shared<ByDevice>()
                                        : std::make_shared<ByDevice>(*known->second);
-  Kernel stays = grown->emplace(device, kernel).first->second;
+  if (stays == Stays::kLast) grown->erase(device);
+  Kernel staying = grown->emplace(device, kernel).first->second;
   kernels_.insert_or_assign(spec, std::move(grown));
-  return stays;
+  return staying;
 }
 
 }  // namespace heddle

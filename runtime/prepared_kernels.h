@@ -30,12 +30,17 @@ class PreparedKernels {
   std::optional<Kernel> find(cuda::CUdevice device, const Spec& spec) const;
   // Any that serves() the spec.
   std::optional<Kernel> find_general(cuda::CUdevice device, const Spec& spec) const;
-  // The first one stays.
+  // The first one stays, and is returned.
   Kernel put(cuda::CUdevice device, const Kernel& kernel);
+  // The last one stays, and is returned: the same code, for users that also launch a stand-in.
+  Kernel replace(cuda::CUdevice device, const Kernel& kernel);
 
  private:
+  enum class Stays { kFirst, kLast };
+  Kernel put(cuda::CUdevice device, const Kernel& kernel, Stays stays);
+
   mutable std::shared_mutex mutex_;
-  // What is pointed to never changes: put() makes it anew.
+  // What is pointed to never changes: put() and replace() make it anew.
   std::unordered_map<Spec, std::shared_ptr<const ByDevice>, MeaningHash, SameMeaning> kernels_;
 };
 

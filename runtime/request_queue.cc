@@ -112,14 +112,13 @@ KernelRequest ready_request(const Kernel& kernel) {
   return KernelRequest(std::move(state));
 }
 
-std::shared_ptr<KernelRequest::State> retried(KernelRequest::State* failed,
+std::shared_ptr<KernelRequest::State> retried(const KernelRequest::State& failed,
                                               std::shared_future<Kernel> special) {
   auto state = std::make_shared<KernelRequest::State>();
   state->special = std::move(special);
-  const std::lock_guard<std::mutex> lock(failed->mutex);
-  state->general = failed->general;
-  state->general_captures = failed->general_captures;
-  state->stood_in = failed->stood_in;
+  state->general = failed.general;
+  state->stood_in_captures = failed.stood_in_captures;
+  state->stood_in = failed.stood_in;
   return state;
 }
 
@@ -134,8 +133,8 @@ Kernel KernelRequest::wait() const {
 
 Kernel KernelRequest::kernel(Stream stream) const {
   cuda::refuse_forked();
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  std::vector<std::uint64_t>& captures = state_->general_captures;
+  const std::lock_guard<std::mutex> lock(state_->stood_in_captures->mutex);
+  std::vector<StandInCaptures::Capture>& captures = state_->stood_in_captures->captures;
   if (state_->adopted && captures.empty()) return state_->special.get();
   const bool done = ready();
   if (!state_->general) {
@@ -144,9 +143,11 @@ Kernel KernelRequest::kernel(Stream stream) const {
                 "the kernel is still being made, and no prepared one can stand in for it");
   }
   const std::optional<std::uint64_t> capture = cuda::capture_of(stream);
-  const bool has_general =
-      capture && std::find(captures.begin(), captures.end(), *capture) != captures.end();
-  if (has_general) return *state_->general;
+  if (capture) {
+    const auto known = std::find_if(captures.begin(), captures.end(),
+                                    [&](const auto& one) { return one.id == *capture; });
+    if (known != captures.end()) return known->kernel;
+  }
   if (done && (state_->adopted || capture != cuda::kSomeCapture)) {
     try {
       Kernel kernel = state_->special.get();
@@ -154,11 +155,9 @@ Kernel KernelRequest::kernel(Stream stream) const {
       return kernel;
     } catch (const Error&) {
       // wait() tells why. It never takes over, but what is tried in its place may: see retried().
-      if (capture) captures.push_back(*capture);
-      return *state_->general;
     }
   }
-  if (capture) captures.push_back(*capture);
+  if (capture) captures.push_back({*capture, *state_->general});
   return *state_->general;
 }
 

@@ -33,6 +33,10 @@ struct Runtime::Impl {
   // no such spec.
   std::shared_ptr<KernelRequest::State> find_pending(const Spec& spec);
 
+  // The request that serves the spec on the device: what prepare() has begun, though it may have
+  // failed, or what is prepared. Null if there is neither.
+  std::shared_ptr<KernelRequest::State> find_request(cuda::CUdevice device, const Spec& spec);
+
   // The prepared kernel of the device at hand. No call of the driver if no device has one.
   std::optional<Kernel> find_prepared(const Spec& spec);
 
@@ -77,9 +81,13 @@ struct Runtime::Impl {
   RequestQueue requests;                          // last: its thread uses all of the above
 };
 
-// A kernel of loaded code, in the order of plan.kernel(). `counterpart` as in Kernel::State.
+// A kernel of loaded code, in the order of plan.kernel(). `counterparts` as in Kernel::State.
 Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const LoadedKernel>> code,
-                       std::shared_ptr<const Plan> counterpart = nullptr);
+                       std::vector<std::shared_ptr<const Plan>> counterparts = {});
+
+// The same code with workspaces that also do for `other` and its counterparts; the kernel itself if
+// there is no other.
+Kernel with_counterpart(const Kernel& kernel, const std::optional<Kernel>& other);
 
 // "add this spec for h200 (sm_90a): {...}"
 std::string spec_to_add(const Plan& plan);

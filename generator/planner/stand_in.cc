@@ -143,4 +143,13 @@ StandIn stand_in(const Plan& plan, const std::vector<bool>& at_hand) {
   return StandInMaker(plan, at_hand).make();
 }
 
+std::optional<StandIn> add_stand_in(const Plan& plan, std::vector<bool>* at_hand) {
+  if (std::find(at_hand->begin(), at_hand->end(), false) == at_hand->end()) return std::nullopt;
+  StandIn made = stand_in(plan, *at_hand);
+  for (const std::size_t code : made.code) {
+    if (code != kGeneralCode) (*at_hand)[code] = true;
+  }
+  return made;
+}
+
 }  // namespace heddle

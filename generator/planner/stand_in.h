@@ -15,8 +15,8 @@ namespace heddle {
 inline constexpr std::size_t kGeneralCode = SIZE_MAX;
 
 struct StandIn {
-  // As the complete plan, but with other kernels for its sizes: some of its own, whose ranges may
-  // be wider here, and the general one.
+  // As the complete plan, but with fewer kernels for its sizes: some of its own, which may serve
+  // other ranges here, and the general one.
   Plan plan;
   // For each kernel of `plan`, counted through as Plan::kernel() does: the number of the complete
   // plan's kernel whose code it has, or kGeneralCode. Ranges do not change code.
@@ -31,17 +31,21 @@ struct StandIn {
 std::vector<bool> kernels_for(const Plan& plan, const MRange& urgent);
 
 // Kernels of at most one code beside those that are `at_hand`, a flag for each kernel of the plan.
-// Kernels at hand keep their ranges. The other ranges have, in this order,
-//   a kernel at hand that serves them, too: of larger sizes if there is one, else of smaller ones;
-//   the plan's first kernel whose code takes any M, but none of the path hopper, whose wgmma
-//   kernels
-//     take longest to compile;
-//   the general kernel: a tile of 64 tokens on mma.sync, which the compiler is done with soonest
-//     of those that read the weights no more than once for 64 tokens;
-//   where no such tile can be built, the plan's kernel for the most tokens.
-// A spec that sets a tile or a path has its own kernels instead of the last three. `code` says what
-// is to be compiled although it is not at hand. Precondition: a plan of resolve().
+// A kernel at hand serves its own range, and may serve others, too. Each other range has the first
+// of these that there is:
+// 1. a kernel at hand that can serve it: one of larger sizes before one of smaller sizes;
+// 2. the plan's first kernel whose code takes any M, but none of the path hopper, whose wgmma
+//    kernels take longest to compile;
+// 3. the general kernel: a tile of 64 tokens on mma.sync, which the compiler is done with soonest
+//    of those that read the weights no more than once for 64 tokens;
+// 4. where no such tile can be built, the plan's kernel for the most tokens.
+// A spec that sets a tile or a path has its own kernels instead of 2 to 4. `code` says what is to
+// be compiled although it is not at hand. Precondition: a plan of resolve().
 StandIn stand_in(const Plan& plan, const std::vector<bool>& at_hand);
+
+// The same, and flags in `at_hand` the plan's kernels that the stand-in needs, too. Nothing if all
+// kernels are at hand.
+std::optional<StandIn> add_stand_in(const Plan& plan, std::vector<bool>* at_hand);
 
 }  // namespace heddle
 

@@ -201,8 +201,11 @@ class HEDDLE_EXPORT Runtime {
   // once, and in strict mode all of it must be there. The current context must live until nothing
   // more is made. `progress` tells of the urgent kernels alone, and cancels them; what fails later
   // is in the log. A runtime that is destroyed compiles nothing more, and what is not ready by then
-  // is Error(kCancelled, "runtime.cancelled"). Throws Error(kUsage, "runtime.urgent") for another
-  // number of ranges, and for one that is empty or begins below 1.
+  // is Error(kCancelled, "runtime.cancelled"). Urgent kernels that another call is making are
+  // waited for; if that call fails or is cancelled, this one makes them, and `progress` counts
+  // anew. Of a sealed runtime an M inside its range that has no final kernel yet is Error(kMissing,
+  // "runtime.sealed"). Throws Error(kUsage, "runtime.urgent") for another number of ranges, and for
+  // one that is empty or begins below 1.
   Preparation prepare(const std::vector<Spec>& specs, const std::vector<MRange>& urgent,
                       const PrepareProgress& progress = {});
 

@@ -114,12 +114,15 @@ TEST_F(PrepareBackgroundTest, SealedWhileTheBackgroundIsAtWork) {
   EXPECT_EQ(code_of([&] { runtime.kernel(spec); }), "runtime.sealed") << "it would have to wait";
   EXPECT_EQ(code_of([&] { runtime.prepare({spec}); }), "runtime.sealed");
   EXPECT_FALSE(runtime.prepare({spec}, {{1, 8}}).requests()[0].ready());
+  const auto prepare_last = [&] { return runtime.prepare({spec}, {{kMostM, kMostM}}); };
+  EXPECT_EQ(code_of(prepare_last), "runtime.sealed") << "its final kernel is not there";
   EXPECT_EQ(code_of([&] { runtime.prepare({wide_spec(512)}, {{1, 8}}); }), "runtime.sealed");
   EXPECT_FALSE(runtime.request(spec).ready());
   barrier_.open();
   preparation.wait();
   EXPECT_NE(&runtime.kernel(spec, stream.get()).plan(), &general.plan());
   EXPECT_NO_THROW(runtime.kernel(spec));
+  EXPECT_TRUE(prepare_last().requests()[0].ready());
 }
 
 TEST_F(PrepareBackgroundTest, ARuntimeThatIsDestroyedStops) {

@@ -40,9 +40,10 @@ class PrepareFirst : public FakeDevice {
       if (urgent_made_) barrier_.pass();
     };
   }
-  // Prepares, with the background held up at its first kernel.
+  // Prepares, with the background held up at its first kernel. Precondition: it is idle.
   Preparation prepare_and_hold(Runtime& runtime, const std::vector<Spec>& specs,
                                const std::vector<MRange>& urgent = {{1, 8}}) {
+    urgent_made_ = false;
     barrier_.shut();
     std::size_t told = 0;
     const auto tell = [&](const BuildResult&, std::size_t done, std::size_t total) {

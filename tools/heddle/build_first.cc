@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -72,16 +71,11 @@ FirstSources first_sources(const std::vector<BuiltOperation>& operations, const 
     std::vector<bool> is_first = kernels_for(operation.plan, urgent);
     const std::vector<BuildResult> found = runtime->find(sources);
     for (std::size_t i = 0; i < found.size(); ++i) is_first[i] = is_first[i] || found[i].hit;
-    if (std::count(is_first.begin(), is_first.end(), false) != 0) {
-      const StandIn made = stand_in(operation.plan, is_first);
-      for (const std::size_t code : made.code) {
-        if (code != kGeneralCode) is_first[code] = true;
-      }
-      if (made.general) {
-        const std::size_t before = list.size();
-        list.add(render(*made.general, 0));
-        first.general += list.size() - before;
-      }
+    const std::optional<StandIn> made = add_stand_in(operation.plan, &is_first);
+    if (made && made->general) {
+      const std::size_t before = list.size();
+      list.add(render(*made->general, 0));
+      first.general += list.size() - before;
     }
     for (std::size_t i = 0; i < sources.size(); ++i) {
       if (is_first[i]) list.add(sources[i]);

@@ -131,6 +131,21 @@ TEST(StandIn, EverythingAtHandIsThePlan) {
   EXPECT_FALSE(made.general);
 }
 
+TEST(StandIn, WhatItNeedsIsAddedToWhatIsAtHand) {
+  GemmSpec spec = llama(28672, 4096);
+  const Plan open = plan_of(spec, "a100");
+  spec.path = Path::kAmpere;  // has no general kernel: its own ones stand in
+  for (const Plan& plan : {open, plan_of(spec, "h100")}) {
+    std::vector<bool> at_hand(plan.kernel_count(), false);
+    const auto made = add_stand_in(plan, &at_hand);
+    ASSERT_TRUE(made);
+    EXPECT_FALSE(made->general);
+    for (std::size_t i = 0; i < at_hand.size(); ++i) EXPECT_EQ(at_hand[i], codes(*made, i) != 0);
+  }
+  std::vector<bool> all(open.kernel_count(), true);
+  EXPECT_FALSE(add_stand_in(open, &all)) << "nothing is missing";
+}
+
 TEST(StandIn, KernelsOfLargerMServeSmallerOnes) {
   const Plan plan = plan_of(llama(4096, 4096), "h100");
   ASSERT_GT(plan.kernels.size(), 4U);
