@@ -58,7 +58,7 @@ class BlockWriter {
  public:
   void add(BlockKind kind, ByteView content) {
     if (!content.empty()) {
-      blocks_.push_back({kind, content.size(), pack_part(content, Effort::kBundle)});
+      blocks_.push_back({kind, content.size(), pack_part(content, Packing::kBlock)});
     }
   }
   // The texts of one kind, in the order of the entries.

@@ -1,5 +1,7 @@
 #include "cache/compression.h"
 
+// For ZSTD_c_literalCompressionMode; the library is linked statically, so its version is this one.
+#define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
 #include <algorithm>
@@ -28,7 +30,7 @@ ZSTD_DCtx* decompressor() {
 
 }  // namespace
 
-Bytes pack_part(ByteView part, Effort effort) {
+Bytes pack_part(ByteView part, Packing packing) {
   const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   if (context == nullptr) throw std::bad_alloc();
   const auto set = [&](ZSTD_cParameter parameter, int value) {
@@ -37,7 +39,11 @@ Bytes pack_part(ByteView part, Effort effort) {
   constexpr int kLevel = 9;
   constexpr int kBundleWindowLog = 24;  // a block of 16 MiB
   set(ZSTD_c_compressionLevel, kLevel);
-  if (effort == Effort::kBundle) {
+  if (packing == Packing::kCubin) {
+    set(ZSTD_c_minMatch, ZSTD_MINMATCH_MAX);
+    set(ZSTD_c_literalCompressionMode, ZSTD_ps_disable);
+  }
+  if (packing == Packing::kBlock) {
     set(ZSTD_c_enableLongDistanceMatching, 1);
     set(ZSTD_c_windowLog, kBundleWindowLog);
   }

@@ -19,15 +19,17 @@ namespace heddle {
 // its lengths from becoming an allocation.
 inline constexpr std::uint64_t kMaxPartBytes = std::uint64_t{64} << 20;
 
-// How a part is compressed; reading is equally fast.
-enum class Effort {
-  kEntry,   // 5 ms for the text of a kernel, which takes 300 ms and more to compile
-  kBundle,  // finds what kernels share across a block of 16 MiB
+// How a part is compressed; all read the same.
+enum class Packing {
+  kCubin,  // quick to decompress, because every hit waits for it: long matches, literals as they
+           // are
+  kText,   // small: 5 ms for the text of a kernel, which takes 300 ms and more to compile
+  kBlock,  // as kText, and finds what kernels share across a block of 16 MiB
 };
 
 // The bytes to store: the frame, or `part` itself where that is no longer. The same zstd gives the
 // same bytes for the same part. Throws std::bad_alloc only.
-Bytes pack_part(ByteView part, Effort effort);
+Bytes pack_part(ByteView part, Packing packing);
 
 // Whether stored bytes can be a part of this length, from the lengths and the frame's header alone.
 // Damage inside of the frame shows in unpack_part() only.

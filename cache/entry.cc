@@ -90,9 +90,9 @@ Bytes encode_entry(const SerialKey& key, const Binary& binary, EntryTexts texts)
   const bool with_texts = texts == EntryTexts::kWith;
   const std::string_view ptx = with_texts ? std::string_view(binary.ptx) : std::string_view();
   const Bytes metadata = encode_metadata(binary);
-  const Bytes cubin = pack_part(binary.cubin, Effort::kEntry);
-  const Bytes packed_ptx = pack_part(as_bytes(ptx), Effort::kEntry);
-  const Bytes source = with_texts ? pack_part(as_bytes(key.source), Effort::kEntry) : Bytes();
+  const Bytes cubin = pack_part(binary.cubin, Packing::kCubin);
+  const Bytes packed_ptx = pack_part(as_bytes(ptx), Packing::kText);
+  const Bytes source = with_texts ? pack_part(as_bytes(key.source), Packing::kText) : Bytes();
   Bytes bytes;
   const std::size_t total = kEntryHeaderBytes + key.compiler.size() + metadata.size() +
                             cubin.size() + packed_ptx.size() + source.size() + sizeof(Digest);
