@@ -267,6 +267,31 @@ class BundleTest(CommandTest):
         self.assertIn("different kernels for n = 256, k = 512", done.err)
         self.assertFalse(other.exists())
 
+    def test_merge_refuses_entries_that_replan_the_others_kernels(self):
+        """Entries serve every epilogue of their format, N and K."""
+        table, kernels = self.slowest_table()
+        own = self.create("--tuned", table, targets="h100").rename(self.folder / "own.hdl")
+        both = self.folder / "both.hdl"
+        residual = inline(epilogue={"residual": True})
+        other = inline(shape={"n": 512, "k": 512, "m": [1, 16]}, epilogue={"residual": True})
+        channel = inline(weight={"bits": 4, "type": "uint", "group_size": -1})
+        bundles = {}
+        for name, spec in (("residual", residual), ("other", other), ("channel", channel)):
+            bundles[name] = self.folder / f"{name}.hdl"
+            self.heddle("bundle", "create", "--specs", spec, "--targets", "h100", "-o",
+                        bundles[name], check=0)
+        for order in ((own, bundles["residual"]), (bundles["residual"], own)):
+            done = self.heddle("bundle", "merge", *order, "-o", both, check=1)
+            self.assertRegex(done.err, "residual.hdl has kernels for h100 of n = 256, k = 512")
+            self.assertNotIn("own.hdl has", done.err)
+            self.assertFalse(both.exists())
+        self.heddle("bundle", "merge", own, bundles["other"], bundles["channel"], "-o", both,
+                    check=0)
+        found = json.loads(self.strict_build(both).out)["kernels"]
+        self.assertEqual({kernel["kernel"] for kernel in found}, kernels)
+        for spec in (other, channel):
+            self.heddle("build", spec, "--target", "h100", "--strict", check=0)
+
     def slowest_table(self, target="h100"):
         """A table of one kernel for all M that is not the predicted one, and the plan with it."""
         self.environment["HEDDLE_TUNED"] = "none"
