@@ -133,7 +133,7 @@ TunedTables merge_bundled_tables(const std::vector<TablesOfBundle>& bundles) {
     for (const TunedTable& table : bundle.tables.tables()) gpus.insert(table.gpu());
     in_order.push_back(bundle.tables);
   }
-  const TunedTables merged = in_order_of_roots(in_order);
+  TunedTables merged = in_order_of_roots(in_order);
   std::vector<Problem> problems;
   for (const std::string& gpu : gpus) {
     const std::vector<Planned> planned = planned_for(gpu, bundles);
