@@ -45,14 +45,17 @@ std::string read_entry(const BundleContent& content, std::size_t number,
   if (!binary) return "a part cannot be decompressed";
   entry->binary = *std::move(binary);
   if (item.source.length > 0) {
-    entry->key.source = content.text(item.source, sources);
+    const char* why = nullptr;
+    entry->key.source = content.text(item.source, sources, &why);
+    if (why != nullptr) return fmt::format("its source {}", why);
     if (digests_of(entry->key.source, entry->key.compiler) != entry->key.digests) {
       return "its source is damaged";
     }
   }
   if (item.ptx.length > 0) {
-    entry->binary.ptx = content.text(item.ptx, ptx);
-    if (entry->binary.ptx.empty()) return "its PTX is damaged";
+    const char* why = nullptr;
+    entry->binary.ptx = content.text(item.ptx, ptx, &why);
+    if (why != nullptr) return fmt::format("its PTX {}", why);
   }
   return std::string();
 }

@@ -45,7 +45,7 @@ class Bundle final : public CacheLayer {
 
   // Why the file cannot be used; empty if it can.
   std::string problem();
-  // Of the file; 0 if it cannot be used.
+  // The length of the file; 0 if it cannot be used.
   std::uint64_t bytes();
   // Calls visit(entry) for each entry that can be read and is sound in all of its parts, in the
   // order of the index, and returns what verify() does.

@@ -1,10 +1,12 @@
 #include "cache/bundle_content.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <utility>
 
 #include "cache/file_io.h"
+#include "heddle/error.h"
 
 namespace heddle {
 
@@ -15,6 +17,7 @@ std::shared_ptr<const BundleContent> BundleContent::load(FileSystem& files, cons
   if (file.status != ReadStatus::kOk) return nullptr;
   auto loaded = std::make_shared<BundleContent>();
   loaded->files_ = &files;
+  loaded->path_ = path;
   loaded->fd_ = std::move(file.fd);
   loaded->file_bytes_ = file.info.size;
   // Parts are read in turn, as each says how long the next one is; the first problem is kept.
@@ -65,24 +68,39 @@ Bytes BundleContent::entry(const BundleItem& item) const { return stored(item.of
 std::optional<Binary> BundleContent::binary(const BundleItem& item, const EntryView& view) const {
   std::optional<Binary> binary = to_binary(view);
   if (binary && item.ptx.length > 0) {
-    binary->ptx = LazyText([self = shared_from_this(), place = item.ptx] {
-      Reader once;
-      return self->text(place, &once);
-    });
+    binary->ptx = LazyText([self = shared_from_this(), kernel = binary->kernel_name,
+                            place = item.ptx] { return self->ptx_of(kernel, place); });
   }
   return binary;
 }
 
-std::string BundleContent::text(const BundleText& text, Reader* reader) const {
+std::string BundleContent::ptx_of(const std::string& kernel, const BundleText& place) const {
+  const std::lock_guard guard(ptx_mutex_);
+  const char* why = nullptr;
+  std::string ptx = text(place, &ptx_, &why);
+  // A failed read may go well the next time, and a longer block holds no other text.
+  if (why != nullptr || ptx_.content.size() > kBundleBlockBytes) ptx_ = {};
+  if (why == nullptr) return ptx;
+  throw Error(ErrorCategory::kFile, "cache.unreadable_ptx",
+              fmt::format("bundle {}: the PTX of {} {}", path_, kernel, why));
+}
+
+std::string BundleContent::text(const BundleText& text, Reader* reader, const char** why) const {
+  *why = nullptr;
   if (text.length == 0) return {};
   if (reader->block != text.block) {
     const BundleBlock& block = index_.blocks[text.block];
+    *reader = {};
     reader->block = text.block;
-    if (!unpack_block(block, stored(block.offset, block.stored), &reader->content)) {
-      reader->content.clear();
+    const Bytes packed = stored(block.offset, block.stored);
+    if (packed.empty()) {
+      reader->why = "cannot be read";
+    } else if (!unpack_block(block, packed, &reader->content)) {
+      reader->why = "is damaged";
     }
   }
-  if (reader->content.empty()) return {};
+  *why = reader->why;
+  if (*why != nullptr) return {};
   return std::string(as_text(ByteView(reader->content).subspan(text.offset, text.length)));
 }
 

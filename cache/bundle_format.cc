@@ -1,6 +1,9 @@
 #include "cache/bundle_format.h"
 
 #include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "cache/bundle_index.h"
@@ -13,15 +16,35 @@ auto digests(const BundleEntry& entry) {
   return std::tie(entry.key.digests.source, entry.key.digests.compiler);
 }
 
+// All that goes into the bundle of an entry but its digests and GPUs; those with texts come first.
+auto rank(const BundleEntry& entry) {
+  const Binary& binary = entry.binary;
+  const std::string_view ptx = binary.ptx;
+  return std::tuple_cat(std::make_tuple(entry.key.source.empty(), ptx.empty(), ptx,
+                                        std::bit_cast<std::uint64_t>(binary.compile_ms)),
+                        std::tie(entry.key.source, entry.key.compiler, binary.kernel_name,
+                                 binary.arch, binary.compiler, binary.cubin, binary.registers,
+                                 binary.spill_bytes, binary.local_bytes, binary.static_shared_bytes,
+                                 binary.dynamic_shared_bytes, binary.threads));
+}
+
+// Gives the entry what another one of the same digests has and it lacks.
+void join(BundleEntry other, BundleEntry* entry) {
+  if (entry->key.source.empty()) entry->key.source = std::move(other.key.source);
+  if (entry->binary.ptx.empty()) entry->binary.ptx = std::move(other.binary.ptx);
+  entry->gpus.insert(entry->gpus.end(), other.gpus.begin(), other.gpus.end());
+}
+
 // In the order of the index, each once, with the GPUs in order.
 void make_canonical(std::vector<BundleEntry>* entries) {
-  std::ranges::stable_sort(
-      *entries, [](const BundleEntry& a, const BundleEntry& b) { return digests(a) < digests(b); });
+  std::ranges::sort(*entries, [](const BundleEntry& a, const BundleEntry& b) {
+    if (digests(a) != digests(b)) return digests(a) < digests(b);
+    return rank(a) < rank(b);  // reads the PTX, so only where it must
+  });
   std::vector<BundleEntry> each;
   for (BundleEntry& entry : *entries) {
     if (!each.empty() && digests(each.back()) == digests(entry)) {
-      GpuNames& gpus = each.back().gpus;
-      gpus.insert(gpus.end(), entry.gpus.begin(), entry.gpus.end());
+      join(std::move(entry), &each.back());
     } else {
       each.push_back(std::move(entry));
     }
@@ -48,6 +71,19 @@ Bytes encode_gpus(const std::vector<BundleEntry>& entries) {
   return any ? bytes : Bytes();
 }
 
+const char* too_long(BlockKind kind) {
+  switch (kind) {
+    case BlockKind::kSource:
+    case BlockKind::kPtx:
+      return "the text of a kernel has more than 64 MiB";
+    case BlockKind::kTables:
+      return "the tuned tables have more than 64 MiB";
+    case BlockKind::kGpus:
+      break;
+  }
+  return "the names of GPUs have more than 64 MiB";
+}
+
 struct PackedBlock {
   BlockKind kind;
   std::uint64_t length;
@@ -56,10 +92,11 @@ struct PackedBlock {
 
 class BlockWriter {
  public:
+  // Throws std::length_error for a block that no reader takes.
   void add(BlockKind kind, ByteView content) {
-    if (!content.empty()) {
-      blocks_.push_back({kind, content.size(), pack_part(content, Packing::kBlock)});
-    }
+    if (content.empty()) return;
+    if (content.size() > kMaxPartBytes) throw std::length_error(too_long(kind));
+    blocks_.push_back({kind, content.size(), pack_part(content, Packing::kBlock)});
   }
   // The texts of one kind, in the order of the entries.
   template <typename TextOf>
@@ -98,6 +135,7 @@ Bytes encode_bundle_tables(std::vector<std::string> tables) {
 Bytes encode_bundle(std::vector<BundleEntry> entries, std::vector<std::string> tables,
                     BundleTexts texts) {
   make_canonical(&entries);
+  check_entry_count(entries.size());
   const bool with_texts = texts == BundleTexts::kWith;
   const auto source_of = [](const BundleEntry& entry) {
     return std::string_view(entry.key.source);

@@ -61,7 +61,7 @@ inline constexpr std::size_t kBundleBlockItemBytes = 48;
 // 2^20 entries: keeps a hostile count from becoming an allocation.
 inline constexpr std::uint64_t kBundleMaxItems = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kBundleBlockBytes = std::uint64_t{16} << 20;
-// Of all tables together; one of 200 entries has 65 KB.
+// All tables together are at most this long; one of 200 entries has 65 KB.
 inline constexpr std::uint64_t kBundleMaxTablesBytes = kMaxPartBytes;
 
 struct BundleHeader {
@@ -124,7 +124,7 @@ std::vector<std::string> parse_bundle_tables(ByteView tables, const char** why);
 
 using GpuNames = std::vector<std::string>;
 
-// Of each of `entries` entries the GPUs; none, and `why` set, for bytes that are not such.
+// The GPUs of each of `entries` entries; none, and `why` set, for bytes that are not such.
 std::vector<GpuNames> parse_bundle_gpus(ByteView gpus, std::uint64_t entries, const char** why);
 
 // One kernel of a bundle. The key's source is empty where only its digests are known.
@@ -141,10 +141,11 @@ enum class BundleTexts { kWith, kWithout };
 // goes in.
 Bytes encode_bundle_tables(std::vector<std::string> tables);
 
-// A whole bundle. Of entries with the same digests the first goes in, for the GPUs of all. The same
-// entries and tables give the same bytes, in whichever order they come. Precondition: the tables
-// have at most kBundleMaxTablesBytes, none is empty, and no part of an entry is longer than
-// kMaxPartBytes.
+// A whole bundle. Of entries with the same digests one goes in, with texts if any of them has
+// texts, and for the GPUs of all. The same entries and tables give the same bytes, in whichever
+// order they come. Throws std::length_error for what no reader takes: more than kBundleMaxItems
+// entries, a text, all tables or all names of GPUs longer than kMaxPartBytes, and an entry that
+// encode_entry() refuses. Throws what reading the PTX throws. Precondition: no table is empty.
 Bytes encode_bundle(std::vector<BundleEntry> entries, std::vector<std::string> tables = {},
                     BundleTexts texts = BundleTexts::kWith);
 

@@ -1,6 +1,7 @@
 #include "cache/bundle_index.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "cache/entry.h"
 
@@ -83,6 +84,10 @@ Digest bundle_checksum(ByteView header, ByteView index) {
   return digest(both);
 }
 
+void check_entry_count(std::uint64_t entries) {
+  if (entries > kBundleMaxItems) throw std::length_error("a bundle holds at most 2^20 kernels");
+}
+
 BundleText BlockFiller::add(std::uint64_t length) {
   if (length == 0) return {};
   if (lengths_.empty() || lengths_.back() + length > kBundleBlockBytes) lengths_.push_back(0);
@@ -136,8 +141,7 @@ BundleIndex parse_bundle_index(ByteView header, ByteView index, std::uint64_t fi
   for (std::uint64_t i = 0; i < announced.blocks; ++i) {
     BundleBlock block;
     if (!take_block(announced, &reader, &block) || block.offset != end) return {};
-    if (block.stored > file_bytes) return {};  // so that the sum cannot wrap
-    end += block.stored;
+    end += block.stored;  // cannot wrap: 2^32 blocks of 2^26 bytes behind 2^48 bytes of entries
     parsed.blocks.push_back(block);
   }
   if (!old && !place_texts(&parsed)) return {};

@@ -16,8 +16,11 @@ namespace heddle {
 inline constexpr std::array<std::uint8_t, 8> kBundleMagic = {0x89, 'H',  'D',  'B',
                                                              '\r', '\n', 0x1a, '\n'};
 
-// Of the header's first 32 bytes and the index.
+// The checksum of the header's first 32 bytes and of the index.
 Digest bundle_checksum(ByteView header, ByteView index);
+
+// Throws std::length_error for more entries than a reader takes.
+void check_entry_count(std::uint64_t entries);
 
 inline auto digests(const BundleItem& item) {
   return std::tie(item.source_digest, item.compiler_digest);
@@ -31,7 +34,7 @@ class BlockFiller {
 
   // Precondition: the length is at most kMaxPartBytes.
   BundleText add(std::uint64_t length);
-  // Of each block so far.
+  // The length of each block so far.
   const std::vector<std::uint64_t>& lengths() const { return lengths_; }
 
  private:

@@ -59,7 +59,7 @@ class Cache {
   // so already. Never returns `refused`.
   Result remake(const CacheKey& key, const Result& refused, const Make& make);
 
-  // Of each read-only layer that has some, in the order in which kernels are looked for.
+  // One for each read-only layer that has some, in the order in which kernels are looked for.
   std::vector<LayerTables> tuned_tables();
 
   // Forgets what is in memory and deletes all entries of the writable root; returns how many.

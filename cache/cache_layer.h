@@ -22,7 +22,7 @@ struct EntryInfo {
   std::uint64_t cubin_bytes = 0;
   std::uint64_t ptx_bytes = 0;
   std::int64_t age_s = 0;  // since the last use, as far as known
-  // Of a bundle: the GPUs that the kernel was planned for; none where it does not say so.
+  // The GPUs that the kernel was planned for, as a bundle tells them; none where it does not.
   std::vector<std::string> gpus;
   bool has_source = false;  // whether the text that was compiled is there
 };

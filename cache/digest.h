@@ -16,7 +16,7 @@ using Digest = std::array<std::uint8_t, 16>;
 
 Digest digest(const void* data, std::size_t bytes);
 inline Digest digest(std::string_view text) { return digest(text.data(), text.size()); }
-// Of texts that follow one another: what digest() of the whole is, without a copy of it.
+// What digest() of texts that follow one another is, without a copy of the whole.
 Digest digest(std::span<const std::string_view> texts);
 
 // XXH64 of texts that follow one another: another construction than XXH3, so that texts with the

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "cache/file_io.h"
@@ -97,7 +98,28 @@ void DiskCache::heal(int shard, const std::string& name, const FileInfo& read) {
 bool DiskCache::store(const CacheKey& key, const Binary& binary) {
   if (options_.read_only) return false;
   const SerialKey serial = serialize(key);
-  return store(serial.digests, encode_entry(serial, binary));
+  Bytes bytes;
+  try {
+    bytes = encode_entry(serial, binary);
+  } catch (const std::length_error& error) {
+    warn(fmt::format("cannot store {}: {}", binary.kernel_name, error.what()));
+    return false;
+  }
+  return store(serial.digests, bytes);
+}
+
+bool DiskCache::has_texts(const KeyDigests& key) {
+  const auto folder = base(false);
+  if (folder == nullptr) return false;
+  const std::string id = key.id();
+  const Fd shard = open_folder(files_, folder->get(), shard_of(id));
+  if (!shard) return false;
+  const FileContent content =
+      read_file(files_, shard.get(), id + kEntrySuffix, trust_, kEntryMaxBytes);
+  if (content.status != ReadStatus::kOk) return false;
+  const EntryView view = parse_entry(content.bytes(), key);
+  return view.status == EntryStatus::kOk && view.has_source() && view.ptx.length > 0 &&
+         problem_of_parts(view).empty();
 }
 
 bool DiskCache::store(const KeyDigests& key, const Bytes& bytes) {

@@ -58,10 +58,15 @@ class DiskCache final : public CacheLayer {
   std::optional<Binary> find(const CacheKey& key) override;
   std::optional<Binary> find_any_compiler(const CacheKey& key) override;
 
-  // Publishes the entry atomically, replacing what is there. False if it could not be stored.
+  // Publishes the entry atomically, replacing what is there. False if it could not be stored, also
+  // if encode_entry() refuses it.
   bool store(const CacheKey& key, const Binary& binary);
   // The same for encode_entry()'s bytes.
   bool store(const KeyDigests& key, const Bytes& bytes);
+
+  // Whether there is a sound entry of this key that holds source and PTX: one without them must not
+  // replace it, because it would be a hit, so that nobody would compile them again.
+  bool has_texts(const KeyDigests& key);
 
   // Waits at most lock_wait_ms for the makers of this key in other threads and processes; between
   // the tries asks `give_up` (may be empty). One thread may hold one lock at a time.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <stdexcept>
+#include <string>
 
 namespace heddle {
 namespace {
@@ -29,6 +31,11 @@ Bytes encode_metadata(const Binary& binary) {
   }
   writer.u64(std::bit_cast<std::uint64_t>(binary.compile_ms));
   return bytes;
+}
+
+void check_part(std::uint64_t length, const char* part) {
+  if (length <= kMaxPartBytes) return;
+  throw std::length_error(std::string("its ") + part + " has more than 64 MiB");
 }
 
 std::string_view take_text(ByteReader* reader) {
@@ -89,6 +96,9 @@ bool parse_metadata(ByteView bytes, EntryView* view) {
 Bytes encode_entry(const SerialKey& key, const Binary& binary, EntryTexts texts) {
   const bool with_texts = texts == EntryTexts::kWith;
   const std::string_view ptx = with_texts ? std::string_view(binary.ptx) : std::string_view();
+  check_part(binary.cubin.size(), "cubin");
+  check_part(ptx.size(), "PTX");
+  check_part(key.digests.source_bytes, "source");
   const Bytes metadata = encode_metadata(binary);
   const Bytes cubin = pack_part(binary.cubin, Packing::kCubin);
   const Bytes packed_ptx = pack_part(as_bytes(ptx), Packing::kText);
@@ -96,6 +106,7 @@ Bytes encode_entry(const SerialKey& key, const Binary& binary, EntryTexts texts)
   Bytes bytes;
   const std::size_t total = kEntryHeaderBytes + key.compiler.size() + metadata.size() +
                             cubin.size() + packed_ptx.size() + source.size() + sizeof(Digest);
+  if (total > kEntryMaxBytes) throw std::length_error("an entry has more than 256 MiB");
   bytes.reserve(total);
   ByteWriter writer(&bytes);
   writer.bytes(kMagic);

@@ -51,7 +51,7 @@ namespace heddle {
 
 inline constexpr std::uint32_t kEntryVersion = 2;
 inline constexpr std::size_t kEntryHeaderBytes = 128;
-// Of any version.
+// No entry of any version is shorter.
 inline constexpr std::size_t kEntryMinBytes = 112;
 // More than any kernel; keeps a hostile file length from becoming an allocation.
 inline constexpr std::uint64_t kEntryMaxBytes = std::uint64_t{256} << 20;
@@ -91,7 +91,8 @@ struct EntryView {
 enum class EntryTexts { kWith, kWithout };
 
 // Without texts, and for a key without its source, the source part is left out: the entry still
-// serves whoever has the key. Throws std::bad_alloc or std::length_error only.
+// serves whoever has the key. Throws std::length_error for an entry that parse_entry() would take
+// to be damaged: one with a part longer than kMaxPartBytes, or longer than kEntryMaxBytes.
 Bytes encode_entry(const SerialKey& key, const Binary& binary,
                    EntryTexts texts = EntryTexts::kWith);
 

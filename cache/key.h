@@ -65,7 +65,7 @@ SerialKey serialize(const CacheKey& key);
 // Whether the source parts are the same, whatever the compiler.
 bool same_source(const KeyDigests& a, const KeyDigests& b);
 
-// Of a source part and a compiler part.
+// The digests of a key in its two parts.
 KeyDigests digests_of(std::string_view source, std::string_view compiler);
 
 }  // namespace heddle

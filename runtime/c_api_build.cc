@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "heddle/error.h"
 #include "heddle/inspect/binary.h"
 #include "heddle/inspect/source.h"
 #include "runtime/c_api_handles.h"
@@ -25,6 +26,16 @@ struct heddle_build {
 
 namespace heddle::c_api {
 namespace {
+
+// The other facts of a kernel are worth having where its PTX cannot be read.
+const std::string& ptx_or_none(const Binary& binary) {
+  static const std::string none;
+  try {
+    return binary.ptx.str();
+  } catch (const Error&) {
+    return none;
+  }
+}
 
 // All that cannot be served is told at once.
 std::vector<Plan> resolve_all(const std::vector<Spec>& specs, const Target& target,
@@ -139,7 +150,7 @@ heddle_status heddle_build_kernel(const heddle_build* build, size_t index,
     values.key = text_of(result.key);
     values.arch = text_of(binary.arch);
     values.compiler = text_of(binary.compiler);
-    values.ptx = text_of(binary.ptx.str());
+    values.ptx = text_of(heddle::c_api::ptx_or_none(binary));
     values.cubin = binary.cubin.data();
     values.cubin_bytes = binary.cubin.size();
     values.ms = result.ms;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/planner/kernel_name.h"
 #include "generator/tuned/format.h"
 #include "heddle/error.h"
 #include "runtime/bundled_tables.h"
@@ -14,7 +15,7 @@ namespace {
 
 // What the kernels of one bundle for one GPU were planned with.
 struct Planned {
-  const std::string* path;
+  const TablesOfBundle* bundle;
   TunedTable table;
   TunedTable own;           // what is not of the shipped table
   bool is_complete = true;  // nothing of the shipped table is left out
@@ -51,8 +52,8 @@ void add_problem(std::string message, std::vector<Problem>* problems) {
 }
 
 void compare(const Planned& a, const Planned& b, std::vector<Problem>* problems) {
-  const std::string both =
-      fmt::format("the tuned tables of {} for {} and {}", a.table.gpu(), *a.path, *b.path);
+  const std::string both = fmt::format("the tuned tables of {} for {} and {}", a.table.gpu(),
+                                       a.bundle->path, b.bundle->path);
   for (const TunedEntry& one : a.own.entries()) {
     for (const TunedEntry& other : b.own.entries()) {
       if (!overlap(one, other) || same_kernel(one, other)) continue;
@@ -69,7 +70,7 @@ void compare(const Planned& a, const Planned& b, std::vector<Problem>* problems)
   if (a.is_complete != b.is_complete) {
     add_problem(fmt::format("{} contradict each other: {} was planned without entries of the table "
                             "that comes with Heddle",
-                            both, a.is_complete ? *b.path : *a.path),
+                            both, (a.is_complete ? b : a).bundle->path),
                 problems);
   }
 }
@@ -79,12 +80,48 @@ std::vector<Planned> planned_for(const std::string& gpu,
   std::vector<Planned> all;
   for (const TablesOfBundle& bundle : bundles) {
     if (const TunedTable* const table = find_table(bundle.tables, gpu)) {
-      all.push_back({&bundle.path, *table, own_part(*table), is_complete(*table)});
-    } else if (bundle.gpus.count(gpu) != 0 || !bundle.knows_gpus) {
-      all.push_back({&bundle.path, shipped_table(gpu), TunedTable::from_entries(gpu, {}), true});
+      all.push_back({&bundle, *table, own_part(*table), is_complete(*table)});
+    } else if (bundle.kernels.count(gpu) != 0 || bundle.kernels.count("") != 0) {
+      all.push_back({&bundle, shipped_table(gpu), TunedTable::from_entries(gpu, {}), true});
     }
   }
   return all;
+}
+
+// Whether a bundle has a kernel for the GPU whose name says the entry's format, N and K. A spec may
+// keep entries from being used (tile, path), which a name does not tell, so this errs towards yes.
+bool has_kernel_of(const TablesOfBundle& bundle, const std::string& gpu, const TunedEntry& entry) {
+  const std::string prefix = gemm_name_prefix(entry.weight, entry.activation) + '_';
+  const std::string shape = gemm_name_shape(entry.n, entry.k);
+  const auto is_of_entry = [&](const std::string& name) {
+    return name.starts_with(prefix) && name.find(shape) != std::string::npos;
+  };
+  return std::ranges::any_of(bundle.kernels, [&](const auto& planned) {
+    return (planned.first == gpu || planned.first.empty()) &&
+           std::ranges::any_of(planned.second, is_of_entry);
+  });
+}
+
+// Whether the table has an entry for the same gemms that names the same kernel.
+bool has_same(const TunedTable& table, const TunedEntry& entry) {
+  return std::ranges::any_of(table.entries(), [&](const TunedEntry& other) {
+    return other.m_first == entry.m_first && other.m_last == entry.m_last &&
+           overlap(entry, other) && same_kernel(entry, other);
+  });
+}
+
+// Whether a process with the merged table would plan kernels of this bundle otherwise.
+void compare_with_merged(const Planned& planned, const TunedTable& merged,
+                         std::vector<Problem>* problems) {
+  for (const TunedEntry& entry : merged.entries()) {
+    if (has_same(planned.table, entry)) continue;
+    if (!has_kernel_of(*planned.bundle, merged.gpu(), entry)) continue;
+    add_problem(fmt::format("{} has kernels for {} of n = {}, k = {} that were planned without the "
+                            "tuned entry of another bundle for M = {} to {}: {} {}",
+                            planned.bundle->path, merged.gpu(), entry.n, entry.k, entry.m_first,
+                            entry.m_last, entry.family, entry.kernel),
+                problems);
+  }
 }
 
 }  // namespace
@@ -96,19 +133,26 @@ TunedTables merge_bundled_tables(const std::vector<TablesOfBundle>& bundles) {
     for (const TunedTable& table : bundle.tables.tables()) gpus.insert(table.gpu());
     in_order.push_back(bundle.tables);
   }
+  TunedTables merged = in_order_of_roots(in_order);
   std::vector<Problem> problems;
   for (const std::string& gpu : gpus) {
     const std::vector<Planned> planned = planned_for(gpu, bundles);
+    const std::size_t before = problems.size();
     for (std::size_t i = 0; i < planned.size(); ++i) {
       for (std::size_t j = i + 1; j < planned.size(); ++j) {
         compare(planned[i], planned[j], &problems);
       }
     }
+    // Tables that contradict each other make no table that kernels could be compared with.
+    if (problems.size() != before) continue;
+    for (const Planned& each : planned) {
+      compare_with_merged(each, *find_table(merged, gpu), &problems);
+    }
   }
   if (!problems.empty()) {
     throw Error(ErrorCategory::kUnsupported, "bundle.tables_contradict", std::move(problems));
   }
-  return in_order_of_roots(in_order);
+  return merged;
 }
 
 }  // namespace heddle

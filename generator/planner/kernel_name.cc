@@ -24,12 +24,19 @@ std::string weight_name(const WeightSpec& weight) {
   return name;
 }
 
+std::string gemm_name_prefix(const WeightSpec& weight, DType activation) {
+  return fmt::format("heddle_gemm_{}_{}", weight_name(weight), to_string(activation));
+}
+
+std::string gemm_name_shape(std::int64_t n, std::int64_t k) {
+  return fmt::format("_n{}_k{}_", n, k);
+}
+
 std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) {
-  return fmt::format("heddle_gemm_{}_{}{}{}_n{}_k{}_m{}_{}", weight_name(spec.weight),
-                     to_string(spec.activation),
+  return fmt::format("{}{}{}{}m{}_{}", gemm_name_prefix(spec.weight, spec.activation),
                      spec.output ? fmt::format("_{}", to_string(*spec.output)) : "",
-                     spec.epilogue.gated ? "_gated" : "", spec.shape.n, spec.shape.k,
-                     kernel.size_min, kernel.size_max);
+                     spec.epilogue.gated ? "_gated" : "",
+                     gemm_name_shape(spec.shape.n, spec.shape.k), kernel.size_min, kernel.size_max);
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_GENERATOR_PLANNER_KERNEL_NAME_H_
 #define HEDDLE_GENERATOR_PLANNER_KERNEL_NAME_H_
 
+#include <cstdint>
 #include <string>
 
 #include "heddle/inspect/plan.h"
@@ -12,6 +13,11 @@ namespace heddle {
 // "uint4z_g128", "e4m3_channel", "e2m1_g16_ts": type, zero points (z, or f for floats), group,
 // tensor scale.
 std::string weight_name(const WeightSpec& weight);
+
+// How the name of a gemm's kernel begins: its format, without output type, epilogue and shape.
+std::string gemm_name_prefix(const WeightSpec& weight, DType activation);
+// The part of that name with the shape: "_n4096_k4096_".
+std::string gemm_name_shape(std::int64_t n, std::int64_t k);
 
 // "heddle_gemm_uint4z_g128_fp16_n4096_k4096_m1_8": the last two are the kernel's range of M.
 std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 
 #include "cache/bundle.h"
 #include "cache/cache.h"
@@ -268,7 +269,7 @@ TEST_F(BundleTables, TheLongestTables) {
     return encode_bundle({}, {std::string(static_cast<std::size_t>(bytes - 8), 'x')});
   };
   EXPECT_EQ(bundle_of(of_length(kBundleMaxTablesBytes)).problem(), "");
-  EXPECT_EQ(refused(of_length(kBundleMaxTablesBytes + 1)), "wrong numbers of a block");
+  EXPECT_THROW(of_length(kBundleMaxTablesBytes + 1), std::length_error);
 }
 
 TEST_F(BundleTables, OfACacheInTheOrderOfItsLayers) {

@@ -9,6 +9,7 @@
 #include "cache/cache.h"
 #include "cache/entry.h"
 #include "faulty_file_system.h"
+#include "heddle/error.h"
 #include "memory_file_system.h"
 #include "test_util.h"
 
@@ -33,9 +34,14 @@ std::vector<BundleEntry> sample_entries(int count) {
   return entries;
 }
 
-// PTX that is damaged reads as none; the kernel is right all the same.
+// PTX that cannot be read is an error when it is read; the kernel is right all the same.
 void expect_equal_but_for_ptx(Binary found, const Binary& expected) {
-  if (found.ptx.empty()) found.ptx = expected.ptx;
+  try {
+    EXPECT_EQ(found.ptx, expected.ptx);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "cache.unreadable_ptx");
+  }
+  found.ptx = expected.ptx;
   expect_equal(found, expected);
 }
 

@@ -2,16 +2,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "cache/bundle.h"
 #include "cache/bundle_index.h"
 #include "cache/cache.h"
+#include "faulty_file_system.h"
+#include "heddle/error.h"
 #include "test_util.h"
 
 namespace heddle {
 namespace {
 
 using testing::expect_equal;
+using testing::FaultyFileSystem;
 using testing::read_bytes;
 using testing::sample_binary;
 using testing::sample_key;
@@ -125,6 +129,91 @@ TEST(BundleTextsTest, WithoutThemEveryKernelIsStillFound) {
   std::vector<BundleEntry> again;
   bundle.for_each([&](BundleEntry entry) { again.push_back(std::move(entry)); });
   EXPECT_EQ(encode_bundle(again), without);
+}
+
+// One of two entries for the same kernel may have come without texts, or was compiled at another
+// time: neither may depend on which is first.
+TEST(BundleTextsTest, OfTheSameKernelTheTextsGoIn) {
+  const BundleEntry whole = long_entry(0, 1'000);
+  BundleEntry bare = whole;
+  bare.key.source.clear();
+  bare.binary.ptx = {};
+  bare.binary.compile_ms = whole.binary.compile_ms / 2;
+  BundleEntry slower = whole;
+  slower.binary.compile_ms = 2 * whole.binary.compile_ms;
+  const Bytes expected = encode_bundle({whole});
+  std::vector<BundleEntry> entries = {bare, slower, whole};
+  for (int i = 0; i < 3; ++i) {
+    std::rotate(entries.begin(), entries.begin() + 1, entries.end());
+    EXPECT_EQ(encode_bundle(entries), expected) << i;
+    EXPECT_EQ(encode_bundle({entries[2], entries[1], entries[0]}), expected) << i;
+  }
+  BundleEntry only_ptx = whole;
+  only_ptx.key.source.clear();
+  BundleEntry only_source = whole;
+  only_source.binary.ptx = {};
+  EXPECT_EQ(encode_bundle({only_ptx, only_source}), expected);
+  EXPECT_EQ(encode_bundle({only_source, only_ptx}), expected);
+}
+
+// Decompressing a block takes as long for one text as for all of them.
+TEST(BundleTextsTest, ABlockIsReadOnceForAllOfItsTexts) {
+  const TempFolder folder;
+  write_bytes(folder / "b.hdl", encode_bundle(long_entries(20, 3'000)));
+  FaultyFileSystem files;
+  Bundle bundle(folder / "b.hdl", files);
+  std::vector<Binary> found;
+  for (int i = 0; i < 20; ++i) found.push_back(bundle.find(long_key(i, 3'000)).value());
+  const auto reads = [&] { return std::ranges::count(files.calls, "read"); };
+  const auto before = reads();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(found[i].ptx, long_entry(i, 3'000).binary.ptx);
+  EXPECT_EQ(reads(), before + 1);
+}
+
+std::string error_of(const LazyText& text) {
+  try {
+    return "no error, but: " + text.str();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "cache.unreadable_ptx");
+    return error.what();
+  }
+}
+
+// An empty text says that the bundle was made without it, so a failure must not look like that.
+TEST(BundleTextsTest, ATextThatCannotBeReadIsAnError) {
+  const TempFolder folder;
+  const std::string path = folder / "b.hdl";
+  Bytes bytes = encode_bundle(long_entries(2, 3'000));
+  write_bytes(path, bytes);
+  FaultyFileSystem files;
+  Bundle bundle(path, files);
+  const Binary found = bundle.find(long_key(1, 3'000)).value();
+  files.fault = [](const std::string&, int) { return EIO; };
+  EXPECT_EQ(error_of(found.ptx), "bundle " + path + ": the PTX of k1 cannot be read");
+  files.fault = nullptr;
+  EXPECT_EQ(found.ptx, long_entry(1, 3'000).binary.ptx) << "a failure is not remembered";
+
+  bytes.back() ^= 1;  // the last block is that of the PTX
+  write_bytes(folder / "damaged.hdl", bytes);
+  Bundle damaged(folder / "damaged.hdl");
+  EXPECT_EQ(error_of(damaged.find(long_key(0, 3'000)).value().ptx),
+            "bundle " + (folder / "damaged.hdl") + ": the PTX of k0 is damaged");
+  const VerifyReport report = damaged.verify();
+  ASSERT_EQ(report.damaged, 2U);
+  EXPECT_EQ(report.problems[0].why, "its PTX is damaged");
+}
+
+TEST(BundleTextsTest, WhatNoReaderTakesIsNotWritten) {
+  EXPECT_NO_THROW(check_entry_count(kBundleMaxItems));
+  EXPECT_THROW(check_entry_count(kBundleMaxItems + 1), std::length_error);
+  BundleEntry entry = long_entry(0, 100);
+  entry.gpus = {std::string(kMaxPartBytes, 'g')};
+  EXPECT_THROW(encode_bundle({entry}), std::length_error);
+  entry.gpus = {};
+  EXPECT_THROW(encode_bundle({entry}, {std::string(kMaxPartBytes, 't')}), std::length_error);
+  entry.binary.ptx = std::string(kMaxPartBytes + 1, 'p');
+  EXPECT_THROW(encode_bundle({entry}), std::length_error);
+  EXPECT_NO_THROW(encode_bundle({entry}, {}, BundleTexts::kWithout));
 }
 
 TEST(BundleTextsTest, GpusAreToldAndThoseOfTheSameKernelJoined) {

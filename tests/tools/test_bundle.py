@@ -217,6 +217,42 @@ class BundleTest(CommandTest):
         self.heddle("bundle", "merge", bundle, whole, "-o", both, check=0)
         self.assertEqual(both.read_bytes(), whole.read_bytes())
 
+    def test_extract_keeps_the_texts_that_are_there(self):
+        self.create(targets="h200")
+        root = self.folder / "cache"
+        before = self.heddle_json("cache", "list")["entries"]
+        bare = self.folder / "bare.hdl"
+        self.heddle("bundle", "create", "--specs", inline(), "--targets", "h200", "--no-source",
+                    "-o", bare, check=0)
+        done = self.heddle("bundle", "extract", bare, "-o", root, check=0)
+        whole = self.folder / "whole.hdl"
+        self.heddle("bundle", "create", "--specs", inline(), "--targets", "h200", "--strict", "-o",
+                    whole, check=0)
+        self.heddle("inspect", inline(), "--target", "h200", "--strict", check=0)
+        self.assertEqual({entry["ptx_bytes"] > 0 for entry in
+                          self.heddle_json("bundle", "list", whole)["entries"]}, {True})
+        self.assertIn("stay as they are", done.err)
+        self.assertNotIn("no PTX", done.err)
+        report = self.heddle_json("bundle", "extract", bare, "-o", root)
+        self.assertEqual((report["kernels"], report["kept"]), (0, len(before)))
+
+    def test_damaged_ptx_is_not_taken_for_none(self):
+        bundle = self.create(targets="sm_80")
+        content = bytearray(bundle.read_bytes())
+        [at, stored] = self.block(content, kind=2)
+        content[at + stored - 2] ^= 1
+        bundle.write_bytes(content)
+        self.environment["HEDDLE_CACHE"] = f"ro:{bundle}"
+        self.heddle("build", inline(), "--target", "sm_80", "--strict", check=0)
+        again = self.folder / "again.hdl"
+        for command in (("inspect", inline(), "--target", "sm_80"),
+                        ("bundle", "create", "--specs", inline(), "--targets", "sm_80", "-o",
+                         again)):
+            line = self.heddle(*command, "--strict", check=2).err
+            self.assertRegex(line, "model.hdl: the PTX of heddle_gemm_.* is damaged")
+            self.assertNotIn("--no-source", line)
+        self.assertFalse(again.exists())
+
     def test_merge(self):
         first = self.create(targets="sm_80,h200").rename(self.folder / "first.hdl")
         second = self.create(targets="h200,h100").rename(self.folder / "second.hdl")
@@ -266,6 +302,31 @@ class BundleTest(CommandTest):
         done = self.heddle("bundle", "merge", own, second, "-o", other, check=1)
         self.assertIn("different kernels for n = 256, k = 512", done.err)
         self.assertFalse(other.exists())
+
+    def test_merge_refuses_entries_that_replan_the_others_kernels(self):
+        """Entries serve every epilogue of their format, N and K."""
+        table, kernels = self.slowest_table()
+        own = self.create("--tuned", table, targets="h100").rename(self.folder / "own.hdl")
+        both = self.folder / "both.hdl"
+        residual = inline(epilogue={"residual": True})
+        other = inline(shape={"n": 512, "k": 512, "m": [1, 16]}, epilogue={"residual": True})
+        channel = inline(weight={"bits": 4, "type": "uint", "group_size": -1})
+        bundles = {}
+        for name, spec in (("residual", residual), ("other", other), ("channel", channel)):
+            bundles[name] = self.folder / f"{name}.hdl"
+            self.heddle("bundle", "create", "--specs", spec, "--targets", "h100", "-o",
+                        bundles[name], check=0)
+        for order in ((own, bundles["residual"]), (bundles["residual"], own)):
+            done = self.heddle("bundle", "merge", *order, "-o", both, check=1)
+            self.assertRegex(done.err, "residual.hdl has kernels for h100 of n = 256, k = 512")
+            self.assertNotIn("own.hdl has", done.err)
+            self.assertFalse(both.exists())
+        self.heddle("bundle", "merge", own, bundles["other"], bundles["channel"], "-o", both,
+                    check=0)
+        found = json.loads(self.strict_build(both).out)["kernels"]
+        self.assertEqual({kernel["kernel"] for kernel in found}, kernels)
+        for spec in (other, channel):
+            self.heddle("build", spec, "--target", "h100", "--strict", check=0)
 
     def slowest_table(self, target="h100"):
         """A table of one kernel for all M that is not the predicted one, and the plan with it."""

@@ -139,14 +139,16 @@ BundleEntry entry_of(PlannedSource planned, Binary binary) {
   return {std::move(key), std::move(binary), std::move(planned.gpus)};
 }
 
-// A bundle among the layers that was made without texts has none to give on.
+// A kernel of a bundle that was made without texts has none to give on, also where it was extracted
+// to a folder.
 void check_texts(const std::vector<BundleEntry>& entries) {
   std::vector<Problem> problems;
   for (const BundleEntry& entry : entries) {
     if (!entry.binary.ptx.empty()) continue;
     problems.push_back({"",
-                        fmt::format("{} was found in a bundle without its PTX; write this one "
-                                    "with --no-source, too, or compile with another cache",
+                        fmt::format("{} was found in the cache without its PTX: a bundle made with "
+                                    "--no-source brought it there; write this one with "
+                                    "--no-source, too, or compile with another --cache",
                                     entry.binary.kernel_name),
                         "", "", ""});
   }

@@ -64,10 +64,10 @@ class MergedEntries {
 TablesOfBundle add_bundle(const std::string& file, MergedEntries* merged) {
   Bundle bundle(file);
   check_readable(&bundle, file);
-  TablesOfBundle tables{file, read_tables(&bundle, file), {}, true};
+  TablesOfBundle tables{file, read_tables(&bundle, file), {}};
   const VerifyReport report = bundle.for_each([&](BundleEntry entry) {
-    tables.gpus.insert(entry.gpus.begin(), entry.gpus.end());
-    tables.knows_gpus = tables.knows_gpus && !entry.gpus.empty();
+    for (const std::string& gpu : entry.gpus) tables.kernels[gpu].insert(entry.binary.kernel_name);
+    if (entry.gpus.empty()) tables.kernels[""].insert(entry.binary.kernel_name);
     merged->add(std::move(entry), file);
   });
   std::vector<Problem> problems;

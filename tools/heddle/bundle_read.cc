@@ -126,8 +126,14 @@ int extract_bundle(const BundleFileOptions& options) {
   std::size_t stored = 0;
   std::size_t failed = 0;
   std::size_t without_texts = 0;
+  std::size_t kept = 0;
   const VerifyReport report = bundle.for_each([&](const BundleEntry& entry) {
-    without_texts += entry.key.source.empty() || entry.binary.ptx.empty() ? 1 : 0;
+    const bool is_bare = entry.key.source.empty() || entry.binary.ptx.empty();
+    if (is_bare && cache.has_texts(entry.key.digests)) {
+      ++kept;
+      return;
+    }
+    without_texts += is_bare ? 1 : 0;
     const Bytes bytes = encode_entry(entry.key, entry.binary);
     (cache.store(entry.key.digests, bytes) ? stored : failed) += 1;
   });
@@ -137,6 +143,7 @@ int extract_bundle(const BundleFileOptions& options) {
     print_json({{"bundle", options.file},
                 {"root", options.output},
                 {"kernels", stored},
+                {"kept", kept},
                 {"tables", files}});
   } else {
     for (const std::string& file : files)
@@ -149,6 +156,12 @@ int extract_bundle(const BundleFileOptions& options) {
         fmt::format("note: {} kernels have no CUDA text and no PTX, because the bundle "
                     "was made with --no-source; they serve all the same",
                     without_texts));
+  }
+  if (kept > 0) {
+    print_problem(
+        fmt::format("note: {} more kernels were in {} already, with their CUDA text and PTX, and "
+                    "stay as they are",
+                    kept, options.output));
   }
   print_damaged(report);
   return report.damaged == 0 ? kExitDone : kExitFailed;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
 #include "heddle/error.h"
@@ -18,11 +19,25 @@ void check_bundle_name(const std::string& name) {
               fmt::format("\"{}\": the name of a bundle ends in .hdl", name));
 }
 
+namespace {
+
+Bytes encode(const std::string& output, std::vector<BundleEntry> entries, const TunedTables& tables,
+             BundleTexts texts) {
+  try {
+    return encode_bundle(std::move(entries), texts_of(tables), texts);
+  } catch (const std::length_error& error) {
+    throw Error(ErrorCategory::kUnsupported, "tool.bundle_too_large",
+                fmt::format("cannot write {}: {}", output, error.what()));
+  }
+}
+
+}  // namespace
+
 void write_bundle(const std::string& output, std::vector<BundleEntry> entries,
                   const TunedTables& tables, BundleTexts texts,
                   const std::vector<std::string>* unused, bool json) {
   const std::size_t count = entries.size();
-  const Bytes bytes = encode_bundle(std::move(entries), texts_of(tables), texts);
+  const Bytes bytes = encode(output, std::move(entries), tables, texts);
   const int error = publish_bundle(output, bytes);
   if (error < 0) {
     throw Error(ErrorCategory::kFile, "tool.unwritable",

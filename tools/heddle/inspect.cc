@@ -111,8 +111,9 @@ void check_ptx(const std::vector<BuildResult>& results) {
   for (const BuildResult& result : results) {
     if (!result.binary->ptx.empty()) continue;
     problems.push_back({"",
-                        fmt::format("{} comes from a bundle that was made with --no-source and has "
-                                    "no PTX; to compile it, name another --cache",
+                        fmt::format("{} was found in the cache without its PTX: a bundle made with "
+                                    "--no-source brought it there; to compile it, name another "
+                                    "--cache",
                                     result.kernel_name),
                         "", "", ""});
   }

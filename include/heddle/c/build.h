@@ -44,7 +44,7 @@ typedef struct heddle_build_kernel_info {
   heddle_text key;         /* hex digest of source, target and compiler: its name in the cache */
   heddle_text arch;        /* "sm_90a" */
   heddle_text compiler;    /* what made it: NVRTC's version and build-ids */
-  heddle_text ptx;         /* empty of a kernel from a bundle that was made without texts */
+  heddle_text ptx;         /* empty if it is of a bundle without texts or cannot be read */
   const void* cubin;       /* belongs to the build */
   size_t cubin_bytes;
   double ms;           /* wall time of this call for this kernel */

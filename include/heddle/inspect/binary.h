@@ -15,7 +15,7 @@ struct Binary {
   std::string arch;
   std::string compiler;  // NVRTC's version and the build-ids of libnvrtc and libnvrtc-builtins
   std::vector<std::uint8_t> cubin;
-  // Empty where the binary came from a bundle that was made without texts (`--no-source`).
+  // Empty if made with `--no-source`. Reading it throws Error(kFile) if a bundle cannot be read.
   LazyText ptx;
   int registers = 0;    // per thread
   int spill_bytes = 0;  // stores and loads of registers to local memory, per thread
