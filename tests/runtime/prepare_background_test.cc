@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -149,10 +150,14 @@ TEST_F(PrepareBackgroundTest, ThreadsLaunchWhileItChangesOver) {
   const Spec spec = wide_spec();
   const Preparation preparation = prepare_and_hold(runtime, {spec});
   std::vector<std::thread> threads;
+  // No thread may retain or release a context while another one captures.
+  std::latch ready(4);
+  std::latch done(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       const EngineContext own;
       EngineStream stream;
+      ready.arrive_and_wait();
       for (int round = 0; round < 200; ++round) {
         stream.begin_capture();
         const Kernel one = runtime.kernel(spec, stream.get());
@@ -161,6 +166,7 @@ TEST_F(PrepareBackgroundTest, ThreadsLaunchWhileItChangesOver) {
         EXPECT_TRUE(stream.end_capture());
         if (round == 50) barrier_.open();
       }
+      done.arrive_and_wait();
     });
   }
   for (std::thread& thread : threads) thread.join();
