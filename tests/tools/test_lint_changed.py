@@ -53,6 +53,18 @@ class Changed(unittest.TestCase):
         self.write("new.cc", "")
         self.assertEqual(self.changed(), ["alone.cc", "new.cc"])
 
+    def test_comments_alone(self):
+        self.write("alone.cc", 'const char* one = "// no comment";  // at first\n')
+        self.git("checkout", "--quiet", "main")
+        self.commit()
+        self.git("checkout", "--quiet", "-B", "change")
+        self.write("alone.cc", '// Another one.\nconst char* one = "// no comment";\n')
+        self.assertEqual(self.changed(), [])
+        self.write("alone.cc", 'const char* one = "// no comment";  // NOLINT: it is fine\n')
+        self.assertEqual(self.changed(), ["alone.cc"])
+        self.write("alone.cc", 'const char* one = "// another text";\n')
+        self.assertEqual(self.changed(), ["alone.cc"])
+
     def test_a_header_by_way_of_another(self):
         self.write("a/middle.h", '#include "deep.h"\nint middle;\n')
         self.assertEqual(self.changed(), ["a/top.cc"])

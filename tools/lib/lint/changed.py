@@ -3,9 +3,9 @@
 
 usage: changed.py BASE
 
-Those that differ from where the branch left BASE, and for each header that does one that includes
-it, directly or through others: what the linter says of a header it says in any of them. All files
-if the checks differ.
+Those whose code differs from where the branch left BASE, and for each header whose code does one
+that includes it, directly or through others: what the linter says of a header it says in any of
+them. Comments count only where they tell the linter something. All files if the checks differ.
 """
 
 import pathlib
@@ -14,6 +14,9 @@ import subprocess
 import sys
 
 CHECKS = ".clang-tidy"
+# Literals as they are, comments by themselves; raw strings hold neither here.
+COMMENT = re.compile(
+    r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -25,6 +28,23 @@ def git(*arguments):
 def files_of(*patterns):
     listed = git("ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns)
     return [path for path in listed if pathlib.Path(path).exists()]
+
+
+def code_of(text):
+    """The text without comments that the linter passes over, and without blanks."""
+    def kept(match):
+        return match[0] if match[1] or "NOLINT" in match[0] or "/*" in match[0] else ""
+    if 'R"' in text:
+        return text
+    return "".join(COMMENT.sub(kept, text).split())
+
+
+def has_other_code(path, base):
+    before = subprocess.run(["git", "show", f"{base}:{path}"], capture_output=True, text=True,
+                            check=False)
+    if before.returncode != 0 or not pathlib.Path(path).exists():
+        return True
+    return code_of(before.stdout) != code_of(pathlib.Path(path).read_text())
 
 
 def includers():
@@ -60,7 +80,9 @@ def with_headers(sources, headers):
 
 
 def main(base):
-    changed = git("diff", "--name-only", git("merge-base", "HEAD", base)[0])
+    left = git("merge-base", "HEAD", base)[0]
+    changed = [path for path in git("diff", "--name-only", left)
+               if not path.endswith((".cc", ".h", ".hpp")) or has_other_code(path, left)]
     changed += git("ls-files", "--others", "--exclude-standard")
     sources = files_of("*.cc")
     if CHECKS not in changed:
