@@ -38,8 +38,8 @@ TEST(EmulatedMmaOfMoreTokens, ComputesTheProduct) {
     plan.spec = Spec::from_gemm(spec);
     if (kernel.family->most_size(plan, kernel) < spec.shape.m_max) continue;  // its K is split
     kernel.size_max = spec.shape.m_max;
-    ASSERT_NO_FATAL_FAILURE(
-        check_gemm(plan, GemmProblem(spec), thread_of(mma_kernels[i]), spec.shape.m_max, kSeeds));
+    ASSERT_NO_FATAL_FAILURE(check_gemm(plan, GemmProblem(spec), thread_of(mma_kernels[i]),
+                                       spec.shape.m_max, kMmaSeeds));
     ++checked;
   }
   EXPECT_GE(checked, 4);
