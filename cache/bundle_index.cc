@@ -11,12 +11,6 @@ namespace {
 constexpr std::size_t kCheckedHeaderBytes = 32;  // what is before the checksum
 constexpr std::array<std::uint8_t, 16> kZeros{};
 
-Digest take_digest(ByteReader* reader) {
-  Digest digest{};
-  std::ranges::copy(reader->bytes(digest.size()), digest.begin());
-  return digest;
-}
-
 // Takes the items of the entries, whose texts' lengths are all that is known of them yet.
 bool take_items(const BundleHeader& header, ByteReader* reader, BundleIndex* index,
                 std::uint64_t* end) {

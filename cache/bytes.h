@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/digest.h"
+
 namespace heddle {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -71,6 +73,13 @@ class ByteReader {
   ByteView in_;
   bool ok_ = true;
 };
+
+// A digest as files have it: its bytes, which are in canonical order. Zero where they are missing.
+inline Digest take_digest(ByteReader* reader) {
+  Digest digest{};
+  std::ranges::copy(reader->bytes(digest.size()), digest.begin());
+  return digest;
+}
 
 }  // namespace heddle
 

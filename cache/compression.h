@@ -39,7 +39,7 @@ bool is_part(ByteView stored, std::uint64_t length);
 // that are no such part. Any thread may call it; each keeps a decompressor of its own.
 bool unpack_part(ByteView stored, std::uint64_t length, std::uint8_t* out);
 
-// The same as a text; empty for bytes that are no such part.
+// What unpack_part() gives, as a text; empty where the bytes are no such part.
 std::string unpack_text(ByteView stored, std::uint64_t length);
 
 }  // namespace heddle

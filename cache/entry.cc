@@ -43,12 +43,6 @@ std::string_view take_text(ByteReader* reader) {
   return as_text(reader->bytes(length));
 }
 
-Digest take_digest(ByteReader* reader) {
-  Digest digest{};
-  std::ranges::copy(reader->bytes(digest.size()), digest.begin());
-  return digest;
-}
-
 // What is sure from the outside of the entry: kind, version, length, checksum.
 EntryView check_frame(ByteView bytes) {
   if (bytes.size() < kEntryMinBytes) return refused_entry(EntryStatus::kDamaged, "cut short");

@@ -22,8 +22,8 @@ EntryView parse_entry_v1(ByteView bytes) {
   EntryView view;
   ByteReader reader(bytes);
   reader.bytes(24);
-  std::ranges::copy(reader.bytes(sizeof(Digest)), view.digests.source.begin());
-  std::ranges::copy(reader.bytes(sizeof(Digest)), view.digests.compiler.begin());
+  view.digests.source = take_digest(&reader);
+  view.digests.compiler = take_digest(&reader);
   std::uint64_t lengths[5];
   for (std::uint64_t& length : lengths) length = reader.u64();
   const auto part = [&](std::uint64_t length) { return PackedPart{reader.bytes(length), length}; };

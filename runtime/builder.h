@@ -30,7 +30,7 @@ class Builder {
   std::vector<BuildResult> build(const std::vector<Source>& sources, const BuildProgress& progress,
                                  const std::function<bool()>& stopped = {});
 
-  // As Runtime::find.
+  // Does what Runtime::find does.
   std::vector<BuildResult> find(const std::vector<Source>& sources);
 
   // Compiles although the cache has an entry, and replaces it: the driver refused its binary.

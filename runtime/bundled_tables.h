@@ -31,13 +31,14 @@ const TunedTable* find_table(const TunedTables& tables, const std::string& gpu);
 // The entries and costs of a table that are not those of the shipped table of its GPU.
 TunedTable own_part(const TunedTable& table);
 
-// Those of all bundles, in the order of the roots. Of one GPU an earlier bundle's entries and costs
-// go before a later one's, and what a table has from the shipped one comes last: so bundles that
-// were tuned each by itself, for models of different shapes, all find their kernels.
+// The tables of all bundles, merged in the order of the roots. For one GPU an earlier bundle's
+// entries and costs go before a later one's, and what a table has from the shipped one comes last:
+// so bundles that were tuned each by itself, for models of different shapes, all find their
+// kernels.
 TunedTables in_order_of_roots(const std::vector<TunedTables>& bundles);
 
-// The same from texts. Of a bundle with a text that is not
-// understood in full no table is used, and `logger` is told.
+// The tables of bundles, from their texts, as in_order_of_roots() has them. Where a bundle has a
+// text that is not understood in full, none of its tables is used, and `logger` is told.
 TunedTables bundled_tables(const std::vector<LayerTables>& bundles, Logger* logger);
 
 // The shipped tables, with the bundled ones in place of those of the same GPUs.

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <utility>
 
+#include "generator/render/source_list.h"
 #include "heddle/error.h"
 #include "heddle/inspect/binary.h"
 #include "heddle/inspect/source.h"
@@ -56,21 +56,13 @@ std::vector<Plan> resolve_all(const std::vector<Spec>& specs, const Target& targ
   throw Error(ErrorCategory::kUnsupported, "runtime.unsupported", std::move(problems));
 }
 
-// Plans that are alike share their sources, and so what is compiled of them.
 std::vector<Source> render_each_once(heddle_build* build) {
-  std::vector<Source> sources;
-  // By file name, which names the content, and architecture.
-  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  SourceList list;
   for (const Plan& plan : build->plans) {
     std::vector<std::size_t>& places = build->kernels.emplace_back();
-    for (Source& source : render_all(plan)) {
-      const auto [place, is_new] =
-          known.try_emplace({source.file_name, source.arch}, sources.size());
-      if (is_new) sources.push_back(std::move(source));
-      places.push_back(place->second);
-    }
+    for (Source& source : render_all(plan)) places.push_back(list.add(std::move(source)));
   }
-  return sources;
+  return list.take();
 }
 
 heddle_build* build_plans(heddle_runtime* runtime, std::vector<Plan> plans,

@@ -28,6 +28,7 @@ struct FirstSpec {
   // What serves meanwhile, if anything is left to the background.
   std::optional<StandIn> stand_in;
   std::optional<Source> general;
+  BuildResult general_built;
   std::optional<Kernel> meanwhile;
 
   std::size_t missing() const {

@@ -60,16 +60,16 @@ class LoadedKernel {
 struct Kernel::State {
   Plan plan;
   std::vector<std::shared_ptr<const LoadedKernel>> kernels;  // as the plan counts them
-  // Of a kernel that stands in for another until that is ready, and of that other: each other's
-  // plan, and those of earlier stand-ins that captures go on with. What users allocate must do for
-  // all of them.
+  // A kernel that stands in for another until that is ready has the other's plan here, and the
+  // other one the plans of all its stand-ins, with which captures go on. What users allocate must
+  // do for all of them.
   std::vector<std::shared_ptr<const Plan>> counterparts{};
   // What a launch would take a while to tell: the most of plan and counterparts, and of each
   // kernel.
   std::size_t max_workspace_bytes = 0;
   std::vector<LaunchTable> launches;
 
-  // Of a gemm: the most that a launch with M needs by plan or counterparts.
+  // The most that a launch of a gemm with M needs, by the plan and by its counterparts.
   std::size_t workspace_bytes(std::int64_t m) const noexcept;
 
   // Launches the plan's kernel `index` with the grid for this size, or with one that the caller has

@@ -1,10 +1,10 @@
 // Runtime::prepare, request and kernel(): kernels that are there before they are needed.
 #include <fmt/core.h>
 
-#include <map>
 #include <optional>
 #include <utility>
 
+#include "generator/render/source_list.h"
 #include "heddle/error.h"
 #include "runtime/device.h"
 #include "runtime/runtime_impl.h"
@@ -57,20 +57,16 @@ std::vector<Kernel> all_prepared(Runtime::Impl* impl, const std::vector<Spec>& s
   throw Error(ErrorCategory::kMissing, "runtime.sealed", std::move(problems));
 }
 
-// Specs of one shape share their sources, and so what is compiled.
 std::vector<Source> render_each_once(std::vector<PreparedSpec>* preparations) {
-  std::vector<Source> sources;
-  std::map<std::string, std::size_t> known;  // by file name, which names the content
+  SourceList list;
   for (PreparedSpec& preparation : *preparations) {
     if (preparation.kernel) continue;
     preparation.sources = render_all(preparation.plan);
     for (const Source& source : preparation.sources) {
-      const auto [place, is_new] = known.try_emplace(source.file_name, sources.size());
-      if (is_new) sources.push_back(source);
-      preparation.built.push_back(place->second);
+      preparation.built.push_back(list.add(source));
     }
   }
-  return sources;
+  return list.take();
 }
 
 // The builder names the kernels that are missing; the caller also wants to know their specs.

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "generator/render/source_list.h"
 #include "heddle/error.h"
 #include "runtime/device.h"
 #include "runtime/first_spec.h"
@@ -89,7 +89,6 @@ class FirstKernels {
 
   void make_others(const PrepareProgress& progress) {
     making_.clear();
-    general_.clear();
     resolve_others();
     for (FirstSpec& spec : making_) choose_first(&spec);
     build(progress);
@@ -159,26 +158,21 @@ class FirstKernels {
     return needed;
   }
 
-  // Specs of one shape share their sources, and so what is compiled.
   void build(const PrepareProgress& progress) {
-    std::vector<Source> sources;
-    std::map<std::string, std::size_t> places;  // by file name, which names the content
-    const auto add = [&](const Source& source) {
-      if (places.try_emplace(source.file_name, sources.size()).second) sources.push_back(source);
-    };
+    SourceList list;
     for (const FirstSpec& spec : making_) {
       for (std::size_t i = 0; i < spec.sources.size(); ++i) {
-        if (spec.is_first[i]) add(spec.sources[i]);
+        if (spec.is_first[i]) list.add(spec.sources[i]);
       }
-      if (spec.general) add(*spec.general);
+      if (spec.general) list.add(*spec.general);
     }
-    const std::vector<BuildResult> built = impl_->build_cancellable(sources, progress);
+    const std::vector<BuildResult> built = impl_->build_cancellable(list.sources(), progress);
     for (FirstSpec& spec : making_) {
       spec.built.resize(spec.sources.size());
       for (std::size_t i = 0; i < spec.sources.size(); ++i) {
-        if (spec.is_first[i]) spec.built[i] = built[places.at(spec.sources[i].file_name)];
+        if (spec.is_first[i]) spec.built[i] = built[list.place_of(spec.sources[i])];
       }
-      if (spec.general) general_[spec.number] = built[places.at(spec.general->file_name)];
+      if (spec.general) spec.general_built = built[list.place_of(*spec.general)];
     }
   }
 
@@ -231,7 +225,7 @@ class FirstKernels {
   Kernel stand_in_kernel(const FirstSpec& spec) const {
     Code general;
     if (spec.general) {
-      general = impl_->load_kernel(*spec.general, general_.at(spec.number), device_);
+      general = impl_->load_kernel(*spec.general, spec.general_built, device_);
     }
     std::vector<Code> code;
     for (const std::size_t number : spec.stand_in->code) {
@@ -249,11 +243,11 @@ class FirstKernels {
   std::vector<std::size_t> same_as_;  // of each spec the first that means the same
   std::vector<Request> requests_;     // of each spec that is such a first
   std::vector<FirstSpec> making_;
-  std::map<std::size_t, BuildResult> general_;  // by the spec's number
   std::shared_ptr<BackgroundWork> work_ = std::make_shared<BackgroundWork>();
 };
 
-// Of specs of which earlier calls have made the final kernels of urgent M.
+// What prepare() returns of a sealed runtime: earlier calls must have made the final kernels of
+// urgent M. Throws Error(kMissing, "runtime.sealed") with every spec for which they have not.
 Preparation of_sealed(Runtime::Impl* impl, const std::vector<Spec>& specs,
                       const std::vector<MRange>& urgent) {
   auto state = std::make_shared<Preparation::State>();

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "generator/decode/json.h"
 #include "heddle/inspect/decode_plan.h"
 
 namespace heddle {
@@ -37,24 +38,6 @@ std::string zeros_of(const DecodeRequest& request) {
   return request.zero_order == ZeroOrder::kRows ? " - zero point" : " - zero point by element";
 }
 
-std::string_view name_of(ElementOrder order) {
-  switch (order) {
-    case ElementOrder::kFragment:
-      return "fragment";
-    case ElementOrder::kLinear:
-      return "linear";
-    case ElementOrder::kAwq:
-      return "awq";
-    case ElementOrder::kEvenOdd:
-      return "even_odd";
-    case ElementOrder::kTrtllm:
-      return "trtllm";
-    case ElementOrder::kPermutation:
-      break;
-  }
-  return "permutation";
-}
-
 // One source in orders of the same costs, or several sources in the same orders.
 struct Row {
   std::string source;
@@ -73,7 +56,7 @@ std::vector<Row> single_rows() {
   std::vector<Row> rows;
   for (const NamedDecodeRequest& one : every_decode_request()) {
     const DecodeRequest& request = one.request;
-    Row row{source_of(request), zeros_of(request), std::string(name_of(request.order)), {}};
+    Row row{source_of(request), zeros_of(request), std::string(to_string(request.order)), {}};
     auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& other) {
       return other.source == row.source && other.zeros == row.zeros && other.orders == row.orders;
     });

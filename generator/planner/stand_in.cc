@@ -11,7 +11,7 @@
 namespace heddle {
 namespace {
 
-// Of the general kernel's tile. Twice as many take the compiler nearly twice as long.
+// Tokens of the general kernel's tile. A tile of 128 takes the compiler nearly twice as long.
 constexpr std::int64_t kGeneralTokens = 64;
 constexpr std::int64_t kFewestTileTokens = 8;
 

@@ -12,15 +12,15 @@ struct Sums8 {
   float v[8];
 };
 
+__device__ __forceinline__ void add_four(float* sums, f32x4 v) {
+  sums[0] += v.x;
+  sums[1] += v.y;
+  sums[2] += v.z;
+  sums[3] += v.w;
+}
 __device__ __forceinline__ void add_floats(Sums8& sum, f32x4 low, f32x4 high) {
-  sum.v[0] += low.x;
-  sum.v[1] += low.y;
-  sum.v[2] += low.z;
-  sum.v[3] += low.w;
-  sum.v[4] += high.x;
-  sum.v[5] += high.y;
-  sum.v[6] += high.z;
-  sum.v[7] += high.w;
+  add_four(sum.v, low);
+  add_four(sum.v + 4, high);
 }
 
 // Value: Fp16 or Bf16.

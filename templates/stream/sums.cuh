@@ -112,12 +112,8 @@ struct StreamSums {
     for (int i = 0; i < count; ++i) {
 #pragma unroll
       for (int tile = 0; tile < S::kTokenTiles; ++tile) {
-        const f32x4 v =
-            load_shared_floats(sums + i * S::kSumBytes + tile * S::kTileSumBytes + 16 * lane);
-        sum[tile][0] += v.x;
-        sum[tile][1] += v.y;
-        sum[tile][2] += v.z;
-        sum[tile][3] += v.w;
+        add_four(sum[tile],
+                 load_shared_floats(sums + i * S::kSumBytes + tile * S::kTileSumBytes + 16 * lane));
       }
     }
   }

@@ -92,11 +92,7 @@ struct ClusterEpilogue {
     float sum[4] = {};
 #pragma unroll
     for (int k = 0; k < Config::value.warps_k; ++k) {
-      const f32x4 four = load_shared_floats(block.sums_at(k, token, row));
-      sum[0] += four.x;
-      sum[1] += four.y;
-      sum[2] += four.z;
-      sum[3] += four.w;
+      add_four(sum, load_shared_floats(block.sums_at(k, token, row)));
     }
     return {sum[0], sum[1], sum[2], sum[3]};
   }

@@ -62,11 +62,13 @@ struct WgmmaFinish {
     int tokens = S::kOwnTokens;
     const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
     if (is_pair()) {
-      add_in_pair(sum);
-      tokens = S::kOwnTokens / 2;
-      place = static_cast<int>(cluster_rank()) * tokens;
-    } else if (Config::value.shares_tiles && !whole) {
-      if (!parts.add_to_tile(schedule, piece, sum)) return;
+      if constexpr (S::kPairs) {
+        add_in_pair(sum);
+        tokens = S::kOwnTokens / 2;
+        place = static_cast<int>(cluster_rank()) * tokens;
+      }
+    } else if constexpr (Config::value.shares_tiles && !S::kAlwaysPairs) {
+      if (!whole && !parts.add_to_tile(schedule, piece, sum)) return;
     }
     store.run(piece, sum, place, tokens);
   }
@@ -97,8 +99,7 @@ struct WgmmaFinish {
   template <int kCount>
   static __device__ __forceinline__ void add_given(u32 place, float* kept) {
 #pragma unroll
-    for (int i = 0; i < kCount; i += 4)
-      WgmmaParts<Config>::add_four(kept + i, load_shared_floats(place + 512 * i));
+    for (int i = 0; i < kCount; i += 4) add_four(kept + i, load_shared_floats(place + 512 * i));
   }
 
   static __device__ __forceinline__ void meet_warpgroup() {

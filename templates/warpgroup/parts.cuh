@@ -12,6 +12,7 @@
 #include "primitives/warpgroup.cuh"
 #include "primitives/wgmma.cuh"
 #include "schedule/piece.cuh"
+#include "steps/result.cuh"
 #include "warpgroup/shape.cuh"
 
 namespace heddle {
@@ -33,13 +34,6 @@ struct WgmmaParts {
   u8* workspace;
   int shared_tiles;
   int warpgroup, thread;  // of the warpgroup
-
-  static __device__ __forceinline__ void add_four(float* sums, f32x4 v) {
-    sums[0] += v.x;
-    sums[1] += v.y;
-    sums[2] += v.z;
-    sums[3] += v.w;
-  }
 
   // Publishes this block's sums. True in the block that comes last, with the sums of all.
   __device__ __forceinline__ bool add_to_tile(const Schedule& schedule, const Piece& piece,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "heddle/inspect/plan.h"
 #include "heddle/runtime.h"
 #include "runtime/driver.h"
+#include "tests/gpu/primary_context.h"
 #include "tests/memory_only.h"
 #include "tools/gpu_harness/gemm_problem.h"
 
@@ -18,7 +20,7 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kMostM = 600;
-// Of FP16 outputs, whose rounding gives about 2e-4.
+// Rounding the outputs to FP16 gives an error of about 2e-4.
 constexpr double kErrorLimit = 5e-4;
 
 const cuda::Driver& cu() { return cuda::driver(); }
@@ -46,8 +48,7 @@ class FirstTokenGpu : public testing::Test {
   void SetUp() override {
     std::string why;
     if (!Runtime(memory_only()).has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
-    cuda::check(cu().cuDevicePrimaryCtxRetain(&context_, 0), "cuDevicePrimaryCtxRetain");
-    cuda::check(cu().cuCtxPushCurrent(context_), "cuCtxPushCurrent");
+    context_.emplace();
     options_ = memory_only();
     options_.log = [this](LogLevel, std::string_view text) {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -56,10 +57,7 @@ class FirstTokenGpu : public testing::Test {
   }
   void TearDown() override {
     release();
-    if (context_ == nullptr) return;
-    cuda::CUcontext popped = nullptr;
-    cu().cuCtxPopCurrent(&popped);
-    cu().cuDevicePrimaryCtxRelease(0);
+    context_.reset();
   }
 
   // Prepares the spec for one to eight tokens first, and holds up the background.
@@ -88,7 +86,7 @@ class FirstTokenGpu : public testing::Test {
     EXPECT_TRUE(problem.guards_intact(m)) << "M = " << m;
   }
 
-  cuda::CUcontext context_ = nullptr;
+  std::optional<PrimaryContext> context_;
   RuntimeOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -12,6 +12,7 @@
 #include "heddle/runtime.h"
 #include "runtime/driver.h"
 #include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/primary_context.h"
 #include "tools/gpu_harness/gemm_check.h"
 #include "tools/gpu_harness/gemm_problem.h"
 #include "tools/gpu_harness/graph_timer.h"
@@ -29,25 +30,6 @@ GemmSpec small_spec() {
 }
 
 class LaunchGpu : public OnGpu {};
-
-// A context of our own for the tests that need one to be current.
-class PrimaryContext {
- public:
-  PrimaryContext() {
-    cuda::check(cuda::driver().cuDevicePrimaryCtxRetain(&context_, 0), "cuDevicePrimaryCtxRetain");
-    cuda::check(cuda::driver().cuCtxPushCurrent(context_), "cuCtxPushCurrent");
-  }
-  ~PrimaryContext() {
-    cuda::CUcontext popped = nullptr;
-    cuda::driver().cuCtxPopCurrent(&popped);
-    cuda::driver().cuDevicePrimaryCtxRelease(0);
-  }
-  PrimaryContext(const PrimaryContext&) = delete;
-  PrimaryContext& operator=(const PrimaryContext&) = delete;
-
- private:
-  cuda::CUcontext context_ = nullptr;
-};
 
 cuda::CUcontext current_context() {
   cuda::CUcontext context = nullptr;

@@ -1,9 +1,12 @@
 // Kernels prepared, requested and launched in captures, on a real device.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "heddle/error.h"
 #include "heddle/runtime.h"
 #include "runtime/driver.h"
+#include "tests/gpu/primary_context.h"
 #include "tests/memory_only.h"
 #include "tools/gpu_harness/gemm_problem.h"
 
@@ -23,16 +26,13 @@ class PrepareGpu : public testing::Test {
   void SetUp() override {
     std::string why;
     if (!Runtime(memory_only()).has_device(&why)) GTEST_SKIP() << "no GPU: " << why;
-    cuda::check(cu().cuDevicePrimaryCtxRetain(&context_, 0), "cuDevicePrimaryCtxRetain");
-    cuda::check(cu().cuCtxPushCurrent(context_), "cuCtxPushCurrent");
+    context_.emplace();
     cuda::check(cu().cuStreamCreate(&stream_, cuda::CU_STREAM_NON_BLOCKING), "cuStreamCreate");
   }
   void TearDown() override {
-    if (context_ == nullptr) return;
+    if (!context_) return;
     cu().cuStreamDestroy(stream_);
-    cuda::CUcontext popped = nullptr;
-    cu().cuCtxPopCurrent(&popped);
-    cu().cuDevicePrimaryCtxRelease(0);
+    context_.reset();
   }
   // In the strictest mode: what any thread does wrong breaks it.
   void begin_capture() {
@@ -47,7 +47,7 @@ class PrepareGpu : public testing::Test {
     return valid;
   }
 
-  cuda::CUcontext context_ = nullptr;
+  std::optional<PrimaryContext> context_;
   cuda::CUstream stream_ = nullptr;
 };
 
@@ -143,21 +143,14 @@ TEST_F(PrepareGpu, TwoDevices) {
   if (count < 2) GTEST_SKIP() << "needs two devices";
   Runtime runtime(memory_only());
   for (const int device : {0, 1, 0}) {
-    cuda::CUcontext context = nullptr;
-    cuda::check(cu().cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
-    cuda::check(cu().cuCtxPushCurrent(context), "cuCtxPushCurrent");
-    {
-      const GemmKernel kernel(runtime.prepare({gemm_spec(8)})[0]);
-      GemmProblem problem(kernel, 8);
-      problem.make_reference(8, true);
-      problem.poison_output(8);
-      kernel.launch(problem.args(8), problem.stream().get());
-      problem.stream().synchronize();
-      EXPECT_LT(problem.relative_error(8), 5e-4) << "device " << device;
-    }
-    cuda::CUcontext popped = nullptr;
-    cu().cuCtxPopCurrent(&popped);
-    cu().cuDevicePrimaryCtxRelease(device);
+    const PrimaryContext context(device);
+    const GemmKernel kernel(runtime.prepare({gemm_spec(8)})[0]);
+    GemmProblem problem(kernel, 8);
+    problem.make_reference(8, true);
+    problem.poison_output(8);
+    kernel.launch(problem.args(8), problem.stream().get());
+    problem.stream().synchronize();
+    EXPECT_LT(problem.relative_error(8), 5e-4) << "device " << device;
   }
 }
 

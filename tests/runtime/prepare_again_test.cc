@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "heddle/inspect/source.h"
@@ -29,6 +31,13 @@ class PrepareAgainTest : public testing::PrepareFirst {
     barrier_.open();
     EXPECT_EQ(code_of([&] { preparation.wait(); }), "runtime.cancelled");
   }
+  // Runs act() while this thread waits for something.
+  static std::thread a_little_later(std::function<void()> act) {
+    return std::thread([act = std::move(act)] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      act();
+    });
+  }
   // Compiles all of the plan into the folder that the runtime under test finds kernels in.
   void compile_elsewhere(const Plan& plan) {
     RuntimeOptions options = options_;
@@ -47,7 +56,7 @@ Spec workspace_spec() {
   return Spec::from_gemm(gemm, "workspace");
 }
 
-// So that what serves few tokens meanwhile needs more workspace than their final kernel.
+// Kernels that serve few tokens in place of their final kernel, and need more workspace than that.
 const MRange kManyTokens = {200, 300};
 
 TEST_F(PrepareAgainTest, CapturesKeepTheirStandIn) {
@@ -119,8 +128,7 @@ TEST_F(PrepareAgainTest, WhatAnotherCallCancelsIsMade) {
   const EngineContext context;
   const Spec spec = wide_spec();
   const Preparation first = prepare_and_hold(runtime, {spec});
-  std::thread canceller([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::thread canceller = a_little_later([&] {
     first.cancel();
     barrier_.open();
   });
@@ -137,8 +145,7 @@ TEST_F(PrepareAgainTest, WhatFailsAgainIsThrown) {
   const EngineContext context;
   const Spec spec = wide_spec();
   const Preparation first = prepare_and_hold(runtime, {spec});
-  std::thread opener([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::thread opener = a_little_later([&] {
     fake::fail("cuLibraryLoadData", 2);
     barrier_.open();
   });
@@ -153,8 +160,7 @@ TEST_F(PrepareAgainTest, SealedRuntimesDoNotTryAgain) {
   const EngineContext context;
   const Spec spec = wide_spec();
   const Preparation first = prepare_and_hold(runtime, {spec});
-  std::thread canceller([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::thread canceller = a_little_later([&] {
     first.cancel();
     runtime.seal();
     barrier_.open();

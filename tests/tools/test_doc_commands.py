@@ -52,6 +52,7 @@ class CommandsTest(CommandTest):
                                       env=self.environment, capture_output=True, timeout=900,
                                       check=False)
                 self.assertEqual(done.returncode, 0, block.text + done.stderr.decode()[:2000])
+                self.assertTrue(done.stdout, f"{block.text}prints nothing")
                 ran += 1
         self.assertGreaterEqual(ran, 10)
 

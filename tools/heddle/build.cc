@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "generator/model/model_json.h"
+#include "generator/render/source_list.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
@@ -107,19 +108,14 @@ void resolve_operations(const TunedTables& tables, Build* build) {
   }
 }
 
-// Operations of one shape share their sources, and so the kernels that are made of them.
 std::vector<Source> render_operations(Build* build) {
-  std::vector<Source> sources;
-  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  SourceList list;
   for (BuiltOperation& operation : build->operations) {
     for (Source& source : render_all(operation.plan)) {
-      const auto [place, is_new] =
-          known.try_emplace({source.file_name, source.arch}, sources.size());
-      operation.results.push_back(place->second);
-      if (is_new) sources.push_back(std::move(source));
+      operation.results.push_back(list.add(std::move(source)));
     }
   }
-  return sources;
+  return list.take();
 }
 
 std::vector<BuildResult> make(const std::vector<Source>& sources, Runtime* runtime,
@@ -133,7 +129,8 @@ std::vector<BuildResult> make(const std::vector<Source>& sources, Runtime* runti
       });
 }
 
-// Those that the cache had not are by their keys in the result: to all that follows they are hits.
+// Makes the urgent kernels. Returns what it compiled, by key: what comes later finds these in the
+// cache, but the report shows them as compiled.
 std::map<std::string, BuildResult> make_first(const MRange& urgent, const Stopwatch& since,
                                               Runtime* runtime, Progress* progress, Build* build) {
   const FirstSources first = first_sources(build->operations, urgent, runtime);

@@ -6,11 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "generator/planner/stand_in.h"
+#include "generator/render/source_list.h"
 #include "heddle/error.h"
 
 namespace heddle {
@@ -28,19 +28,6 @@ double milliseconds_of(clockid_t clock) {
   clock_gettime(clock, &now);
   return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
-
-class SourceList {
- public:
-  void add(const Source& source) {
-    if (known_.insert(source.file_name).second) sources_.push_back(source);
-  }
-  std::size_t size() const { return sources_.size(); }
-  std::vector<Source> take() { return std::move(sources_); }
-
- private:
-  std::vector<Source> sources_;
-  std::set<std::string> known_;  // file names, which name the content
-};
 
 }  // namespace
 

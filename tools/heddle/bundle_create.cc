@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cache/entry.h"
+#include "generator/render/source_list.h"
 #include "heddle/error.h"
 #include "heddle/inspect/plan.h"
 #include "heddle/inspect/source.h"
@@ -97,29 +97,27 @@ std::vector<RecordedSpec> read_pairs(const std::string& argument, const std::str
   return pairs;
 }
 
-// A source, and the GPUs of the targets that it is rendered for.
-struct PlannedSource {
-  Source source;
-  GpuNames gpus;
+// Sources, and for each the GPUs of the targets that it is rendered for.
+struct PlannedSources {
+  std::vector<Source> sources;
+  std::vector<GpuNames> gpus;
 };
 
 // The sources of all pairs, each once. Throws Error(kUnsupported) with every pair that cannot be
 // served: a bundle that lacks kernels is not written. `unused`: see unused_entries.h.
-std::vector<PlannedSource> render_pairs(const std::vector<RecordedSpec>& pairs,
-                                        const TunedTables& tables,
-                                        std::vector<std::string>* unused) {
-  std::vector<PlannedSource> sources;
-  std::map<std::pair<std::string, std::string>, std::size_t> known;
+PlannedSources render_pairs(const std::vector<RecordedSpec>& pairs, const TunedTables& tables,
+                            std::vector<std::string>* unused) {
+  SourceList list;
+  std::vector<GpuNames> gpus;
   std::vector<Problem> problems;
   for (const auto& [spec, target] : pairs) {
     try {
       const Plan plan = resolve(spec, target, tables);
       add_unused(plan, tables, pairs.size() == 1 ? "" : spec.name(), unused);
       for (Source& source : render_all(plan)) {
-        const auto [place, is_new] =
-            known.try_emplace({source.file_name, source.arch}, sources.size());
-        if (is_new) sources.push_back({std::move(source), {}});
-        sources[place->second].gpus.push_back(tuned_gpu(target));
+        const std::size_t place = list.add(std::move(source));
+        gpus.resize(list.size());
+        gpus[place].push_back(tuned_gpu(target));
       }
     } catch (const Error& error) {
       if (error.category() != ErrorCategory::kUnsupported) throw;
@@ -130,13 +128,13 @@ std::vector<PlannedSource> render_pairs(const std::vector<RecordedSpec>& pairs,
   if (!problems.empty()) {
     throw Error(ErrorCategory::kUnsupported, "tool.bundle_lacks_kernels", std::move(problems));
   }
-  return sources;
+  return {list.take(), std::move(gpus)};
 }
 
-BundleEntry entry_of(PlannedSource planned, Binary binary) {
+BundleEntry entry_of(const Source& source, GpuNames gpus, Binary binary) {
   binary.compile_ms = 0;  // so that the bundle's bytes do not depend on the machine
-  SerialKey key = serialize(cache_key(planned.source, binary.compiler));
-  return {std::move(key), std::move(binary), std::move(planned.gpus)};
+  SerialKey key = serialize(cache_key(source, binary.compiler));
+  return {std::move(key), std::move(binary), std::move(gpus)};
 }
 
 // A kernel of a bundle that was made without texts has none to give on, also where it was extracted
@@ -157,21 +155,18 @@ void check_texts(const std::vector<BundleEntry>& entries) {
   }
 }
 
-std::vector<BundleEntry> build_entries(Runtime* runtime, std::vector<PlannedSource> planned,
+std::vector<BundleEntry> build_entries(Runtime* runtime, PlannedSources planned,
                                        bool show_progress) {
-  std::vector<Source> sources;
-  sources.reserve(planned.size());
-  for (const PlannedSource& each : planned) sources.push_back(each.source);
   Progress progress(show_progress);
-  const auto built =
-      runtime->build(sources, [&](const BuildResult& result, std::size_t done, std::size_t total) {
+  const auto built = runtime->build(
+      planned.sources, [&](const BuildResult& result, std::size_t done, std::size_t total) {
         progress.show(fmt::format("[{}/{}] {}: {} in {:.0f} ms", done, total, result.kernel_name,
                                   result.hit ? "found" : "compiled", result.ms),
                       result.hit);
       });
   std::vector<BundleEntry> entries;
-  for (std::size_t i = 0; i < planned.size(); ++i) {
-    entries.push_back(entry_of(std::move(planned[i]), *built[i].binary));
+  for (std::size_t i = 0; i < built.size(); ++i) {
+    entries.push_back(entry_of(planned.sources[i], std::move(planned.gpus[i]), *built[i].binary));
   }
   return entries;
 }
@@ -192,7 +187,7 @@ int create_bundle(const BundleCreateOptions& options) {
   with_tables.tuned_tables = options.tuned;
   Runtime runtime(std::move(with_tables));
   std::vector<std::string> unused;
-  std::vector<PlannedSource> sources = render_pairs(pairs, runtime.tuned_tables(), &unused);
+  PlannedSources sources = render_pairs(pairs, runtime.tuned_tables(), &unused);
   std::set<std::string> gpus;
   for (const auto& [spec, target] : pairs) gpus.insert(tuned_gpu(target));
   const TunedTables tables = tables_to_bundle(runtime.tuned_tables(), gpus);
