@@ -138,8 +138,7 @@ struct AppendRows {
     return row;
   }
 
-  // The norm's weights of the lane's elements and of their partners in the rotation. Lanes behind
-  // the end of the row have none.
+  // The norm's weights of the lane's elements and of what they turn with; none behind the row.
   __device__ __forceinline__ void load_weights(const u8* weights) {
     if (16 * lane_ >= Config::value.head_dim) return;
     weights_.load(weights, element(0), element(1));
@@ -222,8 +221,7 @@ struct AppendRows {
     }
   }
 
-  // Finds the range over all heads of the token; all rows that the thread has of it are in its
-  // stages.
+  // Finds the range over all heads of the token, whose rows are all in the thread's stages.
   __device__ __forceinline__ void find_range_of_token(KvRange (&range)[kScales]) const {
     static_assert(Config::value.stages * Config::value.slots >= Config::value.heads,
                   "a block has all heads");

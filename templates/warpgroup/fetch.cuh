@@ -29,9 +29,9 @@ struct WgmmaFetch {
   int warp;
   u64 policy = policy_read_once();
 
-  // Weights may be read before the kernel before this one has ended: no kernel that lets its
-  // successor start early writes them. Those of the first stages_ahead stages are: more of them
-  // would keep its tokens waiting. From then on a stage gets its weights and its tokens together.
+  // The weights of the first stages_ahead stages are copied before the previous kernel has ended:
+  // no kernel that lets its successor start early writes weights. More of them would keep the
+  // tokens of this kernel waiting. From then on a stage gets its weights and its tokens together.
   __device__ __forceinline__ void run() {
     Piece piece;
     RingPlace<Config> weights_place;
@@ -44,7 +44,8 @@ struct WgmmaFetch {
       int next = stage;                          // the next one that gets weights
 #pragma unroll 1
       for (; stage < end; ++stage) {
-        if constexpr (Config::value.stages_ahead == 1) {  // tells the compiler that they are one
+        if constexpr (Config::value.stages_ahead == 1) {
+          // It is so already; said again, the compiler keeps one place and one count.
           next = stage;
           tokens_place = weights_place;
         }

@@ -5,46 +5,21 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <stdexcept>
 
-#include "faulty_file_system.h"
-#include "test_util.h"
+#include "disk_cache_fixture.h"
 
 namespace heddle {
 namespace {
 
-using testing::entry_path;
 using testing::expect_equal;
 using testing::FaultyFileSystem;
 using testing::files_ending;
 using testing::read_bytes;
 using testing::sample_binary;
 using testing::sample_key;
-using testing::TempFolder;
 using testing::write_bytes;
 
-class DiskCacheTest : public ::testing::Test {
- protected:
-  DiskCacheOptions options() {
-    DiskCacheOptions options;
-    options.root = folder_ / "root";
-    options.files = &files_;
-    options.warn = [this](const std::string& why) { warnings_.push_back(why); };
-    return options;
-  }
-  void age(const std::string& path, int seconds) {
-    struct timespec times[2] = {};
-    ::clock_gettime(CLOCK_REALTIME, &times[0]);
-    times[0].tv_sec -= seconds;
-    times[1] = times[0];
-    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
-  }
-  std::string path(int number) { return entry_path(folder_ / "root", sample_key(number)); }
-
-  TempFolder folder_;
-  FaultyFileSystem files_;
-  std::vector<std::string> warnings_;
-};
+class DiskCacheTest : public testing::DiskCacheFixture {};
 
 TEST_F(DiskCacheTest, StoresAndFinds) {
   DiskCache cache(options());
@@ -245,38 +220,6 @@ TEST_F(DiskCacheTest, ALockFileThatIsAlwaysAnotherIsBusy) {
   restless.lock_wait_ms = 5;
   EXPECT_FALSE(DiskCache(restless).lock(sample_key()).held());
   EXPECT_TRUE(files.open_files.empty());
-}
-
-// Such an entry would be read as damaged, deleted and compiled again each time.
-TEST_F(DiskCacheTest, AnEntryThatNobodyCouldReadIsNotStored) {
-  Binary binary = sample_binary();
-  binary.cubin.resize(kMaxPartBytes + 1);
-  EXPECT_THROW(encode_entry(serialize(sample_key()), binary), std::length_error);
-  DiskCache cache(options());
-  EXPECT_FALSE(cache.store(sample_key(), binary));
-  EXPECT_FALSE(std::filesystem::exists(path(0)));
-  ASSERT_EQ(warnings_.size(), 1U);
-  EXPECT_NE(warnings_[0].find("cannot store k0: its cubin has more than 64 MiB"), std::string::npos)
-      << warnings_[0];
-}
-
-TEST_F(DiskCacheTest, TellsWhetherAnEntryHasItsTexts) {
-  DiskCache cache(options());
-  const SerialKey key = serialize(sample_key());
-  EXPECT_FALSE(cache.has_texts(key.digests)) << "no folder";
-  ASSERT_TRUE(cache.store(sample_key(), sample_binary()));
-  EXPECT_TRUE(cache.has_texts(key.digests));
-  EXPECT_FALSE(cache.has_texts(serialize(sample_key(1)).digests)) << "no entry";
-  Bytes bytes = read_bytes(path(0));
-  bytes.back() ^= 1;
-  write_bytes(path(0), bytes);
-  EXPECT_FALSE(cache.has_texts(key.digests)) << "damaged";
-  ASSERT_TRUE(cache.store(key.digests, encode_entry(key, sample_binary(), EntryTexts::kWithout)));
-  EXPECT_FALSE(cache.has_texts(key.digests)) << "without texts";
-  Binary without_ptx = sample_binary();
-  without_ptx.ptx = {};
-  ASSERT_TRUE(cache.store(sample_key(), without_ptx));
-  EXPECT_FALSE(cache.has_texts(key.digests)) << "without PTX";
 }
 
 TEST_F(DiskCacheTest, VerifySeesDigestsThatAreNotOfTheKey) {

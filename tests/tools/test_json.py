@@ -202,19 +202,6 @@ class JsonTest(CommandTest):
         for name in names:
             self.heddle("render", json.dumps({**SPEC}), "--target", name, check=0)
 
-    def test_compiler(self):
-        compiler = self.heddle_json("targets", "--compiler")["compiler"]
-        text = self.heddle("targets", "--compiler", check=0).out
-        self.assertTrue(text.startswith(f"NVRTC {compiler['version']}: {compiler['library']}, for "))
-        self.assertIn(f"sm_{compiler['archs'][-1]}\n", text)
-        self.assertTrue(compiler["identity"].startswith(f"nvrtc {compiler['version']} "))
-        kernel = self.heddle_json("inspect", inline(), *H200)["kernels"][0]
-        self.assertEqual(kernel["compiler"], compiler["identity"])
-        self.environment["HEDDLE_NVRTC"] = compiler["library"]
-        self.assertEqual(self.heddle_json("targets", "--compiler")["compiler"], compiler)
-        self.environment["HEDDLE_NVRTC"] = str(self.folder)
-        self.assertIn(str(self.folder), self.problem("targets", "--compiler", code=1))
-
 
 class DeviceTest(CommandTest):
 
