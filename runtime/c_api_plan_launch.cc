@@ -1,8 +1,10 @@
 // The C API of launches that the caller makes itself.
 #include <fmt/format.h>
 
+#include "generator/families/gemm_config.h"
 #include "heddle/c/launch.h"
 #include "runtime/c_api_handles.h"
+#include "runtime/c_api_parameters.h"
 #include "runtime/c_api_structs.h"
 #include "runtime/cuda_abi.h"
 #include "runtime/decode_attention_launch.h"
@@ -86,6 +88,7 @@ std::size_t bytes_of_parameters(Op op) {
 std::size_t bytes_of(KernelArgument argument, Op op) {
   if (argument == KernelArgument::kTokenMap) return sizeof(cuda::CUtensorMap);
   if (argument == KernelArgument::kParameters) return bytes_of_parameters(op);
+  if (argument == KernelArgument::kShape) return sizeof(device::WeightShape);
   const bool is_number = argument == KernelArgument::kM || argument == KernelArgument::kSchedule;
   return is_number ? sizeof(std::int32_t) : sizeof(void*);
 }
@@ -137,5 +140,15 @@ heddle_status heddle_plan_argument(const heddle_plan* plan, size_t kernel, size_
     values.name = heddle::c_api::text_of_word(to_string(one.arguments[argument]));
     values.bytes = heddle::c_api::bytes_of(one.arguments[argument], plan->plan.spec.op());
     write_struct(values, info, "heddle_plan_argument_info");
+  });
+}
+
+heddle_status heddle_gemm_shape(const heddle_plan* plan, void* shape, size_t capacity,
+                                size_t* bytes) {
+  return guarded([&] {
+    heddle::c_api::need(plan, "plan");
+    heddle::c_api::need_op(plan->plan.spec.op(), heddle::Op::kGemm);
+    const auto made = heddle::weight_shape(plan->plan.spec.gemm(), plan->plan.layout);
+    heddle::c_api::give<sizeof made>(made, shape, capacity, bytes);
   });
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "generator/families/gemm_config.h"
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
 #include "runtime/kernel_state.h"
@@ -59,8 +60,10 @@ void validate(const Plan& plan, std::size_t workspace_bytes, const GemmArgs& arg
   check_workspace(workspace_bytes, args);
 }
 
-GemmArguments::GemmArguments(const GemmArgs& args) noexcept
-    : args_(args), m_(static_cast<int>(args.m)) {
+GemmArguments::GemmArguments(const Plan& plan, const GemmArgs& args) noexcept
+    : args_(args),
+      shape_(weight_shape(plan.spec.gemm(), plan.layout)),
+      m_(static_cast<int>(args.m)) {
   list_.set(KernelArgument::kX, &args_.x.data);
   list_.set(KernelArgument::kWeights, &args_.weights.data);
   list_.set(KernelArgument::kY, &args_.y.data);
@@ -69,6 +72,7 @@ GemmArguments::GemmArguments(const GemmArgs& args) noexcept
   list_.set(KernelArgument::kPreScale, &args_.pre_scale.data);
   list_.set(KernelArgument::kPermutation, &args_.permutation.data);
   list_.set(KernelArgument::kWorkspace, &args_.workspace.data);
+  list_.set(KernelArgument::kShape, &shape_);
   list_.set(KernelArgument::kM, &m_);
 }
 
@@ -102,7 +106,7 @@ void launch(const Kernel::State& state, const GemmArgs& args, Stream stream) {
   const Plan& plan = state.plan;
   validate(plan, workspace_to_check(state, args), args);
   const std::size_t index = plan.kernel_for(args.m);
-  GemmArguments arguments(args);
+  GemmArguments arguments(plan, args);
   for (std::size_t i = plan.kernels.size(); i < plan.kernel_count(); ++i) {
     arguments.gather_to(bytes(args.workspace) + plan.gathered_offset(args.m));
     state.launch(i, {args.m}, arguments.list(), stream);

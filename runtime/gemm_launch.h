@@ -8,6 +8,7 @@
 #include "heddle/inspect/plan.h"
 #include "runtime/argument_list.h"
 #include "runtime/driver.h"
+#include "steps/weight_shape.h"
 
 namespace heddle {
 
@@ -26,7 +27,8 @@ void launch(const Kernel::State& state, const GemmArgs& args, Stream stream);
 // as long. Allocates nothing unless it throws.
 class GemmArguments {
  public:
-  explicit GemmArguments(const GemmArgs& args) noexcept;
+  // Precondition: a plan of a gemm.
+  GemmArguments(const Plan& plan, const GemmArgs& args) noexcept;
   GemmArguments(const GemmArguments&) = delete;
   GemmArguments& operator=(const GemmArguments&) = delete;
 
@@ -40,6 +42,7 @@ class GemmArguments {
 
  private:
   const GemmArgs& args_;
+  device::WeightShape shape_;
   int m_;
   void* gathered_ = nullptr;
   ArgumentList list_;

@@ -88,13 +88,15 @@ std::vector<Planned> planned_for(const std::string& gpu,
   return all;
 }
 
-// Whether a bundle has a kernel for the GPU whose name says the entry's format, N and K. A spec may
-// keep entries from being used (tile, path), which a name does not tell, so this errs towards yes.
+// Whether a bundle has a kernel for the GPU whose name says the entry's format, and its N and K or
+// any. A spec may keep entries from being used (tile, path), which a name does not tell, so this
+// errs towards yes.
 bool has_kernel_of(const TablesOfBundle& bundle, const std::string& gpu, const TunedEntry& entry) {
   const std::string prefix = gemm_name_prefix(entry.weight, entry.activation) + '_';
   const std::string shape = gemm_name_shape(entry.n, entry.k);
   const auto is_of_entry = [&](const std::string& name) {
-    return name.starts_with(prefix) && name.find(shape) != std::string::npos;
+    return name.starts_with(prefix) &&
+           (name.find(shape) != std::string::npos || is_name_of_any_shape(name));
   };
   return std::ranges::any_of(bundle.kernels, [&](const auto& planned) {
     return (planned.first == gpu || planned.first.empty()) &&

@@ -9,11 +9,11 @@
 #include "generator/families/configuration.h"
 #include "generator/families/fields.h"
 #include "generator/families/gemm_kernel.h"
+#include "generator/families/warpgroup/kernel.h"
 #include "generator/planner/choose.h"
 #include "heddle/inspect/plan.h"
 #include "stream/config.h"
 #include "tiles/config.h"
-#include "warpgroup/config.h"
 
 namespace heddle {
 
@@ -28,7 +28,7 @@ inline bool is_stream(const PlannedKernel& kernel) {
   return config_if<device::StreamConfig>(kernel) != nullptr;
 }
 inline bool is_wgmma(const PlannedKernel& kernel) {
-  return config_if<device::WarpgroupConfig>(kernel) != nullptr;
+  return config_if<WarpgroupKernel>(kernel) != nullptr;
 }
 // Tiles that bulk copies feed.
 inline bool is_bulk(const PlannedKernel& kernel) {

@@ -47,8 +47,6 @@ static_assert(device::Workspace::kCounterBytes == kWorkspaceCounterBytes);
 device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& layout) {
   device::PackedWeights weights{};
   weights.bits = layout.scale_offset / (2 * WeightLayout::kChunkK);
-  weights.row_blocks = static_cast<int>(layout.row_blocks);
-  weights.chunks = static_cast<int>(layout.chunks_per_row_block);
   weights.chunk_bytes = layout.chunk_bytes;
   weights.meta_group = layout.meta_group;
   weights.entry_offset = layout.entry_offset;
@@ -56,18 +54,25 @@ device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& l
   weights.scale_bytes = layout.scale_bytes;
   weights.zero_offset = layout.zero_offset;
   weights.zero_bytes = layout.zero_bytes;
-  weights.channel_offset = static_cast<long long>(layout.channel_offset);
   weights.channel_bytes = layout.channel_bytes;
   weights.channel_zero_offset = layout.channel_zero_offset;
-  weights.tensor_offset = static_cast<long long>(layout.tensor_offset);
-  weights.n = static_cast<int>(spec.shape.n);
-  weights.k = static_cast<int>(spec.shape.k);
   weights.zero_point = device_zero_point(spec.weight.zero_point);
   // What decoding takes off an unsigned code.
   weights.fixed_bias = spec.weight.type == WeightType::kUint ? 1 << (spec.weight.bits - 1) : 0;
   weights.tensor_scale = spec.weight.tensor_scale;
   weights.row_lines = spec.weight.interleave == Interleave::kTrtllm;
   return weights;
+}
+
+device::WeightShape weight_shape(const GemmSpec& spec, const WeightLayout& layout) {
+  device::WeightShape shape{};
+  shape.n = static_cast<int>(spec.shape.n);
+  shape.k = static_cast<int>(spec.shape.k);
+  shape.row_blocks = static_cast<int>(layout.row_blocks);
+  shape.chunks = static_cast<int>(layout.chunks_per_row_block);
+  shape.channel_offset = static_cast<device::i64>(layout.channel_offset);
+  shape.tensor_offset = static_cast<device::i64>(layout.tensor_offset);
+  return shape;
 }
 
 device::EpilogueConfig epilogue_of(const GemmSpec& spec) {

@@ -12,6 +12,7 @@
 namespace heddle {
 
 device::PackedWeights packed_weights(const GemmSpec& spec, const WeightLayout& layout);
+device::WeightShape weight_shape(const GemmSpec& spec, const WeightLayout& layout);
 device::EpilogueConfig epilogue_of(const GemmSpec& spec);
 
 // Whether the columns of X have factors that the kernel itself multiplies by.

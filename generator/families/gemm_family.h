@@ -44,6 +44,10 @@ class GemmFamily : public Family {
   // The path that the kernel is of; never kAuto.
   virtual Path path(const PlannedKernel& kernel) const noexcept = 0;
 
+  // Of a kernel whose text depends neither on N and K nor on its range of M, and which is one for
+  // many of them: what its name says in place of these. Empty: the text has them.
+  virtual std::string name_of_any_shape(const PlannedKernel& /*kernel*/) const { return {}; }
+
   // What tells the kernel from all other candidates for the same plan and range: short, in words
   // that stay the same as long as the family's version does. Tuned tables hold it.
   virtual std::string label(const PlannedKernel& kernel) const = 0;

@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "generator/families/gemm_family.h"
 #include "generator/spec/weight_meaning.h"
 
 namespace heddle {
+namespace {
+
+constexpr std::string_view kOfAnyShape = "_any_";
+
+}  // namespace
 
 std::string weight_name(const WeightSpec& weight) {
   std::string name(to_string(weight.type));
@@ -32,11 +38,18 @@ std::string gemm_name_shape(std::int64_t n, std::int64_t k) {
   return fmt::format("_n{}_k{}_", n, k);
 }
 
+bool is_name_of_any_shape(std::string_view name) {
+  return name.find(kOfAnyShape) != std::string_view::npos;
+}
+
 std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) {
-  return fmt::format("{}{}{}{}m{}_{}", gemm_name_prefix(spec.weight, spec.activation),
-                     spec.output ? fmt::format("_{}", to_string(*spec.output)) : "",
-                     spec.epilogue.gated ? "_gated" : "",
-                     gemm_name_shape(spec.shape.n, spec.shape.k), kernel.size_min, kernel.size_max);
+  std::string name = gemm_name_prefix(spec.weight, spec.activation);
+  if (spec.output) name += fmt::format("_{}", to_string(*spec.output));
+  if (spec.epilogue.gated) name += "_gated";
+  const std::string any_shape = gemm_family_of(kernel).name_of_any_shape(kernel);
+  if (!any_shape.empty()) return name + std::string(kOfAnyShape) + any_shape;
+  return fmt::format("{}{}m{}_{}", name, gemm_name_shape(spec.shape.n, spec.shape.k),
+                     kernel.size_min, kernel.size_max);
 }
 
 }  // namespace heddle

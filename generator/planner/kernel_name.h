@@ -18,8 +18,11 @@ std::string weight_name(const WeightSpec& weight);
 std::string gemm_name_prefix(const WeightSpec& weight, DType activation);
 // The part of that name with the shape: "_n4096_k4096_".
 std::string gemm_name_shape(std::int64_t n, std::int64_t k);
+// Whether a gemm's kernel of this name serves more than one N and K.
+bool is_name_of_any_shape(std::string_view name);
 
-// "heddle_gemm_uint4z_g128_fp16_n4096_k4096_m1_8": the last two are the kernel's range of M.
+// "heddle_gemm_uint4z_g128_fp16_n4096_k4096_m1_8": the last two are the kernel's range of M. Of a
+// kernel that serves any shape "heddle_gemm_uint4z_g128_fp16_any_wgmma_32x64x512_s4_pairs".
 std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel);
 
 }  // namespace heddle

@@ -76,6 +76,8 @@ std::string_view to_string(KernelArgument argument) noexcept {
       return "packed";
     case KernelArgument::kWorkspace:
       return "workspace";
+    case KernelArgument::kShape:
+      return "shape";
     case KernelArgument::kM:
       return "m";
     case KernelArgument::kSchedule:

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "generator/families/family.h"
@@ -21,10 +22,17 @@ std::string as_comment(const std::string& text) {
   return comment;
 }
 
-// The spec, the target and what was decided, by whom.
+// The spec, the target and what was decided, by whom. Texts that are one for several shapes say
+// none.
 std::string banner_text(const Plan& plan, const PlannedKernel& kernel, const KernelText& text) {
+  std::string spec = plan.spec.canonical_json();
   std::string range;
-  if (plan.spec.has_m()) {
+  if (text.is_of_any_shape) {
+    auto any = nlohmann::ordered_json::parse(spec);
+    any.erase("shape");
+    spec = any.dump();
+    range = "any N, K and M: ";
+  } else if (plan.spec.has_m()) {
     range = fmt::format("M {} to {}: ", kernel.size_min, kernel.size_max);
   }
   return as_comment(
@@ -33,8 +41,8 @@ std::string banner_text(const Plan& plan, const PlannedKernel& kernel, const Ker
                   "target: {}\n"
                   "family: {}\n"
                   "{}{}",
-                  HEDDLE_VERSION, plan.spec.canonical_json(), compiler_arch(plan.target),
-                  kernel.family->name(), range, text.decisions));
+                  HEDDLE_VERSION, spec, compiler_arch(plan.target), kernel.family->name(), range,
+                  text.decisions));
 }
 
 // The parameter of an entry point as C++ declares it.
@@ -44,6 +52,8 @@ std::string declaration(KernelArgument argument, const KernelText& text) {
       return "const __grid_constant__ heddle::TensorMap tokens";
     case KernelArgument::kParameters:
       return fmt::format("const __grid_constant__ heddle::{} parameters", text.parameter_type);
+    case KernelArgument::kShape:
+      return "const __grid_constant__ heddle::WeightShape shape";
     case KernelArgument::kM:
     case KernelArgument::kSchedule:
       return fmt::format("int {}", to_string(argument));

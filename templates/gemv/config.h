@@ -10,6 +10,7 @@ namespace heddle::device {
 // has a part.
 struct GemvConfig {
   PackedWeights weights;
+  WeightShape shape;
   Scaling scaling;
   EpilogueConfig epilogue;
   bool pre_scale;  // the columns of X have factors
@@ -19,12 +20,10 @@ struct GemvConfig {
   int split_k;     // thread blocks along K, whose sums are added in a fixed order
 
   HEDDLE_BOTH constexpr int threads() const { return 32 * warps_k; }
-  HEDDLE_BOTH constexpr i64 blocks() const {
-    return static_cast<i64>(weights.row_blocks) * split_k;
-  }
+  HEDDLE_BOTH constexpr i64 blocks() const { return static_cast<i64>(shape.row_blocks) * split_k; }
   // Chunks of a thread block and of a warp, at most.
   HEDDLE_BOTH constexpr int block_chunks() const {
-    return static_cast<int>(ceil_div(weights.chunks, split_k));
+    return static_cast<int>(ceil_div(shape.chunks, split_k));
   }
   HEDDLE_BOTH constexpr int warp_chunks() const {
     return static_cast<int>(ceil_div(block_chunks(), warps_k));
@@ -47,7 +46,7 @@ struct GemvConfig {
   static constexpr int kChunkTokenBytes = 2 * Chunk::kColumns;
   static constexpr int kSumBytes = 4 * Chunk::kRows;
 
-  HEDDLE_FIELDS(weights, scaling, epilogue, pre_scale, turing, warps_k, ahead, split_k)
+  HEDDLE_FIELDS(weights, shape, scaling, epilogue, pre_scale, turing, warps_k, ahead, split_k)
 };
 
 }  // namespace heddle::device

@@ -42,6 +42,7 @@ __device__ __forceinline__ void gemm_gemv(const u8* x, const u8* weights, u8* y,
   extern __shared__ __align__(128) u8 shared_memory[];
   const u32 shared = shared_address(shared_memory);
   constexpr PackedWeights kWeights = Config::value.weights;
+  constexpr WeightShape kShape = Config::value.shape;
   const int warp = broadcast(threadIdx.x / 32, 0);
   const int lane = threadIdx.x % 32;
   launch_dependents();
@@ -55,7 +56,7 @@ __device__ __forceinline__ void gemm_gemv(const u8* x, const u8* weights, u8* y,
   const int of_block = piece.end - begin;
   const int first = of_block * warp / Config::value.warps_k;  // in the piece's
   const int chunks = of_block * (warp + 1) / Config::value.warps_k - first;
-  const u8* const own = weights + (static_cast<i64>(row_block) * kWeights.chunks + begin + first) *
+  const u8* const own = weights + (static_cast<i64>(row_block) * kShape.chunks + begin + first) *
                                       kWeights.chunk_bytes;
   const int column = Chunk::kColumns * (begin + first);
   const u32 tokens = shared + first * GemvConfig::kChunkTokenBytes;
@@ -63,18 +64,18 @@ __device__ __forceinline__ void gemm_gemv(const u8* x, const u8* weights, u8* y,
 
   GemvWarp<Config, Decode> worker(own, chunks, tokens, meta, lane);
   GemvStage<Config> stage{
-      own, x + 2 * column, pre_scale + 2 * column, chunks, kWeights.k - column, meta, tokens, lane,
+      own, x + 2 * column, pre_scale + 2 * column, chunks, kShape.k - column, meta, tokens, lane,
       {}};
   worker.request();
   stage.request_meta();
   wait_for_predecessor();
   stage.copy();
   warp_barrier();
-  worker.multiply(weights + kWeights.channel_offset +
+  worker.multiply(weights + kShape.channel_offset +
                   static_cast<i64>(row_block) * kWeights.channel_bytes);
 
   const GemvSums<Config> sums{shared + Config::value.sum_offset(),
-                              {weights, y, bias, residual},
+                              {weights, y, bias, residual, Config::value.shape},
                               workspace,
                               row_block,
                               schedule.part};

@@ -7,7 +7,7 @@ namespace heddle {
 
 template <class Config>
 struct GemvShape {
-  static constexpr int kTotalUnits = Config::value.weights.chunks;
+  static constexpr int kTotalUnits = Config::value.shape.chunks;
   static constexpr int kSplitK = Config::value.split_k;
 };
 

@@ -31,7 +31,7 @@ struct GemvSums {
   __device__ __forceinline__ void finish(int lane) const {
     constexpr int kRows = Config::value.epilogue.rows();
     const int row = Chunk::kRows * row_block + kRows * lane;
-    const bool has_rows = lane < Chunk::kRows / kRows && row < Config::value.weights.n;
+    const bool has_rows = lane < Chunk::kRows / kRows && row < Config::value.shape.n;
     const int first = kRows / 8 * lane;  // vector
     if constexpr (Config::value.split_k > 1) {
       if (has_rows) {

@@ -85,8 +85,8 @@ struct GroupedTiles {
   __device__ __forceinline__ bool next(GroupedPiece& piece) {
     if (tile >= tile_end) return false;
     if (tile >= group_end) find_group(tile / S::kRowSets);
-    const TileOrder<S::kTileTokens, S::kRowSets, S::kBandTokens> order(
-        tile - group_begin, token_tiles(first_token, end_token));
+    const TileOrder<S::kTileTokens, S::kBandTokens> order(tile - group_begin, S::kRowSets,
+                                                          token_tiles(first_token, end_token));
     piece.row_tile = order.row_set * S::kTileRowTiles;
     piece.first_token = first_token + order.token_tile * S::kTileTokens;
     piece.shared_tile = -1;

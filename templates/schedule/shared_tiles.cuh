@@ -17,23 +17,25 @@ namespace heddle {
 // clusters of two, each of which shares one tile (warpgroup/finish.cuh): here they are single
 // blocks. Of Shape:
 //   kTileTokens, kTileRowTiles  tokens and row tiles of a tile
-//   kRowSets                    sets of rows
 //   kBandTokens                 for which all rows are walked before the next tokens
 //   kOneTokenTile               a tile has all tokens of the launch
 //   kBlocks                     that read the same tokens once
-//   kTotalUnits                 units of K
 //   kSharesTiles                false: no launch shares any
 template <class Shape>
 struct SharedTiles {
   using S = Shape;
+  int row_sets;  // that hold all rows
+  int units;     // of K
   int token_tiles;
   int whole_tiles;     // tiles that are not shared
   int tile;            // the next whole tile of this block
   int unit, unit_end;  // of the shared tiles, counted through
 
-  __device__ __forceinline__ SharedTiles(int m, int shared_tiles)
-      : token_tiles(S::kOneTokenTile ? 1 : (m + S::kTileTokens - 1) / S::kTileTokens),
-        whole_tiles(S::kRowSets * token_tiles - shared_tiles),
+  __device__ __forceinline__ SharedTiles(int m, int row_sets, int units, int shared_tiles)
+      : row_sets(row_sets),
+        units(units),
+        token_tiles(S::kOneTokenTile ? 1 : (m + S::kTileTokens - 1) / S::kTileTokens),
+        whole_tiles(row_sets * token_tiles - shared_tiles),
         tile(worker()),
         unit(first_unit(worker(), shared_tiles)),
         unit_end(first_unit(worker() + 1, shared_tiles)) {}
@@ -63,16 +65,15 @@ struct SharedTiles {
 
   // Whether this block begins a shared tile behind its part of the shared tile before.
   __device__ __forceinline__ bool is_late(const Piece& piece, int shared_tiles) const {
-    return piece.begin == 0 &&
-           first_unit(worker(), shared_tiles) < piece.shared_tile * S::kTotalUnits;
+    return piece.begin == 0 && first_unit(worker(), shared_tiles) < piece.shared_tile * units;
   }
 
   // The first block that works on the shared tile, and the one behind the last.
   __device__ __forceinline__ int first_worker(int shared_tile, int shared_tiles) const {
-    return worker_of(shared_tile * S::kTotalUnits, shared_tiles);
+    return worker_of(shared_tile * units, shared_tiles);
   }
   __device__ __forceinline__ int end_worker(int shared_tile, int shared_tiles) const {
-    return worker_of((shared_tile + 1) * S::kTotalUnits - 1, shared_tiles) + 1;
+    return worker_of((shared_tile + 1) * units - 1, shared_tiles) + 1;
   }
 
  private:
@@ -81,25 +82,25 @@ struct SharedTiles {
     tile += workers();
     piece.shared_tile = -1;
     piece.begin = 0;
-    piece.end = S::kTotalUnits;
+    piece.end = units;
   }
   __device__ __forceinline__ void take_share(Piece& piece) {
-    piece.shared_tile = unit / S::kTotalUnits;
-    piece.begin = unit - piece.shared_tile * S::kTotalUnits;
+    piece.shared_tile = unit / units;
+    piece.begin = unit - piece.shared_tile * units;
     const int left = piece.begin + unit_end - unit;
-    piece.end = left < S::kTotalUnits ? left : S::kTotalUnits;
+    piece.end = left < units ? left : units;
     unit += piece.end - piece.begin;
     place(whole_tiles + piece.shared_tile, piece);
   }
 
   // There are fewer shared tiles than blocks, so all of this fits 32 bits, whose division is short.
   __device__ __forceinline__ int first_unit(int worker, int shared_tiles) const {
-    return static_cast<int>(static_cast<u32>(shared_tiles * S::kTotalUnits) * worker / workers());
+    return static_cast<int>(static_cast<u32>(shared_tiles * units) * worker / workers());
   }
   // The one whose first unit is the last at or before this.
   __device__ __forceinline__ int worker_of(int at, int shared_tiles) const {
-    const u32 units = shared_tiles * S::kTotalUnits;
-    return static_cast<int>((static_cast<u32>(at + 1) * workers() - 1) / units);
+    const u32 shared_units = shared_tiles * units;
+    return static_cast<int>((static_cast<u32>(at + 1) * workers() - 1) / shared_units);
   }
 
   // This block's, of the set of rows.
@@ -113,7 +114,7 @@ struct SharedTiles {
       piece.first_token = 0;
       return;
     }
-    const TileOrder<S::kTileTokens, S::kRowSets, S::kBandTokens> order(at, token_tiles);
+    const TileOrder<S::kTileTokens, S::kBandTokens> order(at, row_sets, token_tiles);
     piece.row_tile = first_row_tile(order.row_set);
     piece.first_token = order.token_tile * S::kTileTokens;
   }

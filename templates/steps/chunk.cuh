@@ -104,8 +104,9 @@ struct ChunkLane {
 
   // Zero points of a row block's channels, in global memory; `metadata` is that of row block 0.
   // Rows past the end have row block 0's: their results are never stored.
-  static __device__ __forceinline__ const u8* channel_zeros(const u8* metadata, int row_block) {
-    const int block = row_block < Config::value.weights.row_blocks ? row_block : 0;
+  static __device__ __forceinline__ const u8* channel_zeros(const u8* metadata, int row_block,
+                                                            int row_blocks) {
+    const int block = row_block < row_blocks ? row_block : 0;
     return metadata + static_cast<i64>(block) * Config::value.weights.channel_bytes +
            Config::value.weights.channel_zero_offset;
   }

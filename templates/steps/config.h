@@ -5,6 +5,7 @@
 #include "config/config.h"
 #include "config/workspace.h"
 #include "packing/chunk_shape.h"
+#include "steps/weight_shape.h"
 
 namespace heddle::device {
 
@@ -20,13 +21,9 @@ HEDDLE_ENUM(ZeroPoint, kNone, kInt, kFloat);
 
 HEDDLE_ENUM(Activation, kNone, kRelu, kGelu, kGeluTanh, kSilu, kRelu2, kClampedSwiglu);
 
-// W[N, K] as packed weights; docs/layouts.md describes the bytes.
+// Packed weights, whatever their shape; docs/layouts.md describes the bytes.
 struct PackedWeights {
-  int bits;        // of a code
-  int n;           // rows of W
-  int k;           // columns of W
-  int row_blocks;  // of 16 rows
-  int chunks;      // of a row block
+  int bits;  // of a code
   int chunk_bytes;
   int meta_group;    // columns that share an entry of scales and zero points
   int entry_offset;  // columns by which entry 0 begins before the chunk: W may begin inside of a
@@ -37,10 +34,8 @@ struct PackedWeights {
   int zero_offset;          // in a chunk
   int zero_bytes;           // of an entry
   int fixed_bias;           // what decoding takes off an unsigned code
-  i64 channel_offset;       // of scales per channel
   int channel_bytes;        // of a row block
   int channel_zero_offset;  // in a row block's entries
-  i64 tensor_offset;        // of the scale of the whole tensor
   bool tensor_scale;        // whether there is one
   bool row_lines;           // in TensorRT-LLM's order: a line holds 64 columns of a few rows
 
@@ -60,9 +55,9 @@ struct PackedWeights {
     return begins_unit(column + 16, unit, run);
   }
 
-  HEDDLE_FIELDS(bits, n, k, row_blocks, chunks, chunk_bytes, meta_group, entry_offset, scale_offset,
-                scale_bytes, zero_point, zero_offset, zero_bytes, fixed_bias, channel_offset,
-                channel_bytes, channel_zero_offset, tensor_offset, tensor_scale, row_lines)
+  HEDDLE_FIELDS(bits, chunk_bytes, meta_group, entry_offset, scale_offset, scale_bytes, zero_point,
+                zero_offset, zero_bytes, fixed_bias, channel_bytes, channel_zero_offset,
+                tensor_scale, row_lines)
 };
 
 struct Scaling {

@@ -14,12 +14,10 @@ struct Output {
   using Value = typename Config::Value;    // of the bias
   using Result = typename Config::Result;  // of Y and of the residual
   static constexpr int kRowBlock = Chunk::kRows;
-  static constexpr int kN = Config::value.weights.n;
   static constexpr Activation kActivation = Config::value.epilogue.activation;
   static constexpr int kLimit = Config::value.epilogue.limit;
   static constexpr bool kGated = Config::value.epilogue.gated;
   static constexpr int kRows = Config::value.epilogue.rows();  // of packed weights, for a store
-  static constexpr int kColumns = kGated ? kN / 2 : kN;        // of Y
   // The power of two by which outputs must still be multiplied: decoding left it, and neither the
   // scales of the weights nor those of the sums took it over.
   static constexpr int kLeftExponent =
@@ -29,11 +27,12 @@ struct Output {
   u8* y;
   const u8* bias;
   const u8* residual;
+  WeightShape shape;  // a constant of Config, or what the launch gives
 
   // Bytes from the beginning of Y to the output of a token and a row of the packed weights; `row`
   // is a multiple of kRows.
-  static __device__ __forceinline__ i64 offset_of(int token, int row) {
-    return Result::kBytes * (static_cast<i64>(token) * kColumns + (kGated ? row / 2 : row));
+  __device__ __forceinline__ i64 offset_of(int token, int row) const {
+    return Result::kBytes * (static_cast<i64>(token) * columns() + (kGated ? row / 2 : row));
   }
 
   // Outputs of rows row .. row + kRows - 1 of the packed weights. `sums_of(half)` are the Sums8 of
@@ -45,7 +44,7 @@ struct Output {
     if constexpr (kGated) {
       Sums8 up = sums_of(1);
       scale_and_add_bias(row, row / 2, sum);
-      scale_and_add_bias(row + kRowBlock / 2, kN / 2 + row / 2, up);
+      scale_and_add_bias(row + kRowBlock / 2, columns() + row / 2, up);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         sum.v[i] = activate_gated<kActivation, kLimit>(sum.v[i], up.v[i]);
@@ -60,6 +59,8 @@ struct Output {
   }
 
  private:
+  __device__ __forceinline__ int columns() const { return kGated ? shape.n / 2 : shape.n; }  // of Y
+
   // `row`: of the packed weights; `bias_row`: the same row of W.
   __device__ __forceinline__ void scale_and_add_bias(int row, int bias_row, Sums8& sum) const {
     if constexpr (Config::value.scaling.mode == ScaleMode::kChannel) scale_channels(row, sum);
@@ -75,7 +76,7 @@ struct Output {
 
   // Row g of a row block lies beside row g + 8: eight rows are every other scale.
   __device__ __forceinline__ void scale_channels(int row, Sums8& sum) const {
-    const u8* scales = weights + Config::value.weights.channel_offset +
+    const u8* scales = weights + shape.channel_offset +
                        static_cast<i64>(row / kRowBlock) * Config::value.weights.channel_bytes;
     const bool upper = row % kRowBlock != 0;
 #pragma unroll
@@ -86,7 +87,7 @@ struct Output {
   }
 
   __device__ __forceinline__ float tensor_scale() const {
-    return *reinterpret_cast<const float*>(weights + Config::value.weights.tensor_offset);
+    return *reinterpret_cast<const float*>(weights + shape.tensor_offset);
   }
 
   static __device__ __forceinline__ void scale_all(float scale, Sums8& sum) {

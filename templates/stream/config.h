@@ -9,6 +9,7 @@ namespace heddle::device {
 // each has a part of K, of which each of its warps has a part. One warp more adds.
 struct StreamConfig {
   PackedWeights weights;
+  WeightShape shape;
   Scaling scaling;
   EpilogueConfig epilogue;
   bool pre_scale;    // the columns of the tokens have factors
@@ -26,12 +27,12 @@ struct StreamConfig {
   HEDDLE_BOTH constexpr int stage_bytes() const { return stage_chunks * weights.chunk_bytes; }
   // Chunks of a warp, at most.
   HEDDLE_BOTH constexpr int most_chunks() const {
-    return static_cast<int>(ceil_div(ceil_div(weights.chunks, split_k), warps_k));
+    return static_cast<int>(ceil_div(ceil_div(shape.chunks, split_k), warps_k));
   }
   // Whether every warp has as many chunks, in whole stages.
   HEDDLE_BOTH constexpr bool is_even() const {
-    return weights.chunks % (split_k * warps_k) == 0 &&
-           weights.chunks / (split_k * warps_k) % stage_chunks == 0;
+    return shape.chunks % (split_k * warps_k) == 0 &&
+           shape.chunks / (split_k * warps_k) % stage_chunks == 0;
   }
 
   // Rows lie 16 bytes apart in their banks. The factors of the columns are one row more.
@@ -112,7 +113,7 @@ struct StreamConfig {
     return max_of(used_shared_bytes(), least_shared_bytes);
   }
 
-  HEDDLE_FIELDS(weights, scaling, epilogue, pre_scale, tokens, stage_chunks, stages, split_k,
+  HEDDLE_FIELDS(weights, shape, scaling, epilogue, pre_scale, tokens, stage_chunks, stages, split_k,
                 cluster, warps_k, workers, least_shared_bytes)
 };
 

@@ -38,9 +38,8 @@ struct StreamRing {
     warp_barrier();
     blocks = schedule.count();
     next_chunk = chunks.begin;
-    next =
-        weights + (static_cast<i64>(schedule.first) * Config::value.weights.chunks + next_chunk) *
-                      Config::value.weights.chunk_bytes;
+    next = weights + (static_cast<i64>(schedule.first) * Config::value.shape.chunks + next_chunk) *
+                         Config::value.weights.chunk_bytes;
   }
 
   // Starts the copy of the next stage, if there is one.
@@ -60,7 +59,7 @@ struct StreamRing {
     if (next_chunk < chunks.end) return;
     --blocks;
     next_chunk = chunks.begin;
-    next += (static_cast<i64>(schedule.stride) * Config::value.weights.chunks -
+    next += (static_cast<i64>(schedule.stride) * Config::value.shape.chunks -
              (chunks.end - chunks.begin)) *
             Config::value.weights.chunk_bytes;
   }

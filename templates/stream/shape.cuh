@@ -17,8 +17,8 @@ namespace heddle {
 template <class Config>
 struct StreamShape {
   // What a schedule (schedule/strided_rows.cuh) asks for.
-  static constexpr int kRowTiles = Config::value.weights.row_blocks;
-  static constexpr int kTotalUnits = Config::value.weights.chunks;
+  static constexpr int kRowTiles = Config::value.shape.row_blocks;
+  static constexpr int kTotalUnits = Config::value.shape.chunks;
   static constexpr int kSplitK = Config::value.split_k;
 
   static constexpr int kChunkK = Chunk::kColumns;
@@ -61,7 +61,7 @@ struct StreamShape {
 
   static_assert(Config::value.tokens <= 8 || Config::value.tokens == 16,
                 "one or two tiles of tokens");
-  static_assert(Config::value.weights.chunks / Config::value.split_k >= Config::value.warps_k,
+  static_assert(Config::value.shape.chunks / Config::value.split_k >= Config::value.warps_k,
                 "every warp has a chunk");
   static_assert(!kWidens || Config::Scale::kPairBytes == 2, "scales of 8 bits are widened");
 };

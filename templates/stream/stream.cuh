@@ -51,7 +51,8 @@ __device__ __forceinline__ void gemm_stream(const u8* x, const u8* weights, u8* 
   launch_dependents();
 
   const typename Config::Schedule schedule;
-  const StreamSums<Config> sums{memory, schedule, {weights, y, bias, residual}, m, lane};
+  const StreamSums<Config> sums{
+      memory, schedule, {weights, y, bias, residual, Config::value.shape}, m, lane};
   StreamWarp<Config, Decode> stream(memory, schedule, x, weights, pre_scale, m, warp, lane);
   const bool adds = warp == Config::value.warps_k;
   if (adds) {

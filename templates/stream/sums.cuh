@@ -170,7 +170,7 @@ struct StreamSums {
     put(shared, sum);
     warp_barrier();
     const int row = 16 * piece.row_tile + kRows * (lane % kLanes);
-    const bool inside = Config::value.weights.n % 16 == 0 || row < Config::value.weights.n;
+    const bool inside = Config::value.shape.n % 16 == 0 || row < Config::value.shape.n;
 #pragma unroll
     for (int first = 0; first < Config::value.tokens; first += 32 / kLanes) {
       const int token = first + lane / kLanes;

@@ -81,9 +81,9 @@ struct StreamTokens {
   __device__ __forceinline__ void load_row(int row, const Range& chunks,
                                            RowVectors& vectors) const {
     const bool factors = Config::value.pre_scale && row == Config::value.tokens;
-    const u8* from = factors ? pre_scale : x + 2 * static_cast<i64>(row) * Config::value.weights.k;
-    const int end = S::kChunkK * chunks.end < Config::value.weights.k ? S::kChunkK * chunks.end
-                                                                      : Config::value.weights.k;
+    const u8* from = factors ? pre_scale : x + 2 * static_cast<i64>(row) * Config::value.shape.k;
+    const int end = S::kChunkK * chunks.end < Config::value.shape.k ? S::kChunkK * chunks.end
+                                                                    : Config::value.shape.k;
 #pragma unroll
     for (int i = 0; i < kRowVectors; ++i) {
       const int column = S::kChunkK * chunks.begin + 8 * (32 * i + lane);
@@ -106,9 +106,9 @@ struct StreamTokens {
   // By bulk copies, piece by piece.
   __device__ __forceinline__ void copy_pieces(const Range& chunks) const {
     const int end = S::kChunkK * chunks.end;
-    if (end > Config::value.weights.k) {
+    if (end > Config::value.shape.k) {
       const int first = S::kChunkK * chunks.begin;
-      clear_columns(Config::value.weights.k - first, end - first);
+      clear_columns(Config::value.shape.k - first, end - first);
     }
 #pragma unroll
     for (int piece = 0; piece < S::kPieces; ++piece) {
@@ -116,7 +116,7 @@ struct StreamTokens {
       if (begin >= chunks.end) break;
       const int count = chunks.end - begin;
       const int columns = S::kChunkK * (count < S::kPieceChunks ? count : S::kPieceChunks);
-      const int left = Config::value.weights.k - S::kChunkK * begin;
+      const int left = Config::value.shape.k - S::kChunkK * begin;
       copy_piece(piece, S::kChunkK * begin, columns < left ? columns : left);
     }
   }
@@ -152,7 +152,7 @@ struct StreamTokens {
       if (bytes == 0) continue;
       const bool factors = Config::value.pre_scale && row == m;
       const u8* source =
-          factors ? pre_scale : x + 2 * static_cast<i64>(row) * Config::value.weights.k;
+          factors ? pre_scale : x + 2 * static_cast<i64>(row) * Config::value.shape.k;
       const u32 to =
           shared + (factors ? Config::value.tokens : row) * S::kTokenRowBytes + 16 * part.begin;
       source += 2 * first + 16 * part.begin;

@@ -87,7 +87,7 @@ struct StreamWarp : ChunkLane<Config> {
   __device__ __forceinline__ void multiply_block(const Piece& piece, bool is_first) {
     clear(sum);
     const u8* const zeros =
-        weights + Config::value.weights.channel_offset + Config::value.weights.channel_zero_offset;
+        weights + Config::value.shape.channel_offset + Config::value.weights.channel_zero_offset;
     decoder.load_channel_zeros(
         0, *this, zeros + static_cast<i64>(piece.row_tile) * Config::value.weights.channel_bytes);
     const int chunks = ring.chunks.end - ring.chunks.begin;

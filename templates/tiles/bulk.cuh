@@ -74,27 +74,31 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
   BulkTile<Config, Decode> tile(lane, warp % Config::value.warps_n, warp_k);
   const bool multiplies = warp < Memory::kWarps;
   if (multiplies) {
-    tile.load_channel_zeros(weights + Config::value.weights.channel_offset, row_block);
+    tile.load_channel_zeros(weights + Config::value.shape.channel_offset, row_block);
     RingPlace<Config> place;
 #pragma unroll 1
     for (int k = piece.begin; k < piece.end; ++k) {
       mbarrier_wait(memory.full_barrier(place.stage), place.parity);
       tile.multiply(memory.tokens(place.stage), memory.weights(place.stage, row_block, k),
-                    chunks_of_stage<Config::value.weights.chunks, Shape<Config>::kStageChunks>(k));
+                    chunks_of_stage<Config::value.shape.chunks, Shape<Config>::kStageChunks>(k));
       mbarrier_arrive(memory.empty_barrier(place.stage));  // each lane for what it has read
       place.advance();
     }
     wait_for_predecessor();
   } else {
-    const u8* first = weights + static_cast<i64>(row_block) * Config::value.weights.chunks *
+    const u8* first = weights + static_cast<i64>(row_block) * Config::value.shape.chunks *
                                     Config::value.weights.chunk_bytes;
-    BulkFetch<Config>{memory, tokens, first, Config::value.weights.row_blocks - row_block, m}.run(
+    BulkFetch<Config>{memory, tokens, first, Config::value.shape.row_blocks - row_block, m}.run(
         piece.begin, piece.end);
   }
 
   block_barrier();  // all stages have been read: their place is free for sums
   const Epilogue<Config, Memory::kThreads> epilogue{
-      memory.shared, schedule.part, {weights, y, bias, residual}, workspace, m};
+      memory.shared,
+      schedule.part,
+      {weights, y, bias, residual, Config::value.shape},
+      workspace,
+      m};
   if (multiplies) epilogue.put(tile, warp_k);
   block_barrier();
   if constexpr (kCluster) {

@@ -44,7 +44,7 @@ struct BulkFetch {
 
  private:
   static __device__ __forceinline__ int chunks_of(int k) {
-    return chunks_of_stage<Config::value.weights.chunks, S::kStageChunks>(k);
+    return chunks_of_stage<Config::value.shape.chunks, S::kStageChunks>(k);
   }
 
   // Stages from `begin` on; the first one behind them.
@@ -66,19 +66,19 @@ struct BulkFetch {
   __device__ __forceinline__ void fetch_weights(int k, int stage) const {
     const int chunks = chunks_of(k);
     if (!elect_one()) return;
-    const bool ends = Config::value.weights.row_blocks % S::kStageRowBlocks != 0;
+    const bool ends = Config::value.shape.row_blocks % S::kStageRowBlocks != 0;
     const int blocks = ends && row_blocks < S::kStageRowBlocks ? row_blocks : S::kStageRowBlocks;
     const u32 bytes = chunks * Config::value.weights.chunk_bytes;
     const u32 barrier = memory.full_barrier(stage);
     mbarrier_arrive_expect(barrier, blocks * bytes + 2 * chunks * 128 * m);
     const u8* from = weights + static_cast<i64>(k) * S::kRowBlockBytes;
     const BulkSlots<Config> slots =
-        memory.weights(stage, Config::value.weights.row_blocks - row_blocks, k);
+        memory.weights(stage, Config::value.shape.row_blocks - row_blocks, k);
 #pragma unroll
     for (int i = 0; i < S::kStageRowBlocks; ++i) {
       if (i >= blocks) break;
       bulk_copy_once(slots.row_block(i),
-                     from + static_cast<i64>(i) * Config::value.weights.chunks *
+                     from + static_cast<i64>(i) * Config::value.shape.chunks *
                                 Config::value.weights.chunk_bytes,
                      bytes, barrier, policy);
     }

@@ -19,7 +19,7 @@ struct BulkSlots {
   // Bytes of a row block in a stage, and over all of K, modulo 2^32.
   static constexpr u32 kBytes = Shape<Config>::kRowBlockBytes;
   static constexpr u32 kRowBytes =
-      static_cast<u32>(Config::value.weights.chunks) * Config::value.weights.chunk_bytes;
+      static_cast<u32>(Config::value.shape.chunks) * Config::value.weights.chunk_bytes;
   static constexpr u32 kSlotBytes = Config::value.slot_bytes();
 
   u32 first;  // slot, in shared memory

@@ -56,7 +56,8 @@ struct BulkTile : ChunkLane<Config> {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
       const int block = first_row_block + row_block + r;
-      decoder_.load_channel_zeros(r, *this, Lane::channel_zeros(metadata, block));
+      decoder_.load_channel_zeros(
+          r, *this, Lane::channel_zeros(metadata, block, Config::value.shape.row_blocks));
     }
   }
 
@@ -65,8 +66,7 @@ struct BulkTile : ChunkLane<Config> {
 #pragma unroll 1
     for (int k = 0; k < S::kRun; k += kStep) {
       const int column = first_column + k;
-      if (Config::value.weights.chunks % S::kStageChunks != 0 && column >= chunks * S::kChunkK)
-        break;
+      if (Config::value.shape.chunks % S::kStageChunks != 0 && column >= chunks * S::kChunkK) break;
       multiply_step(
           tokens + column / 64 * Memory::kHalfBytes,
           weights.behind(row_block, column / S::kChunkK * Config::value.weights.chunk_bytes),

@@ -50,8 +50,8 @@ struct ClusterEpilogue {
       }
       mbarrier_wait_cluster(barrier(), 0);
       const int global_row = block.global_row(row);
-      const bool inside = Config::value.weights.n % Config::value.tile_n == 0 ||
-                          global_row < Config::value.weights.n;
+      const bool inside =
+          Config::value.shape.n % Config::value.tile_n == 0 || global_row < Config::value.shape.n;
       if (token < block.m && inside) {
         block.output.store(token, global_row,
                            [&](int half) { return add_all(i + half, mine[half]); });

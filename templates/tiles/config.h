@@ -16,6 +16,7 @@ HEDDLE_ENUM(Feeder,
 // stage.
 struct TilesConfig {
   PackedWeights weights;
+  WeightShape shape;
   Scaling scaling;
   EpilogueConfig epilogue;
   bool pre_scale;  // the columns of the tokens have factors
@@ -53,7 +54,7 @@ struct TilesConfig {
   HEDDLE_BOTH constexpr int stage_chunks() const { return stage_k / Chunk::kColumns; }
   HEDDLE_BOTH constexpr int stage_row_blocks() const { return tile_n / Chunk::kRows; }
   HEDDLE_BOTH constexpr int total_stages() const {
-    return static_cast<int>(ceil_div(weights.chunks, stage_chunks()));
+    return static_cast<int>(ceil_div(shape.chunks, stage_chunks()));
   }
   HEDDLE_BOTH constexpr int weight_bytes() const {
     return stage_row_blocks() * stage_chunks() * weights.chunk_bytes;
@@ -76,7 +77,7 @@ struct TilesConfig {
   HEDDLE_BOTH constexpr unsigned place_unit() const {
     const unsigned places =
         static_cast<unsigned>(stage_chunks() * weights.chunk_bytes) |
-        static_cast<unsigned>(weights.chunks) * static_cast<unsigned>(weights.chunk_bytes) | kLine;
+        static_cast<unsigned>(shape.chunks) * static_cast<unsigned>(weights.chunk_bytes) | kLine;
     return places & (~places + 1);
   }
   HEDDLE_BOTH constexpr int slot_bytes() const {
@@ -119,8 +120,8 @@ struct TilesConfig {
   static constexpr int kVectorBytes = 32;   // eight sums in FP32
   static constexpr int kMostOfCluster = 8;  // blocks that every GPU of sm_90 can run as a cluster
 
-  HEDDLE_FIELDS(weights, scaling, epilogue, pre_scale, feeder, reads_ahead, tile_m, tile_n, stage_k,
-                stages, split_k, warps_m, warps_n, warps_k, stages_ahead)
+  HEDDLE_FIELDS(weights, shape, scaling, epilogue, pre_scale, feeder, reads_ahead, tile_m, tile_n,
+                stage_k, stages, split_k, warps_m, warps_n, warps_k, stages_ahead)
 };
 
 }  // namespace heddle::device

@@ -87,8 +87,8 @@ struct Epilogue {
     return Schedule::first_token() + token;
   }
   __device__ __forceinline__ bool inside(int token, int row) const {
-    return global_token(token) < m && (Config::value.weights.n % Config::value.tile_n == 0 ||
-                                       global_row(row) < Config::value.weights.n);
+    return global_token(token) < m && (Config::value.shape.n % Config::value.tile_n == 0 ||
+                                       global_row(row) < Config::value.shape.n);
   }
 
   __device__ __forceinline__ u8* partial_tile(int split) const {

@@ -56,7 +56,8 @@ struct WarpTile : ChunkLane<Config> {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
       const int block = first_row_block + row_block + r;
-      decoder.load_channel_zeros(r, *this, Lane::channel_zeros(metadata, block));
+      decoder.load_channel_zeros(
+          r, *this, Lane::channel_zeros(metadata, block, Config::value.shape.row_blocks));
     }
   }
 
@@ -65,7 +66,8 @@ struct WarpTile : ChunkLane<Config> {
     if constexpr (kFloatZeros && kChannel) {
 #pragma unroll
       for (int r = 0; r < S::kRowTiles; ++r) {
-        const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r);
+        const u8* zeros = Lane::channel_zeros(metadata, first_row_block + row_block + r,
+                                              Config::value.shape.row_blocks);
         subtract_zeros(Lane::channel_float_zeros(zeros), 0, sum[r]);
       }
     }

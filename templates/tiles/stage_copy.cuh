@@ -28,10 +28,10 @@ struct StageCopy : TileOperands {
                                 kStepsFor<kTokenPieces> + kStepsFor<kPreScalePieces>;
 
   // Offsets inside a tile are 32 bits wide.
-  static_assert(static_cast<i64>(S::kStageRowBlocks) * Config::value.weights.chunks *
+  static_assert(static_cast<i64>(S::kStageRowBlocks) * Config::value.shape.chunks *
                         Config::value.weights.chunk_bytes <
                     (i64{1} << 31) &&
-                static_cast<i64>(Config::value.tile_m) * Config::value.weights.k * 2 <
+                static_cast<i64>(Config::value.tile_m) * Config::value.shape.k * 2 <
                     (i64{1} << 31));
 
   __device__ __forceinline__ explicit StageCopy(const TileOperands& operands)
@@ -75,9 +75,9 @@ struct StageCopy : TileOperands {
       const int row = piece / kTokenUnits;
       const int unit = piece % kTokenUnits;
       const int column = stage * Config::value.stage_k + unit * 8;
-      const bool valid = row < rows && (Config::value.weights.k % Config::value.stage_k == 0 ||
-                                        column < Config::value.weights.k);
-      const int offset = valid ? 2 * (row * Config::value.weights.k + column) : 0;
+      const bool valid = row < rows && (Config::value.shape.k % Config::value.stage_k == 0 ||
+                                        column < Config::value.shape.k);
+      const int offset = valid ? 2 * (row * Config::value.shape.k + column) : 0;
       f(index, S::kWeightBytes + token_unit_offset<Config>(row, unit), tokens + offset, valid);
     }
 #pragma unroll
@@ -86,7 +86,7 @@ struct StageCopy : TileOperands {
       if (kPreScalePieces % S::kThreads != 0 && unit >= kPreScalePieces) continue;
       const int column = stage * Config::value.stage_k + unit * 8;
       const bool valid =
-          Config::value.weights.k % Config::value.stage_k == 0 || column < Config::value.weights.k;
+          Config::value.shape.k % Config::value.stage_k == 0 || column < Config::value.shape.k;
       f(index, S::kPreScaleOffset + unit * 16, pre_scale + (valid ? 2 * column : 0), valid);
     }
   }
@@ -99,10 +99,10 @@ struct StageCopy : TileOperands {
     const int block = chunk / S::kStageChunks;
     const int column = chunk % S::kStageChunks;
     const bool valid =
-        (Config::value.weights.chunks % S::kStageChunks == 0 ||
-         first_chunk + column < Config::value.weights.chunks) &&
-        (Config::value.weights.row_blocks % S::kStageRowBlocks == 0 || block < row_blocks);
-    const int offset = (block * Config::value.weights.chunks + first_chunk + column) *
+        (Config::value.shape.chunks % S::kStageChunks == 0 ||
+         first_chunk + column < Config::value.shape.chunks) &&
+        (Config::value.shape.row_blocks % S::kStageRowBlocks == 0 || block < row_blocks);
+    const int offset = (block * Config::value.shape.chunks + first_chunk + column) *
                            Config::value.weights.chunk_bytes +
                        piece * 16;
     f(index, block * S::kRowBlockBytes + column * Config::value.weights.chunk_bytes + piece * 16,

@@ -51,12 +51,12 @@ __device__ __forceinline__ void gemm_tiles(const u8* x, const u8* weights, u8* y
   Piece piece;
   if (!schedule.next(piece)) return;
   const int row_block = piece.row_tile * S::kStageRowBlocks;
-  const u8* const metadata = weights + Config::value.weights.channel_offset;
+  const u8* const metadata = weights + Config::value.shape.channel_offset;
 
-  const TileOperands operands{weights + static_cast<i64>(row_block) * Config::value.weights.chunks *
+  const TileOperands operands{weights + static_cast<i64>(row_block) * Config::value.shape.chunks *
                                             Config::value.weights.chunk_bytes,
-                              x + static_cast<i64>(piece.first_token) * Config::value.weights.k * 2,
-                              pre_scale, Config::value.weights.row_blocks - row_block,
+                              x + static_cast<i64>(piece.first_token) * Config::value.shape.k * 2,
+                              pre_scale, Config::value.shape.row_blocks - row_block,
                               m - piece.first_token};
   typename Config::Pipeline pipeline(operands, piece, shared);
   pipeline.start();
@@ -73,7 +73,7 @@ __device__ __forceinline__ void gemm_tiles(const u8* x, const u8* weights, u8* y
   pipeline.finish();
   tile.subtract_channel_zeros(metadata, row_block);
   const Epilogue<Config> epilogue{
-      shared, schedule.part, {weights, y, bias, residual}, workspace, m};
+      shared, schedule.part, {weights, y, bias, residual, Config::value.shape}, workspace, m};
   epilogue.put(tile, warp_k);
   block_barrier();
   epilogue.finish();

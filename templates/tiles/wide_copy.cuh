@@ -27,12 +27,12 @@ struct WideCopy {
   // Factors of the columns of X, by the first threads.
   static constexpr int kFactorCopies = Config::value.pre_scale ? 1 : 0;
   static constexpr int kCopies = kTokenCopies + kWeightCopies + kFactorCopies;
-  static constexpr i64 kRowBytes = 2 * Config::value.weights.k;
+  static constexpr i64 kRowBytes = 2 * Config::value.shape.k;
   static constexpr i64 kPackedBlockBytes =
-      static_cast<i64>(Config::value.weights.chunks) * Config::value.weights.chunk_bytes;
-  static constexpr bool kWholeStages = Config::value.weights.k % Config::value.stage_k == 0 &&
-                                       Config::value.weights.chunks % S::kStageChunks == 0;
-  static constexpr bool kWholeBlocks = Config::value.weights.row_blocks % S::kStageRowBlocks == 0;
+      static_cast<i64>(Config::value.shape.chunks) * Config::value.weights.chunk_bytes;
+  static constexpr bool kWholeStages = Config::value.shape.k % Config::value.stage_k == 0 &&
+                                       Config::value.shape.chunks % S::kStageChunks == 0;
+  static constexpr bool kWholeBlocks = Config::value.shape.row_blocks % S::kStageRowBlocks == 0;
 
   static_assert(S::kThreads % kTokenUnits == 0 && kTokenStep % 8 == 0,
                 "rows of a thread are swizzled alike");
@@ -70,7 +70,7 @@ struct WideCopy {
   // at the end of K, which all sums reach, it is zero.
   __device__ __forceinline__ void start(int i, int stage, u32 to, bool wanted) const {
     const bool column_valid =
-        kWholeStages || stage * Config::value.stage_k + 8 * unit() < Config::value.weights.k;
+        kWholeStages || stage * Config::value.stage_k + 8 * unit() < Config::value.shape.k;
     if (i < kTokenCopies) {
       copy_async_16_if(wanted && i * kTokenStep < rows,
                        to + token_to + i * (kTokenStep * S::kTokenBytes),
@@ -78,7 +78,7 @@ struct WideCopy {
     } else if (i < kTokenCopies + kWeightCopies) {
       const int block = (i - kTokenCopies) / kBlockCopies * kWarps;
       const int part = (i - kTokenCopies) % kBlockCopies;
-      const int chunks = Config::value.weights.chunks - stage * S::kStageChunks;
+      const int chunks = Config::value.shape.chunks - stage * S::kStageChunks;
       copy_async_16_if(
           wanted && (kWholeBlocks || block < row_blocks) && (part < kBlockCopies - 1 || ends_block),
           to + weight_to + block * S::kRowBlockBytes + 512 * part,

@@ -1,4 +1,5 @@
-// The configuration of a GEMM by wgmma (warpgroup.cuh).
+// The configuration of a GEMM by wgmma (warpgroup.cuh). A kernel serves every shape of W that it is
+// launched with: what its text depends on of N, K and M are the members that say so.
 #pragma once
 
 #include "steps/config.h"
@@ -21,8 +22,10 @@ struct WarpgroupConfig {
   EpilogueConfig epilogue;
   int tile_m;            // tokens of a tile
   int tile_n;            // rows of W of a tile
-  int tokens;            // of a launch, at most
+  bool one_token_tile;   // a tile has all tokens of a launch
+  bool rows_may_end;     // the last blocks' rows do: N is no multiple of cluster_rows()
   int stage_chunks;      // of a row block
+  int last_chunks;       // of the last stage, where K leaves it fewer; else 0
   bool half_stages;      // a stage is half of a chunk
   int stages;            // of the ring in shared memory
   int stages_ahead;      // whose weights are copied before griddepcontrol.wait
@@ -32,7 +35,6 @@ struct WarpgroupConfig {
   bool shares_in_pairs;  // two of them as a pair that exchanges sums in shared memory
   int step_tiles;        // tiles of 16 columns that are decoded at a time
   int decoded_sets;      // sets of registers that they are decoded into in turn
-  int workers;           // thread blocks of a launch, at most
 
   static constexpr int kRowTile = 64;      // rows of a matrix instruction
   static constexpr int kFetchWarps = 4;    // one warpgroup more, which fetches
@@ -42,12 +44,8 @@ struct WarpgroupConfig {
   HEDDLE_BOTH constexpr int threads() const { return 32 * (4 * warpgroups + kFetchWarps); }
   HEDDLE_BOTH constexpr bool splits_columns() const { return tile_n == kRowTile; }
   HEDDLE_BOTH constexpr bool has_many_tokens() const { return tile_m > kManyTokens; }
-  HEDDLE_BOTH constexpr bool has_one_token_tile() const { return tokens <= tile_m; }
   // Rows of the blocks of a cluster, which take neighbouring tiles.
   HEDDLE_BOTH constexpr int cluster_rows() const { return cluster * tile_n; }
-  HEDDLE_BOTH constexpr int total_units() const {
-    return static_cast<int>(ceil_div(weights.chunks, stage_chunks));
-  }
 
   // Tokens are copied in boxes of 64 values, of all tokens of a tile or half of them.
   HEDDLE_BOTH constexpr int box_tokens() const { return tile_m < 96 ? tile_m : tile_m / 2; }
@@ -116,9 +114,9 @@ struct WarpgroupConfig {
   // All rows are walked for so many tokens at a time (schedule/tile_order.cuh).
   static constexpr int kBandTokens = 2048;
 
-  HEDDLE_FIELDS(weights, scaling, epilogue, tile_m, tile_n, tokens, stage_chunks, half_stages,
-                stages, stages_ahead, warpgroups, cluster, shares_tiles, shares_in_pairs,
-                step_tiles, decoded_sets, workers)
+  HEDDLE_FIELDS(weights, scaling, epilogue, tile_m, tile_n, one_token_tile, rows_may_end,
+                stage_chunks, last_chunks, half_stages, stages, stages_ahead, warpgroups, cluster,
+                shares_tiles, shares_in_pairs, step_tiles, decoded_sets)
 };
 
 }  // namespace heddle::device

@@ -24,6 +24,7 @@ struct WgmmaFetch {
   WgmmaMemory<Config> memory;
   const TensorMap& tokens;
   const u8* weights;
+  const WeightShape& shape;
   Schedule schedule;
   int m;
   int warp;
@@ -82,8 +83,7 @@ struct WgmmaFetch {
 
   // Whether W has the warp's row block of the piece's row tile i.
   __device__ __forceinline__ bool has_block(const Piece& piece, int i) const {
-    constexpr bool kAll = Config::value.weights.row_blocks % S::kSetRowBlocks == 0;
-    return kAll || 4 * (piece.row_tile + i) + warp < Config::value.weights.row_blocks;
+    return !S::kRowsMayEnd || 4 * (piece.row_tile + i) + warp < shape.row_blocks;
   }
 
   // Announces this warp's bytes of the stage, then copies its weights: a row block of each row
@@ -95,16 +95,13 @@ struct WgmmaFetch {
     int blocks = 0;
 #pragma unroll
     for (int i = 0; i < kMostBlocks; ++i) blocks += has_block(piece, i) ? 1 : 0;
-    const u32 bytes = chunks_of_stage<Config::value.weights.chunks, S::kStageChunks>(k) *
-                          Config::value.weights.chunk_bytes -
-                      S::kMissingBytes;
+    const u32 bytes =
+        S::chunks_of_unit(k, schedule.units) * Config::value.weights.chunk_bytes - S::kMissingBytes;
     const u32 barrier = memory.full_barrier(stage);
-    const u8* from =
-        weights + (static_cast<i64>(first) * Config::value.weights.chunks + k * S::kStageChunks) *
-                      Config::value.weights.chunk_bytes;
+    const u8* from = weights + (static_cast<i64>(first) * shape.chunks + k * S::kStageChunks) *
+                                   Config::value.weights.chunk_bytes;
     const u32 to = memory.weights(stage) + warp * S::kRowBlockBytes;
-    constexpr i64 step =
-        static_cast<i64>(4 * Config::value.weights.chunks * Config::value.weights.chunk_bytes);
+    const i64 step = static_cast<i64>(4 * shape.chunks) * Config::value.weights.chunk_bytes;
     if (!elect_one()) return;
     mbarrier_arrive_expect(barrier, blocks * bytes + token_bytes());
 #pragma unroll

@@ -60,7 +60,7 @@ struct WgmmaFinish {
     // tile's, or half of them, of which the first is at `place` of the tile.
     int place = 0;
     int tokens = S::kOwnTokens;
-    const bool whole = piece.begin == 0 && piece.end == S::kTotalUnits;
+    const bool whole = piece.begin == 0 && piece.end == schedule.units;
     if (is_pair()) {
       if constexpr (S::kPairs) {
         add_in_pair(sum);

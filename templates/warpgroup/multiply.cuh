@@ -24,9 +24,8 @@ struct WgmmaMultiply {
   using Weights = WgmmaWeights<Config, Decode>;
   static constexpr bool kPartial = Steps::kPartial;
   static constexpr bool kSharesChunks = S::kOwnChunks < S::kStageChunks;
-  static constexpr bool kEndsShort = Config::value.weights.chunks % S::kStageChunks != 0;
-  static constexpr bool kMayHaveNone =
-      kSharesChunks && Config::value.weights.chunks % S::kStageChunks == 1;
+  static constexpr bool kEndsShort = S::kLastChunks != 0;
+  static constexpr bool kMayHaveNone = kSharesChunks && S::kLastChunks == 1;
 
   WgmmaMemory<Config> memory;
   u32 to_peer;      // from here to the same place in the cluster's other block
@@ -51,8 +50,8 @@ struct WgmmaMultiply {
         first_half(S::kSplitsChunks ? warpgroup : 0),
         weights(lane) {}
 
-  // The units of one piece; `stage` walks on.
-  __device__ __forceinline__ void run(const Piece& piece, WgmmaStage<Config>& stage) {
+  // The units of one piece, of `units` of all K; `stage` walks on.
+  __device__ __forceinline__ void run(const Piece& piece, int units, WgmmaStage<Config>& stage) {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
@@ -64,7 +63,7 @@ struct WgmmaMultiply {
 #pragma unroll
       for (int part = 0; part < S::kUnitStages; ++part) {
         mbarrier_wait(stage.full_barrier, stage.parity);
-        const int count = chunks_of_stage<Config::value.weights.chunks, S::kStageChunks>(k);
+        const int count = S::chunks_of_unit(k, units);
 #pragma unroll
         for (int c = 0; c < S::kOwnChunks; ++c) {
           const int of_stage = first_chunk + c * (S::kStageChunks / S::kOwnChunks);
@@ -96,8 +95,9 @@ struct WgmmaMultiply {
   }
 
   // Once for a piece.
-  __device__ __forceinline__ void load_channel_zeros(const u8* metadata, const Piece& piece) {
-    weights.load_channel_zeros(metadata, piece, row_block);
+  __device__ __forceinline__ void load_channel_zeros(const u8* packed, const WeightShape& shape,
+                                                     const Piece& piece) {
+    weights.load_channel_zeros(packed, shape, piece, row_block);
   }
 
  private:

@@ -9,7 +9,6 @@
 
 #include "primitives/mbarrier.cuh"
 #include "steps/ring_place.cuh"
-#include "steps/stage.cuh"
 #include "warpgroup/config.h"
 
 namespace heddle {
@@ -41,19 +40,17 @@ struct WgmmaShape {
       kSplitsColumns && !kSplitsChunks ? kStageChunks / kWarpgroups : kStageChunks;
   // Blocks share K in units of whole chunks: a stage, or two that are half a chunk each.
   static constexpr int kUnitStages = Config::value.half_stages ? 2 : 1;
-  static constexpr int kTotalUnits = Config::value.total_units();
+  static constexpr int kLastChunks = Config::value.last_chunks;  // of the last unit; 0: all
   static constexpr bool kSharesTiles = Config::value.shares_tiles;
   // Blocks of a cluster have the same tokens and neighbouring tiles, a set of rows. Each fetches
   // its part of the tokens for all.
   static constexpr int kBlocks = Config::value.cluster;
   static constexpr int kSetRowBlocks = Config::value.cluster_rows() / 16;
-  static constexpr int kRowSets =
-      (Config::value.weights.row_blocks + kSetRowBlocks - 1) / kSetRowBlocks;
-  static constexpr bool kRowsMayEnd = Config::value.weights.n % Config::value.cluster_rows() != 0;
+  static constexpr bool kRowsMayEnd = Config::value.rows_may_end;
   static constexpr int kSums = Config::value.tile_m / 2;  // a thread's, of each row tile
   static constexpr int kOwnTokens = Config::value.own_tokens();
   static constexpr int kOwnSums = Config::value.own_sums();
-  static constexpr bool kOneTokenTile = Config::value.has_one_token_tile();
+  static constexpr bool kOneTokenTile = Config::value.one_token_tile;
 
   // Tokens of a stage: [kHalves][tile_m][64 values], each token's 128 bytes swizzled. Weights:
   // [kTileRowBlocks][kStageChunks] chunks, or of one the words of half of its columns and all of
@@ -94,6 +91,17 @@ struct WgmmaShape {
   static constexpr int kWeightOffset = Config::value.weight_offset();
   static constexpr int kPassOffset = Config::value.pass_offset();
   static constexpr int kBarrierOffset = Config::value.barrier_offset();
+
+  static __device__ __forceinline__ int total_units(const WeightShape& shape) {
+    return (shape.chunks + kStageChunks - 1) / kStageChunks;
+  }
+  static __device__ __forceinline__ int row_sets(const WeightShape& shape) {
+    return (shape.row_blocks + kSetRowBlocks - 1) / kSetRowBlocks;
+  }
+  // Chunks of a row block in unit `unit` of `units`.
+  static __device__ __forceinline__ int chunks_of_unit(int unit, int units) {
+    return kLastChunks != 0 && unit == units - 1 ? kLastChunks : kStageChunks;
+  }
 
   static __device__ __forceinline__ int box_bytes(int m) {
     return (Config::value.fits_box() && m < kBoxTokens ? m : kBoxTokens) * 128;

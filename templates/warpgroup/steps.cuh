@@ -38,8 +38,8 @@ struct WgmmaSteps {
   // other meanwhile. With two sets of weights every step waits for the one before. Every stage must
   // begin with the same set of sums, and a short one would have a branch of its own, with which
   // ptxas lets no two steps overlap. Where an offset cuts groups they are not as many steps each.
-  static constexpr bool kEven = kCut == 0 && Config::value.weights.chunks % S::kStageChunks == 0 &&
-                                S::kOwnChunks * kSteps / kGroupSteps % 2 == 0;
+  static constexpr bool kEven =
+      kCut == 0 && S::kLastChunks == 0 && S::kOwnChunks * kSteps / kGroupSteps % 2 == 0;
   static constexpr int kParts =
       kPartial && Config::value.tile_m == 64 && !S::kFour && kSets == 2 && kEven ? 2 : 1;
 

@@ -153,9 +153,9 @@ struct WgmmaStore {
 #pragma unroll
     for (int i = 0; i < kTurns; ++i) {
       const int token = token_at(piece, place + kAtOnce * i + own);
-      if (token < 0 || (S::kRowsMayEnd && row >= Config::value.weights.n)) continue;
+      if (token < 0 || (S::kRowsMayEnd && row >= output.shape.n)) continue;
       if (!is_of_pass(i)) continue;
-      store_global_16(output.y + Output<Config>::offset_of(token, row), values[i]);
+      store_global_16(output.y + output.offset_of(token, row), values[i]);
     }
   }
 
@@ -183,7 +183,7 @@ struct WgmmaStore {
       const int token = token_at(piece, place + i / kRowThreads);
       const int row = i % kRowThreads * kRows;
       if (token < 0) continue;
-      if (S::kRowsMayEnd && first_row + row >= Config::value.weights.n) continue;
+      if (S::kRowsMayEnd && first_row + row >= output.shape.n) continue;
       const u32 at = memory.pass(warpgroup) + 4 * (i / kRowThreads * S::kPassRow + row);
       output.store(token, first_row + row, [&](int half) {
         Sums8 sum = {};

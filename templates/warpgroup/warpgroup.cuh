@@ -43,11 +43,11 @@
 
 namespace heddle {
 
-// `shared_tiles`: how many tiles at the end are shared by several blocks.
+// `shape`: of W. `shared_tiles`: how many tiles at the end are shared by several blocks.
 template <class Config, class Decode>
 __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* weights, u8* y,
-                                           const u8* bias, const u8* residual, u8* workspace, int m,
-                                           int shared_tiles) {
+                                           const u8* bias, const u8* residual, u8* workspace,
+                                           const WeightShape& shape, int m, int shared_tiles) {
   extern __shared__ __align__(1024) u8 shared_memory[];
   const WgmmaMemory<Config> memory{shared_address(shared_memory)};
   const int lane = threadIdx.x % 32;
@@ -67,10 +67,11 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     WgmmaFinish<Config>::start_pair();
   }
 
-  typename Config::Schedule schedule(m, shared_tiles);
+  typename Config::Schedule schedule(m, WgmmaShape<Config>::row_sets(shape),
+                                     WgmmaShape<Config>::total_units(shape), shared_tiles);
   if (warpgroup < 0) {
     shrink_registers<WgmmaShape<Config>::kFetchRegisters>();
-    WgmmaFetch<Config> fetch{memory, tokens, weights, schedule, m, warp};
+    WgmmaFetch<Config> fetch{memory, tokens, weights, shape, schedule, m, warp};
     fetch.run();
     warp_barrier();
     WgmmaFinish<Config>::meet_pair();
@@ -78,7 +79,8 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     grow_registers<WgmmaShape<Config>::kMultiplyRegisters>();
     WgmmaMultiply<Config, Decode> multiply(memory, warpgroup, warp % 4, lane);
     const int thread = static_cast<int>(threadIdx.x) % 128;
-    const WgmmaStore<Config> store{memory, {weights, y, bias, residual}, m, warpgroup, thread};
+    const WgmmaStore<Config> store{
+        memory, {weights, y, bias, residual, shape}, m, warpgroup, thread};
     const WgmmaParts<Config> parts{memory, workspace, shared_tiles, warpgroup, thread};
     const WgmmaFinish<Config> finish{memory, store, parts, warpgroup, thread};
     wait_for_predecessor();
@@ -87,8 +89,8 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
     bool is_first = true;
 #pragma unroll 1
     while (schedule.next(piece)) {
-      multiply.load_channel_zeros(weights + Config::value.weights.channel_offset, piece);
-      multiply.run(piece, stage);
+      multiply.load_channel_zeros(weights, shape, piece);
+      multiply.run(piece, schedule.units, stage);
       if (is_first) WgmmaFinish<Config>::meet_pair();
       is_first = false;
       finish.run(schedule, piece, multiply.sum);

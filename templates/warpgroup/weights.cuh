@@ -18,14 +18,15 @@ struct WgmmaWeights : ChunkLane<Config> {
 
   __device__ __forceinline__ explicit WgmmaWeights(int lane) : Lane(lane) {}
 
-  // Integer zero points per channel, once for a piece. `row_block`: in the tile, of the warp's
-  // first row tile.
-  __device__ __forceinline__ void load_channel_zeros(const u8* metadata, const Piece& piece,
-                                                     int row_block) {
+  // Integer zero points per channel of the packed weights, once for a piece. `row_block`: in the
+  // tile, of the warp's first row tile.
+  __device__ __forceinline__ void load_channel_zeros(const u8* packed, const WeightShape& shape,
+                                                     const Piece& piece, int row_block) {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r) {
       const int block = 4 * (piece.row_tile + row_block / 4 + r) + row_block % 4;
-      decoder_.load_channel_zeros(r, *this, Lane::channel_zeros(metadata, block));
+      decoder_.load_channel_zeros(
+          r, *this, Lane::channel_zeros(packed + shape.channel_offset, block, shape.row_blocks));
     }
   }
 

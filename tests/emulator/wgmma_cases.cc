@@ -333,24 +333,25 @@ std::vector<WgmmaCase> make_cases() {
 Plan WgmmaCase::plan() const {
   // Whose blocks read their tokens alone.
   const auto is_plain = [](const PlannedKernel& kernel) {
-    const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
+    const auto* wgmma = config_if<WarpgroupKernel>(kernel);
     return wgmma != nullptr && wgmma->cluster == 1;
   };
   Plan plan = plan_of_one(Spec::from_gemm(spec, name), name, is_plain, sm_count);
   // The planner has this for tiles of its own choice alone.
-  auto v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
+  auto v = config_of<WarpgroupKernel>(plan.kernels[0]);
   wgmma_share_tokens(cluster, v);
   // A kernel whose tiles have all tokens shares them in one way.
   if (v.has_one_token_tile()) {
     v.shares_tiles = sharing != Sharing::kNone;
     v.shares_in_pairs = sharing == Sharing::kClusters;
   }
+  v.settle();
   plan.kernels[0] = with_config(plan, plan.kernels[0], v);
   return plan;
 }
 
 WgmmaShares WgmmaCase::shares(const Plan& plan, std::int64_t m) const {
-  const auto& v = config_of<device::WarpgroupConfig>(plan.kernels[0]);
+  const auto& v = config_of<WarpgroupKernel>(plan.kernels[0]);
   const bool one_way = v.has_one_token_tile();
   if (m != tokens.back() && !one_way) return wgmma_shares(plan, v, m);
   const auto ceil_of = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "generator/families/gemm_config.h"
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/families/warpgroup/shares.h"
 #include "heddle/kernel.h"
@@ -18,7 +19,6 @@
 namespace heddle {
 namespace {
 
-using device::WarpgroupConfig;
 using emulator::Access;
 
 // Interleavings of each M, all with one workspace.
@@ -63,7 +63,8 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
                           {buffers.x, static_cast<int>(m), static_cast<int>(spec.shape.k),
                            plan_.kernels[0].tokens_of_box(m)},
                           buffers.weights, buffers.y, buffers.bias, buffers.residual, workspace,
-                          static_cast<int>(m), shares.shared_tiles);
+                          weight_shape(spec, plan_.layout), static_cast<int>(m),
+                          shares.shared_tiles);
                     });
       ASSERT_TRUE(memory.guards_intact());
       if (first.empty()) {
@@ -80,7 +81,7 @@ class EmulatedWgmma : public testing::TestWithParam<std::size_t> {
     }
   }
 
-  const WarpgroupConfig& config() const { return config_of<WarpgroupConfig>(plan_.kernels[0]); }
+  const WarpgroupKernel& config() const { return config_of<WarpgroupKernel>(plan_.kernels[0]); }
   int tiles(std::int64_t m) const {
     return static_cast<int>(ceil_of(m, config().tile_m) *
                             ceil_of(plan_.spec.gemm().shape.n, config().tile_n * config().cluster));
@@ -138,7 +139,7 @@ std::vector<std::size_t> cases_that_share() {
     const WgmmaCase& one = wgmma_cases()[i];
     if (one.sharing == Sharing::kNone) continue;
     const Plan plan = one.plan();
-    const auto& v = config_of<WarpgroupConfig>(plan.kernels[0]);
+    const auto& v = config_of<WarpgroupKernel>(plan.kernels[0]);
     if (!v.shares_in_pairs || !v.has_one_token_tile()) numbers.push_back(i);
   }
   return numbers;

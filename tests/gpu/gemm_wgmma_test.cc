@@ -161,13 +161,13 @@ TEST_F(WgmmaGpu, TokensReadByPairs) {
     spec.shape.m_max = 4100;
     if (around) spec.epilogue = {true, Activation::kSilu, true};
     const auto pairs = [](const PlannedKernel& kernel) {
-      const auto* wgmma = config_if<device::WarpgroupConfig>(kernel);
+      const auto* wgmma = config_if<WarpgroupKernel>(kernel);
       return wgmma != nullptr && wgmma->cluster == 2;
     };
     check_kernel(spec, pairs, {513, 640, 1000, 1025, 1300, 1536, 2048});
     spec.weight.bits = 8;
     const auto halves = [&](const PlannedKernel& kernel) {
-      return pairs(kernel) && config_of<device::WarpgroupConfig>(kernel).half_stages;
+      return pairs(kernel) && config_of<WarpgroupKernel>(kernel).half_stages;
     };
     check_kernel(spec, halves, {640, 1300, 2048});
   }

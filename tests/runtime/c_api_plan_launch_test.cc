@@ -171,10 +171,20 @@ heddle_gemm_args gemm_args(std::int64_t m) {
   return args;
 }
 
+Bytes shape_of(const heddle_plan* plan) {
+  std::size_t bytes = 0;
+  EXPECT_EQ(heddle_gemm_shape(plan, nullptr, 0, &bytes), HEDDLE_ERROR_USAGE);
+  Bytes shape(bytes);
+  EXPECT_EQ(heddle_gemm_shape(plan, shape.data(), bytes, &bytes), HEDDLE_OK)
+      << heddle_error_message();
+  return shape;
+}
+
 TEST_F(CApiPlanLaunch, OfAGemm) {
   const testing::EngineContext context;
   make(R"({"heddle":1,"op":"gemm","shape":{"n":4096,"k":4096,"m":[1,300]},"weight":{"bits":4},)"
        R"("activation":{"dtype":"fp16"}})");
+  bool has_shape = false;
   for (const std::int64_t m : {1, 7, 64, 300}) {
     seen_.clear();
     infos_.clear();
@@ -190,7 +200,12 @@ TEST_F(CApiPlanLaunch, OfAGemm) {
       EXPECT_EQ(argument("schedule"), bytes_of_value(told.schedule));
     }
     EXPECT_EQ(argument("tokens").empty(), told.box_tokens == 0);
+    has_shape = has_shape || !argument("shape").empty();
+    if (!argument("shape").empty()) {
+      EXPECT_EQ(argument("shape"), shape_of(plan_));
+    }
   }
+  EXPECT_TRUE(has_shape);
 }
 
 TEST_F(CApiPlanLaunch, OfActOrder) {

@@ -19,13 +19,12 @@
 namespace heddle {
 namespace {
 
-using device::WarpgroupConfig;
-
 // The plan's first kernel, which this changes.
-WarpgroupConfig config_of_first(const Plan& plan) {
-  return config_of<WarpgroupConfig>(plan.kernels.front());
+WarpgroupKernel config_of_first(const Plan& plan) {
+  return config_of<WarpgroupKernel>(plan.kernels.front());
 }
-Source render_with(Plan& plan, const WarpgroupConfig& config) {
+Source render_with(Plan& plan, WarpgroupKernel config) {
+  config.settle();
   plan.kernels[0] = with_config(plan, plan.kernels[0], config);
   return render(plan, 0);
 }
@@ -163,7 +162,7 @@ TEST_F(CompileWgmma, EveryPair) {
         spec.tile.m = m;
         spec.tile.n = 128;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-        WarpgroupConfig c = config_of_first(plan);
+        WarpgroupKernel c = config_of_first(plan);
         wgmma_share_tokens(2, c);
         c.step_tiles = tiles;
         sources.push_back(render_with(plan, c));
@@ -208,7 +207,7 @@ TEST_F(CompileWgmma, EveryHalfStage) {
       Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
       for (const int cluster : {1, 2}) {
         if (!every_kernel() && in_pairs != (cluster == 2)) continue;
-        WarpgroupConfig c = config_of_first(plan);
+        WarpgroupKernel c = config_of_first(plan);
         wgmma_share_tokens(cluster, c);
         sources.push_back(render_with(plan, c));
       }
@@ -229,7 +228,7 @@ TEST_F(CompileWgmma, EveryStep) {
         spec.tile.n = n;
         Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
         for (PlannedKernel& kernel : plan.kernels) {
-          auto c = config_of<WarpgroupConfig>(kernel);
+          auto c = config_of<WarpgroupKernel>(kernel);
           c.step_tiles = tiles;
           c.decoded_sets = sets;
           kernel = with_config(plan, kernel, c);

@@ -102,7 +102,7 @@ TEST(GemmLaunchTest, GridCoversTheOutputWithTilesOfMInX) {
   spec.shape = {4104, 4096, 1, 1000000};
   plan.spec = Spec::from_gemm(spec);
   device::TilesConfig tiles{};
-  tiles.weights.n = 4104;
+  tiles.shape.n = 4104;
   tiles.feeder = device::Feeder::kAsync;
   tiles.tile_m = 8;
   tiles.tile_n = 64;
@@ -142,7 +142,7 @@ TEST(GemmLaunchTest, TheTableHasTheBlocksOfEveryM) {
           SCOPED_TRACE(testing::Message() << target << " N = " << n << " M = " << m);
           expect_equal(table.at(plan, {m}), plan.launch(i, {m}));
           // What blocks of several clusters share they add in the workspace.
-          const auto* wgmma = config_if<device::WarpgroupConfig>(plan.kernels[i]);
+          const auto* wgmma = config_if<WarpgroupKernel>(plan.kernels[i]);
           const KernelLaunch launch = table.at(plan, {m});
           if (wgmma == nullptr || launch.schedule == 0) continue;
           const bool in_cluster = static_cast<int>(launch.cluster) > wgmma->cluster;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "generator/families/all.h"
 #include "generator/planner/kernel_name.h"
 #include "heddle/error.h"
 #include "tests/generator/tuned/tables.h"
@@ -43,7 +44,8 @@ std::string refusal(const TablesOfBundle& a, const TablesOfBundle& b) {
 TEST(MergedTables, KernelsThatWerePlannedWithoutAnEntryOfTheOther) {
   const TablesOfBundle tuned = bundle_with({entry_for(1, 16)}, {{kGpu, {kOfEntry}}});
   for (const char* kernel : {kOfEntry, "heddle_gemm_uint4_g128_fp16_gated_n4096_k4096_m1_8",
-                             "heddle_gemm_uint4_g128_fp16_fp32_n4096_k4096_m1_8"}) {
+                             "heddle_gemm_uint4_g128_fp16_fp32_n4096_k4096_m1_8",
+                             "heddle_gemm_uint4_g128_fp16_any_wgmma_32x64x512_s4_alone"}) {
     for (const char* gpu : {kGpu, ""}) {
       const std::string text = refusal(tuned, bundle_with({}, {{gpu, {kernel}}}, "plain.hdl"));
       EXPECT_NE(text.find("plain.hdl has kernels for a100 of n = 4096, k = 4096"),
@@ -89,6 +91,7 @@ TEST(MergedTables, EntriesOfTheShippedTable) {
   PlannedKernel kernel;
   kernel.size_min = 1;
   kernel.size_max = 16;
+  kernel.family = stream_family();
   const Kernels kernels = {{shipped.gpu(), {gemm_kernel_name(gemm, kernel)}}};
   TablesOfBundle none{"none.hdl", {}, kernels};
   none.tables.add(TunedTable::from_entries(shipped.gpu(), {}));

@@ -55,7 +55,7 @@ LaunchOverhead measure_launch_overhead(Runtime& runtime, const GemmKernel& kerne
   const LoadedKernel loaded(*built.binary, planned.shared_bytes, device);
 
   const KernelLaunch launch = plan.launch(index, {args.m});
-  GemmArguments arguments(args);
+  GemmArguments arguments(plan, args);
   arguments.read_tokens(cu, plan, planned);
   arguments.list().set(KernelArgument::kSchedule, &launch.schedule);
   const LaunchConfig config(planned, launch, stream.get());

@@ -61,6 +61,7 @@ class Candidates {
   Candidates(const Plan& plan, const MRange& m)
       : spec_(plan.spec.gemm()), target_(plan.target), m_(m) {
     base_.weights = packed_weights(spec_, plan.layout);
+    base_.shape = weight_shape(spec_, plan.layout);
     base_.scaling.mode = scale_mode_of_entries(spec_, plan.layout, kTokenTile);
     base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
@@ -68,13 +69,13 @@ class Candidates {
   }
 
   std::vector<PlannedKernel> all() {
-    const device::PackedWeights& weights = base_.weights;
+    const device::WeightShape& shape = base_.shape;
     for (int split = 1; split <= kMostSplit; ++split) {
-      const bool can = split == 1 || (2 * split <= weights.chunks &&
-                                      weights.row_blocks <= device::Workspace::kCounterBytes / 4);
+      const bool can = split == 1 || (2 * split <= shape.chunks &&
+                                      shape.row_blocks <= device::Workspace::kCounterBytes / 4);
       // Rows too long for one block are shared, too.
       const bool helps = split == 1 || kernels_.empty() ||
-                         weights.row_blocks * split <= kSplitTurns * target_.sm_count;
+                         shape.row_blocks * split <= kSplitTurns * target_.sm_count;
       if (!can || !helps) break;
       add_split(split);
     }

@@ -29,7 +29,7 @@ class Gemv final : public GemmFamilyOf<GemvConfig> {
   KernelLaunch launch(const Plan& /*plan*/, const PlannedKernel& kernel,
                       const LaunchSize& /*size*/) const noexcept override {
     const auto& config = config_of<GemvConfig>(kernel);
-    return {static_cast<unsigned>(config.weights.row_blocks), 1,
+    return {static_cast<unsigned>(config.shape.row_blocks), 1,
             static_cast<unsigned>(config.split_k)};
   }
   std::int64_t size_step(const PlannedKernel& kernel) const noexcept override {

@@ -35,7 +35,7 @@ bool honours(const TileSpec& tile, const StreamConfig& c) {
 int workers(const Target& target, const StreamConfig& c) {
   if (c.cluster <= kSharers) return target.sm_count / c.cluster * c.cluster;
   const int sms = target.sm_count * 10 / 11;
-  return std::min(sms, c.weights.row_blocks * c.split_k) / c.cluster * c.cluster;
+  return std::min(sms, c.shape.row_blocks * c.split_k) / c.cluster * c.cluster;
 }
 
 class Candidates {
@@ -44,6 +44,7 @@ class Candidates {
       : spec_(plan.spec.gemm()), target_(plan.target), layout_(plan.layout), m_(m) {
     const auto tokens = static_cast<int>(ceil_div(m.max, kTokenTile)) * kTokenTile;
     base_.weights = packed_weights(spec_, layout_);
+    base_.shape = weight_shape(spec_, layout_);
     base_.scaling.mode = scale_mode_of_entries(spec_, layout_, tokens);
     base_.epilogue = epilogue_of(spec_);
     base_.pre_scale = takes_pre_scale(spec_);
@@ -79,7 +80,7 @@ class Candidates {
   void add_stage_of_tile(StreamConfig c) {
     c.warps_k = *spec_.tile.warps_k;
     c.stage_chunks = *spec_.tile.k / (device::Chunk::kColumns * c.warps_k);
-    const bool has_shares = c.warps_k <= std::min(kManyStreamWarps, c.weights.chunks / c.split_k);
+    const bool has_shares = c.warps_k <= std::min(kManyStreamWarps, c.shape.chunks / c.split_k);
     const int most_chunks = std::min(c.most_chunks(), kMostStreamStageChunks);
     if (has_shares && c.stage_chunks >= 1 && c.stage_chunks <= most_chunks) add(c);
   }

@@ -45,7 +45,7 @@ const std::vector<CostParameter>& stream_cost_parameters() {
 double stream_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
   const auto& c = config_of<device::StreamConfig>(kernel);
   const GpuRates gpu(plan.target);
-  const double row_blocks = ceil_div(c.weights.row_blocks, c.workers / c.split_k);
+  const double row_blocks = ceil_div(c.shape.row_blocks, c.workers / c.split_k);
   const double stages = ceil_div(c.most_chunks(), c.stage_chunks);
   // A last stage that is shorter takes as long as a whole one.
   const double chunks = row_blocks * stages * c.stage_chunks;

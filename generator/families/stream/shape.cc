@@ -15,7 +15,7 @@ constexpr int kRingBytes = 72 * 1024;
 
 bool fit_stream(const TileSpec& tile, const Target& target, device::StreamConfig& c) {
   const int ring = c.warps_k * c.stage_bytes();  // one stage of all warps
-  const int row_blocks = ceil_div(c.weights.row_blocks, c.workers / c.split_k);
+  const int row_blocks = ceil_div(c.shape.row_blocks, c.workers / c.split_k);
   const int work = ceil_div(c.most_chunks(), c.stage_chunks) * row_blocks;  // in stages
   const int fewest = tile.stages.value_or(kFewestStages);
   if (fewest < kFewestStages) return false;

@@ -52,6 +52,7 @@ class Candidates {
     const bool bulk = feeder == Feeder::kBulk;
     TilesConfig c{};
     c.weights = packed_weights(spec_, layout_);
+    c.shape = weight_shape(spec_, layout_);
     c.epilogue = epilogue_of(spec_);
     c.pre_scale = takes_pre_scale(spec_);
     c.feeder = feeder;

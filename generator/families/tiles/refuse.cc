@@ -74,11 +74,11 @@ std::vector<Problem> refuse_tile(const TilesConfig& c, const GemmSpec& spec, con
       },
       "", [&] { return fmt::format("at most {}", kMaxSumRegisters); });
   // The shortest stage has one chunk, where the spec sets none.
-  const int most_split = spec.tile.k ? c.total_stages() : c.weights.chunks;
+  const int most_split = spec.tile.k ? c.total_stages() : c.shape.chunks;
   reasons.unless(c.split_k <= c.total_stages(), "/tile/split_k",
                  "every block of a split needs a stage of K", c.split_k,
                  [&] { return fmt::format("1 to {}", most_split); });
-  const std::int64_t tiles_of_n = ceil_div(c.weights.n, c.tile_n);
+  const std::int64_t tiles_of_n = ceil_div(c.shape.n, c.tile_n);
   reasons.unless(
       tiles_of_n <= kMostTilesOfN, "/tile/n",
       [&] { return fmt::format("a launch has at most {} tiles along N", kMostTilesOfN); },

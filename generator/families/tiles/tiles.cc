@@ -65,11 +65,11 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     const auto& config = config_of<TilesConfig>(kernel);
     const auto count = [](std::int64_t value) { return static_cast<unsigned int>(value); };
     if (config.is_cluster()) {
-      return {count(config.split_k), count(ceil_div(config.weights.n, config.tile_n)), 1,
+      return {count(config.split_k), count(ceil_div(config.shape.n, config.tile_n)), 1,
               count(config.split_k)};
     }
     return {count(ceil_div(size.size, config.tile_m)),
-            count(ceil_div(config.weights.n, config.tile_n)), count(config.split_k)};
+            count(ceil_div(config.shape.n, config.tile_n)), count(config.split_k)};
   }
   // The grid's x counts tiles of M, as many as there are. Bulk copies bring all tokens to one tile,
   // and the sums of a split would make the workspace grow with M.
@@ -89,7 +89,7 @@ class Tiles final : public GemmFamilyOf<TilesConfig> {
     const auto& config = config_of<TilesConfig>(kernel);
     if (config.split_k == 1 || config.is_cluster()) return 0;
     const std::int64_t tiles =
-        ceil_div(size, config.tile_m) * ceil_div(config.weights.n, config.tile_n);
+        ceil_div(size, config.tile_m) * ceil_div(config.shape.n, config.tile_n);
     return static_cast<std::size_t>(kWorkspaceCounterBytes +
                                     4 * tiles * config.split_k * config.tile_m * config.tile_n);
   }

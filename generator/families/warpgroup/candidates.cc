@@ -42,12 +42,12 @@ bool four_hold_sums(const WarpgroupConfig& c) {
 // which 64 tokens have registers, and stages of one or two chunks, none of which may be short, and
 // groups that are as many steps each, which those that an offset cuts are not.
 // Codes of eight bits, and 64 rows, were no faster so.
-bool multiplies_beside_scaling(const GemmSpec& spec, const WarpgroupConfig& c) {
+bool multiplies_beside_scaling(const GemmSpec& spec, const WarpgroupKernel& c) {
   return c.tile_m == 64 && c.tile_n > 64 && spec.weight.bits < 8 &&
-         (c.has_four() || (c.weights.chunks % 2 == 0 && c.weights.entry_offset == 0));
+         (c.has_four() || (c.shape.chunks % 2 == 0 && c.weights.entry_offset == 0));
 }
 
-void settle_scale(const GemmSpec& spec, const WeightLayout& layout, WarpgroupConfig& c) {
+void settle_scale(const GemmSpec& spec, const WeightLayout& layout, WarpgroupKernel& c) {
   c.scaling.mode =
       scale_mode_of_entries(spec, layout, c.tile_m, multiplies_beside_scaling(spec, c));
 }
@@ -58,7 +58,7 @@ void set_stage(WarpgroupConfig& c, int columns) {
 }
 
 // Two or four that multiply, and where scales go.
-void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, WarpgroupConfig& c) {
+void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, WarpgroupKernel& c) {
   const bool may_four = c.tile_n == kMostWarpgroups * kRowTile && c.tile_m <= kMostTokensOfFour;
   c.warpgroups = may_four ? kMostWarpgroups : kWarpgroups;
   settle_scale(spec, layout, c);
@@ -68,7 +68,7 @@ void choose_warpgroups(const GemmSpec& spec, const WeightLayout& layout, Warpgro
 }
 
 void complete(const GemmSpec& spec, const Target& target, const WeightLayout& layout,
-              WarpgroupConfig& c) {
+              WarpgroupKernel& c) {
   choose_warpgroups(spec, layout, c);
   const bool four = c.has_four();
   set_wgmma_ring(spec, target, c);
@@ -90,6 +90,7 @@ class Candidates {
       : plan_(plan), spec_(plan.spec.gemm()), target_(plan.target), layout_(plan.layout), m_(m) {
     base_.weights = packed_weights(spec_, layout_);
     base_.epilogue = epilogue_of(spec_);
+    base_.shape = weight_shape(spec_, layout_);
     base_.tokens = static_cast<int>(m.max);
     base_.cluster = 1;
     base_.workers = target_.sm_count;
@@ -124,21 +125,21 @@ class Candidates {
   }
 
   // Columns of a stage: several chunks, one, or half of one.
-  std::vector<int> column_counts(const WarpgroupConfig& tile) const {
+  std::vector<int> column_counts(const WarpgroupKernel& tile) const {
     std::vector<int> counts;
     for (const int columns : values_of(spec_.tile.k, {512, 256, 128, 64})) {
-      WarpgroupConfig one = tile;
+      WarpgroupKernel one = tile;
       set_stage(one, columns);
       settle_scale(spec_, layout_, one);
       if (!spec_.tile.k && one.half_stages && !wgmma_may_halve(spec_, one)) continue;
-      if (!spec_.tile.k && one.stage_chunks > one.weights.chunks) continue;
+      if (!spec_.tile.k && one.stage_chunks > one.shape.chunks) continue;
       counts.push_back(columns);
     }
     return counts;
   }
 
   void add_tile(int tokens, int rows) {
-    WarpgroupConfig c = base_;
+    WarpgroupKernel c = base_;
     c.tile_m = tokens;
     c.tile_n = rows;
     for (const int columns : column_counts(c)) {
@@ -150,7 +151,7 @@ class Candidates {
   }
 
   // Whose blocks read tokens for themselves; where a tile has many, also pairs that read them once.
-  void add_modes(WarpgroupConfig c) {
+  void add_modes(WarpgroupKernel c) {
     complete(spec_, target_, layout_, c);
     // Two long stages are never better than more short ones.
     const bool is_long = c.stage_chunks > 1 && c.stages < kFewestLongStages;
@@ -158,7 +159,7 @@ class Candidates {
     add(c);
     if (target_.sm_count < kWgmmaCluster) return;
     if (m_.max > c.tile_m && c.tile_m > 128 && c.tile_n == 128) {
-      WarpgroupConfig once = c;
+      WarpgroupKernel once = c;
       wgmma_share_tokens(kWgmmaCluster, once);
       complete(spec_, target_, layout_, once);
       add(once);
@@ -167,8 +168,8 @@ class Candidates {
 
   // Where a tile has all tokens of the range, its kernel is made for one way to share tiles: by
   // none, by pairs, or by way of the workspace. Others have all ways, and each launch takes one.
-  void add(WarpgroupConfig c) {
-    WarpgroupConfig pairs = c;
+  void add(WarpgroupKernel c) {
+    WarpgroupKernel pairs = c;
     pairs.shares_in_pairs = wgmma_may_pair(pairs);
     settle_wgmma_ring(spec_, target_, pairs);
     pairs.shares_in_pairs = wgmma_may_pair(pairs);
@@ -179,7 +180,8 @@ class Candidates {
     add_one(c);
   }
 
-  void add_one(const WarpgroupConfig& c) {
+  void add_one(WarpgroupKernel c) {
+    c.settle();
     std::vector<Problem> problems = refuse_wgmma(spec_, target_, c);
     if (problems.empty()) {
       kernels_.push_back(kernel_of(c));
@@ -189,13 +191,13 @@ class Candidates {
     }
   }
 
-  PlannedKernel kernel_of(const WarpgroupConfig& c) const {
+  PlannedKernel kernel_of(const WarpgroupKernel& c) const {
     PlannedKernel kernel = gemm_candidate(*warpgroup_family(), m_, c);
     kernel.starts_early = true;
     kernel.box_tokens = c.box_tokens();
     kernel.fits_box = c.fits_box();
-    kernel.arguments = {A::kTokenMap, A::kWeights,   A::kY, A::kBias,
-                        A::kResidual, A::kWorkspace, A::kM, A::kSchedule};
+    kernel.arguments = {A::kTokenMap,  A::kWeights, A::kY, A::kBias,    A::kResidual,
+                        A::kWorkspace, A::kShape,   A::kM, A::kSchedule};
     return kernel;
   }
 
@@ -204,7 +206,7 @@ class Candidates {
   const Target& target_;
   const WeightLayout& layout_;
   const MRange m_;
-  WarpgroupConfig base_{};  // what all candidates have
+  WarpgroupKernel base_{};  // what all candidates have
   std::vector<PlannedKernel> kernels_;
   std::vector<Problem> problems_;
   int least_refused_bytes_ = 0;  // of a stage of their tile

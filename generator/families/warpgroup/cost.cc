@@ -95,7 +95,7 @@ double WgmmaClocks::reading_tokens_apart(std::int64_t tiles, std::int64_t tokens
 }
 
 double warpgroup_us(const Plan& plan, const PlannedKernel& kernel, std::int64_t m, Costs costs) {
-  const auto& c = config_of<WarpgroupConfig>(kernel);
+  const auto& c = config_of<WarpgroupKernel>(kernel);
   const GpuRates gpu(plan.target);
   const GemmSpec& spec = plan.spec.gemm();
   const double work = wgmma_shares_clocks(plan, c, m, costs);

@@ -6,16 +6,15 @@
 #include <vector>
 
 #include "generator/families/costs.h"
+#include "generator/families/warpgroup/kernel.h"
 #include "heddle/inspect/plan.h"
-#include "warpgroup/config.h"
 
 namespace heddle {
 
 // Clocks of one thread block of a launch with m tokens.
 class WgmmaClocks {
  public:
-  WgmmaClocks(const Plan& plan, const device::WarpgroupConfig& config, std::int64_t m,
-              Costs costs) noexcept
+  WgmmaClocks(const Plan& plan, const WarpgroupKernel& config, std::int64_t m, Costs costs) noexcept
       : plan_(plan), c_(config), m_(m), costs_(costs) {}
 
   // A stage, or both halves of a chunk: computing, or the copies of its weights and tokens.
@@ -36,7 +35,7 @@ class WgmmaClocks {
   double tile_bytes() const { return 4.0 * c_.tile_m * c_.tile_n; }
 
   const Plan& plan_;
-  const device::WarpgroupConfig& c_;
+  const WarpgroupKernel& c_;
   const std::int64_t m_;
   const Costs costs_;
 };

@@ -58,7 +58,7 @@ void set_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupConfig&
 
 // The blocks of a pair that have few stages would have their first tokens late behind the weights
 // of two, and the next behind those of a large ring.
-void settle_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupConfig& c) {
+void settle_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupKernel& c) {
   if (!c.shares_in_pairs || c.total_units() >= kWgmmaCluster * kFewestStagesOfBlock) return;
   if (c.tile_m > kMostTokensAhead) return;
   c.stages_ahead = 1;

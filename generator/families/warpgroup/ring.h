@@ -4,9 +4,9 @@
 #define HEDDLE_GENERATOR_FAMILIES_WARPGROUP_RING_H_
 
 #include "generator/families/fields.h"
+#include "generator/families/warpgroup/kernel.h"
 #include "heddle/spec.h"
 #include "heddle/target.h"
-#include "warpgroup/config.h"
 
 namespace heddle {
 
@@ -15,7 +15,7 @@ namespace heddle {
 void set_wgmma_ring(const GemmSpec& spec, const Target& target, device::WarpgroupConfig& config);
 
 // The same once it is known how tiles are shared.
-void settle_wgmma_ring(const GemmSpec& spec, const Target& target, device::WarpgroupConfig& config);
+void settle_wgmma_ring(const GemmSpec& spec, const Target& target, WarpgroupKernel& config);
 
 }  // namespace heddle
 

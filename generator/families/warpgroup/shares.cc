@@ -14,17 +14,17 @@ namespace {
 using device::WarpgroupConfig;
 
 // Tiles of the rows, or of those of a cluster.
-std::int64_t row_sets_of(const WarpgroupConfig& c) {
-  return ceil_div(std::int64_t{c.weights.row_blocks} * device::Chunk::kRows, c.cluster_rows());
+std::int64_t row_sets_of(const WarpgroupKernel& c) {
+  return ceil_div(std::int64_t{c.shape.row_blocks} * device::Chunk::kRows, c.cluster_rows());
 }
 
-bool has_places_for_pairs(const WarpgroupConfig& c, std::int64_t tiles) {
+bool has_places_for_pairs(const WarpgroupKernel& c, std::int64_t tiles) {
   return tiles * kWgmmaCluster <= c.workers && c.total_units() >= kWgmmaCluster;
 }
 
 // Launches with as many tiles of tokens are alike, as size_step() of the family says: by the most
 // tokens that they can have.
-std::int64_t most_tokens(const WarpgroupConfig& c, std::int64_t m) {
+std::int64_t most_tokens(const WarpgroupKernel& c, std::int64_t m) {
   return std::min<std::int64_t>(ceil_div(m, c.tile_m) * c.tile_m, c.tokens);
 }
 
@@ -50,7 +50,7 @@ struct Way {
 // tiles: all are counted in clusters.
 class Ways {
  public:
-  Ways(const Plan& plan, const WarpgroupConfig& c, std::int64_t m, Costs costs)
+  Ways(const Plan& plan, const WarpgroupKernel& c, std::int64_t m, Costs costs)
       : c_(c),
         clocks_(plan, c, most_tokens(c, m), costs),
         tile_stages_(c.total_units()),
@@ -142,7 +142,7 @@ class Ways {
     return static_cast<double>(stages) * stage_clocks_;
   }
 
-  const WarpgroupConfig& c_;
+  const WarpgroupKernel& c_;
   const WgmmaClocks clocks_;
   const std::int64_t tile_stages_;
   const double stage_clocks_;
@@ -162,20 +162,20 @@ bool wgmma_may_pair(const WarpgroupConfig& c) {
          2 * c.tile_m * c.tile_n <= c.stages * c.stage_bytes();
 }
 
-bool wgmma_has_places_for_pairs(const WarpgroupConfig& c) {
+bool wgmma_has_places_for_pairs(const WarpgroupKernel& c) {
   return c.shares_in_pairs && has_places_for_pairs(c, row_sets_of(c));
 }
 
-bool wgmma_has_parts(const Plan& plan, const WarpgroupConfig& c) {
+bool wgmma_has_parts(const Plan& plan, const WarpgroupKernel& c) {
   return Ways(plan, c, c.tokens, own_costs()).may_use_workspace();
 }
 
-WgmmaShares wgmma_shares(const Plan& plan, const WarpgroupConfig& c, std::int64_t m) {
+WgmmaShares wgmma_shares(const Plan& plan, const WarpgroupKernel& c, std::int64_t m) {
   const Ways ways(plan, c, m, own_costs());
   return ways.shares(ways.fastest());
 }
 
-double wgmma_shares_clocks(const Plan& plan, const WarpgroupConfig& c, std::int64_t m,
+double wgmma_shares_clocks(const Plan& plan, const WarpgroupKernel& c, std::int64_t m,
                            Costs costs) {
   return Ways(plan, c, m, costs).clocks(Ways(plan, c, m, own_costs()).fastest());
 }

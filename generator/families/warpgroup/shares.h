@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "generator/families/costs.h"
+#include "generator/families/warpgroup/kernel.h"
 #include "heddle/inspect/plan.h"
-#include "warpgroup/config.h"
 
 namespace heddle {
 
@@ -23,10 +23,10 @@ struct WgmmaShares {
 
 // The fastest of those that the kernel is made for, by the parameters' own values: what a table has
 // of them changes no launch.
-WgmmaShares wgmma_shares(const Plan& plan, const device::WarpgroupConfig& config, std::int64_t m);
+WgmmaShares wgmma_shares(const Plan& plan, const WarpgroupKernel& config, std::int64_t m);
 
 // Clocks that the SM that works longest needs for that.
-double wgmma_shares_clocks(const Plan& plan, const device::WarpgroupConfig& config, std::int64_t m,
+double wgmma_shares_clocks(const Plan& plan, const WarpgroupKernel& config, std::int64_t m,
                            Costs costs);
 
 // Whether pairs of blocks may share tiles: half of a block's sums must find room where its stages
@@ -35,10 +35,10 @@ bool wgmma_may_pair(const device::WarpgroupConfig& config);
 
 // Whether a kernel whose tiles have all tokens may pair, and there are blocks and stages for pairs
 // with a tile each.
-bool wgmma_has_places_for_pairs(const device::WarpgroupConfig& config);
+bool wgmma_has_places_for_pairs(const WarpgroupKernel& config);
 
 // Whether such a kernel has tiles that several blocks can share through the workspace.
-bool wgmma_has_parts(const Plan& plan, const device::WarpgroupConfig& config);
+bool wgmma_has_parts(const Plan& plan, const WarpgroupKernel& config);
 
 }  // namespace heddle
 

@@ -67,6 +67,7 @@ HEDDLE_EXPORT heddle_status heddle_plan_launch(const heddle_plan* plan, size_t k
  *                "order" the group_index or, where there is none, the permutation
  *   gathered     a device pointer: the workspace and gathered_offset bytes. The gather of X writes
  *                it, and the kernels after it read it as "x", or through "tokens"
+ *   shape        a struct by value, which heddle_gemm_shape() fills
  *   m, schedule  an int32_t
  *   tokens       a CUtensorMap of X by value, at a multiple of 64 bytes: cuTensorMapEncodeTiled
  *                with FLOAT16 or BFLOAT16, two sides {K, M}, a stride of 2 * K bytes, boxes
@@ -80,6 +81,12 @@ typedef struct heddle_plan_argument_info {
 } heddle_plan_argument_info;
 HEDDLE_EXPORT heddle_status heddle_plan_argument(const heddle_plan* plan, size_t kernel,
                                                  size_t argument, heddle_plan_argument_info* info);
+
+/* The argument "shape" of the kernels of a gemm's plan, the same for all launches: a kernel that
+ * has it serves every N and K. *bytes is the struct's size; a smaller `capacity` is
+ * "api.too_small", and nothing else is written. */
+HEDDLE_EXPORT heddle_status heddle_gemm_shape(const heddle_plan* plan, void* shape, size_t capacity,
+                                              size_t* bytes);
 
 /* The argument "parameters" of a plan's kernels for the arguments of a launch, which are refused as
  * the launch would refuse them. *bytes is the struct's size; a smaller `capacity` is

@@ -57,6 +57,7 @@ enum class KernelArgument {
   kW,            // [N, K], not quantised
   kPacked,       // packed weights that are written
   kWorkspace,
+  kShape,       // WeightShape: of a kernel that serves more than one
   kM,           // int32
   kSchedule,    // int32: KernelLaunch::schedule
   kParameters,  // one struct that holds all arguments of a launch

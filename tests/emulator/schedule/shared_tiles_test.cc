@@ -17,12 +17,13 @@ template <int kTokens, int kSets, int kClusterBlocks, bool kOneTile>
 struct SharedShape {
   static constexpr int kTileTokens = kTokens;
   static constexpr int kTileRowTiles = 2;
-  static constexpr int kRowSets = kSets;
   static constexpr int kBandTokens = 2048;
   static constexpr bool kOneTokenTile = kOneTile;
   static constexpr int kBlocks = kClusterBlocks;
-  static constexpr int kTotalUnits = 7;
   static constexpr bool kSharesTiles = true;
+  // What the launch says.
+  static constexpr int kRowSets = kSets;
+  static constexpr int kUnits = 7;
 };
 
 template <class Shape>
@@ -30,7 +31,7 @@ Tiles tiles_of(int m) {
   Tiles tiles;
   for (int row = 0; row < Shape::kRowSets * Shape::kBlocks; ++row) {
     for (int token = 0; token < m; token += Shape::kTileTokens) {
-      tiles[{row * Shape::kTileRowTiles, token}] = Shape::kTotalUnits;
+      tiles[{row * Shape::kTileRowTiles, token}] = Shape::kUnits;
     }
   }
   return tiles;
@@ -61,7 +62,7 @@ void expect_shares(int m, int workers, int shared_tiles) {
     }
   };
   const BlockPieces<Piece> blocks = pieces_of(
-      launch, {}, [&] { return Schedule(m, shared_tiles); }, check);
+      launch, {}, [&] { return Schedule(m, Shape::kRowSets, Shape::kUnits, shared_tiles); }, check);
   ASSERT_NO_FATAL_FAILURE(expect_in_order_of_k(blocks, tiles_of<Shape>(m)));
   EXPECT_EQ(have, should);
   EXPECT_EQ(static_cast<int>(have.size()), shared_tiles);

@@ -237,7 +237,7 @@ TEST(Choose, TheLabelOfAChosenKernelIsThatOfItsCandidate) {
 
 std::vector<Problem> reasons_against(const Plan& plan, const PlannedKernel& kernel) {
   const GemmSpec& spec = plan.spec.gemm();
-  if (const auto* wgmma = config_if<device::WarpgroupConfig>(kernel)) {
+  if (const auto* wgmma = config_if<WarpgroupKernel>(kernel)) {
     return refuse_wgmma(spec, plan.target, *wgmma);
   }
   const auto* tiles = config_if<device::TilesConfig>(kernel);

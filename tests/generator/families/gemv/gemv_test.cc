@@ -114,10 +114,10 @@ TEST(Gemv, EachCandidateCanBeBuiltAndDiffersFromTheOthers) {
         EXPECT_GE(c.ahead, 1);
         EXPECT_LE(c.ahead, c.warp_chunks()) << "registers that nothing comes to";
         // All chunks, and none that no block or warp has.
-        EXPECT_GE(c.split_k * c.block_chunks(), c.weights.chunks);
+        EXPECT_GE(c.split_k * c.block_chunks(), c.shape.chunks);
         EXPECT_GE(c.warps_k * c.warp_chunks(), c.block_chunks());
         if (c.split_k > 1) {
-          EXPECT_LE(4 * c.weights.row_blocks, kWorkspaceCounterBytes) << "a counter for each";
+          EXPECT_LE(4 * c.shape.row_blocks, kWorkspaceCounterBytes) << "a counter for each";
         }
       }
     }

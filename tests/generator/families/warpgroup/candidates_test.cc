@@ -12,8 +12,6 @@
 namespace heddle {
 namespace {
 
-using device::WarpgroupConfig;
-
 GemmSpec with_range(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int64_t m_max) {
   GemmSpec spec = spec_of(n, k);
   spec.shape.m_min = m_min;
@@ -21,10 +19,10 @@ GemmSpec with_range(std::int64_t n, std::int64_t k, std::int64_t m_min, std::int
   return spec;
 }
 
-std::vector<WarpgroupConfig> tiles_of(const GemmSpec& spec, const char* target = "h200") {
-  std::vector<WarpgroupConfig> tiles;
+std::vector<WarpgroupKernel> tiles_of(const GemmSpec& spec, const char* target = "h200") {
+  std::vector<WarpgroupKernel> tiles;
   for (const PlannedKernel& kernel : candidates_of(spec, target, is_wgmma)) {
-    tiles.push_back(config_of<WarpgroupConfig>(kernel));
+    tiles.push_back(config_of<WarpgroupKernel>(kernel));
   }
   return tiles;
 }
@@ -34,10 +32,10 @@ PlannedKernel own_kernel_of(GemmSpec spec) {
   spec.path = Path::kHopper;
   return plan_of(spec, "h200").kernels.front();
 }
-WarpgroupConfig own_of(const GemmSpec& spec) {
+WarpgroupKernel own_of(const GemmSpec& spec) {
   const PlannedKernel kernel = own_kernel_of(spec);
   EXPECT_TRUE(is_wgmma(kernel));
-  return config_of<WarpgroupConfig>(kernel);
+  return config_of<WarpgroupKernel>(kernel);
 }
 
 TEST(Wgmma, ServesSm90FromNineTokensOn) {
@@ -72,7 +70,7 @@ TEST(Wgmma, WarpgroupsHaveRegistersForTheirSums) {
         GemmSpec spec = small_spec(dtype);
         spec.shape = {28672, 8192, 9, m};
         spec.weight.group_size = group;
-        for (const WarpgroupConfig& v : tiles_of(spec)) {
+        for (const WarpgroupKernel& v : tiles_of(spec)) {
           const int warpgroups = v.warpgroups;
           EXPECT_TRUE(warpgroups == 2 || warpgroups == 4);
           EXPECT_EQ(v.threads(), 128 * (warpgroups + 1));
@@ -89,7 +87,7 @@ TEST(Wgmma, TwoWarpgroupsMultiplyWhereRegistersHoldNoMore) {
     spec.path = Path::kHopper;
     spec.tile.n = 256;
     int most = 0;
-    for (const WarpgroupConfig& v : tiles_of(spec)) most = std::max(most, v.threads());
+    for (const WarpgroupKernel& v : tiles_of(spec)) most = std::max(most, v.threads());
     return most;
   };
   GemmSpec spec = with_range(28672, 8192, 9, 16);
@@ -107,7 +105,7 @@ TEST(Wgmma, WeightsAreAheadOfFewTokensByNoMoreThanTheRing) {
     for (const std::int64_t m : {16, 32, 64, 65, 256}) {
       GemmSpec spec = with_range(8192, 8192, 9, m);
       spec.weight.bits = bits;
-      for (const WarpgroupConfig& v : tiles_of(spec)) {
+      for (const WarpgroupKernel& v : tiles_of(spec)) {
         EXPECT_GE(v.stages, 2);
         EXPECT_GE(v.stages_ahead, 1);
         EXPECT_LE(v.stages_ahead, v.stages);
@@ -133,7 +131,7 @@ TEST(Wgmma, HonoursATileOrSaysWhyNot) {
   spec.tile.split_k = 1;
   const Plan plan = plan_of(spec, "h200");
   for (const PlannedKernel& kernel : plan.kernels) {
-    const auto& v = config_of<WarpgroupConfig>(kernel);
+    const auto& v = config_of<WarpgroupKernel>(kernel);
     EXPECT_EQ(v.tile_m, 64);
     EXPECT_EQ(v.tile_n, 128);
     EXPECT_EQ(v.stages, 3);

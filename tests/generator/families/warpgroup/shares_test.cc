@@ -17,8 +17,6 @@
 namespace heddle {
 namespace {
 
-using device::WarpgroupConfig;
-
 std::vector<PlannedKernel> tiles_of(const GemmSpec& spec) {
   return candidates_of(spec, "h200", is_wgmma);
 }
@@ -26,7 +24,7 @@ std::vector<PlannedKernel> tiles_of(const GemmSpec& spec) {
 // What the kernel computes from the two numbers: tiles that are not shared go to whole blocks, of
 // the others every block gets at least one stage.
 void expect_work_for_every_block(const Plan& plan, const PlannedKernel& kernel, std::int64_t m) {
-  const auto& v = config_of<WarpgroupConfig>(kernel);
+  const auto& v = config_of<WarpgroupKernel>(kernel);
   const std::int64_t n = plan.spec.gemm().shape.n;
   const WgmmaShares shares = wgmma_shares(plan, v, m);
   // Blocks that share tokens count as one.
@@ -93,7 +91,7 @@ TEST(WgmmaShares, PairsNeedNoWorkspace) {
   spec.shape = {4096, 8192, 33, 64};
   const Plan plan = unplanned(spec, target_from_name("h200"));
   for (const PlannedKernel& kernel : tiles_of(spec)) {
-    const auto& v = config_of<WarpgroupConfig>(kernel);
+    const auto& v = config_of<WarpgroupKernel>(kernel);
     const WgmmaShares shares = wgmma_shares(plan, v, 64);
     if (!shares.sums_in_cluster) continue;
     has_pairs = true;
@@ -109,7 +107,7 @@ TEST(WgmmaShares, TilesOfAllTokensAreOfferedAloneAndInParts) {
   spec.shape = {28672, 8192, 9, 16};
   std::map<std::pair<int, int>, std::set<bool>> ways;  // of tiles of so many rows by columns
   for (const PlannedKernel& kernel : candidates_of(spec, "h100", is_wgmma)) {
-    const auto& v = config_of<WarpgroupConfig>(kernel);
+    const auto& v = config_of<WarpgroupKernel>(kernel);
     ways[{v.tile_n, v.stage_chunks}].insert(v.shares_tiles && !v.shares_in_pairs);
   }
   ASSERT_FALSE(ways.empty());
@@ -128,7 +126,7 @@ TEST(WgmmaShares, TokensBeyondTheL2CacheAreReadTogether) {
   of_large_cache.target.l2_bytes = std::int64_t{1} << 40;
   bool has_tile = false;
   for (const PlannedKernel& kernel : candidates_of(spec, "h100", is_wgmma)) {
-    const auto& v = config_of<WarpgroupConfig>(kernel);
+    const auto& v = config_of<WarpgroupKernel>(kernel);
     if (v.tile_m != 256 || v.tile_n != 128 || v.cluster != 1 || v.half_stages) continue;
     has_tile = true;
     // A whole band of tokens, and a tile more than that: the last wave has tiles of both bands.
@@ -154,7 +152,7 @@ TEST(WgmmaShares, OneTileOfTokensIsSharedAsItsKernelIsMade) {
         spec.weight.zero_point = ZeroPoint::kInt;
         const Plan plan = unplanned(spec, target_from_name("h100"));
         for (const PlannedKernel& kernel : candidates_of(spec, "h100", is_wgmma)) {
-          const auto& v = config_of<WarpgroupConfig>(kernel);
+          const auto& v = config_of<WarpgroupKernel>(kernel);
           if (!v.has_one_token_tile()) continue;
           ways.insert({v.shares_tiles, v.shares_in_pairs});
           for (std::int64_t m = first; m <= last; ++m) {
@@ -179,7 +177,7 @@ TEST(WgmmaShares, SeveralTilesOfTokensAreSharedInAnyWay) {
   spec.tile.m = 128;
   spec.tile.n = 128;
   spec.path = Path::kHopper;
-  EXPECT_TRUE(config_of<WarpgroupConfig>(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
+  EXPECT_TRUE(config_of<WarpgroupKernel>(plan_of(spec, "h200").kernels.front()).shares_in_pairs);
 }
 
 // Pairs read the tokens of neighbouring tiles of 128 rows once; boxes are half of a tile's tokens.
@@ -189,7 +187,7 @@ TEST(WgmmaShares, ManyTokensAreReadByPairs) {
   const Plan plan = unplanned(spec, target_from_name("h200"));
   bool has_pairs = false;
   for (const PlannedKernel& kernel : tiles_of(spec)) {
-    const auto& v = config_of<WarpgroupConfig>(kernel);
+    const auto& v = config_of<WarpgroupKernel>(kernel);
     if (v.tile_m != 256) continue;
     EXPECT_EQ(kernel.box_tokens, 128);
     const WgmmaShares shares = wgmma_shares(plan, v, 1024);
