@@ -19,9 +19,15 @@ constexpr int kShortRowThreads = 128;
 // The fewest threads of a row that read 128 bytes, a whole line, in one instruction.
 constexpr int kLineLanes = 8;
 // Vectors of a row that a thread holds: usually, and where blocks with fewer would be so large that
-// no two of them share an SM.
+// no two of them share an SM. Values kept as FP32 take twice the registers.
 constexpr int kUsualVectors = 4;
 constexpr int kMostVectors = 8;
+int usual_vectors(const RowTransformConfig& config) {
+  return config.keeps_values() ? kUsualVectors / 2 : kUsualVectors;
+}
+int most_vectors(const RowTransformConfig& config) {
+  return config.keeps_values() ? kMostVectors / 2 : kMostVectors;
+}
 constexpr int kUsualThreads = 384;
 constexpr int kMostHeldThreads = 512;
 
@@ -46,17 +52,26 @@ RowTransformConfig base(const RowTransformSpec& spec, const Target& target) {
   config.gate = static_cast<device::GateOrder>(spec.gate.order);
   config.activation = device_activation(spec.gate.activation);
   config.dependent = has_dependent_launch(target);
+  config.output = {static_cast<device::RowDtype>(spec.output.dtype),
+                   static_cast<device::RowGranularity>(spec.output.granularity),
+                   !spec.output.symmetric,
+                   static_cast<device::RowScaleDtype>(spec.output.scale_dtype),
+                   static_cast<device::ScaleLayout>(spec.output.scale_layout),
+                   spec.output.pre_scale};
   return config;
 }
 
-bool is_norm(const RowTransformSpec& spec) { return spec.norm.type != NormType::kNone; }
+// Vectors of 16 bytes of X that become one of Y.
+int inputs_of(const RowTransformConfig& config) {
+  return config.gate == device::GateOrder::kNone ? 1 : 2;
+}
 
 // A row that does not fit in a block's registers is walked through by as many threads as there can
 // be.
 RowTransformConfig long_rows(RowTransformConfig config) {
   config.lanes = kMostThreads;
   config.rows = 1;
-  config.vectors = kUsualVectors;
+  config.vectors = kUsualVectors / inputs_of(config);
   return config;
 }
 
@@ -64,13 +79,14 @@ RowTransformConfig long_rows(RowTransformConfig config) {
 RowTransformConfig held(RowTransformConfig config, const Target& target, int blocks) {
   config.vectors = ceil_div(config.row_vectors(), config.lanes);
   config.in_registers = true;
+  if (config.norm == device::NormType::kNone) return config;
   config.holds_weights = true;
   const int most = target.registers_per_sm / (blocks * config.threads());
   config.holds_weights = config.vectors <= kUsualVectors && registers_of(config, target) <= most;
   return config;
 }
 
-// Threads along a row of a gate, whose rows are no unit of work: blocks take parts of them.
+// Threads along a row that is no unit of work: blocks take parts of it.
 RowTransformConfig gate_config(RowTransformConfig config, int vectors) {
   config.lanes = lanes_for(std::min(config.row_vectors(), kShortRowThreads));
   config.rows = kShortRowThreads / config.lanes;
@@ -88,10 +104,10 @@ int registers_of(const RowTransformConfig& config, const Target& target) {
   constexpr int kOfVector = 4;
   if (config.norm == device::NormType::kNone) {
     // An activation's own ones beside.
-    const int inputs = config.gate == device::GateOrder::kNone ? 1 : 2;
+    const int inputs = config.keeps_values() ? 2 : inputs_of(config);
     return whole(other + 16 + kOfVector * config.vectors * inputs, kUnit);
   }
-  const int weights = config.bias ? 2 : 1;
+  const int weights = 1 + (config.bias ? 1 : 0) + (config.output.pre_scale ? 1 : 0);
   // What is needed only while X is added to the residual, and only while Y is computed.
   const int added =
       config.residual ? std::min(config.vectors, RowTransformConfig::kChunkVectors) : 0;
@@ -104,9 +120,9 @@ int registers_of(const RowTransformConfig& config, const Target& target) {
 
 RowTransformConfig few_rows_config(const RowTransformSpec& spec, const Target& target) {
   RowTransformConfig config = base(spec, target);
-  if (!is_norm(spec)) return gate_config(config, 1);
+  if (!config.takes_rows()) return gate_config(config, 1);
   const int vectors = config.row_vectors();
-  if (vectors > kUsualVectors * kMostThreads) return long_rows(config);
+  if (vectors > usual_vectors(config) * kMostThreads) return long_rows(config);
   config.lanes = lanes_for(std::min(vectors, kMostThreads));
   config.rows = std::max(1, kWarp / config.lanes);
   return held(config, target, 1);
@@ -114,14 +130,16 @@ RowTransformConfig few_rows_config(const RowTransformSpec& spec, const Target& t
 
 RowTransformConfig many_rows_config(const RowTransformSpec& spec, const Target& target) {
   RowTransformConfig config = base(spec, target);
-  if (!is_norm(spec)) {
-    return gate_config(config,
-                       spec.gate.order == GateOrder::kNone ? kUsualVectors : kUsualVectors / 2);
-  }
+  if (!config.takes_rows()) return gate_config(config, kUsualVectors / inputs_of(config));
   const int vectors = config.row_vectors();
-  const int of_thread = std::clamp(ceil_div(vectors, kLineLanes), 1, kUsualVectors);
+  const int of_thread = std::clamp(ceil_div(vectors, kLineLanes), 1, usual_vectors(config));
   config.lanes = lanes_for(ceil_div(vectors, of_thread));
-  if (config.lanes > kUsualThreads) config.lanes = lanes_for(ceil_div(vectors, kMostVectors));
+  if (config.output.granularity == device::RowGranularity::kGroup) {
+    // The vectors of a group are those of neighbouring lanes.
+    config.lanes = std::max(config.lanes, lanes_for(std::min(vectors, device::kRowGroupVectors)));
+  }
+  if (config.lanes > kUsualThreads)
+    config.lanes = lanes_for(ceil_div(vectors, most_vectors(config)));
   if (config.lanes > kMostHeldThreads) return long_rows(config);
   config.rows = std::max(1, config.lanes > kWarp ? 1 : kShortRowThreads / config.lanes);
   // While one block waits for its sums, another one reads.
