@@ -38,8 +38,6 @@ struct RowOutputConfig {
 struct RowTransformConfig {
   // Vectors of X, and of the residual, that a thread has under way where it adds them.
   static constexpr int kChunkVectors = 4;
-  // Vectors of weights that are read at a time where they do not stay in registers.
-  static constexpr int kChunkWeights = 2;
 
   int columns;  // of Y
   int lanes;    // threads that take a row together: a power of two in one warp, or whole warps
@@ -58,6 +56,8 @@ struct RowTransformConfig {
   bool dependent;  // the kernel starts while the one before it still runs
   RowOutputConfig output;
 
+  // Vectors of weights that are read at a time where they do not stay in registers.
+  HEDDLE_BOTH constexpr int chunk_weights() const { return output.pre_scale ? 1 : 2; }
   HEDDLE_BOTH constexpr int threads() const { return lanes * rows; }
   HEDDLE_BOTH constexpr int row_vectors() const { return columns / kVectorElements; }
   HEDDLE_BOTH constexpr int groups() const {
@@ -68,10 +68,11 @@ struct RowTransformConfig {
     return norm != NormType::kNone || output.granularity == RowGranularity::kToken;
   }
   // Whether the values of Y are more than a conversion of X, so that they are kept as FP32 between
-  // the search for their range and their rounding. Those of a norm are computed again.
+  // the search for their range and their rounding.
   HEDDLE_BOTH constexpr bool keeps_values() const {
-    return norm == NormType::kNone && output.granularity == RowGranularity::kToken &&
-           (gate != GateOrder::kNone || activation != Activation::kNone || output.pre_scale);
+    return output.granularity == RowGranularity::kToken &&
+           (norm != NormType::kNone || gate != GateOrder::kNone ||
+            activation != Activation::kNone || output.pre_scale);
   }
   HEDDLE_BOTH constexpr int warps_of_row() const { return lanes / 32; }
   // A number of each warp of a row, twice: each reduction uses the other place than the one before,

@@ -107,24 +107,12 @@ struct HeldGates {
     for (int i = 0; i < kCount; ++i) {
       float y[kVectorElements];
       GatedVector waiting = v[i];
-      if constexpr (RowOutput<Config>::kByToken) waiting.first = stay_packed(v[i].first);
+      if constexpr (RowOutput<Config>::kByToken && !Config::value.keeps_values()) {
+        waiting.first = stay_packed(v[i].first);
+      }
       row.values(i, waiting, y);
       take(i, y);
     }
-  }
-};
-
-// The same as what they become.
-template <class Config>
-struct KeptValues {
-  static constexpr int kCount = Config::value.vectors;
-
-  float y[kCount][kVectorElements];
-
-  template <class Take>
-  __device__ __forceinline__ void for_each(const Take& take) const {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) take(i, y[i]);
   }
 };
 
@@ -163,17 +151,9 @@ __device__ __forceinline__ void gate_rows(const RowTransformParameters& p) {
     if constexpr (Config::value.takes_rows() && !Config::value.in_registers) {
       write_row(output, reduce, LongGates<Config>{here});
     } else {
-      constexpr int kCount = Config::value.vectors;
       HeldGates<Config> held{here};
-      here.template load<kCount>(0, held.v);
-      if constexpr (Config::value.keeps_values()) {
-        KeptValues<Config> values;
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) here.values(i, held.v[i], values.y[i]);
-        write_row(output, reduce, values);
-      } else {
-        write_row(output, reduce, held);
-      }
+      here.template load<Config::value.vectors>(0, held.v);
+      write_held_row(output, reduce, held);
     }
   });
 }

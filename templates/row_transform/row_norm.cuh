@@ -201,7 +201,7 @@ struct HeldNorm {
         take(i, v);
       }
     } else {
-      constexpr int kWeights = RowTransformConfig::kChunkWeights;
+      constexpr int kWeights = Config::value.chunk_weights();
 #pragma unroll
       for (int first = 0; first < kCount; first += kWeights) {
         NormWeights<Config, kWeights> some;
@@ -291,7 +291,7 @@ __device__ __forceinline__ void normalize_rows(const RowTransformParameters& p) 
     if constexpr (Config::value.in_registers) {
       HeldNorm<Config, Weights> norm{p, here, held};
       norm.load(reduce);
-      write_row(output, reduce, norm);
+      write_held_row(output, reduce, norm);
     } else {
       LongNorm<Config> norm{p, here};
       norm.load(reduce);

@@ -45,7 +45,8 @@ class RowOutput {
     if constexpr (kOutput.is_16_bit()) {
       if (place_.has(i)) store_global_16(to, round_vector<typename Config::Value>(v));
     } else {
-      const RowScale scale = kByGroup ? scale_of_group(i, v) : scale_;
+      RowScale scale = scale_;
+      if constexpr (kByGroup) scale = scale_of_group(i, v);
       u32 words[2];
       Codes::codes(v, scale, words);
       if (place_.has(i)) store_global_8(to, words[0], words[1]);
@@ -103,6 +104,36 @@ __device__ __forceinline__ void write_row(RowOutput<Config>& output, RowReduce<C
                                           const Row& row) {
   if constexpr (RowOutput<Config>::kByToken) output.find_scale(reduce, row);
   row.for_each([&](int i, const float(&v)[kVectorElements]) { output.store(i, v); });
+}
+
+// A thread's vectors of Y before they are rounded, in registers.
+template <class Config>
+struct KeptValues {
+  static constexpr int kCount = Config::value.vectors;
+
+  float y[kCount][kVectorElements];
+
+  template <class Take>
+  __device__ __forceinline__ void for_each(const Take& take) const {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) take(i, y[i]);
+  }
+};
+
+// Writes a row that stays in registers.
+template <class Config, class Row>
+__device__ __forceinline__ void write_held_row(RowOutput<Config>& output, RowReduce<Config>& reduce,
+                                               const Row& row) {
+  if constexpr (Config::value.keeps_values()) {
+    KeptValues<Config> values;
+    row.for_each([&](int i, const float(&v)[kVectorElements]) {
+#pragma unroll
+      for (int j = 0; j < kVectorElements; ++j) values.y[i][j] = v[j];
+    });
+    write_row(output, reduce, values);
+  } else {
+    write_row(output, reduce, row);
+  }
 }
 
 // The scale of kTensor, which the kernel before may have written.

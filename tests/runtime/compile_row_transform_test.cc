@@ -57,8 +57,7 @@ std::vector<RowTransformSpec> every_spec() {
     }
   }
   std::size_t turn = 0;
-  for (const int columns : {8, 64, 136, 2048, 4096, 5120, 8192, 12296, 14336, 16384, 16392, 18432,
-                            28672, 32768, 32776}) {
+  for (const int columns : {8, 136, 4096, 5120, 8192, 14336, 16392, 28672, 32776}) {
     RowTransformSpec plain;
     plain.shape.columns = columns;
     RowTransformSpec gate = plain;

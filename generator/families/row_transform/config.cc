@@ -19,14 +19,20 @@ constexpr int kShortRowThreads = 128;
 // The fewest threads of a row that read 128 bytes, a whole line, in one instruction.
 constexpr int kLineLanes = 8;
 // Vectors of a row that a thread holds: usually, and where blocks with fewer would be so large that
-// no two of them share an SM. Values kept as FP32 take twice the registers.
+// no two of them share an SM. A gate has two vectors of X for each until its values are kept.
 constexpr int kUsualVectors = 4;
 constexpr int kMostVectors = 8;
 int usual_vectors(const RowTransformConfig& config) {
-  return config.keeps_values() ? kUsualVectors / 2 : kUsualVectors;
+  return config.keeps_values() && config.norm == device::NormType::kNone ? kUsualVectors / 2
+                                                                         : kUsualVectors;
 }
 int most_vectors(const RowTransformConfig& config) {
-  return config.keeps_values() ? kMostVectors / 2 : kMostVectors;
+  return usual_vectors(config) * (kMostVectors / kUsualVectors);
+}
+// Those of the largest blocks, whose threads have 64 registers: values that are kept take twice as
+// many as those of 16 bits.
+int vectors_of_largest(const RowTransformConfig& config) {
+  return config.keeps_values() ? kUsualVectors / 2 : kUsualVectors;
 }
 constexpr int kUsualThreads = 384;
 constexpr int kMostHeldThreads = 512;
@@ -71,7 +77,9 @@ int inputs_of(const RowTransformConfig& config) {
 RowTransformConfig long_rows(RowTransformConfig config) {
   config.lanes = kMostThreads;
   config.rows = 1;
-  config.vectors = kUsualVectors / inputs_of(config);
+  // A gate has two vectors for each, and a norm of 8 bits what codes are made of besides.
+  const bool few = config.gate != device::GateOrder::kNone || !config.output.is_16_bit();
+  config.vectors = few ? kUsualVectors / 2 : kUsualVectors;
   return config;
 }
 
@@ -111,10 +119,11 @@ int registers_of(const RowTransformConfig& config, const Target& target) {
   // What is needed only while X is added to the residual, and only while Y is computed.
   const int added =
       config.residual ? std::min(config.vectors, RowTransformConfig::kChunkVectors) : 0;
-  const int read_again = config.holds_weights ? 0 : weights * RowTransformConfig::kChunkWeights;
+  const int read_again = config.holds_weights ? 0 : weights * config.chunk_weights();
   const int widened = weights * device::kVectorElements;
   const int for_a_while = std::max(kOfVector * added, kOfVector * read_again + widened);
-  const int held = config.vectors * (config.holds_weights ? 1 + weights : 1);
+  const int held =
+      config.vectors * ((config.keeps_values() ? 2 : 1) + (config.holds_weights ? weights : 0));
   return whole(other + kOfVector * held + for_a_while, kUnit);
 }
 
@@ -122,7 +131,7 @@ RowTransformConfig few_rows_config(const RowTransformSpec& spec, const Target& t
   RowTransformConfig config = base(spec, target);
   if (!config.takes_rows()) return gate_config(config, 1);
   const int vectors = config.row_vectors();
-  if (vectors > usual_vectors(config) * kMostThreads) return long_rows(config);
+  if (vectors > vectors_of_largest(config) * kMostThreads) return many_rows_config(spec, target);
   config.lanes = lanes_for(std::min(vectors, kMostThreads));
   config.rows = std::max(1, kWarp / config.lanes);
   return held(config, target, 1);
@@ -140,6 +149,8 @@ RowTransformConfig many_rows_config(const RowTransformSpec& spec, const Target& 
   }
   if (config.lanes > kUsualThreads)
     config.lanes = lanes_for(ceil_div(vectors, most_vectors(config)));
+  // A block's warps are spread over the quarters of an SM, each with a quarter of its registers.
+  if (config.keeps_values() && config.lanes > kWarp) config.lanes = whole(config.lanes, 4 * kWarp);
   if (config.lanes > kMostHeldThreads) return long_rows(config);
   config.rows = std::max(1, config.lanes > kWarp ? 1 : kShortRowThreads / config.lanes);
   // While one block waits for its sums, another one reads.
