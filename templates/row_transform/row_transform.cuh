@@ -5,17 +5,17 @@
 // gate reads 4 and writes 2. 4096 rows of 8192 columns with a residual are 268 MB: 80 us at 3.35
 // TB/s. Y of 8 bits takes a byte less, and a scale for each row or each 128 columns next to
 // nothing: 3 bytes for X alone, 101 MB and 30 us. Operations: an element of an RMSNorm takes 14
-// instructions, at that rate 25 of the 128 lanes that an SM issues in a clock. 8 bits take 10 more,
-// or 16 where the values of a norm are computed twice; at 3 bytes an element that is 100 of the 128
-// lanes. So memory is the only limit. The floor of one row is latency: one read, a sum and, for the
-// scale, a maximum over its threads, one write.
+// instructions, at that rate 25 of the 128 lanes that an SM issues in a clock. 8 bits take 6 more,
+// with a scale for each 128 columns 9: at 3 bytes an element that is up to 110 of the 128 lanes. So
+// memory is the only limit. The floor of one row is latency: one read, a sum and, for the scale, a
+// maximum over its threads, one write.
 //
 // Budget. At 3.35 TB/s and 0.8 us each of 132 SMs must have 20 KB under way. A thread has four
 // 16-byte vectors of X and as many of the residual, 128 bytes, in eight loads in a row: 768 threads
 // of an SM (72 registers each) have 96 KB, so that blocks which wait for their sums leave enough to
 // those that read. Without a residual it is half of that. Shared memory: a few sums of warps.
-// With a scale for each row the row stays in registers from its maximum to its codes: X as it is, a
-// norm's as 16 bits (its values are computed again), a gate's as FP32, two vectors for a thread.
+// With a scale for each row its values stay in registers from their maximum to their codes: X as it
+// is, what a norm or a gate makes of it as FP32, eight registers for a vector.
 //
 // Roles. All threads do the same. `lanes` of them take a row: so few that each has four vectors,
 // within a warp or as a thread block of whole warps. Long rows have eight vectors for a thread;

@@ -87,7 +87,7 @@ class CodeCheck {
     const std::int64_t step = groups ? kRowGroup : columns;
     for (std::int64_t row = 0; row < problem_.m; ++row) {
       for (std::int64_t first = 0; first < columns; first += step) {
-        const std::string fault = check(row, first, std::min(first + step, columns));
+        std::string fault = check(row, first, std::min(first + step, columns));
         if (!fault.empty()) return fault;
       }
     }
@@ -282,7 +282,7 @@ std::string fault_of_codes(const RowTransformSpec& spec, const RowProblem& probl
                            const ExpectedRows& expected, const WrittenRows& written,
                            double* worst) {
   CodeCheck check(spec, problem, expected, written);
-  const std::string fault = check.run();
+  std::string fault = check.run();
   if (worst != nullptr) *worst = check.worst();
   return fault;
 }
