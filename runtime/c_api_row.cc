@@ -1,6 +1,8 @@
 // The C API of row_transform.
 #include <cstddef>
 
+#include "generator/planner/refuse_if_any.h"
+#include "generator/spec/meaning.h"
 #include "heddle/kernel.h"
 #include "runtime/c_api.h"
 #include "runtime/c_api_handles.h"
@@ -22,6 +24,11 @@ RowTransformArgs to_cpp(const heddle_row_transform_args* args) {
   launch.weight = memory_of(given.weight);
   launch.bias = memory_of(given.bias);
   launch.m = given.m;
+  launch.pre_scale = memory_of(given.pre_scale);
+  launch.tensor_scale = memory_of(given.tensor_scale);
+  launch.scales = memory_of(given.scales);
+  launch.scale_stride = given.scale_stride;
+  launch.zero_points = memory_of(given.zero_points);
   return launch;
 }
 
@@ -38,6 +45,22 @@ heddle_status heddle_launch_row_transform(const heddle_kernel* kernel,
     need(kernel, "kernel");
     const heddle::RowTransformArgs launch = heddle::c_api::to_cpp(args);
     heddle::launch(heddle::c_api::state_of(kernel, Op::kRowTransform), launch, stream);
+  });
+}
+
+heddle_status heddle_row_scale_bytes(const char* spec, size_t spec_length, int64_t m,
+                                     int64_t scale_stride, size_t* bytes) {
+  return guarded([&] {
+    need(bytes, "bytes");
+    const auto parsed = heddle::Spec::parse(heddle::c_api::view(spec, spec_length));
+    heddle::c_api::need_op(parsed.op(), Op::kRowTransform);
+    const heddle::RowTransformSpec& rows = parsed.row_transform();
+    heddle::refuse_if_any(parsed, heddle::check_meaning(rows));
+    if (m < 0 || m > rows.shape.m_max) {
+      heddle::c_api::refuse("launch.m", "m is negative, or larger than the spec's shape.m");
+    }
+    heddle::check_scale_stride(rows, m, scale_stride);
+    *bytes = heddle::row_scale_bytes(rows, m, scale_stride);
   });
 }
 

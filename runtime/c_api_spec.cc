@@ -54,7 +54,7 @@ std::vector<Spec> parse_specs(const heddle_text* specs, std::size_t count) {
 
 namespace {
 
-// The type of the 16-bit or FP32 matrix that the operation writes; "" for one that writes codes.
+// The type of the matrix that the operation writes; "" for one that writes packed codes.
 std::string_view output_dtype(const Spec& spec) {
   switch (spec.op()) {
     case Op::kGemm:
@@ -64,7 +64,7 @@ std::string_view output_dtype(const Spec& spec) {
     case Op::kDecodeAttention:
       return to_string(spec.decode_attention().activation);
     case Op::kRowTransform:
-      return to_string(spec.row_transform().output);
+      return to_string(spec.row_transform().output.dtype);
     case Op::kRepack:
     case Op::kQuantizeWeight:
     case Op::kKvAppend:

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cstdint>
+#include <limits>
 
 #include "heddle/weights.h"
 #include "runtime/byte_pointers.h"
@@ -12,59 +13,160 @@
 namespace heddle {
 namespace {
 
+constexpr std::int64_t kScaleStep = 4;     // of column-major strides: 16 bytes
+constexpr std::int64_t kGroupsOfWord = 4;  // of E8M0, column-major
+
+std::int64_t round_up(std::int64_t a, std::int64_t unit) { return (a + unit - 1) / unit * unit; }
+
+bool has_columns_of_scales(const RowOutputSpec& output) {
+  return output.scale_layout == ScaleLayout::kColumnMajor;
+}
+
+// Elements from a line of a matrix of scales to the next one.
+std::int64_t scale_stride_of(const RowTransformSpec& spec, std::int64_t m, std::int64_t stride) {
+  if (stride != 0) return stride;
+  return has_columns_of_scales(spec.output) ? round_up(m, kScaleStep) : spec.groups();
+}
+
 void check_m(const RowShape& shape, std::int64_t m) {
   if (m == 0 || (m >= shape.m_min && m <= shape.m_max)) return;
   refuse_launch("launch.m", fmt::format("m = {} is outside of the spec's shape.m, {} to {}", m,
                                         shape.m_min, shape.m_max));
 }
 
-// Refuses outputs that overlap what is read. Rows with a stride may interleave, so only their
-// pointers are compared.
-void check_overlaps(const RowTransformSpec& spec, const RowTransformArgs& args) {
+}  // namespace
+
+void check_scale_stride(const RowTransformSpec& spec, std::int64_t m, std::int64_t stride) {
+  if (stride == 0) return;
+  if (spec.output.granularity != RowGranularity::kGroup) {
+    refuse_launch("launch.size", fmt::format("scale_stride = {}, but the kernel's spec has no "
+                                             "matrix of scales",
+                                             stride));
+  }
+  const bool columns = has_columns_of_scales(spec.output);
+  const std::int64_t least = columns ? m : spec.groups();
+  const std::int64_t step = columns ? kScaleStep : 1;
+  constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
+  if (stride >= least && stride <= kLongest && stride % step == 0) return;
+  refuse_launch("launch.size",
+                fmt::format("scale_stride = {} is neither 0 nor a multiple of {} from {} to {}",
+                            stride, step, least, kLongest));
+}
+
+namespace {
+
+std::size_t y_bytes(const RowTransformSpec& spec, const RowTransformArgs& args) {
   const std::int64_t columns = spec.shape.columns;
-  const DenseRows x = dense_rows(args.x, args.m, args.x_stride, spec.x_columns(), spec.input);
-  const DenseRows y = dense_rows(args.y, args.m, args.y_stride, columns, spec.output);
-  const DenseRows residual = dense_rows(args.residual, args.m, 0, columns, spec.input);
-  const DenseRows weight = dense_rows(args.weight, 1, 0, columns, spec.input);
-  const DenseRows bias = dense_rows(args.bias, 1, 0, columns, spec.input);
-  refuse_overlap("residual", residual, "x", x);
-  refuse_overlap("residual", residual, "y", y);
-  refuse_overlap("weight", weight, "y", y);
-  refuse_overlap("weight", weight, "residual", residual);
-  refuse_overlap("bias", bias, "y", y);
-  refuse_overlap("bias", bias, "residual", residual);
+  return byte_count((args.m - 1) * stride_or_dense(args.y_stride, columns) + columns,
+                    bytes_of(spec.output.dtype));
+}
+
+// What the launch reads or writes. Rows with a stride may interleave, so that nothing is known of
+// their bytes but the first.
+struct NamedMemory {
+  const char* name;
+  DenseRows rows;
+};
+
+void refuse_overlaps(const RowTransformSpec& spec, const RowTransformArgs& args) {
+  const std::int64_t columns = spec.shape.columns;
+  const auto vector = [&](const DeviceInput& memory) {
+    return dense_rows(memory, 1, 0, columns, spec.input);
+  };
+  const bool dense_y = stride_or_dense(args.y_stride, columns) == columns;
+  const std::size_t zero_bytes = byte_count(args.m, sizeof(std::int32_t));
+  const NamedMemory x{"x", dense_rows(args.x, args.m, args.x_stride, spec.x_columns(), spec.input)};
+  const NamedMemory outputs[] = {
+      {"residual", dense_rows(args.residual, args.m, 0, columns, spec.input)},
+      {"y", {args.y.data, dense_y ? y_bytes(spec, args) : 0}},
+      {"scales", {args.scales.data, row_scale_bytes(spec, args.m, args.scale_stride)}},
+      {"zero_points", {args.zero_points.data, zero_bytes}}};
+  const NamedMemory inputs[] = {{"weight", vector(args.weight)},
+                                {"bias", vector(args.bias)},
+                                {"pre_scale", vector(args.pre_scale)},
+                                {"tensor_scale", {args.tensor_scale.data, sizeof(float)}}};
+  for (const NamedMemory& output : outputs) {
+    // check_in_place() is for Y that is X.
+    if (output.rows.data != args.y.data || args.x.data != args.y.data) {
+      refuse_overlap(output.name, output.rows, x.name, x.rows);
+    }
+    for (const NamedMemory& input : inputs) {
+      refuse_overlap(input.name, input.rows, output.name, output.rows);
+    }
+    for (const NamedMemory& other : outputs) {
+      if (&other > &output) refuse_overlap(output.name, output.rows, other.name, other.rows);
+    }
+  }
+}
+
+void check_in_place(const RowTransformSpec& spec, const RowTransformArgs& args) {
   const auto refuse = [](const char* why) { refuse_launch("launch.overlap", why); };
   if (args.residual.data != nullptr) {
     if (args.residual.data == args.x.data) refuse("residual is x");
     if (args.residual.data == args.y.data) refuse("residual is y: it gets the sums, y the norm");
   }
-  if (args.x.data != args.y.data) return refuse_overlap("x", x, "y", y);
+  if (args.x.data != args.y.data) return;
+  if (spec.output.is_quantized()) {
+    refuse("y is x, of which it has other bytes: a row would overwrite another one");
+  }
   if (spec.gate.order == GateOrder::kInterleaved) {
     refuse("y is x, whose elements an interleaved gate reads elsewhere than it writes");
   }
-  if (args.m > 1 &&
-      stride_or_dense(args.x_stride, spec.x_columns()) != stride_or_dense(args.y_stride, columns)) {
+  if (args.m > 1 && stride_or_dense(args.x_stride, spec.x_columns()) !=
+                        stride_or_dense(args.y_stride, spec.shape.columns)) {
     refuse("y is x with another stride: a row would overwrite another one");
   }
 }
 
 }  // namespace
 
+std::size_t row_scale_bytes(const RowTransformSpec& spec, std::int64_t m,
+                            std::int64_t scale_stride) noexcept {
+  if (m == 0) return 0;
+  switch (spec.output.granularity) {
+    case RowGranularity::kNone:
+    case RowGranularity::kTensor:
+      return 0;
+    case RowGranularity::kToken:
+      return byte_count(m, sizeof(float));
+    case RowGranularity::kGroup:
+      break;
+  }
+  const bool fp32 = spec.output.scale_dtype == RowScaleDtype::kFp32;
+  const std::int64_t stride = scale_stride_of(spec, m, scale_stride);
+  const std::int64_t groups = spec.groups();
+  if (!has_columns_of_scales(spec.output)) {
+    return byte_count((m - 1) * stride + groups, fp32 ? sizeof(float) : 1);
+  }
+  const std::int64_t lines = fp32 ? groups : (groups + kGroupsOfWord - 1) / kGroupsOfWord;
+  return byte_count((lines - 1) * stride + m, sizeof(float));
+}
+
 void validate(const Plan& plan, const RowTransformArgs& args) {
   const RowTransformSpec& spec = plan.spec.row_transform();
+  const RowOutputSpec& output = spec.output;
   const std::int64_t columns = spec.shape.columns;
   const std::size_t row_bytes = byte_count(columns, bytes_of(spec.input));
   check_m(spec.shape, args.m);
   if (args.m == 0) return;
   check_stride(args.x_stride, spec.x_columns(), "x_stride");
   check_stride(args.y_stride, columns, "y_stride");
+  check_scale_stride(spec, args.m, args.scale_stride);
   check_required(args.x, strided_bytes(args.m, args.x_stride, spec.x_columns(), spec.input), "x");
-  check_required(args.y, strided_bytes(args.m, args.y_stride, columns, spec.output), "y");
+  check_required(args.y, y_bytes(spec, args), "y");
   check_wanted(args.residual, spec.residual, strided_bytes(args.m, 0, columns, spec.input),
                "residual");
   check_wanted(args.weight, spec.norm.type != NormType::kNone, row_bytes, "weight");
   check_wanted(args.bias, spec.norm.bias, row_bytes, "bias");
-  check_overlaps(spec, args);
+  check_wanted(args.pre_scale, output.pre_scale, row_bytes, "pre_scale");
+  check_wanted(args.tensor_scale, output.granularity == RowGranularity::kTensor, sizeof(float),
+               "tensor_scale", alignof(float));
+  const std::size_t scales = row_scale_bytes(spec, args.m, args.scale_stride);
+  check_wanted(args.scales, scales != 0, scales, "scales");
+  check_wanted(args.zero_points, !output.symmetric, byte_count(args.m, sizeof(std::int32_t)),
+               "zero_points");
+  check_in_place(spec, args);
+  refuse_overlaps(spec, args);
 }
 
 RowTransformParameters row_transform_parameters(const Plan& plan,
@@ -74,9 +176,14 @@ RowTransformParameters row_transform_parameters(const Plan& plan,
           bytes(args.residual),
           bytes(args.weight),
           bytes(args.bias),
+          bytes(args.pre_scale),
+          floats(args.tensor_scale),
           bytes(args.y),
+          bytes(args.scales),
+          static_cast<int*>(args.zero_points.data),
           stride_bytes(args.x_stride, spec.x_columns(), spec.input),
-          stride_bytes(args.y_stride, spec.shape.columns, spec.output),
+          stride_or_dense(args.y_stride, spec.shape.columns) * bytes_of(spec.output.dtype),
+          scale_stride_of(spec, args.m, args.scale_stride),
           static_cast<int>(args.m)};
 }
 

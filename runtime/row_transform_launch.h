@@ -14,6 +14,8 @@ namespace heddle {
 // "launch.too_small", "launch.size", "launch.m" or "launch.overlap" if `args` break the contract of
 // RowTransformArgs. Precondition: a plan of row_transform.
 void validate(const Plan& plan, const RowTransformArgs& args);
+// The part of it that is about the matrix of scales: "launch.size".
+void check_scale_stride(const RowTransformSpec& spec, std::int64_t m, std::int64_t stride);
 
 // What RowTransformKernel does. Precondition: a kernel of row_transform.
 void launch(const Kernel::State& state, const RowTransformArgs& args, Stream stream);

@@ -52,7 +52,8 @@ struct Model {
 
     heddle::RowTransformSpec row;
     row.shape = {hidden, sequences, kChunk * sequences};
-    row.input = row.output = attention.activation;
+    row.input = attention.activation;
+    row.output.dtype = heddle::row_dtype(row.input);
     row.norm.type = heddle::NormType::kRms;
     row.norm.epsilon = static_cast<float>(model.norm_epsilon);
     norm = heddle::Spec::from_row_transform(row);

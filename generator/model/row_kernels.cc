@@ -38,7 +38,7 @@ RowTransformSpec RowBuilder::rows(std::int64_t columns) const {
   RowTransformSpec spec;
   spec.shape.columns = columns;
   spec.input = dtype_;
-  spec.output = dtype_;
+  spec.output.dtype = row_dtype(dtype_);
   return spec;
 }
 

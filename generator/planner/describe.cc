@@ -103,7 +103,30 @@ std::string describe_cache(const Spec& spec) {
                      bytes.scales);
 }
 
-std::string describe_rows(const RowTransformSpec& spec) {
+// Where Y has 8 bits.
+std::string describe_scales(const RowOutputSpec& output) {
+  if (!output.is_quantized()) return {};
+  std::string text =
+      fmt::format("; Y {}in {}", output.pre_scale ? "by factors of its columns, " : "",
+                  to_string(output.dtype));
+  switch (output.granularity) {
+    case RowGranularity::kNone:
+      break;
+    case RowGranularity::kTensor:
+      return text + " by a given scale";
+    case RowGranularity::kToken:
+      text += ", a scale";
+      if (!output.symmetric) text += " and a zero point";
+      return text + " for each row";
+    case RowGranularity::kGroup:
+      return text + fmt::format(", a scale in {} for each {} columns of a row, {}",
+                                to_string(output.scale_dtype), kRowGroup,
+                                to_string(output.scale_layout));
+  }
+  return text;
+}
+
+std::string describe_work(const RowTransformSpec& spec) {
   const std::string y = fmt::format("Y[M, {}] = ", spec.shape.columns);
   const std::string in = fmt::format(" in {}", to_string(spec.input));
   if (spec.norm.type != NormType::kNone) {
@@ -112,6 +135,7 @@ std::string describe_rows(const RowTransformSpec& spec) {
   }
   const std::string_view activation =
       spec.gate.activation == Activation::kNone ? "" : to_string(spec.gate.activation);
+  if (spec.gate.order == GateOrder::kNone && activation.empty()) return y + 'X' + in;
   if (spec.gate.order == GateOrder::kNone) return fmt::format("{}{}(X){}", y, activation, in);
   return fmt::format("{}{}(gates) * the others of X[M, {}], {},{}", y, activation, spec.x_columns(),
                      to_string(spec.gate.order), in);
@@ -164,7 +188,8 @@ std::string describe_operation(const Plan& plan) {
                          to_string(plan.spec.decode_attention().activation));
     }
     case Op::kRowTransform:
-      return describe_rows(plan.spec.row_transform());
+      return describe_work(plan.spec.row_transform()) +
+             describe_scales(plan.spec.row_transform().output);
   }
   return {};
 }

@@ -67,14 +67,45 @@ constexpr auto kRowWork = std::to_array<Field>({
     {.pointer = "/output", .kind = FieldKind::kObject, .doc = "what the operation writes"},
     {.pointer = "/output/dtype",
      .kind = FieldKind::kWord,
-     .words = kDTypeWords,
+     .words = kRowDtypeWords,
      .default_from = "/input/dtype",
-     .slot = slot<&RowTransformSpec::output>(),
-     .doc = "type of Y; only input.dtype is served"},
+     .slot = slot<&RowTransformSpec::output, &RowOutputSpec::dtype>(),
+     .doc = "type of Y; of 16 bits only input.dtype"},
+    {.pointer = "/output/granularity",
+     .kind = FieldKind::kWord,
+     .words = kRowGranularityWords,
+     .silent_default = true,
+     .slot = slot<&RowTransformSpec::output, &RowOutputSpec::granularity>(),
+     .doc = "values that share a scale, required by 8 bits; tensor: all, by a given scale; token: "
+            "a row; group: 128 columns of a row"},
+    {.pointer = "/output/symmetric",
+     .kind = FieldKind::kBool,
+     .silent_default = true,
+     .slot = slot<&RowTransformSpec::output, &RowOutputSpec::symmetric>(),
+     .doc = "false: int8 per token also has a zero point for each row"},
+    {.pointer = "/output/scale_dtype",
+     .kind = FieldKind::kWord,
+     .words = kRowScaleDtypeWords,
+     .silent_default = true,
+     .slot = slot<&RowTransformSpec::output, &RowOutputSpec::scale_dtype>(),
+     .doc = "type of the scales; e8m0: powers of two, rounded up, of fp8 in groups"},
+    {.pointer = "/output/scale_layout",
+     .kind = FieldKind::kWord,
+     .words = kScaleLayoutWords,
+     .silent_default = true,
+     .slot = slot<&RowTransformSpec::output, &RowOutputSpec::scale_layout>(),
+     .doc = "order of the scales of groups; row_major: those of a row together; column_major: "
+            "those of a group"},
+    {.pointer = "/output/pre_scale",
+     .kind = FieldKind::kBool,
+     .silent_default = true,
+     .slot = slot<&RowTransformSpec::output, &RowOutputSpec::pre_scale>(),
+     .doc = "multiply each column by its own factor before it is rounded to 8 bits (SmoothQuant)"},
 });
 
 constexpr auto kRowTransformFields =
-    join_fields(header_fields<Op::kRowTransform>("a norm of each row, or an activation and a gate"),
+    join_fields(header_fields<Op::kRowTransform>(
+                    "a norm of each row, or an activation and a gate; 16 or 8 bits"),
                 kRowShape, kRowInput, kRowWork);
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The rules between the fields of row_transform.
 #include <string>
+#include <utility>
 
 #include "generator/spec/meaning.h"
 
@@ -57,14 +58,66 @@ void check_work(const RowTransformSpec& spec, Problems& problems) {
     problems.push_back({"/gate/activation", "only a gemm's gated epilogue has this function",
                         "\"clamped_swiglu\"", "any other activation", ""});
   }
-  if (!norm && !gate) {
-    problems.push_back(
-        {"", "the spec asks for nothing", "", "a norm, a gate or an activation", ""});
+  if (!norm && !gate && !spec.output.is_quantized()) {
+    problems.push_back({"", "the spec asks for nothing", "",
+                        "a norm, a gate, an activation or an output of 8 bits", ""});
   }
   if (norm) {
     check_norm(spec.norm, problems);
   } else {
     check_no_norm(spec, problems);
+  }
+}
+
+// What has no effect on 16 bits.
+void check_16_bits(const RowTransformSpec& spec, Problems& problems) {
+  const RowOutputSpec& output = spec.output;
+  if (output.dtype != row_dtype(spec.input)) {
+    problems.push_back({"/output/dtype", "no kernel writes other 16 bits than it reads",
+                        quoted(to_string(output.dtype)),
+                        quoted(to_string(spec.input)) + ", \"int8\", \"fp8_e4m3\" or \"fp8_e5m2\"",
+                        ""});
+  }
+  const auto refuse = [&](bool given, const char* pointer, std::string value, const char* allowed) {
+    if (!given) return;
+    problems.push_back(
+        {pointer, "an output of 16 bits is not quantised", std::move(value), allowed, ""});
+  };
+  refuse(output.granularity != RowGranularity::kNone, "/output/granularity",
+         quoted(to_string(output.granularity)), "\"none\"");
+  refuse(!output.symmetric, "/output/symmetric", "false", "true");
+  refuse(output.scale_dtype != RowScaleDtype::kFp32, "/output/scale_dtype",
+         quoted(to_string(output.scale_dtype)), "\"fp32\"");
+  refuse(output.scale_layout != ScaleLayout::kRowMajor, "/output/scale_layout",
+         quoted(to_string(output.scale_layout)), "\"row_major\"");
+  refuse(output.pre_scale, "/output/pre_scale", "true", "false");
+}
+
+void check_8_bits(const RowOutputSpec& output, Problems& problems) {
+  const bool integer = output.dtype == RowDtype::kInt8;
+  const bool groups = output.granularity == RowGranularity::kGroup;
+  const std::string granularity = quoted(to_string(output.granularity));
+  if (output.granularity == RowGranularity::kNone) {
+    problems.push_back({"/output/granularity", "an output of 8 bits needs scales", granularity,
+                        "\"tensor\", \"token\" or \"group\"", ""});
+    return;
+  }
+  if (!output.symmetric && !integer) {
+    problems.push_back({"/output/symmetric", "FP8 has no zero points", "false", "true", ""});
+  } else if (!output.symmetric && output.granularity != RowGranularity::kToken) {
+    problems.push_back({"/output/symmetric", "zero points are made per token only", "false",
+                        "true, or granularity \"token\"", ""});
+  }
+  if (output.scale_dtype == RowScaleDtype::kE8m0 && integer) {
+    problems.push_back(
+        {"/output/scale_dtype", "no GEMM takes int8 by powers of two", "\"e8m0\"", "\"fp32\"", ""});
+  } else if (output.scale_dtype == RowScaleDtype::kE8m0 && !groups) {
+    problems.push_back({"/output/scale_dtype", "powers of two are made for groups only", "\"e8m0\"",
+                        "\"fp32\", or granularity \"group\"", ""});
+  }
+  if (output.scale_layout == ScaleLayout::kColumnMajor && !groups) {
+    problems.push_back({"/output/scale_layout", "only groups have a matrix of scales",
+                        "\"column_major\"", "\"row_major\", or granularity \"group\"", ""});
   }
 }
 
@@ -74,9 +127,10 @@ std::vector<Problem> check_meaning(const RowTransformSpec& spec) {
   Problems problems;
   check_shape(spec.shape, problems);
   check_work(spec, problems);
-  if (spec.output != spec.input) {
-    problems.push_back({"/output/dtype", "no kernel writes another type than it reads",
-                        quoted(to_string(spec.output)), quoted(to_string(spec.input)), ""});
+  if (spec.output.is_quantized()) {
+    check_8_bits(spec.output, problems);
+  } else {
+    check_16_bits(spec, problems);
   }
   return problems;
 }

@@ -35,6 +35,11 @@ static_assert(word(kRopeScalingWords, RopeScalingType::kYarn) == "yarn");
 static_assert(word(kAlibiWords, Alibi::kGiven) == "given");
 static_assert(word(kNormTypeWords, NormType::kLayer) == "layer");
 static_assert(word(kGateOrderWords, GateOrder::kInterleaved) == "interleaved");
+static_assert(word(kRowDtypeWords, RowDtype::kFp8E5m2) == "fp8_e5m2");
+static_assert(word(kRowDtypeWords, row_dtype(DType::kBf16)) == "bf16");
+static_assert(word(kRowGranularityWords, RowGranularity::kGroup) == "group");
+static_assert(word(kRowScaleDtypeWords, RowScaleDtype::kE8m0) == "e8m0");
+static_assert(word(kScaleLayoutWords, ScaleLayout::kColumnMajor) == "column_major");
 
 }  // namespace
 
@@ -68,5 +73,13 @@ std::string_view to_string(RopeScalingType type) noexcept { return word(kRopeSca
 std::string_view to_string(Alibi alibi) noexcept { return word(kAlibiWords, alibi); }
 std::string_view to_string(NormType type) noexcept { return word(kNormTypeWords, type); }
 std::string_view to_string(GateOrder order) noexcept { return word(kGateOrderWords, order); }
+std::string_view to_string(RowDtype dtype) noexcept { return word(kRowDtypeWords, dtype); }
+std::string_view to_string(RowGranularity granularity) noexcept {
+  return word(kRowGranularityWords, granularity);
+}
+std::string_view to_string(RowScaleDtype dtype) noexcept {
+  return word(kRowScaleDtypeWords, dtype);
+}
+std::string_view to_string(ScaleLayout layout) noexcept { return word(kScaleLayoutWords, layout); }
 
 }  // namespace heddle

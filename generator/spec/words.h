@@ -39,6 +39,12 @@ inline constexpr std::array<std::string_view, 3> kAlibiWords = {"none", "standar
 inline constexpr std::array<std::string_view, 3> kNormTypeWords = {"none", "rms", "layer"};
 inline constexpr std::array<std::string_view, 3> kGateOrderWords = {"none", "halves",
                                                                     "interleaved"};
+inline constexpr std::array<std::string_view, 5> kRowDtypeWords = {"fp16", "bf16", "int8",
+                                                                   "fp8_e4m3", "fp8_e5m2"};
+inline constexpr std::array<std::string_view, 4> kRowGranularityWords = {"none", "tensor", "token",
+                                                                         "group"};
+inline constexpr std::array<std::string_view, 2> kRowScaleDtypeWords = {"fp32", "e8m0"};
+inline constexpr std::array<std::string_view, 2> kScaleLayoutWords = {"row_major", "column_major"};
 
 }  // namespace heddle
 

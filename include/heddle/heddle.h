@@ -253,9 +253,23 @@ typedef struct heddle_row_transform_args {
   heddle_input weight;    /* [columns]; of a norm; may be read before the kernel before this one in
                              the stream has ended, as may bias */
   heddle_input bias;      /* [columns] */
+  /* Where Y has 8 bits; null where the spec has none of it. */
+  heddle_input pre_scale;    /* [columns] of the input's dtype, as weight */
+  heddle_input tensor_scale; /* one FP32, aligned to 4 bytes; with granularity tensor */
+  heddle_output scales;      /* heddle_row_scale_bytes() of them are written: with token [m] FP32,
+                                with group a matrix, G = ceil(columns / 128): row_major
+                                [m][scale_stride >= G]; column_major [G][scale_stride >= m] FP32 or
+                                [ceil(G / 4)][scale_stride >= m] words of four e8m0 scales */
+  int64_t scale_stride;      /* of groups; column_major: a multiple of 4. 0: G, or m rounded up */
+  heddle_output zero_points; /* [m] int32; with symmetric false */
 } heddle_row_transform_args;
 
-/* As above: a norm, or an activation and a gate, of each row. */
+/* Bytes of `scales` for m rows, at most shape.m's largest, and a scale_stride, which is refused as
+ * a launch refuses it; 0 where no scales are written. Needs no device. */
+HEDDLE_EXPORT heddle_status heddle_row_scale_bytes(const char* spec, size_t spec_length, int64_t m,
+                                                   int64_t scale_stride, size_t* bytes);
+
+/* As above: a norm, or an activation and a gate, of each row, in 16 or 8 bits. */
 HEDDLE_EXPORT heddle_status heddle_launch_row_transform(const heddle_kernel* kernel,
                                                         const heddle_row_transform_args* args,
                                                         void* stream);

@@ -1,18 +1,21 @@
-// Norms, activations and gates on the rows of a matrix: the arguments of a launch, and its kernel.
+// Norms, activations and gates on the rows of a matrix, in 16 or 8 bits: the arguments of a launch,
+// and its kernel. docs/kv-caches-and-attention.md has the formulas.
 #ifndef HEDDLE_ROW_TRANSFORM_H_
 #define HEDDLE_ROW_TRANSFORM_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/device_memory.h"
 #include "heddle/export.h"
 #include "heddle/kernel.h"
+#include "heddle/row_spec.h"
 
 namespace heddle {
 
-// Each aligned to 16 bytes. Each row is read before it is written, so Y may be X, with the same
-// stride; with an interleaved gate, whose elements of Y lie elsewhere than what they are made of,
-// it may not. No two others may overlap.
+// Each aligned to 16 bytes, but tensor_scale to 4. Each row is read before it is written, so Y of
+// 16 bits may be X, with the same stride; with an interleaved gate, whose elements of Y lie
+// elsewhere than what they are made of, it may not. No two others may overlap.
 struct RowTransformArgs {
   DeviceInput x;   // [m][columns] of input.dtype, with a gate [m][2 * columns]
   DeviceOutput y;  // [m][columns] of output.dtype
@@ -27,7 +30,23 @@ struct RowTransformArgs {
   DeviceInput weight;
   DeviceInput bias;    // [columns]; the same, with norm.bias
   std::int64_t m = 0;  // rows, in the range of shape.m; 0: nothing is launched
+
+  // Where Y has 8 bits. Each is required exactly as its comment says.
+  DeviceInput pre_scale;     // [columns] of input.dtype; with output.pre_scale; as weight
+  DeviceInput tensor_scale;  // one FP32; with granularity tensor; the kernel before may write it
+  // With token [m] FP32, with group a matrix of output.scale_dtype; see ScaleLayout.
+  DeviceOutput scales;
+  // Of groups: S in ScaleLayout, below 2^31, column_major a multiple of 4. 0: G, or m rounded up to
+  // a multiple of 4.
+  std::int64_t scale_stride = 0;
+  DeviceOutput zero_points;  // [m] int32; with symmetric false
 };
+
+// Bytes that RowTransformArgs::scales needs for m rows; 0 where no scales are written.
+// `scale_stride` is what the arguments have. Precondition: m is not negative, and the stride is one
+// that a launch takes.
+HEDDLE_EXPORT std::size_t row_scale_bytes(const RowTransformSpec& spec, std::int64_t m,
+                                          std::int64_t scale_stride = 0) noexcept;
 
 class HEDDLE_EXPORT RowTransformKernel : public OperationKernel {
  public:

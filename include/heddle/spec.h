@@ -238,6 +238,10 @@ HEDDLE_EXPORT std::string_view to_string(RopeScalingType type) noexcept;
 HEDDLE_EXPORT std::string_view to_string(Alibi alibi) noexcept;
 HEDDLE_EXPORT std::string_view to_string(NormType type) noexcept;
 HEDDLE_EXPORT std::string_view to_string(GateOrder order) noexcept;
+HEDDLE_EXPORT std::string_view to_string(RowDtype dtype) noexcept;
+HEDDLE_EXPORT std::string_view to_string(RowGranularity granularity) noexcept;
+HEDDLE_EXPORT std::string_view to_string(RowScaleDtype dtype) noexcept;
+HEDDLE_EXPORT std::string_view to_string(ScaleLayout layout) noexcept;
 
 }  // namespace heddle
 

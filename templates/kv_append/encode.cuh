@@ -4,18 +4,12 @@
 
 #include "kv_append/e2m1.cuh"
 #include "kv_append/range.cuh"
-#include "primitives/fp8.cuh"
 #include "primitives/memory.cuh"
-#include "primitives/versions.cuh"
-#include "steps/small_float.cuh"
+#include "steps/byte_codes.cuh"
 
 namespace heddle {
 
-constexpr float kLargestFloat = 0x1.fffffep127f;
 constexpr float kLargestKvScale = 0x1.fep125f;  // what is found is not larger
-// 1.5 * 2^23: FP32 numbers near it are the integers, which stand in the low bits.
-constexpr float kMagic = 12582912.0f;
-constexpr u32 kMagicBits = 0x4b400000u;
 
 struct KvScale {
   u32 bits;       // as stored
@@ -98,22 +92,6 @@ struct KvEncode {
     return result;
   }
 
-  static __device__ __forceinline__ u32 float_code(float value) {
-    const u32 bits = bits_of_float(value);
-    const float magnitude = float_from_bits(bits & 0x7fffffffu);
-    if (Tensor::value.bits == 8 && value != value) return 0x7f;
-    return CodeFloat::nearest(magnitude) | bits >> 31 << (Tensor::value.bits - 1);
-  }
-
-  // Two codes of 8-bit floats in the low half.
-  static __device__ __forceinline__ u32 float_pair(float low, float high) {
-#if HEDDLE_CONVERTS_FP8
-    return Tensor::value.mantissa_bits == 3 ? e4m3_pair(low, high) : e5m2_pair(low, high);
-#else
-    return float_code(low) | float_code(high) << 8;
-#endif
-  }
-
   // Whether values of this range have codes without a clamp: what shares a scale made of it nearly
   // always does, but where that is a subnormal number, the largest or none.
   static __device__ __forceinline__ bool fits(const KvRange& range, const KvScale& scale) {
@@ -152,7 +130,8 @@ struct KvEncode {
   template <int kCodes>
   static __device__ __forceinline__ u32 pack(const float* scaled) {
     if constexpr (Tensor::value.is_float && Tensor::value.bits == 8) {
-      return float_pair(scaled[0], scaled[1]) | float_pair(scaled[2], scaled[3]) << 16;
+      return fp8_pair<CodeFloat>(scaled[0], scaled[1]) | fp8_pair<CodeFloat>(scaled[2], scaled[3])
+                                                             << 16;
     } else if constexpr (Tensor::value.is_float) {
       return e2m1_word(scaled);
     } else if constexpr (Tensor::value.bits == 8) {

@@ -29,6 +29,14 @@ __device__ __forceinline__ u32 prmt_by(u32 a, u32 b, u32 selector) {
   return d;
 }
 
+// cvt.pack.sat.s8.s32.b32: `low` and `high`, limited to -128 to 127, in the two lowest bytes, and
+// the low half of `upper` above them.
+__device__ __forceinline__ u32 pack_s8(int low, int high, u32 upper) {
+  u32 d;
+  asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(high), "r"(low), "r"(upper));
+  return d;
+}
+
 // One half of a pair twice. As moves, which arithmetic on pairs takes over as its operand's form,
 // at no cost; a prmt would stay.
 __device__ __forceinline__ u32 low_twice(u32 pair) {

@@ -1,9 +1,8 @@
-// y = activation(x), or activation(gate) * up, in FP32 and rounded once. row_transform.cuh has the
-// floors.
+// y = x, activation(x) or activation(gate) * up, in FP32. row_transform.cuh has the floors.
 #pragma once
 
 #include "primitives/half.cuh"
-#include "row_transform/row_place.cuh"
+#include "row_transform/row_output.cuh"
 #include "steps/activation.cuh"
 
 namespace heddle {
@@ -27,13 +26,13 @@ __device__ __forceinline__ GatedVector load_gated(const u8* x) {
   return v;
 }
 
+// A vector of Y before it is rounded.
 template <class Config>
-__device__ __forceinline__ u32x4 apply_gate(const GatedVector& v) {
+__device__ __forceinline__ void apply_gate(const GatedVector& v, float (&y)[kVectorElements]) {
   using Value = typename Config::Value;
   constexpr GateOrder kGate = Config::value.gate;
   float first[kVectorElements];
   float second[kVectorElements];
-  float y[kVectorElements];
   widen_vector<Value>(v.first, first);
   widen_vector<Value>(v.second, second);
 #pragma unroll
@@ -52,25 +51,109 @@ __device__ __forceinline__ u32x4 apply_gate(const GatedVector& v) {
       y[i] = activate_gated<kActivation, 0>(gate, up);
     }
   }
-  return round_vector<Value>(y);
 }
+
+// What a thread reads of the row that it is at.
+template <class Config>
+struct GatedRow {
+  static constexpr int kBytes = kBytesTogether<Config>;
+
+  const RowTransformParameters& p;
+  const RowPlace<Config>& place;
+  const u8* x;
+
+  __device__ __forceinline__ GatedRow(const RowTransformParameters& parameters, i64 row,
+                                      const RowPlace<Config>& of)
+      : p(parameters), place(of) {
+    x = place.template begin<const u8, kBytes>(p.x + row * p.x_stride);
+  }
+
+  // Vectors `first` to first + kCount - 1 of the thread; zeros behind the end of the row.
+  template <int kCount>
+  __device__ __forceinline__ void load(int first, GatedVector* v) const {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      v[i] = {};
+      if (place.has(first + i)) {
+        v[i] = load_gated<Config>(x + RowPlace<Config>::template behind<kBytes>(first + i));
+      }
+    }
+  }
+  // Vector i of Y, by the factors of its columns.
+  __device__ __forceinline__ void values(int i, const GatedVector& v,
+                                         float (&y)[kVectorElements]) const {
+    u32x4 factors{};
+    if constexpr (Config::value.output.pre_scale) {
+      if (place.has(i)) {
+        factors = load_global_16_coherent(place.begin(p.pre_scale) + RowPlace<Config>::behind(i));
+      }
+    }
+    apply_gate<Config>(v, y);
+    apply_pre_scale<Config>(factors, y);
+  }
+};
+
+// The thread's vectors of the block's part of a row, which stay in registers. See write_row().
+template <class Config>
+struct HeldGates {
+  static constexpr int kCount = Config::value.vectors;
+
+  const GatedRow<Config>& row;
+  GatedVector v[kCount];
+
+  template <class Take>
+  __device__ __forceinline__ void for_each(const Take& take) const {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      float y[kVectorElements];
+      GatedVector waiting = v[i];
+      if constexpr (RowOutput<Config>::kByToken && !Config::value.keeps_values()) {
+        waiting.first = stay_packed(v[i].first);
+      }
+      row.values(i, waiting, y);
+      take(i, y);
+    }
+  }
+};
+
+// Those of a row with one scale that no block's registers hold.
+template <class Config>
+struct LongGates {
+  const GatedRow<Config>& row;
+
+  template <class Take>
+  __device__ __forceinline__ void for_each(const Take& take) const {
+    constexpr int kCount = Config::value.vectors;
+    constexpr int kAll =
+        static_cast<int>(ceil_div(Config::value.row_vectors(), Config::value.lanes));
+    for (int first = 0; first < kAll; first += kCount) {
+      GatedVector v[kCount];
+      row.template load<kCount>(first, v);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        float y[kVectorElements];
+        row.values(first + i, v[i], y);
+        take(first + i, y);
+      }
+    }
+  }
+};
 
 template <class Config>
 __device__ __forceinline__ void gate_rows(const RowTransformParameters& p) {
-  constexpr int kCount = Config::value.vectors;
+  extern __shared__ __align__(128) u8 shared_memory[];
+  RowReduce<Config> reduce(shared_address(shared_memory));
   begin_rows<Config>();
+  const RowScale given = given_row_scale<Config>(p);
   for_each_row<Config>(p.m, [&](i64 row, const RowPlace<Config>& place) {
-    constexpr int kBytes = kBytesTogether<Config>;
-    const u8* x = place.template begin<const u8, kBytes>(p.x + row * p.x_stride);
-    u8* y = place.begin(p.y + row * p.y_stride);
-    GatedVector v[kCount];
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      if (place.has(i)) v[i] = load_gated<Config>(x + RowPlace<Config>::template behind<kBytes>(i));
-    }
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      if (place.has(i)) store_global_16(y + RowPlace<Config>::behind(i), apply_gate<Config>(v[i]));
+    const GatedRow<Config> here(p, row, place);
+    RowOutput<Config> output(p, row, place, given);
+    if constexpr (Config::value.takes_rows() && !Config::value.in_registers) {
+      write_row(output, reduce, LongGates<Config>{here});
+    } else {
+      HeldGates<Config> held{here};
+      here.template load<Config::value.vectors>(0, held.v);
+      write_held_row(output, reduce, held);
     }
   });
 }

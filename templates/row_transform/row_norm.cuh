@@ -1,59 +1,47 @@
 // A norm of each row, with statistics in FP32. row_transform.cuh has floors, budget and order.
 //
 // A row's statistics are the same bits in every launch: each thread adds its own elements in their
-// order, lanes of a warp in a butterfly, warps in their order.
+// order, and RowReduce those of the threads.
 #pragma once
 
 #include "primitives/bits.cuh"
 #include "primitives/float.cuh"
 #include "primitives/half.cuh"
-#include "primitives/sync.cuh"
-#include "row_transform/row_place.cuh"
+#include "row_transform/row_output.cuh"
 
 namespace heddle {
 
-// Sums over the threads of a row. All threads of the block call it together.
-template <class Config>
-class RowSum {
- public:
-  __device__ __forceinline__ explicit RowSum(u32 shared) : place_(shared), other_(shared) {
-    other_ += Config::value.sums_bytes();
-  }
+// Weight, bias and pre_scale of a thread's vectors. No kernel before it that still runs writes
+// them. They are no ld.global.nc: those the compiler moves behind griddepcontrol.wait, where their
+// latency would show.
+template <class Config, int kCount>
+struct NormWeights {
+  u32x4 weight[kCount] = {};
+  u32x4 bias[kCount] = {};
+  u32x4 pre_scale[kCount] = {};
 
-  __device__ __forceinline__ float operator()(float x, int lane) {
-    constexpr int kLanes = Config::value.lanes;
+  __device__ __forceinline__ void load(const RowTransformParameters& p,
+                                       const RowPlace<Config>& place, int first) {
+    // Weights are the same for all rows, so that they are loaded even where the row is none.
+    const auto in_row = [&](int i) { return place.vector(i) < RowPlace<Config>::kVectors; };
+    const u8* weights = place.begin(p.weight);
+    const u8* biases = Config::value.bias ? place.begin(p.bias) : nullptr;
+    const u8* factors = Config::value.output.pre_scale ? place.begin(p.pre_scale) : nullptr;
 #pragma unroll
-    for (int mask = 1; mask < min_of(kLanes, 32); mask *= 2) x += shuffle_xor(x, mask);
-    if constexpr (kLanes > 32) x = add_warps(x, lane);
-    return x;
-  }
-
- private:
-  __device__ __forceinline__ float add_warps(float x, int lane) {
-    constexpr int kWarps = Config::value.warps_of_row();
-    if (lane % 32 == 0) store_shared_float(place_ + 4 * (lane / 32), x);
-    block_barrier();
-    float sums[4] = {};
-#pragma unroll
-    for (int i = 0; i < kWarps; i += 4) {
-      const u32x4 four = load_shared_16(place_ + 4 * i);
-      sums[0] += float_from_bits(four.x);
-      if (i + 1 < kWarps) sums[1] += float_from_bits(four.y);
-      if (i + 2 < kWarps) sums[2] += float_from_bits(four.z);
-      if (i + 3 < kWarps) sums[3] += float_from_bits(four.w);
+    for (int i = 0; i < kCount; ++i) {
+      if (!in_row(first + i)) continue;
+      weight[i] = load_global_16_coherent(weights + RowPlace<Config>::behind(first + i));
+      if constexpr (Config::value.bias) {
+        bias[i] = load_global_16_coherent(biases + RowPlace<Config>::behind(first + i));
+      }
+      if constexpr (Config::value.output.pre_scale) {
+        pre_scale[i] = load_global_16_coherent(factors + RowPlace<Config>::behind(first + i));
+      }
     }
-    // The next sum overwrites what the one before this has read, ahead of this one's barrier.
-    const u32 place = place_;
-    place_ = other_;
-    other_ = place;
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
-
-  u32 place_;
-  u32 other_;
 };
 
-// A thread's part of the row that it is at: pointers are to its first vector.
+// What a thread reads of the row that it is at: pointers are to its first vector.
 template <class Config>
 struct NormRow {
   using Value = typename Config::Value;
@@ -63,7 +51,6 @@ struct NormRow {
   const RowPlace<Config>& place;
   const u8* x;
   u8* residual;
-  u8* y;
 
   // Vectors `first` to first + kCount - 1 of the thread: of X, or of X + residual, which is
   // written; zeros behind the end of the row. All reads come before all writes.
@@ -107,22 +94,23 @@ struct NormRow {
     }
   }
 
-  // Vector i of Y.
-  __device__ __forceinline__ void store(int i, u32x4 s, float mean, float factor, u32x4 weight,
-                                        u32x4 bias) const {
-    float v[kVectorElements];
+  // A vector of Y before it is rounded.
+  template <int kCount>
+  static __device__ __forceinline__ void values(u32x4 s, float mean, float factor,
+                                                const NormWeights<Config, kCount>& weights,
+                                                int place, float (&v)[kVectorElements]) {
     float w[kVectorElements];
     float b[kVectorElements];
     widen_vector<Value>(stay_packed(s), v);
-    widen_vector<Value>(stay_packed(weight), w);
-    widen_vector<Value>(stay_packed(bias), b);
+    widen_vector<Value>(stay_packed(weights.weight[place]), w);
+    widen_vector<Value>(stay_packed(weights.bias[place]), b);
 #pragma unroll
     for (int j = 0; j < kVectorElements; ++j) {
       const float normal = multiply(kLayer ? v[j] - mean : v[j], factor);
       const float scale = w[j] + static_cast<float>(Config::value.weight_offset);
       v[j] = Config::value.bias ? multiply_add(normal, scale, b[j]) : multiply(normal, scale);
     }
-    if (place.has(i)) store_global_16(y + at(i), round_vector<Value>(v));
+    apply_pre_scale<Config>(weights.pre_scale[place], v);
   }
 
  private:
@@ -153,31 +141,6 @@ struct NormRow {
   }
 };
 
-// Weight and bias of a thread's vectors. No kernel before it that still runs writes them. They are
-// no ld.global.nc: those the compiler moves behind griddepcontrol.wait, where their latency would
-// show.
-template <class Config, int kCount>
-struct NormWeights {
-  u32x4 weight[kCount] = {};
-  u32x4 bias[kCount] = {};
-
-  __device__ __forceinline__ void load(const RowTransformParameters& p,
-                                       const RowPlace<Config>& place, int first) {
-    // Weights are the same for all rows, so that they are loaded even where the row is none.
-    const auto in_row = [&](int i) { return place.vector(i) < RowPlace<Config>::kVectors; };
-    const u8* weights = place.begin(p.weight);
-    const u8* biases = Config::value.bias ? place.begin(p.bias) : nullptr;
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      if (!in_row(first + i)) continue;
-      weight[i] = load_global_16_coherent(weights + RowPlace<Config>::behind(first + i));
-      if constexpr (Config::value.bias) {
-        bias[i] = load_global_16_coherent(biases + RowPlace<Config>::behind(first + i));
-      }
-    }
-  }
-};
-
 // The mean, from the sum over a row. The division is a call, on purpose: the compiler keeps vectors
 // as 16-bit values over a call, where it would else widen all of them ahead of the sum.
 template <class Config>
@@ -192,113 +155,147 @@ __device__ __forceinline__ float norm_factor(float squares) {
                               float_from_bits(static_cast<u32>(Config::value.epsilon_bits)));
 }
 
-// A row that stays in registers.
+// A row that stays in registers. See write_row().
 template <class Config, class Weights>
-__device__ __forceinline__ void normalize_held(const RowTransformParameters& p,
-                                               const NormRow<Config>& row, const Weights& held,
-                                               RowSum<Config>& sum_of_row) {
-  constexpr int kCount = Config::value.vectors;
-  constexpr int kChunk =
-      Config::value.residual ? min_of(kCount, RowTransformConfig::kChunkVectors) : kCount;
-  constexpr int kLeft = kCount % kChunk;
+struct HeldNorm {
+  static constexpr int kCount = Config::value.vectors;
+
+  const RowTransformParameters& p;
+  const NormRow<Config>& row;
+  const Weights& held;
   u32x4 s[kCount];
+  float mean;
+  float factor;
+
+  __device__ __forceinline__ void load(RowReduce<Config>& reduce) {
+    constexpr int kChunk =
+        Config::value.residual ? min_of(kCount, RowTransformConfig::kChunkVectors) : kCount;
+    constexpr int kLeft = kCount % kChunk;
 #pragma unroll
-  for (int i = 0; i < kCount / kChunk; ++i) row.template load<kChunk>(kChunk * i, s + kChunk * i);
-  if constexpr (kLeft != 0) row.template load<kLeft>(kCount - kLeft, s + kCount - kLeft);
-  float sum = 0.0f;
+    for (int i = 0; i < kCount / kChunk; ++i) row.template load<kChunk>(kChunk * i, s + kChunk * i);
+    if constexpr (kLeft != 0) row.template load<kLeft>(kCount - kLeft, s + kCount - kLeft);
+    float sum = 0.0f;
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) NormRow<Config>::add(s[i], sum);
-  sum = sum_of_row(sum, row.place.lane);
-  float mean = 0.0f;
-  if constexpr (NormRow<Config>::kLayer) {
-    mean = mean_of<Config>(sum);
-    sum = 0.0f;
+    for (int i = 0; i < kCount; ++i) NormRow<Config>::add(s[i], sum);
+    sum = reduce(sum, row.place.lane, AddNumbers());
+    mean = 0.0f;
+    if constexpr (NormRow<Config>::kLayer) {
+      mean = mean_of<Config>(sum);
+      sum = 0.0f;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      if (row.place.has(i)) NormRow<Config>::add_deviations(s[i], mean, sum);
+      for (int i = 0; i < kCount; ++i) {
+        if (row.place.has(i)) NormRow<Config>::add_deviations(s[i], mean, sum);
+      }
+      sum = reduce(sum, row.place.lane, AddNumbers());
     }
-    sum = sum_of_row(sum, row.place.lane);
+    factor = norm_factor<Config>(sum);
   }
-  const float factor = norm_factor<Config>(sum);
-  if constexpr (Config::value.holds_weights) {
+
+  template <class Take>
+  __device__ __forceinline__ void for_each(const Take& take) const {
+    if constexpr (Config::value.holds_weights) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      row.store(i, s[i], mean, factor, held.weight[i], held.bias[i]);
-    }
-  } else {
-    constexpr int kWeights = RowTransformConfig::kChunkWeights;
+      for (int i = 0; i < kCount; ++i) {
+        float v[kVectorElements];
+        NormRow<Config>::values(s[i], mean, factor, held, i, v);
+        take(i, v);
+      }
+    } else {
+      constexpr int kWeights = Config::value.chunk_weights();
 #pragma unroll
-    for (int first = 0; first < kCount; first += kWeights) {
-      NormWeights<Config, kWeights> some;
-      some.load(p, row.place, first);
+      for (int first = 0; first < kCount; first += kWeights) {
+        NormWeights<Config, kWeights> some;
+        some.load(p, row.place, first);
 #pragma unroll
-      for (int i = 0; i < min_of(kWeights, kCount - first); ++i) {
-        row.store(first + i, s[first + i], mean, factor, some.weight[i], some.bias[i]);
+        for (int i = 0; i < min_of(kWeights, kCount - first); ++i) {
+          float v[kVectorElements];
+          NormRow<Config>::values(s[first + i], mean, factor, some, i, v);
+          take(first + i, v);
+        }
       }
     }
   }
-}
+};
 
 // One that no block's registers hold.
 template <class Config>
-__device__ __forceinline__ void normalize_long(const RowTransformParameters& p,
-                                               const NormRow<Config>& row,
-                                               RowSum<Config>& sum_of_row) {
-  constexpr int kCount = Config::value.vectors;
-  constexpr int kAll = static_cast<int>(ceil_div(Config::value.row_vectors(), Config::value.lanes));
-  float sum = 0.0f;
-  for (int first = 0; first < kAll; first += kCount) {
-    u32x4 s[kCount];
-    row.template load<kCount>(first, s);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) NormRow<Config>::add(s[i], sum);
-  }
-  sum = sum_of_row(sum, row.place.lane);
-  float mean = 0.0f;
-  if constexpr (NormRow<Config>::kLayer) {
-    mean = mean_of<Config>(sum);
-    sum = 0.0f;
+struct LongNorm {
+  static constexpr int kCount = Config::value.vectors;
+  static constexpr int kAll =
+      static_cast<int>(ceil_div(Config::value.row_vectors(), Config::value.lanes));
+
+  const RowTransformParameters& p;
+  const NormRow<Config>& row;
+  float mean;
+  float factor;
+
+  __device__ __forceinline__ void load(RowReduce<Config>& reduce) {
+    float sum = 0.0f;
     for (int first = 0; first < kAll; first += kCount) {
       u32x4 s[kCount];
+      row.template load<kCount>(first, s);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) NormRow<Config>::add(s[i], sum);
+    }
+    sum = reduce(sum, row.place.lane, AddNumbers());
+    mean = 0.0f;
+    if constexpr (NormRow<Config>::kLayer) {
+      mean = mean_of<Config>(sum);
+      sum = 0.0f;
+      for (int first = 0; first < kAll; first += kCount) {
+        u32x4 s[kCount];
+        row.template load_again<kCount>(first, s);
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          if (row.place.has(first + i)) NormRow<Config>::add_deviations(s[i], mean, sum);
+        }
+      }
+      sum = reduce(sum, row.place.lane, AddNumbers());
+    }
+    factor = norm_factor<Config>(sum);
+  }
+
+  template <class Take>
+  __device__ __forceinline__ void for_each(const Take& take) const {
+    for (int first = 0; first < kAll; first += kCount) {
+      u32x4 s[kCount];
+      NormWeights<Config, kCount> weights;
       row.template load_again<kCount>(first, s);
+      weights.load(p, row.place, first);
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        if (row.place.has(first + i)) NormRow<Config>::add_deviations(s[i], mean, sum);
+        float v[kVectorElements];
+        NormRow<Config>::values(s[i], mean, factor, weights, i, v);
+        take(first + i, v);
       }
     }
-    sum = sum_of_row(sum, row.place.lane);
   }
-  const float factor = norm_factor<Config>(sum);
-  for (int first = 0; first < kAll; first += kCount) {
-    u32x4 s[kCount];
-    NormWeights<Config, kCount> weights;
-    row.template load_again<kCount>(first, s);
-    weights.load(p, row.place, first);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      row.store(first + i, s[i], mean, factor, weights.weight[i], weights.bias[i]);
-    }
-  }
-}
+};
 
 template <class Config>
 __device__ __forceinline__ void normalize_rows(const RowTransformParameters& p) {
   extern __shared__ __align__(128) u8 shared_memory[];
-  RowSum<Config> sum_of_row(shared_address(shared_memory));
-  NormWeights<Config, Config::value.holds_weights ? Config::value.vectors : 1> held;
+  RowReduce<Config> reduce(shared_address(shared_memory));
+  using Weights = NormWeights<Config, Config::value.holds_weights ? Config::value.vectors : 1>;
+  Weights held;
   if constexpr (Config::value.holds_weights) held.load(p, RowPlace<Config>(), 0);
   begin_rows<Config>();
+  const RowScale given = given_row_scale<Config>(p);
   for_each_row<Config>(p.m, [&](i64 row, const RowPlace<Config>& place) {
     u8* residual = nullptr;
     if constexpr (Config::value.residual) {
       residual = place.begin(p.residual + row * (2 * Config::value.columns));
     }
-    const NormRow<Config> here{place, place.begin(p.x + row * p.x_stride), residual,
-                               place.begin(p.y + row * p.y_stride)};
+    const NormRow<Config> here{place, place.begin(p.x + row * p.x_stride), residual};
+    RowOutput<Config> output(p, row, place, given);
     if constexpr (Config::value.in_registers) {
-      normalize_held(p, here, held, sum_of_row);
+      HeldNorm<Config, Weights> norm{p, here, held};
+      norm.load(reduce);
+      write_held_row(output, reduce, norm);
     } else {
-      normalize_long(p, here, sum_of_row);
+      LongNorm<Config> norm{p, here};
+      norm.load(reduce);
+      write_row(output, reduce, norm);
     }
   });
 }

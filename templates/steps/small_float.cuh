@@ -17,6 +17,8 @@ __device__ __forceinline__ float power_of_two(int exponent) {
 // largest finite magnitude.
 template <int kExponentBits, int kMantissaBits, u32 kLargest>
 struct SmallFloat {
+  static constexpr int kMantissa = kMantissaBits;
+
   // The value of a magnitude's code; exact.
   static __device__ __forceinline__ float value(u32 code) {
     constexpr int kBias = (1 << (kExponentBits - 1)) - 1;

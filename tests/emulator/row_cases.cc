@@ -53,12 +53,52 @@ std::vector<Work> every_work() {
 
 constexpr int kColumns[] = {8, 64, 96, 2048, 4096, 5120, 8192, 12288, 18432};
 
+// The ways to store 8 bits.
+std::vector<RowOutputSpec> every_output() {
+  std::vector<RowOutputSpec> all;
+  const auto add = [&](RowDtype dtype, RowGranularity granularity) -> RowOutputSpec& {
+    RowOutputSpec output;
+    output.dtype = dtype;
+    output.granularity = granularity;
+    output.pre_scale = all.size() % 3 == 1;
+    all.push_back(output);
+    return all.back();
+  };
+  for (const auto dtype : {RowDtype::kInt8, RowDtype::kFp8E4m3, RowDtype::kFp8E5m2}) {
+    add(dtype, RowGranularity::kTensor);
+    add(dtype, RowGranularity::kToken);
+    for (const auto layout : {ScaleLayout::kRowMajor, ScaleLayout::kColumnMajor}) {
+      add(dtype, RowGranularity::kGroup).scale_layout = layout;
+      if (dtype == RowDtype::kInt8) continue;
+      RowOutputSpec& powers = add(dtype, RowGranularity::kGroup);
+      powers.scale_layout = layout;
+      powers.scale_dtype = RowScaleDtype::kE8m0;
+    }
+    if (dtype == RowDtype::kInt8) add(dtype, RowGranularity::kToken).symmetric = false;
+  }
+  return all;
+}
+
+Work with_output(Work work, const RowOutputSpec& output) {
+  constexpr const char* kDtypes[] = {"Fp16", "Bf16", "Int8", "E4m3", "E5m2"};
+  constexpr const char* kGranularities[] = {"None", "Tensor", "Token", "Group"};
+  work.name += std::string("To") + kDtypes[static_cast<int>(output.dtype)] +
+               kGranularities[static_cast<int>(output.granularity)];
+  if (!output.symmetric) work.name += "Zeros";
+  if (output.scale_dtype == RowScaleDtype::kE8m0) work.name += "Powers";
+  if (output.scale_layout == ScaleLayout::kColumnMajor) work.name += "Columns";
+  if (output.pre_scale) work.name += "Scaled";
+  work.spec.output = output;
+  return work;
+}
+
 std::vector<RowCase> make_cases() {
   std::vector<RowCase> cases;
   const auto add = [&](const Work& work, int columns, DType dtype, bool many) {
     RowTransformSpec spec = work.spec;
     spec.shape.columns = columns;
-    spec.input = spec.output = dtype;
+    spec.input = dtype;
+    if (!spec.output.is_quantized()) spec.output.dtype = row_dtype(dtype);
     cases.push_back({fmt::format("{}{}Of{}{}", work.name, dtype == DType::kBf16 ? "Bf16" : "Fp16",
                                  columns, many ? "Many" : "Few"),
                      Spec::from_row_transform(spec), many});
@@ -90,6 +130,38 @@ std::vector<RowCase> make_cases() {
   add(norm(NormType::kRms, false, 0, false), 65544, DType::kBf16, true);
   // The most columns that few rows may have in registers, where weights are not.
   add(norm(NormType::kLayer, true, 0, true), 32768, DType::kBf16, false);
+  // All ways to store 8 bits: of X itself, which is exact, and behind all that may come before. Of
+  // rows below a group, with a group that is not full, of several groups, and of several blocks.
+  const Work works[] = {
+      norm(NormType::kRms, true, 0, false),  gate(GateOrder::kHalves, Activation::kSilu),
+      norm(NormType::kLayer, true, 1, true), gate(GateOrder::kInterleaved, Activation::kNone),
+      norm(NormType::kRms, false, 1, false), gate(GateOrder::kNone, Activation::kGelu)};
+  constexpr int kQuantizedColumns[] = {64, 8, 1000, 136, 96, 4096, 2056, 8192};
+  for (const RowOutputSpec& output : every_output()) {
+    Work plain;
+    plain.name = "X";
+    for (const Work& work : {plain, plain, works[turn % 6], works[(turn + 3) % 6]}) {
+      const DType dtype = turn % 2 == 0 ? DType::kBf16 : DType::kFp16;
+      add(with_output(work, output), kQuantizedColumns[turn * 3 % 8], dtype, turn / 2 % 2 == 0);
+      ++turn;
+    }
+  }
+  // A scale for each row: rows in warps, in blocks, and those that are read again.
+  for (const int columns : {264, 5120, 14336, 28672, 65544}) {
+    for (const bool many : {false, true}) {
+      RowOutputSpec output;
+      output.dtype = many ? RowDtype::kInt8 : RowDtype::kFp8E4m3;
+      output.granularity = RowGranularity::kToken;
+      output.symmetric = !many;
+      output.pre_scale = columns % 3 == 0;
+      const DType dtype = many ? DType::kFp16 : DType::kBf16;
+      Work plain;
+      plain.name = "X";
+      add(with_output(plain, output), columns, dtype, many);
+      add(with_output(gate(GateOrder::kHalves, Activation::kRelu), output), columns, dtype, many);
+      add(with_output(norm(NormType::kLayer, true, 0, true), output), columns, dtype, many);
+    }
+  }
   return cases;
 }
 

@@ -48,7 +48,7 @@ TEST(ModelRows, NormsAddTheOutputOfTheHalfBeforeThem) {
   const RowTransformSpec& spec = others->spec.row_transform();
   EXPECT_EQ(spec.shape.columns, 4096);
   EXPECT_EQ(spec.input, DType::kFp16);
-  EXPECT_EQ(spec.output, DType::kFp16);
+  EXPECT_EQ(spec.output.dtype, RowDtype::kFp16);
   EXPECT_EQ(spec.norm.type, NormType::kRms);
   EXPECT_EQ(spec.norm.epsilon, 1e-5F);
   EXPECT_EQ(spec.norm.weight_offset, 0);

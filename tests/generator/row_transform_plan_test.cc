@@ -119,10 +119,115 @@ TEST(RowTransformPlan, Refusals) {
   EXPECT_EQ(of(std::string(kSilu) +
                R"(,"norm":{"type":"none","epsilon":1e-6,"weight_offset":1,"bias":true})"),
             (P{"/norm/epsilon", "/norm/weight_offset", "/norm/bias"}));
-  EXPECT_EQ(of(std::string(kRms) + R"(,"output":{"dtype":"e4m3"})"), P{"/output/dtype"});
   EXPECT_EQ(of(std::string(kRms) + R"(,"output":{"dtype":"fp16"})"), P{"/output/dtype"});
   EXPECT_EQ(refusals(spec_of(128, kRms), "sm_75"), P{"/input/dtype"});
   EXPECT_EQ(refusals(spec_of(128, kRms, "", "fp16"), "sm_75"), P{});
+}
+
+// An output of 8 bits: which of its fields go together.
+TEST(RowTransformPlan, RefusalsOfOutputs) {
+  using P = Pointers;
+  const auto of = [](const std::string& output) {
+    return refusals(spec_of(128, R"("output":{)" + output + "}"));
+  };
+  for (const char* dtype : {"int8", "fp8_e4m3", "fp8_e5m2"}) {
+    const std::string begin = std::string(R"("dtype":")") + dtype + '"';
+    EXPECT_EQ(of(begin), P{"/output/granularity"});
+    EXPECT_EQ(of(begin + R"(,"granularity":"none")"), P{"/output/granularity"});
+    for (const char* granularity : {"tensor", "token", "group"}) {
+      const std::string more = begin + R"(,"granularity":")" + granularity + '"';
+      EXPECT_EQ(of(more), P{}) << more;
+      EXPECT_EQ(of(more + R"(,"pre_scale":true)"), P{}) << more;
+      const bool groups = granularity == std::string("group");
+      const bool integer = dtype == std::string("int8");
+      EXPECT_EQ(of(more + R"(,"scale_layout":"column_major")"),
+                groups ? P{} : P{"/output/scale_layout"});
+      EXPECT_EQ(of(more + R"(,"scale_dtype":"e8m0")"),
+                groups && !integer ? P{} : P{"/output/scale_dtype"});
+      EXPECT_EQ(of(more + R"(,"symmetric":false)"),
+                integer && granularity == std::string("token") ? P{} : P{"/output/symmetric"});
+    }
+  }
+  // Behind norms, gates and activations.
+  const std::string int8 = R"("output":{"dtype":"int8","granularity":"token"},)";
+  EXPECT_EQ(refusals(spec_of(128, int8 + kRms)), P{});
+  EXPECT_EQ(refusals(spec_of(128, int8 + kRms + R"(,"residual":true)")), P{});
+  EXPECT_EQ(refusals(spec_of(128, int8 + kSilu)), P{});
+  EXPECT_EQ(refusals(spec_of(128, int8 + kSilu + R"(,"residual":true)")), P{"/residual"});
+  EXPECT_EQ(refusals(spec_of(100, int8 + kSilu)), P{"/shape/columns"});
+  EXPECT_EQ(refusals(spec_of(128, int8 + kRms, "", "fp16"), "sm_75"), P{});
+  // 16 bits have nothing of it.
+  EXPECT_EQ(of(R"("dtype":"bf16")"), P{""});
+  EXPECT_EQ(refusals(spec_of(128, std::string(kRms) +
+                                      R"(,"output":{"dtype":"bf16","granularity":"token",)"
+                                      R"("symmetric":false,"scale_dtype":"e8m0",)"
+                                      R"("scale_layout":"column_major","pre_scale":true})")),
+            (P{"/output/granularity", "/output/symmetric", "/output/scale_dtype",
+               "/output/scale_layout", "/output/pre_scale"}));
+}
+
+// One scale for a row makes it a unit of work, which threads of one block take; others do not.
+TEST(RowTransformPlan, ThreadsCoverARowOfOneScale) {
+  for (const std::string& work : {std::string(), std::string(kSilu) + ','}) {
+    for (int columns = 8; columns <= 70000; columns += columns < 2048 ? 8 : 1000) {
+      const Plan plan =
+          plan_of(spec_of(columns, work + R"("output":{"dtype":"int8","granularity":"token"})"));
+      for (const PlannedKernel& kernel : plan.kernels) {
+        const device::RowTransformConfig& c = config(kernel);
+        ASSERT_EQ(c.parts, 1);
+        ASSERT_TRUE(c.lanes <= 32 || c.rows == 1) << "the barrier is the block's";
+        ASSERT_EQ(kernel.threads % 32, 0);
+        ASSERT_LE(kernel.threads, 1024);
+        ASSERT_EQ(kernel.shared_bytes, c.lanes > 32 ? 2 * c.sums_bytes() : 0);
+        if (c.in_registers) {
+          ASSERT_GE(c.lanes * c.vectors, c.row_vectors());
+        } else {
+          ASSERT_GT(c.row_vectors(), 2 * 1024);
+        }
+      }
+    }
+  }
+  const Plan groups = plan_of(
+      spec_of(28672, std::string(kSilu) + R"(,"output":{"dtype":"int8","granularity":"group"})"));
+  EXPECT_EQ(groups.launch(0, {1}).grid_y, 28U) << "one row is shared by thread blocks";
+}
+
+// Groups are those of neighbouring lanes: no vector of one lies with another warp.
+TEST(RowTransformPlan, GroupsLieInNeighbouringLanes) {
+  for (int columns = 8; columns <= 70000; columns += columns < 2048 ? 8 : 1000) {
+    for (const std::string& work :
+         {std::string(), std::string(kSilu) + ',', std::string(kRms) + ','}) {
+      const Plan plan =
+          plan_of(spec_of(columns, work + R"("output":{"dtype":"int8","granularity":"group"})"));
+      for (const PlannedKernel& kernel : plan.kernels) {
+        const device::RowTransformConfig& c = config(kernel);
+        ASSERT_TRUE(c.lanes % device::kRowGroupVectors == 0 || c.lanes >= c.row_vectors())
+            << kernel.name;
+      }
+    }
+  }
+}
+
+TEST(RowTransformPlan, SaysHowYIsStored) {
+  const auto text = [](const std::string& output) {
+    const Plan plan = plan_of(spec_of(8192, std::string(kRms) + R"(,"output":{)" + output + "}"));
+    return describe(plan) + plan.kernels[0].name;
+  };
+  EXPECT_NE(text(R"("dtype":"fp8_e4m3","granularity":"tensor")").find("by a given scale"),
+            std::string::npos);
+  const std::string zeros =
+      text(R"("dtype":"int8","granularity":"token","symmetric":false,"pre_scale":true)");
+  EXPECT_NE(
+      zeros.find("Y by factors of its columns, in int8, a scale and a zero point for each row"),
+      std::string::npos)
+      << zeros;
+  EXPECT_NE(zeros.find("heddle_row_rms_bf16_int8_token_zeros_scaled_n8192_few"), std::string::npos);
+  const std::string groups = text(
+      R"("dtype":"fp8_e4m3","granularity":"group","scale_dtype":"e8m0","scale_layout":"column_major")");
+  EXPECT_NE(groups.find("a scale in e8m0 for each 128 columns of a row, column_major"),
+            std::string::npos)
+      << groups;
+  EXPECT_NE(groups.find("_fp8_e4m3_group_e8m0_columns_n8192_"), std::string::npos);
 }
 
 TEST(RowTransformPlan, IsRenderedAndDescribed) {

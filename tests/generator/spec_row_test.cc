@@ -1,4 +1,5 @@
-// What the spec of row_transform has of its own: a number that is no integer.
+// What the spec of row_transform has of its own: a number that is no integer, and an output that
+// need not have the type of the input.
 #include <limits>
 
 #include "tests/generator/spec_helpers.h"
@@ -28,6 +29,63 @@ TEST(SpecRow, SameNumberSameText) {
   }
   EXPECT_NE(Spec::parse(spec_text("1.0001e-6")).canonical_json(), text);
   EXPECT_EQ(Spec::parse(text).canonical_json(), text);
+}
+
+std::string output_text(const std::string& output) {
+  return R"({"heddle":1,"op":"row_transform","shape":{"columns":64},"input":{"dtype":"bf16"},)"
+         R"("output":{)" +
+         output + "}}";
+}
+
+TEST(SpecRow, ReadsAnOutputOfEightBits) {
+  const Spec spec = Spec::parse(
+      output_text(R"("dtype":"fp8_e5m2","granularity":"group","symmetric":false,)"
+                  R"("scale_dtype":"e8m0","scale_layout":"column_major","pre_scale":true)"));
+  const RowOutputSpec& output = spec.row_transform().output;
+  EXPECT_EQ(output.dtype, RowDtype::kFp8E5m2);
+  EXPECT_EQ(output.granularity, RowGranularity::kGroup);
+  EXPECT_FALSE(output.symmetric);
+  EXPECT_EQ(output.scale_dtype, RowScaleDtype::kE8m0);
+  EXPECT_EQ(output.scale_layout, ScaleLayout::kColumnMajor);
+  EXPECT_TRUE(output.pre_scale);
+  EXPECT_TRUE(output.is_quantized());
+  EXPECT_NE(spec.canonical_json().find(
+                R"("output":{"dtype":"fp8_e5m2","granularity":"group","symmetric":false,)"
+                R"("scale_dtype":"e8m0","scale_layout":"column_major","pre_scale":true}})"),
+            std::string::npos);
+  EXPECT_EQ(Spec::parse(spec.canonical_json()).canonical_json(), spec.canonical_json());
+}
+
+// What has its default is not written, so that specs from before there were 8 bits keep their text.
+TEST(SpecRow, LeavesOutWhatIsNotGivenOfAnOutput) {
+  const std::string text =
+      Spec::parse(
+          output_text(R"("dtype":"int8","granularity":"token","symmetric":true,)"
+                      R"("scale_dtype":"fp32","scale_layout":"row_major","pre_scale":false)"))
+          .canonical_json();
+  EXPECT_NE(text.find(R"("output":{"dtype":"int8","granularity":"token"}})"), std::string::npos)
+      << text;
+}
+
+TEST(SpecRow, RefusesUnknownWordsOfAnOutput) {
+  for (const char* dtype : {"fp32", "e8m0", "e4m3", "uint8", "int4"}) {
+    const Error error = parse_error(
+        output_text(std::string(R"("dtype":")") + dtype + R"(","granularity":"token")"));
+    EXPECT_EQ(error.code(), "spec.unknown_word") << dtype;
+    ASSERT_EQ(error.problems().size(), 1U);
+    EXPECT_EQ(error.problems()[0].pointer, "/output/dtype");
+    EXPECT_EQ(error.problems()[0].allowed, R"("fp16", "bf16", "int8", "fp8_e4m3" or "fp8_e5m2")");
+  }
+  const auto pointer_of = [](const std::string& field) {
+    const Error error = parse_error(output_text(R"("dtype":"int8",)" + field));
+    return error.problems().at(0).pointer;
+  };
+  EXPECT_EQ(pointer_of(R"("granularity":"channel")"), "/output/granularity");
+  EXPECT_EQ(pointer_of(R"("scale_dtype":"fp16")"), "/output/scale_dtype");
+  EXPECT_EQ(pointer_of(R"("scale_layout":"columns")"), "/output/scale_layout");
+  EXPECT_EQ(pointer_of(R"("symmetric":1)"), "/output/symmetric");
+  EXPECT_EQ(pointer_of(R"("pre_scale":"yes")"), "/output/pre_scale");
+  EXPECT_EQ(pointer_of(R"("group_size":128)"), "/output/group_size");
 }
 
 TEST(SpecRow, NumbersHaveARange) {

@@ -15,7 +15,8 @@ TEST_F(RowBehindGpu, APairTakesLongerThanTheGemmAlone) {
   gemm.shape.m_max = 8;
   RowTransformSpec rows;
   rows.shape = {1024, 1, 8};
-  rows.input = rows.output = DType::kFp16;
+  rows.input = DType::kFp16;
+  rows.output.dtype = RowDtype::kFp16;
   rows.residual = true;
   rows.norm = {NormType::kRms, 1e-5F};
   const RowBehindTiming timing =

@@ -15,7 +15,8 @@ class RowTransformGpu : public OnGpu {
   void add(RowTransformSpec spec, int columns) {
     const bool bf16 = target().arch() >= 80 && specs_.size() % 2 == 1;
     spec.shape.columns = columns;
-    spec.input = spec.output = bf16 ? DType::kBf16 : DType::kFp16;
+    spec.input = bf16 ? DType::kBf16 : DType::kFp16;
+    if (!spec.output.is_quantized()) spec.output.dtype = row_dtype(spec.input);
     specs_.push_back(Spec::from_row_transform(spec));
   }
   void add_norm(NormType type, bool residual, bool bias, int columns) {
@@ -23,6 +24,29 @@ class RowTransformGpu : public OnGpu {
     spec.residual = residual;
     spec.norm = {type, 1e-5F, static_cast<int>(specs_.size() % 3 == 0), bias};
     add(spec, columns);
+  }
+
+  // All ways to store 8 bits behind the same work.
+  void add_every_output(const RowTransformSpec& work, int columns) {
+    for (const auto dtype : {RowDtype::kInt8, RowDtype::kFp8E4m3, RowDtype::kFp8E5m2}) {
+      for (const auto granularity :
+           {RowGranularity::kTensor, RowGranularity::kToken, RowGranularity::kGroup}) {
+        RowTransformSpec spec = work;
+        spec.output.dtype = dtype;
+        spec.output.granularity = granularity;
+        spec.output.pre_scale = specs_.size() % 3 == 0;
+        if (granularity == RowGranularity::kGroup) {
+          if (specs_.size() % 2 == 0) spec.output.scale_layout = ScaleLayout::kColumnMajor;
+          add(spec, columns);
+          if (dtype == RowDtype::kInt8) continue;
+          spec.output.scale_dtype = RowScaleDtype::kE8m0;
+        } else if (granularity == RowGranularity::kToken && dtype == RowDtype::kInt8) {
+          add(spec, columns);
+          spec.output.symmetric = false;
+        }
+        add(spec, columns);
+      }
+    }
   }
 
   // All kernels are made at the same time; then each one runs.
@@ -84,6 +108,31 @@ TEST_F(RowTransformGpu, GatesAndActivations) {
         add(spec, columns);
       }
     }
+  }
+}
+
+// Of X alone codes and scales are exact.
+TEST_F(RowTransformGpu, EightBits) {
+  for (const int columns : {8, 64, 136, 1000, 4096, 8192, 32776}) add_every_output({}, columns);
+}
+
+TEST_F(RowTransformGpu, EightBitsBehindNorms) {
+  for (const int columns : {96, 4096, 5120, 32776}) {
+    RowTransformSpec spec;
+    spec.residual = columns % 5 != 0;
+    spec.norm = {NormType::kRms, 1e-5F, 0, false};
+    add_every_output(spec, columns);
+    spec.norm = {NormType::kLayer, 1e-5F, 0, columns % 2 == 0};
+    add_every_output(spec, columns);
+  }
+}
+
+TEST_F(RowTransformGpu, EightBitsBehindGates) {
+  for (const int columns : {96, 2048, 14336, 28672}) {
+    RowTransformSpec spec;
+    spec.gate = {columns % 7 == 0 ? GateOrder::kInterleaved : GateOrder::kHalves,
+                 columns % 3 == 0 ? Activation::kGeluTanh : Activation::kSilu};
+    add_every_output(spec, columns);
   }
 }
 

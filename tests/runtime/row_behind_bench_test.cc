@@ -11,7 +11,8 @@ class RowBehindBenchTest : public testing::FakeDevice {
     Runtime runtime(options_);
     RowTransformSpec rows;
     rows.shape = {columns, 1, 8};
-    rows.input = rows.output = DType::kFp16;
+    rows.input = DType::kFp16;
+    rows.output.dtype = RowDtype::kFp16;
     rows.residual = true;
     rows.norm = {NormType::kRms, 1e-5F};
     return bench_rows_behind(runtime.kernel<GemmKernel>(testing::gemm_spec()),

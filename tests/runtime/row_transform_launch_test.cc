@@ -119,6 +119,102 @@ TEST(RowTransformLaunch, SaysWhatMayBeInOnePlace) {
             "");
 }
 
+Plan quantized(const std::string& output, const std::string& work = "") {
+  return plan_of(work + R"("output":{"dtype":)" + output + '}');
+}
+RowTransformArgs quantized_args() {
+  RowTransformArgs args = gate_args();
+  args.scales = memory(0x600000);
+  return args;
+}
+
+TEST(RowTransformLaunch, WantsWhatEightBitsNeed) {
+  const Plan token = quantized(R"("int8","granularity":"token")");
+  const auto of_token = [&](const std::function<void(RowTransformArgs&)>& change) {
+    return refusal_after(token, quantized_args(), change);
+  };
+  EXPECT_EQ(of_token([](auto&) {}), "");
+  EXPECT_EQ(of_token([](auto& a) { a.scales = {}; }), "launch.missing");
+  EXPECT_EQ(of_token([](auto& a) { a.scales = memory(0x600004); }), "launch.misaligned");
+  EXPECT_EQ(of_token([](auto& a) { a.zero_points = memory(0x700000); }), "launch.unexpected");
+  EXPECT_EQ(of_token([](auto& a) { a.pre_scale = memory(0x700000); }), "launch.unexpected");
+  EXPECT_EQ(of_token([](auto& a) { a.tensor_scale = memory(0x700000); }), "launch.unexpected");
+  EXPECT_EQ(of_token([](auto& a) { a.scale_stride = 8; }), "launch.size") << "there is no matrix";
+  EXPECT_EQ(of_token([](auto& a) { a = {}; }), "") << "of empty tensors";
+  const Plan zeros =
+      quantized(R"("int8","granularity":"token","symmetric":false,"pre_scale":true)");
+  EXPECT_EQ(refusal(zeros, quantized_args()), "launch.missing");
+  EXPECT_EQ(refusal_after(zeros, quantized_args(),
+                          [](auto& a) {
+                            a.zero_points = memory(0x700000);
+                            a.pre_scale = memory(0x800000);
+                          }),
+            "");
+  const Plan tensor = quantized(R"("fp8_e4m3","granularity":"tensor")");
+  EXPECT_EQ(refusal(tensor, quantized_args()), "launch.missing");
+  EXPECT_EQ(refusal_after(tensor, gate_args(), [](auto& a) { a.tensor_scale = memory(0x700004); }),
+            "");
+  EXPECT_EQ(refusal_after(tensor, gate_args(), [](auto& a) { a.tensor_scale = memory(0x700002); }),
+            "launch.misaligned");
+  EXPECT_EQ(refusal_after(norm("}"), gate_args(),
+                          [](auto& a) {
+                            a.weight = memory(0x400000);
+                            a.scales = memory(0x600000);
+                          }),
+            "launch.unexpected")
+      << "16 bits have no scales";
+}
+
+// 512 columns are four groups.
+TEST(RowTransformLaunch, WantsStridesOfScalesThatFit) {
+  const auto of = [](const Plan& plan, std::int64_t stride) {
+    return refusal_after(plan, quantized_args(), [&](auto& a) { a.scale_stride = stride; });
+  };
+  const Plan rows = quantized(R"("int8","granularity":"group")");
+  for (const std::int64_t good : {0, 4, 5, 1000}) EXPECT_EQ(of(rows, good), "") << good;
+  for (const std::int64_t bad : {std::int64_t{-4}, std::int64_t{3}, std::int64_t{1} << 31}) {
+    EXPECT_EQ(of(rows, bad), "launch.size") << bad;
+  }
+  // Of seven rows.
+  const Plan columns =
+      quantized(R"("fp8_e4m3","granularity":"group","scale_layout":"column_major")");
+  for (const std::int64_t good : {0, 8, 12}) EXPECT_EQ(of(columns, good), "") << good;
+  for (const std::int64_t bad : {-8, 4, 7, 10}) EXPECT_EQ(of(columns, bad), "launch.size") << bad;
+  const auto stride = [](const Plan& plan, std::int64_t given) {
+    RowTransformArgs args = quantized_args();
+    args.scale_stride = given;
+    return row_transform_parameters(plan, args).scale_stride;
+  };
+  EXPECT_EQ(stride(rows, 0), 4);
+  EXPECT_EQ(stride(rows, 9), 9);
+  EXPECT_EQ(stride(columns, 0), 8);
+  EXPECT_EQ(stride(columns, 12), 12);
+}
+
+TEST(RowTransformLaunch, EightBitsHaveAPlaceOfTheirOwn) {
+  const Plan token = quantized(R"("int8","granularity":"token","symmetric":false,"pre_scale":true)",
+                               R"("residual":true,"norm":{"type":"rms","epsilon":1e-5},)");
+  RowTransformArgs args = good_args();
+  args.bias = {};
+  args.scales = memory(0x600000);
+  args.zero_points = memory(0x700000);
+  args.pre_scale = memory(0x800000);
+  EXPECT_EQ(refusal(token, args), "");
+  const auto of = [&](const std::function<void(RowTransformArgs&)>& change) {
+    return refusal_after(token, args, change);
+  };
+  EXPECT_EQ(of([](auto& a) { a.y = memory(0x100000); }), "launch.overlap") << "not in place";
+  EXPECT_EQ(of([](auto& a) { a.y = memory(0x100000 + 512); }), "launch.overlap");
+  EXPECT_EQ(of([](auto& a) { a.scales = memory(0x200000); }), "launch.overlap");
+  EXPECT_EQ(of([](auto& a) { a.scales = memory(0x100010); }), "launch.overlap");
+  EXPECT_EQ(of([](auto& a) { a.scales = memory(0x700010); }), "launch.overlap");
+  EXPECT_EQ(of([](auto& a) { a.zero_points = memory(0x300000); }), "launch.overlap");
+  EXPECT_EQ(of([](auto& a) { a.pre_scale = memory(0x200000); }), "launch.overlap");
+  EXPECT_EQ(of([](auto& a) { a.pre_scale = a.weight; }), "") << "both are read alone";
+  // Behind seven rows of codes.
+  EXPECT_EQ(of([](auto& a) { a.scales = memory(0x200000 + 7 * 512); }), "");
+}
+
 TEST(RowTransformLaunch, StridesAreBytes) {
   const Plan halves = gate("halves");
   RowTransformArgs args = gate_args();
@@ -126,6 +222,8 @@ TEST(RowTransformLaunch, StridesAreBytes) {
   EXPECT_EQ(row_transform_parameters(halves, args).y_stride, 2 * 512);
   args.x_stride = 4096;
   EXPECT_EQ(row_transform_parameters(halves, args).x_stride, 2 * 4096);
+  EXPECT_EQ(row_transform_parameters(quantized(R"("int8","granularity":"token")"), args).y_stride,
+            512);
 }
 
 }  // namespace

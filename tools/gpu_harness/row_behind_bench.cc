@@ -39,12 +39,15 @@ RowBehindTiming bench_rows_behind(const GemmKernel& gemm, const RowTransformKern
   const WeightCopies weights(gemm_spec, helpers, stream);
   const std::vector<DeviceBuffer>& copies = weights.packed();
   const auto bytes = static_cast<std::size_t>(m * spec.shape.columns);
-  const DeviceBuffer y(bytes * static_cast<std::size_t>(bytes_of(spec.output)));
+  const DeviceBuffer y(bytes * static_cast<std::size_t>(bytes_of(spec.output.dtype)));
   DeviceBuffer residual(spec.residual ? 2 * bytes : 0);
   residual.fill(0, stream);
-  DeviceBuffer vectors(
-      spec.norm.type == NormType::kNone ? 0 : static_cast<std::size_t>(2 * spec.shape.columns));
+  DeviceBuffer vectors(static_cast<std::size_t>(2 * spec.shape.columns));
   vectors.fill(0, stream);
+  const DeviceBuffer tensor_scale = to_device(std::vector<float>{1}, stream);
+  const DeviceBuffer scales(row_scale_bytes(spec, m));
+  const DeviceBuffer zero_points(
+      spec.output.symmetric ? 0 : static_cast<std::size_t>(m) * sizeof(std::int32_t));
   stream.synchronize();
 
   const auto gemm_args = [&](std::size_t i) {
@@ -54,8 +57,14 @@ RowBehindTiming bench_rows_behind(const GemmKernel& gemm, const RowTransformKern
   row_args.x = gemm_args(0).y;
   row_args.y = y.memory();
   row_args.residual = residual.memory();
-  row_args.weight = vectors.memory();
+  if (spec.norm.type != NormType::kNone) row_args.weight = vectors.memory();
   if (spec.norm.bias) row_args.bias = vectors.memory();
+  if (spec.output.pre_scale) row_args.pre_scale = vectors.memory();
+  if (spec.output.granularity == RowGranularity::kTensor) {
+    row_args.tensor_scale = tensor_scale.memory();
+  }
+  row_args.scales = scales.memory();
+  row_args.zero_points = zero_points.memory();
   row_args.m = m;
   const int round = static_cast<int>(copies.size());
   const TimedRound alone{

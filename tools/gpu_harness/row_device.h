@@ -4,31 +4,30 @@
 
 #include "heddle/row_transform.h"
 #include "tools/gpu_harness/device_memory.h"
-#include "tools/gpu_harness/row_problem.h"
+#include "tools/gpu_harness/expected_rows.h"
 
 namespace heddle {
 
-// Y and the residual lie between guards.
+// What is written lies between guards.
 class DeviceRows {
  public:
   static constexpr std::size_t kGuardBytes = 4096;
   static constexpr unsigned char kGuardByte = 0xA5;
 
-  DeviceRows(const RowProblem& problem, const OwnedStream& stream);
+  DeviceRows(const RowTransformSpec& spec, const RowProblem& problem, const OwnedStream& stream);
 
   RowTransformArgs args() const;
-  // Poisons Y and the guards, and gives the residual its values again.
+  // Poisons what is written and the guards, and gives the residual its values again.
   void reset(const OwnedStream& stream);
-  // [m][y_stride] and [m][columns].
-  std::vector<std::uint16_t> y(const OwnedStream& stream) const;
-  std::vector<std::uint16_t> residual(const OwnedStream& stream) const;
-  // Whether nothing was written outside of the rows of Y and of the residual.
-  bool guards_intact(std::int64_t columns, const OwnedStream& stream) const;
+  WrittenRows written(const OwnedStream& stream) const;
+  // Whether nothing was written outside of the rows of Y and of the residual, and of the scales.
+  bool guards_intact(const OwnedStream& stream) const;
 
  private:
+  const RowTransformSpec& spec_;
   const RowProblem& problem_;
-  DeviceBuffer x_, weight_, bias_;
-  DeviceBuffer y_, residual_;  // with their guards
+  DeviceBuffer x_, weight_, bias_, pre_scale_, tensor_scale_;
+  DeviceBuffer y_, residual_, scales_, zero_points_;  // with their guards
 };
 
 }  // namespace heddle

@@ -19,8 +19,7 @@ double bytes(const RowTransformSpec& spec, const StepLoad& load) {
   const double vectors = (spec.norm.type == NormType::kNone ? 0 : 1) + (spec.norm.bias ? 1 : 0);
   return elements(load.sequences, spec.x_columns() + (spec.residual ? 2 * columns : 0),
                   spec.input) +
-         elements(load.sequences, columns, spec.output) +
-         vectors * elements(1, columns, spec.input);
+         elements(load.sequences, columns, spec.input) + vectors * elements(1, columns, spec.input);
 }
 
 double bytes(const KvAppendSpec& spec, const StepLoad& load) {

@@ -29,7 +29,7 @@ Columns columns_of(const Spec& spec) {
   switch (spec.op()) {
     case Op::kRowTransform: {
       const RowTransformSpec& rows = spec.row_transform();
-      return {rows.x_columns(), rows.shape.columns, rows.output};
+      return {rows.x_columns(), rows.shape.columns, rows.input};
     }
     case Op::kKvAppend: {
       const KvAppendSpec& append = spec.kv_append();

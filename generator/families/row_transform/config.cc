@@ -19,9 +19,21 @@ constexpr int kShortRowThreads = 128;
 // The fewest threads of a row that read 128 bytes, a whole line, in one instruction.
 constexpr int kLineLanes = 8;
 // Vectors of a row that a thread holds: usually, and where blocks with fewer would be so large that
-// no two of them share an SM.
+// no two of them share an SM. A gate has two vectors of X for each until its values are kept.
 constexpr int kUsualVectors = 4;
 constexpr int kMostVectors = 8;
+int usual_vectors(const RowTransformConfig& config) {
+  return config.keeps_values() && config.norm == device::NormType::kNone ? kUsualVectors / 2
+                                                                         : kUsualVectors;
+}
+int most_vectors(const RowTransformConfig& config) {
+  return usual_vectors(config) * (kMostVectors / kUsualVectors);
+}
+// Those of the largest blocks, whose threads have 64 registers: values that are kept take twice as
+// many as those of 16 bits.
+int vectors_of_largest(const RowTransformConfig& config) {
+  return config.keeps_values() ? kUsualVectors / 2 : kUsualVectors;
+}
 constexpr int kUsualThreads = 384;
 constexpr int kMostHeldThreads = 512;
 
@@ -46,17 +58,28 @@ RowTransformConfig base(const RowTransformSpec& spec, const Target& target) {
   config.gate = static_cast<device::GateOrder>(spec.gate.order);
   config.activation = device_activation(spec.gate.activation);
   config.dependent = has_dependent_launch(target);
+  config.output = {static_cast<device::RowDtype>(spec.output.dtype),
+                   static_cast<device::RowGranularity>(spec.output.granularity),
+                   !spec.output.symmetric,
+                   static_cast<device::RowScaleDtype>(spec.output.scale_dtype),
+                   static_cast<device::ScaleLayout>(spec.output.scale_layout),
+                   spec.output.pre_scale};
   return config;
 }
 
-bool is_norm(const RowTransformSpec& spec) { return spec.norm.type != NormType::kNone; }
+// Vectors of 16 bytes of X that become one of Y.
+int inputs_of(const RowTransformConfig& config) {
+  return config.gate == device::GateOrder::kNone ? 1 : 2;
+}
 
 // A row that does not fit in a block's registers is walked through by as many threads as there can
 // be.
 RowTransformConfig long_rows(RowTransformConfig config) {
   config.lanes = kMostThreads;
   config.rows = 1;
-  config.vectors = kUsualVectors;
+  // A gate has two vectors for each, and a norm of 8 bits what codes are made of besides.
+  const bool few = config.gate != device::GateOrder::kNone || !config.output.is_16_bit();
+  config.vectors = few ? kUsualVectors / 2 : kUsualVectors;
   return config;
 }
 
@@ -64,13 +87,14 @@ RowTransformConfig long_rows(RowTransformConfig config) {
 RowTransformConfig held(RowTransformConfig config, const Target& target, int blocks) {
   config.vectors = ceil_div(config.row_vectors(), config.lanes);
   config.in_registers = true;
+  if (config.norm == device::NormType::kNone) return config;
   config.holds_weights = true;
   const int most = target.registers_per_sm / (blocks * config.threads());
   config.holds_weights = config.vectors <= kUsualVectors && registers_of(config, target) <= most;
   return config;
 }
 
-// Threads along a row of a gate, whose rows are no unit of work: blocks take parts of them.
+// Threads along a row that is no unit of work: blocks take parts of it.
 RowTransformConfig gate_config(RowTransformConfig config, int vectors) {
   config.lanes = lanes_for(std::min(config.row_vectors(), kShortRowThreads));
   config.rows = kShortRowThreads / config.lanes;
@@ -88,25 +112,26 @@ int registers_of(const RowTransformConfig& config, const Target& target) {
   constexpr int kOfVector = 4;
   if (config.norm == device::NormType::kNone) {
     // An activation's own ones beside.
-    const int inputs = config.gate == device::GateOrder::kNone ? 1 : 2;
+    const int inputs = config.keeps_values() ? 2 : inputs_of(config);
     return whole(other + 16 + kOfVector * config.vectors * inputs, kUnit);
   }
-  const int weights = config.bias ? 2 : 1;
+  const int weights = 1 + (config.bias ? 1 : 0) + (config.output.pre_scale ? 1 : 0);
   // What is needed only while X is added to the residual, and only while Y is computed.
   const int added =
       config.residual ? std::min(config.vectors, RowTransformConfig::kChunkVectors) : 0;
-  const int read_again = config.holds_weights ? 0 : weights * RowTransformConfig::kChunkWeights;
+  const int read_again = config.holds_weights ? 0 : weights * config.chunk_weights();
   const int widened = weights * device::kVectorElements;
   const int for_a_while = std::max(kOfVector * added, kOfVector * read_again + widened);
-  const int held = config.vectors * (config.holds_weights ? 1 + weights : 1);
+  const int held =
+      config.vectors * ((config.keeps_values() ? 2 : 1) + (config.holds_weights ? weights : 0));
   return whole(other + kOfVector * held + for_a_while, kUnit);
 }
 
 RowTransformConfig few_rows_config(const RowTransformSpec& spec, const Target& target) {
   RowTransformConfig config = base(spec, target);
-  if (!is_norm(spec)) return gate_config(config, 1);
+  if (!config.takes_rows()) return gate_config(config, 1);
   const int vectors = config.row_vectors();
-  if (vectors > kUsualVectors * kMostThreads) return long_rows(config);
+  if (vectors > vectors_of_largest(config) * kMostThreads) return many_rows_config(spec, target);
   config.lanes = lanes_for(std::min(vectors, kMostThreads));
   config.rows = std::max(1, kWarp / config.lanes);
   return held(config, target, 1);
@@ -114,14 +139,18 @@ RowTransformConfig few_rows_config(const RowTransformSpec& spec, const Target& t
 
 RowTransformConfig many_rows_config(const RowTransformSpec& spec, const Target& target) {
   RowTransformConfig config = base(spec, target);
-  if (!is_norm(spec)) {
-    return gate_config(config,
-                       spec.gate.order == GateOrder::kNone ? kUsualVectors : kUsualVectors / 2);
-  }
+  if (!config.takes_rows()) return gate_config(config, kUsualVectors / inputs_of(config));
   const int vectors = config.row_vectors();
-  const int of_thread = std::clamp(ceil_div(vectors, kLineLanes), 1, kUsualVectors);
+  const int of_thread = std::clamp(ceil_div(vectors, kLineLanes), 1, usual_vectors(config));
   config.lanes = lanes_for(ceil_div(vectors, of_thread));
-  if (config.lanes > kUsualThreads) config.lanes = lanes_for(ceil_div(vectors, kMostVectors));
+  if (config.output.granularity == device::RowGranularity::kGroup) {
+    // The vectors of a group are those of neighbouring lanes.
+    config.lanes = std::max(config.lanes, lanes_for(std::min(vectors, device::kRowGroupVectors)));
+  }
+  if (config.lanes > kUsualThreads)
+    config.lanes = lanes_for(ceil_div(vectors, most_vectors(config)));
+  // A block's warps are spread over the quarters of an SM, each with a quarter of its registers.
+  if (config.keeps_values() && config.lanes > kWarp) config.lanes = whole(config.lanes, 4 * kWarp);
   if (config.lanes > kMostHeldThreads) return long_rows(config);
   config.rows = std::max(1, config.lanes > kWarp ? 1 : kShortRowThreads / config.lanes);
   // While one block waits for its sums, another one reads.

@@ -1,4 +1,4 @@
-// Norms, activations and gates of rows.
+// Norms, activations and gates of rows, and their rounding to 8 bits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,16 +46,31 @@ std::string work_name(const RowTransformSpec& spec) {
     if (spec.norm.weight_offset != 0) name += "_offset";
     return spec.norm.bias ? name + "_bias" : name;
   }
+  if (spec.gate.order == GateOrder::kNone && spec.gate.activation == Activation::kNone) {
+    return "quantize";
+  }
   std::string name(to_string(spec.gate.activation));
   if (spec.gate.order != GateOrder::kNone) name += '_' + std::string(to_string(spec.gate.order));
   return name;
 }
 
+// "" for 16 bits.
+std::string output_name(const RowOutputSpec& output) {
+  if (!output.is_quantized()) return "";
+  std::string name = fmt::format("_{}_{}", to_string(output.dtype), to_string(output.granularity));
+  if (!output.symmetric) name += "_zeros";
+  if (output.scale_dtype != RowScaleDtype::kFp32) {
+    name += '_' + std::string(to_string(output.scale_dtype));
+  }
+  if (output.scale_layout != ScaleLayout::kRowMajor) name += "_columns";
+  return output.pre_scale ? name + "_scaled" : name;
+}
+
 PlannedKernel planned(const RowTransformSpec& spec, const Target& target, const char* rows,
                       const RowTransformConfig& config) {
   PlannedKernel kernel;
-  kernel.name = fmt::format("heddle_row_{}_{}_n{}_{}", work_name(spec), to_string(spec.input),
-                            spec.shape.columns, rows);
+  kernel.name = fmt::format("heddle_row_{}_{}{}_n{}_{}", work_name(spec), to_string(spec.input),
+                            output_name(spec.output), spec.shape.columns, rows);
   kernel.size_min = spec.shape.m_min;
   kernel.size_max = spec.shape.m_max;
   kernel.family = row_transform_family();
@@ -77,15 +92,16 @@ std::int64_t few_rows(const RowTransformConfig& many, const Target& target) {
 }
 
 std::string row_reason(const RowTransformConfig& config) {
-  const bool norm = config.norm != device::NormType::kNone;
+  const bool row = config.takes_rows();
   std::string text =
       fmt::format("{} threads take {} of {} columns, {} elements at a time each", config.lanes,
-                  norm || config.parts == 1 ? "a row" : "a part of a row", config.columns,
+                  row || config.parts == 1 ? "a row" : "a part of a row", config.columns,
                   config.vectors * device::kVectorElements);
-  if (!norm) return text;
+  if (!row) return text;
   if (!config.in_registers) {
     return text + ": more than a thread block can hold, so it is read a second time";
   }
+  if (config.norm == device::NormType::kNone) return text + "; the row stays in registers";
   return text + (config.holds_weights ? "; the row and the weights stay in registers"
                                       : "; the row stays in registers, weights are read again");
 }

@@ -29,7 +29,7 @@ typedef struct heddle_spec_info {
    * exactly if they mean the same. */
   heddle_text canonical;
   heddle_text output_dtype;   /* of Y, of W that is written, or of attention's output; empty for an
-                                 operation that writes codes */
+                                 operation that writes packed weights or a cache */
   heddle_text multiply_dtype; /* of a gemm: what the matrix instruction multiplies; else empty */
   int64_t n;                  /* of W; n and k are 0 without weights */
   int64_t k;

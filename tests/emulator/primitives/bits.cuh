@@ -32,6 +32,13 @@ inline u32 prmt(u32 a, u32 b) {
   return prmt_by(a, b, kSelector);
 }
 
+inline u32 pack_s8(int low, int high, u32 upper) {
+  const auto byte = [](int code) {
+    return static_cast<u32>(code < -128 ? -128 : code > 127 ? 127 : code) & 0xff;
+  };
+  return upper << 16 | byte(high) << 8 | byte(low);
+}
+
 inline u32 low_twice(u32 pair) { return prmt<0x1010>(pair, 0); }
 inline u32 high_twice(u32 pair) { return prmt<0x3232>(pair, 0); }
 

@@ -15,7 +15,8 @@ SAMPLE_EXAMPLES = (
     "act-order", "decode-attention-int4-channel", "decode-attention-nvfp4", "dequantize-awq",
     "dequantize-gptq", "dequantize-packed", "kv-append-int4-channel", "kv-append-nvfp4",
     "quantize-g128", "repack-awq", "repack-gptq-act-order", "layer-norm-bias",
-    "rms-norm-residual", "silu-gate")
+    "rms-norm-residual", "silu-gate", "rms-norm-residual-fp8-token",
+    "silu-gate-fp8-group", "rows-int8-zero-points")
 
 
 def gemm(bits, dtype, zero_point, group_size):
