@@ -31,6 +31,10 @@ struct ManagedTensorVersioned {
   nb::dlpack::dltensor tensor;
 };
 
+// Python has pointers as integers.
+// NOLINTNEXTLINE(performance-no-int-to-ptr)
+void* to_pointer(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
 std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> strides(shape.size());
   std::int64_t stride = 1;
@@ -97,7 +101,7 @@ DeviceArray from_interface(nb::handle value, nb::handle interface, const char* n
   array.owner = nb::borrow(value);
   const nb::dict fields = nb::cast<nb::dict>(interface);
   const nb::object data = fields["data"];
-  array.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0]));
+  array.data = to_pointer(nb::cast<std::uintptr_t>(data[0]));
   array.read_only = nb::cast<bool>(data[1]);
   array.dtype = dtype_of_typestr(nb::cast<std::string>(fields["typestr"]), name);
   for (nb::handle size : fields["shape"]) array.shape.push_back(nb::cast<std::int64_t>(size));
@@ -132,7 +136,7 @@ DeviceArray device_array(nb::handle value, const char* name) {
       nb::try_cast(value, memory, false) && memory != nullptr) {
     DeviceArray array;
     array.raw = true;
-    array.data = reinterpret_cast<void*>(memory->pointer);
+    array.data = to_pointer(memory->pointer);
     array.bytes = memory->bytes;
     array.device = memory->device;
     array.owner = nb::borrow(value);
@@ -163,7 +167,7 @@ void bind_memory(nb::module_& m) {
       .def(
           "__init__",
           [](DeviceMemory* self, std::uintptr_t pointer, std::size_t bytes, int device,
-             nb::object) {
+             nb::handle) {
             new (self) DeviceMemory{pointer, bytes, device};
           },
           nb::arg("pointer"), nb::arg("bytes"), nb::arg("device") = DeviceMemory::kUnknownDevice,

@@ -45,6 +45,7 @@ std::vector<MRange> ranges_argument(nb::handle urgent) {
     pairs = nb::cast<std::vector<Range>>(urgent);
   }
   std::vector<MRange> ranges;
+  ranges.reserve(pairs.size());
   for (const auto& [least, most] : pairs) ranges.push_back({least, most});
   return ranges;
 }

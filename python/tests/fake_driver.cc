@@ -65,6 +65,7 @@ double launch_ns(const std::string& spec, std::int64_t m, int times) {
   Runtime runtime;
   const auto kernel = runtime.kernel<GemmKernel>(Spec::parse(spec));
   const auto memory = [](std::uintptr_t address) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): only the values matter.
     return DeviceOutput{reinterpret_cast<void*>(address), PTRDIFF_MAX};
   };
   GemmArgs args;
@@ -105,6 +106,7 @@ NB_MODULE(fake_driver, m) {
     return static_cast<std::uintptr_t>(memory);
   });
   m.def("read", [](std::uintptr_t memory, std::size_t bytes) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): what allocate() returned.
     return nb::bytes(reinterpret_cast<const void*>(memory), bytes);
   });
 }

@@ -139,6 +139,11 @@ def test_an_upload_arrives(heddle, driver, root):
     uploader.write(np.arange(256, dtype=np.uint8), memory)
     uploader.finish()
     assert driver.read(memory.pointer, 256) == bytes(range(256))
+    tensor = heddle.CheckpointReader(root / "tests/golden" / NAMES[2])
+    order = tensor.layers[0].permutation
+    uploader.read(tensor, order, memory)
+    uploader.finish()
+    assert driver.read(memory.pointer, order.bytes) == tensor.read(order).tobytes()
     small = heddle.DeviceMemory(memory.pointer, 16)
     with pytest.raises(heddle.UsageError) as caught:
         uploader.pack(reader, layer, small)

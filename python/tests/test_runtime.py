@@ -1,5 +1,6 @@
 """Runtime on the fake driver: preparing, requests, sealing, threads, the end of a process."""
 
+import pathlib
 import subprocess
 import sys
 import threading
@@ -138,16 +139,52 @@ runtime = heddle.Runtime(log=lambda level, text: lines.append(text), jobs=2)
 preparation = runtime.prepare([conftest.gemm(4096, 4096, shape={"n": 4096, "k": 4096}),
                                conftest.gemm(4096, 2048, shape={"n": 4096, "k": 2048})],
                               urgent=(1, 1), progress=lambda *_: None)
-keep = preparation if KEEP else None
+AT_THE_END
 print("end")
 """
 
 
-@pytest.mark.parametrize("keep", [True, False])
-def test_a_process_ends_while_the_background_compiles_and_logs(runtime, keep):
-    code = END.replace("TESTS", repr(str(__file__).rpartition("/")[0])).replace(
-        "KEEP", repr(keep))
+@pytest.mark.parametrize("at_the_end", ["", "del preparation", "del preparation, runtime"])
+def test_a_process_ends_while_the_background_compiles_and_logs(runtime, at_the_end):
+    code = END.replace("TESTS", repr(str(pathlib.Path(__file__).parent))).replace(
+        "AT_THE_END", at_the_end)
     done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True,
                           text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
     assert done.stderr == ""
+
+
+LATE = """
+import atexit, sys, time
+sys.path.insert(0, TESTS)
+import conftest
+lines = []
+
+# Registered before the package is imported, so it runs after the end of the package's callbacks.
+def late():
+    print("waited" if lines == ["begun", "ended"] else lines)
+    heddle.build(conftest.dequantize(n=128), "h200", runtime=runtime)
+    print("refused" if lines == ["begun", "ended"] else lines)
+
+atexit.register(late)
+import fake_driver, heddle
+fake_driver.reset(); fake_driver.set_current(0)
+
+def log(level, text):
+    if text.startswith("compiled"):
+        lines.append("begun")
+        time.sleep(0.5)
+        lines.append("ended")
+
+runtime = heddle.Runtime(log=log)
+request = runtime.request(conftest.dequantize())
+while not lines:
+    time.sleep(0.01)
+"""
+
+
+def test_the_end_waits_for_callbacks_and_begins_no_more(runtime):
+    code = LATE.replace("TESTS", repr(str(pathlib.Path(__file__).parent)))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, ["waited", "refused"]), done.stderr
