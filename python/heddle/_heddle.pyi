@@ -153,6 +153,8 @@ class Target:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class TunedEntry:
     """The fastest kernel of Y[M, N] = X[M, K] * W[N, K]^T for a range of M."""
 
@@ -202,6 +204,8 @@ class TunedEntry:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class TunedCosts:
     """The cost parameters of a family of kernels."""
 
@@ -226,6 +230,8 @@ class TunedCosts:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 class TunedTable:
     """
@@ -312,6 +318,8 @@ class DecodeProof:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class DecodePlan:
     """
     How 32-bit words of packed weights become pairs of 16-bit floats: the operations, and the place of each bit.
@@ -392,6 +400,8 @@ class PlannedKernel:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 class Plan:
     """
@@ -483,6 +493,8 @@ class Source:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class Binary:
     """What the compiler made of a source."""
 
@@ -540,6 +552,8 @@ class Binary:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class BuildResult:
     """One source on its way through cache and compiler."""
 
@@ -572,6 +586,8 @@ class BuildResult:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 def render(spec: Plan | Spec | dict[str, Any] | str, target: Target | str | None = None, tables: TunedTables | None = None) -> list[Source]:
     """
@@ -646,6 +662,8 @@ class WeightLayout:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 def weight_layout(spec: Spec | dict[str, Any] | str) -> WeightLayout:
     """The bytes of a spec's packed weights; docs/layouts.md describes them."""
@@ -731,6 +749,8 @@ class KvTensorLayout:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class KvCacheLayout:
     """The bytes of a key-value cache."""
 
@@ -751,6 +771,8 @@ class KvCacheLayout:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 def kv_cache_layout(spec: Spec | dict[str, Any] | str) -> KvCacheLayout:
     """
@@ -778,6 +800,8 @@ class ModelKernel:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class ModelUnserved:
     """An operation that no kernel can be made for."""
 
@@ -799,6 +823,8 @@ class ModelUnserved:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class ModelPart:
     """One module of a layer."""
 
@@ -815,6 +841,8 @@ class ModelPart:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 class ModelLayer:
     """A layer with weights, of every decoder layer alike."""
@@ -868,6 +896,8 @@ class ModelLayer:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 class Model:
     """The kernels that a model needs, and what is known of it."""
@@ -931,6 +961,8 @@ class Model:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class CheckpointTensor:
     """A tensor as it is packed or copied."""
 
@@ -956,6 +988,8 @@ class CheckpointTensor:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class CheckpointPart:
     """A module whose rows a layer has."""
 
@@ -972,6 +1006,8 @@ class CheckpointPart:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 class CheckpointLayer:
     """One layer as a kernel takes it."""
@@ -1022,6 +1058,8 @@ class CheckpointLayer:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class UnservedLayer:
     """A layer that was read, but that no kernel takes."""
 
@@ -1050,6 +1088,8 @@ class UnservedLayer:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 class CheckpointReader:
     """
@@ -1451,6 +1491,8 @@ class PreparationStatus:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class Preparation:
     """What prepare() with urgent ranges has begun."""
 
@@ -1561,6 +1603,8 @@ class BundleReport:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class BundledKernel:
     """One kernel of a bundle."""
 
@@ -1602,6 +1646,8 @@ class BundledKernel:
 
     def __eq__(self, other: object | None) -> bool: ...
 
+    def __hash__(self) -> int: ...
+
 class BundleContents:
     """What is in a bundle."""
 
@@ -1622,6 +1668,8 @@ class BundleContents:
     def __repr__(self) -> str: ...
 
     def __eq__(self, other: object | None) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 def write_bundle(runtime: Runtime, path: str | os.PathLike[str], specs: Iterable[Spec | dict[str, Any] | str], targets: Iterable[Target | str], texts: bool = True, progress: Callable[[BuildResult, int, int], object] | None = None) -> BundleReport:
     """

@@ -20,6 +20,8 @@ void check_place(const DeviceArray& array, const Wanted& wanted, int device) {
   if (wanted.written && array.read_only) {
     refuse("launch.read_only", quoted(wanted.name, " is read-only, and the kernel writes it"));
   }
+  // Arrays without elements may lie nowhere; a launch with none of them does nothing.
+  if (!array.raw && array.bytes == 0) return;
   if (array.data == nullptr) refuse("launch.missing", quoted(wanted.name, " is a null pointer"));
   const auto address = reinterpret_cast<std::uintptr_t>(array.data);
   if (address % wanted.alignment != 0) {

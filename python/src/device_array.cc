@@ -51,14 +51,17 @@ void set_bytes(DeviceArray* array) {
   array->bytes = static_cast<std::size_t>(bytes);
 }
 
-void take_tensor(const nb::dlpack::dltensor& tensor, const char* name, DeviceArray* array) {
+void check_device_type(const nb::dlpack::dltensor& tensor, const char* name) {
   const int type = tensor.device.device_type;
-  if (type != kDlCuda && type != kDlCudaManaged) {
-    refuse("launch.device",
-           std::string(name) + " is not in the memory of a CUDA device (DLPack device type " +
-               std::to_string(type) + ")",
-           std::to_string(type), "a CUDA device");
-  }
+  if (type == kDlCuda || type == kDlCudaManaged) return;
+  refuse("launch.device",
+         std::string(name) + " is not in the memory of a CUDA device (DLPack device type " +
+             std::to_string(type) + ")",
+         std::to_string(type), "a CUDA device");
+}
+
+void take_tensor(const nb::dlpack::dltensor& tensor, const char* name, DeviceArray* array) {
+  check_device_type(tensor, name);
   array->data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   array->dtype = tensor.dtype;
   array->device = tensor.device.device_id;
@@ -71,11 +74,25 @@ void take_tensor(const nb::dlpack::dltensor& tensor, const char* name, DeviceArr
   set_bytes(array);
 }
 
+// What an array on the host raises when it is asked for a stream does not say what is wrong.
+void refuse_host_array(nb::handle value, const char* name) {
+  const nb::object device = nb::getattr(value, "__dlpack_device__", nb::none());
+  if (device.is_none()) return;
+  nb::dlpack::dltensor tensor;
+  tensor.device.device_type = nb::cast<int>(device()[0]);
+  check_device_type(tensor, name);
+}
+
 // The stream -1 asks the producer to wait for nothing. The capsule is kept, not consumed: when it
 // goes, it gives the memory back.
 DeviceArray from_dlpack(nb::handle value, const char* name) {
   DeviceArray array;
-  array.owner = value.attr("__dlpack__")(nb::arg("stream") = -1);
+  try {
+    array.owner = value.attr("__dlpack__")(nb::arg("stream") = -1);
+  } catch (const nb::python_error&) {
+    refuse_host_array(value, name);
+    throw;
+  }
   PyObject* capsule = array.owner.ptr();
   if (PyCapsule_IsValid(capsule, "dltensor_versioned") != 0) {
     const auto* managed = static_cast<const ManagedTensorVersioned*>(

@@ -19,6 +19,12 @@ bool record_equal(nb::handle self, nb::handle other) {
   return true;
 }
 
+Py_hash_t record_hash(nb::handle self) {
+  nb::list values;
+  for (nb::handle name : self.type().attr("__match_args__")) values.append(self.attr(name));
+  return nb::hash(nb::tuple(values));
+}
+
 void finish_record(nb::handle type, const nb::list& fields) {
   type.attr("__match_args__") = nb::tuple(fields);
   type.attr("__repr__") = nb::cpp_function([](nb::handle self) { return record_repr(self); },
@@ -26,6 +32,8 @@ void finish_record(nb::handle type, const nb::list& fields) {
   type.attr("__eq__") = nb::cpp_function(
       [](nb::handle self, nb::handle other) { return record_equal(self, other); }, nb::is_method(),
       nb::name("__eq__"), nb::scope(type), nb::arg("other").none());
+  type.attr("__hash__") = nb::cpp_function([](nb::handle self) { return record_hash(self); },
+                                           nb::is_method(), nb::name("__hash__"), nb::scope(type));
 }
 
 }  // namespace heddle::python

@@ -56,6 +56,9 @@ void make_runtime(HeldRuntime* self, nb::handle cache_dir, nb::handle read_only_
                   int jobs, nb::handle log) {
   RuntimeOptions options;
   options.cache_dir = optional_path(cache_dir);
+  if (nb::isinstance<nb::str>(read_only_roots)) {
+    throw nb::type_error("read_only_roots is a list of paths, not one of them");
+  }
   for (nb::handle root : read_only_roots) options.read_only_roots.push_back(path_argument(root));
   options.disk_cache = disk_cache;
   options.cache_max_bytes = cache_max_bytes;

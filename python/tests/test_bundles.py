@@ -108,6 +108,8 @@ def test_options_that_are_wrong(heddle, tmp_path):
         with pytest.raises(heddle.UsageError) as caught:
             heddle.Runtime(**options)
         assert caught.value.code == code
+    with pytest.raises(TypeError, match="read_only_roots"):
+        heddle.Runtime(read_only_roots="/a")
     runtime = heddle.Runtime(tuned_tables="none")
     assert runtime.tuned_tables().tables == []
     with pytest.raises(heddle.FileError):

@@ -11,6 +11,7 @@ import timeit
 import types
 import weakref
 
+import numpy as np
 import pytest
 from conftest import gemm
 from fake_arrays import CPU, DlpackArray, InterfaceArray
@@ -110,6 +111,7 @@ def test_raw_memory_launches_and_says_its_m(heddle, driver, kernel):
     ("permutation", DlpackArray((K,), "int32"), "launch.unexpected", "permutation is given"),
     ("x", 0x10000, "launch.argument", "x is a int"),
     ("x", object(), "launch.argument", "x is a object"),
+    ("x", np.zeros((4, K), np.float16), "launch.device", "x is not in the memory of a CUDA"),
     ("m", 5, "launch.shape", "but m is 5"),
 ])
 def test_a_wrong_argument_is_refused_by_name(heddle, driver, kernel, argument, value, code, words):
@@ -312,6 +314,9 @@ def test_rows_may_be_parts_of_wider_ones(heddle, driver, runtime):
              "y": DlpackArray((4, 256), pointer=0x100000),
              "residual": DlpackArray((4, 256), pointer=0x200000),
              "weight": DlpackArray((256,), pointer=0x300000)}
+    empty = {name: DlpackArray((0, 256), pointer=0) for name in ("x", "y", "residual")}
+    kernel.launch(**{**given, **empty})
+    assert driver.launches() == []
     kernel.launch(**given)
     raw = heddle.DeviceMemory(0x10000, 3 * 2048 + 512)
     kernel.launch(**{**given, "x": raw, "m": 4, "x_stride": 1024})

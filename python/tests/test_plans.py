@@ -13,6 +13,9 @@ def test_targets_by_name(heddle):
     assert target == heddle.Target("h200")
     assert target != heddle.Target("h100")
     assert target in heddle.Target.known()
+    assert hash(target) == hash(heddle.Target("h200"))
+    with pytest.raises(TypeError):
+        hash(heddle.resolve(gemm(), "h200").kernels[0])  # its arguments are a list
     assert pickle.loads(pickle.dumps(target)) == target
     with pytest.raises(heddle.UsageError, match="h200") as caught:
         heddle.Target("h2000")
