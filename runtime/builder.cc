@@ -60,7 +60,8 @@ Builder::Builder(const RuntimeOptions& options, Logger* logger)
     : logger_(logger),
       jobs_(pool_size(options.jobs)),
       strict_(options.strict),
-      cache_(cache_options(options, logger)) {}
+      cache_(cache_options(options, logger)),
+      nvrtc_(options.nvrtc_dir) {}
 
 Binary Builder::compile(const Source& source) {
   std::string warnings;

@@ -8,7 +8,7 @@
 
 struct heddle_model {
   explicit heddle_model(heddle::Model model_)
-      : model(std::move(model_)), facts(heddle::facts_json(model).dump()) {
+      : model(std::move(model_)), facts(heddle::model_facts(model)) {
     for (const heddle::ModelKernel& kernel : model.kernels) {
       specs.push_back(heddle::spec_line(kernel.spec));
     }

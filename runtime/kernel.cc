@@ -37,7 +37,8 @@ LaunchConfig::LaunchConfig(const PlannedKernel& kernel, const KernelLaunch& laun
   }
 }
 
-LoadedKernel::LoadedKernel(const Binary& binary, int shared_bytes, cuda::CUdevice device) {
+LoadedKernel::LoadedKernel(const Binary& binary, int shared_bytes, cuda::CUdevice device)
+    : device_(device) {
   const cuda::Driver& cu = cuda::driver();
   driver_ = &cu;
   cuda::check(cu.cuLibraryLoadData(&library_, binary.cubin.data(), nullptr, nullptr, 0, nullptr,
@@ -62,6 +63,7 @@ LoadedKernel::LoadedKernel(const Binary& binary, int shared_bytes, cuda::CUdevic
 
 LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept
     : driver_(other.driver_),
+      device_(other.device_),
       library_(std::exchange(other.library_, nullptr)),
       kernel_(std::exchange(other.kernel_, nullptr)) {}
 
@@ -107,6 +109,8 @@ Op Kernel::op() const noexcept { return state_->plan.spec.op(); }
 std::size_t Kernel::max_workspace_bytes() const noexcept { return state_->max_workspace_bytes; }
 
 const Plan& Kernel::plan() const noexcept { return state_->plan; }
+
+int Kernel::device() const noexcept { return state_->kernels.front()->device(); }
 
 OperationKernel::OperationKernel(const Kernel& kernel, Op op) : kernel_(kernel) {
   check_handle(kernel.op(), op);

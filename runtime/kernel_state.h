@@ -46,12 +46,14 @@ class LoadedKernel {
   cuda::CUfunction function() const noexcept { return reinterpret_cast<cuda::CUfunction>(kernel_); }
   cuda::CUkernel kernel() const noexcept { return kernel_; }
   const cuda::Driver& driver() const noexcept { return *driver_; }
+  cuda::CUdevice device() const noexcept { return device_; }
 
   // One driver call, and nothing else. Throws Error(kDriver).
   void launch(const LaunchConfig& config, void** parameters) const;
 
  private:
   const cuda::Driver* driver_ = nullptr;
+  cuda::CUdevice device_ = 0;
   cuda::CUlibrary library_ = nullptr;
   cuda::CUkernel kernel_ = nullptr;
 };

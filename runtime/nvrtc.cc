@@ -177,13 +177,13 @@ Binary read_binary(const Program& program, const Source& source, const PtxasRepo
 
 }  // namespace
 
-Nvrtc::Nvrtc() = default;
+Nvrtc::Nvrtc(std::string last_folder) : last_folder_(std::move(last_folder)) {}
 Nvrtc::~Nvrtc() = default;
 
 const NvrtcFiles& Nvrtc::files() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (files_) return *files_;
-  NvrtcFiles files = find_nvrtc();
+  NvrtcFiles files = find_nvrtc(last_folder_);
   if (files.major == 0) {
     // The folder holds builtins of several versions or none: ask the library which it wants.
     if (!api_) api_ = open_nvrtc(files);

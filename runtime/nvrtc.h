@@ -22,7 +22,8 @@ struct NvrtcApi;  // the functions of the opened library
 // call.
 class Nvrtc {
  public:
-  Nvrtc();
+  // `last_folder` as in find_nvrtc().
+  explicit Nvrtc(std::string last_folder = {});
   ~Nvrtc();
   Nvrtc(const Nvrtc&) = delete;
   Nvrtc& operator=(const Nvrtc&) = delete;
@@ -44,6 +45,7 @@ class Nvrtc {
  private:
   const NvrtcApi& api();
 
+  const std::string last_folder_;
   std::mutex mutex_;
   std::optional<NvrtcFiles> files_;
   std::unique_ptr<NvrtcApi> api_;

@@ -130,7 +130,7 @@ std::string library_from_environment(const std::string& value) {
   return found;
 }
 
-std::string find_library() {
+std::string find_library(const std::string& last_folder) {
   if (const char* value = process_environment("HEDDLE_NVRTC"); value != nullptr && *value != '\0') {
     return library_from_environment(value);
   }
@@ -150,6 +150,7 @@ std::string find_library() {
   std::vector<std::string> folders = {"/lib64", "/usr/lib64", "/usr/lib"};
   if (*HEDDLE_NVRTC_DIR != '\0') folders.emplace_back(HEDDLE_NVRTC_DIR);
   for (std::string& folder : toolkit_folders()) folders.push_back(std::move(folder));
+  if (!last_folder.empty()) folders.push_back(last_folder);
   for (const std::string& folder : folders) {
     if (std::string found = try_folder(folder); !found.empty()) return found;
   }
@@ -201,9 +202,9 @@ std::vector<std::string> nvrtc_names(const std::vector<std::string>& names) {
   return sorted;
 }
 
-NvrtcFiles find_nvrtc() {
+NvrtcFiles find_nvrtc(const std::string& last_folder) {
   NvrtcFiles files;
-  files.library = find_library();
+  files.library = find_library(last_folder);
   files.library_build_id = read_file_identity(files.library);
   if (files.library_build_id.empty()) {
     fail("nvrtc.unreadable",

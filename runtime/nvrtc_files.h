@@ -25,11 +25,11 @@ struct NvrtcFiles {
 // Looks in this order and takes the first folder that has the library, there the highest version:
 // $HEDDLE_NVRTC (a file or a folder; nothing else is tried if it is set), $LD_LIBRARY_PATH, the
 // loader's cache and its default folders, the folder given at build time, /usr/local/cuda/lib64,
-// /usr/local/cuda-*/lib64 from the highest version down. A set-user-id program has no environment
-// here. Throws Error(kDriver): "nvrtc.missing" names every place tried, "nvrtc.environment" says
-// that $HEDDLE_NVRTC leads nowhere, "nvrtc.unreadable" that what was found is no such library. Any
-// thread.
-NvrtcFiles find_nvrtc();
+// /usr/local/cuda-*/lib64 from the highest version down, `last_folder` unless it is empty. A
+// set-user-id program has no environment here. Throws Error(kDriver): "nvrtc.missing" names every
+// place tried, "nvrtc.environment" says that $HEDDLE_NVRTC leads nowhere, "nvrtc.unreadable" that
+// what was found is no such library. Any thread.
+NvrtcFiles find_nvrtc(const std::string& last_folder = {});
 
 // Picks the names of libnvrtc itself among those in a folder, the highest version first; the plain
 // name "libnvrtc.so" comes last. Pure.

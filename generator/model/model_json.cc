@@ -178,7 +178,9 @@ std::string spec_line(const Spec& spec) {
   return json.dump();
 }
 
-const char* to_string(ModelLayer::Kind kind) {
+std::string model_facts(const Model& model) { return facts_json(model).dump(); }
+
+std::string_view to_string(ModelLayer::Kind kind) noexcept {
   switch (kind) {
     case ModelLayer::Kind::kLinear:
       return "linear";

@@ -18,9 +18,6 @@ nlohmann::ordered_json families_json();
 // One line: the canonical spec, and its name.
 std::string spec_line(const Spec& spec);
 
-// "linear", "experts" ...
-const char* to_string(ModelLayer::Kind kind);
-
 }  // namespace heddle
 
 #endif  // HEDDLE_GENERATOR_MODEL_MODEL_JSON_H_

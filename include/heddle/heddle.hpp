@@ -2,6 +2,7 @@
 #ifndef HEDDLE_HEDDLE_HPP_
 #define HEDDLE_HEDDLE_HPP_
 
+#include "heddle/bundle.h"
 #include "heddle/checkpoint.h"
 #include "heddle/decode_attention.h"
 #include "heddle/device_memory.h"

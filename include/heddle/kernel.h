@@ -39,6 +39,8 @@ class HEDDLE_EXPORT Kernel {
   std::size_t max_workspace_bytes() const noexcept;
 
   const Plan& plan() const noexcept;
+  // The ordinal of the device that it was loaded for.
+  int device() const noexcept;
 
   // The library's own.
   struct State;

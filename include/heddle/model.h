@@ -219,6 +219,12 @@ HEDDLE_EXPORT Model model_from_config(const ModelConfigTexts& texts);
 // The model that config.json alone describes.
 HEDDLE_EXPORT Model model_from_config(std::string_view json);
 
+// One JSON object, as the member "model" of `heddle build --json` has it: the model's shape, kinds
+// of norms, attention and experts; the type alone where the model type is not known.
+HEDDLE_EXPORT std::string model_facts(const Model& model);
+// "linear", "experts", "convolution", "recurrence", "tower", "cache".
+HEDDLE_EXPORT std::string_view to_string(ModelLayer::Kind kind) noexcept;
+
 // The JSON text of a spec's kv block from the words in which users name a cache: "int8:head" is
 // {"dtype":"int8","granularity":"head"}, "int4:group:64" has a group_size, and "int8:head,int4" is
 // K, then V. What the words mean is for Spec::parse() to judge. Throws Error(kUsage, "kv.words")

@@ -48,6 +48,9 @@ struct RuntimeOptions {
   // but the files that follow. Empty: $HEDDLE_TUNED, else no file. They are read once, for the
   // first kernel that is planned.
   std::string tuned_tables;
+  // A folder in which libnvrtc is looked for after all other places (README.md), such as that of a
+  // Python wheel.
+  std::string nvrtc_dir;
   int jobs = 0;     // compilations at a time; 0: min(cores, 8)
   LogCallback log;  // called from any thread, one call at a time; none: silent
 };

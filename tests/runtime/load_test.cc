@@ -163,6 +163,7 @@ TEST_F(LoadTest, SeveralDevicesOfDifferentKinds) {
       const EngineContext context(device);
       const Kernel kernel = prepared ? runtime.prepare({spec})[0] : runtime.kernel(spec);
       EXPECT_EQ(kernel.plan().target.arch(), device == 0 ? 90 : 80);
+      EXPECT_EQ(kernel.device(), device);
       EXPECT_EQ(runtime.kernel(spec).plan().target.arch(), device == 0 ? 90 : 80);
       DequantizeKernel(kernel).launch(dequantize_args(), nullptr);
     }

@@ -51,6 +51,17 @@ TEST(NvrtcFilesTest, RefusesAFileThatIsNoLibrary) {
   }
 }
 
+TEST(NvrtcFilesTest, TheLastFolderIsTakenOnlyWhereNothingElseIsThere) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("libnvrtc.so.99", "not a library");
+  try {
+    EXPECT_NE(find_nvrtc(folder.path().string()).library, file);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "nvrtc.unreadable");
+    EXPECT_NE(std::string(error.what()).find(file), std::string::npos) << error.what();
+  }
+}
+
 // The environment's own NVRTC, reached by a folder of links, as a wheel or an image would have it.
 TEST(NvrtcFilesTest, FindsTheBuiltinsBesideTheLibraryAndTheirVersion) {
   NvrtcFiles here;

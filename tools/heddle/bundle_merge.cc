@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/error.h"
+#include "runtime/bundle_file.h"
 #include "runtime/merged_tables.h"
 #include "tools/heddle/bundle_parts.h"
 #include "tools/heddle/bundle_tables.h"
@@ -50,7 +51,7 @@ class MergedEntries {
 
   std::vector<BundleEntry> take() {
     if (problems_.empty()) return std::move(entries_);
-    throw Error(ErrorCategory::kUnsupported, "tool.bundles_contradict", std::move(problems_));
+    throw Error(ErrorCategory::kUnsupported, "bundle.contradicts", std::move(problems_));
   }
 
  private:
@@ -76,7 +77,7 @@ TablesOfBundle add_bundle(const std::string& file, MergedEntries* merged) {
         {"", fmt::format("{}: {}: {}", printable(file), problem.file, problem.why), "", "", ""});
   }
   if (!problems.empty()) {
-    throw Error(ErrorCategory::kFile, "tool.bad_bundle", std::move(problems));
+    throw Error(ErrorCategory::kFile, "bundle.unusable", std::move(problems));
   }
   return tables;
 }
@@ -89,8 +90,13 @@ int merge_bundles(const BundleMergeOptions& options) {
   std::vector<TablesOfBundle> tables;
   for (const std::string& file : options.files) tables.push_back(add_bundle(file, &merged));
   const TunedTables merged_tables = merge_bundled_tables(tables);
-  write_bundle(options.output, merged.take(), merged_tables, BundleTexts::kWith, nullptr,
-               options.json);
+  std::vector<BundleEntry> entries = merged.take();
+  BundleReport report;
+  report.kernels = entries.size();
+  report.tables = merged_tables;
+  report.bytes =
+      write_bundle_file(options.output, std::move(entries), merged_tables, BundleTexts::kWith);
+  print_written(options.output, report, nullptr, options.json);
   return kExitDone;
 }
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/bundle.h"
-#include "heddle/tuned.h"
+#include "heddle/bundle.h"
 #include "tools/heddle/options.h"
 #include "tools/heddle/pack_options.h"
 
@@ -43,14 +42,9 @@ int verify_bundle(const BundleFileOptions& options);
 int extract_bundle(const BundleFileOptions& options);
 int merge_bundles(const BundleMergeOptions& options);
 
-// Throws Error(kUsage) for a name that does not end in .hdl.
-void check_bundle_name(const std::string& name);
-// Throws Error(kFile) for a file that is no bundle or not to be trusted.
-void check_readable(Bundle* bundle, const std::string& file);
-// Writes a bundle and tells what is in it. Throws Error(kFile).
-void write_bundle(const std::string& output, std::vector<BundleEntry> entries,
-                  const TunedTables& tables, BundleTexts texts,
-                  const std::vector<std::string>* unused, bool json);
+// Tells what was written to `output`; `unused`, if not null, is a part of the JSON report.
+void print_written(const std::string& output, const BundleReport& written,
+                   const std::vector<std::string>* unused, bool json);
 
 }  // namespace heddle
 

@@ -9,6 +9,7 @@
 #include "cache/disk_cache.h"
 #include "cache/entry.h"
 #include "heddle/error.h"
+#include "runtime/bundle_file.h"
 #include "tools/heddle/bundle_parts.h"
 #include "tools/heddle/bundle_tables.h"
 #include "tools/heddle/commands.h"
@@ -48,13 +49,6 @@ void print_damaged(const VerifyReport& report) {
 }
 
 }  // namespace
-
-void check_readable(Bundle* bundle, const std::string& file) {
-  const std::string problem = bundle->problem();
-  if (problem.empty()) return;
-  throw Error(ErrorCategory::kFile, "tool.bad_bundle",
-              fmt::format("cannot use bundle {}: {}", file, problem));
-}
 
 int list_bundle(const BundleFileOptions& options) {
   Bundle bundle(options.file);

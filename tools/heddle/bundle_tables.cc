@@ -6,8 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "heddle/error.h"
-#include "runtime/bundled_tables.h"
 #include "tools/heddle/errors.h"
 #include "tools/heddle/tuned_file.h"
 
@@ -24,27 +22,6 @@ std::string file_name_of(const std::string& gpu) {
 }
 
 }  // namespace
-
-std::vector<std::string> texts_of(const TunedTables& tables) {
-  std::vector<std::string> texts;
-  for (const TunedTable& table : tables.tables()) texts.push_back(table.to_json());
-  if (const std::size_t bytes = encode_bundle_tables(texts).size(); bytes > kBundleMaxTablesBytes) {
-    throw Error(ErrorCategory::kUnsupported, "tool.bundle_tables",
-                fmt::format("the tuned tables have {} bytes, and a bundle has room for {}", bytes,
-                            kBundleMaxTablesBytes));
-  }
-  return texts;
-}
-
-TunedTables read_tables(Bundle* bundle, const std::string& file) {
-  try {
-    return parse_bundled_tables(bundle->tuned_tables().texts);
-  } catch (const Error& error) {
-    throw Error(
-        ErrorCategory::kFile, "tool.bad_bundle",
-        fmt::format("cannot use the tuned tables of bundle {}: {}", file, one_line(error.what())));
-  }
-}
 
 ordered_json tables_json(const TunedTables& tables) {
   auto rows = ordered_json::array();

@@ -6,16 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cache/bundle.h"
 #include "heddle/tuned.h"
 
 namespace heddle {
-
-// As encode_bundle() takes them. Throws Error(kUnsupported) for more than a bundle has room for.
-std::vector<std::string> texts_of(const TunedTables& tables);
-
-// Throws Error(kFile) for a table that is not understood; `file` is the bundle's name.
-TunedTables read_tables(Bundle* bundle, const std::string& file);
 
 nlohmann::ordered_json tables_json(const TunedTables& tables);
 // A line for each table.

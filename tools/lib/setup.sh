@@ -79,6 +79,12 @@ has_libfuzzer() {
     clang++-14 -fsanitize=fuzzer,address,undefined -x c++ - -o /dev/null
 }
 
+need_python_tools() {
+  need python3-venv "keeps the Python package's tools apart" python_runs 'import ensurepip'
+  need python3-dev "the Python package is built with Python.h" python_runs \
+    'import os, sysconfig; open(os.path.join(sysconfig.get_path("include"), "Python.h"))'
+}
+
 # install_missing: installs what need_* noted, or names it and stops.
 install_missing() {
   [ ${#missing_packages[@]} -gt 0 ] || return 0
@@ -157,6 +163,27 @@ take_nvrtc_wheel() {
   [ -n "$library" ] || die "no libnvrtc.so in $folder; remove that folder and try again"
   # shellcheck disable=SC2034  # the caller reads it
   nvrtc_dir=$(dirname "$library")
+}
+
+# prepare_python BUILD_DIR: sets python_executable to an interpreter that has what the Python package is built
+# and tested with, at the versions of tools/lib/python/packages.txt, and BUILD_DIR/python/wheels to what its
+# wheel needs. Takes them from PyPI unless they are there.
+prepare_python() {
+  local folder=$1/python pins=$heddle_root/tools/lib/python/packages.txt
+  python_executable=$folder/venv/bin/python
+  if cmp -s "$pins" "$folder/packages.txt" && "$python_executable" -c '' 2>/dev/null; then return 0; fi
+  say "the tools of the Python package are taken from PyPI"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  "$(system_python)" -m venv "$folder/venv" || die "could not make a virtual environment in $folder"
+  local pip=("$python_executable" -m pip --quiet --disable-pip-version-check)
+  "${pip[@]}" install --requirement "$pins" >&2 ||
+    die "could not get the packages of tools/lib/python/packages.txt from PyPI"
+  grep '^numpy' "$pins" >"$folder/needed.txt"
+  "${pip[@]}" download --no-deps --only-binary :all: --dest "$folder/wheels" \
+    --requirement "$folder/needed.txt" >&2 || die "could not get numpy from PyPI"
+  # The last file: with it the folder is complete.
+  cp "$pins" "$folder/packages.txt"
 }
 
 # configure_preset PRESET OPTION...: ninja where it is there, unless the folder has its generator.

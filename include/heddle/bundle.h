@@ -1,0 +1,68 @@
+// Bundles: the kernels of a model for several GPUs in one file, made without a GPU.
+//
+// A Runtime takes a bundle as a read-only layer of its cache (RuntimeOptions::cache_dir);
+// docs/deployment.md says how one is shipped, docs/formats.md what its bytes are.
+#ifndef HEDDLE_BUNDLE_H_
+#define HEDDLE_BUNDLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/export.h"
+#include "heddle/runtime.h"
+#include "heddle/spec.h"
+#include "heddle/target.h"
+#include "heddle/tuned.h"
+
+namespace heddle {
+
+// A spec and a GPU that it gets kernels for.
+struct BundleRequest {
+  Spec spec;
+  Target target;
+};
+
+struct BundleReport {
+  std::size_t kernels = 0;
+  std::uint64_t bytes = 0;  // of the file
+  TunedTables tables;       // those that are not the shipped ones and went in
+};
+
+// Plans every request with runtime.tuned_tables(), builds what the runtime's cache lacks, and
+// writes the kernels and these tables to `path`, a name that ends in ".hdl". The file is complete
+// or not there. Equal requests give equal bytes, in whichever order they come. `texts`: with the
+// CUDA source and the PTX of each kernel. `progress` as in Runtime::build_cancellable(). Throws
+// Error(kUsage, "bundle.name"); Error(kUnsupported, "bundle.lacks_kernels") with every request that
+// cannot be served, and "bundle.too_large"; Error(kMissing, "bundle.no_texts") for kernels that
+// were found in the cache without texts; Error(kFile, "bundle.unwritable"); and what
+// build_cancellable() throws. Any thread.
+HEDDLE_EXPORT BundleReport write_bundle(Runtime& runtime, const std::string& path,
+                                        const std::vector<BundleRequest>& requests,
+                                        bool texts = true, const PrepareProgress& progress = {});
+
+struct BundledKernel {
+  std::string kernel_name;
+  std::string key;                // as BuildResult::key
+  std::string arch;               // "sm_90a"
+  std::string compiler;           // as Binary::compiler
+  std::vector<std::string> gpus;  // that it was planned for, as tuned_gpu() names them
+  std::uint64_t cubin_bytes = 0;
+  std::uint64_t stored_bytes = 0;
+  bool has_source = false;
+};
+
+struct BundleContents {
+  std::uint64_t bytes = 0;  // of the file
+  std::vector<BundledKernel> kernels;
+  TunedTables tables;
+};
+
+// What is in a bundle; the kernels' own bytes are not read. Throws Error(kFile, "bundle.unusable")
+// for a file that a Runtime would not use, with the reason. Any thread.
+HEDDLE_EXPORT BundleContents read_bundle(const std::string& path);
+
+}  // namespace heddle
+
+#endif  // HEDDLE_BUNDLE_H_

@@ -1,0 +1,132 @@
+#include "element.h"
+
+#include "errors.h"
+
+namespace heddle::python {
+namespace {
+
+using Code = nb::dlpack::dtype_code;
+
+bool is(nb::dlpack::dtype dtype, Code code, int bits) {
+  return dtype.code == static_cast<std::uint8_t>(code) && dtype.bits == bits && dtype.lanes == 1;
+}
+
+}  // namespace
+
+Element element_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFp16:
+      return Element::kFp16;
+    case DType::kBf16:
+      return Element::kBf16;
+    case DType::kFp32:
+      return Element::kFp32;
+    case DType::kE8m0:
+      return Element::kE8m0;
+    case DType::kE4m3:
+      break;
+  }
+  return Element::kE4m3;
+}
+
+bool is_element(Element wanted, nb::dlpack::dtype given) {
+  switch (wanted) {
+    case Element::kFp16:
+      return is(given, Code::Float, 16);
+    case Element::kBf16:
+      return is(given, Code::Bfloat, 16) || is(given, Code::UInt, 16);
+    case Element::kFp32:
+      return is(given, Code::Float, 32);
+    case Element::kE8m0:
+      return is(given, Code::Float8_E8M0FNU, 8) || is(given, Code::UInt, 8);
+    case Element::kE4m3:
+      return is(given, Code::Float8_E4M3FN, 8) || is(given, Code::UInt, 8);
+    case Element::kE5m2:
+      return is(given, Code::Float8_E5M2, 8) || is(given, Code::UInt, 8);
+    case Element::kInt32:
+      return is(given, Code::Int, 32);
+    case Element::kByte:
+      return is(given, Code::UInt, 8) || is(given, Code::Int, 8);
+    case Element::kAny:
+      break;
+  }
+  return true;
+}
+
+const char* allowed_text(Element wanted) {
+  switch (wanted) {
+    case Element::kFp16:
+      return "float16";
+    case Element::kBf16:
+      return "bfloat16, or its bits as uint16";
+    case Element::kFp32:
+      return "float32";
+    case Element::kE8m0:
+      return "float8_e8m0fnu, or its bits as uint8";
+    case Element::kE4m3:
+      return "float8_e4m3fn, or its bits as uint8";
+    case Element::kE5m2:
+      return "float8_e5m2, or its bits as uint8";
+    case Element::kInt32:
+      return "int32";
+    case Element::kByte:
+      return "uint8 or int8";
+    case Element::kAny:
+      break;
+  }
+  return "any";
+}
+
+std::string name_of(nb::dlpack::dtype dtype) {
+  const auto bits = std::to_string(static_cast<int>(dtype.bits) * dtype.lanes);
+  switch (static_cast<Code>(dtype.code)) {
+    case Code::Int:
+      return "int" + bits;
+    case Code::UInt:
+      return "uint" + bits;
+    case Code::Float:
+      return "float" + bits;
+    case Code::Bfloat:
+      return "bfloat" + bits;
+    case Code::Complex:
+      return "complex" + bits;
+    case Code::Bool:
+      return "bool";
+    case Code::Float8_E4M3FN:
+      return "float8_e4m3fn";
+    case Code::Float8_E5M2:
+      return "float8_e5m2";
+    case Code::Float8_E8M0FNU:
+      return "float8_e8m0fnu";
+    default:
+      return "DLPack type " + std::to_string(dtype.code) + " of " + bits + " bits";
+  }
+}
+
+nb::dlpack::dtype dtype_of_typestr(const std::string& typestr, const char* argument) {
+  // Byte order, kind, bytes of an element.
+  if (typestr.size() == 3 && typestr[0] != '>' && typestr[2] >= '1' && typestr[2] <= '8') {
+    const auto bits = static_cast<std::uint8_t>(8 * (typestr[2] - '0'));
+    const auto dtype = [bits](Code code) {
+      return nb::dlpack::dtype{static_cast<std::uint8_t>(code), bits, 1};
+    };
+    switch (typestr[1]) {
+      case 'f':
+        return dtype(Code::Float);
+      case 'i':
+        return dtype(Code::Int);
+      case 'u':
+        return dtype(Code::UInt);
+      case 'b':
+        return dtype(Code::Bool);
+      default:
+        break;
+    }
+  }
+  refuse("launch.dtype",
+         std::string(argument) + " has elements of the type \"" + typestr +
+             "\", which is not understood; DLPack has more types",
+         typestr);
+}
+
+}  // namespace heddle::python

@@ -1,0 +1,62 @@
+#include "heddle/gemm.h"
+
+#include <cstdint>
+#include <optional>
+
+#include "bindings.h"
+#include "kernels.h"
+
+namespace heddle::python {
+namespace {
+
+Launch check(const GemmKernel& kernel, nb::handle x, nb::handle weights, nb::handle y,
+             nb::handle bias, nb::handle residual, nb::handle pre_scale, nb::handle permutation,
+             nb::handle workspace, std::optional<std::int64_t> m) {
+  const GemmSpec& spec = kernel.plan().spec.gemm();
+  const auto [n, k] = std::pair(spec.shape.n, spec.shape.k);
+  const Element in = element_of(spec.activation);
+  const Element out = element_of(spec.output_dtype());
+  Arguments arguments(kernel.kernel());
+  GemmArgs args;
+  args.m = arguments.size_of(x, "x", m, "m");
+  const std::int64_t columns = spec.output_columns();
+  args.x = arguments.dense(x, {"x", in, {args.m, k}});
+  args.weights = arguments.dense(
+      weights,
+      {"weights", Element::kByte, {static_cast<std::int64_t>(kernel.plan().layout.total_bytes)}});
+  args.y = arguments.dense(y, {"y", out, {args.m, columns}, true, true});
+  args.bias = arguments.dense(bias, {"bias", in, {n}, spec.epilogue.bias});
+  args.residual =
+      arguments.dense(residual, {"residual", out, {args.m, columns}, spec.epilogue.residual});
+  args.pre_scale = arguments.dense(pre_scale, {"pre_scale", in, {k}, spec.pre_scale});
+  args.permutation =
+      arguments.dense(permutation, {"permutation", Element::kInt32, {k}, spec.act_order});
+  args.workspace = arguments.memory(workspace, "workspace", Element::kAny, true);
+  return make_launch(kernel, args, &arguments);
+}
+
+}  // namespace
+
+void bind_gemm(nb::module_& m) {
+  auto type = bind_handle<GemmKernel>(
+      m, "GemmKernel", "Y[M, N] = X[M, K] * W[N, K]^T with quantised W, and what its spec adds.");
+  type.def("workspace_bytes", &GemmKernel::workspace_bytes, nb::arg("m"),
+           "Bytes that a launch with M needs. Raises UsageError outside of shape.m.");
+  add_launches(
+      type, &check,
+      "x: object, weights: object, y: object, bias: object = None, residual: object = None, "
+      "pre_scale: object = None, permutation: object = None, workspace: object = None, m: int | "
+      "None = None",
+      "Checks the arguments of a launch. Every array is dense and aligned to 16 bytes.\n\n"
+      "x: [M, K] of activation.dtype. weights: [bytes] uint8, from pack_weights() or a checkpoint. "
+      "y: [M, N], with a gated epilogue [M, N / 2], of output.dtype. bias: [N] of "
+      "activation.dtype. "
+      "residual: as y; it may be y. pre_scale: [K] of activation.dtype. permutation: [K] int32. "
+      "workspace: zeroed memory of workspace_bytes(m). m: only where x is a DeviceMemory.",
+      nb::arg("x").none(), nb::arg("weights").none(), nb::arg("y").none(),
+      nb::arg("bias") = nb::none(), nb::arg("residual") = nb::none(),
+      nb::arg("pre_scale") = nb::none(), nb::arg("permutation") = nb::none(),
+      nb::arg("workspace") = nb::none(), nb::arg("m") = nb::none());
+}
+
+}  // namespace heddle::python

@@ -1,0 +1,153 @@
+"""Models from their configs, and checkpoints as packed weights."""
+
+import json
+
+import numpy as np
+import pytest
+
+NAMES = ("gptq4_k128_n32_g32", "awq_k128_n64_g32", "gptq4_k256_n32_g128_actorder")
+
+
+@pytest.fixture
+def config(root):
+    return (root / "examples/models/llama-3-8b-awq/config.json").read_text()
+
+
+def test_a_model_is_its_kernels(heddle, config):
+    model = heddle.Model.from_config(config)
+    assert (model.model_type, model.quant_method) == ("llama", "awq")
+    assert [kernel.spec.name for kernel in model.kernels] == [
+        "qkv_proj", "o_proj", "gate_up_proj", "down_proj"]
+    assert model.kernels[0].layers == 32
+    assert "q_proj" in model.kernels[0].covers
+    assert model == heddle.Model.from_config(json.loads(config))
+    assert model.specs == [one.spec for one in (*model.kernels, *model.rows)]
+    served = next(layer for layer in model.layers if layer.name == "qkv_proj")
+    assert (served.kind, served.kernel) == ("linear", 0)
+    assert {part.path for part in served.parts} == {
+        f"self_attn.{name}_proj" for name in "qkv"}
+    assert model.facts()["hidden"] == 4096
+
+
+def test_options_change_the_kernels(heddle, config):
+    gated = heddle.Model.from_config(config, gated=True)
+    spec = next(one.spec for one in gated.kernels if one.spec.name == "gate_up_proj")
+    assert spec.to_dict()["epilogue"]["gated"] is True
+    dense = heddle.Model.from_config(config, dense=True)
+    assert "lm_head" in {one.spec.name for one in dense.kernels}
+    plain = {key: value for key, value in json.loads(config).items()
+             if key != "quantization_config"}
+    with pytest.raises(heddle.UnsupportedError):
+        heddle.Model.from_config(plain)
+    assert heddle.Model.from_config(plain, plain_too=True).model_type == "llama"
+
+
+def test_a_cache_is_named_in_words_or_as_a_block(heddle, config):
+    words = heddle.Model.cache_from_config(config, "int8:head")
+    assert [kernel.spec.op for kernel in words.kernels] == ["kv_append", "decode_attention"]
+    block = {"dtype": "int8", "granularity": "head"}
+    assert heddle.Model.cache_from_config(config, block) == words
+    with pytest.raises(heddle.SpecError):
+        heddle.Model.cache_from_config(config, "int9")
+
+
+def test_what_is_no_config_is_refused(heddle):
+    for config, error in (("{", heddle.SpecError), ({}, heddle.Error), (3, TypeError)):
+        with pytest.raises(error):
+            heddle.Model.from_config(config)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_is_read_as_packed_layers(heddle, root, name):
+    reader = heddle.CheckpointReader(root / "tests/golden" / name)
+    layer = reader.layers[0]
+    packed = reader.pack(layer)
+    assert (packed.dtype, packed.nbytes) == (np.uint8, layer.packed.bytes)
+    assert packed.nbytes == heddle.weight_layout(layer.spec).total_bytes
+    assert heddle.unpack_weights(layer.spec, packed).codes.any()
+    assert layer == reader.layer(layer.name)
+    assert layer.packed.type == "U8"
+    heddle.check_packed_weights(layer.spec, layer.spec, layer.layout_version)
+    assert (layer.permutation is not None) == ("actorder" in name)
+    if layer.permutation:
+        order = reader.read(layer.permutation).view(np.int32)
+        assert sorted(order) == list(range(layer.spec.weight_shape[1]))
+    for tensor in reader.tensors:
+        assert reader.read(reader.tensor(tensor.name)).nbytes == tensor.bytes
+
+
+def test_packing_fills_memory_of_the_callers(heddle, root):
+    reader = heddle.CheckpointReader(str(root / "tests/golden" / NAMES[0]))
+    layer = reader.layers[0]
+    out = np.zeros(layer.packed.bytes + 16, np.uint8)
+    assert reader.pack(layer, out) is out
+    np.testing.assert_array_equal(out[:-16], reader.pack(layer))
+    assert not out[-16:].any()
+    with pytest.raises(heddle.UsageError) as caught:
+        reader.pack(layer, out[:32])
+    assert caught.value.code == "checkpoint.too_small"
+    out.flags.writeable = False
+    with pytest.raises(heddle.UsageError, match="out is"):
+        reader.pack(layer, out)
+    with pytest.raises(heddle.UsageError, match="not contiguous"):
+        reader.pack(layer, np.zeros((8192, 2), np.uint8)[:, 0])
+
+
+def test_a_layer_outlives_its_reader(heddle, root):
+    layer = heddle.CheckpointReader(root / "tests/golden" / NAMES[0]).layers[0]
+    part = layer.parts[0]
+    assert (layer.name, part.rows) == (part.name, layer.spec.weight_shape[0])
+
+
+def test_every_layer_in_parallel(heddle, root):
+    reader = heddle.CheckpointReader(root / "tests/golden" / NAMES[0])
+    packed, told = {}, []
+    reader.for_each_layer(lambda layer: packed.update({layer.name: reader.pack(layer)}),
+                          lambda layer, done, total: told.append((layer.name, done, total)), jobs=2)
+    assert set(packed) == {layer.name for layer in reader.layers}
+    assert told[-1][1:] == (len(packed), len(packed))
+
+    def fail(layer):
+        raise KeyError(layer.name)
+
+    with pytest.raises(KeyError):
+        reader.for_each_layer(fail)
+    with pytest.raises(heddle.CancelledError) as caught:
+        reader.for_each_layer(lambda layer: None, lambda *_: False)
+    assert caught.value.code == "checkpoint.cancelled"
+    with pytest.raises(heddle.UsageError):
+        reader.for_each_layer(lambda layer: None, jobs=-1)
+
+
+def test_files_that_are_none_are_refused(heddle, tmp_path):
+    with pytest.raises(heddle.FileError) as caught:
+        heddle.CheckpointReader(tmp_path / "nothing")
+    assert caught.value.code.startswith("checkpoint.")
+    with pytest.raises(TypeError):
+        heddle.CheckpointReader(3)
+
+
+def test_an_upload_arrives(heddle, driver, root):
+    reader = heddle.CheckpointReader(root / "tests/golden" / NAMES[0])
+    layer = reader.layers[0]
+    stream = driver.make_stream()
+    uploader = heddle.Uploader(stream, staging_bytes=4096)
+    memory = heddle.DeviceMemory(driver.allocate(layer.packed.bytes), layer.packed.bytes)
+    uploader.pack(reader, layer, memory)
+    uploader.finish()
+    assert driver.read(memory.pointer, memory.bytes) == reader.pack(layer).tobytes()
+    uploader.write(np.arange(256, dtype=np.uint8), memory)
+    uploader.finish()
+    assert driver.read(memory.pointer, 256) == bytes(range(256))
+    tensor = heddle.CheckpointReader(root / "tests/golden" / NAMES[2])
+    order = tensor.layers[0].permutation
+    uploader.read(tensor, order, memory)
+    uploader.finish()
+    assert driver.read(memory.pointer, order.bytes) == tensor.read(order).tobytes()
+    small = heddle.DeviceMemory(memory.pointer, 16)
+    with pytest.raises(heddle.UsageError) as caught:
+        uploader.pack(reader, layer, small)
+    assert caught.value.code == "upload.too_small"
+    assert driver.live_host_bytes() > 0
+    del uploader
+    assert driver.live_host_bytes() == 0

@@ -1,0 +1,86 @@
+"""What importing the package costs and shows, and that its stubs are those of its module."""
+
+import inspect
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+STUBS = ("-m", "nanobind.stubgen", "-q", "-m", "heddle._heddle")
+
+
+def run(code, *options):
+    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True,
+                          check=True)
+    return done.stdout.strip()
+
+
+def test_importing_loads_neither_numpy_nor_torch_nor_cuda():
+    loaded = run("import sys, heddle; print(*(name for name in sys.modules if name in "
+                 "('numpy', 'torch', 'json', 'ctypes')));"
+                 "print([line for line in open('/proc/self/maps') if 'libcuda' in line "
+                 "or 'libnvrtc' in line])")
+    assert loaded == "[]"
+
+
+def import_time(module):
+    code = ("import time; start = time.perf_counter(); import {}; "
+            "print(time.perf_counter() - start)")
+    return min(float(run(code.format(module))) for _ in range(7))
+
+
+def test_importing_takes_at_most_twice_the_time_of_numpy():
+    heddle, numpy = import_time("heddle"), import_time("numpy")
+    print(f"heddle {1000 * heddle:.0f} ms, numpy {1000 * numpy:.0f} ms")
+    assert heddle <= 2 * numpy
+
+
+def test_all_names_what_is_there(heddle):
+    assert len(set(heddle.__all__)) == len(heddle.__all__)
+    public = {name for name, value in vars(heddle).items()
+              if not name.startswith("_") and not inspect.ismodule(value)}
+    public -= {"annotations", "TYPE_CHECKING"}
+    assert public | {"__version__"} == set(heddle.__all__)
+    module = {name for name in vars(heddle._heddle) if not name.startswith("_")}
+    assert module <= public
+
+
+def test_the_version_is_that_of_the_library(heddle, root):
+    header = (root / "include/heddle/version.h").read_text()
+    assert f'HEDDLE_VERSION "{heddle.__version__}"' in header
+
+
+def documented():
+    import heddle
+
+    for name in heddle.__all__:
+        value = getattr(heddle, name)
+        if inspect.isclass(value) or callable(value):
+            yield name, value
+        if inspect.isclass(value) and value.__module__ == "heddle._heddle":
+            for member, of in vars(value).items():
+                if not member.startswith("_") and callable(of):
+                    yield f"{name}.{member}", of
+
+
+def test_everything_public_is_documented():
+    lacking = [name for name, value in documented() if not (value.__doc__ or "").strip()]
+    # What their names and types say.
+    assert set(lacking) <= {"Kernel", "Preparation.status", "Preparation.cancel"}, lacking
+
+
+def test_stubs_are_those_of_the_module(heddle, root):
+    with tempfile.TemporaryDirectory() as folder:
+        made = pathlib.Path(folder) / "_heddle.pyi"
+        command = [sys.executable, *STUBS, "-p", root / "python/stubs.txt", "-o", made]
+        subprocess.run(command, check=True)
+        committed = root / "python/heddle/_heddle.pyi"
+        if made.read_text() != committed.read_text():
+            write = " ".join(map(str, [*command[:-1], committed]))
+            pytest.fail(f"_heddle.pyi is stale. With this build's package in PYTHONPATH: {write}")
+
+
+def test_the_package_says_that_it_is_typed(heddle):
+    assert (pathlib.Path(heddle.__file__).parent / "py.typed").exists()

@@ -1,0 +1,71 @@
+"""Specs as dicts, as texts and as objects."""
+
+import json
+import pickle
+
+import pytest
+from conftest import dequantize, gemm
+
+
+def test_a_dict_and_its_text_are_the_same_spec(heddle):
+    spec = heddle.Spec(gemm(name="qkv_proj"))
+    assert spec == heddle.Spec(json.dumps(gemm()))
+    assert hash(spec) == hash(heddle.Spec(gemm()))
+    assert heddle.Spec(spec) == spec
+    assert spec != heddle.Spec(gemm(n=264))
+    assert spec != "gemm"
+    assert (spec.op, spec.name, spec.weight_shape, spec.m_range) == (
+        "gemm", "qkv_proj", (256, 512), (1, 8))
+
+
+def test_a_spec_survives_its_dict_its_repr_and_pickle(heddle):
+    spec = heddle.Spec(gemm(name="o_proj"))
+    for copy in (heddle.Spec(spec.to_dict()), eval(repr(spec), {"Spec": heddle.Spec}),
+                 pickle.loads(pickle.dumps(spec))):
+        assert copy == spec
+        assert copy.name == "o_proj"
+
+
+def test_canonical_json_has_every_default_and_no_name(heddle):
+    written = json.loads(heddle.Spec(gemm(name="x")).canonical_json())
+    assert written["weight"]["scale_dtype"] == "fp16"
+    assert "name" not in written
+
+
+def test_what_an_operation_lacks_is_an_attribute_error(heddle):
+    assert not hasattr(heddle.Spec(dequantize()), "m_range")
+    rows = heddle.Spec({"heddle": 1, "op": "row_transform", "shape": {"columns": 256},
+                        "input": {"dtype": "fp16"}, "norm": {"type": "rms", "epsilon": 1e-6}})
+    assert not hasattr(rows, "weight_shape")
+    assert rows.m_range[0] == 1
+
+
+def test_every_problem_has_its_pointer(heddle):
+    with pytest.raises(heddle.SpecError) as caught:
+        heddle.Spec({"heddle": 1, "op": "gemm", "shape": {"n": 7, "k": 512},
+                     "weight": {"bits": 99, "grup_size": 4}, "activation": {"dtype": "fp16"}})
+    error = caught.value
+    assert isinstance(error, (heddle.Error, ValueError))
+    assert {problem.pointer for problem in error.problems} >= {"/weight/bits", "/weight/grup_size"}
+    assert error.pointer == error.problems[0].pointer
+    bits = next(one for one in error.problems if one.pointer == "/weight/bits")
+    assert (bits.value, "1 to 8" in bits.allowed or "1" in bits.allowed) == ("99", True)
+    assert any("group_size" in one.hint for one in error.problems)
+
+
+@pytest.mark.parametrize("value", [3, [], b"{}"])
+def test_other_types_are_refused(heddle, value):
+    with pytest.raises(TypeError, match="a spec is"):
+        heddle.Spec(value)
+
+
+def test_a_dict_that_is_no_json_is_refused(heddle):
+    with pytest.raises(TypeError):
+        heddle.Spec({"heddle": {1, 2}})
+    with pytest.raises(heddle.SpecError):
+        heddle.Spec("{")
+
+
+def test_the_schema_accepts_what_the_spec_accepts(heddle):
+    schema = heddle.spec_schema()
+    assert "draft/2020-12" in schema["$schema"]
