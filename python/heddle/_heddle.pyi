@@ -1366,14 +1366,16 @@ class RowTransformKernel:
 
     def __repr__(self) -> str: ...
 
-    def bind(self, *, x: object, y: object, residual: object = None, weight: object = None, bias: object = None, m: int | None = None, x_stride: int | None = None, y_stride: int | None = None) -> Launch:
+    def bind(self, *, x: object, y: object, residual: object = None, weight: object = None, bias: object = None, pre_scale: object = None, tensor_scale: object = None, scales: object = None, zero_points: object = None, m: int | None = None, x_stride: int | None = None, y_stride: int | None = None, scale_stride: int | None = None) -> Launch:
         """
         Checks the arguments of a launch. Memory is aligned to 16 bytes.
 
         x: [M, columns], with a gate [M, 2 * columns], of input.dtype. y: [M, columns] of output.dtype; it may be x. Rows of both may be parts of wider ones. residual: [M, columns], read and replaced by X + residual. weight, bias: [columns]. m, x_stride, y_stride (elements): only of a DeviceMemory.
+
+        Of a y of 8 bits: pre_scale: [columns] of input.dtype. tensor_scale: one float32, read. scales, written: with granularity token [M] float32, with group the memory of a matrix whose lines are scale_stride scales apart; without scale_stride they are dense. zero_points: [M] int32, written.
         """
 
-    def launch(self, *, x: object, y: object, residual: object = None, weight: object = None, bias: object = None, m: int | None = None, x_stride: int | None = None, y_stride: int | None = None, stream: object = None) -> None:
+    def launch(self, *, x: object, y: object, residual: object = None, weight: object = None, bias: object = None, pre_scale: object = None, tensor_scale: object = None, scales: object = None, zero_points: object = None, m: int | None = None, x_stride: int | None = None, y_stride: int | None = None, scale_stride: int | None = None, stream: object = None) -> None:
         """
         bind() and one launch on `stream`. The arrays must live until it has ended.
         """

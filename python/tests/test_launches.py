@@ -336,6 +336,45 @@ def test_rows_may_be_parts_of_wider_ones(heddle, driver, runtime):
     assert len(driver.launches()) == 2
 
 
+def test_rows_of_eight_bits_have_their_scales(heddle, driver, runtime):
+    def kernel_of(**output):
+        return runtime.kernel({"heddle": 1, "op": "row_transform", "shape": {"columns": 256},
+                               "input": {"dtype": "fp16"}, "output": output})
+
+    x = DlpackArray((4, 256))
+    integers = DlpackArray((4, 256), "int8", pointer=0x100000)
+    floats = DlpackArray((4, 256), "uint8", pointer=0x100000)
+    by_token = DlpackArray((4,), "float32", pointer=0x200000)
+    zeros = DlpackArray((4,), "int32", pointer=0x300000)
+    one = DlpackArray((1,), "float32", pointer=0x400000)
+    with_zeros = kernel_of(dtype="int8", granularity="token", symmetric=False)
+    with_zeros.launch(x=x, y=integers, scales=by_token, zero_points=zeros)
+    given = kernel_of(dtype="fp8_e5m2", granularity="tensor", pre_scale=True)
+    given.launch(x=x, y=floats, tensor_scale=one, pre_scale=DlpackArray((256,), pointer=0x500000))
+    groups = kernel_of(dtype="fp8_e4m3", granularity="group")
+    of_groups = DlpackArray((4, 2), "float32", pointer=0x200000)
+    groups.launch(x=x, y=floats, scales=of_groups)
+    wider = DlpackArray((4, 8), "float32", pointer=0x200000)
+    groups.launch(x=x, y=floats, scales=wider, scale_stride=8)
+    assert len(driver.launches()) == 4
+    for kernel, arguments_of, code in (
+            (with_zeros, {"y": integers, "scales": by_token}, "launch.missing"),
+            (with_zeros, {"y": integers, "scales": of_groups, "zero_points": zeros},
+             "launch.shape"),
+            (with_zeros, {"y": integers, "scales": zeros, "zero_points": zeros}, "launch.dtype"),
+            (with_zeros, {"y": x, "scales": by_token, "zero_points": zeros}, "launch.dtype"),
+            (given, {"y": floats, "tensor_scale": one}, "launch.missing"),
+            (groups, {"y": floats}, "launch.missing"),
+            (groups, {"y": floats, "scales": zeros}, "launch.dtype"),
+            (groups, {"y": floats, "scales": of_groups, "scale_stride": 8}, "launch.too_small"),
+            (groups, {"y": floats, "scales": of_groups, "tensor_scale": one},
+             "launch.unexpected")):
+        with pytest.raises(heddle.UsageError) as caught:
+            kernel.launch(x=x, **arguments_of)
+        assert caught.value.code == code, arguments_of
+    assert len(driver.launches()) == 4
+
+
 def test_a_launch_costs_at_most_three_times_that_of_cpp(heddle, driver, kernel):
     """On a driver that does nothing, which makes the most of what Python adds."""
     if os.environ.get("HEDDLE_OPTIMISED", "1") != "1":

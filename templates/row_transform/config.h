@@ -15,8 +15,8 @@ HEDDLE_ENUM(ScaleLayout, kRowMajor, kColumnMajor);
 
 constexpr int kVectorElements = 8;     // of 16 bytes
 constexpr int kRowGroupColumns = 128;  // that share a scale of kGroup
-constexpr int kRowGroupVectors = kRowGroupColumns / kVectorElements;
-constexpr int kScalesOfWord = 4;  // of e8m0 in column-major order
+[[maybe_unused]] constexpr int kRowGroupVectors = kRowGroupColumns / kVectorElements;
+[[maybe_unused]] constexpr int kScalesOfWord = 4;  // of e8m0 in column-major order
 
 // What is written of Y.
 struct RowOutputConfig {

@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-constexpr float kLargestFloat = 0x1.fffffep127f;
+[[maybe_unused]] constexpr float kLargestFloat = 0x1.fffffep127f;
 // 1.5 * 2^23: FP32 numbers near it are the integers, which stand in the low bits.
 [[maybe_unused]] constexpr float kMagic = 12582912.0f;
 [[maybe_unused]] constexpr u32 kMagicBits = 0x4b400000u;
