@@ -21,6 +21,7 @@ from compile import kernels, nvrtc  # noqa: E402
 
 SIZES = pathlib.Path(__file__).with_name("compile_sizes.json")
 TOLERANCE = 1.1
+MODEL_KERNELS = 29  # of llama-3-8b-awq for an H200, which are 38 with each shape's own
 CASES = [("symmetric-g128", "h200"), ("bf16-zero-points", "h200"), ("llama-3-8b-down", "h200"),
          ("gate-up-silu", "h200"), ("fp8-per-channel", "h200"), ("nvfp4", "h200"),
          ("symmetric-g128", "a100"), ("act-order", "a100"), ("mxfp4", "rtx4090"),
@@ -48,6 +49,12 @@ def measure(with_nvrtc, name, target):
 
 
 class CompileSizeTest(unittest.TestCase):
+    def test_the_shapes_of_a_model_share_kernels(self):
+        """Each text counts once: kernels with wgmma serve every N and K."""
+        model = kernels.of_model(HEDDLE, ROOT / "examples/models/llama-3-8b-awq/config.json", "h200")
+        self.assertEqual(len({one.text for one in model}), len(model))
+        self.assertLessEqual(len(model), MODEL_KERNELS)
+
     def test_kernels_are_as_few_and_as_small_as_before(self):
         with_nvrtc = compiler()
         sizes = json.loads(SIZES.read_text())

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "heddle/heddle.hpp"
@@ -28,9 +30,10 @@ double build_model_ms(const char* config, const Target& target, const std::strin
   std::ifstream file(config);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   std::vector<Source> sources;
+  std::set<std::string> names;  // several specs may share a text
   for (const ModelKernel& kernel : model_from_config(text).kernels) {
     for (Source& source : render_all(resolve(kernel.spec, target))) {
-      sources.push_back(std::move(source));
+      if (names.insert(source.file_name).second) sources.push_back(std::move(source));
     }
   }
   RuntimeOptions options;

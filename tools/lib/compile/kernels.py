@@ -30,6 +30,8 @@ def of_spec(heddle, spec, target):
 
 
 def of_model(heddle, config, target):
-    """The kernels of a model's config.json, a folder or a list of specs."""
+    """The kernels of a model's config.json, a folder or a list of specs; each text once, as several
+    specs may share it."""
     specs = _json([heddle, "build", config, "--target", target, "--print-specs"])
-    return [kernel for spec in specs for kernel in of_spec(heddle, spec, target)]
+    each = [kernel for spec in specs for kernel in of_spec(heddle, spec, target)]
+    return list({(kernel.arch, kernel.text): kernel for kernel in each}.values())
