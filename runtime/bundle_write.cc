@@ -81,6 +81,10 @@ BundleReport write_bundle(Runtime& runtime, const std::string& path,
                           const std::vector<BundleRequest>& requests, bool texts,
                           const PrepareProgress& progress) {
   check_bundle_name(path);
+  if (requests.empty()) {
+    throw Error(ErrorCategory::kUsage, "bundle.no_specs",
+                "a bundle wants a spec and a target at least");
+  }
   PlannedSources planned = render_requests(requests, runtime.tuned_tables());
   std::set<std::string> gpus;
   for (const BundleRequest& request : requests) gpus.insert(tuned_gpu(request.target));

@@ -34,10 +34,10 @@ struct BundleReport {
 // writes the kernels and these tables to `path`, a name that ends in ".hdl". The file is complete
 // or not there. Equal requests give equal bytes, in whichever order they come. `texts`: with the
 // CUDA source and the PTX of each kernel. `progress` as in Runtime::build_cancellable(). Throws
-// Error(kUsage, "bundle.name"); Error(kUnsupported, "bundle.lacks_kernels") with every request that
-// cannot be served, and "bundle.too_large"; Error(kMissing, "bundle.no_texts") for kernels that
-// were found in the cache without texts; Error(kFile, "bundle.unwritable"); and what
-// build_cancellable() throws. Any thread.
+// Error(kUsage, "bundle.name" or "bundle.no_specs"); Error(kUnsupported, "bundle.lacks_kernels")
+// with every request that cannot be served, and "bundle.too_large"; Error(kMissing,
+// "bundle.no_texts") for kernels that were found in the cache without texts; Error(kFile,
+// "bundle.unwritable"); and what build_cancellable() throws. Any thread.
 HEDDLE_EXPORT BundleReport write_bundle(Runtime& runtime, const std::string& path,
                                         const std::vector<BundleRequest>& requests,
                                         bool texts = true, const PrepareProgress& progress = {});

@@ -51,8 +51,9 @@ struct RuntimeOptions {
   // A folder in which libnvrtc is looked for after all other places (README.md), such as that of a
   // Python wheel.
   std::string nvrtc_dir;
-  int jobs = 0;     // compilations at a time; 0: min(cores, 8)
-  LogCallback log;  // called from any thread, one call at a time; none: silent
+  int jobs = 0;  // compilations at a time; 0: min(cores, 8)
+  // Called from any thread, one call at a time; it must not call the Runtime. None: silent.
+  LogCallback log;
 };
 
 // One source on its way through the cache and the compiler.

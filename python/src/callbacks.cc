@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "held_runtime.h"
 
 namespace heddle::python {
 namespace {
@@ -24,8 +25,11 @@ Interpreter& interpreter() {
 
 void end_callbacks() {
   const nb::gil_scoped_release release;
-  const std::unique_lock lock(interpreter().mutex);
-  interpreter().ended = true;
+  {
+    const std::unique_lock lock(interpreter().mutex);
+    interpreter().ended = true;
+  }
+  end_runtimes();
 }
 
 const char* level_name(LogLevel level) {

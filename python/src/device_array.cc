@@ -45,6 +45,18 @@ std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) 
   return strides;
 }
 
+// What an array says of itself is looked at before anything is computed from it.
+void check_shape(const std::vector<std::int64_t>& shape, nb::dlpack::dtype dtype,
+                 const char* name) {
+  std::int64_t bytes = bytes_of(dtype);
+  for (const std::int64_t size : shape) {
+    if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) {
+      refuse("launch.shape", std::string(name) + " has a shape that no memory has",
+             shape_text(shape));
+    }
+  }
+}
+
 void set_bytes(DeviceArray* array) {
   std::int64_t bytes = bytes_of(array->dtype);
   for (const std::int64_t size : array->shape) bytes *= size;
@@ -66,6 +78,7 @@ void take_tensor(const nb::dlpack::dltensor& tensor, const char* name, DeviceArr
   array->dtype = tensor.dtype;
   array->device = tensor.device.device_id;
   array->shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+  check_shape(array->shape, array->dtype, name);
   if (tensor.strides == nullptr) {
     array->strides = dense_strides(array->shape);
   } else {
@@ -117,11 +130,16 @@ DeviceArray from_interface(nb::handle value, nb::handle interface, const char* n
   DeviceArray array;
   array.owner = nb::borrow(value);
   const nb::dict fields = nb::cast<nb::dict>(interface);
+  for (const char* field : {"shape", "typestr", "data"}) {
+    if (fields.contains(field)) continue;
+    refuse("launch.argument", std::string(name) + ": its __cuda_array_interface__ has no " + field);
+  }
   const nb::object data = fields["data"];
   array.data = to_pointer(nb::cast<std::uintptr_t>(data[0]));
   array.read_only = nb::cast<bool>(data[1]);
   array.dtype = dtype_of_typestr(nb::cast<std::string>(fields["typestr"]), name);
   for (nb::handle size : fields["shape"]) array.shape.push_back(nb::cast<std::int64_t>(size));
+  check_shape(array.shape, array.dtype, name);
   if (!fields.contains("strides") || fields["strides"].is_none()) {
     array.strides = dense_strides(array.shape);
   } else {
@@ -131,6 +149,9 @@ DeviceArray from_interface(nb::handle value, nb::handle interface, const char* n
         refuse("launch.layout", std::string(name) + " has strides of no whole elements");
       }
       array.strides.push_back(bytes / bytes_of(array.dtype));
+    }
+    if (array.strides.size() != array.shape.size()) {
+      refuse("launch.layout", std::string(name) + " has not a stride for each dimension");
     }
   }
   set_bytes(&array);

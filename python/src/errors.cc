@@ -76,8 +76,8 @@ void set_exception() {
     }
   } catch (nb::python_error& error) {
     error.restore();
-  } catch (const std::bad_cast& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "a value has not the type that is wanted here");
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
@@ -88,6 +88,8 @@ void bind_errors(nb::module_&) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error&) {
+      set_exception();
+    } catch (const nb::cast_error&) {
       set_exception();
     }
   });

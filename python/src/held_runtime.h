@@ -1,31 +1,42 @@
-// heddle.Runtime: a Runtime whose end does not hold the GIL.
+// heddle.Runtime: a Runtime whose end does not hold the GIL, and that does not outlive the
+// interpreter.
 #ifndef HEDDLE_PYTHON_SRC_HELD_RUNTIME_H_
 #define HEDDLE_PYTHON_SRC_HELD_RUNTIME_H_
 
-#include <nanobind/nanobind.h>
-
 #include <memory>
-#include <utility>
+#include <mutex>
 
 #include "heddle/runtime.h"
 
 namespace heddle::python {
 
-namespace nb = nanobind;
+// A Runtime until the interpreter ends. Any thread, with or without the GIL.
+class LiveRuntime {
+ public:
+  explicit LiveRuntime(RuntimeOptions options);
+  ~LiveRuntime();
+  LiveRuntime(const LiveRuntime&) = delete;
+  LiveRuntime& operator=(const LiveRuntime&) = delete;
+
+  // It lives until the call on it has returned. Throws Error(kUsage, "runtime.ended").
+  std::shared_ptr<Runtime> operator->() const;
+  std::shared_ptr<Runtime> take();
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<Runtime> runtime_;
+};
 
 struct HeldRuntime {
-  explicit HeldRuntime(RuntimeOptions options)
-      : runtime(std::make_unique<Runtime>(std::move(options))) {}
-  // Waits for the background, whose callbacks need the GIL.
-  ~HeldRuntime() {
-    const nb::gil_scoped_release release;
-    runtime.reset();
-  }
-  HeldRuntime(const HeldRuntime&) = delete;
-  HeldRuntime& operator=(const HeldRuntime&) = delete;
+  explicit HeldRuntime(RuntimeOptions options) : runtime(std::move(options)) {}
 
-  std::unique_ptr<Runtime> runtime;
+  LiveRuntime runtime;
 };
+
+// Ends every Runtime that there still is, and waits up to a minute for what other threads do with
+// them: NVRTC does not survive the end of a process in which it compiles. Without the GIL, and once
+// no callback is called any more.
+void end_runtimes();
 
 }  // namespace heddle::python
 

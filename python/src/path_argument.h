@@ -13,7 +13,9 @@ namespace heddle::python {
 inline std::string path_argument(nanobind::handle path) {
   const auto bytes =
       nanobind::cast<nanobind::bytes>(nanobind::module_::import_("os").attr("fsencode")(path));
-  return {bytes.c_str(), bytes.size()};
+  std::string text{bytes.c_str(), bytes.size()};
+  if (text.find('\0') != std::string::npos) throw nanobind::value_error("a path has a null byte");
+  return text;
 }
 
 }  // namespace heddle::python

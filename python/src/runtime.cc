@@ -42,7 +42,11 @@ std::vector<MRange> ranges_argument(nb::handle urgent) {
   if (Range pair; nb::isinstance<nb::tuple>(urgent) && nb::try_cast(urgent, pair)) {
     pairs.push_back(pair);
   } else {
-    pairs = nb::cast<std::vector<Range>>(urgent);
+    if (!nb::try_cast(urgent, pairs)) {
+      throw nb::type_error(
+          "urgent is a pair of numbers of tokens, (least, most), or a list of such pairs, one for "
+          "each spec");
+    }
   }
   std::vector<MRange> ranges;
   ranges.reserve(pairs.size());
@@ -113,7 +117,8 @@ Preparation prepare_urgent(HeldRuntime& self, nb::handle spec_values, nb::handle
 
 void bind_requests(nb::module_& m) {
   nb::class_<KernelRequest>(m, "KernelRequest", "A kernel that is made in the background.")
-      .def("ready", &KernelRequest::ready, "Whether making it has ended, well or not.")
+      .def("ready", &KernelRequest::ready, nb::call_guard<nb::gil_scoped_release>(),
+           "Whether making it has ended, well or not.")
       .def(
           "wait",
           [](const KernelRequest& self) {
@@ -126,7 +131,11 @@ void bind_requests(nb::module_& m) {
       .def(
           "kernel",
           [](const KernelRequest& self, nb::handle stream) {
-            return kernel_object(self.kernel(stream_argument(stream, kAnyDevice)));
+            const Stream on = stream_argument(stream, kAnyDevice);
+            return kernel_object([&] {
+              const nb::gil_scoped_release release;
+              return self.kernel(on);
+            }());
           },
           nb::arg("stream") = nb::none(),
           nb::sig("def kernel(self, stream: object = None) -> heddle.Kernel"),
@@ -140,7 +149,11 @@ void bind_requests(nb::module_& m) {
   nb::class_<Preparation>(m, "Preparation", "What prepare() with urgent ranges has begun.")
       .def_prop_ro("requests", &Preparation::requests, nb::rv_policy::copy,
                    "One for each spec, in their order.")
-      .def("status", &Preparation::status)
+      .def("status",
+           [](const Preparation& self) {
+             const nb::gil_scoped_release release;
+             return self.status();
+           })
       .def("wait", &Preparation::wait, nb::call_guard<nb::gil_scoped_release>(),
            "Waits until nothing more is made. Raises what the first kernel that failed raised.")
       .def("cancel", &Preparation::cancel, nb::call_guard<nb::gil_scoped_release>(),
@@ -162,12 +175,17 @@ void bind_building(nb::class_<HeldRuntime>& type) {
           nb::arg("sources"), nb::call_guard<nb::gil_scoped_release>(),
           "What the cache has of them, in their order; nothing is compiled.")
       .def(
-          "tuned_tables", [](HeldRuntime& self) { return self.runtime->tuned_tables(); },
+          "tuned_tables",
+          [](HeldRuntime& self) {
+            const nb::gil_scoped_release release;
+            return self.runtime->tuned_tables();
+          },
           "What kernels are planned with.")
       .def(
           "set_tuned_tables",
           [](HeldRuntime& self, const std::string& list) { self.runtime->set_tuned_tables(list); },
-          nb::arg("list"), "As the argument `tuned_tables`, until a kernel was planned.")
+          nb::arg("list"), nb::call_guard<nb::gil_scoped_release>(),
+          "As the argument `tuned_tables`, until a kernel was planned.")
       .def(
           "compiler_identity", [](HeldRuntime& self) { return self.runtime->compiler_identity(); },
           nb::call_guard<nb::gil_scoped_release>(),
@@ -224,6 +242,7 @@ void bind_loading(nb::class_<HeldRuntime>& type) {
           "Makes the kernel in the background. The current context must live until it is ready.")
       .def(
           "seal", [](HeldRuntime& self) { self.runtime->seal(); },
+          nb::call_guard<nb::gil_scoped_release>(),
           "From here on nothing is compiled or loaded: what was not prepared is MissingError.")
       .def(
           "load",

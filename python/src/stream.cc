@@ -40,7 +40,7 @@ Stream current_stream(int device) {
 
 Stream stream_argument(nb::handle value, int device) {
   if (value.is_none()) return current_stream(device);
-  if (PyLong_Check(value.ptr())) {
+  if (PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr())) {
     const std::size_t handle = PyLong_AsSize_t(value.ptr());
     if (handle == static_cast<std::size_t>(-1) && PyErr_Occurred() != nullptr) {
       throw nb::python_error();

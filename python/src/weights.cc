@@ -61,18 +61,36 @@ void check_none(nb::handle value, const char* name) {
   refuse("weights.unexpected", std::string(name) + " is given, but the spec has none");
 }
 
+// A byte whose upper bits say something else than its code would become another code. Of signed
+// codes they may be the sign.
+void check_codes(const std::vector<std::uint8_t>& codes, const WeightSpec& weight,
+                 const char* name) {
+  if (weight.bits == 8) return;
+  const unsigned end = 1U << weight.bits;
+  const unsigned negative = weight.type == WeightType::kInt ? 256 - end / 2 : 256;
+  for (const unsigned code : codes) {
+    if (code < end || code >= negative) continue;
+    refuse("weights.range",
+           std::string(name) + " has a byte that is no code of " + std::to_string(weight.bits) +
+               " bits",
+           std::to_string(code), "0 to " + std::to_string(end - 1));
+  }
+}
+
 QuantizedWeights take_weights(const Shapes& shapes, nb::handle codes, nb::handle scales,
                               nb::handle zeros, float tensor_scale) {
   const std::vector<std::int64_t> meta = {shapes.scale_rows(), shapes.groups()};
   QuantizedWeights weights;
   weights.codes = host_bytes(codes, "codes", shapes.codes(), {shapes.shape.n, shapes.shape.k});
   if (shapes.weight.has_scales()) {
+    check_codes(weights.codes, shapes.weight, "codes");
     weights.scales = host_bytes(scales, "scales", shapes.scales(), meta);
   } else {
     check_none(scales, "scales");
   }
   if (shapes.has_zeros()) {
     weights.zeros = host_bytes(zeros, "zeros", shapes.zeros(), meta);
+    if (shapes.zeros() == Element::kByte) check_codes(weights.zeros, shapes.weight, "zeros");
   } else {
     check_none(zeros, "zeros");
   }

@@ -97,6 +97,12 @@ def test_bundles_that_would_not_be_complete(heddle, runtime, tmp_path):
     assert not (tmp_path / "model.hdl").exists()
     with pytest.raises(heddle.FileError):
         heddle.read_bundle(tmp_path / "model.hdl")
+    for specs, targets in (([], ["h200"]), ([dequantize()], [])):
+        with pytest.raises(heddle.UsageError) as caught:
+            heddle.write_bundle(runtime, tmp_path / "model.hdl", specs, targets)
+        assert caught.value.code == "bundle.no_specs"
+    with pytest.raises(ValueError, match="null byte"):
+        heddle.write_bundle(runtime, str(tmp_path / "a\0b.hdl"), [dequantize()], ["h200"])
     for specs, targets in ((dequantize(), ["h200"]), ([dequantize()], "h200")):
         with pytest.raises(TypeError, match="list"):
             heddle.write_bundle(runtime, tmp_path / "model.hdl", specs, targets)

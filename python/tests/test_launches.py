@@ -336,6 +336,27 @@ def test_rows_may_be_parts_of_wider_ones(heddle, driver, runtime):
     assert len(driver.launches()) == 2
 
 
+class Interface:
+    """An array with this __cuda_array_interface__."""
+
+    def __init__(self, **fields):
+        self.__cuda_array_interface__ = {"shape": (4, K), "typestr": "<f2",
+                                         "data": (0x10000, False), "version": 3, **fields}
+
+
+def test_interfaces_that_contradict_themselves(heddle, driver, kernel):
+    for fields, code in (({"strides": ()}, "launch.layout"),
+                         ({"strides": (2 * K,)}, "launch.layout"),
+                         ({"shape": (-1, K)}, "launch.shape"),
+                         ({"shape": (2**62 + 8, 4)}, "launch.shape")):
+        with pytest.raises(heddle.UsageError) as caught:
+            kernel.launch(**arguments(heddle, kernel, x=Interface(**fields)))
+        assert caught.value.code == code, fields
+    with pytest.raises(TypeError):
+        kernel.launch(**arguments(heddle, kernel, x=Interface(data=(None, False))))
+    assert driver.launches() == []
+
+
 def test_rows_of_eight_bits_have_their_scales(heddle, driver, runtime):
     def kernel_of(**output):
         return runtime.kernel({"heddle": 1, "op": "row_transform", "shape": {"columns": 256},

@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from conftest import dequantize, gemm
@@ -163,8 +164,10 @@ lines = []
 # Registered before the package is imported, so it runs after the end of the package's callbacks.
 def late():
     print("waited" if lines == ["begun", "ended"] else lines)
-    heddle.build(conftest.dequantize(n=128), "h200", runtime=runtime)
-    print("refused" if lines == ["begun", "ended"] else lines)
+    try:
+        heddle.build(conftest.dequantize(n=128), "h200", runtime=runtime)
+    except heddle.UsageError as error:
+        print("refused" if error.code == "runtime.ended" and len(lines) == 2 else lines)
 
 atexit.register(late)
 import fake_driver, heddle
@@ -188,3 +191,54 @@ def test_the_end_waits_for_callbacks_and_begins_no_more(runtime):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                           timeout=120, check=False)
     assert (done.returncode, done.stdout.split()) == (0, ["waited", "refused"]), done.stderr
+
+
+CYCLE = """
+import sys, time
+sys.path.insert(0, TESTS)
+import fake_driver, heddle, conftest
+fake_driver.reset(); fake_driver.set_current(0)
+
+# The runtime, its log and their owner hold each other: nothing but the end frees them.
+class Engine:
+    def __init__(self):
+        self.runtime = heddle.Runtime(log=self.log)
+
+    def log(self, level, text):
+        pass
+
+    def request(self):
+        self.request = self.runtime.request(conftest.gemm(1024, 1024,
+                                                          shape={"n": 1024, "k": 1024}))
+
+Engine().request()
+time.sleep(0.3)
+"""
+
+
+def test_a_process_ends_while_a_runtime_that_is_kept_compiles(runtime):
+    code = CYCLE.replace("TESTS", repr(str(pathlib.Path(__file__).parent)))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_urgent_ranges_that_are_none(heddle, runtime):
+    for urgent in ("1-16", (1, 2, 3), (1.5, 3), (1, 2**70)):
+        with pytest.raises(TypeError, match="urgent"):
+            runtime.prepare([gemm()], urgent=urgent)
+
+
+def test_a_log_that_waits_keeps_no_other_thread(heddle, tmp_path):
+    (tmp_path / "bad.hdl").write_bytes(b"x" * 100)
+    runtime = heddle.Runtime(cache_dir=tmp_path / "cache", read_only_roots=[tmp_path / "bad.hdl"],
+                             log=lambda *_: time.sleep(0.2))
+    sources = heddle.render(gemm(), "h200")
+    threads = [threading.Thread(target=runtime.find, args=(sources,), daemon=True)
+               for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    runtime.tuned_tables()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()

@@ -169,3 +169,18 @@ def test_stored_weights_are_checked(heddle):
     with pytest.raises(heddle.UsageError) as caught:
         heddle.check_packed_weights(gemm(), gemm(), 99)
     assert caught.value.code == "weights.layout_version"
+
+
+def test_bytes_that_are_no_codes_are_refused(heddle):
+    for kind, wrong in (("uint", (16, 255)), ("int", (16, 247))):
+        spec = gemm(64, 128, weight={"bits": 4, "type": kind, "group_size": 128})
+        codes = np.zeros((64, 128), np.uint8)
+        scales = np.ones((64, 1), np.float16)
+        codes[0, 0] = 15 if kind == "uint" else 0xff
+        heddle.pack_weights(spec, codes, scales)
+        for code in wrong:
+            codes[63, 127] = code
+            with pytest.raises(heddle.UsageError) as caught:
+                heddle.pack_weights(spec, codes, scales)
+            assert caught.value.code == "weights.range", (kind, code)
+            assert "codes" in str(caught.value)
