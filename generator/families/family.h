@@ -24,8 +24,6 @@ struct KernelText {
   std::string definitions;          // Config, and Decode or what else the template takes
   std::string function;             // "gather<heddle::Config>"; takes the kernel's arguments
   std::string_view parameter_type;  // of KernelArgument::kParameters, if it has that
-  // Nothing of this depends on the spec's shape or on the kernel's range of sizes.
-  bool is_of_any_shape = false;
 };
 
 // Stateless; any thread may call any function.

@@ -15,11 +15,6 @@ constexpr std::int64_t group_of_column(const WeightSpec& weight, std::int64_t co
   return weight.group_size > 0 ? (column + weight.group_offset) / weight.group_size : 0;
 }
 
-// Groups that the columns of W touch: the G of QuantizedWeights. Precondition: k > 0.
-constexpr std::int64_t groups_along_k(const WeightSpec& weight, std::int64_t k) {
-  return group_of_column(weight, k - 1) + 1;
-}
-
 // The entry of scales, and of zero points, of a chunk's column `column`.
 constexpr int entry_of_column(const WeightLayout& layout, int column) {
   return (column + layout.entry_offset) / layout.meta_group;

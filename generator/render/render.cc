@@ -27,7 +27,7 @@ std::string as_comment(const std::string& text) {
 std::string banner_text(const Plan& plan, const PlannedKernel& kernel, const KernelText& text) {
   std::string spec = plan.spec.canonical_json();
   std::string range;
-  if (text.is_of_any_shape) {
+  if (kernel.takes(KernelArgument::kShape)) {
     auto any = nlohmann::ordered_json::parse(spec);
     any.erase("shape");
     spec = any.dump();

@@ -83,6 +83,11 @@ struct QuantizedWeights {
   float tensor_scale = 1.0f;  // counts with WeightSpec::tensor_scale only
 };
 
+// Groups that the columns of W touch: the G of QuantizedWeights. Precondition: k > 0.
+constexpr std::int64_t groups_along_k(const WeightSpec& weight, std::int64_t k) {
+  return weight.group_size > 0 ? (k - 1 + weight.group_offset) / weight.group_size + 1 : 1;
+}
+
 // Rows of W are in the order of the checkpoint: the spec decides where they lie in packed weights,
 // which is another place with a gated epilogue (docs/layouts.md). Throw Error(kUsage) when an array
 // has not the size that the spec asks for, Error(kSpec) and Error(kUnsupported) for a spec that

@@ -30,9 +30,8 @@ BundleReport write(HeldRuntime& runtime, nb::handle path, nb::handle specs, nb::
   const std::string name = path_argument(path);
   RaisedError raised;
   const PrepareProgress tell = progress_of(progress, &raised);
-  return without_gil(&raised, [&] {
-    return write_bundle(*runtime.runtime.operator->(), name, requests, texts, tell);
-  });
+  return without_gil(
+      &raised, [&] { return write_bundle(*runtime.operator->(), name, requests, texts, tell); });
 }
 
 }  // namespace

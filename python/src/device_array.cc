@@ -45,21 +45,17 @@ std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) 
   return strides;
 }
 
-// What an array says of itself is looked at before anything is computed from it.
-void check_shape(const std::vector<std::int64_t>& shape, nb::dlpack::dtype dtype,
-                 const char* name) {
-  std::int64_t bytes = bytes_of(dtype);
+// Sets the shape and the bytes of an array whose dtype is set. What it says of itself is looked at
+// before anything is computed from it.
+void set_shape(std::vector<std::int64_t> shape, const char* name, DeviceArray* array) {
+  std::int64_t bytes = bytes_of(array->dtype);
   for (const std::int64_t size : shape) {
     if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) {
       refuse("launch.shape", std::string(name) + " has a shape that no memory has",
              shape_text(shape));
     }
   }
-}
-
-void set_bytes(DeviceArray* array) {
-  std::int64_t bytes = bytes_of(array->dtype);
-  for (const std::int64_t size : array->shape) bytes *= size;
+  array->shape = std::move(shape);
   array->bytes = static_cast<std::size_t>(bytes);
 }
 
@@ -77,14 +73,12 @@ void take_tensor(const nb::dlpack::dltensor& tensor, const char* name, DeviceArr
   array->data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   array->dtype = tensor.dtype;
   array->device = tensor.device.device_id;
-  array->shape.assign(tensor.shape, tensor.shape + tensor.ndim);
-  check_shape(array->shape, array->dtype, name);
+  set_shape({tensor.shape, tensor.shape + tensor.ndim}, name, array);
   if (tensor.strides == nullptr) {
     array->strides = dense_strides(array->shape);
   } else {
     array->strides.assign(tensor.strides, tensor.strides + tensor.ndim);
   }
-  set_bytes(array);
 }
 
 // What an array on the host raises when it is asked for a stream does not say what is wrong.
@@ -138,8 +132,9 @@ DeviceArray from_interface(nb::handle value, nb::handle interface, const char* n
   array.data = to_pointer(nb::cast<std::uintptr_t>(data[0]));
   array.read_only = nb::cast<bool>(data[1]);
   array.dtype = dtype_of_typestr(nb::cast<std::string>(fields["typestr"]), name);
-  for (nb::handle size : fields["shape"]) array.shape.push_back(nb::cast<std::int64_t>(size));
-  check_shape(array.shape, array.dtype, name);
+  std::vector<std::int64_t> shape;
+  for (nb::handle size : fields["shape"]) shape.push_back(nb::cast<std::int64_t>(size));
+  set_shape(std::move(shape), name, &array);
   if (!fields.contains("strides") || fields["strides"].is_none()) {
     array.strides = dense_strides(array.shape);
   } else {
@@ -154,7 +149,6 @@ DeviceArray from_interface(nb::handle value, nb::handle interface, const char* n
       refuse("launch.layout", std::string(name) + " has not a stride for each dimension");
     }
   }
-  set_bytes(&array);
   return array;
 }
 

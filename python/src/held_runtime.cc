@@ -19,7 +19,7 @@ constexpr auto kLook = std::chrono::milliseconds(5);
 // Never destroyed, because threads may outlive static objects.
 struct Registry {
   std::mutex mutex;
-  std::set<LiveRuntime*> runtimes;
+  std::set<HeldRuntime*> runtimes;
 };
 Registry& registry() {
   static auto* const instance = new Registry;
@@ -28,13 +28,13 @@ Registry& registry() {
 
 }  // namespace
 
-LiveRuntime::LiveRuntime(RuntimeOptions options)
+HeldRuntime::HeldRuntime(RuntimeOptions options)
     : runtime_(std::make_shared<Runtime>(std::move(options))) {
   const std::lock_guard lock(registry().mutex);
   registry().runtimes.insert(this);
 }
 
-LiveRuntime::~LiveRuntime() {
+HeldRuntime::~HeldRuntime() {
   // The background is waited for, and its callbacks need the GIL.
   const nanobind::gil_scoped_release release;
   {
@@ -44,13 +44,13 @@ LiveRuntime::~LiveRuntime() {
   take().reset();
 }
 
-std::shared_ptr<Runtime> LiveRuntime::operator->() const {
+std::shared_ptr<Runtime> HeldRuntime::operator->() const {
   const std::lock_guard lock(mutex_);
   if (!runtime_) refuse("runtime.ended", "the interpreter is ending, and all runtimes with it");
   return runtime_;
 }
 
-std::shared_ptr<Runtime> LiveRuntime::take() {
+std::shared_ptr<Runtime> HeldRuntime::take() {
   const std::lock_guard lock(mutex_);
   return std::move(runtime_);
 }
@@ -59,7 +59,7 @@ void end_runtimes() {
   std::vector<std::weak_ptr<Runtime>> in_use;
   {
     const std::lock_guard lock(registry().mutex);
-    for (LiveRuntime* const one : registry().runtimes) in_use.emplace_back(one->take());
+    for (HeldRuntime* const one : registry().runtimes) in_use.emplace_back(one->take());
   }
   const auto end = std::chrono::steady_clock::now() + kMostWait;
   for (const std::weak_ptr<Runtime>& one : in_use) {

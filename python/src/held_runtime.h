@@ -11,26 +11,21 @@
 namespace heddle::python {
 
 // A Runtime until the interpreter ends. Any thread, with or without the GIL.
-class LiveRuntime {
+class HeldRuntime {
  public:
-  explicit LiveRuntime(RuntimeOptions options);
-  ~LiveRuntime();
-  LiveRuntime(const LiveRuntime&) = delete;
-  LiveRuntime& operator=(const LiveRuntime&) = delete;
+  explicit HeldRuntime(RuntimeOptions options);
+  ~HeldRuntime();
+  HeldRuntime(const HeldRuntime&) = delete;
+  HeldRuntime& operator=(const HeldRuntime&) = delete;
 
   // It lives until the call on it has returned. Throws Error(kUsage, "runtime.ended").
   std::shared_ptr<Runtime> operator->() const;
+  // To leave none here.
   std::shared_ptr<Runtime> take();
 
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<Runtime> runtime_;
-};
-
-struct HeldRuntime {
-  explicit HeldRuntime(RuntimeOptions options) : runtime(std::move(options)) {}
-
-  LiveRuntime runtime;
 };
 
 // Ends every Runtime that there still is, and waits up to a minute for what other threads do with

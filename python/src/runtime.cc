@@ -81,7 +81,7 @@ std::vector<BuildResult> build(HeldRuntime& self, const std::vector<Source>& sou
                                nb::handle progress) {
   RaisedError raised;
   const PrepareProgress tell = progress_of(progress, &raised);
-  return without_gil(&raised, [&] { return self.runtime->build_cancellable(sources, tell); });
+  return without_gil(&raised, [&] { return self->build_cancellable(sources, tell); });
 }
 
 nb::object kernel(HeldRuntime& self, nb::handle spec_value, nb::handle stream) {
@@ -89,13 +89,13 @@ nb::object kernel(HeldRuntime& self, nb::handle spec_value, nb::handle stream) {
   if (stream.is_none()) {
     return kernel_object([&] {
       const nb::gil_scoped_release release;
-      return self.runtime->kernel(spec);
+      return self->kernel(spec);
     }());
   }
   const Stream on = stream_argument(stream, kAnyDevice);
   return kernel_object([&] {
     const nb::gil_scoped_release release;
-    return self.runtime->kernel(spec, on);
+    return self->kernel(spec, on);
   }());
 }
 
@@ -103,7 +103,7 @@ nb::list prepare(HeldRuntime& self, nb::handle spec_values, nb::handle progress)
   const std::vector<Spec> specs = spec_arguments(spec_values);
   RaisedError raised;
   const PrepareProgress tell = progress_of(progress, &raised);
-  return kernel_objects(without_gil(&raised, [&] { return self.runtime->prepare(specs, tell); }));
+  return kernel_objects(without_gil(&raised, [&] { return self->prepare(specs, tell); }));
 }
 
 Preparation prepare_urgent(HeldRuntime& self, nb::handle spec_values, nb::handle urgent,
@@ -112,7 +112,7 @@ Preparation prepare_urgent(HeldRuntime& self, nb::handle spec_values, nb::handle
   const std::vector<MRange> ranges = ranges_argument(urgent);
   RaisedError raised;
   const PrepareProgress tell = progress_of(progress, &raised);
-  return without_gil(&raised, [&] { return self.runtime->prepare(specs, ranges, tell); });
+  return without_gil(&raised, [&] { return self->prepare(specs, ranges, tell); });
 }
 
 void bind_requests(nb::module_& m) {
@@ -169,38 +169,36 @@ void bind_building(nb::class_<HeldRuntime>& type) {
            "total) is called after each; if it returns False, CancelledError is raised.")
       .def(
           "find",
-          [](HeldRuntime& self, const std::vector<Source>& sources) {
-            return self.runtime->find(sources);
-          },
+          [](HeldRuntime& self, const std::vector<Source>& sources) { return self->find(sources); },
           nb::arg("sources"), nb::call_guard<nb::gil_scoped_release>(),
           "What the cache has of them, in their order; nothing is compiled.")
       .def(
           "tuned_tables",
           [](HeldRuntime& self) {
             const nb::gil_scoped_release release;
-            return self.runtime->tuned_tables();
+            return self->tuned_tables();
           },
           "What kernels are planned with.")
       .def(
           "set_tuned_tables",
-          [](HeldRuntime& self, const std::string& list) { self.runtime->set_tuned_tables(list); },
+          [](HeldRuntime& self, const std::string& list) { self->set_tuned_tables(list); },
           nb::arg("list"), nb::call_guard<nb::gil_scoped_release>(),
           "As the argument `tuned_tables`, until a kernel was planned.")
       .def(
-          "compiler_identity", [](HeldRuntime& self) { return self.runtime->compiler_identity(); },
+          "compiler_identity", [](HeldRuntime& self) { return self->compiler_identity(); },
           nb::call_guard<nb::gil_scoped_release>(),
           "Version and build-ids of NVRTC. Raises DriverError where there is none.")
       .def(
-          "compiler_archs", [](HeldRuntime& self) { return self.runtime->compiler_archs(); },
+          "compiler_archs", [](HeldRuntime& self) { return self->compiler_archs(); },
           nb::call_guard<nb::gil_scoped_release>(),
           "The architectures that NVRTC compiles for, ascending: 75, 80, ...")
       .def(
           "device_target",
-          [](HeldRuntime& self, int ordinal) { return self.runtime->device_target(ordinal); },
+          [](HeldRuntime& self, int ordinal) { return self->device_target(ordinal); },
           nb::arg("ordinal") = 0, nb::call_guard<nb::gil_scoped_release>(),
           "The current context's device, or, without one, device `ordinal`. Raises DriverError.")
       .def(
-          "has_device", [](HeldRuntime& self) { return self.runtime->has_device(); },
+          "has_device", [](HeldRuntime& self) { return self->has_device(); },
           nb::call_guard<nb::gil_scoped_release>(), "Whether libcuda is there and has a device.");
 }
 
@@ -235,21 +233,20 @@ void bind_loading(nb::class_<HeldRuntime>& type) {
           [](HeldRuntime& self, nb::handle spec_value) {
             const Spec spec = spec_argument(spec_value);
             const nb::gil_scoped_release release;
-            return self.runtime->request(spec);
+            return self->request(spec);
           },
           nb::arg("spec"),
           nb::sig("def request(self, spec: Spec | dict[str, typing.Any] | str) -> KernelRequest"),
           "Makes the kernel in the background. The current context must live until it is ready.")
       .def(
-          "seal", [](HeldRuntime& self) { self.runtime->seal(); },
-          nb::call_guard<nb::gil_scoped_release>(),
+          "seal", [](HeldRuntime& self) { self->seal(); }, nb::call_guard<nb::gil_scoped_release>(),
           "From here on nothing is compiled or loaded: what was not prepared is MissingError.")
       .def(
           "load",
           [](HeldRuntime& self, const Plan& plan) {
             return kernel_object([&] {
               const nb::gil_scoped_release release;
-              return self.runtime->load(plan);
+              return self->load(plan);
             }());
           },
           nb::arg("plan"), nb::sig("def load(self, plan: Plan) -> heddle.Kernel"),

@@ -16,13 +16,6 @@ std::int64_t total_bytes(const Plan& plan) {
   return static_cast<std::int64_t>(plan.layout.total_bytes);
 }
 
-// Groups along K, as WeightSource::scales has them.
-std::int64_t groups_of(const WeightOpSpec& spec) {
-  const int size = spec.weight.group_size;
-  if (size <= 0) return 1;
-  return (spec.shape.k + spec.weight.group_offset + size - 1) / size;
-}
-
 // Packed weights, or the tensors of an AWQ or GPTQ checkpoint.
 WeightSource source_of(const Plan& plan, Arguments* arguments, nb::handle weights,
                        nb::handle scales, nb::handle zeros, nb::handle group_index,
@@ -32,7 +25,7 @@ WeightSource source_of(const Plan& plan, Arguments* arguments, nb::handle weight
   const bool packed = spec.format == CheckpointFormat::kHeddle;
   const bool awq = spec.format == CheckpointFormat::kAwq;
   const bool by_group = spec.act_order && !packed && plan.spec.op() == Op::kDequantize;
-  const std::int64_t groups = groups_of(spec);
+  const std::int64_t groups = groups_along_k(spec.weight, spec.shape.k);
   const int bits = spec.weight.bits;
   WeightSource source;
   if (packed) {

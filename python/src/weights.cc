@@ -50,10 +50,7 @@ struct Shapes {
   }
   bool has_zeros() const { return weight.has_scales() && weight.zero_point != ZeroPoint::kNone; }
   std::int64_t scale_rows() const { return weight.group_size == kPerTensor ? 1 : shape.n; }
-  std::int64_t groups() const {
-    if (weight.group_size <= 0) return 1;
-    return (shape.k + weight.group_offset + weight.group_size - 1) / weight.group_size;
-  }
+  std::int64_t groups() const { return groups_along_k(weight, shape.k); }
 };
 
 void check_none(nb::handle value, const char* name) {

@@ -3,11 +3,12 @@
 
 namespace heddle {
 
-// Chunks of stage k of a row block: fewer at the end of K, where the last stage may be short.
-template <int kChunks, int kStageChunks>
-__device__ __forceinline__ int chunks_of_stage(int k) {
-  const int left = kChunks - k * kStageChunks;
-  return kChunks % kStageChunks == 0 || left > kStageChunks ? kStageChunks : left;
+// Chunks of stage k of a row block that has `chunks`. kLastChunks: those of the last stage, where K
+// leaves it fewer; else 0.
+template <int kLastChunks, int kStageChunks>
+__device__ __forceinline__ int chunks_of_stage(int k, int chunks) {
+  const int left = chunks - k * kStageChunks;
+  return kLastChunks == 0 || left > kStageChunks ? kStageChunks : left;
 }
 
 }  // namespace heddle

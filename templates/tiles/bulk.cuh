@@ -80,7 +80,7 @@ __device__ __forceinline__ void gemm_bulk(const TensorMap& tokens, const u8* wei
     for (int k = piece.begin; k < piece.end; ++k) {
       mbarrier_wait(memory.full_barrier(place.stage), place.parity);
       tile.multiply(memory.tokens(place.stage), memory.weights(place.stage, row_block, k),
-                    chunks_of_stage<Config::value.shape.chunks, Shape<Config>::kStageChunks>(k));
+                    BulkFetch<Config>::chunks_of(k));
       mbarrier_arrive(memory.empty_barrier(place.stage));  // each lane for what it has read
       place.advance();
     }

@@ -42,11 +42,12 @@ struct BulkFetch {
     }
   }
 
- private:
+  // Chunks of a row block in stage k.
   static __device__ __forceinline__ int chunks_of(int k) {
-    return chunks_of_stage<Config::value.shape.chunks, S::kStageChunks>(k);
+    return chunks_of_stage<S::kLastChunks, S::kStageChunks>(k, Config::value.shape.chunks);
   }
 
+ private:
   // Stages from `begin` on; the first one behind them.
   __device__ __forceinline__ int fetch_ahead(int begin, int end, RingPlace<Config>& place) const {
     const int stop =

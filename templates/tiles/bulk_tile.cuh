@@ -66,7 +66,7 @@ struct BulkTile : ChunkLane<Config> {
 #pragma unroll 1
     for (int k = 0; k < S::kRun; k += kStep) {
       const int column = first_column + k;
-      if (Config::value.shape.chunks % S::kStageChunks != 0 && column >= chunks * S::kChunkK) break;
+      if (S::kLastChunks != 0 && column >= chunks * S::kChunkK) break;
       multiply_step(
           tokens + column / 64 * Memory::kHalfBytes,
           weights.behind(row_block, column / S::kChunkK * Config::value.weights.chunk_bytes),

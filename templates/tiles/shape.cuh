@@ -19,6 +19,7 @@ struct Shape {
   static constexpr int kUnit = Config::value.unit();
 
   static constexpr int kStageChunks = Config::value.stage_chunks();
+  static constexpr int kLastChunks = Config::value.shape.chunks % kStageChunks;  // 0: all
   static constexpr int kStageRowBlocks = Config::value.stage_row_blocks();
   static constexpr int kRowBlockBytes = kStageChunks * Config::value.weights.chunk_bytes;
   static_assert(Config::value.weights.scale_offset == 256 * Config::value.weights.bits,

@@ -96,7 +96,7 @@ struct WgmmaFetch {
 #pragma unroll
     for (int i = 0; i < kMostBlocks; ++i) blocks += has_block(piece, i) ? 1 : 0;
     const u32 bytes =
-        S::chunks_of_unit(k, schedule.units) * Config::value.weights.chunk_bytes - S::kMissingBytes;
+        S::chunks_of_unit(k, shape) * Config::value.weights.chunk_bytes - S::kMissingBytes;
     const u32 barrier = memory.full_barrier(stage);
     const u8* from = weights + (static_cast<i64>(first) * shape.chunks + k * S::kStageChunks) *
                                    Config::value.weights.chunk_bytes;

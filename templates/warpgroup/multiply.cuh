@@ -50,8 +50,9 @@ struct WgmmaMultiply {
         first_half(S::kSplitsChunks ? warpgroup : 0),
         weights(lane) {}
 
-  // The units of one piece, of `units` of all K; `stage` walks on.
-  __device__ __forceinline__ void run(const Piece& piece, int units, WgmmaStage<Config>& stage) {
+  // The units of one piece; `stage` walks on.
+  __device__ __forceinline__ void run(const Piece& piece, const WeightShape& shape,
+                                      WgmmaStage<Config>& stage) {
 #pragma unroll
     for (int r = 0; r < S::kRowTiles; ++r)
 #pragma unroll
@@ -63,7 +64,7 @@ struct WgmmaMultiply {
 #pragma unroll
       for (int part = 0; part < S::kUnitStages; ++part) {
         mbarrier_wait(stage.full_barrier, stage.parity);
-        const int count = S::chunks_of_unit(k, units);
+        const int count = S::chunks_of_unit(k, shape);
 #pragma unroll
         for (int c = 0; c < S::kOwnChunks; ++c) {
           const int of_stage = first_chunk + c * (S::kStageChunks / S::kOwnChunks);

@@ -9,6 +9,7 @@
 
 #include "primitives/mbarrier.cuh"
 #include "steps/ring_place.cuh"
+#include "steps/stage.cuh"
 #include "warpgroup/config.h"
 
 namespace heddle {
@@ -98,9 +99,9 @@ struct WgmmaShape {
   static __device__ __forceinline__ int row_sets(const WeightShape& shape) {
     return (shape.row_blocks + kSetRowBlocks - 1) / kSetRowBlocks;
   }
-  // Chunks of a row block in unit `unit` of `units`.
-  static __device__ __forceinline__ int chunks_of_unit(int unit, int units) {
-    return kLastChunks != 0 && unit == units - 1 ? kLastChunks : kStageChunks;
+  // Chunks of a row block in unit `unit`.
+  static __device__ __forceinline__ int chunks_of_unit(int unit, const WeightShape& shape) {
+    return chunks_of_stage<kLastChunks, kStageChunks>(unit, shape.chunks);
   }
 
   static __device__ __forceinline__ int box_bytes(int m) {

@@ -90,7 +90,7 @@ __device__ __forceinline__ void gemm_wgmma(const TensorMap& tokens, const u8* we
 #pragma unroll 1
     while (schedule.next(piece)) {
       multiply.load_channel_zeros(weights, shape, piece);
-      multiply.run(piece, schedule.units, stage);
+      multiply.run(piece, shape, stage);
       if (is_first) WgmmaFinish<Config>::meet_pair();
       is_first = false;
       finish.run(schedule, piece, multiply.sum);

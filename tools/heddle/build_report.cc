@@ -114,9 +114,9 @@ std::string sums_text(const Build& build) {
   const auto hits = static_cast<std::ptrdiff_t>(build.results.size()) - misses;
   // Several ranges of M, and several specs, may share a kernel.
   const std::string texts =
-      kernels == build.results.size() ? "" : fmt::format("as {} texts, ", build.results.size());
+      kernels == build.results.size() ? "" : fmt::format(", {} texts", build.results.size());
   const std::string first = build.first ? first_text(*build.first) + '\n' : "";
-  return first + fmt::format("{} kernels for {} ({}): {}{} compiled, {} from the cache, {:.2f} s\n",
+  return first + fmt::format("{} kernels for {} ({}){}: {} compiled, {} from the cache, {:.2f} s\n",
                              kernels, build.target.name, compiler_arch(build.target), texts, misses,
                              hits, build.total_ms / 1000);
 }

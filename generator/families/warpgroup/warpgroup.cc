@@ -1,8 +1,8 @@
 // GEMM by wgmma: weights in registers of warpgroups, tokens by tensor copies.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "generator/families/all.h"
@@ -37,12 +37,10 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
   KernelText text(const Plan& plan, const PlannedKernel& kernel) const override {
     std::vector<std::string> aliases = gemm_aliases(plan.spec.gemm());
     aliases.emplace_back("using Schedule = SharedTiles<WgmmaShape<Config>>;");
-    KernelText text = gemm_text(plan, kernel, "warpgroup/warpgroup.cuh",
-                                families::config_struct<device::WarpgroupConfig>(
-                                    "WarpgroupConfig", config_of<WarpgroupKernel>(kernel), aliases),
-                                "gemm_wgmma");
-    text.is_of_any_shape = true;
-    return text;
+    return gemm_text(plan, kernel, "warpgroup/warpgroup.cuh",
+                     families::config_struct<device::WarpgroupConfig>(
+                         "WarpgroupConfig", config_of<WarpgroupKernel>(kernel), aliases),
+                     "gemm_wgmma");
   }
 
   // The schedule is the number of tiles that several thread blocks share.
@@ -112,10 +110,9 @@ class Warpgroup final : public GemmFamilyOf<WarpgroupKernel> {
 
   std::string name_of_any_shape(const PlannedKernel& kernel) const override {
     const auto& c = config_of<WarpgroupKernel>(kernel);
-    std::string name =
-        fmt::format("wgmma_{}x{}x{}_s{}", c.tile_m, c.tile_n, stage_columns(c), c.stages);
-    if (c.cluster > 1) name += "_pairs_of_tokens";
-    for (const char letter : std::string_view(way_text(c))) name += letter == ' ' ? '_' : letter;
+    std::string name = fmt::format("wgmma {}{}{}", tile_text(kernel),
+                                   c.cluster > 1 ? " pairs of tokens" : "", way_text(c));
+    std::replace(name.begin(), name.end(), ' ', '_');
     return name;
   }
 

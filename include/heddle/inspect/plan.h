@@ -4,6 +4,7 @@
 #ifndef HEDDLE_INSPECT_PLAN_H_
 #define HEDDLE_INSPECT_PLAN_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -81,6 +82,9 @@ struct PlannedKernel {
   // what a box has outside of X is slow to come.
   int box_tokens = 0;
   bool fits_box = false;
+  bool takes(KernelArgument argument) const noexcept {
+    return std::find(arguments.begin(), arguments.end(), argument) != arguments.end();
+  }
   int tokens_of_box(std::int64_t m) const noexcept {
     return fits_box && m < box_tokens ? static_cast<int>(m) : box_tokens;
   }
