@@ -1,0 +1,108 @@
+"""Launches of operations on weights and rows on the fake driver: what theirs alone take."""
+
+import pytest
+from fake_arrays import DlpackArray
+
+
+def weight_spec(op, **fields):
+    spec = {"heddle": 1, "op": op, "shape": {"n": 64, "k": 256}, "weight": {"bits": 4}}
+    return {**spec, **fields}
+
+
+def test_weight_operations_launch(heddle, driver, runtime):
+    packed = DlpackArray((heddle.weight_layout(weight_spec(
+        "repack", source={"format": "gptq"})).total_bytes,), "uint8")
+    w = DlpackArray((64, 256))
+    runtime.kernel(weight_spec("dequantize", source={"format": "heddle"},
+                               output={"dtype": "fp16"})).launch(weights=packed, w=w)
+    runtime.kernel(weight_spec("quantize_weight", input={"dtype": "fp16"})).launch(
+        w=w, packed=packed)
+    scales = DlpackArray((2, 64))
+    gptq = DlpackArray((32, 64), "int32")
+    runtime.kernel(weight_spec("repack", source={"format": "gptq"})).launch(
+        weights=gptq, packed=packed, scales=scales)
+    spec = weight_spec("dequantize", source={"format": "awq"}, output={"dtype": "fp16"})
+    spec["weight"]["zero_point"] = "int"
+    awq = runtime.kernel(spec)
+    zeros = DlpackArray((2, 8), "int32")
+    awq.launch(weights=DlpackArray((256, 8), "int32"), w=w, scales=scales, zeros=zeros)
+    assert len(driver.launches()) == 4
+    for changes, code in (({"zeros": None}, "launch.missing"),
+                          ({"zeros": DlpackArray((2, 64), "int32")}, "launch.shape"),
+                          ({"weights": gptq}, "launch.shape"),
+                          ({"scales": DlpackArray((64, 2))}, "launch.shape"),
+                          ({"group_index": DlpackArray((256,), "int32")}, "launch.unexpected")):
+        given = {"weights": DlpackArray((256, 8), "int32"), "w": w, "scales": scales,
+                 "zeros": zeros}
+        with pytest.raises(heddle.UsageError) as caught:
+            awq.launch(**{**given, **changes})
+        assert caught.value.code == code, changes
+
+
+def test_rows_may_be_parts_of_wider_ones(heddle, driver, runtime):
+    spec = {"heddle": 1, "op": "row_transform", "shape": {"columns": 256},
+            "input": {"dtype": "fp16"}, "residual": True, "norm": {"type": "rms", "epsilon": 1e-6}}
+    kernel = runtime.kernel(spec)
+    given = {"x": DlpackArray((4, 256), strides=(1024, 1)),
+             "y": DlpackArray((4, 256), pointer=0x100000),
+             "residual": DlpackArray((4, 256), pointer=0x200000),
+             "weight": DlpackArray((256,), pointer=0x300000)}
+    empty = {name: DlpackArray((0, 256), pointer=0) for name in ("x", "y", "residual")}
+    kernel.launch(**{**given, **empty})
+    assert driver.launches() == []
+    kernel.launch(**given)
+    raw = heddle.DeviceMemory(0x10000, 3 * 2048 + 512)
+    kernel.launch(**{**given, "x": raw, "m": 4, "x_stride": 1024})
+    assert len(driver.launches()) == 2
+    for changes, code in (
+            ({"x": DlpackArray((4, 256), strides=(1024, 2))}, "launch.layout"),
+            ({"x": DlpackArray((4, 256), strides=(128, 1))}, "launch.layout"),
+            ({"x_stride": 1024}, "launch.unexpected"),
+            ({"residual": DlpackArray((4, 256), strides=(512, 1))}, "launch.layout"),
+            ({"bias": DlpackArray((256,))}, "launch.unexpected"),
+            ({"x": DlpackArray((4, 256), strides=(1028, 1))}, "launch.size"),
+            ({"x": raw, "m": 4, "x_stride": 2048}, "launch.too_small"),
+            ({"y": given["residual"]}, "launch.overlap")):
+        with pytest.raises(heddle.UsageError) as caught:
+            kernel.launch(**{**given, **changes})
+        assert caught.value.code == code, changes
+    assert len(driver.launches()) == 2
+
+
+def test_rows_of_eight_bits_have_their_scales(heddle, driver, runtime):
+    def kernel_of(**output):
+        return runtime.kernel({"heddle": 1, "op": "row_transform", "shape": {"columns": 256},
+                               "input": {"dtype": "fp16"}, "output": output})
+
+    x = DlpackArray((4, 256))
+    integers = DlpackArray((4, 256), "int8", pointer=0x100000)
+    floats = DlpackArray((4, 256), "uint8", pointer=0x100000)
+    by_token = DlpackArray((4,), "float32", pointer=0x200000)
+    zeros = DlpackArray((4,), "int32", pointer=0x300000)
+    one = DlpackArray((1,), "float32", pointer=0x400000)
+    with_zeros = kernel_of(dtype="int8", granularity="token", symmetric=False)
+    with_zeros.launch(x=x, y=integers, scales=by_token, zero_points=zeros)
+    given = kernel_of(dtype="fp8_e5m2", granularity="tensor", pre_scale=True)
+    given.launch(x=x, y=floats, tensor_scale=one, pre_scale=DlpackArray((256,), pointer=0x500000))
+    groups = kernel_of(dtype="fp8_e4m3", granularity="group")
+    of_groups = DlpackArray((4, 2), "float32", pointer=0x200000)
+    groups.launch(x=x, y=floats, scales=of_groups)
+    wider = DlpackArray((4, 8), "float32", pointer=0x200000)
+    groups.launch(x=x, y=floats, scales=wider, scale_stride=8)
+    assert len(driver.launches()) == 4
+    for kernel, arguments_of, code in (
+            (with_zeros, {"y": integers, "scales": by_token}, "launch.missing"),
+            (with_zeros, {"y": integers, "scales": of_groups, "zero_points": zeros},
+             "launch.shape"),
+            (with_zeros, {"y": integers, "scales": zeros, "zero_points": zeros}, "launch.dtype"),
+            (with_zeros, {"y": x, "scales": by_token, "zero_points": zeros}, "launch.dtype"),
+            (given, {"y": floats, "tensor_scale": one}, "launch.missing"),
+            (groups, {"y": floats}, "launch.missing"),
+            (groups, {"y": floats, "scales": zeros}, "launch.dtype"),
+            (groups, {"y": floats, "scales": of_groups, "scale_stride": 8}, "launch.too_small"),
+            (groups, {"y": floats, "scales": of_groups, "tensor_scale": one},
+             "launch.unexpected")):
+        with pytest.raises(heddle.UsageError) as caught:
+            kernel.launch(x=x, **arguments_of)
+        assert caught.value.code == code, arguments_of
+    assert len(driver.launches()) == 4
