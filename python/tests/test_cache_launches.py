@@ -148,7 +148,7 @@ def test_decode_attention_launches(heddle, driver, runtime):
                f"{name} is None")
     flat = DlpackArray((SEQUENCES, HEADS, DIM))
     refuse(heddle, lambda: kernel.launch(**{**given, "q": flat}), "launch.shape",
-           "q has the shape [3, 8, 128]; wanted: [3, 1, 8, 128]")
+           "q has another shape, got [3, 8, 128]; allowed: [3, 1, 8, 128]")
     refuse(heddle, lambda: kernel.launch(**{**given, "workspace": DlpackArray((16,), "uint8")}),
            "launch.workspace", "workspace")
     slopes = DlpackArray((HEADS,), "float32")
