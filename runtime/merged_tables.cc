@@ -88,10 +88,11 @@ std::vector<Planned> planned_for(const std::string& gpu,
   return all;
 }
 
-// Whether a bundle has kernels for the GPU of the entry's gemms, as their names say. A kernel of any
-// shape does not say for which N and K it was planned: those of the other kernels of its format
+// Whether a bundle has kernels for the GPU of the entry's gemms, as their names say. A kernel of
+// any shape does not say for which N and K it was planned: those of the other kernels of its format
 // count for it, and all do where it has no others, which is so of large M alone. A spec may keep
-// entries from being used (tile, path), which a name does not tell either, so this errs towards yes.
+// entries from being used (tile, path), which a name does not tell either, so this errs towards
+// yes.
 bool has_kernel_of(const TablesOfBundle& bundle, const std::string& gpu, const TunedEntry& entry) {
   const std::string prefix = gemm_name_prefix(entry.weight, entry.activation) + '_';
   const std::string shape = gemm_name_shape(entry.n, entry.k);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kLanesOfWarp = 32;
 constexpr unsigned kDepth = 16;
-constexpr int kRows = 16;  // of a warp
+constexpr int kRows = 16;       // of a warp
 constexpr unsigned kUnit = 16;  // bytes that the swizzle moves
 
 // What the descriptor says besides where: see wgmma_columns().
