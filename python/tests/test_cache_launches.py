@@ -86,7 +86,8 @@ def test_kv_append_refuses_by_name(heddle, driver, runtime):
     def bind(**changes):
         kernel.bind(**append_arguments(heddle, spec, **changes))
 
-    refuse(heddle, lambda: bind(v=DlpackArray((4, KV_HEADS, DIM))), "launch.shape", "v has another shape")
+    refuse(heddle, lambda: bind(v=DlpackArray((4, KV_HEADS, DIM))), "launch.shape",
+           "v has another shape")
     flat = DlpackArray((SEQUENCES, KV_HEADS * DIM))
     refuse(heddle, lambda: bind(k=flat), "launch.shape", "k has")
     refuse(heddle, lambda: bind(k=DlpackArray((3, KV_HEADS, DIM), strides=(1024, 256, 1))),

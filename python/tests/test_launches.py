@@ -85,7 +85,8 @@ def test_raw_memory_launches_and_says_its_m(heddle, driver, kernel):
 
 
 @pytest.mark.parametrize(("argument", "value", "code", "words"), [
-    ("x", DlpackArray((4, K), "float32"), "launch.dtype", "x has elements of another type, got float32;"),
+    ("x", DlpackArray((4, K), "float32"), "launch.dtype",
+     "x has elements of another type, got float32;"),
     ("x", DlpackArray((4, K), "bfloat16"), "launch.dtype", "allowed: float16"),
     ("x", InterfaceArray((4, K), "<f4"), "launch.dtype", "float32"),
     ("x", InterfaceArray((4, K), "|V2"), "launch.dtype", "|V2"),
@@ -100,7 +101,8 @@ def test_raw_memory_launches_and_says_its_m(heddle, driver, kernel):
     ("x", DlpackArray((4, K), strides=(2 * K, 1)), "launch.layout", "x is not contiguous"),
     ("y", DlpackArray((4, N), strides=(1, 4)), "launch.layout", "y is not contiguous"),
     ("x", InterfaceArray((4, K), strides=(4 * K, 2)), "launch.layout", "x is not contiguous"),
-    ("x", DlpackArray((4, K), device=1), "launch.device", "another device than the kernel, got device 1; allowed: device 0"),
+    ("x", DlpackArray((4, K), device=1), "launch.device",
+     "another device than the kernel, got device 1; allowed: device 0"),
     ("x", DlpackArray((4, K), device_type=CPU), "launch.device", "x is not in the memory of a"),
     ("x", DlpackArray((4, K), pointer=0x10008), "launch.misaligned", "x is not aligned to 16"),
     ("x", DlpackArray((4, K), offset=8), "launch.misaligned", "x is not aligned to 16"),
