@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -32,11 +33,37 @@ std::size_t layer_end(std::string_view list) {
   return list.size();
 }
 
-[[noreturn]] void refuse(std::string_view text, const char* why) {
+[[noreturn]] void refuse(std::string_view text, std::string_view why) {
   throw Error(ErrorCategory::kUsage, "cache.roots",
               fmt::format("cache folder \"{}\": {}; write a folder, or layers as in "
                           "\"rw:/folder:ro:/image/layer:ro:/image/model.hdl\"",
                           text, why));
+}
+
+// "rx" of "rx:dir": what looks like a mark, which is a word before a colon.
+std::string_view word_before_colon(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) ++end;
+  return end > 0 && end < text.size() && text[end] == ':' ? text.substr(0, end)
+                                                          : std::string_view();
+}
+
+// A list whose mark is misspelt would be a folder of that name.
+void check_no_mark(std::string_view text) {
+  const std::string_view word = word_before_colon(text);
+  if (word.empty()) return;
+  refuse(text, fmt::format("\"{}:\" is no kind of layer; allowed: rw: and ro:, or \"./{}\" for a "
+                           "folder of that name",
+                           word, text));
+}
+
+// Inside of a list a mark has two letters, and so has what is meant as one.
+void check_marks_in(std::string_view text, std::string_view path) {
+  for (std::size_t at = path.find(':'); at != path.npos; at = path.find(':', at + 1)) {
+    const std::string_view word = word_before_colon(path.substr(at + 1));
+    if (word.size() != kMarkLength - 1) continue;
+    refuse(text, fmt::format("\"{}:\" is no kind of layer; allowed: rw: and ro:", word));
+  }
 }
 
 std::string below(const char* home, const char* rest) {
@@ -50,6 +77,7 @@ const char* process_environment(const char* name) { return ::secure_getenv(name)
 CacheRoots parse_cache_roots(std::string_view text) {
   CacheRoots roots;
   if (!is_mark(text)) {
+    check_no_mark(text);
     if (!text.empty()) roots.writable = absolute(text);
     return roots;
   }
@@ -57,6 +85,7 @@ CacheRoots parse_cache_roots(std::string_view text) {
     const std::size_t end = layer_end(rest);
     const std::string_view path = rest.substr(kMarkLength, end - kMarkLength);
     if (path.empty()) refuse(text, "a layer has no path");
+    check_marks_in(text, path);
     if (rest.starts_with("ro:")) {
       roots.read_only.push_back(absolute(path));
     } else if (roots.writable.empty()) {

@@ -22,7 +22,9 @@ struct CacheRoots {
 
 // Either one path, which is writable, or a list of layers: "rw:/path:ro:/image/layer:ro:model.hdl",
 // at most one of them rw. A list starts with "rw:" or "ro:"; inside of a path a colon ends it only
-// before one of these. Paths become absolute. Throws Error(kUsage, "cache.roots").
+// before one of these. What looks like another mark is refused: a word and a colon at the beginning
+// ("rx:dir"; "./rx:dir" is a folder), two letters or digits between colons inside of a list. Paths
+// become absolute. Throws Error(kUsage, "cache.roots").
 CacheRoots parse_cache_roots(std::string_view text);
 
 // parse_cache_roots() of `dir` if not empty, else of $HEDDLE_CACHE; else the writable root

@@ -11,6 +11,7 @@
 #include "checkpoint/output_plan.h"
 #include "checkpoint/packed_checkpoint.h"
 #include "checkpoint/work_queue.h"
+#include "generator/null_byte.h"
 #include "generator/spec/document.h"
 #include "heddle/checkpoint.h"
 #include "heddle/error.h"
@@ -24,6 +25,7 @@ namespace {
 }
 
 CheckpointOptions checked(const CheckpointOptions& options) {
+  refuse_null_byte(options.config, "config");
   const auto& [rank, size] = options.parallel;
   if (size < 1 || size > TensorParallel::kMostSize || rank < 0 || rank >= size) {
     refuse("checkpoint.rank",
@@ -31,6 +33,11 @@ CheckpointOptions checked(const CheckpointOptions& options) {
                        rank, size, TensorParallel::kMostSize));
   }
   return options;
+}
+
+const std::string& checked(const std::string& path) {
+  refuse_null_byte(path, "path");
+  return path;
 }
 
 CheckpointTensor public_tensor(const TensorInfo& info) {
@@ -162,7 +169,7 @@ struct CheckpointReader::State {
 };
 
 CheckpointReader::CheckpointReader(const std::string& path, const CheckpointOptions& options)
-    : state_(std::make_shared<const State>(path, checked(options))) {}
+    : state_(std::make_shared<const State>(checked(path), checked(options))) {}
 
 const std::vector<CheckpointLayer>& CheckpointReader::layers() const noexcept {
   return state_->layers;

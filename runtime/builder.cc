@@ -5,6 +5,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "heddle/error.h"
@@ -28,16 +29,25 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-// Throws an error that names each kernel without a binary in `results` once.
+// Digits of a key that messages and `heddle bundle list` show: of the part that the source decides.
+constexpr std::size_t kKeyDigits = 16;
+
+// Throws an error that names each kernel without a binary in `results`, and behind the first one of
+// each spec that spec. A name may be one of several texts, so the key tells which is missing.
 void refuse_missing(const std::vector<Source>& sources, const std::vector<BuildResult>& results) {
   std::vector<Problem> problems;
+  std::set<std::pair<std::string, std::string>> told;  // specs and targets
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (results[i].binary != nullptr) continue;
-    problems.push_back(
-        {"",
-         fmt::format("{} is in no layer of the cache, and strict mode compiles nothing",
-                     sources[i].kernel_name),
-         "", "", ""});
+    const Source& source = sources[i];
+    std::string message = fmt::format(
+        "{} (key {}) is in no layer of the cache, and strict mode compiles nothing",
+        source.kernel_name, cache_key(source, "").source_digest().substr(0, kKeyDigits));
+    if (!source.spec.empty() && told.emplace(source.spec, source.target).second) {
+      message +=
+          fmt::format("; add this spec for {} ({}): {}", source.target, source.arch, source.spec);
+    }
+    problems.push_back({"", std::move(message), "", "", ""});
   }
   if (problems.empty()) return;
   throw Error(ErrorCategory::kMissing, "runtime.not_in_cache", std::move(problems));

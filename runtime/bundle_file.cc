@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cache/file_io.h"
+#include "generator/null_byte.h"
 #include "heddle/bundle.h"
 #include "heddle/error.h"
 #include "runtime/bundled_tables.h"
@@ -50,6 +51,7 @@ std::string one_line(const Error& error) {
 }  // namespace
 
 void check_bundle_name(const std::string& name) {
+  refuse_null_byte(name, "path");
   if (is_bundle_name(name)) return;
   refuse(ErrorCategory::kUsage, "bundle.name",
          fmt::format("\"{}\": the name of a bundle ends in .hdl", name));
@@ -83,6 +85,7 @@ TunedTables read_tables(Bundle* bundle, const std::string& path) {
 }
 
 BundleContents read_bundle(const std::string& path) {
+  refuse_null_byte(path, "path");
   Bundle bundle(path);
   check_readable(&bundle, path);
   BundleContents contents;

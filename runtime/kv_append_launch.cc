@@ -90,22 +90,21 @@ std::int64_t query_row_of(const KvAppendSpec& spec) {
   return std::int64_t{spec.query.heads} * spec.shape.head_dim;
 }
 
-// Refuses a q_out that overlaps what is read. Rows with a stride may interleave, so only their
-// pointers are compared.
+// Refuses a q_out that overlaps what is read.
 void check_query_overlaps(const KvAppendSpec& spec, const KvAppendArgs& args) {
   const std::int64_t row = row_of(spec);
   const std::int64_t query_row = query_row_of(spec);
   const DType dtype = spec.activation;
-  const DenseRows out = dense_rows(args.q_out, args.tokens, 0, query_row, dtype);
-  refuse_overlap("q_out", out, "k", dense_rows(args.k, args.tokens, args.k_stride, row, dtype));
-  refuse_overlap("q_out", out, "v", dense_rows(args.v, args.tokens, args.v_stride, row, dtype));
+  const MemoryRows out = memory_rows(args.q_out, args.tokens, 0, query_row, dtype);
+  refuse_overlap("q_out", out, "k", memory_rows(args.k, args.tokens, args.k_stride, row, dtype));
+  refuse_overlap("q_out", out, "v", memory_rows(args.v, args.tokens, args.v_stride, row, dtype));
   const std::int64_t weights = spec.shape.head_dim;
-  refuse_overlap("q_out", out, "k_norm", dense_rows(args.k_norm, 1, 0, weights, dtype));
-  refuse_overlap("q_out", out, "q_norm", dense_rows(args.q_norm, 1, 0, weights, dtype));
+  refuse_overlap("q_out", out, "k_norm", memory_rows(args.k_norm, 1, 0, weights, dtype));
+  refuse_overlap("q_out", out, "q_norm", memory_rows(args.q_norm, 1, 0, weights, dtype));
   const bool is_dense = stride_or_dense(args.q_stride, query_row) == query_row;
   if (args.q.data != args.q_out.data) {
     refuse_overlap("q_out", out, "q",
-                   dense_rows(args.q, args.tokens, args.q_stride, query_row, dtype));
+                   memory_rows(args.q, args.tokens, args.q_stride, query_row, dtype));
   } else if (args.tokens > 1 && !is_dense) {
     refuse_launch("launch.overlap",
                   "q_out is q with a stride: a token would overwrite another one");

@@ -9,6 +9,51 @@
 #include "heddle/error.h"
 
 namespace heddle {
+namespace {
+
+std::int64_t address_of(const MemoryRows& rows) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(rows.data));
+}
+
+std::int64_t end_of(const MemoryRows& rows) {
+  return address_of(rows) + (rows.rows - 1) * rows.step_bytes + rows.row_bytes;
+}
+
+bool is_in_one_piece(const MemoryRows& rows) {
+  return rows.rows == 1 || rows.row_bytes == rows.step_bytes;
+}
+
+// Whether some row has bytes from `begin` to `end`.
+bool any_in(const MemoryRows& rows, std::int64_t begin, std::int64_t end) {
+  // The first row that ends behind `begin`.
+  const std::int64_t before = begin - address_of(rows) - rows.row_bytes;
+  const std::int64_t row = before < 0 ? 0 : before / rows.step_bytes + 1;
+  return row < rows.rows && address_of(rows) + row * rows.step_bytes < end;
+}
+
+bool overlap(const MemoryRows& a, const MemoryRows& b) {
+  for (const MemoryRows* rows : {&a, &b}) {
+    if (rows->data == nullptr || rows->rows == 0 || rows->row_bytes == 0) return false;
+  }
+  if (address_of(a) >= end_of(b) || address_of(b) >= end_of(a)) return false;
+  if (is_in_one_piece(a)) return any_in(b, address_of(a), end_of(a));
+  if (is_in_one_piece(b)) return any_in(a, address_of(b), end_of(b));
+  const MemoryRows& few = a.rows < b.rows ? a : b;
+  const MemoryRows& many = a.rows < b.rows ? b : a;
+  // With one step in both all rows of one lie alike between those of the other.
+  if (a.step_bytes == b.step_bytes) {
+    const std::int64_t step = a.step_bytes;
+    const std::int64_t behind = ((address_of(many) - address_of(few)) % step + step) % step;
+    return behind < few.row_bytes || step - behind < many.row_bytes;
+  }
+  for (std::int64_t i = 0; i < few.rows; ++i) {
+    const std::int64_t begin = address_of(few) + i * few.step_bytes;
+    if (any_in(many, begin, begin + few.row_bytes)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 void refuse_launch(const char* code, std::string message) {
   throw Error(ErrorCategory::kUsage, code, std::move(message));
@@ -44,14 +89,10 @@ void check_wanted(const DeviceInput& memory, bool wanted, std::size_t bytes, con
                 fmt::format("{} is given, but the kernel's spec has none", name));
 }
 
-void refuse_overlap(const char* one_name, const DenseRows& one, const char* other_name,
-                    const DenseRows& other) {
-  if (one.data == nullptr || other.data == nullptr || one.bytes == 0 || other.bytes == 0) return;
-  const auto a = reinterpret_cast<std::uintptr_t>(one.data);
-  const auto b = reinterpret_cast<std::uintptr_t>(other.data);
-  if (a < b + other.bytes && b < a + one.bytes) {
-    refuse_launch("launch.overlap", fmt::format("{} and {} overlap", one_name, other_name));
-  }
+void refuse_overlap(const char* one_name, const MemoryRows& one, const char* other_name,
+                    const MemoryRows& other) {
+  if (!overlap(one, other)) return;
+  refuse_launch("launch.overlap", fmt::format("{} and {} overlap", one_name, other_name));
 }
 
 void check_stride(std::int64_t stride, std::int64_t row, const char* name) {

@@ -50,19 +50,28 @@ inline std::size_t strided_bytes(std::int64_t rows, std::int64_t stride, std::in
                    : byte_count((rows - 1) * stride_or_dense(stride, row) + row, bytes_of(dtype));
 }
 
-// Rows that lie one behind the other; of strided ones parts of other matrices may lie between.
-struct DenseRows {
-  const void* data;
-  std::size_t bytes;  // 0 for memory that is not given, and for rows with a stride
+// What a launch reads or writes: rows of as many bytes each, which may be parts of wider ones, so
+// that parts of other matrices lie between them.
+struct MemoryRows {
+  const void* data;         // null: not given
+  std::int64_t rows;        // 0: no bytes
+  std::int64_t row_bytes;   // 0: the same
+  std::int64_t step_bytes;  // from a row to the next, at least row_bytes
 };
-inline DenseRows dense_rows(const DeviceInput& memory, std::int64_t rows, std::int64_t stride,
-                            std::int64_t row, DType dtype) noexcept {
-  return {memory.data,
-          stride_or_dense(stride, row) == row ? strided_bytes(rows, 0, row, dtype) : 0};
+// `stride` elements from a row of `row` elements to the next; 0: dense.
+inline MemoryRows memory_rows(const DeviceInput& memory, std::int64_t rows, std::int64_t stride,
+                              std::int64_t row, DType dtype) noexcept {
+  return {memory.data, rows, row * bytes_of(dtype), stride_bytes(stride, row, dtype)};
 }
-// "launch.overlap" if some bytes are in both.
-void refuse_overlap(const char* one_name, const DenseRows& one, const char* other_name,
-                    const DenseRows& other);
+// Bytes in one piece.
+inline MemoryRows memory_bytes(const void* data, std::size_t bytes) noexcept {
+  const auto row = static_cast<std::int64_t>(bytes);
+  return {data, 1, row, row};
+}
+// "launch.overlap" if some bytes are in both. Walks the rows only where both have strides, which
+// differ, and their spans meet.
+void refuse_overlap(const char* one_name, const MemoryRows& one, const char* other_name,
+                    const MemoryRows& other);
 
 }  // namespace heddle
 

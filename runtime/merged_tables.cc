@@ -88,20 +88,25 @@ std::vector<Planned> planned_for(const std::string& gpu,
   return all;
 }
 
-// Whether a bundle has a kernel for the GPU whose name says the entry's format, and its N and K or
-// any. A spec may keep entries from being used (tile, path), which a name does not tell, so this
-// errs towards yes.
+// Whether a bundle has kernels for the GPU of the entry's gemms, as their names say. A kernel of
+// any shape does not say for which N and K it was planned: those of the other kernels of its format
+// count for it, and all do where it has no others, which is so of large M alone. A spec may keep
+// entries from being used (tile, path), which a name does not tell either, so this errs towards
+// yes.
 bool has_kernel_of(const TablesOfBundle& bundle, const std::string& gpu, const TunedEntry& entry) {
   const std::string prefix = gemm_name_prefix(entry.weight, entry.activation) + '_';
   const std::string shape = gemm_name_shape(entry.n, entry.k);
-  const auto is_of_entry = [&](const std::string& name) {
-    return name.starts_with(prefix) &&
-           (name.find(shape) != std::string::npos || is_name_of_any_shape(name));
-  };
-  return std::ranges::any_of(bundle.kernels, [&](const auto& planned) {
-    return (planned.first == gpu || planned.first.empty()) &&
-           std::ranges::any_of(planned.second, is_of_entry);
-  });
+  bool has_any_shape = false;
+  bool has_other_shapes = false;
+  for (const auto& [planned_for, names] : bundle.kernels) {
+    if (planned_for != gpu && !planned_for.empty()) continue;
+    for (const std::string& name : names) {
+      if (!name.starts_with(prefix)) continue;
+      if (name.find(shape) != std::string::npos) return true;
+      (is_name_of_any_shape(name) ? has_any_shape : has_other_shapes) = true;
+    }
+  }
+  return has_any_shape && !has_other_shapes;
 }
 
 // Whether the table has an entry for the same gemms that names the same kernel.

@@ -69,31 +69,6 @@ std::vector<Source> render_each_once(std::vector<PreparedSpec>* preparations) {
   return list.take();
 }
 
-// The builder names the kernels that are missing; the caller also wants to know their specs.
-Error all_missing(Runtime::Impl* impl, const std::vector<PreparedSpec>& preparations) {
-  std::vector<Problem> problems;
-  for (const PreparedSpec& preparation : preparations) {
-    if (preparation.kernel) continue;
-    try {
-      impl->build_for(preparation.plan, preparation.sources);
-    } catch (const Error& error) {
-      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
-    }
-  }
-  return {ErrorCategory::kMissing, "runtime.not_in_cache", std::move(problems)};
-}
-
-std::vector<BuildResult> build_all(Runtime::Impl* impl, const std::vector<Source>& sources,
-                                   const std::vector<PreparedSpec>& preparations,
-                                   const PrepareProgress& progress) {
-  try {
-    return impl->build_cancellable(sources, progress);
-  } catch (const Error& error) {
-    if (error.category() == ErrorCategory::kMissing) throw all_missing(impl, preparations);
-    throw;
-  }
-}
-
 }  // namespace
 
 std::vector<Kernel> Runtime::prepare(const std::vector<Spec>& specs,
@@ -108,7 +83,7 @@ std::vector<Kernel> Runtime::prepare(const std::vector<Spec>& specs,
     if (!preparation.kernel) impl_->recorder.record(preparation.plan);
   }
   const std::vector<Source> sources = render_each_once(&preparations);
-  const std::vector<BuildResult> built = build_all(impl_.get(), sources, preparations, progress);
+  const std::vector<BuildResult> built = impl_->build_cancellable(sources, progress);
   std::vector<Kernel> kernels;
   for (const PreparedSpec& preparation : preparations) {
     if (preparation.kernel) {

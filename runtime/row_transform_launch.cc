@@ -61,30 +61,31 @@ std::size_t y_bytes(const RowTransformSpec& spec, const RowTransformArgs& args) 
                     bytes_of(spec.output.dtype));
 }
 
-// What the launch reads or writes. Rows with a stride may interleave, so that nothing is known of
-// their bytes but the first.
 struct NamedMemory {
   const char* name;
-  DenseRows rows;
+  MemoryRows rows;
 };
 
 void refuse_overlaps(const RowTransformSpec& spec, const RowTransformArgs& args) {
   const std::int64_t columns = spec.shape.columns;
   const auto vector = [&](const DeviceInput& memory) {
-    return dense_rows(memory, 1, 0, columns, spec.input);
+    return memory_rows(memory, 1, 0, columns, spec.input);
   };
-  const bool dense_y = stride_or_dense(args.y_stride, columns) == columns;
+  const std::int64_t element = bytes_of(spec.output.dtype);
   const std::size_t zero_bytes = byte_count(args.m, sizeof(std::int32_t));
-  const NamedMemory x{"x", dense_rows(args.x, args.m, args.x_stride, spec.x_columns(), spec.input)};
+  const NamedMemory x{"x",
+                      memory_rows(args.x, args.m, args.x_stride, spec.x_columns(), spec.input)};
   const NamedMemory outputs[] = {
-      {"residual", dense_rows(args.residual, args.m, 0, columns, spec.input)},
-      {"y", {args.y.data, dense_y ? y_bytes(spec, args) : 0}},
-      {"scales", {args.scales.data, row_scale_bytes(spec, args.m, args.scale_stride)}},
-      {"zero_points", {args.zero_points.data, zero_bytes}}};
-  const NamedMemory inputs[] = {{"weight", vector(args.weight)},
-                                {"bias", vector(args.bias)},
-                                {"pre_scale", vector(args.pre_scale)},
-                                {"tensor_scale", {args.tensor_scale.data, sizeof(float)}}};
+      {"residual", memory_rows(args.residual, args.m, 0, columns, spec.input)},
+      {"y",
+       {args.y.data, args.m, columns * element, stride_or_dense(args.y_stride, columns) * element}},
+      {"scales", memory_bytes(args.scales.data, row_scale_bytes(spec, args.m, args.scale_stride))},
+      {"zero_points", memory_bytes(args.zero_points.data, zero_bytes)}};
+  const NamedMemory inputs[] = {
+      {"weight", vector(args.weight)},
+      {"bias", vector(args.bias)},
+      {"pre_scale", vector(args.pre_scale)},
+      {"tensor_scale", memory_bytes(args.tensor_scale.data, sizeof(float))}};
   for (const NamedMemory& output : outputs) {
     // check_in_place() is for Y that is X.
     if (output.rows.data != args.y.data || args.x.data != args.y.data) {

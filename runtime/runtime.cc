@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/null_byte.h"
 #include "heddle/error.h"
 #include "runtime/bundled_tables.h"
 #include "runtime/device.h"
@@ -23,6 +24,14 @@ bool is_refusal(const Error& error) {
   return false;
 }
 
+RuntimeOptions checked(RuntimeOptions options) {
+  refuse_null_byte(options.cache_dir, "cache_dir");
+  for (const std::string& root : options.read_only_roots) refuse_null_byte(root, "read_only_roots");
+  refuse_null_byte(options.record_file, "record_file");
+  refuse_null_byte(options.nvrtc_dir, "nvrtc_dir");
+  return options;
+}
+
 }  // namespace
 
 cuda::CUdevice device_at_hand(int ordinal) {
@@ -36,11 +45,6 @@ cuda::CUdevice device_at_hand(int ordinal) {
     cuda::check(cu.cuDeviceGet(&device, ordinal), "cuDeviceGet");
   }
   return device;
-}
-
-std::string spec_to_add(const Plan& plan) {
-  return fmt::format("add this spec for {} ({}): {}", plan.target.name, compiler_arch(plan.target),
-                     plan.spec.canonical_json());
 }
 
 std::shared_ptr<KernelRequest::State> Runtime::Impl::find_pending(const Spec& spec) {
@@ -92,19 +96,6 @@ void Runtime::Impl::check_device(const Plan& plan, const cuda::CurrentContext& c
                           "is {} ({}.{})",
                           made_for.name, made_for.major, made_for.minor, device.name, device.major,
                           device.minor));
-}
-
-std::vector<BuildResult> Runtime::Impl::build_for(const Plan& plan,
-                                                  const std::vector<Source>& sources) {
-  recorder.record(plan);
-  try {
-    return builder.build(sources, {});
-  } catch (const Error& error) {
-    if (error.category() != ErrorCategory::kMissing) throw;
-    std::vector<Problem> problems = error.problems();
-    problems.front().message += "; " + spec_to_add(plan);
-    throw Error(error.category(), error.code(), std::move(problems));
-  }
 }
 
 std::vector<BuildResult> Runtime::Impl::build_cancellable(const std::vector<Source>& sources,
@@ -170,11 +161,13 @@ Kernel Runtime::Impl::load(const Plan& plan) {
   const cuda::CurrentContext context;
   keep_primary_context(context);
   check_device(plan, context);
+  recorder.record(plan);
   const std::vector<Source> sources = render_all(plan);
-  return load_built(plan, sources, build_for(plan, sources), context.device());
+  return load_built(plan, sources, builder.build(sources, {}), context.device());
 }
 
-Runtime::Runtime(RuntimeOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Runtime::Runtime(RuntimeOptions options)
+    : impl_(std::make_unique<Impl>(checked(std::move(options)))) {}
 Runtime::~Runtime() = default;
 
 void Runtime::check_operation(Op of_spec, Op of_handle) { check_handle(of_spec, of_handle); }

@@ -51,9 +51,6 @@ struct Runtime::Impl {
   // Throws Error(kUsage, "runtime.wrong_device") for a plan of another device than the context's.
   void check_device(const Plan& plan, const cuda::CurrentContext& context);
 
-  // Compiles or finds. A kernel that strict mode misses is told with its spec.
-  std::vector<BuildResult> build_for(const Plan& plan, const std::vector<Source>& sources);
-
   // As Runtime::build_cancellable; `progress` may be empty.
   std::vector<BuildResult> build_cancellable(const std::vector<Source>& sources,
                                              const PrepareProgress& progress);
@@ -88,9 +85,6 @@ Kernel assemble_kernel(const Plan& plan, std::vector<std::shared_ptr<const Loade
 // The same code with workspaces that also do for `other` and its counterparts; the kernel itself if
 // there is no other.
 Kernel with_counterpart(const Kernel& kernel, const std::optional<Kernel>& other);
-
-// "add this spec for h200 (sm_90a): {...}"
-std::string spec_to_add(const Plan& plan);
 
 }  // namespace heddle
 

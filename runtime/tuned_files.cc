@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "generator/null_byte.h"
 #include "heddle/error.h"
 #include "runtime/bundled_tables.h"
 
@@ -69,6 +70,7 @@ TunedTable read_table_file(const std::string& name) {
 TunedFiles::List TunedFiles::parse(std::string_view text) {
   List list;
   if (text.empty()) return list;
+  refuse_null_byte(text, "tuned_tables");
   for (bool is_first = true;; is_first = false) {
     const std::string_view name = text.substr(0, text.find(':'));
     if (name.empty()) {

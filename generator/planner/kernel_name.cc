@@ -46,6 +46,11 @@ std::string gemm_kernel_name(const GemmSpec& spec, const PlannedKernel& kernel) 
   std::string name = gemm_name_prefix(spec.weight, spec.activation);
   if (spec.output) name += fmt::format("_{}", to_string(*spec.output));
   if (spec.epilogue.gated) name += "_gated";
+  if (spec.epilogue.bias) name += "_bias";
+  if (spec.epilogue.activation != Activation::kNone) {
+    name += fmt::format("_{}", to_string(spec.epilogue.activation));
+  }
+  if (spec.epilogue.residual) name += "_residual";
   const std::string any_shape = gemm_family_of(kernel).name_of_any_shape(kernel);
   if (!any_shape.empty()) return name + std::string(kOfAnyShape) + any_shape;
   return fmt::format("{}{}m{}_{}", name, gemm_name_shape(spec.shape.n, spec.shape.k),

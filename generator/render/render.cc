@@ -106,6 +106,8 @@ Source render(const Plan& plan, std::size_t index) {
                 "namespace heddle {\n\n" + text.definitions + "\n}  // namespace heddle\n\n" +
                 entry_text(kernel, text);
   source.arch = compiler_arch(plan.target);
+  source.spec = plan.spec.canonical_json();
+  source.target = plan.target.name;
   source.file_name = fmt::format("{}_{}.cu", source.kernel_name, content_digest(source.text));
   return source;
 }

@@ -34,10 +34,10 @@ struct BundleReport {
 // writes the kernels and these tables to `path`, a name that ends in ".hdl". The file is complete
 // or not there. Equal requests give equal bytes, in whichever order they come. `texts`: with the
 // CUDA source and the PTX of each kernel. `progress` as in Runtime::build_cancellable(). Throws
-// Error(kUsage, "bundle.name" or "bundle.no_specs"); Error(kUnsupported, "bundle.lacks_kernels")
-// with every request that cannot be served, and "bundle.too_large"; Error(kMissing,
-// "bundle.no_texts") for kernels that were found in the cache without texts; Error(kFile,
-// "bundle.unwritable"); and what build_cancellable() throws. Any thread.
+// Error(kUsage, "bundle.name", "path.null_byte" or "bundle.no_specs"); Error(kUnsupported,
+// "bundle.lacks_kernels") with every request that cannot be served, and "bundle.too_large";
+// Error(kMissing, "bundle.no_texts") for kernels that were found in the cache without texts;
+// Error(kFile, "bundle.unwritable"); and what build_cancellable() throws. Any thread.
 HEDDLE_EXPORT BundleReport write_bundle(Runtime& runtime, const std::string& path,
                                         const std::vector<BundleRequest>& requests,
                                         bool texts = true, const PrepareProgress& progress = {});
@@ -60,7 +60,8 @@ struct BundleContents {
 };
 
 // What is in a bundle; the kernels' own bytes are not read. Throws Error(kFile, "bundle.unusable")
-// for a file that a Runtime would not use, with the reason. Any thread.
+// for a file that a Runtime would not use, with the reason, and Error(kUsage, "path.null_byte").
+// Any thread.
 HEDDLE_EXPORT BundleContents read_bundle(const std::string& path);
 
 }  // namespace heddle

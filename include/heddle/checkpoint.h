@@ -182,7 +182,7 @@ class HEDDLE_EXPORT CheckpointReader {
   // - Error(kUsage, "checkpoint.choice") for a pattern that names no tensor, a part of a layer
   //   alone, or the head that is to be quantised, "checkpoint.rank" for a rank that is none,
   //   "checkpoint.gated" for `gated` without `fuse`, "checkpoint.lm_head" for `lm_head_bits` that
-  //   are none of those allowed.
+  //   are none of those allowed, "path.null_byte" for a null byte in `path` or in options.config.
   explicit CheckpointReader(const std::string& path, const CheckpointOptions& options = {});
 
   // Ascending by name.

@@ -134,8 +134,8 @@ class HEDDLE_EXPORT Preparation {
 // opened on the first cache miss, libcuda on the first call that needs a device.
 class HEDDLE_EXPORT Runtime {
  public:
-  // Throws Error(kUsage) for a list that is malformed and for negative jobs: "cache.roots",
-  // "tuned.list", "runtime.jobs".
+  // Throws Error(kUsage) for a list that is malformed, a name with a null byte and negative jobs:
+  // "cache.roots", "tuned.list", "path.null_byte", "runtime.jobs".
   explicit Runtime(RuntimeOptions options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -203,13 +203,15 @@ class HEDDLE_EXPORT Runtime {
   // may round sums differently. kernel(spec, stream) does so, too; kernel(spec) waits for the
   // background. Every kernel of an operation without M is urgent. What the cache has is loaded at
   // once, and in strict mode all of it must be there. The current context must live until nothing
-  // more is made. `progress` tells of the urgent kernels alone, and cancels them; what fails later
-  // is in the log. A runtime that is destroyed compiles nothing more, and what is not ready by then
-  // is Error(kCancelled, "runtime.cancelled"). Urgent kernels that another call is making are
-  // waited for; if that call fails or is cancelled, this one makes them, and `progress` counts
-  // anew. Of a sealed runtime an M inside its range that has no final kernel yet is Error(kMissing,
-  // "runtime.sealed"). Throws Error(kUsage, "runtime.urgent") for another number of ranges, and for
-  // one that is empty or begins below 1.
+  // more is made. `progress` tells of the kernels that this call waits for, its total is their
+  // number, and it cancels them; Preparation::status() counts those that are left to the
+  // background, and what fails there is in the log. A runtime that is destroyed compiles nothing
+  // more, and what is not ready by then is Error(kCancelled, "runtime.cancelled"). Urgent kernels
+  // that another call is making are waited for; if that call fails or is cancelled, this one makes
+  // them, and `progress` counts anew. Of a sealed runtime an M inside its range that has no final
+  // kernel yet is Error(kMissing, "runtime.sealed"). Throws Error(kUsage, "runtime.urgent") for
+  // another number of ranges, for one that is empty, begins below 1 or has no M of its spec, and
+  // for one for all that has no M of any.
   Preparation prepare(const std::vector<Spec>& specs, const std::vector<MRange>& urgent,
                       const PrepareProgress& progress = {});
 

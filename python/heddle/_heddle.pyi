@@ -1566,7 +1566,7 @@ class Runtime:
     @overload
     def prepare(self, specs: Iterable[Spec | dict[str, Any] | str], *, urgent: tuple[int, int] | Sequence[tuple[int, int]], progress: Callable[[BuildResult, int, int], object] | None = None) -> Preparation:
         """
-        The same, but it returns when launches with an M inside `urgent` are served, a range for all specs or one for each; the background makes the rest.
+        The same, but it returns when launches with an M inside `urgent` are served, a range for all specs or one for each; the background makes the rest. progress tells of the kernels that are waited for, Preparation.status() of the rest.
         """
 
     def request(self, spec: Spec | dict[str, Any] | str) -> KernelRequest:

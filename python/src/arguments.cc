@@ -12,10 +12,8 @@ std::string quoted(const char* name, const std::string& rest) { return std::stri
 
 void check_place(const DeviceArray& array, const Wanted& wanted, int device) {
   if (array.device != DeviceMemory::kUnknownDevice && array.device != device) {
-    refuse("launch.device",
-           quoted(wanted.name, " is on device " + std::to_string(array.device) +
-                                   ", the kernel on device " + std::to_string(device)),
-           std::to_string(array.device), std::to_string(device));
+    refuse("launch.device", quoted(wanted.name, " is on another device than the kernel"),
+           "device " + std::to_string(array.device), "device " + std::to_string(device));
   }
   if (wanted.written && array.read_only) {
     refuse("launch.read_only", quoted(wanted.name, " is read-only, and the kernel writes it"));
@@ -33,18 +31,13 @@ void check_place(const DeviceArray& array, const Wanted& wanted, int device) {
 
 void check_element(const DeviceArray& array, const Wanted& wanted) {
   if (array.raw || is_element(wanted.element, array.dtype)) return;
-  const std::string given = name_of(array.dtype);
-  refuse("launch.dtype",
-         quoted(wanted.name, " has elements of the type " + given +
-                                 "; allowed: " + allowed_text(wanted.element)),
-         given, allowed_text(wanted.element));
+  refuse("launch.dtype", quoted(wanted.name, " has elements of another type"), name_of(array.dtype),
+         allowed_text(wanted.element));
 }
 
 [[noreturn]] void refuse_shape(const DeviceArray& array, const Wanted& wanted) {
-  const std::string given = shape_text(array.shape);
-  const std::string allowed = shape_text(wanted.shape);
-  refuse("launch.shape", quoted(wanted.name, " has the shape " + given + "; wanted: " + allowed),
-         given, allowed);
+  refuse("launch.shape", quoted(wanted.name, " has another shape"), shape_text(array.shape),
+         shape_text(wanted.shape));
 }
 
 std::size_t bytes_of_element(Element element) {
@@ -62,10 +55,8 @@ std::size_t bytes_of_element(Element element) {
 
 void check_raw_bytes(const DeviceArray& array, const Wanted& wanted, std::size_t needed) {
   if (!array.raw || array.bytes >= needed) return;
-  refuse("launch.too_small",
-         quoted(wanted.name, " has " + std::to_string(array.bytes) + " bytes and needs " +
-                                 std::to_string(needed)),
-         std::to_string(array.bytes), std::to_string(needed));
+  refuse("launch.too_small", quoted(wanted.name, " has too few bytes"), std::to_string(array.bytes),
+         "at least " + std::to_string(needed));
 }
 
 std::size_t dense_bytes(const Wanted& wanted) {
@@ -87,6 +78,10 @@ DeviceArray Arguments::read(nb::handle value, const char* name) {
 DeviceArray Arguments::check(nb::handle value, const Wanted& wanted) {
   DeviceArray array = read(value, wanted.name);
   check_element(array, wanted);
+  // An array without dimensions is one element.
+  if (!array.raw && array.shape.empty() && wanted.shape == std::vector<std::int64_t>{1}) {
+    array.shape = array.strides = {1};
+  }
   if (!array.raw && array.shape != wanted.shape) refuse_shape(array, wanted);
   return array;
 }
@@ -94,8 +89,8 @@ DeviceArray Arguments::check(nb::handle value, const Wanted& wanted) {
 DeviceOutput Arguments::dense(nb::handle value, const Wanted& wanted) {
   if (value.is_none()) {
     if (!wanted.wanted) return {};
-    refuse("launch.missing", quoted(wanted.name, " is None, but the kernel's spec has it"), "None",
-           shape_text(wanted.shape));
+    refuse("launch.missing", quoted(wanted.name, " is None, but the kernel's spec has it"), {},
+           "an array of the shape " + shape_text(wanted.shape));
   }
   if (!wanted.wanted) {
     refuse("launch.unexpected", quoted(wanted.name, " is given, but the kernel's spec has none"));
@@ -183,9 +178,8 @@ std::int64_t Arguments::size_along(bool last, nb::handle value, const char* name
   const std::int64_t size = last ? array.shape.back() : array.shape.front();
   if (given && *given != size) {
     refuse("launch.shape",
-           quoted(name, " has the shape " + shape_text(array.shape) + ", but " + given_name +
-                            " is " + std::to_string(*given)),
-           shape_text(array.shape), std::to_string(*given));
+           quoted(name, std::string(" has another shape than ") + given_name + " says"),
+           shape_text(array.shape), std::string(given_name) + " = " + std::to_string(*given));
   }
   return size;
 }

@@ -46,6 +46,13 @@ const char* level_name(LogLevel level) {
   return "error";
 }
 
+// Told by who makes the call, not by the first thread that would call it.
+void need_function(nb::handle value, const char* name) {
+  if (PyCallable_Check(value.ptr()) != 0) return;
+  const auto type = nb::cast<std::string>(value.type().attr("__name__"));
+  throw nb::type_error((std::string(name) + " must be a function or None, not " + type).c_str());
+}
+
 }  // namespace
 
 PythonCall::PythonCall() {
@@ -84,6 +91,7 @@ void RaisedError::rethrow() {
 
 PrepareProgress progress_of(nb::handle function, RaisedError* raised) {
   if (function.is_none()) return {};
+  need_function(function, "progress");
   return [function, raised](const BuildResult& result, std::size_t done, std::size_t total) {
     const PythonCall call;
     if (!call.ok()) return false;
@@ -99,6 +107,7 @@ PrepareProgress progress_of(nb::handle function, RaisedError* raised) {
 
 LogCallback log_of(nb::object function) {
   if (function.is_none()) return {};
+  need_function(function, "log");
   return [held = shared_object(std::move(function))](LogLevel level, std::string_view text) {
     const PythonCall call;
     if (!call.ok()) return;

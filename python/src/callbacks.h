@@ -48,6 +48,7 @@ class RaisedError {
 
 // Calls function(result, done, total), as PrepareProgress. A return value of False cancels, and so
 // does an exception, which goes to `raised`. `function` is None or lives as long as the call.
+// Raises TypeError, as log_of() does, for what cannot be called.
 PrepareProgress progress_of(nb::handle function, RaisedError* raised);
 
 // Calls function(level, text) with "debug", "info", "warning" or "error"; what it raises goes to

@@ -62,10 +62,8 @@ void set_shape(std::vector<std::int64_t> shape, const char* name, DeviceArray* a
 void check_device_type(const nb::dlpack::dltensor& tensor, const char* name) {
   const int type = tensor.device.device_type;
   if (type == kDlCuda || type == kDlCudaManaged) return;
-  refuse("launch.device",
-         std::string(name) + " is not in the memory of a CUDA device (DLPack device type " +
-             std::to_string(type) + ")",
-         std::to_string(type), "a CUDA device");
+  refuse("launch.device", std::string(name) + " is not in the memory of a CUDA device",
+         "DLPack device type " + std::to_string(type));
 }
 
 void take_tensor(const nb::dlpack::dltensor& tensor, const char* name, DeviceArray* array) {
@@ -178,8 +176,7 @@ DeviceArray device_array(nb::handle value, const char* name) {
   const nb::object interface = nb::getattr(value, "__cuda_array_interface__", nb::none());
   if (!interface.is_none()) return from_interface(value, interface, name);
   refuse("launch.argument",
-         std::string(name) + " is a " + nb::cast<std::string>(value.type().attr("__name__")),
-         nb::cast<std::string>(nb::repr(value.type())),
+         std::string(name) + " is a " + nb::cast<std::string>(value.type().attr("__name__")), {},
          "an object with __dlpack__ or __cuda_array_interface__, or a heddle.DeviceMemory");
 }
 

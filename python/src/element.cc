@@ -123,10 +123,8 @@ nb::dlpack::dtype dtype_of_typestr(const std::string& typestr, const char* argum
         break;
     }
   }
-  refuse("launch.dtype",
-         std::string(argument) + " has elements of the type \"" + typestr +
-             "\", which is not understood; DLPack has more types",
-         typestr);
+  refuse("launch.dtype", std::string(argument) + " has elements of a type that is not understood",
+         '"' + typestr + '"', "what __cuda_array_interface__ has a typestr for; DLPack has more");
 }
 
 }  // namespace heddle::python

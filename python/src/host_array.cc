@@ -35,8 +35,8 @@ bool is_dense(const Array& array) {
 
 [[noreturn]] void refuse_object(nb::handle value, const char* name, const char* allowed) {
   refuse("weights.argument",
-         std::string(name) + " is a " + nb::cast<std::string>(value.type().attr("__name__")),
-         nb::cast<std::string>(nb::repr(value.type())), allowed);
+         std::string(name) + " is a " + nb::cast<std::string>(value.type().attr("__name__")), {},
+         allowed);
 }
 
 void refuse_strides(const char* name) {
@@ -75,16 +75,12 @@ std::vector<std::uint8_t> host_bytes(nb::handle value, const char* name, Element
   ReadOnly array;
   if (!nb::try_cast(value, array)) refuse_object(value, name, "an array in the host's memory");
   if (!is_element(element, array.dtype())) {
-    refuse("weights.dtype",
-           std::string(name) + " has elements of the type " + name_of(array.dtype()) +
-               "; allowed: " + allowed_text(element),
+    refuse("weights.dtype", std::string(name) + " has elements of another type",
            name_of(array.dtype()), allowed_text(element));
   }
   if (shape_of(array) != shape) {
-    refuse("weights.shape",
-           std::string(name) + " has the shape " + shape_text(shape_of(array)) +
-               "; wanted: " + shape_text(shape),
-           shape_text(shape_of(array)), shape_text(shape));
+    refuse("weights.shape", std::string(name) + " has another shape", shape_text(shape_of(array)),
+           shape_text(shape));
   }
   if (!is_dense(array)) refuse_strides(name);
   std::vector<std::uint8_t> bytes(array.nbytes());

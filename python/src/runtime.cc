@@ -227,7 +227,8 @@ void bind_loading(nb::class_<HeldRuntime>& type) {
                    "collections.abc.Callable[[BuildResult, int, int], object] | None = None) -> "
                    "Preparation"),
            "The same, but it returns when launches with an M inside `urgent` are served, a range "
-           "for all specs or one for each; the background makes the rest.")
+           "for all specs or one for each; the background makes the rest. progress tells of the "
+           "kernels that are waited for, Preparation.status() of the rest.")
       .def(
           "request",
           [](HeldRuntime& self, nb::handle spec_value) {

@@ -55,10 +55,8 @@ Stream stream_argument(nb::handle value, int device) {
     const nb::object version_and_handle = value.attr("__cuda_stream__")();
     return to_stream(nb::cast<std::uintptr_t>(version_and_handle[1]));
   }
-  refuse("launch.stream",
-         "stream is a " + nb::cast<std::string>(value.type().attr("__name__")) +
-             "; allowed: an int, None, or an object with cuda_stream, ptr or __cuda_stream__",
-         nb::cast<std::string>(nb::repr(value)));
+  refuse("launch.stream", "stream is a " + nb::cast<std::string>(value.type().attr("__name__")), {},
+         "an int, None, or an object with cuda_stream, ptr or __cuda_stream__");
 }
 
 }  // namespace heddle::python

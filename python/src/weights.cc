@@ -18,9 +18,8 @@ namespace {
 
 const GemmSpec& gemm_of(const Spec& spec) {
   if (spec.op() == Op::kGemm) return spec.gemm();
-  refuse("weights.operation",
-         "the spec's operation is " + std::string(to_string(spec.op())) + "; allowed: gemm",
-         std::string(to_string(spec.op())), "gemm");
+  refuse("weights.operation", "the spec is of another operation", std::string(to_string(spec.op())),
+         "gemm");
 }
 
 // What quantize() makes of a gemm's spec is what its weights are to be.

@@ -86,7 +86,8 @@ def test_kv_append_refuses_by_name(heddle, driver, runtime):
     def bind(**changes):
         kernel.bind(**append_arguments(heddle, spec, **changes))
 
-    refuse(heddle, lambda: bind(v=DlpackArray((4, KV_HEADS, DIM))), "launch.shape", "v has the")
+    refuse(heddle, lambda: bind(v=DlpackArray((4, KV_HEADS, DIM))), "launch.shape",
+           "v has another shape")
     flat = DlpackArray((SEQUENCES, KV_HEADS * DIM))
     refuse(heddle, lambda: bind(k=flat), "launch.shape", "k has")
     refuse(heddle, lambda: bind(k=DlpackArray((3, KV_HEADS, DIM), strides=(1024, 256, 1))),
@@ -148,7 +149,7 @@ def test_decode_attention_launches(heddle, driver, runtime):
                f"{name} is None")
     flat = DlpackArray((SEQUENCES, HEADS, DIM))
     refuse(heddle, lambda: kernel.launch(**{**given, "q": flat}), "launch.shape",
-           "q has the shape [3, 8, 128]; wanted: [3, 1, 8, 128]")
+           "q has another shape, got [3, 8, 128]; allowed: [3, 1, 8, 128]")
     refuse(heddle, lambda: kernel.launch(**{**given, "workspace": DlpackArray((16,), "uint8")}),
            "launch.workspace", "workspace")
     slopes = DlpackArray((HEADS,), "float32")

@@ -85,20 +85,24 @@ def test_raw_memory_launches_and_says_its_m(heddle, driver, kernel):
 
 
 @pytest.mark.parametrize(("argument", "value", "code", "words"), [
-    ("x", DlpackArray((4, K), "float32"), "launch.dtype", "x has elements of the type float32"),
+    ("x", DlpackArray((4, K), "float32"), "launch.dtype",
+     "x has elements of another type, got float32;"),
     ("x", DlpackArray((4, K), "bfloat16"), "launch.dtype", "allowed: float16"),
     ("x", InterfaceArray((4, K), "<f4"), "launch.dtype", "float32"),
     ("x", InterfaceArray((4, K), "|V2"), "launch.dtype", "|V2"),
-    ("x", DlpackArray((4, K + 8)), "launch.shape", "[4, 520]; wanted: [4, 512]"),
-    ("x", DlpackArray((4 * K,)), "launch.shape", "x has the shape [2048]"),
-    ("x", DlpackArray((2, 2, K)), "launch.shape", "x has the shape [2, 2, 512]"),
-    ("y", DlpackArray((3, N)), "launch.shape", "y has the shape [3, 256]; wanted: [4, 256]"),
-    ("weights", DlpackArray((64,), "uint8"), "launch.shape", "weights has the shape [64]"),
+    ("x", DlpackArray((4, K + 8)), "launch.shape",
+     "x has another shape, got [4, 520]; allowed: [4, 512]"),
+    ("x", DlpackArray((4 * K,)), "launch.shape", "x has another shape, got [2048]"),
+    ("x", DlpackArray((2, 2, K)), "launch.shape", "x has another shape, got [2, 2, 512]"),
+    ("y", DlpackArray((3, N)), "launch.shape",
+     "y has another shape, got [3, 256]; allowed: [4, 256]"),
+    ("weights", DlpackArray((64,), "uint8"), "launch.shape", "weights has another shape, got [64]"),
     ("weights", DlpackArray((64,), "int32"), "launch.dtype", "weights"),
     ("x", DlpackArray((4, K), strides=(2 * K, 1)), "launch.layout", "x is not contiguous"),
     ("y", DlpackArray((4, N), strides=(1, 4)), "launch.layout", "y is not contiguous"),
     ("x", InterfaceArray((4, K), strides=(4 * K, 2)), "launch.layout", "x is not contiguous"),
-    ("x", DlpackArray((4, K), device=1), "launch.device", "x is on device 1, the kernel on"),
+    ("x", DlpackArray((4, K), device=1), "launch.device",
+     "another device than the kernel, got device 1; allowed: device 0"),
     ("x", DlpackArray((4, K), device_type=CPU), "launch.device", "x is not in the memory of a"),
     ("x", DlpackArray((4, K), pointer=0x10008), "launch.misaligned", "x is not aligned to 16"),
     ("x", DlpackArray((4, K), offset=8), "launch.misaligned", "x is not aligned to 16"),
@@ -112,12 +116,15 @@ def test_raw_memory_launches_and_says_its_m(heddle, driver, kernel):
     ("x", 0x10000, "launch.argument", "x is a int"),
     ("x", object(), "launch.argument", "x is a object"),
     ("x", np.zeros((4, K), np.float16), "launch.device", "x is not in the memory of a CUDA"),
-    ("m", 5, "launch.shape", "but m is 5"),
+    ("m", 5, "launch.shape", "got [4, 512]; allowed: m = 5"),
 ])
 def test_a_wrong_argument_is_refused_by_name(heddle, driver, kernel, argument, value, code, words):
     error = refusal(heddle, kernel, **{argument: value})
     assert error.code == code
     assert words in str(error)
+    for problem in error.problems:
+        for part in (problem.value, problem.allowed):
+            assert part not in problem.message or part == "", "the text has it already"
     assert driver.launches() == []
 
 

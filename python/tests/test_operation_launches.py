@@ -84,12 +84,14 @@ def test_rows_of_eight_bits_have_their_scales(heddle, driver, runtime):
     with_zeros.launch(x=x, y=integers, scales=by_token, zero_points=zeros)
     given = kernel_of(dtype="fp8_e5m2", granularity="tensor", pre_scale=True)
     given.launch(x=x, y=floats, tensor_scale=one, pre_scale=DlpackArray((256,), pointer=0x500000))
+    given.launch(x=x, y=floats, tensor_scale=DlpackArray((), "float32", pointer=0x400000),
+                 pre_scale=DlpackArray((256,), pointer=0x500000))
     groups = kernel_of(dtype="fp8_e4m3", granularity="group")
     of_groups = DlpackArray((4, 2), "float32", pointer=0x200000)
     groups.launch(x=x, y=floats, scales=of_groups)
     wider = DlpackArray((4, 8), "float32", pointer=0x200000)
     groups.launch(x=x, y=floats, scales=wider, scale_stride=8)
-    assert len(driver.launches()) == 4
+    assert len(driver.launches()) == 5
     for kernel, arguments_of, code in (
             (with_zeros, {"y": integers, "scales": by_token}, "launch.missing"),
             (with_zeros, {"y": integers, "scales": of_groups, "zero_points": zeros},
@@ -97,6 +99,8 @@ def test_rows_of_eight_bits_have_their_scales(heddle, driver, runtime):
             (with_zeros, {"y": integers, "scales": zeros, "zero_points": zeros}, "launch.dtype"),
             (with_zeros, {"y": x, "scales": by_token, "zero_points": zeros}, "launch.dtype"),
             (given, {"y": floats, "tensor_scale": one}, "launch.missing"),
+            (with_zeros, {"y": integers, "scales": DlpackArray((), "float32"),
+                          "zero_points": zeros}, "launch.shape"),
             (groups, {"y": floats}, "launch.missing"),
             (groups, {"y": floats, "scales": zeros}, "launch.dtype"),
             (groups, {"y": floats, "scales": of_groups, "scale_stride": 8}, "launch.too_small"),
@@ -105,4 +109,4 @@ def test_rows_of_eight_bits_have_their_scales(heddle, driver, runtime):
         with pytest.raises(heddle.UsageError) as caught:
             kernel.launch(x=x, **arguments_of)
         assert caught.value.code == code, arguments_of
-    assert len(driver.launches()) == 4
+    assert len(driver.launches()) == 5

@@ -21,7 +21,8 @@ def test_the_device_at_hand(heddle, driver, runtime):
     try:
         kernel = runtime.kernel(dequantize())
         assert (kernel.device, kernel.plan.target.arch) == (1, 80)
-        with pytest.raises(heddle.UsageError, match="w is on device 0, the kernel on device 1"):
+        with pytest.raises(heddle.UsageError, match="w is on another device than the kernel, "
+                                                    "got device 0; allowed: device 1"):
             kernel.launch(weights=heddle.DeviceMemory(0x10000, 1 << 20), w=DlpackArray((64, 256)))
     finally:
         driver.drop_current(1)
@@ -55,6 +56,16 @@ def test_prepare_cancels_raises_and_refuses(heddle, driver, runtime):
     for specs in (dequantize(), "{}"):
         with pytest.raises(TypeError, match="list of specs"):
             runtime.prepare(specs)
+
+
+def test_callbacks_are_functions(heddle, runtime):
+    for call in (lambda: heddle.Runtime(log=3), lambda: heddle.Runtime(log="info")):
+        with pytest.raises(TypeError, match=r"log must be a function or None, not (int|str)"):
+            call()
+    for call in (lambda: runtime.prepare([dequantize()], progress=3),
+                 lambda: runtime.build([], progress=3)):
+        with pytest.raises(TypeError, match="progress must be a function or None, not int"):
+            call()
 
 
 def test_urgent_ranges_first(heddle, driver, runtime):

@@ -124,11 +124,12 @@ SCALES = np.zeros((256, 4), np.float16)
 
 
 @pytest.mark.parametrize(("arguments", "code", "words"), [
-    ((CODES.astype(np.int32), SCALES), "weights.dtype", "codes has elements of the type int32"),
-    ((CODES[:, :256], SCALES), "weights.shape", "codes has the shape [256, 256]; wanted: [256, "),
+    ((CODES.astype(np.int32), SCALES), "weights.dtype", "elements of another type, got int32"),
+    ((CODES[:, :256], SCALES), "weights.shape",
+     "codes has another shape, got [256, 256]; allowed: [256, "),
     ((CODES.T.copy().T, SCALES), "weights.layout", "codes is not contiguous"),
     ((CODES, SCALES.astype(np.float32)), "weights.dtype", "scales has elements"),
-    ((CODES, SCALES.T.copy()), "weights.shape", "scales has the shape [4, 256]"),
+    ((CODES, SCALES.T.copy()), "weights.shape", "scales has another shape, got [4, 256]"),
     ((CODES, None), "weights.argument", "scales is a NoneType"),
     ((CODES, SCALES, CODES[:, :4].copy()), "weights.unexpected", "zeros is given"),
     ((CODES, SCALES, None, 0.5), "weights.unexpected", "tensor_scale is given"),

@@ -138,9 +138,12 @@ struct AttentionValues {
   // The element of head_dim in row g + 8 * upper of tile m of `out`.
   static __device__ __forceinline__ int dim(int m, int upper, int g) {
     constexpr int kDims = Codes::kDims;
-    if constexpr (kDims == 1) return 16 * m + 8 * upper + g;
-    constexpr int kChunkTiles = kDims / 2;
-    return 8 * kDims * (m / kChunkTiles) + kDims * g + 2 * (m % kChunkTiles) + upper;
+    if constexpr (kDims == 1) {
+      return 16 * m + 8 * upper + g;
+    } else {
+      constexpr int kChunkTiles = kDims / 2;
+      return 8 * kDims * (m / kChunkTiles) + kDims * g + 2 * (m % kChunkTiles) + upper;
+    }
   }
 
  private:

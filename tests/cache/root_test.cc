@@ -83,6 +83,28 @@ TEST(CacheRoots, MalformedLayers) {
   }
 }
 
+TEST(CacheRoots, MarksThatAreNone) {
+  for (const auto& [text, mark] :
+       {std::pair("rx:dir", "\"rx:\""), std::pair("rx:/dir", "\"rx:\""),
+        std::pair("RO:/dir", "\"RO:\""), std::pair("wr:/a:ro:/b", "\"wr:\""),
+        std::pair("readonly:/dir", "\"readonly:\""), std::pair("rw:/a:rx:/b", "\"rx:\""),
+        std::pair("ro:/a:rO:/b", "\"rO:\"")}) {
+    try {
+      parse_cache_roots(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), "cache.roots");
+      EXPECT_NE(std::string(error.what()).find(mark), std::string::npos) << error.what();
+    }
+  }
+  const std::filesystem::path here = std::filesystem::current_path();
+  EXPECT_EQ(parse_cache_roots("./rx:dir").writable, (here / "./rx:dir").string());
+  EXPECT_EQ(parse_cache_roots("./a:b").writable, (here / "./a:b").string());
+  EXPECT_EQ(parse_cache_roots("rw:./rx:dir").writable, (here / "./rx:dir").string());
+  EXPECT_EQ(parse_cache_roots("sub/a:b").writable, (here / "sub/a:b").string());
+  EXPECT_EQ(parse_cache_roots(":a").writable, (here / ":a").string());
+}
+
 // Uses a cache on `root` and expects right results from memory and one warning in all.
 void expect_memory_only(const std::string& root, const std::string& reason,
                         FileSystem* files = &posix_file_system()) {

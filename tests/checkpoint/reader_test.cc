@@ -43,6 +43,14 @@ TEST_F(ReaderTest, RanksThatAreNone) {
   }
 }
 
+TEST_F(ReaderTest, NamesWithANullByteAreRefused) {
+  const std::string cut("model\0.safetensors", 18);
+  EXPECT_EQ(code_of([&] { CheckpointReader reader(cut); }), "path.null_byte");
+  CheckpointOptions options;
+  options.config = std::string("config.json\0x", 13);
+  EXPECT_EQ(code_of([&] { open(options); }), "path.null_byte");
+}
+
 TEST_F(ReaderTest, MemoryThatIsTooSmallIsNotTouched) {
   const CheckpointReader reader = open();
   for (const auto& entry : all_tensors(reader)) {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr unsigned kLanesOfWarp = 32;
 constexpr unsigned kDepth = 16;
+constexpr int kRows = 16;       // of a warp
 constexpr unsigned kUnit = 16;  // bytes that the swizzle moves
 
 // What the descriptor says besides where: see wgmma_columns().
@@ -41,29 +42,31 @@ void multiply(const Lanes& lanes) {
     }
   }
   if ((first.columns & ~kAddressMask) != kSwizzledColumns) fail("a descriptor of another layout");
-  float a[16][kDepth];
+  // Values by column of A, so that the sums of all rows grow together: of each row in order.
+  double a[kDepth][kRows];
   for (int lane = 0; lane < 32; ++lane) {
     const int g = lane / 4, t = lane % 4;
     for (int i = 0; i < 4; ++i) {
       const int row = g + i % 2 * 8, column = 2 * t + i / 2 * 8;
       const std::uint32_t pair = lanes[lane].a[i];
-      a[row][column] = widen(first.half, static_cast<std::uint16_t>(pair));
-      a[row][column + 1] = widen(first.half, static_cast<std::uint16_t>(pair >> 16));
+      a[column][row] = widen(first.half, static_cast<std::uint16_t>(pair));
+      a[column + 1][row] = widen(first.half, static_cast<std::uint16_t>(pair >> 16));
     }
   }
   const auto start = static_cast<std::uint32_t>((first.columns & kAddressMask) << 4);
   for (int j = 0; j < 2 * first.sums; ++j) {
     std::uint16_t bits[kDepth];
     load_column(start, static_cast<unsigned>(j), bits);
-    double b[kDepth];
-    for (unsigned k = 0; k < kDepth; ++k) b[k] = widen(first.half, bits[k]);
-    for (int row = 0; row < 16; ++row) {
-      const Multiplication& lane = lanes[row % 8 * 4 + j % 8 / 2];
-      float& d = lane.d[j / 8 * 4 + row / 8 * 2 + j % 2];
-      double sum = first.add ? d : 0.0F;
-      for (unsigned k = 0; k < kDepth; ++k) sum += static_cast<double>(a[row][k]) * b[k];
-      d = static_cast<float>(sum);
+    const auto sum_of = [&](int row) -> float& {
+      return lanes[row % 8 * 4 + j % 8 / 2].d[j / 8 * 4 + row / 8 * 2 + j % 2];
+    };
+    double sums[kRows];
+    for (int row = 0; row < kRows; ++row) sums[row] = first.add ? sum_of(row) : 0.0F;
+    for (unsigned k = 0; k < kDepth; ++k) {
+      const double b = widen(first.half, bits[k]);
+      for (int row = 0; row < kRows; ++row) sums[row] += a[k][row] * b;
     }
+    for (int row = 0; row < kRows; ++row) sum_of(row) = static_cast<float>(sums[row]);
   }
 }
 

@@ -1,5 +1,6 @@
 // The kernels of decode_attention, which an architecture of each kind has a part of: they compile,
-// fit the register file, and nothing spills. Needs NVRTC, not a GPU.
+// fit the register file, nothing spills, and the compiler has nothing to say. Needs NVRTC, not a
+// GPU.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -70,7 +71,14 @@ TEST_P(CompileAttention, WithoutSpills) {
     if (!has_turn(i, target.arch())) continue;
     for (Source& source : render_all(resolve(all[i], target))) sources.push_back(std::move(source));
   }
-  expect_no_spills(sources, target);
+  std::string warnings;
+  RuntimeOptions options = memory_only();
+  options.log = [&](LogLevel level, std::string_view text) {
+    if (level >= LogLevel::kWarning) warnings += text;
+  };
+  Runtime compiler(options);
+  expect_no_spills(sources, target, compiler);
+  EXPECT_EQ(warnings, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Archs, CompileAttention, testing::Values(80, 90, 120),

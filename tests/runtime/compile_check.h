@@ -41,9 +41,10 @@ inline void add_kernels(const Plan& plan, int first, std::vector<Source>* source
 }
 
 // Each compiles, fits the target's register file and shared memory, and spills nothing.
-inline void expect_no_spills(const std::vector<Source>& sources, const Target& target) {
+inline void expect_no_spills(const std::vector<Source>& sources, const Target& target,
+                             Runtime& compiler = runtime()) {
   int most_registers = 0;
-  for (const BuildResult& result : runtime().build(sources)) {
+  for (const BuildResult& result : compiler.build(sources)) {
     const Binary& binary = *result.binary;
     EXPECT_EQ(binary.spill_bytes, 0) << result.kernel_name << " on " << target.name;
     EXPECT_EQ(binary.local_bytes, 0) << result.kernel_name << " on " << target.name;

@@ -1,10 +1,10 @@
 // GEMM with wgmma: every way of decoding and scaling compiles without spills, and the assembler has
 // nothing to say: it warns where it must wait for every multiplication before the next one. Needs
 // NVRTC, not a GPU.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -12,6 +12,8 @@
 
 #include "generator/families/warpgroup/candidates.h"
 #include "generator/planner/choose.h"
+#include "generator/planner/kernel_name.h"
+#include "generator/render/source_list.h"
 #include "tests/planned_kernel.h"
 #include "tests/runtime/compile_check.h"
 #include "tests/runtime/weight_cases.h"
@@ -32,12 +34,11 @@ Source render_with(Plan& plan, WarpgroupKernel config) {
 // The fastest warpgroup kernel for each number of tokens that kernels are chosen for.
 Plan plan_of_warpgroups(const GemmSpec& spec) {
   Plan plan = resolve(Spec::from_gemm(spec), target_from_name("h200"));
-  const std::string name = plan.kernels.front().name;
   std::vector<PlannedKernel> kernels;
   std::int64_t first = spec.shape.m_min;
   for (const std::int64_t last : token_steps(spec.shape.m_min, spec.shape.m_max)) {
     if (auto kernel = fastest_kernel(plan, {first, last}, is_wgmma)) {
-      kernel->name = fmt::format("{}_{}", name, last);
+      kernel->name = gemm_kernel_name(spec, *kernel);
       kernels.push_back(*std::move(kernel));
     }
     first = last + 1;
@@ -64,7 +65,12 @@ GemmSpec spec_of(const WeightCase& c, DType dtype, bool ragged) {
 
 class CompileWgmma : public testing::Test {
  protected:
-  void check(const std::vector<Source>& sources) {
+  // Kernels of several ranges of M may be one text, which is compiled once.
+  void check(const std::vector<Source>& all) {
+    SourceList list;
+    for (const Source& source : all) list.add(source);
+    const std::vector<Source>& sources = list.sources();
+    std::printf("%zu texts of %zu kernels\n", sources.size(), all.size());
     RuntimeOptions options = memory_only();
     options.log = [this](LogLevel level, std::string_view text) {
       if (level >= LogLevel::kWarning) warnings_ += text;

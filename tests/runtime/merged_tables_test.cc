@@ -68,6 +68,22 @@ TEST(MergedTables, KernelsThatNoEntryServesDoNoHarm) {
   }
 }
 
+// Two models of one format share kernels of any shape. Each was tuned for its own matrices.
+TEST(MergedTables, KernelsOfAnyShapeAreOfTheShapesOfTheOthers) {
+  constexpr const char* kAny = "heddle_gemm_uint4_g128_fp16_any_wgmma_32x64x512_s4_alone";
+  constexpr const char* kOther = "heddle_gemm_uint4_g128_fp16_n8192_k1024_m1_16";
+  TunedEntry other = entry_for(1, 16);
+  other.n = 8192;
+  other.k = 1024;
+  const TablesOfBundle one = bundle_with({entry_for(1, 16)}, {{kGpu, {kOfEntry, kAny}}});
+  const TablesOfBundle two = bundle_with({other}, {{kGpu, {kOther, kAny}}}, "two.hdl");
+  EXPECT_EQ(refusal(one, two), "");
+  const TablesOfBundle plain = bundle_with({}, {{kGpu, {kOfEntry, kOther, kAny}}}, "plain.hdl");
+  EXPECT_NE(refusal(one, plain).find("plain.hdl has kernels"), std::string::npos);
+  const TablesOfBundle prefill = bundle_with({}, {{kGpu, {kAny}}}, "prefill.hdl");
+  EXPECT_NE(refusal(one, prefill).find("prefill.hdl has kernels"), std::string::npos);
+}
+
 TEST(MergedTables, TheSameEntriesForTheSameM) {
   const Kernels kernels = {{kGpu, {kOfEntry}}};
   const TablesOfBundle tuned = bundle_with({entry_for(1, 16)}, kernels);

@@ -214,6 +214,29 @@ TEST_F(PrepareFirstTest, RangesThatAreNoneAreRefused) {
   EXPECT_EQ(made_, 0);
 }
 
+TEST_F(PrepareFirstTest, RangesThatNoSpecHasAreRefusedByName) {
+  Runtime runtime(options_);
+  const EngineContext context;
+  GemmSpec prefill = wide_spec(512).gemm();
+  prefill.shape.m_min = 32;
+  const std::vector<Spec> specs = {wide_spec(), Spec::from_gemm(prefill)};
+  for (const std::vector<MRange>& urgent :
+       {std::vector<MRange>{{kMostM + 1, kMostM + 9}}, {{1, 8}, {1, 31}}}) {
+    std::string what;
+    EXPECT_EQ(code_of([&] { runtime.prepare(specs, urgent); }, &what), "runtime.urgent");
+    EXPECT_NE(
+        what.find("specs[1]: /shape/m: the urgent range " + std::to_string(urgent.back().min) +
+                  " to " + std::to_string(urgent.back().max)),
+        std::string::npos)
+        << what;
+    EXPECT_NE(what.find("32 to 48"), std::string::npos) << what;
+  }
+  EXPECT_EQ(made_, 0);
+  // What is urgent of one spec may be outside of another's, where the range is for all.
+  EXPECT_NO_THROW(runtime.prepare(specs, {{1, 8}}).wait());
+  EXPECT_NO_THROW(runtime.prepare({dequantize_spec(), specs[1]}, {{1, 1}, {1, 32}}).wait());
+}
+
 TEST_F(PrepareFirstTest, SpecsAreRecordedOnce) {
   options_.record_file = (folder_.path() / "record").string();
   {

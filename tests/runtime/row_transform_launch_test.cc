@@ -108,6 +108,12 @@ TEST(RowTransformLaunch, SaysWhatMayBeInOnePlace) {
               a.x_stride = a.y_stride = 1024;
             }),
             "");
+  EXPECT_EQ(of_norm([](auto& a) {
+              a.y = memory(0x1003f0);
+              a.x_stride = a.y_stride = 1024;
+            }),
+            "launch.overlap")
+      << "the last 16 bytes of a row of X";
   EXPECT_EQ(refusal_after(gate("interleaved"), gate_args(), in_place), "launch.overlap");
   EXPECT_EQ(refusal_after(gate("halves"), gate_args(), in_place), "launch.overlap")
       << "dense rows of X are twice as long";
@@ -205,6 +211,20 @@ TEST(RowTransformLaunch, EightBitsHaveAPlaceOfTheirOwn) {
   };
   EXPECT_EQ(of([](auto& a) { a.y = memory(0x100000); }), "launch.overlap") << "not in place";
   EXPECT_EQ(of([](auto& a) { a.y = memory(0x100000 + 512); }), "launch.overlap");
+  // Rows of X are 1024 bytes, those of Y 512.
+  const auto strided_x = [](auto& a) { a.x_stride = 1024; };
+  const auto y_at = [&](std::uintptr_t place, std::int64_t stride) {
+    return of([&](auto& a) {
+      strided_x(a);
+      a.y = memory(place);
+      a.y_stride = stride;
+    });
+  };
+  EXPECT_EQ(y_at(0x100400, 0), "launch.overlap") << "dense, over gaps and rows of X";
+  EXPECT_EQ(y_at(0x100400, 2048), "") << "in the gaps of X";
+  EXPECT_EQ(y_at(0x100600, 2048), "") << "up to the next row of X";
+  EXPECT_EQ(y_at(0x100610, 2048), "launch.overlap");
+  EXPECT_EQ(y_at(0x100410, 1536), "launch.overlap") << "other strides, some of whose rows meet";
   EXPECT_EQ(of([](auto& a) { a.scales = memory(0x200000); }), "launch.overlap");
   EXPECT_EQ(of([](auto& a) { a.scales = memory(0x100010); }), "launch.overlap");
   EXPECT_EQ(of([](auto& a) { a.scales = memory(0x700010); }), "launch.overlap");

@@ -3,8 +3,11 @@
 
 #include <fstream>
 #include <iterator>
+#include <memory>
 
+#include "heddle/bundle.h"
 #include "heddle/inspect/plan.h"
+#include "heddle/inspect/source.h"
 #include "runtime/recorder.h"
 #include "tests/runtime/fake_device.h"
 
@@ -57,12 +60,43 @@ TEST_F(StrictTest, EveryKernelThatIsMissingIsNamedOnce) {
                   &what),
               "runtime.not_in_cache");
     for (const PlannedKernel& kernel : plan.kernels) {
-      const std::string::size_type at = what.find(kernel.name + " is in no layer");
+      const std::string::size_type at = what.find(kernel.name + " (key ");
       EXPECT_NE(at, std::string::npos) << kernel.name << '\n' << what;
-      EXPECT_EQ(what.find(kernel.name + " is in no layer", at + 1), std::string::npos) << what;
+      EXPECT_EQ(what.find(kernel.name + " (key ", at + 1), std::string::npos) << what;
     }
     EXPECT_NE(what.find(gemm_spec(512).canonical_json()), std::string::npos) << what;
   }
+}
+
+// What has no spec of its own, sources, knows what it was rendered for; the key is the one that the
+// cache has it under.
+TEST_F(StrictTest, SourcesThatAreMissingAreToldWithTheirSpecAndKey) {
+  const Target target = target_from_name("h200");
+  const Plan plan = resolve(dequantize_spec(), target);
+  const std::vector<Source> sources = render_all(plan);
+  const std::string key = Runtime(options_).build(sources).front().key;
+  options_.strict = true;
+  options_.cache_dir = (folder_.path() / "empty").string();
+  std::string what;
+  EXPECT_EQ(code_of([&] { Runtime(options_).build(sources); }, &what), "runtime.not_in_cache");
+  EXPECT_NE(what.find(sources.front().kernel_name + " (key " + key.substr(0, 16) + ')'),
+            std::string::npos)
+      << what << '\n'
+      << key;
+  EXPECT_NE(what.find("add this spec for h200 (sm_90a): " + dequantize_spec().canonical_json()),
+            std::string::npos)
+      << what;
+  EXPECT_EQ(code_of(
+                [&] {
+                  write_bundle(*std::make_unique<Runtime>(options_),
+                               (folder_.path() / "a.hdl").string(), {{gemm_spec(512), target}});
+                },
+                &what),
+            "runtime.not_in_cache");
+  const std::string spec = gemm_spec(512).canonical_json();
+  const std::string::size_type at = what.find(spec);
+  EXPECT_NE(at, std::string::npos) << what;
+  EXPECT_EQ(what.find(spec, at + 1), std::string::npos) << "once, for all of its kernels";
 }
 
 TEST_F(StrictTest, ManyMissingKernelsAreCounted) {

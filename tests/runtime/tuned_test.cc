@@ -82,6 +82,8 @@ TEST_F(TunedTest, WhatIsWrongWithThemIsAnErrorOfEachCall) {
   EXPECT_EQ(code_of([&] { runtime.set_tuned_tables(""); }), "tuned.in_use");
   options_.tuned_tables = "a::b";
   EXPECT_EQ(code_of([&] { Runtime bad(options_); }), "tuned.list");
+  options_.tuned_tables = std::string("a.json\0b", 8);
+  EXPECT_EQ(code_of([&] { Runtime bad(options_); }), "path.null_byte");
 }
 
 }  // namespace

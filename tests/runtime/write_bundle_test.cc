@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -71,6 +73,27 @@ TEST_F(WriteBundleTest, AStrictRuntimeIsServedFromIt) {
   Runtime strict(options);
   EXPECT_EQ(strict.kernel(dequantize_spec()).device(), 0);
   EXPECT_EQ(code_of([&] { strict.kernel(dequantize_spec(192)); }), "runtime.not_in_cache");
+}
+
+// The system would take what is before the null byte for the name.
+TEST_F(WriteBundleTest, NamesWithANullByteAreRefused) {
+  Runtime runtime(options_);
+  const std::string cut = path("cut") + std::string("\0.hdl", 5);
+  std::string what;
+  EXPECT_EQ(code_of([&] { write_bundle(runtime, cut, requests_); }, &what), "path.null_byte");
+  EXPECT_NE(what.find("path has a null byte behind \"" + path("cut") + '"'), std::string::npos)
+      << what;
+  EXPECT_FALSE(std::filesystem::exists(path("cut")));
+  EXPECT_EQ(code_of([&] { read_bundle(cut); }), "path.null_byte");
+  const auto refused = [&](const std::function<void(RuntimeOptions&)>& change) {
+    RuntimeOptions options = options_;
+    change(options);
+    return code_of([&] { const Runtime other(options); });
+  };
+  EXPECT_EQ(refused([&](RuntimeOptions& o) { o.cache_dir = cut; }), "path.null_byte");
+  EXPECT_EQ(refused([&](RuntimeOptions& o) { o.read_only_roots = {"a", cut}; }), "path.null_byte");
+  EXPECT_EQ(refused([&](RuntimeOptions& o) { o.record_file = cut; }), "path.null_byte");
+  EXPECT_EQ(refused([&](RuntimeOptions& o) { o.nvrtc_dir = cut; }), "path.null_byte");
 }
 
 TEST_F(WriteBundleTest, RefusesWhatWouldNotBeComplete) {

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -80,6 +81,10 @@ class BundleTest(BundleCase):
         self.assertEqual(len(lines), len(names))
         for name in names:
             self.assertEqual(sum(name in line for line in lines), 1, lines)
+        for n in (256, 512):
+            told = [line for line in lines if f'"shape":{{"n":{n},"k":512' in line]
+            self.assertEqual(len(told), 1, lines)
+            self.assertIn("add this spec for h200 (sm_90a): {", told[0])
         many = [json.loads(inline(shape={"n": 64 * i, "k": 512, "m": [1, 1]}))
                 for i in range(1, 61)]
         path = self.file("many.json", json.dumps(many))
@@ -87,6 +92,26 @@ class BundleTest(BundleCase):
                             check=1).err.splitlines()
         self.assertEqual(len(lines), 51)
         self.assertIn("and 10 more problems", lines[-1])
+
+    def test_a_kernel_of_another_epilogue_has_another_name_and_key(self):
+        prefill = {"shape": {"n": 256, "k": 512, "m": [64, 64]}}
+        bundle = self.folder / "plain.hdl"
+        self.heddle("bundle", "create", "--specs", inline(**prefill), "--targets", "h200",
+                    "-o", bundle, check=0)
+        listed = self.heddle("bundle", "list", bundle, check=0).out
+        epilogue = {"bias": True, "activation": "gelu", "residual": True}
+        self.environment["HEDDLE_CACHE"] = f"ro:{bundle}"
+        for changes, word in (({"epilogue": epilogue}, "_fp16_bias_gelu_residual_any_"),
+                              ({"output": {"dtype": "fp32"}}, "_fp16_fp32_any_")):
+            missed = self.heddle("build", inline(**prefill, **changes), "--target", "h200",
+                                 "--strict", check=1).err
+            self.assertIn(word, missed)
+            self.assertNotIn(word, listed)
+            key, = re.findall(r"\(key ([0-9a-f]{16})\)", missed)
+            self.assertNotIn(key, listed)
+        kernel, = self.heddle_json("build", inline(**prefill), "--target", "h200",
+                                   "--strict")["kernels"]
+        self.assertIn(kernel["key"][:16], listed)
 
     def test_kernels_of_a_models_cache(self):
         model = ROOT / "examples/models/qwen2.5-0.5b-gptq/config.json"

@@ -46,12 +46,27 @@ class FirstTest(CommandTest):
     def test_says_when_they_are_there(self):
         done = self.heddle("build", MANY_ROWS, *H100, "--first", "8", check=0)
         lines = done.err.splitlines()
-        said = [i for i, line in enumerate(lines) if "M 8 to 8 first: " in line]
+        said = [i for i, line in enumerate(lines) if line.startswith("M 8 first: ")]
         self.assertEqual(len(said), 1, done.err)
         self.assertTrue(any("compiled in" in line for line in lines[:said[0]]))
         self.assertTrue(any("compiled in" in line for line in lines[said[0] + 1:]))
-        self.assertIn("M 8 to 8 first: ", done.out.splitlines()[-2])
-        self.assertIn("1 of them general", done.out)
+        self.assertIn("1 of them general", lines[said[0]])
+        self.assertNotIn("first: ", done.out)
+
+    def test_one_kernel(self):
+        dequantize = {"heddle": 1, "op": "dequantize", "shape": {"n": 64, "k": 128},
+                      "weight": {"bits": 4, "group_size": 64}, "output": {"dtype": "fp16"}}
+        done = self.heddle("build", json.dumps(dequantize), *H100, "--first", "1-16", check=0)
+        self.assertIn("M 1 to 16 first: 1 kernel, 0 of them general, 1 compiled", done.err)
+        self.assertRegex(done.out, r"(?m)^1 kernel for h100 ")
+
+    def test_ranges_that_no_spec_has(self):
+        for more in ((), ("--strict",)):
+            line = self.problem("build", WIDE, *H100, "--first", "101-200", *more, code=2)
+            self.assertRegex(line, r"/shape/m: .*101 to 200.*1 to 100")
+        self.assertFalse((self.folder / "cache").exists())
+        both = json.dumps([json.loads(WIDE), {**SPEC, "shape": {"n": 256, "k": 512, "m": [1, 8]}}])
+        self.heddle("build", both, *H100, "--first", "100", check=0)
 
     def test_ranges_that_are_none(self):
         for text in ("0-16", "16-1", "-4", "1-", "x", "1-16-32", "1,16", "1 - 16",

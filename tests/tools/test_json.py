@@ -101,6 +101,13 @@ class JsonTest(CommandTest):
         self.assertIn("0 mismatches", text)
         self.assertIn("0xea", text.lower())
 
+    def test_plan_without_codes(self):
+        rows = ROOT / "examples/specs/rms-norm-residual.json"
+        self.assertIsNone(self.heddle_json("plan", rows, *H200, "--prove")["proof"])
+        text = self.heddle("plan", rows, *H200, "--prove", check=0).out
+        self.assertIn("nothing to prove: no kernel of the plan decodes weights", text)
+        self.assertNotIn("codes checked", text)
+
     def test_explain(self):
         report = self.heddle_json("explain", inline(), *H200, "--m", "1,16", "--most", 4)
         plan = self.heddle_json("plan", inline(), *H200)
@@ -186,6 +193,17 @@ class JsonTest(CommandTest):
         text = self.heddle("inspect", inline(), *H200, "--ptx", "--m", 1, check=0).out
         self.assertIn(one[0]["ptx"], text)
         self.assertRegex(text, r"// registers +\d+\n")
+
+    def test_inspect_of_any_shape(self):
+        for m, is_any in ((64, True), (1, False)):
+            spec = inline(shape={"n": 256, "k": 512, "m": [m, m]})
+            kernel, = self.heddle_json("inspect", spec, *H200)["kernels"]
+            self.assertEqual(kernel["any_shape"], is_any)
+            self.assertEqual("_any_" in kernel["kernel"], is_any)
+            self.assertEqual(kernel["m"], [m, m])
+            shown = f"any N, K and M, here for M {m}..{m}" if is_any else f"M {m}..{m}"
+            text = self.heddle("inspect", spec, *H200, check=0).out
+            self.assertIn(f"sm_90a, {shown}, tile ", text)
 
     def test_schema(self):
         schema = self.heddle("schema", check=0).out

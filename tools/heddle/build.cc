@@ -30,6 +30,7 @@
 #include "tools/heddle/options.h"
 #include "tools/heddle/output.h"
 #include "tools/heddle/pack_options.h"
+#include "tools/heddle/printable.h"
 #include "tools/heddle/progress.h"
 #include "tools/heddle/unused_entries.h"
 
@@ -120,7 +121,7 @@ std::vector<Source> render_operations(Build* build) {
 
 std::vector<BuildResult> make(const std::vector<Source>& sources, Runtime* runtime,
                               Progress* progress) {
-  progress->show(fmt::format("{} kernels to make or find", sources.size()), true);
+  progress->show(count_text(sources.size(), "kernel") + " to make or find", true);
   return runtime->build(
       sources, [&](const BuildResult& result, std::size_t done, std::size_t total) {
         progress->show(fmt::format("[{}/{}] {}: {} in {:.0f} ms", done, total, result.kernel_name,
@@ -140,7 +141,7 @@ std::map<std::string, BuildResult> make_first(const MRange& urgent, const Stopwa
   }
   build->first = FirstBuild{urgent,          first.sources.size(), first.general,
                             compiled.size(), since.wall_ms(),      since.processor_ms()};
-  progress->show(first_text(*build->first));
+  progress->keep(first_text(*build->first));
   return compiled;
 }
 
@@ -215,6 +216,7 @@ int build_model(const BuildOptions& options, Model model) {
   build.target = choose_target(options.target, runtime);
   build.model = std::move(model);
   resolve_operations(runtime.tuned_tables(), &build);
+  if (options.first) check_first(build.operations, parse_first(*options.first));
   build.listed = options.list;
   if (options.list) build.operations.clear();
   compile(options, since, &runtime, &build);

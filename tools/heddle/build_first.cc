@@ -4,7 +4,9 @@
 #include <time.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -47,6 +49,22 @@ MRange parse_first(const std::string& text) {
               fmt::format("--first {}: allowed: a number of tokens, or two with a dash, from 1 on "
                           "and ascending, such as 1-16",
                           text));
+}
+
+void check_first(const std::vector<BuiltOperation>& operations, const MRange& urgent) {
+  if (operations.empty()) return;
+  MRange all{std::numeric_limits<std::int64_t>::max(), 0};
+  for (const BuiltOperation& operation : operations) {
+    // Kernels of an operation without M are all made first.
+    if (!operation.plan.spec.has_m()) return;
+    const MRange m = operation.plan.spec.m_range();
+    if (m.min <= urgent.max && urgent.min <= m.max) return;
+    all = {std::min(all.min, m.min), std::max(all.max, m.max)};
+  }
+  throw Error(
+      ErrorCategory::kUsage, "tool.first",
+      {{"/shape/m", "--first has no M of any spec", fmt::format("{} to {}", urgent.min, urgent.max),
+        fmt::format("M from {} to {}", all.min, all.max), ""}});
 }
 
 FirstSources first_sources(const std::vector<BuiltOperation>& operations, const MRange& urgent,

@@ -23,6 +23,9 @@ void add_first_option(CLI::App& command, std::optional<std::string>* range);
 // "1-16", or "1" for one M alone. Throws Error(kUsage, "tool.first") for other texts.
 MRange parse_first(const std::string& text);
 
+// Throws Error(kUsage, "tool.first") if no operation has such an M.
+void check_first(const std::vector<BuiltOperation>& operations, const MRange& urgent);
+
 // What Runtime::prepare() with this urgent range makes before it returns: a source for each
 // different kernel that M in the range need or that the runtime's cache has, and the general
 // kernels that serve other M of specs of which the cache lacks kernels.

@@ -114,11 +114,10 @@ std::string sums_text(const Build& build) {
   const auto hits = static_cast<std::ptrdiff_t>(build.results.size()) - misses;
   // Several ranges of M, and several specs, may share a kernel.
   const std::string texts =
-      kernels == build.results.size() ? "" : fmt::format(", {} texts", build.results.size());
-  const std::string first = build.first ? first_text(*build.first) + '\n' : "";
-  return first + fmt::format("{} kernels for {} ({}){}: {} compiled, {} from the cache, {:.2f} s\n",
-                             kernels, build.target.name, compiler_arch(build.target), texts, misses,
-                             hits, build.total_ms / 1000);
+      kernels == build.results.size() ? "" : ", " + count_text(build.results.size(), "text");
+  return fmt::format("{} for {} ({}){}: {} compiled, {} from the cache, {:.2f} s\n",
+                     count_text(kernels, "kernel"), build.target.name, compiler_arch(build.target),
+                     texts, misses, hits, build.total_ms / 1000);
 }
 
 ordered_json first_json(const FirstBuild& first) {
@@ -153,9 +152,12 @@ ordered_json m_json(const Plan& plan, std::size_t kernel) {
 }
 
 std::string first_text(const FirstBuild& first) {
-  return fmt::format(
-      "M {} to {} first: {} kernels, {} of them general, {} compiled, after {:.2f} s", first.m.min,
-      first.m.max, first.kernels, first.general, first.compiled, first.ms / 1000);
+  const std::string m = first.m.min == first.m.max
+                            ? fmt::format("{}", first.m.min)
+                            : fmt::format("{} to {}", first.m.min, first.m.max);
+  return fmt::format("M {} first: {}, {} of them general, {} compiled, after {:.2f} s", m,
+                     count_text(first.kernels, "kernel"), first.general, first.compiled,
+                     first.ms / 1000);
 }
 
 std::string build_text(const Build& build) {

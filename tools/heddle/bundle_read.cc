@@ -78,7 +78,7 @@ int list_bundle(const BundleFileOptions& options) {
                    entry.has_source ? "yes" : "no", entry.compiler, entry.id.substr(0, 16)});
   }
   print((entries.empty() ? std::string() : table.text()) + tables_text(tables) +
-        fmt::format("{} kernels, {} bytes in {}\n", entries.size(), bundle.bytes(),
+        fmt::format("{}, {} bytes in {}\n", count_text(entries.size(), "kernel"), bundle.bytes(),
                     printable(options.file)));
   return kExitDone;
 }
@@ -142,7 +142,7 @@ int extract_bundle(const BundleFileOptions& options) {
   } else {
     for (const std::string& file : files)
       print(fmt::format("tuned table to {}\n", printable(file)));
-    print(fmt::format("{} kernels to {}\n", stored, printable(options.output)));
+    print(fmt::format("{} to {}\n", count_text(stored, "kernel"), printable(options.output)));
   }
   flush_output();
   if (without_texts > 0) {

@@ -20,7 +20,8 @@ void print_written(const std::string& output, const BundleReport& written,
     if (unused != nullptr) report["unused"] = *unused;
     print_json(report);
   } else {
-    print(tables_text(written.tables) + fmt::format("{} kernels, {} bytes in {}\n", written.kernels,
+    print(tables_text(written.tables) + fmt::format("{}, {} bytes in {}\n",
+                                                    count_text(written.kernels, "kernel"),
                                                     written.bytes, printable(output)));
   }
   flush_output();

@@ -42,6 +42,16 @@ struct Inspected {
   PtxSummary summary;
 };
 
+bool serves_any_shape(const Inspected& kernel) {
+  return kernel.plan.kernel(kernel.index).takes(KernelArgument::kShape);
+}
+
+// The M of a kernel that takes every N, K and M are those that this spec launches it with.
+std::string m_of_kernel(const Inspected& kernel) {
+  const std::string m = "M " + m_text(kernel.plan, kernel.index);
+  return serves_any_shape(kernel) ? "any N, K and M, here for " + m : m;
+}
+
 nlohmann::ordered_json to_json(const Inspected& kernel, bool with_ptx) {
   const Binary& binary = *kernel.result.binary;
   nlohmann::ordered_json json = {{"kernel", binary.kernel_name},
@@ -49,6 +59,7 @@ nlohmann::ordered_json to_json(const Inspected& kernel, bool with_ptx) {
                                  {"arch", binary.arch},
                                  {"compiler", binary.compiler},
                                  {"m", m_json(kernel.plan, kernel.index)},
+                                 {"any_shape", serves_any_shape(kernel)},
                                  {"threads", binary.threads},
                                  {"registers", binary.registers},
                                  {"spill_bytes", binary.spill_bytes},
@@ -75,7 +86,7 @@ std::vector<std::string> to_lines(const Inspected& kernel) {
   const Binary& binary = *kernel.result.binary;
   std::vector<std::string> lines = {
       binary.kernel_name,
-      fmt::format("{}, M {}, tile {}", binary.arch, m_text(kernel.plan, kernel.index),
+      fmt::format("{}, {}, tile {}", binary.arch, m_of_kernel(kernel),
                   tile_text(kernel.plan, kernel.index)),
       fmt::format("threads per block {:>6}", binary.threads),
       fmt::format("registers         {:>6}", binary.registers),

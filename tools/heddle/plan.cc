@@ -27,7 +27,9 @@ struct PlanOptions {
   bool json = false;
 };
 
+// null where no kernel decodes.
 nlohmann::ordered_json to_json(const DecodeProof& proof) {
+  if (proof.codes_checked == 0) return nullptr;
   nlohmann::ordered_json json = {{"codes_checked", proof.codes_checked},
                                  {"mismatches", proof.mismatches}};
   if (proof.mismatches != 0) json["first_mismatch"] = proof.first_mismatch;
@@ -49,7 +51,9 @@ DecodeProof prove_all(const std::vector<DecodePlan>& plans) {
 void print_text(const Plan& plan, const DecodeProof* proof) {
   std::string text = describe(plan);
   if (text.empty() || text.back() != '\n') text += '\n';
-  if (proof != nullptr) {
+  if (proof != nullptr && proof->codes_checked == 0) {
+    text += "nothing to prove: no kernel of the plan decodes weights\n";
+  } else if (proof != nullptr) {
     text += fmt::format("proof of the decode plan: {} codes checked, {} mismatches\n",
                         proof->codes_checked, proof->mismatches);
   }

@@ -70,4 +70,8 @@ std::string_view cut_text(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
+std::string count_text(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 }  // namespace heddle

@@ -20,6 +20,9 @@ std::string printable_lines(std::string_view text);
 // As many bytes of UTF-8 text as `most` allows, without half a character at the end.
 std::string_view cut_text(std::string_view text, std::size_t most);
 
+// "1 kernel", "2 kernels": a number of things whose plural ends in s.
+std::string count_text(std::size_t count, std::string_view noun);
+
 }  // namespace heddle
 
 #endif  // HEDDLE_TOOLS_HEDDLE_PRINTABLE_H_

@@ -43,4 +43,9 @@ void Progress::show(std::string_view line, bool terminal_only) {
   }
 }
 
+void Progress::keep(std::string_view line) {
+  if (!enabled_) return;
+  write_error_stream(fmt::format("{}{}\n", terminal_ ? kClearLine : "", printable(line)));
+}
+
 }  // namespace heddle

@@ -18,6 +18,8 @@ class Progress {
   // What is going on now, in one line whatever the names in it hold. A line that tells nothing new,
   // a cache hit, is for terminals only.
   void show(std::string_view line, bool terminal_only = false);
+  // A line that stays: on a terminal what is shown next begins below it.
+  void keep(std::string_view line);
 
  private:
   bool enabled_;

@@ -26,8 +26,10 @@ typedef struct heddle_m_range {
  * heddle_kernel_create() for the spec and the stream, and by heddle_request_kernel(); ask for each
  * launch, and for each capture, in which nothing changes over. Workspaces that these kernels ask
  * for do for both. In strict mode all must be in the cache. `progress` (may be null) tells of the
- * urgent kernels alone. Ranges that are empty, begin below 1 or are of another number:
- * HEDDLE_ERROR_USAGE, "runtime.urgent". The context must live until nothing more is made. */
+ * kernels that this call waits for, and heddle_preparation_get() counts the others. Ranges that are
+ * empty, begin below 1, have no M of their spec or are of another number, and one for all specs
+ * that has no M of any: HEDDLE_ERROR_USAGE, "runtime.urgent". The context must live until nothing
+ * more is made. */
 HEDDLE_EXPORT heddle_status heddle_preparation_create(heddle_runtime* runtime,
                                                       const heddle_text* specs, size_t spec_count,
                                                       const heddle_m_range* urgent,

@@ -18,6 +18,10 @@ struct Source {
   std::string arch;         // for NVRTC: "sm_80", "sm_90a"
   int threads = 0;          // per block
   int dynamic_shared_bytes = 0;
+  // What it was rendered for: the canonical spec and the target's name. Others may have the same
+  // text. Empty of a source that was not rendered from a plan.
+  std::string spec;
+  std::string target;
 };
 
 // Pure: no I/O, no CUDA. Throws Error(kInternal) if a template's parameters and the plan disagree.
