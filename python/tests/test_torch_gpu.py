@@ -1,0 +1,282 @@
+"""heddle.torch on a real GPU: operators against FP64, graphs, torch.compile, streams.
+
+Skipped where PyTorch or a GPU is not there.
+"""
+
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs PyTorch")
+
+N, K = 512, 1024
+INT8_HEAD = {"dtype": "int8", "granularity": "head"}
+
+
+@pytest.fixture
+def ht(heddle):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU, and a PyTorch with CUDA")
+    if "fake_driver" in sys.modules:
+        pytest.skip("needs a process of its own: another test has loaded the fake driver")
+    import heddle.torch as package
+
+    torch.manual_seed(5)
+    package.set_runtime(heddle.Runtime())
+    return package
+
+
+def plain(n=N, k=K, dtype=torch.float16):
+    return (torch.randn(n, k, device="cuda") / k**0.5).to(dtype)
+
+
+def values_of(heddle, layer):
+    """The weights of a layer, in FP64."""
+    spec = layer.spec
+    codes, scales, zeros, _ = heddle.unpack_weights(spec, layer.weights.cpu().numpy())
+    group = codes.shape[1] // scales.shape[1]
+    middle = 1 << (heddle.Spec(spec).to_dict()["weight"]["bits"] - 1)
+    shift = middle if zeros is None else np.repeat(zeros.astype(np.float64), group, 1)
+    if scales.dtype == np.uint16:  # bfloat16
+        scales = torch.from_numpy(scales).view(torch.bfloat16).float().numpy()
+    w = (codes.astype(np.float64) - shift) * np.repeat(scales.astype(np.float64), group, 1)
+    return torch.from_numpy(w).cuda()
+
+
+def close(y, expected, tolerance=4e-3):
+    error = (y.double() - expected.double()).abs().max()
+    assert torch.isfinite(y).all()
+    assert error <= tolerance * expected.abs().max(), float(error)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("weight", [
+    {"bits": 4}, {"bits": 4, "zero_point": "int", "group_size": 64}, {"bits": 8}])
+@pytest.mark.parametrize("rows", [1, 7, 64, 300])
+def test_linear_against_fp64(heddle, ht, dtype, weight, rows):
+    layer = ht.Linear.quantized(plain(dtype=dtype), weight)
+    x = torch.randn(3, rows, K, device="cuda").to(dtype)
+    y = layer(x)
+    assert (y.shape, y.dtype) == ((3, rows, N), dtype)
+    close(y, x.double() @ values_of(heddle, layer).T, 4e-3 if dtype == torch.float16 else 2e-2)
+    assert torch.equal(y, layer(x))
+
+
+def test_quantising_on_the_gpu_gives_the_bits_of_the_host(ht):
+    w = plain()
+    for epilogue in ({}, {"gated": True, "activation": "silu"}):
+        device = ht.Linear.quantized(w, epilogue=epilogue)
+        assert torch.equal(device.weights.cpu(), ht.Linear.quantized(w.cpu(),
+                                                                     epilogue=epilogue).weights)
+
+
+def test_fused_and_gated_and_plain_layers(heddle, ht):
+    x = torch.randn(5, K, device="cuda").half()
+    parts = [plain(n) for n in (256, 64, 64)]
+    bias = torch.randn(384, device="cuda").half()
+    fused = ht.Linear.quantized(parts, bias=bias)
+    expected = (x.double() @ values_of(heddle, fused).T + bias.double()).split([256, 64, 64], -1)
+    for y, wanted in zip(fused(x), expected, strict=True):
+        close(y, wanted)
+    gated = ht.Linear.quantized([plain(256), plain(256)],
+                                epilogue={"gated": True, "activation": "silu"})
+    gate, up = (x.double() @ values_of(heddle, gated).T).chunk(2, -1)
+    close(gated(x), torch.nn.functional.silu(gate) * up)
+    w = plain()
+    sixteen = ht.Linear.quantized(w, {"type": "fp16"}, epilogue={"residual": True},
+                                  output={"dtype": "fp32"})
+    added = torch.randn(5, N, device="cuda")
+    close(sixteen(x, added), x.double() @ w.double().T + added.double())
+
+
+def test_dequantize_and_repack(heddle, ht):
+    layer = ht.Linear.quantized(plain())
+    made = ht.dequantize(layer.weights, ht.canonical(
+        {"heddle": 1, "op": "dequantize", "shape": {"n": N, "k": K}, "weight": {"bits": 4},
+         "output": {"dtype": "fp16"}}))
+    assert torch.equal(made, values_of(heddle, layer).half())
+    codes = torch.randint(0, 16, (K, N))
+    words = torch.zeros(K, N // 8, dtype=torch.int64)
+    for i, column in enumerate((0, 2, 4, 6, 1, 3, 5, 7)):
+        words |= codes[:, column::8] << (4 * i)
+    words = torch.where(words >= 2**31, words - 2**32, words).int().cuda()
+    scales = torch.rand(K // 128, N).half()
+    packed = ht.repack(words, ht.canonical(
+        {"heddle": 1, "op": "repack", "shape": {"n": N, "k": K}, "weight": {"bits": 4},
+         "source": {"format": "awq"}}), scales.cuda())
+    host = heddle.pack_weights(layer.spec, codes.T.contiguous().to(torch.uint8).numpy(),
+                               scales.T.contiguous().numpy())
+    np.testing.assert_array_equal(packed.cpu().numpy(), host)
+
+
+def norm_spec(ht, **more):
+    return ht.canonical({"heddle": 1, "op": "row_transform", "shape": {"columns": K},
+                         "input": {"dtype": "fp16"}, "norm": {"type": "rms", "epsilon": 1e-5},
+                         **more})
+
+
+def rms(x, weight):
+    x = x.double()
+    return x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * weight.double()
+
+
+def test_rows(ht):
+    x, residual = (torch.randn(9, K, device="cuda").half() for _ in range(2))
+    weight = torch.rand(K, device="cuda").half() + 0.5
+    total = x + residual
+    y = ht.row_transform(x, norm_spec(ht, residual=True), residual, weight)
+    assert torch.equal(residual, total)
+    close(y, rms(total, weight), 1e-3)
+    spec = norm_spec(ht, output={"dtype": "fp8_e4m3", "granularity": "token"})
+    codes, scales = ht.row_quantize(x, spec, None, weight)
+    assert codes.dtype == torch.float8_e4m3fn
+    close(codes.double() * scales[:, None].double(), rms(x, weight), 0.04)
+
+
+def cache_of(heddle, spec, pages, table):
+    layout = heddle.kv_cache_layout(spec)
+
+    def tensor(of):
+        size = heddle.Spec(spec).to_dict()["kv"]["page_size"]
+        scale = of.scale_bytes(pages, size)
+        return heddle.KvCacheTensor(
+            codes=torch.zeros(of.code_bytes(pages, size), dtype=torch.uint8, device="cuda"),
+            scales=torch.zeros(scale // 2, dtype=torch.float16, device="cuda") if scale else None)
+
+    return heddle.KvCache(tensor(layout.k), tensor(layout.v), pages, block_table=table)
+
+
+def test_a_cache_of_ragged_sequences(heddle, ht):
+    heads, kv_heads, dim, sequences, page = 8, 2, 128, 3, 64
+    kv = {"k": INT8_HEAD, "v": INT8_HEAD, "page_size": page}
+    activation = {"dtype": "fp16"}
+    append = ht.canonical({"heddle": 1, "op": "kv_append", "activation": activation, "kv": kv,
+                           "shape": {"kv_heads": kv_heads, "head_dim": dim}})
+    attend = ht.canonical({"heddle": 1, "op": "decode_attention", "activation": activation,
+                           "kv": kv, "shape": {"heads": heads, "kv_heads": kv_heads,
+                                               "head_dim": dim}, "log_sum_exp": True})
+    table = torch.randperm(sequences * 4, device="cuda").int().view(sequences, 4)
+    cache = cache_of(heddle, append, sequences * 4, table)
+    counts = [1, 64, 130]
+    k, v = (torch.randn(sum(counts), kv_heads, dim, device="cuda").half() for _ in range(2))
+    lengths = torch.tensor(counts, dtype=torch.int32, device="cuda")
+    offsets = torch.tensor([0, 1, 65, 195], dtype=torch.int32, device="cuda")
+    assert ht.kv_append(k, v, lengths, cache, append, offsets=offsets) is None
+    q = torch.randn(sequences, 1, heads, dim, device="cuda").half()
+    out, lse = ht.decode_attention(q, lengths, cache, attend)
+    first = 0
+    for i, count in enumerate(counts):
+        keys, values = (t[first:first + count].double().repeat_interleave(heads // kv_heads, 1)
+                        for t in (k, v))
+        logits = torch.einsum("hd,thd->ht", q[i, 0].double(), keys) / dim**0.5
+        close(out[i, 0], torch.einsum("ht,thd->hd", logits.softmax(-1), values), 2e-2)
+        close(lse[i, 0], logits.logsumexp(-1), 2e-2)
+        first += count
+
+
+class Block(torch.nn.Module):
+    """The MLP of a decoder layer, whose residual the norm replaces."""
+
+    def __init__(self, ht):
+        super().__init__()
+        self.norm = norm_spec(ht, residual=True)
+        self.weight = torch.rand(K, device="cuda").half() + 0.5
+        self.gate_up = ht.Linear.quantized(
+            [plain(N), plain(N)], epilogue={"gated": True, "activation": "silu"})
+        self.down = ht.Linear.quantized(plain(K, N))
+
+    def forward(self, x, residual):
+        import heddle.torch as ht
+
+        h = ht.row_transform(x, self.norm, residual, self.weight)
+        return self.down(self.gate_up(h)), residual
+
+
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
+def test_torch_compile_has_no_graph_break(ht, mode):
+    block = Block(ht)
+    compiled = torch.compile(block, fullgraph=True, mode=mode)
+    for _ in range(4):
+        x, residual = (torch.randn(4, K, device="cuda").half() for _ in range(2))
+        wanted = block(x, residual.clone())
+        found = compiled(x, residual.clone())
+        for y, expected in zip(found, wanted, strict=True):
+            close(y, expected, 2e-3)
+
+
+def test_compiled_for_any_number_of_rows(ht):
+    block = Block(ht)
+    compiled = torch.compile(block, fullgraph=True, dynamic=True)
+    for rows in (2, 5, 33, 200):
+        x, residual = (torch.randn(rows, K, device="cuda").half() for _ in range(2))
+        close(compiled(x, residual.clone())[0], block(x, residual.clone())[0], 2e-3)
+
+
+def test_a_graph_replays_with_other_inputs(ht):
+    block = Block(ht)
+    x, residual = (torch.randn(4, K, device="cuda").half() for _ in range(2))
+    block(x, residual.clone())
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y, _ = block(x, residual)
+    for _ in range(3):
+        x.normal_()
+        residual.normal_()
+        expected, _ = block(x, residual.clone())
+        graph.replay()
+        assert torch.equal(y, expected)
+
+
+def test_a_capture_without_a_warm_up_is_refused(heddle, ht):
+    layer = ht.Linear.quantized(plain(264, K))
+    x = torch.randn(1, K, device="cuda").half()
+    graph = torch.cuda.CUDAGraph()
+    with pytest.raises(heddle.MissingError), torch.cuda.graph(graph):
+        layer(x)
+    torch.cuda.synchronize()
+    ht.prepare([layer.spec])
+    close(layer(x), layer(x))
+
+
+def test_each_stream_has_its_workspace(ht):
+    from heddle.torch._workspace import WorkspacePool, current_stream
+
+    pool = WorkspacePool()
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    taken = []
+    for stream in (*streams, streams[0]):
+        with torch.cuda.stream(stream):
+            taken.append(pool.get(0, current_stream(0), 1000))
+    assert taken[0] is taken[2]
+    assert taken[0].data_ptr() != taken[1].data_ptr()
+    assert not any(bool(t.any()) for t in taken)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = pool.get(0, current_stream(0), 1000)
+    assert captured.data_ptr() not in {t.data_ptr() for t in taken}
+
+
+def test_streams_that_overlap_give_the_same(ht):
+    layer = ht.Linear.quantized(plain(64, 16384), {"bits": 4})
+    x = torch.randn(1, 16384, device="cuda").half()
+    expected = layer(x)
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    torch.cuda.synchronize()
+    made = []
+    for _ in range(20):
+        for stream in streams:
+            with torch.cuda.stream(stream):
+                made.append(layer(x))
+    torch.cuda.synchronize()
+    assert all(torch.equal(y, expected) for y in made)
+
+
+def test_what_is_refused(heddle, ht):
+    layer = ht.Linear.quantized(plain())
+    with pytest.raises(heddle.UsageError, match="host memory"):
+        layer(torch.zeros(1, K).half())
+    with pytest.raises(heddle.UsageError, match="requires gradients"):
+        layer(torch.zeros(1, K, device="cuda").half().requires_grad_())
+    with pytest.raises(heddle.UsageError, match=r"^x has elements of the type float32"):
+        layer(torch.zeros(1, K, device="cuda"))
