@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ._cache import decode_attention, kv_append
 from ._kernels import prepare, runtime, set_runtime
-from ._linear import Linear, pack, tensor_of
+from ._linear import Linear, changed, pack, tensor_of
 from ._matrices import dequantize, gemm, quantize_weight, repack
 from ._rows import row_quantize, row_transform
 from ._specs import canonical
@@ -24,6 +24,7 @@ from ._specs import canonical
 __all__ = [
     "Linear",
     "canonical",
+    "changed",
     "decode_attention",
     "dequantize",
     "gemm",

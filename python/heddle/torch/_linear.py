@@ -10,12 +10,12 @@ import torch
 from .. import check_packed_weights, layout_version, pack_weights, quantize
 from .._errors import UsageError
 from ._matrices import gemm, quantize_weight
-from ._specs import NAMES, canonical, fields, gemm_output, packed_bytes
+from ._specs import DTYPES, NAMES, canonical, fields, gemm_output, packed_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .. import CheckpointLayer, CheckpointReader
+    from .. import CheckpointLayer, CheckpointReader, Uploader
     from ._specs import SpecLike
 
 _NAMES_OF_16 = {name: dtype for dtype, name in NAMES.items() if dtype.itemsize == 2}
@@ -125,22 +125,25 @@ class Linear(torch.nn.Module):
         reader: CheckpointReader,
         layer: CheckpointLayer | str,
         device: torch.device | str | int | None = None,
+        *,
+        weights: torch.Tensor | None = None,
+        uploader: Uploader | None = None,
         **changes: Any,
     ) -> Linear:
-        """A layer of a checkpoint, packed on the host and copied to `device`.
+        """A layer of a checkpoint on `device`; the outputs of a fused one are its parts.
 
-        changes: fields of the layer's spec that are replaced: shape={"m": [1, 64]}, output=... A
-        fused layer returns its parts, a gated one does not.
+        changes: fields of the layer's spec, as of `changed`. weights: what was packed before, for
+        the changed spec; None: it is packed here. uploader: for a CUDA device, of its current
+        stream; the caller then waits for finish().
         """
         layer = reader.layer(layer) if isinstance(layer, str) else layer
-        given = layer.spec.to_dict()
-        for name, value in changes.items():
-            given[name] = {**given.get(name, {}), **value} if isinstance(value, dict) else value
         if layer.matrices != 1:
             raise UsageError(
                 f"{layer.name} has {layer.matrices} matrices; allowed: one", "torch.matrices"
             )
-        dtype = _NAMES_OF_16[given["activation"]["dtype"]]
+        spec = changed(layer.spec, **changes)
+        given = fields(spec, "gemm")
+        dtype = DTYPES[given["activation"]["dtype"]]
 
         def read(tensor: Any) -> torch.Tensor | None:
             if tensor is None:
@@ -148,11 +151,16 @@ class Linear(torch.nn.Module):
             plain = tensor_of(reader, tensor)
             return (plain.to(dtype) if plain.is_floating_point() else plain).to(device)
 
+        if weights is None and uploader is not None:
+            weights = torch.empty(layer.packed.bytes, dtype=torch.uint8, device=device)
+            uploader.pack(reader, layer, weights)
+        elif weights is None:
+            weights = torch.from_numpy(reader.pack(layer)).to(device)
         split = [part.rows for part in layer.parts]
         fused = len(split) > 1 and not given["epilogue"].get("gated")
         return cls(
-            given,
-            torch.from_numpy(reader.pack(layer)).to(device),
+            spec,
+            weights,
             bias=read(layer.bias),
             pre_scale=read(layer.pre_scale),
             permutation=read(layer.permutation),
@@ -185,6 +193,15 @@ class Linear(torch.nn.Module):
         """Raises UsageError unless the weights of the state are packed as these are."""
         stored = json.loads(bytes(state.cpu().numpy()).decode())
         check_packed_weights(self.spec, stored["spec"], stored["layout_version"])
+
+
+def changed(spec: SpecLike, **changes: Any) -> str:
+    """A spec with other fields: an object is merged into its own, except for a weight."""
+    given = json.loads(canonical(spec))
+    for name, value in changes.items():
+        merge = isinstance(value, dict) and name != "weight"
+        given[name] = {**given.get(name, {}), **value} if merge else value
+    return canonical(given)
 
 
 def pack(spec: str, w: torch.Tensor) -> torch.Tensor:
