@@ -274,8 +274,11 @@ def test_streams_that_overlap_give_the_same(ht):
 
 def test_what_is_refused(heddle, ht):
     layer = ht.Linear.quantized(plain())
-    with pytest.raises(heddle.UsageError, match="host memory"):
+    with pytest.raises(heddle.UsageError, match="on the device cpu"):
         layer(torch.zeros(1, K).half())
+    with pytest.raises(heddle.UsageError, match="host memory"):
+        layer.cpu()(torch.zeros(1, K).half())
+    layer.cuda()
     with pytest.raises(heddle.UsageError, match="requires gradients"):
         layer(torch.zeros(1, K, device="cuda").half().requires_grad_())
     with pytest.raises(heddle.UsageError, match=r"^x has elements of the type float32"):

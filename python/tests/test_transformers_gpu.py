@@ -104,16 +104,32 @@ def test_bf16(hx, tmp_path, model_type, dtype):
     assert error_of(teacher_forced(ours, cache, ids, PROMPT), model(ids).logits) < 4e-2
 
 
-@pytest.mark.parametrize(("kv", "tolerance"), [
-    ("int8:head", 0.02), ("int8:token", 0.02), ("fp8_e4m3:head", 0.06), ("int4:group", 0.3),
-    ("int4:channel:128,int4:head", 0.3)])
-def test_quantised_caches(hx, tmp_path, kv, tolerance):
+@pytest.mark.parametrize(("kv", "rounding", "tolerance"), [
+    ("int8:head", ("int8", "head"), 1e-2), ("int8:token", ("int8", "token"), 1e-2),
+    ("fp8_e4m3:head", ("fp8_e4m3", "head"), 3e-2), ("int4:head", ("int4", "head"), 1e-1),
+    ("int4:group:32", ("int4", "group", 32), 1e-1)])
+def test_quantised_caches(hx, tmp_path, kv, rounding, tolerance):
+    """Against keys and values that are rounded as documented. A code may be the neighbour of
+    the FP32 model's, whose size the tolerance allows for."""
+    import rounded_cache
+
     model, ours = pair(tmp_path, "llama", "awq")
     ids = tokens(2, 200)
-    cache = hx.HeddleCache(ours, 2, 256, kv)
-    error = error_of(teacher_forced(ours, cache, ids, 150), model(ids).logits)
-    print(f"{kv}: {error:.1e}")
+    expected = teacher_forced(model, rounded_cache.cache(2, *rounding), ids, 150)
+    found = teacher_forced(ours, hx.HeddleCache(ours, 2, 256, kv), ids, 150)
+    error, whole = error_of(found, expected), error_of(found, model(ids).logits)
+    print(f"{kv}: {error:.1e}, of the rounding itself {whole:.1e}")
     assert error < tolerance
+    assert error < 0.75 * whole
+
+
+def test_scales_per_channel(hx, tmp_path):
+    model, ours = pair(tmp_path, "llama", "awq")
+    ids = tokens(2, 300)
+    cache = hx.HeddleCache(ours, 2, 384, "int4:channel:128,int4:head")
+    error = error_of(teacher_forced(ours, cache, ids, 250), model(ids).logits)
+    print(f"int4:channel:128,int4:head: {error:.1e}")
+    assert error < 0.3
 
 
 @pytest.mark.parametrize("batch", [1, 3, 16, 64])
@@ -129,8 +145,9 @@ def test_ragged_batches_across_pages(hx, tmp_path, batch):
     hx.compile(ours, kv="fp16")
     found = ours.generate(ids, **given)
     assert found.shape == wanted.shape
-    same = (found == wanted).all(1).float().mean()
-    assert same > 0.9, float(same)
+    for row, expected, visible in zip(found, wanted, mask, strict=True):
+        first = int((visible == 0).sum())
+        assert same_or_close(model, row[None, first:], expected[None, first:]), first
     assert torch.equal(found, ours.generate(ids, **given))
 
 

@@ -90,6 +90,11 @@ def launch(
     spec: str, on: torch.Tensor, m: int | None = None, *, workspace: bool = False, **arguments: Any
 ) -> None:
     """One launch on the current stream of the device of `on`."""
+    if on.device.type != "cuda":
+        raise UsageError(
+            f"a tensor is on the device {on.device}; allowed: all on one CUDA device",
+            "torch.device",
+        )
     device = on.device.index
     if device != torch.cuda.current_device():
         with torch.cuda.device(device):
