@@ -1,6 +1,7 @@
 """python -m heddle bench-model, as far as it needs no GPU; models that are quantised in memory."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -28,6 +29,16 @@ def test_what_the_command_line_takes(heddle):
         done = command(*wrong)
         assert done.returncode == 2, wrong
         assert "usage: python -m heddle" in done.stderr
+
+
+def test_documents_give_it_options_that_it_has(heddle):
+    from heddle.__main__ import parser
+
+    lines = re.findall(r"^python -m heddle (.*)$", (ROOT / "docs/pytorch.md").read_text(),
+                       re.MULTILINE)
+    assert lines
+    for line in lines:
+        parser().parse_args(line.split())
 
 
 def test_errors_are_one_line(tmp_path):
