@@ -3,6 +3,8 @@ against Transformers' own, in FP32, on the weights that a checkpoint stands for.
 
 import itertools
 import json
+import os
+import shutil
 import subprocess
 import sys
 
@@ -255,8 +257,32 @@ def test_what_loading_refuses(heddle, hx, tmp_path):
     plain = small_models.write(small_models.plain("llama"), tmp_path / "plain", "plain")
     with pytest.raises(heddle.UsageError, match="neither bits nor weight"):
         load(plain, dtype=torch.float16, quantization_config=hx.HeddleConfig(kv="fp16"))
+    tied = small_models.write(small_models.plain("llama", tie_word_embeddings=True),
+                              tmp_path / "tied", "awq")
+    with pytest.raises(heddle.UsageError, match="weights of its embeddings"):
+        load(tied, dtype=torch.float16, quantization_config=hx.HeddleConfig(lm_head=8))
     with pytest.raises(heddle.UsageError, match="both given"):
         hx.HeddleConfig(bits=4, weight={"bits": 4})
+
+
+@pytest.mark.parametrize(("model_type", "name"), [
+    ("qwen2", "awq"), ("llama", "gptq-act-order"), ("phi3", "compressed-tensors")])
+def test_a_folder_that_heddle_repack_has_written(hx, tmp_path, model_type, name):
+    command = os.environ.get("HEDDLE_COMMAND")
+    if not command:
+        pytest.skip("needs the command heddle; ctest names it in HEDDLE_COMMAND")
+    model, ours = pair(tmp_path, model_type, name)
+    folder = tmp_path / "packed"
+    folder.mkdir()
+    shutil.copy(tmp_path / "model/config.json", folder)
+    subprocess.run([command, "repack", tmp_path / "model", "--gated", "-o",
+                    folder / "model.safetensors"], check=True, capture_output=True)
+    packed = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float16)
+    ids = tokens(2)
+    assert torch.equal(packed(ids).logits, ours(ids).logits)
+    close(packed(ids).logits, model(ids).logits)
+    cache = hx.HeddleCache(packed, 2, 64, "fp16")
+    close(packed(ids, past_key_values=cache).logits, model(ids).logits)
 
 
 def test_lm_head_is_quantised_on_request(hx, tmp_path):

@@ -3,52 +3,38 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from transformers.utils import logging
 
-from .. import CheckpointReader, Uploader, unpack_weights
 from .._errors import UnsupportedError
-from ..torch import Linear, changed, pack, prepare
-from ..torch._specs import DTYPES, NAMES
+from ..torch import Linear, prepare
 from ._modules import Fused, GatedMlp, Part, Pending
 
 if TYPE_CHECKING:
-    from .. import CheckpointLayer
+    from collections.abc import Sequence
 
 
-def opened(folder: str, *, plain: bool, lm_head: int) -> CheckpointReader:
-    """The checkpoint of a folder. plain: one of 16 bits. Raises UnsupportedError by name."""
-    reader = CheckpointReader(folder, gated=True, dense=plain, lm_head_bits=lm_head)
-    if reader.unserved:
-        lines = [f"{layer.name}: {layer.reason}" for layer in reader.unserved]
-        more = f" and {len(lines) - 8} more" if len(lines) > 8 else ""
-        raise UnsupportedError(
-            "layers of this checkpoint have no kernel: " + "; ".join(lines[:8]) + more,
-            "transformers.unserved",
-        )
-    return reader
+class Source(Protocol):
+    """Where layers come from: a checkpoint that is packed now, or one that was."""
+
+    @property
+    def layers(self) -> Sequence[Any]:
+        """Each with a name, a spec and parts: the modules whose place it takes."""
+
+    def make(self, layer: Any, device: torch.device) -> Linear:
+        """One of them on a device."""
+
+    def finish(self) -> None:
+        """Waits until all are there."""
 
 
-def served(reader: CheckpointReader, lm_head: int) -> list[CheckpointLayer]:
-    """The layers that become modules: lm_head only where its bits were asked for."""
-    return [
-        layer
-        for layer in reader.layers
-        if lm_head or not is_plain(layer) or not layer.name.endswith("lm_head")
-    ]
-
-
-def is_plain(layer: CheckpointLayer) -> bool:
-    """Whether its weights are not quantised."""
-    return bool(layer.spec.to_dict()["weight"]["bits"] == 16)
-
-
-def clear(model: torch.nn.Module, layers: list[CheckpointLayer]) -> list[str]:
-    """Takes the modules of layers out of a model; returns patterns of their tensors."""
+def clear(model: torch.nn.Module, layers: Sequence[Any]) -> list[str]:
+    """Takes the modules of layers out of a model; returns patterns of their tensors' names."""
     patterns = []
     for layer in layers:
+        patterns.append("^" + re.escape(layer.name + "."))
         for part in layer.parts:
             parent, name = _place(model, part.name)
             parent.add_module(name, Pending())
@@ -56,33 +42,11 @@ def clear(model: torch.nn.Module, layers: list[CheckpointLayer]) -> list[str]:
     return patterns
 
 
-def fill(
-    model: torch.nn.Module,
-    reader: CheckpointReader,
-    layers: list[CheckpointLayer],
-    dtype: torch.dtype,
-    weight: dict[str, Any] | None,
-) -> None:
-    """Packs the layers one by one, with a progress bar, and puts them into their places.
-
-    weight: layers of 16 bits are quantised to it, on their device.
-    """
-    uploaders: dict[torch.device, Uploader] = {}
-    activation = {"dtype": NAMES[dtype]}
-    for layer in logging.tqdm(layers, desc="Packing weights", unit="layer"):
-        device = _device_near(model, layer.parts[0].name)
-        if weight is not None and is_plain(layer):
-            made = _quantized(reader, layer, device, activation, weight)
-        else:
-            if device.type == "cuda" and device not in uploaders:
-                with torch.cuda.device(device):
-                    uploaders[device] = Uploader(torch.cuda.current_stream(device).cuda_stream)
-            made = Linear.from_checkpoint(
-                reader, layer, device, uploader=uploaders.get(device), activation=activation
-            )
-        install(model, layer, made)
-    for uploader in uploaders.values():
-        uploader.finish()
+def fill(model: torch.nn.Module, source: Source) -> None:
+    """Makes the layers one by one, with a progress bar, and puts them into their places."""
+    for layer in logging.tqdm(source.layers, desc="Packing weights", unit="layer"):
+        install(model, layer, source.make(layer, _device_near(model, layer.parts[0].name)))
+    source.finish()
     prepare_modules(model)
 
 
@@ -112,21 +76,6 @@ def install(model: torch.nn.Module, layer: Any, made: Linear) -> None:
         for index, part in enumerate(layer.parts):
             parent, name = _place(model, part.name)
             parent.add_module(name, Part(fused, index))
-
-
-def _quantized(
-    reader: CheckpointReader,
-    layer: CheckpointLayer,
-    device: torch.device,
-    activation: dict[str, str],
-    weight: dict[str, Any],
-) -> Linear:
-    changes: dict[str, Any] = {"activation": activation, "weight": weight}
-    stored = DTYPES[layer.spec.to_dict()["weight"]["type"]]
-    codes = torch.from_numpy(unpack_weights(layer.spec, reader.pack(layer)).codes)
-    w = codes.view(stored).to(device).to(DTYPES[activation["dtype"]])
-    weights = pack(changed(layer.spec, **changes), w)
-    return Linear.from_checkpoint(reader, layer, device, weights=weights, **changes)
 
 
 def _place(model: torch.nn.Module, name: str) -> tuple[torch.nn.Module, str]:

@@ -11,12 +11,14 @@ from transformers.quantizers.base import HfQuantizer
 
 from .._errors import UsageError
 from ..torch._specs import NAMES
-from . import _load
 from ._cache import use_by_default
+from ._checkpoint import CheckpointSource
 from ._config import METHODS, HeddleConfig
+from ._load import clear, fill
+from ._packed import PackedSource, is_packed
 
 if TYPE_CHECKING:
-    from .. import CheckpointLayer, CheckpointReader
+    from ._load import Source
 
 
 class HeddleQuantizer(HfQuantizer):
@@ -24,9 +26,7 @@ class HeddleQuantizer(HfQuantizer):
 
     def __init__(self, quantization_config: HeddleConfig, **kwargs: Any) -> None:
         super().__init__(quantization_config, **kwargs)
-        self.reader: CheckpointReader | None = None
-        self.layers: list[CheckpointLayer] = []
-        self.dtype = torch.float16
+        self.source: Source | None = None
 
     def validate_environment(self, *args: Any, **kwargs: Any) -> None:
         """Refuses a config that says nothing."""
@@ -62,22 +62,30 @@ class HeddleQuantizer(HfQuantizer):
                 "transformers.checkpoint",
             )
         config = self.quantization_config
-        folder = os.path.dirname(os.path.abspath(checkpoint_files[0]))
-        self.dtype = kwargs.get("dtype") or model.dtype
-        self.reader = _load.opened(folder, plain=not self.pre_quantized, lm_head=config.lm_head)
-        self.layers = _load.served(self.reader, config.lm_head)
-        patterns = _load.clear(model, self.layers)
+        dtype = kwargs.get("dtype") or model.dtype
+        if config.lm_head and model.config.tie_word_embeddings:
+            raise UsageError(
+                f"lm_head is {config.lm_head}, and the model's lm_head has the weights of its"
+                " embeddings; allowed: 0",
+                "transformers.lm_head",
+            )
+        if self.pre_quantized and is_packed(checkpoint_files):
+            self.source = PackedSource(model, checkpoint_files, dtype)
+        else:
+            folder = os.path.dirname(os.path.abspath(checkpoint_files[0]))
+            weight = None if self.pre_quantized else config.weight
+            self.source = CheckpointSource(folder, dtype, weight, config.lm_head)
+        patterns = clear(model, self.source.layers)
         known = model._keys_to_ignore_on_load_unexpected or ()
         model._keys_to_ignore_on_load_unexpected = {*known, *patterns}
 
     def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
-        config = self.quantization_config
-        assert self.reader is not None
-        _load.fill(model, self.reader, self.layers, self.dtype, config.weight)
-        # The files are open as long as the reader lives.
-        self.reader, self.layers = None, []
-        if config.kv is not None:
-            use_by_default(model, config.kv)
+        assert self.source is not None
+        fill(model, self.source)
+        # Its files are open as long as it lives.
+        self.source = None
+        if self.quantization_config.kv is not None:
+            use_by_default(model, self.quantization_config.kv)
         return model
 
     def is_serializable(self) -> bool:
