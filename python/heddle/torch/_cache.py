@@ -91,6 +91,10 @@ def _append_query(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: to
                   spec: str, *rest: Any) -> torch.Tensor:  # fmt: skip
     q_out = _append_query_fake(q, k, v, lengths, spec)
     given = arguments_of(rest[_PARTS:], "offsets", "rotations", "k_norm", "q_norm")
+    if given["offsets"] is not None:
+        # The kernel leaves out tokens at negative positions, which are padding: their memory may
+        # hold NaN, which masks of attention let through.
+        q_out.zero_()
     launch(spec, q, q=q, k=k, v=v, lengths=lengths, cache=_cache(rest[:_PARTS]), q_out=q_out,
            **given)  # fmt: skip
     return q_out

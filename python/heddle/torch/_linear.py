@@ -222,7 +222,9 @@ def pack(spec: str, w: torch.Tensor) -> torch.Tensor:
     plain = w.contiguous().cpu()
     if plain.dtype == torch.bfloat16:
         plain = plain.view(torch.uint16)
-    return torch.from_numpy(pack_weights(spec, *quantize(spec, plain.numpy()))).to(w.device)
+    array = plain.numpy()
+    codes = quantize(spec, array) if given["weight"]["bits"] <= 8 else (array,)
+    return torch.from_numpy(pack_weights(spec, *codes)).to(w.device)
 
 
 _TYPES = {
