@@ -71,6 +71,8 @@ class HeddleCache(Cache):
         self.capacity = capacity
         self.seen = 0
         """Columns of the batch so far, padding among them."""
+        self.padded = False
+        """Whether the prompt has padding."""
         device = self.decoder.device
         self.lengths = torch.zeros(batch, dtype=torch.int32, device=device)
         """Tokens of each sequence, without padding."""

@@ -74,7 +74,7 @@ class Decoder:
         first = cache.seen == 0
         cache.grow(tokens)
         if first:
-            _count_prompt(mask, tokens, cache)
+            cache.padded = _count_prompt(mask, tokens, cache)
         else:
             cache.lengths.add_(tokens)
         # A copy: the norms replace it by sums.
@@ -131,7 +131,8 @@ class Decoder:
         assert keys is not None
         shape = (cache.batch, tokens)
         q, k, v = (t.unflatten(0, shape) for t in (rotated, keys, v))
-        return attend_prompt(q, k, v, cache.lengths, fields(layer.attend, "decode_attention"))
+        lengths = cache.lengths if cache.padded else None
+        return attend_prompt(q, k, v, lengths, fields(layer.attend, "decode_attention"))
 
     def _attend_chunks(
         self, layer: Layer, cache: HeddleCache, kv: Any, q: torch.Tensor, tokens: int
@@ -199,11 +200,11 @@ def _single(made: Any) -> torch.Tensor:
     return made
 
 
-def _count_prompt(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) -> None:
-    """Lengths of the sequences of a prompt, which is padded on the left, if at all."""
+def _count_prompt(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) -> bool:
+    """Lengths of the sequences of a prompt. Returns whether it is padded, on the left alone."""
     if mask is None:
         cache.lengths.fill_(tokens)
-        return
+        return False
     if mask.dim() != 2 or mask.shape[1] != tokens:
         raise UsageError(
             f"attention_mask has the shape {list(mask.shape)}; wanted: [sequences, {tokens}]",
@@ -217,6 +218,7 @@ def _count_prompt(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) ->
             "transformers.mask",
         )
     cache.lengths.copy_(counts.sum(-1))
+    return not bool(counts[:, 0].all())
 
 
 def _head_norms(attention: Any) -> dict[str, torch.Tensor]:

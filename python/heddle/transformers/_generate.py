@@ -71,11 +71,14 @@ def _loop(kv: str | dict[str, Any], streamer: Any) -> Callable[..., Any]:
         _check(generation_config, stopping_criteria)
         batch, columns = input_ids.shape
         steps = generation_config.max_length - columns
-        step = _step(model, kv, batch, generation_config.max_length)
+        embeddings = model_kwargs.get("inputs_embeds")
+        # Its columns are no part of max_length.
+        before = 0 if embeddings is None else embeddings.shape[1] - columns
+        step = _step(model, kv, batch, before + generation_config.max_length)
         step.begin(
             input_ids,
             model_kwargs.get("attention_mask"),
-            model_kwargs.get("inputs_embeds"),
+            embeddings,
             logits_processor,
             sample=generation_config.do_sample,
             eos=_eos(stopping_criteria),

@@ -159,7 +159,7 @@ class Step:
         def work() -> None:
             logits = self._forward()
             if whole:
-                self._take(logits.float().argmax(-1))
+                self._take(logits.argmax(-1))
             elif self.logits is None:
                 self.logits = logits.clone()
             else:
