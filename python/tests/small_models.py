@@ -195,3 +195,23 @@ def write(model, folder, name, dtype=torch.float16):
         config["quantization_config"] = FORMATS[name][1]
     (folder / "config.json").write_text(json.dumps(config))
     return folder
+
+
+def pair(folder, model_type, name, seed=0, **loading):
+    """The model that a checkpoint stands for, in FP32, and the checkpoint on Heddle."""
+    model = plain(model_type, seed)
+    write(model, folder / "model", name)
+    return model, AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float16,
+                                                       **loading)
+
+
+def tokens(sequences, columns=9, seed=1):
+    made = torch.Generator().manual_seed(seed)
+    return torch.randint(2, SIZES["vocab_size"], (sequences, columns), generator=made)
+
+
+def close(found, expected, tolerance=4e-3):
+    """At most so much of the largest logit apart."""
+    error = (found.float() - expected).abs().max()
+    assert torch.isfinite(found).all()
+    assert error <= tolerance * expected.abs().max(), float(error)

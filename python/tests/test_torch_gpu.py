@@ -1,53 +1,18 @@
-"""heddle.torch on a real GPU: operators against FP64, graphs, torch.compile, streams.
-
-Skipped where PyTorch or a GPU is not there.
-"""
-
-import sys
+"""heddle.torch on a real GPU: operators and layers against FP64. Skipped where there is none."""
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs PyTorch")
+torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
 
-N, K = 512, 1024
+from gpu_layers import K, N, close, norm_spec, plain, values_of  # noqa: E402
+
 INT8_HEAD = {"dtype": "int8", "granularity": "head"}
 
 
 @pytest.fixture
-def ht(heddle):
-    if not torch.cuda.is_available():
-        pytest.skip("needs a GPU, and a PyTorch with CUDA")
-    if "fake_driver" in sys.modules:
-        pytest.skip("needs a process of its own: another test has loaded the fake driver")
-    import heddle.torch as package
-
-    torch.manual_seed(5)
-    package.set_runtime(heddle.Runtime())
-    return package
-
-
-def plain(n=N, k=K, dtype=torch.float16):
-    return (torch.randn(n, k, device="cuda") / k**0.5).to(dtype)
-
-
-def values_of(heddle, layer):
-    """The weights of a layer, in FP64."""
-    spec = layer.spec
-    codes, scales, zeros, _ = heddle.unpack_weights(spec, layer.weights.cpu().numpy())
-    group = codes.shape[1] // scales.shape[1]
-    middle = 1 << (heddle.Spec(spec).to_dict()["weight"]["bits"] - 1)
-    shift = middle if zeros is None else np.repeat(zeros.astype(np.float64), group, 1)
-    if scales.dtype == np.uint16:  # bfloat16
-        scales = torch.from_numpy(scales).view(torch.bfloat16).float().numpy()
-    w = (codes.astype(np.float64) - shift) * np.repeat(scales.astype(np.float64), group, 1)
-    return torch.from_numpy(w).cuda()
-
-
-def close(y, expected, tolerance=4e-3):
-    error = (y.double() - expected.double()).abs().max()
-    assert torch.isfinite(y).all()
-    assert error <= tolerance * expected.abs().max(), float(error)
+def ht(gpu_torch):
+    return gpu_torch
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -59,7 +24,7 @@ def test_linear_against_fp64(heddle, ht, dtype, weight, rows):
     x = torch.randn(3, rows, K, device="cuda").to(dtype)
     y = layer(x)
     assert (y.shape, y.dtype) == ((3, rows, N), dtype)
-    close(y, x.double() @ values_of(heddle, layer).T, 4e-3 if dtype == torch.float16 else 2e-2)
+    close(y, x.double() @ values_of(layer).T, 4e-3 if dtype == torch.float16 else 2e-2)
     assert torch.equal(y, layer(x))
 
 
@@ -76,12 +41,12 @@ def test_fused_and_gated_and_plain_layers(heddle, ht):
     parts = [plain(n) for n in (256, 64, 64)]
     bias = torch.randn(384, device="cuda").half()
     fused = ht.Linear.quantized(parts, bias=bias)
-    expected = (x.double() @ values_of(heddle, fused).T + bias.double()).split([256, 64, 64], -1)
+    expected = (x.double() @ values_of(fused).T + bias.double()).split([256, 64, 64], -1)
     for y, wanted in zip(fused(x), expected, strict=True):
         close(y, wanted)
     gated = ht.Linear.quantized([plain(256), plain(256)],
                                 epilogue={"gated": True, "activation": "silu"})
-    gate, up = (x.double() @ values_of(heddle, gated).T).chunk(2, -1)
+    gate, up = (x.double() @ values_of(gated).T).chunk(2, -1)
     close(gated(x), torch.nn.functional.silu(gate) * up)
     w = plain()
     sixteen = ht.Linear.quantized(w, {"type": "fp16"}, epilogue={"residual": True},
@@ -95,7 +60,7 @@ def test_dequantize_and_repack(heddle, ht):
     made = ht.dequantize(layer.weights, ht.canonical(
         {"heddle": 1, "op": "dequantize", "shape": {"n": N, "k": K}, "weight": {"bits": 4},
          "output": {"dtype": "fp16"}}))
-    assert torch.equal(made, values_of(heddle, layer).half())
+    assert torch.equal(made, values_of(layer).half())
     codes = torch.randint(0, 16, (K, N))
     words = torch.zeros(K, N // 8, dtype=torch.int64)
     for i, column in enumerate((0, 2, 4, 6, 1, 3, 5, 7)):
@@ -108,12 +73,6 @@ def test_dequantize_and_repack(heddle, ht):
     host = heddle.pack_weights(layer.spec, codes.T.contiguous().to(torch.uint8).numpy(),
                                scales.T.contiguous().numpy())
     np.testing.assert_array_equal(packed.cpu().numpy(), host)
-
-
-def norm_spec(ht, **more):
-    return ht.canonical({"heddle": 1, "op": "row_transform", "shape": {"columns": K},
-                         "input": {"dtype": "fp16"}, "norm": {"type": "rms", "epsilon": 1e-5},
-                         **more})
 
 
 def rms(x, weight):
@@ -192,119 +151,6 @@ def test_a_cache_of_ragged_sequences(heddle, ht):
         close(out[i, 0], torch.einsum("ht,thd->hd", logits.softmax(-1), values), 2e-2)
         close(lse[i, 0], logits.logsumexp(-1), 2e-2)
         first += count
-
-
-class Block(torch.nn.Module):
-    """The MLP of a decoder layer, whose residual the norm replaces."""
-
-    def __init__(self, ht):
-        super().__init__()
-        self.norm = norm_spec(ht, residual=True)
-        self.weight = torch.rand(K, device="cuda").half() + 0.5
-        self.gate_up = ht.Linear.quantized(
-            [plain(N), plain(N)], epilogue={"gated": True, "activation": "silu"})
-        self.down = ht.Linear.quantized(plain(K, N))
-
-    def forward(self, x, residual):
-        import heddle.torch as ht
-
-        h = ht.row_transform(x, self.norm, residual, self.weight)
-        return self.down(self.gate_up(h)), residual
-
-
-@pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
-def test_torch_compile_has_no_graph_break(ht, mode):
-    block = Block(ht)
-    compiled = torch.compile(block, fullgraph=True, mode=mode)
-    for _ in range(4):
-        x, residual = (torch.randn(4, K, device="cuda").half() for _ in range(2))
-        wanted = block(x, residual.clone())
-        found = compiled(x, residual.clone())
-        for y, expected in zip(found, wanted, strict=True):
-            close(y, expected, 2e-3)
-
-
-def test_graphs_of_torch_compile(ht):
-    """Of a function that writes into none of its arguments, which PyTorch leaves out of graphs. The
-    second layer is long and narrow, so that blocks share its K and need a workspace."""
-    layers = torch.nn.Sequential(
-        ht.Linear.quantized([plain(8192), plain(8192)],
-                            epilogue={"gated": True, "activation": "silu"}),
-        ht.Linear.quantized(plain(64, 8192)))
-    compiled = torch.compile(layers, fullgraph=True, mode="reduce-overhead")
-    for i in range(6):
-        x = torch.randn(2, K, device="cuda").half()
-        torch.compiler.cudagraph_mark_step_begin()
-        with torch.no_grad():
-            y = compiled(x).clone()
-            assert torch.equal(y, layers(x)), i
-
-
-def test_compiled_for_any_number_of_rows(ht):
-    block = Block(ht)
-    compiled = torch.compile(block, fullgraph=True, dynamic=True)
-    for rows in (2, 5, 33, 200):
-        x, residual = (torch.randn(rows, K, device="cuda").half() for _ in range(2))
-        close(compiled(x, residual.clone())[0], block(x, residual.clone())[0], 2e-3)
-
-
-def test_a_graph_replays_with_other_inputs(ht):
-    block = Block(ht)
-    x, residual = (torch.randn(4, K, device="cuda").half() for _ in range(2))
-    block(x, residual.clone())
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        y, _ = block(x, residual)
-    for _ in range(3):
-        x.normal_()
-        residual.normal_()
-        expected, _ = block(x, residual.clone())
-        graph.replay()
-        assert torch.equal(y, expected)
-
-
-def test_a_capture_without_a_warm_up_is_refused(heddle, ht):
-    layer = ht.Linear.quantized(plain(264, K))
-    x = torch.randn(1, K, device="cuda").half()
-    graph = torch.cuda.CUDAGraph()
-    with pytest.raises(heddle.MissingError), torch.cuda.graph(graph):
-        layer(x)
-    torch.cuda.synchronize()
-    ht.prepare([layer.spec])
-    close(layer(x), layer(x))
-
-
-def test_each_stream_has_its_workspace(ht):
-    from heddle.torch._workspace import WorkspacePool, current_stream
-
-    pool = WorkspacePool()
-    streams = [torch.cuda.Stream() for _ in range(2)]
-    taken = []
-    for stream in (*streams, streams[0]):
-        with torch.cuda.stream(stream):
-            taken.append(pool.get(0, current_stream(0), 1000))
-    assert taken[0] is taken[2]
-    assert taken[0].data_ptr() != taken[1].data_ptr()
-    assert not any(bool(t.any()) for t in taken)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = pool.get(0, current_stream(0), 1000)
-    assert captured.data_ptr() not in {t.data_ptr() for t in taken}
-
-
-def test_streams_that_overlap_give_the_same(ht):
-    layer = ht.Linear.quantized(plain(64, 16384), {"bits": 4})
-    x = torch.randn(1, 16384, device="cuda").half()
-    expected = layer(x)
-    streams = [torch.cuda.Stream() for _ in range(4)]
-    torch.cuda.synchronize()
-    made = []
-    for _ in range(20):
-        for stream in streams:
-            with torch.cuda.stream(stream):
-                made.append(layer(x))
-    torch.cuda.synchronize()
-    assert all(torch.equal(y, expected) for y in made)
 
 
 def test_what_is_refused(heddle, ht):

@@ -10,13 +10,6 @@ torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
 N, K = 256, 512
 
 
-@pytest.fixture
-def ht(heddle):
-    import heddle.torch as package
-
-    return package
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_plain_weights_are_quantised_as_the_library_does(heddle, ht, dtype):
     w = torch.randn(N, K).to(dtype)
