@@ -106,11 +106,12 @@ def test_the_report(heddle):
     from heddle.transformers._bench import busy_ms, text_of
 
     assert busy_ms([(0, 1000), (500, 1500), (3000, 4000)]) == 2.5
-    text = text_of({"gpu": "h100", "torch": "2", "kv": "int8:head", "context": 9, "layers": 1,
+    text = text_of({"gpu": "h100", "gb_per_s": 3350.0, "torch": "2", "kv": "int8:head", "context": 9, "layers": 1,
                     "rows": [{"batch": 8, "what": "plain", "ms": 4.0},
                              {"batch": 8, "what": "Heddle", "ms": 2.0, "floor_ms": 1.0,
                               "times_the_floor": 2.0, "kernels": {"heddle_gemm": 1.5},
                               "between_kernels": 0.25}]})
+    assert "at the 3350 GB/s of the data sheet" in text
     assert "    8     2.000      4000     2.00  Heddle" in text
     assert "25.0 % between kernels" in text
     assert "     1.500  heddle_gemm" in text

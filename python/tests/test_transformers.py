@@ -161,6 +161,10 @@ def test_models_that_the_decoder_does_not_serve(heddle, hx):
     with pytest.raises(heddle.UnsupportedError, match="its norms are layer"):
         hx.HeddleCache(model, 1, 64, "fp16")
     model = small_models.plain("llama").half()
+    model.model.layers[1].to("meta")
+    with pytest.raises(heddle.UnsupportedError, match="its layers are on cpu, meta"):
+        hx.HeddleCache(model, 1, 64, "fp16")
+    model = small_models.plain("llama").half()
     ids = tokens(1)
     cache = hx.HeddleCache(model, 1, 64, "fp16")  # linear layers may be anybody's
     close(model(ids, past_key_values=cache).logits, small_models.plain("llama")(ids).logits)

@@ -44,8 +44,9 @@ def bench_model(options: argparse.Namespace) -> str:
     with torch.no_grad():
         rows = _measure(config, weights, options)
     target = runtime().device_target()
-    report = {"gpu": target.name, "torch": torch.__version__, "kv": options.kv,
-              "context": options.context, "layers": config.num_hidden_layers, "rows": rows}
+    report = {"gpu": target.name, "gb_per_s": target.memory_gb_per_s, "torch": torch.__version__,
+              "kv": options.kv, "context": options.context, "layers": config.num_hidden_layers,
+              "rows": rows}
     return json.dumps(report, indent=2) if options.json else text_of(report)
 
 
@@ -195,6 +196,8 @@ def text_of(report: dict[str, Any]) -> str:
     """The report for people."""
     lines = [f"{report['gpu']}, PyTorch {report['torch']}; context {report['context']}, cache"
              f" {report['kv']}, {report['layers']} layers, random weights",
+             f"floor: weights, lm_head and cache once, at the {report['gb_per_s']:.0f} GB/s of the"
+             " data sheet",
              f"{'batch':>5}  {'ms/token':>8}  {'tokens/s':>8}  {'x floor':>7}  what"]
     for row in report["rows"]:
         floor = f"{row['times_the_floor']:7.2f}" if "floor_ms" in row else " " * 7

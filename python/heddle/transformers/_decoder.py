@@ -10,7 +10,7 @@ import torch
 from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from .. import Model
-from .._errors import UsageError
+from .._errors import UnsupportedError, UsageError
 from ..torch import changed, decode_attention, kv_append, row_transform
 from ..torch._specs import NAMES, fields
 from ._model import Layer, config_of, layers_of, refuse_what_is_not_served
@@ -43,6 +43,13 @@ class Decoder:
         self.norm = changed(rows["norm"], input=dtype, output=dtype)
         self.add_norm = changed(rows["add_norm"], input=dtype, output=dtype)
         self.layers = layers_of(base, config, facts, kv, self.around)
+        devices = {str(layer.norms[0].device) for layer in self.layers}
+        if len(devices) != 1:
+            raise UnsupportedError(
+                f"no HeddleCache for this model: its layers are on {', '.join(sorted(devices))};"
+                " allowed: one device",
+                "transformers.device",
+            )
         given = fields(self.layers[0].attend, "decode_attention")
         self.heads, self.kv_heads = given["shape"]["heads"], given["shape"]["kv_heads"]
         self.width = given["shape"]["heads"] * given["shape"]["head_dim"]
