@@ -106,7 +106,8 @@ def test_the_report(heddle):
     from heddle.transformers._bench import busy_ms, text_of
 
     assert busy_ms([(0, 1000), (500, 1500), (3000, 4000)]) == 2.5
-    text = text_of({"gpu": "h100", "gb_per_s": 3350.0, "torch": "2", "kv": "int8:head", "context": 9, "layers": 1,
+    text = text_of({"gpu": "h100", "gb_per_s": 3350.0, "torch": "2", "kv": "int8:head",
+                    "context": 9, "layers": 1,
                     "rows": [{"batch": 8, "what": "plain", "ms": 4.0},
                              {"batch": 8, "what": "Heddle", "ms": 2.0, "floor_ms": 1.0,
                               "times_the_floor": 2.0, "kernels": {"heddle_gemm": 1.5},
