@@ -79,6 +79,19 @@ def test_what_loading_refuses(heddle, hx, tmp_path):
         hx.HeddleConfig(bits=4, weight={"bits": 4})
 
 
+def test_a_config_beside_the_config(hx, tmp_path):
+    model = small_models.plain("llama")
+    folder = small_models.write(model, tmp_path, "gptq")
+    config = json.loads((folder / "config.json").read_text())
+    beside = config.pop("quantization_config")
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "quantize_config.json").write_text(json.dumps(beside))
+    ours = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float16, quantization_config=hx.HeddleConfig())
+    ids = tokens(2)
+    close(ours(ids).logits, model(ids).logits)
+
+
 @pytest.mark.parametrize(("model_type", "name"), [
     ("qwen2", "awq"), ("llama", "gptq-act-order"), ("phi3", "compressed-tensors")])
 def test_a_folder_that_heddle_repack_has_written(hx, tmp_path, model_type, name):

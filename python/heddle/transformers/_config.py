@@ -24,7 +24,9 @@ class HeddleConfig(QuantizationConfigMixin):
     "int8:head"; None: Transformers' own. lm_head: 8 or 4 bits for lm_head, which else keeps its
     16; not where it shares its weights with the embeddings.
 
-    For a quantised checkpoint only kv and lm_head count; its own config says the rest.
+    For a quantised checkpoint only kv and lm_head count; its own config says the rest. One whose
+    config.json has no quantization_config, but a file beside it, is recognised by HeddleConfig()
+    alone.
     """
 
     def __init__(

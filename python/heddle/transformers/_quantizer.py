@@ -9,7 +9,7 @@ import torch
 from transformers.quantizers import auto
 from transformers.quantizers.base import HfQuantizer
 
-from .._errors import UsageError
+from .._errors import UnsupportedError, UsageError
 from ..torch._specs import NAMES
 from ._cache import use_by_default
 from ._checkpoint import CheckpointSource
@@ -27,15 +27,6 @@ class HeddleQuantizer(HfQuantizer):
     def __init__(self, quantization_config: HeddleConfig, **kwargs: Any) -> None:
         super().__init__(quantization_config, **kwargs)
         self.source: Source | None = None
-
-    def validate_environment(self, *args: Any, **kwargs: Any) -> None:
-        """Refuses a config that says nothing."""
-        config = self.quantization_config
-        if not self.pre_quantized and config.weight is None:
-            raise UsageError(
-                "the checkpoint is not quantised, and HeddleConfig has neither bits nor weight",
-                "transformers.weight",
-            )
 
     def update_device_map(self, device_map: Any) -> Any:
         """The current GPU, unless the user says where."""
@@ -74,7 +65,7 @@ class HeddleQuantizer(HfQuantizer):
         else:
             folder = os.path.dirname(os.path.abspath(checkpoint_files[0]))
             weight = None if self.pre_quantized else config.weight
-            self.source = CheckpointSource(folder, dtype, weight, config.lm_head)
+            self.source = _source(folder, dtype, weight, config.lm_head)
         patterns = clear(model, self.source.layers)
         known = model._keys_to_ignore_on_load_unexpected or ()
         model._keys_to_ignore_on_load_unexpected = {*known, *patterns}
@@ -101,6 +92,20 @@ class HeddleQuantizer(HfQuantizer):
     def is_compileable(self) -> bool:
         """Operators have fake kernels."""
         return True
+
+
+def _source(
+    folder: str, dtype: torch.dtype, weight: dict[str, Any] | None, lm_head: int
+) -> CheckpointSource:
+    try:
+        return CheckpointSource(folder, dtype, weight, lm_head)
+    except UnsupportedError as error:
+        if error.code != "checkpoint.not_quantised":
+            raise
+        raise UsageError(
+            "the checkpoint is not quantised, and HeddleConfig has neither bits nor weight",
+            "transformers.weight",
+        ) from error
 
 
 _saved: dict[str, Any] = {}
