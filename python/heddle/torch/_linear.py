@@ -218,6 +218,8 @@ def pack(spec: str, w: torch.Tensor) -> torch.Tensor:
         if given["epilogue"].get("gated"):
             wanted["epilogue"] = {"gated": True}
         made: torch.Tensor = quantize_weight(w, canonical(wanted))
+        # A gemm may read weights before the kernel ahead of it in the stream has ended.
+        torch.cuda.current_stream(w.device).synchronize()
         return made
     plain = w.contiguous().cpu()
     if plain.dtype == torch.bfloat16:

@@ -12,10 +12,9 @@ import transformers
 
 from .. import Model, kv_cache_layout
 from .._errors import UnsupportedError
-from ..torch import Linear, prepare, runtime
+from ..torch import Linear, runtime
 from ._cache import HeddleCache
 from ._convert import convert
-from ._decoder import decoder_of
 
 if TYPE_CHECKING:
     import argparse
@@ -81,7 +80,6 @@ def _measure(config: Any, weights: dict[str, Any], options: argparse.Namespace) 
     torch.cuda.empty_cache()
     for batch in options.batch:
         cache = HeddleCache(model, batch, options.context, options.kv)
-        prepare(decoder_of(model, options.kv).specs)
         run = _heddle_step(model, cache, options.context)
         row = {"batch": batch, "what": "Heddle, in a graph", **_timed(run)}
         row["floor_ms"] = floor_ms(model, cache, options.context)

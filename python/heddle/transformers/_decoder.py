@@ -11,7 +11,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from .. import Model
 from .._errors import UnsupportedError, UsageError
-from ..torch import changed, decode_attention, kv_append, row_transform
+from ..torch import changed, decode_attention, kv_append, prepare, row_transform
 from ..torch._specs import NAMES, fields
 from ._model import Layer, config_of, layers_of, refuse_what_is_not_served
 from ._prefill import attend_prompt
@@ -64,8 +64,12 @@ class Decoder:
 
     @property
     def specs(self) -> list[str]:
-        """What a step launches besides linear layers."""
-        of_layers = {spec for layer in self.layers for spec in (layer.append, layer.attend)}
+        """What prompts and single tokens launch besides linear layers."""
+        of_layers = {
+            spec
+            for layer in self.layers
+            for spec in (layer.append, layer.append_keys, layer.attend)
+        }
         return [self.norm, self.add_norm, *sorted(of_layers)]
 
     def __call__(
@@ -160,7 +164,10 @@ def decoder_of(model: Any, kv: str | dict[str, Any]) -> Decoder:
     key = kv if isinstance(kv, str) else json.dumps(kv, sort_keys=True)
     decoders: dict[str, Decoder] = model.__dict__.setdefault("_heddle_decoders", {})
     if key not in decoders:
-        decoders[key] = Decoder(model, kv)
+        made = Decoder(model, kv)
+        if made.device.type == "cuda":
+            prepare(made.specs, made.device.index)
+        decoders[key] = made
         _teach(model.base_model)
     return decoders[key]
 
