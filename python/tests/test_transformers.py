@@ -74,6 +74,7 @@ def test_a_compiled_model_generates_as_transformers_does(hx, tmp_path):
     assert torch.equal(made.sequences, model.generate(ids, **given))
     sampled = ours.generate(ids, max_new_tokens=8, do_sample=True, top_k=4, pad_token_id=0)
     assert sampled.shape == (2, PROMPT + 8)
+    assert torch.equal(ours.generate(ids[:, :1], **given), model.generate(ids[:, :1], **given))
     embeddings = ours.get_input_embeddings()(ids)
     made = ours.generate(inputs_embeds=embeddings, **given)
     wanted = model.generate(inputs_embeds=embeddings.float(), **given)
