@@ -1,6 +1,7 @@
 """What the tests share. Nothing here imports the fake driver: a test that wants it names it."""
 
 import pathlib
+import sys
 
 import pytest
 
@@ -60,3 +61,44 @@ def driver():
 def root():
     return ROOT
 
+
+@pytest.fixture
+def ht(heddle):
+    pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
+    import heddle.torch as package
+
+    return package
+
+
+@pytest.fixture
+def hx(heddle):
+    pytest.importorskip("transformers", reason="needs Transformers: tools/test --torch")
+    import heddle.transformers as package
+
+    return package
+
+
+@pytest.fixture(scope="module")
+def on_the_host():
+    """Operators compute on the host, as reference_ops.py says, and nothing wants gradients."""
+    import reference_ops
+    import torch
+
+    with torch.no_grad():
+        yield reference_ops.install()
+
+
+@pytest.fixture
+def gpu_torch(heddle):
+    """heddle.torch with an empty cache of kernels; skips where PyTorch has no GPU."""
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU, and a PyTorch with CUDA")
+    if "fake_driver" in sys.modules:
+        pytest.skip("needs a process of its own: another test has loaded the fake driver")
+    import heddle.torch as package
+
+    torch.manual_seed(5)
+    package.set_runtime(heddle.Runtime())
+    return package

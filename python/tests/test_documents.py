@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 BLOCK = re.compile(r"^```python *([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = [ROOT / "README.md", ROOT / "docs/python.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs/python.md", ROOT / "docs/pytorch.md"]
 NEEDS = {"", "nvrtc", "gpu"}
 
 
@@ -19,7 +19,7 @@ def blocks():
             yield pytest.param(found[1], found[2], id=f"{page.name}:{line}")
 
 
-def test_both_pages_have_examples():
+def test_every_page_has_examples():
     found = [block.id.split(":")[0] for block in blocks()]
     assert set(found) == {page.name for page in PAGES}
     assert {block.values[0] for block in blocks()} == NEEDS

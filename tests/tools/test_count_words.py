@@ -8,7 +8,8 @@ import unittest
 from command import ROOT
 from pages import pages
 
-MOST_WORDS = 22000
+# 22,000, and 750 for docs/pytorch.md: its readers run models in PyTorch and read none of the others.
+MOST_WORDS = 22750
 WORDS = runpy.run_path(str(ROOT / "tools/count-words"))["words"]
 
 

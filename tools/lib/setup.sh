@@ -186,6 +186,17 @@ prepare_python() {
   cp "$pins" "$folder/packages.txt"
 }
 
+# prepare_torch BUILD_DIR: adds PyTorch and Transformers, at the versions of tools/lib/python/torch.txt, to what
+# prepare_python has made.
+prepare_torch() {
+  local folder=$1/python pins=$heddle_root/tools/lib/python/torch.txt
+  if cmp -s "$pins" "$folder/torch.txt"; then return 0; fi
+  say "PyTorch and Transformers are taken from PyPI: 3 GB"
+  "$python_executable" -m pip --quiet --disable-pip-version-check install --requirement "$pins" >&2 ||
+    die "could not get the packages of tools/lib/python/torch.txt from PyPI"
+  cp "$pins" "$folder/torch.txt"
+}
+
 # configure_preset PRESET OPTION...: ninja where it is there, unless the folder has its generator.
 configure_preset() {
   local preset=$1

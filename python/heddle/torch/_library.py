@@ -1,0 +1,46 @@
+"""Operators of the namespace `heddle`: torch.ops.heddle.gemm and so on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
+
+from .._errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+_library = torch.library.Library("heddle", "DEF")
+
+
+def operator(schema: str, fake: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Defines an operator whose kernel for CUDA is the decorated function.
+
+    `fake` tells shapes and dtypes of what the operator returns, so that torch.compile and
+    torch.export go through it.
+    """
+
+    name = schema[: schema.index("(")]
+
+    def refuse(*_: object) -> None:
+        raise UsageError(
+            f"heddle::{name} is given tensors in host memory; allowed: those of a CUDA device",
+            "torch.device",
+        )
+
+    def define(function: Function) -> Function:
+        _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
+        _library.impl(name, function, "CUDA")
+        _library.impl(name, refuse, "CPU")
+        torch.library.register_fake(f"heddle::{name}", fake, lib=_library)
+        return function
+
+    return define
+
+
+def arguments_of(given: tuple[Any, ...], *names: str) -> dict[str, Any]:
+    """Optional arguments by name; the dispatcher leaves out the last ones that are None."""
+    return dict(zip(names, given + (None,) * (len(names) - len(given)), strict=True))

@@ -1,0 +1,250 @@
+"""Linear layers on packed weights."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .. import check_packed_weights, layout_version, pack_weights, quantize
+from .._errors import UsageError
+from ._matrices import gemm, quantize_weight
+from ._specs import DTYPES, NAMES, canonical, fields, gemm_output, packed_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .. import CheckpointLayer, CheckpointReader, Uploader
+    from ._specs import SpecLike
+
+_NAMES_OF_16 = {name: dtype for dtype, name in NAMES.items() if dtype.itemsize == 2}
+
+
+class Linear(torch.nn.Module):
+    """Y = X W^T and what the gemm's spec adds: a bias, an activation, a gate, a residual.
+
+    weights: [bytes] uint8, packed for `spec`. bias: [N], pre_scale: [K] of activation.dtype,
+    permutation: [K] int32, exactly where the spec has them. split: columns of each part of a fused
+    layer (q, k and v), whose outputs forward() then returns as a tuple of views.
+
+    The state has the buffers of these names, the spec and the version of the layout, which are
+    compared when a state is loaded. Raises UsageError.
+    """
+
+    weights: torch.Tensor
+    bias: torch.Tensor | None
+    pre_scale: torch.Tensor | None
+    permutation: torch.Tensor | None
+
+    def __init__(
+        self,
+        spec: SpecLike,
+        weights: torch.Tensor,
+        *,
+        bias: torch.Tensor | None = None,
+        pre_scale: torch.Tensor | None = None,
+        permutation: torch.Tensor | None = None,
+        split: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__()
+        self.spec = canonical(spec)
+        given = fields(self.spec, "gemm")
+        self.in_features: int = given["shape"]["k"]
+        self.out_features, self.dtype = gemm_output(self.spec)
+        self.split = None if split is None else tuple(split)
+        if self.split is not None and sum(self.split) != self.out_features:
+            raise UsageError(
+                f"split is {list(self.split)}, in all {sum(self.split)} columns; the layer has"
+                f" {self.out_features}",
+                "torch.split",
+            )
+        if weights.dtype != torch.uint8 or weights.shape != (packed_bytes(self.spec),):
+            raise UsageError(
+                f"weights has the dtype {weights.dtype} and the shape {list(weights.shape)};"
+                f" wanted: torch.uint8 and [{packed_bytes(self.spec)}]",
+                "torch.weights",
+            )
+        self.register_buffer("weights", weights)
+        for name, value, wanted in (
+            ("bias", bias, given["epilogue"]["bias"]),
+            ("pre_scale", pre_scale, given["activation"]["pre_scale"]),
+            ("permutation", permutation, given["activation"]["act_order"]),
+        ):
+            if (value is not None) != wanted:
+                raise UsageError(
+                    f"{name} is {'missing' if wanted else 'given'}, and the spec"
+                    f" {'has' if wanted else 'has not'} one",
+                    "torch." + name,
+                )
+            self.register_buffer(name, value)
+
+    @classmethod
+    def quantized(
+        cls,
+        w: torch.Tensor | Sequence[torch.Tensor],
+        weight: dict[str, Any] | None = None,
+        *,
+        bias: torch.Tensor | None = None,
+        epilogue: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> Linear:
+        """A layer of plain weights, which are quantised where they are.
+
+        w: [N, K] of 16 bits, or the parts of a fused layer, whose rows follow each other: q, k and
+        v; with "gated" in `epilogue` gate and up. weight: the spec's, 4 bits in groups of 128 if
+        None; {"type": "fp16"} quantises nothing. epilogue, more: fields of the spec; a bias is one.
+        On a GPU `quantize_weight` runs, with the same bits as on the host.
+        """
+        parts = [w] if isinstance(w, torch.Tensor) else list(w)
+        split = None
+        if not isinstance(w, torch.Tensor) and not (epilogue or {}).get("gated"):
+            split = [len(part) for part in parts]
+        whole = parts[0] if len(parts) == 1 else torch.cat(parts)
+        if NAMES.get(whole.dtype) not in _NAMES_OF_16:
+            raise UsageError(
+                f"w has the dtype {whole.dtype}; allowed: {', '.join(_NAMES_OF_16)}",
+                "torch.weights",
+            )
+        name = NAMES[whole.dtype]
+        spec = {
+            "heddle": 1,
+            "op": "gemm",
+            "shape": {"n": whole.shape[0], "k": whole.shape[1]},
+            "weight": weight or {"bits": 4, "group_size": 128},
+            "activation": {"dtype": name},
+            **more,
+            "epilogue": {**(epilogue or {}), "bias": bias is not None},
+        }
+        line = canonical(spec)
+        return cls(line, pack(line, whole.detach()), bias=bias, split=split)
+
+    @classmethod
+    def from_checkpoint(
+        cls,
+        reader: CheckpointReader,
+        layer: CheckpointLayer | str,
+        device: torch.device | str | int | None = None,
+        *,
+        weights: torch.Tensor | None = None,
+        uploader: Uploader | None = None,
+        **changes: Any,
+    ) -> Linear:
+        """A layer of a checkpoint on `device`; the outputs of a fused one are its parts.
+
+        changes: fields of the layer's spec, as of `changed`. weights: what was packed before, for
+        the changed spec; None: it is packed here. uploader: for a CUDA device, of its current
+        stream; the caller then waits for finish().
+        """
+        layer = reader.layer(layer) if isinstance(layer, str) else layer
+        if layer.matrices != 1:
+            raise UsageError(
+                f"{layer.name} has {layer.matrices} matrices; allowed: one", "torch.matrices"
+            )
+        spec = changed(layer.spec, **changes)
+        given = fields(spec, "gemm")
+        dtype = DTYPES[given["activation"]["dtype"]]
+
+        def read(tensor: Any) -> torch.Tensor | None:
+            if tensor is None:
+                return None
+            plain = tensor_of(reader, tensor)
+            return (plain.to(dtype) if plain.is_floating_point() else plain).to(device)
+
+        if weights is None and uploader is not None:
+            weights = torch.empty(layer.packed.bytes, dtype=torch.uint8, device=device)
+            uploader.pack(reader, layer, weights)
+        elif weights is None:
+            weights = torch.from_numpy(reader.pack(layer)).to(device)
+        split = [part.rows for part in layer.parts]
+        fused = len(split) > 1 and not given["epilogue"].get("gated")
+        return cls(
+            spec,
+            weights,
+            bias=read(layer.bias),
+            pre_scale=read(layer.pre_scale),
+            permutation=read(layer.permutation),
+            split=split if fused else None,
+        )
+
+    def forward(
+        self, x: torch.Tensor, residual: torch.Tensor | None = None
+    ) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        """x: [..., K] of activation.dtype; residual: [..., N], with epilogue.residual."""
+        rows = x.reshape(-1, self.in_features)
+        added = None if residual is None else residual.reshape(-1, self.out_features)
+        y = gemm(
+            rows, self.weights, self.spec, self.bias, added, self.pre_scale, self.permutation
+        ).reshape(*x.shape[:-1], self.out_features)
+        return y if self.split is None else y.split(self.split, -1)
+
+    def extra_repr(self) -> str:
+        """What print() shows of the layer."""
+        weight = fields(self.spec, "gemm")["weight"]
+        parts = "" if self.split is None else f", split={list(self.split)}"
+        return f"{self.in_features}, {self.out_features}, {weight['bits']} bits{parts}"
+
+    def get_extra_state(self) -> torch.Tensor:
+        """The spec and the version of its layout, as the bytes of a JSON text."""
+        state = {"spec": json.loads(self.spec), "layout_version": layout_version(self.spec)}
+        return torch.frombuffer(bytearray(json.dumps(state).encode()), dtype=torch.uint8)
+
+    def set_extra_state(self, state: torch.Tensor) -> None:
+        """Raises UsageError unless the weights of the state are packed as these are."""
+        stored = json.loads(bytes(state.cpu().numpy()).decode())
+        check_packed_weights(self.spec, stored["spec"], stored["layout_version"])
+
+
+def changed(spec: SpecLike, **changes: Any) -> str:
+    """A spec with other fields: an object is merged into its own, except for a weight."""
+    given = json.loads(canonical(spec))
+    for name, value in changes.items():
+        merge = isinstance(value, dict) and name != "weight"
+        given[name] = {**given.get(name, {}), **value} if merge else value
+    return canonical(given)
+
+
+def pack(spec: str, w: torch.Tensor) -> torch.Tensor:
+    """Plain weights [N, K] quantised and packed for a gemm's spec, on their own device."""
+    given = fields(spec, "gemm")
+    if w.is_cuda and given["weight"]["bits"] <= 8:
+        wanted = {
+            "heddle": 1,
+            "op": "quantize_weight",
+            "shape": {"n": given["shape"]["n"], "k": given["shape"]["k"]},
+            "weight": given["weight"],
+            "input": {"dtype": given["activation"]["dtype"]},
+        }
+        if given["epilogue"].get("gated"):
+            wanted["epilogue"] = {"gated": True}
+        made: torch.Tensor = quantize_weight(w, canonical(wanted))
+        # A gemm may read weights before the kernel ahead of it in the stream has ended.
+        torch.cuda.current_stream(w.device).synchronize()
+        return made
+    plain = w.contiguous().cpu()
+    if plain.dtype == torch.bfloat16:
+        plain = plain.view(torch.uint16)
+    array = plain.numpy()
+    codes = quantize(spec, array) if given["weight"]["bits"] <= 8 else (array,)
+    return torch.from_numpy(pack_weights(spec, *codes)).to(w.device)
+
+
+_TYPES = {
+    "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
+    "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8,
+    "U8": torch.uint8, "BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn,
+    "F8_E5M2": torch.float8_e5m2,
+}  # fmt: skip
+
+
+def tensor_of(reader: CheckpointReader, tensor: Any) -> torch.Tensor:
+    """A tensor of a checkpoint, on the host."""
+    if tensor.type not in _TYPES:
+        raise UsageError(
+            f"{tensor.name} has the type {tensor.type}; allowed: {', '.join(_TYPES)}",
+            "torch.tensor",
+        )
+    made = torch.empty(tensor.shape, dtype=_TYPES[tensor.type])
+    if tensor.bytes:
+        reader.read(tensor, made.reshape(-1).view(torch.uint8).numpy())
+    return made

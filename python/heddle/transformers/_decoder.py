@@ -1,0 +1,241 @@
+"""A model's decoder layers on Heddle's kernels and cache: docs/engine.md has the launch order."""
+
+from __future__ import annotations
+
+import json
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers.modeling_outputs import BaseModelOutputWithPast
+
+from .. import Model
+from .._errors import UnsupportedError, UsageError
+from ..torch import changed, decode_attention, kv_append, prepare, row_transform
+from ..torch._specs import NAMES, fields
+from ._model import Layer, config_of, layers_of, refuse_what_is_not_served
+from ._prefill import attend_prompt
+
+if TYPE_CHECKING:
+    from ._cache import HeddleCache
+
+_QUERIES = 8
+"""Tokens of a sequence that decode_attention takes at once."""
+
+
+class Decoder:
+    """The layers of one model between its embeddings and its last norm, with one kind of cache.
+
+    It reads the model's own modules, so weights that are replaced there are replaced here.
+    """
+
+    def __init__(self, model: Any, kv: str | dict[str, Any]) -> None:
+        base = model.base_model
+        config = config_of(model)
+        facts = Model.from_config(config, plain_too=True).facts()
+        refuse_what_is_not_served(facts)
+        self.base = base
+        self.kv = kv
+        self.around = facts["norm"]["place"] == "around"
+        described = Model.from_config(config, plain_too=True, dense=True)
+        rows = {row.spec.name: row.spec for row in described.rows}
+        dtype = {"dtype": NAMES[model.dtype]}
+        self.norm = changed(rows["norm"], input=dtype, output=dtype)
+        self.add_norm = changed(rows["add_norm"], input=dtype, output=dtype)
+        self.layers = layers_of(base, config, facts, kv, self.around)
+        devices = {str(layer.norms[0].device) for layer in self.layers}
+        if len(devices) != 1:
+            raise UnsupportedError(
+                f"no HeddleCache for this model: its layers are on {', '.join(sorted(devices))};"
+                " allowed: one device",
+                "transformers.device",
+            )
+        given = fields(self.layers[0].attend, "decode_attention")
+        self.heads, self.kv_heads = given["shape"]["heads"], given["shape"]["kv_heads"]
+        self.width = given["shape"]["heads"] * given["shape"]["head_dim"]
+        self.page_size = given["kv"]["page_size"]
+        self.append_specs = [layer.append for layer in self.layers]
+
+    @property
+    def device(self) -> torch.device:
+        """Of the layers, which are on one."""
+        device: torch.device = self.layers[0].norms[0].device
+        return device
+
+    @property
+    def specs(self) -> list[str]:
+        """What prompts and single tokens launch besides linear layers."""
+        of_layers = {
+            spec
+            for layer in self.layers
+            for spec in (layer.append, layer.append_keys, layer.attend)
+        }
+        return [self.norm, self.add_norm, *sorted(of_layers)]
+
+    def __call__(
+        self, x: torch.Tensor, mask: torch.Tensor | None, cache: HeddleCache
+    ) -> torch.Tensor:
+        """The last norm's output for embeddings x [sequences, tokens, width], in the same shape."""
+        sequences, tokens, _ = x.shape
+        if sequences != cache.batch:
+            raise UsageError(
+                f"{sequences} sequences are given; the cache was made for {cache.batch}",
+                "transformers.batch",
+            )
+        first = cache.seen == 0
+        cache.grow(tokens)
+        if first:
+            cache.padded = _count_prompt(mask, tokens, cache)
+        else:
+            cache.lengths.add_(tokens)
+        # A copy: the norms replace it by sums.
+        x = x.reshape(sequences * tokens, -1).clone()
+        offsets = None
+        if tokens > 1:
+            offsets = torch.arange(
+                0, sequences * tokens + 1, tokens, dtype=torch.int32, device=x.device
+            )
+        h = row_transform(x, self.norm, None, self.layers[0].norms[0])
+        for i, layer in enumerate(self.layers):
+            norms = iter(layer.norms[1:])
+            q, k, v = layer.project(h, self.heads, self.kv_heads)
+            attended = self._attend(layer, cache, i, (q, k, v), offsets, first)
+            h = layer.attention.o_proj(attended.reshape(-1, self.width))
+            if self.around:
+                h = row_transform(h, self.norm, None, next(norms))
+            h = row_transform(h, self.add_norm, x, next(norms))
+            h = layer.mlp(h)
+            if self.around:
+                h = row_transform(h, self.norm, None, next(norms))
+            last = i + 1 == len(self.layers)
+            following = self.base.norm.weight if last else self.layers[i + 1].norms[0]
+            h = row_transform(h, self.add_norm, x, following)
+        return h.view(sequences, tokens, -1)
+
+    def _attend(
+        self,
+        layer: Layer,
+        cache: HeddleCache,
+        index: int,
+        qkv: tuple[torch.Tensor, ...],
+        offsets: torch.Tensor | None,
+        first: bool,
+    ) -> torch.Tensor:
+        q, k, v = qkv
+        kv = cache.layers[index].kv
+        norms = _head_norms(layer.attention)
+        rotated = kv_append(
+            k, v, cache.lengths, kv, layer.append, q=q, offsets=offsets, **norms
+        )
+        assert rotated is not None
+        if offsets is None:
+            return _single(decode_attention(rotated[:, None], cache.lengths, kv, layer.attend))
+        tokens = q.shape[0] // cache.batch
+        if not first:
+            return self._attend_chunks(layer, cache, kv, rotated, tokens)
+        # The same tokens once more, for the keys that attention over the prompt takes.
+        if "k_norm" in norms:
+            norms = {"k_norm": norms["k_norm"], "q_norm": norms["k_norm"]}
+        keys = kv_append(
+            k, v, cache.lengths, kv, layer.append_keys, q=k, offsets=offsets, **norms
+        )
+        assert keys is not None
+        shape = (cache.batch, tokens)
+        q, k, v = (t.unflatten(0, shape) for t in (rotated, keys, v))
+        lengths = cache.lengths if cache.padded else None
+        return attend_prompt(q, k, v, lengths, fields(layer.attend, "decode_attention"))
+
+    def _attend_chunks(
+        self, layer: Layer, cache: HeddleCache, kv: Any, q: torch.Tensor, tokens: int
+    ) -> torch.Tensor:
+        """Several tokens behind those in the cache, as many at a time as the kernel takes."""
+        made = []
+        q = q.unflatten(0, (cache.batch, tokens))
+        for begin in range(0, tokens, _QUERIES):
+            end = min(begin + _QUERIES, tokens)
+            spec = changed(layer.attend, shape={"query_len": end - begin})
+            lengths = cache.lengths - (tokens - end)
+            made.append(_single(decode_attention(q[:, begin:end].contiguous(), lengths, kv, spec)))
+        return torch.cat(made, 1)
+
+
+def decoder_of(model: Any, kv: str | dict[str, Any]) -> Decoder:
+    """The decoder of a model for a kind of cache; at the first call the model learns of it."""
+    key = kv if isinstance(kv, str) else json.dumps(kv, sort_keys=True)
+    decoders: dict[str, Decoder] = model.__dict__.setdefault("_heddle_decoders", {})
+    if key not in decoders:
+        made = Decoder(model, kv)
+        if made.device.type == "cuda":
+            prepare(made.specs, made.device.index)
+        decoders[key] = made
+        _teach(model.base_model)
+    return decoders[key]
+
+
+def _teach(base: Any) -> None:
+    """Makes a model's forward(), without its head, run the decoder on a HeddleCache."""
+    if "_heddle_plain_forward" in base.__dict__:
+        return
+    plain = base.forward
+    base.__dict__["_heddle_plain_forward"] = plain
+
+    def forward(
+        self: Any,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        position_ids: torch.Tensor | None = None,
+        past_key_values: Any = None,
+        inputs_embeds: torch.Tensor | None = None,
+        **more: Any,
+    ) -> Any:
+        if not hasattr(past_key_values, "decoder"):
+            return plain(
+                input_ids=input_ids,
+                attention_mask=attention_mask,
+                position_ids=position_ids,
+                past_key_values=past_key_values,
+                inputs_embeds=inputs_embeds,
+                **more,
+            )
+        if more.get("output_hidden_states") or more.get("output_attentions"):
+            raise UsageError(
+                "output_hidden_states and output_attentions need another cache than HeddleCache",
+                "transformers.outputs",
+            )
+        x = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        hidden = past_key_values.decoder(x, attention_mask, past_key_values)
+        return BaseModelOutputWithPast(last_hidden_state=hidden, past_key_values=past_key_values)
+
+    base.forward = MethodType(forward, base)
+
+
+def _single(made: Any) -> torch.Tensor:
+    assert isinstance(made, torch.Tensor)
+    return made
+
+
+def _count_prompt(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) -> bool:
+    """Lengths of the sequences of a prompt. Returns whether it is padded, on the left alone."""
+    if mask is None:
+        cache.lengths.fill_(tokens)
+        return False
+    if mask.dim() != 2 or mask.shape[1] != tokens:
+        raise UsageError(
+            f"attention_mask has the shape {list(mask.shape)}; wanted: [sequences, {tokens}]",
+            "transformers.mask",
+        )
+    counts = mask.to(torch.int32)
+    if bool((counts[:, 1:] < counts[:, :-1]).any()) or not bool(counts[:, -1].all()):
+        raise UsageError(
+            "attention_mask hides tokens behind visible ones; with a HeddleCache prompts are"
+            " padded on the left",
+            "transformers.mask",
+        )
+    cache.lengths.copy_(counts.sum(-1))
+    return not bool(counts[:, 0].all())
+
+
+def _head_norms(attention: Any) -> dict[str, torch.Tensor]:
+    if getattr(attention, "q_norm", None) is None:
+        return {}
+    return {"q_norm": attention.q_norm.weight, "k_norm": attention.k_norm.weight}

@@ -1,0 +1,93 @@
+"""Layers of a checkpoint in the places of a model's linear layers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from transformers.utils import logging
+
+from .._errors import UnsupportedError
+from ..torch import Linear, prepare
+from ._modules import Fused, GatedMlp, Part, Pending
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Source(Protocol):
+    """Where layers come from: a checkpoint that is packed now, or one that was."""
+
+    @property
+    def layers(self) -> Sequence[Any]:
+        """Each with a name, a spec and parts: the modules whose place it takes."""
+
+    def make(self, layer: Any, device: torch.device) -> Linear:
+        """One of them on a device."""
+
+    def finish(self) -> None:
+        """Waits until all are there."""
+
+
+def clear(model: torch.nn.Module, layers: Sequence[Any]) -> list[str]:
+    """Takes the modules of layers out of a model; returns patterns of their tensors' names."""
+    patterns = []
+    for layer in layers:
+        patterns.append("^" + re.escape(layer.name + "."))
+        for part in layer.parts:
+            parent, name = _place(model, part.name)
+            parent.add_module(name, Pending())
+            patterns.append("^" + re.escape(part.name + "."))
+    return patterns
+
+
+def fill(model: torch.nn.Module, source: Source) -> None:
+    """Makes the layers one by one, with a progress bar, and puts them into their places."""
+    for layer in logging.tqdm(source.layers, desc="Packing weights", unit="layer"):
+        install(model, layer, source.make(layer, _device_near(model, layer.parts[0].name)))
+    source.finish()
+    prepare_modules(model)
+
+
+def prepare_modules(model: torch.nn.Module) -> None:
+    """Makes the kernels of a model's Heddle layers, in parallel."""
+    specs: dict[int, dict[str, None]] = {}
+    for module in model.modules():
+        if isinstance(module, Linear) and module.weights.is_cuda:
+            specs.setdefault(module.weights.device.index, {})[module.spec] = None
+    for device, lines in specs.items():
+        prepare(lines, device)
+        # Kernels may read weights before what was enqueued ahead of them has ended.
+        torch.cuda.synchronize(device)
+
+
+def install(model: torch.nn.Module, layer: Any, made: Linear) -> None:
+    """One layer into its place: alone, as the parts of a fused one, or as a whole MLP."""
+    parent, name = _place(model, layer.parts[0].name)
+    if layer.spec.to_dict()["epilogue"].get("gated"):
+        above, name = _place(model, layer.parts[0].name.rpartition(".")[0])
+        above.add_module(name, GatedMlp(made, parent.down_proj))
+    elif made.split is None:
+        parent.add_module(name, made)
+    else:
+        fused = Fused(made)
+        parent.add_module(layer.name.rpartition(".")[2], fused)
+        for index, part in enumerate(layer.parts):
+            parent, name = _place(model, part.name)
+            parent.add_module(name, Part(fused, index))
+
+
+def _place(model: torch.nn.Module, name: str) -> tuple[torch.nn.Module, str]:
+    parent, _, leaf = name.rpartition(".")
+    return model.get_submodule(parent), leaf
+
+
+def _device_near(model: torch.nn.Module, name: str) -> torch.device:
+    """That of the closest tensor: of the same decoder layer, as a rule."""
+    while name:
+        name = name.rpartition(".")[0]
+        for tensor in model.get_submodule(name).parameters():
+            if tensor.device.type != "meta":
+                return tensor.device
+    raise UnsupportedError("the model has no tensor on a device", "transformers.device")

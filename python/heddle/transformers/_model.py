@@ -1,0 +1,153 @@
+"""What a model's decoder layers are: from its config, and from its modules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import Model
+from .._errors import UnsupportedError
+from ..torch import canonical, changed
+from ..torch._specs import fields
+from ._modules import Fused
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass
+class Layer:
+    """A decoder layer's modules, and the specs of its attention."""
+
+    attention: Any
+    mlp: Any
+    norms: list[torch.Tensor]
+    """As they come: before attention (and behind it), before the MLP (and behind it)."""
+    append: str
+    attend: str
+    append_keys: str
+    """As `append`, with K in the place of Q: it returns the keys as the cache has them."""
+
+    def project(self, x: torch.Tensor, heads: int, kv_heads: int) -> tuple[torch.Tensor, ...]:
+        """q, k and v of x [tokens, width], as [tokens, heads, head_dim] each."""
+        attention = self.attention
+        whole = getattr(attention, "qkv_proj", None)
+        if isinstance(whole, Fused):
+            parts = whole(x)
+        elif whole is not None:
+            made = whole(x)
+            unit = made.shape[-1] // (heads + 2 * kv_heads)
+            parts = made.split([heads * unit, kv_heads * unit, kv_heads * unit], -1)
+        else:
+            parts = (attention.q_proj(x), attention.k_proj(x), attention.v_proj(x))
+        counts = (heads, kv_heads, kv_heads)
+        return tuple(
+            part.unflatten(-1, (count, -1)) for part, count in zip(parts, counts, strict=True)
+        )
+
+
+def config_of(model: Any) -> dict[str, Any]:
+    config: dict[str, Any] = json.loads(model.config.to_json_string(use_diff=False))
+    # How weights are quantised is the modules' to know.
+    config.pop("quantization_config", None)
+    config["torch_dtype"] = config["dtype"] = str(model.dtype).removeprefix("torch.")
+    return config
+
+
+def refuse_what_is_not_served(facts: dict[str, Any]) -> None:
+    reasons = []
+    norm = facts.get("norm", {})
+    if norm.get("kind") not in {"rms", "rms_plus_one"}:
+        reasons.append(f"its norms are {norm.get('kind', 'not known')}")
+    if norm.get("place") not in {"before", "around"}:
+        reasons.append(f"its norms stand {norm.get('place', 'nobody knows where')}")
+    multipliers = set(facts.get("multipliers", {})) - {"embedding"}
+    if multipliers:
+        reasons.append(f"it multiplies {', '.join(sorted(multipliers))}")
+    for block in facts.get("blocks", []):
+        attention = block.get("attention", {})
+        if block["mixer"] != "attention" or block["feed_forward"] != "dense":
+            reasons.append(f"it has layers of {block['mixer_name']} and {block['feed_forward']}")
+        for field in ("chunk", "sinks", "alibi", "gate"):
+            if attention.get(field):
+                reasons.append(f"its attention has {field}")
+        if attention.get("qk_norm", "none") not in {"none", "head"}:
+            reasons.append(f"its Q and K have norms of the kind {attention['qk_norm']}")
+        if attention.get("value_dim") != attention.get("head_dim"):
+            reasons.append("its values differ in size from its keys")
+    if not facts.get("blocks"):
+        reasons.append(f"its type, {facts['model_type']}, is not known")
+    if reasons:
+        raise UnsupportedError(
+            "no HeddleCache for this model: " + "; ".join(dict.fromkeys(reasons)),
+            "transformers.model",
+        )
+
+
+_NORMS = {
+    False: ("input_layernorm", "post_attention_layernorm"),
+    True: (
+        "input_layernorm",
+        "post_attention_layernorm",
+        "pre_feedforward_layernorm",
+        "post_feedforward_layernorm",
+    ),
+}
+
+
+def layers_of(
+    base: Any, config: dict[str, Any], facts: dict[str, Any], kv: Any, around: bool
+) -> list[Layer]:
+    specs = [kernel.spec for kernel in Model.cache_from_config(config, kv).kernels]
+    appends = [spec for spec in specs if spec.op == "kv_append"]
+    attends = [spec for spec in specs if spec.op == "decode_attention"]
+    found: dict[int, Layer] = {}
+    for block in facts["blocks"]:
+        append = _of_block(appends, block)
+        if fields(canonical(append), "kv_append")["rope"]["source"] == "table":
+            raise UnsupportedError(
+                "no HeddleCache for this model: its rotations are a table", "transformers.model"
+            )
+        attend = _of_block(attends, block)
+        for index in block["layers"]:
+            module = base.layers[index]
+            missing = [n for n in (*_NORMS[around], "self_attn", "mlp") if not hasattr(module, n)]
+            if missing:
+                raise UnsupportedError(
+                    f"no HeddleCache for this model: its layers have no {', '.join(missing)}",
+                    "transformers.model",
+                )
+            found[index] = Layer(
+                module.self_attn,
+                module.mlp,
+                [getattr(module, name).weight for name in _NORMS[around]],
+                canonical(append),
+                canonical(attend),
+                changed(append, query={"heads": append.to_dict()["shape"]["kv_heads"]}),
+            )
+    return [found[index] for index in sorted(found)]
+
+
+def _of_block(specs: list[Any], block: dict[str, Any]) -> Any:
+    """The spec of one operation that has a block's shape and window."""
+    attention = block["attention"]
+    matching = []
+    for spec in specs:
+        given = spec.to_dict()
+        same = given["shape"]["kv_heads"] == attention["kv_heads"]
+        same &= given["shape"]["head_dim"] == attention["head_dim"]
+        if spec.op == "decode_attention":
+            same &= given["window"] == attention["window"]
+        elif "rope" in attention:
+            rope = given["rope"]
+            same &= rope["base"] == attention["rope"]["base"] or rope["source"] == "table"
+        if same:
+            matching.append(spec)
+    if len(matching) != 1:
+        raise UnsupportedError(
+            f"no HeddleCache for this model: {len(matching)} kernels match its layers of"
+            f" {block['mixer_name']}",
+            "transformers.model",
+        )
+    return matching[0]

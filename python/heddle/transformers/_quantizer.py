@@ -1,0 +1,138 @@
+"""Transformers' quantizer that leaves a checkpoint's linear layers to Heddle."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers.quantizers import auto
+from transformers.quantizers.base import HfQuantizer
+
+from .._errors import UnsupportedError, UsageError
+from ..torch._specs import NAMES
+from ._cache import use_by_default
+from ._checkpoint import CheckpointSource
+from ._config import METHODS, HeddleConfig
+from ._load import clear, fill
+from ._packed import PackedSource, is_packed
+
+if TYPE_CHECKING:
+    from ._load import Source
+
+
+class HeddleQuantizer(HfQuantizer):
+    """Takes linear layers out of a model before its tensors are loaded, and packs them after."""
+
+    def __init__(self, quantization_config: HeddleConfig, **kwargs: Any) -> None:
+        super().__init__(quantization_config, **kwargs)
+        self.source: Source | None = None
+
+    def update_device_map(self, device_map: Any) -> Any:
+        """The current GPU, unless the user says where."""
+        if device_map is None and torch.cuda.is_available():
+            return {"": torch.cuda.current_device()}
+        return device_map
+
+    def update_dtype(self, dtype: torch.dtype) -> torch.dtype:
+        """Kernels take 16-bit activations."""
+        if dtype not in NAMES or dtype.itemsize != 2:
+            raise UsageError(
+                f"the model's dtype is {dtype}; allowed: torch.float16, torch.bfloat16",
+                "transformers.dtype",
+            )
+        return dtype
+
+    def _process_model_before_weight_loading(
+        self, model: Any, checkpoint_files: list[str] | None = None, **kwargs: Any
+    ) -> None:
+        if not checkpoint_files or not checkpoint_files[0].endswith(".safetensors"):
+            raise UsageError(
+                "Heddle reads checkpoints of .safetensors files; these are"
+                f" {checkpoint_files or 'tensors in memory'}",
+                "transformers.checkpoint",
+            )
+        config = self.quantization_config
+        dtype = kwargs.get("dtype") or model.dtype
+        if config.lm_head and model.config.tie_word_embeddings:
+            raise UsageError(
+                f"lm_head is {config.lm_head}, and the model's lm_head has the weights of its"
+                " embeddings; allowed: 0",
+                "transformers.lm_head",
+            )
+        if self.pre_quantized and is_packed(checkpoint_files):
+            self.source = PackedSource(model, checkpoint_files, dtype)
+        else:
+            folder = os.path.dirname(os.path.abspath(checkpoint_files[0]))
+            weight = None if self.pre_quantized else config.weight
+            self.source = _source(folder, dtype, weight, config.lm_head)
+        patterns = clear(model, self.source.layers)
+        known = model._keys_to_ignore_on_load_unexpected or ()
+        model._keys_to_ignore_on_load_unexpected = {*known, *patterns}
+
+    def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
+        assert self.source is not None
+        fill(model, self.source)
+        # Its files are open as long as it lives.
+        self.source = None
+        if self.quantization_config.kv is not None:
+            use_by_default(model, self.quantization_config.kv)
+        return model
+
+    def is_serializable(self) -> bool:
+        """The checkpoint that it was loaded from is what there is to save."""
+        return False
+
+    @property
+    def is_trainable(self) -> bool:
+        """Heddle has no gradients."""
+        return False
+
+    @property
+    def is_compileable(self) -> bool:
+        """Operators have fake kernels."""
+        return True
+
+
+def _source(
+    folder: str, dtype: torch.dtype, weight: dict[str, Any] | None, lm_head: int
+) -> CheckpointSource:
+    try:
+        return CheckpointSource(folder, dtype, weight, lm_head)
+    except UnsupportedError as error:
+        if error.code != "checkpoint.not_quantised":
+            raise
+        raise UsageError(
+            "the checkpoint is not quantised, and HeddleConfig has neither bits nor weight",
+            "transformers.weight",
+        ) from error
+
+
+_saved: dict[str, Any] = {}
+
+
+def register() -> None:
+    """From here on from_pretrained() gives checkpoints of METHODS to Heddle."""
+    if _saved:
+        return
+    _saved["quantizers"] = dict(auto.AUTO_QUANTIZER_MAPPING)
+    _saved["configs"] = dict(auto.AUTO_QUANTIZATION_CONFIG_MAPPING)
+    _saved["loading"] = auto.LOADING_ATTRIBUTES_CONFIG_TYPES
+    for method in (*METHODS, "heddle"):
+        auto.AUTO_QUANTIZER_MAPPING[method] = HeddleQuantizer
+        auto.AUTO_QUANTIZATION_CONFIG_MAPPING[method] = HeddleConfig
+    auto.LOADING_ATTRIBUTES_CONFIG_TYPES = (*_saved["loading"], HeddleConfig)
+
+
+def unregister() -> None:
+    """Gives the checkpoints back to Transformers' own quantizers."""
+    if not _saved:
+        return
+    for mapping, name in (
+        (auto.AUTO_QUANTIZER_MAPPING, "quantizers"),
+        (auto.AUTO_QUANTIZATION_CONFIG_MAPPING, "configs"),
+    ):
+        mapping.clear()
+        mapping.update(_saved[name])
+    auto.LOADING_ATTRIBUTES_CONFIG_TYPES = _saved["loading"]
+    _saved.clear()

@@ -1,0 +1,118 @@
+"""python -m heddle bench-model, as far as it needs no GPU; models that are quantised in memory."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
+pytest.importorskip("transformers", reason="needs Transformers: tools/test --torch")
+
+CONFIG = ROOT / "examples/models/llama-3-8b-awq/config.json"
+
+
+def command(*arguments):
+    return subprocess.run([sys.executable, "-m", "heddle", *map(str, arguments)],
+                          capture_output=True, text=True, check=False)
+
+
+def test_what_the_command_line_takes(heddle):
+    from heddle.__main__ import parser
+
+    options = parser().parse_args(["bench-model", "folder", "--batch", "1,8", "--layers", "2"])
+    assert (options.batch, options.context, options.kv, options.layers) == ([1, 8], 1024,
+                                                                           "int8:head", 2)
+    for wrong in (["bench-model"], ["bench-model", "x", "--batch", "0"], ["other"], []):
+        done = command(*wrong)
+        assert done.returncode == 2, wrong
+        assert "usage: python -m heddle" in done.stderr
+
+
+def test_documents_give_it_options_that_it_has(heddle):
+    from heddle.__main__ import parser
+
+    lines = re.findall(r"^python -m heddle (.*)$", (ROOT / "docs/pytorch.md").read_text(),
+                       re.MULTILINE)
+    assert lines
+    for line in lines:
+        parser().parse_args(line.split())
+
+
+def test_errors_are_one_line(tmp_path):
+    done = command("bench-model", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "config.json" in done.stderr
+    if not torch.cuda.is_available():
+        done = command("bench-model", CONFIG)
+        assert (done.returncode, done.stderr) == (
+            1, "heddle: bench-model needs a GPU: PyTorch finds none\n")
+    wrong = json.loads(CONFIG.read_text())
+    wrong["quantization_config"]["quant_method"] = "aqlm"
+    (tmp_path / "config.json").write_text(json.dumps(wrong))
+    done = command("bench-model", tmp_path)
+    assert done.returncode == 1
+    assert "aqlm" in done.stderr
+
+
+def test_weights_are_the_configs(heddle):
+    from heddle.transformers._bench import weights_of
+
+    made = weights_of(json.loads(CONFIG.read_text()), 8)
+    assert sorted(made) == ["down_proj", "gate_up_proj", "o_proj", "qkv_proj"]
+    assert (made["qkv_proj"]["bits"], made["qkv_proj"]["zero_point"]) == (4, "int")
+    assert weights_of({"model_type": "llama"}, 8) == {"bits": 8, "group_size": 128}
+
+
+def test_a_model_in_memory_is_quantised(heddle, tmp_path):
+    import reference_ops
+    import small_models
+    from heddle.transformers import HeddleCache, HeddleConfig
+    from heddle.transformers._bench import floor_ms
+    from heddle.transformers._convert import convert
+    from transformers import AutoModelForCausalLM
+
+    model = small_models.plain("qwen2")
+    folder = small_models.write(model, tmp_path, "plain")
+    loaded = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float16, quantization_config=HeddleConfig(bits=4))
+    plain = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float16)
+    made = convert(plain, {"bits": 4, "group_size": 128})
+    ids = torch.arange(2, 9)[None]
+    with torch.no_grad():
+        library = reference_ops.install()
+        assert torch.equal(made(ids).logits, loaded(ids).logits)
+        del library
+    cache = HeddleCache(made, 3, 100, "int8:head")
+
+    class Target:
+        memory_gb_per_s = 1000.0
+
+    class Runtime:
+        device_target = staticmethod(Target)
+
+    from heddle.transformers import _bench
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_bench, "runtime", Runtime)
+        packed = sum(m.weights.numel() for m in made.modules() if hasattr(m, "weights"))
+        wanted = packed + 320 * 256 * 2 + 3 * 100 * 2 * (2 * 2 * (64 + 2))
+        assert floor_ms(made, cache, 100) == pytest.approx(wanted / 1e9)
+
+
+def test_the_report(heddle):
+    from heddle.transformers._bench import busy_ms, text_of
+
+    assert busy_ms([(0, 1000), (500, 1500), (3000, 4000)]) == 2.5
+    text = text_of({"gpu": "h100", "gb_per_s": 3350.0, "torch": "2", "kv": "int8:head",
+                    "context": 9, "layers": 1,
+                    "rows": [{"batch": 8, "what": "plain", "ms": 4.0},
+                             {"batch": 8, "what": "Heddle", "ms": 2.0, "floor_ms": 1.0,
+                              "times_the_floor": 2.0, "kernels": {"heddle_gemm": 1.5},
+                              "between_kernels": 0.25}]})
+    assert "at the 3350 GB/s of the data sheet" in text
+    assert "    8     2.000      4000     2.00  Heddle" in text
+    assert "25.0 % between kernels" in text
+    assert "     1.500  heddle_gemm" in text

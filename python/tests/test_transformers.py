@@ -1,0 +1,171 @@
+"""heddle.transformers on the host, with the operators of reference_ops.py: whole small models
+against Transformers' own, in FP32, on the weights that a checkpoint stands for."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
+transformers = pytest.importorskip("transformers", reason="needs Transformers: tools/test --torch")
+
+import small_models  # noqa: E402
+from small_models import close, pair, tokens  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("on_the_host", "hx")
+
+EVERY = [("llama", name) for name in ("awq", "gptq", "gptq-act-order", "compressed-tensors", "fp8",
+                                      "mxfp4", "nvfp4")]
+EVERY += [("qwen2", "awq"), ("qwen3", "gptq-act-order"), ("mistral", "fp8"),
+          ("gemma2", "compressed-tensors"), ("phi3", "gptq")]
+PROMPT, NEW = 9, 6
+
+
+@pytest.mark.parametrize(("model_type", "name"), EVERY)
+def test_a_checkpoint_gives_the_logits_of_its_weights(hx, tmp_path, model_type, name):
+    model, ours = pair(tmp_path, model_type, name)
+    ids = tokens(2, PROMPT + NEW)
+    expected = model(ids).logits
+    assert not any(isinstance(m, torch.nn.Linear) for m in ours.model.modules())
+    close(ours(ids).logits, expected)
+    # Its own cache: a prompt, single tokens, then several tokens at once.
+    cache = hx.HeddleCache(ours, 2, 128, "fp16")
+    close(ours(ids[:, :PROMPT], past_key_values=cache).logits, expected[:, :PROMPT])
+    for i in range(PROMPT, PROMPT + 3):
+        logits = ours(ids[:, i:i + 1], past_key_values=cache).logits
+        close(logits[:, 0], expected[:, i])
+    close(ours(ids[:, PROMPT + 3:], past_key_values=cache).logits, expected[:, PROMPT + 3:])
+    assert cache.get_seq_length() == PROMPT + NEW
+    assert cache.lengths.tolist() == [PROMPT + NEW] * 2
+
+
+@pytest.mark.parametrize("model_type", ["llama", "gemma2", "mistral"])
+def test_ragged_prompts_and_greedy_tokens(hx, tmp_path, model_type):
+    """Contexts that cross a page's border, and the window of those that have one."""
+    model, ours = pair(tmp_path, model_type, "awq",
+                       quantization_config=hx.HeddleConfig(kv="fp16"))
+    ids = tokens(3, 118)
+    mask = torch.ones_like(ids)
+    mask[0, :60] = mask[2, :117] = 0
+    ids[mask == 0] = 0
+    given = {"attention_mask": mask, "max_new_tokens": 12, "do_sample": False, "pad_token_id": 0}
+    expected = model.generate(ids, **given)
+    plain = ours.generate(ids, **given)
+    assert torch.equal(plain, expected)
+    hx.compile(ours)
+    assert torch.equal(ours.generate(ids, **given), expected)
+    # Sequences that end: pad from there on, and no column behind the last one that has ended.
+    eos = sorted({int(row[118 + i]) for i, row in enumerate(expected)})
+    ending = model.generate(ids, eos_token_id=eos, **given)
+    assert torch.equal(ours.generate(ids, eos_token_id=eos, **given), ending)
+    assert ending.shape[1] < expected.shape[1]
+
+
+def test_a_compiled_model_generates_as_transformers_does(hx, tmp_path):
+    model, ours = pair(tmp_path, "llama", "gptq")
+    hx.compile(ours, kv="fp16")
+    ids = tokens(2)
+    given = {"max_new_tokens": 8, "do_sample": False, "repetition_penalty": 1.3,
+             "pad_token_id": 0}
+    assert torch.equal(ours.generate(ids, **given), model.generate(ids, **given))
+    steps = ours.__dict__["_heddle_steps"]
+    cache = steps[2].cache
+    ours.generate(ids[:1], **given)
+    assert torch.equal(ours.generate(ids, **given), model.generate(ids, **given))
+    assert steps[2].cache is cache
+    made = ours.generate(ids, **given, return_dict_in_generate=True)
+    assert torch.equal(made.sequences, model.generate(ids, **given))
+    sampled = ours.generate(ids, max_new_tokens=8, do_sample=True, top_k=4, pad_token_id=0)
+    assert sampled.shape == (2, PROMPT + 8)
+    assert torch.equal(ours.generate(ids[:, :1], **given), model.generate(ids[:, :1], **given))
+    embeddings = ours.get_input_embeddings()(ids)
+    made = ours.generate(inputs_embeds=embeddings, **given)
+    wanted = model.generate(inputs_embeds=embeddings.float(), **given)
+    assert torch.equal(made, wanted)
+    put = []
+
+    class Streamer:
+        def put(self, value):
+            put.append(value.tolist())
+
+        def end(self):
+            put.append("end")
+
+    made = ours.generate(ids[:1], **given, streamer=Streamer())
+    assert put == [ids[:1].tolist(), *([int(token)] for token in made[0, PROMPT:]), "end"]
+
+
+@pytest.mark.parametrize(("more", "words"), [
+    ({"num_beams": 2}, "beam_search"), ({"max_time": 9.0}, "MaxTimeCriteria"),
+    ({"output_scores": True, "return_dict_in_generate": True}, "output_scores")])
+def test_a_compiled_model_refuses_by_name(heddle, hx, tmp_path, more, words):
+    _, ours = pair(tmp_path, "llama", "awq")
+    hx.compile(ours)
+    with pytest.raises(heddle.UnsupportedError, match=words):
+        ours.generate(tokens(1), max_new_tokens=2, do_sample=False, **more)
+    with pytest.raises(heddle.UsageError, match="brings its own cache"):
+        ours.generate(tokens(1), max_new_tokens=2,
+                      past_key_values=hx.HeddleCache(ours, 1, 64, "fp16"))
+
+
+def test_a_quantised_cache(hx, tmp_path):
+    import rounded_cache
+
+    model, ours = pair(tmp_path, "qwen2", "awq")
+    ids = tokens(2, 80)
+    expected = model(ids).logits
+    cache = hx.HeddleCache(ours, 2, 90, "int8:head")
+    # The prompt's attention is of keys and values as they are.
+    close(ours(ids[:, :-1], past_key_values=cache).logits, expected[:, :-1])
+    rounded = rounded_cache.cache(2, "int8", "head")
+    model(ids[:, :-1], past_key_values=rounded)
+    expected = model(ids[:, -1:], past_key_values=rounded).logits
+    close(ours(ids[:, -1:], past_key_values=cache).logits, expected, 1e-2)
+    codes = 2 * 2 * 2 * 2 * 128 * 64
+    assert cache.nbytes == codes + codes // 64 * 2
+
+
+def test_what_a_cache_refuses(heddle, hx, tmp_path):
+    _, ours = pair(tmp_path, "llama", "awq")
+    ids = tokens(2)
+    cache = hx.HeddleCache(ours, 2, 10, "fp16")
+    with pytest.raises(heddle.UsageError, match="1 sequences are given; the cache was made for 2"):
+        ours(ids[:1], past_key_values=cache)
+    right = torch.ones_like(ids)
+    right[0, -2:] = 0
+    with pytest.raises(heddle.UsageError, match="padded on the left"):
+        ours(ids, attention_mask=right, past_key_values=cache)
+    cache.reset()
+    with pytest.raises(heddle.UsageError, match="output_hidden_states"):
+        ours(ids, past_key_values=cache, output_hidden_states=True)
+    ours(ids, past_key_values=cache)
+    with pytest.raises(heddle.UsageError, match="memory for 10 tokens of a sequence; 11"):
+        ours(ids[:, :2], past_key_values=cache)
+    with pytest.raises(heddle.UnsupportedError, match="beam search"):
+        cache.reorder_cache(torch.tensor([0, 1]))
+    with pytest.raises(heddle.UnsupportedError, match="brings its own"):
+        cache.update(None, None, 0)
+    with pytest.raises(heddle.UnsupportedError, match="fp8_e4m3:head"):
+        hx.HeddleCache(ours, 2, 10, "fp8_e4m3")
+
+
+def test_a_cache_is_cut_back(hx, tmp_path):
+    model, ours = pair(tmp_path, "llama", "awq")
+    ids = tokens(2, 20)
+    cache = hx.HeddleCache(ours, 2, 64, "fp16")
+    ours(ids, past_key_values=cache)
+    cache.crop(5)
+    close(ours(ids[:, 15:], past_key_values=cache).logits, model(ids).logits[:, 15:])
+
+
+def test_models_that_the_decoder_does_not_serve(heddle, hx):
+    config = transformers.AutoConfig.for_model(
+        "gpt2", n_layer=1, n_embd=64, n_head=2, vocab_size=320, eos_token_id=None)
+    model = transformers.AutoModelForCausalLM.from_config(config).half()
+    with pytest.raises(heddle.UnsupportedError, match="its norms are layer"):
+        hx.HeddleCache(model, 1, 64, "fp16")
+    model = small_models.plain("llama").half()
+    model.model.layers[1].to("meta")
+    with pytest.raises(heddle.UnsupportedError, match="its layers are on cpu, meta"):
+        hx.HeddleCache(model, 1, 64, "fp16")
+    model = small_models.plain("llama").half()
+    ids = tokens(1)
+    cache = hx.HeddleCache(model, 1, 64, "fp16")  # linear layers may be anybody's
+    close(model(ids, past_key_values=cache).logits, small_models.plain("llama")(ids).logits)

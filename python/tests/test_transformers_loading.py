@@ -1,0 +1,164 @@
+"""heddle.transformers on the host: loading checkpoints, and what it refuses."""
+
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: tools/test --torch")
+transformers = pytest.importorskip("transformers", reason="needs Transformers: tools/test --torch")
+
+import small_models  # noqa: E402
+from small_models import close, pair, tokens  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("on_the_host", "hx")
+
+PROMPT = 9
+
+
+def test_every_kind_of_layer_finds_its_place(tmp_path):
+    from heddle.torch import Linear
+    from heddle.transformers._modules import GatedMlp, Part
+
+    _, ours = pair(tmp_path / "a", "llama", "awq")
+    layer = ours.model.layers[0]
+    assert isinstance(layer.self_attn.q_proj, Part)
+    assert layer.self_attn.qkv_proj.linear.split == (256, 128, 128)
+    assert isinstance(layer.mlp, GatedMlp)
+    # Columns in another order in each matrix: nothing can be fused.
+    _, ours = pair(tmp_path / "b", "llama", "gptq-act-order")
+    layer = ours.model.layers[0]
+    assert isinstance(layer.self_attn.q_proj, Linear)
+    assert layer.self_attn.q_proj.permutation is not None
+    assert isinstance(layer.mlp.gate_proj, Linear)
+    _, ours = pair(tmp_path / "c", "phi3", "awq")
+    assert isinstance(ours.model.layers[0].self_attn.qkv_proj, Linear)
+
+
+def test_plain_weights_are_quantised_at_load(heddle, hx, tmp_path):
+    model = small_models.plain("llama")
+    folder = small_models.write(model, tmp_path, "plain")
+    ours = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float16,
+        quantization_config=hx.HeddleConfig(bits=8, group_size=64, kv="fp16"))
+    linear = ours.model.layers[0].self_attn.qkv_proj.linear
+    weight = json.loads(linear.spec)["weight"]
+    assert (weight["bits"], weight["group_size"]) == (8, 64)
+    whole = torch.cat([getattr(model.model.layers[0].self_attn, f"{p}_proj").weight for p in "qkv"])
+    wanted = heddle.pack_weights(linear.spec, *heddle.quantize(linear.spec, whole.half().numpy()))
+    assert linear.weights.numpy().tobytes() == wanted.tobytes()
+    ids = tokens(2)
+    close(ours(ids).logits, model(ids).logits, 0.05)
+    greedy = ours.generate(ids, max_new_tokens=3, do_sample=False)
+    assert greedy.shape == (2, PROMPT + 3)
+
+
+def test_what_loading_refuses(heddle, hx, tmp_path):
+    model = small_models.plain("llama")
+    folder = small_models.write(model, tmp_path, "awq")
+    load = transformers.AutoModelForCausalLM.from_pretrained
+    with pytest.raises(heddle.UsageError, match=r"dtype is torch.float32; allowed: torch.float16"):
+        load(folder, dtype=torch.float32)
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"]["version"] = "marlin"
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(heddle.UnsupportedError, match="marlin"):
+        load(folder, dtype=torch.float16)
+    plain = small_models.write(small_models.plain("llama"), tmp_path / "plain", "plain")
+    with pytest.raises(heddle.UsageError, match="neither bits nor weight"):
+        load(plain, dtype=torch.float16, quantization_config=hx.HeddleConfig(kv="fp16"))
+    tied = small_models.write(small_models.plain("llama", tie_word_embeddings=True),
+                              tmp_path / "tied", "awq")
+    with pytest.raises(heddle.UsageError, match="weights of its embeddings"):
+        load(tied, dtype=torch.float16, quantization_config=hx.HeddleConfig(lm_head=8))
+    with pytest.raises(heddle.UsageError, match="both given"):
+        hx.HeddleConfig(bits=4, weight={"bits": 4})
+
+
+def test_a_config_beside_the_config(hx, tmp_path):
+    model = small_models.plain("llama")
+    folder = small_models.write(model, tmp_path, "gptq")
+    config = json.loads((folder / "config.json").read_text())
+    beside = config.pop("quantization_config")
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "quantize_config.json").write_text(json.dumps(beside))
+    ours = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float16, quantization_config=hx.HeddleConfig())
+    ids = tokens(2)
+    close(ours(ids).logits, model(ids).logits)
+
+
+@pytest.mark.parametrize(("model_type", "name"), [
+    ("qwen2", "awq"), ("llama", "gptq-act-order"), ("phi3", "compressed-tensors")])
+def test_a_folder_that_heddle_repack_has_written(hx, tmp_path, model_type, name):
+    command = os.environ.get("HEDDLE_COMMAND")
+    if not command:
+        pytest.skip("needs the command heddle; ctest names it in HEDDLE_COMMAND")
+    model, ours = pair(tmp_path, model_type, name)
+    folder = tmp_path / "packed"
+    folder.mkdir()
+    shutil.copy(tmp_path / "model/config.json", folder)
+    subprocess.run([command, "repack", tmp_path / "model", "--gated", "-o",
+                    folder / "model.safetensors"], check=True, capture_output=True)
+    packed = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float16)
+    ids = tokens(2)
+    assert torch.equal(packed(ids).logits, ours(ids).logits)
+    close(packed(ids).logits, model(ids).logits)
+    cache = hx.HeddleCache(packed, 2, 64, "fp16")
+    close(packed(ids, past_key_values=cache).logits, model(ids).logits)
+
+
+def test_lm_head_is_quantised_on_request(hx, tmp_path):
+    from heddle.torch import Linear
+
+    model, ours = pair(tmp_path, "llama", "awq", quantization_config=hx.HeddleConfig(lm_head=8))
+    assert isinstance(ours.lm_head, Linear)
+    ids = tokens(1)
+    close(ours(ids).logits, model(ids).logits, 0.02)
+
+
+def test_the_import_can_be_taken_back(hx):
+    from transformers.quantizers import auto
+
+    before = auto.AUTO_QUANTIZER_MAPPING["awq"]
+    assert before is hx.HeddleQuantizer
+    hx.unregister()
+    assert auto.AUTO_QUANTIZER_MAPPING["awq"] is not hx.HeddleQuantizer
+    assert "heddle" not in auto.AUTO_QUANTIZER_MAPPING
+    hx.register()
+    assert auto.AUTO_QUANTIZER_MAPPING["awq"] is hx.HeddleQuantizer
+
+
+def test_a_part_is_computed_once_for_all(hx, tmp_path):
+    _, ours = pair(tmp_path, "llama", "awq")
+    attention = ours.model.layers[0].self_attn
+    calls = []
+    attention.qkv_proj.linear.register_forward_hook(lambda *_: calls.append(1))
+    x = torch.randn(1, 3, 256).half()
+    for part in (attention.q_proj, attention.k_proj, attention.v_proj):
+        part(x)
+    assert len(calls) == 1
+    first, second = attention.k_proj(x), attention.k_proj(x)
+    assert torch.equal(first, second)
+    assert len(calls) == 3
+
+
+def test_importing_the_package_needs_no_quantiser():
+    code = ("import heddle.transformers, sys; print([n for n in sys.modules if n.split('.')[0] in "
+            "('awq', 'gptqmodel', 'compressed_tensors', 'kernels')])")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_each_format_of_the_writers_differs(tmp_path):
+    """The weights that checkpoints stand for are not those of another format."""
+    w = torch.randn(256, 256)
+    values = [make(w)[1] for make, _ in small_models.FORMATS.values()]
+    for a, b in itertools.combinations(values[2:], 2):
+        assert not torch.equal(a, b)
+    for value in values:
+        assert (value - w).norm() < 0.2 * w.norm()

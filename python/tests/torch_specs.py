@@ -1,0 +1,33 @@
+"""Specs and caches that tests of heddle.torch share."""
+
+import torch
+
+K = 512
+
+
+def row_spec(ht, columns=K, **fields):
+    return ht.canonical({"heddle": 1, "op": "row_transform", "shape": {"columns": columns},
+                         "input": {"dtype": "fp16"}, **fields})
+
+
+HEADS, KV_HEADS, DIM, PAGES, SEQUENCES = 8, 2, 128, 16, 3
+KV = {"k": {"dtype": "int8", "granularity": "head"}, "v": {"dtype": "int8", "granularity": "head"}}
+
+
+def cache_specs(ht, **query):
+    fields = {"heddle": 1, "activation": {"dtype": "fp16"}, "kv": KV}
+    shape = {"kv_heads": KV_HEADS, "head_dim": DIM}
+    return (ht.canonical({**fields, "op": "kv_append", "shape": shape, **query}),
+            ht.canonical({**fields, "op": "decode_attention", "shape": {**shape, "heads": HEADS},
+                          "log_sum_exp": bool(query)}))
+
+
+def cache_of(heddle, make, spec):
+    layout = heddle.kv_cache_layout(spec)
+
+    def tensor(of):
+        return heddle.KvCacheTensor(make(of.code_bytes(PAGES, 64), dtype=torch.uint8),
+                                    make(of.scale_bytes(PAGES, 64) // 2))
+
+    return heddle.KvCache(tensor(layout.k), tensor(layout.v), PAGES,
+                          block_table=make(SEQUENCES, 4, dtype=torch.int32))
