@@ -146,13 +146,72 @@ def test_what_a_cache_refuses(heddle, hx, tmp_path):
         hx.HeddleCache(ours, 2, 10, "fp8_e4m3")
 
 
-def test_a_cache_is_cut_back(hx, tmp_path):
+def test_a_cache_is_cut_back(heddle, hx, tmp_path):
     model, ours = pair(tmp_path, "llama", "awq")
     ids = tokens(2, 20)
     cache = hx.HeddleCache(ours, 2, 64, "fp16")
     ours(ids, past_key_values=cache)
-    cache.crop(5)
+    cache.crop(-5)
     close(ours(ids[:, 15:], past_key_values=cache).logits, model(ids).logits[:, 15:])
+    cache.crop(15)  # columns that stay
+    assert (cache.seen, cache.lengths.tolist()) == (15, [15, 15])
+    cache.crop(16)
+    cache.crop(0)
+    assert cache.seen == 15
+    with pytest.raises(heddle.UsageError, match=r"crop\(-16\) removes 16 tokens; the cache has 15"):
+        cache.crop(-16)
+    close(ours(ids[:, 15:], past_key_values=cache).logits, model(ids).logits[:, 15:])
+
+
+def test_later_masks_and_refused_calls(heddle, hx, tmp_path):
+    model, ours = pair(tmp_path, "llama", "awq")
+    ids = tokens(2, 12)
+    mask = torch.ones_like(ids)
+    mask[0, :3] = 0
+    cache = hx.HeddleCache(ours, 2, 14, "fp16")
+    wrong = mask.clone()
+    wrong[0, -1] = 0
+    with pytest.raises(heddle.UsageError, match="padded on the left"):
+        ours(ids, attention_mask=wrong, past_key_values=cache)
+    assert cache.seen == 0
+    ours(ids[:, :10], attention_mask=mask[:, :10], past_key_values=cache)
+    moved = torch.ones_like(mask)
+    for bad, words in ((wrong, "hides new tokens"), (moved, "differs"),
+                       (mask[:, 10:], r"shape \[2, 2\]; wanted: \[2, 12\]")):
+        with pytest.raises(heddle.UsageError, match=words):
+            ours(ids[:, 10:], attention_mask=bad, past_key_values=cache)
+    with pytest.raises(heddle.UsageError, match="memory for 14"):
+        ours(ids[:, :5], past_key_values=cache)
+    assert (cache.seen, cache.lengths.tolist()) == (10, [7, 10])
+    found = ours(ids[:, 10:], attention_mask=mask, past_key_values=cache).logits
+    positions = (mask.cumsum(-1) - 1).clamp(min=0)
+    expected = model(ids, attention_mask=mask, position_ids=positions).logits[:, 10:]
+    close(found, expected)
+
+
+def test_chunks_are_appended_just_before_their_attention(hx, tmp_path):
+    """Scales per channel need it: later tokens overwrite rows of the residual window."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    calls = []
+
+    class Calls(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            name = func._schema.name.removeprefix("heddle::")
+            if name in {"kv_append_query", "decode_attention"}:
+                at = 3 if name == "kv_append_query" else 1  # lengths
+                calls.append((name, args[0].numel() // 256, args[at].tolist()))
+            return func(*args, **(kwargs or {}))
+
+    _, ours = pair(tmp_path, "llama", "awq")
+    cache = hx.HeddleCache(ours, 1, 64, "fp16")
+    ids = tokens(1, 20)
+    ours(ids[:, :5], past_key_values=cache)
+    with Calls():
+        ours(ids[:, 5:], past_key_values=cache)
+    layer = [("kv_append_query", 8, [13]), ("decode_attention", 8, [13]),
+             ("kv_append_query", 7, [20]), ("decode_attention", 7, [20])]
+    assert calls == layer * 2
 
 
 def test_models_that_the_decoder_does_not_serve(heddle, hx):

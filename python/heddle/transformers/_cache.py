@@ -133,24 +133,42 @@ class HeddleCache(Cache):
         self.seen = 0
         self.lengths.zero_()
 
-    def grow(self, columns: int) -> None:
-        """Counts new columns. Raises UsageError where there is no memory for them."""
+    def require(self, columns: int) -> None:
+        """Raises UsageError where there is no memory for so many new columns."""
         if self.seen + columns > self.capacity:
             raise UsageError(
                 f"the cache has memory for {self.capacity} tokens of a sequence;"
                 f" {self.seen + columns} are wanted",
                 "transformers.capacity",
             )
+
+    def grow(self, columns: int) -> None:
+        """Counts new columns. Raises UsageError where there is no memory for them."""
+        self.require(columns)
         self.seen += columns
 
     def crop(self, tokens_to_remove: int) -> None:
-        """Forgets the last tokens of every sequence."""
-        if any(layer.kv.k.residual is not None for layer in self.layers):
+        """Forgets the last tokens of every sequence, as caches of Transformers do.
+
+        tokens_to_remove: a negative number of columns to remove; a positive one is the number of
+        columns to keep. Raises UsageError where more are to be removed than there are.
+        """
+        removed = -tokens_to_remove
+        if tokens_to_remove > 0:
+            removed = max(self.seen - tokens_to_remove, 0)
+        if removed == 0:
+            return
+        if any(t.residual is not None for each in self.layers for t in (each.kv.k, each.kv.v)):
             raise UnsupportedError(
                 "a cache with scales per channel cannot be cut back", "transformers.cache"
             )
-        self.seen -= tokens_to_remove
-        self.lengths.sub_(tokens_to_remove).clamp_(min=0)
+        if removed > self.seen:
+            raise UsageError(
+                f"crop({tokens_to_remove}) removes {removed} tokens; the cache has {self.seen}",
+                "transformers.crop",
+            )
+        self.seen -= removed
+        self.lengths.sub_(removed).clamp_(min=0)
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(

@@ -83,11 +83,14 @@ class Decoder:
                 "transformers.batch",
             )
         first = cache.seen == 0
-        cache.grow(tokens)
+        # A call that is refused leaves the cache as it was.
+        cache.require(tokens)
         if first:
             cache.padded = _count_prompt(mask, tokens, cache)
         else:
+            _check_mask(mask, tokens, cache)
             cache.lengths.add_(tokens)
+        cache.grow(tokens)
         # A copy: the norms replace it by sums.
         x = x.reshape(sequences * tokens, -1).clone()
         offsets = None
@@ -124,15 +127,15 @@ class Decoder:
         q, k, v = qkv
         kv = cache.layers[index].kv
         norms = _head_norms(layer.attention)
+        tokens = q.shape[0] // cache.batch
+        if tokens > 1 and not first:
+            return self._attend_chunks(layer, cache, kv, qkv, tokens)
         rotated = kv_append(
             k, v, cache.lengths, kv, layer.append, q=q, offsets=offsets, **norms
         )
         assert rotated is not None
         if offsets is None:
             return _single(decode_attention(rotated[:, None], cache.lengths, kv, layer.attend))
-        tokens = q.shape[0] // cache.batch
-        if not first:
-            return self._attend_chunks(layer, cache, kv, rotated, tokens)
         # The same tokens once more, for the keys that attention over the prompt takes.
         if "k_norm" in norms:
             norms = {"k_norm": norms["k_norm"], "q_norm": norms["k_norm"]}
@@ -146,16 +149,36 @@ class Decoder:
         return attend_prompt(q, k, v, lengths, fields(layer.attend, "decode_attention"))
 
     def _attend_chunks(
-        self, layer: Layer, cache: HeddleCache, kv: Any, q: torch.Tensor, tokens: int
+        self,
+        layer: Layer,
+        cache: HeddleCache,
+        kv: Any,
+        qkv: tuple[torch.Tensor, ...],
+        tokens: int,
     ) -> torch.Tensor:
-        """Several tokens behind those in the cache, as many at a time as the kernel takes."""
+        """Several tokens behind those in the cache, as many at a time as the kernel takes.
+
+        Each chunk is appended just before its attention. With scales per channel the cache keeps
+        the tokens of an unfilled block in a window, whose rows later tokens would overwrite.
+        """
         made = []
-        q = q.unflatten(0, (cache.batch, tokens))
+        norms = _head_norms(layer.attention)
+        q, k, v = (t.unflatten(0, (cache.batch, tokens)) for t in qkv)
         for begin in range(0, tokens, _QUERIES):
             end = min(begin + _QUERIES, tokens)
-            spec = changed(layer.attend, shape={"query_len": end - begin})
+            count = end - begin
             lengths = cache.lengths - (tokens - end)
-            made.append(_single(decode_attention(q[:, begin:end].contiguous(), lengths, kv, spec)))
+            offsets = torch.arange(
+                0, cache.batch * count + 1, count, dtype=torch.int32, device=q.device
+            )
+            part_q, part_k, part_v = (t[:, begin:end].flatten(0, 1) for t in (q, k, v))
+            rotated = kv_append(
+                part_k, part_v, lengths, kv, layer.append, q=part_q, offsets=offsets, **norms
+            )
+            assert rotated is not None
+            queries = rotated.unflatten(0, (cache.batch, count))
+            spec = changed(layer.attend, shape={"query_len": count})
+            made.append(_single(decode_attention(queries, lengths, kv, spec)))
         return torch.cat(made, 1)
 
 
@@ -219,11 +242,7 @@ def _count_prompt(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) ->
     if mask is None:
         cache.lengths.fill_(tokens)
         return False
-    if mask.dim() != 2 or mask.shape[1] != tokens:
-        raise UsageError(
-            f"attention_mask has the shape {list(mask.shape)}; wanted: [sequences, {tokens}]",
-            "transformers.mask",
-        )
+    _check_shape(mask, tokens, cache)
     counts = mask.to(torch.int32)
     if bool((counts[:, 1:] < counts[:, :-1]).any()) or not bool(counts[:, -1].all()):
         raise UsageError(
@@ -233,6 +252,40 @@ def _count_prompt(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) ->
         )
     cache.lengths.copy_(counts.sum(-1))
     return not bool(counts[:, 0].all())
+
+
+def _check_mask(mask: torch.Tensor | None, tokens: int, cache: HeddleCache) -> None:
+    """Refuses a mask behind the prompt that hides anything but the prompt's padding.
+
+    Waits for the GPU, so a capture has to leave the mask out.
+    """
+    if mask is None:
+        return
+    columns = cache.seen + tokens
+    _check_shape(mask, columns, cache)
+    if mask.is_cuda and torch.cuda.is_current_stream_capturing():
+        raise UsageError(
+            "attention_mask is given while a CUDA graph is captured, where it cannot be read;"
+            " allowed: None",
+            "transformers.mask",
+        )
+    first = columns - tokens - cache.lengths[:, None]
+    visible = torch.arange(columns, device=mask.device) >= first.to(mask.device)
+    if bool((mask.bool() != visible).any()):
+        raise UsageError(
+            "attention_mask differs from the one that the prompt had, or hides new tokens; with a"
+            " HeddleCache only the prompt's padding on the left is hidden",
+            "transformers.mask",
+        )
+
+
+def _check_shape(mask: Any, columns: int, cache: HeddleCache) -> None:
+    wanted = [cache.batch, columns]
+    if not isinstance(mask, torch.Tensor) or list(mask.shape) != wanted:
+        found = list(mask.shape) if isinstance(mask, torch.Tensor) else type(mask).__name__
+        raise UsageError(
+            f"attention_mask has the shape {found}; wanted: {wanted}", "transformers.mask"
+        )
 
 
 def _head_norms(attention: Any) -> dict[str, torch.Tensor]:
